@@ -1,0 +1,28 @@
+# Language level, warnings, caches and linkers. Only what Tessera's own targets need; nothing here leaks to a parent project.
+
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+  endif()
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  find_program(TESSERA_CCACHE ccache)
+  if(TESSERA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${TESSERA_CCACHE})
+  endif()
+  find_program(TESSERA_MOLD mold)
+  if(TESSERA_MOLD)
+    add_link_options(-fuse-ld=mold)
+  endif()
+endif()
+
+add_library(tessera_flags INTERFACE)
+target_compile_features(tessera_flags INTERFACE cxx_std_20)
+# No contraction: evaluators and emitted code must agree to the bit.
+target_compile_options(tessera_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wno-missing-field-initializers)
+if(TESSERA_SANITIZE)
+  target_compile_options(tessera_flags INTERFACE -fsanitize=${TESSERA_SANITIZE} -fno-omit-frame-pointer -g1)
+  target_link_options(tessera_flags INTERFACE -fsanitize=${TESSERA_SANITIZE})
+  if(TESSERA_SANITIZE STREQUAL "undefined")
+    target_compile_options(tessera_flags INTERFACE -fno-sanitize-recover=undefined)
+  endif()
+endif()

@@ -1,0 +1,158 @@
+// Element types and the promotion rules between them.
+//
+// A dtype is *weak* when it came from a bare C++ number: a weak dtype gives way to a strong one of the same or a higher
+// kind, so `x + 1.5` keeps the dtype of a float array `x`. 64-bit types are always available; defaults are 32-bit.
+#pragma once
+
+#include <tessera/config.h>
+
+#include <bit>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace tessera::inline v0 {
+
+enum class DType : std::uint8_t {
+  boolean,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+  float64,
+};
+
+inline constexpr DType bool_ = DType::boolean;
+inline constexpr DType i8 = DType::int8;
+inline constexpr DType i16 = DType::int16;
+inline constexpr DType i32 = DType::int32;
+inline constexpr DType i64 = DType::int64;
+inline constexpr DType u8 = DType::uint8;
+inline constexpr DType u16 = DType::uint16;
+inline constexpr DType u32 = DType::uint32;
+inline constexpr DType u64 = DType::uint64;
+inline constexpr DType f16 = DType::float16;
+inline constexpr DType bf16 = DType::bfloat16;
+inline constexpr DType f32 = DType::float32;
+inline constexpr DType f64 = DType::float64;
+inline constexpr int kDTypeCount = 13;
+
+constexpr bool is_floating(DType d) { return d >= DType::float16; }
+constexpr bool is_signed_integer(DType d) { return d >= DType::int8 && d <= DType::int64; }
+constexpr bool is_unsigned_integer(DType d) { return d >= DType::uint8 && d <= DType::uint64; }
+constexpr bool is_integer(DType d) { return d >= DType::int8 && d <= DType::uint64; }
+
+/// Bytes of one element.
+constexpr int size_of(DType d) {
+  switch (d) {
+    case DType::boolean:
+    case DType::int8:
+    case DType::uint8: return 1;
+    case DType::int16:
+    case DType::uint16:
+    case DType::float16:
+    case DType::bfloat16: return 2;
+    case DType::int32:
+    case DType::uint32:
+    case DType::float32: return 4;
+    case DType::int64:
+    case DType::uint64:
+    case DType::float64: return 8;
+  }
+  return 0;
+}
+
+/// NumPy's name: "bool", "int32", "bfloat16", "float32", ...
+TESSERA_API std::string_view name_of(DType d);
+/// The short name used in printed programs and types: "bool", "i32", "bf16", "f32", ...
+TESSERA_API std::string_view short_name_of(DType d);
+
+struct Promoted {
+  DType dtype;
+  bool weak;
+  bool operator==(const Promoted&) const = default;
+};
+
+/// The least upper bound of two (dtype, weak) pairs in the promotion lattice of JAX (64-bit types enabled). Booleans are
+/// never weak. The weak integer is int32, the weak float float32.
+TESSERA_API Promoted promote(DType a, bool a_weak, DType b, bool b_weak);
+
+/// IEEE binary16, for storage and conversion; arithmetic goes through float.
+struct float16 {
+  std::uint16_t bits = 0;
+  float16() = default;
+  TESSERA_API explicit float16(float value);
+  TESSERA_API explicit operator float() const;
+  bool operator==(const float16& o) const { return float(*this) == float(o); }
+};
+
+/// The upper half of a float32, for storage and conversion; arithmetic goes through float. Rounds to nearest even.
+struct bfloat16 {
+  std::uint16_t bits = 0;
+  bfloat16() = default;
+  explicit bfloat16(float value) {
+    std::uint32_t u = std::bit_cast<std::uint32_t>(value);
+    if ((u & 0x7fffffffu) > 0x7f800000u) {
+      bits = static_cast<std::uint16_t>((u >> 16) | 0x40u);  // keep a NaN a NaN
+      return;
+    }
+    u += 0x7fffu + ((u >> 16) & 1u);
+    bits = static_cast<std::uint16_t>(u >> 16);
+  }
+  explicit operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+  bool operator==(const bfloat16& o) const { return float(*this) == float(o); }
+};
+
+/// C++ types that are elements of arrays.
+template <class T>
+concept Element = std::is_same_v<T, bool> || std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::int16_t> ||
+                  std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t> ||
+                  std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::uint16_t> ||
+                  std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t> || std::is_same_v<T, float16> ||
+                  std::is_same_v<T, bfloat16> || std::is_same_v<T, float> || std::is_same_v<T, double>;
+
+template <Element T>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, bool>) return DType::boolean;
+  if constexpr (std::is_same_v<T, std::int8_t>) return DType::int8;
+  if constexpr (std::is_same_v<T, std::int16_t>) return DType::int16;
+  if constexpr (std::is_same_v<T, std::int32_t>) return DType::int32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return DType::int64;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return DType::uint8;
+  if constexpr (std::is_same_v<T, std::uint16_t>) return DType::uint16;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return DType::uint32;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return DType::uint64;
+  if constexpr (std::is_same_v<T, float16>) return DType::float16;
+  if constexpr (std::is_same_v<T, bfloat16>) return DType::bfloat16;
+  if constexpr (std::is_same_v<T, float>) return DType::float32;
+  if constexpr (std::is_same_v<T, double>) return DType::float64;
+}
+
+/// Calls `f(T{})` with the C++ type that stores `d`.
+template <class F>
+decltype(auto) dispatch(DType d, F&& f) {
+  switch (d) {
+    case DType::boolean: return f(bool{});
+    case DType::int8: return f(std::int8_t{});
+    case DType::int16: return f(std::int16_t{});
+    case DType::int32: return f(std::int32_t{});
+    case DType::int64: return f(std::int64_t{});
+    case DType::uint8: return f(std::uint8_t{});
+    case DType::uint16: return f(std::uint16_t{});
+    case DType::uint32: return f(std::uint32_t{});
+    case DType::uint64: return f(std::uint64_t{});
+    case DType::float16: return f(float16{});
+    case DType::bfloat16: return f(bfloat16{});
+    case DType::float32: return f(float{});
+    default: return f(double{});
+  }
+}
+
+}  // namespace tessera::inline v0

@@ -1,0 +1,55 @@
+#include "base/message.h"
+
+#include <tessera/shape.h>
+
+#include <ostream>
+
+namespace tessera::inline v0 {
+
+Shape Shape::strides() const {
+  Shape s;
+  s.resize(size());
+  std::int64_t step = 1;
+  for (int i = rank() - 1; i >= 0; --i) {
+    s[i] = step;
+    step *= (*this)[i];
+  }
+  return s;
+}
+
+std::string to_string(const Shape& shape) {
+  std::string s = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) s += (i ? ", " : "") + std::to_string(shape[i]);
+  return s + (shape.size() == 1 ? ",)" : ")");
+}
+
+std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << to_string(shape); }
+
+Shape broadcast_shapes(const Shape& a, const Shape& b, const char* function) {
+  int rank = std::max(a.rank(), b.rank());
+  Shape out;
+  out.resize(static_cast<std::size_t>(rank));
+  for (int i = 1; i <= rank; ++i) {
+    std::int64_t x = i <= a.rank() ? a[a.rank() - i] : 1, y = i <= b.rank() ? b[b.rank() - i] : 1;
+    if (x != y && x != 1 && y != 1)
+      Message(function)
+          .problem("shapes " + to_string(a) + " and " + to_string(b) + " do not broadcast: axis -" + std::to_string(i) + " has " +
+                   std::to_string(x) + " and " + std::to_string(y) + " elements")
+          .rule("aligned from the last axis, extents are equal or one of them is 1")
+          .advice("reshape one of them so that the axes line up, or insert axes of 1 with expand_dims")
+          .raise<ShapeError>();
+    out[rank - i] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+int normalize_axis(std::int64_t axis, int rank, const char* function) {
+  if (axis >= -rank && axis < rank) return static_cast<int>(axis < 0 ? axis + rank : axis);
+  Message(function)
+      .problem("axis " + std::to_string(axis) + " does not exist in an array of " + std::to_string(rank) + " dimensions")
+      .rule(rank == 0 ? "a scalar has no axes" : "an axis is at least -" + std::to_string(rank) + " and less than " + std::to_string(rank))
+      .advice(rank == 0 ? "give the array an axis with reshape or expand_dims" : "count axes from 0, or from the end with -1")
+      .raise<ShapeError>();
+}
+
+}  // namespace tessera::inline v0

@@ -1,0 +1,17 @@
+// Library routines for called ops: oneDNN, OpenBLAS, sorts. One file a family in src/codegen/calls_*.cc.
+#pragma once
+
+#include "codegen/routine.h"
+#include "ir/op.h"
+
+#include <memory>
+#include <span>
+
+namespace tessera::inline v0::codegen {
+
+/// The routine for one equation of an op whose lowering is `called`, or nullptr when no library does it for these types
+/// (the executor then falls back on the evaluator). Prepared routines are cached by op, attributes and types. Thread-safe.
+std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs, std::span<const Type> inputs,
+                                            std::span<const Type> outputs);
+
+}  // namespace tessera::inline v0::codegen

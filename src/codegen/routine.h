@@ -1,0 +1,37 @@
+// Compiled work: what kernels and library calls have in common for the executor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+/// Memory that a routine works on: dense row-major buffers, in the order of its inputs and outputs, and scratch of the size
+/// that the routine asked for (64-byte aligned, contents undefined).
+struct RoutineArgs {
+  const void* const* inputs;
+  void* const* outputs;
+  void* scratch;
+};
+
+/// Tasks [begin, end) of one stage; may run on any thread, several at once with distinct tasks.
+using TaskFn = std::function<void(const RoutineArgs&, std::int64_t begin, std::int64_t end)>;
+
+/// Stages run in order; the tasks of a stage are independent. How work is cut into tasks depends on shapes alone, never on
+/// the number of workers, so results do not either.
+struct Stage {
+  std::int64_t tasks = 1;
+  TaskFn run;
+};
+
+struct Routine {
+  std::string name;             // shown in profiles: "tanh+mul+add", "dot_general"
+  std::vector<Stage> stages;
+  std::size_t scratch_bytes = 0;
+  double seconds = 0;           // rough estimate of one execution on one core, to decide inline or pool
+};
+
+}  // namespace tessera::inline v0

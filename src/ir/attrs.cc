@@ -1,0 +1,73 @@
+#include "ir/attrs.h"
+
+#include "ir/program.h"
+
+#include <cstring>
+
+namespace tessera::inline v0 {
+
+bool Literal::operator==(const Literal& o) const {
+  return dtype == o.dtype && shape == o.shape && (bytes == o.bytes || *bytes == *o.bytes);
+}
+
+namespace {
+template <class N>
+Literal make_scalar(DType dtype, N value) {
+  auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(size_of(dtype)));
+  dispatch(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    T v;
+    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      v = T(static_cast<float>(value));
+    else
+      v = static_cast<T>(value);
+    std::memcpy(bytes->data(), &v, sizeof v);
+  });
+  return {dtype, Shape{}, std::move(bytes)};
+}
+}  // namespace
+
+Literal scalar_literal(DType dtype, double value) { return make_scalar(dtype, value); }
+Literal scalar_literal(DType dtype, std::int64_t value) { return make_scalar(dtype, value); }
+
+const AttrValue* Attrs::find(std::string_view name) const {
+  for (const auto& [n, v] : entries_)
+    if (n == name) return &v;
+  return nullptr;
+}
+
+void Attrs::set(std::string_view name, AttrValue value) {
+  for (auto& [n, v] : entries_)
+    if (n == name) {
+      v = std::move(value);
+      return;
+    }
+  entries_.emplace_back(std::string(name), std::move(value));
+}
+
+void Attrs::missing(std::string_view name) {
+  throw InternalError("attribute '" + std::string(name) + "' is absent or of another kind");
+}
+
+bool Attrs::operator==(const Attrs& o) const {
+  if (entries_.size() != o.entries_.size()) return false;
+  auto same = [](const ProgramPtr& a, const ProgramPtr& b) { return a == b || (a && b && same_structure(*a, *b)); };
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const auto& [n, v] = entries_[i];
+    const auto& [on, ov] = o.entries_[i];
+    if (n != on || v.index() != ov.index()) return false;
+    if (auto* p = std::get_if<ProgramPtr>(&v)) {
+      if (!same(*p, std::get<ProgramPtr>(ov))) return false;
+    } else if (auto* ps = std::get_if<Programs>(&v)) {
+      const auto& qs = std::get<Programs>(ov);
+      if (ps->size() != qs.size()) return false;
+      for (std::size_t k = 0; k < qs.size(); ++k)
+        if (!same((*ps)[k], qs[k])) return false;
+    } else if (v != ov) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace tessera::inline v0

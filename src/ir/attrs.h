@@ -1,0 +1,85 @@
+// Attributes of equations: a short ordered list of named values that every consumer (printer, parser, hash, cache) can walk.
+#pragma once
+
+#include "ir/type.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+struct Program;
+using ProgramPtr = std::shared_ptr<const Program>;
+
+using Ints = std::vector<std::int64_t>;
+using IntLists = std::vector<Ints>;
+using Strings = std::vector<std::string>;
+using Programs = std::vector<ProgramPtr>;
+
+/// A small dense constant: row-major bytes of `type`. Large arrays are captured as inputs instead.
+struct Literal {
+  DType dtype = DType::float32;
+  Shape shape;
+  std::shared_ptr<const std::vector<std::byte>> bytes;
+  bool operator==(const Literal& o) const;
+};
+/// A literal of one element; `value` is converted as C++ converts it.
+Literal scalar_literal(DType dtype, double value);
+Literal scalar_literal(DType dtype, std::int64_t value);
+
+/// Rules given by user code (custom derivatives, checkpoint policies): compared by identity, printed by name, and so the
+/// one kind of attribute that text cannot carry.
+struct Hook {
+  virtual ~Hook() = default;
+  virtual std::string name() const = 0;
+};
+using HookPtr = std::shared_ptr<const Hook>;
+
+using AttrValue = std::variant<bool, std::int64_t, double, std::string, DType, Ints, IntLists, Strings, Literal,
+                               ProgramPtr, Programs, HookPtr>;
+
+class Attrs {
+ public:
+  using Entry = std::pair<std::string, AttrValue>;
+  Attrs() = default;
+  Attrs(std::initializer_list<Entry> entries) : entries_(entries) {}
+
+  /// The value called `name`; InternalError when it is absent or of another kind.
+  template <class T>
+  const T& get(std::string_view name) const {
+    const AttrValue* v = find(name);
+    const T* p = v ? std::get_if<T>(v) : nullptr;
+    if (!p) missing(name);
+    return *p;
+  }
+  /// nullptr when there is none.
+  const AttrValue* find(std::string_view name) const;
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  /// Adds or replaces.
+  void set(std::string_view name, AttrValue value);
+
+  std::int64_t i(std::string_view name) const { return get<std::int64_t>(name); }
+  bool flag(std::string_view name) const { return get<bool>(name); }
+  const Ints& ints(std::string_view name) const { return get<Ints>(name); }
+  const std::string& str(std::string_view name) const { return get<std::string>(name); }
+  DType dtype(std::string_view name) const { return get<DType>(name); }
+  const ProgramPtr& program(std::string_view name) const { return get<ProgramPtr>(name); }
+
+  bool empty() const { return entries_.empty(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  /// Deep: nested programs compare by structure.
+  bool operator==(const Attrs& o) const;
+
+ private:
+  [[noreturn]] static void missing(std::string_view name);
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tessera::inline v0

@@ -1,0 +1,130 @@
+#include "ir/builder.h"
+
+#include "ir/op.h"
+
+namespace tessera::inline v0 {
+
+Builder::Builder(std::string name) : program_(std::make_shared<Program>()) { program_->name = std::move(name); }
+
+Value Builder::input(Type type) {
+  Var v = static_cast<Var>(program_->types.size());
+  program_->types.push_back(std::move(type));
+  program_->inputs.push_back(v);
+  return {this, v};
+}
+
+Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
+  std::vector<Type> types;
+  types.reserve(inputs.size());
+  for (const Value& v : inputs) {
+    if (v.builder != this) throw InternalError("an operand of '" + op.name + "' belongs to another builder");
+    types.push_back(type(v.var));
+  }
+  std::vector<Type> results = op.infer({op, types, attrs, loc});
+
+  bool any_varying = false;
+  for (const Type& t : types) any_varying = any_varying || !t.varying.empty();
+  if (any_varying || op.vary) {
+    std::vector<AxisSet> in;
+    for (const Type& t : types) in.push_back(t.varying);
+    std::vector<AxisSet> out = varying_of(op, attrs, in);
+    for (std::size_t i = 0; i < results.size(); ++i) results[i].varying = i < out.size() ? out[i] : out.back();
+  }
+
+  Equation eqn;
+  eqn.op = &op;
+  for (const Value& v : inputs) eqn.inputs.push_back(v.var);
+  Values outputs;
+  for (Type& t : results) {
+    Var v = static_cast<Var>(program_->types.size());
+    program_->types.push_back(std::move(t));
+    eqn.outputs.push_back(v);
+    outputs.push_back({this, v});
+  }
+  eqn.attrs = std::move(attrs);
+  eqn.loc = loc;
+  eqn.scope = scope;
+  program_->equations.push_back(std::move(eqn));
+  return outputs;
+}
+
+Values Builder::emit(std::string_view op, std::span<const Value> inputs, Attrs attrs) {
+  return emit(Registry::get().at(op), inputs, std::move(attrs));
+}
+Value Builder::emit1(std::string_view op, std::initializer_list<Value> inputs, Attrs attrs) {
+  return emit(op, std::span<const Value>(inputs.begin(), inputs.size()), std::move(attrs)).at(0);
+}
+Value Builder::emit1(std::string_view op, std::span<const Value> inputs, Attrs attrs) {
+  return emit(op, inputs, std::move(attrs)).at(0);
+}
+
+Values Builder::copy(const Equation& eqn, std::span<const Value> inputs) {
+  SourceLoc saved_loc = loc;
+  std::string saved_scope = scope;
+  if (eqn.loc) loc = eqn.loc;
+  if (!eqn.scope.empty()) scope = scope.empty() ? eqn.scope : scope + "/" + eqn.scope;
+  Values outputs = emit(*eqn.op, inputs, eqn.attrs);
+  loc = saved_loc;
+  scope = std::move(saved_scope);
+  return outputs;
+}
+
+Values Builder::inline_program(const Program& p, std::span<const Value> inputs) {
+  if (inputs.size() != p.inputs.size())
+    throw InternalError("program '" + p.name + "' takes " + std::to_string(p.inputs.size()) + " inputs, got " +
+                        std::to_string(inputs.size()));
+  std::vector<Value> env(p.types.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) env[p.inputs[i]] = inputs[i];
+  Values in;
+  for (const Equation& eqn : p.equations) {
+    in.clear();
+    for (Var v : eqn.inputs) in.push_back(env[v]);
+    Values out = copy(eqn, in);
+    for (std::size_t i = 0; i < out.size(); ++i) env[eqn.outputs[i]] = out[i];
+  }
+  Values outputs;
+  for (Var v : p.outputs) outputs.push_back(env[v]);
+  return outputs;
+}
+
+std::shared_ptr<Program> Builder::finish(std::span<const Value> outputs) {
+  for (const Value& v : outputs) {
+    if (v.builder != this) throw InternalError("an output belongs to another builder");
+    program_->outputs.push_back(v.var);
+  }
+  return std::move(program_);
+}
+
+std::shared_ptr<Program> Builder::finish_pruned(std::span<const Value> outputs) { return prune(*finish(outputs)); }
+
+std::shared_ptr<Program> prune(const Program& p) {
+  std::vector<bool> needed(p.types.size());
+  for (Var v : p.outputs) needed[v] = true;
+  std::vector<bool> keep(p.equations.size());
+  for (std::size_t i = p.equations.size(); i-- > 0;) {
+    const Equation& eqn = p.equations[i];
+    for (Var v : eqn.outputs) keep[i] = keep[i] || needed[v];
+    if (keep[i])
+      for (Var v : eqn.inputs) needed[v] = true;
+  }
+  auto out = std::make_shared<Program>();
+  out->name = p.name;
+  std::vector<Var> renamed(p.types.size());
+  auto define = [&](Var v) {
+    renamed[v] = static_cast<Var>(out->types.size());
+    out->types.push_back(p.types[v]);
+    return renamed[v];
+  };
+  for (Var v : p.inputs) out->inputs.push_back(define(v));
+  for (std::size_t i = 0; i < p.equations.size(); ++i) {
+    if (!keep[i]) continue;
+    Equation eqn = p.equations[i];
+    for (Var& v : eqn.inputs) v = renamed[v];
+    for (Var& v : eqn.outputs) v = define(v);
+    out->equations.push_back(std::move(eqn));
+  }
+  for (Var v : p.outputs) out->outputs.push_back(renamed[v]);
+  return out;
+}
+
+}  // namespace tessera::inline v0

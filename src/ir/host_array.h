@@ -1,0 +1,63 @@
+// A dense row-major array in host memory: what evaluators read and write.
+#pragma once
+
+#include "ir/attrs.h"
+#include "ir/type.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+struct HostArray {
+  DType dtype = DType::float32;
+  Shape shape;
+  std::shared_ptr<std::byte[]> owner;  // empty for a view
+  std::byte* bytes = nullptr;
+
+  HostArray() = default;
+  /// Allocates; uninitialised.
+  HostArray(DType d, Shape s);
+  /// A view of memory that someone else keeps alive.
+  HostArray(DType d, Shape s, void* memory) : dtype(d), shape(std::move(s)), bytes(static_cast<std::byte*>(memory)) {}
+  static HostArray from(const Literal& literal);
+
+  std::int64_t count() const { return shape.count(); }
+  std::int64_t size_bytes() const { return count() * size_of(dtype); }
+  template <class T>
+  T* data() {
+    return reinterpret_cast<T*>(bytes);
+  }
+  template <class T>
+  const T* data() const {
+    return reinterpret_cast<const T*>(bytes);
+  }
+  /// Element `flat` as a double, for tests and printing.
+  double number(std::int64_t flat) const;
+};
+
+/// Evaluates a program equation by equation with the ops' evaluators; control flow included, collectives not.
+std::vector<HostArray> evaluate(const Program& p, std::span<const HostArray> inputs);
+
+/// Walks all multi-indices of `shape` in row-major order.
+template <class F>
+void for_each_index(const Shape& shape, F&& f) {
+  if (shape.count() == 0) return;
+  Shape index;
+  index.resize(shape.size(), 0);
+  for (;;) {
+    f(static_cast<const Shape&>(index));
+    int d = shape.rank() - 1;
+    while (d >= 0 && ++index[d] == shape[d]) index[d--] = 0;
+    if (d < 0) return;
+  }
+}
+inline std::int64_t flat_index(const Shape& index, const Shape& strides) {
+  std::int64_t f = 0;
+  for (std::size_t i = 0; i < index.size(); ++i) f += index[i] * strides[i];
+  return f;
+}
+
+}  // namespace tessera::inline v0

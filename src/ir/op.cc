@@ -1,0 +1,38 @@
+#include "ir/op.h"
+
+namespace tessera::inline v0 {
+
+Registry& Registry::get() {
+  // Leaked on purpose: programs that outlive main's statics still point at their ops.
+  static Registry* registry = [] {
+    auto* r = new Registry;
+    register_all_ops(*r);
+    return r;
+  }();
+  return *registry;
+}
+
+const Op* Registry::find(std::string_view name) const {
+  auto it = by_name_.find(name);
+  return it == by_name_.end() ? nullptr : it->second;
+}
+
+const Op& Registry::at(std::string_view name) const {
+  if (const Op* op = find(name)) return *op;
+  throw InternalError("there is no op '" + std::string(name) + "'");
+}
+
+void Registry::add(Op op) {
+  if (by_name_.count(op.name)) throw InternalError("op '" + op.name + "' is registered twice");
+  ops_.push_back(std::make_unique<Op>(std::move(op)));
+  by_name_[ops_.back()->name] = ops_.back().get();
+}
+
+std::vector<AxisSet> varying_of(const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs) {
+  if (op.vary) return op.vary({op, attrs, inputs});
+  AxisSet all;
+  for (const AxisSet& a : inputs) all |= a;
+  return {all};
+}
+
+}  // namespace tessera::inline v0

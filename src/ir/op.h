@@ -1,0 +1,211 @@
+// What the library knows about one operation: a row of rules. Everything else (printer, parser, documentation, fusibility,
+// tests) is derived from the rows.
+#pragma once
+
+#include "ir/builder.h"
+#include "ir/emit.h"
+#include "ir/host_array.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+enum class AttrKind { boolean, integer, real, string, dtype, ints, int_lists, strings, literal, program, programs, hook };
+
+struct AttrSpec {
+  std::string name;
+  AttrKind kind;
+  std::string doc;
+};
+
+/// Types of the results; throws the user's error, its message headed by the op's name.
+struct InferArgs {
+  const Op& op;
+  std::span<const Type> inputs;
+  const Attrs& attrs;
+  const SourceLoc& loc;
+};
+using InferRule = std::function<std::vector<Type>(const InferArgs&)>;
+
+/// Tangents of the results. `outputs` are the primal results, already emitted. A missing tangent is zero.
+struct JvpArgs {
+  Builder& b;
+  const Op& op;
+  const Attrs& attrs;
+  std::span<const Value> inputs;
+  std::span<const Value> outputs;
+  std::span<const MaybeValue> tangents;
+};
+using JvpRule = std::function<MaybeValues(const JvpArgs&)>;
+
+/// For ops that compute primals and tangents together (control flow, calls): emits both.
+struct JvpBoth {
+  Values outputs;
+  MaybeValues tangents;
+};
+struct JvpBothArgs {
+  Builder& b;
+  const Op& op;
+  const Attrs& attrs;
+  std::span<const Value> inputs;
+  std::span<const MaybeValue> tangents;
+};
+using JvpBothRule = std::function<JvpBoth(const JvpBothArgs&)>;
+
+/// Cotangents of the inputs of an equation that is linear in the inputs marked so. `inputs[i]` is the value of a non-linear
+/// input, absent for a linear one, whose type is `types[i]`. The result has one entry an input; absent is zero and the
+/// entries of non-linear inputs are ignored.
+struct TransposeArgs {
+  Builder& b;
+  const Op& op;
+  const Attrs& attrs;
+  std::span<const MaybeValue> inputs;
+  std::span<const Type> types;
+  std::span<const bool> linear;
+  std::span<const MaybeValue> cotangents;
+};
+using TransposeRule = std::function<MaybeValues(const TransposeArgs&)>;
+
+/// The op over a stack of its inputs. `dims[i]` is the stacked dimension of input i, or kUnbatched; at least one is stacked.
+inline constexpr int kUnbatched = -1;
+struct BatchArgs {
+  Builder& b;
+  const Op& op;
+  const Attrs& attrs;
+  std::span<const Value> inputs;
+  std::span<const int> dims;
+  std::int64_t size;
+  const std::string& axis_name;  // of the mapped axis; may be empty
+};
+struct BatchResult {
+  Values outputs;
+  std::vector<int> dims;
+};
+using BatchRule = std::function<BatchResult(const BatchArgs&)>;
+
+/// Splits an equation with nested programs when some of its inputs are unknown (tangents): emits what the known inputs
+/// suffice for into `known`, and says what remains as an equation over residuals and unknown inputs.
+struct PartialEvalArgs {
+  Builder& known;
+  const Op& op;
+  const Attrs& attrs;
+  std::span<const MaybeValue> inputs;  // of `known`; absent where unknown
+  std::span<const Type> types;
+};
+struct PartialEvalResult {
+  /// One an output: its value in `known`, or absent where unknown.
+  MaybeValues outputs;
+  /// The equation for the unknown outputs, in order. Its inputs are: all `residuals`, then the unknown inputs in order.
+  const Op* op = nullptr;
+  Attrs attrs;
+  Values residuals;
+};
+using PartialEvalRule = std::function<PartialEvalResult(const PartialEvalArgs&)>;
+
+/// How sharding a dimension of one operand relates to the others: the text form of a factor rule, as in
+/// "([m,k],[k,n])->([m,n]) reduction={k}".
+struct ShardArgs {
+  std::span<const Type> inputs;
+  std::span<const Type> outputs;
+  const Attrs& attrs;
+};
+using ShardRule = std::function<std::string(const ShardArgs&)>;
+
+/// The mesh axes over which the results vary, from those of the inputs. The default is the union of the inputs'.
+struct VaryArgs {
+  const Op& op;
+  const Attrs& attrs;
+  std::span<const AxisSet> inputs;
+};
+using VaryRule = std::function<std::vector<AxisSet>(const VaryArgs&)>;
+
+struct Cost {
+  double flops = 0;
+  double bytes = 0;  // read and written once
+};
+using CostRule = std::function<Cost(std::span<const Type> inputs, std::span<const Type> outputs, const Attrs&)>;
+
+/// Plain and naive: the oracle for everything faster. Outputs are allocated and uninitialised.
+struct EvalArgs {
+  const Attrs& attrs;
+  std::span<const HostArray> inputs;
+  std::span<HostArray> outputs;
+};
+using EvalRule = std::function<void(const EvalArgs&)>;
+
+/// How the compiled form is made.
+enum class Lowering {
+  emitted,     // by `emit`, fused with its neighbours
+  called,      // by a library routine that codegen/calls knows under the op's name
+  view,        // no code: the result shares the operand's memory (reshape of contiguous memory)
+  control,     // the executor runs its nested programs
+  collective,  // the executor moves data between devices
+  expanded,    // inlined or rewritten before code generation
+};
+
+struct Op {
+  std::string name;
+  std::string doc;             // one paragraph: what, shapes, dtypes, source of the formula
+  std::string stablehlo;       // spelling there; empty where it has none
+  std::vector<AttrSpec> attrs;
+  int inputs = -1;             // -1: any number
+  int outputs = 1;             // -1: any number
+  bool elementwise = false;    // every result element depends on the operands' elements at the same index only
+  bool cheap = true;           // fusion may repeat it
+  Lowering lowering = Lowering::emitted;
+
+  InferRule infer;
+  JvpRule jvp;
+  JvpBothRule jvp_both;
+  TransposeRule transpose;
+  BatchRule batch;
+  PartialEvalRule partial_eval;
+  ShardRule sharding;
+  VaryRule vary;
+  CostRule cost;
+  EvalRule evaluate;
+  EmitRule emit;
+
+  /// Why a rule is absent, by the rule's name ("jvp", "transpose", "batch", "sharding", "evaluate", "emit", "cost",
+  /// "stablehlo"): a row lacks a rule only with a reason.
+  std::map<std::string, std::string> waived;
+  /// Representative equations for the tests that walk the registry.
+  std::function<std::vector<struct OpExample>()> examples;
+};
+
+/// Inputs are drawn by the tests: floats in [lo, hi], integers in [int_lo, int_hi].
+struct OpExample {
+  std::vector<Type> inputs;
+  Attrs attrs;
+  double lo = -1.0, hi = 1.0;
+  std::int64_t int_lo = 0, int_hi = 4;
+  /// Where a derivative does not exist on a set the test could hit (ties, kinks), numeric checks are skipped with a reason.
+  std::string no_numeric_derivative;
+};
+
+/// All ops, by name. Filled once, before main uses it; read without locks.
+class Registry {
+ public:
+  static Registry& get();
+  const Op* find(std::string_view name) const;
+  const Op& at(std::string_view name) const;  // InternalError when absent
+  void add(Op op);
+  /// In registration order.
+  const std::vector<std::unique_ptr<Op>>& all() const { return ops_; }
+
+ private:
+  std::vector<std::unique_ptr<Op>> ops_;
+  std::map<std::string, const Op*, std::less<>> by_name_;
+};
+
+/// Calls every register function of src/ops (ops/list.h); Registry::get() does so on first use.
+void register_all_ops(Registry& r);
+
+/// The varying sets of an equation's results: `op.vary`, or the union of the inputs'.
+std::vector<AxisSet> varying_of(const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs);
+
+}  // namespace tessera::inline v0

@@ -1,0 +1,54 @@
+// A small dense array in the program itself.
+#include "ops/build.h"
+#include "ir/op.h"
+
+#include <cstring>
+
+namespace tessera::inline v0::ops {
+
+Value constant(Builder& b, Literal literal) { return b.emit1("constant", std::span<const Value>{}, {{"value", std::move(literal)}}); }
+
+Value scalar(Builder& b, DType dtype, double value, bool weak) {
+  Attrs attrs{{"value", scalar_literal(dtype, value)}};
+  if (weak) attrs.set("weak", true);
+  return b.emit1("constant", std::span<const Value>{}, std::move(attrs));
+}
+
+Value full(Builder& b, DType dtype, const Shape& shape, double value) {
+  return broadcast_in_dim(scalar(b, dtype, value), shape, {});
+}
+Value full_like(Value x, double value) { return full(*x.builder, x.dtype(), x.shape(), value); }
+Value zeros_like(Value x) { return full_like(x, 0); }
+Value zeros(Builder& b, const Type& type) { return full(b, type.dtype, type.shape, 0); }
+
+void register_constant(Registry& r) {
+  Op op;
+  op.name = "constant";
+  op.doc = "The array `value`, row-major; weak where `weak` is set.";
+  op.stablehlo = "constant";
+  op.attrs = {{"value", AttrKind::literal, "the array"}, {"weak", AttrKind::boolean, "optional: a bare C++ number"}};
+  op.inputs = 0;
+  op.infer = [](const InferArgs& a) {
+    const Literal& v = a.attrs.get<Literal>("value");
+    return std::vector<Type>{Type(v.dtype, v.shape, a.attrs.has("weak") && a.attrs.flag("weak"))};
+  };
+  op.jvp = [](const JvpArgs&) { return MaybeValues{std::nullopt}; };
+  op.sharding = [](const ShardArgs& a) {
+    std::string dims;
+    for (int i = 0; i < a.outputs[0].shape.rank(); ++i) dims += (i ? "," : "") + std::string(1, static_cast<char>('a' + i));
+    return "()->([" + dims + "])";
+  };
+  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
+  op.evaluate = [](const EvalArgs& a) {
+    const Literal& v = a.attrs.get<Literal>("value");
+    if (!v.bytes->empty()) std::memcpy(a.outputs[0].bytes, v.bytes->data(), v.bytes->size());
+  };
+  op.emit = [](Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+    return e.literal(eqn.attrs.get<Literal>("value"), at);
+  };
+  op.waived = {{"transpose", "it has no operands"}, {"batch", "it has no operands"}};
+  op.examples = [] { return std::vector<OpExample>{{{}, {{"value", scalar_literal(DType::float32, 2.5)}}}}; };
+  r.add(std::move(op));
+}
+
+}  // namespace tessera::inline v0::ops

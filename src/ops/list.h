@@ -1,0 +1,15 @@
+// The ops, one line a file. Adding an op: one file in this folder that defines `void register_<name>(Registry&)`, one line here.
+#pragma once
+
+#include "ir/op.h"
+
+// clang-format off
+#define TESSERA_OP_FILES(X) \
+  X(constant)
+// clang-format on
+
+namespace tessera::inline v0::ops {
+#define TESSERA_DECLARE_OP(name) void register_##name(Registry& r);
+TESSERA_OP_FILES(TESSERA_DECLARE_OP)
+#undef TESSERA_DECLARE_OP
+}  // namespace tessera::inline v0::ops

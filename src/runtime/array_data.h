@@ -1,0 +1,73 @@
+// What a concrete array is: a type, where its shards live, and the memory they share.
+#pragma once
+
+#include "ir/type.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera::inline v0::runtime {
+
+/// Reference-counted memory from the pool (runtime/pool.h). Immutable once the computation that writes it has completed.
+class Buffer;
+using BufferPtr = std::shared_ptr<Buffer>;
+
+/// How an array is laid out over devices. Interned: equal layouts are the same object.
+struct Layout {
+  std::vector<int> devices;                 // ids, in mesh order (row-major over mesh_sizes)
+  std::vector<std::string> mesh_axes;       // empty for a single device
+  std::vector<std::int64_t> mesh_sizes;
+  std::string spec;                         // spmd/spec.h; "" is replicated
+  bool committed = false;
+  bool operator==(const Layout&) const = default;
+};
+using LayoutPtr = std::shared_ptr<const Layout>;
+LayoutPtr intern(Layout layout);
+/// The first device, uncommitted: where new arrays live.
+LayoutPtr default_layout();
+
+/// Block `offset` bytes into `buffer`: dense and row-major, of the layout's shard shape.
+struct Shard {
+  BufferPtr buffer;
+  std::size_t offset = 0;
+};
+
+/// A computation under way. Waiting is idempotent and rethrows the computation's error, naming the call.
+class Completion {
+ public:
+  virtual ~Completion() = default;
+  virtual void wait() = 0;
+  virtual bool done() const = 0;
+};
+
+/// Immutable. One shard a device of the layout; shards may share a buffer: blocks that are adjacent in one buffer make the
+/// whole array readable without a copy, and shards that are all the same block (`uniform`) are stored once.
+struct ArrayData {
+  Type type;             // of the whole array
+  LayoutPtr layout;
+  std::vector<Shard> shards;
+  bool uniform = false;  // all shards are one block, although the spec cuts the array: a stack of one value
+  std::shared_ptr<Completion> pending;  // null when complete
+  mutable std::atomic<bool> deleted{false};  // donated
+
+  Shape shard_shape() const;
+};
+using ArrayDataPtr = std::shared_ptr<ArrayData>;
+
+/// Copies row-major bytes of `type` to the default device.
+ArrayDataPtr from_host(const Type& type, const void* bytes);
+/// Takes over host memory that `owner` keeps alive (64-byte aligned memory is not copied).
+ArrayDataPtr adopt_host(const Type& type, void* bytes, std::shared_ptr<void> owner);
+/// The whole array as dense row-major memory; waits. A view where the shards allow it, else a gathered copy that `hold` keeps.
+const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold);
+/// The array placed as `layout` says: shares shards where it can.
+ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout);
+/// The part of `a` at index `i` of dimension 0 without copying, where one shard holds it; null otherwise.
+ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i);
+
+}  // namespace tessera::inline v0::runtime

@@ -1,0 +1,39 @@
+// A compiled program, ready to run.
+#pragma once
+
+#include "ir/program.h"
+#include "runtime/array_data.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::inline v0::runtime {
+
+struct CompileOptions {
+  std::string name;                         // for profiles and errors
+  std::vector<bool> donated;                // by input
+};
+
+struct MemoryPlan {
+  std::int64_t arguments = 0, outputs = 0, temporaries = 0;  // bytes, all devices
+};
+
+/// Immutable and shared; any number of threads may run it at once.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  /// Inputs are as the program's; they are placed as it needs (sharded over the mesh of a shard_map at the top, else on one
+  /// device). Throws before anything runs when an input cannot be used. Results may be pending.
+  virtual std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs) const = 0;
+  virtual const Program& program() const = 0;
+  virtual MemoryPlan memory() const = 0;
+  /// The tape as text: segments, kernels, calls, collectives, and which devices each runs on.
+  virtual std::string schedule() const = 0;
+};
+
+/// Compiles, or finds a program of the same structure among those compiled before. Thread-safe.
+std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options = {});
+
+}  // namespace tessera::inline v0::runtime
