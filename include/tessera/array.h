@@ -1,0 +1,347 @@
+// Array: the one value type of the library.
+//
+// An Array is a handle to an immutable n-dimensional array: copying it copies a pointer. It is in one of four states:
+//   empty     default-constructed; a leaf that is not there. Every operation on it throws.
+//   concrete  it has values, perhaps still being computed; reading them waits.
+//   traced    it stands for a value of a function that is being traced (jit, grad, vmap, pmap, scan, ...): it has a
+//             dtype and a shape but no values yet, and is usable only on its thread while that trace lasts.
+//   abstract  a dtype and a shape only, for lowering without data.
+//
+// Concurrent reads and calls on one Array object are safe; assigning to it while another thread reads it is not.
+#pragma once
+
+#include <tessera/config.h>
+#include <tessera/dtype.h>
+#include <tessera/error.h>
+#include <tessera/shape.h>
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+namespace detail {
+struct ArrayImpl;  // src/api/array_impl.h
+}
+
+class Array;
+class At;
+class Sharding;
+struct Shard;
+
+/// C++ numbers that stand for arrays of no dimensions.
+template <class T>
+concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+
+/// The whole of an axis in an index.
+struct All {};
+inline constexpr All all{};
+/// A new axis of one element in an index.
+struct NewAxis {};
+inline constexpr NewAxis newaxis{};
+
+/// start:stop:step of an index, as Python has it: negative positions count from the end, absent ones mean "to the end".
+struct Range {
+  std::optional<std::int64_t> start, stop;
+  std::int64_t step = 1;
+};
+inline Range range(std::optional<std::int64_t> start, std::optional<std::int64_t> stop, std::int64_t step = 1) {
+  return {start, stop, step};
+}
+/// The first `stop` positions.
+inline Range until(std::int64_t stop) { return {std::nullopt, stop, 1}; }
+/// From `start` to the end.
+inline Range from(std::int64_t start) { return {start, std::nullopt, 1}; }
+
+/// One entry of a multi-axis index: a position, a range, `all`, `newaxis`, or an integer array (gathered positions).
+class AxisIndex {
+ public:
+  enum class Kind { position, range, all, newaxis, array };
+  template <std::integral I>
+    requires(!std::is_same_v<I, bool>)
+  AxisIndex(I position) : kind_(Kind::position), position_(static_cast<std::int64_t>(position)) {}
+  AxisIndex(All) : kind_(Kind::all) {}
+  AxisIndex(NewAxis) : kind_(Kind::newaxis) {}
+  AxisIndex(Range r) : kind_(Kind::range), range_(r) {}
+  TESSERA_API AxisIndex(const Array& positions);
+
+  Kind kind() const { return kind_; }
+  std::int64_t position() const { return position_; }
+  const Range& range() const { return range_; }
+  const Array& array() const { return *array_; }
+
+ private:
+  Kind kind_;
+  std::int64_t position_ = 0;
+  Range range_;
+  std::shared_ptr<const Array> array_;
+};
+
+class TESSERA_API Array {
+ public:
+  /// Empty.
+  Array() = default;
+  Array(const Array&) = default;
+  Array(Array&&) noexcept = default;
+  Array& operator=(const Array&) & = default;
+  Array& operator=(Array&&) & noexcept = default;
+  /// An Array is immutable, so `x[0] = y` has no meaning: write `x = x.at(0).set(y)`.
+  Array& operator=(const Array&) && = delete;
+  ~Array() = default;
+
+  /// A weakly typed scalar: bool stays bool; integers are int32 (int64 where the value needs it), floats float32.
+  template <Number T>
+  Array(T value) : Array(scalar(value)) {}
+  /// One dimension, strongly typed as the vector is.
+  template <Element T>
+    requires(!std::is_same_v<T, bool>)
+  explicit Array(const std::vector<T>& values) : Array(std::span<const T>(values)) {}
+  explicit Array(const std::vector<bool>& values);
+  template <Element T>
+  explicit Array(std::span<const T> values)
+      : Array(from_bytes(dtype_of<T>(), Shape{values.size()}, values.data())) {}
+  /// Row-major values of `shape`; ShapeError when the counts disagree.
+  template <Element T>
+  Array(std::span<const T> values, const Shape& shape)
+      : Array(from_values(dtype_of<T>(), shape, values.data(), static_cast<std::int64_t>(values.size()))) {}
+  template <Element T>
+    requires(!std::is_same_v<T, bool>)
+  Array(const std::vector<T>& values, const Shape& shape) : Array(std::span<const T>(values), shape) {}
+
+  /// Copies `shape.count()` row-major elements.
+  static Array from_bytes(DType dtype, const Shape& shape, const void* bytes);
+  /// Uses memory that `owner` keeps alive, without a copy when it is 64-byte aligned.
+  static Array adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr<void> owner);
+
+  // --- what it is
+  bool is_empty() const { return impl_ == nullptr; }
+  bool is_concrete() const;
+  bool is_traced() const;
+  bool is_abstract() const;
+  /// These throw TraceError on an empty array.
+  DType dtype() const;
+  bool weak_type() const;
+  const Shape& shape() const;
+  /// Extent of one axis, which may count from the end.
+  std::int64_t shape(std::int64_t axis) const;
+  int ndim() const { return shape().rank(); }
+  /// Number of elements.
+  std::int64_t size() const { return shape().count(); }
+  std::int64_t nbytes() const { return size() * size_of(dtype()); }
+  /// Length of the first axis; ShapeError for a scalar.
+  std::int64_t length() const;
+
+  // --- reading; waits for the value, throws the computation's error, TraceError when there is no value to read
+  /// The only element, converted to T; ShapeError unless size() is 1.
+  template <Number T>
+  T item() const {
+    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      return T(static_cast<float>(item_double()));
+    else if constexpr (std::is_floating_point_v<T>)
+      return static_cast<T>(item_double());
+    else if constexpr (std::is_same_v<T, std::uint64_t>)
+      return static_cast<T>(item_uint());
+    else if constexpr (std::is_same_v<T, bool>)
+      return item_int() != 0;
+    else
+      return static_cast<T>(item_int());
+  }
+  /// All elements, row-major; DTypeError unless T is the element type.
+  template <Element T>
+  std::vector<T> to_vector() const {
+    const T* p = static_cast<const T*>(host_bytes(dtype_of<T>()));
+    return std::vector<T>(p, p + size());
+  }
+  /// The elements in host memory, row-major, without a copy where the shards are adjacent; valid while this Array lives.
+  template <Element T>
+  std::span<const T> host() const {
+    return {static_cast<const T*>(host_bytes(dtype_of<T>())), static_cast<std::size_t>(size())};
+  }
+  /// Reads a scalar in a condition. A traced one throws: use `cond` or `where`.
+  explicit operator bool() const;
+  template <Number T>
+    requires(!std::is_same_v<T, bool>)
+  explicit operator T() const {
+    return item<T>();
+  }
+  /// Waits until the values are there; gives this array.
+  const Array& block_until_ready() const;
+  bool is_ready() const;
+  /// Whether its buffer was given away by donation.
+  bool is_deleted() const;
+
+  // --- where it is (tessera/sharding.h)
+  Sharding sharding() const;
+  /// One a device, in the order of the sharding's mesh. No copies.
+  std::vector<Shard> shards() const;
+
+  // --- indexing. One index takes the first axis; several take as many axes: x(0, all, -1), x(range(1, 4), newaxis).
+  Array operator[](AxisIndex index) const;
+  template <class... I>
+    requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...))
+  Array operator()(I&&... index) const {
+    return get({AxisIndex(std::forward<I>(index))...});
+  }
+  Array get(const std::vector<AxisIndex>& index, std::source_location loc = std::source_location::current()) const;
+  /// Functional updates: x.at(0, all).set(y), .add(y), .multiply(y), .min(y), .max(y).
+  template <class... I>
+    requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...))
+  At at(I&&... index) const;
+
+  /// Walks the first axis.
+  class Iterator;
+  Iterator begin() const;
+  Iterator end() const;
+
+  // --- method spellings of common functions
+  Array astype(DType dtype, std::source_location loc = std::source_location::current()) const;
+  /// One extent may be -1.
+  Array reshape(const Shape& shape, std::source_location loc = std::source_location::current()) const;
+  template <std::integral... I>
+    requires(sizeof...(I) > 0)
+  Array reshape(I... extents) const {
+    return reshape(Shape{Dim(extents)...});
+  }
+  Array transpose(std::source_location loc = std::source_location::current()) const;
+  Array T() const { return transpose(); }
+  Array flatten(std::source_location loc = std::source_location::current()) const;
+
+  // --- for the library itself
+  explicit Array(std::shared_ptr<detail::ArrayImpl> impl) : impl_(std::move(impl)) {}
+  const std::shared_ptr<detail::ArrayImpl>& impl() const { return impl_; }
+
+ private:
+  static Array bool_scalar(bool v);
+  static Array float_scalar(double v);
+  static Array int_scalar(std::int64_t v);
+  static Array uint_scalar(std::uint64_t v);
+  template <Number T>
+  static Array scalar(T v) {
+    if constexpr (std::is_same_v<T, bool>)
+      return bool_scalar(v);
+    else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      return from_bytes(dtype_of<T>(), {}, &v);
+    else if constexpr (std::is_floating_point_v<T>)
+      return float_scalar(static_cast<double>(v));
+    else if constexpr (std::is_unsigned_v<T>)
+      return uint_scalar(v);
+    else
+      return int_scalar(v);
+  }
+  static Array from_values(DType dtype, const Shape& shape, const void* values, std::int64_t count);
+  double item_double() const;
+  std::int64_t item_int() const;
+  std::uint64_t item_uint() const;
+  const void* host_bytes(DType as) const;
+
+  std::shared_ptr<detail::ArrayImpl> impl_;
+};
+
+/// An array argument together with the caller's source line, which errors show. Converts from arrays and numbers.
+struct Operand {
+  Array array;
+  std::source_location loc;
+  Operand(const Array& a, std::source_location l = std::source_location::current()) : array(a), loc(l) {}
+  Operand(Array&& a, std::source_location l = std::source_location::current()) : array(std::move(a)), loc(l) {}
+  template <Number T>
+  Operand(T value, std::source_location l = std::source_location::current()) : array(value), loc(l) {}
+};
+
+/// A pending functional update of the elements that an index picks.
+class TESSERA_API At {
+ public:
+  At(Array array, std::vector<AxisIndex> index) : array_(std::move(array)), index_(std::move(index)) {}
+  /// The values broadcast to the picked shape and convert to the array's dtype. Where an index array names an element
+  /// twice: set takes the last, the others combine all.
+  Array set(Operand values) const;
+  Array add(Operand values) const;
+  Array multiply(Operand values) const;
+  Array min(Operand values) const;
+  Array max(Operand values) const;
+  Array get(std::source_location loc = std::source_location::current()) const { return array_.get(index_, loc); }
+
+ private:
+  Array array_;
+  std::vector<AxisIndex> index_;
+};
+
+template <class... I>
+  requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...))
+At Array::at(I&&... index) const {
+  return At(*this, {AxisIndex(std::forward<I>(index))...});
+}
+
+class Array::Iterator {
+ public:
+  using value_type = Array;
+  using difference_type = std::ptrdiff_t;
+  Iterator() = default;
+  Iterator(Array array, std::int64_t i) : array_(std::move(array)), i_(i) {}
+  Array operator*() const { return array_[i_]; }
+  Iterator& operator++() {
+    ++i_;
+    return *this;
+  }
+  Iterator operator++(int) {
+    Iterator old = *this;
+    ++i_;
+    return old;
+  }
+  bool operator==(const Iterator& o) const { return i_ == o.i_; }
+
+ private:
+  Array array_;
+  std::int64_t i_ = 0;
+};
+
+// --- operators: NumPy broadcasting and promotion. Comparisons give boolean arrays; whole arrays compare with
+// array_equal and allclose.
+TESSERA_API Array operator+(Operand x, Operand y);
+TESSERA_API Array operator-(Operand x, Operand y);
+TESSERA_API Array operator*(Operand x, Operand y);
+/// True division: integers give floats.
+TESSERA_API Array operator/(Operand x, Operand y);
+/// Remainder with the sign of the divisor, as NumPy has it.
+TESSERA_API Array operator%(Operand x, Operand y);
+TESSERA_API Array operator-(Operand x);
+TESSERA_API Array operator+(Operand x);
+TESSERA_API Array operator==(Operand x, Operand y);
+TESSERA_API Array operator!=(Operand x, Operand y);
+TESSERA_API Array operator<(Operand x, Operand y);
+TESSERA_API Array operator<=(Operand x, Operand y);
+TESSERA_API Array operator>(Operand x, Operand y);
+TESSERA_API Array operator>=(Operand x, Operand y);
+TESSERA_API Array operator&(Operand x, Operand y);
+TESSERA_API Array operator|(Operand x, Operand y);
+TESSERA_API Array operator^(Operand x, Operand y);
+TESSERA_API Array operator~(Operand x);
+TESSERA_API Array operator<<(Operand x, Operand y);
+TESSERA_API Array operator>>(Operand x, Operand y);
+TESSERA_API Array operator&&(Operand x, Operand y);
+TESSERA_API Array operator||(Operand x, Operand y);
+TESSERA_API Array operator!(Operand x);
+inline Array& operator+=(Array& x, Operand y) { return x = Operand(x, y.loc) + y; }
+inline Array& operator-=(Array& x, Operand y) { return x = Operand(x, y.loc) - y; }
+inline Array& operator*=(Array& x, Operand y) { return x = Operand(x, y.loc) * y; }
+inline Array& operator/=(Array& x, Operand y) { return x = Operand(x, y.loc) / y; }
+
+/// As NumPy prints it.
+TESSERA_API std::ostream& operator<<(std::ostream& out, const Array& x);
+TESSERA_API std::string to_string(const Array& x);
+/// "f32[8,16]" and its state; never waits.
+TESSERA_API std::string describe(const Array& x);
+
+/// An array of a dtype and a shape only.
+TESSERA_API Array abstract(DType dtype, const Shape& shape);
+
+}  // namespace tessera::inline v0

@@ -1,0 +1,91 @@
+// Tracing: a thread-local stack of programs being built, and the one door that every operation on arrays goes through.
+//
+// An operation goes to the innermost trace. A traced operand of an outer trace, and a concrete one, is *captured*: it
+// becomes an extra input of the inner program, and an operand of whatever the inner program becomes outside. So values
+// from outside are constants to the inner transformation and ordinary operands to the outer one.
+#pragma once
+
+#include "api/array_impl.h"
+#include "ir/builder.h"
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace tessera::inline v0::detail {
+
+/// A mesh or map axis that collectives may name while a function is traced.
+struct BoundAxis {
+  enum class Kind { vmap, pmap, shard_map };
+  std::string name;
+  std::int64_t size = 0;
+  Kind kind = Kind::vmap;
+};
+
+class Trace {
+ public:
+  /// Pushes a trace on this thread. `what` names the transformation in errors: "jit", "grad", "scan body".
+  explicit Trace(std::string what, std::string name = "");
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
+  Builder& builder() { return builder_; }
+  std::uint64_t id() const { return id_; }
+  const std::string& what() const { return what_; }
+  /// A new explicit input.
+  Array input(const Type& type, const SourceLoc& loc = {});
+  /// The variable of this trace that stands for `a`: its own, or a capture.
+  Value lift(const Array& a, const char* function);
+
+  struct Finished {
+    ProgramPtr program;           // inputs: the explicit ones in order, then the captures
+    std::vector<Array> captures;  // values of the level outside
+  };
+  /// Ends and pops the trace; the program's outputs are these.
+  Finished finish(std::span<const Array> outputs);
+
+  static Trace* innermost();
+  /// A live trace of this thread, or nullptr.
+  static Trace* find(std::uint64_t id);
+
+ private:
+  Builder builder_;
+  std::string what_;
+  std::uint64_t id_;
+  Trace* outer_;
+  bool live_ = true;
+  std::vector<Var> explicit_inputs_;
+  std::vector<Array> captures_;
+  std::vector<Var> capture_vars_;
+  std::unordered_map<const ArrayImpl*, Var> captured_;
+};
+
+/// Binds axis names for a scope (pmap, shard_map and vmap bodies). The innermost binding of a name wins.
+class AxisScope {
+ public:
+  explicit AxisScope(std::vector<BoundAxis> axes);
+  ~AxisScope();
+  AxisScope(const AxisScope&) = delete;
+  AxisScope& operator=(const AxisScope&) = delete;
+  static const BoundAxis* find(std::string_view name);
+  static const std::vector<BoundAxis>& bound();  // innermost last
+
+ private:
+  std::size_t count_;
+};
+
+/// Applies an op to arrays: into the innermost trace, else compiled and run at once.
+std::vector<Array> bind(std::string_view op, std::span<const Array> inputs, Attrs attrs, const SourceLoc& loc);
+Array bind1(std::string_view op, std::initializer_list<Array> inputs, Attrs attrs, const SourceLoc& loc);
+Array bind1(std::string_view op, std::span<const Array> inputs, Attrs attrs, const SourceLoc& loc);
+
+/// Applies a whole program: inlined into the innermost trace, else compiled (by content, so that an equal program compiles
+/// once) and run. This is how transformations called outside any trace execute.
+std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs, const SourceLoc& loc);
+
+}  // namespace tessera::inline v0::detail
