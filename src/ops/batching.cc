@@ -1,0 +1,46 @@
+#include "ops/batching.h"
+
+#include "ops/build.h"
+
+#include <numeric>
+
+namespace tessera::inline v0::ops {
+
+Value move_dim(Value x, int from, int to) {
+  if (from == to) return x;
+  Ints permutation(static_cast<std::size_t>(x.rank()));
+  std::iota(permutation.begin(), permutation.end(), 0);
+  permutation.erase(permutation.begin() + from);
+  permutation.insert(permutation.begin() + to, from);
+  return transpose(x, permutation);
+}
+
+Value stacked_at(Value x, int dim, int to, std::int64_t size) {
+  if (dim != kUnbatched) return move_dim(x, dim, to);
+  Shape shape = x.shape();
+  shape.insert(shape.begin() + to, size);
+  Ints dims;
+  for (int i = 0; i < x.rank(); ++i) dims.push_back(i < to ? i : i + 1);
+  return broadcast_in_dim(x, shape, dims);
+}
+
+BatchResult batch_elementwise(const BatchArgs& a) {
+  int to = kUnbatched;
+  for (int d : a.dims)
+    if (d != kUnbatched) {
+      to = d;
+      break;
+    }
+  Values stacked;
+  for (std::size_t i = 0; i < a.inputs.size(); ++i) stacked.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
+  Values outputs = a.b.emit(a.op, stacked, a.attrs);
+  return {outputs, std::vector<int>(outputs.size(), to)};
+}
+
+Ints shifted_dims(const Ints& dims, int stacked) {
+  Ints shifted = dims;
+  for (auto& d : shifted) d += d >= stacked;
+  return shifted;
+}
+
+}  // namespace tessera::inline v0::ops
