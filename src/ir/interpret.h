@@ -31,6 +31,10 @@ struct Split {
 };
 Split partial_eval(const Program& p, const std::vector<bool>& unknown_in, const std::vector<bool>& force_unknown_out = {});
 
+/// As partial_eval, where only the inputs and what `policy` lets be kept become residuals: `unknown` computes the rest again.
+struct CheckpointPolicy;
+Split partial_eval_saving(const Program& p, const std::vector<bool>& unknown_in, const CheckpointPolicy& policy);
+
 /// Transposes a program that is linear in the inputs marked so, given cotangents of its outputs; emits into `b`.
 /// `inputs[i]` is the value of a non-linear input. Gives one cotangent an input, absent where zero or not linear.
 MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const MaybeValue> inputs,

@@ -100,9 +100,14 @@ struct PartialEvalResult {
   /// One an output: its value in `known`, or absent where unknown.
   MaybeValues outputs;
   /// The equation for the unknown outputs, in order. Its inputs are: all `residuals`, then the unknown inputs in order.
+  /// None where every output is known.
   const Op* op = nullptr;
   Attrs attrs;
   Values residuals;
+  /// Where its inputs come in another order: for each, its position in the list above.
+  std::vector<std::size_t> input_order;
+  /// Where it has further results: for each unknown output, which result it is.
+  std::vector<std::size_t> taken_outputs;
 };
 using PartialEvalRule = std::function<PartialEvalResult(const PartialEvalArgs&)>;
 
