@@ -1,0 +1,171 @@
+#include "runtime/array_data.h"
+
+#include "runtime/blocks.h"
+#include "runtime/buffer.h"
+
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+namespace tessera::inline v0::runtime {
+namespace {
+
+auto key_of(const Layout& l) { return std::tie(l.devices, l.mesh_axes, l.mesh_sizes, l.spec, l.committed); }
+struct Less {
+  using is_transparent = void;
+  bool operator()(const LayoutPtr& a, const LayoutPtr& b) const { return key_of(*a) < key_of(*b); }
+  bool operator()(const LayoutPtr& a, const Layout& b) const { return key_of(*a) < key_of(b); }
+  bool operator()(const Layout& a, const LayoutPtr& b) const { return key_of(a) < key_of(*b); }
+};
+
+Blocks blocks_of(const Type& type, const Layout& layout) {
+  return Blocks(type, layout.mesh_axes, layout.mesh_sizes, layout.mesh_axes.empty() ? "" : layout.spec);
+}
+void wait_for(const ArrayData& a) {
+  if (a.pending) a.pending->wait();
+}
+ArrayDataPtr single(const Type& type, LayoutPtr layout, BufferPtr buffer, std::size_t offset) {
+  auto a = std::make_shared<ArrayData>();
+  a->type = type;
+  a->layout = std::move(layout);
+  a->shards.push_back({std::move(buffer), offset});
+  return a;
+}
+
+}  // namespace
+
+LayoutPtr intern(Layout layout) {
+  static auto* mutex = new std::mutex;
+  static auto* all = new std::set<LayoutPtr, Less>;
+  std::lock_guard lock(*mutex);
+  if (auto it = all->find(layout); it != all->end()) return *it;
+  return *all->insert(std::make_shared<const Layout>(std::move(layout))).first;
+}
+
+LayoutPtr default_layout() {
+  static auto* layout = new LayoutPtr(intern(Layout{{0}, {}, {}, "", false}));
+  return *layout;
+}
+
+Shape ArrayData::shard_shape() const {
+  if (layout->spec.empty() || layout->mesh_axes.empty()) return type.shape;
+  return blocks_of(type, *layout).block();
+}
+
+ArrayDataPtr from_host(const Type& type, const void* bytes) {
+  std::size_t n = static_cast<std::size_t>(type.bytes());
+  BufferPtr buffer = Buffer::allocate(n);
+  if (n) std::memcpy(buffer->data(), bytes, n);
+  buffer->charge(default_layout(), type.bytes());
+  return single(type, default_layout(), std::move(buffer), 0);
+}
+
+ArrayDataPtr adopt_host(const Type& type, void* bytes, std::shared_ptr<void> owner) {
+  if (reinterpret_cast<std::uintptr_t>(bytes) % 64 != 0) return from_host(type, bytes);
+  BufferPtr buffer = Buffer::adopt(bytes, static_cast<std::size_t>(type.bytes()), std::move(owner));
+  buffer->charge(default_layout(), type.bytes());
+  return single(type, default_layout(), std::move(buffer), 0);
+}
+
+const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold) {
+  wait_for(a);
+  const Shard& first = a.shards.at(0);
+  if (a.layout->mesh_axes.empty() || a.layout->spec.empty() || a.shards.size() == 1) {
+    hold = first.buffer;
+    return first.buffer->data() + first.offset;
+  }
+  Blocks blocks = blocks_of(a.type, *a.layout);
+  std::vector<const Shard*> of(static_cast<std::size_t>(blocks.count()), nullptr);
+  for (std::size_t p = 0; p < a.shards.size(); ++p) {
+    auto& slot = of[static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(p)))];
+    if (!slot) slot = &a.shards[p];
+  }
+  bool adjacent = blocks.contiguous();
+  for (std::size_t b = 1; b < of.size() && adjacent; ++b)
+    adjacent = of[b]->buffer == of[0]->buffer &&
+               of[b]->offset == of[0]->offset + b * static_cast<std::size_t>(blocks.block_bytes());
+  if (adjacent) {
+    hold = of[0]->buffer;
+    return hold->data() + of[0]->offset;
+  }
+  hold = Buffer::allocate(static_cast<std::size_t>(a.type.bytes()));
+  BoxCopy copy = blocks.gather();
+  for (std::size_t b = 0; b < of.size(); ++b)
+    copy.run(of[b]->buffer->data() + of[b]->offset, hold->data() + blocks.offset_of(static_cast<std::int64_t>(b)));
+  return hold->data();
+}
+
+ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
+  if (a->layout == layout) return a;
+  auto out = std::make_shared<ArrayData>();
+  out->type = a->type;
+  out->layout = layout;
+  const Layout& from = *a->layout;
+  if (from.devices == layout->devices && from.mesh_axes == layout->mesh_axes && from.mesh_sizes == layout->mesh_sizes &&
+      from.spec == layout->spec) {  // they differ in `committed` only
+    out->shards = a->shards;
+    out->uniform = a->uniform;
+    out->pending = a->pending;
+    return out;
+  }
+  BufferPtr whole;
+  const std::byte* bytes = dense_bytes(*a, whole);
+  const std::size_t base = static_cast<std::size_t>(bytes - whole->data());
+  Blocks blocks = blocks_of(a->type, *layout);
+  const std::size_t n = layout->devices.size();
+  // Memory that no array has been charged for yet, or that is charged to other devices, is charged by a buffer that owns it.
+  auto shared = [&](std::int64_t per_device) {
+    auto keep = std::make_shared<BufferPtr>(whole);
+    BufferPtr b = Buffer::adopt(whole->data(), 0, keep);
+    b->charge(layout, per_device);
+    return b;
+  };
+  if (blocks.count() == 1 || blocks.contiguous()) {
+    BufferPtr view = from.devices == layout->devices && from.spec.empty() && layout->spec.empty()
+                         ? whole
+                         : shared(blocks.block_bytes());
+    for (std::size_t p = 0; p < n; ++p)
+      out->shards.push_back({view, base + static_cast<std::size_t>(blocks.offset_of(blocks.block_of(static_cast<std::int64_t>(p))))});
+    return out;
+  }
+  BufferPtr cut = Buffer::allocate(static_cast<std::size_t>(a->type.bytes()));
+  cut->charge(layout, blocks.block_bytes());
+  BoxCopy copy = blocks.scatter();
+  const std::size_t block = static_cast<std::size_t>(blocks.block_bytes());
+  for (std::int64_t b = 0; b < blocks.count(); ++b)
+    copy.run(bytes + blocks.offset_of(b), cut->data() + static_cast<std::size_t>(b) * block);
+  for (std::size_t p = 0; p < n; ++p)
+    out->shards.push_back({cut, static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(p))) * block});
+  return out;
+}
+
+ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
+  if (a->type.shape.empty() || i < 0 || i >= a->type.shape[0]) return nullptr;
+  Type row = a->type;
+  row.shape.erase(row.shape.begin());
+  const std::size_t bytes = static_cast<std::size_t>(row.bytes());
+  const Layout& layout = *a->layout;
+  ArrayDataPtr out;
+  if (layout.devices.size() == 1) {
+    const Shard& s = a->shards.at(0);
+    out = single(row, a->layout, s.buffer, s.offset + static_cast<std::size_t>(i) * bytes);
+  } else {
+    const auto spec = axes_of_spec(layout.spec);
+    for (std::size_t d = 1; d < spec.size(); ++d)
+      if (!spec[d].empty()) return nullptr;
+    Blocks blocks = blocks_of(a->type, layout);
+    std::int64_t rows = blocks.block()[0];
+    for (std::int64_t p = 0; p < blocks.positions(); ++p) {
+      if (blocks.block_of(p) != i / rows) continue;
+      const Shard& s = a->shards.at(static_cast<std::size_t>(p));
+      LayoutPtr one = intern(Layout{{layout.devices[static_cast<std::size_t>(p)]}, {}, {}, "", layout.committed});
+      out = single(row, one, s.buffer, s.offset + static_cast<std::size_t>(i % rows) * bytes);
+      break;
+    }
+  }
+  if (out) out->pending = a->pending;
+  return out;
+}
+
+}  // namespace tessera::inline v0::runtime

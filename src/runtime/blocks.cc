@@ -1,0 +1,92 @@
+#include "runtime/blocks.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::runtime {
+
+std::vector<std::vector<std::string>> axes_of_spec(std::string_view text) {
+  std::vector<std::vector<std::string>> dims;
+  if (text.empty()) return dims;
+  dims.emplace_back();
+  std::string name;
+  auto flush = [&] {
+    if (!name.empty()) dims.back().push_back(std::move(name));
+    name.clear();
+  };
+  for (char c : text) {
+    if (c == ';') flush(), dims.emplace_back();
+    else if (c == ',') flush();
+    else name += c;
+  }
+  flush();
+  return dims;
+}
+
+Blocks::Blocks(const Type& whole, const std::vector<std::string>& mesh_axes, const std::vector<std::int64_t>& mesh_sizes,
+               std::string_view text)
+    : whole_(whole), block_(whole.shape) {
+  const auto spec = axes_of_spec(text);
+  const std::size_t rank = whole.shape.size();
+  grid_.resize(rank, 1);
+  std::int64_t positions = 1;
+  for (std::int64_t s : mesh_sizes) positions *= s;
+
+  std::vector<std::vector<std::size_t>> cut(rank);
+  for (std::size_t d = 0; d < spec.size(); ++d)
+    for (const std::string& name : spec[d]) {
+      auto it = std::find(mesh_axes.begin(), mesh_axes.end(), name);
+      if (d >= rank || it == mesh_axes.end())
+        throw InternalError("spec '" + std::string(text) + "' does not fit " + to_string(whole));
+      std::size_t axis = static_cast<std::size_t>(it - mesh_axes.begin());
+      cut[d].push_back(axis);
+      grid_[d] *= mesh_sizes[axis];
+    }
+  bool inside = false;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (block_[d] % grid_[d] != 0)
+      throw InternalError("spec '" + std::string(text) + "' does not divide " + to_string(whole));
+    block_[d] /= grid_[d];
+    count_ *= grid_[d];
+    if (inside && grid_[d] > 1) contiguous_ = false;
+    if (whole.shape[d] > grid_[d] || (grid_[d] == 1 && whole.shape[d] > 1)) inside = true;
+  }
+  bytes_ = block_.count() * size_of(whole.dtype);
+
+  of_.resize(static_cast<std::size_t>(positions));
+  std::vector<std::int64_t> at(mesh_sizes.size());
+  for (std::int64_t p = 0; p < positions; ++p) {
+    std::int64_t rest = p;
+    for (std::size_t a = mesh_sizes.size(); a-- > 0;) {
+      at[a] = rest % mesh_sizes[a];
+      rest /= mesh_sizes[a];
+    }
+    std::int64_t number = 0;
+    for (std::size_t d = 0; d < rank; ++d) {
+      std::int64_t i = 0;
+      for (std::size_t a : cut[d]) i = i * mesh_sizes[a] + at[a];
+      number = number * grid_[d] + i;
+    }
+    of_[static_cast<std::size_t>(p)] = number;
+  }
+}
+
+std::int64_t Blocks::offset_of(std::int64_t b) const {
+  Shape strides = byte_strides(whole_.shape, size_of(whole_.dtype));
+  std::int64_t offset = 0;
+  for (int d = block_.rank() - 1; d >= 0; --d) {
+    offset += b % grid_[d] * block_[d] * strides[d];
+    b /= grid_[d];
+  }
+  return offset;
+}
+
+BoxCopy Blocks::gather() const {
+  int e = size_of(whole_.dtype);
+  return BoxCopy(block_, byte_strides(block_, e), byte_strides(whole_.shape, e), e);
+}
+BoxCopy Blocks::scatter() const {
+  int e = size_of(whole_.dtype);
+  return BoxCopy(block_, byte_strides(whole_.shape, e), byte_strides(block_, e), e);
+}
+
+}  // namespace tessera::inline v0::runtime

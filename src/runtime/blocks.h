@@ -1,0 +1,42 @@
+// How a specification cuts an array into the blocks of a mesh.
+#pragma once
+
+#include "runtime/array_data.h"
+#include "runtime/copy.h"
+
+#include <string_view>
+
+namespace tessera::inline v0::runtime {
+
+/// The axes that cut each dimension, major first (spmd/spec.h).
+std::vector<std::vector<std::string>> axes_of_spec(std::string_view text);
+
+/// The geometry of one cut: which block a position of the mesh has, and where that block lies in the whole.
+class Blocks {
+ public:
+  /// InternalError when the spec names an unknown axis or does not divide the shape.
+  Blocks(const Type& whole, const std::vector<std::string>& mesh_axes, const std::vector<std::int64_t>& mesh_sizes,
+         std::string_view spec);
+
+  const Shape& block() const { return block_; }
+  std::int64_t block_bytes() const { return bytes_; }
+  /// Distinct blocks; they are numbered row-major over the cut dimensions.
+  std::int64_t count() const { return count_; }
+  std::int64_t positions() const { return static_cast<std::int64_t>(of_.size()); }
+  std::int64_t block_of(std::int64_t position) const { return of_[static_cast<std::size_t>(position)]; }
+  /// Blocks are contiguous in the whole, in the order of their numbers: only the first dimension that is not 1 is cut.
+  bool contiguous() const { return contiguous_; }
+  /// Byte offset of block `b` in the dense whole.
+  std::int64_t offset_of(std::int64_t b) const;
+  BoxCopy gather() const;   // from a dense block into the whole, at its offset
+  BoxCopy scatter() const;  // from the whole, at its offset, into a dense block
+
+ private:
+  Type whole_;
+  Shape block_, grid_;
+  std::int64_t bytes_ = 0, count_ = 1;
+  std::vector<std::int64_t> of_;
+  bool contiguous_ = true;
+};
+
+}  // namespace tessera::inline v0::runtime

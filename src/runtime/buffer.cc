@@ -1,0 +1,130 @@
+#include "runtime/buffer.h"
+
+#include "runtime/accounting.h"
+
+#include <sys/mman.h>
+
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace tessera::inline v0::runtime {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHuge = std::size_t{2} << 20;
+// Free memory that the pool keeps beyond a half of what is in use.
+constexpr std::size_t kKeep = std::size_t{512} << 20;
+
+// Four classes a power of two, so that at most a quarter of a block is wasted.
+struct SizeClass {
+  int index;
+  std::size_t bytes;
+};
+SizeClass class_of(std::size_t bytes) {
+  if (bytes <= 64) return {0, 64};
+  int log = std::bit_width(bytes - 1) - 1;  // bytes in (2^log, 2^(log+1)]
+  std::size_t base = std::size_t{1} << log, quarter = base / 4;
+  std::size_t k = (bytes - base + quarter - 1) / quarter;
+  return {(log - 6) * 4 + static_cast<int>(k), base + k * quarter};
+}
+
+class Pool {
+ public:
+  Block acquire(std::size_t bytes) {
+    SizeClass c = class_of(bytes);
+    Block block{nullptr, c.bytes};
+    {
+      std::lock_guard lock(mutex_);
+      auto& list = free_[c.index];
+      if (!list.empty()) {
+        block.data = list.back();
+        list.pop_back();
+        free_bytes_ -= c.bytes;
+      }
+    }
+    if (!block.data) block.data = fresh(c.bytes);
+    count_physical(static_cast<std::int64_t>(c.bytes));
+    return block;
+  }
+
+  void release(Block block) {
+    count_physical(-static_cast<std::int64_t>(block.capacity));
+    std::size_t in_use = static_cast<std::size_t>(physical_live());
+    std::byte* dropped = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      if (free_bytes_ + block.capacity > kKeep + in_use / 2 && block.capacity >= kHuge) {
+        dropped = block.data;
+      } else {
+        free_[class_of(block.capacity).index].push_back(block.data);
+        free_bytes_ += block.capacity;
+      }
+    }
+    std::free(dropped);
+  }
+
+ private:
+  static std::byte* fresh(std::size_t bytes) {
+    std::size_t alignment = bytes >= kHuge ? kHuge : kAlignment;
+    void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (!p) throw std::bad_alloc();
+    if (bytes >= kHuge) madvise(p, bytes, MADV_HUGEPAGE);
+    return static_cast<std::byte*>(p);
+  }
+
+  std::mutex mutex_;
+  std::vector<std::byte*> free_[4 * 64];
+  std::size_t free_bytes_ = 0;
+};
+
+Pool& pool() {
+  static Pool* p = new Pool;  // leaked: arrays may outlive main's statics
+  return *p;
+}
+
+}  // namespace
+
+struct BufferAccess {
+  struct Concrete : Buffer {};
+  static std::shared_ptr<Buffer> make() { return std::make_shared<Concrete>(); }
+};
+
+Block acquire_block(std::size_t bytes) { return pool().acquire(bytes); }
+void release_block(Block block) { pool().release(block); }
+
+BufferPtr Buffer::allocate(std::size_t bytes) {
+  BufferPtr b = BufferAccess::make();
+  Block block = acquire_block(bytes);
+  b->data_ = block.data;
+  b->size_ = bytes;
+  b->capacity_ = block.capacity;
+  return b;
+}
+
+BufferPtr Buffer::adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner) {
+  BufferPtr b = BufferAccess::make();
+  b->data_ = static_cast<std::byte*>(data);
+  b->size_ = bytes;
+  b->owner_ = std::move(owner);
+  count_physical(static_cast<std::int64_t>(bytes));
+  return b;
+}
+
+Buffer::~Buffer() {
+  if (charged_) count_devices(*charged_, -charge_, -1);
+  if (capacity_)
+    release_block({data_, capacity_});
+  else if (owner_)
+    count_physical(-static_cast<std::int64_t>(size_));
+}
+
+void Buffer::charge(const LayoutPtr& layout, std::int64_t bytes_per_device) {
+  charged_ = layout;
+  charge_ = bytes_per_device;
+  count_devices(*layout, bytes_per_device, 1);
+}
+
+}  // namespace tessera::inline v0::runtime

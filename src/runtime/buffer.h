@@ -1,0 +1,68 @@
+// Array memory: 64-byte aligned blocks from a pool that hands warm pages out again.
+#pragma once
+
+#include "runtime/array_data.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace tessera::inline v0::runtime {
+
+/// A block of memory with its owner. Freed to the pool; adopted memory to whoever lent it.
+class Buffer {
+ public:
+  /// At least `bytes`, uninitialised. The block comes from the free list of its size class where that holds one.
+  static BufferPtr allocate(std::size_t bytes);
+  /// Memory of someone else, which `owner` keeps alive.
+  static BufferPtr adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner);
+
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+  /// Counts `bytes_per_device` on every device of the layout until this buffer dies. Once a buffer.
+  void charge(const LayoutPtr& layout, std::int64_t bytes_per_device);
+
+  /// References that queued calls hold. A call that wants the buffer for itself does not count them: the queue is in order.
+  std::atomic<int> in_flight{0};
+
+ private:
+  friend struct BufferAccess;
+  Buffer() = default;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;  // 0: adopted
+  std::shared_ptr<void> owner_;
+  LayoutPtr charged_;
+  std::int64_t charge_ = 0;
+};
+
+/// Raw blocks of the pool, for the arenas of calls. `capacity` is what release needs.
+struct Block {
+  std::byte* data = nullptr;
+  std::size_t capacity = 0;
+};
+Block acquire_block(std::size_t bytes);
+void release_block(Block block);
+
+/// A block for a scope.
+class ScopedBlock {
+ public:
+  explicit ScopedBlock(std::size_t bytes) : block_(bytes ? acquire_block(bytes) : Block{}) {}
+  ~ScopedBlock() {
+    if (block_.data) release_block(block_);
+  }
+  ScopedBlock(const ScopedBlock&) = delete;
+  ScopedBlock& operator=(const ScopedBlock&) = delete;
+  std::byte* data() const { return block_.data; }
+
+ private:
+  Block block_;
+};
+
+}  // namespace tessera::inline v0::runtime

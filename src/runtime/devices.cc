@@ -1,0 +1,111 @@
+#include "runtime/devices.h"
+
+#include "runtime/accounting.h"
+#include "runtime/pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+
+namespace tessera::inline v0::runtime {
+namespace {
+
+struct Counter {
+  std::atomic<std::int64_t> live{0}, peak{0};
+  void add(std::int64_t n) {
+    std::int64_t now = live.fetch_add(n, std::memory_order_relaxed) + n;
+    std::int64_t seen = peak.load(std::memory_order_relaxed);
+    while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
+    }
+  }
+  MemoryStats stats() const { return {live.load(std::memory_order_relaxed), peak.load(std::memory_order_relaxed)}; }
+  void reset() { peak.store(live.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+};
+
+struct Device {
+  Counter bytes;
+  std::atomic<std::int64_t> arrays{0};
+};
+Device g_devices[kMaxDevices];
+Counter g_physical;
+
+int initial_device_count() {
+  if (const char* text = std::getenv("TESSERA_DEVICES")) {
+    int n = std::atoi(text);
+    if (n >= 1 && n <= kMaxDevices) return n;
+    Message("TESSERA_DEVICES")
+        .problem("'" + std::string(text) + "' is no number of devices")
+        .rule("an integer from 1 to " + std::to_string(kMaxDevices))
+        .raise<DeviceError>();
+  }
+  return std::max(1, std::min(worker_count(), kMaxDevices));
+}
+std::atomic<int>& count() {
+  static std::atomic<int>* n = new std::atomic<int>(initial_device_count());
+  return *n;
+}
+
+bool initial_isolated() {
+  const char* text = std::getenv("TESSERA_ISOLATE");
+  return text && std::string(text) == "1";
+}
+std::atomic<bool> g_isolated{initial_isolated()};
+
+}  // namespace
+
+int device_count() { return count().load(std::memory_order_relaxed); }
+
+void set_device_count(int n) {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  if (n < 1 || n > kMaxDevices)
+    Message("set_device_count")
+        .problem("a process cannot have " + std::to_string(n) + " devices")
+        .rule("from 1 to " + std::to_string(kMaxDevices))
+        .raise<DeviceError>();
+  int now = device_count();
+  if (std::int64_t held = n < now ? arrays_from(n) : 0)
+    Message("set_device_count")
+        .problem("cannot shrink from " + std::to_string(now) + " to " + std::to_string(n) + " devices: " +
+                 std::to_string(held) + (held == 1 ? " block of an array lives" : " blocks of arrays live") +
+                 " on devices " + std::to_string(n) + " to " + std::to_string(now - 1))
+        .rule("devices can go once no array lives on them")
+        .advice("let those arrays go out of scope first, or move them with device_put")
+        .raise<DeviceError>();
+  count().store(n);
+}
+
+MemoryStats memory_stats(int device) {
+  if (device < 0 || device >= device_count())
+    Message("memory_stats")
+        .problem("there is no device " + std::to_string(device))
+        .rule("devices are 0 to " + std::to_string(device_count() - 1))
+        .raise<DeviceError>();
+  return g_devices[device].bytes.stats();
+}
+MemoryStats physical_memory_stats() { return g_physical.stats(); }
+void reset_peak_memory() {
+  for (Device& d : g_devices) d.bytes.reset();
+  g_physical.reset();
+}
+
+bool isolated() { return g_isolated.load(std::memory_order_relaxed); }
+void set_isolated(bool on) { g_isolated.store(on); }
+
+void count_devices(const Layout& layout, std::int64_t bytes, std::int64_t arrays) {
+  for (int d : layout.devices) {
+    g_devices[d].bytes.add(bytes);
+    g_devices[d].arrays.fetch_add(arrays, std::memory_order_relaxed);
+  }
+}
+void count_physical(std::int64_t bytes) { g_physical.add(bytes); }
+std::int64_t physical_live() { return g_physical.live.load(std::memory_order_relaxed); }
+std::int64_t arrays_from(int first) {
+  std::int64_t n = 0;
+  for (int d = first; d < kMaxDevices; ++d) n += g_devices[d].arrays.load(std::memory_order_relaxed);
+  return n;
+}
+
+}  // namespace tessera::inline v0::runtime

@@ -1,0 +1,75 @@
+#include "runtime/pool.h"
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#if defined(__SANITIZE_THREAD__)
+#define TESSERA_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TESSERA_TSAN 1
+#endif
+#endif
+#ifdef TESSERA_TSAN
+// oneTBB is not instrumented: the edges that it makes are told to the sanitizer here.
+extern "C" {
+void __tsan_acquire(void*);
+void __tsan_release(void*);
+}
+#else
+static inline void __tsan_acquire(void*) {}
+static inline void __tsan_release(void*) {}
+#endif
+
+namespace tessera::inline v0::runtime {
+namespace {
+
+int initial_worker_count() {
+  if (const char* text = std::getenv("TESSERA_WORKERS"))
+    if (int n = std::atoi(text); n >= 1) return std::min(n, 1024);
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return 1;
+}
+
+tbb::task_arena& arena() {
+  static tbb::task_arena* a = new tbb::task_arena(worker_count());  // leaked: joined threads at exit can deadlock
+  return *a;
+}
+
+}  // namespace
+
+int worker_count() {
+  static const int n = initial_worker_count();
+  return n;
+}
+
+namespace detail {
+
+void parallel_for(std::int64_t n, void (*f)(void*, std::int64_t), void* context) {
+  if (worker_count() == 1) {
+    for (std::int64_t i = 0; i < n; ++i) f(context, i);
+    return;
+  }
+  char begin = 0, end = 0;
+  __tsan_release(&begin);
+  arena().execute([&] {
+    tbb::this_task_arena::isolate([&] {
+      tbb::parallel_for(std::int64_t{0}, n, [&](std::int64_t i) {
+        __tsan_acquire(&begin);
+        f(context, i);
+        __tsan_release(&end);
+      });
+    });
+  });
+  __tsan_acquire(&end);
+}
+
+}  // namespace detail
+}  // namespace tessera::inline v0::runtime
