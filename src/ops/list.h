@@ -5,7 +5,15 @@
 
 // clang-format off
 #define TESSERA_OP_FILES(X) \
-  X(constant)
+  X(constant) \
+  X(iota) \
+  X(broadcast_in_dim) \
+  X(reshape) \
+  X(transpose) \
+  X(reverse) \
+  X(slice) \
+  X(pad) \
+  X(concatenate)
 // clang-format on
 
 namespace tessera::inline v0::ops {
