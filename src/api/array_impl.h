@@ -11,16 +11,28 @@ namespace tessera::inline v0::detail {
 struct ArrayImpl {
   Type type;
   // concrete
-  runtime::ArrayDataPtr data;
-  mutable runtime::BufferPtr host_copy;  // keeps a gathered copy alive for host(); set under a lock
+  mutable runtime::ArrayDataPtr data;    // made on first use for a bare number
+  mutable runtime::BufferPtr host_copy;  // keeps a gathered copy alive for host()
+  /// A bare C++ number: a literal inside traces, an argument outside them (so that x * i compiles once for every i).
+  bool is_number = false;
+  union {
+    std::int64_t integer = 0;
+    std::uint64_t unsigned_integer;
+    double real;
+  };
   // traced: a variable of the trace whose id this is
   std::uint64_t trace = 0;
   Var var = 0;
   SourceLoc loc;  // where it came from, for the story of a leaked value
 
-  bool concrete() const { return data != nullptr; }
+  bool concrete() const { return is_number || data != nullptr; }
   bool traced() const { return trace != 0; }
 };
+
+/// The data of a concrete array; makes it for a number.
+const runtime::ArrayDataPtr& data_of(const ArrayImpl& a);
+/// The literal of a bare number.
+Literal literal_of(const ArrayImpl& a);
 
 Array make_concrete(runtime::ArrayDataPtr data);
 Array make_traced(std::uint64_t trace, Var var, const Type& type, const SourceLoc& loc);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/error.h>
+#include <tessera/shape.h>
 
 #include <source_location>
 #include <string>
@@ -51,5 +52,9 @@ class Message {
   std::string function_, problem_, rule_, at_, from_, advice_;
   std::vector<std::string> offenders_;
 };
+
+/// broadcast_shapes and normalize_axis of tessera/shape.h, with the user's line in the error.
+Shape broadcast_shapes(const Shape& a, const Shape& b, const char* function, const SourceLoc& loc);
+int normalize_axis(std::int64_t axis, int rank, const char* function, const SourceLoc& loc);
 
 }  // namespace tessera::inline v0

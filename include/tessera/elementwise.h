@@ -1,0 +1,108 @@
+// Elementwise functions, as NumPy and JAX name them. Binary ones broadcast and promote their operands.
+//
+// Functions "in floats" convert integers and booleans to float32 (64-bit integers to float64) first. All of them keep a
+// weak dtype weak. Values at the edges (NaN, infinities, branch points) are those of the C++ function of the same name.
+#pragma once
+
+#include <tessera/array.h>
+
+namespace tessera::inline v0 {
+
+// --- one operand, in floats
+TESSERA_API Array exp(Operand x);
+TESSERA_API Array exp2(Operand x);
+/// exp(x) - 1, exact near 0.
+TESSERA_API Array expm1(Operand x);
+TESSERA_API Array log(Operand x);
+TESSERA_API Array log2(Operand x);
+TESSERA_API Array log10(Operand x);
+/// log(1 + x), exact near 0.
+TESSERA_API Array log1p(Operand x);
+TESSERA_API Array sqrt(Operand x);
+/// 1 / sqrt(x)
+TESSERA_API Array rsqrt(Operand x);
+TESSERA_API Array cbrt(Operand x);
+TESSERA_API Array sin(Operand x);
+TESSERA_API Array cos(Operand x);
+TESSERA_API Array tan(Operand x);
+TESSERA_API Array arcsin(Operand x);
+TESSERA_API Array arccos(Operand x);
+TESSERA_API Array arctan(Operand x);
+TESSERA_API Array sinh(Operand x);
+TESSERA_API Array cosh(Operand x);
+TESSERA_API Array tanh(Operand x);
+TESSERA_API Array arcsinh(Operand x);
+TESSERA_API Array arccosh(Operand x);
+TESSERA_API Array arctanh(Operand x);
+TESSERA_API Array erf(Operand x);
+TESSERA_API Array erfc(Operand x);
+TESSERA_API Array erf_inv(Operand x);
+/// 1 / (1 + exp(-x))
+TESSERA_API Array sigmoid(Operand x);
+TESSERA_API Array reciprocal(Operand x);
+/// Largest integer value not above x; integers are returned as they are.
+TESSERA_API Array floor(Operand x);
+TESSERA_API Array ceil(Operand x);
+/// To the nearest integer value, halves to even.
+TESSERA_API Array round(Operand x);
+/// Towards zero.
+TESSERA_API Array trunc(Operand x);
+
+// --- one operand, dtype kept
+TESSERA_API Array negative(Operand x);
+/// Absolute value; its derivative at 0 is 1.
+TESSERA_API Array abs(Operand x);
+/// -1, 0 or 1; NaN stays NaN.
+TESSERA_API Array sign(Operand x);
+TESSERA_API Array square(Operand x);
+TESSERA_API Array logical_not(Operand x);
+TESSERA_API Array bitwise_not(Operand x);
+/// Boolean results.
+TESSERA_API Array isnan(Operand x);
+TESSERA_API Array isinf(Operand x);
+TESSERA_API Array isfinite(Operand x);
+
+// --- two operands
+TESSERA_API Array add(Operand x, Operand y);
+TESSERA_API Array subtract(Operand x, Operand y);
+TESSERA_API Array multiply(Operand x, Operand y);
+/// True division, in floats.
+TESSERA_API Array divide(Operand x, Operand y);
+/// floor(x / y); for integers towards minus infinity.
+TESSERA_API Array floor_divide(Operand x, Operand y);
+/// x - y * floor(x / y): has the sign of y.
+TESSERA_API Array remainder(Operand x, Operand y);
+/// x ** y. Integers to a non-negative integer power stay integers; a C++ integer exponent is repeated multiplication.
+TESSERA_API Array power(Operand x, Operand y);
+TESSERA_API Array pow(Operand x, Operand y);
+TESSERA_API Array arctan2(Operand y, Operand x);
+/// The larger of two; NaN wins. At a tie each gets half of the derivative.
+TESSERA_API Array maximum(Operand x, Operand y);
+TESSERA_API Array minimum(Operand x, Operand y);
+/// log(exp(x) + exp(y)) without overflow.
+TESSERA_API Array logaddexp(Operand x, Operand y);
+TESSERA_API Array hypot(Operand x, Operand y);
+TESSERA_API Array equal(Operand x, Operand y);
+TESSERA_API Array not_equal(Operand x, Operand y);
+TESSERA_API Array less(Operand x, Operand y);
+TESSERA_API Array less_equal(Operand x, Operand y);
+TESSERA_API Array greater(Operand x, Operand y);
+TESSERA_API Array greater_equal(Operand x, Operand y);
+TESSERA_API Array logical_and(Operand x, Operand y);
+TESSERA_API Array logical_or(Operand x, Operand y);
+TESSERA_API Array logical_xor(Operand x, Operand y);
+
+// --- choices
+/// x where condition is true, y elsewhere; all three broadcast.
+TESSERA_API Array where(Operand condition, Operand x, Operand y);
+/// min(max(x, lo), hi): at a bound half of the derivative goes to x.
+TESSERA_API Array clip(Operand x, Operand lo, Operand hi);
+/// Zeros in place of NaN, the largest finite values in place of infinities.
+TESSERA_API Array nan_to_num(Operand x);
+
+/// x converted to `dtype`; floats to integers truncate and saturate.
+TESSERA_API Array astype(Operand x, DType dtype);
+/// x, as a constant for differentiation.
+TESSERA_API Array stop_gradient(Operand x);
+
+}  // namespace tessera::inline v0

@@ -1,0 +1,260 @@
+#include <tessera/array.h>
+
+#include "api/composite.h"
+#include "runtime/array_data.h"
+
+#include <cstring>
+#include <mutex>
+
+namespace tessera::inline v0 {
+
+namespace detail {
+
+namespace {
+
+Array number(const Type& type, auto&& set) {
+  auto impl = std::make_shared<ArrayImpl>();
+  impl->type = type;
+  impl->is_number = true;
+  set(*impl);
+  return Array(std::move(impl));
+}
+
+// Serialises the rare first use of a number or of a gathered copy.
+std::mutex& lazy_lock() {
+  static auto* m = new std::mutex;
+  return *m;
+}
+
+}  // namespace
+
+Literal literal_of(const ArrayImpl& a) {
+  DType d = a.type.dtype;
+  if (is_floating(d)) return scalar_literal(d, a.real);
+  if (d == DType::uint64) {
+    auto bytes = std::make_shared<std::vector<std::byte>>(8);
+    std::memcpy(bytes->data(), &a.unsigned_integer, 8);
+    return {d, Shape{}, std::move(bytes)};
+  }
+  return scalar_literal(d, a.integer);
+}
+
+const runtime::ArrayDataPtr& data_of(const ArrayImpl& a) {
+  if (a.is_number) {
+    std::lock_guard lock(lazy_lock());
+    if (!a.data) {
+      Literal l = literal_of(a);
+      a.data = runtime::from_host(a.type, l.bytes->data());
+    }
+  }
+  return a.data;
+}
+
+Array make_concrete(runtime::ArrayDataPtr data) {
+  auto impl = std::make_shared<ArrayImpl>();
+  impl->type = data->type;
+  impl->data = std::move(data);
+  return Array(std::move(impl));
+}
+
+Array make_traced(std::uint64_t trace, Var var, const Type& type, const SourceLoc& loc) {
+  auto impl = std::make_shared<ArrayImpl>();
+  impl->type = type;
+  impl->trace = trace;
+  impl->var = var;
+  impl->loc = loc;
+  return Array(std::move(impl));
+}
+
+Array make_abstract(const Type& type) {
+  auto impl = std::make_shared<ArrayImpl>();
+  impl->type = type;
+  return Array(std::move(impl));
+}
+
+const ArrayImpl& need(const Array& a, const char* function) {
+  if (const auto& impl = a.impl()) return *impl;
+  Message(function)
+      .problem("an operand is empty: it was default-constructed and never assigned")
+      .rule("operations need an array that has a dtype and a shape")
+      .advice("assign it first, for example with zeros(shape)")
+      .raise<TraceError>();
+}
+
+namespace {
+
+// The data of an array that somebody wants to read here and now.
+const runtime::ArrayDataPtr& readable(const Array& array, const char* function) {
+  const ArrayImpl& a = need(array, function);
+  if (a.traced()) {
+    std::string made = to_string(a.loc);
+    Message(function)
+        .problem("the value of a traced array " + to_string(a.type) + " is asked for" +
+                 (made.empty() ? "" : "; it was made at " + made))
+        .rule("while a function is traced its arrays have no values yet")
+        .advice("choose between values with cond(pred, f, g) or where(pred, x, y), loop with scan or while_loop, or make the "
+                "parameter a plain C++ type, which is static")
+        .raise<TraceError>();
+  }
+  if (!a.concrete())
+    Message(function)
+        .problem("the value of an abstract array " + to_string(a.type) + " is asked for")
+        .rule("abstract arrays have a dtype and a shape only")
+        .advice("use an array with values")
+        .raise<TraceError>();
+  const auto& data = data_of(a);
+  if (data->deleted.load(std::memory_order_relaxed))
+    Message(function)
+        .problem("the array " + to_string(a.type) + " was donated: a computation has reused its memory")
+        .rule("an argument passed with std::move, or named in donate, is given away")
+        .advice("use the result of that call, or pass a copy that shares nothing")
+        .raise<TraceError>();
+  return data;
+}
+
+}  // namespace
+
+}  // namespace detail
+
+using detail::need;
+
+AxisIndex::AxisIndex(const Array& positions)
+    : kind_(Kind::array), array_(std::make_shared<const Array>(positions)) {}
+
+Array::Array(const std::vector<bool>& values) {
+  auto bytes = std::make_unique<bool[]>(values.size() + 1);
+  std::copy(values.begin(), values.end(), bytes.get());
+  *this = from_bytes(DType::boolean, Shape{values.size()}, bytes.get());
+}
+
+Array Array::from_bytes(DType dtype, const Shape& shape, const void* bytes) {
+  return detail::make_concrete(runtime::from_host(Type(dtype, shape), bytes));
+}
+
+Array Array::adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr<void> owner) {
+  return detail::make_concrete(runtime::adopt_host(Type(dtype, shape), bytes, std::move(owner)));
+}
+
+Array Array::from_values(DType dtype, const Shape& shape, const void* values, std::int64_t count) {
+  if (shape.count() != count)
+    Message("Array")
+        .problem(std::to_string(count) + " values do not fill the shape " + to_string(shape))
+        .rule("the shape holds " + std::to_string(shape.count()) + " elements")
+        .advice("pass as many values as the product of the extents")
+        .raise<ShapeError>();
+  return from_bytes(dtype, shape, values);
+}
+
+Array Array::bool_scalar(bool v) {
+  return detail::number(Type(DType::boolean, {}), [&](detail::ArrayImpl& a) { a.integer = v; });
+}
+Array Array::float_scalar(double v) {
+  return detail::number(Type(DType::float32, {}, true), [&](detail::ArrayImpl& a) { a.real = v; });
+}
+Array Array::int_scalar(std::int64_t v) {
+  DType d = v == static_cast<std::int32_t>(v) ? DType::int32 : DType::int64;
+  return detail::number(Type(d, {}, true), [&](detail::ArrayImpl& a) { a.integer = v; });
+}
+Array Array::uint_scalar(std::uint64_t v) {
+  if (v <= 0x7fffffffffffffffull) return int_scalar(static_cast<std::int64_t>(v));
+  return detail::number(Type(DType::uint64, {}, true), [&](detail::ArrayImpl& a) { a.unsigned_integer = v; });
+}
+
+bool Array::is_concrete() const { return impl_ && impl_->concrete(); }
+bool Array::is_traced() const { return impl_ && impl_->traced(); }
+bool Array::is_abstract() const { return impl_ && !impl_->concrete() && !impl_->traced(); }
+DType Array::dtype() const { return need(*this, "dtype").type.dtype; }
+bool Array::weak_type() const { return need(*this, "weak_type").type.weak; }
+const Shape& Array::shape() const { return need(*this, "shape").type.shape; }
+std::int64_t Array::shape(std::int64_t axis) const { return shape()[normalize_axis(axis, ndim(), "shape")]; }
+
+std::int64_t Array::length() const {
+  const Shape& s = shape();
+  if (s.empty())
+    Message("length")
+        .problem("a scalar has no length")
+        .rule("the length is the extent of the first axis")
+        .advice("read it with item(), or give it an axis with reshape({1})")
+        .raise<ShapeError>();
+  return s[0];
+}
+
+const void* Array::host_bytes(DType as) const {
+  const auto& data = detail::readable(*this, "to_vector");
+  if (as != impl_->type.dtype)
+    Message("to_vector")
+        .problem("the array holds " + std::string(name_of(impl_->type.dtype)) + ", not " + std::string(name_of(as)))
+        .rule("elements are read as the type that they have")
+        .advice("convert first: x.astype(" + std::string(short_name_of(as)) + ")")
+        .raise<DTypeError>();
+  std::lock_guard lock(detail::lazy_lock());
+  runtime::BufferPtr hold = impl_->host_copy;
+  const std::byte* bytes = runtime::dense_bytes(*data, hold);
+  if (hold && !impl_->host_copy) impl_->host_copy = std::move(hold);
+  return bytes;
+}
+
+namespace {
+template <class T>
+T read_item(const Array& a) {
+  const auto& data = detail::readable(a, "item");
+  if (a.size() != 1)
+    Message("item")
+        .problem("the array has shape " + to_string(a.shape()) + ", which is " + std::to_string(a.size()) + " elements")
+        .rule("item reads the only element of an array")
+        .advice("pick one first, for example x(0, 0).item<float>(), or read all with to_vector")
+        .raise<ShapeError>();
+  runtime::BufferPtr hold;
+  const std::byte* bytes = runtime::dense_bytes(*data, hold);
+  return dispatch(a.dtype(), [&](auto tag) {
+    using E = decltype(tag);
+    E e;
+    std::memcpy(&e, bytes, sizeof e);
+    if constexpr (std::is_same_v<E, float16> || std::is_same_v<E, bfloat16>)
+      return static_cast<T>(static_cast<float>(e));
+    else
+      return static_cast<T>(e);
+  });
+}
+}  // namespace
+
+double Array::item_double() const { return read_item<double>(*this); }
+std::int64_t Array::item_int() const { return read_item<std::int64_t>(*this); }
+std::uint64_t Array::item_uint() const { return read_item<std::uint64_t>(*this); }
+
+Array::operator bool() const {
+  detail::readable(*this, "bool");
+  if (size() != 1)
+    Message("bool")
+        .problem("the truth of an array of shape " + to_string(shape()) + " is ambiguous")
+        .rule("a condition reads one element")
+        .advice("reduce it first: all(x) or any(x); array_equal(x, y) compares whole arrays")
+        .raise<ShapeError>();
+  return item_double() != 0;
+}
+
+const Array& Array::block_until_ready() const {
+  const auto& data = detail::readable(*this, "block_until_ready");
+  if (data->pending) data->pending->wait();
+  return *this;
+}
+
+bool Array::is_ready() const {
+  if (!is_concrete()) return false;
+  return !impl_->data || !impl_->data->pending || impl_->data->pending->done();
+}
+
+bool Array::is_deleted() const { return impl_ && impl_->data && impl_->data->deleted.load(std::memory_order_relaxed); }
+
+Array::Iterator Array::begin() const { return Iterator(*this, 0); }
+Array::Iterator Array::end() const { return Iterator(*this, length()); }
+
+std::string describe(const Array& x) {
+  if (x.is_empty()) return "empty";
+  std::string s = to_string(x.impl()->type);
+  return s + (x.is_traced() ? " traced" : x.is_abstract() ? " abstract" : "");
+}
+
+Array abstract(DType dtype, const Shape& shape) { return detail::make_abstract(Type(dtype, shape)); }
+
+}  // namespace tessera::inline v0

@@ -1,0 +1,83 @@
+#include "api/composite.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::detail {
+
+std::vector<Array> composite(const char* name, std::span<const Array> inputs, const SourceLoc& loc,
+                             const CompositeBody& body) {
+  if (Trace* t = Trace::innermost()) {
+    Values in;
+    in.reserve(inputs.size());
+    for (const Array& a : inputs) in.push_back(t->lift(a, name));
+    AtLocation at(t->builder(), loc);
+    std::vector<Array> out;
+    for (const Value& v : body(t->builder(), in)) out.push_back(make_traced(t->id(), v.var, v.type(), loc));
+    return out;
+  }
+  Builder b(name);
+  b.loc = loc;
+  Values in;
+  in.reserve(inputs.size());
+  for (const Array& a : inputs) in.push_back(b.input(need(a, name).type));
+  Values out = body(b, in);
+  // A function that changes nothing (a reshape to the same shape) gives its argument back.
+  if (out.size() == 1 && b.so_far().equations.empty())
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (out[0] == in[i]) return {inputs[i]};
+  return apply(b.finish(out), inputs, loc);
+}
+
+Value broadcast_to(Value x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  Ints dims;
+  for (int i = 0; i < x.rank(); ++i) dims.push_back(shape.rank() - x.rank() + i);
+  return ops::broadcast_in_dim(x, shape, dims);
+}
+
+void promote_dtypes(Value& x, Value& y) {
+  Promoted p = promote(x.dtype(), x.type().weak, y.dtype(), y.type().weak);
+  x = ops::convert(x, p.dtype, p.weak);
+  y = ops::convert(y, p.dtype, p.weak);
+}
+
+void promote_and_broadcast(Value& x, Value& y, const char* name) {
+  promote_dtypes(x, y);
+  if (x.shape() == y.shape()) return;
+  Shape shape = broadcast_shapes(x.shape(), y.shape(), name, x.builder->loc);
+  x = broadcast_to(x, shape);
+  y = broadcast_to(y, shape);
+}
+
+Value to_inexact(Value x) {
+  if (is_floating(x.dtype())) return x;
+  bool wide = x.dtype() == DType::int64 || x.dtype() == DType::uint64;
+  return ops::convert(x, wide && !x.type().weak ? DType::float64 : DType::float32, x.type().weak);
+}
+
+Ints normalize_axes(std::span<const std::int64_t> axes, int rank, const char* name, const SourceLoc& loc) {
+  Ints out;
+  if (axes.empty()) {
+    for (int i = 0; i < rank; ++i) out.push_back(i);
+    return out;
+  }
+  for (std::int64_t a : axes) out.push_back(normalize_axis(a, rank, name, loc));
+  std::sort(out.begin(), out.end());
+  auto twice = std::adjacent_find(out.begin(), out.end());
+  if (twice != out.end())
+    Message(name)
+        .problem("axis " + std::to_string(*twice) + " is named twice")
+        .rule("each axis is named once, counted from the start or from the end")
+        .from(loc)
+        .advice("remove one of the two")
+        .raise<ShapeError>();
+  return out;
+}
+
+Value keep_dims(Value x, const Ints& axes) {
+  Shape shape = x.shape();
+  for (std::int64_t a : axes) shape.insert(shape.begin() + a, 1);
+  return ops::reshape(x, shape);
+}
+
+}  // namespace tessera::inline v0::detail
