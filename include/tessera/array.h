@@ -43,8 +43,27 @@ struct Shard;
 template <class T>
 concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
-/// The whole of an axis in an index.
-struct All {};
+/// Axes of a reduction: none named means all of them. `0`, `{0, -1}`.
+class AxisList {
+ public:
+  AxisList() = default;
+  template <std::integral I>
+    requires(!std::is_same_v<I, bool>)
+  AxisList(I axis) : axes_{static_cast<std::int64_t>(axis)} {}
+  AxisList(std::initializer_list<std::int64_t> axes) : axes_(axes) {}
+  AxisList(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}
+  std::span<const std::int64_t> get() const { return axes_; }
+
+ private:
+  std::vector<std::int64_t> axes_;
+};
+
+struct Operand;
+
+/// The whole of an axis in an index, x(0, all); called, the logical reduction: all(x > 0), all(x, axis, keepdims).
+struct All {
+  TESSERA_API Array operator()(const Operand& x, AxisList axis = {}, bool keepdims = false) const;
+};
 inline constexpr All all{};
 /// A new axis of one element in an index.
 struct NewAxis {};

@@ -1,0 +1,150 @@
+#include <tessera/creation.h>
+
+#include "api/composite.h"
+
+#include <cmath>
+
+namespace tessera::inline v0 {
+
+using detail::composite1;
+
+namespace detail {
+
+namespace {
+
+void measure(const std::vector<Nested>& rows, std::size_t depth, Shape& shape, int& kind, const SourceLoc& loc) {
+  if (shape.size() == depth) shape.push_back(static_cast<std::int64_t>(rows.size()));
+  bool lists = !rows.empty() && rows[0].kind == 3;
+  for (const Nested& r : rows)
+    if (shape[depth] != static_cast<std::int64_t>(rows.size()) || (r.kind == 3) != lists)
+      Message("array")
+          .problem(shape[depth] != static_cast<std::int64_t>(rows.size())
+                       ? "rows of " + std::to_string(shape[depth]) + " and " + std::to_string(rows.size()) + " elements at depth " +
+                             std::to_string(depth)
+                       : "numbers and lists side by side at depth " + std::to_string(depth))
+          .rule("all rows of an array have the same shape")
+          .from(loc)
+          .advice("make the rows equal, or keep a vector of arrays")
+          .raise<ShapeError>();
+  for (const Nested& r : rows) {
+    if (lists)
+      measure(r.rows, depth + 1, shape, kind, loc);
+    else
+      kind = std::max(kind, r.kind);
+  }
+}
+
+template <class T>
+void collect(const std::vector<Nested>& rows, std::vector<T>& out) {
+  for (const Nested& r : rows) {
+    if (r.kind == 3)
+      collect(r.rows, out);
+    else if constexpr (std::is_floating_point_v<T>)
+      out.push_back(static_cast<T>(r.real));
+    else
+      out.push_back(static_cast<T>(r.integer));
+  }
+}
+
+}  // namespace
+
+Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype, std::source_location where) {
+  Shape shape;
+  int kind = rows.empty() ? 2 : 0;
+  measure(rows, 0, shape, kind, where);
+  DType d = dtype.value_or(kind == 0 ? DType::boolean : kind == 1 ? DType::int32 : DType::float32);
+  return dispatch(d, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+      std::vector<float> wide;
+      collect(rows, wide);
+      std::vector<T> values;
+      for (float v : wide) values.push_back(T(v));
+      return Array::from_bytes(d, shape, values.data());
+    } else if constexpr (std::is_same_v<T, bool>) {
+      std::vector<std::uint8_t> values;
+      std::vector<double> wide;
+      collect(rows, wide);
+      for (double v : wide) values.push_back(v != 0);
+      return Array::from_bytes(d, shape, values.data());
+    } else {
+      std::vector<T> values;
+      collect(rows, values);
+      return Array::from_bytes(d, shape, values.data());
+    }
+  });
+}
+
+Array arange(double start, double stop, double step, DType dtype) {
+  if (step == 0 || !std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step))
+    Message("arange")
+        .problem("arange(" + std::to_string(start) + ", " + std::to_string(stop) + ", " + std::to_string(step) + ") does not end")
+        .rule("the step is not zero and the bounds are finite")
+        .advice("use linspace for a number of values between two bounds")
+        .raise<ShapeError>();
+  std::int64_t n = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::ceil((stop - start) / step)));
+  return composite1("arange", {}, {}, [&](Builder& b, std::span<const Value>) {
+    if (!is_floating(dtype) || (start == std::floor(start) && step == 1)) {
+      DType as = dtype == DType::boolean ? DType::int32 : dtype;
+      Value v = ops::iota(b, as, Shape{n}, 0);
+      if (step != 1) v = ops::mul(v, ops::full_like(v, step));
+      if (start != 0) v = ops::add(v, ops::full_like(v, start));
+      return ops::convert(v, dtype);
+    }
+    // In double, then rounded once, so that long float ranges do not drift.
+    Value v = ops::iota(b, DType::float64, Shape{n}, 0);
+    v = ops::add(ops::mul(v, ops::full_like(v, step)), ops::full_like(v, start));
+    return ops::convert(v, dtype);
+  });
+}
+
+}  // namespace detail
+
+Array array(Operand value, std::optional<DType> dtype) {
+  DType d = dtype.value_or(value.array.dtype());
+  return composite1("array", {value.array}, value.loc, [&](Builder&, std::span<const Value> in) { return ops::convert(in[0], d); });
+}
+
+Array full(const Shape& shape, Operand value, std::optional<DType> dtype) {
+  for (std::int64_t d : shape)
+    if (d < 0)
+      Message("full")
+          .problem("the shape " + to_string(shape) + " has a negative extent")
+          .rule("extents are 0 or more")
+          .from(value.loc)
+          .advice("give every extent; only reshape infers one from -1")
+          .raise<ShapeError>();
+  DType d = dtype.value_or(value.array.dtype());
+  return composite1("full", {value.array}, value.loc, [&](Builder&, std::span<const Value> in) {
+    return detail::broadcast_to(ops::convert(in[0], d), shape);
+  });
+}
+Array zeros(const Shape& shape, DType dtype) { return full(shape, 0, dtype); }
+Array ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
+Array zeros_like(Operand x) { return full_like(std::move(x), 0); }
+Array ones_like(Operand x) { return full_like(std::move(x), 1); }
+Array full_like(Operand x, Operand value) {
+  const auto& like = detail::need(x.array, "full_like").type;
+  return full(like.shape, std::move(value), like.dtype);
+}
+
+Array linspace(double start, double stop, std::int64_t num, bool endpoint, DType dtype) {
+  std::int64_t parts = endpoint ? num - 1 : num;
+  return composite1("linspace", {}, {}, [&](Builder& b, std::span<const Value>) {
+    // i / parts is exact at both ends, so the first and the last value are the bounds to the bit.
+    Value t = ops::iota(b, DType::float64, Shape{std::max<std::int64_t>(0, num)}, 0);
+    if (parts > 0) t = ops::div(t, ops::full_like(t, static_cast<double>(parts)));
+    Value left = ops::mul(ops::sub(ops::full_like(t, 1), t), ops::full_like(t, start));
+    return ops::convert(ops::add(left, ops::mul(t, ops::full_like(t, stop))), dtype);
+  });
+}
+
+Array eye(std::int64_t n, std::optional<std::int64_t> m, std::int64_t k, DType dtype) {
+  return composite1("eye", {}, {}, [&](Builder& b, std::span<const Value>) {
+    Shape shape{n, m.value_or(n)};
+    Value row = ops::iota(b, DType::int32, shape, 0), column = ops::iota(b, DType::int32, shape, 1);
+    return ops::convert(ops::eq(ops::add(row, ops::full_like(row, static_cast<double>(k))), column), dtype);
+  });
+}
+
+}  // namespace tessera::inline v0
