@@ -1,0 +1,75 @@
+// How contractions add up, for evaluators: operands are widened once, sums are formed in one of four accumulators, and each
+// result is rounded once.
+//
+// float16, bfloat16 and float32 add in float32, in row-major order of the contracted indices; float64 adds in float64.
+// Integers wrap: they add modulo 2^64, which is exact modulo every narrower width. Booleans: or of ands.
+#pragma once
+
+#include "ir/host_array.h"
+
+#include <vector>
+
+namespace tessera::inline v0::ops {
+
+/// The dtype in which a contraction of `operand` elements with results of `result` adds up.
+inline DType accumulator_of(DType operand, DType result) {
+  if (!is_floating(operand)) return result;
+  return operand == DType::float64 || result == DType::float64 ? DType::float64 : DType::float32;
+}
+
+/// An or of ands, spelled as a sum of products.
+struct Truth {
+  bool value = false;
+  Truth operator*(Truth o) const { return {value && o.value}; }
+  Truth& operator+=(Truth o) { return value = value || o.value, *this; }
+};
+
+template <class A>
+std::vector<A> widen(const HostArray& x) {
+  std::vector<A> out(static_cast<std::size_t>(x.count()));
+  dispatch(x.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    const T* p = x.data<T>();
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if constexpr (std::is_same_v<A, Truth>)
+        out[i] = {p[i] != T{}};
+      else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+        out[i] = static_cast<A>(static_cast<float>(p[i]));
+      else
+        out[i] = static_cast<A>(p[i]);
+    }
+  });
+  return out;
+}
+
+template <class A>
+void narrow(const std::vector<A>& from, HostArray& to) {
+  dispatch(to.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    T* p = to.data<T>();
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if constexpr (std::is_same_v<A, Truth>)
+        p[i] = static_cast<T>(from[i].value);
+      else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+        p[i] = T(static_cast<float>(from[i]));
+      else
+        p[i] = static_cast<T>(from[i]);
+    }
+  });
+}
+
+/// Calls `f(A{})` with the C++ accumulator.
+template <class F>
+void with_accumulator(DType operand, DType result, F&& f) {
+  DType acc = accumulator_of(operand, result);
+  if (operand == DType::boolean)
+    f(Truth{});
+  else if (acc == DType::float32)
+    f(float{});
+  else if (acc == DType::float64)
+    f(double{});
+  else
+    f(std::uint64_t{});
+}
+
+}  // namespace tessera::inline v0::ops

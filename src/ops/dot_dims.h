@@ -1,0 +1,17 @@
+// The dimensions of a contraction, by role.
+#pragma once
+
+#include "ops/build.h"
+
+namespace tessera::inline v0::ops {
+
+DotDims dot_dims(const Attrs& attrs);
+Attrs dot_attrs(const DotDims& dims, DType result);
+
+/// The dimensions of [0, rank) that are in neither list, ascending.
+Ints free_dims(int rank, const Ints& contracting, const Ints& batch);
+
+/// Cotangent of one operand of a contraction, given that of the result and the other operand.
+Value dot_general_transpose(Value cotangent, Value other, const DotDims& dims, const Type& operand, bool operand_is_lhs);
+
+}  // namespace tessera::inline v0::ops
