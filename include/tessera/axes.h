@@ -1,0 +1,50 @@
+// Axes: which axis of each leaf a transformation maps, as a prefix of a tree.
+//
+//   0                        axis 0 of every leaf
+//   ts::replicated           no leaf is mapped
+//   {0, ts::replicated}      one entry a child (argument, element, field in order), each again any of these
+//
+// Negative axes count from the end.
+#pragma once
+
+#include <tessera/config.h>
+
+#include <concepts>
+#include <initializer_list>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+/// The same value for every member of the mapped axis.
+struct Replicated {};
+inline constexpr Replicated replicated{};
+
+class TESSERA_API Axes {
+ public:
+  enum class Kind { axis, replicated, list };
+
+  /// Axis 0.
+  Axes() = default;
+  template <std::integral I>
+    requires(!std::is_same_v<I, bool>)
+  Axes(I axis) : axis_(static_cast<int>(axis)) {}
+  Axes(Replicated) : kind_(Kind::replicated) {}
+  Axes(std::initializer_list<Axes> children) : kind_(Kind::list), children_(children) {}
+  Axes(std::vector<Axes> children) : kind_(Kind::list), children_(std::move(children)) {}
+
+  Kind kind() const { return kind_; }
+  int axis() const { return axis_; }
+  const std::vector<Axes>& children() const { return children_; }
+
+ private:
+  Kind kind_ = Kind::axis;
+  int axis_ = 0;
+  std::vector<Axes> children_;
+};
+
+/// "0", "replicated", "{0, {1, replicated}}".
+TESSERA_API std::string to_string(const Axes& axes);
+
+}  // namespace tessera::inline v0

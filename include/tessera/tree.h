@@ -1,0 +1,220 @@
+// Trees of arrays: any C++ value made of Arrays, numbers, strings, standard containers and plain structs.
+//
+//   struct Layer { Array w, b; };
+//   struct Mlp { std::vector<Layer> layers; int heads = 4; };
+//
+// The leaves of an Mlp are its Arrays, in order of declaration, an empty one too. Everything else (heads, the number of
+// layers, keys of maps, absent optionals) is its structure. Leaves have paths: "layers/0/w". A class with constructors
+// registers its members with TESSERA_FIELDS(w, b), or a foreign one with a function
+// `auto tessera_fields(T& x) { return std::tie(x.w, x.b); }` in its namespace.
+#pragma once
+
+#include <tessera/axes.h>
+#include <tessera/detail/walk.h>
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+/// The structure of a tree: kinds of nodes, field names, keys and static values, without its leaves. Immutable and cheap
+/// to copy. Two trees of different C++ types are never equal in structure.
+class TESSERA_API TreeDef {
+ public:
+  /// Preorder; the children of node i follow it.
+  struct Node {
+    detail::NodeKind kind = detail::NodeKind::leaf;
+    std::string label;      // of the edge from the parent: field name, index or key; empty for an optional's value
+    std::string text;       // type of a record, value of a static
+    std::size_t children = 0;
+    std::size_t end = 0;    // one past the last node of the subtree
+    std::size_t first_leaf = 0, last_leaf = 0;  // leaves of the subtree
+    bool operator==(const Node&) const = default;
+  };
+
+  TreeDef();
+  /// Of the arguments of a call: children labelled by index under a root called `root`.
+  explicit TreeDef(std::vector<Node> nodes);
+
+  std::size_t leaf_count() const;
+  /// "layers/0/w", one a leaf; "" for a tree that is a leaf. A `root` is put in front: "args[0]/layers/0/w".
+  std::vector<std::string> paths(const std::string& root = "") const;
+  /// Path of a node.
+  std::string path(std::size_t node, const std::string& root = "") const;
+  const std::vector<Node>& nodes() const;
+  std::uint64_t hash() const;
+  bool operator==(const TreeDef& other) const;
+
+ private:
+  std::shared_ptr<const std::vector<Node>> nodes_;
+};
+
+/// "Mlp{layers: [Layer{w: *, b: *}], heads: 4}": leaves are stars.
+TESSERA_API std::string to_string(const TreeDef& def);
+TESSERA_API std::ostream& operator<<(std::ostream& out, const TreeDef& def);
+
+namespace detail {
+
+TESSERA_API TreeDef describe(void (*walk)(const void*, Visitor&), const void* x);
+TESSERA_API void collect(void (*walk)(const void*, Visitor&), const void* x, std::vector<Array>& leaves);
+/// Replaces the leaves of `x` in order. The count must be right.
+TESSERA_API void fill(void (*walk)(const void*, Visitor&), void* x, std::span<const Array> leaves);
+/// Throws TreeError naming `function` and listing where the structures part, unless they are equal.
+TESSERA_API void require_same_structure(const char* function, const TreeDef& first, const std::string& first_name,
+                                        const TreeDef& other, const std::string& other_name);
+TESSERA_API void require_leaf_count(const char* function, std::size_t expected, std::size_t got);
+
+/// The walk of T behind a pointer: the one instantiation that everything in this header shares.
+template <class T>
+void walk_erased(const void* x, Visitor& v) {
+  walk(*static_cast<T*>(const_cast<void*>(x)), v);
+}
+
+TESSERA_API std::vector<Array> mapped_leaves(const char* function, std::span<const std::vector<Array>> trees,
+                                             Array (*call)(void* f, std::size_t leaf, std::span<const Array>), void* f);
+TESSERA_API bool leaves_equal(const Array& a, const Array& b);
+TESSERA_API bool leaves_close(const Array& a, const Array& b, double rtol, double atol);
+
+template <class F, std::size_t... I>
+Array call_on_row(F& f, std::span<const Array> row, std::index_sequence<I...>) {
+  return f(row[I]...);
+}
+
+}  // namespace detail
+
+namespace tree {
+
+template <class T>
+TreeDef structure(const T& x) {
+  return detail::describe(&detail::walk_erased<T>, &x);
+}
+
+/// The leaves in order, empty ones too.
+template <class T>
+std::vector<Array> leaves(const T& x) {
+  std::vector<Array> out;
+  detail::collect(&detail::walk_erased<T>, &x, out);
+  return out;
+}
+
+/// Paths of the leaves: "layers/0/w".
+template <class T>
+std::vector<std::string> paths(const T& x) {
+  return structure(x).paths();
+}
+
+struct Flat {
+  std::vector<Array> leaves;
+  TreeDef def;
+};
+template <class T>
+Flat flatten(const T& x) {
+  return {leaves(x), structure(x)};
+}
+
+/// A tree with the structure and static values of `like` and these leaves; TreeError when their number differs.
+template <class T>
+T unflatten(const T& like, std::span<const Array> leaves) {
+  T x = like;
+  detail::fill(&detail::walk_erased<T>, &x, leaves);
+  return x;
+}
+
+/// Applies f to corresponding leaves of trees of one structure and gives a tree like the first. Where a leaf of any of
+/// them is empty, f is not called and the first tree's leaf stays: a gradient's empty leaf leaves its parameter alone.
+/// TreeError listing the paths where the structures differ.
+template <class F, class T, class... Rest>
+T map(F&& f, const T& first, const Rest&... rest) {
+  if constexpr (sizeof...(Rest) > 0) {
+    const TreeDef def = structure(first);
+    std::size_t i = 1;
+    (detail::require_same_structure("tree::map", def, "trees[0]", structure(rest), "trees[" + std::to_string(i++) + "]"), ...);
+  }
+  const std::vector<Array> rows[] = {leaves(first), leaves(rest)...};
+  auto call = [](void* fn, std::size_t, std::span<const Array> row) {
+    return detail::call_on_row(*static_cast<std::remove_reference_t<F>*>(fn), row,
+                               std::make_index_sequence<1 + sizeof...(Rest)>{});
+  };
+  return unflatten(first, detail::mapped_leaves("tree::map", rows, call, (void*)&f));
+}
+
+/// As map, for f(path, leaves...).
+template <class F, class T, class... Rest>
+T map_with_path(F&& f, const T& first, const Rest&... rest) {
+  const std::vector<std::string> names = paths(first);
+  struct Context {
+    std::remove_reference_t<F>* f;
+    const std::vector<std::string>* names;
+  } context{&f, &names};
+  if constexpr (sizeof...(Rest) > 0) {
+    const TreeDef def = structure(first);
+    std::size_t i = 1;
+    (detail::require_same_structure("tree::map_with_path", def, "trees[0]", structure(rest),
+                                    "trees[" + std::to_string(i++) + "]"), ...);
+  }
+  const std::vector<Array> rows[] = {leaves(first), leaves(rest)...};
+  auto call = [](void* c, std::size_t leaf, std::span<const Array> row) {
+    auto* ctx = static_cast<Context*>(c);
+    auto on_row = [&](const auto&... x) -> Array { return (*ctx->f)((*ctx->names)[leaf], x...); };
+    return detail::call_on_row(on_row, row, std::make_index_sequence<1 + sizeof...(Rest)>{});
+  };
+  return unflatten(first, detail::mapped_leaves("tree::map_with_path", rows, call, &context));
+}
+
+/// Calls f(path, leaf) on every leaf that is not empty.
+template <class F, class T>
+void for_each(F&& f, const T& x) {
+  const std::vector<std::string> names = paths(x);
+  const std::vector<Array> all = leaves(x);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (!all[i].is_empty()) f(names[i], all[i]);
+}
+
+/// Same structure, and leaf by leaf the same dtype, shape and values, as == compares them: a NaN equals nothing. Waits.
+template <class T>
+bool equal(const T& a, const T& b) {
+  if (!(structure(a) == structure(b))) return false;
+  const std::vector<Array> x = leaves(a), y = leaves(b);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!detail::leaves_equal(x[i], y[i])) return false;
+  return true;
+}
+
+/// Same structure and shapes, and |a - b| <= atol + rtol |b| everywhere. Waits.
+template <class T>
+bool allclose(const T& a, const T& b, double rtol = 1e-5, double atol = 1e-8) {
+  if (!(structure(a) == structure(b))) return false;
+  const std::vector<Array> x = leaves(a), y = leaves(b);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!detail::leaves_close(x[i], y[i], rtol, atol)) return false;
+  return true;
+}
+
+/// Number of elements of all leaves together, and their bytes.
+TESSERA_API std::int64_t element_count(std::span<const Array> leaves);
+template <class T>
+std::int64_t size(const T& x) {
+  return element_count(leaves(x));
+}
+
+}  // namespace tree
+
+namespace detail {
+
+/// The axis of a leaf that is not mapped.
+inline constexpr int kReplicated = -2147483647;
+
+/// One axis a leaf of a tree that `axes` is a prefix of, not yet normalised. TreeError naming `function` and listing every
+/// place where it is no prefix. `spec` and `tree` name the two in messages: "in_axes", "args".
+TESSERA_API std::vector<int> broadcast_axes(const char* function, const Axes& axes, const std::string& spec, const TreeDef& def,
+                                const std::string& tree);
+
+}  // namespace detail
+}  // namespace tessera::inline v0
