@@ -13,7 +13,16 @@
   X(reverse) \
   X(slice) \
   X(pad) \
-  X(concatenate)
+  X(concatenate) \
+  X(arithmetic) \
+  X(arithmetic_unary) \
+  X(bitwise) \
+  X(compare) \
+  X(convert) \
+  X(identity) \
+  X(reduce) \
+  X(select) \
+  /* the end */
 // clang-format on
 
 namespace tessera::inline v0::ops {
