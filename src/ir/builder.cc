@@ -13,18 +13,38 @@ Value Builder::input(Type type) {
   return {this, v};
 }
 
+namespace {
+bool has_programs(const Attrs& attrs) {
+  for (const auto& [name, value] : attrs)
+    if (std::holds_alternative<ProgramPtr>(value) || std::holds_alternative<Programs>(value)) return true;
+  return false;
+}
+}  // namespace
+
 Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
-  std::vector<Type> types;
-  types.reserve(inputs.size());
+  bool any_varying = false;
   for (const Value& v : inputs) {
     if (v.builder != this) throw InternalError("an operand of '" + op.name + "' belongs to another builder");
-    types.push_back(type(v.var));
+    any_varying = any_varying || !type(v.var).varying.empty();
   }
+  // An ordinary op takes operands that vary over the same axes. The cast is explicit in the program because its transpose
+  // is a sum: the gradient of a value that all devices share collects from all of them.
+  Values cast;
+  bool nested = any_varying && has_programs(attrs);
+  if (any_varying && !op.vary && !nested && inputs.size() > 1) {
+    AxisSet all;
+    for (const Value& v : inputs) all |= type(v.var).varying;
+    cast.assign(inputs.begin(), inputs.end());
+    for (Value& v : cast) v = vary_over(v, all);
+    inputs = cast;
+  }
+
+  std::vector<Type> types;
+  types.reserve(inputs.size());
+  for (const Value& v : inputs) types.push_back(type(v.var));
   std::vector<Type> results = op.infer({op, types, attrs, loc});
 
-  bool any_varying = false;
-  for (const Type& t : types) any_varying = any_varying || !t.varying.empty();
-  if (any_varying || op.vary) {
+  if (op.vary || (any_varying && !nested)) {
     std::vector<AxisSet> in;
     for (const Type& t : types) in.push_back(t.varying);
     std::vector<AxisSet> out = varying_of(op, attrs, in);
@@ -46,6 +66,13 @@ Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
   eqn.scope = scope;
   program_->equations.push_back(std::move(eqn));
   return outputs;
+}
+
+Value Builder::vary_over(Value x, const AxisSet& axes) {
+  Strings missing;
+  for (const std::string& a : axes)
+    if (!type(x.var).varying.contains(a)) missing.push_back(a);
+  return missing.empty() ? x : emit1("pvary", {x}, {{"axes", std::move(missing)}});
 }
 
 Values Builder::emit(std::string_view op, std::span<const Value> inputs, Attrs attrs) {

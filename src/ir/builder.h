@@ -34,12 +34,16 @@ class Builder {
 
   Value input(Type type);
   /// Infers the result types, which may throw the user's ShapeError or DTypeError, and appends the equation.
-  /// All inputs must be values of this builder.
+  /// All inputs must be values of this builder. In a typed per-device program, where operands of an ordinary op vary over
+  /// different axes, those that vary over fewer go through a `pvary` first.
   Values emit(const Op& op, std::span<const Value> inputs, Attrs attrs = {});
   Values emit(std::string_view op, std::span<const Value> inputs, Attrs attrs = {});
   /// For ops of one result.
   Value emit1(std::string_view op, std::initializer_list<Value> inputs, Attrs attrs = {});
   Value emit1(std::string_view op, std::span<const Value> inputs, Attrs attrs = {});
+
+  /// `x` typed as varying over `axes` too: a `pvary` where its type lacks some.
+  Value vary_over(Value x, const AxisSet& axes);
 
   /// Copies the equations of `p` here with its inputs bound to `inputs`; gives its outputs.
   Values inline_program(const Program& p, std::span<const Value> inputs);

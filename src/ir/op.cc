@@ -28,11 +28,20 @@ void Registry::add(Op op) {
   by_name_[ops_.back()->name] = ops_.back().get();
 }
 
-std::vector<AxisSet> varying_of(const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs) {
-  if (op.vary) return op.vary({op, attrs, inputs});
+namespace {
+std::vector<AxisSet> apply(const VaryRule& rule, const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs) {
+  if (rule) return rule({op, attrs, inputs});
   AxisSet all;
   for (const AxisSet& a : inputs) all |= a;
   return {all};
+}
+}  // namespace
+
+std::vector<AxisSet> varying_of(const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs) {
+  return apply(op.vary, op, attrs, inputs);
+}
+std::vector<AxisSet> nonuniform_of(const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs) {
+  return apply(op.uniform, op, attrs, inputs);
 }
 
 }  // namespace tessera::inline v0

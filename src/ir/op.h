@@ -120,7 +120,11 @@ struct ShardArgs {
 };
 using ShardRule = std::function<std::string(const ShardArgs&)>;
 
-/// The mesh axes over which the results vary, from those of the inputs. The default is the union of the inputs'.
+/// From the sets of mesh axes of the inputs to those of the results. Two rules have this form, for two questions:
+/// `Op::vary` types the values of a typed per-device program, for differentiation (which transposes need a psum);
+/// `Op::uniform` says which results the devices may hold different bits of. They differ: an all_gather gives the same bits
+/// everywhere, but its result is typed varying, because its transpose sums over devices. Either defaults to the union of
+/// the inputs' sets; for `vary` an op with nested programs keeps what its infer rule says.
 struct VaryArgs {
   const Op& op;
   const Attrs& attrs;
@@ -171,6 +175,7 @@ struct Op {
   PartialEvalRule partial_eval;
   ShardRule sharding;
   VaryRule vary;
+  VaryRule uniform;
   CostRule cost;
   EvalRule evaluate;
   EmitRule emit;
@@ -210,7 +215,9 @@ class Registry {
 /// Calls every register function of src/ops (ops/list.h); Registry::get() does so on first use.
 void register_all_ops(Registry& r);
 
-/// The varying sets of an equation's results: `op.vary`, or the union of the inputs'.
+/// The varying sets of an equation's results: `op.vary`, or the union of the inputs' (one entry stands for all results).
 std::vector<AxisSet> varying_of(const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs);
+/// The axes along which the devices may hold different results: `op.uniform`, or the union of the inputs'.
+std::vector<AxisSet> nonuniform_of(const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs);
 
 }  // namespace tessera::inline v0

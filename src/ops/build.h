@@ -160,7 +160,10 @@ Value select_and_scatter_add(Value x, Value source, const WindowDims& dims, bool
 /// The elements of `tangent` at the first maximum (minimum) of each window of x: pooling's JVP. Same attributes.
 Value select_and_gather_add(Value x, Value tangent, const WindowDims& dims, bool max = true);
 
-// --- collectives: {axes: strings, size: integer (product over the axes), groups: int_lists (may be empty)} and as said
+// --- collectives: {axes: strings, size: integer (product over the axes), groups: int_lists (may be empty)} and as said.
+// Members of the flattened axes are numbered row-major in the order of `axes`; groups and perms use these numbers. Dimensions
+// count from 0. pmap, vmap and untyped shard_map use the ops without suffix (psum's transpose is psum); a typed shard_map
+// uses `*_invariant`, whose results are typed as equal on all devices, and casts with pvary. src/ops/collective.h has more.
 Value psum(Value x, const Strings& axes, std::int64_t size, const IntLists& groups = {});
 Value pmax(Value x, const Strings& axes, std::int64_t size, const IntLists& groups = {});
 Value pmin(Value x, const Strings& axes, std::int64_t size, const IntLists& groups = {});
@@ -170,14 +173,18 @@ Value all_gather(Value x, const Strings& axes, std::int64_t size, int axis, bool
 Value psum_scatter(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled, const IntLists& groups = {});
 /// {split, concat: integer, tiled: boolean}
 Value all_to_all(Value x, const Strings& axes, std::int64_t size, int split, int concat, bool tiled, const IntLists& groups = {});
-/// {perm: int_lists of (source, destination)}; destinations not named get zeros
+/// {axes, size, perm: int_lists of (source, destination)}; destinations not named get zeros
 Value ppermute(Value x, const Strings& axes, std::int64_t size, const IntLists& perm);
-/// {source: integer}
+/// {axes, size, source: integer}
 Value pbroadcast(Value x, const Strings& axes, std::int64_t size, std::int64_t source);
-/// int32 scalar; {axes, size}
+/// int32 scalar; {axes, size}. Typed invariant: a typed region casts it with pvary.
 Value axis_index(Builder& b, const Strings& axes, std::int64_t size);
-/// Types an invariant value as varying over the axes; no code. Transposes to psum in typed regions.
-Value pvary(Value x, const Strings& axes, std::int64_t size);
+/// The sum over `axes` in a typed region, where x varies over all of them; transposes to pvary. {axes}: the sizes are the mesh's.
+Value psum_invariant(Value x, const Strings& axes);
+/// all_gather whose result is typed as equal on all devices; transposes to a slice. Attributes as all_gather, no groups.
+Value all_gather_invariant(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled);
+/// Types a value as varying over `axes` too; no code. Transposes to psum_invariant. {axes}
+Value pvary(Value x, const Strings& axes);
 
 // --- control flow: rules in src/ops/{cond,while,scan,remat,custom_jvp,custom_vjp,shard_map}.cc on ir/interpret.h
 /// {branches: programs}; inputs: int32 scalar index (clamped), operands...
@@ -190,6 +197,17 @@ Values while_(ProgramPtr cond, ProgramPtr body, std::span<const Value> cond_cons
 /// body(consts, carry, x) gives (carry, y); results: carry, ys.
 Values scan(ProgramPtr body, std::span<const Value> consts, std::span<const Value> carry, std::span<const Value> xs,
             std::int64_t length, bool reverse, Builder& b);
+/// Runs `body` once a device of a mesh over the blocks that the specs (spmd/spec.h, as text) cut; the rules are in
+/// src/spmd/shard_map.cc. A typed body has varying sets in its types: an input's are the axes of its spec. {body: program,
+/// mesh_axes: strings, mesh_sizes: ints, in_specs, out_specs: strings, typed: boolean, devices: ints (ids, row-major over the
+/// mesh; empty: the first ones)}
+struct ShardMapMesh {
+  Strings axes;
+  Ints sizes;
+  Ints devices;
+};
+Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs, const ShardMapMesh& mesh, Strings in_specs,
+                 Strings out_specs, bool typed);
 /// {body: program, policy: hook (may be absent: save nothing)}
 Values remat(Builder& b, ProgramPtr body, std::span<const Value> inputs, HookPtr policy = nullptr);
 

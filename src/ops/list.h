@@ -23,6 +23,16 @@
   X(reduce) \
   X(select) \
   /* the end */
+  X(psum) \
+  X(pmax) \
+  X(all_gather) \
+  X(psum_scatter) \
+  X(all_to_all) \
+  X(ppermute) \
+  X(pbroadcast) \
+  X(axis_index) \
+  X(pvary) \
+  X(shard_map)
 // clang-format on
 
 namespace tessera::inline v0::ops {

@@ -1,0 +1,264 @@
+#include "spmd/reference.h"
+
+#include "ir/op.h"
+#include "spmd/reference_collectives.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace tessera::inline v0::spmd {
+
+namespace {
+
+using Arrays = std::vector<HostArray>;
+using Devices = std::vector<std::int64_t>;
+
+bool has_collectives(const Program& p);
+bool has_collectives(const Equation& eqn) {
+  if (eqn.op->lowering == Lowering::collective) return true;
+  if (eqn.op->name == "shard_map") return false;
+  for (const auto& [name, value] : eqn.attrs) {
+    if (auto* p = std::get_if<ProgramPtr>(&value); p && *p && has_collectives(**p)) return true;
+    if (auto* ps = std::get_if<Programs>(&value))
+      for (const ProgramPtr& p : *ps)
+        if (has_collectives(*p)) return true;
+  }
+  return false;
+}
+bool has_collectives(const Program& p) {
+  return std::any_of(p.equations.begin(), p.equations.end(), [](const Equation& e) { return has_collectives(e); });
+}
+
+std::int64_t integer(const HostArray& scalar) { return static_cast<std::int64_t>(scalar.number(0)); }
+
+Arrays part(const Arrays& a, std::size_t begin, std::size_t count) {
+  return {a.begin() + static_cast<std::ptrdiff_t>(begin), a.begin() + static_cast<std::ptrdiff_t>(begin + count)};
+}
+void append(Arrays& a, const Arrays& b) { a.insert(a.end(), b.begin(), b.end()); }
+
+// Row `i` of dimension 0.
+HostArray row(const HostArray& x, std::int64_t i) {
+  HostArray r = x;
+  r.shape.erase(r.shape.begin());
+  r.bytes = x.bytes + i * r.size_bytes();
+  return r;
+}
+
+class Runner {
+ public:
+  explicit Runner(const MeshShape& mesh) : mesh_(mesh) {}
+
+  /// `inputs[k]` belongs to devices[k]; so do the results.
+  std::vector<Arrays> run(const Program& p, const Devices& devices, const std::vector<Arrays>& inputs) const {
+    std::vector<Arrays> env(devices.size(), Arrays(p.types.size()));
+    for (std::size_t k = 0; k < devices.size(); ++k)
+      for (std::size_t i = 0; i < p.inputs.size(); ++i) env[k][p.inputs[i]] = inputs[k].at(i);
+    for (const Equation& eqn : p.equations) {
+      std::vector<Arrays> in(devices.size());
+      for (std::size_t k = 0; k < devices.size(); ++k)
+        for (Var v : eqn.inputs) in[k].push_back(env[k][v]);
+      std::vector<Arrays> out = equation(p, eqn, devices, in);
+      for (std::size_t k = 0; k < devices.size(); ++k)
+        for (std::size_t i = 0; i < eqn.outputs.size(); ++i) env[k][eqn.outputs[i]] = out[k][i];
+    }
+    std::vector<Arrays> outputs(devices.size());
+    for (std::size_t k = 0; k < devices.size(); ++k)
+      for (Var v : p.outputs) outputs[k].push_back(env[k][v]);
+    return outputs;
+  }
+
+ private:
+  std::vector<Arrays> equation(const Program& p, const Equation& eqn, const Devices& devices, const std::vector<Arrays>& in) const {
+    const std::string& name = eqn.op->name;
+    if (name == "axis_index") return axis_index(eqn, devices);
+    if (eqn.op->lowering == Lowering::collective) return exchange(eqn, devices, in);
+    if (has_collectives(eqn)) {
+      if (name == "cond") return cond(eqn, devices, in);
+      if (name == "while") return while_loop(eqn, devices, in);
+      if (name == "scan") return scan(eqn, devices, in);
+      for (const auto& [attr, value] : eqn.attrs)
+        if (auto* body = std::get_if<ProgramPtr>(&value); body && *body && (*body)->inputs.size() == eqn.inputs.size())
+          return run(**body, devices, in);
+      throw InternalError("op '" + name + "' with collectives inside has no reference");
+    }
+    if (!eqn.op->evaluate) throw InternalError("op '" + name + "' has no evaluator");
+    std::vector<Arrays> out(devices.size());
+    for (std::size_t k = 0; k < devices.size(); ++k) {
+      for (Var v : eqn.outputs) out[k].emplace_back(p.types[v].dtype, p.types[v].shape);
+      eqn.op->evaluate({eqn.attrs, in[k], out[k]});
+    }
+    return out;
+  }
+
+  std::vector<Arrays> axis_index(const Equation& eqn, const Devices& devices) const {
+    std::vector<Arrays> out;
+    for (std::int64_t d : devices) {
+      HostArray a(i32, {});
+      *a.data<std::int32_t>() = static_cast<std::int32_t>(mesh_.index_along(d, eqn.attrs.get<Strings>("axes")));
+      out.push_back({a});
+    }
+    return out;
+  }
+
+  std::vector<Arrays> exchange(const Equation& eqn, const Devices& devices, const std::vector<Arrays>& in) const {
+    const auto& axes = eqn.attrs.get<Strings>("axes");
+    Strings others;
+    for (const auto& a : mesh_.axes)
+      if (std::find(axes.begin(), axes.end(), a) == axes.end()) others.push_back(a);
+    std::size_t n = static_cast<std::size_t>(mesh_.size_of(axes));
+    std::map<std::int64_t, std::vector<std::ptrdiff_t>> lines;  // by position on the other axes: positions in `devices`
+    for (std::size_t k = 0; k < devices.size(); ++k) {
+      auto& line = lines[mesh_.index_along(devices[k], others)];
+      line.resize(n, -1);
+      line[static_cast<std::size_t>(mesh_.index_along(devices[k], axes))] = static_cast<std::ptrdiff_t>(k);
+    }
+    std::vector<Arrays> out(devices.size());
+    for (const auto& [position, line] : lines) {
+      Arrays x;
+      for (std::size_t i = 0; i < n; ++i) {
+        if (line[i] < 0)
+          Message(eqn.op->name)
+              .problem("device " + std::to_string(i) + " of the axis did not come to the collective")
+              .rule("all devices of a collective run it, so a predicate around it is the same on all of them")
+              .from(eqn.loc)
+              .raise<CollectiveError>();
+        x.push_back(in[static_cast<std::size_t>(line[i])][0]);
+      }
+      Arrays y = collective(eqn.op->name, eqn.attrs, x);
+      for (std::size_t i = 0; i < n; ++i) out[static_cast<std::size_t>(line[i])] = {y[i]};
+    }
+    return out;
+  }
+
+  // Runs `p` on the devices at `positions` of `devices` and puts the results at their places.
+  void run_some(const Program& p, const Devices& devices, const std::vector<std::size_t>& positions, const std::vector<Arrays>& in,
+                std::vector<Arrays>& out) const {
+    Devices some;
+    std::vector<Arrays> inputs;
+    for (std::size_t k : positions) {
+      some.push_back(devices[k]);
+      inputs.push_back(in[k]);
+    }
+    std::vector<Arrays> results = run(p, some, inputs);
+    for (std::size_t i = 0; i < positions.size(); ++i) out[positions[i]] = results[i];
+  }
+
+  std::vector<Arrays> cond(const Equation& eqn, const Devices& devices, const std::vector<Arrays>& in) const {
+    const auto& branches = eqn.attrs.get<Programs>("branches");
+    std::vector<std::vector<std::size_t>> taken(branches.size());
+    std::vector<Arrays> operands;
+    for (std::size_t k = 0; k < devices.size(); ++k) {
+      std::int64_t index = std::clamp<std::int64_t>(integer(in[k][0]), 0, static_cast<std::int64_t>(branches.size()) - 1);
+      taken[static_cast<std::size_t>(index)].push_back(k);
+      operands.push_back(part(in[k], 1, in[k].size() - 1));
+    }
+    std::vector<Arrays> out(devices.size());
+    for (std::size_t i = 0; i < branches.size(); ++i)
+      if (!taken[i].empty()) run_some(*branches[i], devices, taken[i], operands, out);
+    return out;
+  }
+
+  std::vector<Arrays> while_loop(const Equation& eqn, const Devices& devices, const std::vector<Arrays>& in) const {
+    std::size_t nc = static_cast<std::size_t>(eqn.attrs.i("cond_consts")), nb = static_cast<std::size_t>(eqn.attrs.i("body_consts"));
+    std::vector<Arrays> carry, for_cond(devices.size()), for_body(devices.size()), predicate(devices.size());
+    std::vector<std::size_t> active;
+    for (std::size_t k = 0; k < devices.size(); ++k) {
+      carry.push_back(part(in[k], nc + nb, in[k].size() - nc - nb));
+      active.push_back(k);
+    }
+    for (;;) {
+      for (std::size_t k : active) append(for_cond[k] = part(in[k], 0, nc), carry[k]);
+      run_some(*eqn.attrs.program("cond"), devices, active, for_cond, predicate);
+      std::erase_if(active, [&](std::size_t k) { return integer(predicate[k][0]) == 0; });
+      if (active.empty()) return carry;
+      for (std::size_t k : active) append(for_body[k] = part(in[k], nc, nb), carry[k]);
+      run_some(*eqn.attrs.program("body"), devices, active, for_body, carry);
+    }
+  }
+
+  std::vector<Arrays> scan(const Equation& eqn, const Devices& devices, const std::vector<Arrays>& in) const {
+    const Program& body = *eqn.attrs.program("body");
+    std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("consts")), carries = static_cast<std::size_t>(eqn.attrs.i("carry"));
+    std::size_t ys = body.outputs.size() - carries;
+    std::int64_t length = eqn.attrs.i("length");
+    std::vector<Arrays> carry, out;
+    for (const Arrays& a : in) {
+      carry.push_back(part(a, consts, carries));
+      Arrays stacks;
+      for (std::size_t i = 0; i < ys; ++i) {
+        const Type& t = body.type(body.outputs[carries + i]);
+        Shape shape = t.shape;
+        shape.insert(shape.begin(), length);
+        stacks.emplace_back(t.dtype, shape);
+      }
+      out.push_back(std::move(stacks));
+    }
+    for (std::int64_t step = 0; step < length; ++step) {
+      std::int64_t i = eqn.attrs.flag("reverse") ? length - 1 - step : step;
+      std::vector<Arrays> inputs;
+      for (std::size_t k = 0; k < devices.size(); ++k) {
+        Arrays a = part(in[k], 0, consts);
+        append(a, carry[k]);
+        for (std::size_t x = consts + carries; x < in[k].size(); ++x) a.push_back(row(in[k][x], i));
+        inputs.push_back(std::move(a));
+      }
+      std::vector<Arrays> results = run(body, devices, inputs);
+      for (std::size_t k = 0; k < devices.size(); ++k) {
+        carry[k] = part(results[k], 0, carries);
+        for (std::size_t y = 0; y < ys; ++y) {
+          const HostArray& from = results[k][carries + y];
+          std::memcpy(row(out[k][y], i).bytes, from.bytes, static_cast<std::size_t>(from.size_bytes()));
+        }
+      }
+    }
+    for (std::size_t k = 0; k < devices.size(); ++k) append(carry[k], out[k]);
+    return carry;
+  }
+
+  const MeshShape& mesh_;
+};
+
+}  // namespace
+
+std::vector<std::vector<HostArray>> evaluate_spmd(const Program& body, const MeshShape& mesh,
+                                                  std::span<const std::vector<HostArray>> inputs) {
+  Devices all;
+  for (std::int64_t d = 0; d < mesh.size(); ++d) all.push_back(d);
+  return Runner(mesh).run(body, all, {inputs.begin(), inputs.end()});
+}
+
+namespace {
+// Copies between a block and its place in the whole.
+template <class Copy>
+void each_element(const HostArray& whole, const Shape& block, const Shape& start, Copy&& copy) {
+  Shape strides = whole.shape.strides(), own = block.strides();
+  std::int64_t size = size_of(whole.dtype);
+  for_each_index(block, [&](const Shape& index) {
+    Shape at = index;
+    for (int d = 0; d < at.rank(); ++d) at[d] += start[d];
+    copy(flat_index(at, strides) * size, flat_index(index, own) * size);
+  });
+}
+}  // namespace
+
+HostArray block_of(const HostArray& whole, const Spec& spec, const MeshShape& mesh, std::int64_t device) {
+  HostArray block(whole.dtype, block_shape(whole.shape, spec, mesh));
+  each_element(whole, block.shape, block_start(block.shape, spec, mesh, device), [&](std::int64_t from, std::int64_t to) {
+    std::memcpy(block.bytes + to, whole.bytes + from, static_cast<std::size_t>(size_of(whole.dtype)));
+  });
+  return block;
+}
+
+HostArray assemble(std::span<const HostArray> blocks, const Spec& spec, const MeshShape& mesh) {
+  HostArray whole(blocks[0].dtype, whole_shape(blocks[0].shape, spec, mesh));
+  for (std::int64_t d = mesh.size(); d-- > 0;) {
+    const HostArray& block = blocks[static_cast<std::size_t>(d)];
+    each_element(whole, block.shape, block_start(block.shape, spec, mesh, d), [&](std::int64_t to, std::int64_t from) {
+      std::memcpy(whole.bytes + to, block.bytes + from, static_cast<std::size_t>(size_of(whole.dtype)));
+    });
+  }
+  return whole;
+}
+
+}  // namespace tessera::inline v0::spmd

@@ -1,0 +1,160 @@
+#include "spmd/reference_collectives.h"
+
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace tessera::inline v0::spmd {
+
+namespace {
+
+HostArray zeros(const HostArray& like) {
+  HostArray z(like.dtype, like.shape);
+  std::memset(z.bytes, 0, static_cast<std::size_t>(z.size_bytes()));
+  return z;
+}
+
+HostArray reshaped(HostArray x, Shape shape) {
+  x.shape = std::move(shape);
+  return x;
+}
+
+// The elements [begin, begin + extent) of dimension `dim`.
+HostArray slab(const HostArray& x, int dim, std::int64_t begin, std::int64_t extent) {
+  Shape shape = x.shape;
+  shape[dim] = extent;
+  HostArray y(x.dtype, shape);
+  Shape from = x.shape.strides(), to = shape.strides();
+  std::size_t size = static_cast<std::size_t>(size_of(x.dtype));
+  for_each_index(shape, [&](const Shape& index) {
+    Shape at = index;
+    at[dim] += begin;
+    std::memcpy(y.bytes + flat_index(index, to) * static_cast<std::int64_t>(size),
+                x.bytes + flat_index(at, from) * static_cast<std::int64_t>(size), size);
+  });
+  return y;
+}
+
+HostArray concatenated(const std::vector<HostArray>& parts, int dim) {
+  Shape shape = parts[0].shape;
+  shape[dim] = 0;
+  for (const HostArray& p : parts) shape[dim] += p.shape[dim];
+  HostArray y(parts[0].dtype, shape);
+  Shape to = shape.strides();
+  std::int64_t size = size_of(y.dtype), begin = 0;
+  for (const HostArray& p : parts) {
+    Shape from = p.shape.strides();
+    for_each_index(p.shape, [&](const Shape& index) {
+      Shape at = index;
+      at[dim] += begin;
+      std::memcpy(y.bytes + flat_index(at, to) * size, p.bytes + flat_index(index, from) * size, static_cast<std::size_t>(size));
+    });
+    begin += p.shape[dim];
+  }
+  return y;
+}
+
+Shape without(Shape s, int dim) {
+  s.erase(s.begin() + dim);
+  return s;
+}
+Shape with(Shape s, int dim, std::int64_t extent) {
+  s.insert(s.begin() + dim, extent);
+  return s;
+}
+HostArray index_of(const HostArray& x, int dim, std::int64_t i) { return reshaped(slab(x, dim, i, 1), without(x.shape, dim)); }
+HostArray stacked(std::vector<HostArray> parts, int dim) {
+  for (HostArray& p : parts) p = reshaped(p, with(p.shape, dim, 1));
+  return concatenated(parts, dim);
+}
+
+enum class Fold { sum, max, min };
+
+// In the order of the members; half types add in float and round once.
+HostArray folded(const std::vector<HostArray>& x, Fold fold) {
+  HostArray y(x[0].dtype, x[0].shape);
+  dispatch(y.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    constexpr bool half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+    using A = std::conditional_t<half, float, T>;
+    for (std::int64_t i = 0; i < y.count(); ++i) {
+      A acc = static_cast<A>(x[0].data<T>()[i]);
+      for (std::size_t k = 1; k < x.size(); ++k) {
+        A v = static_cast<A>(x[k].data<T>()[i]);
+        bool nan = false;
+        if constexpr (std::is_floating_point_v<A>) nan = std::isnan(v);
+        if (fold == Fold::sum) {
+          if constexpr (std::is_integral_v<A> && !std::is_same_v<A, bool>)
+            acc = static_cast<A>(static_cast<std::uint64_t>(acc) + static_cast<std::uint64_t>(v));
+          else
+            acc = static_cast<A>(acc + v);
+        } else if (nan || (fold == Fold::max ? v > acc : v < acc)) {
+          acc = v;  // an `acc` that is NaN compares false and stays
+        }
+      }
+      y.data<T>()[i] = static_cast<T>(acc);
+    }
+  });
+  return y;
+}
+
+// `op` within one group.
+std::vector<HostArray> in_group(std::string_view op, const Attrs& attrs, const std::vector<HostArray>& x) {
+  std::size_t n = x.size();
+  std::int64_t m = static_cast<std::int64_t>(n);
+  auto everywhere = [&](const HostArray& y) { return std::vector<HostArray>(n, y); };
+  if (op == "psum" || op == "psum_invariant") return everywhere(folded(x, Fold::sum));
+  if (op == "pmax") return everywhere(folded(x, Fold::max));
+  if (op == "pmin") return everywhere(folded(x, Fold::min));
+  bool tiled = attrs.flag("tiled");
+  std::vector<HostArray> y;
+  if (op == "all_gather" || op == "all_gather_invariant") {
+    int axis = static_cast<int>(attrs.i("axis"));
+    return everywhere(tiled ? concatenated(x, axis) : stacked(x, axis));
+  }
+  if (op == "psum_scatter") {
+    int axis = static_cast<int>(attrs.i("axis"));
+    HostArray sum = folded(x, Fold::sum);
+    std::int64_t width = sum.shape[axis] / m;
+    for (std::int64_t i = 0; i < m; ++i) y.push_back(tiled ? slab(sum, axis, i * width, width) : index_of(sum, axis, i));
+    return y;
+  }
+  if (op == "all_to_all") {
+    int split = static_cast<int>(attrs.i("split")), concat = static_cast<int>(attrs.i("concat"));
+    std::int64_t width = x[0].shape[split] / m;
+    for (std::int64_t i = 0; i < m; ++i) {
+      std::vector<HostArray> got;
+      for (const HostArray& from : x) got.push_back(tiled ? slab(from, split, i * width, width) : index_of(from, split, i));
+      y.push_back(tiled ? concatenated(got, concat) : stacked(got, concat));
+    }
+    return y;
+  }
+  throw InternalError("'" + std::string(op) + "' is no collective");
+}
+
+}  // namespace
+
+std::vector<HostArray> collective(std::string_view op, const Attrs& attrs, const std::vector<HostArray>& x) {
+  std::vector<HostArray> y(x.size());
+  if (op == "ppermute") {
+    for (std::size_t i = 0; i < x.size(); ++i) y[i] = zeros(x[i]);
+    for (const Ints& pair : attrs.get<IntLists>("perm")) y[static_cast<std::size_t>(pair[1])] = x[static_cast<std::size_t>(pair[0])];
+    return y;
+  }
+  if (op == "pbroadcast") return std::vector<HostArray>(x.size(), x[static_cast<std::size_t>(attrs.i("source"))]);
+  IntLists groups;
+  if (attrs.has("groups")) groups = attrs.get<IntLists>("groups");
+  if (groups.empty()) {
+    groups.emplace_back(x.size());
+    std::iota(groups[0].begin(), groups[0].end(), 0);
+  }
+  for (const Ints& group : groups) {
+    std::vector<HostArray> in;
+    for (std::int64_t i : group) in.push_back(x[static_cast<std::size_t>(i)]);
+    std::vector<HostArray> out = in_group(op, attrs, in);
+    for (std::size_t k = 0; k < group.size(); ++k) y[static_cast<std::size_t>(group[k])] = out[k];
+  }
+  return y;
+}
+
+}  // namespace tessera::inline v0::spmd

@@ -1,0 +1,209 @@
+#include "spmd/shard_map.h"
+
+#include "spmd/reference.h"
+
+#include <cstring>
+
+namespace tessera::inline v0 {
+
+namespace spmd {
+
+ShardMap::ShardMap(const Attrs& attrs)
+    : body(attrs.program("body")),
+      mesh{attrs.get<Strings>("mesh_axes"), attrs.ints("mesh_sizes")},
+      typed(attrs.flag("typed")),
+      devices(attrs.ints("devices")) {
+  for (const auto& s : attrs.get<Strings>("in_specs")) in_specs.push_back(parse_spec(s));
+  for (const auto& s : attrs.get<Strings>("out_specs")) out_specs.push_back(parse_spec(s));
+}
+
+std::vector<std::string> ShardMap::unnamed(const Spec& spec) const {
+  AxisSet named = spec.axes();
+  std::vector<std::string> rest;
+  for (const auto& a : mesh.axes)
+    if (!named.contains(a)) rest.push_back(a);
+  return rest;
+}
+
+std::vector<AxisSet> ShardMap::input_axes() const {
+  std::vector<AxisSet> axes;
+  for (const Spec& s : in_specs) axes.push_back(s.axes());
+  return axes;
+}
+
+Strings spec_texts(const std::vector<Spec>& specs) {
+  Strings texts;
+  for (const Spec& s : specs) texts.push_back(to_string(s));
+  return texts;
+}
+
+namespace {
+
+// Axes of the mesh, each used once.
+void check_spec(const Spec& spec, const MeshShape& mesh, int rank, const std::string& what, const SourceLoc& loc) {
+  auto fail = [&](std::string problem, std::string rule, std::string advice) {
+    Message("shard_map").problem(std::move(problem)).rule(std::move(rule)).at(what).from(loc).advice(std::move(advice)).raise<ShardingError>();
+  };
+  if (static_cast<int>(spec.dims.size()) > rank)
+    fail(spelled(spec) + " has " + std::to_string(spec.dims.size()) + " entries for a value of " + std::to_string(rank) + " dimensions",
+         "a spec has at most one entry a dimension",
+         rank == 0 ? "give the scalar a dimension with reshape, or use P()" : "shorten the spec");
+  AxisSet seen;
+  for (const auto& dim : spec.dims)
+    for (const auto& axis : dim) {
+      if (mesh.find(axis) < 0) {
+        std::string names;
+        for (const auto& a : mesh.axes) names += (names.empty() ? "'" : ", '") + a + "'";
+        fail(spelled(spec) + " names '" + axis + "', which is no axis of the mesh", "the axes are " + names, "check the spelling");
+      }
+      if (seen.contains(axis))
+        fail(spelled(spec) + " uses axis '" + axis + "' twice", "an axis cuts one dimension", "leave one of them out");
+      seen.insert(axis);
+    }
+}
+
+std::vector<Type> infer(const InferArgs& a) {
+  ShardMap s(a.attrs);
+  const Program& body = *s.body;
+  if (a.inputs.size() != s.in_specs.size() || a.inputs.size() != body.inputs.size() || body.outputs.size() != s.out_specs.size())
+    throw InternalError("a shard_map needs one spec for each input and output of its body");
+  for (std::size_t i = 0; i < a.inputs.size(); ++i) {
+    const Type &whole = a.inputs[i], &block = body.type(body.inputs[i]);
+    std::string what = "input " + std::to_string(i);
+    check_spec(s.in_specs[i], s.mesh, whole.shape.rank(), what, a.loc);
+    for (int d = 0; d < whole.shape.rank(); ++d) {
+      std::int64_t n = s.mesh.size_of(s.in_specs[i].axes_of(d)), extent = whole.shape[d];
+      if (extent % n != 0)
+        Message("shard_map")
+            .problem(to_string(whole) + " is cut by " + spelled(s.in_specs[i]) + ": dimension " + std::to_string(d) + " has " +
+                     std::to_string(extent) + " elements, for " + std::to_string(n) + " devices")
+            .rule("the devices divide the dimension: " + std::to_string(extent) + " % " + std::to_string(n) + " = " +
+                  std::to_string(extent % n))
+            .at(what)
+            .from(a.loc)
+            .advice("pad the dimension to " + std::to_string((extent + n - 1) / n * n) + " elements, or cut another one")
+            .raise<ShardingError>();
+    }
+    if (whole.dtype != block.dtype || !(block_shape(whole.shape, s.in_specs[i], s.mesh) == block.shape))
+      throw InternalError("the body of a shard_map takes " + to_string(block) + " for a block of " + to_string(whole));
+  }
+  std::vector<Type> results;
+  for (std::size_t i = 0; i < body.outputs.size(); ++i) {
+    const Type& block = body.type(body.outputs[i]);
+    std::string what = "output " + std::to_string(i);
+    check_spec(s.out_specs[i], s.mesh, block.shape.rank(), what, a.loc);
+    AxisSet named = s.out_specs[i].axes();
+    if (s.typed)
+      for (const auto& axis : block.varying)
+        if (!named.contains(axis))
+          Message("shard_map")
+              .problem(spelled(s.out_specs[i]) + " says that the result is the same on all devices along '" + axis +
+                       "', but its type is " + to_string(block))
+              .rule("a spec names every axis over which the value varies")
+              .at(what)
+              .from(a.loc)
+              .advice("psum, pmean or all_gather_invariant over '" + axis + "', or name the axis in the spec")
+              .raise<ShardingError>();
+    results.emplace_back(block.dtype, whole_shape(block.shape, s.out_specs[i], s.mesh), block.weak);
+  }
+  return results;
+}
+
+void evaluate(const EvalArgs& a) {
+  ShardMap s(a.attrs);
+  std::vector<std::vector<HostArray>> inputs(static_cast<std::size_t>(s.mesh.size()));
+  for (std::size_t d = 0; d < inputs.size(); ++d)
+    for (std::size_t i = 0; i < a.inputs.size(); ++i)
+      inputs[d].push_back(block_of(a.inputs[i], s.in_specs[i], s.mesh, static_cast<std::int64_t>(d)));
+  std::vector<std::vector<HostArray>> outputs = evaluate_spmd(*s.body, s.mesh, inputs);
+  for (std::size_t i = 0; i < a.outputs.size(); ++i) {
+    std::vector<HostArray> blocks;
+    for (auto& device : outputs) blocks.push_back(device[i]);
+    HostArray whole = assemble(blocks, s.out_specs[i], s.mesh);
+    std::memcpy(a.outputs[i].bytes, whole.bytes, static_cast<std::size_t>(whole.size_bytes()));
+  }
+}
+
+std::vector<OpExample> examples() {
+  Builder b("per_device");
+  Value x = b.input(Type(f32, {2, 3})), w = b.input(Type(f32, {3}));
+  Value y = ops::mul(x, ops::broadcast_in_dim(w, {2, 3}, {1}));
+  Values out{y, ops::psum(ops::reduce_sum(y, {0, 1}), {"i"}, 2)};
+  return {{{Type(f32, {4, 3}), Type(f32, {3})},
+           {{"body", ProgramPtr(b.finish(out))},
+            {"mesh_axes", Strings{"i"}},
+            {"mesh_sizes", Ints{2}},
+            {"in_specs", Strings{"i", ""}},
+            {"out_specs", Strings{"i", ""}},
+            {"typed", false},
+            {"devices", Ints{}}}}};
+}
+
+}  // namespace
+
+}  // namespace spmd
+
+namespace ops {
+
+Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs, const ShardMapMesh& mesh, Strings in_specs,
+                 Strings out_specs, bool typed) {
+  // A typed body's result varies over exactly the axes of its spec: the cotangent that comes back does.
+  bool widen = false;
+  for (std::size_t i = 0; typed && i < out_specs.size(); ++i)
+    for (const auto& axis : spmd::parse_spec(out_specs[i]).axes())
+      widen = widen || !body->type(body->outputs[i]).varying.contains(axis);
+  if (widen) {
+    Builder wide(body->name);
+    Values in;
+    for (Var v : body->inputs) in.push_back(wide.input(body->type(v)));
+    Values out = wide.inline_program(*body, in);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = wide.vary_over(out[i], spmd::parse_spec(out_specs[i]).axes());
+    body = wide.finish(out);
+  }
+  return b.emit("shard_map", inputs,
+                {{"body", std::move(body)},
+                 {"mesh_axes", mesh.axes},
+                 {"mesh_sizes", mesh.sizes},
+                 {"in_specs", std::move(in_specs)},
+                 {"out_specs", std::move(out_specs)},
+                 {"typed", typed},
+                 {"devices", mesh.devices}});
+}
+
+void register_shard_map(Registry& r) {
+  Op op;
+  op.name = "shard_map";
+  op.doc =
+      "Runs `body` once on each device of a mesh. An input is cut into blocks by its spec, major axis first; the body sees its "
+      "device's block. The blocks of a result are put together by its spec; along axes that it does not name the devices hold "
+      "the same. In a typed body the types say which values vary, and derivatives follow from them. In an untyped one every "
+      "device differentiates its own computation: the cotangent of a result that several devices hold is shared out among "
+      "them, that of an input which several devices read is summed.";
+  op.attrs = {{"body", AttrKind::program, "the per-device program"},
+              {"mesh_axes", AttrKind::strings, "names of the axes of the mesh"},
+              {"mesh_sizes", AttrKind::ints, "devices along each"},
+              {"in_specs", AttrKind::strings, "how each input is cut"},
+              {"out_specs", AttrKind::strings, "how the blocks of each result lie"},
+              {"typed", AttrKind::boolean, "whether types carry varying axes"},
+              {"devices", AttrKind::ints, "ids, row-major over the mesh; empty: the first ones"}};
+  op.outputs = -1;
+  op.cheap = false;
+  op.lowering = Lowering::control;
+  op.infer = spmd::infer;
+  op.jvp_both = spmd::shard_map_jvp;
+  op.partial_eval = spmd::shard_map_partial_eval;
+  op.transpose = spmd::shard_map_transpose;
+  op.batch = spmd::shard_map_batch;
+  op.evaluate = spmd::evaluate;
+  op.waived = {{"jvp", "jvp_both: its body is differentiated whole"},
+               {"sharding", "it says itself how its operands are cut"},
+               {"emit", "the executor runs its body"},
+               {"cost", "its body has its own"},
+               {"stablehlo", "it is exported as the per-device program"}};
+  op.examples = spmd::examples;
+  r.add(std::move(op));
+}
+
+}  // namespace ops
+
+}  // namespace tessera::inline v0

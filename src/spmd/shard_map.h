@@ -1,0 +1,36 @@
+// The attributes of a shard_map equation, read once.
+#pragma once
+
+#include "ir/op.h"
+#include "ops/build.h"
+#include "spmd/spec.h"
+
+#include <vector>
+
+namespace tessera::inline v0::spmd {
+
+struct ShardMap {
+  explicit ShardMap(const Attrs& attrs);
+
+  ProgramPtr body;
+  MeshShape mesh;
+  std::vector<Spec> in_specs, out_specs;
+  bool typed;
+  Ints devices;  // empty: the first ones
+
+  ops::ShardMapMesh device_mesh() const { return {mesh.axes, mesh.sizes, devices}; }
+  /// Axes of the mesh that `spec` does not name.
+  std::vector<std::string> unnamed(const Spec& spec) const;
+  /// For each body input the axes along which its blocks differ: those of its spec.
+  std::vector<AxisSet> input_axes() const;
+};
+
+Strings spec_texts(const std::vector<Spec>& specs);
+
+/// The rules, in shard_map_rules.cc.
+JvpBoth shard_map_jvp(const JvpBothArgs& a);
+PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a);
+MaybeValues shard_map_transpose(const TransposeArgs& a);
+BatchResult shard_map_batch(const BatchArgs& a);
+
+}  // namespace tessera::inline v0::spmd
