@@ -1,0 +1,361 @@
+#include "api/indexing.h"
+
+#include <tessera/manipulation.h>
+
+#include <algorithm>
+
+namespace tessera::inline v0 {
+
+namespace detail {
+
+namespace {
+
+// What a range picks of an axis of n elements, Python's way: clamped bounds, count of positions.
+struct Picked {
+  std::int64_t start, count, step;
+};
+Picked resolve(const Range& r, std::int64_t n, const char* name, const SourceLoc& loc) {
+  if (r.step == 0)
+    Message(name)
+        .problem("a range has step 0")
+        .rule("the step is positive, or negative to walk backwards")
+        .from(loc)
+        .advice("use range(start, stop, 1)")
+        .raise<ShapeError>();
+  auto clamp = [&](std::int64_t v) {
+    if (v < 0) v += n;
+    return r.step > 0 ? std::clamp<std::int64_t>(v, 0, n) : std::clamp<std::int64_t>(v, -1, n - 1);
+  };
+  std::int64_t start = r.start ? clamp(*r.start) : (r.step > 0 ? 0 : n - 1);
+  std::int64_t stop = r.stop ? clamp(*r.stop) : (r.step > 0 ? n : -1);
+  std::int64_t count = r.step > 0 ? (stop - start + r.step - 1) / r.step : (start - stop - r.step - 1) / -r.step;
+  return {start, std::max<std::int64_t>(0, count), r.step};
+}
+
+std::int64_t resolve(std::int64_t position, std::int64_t n, int axis, const Shape& shape, const char* name, const SourceLoc& loc) {
+  if (position < -n || position >= n)
+    Message(name)
+        .problem("position " + std::to_string(position) + " is outside axis " + std::to_string(axis) + " of shape " + to_string(shape))
+        .rule(n == 0 ? "the axis has no elements"
+                     : "positions are at least -" + std::to_string(n) + " and less than " + std::to_string(n))
+        .from(loc)
+        .advice("ranges are cut to the axis, positions are not")
+        .raise<ShapeError>();
+  return position < 0 ? position + n : position;
+}
+
+void check_rank(const std::vector<AxisIndex>& index, const Shape& shape, const char* name, const SourceLoc& loc) {
+  std::int64_t taken = std::count_if(index.begin(), index.end(), [](const AxisIndex& i) { return i.kind() != AxisIndex::Kind::newaxis; });
+  if (taken > shape.rank())
+    Message(name)
+        .problem(std::to_string(taken) + " indices for an array of shape " + to_string(shape))
+        .rule("there is at most one index for each of its " + std::to_string(shape.rank()) + " axes")
+        .from(loc)
+        .advice("remove indices, or add axes with newaxis")
+        .raise<ShapeError>();
+}
+
+}  // namespace
+
+Value wrap_negative(Value positions, std::int64_t n) {
+  if (is_unsigned_integer(positions.dtype())) return ops::convert(positions, DType::int32);
+  Value negative = ops::lt(positions, ops::zeros_like(positions));
+  Value wrapped = ops::add(positions, ops::full_like(positions, static_cast<double>(n)));
+  return ops::convert(ops::select(negative, wrapped, positions), n > 0x7fffffff ? DType::int64 : DType::int32);
+}
+
+Value take_axis(Value x, Value positions, int axis, const std::string& mode) {
+  Value p = wrap_negative(positions, x.shape()[static_cast<std::size_t>(axis)]);
+  int pr = p.rank();
+  Shape with_vector = p.shape();
+  with_vector.push_back(1);
+  ops::GatherDims dims;
+  Ints sizes = x.shape().to_vector();
+  sizes[static_cast<std::size_t>(axis)] = 1;
+  dims.collapsed_slice_dims = {axis};
+  dims.start_index_map = {axis};
+  dims.index_vector_dim = pr;
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != axis) dims.offset_dims.push_back(i < axis ? i : i - 1 + pr);
+  return ops::gather(x, ops::reshape(p, with_vector), dims, sizes, mode);
+}
+
+Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Value> arrays, const char* name,
+                const std::string& mode) {
+  using Kind = AxisIndex::Kind;
+  Builder& b = *x.builder;
+  const SourceLoc loc = b.loc;
+  const Shape from = x.shape();
+  check_rank(index, from, name, loc);
+  bool advanced = !arrays.empty();
+
+  // First the slices. Positions beside arrays count as arrays of no dimensions, as in NumPy.
+  Ints start, limit, step, reversed;
+  Shape shape;                      // after slicing: positions dropped, new axes put in
+  std::vector<int> indexed;         // axes of `shape` that arrays index
+  Values positions;                 // one an entry of `indexed`
+  std::size_t next_array = 0;
+  int axis = 0;
+  bool adjacent = true;
+  int last_indexed_entry = -1;
+  auto one_axis = [&](std::size_t entry, const AxisIndex* i) {
+    std::int64_t n = from[static_cast<std::size_t>(axis)];
+    if (!i || i->kind() == Kind::all) {
+      start.push_back(0), limit.push_back(n), step.push_back(1), shape.push_back(n);
+    } else if (i->kind() == Kind::range) {
+      Picked p = resolve(i->range(), n, name, loc);
+      std::int64_t first = p.step > 0 ? p.start : p.start + (p.count - 1) * p.step;
+      if (p.count == 0) first = 0;
+      std::int64_t stride = std::abs(p.step);
+      start.push_back(first), limit.push_back(p.count ? first + (p.count - 1) * stride + 1 : 0), step.push_back(stride);
+      if (p.step < 0) reversed.push_back(axis);
+      shape.push_back(p.count);
+    } else {
+      bool is_array = i->kind() == Kind::array;
+      std::int64_t p = is_array ? 0 : resolve(i->position(), n, axis, from, name, loc);
+      if (advanced) {
+        start.push_back(0), limit.push_back(n), step.push_back(1);
+        indexed.push_back(shape.rank());
+        shape.push_back(n);
+        positions.push_back(is_array ? wrap_negative(arrays[next_array++], n) : ops::scalar(b, DType::int32, static_cast<double>(p)));
+        if (last_indexed_entry >= 0 && last_indexed_entry + 1 != static_cast<int>(entry)) adjacent = false;
+        last_indexed_entry = static_cast<int>(entry);
+      } else {
+        start.push_back(p), limit.push_back(p + 1), step.push_back(1);
+      }
+    }
+    ++axis;
+  };
+  for (std::size_t k = 0; k < index.size(); ++k) {
+    if (index[k].kind() == Kind::newaxis)
+      shape.push_back(1);
+    else
+      one_axis(k, &index[k]);
+  }
+  while (axis < from.rank()) one_axis(index.size(), nullptr);
+  x = ops::slice(x, start, limit, step);
+  x = ops::reverse(x, reversed);
+  x = ops::reshape(x, shape);
+  if (!advanced) return x;
+
+  // Then one gather. The index arrays broadcast together; their shape takes the place of the indexed axes, or comes first
+  // when these are not next to each other.
+  Shape joint;
+  for (const Value& p : positions) joint = broadcast_shapes(joint, p.shape(), name, loc);
+  DType wide = DType::int32;
+  for (const Value& p : positions)
+    if (p.dtype() == DType::int64) wide = DType::int64;
+  Shape column = joint;
+  column.push_back(1);
+  Values columns;
+  for (Value p : positions) columns.push_back(ops::reshape(broadcast_to(ops::convert(p, wide), joint), column));
+  Value starts = ops::concatenate(columns, joint.rank());
+
+  ops::GatherDims dims;
+  Ints sizes = x.shape().to_vector();
+  int insert = adjacent ? indexed[0] : 0;
+  for (int a : indexed) {
+    sizes[static_cast<std::size_t>(a)] = 1;
+    dims.collapsed_slice_dims.push_back(a);
+    dims.start_index_map.push_back(a);
+  }
+  dims.index_vector_dim = joint.rank();
+  int kept = 0;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (std::find(indexed.begin(), indexed.end(), i) != indexed.end()) continue;
+    dims.offset_dims.push_back(kept < insert ? kept : kept + joint.rank());
+    ++kept;
+  }
+  return ops::gather(x, starts, dims, sizes, mode);
+}
+
+namespace {
+
+// The operands of an indexing call: the array, the index arrays, then more.
+std::vector<Array> operands(const Array& x, const std::vector<AxisIndex>& index, const char* name, const SourceLoc& loc) {
+  std::vector<Array> all{x};
+  for (const AxisIndex& i : index) {
+    if (i.kind() != AxisIndex::Kind::array) continue;
+    DType d = need(i.array(), name).type.dtype;
+    if (d == DType::boolean || is_floating(d))
+      Message(name)
+          .problem("an index array has dtype " + std::string(name_of(d)))
+          .rule(d == DType::boolean ? "the shape of a mask's result depends on its values, and shapes are static" : "index arrays hold integers")
+          .from(loc)
+          .advice(d == DType::boolean ? "use where(mask, x, other), or multiply by the mask" : "convert with astype(i32)")
+          .raise<DTypeError>();
+    all.push_back(i.array());
+  }
+  return all;
+}
+
+bool basic_unit(const std::vector<AxisIndex>& index) {
+  return std::all_of(index.begin(), index.end(), [](const AxisIndex& i) {
+    return i.kind() != AxisIndex::Kind::array && (i.kind() != AxisIndex::Kind::range || i.range().step == 1);
+  });
+}
+
+using Combine = Value (*)(Value, Value);
+
+Array update(const char* name, const Array& x, const std::vector<AxisIndex>& index, const Operand& values, const char* op,
+             Combine combine) {
+  std::vector<Array> all = operands(x, index, name, values.loc);
+  std::size_t arrays = all.size() - 1;
+  all.push_back(values.array);
+  return composite1(name, all, values.loc, [&](Builder& b, std::span<const Value> in) {
+    Value base = in[0];
+    Value v = ops::convert(in.back(), base.dtype(), base.type().weak);
+    // The flat positions of the picked elements say where updates go, whatever the index; those outside are dropped.
+    Shape flat_shape{base.shape().count()};
+    bool wide = base.shape().count() > 0x7fffffff;
+    auto picked_positions = [&] {
+      Value flat = ops::reshape(ops::iota(b, wide ? DType::int64 : DType::int32, flat_shape, 0), base.shape());
+      return get_index(flat, index, in.subspan(1, arrays), name, "fill");
+    };
+    if (basic_unit(index)) {
+      // A block: slice it out, combine, write it back.
+      Value old = get_index(base, index, {}, name, "clip");
+      Shape joint = broadcast_shapes(old.shape(), v.shape(), name, values.loc);
+      if (joint == old.shape()) {
+        v = broadcast_to(v, old.shape());
+        Shape block;
+        Values starts;
+        int axis = 0;
+        auto next = [&](const AxisIndex* i) {
+          std::int64_t n = base.shape()[static_cast<std::size_t>(axis)], s = 0, count = n;
+          if (i && i->kind() == AxisIndex::Kind::position) s = resolve(i->position(), n, axis, base.shape(), name, values.loc), count = 1;
+          if (i && i->kind() == AxisIndex::Kind::range) {
+            Picked p = resolve(i->range(), n, name, values.loc);
+            s = p.start, count = p.count;
+          }
+          block.push_back(count);
+          starts.push_back(ops::scalar(b, DType::int32, static_cast<double>(s)));
+          ++axis;
+        };
+        for (const AxisIndex& i : index)
+          if (i.kind() != AxisIndex::Kind::newaxis) next(&i);
+        while (axis < base.rank()) next(nullptr);
+        if (block.count() == 0) return base;
+        return ops::dynamic_update_slice(base, ops::reshape(combine ? combine(old, v) : v, block), starts);
+      }
+    }
+    Value p = picked_positions();
+    Shape joint = broadcast_shapes(p.shape(), v.shape(), name, values.loc);
+    if (!(joint == p.shape()))
+      Message(name)
+          .problem("values of shape " + to_string(v.shape()) + " do not fit the picked elements of shape " + to_string(p.shape()))
+          .rule("the values broadcast to the shape that the index picks")
+          .from(values.loc)
+          .advice("reshape the values, or pick as many elements")
+          .raise<ShapeError>();
+    v = ops::reshape(broadcast_to(v, p.shape()), Shape{p.shape().count()});
+    ops::ScatterDims dims;
+    dims.inserted_window_dims = {0};
+    dims.scatter_dims_to_operand_dims = {0};
+    dims.index_vector_dim = 1;
+    Value r = ops::scatter(op, ops::reshape(base, flat_shape), ops::reshape(p, Shape{p.shape().count(), 1}), v, dims);
+    return ops::reshape(r, base.shape());
+  });
+}
+
+}  // namespace
+
+}  // namespace detail
+
+Array Array::get(const std::vector<AxisIndex>& index, std::source_location loc) const {
+  std::vector<Array> all = detail::operands(*this, index, "index", loc);
+  return detail::composite1("index", all, loc, [&](Builder&, std::span<const Value> in) {
+    return detail::get_index(in[0], index, in.subspan(1), "index", "clip");
+  });
+}
+
+Array Array::operator[](AxisIndex index) const {
+  if (index.kind() == AxisIndex::Kind::position && is_concrete() && impl_->data && !detail::Trace::innermost() && ndim() > 0) {
+    // The part of one device of a stacked array is a view.
+    std::int64_t n = shape()[0], i = index.position();
+    if (i >= -n && i < n)
+      if (auto row = runtime::row_view(impl_->data, i < 0 ? i + n : i)) return detail::make_concrete(std::move(row));
+  }
+  return get({std::move(index)});
+}
+
+Array At::set(Operand v) const { return detail::update("at().set", array_, index_, v, "scatter", nullptr); }
+Array At::add(Operand v) const { return detail::update("at().add", array_, index_, v, "scatter_add", ops::add); }
+Array At::multiply(Operand v) const { return detail::update("at().multiply", array_, index_, v, "scatter_mul", ops::mul); }
+Array At::min(Operand v) const { return detail::update("at().min", array_, index_, v, "scatter_min", ops::min); }
+Array At::max(Operand v) const { return detail::update("at().max", array_, index_, v, "scatter_max", ops::max); }
+
+Array take(Operand x, Operand positions, std::optional<std::int64_t> axis) {
+  return detail::composite1("take", {x.array, positions.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+    Value v = axis ? in[0] : ops::reshape(in[0], Shape{in[0].shape().count()});
+    return detail::take_axis(v, in[1], normalize_axis(axis.value_or(0), v.rank(), "take", x.loc), "fill");
+  });
+}
+
+Array take_along_axis(Operand x, Operand positions, std::int64_t axis) {
+  return detail::composite1("take_along_axis", {x.array, positions.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+    Value v = in[0], p = in[1];
+    int a = normalize_axis(axis, v.rank(), "take_along_axis", x.loc);
+    bool fits = p.rank() == v.rank();
+    for (int i = 0; fits && i < v.rank(); ++i) fits = i == a || p.shape()[static_cast<std::size_t>(i)] == v.shape()[static_cast<std::size_t>(i)];
+    if (!fits)
+      Message("take_along_axis")
+          .problem("positions of shape " + to_string(p.shape()) + " for an array of shape " + to_string(v.shape()))
+          .rule("the shapes are equal but for axis " + std::to_string(a))
+          .from(x.loc)
+          .advice("broadcast the positions first")
+          .raise<ShapeError>();
+    p = detail::wrap_negative(p, v.shape()[static_cast<std::size_t>(a)]);
+    ops::GatherDims dims;
+    Ints sizes(static_cast<std::size_t>(v.rank()), 1);
+    for (int i = 0; i < v.rank(); ++i) {
+      if (i == a) continue;
+      dims.operand_batching_dims.push_back(i);
+      dims.start_indices_batching_dims.push_back(i);
+    }
+    dims.collapsed_slice_dims = {a};
+    dims.start_index_map = {a};
+    dims.index_vector_dim = p.rank();
+    Shape with_vector = p.shape();
+    with_vector.push_back(1);
+    return ops::gather(v, ops::reshape(p, with_vector), dims, sizes, "fill");
+  });
+}
+
+Array one_hot(Operand labels, std::int64_t classes, DType dtype) {
+  return detail::composite1("one_hot", {labels.array}, labels.loc, [&](Builder& b, std::span<const Value> in) {
+    if (!is_integer(in[0].dtype()))
+      Message("one_hot")
+          .problem("the labels have dtype " + std::string(name_of(in[0].dtype())))
+          .rule("labels are integers from 0 to " + std::to_string(classes - 1))
+          .from(labels.loc)
+          .advice("convert with astype(i32)")
+          .raise<DTypeError>();
+    Shape shape = in[0].shape();
+    shape.push_back(classes);
+    Value l = ops::broadcast_in_dim(in[0], shape, detail::normalize_axes({}, in[0].rank(), "one_hot", {}));
+    return ops::convert(ops::eq(l, ops::iota(b, in[0].dtype(), shape, shape.rank() - 1)), dtype);
+  });
+}
+
+Array dynamic_slice(Operand x, const std::vector<Array>& starts, const Shape& sizes) {
+  std::vector<Array> all{x.array};
+  all.insert(all.end(), starts.begin(), starts.end());
+  return detail::composite1("dynamic_slice", all, x.loc, [&](Builder&, std::span<const Value> in) {
+    Values s;
+    for (const Value& v : in.subspan(1)) s.push_back(ops::convert(v, DType::int32));
+    return ops::dynamic_slice(in[0], s, sizes.to_vector());
+  });
+}
+
+Array dynamic_update_slice(Operand x, Operand update, const std::vector<Array>& starts) {
+  std::vector<Array> all{x.array, update.array};
+  all.insert(all.end(), starts.begin(), starts.end());
+  return detail::composite1("dynamic_update_slice", all, x.loc, [&](Builder&, std::span<const Value> in) {
+    Values s;
+    for (const Value& v : in.subspan(2)) s.push_back(ops::convert(v, DType::int32));
+    return ops::dynamic_update_slice(in[0], ops::convert(in[1], in[0].dtype(), in[0].type().weak), s);
+  });
+}
+
+}  // namespace tessera::inline v0

@@ -1,0 +1,360 @@
+#include <tessera/random.h>
+
+#include "api/indexing.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tessera::inline v0::random {
+
+using detail::composite1;
+
+namespace {
+
+void check_key(const char* name, const Operand& key) {
+  const Type& t = detail::need(key.array, name).type;
+  if (t.dtype == DType::uint32 && t.shape == Shape{2}) return;
+  Message(name)
+      .problem("the key is " + to_string(t))
+      .rule("a key is a uint32 array of shape (2,)")
+      .from(key.loc)
+      .advice(t.dtype == DType::uint32 && t.shape.rank() == 2 ? "pick one of the keys, keys[i], or vmap over them"
+                                                              : "make one with random::key(seed)")
+      .raise<ShapeError>();
+}
+
+struct Words {
+  Value hi, lo;
+};
+
+Value word(Value key, std::int64_t i, const Shape& shape) {
+  return ops::broadcast_in_dim(ops::reshape(ops::slice(key, {i}, {i + 1}, {1}), Shape{}), shape, {});
+}
+
+// Two words a position: the block cipher of the position's 64-bit row-major index.
+Words words(Value key, const Shape& shape) {
+  Builder& b = *key.builder;
+  std::int64_t n = shape.count();
+  Value hi = ops::zeros(b, Type(DType::uint32, Shape{n})), lo = hi;
+  if (n >> 32) {
+    Value i = ops::iota(b, DType::uint64, Shape{n}, 0);
+    hi = ops::convert(ops::shift_right_logical(i, ops::full_like(i, 32)), DType::uint32);
+    lo = ops::convert(i, DType::uint32);
+  } else {
+    lo = ops::iota(b, DType::uint32, Shape{n}, 0);
+  }
+  Values w = ops::threefry2x32(word(key, 0, Shape{n}), word(key, 1, Shape{n}), hi, lo);
+  return {ops::reshape(w[0], shape), ops::reshape(w[1], shape)};
+}
+
+Value bits_value(Value key, const Shape& shape, DType dtype) {
+  Words w = words(key, shape);
+  if (dtype == DType::uint64) {
+    Value hi = ops::convert(w.hi, DType::uint64), lo = ops::convert(w.lo, DType::uint64);
+    return ops::or_(ops::shift_left(hi, ops::full_like(hi, 32)), lo);
+  }
+  return ops::convert(ops::xor_(w.hi, w.lo), dtype);
+}
+
+Values split_value(Value key, std::int64_t n) {
+  Words w = words(key, Shape{n});
+  Values keys;
+  for (std::int64_t i = 0; i < n; ++i) {
+    Value parts[] = {ops::slice(w.hi, {i}, {i + 1}, {1}), ops::slice(w.lo, {i}, {i + 1}, {1})};
+    keys.push_back(ops::concatenate(parts, 0));
+  }
+  return keys;
+}
+
+// Uniform in [0, 1): random mantissa bits under the exponent of 1, minus 1.
+Value unit(Value key, const Shape& shape, DType dtype) {
+  struct Format {
+    DType random, bits;
+    int shift;
+    double one;
+  };
+  Format f = dtype == DType::float32    ? Format{DType::uint32, DType::uint32, 32 - 23, 0x3f800000}
+             : dtype == DType::float64  ? Format{DType::uint64, DType::uint64, 64 - 52, 0x3ff0000000000000}
+             : dtype == DType::bfloat16 ? Format{DType::uint8, DType::uint16, 8 - 7, 0x3f80}
+                                        : Format{DType::uint16, DType::uint16, 16 - 10, 0x3c00};
+  Value r = bits_value(key, shape, f.random);
+  Value m = ops::convert(ops::shift_right_logical(r, ops::full_like(r, f.shift)), f.bits);
+  Value one = ops::full_like(m, f.one);
+  Value x = ops::bitcast_convert(ops::or_(m, one), dtype);
+  return ops::sub(x, ops::full_like(x, 1));
+}
+
+Value uniform_value(Value key, const Shape& shape, DType dtype, Value lo, Value hi) {
+  lo = detail::broadcast_to(ops::convert(lo, dtype), shape);
+  hi = detail::broadcast_to(ops::convert(hi, dtype), shape);
+  Value u = unit(key, shape, dtype);
+  // Rounding may take the sum below the minimum.
+  return ops::max(lo, ops::add(ops::mul(u, ops::sub(hi, lo)), lo));
+}
+
+Value uniform_between(Value key, const Shape& shape, DType dtype, double lo, double hi) {
+  Builder& b = *key.builder;
+  return uniform_value(key, shape, dtype, ops::scalar(b, dtype, lo), ops::scalar(b, dtype, hi));
+}
+
+double above_minus_one(DType d) {
+  switch (d) {
+    case DType::float64: return std::nextafter(-1.0, 0.0);
+    case DType::float32: return std::nextafter(-1.0f, 0.0f);
+    case DType::bfloat16: return -1.0 + 0x1p-8;
+    default: return -1.0 + 0x1p-11;
+  }
+}
+double tiny(DType d) {
+  switch (d) {
+    case DType::float64: return std::numeric_limits<double>::min();
+    case DType::float16: return 0x1p-14;
+    default: return std::numeric_limits<float>::min();
+  }
+}
+
+Value normal_value(Value key, const Shape& shape, DType dtype) {
+  Value u = uniform_between(key, shape, dtype, above_minus_one(dtype), 1.0);
+  return ops::mul(ops::full_like(u, std::sqrt(2.0)), ops::erf_inv(u));
+}
+
+Value gumbel_value(Value key, const Shape& shape, DType dtype) {
+  Value u = uniform_between(key, shape, dtype, tiny(dtype), 1.0);
+  return ops::neg(ops::log(ops::neg(ops::log(u))));
+}
+
+void check_float(const char* name, DType d, const Operand& key) {
+  if (is_floating(d)) return;
+  Message(name)
+      .problem("the dtype is " + std::string(name_of(d)))
+      .rule("the distribution is continuous: float16, bfloat16, float32 or float64")
+      .from(key.loc)
+      .advice("use randint for integers")
+      .raise<DTypeError>();
+}
+
+// Rounds of stable sorts by fresh random words, enough that ties are improbable.
+Value shuffle(Value key, Value x) {
+  std::int64_t n = x.shape()[0];
+  int rounds = static_cast<int>(std::ceil(3 * std::log(std::max<double>(1, static_cast<double>(n))) / std::log(4294967295.0)));
+  for (int i = 0; i < rounds; ++i) {
+    Values k = split_value(key, 2);
+    key = k[0];
+    Value both[] = {bits_value(k[1], Shape{n}, DType::uint32), x};
+    x = ops::sort(both, 0)[1];
+  }
+  return x;
+}
+
+Value indices(Builder& b, std::int64_t n) { return ops::iota(b, DType::int32, Shape{n}, 0); }
+
+Value randint_value(Value key, const Shape& shape, Value lo, Value hi, DType dtype) {
+  DType work = size_of(dtype) < 4 ? (is_unsigned_integer(dtype) ? DType::uint32 : DType::int32) : dtype;
+  DType raw = size_of(work) == 8 ? DType::uint64 : DType::uint32;
+  Values k = split_value(key, 2);
+  Value high = bits_value(k[0], shape, raw), low = bits_value(k[1], shape, raw);
+  lo = detail::broadcast_to(ops::convert(lo, work), shape);
+  hi = detail::broadcast_to(ops::convert(hi, work), shape);
+  Value span = ops::convert(ops::sub(hi, lo), raw);
+  span = ops::select(ops::le(hi, lo), ops::full_like(span, 1), span);
+  // 2^bits mod span, from the square of 2^(bits/2) mod span.
+  Value m = ops::rem(ops::full_like(span, raw == DType::uint64 ? 4294967296.0 : 65536.0), span);
+  Value multiplier = ops::rem(ops::mul(m, m), span);
+  Value offset = ops::add(ops::mul(ops::rem(high, span), multiplier), ops::rem(low, span));
+  offset = ops::rem(offset, span);
+  return ops::convert(ops::add(lo, ops::convert(offset, work)), dtype);
+}
+
+}  // namespace
+
+Array key(std::uint64_t seed) {
+  std::uint32_t words[2] = {static_cast<std::uint32_t>(seed >> 32), static_cast<std::uint32_t>(seed)};
+  return Array::from_bytes(DType::uint32, Shape{2}, words);
+}
+
+Array split(Operand key, std::int64_t n) {
+  check_key("split", key);
+  return composite1("split", {key.array}, key.loc, [&](Builder&, std::span<const Value> in) {
+    Words w = words(in[0], Shape{n});
+    Value parts[] = {ops::reshape(w.hi, Shape{n, 1}), ops::reshape(w.lo, Shape{n, 1})};
+    return ops::concatenate(parts, 1);
+  });
+}
+
+Array fold_in(Operand key, Operand data) {
+  check_key("fold_in", key);
+  const Type& t = detail::need(data.array, "fold_in").type;
+  if (!is_integer(t.dtype) || t.shape.rank() != 0)
+    Message("fold_in")
+        .problem("the data is " + to_string(t))
+        .rule("it is one integer")
+        .from(data.loc)
+        .advice("fold in a step or a device number")
+        .raise<DTypeError>();
+  return composite1("fold_in", {key.array, data.array}, key.loc, [&](Builder& b, std::span<const Value> in) {
+    Value d = ops::reshape(ops::convert(in[1], DType::uint32), Shape{1});
+    Values w = ops::threefry2x32(word(in[0], 0, Shape{1}), word(in[0], 1, Shape{1}), ops::zeros(b, Type(DType::uint32, Shape{1})), d);
+    return ops::concatenate(w, 0);
+  });
+}
+
+Array bits(Operand key, const Shape& shape, DType dtype) {
+  check_key("bits", key);
+  if (!is_unsigned_integer(dtype))
+    Message("bits")
+        .problem("the dtype is " + std::string(name_of(dtype)))
+        .rule("bits are uint8, uint16, uint32 or uint64")
+        .from(key.loc)
+        .advice("use randint for integers in a range")
+        .raise<DTypeError>();
+  return composite1("bits", {key.array}, key.loc, [&](Builder&, std::span<const Value> in) { return bits_value(in[0], shape, dtype); });
+}
+
+Array uniform(Operand key, const Shape& shape, DType dtype, Operand minval, Operand maxval) {
+  check_key("uniform", key);
+  check_float("uniform", dtype, key);
+  return composite1("uniform", {key.array, minval.array, maxval.array}, key.loc,
+                    [&](Builder&, std::span<const Value> in) { return uniform_value(in[0], shape, dtype, in[1], in[2]); });
+}
+
+Array normal(Operand key, const Shape& shape, DType dtype) {
+  check_key("normal", key);
+  check_float("normal", dtype, key);
+  return composite1("normal", {key.array}, key.loc,
+                    [&](Builder&, std::span<const Value> in) { return normal_value(in[0], shape, dtype); });
+}
+
+Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval, DType dtype) {
+  check_key("randint", key);
+  if (!is_integer(dtype))
+    Message("randint")
+        .problem("the dtype is " + std::string(name_of(dtype)))
+        .rule("random integers have an integer dtype")
+        .from(key.loc)
+        .advice("use uniform for floats")
+        .raise<DTypeError>();
+  return composite1("randint", {key.array, minval.array, maxval.array}, key.loc,
+                    [&](Builder&, std::span<const Value> in) { return randint_value(in[0], shape, in[1], in[2], dtype); });
+}
+
+Array permutation(Operand key, std::int64_t n) {
+  check_key("permutation", key);
+  return composite1("permutation", {key.array}, key.loc,
+                    [&](Builder& b, std::span<const Value> in) { return shuffle(in[0], indices(b, n)); });
+}
+
+Array permutation(Operand key, Operand x, std::int64_t axis) {
+  check_key("permutation", key);
+  return composite1("permutation", {key.array, x.array}, key.loc, [&](Builder& b, std::span<const Value> in) {
+    int a = normalize_axis(axis, in[1].rank(), "permutation", x.loc);
+    if (in[1].rank() == 1) return shuffle(in[0], in[1]);
+    Value order = shuffle(in[0], indices(b, in[1].shape()[static_cast<std::size_t>(a)]));
+    return detail::take_axis(in[1], order, a, "clip");
+  });
+}
+
+Array bernoulli(Operand key, Operand p, std::optional<Shape> shape) {
+  check_key("bernoulli", key);
+  return composite1("bernoulli", {key.array, p.array}, key.loc, [&](Builder&, std::span<const Value> in) {
+    Value prob = detail::to_inexact(in[1]);
+    Shape s = shape.value_or(prob.shape());
+    Value u = uniform_between(in[0], s, prob.dtype(), 0, 1);
+    return ops::lt(u, detail::broadcast_to(prob, s));
+  });
+}
+
+Array gumbel(Operand key, const Shape& shape, DType dtype) {
+  check_key("gumbel", key);
+  check_float("gumbel", dtype, key);
+  return composite1("gumbel", {key.array}, key.loc,
+                    [&](Builder&, std::span<const Value> in) { return gumbel_value(in[0], shape, dtype); });
+}
+
+Array categorical(Operand key, Operand logits, std::int64_t axis) {
+  check_key("categorical", key);
+  return composite1("categorical", {key.array, logits.array}, key.loc, [&](Builder&, std::span<const Value> in) {
+    Value l = detail::to_inexact(in[1]);
+    int a = normalize_axis(axis, l.rank(), "categorical", logits.loc);
+    Value g = gumbel_value(in[0], l.shape(), l.dtype());
+    return ops::argmax(ops::add(g, l), a);
+  });
+}
+
+Array truncated_normal(Operand key, Operand lower, Operand upper, const Shape& shape, DType dtype) {
+  check_key("truncated_normal", key);
+  check_float("truncated_normal", dtype, key);
+  return composite1("truncated_normal", {key.array, lower.array, upper.array}, key.loc, [&](Builder&, std::span<const Value> in) {
+    Value a = detail::broadcast_to(ops::convert(in[1], dtype), shape), b = detail::broadcast_to(ops::convert(in[2], dtype), shape);
+    Value root = ops::full_like(a, std::sqrt(2.0));
+    Value u = uniform_value(in[0], shape, dtype, ops::erf(ops::div(a, root)), ops::erf(ops::div(b, root)));
+    Value x = ops::mul(root, ops::erf_inv(u));
+    // Strictly inside: the next numbers after the bounds. Stepping a bit pattern moves away from zero for either sign.
+    DType raw = size_of(dtype) == 8 ? DType::int64 : size_of(dtype) == 4 ? DType::int32 : DType::int16;
+    auto next = [&](Value v, bool up) {
+      Value i = ops::bitcast_convert(v, raw), one = ops::full_like(i, 1), zero = ops::zeros_like(v);
+      Value away = ops::bitcast_convert(ops::add(i, one), dtype), back = ops::bitcast_convert(ops::sub(i, one), dtype);
+      Value smallest = ops::bitcast_convert(one, dtype);
+      Value stepped = up ? ops::select(ops::gt(v, zero), away, back) : ops::select(ops::gt(v, zero), back, away);
+      return ops::select(ops::eq(v, zero), up ? smallest : ops::neg(smallest), stepped);
+    };
+    return ops::clamp(next(ops::stop_gradient(a), true), x, next(ops::stop_gradient(b), false));
+  });
+}
+
+Array exponential(Operand key, const Shape& shape, DType dtype) {
+  check_key("exponential", key);
+  check_float("exponential", dtype, key);
+  return composite1("exponential", {key.array}, key.loc, [&](Builder&, std::span<const Value> in) {
+    return ops::neg(ops::log1p(ops::neg(unit(in[0], shape, dtype))));
+  });
+}
+
+Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, const Array& p) {
+  check_key("choice", key);
+  std::int64_t draws = shape.count();
+  if (n < 1 || (!replace && draws > n))
+    Message("choice")
+        .problem(std::to_string(draws) + " draws from " + std::to_string(n) + " without replacement")
+        .rule(n < 1 ? "there is at least one thing to draw" : "without replacement there are at most as many draws as things")
+        .from(key.loc)
+        .advice("draw fewer, or pass replace = true")
+        .raise<ShapeError>();
+  if (p.is_empty()) {
+    if (replace) return randint(key, shape, 0, n);
+    return composite1("choice", {key.array}, key.loc, [&](Builder& b, std::span<const Value> in) {
+      return ops::reshape(ops::slice(shuffle(in[0], indices(b, n)), {0}, {draws}, {1}), shape);
+    });
+  }
+  return composite1("choice", {key.array, p}, key.loc, [&](Builder& b, std::span<const Value> in) {
+    Value prob = detail::to_inexact(in[1]);
+    if (!(prob.shape() == Shape{n}))
+      Message("choice")
+          .problem("probabilities of shape " + to_string(prob.shape()) + " for " + std::to_string(n) + " things")
+          .rule("one probability each")
+          .from(key.loc)
+          .advice("pass p of shape " + to_string(Shape{n}))
+          .raise<ShapeError>();
+    if (replace) {
+      // The first place where the cumulative probability reaches the draw.
+      Value c = ops::cumsum(prob, 0);
+      Value total = ops::slice(c, {n - 1}, {n}, {1});
+      Value u = unit(in[0], Shape{draws}, prob.dtype());
+      Value r = ops::mul(ops::broadcast_in_dim(total, Shape{draws}, {0}), ops::sub(ops::full_like(u, 1), u));
+      Shape grid{draws, n};
+      Value below = ops::lt(ops::broadcast_in_dim(c, grid, {1}), ops::broadcast_in_dim(r, grid, {0}));
+      return ops::reshape(ops::reduce_sum(ops::convert(below, DType::int32), {1}), shape);
+    }
+    // Gumbel top-k draws without replacement.
+    Value g = ops::add(gumbel_value(in[0], Shape{n}, prob.dtype()), ops::log(prob));
+    Value both[] = {ops::neg(g), indices(b, n)};
+    return ops::reshape(ops::slice(ops::sort(both, 0)[1], {0}, {draws}, {1}), shape);
+  });
+}
+
+Array choice(Operand key, Operand x, const Shape& shape, bool replace, const Array& p) {
+  Array at = choice(key, x.array.length(), shape, replace, p);
+  return composite1("choice", {x.array, at}, key.loc,
+                    [&](Builder&, std::span<const Value> in) { return detail::take_axis(in[0], in[1], 0, "clip"); });
+}
+
+}  // namespace tessera::inline v0::random
