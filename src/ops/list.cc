@@ -3,9 +3,9 @@
 namespace tessera::inline v0 {
 
 void register_all_ops(Registry& r) {
-#define TESSERA_REGISTER_OP(name) ops::register_##name(r);
-  TESSERA_OP_FILES(TESSERA_REGISTER_OP)
-#undef TESSERA_REGISTER_OP
+#define TESSERA_OP(name) ops::register_##name(r);
+#include "ops/list.inc"
+#undef TESSERA_OP
 }
 
 }  // namespace tessera::inline v0

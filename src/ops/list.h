@@ -1,42 +1,10 @@
-// The ops, one line a file. Adding an op: one file in this folder that defines `void register_<name>(Registry&)`, one line here.
+// The ops. Adding one: a file in this folder that defines `void register_<name>(Registry&)`, and its line in list.inc.
 #pragma once
 
 #include "ir/op.h"
 
-// clang-format off
-#define TESSERA_OP_FILES(X) \
-  X(constant) \
-  X(iota) \
-  X(broadcast_in_dim) \
-  X(reshape) \
-  X(transpose) \
-  X(reverse) \
-  X(slice) \
-  X(pad) \
-  X(concatenate) \
-  X(arithmetic) \
-  X(arithmetic_unary) \
-  X(bitwise) \
-  X(compare) \
-  X(convert) \
-  X(identity) \
-  X(reduce) \
-  X(select) \
-  /* the end */
-  X(psum) \
-  X(pmax) \
-  X(all_gather) \
-  X(psum_scatter) \
-  X(all_to_all) \
-  X(ppermute) \
-  X(pbroadcast) \
-  X(axis_index) \
-  X(pvary) \
-  X(shard_map)
-// clang-format on
-
 namespace tessera::inline v0::ops {
-#define TESSERA_DECLARE_OP(name) void register_##name(Registry& r);
-TESSERA_OP_FILES(TESSERA_DECLARE_OP)
-#undef TESSERA_DECLARE_OP
+#define TESSERA_OP(name) void register_##name(Registry& r);
+#include "ops/list.inc"
+#undef TESSERA_OP
 }  // namespace tessera::inline v0::ops
