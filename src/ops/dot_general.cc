@@ -40,7 +40,7 @@ std::vector<Type> infer(const InferArgs& a) {
         .advice("convert one of them")
         .raise<DTypeError>();
   if (is_floating(result) != is_floating(l.dtype) || (result == DType::boolean) != (l.dtype == DType::boolean))
-    fail(std::string(name_of(l.dtype)) + " operands cannot give a " + std::string(name_of(result)) + " result")
+    fail(std::string(name_of(l.dtype)) + " operands cannot give a result of " + std::string(name_of(result)))
         .rule("the result's dtype is of the operands' kind: floating, integer or bool")
         .advice("convert the operands first, or the result after")
         .raise<DTypeError>();
