@@ -51,7 +51,8 @@ TEST(DotGeneral, IntegersWrapAndBooleansAreOrOfAnds) {
   EXPECT_EQ(values<std::int8_t>(dot_of(a, a, {{0}, {0}, {}, {}}, i8)), (std::vector<std::int8_t>{static_cast<std::int8_t>(20000)}));
   EXPECT_EQ(values<int>(dot_of(a, a, {{0}, {0}, {}, {}}, i32)), (std::vector<int>{20000}));
   HostArray t = host<bool>({2, 2}, {true, false, false, false});
-  EXPECT_EQ(values<bool>(dot_of(t, t, {{1}, {0}, {}, {}}, bool_)), (std::vector<bool>{true, false, false, false}));
+  HostArray both = dot_of(t, t, {{1}, {0}, {}, {}}, bool_);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(both.data<bool>()[i], i == 0);
 }
 
 // 256 + 1 is not a bfloat16 number: a sum that rounds at every step would lose both ones.
@@ -112,7 +113,7 @@ TEST(DotGeneral, Batching) {
     check_batch("dot_general", {l, rb}, {kUnbatched, 2 - i}, attrs);
   }
   Attrs batched = dot_attrs({{2}, {0}, {1}, {2}}, f32);
-  check_batch("dot_general", {integers(Type(f32, {4, 2, 3, 5}), 1), integers(Type(f32, {5, 3, 2, 4}), 2)}, {0, 3}, batched);
+  check_batch("dot_general", {integers(Type(f32, {4, 2, 3, 5}), 1), integers(Type(f32, {5, 2, 3, 4}), 2)}, {0, 3}, batched);
   check_batch("dot_general", {integers(Type(f32, {4, 2, 3, 5}), 1), integers(Type(f32, {5, 2, 3}), 2)}, {0, kUnbatched}, batched);
 }
 
