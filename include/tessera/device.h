@@ -1,0 +1,116 @@
+// Devices, and what lives on them.
+//
+// A process has as many virtual CPU devices as TESSERA_DEVICES or set_device_count say, one a core by default. They share
+// memory and a pool of as many workers as there are cores; no thread stands for a device, so more devices than cores is
+// normal. All functions here are safe to call from any thread.
+#pragma once
+
+#include <tessera/array.h>
+#include <tessera/tree.h>
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+struct Device {
+  int id = 0;
+  bool operator==(const Device&) const = default;
+};
+/// "CpuDevice(id=0)"
+TESSERA_API std::string to_string(const Device& device);
+TESSERA_API std::ostream& operator<<(std::ostream& out, const Device& device);
+/// "[CpuDevice(id=0), CpuDevice(id=1)]"
+TESSERA_API std::ostream& operator<<(std::ostream& out, const std::vector<Device>& devices);
+
+TESSERA_API std::vector<Device> devices();
+TESSERA_API int device_count();
+/// Grows at any time; shrinks while no array lives on the devices that go, else DeviceError. At least 1.
+TESSERA_API void set_device_count(int n);
+/// "cpu"
+TESSERA_API std::string_view default_backend();
+/// "0.1.0"
+TESSERA_API std::string_view version();
+
+/// Bytes of arrays: `live` now, `peak` the most since the start or the last reset_peak_memory.
+struct MemoryStats {
+  std::int64_t live = 0;
+  std::int64_t peak = 0;
+};
+/// Logical bytes of one device: as if it held its own copy of everything placed on it.
+TESSERA_API MemoryStats memory_stats(Device device);
+/// Bytes that the process holds: what devices share counts once.
+TESSERA_API MemoryStats physical_memory_stats();
+TESSERA_API void reset_peak_memory();
+/// A table of memory_stats over all devices and the physical sum, for people.
+TESSERA_API std::string memory_table();
+
+/// How an array is laid out over devices.
+class TESSERA_API Sharding {
+ public:
+  Sharding() = default;
+  Sharding(std::vector<Device> devices, std::vector<std::string> mesh_axes, std::vector<std::int64_t> mesh_sizes,
+           std::string spec)
+      : devices_(std::move(devices)), mesh_axes_(std::move(mesh_axes)), mesh_sizes_(std::move(mesh_sizes)), spec_(std::move(spec)) {}
+
+  /// In mesh order, row-major.
+  const std::vector<Device>& devices() const { return devices_; }
+  const std::vector<std::string>& mesh_axes() const { return mesh_axes_; }
+  const std::vector<std::int64_t>& mesh_sizes() const { return mesh_sizes_; }
+  /// For each dimension, separated by ';', the mesh axes that cut it.
+  const std::string& spec() const { return spec_; }
+  /// Whether every device holds the whole array.
+  bool is_fully_replicated() const { return spec_.find_first_not_of(';') == std::string::npos; }
+  bool operator==(const Sharding&) const = default;
+
+ private:
+  std::vector<Device> devices_;
+  std::vector<std::string> mesh_axes_;
+  std::vector<std::int64_t> mesh_sizes_;
+  std::string spec_;
+};
+/// "SingleDevice(CpuDevice(id=0))", "NamedSharding({i: 4}, P(i))".
+TESSERA_API std::string to_string(const Sharding& sharding);
+TESSERA_API std::ostream& operator<<(std::ostream& out, const Sharding& sharding);
+
+/// The part of an array that one device holds.
+struct Shard {
+  Device device;
+  /// Which elements of the whole: one range an axis.
+  std::vector<Range> index;
+  /// 0 for the first device that holds this part, then 1, 2, ...
+  int replica_id = 0;
+  /// The part as an array on that device. Not a copy.
+  Array data;
+};
+
+/// x on one device, committed to it: computations with it run there, and arrays that are not committed follow.
+TESSERA_API Array device_put(Operand x, Device device);
+/// x laid out as another array is.
+TESSERA_API Array device_put(Operand x, const Sharding& sharding);
+/// A tree, leaf by leaf.
+template <class T>
+  requires(!std::convertible_to<T, Operand>)
+T device_put(const T& x, Device device) {
+  return tree::map([&](const Array& leaf) { return device_put(Operand(leaf), device); }, x);
+}
+/// The whole of x in host order on the default device, not committed.
+TESSERA_API Array device_get(Operand x);
+template <class T>
+  requires(!std::convertible_to<T, Operand>)
+T device_get(const T& x) {
+  return tree::map([&](const Array& leaf) { return device_get(Operand(leaf)); }, x);
+}
+
+/// Waits for every leaf of a tree; gives it back.
+template <class T>
+const T& block_until_ready(const T& x) {
+  for (const Array& leaf : tree::leaves(x))
+    if (!leaf.is_empty()) leaf.block_until_ready();
+  return x;
+}
+
+}  // namespace tessera::inline v0

@@ -1,0 +1,174 @@
+#include <tessera/device.h>
+
+#include "api/array_impl.h"
+#include "runtime/blocks.h"
+#include "runtime/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+namespace tessera::inline v0 {
+
+std::string to_string(const Device& device) { return "CpuDevice(id=" + std::to_string(device.id) + ")"; }
+std::ostream& operator<<(std::ostream& out, const Device& device) { return out << to_string(device); }
+std::ostream& operator<<(std::ostream& out, const std::vector<Device>& devices) {
+  out << "[";
+  for (std::size_t i = 0; i < devices.size(); ++i) out << (i ? ", " : "") << devices[i];
+  return out << "]";
+}
+
+std::vector<Device> devices() {
+  std::vector<Device> all;
+  for (int i = 0; i < runtime::device_count(); ++i) all.push_back({i});
+  return all;
+}
+int device_count() { return runtime::device_count(); }
+void set_device_count(int n) { runtime::set_device_count(n); }
+std::string_view default_backend() { return "cpu"; }
+
+#define TESSERA_TEXT2(x) #x
+#define TESSERA_TEXT(x) TESSERA_TEXT2(x)
+std::string_view version() {
+  return TESSERA_TEXT(TESSERA_VERSION_MAJOR) "." TESSERA_TEXT(TESSERA_VERSION_MINOR) "." TESSERA_TEXT(TESSERA_VERSION_PATCH);
+}
+
+namespace {
+
+void need_device(const char* function, Device d) {
+  if (d.id >= 0 && d.id < runtime::device_count()) return;
+  Message(function)
+      .problem("there is no device " + std::to_string(d.id))
+      .rule("this process has devices 0 to " + std::to_string(runtime::device_count() - 1))
+      .advice("call set_device_count(" + std::to_string(d.id + 1) + ") first, or set TESSERA_DEVICES")
+      .raise<DeviceError>();
+}
+
+MemoryStats stats(const runtime::MemoryStats& s) { return {s.live, s.peak}; }
+
+Array relaid(const char* function, const Operand& x, runtime::Layout layout) {
+  const detail::ArrayImpl& a = detail::need(x.array, function);
+  if (a.traced()) return x.array;  // placement is the compiled program's business
+  if (!a.concrete())
+    Message(function)
+        .problem("the array " + to_string(a.type) + " is abstract")
+        .rule("only values have a place")
+        .from(x.loc)
+        .advice("pass an array with values")
+        .raise<TraceError>();
+  return detail::make_concrete(runtime::relayout(detail::data_of(a), runtime::intern(std::move(layout))));
+}
+
+std::string bytes_text(std::int64_t n) {
+  if (n < 10 * 1024) return fmt::format("{} B", n);
+  if (n < 10 * 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(n) / 1024);
+  return fmt::format("{:.1f} MiB", static_cast<double>(n) / (1024 * 1024));
+}
+
+}  // namespace
+
+MemoryStats memory_stats(Device device) {
+  need_device("memory_stats", device);
+  return stats(runtime::memory_stats(device.id));
+}
+MemoryStats physical_memory_stats() { return stats(runtime::physical_memory_stats()); }
+void reset_peak_memory() { runtime::reset_peak_memory(); }
+
+std::string memory_table() {
+  std::string s = fmt::format("{:<18} {:>12} {:>12}\n", "device", "live", "peak");
+  for (Device d : devices()) {
+    MemoryStats m = memory_stats(d);
+    s += fmt::format("{:<18} {:>12} {:>12}\n", to_string(d), bytes_text(m.live), bytes_text(m.peak));
+  }
+  MemoryStats p = physical_memory_stats();
+  return s + fmt::format("{:<18} {:>12} {:>12}\n", "physical, shared", bytes_text(p.live), bytes_text(p.peak));
+}
+
+std::string to_string(const Sharding& s) {
+  if (s.mesh_axes().empty()) return "SingleDevice(" + (s.devices().empty() ? std::string("-") : to_string(s.devices()[0])) + ")";
+  std::string text = "NamedSharding({";
+  for (std::size_t i = 0; i < s.mesh_axes().size(); ++i)
+    text += (i ? ", " : "") + s.mesh_axes()[i] + ": " + std::to_string(s.mesh_sizes()[i]);
+  text += "}, P(";
+  std::string entry;
+  std::vector<std::string> entries;
+  for (char c : s.spec() + ";") {
+    if (c == ';') {
+      entries.push_back(entry);
+      entry.clear();
+    } else {
+      entry += c == ',' ? std::string(", ") : std::string(1, c);
+    }
+  }
+  while (!entries.empty() && entries.back().empty()) entries.pop_back();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (i) text += ", ";
+    text += entries[i].empty() ? "none" : entries[i].find(',') != std::string::npos ? "{" + entries[i] + "}" : entries[i];
+  }
+  return text + "))";
+}
+std::ostream& operator<<(std::ostream& out, const Sharding& s) { return out << to_string(s); }
+
+Sharding Array::sharding() const {
+  const detail::ArrayImpl& a = detail::need(*this, "sharding");
+  if (!a.concrete())
+    Message("sharding")
+        .problem("the array " + to_string(a.type) + " is " + (a.traced() ? "traced" : "abstract"))
+        .rule("only values have a place")
+        .advice("ask for the sharding of a result")
+        .raise<TraceError>();
+  const runtime::Layout& l = *detail::data_of(a)->layout;
+  std::vector<Device> ids;
+  for (int d : l.devices) ids.push_back({d});
+  return Sharding(std::move(ids), l.mesh_axes, l.mesh_sizes, l.spec);
+}
+
+std::vector<Shard> Array::shards() const {
+  (void)sharding();  // the same errors
+  const runtime::ArrayDataPtr& data = detail::data_of(*impl_);
+  const runtime::Layout& l = *data->layout;
+  runtime::Blocks blocks(data->type, l.mesh_axes, l.mesh_sizes, l.mesh_axes.empty() ? "" : l.spec);
+  std::vector<Shard> out;
+  std::vector<int> copies(static_cast<std::size_t>(blocks.count()), 0);
+  for (std::size_t p = 0; p < data->shards.size(); ++p) {
+    auto part = std::make_shared<runtime::ArrayData>();
+    part->type = Type(data->type.dtype, data->shard_shape(), data->type.weak);
+    part->layout = runtime::intern(runtime::Layout{{l.devices[p]}, {}, {}, "", true});
+    part->shards = {data->shards[p]};
+    part->pending = data->pending;
+    std::int64_t block = blocks.block_of(static_cast<std::int64_t>(p));
+    Shard s{{l.devices[p]}, {}, copies[static_cast<std::size_t>(block)]++, detail::make_concrete(part)};
+    // Blocks are numbered row-major over the grid that they make.
+    s.index.resize(part->type.shape.size());
+    for (std::size_t i = part->type.shape.size(); i-- > 0;) {
+      std::int64_t n = part->type.shape[i], grid = n ? data->type.shape[i] / n : 1;
+      std::int64_t start = block % grid * n;
+      block /= grid;
+      s.index[i] = {start, start + n, 1};
+    }
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
+Array device_put(Operand x, Device device) {
+  need_device("device_put", device);
+  return relaid("device_put", x, runtime::Layout{{device.id}, {}, {}, "", true});
+}
+
+Array device_put(Operand x, const Sharding& sharding) {
+  runtime::Layout l{{}, sharding.mesh_axes(), sharding.mesh_sizes(), sharding.spec(), true};
+  for (Device d : sharding.devices()) {
+    need_device("device_put", d);
+    l.devices.push_back(d.id);
+  }
+  return relaid("device_put", x, std::move(l));
+}
+
+Array device_get(Operand x) {
+  if (x.array.is_concrete()) (void)x.array.block_until_ready();
+  return relaid("device_get", x, *runtime::default_layout());
+}
+
+}  // namespace tessera::inline v0
