@@ -99,7 +99,7 @@ Value concatenate(std::span<const Value> xs, int dimension);             // {dim
 Value dynamic_slice(Value x, std::span<const Value> starts, const Ints& sizes);  // inputs x, one int32 scalar a dim; {sizes: ints}
 Value dynamic_update_slice(Value x, Value update, std::span<const Value> starts);  // inputs x, update, starts
 /// StableHLO's gather. {offset_dims, collapsed_slice_dims, operand_batching_dims, start_indices_batching_dims,
-/// start_index_map: ints, index_vector_dim: integer, slice_sizes: ints, mode: string "clip" | "fill"}
+/// start_index_map: ints, index_vector_dim: integer, slice_sizes: ints, mode: string "clip" | "fill" | "zero"}
 struct GatherDims {
   Ints offset_dims, collapsed_slice_dims, operand_batching_dims, start_indices_batching_dims, start_index_map;
   std::int64_t index_vector_dim = 0;

@@ -34,14 +34,15 @@ void check_dims(const InferArgs& a, const char* attr, const Ints& dims, const Sh
   }
 }
 
-JvpRule linear_jvp(int count) {
-  return [count](const JvpArgs& a) -> MaybeValues {
-    std::size_t n = count < 0 ? a.inputs.size() : static_cast<std::size_t>(count);
+JvpRule linear_jvp(std::vector<int> which) {
+  return [which](const JvpArgs& a) -> MaybeValues {
+    auto linear = [&](std::size_t i) { return which.empty() || std::find(which.begin(), which.end(), static_cast<int>(i)) != which.end(); };
     bool any = false;
-    for (std::size_t i = 0; i < n; ++i) any = any || a.tangents[i];
+    for (std::size_t i = 0; i < a.inputs.size(); ++i) any = any || (linear(i) && a.tangents[i]);
     if (!any) return MaybeValues(a.outputs.size());
     Values in(a.inputs.begin(), a.inputs.end());
-    for (std::size_t i = 0; i < n; ++i) in[i] = a.tangents[i] ? *a.tangents[i] : zeros_like(a.inputs[i]);
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (linear(i)) in[i] = a.tangents[i] ? *a.tangents[i] : zeros_like(a.inputs[i]);
     Values out = a.b.emit(a.op, in, a.attrs);
     return MaybeValues(out.begin(), out.end());
   };

@@ -36,9 +36,9 @@ void check_one_a_dim(const InferArgs& a, const char* attr, const Ints& v, const 
 /// Throws unless all entries are distinct dimensions of `shape`.
 void check_dims(const InferArgs& a, const char* attr, const Ints& dims, const Shape& shape);
 
-/// Tangent of an op that is linear in its first `count` inputs (all when negative), taken together: the same op on their
-/// tangents, absent ones as zeros unless all are; the other inputs are passed as they are.
-JvpRule linear_jvp(int count = -1);
+/// Tangent of an op that is linear in the inputs `which` (all when empty) taken together: the same op on their tangents,
+/// absent ones as zeros unless all are; the other inputs are passed as they are.
+JvpRule linear_jvp(std::vector<int> which = {});
 
 /// Bytes in and out, no arithmetic.
 CostRule movement_cost();

@@ -1,0 +1,20 @@
+// The longer rules of the scatter family.
+#pragma once
+
+#include "ir/op.h"
+
+namespace tessera::inline v0::ops {
+
+std::vector<Type> infer_scatter(const InferArgs& a);
+BatchResult batch_scatter(const BatchArgs& a);
+std::string shard_scatter(const ShardArgs& a, const std::string& combiner);  // empty: the order of updates counts
+std::vector<OpExample> scatter_examples(std::string_view op);
+
+MaybeValues transpose_scatter_set(const TransposeArgs& a);
+MaybeValues transpose_scatter_add(const TransposeArgs& a);
+MaybeValues transpose_scatter_mul(const TransposeArgs& a);
+MaybeValues jvp_scatter_mul(const JvpArgs& a);
+/// Max and min: tangents of all that equal the result in equal parts.
+MaybeValues jvp_scatter_extremum(const JvpArgs& a);
+
+}  // namespace tessera::inline v0::ops
