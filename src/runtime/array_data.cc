@@ -1,7 +1,8 @@
 #include "runtime/array_data.h"
 
-#include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "spmd/blocks.h"
+#include "spmd/spec.h"
 
 #include <cstring>
 #include <mutex>
@@ -19,8 +20,8 @@ struct Less {
   bool operator()(const Layout& a, const LayoutPtr& b) const { return key_of(a) < key_of(*b); }
 };
 
-Blocks blocks_of(const Type& type, const Layout& layout) {
-  return Blocks(type, layout.mesh_axes, layout.mesh_sizes, layout.mesh_axes.empty() ? "" : layout.spec);
+spmd::Blocks blocks_of(const Type& type, const Layout& layout) {
+  return spmd::Blocks(type, layout.mesh_axes, layout.mesh_sizes, layout.mesh_axes.empty() ? "" : layout.spec);
 }
 void wait_for(const ArrayData& a) {
   if (a.pending) a.pending->wait();
@@ -75,7 +76,7 @@ const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold) {
     hold = first.buffer;
     return first.buffer->data() + first.offset;
   }
-  Blocks blocks = blocks_of(a.type, *a.layout);
+  spmd::Blocks blocks = blocks_of(a.type, *a.layout);
   std::vector<const Shard*> of(static_cast<std::size_t>(blocks.count()), nullptr);
   for (std::size_t p = 0; p < a.shards.size(); ++p) {
     auto& slot = of[static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(p)))];
@@ -112,7 +113,7 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   BufferPtr whole;
   const std::byte* bytes = dense_bytes(*a, whole);
   const std::size_t base = static_cast<std::size_t>(bytes - whole->data());
-  Blocks blocks = blocks_of(a->type, *layout);
+  spmd::Blocks blocks = blocks_of(a->type, *layout);
   const std::size_t n = layout->devices.size();
   // Memory that no array has been charged for yet, or that is charged to other devices, is charged by a buffer that owns it.
   auto shared = [&](std::int64_t per_device) {
@@ -151,10 +152,10 @@ ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
     const Shard& s = a->shards.at(0);
     out = single(row, a->layout, s.buffer, s.offset + static_cast<std::size_t>(i) * bytes);
   } else {
-    const auto spec = axes_of_spec(layout.spec);
+    const auto spec = spmd::parse_spec(layout.spec).dims;
     for (std::size_t d = 1; d < spec.size(); ++d)
       if (!spec[d].empty()) return nullptr;
-    Blocks blocks = blocks_of(a->type, layout);
+    spmd::Blocks blocks = blocks_of(a->type, layout);
     std::int64_t rows = blocks.block()[0];
     for (std::int64_t p = 0; p < blocks.positions(); ++p) {
       if (blocks.block_of(p) != i / rows) continue;

@@ -1,39 +1,75 @@
-#include "runtime/executable.h"
+#include "runtime/tape_executable.h"
 
-#include "ir/host_array.h"
 #include "runtime/buffer.h"
+#include "runtime/devices.h"
+#include "runtime/pool.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <list>
+#include <mutex>
+#include <unordered_map>
 
 namespace tessera::inline v0::runtime {
 namespace {
 
-class Evaluated : public Executable {
- public:
-  explicit Evaluated(ProgramPtr p) : program_(std::move(p)) {}
-  std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs) const override {
-    std::vector<HostArray> in;
-    std::vector<BufferPtr> hold(inputs.size());
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      in.emplace_back(inputs[i]->type.dtype, inputs[i]->type.shape, const_cast<std::byte*>(dense_bytes(*inputs[i], hold[i])));
-    std::vector<HostArray> out = evaluate(*program_, in);
-    std::vector<ArrayDataPtr> results;
-    for (std::size_t i = 0; i < out.size(); ++i)
-      results.push_back(from_host(program_->types[program_->outputs[i]], out[i].bytes));
-    return results;
-  }
-  const Program& program() const override { return *program_; }
-  MemoryPlan memory() const override { return {}; }
-  std::string schedule() const override { return {}; }
+bool evaluate_only() {
+  const char* text = std::getenv("TESSERA_EVALUATE");
+  return text && std::strcmp(text, "1") == 0;
+}
 
- private:
-  ProgramPtr program_;
+struct Cache {
+  struct Entry {
+    std::uint64_t hash;
+    bool isolated, evaluate;
+    std::shared_ptr<const TapeExecutable> executable;
+  };
+  static constexpr std::size_t kMost = 8192;
+  std::mutex mutex;
+  std::list<Entry> entries;  // newest first
+  std::unordered_multimap<std::uint64_t, std::list<Entry>::iterator> by_hash;
+
+  std::shared_ptr<const TapeExecutable> find(std::uint64_t hash, const Program& p, const CompileOptions& o, bool isolated,
+                                             bool evaluate) {
+    std::lock_guard lock(mutex);
+    auto [begin, end] = by_hash.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+      const Entry& e = *it->second;
+      if (e.isolated == isolated && e.evaluate == evaluate && e.executable->options().donated == o.donated &&
+          same_structure(e.executable->program(), p))
+        return e.executable;
+    }
+    return nullptr;
+  }
+  void insert(Entry e) {
+    std::lock_guard lock(mutex);
+    entries.push_front(std::move(e));
+    by_hash.emplace(entries.front().hash, entries.begin());
+    if (entries.size() <= kMost) return;
+    auto last = std::prev(entries.end());
+    auto [begin, end] = by_hash.equal_range(last->hash);
+    for (auto it = begin; it != end; ++it)
+      if (it->second == last) {
+        by_hash.erase(it);
+        break;
+      }
+    entries.erase(last);
+  }
 };
+Cache& cache() {
+  static Cache* c = new Cache;
+  return *c;
+}
 
 }  // namespace
 
-std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions&) {
-  return std::make_shared<Evaluated>(p);
+std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options) {
+  const bool isolate = isolated(), evaluate = evaluate_only();
+  const std::uint64_t hash = hash_of(*p);
+  if (auto found = cache().find(hash, *p, options, isolate, evaluate)) return found;
+  auto made = std::make_shared<const TapeExecutable>(p, options, isolate, evaluate);
+  cache().insert({hash, isolate, evaluate, made});
+  return made;
 }
 
 }  // namespace tessera::inline v0::runtime

@@ -1,31 +1,15 @@
-#include "runtime/blocks.h"
+#include "spmd/blocks.h"
+
+#include "spmd/spec.h"
 
 #include <algorithm>
 
-namespace tessera::inline v0::runtime {
-
-std::vector<std::vector<std::string>> axes_of_spec(std::string_view text) {
-  std::vector<std::vector<std::string>> dims;
-  if (text.empty()) return dims;
-  dims.emplace_back();
-  std::string name;
-  auto flush = [&] {
-    if (!name.empty()) dims.back().push_back(std::move(name));
-    name.clear();
-  };
-  for (char c : text) {
-    if (c == ';') flush(), dims.emplace_back();
-    else if (c == ',') flush();
-    else name += c;
-  }
-  flush();
-  return dims;
-}
+namespace tessera::inline v0::spmd {
 
 Blocks::Blocks(const Type& whole, const std::vector<std::string>& mesh_axes, const std::vector<std::int64_t>& mesh_sizes,
                std::string_view text)
     : whole_(whole), block_(whole.shape) {
-  const auto spec = axes_of_spec(text);
+  const auto spec = parse_spec(text).dims;
   const std::size_t rank = whole.shape.size();
   grid_.resize(rank, 1);
   std::int64_t positions = 1;
@@ -49,6 +33,15 @@ Blocks::Blocks(const Type& whole, const std::vector<std::string>& mesh_axes, con
     count_ *= grid_[d];
     if (inside && grid_[d] > 1) contiguous_ = false;
     if (whole.shape[d] > grid_[d] || (grid_[d] == 1 && whole.shape[d] > 1)) inside = true;
+  }
+  axis_offsets_.resize(mesh_sizes.size(), 0);
+  const Shape strides = byte_strides(whole.shape, size_of(whole.dtype));
+  for (std::size_t d = 0; d < rank; ++d) {
+    std::int64_t step = block_[d] * strides[d];
+    for (std::size_t k = cut[d].size(); k-- > 0;) {
+      axis_offsets_[cut[d][k]] = step;
+      step *= mesh_sizes[cut[d][k]];
+    }
   }
   bytes_ = block_.count() * size_of(whole.dtype);
 
@@ -89,4 +82,4 @@ BoxCopy Blocks::scatter() const {
   return BoxCopy(block_, byte_strides(whole_.shape, e), byte_strides(block_, e), e);
 }
 
-}  // namespace tessera::inline v0::runtime
+}  // namespace tessera::inline v0::spmd

@@ -1,8 +1,8 @@
-#include "runtime/copy.h"
+#include "base/box_copy.h"
 
 #include <cstring>
 
-namespace tessera::inline v0::runtime {
+namespace tessera::inline v0 {
 
 Shape byte_strides(const Shape& shape, std::int64_t element_bytes) {
   Shape s;
@@ -69,4 +69,4 @@ void BoxCopy::run(const std::byte* from, std::byte* to) const {
   }
 }
 
-}  // namespace tessera::inline v0::runtime
+}  // namespace tessera::inline v0

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tessera::inline v0::runtime {
+namespace tessera::inline v0 {
 
 /// Copies an n-dimensional box; strides are in bytes. Made once, run often: dims that are contiguous in both are merged.
 class BoxCopy {
@@ -30,4 +30,4 @@ class BoxCopy {
 /// Row-major strides of `shape` in bytes.
 Shape byte_strides(const Shape& shape, std::int64_t element_bytes);
 
-}  // namespace tessera::inline v0::runtime
+}  // namespace tessera::inline v0

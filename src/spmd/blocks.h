@@ -1,15 +1,12 @@
 // How a specification cuts an array into the blocks of a mesh.
 #pragma once
 
-#include "runtime/array_data.h"
-#include "runtime/copy.h"
+#include "base/box_copy.h"
+#include "ir/type.h"
 
 #include <string_view>
 
-namespace tessera::inline v0::runtime {
-
-/// The axes that cut each dimension, major first (spmd/spec.h).
-std::vector<std::vector<std::string>> axes_of_spec(std::string_view text);
+namespace tessera::inline v0::spmd {
 
 /// The geometry of one cut: which block a position of the mesh has, and where that block lies in the whole.
 class Blocks {
@@ -28,6 +25,8 @@ class Blocks {
   bool contiguous() const { return contiguous_; }
   /// Byte offset of block `b` in the dense whole.
   std::int64_t offset_of(std::int64_t b) const;
+  /// By axis of the mesh: bytes in the dense whole from one position's block to the next's along the axis.
+  const std::vector<std::int64_t>& axis_offsets() const { return axis_offsets_; }
   BoxCopy gather() const;   // from a dense block into the whole, at its offset
   BoxCopy scatter() const;  // from the whole, at its offset, into a dense block
 
@@ -35,8 +34,8 @@ class Blocks {
   Type whole_;
   Shape block_, grid_;
   std::int64_t bytes_ = 0, count_ = 1;
-  std::vector<std::int64_t> of_;
+  std::vector<std::int64_t> of_, axis_offsets_;
   bool contiguous_ = true;
 };
 
-}  // namespace tessera::inline v0::runtime
+}  // namespace tessera::inline v0::spmd

@@ -1,0 +1,409 @@
+#include "codegen/plan_lower.h"
+
+#include "codegen/plan_pending.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera::inline v0::codegen {
+
+Lowerer::Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Scope& scope, Mask inner, bool top)
+    : ctx_(ctx), draft_(draft), level_(level), flat_(*level.flat), scope_(scope), inner_(inner), top_(top),
+      ref_(flat_.types.size()), assembled_(flat_.types.size(), -1) {}
+
+int Lowerer::slot(Space space, Mask mask, std::int64_t bytes, DType dtype) {
+  Slot s;
+  s.space = space;
+  s.mask = mask;
+  s.bytes = bytes;
+  s.dtype = dtype;
+  std::int64_t stride = 1;
+  for (std::size_t a = ctx_.axes.size(); a-- > 0;)
+    if (mask >> a & 1) {
+      s.instance.push_back({static_cast<int>(a), stride});
+      stride *= ctx_.axes[a].size;
+    }
+  if (space == Space::argument || space == Space::result) {
+    s.offset = draft_.tape->table;
+    draft_.tape->table += stride;
+  }
+  draft_.tape->slots.push_back(s);
+  draft_.producer.push_back(-1);
+  return static_cast<int>(draft_.tape->slots.size()) - 1;
+}
+
+std::size_t Lowerer::add(Step step) {
+  std::size_t i = draft_.steps.size();
+  for (const Ref& r : step.outputs) draft_.producer[static_cast<std::size_t>(r.slot)] = static_cast<int>(i);
+  draft_.steps.push_back(std::move(step));
+  return i;
+}
+
+Ref Lowerer::new_value(Var v, Mask mask) {
+  const Type& t = flat_.types[v];
+  return ref_[v] = Ref{slot(Space::arena, mask, t.bytes(), t.dtype)};
+}
+
+Ref Lowerer::constant(Mask mask, const Type& type, const void* bytes) {
+  int s = slot(Space::constant, mask, type.bytes(), type.dtype);
+  auto& all = draft_.tape->constants;
+  at(s).offset = static_cast<std::int64_t>((all.size() + 63) / 64 * 64);
+  std::size_t n = static_cast<std::size_t>(type.bytes() * ctx_.instances(mask));
+  all.resize(static_cast<std::size_t>(at(s).offset) + n);
+  if (n) std::memcpy(all.data() + at(s).offset, bytes, n);
+  return Ref{s};
+}
+
+Ref Lowerer::argument(Argument a, Mask mask, std::int64_t bytes, DType dtype) {
+  a.slot = slot(Space::argument, mask, bytes, dtype);
+  draft_.tape->arguments.push_back(std::move(a));
+  return Ref{draft_.tape->arguments.back().slot};
+}
+
+Mask Lowerer::active(std::size_t equation) const {
+  const Scope& s = level_.scopes[static_cast<std::size_t>(level_.scope[equation])];
+  return s.all() & ~(scope_.all() & ~inner_);
+}
+
+Ref Lowerer::dense(Var v) {
+  if (ref_[v].slot >= 0) return ref_[v];
+  if (assembled_[v] >= 0) return ref_[v] = assemble(v);
+  // Only an input of the whole program has no place yet.
+  if (!top_ || v >= flat_.inputs.size()) throw InternalError("planner: a variable without a value");
+  Argument a;
+  a.input = v;
+  a.type = flat_.types[v];
+  return ref_[v] = argument(std::move(a), 0, flat_.types[v].bytes(), flat_.types[v].dtype);
+}
+
+Ref Lowerer::copy_of(const Ref& from, Mask mask, const Type& type, Space space) {
+  Step step;
+  step.kind = Step::Kind::copy;
+  step.name = "copy";
+  step.mask = mask;
+  const std::int64_t e = size_of(type.dtype), n = type.shape.count();
+  step.box = BoxCopy(Shape{n}, Shape{e}, Shape{e}, e);
+  step.seconds = 1e-7 + 2e-10 * static_cast<double>(type.bytes());
+  step.inputs = {from};
+  step.outputs = {Ref{slot(space, mask, type.bytes(), type.dtype)}};
+  Ref out = step.outputs[0];
+  add(std::move(step));
+  return out;
+}
+
+Ref Lowerer::axis_index(const std::vector<int>& axes) {
+  if (auto it = axis_indices_.find(axes); it != axis_indices_.end()) return it->second;
+  Mask own = 0;
+  for (int a : axes) own |= Mask{1} << a;
+  const Mask fixed = scope_.all() & ~inner_;
+  Ref r;
+  if (own & fixed) {
+    hidden.push_back(axes);
+    Argument a;
+    a.input = flat_.inputs.size() + hidden.size() - 1;
+    a.type = Type(DType::int32, {});
+    r = argument(a, own & ~fixed, 4, DType::int32);
+  } else {
+    // Instances are numbered over ascending axes, the index over the axes as listed.
+    std::int64_t n = ctx_.instances(own);
+    std::vector<std::int32_t> values(static_cast<std::size_t>(n));
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::int64_t rest = i;
+      std::map<int, std::int64_t> c;
+      for (std::size_t a = ctx_.axes.size(); a-- > 0;)
+        if (own >> a & 1) {
+          c[static_cast<int>(a)] = rest % ctx_.axes[a].size;
+          rest /= ctx_.axes[a].size;
+        }
+      std::int64_t index = 0;
+      for (int a : axes) index = index * ctx_.axes[static_cast<std::size_t>(a)].size + c[a];
+      values[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(index);
+    }
+    r = constant(own, Type(DType::int32, {}), values.data());
+  }
+  axis_indices_[axes] = r;
+  return r;
+}
+
+// --- equations
+
+void Lowerer::run(const std::vector<Mask>* results) {
+  if (!top_)
+    for (std::size_t i = 0; i < flat_.inputs.size(); ++i) {
+      const Type& t = flat_.types[flat_.inputs[i]];
+      Argument a;
+      a.input = i;
+      a.type = t;
+      ref_[flat_.inputs[i]] = argument(std::move(a), level_.mask[flat_.inputs[i]], t.bytes(), t.dtype);
+    }
+  if (ctx_.options.evaluate || !TESSERA_CODEGEN_LANDED) {
+    for (std::size_t i = 0; i < flat_.equations.size(); ++i) lower_single(i);
+  } else {
+    std::vector<int> classes(level_.mask.begin(), level_.mask.end());
+#if TESSERA_CODEGEN_LANDED
+    for (const Cluster& c : fuse(flat_, classes)) lower_cluster(c);
+#endif
+  }
+  place_results(results);
+}
+
+void Lowerer::lower_cluster(const Cluster& c) {
+  if (c.kind == Cluster::Kind::single) {
+    for (std::size_t i : c.equations) lower_single(i);
+    return;
+  }
+  if (c.equations.size() == 1) {
+    const Equation& eqn = flat_.equations[c.equations[0]];
+    if (eqn.op->name == "constant" || lower_alias(eqn)) {
+      if (eqn.op->name == "constant") lower_single(c.equations[0]);
+      return;
+    }
+  }
+  Step step;
+  step.kind = Step::Kind::routine;
+  step.name = c.program->name;
+  step.loc = flat_.equations[c.equations.back()].loc;
+  for (Var v : c.outputs) step.mask |= level_.mask[v];
+  for (Var v : c.inputs) step.inputs.push_back(dense(v));
+  for (Var v : c.outputs) step.outputs.push_back(new_value(v, step.mask));
+  ctx_.kernels.push_back({c.program, &draft_, add(std::move(step))});
+}
+
+void Lowerer::lower_single(std::size_t i) {
+  const Equation& eqn = flat_.equations[i];
+  const Scope& scope = level_.scopes[static_cast<std::size_t>(level_.scope[i])];
+  if (eqn.op == &block_op()) return lower_block(eqn);
+  if (eqn.op == &assemble_op()) {
+    assembled_[eqn.outputs[0]] = static_cast<int>(assemblies_.size());
+    assemblies_.push_back({eqn.inputs[0], static_cast<int>(eqn.attrs.i("region")), eqn.attrs.str("spec")});
+    return;
+  }
+  if (eqn.op->name == "constant") {
+    const Literal& l = eqn.attrs.get<Literal>("value");
+    ref_[eqn.outputs[0]] = constant(0, Type(l.dtype, l.shape), l.bytes->data());
+    return;
+  }
+  if (eqn.op->name == "axis_index") {
+    std::vector<int> axes;
+    for (const auto& n : eqn.attrs.get<Strings>("axes")) axes.push_back(scope.at(n));
+    ref_[eqn.outputs[0]] = axis_index(axes);
+    return;
+  }
+  if (lower_alias(eqn)) return;
+  if (eqn.op->lowering == Lowering::control) return lower_control(eqn, i);
+  if (eqn.op->lowering == Lowering::collective) return lower_collective(eqn, scope);
+  lower_evaluate(eqn);
+}
+
+bool Lowerer::lower_alias(const Equation& eqn) {
+  static const std::vector<std::string> identities = {"pvary", "stop_gradient", "optimization_barrier", "checkpoint_name"};
+  const bool identity = std::find(identities.begin(), identities.end(), eqn.op->name) != identities.end();
+  if (!identity && eqn.op->lowering != Lowering::view) return false;
+  for (std::size_t i = 0; i < eqn.outputs.size(); ++i) ref_[eqn.outputs[i]] = dense(eqn.inputs[i]);
+  return true;
+}
+
+void Lowerer::lower_evaluate(const Equation& eqn) {
+  Step step;
+  step.name = eqn.op->name;
+  step.loc = eqn.loc;
+  for (Var v : eqn.outputs) step.mask |= level_.mask[v];
+  double bytes = 0;
+  for (Var v : eqn.inputs) {
+    step.inputs.push_back(dense(v));
+    step.input_types.push_back(flat_.types[v]);
+    bytes += static_cast<double>(flat_.types[v].bytes());
+  }
+  for (Var v : eqn.outputs) {
+    step.outputs.push_back(new_value(v, step.mask));
+    step.output_types.push_back(flat_.types[v]);
+    bytes += static_cast<double>(flat_.types[v].bytes());
+  }
+#if TESSERA_CODEGEN_LANDED
+  if (!ctx_.options.evaluate && eqn.op->lowering == Lowering::called)
+    step.routine = prepare_call(*eqn.op, eqn.attrs, step.input_types, step.output_types);
+#endif
+  if (step.routine) {
+    step.kind = Step::Kind::routine;
+    step.seconds = step.routine->seconds;
+  } else {
+    if (!eqn.op->evaluate) throw InternalError("op '" + eqn.op->name + "' has neither a routine nor an evaluator");
+    step.op = eqn.op;
+    step.attrs = eqn.attrs;
+    double flops = eqn.op->cost ? eqn.op->cost(step.input_types, step.output_types, eqn.attrs).flops : 0;
+    step.seconds = 5e-7 + 1e-9 * bytes + 1e-8 * flops;
+  }
+  add(std::move(step));
+}
+
+void Lowerer::lower_block(const Equation& eqn) {
+  const Var whole = eqn.inputs[0], block = eqn.outputs[0];
+  const int region = static_cast<int>(eqn.attrs.i("region"));
+  const std::string& spec = eqn.attrs.str("spec");
+  const Region& r = ctx_.regions[static_cast<std::size_t>(region)];
+  const Type& type = flat_.types[whole];
+  if (assembled_[whole] >= 0) {
+    const Assembled& a = assemblies_[static_cast<std::size_t>(assembled_[whole])];
+    const Region& from = ctx_.regions[static_cast<std::size_t>(a.region)];
+    if (from.axes == r.axes && a.spec == spec) {  // leaving and entering again
+      ref_[block] = dense(a.block);
+      return;
+    }
+  }
+  if (top_ && whole < flat_.inputs.size()) {
+    auto key = std::make_tuple(std::size_t{whole}, region, spec);
+    auto it = blocks_.find(key);
+    if (it == blocks_.end()) {
+      Argument a;
+      a.input = whole;
+      a.region = region;
+      a.spec = spec;
+      a.type = type;
+      a.uniform = level_.mask[block] == 0;
+      it = blocks_.emplace(key, argument(std::move(a), level_.mask[block], flat_.types[block].bytes(), type.dtype)).first;
+    }
+    ref_[block] = it->second;
+    return;
+  }
+  spmd::Blocks blocks = ctx_.blocks(type, region, spec);
+  Ref from = dense(whole);
+  for (std::size_t a = 0; a < r.axes.size(); ++a)
+    if (blocks.axis_offsets()[a]) from.cut.push_back({r.axes[a], blocks.axis_offsets()[a]});
+  if (blocks.contiguous() && !ctx_.options.isolated) {
+    ref_[block] = from;
+    return;
+  }
+  Step step;
+  step.kind = Step::Kind::copy;
+  step.name = "block";
+  step.loc = eqn.loc;
+  step.mask = level_.mask[block];
+  step.box = blocks.scatter();
+  step.inputs = {from};
+  step.outputs = {new_value(block, step.mask)};
+  step.seconds = 1e-7 + 3e-10 * static_cast<double>(step.box.bytes());
+  add(std::move(step));
+}
+
+Ref Lowerer::assemble(Var v) {
+  const Assembled a = assemblies_[static_cast<std::size_t>(assembled_[v])];
+  Ref from = dense(a.block);
+  const Region& r = ctx_.regions[static_cast<std::size_t>(a.region)];
+  const Mask cut = ctx_.spec_axes(a.region, a.spec);
+  if (cut == 0) return from;
+  spmd::Blocks blocks = ctx_.blocks(flat_.types[v], a.region, a.spec);
+  const Slot& s = at(from.slot);
+  bool adjacent = s.space == Space::arena && from.offset == 0 && from.cut.empty() && from.absorbed == 0 &&
+                  s.bytes == blocks.block_bytes() && (s.mask & cut) == cut && blocks.contiguous();
+  for (std::size_t i = 0; i < r.axes.size() && adjacent; ++i)
+    for (const AxisStride& st : s.instance)
+      if (st.axis == r.axes[i] && (cut >> st.axis & 1)) adjacent = st.stride * s.bytes == blocks.axis_offsets()[i];
+  if (adjacent) {
+    from.absorbed = cut;
+    return from;
+  }
+  Step step;
+  step.kind = Step::Kind::copy;
+  step.name = "assemble";
+  step.mask = level_.mask[v] | cut;
+  step.box = blocks.gather();
+  step.inputs = {from};
+  Ref to{slot(Space::arena, level_.mask[v], flat_.types[v].bytes(), flat_.types[v].dtype)};
+  Ref part = to;
+  for (std::size_t i = 0; i < r.axes.size(); ++i)
+    if (blocks.axis_offsets()[i]) part.cut.push_back({r.axes[i], blocks.axis_offsets()[i]});
+  step.outputs = {part};
+  step.seconds = 1e-7 + 3e-10 * static_cast<double>(step.box.bytes());
+  add(std::move(step));
+  return to;
+}
+
+// --- results
+
+void Lowerer::place_results(const std::vector<Mask>* results) {
+  std::vector<bool> shared(draft_.tape->slots.size());  // whose memory is read as a whole, or taken by a result
+  auto mark = [&](const Ref& r) {
+    if (r.absorbed && !top_) shared[static_cast<std::size_t>(r.slot)] = true;
+  };
+  for (const Step& s : draft_.steps)
+    for (const Ref& r : s.inputs) mark(r);
+
+  std::vector<int> seen(flat_.types.size(), -1);
+  for (std::size_t k = 0; k < flat_.outputs.size(); ++k) {
+    const Var v = flat_.outputs[k];
+    Result out;
+    out.type = flat_.types[v];
+    Type block = out.type;
+    Ref r;
+    Mask mask = 0;
+    if (!top_) {
+      mask = (*results)[k];
+      if (mask == kSkipped) {
+        draft_.tape->results.push_back(out);
+        continue;
+      }
+      r = dense(v);
+    } else if (seen[v] >= 0) {
+      out.same_as = seen[v];
+      draft_.tape->results.push_back(out);
+      continue;
+    } else if (assembled_[v] >= 0) {
+      const Assembled a = assemblies_[static_cast<std::size_t>(assembled_[v])];
+      out.region = a.region;
+      out.spec = a.spec;
+      r = dense(a.block);
+      block = flat_.types[a.block];
+      Mask own = 0;
+      for (int axis : ctx_.regions[static_cast<std::size_t>(a.region)].axes) own |= Mask{1} << axis;
+      mask = (at(r.slot).mask & ~own) == 0 ? at(r.slot).mask : level_.mask[a.block];
+    } else {
+      r = dense(v);
+    }
+    seen[v] = static_cast<int>(k);
+    const bool plain = r.offset == 0 && r.cut.empty() && r.absorbed == 0;
+    if (top_ && plain && at(r.slot).space == Space::argument) {
+      for (std::size_t i = 0; i < draft_.tape->arguments.size(); ++i) {
+        const Argument& a = draft_.tape->arguments[i];
+        if (a.slot != r.slot) continue;
+        bool same = a.region == out.region;
+        if (a.region >= 0 && out.region >= 0) {
+          const Region &x = ctx_.regions[static_cast<std::size_t>(a.region)], &y = ctx_.regions[static_cast<std::size_t>(out.region)];
+          same = x.axes == y.axes && x.devices == y.devices && a.spec == out.spec;
+        }
+        if (same) out.argument = static_cast<int>(i);
+      }
+      if (out.argument >= 0) {
+        draft_.tape->results.push_back(out);
+        continue;
+      }
+    }
+    shared.resize(draft_.tape->slots.size());
+    if (plain && at(r.slot).space == Space::arena && at(r.slot).mask == mask && !shared[static_cast<std::size_t>(r.slot)] &&
+        at(r.slot).bytes == block.bytes() && draft_.producer[static_cast<std::size_t>(r.slot)] >= 0) {
+      Slot& s = at(r.slot);
+      s.space = Space::result;
+      s.offset = draft_.tape->table;
+      draft_.tape->table += ctx_.instances(s.mask);
+      out.slot = r.slot;
+    } else {
+      out.slot = copy_of(r, mask, block, Space::result).slot;
+    }
+    shared.resize(draft_.tape->slots.size());
+    shared[static_cast<std::size_t>(out.slot)] = true;
+    draft_.tape->results.push_back(out);
+  }
+}
+
+Lowered lower(PlanContext& ctx, const Program& p, const std::vector<Mask>& arguments, const std::vector<Mask>* results,
+              const Scope& scope, Mask inner, bool top) {
+  Level level = flatten(ctx, p, arguments, scope, inner, top);
+  ctx.drafts.emplace_back();
+  Draft& draft = ctx.drafts.back();
+  draft.tape->name = p.name;
+  ctx.draft_of[draft.tape.get()] = &draft;
+  Lowerer l(ctx, draft, level, scope, inner, top);
+  l.run(results);
+  return {&draft, std::move(l.hidden)};
+}
+
+}  // namespace tessera::inline v0::codegen

@@ -1,0 +1,163 @@
+// Loops and branches: the bodies' tapes run in place, in a frame that the enclosing tape reserved.
+#include "runtime/execute.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera::inline v0::runtime {
+
+using namespace codegen;
+
+namespace {
+
+std::int64_t aligned(std::int64_t n) { return (n + 63) / 64 * 64; }
+
+struct Control {
+  const Tape& tape;
+  const Frame& frame;
+  const Step& step;
+  Coords c;
+  Lane lane;
+
+  std::byte* at(const Ref& r) const { return address(tape, frame, lane.index, r, c); }
+
+  // Points a slot of a body's table at `ref` of the enclosing tape, `offset` bytes on.
+  void bind(const Tape& body, const Frame& sub, int slot, const Ref& ref, std::int64_t offset = 0) {
+    const Slot& s = body.slots[static_cast<std::size_t>(slot)];
+    if (s.mask == 0) {
+      sub.table[s.offset] = at(ref) + offset;
+      return;
+    }
+    const Coords saved = c;
+    for_instances(body, s.mask, c, [&](std::int64_t i) { sub.table[s.offset + i] = at(ref) + offset; });
+    c = saved;
+  }
+
+  void copy(const Ref& from, const Ref& to) {
+    const Slot& s = tape.slots[static_cast<std::size_t>(to.slot)];
+    const Coords saved = c;
+    for_instances(tape, s.mask & step.inner, c, [&](std::int64_t) {
+      std::byte *src = at(from), *dst = at(to);
+      if (src != dst && s.bytes) std::memcpy(dst, src, static_cast<std::size_t>(s.bytes));
+    });
+    c = saved;
+  }
+
+  void scan() {
+    const Tape& body = *step.bodies[0];
+    Frame sub(body, at(step.scratch));
+    const std::size_t carry = step.consts, xs = step.consts + step.carries;
+    const std::size_t n_xs = step.inputs.size() - xs - step.hidden, ys = step.carries;
+    const std::int64_t length = step.length;
+    for (std::size_t k = 0; k < step.inputs.size(); ++k) bind(body, sub, body.arguments[k].slot, step.inputs[k]);
+    for (std::int64_t t = 0; t < length; ++t) {
+      const std::int64_t i = step.reverse ? length - 1 - t : t;
+      const bool last_parity = (length - 1 - t) % 2 == 0;  // the last turn writes the results
+      for (std::size_t k = 0; k < step.carries; ++k) {
+        if (step.kept[k]) continue;
+        if (t > 0) bind(body, sub, body.arguments[carry + k].slot, last_parity ? step.spare[k] : step.outputs[k]);
+        bind(body, sub, body.results[k].slot, last_parity ? step.outputs[k] : step.spare[k]);
+      }
+      for (std::size_t k = 0; k < n_xs; ++k)
+        bind(body, sub, body.arguments[xs + k].slot, step.inputs[xs + k], i * step.rows[k]);
+      for (std::size_t k = ys; k < step.outputs.size(); ++k)
+        bind(body, sub, body.results[k].slot, step.outputs[k], i * step.rows[n_xs + k - ys]);
+      execute(body, sub, lane.spread);
+    }
+  }
+
+  [[noreturn]] void disagree(const char* what, std::int64_t device, std::int64_t mine, std::int64_t first) const {
+    Message(step.name)
+        .problem(std::string("devices disagree on the ") + what + ": device 0 has " + std::to_string(first) + ", device " +
+                 std::to_string(device) + " has " + std::to_string(mine))
+        .rule("the body has collectives, in which all devices take part, so all have to take the same way")
+        .from(step.loc)
+        .advice("decide on a value that is equal on all devices, such as a psum or pmax of the condition")
+        .raise<CollectiveError>();
+  }
+
+  // The condition of all devices that run together.
+  bool agreed_flag() {
+    const Slot& s = tape.slots[static_cast<std::size_t>(step.flag.slot)];
+    const Coords saved = c;
+    std::int64_t first = -1;
+    for_instances(tape, s.mask & step.inner, c, [&](std::int64_t i) {
+      std::int64_t value = *at(step.flag) != std::byte{0};
+      if (first < 0) first = value;
+      if (value != first) disagree("condition of the loop", i, value, first);
+    });
+    c = saved;
+    return first != 0;
+  }
+
+  void loop() {
+    const Tape &cond = *step.bodies[0], &body = *step.bodies[1];
+    std::byte* memory = at(step.scratch);
+    Frame sub_cond(cond, memory), sub_body(body, memory + aligned(cond.frame_bytes));
+    const std::size_t carry = step.cond_consts + step.consts, n = step.carries;
+    const std::size_t hidden_cond = cond.arguments.size() - step.cond_consts - n;
+    const std::size_t hidden = carry + n;
+    for (std::size_t k = 0; k < step.cond_consts; ++k) bind(cond, sub_cond, cond.arguments[k].slot, step.inputs[k]);
+    for (std::size_t k = 0; k < n; ++k) bind(cond, sub_cond, cond.arguments[step.cond_consts + k].slot, step.inputs[carry + k]);
+    for (std::size_t k = 0; k < hidden_cond; ++k)
+      bind(cond, sub_cond, cond.arguments[step.cond_consts + n + k].slot, step.inputs[hidden + k]);
+    for (std::size_t k = 0; k < step.consts; ++k) bind(body, sub_body, body.arguments[k].slot, step.inputs[step.cond_consts + k]);
+    for (std::size_t k = 0; k < n; ++k) bind(body, sub_body, body.arguments[step.consts + k].slot, step.inputs[carry + k]);
+    for (std::size_t k = step.consts + n; k < body.arguments.size(); ++k)
+      bind(body, sub_body, body.arguments[k].slot, step.inputs[hidden + hidden_cond + k - step.consts - n]);
+    bind(cond, sub_cond, cond.results[0].slot, step.flag);
+
+    std::int64_t turns = 0;
+    for (;; ++turns) {
+      execute(cond, sub_cond, lane.spread);
+      if (!agreed_flag()) break;
+      for (std::size_t k = 0; k < n; ++k) {
+        if (step.kept[k]) continue;
+        const Ref& to = turns % 2 == 0 ? step.spare[k] : step.outputs[k];
+        bind(body, sub_body, body.results[k].slot, to);
+        bind(cond, sub_cond, cond.arguments[step.cond_consts + k].slot, to);
+      }
+      execute(body, sub_body, lane.spread);
+      for (std::size_t k = 0; k < n; ++k)
+        if (!step.kept[k])
+          bind(body, sub_body, body.arguments[step.consts + k].slot, turns % 2 == 0 ? step.spare[k] : step.outputs[k]);
+    }
+    if (turns % 2 == 0 && turns > 0) return;
+    for (std::size_t k = 0; k < n; ++k)
+      if (!step.kept[k]) copy(turns == 0 ? step.inputs[carry + k] : step.spare[k], step.outputs[k]);
+  }
+
+  void branch() {
+    const std::int64_t n = static_cast<std::int64_t>(step.bodies.size());
+    const Slot& s = tape.slots[static_cast<std::size_t>(step.inputs[0].slot)];
+    const Coords saved = c;
+    std::int64_t chosen = -1;
+    for_instances(tape, s.mask & step.inner, c, [&](std::int64_t i) {
+      std::int32_t value;
+      std::memcpy(&value, at(step.inputs[0]), sizeof value);
+      std::int64_t index = std::clamp<std::int64_t>(value, 0, n - 1);
+      if (chosen < 0) chosen = index;
+      if (index != chosen) disagree("branch", i, index, chosen);
+    });
+    c = saved;
+    const Tape& body = *step.bodies[static_cast<std::size_t>(chosen)];
+    std::size_t operands = step.inputs.size() - 1 - step.hidden, hidden = 1 + operands;
+    for (std::int64_t b = 0; b < chosen; ++b) hidden += step.bodies[static_cast<std::size_t>(b)]->arguments.size() - operands;
+    Frame sub(body, at(step.scratch));
+    for (std::size_t k = 0; k < body.arguments.size(); ++k)
+      bind(body, sub, body.arguments[k].slot, step.inputs[k < operands ? 1 + k : hidden + k - operands]);
+    for (std::size_t k = 0; k < step.outputs.size(); ++k) bind(body, sub, body.results[k].slot, step.outputs[k]);
+    execute(body, sub, lane.spread);
+  }
+};
+
+}  // namespace
+
+void run_control(const Tape& tape, const Frame& frame, const Step& step, const Coords& c, Lane lane) {
+  Control control{tape, frame, step, c, lane};
+  if (step.kind == Step::Kind::scan) control.scan();
+  else if (step.kind == Step::Kind::while_) control.loop();
+  else control.branch();
+}
+
+}  // namespace tessera::inline v0::runtime

@@ -1,0 +1,115 @@
+#include "runtime/execute.h"
+
+#include "runtime/pool.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace tessera::inline v0::runtime {
+
+using namespace codegen;
+
+Frame::Frame(const Tape& tape, std::byte* memory) {
+  table = reinterpret_cast<std::byte**>(memory);
+  arena = memory + (tape.table * static_cast<std::int64_t>(sizeof(void*)) + 63) / 64 * 64;
+  local = arena + tape.arena_bytes;
+}
+
+std::byte* address(const Tape& tape, const Frame& frame, std::int64_t lane, const Ref& ref, const Coords& c) {
+  const Slot& s = tape.slots[static_cast<std::size_t>(ref.slot)];
+  std::int64_t index = 0, offset = ref.offset;
+  for (const AxisStride& a : s.instance)
+    if (!(ref.absorbed >> a.axis & 1)) index += c.at[a.axis] * a.stride;
+  for (const AxisStride& a : ref.cut) offset += c.at[a.axis] * a.stride;
+  switch (s.space) {
+    case Space::argument:
+    case Space::result: return frame.table[s.offset + index] + offset;
+    case Space::constant: return const_cast<std::byte*>(tape.constants.data()) + s.offset + index * s.bytes + offset;
+    case Space::arena: return frame.arena + s.offset + index * s.bytes + offset;
+    case Space::local: return frame.local + lane * tape.local_bytes + s.offset + offset;
+  }
+  return nullptr;
+}
+
+namespace {
+
+void run_routine(const Routine& routine, const RoutineArgs& args, bool spread) {
+  for (const Stage& stage : routine.stages) {
+    if (!spread || stage.tasks <= 1 || routine.seconds < kWorthSpreading) {
+      stage.run(args, 0, stage.tasks);
+      continue;
+    }
+    const std::int64_t pieces = std::min<std::int64_t>(stage.tasks, 4 * worker_count());
+    parallel_for(pieces, [&](std::int64_t i) {
+      stage.run(args, stage.tasks * i / pieces, stage.tasks * (i + 1) / pieces);
+    });
+  }
+}
+
+void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coords& c, Lane lane) {
+  switch (step.kind) {
+    case Step::Kind::routine: {
+      InlineVector<const void*, 16> in;
+      InlineVector<void*, 8> out;
+      for (const Ref& r : step.inputs) in.push_back(address(tape, frame, lane.index, r, c));
+      for (const Ref& r : step.outputs) out.push_back(address(tape, frame, lane.index, r, c));
+      void* scratch = step.scratch.slot >= 0 ? address(tape, frame, lane.index, step.scratch, c) : nullptr;
+      run_routine(*step.routine, {in.data(), out.data(), scratch}, lane.spread);
+      return;
+    }
+    case Step::Kind::evaluate: {
+      std::vector<HostArray> in, out;
+      for (std::size_t i = 0; i < step.inputs.size(); ++i)
+        in.emplace_back(step.input_types[i].dtype, step.input_types[i].shape, address(tape, frame, lane.index, step.inputs[i], c));
+      for (std::size_t i = 0; i < step.outputs.size(); ++i)
+        out.emplace_back(step.output_types[i].dtype, step.output_types[i].shape, address(tape, frame, lane.index, step.outputs[i], c));
+      step.op->evaluate({step.attrs, in, out});
+      return;
+    }
+    case Step::Kind::copy:
+      step.box.run(address(tape, frame, lane.index, step.inputs[0], c), address(tape, frame, lane.index, step.outputs[0], c));
+      return;
+    case Step::Kind::scan:
+    case Step::Kind::while_:
+    case Step::Kind::cond: return run_control(tape, frame, step, c, lane);
+    case Step::Kind::collective: throw InternalError("a collective outside its phase");
+  }
+}
+
+}  // namespace
+
+void execute(const Tape& tape, const Frame& frame, bool spread) {
+  for (const Phase& phase : tape.phases) {
+    if (phase.collective) {
+      run_collectives(tape, frame, phase, spread);
+      continue;
+    }
+    if (phase.instances == 1) {
+      Coords c;
+      for (const Step& step : phase.steps) run_step(tape, frame, step, c, {0, spread});
+      continue;
+    }
+    if (!spread || phase.seconds < kWorthSpreading || worker_count() == 1) {
+      Coords c;
+      for_instances(tape, phase.mask, c, [&](std::int64_t) {
+        for (const Step& step : phase.steps) run_step(tape, frame, step, c, {0, spread && step.inner});
+      });
+      continue;
+    }
+    // Each lane has local memory of its own and takes the next device when it is done with one.
+    const std::int64_t lanes = std::min<std::int64_t>(tape.workers, phase.instances);
+    const bool deeper = phase.instances < worker_count();
+    std::atomic<std::int64_t> next{0};
+    parallel_for(lanes, [&](std::int64_t lane) {
+      for (;;) {
+        std::int64_t i = next.fetch_add(1, std::memory_order_relaxed);
+        if (i >= phase.instances) return;
+        Coords c;
+        set_instance(tape, phase.mask, i, c);
+        for (const Step& step : phase.steps) run_step(tape, frame, step, c, {lane, deeper});
+      }
+    });
+  }
+}
+
+}  // namespace tessera::inline v0::runtime

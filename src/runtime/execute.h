@@ -1,0 +1,64 @@
+// Walks a tape.
+#pragma once
+
+#include "codegen/tape.h"
+
+namespace tessera::inline v0::runtime {
+
+/// Memory of one execution of a tape: pointers of arguments and results, temporaries, and temporaries of each worker.
+struct Frame {
+  std::byte** table = nullptr;
+  std::byte* arena = nullptr;
+  std::byte* local = nullptr;
+
+  Frame() = default;
+  /// Lays a frame out in `memory`, which has tape.frame_bytes.
+  Frame(const codegen::Tape& tape, std::byte* memory);
+};
+
+struct Coords {
+  std::int64_t at[32] = {};
+};
+
+/// Who runs a step: a lane (which local memory is its own), and whether it may spread over the workers.
+struct Lane {
+  std::int64_t index = 0;
+  bool spread = false;
+};
+
+/// Runs all phases. The table of the frame must be filled. Exceptions of evaluators and CollectiveErrors pass through.
+void execute(const codegen::Tape& tape, const Frame& frame, bool spread);
+
+std::byte* address(const codegen::Tape& tape, const Frame& frame, std::int64_t lane, const codegen::Ref& ref, const Coords& c);
+
+/// Sets `c` to each instance of `mask` in turn, in the order of instance numbers, and calls f(number).
+template <class F>
+void for_instances(const codegen::Tape& tape, codegen::Mask mask, Coords& c, F&& f) {
+  int axes[32], n = 0;
+  for (std::size_t a = 0; a < tape.axes.size(); ++a)
+    if (mask >> a & 1) axes[n++] = static_cast<int>(a), c.at[a] = 0;
+  for (std::int64_t number = 0;; ++number) {
+    f(number);
+    int d = n - 1;
+    while (d >= 0 && ++c.at[axes[d]] == tape.axes[static_cast<std::size_t>(axes[d])].size) c.at[axes[d--]] = 0;
+    if (d < 0) return;
+  }
+}
+/// The coordinates of instance `number` of `mask`.
+inline void set_instance(const codegen::Tape& tape, codegen::Mask mask, std::int64_t number, Coords& c) {
+  for (std::size_t a = tape.axes.size(); a-- > 0;)
+    if (mask >> a & 1) {
+      c.at[a] = number % tape.axes[a].size;
+      number /= tape.axes[a].size;
+    }
+}
+
+/// The collectives of a phase as one parallel loop.
+void run_collectives(const codegen::Tape& tape, const Frame& frame, const codegen::Phase& phase, bool spread);
+/// scan, while and cond.
+void run_control(const codegen::Tape& tape, const Frame& frame, const codegen::Step& step, const Coords& c, Lane lane);
+
+/// Work below this runs where it is; handing it to the workers would cost more.
+inline constexpr double kWorthSpreading = 2e-5;
+
+}  // namespace tessera::inline v0::runtime

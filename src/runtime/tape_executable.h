@@ -1,0 +1,63 @@
+// A tape with what a call of it needs: which memory each input becomes, which arrays the results are.
+#pragma once
+
+#include "codegen/plan.h"
+#include "runtime/buffer.h"
+#include "runtime/executable.h"
+#include "runtime/execute.h"
+#include "spmd/blocks.h"
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+namespace tessera::inline v0::runtime {
+
+/// An argument of the tape: how arrays become its pointers.
+struct ArgumentPlan {
+  LayoutPtr committed, uncommitted;       // what is used shard by shard; null for a whole
+  std::vector<std::int64_t> position;     // by instance: place in the mesh
+  std::vector<std::int64_t> offset;       // by instance: bytes into the whole, where blocks are contiguous
+  std::optional<spmd::Blocks> blocks;
+};
+
+struct ResultPlan {
+  LayoutPtr layout;                       // null for a whole
+  std::vector<std::int64_t> instance;     // by place in the mesh
+  std::int64_t bytes = 0;                 // of all instances
+  bool uniform = false;
+};
+
+/// The tape for one set of uniform inputs.
+struct Variant {
+  std::vector<bool> uniform;
+  std::shared_ptr<const codegen::Tape> tape;
+  std::vector<ArgumentPlan> arguments;
+  std::vector<ResultPlan> results;
+  std::vector<std::vector<std::size_t>> of_input;  // arguments by input
+};
+
+class TapeExecutable : public Executable {
+ public:
+  TapeExecutable(ProgramPtr p, CompileOptions options, bool isolated, bool evaluate);
+
+  std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs) const override;
+  const Program& program() const override { return *program_; }
+  const CompileOptions& options() const { return options_; }
+  MemoryPlan memory() const override;
+  std::string schedule() const override { return to_string(*base_->tape); }
+
+ private:
+  std::shared_ptr<const Variant> make_variant(std::vector<bool> uniform) const;
+  const std::shared_ptr<const Variant>& variant_for(std::span<const ArrayDataPtr> inputs) const;
+  bool fits(const ArrayData& a, const ArgumentPlan& plan) const;
+
+  ProgramPtr program_;
+  CompileOptions options_;
+  bool isolated_, evaluate_;
+  std::shared_ptr<const Variant> base_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<const std::shared_ptr<const Variant>>> variants_;
+};
+
+}  // namespace tessera::inline v0::runtime
