@@ -18,7 +18,7 @@ TESSERA_API Array split(Operand key, std::int64_t n = 2);
 /// N keys as C++ values: auto [a, b] = split<2>(key).
 template <std::size_t N>
 std::array<Array, N> split(Operand k) {
-  Array all = split(k, static_cast<std::int64_t>(N));
+  Array all = random::split(k, static_cast<std::int64_t>(N));
   std::array<Array, N> out;
   for (std::size_t i = 0; i < N; ++i) out[i] = all[i];
   return out;

@@ -1,0 +1,131 @@
+// Optimisers in Optax's manner: pairs of pure functions that compose.
+//
+//   auto opt = optim::adam(1e-3);
+//   auto state = opt.init(params);                            // a tree: replicate, shard and save it like any other
+//   auto [updates, next] = opt.update(grads, state, params);
+//   params = optim::apply_updates(params, updates);
+//
+// `params` and `grads` are trees of one structure. Leaves that are empty in the gradient (integers, keys, statistics) are
+// left alone. A transformation works leaf by leaf on type-erased trees, so that an optimiser is one C++ type whatever the
+// model is, and `chain` puts any of them in sequence.
+#pragma once
+
+#include <tessera/array.h>
+#include <tessera/tree.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace tessera::inline v0::optim {
+
+using Leaves = std::vector<Array>;
+
+/// What an optimiser remembers: a step counter (int32 scalar) where it counts, and for each parameter the moments it keeps.
+/// A tree like any other; stages of a chain are in order.
+struct State {
+  struct Stage {
+    Array count;                       // empty unless the stage counts steps
+    std::vector<std::vector<Array>> moments;  // [kind][parameter]
+  };
+  std::vector<Stage> stages;
+};
+
+/// A rate for each step: a function of the int32 step count, from 0, to a float32 scalar.
+using Schedule = std::function<Array(const Array& count)>;
+TESSERA_API Schedule constant(double value);
+/// From `start` to `start * alpha` over `steps` by half a cosine (Loshchilov and Hutter 2017).
+TESSERA_API Schedule cosine_decay(double start, std::int64_t steps, double alpha = 0.0);
+/// Linear from `start` to `end` over `steps`, constant afterwards.
+TESSERA_API Schedule linear_schedule(double start, double end, std::int64_t steps);
+/// Linear from `start` to `peak` over `warmup` steps, then cosine to `end` at step `steps`.
+TESSERA_API Schedule warmup_cosine_decay(double start, double peak, std::int64_t warmup, std::int64_t steps, double end = 0.0);
+/// The linear scaling rule (Goyal et al. 2017): rate * batch / base_batch.
+constexpr double scale_rate(double rate, std::int64_t batch, std::int64_t base_batch = 32) {
+  return rate * static_cast<double>(batch) / static_cast<double>(base_batch);
+}
+
+/// A rate that is a number or a schedule.
+class Rate {
+ public:
+  Rate(double value) : schedule_(constant(value)), value_(value), is_constant_(true) {}
+  Rate(Schedule schedule) : schedule_(std::move(schedule)) {}
+  bool is_constant() const { return is_constant_; }
+  double value() const { return value_; }
+  Array at(const Array& count) const { return schedule_(count); }
+
+ private:
+  Schedule schedule_;
+  double value_ = 0;
+  bool is_constant_ = false;
+};
+
+/// One stage: from gradients (and its state, and the parameters) to updates.
+struct Stage {
+  std::function<State::Stage(const Leaves& params)> init;
+  std::function<Leaves(const Leaves& updates, const State::Stage& before, const Leaves& params, State::Stage& after)> update;
+};
+
+/// Immutable; copies share their stages.
+class TESSERA_API Optimizer {
+ public:
+  explicit Optimizer(std::vector<Stage> stages) : stages_(std::make_shared<const std::vector<Stage>>(std::move(stages))) {}
+
+  /// Zeroed moments of the parameters' shapes and dtypes.
+  template <class Params>
+  State init(const Params& params) const {
+    return init_leaves(tree::leaves(params));
+  }
+  /// (updates, next state). TreeError when gradients and parameters differ in structure.
+  template <class Params>
+  std::pair<Params, State> update(const Params& grads, const State& state, const Params& params) const {
+    detail::require_same_structure("Optimizer::update", tree::structure(params), "params", tree::structure(grads), "grads");
+    State next;
+    Leaves u = update_leaves(tree::leaves(grads), state, tree::leaves(params), next);
+    return {tree::unflatten(grads, std::span<const Array>(u)), std::move(next)};
+  }
+  const std::vector<Stage>& stages() const { return *stages_; }
+
+ private:
+  State init_leaves(const Leaves& params) const;
+  Leaves update_leaves(Leaves grads, const State& state, const Leaves& params, State& next) const;
+  std::shared_ptr<const std::vector<Stage>> stages_;
+};
+
+/// One after the other: each works on the updates of the one before.
+TESSERA_API Optimizer chain(std::initializer_list<Optimizer> stages);
+
+/// -rate * g, with momentum m = decay * m + g (Nesterov's variant looks one step ahead).
+TESSERA_API Optimizer sgd(Rate rate, double momentum = 0.0, bool nesterov = false);
+struct AdamOptions {
+  double b1 = 0.9, b2 = 0.999, eps = 1e-8;
+};
+/// Kingma and Ba 2015, with bias correction: -rate * mhat / (sqrt(vhat) + eps).
+TESSERA_API Optimizer adam(Rate rate, AdamOptions options = {});
+/// Adam with decoupled weight decay (Loshchilov and Hutter 2019).
+TESSERA_API Optimizer adamw(Rate rate, double weight_decay = 1e-4, AdamOptions options = {});
+/// Scales all updates together so that their global norm is at most `max_norm`.
+TESSERA_API Optimizer clip_by_global_norm(double max_norm);
+/// Adds decay * parameter to each update.
+TESSERA_API Optimizer add_decayed_weights(double decay);
+TESSERA_API Optimizer scale(double factor);
+TESSERA_API Optimizer scale_by_adam(AdamOptions options = {});
+/// Multiplies by -rate.
+TESSERA_API Optimizer scale_by_rate(Rate rate);
+
+/// sqrt(sum of squares) over all leaves, a float32 scalar.
+TESSERA_API Array global_norm(const Leaves& leaves);
+template <class T>
+  requires(!std::is_same_v<T, Leaves>)
+Array global_norm(const T& x) {
+  return global_norm(tree::leaves(x));
+}
+
+/// params + updates, in the parameters' dtypes.
+template <class Params>
+Params apply_updates(const Params& params, const Params& updates) {
+  return tree::map([](const Array& p, const Array& u) { return (p + u).astype(p.dtype()); }, params, updates);
+}
+
+}  // namespace tessera::inline v0::optim

@@ -1,0 +1,141 @@
+#include <tessera/creation.h>
+#include <tessera/elementwise.h>
+#include <tessera/optim.h>
+#include <tessera/reductions.h>
+
+#include <cmath>
+
+namespace tessera::inline v0::optim {
+
+namespace {
+
+// f on the leaves that are there; absent ones stay absent.
+template <class F>
+Leaves each(const Leaves& updates, F&& f) {
+  Leaves out(updates.size());
+  for (std::size_t i = 0; i < updates.size(); ++i)
+    if (!updates[i].is_empty()) out[i] = f(i);
+  return out;
+}
+
+bool trainable(const Array& p) { return !p.is_empty() && is_floating(p.dtype()); }
+
+Leaves zeros_like_all(const Leaves& params) {
+  Leaves z(params.size());
+  for (std::size_t i = 0; i < params.size(); ++i)
+    if (trainable(params[i])) z[i] = zeros_like(params[i]);
+  return z;
+}
+
+Array zero_count() { return zeros({}, DType::int32); }
+
+Stage stateless(std::function<Leaves(const Leaves&, const Leaves&)> f) {
+  return {[](const Leaves&) { return State::Stage{}; },
+          [f](const Leaves& u, const State::Stage&, const Leaves& p, State::Stage&) { return f(u, p); }};
+}
+
+}  // namespace
+
+State Optimizer::init_leaves(const Leaves& params) const {
+  State s;
+  for (const Stage& stage : *stages_) s.stages.push_back(stage.init(params));
+  return s;
+}
+
+Leaves Optimizer::update_leaves(Leaves updates, const State& state, const Leaves& params, State& next) const {
+  if (state.stages.size() != stages_->size())
+    throw TreeError("Optimizer::update: the state has " + std::to_string(state.stages.size()) + " stages, the optimiser " +
+                    std::to_string(stages_->size()) +
+                    "\n  rule: a state belongs to the optimiser whose init made it\n  try: state = optimizer.init(params)");
+  for (std::size_t i = 0; i < stages_->size(); ++i) {
+    State::Stage after;
+    updates = (*stages_)[i].update(updates, state.stages[i], params, after);
+    next.stages.push_back(std::move(after));
+  }
+  return updates;
+}
+
+Optimizer chain(std::initializer_list<Optimizer> parts) {
+  std::vector<Stage> all;
+  for (const Optimizer& o : parts) all.insert(all.end(), o.stages().begin(), o.stages().end());
+  return Optimizer(std::move(all));
+}
+
+Optimizer scale(double factor) {
+  return Optimizer({stateless([factor](const Leaves& u, const Leaves&) { return each(u, [&](std::size_t i) { return u[i] * factor; }); })});
+}
+
+Optimizer scale_by_rate(Rate rate) {
+  if (rate.is_constant()) return scale(-rate.value());
+  return Optimizer({{[](const Leaves&) { return State::Stage{zero_count(), {}}; },
+                     [rate](const Leaves& u, const State::Stage& before, const Leaves&, State::Stage& after) {
+                       Array r = -rate.at(before.count);
+                       after.count = before.count + 1;
+                       return each(u, [&](std::size_t i) { return u[i] * r.astype(u[i].dtype()); });
+                     }}});
+}
+
+Optimizer add_decayed_weights(double decay) {
+  return Optimizer({stateless([decay](const Leaves& u, const Leaves& p) {
+    return each(u, [&](std::size_t i) { return u[i] + p[i] * decay; });
+  })});
+}
+
+Optimizer clip_by_global_norm(double max_norm) {
+  return Optimizer({stateless([max_norm](const Leaves& u, const Leaves&) {
+    Array norm = global_norm(u);
+    // Exactly 1 while the norm is small enough.
+    Array factor = where(norm <= max_norm, 1.0, max_norm / norm);
+    return each(u, [&](std::size_t i) { return u[i] * factor.astype(u[i].dtype()); });
+  })});
+}
+
+Array global_norm(const Leaves& leaves) {
+  Array total = 0.0f;
+  for (const Array& x : leaves)
+    if (!x.is_empty()) total = total + sum(square(x.astype(DType::float32)));
+  return sqrt(total);
+}
+
+Optimizer scale_by_adam(AdamOptions o) {
+  return Optimizer({{[](const Leaves& p) { return State::Stage{zero_count(), {zeros_like_all(p), zeros_like_all(p)}}; },
+                     [o](const Leaves& g, const State::Stage& before, const Leaves&, State::Stage& after) {
+                       const Leaves &m = before.moments.at(0), &v = before.moments.at(1);
+                       after.count = before.count + 1;
+                       Leaves m1 = m, v1 = v;
+                       Array t = after.count.astype(DType::float32);
+                       // 1 - b^t, so that the first steps are not biased towards zero.
+                       Array c1 = 1 - power(Array(static_cast<float>(o.b1)), t), c2 = 1 - power(Array(static_cast<float>(o.b2)), t);
+                       Leaves u = each(g, [&](std::size_t i) {
+                         DType d = m[i].dtype();
+                         Array gi = g[i].astype(d);
+                         m1[i] = m[i] * o.b1 + gi * (1 - o.b1);
+                         v1[i] = v[i] * o.b2 + square(gi) * (1 - o.b2);
+                         return (m1[i] / c1.astype(d)) / (sqrt(v1[i] / c2.astype(d)) + o.eps);
+                       });
+                       after.moments = {std::move(m1), std::move(v1)};
+                       return u;
+                     }}});
+}
+
+Optimizer adam(Rate rate, AdamOptions o) { return chain({scale_by_adam(o), scale_by_rate(std::move(rate))}); }
+Optimizer adamw(Rate rate, double weight_decay, AdamOptions o) {
+  return chain({scale_by_adam(o), add_decayed_weights(weight_decay), scale_by_rate(std::move(rate))});
+}
+
+Optimizer sgd(Rate rate, double momentum, bool nesterov) {
+  if (momentum == 0) return scale_by_rate(std::move(rate));
+  Stage trace{[](const Leaves& p) { return State::Stage{Array(), {zeros_like_all(p)}}; },
+              [momentum, nesterov](const Leaves& g, const State::Stage& before, const Leaves&, State::Stage& after) {
+                Leaves m = before.moments.at(0);
+                Leaves u = each(g, [&](std::size_t i) {
+                  m[i] = m[i] * momentum + g[i].astype(m[i].dtype());
+                  return nesterov ? m[i] * momentum + g[i] : m[i];
+                });
+                after.moments = {std::move(m)};
+                return u;
+              }};
+  return chain({Optimizer({trace}), scale_by_rate(std::move(rate))});
+}
+
+}  // namespace tessera::inline v0::optim
