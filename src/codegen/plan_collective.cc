@@ -1,6 +1,6 @@
 #include "codegen/plan_lower.h"
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::tapes {
 
 Communication communication_of(const Program& p, const Scope& scope) {
   Communication c;
@@ -156,4 +156,4 @@ void Lowerer::lower_collective(const Equation& eqn, const Scope& scope) {
   add(std::move(step));
 }
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::tapes

@@ -1,14 +1,14 @@
 // What the parts of the planner share. Order: flatten, lower, compile, schedule, assign memory.
 #pragma once
 
-#include "codegen/plan.h"
+#include "codegen/tape_plan.h"
 #include "spmd/blocks.h"
 
 #include <deque>
 #include <map>
 #include <string_view>
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::tapes {
 
 /// Axis names visible at an equation, with their numbers in the tape.
 struct Scope {
@@ -83,4 +83,4 @@ void schedule(PlanContext& ctx, Draft& draft);
 /// Gives slots their places. Bodies must have theirs.
 void assign_memory(PlanContext& ctx, Draft& draft);
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::tapes

@@ -1,7 +1,7 @@
 #include "codegen/plan_lower.h"
 #include "spmd/uniformity.h"
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::tapes {
 
 // Without collectives inside, a loop is a step like any other: every instance of its results runs it by itself. With
 // collectives, its instances run it together, their bodies' tapes over all axes.
@@ -166,4 +166,4 @@ void Lowerer::lower_cond(const Equation& eqn, const Scope& scope, Mask outer, Ma
   add_control(std::move(step), eqn, bodies);
 }
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::tapes

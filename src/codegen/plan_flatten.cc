@@ -2,7 +2,7 @@
 #include "spmd/spec.h"
 #include "spmd/uniformity.h"
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::tapes {
 
 int Scope::at(std::string_view name) const {
   for (std::size_t i = axes.size(); i-- > 0;)
@@ -213,4 +213,4 @@ Level flatten(PlanContext& ctx, const Program& p, const std::vector<Mask>& argum
   return level;
 }
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::tapes

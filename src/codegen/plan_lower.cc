@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::tapes {
 
 Lowerer::Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Scope& scope, Mask inner, bool top)
     : ctx_(ctx), draft_(draft), level_(level), flat_(*level.flat), scope_(scope), inner_(inner), top_(top),
@@ -141,7 +141,7 @@ void Lowerer::run(const std::vector<Mask>* results) {
   } else {
     std::vector<int> classes(level_.mask.begin(), level_.mask.end());
 #if TESSERA_CODEGEN_LANDED
-    for (const Cluster& c : fuse(flat_, classes)) lower_cluster(c);
+    for (const Cluster& c : codegen::fuse(flat_, classes)) lower_cluster(c);
 #endif
   }
   place_results(results);
@@ -221,7 +221,7 @@ void Lowerer::lower_evaluate(const Equation& eqn) {
   }
 #if TESSERA_CODEGEN_LANDED
   if (!ctx_.options.evaluate && eqn.op->lowering == Lowering::called)
-    step.routine = prepare_call(*eqn.op, eqn.attrs, step.input_types, step.output_types);
+    step.routine = codegen::prepare_call(*eqn.op, eqn.attrs, step.input_types, step.output_types);
 #endif
   if (step.routine) {
     step.kind = Step::Kind::routine;
@@ -406,4 +406,4 @@ Lowered lower(PlanContext& ctx, const Program& p, const std::vector<Mask>& argum
   return {&draft, std::move(l.hidden)};
 }
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::tapes

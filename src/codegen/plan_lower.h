@@ -4,7 +4,9 @@
 #include "codegen/fuse.h"
 #include "codegen/plan_context.h"
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::tapes {
+
+using codegen::Cluster;
 
 class Lowerer {
  public:
@@ -69,4 +71,4 @@ Communication communication_of(const Program& p, const Scope& scope);
 std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Type& in, const Type& out, const Scope& scope,
                                                   const PlanContext& ctx);
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::tapes

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::tapes {
 namespace {
 
 std::int64_t aligned(std::int64_t n) { return (n + 63) / 64 * 64; }
@@ -201,4 +201,4 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
   tape.frame_bytes = aligned(tape.table * static_cast<std::int64_t>(sizeof(void*))) + tape.arena_bytes + tape.workers * tape.local_bytes;
 }
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::tapes

@@ -3,7 +3,7 @@
 #include <functional>
 #include <queue>
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::tapes {
 namespace {
 
 // Steps that may share a phase have the same key.
@@ -95,4 +95,4 @@ void schedule(PlanContext& ctx, Draft& draft) {
   draft.steps.clear();
 }
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::tapes

@@ -1,4 +1,4 @@
-// A program ready to be executed: plain data that the planner (plan.h) writes and the executor (src/runtime) walks.
+// A program ready to be executed: plain data that the planner (tape_plan.h) writes and the executor (src/runtime) walks.
 //
 // One tape runs a program for all devices. A value is stored once for every combination of coordinates along the axes it
 // varies over (its instances) and computed as often; a value that is equal on all devices has one instance. Work between
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::tapes {
 
 /// A set of axes, one bit an axis of the tape.
 using Mask = std::uint32_t;
@@ -167,4 +167,4 @@ struct Tape {
 
 std::string to_string(const Tape& tape);
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::tapes

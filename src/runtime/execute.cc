@@ -7,7 +7,7 @@
 
 namespace tessera::inline v0::runtime {
 
-using namespace codegen;
+using namespace tapes;
 
 Frame::Frame(const Tape& tape, std::byte* memory) {
   table = reinterpret_cast<std::byte**>(memory);

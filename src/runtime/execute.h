@@ -13,7 +13,7 @@ struct Frame {
 
   Frame() = default;
   /// Lays a frame out in `memory`, which has tape.frame_bytes.
-  Frame(const codegen::Tape& tape, std::byte* memory);
+  Frame(const tapes::Tape& tape, std::byte* memory);
 };
 
 struct Coords {
@@ -27,13 +27,13 @@ struct Lane {
 };
 
 /// Runs all phases. The table of the frame must be filled. Exceptions of evaluators and CollectiveErrors pass through.
-void execute(const codegen::Tape& tape, const Frame& frame, bool spread);
+void execute(const tapes::Tape& tape, const Frame& frame, bool spread);
 
-std::byte* address(const codegen::Tape& tape, const Frame& frame, std::int64_t lane, const codegen::Ref& ref, const Coords& c);
+std::byte* address(const tapes::Tape& tape, const Frame& frame, std::int64_t lane, const tapes::Ref& ref, const Coords& c);
 
 /// Sets `c` to each instance of `mask` in turn, in the order of instance numbers, and calls f(number).
 template <class F>
-void for_instances(const codegen::Tape& tape, codegen::Mask mask, Coords& c, F&& f) {
+void for_instances(const tapes::Tape& tape, tapes::Mask mask, Coords& c, F&& f) {
   int axes[32], n = 0;
   for (std::size_t a = 0; a < tape.axes.size(); ++a)
     if (mask >> a & 1) axes[n++] = static_cast<int>(a), c.at[a] = 0;
@@ -45,7 +45,7 @@ void for_instances(const codegen::Tape& tape, codegen::Mask mask, Coords& c, F&&
   }
 }
 /// The coordinates of instance `number` of `mask`.
-inline void set_instance(const codegen::Tape& tape, codegen::Mask mask, std::int64_t number, Coords& c) {
+inline void set_instance(const tapes::Tape& tape, tapes::Mask mask, std::int64_t number, Coords& c) {
   for (std::size_t a = tape.axes.size(); a-- > 0;)
     if (mask >> a & 1) {
       c.at[a] = number % tape.axes[a].size;
@@ -54,9 +54,9 @@ inline void set_instance(const codegen::Tape& tape, codegen::Mask mask, std::int
 }
 
 /// The collectives of a phase as one parallel loop.
-void run_collectives(const codegen::Tape& tape, const Frame& frame, const codegen::Phase& phase, bool spread);
+void run_collectives(const tapes::Tape& tape, const Frame& frame, const tapes::Phase& phase, bool spread);
 /// scan, while and cond.
-void run_control(const codegen::Tape& tape, const Frame& frame, const codegen::Step& step, const Coords& c, Lane lane);
+void run_control(const tapes::Tape& tape, const Frame& frame, const tapes::Step& step, const Coords& c, Lane lane);
 
 /// Work below this runs where it is; handing it to the workers would cost more.
 inline constexpr double kWorthSpreading = 2e-5;

@@ -1,7 +1,7 @@
 // A tape with what a call of it needs: which memory each input becomes, which arrays the results are.
 #pragma once
 
-#include "codegen/plan.h"
+#include "codegen/tape_plan.h"
 #include "runtime/buffer.h"
 #include "runtime/executable.h"
 #include "runtime/execute.h"
@@ -31,7 +31,7 @@ struct ResultPlan {
 /// The tape for one set of uniform inputs.
 struct Variant {
   std::vector<bool> uniform;
-  std::shared_ptr<const codegen::Tape> tape;
+  std::shared_ptr<const tapes::Tape> tape;
   std::vector<ArgumentPlan> arguments;
   std::vector<ResultPlan> results;
   std::vector<std::vector<std::size_t>> of_input;  // arguments by input

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::tapes {
 
 struct PlanOptions {
   bool isolated = false;  // every device computes and stores its own
@@ -22,4 +22,4 @@ struct PlanOptions {
 /// values that each of them has. Throws the user's errors of called ops; thread-safe.
 std::shared_ptr<const Tape> plan(const Program& p, const PlanOptions& options);
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::tapes

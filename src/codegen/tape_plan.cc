@@ -1,11 +1,11 @@
-#include "codegen/plan.h"
+#include "codegen/tape_plan.h"
 
 #include "codegen/plan_pending.h"
 #include "codegen/plan_context.h"
 
 #include <algorithm>
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::tapes {
 namespace {
 
 void compile_pending(PlanContext& ctx) {
@@ -13,7 +13,7 @@ void compile_pending(PlanContext& ctx) {
 #if TESSERA_CODEGEN_LANDED
   std::vector<ProgramPtr> programs;
   for (const PendingKernel& k : ctx.kernels) programs.push_back(k.program);
-  std::vector<std::shared_ptr<const Routine>> routines = compile_kernels(programs);
+  std::vector<std::shared_ptr<const Routine>> routines = codegen::compile_kernels(programs);
   for (std::size_t i = 0; i < routines.size(); ++i) {
     Step& step = ctx.kernels[i].draft->steps[ctx.kernels[i].step];
     step.routine = routines[i];
@@ -52,4 +52,4 @@ std::shared_ptr<const Tape> plan(const Program& p, const PlanOptions& options) {
   return top.draft->tape;
 }
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::tapes
