@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::inline v0 {
@@ -32,6 +33,8 @@ struct Routine {
   std::vector<Stage> stages;
   std::size_t scratch_bytes = 0;
   double seconds = 0;           // rough estimate of one execution on one core, to decide inline or pool
+  /// Pairs (input, output) that may be given the same memory: every task reads that input only where it writes that output.
+  std::vector<std::pair<int, int>> in_place;
 };
 
 }  // namespace tessera::inline v0

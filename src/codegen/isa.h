@@ -1,0 +1,18 @@
+// What the kernel compiler knows about the processor.
+#pragma once
+
+#include <string>
+
+namespace tessera::inline v0::codegen {
+
+struct Isa {
+  std::string triple, cpu, features;
+  int vector_bytes = 16;        // of one register
+  int math32 = 4, math64 = 2;   // lanes of the vector math functions
+  bool avx512 = false, avx2 = false;
+};
+
+/// The processor this process runs on.
+const Isa& host_isa();
+
+}  // namespace tessera::inline v0::codegen

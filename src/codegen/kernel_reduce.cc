@@ -1,0 +1,173 @@
+// Reductions and folds of the kernel emitter.
+#include "codegen/kernel_box.h"
+
+namespace tessera::inline v0::codegen {
+
+llvm::Value* KernelEmitter::typed(const Lane& x) { return ops_.vector(x, current_->vec ? current_->width : 0); }
+
+const SplitReduction* KernelEmitter::split_of(const Equation* eqn) const {
+  for (const SplitReduction& s : plan_.splits)
+    if (s.eqn == eqn) return &s;
+  return nullptr;
+}
+
+// The indices of the box from those of its merged dimensions.
+std::vector<Index> KernelEmitter::expand(const Box& box, std::span<const Index> merged) const {
+  std::vector<Index> at;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < merged.size(); ++i) {
+    std::size_t n = box.shape.merged[i];
+    for (Index& x : unflatten(merged[i], box.extents.subspan(first, n))) at.push_back(std::move(x));
+    first += n;
+  }
+  return at;
+}
+
+Lane KernelEmitter::tree(const Box& box, llvm::Value* acc, DType d, int width) {
+  for (; width > 1; width /= 2) {
+    std::vector<int> low, high;
+    for (int i = 0; i < width / 2; ++i) low.push_back(i), high.push_back(width / 2 + i);
+    Lane a = ops_.lane(b_->CreateShuffleVector(acc, low), d), b = ops_.lane(b_->CreateShuffleVector(acc, high), d);
+    acc = LaneOps::value(box.combine(a, b)).v;
+  }
+  return ops_.lane(b_->CreateExtractElement(acc, std::uint64_t{0}), d);
+}
+
+// `length` is that of the chunk along its dimension, `dynamic` overrides it.
+Lane KernelEmitter::lanes_chunk(const Box& box, std::vector<Index> at, std::int64_t length, llvm::Value* dynamic) {
+  const ReduceShape& r = box.shape;
+  DType d = box.init.dtype;
+  std::size_t last = r.extents.size() - 1, cut = r.chunk_dim;
+  int width = reduce_lanes(d, r.extents[last]);
+  Index start = at[cut];
+  std::function<Accumulators(std::size_t, const Accumulators&)> nest = [&](std::size_t dim, const Accumulators& acc) {
+    std::int64_t extent = dim == cut ? length : r.extents[dim];
+    llvm::Value* end = dim == cut ? dynamic : nullptr;
+    auto index = [&](const Index& i) { at[dim] = dim == cut ? start + i : i; };
+    if (dim < last) {
+      auto body = [&](const Index& i, const Accumulators& a) {
+        index(i);
+        return nest(dim + 1, a);
+      };
+      return end ? loop(b_->getInt64(0), end, 1, true, extent, 0, acc, body) : counted(extent, acc, body);
+    }
+    return lanes_loop(extent, end, width, acc, [&](const Index& i, const Accumulators& a) -> Accumulators {
+      index(i);
+      llvm::Value* x = ops_.vector(box.element(expand(box, at)), width);
+      llvm::Value* sum = ops_.vector(box.combine(ops_.lane(a[0], d), ops_.lane(x, d)), width);
+      return {current_->mask ? b_->CreateSelect(current_->mask, sum, a[0]) : sum};
+    });
+  };
+  if (width == 1) {  // one element a row
+    return rows_chunk(box, at, length, dynamic);
+  }
+  return tree(box, nest(cut, {ops_.splat(LaneOps::value(box.init).v, width)})[0], d, width);
+}
+
+Lane KernelEmitter::rows_chunk(const Box& box, std::vector<Index> at, std::int64_t length, llvm::Value* dynamic) {
+  const ReduceShape& r = box.shape;
+  DType d = box.init.dtype;
+  std::size_t cut = r.chunk_dim;
+  Index start = at[cut];
+  std::function<Accumulators(std::size_t, const Accumulators&)> nest = [&](std::size_t dim, const Accumulators& acc) -> Accumulators {
+    if (dim == r.extents.size()) return {typed(box.combine(ops_.lane(acc[0], d), box.element(expand(box, at))))};
+    auto body = [&](const Index& i, const Accumulators& a) {
+      at[dim] = dim == cut ? start + i : i;
+      return nest(dim + 1, a);
+    };
+    if (dim == cut && dynamic) return loop(b_->getInt64(0), dynamic, 1, true, length, 0, acc, body);
+    std::int64_t extent = dim == cut ? length : r.extents[dim];
+    if (box.unrolled) {
+      Accumulators a = acc;
+      for (std::int64_t i = 0; i < extent; ++i) a = body(Index(i), a);
+      return a;
+    }
+    return counted(extent, acc, body);
+  };
+  return ops_.lane(nest(cut, {typed(box.init)})[0], d);
+}
+
+Lane KernelEmitter::chunk(const Box& box, const Index& which) {
+  const ReduceShape& r = box.shape;
+  std::size_t cut = r.chunk_dim;
+  std::vector<std::int64_t> digits(r.extents.begin(), r.extents.begin() + static_cast<std::ptrdiff_t>(cut));
+  digits.push_back(r.blocks());
+  std::vector<Index> at = unflatten(which, digits);
+  at[cut] = at[cut] * r.chunk_length;
+  at.resize(r.extents.size());
+  llvm::Value* dynamic = nullptr;
+  if (r.blocks() > 1 && r.extents[cut] % r.chunk_length) {
+    llvm::Value* left = b_->CreateSub(b_->getInt64(static_cast<std::uint64_t>(r.extents[cut])), scalar(at[cut]));
+    llvm::Value* most = b_->getInt64(static_cast<std::uint64_t>(r.chunk_length));
+    dynamic = b_->CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, most);
+  }
+  std::int64_t length = std::min(r.chunk_length, r.extents[cut]);
+  return r.lanes ? lanes_chunk(box, at, length, dynamic) : rows_chunk(box, at, length, dynamic);
+}
+
+Lane KernelEmitter::reduce(std::span<const std::int64_t> extents, Lane init,
+                           const std::function<Lane(std::span<const Index>)>& element,
+                           const std::function<Lane(Lane, Lane)>& combine) {
+  if (extents.empty()) return combine(init, element({}));
+  for (std::int64_t e : extents)
+    if (e == 0) return init;
+  Box box{reduce_shape(program_, *eqn_, extents), extents, init, element, combine, false};
+  box.unrolled = !box.shape.lanes && box.shape.chunks() == 1 && box.shape.count() <= 12;
+  std::int64_t chunks = box.shape.chunks();
+  DType d = init.dtype;
+  if (chunk_ && chunked_ == eqn_) {
+    Index which = *chunk_;
+    chunk_ = nullptr;
+    Lane x = chunk(box, which);
+    chunk_result_ = x;
+    return x;
+  }
+  const SplitReduction* split = split_of(eqn_);
+  if (split && stage_->reduced.contains(split->var)) {
+    const Shape& out = program_.type(split->var).shape;
+    Index here = flatten(*result_at_, out);
+    llvm::Value* partials = scratch_pointer(split->partials);
+    return ops_.lane(counted(chunks, {typed(init)}, [&](const Index& c, const Accumulators& acc) -> Accumulators {
+                       Lane x = load(partials, d, c * out.count() + here);
+                       return {typed(combine(ops_.lane(acc[0], d), x))};
+                     })[0], d);
+  }
+  if (chunks == 1) return chunk(box, Index(0));
+  return ops_.lane(counted(chunks, {typed(init)}, [&](const Index& c, const Accumulators& acc) -> Accumulators {
+                     return {typed(combine(ops_.lane(acc[0], d), chunk(box, c)))};
+                   })[0], d);
+}
+
+std::vector<Lane> KernelEmitter::fold(
+    std::span<const std::int64_t> extents, std::vector<Lane> init,
+    const std::function<std::vector<Lane>(std::span<const Index>, std::span<const Lane>)>& step) {
+  std::int64_t count = 1;
+  for (std::int64_t e : extents) count *= e;
+  if (count == 0) return init;
+  std::vector<Index> at(extents.size());
+  auto lanes_of = [&](const Accumulators& a) {
+    std::vector<Lane> x;
+    for (std::size_t i = 0; i < a.size(); ++i) x.push_back(ops_.lane(a[i], init[i].dtype));
+    return x;
+  };
+  std::function<Accumulators(std::size_t, const Accumulators&)> nest = [&](std::size_t dim, const Accumulators& acc) -> Accumulators {
+    if (dim == extents.size()) {
+      Accumulators next;
+      for (const Lane& x : step(at, lanes_of(acc))) next.push_back(typed(x));
+      return next;
+    }
+    auto body = [&](const Index& i, const Accumulators& a) {
+      at[dim] = i;
+      return nest(dim + 1, a);
+    };
+    if (count > 12) return counted(extents[dim], acc, body);
+    Accumulators a = acc;
+    for (std::int64_t i = 0; i < extents[dim]; ++i) a = body(Index(i), a);
+    return a;
+  };
+  Accumulators start;
+  for (const Lane& x : init) start.push_back(typed(x));
+  return lanes_of(nest(0, start));
+}
+
+}  // namespace tessera::inline v0::codegen

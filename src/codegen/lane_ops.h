@@ -1,0 +1,76 @@
+// Arithmetic of the emitter in LLVM IR.
+//
+// A lane value is a scalar, the same for all lanes, until an operation meets a vector. Halves and bfloat16 live in registers
+// as float32 values already rounded to their type; booleans as single bits. Nothing is contracted or reassociated.
+#pragma once
+
+#include "ir/emit.h"
+
+#include <deque>
+#include <map>
+#include <utility>
+
+namespace llvm {
+class Constant;
+class LLVMContext;
+class Module;
+class Type;
+class Value;
+}  // namespace llvm
+
+namespace tessera::inline v0::codegen {
+
+struct IrBuilder;
+
+struct LaneValue {
+  llvm::Value* v = nullptr;
+  DType dtype = DType::float32;
+  int width = 0;  // 0: a scalar
+};
+
+class LaneOps {
+ public:
+  LaneOps(llvm::Module& module, IrBuilder& b) : module_(module), b_(b) {}
+
+  /// In registers and in memory; width 0 is a scalar.
+  llvm::Type* type(DType d, int width = 0) const;
+  llvm::Type* memory_type(DType d, int width = 0) const;
+  Lane from_memory(llvm::Value* v, DType d, int width);
+  llvm::Value* to_memory(const Lane& x);
+
+  Lane lane(llvm::Value* v, DType d);
+  static const LaneValue& value(const Lane& x) { return *static_cast<const LaneValue*>(x.handle); }
+  /// As a vector of `width` lanes.
+  llvm::Value* vector(const Lane& x, int width);
+  llvm::Value* splat(llvm::Value* v, int width);
+
+  Lane constant(DType d, double value);
+  Lane constant(DType d, std::int64_t value);
+  Lane unary(Arith op, Lane x);
+  Lane binary(Arith op, Lane x, Lane y);
+  Lane select(Lane condition, Lane on_true, Lane on_false);
+  Lane convert(Lane x, DType to);
+  Lane bitcast(Lane x, DType to);
+
+ private:
+  llvm::Value* round(llvm::Value* v, DType d);  // float32 to the grid of d
+  llvm::Value* float_unary(Arith op, llvm::Value* v, bool f64);
+  llvm::Value* integer_unary(Arith op, llvm::Value* v, DType d);
+  llvm::Value* float_binary(Arith op, llvm::Value* x, llvm::Value* y, bool f64);
+  llvm::Value* integer_binary(Arith op, llvm::Value* x, llvm::Value* y, DType d);
+  llvm::Value* integer_division(Arith op, llvm::Value* x, llvm::Value* y, bool is_signed);
+  llvm::Value* integer_power(llvm::Value* x, llvm::Value* y, bool is_signed);
+  llvm::Value* compare(Arith op, llvm::Value* x, llvm::Value* y, DType d);
+  llvm::Value* call_math(Arith op, llvm::Value* x, llvm::Value* y, bool f64);
+  llvm::Value* math_callee(Arith op, bool f64, int operands);
+  llvm::Value* erf_inv(llvm::Value* x, bool f64);
+  llvm::Value* number(llvm::Type* like, double value);
+
+  llvm::Module& module_;
+  IrBuilder& b_;
+  std::deque<LaneValue> values_;
+  std::map<std::pair<DType, llvm::Constant*>, const LaneValue*> constants_;
+  std::map<std::pair<Arith, bool>, llvm::Value*> callees_;
+};
+
+}  // namespace tessera::inline v0::codegen

@@ -1,0 +1,20 @@
+// The LLVM headers of the kernel compiler, included by the few files that write IR and by no header but this one's users'
+// sources.
+#pragma once
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#pragma GCC diagnostic pop
+
+namespace tessera::inline v0::codegen {
+
+struct IrBuilder : llvm::IRBuilder<> {
+  using llvm::IRBuilder<>::IRBuilder;
+};
+
+}  // namespace tessera::inline v0::codegen

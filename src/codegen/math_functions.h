@@ -1,0 +1,21 @@
+// Vector math functions of SLEEF by operation, for the processor at hand.
+#pragma once
+
+#include "ir/emit.h"
+
+#include <vector>
+
+namespace tessera::inline v0::codegen {
+
+struct MathFunction {
+  const char* name;
+  void* address;
+};
+
+/// The function over host_isa().math32 floats, or math64 doubles; `name` is null when there is none. All are accurate to
+/// 1.5 ulp or better.
+MathFunction math_function(Arith op, bool f64);
+/// Every function that emitted code may call, for the linker.
+const std::vector<MathFunction>& all_math_functions();
+
+}  // namespace tessera::inline v0::codegen
