@@ -202,12 +202,8 @@ llvm::Value* LaneOps::float_binary(Arith op, llvm::Value* x, llvm::Value* y, boo
     case Arith::mul: return b_.CreateFMul(x, y);
     case Arith::div: return b_.CreateFDiv(x, y);
     case Arith::rem: return b_.CreateFRem(x, y);
-    case Arith::max:
-    case Arith::min: {
-      // A NaN in y loses the comparison and is taken; one in x is taken explicitly.
-      llvm::Value* better = op == Arith::max ? b_.CreateFCmpOGT(x, y) : b_.CreateFCmpOLT(x, y);
-      return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, b_.CreateSelect(better, x, y));
-    }
+    case Arith::max: return b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, x, y);
+    case Arith::min: return b_.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, x, y);
     case Arith::pow:
     case Arith::atan2: return call_math(op, x, y, f64);
     default: break;

@@ -87,9 +87,8 @@ int lane_bytes(DType d) { return std::max(size_of(d), is_floating(d) ? 4 : 1); }
 // The lanes of the innermost loop, or 0 where its index reaches a reduction that is vectorised itself.
 int choose_width(const StagePlan& s, std::span<const Index> at, const Tracer& t, int widest) {
   const Atom* inner = nullptr;
-  std::int64_t extent = 1;
-  for (std::size_t d = 0; d < at.size(); ++d)
-    if (const Atom* a = single_atom(at[d])) inner = a, extent = s.shape[d];
+  for (const Index& i : at)
+    if (const Atom* a = single_atom(i)) inner = a;
   if (!inner) return 0;
   bool rows = false;
   for (const Tracer::Reduction& r : t.reductions) {

@@ -1,0 +1,118 @@
+// Runs compiled kernels on host arrays, and compares results with the evaluator's.
+#pragma once
+
+#include "codegen/kernel.h"
+#include "ir/builder.h"
+#include "ir/op.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+namespace run {
+
+namespace ts = tessera;
+
+/// Memory for a routine's scratch, aligned as promised.
+struct Scratch {
+  explicit Scratch(std::size_t n) : memory(n + 64) {}
+  void* get() { return reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 63) / 64 * 64); }
+  std::vector<std::byte> memory;
+};
+
+/// `step` tasks at a time, from the last to the first where `backwards`: results must not depend on it.
+inline std::vector<ts::HostArray> routine(const ts::Routine& r, const ts::Program& p, std::span<const ts::HostArray> inputs,
+                                          std::int64_t step = 1, bool backwards = false) {
+  std::vector<ts::HostArray> outputs;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (const auto& a : inputs) in.push_back(a.bytes);
+  for (ts::Var v : p.outputs) {
+    outputs.emplace_back(p.type(v).dtype, p.type(v).shape);
+    std::memset(outputs.back().bytes, 0xab, static_cast<std::size_t>(outputs.back().size_bytes()));
+    out.push_back(outputs.back().bytes);
+  }
+  Scratch scratch(r.scratch_bytes);
+  for (const ts::Stage& s : r.stages) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+    for (std::int64_t t = 0; t < s.tasks; t += step) ranges.emplace_back(t, std::min(s.tasks, t + step));
+    if (backwards) std::reverse(ranges.begin(), ranges.end());
+    for (auto [begin, end] : ranges) s.run({in.data(), out.data(), scratch.get()}, begin, end);
+  }
+  return outputs;
+}
+
+inline std::shared_ptr<const ts::Routine> compiled(const ts::ProgramPtr& p) { return ts::codegen::compile_kernels({&p, 1})[0]; }
+inline std::vector<ts::HostArray> compiled(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs) {
+  return routine(*compiled(p), *p, inputs);
+}
+
+/// Uniform floats in [lo, hi), integers in [int_lo, int_hi], booleans by toss.
+inline ts::HostArray random_array(const ts::Type& t, std::mt19937_64& rng, double lo = -1, double hi = 1, std::int64_t int_lo = -8,
+                                  std::int64_t int_hi = 8) {
+  ts::HostArray a(t.dtype, t.shape);
+  ts::dispatch(t.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for (std::int64_t i = 0; i < a.count(); ++i) {
+      if constexpr (std::is_same_v<T, bool>) {
+        a.data<T>()[i] = rng() & 1;
+      } else if constexpr (std::is_integral_v<T>) {
+        std::int64_t low = std::is_unsigned_v<T> ? std::max<std::int64_t>(0, int_lo) : int_lo;
+        a.data<T>()[i] = static_cast<T>(low + static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(int_hi - low + 1)));
+      } else {
+        a.data<T>()[i] = T(static_cast<float>(lo + (hi - lo) * std::uniform_real_distribution<double>()(rng)));
+      }
+    }
+  });
+  return a;
+}
+
+inline bool same_bits(const ts::HostArray& a, const ts::HostArray& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && std::memcmp(a.bytes, b.bytes, static_cast<std::size_t>(a.size_bytes())) == 0;
+}
+
+/// The distance in units of the last place of `d` at `expected`.
+inline double ulps(double actual, double expected, ts::DType d) {
+  if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) == std::isnan(actual) ? 0 : INFINITY;
+  if (actual == expected) return std::signbit(actual) == std::signbit(expected) || expected == 0 ? 0 : INFINITY;
+  int digits = d == ts::f64 ? 53 : d == ts::f32 ? 24 : d == ts::f16 ? 11 : 8;
+  int least = d == ts::f64 ? -1074 : d == ts::f32 ? -149 : d == ts::f16 ? -24 : -133;
+  int exponent = expected == 0 ? -2000 : std::ilogb(expected);
+  return std::abs(actual - expected) / std::ldexp(1.0, std::max(exponent - digits + 1, least));
+}
+
+/// Integers and booleans must be equal, floats within `tolerance` units of the last place.
+inline void expect_close(const ts::HostArray& actual, const ts::HostArray& expected, double tolerance, const std::string& what) {
+  ASSERT_EQ(actual.dtype, expected.dtype) << what;
+  ASSERT_EQ(actual.shape, expected.shape) << what;
+  int shown = 0;
+  for (std::int64_t i = 0; i < expected.count() && shown < 4; ++i) {
+    if (!ts::is_floating(expected.dtype)) {
+      if (std::memcmp(actual.bytes + i * ts::size_of(actual.dtype), expected.bytes + i * ts::size_of(actual.dtype),
+                      static_cast<std::size_t>(ts::size_of(actual.dtype))) == 0)
+        continue;
+    } else if (ulps(actual.number(i), expected.number(i), expected.dtype) <= tolerance) {
+      continue;
+    }
+    ++shown;
+    ADD_FAILURE() << what << ": element " << i << " is " << actual.number(i) << ", expected " << expected.number(i);
+  }
+}
+
+/// Compiled against evaluated.
+inline void check(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs, double tolerance = 0) {
+  std::vector<ts::HostArray> expected = ts::evaluate(*p, inputs), actual = compiled(p, inputs);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    expect_close(actual[i], expected[i], tolerance, ts::to_string(p->type(p->outputs[i])) + " output " + std::to_string(i));
+}
+
+inline std::vector<ts::HostArray> random_inputs(const ts::Program& p, std::uint64_t seed = 1, double lo = -1, double hi = 1) {
+  std::mt19937_64 rng(seed);
+  std::vector<ts::HostArray> in;
+  for (ts::Var v : p.inputs) in.push_back(random_array(p.type(v), rng, lo, hi));
+  return in;
+}
+
+}  // namespace run
