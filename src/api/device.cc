@@ -1,7 +1,7 @@
 #include <tessera/device.h>
 
 #include "api/array_impl.h"
-#include "runtime/blocks.h"
+#include "spmd/blocks.h"
 #include "runtime/devices.h"
 
 #include <fmt/format.h>
@@ -128,7 +128,7 @@ std::vector<Shard> Array::shards() const {
   (void)sharding();  // the same errors
   const runtime::ArrayDataPtr& data = detail::data_of(*impl_);
   const runtime::Layout& l = *data->layout;
-  runtime::Blocks blocks(data->type, l.mesh_axes, l.mesh_sizes, l.mesh_axes.empty() ? "" : l.spec);
+  spmd::Blocks blocks(data->type, l.mesh_axes, l.mesh_sizes, l.mesh_axes.empty() ? "" : l.spec);
   std::vector<Shard> out;
   std::vector<int> copies(static_cast<std::size_t>(blocks.count()), 0);
   for (std::size_t p = 0; p < data->shards.size(); ++p) {
