@@ -1,0 +1,215 @@
+#include <tessera/safetensors.h>
+
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace tessera::inline v0 {
+
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMaxHeader = 100u << 20;
+
+[[noreturn]] void fail(const char* function, const std::string& path, const std::string& problem, const std::string& advice) {
+  throw IoError(std::string(function) + ": " + path + ": " + problem + "\n  try: " + advice);
+}
+
+const char* code_of(DType d) {
+  switch (d) {
+    case DType::boolean: return "BOOL";
+    case DType::int8: return "I8";
+    case DType::int16: return "I16";
+    case DType::int32: return "I32";
+    case DType::int64: return "I64";
+    case DType::uint8: return "U8";
+    case DType::uint16: return "U16";
+    case DType::uint32: return "U32";
+    case DType::uint64: return "U64";
+    case DType::float16: return "F16";
+    case DType::bfloat16: return "BF16";
+    case DType::float32: return "F32";
+    default: return "F64";
+  }
+}
+
+bool dtype_of_code(const std::string& code, DType& out) {
+  for (int i = 0; i < kDTypeCount; ++i)
+    if (code == code_of(static_cast<DType>(i))) {
+      out = static_cast<DType>(i);
+      return true;
+    }
+  return false;
+}
+
+}  // namespace
+
+void save_safetensors(const std::string& path, const SafeTensors& contents) {
+  Json header = Json::object();
+  if (!contents.metadata.empty()) header["__metadata__"] = contents.metadata;
+  std::uint64_t offset = 0;
+  std::vector<std::pair<const void*, std::size_t>> parts;
+  std::vector<Array> hold;
+  for (const auto& [name, x] : contents.tensors) {
+    std::uint64_t bytes = static_cast<std::uint64_t>(x.nbytes());
+    header[name] = {{"dtype", code_of(x.dtype())}, {"shape", x.shape().to_vector()}, {"data_offsets", {offset, offset + bytes}}};
+    offset += bytes;
+    hold.push_back(x);
+    const void* p = dispatch(x.dtype(), [&](auto tag) { return static_cast<const void*>(x.host<decltype(tag)>().data()); });
+    parts.emplace_back(p, bytes);
+  }
+  std::string text = header.dump();
+  while (text.size() % 8) text += ' ';  // tensors begin aligned
+
+  fs::path target(path);
+  fs::path temporary = target;
+  temporary += ".tmp" + std::to_string(::getpid());
+  std::error_code ec;
+  if (target.has_parent_path()) fs::create_directories(target.parent_path(), ec);
+  {
+    std::ofstream out(temporary, std::ios::binary);
+    if (!out) fail("save", path, "the file cannot be written", "check that the folder exists and is writable");
+    std::uint64_t n = text.size();
+    unsigned char length[8];
+    for (int i = 0; i < 8; ++i) length[i] = static_cast<unsigned char>(n >> (8 * i));
+    out.write(reinterpret_cast<const char*>(length), 8);
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    for (auto [p, bytes] : parts)
+      if (bytes) out.write(static_cast<const char*>(p), static_cast<std::streamsize>(bytes));
+    out.flush();
+    if (!out) {
+      fs::remove(temporary, ec);
+      fail("save", path, "writing failed", "check the space that is left on the disk");
+    }
+  }
+  fs::rename(temporary, target, ec);
+  if (ec) {
+    std::string why = ec.message();
+    fs::remove(temporary, ec);
+    fail("save", path, "it cannot be put in place (" + why + ")", "check that the path is no folder");
+  }
+}
+
+SafeTensors load_safetensors(const std::string& path) {
+  const std::string again = "save the model again, or check that this is a safetensors file";
+  std::error_code ec;
+  if (!fs::exists(path, ec)) fail("load", path, "there is no such file", "check the path");
+  if (!fs::is_regular_file(path, ec)) fail("load", path, "it is not a file", "name the file itself");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail("load", path, "it cannot be opened", "check its permissions");
+  std::string all((std::istreambuf_iterator<char>(in)), {});
+  if (all.size() < 8) fail("load", path, "it has " + std::to_string(all.size()) + " bytes, fewer than the 8 of its length", again);
+  std::uint64_t n = 0;
+  for (int i = 8; i-- > 0;) n = n << 8 | static_cast<unsigned char>(all[static_cast<std::size_t>(i)]);
+  if (n > kMaxHeader || n > all.size() - 8)
+    fail("load", path, "it claims a header of " + std::to_string(n) + " bytes, but " + std::to_string(all.size() - 8) + " follow", again);
+  Json header = Json::parse(all.begin() + 8, all.begin() + 8 + static_cast<std::ptrdiff_t>(n), nullptr, false);
+  if (!header.is_object()) fail("load", path, "its header is no JSON object", again);
+
+  SafeTensors out;
+  std::uint64_t body = all.size() - 8 - n;
+  struct Range {
+    std::uint64_t begin, end;
+  };
+  std::vector<Range> ranges;
+  for (const auto& [name, entry] : header.items()) {
+    if (name == "__metadata__") {
+      if (entry.is_object())
+        for (const auto& [k, v] : entry.items())
+          if (v.is_string()) out.metadata[k] = v.get<std::string>();
+      continue;
+    }
+    auto bad = [&](const std::string& why) { fail("load", path, "tensor '" + name + "' " + why, again); };
+    DType dtype{};
+    if (!entry.is_object() || !entry.contains("dtype") || !entry["dtype"].is_string() || !entry.contains("shape") ||
+        !entry["shape"].is_array() || !entry.contains("data_offsets") || !entry["data_offsets"].is_array() ||
+        entry["data_offsets"].size() != 2)
+      bad("lacks dtype, shape or data_offsets");
+    if (!dtype_of_code(entry["dtype"].get<std::string>(), dtype)) bad("has the unknown dtype " + entry["dtype"].dump());
+    Shape shape;
+    std::uint64_t count = 1;
+    for (const auto& d : entry["shape"]) {
+      if (!d.is_number_unsigned() || d.get<std::uint64_t>() > (std::uint64_t{1} << 40)) bad("has the shape " + entry["shape"].dump());
+      std::uint64_t extent = d.get<std::uint64_t>();
+      if (extent && count > (std::uint64_t{1} << 40) / extent) bad("has the shape " + entry["shape"].dump());
+      count *= extent;
+      shape.push_back(static_cast<std::int64_t>(extent));
+    }
+    if (!entry["data_offsets"][0].is_number_unsigned() || !entry["data_offsets"][1].is_number_unsigned())
+      bad("has the range " + entry["data_offsets"].dump());
+    std::uint64_t begin = entry["data_offsets"][0].get<std::uint64_t>(), end = entry["data_offsets"][1].get<std::uint64_t>();
+    if (begin > end || end > body)
+      bad("lies at " + std::to_string(begin) + " to " + std::to_string(end) + " of " + std::to_string(body) + " bytes");
+    if (end - begin != count * static_cast<std::uint64_t>(size_of(dtype)))
+      bad("has " + std::to_string(end - begin) + " bytes, but its shape " + to_string(shape) + " needs " +
+          std::to_string(count * static_cast<std::uint64_t>(size_of(dtype))));
+    ranges.push_back({begin, end});
+    out.tensors[name] = Array::from_bytes(dtype, shape, all.data() + 8 + n + begin);
+  }
+  std::sort(ranges.begin(), ranges.end(), [](Range a, Range b) { return a.begin < b.begin; });
+  std::uint64_t at = 0;
+  for (Range r : ranges) {
+    if (r.begin == r.end) continue;
+    if (r.begin != at) fail("load", path, r.begin < at ? "two tensors overlap" : "there is a hole between tensors", again);
+    at = r.end;
+  }
+  if (at != body) fail("load", path, std::to_string(body - at) + " bytes belong to no tensor", again);
+  return out;
+}
+
+namespace detail {
+
+namespace {
+std::string dotted(std::string path) {
+  std::replace(path.begin(), path.end(), '/', '.');
+  return path.empty() ? "value" : path;
+}
+}  // namespace
+
+SafeTensors named_tensors(const std::vector<std::string>& paths, const std::vector<Array>& leaves,
+                          std::map<std::string, std::string> metadata) {
+  SafeTensors out;
+  out.metadata = std::move(metadata);
+  for (std::size_t i = 0; i < paths.size(); ++i)
+    if (!leaves[i].is_empty()) out.tensors[dotted(paths[i])] = leaves[i];
+  return out;
+}
+
+std::vector<Array> match_tensors(const std::string& file, const SafeTensors& found, const std::vector<std::string>& paths,
+                                 const std::vector<Array>& like) {
+  std::vector<Array> leaves;
+  std::string bad;
+  std::map<std::string, bool> used;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    leaves.emplace_back();
+    if (like[i].is_empty()) continue;
+    std::string name = dotted(paths[i]);
+    auto it = found.tensors.find(name);
+    if (it == found.tensors.end()) {
+      bad += "\n  - " + name + " is missing";
+      continue;
+    }
+    used[name] = true;
+    const Array& x = it->second;
+    if (x.shape() != like[i].shape() || x.dtype() != like[i].dtype())
+      bad += "\n  - " + name + " is " + describe(x) + ", the model has " + describe(like[i]);
+    leaves.back() = x;
+  }
+  for (const auto& [name, x] : found.tensors)
+    if (!used.count(name)) bad += "\n  - " + name + " is not in the model";
+  if (!bad.empty())
+    throw TreeError("load: " + file + " does not fit the model" + bad +
+                    "\n  rule: one tensor a leaf, of its shape and dtype\n  try: build the model with the settings it was saved with");
+  return leaves;
+}
+
+}  // namespace detail
+
+}  // namespace tessera::inline v0
