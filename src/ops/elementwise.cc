@@ -133,6 +133,11 @@ Op arith_op(Arith arith, std::string name, std::string stablehlo, std::string do
   return op;
 }
 
+Lane through_float(Emitter& e, Lane x, const std::function<Lane(Lane)>& f) {
+  if (x.dtype != DType::float16 && x.dtype != DType::bfloat16) return f(x);
+  return e.convert(f(e.convert(x, DType::float32)), x.dtype);
+}
+
 Value like(Value x, double value) {
   Value s = scalar(*x.builder, x.dtype(), value, true);
   return x.rank() == 0 ? s : broadcast_in_dim(s, x.shape(), {});

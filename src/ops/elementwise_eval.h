@@ -5,7 +5,7 @@
 // wraps.
 #pragma once
 
-#include "ir/op.h"
+#include "ops/elementwise.h"
 
 #include <type_traits>
 #include <utility>
@@ -85,6 +85,19 @@ EvalRule evaluate_integral(F f) {
         detail::unsupported(a.inputs[0].dtype);
     });
   };
+}
+
+/// A differentiable function of one float, not cheap: f evaluates it, `derivative` is of (x, y).
+template <class F>
+Op smooth_op(Arith arith, std::string name, std::string stablehlo, std::string doc, double lo, double hi, F f,
+             std::function<Value(Value, Value)> derivative) {
+  Op op = arith_op(arith, std::move(name), std::move(stablehlo), std::move(doc), 1, Accepts::floating, lo, hi);
+  op.cheap = false;
+  op.cost = pointwise_cost(10);
+  op.jvp = scaled_by(std::move(derivative));
+  op.waived["transpose"] = "its derivative is a product";
+  op.evaluate = evaluate_floating<1>(f);
+  return op;
 }
 
 /// Any operands, a boolean result.
