@@ -58,7 +58,7 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
     if (i == dims.end() || (x[static_cast<std::size_t>(i - dims.begin())] == 1 && ct.shape()[static_cast<std::size_t>(d)] != 1))
       sum.push_back(d);
   }
-  if (!sum.empty()) ct = a.b.emit1("reduce_sum", {ct}, {{"axes", sum}});
+  ct = reduce_sum(ct, sum);
   // What remains are the operand's kept dimensions in the order of the result.
   std::vector<std::pair<std::int64_t, std::int64_t>> kept;  // (result dim, operand dim)
   for (std::size_t i = 0; i < dims.size(); ++i)

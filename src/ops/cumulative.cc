@@ -1,9 +1,8 @@
-// Running sums, products, maxima and minima.
+// Combine sums, products, maxima and minima.
 #include "ops/associative_scan.h"
+#include "ops/combine.h"
 #include "ops/factors.h"
 #include "ops/movement.h"
-
-#include <cmath>
 
 namespace tessera::inline v0::ops {
 
@@ -12,31 +11,8 @@ Value cumulative(const char* op, Value x, int axis, bool reverse) {
   return x.builder->emit1(op, {x}, {{"axis", std::int64_t{axis}}, {"reverse", reverse}});
 }
 
-enum class Running { sum, product, max, min };
-
-template <class T>
-T next(Running how, T total, T x) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return how == Running::max ? total || x : total && x;
-  } else {
-    if (how == Running::max || how == Running::min) {
-      if constexpr (std::is_floating_point_v<T>) {
-        if (std::isnan(total)) return total;
-        if (std::isnan(x)) return x;
-      }
-      return how == Running::max ? (total < x ? x : total) : (x < total ? x : total);
-    }
-    if constexpr (std::is_integral_v<T>) {  // wraps
-      auto a = static_cast<std::uint64_t>(total), b = static_cast<std::uint64_t>(x);
-      return static_cast<T>(how == Running::sum ? a + b : a * b);
-    } else {
-      return how == Running::sum ? total + x : total * x;
-    }
-  }
-}
-
 /// One after the other; 16-bit floats keep the running value in float32 and round what they store.
-void evaluate(const EvalArgs& a, Running how) {
+void evaluate(const EvalArgs& a, Combine how) {
   const HostArray& x = a.inputs[0];
   auto d = static_cast<std::size_t>(a.attrs.i("axis"));
   bool reverse = a.attrs.flag("reverse");
@@ -46,14 +22,13 @@ void evaluate(const EvalArgs& a, Running how) {
   if (x.count() == 0) return;
   dispatch(x.dtype, [&](auto tag) {
     using T = decltype(tag);
-    using Total = std::conditional_t<sizeof(T) == 2 && !std::is_integral_v<T>, float, T>;
     for_each_index(rows, [&](const Shape& row) {
       std::int64_t base = flat_index(row, x.shape.strides());
-      Total total{};
+      Total<T> total{};
       for (std::int64_t k = 0; k < n; ++k) {
         std::int64_t at = base + (reverse ? n - 1 - k : k) * stride;
-        auto value = static_cast<Total>(x.data<T>()[at]);
-        total = k == 0 ? value : next(how, total, value);
+        auto value = static_cast<Total<T>>(x.data<T>()[at]);
+        total = k == 0 ? value : with_combine(how, [&](auto h) { return combine<h.value>(total, value); });
         a.outputs[0].data<T>()[at] = static_cast<T>(total);
       }
     });
@@ -61,24 +36,22 @@ void evaluate(const EvalArgs& a, Running how) {
 }
 
 /// Prefixes of pairs (value, tangent). No division, so zeros are safe in a product; ties of an extremum share equally.
-MaybeValues jvp(const JvpArgs& a, Running how) {
+MaybeValues jvp(const JvpArgs& a, Combine how) {
   if (!a.tangents[0]) return MaybeValues(1);
-  Builder& b = a.b;
-  auto combine = [&](const Values& l, const Values& r) -> Values {
-    if (how == Running::product) {
-      Value left = b.emit1("mul", {l[1], r[0]}), right = b.emit1("mul", {l[0], r[1]});
-      return {b.emit1("mul", {l[0], r[0]}), b.emit1("add", {left, right})};
+  auto pair = [&](const Values& l, const Values& r) -> Values {
+    if (how == Combine::mul) {
+      return {mul(l[0], r[0]), add(mul(l[1], r[0]), mul(l[0], r[1]))};
     }
-    bool max = how == Running::max;
-    Value half = b.emit1("mul", {b.emit1("add", {l[1], r[1]}), full_like(l[1], 0.5)});
-    Value left_wins = b.emit1(max ? "gt" : "lt", {l[0], r[0]}), right_wins = b.emit1(max ? "lt" : "gt", {l[0], r[0]});
-    Value tangent = b.emit1("select", {left_wins, l[1], b.emit1("select", {right_wins, r[1], half})});
-    return {b.emit1(max ? "max" : "min", {l[0], r[0]}), tangent};
+    bool max = how == Combine::max;
+    Value half = mul(add(l[1], r[1]), full_like(l[1], 0.5));
+    Value left_wins = max ? gt(l[0], r[0]) : lt(l[0], r[0]), right_wins = max ? lt(l[0], r[0]) : gt(l[0], r[0]);
+    Value tangent = select(left_wins, l[1], select(right_wins, r[1], half));
+    return {max ? ops::max(l[0], r[0]) : ops::min(l[0], r[0]), tangent};
   };
-  return {associative_scan(combine, {a.inputs[0], *a.tangents[0]}, static_cast<int>(a.attrs.i("axis")), a.attrs.flag("reverse"))[1]};
+  return {associative_scan(pair, {a.inputs[0], *a.tangents[0]}, static_cast<int>(a.attrs.i("axis")), a.attrs.flag("reverse"))[1]};
 }
 
-Op row(const char* name, Running how, const char* what, const char* combiner) {
+Op row(const char* name, Combine how, const char* what, const char* combiner) {
   Op op;
   op.name = name;
   op.doc = std::string("The ") + what +
@@ -111,7 +84,7 @@ Op row(const char* name, Running how, const char* what, const char* combiner) {
     return Cost{static_cast<double>(in[0].shape.count()), 2.0 * static_cast<double>(in[0].bytes())};
   };
   op.evaluate = [how](const EvalArgs& a) { evaluate(a, how); };
-  if (how == Running::sum) {
+  if (how == Combine::add) {
     op.jvp = linear_jvp();
     op.transpose = [](const TransposeArgs& a) {
       if (!a.cotangents[0]) return MaybeValues(1);
@@ -142,10 +115,10 @@ Value cummax(Value x, int axis, bool reverse) { return cumulative("cummax", x, a
 Value cummin(Value x, int axis, bool reverse) { return cumulative("cummin", x, axis, reverse); }
 
 void register_cumulative(Registry& r) {
-  r.add(row("cumsum", Running::sum, "sum", "+"));
-  r.add(row("cumprod", Running::product, "product", "*"));
-  r.add(row("cummax", Running::max, "maximum", "max"));
-  r.add(row("cummin", Running::min, "minimum", "min"));
+  r.add(row("cumsum", Combine::add, "sum", "+"));
+  r.add(row("cumprod", Combine::mul, "product", "*"));
+  r.add(row("cummax", Combine::max, "maximum", "max"));
+  r.add(row("cummin", Combine::min, "minimum", "min"));
 }
 
 }  // namespace tessera::inline v0::ops

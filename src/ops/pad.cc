@@ -84,8 +84,8 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   }
   if (a.linear[1]) {
     // Selecting, not subtracting the operand's share: exact, and infinities in the operand's part do not matter.
-    Value rest = a.b.emit1("select", {mask(a.b, x, a.attrs), zeros_like(ct), ct});
-    out[1] = ct.rank() == 0 ? rest : a.b.emit1("reduce_sum", {rest}, {{"axes", iota_ints(ct.rank())}});
+    Value rest = select(mask(a.b, x, a.attrs), zeros_like(ct), ct);
+    out[1] = reduce_sum(rest, iota_ints(ct.rank()));
   }
   return out;
 }
@@ -99,7 +99,7 @@ BatchResult batch(const BatchArgs& a) {
   Attrs wide{{"low", inserted(low, 0, 0)}, {"high", inserted(high, 0, 0)}, {"interior", inserted(interior, 0, 0)}};
   Value padded = pad(x, scalar(a.b, x.dtype(), 0), wide.ints("low"), wide.ints("high"), wide.ints("interior"));
   Value around = broadcast_in_dim(a.inputs[1], padded.shape(), {0});
-  return {{a.b.emit1("select", {mask(a.b, x.shape(), wide), padded, around})}, {0}};
+  return {{select(mask(a.b, x.shape(), wide), padded, around)}, {0}};
 }
 
 Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {

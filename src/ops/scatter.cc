@@ -1,4 +1,5 @@
 // Writing or combining slices into an array at places that are data.
+#include "ops/combine.h"
 #include "ops/indexing.h"
 #include "ops/scatter_rules.h"
 
@@ -19,31 +20,6 @@ Value scatter(std::string_view op, Value x, Value indices, Value updates, const 
 }
 
 namespace {
-
-enum class Combine { set, add, mul, min, max };
-
-template <class T>
-T combined(Combine how, T old, T update) {
-  if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
-    return T(combined(how, static_cast<float>(old), static_cast<float>(update)));
-  } else if constexpr (std::is_same_v<T, bool>) {
-    return how == Combine::max ? old || update : old && update;
-  } else {
-    if (how == Combine::max || how == Combine::min) {
-      if constexpr (std::is_floating_point_v<T>) {
-        if (old != old) return old;
-        if (update != update) return update;
-      }
-      return how == Combine::max ? (old < update ? update : old) : (update < old ? update : old);
-    }
-    if constexpr (std::is_integral_v<T>) {  // wraps
-      auto a = static_cast<std::uint64_t>(old), b = static_cast<std::uint64_t>(update);
-      return static_cast<T>(how == Combine::add ? a + b : a * b);
-    } else {
-      return how == Combine::add ? old + update : old * update;
-    }
-  }
-}
 
 void evaluate(const EvalArgs& a, Combine how) {
   const HostArray &x = a.inputs[0], &indices = a.inputs[1], &updates = a.inputs[2];
@@ -78,7 +54,7 @@ void evaluate(const EvalArgs& a, Combine how) {
       using T = decltype(tag);
       T update = updates.data<T>()[flat_update];
       T& place = out.data<T>()[flat];
-      place = how == Combine::set ? update : combined(how, place, update);
+      place = with_combine(how, [&](auto h) { return combine<h.value>(place, update); });
     });
   });
 }
@@ -122,7 +98,7 @@ Op row(const std::string& name, const std::string& combining, Combine how, const
 
 void register_scatter(Registry& r) {
   // Which update is last at a place depends on the indices alone, so the tangent is the same scatter of tangents.
-  Op set = row("scatter", "replaces", Combine::set, "");
+  Op set = row("scatter", "replaces", Combine::replace, "");
   set.jvp = linear_jvp({0, 2});
   set.transpose = transpose_scatter_set;
   r.add(std::move(set));

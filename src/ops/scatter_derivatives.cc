@@ -29,7 +29,7 @@ Value is_last(Builder& b, const Shape& x, Value indices, const Shape& updates, c
   DType dtype = updates.count() < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
   Value number = reshape(iota(b, dtype, {updates.count()}, 0), updates);
   Value last = scattered("scatter", full(b, dtype, x, -1), indices, number, attrs);
-  return b.emit1("eq", {under(last, indices, updates, attrs), number});
+  return eq(under(last, indices, updates, attrs), number);
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ MaybeValues transpose_scatter_set(const TransposeArgs& a) {
   if (a.linear[2]) {
     Value seen = under(ct, indices, updates, a.attrs);
     if (!a.attrs.flag("unique"))
-      seen = a.b.emit1("select", {is_last(a.b, ct.shape(), indices, updates, a.attrs), seen, zeros_like(seen)});
+      seen = select(is_last(a.b, ct.shape(), indices, updates, a.attrs), seen, zeros_like(seen));
     out[2] = seen;
   }
   return out;
@@ -77,7 +77,7 @@ MaybeValues jvp_scatter_mul(const JvpArgs& a) {
           .from(a.b.loc)
           .advice("promise unique indices, or take a stop_gradient of the updates")
           .raise<TraceError>();
-    Value share = a.b.emit1("mul", {*a.tangents[2], under(x, indices, updates.shape(), a.attrs)});
+    Value share = mul(*a.tangents[2], under(x, indices, updates.shape(), a.attrs));
     Value base = out ? *out : zeros_like(x);
     out = scattered("scatter_add", base, indices, share, a.attrs);
   }
@@ -87,14 +87,14 @@ MaybeValues jvp_scatter_mul(const JvpArgs& a) {
 MaybeValues jvp_scatter_extremum(const JvpArgs& a) {
   if (!a.tangents[0] && !a.tangents[2]) return MaybeValues(1);
   Value x = a.inputs[0], indices = a.inputs[1], updates = a.inputs[2], result = a.outputs[0];
-  Value x_wins = a.b.emit1("eq", {x, result});
-  Value update_wins = a.b.emit1("eq", {updates, under(result, indices, updates.shape(), a.attrs)});
-  auto kept = [&](Value mask, Value v) { return a.b.emit1("select", {mask, v, zeros_like(v)}); };
+  Value x_wins = eq(x, result);
+  Value update_wins = eq(updates, under(result, indices, updates.shape(), a.attrs));
+  auto kept = [&](Value mask, Value v) { return select(mask, v, zeros_like(v)); };
   Value ones_x = kept(x_wins, full_like(x, 1)), ones_updates = kept(update_wins, full_like(updates, 1));
   Value count = scattered("scatter_add", ones_x, indices, ones_updates, a.attrs);
   Value sum = a.tangents[0] ? kept(x_wins, *a.tangents[0]) : zeros_like(x);
   if (a.tangents[2]) sum = scattered("scatter_add", sum, indices, kept(update_wins, *a.tangents[2]), a.attrs);
-  return {a.b.emit1("div", {sum, count})};
+  return {div(sum, count)};
 }
 
 }  // namespace tessera::inline v0::ops

@@ -72,6 +72,8 @@ TEST(Reshape, FactorRules) {
 }
 
 TEST(Movement, TransposesAreAdjoint) {
+  check_transpose("broadcast_in_dim", {Type(f32, {2, 1})}, {true}, {{"shape", Ints{3, 4, 2}}, {"dims", Ints{2, 1}}});
+  check_transpose("pad", {Type(f32, {3, 4}), Type(f32, {})}, {true, true}, {{"low", Ints{1, -1}}, {"high", Ints{2, 1}}, {"interior", Ints{1, 0}}});
   check_transpose("reshape", {Type(f32, {2, 6})}, {true}, {{"shape", Ints{4, 3}}});
   check_transpose("transpose", {Type(f64, {2, 3, 4})}, {true}, {{"permutation", Ints{2, 0, 1}}});
   check_transpose("reverse", {Type(f32, {2, 3})}, {true}, {{"dims", Ints{0}}});

@@ -1,0 +1,51 @@
+// Two elements combined into one, for ops that fold elements in a given order: running totals and scatters.
+#pragma once
+
+#include <tessera/dtype.h>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace tessera::inline v0::ops {
+
+enum class Combine { replace, add, mul, min, max };
+
+/// What running values of element type T are kept in: float for 16-bit floats, else T.
+template <class T>
+using Total = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
+
+/// Integers wrap; NaN wins over everything in min and max, the earlier value where both are equal. For booleans min is
+/// "and", max is "or".
+template <Combine how, class T>
+inline T combine(T old, T next) {
+  if constexpr (how == Combine::replace) {
+    return next;
+  } else if constexpr (!std::is_same_v<T, Total<T>>) {
+    return T(combine<how>(static_cast<float>(old), static_cast<float>(next)));
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return how == Combine::max || how == Combine::add ? old || next : old && next;
+  } else if constexpr (how == Combine::max || how == Combine::min) {
+    if constexpr (std::is_floating_point_v<T>)
+      if (old != old || next != next) return old != old ? old : next;
+    return how == Combine::max ? (old < next ? next : old) : (next < old ? next : old);
+  } else if constexpr (std::is_integral_v<T>) {
+    auto a = static_cast<std::uint64_t>(old), b = static_cast<std::uint64_t>(next);
+    return static_cast<T>(how == Combine::add ? a + b : a * b);
+  } else {
+    return how == Combine::add ? old + next : old * next;
+  }
+}
+
+/// Calls f(std::integral_constant<Combine, how>{}).
+template <class F>
+decltype(auto) with_combine(Combine how, F&& f) {
+  switch (how) {
+    case Combine::replace: return f(std::integral_constant<Combine, Combine::replace>{});
+    case Combine::add: return f(std::integral_constant<Combine, Combine::add>{});
+    case Combine::mul: return f(std::integral_constant<Combine, Combine::mul>{});
+    case Combine::min: return f(std::integral_constant<Combine, Combine::min>{});
+    default: return f(std::integral_constant<Combine, Combine::max>{});
+  }
+}
+
+}  // namespace tessera::inline v0::ops
