@@ -73,6 +73,35 @@ struct Life {
   bool one_phase = true;
 };
 
+// Results that may be written where a donated argument was.
+void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& life) {
+  std::vector<bool> taken(tape.arguments.size());
+  auto alone = [&](std::size_t i) {
+    const Argument& a = tape.arguments[i];
+    if (a.input >= ctx.options.donated.size() || !ctx.options.donated[a.input] || a.uniform) return false;
+    for (std::size_t k = 0; k < tape.arguments.size(); ++k)
+      if (k != i && tape.arguments[k].input == a.input) return false;
+    for (const Result& r : tape.results)
+      if (r.argument == static_cast<int>(i)) return false;
+    return true;
+  };
+  for (Result& r : tape.results) {
+    if (r.slot < 0) continue;
+    const Slot& to = tape.slots[static_cast<std::size_t>(r.slot)];
+    for (std::size_t i = 0; i < tape.arguments.size() && r.reuse < 0; ++i) {
+      const Argument& a = tape.arguments[i];
+      const Slot& from = tape.slots[static_cast<std::size_t>(a.slot)];
+      if (taken[i] || from.bytes != to.bytes || from.mask != to.mask || from.dtype != to.dtype || !alone(i)) continue;
+      if ((a.region < 0) != (r.region < 0) || a.spec != r.spec || !(a.type.shape == r.type.shape)) continue;
+      if (a.region >= 0 && ctx.regions[static_cast<std::size_t>(a.region)].devices != ctx.regions[static_cast<std::size_t>(r.region)].devices)
+        continue;
+      if (life[static_cast<std::size_t>(a.slot)].last >= life[static_cast<std::size_t>(r.slot)].first) continue;
+      r.reuse = static_cast<int>(i);
+      taken[i] = true;
+    }
+  }
+}
+
 }  // namespace
 
 void assign_memory(PlanContext& ctx, Draft& draft) {
@@ -131,6 +160,8 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
       ++position;
     }
   }
+
+  plan_donation(ctx, tape, life);
 
   std::vector<std::vector<int>> starts(static_cast<std::size_t>(position)), ends(static_cast<std::size_t>(position));
   std::vector<std::vector<int>> local(tape.phases.size());

@@ -134,6 +134,7 @@ struct Result {
   int slot = -1;      // in space `result`, or
   int argument = -1;  // the index of the argument that it is
   int same_as = -1;   // an earlier result that it is
+  int reuse = -1;     // a donated argument whose memory it may take: the argument is dead before the result is written
   int region = -1;    // -1: whole and dense
   std::string spec;
   Type type;

@@ -69,27 +69,45 @@ ArrayDataPtr adopt_host(const Type& type, void* bytes, std::shared_ptr<void> own
   return single(type, default_layout(), std::move(buffer), 0);
 }
 
-const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold) {
-  wait_for(a);
-  const Shard& first = a.shards.at(0);
-  if (a.layout->mesh_axes.empty() || a.layout->spec.empty() || a.shards.size() == 1) {
-    hold = first.buffer;
-    return first.buffer->data() + first.offset;
-  }
-  spmd::Blocks blocks = blocks_of(a.type, *a.layout);
+namespace {
+
+// By block number, the first shard that holds it.
+std::vector<const Shard*> holders(const ArrayData& a, const spmd::Blocks& blocks) {
   std::vector<const Shard*> of(static_cast<std::size_t>(blocks.count()), nullptr);
   for (std::size_t p = 0; p < a.shards.size(); ++p) {
     auto& slot = of[static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(p)))];
     if (!slot) slot = &a.shards[p];
   }
-  bool adjacent = blocks.contiguous();
-  for (std::size_t b = 1; b < of.size() && adjacent; ++b)
-    adjacent = of[b]->buffer == of[0]->buffer &&
-               of[b]->offset == of[0]->offset + b * static_cast<std::size_t>(blocks.block_bytes());
-  if (adjacent) {
+  return of;
+}
+bool is_whole(const ArrayData& a) {
+  return a.layout->mesh_axes.empty() || a.layout->spec.empty() || a.shards.size() == 1;
+}
+
+}  // namespace
+
+const std::byte* dense_view(const ArrayData& a, BufferPtr& hold) {
+  const Shard& first = a.shards.at(0);
+  if (!is_whole(a)) {
+    spmd::Blocks blocks = blocks_of(a.type, *a.layout);
+    if (!blocks.contiguous()) return nullptr;
+    auto of = holders(a, blocks);
+    for (std::size_t b = 1; b < of.size(); ++b)
+      if (of[b]->buffer != of[0]->buffer ||
+          of[b]->offset != of[0]->offset + b * static_cast<std::size_t>(blocks.block_bytes()))
+        return nullptr;
     hold = of[0]->buffer;
     return hold->data() + of[0]->offset;
   }
+  hold = first.buffer;
+  return first.buffer->data() + first.offset;
+}
+
+const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold) {
+  wait_for(a);
+  if (const std::byte* view = dense_view(a, hold)) return view;
+  spmd::Blocks blocks = blocks_of(a.type, *a.layout);
+  auto of = holders(a, blocks);
   hold = Buffer::allocate(static_cast<std::size_t>(a.type.bytes()));
   BoxCopy copy = blocks.gather();
   for (std::size_t b = 0; b < of.size(); ++b)

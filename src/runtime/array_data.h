@@ -65,6 +65,8 @@ ArrayDataPtr from_host(const Type& type, const void* bytes);
 ArrayDataPtr adopt_host(const Type& type, void* bytes, std::shared_ptr<void> owner);
 /// The whole array as dense row-major memory; waits. A view where the shards allow it, else a gathered copy that `hold` keeps.
 const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold);
+/// As dense_bytes where the shards are one row-major whole in memory, without waiting for its contents; else nullptr.
+const std::byte* dense_view(const ArrayData& a, BufferPtr& hold);
 /// The array placed as `layout` says: shares shards where it can.
 ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout);
 /// The part of `a` at index `i` of dimension 0 without copying, where one shard holds it; null otherwise.

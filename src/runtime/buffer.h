@@ -57,6 +57,7 @@ class ScopedBlock {
   ~ScopedBlock() {
     if (block_.data) release_block(block_);
   }
+  ScopedBlock(ScopedBlock&& o) noexcept : block_(o.block_) { o.block_ = {}; }
   ScopedBlock(const ScopedBlock&) = delete;
   ScopedBlock& operator=(const ScopedBlock&) = delete;
   std::byte* data() const { return block_.data; }

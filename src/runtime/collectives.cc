@@ -2,6 +2,7 @@
 // devices, whoever runs the loop.
 #include "runtime/execute.h"
 #include "runtime/pool.h"
+#include "runtime/profiler.h"
 #include "runtime/reduce.h"
 
 #include <algorithm>
@@ -116,6 +117,7 @@ struct Work {
 void run_collectives(const Tape& tape, const Frame& frame, const Phase& phase, bool spread) {
   if (!spread || phase.seconds < kWorthSpreading || worker_count() == 1) {
     for (const Step& step : phase.steps) {
+      profiler::Scope scope(step.name, "collective", profiler::kCollectives);
       Work w{tape, frame, step, *step.collective};
       const std::int64_t tasks = w.tasks_each(), n = tape.instances(step.mask);
       for (std::int64_t i = 0; i < n; ++i)
@@ -130,6 +132,7 @@ void run_collectives(const Tape& tape, const Frame& frame, const Phase& phase, b
     first.push_back(total);
     total += tape.instances(step.mask) * Work{tape, frame, step, *step.collective}.tasks_each();
   }
+  profiler::Scope scope(phase.steps.size() == 1 ? phase.steps[0].name : "collectives", "collective", profiler::kCollectives);
   const std::int64_t pieces = std::min<std::int64_t>(total, 8 * worker_count());
   parallel_for(pieces, [&](std::int64_t p) {
     const std::int64_t begin = total * p / pieces, end = total * (p + 1) / pieces;

@@ -1,6 +1,7 @@
 #include "runtime/execute.h"
 
 #include "runtime/pool.h"
+#include "runtime/profiler.h"
 
 #include <algorithm>
 #include <atomic>
@@ -46,7 +47,18 @@ void run_routine(const Routine& routine, const RoutineArgs& args, bool spread) {
   }
 }
 
-void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coords& c, Lane lane) {
+const char* category(Step::Kind kind) {
+  switch (kind) {
+    case Step::Kind::routine: return "kernel";
+    case Step::Kind::evaluate: return "evaluator";
+    case Step::Kind::copy: return "copy";
+    default: return "control";
+  }
+}
+
+// `row`: the device for the profile.
+void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coords& c, Lane lane, std::int64_t row) {
+  profiler::Scope scope(step.name, category(step.kind), row);
   switch (step.kind) {
     case Step::Kind::routine: {
       InlineVector<const void*, 16> in;
@@ -86,13 +98,13 @@ void execute(const Tape& tape, const Frame& frame, bool spread) {
     }
     if (phase.instances == 1) {
       Coords c;
-      for (const Step& step : phase.steps) run_step(tape, frame, step, c, {0, spread});
+      for (const Step& step : phase.steps) run_step(tape, frame, step, c, {0, spread}, profiler::kShared);
       continue;
     }
     if (!spread || phase.seconds < kWorthSpreading || worker_count() == 1) {
       Coords c;
-      for_instances(tape, phase.mask, c, [&](std::int64_t) {
-        for (const Step& step : phase.steps) run_step(tape, frame, step, c, {0, spread && step.inner});
+      for_instances(tape, phase.mask, c, [&](std::int64_t i) {
+        for (const Step& step : phase.steps) run_step(tape, frame, step, c, {0, spread && step.inner}, i);
       });
       continue;
     }
@@ -106,7 +118,7 @@ void execute(const Tape& tape, const Frame& frame, bool spread) {
         if (i >= phase.instances) return;
         Coords c;
         set_instance(tape, phase.mask, i, c);
-        for (const Step& step : phase.steps) run_step(tape, frame, step, c, {lane, deeper});
+        for (const Step& step : phase.steps) run_step(tape, frame, step, c, {lane, deeper}, i);
       }
     });
   }

@@ -1,5 +1,7 @@
 #include "runtime/pool.h"
 
+#include "runtime/dispatcher.h"
+
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -53,7 +55,7 @@ int worker_count() {
 namespace detail {
 
 void parallel_for(std::int64_t n, void (*f)(void*, std::int64_t), void* context) {
-  if (worker_count() == 1) {
+  if (worker_count() == 1 || forked()) {  // a forked child has no workers
     for (std::int64_t i = 0; i < n; ++i) f(context, i);
     return;
   }

@@ -2,9 +2,13 @@
 
 #include "runtime/accounting.h"
 #include "runtime/devices.h"
+#include "runtime/dispatcher.h"
 #include "runtime/pool.h"
+#include "runtime/profiler.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 namespace tessera::inline v0::runtime {
 
@@ -42,6 +46,27 @@ std::vector<std::int64_t> instances_of_places(const Tape& tape, const Region& re
 
 LayoutPtr layout_of(const Region& r, const std::string& spec, bool committed) {
   return intern(Layout{r.devices, r.names, r.sizes, spec, committed});
+}
+
+// Calls that take longer than this leave the caller's thread.
+constexpr double kInline = 3e-4;
+
+bool env_is_one(const char* name) {
+  const char* text = std::getenv(name);
+  return text && std::strcmp(text, "1") == 0;
+}
+bool synchronous() {
+  static const bool on = env_is_one("TESSERA_SYNC");
+  return on;
+}
+// Temporaries start as NaN, so that a value read before it is written shows.
+bool poison() {
+#ifdef TESSERA_VERIFY_PASSES
+  return true;
+#else
+  static const bool on = env_is_one("TESSERA_POISON");
+  return on;
+#endif
 }
 
 bool same_cut(const Layout& a, const Layout& b, const Type& type) {
@@ -139,34 +164,22 @@ const std::shared_ptr<const Variant>& TapeExecutable::variant_for(std::span<cons
   return *variants_.back();
 }
 
-namespace {
-
-// What an argument became for one call.
-struct Bound {
-  ArrayDataPtr array;   // shard by shard
-  BufferPtr whole;      // or one dense block, and views of it
-  std::size_t offset = 0;
-};
-
-}  // namespace
-
-std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inputs) const {
+void TapeExecutable::check(std::span<const ArrayDataPtr> inputs) const {
   if (inputs.size() != program_->inputs.size())
     throw InternalError("program '" + program_->name + "' takes " + std::to_string(program_->inputs.size()) + " inputs, got " +
                         std::to_string(inputs.size()));
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i]->deleted.load(std::memory_order_relaxed))
-      Message(options_.name.empty() ? program_->name : options_.name)
+      Message(name())
           .problem("input " + std::to_string(i) + " was donated to an earlier call")
           .rule("a donated array is gone: its memory belongs to that call's results")
           .advice("use the results of that call, or do not move the array into it")
           .raise<DeviceError>();
-  const Variant& v = *variant_for(inputs);
+}
+
+// Fills the table's pointers of arguments. Waits for an input only where it has to be copied.
+std::vector<Bound> TapeExecutable::bind(const Variant& v, std::span<const ArrayDataPtr> inputs, const Frame& frame) const {
   const Tape& tape = *v.tape;
-
-  ScopedBlock memory(static_cast<std::size_t>(tape.frame_bytes));
-  Frame frame(tape, memory.data());
-
   std::vector<Bound> bound(tape.arguments.size());
   for (std::size_t i = 0; i < tape.arguments.size(); ++i) {
     const Argument& a = tape.arguments[i];
@@ -175,7 +188,8 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
     std::byte** table = frame.table + tape.slots[static_cast<std::size_t>(a.slot)].offset;
     Bound& b = bound[i];
     auto view_whole = [&] {
-      const std::byte* p = dense_bytes(*in, b.whole);
+      const std::byte* p = dense_view(*in, b.whole);
+      if (!p) p = dense_bytes(*in, b.whole);
       b.offset = static_cast<std::size_t>(p - b.whole->data());
       return const_cast<std::byte*>(p);
     };
@@ -184,7 +198,6 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
       continue;
     }
     if (fits(*in, plan)) {
-      if (in->pending) in->pending->wait();
       b.array = in;
     } else if (!plan.offset.empty() && (in->layout->mesh_axes.empty() || in->layout->spec.empty())) {
       std::byte* p = view_whole();
@@ -198,12 +211,38 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
       table[k] = s.buffer->data() + s.offset;
     }
   }
+  return bound;
+}
 
+namespace {
+
+// The memory of a donated argument, where nobody else has it and its instances are adjacent.
+BufferPtr take_over(const ArrayData& in, const Bound& b, std::byte* const* table, std::int64_t instances, std::int64_t bytes,
+                    bool queued) {
+  const BufferPtr& buffer = b.array ? b.array->shards[0].buffer : b.whole;
+  if (b.array && b.array.get() != &in) return nullptr;
+  long own = b.whole ? 1 : 0;
+  for (const Shard& s : in.shards) {
+    if (s.buffer != buffer) return nullptr;
+    ++own;
+  }
+  // Queued calls that read the buffer come before this one, if this one is queued too.
+  if (buffer.use_count() != own + (queued ? buffer->in_flight.load() : 0)) return nullptr;
+  for (std::int64_t k = 1; k < instances; ++k)
+    if (table[k] != table[0] + k * bytes) return nullptr;
+  return buffer;
+}
+
+}  // namespace
+
+std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v, std::span<const ArrayDataPtr> inputs,
+                                                       const std::vector<Bound>& bound, const Frame& frame,
+                                                       bool queued) const {
+  const Tape& tape = *v.tape;
   // Wholes live where the committed inputs do.
-  LayoutPtr single;
+  const LayoutPtr* single = nullptr;
   for (const auto& in : inputs)
-    if (in->layout->devices.size() == 1 && (!single || (in->layout->committed && !single->committed))) single = in->layout;
-  if (!single) single = default_layout();
+    if (in->layout->devices.size() == 1 && (!single || (in->layout->committed && !(*single)->committed))) single = &in->layout;
 
   std::vector<ArrayDataPtr> results(tape.results.size());
   for (std::size_t i = 0; i < tape.results.size(); ++i) {
@@ -215,9 +254,10 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
     }
     auto out = std::make_shared<ArrayData>();
     out->type = r.type;
-    out->layout = plan.layout ? plan.layout : single;
+    out->layout = plan.layout ? plan.layout : single ? *single : default_layout();
     if (r.argument >= 0) {
       const Bound& b = bound[static_cast<std::size_t>(r.argument)];
+      out->pending = inputs[tape.arguments[static_cast<std::size_t>(r.argument)].input]->pending;
       if (b.array) {
         out->shards = b.array->shards;
         out->uniform = b.array->uniform;
@@ -228,25 +268,113 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
       } else {
         out->shards.push_back({b.whole, b.offset});
       }
-    } else {
-      const Slot& s = tape.slots[static_cast<std::size_t>(r.slot)];
-      BufferPtr buffer = Buffer::allocate(static_cast<std::size_t>(plan.bytes));
+      results[i] = std::move(out);
+      continue;
+    }
+    const Slot& s = tape.slots[static_cast<std::size_t>(r.slot)];
+    const std::int64_t n = tape.instances(s.mask);
+    BufferPtr buffer;
+    std::size_t base = 0;
+    if (r.reuse >= 0) {
+      const Argument& a = tape.arguments[static_cast<std::size_t>(r.reuse)];
+      std::byte** from = frame.table + tape.slots[static_cast<std::size_t>(a.slot)].offset;
+      buffer = take_over(*inputs[a.input], bound[static_cast<std::size_t>(r.reuse)], from, n, s.bytes, queued);
+      if (buffer) base = static_cast<std::size_t>(from[0] - buffer->data());
+    }
+    if (!buffer) {
+      buffer = Buffer::allocate(static_cast<std::size_t>(plan.bytes));
       buffer->charge(out->layout, s.bytes);
-      std::byte** table = frame.table + s.offset;
-      const std::int64_t n = s.bytes ? plan.bytes / s.bytes : tape.instances(s.mask);
-      for (std::int64_t k = 0; k < n; ++k) table[k] = buffer->data() + k * s.bytes;
-      if (plan.layout) {
-        out->shards.reserve(plan.instance.size());
-        for (std::int64_t k : plan.instance) out->shards.push_back({buffer, static_cast<std::size_t>(k * s.bytes)});
-        out->uniform = plan.uniform;
-      } else {
-        out->shards.push_back({std::move(buffer), 0});
-      }
+    }
+    std::byte** table = frame.table + s.offset;
+    for (std::int64_t k = 0; k < n; ++k) table[k] = buffer->data() + base + k * s.bytes;
+    if (plan.layout) {
+      out->shards.reserve(plan.instance.size());
+      for (std::int64_t k : plan.instance) out->shards.push_back({buffer, base + static_cast<std::size_t>(k * s.bytes)});
+      out->uniform = plan.uniform;
+    } else {
+      out->shards.push_back({std::move(buffer), base});
     }
     results[i] = std::move(out);
   }
+  return results;
+}
 
-  execute(tape, frame, true);
+namespace {
+
+// A queued call: the memory of its frame and everything that has to outlive it.
+struct Job {
+  std::shared_ptr<const TapeExecutable> owner;
+  std::shared_ptr<const Tape> tape;
+  ScopedBlock memory;
+  Frame frame;
+  std::vector<BufferPtr> buffers;
+
+  void hold(const BufferPtr& b) {
+    if (!b || (!buffers.empty() && buffers.back() == b)) return;
+    buffers.push_back(b);
+    b->in_flight.fetch_add(1);
+  }
+  // Counts go down before the reference does, so that a reader never takes another's reference for ours.
+  ~Job() {
+    for (BufferPtr& b : buffers) b->in_flight.fetch_sub(1);
+  }
+  Job(std::shared_ptr<const TapeExecutable> o, std::shared_ptr<const Tape> t, ScopedBlock m, Frame f)
+      : owner(std::move(o)), tape(std::move(t)), memory(std::move(m)), frame(f) {}
+};
+
+}  // namespace
+
+std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inputs) const {
+  check(inputs);
+  const Variant& v = *variant_for(inputs);
+  const Tape& tape = *v.tape;
+  bool queued = tape.seconds > kInline && !synchronous();
+  for (const auto& in : inputs) queued = queued || (in->pending && !in->pending->done());
+  profiler::Scope scope(name(), queued ? "dispatch" : "call", profiler::kHost);
+
+  ScopedBlock memory(static_cast<std::size_t>(tape.frame_bytes));
+  Frame frame(tape, memory.data());
+  if (poison()) std::memset(frame.arena, 0xff, static_cast<std::size_t>(tape.arena_bytes + tape.workers * tape.local_bytes));
+  std::vector<Bound> bound = bind(v, inputs, frame);
+  std::vector<ArrayDataPtr> results = make_results(v, inputs, bound, frame, queued);
+  auto mark_donated = [&](bool deleted) {
+    for (std::size_t i = 0; i < options_.donated.size() && i < inputs.size(); ++i)
+      if (options_.donated[i]) inputs[i]->deleted.store(deleted, std::memory_order_relaxed);
+  };
+  if (!queued) {
+    // An input that failed before is reported before anything is written.
+    for (const auto& in : inputs)
+      if (in->pending) in->pending->wait();
+    mark_donated(true);
+    try {
+      execute(tape, frame, true);
+    } catch (...) {
+      mark_donated(false);
+      throw;
+    }
+    return results;
+  }
+  auto job = std::make_shared<Job>(shared_from_this(), v.tape, std::move(memory), frame);
+  for (const auto& in : inputs)
+    for (const Shard& s : in->shards) job->hold(s.buffer);
+  for (const Bound& b : bound) {
+    job->hold(b.whole);
+    if (b.array)
+      for (const Shard& s : b.array->shards) job->hold(s.buffer);
+  }
+  for (const auto& out : results)
+    for (const Shard& s : out->shards) job->hold(s.buffer);
+  std::vector<std::shared_ptr<Completion>> before;
+  for (const auto& in : inputs)
+    if (in->pending) before.push_back(in->pending);
+  mark_donated(true);
+  std::shared_ptr<Completion> call = dispatch_async(std::string(name()), [job, before = std::move(before)]() mutable {
+    profiler::Scope scope(job->owner->name(), "call", profiler::kHost);
+    for (auto& b : before) b->wait();  // done, since calls run in order; rethrows what went wrong
+    execute(*job->tape, job->frame, true);
+    job = nullptr;
+  });
+  for (const auto& out : results) out->pending = call;
   return results;
 }
 

@@ -37,12 +37,20 @@ struct Variant {
   std::vector<std::vector<std::size_t>> of_input;  // arguments by input
 };
 
-class TapeExecutable : public Executable {
+/// What an argument became for one call: shards of an array, or one dense block and views of it.
+struct Bound {
+  ArrayDataPtr array;
+  BufferPtr whole;
+  std::size_t offset = 0;
+};
+
+class TapeExecutable : public Executable, public std::enable_shared_from_this<TapeExecutable> {
  public:
   TapeExecutable(ProgramPtr p, CompileOptions options, bool isolated, bool evaluate);
 
   std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs) const override;
   const Program& program() const override { return *program_; }
+  std::string_view name() const { return options_.name.empty() ? program_->name : options_.name; }
   const CompileOptions& options() const { return options_; }
   MemoryPlan memory() const override;
   std::string schedule() const override { return to_string(*base_->tape); }
@@ -51,6 +59,10 @@ class TapeExecutable : public Executable {
   std::shared_ptr<const Variant> make_variant(std::vector<bool> uniform) const;
   const std::shared_ptr<const Variant>& variant_for(std::span<const ArrayDataPtr> inputs) const;
   bool fits(const ArrayData& a, const ArgumentPlan& plan) const;
+  void check(std::span<const ArrayDataPtr> inputs) const;
+  std::vector<Bound> bind(const Variant& v, std::span<const ArrayDataPtr> inputs, const Frame& frame) const;
+  std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDataPtr> inputs,
+                                         const std::vector<Bound>& bound, const Frame& frame, bool queued) const;
 
   ProgramPtr program_;
   CompileOptions options_;

@@ -1,0 +1,115 @@
+#include "runtime/profiler.h"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+namespace tessera::inline v0::runtime::profiler {
+
+std::atomic<bool> g_on{false};
+
+namespace {
+
+struct Event {
+  std::string name;
+  const char* kind;
+  std::int64_t row, begin, end;  // nanoseconds
+};
+// Events of one thread. The lock is uncontended but while a trace is taken.
+struct Thread {
+  std::mutex mutex;
+  std::vector<Event> events;
+  int number = 0;
+};
+struct All {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Thread>> threads;
+  std::int64_t origin = 0;
+};
+All& all() {
+  static All* a = new All;
+  return *a;
+}
+Thread& mine() {
+  thread_local std::shared_ptr<Thread> t = [] {
+    auto made = std::make_shared<Thread>();
+    std::lock_guard lock(all().mutex);
+    made->number = static_cast<int>(all().threads.size());
+    all().threads.push_back(made);
+    return made;
+  }();
+  return *t;
+}
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+void Scope::begin(std::string_view name, const char* kind, std::int64_t row) {
+  name_ = name;
+  kind_ = kind;
+  row_ = row;
+  begin_ = now();
+}
+void Scope::end() {
+  if (!on()) return;
+  Thread& t = mine();
+  std::lock_guard lock(t.mutex);
+  t.events.push_back({std::string(name_), kind_, row_, begin_, now()});
+}
+
+void start() {
+  std::lock_guard lock(all().mutex);
+  for (auto& t : all().threads) {
+    std::lock_guard own(t->mutex);
+    t->events.clear();
+  }
+  all().origin = now();
+  g_on.store(true);
+}
+
+std::string stop() {
+  using nlohmann::json;
+  g_on.store(false);
+  std::lock_guard lock(all().mutex);
+  json events = json::array();
+  auto label = [&](const char* what, int pid, std::int64_t tid, const std::string& name) {
+    json e = {{"ph", "M"}, {"name", what}, {"pid", pid}, {"args", {{"name", name}}}};
+    if (tid >= 0) e["tid"] = tid;
+    events.push_back(std::move(e));
+  };
+  label("process_name", 1, -1, "devices");
+  label("process_name", 2, -1, "host");
+  std::set<std::int64_t> rows;
+  for (auto& t : all().threads) {
+    std::lock_guard own(t->mutex);
+    bool any = false;
+    for (const Event& e : t->events) {
+      const bool host = e.row == kHost;
+      // Rows in the order: shared work, collectives, device 0, ...
+      const std::int64_t tid = host ? t->number : e.row == kShared ? 0 : e.row == kCollectives ? 1 : e.row + 2;
+      any = any || host;
+      if (!host) rows.insert(e.row);
+      events.push_back({{"ph", "X"},
+                        {"name", e.name},
+                        {"cat", e.kind},
+                        {"pid", host ? 2 : 1},
+                        {"tid", tid},
+                        {"ts", static_cast<double>(e.begin - all().origin) / 1e3},
+                        {"dur", static_cast<double>(e.end - e.begin) / 1e3}});
+    }
+    if (any) label("thread_name", 2, t->number, "thread " + std::to_string(t->number));
+    t->events.clear();
+  }
+  for (std::int64_t r : rows)
+    label("thread_name", 1, r == kShared ? 0 : r == kCollectives ? 1 : r + 2,
+          r == kShared ? "all devices" : r == kCollectives ? "collectives" : "device " + std::to_string(r));
+  return json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump();
+}
+
+}  // namespace tessera::inline v0::runtime::profiler

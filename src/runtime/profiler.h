@@ -1,0 +1,47 @@
+// Records what ran when, for chrome://tracing and Perfetto. Off, a scope costs one relaxed load.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tessera::inline v0::runtime {
+
+namespace profiler {
+
+/// Rows of the trace: a device by number; work done once for all devices; collectives; the thread that runs the scope.
+inline constexpr std::int64_t kShared = -1, kCollectives = -2, kHost = -3;
+
+extern std::atomic<bool> g_on;
+inline bool on() { return g_on.load(std::memory_order_relaxed); }
+
+/// Forgets earlier events and records from now on.
+void start();
+/// Stops and gives the Chrome trace (JSON object with "traceEvents"): a process "devices" with a row a virtual device and
+/// rows for shared work and collectives, a process "host" with a row a thread. Times are microseconds.
+std::string stop();
+
+/// An event from construction to destruction. `name` must live as long as the scope; `kind` is a category.
+class Scope {
+ public:
+  Scope(std::string_view name, const char* kind, std::int64_t row) {
+    if (on()) begin(name, kind, row);
+  }
+  ~Scope() {
+    if (begin_ >= 0) end();
+  }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  void begin(std::string_view name, const char* kind, std::int64_t row);
+  void end();
+  std::int64_t begin_ = -1;
+  std::string_view name_;
+  const char* kind_ = nullptr;
+  std::int64_t row_ = 0;
+};
+
+}  // namespace profiler
+}  // namespace tessera::inline v0::runtime
