@@ -127,15 +127,17 @@ VaryingSource why_varying(const Program& p, const std::vector<AxisSet>& varying,
   for (std::size_t k = 0; k < p.equations.size(); ++k)
     for (Var o : p.equations[k].outputs) definition[o] = k;
   // Always to the first operand that varies: the walk goes strictly upwards, so it ends.
+  SourceLoc first_use;
   for (;;) {
     std::size_t k = definition[v];
     if (k == none) {
       auto at = std::find(p.inputs.begin(), p.inputs.end(), v);
-      return {none, static_cast<std::size_t>(at - p.inputs.begin()), {}};
+      return {none, static_cast<std::size_t>(at - p.inputs.begin()), first_use};
     }
     const Equation& eqn = p.equations[k];
     auto from = std::find_if(eqn.inputs.begin(), eqn.inputs.end(), [&](Var u) { return varying[u].contains(axis); });
     if (from == eqn.inputs.end()) return {k, none, eqn.loc};
+    if (eqn.loc) first_use = eqn.loc;
     v = *from;
   }
 }

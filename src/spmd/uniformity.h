@@ -24,7 +24,7 @@ struct NestedProgram {
 std::vector<NestedProgram> nested_programs(const Equation& eqn, const std::vector<AxisSet>& operands);
 
 /// Why variable `v` varies over `axis`: the equation, or input, it first varies at, for error messages. Follows the operands
-/// backwards to the source; `equation` is npos for an input.
+/// backwards to the source; `equation` is npos for an input, and `loc` is then the line that first uses it on the way to `v`.
 struct VaryingSource {
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
   std::size_t equation = npos;

@@ -1,0 +1,138 @@
+#include "spmd/checks.h"
+
+#include "ir/op.h"
+#include "spmd/uniformity.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::spmd {
+
+namespace {
+
+std::vector<AxisSet> axes_of(const std::vector<Spec>& specs) {
+  std::vector<AxisSet> axes;
+  for (const Spec& s : specs) axes.push_back(s.axes());
+  return axes;
+}
+
+std::string in_line(const SourceLoc& loc) { return loc ? " in " + to_string(loc) : ""; }
+
+// "varies since main.cc:12, where args[1] enters, which differs from device to device along 'i'"
+std::string since(const MapInfo& map, const std::vector<AxisSet>& varying, Var v, const std::string& axis) {
+  VaryingSource source = why_varying(map.body, varying, v, axis);
+  std::string along = " from device to device along '" + axis + "'";
+  if (source.equation != VaryingSource::npos)
+    return "differs" + along + " since " + map.body.equations[source.equation].op->name + in_line(source.loc);
+  std::string input = source.input < map.input_paths.size() ? map.input_paths[source.input] : "input " + std::to_string(source.input);
+  if (!source.loc) return "is " + input + ", which differs" + along;
+  return "differs" + along + " since " + to_string(source.loc) + ", which uses " + input;
+}
+
+std::string path_of(const MapInfo& map, std::size_t output) {
+  return output < map.output_paths.size() ? map.output_paths[output] : "output " + std::to_string(output);
+}
+
+// The first axis over which output `i` varies that its spec leaves out; empty where there is none.
+std::string undeclared(const MapInfo& map, const std::vector<AxisSet>& varying, std::size_t i) {
+  AxisSet named = map.out_specs[i].axes();
+  for (const auto& axis : varying[map.body.outputs[i]])
+    if (!named.contains(axis)) return axis;
+  return {};
+}
+
+}  // namespace
+
+void check_replicated_outputs(const MapInfo& map) {
+  std::vector<AxisSet> varying = uniformity(map.body, axes_of(map.in_specs));
+  Message m(map.function);
+  std::string axis;
+  for (std::size_t i = 0; i < map.out_specs.size(); ++i) {
+    std::string missing = undeclared(map, varying, i);
+    if (missing.empty()) continue;
+    if (axis.empty()) axis = missing;
+    m.offender(path_of(map, i) + " " + since(map, varying, map.body.outputs[i], missing));
+  }
+  if (axis.empty()) return;
+  m.problem("a result is declared the same on all devices, but differs")
+      .rule("a replicated result comes from replicated values and from collectives that give all devices the same")
+      .from(map.loc)
+      .advice("pmean or psum over '" + axis + "' before returning it, or declare the result as mapped")
+      .raise<ShardingError>();
+}
+
+std::optional<std::string> divergence_warning(const MapInfo& map, const std::vector<StatePair>& states) {
+  std::vector<AxisSet> in = axes_of(map.in_specs);
+  std::vector<AxisSet> varying = uniformity(map.body, in);
+  Message m(map.function);
+  bool any = false;
+  std::string over;
+  for (const StatePair& state : states) {
+    for (const auto& axis : map.mesh.axes) {
+      bool entered = std::none_of(state.inputs.begin(), state.inputs.end(), [&](std::size_t i) { return in[i].contains(axis); });
+      auto leaves = std::find_if(state.outputs.begin(), state.outputs.end(),
+                                 [&](std::size_t o) { return varying[map.body.outputs[o]].contains(axis); });
+      if (!entered || leaves == state.outputs.end()) continue;
+      m.offender(state.input_path + " enters the same on all devices; " + path_of(map, *leaves) + " " +
+                 since(map, varying, map.body.outputs[*leaves], axis));
+      if (over.empty()) over = axis;
+      any = true;
+      break;
+    }
+  }
+  if (!any) return std::nullopt;
+  return m.problem("the devices' copies of a state drift apart")
+      .from(map.loc)
+      .advice("pmean the gradients over '" + over + "' before the update")
+      .str();
+}
+
+namespace {
+
+struct Predicate {
+  AxisSet axes;
+  const Equation* control;
+};
+
+void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& inputs, std::vector<Predicate>& under,
+                             std::vector<std::string>& offenders) {
+  std::vector<AxisSet> varying = uniformity(p, inputs);
+  std::vector<AxisSet> operands;
+  for (const Equation& eqn : p.equations) {
+    if (eqn.op->lowering == Lowering::collective && eqn.op->name != "axis_index") {
+      for (const Predicate& predicate : under)
+        for (const auto& axis : eqn.attrs.get<Strings>("axes"))
+          if (predicate.axes.contains(axis)) {
+            offenders.push_back(eqn.op->name + in_line(eqn.loc) + " over '" + axis + "' is inside the " +
+                                predicate.control->op->name + in_line(predicate.control->loc) +
+                                ", whose predicate differs along '" + axis + "'");
+            break;
+          }
+      continue;
+    }
+    operands.clear();
+    for (Var v : eqn.inputs) operands.push_back(varying[v]);
+    for (const NestedProgram& nested : nested_programs(eqn, operands)) {
+      if (!nested.predicate.empty()) under.push_back({nested.predicate, &eqn});
+      find_lonely_collectives(*nested.program, nested.inputs, under, offenders);
+      if (!nested.predicate.empty()) under.pop_back();
+    }
+  }
+}
+
+}  // namespace
+
+void check_collectives_in_control_flow(const MapInfo& map) {
+  std::vector<Predicate> under;
+  std::vector<std::string> offenders;
+  find_lonely_collectives(map.body, axes_of(map.in_specs), under, offenders);
+  if (offenders.empty()) return;
+  Message m(map.function);
+  for (std::string& o : offenders) m.offender(std::move(o));
+  m.problem("a collective would wait for devices that never come to it")
+      .rule("all devices along an axis run a collective over it, so they agree on the predicates around it")
+      .from(map.loc)
+      .advice("make the predicate the same on all devices with pmax or psum, or move the collective out")
+      .raise<CollectiveError>();
+}
+
+}  // namespace tessera::inline v0::spmd
