@@ -39,13 +39,15 @@ Strings spec_texts(const std::vector<Spec>& specs) {
 
 namespace {
 
+std::string count_of(std::size_t n, const char* one, const char* many) { return std::to_string(n) + " " + (n == 1 ? one : many); }
+
 // Axes of the mesh, each used once.
 void check_spec(const Spec& spec, const MeshShape& mesh, int rank, const std::string& what, const SourceLoc& loc) {
   auto fail = [&](std::string problem, std::string rule, std::string advice) {
     Message("shard_map").problem(std::move(problem)).rule(std::move(rule)).at(what).from(loc).advice(std::move(advice)).raise<ShardingError>();
   };
   if (static_cast<int>(spec.dims.size()) > rank)
-    fail(spelled(spec) + " has " + std::to_string(spec.dims.size()) + " entries for a value of " + std::to_string(rank) + " dimensions",
+    fail(spelled(spec) + " has " + count_of(spec.dims.size(), "entry", "entries") + " for a value of " + count_of(static_cast<std::size_t>(rank), "dimension", "dimensions"),
          "a spec has at most one entry a dimension",
          rank == 0 ? "give the scalar a dimension with reshape, or use P()" : "shorten the spec");
   AxisSet seen;
