@@ -1,0 +1,155 @@
+// A call of a user's function with its arguments as trees, for the parts of the library that are no templates.
+//
+// Templates do three things: flatten the arguments into a Call, hand it to a function of the library, and put the
+// resulting leaves into a tree of the result's type.
+#pragma once
+
+#include <tessera/detail/function.h>
+#include <tessera/inline_vector.h>
+#include <tessera/tree.h>
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace tessera::inline v0::detail {
+
+/// A tree as leaves and words: the words tell trees of one C++ type apart by structure and static values. Neither the heap
+/// nor a string is touched while a tree is small.
+class TESSERA_API Recorder final : public Visitor {
+ public:
+  void leaf(Array& x) override { leaves.push_back(&x); }
+  void fixed(FixedKind kind, std::uint64_t bits, std::string_view text) override;
+  void enter(const NodeType& type, std::size_t children) override;
+  void key(std::string_view key) override;
+  void leave() override {}
+
+  InlineVector<Array*, 16> leaves;
+  InlineVector<std::uint64_t, 16> words;
+};
+
+class TESSERA_API Call {
+ public:
+  /// The arguments' leaves, and the end of each argument's in them.
+  Recorder args;
+  InlineVector<std::size_t, 8> arg_ends;
+  /// The result with empty leaves, once the function ran: what gives results their static values.
+  std::shared_ptr<void> prototype;
+
+  std::size_t arg_count() const { return arg_ends.size(); }
+  std::size_t arg_begin(std::size_t i) const { return i == 0 ? 0 : arg_ends[i - 1]; }
+  /// The arguments as a tuple.
+  virtual TreeDef describe_args() const = 0;
+  /// Of the result; after invoke.
+  virtual TreeDef describe_result() const = 0;
+  /// Calls the function on copies of the arguments with these leaves; gives the result's leaves.
+  virtual std::vector<Array> invoke(std::span<const Array> leaves) = 0;
+
+ protected:
+  ~Call() = default;
+};
+
+/// Result leaves, and the tree that they belong in.
+struct Outcome {
+  std::vector<Array> leaves;
+  std::shared_ptr<const void> prototype;
+};
+
+template <class R>
+R restore(const Outcome& o) {
+  R r = *static_cast<const R*>(o.prototype.get());
+  fill(&walk_erased<R>, &r, o.leaves);
+  return r;
+}
+/// A tree like `like` with leaves taken from the front of `leaves`, which shrinks.
+template <class T>
+T restore_like(const T& like, std::size_t count, std::span<const Array>& leaves) {
+  T x = like;
+  fill(&walk_erased<T>, &x, leaves.first(count));
+  leaves = leaves.subspan(count);
+  return x;
+}
+
+template <class F, class... P>
+decltype(auto) invoke_user(F& f, P&... args) {
+  if constexpr (std::is_invocable_v<F&, P&...>) {
+    return f(args...);
+  } else {
+    static_assert(std::is_invocable_v<F&, P&&...>, "tessera: the function cannot be called with these arguments");
+    return f(std::move(args)...);
+  }
+}
+
+template <class F, class... P>
+class CallOf final : public Call {
+ public:
+  using Result = std::decay_t<decltype(invoke_user(std::declval<F&>(), std::declval<P&>()...))>;
+  using Params = Types<P...>;
+  static_assert(!std::is_void_v<Result>,
+                "tessera: the function returns nothing: a transformed function returns arrays (or a tree of them)");
+
+  CallOf(F& f, P&... values) : f_(f), values_(values...) {
+    (add(values), ...);
+  }
+
+  TreeDef describe_args() const override { return describe(&walk_erased<std::tuple<P&...>>, &values_); }
+  TreeDef describe_result() const override { return describe(&walk_erased<Result>, prototype.get()); }
+
+  std::vector<Array> invoke(std::span<const Array> leaves) override {
+    std::tuple<P...> copy = copied(std::index_sequence_for<P...>{});
+    fill(&walk_erased<std::tuple<P...>>, &copy, leaves);
+    std::vector<Array> out;
+    if constexpr (!std::is_void_v<Result>) {
+      auto result = std::make_shared<Result>(std::apply([this](P&... p) -> Result { return invoke_user(f_, p...); }, copy));
+      collect(&walk_erased<Result>, result.get(), out);
+      const std::vector<Array> none(out.size());
+      fill(&walk_erased<Result>, result.get(), none);
+      prototype = std::move(result);
+    }
+    return out;
+  }
+
+  Result result(const Outcome& o) const { return restore<Result>(o); }
+  template <std::size_t I>
+  auto& arg() const {
+    return std::get<I>(values_);
+  }
+
+ private:
+  template <class T>
+  void add(T& x) {
+    args.words.push_back(reinterpret_cast<std::uintptr_t>(&walk_erased<T>));
+    walk(x, args);
+    arg_ends.push_back(args.leaves.size());
+  }
+  template <std::size_t... I>
+  std::tuple<P...> copied(std::index_sequence<I...>) const {
+    return std::tuple<P...>(std::get<I>(values_)...);
+  }
+
+  F& f_;
+  std::tuple<P&...> values_;
+};
+
+/// Builds the Call of `f` on these arguments and gives what `use(call)` gives.
+template <class F, class Use, class... P, class... A>
+auto with_call_as(Types<P...>, F& f, Use& use, A&... args) {
+  std::tuple<Held<P, A>...> held(hold<P>(args)...);
+  return std::apply(
+      [&](auto&... value) {
+        CallOf<F, P...> call(f, value...);
+        return use(call);
+      },
+      held);
+}
+template <class F, class Use, class... A>
+auto with_call(F& f, Use use, A&... args) {
+  return with_call_as(argument_types<F, A...>(), f, use, args...);
+}
+
+}  // namespace tessera::inline v0::detail
