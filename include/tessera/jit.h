@@ -1,0 +1,187 @@
+// jit: trace a function once for each kind of arguments, compile it, and run the compiled program from then on.
+//
+//   auto step = ts::jit([](Mlp model, Array x) { return model(x); });
+//   Array y = step(model, x);
+//
+// The kind of arguments is: the tree types and structure with their static values, dtype, shape and weakness of each leaf,
+// and the axis names bound around the call. C++ side effects of the function happen when it is traced, not when it runs;
+// arrays that it captures are those of the first trace. Inside another trace the program is inlined.
+//
+// Concurrent calls of one jitted function are safe. No lock is held while the user's function runs, and a trace that
+// throws leaves nothing behind.
+#pragma once
+
+#include <tessera/detail/call.h>
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+struct JitOptions {
+  /// Positions of arguments whose memory the call may reuse; they are deleted after it. An argument passed with std::move
+  /// is donated too, where nobody else holds its arrays.
+  std::vector<int> donate = {};
+  /// For errors and profiles; the line of the jit call when empty.
+  std::string name = {};
+};
+
+/// Bytes of one call.
+struct MemoryUse {
+  std::int64_t arguments = 0, outputs = 0, temporaries = 0;
+};
+
+namespace detail {
+struct CacheEntry;     // src/api/cache.h
+struct TracedFunction;  // src/api/traced.h
+
+/// Programs of one function by the kind of its arguments. What becomes of the traced function is up to the subclass.
+class TESSERA_API CachedFunction {
+ public:
+  CachedFunction(std::string name, std::vector<int> donate);
+  CachedFunction(const CachedFunction&) = delete;
+  CachedFunction& operator=(const CachedFunction&) = delete;
+  virtual ~CachedFunction();
+
+  /// Bit i of `moved` says that argument i may be donated.
+  Outcome run(Call& call, std::uint64_t moved);
+  /// As run, for arguments of the kind that `entry` was made for; TraceError listing the differences otherwise.
+  Outcome run_only(Call& call, const CacheEntry& entry);
+  const CacheEntry& find_or_build(Call& call);
+  std::size_t trace_count() const;
+  const std::string& name() const { return name_; }
+
+ protected:
+  /// Traces; called without locks, perhaps by several threads at once.
+  virtual TracedFunction build(Call& call) const = 0;
+  /// Appends what else the program depends on.
+  virtual void extend_key(InlineVector<std::uint64_t, 16>& words) const;
+
+ private:
+  Outcome run_entry(Call& call, const CacheEntry& entry, std::uint64_t moved) const;
+
+  struct State;
+  std::string name_;
+  std::vector<int> donate_;
+  std::unique_ptr<State> state_;
+};
+
+TESSERA_API std::shared_ptr<CachedFunction> make_jit_cache(const JitOptions& options, std::source_location loc);
+TESSERA_API Outcome eval_shape(Call& call);
+TESSERA_API std::string ir_of(Call& call, const std::string& name);
+TESSERA_API Array abstract_like(const Array& x);
+
+template <class... A>
+constexpr std::uint64_t moved_mask() {
+  std::uint64_t mask = 0, bit = 1;
+  ((mask |= (!std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>) ? bit : 0, bit <<= 1), ...);
+  return mask;
+}
+
+}  // namespace detail
+
+/// A program made for one kind of arguments, before it runs.
+class TESSERA_API Lowered {
+ public:
+  Lowered(std::shared_ptr<detail::CachedFunction> cache, const detail::CacheEntry& entry)
+      : cache_(std::move(cache)), entry_(&entry) {}
+  /// As traced.
+  std::string ir() const;
+  /// As it runs on each device, collectives explicit.
+  std::string partitioned() const;
+  /// The tape: kernels, calls and collectives in order.
+  std::string schedule() const;
+  MemoryUse memory() const;
+
+ protected:
+  std::shared_ptr<detail::CachedFunction> cache_;
+  const detail::CacheEntry* entry_;  // lives as long as the cache
+};
+
+/// A compiled program: takes arguments of the one kind it was made for.
+template <class F>
+class Compiled : public Lowered {
+ public:
+  Compiled(const Lowered& l, std::shared_ptr<F> f) : Lowered(l), f_(std::move(f)) {}
+  /// TraceError listing the leaves that differ in type when these arguments are of another kind.
+  template <class... A>
+  auto operator()(A&&... args) const {
+    return detail::with_call(*f_, [&](auto& call) { return call.result(cache_->run_only(call, *entry_)); }, args...);
+  }
+
+ private:
+  std::shared_ptr<F> f_;
+};
+template <class F>
+class LoweredFunction : public Lowered {
+ public:
+  LoweredFunction(const Lowered& l, std::shared_ptr<F> f) : Lowered(l), f_(std::move(f)) {}
+  Compiled<F> compile() const {
+    schedule();
+    return {*this, f_};
+  }
+
+ private:
+  std::shared_ptr<F> f_;
+};
+
+template <class F>
+class Jit {
+ public:
+  using tessera_function = F;
+
+  Jit(F f, const JitOptions& options, std::source_location loc)
+      : f_(std::make_shared<F>(std::move(f))), cache_(detail::make_jit_cache(options, loc)) {}
+
+  template <class... A>
+  auto operator()(A&&... args) const {
+    return detail::with_call(
+        *f_, [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); }, args...);
+  }
+  /// Traces without running; arguments may be abstract.
+  template <class... A>
+  LoweredFunction<F> lower(A&&... args) const {
+    return detail::with_call(
+        *f_, [&](auto& call) { return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call)), f_); }, args...);
+  }
+  /// How often the function was traced to the end.
+  std::size_t trace_count() const { return cache_->trace_count(); }
+
+ private:
+  std::shared_ptr<F> f_;
+  std::shared_ptr<detail::CachedFunction> cache_;
+};
+
+/// Copies of the result share the cache.
+template <class F>
+Jit<std::decay_t<F>> jit(F&& f, const JitOptions& options = {}, std::source_location loc = std::source_location::current()) {
+  return {std::forward<F>(f), options, loc};
+}
+
+/// The result of f(args...) as abstract arrays; nothing is computed, and arguments may be abstract.
+template <class F, class... A>
+auto eval_shape(F&& f, A&&... args) {
+  return detail::with_call(f, [&](auto& call) { return call.result(detail::eval_shape(call)); }, args...);
+}
+
+/// Dtypes and shapes of a tree's leaves without their values.
+template <class T>
+T abstract_like(const T& x) {
+  return tree::map([](const Array& a) { return detail::abstract_like(a); }, x);
+}
+
+/// make_ir(f)(args...) is the program that f traces to, as text.
+template <class F>
+auto make_ir(F f, std::string name = "f") {
+  return [f = std::move(f), name = std::move(name)]<class... A>(A&&... args) mutable {
+    return detail::with_call(f, [&](auto& call) { return detail::ir_of(call, name); }, args...);
+  };
+}
+
+}  // namespace tessera::inline v0

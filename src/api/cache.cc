@@ -1,0 +1,256 @@
+#include "api/cache.h"
+
+#include "base/warning.h"
+
+#include <tessera/jit.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera::inline v0::detail {
+
+// ---------------------------------------------------------------------------------------------------- one entry
+
+CacheEntry::~CacheEntry() {
+  for (Version* v = versions_.load(); v;) {
+    Version* next = v->next;
+    delete v;
+    v = next;
+  }
+}
+
+const runtime::Executable& CacheEntry::executable(const std::vector<bool>& donated) const {
+  auto find = [&](Version* v) {
+    while (v && v->donated != donated) v = v->next;
+    return v;
+  };
+  if (Version* v = find(versions_.load(std::memory_order_acquire))) return *v->exe;
+  std::lock_guard lock(compiling_);
+  if (Version* v = find(versions_.load(std::memory_order_acquire))) return *v->exe;
+  runtime::CompileOptions options;
+  options.name = name;
+  options.donated = donated;
+  auto* v = new Version{donated, runtime::compile(function.program, options), versions_.load()};
+  versions_.store(v, std::memory_order_release);
+  return *v->exe;
+}
+
+// ------------------------------------------------------------------------------------------------------ the key
+
+namespace {
+
+void add_text(InlineVector<std::uint64_t, 16>& words, std::string_view text) {
+  words.push_back(text.size());
+  for (char c : text) words.push_back(static_cast<unsigned char>(c));
+}
+
+std::uint64_t hash_words(const InlineVector<std::uint64_t, 16>& words) {
+  std::uint64_t h = 0x9e3779b97f4a7c15u;
+  for (std::uint64_t w : words) h = (h ^ w) * 0xff51afd7ed558ccdu, h ^= h >> 29;
+  return h;
+}
+
+bool matches(const CacheEntry& e, const Call& call) {
+  const auto& words = call.args.words;
+  if (e.words.size() != words.size() || e.present.size() != call.args.leaves.size()) return false;
+  if (std::memcmp(e.words.data(), words.data(), words.size() * sizeof(std::uint64_t)) != 0) return false;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < e.present.size(); ++i) {
+    const ArrayImpl* impl = call.args.leaves[i]->impl().get();
+    if ((impl != nullptr) != (e.present[i] != 0)) return false;
+    if (impl && !(impl->type == e.types[next++])) return false;
+  }
+  return true;
+}
+
+/// Where two structures differ in static values only, the first such node; none where they differ otherwise.
+std::optional<std::size_t> only_static_difference(const TreeDef& a, const TreeDef& b) {
+  const auto &x = a.nodes(), &y = b.nodes();
+  if (x.size() != y.size()) return std::nullopt;
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i] == y[i]) continue;
+    if (x[i].kind != NodeKind::fixed || y[i].kind != NodeKind::fixed || x[i].label != y[i].label) return std::nullopt;
+    if (!first) first = i;
+  }
+  return first;
+}
+
+constexpr int kRetracesBeforeWarning = 8;
+/// Below this many bytes reusing an argument's memory is not worth a program of its own.
+constexpr std::int64_t kSmallestDonation = 4096;
+
+[[noreturn]] void deleted_argument(const Call& call, std::size_t leaf, const std::string& name) {
+  Message(name)
+      .problem("the array " + to_string(call.args.leaves[leaf]->impl()->type) +
+               " was donated: a computation has reused its memory")
+      .at(leaf_path(call, leaf))
+      .advice("use the result of the call that it was donated to")
+      .raise<TraceError>();
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------------------------- the cache
+
+struct CachedFunction::State {
+  std::atomic<CacheEntry*> newest{nullptr};
+  std::atomic<std::size_t> traces{0};
+  std::mutex inserting;
+  bool warned = false;
+  std::vector<std::unique_ptr<CacheEntry>> entries;
+
+  const CacheEntry* find(const Call& call) const {
+    const CacheEntry* e = newest.load(std::memory_order_acquire);
+    if (!e || matches(*e, call)) return e;
+    const std::uint64_t hash = hash_words(call.args.words);
+    for (e = e->next; e; e = e->next)
+      if (e->hash == hash && matches(*e, call)) return e;
+    return nullptr;
+  }
+
+  void warn_of_statics(const CacheEntry& fresh) {
+    if (warned) return;
+    int alike = 1;
+    const CacheEntry* other = nullptr;
+    for (const auto& e : entries)
+      if (e->types == fresh.types && only_static_difference(e->args, fresh.args)) ++alike, other = e.get();
+    if (alike < kRetracesBeforeWarning) return;
+    warned = true;
+    const std::size_t node = *only_static_difference(other->args, fresh.args);
+    warn(Message(fresh.name)
+             .problem("traced and compiled " + std::to_string(alike) + " times for arguments that differ in static values only")
+             .rule("a C++ number, enum or string is part of the key: each value of it is traced and compiled anew")
+             .at(fresh.args.path(node, "args") + ", " + other->args.nodes()[node].text + " before and " +
+                 fresh.args.nodes()[node].text + " now")
+             .advice("make it an Array, unless the program has to depend on its value"));
+  }
+};
+
+CachedFunction::CachedFunction(std::string name, std::vector<int> donate)
+    : name_(std::move(name)), donate_(std::move(donate)), state_(std::make_unique<State>()) {}
+CachedFunction::~CachedFunction() = default;
+
+void CachedFunction::extend_key(InlineVector<std::uint64_t, 16>&) const {}
+std::size_t CachedFunction::trace_count() const { return state_->traces.load(); }
+
+namespace {
+
+void complete_key(Call& call) {
+  for (const BoundAxis& a : AxisScope::bound()) {
+    call.args.words.push_back(static_cast<std::uint64_t>(a.kind));
+    call.args.words.push_back(static_cast<std::uint64_t>(a.size));
+    add_text(call.args.words, a.name);
+  }
+}
+
+std::unique_ptr<CacheEntry> new_entry(const Call& call, TracedFunction f, const std::string& name) {
+  auto e = std::make_unique<CacheEntry>();
+  e->words.assign(call.args.words.begin(), call.args.words.end());
+  e->hash = hash_words(call.args.words);
+  for (const Array* x : call.args.leaves) e->present.push_back(!x->is_empty());
+  e->types = leaf_types(call);
+  e->function = std::move(f);
+  e->args = call.describe_args();
+  e->name = name;
+  for (const Array& c : e->function.captures) {
+    if (c.is_concrete())
+      e->capture_data.push_back(data_of(*c.impl()));
+    else
+      e->cacheable = false;
+  }
+  return e;
+}
+
+/// An array that is passed twice is not given away: the other use still reads it.
+void keep_shared(std::vector<bool>& donated, const std::vector<runtime::ArrayDataPtr>& data) {
+  for (std::size_t i = 0; i < donated.size(); ++i)
+    if (donated[i] && std::count(data.begin(), data.end(), data[i]) > 1) donated[i] = false;
+  if (std::find(donated.begin(), donated.end(), true) == donated.end()) donated.clear();
+}
+
+Outcome run_inline(Call& call, const CacheEntry& e) {
+  const std::vector<Array> in = operands(call, e.function);
+  return outcome(e.function, apply(e.function.program, in, {}));
+}
+
+}  // namespace
+
+const CacheEntry& CachedFunction::find_or_build(Call& call) {
+  extend_key(call.args.words);
+  complete_key(call);
+  if (const CacheEntry* e = state_->find(call)) return *e;
+  std::unique_ptr<CacheEntry> fresh = new_entry(call, build(call), name_);
+  state_->traces.fetch_add(1, std::memory_order_relaxed);
+  std::lock_guard lock(state_->inserting);
+  if (fresh->cacheable) {
+    if (const CacheEntry* e = state_->find(call)) return *e;  // another thread was first
+    state_->warn_of_statics(*fresh);
+    fresh->next = state_->newest.load(std::memory_order_relaxed);
+    state_->newest.store(fresh.get(), std::memory_order_release);
+  }
+  state_->entries.push_back(std::move(fresh));
+  return *state_->entries.back();
+}
+
+Outcome CachedFunction::run(Call& call, std::uint64_t moved) { return run_entry(call, find_or_build(call), moved); }
+
+Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t moved) const {
+  if (Trace::innermost() || !e.cacheable) return run_inline(call, e);
+
+  std::vector<runtime::ArrayDataPtr> data;
+  data.reserve(e.function.program->inputs.size());
+  std::vector<bool> donated;
+  auto donate = [&] {
+    donated.resize(e.function.program->inputs.size());
+    donated[data.size()] = true;
+  };
+  for (std::size_t arg = 0; arg < call.arg_count(); ++arg) {
+    const bool asked = std::find(donate_.begin(), donate_.end(), static_cast<int>(arg)) != donate_.end();
+    const bool free = arg < 64 && (moved >> arg & 1u);
+    for (std::size_t i = call.arg_begin(arg); i < call.arg_ends[arg]; ++i) {
+      const std::shared_ptr<ArrayImpl>& impl = call.args.leaves[i]->impl();
+      if (!impl) continue;
+      if (!impl->concrete()) return run_inline(call, e);  // says what is wrong with it
+      const runtime::ArrayDataPtr& d = data_of(*impl);
+      if (d->deleted.load(std::memory_order_relaxed)) deleted_argument(call, i, name_);
+      const bool large = impl->type.bytes() >= kSmallestDonation;
+      if (large && (asked || (free && impl.use_count() == 1 && d.use_count() == 1))) donate();
+      data.push_back(d);
+    }
+  }
+  data.insert(data.end(), e.capture_data.begin(), e.capture_data.end());
+
+  keep_shared(donated, data);
+  std::vector<runtime::ArrayDataPtr> results = e.executable(donated).run(data);
+  for (std::size_t i = 0; i < donated.size(); ++i)
+    if (donated[i]) data[i]->deleted.store(true, std::memory_order_relaxed);
+  std::vector<Array> arrays;
+  arrays.reserve(results.size());
+  for (auto& r : results) arrays.push_back(make_concrete(std::move(r)));
+  return outcome(e.function, std::move(arrays));
+}
+
+Outcome CachedFunction::run_only(Call& call, const CacheEntry& e) {
+  extend_key(call.args.words);
+  complete_key(call);
+  if (matches(e, call)) return run_entry(call, e, 0);
+  Message m(name_);
+  m.problem("the arguments are not those that the program was compiled for");
+  const TreeDef def = call.describe_args();
+  if (!(def == e.args)) {
+    m.offender("compiled for " + to_string(e.args) + ", called with " + to_string(def));
+  } else {
+    const std::vector<std::string> paths = def.paths("args");
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      const Array& x = *call.args.leaves[i];
+      const std::string got = x.is_empty() ? "empty" : to_string(x.impl()->type);
+      const std::string want = e.present[i] ? to_string(e.types[next++]) : "empty";
+      if (got != want) m.offender(paths[i] + " is " + got + ", compiled for " + want);
+    }
+  }
+  m.rule("a compiled program takes one structure, dtypes and shapes").advice("call the jitted function itself").raise<TraceError>();
+}
+
+}  // namespace tessera::inline v0::detail

@@ -1,0 +1,43 @@
+// One kind of arguments of a cached function, with the program made for it.
+#pragma once
+
+#include "api/traced.h"
+#include "runtime/executable.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace tessera::inline v0::detail {
+
+/// Immutable once it is in a cache, but for the executables, which are made on first use. Lives as long as the cache.
+struct CacheEntry {
+  // the key
+  std::uint64_t hash = 0;
+  std::vector<std::uint64_t> words;   // tree types, structure, statics, axis names and the like
+  std::vector<char> present;          // by leaf: not empty
+  std::vector<Type> types;            // of the leaves that are not empty
+
+  TracedFunction function;
+  std::vector<runtime::ArrayDataPtr> capture_data;  // where all captures are concrete
+  bool cacheable = true;              // no capture belongs to a trace
+  TreeDef args;
+  std::string name;
+  CacheEntry* next = nullptr;         // older entries
+
+  /// The executable for this donation, one flag an input; compiles on first use.
+  const runtime::Executable& executable(const std::vector<bool>& donated) const;
+  ~CacheEntry();
+
+ private:
+  struct Version {
+    std::vector<bool> donated;
+    std::shared_ptr<const runtime::Executable> exe;
+    Version* next = nullptr;
+  };
+  mutable std::atomic<Version*> versions_{nullptr};
+  mutable std::mutex compiling_;
+};
+
+}  // namespace tessera::inline v0::detail
