@@ -1,0 +1,133 @@
+#include "codegen/calls_internal.h"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace tessera::inline v0::codegen {
+namespace {
+
+struct Entry {
+  std::string_view op;
+  CallFactory make;
+};
+constexpr Entry kFactories[] = {
+    {"dot_general", dot_general_call},
+    {"convolution", convolution_call},
+};
+
+CallFactory factory_of(std::string_view op) {
+  for (const Entry& e : kFactories)
+    if (e.op == op) return e.make;
+  return nullptr;
+}
+
+// What a routine depends on: not on weakness, nor on the mesh axes of the types.
+struct Prepared {
+  const Op* op;
+  Attrs attrs;
+  std::vector<Type> types;
+  std::shared_ptr<const Routine> routine;
+};
+
+class Cache {
+ public:
+  std::shared_ptr<const Routine> get(const CallArgs& a, CallFactory make) {
+    std::vector<Type> types;
+    for (std::span<const Type> side : {a.inputs, a.outputs})
+      for (const Type& t : side) types.emplace_back(t.dtype, t.shape);
+    std::size_t key = hash(a.op, types);
+    auto find = [&]() -> const Prepared* {
+      auto [first, last] = entries_.equal_range(key);
+      for (auto it = first; it != last; ++it)
+        if (it->second.op == &a.op && it->second.types == types && it->second.attrs == a.attrs) return &it->second;
+      return nullptr;
+    };
+    {
+      std::lock_guard lock(mutex_);
+      if (const Prepared* p = find()) return p->routine;
+    }
+    std::shared_ptr<const Routine> routine = make(a);
+    std::lock_guard lock(mutex_);
+    if (const Prepared* p = find()) return p->routine;  // another thread was quicker
+    if (entries_.size() >= kMost) entries_.clear();
+    entries_.emplace(key, Prepared{&a.op, a.attrs, std::move(types), routine});
+    return routine;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 4096;
+
+  static std::size_t hash(const Op& op, const std::vector<Type>& types) {
+    std::size_t h = std::hash<const Op*>{}(&op);
+    auto mix = [&](std::size_t v) { h ^= v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2); };
+    for (const Type& t : types) {
+      mix(static_cast<std::size_t>(t.dtype));
+      for (std::int64_t d : t.shape) mix(static_cast<std::size_t>(d));
+    }
+    return h;
+  }
+
+  std::mutex mutex_;
+  std::unordered_multimap<std::size_t, Prepared> entries_;
+};
+
+template <class T>
+void widen(const T* in, float* out, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(in[i]);
+}
+template <class T>
+void narrow(const float* in, T* out, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) out[i] = T(in[i]);
+}
+
+}  // namespace
+
+std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs, std::span<const Type> inputs,
+                                            std::span<const Type> outputs) {
+  CallFactory make = factory_of(op.name);
+  if (!make) return nullptr;
+  // Leaked on purpose: threads of the pool may still run routines at exit.
+  static Cache* cache = new Cache;
+  return cache->get({op, attrs, inputs, outputs}, make);
+}
+
+void widen_from(DType from, const void* in, float* out, std::int64_t count) {
+  if (from == DType::bfloat16)
+    widen(static_cast<const bfloat16*>(in), out, count);
+  else
+    widen(static_cast<const float16*>(in), out, count);
+}
+
+void narrow_to(DType to, const float* in, void* out, std::int64_t count) {
+  if (to == DType::bfloat16)
+    narrow(in, static_cast<bfloat16*>(out), count);
+  else
+    narrow(in, static_cast<float16*>(out), count);
+}
+
+Stage widening_stage(DType from, std::int64_t count, std::function<Widening(const RoutineArgs&)> locate) {
+  constexpr std::int64_t kBlock = 1 << 16;
+  Stage stage;
+  stage.tasks = std::max<std::int64_t>(1, (count + kBlock - 1) / kBlock);
+  stage.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    Widening w = locate(args);
+    std::int64_t first = begin * kBlock, last = std::min(count, end * kBlock);
+    widen_from(from, static_cast<const char*>(w.from) + first * size_of(from), w.to + first, last - first);
+  };
+  return stage;
+}
+
+std::int64_t tasks_for(double flops) {
+  constexpr double kFlopsPerTask = 1.2e7;  // some 60 to 120 microseconds of one core
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(flops / kFlopsPerTask), 1, 32);
+}
+
+std::int64_t dividing_chunk(std::int64_t n, std::int64_t parts) {
+  std::int64_t chunk = (n + parts - 1) / parts;
+  while (chunk > 1 && n % chunk) --chunk;
+  return std::max<std::int64_t>(1, chunk);
+}
+
+}  // namespace tessera::inline v0::codegen

@@ -1,0 +1,322 @@
+// Convolutions in oneDNN: forward, and the two gradients in their own kernels.
+//
+// The transposes of a convolution are convolutions again (ops/convolution_grad.cc). Run as such they would multiply by the
+// holes of a dilated operand, or slide a kernel as large as an image; they are recognised by their geometry and run as the
+// gradients they come from. A dilated operand with a stride of 1 is a gradient with respect to the source; a kernel that is
+// larger than the result, or groups of the batch, mean a gradient with respect to the weights.
+#include "codegen/calls_internal.h"
+#include "codegen/onednn.h"
+#include "ops/conv_dims.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera::inline v0::codegen {
+namespace {
+
+using onednn::ConvKind;
+using onednn::Convolution;
+using onednn::ConvSpec;
+using onednn::Layout;
+using Tensor = Convolution::Tensor;
+
+bool all_equal(const Ints& v, std::int64_t x) {
+  return std::all_of(v.begin(), v.end(), [&](std::int64_t e) { return e == x; });
+}
+std::int64_t product(const Ints& v) {
+  std::int64_t p = 1;
+  for (std::int64_t e : v) p *= e;
+  return p;
+}
+
+// The dims of an array in the order of its spec.
+Layout in_order(const Shape& shape, const Ints& spec) {
+  Layout l;
+  Shape strides = shape.strides();
+  for (std::int64_t d : spec) {
+    l.dims.push_back(shape[d]);
+    l.strides.push_back(strides[d]);
+  }
+  return l;
+}
+
+// (output, input, spatial...) with the groups, major in dimension `grouped`, in front.
+Layout with_groups(Layout l, int grouped, std::int64_t groups) {
+  l.dims[grouped] /= groups;
+  std::int64_t stride = l.strides[grouped] * l.dims[grouped];
+  l.dims.insert(l.dims.begin(), groups);
+  l.strides.insert(l.strides.begin(), stride);
+  return l;
+}
+
+// The call in the library's terms: which of our arrays (0: lhs, 1: rhs, 2: result) are its source, weights and destination.
+struct Problem {
+  ConvSpec spec;
+  int source = 0, weights = 1, destination = 2;
+  Ints first;             // cropped elements at the start of each spatial dimension of the source
+  bool reversed = false;  // the weights are our kernel with its spatial dimensions reversed
+};
+
+// The source without the elements that negative padding crops.
+void crop(Problem& p) {
+  ConvSpec& s = p.spec;
+  for (std::size_t i = 0; i < s.strides.size(); ++i) {
+    std::int64_t before = std::max<std::int64_t>(0, -s.pad_low[i]);
+    std::int64_t after = s.pad_high[i] <= -s.strides[i] ? -s.pad_high[i] : 0;
+    s.source.dims[i + 2] -= before + after;
+    s.pad_low[i] += before;
+    s.pad_high[i] += after;
+    p.first.push_back(before);
+  }
+}
+
+Problem forward(const CallArgs& a, const ops::ConvDims& d) {
+  Problem p;
+  p.spec.kind = ConvKind::forward;
+  p.spec.source = in_order(a.inputs[0].shape, d.lhs_spec);
+  p.spec.weights = with_groups(in_order(a.inputs[1].shape, d.rhs_spec), 0, d.feature_groups);
+  p.spec.destination = in_order(a.outputs[0].shape, d.out_spec);
+  p.spec.strides = d.strides;
+  p.spec.dilations = d.rhs_dilation;
+  p.spec.pad_low = d.pad_low;
+  // What no window reaches needs no padding.
+  for (std::size_t i = 0; i < d.strides.size(); ++i) {
+    std::int64_t reach = (p.spec.destination.dims[i + 2] - 1) * d.strides[i] + ops::dilated(p.spec.weights.dims[i + 3], d.rhs_dilation[i]);
+    p.spec.pad_high.push_back(reach - p.spec.source.dims[i + 2] - d.pad_low[i]);
+  }
+  crop(p);
+  return p;
+}
+
+// Our lhs is the cotangent of a convolution whose strides are our lhs dilation, and our kernel its weights, reversed.
+Problem backward_data(const CallArgs& a, const ops::ConvDims& d) {
+  Problem p;
+  p.spec.kind = ConvKind::backward_data;
+  p.source = 2;
+  p.destination = 0;
+  p.reversed = true;
+  p.spec.source = in_order(a.outputs[0].shape, d.out_spec);
+  p.spec.destination = in_order(a.inputs[0].shape, d.lhs_spec);
+  // Its output features are our input features; ours, which groups divide, are its input features.
+  Layout w = with_groups(in_order(a.inputs[1].shape, d.rhs_spec), 0, d.feature_groups);
+  std::swap(w.dims[1], w.dims[2]);
+  std::swap(w.strides[1], w.strides[2]);
+  p.spec.weights = w;
+  p.spec.strides = d.lhs_dilation;
+  p.spec.dilations = d.rhs_dilation;
+  for (std::size_t i = 0; i < d.strides.size(); ++i) {
+    std::int64_t window = ops::dilated(w.dims[i + 3], d.rhs_dilation[i]), low = window - 1 - d.pad_low[i];
+    std::int64_t reach = (p.spec.destination.dims[i + 2] - 1) * d.lhs_dilation[i] + window;
+    p.spec.pad_low.push_back(low);
+    p.spec.pad_high.push_back(reach - p.spec.source.dims[i + 2] - low);
+  }
+  return p;
+}
+
+// Our kernel is the cotangent of a convolution whose batch is our features, and our result its weights' cotangent.
+Problem backward_weights(const CallArgs& a, const ops::ConvDims& d) {
+  Problem p;
+  p.spec.kind = ConvKind::backward_weights;
+  p.destination = 1;
+  p.weights = 2;
+  auto exchanged = [](Layout l) {
+    std::swap(l.dims[0], l.dims[1]);
+    std::swap(l.strides[0], l.strides[1]);
+    return l;
+  };
+  p.spec.source = exchanged(in_order(a.inputs[0].shape, d.lhs_spec));
+  p.spec.destination = exchanged(in_order(a.inputs[1].shape, d.rhs_spec));
+  p.spec.weights = with_groups(exchanged(in_order(a.outputs[0].shape, d.out_spec)), 0, d.batch_groups);
+  p.spec.strides = d.rhs_dilation;
+  p.spec.dilations = d.strides;
+  p.spec.pad_low = d.pad_low;
+  for (std::size_t i = 0; i < d.strides.size(); ++i) {
+    std::int64_t reach = (p.spec.destination.dims[i + 2] - 1) * d.rhs_dilation[i] + ops::dilated(p.spec.weights.dims[i + 3], d.strides[i]);
+    p.spec.pad_high.push_back(reach - p.spec.source.dims[i + 2] - d.pad_low[i]);
+  }
+  crop(p);
+  return p;
+}
+
+// A convolution without space is one over a single point.
+void add_point(Layout& l) { l.dims.push_back(1), l.strides.push_back(1); }
+
+std::optional<Problem> recognise(const CallArgs& a, const ops::ConvDims& d) {
+  std::size_t space = d.strides.size();
+  if (space > 3) return std::nullopt;
+  Ints window = ops::spatial(a.inputs[1].shape, d.rhs_spec), out = ops::spatial(a.outputs[0].shape, d.out_spec);
+  Problem p;
+  if (all_equal(d.lhs_dilation, 1)) {
+    if (d.batch_groups > 1 || (d.feature_groups == 1 && product(window) > product(out)))
+      p = backward_weights(a, d);
+    else
+      p = forward(a, d);
+  } else {
+    if (!all_equal(d.strides, 1) || d.batch_groups > 1) return std::nullopt;
+    p = backward_data(a, d);
+    for (std::int64_t low : p.spec.pad_low)
+      if (low < 0) return std::nullopt;
+  }
+  for (const Layout* l : {&p.spec.source, &p.spec.weights, &p.spec.destination})
+    if (product(l->dims) <= 0) return std::nullopt;
+  if (space == 0) {
+    for (Layout* l : {&p.spec.source, &p.spec.weights, &p.spec.destination}) add_point(*l);
+    for (auto* ones : {&p.spec.strides, &p.spec.dilations}) ones->push_back(1);
+    for (auto* zeros : {&p.spec.pad_low, &p.spec.pad_high}) zeros->push_back(0);
+    p.first.push_back(0);
+  }
+  return p;
+}
+
+// Where a routine finds its arrays in float32, and what it keeps in scratch.
+struct Plan {
+  Problem problem;
+  std::shared_ptr<const Convolution> convolution;  // over `chunk` elements of the batch
+  std::int64_t chunk = 0, chunks = 0;
+  DType dtype = DType::float32;
+  std::size_t wide[3] = {};      // arrays widened to float32, by number
+  std::size_t weights = 0, weights_stride = 0;  // packed; of the weights' gradient one a chunk
+  std::size_t reversed = 0;      // the kernel reversed, plain
+  std::size_t own = 0, own_stride = 0, own_destination = 0, own_scratch = 0;  // a chunk's packed source, destination, library's scratch
+  Ints counts;                   // elements of our arrays
+
+  float* array(const RoutineArgs& args, int i) const {
+    if (dtype != DType::float32) return at(args, wide[i]);
+    return i == 2 ? static_cast<float*>(args.outputs[0]) : const_cast<float*>(static_cast<const float*>(args.inputs[i]));
+  }
+  static float* at(const RoutineArgs& args, std::size_t offset) {
+    return reinterpret_cast<float*>(static_cast<char*>(args.scratch) + offset);
+  }
+  std::int64_t crop_offset() const {
+    std::int64_t o = 0;
+    for (std::size_t i = 0; i < problem.first.size(); ++i) o += problem.first[i] * problem.spec.source.strides[i + 2];
+    return o;
+  }
+};
+
+// The kernel with its spatial dimensions reversed, in place of the plain one and in its layout.
+void reverse_kernel(const Layout& w, const float* from, float* to) {
+  Shape strides(w.strides);
+  for_each_index(Shape(w.dims), [&](const Shape& i) {
+    Shape mirrored = i;
+    for (std::size_t d = 3; d < w.dims.size(); ++d) mirrored[d] = w.dims[d] - 1 - i[d];
+    to[flat_index(mirrored, strides)] = from[flat_index(i, strides)];
+  });
+}
+
+Stage pack_weights_stage(const Plan& p) {
+  return single_stage([p](const RoutineArgs& args) {
+    const float* kernel = p.array(args, p.problem.weights);
+    if (p.problem.reversed) {
+      reverse_kernel(p.problem.spec.weights, kernel, p.at(args, p.reversed));
+      kernel = p.at(args, p.reversed);
+    }
+    p.convolution->pack(Tensor::weights, kernel, p.at(args, p.weights));
+  });
+}
+
+// One chunk of the batch a task. The weights' gradient of a chunk stays in scratch, to be summed in order of the chunks.
+Stage run_stage(const Plan& p) {
+  Stage stage;
+  stage.tasks = p.chunks;
+  stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    const ConvSpec& s = p.problem.spec;
+    const Convolution& c = *p.convolution;
+    for (std::int64_t task = begin; task < end; ++task) {
+      float* source = p.array(args, p.problem.source) + p.crop_offset() + task * p.chunk * s.source.strides[0];
+      float* destination = p.array(args, p.problem.destination) + task * p.chunk * s.destination.strides[0];
+      std::size_t own = p.own + static_cast<std::size_t>(task) * p.own_stride;
+      float *source_at = source, *destination_at = destination;
+      if (!c.in_place(Tensor::source)) {
+        source_at = p.at(args, own);
+        if (s.kind != ConvKind::backward_data) c.pack(Tensor::source, source, source_at);
+      }
+      if (!c.in_place(Tensor::destination)) {
+        destination_at = p.at(args, own + p.own_destination);
+        if (s.kind != ConvKind::forward) c.pack(Tensor::destination, destination, destination_at);
+      }
+      std::size_t mine = s.kind == ConvKind::backward_weights ? static_cast<std::size_t>(task) * p.weights_stride : 0;
+      c.run(source_at, p.at(args, p.weights + mine), destination_at, p.at(args, own + p.own_scratch));
+      if (s.kind == ConvKind::forward && destination_at != destination) c.unpack(Tensor::destination, destination_at, destination);
+      if (s.kind == ConvKind::backward_data && source_at != source) c.unpack(Tensor::source, source_at, source);
+    }
+  };
+  return stage;
+}
+
+Stage sum_weights_stage(const Plan& p) {
+  return single_stage([p](const RoutineArgs& args) {
+    std::size_t n = p.convolution->bytes(Tensor::weights) / sizeof(float);
+    float* sum = p.at(args, p.weights);
+    for (std::int64_t c = 1; c < p.chunks; ++c) {
+      const float* part = p.at(args, p.weights + static_cast<std::size_t>(c) * p.weights_stride);
+      for (std::size_t i = 0; i < n; ++i) sum[i] += part[i];
+    }
+    p.convolution->unpack(Tensor::weights, sum, p.array(args, p.problem.weights));
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<const Routine> convolution_call(const CallArgs& a) {
+  DType dtype = a.inputs[0].dtype;
+  if (dtype != DType::float32 && dtype != DType::bfloat16 && dtype != DType::float16) return nullptr;
+  ops::ConvDims d = ops::conv_dims(a.attrs);
+  std::optional<Problem> problem = recognise(a, d);
+  if (!problem) return nullptr;
+
+  Plan p;
+  p.problem = *problem;
+  p.dtype = dtype;
+  p.counts = {a.inputs[0].shape.count(), a.inputs[1].shape.count(), a.outputs[0].shape.count()};
+  double flops = a.op.cost(a.inputs, a.outputs, a.attrs).flops;
+  if (!all_equal(d.lhs_dilation, 1)) flops /= static_cast<double>(product(d.lhs_dilation));
+  ConvSpec& s = p.problem.spec;
+  std::int64_t batch = s.source.dims[0];
+  // Each chunk of a weights' gradient costs a pass over the weights, so there are few.
+  std::int64_t parts = tasks_for(flops);
+  if (s.kind == ConvKind::backward_weights) parts = std::min<std::int64_t>(parts, 8);
+  p.chunk = dividing_chunk(batch, parts);
+  if (s.kind == ConvKind::backward_weights && batch / p.chunk > 16) p.chunk = batch;
+  p.chunks = batch / p.chunk;
+  ConvSpec chunk = s;
+  chunk.source.dims[0] = chunk.destination.dims[0] = p.chunk;
+  p.convolution = Convolution::make(chunk);
+  if (!p.convolution) return nullptr;
+  const Convolution& c = *p.convolution;
+
+  auto routine = std::make_shared<Routine>();
+  routine->name = "convolution";
+  ScratchPlan scratch;
+  bool gradient = s.kind == ConvKind::backward_weights;
+  p.weights_stride = (c.bytes(Tensor::weights) + 63) / 64 * 64;
+  p.weights = scratch.add(p.weights_stride * static_cast<std::size_t>(gradient ? p.chunks : 1));
+  if (p.problem.reversed) p.reversed = scratch.add(static_cast<std::size_t>(p.counts[1]) * sizeof(float));
+  if (dtype != DType::float32)
+    for (int i = 0; i < 3; ++i) p.wide[i] = scratch.add(static_cast<std::size_t>(p.counts[i]) * sizeof(float));
+  ScratchPlan own;
+  if (!c.in_place(Tensor::source)) own.add(c.bytes(Tensor::source));
+  p.own_destination = own.size();
+  if (!c.in_place(Tensor::destination)) own.add(c.bytes(Tensor::destination));
+  p.own_scratch = own.size();
+  own.add(c.scratch_bytes());
+  p.own_stride = own.size();
+  p.own = scratch.add(p.own_stride * static_cast<std::size_t>(p.chunks));
+  routine->scratch_bytes = scratch.size();
+
+  if (dtype != DType::float32)
+    for (int i = 0; i < 2; ++i)
+      routine->stages.push_back(widening_stage(dtype, p.counts[i], [i, at = p.wide[i]](const RoutineArgs& args) {
+        return Widening{args.inputs[i], Plan::at(args, at)};
+      }));
+  if (!gradient) routine->stages.push_back(pack_weights_stage(p));
+  routine->stages.push_back(run_stage(p));
+  if (gradient) routine->stages.push_back(sum_weights_stage(p));
+  if (dtype != DType::float32)
+    routine->stages.push_back(single_stage(
+        [p](const RoutineArgs& args) { narrow_to(p.dtype, Plan::at(args, p.wide[2]), args.outputs[0], p.counts[2]); }));
+  routine->seconds = 3e-6 + flops / 1e11;
+  return routine;
+}
+
+}  // namespace tessera::inline v0::codegen

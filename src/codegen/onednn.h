@@ -1,0 +1,57 @@
+// oneDNN, as the rest of the code sees it. Every call runs on the calling thread alone, whatever the process's OpenMP settings
+// are, and leaves those as they were: with threads of its own oneDNN changes bits with their number. What differs between
+// versions of oneDNN is in onednn.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera::inline v0::codegen::onednn {
+
+/// c = a * b, row-major: c is m x n with leading dimension ldc; a is m x k, or k x m when `transpose_a`, and so on.
+void sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda,
+           const float* b, std::int64_t ldb, float* c, std::int64_t ldc);
+
+using Dims = std::vector<std::int64_t>;
+
+/// float32 elements at strides, in elements.
+struct Layout {
+  Dims dims, strides;
+};
+
+enum class ConvKind { forward, backward_data, backward_weights };
+
+/// Dims are (batch, channels, spatial...) of source and destination and (groups, output, input, spatial...) of the weights.
+/// Padding is that of the forward convolution; `pad_high` may be negative down to -(stride - 1).
+struct ConvSpec {
+  ConvKind kind;
+  Layout source, weights, destination;
+  Dims strides, dilations, pad_low, pad_high;
+};
+
+/// A convolution or one of its gradients, ready to run. Source and destination are used in place where their layout is
+/// channels-last and dense; otherwise, and always for the weights, the library's own layouts are made with `pack` and undone
+/// with `unpack`. Immutable and safe to run on several threads with distinct buffers.
+class Convolution {
+ public:
+  /// nullptr where oneDNN has no such convolution.
+  static std::shared_ptr<const Convolution> make(const ConvSpec& spec);
+  virtual ~Convolution() = default;
+
+  enum class Tensor { source, weights, destination };
+  /// Whether the library reads and writes the tensor in the caller's layout.
+  virtual bool in_place(Tensor t) const = 0;
+  /// Bytes of the library's own layout.
+  virtual std::size_t bytes(Tensor t) const = 0;
+  virtual void pack(Tensor t, const float* plain, float* packed) const = 0;
+  virtual void unpack(Tensor t, const float* packed, float* plain) const = 0;
+  virtual std::size_t scratch_bytes() const = 0;
+  virtual void run(float* source, float* weights, float* destination, void* scratch) const = 0;
+  /// The library's name of the implementation, for profiles and tests.
+  virtual std::string implementation() const = 0;
+};
+
+}  // namespace tessera::inline v0::codegen::onednn

@@ -1,0 +1,187 @@
+// Library routines against the evaluators. Data are small integers, so that every order of summation gives the same bits.
+#include "codegen/calls.h"
+#include "ops/conv_dims.h"
+#include "ops/dot_dims.h"
+#include "ops/op_check.h"
+
+#include <numeric>
+#include <random>
+#include <thread>
+
+namespace tessera::testing {
+namespace {
+
+using ops::conv_attrs;
+using ops::ConvDims;
+using ops::dot_attrs;
+using ops::DotDims;
+
+enum class How { at_once, one_by_one_backwards, on_two_threads };
+
+std::vector<HostArray> execute(const Routine& r, const std::vector<HostArray>& inputs, const std::vector<Type>& outputs, How how) {
+  std::vector<HostArray> out;
+  std::vector<const void*> in;
+  std::vector<void*> to;
+  for (const HostArray& a : inputs) in.push_back(a.bytes);
+  for (const Type& t : outputs) {
+    out.emplace_back(t.dtype, t.shape);
+    std::fill_n(out.back().bytes, out.back().size_bytes(), std::byte{0xff});
+    to.push_back(out.back().bytes);
+  }
+  std::vector<std::byte> memory(r.scratch_bytes + 64, std::byte{0xff});
+  void* scratch = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64);
+  RoutineArgs args{in.data(), to.data(), scratch};
+  for (const Stage& s : r.stages) {
+    if (how == How::at_once) {
+      s.run(args, 0, s.tasks);
+    } else if (how == How::one_by_one_backwards) {
+      for (std::int64_t t = s.tasks; t-- > 0;) s.run(args, t, t + 1);
+    } else {
+      std::thread other([&] { s.run(args, s.tasks / 2, s.tasks); });
+      s.run(args, 0, s.tasks / 2);
+      other.join();
+    }
+  }
+  return out;
+}
+
+/// Whether a library does the call; if so it agrees with the evaluator, however its tasks are run.
+bool agrees(const std::string& name, const std::vector<HostArray>& inputs, const Attrs& attrs) {
+  const Op& op = Registry::get().at(name);
+  std::vector<Type> types;
+  for (const HostArray& a : inputs) types.emplace_back(a.dtype, a.shape);
+  std::vector<Type> outputs = op.infer({op, types, attrs, {}});
+  auto routine = codegen::prepare_call(op, attrs, types, outputs);
+  if (!routine) return false;
+  HostArray expected = run_op(name, inputs, attrs);
+  for (How how : {How::at_once, How::one_by_one_backwards, How::on_two_threads}) {
+    HostArray got = execute(*routine, inputs, outputs, how).at(0);
+    for (std::int64_t i = 0; i < got.count(); ++i)
+      if (got.number(i) != expected.number(i)) {
+        ADD_FAILURE() << name << " of " << to_string(types[0]) << " and " << to_string(types[1]) << ", element " << i << ": "
+                      << got.number(i) << ", not " << expected.number(i);
+        return true;
+      }
+  }
+  return true;
+}
+
+TEST(DotCall, RandomLayouts) {
+  std::mt19937 random(7);
+  auto below = [&](int n) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(n)); };
+  for (int trial = 0; trial < 150; ++trial) {
+    int batch = static_cast<int>(below(3)), contracting = static_cast<int>(below(3)), lhs_free = static_cast<int>(below(3)), rhs_free = static_cast<int>(below(3));
+    auto deal = [&](int shared, int free, const Shape& shared_extents, Ints& b, Ints& c, Shape& shape) {
+      Ints where(static_cast<std::size_t>(shared + free));
+      std::iota(where.begin(), where.end(), 0);
+      if (trial % 3) std::shuffle(where.begin(), where.end(), random);
+      shape = Shape(where);
+      for (int i = 0; i < shared; ++i) {
+        (i < batch ? b : c).push_back(where[i]);
+        shape[where[i]] = shared_extents[i];
+      }
+      for (int i = shared; i < shared + free; ++i) shape[where[i]] = 1 + below(6);
+    };
+    Shape shared, l, r;
+    for (int i = 0; i < batch + contracting; ++i) shared.push_back(1 + below(5));
+    DotDims d;
+    deal(batch + contracting, lhs_free, shared, d.lhs_batch, d.lhs_contracting, l);
+    deal(batch + contracting, rhs_free, shared, d.rhs_batch, d.rhs_contracting, r);
+    for (DType t : {f32, f64, bf16, f16})
+      EXPECT_TRUE(agrees("dot_general", {integers(Type(t, l), trial), integers(Type(t, r), trial + 1)}, dot_attrs(d, t)));
+    EXPECT_TRUE(agrees("dot_general", {integers(Type(bf16, l), trial), integers(Type(bf16, r), trial + 1)}, dot_attrs(d, f32)));
+  }
+}
+
+TEST(DotCall, LargeEnoughToBeCut) {
+  for (const auto& [l, r, d] : std::vector<std::tuple<Shape, Shape, DotDims>>{{{330, 200}, {200, 210}, {{1}, {0}, {}, {}}},
+                                                                              {{200, 100}, {410, 200}, {{0}, {1}, {}, {}}},
+                                                                              {{40, 50, 60}, {40, 60, 70}, {{2}, {1}, {0}, {0}}}})
+    EXPECT_TRUE(agrees("dot_general", {integers(Type(f32, l), 1), integers(Type(f32, r), 2)}, dot_attrs(d, f32)));
+}
+
+TEST(DotCall, EmptyOperandsGiveZeros) {
+  EXPECT_TRUE(agrees("dot_general", {HostArray(f32, {2, 0}), HostArray(f32, {0, 3})}, dot_attrs({{1}, {0}, {}, {}}, f32)));
+  EXPECT_TRUE(agrees("dot_general", {HostArray(f32, {0, 2}), HostArray(f32, {2, 3})}, dot_attrs({{1}, {0}, {}, {}}, f32)));
+}
+
+TEST(DotCall, IntegersAreNotForLibraries) {
+  EXPECT_FALSE(agrees("dot_general", {integers(Type(i32, {2, 3}), 1), integers(Type(i32, {3, 2}), 2)}, dot_attrs({{1}, {0}, {}, {}}, i32)));
+}
+
+TEST(Calls, ArePreparedOnce) {
+  const Op& op = Registry::get().at("dot_general");
+  Attrs attrs = dot_attrs({{1}, {0}, {}, {}}, f32);
+  std::vector<Type> in{Type(f32, {2, 3}), Type(f32, {3, 4})}, weak{Type(f32, {2, 3}, true), Type(f32, {3, 4})}, out{Type(f32, {2, 4})};
+  EXPECT_EQ(codegen::prepare_call(op, attrs, in, out), codegen::prepare_call(op, attrs, weak, out));
+  EXPECT_EQ(codegen::prepare_call(Registry::get().at("add"), {}, in, out), nullptr);
+}
+
+struct Layouts {
+  Ints lhs, rhs, out;
+};
+
+Shape arranged(const Ints& spec, const Ints& extents) {
+  Shape s(extents);
+  for (std::size_t i = 0; i < spec.size(); ++i) s[spec[i]] = extents[i];
+  return s;
+}
+
+/// The convolution and both of its transposes; counts the calls that no library took.
+int check_convolution(Shape l, Shape r, const ConvDims& d, DType t = f32) {
+  int refused = !agrees("convolution", {integers(Type(t, l), 1), integers(Type(t, r), 2)}, conv_attrs(d));
+  Builder b;
+  Value lhs = b.input(Type(t, l)), rhs = b.input(Type(t, r));
+  Value out = ops::convolution(lhs, rhs, d);
+  ConvDims full = ops::conv_dims(conv_attrs(d));
+  ops::convolution_transpose_lhs(out, rhs, full, lhs.type());
+  ops::convolution_transpose_rhs(out, lhs, full, rhs.type());
+  for (std::size_t i = 1; i < b.so_far().equations.size(); ++i) {
+    const Equation& eqn = b.so_far().equations[i];
+    if (eqn.op->name == "convolution")
+      refused += !agrees("convolution", {integers(b.type(eqn.inputs[0]), 1), integers(b.type(eqn.inputs[1]), 2)}, eqn.attrs);
+  }
+  return refused;
+}
+
+TEST(ConvolutionCall, RandomGeometryInSeveralLayouts) {
+  const std::vector<Layouts> layouts = {{{0, 3, 1, 2}, {3, 2, 0, 1}, {0, 3, 1, 2}}, {{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}}, {{3, 0, 1, 2}, {1, 3, 0, 2}, {1, 0, 3, 2}}};
+  std::mt19937 random(3);
+  auto between = [&](int lo, int hi) { return lo + static_cast<std::int64_t>(random() % static_cast<unsigned>(hi - lo + 1)); };
+  int refused = 0, trials = 120;
+  for (int trial = 0; trial < trials; ++trial) {
+    const Layouts& layout = layouts[static_cast<std::size_t>(trial) % layouts.size()];
+    std::int64_t groups = trial % 5 == 0 ? between(2, 3) : 1, in = between(1, 5), out = groups * between(1, 4);
+    if (trial % 7 == 0) in = 16, out = 16 * groups;
+    Ints k{between(1, 3), between(1, 3)};
+    ConvDims d{.strides = {between(1, 3), between(1, 2)}, .pad_low = {between(-1, 2), between(0, 2)}, .pad_high = {between(0, 2), between(-1, 3)},
+               .rhs_dilation = {between(1, 2), 1}, .lhs_spec = layout.lhs, .rhs_spec = layout.rhs, .out_spec = layout.out, .feature_groups = groups};
+    Shape l = arranged(layout.lhs, {between(1, 6), in * groups, between(6, 9), between(6, 9)}), r = arranged(layout.rhs, {out, in, k[0], k[1]});
+    refused += check_convolution(l, r, d);
+  }
+  // Only source gradients of cropped convolutions.
+  EXPECT_LT(refused, trials / 3);
+}
+
+TEST(ConvolutionCall, OneAndThreeAndNoSpatialDimensions) {
+  ConvDims one{.strides = {2}, .pad_low = {1}, .pad_high = {1}, .lhs_spec = {0, 2, 1}, .rhs_spec = {2, 1, 0}, .out_spec = {0, 2, 1}};
+  EXPECT_EQ(check_convolution({3, 9, 4}, {3, 4, 5}, one), 0);
+  ConvDims three{.strides = {1, 2, 1}, .lhs_spec = {0, 4, 1, 2, 3}, .rhs_spec = {4, 3, 0, 1, 2}, .out_spec = {0, 4, 1, 2, 3}};
+  EXPECT_EQ(check_convolution({2, 4, 5, 4, 3}, {2, 2, 3, 3, 4}, three), 0);
+  ConvDims none{.lhs_spec = {0, 1}, .rhs_spec = {1, 0}, .out_spec = {0, 1}};
+  EXPECT_EQ(check_convolution({3, 4}, {4, 5}, none), 0);
+}
+
+TEST(ConvolutionCall, NarrowFloatsRoundOnce) {
+  ConvDims d{.strides = {2, 2}, .pad_low = {1, 1}, .pad_high = {1, 1}, .lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}};
+  EXPECT_EQ(check_convolution({2, 6, 6, 3}, {3, 3, 3, 4}, d, bf16), 0);
+  EXPECT_EQ(check_convolution({2, 6, 6, 3}, {3, 3, 3, 4}, d, f16), 0);
+}
+
+TEST(ConvolutionCall, LargeEnoughToBeCut) {
+  ConvDims d{.pad_low = {1, 1}, .pad_high = {1, 1}, .lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}};
+  EXPECT_EQ(check_convolution({16, 10, 10, 32}, {3, 3, 32, 32}, d), 0);
+}
+
+}  // namespace
+}  // namespace tessera::testing
