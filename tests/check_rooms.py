@@ -1,0 +1,27 @@
+"""A room includes only itself and rooms above it; libraries include public headers only; public headers no internal ones."""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1])
+rooms = ["base", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api"]
+libraries = ["nn", "optim", "data", "checkpoint"]
+third_party_in_headers = re.compile(r'#include <(llvm/|dnnl|oneapi/|tbb/|nlohmann/|fmt/|cblas|sleef|gtest)')
+bad = []
+for path in sorted((root / "src").rglob("*.[hc]*")):
+    room = path.relative_to(root / "src").parts[0]
+    if room not in rooms + libraries:
+        continue
+    allowed = rooms[: rooms.index(room) + 1] if room in rooms else [room]
+    text = path.read_text()
+    for included in re.findall(r'#include "([a-z_]+)/', text):
+        if included not in allowed:
+            bad.append(f"{path.relative_to(root)} includes {included}/, which room {room} may not")
+    if path.suffix == ".h" and (m := third_party_in_headers.search(text)):
+        bad.append(f"{path.relative_to(root)}: a header includes {m.group(0)}...")
+for path in sorted((root / "include").rglob("*.h")):
+    for included in re.findall(r'#include [<"]([^>"]+)', path.read_text()):
+        if "/" in included and not included.startswith("tessera/"):
+            bad.append(f"{path.relative_to(root)}: a public header includes {included}")
+print("\n".join(bad) or "rooms are in order")
+sys.exit(bool(bad))
