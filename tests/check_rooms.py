@@ -17,7 +17,7 @@ for path in sorted((root / "src").rglob("*.[hc]*")):
     for included in re.findall(r'#include "([a-z_]+)/', text):
         if included not in allowed:
             bad.append(f"{path.relative_to(root)} includes {included}/, which room {room} may not")
-    if path.suffix == ".h" and (m := third_party_in_headers.search(text)):
+    if path.suffix == ".h" and room != "codegen" and (m := third_party_in_headers.search(text)):
         bad.append(f"{path.relative_to(root)}: a header includes {m.group(0)}...")
 for path in sorted((root / "include").rglob("*.h")):
     for included in re.findall(r'#include [<"]([^>"]+)', path.read_text()):
