@@ -1,0 +1,189 @@
+// Which equations become one kernel, and that fusing changes no bit.
+#include "codegen/fuse.h"
+
+#include "codegen/run.h"
+#include "ops/build.h"
+
+namespace ts = tessera;
+namespace cg = tessera::codegen;
+namespace ops = tessera::ops;
+
+namespace {
+
+std::vector<cg::Cluster> fused(const ts::ProgramPtr& p) { return cg::fuse(*p, std::vector<int>(p->types.size(), 0)); }
+
+std::vector<std::size_t> kernel_sizes(const std::vector<cg::Cluster>& clusters) {
+  std::vector<std::size_t> n;
+  for (const auto& c : clusters)
+    if (c.kind == cg::Cluster::Kind::kernel) n.push_back(c.equations.size());
+  return n;
+}
+
+// Clusters in order over an environment: kernels compiled, the rest evaluated. `fuse` false runs every equation alone.
+std::vector<ts::HostArray> execute(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs) {
+  std::vector<ts::HostArray> env(p->types.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];
+  for (const cg::Cluster& c : fused(p)) {
+    std::vector<ts::HostArray> in, out;
+    for (ts::Var v : c.inputs) {
+      EXPECT_NE(env[v].bytes, nullptr) << "read before it is written";
+      in.push_back(env[v]);
+    }
+    if (c.kind == cg::Cluster::Kind::kernel) {
+      out = run::compiled(c.program, in);
+    } else {
+      const ts::Equation& e = p->equations[c.equations[0]];
+      for (ts::Var v : e.outputs) out.emplace_back(p->type(v).dtype, p->type(v).shape);
+      e.op->evaluate({e.attrs, in, out});
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) env[c.outputs[i]] = out[i];
+  }
+  std::vector<ts::HostArray> result;
+  for (ts::Var v : p->outputs) result.push_back(env[v]);
+  return result;
+}
+std::vector<ts::HostArray> one_by_one(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs) {
+  std::vector<ts::HostArray> env(p->types.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];
+  for (const ts::Equation& e : p->equations) {
+    ts::Builder b;
+    ts::Values in;
+    std::vector<ts::HostArray> args;
+    for (ts::Var v : e.inputs) in.push_back(b.input(p->type(v))), args.push_back(env[v]);
+    ts::ProgramPtr single = b.finish(b.copy(e, in));
+    std::vector<ts::HostArray> out;
+    if (cg::is_emitted(e)) {
+      out = run::compiled(single, args);
+    } else {
+      out = ts::evaluate(*single, args);
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) env[e.outputs[i]] = out[i];
+  }
+  std::vector<ts::HostArray> result;
+  for (ts::Var v : p->outputs) result.push_back(env[v]);
+  return result;
+}
+
+void expect_same_bits(const ts::ProgramPtr& p, double lo = -1, double hi = 1) {
+  std::vector<ts::HostArray> in = run::random_inputs(*p, 3, lo, hi);
+  std::vector<ts::HostArray> a = execute(p, in), b = one_by_one(p, in);
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(run::same_bits(a[i], b[i])) << "output " << i;
+}
+
+ts::ProgramPtr softmax(ts::Shape shape) {
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, shape});
+  std::int64_t last = shape.rank() - 1;
+  ts::Ints kept;
+  for (int i = 0; i < last; ++i) kept.push_back(i);
+  ts::Value m = ops::broadcast_in_dim(ops::reduce_max(x, {last}), shape, kept);
+  ts::Value e = ops::exp(ops::sub(x, m));
+  ts::Value s = ops::broadcast_in_dim(ops::reduce_sum(e, {last}), shape, kept);
+  ts::Value y = ops::div(e, s);
+  return b.finish({{y}});
+}
+
+}  // namespace
+
+TEST(Fuse, ElementwiseChainsAreOneKernel) {
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {8, 100}}), w = b.input({ts::f32, {100}});
+  ts::Value y = ops::tanh(ops::add(ops::mul(x, ops::full_like(x, 3)), ops::broadcast_in_dim(w, {8, 100}, {1})));
+  ts::ProgramPtr p = b.finish({{y}});
+  std::vector<cg::Cluster> c = fused(p);
+  EXPECT_EQ(c.size(), 1u);
+  EXPECT_EQ(kernel_sizes(c), (std::vector<std::size_t>{p->equations.size()}));
+  expect_same_bits(p);
+}
+
+TEST(Fuse, SoftmaxOverRowsIsOneKernel) {
+  ts::ProgramPtr p = softmax({16, 100});
+  EXPECT_EQ(kernel_sizes(fused(p)).size(), 1u);
+  expect_same_bits(p);
+}
+
+TEST(Fuse, LossIsOneKernel) {
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {64, 1000}}), y = b.input({ts::f32, {64, 1000}});
+  ts::Value d = ops::sub(x, y);
+  ts::Value loss = ops::mul(ops::reduce_sum(ops::mul(d, d), {0, 1}), ops::scalar(b, ts::f32, 1.0 / 64000));
+  ts::ProgramPtr p = b.finish({{loss}});
+  EXPECT_EQ(kernel_sizes(fused(p)).size(), 1u);
+  expect_same_bits(p);
+}
+
+TEST(Fuse, CallsSplitKernelsAndNothingIsCyclic) {
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {8, 8}}), w = b.input({ts::f32, {8, 8}});
+  ts::Value a = ops::exp(x);
+  ts::Value d = ops::dot_general(a, w, {{1}, {0}, {}, {}}, ts::f32);
+  ts::Value y = ops::add(a, d);
+  ts::ProgramPtr p = b.finish({{y}});
+  std::vector<cg::Cluster> c = fused(p);
+  ASSERT_EQ(c.size(), 3u);
+  EXPECT_EQ(c[1].kind, cg::Cluster::Kind::single);
+  expect_same_bits(p);
+}
+
+TEST(Fuse, OneCallReadByTwoPathsOfDifferentLength) {
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {8, 8}});
+  ts::Value a = ops::mul(x, x);
+  ts::Value c = ops::cumsum(a, 0);
+  ts::Value e = ops::add(a, c);
+  ts::Value f = ops::cumsum(e, 1);
+  ts::Value y = ops::sub(ops::add(e, f), a);
+  ts::ProgramPtr p = b.finish({{y, a}});
+  expect_same_bits(p);
+}
+
+TEST(Fuse, AdamSharesOnePass) {
+  ts::Builder b;
+  ts::Type t(ts::f32, {1000});
+  ts::Value p0 = b.input(t), m0 = b.input(t), v0 = b.input(t), g = b.input(t), lr = b.input({ts::f32, {}});
+  auto c = [&](double v) { return ops::full_like(g, v); };
+  ts::Value m = ops::add(ops::mul(m0, c(0.9)), ops::mul(g, c(0.1)));
+  ts::Value v = ops::add(ops::mul(v0, c(0.999)), ops::mul(ops::mul(g, g), c(0.001)));
+  ts::Value step = ops::div(ops::mul(m, ops::broadcast_in_dim(lr, {1000}, {})), ops::add(ops::sqrt(v), c(1e-8)));
+  ts::Value p1 = ops::sub(p0, step);
+  ts::ProgramPtr p = b.finish({{p1, m, v}});
+  EXPECT_EQ(kernel_sizes(fused(p)).size(), 1u);
+  expect_same_bits(p, 0, 1);
+}
+
+TEST(Fuse, LayerNormWithItsStatisticsAsResults) {
+  ts::Builder b;
+  ts::Shape s{12, 96};
+  ts::Value x = b.input({ts::f32, s}), gamma = b.input({ts::f32, {96}});
+  ts::Value n = ops::scalar(b, ts::f32, 1.0 / 96);
+  auto mean = [&](ts::Value v) { return ops::mul(ops::reduce_sum(v, {1}), ops::broadcast_in_dim(n, {12}, {})); };
+  auto wide = [&](ts::Value v) { return ops::broadcast_in_dim(v, s, {0}); };
+  ts::Value mu = mean(x), d = ops::sub(x, wide(mu)), r = ops::rsqrt(mean(ops::mul(d, d)));
+  ts::Value y = ops::mul(ops::mul(d, wide(r)), ops::broadcast_in_dim(gamma, s, {1}));
+  ts::ProgramPtr p = b.finish({{y, mu, r}});
+  EXPECT_EQ(kernel_sizes(fused(p)).size(), 1u);
+  expect_same_bits(p);
+}
+
+TEST(Fuse, ClassesAreKeptApart) {
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {64}}), y = b.input({ts::f32, {64}});
+  ts::Value u = ops::mul(x, x), v = ops::add(u, y);
+  ts::ProgramPtr p = b.finish({{v}});
+  std::vector<int> classes(p->types.size(), 0);
+  classes[v.var] = 1;
+  classes[y.var] = 1;
+  EXPECT_EQ(cg::fuse(*p, classes).size(), 2u);
+}
+
+TEST(Fuse, AViewThatACallReadsIsNoKernel) {
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {4, 2, 8}}), w = b.input({ts::f32, {8, 8}});
+  ts::Value flat = ops::reshape(ops::exp(x), {8, 8});
+  ts::Value y = ops::add(ops::dot_general(flat, w, {{1}, {0}, {}, {}}, ts::f32), flat);
+  ts::ProgramPtr p = b.finish({{y}});
+  std::vector<cg::Cluster> c = fused(p);
+  EXPECT_EQ(kernel_sizes(c), (std::vector<std::size_t>{1, 1}));
+  EXPECT_EQ(c.size(), 4u);
+  expect_same_bits(p);
+}
