@@ -146,12 +146,13 @@ TEST(Kernel, InPlaceIsSaidWhereItIsSafe) {
   ts::Builder b;
   ts::Value x = b.input({ts::f32, {64}}), y = b.input({ts::f32, {64}});
   ts::ProgramPtr p = b.finish({{ops::add(x, ops::reverse(y, {0}))}});
-  EXPECT_EQ(run::compiled(p)->in_place, (std::vector<std::pair<int, int>>{{0, 0}}));
+  auto r = run::compiled(p);
+  EXPECT_EQ(r->in_place, (std::vector<std::pair<int, int>>{{0, 0}}));
   std::vector<ts::HostArray> in = run::random_inputs(*p);
   ts::HostArray expected = ts::evaluate(*p, in)[0];
   const void* ins[] = {in[0].bytes, in[1].bytes};
   void* outs[] = {in[0].bytes};
-  for (const auto& s : run::compiled(p)->stages) s.run({ins, outs, nullptr}, 0, s.tasks);
+  for (const auto& s : r->stages) s.run({ins, outs, nullptr}, 0, s.tasks);
   EXPECT_TRUE(run::same_bits(in[0], expected));
 }
 
