@@ -136,11 +136,11 @@ void Lowerer::run(const std::vector<Mask>* results) {
       a.type = t;
       ref_[flat_.inputs[i]] = argument(std::move(a), level_.mask[flat_.inputs[i]], t.bytes(), t.dtype);
     }
-  if (ctx_.options.evaluate || !TESSERA_CODEGEN_LANDED) {
+  if (ctx_.options.evaluate || !TESSERA_FUSE_LANDED) {
     for (std::size_t i = 0; i < flat_.equations.size(); ++i) lower_single(i);
   } else {
     std::vector<int> classes(level_.mask.begin(), level_.mask.end());
-#if TESSERA_CODEGEN_LANDED
+#if TESSERA_FUSE_LANDED
     for (const Cluster& c : codegen::fuse(flat_, classes)) lower_cluster(c);
 #endif
   }
@@ -169,6 +169,36 @@ void Lowerer::lower_cluster(const Cluster& c) {
   ctx_.kernels.push_back({c.program, &draft_, add(std::move(step))});
 }
 
+// A kernel of one equation.
+Cluster Lowerer::alone(std::size_t i) const {
+  const Equation& eqn = flat_.equations[i];
+  Cluster c;
+  c.kind = Cluster::Kind::kernel;
+  c.equations = {i};
+  auto p = std::make_shared<Program>();
+  p->name = eqn.op->name;
+  Equation copy = eqn;
+  for (Var& v : copy.inputs) {
+    auto it = std::find(c.inputs.begin(), c.inputs.end(), v);
+    Var inside = static_cast<Var>(it - c.inputs.begin());
+    if (it == c.inputs.end()) {
+      c.inputs.push_back(v);
+      p->types.push_back(flat_.types[v]);
+      p->inputs.push_back(inside);
+    }
+    v = inside;
+  }
+  for (Var& v : copy.outputs) {
+    c.outputs.push_back(v);
+    p->types.push_back(flat_.types[v]);
+    v = static_cast<Var>(p->types.size() - 1);
+    p->outputs.push_back(v);
+  }
+  p->equations.push_back(std::move(copy));
+  c.program = std::move(p);
+  return c;
+}
+
 void Lowerer::lower_single(std::size_t i) {
   const Equation& eqn = flat_.equations[i];
   const Scope& scope = level_.scopes[static_cast<std::size_t>(level_.scope[i])];
@@ -192,6 +222,7 @@ void Lowerer::lower_single(std::size_t i) {
   if (lower_alias(eqn)) return;
   if (eqn.op->lowering == Lowering::control) return lower_control(eqn, i);
   if (eqn.op->lowering == Lowering::collective) return lower_collective(eqn, scope);
+  if (!ctx_.options.evaluate && codegen::is_emitted(eqn)) return lower_cluster(alone(i));
   lower_evaluate(eqn);
 }
 
@@ -219,7 +250,7 @@ void Lowerer::lower_evaluate(const Equation& eqn) {
     step.output_types.push_back(flat_.types[v]);
     bytes += static_cast<double>(flat_.types[v].bytes());
   }
-#if TESSERA_CODEGEN_LANDED
+#if TESSERA_CALLS_LANDED
   if (!ctx_.options.evaluate && eqn.op->lowering == Lowering::called)
     step.routine = codegen::prepare_call(*eqn.op, eqn.attrs, step.input_types, step.output_types);
 #endif

@@ -32,6 +32,7 @@ class Lowerer {
   Mask cluster_mask(const Cluster& c) const;
 
   void lower_cluster(const Cluster& c);
+  Cluster alone(std::size_t equation) const;
   void lower_single(std::size_t i);
   bool lower_alias(const Equation& eqn);
   void lower_block(const Equation& eqn);

@@ -71,7 +71,34 @@ struct Life {
   std::int64_t first = -1, last = -1;  // positions of steps
   int phase = -1;                      // where it is defined
   bool one_phase = true;
+  std::int64_t exact_first = -1, exact_last = -1;  // steps as one instance sees them
+  int last_phase = -1;
 };
+
+// Whether the value of slot `from` is no longer read when slot `to` is written, where both are in the same memory instance by
+// instance.
+bool dead_before(const Tape& tape, const Life& from, int from_slot, const Life& to, int to_slot) {
+  if (from.last < to.first) return true;
+  if (from.last_phase != to.phase) return false;
+  const Phase& phase = tape.phases[static_cast<std::size_t>(to.phase)];
+  if (phase.collective) return false;
+  if (phase.instances > 1 && (tape.slots[static_cast<std::size_t>(from_slot)].mask != phase.mask ||
+                              tape.slots[static_cast<std::size_t>(to_slot)].mask != phase.mask))
+    return false;
+  if (from.exact_last != to.exact_first) return from.exact_last < to.exact_first;
+  // The same step: where it reads each element before it writes it.
+  std::int64_t position = 0;
+  for (int p = 0; p < to.phase; ++p) position += static_cast<std::int64_t>(tape.phases[static_cast<std::size_t>(p)].steps.size());
+  const Step& step = phase.steps[static_cast<std::size_t>(to.exact_first - position)];
+  if (!step.routine) return false;
+  int reads = 0;
+  for (const Ref& r : step.inputs) reads += r.slot == from_slot;
+  for (auto [in, out] : step.routine->in_place) {
+    const Ref &a = step.inputs[static_cast<std::size_t>(in)], &b = step.outputs[static_cast<std::size_t>(out)];
+    if (reads == 1 && a.slot == from_slot && b.slot == to_slot && a.offset == 0 && a.cut.empty() && a.absorbed == 0) return true;
+  }
+  return false;
+}
 
 // Results that may be written where a donated argument was.
 void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& life) {
@@ -95,7 +122,7 @@ void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& 
       if ((a.region < 0) != (r.region < 0) || a.spec != r.spec || !(a.type.shape == r.type.shape)) continue;
       if (a.region >= 0 && ctx.regions[static_cast<std::size_t>(a.region)].devices != ctx.regions[static_cast<std::size_t>(r.region)].devices)
         continue;
-      if (life[static_cast<std::size_t>(a.slot)].last >= life[static_cast<std::size_t>(r.slot)].first) continue;
+      if (!dead_before(tape, life[static_cast<std::size_t>(a.slot)], a.slot, life[static_cast<std::size_t>(r.slot)], r.slot)) continue;
       r.reuse = static_cast<int>(i);
       taken[i] = true;
     }
@@ -149,6 +176,9 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
           l.phase = static_cast<int>(p);
         }
         l.last = std::max(l.last, at_once ? end : position);
+        if (l.exact_first < 0) l.exact_first = position;
+        l.exact_last = position;
+        l.last_phase = static_cast<int>(p);
         const Slot& s = tape.slots[static_cast<std::size_t>(r.slot)];
         if (l.phase != static_cast<int>(p) || !at_once || phase.collective || s.mask != phase.mask || r.absorbed) l.one_phase = false;
       };

@@ -3,4 +3,5 @@
 #include "codegen/calls.h"
 #include "codegen/fuse.h"
 #include "codegen/kernel.h"
-#define TESSERA_CODEGEN_LANDED 0
+#define TESSERA_FUSE_LANDED 0
+#define TESSERA_CALLS_LANDED 0

@@ -10,7 +10,6 @@ namespace {
 
 void compile_pending(PlanContext& ctx) {
   if (ctx.kernels.empty()) return;
-#if TESSERA_CODEGEN_LANDED
   std::vector<ProgramPtr> programs;
   for (const PendingKernel& k : ctx.kernels) programs.push_back(k.program);
   std::vector<std::shared_ptr<const Routine>> routines = codegen::compile_kernels(programs);
@@ -20,7 +19,6 @@ void compile_pending(PlanContext& ctx) {
     step.name = routines[i]->name;
     step.seconds = routines[i]->seconds;
   }
-#endif
 }
 
 // Bodies before the steps that hold them: drafts are in the order of their beginning, a body after its owner.

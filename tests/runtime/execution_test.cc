@@ -1,0 +1,240 @@
+#include "programs.h"
+
+#include "runtime/buffer.h"
+#include "runtime/dispatcher.h"
+#include "runtime/profiler.h"
+
+#include <nlohmann/json.hpp>
+
+#include <dirent.h>
+
+#include <thread>
+
+namespace ts = tessera;
+namespace ops = tessera::ops;
+using namespace rt;
+
+namespace {
+
+int threads() {
+  int n = 0;
+  DIR* d = opendir("/proc/self/task");
+  while (readdir(d)) ++n;
+  closedir(d);
+  return n - 2;
+}
+ts::spmd::MeshShape on(std::int64_t n) { return {{"i"}, {n}}; }
+
+// x * x + y, then a sum and what depends on it.
+ts::ProgramPtr straight() {
+  return program({ts::Type(ts::f32, {4, 3}), ts::Type(ts::f32, {4, 3})}, [](ts::Builder&, ts::Values v) {
+    ts::Value s = ops::add(ops::mul(v[0], v[0]), v[1]);
+    ts::Value t = ops::reduce_sum(s, {1});
+    return ts::Values{s, ops::sub(s, ops::broadcast_in_dim(t, {4, 3}, {0})), v[0], s};
+  });
+}
+
+}  // namespace
+
+TEST(Execution, EqualsTheEvaluator) {
+  auto p = straight();
+  std::vector<ts::HostArray> in = {counted(p->types[0], 1), counted(p->types[1], 2)};
+  auto expected = evaluate(*p, in);
+  auto got = run(p, in);
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(host(*got[i]), expected[i])) << i;
+}
+TEST(Execution, ResultsThatAreInputsShareTheirMemory) {
+  auto p = straight();
+  auto a = put(counted(p->types[0])), b = put(counted(p->types[1]));
+  auto out = compile(p)->run(std::vector<ArrayDataPtr>{a, b});
+  EXPECT_EQ(out[2]->shards[0].buffer, a->shards[0].buffer);
+  EXPECT_EQ(out[0], out[3]);
+}
+TEST(Execution, ProgramsOfOneStructureAreCompiledOnce) { EXPECT_EQ(compile(straight()), compile(straight())); }
+TEST(Execution, ManyThreadsRunOneExecutable) {
+  auto p = straight();
+  auto e = compile(p);
+  std::vector<std::thread> all;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t)
+    all.emplace_back([&, t] {
+      for (int k = 0; k < 50; ++k) {
+        std::vector<ts::HostArray> in = {counted(p->types[0], t + k), counted(p->types[1], t)};
+        auto expected = evaluate(*p, in);
+        std::vector<ArrayDataPtr> a = {put(in[0]), put(in[1])};
+        auto got = e->run(a);
+        for (std::size_t i = 0; i < got.size(); ++i) wrong += !same_bits(host(*got[i]), expected[i]);
+      }
+    });
+  for (auto& t : all) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Liveness, TemporariesShareMemory) {
+  auto p = program({ts::Type(ts::f32, {1024})}, [](ts::Builder&, ts::Values v) {
+    ts::Value x = v[0];
+    // Reductions keep the steps apart, however much is fused.
+    for (int k = 0; k < 20; ++k) x = ops::add(x, ops::broadcast_in_dim(ops::reduce_sum(x, {0}), {1024}, {}));
+    return ts::Values{x};
+  });
+  auto plan = compile(p)->memory();
+  EXPECT_LE(plan.temporaries, 4 * 4096);
+  EXPECT_EQ(plan.outputs, 4096);
+}
+
+TEST(Sharing, UniformValuesAreComputedAndStoredOnce) {
+  Devices devices(8);
+  Sharded s(on(8), {ts::Type(ts::f32, {8, 1024})}, {"i"}, {"", "i", "i"}, [](ts::Builder&, ts::Values v) {
+    ts::Value total = ops::psum(v[0], {"i"}, 8);
+    ts::Value twice = ops::add(total, total);
+    return ts::Values{twice, twice, ops::neg(v[0])};
+  });
+  auto in = put(counted(s.wholes[0]));
+  auto physical = physical_memory_stats().live;
+  auto logical = memory_stats(5).live;
+  auto out = compile(s.whole())->run(std::vector<ArrayDataPtr>{in});
+  // Two blocks of 4 KiB that all devices share, and one of 4 KiB a device.
+  EXPECT_EQ(physical_memory_stats().live - physical, 2 * 4096 + 8 * 4096);
+  EXPECT_EQ(memory_stats(5).live - logical, 3 * 4096);
+  for (auto& shard : out[0]->shards) EXPECT_EQ(shard.buffer, out[0]->shards[0].buffer);
+  EXPECT_TRUE(out[1]->uniform);
+  EXPECT_EQ(out[1]->type.shape, (ts::Shape{8, 1024}));
+  // Given back, the stack of one value is known to be uniform: its negation is again stored once.
+  Sharded next(on(8), {ts::Type(ts::f32, {8, 1024})}, {"i"}, {"i"},
+               [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
+  auto again = compile(next.whole())->run(std::vector<ArrayDataPtr>{out[1]});
+  EXPECT_TRUE(again[0]->uniform);
+  EXPECT_EQ(host(*again[0]).number(5 * 1024 + 7), -host(*out[0]).number(7));
+}
+TEST(Sharing, ShardsGoInAndOutWithoutCopies) {
+  Devices devices(4);
+  Sharded s(on(4), {ts::Type(ts::f32, {4, 16})}, {"i"}, {"i", "i"},
+            [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0]), v[0]}; });
+  auto e = compile(s.whole());
+  auto first = e->run(std::vector<ArrayDataPtr>{put(counted(s.wholes[0]))});
+  auto second = e->run(std::vector<ArrayDataPtr>{first[0]});
+  for (int d = 0; d < 4; ++d) {
+    EXPECT_EQ(second[1]->shards[d].buffer, first[0]->shards[d].buffer);
+    EXPECT_EQ(second[1]->shards[d].offset, first[0]->shards[d].offset);
+    EXPECT_EQ(first[0]->shards[d].offset, static_cast<std::size_t>(d) * 64);
+  }
+  BufferPtr hold;
+  EXPECT_EQ(dense_bytes(*first[0], hold), first[0]->shards[0].buffer->data());
+}
+TEST(Sharing, NinetySixDevicesTakeNoThreads) {
+  Devices devices(96);
+  Sharded s(on(96), {ts::Type(ts::f32, {96, 4096})}, {"i"}, {"i"}, [](ts::Builder&, ts::Values v) {
+    ts::Value x = v[0];
+    for (int k = 0; k < 5; ++k) x = ops::sub(x, ops::psum(ops::mul(x, x), {"i"}, 96));
+    return ts::Values{x};
+  });
+  s.check();
+  int before = threads();
+  Devices more(192);
+  Sharded t(on(192), {ts::Type(ts::f32, {192, 4096})}, {"i"}, {"i"},
+            [](ts::Builder&, ts::Values v) { return ts::Values{ops::add(v[0], ops::psum(v[0], {"i"}, 192))}; });
+  t.check();
+  EXPECT_EQ(threads(), before);
+}
+TEST(Sharing, RegionsPassBlocksOn) {
+  Devices devices(4);
+  ts::spmd::MeshShape mesh = on(4);
+  ts::ProgramPtr body = program({ts::Type(ts::f32, {1, 8})}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
+  ts::Builder b("twice");
+  ts::Values x = {b.input(ts::Type(ts::f32, {4, 8}))};
+  x = ops::shard_map(b, body, x, {mesh.axes, mesh.sizes, {}}, {"i"}, {"i"}, false);
+  x = ops::shard_map(b, body, x, {mesh.axes, mesh.sizes, {}}, {"i"}, {"i"}, false);
+  ts::Value outside = ops::add(x[0], x[0]);
+  auto p = b.finish(ts::Values{x[0], outside});
+  auto in = counted(p->types[0]);
+  auto out = run(p, {in});
+  EXPECT_TRUE(same_bits(host(*out[0]), in));
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(host(*out[1]).number(i), 2 * in.number(i));
+  EXPECT_EQ(compile(p)->schedule().find("assemble"), std::string::npos);
+}
+
+namespace {
+ts::ProgramPtr large() {  // long enough to be queued
+  return program({ts::Type(ts::f32, {1 << 20})}, [](ts::Builder&, ts::Values v) {
+    ts::Value x = v[0];
+    for (int k = 0; k < 4; ++k) x = ops::add(x, ops::broadcast_in_dim(ops::reduce_max(x, {0}), {1 << 20}, {}));
+    return ts::Values{x};
+  });
+}
+}  // namespace
+
+TEST(Queue, LargeCallsArePendingAndReadsWait) {
+  auto p = large();
+  auto in = counted(p->types[0]);
+  auto expected = evaluate(*p, std::vector<ts::HostArray>{in});
+  auto e = compile(p);
+  std::vector<ArrayDataPtr> x = {put(in)};
+  auto out = e->run(x);
+  EXPECT_NE(out[0]->pending, nullptr);
+  x = {};
+  EXPECT_TRUE(same_bits(host(*out[0]), expected[0]));
+}
+TEST(Queue, CallsRunInOrderBehindABoundedQueue) {
+  auto e = compile(large());
+  std::vector<ArrayDataPtr> x = {put(counted(e->program().types[0]))};
+  for (int k = 0; k < 20; ++k) {
+    x = e->run(x);
+    EXPECT_LE(calls_in_flight(), 10);
+  }
+  std::vector<ts::HostArray> y = {counted(e->program().types[0])};
+  for (int k = 0; k < 20; ++k) y = evaluate(e->program(), y);
+  EXPECT_TRUE(same_bits(host(*x[0]), y[0]));
+}
+
+TEST(Donation, MemoryIsReusedWhereNobodyElseHasIt) {
+  auto p = program({ts::Type(ts::f32, {1000}), ts::Type(ts::f32, {})}, [](ts::Builder&, ts::Values v) {
+    return ts::Values{ops::sub(v[0], ops::broadcast_in_dim(v[1], {1000}, {}))};
+  });
+  auto e = compile(p, {"step", {true, false}});
+  std::vector<ArrayDataPtr> in = {put(counted(p->types[0])), put(counted(p->types[1]))};
+  auto expected = evaluate(*p, std::vector<ts::HostArray>{host(*in[0]), host(*in[1])});
+  auto* memory = in[0]->shards[0].buffer->data();
+  auto out = e->run(in);
+  EXPECT_EQ(out[0]->shards[0].buffer->data(), memory);
+  EXPECT_TRUE(in[0]->deleted);
+  EXPECT_TRUE(same_bits(host(*out[0]), expected[0]));
+  EXPECT_THROW(e->run(in), ts::DeviceError);
+
+  // Someone else has a view of the memory: it is left alone.
+  std::vector<ArrayDataPtr> shared = {put(counted(p->types[0])), put(counted(p->types[1]))};
+  auto view = row_view(shared[0], 3);
+  auto other = e->run(shared);
+  EXPECT_NE(other[0]->shards[0].buffer, view->shards[0].buffer);
+  EXPECT_EQ(host(*view).number(0), counted(p->types[0]).number(3));
+}
+TEST(Donation, ShardsAreReusedToo) {
+  Devices devices(4);
+  Sharded s(on(4), {ts::Type(ts::f32, {4, 64})}, {"i"}, {"i"}, [](ts::Builder&, ts::Values v) {
+    return ts::Values{ops::sub(v[0], ops::psum(v[0], {"i"}, 4))};
+  });
+  auto warm = compile(s.whole())->run(std::vector<ArrayDataPtr>{put(counted(s.wholes[0]))});
+  auto expected = s.oracle({host(*warm[0])});
+  auto* memory = warm[0]->shards[0].buffer->data();
+  auto out = compile(s.whole(), {"step", {true}})->run(warm);
+  EXPECT_EQ(out[0]->shards[0].buffer->data(), memory);
+  EXPECT_TRUE(same_bits(host(*out[0]), expected[0]));
+}
+
+TEST(Profiler, RowsForDevicesAndCollectives) {
+  Devices devices(2);
+  Sharded s(on(2), {ts::Type(ts::f32, {2, 4})}, {"i"}, {"i"}, [](ts::Builder&, ts::Values v) {
+    return ts::Values{ops::sub(v[0], ops::psum(ops::mul(v[0], v[0]), {"i"}, 2))};
+  });
+  auto e = compile(s.whole(), {"measured", {}});
+  profiler::start();
+  e->run(std::vector<ArrayDataPtr>{put(counted(s.wholes[0]))});
+  auto trace = nlohmann::json::parse(profiler::stop());
+  std::set<std::string> rows, names;
+  for (auto& event : trace["traceEvents"]) {
+    if (event["name"] == "thread_name") rows.insert(event["args"]["name"]);
+    names.insert(event["name"]);
+  }
+  EXPECT_TRUE(rows.count("device 0") && rows.count("device 1") && rows.count("collectives"));
+  EXPECT_TRUE(names.count("psum") && (names.count("measured") || names.count("mapped")));
+}
