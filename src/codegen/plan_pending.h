@@ -4,4 +4,4 @@
 #include "codegen/fuse.h"
 #include "codegen/kernel.h"
 #define TESSERA_FUSE_LANDED 0
-#define TESSERA_CALLS_LANDED 0
+#define TESSERA_CALLS_LANDED 1
