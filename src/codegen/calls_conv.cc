@@ -9,7 +9,8 @@
 #include "ops/conv_dims.h"
 
 #include <algorithm>
-#include <cstring>
+#include <numeric>
+#include <optional>
 
 namespace tessera::inline v0::codegen {
 namespace {
@@ -194,13 +195,29 @@ struct Plan {
   }
 };
 
-// The kernel with its spatial dimensions reversed, in place of the plain one and in its layout.
+// The kernel with its spatial dimensions reversed, in the layout of the plain one.
 void reverse_kernel(const Layout& w, const float* from, float* to) {
-  Shape strides(w.strides);
-  for_each_index(Shape(w.dims), [&](const Shape& i) {
-    Shape mirrored = i;
-    for (std::size_t d = 3; d < w.dims.size(); ++d) mirrored[d] = w.dims[d] - 1 - i[d];
-    to[flat_index(mirrored, strides)] = from[flat_index(i, strides)];
+  // Nested from the largest stride to the smallest, so that memory is read in order.
+  std::vector<std::size_t> order(w.dims.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return w.strides[a] > w.strides[b]; });
+  Shape extents, there, back;
+  std::int64_t last = 0;  // where the mirror image of the first element is
+  for (std::size_t d : order) {
+    bool mirrored = d >= 3;
+    extents.push_back(w.dims[d]);
+    there.push_back(w.strides[d]);
+    back.push_back(mirrored ? -w.strides[d] : w.strides[d]);
+    if (mirrored) last += (w.dims[d] - 1) * w.strides[d];
+  }
+  std::int64_t n = extents.back(), step = there.back(), mirror_step = back.back();
+  extents.pop_back();
+  there.pop_back();
+  back.pop_back();
+  for_each_index(extents, [&](const Shape& i) {
+    const float* x = from + flat_index(i, there);
+    float* y = to + last + flat_index(i, back);
+    for (std::int64_t k = 0; k < n; ++k) y[k * mirror_step] = x[k * step];
   });
 }
 
