@@ -15,6 +15,16 @@ struct Entry {
 constexpr Entry kFactories[] = {
     {"dot_general", dot_general_call},
     {"convolution", convolution_call},
+    {"cumsum", cumulative_call},
+    {"cumprod", cumulative_call},
+    {"cummax", cumulative_call},
+    {"cummin", cumulative_call},
+    {"scatter", scatter_call},
+    {"scatter_add", scatter_call},
+    {"scatter_mul", scatter_call},
+    {"scatter_min", scatter_call},
+    {"scatter_max", scatter_call},
+    {"sort", sort_call},
 };
 
 CallFactory factory_of(std::string_view op) {

@@ -18,6 +18,9 @@ using CallFactory = std::shared_ptr<const Routine> (*)(const CallArgs&);
 
 std::shared_ptr<const Routine> dot_general_call(const CallArgs& a);   // calls_dot.cc
 std::shared_ptr<const Routine> convolution_call(const CallArgs& a);  // calls_conv.cc
+std::shared_ptr<const Routine> cumulative_call(const CallArgs& a);   // calls_cumulative.cc
+std::shared_ptr<const Routine> scatter_call(const CallArgs& a);      // calls_scatter.cc
+std::shared_ptr<const Routine> sort_call(const CallArgs& a);         // calls_sort.cc
 
 /// Lays out a routine's scratch memory: 64-byte aligned pieces, one after the other.
 class ScratchPlan {
