@@ -210,5 +210,9 @@ Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs, con
                  Strings out_specs, bool typed);
 /// {body: program, policy: hook (may be absent: save nothing)}
 Values remat(Builder& b, ProgramPtr body, std::span<const Value> inputs, HookPtr policy = nullptr);
+/// {body: program, rule: hook, a CustomJvpRule (ir/custom.h)}
+Values custom_jvp_call(Builder& b, ProgramPtr body, std::span<const Value> inputs, HookPtr rule);
+/// {body: program, rule: hook, a CustomVjpRule (ir/custom.h)}
+Values custom_vjp_call(Builder& b, ProgramPtr body, std::span<const Value> inputs, HookPtr rule);
 
 }  // namespace tessera::inline v0::ops
