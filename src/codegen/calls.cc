@@ -1,4 +1,5 @@
 #include "codegen/calls_internal.h"
+#include "codegen/kernel.h"
 
 #include <algorithm>
 #include <mutex>
@@ -27,10 +28,13 @@ constexpr Entry kFactories[] = {
     {"sort", sort_call},
 };
 
-CallFactory factory_of(std::string_view op) {
-  for (const Entry& e : kFactories)
-    if (e.op == op) return e.make;
-  return nullptr;
+// For types that no library takes: the op's own loop nest.
+std::shared_ptr<const Routine> emitted(const CallArgs& a) {
+  Builder b;
+  Values inputs;
+  for (const Type& t : a.inputs) inputs.push_back(b.input(Type(t.dtype, t.shape)));
+  ProgramPtr program = b.finish(b.emit(a.op, inputs, a.attrs));
+  return compile_kernels(std::span(&program, 1)).at(0);
 }
 
 // What a routine depends on: not on weakness, nor on the mesh axes of the types.
@@ -43,7 +47,7 @@ struct Prepared {
 
 class Cache {
  public:
-  std::shared_ptr<const Routine> get(const CallArgs& a, CallFactory make) {
+  std::shared_ptr<const Routine> get(const CallArgs& a) {
     std::vector<Type> types;
     for (std::span<const Type> side : {a.inputs, a.outputs})
       for (const Type& t : side) types.emplace_back(t.dtype, t.shape);
@@ -58,7 +62,8 @@ class Cache {
       std::lock_guard lock(mutex_);
       if (const Prepared* p = find()) return p->routine;
     }
-    std::shared_ptr<const Routine> routine = make(a);
+    std::shared_ptr<const Routine> routine = library_call(a);
+    if (!routine && a.op.emit) routine = emitted(a);
     std::lock_guard lock(mutex_);
     if (const Prepared* p = find()) return p->routine;  // another thread was quicker
     if (entries_.size() >= kMost) entries_.clear();
@@ -94,13 +99,18 @@ void narrow(const float* in, T* out, std::int64_t count) {
 
 }  // namespace
 
+std::shared_ptr<const Routine> library_call(const CallArgs& a) {
+  for (const Entry& e : kFactories)
+    if (e.op == a.op.name) return e.make(a);
+  return nullptr;
+}
+
 std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs, std::span<const Type> inputs,
                                             std::span<const Type> outputs) {
-  CallFactory make = factory_of(op.name);
-  if (!make) return nullptr;
+  if (op.lowering != Lowering::called) return nullptr;
   // Leaked on purpose: threads of the pool may still run routines at exit.
   static Cache* cache = new Cache;
-  return cache->get({op, attrs, inputs, outputs}, make);
+  return cache->get({op, attrs, inputs, outputs});
 }
 
 void widen_from(DType from, const void* in, float* out, std::int64_t count) {

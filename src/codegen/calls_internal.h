@@ -22,6 +22,9 @@ std::shared_ptr<const Routine> cumulative_call(const CallArgs& a);   // calls_cu
 std::shared_ptr<const Routine> scatter_call(const CallArgs& a);      // calls_scatter.cc
 std::shared_ptr<const Routine> sort_call(const CallArgs& a);         // calls_sort.cc
 
+/// What the factory of the op's name makes; nullptr where there is none.
+std::shared_ptr<const Routine> library_call(const CallArgs& a);
+
 /// Lays out a routine's scratch memory: 64-byte aligned pieces, one after the other.
 class ScratchPlan {
  public:

@@ -1,5 +1,5 @@
 // Library routines against the evaluators. Data are small integers, so that every order of summation gives the same bits.
-#include "codegen/calls.h"
+#include "codegen/calls_internal.h"
 #include "ops/conv_dims.h"
 #include "ops/dot_dims.h"
 #include "ops/op_check.h"
@@ -45,14 +45,20 @@ std::vector<HostArray> execute(const Routine& r, const std::vector<HostArray>& i
   return out;
 }
 
-/// Whether a library does the call; if so it agrees with the evaluator, however its tasks are run.
-bool agrees(const std::string& name, const std::vector<HostArray>& inputs, const Attrs& attrs) {
+enum class By { library, loops };
+
+/// Checks that the call agrees with the evaluator, however its tasks are run, and tells who does it.
+By call(const std::string& name, const std::vector<HostArray>& inputs, const Attrs& attrs) {
   const Op& op = Registry::get().at(name);
   std::vector<Type> types;
   for (const HostArray& a : inputs) types.emplace_back(a.dtype, a.shape);
   std::vector<Type> outputs = op.infer({op, types, attrs, {}});
   auto routine = codegen::prepare_call(op, attrs, types, outputs);
-  if (!routine) return false;
+  if (!routine) {
+    ADD_FAILURE() << "nobody does " << name;
+    return By::loops;
+  }
+  By by = codegen::library_call({op, attrs, types, outputs}) ? By::library : By::loops;
   HostArray expected = run_op(name, inputs, attrs);
   for (How how : {How::at_once, How::one_by_one_backwards, How::on_two_threads}) {
     HostArray got = execute(*routine, inputs, outputs, how).at(0);
@@ -60,10 +66,10 @@ bool agrees(const std::string& name, const std::vector<HostArray>& inputs, const
       if (got.number(i) != expected.number(i)) {
         ADD_FAILURE() << name << " of " << to_string(types[0]) << " and " << to_string(types[1]) << ", element " << i << ": "
                       << got.number(i) << ", not " << expected.number(i);
-        return true;
+        return by;
       }
   }
-  return true;
+  return by;
 }
 
 TEST(DotCall, RandomLayouts) {
@@ -88,8 +94,8 @@ TEST(DotCall, RandomLayouts) {
     deal(batch + contracting, lhs_free, shared, d.lhs_batch, d.lhs_contracting, l);
     deal(batch + contracting, rhs_free, shared, d.rhs_batch, d.rhs_contracting, r);
     for (DType t : {f32, f64, bf16, f16})
-      EXPECT_TRUE(agrees("dot_general", {integers(Type(t, l), trial), integers(Type(t, r), trial + 1)}, dot_attrs(d, t)));
-    EXPECT_TRUE(agrees("dot_general", {integers(Type(bf16, l), trial), integers(Type(bf16, r), trial + 1)}, dot_attrs(d, f32)));
+      EXPECT_EQ(By::library, call("dot_general", {integers(Type(t, l), trial), integers(Type(t, r), trial + 1)}, dot_attrs(d, t)));
+    EXPECT_EQ(By::library, call("dot_general", {integers(Type(bf16, l), trial), integers(Type(bf16, r), trial + 1)}, dot_attrs(d, f32)));
   }
 }
 
@@ -97,16 +103,18 @@ TEST(DotCall, LargeEnoughToBeCut) {
   for (const auto& [l, r, d] : std::vector<std::tuple<Shape, Shape, DotDims>>{{{330, 200}, {200, 210}, {{1}, {0}, {}, {}}},
                                                                               {{200, 100}, {410, 200}, {{0}, {1}, {}, {}}},
                                                                               {{40, 50, 60}, {40, 60, 70}, {{2}, {1}, {0}, {0}}}})
-    EXPECT_TRUE(agrees("dot_general", {integers(Type(f32, l), 1), integers(Type(f32, r), 2)}, dot_attrs(d, f32)));
+    EXPECT_EQ(By::library, call("dot_general", {integers(Type(f32, l), 1), integers(Type(f32, r), 2)}, dot_attrs(d, f32)));
 }
 
 TEST(DotCall, EmptyOperandsGiveZeros) {
-  EXPECT_TRUE(agrees("dot_general", {HostArray(f32, {2, 0}), HostArray(f32, {0, 3})}, dot_attrs({{1}, {0}, {}, {}}, f32)));
-  EXPECT_TRUE(agrees("dot_general", {HostArray(f32, {0, 2}), HostArray(f32, {2, 3})}, dot_attrs({{1}, {0}, {}, {}}, f32)));
+  EXPECT_EQ(By::library, call("dot_general", {HostArray(f32, {2, 0}), HostArray(f32, {0, 3})}, dot_attrs({{1}, {0}, {}, {}}, f32)));
+  EXPECT_EQ(By::library, call("dot_general", {HostArray(f32, {0, 2}), HostArray(f32, {2, 3})}, dot_attrs({{1}, {0}, {}, {}}, f32)));
 }
 
-TEST(DotCall, IntegersAreNotForLibraries) {
-  EXPECT_FALSE(agrees("dot_general", {integers(Type(i32, {2, 3}), 1), integers(Type(i32, {3, 2}), 2)}, dot_attrs({{1}, {0}, {}, {}}, i32)));
+TEST(Calls, TakeWhatNoLibraryTakesAsALoopNest) {
+  EXPECT_EQ(call("dot_general", {integers(Type(i32, {2, 3}), 1), integers(Type(i32, {3, 2}), 2)}, dot_attrs({{1}, {0}, {}, {}}, i32)), By::loops);
+  ConvDims d{.lhs_spec = {0, 2, 1}, .rhs_spec = {2, 1, 0}, .out_spec = {0, 2, 1}};
+  EXPECT_EQ(call("convolution", {integers(Type(f64, {2, 6, 3}), 1), integers(Type(f64, {2, 3, 4}), 2)}, conv_attrs(d)), By::loops);
 }
 
 TEST(Calls, ArePreparedOnce) {
@@ -129,7 +137,7 @@ Shape arranged(const Ints& spec, const Ints& extents) {
 
 /// The convolution and both of its transposes; counts the calls that no library took.
 int check_convolution(Shape l, Shape r, const ConvDims& d, DType t = f32) {
-  int refused = !agrees("convolution", {integers(Type(t, l), 1), integers(Type(t, r), 2)}, conv_attrs(d));
+  int refused = By::loops == call("convolution", {integers(Type(t, l), 1), integers(Type(t, r), 2)}, conv_attrs(d));
   Builder b;
   Value lhs = b.input(Type(t, l)), rhs = b.input(Type(t, r));
   Value out = ops::convolution(lhs, rhs, d);
@@ -139,7 +147,7 @@ int check_convolution(Shape l, Shape r, const ConvDims& d, DType t = f32) {
   for (std::size_t i = 1; i < b.so_far().equations.size(); ++i) {
     const Equation& eqn = b.so_far().equations[i];
     if (eqn.op->name == "convolution")
-      refused += !agrees("convolution", {integers(b.type(eqn.inputs[0]), 1), integers(b.type(eqn.inputs[1]), 2)}, eqn.attrs);
+      refused += By::loops == call("convolution", {integers(b.type(eqn.inputs[0]), 1), integers(b.type(eqn.inputs[1]), 2)}, eqn.attrs);
   }
   return refused;
 }
