@@ -2,6 +2,8 @@
 
 #include "ir/op.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0 {
 
 Builder::Builder(std::string name) : program_(std::make_shared<Program>()) { program_->name = std::move(name); }
@@ -143,6 +145,7 @@ std::shared_ptr<Program> prune(const Program& p) {
     return renamed[v];
   };
   for (Var v : p.inputs) out->inputs.push_back(define(v));
+  out->equations.reserve(static_cast<std::size_t>(std::count(keep.begin(), keep.end(), true)));
   for (std::size_t i = 0; i < p.equations.size(); ++i) {
     if (!keep[i]) continue;
     Equation eqn = p.equations[i];
