@@ -38,9 +38,12 @@ struct Broadcast {
     }
     const std::size_t entries = axes.children().size();
     if (n.kind == NodeKind::leaf || entries != n.children) {
-      std::string what = n.kind == NodeKind::leaf ? "is an array" : "has " + std::to_string(n.children) + " children";
-      offenders.push_back(spec_path + " = " + to_string(axes) + " has " + std::to_string(entries) + " entries, but " +
-                          def.path(node, tree) + " " + what);
+      auto count = [](std::size_t n, const char* one, const char* many) {
+        return std::to_string(n) + ' ' + (n == 1 ? one : many);
+      };
+      const std::string what = n.kind == NodeKind::leaf ? "is an array" : "has " + count(n.children, "child", "children");
+      offenders.push_back(spec_path + " = " + to_string(axes) + " has " + count(entries, "entry", "entries") + ", but " +
+                          def.path(node, tree) + ' ' + what);
       return;
     }
     std::size_t i = 0;

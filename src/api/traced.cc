@@ -40,7 +40,7 @@ TracedFunction trace_call(Call& call, const std::string& what, const std::string
   Trace::Finished finished = trace.finish(outputs);
   f.program = std::move(finished.program);
   f.captures = std::move(finished.captures);
-  f.prototype = std::move(call.prototype);
+  f.prototype = call.prototype;
   return f;
 }
 

@@ -196,7 +196,7 @@ TEST(Axes, ArePrefixes) {
   EXPECT_EQ(message([&] { ts::detail::broadcast_axes("vmap", {{{0, 1, 2}, 0, 1}, {0}, 0}, "in_axes", def, "args"); }),
             "vmap: in_axes does not fit args\n"
             "  - in_axes[0] = {{0, 1, 2}, 0, 1} has 3 entries, but args[0] has 2 children\n"
-            "  - in_axes[1] = {0} has 1 entries, but args[1] is an array\n"
+            "  - in_axes[1] = {0} has 1 entry, but args[1] is an array\n"
             "  rule: an entry is an axis or replicated for everything below it, or a list with one entry a child");
 }
 

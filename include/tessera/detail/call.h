@@ -115,6 +115,12 @@ class CallOf final : public Call {
   }
 
   Result result(const Outcome& o) const { return restore<Result>(o); }
+  /// The arguments with empty leaves.
+  std::tuple<P...> arg_copies() const {
+    std::tuple<P...> copy = copied(std::index_sequence_for<P...>{});
+    fill(&walk_erased<std::tuple<P...>>, &copy, std::vector<Array>(args.leaves.size()));
+    return copy;
+  }
   template <std::size_t I>
   auto& arg() const {
     return std::get<I>(values_);

@@ -1,0 +1,346 @@
+// Derivatives. Every function here takes a callable over trees of arrays and differentiates the program that it traces to.
+//
+//   auto [loss, grads] = ts::value_and_grad(mse)(model, x, y);   // grads is a tree like model
+//   auto [dw, db] = ts::grad<0, 1>(f)(w, b);
+//
+// A gradient has its argument's tree type. Leaves that are integer, boolean or empty have an empty leaf in it. Values that
+// the callable captures are constants to it; an outer transformation still sees them.
+//
+// A function that returns std::pair<Array, Aux> has auxiliary results: grad gives (gradients, aux) and value_and_grad
+// ((value, aux), gradients).
+#pragma once
+
+#include <tessera/detail/call.h>
+
+#include <source_location>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tessera::inline v0 {
+namespace detail {
+
+struct GradOutcome {
+  Outcome result;
+  std::vector<Array> gradients;  // one a leaf of the differentiated arguments, in the order of `argnums`
+};
+TESSERA_API GradOutcome value_and_grad(const char* function, Call& call, std::span<const int> argnums,
+                                       std::source_location loc);
+
+struct JvpOutcome {
+  Outcome result;
+  std::vector<Array> tangents;  // one a leaf of the result
+};
+TESSERA_API JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree, std::source_location loc);
+
+/// A linear function of leaves, its residuals inside. Immutable; copies share.
+class TESSERA_API LinearMap {
+ public:
+  struct State;
+  explicit LinearMap(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  /// `names` says how to call the argument in errors.
+  std::vector<Array> operator()(const Recorder& in, const TreeDef& tree) const;
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+struct LinearOutcome {
+  Outcome result;
+  LinearMap map;
+};
+/// Forward: tangents of the arguments to tangents of the result.
+TESSERA_API LinearOutcome linearize(Call& call, std::source_location loc);
+/// Backward: cotangents of the result to cotangents of the arguments.
+TESSERA_API LinearOutcome vjp(Call& call, std::source_location loc);
+
+/// The Jacobian with respect to the arguments in `argnums`: for each leaf of the result, for each leaf of them.
+TESSERA_API Outcome jacobian(const char* function, Call& call, std::span<const int> argnums, bool forward,
+                             std::vector<Array>& blocks, std::source_location loc);
+
+template <class T>
+inline constexpr bool is_pair_with_aux = false;
+template <class Aux>
+inline constexpr bool is_pair_with_aux<std::pair<Array, Aux>> = true;
+
+/// A bare C++ number in a differentiated place of a generic callable becomes a scalar array.
+template <class P>
+using Differentiable = std::conditional_t<std::is_arithmetic_v<P>, Array, P>;
+template <int I, class... P, std::size_t... K>
+auto differentiable_at(Types<P...>, std::index_sequence<K...>) {
+  return Types<std::conditional_t<static_cast<int>(K) == I, Differentiable<P>, P>...>{};
+}
+template <class F, class T>
+constexpr auto differentiable_types(T t) {
+  return t;
+}
+template <class F, int I, int... Rest, class... P>
+constexpr auto differentiable_types_at(Types<P...> t) {
+  static_assert(I >= 0 && I < static_cast<int>(sizeof...(P)),
+                "tessera: an argument to differentiate does not exist: argnums count from 0 and the call has fewer arguments");
+  if constexpr (Deduced<F>::known) {
+    static_assert(!Fixed<typename NthOf<Types<P...>, I>::type>,
+                  "tessera: the differentiated parameter is a C++ number, which is static; make it an Array");
+    if constexpr (sizeof...(Rest) == 0)
+      return t;
+    else
+      return differentiable_types_at<F, Rest...>(t);
+  } else {
+    auto next = differentiable_at<I>(t, std::index_sequence_for<P...>{});
+    if constexpr (sizeof...(Rest) == 0)
+      return next;
+    else
+      return differentiable_types_at<F, Rest...>(next);
+  }
+}
+
+/// Trees like the differentiated arguments of `call` with these leaves; the tree itself where there is one.
+template <int... I, class C>
+auto gradients_like(C& call, std::span<const Array> leaves) {
+  auto take = [&](auto index) {
+    constexpr int i = decltype(index)::value;
+    const std::size_t count = call.arg_ends[i] - call.arg_begin(i);
+    return restore_like(call.template arg<i>(), count, leaves);
+  };
+  if constexpr (sizeof...(I) == 1)
+    return (take(std::integral_constant<int, I>{}), ...);
+  else
+    return std::tuple{take(std::integral_constant<int, I>{})...};
+}
+
+}  // namespace detail
+
+template <bool WithValue, class F, int... I>
+class GradOf {
+ public:
+  using tessera_function = F;
+  GradOf(F f, std::source_location loc) : f_(std::move(f)), loc_(loc) {}
+
+  template <class... A>
+  auto operator()(A&&... args) const {
+    auto use = [&](auto& call) {
+      using Result = typename std::remove_reference_t<decltype(call)>::Result;
+      constexpr bool aux = detail::is_pair_with_aux<Result>;
+      static_assert(aux || std::is_same_v<Result, Array>,
+                    "tessera: a function to differentiate returns an Array, or a pair of an Array and auxiliary results");
+      constexpr int argnums[] = {I...};
+      detail::GradOutcome o =
+          detail::value_and_grad(WithValue ? "value_and_grad" : "grad", call, argnums, loc_);
+      auto gradients = detail::gradients_like<I...>(call, o.gradients);
+      if constexpr (WithValue)
+        return std::pair(call.result(o.result), std::move(gradients));
+      else if constexpr (aux)
+        return std::pair(std::move(gradients), call.result(o.result).second);
+      else
+        return gradients;
+    };
+    return detail::with_call_as(detail::differentiable_types_at<F, I...>(detail::argument_types<F, A...>()), f_, use,
+                                args...);
+  }
+
+ private:
+  mutable F f_;
+  std::source_location loc_;
+};
+
+/// grad(f)(args...) is the gradient of the scalar f(args...) with respect to argument 0; grad<1, 2>(f) gives a tuple of the
+/// gradients with respect to arguments 1 and 2. Throws ShapeError when the result is no scalar, DTypeError when it or an
+/// argument to differentiate is not floating.
+template <int... I, class F>
+auto grad(F&& f, std::source_location loc = std::source_location::current()) {
+  if constexpr (sizeof...(I) == 0)
+    return GradOf<false, std::decay_t<F>, 0>(std::forward<F>(f), loc);
+  else
+    return GradOf<false, std::decay_t<F>, I...>(std::forward<F>(f), loc);
+}
+
+/// As grad, with the value: a pair (value, gradients).
+template <int... I, class F>
+auto value_and_grad(F&& f, std::source_location loc = std::source_location::current()) {
+  if constexpr (sizeof...(I) == 0)
+    return GradOf<true, std::decay_t<F>, 0>(std::forward<F>(f), loc);
+  else
+    return GradOf<true, std::decay_t<F>, I...>(std::forward<F>(f), loc);
+}
+
+namespace detail {
+template <class T>
+inline constexpr bool is_std_tuple = false;
+template <class... T>
+inline constexpr bool is_std_tuple<std::tuple<T...>> = true;
+
+template <class T>
+auto as_tuple(const T& x) {
+  if constexpr (is_std_tuple<T>)
+    return x;
+  else
+    return std::tuple<T>(x);
+}
+template <class Params, class Tuple>
+struct Converted;
+template <class... P, class... T>
+struct Converted<Types<P...>, std::tuple<T...>> {
+  static std::tuple<P...> from(const std::tuple<T...>& t) {
+    return std::apply([](const T&... x) { return std::tuple<P...>(P(x)...); }, t);
+  }
+};
+}  // namespace detail
+
+/// The value of f and its derivative along `tangents`: a pair of trees like the result. `primals` and `tangents` are one
+/// argument each, or std::tuples of all arguments; tangents have the arguments' trees, dtypes and shapes, and are empty at
+/// integer leaves (an empty tangent is zero). An integer result has an empty tangent.
+template <class F, class P, class T>
+auto jvp(F&& f, const P& primals, const T& tangents, std::source_location loc = std::source_location::current()) {
+  auto all = detail::as_tuple(primals);
+  return std::apply(
+      [&](auto&... x) {
+        auto use = [&]<class C>(C& call) {
+          using Given = decltype(detail::as_tuple(tangents));
+          static_assert(std::tuple_size_v<Given> == C::Params::size,
+                        "tessera: jvp needs one tangent for each primal");
+          auto t = detail::Converted<typename C::Params, Given>::from(detail::as_tuple(tangents));
+          detail::Recorder recorder;
+          detail::walk(t, recorder);
+          detail::JvpOutcome o = detail::jvp(call, recorder, tree::structure(t), loc);
+          using R = typename C::Result;
+          R tangent = *static_cast<const R*>(o.result.prototype.get());
+          detail::fill(&detail::walk_erased<R>, &tangent, o.tangents);
+          return std::pair(call.result(o.result), std::move(tangent));
+        };
+        return detail::with_call_as(
+            [&] {
+              auto types = detail::argument_types<std::decay_t<F>, decltype(x)...>();
+              if constexpr (detail::Deduced<std::decay_t<F>>::known)
+                return types;
+              else
+                return []<class... Q>(detail::Types<Q...>) { return detail::Types<detail::Differentiable<Q>...>{}; }(types);
+            }(),
+            f, use, x...);
+      },
+      all);
+}
+
+/// The pullback of f at a point: a function from a cotangent of the result to cotangents of the arguments (the tree itself
+/// for one argument, else a tuple of trees).
+template <class Result, class... P>
+class Vjp {
+ public:
+  Vjp(detail::LinearMap map, std::tuple<P...> args, Result result)
+      : map_(std::move(map)), args_(std::move(args)), result_(std::move(result)) {}
+  /// TreeError, ShapeError or DTypeError where the cotangent is not like the result.
+  auto operator()(const Result& cotangent) const {
+    detail::Recorder in;
+    detail::walk_const(cotangent, in);
+    const std::vector<Array> out = map_(in, tree::structure(cotangent));
+    std::tuple<P...> back = args_;
+    detail::fill(&detail::walk_erased<std::tuple<P...>>, &back, out);
+    if constexpr (sizeof...(P) == 1)
+      return std::get<0>(std::move(back));
+    else
+      return back;
+  }
+
+ private:
+  detail::LinearMap map_;
+  std::tuple<P...> args_;  // for their structure
+  Result result_;
+};
+
+/// The derivative of f at a point: a linear function from tangents of the arguments to the tangent of the result.
+template <class Result, class... P>
+class Linear {
+ public:
+  Linear(detail::LinearMap map, std::shared_ptr<const void> prototype)
+      : map_(std::move(map)), prototype_(std::move(prototype)) {}
+  Result operator()(const P&... tangents) const {
+    std::tuple<const P&...> all(tangents...);
+    detail::Recorder in;
+    std::apply([&](const P&... t) { (detail::walk_const(t, in), ...); }, all);
+    return detail::restore<Result>({map_(in, tree::structure(std::tuple<P...>(tangents...))), prototype_});
+  }
+
+ private:
+  detail::LinearMap map_;
+  std::shared_ptr<const void> prototype_;
+};
+
+namespace detail {
+template <class C, class... P>
+auto make_vjp(C& call, Types<P...>, std::source_location loc) {
+  LinearOutcome o = vjp(call, loc);
+  using R = typename C::Result;
+  return std::pair(call.result(o.result),
+                   Vjp<R, P...>(o.map, call.arg_copies(), *static_cast<const R*>(o.result.prototype.get())));
+}
+template <class C, class... P>
+auto make_linear(C& call, Types<P...>, std::source_location loc) {
+  LinearOutcome o = linearize(call, loc);
+  using R = typename C::Result;
+  return std::pair(call.result(o.result), Linear<R, P...>(o.map, o.result.prototype));
+}
+}  // namespace detail
+
+/// The value f(args...) and its pullback.
+template <class F, class... A>
+auto vjp(F&& f, A&&... args) {
+  return detail::with_call(
+      f, [&]<class C>(C& call) { return detail::make_vjp(call, typename C::Params{}, std::source_location{}); }, args...);
+}
+
+/// The value f(args...) and its derivative there as a linear function, whose repeated use is cheap.
+template <class F, class... A>
+auto linearize(F&& f, A&&... args) {
+  return detail::with_call(
+      f, [&]<class C>(C& call) { return detail::make_linear(call, typename C::Params{}, std::source_location{}); }, args...);
+}
+
+/// Jacobians. One of the result and the argument is an Array: the Jacobian is a tree like the other, its leaves of shape
+/// result.shape + argument.shape.
+template <bool Forward, class F, int I>
+class JacobianOf {
+ public:
+  using tessera_function = F;
+  JacobianOf(F f, std::source_location loc) : f_(std::move(f)), loc_(loc) {}
+
+  template <class... A>
+  auto operator()(A&&... args) const {
+    auto use = [&]<class C>(C& call) {
+      using Result = typename C::Result;
+      using Argument = typename detail::NthOf<typename C::Params, I>::type;
+      static_assert(std::is_same_v<Result, Array> || std::is_same_v<Argument, Array>,
+                    "tessera: a Jacobian needs the result or the differentiated argument to be one Array");
+      constexpr int argnums[] = {I};
+      std::vector<Array> blocks;
+      detail::Outcome o = detail::jacobian(Forward ? "jacfwd" : "jacrev", call, argnums, Forward, blocks, loc_);
+      if constexpr (std::is_same_v<Result, Array>)
+        return detail::gradients_like<I>(call, blocks);
+      else
+        return detail::restore<Result>({std::move(blocks), o.prototype});
+    };
+    return detail::with_call_as(detail::differentiable_types_at<F, I>(detail::argument_types<F, A...>()), f_, use,
+                                args...);
+  }
+
+ private:
+  mutable F f_;
+  std::source_location loc_;
+};
+
+/// Column by column, with forward mode: for functions with few inputs.
+template <int I = 0, class F>
+auto jacfwd(F&& f, std::source_location loc = std::source_location::current()) {
+  return JacobianOf<true, std::decay_t<F>, I>(std::forward<F>(f), loc);
+}
+/// Row by row, with reverse mode: for functions with few outputs.
+template <int I = 0, class F>
+auto jacrev(F&& f, std::source_location loc = std::source_location::current()) {
+  return JacobianOf<false, std::decay_t<F>, I>(std::forward<F>(f), loc);
+}
+/// Second derivatives of a function of one Array: forward over reverse, of shape result.shape + x.shape + x.shape.
+template <int I = 0, class F>
+auto hessian(F&& f, std::source_location loc = std::source_location::current()) {
+  return jacfwd<I>(jacrev<I>(std::forward<F>(f), loc), loc);
+}
+
+}  // namespace tessera::inline v0
