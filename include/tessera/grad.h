@@ -268,14 +268,14 @@ class Linear {
 namespace detail {
 template <class C, class... P>
 auto make_vjp(C& call, Types<P...>, std::source_location loc) {
-  LinearOutcome o = vjp(call, loc);
+  LinearOutcome o = detail::vjp(call, loc);
   using R = typename C::Result;
   return std::pair(call.result(o.result),
                    Vjp<R, P...>(o.map, call.arg_copies(), *static_cast<const R*>(o.result.prototype.get())));
 }
 template <class C, class... P>
 auto make_linear(C& call, Types<P...>, std::source_location loc) {
-  LinearOutcome o = linearize(call, loc);
+  LinearOutcome o = detail::linearize(call, loc);
   using R = typename C::Result;
   return std::pair(call.result(o.result), Linear<R, P...>(o.map, o.result.prototype));
 }

@@ -27,7 +27,7 @@ void check_loss(const char* function, const TracedFunction& f, const SourceLoc& 
 }  // namespace
 
 GradOutcome value_and_grad(const char* function, Call& call, std::span<const int> argnums, std::source_location where) {
-  const SourceLoc loc(where);
+  const SourceLoc loc = line_of(where);
   const TracedFunction f = trace_call(call, function, function);
   const std::vector<bool> wrt = differentiated(function, call, f, argnums, loc);
   check_loss(function, f, loc);

@@ -116,7 +116,7 @@ struct Jacobian {
 
 Outcome jacobian(const char* function, Call& call, std::span<const int> argnums, bool forward,
                  std::vector<Array>& leaves, std::source_location where) {
-  const SourceLoc loc(where);
+  const SourceLoc loc = line_of(where);
   const TracedFunction f = trace_call(call, function, function);
   const std::vector<bool> wrt = differentiated(function, call, f, argnums, loc);
   const Linearized lin = linearize(*f.program, wrt);

@@ -6,7 +6,7 @@
 namespace tessera::inline v0::detail {
 
 JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree, std::source_location where) {
-  const SourceLoc loc(where);
+  const SourceLoc loc = line_of(where);
   const TreeDef args = call.describe_args();
   if (!(args == tangent_tree)) require_same_structure("jvp", args, "primals", tangent_tree, "tangents");
   const TracedFunction f = trace_call(call, "jvp", "jvp");

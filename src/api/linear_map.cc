@@ -116,10 +116,10 @@ LinearOutcome linearize_call(Call& call, bool backward, const char* function, co
 }  // namespace
 
 LinearOutcome linearize(Call& call, std::source_location loc) {
-  return linearize_call(call, false, "linearize", loc.line() ? SourceLoc(loc) : SourceLoc());
+  return linearize_call(call, false, "linearize", line_of(loc));
 }
 LinearOutcome vjp(Call& call, std::source_location loc) {
-  return linearize_call(call, true, "vjp", loc.line() ? SourceLoc(loc) : SourceLoc());
+  return linearize_call(call, true, "vjp", line_of(loc));
 }
 
 }  // namespace tessera::inline v0::detail

@@ -12,6 +12,9 @@
 
 namespace tessera::inline v0::detail {
 
+/// The line of a call; none for a default-constructed location.
+inline SourceLoc line_of(const std::source_location& l) { return l.line() ? SourceLoc(l) : SourceLoc(); }
+
 struct TracedFunction {
   ProgramPtr program;                   // inputs: the leaves of the arguments that are not empty, then the captures
   std::vector<Array> captures;

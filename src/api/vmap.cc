@@ -36,7 +36,7 @@ Value move_front_to(Value x, int to) {
 }  // namespace
 
 Outcome vmap(Call& call, const VmapOptions& options, std::source_location where) {
-  const SourceLoc loc(where);
+  const SourceLoc loc = line_of(where);
   const MappedArguments mapped = mapped_arguments("vmap", call, options.in_axes, options.axis_size, loc);
   TracedFunction f;
   {
