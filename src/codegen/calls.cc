@@ -88,15 +88,6 @@ class Cache {
   std::unordered_multimap<std::size_t, Prepared> entries_;
 };
 
-template <class T>
-void widen(const T* in, float* out, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(in[i]);
-}
-template <class T>
-void narrow(const float* in, T* out, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) out[i] = T(in[i]);
-}
-
 }  // namespace
 
 std::shared_ptr<const Routine> library_call(const CallArgs& a) {
@@ -111,20 +102,6 @@ std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs, st
   // Leaked on purpose: threads of the pool may still run routines at exit.
   static Cache* cache = new Cache;
   return cache->get({op, attrs, inputs, outputs});
-}
-
-void widen_from(DType from, const void* in, float* out, std::int64_t count) {
-  if (from == DType::bfloat16)
-    widen(static_cast<const bfloat16*>(in), out, count);
-  else
-    widen(static_cast<const float16*>(in), out, count);
-}
-
-void narrow_to(DType to, const float* in, void* out, std::int64_t count) {
-  if (to == DType::bfloat16)
-    narrow(in, static_cast<bfloat16*>(out), count);
-  else
-    narrow(in, static_cast<float16*>(out), count);
 }
 
 Stage widening_stage(DType from, std::int64_t count, std::function<Widening(const RoutineArgs&)> locate) {

@@ -188,6 +188,12 @@ void cut(Plan& p) {
     p.column_block = block(p.n);
 }
 
+// Many tiny matrices, and inner products: handing each to a library costs more than the op's own loops take.
+bool better_as_loops(const Plan& p) {
+  if (p.m == 1 && p.n == 1) return p.batch >= 8 || p.k >= 4096;
+  return p.batch >= 8 && p.m * p.n * p.k <= 4096;
+}
+
 Stage prepare_stage(const Plan& p, const Matrix& x, int operand) {
   if (!x.packed)
     return widening_stage(p.operand, x.elements(), [operand, at = x.scratch](const RoutineArgs& args) {
@@ -261,6 +267,7 @@ std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
   if (a.inputs[0].shape.count() == 0 || a.inputs[1].shape.count() == 0) return zeros(a.outputs[0]);
 
   Plan p = arrange(a);
+  if (better_as_loops(p)) return nullptr;
   p.narrow = acc == DType::float32 && result != DType::float32;
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return nullptr;
   cut(p);

@@ -4,6 +4,9 @@
 #include "ops/dot_dims.h"
 #include "ops/op_check.h"
 
+#include <dlfcn.h>
+
+#include <cmath>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -48,17 +51,18 @@ std::vector<HostArray> execute(const Routine& r, const std::vector<HostArray>& i
 enum class By { library, loops };
 
 /// Checks that the call agrees with the evaluator, however its tasks are run, and tells who does it.
-By call(const std::string& name, const std::vector<HostArray>& inputs, const Attrs& attrs) {
+By call(const std::string& name, const std::vector<HostArray>& inputs, const Attrs& attrs, bool check_loops = true) {
   const Op& op = Registry::get().at(name);
   std::vector<Type> types;
   for (const HostArray& a : inputs) types.emplace_back(a.dtype, a.shape);
   std::vector<Type> outputs = op.infer({op, types, attrs, {}});
+  By by = codegen::library_call({op, attrs, types, outputs}) ? By::library : By::loops;
+  if (by == By::loops && !check_loops) return by;
   auto routine = codegen::prepare_call(op, attrs, types, outputs);
   if (!routine) {
     ADD_FAILURE() << "nobody does " << name;
-    return By::loops;
+    return by;
   }
-  By by = codegen::library_call({op, attrs, types, outputs}) ? By::library : By::loops;
   HostArray expected = run_op(name, inputs, attrs);
   for (How how : {How::at_once, How::one_by_one_backwards, How::on_two_threads}) {
     HostArray got = execute(*routine, inputs, outputs, how).at(0);
@@ -94,8 +98,8 @@ TEST(DotCall, RandomLayouts) {
     deal(batch + contracting, lhs_free, shared, d.lhs_batch, d.lhs_contracting, l);
     deal(batch + contracting, rhs_free, shared, d.rhs_batch, d.rhs_contracting, r);
     for (DType t : {f32, f64, bf16, f16})
-      EXPECT_EQ(By::library, call("dot_general", {integers(Type(t, l), trial), integers(Type(t, r), trial + 1)}, dot_attrs(d, t)));
-    EXPECT_EQ(By::library, call("dot_general", {integers(Type(bf16, l), trial), integers(Type(bf16, r), trial + 1)}, dot_attrs(d, f32)));
+      call("dot_general", {integers(Type(t, l), trial), integers(Type(t, r), trial + 1)}, dot_attrs(d, t), false);
+    call("dot_general", {integers(Type(bf16, l), trial), integers(Type(bf16, r), trial + 1)}, dot_attrs(d, f32), false);
   }
 }
 
@@ -104,6 +108,75 @@ TEST(DotCall, LargeEnoughToBeCut) {
                                                                               {{200, 100}, {410, 200}, {{0}, {1}, {}, {}}},
                                                                               {{40, 50, 60}, {40, 60, 70}, {{2}, {1}, {0}, {0}}}})
     EXPECT_EQ(By::library, call("dot_general", {integers(Type(f32, l), 1), integers(Type(f32, r), 2)}, dot_attrs(d, f32)));
+}
+
+// Tasks in any order, on any thread, whatever the caller's OpenMP settings: the bits of rounded sums stay.
+TEST(Calls, BitsDoNotDependOnHowTasksRun) {
+  auto uniform = [](const Type& t) {
+    HostArray a(t.dtype, t.shape);
+    std::mt19937 random(5);
+    for (std::int64_t i = 0; i < a.count(); ++i) a.data<float>()[i] = std::uniform_real_distribution<float>(-1, 1)(random);
+    return a;
+  };
+  auto check = [&](const Equation& eqn, const Program& p) {
+    std::vector<Type> in, out;
+    std::vector<HostArray> arrays;
+    for (Var v : eqn.inputs) arrays.push_back(uniform(in.emplace_back(p.type(v).dtype, p.type(v).shape)));
+    for (Var v : eqn.outputs) out.emplace_back(p.type(v).dtype, p.type(v).shape);
+    auto routine = codegen::library_call({*eqn.op, eqn.attrs, in, out});
+    ASSERT_TRUE(routine);
+    EXPECT_GT(std::max(routine->stages.front().tasks, routine->stages.back().tasks), 1) << eqn.op->name;
+    HostArray first = execute(*routine, arrays, out, How::at_once).at(0);
+    auto set_threads = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+    auto get_threads = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+    int before = get_threads ? get_threads() : 1;
+    for (int threads : {1, 2, 5})
+      for (How how : {How::at_once, How::one_by_one_backwards, How::on_two_threads}) {
+        if (set_threads) set_threads(threads);
+        HostArray again = execute(*routine, arrays, out, how).at(0);
+        EXPECT_TRUE(std::equal(first.bytes, first.bytes + first.size_bytes(), again.bytes)) << eqn.op->name << " with " << threads;
+        EXPECT_EQ(get_threads ? get_threads() : threads, threads);
+      }
+    if (set_threads) set_threads(before);
+  };
+  Builder b;
+  ops::dot_general(b.input(Type(f32, {300, 300})), b.input(Type(f32, {300, 320})), {{1}, {0}, {}, {}});
+  ConvDims d{.pad_low = {1, 1}, .pad_high = {1, 1}, .lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}};
+  Value x = b.input(Type(f32, {16, 12, 12, 32})), w = b.input(Type(f32, {3, 3, 32, 32}));
+  Value y = ops::convolution(x, w, d);
+  ops::convolution_transpose_rhs(y, x, ops::conv_dims(conv_attrs(d)), w.type());
+  for (const Equation& eqn : b.so_far().equations) check(eqn, b.so_far());
+}
+
+// The row-wise conversions are the scalar ones, for every float16 and around every rounding.
+TEST(Calls, RowsNarrowAsScalarsDo) {
+  std::vector<float16> halves(1 << 16);
+  for (std::size_t i = 0; i < halves.size(); ++i) halves[i].bits = static_cast<std::uint16_t>(i);
+  std::vector<float> wide(halves.size());
+  codegen::widen_from(f16, halves.data(), wide.data(), static_cast<std::int64_t>(wide.size()));
+  std::vector<float> numbers;
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    float expected = float(halves[i]);
+    if (expected != expected) {
+      EXPECT_TRUE(wide[i] != wide[i]);
+      continue;
+    }
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]), std::bit_cast<std::uint32_t>(expected)) << i;
+    for (float v : {expected, std::nextafter(expected, 1e9f), expected * (1 + 1.0f / 4096), expected * (1 + 1.0f / 2048), expected * 1.00390625f}) numbers.push_back(v);
+  }
+  std::vector<float16> narrow16(numbers.size());
+  std::vector<bfloat16> narrow_b(numbers.size());
+  codegen::narrow_to(f16, numbers.data(), narrow16.data(), static_cast<std::int64_t>(numbers.size()));
+  codegen::narrow_to(bf16, numbers.data(), narrow_b.data(), static_cast<std::int64_t>(numbers.size()));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    ASSERT_EQ(narrow16[i].bits, float16(numbers[i]).bits) << numbers[i];
+    ASSERT_EQ(narrow_b[i].bits, bfloat16(numbers[i]).bits) << numbers[i];
+  }
+}
+
+TEST(DotCall, ManyTinyMatricesAreLoops) {
+  EXPECT_EQ(By::loops, call("dot_general", {integers(Type(f32, {32, 3, 4}), 1), integers(Type(f32, {32, 4, 2}), 2)}, dot_attrs({{2}, {1}, {0}, {0}}, f32)));
+  EXPECT_EQ(By::loops, call("dot_general", {integers(Type(f32, {5000}), 1), integers(Type(f32, {5000}), 2)}, dot_attrs({{0}, {0}, {}, {}}, f32)));
 }
 
 TEST(DotCall, EmptyOperandsGiveZeros) {
@@ -137,7 +210,7 @@ Shape arranged(const Ints& spec, const Ints& extents) {
 
 /// The convolution and both of its transposes; counts the calls that no library took.
 int check_convolution(Shape l, Shape r, const ConvDims& d, DType t = f32) {
-  int refused = By::loops == call("convolution", {integers(Type(t, l), 1), integers(Type(t, r), 2)}, conv_attrs(d));
+  int refused = By::loops == call("convolution", {integers(Type(t, l), 1), integers(Type(t, r), 2)}, conv_attrs(d), false);
   Builder b;
   Value lhs = b.input(Type(t, l)), rhs = b.input(Type(t, r));
   Value out = ops::convolution(lhs, rhs, d);
@@ -147,7 +220,7 @@ int check_convolution(Shape l, Shape r, const ConvDims& d, DType t = f32) {
   for (std::size_t i = 1; i < b.so_far().equations.size(); ++i) {
     const Equation& eqn = b.so_far().equations[i];
     if (eqn.op->name == "convolution")
-      refused += By::loops == call("convolution", {integers(b.type(eqn.inputs[0]), 1), integers(b.type(eqn.inputs[1]), 2)}, eqn.attrs);
+      refused += By::loops == call("convolution", {integers(b.type(eqn.inputs[0]), 1), integers(b.type(eqn.inputs[1]), 2)}, eqn.attrs, false);
   }
   return refused;
 }
