@@ -60,7 +60,7 @@ void check_replicated_outputs(const MapInfo& map) {
       .raise<ShardingError>();
 }
 
-std::optional<std::string> divergence_warning(const MapInfo& map, const std::vector<StatePair>& states) {
+std::optional<Message> divergence_warning(const MapInfo& map, const std::vector<StatePair>& states) {
   std::vector<AxisSet> in = axes_of(map.in_specs);
   std::vector<AxisSet> varying = uniformity(map.body, in);
   Message m(map.function);
@@ -82,8 +82,7 @@ std::optional<std::string> divergence_warning(const MapInfo& map, const std::vec
   if (!any) return std::nullopt;
   return m.problem("the devices' copies of a state drift apart")
       .from(map.loc)
-      .advice("pmean the gradients over '" + over + "' before the update")
-      .str();
+      .advice("pmean the gradients over '" + over + "' before the update");
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // state does not drift apart unnoticed, and that all devices come to each collective.
 #pragma once
 
+#include "base/message.h"
 #include "ir/program.h"
 #include "spmd/spec.h"
 
@@ -31,9 +32,9 @@ struct StatePair {
   std::vector<std::size_t> inputs, outputs;
   std::string input_path, output_path;
 };
-/// The text of a warning where state that enters the same on all devices leaves different, with the line since which it does:
+/// A warning where state that enters the same on all devices leaves different, with the line since which it does:
 /// the forgotten pmean. Nothing where all is well.
-std::optional<std::string> divergence_warning(const MapInfo& map, const std::vector<StatePair>& states);
+std::optional<Message> divergence_warning(const MapInfo& map, const std::vector<StatePair>& states);
 
 /// Throws CollectiveError that lists every collective under a branch or loop whose predicate provably varies over one of its
 /// axes.

@@ -1,0 +1,109 @@
+// The public collectives under pmap, against worked vectors.
+#include <tessera/collectives.h>
+#include <tessera/creation.h>
+#include <tessera/elementwise.h>
+#include <tessera/manipulation.h>
+#include <tessera/pmap.h>
+#include <tessera/reductions.h>
+
+#include <gtest/gtest.h>
+
+namespace ts = tessera;
+using ts::Array;
+
+namespace {
+
+using Floats = std::vector<float>;
+Floats f32s(const Array& x) { return x.to_vector<float>(); }
+template <class E = ts::Error, class F>
+std::string message(F f) {
+  try {
+    f();
+  } catch (const E& e) {
+    return e.what();
+  }
+  return "nothing thrown";
+}
+
+class Collectives : public ::testing::Test {
+ protected:
+  void SetUp() override { ts::set_device_count(8); }
+  const Array pairs = Array(Floats{0, 10, 1, 11, 2, 12, 3, 13}, {4, 2});
+  const Array count = Array(Floats{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {4, 4});
+  template <class F>
+  Array on_devices(const Array& x, F f) {
+    return ts::pmap(f, {.axis_name = "i"})(x);
+  }
+};
+
+}  // namespace
+
+TEST_F(Collectives, Reductions) {
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::psum(x, "i"); })), (Floats{6, 46, 6, 46, 6, 46, 6, 46}));
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pmean(x, "i"); })), (Floats{1.5, 11.5, 1.5, 11.5, 1.5, 11.5, 1.5, 11.5}));
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pmax(x, "i"); })), (Floats{3, 13, 3, 13, 3, 13, 3, 13}));
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pmin(x, "i"); })), (Floats{0, 10, 0, 10, 0, 10, 0, 10}));
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::psum(x, "i", {{0, 2}, {1, 3}}); })), (Floats{2, 22, 4, 24, 2, 22, 4, 24}));
+}
+
+TEST_F(Collectives, Movement) {
+  Array all = on_devices(pairs, [](Array x) { return ts::all_gather(x, "i"); });
+  EXPECT_EQ(all.shape(), (ts::Shape{4, 4, 2}));
+  EXPECT_EQ(f32s(all[1]), f32s(pairs));
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::all_gather(x, "i", {.axis = -1}); })[3]), (Floats{0, 1, 2, 3, 10, 11, 12, 13}));
+  EXPECT_EQ(on_devices(pairs, [](Array x) { return ts::all_gather(x, "i", {.tiled = true}); }).shape(), (ts::Shape{4, 8}));
+  EXPECT_EQ(f32s(on_devices(count, [](Array x) { return ts::psum_scatter(x, "i"); })), (Floats{24, 28, 32, 36}));
+  EXPECT_EQ(on_devices(count, [](Array x) { return ts::psum_scatter(x, "i", {.tiled = true}); }).shape(), (ts::Shape{4, 1}));
+  Floats turned{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+  EXPECT_EQ(f32s(on_devices(count, [](Array x) { return ts::all_to_all(x, "i", 0, 0); })), turned);
+  EXPECT_EQ(f32s(on_devices(count, [](Array x) { return ts::pswapaxes(x, "i", 0); })), turned);
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::ppermute(x, "i", {{0, 1}, {1, 2}}); })), (Floats{0, 0, 0, 10, 1, 11, 0, 0}));
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pshuffle(x, "i", {3, 0, 1, 2}); })), (Floats{3, 13, 0, 10, 1, 11, 2, 12}));
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pbroadcast(x, "i", 2); })), (Floats{2, 12, 2, 12, 2, 12, 2, 12}));
+}
+
+TEST_F(Collectives, NumbersAreKnownWhileTracing) {
+  std::int64_t size = 0;
+  int sum = 0;
+  float mean = 0;
+  Array y = ts::pmap(
+      [&](Array x) {
+        size = ts::axis_size("i");
+        sum = ts::psum(1, "i").item<int>();
+        mean = ts::pmean(2.5f, "i").item<float>();
+        return x * ts::psum(2.0, "i") + ts::axis_index("i");
+      },
+      {.axis_name = "i"})(Array(Floats{1, 1, 1}));
+  EXPECT_EQ(size, 3);
+  EXPECT_EQ(sum, 3);
+  EXPECT_EQ(mean, 2.5f);
+  EXPECT_EQ(f32s(y), (Floats{6, 7, 8}));
+}
+
+TEST_F(Collectives, DtypesAndTrees) {
+  Array flags = Array(std::vector<bool>{true, false, true, true});
+  Array counted = on_devices(flags, [](Array x) { return ts::psum(x, "i"); });
+  EXPECT_EQ(counted.dtype(), ts::i32);
+  EXPECT_EQ(counted.to_vector<std::int32_t>(), (std::vector<std::int32_t>{3, 3, 3, 3}));
+  EXPECT_EQ(on_devices(Array(std::vector<std::int32_t>{1, 2}), [](Array x) { return ts::pmean(x, "i"); }).dtype(), ts::f32);
+  auto [a, b] = ts::pmap([](Array x) { return ts::psum(std::pair(x, std::vector<Array>{x * 2, x * 3}), "i"); }, {.axis_name = "i"})(pairs);
+  EXPECT_EQ(f32s(a[0]), (Floats{6, 46}));
+  EXPECT_EQ(f32s(b[1][2]), (Floats{18, 138}));
+}
+
+TEST_F(Collectives, Errors) {
+  EXPECT_EQ(message<ts::CollectiveError>([&] { ts::psum(pairs, "batch"); }).substr(0, 145),
+            "psum: there is no axis 'batch' here\n"
+            "  rule: no axis is bound: a name is bound inside a function given to pmap, shard_map or vmap\n"
+            "  from: collective");
+  std::string text = message<ts::CollectiveError>([&] {
+    on_devices(pairs, [](Array x) { return ts::psum(x, "batch"); });
+  });
+  EXPECT_NE(text.find("rule: the bound axes are 'i' (pmap, size 4)"), std::string::npos) << text;
+  text = message<ts::CollectiveError>([&] { on_devices(pairs, [](Array x) { return ts::pshuffle(x, "i", {0, 0, 1, 2}); }); });
+  EXPECT_EQ(text.substr(0, text.find("\n  from")),
+            "pshuffle: {0, 0, 1, 2} is no permutation of the 4 members of the axis\n"
+            "  rule: each number in [0, 4) appears once");
+  text = message<ts::CollectiveError>([&] { on_devices(pairs, [](Array x) { return ts::psum(x, {"i", "i"}); }); });
+  EXPECT_EQ(text.substr(0, text.find("\n")), "psum: axis 'i' is named twice");
+}

@@ -1,0 +1,195 @@
+// pmap: axes in and out, trees, statics, devices, and the errors that come before anything runs.
+#include <tessera/collectives.h>
+#include <tessera/creation.h>
+#include <tessera/elementwise.h>
+#include <tessera/linear.h>
+#include <tessera/manipulation.h>
+#include <tessera/pmap.h>
+#include <tessera/reductions.h>
+#include <tessera/warning.h>
+
+#include <gtest/gtest.h>
+
+namespace ts = tessera;
+using ts::Array;
+
+namespace {
+
+using Floats = std::vector<float>;
+Floats f32s(const Array& x) { return x.to_vector<float>(); }
+template <class E = ts::Error, class F>
+std::string message(F f) {
+  try {
+    f();
+  } catch (const E& e) {
+    std::string text = e.what();
+    // The line of the pmap call changes with every edit here.
+    std::size_t from = text.find("\n  from: "), end = text.find('\n', from + 1);
+    if (from != std::string::npos) text.erase(from, (end == std::string::npos ? text.size() : end) - from);
+    return text;
+  }
+  return "nothing thrown";
+}
+struct Model {
+  Array w, b;
+};
+
+class Pmap : public ::testing::Test {
+ protected:
+  void SetUp() override { ts::set_device_count(8); }
+  const Array x = Array(Floats{1, 2, 3, 4, 5, 6}, {3, 2});
+};
+
+}  // namespace
+
+TEST_F(Pmap, MapsTheFirstAxis) {
+  ts::Shape seen;
+  auto f = ts::pmap([&](Array a, Array b) {
+    seen = a.shape();
+    return a + b;
+  });
+  Array y = f(x, x);
+  EXPECT_EQ(seen, (ts::Shape{2}));
+  EXPECT_EQ(f32s(y), (Floats{2, 4, 6, 8, 10, 12}));
+  EXPECT_EQ(y.shape(), (ts::Shape{3, 2}));
+  EXPECT_EQ(y.sharding().devices().size(), 3u);
+  f(y, x);
+  EXPECT_EQ(f.trace_count(), 1u);
+}
+
+TEST_F(Pmap, AxesInAndOut) {
+  Array m = Array(Floats{1, 2, 3, 4, 5, 6}, {2, 3});
+  // Columns in, columns out; counted from the end too.
+  for (int axis : {1, -1}) {
+    auto f = ts::pmap([](Array c, Array k) { return std::pair(c * k, ts::sum(c)); },
+                      {.in_axes = {axis, ts::replicated}, .out_axes = {axis, 0}});
+    auto [y, s] = f(m, 10.0f);
+    EXPECT_EQ(y.shape(), (ts::Shape{2, 3}));
+    EXPECT_EQ(f32s(y), (Floats{10, 20, 30, 40, 50, 60}));
+    EXPECT_EQ(f32s(s), (Floats{5, 7, 9}));
+  }
+  EXPECT_EQ(ts::pmap([](Array r) { return r; }, {.out_axes = -1})(m).shape(), (ts::Shape{3, 2}));
+}
+
+TEST_F(Pmap, TreesStaticsAndConstants) {
+  Array kept = Array(Floats{100, 200});
+  auto f = ts::pmap(
+      [&](Model m, int power, Array a) {
+        Array y = a * m.w + m.b + kept;
+        for (int i = 1; i < power; ++i) y = y * 2;
+        return std::tuple(y, Array(3.0f), power);
+      },
+      {.in_axes = {ts::replicated, 0, 0}});
+  auto [y, three, power] = f(Model{Array(Floats{1, 2}), Array(1.0f)}, 2, x);
+  EXPECT_EQ(f32s(y), (Floats{204, 410, 208, 418, 212, 426}));
+  EXPECT_EQ(f32s(three), (Floats{3, 3, 3}));
+  EXPECT_EQ(power, 2);
+}
+
+TEST_F(Pmap, ReplicatedResults) {
+  auto f = ts::pmap([](Array a) { return ts::psum(ts::sum(a), "i"); }, {.axis_name = "i", .out_axes = ts::replicated});
+  Array total = f(x);
+  EXPECT_EQ(total.shape(), ts::Shape{});
+  EXPECT_EQ(total.item<float>(), 21);
+}
+
+TEST_F(Pmap, NothingMappedRunsEverywhere) {
+  auto f = [](Array a) { return a + ts::axis_index("i"); };
+  EXPECT_EQ(f32s(ts::pmap(f, {.axis_name = "i", .in_axes = ts::replicated})(Array(1.0f))), (Floats{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(f32s(ts::pmap(f, {.axis_name = "i", .in_axes = ts::replicated, .axis_size = 3})(Array(1.0f))), (Floats{1, 2, 3}));
+  EXPECT_EQ(f32s(ts::pmap([] { return ts::axis_index("i") * 1.0f; }, {.axis_name = "i", .axis_size = 2})()), (Floats{0, 1}));
+}
+
+TEST_F(Pmap, Devices) {
+  auto f = ts::pmap([](Array a) { return a * ts::axis_index("i"); }, {.axis_name = "i", .devices = {{5}, {2}, {7}, {1}}});
+  Array y = f(x);
+  EXPECT_EQ(f32s(y), (Floats{0, 0, 3, 4, 10, 12}));
+  std::vector<int> ids;
+  for (const ts::Device& d : y.sharding().devices()) ids.push_back(d.id);
+  EXPECT_EQ(ids, (std::vector<int>{5, 2, 7}));
+}
+
+// A result feeds the next call; under jit it is one program.
+TEST_F(Pmap, ChainsAndInlines) {
+  auto twice = ts::pmap([](Array a) { return 2 * a; });
+  EXPECT_EQ(f32s(twice(twice(x))), (Floats{4, 8, 12, 16, 20, 24}));
+  auto whole = ts::jit([&](Array a) { return ts::sum(twice(a)); });
+  EXPECT_EQ(whole(x).item<float>(), 42);
+}
+
+TEST_F(Pmap, SizesAreCheckedTogether) {
+  auto f = ts::pmap([](Model, Array a, Array b) { return a + b; }, {.in_axes = {ts::replicated, 0, 0}});
+  Model m{x, x};
+  EXPECT_EQ(message<ts::ShapeError>([&] { ts::pmap([](Model, Array a, Array b) { return a + b; })(m, ts::zeros({3, 2}), ts::zeros({5, 2})); }),
+            "pmap: the mapped axes of the arguments differ in size\n"
+            "  - args[2]: f32[5,2], axis 0 has 5 elements\n"
+            "  - args[0]/w: f32[3,2], axis 0 has 3 elements, as most\n"
+            "  rule: each device gets one entry of every mapped axis, so all have one size\n"
+            "  try: reshape the arguments, or mark those that all devices share as replicated in in_axes");
+  EXPECT_EQ(message<ts::DeviceError>([&] { f(m, ts::zeros({9, 2}), ts::zeros({9, 2})); }),
+            "pmap: 9 entries are to be mapped over 8 devices\n"
+            "  - args[1]: f32[9,2], axis 0\n"
+            "  - args[2]: f32[9,2], axis 0\n"
+            "  rule: each device runs one entry of the mapped axis: 9 > 8\n"
+            "  try: call set_device_count(9), or map the rest of the axis with vmap inside");
+  EXPECT_EQ(message<ts::ShapeError>([&] { ts::pmap([](Array a, Array) { return a; })(x, 0.5f); }),
+            "pmap: in_axes maps axes that the arguments do not have\n"
+            "  - args[1]: f32[]* has no axis 0\n"
+            "  rule: a mapped argument has the axis that is cut over the devices\n"
+            "  try: mark arguments that all devices share as replicated in in_axes");
+  EXPECT_EQ(message<ts::ShapeError>([&] { ts::pmap([](Array a) { return a; }, {.axis_size = 4})(x); }),
+            "pmap: mapped axes do not have the axis_size of 4\n"
+            "  - args[0]: f32[3,2], axis 0 has 3 elements\n"
+            "  rule: each device gets one entry of every mapped axis, so all have one size\n"
+            "  try: reshape the arguments, or mark those that all devices share as replicated in in_axes");
+  EXPECT_EQ(message<ts::ShapeError>([&] { ts::pmap([](Array a) { return std::pair(a, ts::sum(a)); }, {.out_axes = 1})(x); }),
+            "pmap: out_axes stacks results along axes that they do not have\n"
+            "  - result[1] is stacked along axis 1, and has 1 dimension then\n"
+            "  rule: stacking adds one dimension; an axis is one of those, or counts from the end");
+  EXPECT_EQ(message<ts::DeviceError>([&] { ts::pmap([](Array a) { return a; }, {.devices = {{0}, {0}, {9}}})(x); }),
+            "pmap: device 0 of the list appears twice\n"
+            "  rule: there are 8 devices, each used once\n"
+            "  try: take them from devices()");
+}
+
+TEST_F(Pmap, ProvesReplication) {
+  EXPECT_EQ(message<ts::ShardingError>([&] {
+              ts::pmap([](Array a) { return ts::psum(a, "i"); }, {.axis_name = "i", .out_axes = ts::replicated})(x);
+              ts::pmap([](Array a) { return a; }, {.axis_name = "i", .out_axes = ts::replicated})(x);
+            }),
+            "pmap: a result is declared the same on all devices, but differs\n"
+            "  - result is args[0], which differs from device to device along 'i'\n"
+            "  rule: a replicated result comes from replicated values and from collectives that give all devices the same\n"
+            "  try: pmean or psum over 'i' before returning it, or declare the result as mapped");
+}
+
+TEST_F(Pmap, RejectsNesting) {
+  auto inner = ts::pmap([](Array a) { return a; });
+  EXPECT_EQ(message<ts::CollectiveError>([&] { ts::pmap([&](Array a) { return inner(a); })(x); }),
+            "pmap: it is called inside a function that pmap already runs on devices\n"
+            "  rule: a device does not split up further\n"
+            "  try: use vmap inside, or one shard_map over a mesh with two axes");
+}
+
+TEST_F(Pmap, WarnsOfDriftingState) {
+  std::vector<std::string> heard;
+  ts::WarningHandler before = ts::set_warning_handler([&](const std::string& text) { heard.push_back(text); });
+  auto step = [&](bool synchronised) {
+    auto f = ts::pmap(
+        [=](Model m, Array a) {
+          Array g = ts::sum(a);
+          if (synchronised) g = ts::pmean(g, "i");
+          return Model{m.w - g, m.b};
+        },
+        {.axis_name = "i", .in_axes = {ts::replicated, 0}});
+    f(Model{Array(1.0f), Array(2.0f)}, x);
+  };
+  step(true);
+  EXPECT_TRUE(heard.empty());
+  step(false);
+  ts::set_warning_handler(before);
+  ASSERT_EQ(heard.size(), 1u);
+  EXPECT_EQ(heard[0].substr(0, heard[0].find(" since ")),
+            "pmap: the devices' copies of a state drift apart\n"
+            "  - args[0] enters the same on all devices; result/w differs from device to device along 'i'");
+}
