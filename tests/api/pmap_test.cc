@@ -105,7 +105,8 @@ TEST_F(Pmap, Devices) {
   Array y = f(x);
   EXPECT_EQ(f32s(y), (Floats{0, 0, 3, 4, 10, 12}));
   std::vector<int> ids;
-  for (const ts::Device& d : y.sharding().devices()) ids.push_back(d.id);
+  const ts::Sharding sharding = y.sharding();
+  for (const ts::Device& d : sharding.devices()) ids.push_back(d.id);
   EXPECT_EQ(ids, (std::vector<int>{5, 2, 7}));
 }
 
