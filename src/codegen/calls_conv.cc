@@ -2,8 +2,9 @@
 //
 // The transposes of a convolution are convolutions again (ops/convolution_grad.cc). Run as such they would multiply by the
 // holes of a dilated operand, or slide a kernel as large as an image; they are recognised by their geometry and run as the
-// gradients they come from. A dilated operand with a stride of 1 is a gradient with respect to the source; a kernel that is
-// larger than the result, or groups of the batch, mean a gradient with respect to the weights.
+// gradients they come from. A dilated operand with a stride of 1 is a gradient with respect to the source. Groups of the
+// batch, or a batch that lies inside the features, as batch and features change places in such a gradient, mean one with
+// respect to the weights. Either reading is right for any convolution; only the speed differs.
 #include "codegen/calls_internal.h"
 #include "codegen/onednn.h"
 #include "ops/conv_dims.h"
@@ -148,7 +149,8 @@ std::optional<Problem> recognise(const CallArgs& a, const ops::ConvDims& d) {
   Ints window = ops::spatial(a.inputs[1].shape, d.rhs_spec), out = ops::spatial(a.outputs[0].shape, d.out_spec);
   Problem p;
   if (all_equal(d.lhs_dilation, 1)) {
-    if (d.batch_groups > 1 || (d.feature_groups == 1 && product(window) > product(out)))
+    bool exchanged = d.lhs_spec[0] > d.lhs_spec[1] && 4 * product(window) > product(out);
+    if (d.batch_groups > 1 || (d.feature_groups == 1 && exchanged))
       p = backward_weights(a, d);
     else
       p = forward(a, d);

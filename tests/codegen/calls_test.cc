@@ -115,7 +115,10 @@ TEST(Calls, BitsDoNotDependOnHowTasksRun) {
   auto uniform = [](const Type& t) {
     HostArray a(t.dtype, t.shape);
     std::mt19937 random(5);
-    for (std::int64_t i = 0; i < a.count(); ++i) a.data<float>()[i] = std::uniform_real_distribution<float>(-1, 1)(random);
+    dispatch(t.dtype, [&](auto tag) {
+      for (std::int64_t i = 0; i < a.count(); ++i)
+        a.data<decltype(tag)>()[i] = static_cast<decltype(tag)>(std::uniform_real_distribution<float>(-1, 1)(random));
+    });
     return a;
   };
   auto check = [&](const Equation& eqn, const Program& p) {
@@ -141,6 +144,7 @@ TEST(Calls, BitsDoNotDependOnHowTasksRun) {
   };
   Builder b;
   ops::dot_general(b.input(Type(f32, {300, 300})), b.input(Type(f32, {300, 320})), {{1}, {0}, {}, {}});
+  ops::dot_general(b.input(Type(f64, {300, 300})), b.input(Type(f64, {300, 320})), {{1}, {0}, {}, {}});
   ConvDims d{.pad_low = {1, 1}, .pad_high = {1, 1}, .lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}};
   Value x = b.input(Type(f32, {16, 12, 12, 32})), w = b.input(Type(f32, {3, 3, 32, 32}));
   Value y = ops::convolution(x, w, d);
@@ -251,6 +255,15 @@ TEST(ConvolutionCall, OneAndThreeAndNoSpatialDimensions) {
   EXPECT_EQ(check_convolution({2, 4, 5, 4, 3}, {2, 2, 3, 3, 4}, three), 0);
   ConvDims none{.lhs_spec = {0, 1}, .rhs_spec = {1, 0}, .out_spec = {0, 1}};
   EXPECT_EQ(check_convolution({3, 4}, {4, 5}, none), 0);
+}
+
+// A kernel as large as the image, as in a last layer, and an image as small as the kernel.
+TEST(ConvolutionCall, WindowsAsLargeAsTheOperand) {
+  ConvDims valid{.lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}}, same = valid;
+  same.pad_low = same.pad_high = {1, 1};
+  EXPECT_EQ(check_convolution({4, 5, 5, 16}, {5, 5, 16, 24}, valid), 0);
+  EXPECT_EQ(check_convolution({4, 3, 3, 16}, {3, 3, 16, 8}, same), 0);
+  EXPECT_EQ(check_convolution({4, 1, 1, 16}, {3, 3, 16, 8}, same), 0);
 }
 
 TEST(ConvolutionCall, NarrowFloatsRoundOnce) {
