@@ -14,9 +14,9 @@ namespace {
 
 using ops::Combine;
 
-/// A loop over one dimension of the updates; strides in elements.
+/// A loop over one dimension of the updates; strides in elements, `index` in the indices.
 struct Loop {
-  std::int64_t extent, update, operand;
+  std::int64_t extent, update, operand, index = 0;
 };
 
 struct Component {
@@ -26,9 +26,8 @@ struct Component {
 };
 
 struct Plan {
-  std::vector<Loop> batch;    // in order; `operand` is the stride of dimensions that walk together
-  std::vector<std::int64_t> batch_index;  // strides of the same dimensions in the indices
-  std::vector<Loop> window;   // outermost first, collapsed; never empty
+  std::vector<Loop> batch;   // over index vectors, in order, collapsed; `operand` is not 0 where dimensions walk together
+  std::vector<Loop> window;  // within a window, collapsed
   std::vector<Component> components;
   DType index = DType::int32;
   bool clip = false;
@@ -36,19 +35,19 @@ struct Plan {
   std::int64_t operand_count = 0;
 };
 
-enum class Cut { none, batch, columns, slabs };
-
-/// Window dimensions as few loops: neighbours that lie behind each other in both arrays become one.
+/// As few loops, at least one: neighbours that lie behind each other in every array become one.
 std::vector<Loop> collapsed(const std::vector<Loop>& loops) {
   std::vector<Loop> out;
   for (const Loop& l : loops) {
     if (l.extent == 1) continue;
-    if (!out.empty() && out.back().update == l.extent * l.update && out.back().operand == l.extent * l.operand)
-      out.back() = {out.back().extent * l.extent, l.update, l.operand};
+    bool joins = !out.empty() && out.back().update == l.extent * l.update && out.back().operand == l.extent * l.operand &&
+                 out.back().index == l.extent * l.index;
+    if (joins)
+      out.back() = {out.back().extent * l.extent, l.update, l.operand, l.index};
     else
       out.push_back(l);
   }
-  if (out.empty()) out.push_back({1, 1, 1});
+  if (out.empty()) out.push_back({1, 1, 1, 0});
   return out;
 }
 
@@ -70,37 +69,57 @@ std::int64_t index_at(DType dtype, const void* p, std::int64_t i) {
   return ops::read_index(HostArray(dtype, Shape{}, const_cast<void*>(p)), i);
 }
 
-/// All windows in order, of those with a place in [first, last) of the operand and the first batch dimension in [from, to).
+/// What one task does: index vectors with the first batch dimension in [from, to), windows whose place is in [first, last)
+/// of the operand, and of these the loops `window`, offset by so much.
+struct Share {
+  std::vector<Loop> window;
+  std::int64_t update_offset, operand_offset, from, to, first, last;
+};
+
 template <Combine how, class T>
-void run(const Plan& p, const std::vector<Loop>& window, std::int64_t update_offset, std::int64_t operand_offset, std::int64_t from, std::int64_t to,
-         std::int64_t first, std::int64_t last, const RoutineArgs& a) {
-  const T* updates = static_cast<const T*>(a.inputs[2]) + update_offset;
-  T* out = static_cast<T*>(a.outputs[0]) + operand_offset;
-  std::size_t rank = p.batch.size();
-  InlineVector<std::int64_t, 8> at(rank, 0);
-  if (rank) at[0] = from;
-  if (rank && from >= to) return;
-  for (std::size_t d = 1; d < rank; ++d)
-    if (p.batch[d].extent == 0) return;
+void run(const Plan& p, const Share& s, const RoutineArgs& a) {
+  const T* updates = static_cast<const T*>(a.inputs[2]) + s.update_offset;
+  T* out = static_cast<T*>(a.outputs[0]) + s.operand_offset;
+  const bool single = s.window.size() == 1 && s.window[0].extent == 1;
+  // The last batch dimension is the inner loop, the others count like an odometer.
+  std::size_t outer = p.batch.size() - 1;
+  auto begin = [&](std::size_t d) { return d == 0 ? s.from : 0; };
+  auto end = [&](std::size_t d) { return d == 0 ? s.to : p.batch[d].extent; };
+  if (s.from >= s.to) return;
+  InlineVector<std::int64_t, 8> at;
+  for (std::size_t d = 0; d < outer; ++d) at.push_back(begin(d));
+  const Loop& inner = p.batch[outer];
   for (;;) {
-    std::int64_t update = 0, operand = 0, vector = 0;
-    for (std::size_t d = 0; d < rank; ++d) {
+    std::int64_t first = begin(outer), update = first * inner.update, operand = first * inner.operand, vector = first * inner.index;
+    for (std::size_t d = 0; d < outer; ++d) {
       update += at[d] * p.batch[d].update;
       operand += at[d] * p.batch[d].operand;
-      vector += at[d] * p.batch_index[d];
+      vector += at[d] * p.batch[d].index;
     }
-    bool inside = true;
-    for (const Component& c : p.components) {
-      std::int64_t start = index_at(p.index, a.inputs[1], vector + c.offset);
-      inside = inside && (p.clip || (start >= 0 && start <= c.last));
-      operand += std::clamp<std::int64_t>(start, 0, c.last) * c.stride;
+    for (std::int64_t i = first; i < end(outer); ++i) {
+      bool inside = true;
+      std::int64_t place = operand;
+      for (const Component& c : p.components) {
+        std::int64_t start = index_at(p.index, a.inputs[1], vector + c.offset);
+        std::int64_t moved = std::clamp<std::int64_t>(start, 0, c.last);
+        inside = inside && (p.clip || start == moved);
+        place += moved * c.stride;
+      }
+      if (inside && place >= s.first && place < s.last) {
+        if (single)
+          out[place] = ops::combine<how>(out[place], updates[update]);
+        else
+          apply<how>(s.window, 0, updates + update, out + place);
+      }
+      update += inner.update;
+      operand += inner.operand;
+      vector += inner.index;
     }
-    if (inside && operand >= first && operand < last) apply<how>(window, 0, updates + update, out + operand);
-    std::size_t d = rank;
+    std::size_t d = outer;
     for (;; --d) {
       if (d == 0) return;
-      if (++at[d - 1] < (d == 1 ? to : p.batch[d - 1].extent)) break;
-      at[d - 1] = d == 1 ? from : 0;
+      if (++at[d - 1] < end(d - 1)) break;
+      at[d - 1] = begin(d - 1);
     }
   }
 }
@@ -112,38 +131,29 @@ Stage scatter_stage(const Plan& p) {
   for (const Loop& l : p.window) elements *= l.extent;
   constexpr std::int64_t kWorth = 1 << 15;  // elements that are worth a task of their own
   const std::int64_t most = std::clamp<std::int64_t>(vectors * elements / kWorth, 1, 16);
+  const std::int64_t extent = p.batch[0].extent, all = p.operand_count;
   auto widest = std::max_element(p.window.begin(), p.window.end(), [](const Loop& x, const Loop& y) { return x.extent < y.extent; });
-  Cut cut = most == 1                                                        ? Cut::none
-            : !p.batch.empty() && p.batch[0].operand != 0 && p.batch[0].extent > 1 ? Cut::batch
-            : p.overlap                                                      ? Cut::none
-            : widest->extent >= 128                                          ? Cut::columns
-                                                                             : Cut::slabs;
-  const std::int64_t all = p.operand_count;
-  const std::int64_t first_extent = p.batch.empty() ? 1 : p.batch[0].extent;
-  Stage s;
-  if (cut == Cut::none || cut == Cut::slabs) {
-    // Each slab reads all indices, so there are few.
-    s.tasks = cut == Cut::none ? 1 : std::min<std::int64_t>(most, 4);
-    s.run = [p, all, first_extent, tasks = s.tasks](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
-      run<how, T>(p, p.window, 0, 0, 0, first_extent, all * begin / tasks, end == tasks ? std::max<std::int64_t>(all, 1) : all * end / tasks, a);
-    };
-  } else if (cut == Cut::batch) {
-    s.tasks = std::min(most, first_extent);
-    s.run = [p, all, first_extent, tasks = s.tasks](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
-      run<how, T>(p, p.window, 0, 0, first_extent * begin / tasks, first_extent * end / tasks, 0, all, a);
+  Stage stage;
+  std::function<Share(std::int64_t, std::int64_t)> share;
+  if (p.batch[0].operand != 0 && vectors > 1) {
+    stage.tasks = std::min(most, extent);
+    share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) { return Share{p.window, 0, 0, extent * b / n, extent * e / n, 0, all}; };
+  } else if (!p.overlap && widest->extent >= 128) {
+    auto level = static_cast<std::size_t>(widest - p.window.begin());
+    stage.tasks = std::min(most, widest->extent / 64);
+    share = [=, n = stage.tasks, columns = widest->extent](std::int64_t b, std::int64_t e) {
+      std::int64_t from = columns * b / n;
+      Share s{p.window, from * p.window[level].update, from * p.window[level].operand, 0, extent, 0, all};
+      s.window[level].extent = columns * e / n - from;
+      return s;
     };
   } else {
-    auto level = static_cast<std::size_t>(widest - p.window.begin());
-    std::int64_t chunks = std::min(most, widest->extent / 64), extent = widest->extent;
-    s.tasks = chunks;
-    s.run = [p, all, first_extent, level, chunks, extent](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
-      std::int64_t from = extent * begin / chunks, to = extent * end / chunks;
-      std::vector<Loop> window = p.window;
-      window[level].extent = to - from;
-      run<how, T>(p, window, from * window[level].update, from * window[level].operand, 0, first_extent, 0, all, a);
-    };
+    // Each slab reads all indices, so there are few.
+    stage.tasks = p.overlap ? 1 : std::min<std::int64_t>(most, 4);
+    share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) { return Share{p.window, 0, 0, 0, extent, all * b / n, all * e / n}; };
   }
-  return s;
+  stage.run = [p, share](const RoutineArgs& a, std::int64_t b, std::int64_t e) { run<how, T>(p, share(b, e), a); };
+  return stage;
 }
 
 Stage copy_stage(std::int64_t bytes) {
@@ -169,14 +179,13 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   p.index = a.inputs[1].dtype;
   p.clip = a.attrs.str("mode") == "clip";
   p.operand_count = x.count();
+  std::vector<Loop> batch, window;
   for (std::size_t b = 0; b < w.batch.size(); ++b) {
     auto u = static_cast<std::size_t>(w.batch[b]);
-    p.batch.push_back({updates[u], us[u], 0});
-    p.batch_index.push_back(is[static_cast<std::size_t>(w.indices_batch[b])]);
+    batch.push_back({updates[u], us[u], 0, is[static_cast<std::size_t>(w.indices_batch[b])]});
   }
   for (std::size_t k = 0; k < w.operand_batching.size(); ++k)
-    p.batch[static_cast<std::size_t>(w.operand_batching_at[k])].operand += xs[static_cast<std::size_t>(w.operand_batching[k])];
-  std::vector<Loop> window;
+    batch[static_cast<std::size_t>(w.operand_batching_at[k])].operand += xs[static_cast<std::size_t>(w.operand_batching[k])];
   Shape size;
   size.resize(x.size(), 1);
   bool windows_first = false;
@@ -189,6 +198,7 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   }
   // With windows that may overlap, their own dimensions in front decide the order of updates: that is left to the evaluator.
   if (windows_first && p.overlap && !a.attrs.flag("unique")) return nullptr;
+  p.batch = collapsed(batch);
   p.window = collapsed(window);
   for (std::size_t k = 0; k < w.index_map.size(); ++k) {
     auto d = static_cast<std::size_t>(w.index_map[k]);
@@ -202,10 +212,22 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
                                              : Combine::max;
   auto routine = std::make_shared<Routine>();
   routine->name = a.op.name;
-  routine->seconds = 1e-10 * static_cast<double>(a.inputs[0].bytes()) + 2e-9 * static_cast<double>(updates.count());
+  double vectors = 1;
+  for (const Loop& l : p.batch) vectors *= static_cast<double>(l.extent);
+  routine->seconds = 1e-10 * static_cast<double>(a.inputs[0].bytes()) + 5e-9 * vectors + 1e-9 * static_cast<double>(updates.count());
   routine->stages.push_back(copy_stage(a.inputs[0].bytes()));
   ops::with_combine(how, [&](auto h) {
-    dispatch(a.inputs[0].dtype, [&](auto tag) { routine->stages.push_back(scatter_stage<h.value, decltype(tag)>(p)); });
+    // Replacing moves bytes: one version a width.
+    if constexpr (h.value == Combine::replace) {
+      switch (size_of(a.inputs[0].dtype)) {
+        case 1: return routine->stages.push_back(scatter_stage<h.value, std::uint8_t>(p));
+        case 2: return routine->stages.push_back(scatter_stage<h.value, std::uint16_t>(p));
+        case 4: return routine->stages.push_back(scatter_stage<h.value, std::uint32_t>(p));
+        default: return routine->stages.push_back(scatter_stage<h.value, std::uint64_t>(p));
+      }
+    } else {
+      dispatch(a.inputs[0].dtype, [&](auto tag) { routine->stages.push_back(scatter_stage<h.value, decltype(tag)>(p)); });
+    }
   });
   return routine;
 }

@@ -148,7 +148,7 @@ std::shared_ptr<const Routine> sort_call(const CallArgs& a) {
 
   auto routine = std::make_shared<Routine>();
   routine->name = "sort";
-  routine->seconds = 1.5e-8 * static_cast<double>(shape.count()) * static_cast<double>(keys);
+  routine->seconds = 4e-8 * static_cast<double>(shape.count()) * static_cast<double>(keys);
   Stage s;
   std::int64_t rows = outer * r.inner, per_task = std::max<std::int64_t>(1, 4096 / r.n);
   s.tasks = (rows + per_task - 1) / per_task;

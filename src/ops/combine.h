@@ -25,9 +25,10 @@ inline T combine(T old, T next) {
   } else if constexpr (std::is_same_v<T, bool>) {
     return how == Combine::max || how == Combine::add ? old || next : old && next;
   } else if constexpr (how == Combine::max || how == Combine::min) {
-    if constexpr (std::is_floating_point_v<T>)
-      if (old != old || next != next) return old != old ? old : next;
-    return how == Combine::max ? (old < next ? next : old) : (next < old ? next : old);
+    // Written without branches, so that loops over it vectorise.
+    bool take = how == Combine::max ? old < next : next < old;
+    if constexpr (std::is_floating_point_v<T>) take = (take | (next != next)) & (old == old);
+    return take ? next : old;
   } else if constexpr (std::is_integral_v<T>) {
     auto a = static_cast<std::uint64_t>(old), b = static_cast<std::uint64_t>(next);
     return static_cast<T>(how == Combine::add ? a + b : a * b);
