@@ -169,6 +169,26 @@ llvm::Value* LaneOps::erf_inv(llvm::Value* x, bool f64) {
   return b_.CreateSelect(edge, infinite, b_.CreateFMul(p, x));
 }
 
+// SLEEF's sinh, cosh, asinh and acosh overflow before their results do. Floats go through doubles, whose range is ample;
+// large doubles through exponentials of half the argument, and logarithms.
+llvm::Value* LaneOps::hyperbolic(Arith op, llvm::Value* x, bool f64) {
+  llvm::Type* t = x->getType();
+  if (!f64) return b_.CreateFPTrunc(hyperbolic(op, b_.CreateFPExt(x, type(DType::float64, width_of(x))), true), t);
+  bool direct = op == Arith::sinh || op == Arith::cosh, odd = op == Arith::sinh || op == Arith::asinh;
+  llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  llvm::Value* large = b_.CreateFCmpOGT(op == Arith::acosh ? x : magnitude, number(t, direct ? 700 : 1e18));
+  llvm::Value* near = call_math(op, b_.CreateSelect(large, number(t, 1), x), nullptr, true);
+  llvm::Value* far;
+  if (direct) {
+    llvm::Value* half = call_math(Arith::exp, b_.CreateFMul(magnitude, number(t, 0.5)), nullptr, true);
+    far = b_.CreateFMul(b_.CreateFMul(half, number(t, 0.5)), half);
+  } else {
+    far = b_.CreateFAdd(call_math(Arith::log, magnitude, nullptr, true), number(t, 0.693147180559945309417));
+  }
+  if (odd) far = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, far, x);
+  return b_.CreateSelect(large, far, near);
+}
+
 llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
   llvm::Type* t = v->getType();
   auto intrinsic = [&](llvm::Intrinsic::ID id) { return b_.CreateUnaryIntrinsic(id, v); };
@@ -191,6 +211,10 @@ llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
       return b_.CreateFDiv(number(t, 1), b_.CreateFAdd(number(t, 1), e));
     }
     case Arith::erf_inv: return erf_inv(v, f64);
+    case Arith::sinh:
+    case Arith::cosh:
+    case Arith::asinh:
+    case Arith::acosh: return hyperbolic(op, v, f64);
     default: return call_math(op, v, nullptr, f64);
   }
 }

@@ -176,6 +176,15 @@ TEST(Kernel, SpecialValuesOfMath) {
   }
 }
 
+TEST(Kernel, HyperbolicFunctionsReachTheEndOfTheRange) {
+  for (auto f : {ops::sinh, ops::cosh, ops::asinh, ops::acosh}) {
+    ts::ProgramPtr p = unary_program(f, {ts::f64, {6}});
+    ts::HostArray x(ts::f64, {6});
+    std::copy_n(std::initializer_list<double>{709.9, -710.4, 711.0, 1e200, -1e300, 701.5}.begin(), 6, x.data<double>());
+    run::check(p, {{x}}, 4);
+  }
+}
+
 TEST(Kernel, Conversions) {
   for (int from = 0; from < ts::kDTypeCount; ++from)
     for (int to = 0; to < ts::kDTypeCount; ++to) {
