@@ -87,6 +87,9 @@ std::vector<AxisSet> results(const Equation& eqn, const std::vector<AxisSet>& op
     grow(out, 0, out.size(), output_uniformity(*n.program, n.inputs));
     for (AxisSet& s : out) s |= n.predicate;
   }
+  if (name == "scan" && eqn.attrs.i("length") == 0)  // the carry comes out as it went in
+    for (std::int64_t i = 0; i < eqn.attrs.i("carry"); ++i)
+      out[static_cast<std::size_t>(i)] |= operands[static_cast<std::size_t>(eqn.attrs.i("consts") + i)];
   return out;
 }
 
