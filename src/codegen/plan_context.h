@@ -24,6 +24,7 @@ struct Scope {
 struct Level {
   std::shared_ptr<Program> flat;
   std::vector<Mask> mask;         // by variable: the axes it is computed over
+  std::vector<Mask> differs;      // by variable: the axes along which it may differ; less than `mask` where isolated
   std::vector<int> scope;         // by equation
   std::deque<Scope> scopes;
 };
@@ -65,8 +66,13 @@ struct PlanContext {
 const Op& block_op();
 const Op& assemble_op();
 
+/// What is known of a level's inputs, by input.
+struct Inputs {
+  std::vector<Mask> mask, differs;
+};
+
 /// `inner`: axes along which this level has instances; coordinates along others are fixed while it runs.
-Level flatten(PlanContext& ctx, const Program& p, const std::vector<Mask>& arguments, const Scope& scope, Mask inner,
+Level flatten(PlanContext& ctx, const Program& p, const Inputs& arguments, const Scope& scope, Mask inner,
               bool top);
 
 /// A body's tape as control flow sees it. `hidden` are axis_index values that the body takes as further arguments.
@@ -75,7 +81,7 @@ struct Lowered {
   std::vector<std::vector<int>> hidden;  // axes of each
 };
 /// `results`: the axes over which the caller stores each result; absent at the top.
-Lowered lower(PlanContext& ctx, const Program& p, const std::vector<Mask>& arguments, const std::vector<Mask>* results,
+Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments, const std::vector<Mask>* results,
               const Scope& scope, Mask inner, bool top);
 
 /// Orders steps into phases.

@@ -27,14 +27,14 @@ void Lowerer::lower_control(const Equation& eqn, std::size_t i) {
   } else {
     inner = active(i);
     Mask predicate = 0;
-    if (op == "cond") predicate = level_.mask[eqn.inputs[0]];
+    if (op == "cond") predicate = level_.differs[eqn.inputs[0]];
     if (op == "while") {
       const Program& cond = *eqn.attrs.program("cond");
       std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("cond_consts"));
       std::size_t skip = consts + static_cast<std::size_t>(eqn.attrs.i("body_consts"));
       std::vector<AxisSet> in;
-      for (std::size_t k = 0; k < consts; ++k) in.push_back(scope.names(level_.mask[eqn.inputs[k]]));
-      for (std::size_t k = 0; skip + k < eqn.inputs.size(); ++k) in.push_back(scope.names(level_.mask[eqn.outputs[k]]));
+      for (std::size_t k = 0; k < consts; ++k) in.push_back(scope.names(level_.differs[eqn.inputs[k]]));
+      for (std::size_t k = 0; skip + k < eqn.inputs.size(); ++k) in.push_back(scope.names(level_.differs[eqn.outputs[k]]));
       predicate = scope.mask(spmd::uniformity(cond, in)[cond.outputs[0]]) & inner;
     }
     // Rows of the mesh that decide for themselves run one by one; within a row the executor holds devices to one decision.
@@ -73,11 +73,13 @@ void Lowerer::lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Ma
   step.reverse = eqn.attrs.flag("reverse");
   step.consts = consts;
   step.carries = carries;
-  std::vector<Mask> in, out;
+  Inputs in;
+  std::vector<Mask> out;
   for (std::size_t k = 0; k < eqn.inputs.size(); ++k) {
     const bool carry = k >= consts && k < consts + carries;
     // The first turn reads what the loop starts from, the others what the body gives.
-    in.push_back((level_.mask[eqn.inputs[k]] | (carry ? level_.mask[eqn.outputs[k - consts]] : 0)) & inner);
+    in.mask.push_back((level_.mask[eqn.inputs[k]] | (carry ? level_.mask[eqn.outputs[k - consts]] : 0)) & inner);
+    in.differs.push_back((level_.differs[eqn.inputs[k]] | (carry ? level_.differs[eqn.outputs[k - consts]] : 0)) & inner);
     step.inputs.push_back(dense(eqn.inputs[k]));
     if (k >= consts + carries) step.rows.push_back(body.types[body.inputs[k]].bytes());
   }
@@ -89,7 +91,7 @@ void Lowerer::lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Ma
     out.push_back(kept ? kSkipped : m);
     if (kept) {
       ref_[v] = dense(eqn.inputs[consts + k]);
-      in[consts + k] = level_.mask[eqn.inputs[consts + k]] & inner;
+      in.mask[consts + k] = level_.mask[eqn.inputs[consts + k]] & inner;
       step.outputs.push_back(Ref{slot(Space::arena, stored | m, 0)});
     } else {
       step.outputs.push_back(new_value(v, stored | m));
@@ -112,14 +114,16 @@ void Lowerer::lower_while(const Equation& eqn, const Scope& scope, Mask outer, M
   step.cond_consts = cond_consts;
   step.consts = consts;
   step.carries = carries;
-  std::vector<Mask> carry, cond_in, body_in, out;
+  Inputs carry, cond_in, body_in;
+  std::vector<Mask> out;
   for (std::size_t k = 0; k < eqn.inputs.size(); ++k) step.inputs.push_back(dense(eqn.inputs[k]));
   for (std::size_t k = 0; k < carries; ++k) {
     const Var v = eqn.outputs[k];
     const bool kept = body.outputs[k] == body.inputs[consts + k];
     step.kept.push_back(kept);
     const Mask m = (kept ? level_.mask[eqn.inputs[cond_consts + consts + k]] : level_.mask[v]) & inner;
-    carry.push_back(m);
+    carry.mask.push_back(m);
+    carry.differs.push_back(level_.differs[v] & inner);
     out.push_back(kept ? kSkipped : m);
     if (kept) {
       ref_[v] = dense(eqn.inputs[cond_consts + consts + k]);
@@ -129,13 +133,19 @@ void Lowerer::lower_while(const Equation& eqn, const Scope& scope, Mask outer, M
     }
     step.spare.push_back(Ref{slot(Space::arena, stored | m, kept ? 0 : flat_.types[v].bytes(), flat_.types[v].dtype)});
   }
-  for (std::size_t k = 0; k < cond_consts; ++k) cond_in.push_back(level_.mask[eqn.inputs[k]] & inner);
-  for (std::size_t k = 0; k < consts; ++k) body_in.push_back(level_.mask[eqn.inputs[cond_consts + k]] & inner);
-  cond_in.insert(cond_in.end(), carry.begin(), carry.end());
-  body_in.insert(body_in.end(), carry.begin(), carry.end());
+  auto take = [&](Inputs& to, Var v) {
+    to.mask.push_back(level_.mask[v] & inner);
+    to.differs.push_back(level_.differs[v] & inner);
+  };
+  for (std::size_t k = 0; k < cond_consts; ++k) take(cond_in, eqn.inputs[k]);
+  for (std::size_t k = 0; k < consts; ++k) take(body_in, eqn.inputs[cond_consts + k]);
+  for (Inputs* in : {&cond_in, &body_in}) {
+    in->mask.insert(in->mask.end(), carry.mask.begin(), carry.mask.end());
+    in->differs.insert(in->differs.end(), carry.differs.begin(), carry.differs.end());
+  }
 
   std::vector<AxisSet> sets;
-  for (Mask m : cond_in) sets.push_back(scope.names(m));
+  for (Mask m : cond_in.differs) sets.push_back(scope.names(m));
   Mask flag = scope.mask(spmd::uniformity(cond, sets)[cond.outputs[0]]) & inner;
   if (ctx_.options.isolated) flag = inner & scope.all();
   step.flag = Ref{slot(Space::arena, stored | flag, 1, DType::boolean)};
@@ -151,10 +161,13 @@ void Lowerer::lower_cond(const Equation& eqn, const Scope& scope, Mask outer, Ma
   step.kind = Step::Kind::cond;
   step.mask = outer;
   step.inner = inner;
-  std::vector<Mask> in, out;
+  Inputs in;
+  std::vector<Mask> out;
   for (std::size_t k = 0; k < eqn.inputs.size(); ++k) {
     step.inputs.push_back(dense(eqn.inputs[k]));
-    if (k) in.push_back(level_.mask[eqn.inputs[k]] & inner);
+    if (k == 0) continue;
+    in.mask.push_back(level_.mask[eqn.inputs[k]] & inner);
+    in.differs.push_back(level_.differs[eqn.inputs[k]] & inner);
   }
   for (Var v : eqn.outputs) {
     const Mask m = level_.mask[v] & inner;

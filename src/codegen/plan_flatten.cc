@@ -68,16 +68,17 @@ class Flattener {
  public:
   Flattener(PlanContext& ctx, Level& level, Mask inner, bool top) : ctx_(ctx), level_(level), inner_(inner), top_(top) {}
 
-  Var define(const Type& t, Mask m) {
+  Var define(const Type& t, Mask m, Mask differs) {
     level_.flat->types.push_back(t);
     level_.mask.push_back(m);
+    level_.differs.push_back(differs);
     return static_cast<Var>(level_.flat->types.size() - 1);
   }
 
   std::vector<Var> program(const Program& p, const std::vector<Var>& inputs, int scope_id) {
     const Scope& scope = level_.scopes[static_cast<std::size_t>(scope_id)];
     std::vector<AxisSet> in;
-    for (Var v : inputs) in.push_back(scope.names(level_.mask[v]));
+    for (Var v : inputs) in.push_back(scope.names(level_.differs[v]));
     const std::vector<AxisSet> sets = spmd::uniformity(p, in);
     std::vector<Var> env(p.types.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) env[p.inputs[i]] = inputs[i];
@@ -90,10 +91,13 @@ class Flattener {
       } else if (eqn.op->lowering == Lowering::expanded) {
         results = program(*expansion(eqn), operands, scope_id);
       } else {
+        const Mask own = scope.all() & inner_;
         Mask all = 0;
-        for (Var v : eqn.outputs) all |= mask_of(sets[v], scope);
-        const bool apart = eqn.op->lowering == Lowering::control;
-        for (Var v : eqn.outputs) results.push_back(define(p.types[v], apart ? mask_of(sets[v], scope) : all));
+        for (Var v : eqn.outputs) all |= scope.mask(sets[v]) & inner_;
+        for (Var v : eqn.outputs) {
+          const Mask d = eqn.op->lowering == Lowering::control ? scope.mask(sets[v]) & inner_ : all;
+          results.push_back(define(p.types[v], ctx_.options.isolated ? own : d, d));
+        }
         append(eqn.op, operands, results, eqn.attrs, eqn, scope_id);
       }
       for (std::size_t i = 0; i < results.size(); ++i) env[eqn.outputs[i]] = results[i];
@@ -104,10 +108,6 @@ class Flattener {
   }
 
  private:
-  Mask mask_of(const AxisSet& set, const Scope& scope) const {
-    return (ctx_.options.isolated ? scope.all() : scope.mask(set)) & inner_;
-  }
-
   void append(const Op* op, std::vector<Var> in, std::vector<Var> out, Attrs attrs, const Equation& from, int scope_id) {
     Equation e;
     e.op = op;
@@ -163,10 +163,10 @@ class Flattener {
         in.push_back(operands[i]);
         continue;
       }
-      Mask m = level_.mask[operands[i]] | cut;
+      Mask m = level_.mask[operands[i]] | cut, differs = level_.differs[operands[i]] | cut;
       if (top_ && !ctx_.options.isolated && operands[i] < ctx_.options.uniform.size() && ctx_.options.uniform[operands[i]])
-        m = 0;
-      in.push_back(define(body.types[body.inputs[i]], m));
+        m = differs = 0;
+      in.push_back(define(body.types[body.inputs[i]], m, differs));
       append(&block_op(), {operands[i]}, {in.back()}, {{"region", std::int64_t{region_id}}, {"spec", in_specs[i]}}, eqn,
              inside);
     }
@@ -175,7 +175,7 @@ class Flattener {
     for (int a : region.axes) own |= Mask{1} << a;
     for (std::size_t i = 0; i < out.size(); ++i) {
       Mask m = ctx_.options.isolated ? outer.all() & inner_ & ~own : level_.mask[out[i]] & ~own;
-      results.push_back(define(p.types[eqn.outputs[i]], m));
+      results.push_back(define(p.types[eqn.outputs[i]], m, level_.differs[out[i]] & ~own));
       append(&assemble_op(), {out[i]}, {results.back()}, {{"region", std::int64_t{region_id}}, {"spec", out_specs[i]}}, eqn,
              inside);
     }
@@ -199,7 +199,7 @@ const Op& assemble_op() {
   return *op;
 }
 
-Level flatten(PlanContext& ctx, const Program& p, const std::vector<Mask>& arguments, const Scope& scope, Mask inner,
+Level flatten(PlanContext& ctx, const Program& p, const Inputs& arguments, const Scope& scope, Mask inner,
               bool top) {
   Level level;
   level.flat = std::make_shared<Program>();
@@ -207,7 +207,7 @@ Level flatten(PlanContext& ctx, const Program& p, const std::vector<Mask>& argum
   level.scopes.push_back(scope);
   Flattener f(ctx, level, inner, top);
   std::vector<Var> in;
-  for (std::size_t i = 0; i < p.inputs.size(); ++i) in.push_back(f.define(p.types[p.inputs[i]], arguments[i]));
+  for (std::size_t i = 0; i < p.inputs.size(); ++i) in.push_back(f.define(p.types[p.inputs[i]], arguments.mask[i], arguments.differs[i]));
   level.flat->inputs = in;
   level.flat->outputs = f.program(p, in, 0);
   return level;

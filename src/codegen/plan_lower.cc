@@ -1,6 +1,7 @@
 #include "codegen/plan_lower.h"
 
-#include "codegen/plan_pending.h"
+#include "codegen/calls.h"
+#include "codegen/kernel.h"
 
 #include <algorithm>
 #include <cstring>
@@ -136,13 +137,11 @@ void Lowerer::run(const std::vector<Mask>* results) {
       a.type = t;
       ref_[flat_.inputs[i]] = argument(std::move(a), level_.mask[flat_.inputs[i]], t.bytes(), t.dtype);
     }
-  if (ctx_.options.evaluate || !TESSERA_FUSE_LANDED) {
+  if (ctx_.options.evaluate) {
     for (std::size_t i = 0; i < flat_.equations.size(); ++i) lower_single(i);
   } else {
     std::vector<int> classes(level_.mask.begin(), level_.mask.end());
-#if TESSERA_FUSE_LANDED
     for (const Cluster& c : codegen::fuse(flat_, classes)) lower_cluster(c);
-#endif
   }
   place_results(results);
 }
@@ -250,10 +249,8 @@ void Lowerer::lower_evaluate(const Equation& eqn) {
     step.output_types.push_back(flat_.types[v]);
     bytes += static_cast<double>(flat_.types[v].bytes());
   }
-#if TESSERA_CALLS_LANDED
   if (!ctx_.options.evaluate && eqn.op->lowering == Lowering::called)
     step.routine = codegen::prepare_call(*eqn.op, eqn.attrs, step.input_types, step.output_types);
-#endif
   if (step.routine) {
     step.kind = Step::Kind::routine;
     step.seconds = step.routine->seconds;
@@ -425,7 +422,7 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
   }
 }
 
-Lowered lower(PlanContext& ctx, const Program& p, const std::vector<Mask>& arguments, const std::vector<Mask>* results,
+Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments, const std::vector<Mask>* results,
               const Scope& scope, Mask inner, bool top) {
   Level level = flatten(ctx, p, arguments, scope, inner, top);
   ctx.drafts.emplace_back();

@@ -1,6 +1,6 @@
 #include "codegen/tape_plan.h"
 
-#include "codegen/plan_pending.h"
+#include "codegen/kernel.h"
 #include "codegen/plan_context.h"
 
 #include <algorithm>
@@ -43,8 +43,8 @@ std::shared_ptr<const Tape> plan(const Program& p, const PlanOptions& options) {
   PlanContext ctx;
   ctx.options = options;
   ctx.options.workers = std::max(1, options.workers);
-  std::vector<Mask> arguments(p.inputs.size(), 0);
-  Lowered top = lower(ctx, p, arguments, nullptr, Scope{}, 0, true);
+  const std::vector<Mask> none(p.inputs.size(), 0);
+  Lowered top = lower(ctx, p, {none, none}, nullptr, Scope{}, 0, true);
   compile_pending(ctx);
   finish(ctx);
   return top.draft->tape;
