@@ -187,6 +187,7 @@ Value all_gather_invariant(Value x, const Strings& axes, std::int64_t size, int 
 Value pvary(Value x, const Strings& axes);
 
 // --- control flow: rules in src/ops/{cond,while,scan,remat,custom_jvp,custom_vjp,shard_map}.cc on ir/interpret.h
+/// In a typed per-device program these cast what varies over too few axes (ops/agree.h).
 /// {branches: programs}; inputs: int32 scalar index (clamped), operands...
 Values cond(Value index, const Programs& branches, std::span<const Value> operands);
 /// {cond, body: program, cond_consts, body_consts: integer}; inputs: cond consts, body consts, carry. cond(cond consts, carry)

@@ -1,6 +1,7 @@
 // One of several programs, chosen by an index.
 #include "ir/interpret.h"
 #include "ir/op.h"
+#include "ops/agree.h"
 #include "ops/batching.h"
 #include "ops/build.h"
 #include "ops/cond_rules.h"
@@ -14,7 +15,12 @@ namespace tessera::inline v0::ops {
 Values cond(Value index, const Programs& branches, std::span<const Value> operands) {
   Values inputs{index};
   inputs.insert(inputs.end(), operands.begin(), operands.end());
-  return index.builder->emit("cond", inputs, {{"branches", branches}});
+  Programs agreed = branches;
+  for (const ProgramPtr& branch : branches)
+    if (branch->inputs.size() != operands.size() || branch->outputs.size() != branches[0]->outputs.size())
+      return index.builder->emit("cond", inputs, {{"branches", branches}});  // which refuses them
+  agree_cond(*index.builder, agreed, inputs);
+  return index.builder->emit("cond", inputs, {{"branches", std::move(agreed)}});
 }
 
 namespace {

@@ -1,5 +1,6 @@
 // A loop over the leading dimension of its inputs that carries values from step to step.
 #include "ir/op.h"
+#include "ops/agree.h"
 #include "ops/build.h"
 #include "ops/nested.h"
 #include "ops/scan_rules.h"
@@ -13,6 +14,7 @@ Values scan(ProgramPtr body, std::span<const Value> consts, std::span<const Valu
   Values inputs(consts.begin(), consts.end());
   inputs.insert(inputs.end(), carry.begin(), carry.end());
   inputs.insert(inputs.end(), xs.begin(), xs.end());
+  agree_scan(b, body, inputs, consts.size(), carry.size());
   return b.emit("scan", inputs,
                 {{"body", std::move(body)},
                  {"consts", static_cast<std::int64_t>(consts.size())},

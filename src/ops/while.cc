@@ -1,6 +1,7 @@
 // A loop that runs while a predicate of its carry holds.
 #include "ir/interpret.h"
 #include "ir/op.h"
+#include "ops/agree.h"
 #include "ops/batching.h"
 #include "ops/build.h"
 #include "ops/nested.h"
@@ -15,6 +16,7 @@ Values while_(ProgramPtr cond, ProgramPtr body, std::span<const Value> cond_cons
   Values inputs(cond_consts.begin(), cond_consts.end());
   inputs.insert(inputs.end(), body_consts.begin(), body_consts.end());
   inputs.insert(inputs.end(), init.begin(), init.end());
+  agree_while(*init[0].builder, cond, body, inputs, cond_consts.size(), body_consts.size());
   return init[0].builder->emit("while", inputs,
                                {{"cond", std::move(cond)},
                                 {"body", std::move(body)},
