@@ -1,5 +1,7 @@
 #include "ops/agree.h"
 
+#include "ir/op.h"
+
 #include <algorithm>
 
 namespace tessera::inline v0::ops {
@@ -25,6 +27,43 @@ Sets output_sets(const Program& p) {
   return sets;
 }
 
+// Copies the equations of `p` to where its inputs vary over more axes: casts may have become idle, and nested control flow
+// has to agree again.
+Values replayed(Builder& b, const Program& p, const Values& inputs) {
+  Values env(p.types.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) env[p.inputs[i]] = inputs[i];
+  for (const Equation& eqn : p.equations) {
+    Values in;
+    for (Var v : eqn.inputs) in.push_back(env[v]);
+    Equation again = eqn;
+    auto size = [&](const char* name) { return static_cast<std::size_t>(eqn.attrs.i(name)); };
+    Values out;
+    if (eqn.op->name == "pvary") {
+      AxisSet axes;
+      for (const std::string& axis : eqn.attrs.get<Strings>("axes")) axes.insert(axis);
+      out.push_back(b.vary_over(in[0], axes));
+    } else if (eqn.op->name == "scan") {
+      ProgramPtr body = eqn.attrs.program("body");
+      agree_scan(b, body, in, size("consts"), size("carry"));
+      again.attrs.set("body", body);
+    } else if (eqn.op->name == "while") {
+      ProgramPtr cond = eqn.attrs.program("cond"), body = eqn.attrs.program("body");
+      agree_while(b, cond, body, in, size("cond_consts"), size("body_consts"));
+      again.attrs.set("cond", cond);
+      again.attrs.set("body", body);
+    } else if (eqn.op->name == "cond") {
+      Programs branches = eqn.attrs.get<Programs>("branches");
+      agree_cond(b, branches, in);
+      again.attrs.set("branches", std::move(branches));
+    }
+    if (out.empty()) out = b.copy(again, in);
+    for (std::size_t i = 0; i < out.size(); ++i) env[eqn.outputs[i]] = out[i];
+  }
+  Values outputs;
+  for (Var v : p.outputs) outputs.push_back(env[v]);
+  return outputs;
+}
+
 // The program with its inputs typed so, and its outputs cast to at least these.
 ProgramPtr retyped(const ProgramPtr& p, const Sets& inputs, const Sets& outputs = {}) {
   bool same = inputs == input_sets(*p);
@@ -40,7 +79,7 @@ ProgramPtr retyped(const ProgramPtr& p, const Sets& inputs, const Sets& outputs 
     type.varying = inputs[i];
     in.push_back(b.input(std::move(type)));
   }
-  Values out = b.inline_program(*p, in);
+  Values out = replayed(b, *p, in);
   for (std::size_t i = 0; i < outputs.size(); ++i) out[i] = b.vary_over(out[i], outputs[i]);
   return b.finish(out);
 }
