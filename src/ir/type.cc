@@ -1,5 +1,7 @@
 #include "ir/type.h"
 
+#include "ir/text_name.h"
+
 #include <algorithm>
 
 namespace tessera::inline v0 {
@@ -30,7 +32,7 @@ void append_axes(std::string& s, const char* what, const AxisSet& axes) {
   const char* sep = " ";
   for (const auto& a : axes) {
     s += sep;
-    s += a;
+    s += name_text(a);
     sep = ", ";
   }
   s += '}';

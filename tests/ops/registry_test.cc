@@ -51,6 +51,21 @@ TEST_P(RegistryTest, ExamplesInfer) {
   }
 }
 
+TEST_P(RegistryTest, ExamplesPrintAndReadBack) {
+  for (const ts::OpExample& e : op.examples()) {
+    ts::ProgramPtr p = walk::program_of(op, e);
+    verify(*p, "the test");
+    bool hook = false;
+    for (const auto& [name, value] : e.attrs) {
+      auto* h = std::get_if<ts::HookPtr>(&value);
+      hook = hook || (h && *h);
+    }
+    if (hook) continue;
+    std::string text = to_string(*p);
+    EXPECT_TRUE(same_structure(*p, *ts::parse_program(text))) << text;
+  }
+}
+
 // "([a,bc],[])->([ab,c]) {a=2} reduction={b:+}": as many tensors as operands and results, as many entries as dims.
 TEST_P(RegistryTest, ShardingTextIsWellFormed) {
   if (!op.sharding) return;
