@@ -189,7 +189,7 @@ TEST(Text, HooksPrintAndDoNotParse) {
   EXPECT_NE(text.find("rule=<my rule>"), std::string::npos) << text;
   EXPECT_EQ(parse_error(text),
             "parse_program: a rule given by user code stands here by name only\n"
-            "  at: line 2, column 22\n"
+            "  at: line 2, column 21\n"
             "  try: text cannot carry C++ code: build this program by calling the function");
 }
 
