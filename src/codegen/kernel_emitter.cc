@@ -43,6 +43,7 @@ Lane KernelEmitter::value(Var v, std::span<const Index> at) {
   Scope* home = scope_of(at);
   Lane x = in_scope(home, [&]() -> Lane {
     if (std::optional<Lane> loaded = from_buffer(v, at)) return *loaded;
+    if (std::optional<Lane> kept = from_row(v, at)) return *kept;
     auto rule = [&] {
       const std::span<const Index>* outer = result_at_;
       result_at_ = &at;

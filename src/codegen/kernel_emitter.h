@@ -116,9 +116,18 @@ class KernelEmitter final : public Composer {
   void emit_units(const StagePlan& s, const Index& unit);
   void emit_inner(const StagePlan& s, std::vector<Index> loops, const Index& block);
   void emit_element(const StagePlan& s, std::span<const Index> loops);
+  void emit_row(const StagePlan& s, const std::vector<Index>& loops, const Index& block);
+  std::vector<Index> position(const StagePlan& s, std::span<const Index> loops) const;
+  std::optional<Lane> from_row(Var v, std::span<const Index> at);
 
   template <class F>
   Lane once(int code, const void* a, const void* b, const void* c, F&& make);
+
+  struct Row {
+    std::vector<Index> at;
+    Scope* scope;
+    std::map<Var, llvm::Value*> memory;  // null while a value is being computed
+  };
 
   const KernelPlan& plan_;
   llvm::Module& module_;
@@ -131,6 +140,7 @@ class KernelEmitter final : public Composer {
   Scope* root_ = nullptr;
   Scope* current_ = nullptr;
   std::map<std::pair<int, std::size_t>, llvm::Value*> root_values_;
+  Row* row_ = nullptr;
   const Index* chunk_ = nullptr;        // of the split reduction that is being computed
   const Equation* chunked_ = nullptr;
   std::optional<Lane> chunk_result_;

@@ -1,7 +1,7 @@
 // The loops of a stage.
 #include "codegen/kernel_scopes.h"
 
-#include "codegen/isa.h"
+#include <algorithm>
 
 namespace tessera::inline v0::codegen {
 
@@ -46,6 +46,7 @@ void KernelEmitter::emit_units(const StagePlan& s, const Index& unit) {
 }
 
 void KernelEmitter::emit_inner(const StagePlan& s, std::vector<Index> loops, const Index& block) {
+  if (s.row_dims && loops.size() == s.row_loops && !row_) return emit_row(s, loops, block);
   if (loops.size() == s.dims.size()) return emit_element(s, loops);
   std::size_t dim = loops.size();
   auto body = [&](const Index& i, const Accumulators&) {
@@ -73,7 +74,7 @@ void KernelEmitter::emit_inner(const StagePlan& s, std::vector<Index> loops, con
   lanes_loop(s.block, length, s.width, {}, [&](const Index& i, const Accumulators& a) { return body(start + i, a); });
 }
 
-void KernelEmitter::emit_element(const StagePlan& s, std::span<const Index> loops) {
+std::vector<Index> KernelEmitter::position(const StagePlan& s, std::span<const Index> loops) const {
   std::vector<Index> at;
   std::size_t first = 0;
   for (std::size_t d = 0; d < loops.size(); ++d) {
@@ -82,6 +83,62 @@ void KernelEmitter::emit_element(const StagePlan& s, std::span<const Index> loop
     for (Index& i : unflatten(loops[d], extents)) at.push_back(std::move(i));
     first += n;
   }
+  return at;
+}
+
+// What is the same for a whole row, then the row.
+void KernelEmitter::emit_row(const StagePlan& s, const std::vector<Index>& loops, const Index& block) {
+  std::vector<Index> at = position(s, loops);
+  Row row{at, current_, {}};
+  row_ = &row;
+  std::vector<std::pair<int, Lane>> results;
+  for (int m : s.row_members) {
+    Var v = program_.outputs[static_cast<std::size_t>(m)];
+    results.emplace_back(m, value(v, row_index(at, std::span(s.shape.data(), s.row_dims), program_.type(v).shape)));
+  }
+  Index flat = flatten(at, std::span(s.shape.data(), s.row_dims));
+  for (auto& [m, x] : results) store(output_pointer(static_cast<std::size_t>(m)), flat, x);
+  emit_inner(s, loops, block);
+  row_ = nullptr;
+}
+
+// A row of a value that is needed more than once in it, in memory of the machine code's own.
+std::optional<Lane> KernelEmitter::from_row(Var v, std::span<const Index> at) {
+  if (!row_ || std::find(stage_->cached.begin(), stage_->cached.end(), v) == stage_->cached.end()) return std::nullopt;
+  std::size_t n = row_->at.size();
+  if (at.size() <= n) return std::nullopt;
+  for (std::size_t d = 0; d < n; ++d)
+    if (node_of(at[d]) != node_of(row_->at[d])) return std::nullopt;
+  const Type& t = program_.type(v);
+  std::span<const std::int64_t> extents(t.shape.data() + n, at.size() - n);
+  std::int64_t length = 1;
+  for (std::int64_t e : extents) length *= e;
+  auto [it, fresh] = row_->memory.try_emplace(v, nullptr);
+  if (!it->second && !fresh) return std::nullopt;  // it is being computed
+  if (fresh) {
+    llvm::BasicBlock& entry = function_->getEntryBlock();
+    IrBuilder b(&entry, entry.begin());
+    llvm::AllocaInst* memory = b.CreateAlloca(ops_.memory_type(t.dtype), b.getInt64(static_cast<std::uint64_t>(length)));
+    memory->setAlignment(llvm::Align(64));
+    in_scope(row_->scope, [&] {
+      int width = 1;
+      while (width < length && width < 64 / std::max(4, size_of(t.dtype))) width *= 2;
+      lanes_loop(length, nullptr, std::max(2, width), {}, [&](const Index& i, const Accumulators&) {
+        std::vector<Index> here = row_->at;
+        for (Index& x : unflatten(i, extents)) here.push_back(std::move(x));
+        Lane x = value(v, here);
+        store(memory, i, x);
+        return Accumulators{};
+      });
+      return 0;
+    });
+    row_->memory[v] = memory;
+  }
+  return load(row_->memory[v], t.dtype, flatten(at.subspan(n), extents));
+}
+
+void KernelEmitter::emit_element(const StagePlan& s, std::span<const Index> loops) {
+  std::vector<Index> at = position(s, loops);
   // All results first: an output may share the memory of an input that is read at this index.
   std::vector<Lane> results;
   for (int m : s.members) {

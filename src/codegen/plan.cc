@@ -29,6 +29,7 @@ std::vector<Index> space_of(const Shape& shape) {
 
 // Joins neighbouring dimensions where every index that matters sees them as one.
 void collapse(StagePlan& s, std::span<const Index> at, const Tracer& t, std::size_t first) {
+  // Dimensions `first` and `row_dims` begin loops of their own.
   std::vector<const Index::Node*> nodes;
   for (const Access& a : t.reads) nodes.push_back(node_of(a.flat));
   for (const Index& i : t.linear) nodes.push_back(node_of(i));
@@ -36,7 +37,7 @@ void collapse(StagePlan& s, std::span<const Index> at, const Tracer& t, std::siz
   s.groups.clear();
   for (std::size_t d = s.shape.size(); d-- > 0;) {
     // A dimension of one element is joined with whatever is next to it.
-    bool join = !s.dims.empty() && d >= first;
+    bool join = !s.dims.empty() && d >= first && (s.row_dims == 0 || d + 1 != s.row_dims);
     if (join && s.shape[d] != 1 && s.dims.front() != 1) {
       std::size_t next = d + 1;
       while (s.shape[next] == 1) ++next;
@@ -54,6 +55,28 @@ void collapse(StagePlan& s, std::span<const Index> at, const Tracer& t, std::siz
       s.groups.insert(s.groups.begin(), 1);
     }
   }
+  int covered = 0;
+  for (std::size_t i = 0; i < s.groups.size() && covered < static_cast<int>(s.row_dims); ++i, ++s.row_loops) covered += s.groups[i];
+}
+
+constexpr std::int64_t kMaxRow = 16384;  // elements: a cached row stays within the first two levels of the processor's caches
+
+// Where rows begin: after the dimensions that the innermost loop's reductions depend on; 0 where no rows are worth it.
+std::size_t row_start(const Shape& shape, std::span<const Index> at, const Tracer& t) {
+  std::size_t start = 0;
+  bool any = false;
+  for (const Tracer::Reduction& r : t.reductions) {
+    if (!r.shape.lanes) continue;
+    any = true;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const Atom* a = single_atom(at[d]);
+      if (a && std::any_of(r.at.begin(), r.at.end(), [&](const Index& i) { return depends_on(node_of(i), a); })) start = std::max(start, d + 1);
+    }
+  }
+  if (!any || start == 0) return 0;
+  std::int64_t row = 1;
+  for (std::size_t d = start; d < shape.size(); ++d) row *= shape[d];
+  return row > 1 && row <= kMaxRow ? start : 0;
 }
 
 void cut(StagePlan& s, double per_element) {
@@ -61,7 +84,7 @@ void cut(StagePlan& s, double per_element) {
   std::int64_t inside = 1;
   s.unit_dims = s.dims.size();
   s.block = 0;
-  if (s.width && !s.dims.empty()) {
+  if (s.width && !s.dims.empty() && !s.row_dims) {
     std::int64_t n = s.dims.back();
     std::int64_t step = std::max<std::int64_t>(64, s.width);
     std::int64_t block = std::max(step, target / step * step);
@@ -70,9 +93,10 @@ void cut(StagePlan& s, double per_element) {
       --s.unit_dims;
     }
   }
-  if (!s.block)
-    while (s.unit_dims > 0 && (s.unit_dims == s.dims.size() && s.width ? true : inside * s.dims[s.unit_dims - 1] <= target))
-      inside *= s.dims[--s.unit_dims];
+  if (!s.block) {
+    std::size_t whole = s.row_dims ? s.row_loops : s.width && !s.dims.empty() ? s.dims.size() - 1 : s.dims.size();
+    while (s.unit_dims > 0 && (s.unit_dims > whole || inside * s.dims[s.unit_dims - 1] <= target)) inside *= s.dims[--s.unit_dims];
+  }
   s.units = 1;
   for (std::size_t d = 0; d < s.unit_dims; ++d) s.units *= s.dims[d];
   if (s.block) s.units *= ceil_div(s.dims.back(), s.block);
@@ -125,12 +149,14 @@ struct Planner {
     s.any_length = any_length;
     s.shape = space;
     if (chunks) s.shape.insert(s.shape.begin(), chunks);
-    std::vector<Index> at = space_of(space);
+    std::vector<Index> at = t.run(vars, space);
     int widest = 1;
-    for (Var v : vars) t.value(v, at);
     for (Var v : vars) widest = std::max(widest, lane_bytes(p.type(v).dtype));
     widest = std::max({widest, t.widest == 8 ? 8 : 1, t.math > 0 ? 4 : 1});
     if (chunks) at.insert(at.begin(), make_variable(std::max<std::int64_t>(2, chunks)));
+    if (kind == StagePlan::Kind::outputs) s.row_dims = row_start(s.shape, at, t);
+    if (s.row_dims) s.cached = t.repeated(std::span(at).first(s.row_dims));
+    if (s.cached.size() > 4) s.cached.clear();
     collapse(s, at, t, chunks ? 1 : 0);
     // The chunks of a reduction along the minor dimension are vectorised inside.
     bool inside = kind != StagePlan::Kind::outputs && plan.splits[static_cast<std::size_t>(s.members[0])].shape.lanes;
@@ -221,6 +247,23 @@ struct Planner {
     });
   }
 
+  // Whether computing the outputs `full` computes the outputs `part` on the way, one for each row.
+  bool rows_of(const std::vector<int>& full, const std::vector<int>& part) {
+    IndexArena arena;
+    std::vector<Var> vars;
+    for (int o : full) vars.push_back(p.outputs[static_cast<std::size_t>(o)]);
+    const Shape& space = p.type(vars[0]).shape;
+    const Shape& shape = p.type(p.outputs[static_cast<std::size_t>(part[0])]).shape;
+    if (shape.count() >= space.count()) return false;
+    Tracer t(p, ready);
+    std::vector<Index> at = t.run(vars, space);
+    std::size_t start = row_start(space, at, t);
+    if (start == 0) return false;
+    std::vector<Index> row = row_index(std::span(at).first(start), std::span(space.data(), start), shape);
+    if (row.empty() && shape.rank()) return false;
+    return std::all_of(part.begin(), part.end(), [&](int o) { return t.asked(p.outputs[static_cast<std::size_t>(o)], row); });
+  }
+
   void output_stages() {
     std::map<Var, std::size_t> order;
     for (std::size_t k = 0; k < p.equations.size(); ++k)
@@ -237,10 +280,21 @@ struct Planner {
       it->second.push_back(static_cast<int>(o));
     }
     std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [last, members] : groups) {
+    std::vector<std::vector<int>> in_rows(groups.size());
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      for (std::size_t h = 0; h < groups.size(); ++h)
+        if (g != h && !groups[g].second.empty() && !groups[h].second.empty() && in_rows[h].empty() && rows_of(groups[g].second, groups[h].second)) {
+          in_rows[g].insert(in_rows[g].end(), groups[h].second.begin(), groups[h].second.end());
+          groups[h].second.clear();
+        }
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const std::vector<int>& members = groups[g].second;
+      if (members.empty()) continue;
       std::vector<Var> vars;
       for (int o : members) vars.push_back(p.outputs[static_cast<std::size_t>(o)]);
       plan.stages.push_back(stage(StagePlan::Kind::outputs, members, vars, p.type(vars[0]).shape, 0));
+      plan.stages.back().row_members = in_rows[g];
+      for (int o : in_rows[g]) vars.push_back(p.outputs[static_cast<std::size_t>(o)]);
       for (Var v : vars)
         if (std::find(p.inputs.begin(), p.inputs.end(), v) == p.inputs.end()) ready.insert(v), stored.insert(v);
     }
@@ -258,6 +312,22 @@ KernelPlan make_plan(const Program& p, bool any_length) {
   planner.split_stages();
   planner.output_stages();
   return std::move(planner.plan);
+}
+
+std::vector<Index> row_index(std::span<const Index> row, std::span<const std::int64_t> extents, const Shape& shape) {
+  std::vector<Index> at;
+  std::size_t d = 0;
+  for (std::int64_t extent : shape) {
+    if (extent == 1) {
+      at.push_back(Index(0));
+      continue;
+    }
+    while (d < extents.size() && extents[d] == 1) ++d;
+    if (d == extents.size() || extents[d] != extent) return {};
+    at.push_back(row[d++]);
+  }
+  while (d < extents.size() && extents[d] == 1) ++d;
+  return d == extents.size() ? at : std::vector<Index>{};
 }
 
 void set_length(StagePlan& s, std::int64_t length) {

@@ -1,6 +1,7 @@
 // Decides the loops of a kernel: stages, collapsed dimensions, the vectorised one, and how the work is cut into tasks.
 #pragma once
 
+#include "codegen/index.h"
 #include "codegen/reduce_shape.h"
 #include "ir/program.h"
 
@@ -31,6 +32,11 @@ struct StagePlan {
   std::vector<int> groups;
   int width = 0;                // lanes of the innermost loop; 0: scalar
   bool any_length = false;      // one loop whose length is an argument of the machine code
+  /// Reductions along the last dimensions, and outputs without them, are computed in front of the loops over the row that
+  /// starts after `row_dims` dimensions; 0: there are none.
+  std::size_t row_dims = 0, row_loops = 0;
+  std::vector<int> row_members;
+  std::vector<Var> cached;      // computed once for a row and kept
   std::size_t unit_dims = 0;    // the outermost loops are flattened into the unit index
   std::int64_t block = 0;       // the innermost loop is cut into blocks of this length, the last unit digit; 0: whole
   std::int64_t units = 1, units_per_task = 1;
@@ -53,6 +59,9 @@ struct KernelPlan {
 /// `any_length`: the program is elementwise over one-dimensional operands of one length, which the machine code takes as
 /// an argument.
 KernelPlan make_plan(const Program& p, bool any_length = false);
+
+/// The index of an output of `shape` in the row at `row`, whose dimensions have these extents; empty where they do not fit.
+std::vector<Index> row_index(std::span<const Index> row, std::span<const std::int64_t> extents, const Shape& shape);
 
 /// The number of units and tasks of an any-length stage for an actual length.
 void set_length(StagePlan& stage, std::int64_t length);

@@ -22,6 +22,14 @@ class Tracer : public Composer {
   /// `buffers` are the variables that are read from memory; inputs always are.
   Tracer(const Program& p, const std::unordered_set<Var>& buffers) : Composer(p), buffers_(buffers) {}
 
+  /// Asks for the outputs `vars` at every element of an index space; gives the space's indices, one a dimension. Costs count
+  /// a value that does not depend on the inner loops once for all of their iterations, as it will be emitted.
+  const std::vector<Index>& run(std::span<const Var> vars, const Shape& space);
+  /// Whether the value was asked for at this index.
+  bool asked(Var v, std::span<const Index> at) const { return known_.contains(key_of(v, at)); }
+  /// Values of expensive ops that were asked for at several indices, each beginning with `prefix`.
+  std::vector<Var> repeated(std::span<const Index> prefix) const;
+
   Lane value(Var v, std::span<const Index> at) override;
   Lane constant(DType d, double) override { return {nullptr, d}; }
   Lane constant(DType d, std::int64_t) override { return {nullptr, d}; }
@@ -59,6 +67,18 @@ class Tracer : public Composer {
  private:
   const std::unordered_set<Var>& buffers_;
   std::unordered_map<ValueKey, Lane, ValueKeyHash> known_;
+  struct Loop {
+    const Atom* atom;
+    double extent;
+  };
+  std::size_t depth_of(std::span<const Index> at) const;
+  double times_at(std::size_t depth) const;
+  std::vector<Index> enter(std::span<const std::int64_t> extents);
+
+  std::vector<Index> space_;
+  std::vector<Loop> loops_;
+  std::unordered_map<const Atom*, std::size_t> data_depth_;  // loops around the making of a datum
+  double elements_ = 1;
   double times_ = 1;
   int guards_ = 0;
   std::vector<std::pair<Var, std::vector<Index>>> at_;  // of the rules that are running
