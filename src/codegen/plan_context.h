@@ -26,6 +26,10 @@ struct Level {
   std::vector<Mask> mask;         // by variable: the axes it is computed over
   std::vector<Mask> differs;      // by variable: the axes along which it may differ; less than `mask` where isolated
   std::vector<int> scope;         // by equation
+  std::vector<int> hold;          // by equation: index in holds, or -1
+  /// The operands of a checkpointed region. Its equations wait for all of them, the cotangents too: what is computed again is
+  /// not computed before it is needed.
+  std::vector<std::vector<Var>> holds;
   std::deque<Scope> scopes;
 };
 

@@ -89,7 +89,13 @@ class Flattener {
       if (eqn.op->name == "shard_map") {
         results = shard_map(p, eqn, operands, scope_id);
       } else if (eqn.op->lowering == Lowering::expanded) {
+        const int outer = hold_;
+        if (eqn.op->name == "remat") {
+          hold_ = static_cast<int>(level_.holds.size());
+          level_.holds.push_back(operands);
+        }
         results = program(*expansion(eqn), operands, scope_id);
+        hold_ = outer;
       } else {
         const Mask own = scope.all() & inner_;
         Mask all = 0;
@@ -118,6 +124,7 @@ class Flattener {
     e.scope = from.scope;
     level_.flat->equations.push_back(std::move(e));
     level_.scope.push_back(scope_id);
+    level_.hold.push_back(hold_);
   }
 
   static const Program* expansion(const Equation& eqn) {
@@ -186,6 +193,7 @@ class Flattener {
   Level& level_;
   Mask inner_;
   bool top_;
+  int hold_ = -1;
 };
 
 }  // namespace

@@ -35,9 +35,24 @@ int Lowerer::slot(Space space, Mask mask, std::int64_t bytes, DType dtype) {
 
 std::size_t Lowerer::add(Step step) {
   std::size_t i = draft_.steps.size();
+  step.after = after_;
   for (const Ref& r : step.outputs) draft_.producer[static_cast<std::size_t>(r.slot)] = static_cast<int>(i);
   draft_.steps.push_back(std::move(step));
   return i;
+}
+
+// Only steps that are there already: a wait never makes a circle.
+void Lowerer::hold(const std::vector<std::size_t>& equations) {
+  after_.clear();
+  int last = -1;
+  for (std::size_t i : equations) {
+    const int h = level_.hold[i];
+    if (h < 0 || h == last) continue;
+    last = h;
+    for (Var v : level_.holds[static_cast<std::size_t>(h)])
+      if (ref_[v].slot >= 0)
+        if (int p = draft_.producer[static_cast<std::size_t>(ref_[v].slot)]; p >= 0) after_.push_back(static_cast<std::size_t>(p));
+  }
 }
 
 Ref Lowerer::new_value(Var v, Mask mask) {
@@ -138,11 +153,18 @@ void Lowerer::run(const std::vector<Mask>* results) {
       ref_[flat_.inputs[i]] = argument(std::move(a), level_.mask[flat_.inputs[i]], t.bytes(), t.dtype);
     }
   if (ctx_.options.evaluate) {
-    for (std::size_t i = 0; i < flat_.equations.size(); ++i) lower_single(i);
+    for (std::size_t i = 0; i < flat_.equations.size(); ++i) {
+      hold({i});
+      lower_single(i);
+    }
   } else {
     std::vector<int> classes(level_.mask.begin(), level_.mask.end());
-    for (const Cluster& c : codegen::fuse(flat_, classes)) lower_cluster(c);
+    for (const Cluster& c : codegen::fuse(flat_, classes)) {
+      hold(c.equations);
+      lower_cluster(c);
+    }
   }
+  after_.clear();
   place_results(results);
 }
 

@@ -24,6 +24,7 @@ class Lowerer {
   Ref argument(Argument a, Mask mask, std::int64_t bytes, DType dtype);
   Slot& at(int s) { return draft_.tape->slots[static_cast<std::size_t>(s)]; }
   std::size_t add(Step step);
+  void hold(const std::vector<std::size_t>& equations);
   Ref new_value(Var v, Mask mask);
   Ref dense(Var v);
   Ref axis_index(const std::vector<int>& axes);
@@ -57,6 +58,7 @@ class Lowerer {
   std::vector<Ref> ref_;                       // by variable
   std::vector<int> assembled_;                 // by variable: index in assemblies_, -1
   std::vector<Assembled> assemblies_;
+  std::vector<std::size_t> after_;             // steps that the steps being added have to wait for
   std::map<std::vector<int>, Ref> axis_indices_;
   std::map<std::tuple<std::size_t, int, std::string>, Ref> blocks_;  // arguments by input, region, spec
 };

@@ -30,7 +30,11 @@ void schedule(PlanContext& ctx, Draft& draft) {
   std::vector<int> waiting(n);
   // A step that reads what other instances of the producer wrote has to wait for the end of the producer's phase.
   std::vector<std::vector<std::size_t>> behind(n);
-  for (std::size_t i = 0; i < n; ++i)
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t p : draft.steps[i].after) {
+      users[p].push_back(i);
+      ++waiting[i];
+    }
     for (const Ref& r : draft.steps[i].inputs) {
       int p = draft.producer[static_cast<std::size_t>(r.slot)];
       if (p < 0 || static_cast<std::size_t>(p) == i) continue;
@@ -40,6 +44,7 @@ void schedule(PlanContext& ctx, Draft& draft) {
       const bool parts = producer.kind == Step::Kind::copy && producer.mask != draft.tape->slots[static_cast<std::size_t>(r.slot)].mask;
       if (r.absorbed || parts) behind[i].push_back(static_cast<std::size_t>(p));
     }
+  }
 
   std::map<Key, Heap> ready;
   for (std::size_t i = 0; i < n; ++i)

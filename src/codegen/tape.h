@@ -89,6 +89,7 @@ struct Step {
   Mask inner = 0;   // control flow with collectives: axes that the bodies' tapes run over
   std::vector<Ref> inputs, outputs;
   double seconds = 0;  // estimate, one instance
+  std::vector<std::size_t> after;  // while planning: steps that it has to wait for beside its operands
 
   std::shared_ptr<const Routine> routine;
   Ref scratch;  // routine's scratch; control flow: the bodies' frame

@@ -1,6 +1,5 @@
 #include "runtime/tape_executable.h"
 
-#include "runtime/accounting.h"
 #include "runtime/devices.h"
 #include "runtime/dispatcher.h"
 #include "runtime/pool.h"
@@ -99,6 +98,8 @@ std::shared_ptr<const Variant> TapeExecutable::make_variant(std::vector<bool> un
   v->tape = plan(*program_, options);
   const Tape& tape = *v->tape;
   v->of_input.resize(program_->inputs.size());
+  for (const Region& r : tape.regions)
+    for (int d : r.devices) v->last_device = std::max(v->last_device, d);
   for (std::size_t i = 0; i < tape.arguments.size(); ++i) {
     const Argument& a = tape.arguments[i];
     v->of_input[a.input].push_back(i);
@@ -119,8 +120,6 @@ std::shared_ptr<const Variant> TapeExecutable::make_variant(std::vector<bool> un
     if (r.region >= 0) {
       const Region& region = tape.regions[static_cast<std::size_t>(r.region)];
       plan.layout = layout_of(region, r.spec, true);
-      for (int d : region.devices)
-        if (d < 0 || d >= kMaxDevices) throw DeviceError("there is no device " + std::to_string(d));
     }
     if (r.slot >= 0) {
       const Slot& s = tape.slots[static_cast<std::size_t>(r.slot)];
@@ -175,6 +174,15 @@ void TapeExecutable::check(std::span<const ArrayDataPtr> inputs) const {
           .rule("a donated array is gone: its memory belongs to that call's results")
           .advice("use the results of that call, or do not move the array into it")
           .raise<DeviceError>();
+}
+
+void TapeExecutable::check_devices(const Variant& v) const {
+  if (v.last_device < device_count()) return;
+  Message(name())
+      .problem("the call runs on device " + std::to_string(v.last_device) + ", and there are " + std::to_string(device_count()))
+      .rule("devices are 0 to " + std::to_string(device_count() - 1))
+      .advice("call set_device_count(" + std::to_string(v.last_device + 1) + ") first")
+      .raise<DeviceError>();
 }
 
 // Fills the table's pointers of arguments. Waits for an input only where it has to be copied.
@@ -327,6 +335,7 @@ struct Job {
 std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inputs) const {
   check(inputs);
   const Variant& v = *variant_for(inputs);
+  check_devices(v);
   const Tape& tape = *v.tape;
   bool queued = tape.seconds > kInline && !synchronous();
   for (const auto& in : inputs) queued = queued || (in->pending && !in->pending->done());

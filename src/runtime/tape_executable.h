@@ -35,6 +35,7 @@ struct Variant {
   std::vector<ArgumentPlan> arguments;
   std::vector<ResultPlan> results;
   std::vector<std::vector<std::size_t>> of_input;  // arguments by input
+  int last_device = 0;                             // of all regions
 };
 
 /// What an argument became for one call: shards of an array, or one dense block and views of it.
@@ -60,6 +61,7 @@ class TapeExecutable : public Executable, public std::enable_shared_from_this<Ta
   const std::shared_ptr<const Variant>& variant_for(std::span<const ArrayDataPtr> inputs) const;
   bool fits(const ArrayData& a, const ArgumentPlan& plan) const;
   void check(std::span<const ArrayDataPtr> inputs) const;
+  void check_devices(const Variant& v) const;
   std::vector<Bound> bind(const Variant& v, std::span<const ArrayDataPtr> inputs, const Frame& frame) const;
   std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDataPtr> inputs,
                                          const std::vector<Bound>& bound, const Frame& frame, bool queued) const;

@@ -187,6 +187,27 @@ TEST(Queue, CallsRunInOrderBehindABoundedQueue) {
   EXPECT_TRUE(same_bits(host(*x[0]), y[0]));
 }
 
+TEST(Checkpoints, WhatIsComputedAgainWaitsForItsCotangent) {
+  // Eight layers, each with a sum over the devices in its middle, then the way back, which computes each layer's activation
+  // again. Kept, the eight activations would be 8 * 64 KiB a device.
+  Devices devices(2);
+  auto again = program({ts::Type(ts::f32, {1, 16384}), ts::Type(ts::f32, {1, 16384})}, [](ts::Builder&, ts::Values v) {
+    ts::Value s = ops::reduce_max(ops::mul(v[0], v[0]), {1});
+    return ts::Values{ops::sub(v[1], ops::broadcast_in_dim(ops::psum(ops::mul(ops::neg(v[0]), ops::broadcast_in_dim(s, {1, 16384}, {0})), {"i"}, 2), {1, 16384}, {0, 1}))};
+  });
+  Sharded s(on(2), {ts::Type(ts::f32, {2, 16384})}, {"i"}, {"i"}, [&](ts::Builder& b, ts::Values v) {
+    std::vector<ts::Value> x = {v[0]};
+    for (int k = 0; k < 8; ++k) x.push_back(ops::sub(x.back(), ops::psum(x.back(), {"i"}, 2)));
+    ts::Value ct = x.back();
+    for (int k = 8; k-- > 0;) ct = ops::remat(b, again, ts::Values{x[static_cast<std::size_t>(k)], ct})[0];
+    return ts::Values{ct};
+  });
+  s.check();
+  auto plan = compile(s.whole())->memory();
+  // The inputs of the layers, and three more blocks a device for the layer in work.
+  EXPECT_LE(plan.temporaries, (8 + 3) * 2 * 65536 + 4096);
+}
+
 TEST(Donation, MemoryIsReusedWhereNobodyElseHasIt) {
   auto p = program({ts::Type(ts::f32, {1000}), ts::Type(ts::f32, {})}, [](ts::Builder&, ts::Values v) {
     return ts::Values{ops::sub(v[0], ops::broadcast_in_dim(v[1], {1000}, {}))};
@@ -219,6 +240,21 @@ TEST(Donation, ShardsAreReusedToo) {
   auto out = compile(s.whole(), {"step", {true}})->run(warm);
   EXPECT_EQ(out[0]->shards[0].buffer->data(), memory);
   EXPECT_TRUE(same_bits(host(*out[0]), expected[0]));
+}
+
+TEST(Devices, CallsOnDevicesThatAreGoneSayHowManyThereAre) {
+  Sharded s(on(3), {ts::Type(ts::f32, {3})}, {"i"}, {"i"}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
+  Devices devices(2);
+  auto e = compile(s.whole(), {"step", {}});
+  try {
+    e->run(std::vector<ArrayDataPtr>{put(counted(s.wholes[0]))});
+    FAIL();
+  } catch (const ts::DeviceError& error) {
+    EXPECT_STREQ(error.what(),
+                 "step: the call runs on device 2, and there are 2\n"
+                 "  rule: devices are 0 to 1\n"
+                 "  try: call set_device_count(3) first");
+  }
 }
 
 TEST(Profiler, RowsForDevicesAndCollectives) {
