@@ -158,7 +158,12 @@ void Lowerer::run(const std::vector<Mask>* results) {
       lower_single(i);
     }
   } else {
-    std::vector<int> classes(level_.mask.begin(), level_.mask.end());
+    // What a checkpointed region computes again does not fuse with the first time.
+    std::map<std::pair<Mask, int>, int> numbers;
+    std::vector<int> classes(flat_.types.size());
+    for (std::size_t i = 0; i < flat_.equations.size(); ++i)
+      for (Var v : flat_.equations[i].outputs)
+        classes[v] = numbers.try_emplace({level_.mask[v], level_.hold[i]}, static_cast<int>(numbers.size())).first->second;
     for (const Cluster& c : codegen::fuse(flat_, classes)) {
       hold(c.equations);
       lower_cluster(c);

@@ -188,12 +188,13 @@ TEST(Queue, CallsRunInOrderBehindABoundedQueue) {
 }
 
 TEST(Checkpoints, WhatIsComputedAgainWaitsForItsCotangent) {
-  // Eight layers, each with a sum over the devices in its middle, then the way back, which computes each layer's activation
-  // again. Kept, the eight activations would be 8 * 64 KiB a device.
+  // Eight layers, then the way back, which sorts each layer's input again, before a sum over the devices. Sorted early, the
+  // eight would take 8 * 64 KiB a device.
   Devices devices(2);
   auto again = program({ts::Type(ts::f32, {1, 16384}), ts::Type(ts::f32, {1, 16384})}, [](ts::Builder&, ts::Values v) {
-    ts::Value s = ops::reduce_max(ops::mul(v[0], v[0]), {1});
-    return ts::Values{ops::sub(v[1], ops::broadcast_in_dim(ops::psum(ops::mul(ops::neg(v[0]), ops::broadcast_in_dim(s, {1, 16384}, {0})), {"i"}, 2), {1, 16384}, {0, 1}))};
+    ts::Value h = ops::sort(ts::Values{v[0]}, 1)[0];
+    ts::Value m = ops::psum(ops::reduce_max(h, {1}), {"i"}, 2);
+    return ts::Values{ops::sub(v[1], ops::mul(ops::sub(h, v[0]), ops::broadcast_in_dim(m, {1, 16384}, {0})))};
   });
   Sharded s(on(2), {ts::Type(ts::f32, {2, 16384})}, {"i"}, {"i"}, [&](ts::Builder& b, ts::Values v) {
     std::vector<ts::Value> x = {v[0]};
@@ -204,8 +205,8 @@ TEST(Checkpoints, WhatIsComputedAgainWaitsForItsCotangent) {
   });
   s.check();
   auto plan = compile(s.whole())->memory();
-  // The inputs of the layers, and three more blocks a device for the layer in work.
-  EXPECT_LE(plan.temporaries, (8 + 3) * 2 * 65536 + 4096);
+  // The inputs of the layers, and a few more blocks a device for the layer in work.
+  EXPECT_LE(plan.temporaries, (8 + 5) * 2 * 65536);
 }
 
 TEST(Donation, MemoryIsReusedWhereNobodyElseHasIt) {
