@@ -50,8 +50,9 @@ inline Doubles numbers(const HostArray& a) {
   return v;
 }
 
-/// Runs `p` on flat numbers.
+/// Runs `p` on flat numbers. Every program that a test looks at is verified first.
 inline std::vector<Doubles> run(const Program& p, const std::vector<Doubles>& inputs) {
+  verify(p, "test");
   EXPECT_EQ(p.inputs.size(), inputs.size());
   std::vector<HostArray> in;
   for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(array(p.types[p.inputs[i]], inputs[i]));

@@ -2,7 +2,13 @@
 #include "transform/helpers.h"
 #include "transform/simplify.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <unistd.h>
 
 namespace tessera::testing {
 namespace {
@@ -172,6 +178,31 @@ TEST(Passes, CanBeSwitchedOffAndAreTimed) {
   std::int64_t before = runs("cancel");
   EXPECT_EQ(count_ops(*simplify(p), "mul"), 0u);
   EXPECT_EQ(runs("cancel"), before + 1);
+}
+
+TEST(Passes, WriteWhatTheyDid) {
+  namespace fs = std::filesystem;
+  fs::path directory = fs::temp_directory_path() / ("tessera_passes_" + std::to_string(getpid()));
+  fs::create_directory(directory);
+  ProgramPtr p = trace({kScalar}, [](Builder& b, const Values& in) {
+    return Values{ops::mul(in[0], ops::scalar(b, f64, 1))};
+  });
+  setenv("TESSERA_DUMP_PASSES", directory.c_str(), 1);
+  ProgramPtr q = run_pass(simplify_passes()[0], p);
+  unsetenv("TESSERA_DUMP_PASSES");
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  ASSERT_EQ(names.size(), 2u);
+  EXPECT_TRUE(names[0].ends_with("-cancel-after.txt")) << names[0];
+  EXPECT_TRUE(names[1].ends_with("-cancel-before.txt")) << names[1];
+  auto text = [&](const std::string& name) {
+    std::ifstream in(directory / name);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  EXPECT_EQ(text(names[1]), to_string(*p) + "\n");
+  EXPECT_EQ(text(names[0]), to_string(*q) + "\n");
+  fs::remove_all(directory);
 }
 
 }  // namespace

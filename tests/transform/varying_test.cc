@@ -29,6 +29,7 @@ TEST(Varying, ACarryIsCastBeforeTheLoop) {
   // The cotangent of the shared start is added up over the devices once, after the loop; that of the shared factor too, or
   // step by step where the factor meets the carry.
   ProgramPtr v = vjp_program(*p, {true, true, true});
+  verify(*v, "test");
   EXPECT_EQ(top_level(*v, "psum_invariant"), 1u);
   EXPECT_GE(count_ops(*v, "psum_invariant"), 2u);
   EXPECT_TRUE(v->types[v->outputs[2]].varying.empty());
@@ -45,6 +46,7 @@ TEST(Varying, BranchesGiveTheSameTypes) {
     });
     EXPECT_EQ(p->types[p->outputs[0]].varying, AxisSet({"i"}));
     ProgramPtr v = vjp_program(*p, {false, true, true});
+    verify(*v, "test");
     EXPECT_TRUE(v->types[v->outputs[1]].varying.empty());
     EXPECT_EQ(v->types[v->outputs[2]].varying, AxisSet({"i"}));
     EXPECT_GE(count_ops(*v, "psum_invariant"), 1u);
