@@ -40,7 +40,6 @@ class TESSERA_API TreeDef {
   };
 
   TreeDef();
-  /// Of the arguments of a call: children labelled by index under a root called `root`.
   explicit TreeDef(std::vector<Node> nodes);
 
   std::size_t leaf_count() const;
@@ -49,6 +48,8 @@ class TESSERA_API TreeDef {
   /// Path of a node.
   std::string path(std::size_t node, const std::string& root = "") const;
   const std::vector<Node>& nodes() const;
+  /// The structure of child i of the root.
+  TreeDef child(std::size_t i) const;
   std::uint64_t hash() const;
   bool operator==(const TreeDef& other) const;
 

@@ -238,6 +238,20 @@ std::string TreeDef::path(std::size_t node, const std::string& root) const {
   return path;
 }
 
+TreeDef TreeDef::child(std::size_t i) const {
+  std::size_t begin = 1;
+  while (i-- > 0) begin = (*nodes_)[begin].end;
+  const std::size_t end = (*nodes_)[begin].end, leaf = (*nodes_)[begin].first_leaf;
+  std::vector<Node> nodes(nodes_->begin() + static_cast<std::ptrdiff_t>(begin), nodes_->begin() + static_cast<std::ptrdiff_t>(end));
+  nodes[0].label.clear();
+  for (Node& n : nodes) {
+    n.end -= begin;
+    n.first_leaf -= leaf;
+    n.last_leaf -= leaf;
+  }
+  return TreeDef(std::move(nodes));
+}
+
 std::uint64_t TreeDef::hash() const {
   std::uint64_t h = 0x9e3779b97f4a7c15u;
   auto mix = [&h](std::uint64_t v) { h = (h ^ v) * 0xff51afd7ed558ccdu, h ^= h >> 32; };
