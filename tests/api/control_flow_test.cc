@@ -3,6 +3,7 @@
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
 #include <tessera/jit.h>
+#include <tessera/manipulation.h>
 #include <tessera/reductions.h>
 #include <tessera/vmap.h>
 
