@@ -30,6 +30,17 @@ TESSERA_API Array min(Operand x, AxisList axis = {}, bool keepdims = false);
 TESSERA_API Array min(Operand x, ReduceOptions options);
 TESSERA_API Array any(Operand x, AxisList axis = {}, bool keepdims = false);
 // all(x, axis, keepdims) is the call of tessera::all (array.h).
+// Several axes in braces: sum(x, {0, 1}).
+#define TESSERA_REDUCE_AXES_(name)                                                                        \
+  inline Array name(Operand x, std::initializer_list<std::int64_t> axes, bool keepdims = false) {         \
+    return name(std::move(x), AxisList(axes), keepdims);                                                  \
+  }
+TESSERA_REDUCE_AXES_(sum)
+TESSERA_REDUCE_AXES_(prod)
+TESSERA_REDUCE_AXES_(mean)
+TESSERA_REDUCE_AXES_(max)
+TESSERA_REDUCE_AXES_(min)
+#undef TESSERA_REDUCE_AXES_
 /// int32 position of the first largest element along an axis, or in the flattened array. NaN wins.
 TESSERA_API Array argmax(Operand x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
 TESSERA_API Array argmin(Operand x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
