@@ -93,6 +93,10 @@ struct Plan {
   std::int64_t batch_block;
   std::size_t result_scratch = 0;
   bool narrow = false;
+  // Where small matrices are multiplied several at once: as many, and the scratch of each task.
+  std::shared_ptr<const onednn::Matmul> several;
+  std::int64_t together = 1;
+  std::size_t several_scratch = 0, several_stride = 0;
 };
 
 template <class T>
@@ -209,6 +213,54 @@ Stage prepare_stage(const Plan& p, const Matrix& x, int operand) {
   return stage;
 }
 
+// Several matrices at once along the innermost batch dimensions, for products that are not cut within a matrix. A right
+// operand that lies transposed gains too: sgemm copies it first.
+void try_several(Plan& p) {
+  constexpr std::size_t kMostScratch = 1 << 17;
+  if (p.row_block < p.m || p.column_block < p.n || p.m == 1 || p.n == 1) return;
+  if (p.batch == 1 && !p.rhs.transposed) return;
+  if (p.lhs.transposed && p.m >= 256) return;
+  double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+  const Ints& extents = p.lhs.batch.extents;
+  std::int64_t inner = extents.empty() ? 1 : extents.back(), outer = extents.size() < 2 ? 1 : extents[extents.size() - 2];
+  std::int64_t parts = tasks_for(flops), together = dividing_chunk(inner, std::max<std::int64_t>(1, parts * inner / p.batch));
+  std::int64_t rounds = together == inner ? dividing_chunk(outer, std::max<std::int64_t>(1, parts * inner * outer / p.batch)) : 1;
+  auto operand = [&](const Matrix& x) {
+    std::int64_t size = x.rows() * x.columns();
+    std::int64_t step = inner > 1 ? x.offsets[1] - x.offsets[0] : size, far = outer > 1 ? x.offsets[inner] - x.offsets[0] : p.batch * size;
+    return x.transposed ? onednn::Matmul::Operand{far, step, 1, x.leading} : onednn::Matmul::Operand{far, step, x.leading, 1};
+  };
+  auto several = onednn::Matmul::make(rounds, together, p.m, p.n, p.k, operand(p.lhs), operand(p.rhs));
+  together *= rounds;
+  if (!several || several->scratch_bytes() > kMostScratch) return;
+  p.several = several;
+  p.together = together;
+  std::int64_t calls = p.batch / together;
+  p.batch_block = together * std::max<std::int64_t>(1, calls / parts);
+}
+
+Stage multiply_several_stage(const Plan& p) {
+  Stage stage;
+  stage.tasks = (p.batch + p.batch_block - 1) / p.batch_block;
+  stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    char* scratch = static_cast<char*>(args.scratch);
+    auto operand = [&](const Matrix& x, int i) {
+      return reinterpret_cast<const float*>(x.in_scratch ? scratch + x.scratch : static_cast<const char*>(args.inputs[i]));
+    };
+    const float *l = operand(p.lhs, 0), *r = operand(p.rhs, 1);
+    float* out = p.narrow ? reinterpret_cast<float*>(scratch + p.result_scratch) : static_cast<float*>(args.outputs[0]);
+    for (std::int64_t task = begin; task < end; ++task) {
+      std::int64_t first = task * p.batch_block, last = std::min(p.batch, first + p.batch_block);
+      for (std::int64_t b = first; b < last; b += p.together)
+        p.several->run(l + p.lhs.offsets[b], r + p.rhs.offsets[b], out + b * p.m * p.n,
+                       scratch + p.several_scratch + static_cast<std::size_t>(task) * p.several_stride);
+      std::int64_t from = first * p.m * p.n, to = last * p.m * p.n;
+      if (p.narrow) narrow_to(p.result, out + from, static_cast<char*>(args.outputs[0]) + 2 * from, to - from);
+    }
+  };
+  return stage;
+}
+
 Stage multiply_stage(const Plan& p) {
   std::int64_t row_parts = (p.m + p.row_block - 1) / p.row_block, column_parts = (p.n + p.column_block - 1) / p.column_block;
   std::int64_t batch_parts = (p.batch + p.batch_block - 1) / p.batch_block, parts = row_parts * column_parts;
@@ -284,7 +336,12 @@ std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
     ++index;
   }
   if (p.narrow) p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * 4));
-  routine->stages.push_back(multiply_stage(p));
+  if (acc == DType::float32) try_several(p);
+  if (p.several) {
+    p.several_stride = (p.several->scratch_bytes() + 63) / 64 * 64;
+    p.several_scratch = scratch.add(p.several_stride * static_cast<std::size_t>((p.batch + p.batch_block - 1) / p.batch_block));
+  }
+  routine->stages.push_back(p.several ? multiply_several_stage(p) : multiply_stage(p));
   routine->scratch_bytes = scratch.size();
   double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   routine->seconds = 1e-6 + flops / (acc == DType::float64 ? 4e10 : 1e11);

@@ -189,7 +189,53 @@ class Prepared final : public Convolution {
   std::string implementation_;
 };
 
+class PreparedMatmul final : public Matmul {
+ public:
+  PreparedMatmul(std::int64_t outer, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, const Operand& b) {
+    OneThread guard;
+    // Always in four dimensions: the kernels know a batch that lies between rows and columns in no fewer.
+    auto desc = [&](std::int64_t rows, std::int64_t columns, const Operand& o) {
+      return memory::desc({outer, batch, rows, columns}, memory::data_type::f32,
+                          Dims{o.outer_stride, o.batch_stride, o.row_stride, o.column_stride});
+    };
+    a_ = desc(m, k, a);
+    b_ = desc(k, n, b);
+    c_ = desc(m, n, {batch * m * n, m * n, n, 1});
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    dnnl::matmul::primitive_desc p({a_, b_, c_}, attr, engine());
+    fast_ = std::string(p.impl_info_str()).find("brg") == 0;
+    scratch_ = p.scratchpad_desc();
+    primitive_ = dnnl::matmul(p);
+  }
+  bool fast() const { return fast_; }
+  std::size_t scratch_bytes() const override { return scratch_.get_size(); }
+  void run(const float* a, const float* b, float* c, void* scratch) const override {
+    OneThread guard;
+    primitive_.execute(stream(), {{DNNL_ARG_SRC, memory(a_, engine(), const_cast<float*>(a))},
+                                  {DNNL_ARG_WEIGHTS, memory(b_, engine(), const_cast<float*>(b))},
+                                  {DNNL_ARG_DST, memory(c_, engine(), c)},
+                                  {DNNL_ARG_SCRATCHPAD, memory(scratch_, engine(), scratch)}});
+    stream().wait();
+  }
+
+ private:
+  memory::desc a_, b_, c_, scratch_;
+  dnnl::primitive primitive_;
+  bool fast_ = false;
+};
+
 }  // namespace
+
+std::shared_ptr<const Matmul> Matmul::make(std::int64_t outer, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
+                                           const Operand& a, const Operand& b) {
+  try {
+    auto made = std::make_shared<const PreparedMatmul>(outer, batch, m, n, k, a, b);
+    return made->fast() ? made : nullptr;
+  } catch (const dnnl::error&) {
+    return nullptr;
+  }
+}
 
 void sgemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* b,
            std::int64_t ldb, float* c, std::int64_t ldc) {

@@ -17,6 +17,21 @@ void sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, s
 
 using Dims = std::vector<std::int64_t>;
 
+/// Products of outer x batch matrices at once: quicker than one by one where they are small. Row-major results, one after
+/// the other.
+class Matmul {
+ public:
+  struct Operand {
+    std::int64_t outer_stride, batch_stride, row_stride, column_stride;  // one of the last two is 1
+  };
+  /// nullptr where oneDNN has no kernel of its own for it and `sgemm` does as well.
+  static std::shared_ptr<const Matmul> make(std::int64_t outer, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
+                                            const Operand& a, const Operand& b);
+  virtual ~Matmul() = default;
+  virtual std::size_t scratch_bytes() const = 0;
+  virtual void run(const float* a, const float* b, float* c, void* scratch) const = 0;
+};
+
 /// float32 elements at strides, in elements.
 struct Layout {
   Dims dims, strides;

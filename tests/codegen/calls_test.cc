@@ -103,6 +103,21 @@ TEST(DotCall, RandomLayouts) {
   }
 }
 
+// Attention: heads between time and features, scores and their values; more matrices than a task takes.
+TEST(DotCall, BatchesOfSmallMatrices) {
+  DotDims scores{{3}, {3}, {0, 2}, {0, 2}}, values{{3}, {1}, {0, 1}, {0, 2}}, gradient{{2}, {1}, {0, 1}, {0, 2}};
+  HostArray q = integers(Type(f32, {3, 32, 4, 16}), 1), k = integers(Type(f32, {3, 32, 4, 16}), 2), s = integers(Type(f32, {3, 4, 32, 32}), 3);
+  for (DType t : {f32, bf16}) {
+    auto as = [&](const HostArray& a) { return run({a}, [&](Builder&, const Values& in) { return Values{ops::convert(in[0], t)}; }).at(0); };
+    EXPECT_EQ(By::library, call("dot_general", {as(q), as(k)}, dot_attrs(scores, t)));
+    EXPECT_EQ(By::library, call("dot_general", {as(s), as(k)}, dot_attrs(values, t)));
+    EXPECT_EQ(By::library, call("dot_general", {as(s), as(k)}, dot_attrs(gradient, t)));
+  }
+  EXPECT_EQ(By::library, call("dot_general", {integers(Type(f32, {2, 3, 4, 20, 17}), 1), integers(Type(f32, {4, 17, 2, 18, 3}), 2)},
+                              dot_attrs({{4}, {1}, {0, 1, 2}, {2, 4, 0}}, f32)));
+  EXPECT_EQ(By::library, call("dot_general", {integers(Type(f32, {600, 24, 30}), 1), integers(Type(f32, {600, 30, 26}), 2)}, dot_attrs({{2}, {1}, {0}, {0}}, f32)));
+}
+
 TEST(DotCall, LargeEnoughToBeCut) {
   for (const auto& [l, r, d] : std::vector<std::tuple<Shape, Shape, DotDims>>{{{330, 200}, {200, 210}, {{1}, {0}, {}, {}}},
                                                                               {{200, 100}, {410, 200}, {{0}, {1}, {}, {}}},
