@@ -82,7 +82,15 @@ class KernelEmitter final : public Composer {
   Accumulators loop(llvm::Value* begin, llvm::Value* end, std::int64_t step, bool at_least_once, std::int64_t extent,
                     int width, const Accumulators& init, const Body& body);
   Accumulators counted(std::int64_t extent, const Accumulators& init, const Body& body);
-  Accumulators lanes_loop(std::int64_t extent, llvm::Value* length, int width, const Accumulators& init, const Body& body);
+  // Positions [begin, begin + length) of a dimension of `extent` elements; from 0 where `begin` is null. A `dynamic` length
+  // replaces `length`, its maximum.
+  struct Span {
+    std::int64_t extent;
+    std::int64_t length;
+    llvm::Value* begin = nullptr;
+    llvm::Value* dynamic = nullptr;
+  };
+  Accumulators lanes_loop(const Span& span, int width, const Accumulators& init, const Body& body);
   Accumulators branch(llvm::Value* condition, const Accumulators& otherwise, const std::function<Accumulators()>& then);
   Lane island(const std::function<Lane()>& f);
   Lane per_lane(Var v, std::span<const Index> at);
@@ -107,6 +115,8 @@ class KernelEmitter final : public Composer {
   Lane chunk(const Box& box, const Index& which);
   Lane lanes_chunk(const Box& box, std::vector<Index> at, std::int64_t length, llvm::Value* dynamic);
   Lane rows_chunk(const Box& box, std::vector<Index> at, std::int64_t length, llvm::Value* dynamic);
+  Accumulators part_loop(const ReduceShape& r, const Index& start, std::int64_t length, llvm::Value* dynamic,
+                         const Accumulators& acc, const Body& body);
   Lane tree(const Box& box, llvm::Value* acc, DType d, int width);
   std::vector<Index> expand(const Box& box, std::span<const Index> merged) const;
   const SplitReduction* split_of(const Equation* eqn) const;

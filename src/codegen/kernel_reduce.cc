@@ -33,6 +33,15 @@ Lane KernelEmitter::tree(const Box& box, llvm::Value* acc, DType d, int width) {
   return ops_.lane(b_->CreateExtractElement(acc, std::uint64_t{0}), d);
 }
 
+// Over a chunk's part of the dimension that is cut.
+KernelEmitter::Accumulators KernelEmitter::part_loop(const ReduceShape& r, const Index& start, std::int64_t length, llvm::Value* dynamic,
+                                                     const Accumulators& acc, const Body& body) {
+  if (r.blocks() == 1) return counted(length, acc, body);
+  llvm::Value* begin = scalar(start);
+  llvm::Value* end = b_->CreateAdd(begin, dynamic ? dynamic : b_->getInt64(static_cast<std::uint64_t>(length)));
+  return loop(begin, end, 1, true, r.extents[r.chunk_dim], 0, acc, body);
+}
+
 // `length` is that of the chunk along its dimension, `dynamic` overrides it.
 Lane KernelEmitter::lanes_chunk(const Box& box, std::vector<Index> at, std::int64_t length, llvm::Value* dynamic) {
   const ReduceShape& r = box.shape;
@@ -41,18 +50,16 @@ Lane KernelEmitter::lanes_chunk(const Box& box, std::vector<Index> at, std::int6
   int width = reduce_lanes(d, r.extents[last]);
   Index start = at[cut];
   std::function<Accumulators(std::size_t, const Accumulators&)> nest = [&](std::size_t dim, const Accumulators& acc) {
-    std::int64_t extent = dim == cut ? length : r.extents[dim];
-    llvm::Value* end = dim == cut ? dynamic : nullptr;
-    auto index = [&](const Index& i) { at[dim] = dim == cut ? start + i : i; };
-    if (dim < last) {
-      auto body = [&](const Index& i, const Accumulators& a) {
-        index(i);
-        return nest(dim + 1, a);
-      };
-      return end ? loop(b_->getInt64(0), end, 1, true, extent, 0, acc, body) : counted(extent, acc, body);
-    }
-    return lanes_loop(extent, end, width, acc, [&](const Index& i, const Accumulators& a) -> Accumulators {
-      index(i);
+    auto body = [&](const Index& i, const Accumulators& a) {
+      at[dim] = i;
+      return nest(dim + 1, a);
+    };
+    if (dim < last && dim == cut) return part_loop(r, start, length, dynamic, acc, body);
+    if (dim < last) return counted(r.extents[dim], acc, body);
+    Span span{r.extents[dim], r.extents[dim]};
+    if (dim == cut) span = {r.extents[dim], length, r.blocks() > 1 ? scalar(start) : nullptr, dynamic};
+    return lanes_loop(span, width, acc, [&](const Index& i, const Accumulators& a) -> Accumulators {
+      at[dim] = i;
       llvm::Value* x = ops_.vector(box.element(expand(box, at)), width);
       llvm::Value* sum = ops_.vector(box.combine(ops_.lane(a[0], d), ops_.lane(x, d)), width);
       return {current_->mask ? b_->CreateSelect(current_->mask, sum, a[0]) : sum};
@@ -72,11 +79,11 @@ Lane KernelEmitter::rows_chunk(const Box& box, std::vector<Index> at, std::int64
   std::function<Accumulators(std::size_t, const Accumulators&)> nest = [&](std::size_t dim, const Accumulators& acc) -> Accumulators {
     if (dim == r.extents.size()) return {typed(box.combine(ops_.lane(acc[0], d), box.element(expand(box, at))))};
     auto body = [&](const Index& i, const Accumulators& a) {
-      at[dim] = dim == cut ? start + i : i;
+      at[dim] = i;
       return nest(dim + 1, a);
     };
-    if (dim == cut && dynamic) return loop(b_->getInt64(0), dynamic, 1, true, length, 0, acc, body);
-    std::int64_t extent = dim == cut ? length : r.extents[dim];
+    if (dim == cut && r.blocks() > 1) return part_loop(r, start, length, dynamic, acc, body);
+    std::int64_t extent = r.extents[dim];
     if (box.unrolled) {
       Accumulators a = acc;
       for (std::int64_t i = 0; i < extent; ++i) a = body(Index(i), a);

@@ -125,37 +125,37 @@ KernelEmitter::Accumulators KernelEmitter::branch(llvm::Value* condition, const 
   return result;
 }
 
-// Runs over [0, length) by `width` lanes, then once more with a mask for what remains. `length` is `extent` where it is
-// null.
-KernelEmitter::Accumulators KernelEmitter::lanes_loop(std::int64_t extent, llvm::Value* length, int width,
-                                                      const Accumulators& init, const Body& body) {
+// Runs over [span.begin, span.begin + span.length) by `width` lanes, then once more with a mask for what remains.
+KernelEmitter::Accumulators KernelEmitter::lanes_loop(const Span& span, int width, const Accumulators& init, const Body& body) {
   llvm::Value *main, *rest = nullptr;
-  std::int64_t remaining = extent % width, whole = extent - remaining;
-  if (length) {
-    main = b_->CreateAnd(length, b_->getInt64(static_cast<std::uint64_t>(-width)));
-    rest = b_->CreateSub(length, main);
+  std::int64_t remaining = span.length % width, whole = span.length - remaining;
+  if (span.dynamic) {
+    main = b_->CreateAnd(span.dynamic, b_->getInt64(static_cast<std::uint64_t>(-width)));
+    rest = b_->CreateSub(span.dynamic, main);
   } else {
     main = b_->getInt64(static_cast<std::uint64_t>(whole));
   }
+  llvm::Value* begin = span.begin ? span.begin : b_->getInt64(0);
+  if (span.begin) main = b_->CreateAdd(begin, main);
   Accumulators acc = init;
-  if (length || whole) acc = loop(b_->getInt64(0), main, width, !length, extent, width, acc, body);
+  if (span.dynamic || whole) acc = loop(begin, main, width, !span.dynamic, span.extent, width, acc, body);
   auto tail = [&] {
     Scope* outer = current_;
     Scope* s = new_scope(false);
     current_ = s;
     s->width = width;
-    Index variable = make_variable(std::max<std::int64_t>(2, extent), s);
+    Index variable = make_variable(std::max<std::int64_t>(2, span.extent), s);
     s->vec = single_atom(variable);
     s->scalars[node_of(variable)] = main;
     std::vector<llvm::Constant*> iota;
     for (int i = 0; i < width; ++i) iota.push_back(b_->getInt32(static_cast<std::uint32_t>(i)));
-    llvm::Value* left = length ? b_->CreateTrunc(rest, b_->getInt32Ty()) : b_->getInt32(static_cast<std::uint32_t>(remaining));
+    llvm::Value* left = span.dynamic ? b_->CreateTrunc(rest, b_->getInt32Ty()) : b_->getInt32(static_cast<std::uint32_t>(remaining));
     s->mask = b_->CreateICmpULT(llvm::ConstantVector::get(iota), ops_.splat(left, width));
     Accumulators r = body(variable, acc);
     current_ = outer;
     return r;
   };
-  if (length) {
+  if (span.dynamic) {
     llvm::Value* some = b_->CreateICmpNE(rest, b_->getInt64(0));
     return branch(some, acc, tail);
   }

@@ -61,7 +61,7 @@ void KernelEmitter::emit_inner(const StagePlan& s, std::vector<Index> loops, con
   }
   std::int64_t extent = s.dims[dim];
   if (!s.block) {
-    lanes_loop(extent, nullptr, s.width, {}, body);
+    lanes_loop({extent, extent}, s.width, {}, body);
     return;
   }
   Index start = block * s.block;
@@ -71,7 +71,7 @@ void KernelEmitter::emit_inner(const StagePlan& s, std::vector<Index> loops, con
     llvm::Value* left = b_->CreateSub(whole, scalar(start));
     length = b_->CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, b_->getInt64(static_cast<std::uint64_t>(s.block)));
   }
-  lanes_loop(s.block, length, s.width, {}, [&](const Index& i, const Accumulators& a) { return body(start + i, a); });
+  lanes_loop({extent, s.block, scalar(start), length}, s.width, {}, body);
 }
 
 std::vector<Index> KernelEmitter::position(const StagePlan& s, std::span<const Index> loops) const {
@@ -123,7 +123,7 @@ std::optional<Lane> KernelEmitter::from_row(Var v, std::span<const Index> at) {
     in_scope(row_->scope, [&] {
       int width = 1;
       while (width < length && width < 64 / std::max(4, size_of(t.dtype))) width *= 2;
-      lanes_loop(length, nullptr, std::max(2, width), {}, [&](const Index& i, const Accumulators&) {
+      lanes_loop({length, length}, std::max(2, width), {}, [&](const Index& i, const Accumulators&) {
         std::vector<Index> here = row_->at;
         for (Index& x : unflatten(i, extents)) here.push_back(std::move(x));
         Lane x = value(v, here);
