@@ -222,10 +222,10 @@ class Parser {
         return v;
       }
       case AttrKind::literal: return literal();
-      case AttrKind::program: return program_or_none(depth);
+      case AttrKind::program: return program(depth + 1);
       case AttrKind::programs: {
         Programs v;
-        list("(", ")", [&] { v.push_back(program_or_none(depth)); });
+        list("(", ")", [&] { v.push_back(program(depth + 1)); });
         return v;
       }
       case AttrKind::hook: return hook();
@@ -248,13 +248,6 @@ class Parser {
     Ints v;
     list("(", ")", [&] { v.push_back(integer()); });
     return v;
-  }
-  ProgramPtr program_or_none(int depth) {
-    if (token_.kind == Token::identifier && token_.text == "none" && !ahead_.is("{")) {
-      take();
-      return nullptr;
-    }
-    return program(depth + 1);
   }
   HookPtr hook() {
     if (token_.kind == Token::identifier && token_.text == "none") {

@@ -69,12 +69,12 @@ class Verifier {
       auto spec = std::find_if(e.op->attrs.begin(), e.op->attrs.end(), [&](const AttrSpec& s) { return s.name == name; });
       if (spec == e.op->attrs.end()) fail("the op has no attribute '" + name + "'");
       if (static_cast<std::size_t>(spec->kind) != value.index()) fail("attribute '" + name + "' is of another kind");
-      if (auto* p = std::get_if<ProgramPtr>(&value); p && *p) verify(**p, pass_);
-      if (auto* ps = std::get_if<Programs>(&value))
-        for (const ProgramPtr& p : *ps) {
-          if (!p) fail("attribute '" + name + "' holds no program");
-          verify(*p, pass_);
-        }
+      auto nested = [&](const ProgramPtr& p) {
+        if (!p) fail("attribute '" + name + "' holds no program");
+        verify(*p, pass_);
+      };
+      if (auto* p = std::get_if<ProgramPtr>(&value)) nested(*p);
+      if (auto* ps = std::get_if<Programs>(&value)) std::for_each(ps->begin(), ps->end(), nested);
     }
   }
 

@@ -45,6 +45,13 @@ std::int64_t members(const Attrs& attrs) {
 }
 
 void check_groups(const InferArgs& a, bool equal) {
+  constexpr std::int64_t kMaxDevices = std::int64_t{1} << 24;
+  if (std::int64_t n = a.attrs.has("size") ? a.attrs.i("size") : 1; n < 1 || n > kMaxDevices)
+    Message(a.op.name)
+        .problem("axis " + axes_text(a.attrs) + " has " + std::to_string(n) + " devices")
+        .rule("an axis has at least one device and at most " + std::to_string(kMaxDevices))
+        .from(a.loc)
+        .raise<CollectiveError>();
   if (!grouped(a.attrs)) return;
   const IntLists& groups = a.attrs.get<IntLists>("groups");
   std::int64_t size = a.attrs.i("size");

@@ -16,6 +16,7 @@ Value dynamic_slice(Value x, std::span<const Value> starts, const Ints& sizes) {
 namespace {
 
 std::vector<Type> infer(const InferArgs& a) {
+  if (a.inputs.empty()) throw InternalError("dynamic_slice has an operand");
   const Shape& x = a.inputs[0].shape;
   const Ints& sizes = a.attrs.ints("sizes");
   check_one_a_dim(a, "sizes", sizes, x);

@@ -16,6 +16,7 @@ Value dynamic_update_slice(Value x, Value update, std::span<const Value> starts)
 namespace {
 
 std::vector<Type> infer(const InferArgs& a) {
+  if (a.inputs.size() < 2) throw InternalError("dynamic_update_slice has an operand and an update");
   const Type &x = a.inputs[0], &update = a.inputs[1];
   if (x.dtype != update.dtype)
     Message(a.op.name)

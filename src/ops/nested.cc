@@ -15,6 +15,16 @@ void check_same(const InferArgs& a, const std::string& what, const Type& in, con
   m.raise<ShapeError>();
 }
 
+void check_counts(const InferArgs& a, std::initializer_list<const char*> counts) {
+  auto rest = static_cast<std::int64_t>(a.inputs.size());
+  for (const char* name : counts) {
+    std::int64_t n = a.attrs.i(name);
+    if (n < 0 || n > rest)
+      throw InternalError(a.op.name + " has " + name + " = " + std::to_string(n) + " and " + std::to_string(a.inputs.size()) + " operands");
+    rest -= n;
+  }
+}
+
 void check_inputs(const InferArgs& a, const std::string& what, const Program& program, std::span<const Type> types) {
   if (program.inputs.size() != types.size())
     throw InternalError("'" + a.op.name + "': the " + what + " takes " + std::to_string(program.inputs.size()) +

@@ -9,6 +9,9 @@
 
 namespace tessera::inline v0::ops {
 
+/// Throws unless the integer attributes `counts` are not negative and together no more than the operands.
+void check_counts(const InferArgs& a, std::initializer_list<const char*> counts);
+
 /// Throws unless a nested program takes `program.inputs.size() == types.size()` inputs of these dtypes and shapes. Weakness
 /// and varying axes do not count. `what` names the program in the message: "body", "branch 1".
 void check_inputs(const InferArgs& a, const std::string& what, const Program& program, std::span<const Type> types);

@@ -26,6 +26,7 @@ Values scan(ProgramPtr body, std::span<const Value> consts, std::span<const Valu
 namespace {
 
 std::vector<Type> scan_infer(const InferArgs& a) {
+  check_counts(a, {"consts", "carry"});
   ScanLayout s(a.attrs);
   std::vector<Type> types(a.inputs.begin(), a.inputs.end());
   for (std::size_t i = s.first_x(); i < types.size(); ++i) {

@@ -51,6 +51,7 @@ struct Layout {
 };
 
 std::vector<Type> while_infer(const InferArgs& a) {
+  check_counts(a, {"cond_consts", "body_consts"});
   Layout w(a.attrs);
   check_inputs(a, "predicate", *w.cond, w.for_cond<Type>(a.inputs));
   check_inputs(a, "body", *w.body, w.for_body<Type>(a.inputs));

@@ -67,6 +67,9 @@ void check_spec(const Spec& spec, const MeshShape& mesh, int rank, const std::st
 std::vector<Type> infer(const InferArgs& a) {
   ShardMap s(a.attrs);
   const Program& body = *s.body;
+  if (s.mesh.axes.size() != s.mesh.sizes.size()) throw InternalError("a mesh has a size for each axis");
+  for (std::int64_t n : s.mesh.sizes)
+    if (n < 1) throw InternalError("a mesh has at least one device along each axis");
   if (a.inputs.size() != s.in_specs.size() || a.inputs.size() != body.inputs.size() || body.outputs.size() != s.out_specs.size())
     throw InternalError("a shard_map needs one spec for each input and output of its body");
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {

@@ -130,7 +130,7 @@ TEST(Text, RoundTripsEveryKindOfAttribute) {
                              {"rule", ts::HookPtr{}}});
   EXPECT_NE(to_string(*p).find("label=\"a \\\"quoted\\\" \\\\ line\\n\\x01 µ\""), std::string::npos) << to_string(*p);
   expect_round_trip(*p);
-  expect_round_trip(*nested({{"body", ts::ProgramPtr{}}, {"branches", ts::Programs{}}}));
+  expect_round_trip(*nested({{"branches", ts::Programs{}}}));
   for (double rate : {0.0, -0.0, 1e300, 5e-324, 1.0 / 3, 123456789.0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
     ts::ProgramPtr back = ts::parse_program(to_string(*nested({{"rate", rate}})));
     EXPECT_EQ(std::bit_cast<std::uint64_t>(back->equations[0].attrs.get<double>("rate")), std::bit_cast<std::uint64_t>(rate));
