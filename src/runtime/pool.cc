@@ -10,15 +10,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#if defined(__SANITIZE_THREAD__)
-#define TESSERA_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TESSERA_TSAN 1
-#endif
-#endif
 #ifdef TESSERA_TSAN
-// oneTBB is not instrumented: the edges that it makes are told to the sanitizer here.
+// oneTBB is not instrumented: the edges that it makes are told to the sanitizer here (this file is not instrumented either).
 extern "C" {
 void __tsan_acquire(void*);
 void __tsan_release(void*);

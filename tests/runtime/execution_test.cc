@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include <dirent.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -207,6 +209,34 @@ TEST(Checkpoints, WhatIsComputedAgainWaitsForItsCotangent) {
   auto plan = compile(s.whole())->memory();
   // The inputs of the layers, and a few more blocks a device for the layer in work.
   EXPECT_LE(plan.temporaries, (8 + 5) * 2 * 65536);
+}
+
+#ifndef __SANITIZE_THREAD__  // which does not follow threads into a child
+TEST(Process, AForkedChildComputesByItself) {
+  auto p = large();
+  auto in = counted(p->types[0]);
+  auto e = compile(p);
+  std::vector<ArrayDataPtr> x = {put(in)};
+  auto expected = host(*e->run(x)[0]);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    _exit(same_bits(host(*e->run(x)[0]), expected) ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+#endif
+TEST(Process, ExitWaitsForTheQueue) {
+  auto leave = [] {
+    auto e = compile(large());
+    std::vector<ArrayDataPtr> x = {put(counted(e->program().types[0]))};
+    for (int k = 0; k < 4; ++k) x = e->run(x);
+    std::exit(0);
+  };
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(leave(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Donation, MemoryIsReusedWhereNobodyElseHasIt) {
