@@ -126,6 +126,7 @@ class KernelEmitter final : public Composer {
   void emit_units(const StagePlan& s, const Index& unit);
   void emit_inner(const StagePlan& s, std::vector<Index> loops, const Index& block);
   void emit_element(const StagePlan& s, std::span<const Index> loops);
+  void emit_tile(const StagePlan& s, std::vector<Index> loops, const Index& block);
   void emit_row(const StagePlan& s, const std::vector<Index>& loops, const Index& block);
   std::vector<Index> position(const StagePlan& s, std::span<const Index> loops) const;
   std::optional<Lane> from_row(Var v, std::span<const Index> at);

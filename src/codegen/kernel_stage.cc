@@ -35,6 +35,10 @@ void KernelEmitter::emit_stage(const StagePlan& stage, const std::string& name) 
 // A unit is a position in the outer loops and, where the innermost is cut, a block of it.
 void KernelEmitter::emit_units(const StagePlan& s, const Index& unit) {
   std::vector<std::int64_t> digits(s.dims.begin(), s.dims.begin() + static_cast<std::ptrdiff_t>(s.unit_dims));
+  if (s.tile >= 0) {
+    std::int64_t& n = digits[static_cast<std::size_t>(s.tile)];
+    n = (n + s.tile_length - 1) / s.tile_length;
+  }
   Index block;
   if (s.block) digits.push_back((s.dims.back() + s.block - 1) / s.block);
   std::vector<Index> loops = unflatten(unit, digits);
@@ -59,6 +63,7 @@ void KernelEmitter::emit_inner(const StagePlan& s, std::vector<Index> loops, con
     counted(s.dims[dim], {}, body);
     return;
   }
+  if (s.tile >= 0) return emit_tile(s, std::move(loops), block);
   std::int64_t extent = s.dims[dim];
   if (!s.block) {
     lanes_loop({extent, extent}, s.width, {}, body);
@@ -72,6 +77,36 @@ void KernelEmitter::emit_inner(const StagePlan& s, std::vector<Index> loops, con
     length = b_->CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, b_->getInt64(static_cast<std::uint64_t>(s.block)));
   }
   lanes_loop({extent, s.block, scalar(start), length}, s.width, {}, body);
+}
+
+// Vectors along the innermost dimension that gather from rows, over a piece of the dimension that the rows lie along: every
+// cache line that is touched is used up before the next.
+void KernelEmitter::emit_tile(const StagePlan& s, std::vector<Index> loops, const Index& block) {
+  auto length_of = [&](std::int64_t extent, std::int64_t piece, const Index& start) -> llvm::Value* {
+    if (extent % piece == 0) return nullptr;
+    llvm::Value* left = b_->CreateSub(b_->getInt64(static_cast<std::uint64_t>(extent)), scalar(start));
+    return b_->CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, b_->getInt64(static_cast<std::uint64_t>(piece)));
+  };
+  auto tile = static_cast<std::size_t>(s.tile);
+  std::int64_t extent = s.dims[tile], inner = s.dims.back();
+  Index start = loops[tile] * s.tile_length;
+  llvm::Value* begin = scalar(start);
+  llvm::Value* length = length_of(extent, s.tile_length, start);
+  llvm::Value* end = b_->CreateAdd(begin, length ? length : b_->getInt64(static_cast<std::uint64_t>(s.tile_length)));
+  Span span{inner, inner};
+  if (s.block) {
+    Index first = block * s.block;
+    span = {inner, s.block, scalar(first), length_of(inner, s.block, first)};
+  }
+  loops.push_back(Index(0));
+  lanes_loop(span, s.width, {}, [&](const Index& j, const Accumulators&) {
+    loops.back() = j;
+    return loop(begin, end, 1, true, extent, 0, {}, [&](const Index& i, const Accumulators&) {
+      loops[tile] = i;
+      emit_element(s, loops);
+      return Accumulators{};
+    });
+  });
 }
 
 std::vector<Index> KernelEmitter::position(const StagePlan& s, std::span<const Index> loops) const {

@@ -106,6 +106,45 @@ void cut(StagePlan& s, double per_element) {
   s.seconds = elements * per_element;
 }
 
+// Cuts the tiles of a transposing stage: a cache line of one dimension, a stretch of the other.
+void cut_tiles(StagePlan& s, double per_element) {
+  constexpr std::int64_t kStretch = 512;
+  s.tile_length = 16;
+  s.block = s.dims.back() > kStretch ? kStretch : 0;
+  s.unit_dims = s.dims.size() - 1;
+  s.units = 1;
+  double elements = 1;
+  for (std::size_t d = 0; d < s.dims.size(); ++d) elements *= static_cast<double>(s.dims[d]);
+  for (std::size_t d = 0; d + 1 < s.dims.size(); ++d)
+    s.units *= static_cast<int>(d) == s.tile ? ceil_div(s.dims[d], s.tile_length) : s.dims[d];
+  if (s.block) s.units *= ceil_div(s.dims.back(), s.block);
+  std::int64_t inside = s.tile_length * std::min(s.dims.back(), kStretch);
+  s.units_per_task = std::max<std::int64_t>(1, kTaskElements / inside);
+  s.seconds = 4 * elements * per_element;
+}
+
+// The loop that an operand is contiguous along where it is not along the vectorised one; -1 where there is none.
+int tile_dim(const StagePlan& s, std::span<const Index> at, const Tracer& t) {
+  const Atom* inner = nullptr;
+  for (const Index& i : at)
+    if (const Atom* a = single_atom(i)) inner = a;
+  for (const Access& a : t.reads) {
+    const Index::Node* n = node_of(a.flat);
+    std::int64_t along = coefficient(n, inner);
+    if (a.times < 0.5 || depends_nonlinearly(n, inner) || along == 0 || along == 1 || along == -1) continue;
+    std::size_t d = 0;
+    for (std::size_t loop = 0; loop + 1 < s.dims.size(); ++loop) {
+      // The innermost dimension of those that the loop covers.
+      d += static_cast<std::size_t>(s.groups[loop]);
+      const Atom* last = nullptr;
+      for (std::size_t k = d - static_cast<std::size_t>(s.groups[loop]); k < d; ++k)
+        if (const Atom* x = single_atom(at[k])) last = x;
+      if (last && coefficient(n, last) == 1 && s.dims[loop] >= 8) return static_cast<int>(loop);
+    }
+  }
+  return -1;
+}
+
 int lane_bytes(DType d) { return std::max(size_of(d), is_floating(d) ? 4 : 1); }
 
 // The lanes of the innermost loop, or 0 where its index reaches a reduction that is vectorised itself.
@@ -122,7 +161,7 @@ int choose_width(const StagePlan& s, std::span<const Index> at, const Tracer& t,
     rows |= r.shape.count() >= 8;
   }
   int width = std::min(32, 64 / widest);
-  if (rows) width *= 4;
+  if (rows) width *= 16;
   std::int64_t n = s.dims.back();
   while (width > 1 && width / 2 >= n && !s.any_length) width /= 2;
   return std::max(width, 2);
@@ -162,8 +201,12 @@ struct Planner {
     bool inside = kind != StagePlan::Kind::outputs && plan.splits[static_cast<std::size_t>(s.members[0])].shape.lanes;
     s.width = inside ? 0 : choose_width(s, at, t, widest);
     double per_element = seconds_per_element(t);
+    if (!chunks && s.width && !s.row_dims && !s.any_length) s.tile = tile_dim(s, at, t);
     if (kind == StagePlan::Kind::partials) per_element /= static_cast<double>(chunks);
-    cut(s, per_element);
+    if (s.tile >= 0)
+      cut_tiles(s, per_element);
+    else
+      cut(s, per_element);
     if (kind == StagePlan::Kind::outputs) find_in_place(s, vars, at, t);
     return s;
   }
@@ -196,8 +239,8 @@ struct Planner {
       const ReduceShape& r = calls[0].shape;
       bool one = std::all_of(calls.begin(), calls.end(), [&](const auto& c) { return c.shape.extents == r.extents; });
       const Shape& out = p.type(e.outputs[0]).shape;
-      std::int64_t independent = r.lanes ? out.count() : ceil_div(out.count(), 64);
-      if (!one || r.extents.empty() || r.chunks() < 2 || independent >= 16) continue;
+      // Rows of lanes are enough tasks when there are some; of columns, a chunk of rows is read as it lies in memory.
+      if (!one || r.extents.empty() || r.chunks() < 2 || out.count() >= (r.lanes ? 16 : 65536)) continue;
       SplitReduction s{&e, e.outputs[0], r, calls[0].accumulator};
       auto reserve = [&](std::int64_t elements) {
         std::size_t at = plan.scratch_bytes;

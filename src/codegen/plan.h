@@ -37,6 +37,9 @@ struct StagePlan {
   std::size_t row_dims = 0, row_loops = 0;
   std::vector<int> row_members;
   std::vector<Var> cached;      // computed once for a row and kept
+  /// In a transposing stage, the loop that goes innermost, inside the vectorised one, cut into pieces of `tile_length`.
+  int tile = -1;
+  std::int64_t tile_length = 0;
   std::size_t unit_dims = 0;    // the outermost loops are flattened into the unit index
   std::int64_t block = 0;       // the innermost loop is cut into blocks of this length, the last unit digit; 0: whole
   std::int64_t units = 1, units_per_task = 1;
