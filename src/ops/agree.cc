@@ -11,9 +11,12 @@ namespace {
 using Sets = std::vector<AxisSet>;
 
 bool no_axes(const Values& operands, const Program& p) {
-  return std::all_of(operands.begin(), operands.end(), [](const Value& v) { return v.type().varying.empty(); }) &&
-         std::all_of(p.inputs.begin(), p.inputs.end(), [&](Var v) { return p.types[v].varying.empty(); }) &&
-         std::all_of(p.outputs.begin(), p.outputs.end(), [&](Var v) { return p.types[v].varying.empty(); });
+  return std::all_of(operands.begin(), operands.end(),
+                     [](const Value& v) { return v.type().varying.empty(); }) &&
+         std::all_of(p.inputs.begin(), p.inputs.end(),
+                     [&](Var v) { return p.types[v].varying.empty(); }) &&
+         std::all_of(p.outputs.begin(), p.outputs.end(),
+                     [&](Var v) { return p.types[v].varying.empty(); });
 }
 
 Sets input_sets(const Program& p) {
@@ -27,8 +30,8 @@ Sets output_sets(const Program& p) {
   return sets;
 }
 
-// Copies the equations of `p` to where its inputs vary over more axes: casts may have become idle, and nested control flow
-// has to agree again.
+// Copies the equations of `p` to where its inputs vary over more axes: casts may have become idle,
+// and nested control flow has to agree again.
 Values replayed(Builder& b, const Program& p, const Values& inputs) {
   Values env(p.types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) env[p.inputs[i]] = inputs[i];
@@ -93,7 +96,8 @@ bool grow(AxisSet& set, const AxisSet& by) {
 
 }  // namespace
 
-void agree_scan(Builder& b, ProgramPtr& body, Values& operands, std::size_t consts, std::size_t carry) {
+void agree_scan(Builder& b, ProgramPtr& body, Values& operands, std::size_t consts,
+                std::size_t carry) {
   if (no_axes(operands, *body)) return;
   Sets in = input_sets(*body);
   for (std::size_t i = 0; i < in.size(); ++i) grow(in[i], operands[i].type().varying);
@@ -107,14 +111,15 @@ void agree_scan(Builder& b, ProgramPtr& body, Values& operands, std::size_t cons
   for (std::size_t i = 0; i < in.size(); ++i) operands[i] = b.vary_over(operands[i], in[i]);
 }
 
-void agree_while(Builder& b, ProgramPtr& cond, ProgramPtr& body, Values& operands, std::size_t cond_consts,
-                 std::size_t body_consts) {
+void agree_while(Builder& b, ProgramPtr& cond, ProgramPtr& body, Values& operands,
+                 std::size_t cond_consts, std::size_t body_consts) {
   if (no_axes(operands, *body) && no_axes({}, *cond)) return;
   std::size_t first = cond_consts + body_consts;
   Sets in;
   for (const Value& v : operands) in.push_back(v.type().varying);
   Sets of_cond = input_sets(*cond), of_body = input_sets(*body);
-  for (std::size_t i = 0; i < of_cond.size(); ++i) grow(in[i < cond_consts ? i : i + body_consts], of_cond[i]);
+  for (std::size_t i = 0; i < of_cond.size(); ++i)
+    grow(in[i < cond_consts ? i : i + body_consts], of_cond[i]);
   for (std::size_t i = 0; i < of_body.size(); ++i) grow(in[i + cond_consts], of_body[i]);
   auto place = [&] {
     of_cond.assign(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(cond_consts));
@@ -126,7 +131,8 @@ void agree_while(Builder& b, ProgramPtr& cond, ProgramPtr& body, Values& operand
     place();
     AxisSet predicate = output_sets(*retyped(cond, of_cond))[0];
     Sets out = output_sets(*retyped(body, of_body));
-    for (std::size_t i = 0; i < out.size(); ++i) grew = grow(in[first + i], out[i] | predicate) || grew;
+    for (std::size_t i = 0; i < out.size(); ++i)
+      grew = grow(in[first + i], out[i] | predicate) || grew;
   }
   place();
   cond = retyped(cond, of_cond);
@@ -138,7 +144,8 @@ void agree_cond(Builder& b, Programs& branches, Values& operands) {
   bool none = true;
   for (const ProgramPtr& branch : branches) none = none && no_axes(operands, *branch);
   if (none) return;
-  // Devices that take different branches differ in every result, so each operand serves different ends on them.
+  // Devices that take different branches differ in every result, so each operand serves different
+  // ends on them.
   const AxisSet index = operands[0].type().varying;
   Sets in(operands.size() - 1, index), out(branches[0]->outputs.size(), index);
   for (std::size_t i = 0; i < in.size(); ++i) {

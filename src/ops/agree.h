@@ -1,7 +1,9 @@
-// In a typed per-device program: control flow whose programs and operands agree on the axes over which values vary.
+// In a typed per-device program: control flow whose programs and operands agree on the axes over
+// which values vary.
 //
-// A carry that starts the same on all devices and comes to differ in a step is cast (`pvary`) before the loop, and results of
-// branches that vary over fewer axes than their fellows are cast inside. Where no type names an axis nothing happens.
+// A carry that starts the same on all devices and comes to differ in a step is cast (`pvary`)
+// before the loop, and results of branches that vary over fewer axes than their fellows are cast
+// inside. Where no type names an axis nothing happens.
 #pragma once
 
 #include "ir/builder.h"
@@ -9,10 +11,11 @@
 namespace tessera::inline v0::ops {
 
 /// Operands are consts, carry, xs.
-void agree_scan(Builder& b, ProgramPtr& body, Values& operands, std::size_t consts, std::size_t carry);
+void agree_scan(Builder& b, ProgramPtr& body, Values& operands, std::size_t consts,
+                std::size_t carry);
 /// Operands are the predicate's consts, the body's consts, the carry.
-void agree_while(Builder& b, ProgramPtr& cond, ProgramPtr& body, Values& operands, std::size_t cond_consts,
-                 std::size_t body_consts);
+void agree_while(Builder& b, ProgramPtr& cond, ProgramPtr& body, Values& operands,
+                 std::size_t cond_consts, std::size_t body_consts);
 /// Operands are the index, then those of the branches.
 void agree_cond(Builder& b, Programs& branches, Values& operands);
 

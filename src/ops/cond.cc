@@ -17,7 +17,8 @@ Values cond(Value index, const Programs& branches, std::span<const Value> operan
   inputs.insert(inputs.end(), operands.begin(), operands.end());
   Programs agreed = branches;
   for (const ProgramPtr& branch : branches)
-    if (branch->inputs.size() != operands.size() || branch->outputs.size() != branches[0]->outputs.size())
+    if (branch->inputs.size() != operands.size() ||
+        branch->outputs.size() != branches[0]->outputs.size())
       return index.builder->emit("cond", inputs, {{"branches", branches}});  // which refuses them
   agree_cond(*index.builder, agreed, inputs);
   return index.builder->emit("cond", inputs, {{"branches", std::move(agreed)}});
@@ -35,13 +36,14 @@ std::vector<Type> cond_infer(const InferArgs& a) {
     std::vector<Type> types = branches[k]->output_types();
     if (types.size() != results.size())
       Message("cond")
-          .problem("branch 0 gives " + std::to_string(results.size()) + " results and branch " + std::to_string(k) + " gives " +
-                   std::to_string(types.size()))
+          .problem("branch 0 gives " + std::to_string(results.size()) + " results and branch " +
+                   std::to_string(k) + " gives " + std::to_string(types.size()))
           .rule("all branches give the same results")
           .from(a.loc)
           .raise<TreeError>();
     for (std::size_t i = 0; i < types.size(); ++i) {
-      check_same(a, "result " + std::to_string(i) + " of branches 0 and " + std::to_string(k), results[i], types[i]);
+      check_same(a, "result " + std::to_string(i) + " of branches 0 and " + std::to_string(k),
+                 results[i], types[i]);
       results[i].weak = results[i].weak && types[i].weak;
     }
   }
@@ -63,7 +65,8 @@ void cond_evaluate(const EvalArgs& a) {
   const Programs& branches = a.attrs.get<Programs>("branches");
   std::int64_t last = static_cast<std::int64_t>(branches.size()) - 1;
   std::int64_t k = std::clamp<std::int64_t>(*a.inputs[0].data<std::int32_t>(), 0, last);
-  std::vector<HostArray> out = evaluate(*branches[static_cast<std::size_t>(k)], a.inputs.subspan(1));
+  std::vector<HostArray> out =
+      evaluate(*branches[static_cast<std::size_t>(k)], a.inputs.subspan(1));
   for (std::size_t i = 0; i < out.size(); ++i)
     std::memcpy(a.outputs[i].bytes, out[i].bytes, static_cast<std::size_t>(out[i].size_bytes()));
 }
@@ -88,8 +91,10 @@ BatchResult cond_batch(const BatchArgs& a) {
     return r;
   }
   for (std::size_t k = branches.size(); k-- > 0;) {
-    BatchResult one = batch_inline(a.b, *branches[k], a.inputs.subspan(1), a.dims.subspan(1), a.size, a.axis_name);
-    for (std::size_t i = 0; i < results; ++i) one.outputs[i] = stacked_at(one.outputs[i], one.dims[i], 0, a.size);
+    BatchResult one = batch_inline(a.b, *branches[k], a.inputs.subspan(1), a.dims.subspan(1),
+                                   a.size, a.axis_name);
+    for (std::size_t i = 0; i < results; ++i)
+      one.outputs[i] = stacked_at(one.outputs[i], one.dims[i], 0, a.size);
     if (r.outputs.empty()) {
       r.outputs = one.outputs;
       continue;
@@ -97,7 +102,8 @@ BatchResult cond_batch(const BatchArgs& a) {
     Value limit = full_like(a.inputs[0], static_cast<double>(k));
     Value chosen = le(a.inputs[0], limit);
     for (std::size_t i = 0; i < results; ++i)
-      r.outputs[i] = select(broadcast_in_dim(chosen, one.outputs[i].shape(), {0}), one.outputs[i], r.outputs[i]);
+      r.outputs[i] = select(broadcast_in_dim(chosen, one.outputs[i].shape(), {0}), one.outputs[i],
+                            r.outputs[i]);
   }
   r.dims.assign(results, 0);
   return r;
@@ -111,7 +117,8 @@ std::vector<OpExample> cond_examples() {
     Values out{kind == 0 ? mul(x, y) : kind == 1 ? mul(x, x) : add(x, neg(y))};
     return ProgramPtr(b.finish(out));
   };
-  return {{{Type(DType::int32, {}), vector, vector}, {{"branches", Programs{branch(0), branch(1), branch(2)}}}}};
+  return {{{Type(DType::int32, {}), vector, vector},
+           {{"branches", Programs{branch(0), branch(1), branch(2)}}}}};
 }
 
 }  // namespace
@@ -120,7 +127,8 @@ void register_cond(Registry& r) {
   Op op;
   op.name = "cond";
   op.doc =
-      "Runs branches[index](operands...), the index clamped into range. All branches take the same operands and give results of "
+      "Runs branches[index](operands...), the index clamped into range. All branches take the same "
+      "operands and give results of "
       "the same dtypes and shapes.";
   op.stablehlo = "case";
   op.attrs = {{"branches", AttrKind::programs, "(operands...) -> results, each of them"}};

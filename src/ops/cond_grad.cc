@@ -1,4 +1,5 @@
-// Derivatives of cond: each branch is transformed, and the branches are made to agree on what they give.
+// Derivatives of cond: each branch is transformed, and the branches are made to agree on what they
+// give.
 #include "ir/interpret.h"
 #include "ops/build.h"
 #include "ops/cond_rules.h"
@@ -22,12 +23,14 @@ JvpBoth cond_jvp(const JvpBothArgs& a) {
     for (std::size_t i = 0; i < results; ++i) nonzero_out[i] = nonzero_out[i] || jvp.nonzero_out[i];
   }
   Programs both;
-  for (const ProgramPtr& branch : branches) both.push_back(jvp_program(*branch, nonzero_in, nonzero_out).program);
+  for (const ProgramPtr& branch : branches)
+    both.push_back(jvp_program(*branch, nonzero_in, nonzero_out).program);
   Values out = cond(a.inputs[0], both, operands);
   JvpBoth r;
   r.outputs.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(results));
   std::size_t next = results;
-  for (bool nonzero : nonzero_out) r.tangents.push_back(nonzero ? MaybeValue(out[next++]) : MaybeValue());
+  for (bool nonzero : nonzero_out)
+    r.tangents.push_back(nonzero ? MaybeValue(out[next++]) : MaybeValue());
   return r;
 }
 
@@ -42,20 +45,21 @@ PartialEvalResult all_unknown(const PartialEvalArgs& a, std::size_t results) {
   for (const MaybeValue& v : a.inputs)
     if (v) r.residuals.push_back(*v);
   std::size_t residuals = 0, unknowns = 0;
-  for (const MaybeValue& v : a.inputs) r.input_order.push_back(v ? residuals++ : r.residuals.size() + unknowns++);
+  for (const MaybeValue& v : a.inputs)
+    r.input_order.push_back(v ? residuals++ : r.residuals.size() + unknowns++);
   return r;
 }
 
-// The residuals of all branches in one list of slots: branches share a slot of the same type, an operand that is a residual
-// needs none.
+// The residuals of all branches in one list of slots: branches share a slot of the same type, an
+// operand that is a residual needs none.
 struct Slots {
   std::vector<Type> types;
-  std::vector<std::size_t> forwarded;              // which known operands
+  std::vector<std::size_t> forwarded;  // which known operands
   struct Place {
     bool forward;
     std::size_t at;  // in `forwarded` or `types`
   };
-  std::vector<std::vector<Place>> places;          // by branch, by its residual
+  std::vector<std::vector<Place>> places;  // by branch, by its residual
 
   void add_branch(const Split& split) {
     const Program& known = *split.known;
@@ -74,7 +78,9 @@ struct Slots {
       }
       const Type& type = known.types[v];
       std::size_t at = 0;
-      while (at < types.size() && (taken[at] || types[at].dtype != type.dtype || !(types[at].shape == type.shape))) ++at;
+      while (at < types.size() &&
+             (taken[at] || types[at].dtype != type.dtype || !(types[at].shape == type.shape)))
+        ++at;
       if (at == types.size()) {
         types.push_back(type);
         taken.push_back(false);
@@ -99,7 +105,8 @@ PartialEvalResult cond_partial_eval(const PartialEvalArgs& a) {
   }
   for (const ProgramPtr& branch : branches) {
     Split split = partial_eval(*branch, unknown_in);
-    for (std::size_t i = 0; i < results; ++i) unknown_out[i] = unknown_out[i] || split.unknown_out[i];
+    for (std::size_t i = 0; i < results; ++i)
+      unknown_out[i] = unknown_out[i] || split.unknown_out[i];
   }
   std::vector<Split> splits;
   Slots slots;
@@ -120,7 +127,8 @@ PartialEvalResult cond_partial_eval(const PartialEvalArgs& a) {
     for (std::size_t i = 0; i < split.residuals; ++i)
       if (!slots.places[k][i].forward) filled[slots.places[k][i].at] = out[outs + i];
     out.resize(outs);
-    for (std::size_t i = 0; i < filled.size(); ++i) out.push_back(filled[i] ? *filled[i] : zeros(b, slots.types[i]));
+    for (std::size_t i = 0; i < filled.size(); ++i)
+      out.push_back(filled[i] ? *filled[i] : zeros(b, slots.types[i]));
     known.push_back(b.finish_pruned(out));
 
     Builder u(branches[k]->name);

@@ -29,7 +29,8 @@ struct StackedJvpRule : CustomJvpRule {
   std::string axis_name;
 
   std::string name() const override { return inner->name(); }
-  ProgramPtr rule(const std::vector<Type>& inputs, const std::vector<bool>& nonzero) const override {
+  ProgramPtr rule(const std::vector<Type>& inputs,
+                  const std::vector<bool>& nonzero) const override {
     std::vector<Type> lane = inputs;
     std::vector<int> all = dims;
     for (std::size_t i = 0; i < lane.size(); ++i)
@@ -37,7 +38,8 @@ struct StackedJvpRule : CustomJvpRule {
     for (std::size_t i = 0; i < lane.size(); ++i)
       if (nonzero[i]) all.push_back(dims[i]);
     ProgramPtr one = rule_of(inner).rule(lane, nonzero);
-    return batch_program(*one, all, size, axis_name, std::vector<bool>(one->outputs.size(), true)).program;
+    return batch_program(*one, all, size, axis_name, std::vector<bool>(one->outputs.size(), true))
+        .program;
   }
 };
 
@@ -57,15 +59,17 @@ JvpBoth call_jvp(const JvpBothArgs& a) {
   for (std::size_t i = 0; i < results; ++i)
     if (is_floating(expected[i].dtype)) expected.push_back(expected[i]);
   if (rule->outputs.size() != expected.size())
-    throw InternalError("the rule of '" + hook->name() + "' gives " + std::to_string(rule->outputs.size()) + " values, not " +
+    throw InternalError("the rule of '" + hook->name() + "' gives " +
+                        std::to_string(rule->outputs.size()) + " values, not " +
                         std::to_string(expected.size()));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const Type& got = rule->types[rule->outputs[i]];
     if (got.dtype == expected[i].dtype && got.shape == expected[i].shape) continue;
     Message("custom_jvp")
-        .problem("the rule of '" + hook->name() + "' gives " + (i < results ? "a result " : "an output tangent ") +
-                 to_string(got))
-        .rule("results and output tangents have the types of the function's results, here " + to_string(expected[i]))
+        .problem("the rule of '" + hook->name() + "' gives " +
+                 (i < results ? "a result " : "an output tangent ") + to_string(got))
+        .rule("results and output tangents have the types of the function's results, here " +
+              to_string(expected[i]))
         .from(a.b.loc)
         .advice("astype or reshape on what the rule returns")
         .raise<TraceError>();
@@ -74,7 +78,8 @@ JvpBoth call_jvp(const JvpBothArgs& a) {
   JvpBoth r;
   r.outputs.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(results));
   std::size_t next = results;
-  for (const Value& v : r.outputs) r.tangents.push_back(is_floating(v.dtype()) ? MaybeValue(out[next++]) : MaybeValue());
+  for (const Value& v : r.outputs)
+    r.tangents.push_back(is_floating(v.dtype()) ? MaybeValue(out[next++]) : MaybeValue());
   return r;
 }
 
@@ -86,7 +91,8 @@ BatchResult call_batch(const BatchArgs& a) {
   stacked->size = a.size;
   stacked->axis_name = a.axis_name;
   // All results come out stacked, so that the function and its rule agree.
-  BatchProgram batched = batch_program(body, stacked->dims, a.size, a.axis_name, std::vector<bool>(body.outputs.size(), true));
+  BatchProgram batched = batch_program(body, stacked->dims, a.size, a.axis_name,
+                                       std::vector<bool>(body.outputs.size(), true));
   BatchResult r;
   r.outputs = custom_jvp_call(a.b, batched.program, a.inputs, std::move(stacked));
   r.dims.assign(r.outputs.size(), 0);
@@ -119,7 +125,8 @@ void register_custom_jvp(Registry& r) {
   Op op;
   op.name = "custom_jvp_call";
   op.doc = "body(operands...), whose derivative is what the rule says instead of the body's.";
-  op.attrs = {{"body", AttrKind::program, "the function"}, {"rule", AttrKind::hook, "a CustomJvpRule"}};
+  op.attrs = {{"body", AttrKind::program, "the function"},
+              {"rule", AttrKind::hook, "a CustomJvpRule"}};
   op.outputs = -1;
   op.cheap = false;
   op.lowering = Lowering::expanded;
@@ -131,12 +138,15 @@ void register_custom_jvp(Registry& r) {
   op.batch = call_batch;
   // A linear function that carries a rule is transposed as it is.
   op.transpose = [](const TransposeArgs& a) {
-    return transpose_inline(a.b, *a.attrs.program("body"), a.inputs, {a.linear.begin(), a.linear.end()}, a.cotangents);
+    return transpose_inline(a.b, *a.attrs.program("body"), a.inputs,
+                            {a.linear.begin(), a.linear.end()}, a.cotangents);
   };
   op.vary = [](const VaryArgs& a) {
     return vary_through(*a.attrs.program("body"), {a.inputs.begin(), a.inputs.end()});
   };
-  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) { return cost_of(*attrs.program("body")); };
+  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
+    return cost_of(*attrs.program("body"));
+  };
   op.evaluate = [](const EvalArgs& a) {
     std::vector<HostArray> out = evaluate(*a.attrs.program("body"), a.inputs);
     for (std::size_t i = 0; i < out.size(); ++i)

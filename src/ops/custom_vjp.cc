@@ -1,7 +1,7 @@
 // A function with a reverse-mode rule of its own, and the stand-in for its tangents.
 //
-// Differentiating the call runs the rule's forward pass and emits `custom_vjp_tangent`: a linear function of the tangents
-// that nobody can run, and whose transpose is the rule's backward pass.
+// Differentiating the call runs the rule's forward pass and emits `custom_vjp_tangent`: a linear
+// function of the tangents that nobody can run, and whose transpose is the rule's backward pass.
 #include "ir/custom.h"
 #include "ir/interpret.h"
 #include "ir/op.h"
@@ -35,19 +35,21 @@ std::size_t floating_count(const std::vector<Type>& types) {
   return n;
 }
 
-// A backward program over a stack. `dims` are those of the residuals; cotangents of results are stacked in front. The
-// cotangent of an input that is not stacked is the sum over the lanes.
-ProgramPtr stacked_backward(const Program& backward, std::vector<int> dims, const std::vector<int>& input_dims, std::int64_t size,
+// A backward program over a stack. `dims` are those of the residuals; cotangents of results are
+// stacked in front. The cotangent of an input that is not stacked is the sum over the lanes.
+ProgramPtr stacked_backward(const Program& backward, std::vector<int> dims,
+                            const std::vector<int>& input_dims, std::int64_t size,
                             const std::string& axis_name) {
   dims.resize(backward.inputs.size(), 0);
-  BatchProgram batched =
-      batch_program(backward, dims, size, axis_name, std::vector<bool>(backward.outputs.size(), true));
+  BatchProgram batched = batch_program(backward, dims, size, axis_name,
+                                       std::vector<bool>(backward.outputs.size(), true));
   Builder b(backward.name);
   Values in;
   for (Var v : batched.program->inputs) in.push_back(b.input(batched.program->types[v]));
   Values out = b.inline_program(*batched.program, in);
   for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = input_dims[i] == kUnbatched ? reduce_sum(out[i], {0}) : move_dim(out[i], 0, input_dims[i]);
+    out[i] =
+        input_dims[i] == kUnbatched ? reduce_sum(out[i], {0}) : move_dim(out[i], 0, input_dims[i]);
   return b.finish_pruned(out);
 }
 
@@ -59,15 +61,19 @@ struct StackedVjpRule : CustomVjpRule {
   std::string axis_name;
 
   std::string name() const override { return inner->name(); }
-  ProgramPtr forward(const std::vector<Type>& inputs) const override { return batched_forward(lane(inputs)).program; }
+  ProgramPtr forward(const std::vector<Type>& inputs) const override {
+    return batched_forward(lane(inputs)).program;
+  }
   ProgramPtr backward(const std::vector<Type>& inputs, const std::vector<Type>&) const override {
     std::vector<Type> one = lane(inputs);
     BatchProgram fwd = batched_forward(one);
     std::vector<int> residual_dims, input_dims;
-    for (std::size_t i = results; i < fwd.batched_out.size(); ++i) residual_dims.push_back(fwd.batched_out[i] ? 0 : kUnbatched);
+    for (std::size_t i = results; i < fwd.batched_out.size(); ++i)
+      residual_dims.push_back(fwd.batched_out[i] ? 0 : kUnbatched);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (is_floating(inputs[i].dtype)) input_dims.push_back(dims[i]);
-    ProgramPtr bwd = rule_of(inner).backward(one, residual_types(*rule_of(inner).forward(one), results));
+    ProgramPtr bwd =
+        rule_of(inner).backward(one, residual_types(*rule_of(inner).forward(one), results));
     return stacked_backward(*bwd, std::move(residual_dims), input_dims, size, axis_name);
   }
 
@@ -85,15 +91,20 @@ struct StackedVjpRule : CustomVjpRule {
   }
 };
 
-void check_types(const JvpBothArgs& a, const std::string& what, std::vector<Type> got, const std::vector<Type>& want) {
+void check_types(const JvpBothArgs& a, const std::string& what, std::vector<Type> got,
+                 const std::vector<Type>& want) {
   if (got.size() < want.size())
-    throw InternalError("the rule of '" + a.attrs.get<HookPtr>("rule")->name() + "' gives too few values");
+    throw InternalError("the rule of '" + a.attrs.get<HookPtr>("rule")->name() +
+                        "' gives too few values");
   for (std::size_t i = 0; i < want.size(); ++i)
     if (got[i].dtype != want[i].dtype || !(got[i].shape == want[i].shape))
       Message("custom_vjp")
-          .problem("the " + what + " of '" + a.attrs.get<HookPtr>("rule")->name() + "' gives " + to_string(got[i]))
-          .rule("results have the types of the function's results, and cotangents those of its arguments, here " +
-                to_string(want[i]))
+          .problem("the " + what + " of '" + a.attrs.get<HookPtr>("rule")->name() + "' gives " +
+                   to_string(got[i]))
+          .rule(
+              "results have the types of the function's results, and cotangents those of its "
+              "arguments, here " +
+              to_string(want[i]))
           .from(a.b.loc)
           .advice("astype or reshape on what the rule returns")
           .raise<TraceError>();
@@ -130,7 +141,8 @@ JvpBoth call_jvp(const JvpBothArgs& a) {
                              {"present", std::move(present)}});
   JvpBoth r;
   std::size_t next = 0;
-  for (const Value& v : out) r.tangents.push_back(is_floating(v.dtype()) ? MaybeValue(out_tangents[next++]) : MaybeValue());
+  for (const Value& v : out)
+    r.tangents.push_back(is_floating(v.dtype()) ? MaybeValue(out_tangents[next++]) : MaybeValue());
   r.outputs = std::move(out);
   return r;
 }
@@ -143,27 +155,31 @@ BatchResult call_batch(const BatchArgs& a) {
   stacked->dims.assign(a.dims.begin(), a.dims.end());
   stacked->size = a.size;
   stacked->axis_name = a.axis_name;
-  BatchProgram batched = batch_program(body, stacked->dims, a.size, a.axis_name, std::vector<bool>(body.outputs.size(), true));
+  BatchProgram batched = batch_program(body, stacked->dims, a.size, a.axis_name,
+                                       std::vector<bool>(body.outputs.size(), true));
   BatchResult r;
   r.outputs = custom_vjp_call(a.b, batched.program, a.inputs, std::move(stacked));
   r.dims.assign(r.outputs.size(), 0);
   return r;
 }
 
-// custom_vjp_tangent: operands are residuals, then the tangents of the floating inputs that are in `present`; results are
-// the tangents of the floating results, whose types are those of the backward pass's cotangents.
+// custom_vjp_tangent: operands are residuals, then the tangents of the floating inputs that are in
+// `present`; results are the tangents of the floating results, whose types are those of the
+// backward pass's cotangents.
 std::vector<Type> tangent_infer(const InferArgs& a) {
   const Program& backward = *a.attrs.program("backward");
   std::size_t residuals = static_cast<std::size_t>(a.attrs.i("residuals"));
   const Ints& present = a.attrs.ints("present");
-  if (a.inputs.size() != residuals + present.size()) throw InternalError("custom_vjp_tangent has another number of operands");
+  if (a.inputs.size() != residuals + present.size())
+    throw InternalError("custom_vjp_tangent has another number of operands");
   for (std::size_t i = 0; i < residuals; ++i)
     check_same(a, "residual " + std::to_string(i), a.inputs[i], backward.types[backward.inputs[i]]);
   for (std::size_t i = 0; i < present.size(); ++i)
     check_same(a, "tangent " + std::to_string(i), a.inputs[residuals + i],
                backward.types[backward.outputs.at(static_cast<std::size_t>(present[i]))]);
   std::vector<Type> results;
-  for (std::size_t i = residuals; i < backward.inputs.size(); ++i) results.push_back(backward.types[backward.inputs[i]]);
+  for (std::size_t i = residuals; i < backward.inputs.size(); ++i)
+    results.push_back(backward.types[backward.inputs[i]]);
   return results;
 }
 
@@ -202,7 +218,8 @@ MaybeValues tangent_transpose(const TransposeArgs& a) {
   Values in;
   for (std::size_t i = 0; i < residuals; ++i) in.push_back(*a.inputs[i]);
   for (std::size_t i = 0; i < a.cotangents.size(); ++i)
-    in.push_back(a.cotangents[i] ? *a.cotangents[i] : zeros(a.b, backward.types[backward.inputs[residuals + i]]));
+    in.push_back(a.cotangents[i] ? *a.cotangents[i]
+                                 : zeros(a.b, backward.types[backward.inputs[residuals + i]]));
   Values out = a.b.inline_program(backward, in);
   MaybeValues r(residuals);
   for (std::int64_t i : present) r.push_back(out.at(static_cast<std::size_t>(i)));
@@ -213,11 +230,14 @@ BatchResult tangent_batch(const BatchArgs& a) {
   const Program& backward = *a.attrs.program("backward");
   std::size_t residuals = static_cast<std::size_t>(a.attrs.i("residuals"));
   const Ints& present = a.attrs.ints("present");
-  std::vector<int> residual_dims(a.dims.begin(), a.dims.begin() + static_cast<std::ptrdiff_t>(residuals));
+  std::vector<int> residual_dims(a.dims.begin(),
+                                 a.dims.begin() + static_cast<std::ptrdiff_t>(residuals));
   std::vector<int> input_dims(backward.outputs.size(), kUnbatched);
-  for (std::size_t i = 0; i < present.size(); ++i) input_dims[static_cast<std::size_t>(present[i])] = a.dims[residuals + i];
+  for (std::size_t i = 0; i < present.size(); ++i)
+    input_dims[static_cast<std::size_t>(present[i])] = a.dims[residuals + i];
   Attrs attrs = a.attrs;
-  attrs.set("backward", stacked_backward(backward, std::move(residual_dims), input_dims, a.size, a.axis_name));
+  attrs.set("backward",
+            stacked_backward(backward, std::move(residual_dims), input_dims, a.size, a.axis_name));
   BatchResult r;
   r.outputs = a.b.emit(a.op, a.inputs, std::move(attrs));
   r.dims.assign(r.outputs.size(), 0);
@@ -248,7 +268,9 @@ std::vector<OpExample> call_examples() {
   Builder b("square");
   Value x = b.input(vector);
   Values out{mul(x, x)};
-  OpExample e{{vector}, {{"body", ProgramPtr(b.finish(out))}, {"rule", HookPtr(std::make_shared<SquareRule>())}}};
+  OpExample e{
+      {vector},
+      {{"body", ProgramPtr(b.finish(out))}, {"rule", HookPtr(std::make_shared<SquareRule>())}}};
   e.no_numeric_derivative = kNoDifferences;
   return {e};
 }
@@ -256,7 +278,9 @@ std::vector<OpExample> call_examples() {
 std::vector<OpExample> tangent_examples() {
   Type vector(DType::float32, {3});
   OpExample e{{vector, vector},
-              {{"backward", SquareRule().backward({vector}, {vector})}, {"residuals", std::int64_t{1}}, {"present", Ints{0}}}};
+              {{"backward", SquareRule().backward({vector}, {vector})},
+               {"residuals", std::int64_t{1}},
+               {"present", Ints{0}}}};
   e.no_numeric_derivative = kNoDifferences;
   return {e};
 }
@@ -264,8 +288,11 @@ std::vector<OpExample> tangent_examples() {
 Op call_op() {
   Op op;
   op.name = "custom_vjp_call";
-  op.doc = "body(operands...), whose reverse-mode derivative is what the rule says instead of the body's. It has no forward mode.";
-  op.attrs = {{"body", AttrKind::program, "the function"}, {"rule", AttrKind::hook, "a CustomVjpRule"}};
+  op.doc =
+      "body(operands...), whose reverse-mode derivative is what the rule says instead of the "
+      "body's. It has no forward mode.";
+  op.attrs = {{"body", AttrKind::program, "the function"},
+              {"rule", AttrKind::hook, "a CustomVjpRule"}};
   op.outputs = -1;
   op.cheap = false;
   op.lowering = Lowering::expanded;
@@ -276,12 +303,15 @@ Op call_op() {
   op.jvp_both = call_jvp;
   op.batch = call_batch;
   op.transpose = [](const TransposeArgs& a) {
-    return transpose_inline(a.b, *a.attrs.program("body"), a.inputs, {a.linear.begin(), a.linear.end()}, a.cotangents);
+    return transpose_inline(a.b, *a.attrs.program("body"), a.inputs,
+                            {a.linear.begin(), a.linear.end()}, a.cotangents);
   };
   op.vary = [](const VaryArgs& a) {
     return vary_through(*a.attrs.program("body"), {a.inputs.begin(), a.inputs.end()});
   };
-  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) { return cost_of(*attrs.program("body")); };
+  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
+    return cost_of(*attrs.program("body"));
+  };
   op.evaluate = [](const EvalArgs& a) {
     std::vector<HostArray> out = evaluate(*a.attrs.program("body"), a.inputs);
     for (std::size_t i = 0; i < out.size(); ++i)
@@ -299,11 +329,14 @@ Op tangent_op() {
   Op op;
   op.name = "custom_vjp_tangent";
   op.doc =
-      "The tangents of a function with a custom_vjp rule, as a linear function of its inputs' tangents that exists only to be "
+      "The tangents of a function with a custom_vjp rule, as a linear function of its inputs' "
+      "tangents that exists only to be "
       "transposed: its transpose is the rule's backward pass.";
-  op.attrs = {{"backward", AttrKind::program, "(residuals..., cotangents of results...) -> cotangents of inputs"},
-              {"residuals", AttrKind::integer, "how many operands are residuals"},
-              {"present", AttrKind::ints, "which of the inputs the other operands are the tangents of"}};
+  op.attrs = {
+      {"backward", AttrKind::program,
+       "(residuals..., cotangents of results...) -> cotangents of inputs"},
+      {"residuals", AttrKind::integer, "how many operands are residuals"},
+      {"present", AttrKind::ints, "which of the inputs the other operands are the tangents of"}};
   op.outputs = -1;
   op.cheap = false;
   op.lowering = Lowering::expanded;

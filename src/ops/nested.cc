@@ -10,7 +10,8 @@ void check_same(const InferArgs& a, const std::string& what, const Type& in, con
   m.problem(what + " is " + to_string(in) + " on one side and " + to_string(out) + " on the other")
       .rule("both sides have the same dtype and shape")
       .from(a.loc)
-      .advice(in.dtype != out.dtype ? "astype on one of them" : "reshape or broadcast_to on one of them");
+      .advice(in.dtype != out.dtype ? "astype on one of them"
+                                    : "reshape or broadcast_to on one of them");
   if (in.dtype != out.dtype) m.raise<DTypeError>();
   m.raise<ShapeError>();
 }
@@ -20,17 +21,21 @@ void check_counts(const InferArgs& a, std::initializer_list<const char*> counts)
   for (const char* name : counts) {
     std::int64_t n = a.attrs.i(name);
     if (n < 0 || n > rest)
-      throw InternalError(a.op.name + " has " + name + " = " + std::to_string(n) + " and " + std::to_string(a.inputs.size()) + " operands");
+      throw InternalError(a.op.name + " has " + name + " = " + std::to_string(n) + " and " +
+                          std::to_string(a.inputs.size()) + " operands");
     rest -= n;
   }
 }
 
-void check_inputs(const InferArgs& a, const std::string& what, const Program& program, std::span<const Type> types) {
+void check_inputs(const InferArgs& a, const std::string& what, const Program& program,
+                  std::span<const Type> types) {
   if (program.inputs.size() != types.size())
-    throw InternalError("'" + a.op.name + "': the " + what + " takes " + std::to_string(program.inputs.size()) +
-                        " inputs and is given " + std::to_string(types.size()));
+    throw InternalError("'" + a.op.name + "': the " + what + " takes " +
+                        std::to_string(program.inputs.size()) + " inputs and is given " +
+                        std::to_string(types.size()));
   for (std::size_t i = 0; i < types.size(); ++i)
-    check_same(a, "input " + std::to_string(i) + " of the " + what, types[i], program.types[program.inputs[i]]);
+    check_same(a, "input " + std::to_string(i) + " of the " + what, types[i],
+               program.types[program.inputs[i]]);
 }
 
 std::vector<AxisSet> vary_through(const Program& p, std::vector<AxisSet> inputs) {
@@ -41,7 +46,8 @@ std::vector<AxisSet> vary_through(const Program& p, std::vector<AxisSet> inputs)
     in.clear();
     for (Var v : eqn.inputs) in.push_back(env[v]);
     std::vector<AxisSet> out = varying_of(*eqn.op, eqn.attrs, in);
-    for (std::size_t i = 0; i < eqn.outputs.size(); ++i) env[eqn.outputs[i]] = i < out.size() ? out[i] : out.back();
+    for (std::size_t i = 0; i < eqn.outputs.size(); ++i)
+      env[eqn.outputs[i]] = i < out.size() ? out[i] : out.back();
   }
   std::vector<AxisSet> result;
   for (Var v : p.outputs) result.push_back(env[v]);
@@ -78,7 +84,8 @@ std::vector<bool> depends_on(const Program& p, const std::vector<bool>& inputs) 
   return result;
 }
 
-ProgramPtr reordered(const Program& p, std::span<const std::size_t> inputs, std::span<const std::size_t> outputs) {
+ProgramPtr reordered(const Program& p, std::span<const std::size_t> inputs,
+                     std::span<const std::size_t> outputs) {
   if (inputs.size() != p.inputs.size()) throw InternalError("reordering must keep every input");
   auto q = std::make_shared<Program>(p);
   for (std::size_t i = 0; i < inputs.size(); ++i) q->inputs[i] = p.inputs[inputs[i]];

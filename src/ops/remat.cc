@@ -22,7 +22,9 @@ struct SaveNothing : CheckpointPolicy {
   bool saveable(const Equation&, const Program&) const override { return false; }
 };
 
-HookPtr policy_of(const Attrs& attrs) { return attrs.has("policy") ? attrs.get<HookPtr>("policy") : nullptr; }
+HookPtr policy_of(const Attrs& attrs) {
+  return attrs.has("policy") ? attrs.get<HookPtr>("policy") : nullptr;
+}
 
 JvpBoth remat_jvp(const JvpBothArgs& a) {
   std::vector<bool> nonzero;
@@ -36,12 +38,13 @@ JvpBoth remat_jvp(const JvpBothArgs& a) {
   JvpBoth r;
   std::size_t next = jvp.nonzero_out.size();
   r.outputs.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(next));
-  for (bool nonzero_out : jvp.nonzero_out) r.tangents.push_back(nonzero_out ? MaybeValue(out[next++]) : MaybeValue());
+  for (bool nonzero_out : jvp.nonzero_out)
+    r.tangents.push_back(nonzero_out ? MaybeValue(out[next++]) : MaybeValue());
   return r;
 }
 
-// The known results are computed here and now; the unknown side is a region again, which starts from the known inputs and
-// what the policy keeps.
+// The known results are computed here and now; the unknown side is a region again, which starts
+// from the known inputs and what the policy keeps.
 PartialEvalResult remat_partial_eval(const PartialEvalArgs& a) {
   static const SaveNothing nothing;
   HookPtr hook = policy_of(a.attrs);
@@ -66,8 +69,9 @@ PartialEvalResult remat_partial_eval(const PartialEvalArgs& a) {
   return r;
 }
 
-// Computes the region's values again and walks it backwards, in a region of its own. The barrier keeps the second
-// computation from being merged with the first, which would keep the values alive after all.
+// Computes the region's values again and walks it backwards, in a region of its own. The barrier
+// keeps the second computation from being merged with the first, which would keep the values alive
+// after all.
 MaybeValues remat_transpose(const TransposeArgs& a) {
   const Program& body = *a.attrs.program("body");
   std::vector<bool> linear(a.linear.begin(), a.linear.end());
@@ -120,7 +124,8 @@ void register_remat(Registry& r) {
   Op op;
   op.name = "remat";
   op.doc =
-      "body(operands...), whose intermediate values are not kept for the backward pass: it starts from the operands, and from "
+      "body(operands...), whose intermediate values are not kept for the backward pass: it starts "
+      "from the operands, and from "
       "what the policy keeps, and computes the rest again. Elsewhere it is the body.";
   op.attrs = {{"body", AttrKind::program, "(operands...) -> results"},
               {"policy", AttrKind::hook, "optional CheckpointPolicy; without one nothing is kept"}};
@@ -138,7 +143,9 @@ void register_remat(Registry& r) {
   op.vary = [](const VaryArgs& a) {
     return vary_through(*a.attrs.program("body"), {a.inputs.begin(), a.inputs.end()});
   };
-  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) { return cost_of(*attrs.program("body")); };
+  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
+    return cost_of(*attrs.program("body"));
+  };
   op.evaluate = [](const EvalArgs& a) {
     std::vector<HostArray> out = evaluate(*a.attrs.program("body"), a.inputs);
     for (std::size_t i = 0; i < out.size(); ++i)

@@ -9,8 +9,8 @@
 
 namespace tessera::inline v0::ops {
 
-Values scan(ProgramPtr body, std::span<const Value> consts, std::span<const Value> carry, std::span<const Value> xs,
-            std::int64_t length, bool reverse, Builder& b) {
+Values scan(ProgramPtr body, std::span<const Value> consts, std::span<const Value> carry,
+            std::span<const Value> xs, std::int64_t length, bool reverse, Builder& b) {
   Values inputs(consts.begin(), consts.end());
   inputs.insert(inputs.end(), carry.begin(), carry.end());
   inputs.insert(inputs.end(), xs.begin(), xs.end());
@@ -33,10 +33,13 @@ std::vector<Type> scan_infer(const InferArgs& a) {
     Shape& shape = types[i].shape;
     if (shape.empty() || shape[0] != s.length)
       Message("scan")
-          .problem("input " + std::to_string(i - s.first_x()) + " has shape " + to_string(a.inputs[i].shape))
+          .problem("input " + std::to_string(i - s.first_x()) + " has shape " +
+                   to_string(a.inputs[i].shape))
           .rule("the leading dimension of each input is the length, " + std::to_string(s.length))
           .from(a.loc)
-          .advice("slicing the inputs to one length, or passing a value that every step sees whole as a carry")
+          .advice(
+              "slicing the inputs to one length, or passing a value that every step sees whole as "
+              "a carry")
           .raise<ShapeError>();
     shape.erase(shape.begin());
   }
@@ -44,7 +47,8 @@ std::vector<Type> scan_infer(const InferArgs& a) {
   std::vector<Type> results = s.body->output_types();
   for (std::size_t i = 0; i < s.carry; ++i)
     check_same(a, "carry " + std::to_string(i), types[s.consts + i], results.at(i));
-  for (std::size_t i = s.carry; i < results.size(); ++i) results[i].shape.insert(results[i].shape.begin(), s.length);
+  for (std::size_t i = s.carry; i < results.size(); ++i)
+    results[i].shape.insert(results[i].shape.begin(), s.length);
   return results;
 }
 
@@ -76,10 +80,12 @@ void scan_evaluate(const EvalArgs& a) {
     std::vector<HostArray> out = evaluate(*s.body, in);
     for (std::size_t i = 0; i < s.carry; ++i) in[s.consts + i] = out[i];
     for (std::size_t i = s.carry; i < out.size(); ++i)
-      std::memcpy(a.outputs[i].bytes + step * out[i].size_bytes(), out[i].bytes, static_cast<std::size_t>(out[i].size_bytes()));
+      std::memcpy(a.outputs[i].bytes + step * out[i].size_bytes(), out[i].bytes,
+                  static_cast<std::size_t>(out[i].size_bytes()));
   }
   for (std::size_t i = 0; i < s.carry; ++i)
-    std::memcpy(a.outputs[i].bytes, in[s.consts + i].bytes, static_cast<std::size_t>(a.outputs[i].size_bytes()));
+    std::memcpy(a.outputs[i].bytes, in[s.consts + i].bytes,
+                static_cast<std::size_t>(a.outputs[i].size_bytes()));
 }
 
 std::vector<OpExample> scan_examples() {
@@ -90,7 +96,11 @@ std::vector<OpExample> scan_examples() {
   Values out{next, mul(next, x)};
   ProgramPtr body = b.finish(out);
   auto example = [&](bool reverse) {
-    Attrs attrs{{"body", body}, {"consts", std::int64_t{1}}, {"carry", std::int64_t{1}}, {"length", std::int64_t{4}}, {"reverse", reverse}};
+    Attrs attrs{{"body", body},
+                {"consts", std::int64_t{1}},
+                {"carry", std::int64_t{1}},
+                {"length", std::int64_t{4}},
+                {"reverse", reverse}};
     return OpExample{{vector, vector, matrix}, std::move(attrs)};
   };
   return {example(false), example(true)};
@@ -102,8 +112,10 @@ void register_scan(Registry& r) {
   Op op;
   op.name = "scan";
   op.doc =
-      "Runs body(consts, carry, x) -> (carry, y) for each x along the leading dimension of xs, from the end where `reverse` is "
-      "set; gives the last carry and the ys stacked, each y at the place of its x. The carry keeps its dtype and shape. Zero "
+      "Runs body(consts, carry, x) -> (carry, y) for each x along the leading dimension of xs, "
+      "from the end where `reverse` is "
+      "set; gives the last carry and the ys stacked, each y at the place of its x. The carry keeps "
+      "its dtype and shape. Zero "
       "steps give the first carry.";
   op.attrs = {{"body", AttrKind::program, "(consts, carry, x) -> (carry, y)"},
               {"consts", AttrKind::integer, "how many operands every step sees"},

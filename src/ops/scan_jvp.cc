@@ -61,11 +61,13 @@ JvpBoth scan_jvp(const JvpBothArgs& a) {
   out_group(0, s.carry);
   out_group(s.carry, count);
 
-  Values out = scan(reordered(*jvp.program, inputs, outputs), groups[0], groups[1], groups[2], s.length, s.reverse, a.b);
+  Values out = scan(reordered(*jvp.program, inputs, outputs), groups[0], groups[1], groups[2],
+                    s.length, s.reverse, a.b);
   JvpBoth result;
   for (std::size_t i = 0; i < count; ++i) {
     result.outputs.push_back(out[primal_result[i]]);
-    result.tangents.push_back(jvp.nonzero_out[i] ? MaybeValue(out[tangent_result[i]]) : MaybeValue());
+    result.tangents.push_back(jvp.nonzero_out[i] ? MaybeValue(out[tangent_result[i]])
+                                                 : MaybeValue());
   }
   return result;
 }
@@ -96,8 +98,8 @@ BatchResult scan_batch(const BatchArgs& a) {
   }
   std::span<const Value> all(in);
   BatchResult result;
-  result.outputs = scan(batched.program, all.subspan(0, s.consts), all.subspan(s.consts, s.carry), all.subspan(s.first_x()),
-                        s.length, s.reverse, a.b);
+  result.outputs = scan(batched.program, all.subspan(0, s.consts), all.subspan(s.consts, s.carry),
+                        all.subspan(s.first_x()), s.length, s.reverse, a.b);
   for (std::size_t i = 0; i < s.carry + s.ys; ++i)
     result.dims.push_back(!batched.batched_out[i] ? kUnbatched : i < s.carry ? 0 : 1);
   return result;

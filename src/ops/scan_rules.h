@@ -5,8 +5,9 @@
 
 namespace tessera::inline v0::ops {
 
-/// Operands are consts, carry, xs; the body takes (consts, carry, x) and gives (carry, y). So operand i of the equation is
-/// input i of the body, result i is the body's output i, and only xs and ys have the leading loop dimension.
+/// Operands are consts, carry, xs; the body takes (consts, carry, x) and gives (carry, y). So
+/// operand i of the equation is input i of the body, result i is the body's output i, and only xs
+/// and ys have the leading loop dimension.
 struct ScanLayout {
   ProgramPtr body;
   std::size_t consts, carry, xs, ys;

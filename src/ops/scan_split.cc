@@ -1,4 +1,5 @@
-// Partial evaluation of a scan: a loop over what is known, and a loop over the rest that reads what the first one left.
+// Partial evaluation of a scan: a loop over what is known, and a loop over the rest that reads what
+// the first one left.
 #include "ir/interpret.h"
 #include "ops/build.h"
 #include "ops/nested.h"
@@ -17,15 +18,16 @@ enum class Road {
 
 // The known body with the loop-invariant residuals taken out of the loop.
 struct Hoisted {
-  std::vector<Road> roads;    // by residual
-  Values constants;           // the values of the Road::constant ones, in order
-  std::vector<std::size_t> forwarded;  // which of the body's inputs the Road::forward ones are, in order
-  ProgramPtr body;            // (known consts, extra consts, ...) -> (known outputs, stacked residuals)
-  Values extra_consts;        // values that the loop need not compute
+  std::vector<Road> roads;  // by residual
+  Values constants;         // the values of the Road::constant ones, in order
+  std::vector<std::size_t>
+      forwarded;        // which of the body's inputs the Road::forward ones are, in order
+  ProgramPtr body;      // (known consts, extra consts, ...) -> (known outputs, stacked residuals)
+  Values extra_consts;  // values that the loop need not compute
 };
 
-Hoisted hoist(Builder& b, const Program& known, std::size_t consts, std::size_t carry, std::size_t known_outs,
-              std::span<const Value> const_values) {
+Hoisted hoist(Builder& b, const Program& known, std::size_t consts, std::size_t carry,
+              std::size_t known_outs, std::span<const Value> const_values) {
   std::vector<bool> invariant(known.types.size());
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::vector<std::size_t> input_at(known.types.size(), kNone);
@@ -35,7 +37,8 @@ Hoisted hoist(Builder& b, const Program& known, std::size_t consts, std::size_t 
   }
   auto outside = std::make_shared<Program>();
   outside->types = known.types;
-  outside->inputs.assign(known.inputs.begin(), known.inputs.begin() + static_cast<std::ptrdiff_t>(consts));
+  outside->inputs.assign(known.inputs.begin(),
+                         known.inputs.begin() + static_cast<std::ptrdiff_t>(consts));
   for (const Equation& eqn : known.equations) {
     bool all = true;
     for (Var v : eqn.inputs) all = all && invariant[v];
@@ -77,7 +80,8 @@ Hoisted hoist(Builder& b, const Program& known, std::size_t consts, std::size_t 
   body->outputs.resize(known_outs);
   for (Var& v : body->outputs) v = replaced[v];
   body->outputs.insert(body->outputs.end(), stacked.begin(), stacked.end());
-  body->inputs.insert(body->inputs.begin() + static_cast<std::ptrdiff_t>(consts), extra.begin(), extra.end());
+  body->inputs.insert(body->inputs.begin() + static_cast<std::ptrdiff_t>(consts), extra.begin(),
+                      extra.end());
   h.body = prune(*body);
   return h;
 }
@@ -103,7 +107,8 @@ PartialEvalResult scan_partial_eval(const PartialEvalArgs& a) {
     if (!unknown[i]) known_in[i < s.consts ? 0 : i < s.first_x() ? 1 : 2].push_back(*a.inputs[i]);
   std::size_t known_outs = 0;
   for (bool u : split.unknown_out) known_outs += u ? 0 : 1;
-  Hoisted h = hoist(a.known, *split.known, known_in[0].size(), known_in[1].size(), known_outs, known_in[0]);
+  Hoisted h =
+      hoist(a.known, *split.known, known_in[0].size(), known_in[1].size(), known_outs, known_in[0]);
   Values loop_consts = known_in[0];
   loop_consts.insert(loop_consts.end(), h.extra_consts.begin(), h.extra_consts.end());
   Values known_out;
@@ -112,14 +117,16 @@ PartialEvalResult scan_partial_eval(const PartialEvalArgs& a) {
 
   PartialEvalResult r;
   std::size_t next = 0;
-  for (bool u : split.unknown_out) r.outputs.push_back(u ? MaybeValue() : MaybeValue(known_out[next++]));
+  for (bool u : split.unknown_out)
+    r.outputs.push_back(u ? MaybeValue() : MaybeValue(known_out[next++]));
 
-  // The unknown loop. Its operands by group, as positions in (residuals, unknown inputs) and in the body's inputs.
+  // The unknown loop. Its operands by group, as positions in (residuals, unknown inputs) and in the
+  // body's inputs.
   struct Operand {
     std::size_t residual;  // position among r.residuals, where it is one
     bool is_residual;
-    std::size_t unknown;   // position among the unknown inputs otherwise
-    std::size_t body;      // position among the inputs of split.unknown
+    std::size_t unknown;  // position among the unknown inputs otherwise
+    std::size_t body;     // position among the inputs of split.unknown
   };
   std::vector<Operand> groups[3];
   std::size_t constant = 0, forward = 0;
@@ -127,7 +134,9 @@ PartialEvalResult scan_partial_eval(const PartialEvalArgs& a) {
     Value v;
     switch (h.roads[k]) {
       case Road::constant: v = h.constants[constant++]; break;
-      case Road::forward: v = known_in[2][h.forwarded[forward++] - known_in[0].size() - known_in[1].size()]; break;
+      case Road::forward:
+        v = known_in[2][h.forwarded[forward++] - known_in[0].size() - known_in[1].size()];
+        break;
       case Road::stacked: v = known_out[next++]; break;
     }
     groups[h.roads[k] == Road::constant ? 0 : 2].push_back({r.residuals.size(), true, 0, k});
@@ -152,7 +161,8 @@ PartialEvalResult scan_partial_eval(const PartialEvalArgs& a) {
       body_order.push_back(o.body);
     }
   r.op = &a.op;
-  r.attrs = {{"body", reordered(*split.unknown, body_order, iota_positions(split.unknown->outputs.size()))},
+  r.attrs = {{"body",
+              reordered(*split.unknown, body_order, iota_positions(split.unknown->outputs.size()))},
              {"consts", static_cast<std::int64_t>(groups[0].size())},
              {"carry", static_cast<std::int64_t>(groups[1].size())},
              {"length", s.length},

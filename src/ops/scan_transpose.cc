@@ -1,4 +1,5 @@
-// The transpose of a scan: the loop backwards, carrying the cotangents of its carry and adding up those of its consts.
+// The transpose of a scan: the loop backwards, carrying the cotangents of its carry and adding up
+// those of its consts.
 #include "ir/interpret.h"
 #include "ops/build.h"
 #include "ops/nested.h"
@@ -42,7 +43,8 @@ MaybeValues split_and_transpose(const TransposeArgs& a) {
     inputs.push_back(mask[k] ? MaybeValue() : MaybeValue(r.residuals[at]));
     types.push_back(mask[k] ? a.types[linear_at[at - r.residuals.size()]] : r.residuals[at].type());
   }
-  MaybeValues in_cts = scan_transpose({a.b, a.op, r.attrs, inputs, types, std::span<const bool>(mask.get(), count), cts});
+  MaybeValues in_cts = scan_transpose(
+      {a.b, a.op, r.attrs, inputs, types, std::span<const bool>(mask.get(), count), cts});
   MaybeValues result(a.inputs.size());
   for (std::size_t k = 0; k < count; ++k)
     if (mask[k]) result[linear_at[r.input_order[k] - r.residuals.size()]] = in_cts[k];
@@ -57,8 +59,9 @@ MaybeValues scan_transpose(const TransposeArgs& a) {
   for (std::size_t i = s.consts; i < s.first_x(); ++i)
     if (!linear[i]) return split_and_transpose(a);
 
-  // The backward body takes (non-linear consts; cotangents of the carry, sums for the linear consts; non-linear xs,
-  // cotangents of the ys) and gives the carry's cotangents, the sums, and the cotangents of the linear xs.
+  // The backward body takes (non-linear consts; cotangents of the carry, sums for the linear
+  // consts; non-linear xs, cotangents of the ys) and gives the carry's cotangents, the sums, and
+  // the cotangents of the linear xs.
   const Program& body = *s.body;
   Builder t(body.name);
   auto type = [&](std::size_t i) { return body.types[body.inputs[i]]; };
@@ -89,7 +92,8 @@ MaybeValues scan_transpose(const TransposeArgs& a) {
   MaybeValues in_cts = transpose_inline(t, body, inputs, linear, cts);
   Values out;
   std::vector<std::size_t> summed, stacked;  // operands whose cotangents these are
-  for (std::size_t i = s.consts; i < s.first_x(); ++i) out.push_back(in_cts[i] ? *in_cts[i] : zeros(t, type(i)));
+  for (std::size_t i = s.consts; i < s.first_x(); ++i)
+    out.push_back(in_cts[i] ? *in_cts[i] : zeros(t, type(i)));
   for (std::size_t i = 0; i < s.consts; ++i) {
     if (!linear[i] || !in_cts[i]) continue;
     out.push_back(add(t.input(type(i)), *in_cts[i]));
@@ -103,7 +107,8 @@ MaybeValues scan_transpose(const TransposeArgs& a) {
   }
   std::shared_ptr<Program> backward = t.finish(out);
   auto first = backward->inputs.begin();
-  std::rotate(first + static_cast<std::ptrdiff_t>(sums_at), first + static_cast<std::ptrdiff_t>(sums_from), backward->inputs.end());
+  std::rotate(first + static_cast<std::ptrdiff_t>(sums_at),
+              first + static_cast<std::ptrdiff_t>(sums_from), backward->inputs.end());
 
   Values results = scan(prune(*backward), consts, carry, xs, s.length, !s.reverse, a.b);
   MaybeValues ct(a.inputs.size());

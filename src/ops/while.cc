@@ -10,8 +10,8 @@
 
 namespace tessera::inline v0::ops {
 
-Values while_(ProgramPtr cond, ProgramPtr body, std::span<const Value> cond_consts, std::span<const Value> body_consts,
-              std::span<const Value> init) {
+Values while_(ProgramPtr cond, ProgramPtr body, std::span<const Value> cond_consts,
+              std::span<const Value> body_consts, std::span<const Value> init) {
   if (init.empty()) throw InternalError("a while without a carry never ends or never starts");
   Values inputs(cond_consts.begin(), cond_consts.end());
   inputs.insert(inputs.end(), body_consts.begin(), body_consts.end());
@@ -56,10 +56,13 @@ std::vector<Type> while_infer(const InferArgs& a) {
   check_inputs(a, "predicate", *w.cond, w.for_cond<Type>(a.inputs));
   check_inputs(a, "body", *w.body, w.for_body<Type>(a.inputs));
   if (w.cond->outputs.size() != 1) throw InternalError("the predicate of a while has one result");
-  check_same(a, "the predicate's result", Type(DType::boolean, {}), w.cond->types[w.cond->outputs[0]]);
+  check_same(a, "the predicate's result", Type(DType::boolean, {}),
+             w.cond->types[w.cond->outputs[0]]);
   std::vector<Type> results = w.body->output_types();
-  if (a.inputs.size() != w.first_carry + w.carry) throw InternalError("the body of a while gives another number of carries");
-  for (std::size_t i = 0; i < w.carry; ++i) check_same(a, "carry " + std::to_string(i), a.inputs[w.first_carry + i], results[i]);
+  if (a.inputs.size() != w.first_carry + w.carry)
+    throw InternalError("the body of a while gives another number of carries");
+  for (std::size_t i = 0; i < w.carry; ++i)
+    check_same(a, "carry " + std::to_string(i), a.inputs[w.first_carry + i], results[i]);
   return results;
 }
 
@@ -88,24 +91,31 @@ void while_evaluate(const EvalArgs& a) {
     for (std::size_t i = 0; i < w.carry; ++i) in[w.first_carry + i] = out[i];
   }
   for (std::size_t i = 0; i < w.carry; ++i)
-    std::memcpy(a.outputs[i].bytes, in[w.first_carry + i].bytes, static_cast<std::size_t>(a.outputs[i].size_bytes()));
+    std::memcpy(a.outputs[i].bytes, in[w.first_carry + i].bytes,
+                static_cast<std::size_t>(a.outputs[i].size_bytes()));
 }
 
 JvpBoth while_jvp(const JvpBothArgs& a) {
   Layout w(a.attrs);
   std::vector<bool> nonzero(a.inputs.size());
-  for (std::size_t i = w.cond_consts; i < nonzero.size(); ++i) nonzero[i] = a.tangents[i].has_value();
+  for (std::size_t i = w.cond_consts; i < nonzero.size(); ++i)
+    nonzero[i] = a.tangents[i].has_value();
   JvpProgram jvp;
   for (bool grew = true; grew;) {
-    std::vector<bool> instantiate(nonzero.begin() + static_cast<std::ptrdiff_t>(w.first_carry), nonzero.end());
+    std::vector<bool> instantiate(nonzero.begin() + static_cast<std::ptrdiff_t>(w.first_carry),
+                                  nonzero.end());
     jvp = jvp_program(*w.body, w.for_body<bool>(nonzero), instantiate);
     grew = false;
     for (std::size_t i = 0; i < w.carry; ++i)
-      if (jvp.nonzero_out[i] && !nonzero[w.first_carry + i]) nonzero[w.first_carry + i] = grew = true;
+      if (jvp.nonzero_out[i] && !nonzero[w.first_carry + i])
+        nonzero[w.first_carry + i] = grew = true;
   }
 
-  // The body's inputs are consts, carry, then the tangents of both; the loop wants consts with theirs, carry with theirs.
-  Values cond_consts(a.inputs.begin(), a.inputs.begin() + static_cast<std::ptrdiff_t>(w.cond_consts)), groups[2];
+  // The body's inputs are consts, carry, then the tangents of both; the loop wants consts with
+  // theirs, carry with theirs.
+  Values cond_consts(a.inputs.begin(),
+                     a.inputs.begin() + static_cast<std::ptrdiff_t>(w.cond_consts)),
+      groups[2];
   std::vector<std::size_t> order;
   std::size_t count = w.body_consts + w.carry;
   std::vector<std::size_t> tangent_at(count);
@@ -120,7 +130,8 @@ JvpBoth while_jvp(const JvpBothArgs& a) {
     for (std::size_t i = from; i < to; ++i) {
       std::size_t operand = w.cond_consts + i;
       if (!nonzero[operand]) continue;
-      groups[g].push_back(a.tangents[operand] ? *a.tangents[operand] : zeros(a.b, a.inputs[operand].type()));
+      groups[g].push_back(a.tangents[operand] ? *a.tangents[operand]
+                                              : zeros(a.b, a.inputs[operand].type()));
       order.push_back(tangent_at[i]);
     }
   }
@@ -142,8 +153,8 @@ JvpBoth while_jvp(const JvpBothArgs& a) {
   return result;
 }
 
-// The number of steps is not known beforehand, so nothing can be kept from step to step: the known carries get a loop of
-// their own, and the unknown ones one that runs the known carries again.
+// The number of steps is not known beforehand, so nothing can be kept from step to step: the known
+// carries get a loop of their own, and the unknown ones one that runs the known carries again.
 PartialEvalResult while_partial_eval(const PartialEvalArgs& a) {
   Layout w(a.attrs);
   std::vector<bool> unknown(a.inputs.size());
@@ -152,7 +163,8 @@ PartialEvalResult while_partial_eval(const PartialEvalArgs& a) {
   for (bool grew = true; grew;) {
     grew = false;
     cond = partial_eval(*w.cond, w.for_cond<bool>(unknown));
-    std::vector<bool> force(unknown.begin() + static_cast<std::ptrdiff_t>(w.first_carry), unknown.end());
+    std::vector<bool> force(unknown.begin() + static_cast<std::ptrdiff_t>(w.first_carry),
+                            unknown.end());
     body = partial_eval(*w.body, w.for_body<bool>(unknown), force);
     for (std::size_t i = 0; i < w.carry; ++i)
       if ((cond.unknown_out[0] || body.unknown_out[i]) && !unknown[w.first_carry + i])
@@ -175,8 +187,10 @@ PartialEvalResult while_partial_eval(const PartialEvalArgs& a) {
     };
     Values groups[3];
     for (std::size_t i = 0; i < unknown.size(); ++i)
-      if (!unknown[i]) groups[i < w.cond_consts ? 0 : i < w.first_carry ? 1 : 2].push_back(*a.inputs[i]);
-    Values out = while_(without_residuals(cond), prune(*without_residuals(body)), groups[0], groups[1], groups[2]);
+      if (!unknown[i])
+        groups[i < w.cond_consts ? 0 : i < w.first_carry ? 1 : 2].push_back(*a.inputs[i]);
+    Values out = while_(without_residuals(cond), prune(*without_residuals(body)), groups[0],
+                        groups[1], groups[2]);
     for (std::size_t k = 0; k < kept.size(); ++k) r.outputs[kept[k]] = out[k];
   }
   if (r.taken_outputs.empty()) return r;
@@ -186,14 +200,17 @@ PartialEvalResult while_partial_eval(const PartialEvalArgs& a) {
   for (const MaybeValue& v : a.inputs)
     if (v) r.residuals.push_back(*v);
   std::size_t residuals = 0;
-  for (const MaybeValue& v : a.inputs) r.input_order.push_back(v ? residuals++ : r.residuals.size() + unknowns++);
+  for (const MaybeValue& v : a.inputs)
+    r.input_order.push_back(v ? residuals++ : r.residuals.size() + unknowns++);
   return r;
 }
 
 MaybeValues while_transpose(const TransposeArgs& a) {
   Message("while_loop")
       .problem("reverse-mode differentiation needs a number of steps that is known beforehand")
-      .rule("the backward pass replays the steps in reverse, so each step's values must have a place to be kept")
+      .rule(
+          "the backward pass replays the steps in reverse, so each step's values must have a place "
+          "to be kept")
       .from(a.b.loc)
       .advice("try scan, or fori_loop with static bounds")
       .raise<TraceError>();
@@ -213,12 +230,14 @@ BatchResult while_batch(const BatchArgs& a) {
   for (bool grew = true; grew;) {
     grew = false;
     std::vector<bool> force;
-    for (std::size_t i = 0; i < w.carry; ++i) force.push_back(dims[w.first_carry + i] != kUnbatched);
+    for (std::size_t i = 0; i < w.carry; ++i)
+      force.push_back(dims[w.first_carry + i] != kUnbatched);
     cond = batch_program(*w.cond, w.for_cond<int>(dims), a.size, a.axis_name);
     body = batch_program(*w.body, w.for_body<int>(dims), a.size, a.axis_name, force);
     for (std::size_t i = 0; i < w.carry; ++i) {
       // A predicate for each lane stops each lane at its own step.
-      if (!(cond.batched_out[0] || body.batched_out[i]) || dims[w.first_carry + i] != kUnbatched) continue;
+      if (!(cond.batched_out[0] || body.batched_out[i]) || dims[w.first_carry + i] != kUnbatched)
+        continue;
       stack_carry(w.first_carry + i);
       grew = true;
     }
@@ -227,7 +246,8 @@ BatchResult while_batch(const BatchArgs& a) {
   BatchResult result;
   for (std::size_t i = 0; i < w.carry; ++i) result.dims.push_back(dims[w.first_carry + i]);
   std::span<const Value> all(in);
-  auto cond_consts = all.subspan(0, w.cond_consts), body_consts = all.subspan(w.cond_consts, w.body_consts);
+  auto cond_consts = all.subspan(0, w.cond_consts),
+       body_consts = all.subspan(w.cond_consts, w.body_consts);
   auto init = all.subspan(w.first_carry);
   if (!cond.batched_out[0]) {
     result.outputs = while_(cond.program, body.program, cond_consts, body_consts, init);
@@ -251,8 +271,10 @@ BatchResult while_batch(const BatchArgs& a) {
   Value runs = step.inline_program(*cond.program, cond_in)[0];
   Values next = step.inline_program(*body.program, body_in);
   for (std::size_t i = 0; i < w.carry; ++i)
-    next[i] = select(broadcast_in_dim(runs, next[i].shape(), {0}), next[i], body_in[w.body_consts + i]);
-  result.outputs = while_(any.finish(some), step.finish(next), cond_consts, all.subspan(0, w.first_carry), init);
+    next[i] =
+        select(broadcast_in_dim(runs, next[i].shape(), {0}), next[i], body_in[w.body_consts + i]);
+  result.outputs =
+      while_(any.finish(some), step.finish(next), cond_consts, all.subspan(0, w.first_carry), init);
   return result;
 }
 
@@ -268,7 +290,10 @@ std::vector<OpExample> while_examples() {
   Values next{add(i, ops::scalar(b, DType::int32, 1)), mul(mul(x, x), w)};
   ProgramPtr body = b.finish(next);
   return {{{counter, scalar, counter, scalar},
-           {{"cond", cond}, {"body", body}, {"cond_consts", std::int64_t{1}}, {"body_consts", std::int64_t{1}}}}};
+           {{"cond", cond},
+            {"body", body},
+            {"cond_consts", std::int64_t{1}},
+            {"body_consts", std::int64_t{1}}}}};
 }
 
 }  // namespace
@@ -277,8 +302,10 @@ void register_while(Registry& r) {
   Op op;
   op.name = "while";
   op.doc =
-      "Runs body(body consts, carry) -> carry while cond(cond consts, carry) is true, and gives the last carry, which keeps its "
-      "dtype and shape. It has a forward-mode derivative only: the number of steps is not known beforehand.";
+      "Runs body(body consts, carry) -> carry while cond(cond consts, carry) is true, and gives "
+      "the last carry, which keeps its "
+      "dtype and shape. It has a forward-mode derivative only: the number of steps is not known "
+      "beforehand.";
   op.stablehlo = "while";
   op.attrs = {{"cond", AttrKind::program, "(cond consts, carry) -> boolean scalar"},
               {"body", AttrKind::program, "(body consts, carry) -> carry"},

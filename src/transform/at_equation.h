@@ -1,4 +1,5 @@
-// Emits on behalf of an equation of another program: new equations get its source line and name stack.
+// Emits on behalf of an equation of another program: new equations get its source line and name
+// stack.
 #pragma once
 
 #include "ir/builder.h"

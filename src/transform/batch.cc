@@ -1,4 +1,5 @@
-// Vectorisation: each equation that has a stacked input becomes its op's batched form; the others are copied once.
+// Vectorisation: each equation that has a stacked input becomes its op's batched form; the others
+// are copied once.
 #include "ir/interpret.h"
 #include "ir/op.h"
 #include "ops/batching.h"
@@ -10,7 +11,8 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// Whether a collective over `axis` is in an equation, however deeply: it has to be batched even when no operand is stacked.
+// Whether a collective over `axis` is in an equation, however deeply: it has to be batched even
+// when no operand is stacked.
 class AxisUses {
  public:
   explicit AxisUses(const std::string& axis) : axis_(axis) {}
@@ -46,8 +48,9 @@ class AxisUses {
 
 }  // namespace
 
-BatchResult batch_inline(Builder& b, const Program& p, std::span<const Value> inputs, std::span<const int> dims,
-                         std::int64_t size, const std::string& axis_name) {
+BatchResult batch_inline(Builder& b, const Program& p, std::span<const Value> inputs,
+                         std::span<const int> dims, std::int64_t size,
+                         const std::string& axis_name) {
   Values value(p.types.size());
   std::vector<int> dim(p.types.size(), kUnbatched);
   for (std::size_t i = 0; i < p.inputs.size(); ++i) {
@@ -93,8 +96,8 @@ BatchResult batch_inline(Builder& b, const Program& p, std::span<const Value> in
   return result;
 }
 
-BatchProgram batch_program(const Program& p, const std::vector<int>& dims, std::int64_t size, const std::string& axis_name,
-                           const std::vector<bool>& force_batched) {
+BatchProgram batch_program(const Program& p, const std::vector<int>& dims, std::int64_t size,
+                           const std::string& axis_name, const std::vector<bool>& force_batched) {
   Builder b(p.name);
   Values inputs;
   for (std::size_t i = 0; i < p.inputs.size(); ++i) {

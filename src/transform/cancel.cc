@@ -25,7 +25,8 @@ bool holds_exactly(DType to, DType from) {
 
 class Canceller {
  public:
-  explicit Canceller(const Program& p) : q_(std::make_shared<Program>(p)), scalars_(p.types.size()), made_by_(p.types.size()) {}
+  explicit Canceller(const Program& p)
+      : q_(std::make_shared<Program>(p)), scalars_(p.types.size()), made_by_(p.types.size()) {}
 
   ProgramPtr run() {
     std::vector<Var> same(q_->types.size());
@@ -55,7 +56,8 @@ class Canceller {
     return made_by_[v] && made_by_[v]->op->name == op ? made_by_[v] : nullptr;
   }
 
-  // The variable that the equation's result is equal to, bit for bit; the result itself where there is none.
+  // The variable that the equation's result is equal to, bit for bit; the result itself where there
+  // is none.
   Var given_back(const Equation& eqn) const {
     const std::string& op = eqn.op->name;
     Var out = eqn.outputs[0];
@@ -82,7 +84,8 @@ class Canceller {
     if (op == "transpose") {
       const Ints& outer = eqn.attrs.ints("permutation");
       bool identity = true;
-      for (std::size_t i = 0; i < outer.size(); ++i) identity = identity && outer[i] == static_cast<std::int64_t>(i);
+      for (std::size_t i = 0; i < outer.size(); ++i)
+        identity = identity && outer[i] == static_cast<std::int64_t>(i);
       if (identity) return x;
       if (const Equation* inner = maker(x, "transpose")) {
         const Ints& first = inner->attrs.ints("permutation");
@@ -100,7 +103,8 @@ class Canceller {
       if (q_->types[x].dtype == q_->types[out].dtype) return x;
       if (const Equation* inner = maker(x, "convert")) {
         Var source = inner->inputs[0];
-        if (q_->types[source].dtype == q_->types[out].dtype && holds_exactly(q_->types[x].dtype, q_->types[out].dtype))
+        if (q_->types[source].dtype == q_->types[out].dtype &&
+            holds_exactly(q_->types[x].dtype, q_->types[out].dtype))
           return source;
       }
     }

@@ -24,7 +24,8 @@ std::size_t hash_of(const AttrValue& value) {
     for (std::int64_t i : *v) mix(h, static_cast<std::size_t>(i));
   if (const auto* l = std::get_if<Literal>(&value)) {
     mix(h, static_cast<std::size_t>(l->dtype));
-    mix(h, std::hash<std::string_view>()({reinterpret_cast<const char*>(l->bytes->data()), l->bytes->size()}));
+    mix(h, std::hash<std::string_view>()(
+               {reinterpret_cast<const char*>(l->bytes->data()), l->bytes->size()}));
   }
   if (const auto* p = std::get_if<ProgramPtr>(&value))
     if (*p) mix(h, (*p)->equations.size());
@@ -54,7 +55,8 @@ ProgramPtr merge_common(const ProgramPtr& p) {
     const Equation* equal = nullptr;
     for (auto it = first; it != last && !equal; ++it) {
       const Equation& e = *it->second;
-      if (e.op == eqn.op && e.inputs == eqn.inputs && e.outputs.size() == eqn.outputs.size() && e.attrs == eqn.attrs)
+      if (e.op == eqn.op && e.inputs == eqn.inputs && e.outputs.size() == eqn.outputs.size() &&
+          e.attrs == eqn.attrs)
         equal = &e;
     }
     for (std::size_t i = 0; equal && i < eqn.outputs.size(); ++i)

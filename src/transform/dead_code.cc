@@ -42,15 +42,17 @@ ProgramPtr with_inputs(std::shared_ptr<Program> p, const Mask& inputs) {
   return prune(*p);
 }
 std::int64_t count(const Mask& mask, std::size_t from, std::size_t to) {
-  return std::count(mask.begin() + static_cast<std::ptrdiff_t>(from), mask.begin() + static_cast<std::ptrdiff_t>(to), true);
+  return std::count(mask.begin() + static_cast<std::ptrdiff_t>(from),
+                    mask.begin() + static_cast<std::ptrdiff_t>(to), true);
 }
 
-// Each of these drops the results that are not in `needed` and what only they used: `needed` may grow. They leave the
-// equation as it is where there is nothing to drop.
+// Each of these drops the results that are not in `needed` and what only they used: `needed` may
+// grow. They leave the equation as it is where there is nothing to drop.
 
 void narrow_scan(Equation& eqn, Mask& needed) {
   const Program& body = *eqn.attrs.program("body");
-  std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("consts")), carry = static_cast<std::size_t>(eqn.attrs.i("carry"));
+  std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("consts")),
+              carry = static_cast<std::size_t>(eqn.attrs.i("carry"));
   std::shared_ptr<Program> kept;
   Mask used;
   for (bool grew = true; grew;) {
@@ -72,7 +74,8 @@ void narrow_scan(Equation& eqn, Mask& needed) {
 void narrow_while(Equation& eqn, Mask& needed) {
   const ProgramPtr cond = eqn.attrs.program("cond"), body = eqn.attrs.program("body");
   std::size_t cond_consts = static_cast<std::size_t>(eqn.attrs.i("cond_consts"));
-  std::size_t body_consts = static_cast<std::size_t>(eqn.attrs.i("body_consts")), carry = needed.size();
+  std::size_t body_consts = static_cast<std::size_t>(eqn.attrs.i("body_consts")),
+              carry = needed.size();
   Mask cond_used = used_inputs(*cond), used;
   for (std::size_t i = 0; i < carry; ++i)
     if (cond_used[cond_consts + i]) needed[i] = true;

@@ -5,8 +5,8 @@
 
 namespace tessera::inline v0 {
 
-/// As prune, and narrows control flow: results, carries and operands that nobody needs leave the nested programs. Keeps the
-/// program's inputs. Never changes the value of an output.
+/// As prune, and narrows control flow: results, carries and operands that nobody needs leave the
+/// nested programs. Keeps the program's inputs. Never changes the value of an output.
 std::shared_ptr<Program> dead_code(const Program& p);
 
 /// For each input whether an equation or an output reads it.

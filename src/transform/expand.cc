@@ -38,7 +38,8 @@ bool needs_expansion(const Program& p) {
   for (const Equation& eqn : p.equations) {
     if (inlined(eqn)) return true;
     for (const auto& [name, value] : eqn.attrs) {
-      if (const auto* q = std::get_if<ProgramPtr>(&value); q && *q && needs_expansion(**q)) return true;
+      if (const auto* q = std::get_if<ProgramPtr>(&value); q && *q && needs_expansion(**q))
+        return true;
       if (const auto* qs = std::get_if<Programs>(&value))
         for (const ProgramPtr& q : *qs)
           if (needs_expansion(*q)) return true;

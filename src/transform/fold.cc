@@ -15,10 +15,37 @@ namespace {
 
 // IEEE defines these to the bit; exp and its like depend on the library that computes them.
 bool exact(std::string_view op) {
-  static const std::set<std::string_view> ops = {
-      "neg", "abs", "sign", "floor", "ceil", "round_nearest_even", "round_away", "is_finite", "not", "sqrt",
-      "add", "sub", "mul", "div", "max", "min", "and", "or", "xor", "eq", "ne", "lt", "le", "gt", "ge",
-      "select", "clamp", "convert", "reshape", "transpose", "broadcast_in_dim"};
+  static const std::set<std::string_view> ops = {"neg",
+                                                 "abs",
+                                                 "sign",
+                                                 "floor",
+                                                 "ceil",
+                                                 "round_nearest_even",
+                                                 "round_away",
+                                                 "is_finite",
+                                                 "not",
+                                                 "sqrt",
+                                                 "add",
+                                                 "sub",
+                                                 "mul",
+                                                 "div",
+                                                 "max",
+                                                 "min",
+                                                 "and",
+                                                 "or",
+                                                 "xor",
+                                                 "eq",
+                                                 "ne",
+                                                 "lt",
+                                                 "le",
+                                                 "gt",
+                                                 "ge",
+                                                 "select",
+                                                 "clamp",
+                                                 "convert",
+                                                 "reshape",
+                                                 "transpose",
+                                                 "broadcast_in_dim"};
   return ops.count(op) != 0;
 }
 
@@ -35,14 +62,18 @@ ProgramPtr fold(const ProgramPtr& p) {
   bool changed = false;
   for (Equation& eqn : q->equations) {
     for (Var v : eqn.outputs) made_by[v] = &eqn;
-    if (eqn.outputs.size() != 1 || eqn.inputs.empty() || !exact(eqn.op->name) || !eqn.op->evaluate) continue;
+    if (eqn.outputs.size() != 1 || eqn.inputs.empty() || !exact(eqn.op->name) || !eqn.op->evaluate)
+      continue;
     const Type& type = q->types[eqn.outputs[0]];
     if (!type.shape.empty() || !type.varying.empty()) continue;
-    if (!std::all_of(eqn.inputs.begin(), eqn.inputs.end(), [&](Var v) { return is_scalar_constant(made_by[v]); })) continue;
+    if (!std::all_of(eqn.inputs.begin(), eqn.inputs.end(),
+                     [&](Var v) { return is_scalar_constant(made_by[v]); }))
+      continue;
     std::vector<HostArray> in, out{HostArray(type.dtype, type.shape)};
     for (Var v : eqn.inputs) in.push_back(HostArray::from(made_by[v]->attrs.get<Literal>("value")));
     eqn.op->evaluate({eqn.attrs, in, out});
-    auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(size_of(type.dtype)));
+    auto bytes =
+        std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(size_of(type.dtype)));
     std::memcpy(bytes->data(), out[0].bytes, bytes->size());
     eqn.op = &constant;
     eqn.inputs.clear();

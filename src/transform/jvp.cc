@@ -19,13 +19,14 @@ namespace {
 
 void check_tangent(const Op& op, const Type& primal, const Type& tangent) {
   if (primal.dtype != tangent.dtype || !(primal.shape == tangent.shape))
-    throw InternalError("the derivative of '" + op.name + "' gives a tangent " + to_string(tangent) + " for a result " +
-                        to_string(primal));
+    throw InternalError("the derivative of '" + op.name + "' gives a tangent " +
+                        to_string(tangent) + " for a result " + to_string(primal));
 }
 
 }  // namespace
 
-JvpBoth jvp_inline(Builder& b, const Program& p, std::span<const Value> inputs, std::span<const MaybeValue> tangents) {
+JvpBoth jvp_inline(Builder& b, const Program& p, std::span<const Value> inputs,
+                   std::span<const MaybeValue> tangents) {
   if (inputs.size() != p.inputs.size() || tangents.size() != p.inputs.size())
     throw InternalError("jvp of '" + p.name + "': the counts of inputs and tangents do not fit");
   Values primal(p.types.size());
@@ -77,7 +78,8 @@ JvpBoth jvp_inline(Builder& b, const Program& p, std::span<const Value> inputs, 
   return result;
 }
 
-JvpProgram jvp_program(const Program& p, const std::vector<bool>& nonzero_in, const std::vector<bool>& instantiate) {
+JvpProgram jvp_program(const Program& p, const std::vector<bool>& nonzero_in,
+                       const std::vector<bool>& instantiate) {
   Builder b(p.name);
   Values inputs;
   for (Var v : p.inputs) inputs.push_back(b.input(p.types[v]));
@@ -85,7 +87,8 @@ JvpProgram jvp_program(const Program& p, const std::vector<bool>& nonzero_in, co
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!nonzero_in[i]) continue;
     Type type = p.types[p.inputs[i]];
-    if (!is_floating(type.dtype)) throw InternalError("a tangent is asked for an input " + to_string(type));
+    if (!is_floating(type.dtype))
+      throw InternalError("a tangent is asked for an input " + to_string(type));
     tangents[i] = b.input(std::move(type));
   }
   JvpBoth both = jvp_inline(b, p, inputs, tangents);

@@ -2,7 +2,8 @@
 
 namespace tessera::inline v0 {
 
-Attrs map_nested(const Attrs& attrs, const std::function<ProgramPtr(const ProgramPtr&)>& f, bool& changed) {
+Attrs map_nested(const Attrs& attrs, const std::function<ProgramPtr(const ProgramPtr&)>& f,
+                 bool& changed) {
   Attrs result = attrs;
   for (const auto& [name, value] : attrs) {
     if (const auto* q = std::get_if<ProgramPtr>(&value)) {

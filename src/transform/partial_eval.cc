@@ -1,8 +1,9 @@
 // Splits a program by dataflow into what known inputs suffice for and the rest.
 //
-// A value that crosses from the known to the unknown program does so in one of three ways: as a residual (an output of the
-// known program, an input of the unknown one); computed again, because it is as cheap as a constant; or computed again
-// because a checkpoint policy does not let it be kept.
+// A value that crosses from the known to the unknown program does so in one of three ways: as a
+// residual (an output of the known program, an input of the unknown one); computed again, because
+// it is as cheap as a constant; or computed again because a checkpoint policy does not let it be
+// kept.
 #include "ir/interpret.h"
 #include "ir/op.h"
 #include "ir/policy.h"
@@ -20,7 +21,12 @@ constexpr std::int64_t kSmallConstant = 16;  // elements
 class Splitter {
  public:
   Splitter(const Program& p, const std::vector<bool>& unknown_in, const CheckpointPolicy* policy)
-      : p_(p), policy_(policy), known_(p.name), unknown_(p.name), known_of_(p.types.size()), unknown_of_(p.types.size()) {
+      : p_(p),
+        policy_(policy),
+        known_(p.name),
+        unknown_(p.name),
+        known_of_(p.types.size()),
+        unknown_of_(p.types.size()) {
     for (std::size_t i = 0; i < p.inputs.size(); ++i) {
       Var v = p.inputs[i];
       if (unknown_in[i])
@@ -48,7 +54,9 @@ class Splitter {
 
     // Residuals come first, and only those that something still needs.
     std::shared_ptr<Program> rest = unknown_.finish(unknown_out);
-    std::rotate(rest->inputs.begin(), rest->inputs.begin() + static_cast<std::ptrdiff_t>(unknown_inputs_), rest->inputs.end());
+    std::rotate(rest->inputs.begin(),
+                rest->inputs.begin() + static_cast<std::ptrdiff_t>(unknown_inputs_),
+                rest->inputs.end());
     rest = dead_code(*rest);
     std::vector<bool> used = used_inputs(*rest);
     std::vector<Var> inputs;
@@ -116,7 +124,8 @@ class Splitter {
       if (r.outputs.at(i)) {
         known_of_[eqn.outputs[i]] = r.outputs[i];
       } else {
-        unknown_of_[eqn.outputs[i]] = rest_out.at(r.taken_outputs.empty() ? next : r.taken_outputs.at(next));
+        unknown_of_[eqn.outputs[i]] =
+            rest_out.at(r.taken_outputs.empty() ? next : r.taken_outputs.at(next));
         ++next;
       }
     }
@@ -125,8 +134,8 @@ class Splitter {
   // Variable `v` of the program as a value of the unknown program.
   Value across(Var v) { return known_of_[v] ? across_known(known_of_[v]->var) : *unknown_of_[v]; }
 
-  // Variable `root` of the known program as a value of the unknown one. The stack stands for recursion over the equations
-  // that are computed again.
+  // Variable `root` of the known program as a value of the unknown one. The stack stands for
+  // recursion over the equations that are computed again.
   Value across_known(Var root) {
     learn();
     std::vector<Var> stack{root};
@@ -197,11 +206,13 @@ class Splitter {
 
 }  // namespace
 
-Split partial_eval(const Program& p, const std::vector<bool>& unknown_in, const std::vector<bool>& force_unknown_out) {
+Split partial_eval(const Program& p, const std::vector<bool>& unknown_in,
+                   const std::vector<bool>& force_unknown_out) {
   return Splitter(p, unknown_in, nullptr).run(force_unknown_out);
 }
 
-Split partial_eval_saving(const Program& p, const std::vector<bool>& unknown_in, const CheckpointPolicy& policy) {
+Split partial_eval_saving(const Program& p, const std::vector<bool>& unknown_in,
+                          const CheckpointPolicy& policy) {
   return Splitter(p, unknown_in, &policy).run({});
 }
 

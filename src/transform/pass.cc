@@ -25,7 +25,8 @@ bool disabled(std::string_view name) {
   return false;
 }
 
-void dump(const std::string& directory, int number, const char* pass, const char* when, const Program& p) {
+void dump(const std::string& directory, int number, const char* pass, const char* when,
+          const Program& p) {
   char prefix[16];
   std::snprintf(prefix, sizeof prefix, "%04d-", number);
   // A dump that cannot be written must not break the program that asked for it.

@@ -1,8 +1,9 @@
 // The one door that program passes go through.
 //
-// A pass is a function from a program to a program that computes the same outputs. The door times it, leaves it out where
-// the environment says so (TESSERA_DISABLE_PASSES=cse,fold), writes the program before and after to a directory
-// (TESSERA_DUMP_PASSES=dir: 0001-cse-before.txt and so on), and in builds with TESSERA_VERIFY_PASSES verifies the result.
+// A pass is a function from a program to a program that computes the same outputs. The door times
+// it, leaves it out where the environment says so (TESSERA_DISABLE_PASSES=cse,fold), writes the
+// program before and after to a directory (TESSERA_DUMP_PASSES=dir: 0001-cse-before.txt and so on),
+// and in builds with TESSERA_VERIFY_PASSES verifies the result.
 #pragma once
 
 #include "ir/program.h"
@@ -15,7 +16,8 @@ namespace tessera::inline v0 {
 
 struct Pass {
   const char* name;
-  /// May give back what it got. Sees one level: `run_pass` takes it through nested programs, innermost first.
+  /// May give back what it got. Sees one level: `run_pass` takes it through nested programs,
+  /// innermost first.
   ProgramPtr (*run)(const ProgramPtr& p);
 };
 

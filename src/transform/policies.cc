@@ -18,7 +18,9 @@ struct Everything : CheckpointPolicy {
 struct Dots : CheckpointPolicy {
   bool batched;
   explicit Dots(bool b) : batched(b) {}
-  std::string name() const override { return batched ? "dots_saveable" : "dots_with_no_batch_dims_saveable"; }
+  std::string name() const override {
+    return batched ? "dots_saveable" : "dots_with_no_batch_dims_saveable";
+  }
   bool saveable(const Equation& eqn, const Program&) const override {
     if (eqn.op->name == "dot_general") return batched || eqn.attrs.ints("lhs_batch").empty();
     return batched && eqn.op->name == "convolution";

@@ -17,7 +17,8 @@ CheckpointPolicyPtr nothing_saveable();
 CheckpointPolicyPtr everything_saveable();
 /// Keeps the results of contractions and convolutions.
 CheckpointPolicyPtr dots_saveable();
-/// Keeps the results of contractions without batch dimensions: those against weights, not attention's.
+/// Keeps the results of contractions without batch dimensions: those against weights, not
+/// attention's.
 CheckpointPolicyPtr dots_with_no_batch_dims_saveable();
 /// Keeps the values marked by checkpoint_name with one of these names.
 CheckpointPolicyPtr save_only_these_names(std::vector<std::string> names);

@@ -7,8 +7,9 @@
 
 namespace tessera::inline v0 {
 
-/// For each variable the number that all its elements have, where it is a constant of one element or is broadcast, reshaped
-/// or transposed from one. Built in one walk; add equations as they are met.
+/// For each variable the number that all its elements have, where it is a constant of one element
+/// or is broadcast, reshaped or transposed from one. Built in one walk; add equations as they are
+/// met.
 class Scalars {
  public:
   explicit Scalars(std::size_t variables) : literal_(variables) {}

@@ -7,15 +7,18 @@
 
 namespace tessera::inline v0 {
 
-/// Undoes what cancels: x*1, x/1, x-0, -(-x), a transpose or reverse after its inverse, reshapes of reshapes, conversions
-/// there and back through a wider type. x+0 stays for floating x: it turns -0 into 0.
+/// Undoes what cancels: x*1, x/1, x-0, -(-x), a transpose or reverse after its inverse, reshapes of
+/// reshapes, conversions there and back through a wider type. x+0 stays for floating x: it turns -0
+/// into 0.
 ProgramPtr cancel(const ProgramPtr& p);
-/// Computes scalars from constant scalars, where every implementation of the op gives the same bits.
+/// Computes scalars from constant scalars, where every implementation of the op gives the same
+/// bits.
 ProgramPtr fold(const ProgramPtr& p);
 /// Computes equal things once. Barriers are never equal.
 ProgramPtr merge_common(const ProgramPtr& p);
 
-/// These, and dead_code, in the order in which `simplify` runs them: "cancel", "fold", "cse", "dead_code".
+/// These, and dead_code, in the order in which `simplify` runs them: "cancel", "fold", "cse",
+/// "dead_code".
 std::span<const Pass> simplify_passes();
 ProgramPtr simplify(const ProgramPtr& p);
 

@@ -1,4 +1,5 @@
-// Transposition: a backward walk over the equations that are linear in the marked inputs; the others run forward first.
+// Transposition: a backward walk over the equations that are linear in the marked inputs; the
+// others run forward first.
 #include "ir/interpret.h"
 #include "ir/op.h"
 #include "ops/build.h"
@@ -30,10 +31,11 @@ class Cotangents {
     if (!ct) return;
     const Type &want = p_.types[v], &got = ct->type();
     bool varies_more = false;
-    for (const std::string& axis : got.varying) varies_more = varies_more || !want.varying.contains(axis);
+    for (const std::string& axis : got.varying)
+      varies_more = varies_more || !want.varying.contains(axis);
     if (want.dtype != got.dtype || !(want.shape == got.shape) || varies_more)
-      throw InternalError(std::string("the transpose of '") + from + "' gives a cotangent " + to_string(got) + " for a value " +
-                          to_string(want));
+      throw InternalError(std::string("the transpose of '") + from + "' gives a cotangent " +
+                          to_string(got) + " for a value " + to_string(want));
     values_[v] = values_[v] ? b_.emit1("add", {*values_[v], *ct}) : *ct;
   }
   const MaybeValue& operator[](Var v) const { return values_[v]; }
@@ -46,13 +48,15 @@ class Cotangents {
 
 }  // namespace
 
-MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const MaybeValue> inputs, const std::vector<bool>& linear,
+MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const MaybeValue> inputs,
+                             const std::vector<bool>& linear,
                              std::span<const MaybeValue> cotangents) {
   std::vector<bool> is_linear = linear_variables(p, linear);
   Values value(p.types.size());
   for (std::size_t i = 0; i < p.inputs.size(); ++i) {
     if (linear[i]) continue;
-    if (!inputs[i]) throw InternalError("transpose of '" + p.name + "': a non-linear input has no value");
+    if (!inputs[i])
+      throw InternalError("transpose of '" + p.name + "': a non-linear input has no value");
     value[p.inputs[i]] = *inputs[i];
   }
 
@@ -82,7 +86,8 @@ MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const Maybe
     }
     if (!any) continue;
     if (!eqn.op->transpose)
-      throw InternalError("'" + eqn.op->name + "' has no transpose, and a linear program contains it");
+      throw InternalError("'" + eqn.op->name +
+                          "' has no transpose, and a linear program contains it");
     arguments.clear();
     types.clear();
     // std::vector<bool> has no contiguous storage to span.
@@ -94,8 +99,9 @@ MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const Maybe
       types.push_back(p.types[v]);
     }
     AtEquation at(b, eqn);
-    MaybeValues in_cts = eqn.op->transpose(
-        {b, *eqn.op, eqn.attrs, arguments, types, std::span<const bool>(mask.get(), eqn.inputs.size()), out_cts});
+    MaybeValues in_cts =
+        eqn.op->transpose({b, *eqn.op, eqn.attrs, arguments, types,
+                           std::span<const bool>(mask.get(), eqn.inputs.size()), out_cts});
     for (std::size_t i = 0; i < eqn.inputs.size() && i < in_cts.size(); ++i)
       if (mask[i]) ct.add(eqn.inputs[i], in_cts[i], eqn.op->name.c_str());
   }
@@ -106,7 +112,8 @@ MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const Maybe
   return result;
 }
 
-ProgramPtr transpose_program(const Program& p, const std::vector<bool>& linear, const std::vector<bool>& nonzero_ct) {
+ProgramPtr transpose_program(const Program& p, const std::vector<bool>& linear,
+                             const std::vector<bool>& nonzero_ct) {
   Builder b(p.name);
   MaybeValues inputs(p.inputs.size()), cts(p.outputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i)

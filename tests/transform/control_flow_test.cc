@@ -11,7 +11,9 @@ ProgramPtr choice(bool smooth = false) {
     return trace({vec(2), vec(2)}, [&](Builder& b, const Values& in) {
       Value x = smooth ? bend(in[0]) : in[0], y = in[1];
       Value one = ops::mul(x, y), cube = ops::mul(x, ops::mul(x, x));
-      return Values{kind == 0 ? one : kind == 1 ? ops::add(y, ops::full(b, f64, {2}, 2)) : cube,
+      return Values{kind == 0   ? one
+                    : kind == 1 ? ops::add(y, ops::full(b, f64, {2}, 2))
+                                : cube,
                     kind == 2 ? one : ops::mul(y, y)};
     });
   };
@@ -69,7 +71,8 @@ TEST(Cond, MappedIndexOrOperands) {
 
 TEST(Cond, RefusesBranchesThatDisagree) {
   ProgramPtr a = trace({kScalar}, [](Builder&, const Values& in) { return Values{in[0]}; });
-  ProgramPtr c = trace({kScalar}, [](Builder&, const Values& in) { return Values{ops::convert(in[0], f32)}; });
+  ProgramPtr c =
+      trace({kScalar}, [](Builder&, const Values& in) { return Values{ops::convert(in[0], f32)}; });
   EXPECT_THROW(trace({kIndex, kScalar},
                      [&](Builder&, const Values& in) {
                        return ops::cond(in[0], {a, c}, std::span<const Value>(in).subspan(1));
@@ -79,9 +82,11 @@ TEST(Cond, RefusesBranchesThatDisagree) {
 
 // x <- bend(x) * w + x, n times; a counter to the limit.
 ProgramPtr loop() {
-  ProgramPtr cond = trace({kIndex, kIndex, vec(2)}, [](Builder&, const Values& in) { return Values{ops::lt(in[1], in[0])}; });
+  ProgramPtr cond = trace({kIndex, kIndex, vec(2)},
+                          [](Builder&, const Values& in) { return Values{ops::lt(in[1], in[0])}; });
   ProgramPtr body = trace({vec(2), kIndex, vec(2)}, [](Builder& b, const Values& in) {
-    return Values{ops::add(in[1], ops::scalar(b, i32, 1)), ops::add(ops::mul(bend(in[2]), in[0]), in[2])};
+    return Values{ops::add(in[1], ops::scalar(b, i32, 1)),
+                  ops::add(ops::mul(bend(in[2]), in[0]), in[2])};
   });
   return trace({kIndex, vec(2), vec(2)}, [&](Builder& b, const Values& in) {
     std::span<const Value> all(in);

@@ -1,4 +1,5 @@
-// Small programs written as lambdas, run on the evaluator, and derivatives checked against differences.
+// Small programs written as lambdas, run on the evaluator, and derivatives checked against
+// differences.
 #pragma once
 
 #include "ir/host_array.h"
@@ -23,7 +24,8 @@ using Function = std::function<Values(Builder&, const Values&)>;
 inline const Type kScalar(f64, {});
 inline Type vec(std::int64_t n) { return Type(f64, {n}); }
 
-inline ProgramPtr trace(const std::vector<Type>& types, const Function& f, const std::string& name = "f") {
+inline ProgramPtr trace(const std::vector<Type>& types, const Function& f,
+                        const std::string& name = "f") {
   Builder b(name);
   Values in;
   for (const Type& t : types) in.push_back(b.input(t));
@@ -55,18 +57,22 @@ inline std::vector<Doubles> run(const Program& p, const std::vector<Doubles>& in
   verify(p, "test");
   EXPECT_EQ(p.inputs.size(), inputs.size());
   std::vector<HostArray> in;
-  for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(array(p.types[p.inputs[i]], inputs[i]));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    in.push_back(array(p.types[p.inputs[i]], inputs[i]));
   std::vector<Doubles> out;
   for (const HostArray& a : evaluate(p, in)) out.push_back(numbers(a));
   return out;
 }
-inline std::vector<Doubles> run(const ProgramPtr& p, const std::vector<Doubles>& inputs) { return run(*p, inputs); }
+inline std::vector<Doubles> run(const ProgramPtr& p, const std::vector<Doubles>& inputs) {
+  return run(*p, inputs);
+}
 
 /// x / (1 + x^2): smooth, bounded, and made of operations that IEEE defines to the bit.
 inline Value bend(Value x) { return ops::div(x, ops::add(ops::full_like(x, 1), ops::mul(x, x))); }
 inline double bend(double x) { return x / (1 + x * x); }
 
-/// The gradient of the sum of a program's first output with respect to its floating inputs, as a program of the same inputs.
+/// The gradient of the sum of a program's first output with respect to its floating inputs, as a
+/// program of the same inputs.
 inline ProgramPtr grad_program(const ProgramPtr& p) {
   std::vector<bool> wrt;
   for (Var v : p->inputs) wrt.push_back(is_floating(p->types[v].dtype));
@@ -91,7 +97,8 @@ inline Doubles random_numbers(std::mt19937& rng, std::int64_t n, double lo = -1,
   for (std::int64_t i = 0; i < n; ++i) v.push_back(d(rng));
   return v;
 }
-inline std::vector<Doubles> random_inputs(std::mt19937& rng, const Program& p, double lo = -1, double hi = 1) {
+inline std::vector<Doubles> random_inputs(std::mt19937& rng, const Program& p, double lo = -1,
+                                          double hi = 1) {
   std::vector<Doubles> in;
   for (Var v : p.inputs) in.push_back(random_numbers(rng, p.types[v].shape.count(), lo, hi));
   return in;
@@ -103,10 +110,12 @@ inline double dot(const Doubles& a, const Doubles& b) {
   return s;
 }
 
-/// Checks the derivative of `p` (all inputs floating f64) at `at` in a random direction: the jvp against central differences,
-/// and <J v, w> against <v, J^T w>. With step h the difference has an error of h^2 |f'''|/6 and eps |f|/h: at h = 1e-5 and
-/// values near one both stay below 1e-9; the tolerance leaves a factor of a hundred for programs of some depth.
-inline void check_derivatives(const ProgramPtr& p, const std::vector<Doubles>& at, std::uint32_t seed = 1) {
+/// Checks the derivative of `p` (all inputs floating f64) at `at` in a random direction: the jvp
+/// against central differences, and <J v, w> against <v, J^T w>. With step h the difference has an
+/// error of h^2 |f'''|/6 and eps |f|/h: at h = 1e-5 and values near one both stay below 1e-9; the
+/// tolerance leaves a factor of a hundred for programs of some depth.
+inline void check_derivatives(const ProgramPtr& p, const std::vector<Doubles>& at,
+                              std::uint32_t seed = 1) {
   std::mt19937 rng(seed);
   std::size_t n = p->inputs.size(), m = p->outputs.size();
   std::vector<Doubles> v, w;
@@ -131,7 +140,8 @@ inline void check_derivatives(const ProgramPtr& p, const std::vector<Doubles>& a
     EXPECT_EQ(jv[o], value[o]) << "primal output " << o;
     for (std::size_t k = 0; k < fu[o].size(); ++k) {
       double difference = (fu[o][k] - fd[o][k]) / (2 * h);
-      EXPECT_NEAR(jv[m + o][k], difference, 1e-7 * (1 + std::abs(difference))) << "output " << o << " element " << k;
+      EXPECT_NEAR(jv[m + o][k], difference, 1e-7 * (1 + std::abs(difference)))
+          << "output " << o << " element " << k;
     }
   }
 
@@ -156,15 +166,17 @@ inline void check_to_second_order(const ProgramPtr& p, const std::vector<Doubles
 }
 
 /// `p` over a stack along dimension 0 of all inputs where `mapped`, against a loop, exactly.
-inline void check_vmap(const ProgramPtr& p, const std::vector<bool>& mapped, std::int64_t size, std::uint32_t seed = 3,
-                       bool integers = false) {
+inline void check_vmap(const ProgramPtr& p, const std::vector<bool>& mapped, std::int64_t size,
+                       std::uint32_t seed = 3, bool integers = false) {
   std::mt19937 rng(seed);
   std::vector<int> dims;
   for (bool m : mapped) dims.push_back(m ? 0 : kUnbatched);
-  BatchProgram batched = batch_program(*p, dims, size, "", std::vector<bool>(p->outputs.size(), true));
+  BatchProgram batched =
+      batch_program(*p, dims, size, "", std::vector<bool>(p->outputs.size(), true));
   std::vector<Doubles> stacked;
   for (Var v : batched.program->inputs) {
-    stacked.push_back(random_numbers(rng, batched.program->types[v].shape.count(), integers ? -3 : -1, integers ? 3 : 1));
+    stacked.push_back(random_numbers(rng, batched.program->types[v].shape.count(),
+                                     integers ? -3 : -1, integers ? 3 : 1));
     if (integers || !is_floating(batched.program->types[v].dtype))
       for (double& d : stacked.back()) d = std::floor(d * 2);
   }
@@ -173,12 +185,15 @@ inline void check_vmap(const ProgramPtr& p, const std::vector<bool>& mapped, std
     std::vector<Doubles> one;
     for (std::size_t i = 0; i < stacked.size(); ++i) {
       std::int64_t n = p->types[p->inputs[i]].shape.count();
-      one.push_back(mapped[i] ? Doubles(stacked[i].begin() + lane * n, stacked[i].begin() + (lane + 1) * n) : stacked[i]);
+      one.push_back(
+          mapped[i] ? Doubles(stacked[i].begin() + lane * n, stacked[i].begin() + (lane + 1) * n)
+                    : stacked[i]);
     }
     std::vector<Doubles> want = run(p, one);
     for (std::size_t o = 0; o < want.size(); ++o) {
       std::int64_t n = static_cast<std::int64_t>(want[o].size());
-      EXPECT_EQ(Doubles(got[o].begin() + lane * n, got[o].begin() + (lane + 1) * n), want[o]) << "lane " << lane << " output " << o;
+      EXPECT_EQ(Doubles(got[o].begin() + lane * n, got[o].begin() + (lane + 1) * n), want[o])
+          << "lane " << lane << " output " << o;
     }
   }
 }

@@ -24,16 +24,20 @@ const std::vector<Type> kTypes{kMatrix, kMatrix, kMatrix};
 
 ProgramPtr plain() { return trace(kTypes, layers); }
 ProgramPtr checkpointed(HookPtr policy = nullptr) {
-  return trace(kTypes, [&](Builder& b, const Values& in) { return ops::remat(b, plain(), in, policy); });
+  return trace(kTypes,
+               [&](Builder& b, const Values& in) { return ops::remat(b, plain(), in, policy); });
 }
 
-std::size_t residuals(HookPtr policy) { return linearize(*checkpointed(policy), {true, true, true}).residuals; }
+std::size_t residuals(HookPtr policy) {
+  return linearize(*checkpointed(policy), {true, true, true}).residuals;
+}
 
 TEST(Remat, ComputesTheSameToSecondOrder) {
   std::mt19937 rng(3);
   ProgramPtr p = plain();
   for (const CheckpointPolicyPtr& policy :
-       {CheckpointPolicyPtr(), nothing_saveable(), everything_saveable(), dots_saveable(), save_only_these_names({"first"})}) {
+       {CheckpointPolicyPtr(), nothing_saveable(), everything_saveable(), dots_saveable(),
+        save_only_these_names({"first"})}) {
     SCOPED_TRACE(policy ? policy->name() : "none");
     ProgramPtr c = checkpointed(policy);
     auto at = random_inputs(rng, *p);
@@ -48,7 +52,8 @@ TEST(Remat, KeepsTheInputsOnly) {
   EXPECT_EQ(residuals(nothing_saveable()), 3u);
   Linearized lin = linearize(*checkpointed(), {true, true, true});
   std::set<Var> kept(lin.known->outputs.begin() + 1, lin.known->outputs.end());
-  EXPECT_EQ(kept, std::set<Var>(lin.known->inputs.begin(), lin.known->inputs.end())) << "the inputs themselves";
+  EXPECT_EQ(kept, std::set<Var>(lin.known->inputs.begin(), lin.known->inputs.end()))
+      << "the inputs themselves";
 }
 
 TEST(Remat, KeepsWhatThePolicyAllows) {
@@ -62,8 +67,11 @@ TEST(Remat, KeepsWhatThePolicyAllows) {
 }
 
 TEST(Remat, RunsProductsAgainUnlessTheyAreKept) {
-  // Two products forward and four backward; both forward ones again, because bend's derivative needs its operand.
-  auto dots = [](HookPtr policy) { return count_ops(*vjp_program(*checkpointed(policy), {true, true, true}), "dot_general"); };
+  // Two products forward and four backward; both forward ones again, because bend's derivative
+  // needs its operand.
+  auto dots = [](HookPtr policy) {
+    return count_ops(*vjp_program(*checkpointed(policy), {true, true, true}), "dot_general");
+  };
   std::size_t without = count_ops(*vjp_program(*plain(), {true, true, true}), "dot_general");
   EXPECT_EQ(without, 6u);
   EXPECT_EQ(dots(nullptr), without + 2);
@@ -85,7 +93,8 @@ TEST(Remat, NestsAndMaps) {
     Values again{bend(h[0]), in[1], in[2]};
     return ops::remat(b, inner, again);
   });
-  ProgramPtr outer = trace(kTypes, [&](Builder& b, const Values& in) { return ops::remat(b, p, in); });
+  ProgramPtr outer =
+      trace(kTypes, [&](Builder& b, const Values& in) { return ops::remat(b, p, in); });
   check_to_second_order(outer, random_inputs(rng, *outer));
   check_vmap(outer, {true, false, false}, 3);
   check_vmap(grad_program(outer), {true, false, true}, 3);
@@ -97,7 +106,8 @@ TEST(Remat, OfAScanBodyAndAroundAScan) {
     Value c = ops::add(ops::mul(bend(in[1]), bend(in[0])), in[2]);
     return Values{c, ops::mul(bend(c), in[2])};
   });
-  auto kept = trace({vec(2), vec(2), vec(2)}, [&](Builder& b, const Values& in) { return ops::remat(b, body, in); });
+  auto kept = trace({vec(2), vec(2), vec(2)},
+                    [&](Builder& b, const Values& in) { return ops::remat(b, body, in); });
   std::vector<Type> types{vec(2), vec(2), Type(f64, {3, 2})};
   auto loop = [&](const ProgramPtr& step) {
     return trace(types, [&](Builder& b, const Values& in) {
@@ -106,7 +116,8 @@ TEST(Remat, OfAScanBodyAndAroundAScan) {
     });
   };
   ProgramPtr reference = loop(body), inside = loop(kept);
-  ProgramPtr around = trace(types, [&](Builder& b, const Values& in) { return ops::remat(b, reference, in); });
+  ProgramPtr around =
+      trace(types, [&](Builder& b, const Values& in) { return ops::remat(b, reference, in); });
   auto at = random_inputs(rng, *reference);
   for (const ProgramPtr& p : {inside, around}) {
     EXPECT_EQ(run(grad_program(p), at), run(grad_program(reference), at));

@@ -28,7 +28,8 @@ struct Loop {
   ProgramPtr scanned() const {
     return trace(types(), [&](Builder& b, const Values& in) {
       std::span<const Value> all(in);
-      return ops::scan(body_program(), all.subspan(0, consts.size()), all.subspan(consts.size(), carry.size()),
+      return ops::scan(body_program(), all.subspan(0, consts.size()),
+                       all.subspan(consts.size(), carry.size()),
                        all.subspan(consts.size() + carry.size()), length, reverse, b);
     });
   }
@@ -87,7 +88,9 @@ std::vector<Doubles> integers(std::mt19937& rng, const Program& p) {
   return in;
 }
 
-void expect_same(const ProgramPtr& a, const ProgramPtr& b, const std::vector<Doubles>& at) { EXPECT_EQ(run(a, at), run(b, at)); }
+void expect_same(const ProgramPtr& a, const ProgramPtr& b, const std::vector<Doubles>& at) {
+  EXPECT_EQ(run(a, at), run(b, at));
+}
 
 class ScanDirection : public ::testing::TestWithParam<bool> {};
 
@@ -147,12 +150,18 @@ TEST(Scan, OfNoSteps) {
   ProgramPtr p = loop.scanned();
   EXPECT_EQ(run(p, {{1, 2}, {3, 4}, {}}), (std::vector<Doubles>{{3, 4}, {}}));
   ProgramPtr v = vjp_program(*p, {true, true, true});
-  EXPECT_EQ(run(v, {{1, 2}, {3, 4}, {}, {5, 6}, {}}), (std::vector<Doubles>{{3, 4}, {}, {0, 0}, {5, 6}, {}}));
+  EXPECT_EQ(run(v, {{1, 2}, {3, 4}, {}, {5, 6}, {}}),
+            (std::vector<Doubles>{{3, 4}, {}, {0, 0}, {5, 6}, {}}));
 }
 
 TEST(Scan, CarriesWithoutTangentsStayOut) {
   // A counter, a carry that is differentiated, and one that becomes so in the second step only.
-  Loop loop{{}, {Type(i32, {}), kScalar, kScalar, kScalar}, {kScalar}, 3, false, [](Builder& b, const Values& in) {
+  Loop loop{{},
+            {Type(i32, {}), kScalar, kScalar, kScalar},
+            {kScalar},
+            3,
+            false,
+            [](Builder& b, const Values& in) {
               Value i = ops::add(in[0], ops::scalar(b, i32, 1));
               Value x = ops::mul(in[4], ops::convert(in[0], f64));
               return Values{i, ops::add(in[1], x), in[1], in[2], ops::mul(in[3], in[1])};
@@ -170,13 +179,15 @@ TEST(Scan, CarriesWithoutTangentsStayOut) {
 
 TEST(Scan, ResidualsThatDoNotChangeLeaveTheLoop) {
   // sin of a const is the same in each step; x is there already; only c is collected.
-  ProgramPtr s = Loop{{vec(2)}, {vec(2)}, {vec(2)}, 4, false, [](Builder&, const Values& in) {
-                        Value c = ops::mul(ops::mul(in[1], ops::sin(in[0])), in[2]);
-                        return Values{c};
-                      }}.scanned();
+  ProgramPtr s = Loop{
+      {vec(2)}, {vec(2)}, {vec(2)}, 4, false, [](Builder&, const Values& in) {
+        Value c = ops::mul(ops::mul(in[1], ops::sin(in[0])), in[2]);
+        return Values{c};
+      }}.scanned();
   Linearized lin = linearize(*s, {true, true, true});
   std::vector<Shape> shapes;
-  for (std::size_t i = 0; i < lin.residuals; ++i) shapes.push_back(lin.linear->types[lin.linear->inputs[i]].shape);
+  for (std::size_t i = 0; i < lin.residuals; ++i)
+    shapes.push_back(lin.linear->types[lin.linear->inputs[i]].shape);
   std::size_t stacked = 0, constant = 0;
   for (const Shape& s : shapes) (s.rank() == 2 ? stacked : constant) += 1;
   EXPECT_EQ(constant, 2u);  // sin(w), cos(w)
@@ -199,7 +210,8 @@ TEST(Scan, OfAScan) {
   Loop nested{{vec(2)}, {vec(2)}, {Type(f64, {3, 2})}, 2, true, [&](Builder& b, const Values& in) {
                 return b.inline_program(*exact.scanned(), in);
               }};
-  ProgramPtr vs = vjp_program(*nested.scanned(), {true, true, true}), vu = vjp_program(*nested.unrolled(), {true, true, true});
+  ProgramPtr vs = vjp_program(*nested.scanned(), {true, true, true}),
+             vu = vjp_program(*nested.unrolled(), {true, true, true});
   expect_same(vs, vu, integers(rng, *vs));
 }
 
@@ -207,7 +219,8 @@ TEST(Scan, LinearInItsOperandsWithACounter) {
   // sum of i * x_i, transposed as it is: the counter runs first
   ProgramPtr p = trace({vec(3)}, [](Builder& b, const Values& in) {
     ProgramPtr body = trace({Type(i32, {}), kScalar, kScalar}, [](Builder& c, const Values& v) {
-      return Values{ops::add(v[0], ops::scalar(c, i32, 1)), ops::add(v[1], ops::mul(ops::convert(v[0], f64), v[2]))};
+      return Values{ops::add(v[0], ops::scalar(c, i32, 1)),
+                    ops::add(v[1], ops::mul(ops::convert(v[0], f64), v[2]))};
     });
     Values carry{ops::scalar(b, i32, 1), ops::scalar(b, f64, 0)};
     return Values{ops::scan(body, {}, carry, in, 3, false, b)[1]};
@@ -217,9 +230,13 @@ TEST(Scan, LinearInItsOperandsWithACounter) {
 }
 
 TEST(Scan, RefusesACarryThatChanges) {
-  Loop loop{{}, {kScalar}, {kScalar}, 3, false, [](Builder&, const Values& in) { return Values{ops::convert(in[0], f32)}; }};
+  Loop loop{{},        {kScalar},
+            {kScalar}, 3,
+            false,     [](Builder&, const Values& in) { return Values{ops::convert(in[0], f32)}; }};
   EXPECT_THROW(loop.scanned(), DTypeError);
-  loop.body = [](Builder&, const Values& in) { return Values{ops::broadcast_in_dim(in[0], {2}, {})}; };
+  loop.body = [](Builder&, const Values& in) {
+    return Values{ops::broadcast_in_dim(in[0], {2}, {})};
+  };
   EXPECT_THROW(loop.scanned(), ShapeError);
 }
 

@@ -1,6 +1,6 @@
+#include "transform/simplify.h"
 #include "transform/dead_code.h"
 #include "transform/helpers.h"
-#include "transform/simplify.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -30,8 +30,9 @@ TEST(Cancel, RemovesWhatGivesBackItsOperand) {
 TEST(Cancel, KeepsWhatChangesBits) {
   // -0 + 0 is 0, -0 - -0 is 0, and a half does not survive an integer.
   ProgramPtr p = trace({kScalar}, [](Builder& b, const Values& in) {
-    return Values{ops::add(in[0], ops::scalar(b, f64, 0)), ops::sub(in[0], ops::scalar(b, f64, -0.0)),
-                  ops::convert(ops::convert(in[0], i32), f64), ops::convert(ops::convert(in[0], f32), f64)};
+    return Values{
+        ops::add(in[0], ops::scalar(b, f64, 0)), ops::sub(in[0], ops::scalar(b, f64, -0.0)),
+        ops::convert(ops::convert(in[0], i32), f64), ops::convert(ops::convert(in[0], f32), f64)};
   });
   ProgramPtr q = simplify(p);
   EXPECT_EQ(count_ops(*q, "add"), 1u);
@@ -40,13 +41,20 @@ TEST(Cancel, KeepsWhatChangesBits) {
 }
 
 TEST(Cancel, ConversionsThroughAWiderType) {
-  for (auto [narrow, wide] : {std::pair{f32, f64}, {bf16, f32}, {f16, f32}, {i32, i64}, {bool_, f32}, {i16, f32}, {u32, i32}}) {
+  for (auto [narrow, wide] : {std::pair{f32, f64},
+                              {bf16, f32},
+                              {f16, f32},
+                              {i32, i64},
+                              {bool_, f32},
+                              {i16, f32},
+                              {u32, i32}}) {
     ProgramPtr p = trace({Type(narrow, {})}, [&](Builder&, const Values& in) {
       return Values{ops::convert(ops::convert(in[0], wide), narrow)};
     });
     EXPECT_TRUE(simplify(p)->equations.empty()) << name_of(narrow);
   }
-  for (auto [narrow, wide] : {std::pair{f64, f32}, {f32, bf16}, {i32, f32}, {f16, bf16}, {i64, i32}}) {
+  for (auto [narrow, wide] :
+       {std::pair{f64, f32}, {f32, bf16}, {i32, f32}, {f16, bf16}, {i64, i32}}) {
     ProgramPtr p = trace({Type(narrow, {})}, [&](Builder&, const Values& in) {
       return Values{ops::convert(ops::convert(in[0], wide), narrow)};
     });
@@ -59,7 +67,8 @@ TEST(Cancel, ComposesMovements) {
   ProgramPtr p = trace({cube}, [](Builder&, const Values& in) {
     Value t = ops::transpose(ops::transpose(in[0], {1, 2, 0}), {1, 0, 2});
     return Values{t, ops::transpose(ops::transpose(in[0], {1, 2, 0}), {2, 0, 1}),
-                  ops::reshape(ops::reshape(in[0], {24}), {4, 6}), ops::reshape(ops::reshape(in[0], {24}), {2, 3, 4})};
+                  ops::reshape(ops::reshape(in[0], {24}), {4, 6}),
+                  ops::reshape(ops::reshape(in[0], {24}), {2, 3, 4})};
   });
   ProgramPtr q = simplify(p);
   EXPECT_EQ(q->equations.size(), 2u);
@@ -82,7 +91,8 @@ TEST(Fold, ComputesExactScalars) {
 
 TEST(Cse, MergesEqualEquations) {
   ProgramPtr p = trace({vec(2), vec(2)}, [](Builder&, const Values& in) {
-    Value a = ops::mul(bend(in[0]), in[1]), c = ops::mul(bend(in[0]), in[1]), d = ops::mul(bend(in[1]), in[1]);
+    Value a = ops::mul(bend(in[0]), in[1]), c = ops::mul(bend(in[0]), in[1]),
+          d = ops::mul(bend(in[1]), in[1]);
     return Values{a, c, d};
   });
   ProgramPtr q = simplify(p);
@@ -93,20 +103,24 @@ TEST(Cse, MergesEqualEquations) {
 
 TEST(Cse, LeavesBarriersAlone) {
   ProgramPtr p = trace({vec(2)}, [](Builder&, const Values& in) {
-    return Values{bend(in[0]), bend(ops::optimization_barrier(in[0])), bend(ops::optimization_barrier(in[0]))};
+    return Values{bend(in[0]), bend(ops::optimization_barrier(in[0])),
+                  bend(ops::optimization_barrier(in[0]))};
   });
   EXPECT_EQ(count_ops(*simplify(p), "div"), 3u);
 }
 
 TEST(DeadCode, NarrowsLoopsAndBranches) {
   // Three carries: the result needs the first, which needs the second.
-  ProgramPtr body = trace({kScalar, kScalar, kScalar, kScalar, kScalar}, [](Builder&, const Values& in) {
-    return Values{ops::add(in[1], in[2]), ops::mul(in[2], in[4]), ops::mul(in[3], in[0]), bend(in[3])};
-  });
+  ProgramPtr body =
+      trace({kScalar, kScalar, kScalar, kScalar, kScalar}, [](Builder&, const Values& in) {
+        return Values{ops::add(in[1], in[2]), ops::mul(in[2], in[4]), ops::mul(in[3], in[0]),
+                      bend(in[3])};
+      });
   std::vector<Type> types{kScalar, kScalar, kScalar, kScalar, vec(4)};
   ProgramPtr p = trace(types, [&](Builder& b, const Values& in) {
     std::span<const Value> all(in);
-    return Values{ops::scan(body, all.subspan(0, 1), all.subspan(1, 3), all.subspan(4, 1), 4, false, b)[0]};
+    return Values{
+        ops::scan(body, all.subspan(0, 1), all.subspan(1, 3), all.subspan(4, 1), 4, false, b)[0]};
   });
   ProgramPtr q = dead_code(*p);
   const Equation& scan = q->equations.at(0);
@@ -117,8 +131,12 @@ TEST(DeadCode, NarrowsLoopsAndBranches) {
   std::vector<Doubles> at{{2}, {3}, {5}, {7}, {1, 2, 3, 4}};
   EXPECT_EQ(run(q, at), run(p, at));
 
-  ProgramPtr one = trace({kScalar, kScalar}, [](Builder&, const Values& in) { return Values{in[0], bend(in[1])}; });
-  ProgramPtr two = trace({kScalar, kScalar}, [](Builder&, const Values& in) { return Values{ops::neg(in[0]), in[1]}; });
+  ProgramPtr one = trace({kScalar, kScalar}, [](Builder&, const Values& in) {
+    return Values{in[0], bend(in[1])};
+  });
+  ProgramPtr two = trace({kScalar, kScalar}, [](Builder&, const Values& in) {
+    return Values{ops::neg(in[0]), in[1]};
+  });
   ProgramPtr c = trace({Type(i32, {}), kScalar, kScalar}, [&](Builder&, const Values& in) {
     return Values{ops::cond(in[0], {one, two}, std::span<const Value>(in).subspan(1))[0]};
   });
@@ -155,7 +173,8 @@ TEST(Simplify, GradientsKeepTheirBits) {
   std::mt19937 rng(1);
   ProgramPtr p = trace({vec(3), vec(3)}, [](Builder&, const Values& in) {
     Value h = bend(ops::mul(in[0], in[1]));
-    return Values{ops::div(ops::mul(h, bend(h)), ops::add(ops::mul(in[1], in[1]), ops::full_like(h, 1)))};
+    return Values{
+        ops::div(ops::mul(h, bend(h)), ops::add(ops::mul(in[1], in[1]), ops::full_like(h, 1)))};
   });
   ProgramPtr g = grad_program(grad_program(p)), s = simplify(g);
   EXPECT_LT(s->equations.size(), g->equations.size());
@@ -191,7 +210,8 @@ TEST(Passes, WriteWhatTheyDid) {
   ProgramPtr q = run_pass(simplify_passes()[0], p);
   unsetenv("TESSERA_DUMP_PASSES");
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(directory)) names.push_back(entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator(directory))
+    names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   ASSERT_EQ(names.size(), 2u);
   EXPECT_TRUE(names[0].ends_with("-cancel-after.txt")) << names[0];

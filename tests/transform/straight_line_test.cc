@@ -11,7 +11,9 @@ Values formula(Builder& b, const Values& in) {
 }
 
 TEST(Jvp, MatchesTheClosedForm) {
-  ProgramPtr p = trace({kScalar, kScalar}, [](Builder&, const Values& in) { return Values{ops::mul(ops::mul(in[0], in[0]), in[1])}; });
+  ProgramPtr p = trace({kScalar, kScalar}, [](Builder&, const Values& in) {
+    return Values{ops::mul(ops::mul(in[0], in[0]), in[1])};
+  });
   JvpProgram j = jvp_program(*p, {true, false});
   EXPECT_EQ(j.nonzero_out, std::vector<bool>{true});
   // d/dx x^2 y = 2 x y
@@ -91,7 +93,8 @@ TEST(PartialEval, SplitsByDataflow) {
   EXPECT_EQ(count_ops(*s.unknown, "div"), 0u);
   EXPECT_EQ(s.known->outputs[2], s.known->inputs[0]);
   auto known = run(s.known, {{0.5}});
-  EXPECT_EQ(run(s.unknown, {known[1], known[2], {4}}), (std::vector<Doubles>{{bend(0.5) * 4}, {2}}));
+  EXPECT_EQ(run(s.unknown, {known[1], known[2], {4}}),
+            (std::vector<Doubles>{{bend(0.5) * 4}, {2}}));
 }
 
 TEST(PartialEval, ResidualsAreNotRepeatedAndConstantsAreNone) {
@@ -106,7 +109,9 @@ TEST(PartialEval, ResidualsAreNotRepeatedAndConstantsAreNone) {
 }
 
 TEST(PartialEval, ForcedOutputsCross) {
-  ProgramPtr p = trace({kScalar}, [](Builder&, const Values& in) { return Values{bend(in[0]), in[0]}; });
+  ProgramPtr p = trace({kScalar}, [](Builder&, const Values& in) {
+    return Values{bend(in[0]), in[0]};
+  });
   Split s = partial_eval(*p, {false}, {true, false});
   EXPECT_EQ(s.unknown_out, (std::vector<bool>{true, false}));
   EXPECT_EQ(s.residuals, 1u);
@@ -146,7 +151,9 @@ TEST(Batch, EqualsALoop) {
 }
 
 TEST(Batch, UnmappedWorkIsDoneOnce) {
-  ProgramPtr p = trace({vec(3), vec(3)}, [](Builder&, const Values& in) { return Values{bend(in[0]), in[1]}; });
+  ProgramPtr p = trace({vec(3), vec(3)}, [](Builder&, const Values& in) {
+    return Values{bend(in[0]), in[1]};
+  });
   BatchProgram b = batch_program(*p, {kUnbatched, 0}, 4, "");
   EXPECT_EQ(b.batched_out, (std::vector<bool>{false, true}));
   EXPECT_EQ(b.program->types[b.program->outputs[0]].shape, Shape({3}));
@@ -180,7 +187,8 @@ TEST(Depth, AHundredThousandEquationsAreWalkedWithoutRecursion) {
 
 TEST(Jvp, ComparisonsHaveNoTangents) {
   // Results that are not floating need none.
-  ProgramPtr q = trace({vec(3)}, [](Builder&, const Values& in) { return Values{ops::lt(in[0], ops::neg(in[0]))}; });
+  ProgramPtr q = trace(
+      {vec(3)}, [](Builder&, const Values& in) { return Values{ops::lt(in[0], ops::neg(in[0]))}; });
   EXPECT_EQ(jvp_program(*q, {true}).nonzero_out, std::vector<bool>{false});
 }
 
@@ -199,8 +207,12 @@ ProgramPtr random_program(std::uint32_t seed, int length) {
         case 3: pool.push_back(bend(x)); break;
         case 4: pool.push_back(bend(x)); break;
         case 5: pool.push_back(ops::reverse(x, {0})); break;
-        case 6: pool.push_back(ops::broadcast_in_dim(ops::reduce_sum(bend(x), {0}), {4}, {})); break;
-        case 7: pool.push_back(ops::reshape(ops::transpose(ops::reshape(x, {2, 2}), {1, 0}), {4})); break;
+        case 6:
+          pool.push_back(ops::broadcast_in_dim(ops::reduce_sum(bend(x), {0}), {4}, {}));
+          break;
+        case 7:
+          pool.push_back(ops::reshape(ops::transpose(ops::reshape(x, {2, 2}), {1, 0}), {4}));
+          break;
         case 8: pool.push_back(bend(x)); break;
       }
     }

@@ -26,8 +26,8 @@ TEST(Varying, ACarryIsCastBeforeTheLoop) {
   });
   EXPECT_EQ(top_level(*p, "pvary"), 1u);
   EXPECT_EQ(p->types[p->outputs[0]].varying, AxisSet({"i"}));
-  // The cotangent of the shared start is added up over the devices once, after the loop; that of the shared factor too, or
-  // step by step where the factor meets the carry.
+  // The cotangent of the shared start is added up over the devices once, after the loop; that of
+  // the shared factor too, or step by step where the factor meets the carry.
   ProgramPtr v = vjp_program(*p, {true, true, true});
   verify(*v, "test");
   EXPECT_EQ(top_level(*v, "psum_invariant"), 1u);
@@ -38,8 +38,10 @@ TEST(Varying, ACarryIsCastBeforeTheLoop) {
 }
 
 TEST(Varying, BranchesGiveTheSameTypes) {
-  ProgramPtr shared = trace({kScalar, kVaries}, [](Builder&, const Values& in) { return Values{in[0]}; });
-  ProgramPtr own = trace({kScalar, kVaries}, [](Builder&, const Values& in) { return Values{ops::mul(in[0], in[1])}; });
+  ProgramPtr shared =
+      trace({kScalar, kVaries}, [](Builder&, const Values& in) { return Values{in[0]}; });
+  ProgramPtr own = trace({kScalar, kVaries},
+                         [](Builder&, const Values& in) { return Values{ops::mul(in[0], in[1])}; });
   for (const Type& index : {Type(i32, {}), over(Type(i32, {}), {"i"})}) {
     ProgramPtr p = trace({index, kScalar, kVaries}, [&](Builder&, const Values& in) {
       return ops::cond(in[0], {shared, own}, std::span<const Value>(in).subspan(1));
@@ -54,8 +56,10 @@ TEST(Varying, BranchesGiveTheSameTypes) {
 }
 
 TEST(Varying, AVaryingPredicateMakesTheCarryVary) {
-  ProgramPtr go = trace({kVaries, kScalar}, [](Builder&, const Values& in) { return Values{ops::lt(in[1], in[0])}; });
-  ProgramPtr step = trace({kScalar}, [](Builder&, const Values& in) { return Values{ops::add(in[0], in[0])}; });
+  ProgramPtr go = trace({kVaries, kScalar},
+                        [](Builder&, const Values& in) { return Values{ops::lt(in[1], in[0])}; });
+  ProgramPtr step =
+      trace({kScalar}, [](Builder&, const Values& in) { return Values{ops::add(in[0], in[0])}; });
   ProgramPtr p = trace({kVaries, kScalar}, [&](Builder&, const Values& in) {
     std::span<const Value> all(in);
     return ops::while_(go, step, all.subspan(0, 1), {}, all.subspan(1, 1));
@@ -65,7 +69,9 @@ TEST(Varying, AVaryingPredicateMakesTheCarryVary) {
 }
 
 TEST(Varying, NothingIsCastElsewhere) {
-  ProgramPtr body = trace({kScalar, kScalar}, [](Builder&, const Values& in) { return Values{ops::add(in[0], in[1])}; });
+  ProgramPtr body = trace({kScalar, kScalar}, [](Builder&, const Values& in) {
+    return Values{ops::add(in[0], in[1])};
+  });
   ProgramPtr p = trace({kScalar, vec(3)}, [&](Builder& b, const Values& in) {
     std::span<const Value> all(in);
     return ops::scan(body, {}, all.subspan(0, 1), all.subspan(1, 1), 3, false, b);
