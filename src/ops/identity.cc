@@ -28,6 +28,12 @@ Op identity(std::string name, std::string stablehlo, std::string doc) {
 void register_identity(Registry& r) {
   Op stop = identity("stop_gradient", "", "x, with a derivative of zero.");
   stop.jvp = no_tangent();
+  stop.examples = [] {
+    OpExample e;
+    e.inputs = {Type(DType::float32, {2, 3})};
+    e.no_numeric_derivative = "its derivative is zero by definition";
+    return std::vector<OpExample>{e};
+  };
   stop.waived = {{"stablehlo", "it means nothing once derivatives are taken"}, {"transpose", "its derivative is zero"}};
 
   // The tangent goes through a barrier of its own: what is recomputed for it stays apart too.

@@ -70,7 +70,8 @@ Op make_select() {
   return op;
 }
 
-// Strictly inside the bounds the derivative is x's; outside it is that of the bound; on a bound it is zero.
+// Strictly inside the bounds the derivative is x's; outside it is that of the bound; on a bound it is zero. Where the bounds
+// are in the wrong order the upper one wins.
 Op make_clamp() {
   Op op = elementwise_op("clamp", "clamp", "min(max(x, lo), hi), operands in the order lo, x, hi; NaN where any is NaN.", 3,
                          Accepts::numeric);
@@ -80,7 +81,7 @@ Op make_clamp() {
     MaybeValue d;
     if (a.tangents[0]) d = where(and_(gt(lo, x), lt(lo, hi)), *a.tangents[0]);
     if (a.tangents[1]) d = plus(d, where(and_(gt(x, lo), lt(x, hi)), *a.tangents[1]));
-    if (a.tangents[2]) d = plus(d, where(lt(hi, x), *a.tangents[2]));
+    if (a.tangents[2]) d = plus(d, where(or_(lt(hi, x), lt(hi, lo)), *a.tangents[2]));
     return {d};
   };
   op.waived["transpose"] = "its derivative is a sum of selects";

@@ -1,0 +1,336 @@
+// For every op, over its examples in double precision: derivatives of first and second order against differences, forward
+// against reverse mode, vmap against a loop, and the two composed.
+#include "ir/host_array.h"
+#include "ir/interpret.h"
+#include "ops/registry_walk.h"
+#include "transform/autodiff.h"
+
+#include <cmath>
+#include <random>
+
+using namespace tessera;
+
+namespace {
+
+using Arrays = std::vector<HostArray>;
+using Random = std::mt19937;
+
+// --- examples in double precision, so that differences say something
+
+DType widened(DType d) { return is_floating(d) ? DType::float64 : d; }
+Type widened(Type t) {
+  t.dtype = widened(t.dtype);
+  return t;
+}
+Attrs widened(const Attrs& attrs);
+ProgramPtr widened(const ProgramPtr& p) {
+  Builder b(p->name);
+  std::vector<Value> env(p->types.size());
+  for (Var v : p->inputs) env[v] = b.input(widened(p->types[v]));
+  for (const Equation& e : p->equations) {
+    Values in;
+    for (Var v : e.inputs) in.push_back(env[v]);
+    Values out = b.emit(*e.op, in, widened(e.attrs));
+    for (std::size_t i = 0; i < out.size(); ++i) env[e.outputs[i]] = out[i];
+  }
+  Values out;
+  for (Var v : p->outputs) out.push_back(env[v]);
+  return b.finish(out);
+}
+Attrs widened(const Attrs& attrs) {
+  Attrs out = attrs;
+  for (const auto& [name, value] : attrs) {
+    if (auto* d = std::get_if<DType>(&value)) out.set(name, widened(*d));
+    if (auto* p = std::get_if<ProgramPtr>(&value)) out.set(name, widened(*p));
+    if (auto* l = std::get_if<Literal>(&value); l && is_floating(l->dtype)) {
+      auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(l->shape.count()) * sizeof(double));
+      HostArray from = HostArray::from(*l), to(DType::float64, l->shape, bytes->data());
+      for (std::int64_t i = 0; i < from.count(); ++i) to.data<double>()[i] = from.number(i);
+      out.set(name, Literal{DType::float64, l->shape, bytes});
+    }
+    if (auto* ps = std::get_if<Programs>(&value)) {
+      Programs all;
+      for (const ProgramPtr& p : *ps) all.push_back(widened(p));
+      out.set(name, all);
+    }
+  }
+  return out;
+}
+
+HostArray draw(const Type& t, Random& random, double lo, double hi, std::int64_t int_lo, std::int64_t int_hi) {
+  HostArray a(t.dtype, t.shape);
+  std::uniform_real_distribution<double> real(lo, hi);
+  std::uniform_int_distribution<std::int64_t> whole(int_lo, int_hi);
+  dispatch(t.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for (std::int64_t i = 0; i < a.count(); ++i) {
+      if constexpr (std::is_same_v<T, bool>)
+        a.data<T>()[i] = random() & 1;
+      else if constexpr (std::is_integral_v<T>)
+        a.data<T>()[i] = static_cast<T>(whole(random));
+      else
+        a.data<T>()[i] = T(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(real(random)));
+    }
+  });
+  return a;
+}
+Arrays draw_directions(const std::vector<Type>& types, Random& random) {
+  Arrays v;
+  for (const Type& t : types)
+    if (is_floating(t.dtype)) v.push_back(draw(t, random, -1, 1, 0, 0));
+  return v;
+}
+std::vector<bool> floating(const std::vector<Type>& types) {
+  std::vector<bool> f;
+  for (const Type& t : types) f.push_back(is_floating(t.dtype));
+  return f;
+}
+
+double dot(const HostArray& a, const HostArray& b) {
+  double s = 0;
+  for (std::int64_t i = 0; i < a.count(); ++i) s += a.number(i) * b.number(i);
+  return s;
+}
+double largest(const Arrays& all) {
+  double m = 0;
+  for (const HostArray& a : all)
+    for (std::int64_t i = 0; i < a.count(); ++i)
+      if (std::isfinite(a.number(i))) m = std::max(m, std::fabs(a.number(i)));
+  return m;
+}
+Arrays joined(Arrays a, const Arrays& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+Arrays run(const Program& p, const Arrays& inputs) {
+  verify(p, "the test");
+  EXPECT_EQ(p.inputs.size(), inputs.size());
+  return evaluate(p, inputs);
+}
+
+// --- derivatives
+
+// (f(x + h v) - f(x - h v)) / 2h for each floating output.
+Arrays differences(const Program& p, const Arrays& x, const Arrays& v, double h) {
+  auto moved = [&](double step) {
+    Arrays y = x;
+    std::size_t k = 0;
+    for (HostArray& a : y) {
+      if (!is_floating(a.dtype)) continue;
+      HostArray b(a.dtype, a.shape);
+      for (std::int64_t i = 0; i < a.count(); ++i) b.data<double>()[i] = a.number(i) + step * v.at(k).number(i);
+      a = b;
+      ++k;
+    }
+    return run(p, y);
+  };
+  Arrays up = moved(h), down = moved(-h), d;
+  for (std::size_t i = 0; i < up.size(); ++i) {
+    if (!is_floating(up[i].dtype)) continue;
+    d.emplace_back(up[i].dtype, up[i].shape);
+    for (std::int64_t j = 0; j < up[i].count(); ++j) {
+      double a = up[i].number(j), b = down[i].number(j);
+      d.back().data<double>()[j] = a == b ? 0 : (a - b) / (2 * h);  // of nothing, an extremum is infinite
+    }
+  }
+  return d;
+}
+
+bool has_derivative(const Program& p) {
+  auto some = [](const std::vector<bool>& f) { return std::find(f.begin(), f.end(), true) != f.end(); };
+  return some(floating(p.input_types())) && some(floating(p.output_types()));
+}
+// A loop of unknown length has no reverse mode.
+ProgramPtr vjp_or_none(const Program& p) {
+  try {
+    return vjp_program(p, floating(p.input_types()));
+  } catch (const TraceError&) {
+    return nullptr;
+  }
+}
+bool has_forward_mode(const Program& p) {
+  try {
+    require_forward_mode(p);
+  } catch (const TraceError&) {
+    return false;
+  }
+  return true;
+}
+
+// The error of a central difference is h^2 |f'''| / 6 + eps |f| / h. At h = 1e-5 and functions whose values and derivatives
+// stay within 1e3 of each other that is at most 2e-8 of the scale; a wrong rule is off by the scale.
+void check_derivatives(const Program& p, const Arrays& x, Random& random, bool numeric) {
+  std::vector<Type> in = p.input_types(), out = p.output_types();
+  Arrays v = draw_directions(in, random), w = draw_directions(out, random);
+  if (v.empty() || w.empty()) return;
+  Arrays expected = differences(p, x, v, 1e-5);
+  double scale = 1 + largest(run(p, x)) + largest(expected), forward = 0;
+
+  JvpProgram jvp = jvp_program(p, floating(in), floating(out));
+  bool has_forward = has_forward_mode(*jvp.program);
+  if (has_forward) {
+    Arrays jv = run(*jvp.program, joined(x, v));
+    jv.erase(jv.begin(), jv.begin() + static_cast<std::ptrdiff_t>(out.size()));
+    ASSERT_EQ(jv.size(), w.size());
+    for (std::size_t k = 0; k < jv.size(); ++k) {
+      forward += dot(jv[k], w[k]);
+      scale += largest({jv[k]});
+      for (std::int64_t i = 0; numeric && i < jv[k].count(); ++i)
+        ASSERT_NEAR(jv[k].number(i), expected[k].number(i), 1e-6 * scale) << "jvp, output " << k << ", element " << i << "\n" << to_string(p) << to_string(*jvp.program);
+    }
+  } else {
+    for (std::size_t k = 0; k < w.size(); ++k) forward += dot(expected[k], w[k]);
+  }
+
+  ProgramPtr vjp = vjp_or_none(p);
+  ASSERT_TRUE(vjp || has_forward) << "no derivative in either mode";
+  if (!vjp) return;
+  Arrays back = run(*vjp, joined(x, w));
+  double reverse = 0, terms = 1;
+  for (std::size_t k = 0; k < v.size(); ++k) {
+    reverse += dot(v[k], back.at(out.size() + k));
+    terms += static_cast<double>(v[k].count()) * largest({back[out.size() + k]});
+  }
+  if (has_forward || numeric) {
+    ASSERT_NEAR(forward, reverse, (has_forward ? 1e-12 : 1e-6) * (terms + scale)) << "forward against reverse mode\n" << to_string(p) << to_string(*vjp);
+  }
+}
+
+// --- batching
+
+HostArray entry(const HostArray& a, int dim, std::int64_t k) {
+  if (dim < 0) return a;
+  Shape shape = a.shape, strides = shape.strides();
+  shape.erase(shape.begin() + dim);
+  HostArray out(a.dtype, shape);
+  auto n = static_cast<std::size_t>(size_of(a.dtype));
+  std::byte* to = out.bytes;
+  for_each_index(shape, [&](Shape index) {
+    index.insert(index.begin() + dim, k);
+    std::copy_n(a.bytes + static_cast<std::size_t>(flat_index(index, strides)) * n, n, to);
+    to += n;
+  });
+  return out;
+}
+
+// Rules may reassociate what they hand to a larger op, so floats agree to rounding.
+void check_batch(const Program& p, const std::vector<int>& dims, const Arrays& stacked, std::int64_t size) {
+  BatchProgram batched = batch_program(p, dims, size, "", std::vector<bool>(p.outputs.size(), true));
+  Arrays all = run(*batched.program, stacked);
+  for (std::int64_t k = 0; k < size; ++k) {
+    Arrays one;
+    for (std::size_t i = 0; i < stacked.size(); ++i) one.push_back(entry(stacked[i], dims[i], k));
+    Arrays expected = run(p, one);
+    double tolerance = 1e-12 * (1 + largest(expected));
+    for (std::size_t o = 0; o < expected.size(); ++o) {
+      HostArray got = entry(all.at(o), 0, k);
+      ASSERT_EQ(got.shape, expected[o].shape) << to_string(p) << to_string(*batched.program);
+      ASSERT_EQ(got.dtype, expected[o].dtype);
+      for (std::int64_t i = 0; i < got.count(); ++i) {
+        double a = got.number(i), b = expected[o].number(i);
+        ASSERT_TRUE(a == b || std::fabs(a - b) <= tolerance || (std::isnan(a) && std::isnan(b)))
+            << a << " is not " << b << ": output " << o << ", element " << i << " of entry " << k << "\n"
+            << to_string(p) << to_string(*batched.program);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+class RegistryDerivatives : public testing::TestWithParam<std::string> {
+ protected:
+  const Op& op = Registry::get().at(GetParam());
+  Random random{7};
+  static constexpr std::int64_t kSize = 3;
+
+  Arrays draw_inputs(const OpExample& e, const std::vector<int>& dims = {}) {
+    Arrays x;
+    for (std::size_t i = 0; i < e.inputs.size(); ++i) {
+      Type t = widened(e.inputs[i]);
+      if (!dims.empty() && dims[i] >= 0) t.shape.insert(t.shape.begin() + dims[i], kSize);
+      x.push_back(draw(t, random, e.lo, e.hi, e.int_lo, e.int_hi));
+    }
+    return x;
+  }
+
+  // Calls f(example, program) for the examples that can be run in double precision.
+  template <class F>
+  void each_example(F f) {
+    static const std::map<std::string, std::string> exempt = {
+        {"bitcast_convert", "its result has the operand's width, so its examples have no double counterpart"},
+        {"custom_vjp_tangent", "it is transposed, never run"},
+        {"pvary", "its transpose is a sum over devices"}};
+    if (auto it = exempt.find(op.name); it != exempt.end()) GTEST_SKIP() << it->second;
+    if (!op.evaluate) GTEST_SKIP() << "it has no evaluator";
+    for (const OpExample& e : op.examples()) {
+      std::vector<Type> types;
+      for (const Type& t : e.inputs) types.push_back(widened(t));
+      ProgramPtr p = walk::program_of(op, {types, widened(e.attrs)});
+      SCOPED_TRACE(to_string(*p));
+      f(e, *p);
+      if (HasFatalFailure()) return;
+    }
+  }
+
+  // Ways to stack operands: all in front, all behind, and each alone.
+  static std::vector<std::vector<int>> stackings(const OpExample& e) {
+    std::vector<int> front, back;
+    for (const Type& t : e.inputs) front.push_back(0), back.push_back(t.shape.rank());
+    std::vector<std::vector<int>> all = {front, back};
+    for (std::size_t i = 0; e.inputs.size() > 1 && i < e.inputs.size(); ++i) {
+      std::vector<int> alone(e.inputs.size(), kUnbatched);
+      alone[i] = e.inputs[i].shape.rank() / 2;
+      all.push_back(alone);
+    }
+    return all;
+  }
+};
+
+TEST_P(RegistryDerivatives, FirstOrder) {
+  each_example([&](const OpExample& e, const Program& p) { check_derivatives(p, draw_inputs(e), random, e.no_numeric_derivative.empty()); });
+}
+
+// The derivative of the vjp, forwards and in reverse.
+TEST_P(RegistryDerivatives, SecondOrder) {
+  each_example([&](const OpExample& e, const Program& p) {
+    Arrays w = draw_directions(p.output_types(), random);
+    if (ProgramPtr vjp = has_derivative(p) ? vjp_or_none(p) : nullptr)
+      check_derivatives(*vjp, joined(draw_inputs(e), w), random, e.no_numeric_derivative.empty());
+  });
+}
+
+TEST_P(RegistryDerivatives, VmapIsALoop) {
+  each_example([&](const OpExample& e, const Program& p) {
+    if (e.inputs.empty() || !op.batch) return;
+    for (const std::vector<int>& dims : stackings(e)) {
+      check_batch(p, dims, draw_inputs(e, dims), kSize);
+      if (HasFatalFailure()) return;
+    }
+  });
+}
+
+TEST_P(RegistryDerivatives, VmapOfGradIsALoopAndGradOfVmapIsRight) {
+  each_example([&](const OpExample& e, const Program& p) {
+    Arrays w = draw_directions(p.output_types(), random);
+    if (!op.batch || !has_derivative(p)) return;
+    ProgramPtr vjp = vjp_or_none(p);
+    for (std::vector<int> dims : stackings(e)) {
+      Arrays x = draw_inputs(e, dims);
+      BatchProgram batched = batch_program(p, dims, kSize, "", std::vector<bool>(p.outputs.size(), true));
+      check_derivatives(*batched.program, x, random, e.no_numeric_derivative.empty());
+      if (HasFatalFailure()) return;
+      if (!vjp) continue;
+      for (const HostArray& a : w) {
+        Shape shape = a.shape;
+        shape.insert(shape.begin(), kSize);
+        x.push_back(draw(Type(a.dtype, shape), random, -1, 1, 0, 0));
+        dims.push_back(0);
+      }
+      check_batch(*vjp, dims, x, kSize);
+      if (HasFatalFailure()) return;
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, RegistryDerivatives, testing::ValuesIn(walk::op_names()), walk::test_name);
