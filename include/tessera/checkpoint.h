@@ -1,0 +1,71 @@
+// Checkpoints: trade time for memory in reverse mode. The forward pass of a checkpointed function keeps only its inputs and
+// what a policy allows; the backward pass computes the rest again.
+#pragma once
+
+#include <tessera/detail/call.h>
+
+#include <memory>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+struct CheckpointPolicy;
+using CheckpointPolicyPtr = std::shared_ptr<const CheckpointPolicy>;
+
+/// What the forward pass may keep.
+namespace policies {
+/// Nothing but the inputs: the default.
+TESSERA_API CheckpointPolicyPtr nothing_saveable();
+/// Everything, as without a checkpoint.
+TESSERA_API CheckpointPolicyPtr everything_saveable();
+/// Results of contractions and convolutions.
+TESSERA_API CheckpointPolicyPtr dots_saveable();
+/// Results of contractions without batch dimensions: those against weights.
+TESSERA_API CheckpointPolicyPtr dots_with_no_batch_dims_saveable();
+/// Values marked by checkpoint_name with one of these names, or with any other.
+TESSERA_API CheckpointPolicyPtr save_only_these_names(std::vector<std::string> names);
+TESSERA_API CheckpointPolicyPtr save_any_names_but_these(std::vector<std::string> names);
+}  // namespace policies
+
+struct CheckpointOptions {
+  /// None: nothing_saveable.
+  CheckpointPolicyPtr policy = nullptr;
+};
+
+namespace detail {
+TESSERA_API Outcome checkpoint(Call& call, const CheckpointPolicyPtr& policy, std::source_location loc);
+}
+
+template <class F>
+class Checkpoint {
+ public:
+  using tessera_function = F;
+  Checkpoint(F f, CheckpointOptions options, std::source_location loc)
+      : f_(std::move(f)), options_(std::move(options)), loc_(loc) {}
+  template <class... A>
+  auto operator()(A&&... args) const {
+    return detail::with_call(
+        f_, [&](auto& call) { return call.result(detail::checkpoint(call, options_.policy, loc_)); }, args...);
+  }
+
+ private:
+  mutable F f_;
+  CheckpointOptions options_;
+  std::source_location loc_;
+};
+
+/// f, whose values are computed again in the backward pass instead of being kept. Results and derivatives are those of f, to
+/// the bit.
+template <class F>
+Checkpoint<std::decay_t<F>> checkpoint(F&& f, CheckpointOptions options = {},
+                                       std::source_location loc = std::source_location::current()) {
+  return {std::forward<F>(f), std::move(options), loc};
+}
+
+/// x, marked for the policies that go by name.
+TESSERA_API Array checkpoint_name(Operand x, const std::string& name);
+
+}  // namespace tessera::inline v0
