@@ -1,0 +1,3 @@
+// Everything public.
+#pragma once
+
