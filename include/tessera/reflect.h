@@ -17,8 +17,13 @@ inline constexpr std::size_t kMaxFields = 32;
 template <class T>
 struct Any {
   template <class U>
-    requires(!std::is_base_of_v<std::remove_const_t<U>, T>)
+    requires(!std::is_base_of_v<std::remove_const_t<U>, T> && std::is_copy_constructible_v<U>)
   operator U&() const noexcept {
+    __builtin_unreachable();
+  }
+  template <class U>
+    requires(!std::is_base_of_v<std::remove_const_t<U>, T> && !std::is_copy_constructible_v<U>)
+  operator U&&() const noexcept {
     __builtin_unreachable();
   }
 };

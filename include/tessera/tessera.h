@@ -1,3 +1,33 @@
 // Everything public.
 #pragma once
 
+#include <tessera/array.h>
+#include <tessera/axes.h>
+#include <tessera/checkpoint.h>
+#include <tessera/collectives.h>
+#include <tessera/config.h>
+#include <tessera/control_flow.h>
+#include <tessera/convolution.h>
+#include <tessera/creation.h>
+#include <tessera/custom.h>
+#include <tessera/data.h>
+#include <tessera/device.h>
+#include <tessera/dtype.h>
+#include <tessera/elementwise.h>
+#include <tessera/error.h>
+#include <tessera/grad.h>
+#include <tessera/inline_vector.h>
+#include <tessera/jit.h>
+#include <tessera/linear.h>
+#include <tessera/manipulation.h>
+#include <tessera/nn.h>
+#include <tessera/optim.h>
+#include <tessera/pmap.h>
+#include <tessera/random.h>
+#include <tessera/reductions.h>
+#include <tessera/reflect.h>
+#include <tessera/safetensors.h>
+#include <tessera/shape.h>
+#include <tessera/tree.h>
+#include <tessera/vmap.h>
+#include <tessera/warning.h>

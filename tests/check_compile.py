@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Programs that must not compile, each with its message; and public headers, which each compile alone.
+
+usage: check_compile.py misuse|headers COMPILER INCLUDE_DIR TESTS_DIR
+
+The first line of a program in tests/compile is `// expect: TEXT`, a regular expression where TEXT has a `|` or a dot
+that matters. The compiler has to refuse the program and to print it.
+"""
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def compiles(compiler, include, path):
+    command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers",
+               "-DTESSERA_STATIC", f"-I{include}", str(path)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    return run.returncode == 0, run.stderr
+
+
+def check_misuse(compiler, include, path):
+    expected = path.read_text().splitlines()[0].removeprefix("// expect: ")
+    ok, output = compiles(compiler, include, path)
+    if ok:
+        return f"{path.name}: compiles, and must not"
+    if expected not in output and not ("|" in expected and re.search(expected, output)):
+        return f"{path.name}: the compiler does not say: {expected}\n{output[:3000]}"
+    return None
+
+
+def check_header(compiler, include, path):
+    name = path.relative_to(include)
+    with tempfile.NamedTemporaryFile("w", suffix=".cc") as source:
+        source.write(f"#include <{name}>\n#include <{name}>\n")
+        source.flush()
+        ok, output = compiles(compiler, include, pathlib.Path(source.name))
+    return None if ok else f"{name} does not compile alone\n{output[:3000]}"
+
+
+def main():
+    mode, compiler, include, tests = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), pathlib.Path(sys.argv[4])
+    if mode == "misuse":
+        check, paths = check_misuse, sorted((tests / "compile").glob("*.cc"))
+    else:
+        check, paths = check_header, sorted((include / "tessera").rglob("*.h"))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        failures = [f for f in pool.map(lambda p: check(compiler, include, p), paths) if f]
+    if mode == "headers":
+        everything = (include / "tessera/tessera.h").read_text()
+        for p in sorted((include / "tessera").glob("*.h")):
+            if p.name != "tessera.h" and f"<tessera/{p.name}>" not in everything:
+                failures.append(f"tessera.h does not include {p.name}")
+    print("\n".join(failures) or f"{len(paths)} checked")
+    return 1 if failures or not paths else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
