@@ -2,6 +2,7 @@
 #include "api/check.h"
 
 #include <tessera/collectives.h>
+#include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
@@ -135,4 +136,36 @@ TEST_F(PmapTransform, MapsInAndAroundMaps) {
   // The name of a vmap outside is seen inside the pmap.
   auto outer = ts::vmap(ts::pmap([](Array a) { return ts::psum(a, {"i", "j"}); }, {.axis_name = "i"}), {.axis_name = "j"});
   EXPECT_EQ(f32s(outer(ts::swapaxes(cube, 0, 1))[0][0]), f32s(ts::sum(cube, {0, 1})));
+}
+
+TEST_F(PmapTransform, ControlFlow) {
+  // Each device by its own flag.
+  auto own = ts::pmap([](Array a, Array lead) { return ts::cond(lead > 0, [&] { return 2 * a; }, [&] { return -a; }); });
+  EXPECT_EQ(f32s(own(x, vec({1, 0, 0, 1}))), (Floats{2, -4, -3, 0, -2, -5, -2, 8}));
+  // A collective in every step of a scan, and its gradient, as under vmap.
+  auto walk = [](Array a) {
+    auto [last, all] = ts::scan(
+        [](Array c, Array k) {
+          c = c + ts::psum(c * k, "i");
+          return std::pair(c, ts::sum(c));
+        },
+        a, vec({1, 0, -1}));
+    return last + ts::sum(all);
+  };
+  expect_same_as_vmap(walk, x, ct, "scan");
+  // A predicate that all share may choose a collective.
+  auto together = ts::pmap(
+      [](Array a) {
+        return ts::cond(ts::psum(ts::sum(a), "i") > 0, [&] { return ts::psum(a, "i"); }, [&] { return a; });
+      },
+      {.axis_name = "i"});
+  EXPECT_EQ(f32s(together(x)), (Floats{5, 7, 5, 7, 5, 7, 5, 7}));
+  EXPECT_EQ(f32s(together(-x)), f32s(-x));
+  // One that differs may not.
+  auto lonely = ts::pmap([](Array a) { return ts::cond(ts::sum(a) > 0, [&] { return ts::psum(a, "i"); }, [&] { return a; }); },
+                         {.axis_name = "i"});
+  std::string text = message<ts::CollectiveError>([&] { lonely(x); });
+  EXPECT_EQ(text.substr(0, text.find('\n')), "pmap: a collective would wait for devices that never come to it");
+  EXPECT_NE(text.find("psum in pmap_transform_test.cc:"), std::string::npos) << text;
+  EXPECT_NE(text.find("is inside the cond"), std::string::npos) << text;
 }
