@@ -211,6 +211,35 @@ TEST(Checkpoints, WhatIsComputedAgainWaitsForItsCotangent) {
   EXPECT_LE(plan.temporaries, (8 + 5) * 2 * 65536);
 }
 
+TEST(Queue, ErrorsSurfaceWhereResultsAreReadAndNameTheCall) {
+  Devices devices(2);
+  const std::int64_t n = 1 << 20;
+  auto sum = program({ts::Type(ts::f32, {n})}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::psum(v[0], {"i"}, 2)}; });
+  auto neg = program({ts::Type(ts::f32, {n})}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
+  Sharded s(on(2), {ts::Type(ts::i32, {2}), ts::Type(ts::f32, {2 * n})}, {"i", "i"}, {"i"}, [&](ts::Builder&, ts::Values v) {
+    ts::Values operands = {v[1]};
+    return ops::cond(ops::reshape(v[0], {}), {sum, neg}, operands);
+  });
+  ts::HostArray index(ts::i32, {2});
+  index.data<std::int32_t>()[0] = 0;
+  index.data<std::int32_t>()[1] = 1;
+  auto out = compile(s.whole(), {"step", {}})->run(std::vector<ArrayDataPtr>{put(index), put(counted(s.wholes[1]))});
+  ASSERT_NE(out[0]->pending, nullptr);
+  auto next = compile(program({ts::Type(ts::f32, {2 * n})}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; }),
+                      {"next", {}});
+  // A call on a failed result fails too, at once or when it is read.
+  EXPECT_THROW(host(*next->run(out)[0]), ts::CollectiveError);
+  for (int again = 0; again < 2; ++again) {
+    try {
+      host(*out[0]);
+      FAIL();
+    } catch (const ts::CollectiveError& e) {
+      EXPECT_EQ(std::string(e.what()).find("in the call of 'step', which ran asynchronously:\n"
+                                           "cond: devices disagree on the branch: device 0 has 0, device 1 has 1"), 0u) << e.what();
+    }
+  }
+}
+
 #ifndef __SANITIZE_THREAD__  // which does not follow threads into a child
 TEST(Process, AForkedChildComputesByItself) {
   auto p = large();

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 
@@ -23,6 +24,12 @@ struct Devices {
   int before = device_count();
   explicit Devices(int n) { set_device_count(n); }
   ~Devices() { set_device_count(before); }
+};
+struct Evaluated {
+  explicit Evaluated(bool on) {
+    if (on) setenv("TESSERA_EVALUATE", "1", 1);
+  }
+  ~Evaluated() { unsetenv("TESSERA_EVALUATE"); }
 };
 struct Isolated {
   explicit Isolated(bool on = true) { set_isolated(on); }
@@ -110,18 +117,19 @@ struct Sharded {
     }
     return results;
   }
-  /// Runs shared and isolated and compares both with the oracle, bit for bit.
+  /// Runs shared and isolated, compiled and on evaluators, and compares all with the oracle, bit for bit.
   void check() const {
     Devices devices(static_cast<int>(mesh.size()));
     std::vector<ts::HostArray> inputs;
     for (std::size_t i = 0; i < wholes.size(); ++i) inputs.push_back(counted(wholes[i], static_cast<int>(i)));
     auto expected = oracle(inputs);
-    for (bool isolate : {false, true}) {
+    for (auto [isolate, evaluate] : {std::pair{false, false}, std::pair{true, false}, std::pair{false, true}}) {
       Isolated isolated(isolate);
+      Evaluated evaluated(evaluate);
       auto got = run(whole(), inputs);
       ASSERT_EQ(got.size(), expected.size());
       for (std::size_t k = 0; k < got.size(); ++k) {
-        EXPECT_EQ(numbers(host(*got[k])), numbers(expected[k])) << "result " << k << (isolate ? ", isolated" : "");
+        EXPECT_EQ(numbers(host(*got[k])), numbers(expected[k])) << "result " << k << (isolate ? ", isolated" : "") << (evaluate ? ", on evaluators" : "");
         EXPECT_TRUE(same_bits(host(*got[k]), expected[k])) << "result " << k;
       }
     }
