@@ -380,6 +380,13 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
   auto mark = [&](const Ref& r) {
     if (r.absorbed && !top_) shared[static_cast<std::size_t>(r.slot)] = true;
   };
+  if (!top_)
+    for (std::size_t k = 0; k < flat_.outputs.size(); ++k)
+      if ((*results)[k] != kSkipped) {
+        const Ref r = dense(flat_.outputs[k]);
+        shared.resize(draft_.tape->slots.size());
+        mark(r);
+      }
   for (const Step& s : draft_.steps)
     for (const Ref& r : s.inputs) mark(r);
 

@@ -139,7 +139,11 @@ std::shared_ptr<const Variant> TapeExecutable::make_variant(std::vector<bool> un
 bool TapeExecutable::fits(const ArrayData& a, const ArgumentPlan& plan) const {
   if (a.layout == plan.committed || a.layout == plan.uncommitted) return true;
   if (!plan.committed || a.layout->devices.size() != plan.committed->devices.size()) return false;
-  return same_cut(*a.layout, *plan.committed, a.type);
+  std::lock_guard lock(mutex_);
+  for (const Fit& f : fits_)
+    if (f.layout == a.layout.get() && f.plan == &plan) return f.fits;
+  fits_.push_back({a.layout.get(), &plan, same_cut(*a.layout, *plan.committed, a.type)});
+  return fits_.back().fits;
 }
 
 const std::shared_ptr<const Variant>& TapeExecutable::variant_for(std::span<const ArrayDataPtr> inputs) const {

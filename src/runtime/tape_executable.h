@@ -72,6 +72,12 @@ class TapeExecutable : public Executable, public std::enable_shared_from_this<Ta
   std::shared_ptr<const Variant> base_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<const std::shared_ptr<const Variant>>> variants_;
+  struct Fit {
+    const Layout* layout;  // interned: never freed
+    const ArgumentPlan* plan;
+    bool fits;
+  };
+  mutable std::vector<Fit> fits_;  // layouts that are not the plan's own, by their blocks
 };
 
 }  // namespace tessera::inline v0::runtime

@@ -116,6 +116,16 @@ TEST_P(ControlOn, ScansWithCollectives) {
     return ts::Values{r[0], ops::reshape(r[1], {1, 4}), r[2]};
   }).check();
 }
+TEST_P(ControlOn, GatheredAndPlainRowsOfOneValue) {
+  // The gathered value is the plain one's memory as a whole; rows of a stack are not adjacent.
+  auto body = program({kVector}, [&](ts::Builder&, ts::Values v) {
+    ts::Value next = ops::neg(v[0]);
+    return ts::Values{next, ops::add(next, v[0]), ops::all_gather(ops::add(next, v[0]), {"i"}, n(), 0, false)};
+  });
+  Sharded(on(n()), {ts::Type(ts::f32, {4 * n()})}, {"i"}, {"i", ";i", ""}, [&](ts::Builder& b, ts::Values v) {
+    return ops::scan(body, {}, v, {}, 3, false, b);
+  }).check();
+}
 TEST_P(ControlOn, WhileWithUniformConditionMayCommunicate) {
   auto cond = program({kScalar, kVector}, [](ts::Builder& b, ts::Values v) {
     return ts::Values{ops::lt(v[0], ops::scalar(b, ts::f32, 40))};
