@@ -15,38 +15,6 @@ using namespace tapes;
 
 namespace {
 
-// Instances of `mask` by place in a region's mesh, or the other way round.
-std::vector<std::int64_t> places_of_instances(const Tape& tape, const Region& region, Mask mask) {
-  std::vector<std::int64_t> places;
-  Coords c;
-  for_instances(tape, mask, c, [&](std::int64_t) {
-    std::int64_t p = 0;
-    for (std::size_t a = 0; a < region.axes.size(); ++a)
-      p = p * region.sizes[a] + ((mask >> region.axes[a] & 1) ? c.at[region.axes[a]] : 0);
-    places.push_back(p);
-  });
-  return places;
-}
-std::vector<std::int64_t> instances_of_places(const Tape& tape, const Region& region, const Slot& slot) {
-  std::vector<std::int64_t> instances;
-  for (std::size_t p = 0; p < region.devices.size(); ++p) {
-    Coords c;
-    std::int64_t rest = static_cast<std::int64_t>(p), index = 0;
-    for (std::size_t a = region.axes.size(); a-- > 0;) {
-      c.at[region.axes[a]] = rest % region.sizes[a];
-      rest /= region.sizes[a];
-    }
-    for (const AxisStride& s : slot.instance) index += c.at[s.axis] * s.stride;
-    instances.push_back(index);
-  }
-  (void)tape;
-  return instances;
-}
-
-LayoutPtr layout_of(const Region& r, const std::string& spec, bool committed) {
-  return intern(Layout{r.devices, r.names, r.sizes, spec, committed});
-}
-
 // Calls that take longer than this leave the caller's thread.
 constexpr double kInline = 3e-4;
 
@@ -84,56 +52,6 @@ bool same_cut(const Layout& a, const Layout& b, const Type& type) {
 TapeExecutable::TapeExecutable(ProgramPtr p, CompileOptions options, bool isolated, bool evaluate)
     : program_(std::move(p)), options_(std::move(options)), isolated_(isolated), evaluate_(evaluate) {
   base_ = make_variant(std::vector<bool>(program_->inputs.size(), false));
-}
-
-std::shared_ptr<const Variant> TapeExecutable::make_variant(std::vector<bool> uniform) const {
-  auto v = std::make_shared<Variant>();
-  PlanOptions options;
-  options.isolated = isolated_;
-  options.evaluate = evaluate_;
-  options.workers = worker_count();
-  options.uniform = uniform;
-  options.donated = options_.donated;
-  v->uniform = std::move(uniform);
-  v->tape = plan(*program_, options);
-  const Tape& tape = *v->tape;
-  v->of_input.resize(program_->inputs.size());
-  for (const Region& r : tape.regions)
-    for (int d : r.devices) v->last_device = std::max(v->last_device, d);
-  for (std::size_t i = 0; i < tape.arguments.size(); ++i) {
-    const Argument& a = tape.arguments[i];
-    v->of_input[a.input].push_back(i);
-    ArgumentPlan plan;
-    if (a.region >= 0) {
-      const Region& r = tape.regions[static_cast<std::size_t>(a.region)];
-      plan.committed = layout_of(r, a.spec, true);
-      plan.uncommitted = layout_of(r, a.spec, false);
-      plan.position = places_of_instances(tape, r, tape.slots[static_cast<std::size_t>(a.slot)].mask);
-      plan.blocks.emplace(a.type, r.names, r.sizes, a.spec);
-      if (plan.blocks->contiguous())
-        for (std::int64_t p : plan.position) plan.offset.push_back(plan.blocks->offset_of(plan.blocks->block_of(p)));
-    }
-    v->arguments.push_back(std::move(plan));
-  }
-  for (const Result& r : tape.results) {
-    ResultPlan plan;
-    if (r.region >= 0) {
-      const Region& region = tape.regions[static_cast<std::size_t>(r.region)];
-      plan.layout = layout_of(region, r.spec, true);
-    }
-    if (r.slot >= 0) {
-      const Slot& s = tape.slots[static_cast<std::size_t>(r.slot)];
-      plan.bytes = s.bytes * tape.instances(s.mask);
-      if (r.region >= 0) {
-        const Region& region = tape.regions[static_cast<std::size_t>(r.region)];
-        plan.instance = instances_of_places(tape, region, s);
-        spmd::Blocks blocks(r.type, region.names, region.sizes, r.spec);
-        plan.uniform = blocks.count() > 1 && s.mask == 0;
-      }
-    }
-    v->results.push_back(std::move(plan));
-  }
-  return v;
 }
 
 bool TapeExecutable::fits(const ArrayData& a, const ArgumentPlan& plan) const {
