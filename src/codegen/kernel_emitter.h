@@ -127,6 +127,8 @@ class KernelEmitter final : public Composer {
   void emit_inner(const StagePlan& s, std::vector<Index> loops, const Index& block);
   void emit_element(const StagePlan& s, std::span<const Index> loops);
   void emit_tile(const StagePlan& s, std::vector<Index> loops, const Index& block);
+  void unroll_tile(const StagePlan& s, std::vector<Index>& loops, const Index& start);
+  llvm::Value* from_tile(llvm::Value* base, DType d, const Index& flat, std::int64_t stride);
   void emit_row(const StagePlan& s, const std::vector<Index>& loops, const Index& block);
   std::vector<Index> position(const StagePlan& s, std::span<const Index> loops) const;
   std::optional<Lane> from_row(Var v, std::span<const Index> at);
@@ -138,6 +140,14 @@ class KernelEmitter final : public Composer {
     std::vector<Index> at;
     Scope* scope;
     std::map<Var, llvm::Value*> memory;  // null while a value is being computed
+  };
+
+  struct Tile {
+    Scope* scope;       // of the vectorised loop
+    Index start;        // the first position along the dimension of the tile
+    const Atom* atom;   // the position
+    std::size_t offset; // of the position from the first
+    std::map<std::pair<llvm::Value*, const Index::Node*>, std::vector<llvm::Value*>> squares;
   };
 
   const KernelPlan& plan_;
@@ -152,6 +162,7 @@ class KernelEmitter final : public Composer {
   Scope* current_ = nullptr;
   std::map<std::pair<int, std::size_t>, llvm::Value*> root_values_;
   Row* row_ = nullptr;
+  Tile* tile_ = nullptr;
   const Index* chunk_ = nullptr;        // of the split reduction that is being computed
   const Equation* chunked_ = nullptr;
   std::optional<Lane> chunk_result_;

@@ -141,6 +141,7 @@ Lane KernelEmitter::load(llvm::Value* base, DType d, const Index& flat) {
   }
   llvm::Value *origin = base, *offsets;
   if (strided) {
+    if (llvm::Value* v = from_tile(base, d, flat, stride)) return ops_.from_memory(v, d, width);
     origin = b_->CreateInBoundsGEP(element, base, scalar(flat));
     bool narrow = std::abs(stride) * width <= kNarrowMax;
     std::vector<llvm::Constant*> steps;

@@ -101,12 +101,66 @@ void KernelEmitter::emit_tile(const StagePlan& s, std::vector<Index> loops, cons
   loops.push_back(Index(0));
   lanes_loop(span, s.width, {}, [&](const Index& j, const Accumulators&) {
     loops.back() = j;
+    if (s.tile_unrolled && !length && !current_->mask) {
+      unroll_tile(s, loops, start);
+      return Accumulators{};
+    }
     return loop(begin, end, 1, true, extent, 0, {}, [&](const Index& i, const Accumulators&) {
       loops[tile] = i;
       emit_element(s, loops);
       return Accumulators{};
     });
   });
+}
+
+void KernelEmitter::unroll_tile(const StagePlan& s, std::vector<Index>& loops, const Index& start) {
+  Scope* outer = current_;
+  Tile tile{outer, start, nullptr, 0, {}};
+  tile_ = &tile;
+  for (std::int64_t k = 0; k < s.tile_length; ++k) {
+    Scope* one = new_scope(false);
+    current_ = one;
+    Index i = make_variable(std::max<std::int64_t>(2, s.dims[static_cast<std::size_t>(s.tile)]), one);
+    one->scalars[node_of(i)] = scalar(start + Index(k));
+    tile.atom = single_atom(i);
+    tile.offset = static_cast<std::size_t>(k);
+    loops[static_cast<std::size_t>(s.tile)] = i;
+    emit_element(s, loops);
+    current_ = outer;
+  }
+  tile_ = nullptr;
+}
+
+// A vector that runs across rows of memory, out of a square of rows that is loaded and transposed once.
+llvm::Value* KernelEmitter::from_tile(llvm::Value* base, DType d, const Index& flat, std::int64_t stride) {
+  if (!tile_ || coefficient(flat, tile_->atom) != 1 || current_->mask || current_->width != stage_->tile_length) return nullptr;
+  for (Scope* s = current_; s != tile_->scope; s = s->parent)
+    if (!s || s->barrier || s->region != tile_->scope->region) return nullptr;
+  Index first = substitute(flat, tile_->atom, tile_->start);
+  auto [it, fresh] = tile_->squares.try_emplace({base, node_of(first)});
+  std::vector<llvm::Value*>& rows = it->second;
+  if (fresh) {
+    int n = current_->width;
+    llvm::Type *element = ops_.memory_type(d), *type = ops_.memory_type(d, n);
+    for (int l = 0; l < n; ++l) {
+      llvm::Value* p = b_->CreateInBoundsGEP(element, base, scalar(first));
+      p = b_->CreateConstInBoundsGEP1_64(element, p, static_cast<std::uint64_t>(l * stride));
+      rows.push_back(b_->CreateAlignedLoad(type, p, llvm::Align(static_cast<std::uint64_t>(size_of(d)))));
+    }
+    // Interleaving the halves of the rows as often as their number has binary digits transposes.
+    std::vector<int> low, high;
+    for (int i = 0; i < n / 2; ++i) low.insert(low.end(), {i, n + i}), high.insert(high.end(), {n / 2 + i, n + n / 2 + i});
+    for (int round = 1; round < n; round *= 2) {
+      std::vector<llvm::Value*> next;
+      for (int i = 0; i < n / 2; ++i) {
+        auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(n / 2 + i);
+        next.push_back(b_->CreateShuffleVector(rows[a], rows[b], low));
+        next.push_back(b_->CreateShuffleVector(rows[a], rows[b], high));
+      }
+      rows = std::move(next);
+    }
+  }
+  return rows[tile_->offset];
 }
 
 std::vector<Index> KernelEmitter::position(const StagePlan& s, std::span<const Index> loops) const {

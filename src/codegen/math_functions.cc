@@ -8,7 +8,7 @@
 // SLEEF's header declares only what this file's own compile flags allow, and only addresses are needed here.
 #define TESSERA_MATH(X)                                                                                          \
   X(exp, u10) X(exp2, u10) X(expm1, u10) X(log, u10) X(log1p, u10) X(sin, u10) X(cos, u10) X(tan, u10)           \
-  X(asin, u10) X(acos, u10) X(atan, u10) X(sinh, u10) X(cosh, u10) X(tanh, u10) X(asinh, u10) X(acosh, u10)      \
+  X(asin, u10) X(acos, u10) X(atan, u10) X(sinh, u10) X(cosh, u10) X(tanh, u35) X(asinh, u10) X(acosh, u10)      \
   X(atanh, u10) X(erf, u10) X(erfc, u15) X(lgamma, u10) X(cbrt, u10) X(pow, u10) X(atan2, u10)
 
 #if defined(__x86_64__)

@@ -13,7 +13,7 @@ constexpr double kTaskSeconds = 10e-6;
 constexpr std::int64_t kTaskElements = 16384;
 
 double seconds_per_element(const Tracer& t) {
-  double s = 0.1e-9 + 0.03e-9 * t.ops + 0.7e-9 * t.math * (t.widest == 8 ? 2 : 1);
+  double s = 0.1e-9 + 0.012e-9 * t.ops + 0.6e-9 * t.math * (t.widest == 8 ? 2 : 1);
   for (const Access& a : t.reads) s += 0.08e-9 * a.times;
   return s;
 }
@@ -109,7 +109,7 @@ void cut(StagePlan& s, double per_element) {
 // Cuts the tiles of a transposing stage: a cache line of one dimension, a stretch of the other.
 void cut_tiles(StagePlan& s, double per_element) {
   constexpr std::int64_t kStretch = 512;
-  s.tile_length = 16;
+  s.tile_length = std::max(8, s.width);
   s.block = s.dims.back() > kStretch ? kStretch : 0;
   s.unit_dims = s.dims.size() - 1;
   s.units = 1;
@@ -203,10 +203,12 @@ struct Planner {
     double per_element = seconds_per_element(t);
     if (!chunks && s.width && !s.row_dims && !s.any_length) s.tile = tile_dim(s, at, t);
     if (kind == StagePlan::Kind::partials) per_element /= static_cast<double>(chunks);
-    if (s.tile >= 0)
+    if (s.tile >= 0) {
       cut_tiles(s, per_element);
-    else
+      s.tile_unrolled = p.equations.size() <= 8 && !t.math && s.width == s.tile_length && s.width <= 16;
+    } else {
       cut(s, per_element);
+    }
     if (kind == StagePlan::Kind::outputs) find_in_place(s, vars, at, t);
     return s;
   }

@@ -40,6 +40,7 @@ struct StagePlan {
   /// In a transposing stage, the loop that goes innermost, inside the vectorised one, cut into pieces of `tile_length`.
   int tile = -1;
   std::int64_t tile_length = 0;
+  bool tile_unrolled = false;  // whole tiles are transposed in registers
   std::size_t unit_dims = 0;    // the outermost loops are flattened into the unit index
   std::int64_t block = 0;       // the innermost loop is cut into blocks of this length, the last unit digit; 0: whole
   std::int64_t units = 1, units_per_task = 1;

@@ -142,6 +142,21 @@ TEST(Kernel, LargeTransposeAndBroadcastsAreCutIntoTasks) {
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(run::same_bits(expected[i], got[i]));
 }
 
+TEST(Kernel, TransposesInTiles) {
+  for (ts::DType d : {ts::f32, ts::f64, ts::bf16, ts::i8, ts::bool_})
+    for (ts::Shape s : {ts::Shape{64, 48}, {16, 16}, {37, 64}, {64, 37}, {17, 9}, {1100, 32}}) {
+      ts::Builder b;
+      ts::Value x = b.input({d, s}), y = b.input({d, {s[1], s[0]}});
+      ts::ProgramPtr p = b.finish({{ops::max(ops::transpose(x, {1, 0}), y)}});
+      SCOPED_TRACE(ts::to_string(p->type(p->inputs[0])));
+      run::check(p, run::random_inputs(*p));
+    }
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {3, 32, 8, 6}});
+  ts::ProgramPtr p = b.finish({{ops::transpose(x, {0, 2, 3, 1})}});
+  run::check(p, run::random_inputs(*p));
+}
+
 TEST(Kernel, InPlaceIsSaidWhereItIsSafe) {
   ts::Builder b;
   ts::Value x = b.input({ts::f32, {64}}), y = b.input({ts::f32, {64}});
