@@ -1,0 +1,91 @@
+// Examples of the registry in double precision, with drawn operands: what the tests that walk it run.
+#pragma once
+
+#include "ir/builder.h"
+#include "ir/host_array.h"
+#include "ir/op.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace walk {
+
+using namespace tessera;
+using Arrays = std::vector<HostArray>;
+using Random = std::mt19937;
+
+inline DType widened(DType d) { return is_floating(d) ? DType::float64 : d; }
+inline Type widened(Type t) {
+  t.dtype = widened(t.dtype);
+  return t;
+}
+inline Attrs widened(const Attrs& attrs);
+inline ProgramPtr widened(const ProgramPtr& p) {
+  Builder b(p->name);
+  std::vector<Value> env(p->types.size());
+  for (Var v : p->inputs) env[v] = b.input(widened(p->types[v]));
+  for (const Equation& e : p->equations) {
+    Values in;
+    for (Var v : e.inputs) in.push_back(env[v]);
+    Values out = b.emit(*e.op, in, widened(e.attrs));
+    for (std::size_t i = 0; i < out.size(); ++i) env[e.outputs[i]] = out[i];
+  }
+  Values out;
+  for (Var v : p->outputs) out.push_back(env[v]);
+  return b.finish(out);
+}
+inline Attrs widened(const Attrs& attrs) {
+  Attrs out = attrs;
+  for (const auto& [name, value] : attrs) {
+    if (auto* d = std::get_if<DType>(&value)) out.set(name, widened(*d));
+    if (auto* p = std::get_if<ProgramPtr>(&value)) out.set(name, widened(*p));
+    if (auto* l = std::get_if<Literal>(&value); l && is_floating(l->dtype)) {
+      auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(l->shape.count()) * sizeof(double));
+      HostArray from = HostArray::from(*l), to(DType::float64, l->shape, bytes->data());
+      for (std::int64_t i = 0; i < from.count(); ++i) to.data<double>()[i] = from.number(i);
+      out.set(name, Literal{DType::float64, l->shape, bytes});
+    }
+    if (auto* ps = std::get_if<Programs>(&value)) {
+      Programs all;
+      for (const ProgramPtr& p : *ps) all.push_back(widened(p));
+      out.set(name, all);
+    }
+  }
+  return out;
+}
+
+inline HostArray draw(const Type& t, Random& random, double lo, double hi, std::int64_t int_lo, std::int64_t int_hi) {
+  HostArray a(t.dtype, t.shape);
+  std::uniform_real_distribution<double> real(lo, hi);
+  std::uniform_int_distribution<std::int64_t> whole(int_lo, int_hi);
+  dispatch(t.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for (std::int64_t i = 0; i < a.count(); ++i) {
+      if constexpr (std::is_same_v<T, bool>)
+        a.data<T>()[i] = random() & 1;
+      else if constexpr (std::is_integral_v<T>)
+        a.data<T>()[i] = static_cast<T>(whole(random));
+      else
+        a.data<T>()[i] = T(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(real(random)));
+    }
+  });
+  return a;
+}
+
+inline double largest(const Arrays& all) {
+  double m = 0;
+  for (const HostArray& a : all)
+    for (std::int64_t i = 0; i < a.count(); ++i)
+      if (std::isfinite(a.number(i))) m = std::max(m, std::fabs(a.number(i)));
+  return m;
+}
+inline Arrays run(const Program& p, const Arrays& inputs) {
+  verify(p, "the test");
+  EXPECT_EQ(p.inputs.size(), inputs.size());
+  return evaluate(p, inputs);
+}
+
+}  // namespace walk
