@@ -147,10 +147,13 @@ std::vector<Bound> TapeExecutable::bind(const Variant& v, std::span<const ArrayD
 namespace {
 
 // The memory of a donated argument, where nobody else has it and its instances are adjacent.
-BufferPtr take_over(const ArrayData& in, const Bound& b, std::byte* const* table, std::int64_t instances, std::int64_t bytes,
+BufferPtr take_over(std::span<const ArrayDataPtr> inputs, std::size_t input, const Bound& b, std::byte* const* table, std::int64_t instances, std::int64_t bytes,
                     bool queued) {
+  const ArrayData& in = *inputs[input];
   const BufferPtr& buffer = b.array ? b.array->shards[0].buffer : b.whole;
   if (b.array && b.array.get() != &in) return nullptr;
+  for (std::size_t i = 0; i < inputs.size(); ++i)  // given twice
+    if (i != input && inputs[i] == inputs[input]) return nullptr;
   long own = b.whole ? 1 : 0;
   for (const Shard& s : in.shards) {
     if (s.buffer != buffer) return nullptr;
@@ -208,7 +211,7 @@ std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v, std::sp
     if (r.reuse >= 0) {
       const Argument& a = tape.arguments[static_cast<std::size_t>(r.reuse)];
       std::byte** from = frame.table + tape.slots[static_cast<std::size_t>(a.slot)].offset;
-      buffer = take_over(*inputs[a.input], bound[static_cast<std::size_t>(r.reuse)], from, n, s.bytes, queued);
+      buffer = take_over(inputs, a.input, bound[static_cast<std::size_t>(r.reuse)], from, n, s.bytes, queued);
       if (buffer) base = static_cast<std::size_t>(from[0] - buffer->data());
     }
     if (!buffer) {

@@ -302,6 +302,20 @@ TEST(Donation, ShardsAreReusedToo) {
   EXPECT_TRUE(same_bits(host(*out[0]), expected[0]));
 }
 
+TEST(Donation, AnArrayGivenTwiceIsNotOverwritten) {
+  Devices devices(2);
+  Sharded s(on(2), {ts::Type(ts::f32, {2, 64}), ts::Type(ts::f32, {2, 64})}, {"i", "i"}, {"i", "i"}, [](ts::Builder&, ts::Values v) {
+    ts::Value first = ops::psum(ops::neg(v[0]), {"i"}, 2);
+    return ts::Values{ops::add(first, v[0]), ops::sub(v[1], ops::psum(ops::add(first, v[0]), {"i"}, 2))};
+  });
+  auto x = compile(Sharded(on(2), {ts::Type(ts::f32, {2, 64})}, {"i"}, {"i"}, [](ts::Builder&, ts::Values v) {
+             return ts::Values{ops::neg(v[0])};
+           }).whole())->run(std::vector<ArrayDataPtr>{put(counted(s.wholes[0]))})[0];
+  auto expected = s.oracle({host(*x), host(*x)});
+  auto out = compile(s.whole(), {"step", {true, false}})->run(std::vector<ArrayDataPtr>{x, x});
+  for (int k : {0, 1}) EXPECT_TRUE(same_bits(host(*out[k]), expected[k])) << k;
+}
+
 TEST(Devices, CallsOnDevicesThatAreGoneSayHowManyThereAre) {
   Sharded s(on(3), {ts::Type(ts::f32, {3})}, {"i"}, {"i"}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
   Devices devices(2);
