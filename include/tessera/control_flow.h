@@ -90,18 +90,18 @@ auto switch_from(std::array<Call*, N>& calls, const Array& index, const char* fu
 /// on_true(operands...) where the scalar `predicate` is true (or not zero), else on_false(operands...). Both are traced; one
 /// runs. Under vmap over the predicate both run and the results are selected.
 template <class F, class G, class... A>
-auto cond(const Array& predicate, F&& on_true, G&& on_false, A&&... operands) {
+auto cond(const Operand& predicate, F&& on_true, G&& on_false, A&&... operands) {
   std::array<detail::Call*, 2> calls{};
   std::tuple<G&, F&> functions(on_false, on_true);
-  return detail::switch_from<void, 0>(calls, predicate, "cond", true, functions, std::source_location{}, operands...);
+  return detail::switch_from<void, 0>(calls, predicate.array, "cond", true, functions, predicate.loc, operands...);
 }
 
 /// One of several branches by an integer scalar, clamped into range: switch_(i, std::tuple(f, g, h), operands...).
 template <class... F, class... A>
-auto switch_(const Array& index, std::tuple<F...> branches, A&&... operands) {
+auto switch_(const Operand& index, std::tuple<F...> branches, A&&... operands) {
   static_assert(sizeof...(F) > 0, "tessera: switch_ needs at least one branch");
   std::array<detail::Call*, sizeof...(F)> calls{};
-  return detail::switch_from<void, 0>(calls, index, "switch_", false, branches, std::source_location{}, operands...);
+  return detail::switch_from<void, 0>(calls, index.array, "switch_", false, branches, index.loc, operands...);
 }
 
 /// While condition(carry) holds: carry = body(carry). Gives the last carry. No reverse-mode derivative: the number of steps

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <tessera/detail/call.h>
+#include <tessera/elementwise.h>
 
 #include <source_location>
 #include <string>
@@ -326,6 +327,13 @@ class JacobianOf {
   mutable F f_;
   std::source_location loc_;
 };
+
+/// A tree whose leaves are constants to every derivative.
+template <class T>
+  requires(!std::is_convertible_v<T, Operand>)
+T stop_gradient(const T& x) {
+  return tree::map([](const Array& a) { return stop_gradient(Operand(a)); }, x);
+}
 
 /// Column by column, with forward mode: for functions with few inputs.
 template <int I = 0, class F>

@@ -4,8 +4,12 @@
 //   Array y = step(model, x);
 //
 // The kind of arguments is: the tree types and structure with their static values, dtype, shape and weakness of each leaf,
-// and the axis names bound around the call. C++ side effects of the function happen when it is traced, not when it runs;
-// arrays that it captures are those of the first trace. Inside another trace the program is inlined.
+// and the axis names bound around the call. A number passed for an Array parameter is a weakly typed scalar; a parameter
+// that is a C++ number, enum or string is static. A generic lambda takes numbers as they are: static.
+//
+// C++ side effects of the function happen when it is traced, not when it runs, and what it captures is frozen then; with
+// TESSERA_CHECK_CAPTURES=1 in the environment each call traces again and throws where that would change the program.
+// Inside another trace the program is inlined.
 //
 // Concurrent calls of one jitted function are safe. No lock is held while the user's function runs, and a trace that
 // throws leaves nothing behind.

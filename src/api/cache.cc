@@ -5,6 +5,7 @@
 #include <tessera/jit.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace tessera::inline v0::detail {
@@ -144,6 +145,32 @@ void complete_key(Call& call) {
   }
 }
 
+std::atomic<int>& captures_flag() {
+  static std::atomic<int> flag{[] {
+    const char* v = std::getenv("TESSERA_CHECK_CAPTURES");
+    return v && *v && *v != '0';
+  }()};
+  return flag;
+}
+bool checks_captures() { return captures_flag().load(std::memory_order_relaxed) != 0; }
+
+void check_captures(const CacheEntry& e, const TracedFunction& now) {
+  const auto &before = e.function.captures, &after = now.captures;
+  std::string what;
+  if (!same_structure(*e.function.program, *now.program))
+    what = "the function traces to another program than the one in use";
+  else
+    for (std::size_t i = 0; i < before.size() && what.empty(); ++i)
+      if (before[i].impl() != after[i].impl())
+        what = "a captured array, " + to_string(before[i].impl()->type) + ", is another one than in the program in use";
+  if (what.empty()) return;
+  Message(e.name)
+      .problem(what)
+      .rule("what a function captures, and any state that it reads, is that of its first trace")
+      .advice("pass what changes as an argument")
+      .raise<TraceError>();
+}
+
 std::unique_ptr<CacheEntry> new_entry(const Call& call, TracedFunction f, const std::string& name) {
   auto e = std::make_unique<CacheEntry>();
   e->words.assign(call.args.words.begin(), call.args.words.end());
@@ -176,10 +203,15 @@ Outcome run_inline(Call& call, const CacheEntry& e) {
 
 }  // namespace
 
+void set_check_captures(bool on) { captures_flag().store(on); }
+
 const CacheEntry& CachedFunction::find_or_build(Call& call) {
   extend_key(call.args.words);
   complete_key(call);
-  if (const CacheEntry* e = state_->find(call)) return *e;
+  if (const CacheEntry* e = state_->find(call)) {
+    if (checks_captures()) check_captures(*e, build(call));
+    return *e;
+  }
   std::unique_ptr<CacheEntry> fresh = new_entry(call, build(call), name_);
   state_->traces.fetch_add(1, std::memory_order_relaxed);
   std::lock_guard lock(state_->inserting);
@@ -222,9 +254,8 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
   data.insert(data.end(), e.capture_data.begin(), e.capture_data.end());
 
   keep_shared(donated, data);
+  // The run marks what it takes as deleted, and gives it back where it fails.
   std::vector<runtime::ArrayDataPtr> results = e.executable(donated).run(data);
-  for (std::size_t i = 0; i < donated.size(); ++i)
-    if (donated[i]) data[i]->deleted.store(true, std::memory_order_relaxed);
   std::vector<Array> arrays;
   arrays.reserve(results.size());
   for (auto& r : results) arrays.push_back(make_concrete(std::move(r)));

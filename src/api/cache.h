@@ -40,4 +40,8 @@ struct CacheEntry {
   mutable std::mutex compiling_;
 };
 
+/// Whether every call traces again and compares, to find functions that depend on something which changed since their first
+/// trace: TESSERA_CHECK_CAPTURES=1, or this.
+void set_check_captures(bool on);
+
 }  // namespace tessera::inline v0::detail

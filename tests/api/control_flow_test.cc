@@ -64,7 +64,7 @@ TEST(Cond, DifferentiatesAndMapsThroughCaptures) {
 TEST(Cond, ListsWhatDiffers) {
   Array x = vec({1, 2});
   EXPECT_EQ(message<ts::TreeError>([&] {
-              ts::cond(true, [&] { return std::pair(x, x + 1); }, [&] { return std::pair(x[0], Array(std::vector<int>{1, 2})); });
+              ts::cond(ts::Operand(true, {}), [&] { return std::pair(x, x + 1); }, [&] { return std::pair(x[0], Array(std::vector<int>{1, 2})); });
             }),
             "cond: the branches' results differ in type\n"
             "  - result[0]: f32[2] if true, f32[] if false\n"
@@ -77,7 +77,7 @@ TEST(Cond, ListsWhatDiffers) {
             "cond: the result if false and that if true differ in structure\n"
             "  - at order: the static value 2 and the static value 1\n"
             "  rule: both need the same containers, keys and static values");
-  EXPECT_EQ(message<ts::ShapeError>([&] { ts::cond(x > 0, [&] { return x; }, [&] { return x; }); }),
+  EXPECT_EQ(message<ts::ShapeError>([&] { ts::cond(ts::Operand(x > 0, {}), [&] { return x; }, [&] { return x; }); }),
             "cond: the predicate is bool[2]\n"
             "  rule: one scalar decides which branch runs\n"
             "  try: use ts::where to choose element by element, or ts::any and ts::all for one answer");

@@ -94,6 +94,13 @@ TEST(Grad, ComposesWithJitAndVmap) {
   EXPECT_EQ(f32s(ts::jit(ts::grad(total))(vec({x, 2 * x}))), f32s(rows));
 }
 
+TEST(Grad, StopGradientOfATree) {
+  auto f = [](Layer l) { return ts::sum(l.w * ts::stop_gradient(l).w + ts::stop_gradient(l.b) + ts::stop_gradient(2.0f)); };
+  Layer g = ts::grad(f)(Layer{vec({3}), vec({5}), 2, {}});
+  EXPECT_EQ(f32s(g.w), (Floats{3}));
+  EXPECT_EQ(f32s(g.b), (Floats{0}));
+}
+
 TEST(Jvp, ValueAndDirectionalDerivative) {
   auto f = [](Array x, Array y) { return std::pair(x * y, x + 1); };
   auto [value, tangent] = ts::jvp(f, std::tuple(vec({2}), vec({3})), std::tuple(vec({1}), vec({10})));

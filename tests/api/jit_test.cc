@@ -1,3 +1,5 @@
+#include "api/cache.h"
+
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>
@@ -119,6 +121,24 @@ TEST(Jit, CapturesArraysOfTheFirstTrace) {
   auto f = ts::jit([&](Array x) { return x + k; });
   EXPECT_EQ(f32s(f(vec({1}))), (std::vector<float>{11}));
   EXPECT_EQ(f32s(f(vec({2}))), (std::vector<float>{12}));
+}
+
+TEST(Jit, ChangedCapturesAreFoundWhenAsked) {
+  Array k = vec({10});
+  float scale = 2;
+  auto f = ts::jit([&](Array x) { return x * scale + k; }, {.name = "f"});
+  ts::detail::set_check_captures(true);
+  EXPECT_EQ(f32s(f(vec({1}))), (std::vector<float>{12}));
+  EXPECT_EQ(f32s(f(vec({2}))), (std::vector<float>{14}));
+  k = vec({20});
+  EXPECT_EQ(message([&] { f(vec({1})); }),
+            "f: a captured array, f32[1], is another one than in the program in use\n"
+            "  rule: what a function captures, and any state that it reads, is that of its first trace\n"
+            "  try: pass what changes as an argument");
+  scale = 3;
+  EXPECT_EQ(message([&] { f(vec({1})); }).substr(0, 61), "f: the function traces to another program than the one in use");
+  ts::detail::set_check_captures(false);
+  EXPECT_EQ(f32s(f(vec({1}))), (std::vector<float>{12}));
 }
 
 TEST(Jit, InsideJitIsInlinedAndSeesTracedCaptures) {
