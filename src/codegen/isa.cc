@@ -3,7 +3,9 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <cstdlib>
 #include <map>
+#include <string_view>
 
 namespace tessera::inline v0::codegen {
 
@@ -14,6 +16,11 @@ const Isa& host_isa() {
     i.cpu = llvm::sys::getHostCPUName().str();
     std::map<std::string, bool> features;  // sorted: the text is part of cache keys
     for (const auto& f : llvm::sys::getHostCPUFeatures()) features[f.first().str()] = f.second;
+    // TESSERA_ISA=avx2 or sse4 does without what is newer, to test and to measure.
+    const char* limit = std::getenv("TESSERA_ISA");
+    if (std::string_view most = limit ? limit : ""; most == "avx2" || most == "sse4")
+      for (auto& [name, on] : features)
+        on = on && !name.starts_with("avx512") && name != "avx10.1-512" && (most == "avx2" || (!name.starts_with("avx") && name != "fma" && name != "f16c" && name != "vaes" && name != "vpclmulqdq"));
     for (const auto& [name, on] : features) i.features += (i.features.empty() ? "" : ",") + std::string(on ? "+" : "-") + name;
     i.avx2 = features["avx2"] && features["fma"] && features["f16c"];
     i.avx512 = i.avx2 && features["avx512f"] && features["avx512vl"] && features["avx512dq"] && features["avx512bw"];

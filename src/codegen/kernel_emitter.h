@@ -98,6 +98,10 @@ class KernelEmitter final : public Composer {
   // kernel_memory.cc
   bool varying(const Index& i) const;
   bool varying(const Index::Node* n) const;
+  bool varying(const Atom& a) const;
+  bool aligned(const Atom& a) const;
+  std::optional<std::int64_t> lane_stride(const Index& i) const;
+  llvm::Value* every_nth(llvm::Value* base, DType d, const Index& flat, std::int64_t stride);
   llvm::Value* scalar(const Index& i);
   llvm::Value* scalar_atom(const Atom& a);
   llvm::Value* lanes(const Index& i, bool narrow);

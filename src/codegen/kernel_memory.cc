@@ -28,14 +28,40 @@ int depth_of(const Atom& a) {
 
 }  // namespace
 
-bool KernelEmitter::varying(const Index::Node* n) const {
-  bool found = false;
-  for_each_leaf(n, [&](const Atom& a) {
-    found |= &a == current_->vec || (a.kind == Atom::Kind::data && LaneOps::value(a.lane).width > 0);
+// Whether the vectorised variable runs through a quotient's or remainder's period in whole vectors: it always starts at a
+// multiple of the width, so that the quotient is the same for all lanes and the remainder grows by one.
+bool KernelEmitter::aligned(const Atom& a) const {
+  const Atom* vec = current_->vec;
+  int width = current_->width;
+  if (!vec || a.divisor % width || a.inner->constant % width) return false;
+  return std::all_of(a.inner->terms.begin(), a.inner->terms.end(), [&](const Term& t) {
+    if (t.first == vec) return t.second == 1;
+    return t.second % width == 0 && !varying(*t.first);
   });
-  return found;
+}
+
+bool KernelEmitter::varying(const Atom& a) const {
+  if (&a == current_->vec) return true;
+  if (a.kind == Atom::Kind::data) return LaneOps::value(a.lane).width > 0;
+  if (!a.inner || !varying(a.inner)) return false;
+  return a.kind == Atom::Kind::remainder || !aligned(a);
+}
+bool KernelEmitter::varying(const Index::Node* n) const {
+  return std::any_of(n->terms.begin(), n->terms.end(), [&](const Term& t) { return varying(*t.first); });
 }
 bool KernelEmitter::varying(const Index& i) const { return varying(node_of(i)); }
+
+// How much the index grows from lane to lane, where that is the same for all.
+std::optional<std::int64_t> KernelEmitter::lane_stride(const Index& i) const {
+  std::int64_t stride = 0;
+  for (const auto& [atom, c] : node_of(i)->terms) {
+    if (!varying(*atom)) continue;
+    bool steady = atom == current_->vec || (atom->kind == Atom::Kind::remainder && aligned(*atom));
+    if (!steady) return std::nullopt;
+    stride += c;
+  }
+  return stride;
+}
 
 bool KernelEmitter::fits_narrow(const Index::Node* n) const {
   if (n->lo < -kNarrowMax || n->hi > kNarrowMax) return false;
@@ -102,7 +128,7 @@ llvm::Value* KernelEmitter::lanes(const Index& i, bool narrow) {
   for (Scope* s = current_; s; s = s->parent)
     if (auto it = s->vectors.find(n); it != s->vectors.end() && it->second->getType() == type) return it->second;
   std::vector<Term> same, differ;
-  for (const Term& t : n->terms) (varying(node_of(make_sum(0, {{t.first, 1}}))) ? differ : same).push_back(t);
+  for (const Term& t : n->terms) (varying(*t.first) ? differ : same).push_back(t);
   llvm::Value* base = b_->CreateTrunc(scalar(make_sum(n->constant, same)), element);
   llvm::Value* sum = ops_.splat(base, current_->width);
   for (const auto& [atom, c] : differ) {
@@ -112,6 +138,27 @@ llvm::Value* KernelEmitter::lanes(const Index& i, bool narrow) {
   }
   current_->vectors[n] = sum;
   return sum;
+}
+
+// Elements at a small stride: whole vectors that cover exactly the elements between the first and the last, picked apart.
+llvm::Value* KernelEmitter::every_nth(llvm::Value* base, DType d, const Index& flat, std::int64_t stride) {
+  int width = current_->width;
+  llvm::Type *element = ops_.memory_type(d), *type = ops_.memory_type(d, width);
+  llvm::Value* origin = b_->CreateInBoundsGEP(element, base, scalar(flat));
+  llvm::Value* picked = nullptr;
+  for (std::int64_t k = 0; k < stride; ++k) {
+    std::int64_t start = k + 1 < stride ? k * width : (width - 1) * (stride - 1);
+    llvm::Value* p = b_->CreateConstInBoundsGEP1_64(element, origin, static_cast<std::uint64_t>(start));
+    llvm::Value* v = b_->CreateAlignedLoad(type, p, llvm::Align(static_cast<std::uint64_t>(size_of(d))));
+    std::vector<int> from;
+    for (int l = 0; l < width; ++l) {
+      std::int64_t at = l * stride - start;
+      bool here = at >= 0 && at < width && (l * stride >= k * width);
+      from.push_back(here ? width + static_cast<int>(at) : l);
+    }
+    picked = b_->CreateShuffleVector(picked ? picked : llvm::PoisonValue::get(type), v, from);
+  }
+  return picked;
 }
 
 Lane KernelEmitter::load(llvm::Value* base, DType d, const Index& flat) {
@@ -125,9 +172,9 @@ Lane KernelEmitter::load(llvm::Value* base, DType d, const Index& flat) {
   llvm::Value* mask = current_->mask;
   llvm::Type* type = ops_.memory_type(d, width);
   llvm::Value* none = llvm::Constant::getNullValue(type);
-  const Atom* vec = current_->vec;
-  std::int64_t stride = vec ? coefficient(flat, vec) : 0;
-  bool strided = vec && stride && !varying(flat - make_sum(0, {{vec, stride}}));
+  std::optional<std::int64_t> steady = lane_stride(flat);
+  std::int64_t stride = steady.value_or(0);
+  bool strided = steady.has_value();
   if (strided && (stride == 1 || stride == -1)) {
     std::vector<int> backwards;
     for (int i = width; i-- > 0;) backwards.push_back(i);
@@ -142,6 +189,7 @@ Lane KernelEmitter::load(llvm::Value* base, DType d, const Index& flat) {
   llvm::Value *origin = base, *offsets;
   if (strided) {
     if (llvm::Value* v = from_tile(base, d, flat, stride)) return ops_.from_memory(v, d, width);
+    if (stride >= 2 && stride <= 4 && !mask) return ops_.from_memory(every_nth(base, d, flat, stride), d, width);
     origin = b_->CreateInBoundsGEP(element, base, scalar(flat));
     bool narrow = std::abs(stride) * width <= kNarrowMax;
     std::vector<llvm::Constant*> steps;
@@ -166,7 +214,7 @@ void KernelEmitter::store(llvm::Value* base, const Index& flat, const Lane& x) {
     return;
   }
   llvm::Value* v = ops_.to_memory(LaneOps::value(x).width ? x : ops_.lane(ops_.vector(x, width), x.dtype));
-  if (coefficient(flat, current_->vec) == 1) {
+  if (lane_stride(flat) == 1) {
     if (current_->mask)
       b_->CreateMaskedStore(v, p, align, current_->mask);
     else
