@@ -26,7 +26,8 @@ const char* kind_name(AttrKind k) {
 
 std::string lowering_text(const Op& op) {
   switch (op.lowering) {
-    case Lowering::emitted: return op.elementwise ? "elementwise, compiled in place" : "compiled in place";
+    case Lowering::emitted:
+      return op.elementwise ? "elementwise, compiled in place" : "compiled in place";
     case Lowering::called: return "a library routine";
     case Lowering::view: return "no code: shares its operand's memory";
     case Lowering::control: return "control flow";
@@ -48,9 +49,11 @@ std::string op_reference() {
   std::string s;
   for (const auto& op : Registry::get().all()) {
     s += "### " + op->name + "\n\n" + op->doc + "\n\n";
-    for (const AttrSpec& a : op->attrs) s += "- `" + a.name + "` (" + kind_name(a.kind) + "): " + a.doc + "\n";
+    for (const AttrSpec& a : op->attrs)
+      s += "- `" + a.name + "` (" + kind_name(a.kind) + "): " + a.doc + "\n";
     if (!op->attrs.empty()) s += "\n";
-    s += count(op->inputs, "operand") + ", " + count(op->outputs, "result") + "; " + lowering_text(*op) + ".";
+    s += count(op->inputs, "operand") + ", " + count(op->outputs, "result") + "; " +
+         lowering_text(*op) + ".";
     if (!op->stablehlo.empty())
       s += " StableHLO: `" + op->stablehlo + "`.";
     else if (auto it = op->waived.find("stablehlo"); it != op->waived.end())

@@ -57,7 +57,9 @@ void Lexer::read_string(Token& t) {
   t.kind = Token::string;
   advance();
   while (peek() != '"') {
-    if (at_ >= text_.size() || peek() == '\n') raise_parse_error(t, "a string that begins here does not end on its line", "close it with \"");
+    if (at_ >= text_.size() || peek() == '\n')
+      raise_parse_error(t, "a string that begins here does not end on its line",
+                        "close it with \"");
     if (peek() != '\\') {
       t.text += peek();
       advance();
@@ -76,7 +78,8 @@ void Lexer::read_string(Token& t) {
       advance();
       advance();
     } else {
-      raise_parse_error(t, "a string holds an unknown escape", "escapes are \\\" \\\\ \\n \\t and \\xHH");
+      raise_parse_error(t, "a string holds an unknown escape",
+                        "escapes are \\\" \\\\ \\n \\t and \\xHH");
     }
     advance();
   }
@@ -106,7 +109,8 @@ Token Lexer::next() {
   if (is_digit(c) || (c == '-' && (is_digit(peek(1)) || is_letter(peek(1))))) {
     t.kind = Token::number;
     take();
-    while (is_letter(peek()) || is_digit(peek()) || peek() == '.' || ((peek() == '+' || peek() == '-') && (t.text.back() == 'e')))
+    while (is_letter(peek()) || is_digit(peek()) || peek() == '.' ||
+           ((peek() == '+' || peek() == '-') && (t.text.back() == 'e')))
       take();
     return t;
   }
@@ -120,7 +124,9 @@ Token Lexer::next() {
     take();
   } else if (std::string_view("{}()[],:=*<>").find(c) == std::string_view::npos) {
     auto u = static_cast<unsigned char>(c);
-    raise_parse_error(t, u >= 0x20 && u < 0x7f ? "'" + t.text + "' means nothing here" : "a byte of value " + std::to_string(u) + " means nothing here");
+    raise_parse_error(t, u >= 0x20 && u < 0x7f
+                             ? "'" + t.text + "' means nothing here"
+                             : "a byte of value " + std::to_string(u) + " means nothing here");
   }
   return t;
 }

@@ -18,18 +18,22 @@ struct Token {
 };
 
 /// Throws TraceError headed "parse_program" with line and column.
-[[noreturn]] void raise_parse_error(const Token& at, const std::string& problem, const std::string& advice = "");
+[[noreturn]] void raise_parse_error(const Token& at, const std::string& problem,
+                                    const std::string& advice = "");
 
-/// Spaces, newlines and comments ('#' to the end of the line) separate tokens and mean nothing else. Punctuation is one of
-/// { } ( ) [ ] , : = * < > and "->". A number is anything that begins like one, "-inf", "inf", "nan", "nan:0x7fc00001"
-/// included; whoever reads it says whether it is well-formed.
+/// Spaces, newlines and comments ('#' to the end of the line) separate tokens and mean nothing
+/// else. Punctuation is one of { } ( ) [ ] , : = * < > and "->". A number is anything that begins
+/// like one, "-inf", "inf", "nan", "nan:0x7fc00001" included; whoever reads it says whether it is
+/// well-formed.
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
   Token next();
 
  private:
-  char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  char peek(std::size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
   void advance();
   void skip_blanks();
   void read_string(Token& t);

@@ -14,13 +14,21 @@ namespace {
 template <class T>
 struct BitsOf;
 template <>
-struct BitsOf<float16> { using type = std::uint16_t; };
+struct BitsOf<float16> {
+  using type = std::uint16_t;
+};
 template <>
-struct BitsOf<bfloat16> { using type = std::uint16_t; };
+struct BitsOf<bfloat16> {
+  using type = std::uint16_t;
+};
 template <>
-struct BitsOf<float> { using type = std::uint32_t; };
+struct BitsOf<float> {
+  using type = std::uint32_t;
+};
 template <>
-struct BitsOf<double> { using type = std::uint64_t; };
+struct BitsOf<double> {
+  using type = std::uint64_t;
+};
 
 template <class T>
 inline constexpr bool kNarrow = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;

@@ -9,11 +9,13 @@
 
 namespace tessera::inline v0 {
 
-/// Appends the element of dtype `d` at `bytes`: "true", "-3", "0.1", "-0.0", "inf", "nan"; a NaN whose bits are not those of
-/// the plain quiet one is "nan:0x7fc00001". Floats have a point, an exponent or a name, so that they differ from integers.
+/// Appends the element of dtype `d` at `bytes`: "true", "-3", "0.1", "-0.0", "inf", "nan"; a NaN
+/// whose bits are not those of the plain quiet one is "nan:0x7fc00001". Floats have a point, an
+/// exponent or a name, so that they differ from integers.
 void append_element(std::string& out, DType d, const std::byte* bytes);
 
-/// Reads such text to `bytes`; an integer is also read as a float. False where it is malformed or out of range.
+/// Reads such text to `bytes`; an integer is also read as a float. False where it is malformed or
+/// out of range.
 bool parse_element(std::string_view text, DType d, std::byte* bytes);
 
 }  // namespace tessera::inline v0

@@ -1,5 +1,5 @@
-// Reads programs back from text; docs/ir.md has the grammar. Attributes are read by the kinds that their op declares, types
-// of results are checked against the op's own rule.
+// Reads programs back from text; docs/ir.md has the grammar. Attributes are read by the kinds that
+// their op declares, types of results are checked against the op's own rule.
 #include "ir/op.h"
 #include "ir/text_lexer.h"
 #include "ir/text_number.h"
@@ -25,14 +25,17 @@ class Parser {
 
   ProgramPtr whole() {
     ProgramPtr p = program(0);
-    if (token_.kind != Token::end) fail("expected the end of the text after the program, found " + token_.describe());
+    if (token_.kind != Token::end)
+      fail("expected the end of the text after the program, found " + token_.describe());
     return p;
   }
 
  private:
   using Names = std::map<std::string, Var, std::less<>>;
 
-  [[noreturn]] void fail(const std::string& problem, const std::string& advice = "") const { raise_parse_error(token_, problem, advice); }
+  [[noreturn]] void fail(const std::string& problem, const std::string& advice = "") const {
+    raise_parse_error(token_, problem, advice);
+  }
 
   Token take() {
     Token t = std::move(token_);
@@ -41,7 +44,8 @@ class Parser {
     return t;
   }
   Token expect(std::string_view punct) {
-    if (!token_.is(punct)) fail("expected '" + std::string(punct) + "', found " + token_.describe());
+    if (!token_.is(punct))
+      fail("expected '" + std::string(punct) + "', found " + token_.describe());
     return take();
   }
   bool accept(std::string_view punct) {
@@ -50,7 +54,8 @@ class Parser {
     return true;
   }
   Token identifier(const char* what) {
-    if (token_.kind != Token::identifier) fail(std::string("expected ") + what + ", found " + token_.describe());
+    if (token_.kind != Token::identifier)
+      fail(std::string("expected ") + what + ", found " + token_.describe());
     return take();
   }
   /// open element, element, ... close
@@ -65,7 +70,8 @@ class Parser {
 
   std::int64_t integer() {
     std::int64_t v = 0;
-    if (token_.kind != Token::number || !parse_element(token_.text, DType::int64, reinterpret_cast<std::byte*>(&v)))
+    if (token_.kind != Token::number ||
+        !parse_element(token_.text, DType::int64, reinterpret_cast<std::byte*>(&v)))
       fail("expected an integer, found " + token_.describe());
     take();
     return v;
@@ -77,7 +83,8 @@ class Parser {
         take();
         return static_cast<DType>(i);
       }
-    fail("expected a dtype, found " + token_.describe(), "dtypes are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64");
+    fail("expected a dtype, found " + token_.describe(),
+         "dtypes are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64");
   }
 
   Type type() {
@@ -88,10 +95,12 @@ class Parser {
     list("[", "]", [&] {
       std::int64_t d = integer();
       if (d < 0) raise_parse_error(at, "an extent is negative");
-      if (d && bytes > (std::numeric_limits<std::int64_t>::max() >> 1) / d) raise_parse_error(at, "a type has more bytes than memory can hold");
+      if (d && bytes > (std::numeric_limits<std::int64_t>::max() >> 1) / d)
+        raise_parse_error(at, "a type has more bytes than memory can hold");
       bytes *= std::max<std::int64_t>(d, 1);
       t.shape.push_back(d);
-      if (t.shape.size() > kMaxRank) raise_parse_error(at, "a type has more than " + std::to_string(kMaxRank) + " dimensions");
+      if (t.shape.size() > kMaxRank)
+        raise_parse_error(at, "a type has more than " + std::to_string(kMaxRank) + " dimensions");
     });
     t.weak = accept("*");
     while (token_.is("{")) axes(t);
@@ -108,10 +117,13 @@ class Parser {
     while (accept(","));
     expect("}");
   }
-  std::string name(const char* what) { return token_.kind == Token::string ? take().text : identifier(what).text; }
+  std::string name(const char* what) {
+    return token_.kind == Token::string ? take().text : identifier(what).text;
+  }
 
   ProgramPtr program(int depth) {
-    if (depth > kMaxDepth) fail("programs are nested more than " + std::to_string(kMaxDepth) + " deep");
+    if (depth > kMaxDepth)
+      fail("programs are nested more than " + std::to_string(kMaxDepth) + " deep");
     auto p = std::make_shared<Program>();
     if (!token_.is("{")) p->name = name("'{' or the name of a program");
     expect("{");
@@ -133,7 +145,8 @@ class Parser {
     Token t = identifier("the name of a variable");
     expect(":");
     Var v = static_cast<Var>(p.types.size());
-    if (!names.emplace(t.text, v).second) raise_parse_error(t, "variable '" + t.text + "' is defined twice");
+    if (!names.emplace(t.text, v).second)
+      raise_parse_error(t, "variable '" + t.text + "' is defined twice");
     p.types.push_back(type());
     return v;
   }
@@ -156,18 +169,22 @@ class Parser {
     Token op = identifier("the name of an op");
     e.op = Registry::get().find(op.text);
     if (!e.op) raise_parse_error(op, "there is no op '" + op.text + "'");
-    while (token_.kind == Token::identifier && !ahead_.is(":")) e.inputs.push_back(lookup(names, take()));
+    while (token_.kind == Token::identifier && !ahead_.is(":"))
+      e.inputs.push_back(lookup(names, take()));
     if (token_.is("[")) attributes(e, depth);
     check(p, e, start, op);
     for (auto& [name, v] : results)
-      if (!names.emplace(name, v).second) raise_parse_error(start, "variable '" + name + "' is defined twice");
+      if (!names.emplace(name, v).second)
+        raise_parse_error(start, "variable '" + name + "' is defined twice");
     p.equations.push_back(std::move(e));
   }
 
-  // The mesh axes of the results are taken from the text: they depend on passes that the text may come after.
+  // The mesh axes of the results are taken from the text: they depend on passes that the text may
+  // come after.
   static void check(const Program& p, const Equation& e, const Token& start, const Token& op) {
     if (e.op->inputs >= 0 && e.inputs.size() != static_cast<std::size_t>(e.op->inputs))
-      raise_parse_error(op, "'" + op.text + "' takes " + std::to_string(e.op->inputs) + " operands, found " + std::to_string(e.inputs.size()));
+      raise_parse_error(op, "'" + op.text + "' takes " + std::to_string(e.op->inputs) +
+                                " operands, found " + std::to_string(e.inputs.size()));
     std::vector<Type> in, given;
     for (Var v : e.inputs) in.push_back(p.types[v]);
     try {
@@ -178,24 +195,30 @@ class Parser {
       raise_parse_error(op, error.what());
     }
     if (given.size() != e.outputs.size())
-      raise_parse_error(start, "'" + op.text + "' gives " + std::to_string(given.size()) + " results, found " + std::to_string(e.outputs.size()) + " names");
+      raise_parse_error(start, "'" + op.text + "' gives " + std::to_string(given.size()) +
+                                   " results, found " + std::to_string(e.outputs.size()) +
+                                   " names");
     for (std::size_t i = 0; i < given.size(); ++i) {
       const Type& t = p.types[e.outputs[i]];
-      if (t.dtype == given[i].dtype && t.shape == given[i].shape && t.weak == given[i].weak) continue;
+      if (t.dtype == given[i].dtype && t.shape == given[i].shape && t.weak == given[i].weak)
+        continue;
       given[i].varying = t.varying;
       given[i].unreduced = t.unreduced;
-      raise_parse_error(start, "the result is declared " + to_string(t) + " but '" + op.text + "' gives " + to_string(given[i]));
+      raise_parse_error(start, "the result is declared " + to_string(t) + " but '" + op.text +
+                                   "' gives " + to_string(given[i]));
     }
   }
 
   void attributes(Equation& e, int depth) {
     list("[", "]", [&] {
       Token t = identifier("the name of an attribute");
-      auto spec = std::find_if(e.op->attrs.begin(), e.op->attrs.end(), [&](const AttrSpec& s) { return s.name == t.text; });
+      auto spec = std::find_if(e.op->attrs.begin(), e.op->attrs.end(),
+                               [&](const AttrSpec& s) { return s.name == t.text; });
       if (spec == e.op->attrs.end()) {
         std::string known;
         for (const AttrSpec& s : e.op->attrs) known += (known.empty() ? "" : ", ") + s.name;
-        raise_parse_error(t, "'" + e.op->name + "' has no attribute '" + t.text + "'", known.empty() ? "it has none" : "it has " + known);
+        raise_parse_error(t, "'" + e.op->name + "' has no attribute '" + t.text + "'",
+                          known.empty() ? "it has none" : "it has " + known);
       }
       if (e.attrs.has(t.text)) raise_parse_error(t, "attribute '" + t.text + "' comes twice");
       expect("=");
@@ -235,7 +258,8 @@ class Parser {
   template <class T>
   T element(DType d, const char* what) {
     T v{};
-    if ((token_.kind != Token::number && token_.kind != Token::identifier) || !parse_element(token_.text, d, reinterpret_cast<std::byte*>(&v)))
+    if ((token_.kind != Token::number && token_.kind != Token::identifier) ||
+        !parse_element(token_.text, d, reinterpret_cast<std::byte*>(&v)))
       fail(std::string("expected ") + what + ", found " + token_.describe());
     take();
     return v;
@@ -255,14 +279,16 @@ class Parser {
       return nullptr;
     }
     if (token_.is("<"))
-      fail("a rule given by user code stands here by name only", "text cannot carry C++ code: build this program by calling the function");
+      fail("a rule given by user code stands here by name only",
+           "text cannot carry C++ code: build this program by calling the function");
     fail("expected 'none', found " + token_.describe());
   }
 
   Literal literal() {
     Token at = token_;
     Type t = type();
-    if (t.weak || !t.varying.empty() || !t.unreduced.empty()) raise_parse_error(at, "the type of a literal is a dtype and a shape");
+    if (t.weak || !t.varying.empty() || !t.unreduced.empty())
+      raise_parse_error(at, "the type of a literal is a dtype and a shape");
     auto bytes = std::make_shared<std::vector<std::byte>>();
     if (t.shape.count() == 0) {
       expect("[");
@@ -278,7 +304,8 @@ class Parser {
       bytes.resize(bytes.size() + n);
       bool number = token_.kind == Token::number || token_.kind == Token::identifier;
       if (!number || !parse_element(token_.text, t.dtype, bytes.data() + bytes.size() - n))
-        fail("expected an element of dtype " + std::string(name_of(t.dtype)) + ", found " + token_.describe());
+        fail("expected an element of dtype " + std::string(name_of(t.dtype)) + ", found " +
+             token_.describe());
       take();
       return;
     }
@@ -288,7 +315,8 @@ class Parser {
       ++n;
     });
     if (n != t.shape[dim])
-      fail("a literal of type " + to_string(t) + " has " + std::to_string(n) + " entries along dimension " + std::to_string(dim));
+      fail("a literal of type " + to_string(t) + " has " + std::to_string(n) +
+           " entries along dimension " + std::to_string(dim));
   }
 
   Lexer lexer_;

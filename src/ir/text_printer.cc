@@ -40,7 +40,8 @@ class Printer {
     for (const Equation& e : p.equations)
       for (Var v : e.outputs) define(v);
     out_ += ") -> (";
-    for (std::size_t i = 0; i < p.outputs.size(); ++i) out_ += (i ? ", " : "") + names[p.outputs[i]];
+    for (std::size_t i = 0; i < p.outputs.size(); ++i)
+      out_ += (i ? ", " : "") + names[p.outputs[i]];
     out_ += ")";
     for (const Equation& e : p.equations) {
       line(indent + 2);
@@ -60,16 +61,19 @@ class Printer {
     out_.append(static_cast<std::size_t>(indent), ' ');
   }
 
-  void declare(const Program& p, Var v, const std::vector<std::string>& names, std::size_t position) {
+  void declare(const Program& p, Var v, const std::vector<std::string>& names,
+               std::size_t position) {
     out_ += (position ? ", " : "") + names[v] + ": " + to_string(p.type(v));
   }
 
-  void equation(const Program& p, const Equation& e, const std::vector<std::string>& names, int indent) {
+  void equation(const Program& p, const Equation& e, const std::vector<std::string>& names,
+                int indent) {
     if (e.outputs.empty()) out_ += "()";
     for (std::size_t i = 0; i < e.outputs.size(); ++i) declare(p, e.outputs[i], names, i);
     out_ += " = " + e.op->name;
     for (Var v : e.inputs) out_ += " " + names[v];
-    bool nested = std::any_of(e.attrs.begin(), e.attrs.end(), [](const auto& entry) { return holds_programs(entry.second); });
+    bool nested = std::any_of(e.attrs.begin(), e.attrs.end(),
+                              [](const auto& entry) { return holds_programs(entry.second); });
     if (!e.attrs.empty()) attributes(e.attrs, nested, indent);
     if (options_.locations && (e.loc || !e.scope.empty())) {
       out_ += "  # " + to_string(e.loc);
@@ -94,7 +98,9 @@ class Printer {
 
   void text(bool v, int) { out_ += v ? "true" : "false"; }
   void text(std::int64_t v, int) { out_ += std::to_string(v); }
-  void text(double v, int) { append_element(out_, DType::float64, reinterpret_cast<const std::byte*>(&v)); }
+  void text(double v, int) {
+    append_element(out_, DType::float64, reinterpret_cast<const std::byte*>(&v));
+  }
   void text(const std::string& v, int) { out_ += quoted(v); }
   void text(DType v, int) { out_ += short_name_of(v); }
   template <class T>

@@ -29,7 +29,8 @@ class Verifier {
  private:
   [[noreturn]] void fail(const std::string& what) const {
     std::string program = p_.name.empty() ? "a program" : "program '" + p_.name + "'";
-    throw InternalError(std::string(pass_) + " made " + program + " that does not hold: " + where_ + ": " + what);
+    throw InternalError(std::string(pass_) + " made " + program + " that does not hold: " + where_ +
+                        ": " + what);
   }
   void define(Var v) {
     if (v >= defined_.size()) fail("variable " + std::to_string(v) + " has no type");
@@ -37,14 +38,16 @@ class Verifier {
     defined_[v] = true;
   }
   void use(Var v) const {
-    if (v >= defined_.size() || !defined_[v]) fail("variable " + std::to_string(v) + " is used before it is defined");
+    if (v >= defined_.size() || !defined_[v])
+      fail("variable " + std::to_string(v) + " is used before it is defined");
   }
 
   void equation(const Equation& e) {
     for (Var v : e.inputs) use(v);
     const Op& op = *e.op;
     if (op.inputs >= 0 && e.inputs.size() != static_cast<std::size_t>(op.inputs))
-      fail("it has " + std::to_string(e.inputs.size()) + " operands, the op takes " + std::to_string(op.inputs));
+      fail("it has " + std::to_string(e.inputs.size()) + " operands, the op takes " +
+           std::to_string(op.inputs));
     attributes(e);
 
     std::vector<Type> in, given;
@@ -55,20 +58,24 @@ class Verifier {
       fail(std::string("its operands do not fit: ") + error.what());
     }
     if (given.size() != e.outputs.size())
-      fail("it defines " + std::to_string(e.outputs.size()) + " results, the op gives " + std::to_string(given.size()));
+      fail("it defines " + std::to_string(e.outputs.size()) + " results, the op gives " +
+           std::to_string(given.size()));
     for (std::size_t i = 0; i < given.size(); ++i) {
       define(e.outputs[i]);
       const Type& t = p_.types[e.outputs[i]];
       if (t.dtype != given[i].dtype || t.shape != given[i].shape || t.weak != given[i].weak)
-        fail("result " + std::to_string(i) + " is typed " + to_string(t) + ", the op gives " + to_string(given[i]));
+        fail("result " + std::to_string(i) + " is typed " + to_string(t) + ", the op gives " +
+             to_string(given[i]));
     }
   }
 
   void attributes(const Equation& e) {
     for (const auto& [name, value] : e.attrs) {
-      auto spec = std::find_if(e.op->attrs.begin(), e.op->attrs.end(), [&](const AttrSpec& s) { return s.name == name; });
+      auto spec = std::find_if(e.op->attrs.begin(), e.op->attrs.end(),
+                               [&](const AttrSpec& s) { return s.name == name; });
       if (spec == e.op->attrs.end()) fail("the op has no attribute '" + name + "'");
-      if (static_cast<std::size_t>(spec->kind) != value.index()) fail("attribute '" + name + "' is of another kind");
+      if (static_cast<std::size_t>(spec->kind) != value.index())
+        fail("attribute '" + name + "' is of another kind");
       auto nested = [&](const ProgramPtr& p) {
         if (!p) fail("attribute '" + name + "' holds no program");
         verify(*p, pass_);

@@ -30,7 +30,8 @@ std::vector<Type> infer(const InferArgs& a) {
         .raise<DTypeError>();
   if (n == 0)
     Message(a.op.name)
-        .problem("axis " + std::to_string(axis) + " of an operand of shape " + to_string(x.shape) + " is empty")
+        .problem("axis " + std::to_string(axis) + " of an operand of shape " + to_string(x.shape) +
+                 " is empty")
         .rule("there is an index only where there is an element")
         .from(a.loc)
         .advice("reduce an axis that has elements")
@@ -96,13 +97,16 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
     index.insert(index.begin() + static_cast<std::ptrdiff_t>(axis), i);
     return e.operand(0, index);
   };
-  auto step = [&e, element, floating = is_floating(x.dtype)](std::span<const Index> i, std::span<const Lane> best) {
+  auto step = [&e, element, floating = is_floating(x.dtype)](std::span<const Index> i,
+                                                             std::span<const Lane> best) {
     Lane v = element(i[0]), better = e.binary(kMax ? Arith::gt : Arith::lt, v, best[0]);
     if (floating) {
-      Lane first_nan = e.binary(Arith::and_, e.binary(Arith::ne, v, v), e.binary(Arith::eq, best[0], best[0]));
+      Lane first_nan =
+          e.binary(Arith::and_, e.binary(Arith::ne, v, v), e.binary(Arith::eq, best[0], best[0]));
       better = e.binary(Arith::or_, better, first_nan);
     }
-    return std::vector<Lane>{e.select(better, v, best[0]), e.select(better, e.number(i[0], DType::int64), best[1])};
+    return std::vector<Lane>{e.select(better, v, best[0]),
+                             e.select(better, e.number(i[0], DType::int64), best[1])};
   };
   std::vector<Lane> init = {element(Index(0)), e.constant(DType::int64, std::int64_t{0})};
   std::vector<std::int64_t> extents = {x.shape[axis]};
@@ -115,7 +119,8 @@ Op make() {
   op.name = kMax ? "argmax" : "argmin";
   op.doc = std::string("The index along `axis` of the ") + (kMax ? "greatest" : "least") +
            " element, the first of equals; NaN wins over every number. The axis goes away.";
-  op.attrs = {{"axis", AttrKind::integer, "the dim to search"}, {"dtype", AttrKind::dtype, "of the index"}};
+  op.attrs = {{"axis", AttrKind::integer, "the dim to search"},
+              {"dtype", AttrKind::dtype, "of the index"}};
   op.inputs = 1;
   op.cheap = false;
   op.infer = infer;
@@ -123,13 +128,17 @@ Op make() {
   op.batch = batch;
   op.sharding = sharding;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
-    return Cost{static_cast<double>(in[0].shape.count()), static_cast<double>(in[0].bytes() + out[0].bytes())};
+    return Cost{static_cast<double>(in[0].shape.count()),
+                static_cast<double>(in[0].bytes() + out[0].bytes())};
   };
   op.evaluate = evaluate<kMax>;
   op.emit = emit<kMax>;
-  op.waived = {{"transpose", "indices have no derivative"}, {"stablehlo", "exported as a reduce of values and indices"}};
+  op.waived = {{"transpose", "indices have no derivative"},
+               {"stablehlo", "exported as a reduce of values and indices"}};
   op.examples = [] {
-    auto example = [](Type t, std::int64_t axis, DType index) { return OpExample{{t}, {{"axis", axis}, {"dtype", index}}}; };
+    auto example = [](Type t, std::int64_t axis, DType index) {
+      return OpExample{{t}, {{"axis", axis}, {"dtype", index}}};
+    };
     return std::vector<OpExample>{example(Type(DType::float32, {3, 5}), 1, DType::int32),
                                   example(Type(DType::bfloat16, {4, 2}), 0, DType::int64),
                                   example(Type(DType::int32, {7}), 0, DType::int32),

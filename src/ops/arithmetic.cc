@@ -30,18 +30,24 @@ auto by_kind(F f, G g) {
 }
 
 Op make_add() {
-  Op op = arith_op(Arith::add, "add", "add", "x + y. Integers wrap around; of booleans it is `or`.", 2, Accepts::any);
+  Op op = arith_op(Arith::add, "add", "add", "x + y. Integers wrap around; of booleans it is `or`.",
+                   2, Accepts::any);
   op.jvp = [](const JvpArgs& a) { return MaybeValues{plus(a.tangents[0], a.tangents[1])}; };
-  op.transpose = [](const TransposeArgs& a) { return MaybeValues{a.cotangents[0], a.cotangents[0]}; };
-  op.evaluate = [numeric = evaluate_numeric<2>(by_kind([](auto x, auto y) { return x + y; }, [](auto x, auto y) { return wrap_add(x, y); })),
-                 logical = evaluate_predicate<2>([](auto x, auto y) { return x || y; })](const EvalArgs& a) {
-    (a.inputs[0].dtype == DType::boolean ? logical : numeric)(a);
+  op.transpose = [](const TransposeArgs& a) {
+    return MaybeValues{a.cotangents[0], a.cotangents[0]};
   };
+  op.evaluate =
+      [numeric = evaluate_numeric<2>(by_kind([](auto x, auto y) { return x + y; },
+                                             [](auto x, auto y) { return wrap_add(x, y); })),
+       logical = evaluate_predicate<2>([](auto x, auto y) { return x || y; })](const EvalArgs& a) {
+        (a.inputs[0].dtype == DType::boolean ? logical : numeric)(a);
+      };
   return op;
 }
 
 Op make_sub() {
-  Op op = arith_op(Arith::sub, "sub", "subtract", "x - y. Integers wrap around.", 2, Accepts::numeric);
+  Op op =
+      arith_op(Arith::sub, "sub", "subtract", "x - y. Integers wrap around.", 2, Accepts::numeric);
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     const auto& [x, y] = std::pair(a.tangents[0], a.tangents[1]);
     if (!y) return {x};
@@ -52,12 +58,14 @@ Op make_sub() {
     if (!ct) return {std::nullopt, std::nullopt};
     return {ct, a.linear[1] ? MaybeValue(neg(*ct)) : std::nullopt};
   };
-  op.evaluate = evaluate_numeric<2>(by_kind([](auto x, auto y) { return x - y; }, [](auto x, auto y) { return wrap_sub(x, y); }));
+  op.evaluate = evaluate_numeric<2>(
+      by_kind([](auto x, auto y) { return x - y; }, [](auto x, auto y) { return wrap_sub(x, y); }));
   return op;
 }
 
 Op make_mul() {
-  Op op = arith_op(Arith::mul, "mul", "multiply", "x * y. Integers wrap around; of booleans it is `and`.", 2, Accepts::any);
+  Op op = arith_op(Arith::mul, "mul", "multiply",
+                   "x * y. Integers wrap around; of booleans it is `and`.", 2, Accepts::any);
   op.jvp = [](const JvpArgs& a) {
     MaybeValue dx, dy;
     if (a.tangents[0]) dx = mul(*a.tangents[0], a.inputs[1]);
@@ -72,16 +80,19 @@ Op make_mul() {
     if (a.linear[0]) return {mul(*ct, *a.inputs[1]), std::nullopt};
     return {std::nullopt, mul(*a.inputs[0], *ct)};
   };
-  op.evaluate = [numeric = evaluate_numeric<2>(by_kind([](auto x, auto y) { return x * y; }, [](auto x, auto y) { return wrap_mul(x, y); })),
-                 logical = evaluate_predicate<2>([](auto x, auto y) { return x && y; })](const EvalArgs& a) {
-    (a.inputs[0].dtype == DType::boolean ? logical : numeric)(a);
-  };
+  op.evaluate =
+      [numeric = evaluate_numeric<2>(by_kind([](auto x, auto y) { return x * y; },
+                                             [](auto x, auto y) { return wrap_mul(x, y); })),
+       logical = evaluate_predicate<2>([](auto x, auto y) { return x && y; })](const EvalArgs& a) {
+        (a.inputs[0].dtype == DType::boolean ? logical : numeric)(a);
+      };
   return op;
 }
 
 Op make_div() {
   Op op = arith_op(Arith::div, "div", "divide",
-                   "x / y. Integers truncate towards zero; x / 0 is -1 (all ones where unsigned), the least integer divided by "
+                   "x / y. Integers truncate towards zero; x / 0 is -1 (all ones where unsigned), "
+                   "the least integer divided by "
                    "-1 is itself.",
                    2, Accepts::numeric, 0.5, 2);
   op.jvp = [](const JvpArgs& a) {
@@ -95,14 +106,16 @@ Op make_div() {
     const MaybeValue& ct = a.cotangents[0];
     return {ct ? MaybeValue(div(*ct, *a.inputs[1])) : std::nullopt, std::nullopt};
   };
-  op.evaluate = evaluate_numeric<2>(by_kind([](auto x, auto y) { return x / y; }, [](auto x, auto y) { return defined_div(x, y); }));
+  op.evaluate = evaluate_numeric<2>(by_kind([](auto x, auto y) { return x / y; },
+                                            [](auto x, auto y) { return defined_div(x, y); }));
   return op;
 }
 
 Op make_rem() {
-  Op op = arith_op(Arith::rem, "rem", "remainder",
-                   "The remainder of x / y truncated towards zero: the sign is x's. Of integers, x rem 0 is x.", 2,
-                   Accepts::numeric, 0.5, 2);
+  Op op = arith_op(
+      Arith::rem, "rem", "remainder",
+      "The remainder of x / y truncated towards zero: the sign is x's. Of integers, x rem 0 is x.",
+      2, Accepts::numeric, 0.5, 2);
   op.cheap = false;
   op.jvp = [](const JvpArgs& a) {
     MaybeValue dy;
@@ -114,12 +127,14 @@ Op make_rem() {
     return MaybeValues{plus(a.tangents[0], dy)};
   };
   op.waived["transpose"] = "its derivative is a product and a sum, never a remainder";
-  op.evaluate = evaluate_numeric<2>(by_kind([](auto x, auto y) { return std::fmod(x, y); }, [](auto x, auto y) { return defined_rem(x, y); }));
+  op.evaluate = evaluate_numeric<2>(by_kind([](auto x, auto y) { return std::fmod(x, y); },
+                                            [](auto x, auto y) { return defined_rem(x, y); }));
   return op;
 }
 
 Op make_atan2() {
-  Op op = arith_op(Arith::atan2, "atan2", "atan2", "The angle of the point (x, y), operands in the order y, x, in [-pi, pi].", 2,
+  Op op = arith_op(Arith::atan2, "atan2", "atan2",
+                   "The angle of the point (x, y), operands in the order y, x, in [-pi, pi].", 2,
                    Accepts::floating, 0.5, 2);
   op.cheap = false;
   op.jvp = [](const JvpArgs& a) {
@@ -135,12 +150,15 @@ Op make_atan2() {
   return op;
 }
 
-// Max and min share everything but the direction. The derivative goes to the operand that is chosen, half to each in a tie.
+// Max and min share everything but the direction. The derivative goes to the operand that is
+// chosen, half to each in a tie.
 Op make_extremum(bool is_max) {
-  Op op = arith_op(is_max ? Arith::max : Arith::min, is_max ? "max" : "min", is_max ? "maximum" : "minimum",
-                   std::string("The ") + (is_max ? "greater" : "lesser") +
-                       " of x and y. NaN where either is NaN; -0 is less than +0; of booleans it is `" + (is_max ? "or" : "and") + "`.",
-                   2, Accepts::any);
+  Op op = arith_op(
+      is_max ? Arith::max : Arith::min, is_max ? "max" : "min", is_max ? "maximum" : "minimum",
+      std::string("The ") + (is_max ? "greater" : "lesser") +
+          " of x and y. NaN where either is NaN; -0 is less than +0; of booleans it is `" +
+          (is_max ? "or" : "and") + "`.",
+      2, Accepts::any);
   op.jvp = [is_max](const JvpArgs& a) {
     auto chosen = [&](Value x, Value y) {
       Value wins = is_max ? gt(x, y) : lt(x, y);
@@ -160,7 +178,8 @@ Op make_extremum(bool is_max) {
     }
     return (x < y) == is_max ? y : x;
   };
-  op.evaluate = [numeric = evaluate_numeric<2>(choose), logical = evaluate_predicate<2>(choose)](const EvalArgs& a) {
+  op.evaluate = [numeric = evaluate_numeric<2>(choose),
+                 logical = evaluate_predicate<2>(choose)](const EvalArgs& a) {
     (a.inputs[0].dtype == DType::boolean ? logical : numeric)(a);
   };
   return op;
@@ -169,7 +188,8 @@ Op make_extremum(bool is_max) {
 }  // namespace
 
 void register_arithmetic(Registry& r) {
-  Op add = make_add(), sub = make_sub(), mul = make_mul(), div = make_div(), rem = make_rem(), atan2 = make_atan2();
+  Op add = make_add(), sub = make_sub(), mul = make_mul(), div = make_div(), rem = make_rem(),
+     atan2 = make_atan2();
   Op max = make_extremum(true), min = make_extremum(false);
   add_all(r, add, sub, mul, div, rem, atan2, max, min);
 }

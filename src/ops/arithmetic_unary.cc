@@ -38,7 +38,9 @@ Op make_neg() {
 }
 
 Op make_abs() {
-  Op op = arith_op(Arith::abs, "abs", "abs", "|x|; the least integer gives itself. The derivative at 0 is 1.", 1, Accepts::numeric, 0.25, 2);
+  Op op = arith_op(Arith::abs, "abs", "abs",
+                   "|x|; the least integer gives itself. The derivative at 0 is 1.", 1,
+                   Accepts::numeric, 0.25, 2);
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     if (!a.tangents[0]) return {std::nullopt};
     Value t = *a.tangents[0], x = a.inputs[0];
@@ -55,7 +57,8 @@ Op make_abs() {
 }
 
 Op make_sign() {
-  Op op = arith_op(Arith::sign, "sign", "sign", "-1, 0 or 1 by the sign of x; of a float zero or NaN, x itself.", 1,
+  Op op = arith_op(Arith::sign, "sign", "sign",
+                   "-1, 0 or 1 by the sign of x; of a float zero or NaN, x itself.", 1,
                    Accepts::numeric, 0.25, 2);
   op.jvp = no_tangent();
   op.waived["transpose"] = kConstant;
@@ -70,7 +73,8 @@ Op make_sign() {
 
 template <class F>
 Op make_rounding(Arith arith, std::string name, std::string stablehlo, std::string doc, F f) {
-  Op op = arith_op(arith, std::move(name), std::move(stablehlo), std::move(doc), 1, Accepts::floating, 0.55, 0.95);
+  Op op = arith_op(arith, std::move(name), std::move(stablehlo), std::move(doc), 1,
+                   Accepts::floating, 0.55, 0.95);
   op.jvp = no_tangent();
   op.waived["transpose"] = kConstant;
   op.evaluate = evaluate_floating<1>(f);
@@ -78,7 +82,8 @@ Op make_rounding(Arith arith, std::string name, std::string stablehlo, std::stri
 }
 
 Op make_is_finite() {
-  Op op = arith_op(Arith::is_finite, "is_finite", "is_finite", "Whether x is neither infinite nor NaN.", 1, Accepts::floating);
+  Op op = arith_op(Arith::is_finite, "is_finite", "is_finite",
+                   "Whether x is neither infinite nor NaN.", 1, Accepts::floating);
   op.infer = [](const InferArgs& a) {
     check_dtypes(a, a.inputs, Accepts::floating);
     return std::vector<Type>{Type(DType::boolean, a.inputs[0].shape)};
@@ -98,17 +103,20 @@ Op make_is_finite() {
 
 void register_arithmetic_unary(Registry& r) {
   Op neg = make_neg(), abs = make_abs(), sign = make_sign();
-  Op floor = make_rounding(Arith::floor, "floor", "floor", "The greatest integer that is not more than x.",
-                           [](auto x) { return std::floor(x); });
+  Op floor =
+      make_rounding(Arith::floor, "floor", "floor", "The greatest integer that is not more than x.",
+                    [](auto x) { return std::floor(x); });
   Op ceil = make_rounding(Arith::ceil, "ceil", "ceil", "The least integer that is not less than x.",
                           [](auto x) { return std::ceil(x); });
   Op even = make_rounding(Arith::round_nearest_even, "round_nearest_even", "round_nearest_even",
                           "The nearest integer; of two, the even one.", [](auto x) {
                             auto down = std::floor(x), rest = x - down;
-                            if (rest == decltype(x)(0.5)) return std::copysign(2 * std::floor(x / 2 + decltype(x)(0.5)), x);
+                            if (rest == decltype(x)(0.5))
+                              return std::copysign(2 * std::floor(x / 2 + decltype(x)(0.5)), x);
                             return std::copysign(rest < decltype(x)(0.5) ? down : down + 1, x);
                           });
-  Op away = make_rounding(Arith::round_away, "round_away", "round_nearest_afz", "The nearest integer; of two, the one away from zero.",
+  Op away = make_rounding(Arith::round_away, "round_away", "round_nearest_afz",
+                          "The nearest integer; of two, the one away from zero.",
                           [](auto x) { return std::round(x); });
   Op finite = make_is_finite();
   add_all(r, neg, abs, sign, floor, ceil, even, away, finite);

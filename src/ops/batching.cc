@@ -32,7 +32,8 @@ BatchResult batch_elementwise(const BatchArgs& a) {
       break;
     }
   Values stacked;
-  for (std::size_t i = 0; i < a.inputs.size(); ++i) stacked.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
+  for (std::size_t i = 0; i < a.inputs.size(); ++i)
+    stacked.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
   Values outputs = a.b.emit(a.op, stacked, a.attrs);
   return {outputs, std::vector<int>(outputs.size(), to)};
 }

@@ -15,10 +15,11 @@ namespace {
 
 template <class F>
 Op comparison(Arith arith, std::string name, std::string symbol, F f) {
-  Op op = arith_op(arith, name, "compare",
-                   "Whether x " + symbol + " y, as booleans. With a NaN it is " + (name == "ne" ? "true" : "false") +
-                       "; -0 equals +0; false is less than true.",
-                   2, Accepts::any);
+  Op op =
+      arith_op(arith, name, "compare",
+               "Whether x " + symbol + " y, as booleans. With a NaN it is " +
+                   (name == "ne" ? "true" : "false") + "; -0 equals +0; false is less than true.",
+               2, Accepts::any);
   op.infer = [](const InferArgs& a) {
     check_dtypes(a, a.inputs, Accepts::any);
     Type t = common_shape(a, a.inputs, DType::boolean);

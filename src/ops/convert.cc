@@ -31,7 +31,8 @@ To convert_element(From v) {
     // Both bounds are powers of two (or zero) and so exact: one past the greatest, and the least.
     const From past = std::ldexp(From(1), std::numeric_limits<To>::digits);
     if (v >= past) return std::numeric_limits<To>::max();
-    if (v <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
+    if (v <= static_cast<From>(std::numeric_limits<To>::min()))
+      return std::numeric_limits<To>::min();
     return static_cast<To>(v);
   } else {
     return static_cast<To>(v);
@@ -39,11 +40,14 @@ To convert_element(From v) {
 }
 
 Op make_convert() {
-  Op op = elementwise_op("convert", "convert",
-                         "x as `dtype`. Float to integer truncates and saturates, NaN gives 0; integers wrap around; to boolean "
-                         "is x != 0; to and from 16-bit floats goes through float32, rounding to nearest even.",
-                         1, Accepts::any);
-  op.attrs = {{"dtype", AttrKind::dtype, "of the result"}, {"weak", AttrKind::boolean, "whether the result is weak"}};
+  Op op = elementwise_op(
+      "convert", "convert",
+      "x as `dtype`. Float to integer truncates and saturates, NaN gives 0; integers wrap around; "
+      "to boolean "
+      "is x != 0; to and from 16-bit floats goes through float32, rounding to nearest even.",
+      1, Accepts::any);
+  op.attrs = {{"dtype", AttrKind::dtype, "of the result"},
+              {"weak", AttrKind::boolean, "whether the result is weak"}};
   op.infer = [](const InferArgs& a) {
     return std::vector<Type>{Type(a.attrs.dtype("dtype"), a.inputs[0].shape, a.attrs.flag("weak"))};
   };
@@ -60,7 +64,8 @@ Op make_convert() {
       const auto* x = a.inputs[0].data<decltype(from)>();
       dispatch(a.outputs[0].dtype, [&](auto to) {
         auto* out = a.outputs[0].data<decltype(to)>();
-        for (std::int64_t i = 0; i < a.outputs[0].count(); ++i) out[i] = convert_element<decltype(to)>(widen(x[i]));
+        for (std::int64_t i = 0; i < a.outputs[0].count(); ++i)
+          out[i] = convert_element<decltype(to)>(widen(x[i]));
       });
     });
   };
@@ -85,7 +90,9 @@ Op make_convert() {
 }
 
 Op make_bitcast() {
-  Op op = elementwise_op("bitcast_convert", "bitcast_convert", "The bits of x read as `dtype`, which has the same width.", 1, Accepts::any);
+  Op op =
+      elementwise_op("bitcast_convert", "bitcast_convert",
+                     "The bits of x read as `dtype`, which has the same width.", 1, Accepts::any);
   op.attrs = {{"dtype", AttrKind::dtype, "of the result"}};
   op.infer = [](const InferArgs& a) {
     DType from = a.inputs[0].dtype, to = a.attrs.dtype("dtype");
@@ -101,7 +108,9 @@ Op make_bitcast() {
   op.jvp = no_tangent();
   op.waived["transpose"] = "bits have no derivative";
   op.evaluate = [](const EvalArgs& a) {
-    if (a.outputs[0].count()) std::memcpy(a.outputs[0].bytes, a.inputs[0].bytes, static_cast<std::size_t>(a.outputs[0].size_bytes()));
+    if (a.outputs[0].count())
+      std::memcpy(a.outputs[0].bytes, a.inputs[0].bytes,
+                  static_cast<std::size_t>(a.outputs[0].size_bytes()));
   };
   op.emit = [](Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
     return e.bitcast(e.operand(0, at), eqn.attrs.dtype("dtype"));

@@ -43,15 +43,19 @@ void check_dtypes(const InferArgs& a, std::span<const Type> types, Accepts what)
   for (const Type& t : types)
     if (t.dtype != types[0].dtype)
       Message(a.op.name)
-          .problem("operands have dtypes " + list(types, [](const Type& x) { return std::string(name_of(x.dtype)); }))
+          .problem("operands have dtypes " +
+                   list(types, [](const Type& x) { return std::string(name_of(x.dtype)); }))
           .rule("operands have one dtype; nothing is promoted here")
           .from(a.loc)
           .advice("convert one operand to the dtype of the other with astype")
           .raise<DTypeError>();
   if (types.empty() || accepts(what, types[0].dtype)) return;
   Message m(a.op.name);
-  m.problem("operands have dtype " + std::string(name_of(types[0].dtype))).rule("operands are " + describe(what)).from(a.loc);
-  m.advice(accepts(what, DType::float32) ? "convert to float32 with astype" : "convert to int32 with astype");
+  m.problem("operands have dtype " + std::string(name_of(types[0].dtype)))
+      .rule("operands are " + describe(what))
+      .from(a.loc);
+  m.advice(accepts(what, DType::float32) ? "convert to float32 with astype"
+                                         : "convert to int32 with astype");
   m.raise<DTypeError>();
 }
 
@@ -61,7 +65,8 @@ Type common_shape(const InferArgs& a, std::span<const Type> types, DType dtype) 
     weak = weak && t.weak;
     if (t.shape == types[0].shape) continue;
     Message(a.op.name)
-        .problem("operands have shapes " + list(types, [](const Type& x) { return to_string(x.shape); }))
+        .problem("operands have shapes " +
+                 list(types, [](const Type& x) { return to_string(x.shape); }))
         .rule("operands have one shape; nothing is broadcast here")
         .from(a.loc)
         .advice("broadcast the operands to one shape with broadcast_to")
@@ -78,7 +83,8 @@ InferRule infer_same(Accepts what) {
 }
 
 std::string pointwise_sharding(const ShardArgs& a) {
-  return pointwise_rule(a.outputs[0].shape, static_cast<int>(a.inputs.size()), static_cast<int>(a.outputs.size()));
+  return pointwise_rule(a.outputs[0].shape, static_cast<int>(a.inputs.size()),
+                        static_cast<int>(a.outputs.size()));
 }
 
 CostRule pointwise_cost(double flops) {
@@ -90,7 +96,8 @@ CostRule pointwise_cost(double flops) {
   };
 }
 
-Op elementwise_op(std::string name, std::string stablehlo, std::string doc, int operands, Accepts what, double lo, double hi) {
+Op elementwise_op(std::string name, std::string stablehlo, std::string doc, int operands,
+                  Accepts what, double lo, double hi) {
   Op op;
   op.name = std::move(name);
   op.doc = std::move(doc);
@@ -123,9 +130,10 @@ Op elementwise_op(std::string name, std::string stablehlo, std::string doc, int 
   return op;
 }
 
-Op arith_op(Arith arith, std::string name, std::string stablehlo, std::string doc, int operands, Accepts what, double lo,
-            double hi) {
-  Op op = elementwise_op(std::move(name), std::move(stablehlo), std::move(doc), operands, what, lo, hi);
+Op arith_op(Arith arith, std::string name, std::string stablehlo, std::string doc, int operands,
+            Accepts what, double lo, double hi) {
+  Op op =
+      elementwise_op(std::move(name), std::move(stablehlo), std::move(doc), operands, what, lo, hi);
   op.emit = [arith, operands](Emitter& e, const Equation&, int, std::span<const Index> at) {
     if (operands == 1) return e.unary(arith, e.operand(0, at));
     return e.binary(arith, e.operand(0, at), e.operand(1, at));

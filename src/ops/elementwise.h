@@ -1,6 +1,6 @@
-// What every elementwise op shares, so that an op's file holds only what is its own: the dtypes it takes, its derivative,
-// its arithmetic. Operands have one shape and, unless the op says otherwise, one dtype; the result is weak where all
-// operands are.
+// What every elementwise op shares, so that an op's file holds only what is its own: the dtypes it
+// takes, its derivative, its arithmetic. Operands have one shape and, unless the op says otherwise,
+// one dtype; the result is weak where all operands are.
 #pragma once
 
 #include "ops/batching.h"
@@ -10,19 +10,21 @@
 
 namespace tessera::inline v0::ops {
 
-/// Element types an op takes. `signed_numeric` is floats and signed integers; `integral` is integers and booleans.
+/// Element types an op takes. `signed_numeric` is floats and signed integers; `integral` is
+/// integers and booleans.
 enum class Accepts { floating, signed_numeric, numeric, integer, integral, any };
 bool accepts(Accepts what, DType d);
 /// "floating-point", "numeric (not boolean)", ...
 std::string describe(Accepts what);
 
-/// A row with the shared rules filled in: infer, batch, sharding, cost (one flop an element), and examples over the dtypes
-/// taken whose floats lie in [lo, hi]. An op without a StableHLO spelling says why in `waived`.
-Op elementwise_op(std::string name, std::string stablehlo, std::string doc, int operands, Accepts accepts,
-                  double lo = -2, double hi = 2);
+/// A row with the shared rules filled in: infer, batch, sharding, cost (one flop an element), and
+/// examples over the dtypes taken whose floats lie in [lo, hi]. An op without a StableHLO spelling
+/// says why in `waived`.
+Op elementwise_op(std::string name, std::string stablehlo, std::string doc, int operands,
+                  Accepts accepts, double lo = -2, double hi = 2);
 /// As elementwise_op, emitted as `arith` of its operands.
-Op arith_op(Arith arith, std::string name, std::string stablehlo, std::string doc, int operands, Accepts accepts,
-            double lo = -2, double hi = 2);
+Op arith_op(Arith arith, std::string name, std::string stablehlo, std::string doc, int operands,
+            Accepts accepts, double lo = -2, double hi = 2);
 
 /// Emits `f` of x in float32 where x is a 16-bit float, rounding once; in x's own dtype otherwise.
 Lane through_float(Emitter& e, Lane x, const std::function<Lane(Lane)>& f);
@@ -39,7 +41,8 @@ std::string pointwise_sharding(const ShardArgs& a);
 /// `flops` an element of the first result; every operand and result read or written once.
 CostRule pointwise_cost(double flops);
 
-/// The constant `value` in x's dtype and shape, weak so that it never decides the dtype of what it meets.
+/// The constant `value` in x's dtype and shape, weak so that it never decides the dtype of what it
+/// meets.
 Value like(Value x, double value);
 
 /// Tangent of an op of one operand x and result y: t * derivative(x, y).

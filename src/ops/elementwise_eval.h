@@ -1,8 +1,9 @@
-// Evaluators of elementwise ops from a function of elements: `evaluate_floating<2>([](auto x, auto y) { ... })`.
+// Evaluators of elementwise ops from a function of elements: `evaluate_floating<2>([](auto x, auto
+// y) { ... })`.
 //
-// The function sees float16 and bfloat16 elements as float, and its result is rounded back: arithmetic on them is float
-// arithmetic, rounded once an op. Integers come as they are; the function's result is converted to the element type, which
-// wraps.
+// The function sees float16 and bfloat16 elements as float, and its result is rounded back:
+// arithmetic on them is float arithmetic, rounded once an op. Integers come as they are; the
+// function's result is converted to the element type, which wraps.
 #pragma once
 
 #include "ops/elementwise.h"
@@ -37,13 +38,16 @@ namespace detail {
 template <class T, class Out, class F, std::size_t... I>
 void map_elements(const EvalArgs& a, const F& f, std::index_sequence<I...>) {
   Out* out = a.outputs[0].data<Out>();
-  for (std::int64_t i = 0, n = a.outputs[0].count(); i < n; ++i) out[i] = narrow<Out>(f(widen(a.inputs[I].template data<T>()[i])...));
+  for (std::int64_t i = 0, n = a.outputs[0].count(); i < n; ++i)
+    out[i] = narrow<Out>(f(widen(a.inputs[I].template data<T>()[i])...));
 }
 template <int N, class T, class Out, class F>
 void map_elements(const EvalArgs& a, const F& f) {
   map_elements<T, Out>(a, f, std::make_index_sequence<N>());
 }
-[[noreturn]] inline void unsupported(DType d) { throw InternalError("an evaluator met dtype " + std::string(name_of(d))); }
+[[noreturn]] inline void unsupported(DType d) {
+  throw InternalError("an evaluator met dtype " + std::string(name_of(d)));
+}
 }  // namespace detail
 
 template <int N, class F>
@@ -89,9 +93,10 @@ EvalRule evaluate_integral(F f) {
 
 /// A differentiable function of one float, not cheap: f evaluates it, `derivative` is of (x, y).
 template <class F>
-Op smooth_op(Arith arith, std::string name, std::string stablehlo, std::string doc, double lo, double hi, F f,
-             std::function<Value(Value, Value)> derivative) {
-  Op op = arith_op(arith, std::move(name), std::move(stablehlo), std::move(doc), 1, Accepts::floating, lo, hi);
+Op smooth_op(Arith arith, std::string name, std::string stablehlo, std::string doc, double lo,
+             double hi, F f, std::function<Value(Value, Value)> derivative) {
+  Op op = arith_op(arith, std::move(name), std::move(stablehlo), std::move(doc), 1,
+                   Accepts::floating, lo, hi);
   op.cheap = false;
   op.cost = pointwise_cost(10);
   op.jvp = scaled_by(std::move(derivative));
@@ -104,7 +109,8 @@ Op smooth_op(Arith arith, std::string name, std::string stablehlo, std::string d
 template <int N, class F>
 EvalRule evaluate_predicate(F f) {
   return [f](const EvalArgs& a) {
-    dispatch(a.inputs[0].dtype, [&](auto tag) { detail::map_elements<N, decltype(tag), bool>(a, f); });
+    dispatch(a.inputs[0].dtype,
+             [&](auto tag) { detail::map_elements<N, decltype(tag), bool>(a, f); });
   };
 }
 

@@ -17,9 +17,13 @@ Op identity(std::string name, std::string stablehlo, std::string doc) {
   Op op = elementwise_op(std::move(name), std::move(stablehlo), std::move(doc), 1, Accepts::any);
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
   op.evaluate = [](const EvalArgs& a) {
-    if (a.outputs[0].count()) std::memcpy(a.outputs[0].bytes, a.inputs[0].bytes, static_cast<std::size_t>(a.outputs[0].size_bytes()));
+    if (a.outputs[0].count())
+      std::memcpy(a.outputs[0].bytes, a.inputs[0].bytes,
+                  static_cast<std::size_t>(a.outputs[0].size_bytes()));
   };
-  op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) { return e.operand(0, at); };
+  op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
+    return e.operand(0, at);
+  };
   return op;
 }
 
@@ -34,11 +38,13 @@ void register_identity(Registry& r) {
     e.no_numeric_derivative = "its derivative is zero by definition";
     return std::vector<OpExample>{e};
   };
-  stop.waived = {{"stablehlo", "it means nothing once derivatives are taken"}, {"transpose", "its derivative is zero"}};
+  stop.waived = {{"stablehlo", "it means nothing once derivatives are taken"},
+                 {"transpose", "its derivative is zero"}};
 
   // The tangent goes through a barrier of its own: what is recomputed for it stays apart too.
   Op barrier = identity("optimization_barrier", "optimization_barrier",
-                        "x; no simplification crosses it, so that what is computed again after it is not merged with before.");
+                        "x; no simplification crosses it, so that what is computed again after it "
+                        "is not merged with before.");
   barrier.jvp = [](const JvpArgs& a) -> MaybeValues {
     return {a.tangents[0] ? MaybeValue(optimization_barrier(*a.tangents[0])) : std::nullopt};
   };
@@ -46,7 +52,8 @@ void register_identity(Registry& r) {
     return {a.cotangents[0] ? MaybeValue(optimization_barrier(*a.cotangents[0])) : std::nullopt};
   };
 
-  Op name = identity("checkpoint_name", "", "x, marked with `name` for the policies of checkpoint.");
+  Op name =
+      identity("checkpoint_name", "", "x, marked with `name` for the policies of checkpoint.");
   name.attrs = {{"name", AttrKind::string, "what policies know the value by"}};
   name.jvp = [](const JvpArgs& a) -> MaybeValues { return {a.tangents[0]}; };
   name.waived = {{"stablehlo", "it means nothing once derivatives are taken"},

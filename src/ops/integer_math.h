@@ -1,5 +1,6 @@
-// Integer arithmetic that is defined for all operands, as docs/ops.md says: results wrap; x / 0 is -1 (all ones where
-// unsigned) and x rem 0 is x; the least integer divided by -1 is itself; a shift by the width or more shifts everything out.
+// Integer arithmetic that is defined for all operands, as docs/ops.md says: results wrap; x / 0 is
+// -1 (all ones where unsigned) and x rem 0 is x; the least integer divided by -1 is itself; a shift
+// by the width or more shifts everything out.
 #pragma once
 
 #include <concepts>
@@ -46,7 +47,8 @@ constexpr T defined_rem(T x, T y) {
   return static_cast<T>(x % y);
 }
 
-/// The shift amount as an unsigned number, or the width where it is not less: a negative amount counts as a large one.
+/// The shift amount as an unsigned number, or the width where it is not less: a negative amount
+/// counts as a large one.
 template <std::integral T>
 constexpr int shift_amount(T y) {
   constexpr auto width = std::numeric_limits<std::make_unsigned_t<T>>::digits;
@@ -56,7 +58,8 @@ constexpr int shift_amount(T y) {
 template <std::integral T>
 constexpr T defined_shl(T x, T y) {
   int s = shift_amount(y);
-  return s == std::numeric_limits<std::make_unsigned_t<T>>::digits ? T(0) : static_cast<T>(bits64(x) << s);
+  return s == std::numeric_limits<std::make_unsigned_t<T>>::digits ? T(0)
+                                                                   : static_cast<T>(bits64(x) << s);
 }
 template <std::integral T>
 constexpr T defined_shr_logical(T x, T y) {
@@ -68,7 +71,8 @@ template <std::integral T>
 constexpr T defined_shr_arithmetic(T x, T y) {
   constexpr int width = std::numeric_limits<std::make_unsigned_t<T>>::digits;
   int s = shift_amount(y);
-  auto wide = static_cast<std::make_signed_t<T>>(x);  // the top bit fills in, also where T is unsigned
+  auto wide =
+      static_cast<std::make_signed_t<T>>(x);  // the top bit fills in, also where T is unsigned
   return static_cast<T>(wide >> (s == width ? width - 1 : s));
 }
 

@@ -18,7 +18,8 @@ Value integer_pow(Value x, std::int64_t exponent) {
 
 namespace {
 
-// x^exponent for exponent >= 1 by repeated squaring, low bits first: evaluator and emitter multiply in the same order.
+// x^exponent for exponent >= 1 by repeated squaring, low bits first: evaluator and emitter multiply
+// in the same order.
 template <class N, class Mul>
 N power(N x, std::uint64_t exponent, Mul mul) {
   std::optional<N> acc;
@@ -27,11 +28,14 @@ N power(N x, std::uint64_t exponent, Mul mul) {
     if ((exponent >>= 1) == 0) return *acc;
   }
 }
-std::uint64_t magnitude(std::int64_t e) { return e < 0 ? -static_cast<std::uint64_t>(e) : static_cast<std::uint64_t>(e); }
+std::uint64_t magnitude(std::int64_t e) {
+  return e < 0 ? -static_cast<std::uint64_t>(e) : static_cast<std::uint64_t>(e);
+}
 
 Op make_pow() {
   Op op = arith_op(Arith::pow, "pow", "power",
-                   "x to the power y, as IEEE pow: 1 where y is 0, NaN where x is negative and y no integer. The derivative in y "
+                   "x to the power y, as IEEE pow: 1 where y is 0, NaN where x is negative and y "
+                   "no integer. The derivative in y "
                    "takes log(x) as 0 where x is 0.",
                    2, Accepts::floating, 0.5, 2);
   op.cheap = false;
@@ -53,35 +57,41 @@ Op make_pow() {
 
 Op make_integer_pow() {
   Op op = elementwise_op("integer_pow", "",
-                         "x to the power `exponent` by repeated multiplication, low bits of the exponent first; a negative "
+                         "x to the power `exponent` by repeated multiplication, low bits of the "
+                         "exponent first; a negative "
                          "exponent gives 1 / x^-exponent and is for floats only.",
                          1, Accepts::numeric, 0.5, 2);
-  op.waived = {{"stablehlo", "exported as multiplications"}, {"transpose", "its derivative is a product"}};
+  op.waived = {{"stablehlo", "exported as multiplications"},
+               {"transpose", "its derivative is a product"}};
   op.attrs = {{"exponent", AttrKind::integer, "any sign"}};
   op.infer = [](const InferArgs& a) {
     check_dtypes(a, a.inputs, Accepts::numeric);
     std::int64_t exponent = a.attrs.i("exponent");
     if (exponent < 0 && !is_floating(a.inputs[0].dtype))
       Message(a.op.name)
-          .problem("integers of dtype " + std::string(name_of(a.inputs[0].dtype)) + " to the power " + std::to_string(exponent))
+          .problem("integers of dtype " + std::string(name_of(a.inputs[0].dtype)) +
+                   " to the power " + std::to_string(exponent))
           .rule("integers have no negative powers")
           .from(a.loc)
           .advice("convert to float32 with astype")
           .raise<DTypeError>();
-    return std::vector<Type>{a.inputs[0].weak ? Type(a.inputs[0].dtype, a.inputs[0].shape, true) : Type(a.inputs[0].dtype, a.inputs[0].shape)};
+    return std::vector<Type>{a.inputs[0].weak ? Type(a.inputs[0].dtype, a.inputs[0].shape, true)
+                                              : Type(a.inputs[0].dtype, a.inputs[0].shape)};
   };
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     std::int64_t n = a.attrs.i("exponent");
     if (!a.tangents[0] || n == 0) return {std::nullopt};
     Value x = a.inputs[0];
     if (n == 1) return {a.tangents[0]};
-    if (n == INT64_MIN) return {mul(*a.tangents[0], mul(like(x, static_cast<double>(n)), div(a.outputs[0], x)))};
+    if (n == INT64_MIN)
+      return {mul(*a.tangents[0], mul(like(x, static_cast<double>(n)), div(a.outputs[0], x)))};
     Value scaled = n == 2 ? x : integer_pow(x, n - 1);
     return {mul(*a.tangents[0], mul(like(x, static_cast<double>(n)), scaled))};
   };
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
     int bits = 0;
-    for (std::uint64_t m = magnitude(attrs.i("exponent")); m; m >>= 1) bits += 1 + static_cast<int>(m & 1);
+    for (std::uint64_t m = magnitude(attrs.i("exponent")); m; m >>= 1)
+      bits += 1 + static_cast<int>(m & 1);
     return pointwise_cost(bits)(in, out, attrs);
   };
   op.evaluate = [](const EvalArgs& a) {
@@ -129,16 +139,20 @@ Op make_integer_pow() {
 }  // namespace
 
 void register_power(Registry& r) {
-  Op sqrt = smooth_op(Arith::sqrt, "sqrt", "sqrt", "The square root of x; NaN below 0. The derivative at 0 is infinite.", 0.5, 2,
-                      [](auto x) { return std::sqrt(x); }, [](Value, Value y) { return div(like(y, 0.5), y); });
+  Op sqrt = smooth_op(
+      Arith::sqrt, "sqrt", "sqrt",
+      "The square root of x; NaN below 0. The derivative at 0 is infinite.", 0.5, 2,
+      [](auto x) { return std::sqrt(x); }, [](Value, Value y) { return div(like(y, 0.5), y); });
   sqrt.cheap = true;
-  Op rsqrt = smooth_op(Arith::rsqrt, "rsqrt", "rsqrt", "1 / sqrt(x); inf at 0.", 0.5, 2,
-                       [](auto x) { return 1 / std::sqrt(x); },
-                       [](Value x, Value y) { return mul(like(x, -0.5), div(y, x)); });
+  Op rsqrt = smooth_op(
+      Arith::rsqrt, "rsqrt", "rsqrt", "1 / sqrt(x); inf at 0.", 0.5, 2,
+      [](auto x) { return 1 / std::sqrt(x); },
+      [](Value x, Value y) { return mul(like(x, -0.5), div(y, x)); });
   rsqrt.cheap = true;
-  Op cbrt = smooth_op(Arith::cbrt, "cbrt", "cbrt", "The cube root of x, negative where x is.", 0.5, 2,
-                      [](auto x) { return std::cbrt(x); },
-                      [](Value, Value y) { return mul(like(y, 1.0 / 3), integer_pow(y, -2)); });
+  Op cbrt = smooth_op(
+      Arith::cbrt, "cbrt", "cbrt", "The cube root of x, negative where x is.", 0.5, 2,
+      [](auto x) { return std::cbrt(x); },
+      [](Value, Value y) { return mul(like(y, 1.0 / 3), integer_pow(y, -2)); });
   Op pow = make_pow(), integer_pow = make_integer_pow();
   add_all(r, sqrt, rsqrt, cbrt, pow, integer_pow);
 }

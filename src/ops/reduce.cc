@@ -17,13 +17,18 @@ Value reduce_or(Value x, const Ints& axes) { return reduce_over("reduce_or", x, 
 
 namespace {
 
-// Sums and products of floats accumulate in double: the evaluator is the oracle, so it is the more exact one.
+// Sums and products of floats accumulate in double: the evaluator is the oracle, so it is the more
+// exact one.
 template <class T>
 using Accumulator = std::conditional_t<kFloating<T>, double, T>;
 
 Op make_sum() {
-  Op op = reduction_op("reduce_sum", "The sum over `axes`. 16-bit floats accumulate in float32; integers wrap around; an empty sum is 0.",
-                       Accepts::numeric, "+", {Arith::add, [](Emitter& e, DType d) { return e.constant(d, std::int64_t{0}); }, true});
+  Op op = reduction_op(
+      "reduce_sum",
+      "The sum over `axes`. 16-bit floats accumulate in float32; integers wrap around; an empty "
+      "sum is 0.",
+      Accepts::numeric, "+",
+      {Arith::add, [](Emitter& e, DType d) { return e.constant(d, std::int64_t{0}); }, true});
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     if (!a.tangents[0]) return {std::nullopt};
     return {reduce_sum(*a.tangents[0], a.attrs.ints("axes"))};
@@ -32,17 +37,20 @@ Op make_sum() {
     if (!a.cotangents[0]) return {std::nullopt};
     return {unreduce(*a.cotangents[0], a.types[0].shape, a.attrs.ints("axes"))};
   };
-  op.evaluate = evaluate_reduction<Accumulator>([](auto) { return 0; }, [](auto acc, auto x) {
-    if constexpr (std::is_floating_point_v<decltype(acc)>)
-      return acc + x;
-    else
-      return wrap_add(acc, x);
-  });
+  op.evaluate =
+      evaluate_reduction<Accumulator>([](auto) { return 0; },
+                                      [](auto acc, auto x) {
+                                        if constexpr (std::is_floating_point_v<decltype(acc)>)
+                                          return acc + x;
+                                        else
+                                          return wrap_add(acc, x);
+                                      });
   return op;
 }
 
-// The derivative of a product is, for each factor, the product of the others. Dividing the product by the factor fails at
-// zeros, so the tangent is carried through a tree of pairwise products instead: (x, dx)(y, dy) = (xy, x dy + dx y).
+// The derivative of a product is, for each factor, the product of the others. Dividing the product
+// by the factor fails at zeros, so the tangent is carried through a tree of pairwise products
+// instead: (x, dx)(y, dy) = (xy, x dy + dx y).
 MaybeValues prod_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return {std::nullopt};
   const Ints& axes = a.attrs.ints("axes");
@@ -50,14 +58,16 @@ MaybeValues prod_jvp(const JvpArgs& a) {
   int last = x.rank() - 1;
   if (x.shape()[last] == 0) return {std::nullopt};
   auto part = [&](Value v, std::int64_t from, std::int64_t to) {
-    Ints start(static_cast<std::size_t>(last) + 1, 0), limit = v.shape().to_vector(), ones(start.size(), 1);
+    Ints start(static_cast<std::size_t>(last) + 1, 0), limit = v.shape().to_vector(),
+                                                       ones(start.size(), 1);
     start.back() = from;
     limit.back() = to;
     return slice(v, start, limit, ones);
   };
   while (x.shape()[last] > 1) {
     std::int64_t n = x.shape()[last], half = n / 2;
-    Value x1 = part(x, 0, half), x2 = part(x, half, 2 * half), t1 = part(t, 0, half), t2 = part(t, half, 2 * half);
+    Value x1 = part(x, 0, half), x2 = part(x, half, 2 * half), t1 = part(t, 0, half),
+          t2 = part(t, half, 2 * half);
     Value xx = mul(x1, x2), tt = add(mul(x1, t2), mul(t1, x2));
     if (n % 2) {
       xx = concatenate(Values{xx, part(x, n - 1, n)}, last);
@@ -69,16 +79,22 @@ MaybeValues prod_jvp(const JvpArgs& a) {
 }
 
 Op make_prod() {
-  Op op = reduction_op("reduce_prod", "The product over `axes`. 16-bit floats accumulate in float32; integers wrap around; an empty product is 1.",
-                       Accepts::numeric, "*", {Arith::mul, [](Emitter& e, DType d) { return e.constant(d, std::int64_t{1}); }, true});
+  Op op = reduction_op(
+      "reduce_prod",
+      "The product over `axes`. 16-bit floats accumulate in float32; integers wrap around; an "
+      "empty product is 1.",
+      Accepts::numeric, "*",
+      {Arith::mul, [](Emitter& e, DType d) { return e.constant(d, std::int64_t{1}); }, true});
   op.jvp = prod_jvp;
   op.waived["transpose"] = "its derivative is a tree of products";
-  op.evaluate = evaluate_reduction<Accumulator>([](auto) { return 1; }, [](auto acc, auto x) {
-    if constexpr (std::is_floating_point_v<decltype(acc)>)
-      return acc * x;
-    else
-      return wrap_mul(acc, x);
-  });
+  op.evaluate =
+      evaluate_reduction<Accumulator>([](auto) { return 1; },
+                                      [](auto acc, auto x) {
+                                        if constexpr (std::is_floating_point_v<decltype(acc)>)
+                                          return acc * x;
+                                        else
+                                          return wrap_mul(acc, x);
+                                      });
   return op;
 }
 
@@ -113,13 +129,14 @@ Lane emit_extremum_identity(Emitter& e, DType d) {
 
 template <bool kMax>
 Op make_extremum() {
-  Op op = reduction_op(kMax ? "reduce_max" : "reduce_min",
-                       std::string("The ") + (kMax ? "greatest" : "least") + " element over `axes`; NaN where there is one. Of nothing it is the " +
-                           (kMax ? "least" : "greatest") + " value of the dtype (an infinity where it has one).",
-                       Accepts::any, kMax ? "max" : "min",
-                       {kMax ? Arith::max : Arith::min,
-                        [](Emitter& e, DType d) { return emit_extremum_identity<kMax>(e, d); },
-                        false});
+  Op op = reduction_op(
+      kMax ? "reduce_max" : "reduce_min",
+      std::string("The ") + (kMax ? "greatest" : "least") +
+          " element over `axes`; NaN where there is one. Of nothing it is the " +
+          (kMax ? "least" : "greatest") + " value of the dtype (an infinity where it has one).",
+      Accepts::any, kMax ? "max" : "min",
+      {kMax ? Arith::max : Arith::min,
+       [](Emitter& e, DType d) { return emit_extremum_identity<kMax>(e, d); }, false});
   op.jvp = extremum_jvp;
   op.waived["transpose"] = "its derivative is a sum of selected elements over a count";
   op.evaluate = evaluate_reduction<Wide>(
@@ -136,29 +153,35 @@ Op make_extremum() {
 
 template <bool kAnd>
 Op make_bitwise() {
-  Op op = reduction_op(kAnd ? "reduce_and" : "reduce_or",
-                       std::string("The bitwise ") + (kAnd ? "and" : "or") + " over `axes`, logical of booleans; of nothing it is " +
-                           (kAnd ? "all ones." : "zero."),
-                       Accepts::integral, kAnd ? "and" : "or",
-                       {kAnd ? Arith::and_ : Arith::or_, 
-                         [](Emitter& e, DType d) { return e.constant(d, std::int64_t{kAnd ? (d == DType::boolean ? 1 : -1) : 0}); }, false});
+  Op op = reduction_op(
+      kAnd ? "reduce_and" : "reduce_or",
+      std::string("The bitwise ") + (kAnd ? "and" : "or") +
+          " over `axes`, logical of booleans; of nothing it is " + (kAnd ? "all ones." : "zero."),
+      Accepts::integral, kAnd ? "and" : "or",
+      {kAnd ? Arith::and_ : Arith::or_,
+       [](Emitter& e, DType d) {
+         return e.constant(d, std::int64_t{kAnd ? (d == DType::boolean ? 1 : -1) : 0});
+       },
+       false});
   op.jvp = no_tangent();
   op.waived["transpose"] = "integers and booleans have no derivative";
-  op.evaluate = evaluate_reduction<Wide>([](auto tag) { return kAnd ? (std::is_same_v<decltype(tag), bool> ? 1 : -1) : 0; },
-                                         [](auto acc, auto x) {
-                                           using A = decltype(acc);
-                                           if constexpr (std::is_integral_v<A>)
-                                             return static_cast<A>(kAnd ? acc & x : acc | x);
-                                           else
-                                             return acc;  // refused by infer
-                                         });
+  op.evaluate = evaluate_reduction<Wide>(
+      [](auto tag) { return kAnd ? (std::is_same_v<decltype(tag), bool> ? 1 : -1) : 0; },
+      [](auto acc, auto x) {
+        using A = decltype(acc);
+        if constexpr (std::is_integral_v<A>)
+          return static_cast<A>(kAnd ? acc & x : acc | x);
+        else
+          return acc;  // refused by infer
+      });
   return op;
 }
 
 }  // namespace
 
 void register_reduce(Registry& r) {
-  Op sum = make_sum(), prod = make_prod(), max = make_extremum<true>(), min = make_extremum<false>();
+  Op sum = make_sum(), prod = make_prod(), max = make_extremum<true>(),
+     min = make_extremum<false>();
   Op and_op = make_bitwise<true>(), or_op = make_bitwise<false>();
   add_all(r, sum, prod, max, min, and_op, or_op);
 }

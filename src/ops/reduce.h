@@ -1,4 +1,5 @@
-// What reductions over dimensions share: attributes {axes}, sorted; the dtype is kept; the reduced dimensions go away.
+// What reductions over dimensions share: attributes {axes}, sorted; the dtype is kept; the reduced
+// dimensions go away.
 #pragma once
 
 #include "ops/elementwise.h"
@@ -8,15 +9,18 @@
 
 namespace tessera::inline v0::ops {
 
-/// How a reduction is emitted: elements are folded by `combine` from `identity`. `wide` folds 16-bit floats in float32.
+/// How a reduction is emitted: elements are folded by `combine` from `identity`. `wide` folds
+/// 16-bit floats in float32.
 struct ReduceEmit {
   Arith combine;
   std::function<Lane(Emitter&, DType)> identity;
   bool wide;
 };
 
-/// A row with all but jvp, transpose and evaluate. `combiner` is the reduction's name in sharding rules: "+", "max", ...
-Op reduction_op(std::string name, std::string doc, Accepts accepts, const std::string& combiner, ReduceEmit emit);
+/// A row with all but jvp, transpose and evaluate. `combiner` is the reduction's name in sharding
+/// rules: "+", "max", ...
+Op reduction_op(std::string name, std::string doc, Accepts accepts, const std::string& combiner,
+                ReduceEmit emit);
 
 /// Emits the reduction `op`; over no axes it is `x`.
 Value reduce_over(std::string_view op, Value x, Ints axes);
@@ -42,7 +46,8 @@ EvalRule evaluate_reduction(Init init, F f) {
       Ints kept = kept_dims(shape.rank(), a.attrs.ints("axes"));
       Shape out_strides = a.outputs[0].shape.strides(), strides;
       strides.resize(shape.size(), 0);
-      for (std::size_t i = 0; i < kept.size(); ++i) strides[static_cast<std::size_t>(kept[i])] = out_strides[i];
+      for (std::size_t i = 0; i < kept.size(); ++i)
+        strides[static_cast<std::size_t>(kept[i])] = out_strides[i];
 
       auto n = static_cast<std::size_t>(a.outputs[0].count());
       auto acc = std::make_unique<Acc[]>(n);

@@ -39,7 +39,8 @@ void check_axes(const InferArgs& a, const Type& x, const Ints& axes) {
     bool in_range = axes[i] >= 0 && axes[i] < x.shape.rank();
     if (in_range && (i == 0 || axes[i] > axes[i - 1])) continue;
     Message(a.op.name)
-        .problem("axis " + std::to_string(axes[i]) + (in_range ? " comes twice or out of order" : " is not one of the operand's") +
+        .problem("axis " + std::to_string(axes[i]) +
+                 (in_range ? " comes twice or out of order" : " is not one of the operand's") +
                  "; its shape is " + to_string(x.shape))
         .rule("axes are sorted, distinct and in [0, " + std::to_string(x.shape.rank()) + ")")
         .from(a.loc)
@@ -56,7 +57,8 @@ std::vector<Type> infer(const InferArgs& a, Accepts what) {
   const Ints& axes = a.attrs.ints("axes");
   check_axes(a, x, axes);
   Shape shape;
-  for (auto d : kept_dims(x.shape.rank(), axes)) shape.push_back(x.shape[static_cast<std::size_t>(d)]);
+  for (auto d : kept_dims(x.shape.rank(), axes))
+    shape.push_back(x.shape[static_cast<std::size_t>(d)]);
   return {Type(x.dtype, shape, x.weak)};
 }
 
@@ -69,24 +71,29 @@ BatchResult batch(const BatchArgs& a) {
 std::string sharding(const ShardArgs& a, const std::string& combiner) {
   FactorRule rule;
   std::vector<int> in = rule.factors(a.inputs[0].shape), out;
-  for (auto d : kept_dims(a.inputs[0].shape.rank(), a.attrs.ints("axes"))) out.push_back(in[static_cast<std::size_t>(d)]);
+  for (auto d : kept_dims(a.inputs[0].shape.rank(), a.attrs.ints("axes")))
+    out.push_back(in[static_cast<std::size_t>(d)]);
   rule.input(in);
   rule.output(out);
-  for (auto d : a.attrs.ints("axes")) rule.mark("reduction", in[static_cast<std::size_t>(d)], combiner);
+  for (auto d : a.attrs.ints("axes"))
+    rule.mark("reduction", in[static_cast<std::size_t>(d)], combiner);
   return rule.str();
 }
 
-Lane emit_reduce(Emitter& e, const Equation& eqn, std::span<const Index> at, const ReduceEmit& how) {
+Lane emit_reduce(Emitter& e, const Equation& eqn, std::span<const Index> at,
+                 const ReduceEmit& how) {
   const Ints& axes = eqn.attrs.ints("axes");
   const Type& x = e.operand_type(0);
-  DType acc = how.wide && (x.dtype == DType::float16 || x.dtype == DType::bfloat16) ? DType::float32 : x.dtype;
+  DType acc = how.wide && (x.dtype == DType::float16 || x.dtype == DType::bfloat16) ? DType::float32
+                                                                                    : x.dtype;
   Ints kept = kept_dims(x.shape.rank(), axes), extents;
   for (auto d : axes) extents.push_back(x.shape[static_cast<std::size_t>(d)]);
   std::vector<Index> index(x.shape.size());
   for (std::size_t i = 0; i < kept.size(); ++i) index[static_cast<std::size_t>(kept[i])] = at[i];
 
   auto element = [&e, index, axes, acc, dtype = x.dtype](std::span<const Index> inner) mutable {
-    for (std::size_t i = 0; i < axes.size(); ++i) index[static_cast<std::size_t>(axes[i])] = inner[i];
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      index[static_cast<std::size_t>(axes[i])] = inner[i];
     Lane v = e.operand(0, index);
     return acc == dtype ? v : e.convert(v, acc);
   };
@@ -97,7 +104,8 @@ Lane emit_reduce(Emitter& e, const Equation& eqn, std::span<const Index> at, con
 
 }  // namespace
 
-Op reduction_op(std::string name, std::string doc, Accepts what, const std::string& combiner, ReduceEmit how) {
+Op reduction_op(std::string name, std::string doc, Accepts what, const std::string& combiner,
+                ReduceEmit how) {
   Op op;
   op.name = std::move(name);
   op.doc = std::move(doc);
@@ -109,15 +117,18 @@ Op reduction_op(std::string name, std::string doc, Accepts what, const std::stri
   op.batch = batch;
   op.sharding = [combiner](const ShardArgs& a) { return sharding(a, combiner); };
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
-    return Cost{static_cast<double>(in[0].shape.count()), static_cast<double>(in[0].bytes() + out[0].bytes())};
+    return Cost{static_cast<double>(in[0].shape.count()),
+                static_cast<double>(in[0].bytes() + out[0].bytes())};
   };
-  op.emit = [how = std::move(how)](Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+  op.emit = [how = std::move(how)](Emitter& e, const Equation& eqn, int,
+                                   std::span<const Index> at) {
     return emit_reduce(e, eqn, at, how);
   };
   op.examples = [what] {
     std::vector<OpExample> examples;
     auto add = [&](DType d, Shape shape, Ints axes) {
-      if (accepts(what, d)) examples.push_back({{Type(d, std::move(shape))}, {{"axes", std::move(axes)}}});
+      if (accepts(what, d))
+        examples.push_back({{Type(d, std::move(shape))}, {{"axes", std::move(axes)}}});
     };
     add(DType::float32, {3, 5}, {1});
     add(DType::float32, {2, 3, 4}, {0, 2});

@@ -29,8 +29,9 @@ std::vector<Type> infer_select(const InferArgs& a) {
 
 Op make_select() {
   Op op = elementwise_op("select", "select",
-                         "`on_true` where the condition is true, `on_false` elsewhere. Operands: condition, on_true, on_false.", 3,
-                         Accepts::any);
+                         "`on_true` where the condition is true, `on_false` elsewhere. Operands: "
+                         "condition, on_true, on_false.",
+                         3, Accepts::any);
   op.infer = infer_select;
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     const MaybeValue &t = a.tangents[1], &f = a.tangents[2];
@@ -51,7 +52,8 @@ Op make_select() {
     std::size_t n = static_cast<std::size_t>(size_of(a.outputs[0].dtype));
     for (std::int64_t i = 0; i < a.outputs[0].count(); ++i) {
       const HostArray& chosen = a.inputs[condition[i] ? 1 : 2];
-      std::memcpy(a.outputs[0].bytes + static_cast<std::size_t>(i) * n, chosen.bytes + static_cast<std::size_t>(i) * n, n);
+      std::memcpy(a.outputs[0].bytes + static_cast<std::size_t>(i) * n,
+                  chosen.bytes + static_cast<std::size_t>(i) * n, n);
     }
   };
   op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
@@ -59,7 +61,8 @@ Op make_select() {
   };
   op.examples = [] {
     std::vector<OpExample> examples;
-    for (Type t : {Type(DType::float32, {2, 3}), Type(DType::bfloat16, {4}), Type(DType::int32, {}), Type(DType::boolean, {5})}) {
+    for (Type t : {Type(DType::float32, {2, 3}), Type(DType::bfloat16, {4}), Type(DType::int32, {}),
+                   Type(DType::boolean, {5})}) {
       OpExample e;
       e.inputs = {Type(DType::boolean, t.shape), t, t};
       e.int_hi = 1;
@@ -70,11 +73,13 @@ Op make_select() {
   return op;
 }
 
-// Strictly inside the bounds the derivative is x's; outside it is that of the bound; on a bound it is zero. Where the bounds
-// are in the wrong order the upper one wins.
+// Strictly inside the bounds the derivative is x's; outside it is that of the bound; on a bound it
+// is zero. Where the bounds are in the wrong order the upper one wins.
 Op make_clamp() {
-  Op op = elementwise_op("clamp", "clamp", "min(max(x, lo), hi), operands in the order lo, x, hi; NaN where any is NaN.", 3,
-                         Accepts::numeric);
+  Op op =
+      elementwise_op("clamp", "clamp",
+                     "min(max(x, lo), hi), operands in the order lo, x, hi; NaN where any is NaN.",
+                     3, Accepts::numeric);
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     Value lo = a.inputs[0], x = a.inputs[1], hi = a.inputs[2];
     auto where = [](Value condition, Value t) { return select(condition, t, like(t, 0)); };
@@ -92,7 +97,8 @@ Op make_clamp() {
     return raised > hi ? hi : raised;
   });
   op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
-    return e.binary(Arith::min, e.binary(Arith::max, e.operand(1, at), e.operand(0, at)), e.operand(2, at));
+    return e.binary(Arith::min, e.binary(Arith::max, e.operand(1, at), e.operand(0, at)),
+                    e.operand(2, at));
   };
   return op;
 }

@@ -11,8 +11,9 @@ Values threefry2x32(Value k0, Value k1, Value x0, Value x1) {
 
 namespace {
 
-// J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011: 20 rounds in five groups of four, a key word
-// added to each half after a group. W is a 32-bit word: a number, or a lane of the emitter.
+// J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011: 20 rounds in five
+// groups of four, a key word added to each half after a group. W is a 32-bit word: a number, or a
+// lane of the emitter.
 template <class W, class Arithmetic>
 std::array<W, 2> block(W k0, W k1, W x0, W x1, const Arithmetic& m) {
   constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
@@ -40,12 +41,15 @@ struct Numbers {
 
 struct Lanes {
   Emitter& e;
-  Lane word(std::uint32_t v) const { return e.constant(DType::uint32, static_cast<std::int64_t>(v)); }
+  Lane word(std::uint32_t v) const {
+    return e.constant(DType::uint32, static_cast<std::int64_t>(v));
+  }
   Lane add(Lane a, Lane b) const { return e.binary(Arith::add, a, b); }
   Lane exclusive_or(Lane a, Lane b) const { return e.binary(Arith::xor_, a, b); }
   Lane rotate(Lane a, int n) const {
-    return e.binary(Arith::or_, e.binary(Arith::shift_left, a, word(static_cast<std::uint32_t>(n))),
-                    e.binary(Arith::shift_right_logical, a, word(static_cast<std::uint32_t>(32 - n))));
+    return e.binary(
+        Arith::or_, e.binary(Arith::shift_left, a, word(static_cast<std::uint32_t>(n))),
+        e.binary(Arith::shift_right_logical, a, word(static_cast<std::uint32_t>(32 - n))));
   }
 };
 
@@ -67,14 +71,16 @@ std::vector<Type> infer(const InferArgs& a) {
 
 void register_threefry(Registry& r) {
   Op op = elementwise_op("threefry2x32", "",
-                         "The Threefry-2x32 block function with 20 rounds, element by element. Operands: the key's two words, the "
+                         "The Threefry-2x32 block function with 20 rounds, element by element. "
+                         "Operands: the key's two words, the "
                          "counter's two words, all uint32; results: two words.",
                          4, Accepts::integer);
   op.outputs = 2;
   op.cheap = false;
   op.infer = infer;
   op.jvp = no_tangent(2);
-  op.waived = {{"transpose", "integers have no derivative"}, {"stablehlo", "exported as integer arithmetic"}};
+  op.waived = {{"transpose", "integers have no derivative"},
+               {"stablehlo", "exported as integer arithmetic"}};
   op.cost = pointwise_cost(20 * 5);
   op.evaluate = [](const EvalArgs& a) {
     for (std::int64_t i = 0; i < a.outputs[0].count(); ++i) {
@@ -85,10 +91,12 @@ void register_threefry(Registry& r) {
     }
   };
   op.emit = [](Emitter& e, const Equation&, int result, std::span<const Index> at) {
-    return block(e.operand(0, at), e.operand(1, at), e.operand(2, at), e.operand(3, at), Lanes{e})[static_cast<std::size_t>(result)];
+    return block(e.operand(0, at), e.operand(1, at), e.operand(2, at), e.operand(3, at),
+                 Lanes{e})[static_cast<std::size_t>(result)];
   };
   op.examples = [] {
-    return std::vector<OpExample>{{std::vector<Type>(4, Type(DType::uint32, {2, 3}))}, {std::vector<Type>(4, Type(DType::uint32, {}))}};
+    return std::vector<OpExample>{{std::vector<Type>(4, Type(DType::uint32, {2, 3}))},
+                                  {std::vector<Type>(4, Type(DType::uint32, {}))}};
   };
   r.add(std::move(op));
 }

@@ -28,31 +28,50 @@ Value reciprocal(Value x) { return div(like(x, 1), x); }
 }  // namespace
 
 void register_trigonometric(Registry& r) {
-  Op sin = smooth_op(Arith::sin, "sin", "sine", "The sine of x radians.", -3, 3,
-                     [](auto x) { return std::sin(x); }, [](Value x, Value) { return ops::cos(x); });
-  Op cos = smooth_op(Arith::cos, "cos", "cosine", "The cosine of x radians.", -3, 3,
-                     [](auto x) { return std::cos(x); }, [](Value x, Value) { return neg(ops::sin(x)); });
-  Op tan = smooth_op(Arith::tan, "tan", "tan", "The tangent of x radians.", -1, 1,
-                     [](auto x) { return std::tan(x); }, [](Value, Value y) { return plus_one(mul(y, y)); });
-  Op asin = smooth_op(Arith::asin, "asin", "chlo.asin", "The angle in [-pi/2, pi/2] whose sine is x; NaN outside [-1, 1].", -0.75, 0.75,
-                      [](auto x) { return std::asin(x); }, [](Value x, Value) { return rsqrt(one_minus_square(x)); });
-  Op acos = smooth_op(Arith::acos, "acos", "chlo.acos", "The angle in [0, pi] whose cosine is x; NaN outside [-1, 1].", -0.75, 0.75,
-                      [](auto x) { return std::acos(x); }, [](Value x, Value) { return neg(rsqrt(one_minus_square(x))); });
-  Op atan = smooth_op(Arith::atan, "atan", "chlo.atan", "The angle in [-pi/2, pi/2] whose tangent is x.", -2, 2,
-                      [](auto x) { return std::atan(x); }, [](Value x, Value) { return reciprocal(plus_one(mul(x, x))); });
-  Op sinh = smooth_op(Arith::sinh, "sinh", "chlo.sinh", "(exp(x) - exp(-x)) / 2.", -2, 2,
-                      [](auto x) { return std::sinh(x); }, [](Value x, Value) { return ops::cosh(x); });
-  Op cosh = smooth_op(Arith::cosh, "cosh", "chlo.cosh", "(exp(x) + exp(-x)) / 2.", -2, 2,
-                      [](auto x) { return std::cosh(x); }, [](Value x, Value) { return ops::sinh(x); });
-  Op tanh = smooth_op(Arith::tanh, "tanh", "tanh", "sinh(x) / cosh(x).", -2, 2,
-                      [](auto x) { return std::tanh(x); }, [](Value, Value y) { return one_minus_square(y); });
-  Op asinh = smooth_op(Arith::asinh, "asinh", "chlo.asinh", "The number whose sinh is x.", -2, 2,
-                       [](auto x) { return std::asinh(x); }, [](Value x, Value) { return rsqrt(plus_one(mul(x, x))); });
-  Op acosh = smooth_op(Arith::acosh, "acosh", "chlo.acosh", "The number in [0, inf) whose cosh is x; NaN below 1.", 1.5, 3,
-                       [](auto x) { return std::acosh(x); },
-                       [](Value x, Value) { return rsqrt(mul(sub(x, like(x, 1)), plus_one(x))); });
-  Op atanh = smooth_op(Arith::atanh, "atanh", "chlo.atanh", "The number whose tanh is x; NaN outside [-1, 1].", -0.75, 0.75,
-                       [](auto x) { return std::atanh(x); }, [](Value x, Value) { return reciprocal(one_minus_square(x)); });
+  Op sin = smooth_op(
+      Arith::sin, "sin", "sine", "The sine of x radians.", -3, 3,
+      [](auto x) { return std::sin(x); }, [](Value x, Value) { return ops::cos(x); });
+  Op cos = smooth_op(
+      Arith::cos, "cos", "cosine", "The cosine of x radians.", -3, 3,
+      [](auto x) { return std::cos(x); }, [](Value x, Value) { return neg(ops::sin(x)); });
+  Op tan = smooth_op(
+      Arith::tan, "tan", "tan", "The tangent of x radians.", -1, 1,
+      [](auto x) { return std::tan(x); }, [](Value, Value y) { return plus_one(mul(y, y)); });
+  Op asin = smooth_op(
+      Arith::asin, "asin", "chlo.asin",
+      "The angle in [-pi/2, pi/2] whose sine is x; NaN outside [-1, 1].", -0.75, 0.75,
+      [](auto x) { return std::asin(x); },
+      [](Value x, Value) { return rsqrt(one_minus_square(x)); });
+  Op acos = smooth_op(
+      Arith::acos, "acos", "chlo.acos",
+      "The angle in [0, pi] whose cosine is x; NaN outside [-1, 1].", -0.75, 0.75,
+      [](auto x) { return std::acos(x); },
+      [](Value x, Value) { return neg(rsqrt(one_minus_square(x))); });
+  Op atan = smooth_op(
+      Arith::atan, "atan", "chlo.atan", "The angle in [-pi/2, pi/2] whose tangent is x.", -2, 2,
+      [](auto x) { return std::atan(x); },
+      [](Value x, Value) { return reciprocal(plus_one(mul(x, x))); });
+  Op sinh = smooth_op(
+      Arith::sinh, "sinh", "chlo.sinh", "(exp(x) - exp(-x)) / 2.", -2, 2,
+      [](auto x) { return std::sinh(x); }, [](Value x, Value) { return ops::cosh(x); });
+  Op cosh = smooth_op(
+      Arith::cosh, "cosh", "chlo.cosh", "(exp(x) + exp(-x)) / 2.", -2, 2,
+      [](auto x) { return std::cosh(x); }, [](Value x, Value) { return ops::sinh(x); });
+  Op tanh = smooth_op(
+      Arith::tanh, "tanh", "tanh", "sinh(x) / cosh(x).", -2, 2, [](auto x) { return std::tanh(x); },
+      [](Value, Value y) { return one_minus_square(y); });
+  Op asinh = smooth_op(
+      Arith::asinh, "asinh", "chlo.asinh", "The number whose sinh is x.", -2, 2,
+      [](auto x) { return std::asinh(x); },
+      [](Value x, Value) { return rsqrt(plus_one(mul(x, x))); });
+  Op acosh = smooth_op(
+      Arith::acosh, "acosh", "chlo.acosh", "The number in [0, inf) whose cosh is x; NaN below 1.",
+      1.5, 3, [](auto x) { return std::acosh(x); },
+      [](Value x, Value) { return rsqrt(mul(sub(x, like(x, 1)), plus_one(x))); });
+  Op atanh = smooth_op(
+      Arith::atanh, "atanh", "chlo.atanh", "The number whose tanh is x; NaN outside [-1, 1].",
+      -0.75, 0.75, [](auto x) { return std::atanh(x); },
+      [](Value x, Value) { return reciprocal(one_minus_square(x)); });
   add_all(r, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh);
 }
 

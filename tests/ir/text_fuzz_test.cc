@@ -1,4 +1,5 @@
-// The parser meets damaged text: it gives a program or a TraceError, and what it gives prints and reads back.
+// The parser meets damaged text: it gives a program or a TraceError, and what it gives prints and
+// reads back.
 #include "ir/builder.h"
 #include "ir/op.h"
 
@@ -24,11 +25,40 @@ std::vector<std::string> corpus() {
   return texts;
 }
 
-// One small damage: a byte, a token or a stretch changed, removed, repeated or taken from elsewhere.
+// One small damage: a byte, a token or a stretch changed, removed, repeated or taken from
+// elsewhere.
 std::string mutate(std::string s, std::mt19937& random, const std::vector<std::string>& texts) {
   auto below = [&](std::size_t n) { return n ? std::size_t(random() % n) : 0; };
-  static const std::vector<std::string> tokens = {"{", "}", "(", ")", "[", "]", ",", ":", "=", "->", "-1", "0", "7", "999999999999", "-9223372036854775808",
-                                                  "nan", "inf", "f32", "i32[2]", "bool", "none", "\"x\"", "\"", "*", "#", "<h>", "true", "\n", "a", "b"};
+  static const std::vector<std::string> tokens = {"{",
+                                                  "}",
+                                                  "(",
+                                                  ")",
+                                                  "[",
+                                                  "]",
+                                                  ",",
+                                                  ":",
+                                                  "=",
+                                                  "->",
+                                                  "-1",
+                                                  "0",
+                                                  "7",
+                                                  "999999999999",
+                                                  "-9223372036854775808",
+                                                  "nan",
+                                                  "inf",
+                                                  "f32",
+                                                  "i32[2]",
+                                                  "bool",
+                                                  "none",
+                                                  "\"x\"",
+                                                  "\"",
+                                                  "*",
+                                                  "#",
+                                                  "<h>",
+                                                  "true",
+                                                  "\n",
+                                                  "a",
+                                                  "b"};
   std::size_t at = below(s.size() + 1), n = below(12);
   switch (random() % 6) {
     case 0: return s.insert(at, tokens[below(tokens.size())]);

@@ -21,14 +21,16 @@ const ts::Op& nest() {
     ts::Op o;
     o.name = "nest";
     o.outputs = -1;
-    o.attrs = {{"flag", ts::AttrKind::boolean, "."},     {"count", ts::AttrKind::integer, "."},
-               {"rate", ts::AttrKind::real, "."},        {"label", ts::AttrKind::string, "."},
-               {"dtype", ts::AttrKind::dtype, "."},      {"dims", ts::AttrKind::ints, "."},
-               {"groups", ts::AttrKind::int_lists, "."}, {"names", ts::AttrKind::strings, "."},
-               {"table", ts::AttrKind::literal, "."},    {"body", ts::AttrKind::program, "."},
+    o.attrs = {{"flag", ts::AttrKind::boolean, "."},      {"count", ts::AttrKind::integer, "."},
+               {"rate", ts::AttrKind::real, "."},         {"label", ts::AttrKind::string, "."},
+               {"dtype", ts::AttrKind::dtype, "."},       {"dims", ts::AttrKind::ints, "."},
+               {"groups", ts::AttrKind::int_lists, "."},  {"names", ts::AttrKind::strings, "."},
+               {"table", ts::AttrKind::literal, "."},     {"body", ts::AttrKind::program, "."},
                {"branches", ts::AttrKind::programs, "."}, {"rule", ts::AttrKind::hook, "."}};
     o.infer = [](const ts::InferArgs& a) {
-      return a.attrs.has("body") && a.attrs.program("body") ? a.attrs.program("body")->output_types() : std::vector<ts::Type>{};
+      return a.attrs.has("body") && a.attrs.program("body")
+                 ? a.attrs.program("body")->output_types()
+                 : std::vector<ts::Type>{};
     };
     ts::Registry::get().add(std::move(o));
     return ts::Registry::get().find("nest");
@@ -91,12 +93,15 @@ TEST(Text, PrintsNamesTypesAndNoEquations) {
   t.unreduced = {"m"};
   ts::Value x = b.input(t);
   ts::ProgramPtr p = b.finish(ts::Values{x, x});
-  EXPECT_EQ(to_string(*p), "\"my step\" { (a: bf16[4]*{varying: \"an axis\", data}{unreduced: m}) -> (a, a) }\n");
+  EXPECT_EQ(to_string(*p),
+            "\"my step\" { (a: bf16[4]*{varying: \"an axis\", data}{unreduced: m}) -> (a, a) }\n");
   expect_round_trip(*p);
 }
 
 TEST(Text, PrintsNestedProgramsIndented) {
-  ts::ProgramPtr p = nested({{"count", std::int64_t{-3}}, {"body", negate("f")}, {"branches", ts::Programs{negate(""), negate("g")}}});
+  ts::ProgramPtr p = nested({{"count", std::int64_t{-3}},
+                             {"body", negate("f")},
+                             {"branches", ts::Programs{negate(""), negate("g")}}});
   EXPECT_EQ(to_string(*p),
             "{ (a: f32[2]) -> (b)\n"
             "  b: f32[2] = nest a [\n"
@@ -128,12 +133,16 @@ TEST(Text, RoundTripsEveryKindOfAttribute) {
                              {"table", ts::scalar_literal(ts::i8, std::int64_t{-128})},
                              {"body", negate("none")},
                              {"rule", ts::HookPtr{}}});
-  EXPECT_NE(to_string(*p).find("label=\"a \\\"quoted\\\" \\\\ line\\n\\x01 µ\""), std::string::npos) << to_string(*p);
+  EXPECT_NE(to_string(*p).find("label=\"a \\\"quoted\\\" \\\\ line\\n\\x01 µ\""), std::string::npos)
+      << to_string(*p);
   expect_round_trip(*p);
   expect_round_trip(*nested({{"branches", ts::Programs{}}}));
-  for (double rate : {0.0, -0.0, 1e300, 5e-324, 1.0 / 3, 123456789.0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
+  for (double rate :
+       {0.0, -0.0, 1e300, 5e-324, 1.0 / 3, 123456789.0, std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity()}) {
     ts::ProgramPtr back = ts::parse_program(to_string(*nested({{"rate", rate}})));
-    EXPECT_EQ(std::bit_cast<std::uint64_t>(back->equations[0].attrs.get<double>("rate")), std::bit_cast<std::uint64_t>(rate));
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(back->equations[0].attrs.get<double>("rate")),
+              std::bit_cast<std::uint64_t>(rate));
   }
 }
 
@@ -157,17 +166,22 @@ std::string printed(ts::Literal l) {
 TEST(Text, LiteralsReadBackToTheSameBits) {
   float inf = std::numeric_limits<float>::infinity();
   EXPECT_EQ(printed(literal<float>({}, {2.5f})), "f32[] 2.5");
-  EXPECT_EQ(printed(literal<float>({2, 3}, {1, -0.0f, 0.1f, inf, -inf, 1e-45f})), "f32[2,3] [[1.0, -0.0, 0.1], [inf, -inf, 1e-45]]");
-  EXPECT_EQ(printed(literal<float>({3}, {std::bit_cast<float>(0x7fc00000u), std::bit_cast<float>(0x7fc00001u), std::bit_cast<float>(0xffc00000u)})),
+  EXPECT_EQ(printed(literal<float>({2, 3}, {1, -0.0f, 0.1f, inf, -inf, 1e-45f})),
+            "f32[2,3] [[1.0, -0.0, 0.1], [inf, -inf, 1e-45]]");
+  EXPECT_EQ(printed(literal<float>(
+                {3}, {std::bit_cast<float>(0x7fc00000u), std::bit_cast<float>(0x7fc00001u),
+                      std::bit_cast<float>(0xffc00000u)})),
             "f32[3] [nan, nan:0x7fc00001, nan:0xffc00000]");
   EXPECT_EQ(printed(literal<double>({1}, {0.1})), "f64[1] [0.1]");
-  EXPECT_EQ(printed(literal<std::int64_t>({2}, {INT64_MIN, INT64_MAX})), "i64[2] [-9223372036854775808, 9223372036854775807]");
+  EXPECT_EQ(printed(literal<std::int64_t>({2}, {INT64_MIN, INT64_MAX})),
+            "i64[2] [-9223372036854775808, 9223372036854775807]");
   EXPECT_EQ(printed(literal<std::uint64_t>({}, {UINT64_MAX})), "u64[] 18446744073709551615");
   EXPECT_EQ(printed(literal<std::int8_t>({2, 0}, {})), "i8[2,0] []");
   // All values of the 16-bit floats.
   std::vector<ts::bfloat16> brain(65536);
   std::vector<ts::float16> half(65536);
-  for (std::size_t i = 0; i < 65536; ++i) brain[i].bits = half[i].bits = static_cast<std::uint16_t>(i);
+  for (std::size_t i = 0; i < 65536; ++i)
+    brain[i].bits = half[i].bits = static_cast<std::uint16_t>(i);
   printed(literal<ts::bfloat16>({65536}, brain));
   printed(literal<ts::float16>({256, 256}, half));
 }
@@ -205,27 +219,42 @@ TEST(Text, VariablesPastZ) {
 }
 
 TEST(Text, ErrorsSayWhere) {
-  EXPECT_EQ(parse_error(""), "parse_program: expected '{' or the name of a program, found the end of the text\n  at: line 1, column 1");
+  EXPECT_EQ(parse_error(""),
+            "parse_program: expected '{' or the name of a program, found the end of the text\n  "
+            "at: line 1, column 1");
   EXPECT_EQ(parse_error("{ (a: f33[2]) -> (a) }"),
-            "parse_program: expected a dtype, found 'f33'\n  at: line 1, column 7\n  try: dtypes are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64");
-  EXPECT_EQ(parse_error("{ (a: f32[2]) -> (b)\n  b: f32[2] = negg a\n}"), "parse_program: there is no op 'negg'\n  at: line 2, column 15");
+            "parse_program: expected a dtype, found 'f33'\n  at: line 1, column 7\n  try: dtypes "
+            "are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64");
+  EXPECT_EQ(parse_error("{ (a: f32[2]) -> (b)\n  b: f32[2] = negg a\n}"),
+            "parse_program: there is no op 'negg'\n  at: line 2, column 15");
   EXPECT_EQ(parse_error("{ (a: f32[2]) -> (b)\n  b: f32[3] = neg a\n}"),
-            "parse_program: the result is declared f32[3] but 'neg' gives f32[2]\n  at: line 2, column 3");
-  EXPECT_EQ(parse_error("{ (a: f32[2]) -> (b)\n  b: f32[2] = neg c\n}"), "parse_program: variable 'c' is not defined\n  at: line 2, column 19");
-  EXPECT_EQ(parse_error("{ (a: f32[2]) -> (b)\n  b: f32[2] = neg a a\n}"), "parse_program: 'neg' takes 1 operands, found 2\n  at: line 2, column 15");
-  EXPECT_EQ(parse_error("{ (a: f32[2], a: f32[2]) -> (a) }"), "parse_program: variable 'a' is defined twice\n  at: line 1, column 15");
+            "parse_program: the result is declared f32[3] but 'neg' gives f32[2]\n  at: line 2, "
+            "column 3");
+  EXPECT_EQ(parse_error("{ (a: f32[2]) -> (b)\n  b: f32[2] = neg c\n}"),
+            "parse_program: variable 'c' is not defined\n  at: line 2, column 19");
+  EXPECT_EQ(parse_error("{ (a: f32[2]) -> (b)\n  b: f32[2] = neg a a\n}"),
+            "parse_program: 'neg' takes 1 operands, found 2\n  at: line 2, column 15");
+  EXPECT_EQ(parse_error("{ (a: f32[2], a: f32[2]) -> (a) }"),
+            "parse_program: variable 'a' is defined twice\n  at: line 1, column 15");
   EXPECT_EQ(parse_error("{ (a: f32[2]) -> (b)\n  b: f32[] = reduce_sum a [axis=(0)]\n}"),
-            "parse_program: 'reduce_sum' has no attribute 'axis'\n  at: line 2, column 28\n  try: it has axes");
-  EXPECT_EQ(parse_error("{ (a: f32[2]) -> (b)\n  b: f32[] = reduce_sum a\n}"),
-            "parse_program: 'reduce_sum' lacks an attribute or an operand\n  at: line 2, column 14");
+            "parse_program: 'reduce_sum' has no attribute 'axis'\n  at: line 2, column 28\n  try: "
+            "it has axes");
+  EXPECT_EQ(
+      parse_error("{ (a: f32[2]) -> (b)\n  b: f32[] = reduce_sum a\n}"),
+      "parse_program: 'reduce_sum' lacks an attribute or an operand\n  at: line 2, column 14");
   EXPECT_EQ(parse_error("{ (a: f32[99999999999,99999999999]) -> (a) }"),
             "parse_program: a type has more bytes than memory can hold\n  at: line 1, column 10");
-  EXPECT_EQ(parse_error("{ () -> ()\n  a: i8[] = constant [value=i8[] 300]\n}"),
-            "parse_program: expected an element of dtype int8, found '300'\n  at: line 2, column 34");
-  EXPECT_EQ(parse_error("{ (a: f32[2]) -> (a) } }"), "parse_program: expected the end of the text after the program, found '}'\n  at: line 1, column 24");
-  EXPECT_EQ(parse_error("{ (a: f32[2]) -> (a) $"), "parse_program: '$' means nothing here\n  at: line 1, column 22");
+  EXPECT_EQ(
+      parse_error("{ () -> ()\n  a: i8[] = constant [value=i8[] 300]\n}"),
+      "parse_program: expected an element of dtype int8, found '300'\n  at: line 2, column 34");
+  EXPECT_EQ(parse_error("{ (a: f32[2]) -> (a) } }"),
+            "parse_program: expected the end of the text after the program, found '}'\n  at: line "
+            "1, column 24");
+  EXPECT_EQ(parse_error("{ (a: f32[2]) -> (a) $"),
+            "parse_program: '$' means nothing here\n  at: line 1, column 22");
   std::string deep;
   for (int i = 0; i < 1000; ++i) deep += "{ () -> () () = nest [body=";
   nest();
-  EXPECT_EQ(parse_error(deep).substr(0, 61), "parse_program: programs are nested more than 64 deep\n  at: li");
+  EXPECT_EQ(parse_error(deep).substr(0, 61),
+            "parse_program: programs are nested more than 64 deep\n  at: li");
 }

@@ -1,4 +1,5 @@
-// Derivatives at the points where mathematics leaves a choice, and forward values where symbolic zeros must stay absent.
+// Derivatives at the points where mathematics leaves a choice, and forward values where symbolic
+// zeros must stay absent.
 #include "ops/op_check.h"
 
 #include "ir/interpret.h"
@@ -14,8 +15,11 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// The derivative of the op's result with respect to input `wrt`, elementwise: its tangent along ones.
-std::vector<double> derivative(const std::string& op, const std::vector<std::vector<double>>& inputs, std::size_t wrt, const ts::Attrs& attrs = {}) {
+// The derivative of the op's result with respect to input `wrt`, elementwise: its tangent along
+// ones.
+std::vector<double> derivative(const std::string& op,
+                               const std::vector<std::vector<double>>& inputs, std::size_t wrt,
+                               const ts::Attrs& attrs = {}) {
   ts::Builder b;
   ts::Values in;
   std::vector<ts::HostArray> arrays;
@@ -43,9 +47,13 @@ void expect_same(const std::vector<double>& got, const std::vector<double>& expe
 
 }  // namespace
 
-TEST(Conventions, AbsAtZeroIsOne) { expect_same(derivative("abs", {{0, -0.0, 2, -2}}, 0), {1, 1, 1, -1}); }
+TEST(Conventions, AbsAtZeroIsOne) {
+  expect_same(derivative("abs", {{0, -0.0, 2, -2}}, 0), {1, 1, 1, -1});
+}
 
-TEST(Conventions, SqrtAtZeroIsInfinite) { expect_same(derivative("sqrt", {{0, 4}}, 0), {kInf, 0.25}); }
+TEST(Conventions, SqrtAtZeroIsInfinite) {
+  expect_same(derivative("sqrt", {{0, 4}}, 0), {kInf, 0.25});
+}
 
 TEST(Conventions, TiesOfMaxAndMinShareHalf) {
   expect_same(derivative("max", {{1, 2, 3}, {2, 2, 2}}, 0), {0, 0.5, 1});
@@ -73,10 +81,13 @@ TEST(Conventions, RemainderTakesTheTruncatedQuotient) {
   expect_same(derivative("rem", {{5.5, -5.5}, {2, 2}}, 1), {-2, 2});
 }
 
-TEST(Conventions, Atan2AtTheOriginIsNan) { expect_same(derivative("atan2", {{0, 1}, {0, 0}}, 0), {kNan, 0}); }
+TEST(Conventions, Atan2AtTheOriginIsNan) {
+  expect_same(derivative("atan2", {{0, 1}, {0, 0}}, 0), {kNan, 0});
+}
 
 TEST(Conventions, PiecewiseConstantsHaveNone) {
-  for (const char* op : {"sign", "floor", "ceil", "round_nearest_even", "round_away", "stop_gradient"})
+  for (const char* op :
+       {"sign", "floor", "ceil", "round_nearest_even", "round_away", "stop_gradient"})
     expect_same(derivative(op, {{-1.5, 0, 2}}, 0), {0, 0, 0});
 }
 
@@ -85,8 +96,10 @@ TEST(Conventions, ReducedTiesShareEqually) {
     ts::Builder b;
     auto n = static_cast<std::int64_t>(x.size());
     ts::Value in = b.input(ts::Type(ts::f64, {n}));
-    ts::JvpProgram jvp = ts::jvp_program(*b.finish(b.emit(op, ts::Values{in}, {{"axes", ts::Ints{0}}})), {true});
-    return values<double>(run_program(*jvp.program, {host<double>({n}, x), host<double>({n}, t)}).back())[0];
+    ts::JvpProgram jvp =
+        ts::jvp_program(*b.finish(b.emit(op, ts::Values{in}, {{"axes", ts::Ints{0}}})), {true});
+    return values<double>(
+        run_program(*jvp.program, {host<double>({n}, x), host<double>({n}, t)}).back())[0];
   };
   EXPECT_EQ(sum("reduce_max", {3, 1, 3, 3}, {3, 100, 6, 12}), 7);
   EXPECT_EQ(sum("reduce_min", {3, 1, 3, 1}, {100, 2, 100, 4}), 3);
@@ -98,8 +111,10 @@ TEST(Conventions, ReducedTiesShareEqually) {
 
 TEST(Conventions, AbsentTangentsStayAbsent) {
   ts::Builder b;
-  ts::Value x = b.input(ts::Type(ts::f32, {2})), y = b.input(ts::Type(ts::f32, {2})), i = b.input(ts::Type(ts::i32, {2}));
-  ts::Values out = {ts::ops::mul(x, y), ts::ops::exp(y), ts::ops::convert(x, ts::i32), ts::ops::convert(i, ts::f32), ts::ops::floor(x)};
+  ts::Value x = b.input(ts::Type(ts::f32, {2})), y = b.input(ts::Type(ts::f32, {2})),
+            i = b.input(ts::Type(ts::i32, {2}));
+  ts::Values out = {ts::ops::mul(x, y), ts::ops::exp(y), ts::ops::convert(x, ts::i32),
+                    ts::ops::convert(i, ts::f32), ts::ops::floor(x)};
   ts::JvpProgram jvp = ts::jvp_program(*b.finish(out), {true, false, false});
   EXPECT_EQ(jvp.nonzero_out, (std::vector<bool>{true, false, false, false, false}));
 }

@@ -1,4 +1,5 @@
-// Values of elementwise ops at the edges of their domains, against the definitions in docs/ops.md and the C++ library.
+// Values of elementwise ops at the edges of their domains, against the definitions in docs/ops.md
+// and the C++ library.
 #include "ops/op_check.h"
 
 #include <cmath>
@@ -41,7 +42,8 @@ std::vector<int> compare(const std::string& op, std::vector<T> x, std::vector<T>
 template <class To, class From>
 std::vector<To> converted(std::vector<From> x) {
   auto n = static_cast<std::int64_t>(x.size());
-  return values<To>(run_op("convert", {host<From>({n}, x)}, {{"dtype", ts::dtype_of<To>()}, {"weak", false}}));
+  return values<To>(
+      run_op("convert", {host<From>({n}, x)}, {{"dtype", ts::dtype_of<To>()}, {"weak", false}}));
 }
 
 // Bits, so that -0 differs from +0; every NaN is one.
@@ -58,7 +60,9 @@ void expect_same(const std::vector<T>& got, const std::vector<T>& expected) {
   }
 }
 
-const std::vector<float> kEdges = {0.0f, -0.0f, 1, -1, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 0.49999997f, 8388609.0f, 1e-45f, 3e38f, kInf, -kInf, kNan};
+const std::vector<float> kEdges = {0.0f,  -0.0f, 1,     -1,          0.5f,       -0.5f,
+                                   1.5f,  2.5f,  -2.5f, 0.49999997f, 8388609.0f, 1e-45f,
+                                   3e38f, kInf,  -kInf, kNan};
 
 }  // namespace
 
@@ -75,9 +79,11 @@ TEST(Elementwise, SignsAndRoundingAtEdges) {
   expect_same(unary("sign", kEdges), sign);
   expect_same(unary("neg", kEdges), neg);
   expect_same(unary<float>("floor", {-0.0f, 0.5f, -0.5f, kInf, kNan}), {-0.0f, 0, -1, kInf, kNan});
-  expect_same(unary<float>("ceil", {-0.0f, 0.5f, -0.5f, -kInf, kNan}), {-0.0f, 1, -0.0f, -kInf, kNan});
+  expect_same(unary<float>("ceil", {-0.0f, 0.5f, -0.5f, -kInf, kNan}),
+              {-0.0f, 1, -0.0f, -kInf, kNan});
   expect_same(unary<float>("abs", {-0.0f, -kInf, kNan, -2}), {0.0f, kInf, kNan, 2});
-  EXPECT_EQ(flags(run_op("is_finite", {host<float>({4}, {1, kInf, -kInf, kNan})}, {})), (std::vector<int>{1, 0, 0, 0}));
+  EXPECT_EQ(flags(run_op("is_finite", {host<float>({4}, {1, kInf, -kInf, kNan})}, {})),
+            (std::vector<int>{1, 0, 0, 0}));
 }
 
 TEST(Elementwise, IntegersWrapAround) {
@@ -96,22 +102,32 @@ TEST(Elementwise, IntegersWrapAround) {
 
 TEST(Elementwise, IntegerDivisionIsDefined) {
   using I = std::int32_t;
-  EXPECT_EQ(binary<I>("div", {7, -7, 7, 5, 0, INT32_MIN}, {2, 2, -2, 0, 0, -1}), (std::vector<I>{3, -3, -3, -1, -1, INT32_MIN}));
-  EXPECT_EQ(binary<I>("rem", {7, -7, 7, 5, 0, INT32_MIN}, {2, 2, -2, 0, 0, -1}), (std::vector<I>{1, -1, 1, 5, 0, 0}));
+  EXPECT_EQ(binary<I>("div", {7, -7, 7, 5, 0, INT32_MIN}, {2, 2, -2, 0, 0, -1}),
+            (std::vector<I>{3, -3, -3, -1, -1, INT32_MIN}));
+  EXPECT_EQ(binary<I>("rem", {7, -7, 7, 5, 0, INT32_MIN}, {2, 2, -2, 0, 0, -1}),
+            (std::vector<I>{1, -1, 1, 5, 0, 0}));
   EXPECT_EQ((binary<std::uint8_t>("div", {7, 7}, {0, 2})), (std::vector<std::uint8_t>{255, 3}));
-  EXPECT_EQ((binary<std::int64_t>("div", {INT64_MIN}, {-1})), (std::vector<std::int64_t>{INT64_MIN}));
-  expect_same(binary<float>("rem", {5.5f, -5.5f, -0.0f, 1, kInf, 3}, {2, 2, 1, 0, 2, kInf}), {1.5f, -1.5f, -0.0f, kNan, kNan, 3});
+  EXPECT_EQ((binary<std::int64_t>("div", {INT64_MIN}, {-1})),
+            (std::vector<std::int64_t>{INT64_MIN}));
+  expect_same(binary<float>("rem", {5.5f, -5.5f, -0.0f, 1, kInf, 3}, {2, 2, 1, 0, 2, kInf}),
+              {1.5f, -1.5f, -0.0f, kNan, kNan, 3});
   expect_same(binary<float>("div", {1, -1, 0, kInf}, {0, 0, 0, kInf}), {kInf, -kInf, kNan, kNan});
 }
 
 TEST(Elementwise, ShiftsPastTheWidth) {
   using I = std::int32_t;
-  EXPECT_EQ(binary<I>("shift_left", {1, 1, 1, -1}, {31, 32, -1, 4}), (std::vector<I>{INT32_MIN, 0, 0, -16}));
-  EXPECT_EQ(binary<I>("shift_right_logical", {-1, -1, -1, 16}, {31, 32, -1, 2}), (std::vector<I>{1, 0, 0, 4}));
-  EXPECT_EQ(binary<I>("shift_right_arithmetic", {-16, -16, 16, -16}, {2, 32, 32, -1}), (std::vector<I>{-4, -1, 0, -1}));
-  EXPECT_EQ((binary<std::uint8_t>("shift_left", {0x81, 1}, {1, 8})), (std::vector<std::uint8_t>{2, 0}));
-  EXPECT_EQ((binary<std::uint8_t>("shift_right_arithmetic", {0x80, 0x40}, {1, 1})), (std::vector<std::uint8_t>{0xc0, 0x20}));
-  EXPECT_EQ((binary<std::int8_t>("shift_right_logical", {-128}, {7})), (std::vector<std::int8_t>{1}));
+  EXPECT_EQ(binary<I>("shift_left", {1, 1, 1, -1}, {31, 32, -1, 4}),
+            (std::vector<I>{INT32_MIN, 0, 0, -16}));
+  EXPECT_EQ(binary<I>("shift_right_logical", {-1, -1, -1, 16}, {31, 32, -1, 2}),
+            (std::vector<I>{1, 0, 0, 4}));
+  EXPECT_EQ(binary<I>("shift_right_arithmetic", {-16, -16, 16, -16}, {2, 32, 32, -1}),
+            (std::vector<I>{-4, -1, 0, -1}));
+  EXPECT_EQ((binary<std::uint8_t>("shift_left", {0x81, 1}, {1, 8})),
+            (std::vector<std::uint8_t>{2, 0}));
+  EXPECT_EQ((binary<std::uint8_t>("shift_right_arithmetic", {0x80, 0x40}, {1, 1})),
+            (std::vector<std::uint8_t>{0xc0, 0x20}));
+  EXPECT_EQ((binary<std::int8_t>("shift_right_logical", {-128}, {7})),
+            (std::vector<std::int8_t>{1}));
 }
 
 TEST(Elementwise, BitwiseAndLogical) {
@@ -134,31 +150,42 @@ TEST(Elementwise, ExtremaPropagateNanAndOrderZeros) {
   std::vector<float> x = {1, kNan, 1, 0.0f, -0.0f, -kInf}, y = {2, 1, kNan, -0.0f, 0.0f, kInf};
   expect_same(binary("max", x, y), {2, kNan, kNan, 0.0f, 0.0f, kInf});
   expect_same(binary("min", x, y), {1, kNan, kNan, -0.0f, -0.0f, -kInf});
-  ts::HostArray lo = host<float>({5}, {0, 0, kNan, 2, 0}), v = host<float>({5}, {-1, kNan, 0, 0, 0.5f}), hi = host<float>({5}, {1, 1, 1, 1, 1});
+  ts::HostArray lo = host<float>({5}, {0, 0, kNan, 2, 0}),
+                v = host<float>({5}, {-1, kNan, 0, 0, 0.5f}),
+                hi = host<float>({5}, {1, 1, 1, 1, 1});
   expect_same(values<float>(run_op("clamp", {lo, v, hi}, {})), {0, kNan, kNan, 1, 0.5f});
 }
 
 TEST(Elementwise, ComparisonsWithNanAreFalseExceptNe) {
   std::vector<float> x = {1, kNan, kNan, 0.0f}, y = {kNan, 1, kNan, -0.0f};
-  for (const char* op : {"lt", "gt"}) EXPECT_EQ(compare(op, x, y), (std::vector<int>{0, 0, 0, 0})) << op;
-  for (const char* op : {"eq", "le", "ge"}) EXPECT_EQ(compare(op, x, y), (std::vector<int>{0, 0, 0, 1})) << op;
+  for (const char* op : {"lt", "gt"})
+    EXPECT_EQ(compare(op, x, y), (std::vector<int>{0, 0, 0, 0})) << op;
+  for (const char* op : {"eq", "le", "ge"})
+    EXPECT_EQ(compare(op, x, y), (std::vector<int>{0, 0, 0, 1})) << op;
   EXPECT_EQ(compare("ne", x, y), (std::vector<int>{1, 1, 1, 0}));
   EXPECT_EQ((compare<std::uint64_t>("gt", {UINT64_MAX}, {1})), (std::vector<int>{1}));
 }
 
 TEST(Elementwise, ConversionsSaturateTruncateAndWrap) {
-  EXPECT_EQ((converted<std::int32_t, float>({1.9f, -1.9f, kNan, kInf, -kInf, 2147483648.0f, -2147483648.0f})),
+  EXPECT_EQ((converted<std::int32_t, float>(
+                {1.9f, -1.9f, kNan, kInf, -kInf, 2147483648.0f, -2147483648.0f})),
             (std::vector<std::int32_t>{1, -1, 0, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN}));
-  EXPECT_EQ((converted<std::int8_t, double>({127.9, 128, -128.9, -129})), (std::vector<std::int8_t>{127, 127, -128, -128}));
-  EXPECT_EQ((converted<std::uint8_t, float>({-1, 255.5f, 300})), (std::vector<std::uint8_t>{0, 255, 255}));
+  EXPECT_EQ((converted<std::int8_t, double>({127.9, 128, -128.9, -129})),
+            (std::vector<std::int8_t>{127, 127, -128, -128}));
+  EXPECT_EQ((converted<std::uint8_t, float>({-1, 255.5f, 300})),
+            (std::vector<std::uint8_t>{0, 255, 255}));
   EXPECT_EQ((converted<std::int64_t, float>({9.3e18f})), (std::vector<std::int64_t>{INT64_MAX}));
-  EXPECT_EQ((converted<std::uint64_t, double>({1.9e19, 1e19})), (std::vector<std::uint64_t>{UINT64_MAX, 10000000000000000000u}));
-  EXPECT_EQ((converted<std::uint8_t, std::int32_t>({-1, 256, 300})), (std::vector<std::uint8_t>{255, 0, 44}));
+  EXPECT_EQ((converted<std::uint64_t, double>({1.9e19, 1e19})),
+            (std::vector<std::uint64_t>{UINT64_MAX, 10000000000000000000u}));
+  EXPECT_EQ((converted<std::uint8_t, std::int32_t>({-1, 256, 300})),
+            (std::vector<std::uint8_t>{255, 0, 44}));
   EXPECT_EQ((converted<std::int64_t, std::int8_t>({-1})), (std::vector<std::int64_t>{-1}));
   EXPECT_EQ((converted<float, std::int32_t>({16777217})), (std::vector<float>{16777216.0f}));
-  EXPECT_EQ(flags(run_op("convert", {host<float>({4}, {0, -0.0f, kNan, 0.1f})}, {{"dtype", ts::bool_}, {"weak", false}})),
+  EXPECT_EQ(flags(run_op("convert", {host<float>({4}, {0, -0.0f, kNan, 0.1f})},
+                         {{"dtype", ts::bool_}, {"weak", false}})),
             (std::vector<int>{0, 0, 1, 1}));
-  // Halfway between neighbours of bfloat16 (1 and 1.0078125) and of float16 (1 and 1.0009766): to the even one.
+  // Halfway between neighbours of bfloat16 (1 and 1.0078125) and of float16 (1 and 1.0009766): to
+  // the even one.
   EXPECT_EQ(float(converted<ts::bfloat16, float>({1.00390625f})[0]), 1.0f);
   EXPECT_EQ(float(converted<ts::float16, float>({1.00048828125f})[0]), 1.0f);
   EXPECT_EQ(float(converted<ts::float16, float>({65520.0f})[0]), kInf);
@@ -167,21 +194,32 @@ TEST(Elementwise, ConversionsSaturateTruncateAndWrap) {
 TEST(Elementwise, SixteenBitFloatsRoundOnceAnOp) {
   // 1 + 2^-8 is halfway between neighbours; 1 + 3 * 2^-8 too, and its even neighbour is above.
   auto b = [](float v) { return ts::bfloat16(v); };
-  auto sum = values<ts::bfloat16>(run_op("add", {host<ts::bfloat16>({2}, {b(1), b(1.0078125f)}), host<ts::bfloat16>({2}, {b(0.00390625f), b(0.00390625f)})}, {}));
+  auto sum =
+      values<ts::bfloat16>(run_op("add",
+                                  {host<ts::bfloat16>({2}, {b(1), b(1.0078125f)}),
+                                   host<ts::bfloat16>({2}, {b(0.00390625f), b(0.00390625f)})},
+                                  {}));
   EXPECT_EQ(float(sum[0]), 1.0f);
   EXPECT_EQ(float(sum[1]), 1.015625f);
-  EXPECT_EQ(float(values<ts::float16>(run_op("exp", {host<ts::float16>({1}, {ts::float16(1)})}, {}))[0]), float(ts::float16(std::exp(1.0f))));
+  EXPECT_EQ(
+      float(values<ts::float16>(run_op("exp", {host<ts::float16>({1}, {ts::float16(1)})}, {}))[0]),
+      float(ts::float16(std::exp(1.0f))));
 }
 
 TEST(Elementwise, SelectTakesFromEitherSide) {
-  EXPECT_EQ(values<std::int32_t>(run_op("select", {booleans({1, 0, 1}), host<std::int32_t>({3}, {1, 2, 3}), host<std::int32_t>({3}, {4, 5, 6})}, {})),
+  EXPECT_EQ(values<std::int32_t>(run_op("select",
+                                        {booleans({1, 0, 1}), host<std::int32_t>({3}, {1, 2, 3}),
+                                         host<std::int32_t>({3}, {4, 5, 6})},
+                                        {})),
             (std::vector<std::int32_t>{1, 5, 3}));
 }
 
 TEST(Elementwise, BitcastKeepsBits) {
-  EXPECT_EQ(values<std::uint32_t>(run_op("bitcast_convert", {host<float>({2}, {1, -0.0f})}, {{"dtype", ts::u32}})),
+  EXPECT_EQ(values<std::uint32_t>(
+                run_op("bitcast_convert", {host<float>({2}, {1, -0.0f})}, {{"dtype", ts::u32}})),
             (std::vector<std::uint32_t>{0x3f800000u, 0x80000000u}));
-  EXPECT_EQ(infer_error<ts::DTypeError>("bitcast_convert", {ts::Type(ts::f32, {2})}, {{"dtype", ts::i64}}),
+  EXPECT_EQ(infer_error<ts::DTypeError>("bitcast_convert", {ts::Type(ts::f32, {2})},
+                                        {{"dtype", ts::i64}}),
             "bitcast_convert: reads float32 as int64\n"
             "  rule: both dtypes have the same width, and booleans are read as booleans only\n"
             "  try: use astype to convert values");
@@ -190,10 +228,28 @@ TEST(Elementwise, BitcastKeepsBits) {
 TEST(Elementwise, FunctionsAreTheLibrarys) {
   using F = double (*)(double);
   const std::vector<std::pair<std::string, F>> functions = {
-      {"exp", std::exp},   {"exp2", std::exp2},   {"expm1", std::expm1}, {"log", std::log},     {"log1p", std::log1p}, {"sin", std::sin},
-      {"cos", std::cos},   {"tan", std::tan},     {"asin", std::asin},   {"acos", std::acos},   {"atan", std::atan},   {"sinh", std::sinh},
-      {"cosh", std::cosh}, {"tanh", std::tanh},   {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh}, {"sqrt", std::sqrt},
-      {"cbrt", std::cbrt}, {"erf", std::erf},     {"erfc", std::erfc},   {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
+      {"exp", std::exp},
+      {"exp2", std::exp2},
+      {"expm1", std::expm1},
+      {"log", std::log},
+      {"log1p", std::log1p},
+      {"sin", std::sin},
+      {"cos", std::cos},
+      {"tan", std::tan},
+      {"asin", std::asin},
+      {"acos", std::acos},
+      {"atan", std::atan},
+      {"sinh", std::sinh},
+      {"cosh", std::cosh},
+      {"tanh", std::tanh},
+      {"asinh", std::asinh},
+      {"acosh", std::acosh},
+      {"atanh", std::atanh},
+      {"sqrt", std::sqrt},
+      {"cbrt", std::cbrt},
+      {"erf", std::erf},
+      {"erfc", std::erfc},
+      {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
       {"logistic", [](double x) { return 1 / (1 + std::exp(-x)); }}};
   std::vector<double> x(kEdges.begin(), kEdges.end());
   for (const auto& [name, f] : functions) {
@@ -205,20 +261,26 @@ TEST(Elementwise, FunctionsAreTheLibrarys) {
 }
 
 TEST(Elementwise, PowersByRepeatedMultiplication) {
-  auto p = [](std::vector<float> x, std::int64_t n) { return unary<float>("integer_pow", std::move(x), {{"exponent", n}}); };
+  auto p = [](std::vector<float> x, std::int64_t n) {
+    return unary<float>("integer_pow", std::move(x), {{"exponent", n}});
+  };
   expect_same(p({0, 2, kNan, kInf}, 0), {1, 1, 1, 1});
   expect_same(p({-2, 3, -0.0f}, 3), {-8, 27, -0.0f});
   expect_same(p({2, -0.0f, kInf}, -1), {0.5f, -kInf, 0});
   expect_same(p({2}, 100), {std::ldexp(1.0f, 100)});
   expect_same(p({-1, 2}, INT64_MIN), {1, 0});
-  EXPECT_EQ((unary<std::int32_t>("integer_pow", {3, -2}, {{"exponent", std::int64_t{21}}})), (std::vector<std::int32_t>{1870418611, -2097152}));
-  expect_same(binary<float>("pow", {2, -8, 0, kNan, -2}, {0.5f, 1.0f / 3, 0, 0, 3}), {std::sqrt(2.0f), kNan, 1, 1, -8});
-  EXPECT_EQ(infer_error<ts::DTypeError>("integer_pow", {ts::Type(ts::i32, {2})}, {{"exponent", std::int64_t{-1}}}),
-            "integer_pow: integers of dtype int32 to the power -1\n  rule: integers have no negative powers\n  try: convert to float32 with astype");
+  EXPECT_EQ((unary<std::int32_t>("integer_pow", {3, -2}, {{"exponent", std::int64_t{21}}})),
+            (std::vector<std::int32_t>{1870418611, -2097152}));
+  expect_same(binary<float>("pow", {2, -8, 0, kNan, -2}, {0.5f, 1.0f / 3, 0, 0, 3}),
+              {std::sqrt(2.0f), kNan, 1, 1, -8});
+  EXPECT_EQ(infer_error<ts::DTypeError>("integer_pow", {ts::Type(ts::i32, {2})},
+                                        {{"exponent", std::int64_t{-1}}}),
+            "integer_pow: integers of dtype int32 to the power -1\n  rule: integers have no "
+            "negative powers\n  try: convert to float32 with astype");
 }
 
-// erf_inv inverts erf. The derivative of erf_inv is sqrt(pi)/2 exp(y^2), so a relative error of 2^-24 in erf(y) is worth
-// 2^-24 erf(y) / erf'(y) in y: below |y| = 2.5 that is 1e-5 at the worst.
+// erf_inv inverts erf. The derivative of erf_inv is sqrt(pi)/2 exp(y^2), so a relative error of
+// 2^-24 in erf(y) is worth 2^-24 erf(y) / erf'(y) in y: below |y| = 2.5 that is 1e-5 at the worst.
 TEST(Elementwise, ErfInvInvertsErf) {
   std::vector<float> y32, x32;
   std::vector<double> y64, x64;
@@ -229,11 +291,13 @@ TEST(Elementwise, ErfInvInvertsErf) {
   std::vector<float> got32 = unary("erf_inv", x32);
   std::vector<double> got64 = unary("erf_inv", x64);
   for (std::size_t i = 0; i < y64.size(); ++i) {
-    double conditioning = std::sqrt(std::acos(-1.0)) / 2 * std::exp(y64[i] * y64[i]) * std::fabs(x64[i]);
+    double conditioning =
+        std::sqrt(std::acos(-1.0)) / 2 * std::exp(y64[i] * y64[i]) * std::fabs(x64[i]);
     EXPECT_NEAR(got32[i], y32[i], 6e-8 * conditioning + 1e-6 * std::fabs(y32[i]));
     EXPECT_NEAR(got64[i], y64[i], 1.2e-16 * conditioning + 1e-14 * std::fabs(y64[i]));
   }
-  expect_same(unary<float>("erf_inv", {1, -1, 0, -0.0f, 2, kNan}), {kInf, -kInf, 0, -0.0f, kNan, kNan});
+  expect_same(unary<float>("erf_inv", {1, -1, 0, -0.0f, 2, kNan}),
+              {kInf, -kInf, 0, -0.0f, kNan, kNan});
   expect_same(unary<double>("erf_inv", {1, -1, 0}), {kInf, -kInf, 0});
   // The tail: w > 16 is |x| > 1 - 6e-8 / 2.
   EXPECT_NEAR(std::erfc(unary<double>("erf_inv", {1 - 1e-12})[0]) / 1e-12, 1, 2e-4);
@@ -242,32 +306,48 @@ TEST(Elementwise, ErfInvInvertsErf) {
 // The known-answer vectors of Random123.
 TEST(Elementwise, Threefry) {
   auto word = [](std::vector<std::uint32_t> v) { return host<std::uint32_t>({3}, v); };
-  auto out = run({word({0, 0xffffffff, 0x13198a2e}), word({0, 0xffffffff, 0x03707344}), word({0, 0xffffffff, 0x243f6a88}), word({0, 0xffffffff, 0x85a308d3})},
-                 [](ts::Builder&, const ts::Values& in) { return ts::ops::threefry2x32(in[0], in[1], in[2], in[3]); });
-  EXPECT_EQ(values<std::uint32_t>(out[0]), (std::vector<std::uint32_t>{0x6b200159, 0x1cb996fc, 0xc4923a9c}));
-  EXPECT_EQ(values<std::uint32_t>(out[1]), (std::vector<std::uint32_t>{0x99ba4efe, 0xbb002be7, 0x483df7a0}));
+  auto out = run({word({0, 0xffffffff, 0x13198a2e}), word({0, 0xffffffff, 0x03707344}),
+                  word({0, 0xffffffff, 0x243f6a88}), word({0, 0xffffffff, 0x85a308d3})},
+                 [](ts::Builder&, const ts::Values& in) {
+                   return ts::ops::threefry2x32(in[0], in[1], in[2], in[3]);
+                 });
+  EXPECT_EQ(values<std::uint32_t>(out[0]),
+            (std::vector<std::uint32_t>{0x6b200159, 0x1cb996fc, 0xc4923a9c}));
+  EXPECT_EQ(values<std::uint32_t>(out[1]),
+            (std::vector<std::uint32_t>{0x99ba4efe, 0xbb002be7, 0x483df7a0}));
 }
 
 TEST(Elementwise, OperandsThatDoNotFit) {
-  EXPECT_EQ(infer_error<ts::ShapeError>("add", {ts::Type(ts::f32, {3}), ts::Type(ts::f32, {4})}, {}),
-            "add: operands have shapes (3,) and (4,)\n"
-            "  rule: operands have one shape; nothing is broadcast here\n"
-            "  try: broadcast the operands to one shape with broadcast_to");
-  EXPECT_EQ(infer_error<ts::DTypeError>("mul", {ts::Type(ts::f32, {3}), ts::Type(ts::i32, {3})}, {}),
-            "mul: operands have dtypes float32 and int32\n"
-            "  rule: operands have one dtype; nothing is promoted here\n"
-            "  try: convert one operand to the dtype of the other with astype");
+  EXPECT_EQ(
+      infer_error<ts::ShapeError>("add", {ts::Type(ts::f32, {3}), ts::Type(ts::f32, {4})}, {}),
+      "add: operands have shapes (3,) and (4,)\n"
+      "  rule: operands have one shape; nothing is broadcast here\n"
+      "  try: broadcast the operands to one shape with broadcast_to");
+  EXPECT_EQ(
+      infer_error<ts::DTypeError>("mul", {ts::Type(ts::f32, {3}), ts::Type(ts::i32, {3})}, {}),
+      "mul: operands have dtypes float32 and int32\n"
+      "  rule: operands have one dtype; nothing is promoted here\n"
+      "  try: convert one operand to the dtype of the other with astype");
   EXPECT_EQ(infer_error<ts::DTypeError>("exp", {ts::Type(ts::i32, {3})}, {}),
-            "exp: operands have dtype int32\n  rule: operands are floating-point\n  try: convert to float32 with astype");
-  EXPECT_EQ(infer_error<ts::DTypeError>("and", {ts::Type(ts::f32, {3}), ts::Type(ts::f32, {3})}, {}),
-            "and: operands have dtype float32\n  rule: operands are integer or boolean\n  try: convert to int32 with astype");
-  EXPECT_EQ(infer_error<ts::DTypeError>("select", {ts::Type(ts::i32, {3}), ts::Type(ts::f32, {3}), ts::Type(ts::f32, {3})}, {}),
-            "select: the condition has dtype int32\n  rule: the condition is boolean\n  try: compare first, as in x != 0");
+            "exp: operands have dtype int32\n  rule: operands are floating-point\n  try: convert "
+            "to float32 with astype");
+  EXPECT_EQ(
+      infer_error<ts::DTypeError>("and", {ts::Type(ts::f32, {3}), ts::Type(ts::f32, {3})}, {}),
+      "and: operands have dtype float32\n  rule: operands are integer or boolean\n  try: convert "
+      "to int32 with astype");
+  EXPECT_EQ(
+      infer_error<ts::DTypeError>(
+          "select", {ts::Type(ts::i32, {3}), ts::Type(ts::f32, {3}), ts::Type(ts::f32, {3})}, {}),
+      "select: the condition has dtype int32\n  rule: the condition is boolean\n  try: compare "
+      "first, as in x != 0");
 }
 
 TEST(Elementwise, WeakOnlyWhereAllOperandsAre) {
   const ts::Op& add = ts::Registry::get().at("add");
-  auto weak = [&](bool x, bool y) { return add.infer({add, std::vector<ts::Type>{{ts::f32, {}, x}, {ts::f32, {}, y}}, {}, {}})[0].weak; };
+  auto weak = [&](bool x, bool y) {
+    return add.infer({add, std::vector<ts::Type>{{ts::f32, {}, x}, {ts::f32, {}, y}}, {}, {}})[0]
+        .weak;
+  };
   EXPECT_TRUE(weak(true, true));
   EXPECT_FALSE(weak(true, false));
   EXPECT_FALSE(weak(false, true));

@@ -1,5 +1,5 @@
-// For every op, over its examples in double precision: derivatives of first and second order against differences, forward
-// against reverse mode, vmap against a loop, and the two composed.
+// For every op, over its examples in double precision: derivatives of first and second order
+// against differences, forward against reverse mode, vmap against a loop, and the two composed.
 #include "ir/host_array.h"
 #include "ir/interpret.h"
 #include "ops/registry_values.h"
@@ -46,7 +46,8 @@ Arrays differences(const Program& p, const Arrays& x, const Arrays& v, double h)
     for (HostArray& a : y) {
       if (!is_floating(a.dtype)) continue;
       HostArray b(a.dtype, a.shape);
-      for (std::int64_t i = 0; i < a.count(); ++i) b.data<double>()[i] = a.number(i) + step * v.at(k).number(i);
+      for (std::int64_t i = 0; i < a.count(); ++i)
+        b.data<double>()[i] = a.number(i) + step * v.at(k).number(i);
       a = b;
       ++k;
     }
@@ -58,14 +59,17 @@ Arrays differences(const Program& p, const Arrays& x, const Arrays& v, double h)
     d.emplace_back(up[i].dtype, up[i].shape);
     for (std::int64_t j = 0; j < up[i].count(); ++j) {
       double a = up[i].number(j), b = down[i].number(j);
-      d.back().data<double>()[j] = a == b ? 0 : (a - b) / (2 * h);  // of nothing, an extremum is infinite
+      d.back().data<double>()[j] =
+          a == b ? 0 : (a - b) / (2 * h);  // of nothing, an extremum is infinite
     }
   }
   return d;
 }
 
 bool has_derivative(const Program& p) {
-  auto some = [](const std::vector<bool>& f) { return std::find(f.begin(), f.end(), true) != f.end(); };
+  auto some = [](const std::vector<bool>& f) {
+    return std::find(f.begin(), f.end(), true) != f.end();
+  };
   return some(floating(p.input_types())) && some(floating(p.output_types()));
 }
 // A loop of unknown length has no reverse mode.
@@ -85,8 +89,9 @@ bool has_forward_mode(const Program& p) {
   return true;
 }
 
-// The error of a central difference is h^2 |f'''| / 6 + eps |f| / h. At h = 1e-5 and functions whose values and derivatives
-// stay within 1e3 of each other that is at most 2e-8 of the scale; a wrong rule is off by the scale.
+// The error of a central difference is h^2 |f'''| / 6 + eps |f| / h. At h = 1e-5 and functions
+// whose values and derivatives stay within 1e3 of each other that is at most 2e-8 of the scale; a
+// wrong rule is off by the scale.
 void check_derivatives(const Program& p, const Arrays& x, Random& random, bool numeric) {
   std::vector<Type> in = p.input_types(), out = p.output_types();
   Arrays v = draw_directions(in, random), w = draw_directions(out, random);
@@ -104,7 +109,9 @@ void check_derivatives(const Program& p, const Arrays& x, Random& random, bool n
       forward += dot(jv[k], w[k]);
       scale += largest({jv[k]});
       for (std::int64_t i = 0; numeric && i < jv[k].count(); ++i)
-        ASSERT_NEAR(jv[k].number(i), expected[k].number(i), 1e-6 * scale) << "jvp, output " << k << ", element " << i << "\n" << to_string(p) << to_string(*jvp.program);
+        ASSERT_NEAR(jv[k].number(i), expected[k].number(i), 1e-6 * scale)
+            << "jvp, output " << k << ", element " << i << "\n"
+            << to_string(p) << to_string(*jvp.program);
     }
   } else {
     for (std::size_t k = 0; k < w.size(); ++k) forward += dot(expected[k], w[k]);
@@ -120,7 +127,9 @@ void check_derivatives(const Program& p, const Arrays& x, Random& random, bool n
     terms += static_cast<double>(v[k].count()) * largest({back[out.size() + k]});
   }
   if (has_forward || numeric) {
-    ASSERT_NEAR(forward, reverse, (has_forward ? 1e-12 : 1e-6) * (terms + scale)) << "forward against reverse mode\n" << to_string(p) << to_string(*vjp);
+    ASSERT_NEAR(forward, reverse, (has_forward ? 1e-12 : 1e-6) * (terms + scale))
+        << "forward against reverse mode\n"
+        << to_string(p) << to_string(*vjp);
   }
 }
 
@@ -142,8 +151,10 @@ HostArray entry(const HostArray& a, int dim, std::int64_t k) {
 }
 
 // Rules may reassociate what they hand to a larger op, so floats agree to rounding.
-void check_batch(const Program& p, const std::vector<int>& dims, const Arrays& stacked, std::int64_t size) {
-  BatchProgram batched = batch_program(p, dims, size, "", std::vector<bool>(p.outputs.size(), true));
+void check_batch(const Program& p, const std::vector<int>& dims, const Arrays& stacked,
+                 std::int64_t size) {
+  BatchProgram batched =
+      batch_program(p, dims, size, "", std::vector<bool>(p.outputs.size(), true));
   Arrays all = run(*batched.program, stacked);
   for (std::int64_t k = 0; k < size; ++k) {
     Arrays one;
@@ -157,7 +168,8 @@ void check_batch(const Program& p, const std::vector<int>& dims, const Arrays& s
       for (std::int64_t i = 0; i < got.count(); ++i) {
         double a = got.number(i), b = expected[o].number(i);
         ASSERT_TRUE(a == b || std::fabs(a - b) <= tolerance || (std::isnan(a) && std::isnan(b)))
-            << a << " is not " << b << ": output " << o << ", element " << i << " of entry " << k << "\n"
+            << a << " is not " << b << ": output " << o << ", element " << i << " of entry " << k
+            << "\n"
             << to_string(p) << to_string(*batched.program);
       }
     }
@@ -186,7 +198,8 @@ class RegistryDerivatives : public testing::TestWithParam<std::string> {
   template <class F>
   void each_example(F f) {
     static const std::map<std::string, std::string> exempt = {
-        {"bitcast_convert", "its result has the operand's width, so its examples have no double counterpart"},
+        {"bitcast_convert",
+         "its result has the operand's width, so its examples have no double counterpart"},
         {"custom_vjp_tangent", "it is transposed, never run"},
         {"pvary", "its transpose is a sum over devices"}};
     if (auto it = exempt.find(op.name); it != exempt.end()) GTEST_SKIP() << it->second;
@@ -216,7 +229,9 @@ class RegistryDerivatives : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(RegistryDerivatives, FirstOrder) {
-  each_example([&](const OpExample& e, const Program& p) { check_derivatives(p, draw_inputs(e), random, e.no_numeric_derivative.empty()); });
+  each_example([&](const OpExample& e, const Program& p) {
+    check_derivatives(p, draw_inputs(e), random, e.no_numeric_derivative.empty());
+  });
 }
 
 // The derivative of the vjp, forwards and in reverse.
@@ -245,7 +260,8 @@ TEST_P(RegistryDerivatives, VmapOfGradIsALoopAndGradOfVmapIsRight) {
     ProgramPtr vjp = vjp_or_none(p);
     for (std::vector<int> dims : stackings(e)) {
       Arrays x = draw_inputs(e, dims);
-      BatchProgram batched = batch_program(p, dims, kSize, "", std::vector<bool>(p.outputs.size(), true));
+      BatchProgram batched =
+          batch_program(p, dims, kSize, "", std::vector<bool>(p.outputs.size(), true));
       check_derivatives(*batched.program, x, random, e.no_numeric_derivative.empty());
       if (HasFatalFailure()) return;
       if (!vjp) continue;
@@ -261,4 +277,5 @@ TEST_P(RegistryDerivatives, VmapOfGradIsALoopAndGradOfVmapIsRight) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, RegistryDerivatives, testing::ValuesIn(walk::op_names()), walk::test_name);
+INSTANTIATE_TEST_SUITE_P(Ops, RegistryDerivatives, testing::ValuesIn(walk::op_names()),
+                         walk::test_name);

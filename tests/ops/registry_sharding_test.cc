@@ -1,5 +1,6 @@
-// The promise of each factor rule: cut every tensor along a factor, run the op on the pieces, and the pieces of the results
-// are those of the whole: side by side where the factor passes through, combined where it is reduced.
+// The promise of each factor rule: cut every tensor along a factor, run the op on the pieces, and
+// the pieces of the results are those of the whole: side by side where the factor passes through,
+// combined where it is reduced.
 #include "ops/registry_values.h"
 #include "ops/registry_walk.h"
 
@@ -46,7 +47,8 @@ std::vector<Rule::Dims> tensors(const std::string& list) {
   for (std::size_t at = 0; (at = list.find('[', at)) != std::string::npos;) {
     std::size_t end = list.find(']', at);
     all.emplace_back();
-    for (const std::string& dim : split(list.substr(at + 1, end - at - 1))) all.back().push_back(factors(dim));
+    for (const std::string& dim : split(list.substr(at + 1, end - at - 1)))
+      all.back().push_back(factors(dim));
     at = end;
   }
   return all;
@@ -58,7 +60,9 @@ Rule parse(const std::string& text) {
   r.inputs = tensors(text.substr(0, arrow));
   r.outputs = tensors(text.substr(arrow, end - arrow));
   for (std::size_t at = end; (at = text.find('{', at)) != std::string::npos; ++at) {
-    std::string kind = text[at - 1] == '=' ? text.substr(text.rfind(' ', at) + 1, at - 2 - text.rfind(' ', at)) : "";
+    std::string kind = text[at - 1] == '='
+                           ? text.substr(text.rfind(' ', at) + 1, at - 2 - text.rfind(' ', at))
+                           : "";
     for (const std::string& entry : split(text.substr(at + 1, text.find('}', at) - at - 1))) {
       if (kind.empty())
         r.sizes[entry.substr(0, entry.find('='))] = std::stoll(entry.substr(entry.find('=') + 1));
@@ -71,7 +75,9 @@ Rule parse(const std::string& text) {
   return r;
 }
 
-bool contains(const std::vector<std::string>& dim, const std::string& factor) { return std::find(dim.begin(), dim.end(), factor) != dim.end(); }
+bool contains(const std::vector<std::string>& dim, const std::string& factor) {
+  return std::find(dim.begin(), dim.end(), factor) != dim.end();
+}
 /// The dimension that `factor` cuts, or -1.
 int dim_of(const Rule::Dims& dims, const std::string& factor) {
   for (std::size_t d = 0; d < dims.size(); ++d)
@@ -89,12 +95,14 @@ bool cuts_blocks(const Rule& r, const std::string& factor) {
   return major(r.inputs) && major(r.outputs);
 }
 
-// Factors that pass through with work for the partitioner: a piece of an iota adds its offset; a piece of what is updated in
-// places that data gives shifts those places by its offset; pieces of added updates start from zero but for one.
+// Factors that pass through with work for the partitioner: a piece of an iota adds its offset; a
+// piece of what is updated in places that data gives shifts those places by its offset; pieces of
+// added updates start from zero but for one.
 bool needs_offset(const std::string& op, const Rule& r, const std::string& factor) {
   if (op == "iota") return true;
   if (op == "dynamic_update_slice") return dim_of(r.inputs[1], factor) < 0;
-  return op.starts_with("scatter") && (dim_of(r.inputs[2], factor) < 0 || r.reductions.count(factor));
+  return op.starts_with("scatter") &&
+         (dim_of(r.inputs[2], factor) < 0 || r.reductions.count(factor));
 }
 
 // Copies the block `part` of `parts` along `dim` between the whole and a piece.
@@ -113,13 +121,15 @@ HostArray block(const HostArray& whole, int dim, std::int64_t part, std::int64_t
   return out;
 }
 
-// Attributes that hold extents, for one of `parts` pieces along `factor`: of the result, or of the first operand.
+// Attributes that hold extents, for one of `parts` pieces along `factor`: of the result, or of the
+// first operand.
 Attrs local(const Attrs& attrs, const Rule& r, const std::string& factor, std::int64_t parts) {
   Attrs out = attrs;
   auto cut = [&](const char* name, const Rule::Dims& dims) {
     if (!attrs.has(name)) return;
     Ints v = attrs.ints(name);
-    if (int d = dim_of(dims, factor); d >= 0 && static_cast<std::size_t>(d) < v.size()) v[static_cast<std::size_t>(d)] /= parts;
+    if (int d = dim_of(dims, factor); d >= 0 && static_cast<std::size_t>(d) < v.size())
+      v[static_cast<std::size_t>(d)] /= parts;
     out.set(name, v);
   };
   cut("shape", r.outputs[0]);
@@ -145,7 +155,8 @@ TEST_P(RegistrySharding, FactorsKeepTheirPromise) {
   const Op& op = Registry::get().at(GetParam());
   if (!op.sharding || !op.evaluate) GTEST_SKIP() << "no rule, or nothing to run";
   static const std::map<std::string, std::string> exempt = {
-      {"bitcast_convert", "its result has the operand's width, so its examples have no double counterpart"},
+      {"bitcast_convert",
+       "its result has the operand's width, so its examples have no double counterpart"},
       {"custom_vjp_tangent", "it is transposed, never run"}};
   if (auto it = exempt.find(op.name); it != exempt.end()) GTEST_SKIP() << it->second;
 
@@ -164,10 +175,13 @@ TEST_P(RegistrySharding, FactorsKeepTheirPromise) {
     Arrays whole = run(*p, x);
 
     for (const auto& [factor, size] : rule.sizes) {
-      if (rule.special.count(factor) || size < 2 || !cuts_blocks(rule, factor) || needs_offset(op.name, rule, factor)) continue;
+      if (rule.special.count(factor) || size < 2 || !cuts_blocks(rule, factor) ||
+          needs_offset(op.name, rule, factor))
+        continue;
       std::int64_t parts = 2;
       while (size % parts) ++parts;
-      SCOPED_TRACE(text + ", factor " + factor + " in " + std::to_string(parts) + "\n" + to_string(*p));
+      SCOPED_TRACE(text + ", factor " + factor + " in " + std::to_string(parts) + "\n" +
+                   to_string(*p));
       auto reduction = rule.reductions.find(factor);
       Arrays combined(whole.size());
       for (std::int64_t part = 0; part < parts; ++part) {
@@ -182,12 +196,14 @@ TEST_P(RegistrySharding, FactorsKeepTheirPromise) {
         for (std::size_t o = 0; o < whole.size(); ++o) {
           int d = dim_of(rule.outputs[o], factor);
           if (d < 0) {
-            ASSERT_NE(reduction, rule.reductions.end()) << "the factor passes through and is not in result " << o;
+            ASSERT_NE(reduction, rule.reductions.end())
+                << "the factor passes through and is not in result " << o;
             if (part == 0) combined[o] = HostArray(DType::float64, whole[o].shape);
             ASSERT_EQ(pieces[o].shape, whole[o].shape);
             for (std::int64_t i = 0; i < whole[o].count(); ++i) {
               double v = pieces[o].number(i);
-              combined[o].data<double>()[i] = part ? combine(reduction->second, combined[o].number(i), v) : v;
+              combined[o].data<double>()[i] =
+                  part ? combine(reduction->second, combined[o].number(i), v) : v;
             }
             continue;
           }
@@ -195,8 +211,10 @@ TEST_P(RegistrySharding, FactorsKeepTheirPromise) {
           ASSERT_EQ(pieces[o].shape, expected.shape);
           double tolerance = 1e-12 * (1 + largest({expected}));
           for (std::int64_t i = 0; i < expected.count(); ++i)
-            ASSERT_TRUE(pieces[o].number(i) == expected.number(i) || std::fabs(pieces[o].number(i) - expected.number(i)) <= tolerance)
-                << pieces[o].number(i) << " is not " << expected.number(i) << ": part " << part << ", element " << i;
+            ASSERT_TRUE(pieces[o].number(i) == expected.number(i) ||
+                        std::fabs(pieces[o].number(i) - expected.number(i)) <= tolerance)
+                << pieces[o].number(i) << " is not " << expected.number(i) << ": part " << part
+                << ", element " << i;
         }
       }
       for (std::size_t o = 0; o < whole.size(); ++o) {
@@ -205,7 +223,8 @@ TEST_P(RegistrySharding, FactorsKeepTheirPromise) {
         // Integers wrap: compare what is left in the dtype.
         for (std::int64_t i = 0; i < whole[o].count(); ++i) {
           double difference = combined[o].number(i) - whole[o].number(i);
-          if (is_integer(whole[o].dtype)) difference = std::fmod(difference, std::ldexp(1.0, 8 * size_of(whole[o].dtype)));
+          if (is_integer(whole[o].dtype))
+            difference = std::fmod(difference, std::ldexp(1.0, 8 * size_of(whole[o].dtype)));
           ASSERT_LE(std::fabs(difference), tolerance) << "combined, element " << i;
         }
       }
@@ -213,4 +232,5 @@ TEST_P(RegistrySharding, FactorsKeepTheirPromise) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, RegistrySharding, testing::ValuesIn(walk::op_names()), walk::test_name);
+INSTANTIATE_TEST_SUITE_P(Ops, RegistrySharding, testing::ValuesIn(walk::op_names()),
+                         walk::test_name);

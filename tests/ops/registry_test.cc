@@ -45,7 +45,8 @@ TEST_P(RegistryTest, ExamplesInfer) {
     for (const auto& [name, value] : e.attrs) {
       bool declared = false;
       for (const ts::AttrSpec& s : op.attrs)
-        declared = declared || (s.name == name && static_cast<std::size_t>(s.kind) == value.index());
+        declared =
+            declared || (s.name == name && static_cast<std::size_t>(s.kind) == value.index());
       EXPECT_TRUE(declared) << "attribute '" << name << "' is not declared, or of another kind";
     }
   }
@@ -66,14 +67,16 @@ TEST_P(RegistryTest, ExamplesPrintAndReadBack) {
   }
 }
 
-// "([a,bc],[])->([ab,c]) {a=2} reduction={b:+}": as many tensors as operands and results, as many entries as dims.
+// "([a,bc],[])->([ab,c]) {a=2} reduction={b:+}": as many tensors as operands and results, as many
+// entries as dims.
 TEST_P(RegistryTest, ShardingTextIsWellFormed) {
   if (!op.sharding) return;
   for (const ts::OpExample& e : op.examples()) {
     ts::ProgramPtr p = walk::program_of(op, e);
     std::vector<ts::Type> outputs = p->output_types();
     std::string text = op.sharding({e.inputs, outputs, e.attrs});
-    static const std::regex whole(R"(\(([^()]*)\)->\(([^()]*)\)( \{[^{}]*\})?( [a-z_]+=\{[^{}]*\})*)");
+    static const std::regex whole(
+        R"(\(([^()]*)\)->\(([^()]*)\)( \{[^{}]*\})?( [a-z_]+=\{[^{}]*\})*)");
     std::smatch m;
     ASSERT_TRUE(std::regex_match(text, m, whole)) << text;
     auto ranks = [](const std::string& list) {
@@ -81,7 +84,9 @@ TEST_P(RegistryTest, ShardingTextIsWellFormed) {
       std::vector<std::size_t> r;
       for (std::sregex_iterator it(list.begin(), list.end(), tensor), end; it != end; ++it) {
         std::string dims = (*it)[1];
-        r.push_back(dims.empty() ? 0 : 1 + static_cast<std::size_t>(std::count(dims.begin(), dims.end(), ',')));
+        r.push_back(dims.empty()
+                        ? 0
+                        : 1 + static_cast<std::size_t>(std::count(dims.begin(), dims.end(), ',')));
       }
       return r;
     };

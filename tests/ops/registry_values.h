@@ -1,4 +1,5 @@
-// Examples of the registry in double precision, with drawn operands: what the tests that walk it run.
+// Examples of the registry in double precision, with drawn operands: what the tests that walk it
+// run.
 #pragma once
 
 #include "ir/builder.h"
@@ -43,7 +44,8 @@ inline Attrs widened(const Attrs& attrs) {
     if (auto* d = std::get_if<DType>(&value)) out.set(name, widened(*d));
     if (auto* p = std::get_if<ProgramPtr>(&value)) out.set(name, widened(*p));
     if (auto* l = std::get_if<Literal>(&value); l && is_floating(l->dtype)) {
-      auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(l->shape.count()) * sizeof(double));
+      auto bytes = std::make_shared<std::vector<std::byte>>(
+          static_cast<std::size_t>(l->shape.count()) * sizeof(double));
       HostArray from = HostArray::from(*l), to(DType::float64, l->shape, bytes->data());
       for (std::int64_t i = 0; i < from.count(); ++i) to.data<double>()[i] = from.number(i);
       out.set(name, Literal{DType::float64, l->shape, bytes});
@@ -57,7 +59,8 @@ inline Attrs widened(const Attrs& attrs) {
   return out;
 }
 
-inline HostArray draw(const Type& t, Random& random, double lo, double hi, std::int64_t int_lo, std::int64_t int_hi) {
+inline HostArray draw(const Type& t, Random& random, double lo, double hi, std::int64_t int_lo,
+                      std::int64_t int_hi) {
   HostArray a(t.dtype, t.shape);
   std::uniform_real_distribution<double> real(lo, hi);
   std::uniform_int_distribution<std::int64_t> whole(int_lo, int_hi);
@@ -69,7 +72,9 @@ inline HostArray draw(const Type& t, Random& random, double lo, double hi, std::
       else if constexpr (std::is_integral_v<T>)
         a.data<T>()[i] = static_cast<T>(whole(random));
       else
-        a.data<T>()[i] = T(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(real(random)));
+        a.data<T>()[i] =
+            T(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(
+                real(random)));
     }
   });
   return a;

@@ -1,4 +1,5 @@
-// What the tests that walk the registry share: the names of all ops as test parameters, and an example as a program.
+// What the tests that walk the registry share: the names of all ops as test parameters, and an
+// example as a program.
 #pragma once
 
 #include "ir/builder.h"
