@@ -184,7 +184,8 @@ class Parser {
   static void check(const Program& p, const Equation& e, const Token& start, const Token& op) {
     if (e.op->inputs >= 0 && e.inputs.size() != static_cast<std::size_t>(e.op->inputs))
       raise_parse_error(op, "'" + op.text + "' takes " + std::to_string(e.op->inputs) +
-                                " operands, found " + std::to_string(e.inputs.size()));
+                                (e.op->inputs == 1 ? " operand, found " : " operands, found ") +
+                                std::to_string(e.inputs.size()));
     std::vector<Type> in, given;
     for (Var v : e.inputs) in.push_back(p.types[v]);
     try {

@@ -46,7 +46,8 @@ class Verifier {
     for (Var v : e.inputs) use(v);
     const Op& op = *e.op;
     if (op.inputs >= 0 && e.inputs.size() != static_cast<std::size_t>(op.inputs))
-      fail("it has " + std::to_string(e.inputs.size()) + " operands, the op takes " +
+      fail("it has " + std::to_string(e.inputs.size()) +
+           (e.inputs.size() == 1 ? " operand" : " operands") + ", the op takes " +
            std::to_string(op.inputs));
     attributes(e);
 

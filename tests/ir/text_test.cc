@@ -233,7 +233,7 @@ TEST(Text, ErrorsSayWhere) {
   EXPECT_EQ(parse_error("{ (a: f32[2]) -> (b)\n  b: f32[2] = neg c\n}"),
             "parse_program: variable 'c' is not defined\n  at: line 2, column 19");
   EXPECT_EQ(parse_error("{ (a: f32[2]) -> (b)\n  b: f32[2] = neg a a\n}"),
-            "parse_program: 'neg' takes 1 operands, found 2\n  at: line 2, column 15");
+            "parse_program: 'neg' takes 1 operand, found 2\n  at: line 2, column 15");
   EXPECT_EQ(parse_error("{ (a: f32[2], a: f32[2]) -> (a) }"),
             "parse_program: variable 'a' is defined twice\n  at: line 1, column 15");
   EXPECT_EQ(parse_error("{ (a: f32[2]) -> (b)\n  b: f32[] = reduce_sum a [axis=(0)]\n}"),
