@@ -6,7 +6,7 @@
 #include "codegen/kernel_emitter.h"
 #include "codegen/kernel_key.h"
 #include "codegen/llvm_ir.h"
-#include "codegen/plan.h"
+#include "codegen/kernel_plan.h"
 
 #include <atomic>
 #include <chrono>

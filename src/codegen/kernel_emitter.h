@@ -7,7 +7,7 @@
 
 #include "codegen/composer.h"
 #include "codegen/lane_ops.h"
-#include "codegen/plan.h"
+#include "codegen/kernel_plan.h"
 
 #include <deque>
 #include <functional>

@@ -186,22 +186,31 @@ Lane KernelEmitter::load(llvm::Value* base, DType d, const Index& flat) {
     if (reversed) v = b_->CreateShuffleVector(v, backwards);
     return ops_.from_memory(v, d, width);
   }
-  llvm::Value *origin = base, *offsets;
   if (strided) {
     if (llvm::Value* v = from_tile(base, d, flat, stride)) return ops_.from_memory(v, d, width);
     if (stride >= 2 && stride <= 4 && !mask) return ops_.from_memory(every_nth(base, d, flat, stride), d, width);
-    origin = b_->CreateInBoundsGEP(element, base, scalar(flat));
+  }
+  llvm::Value* origin = strided ? b_->CreateInBoundsGEP(element, base, scalar(flat)) : base;
+  llvm::Value* offsets = strided ? nullptr : lanes(flat, fits_narrow(node_of(flat)));
+  if (!mask) {
+    // One load a lane is not slower than the processors' gather instructions, and on some much faster.
+    llvm::Value* v = llvm::PoisonValue::get(type);
+    for (int l = 0; l < width; ++l) {
+      llvm::Value* p = strided ? b_->CreateConstInBoundsGEP1_64(element, origin, static_cast<std::uint64_t>(l * stride))
+                               : b_->CreateInBoundsGEP(element, origin, b_->CreateExtractElement(offsets, static_cast<std::uint64_t>(l)));
+      v = b_->CreateInsertElement(v, b_->CreateAlignedLoad(element, p, align), static_cast<std::uint64_t>(l));
+    }
+    return ops_.from_memory(v, d, width);
+  }
+  if (strided) {
     bool narrow = std::abs(stride) * width <= kNarrowMax;
     std::vector<llvm::Constant*> steps;
     for (int i = 0; i < width; ++i)
       steps.push_back(llvm::ConstantInt::get(narrow ? b_->getInt32Ty() : b_->getInt64Ty(), static_cast<std::uint64_t>(i * stride), true));
     offsets = llvm::ConstantVector::get(steps);
-  } else {
-    offsets = lanes(flat, fits_narrow(node_of(flat)));
   }
   llvm::Value* pointers = b_->CreateInBoundsGEP(element, origin, offsets);
-  llvm::Value* v = b_->CreateMaskedGather(type, pointers, align, mask, mask ? none : nullptr);
-  return ops_.from_memory(v, d, width);
+  return ops_.from_memory(b_->CreateMaskedGather(type, pointers, align, mask, none), d, width);
 }
 
 void KernelEmitter::store(llvm::Value* base, const Index& flat, const Lane& x) {

@@ -1,5 +1,6 @@
-#include "codegen/plan.h"
+#include "codegen/kernel_plan.h"
 
+#include "codegen/isa.h"
 #include "codegen/tracer.h"
 
 #include <algorithm>
@@ -109,6 +110,8 @@ void cut(StagePlan& s, double per_element) {
 // Cuts the tiles of a transposing stage: a cache line of one dimension, a stretch of the other.
 void cut_tiles(StagePlan& s, double per_element) {
   constexpr std::int64_t kStretch = 512;
+  // A square of one register a row fits the register file.
+  s.width = std::min(s.width, host_isa().math32);
   s.tile_length = std::max(8, s.width);
   s.block = s.dims.back() > kStretch ? kStretch : 0;
   s.unit_dims = s.dims.size() - 1;
