@@ -1,0 +1,129 @@
+// Results equal those of JAX 0.10.2, case by case. Integers, booleans and data movement are exact. Floating results may
+// differ by the rounding of both sides: a few units in the last place of the largest intermediate, which the table of
+// tolerances bounds by function.
+#include "golden/golden.h"
+
+#include <tessera/elementwise.h>
+#include <tessera/safetensors.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace golden {
+
+namespace ts = tessera;
+
+std::vector<std::int64_t> numbers(const std::string& text) {
+  std::vector<std::int64_t> out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t comma = std::min(text.find(',', at), text.size());
+    out.push_back(std::stoll(text.substr(at, comma - at)));
+    at = comma + 1;
+  }
+  return out;
+}
+
+std::vector<Case> load_cases() {
+  auto file = ts::load_safetensors(TESSERA_TEST_DIR "/golden/jax.safetensors");
+  std::map<std::string, Case> cases;
+  for (const auto& [name, x] : file.tensors) {
+    std::size_t slash = name.rfind('/');
+    std::string key = name.substr(0, slash), slot = name.substr(slash + 1);
+    Case& c = cases[key];
+    c.name = key;
+    c.function = key.substr(0, key.find(':'));
+    // function:variant:dtypes, and variants of slices hold colons themselves.
+    std::size_t last = key.rfind(':');
+    c.variant = key.substr(c.function.size() + 1, last > c.function.size() ? last - c.function.size() - 1 : 0);
+    auto& list = slot[0] == 'i' ? c.in : c.out;
+    std::size_t index = std::stoul(slot.substr(slot[0] == 'i' ? 2 : 3));
+    if (list.size() <= index) list.resize(index + 1);
+    list[index] = x;
+  }
+  std::vector<Case> out;
+  for (auto& [key, c] : cases) out.push_back(std::move(c));
+  return out;
+}
+
+namespace {
+
+const std::map<std::string, Function>& table() {
+  static const auto* t = [] {
+    auto* m = new std::map<std::string, Function>;
+    add_elementwise(*m);
+    add_arrays(*m);
+    add_random(*m);
+    add_derivatives(*m);
+    return m;
+  }();
+  return *t;
+}
+
+// Units in the last place of float32 that results may differ by, relative to the larger of |expected| and 1 for functions
+// whose result comes out of a cancellation. Both sides use vector approximations good to 1-4 ulp an operation.
+double ulps(const std::string& f) {
+  if (f.rfind("hess_", 0) == 0 || f.rfind("grad_", 0) == 0 || f.find("_grad") != std::string::npos) return 64;
+  if (f == "conv" || f == "einsum" || f == "dot" || f == "matmul" || f == "tensordot" || f == "inner") return 32;  // sums of <= 36 products
+  if (f == "normal" || f == "truncated_normal" || f == "gumbel" || f == "exponential") return 16;
+  return 8;
+}
+
+double unit(ts::DType d) {
+  switch (d) {
+    case ts::f64: return 0x1p-52;
+    case ts::f32: return 0x1p-23;
+    case ts::f16: return 0x1p-10;
+    default: return 0x1p-7;
+  }
+}
+
+std::vector<double> as_doubles(const Array& x) {
+  return ts::dispatch(x.dtype(), [&](auto tag) {
+    std::vector<double> out;
+    for (auto v : x.to_vector<decltype(tag)>()) {
+      if constexpr (std::is_class_v<decltype(tag)>)
+        out.push_back(static_cast<double>(static_cast<float>(v)));
+      else
+        out.push_back(static_cast<double>(v));
+    }
+    return out;
+  });
+}
+
+class Golden : public testing::TestWithParam<Case> {};
+
+TEST_P(Golden, EqualsJax) {
+  const Case& c = GetParam();
+  auto f = table().find(c.function);
+  ASSERT_NE(f, table().end()) << "no function for " << c.name;
+  std::vector<Array> got = f->second(c.in, c.variant);
+  ASSERT_EQ(got.size(), c.out.size());
+  for (std::size_t k = 0; k < got.size(); ++k) {
+    const Array& e = c.out[k];
+    EXPECT_EQ(got[k].dtype(), e.dtype());
+    EXPECT_EQ(got[k].shape(), e.shape());
+    if (got[k].dtype() != e.dtype() || got[k].shape() != e.shape()) continue;
+    std::vector<double> g = as_doubles(got[k]), w = as_doubles(e);
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      if (std::isnan(w[i]) || std::isinf(w[i]) || !ts::is_floating(e.dtype())) {
+        EXPECT_TRUE((std::isnan(w[i]) && std::isnan(g[i])) || g[i] == w[i]) << "element " << i << ": " << g[i] << " for " << w[i];
+        continue;
+      }
+      // 16-bit results are one rounding of nearly equal float32 values.
+      double n = size_of(e.dtype()) == 2 ? 2 : ulps(c.function);
+      EXPECT_LE(std::fabs(g[i] - w[i]), n * unit(e.dtype()) * std::max(1.0, std::fabs(w[i]))) << "element " << i << ": " << g[i] << " for " << w[i];
+    }
+  }
+}
+
+std::string case_name(const testing::TestParamInfo<Case>& info) {
+  std::string s;
+  for (char ch : info.param.name) s += std::isalnum(static_cast<unsigned char>(ch)) ? ch : '_';
+  return s + "_" + std::to_string(info.index);
+}
+
+INSTANTIATE_TEST_SUITE_P(Jax, Golden, testing::ValuesIn(load_cases()), case_name);
+
+}  // namespace
+}  // namespace golden

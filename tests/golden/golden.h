@@ -1,0 +1,34 @@
+// The functions that golden cases name, and the cases themselves.
+#pragma once
+
+#include <tessera/array.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace golden {
+
+using tessera::Array;
+using Inputs = std::vector<Array>;
+/// Results for the inputs; `variant` holds the static arguments as the script spelled them.
+using Function = std::function<std::vector<Array>(const Inputs&, const std::string& variant)>;
+
+struct Case {
+  std::string name, function, variant;
+  Inputs in;
+  std::vector<Array> out;
+};
+
+std::vector<Case> load_cases();
+
+void add_elementwise(std::map<std::string, Function>& table);
+void add_arrays(std::map<std::string, Function>& table);
+void add_random(std::map<std::string, Function>& table);
+void add_derivatives(std::map<std::string, Function>& table);
+
+/// "0,-1" as numbers.
+std::vector<std::int64_t> numbers(const std::string& text);
+
+}  // namespace golden
