@@ -1,0 +1,38 @@
+#include <tessera/collectives.h>
+#include <tessera/creation.h>
+#include <tessera/elementwise.h>
+#include <tessera/nn.h>
+#include <tessera/reductions.h>
+
+namespace tessera::inline v0::nn {
+
+BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o) {
+  return {ones({channels}), zeros({channels}), zeros({channels}), ones({channels}), o.momentum, o.epsilon, o.axis_name};
+}
+
+std::pair<Array, BatchNorm> BatchNorm::train(Operand x) const {
+  std::vector<std::int64_t> over;
+  for (int i = 0; i + 1 < x.array.ndim(); ++i) over.push_back(i);
+  Array wide = astype(x, x.array.dtype() == DType::float64 ? DType::float64 : DType::float32);
+  Array m = v0::mean(wide, over), q = v0::mean(square(wide), over);
+  if (!axis_name.empty()) {
+    m = pmean(m, axis_name);
+    q = pmean(q, axis_name);
+  }
+  // E[x^2] - E[x]^2 can fall below 0 by rounding.
+  Array v = maximum(q - square(m), 0.0);
+  BatchNorm next = *this;
+  next.mean = mean * momentum + stop_gradient(m) * (1 - momentum);
+  next.var = var * momentum + stop_gradient(v) * (1 - momentum);
+  Array y = (wide - m) * (rsqrt(v + epsilon) * scale) + bias;
+  return {y.astype(x.array.dtype()), next};
+}
+
+Array BatchNorm::operator()(Operand x) const {
+  Array wide = astype(x, x.array.dtype() == DType::float64 ? DType::float64 : DType::float32);
+  Array m = stop_gradient(mean), v = stop_gradient(var);
+  Array y = (wide - m) * (rsqrt(v + epsilon) * scale) + bias;
+  return y.astype(x.array.dtype());
+}
+
+}  // namespace tessera::inline v0::nn
