@@ -23,6 +23,7 @@
 #include <tessera/nn.h>
 #include <tessera/optim.h>
 #include <tessera/pmap.h>
+#include <tessera/profile.h>
 #include <tessera/random.h>
 #include <tessera/reductions.h>
 #include <tessera/reflect.h>

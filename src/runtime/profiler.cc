@@ -60,7 +60,7 @@ void Scope::end() {
   if (!on()) return;
   Thread& t = mine();
   std::lock_guard lock(t.mutex);
-  t.events.push_back({std::string(name_), kind_, row_, begin_, now()});
+  t.events.push_back({std::move(name_), kind_, row_, begin_, now()});
 }
 
 void start() {
@@ -109,7 +109,7 @@ std::string stop() {
   for (std::int64_t r : rows)
     label("thread_name", 1, r == kShared ? 0 : r == kCollectives ? 1 : r + 2,
           r == kShared ? "all devices" : r == kCollectives ? "collectives" : "device " + std::to_string(r));
-  return json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump();
+  return json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace tessera::inline v0::runtime::profiler

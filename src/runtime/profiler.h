@@ -22,7 +22,7 @@ void start();
 /// rows for shared work and collectives, a process "host" with a row a thread. Times are microseconds.
 std::string stop();
 
-/// An event from construction to destruction. `name` must live as long as the scope; `kind` is a category.
+/// An event from construction to destruction; `kind` is a category and lives on.
 class Scope {
  public:
   Scope(std::string_view name, const char* kind, std::int64_t row) {
@@ -38,7 +38,7 @@ class Scope {
   void begin(std::string_view name, const char* kind, std::int64_t row);
   void end();
   std::int64_t begin_ = -1;
-  std::string_view name_;
+  std::string name_;  // a copy, for callers compose names
   const char* kind_ = nullptr;
   std::int64_t row_ = 0;
 };
