@@ -102,6 +102,49 @@ TEST(Fuse, SoftmaxOverRowsIsOneKernel) {
   expect_same_bits(p);
 }
 
+TEST(Fuse, SoftmaxOfEveryFormKeepsItsBits) {
+  for (ts::Shape s : {ts::Shape{8, 8}, {9, 16384}, {16, 20000}, {3, 50}, {1000, 7}, {4, 5, 33}}) {
+    SCOPED_TRACE(ts::to_string(s));
+    expect_same_bits(softmax(s));
+  }
+}
+
+TEST(Fuse, ATotalOfManyElementsThatTheyAllRead) {
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {100000}});
+  ts::Value sum = ops::reduce_sum(x, {0});
+  ts::Value d = ops::sub(x, ops::broadcast_in_dim(ops::mul(sum, ops::scalar(b, ts::f32, 1e-5)), {100000}, {}));
+  ts::Value variance = ops::reduce_sum(ops::mul(d, d), {0});
+  ts::Value y = ops::mul(d, ops::broadcast_in_dim(ops::rsqrt(variance), {100000}, {}));
+  ts::ProgramPtr p = b.finish({{y, sum}});
+  expect_same_bits(p);
+  std::vector<ts::HostArray> in = run::random_inputs(*p, 3);
+  std::vector<ts::HostArray> whole = run::compiled(p, in), alone = one_by_one(p, in);
+  for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_TRUE(run::same_bits(whole[i], alone[i])) << i;
+}
+
+TEST(Fuse, ColumnsOverManyRows) {
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {5000, 24}}), y = b.input({ts::f32, {5000, 24}});
+  ts::Value g = ops::mul(x, ops::tanh(y));
+  ts::Value total = ops::reduce_sum(g, {0});
+  ts::ProgramPtr p = b.finish({{ops::mul(total, total)}});
+  EXPECT_EQ(kernel_sizes(fused(p)).size(), 1u);
+  expect_same_bits(p);
+}
+
+TEST(Fuse, AHundredThousandEquationsTakeNoTime) {
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {16}}), y = x;
+  for (int i = 0; i < 50000; ++i) y = i % 7 ? ops::add(y, x) : ops::mul(y, ops::full_like(x, 2));
+  ts::ProgramPtr p = b.finish({{y}});
+  std::vector<cg::Cluster> c = fused(p);
+  std::size_t equations = 0;
+  for (std::size_t n : kernel_sizes(c)) equations += n;
+  EXPECT_EQ(equations, p->equations.size());
+  EXPECT_LT(c.size(), 2000u);
+}
+
 TEST(Fuse, LossIsOneKernel) {
   ts::Builder b;
   ts::Value x = b.input({ts::f32, {64, 1000}}), y = b.input({ts::f32, {64, 1000}});
