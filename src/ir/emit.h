@@ -89,7 +89,8 @@ class Emitter {
   /// `inside()` where all bounds hold, `outside` elsewhere; loads of `inside` are not executed elsewhere.
   virtual Lane guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside, Lane outside) = 0;
 
-  /// Folds `element` over the row-major box `extents`, starting from `init`. The association is fixed by the shape alone
+  /// Folds `element` over the row-major box `extents`, starting from `init`, an identity of `combine`: partial results start
+  /// from it, too. A rule calls it once. The association is fixed by the shape alone
   /// (lane-wise partial results, then a fixed tree), so results do not depend on fusion or on the number of workers.
   virtual Lane reduce(std::span<const std::int64_t> extents, Lane init,
                       const std::function<Lane(std::span<const Index>)>& element,

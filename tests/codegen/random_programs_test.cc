@@ -163,6 +163,11 @@ std::string problem(const Recipe& r) {
   std::vector<ts::HostArray> fused = execute(p, in, true), whole = run::compiled(p, in);
   for (std::size_t i = 0; i < fused.size(); ++i)
     if (!run::same_bits(fused[i], whole[i])) return "fused and whole differ";
+  for (bool at_end : {false, true}) {
+    std::vector<ts::HostArray> fenced = run::fenced(*run::compiled(p), *p, in, at_end);
+    for (std::size_t i = 0; i < fused.size(); ++i)
+      if (!run::same_bits(fused[i], fenced[i])) return "results depend on where the memory lies";
+  }
   std::vector<ts::HostArray> alone = one_by_one(p, in);
   for (std::size_t i = 0; i < fused.size(); ++i)
     if (!run::same_bits(fused[i], alone[i])) return "fused and one by one differ";

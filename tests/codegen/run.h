@@ -10,6 +10,9 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
 
 namespace run {
 
@@ -42,6 +45,62 @@ inline std::vector<ts::HostArray> routine(const ts::Routine& r, const ts::Progra
     for (auto [begin, end] : ranges) s.run({in.data(), out.data(), scratch.get()}, begin, end);
   }
   return outputs;
+}
+
+/// Memory between two pages that must not be touched; the array lies against the one after it, or the one before.
+class Fenced {
+ public:
+  Fenced(ts::DType d, const ts::Shape& shape, bool at_end) {
+    auto bytes = static_cast<std::size_t>(shape.count() * ts::size_of(d));
+    std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    inside_ = std::max<std::size_t>(1, (bytes + page - 1) / page) * page;
+    map_ = static_cast<std::byte*>(::mmap(nullptr, inside_ + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ::mprotect(map_ + page, inside_, PROT_READ | PROT_WRITE);
+    std::memset(map_ + page, 0xab, inside_);
+    array = ts::HostArray(d, shape, map_ + page + (at_end ? inside_ - bytes : 0));
+    page_ = page;
+  }
+  Fenced(Fenced&& o) noexcept : array(o.array), map_(std::exchange(o.map_, nullptr)), inside_(o.inside_), page_(o.page_) {}
+  ~Fenced() {
+    if (map_) ::munmap(map_, inside_ + 2 * page_);
+  }
+  /// Whether the bytes of the inner pages that are not the array's are as they were.
+  bool untouched() const {
+    auto bytes = static_cast<std::size_t>(array.size_bytes());
+    for (std::byte* p = map_ + page_; p != map_ + page_ + inside_; ++p)
+      if ((p < array.bytes || p >= array.bytes + bytes) && *p != std::byte{0xab}) return false;
+    return true;
+  }
+  ts::HostArray array;
+
+ private:
+  std::byte* map_;
+  std::size_t inside_, page_;
+};
+
+/// Runs on fenced memory: a kernel that reads or writes outside its buffers dies here. Gives its results.
+inline std::vector<ts::HostArray> fenced(const ts::Routine& r, const ts::Program& p, std::span<const ts::HostArray> inputs, bool at_end) {
+  std::vector<Fenced> in, out;
+  std::vector<const void*> in_pointers;
+  std::vector<void*> out_pointers;
+  for (const ts::HostArray& a : inputs) {
+    in.emplace_back(a.dtype, a.shape, at_end);
+    std::memcpy(in.back().array.bytes, a.bytes, static_cast<std::size_t>(a.size_bytes()));
+    in_pointers.push_back(in.back().array.bytes);
+  }
+  for (ts::Var v : p.outputs) {
+    out.emplace_back(p.type(v).dtype, p.type(v).shape, at_end);
+    out_pointers.push_back(out.back().array.bytes);
+  }
+  Scratch scratch(r.scratch_bytes);
+  for (const ts::Stage& s : r.stages) s.run({in_pointers.data(), out_pointers.data(), scratch.get()}, 0, s.tasks);
+  std::vector<ts::HostArray> results;
+  for (const Fenced& f : out) {
+    EXPECT_TRUE(f.untouched()) << "wrote next to an output";
+    results.emplace_back(f.array.dtype, f.array.shape);
+    std::memcpy(results.back().bytes, f.array.bytes, static_cast<std::size_t>(f.array.size_bytes()));
+  }
+  return results;
 }
 
 inline std::shared_ptr<const ts::Routine> compiled(const ts::ProgramPtr& p) { return ts::codegen::compile_kernels({&p, 1})[0]; }
@@ -103,7 +162,13 @@ inline void expect_close(const ts::HostArray& actual, const ts::HostArray& expec
 
 /// Compiled against evaluated.
 inline void check(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs, double tolerance = 0) {
-  std::vector<ts::HostArray> expected = ts::evaluate(*p, inputs), actual = compiled(p, inputs);
+  std::vector<ts::HostArray> expected = ts::evaluate(*p, inputs);
+  auto r = compiled(p);
+  std::vector<ts::HostArray> actual = routine(*r, *p, inputs);
+  for (bool at_end : {false, true}) {
+    std::vector<ts::HostArray> again = fenced(*r, *p, inputs, at_end);
+    for (std::size_t i = 0; i < again.size(); ++i) EXPECT_TRUE(same_bits(again[i], actual[i])) << "on fenced memory, output " << i;
+  }
   for (std::size_t i = 0; i < expected.size(); ++i)
     expect_close(actual[i], expected[i], tolerance, ts::to_string(p->type(p->outputs[i])) + " output " + std::to_string(i));
 }
