@@ -35,13 +35,13 @@ Batch gather(const ts::data::Images& set, const std::vector<std::int32_t>& indic
 
 Array to_floats(Array images) { return images.astype(ts::f32) / 255.0; }
 
-/// Shifts each of this device's images by up to two pixels. The shifts of the whole batch are drawn from one key, so they do
+/// Shifts each of this device's images by up to one pixel. The shifts of the whole batch are drawn from one key, so they do
 /// not depend on the number of devices.
 Array shift(Array images, Array key, std::int64_t devices) {
   std::int64_t n = images.shape(0), h = images.shape(1), w = images.shape(2);
-  Array all = ts::random::randint(key, {n * devices, 2}, 0, 5);
+  Array all = ts::random::randint(key, {n * devices, 2}, 0, 3);
   Array mine = ts::dynamic_slice(all, {ts::axis_index(kAxis) * n, 0}, {n, std::int64_t{2}});
-  Array wide = ts::pad(images, {{0, 0}, {2, 2}, {2, 2}, {0, 0}});
+  Array wide = ts::pad(images, {{0, 0}, {1, 1}, {1, 1}, {0, 0}});
   return ts::vmap([h, w](Array image, Array by) {
     return ts::dynamic_slice(image, {by[0], by[1], 0}, {h, w, std::int64_t{1}});
   })(wide, mine);

@@ -21,7 +21,7 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   app.add_option("--precision", o.precision, "arithmetic of the layers: f32 or bf16")->capture_default_str();
   app.add_option("--optimizer", o.optimizer, "adam or sgd")->capture_default_str();
   app.add_option("--steps", o.steps, "stop after so many steps; 0 means all epochs")->capture_default_str();
-  app.add_flag("--augment", o.augment, "shift each digit by up to two pixels, at random");
+  app.add_flag("--augment", o.augment, "shift each digit by up to one pixel, at random");
   app.add_option("--data", o.data, "folder with IDX files, gzipped or not")->capture_default_str();
   app.add_option("--out", o.out, "folder for the trace, the curves and the model")->capture_default_str();
   app.add_option("--evaluate", o.evaluate, "only test this model.safetensors");
