@@ -44,7 +44,7 @@ std::int64_t members(const Attrs& attrs) {
   return grouped(attrs) ? static_cast<std::int64_t>(attrs.get<IntLists>("groups")[0].size()) : attrs.i("size");
 }
 
-void check_groups(const InferArgs& a, bool equal) {
+void check_size(const InferArgs& a) {
   constexpr std::int64_t kMaxDevices = std::int64_t{1} << 24;
   if (std::int64_t n = a.attrs.has("size") ? a.attrs.i("size") : 1; n < 1 || n > kMaxDevices)
     Message(a.op.name)
@@ -52,6 +52,10 @@ void check_groups(const InferArgs& a, bool equal) {
         .rule("an axis has at least one device and at most " + std::to_string(kMaxDevices))
         .from(a.loc)
         .raise<CollectiveError>();
+}
+
+void check_groups(const InferArgs& a, bool equal) {
+  check_size(a);
   if (!grouped(a.attrs)) return;
   const IntLists& groups = a.attrs.get<IntLists>("groups");
   std::int64_t size = a.attrs.i("size");

@@ -23,6 +23,8 @@ Attrs attrs(const Strings& axes, std::int64_t size, const IntLists& groups);
 /// Devices that take part with one another: the size of a group, or of the axes.
 std::int64_t members(const Attrs& attrs);
 bool grouped(const Attrs& attrs);
+/// Throws CollectiveError unless `size`, where there is one, is a number of devices.
+void check_size(const InferArgs& a);
 /// Throws CollectiveError unless the groups partition [0, size) (and are of equal size where `equal`).
 void check_groups(const InferArgs& a, bool equal);
 /// Brings a negative dimension of a rank-`rank` value into range; throws ShapeError.

@@ -18,6 +18,7 @@ Attrs permute_attrs(const Strings& axes, std::int64_t size, const IntLists& perm
 bool full(const Attrs& attrs) { return static_cast<std::int64_t>(attrs.get<IntLists>("perm").size()) == attrs.i("size"); }
 
 std::vector<Type> infer(const InferArgs& a) {
+  check_size(a);
   std::int64_t n = a.attrs.i("size");
   std::vector<int> sources(static_cast<std::size_t>(n)), destinations(static_cast<std::size_t>(n));
   Message m("ppermute");
