@@ -88,6 +88,14 @@ Value triangle(Value x, std::int64_t k, bool lower, const SourceLoc& loc) {
   return ops::select(detail::broadcast_to(keep, x.shape()), x, ops::zeros_like(x));
 }
 
+// Outside traces, n times one array along a new first axis is stored once: how models are replicated over devices. Empty
+// where that does not apply.
+Array stacked_once(const Array& x, std::int64_t n) {
+  if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type() || x.is_deleted()) return {};
+  auto data = runtime::stack_of_one(detail::data_of(*x.impl()), n);
+  return data ? detail::make_concrete(std::move(data)) : Array();
+}
+
 }  // namespace
 
 Array reshape(Operand x, const Shape& shape) {
@@ -172,6 +180,9 @@ Array squeeze(Operand x, AxisList axis) {
 }
 
 Array broadcast_to(Operand x, const Shape& shape) {
+  const Shape& from = detail::need(x.array, "broadcast_to").type.shape;
+  if (shape.rank() == from.rank() + 1 && std::equal(from.begin(), from.end(), shape.begin() + 1))
+    if (Array once = stacked_once(x.array, shape[0]); !once.is_empty()) return once;
   return composite1("broadcast_to", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     Shape joint = broadcast_shapes(in[0].shape(), shape, "broadcast_to", x.loc);
     if (!(joint == shape))
@@ -207,6 +218,8 @@ Array stack(const std::vector<Array>& xs, std::int64_t axis, std::source_locatio
   bool one = std::all_of(xs.begin(), xs.end(), [&](const Array& x) { return x.impl() == xs[0].impl(); });
   int at = normalize_axis(axis, xs[0].ndim() + 1, "stack", loc);
   // n times the same array is a broadcast, which the runtime stores once.
+  if (one && at == 0)
+    if (Array once = stacked_once(xs[0], static_cast<std::int64_t>(xs.size())); !once.is_empty()) return once;
   if (one && xs.size() > 1)
     return composite1("stack", {xs[0]}, loc, [&](Builder&, std::span<const Value> in) {
       Shape shape = in[0].shape();

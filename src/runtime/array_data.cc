@@ -1,6 +1,7 @@
 #include "runtime/array_data.h"
 
 #include "runtime/buffer.h"
+#include "runtime/devices.h"
 #include "spmd/blocks.h"
 #include "spmd/spec.h"
 
@@ -156,6 +157,24 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
     copy.run(bytes + blocks.offset_of(b), cut->data() + static_cast<std::size_t>(b) * block);
   for (std::size_t p = 0; p < n; ++p)
     out->shards.push_back({cut, static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(p))) * block});
+  return out;
+}
+
+ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n) {
+  if (n < 1 || n > device_count() || a->layout->devices.size() != 1) return nullptr;
+  auto out = std::make_shared<ArrayData>();
+  out->type = a->type;
+  out->type.shape.insert(out->type.shape.begin(), n);
+  Layout layout{{}, {"stack"}, {n}, "stack", false};
+  for (std::int64_t d = 0; d < n; ++d) layout.devices.push_back(static_cast<int>(d));
+  out->layout = intern(std::move(layout));
+  // Each device is charged its own copy in the logical account; physically there is the one that exists.
+  const Shard& block = a->shards.at(0);
+  BufferPtr view = Buffer::adopt(block.buffer->data(), 0, std::make_shared<BufferPtr>(block.buffer));
+  view->charge(out->layout, a->type.bytes());
+  for (std::int64_t d = 0; d < n; ++d) out->shards.push_back({view, block.offset});
+  out->uniform = true;
+  out->pending = a->pending;
   return out;
 }
 

@@ -69,6 +69,9 @@ const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold);
 const std::byte* dense_view(const ArrayData& a, BufferPtr& hold);
 /// The array placed as `layout` says: shares shards where it can.
 ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout);
+/// `n` times the array along a new dimension 0, one entry for each of the first n devices, stored once (`uniform`). Null when
+/// there are fewer devices or the array itself is cut.
+ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n);
 /// The part of `a` at index `i` of dimension 0 without copying, where one shard holds it; null otherwise.
 ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i);
 

@@ -2,6 +2,8 @@
 #include "runtime/pool.h"
 #include "runtime/tape_executable.h"
 
+#include "transform/simplify.h"
+
 #include <algorithm>
 
 namespace tessera::inline v0::runtime {
@@ -53,7 +55,8 @@ std::shared_ptr<const Variant> TapeExecutable::make_variant(std::vector<bool> un
   options.uniform = uniform;
   options.donated = options_.donated;
   v->uniform = std::move(uniform);
-  v->tape = plan(*program_, options);
+  // The oracle runs the program as it was written.
+  v->tape = plan(evaluate_ ? *program_ : *simplify(program_), options);
   const Tape& tape = *v->tape;
   v->of_input.resize(program_->inputs.size());
   for (const Region& r : tape.regions)
