@@ -349,6 +349,21 @@ TESSERA_API Array operator>>(Operand x, Operand y);
 TESSERA_API Array operator&&(Operand x, Operand y);
 TESSERA_API Array operator||(Operand x, Operand y);
 TESSERA_API Array operator!(Operand x);
+// An Array converts explicitly to bool, which makes the language's own && || ! candidates: these match exactly and win. There
+// is no place for the caller's line in their signature. Both sides are always evaluated.
+template <class X, class Y>
+concept LogicalOperands = (std::same_as<X, Array> && (std::same_as<Y, Array> || Number<Y>)) || (Number<X> && std::same_as<Y, Array>);
+template <class X, class Y>
+  requires LogicalOperands<X, Y>
+Array operator&&(const X& x, const Y& y) {
+  return operator&&(Operand(x, std::source_location{}), Operand(y, std::source_location{}));
+}
+template <class X, class Y>
+  requires LogicalOperands<X, Y>
+Array operator||(const X& x, const Y& y) {
+  return operator||(Operand(x, std::source_location{}), Operand(y, std::source_location{}));
+}
+inline Array operator!(const Array& x) { return operator!(Operand(x, std::source_location{})); }
 inline Array& operator+=(Array& x, Operand y) { return x = Operand(x, y.loc) + y; }
 inline Array& operator-=(Array& x, Operand y) { return x = Operand(x, y.loc) - y; }
 inline Array& operator*=(Array& x, Operand y) { return x = Operand(x, y.loc) * y; }

@@ -247,8 +247,10 @@ std::string scalar_text(const HostArray& a) {
   double v = a.number(0);
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
+  // Where NumPy 2.4 goes over to an exponent: past the digits that the type is sure of.
+  const double limit = a.dtype == DType::float64 ? 1e16 : a.dtype == DType::float16 ? 1e3 : 1e6;
   double m = std::fabs(v);
-  if (m != 0 && (m >= 1e16 || m < 1e-4)) {
+  if (m != 0 && (m >= limit || m < 1e-4)) {
     Parts p = scientific(v, a.dtype, 17);
     return p.whole + (p.fraction.empty() ? "" : "." + p.fraction) + exponent_text(p.exponent, 2);
   }

@@ -65,7 +65,12 @@ void save_safetensors(const std::string& path, const SafeTensors& contents) {
     const void* p = dispatch(x.dtype(), [&](auto tag) { return static_cast<const void*>(x.host<decltype(tag)>().data()); });
     parts.emplace_back(p, bytes);
   }
-  std::string text = header.dump();
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const Json::exception&) {
+    fail("save", path, "a tensor's name or a metadata entry is not UTF-8", "use plain text for keys and metadata");
+  }
   while (text.size() % 8) text += ' ';  // tensors begin aligned
 
   fs::path target(path);
@@ -150,6 +155,9 @@ SafeTensors load_safetensors(const std::string& path) {
     if (end - begin != count * static_cast<std::uint64_t>(size_of(dtype)))
       bad("has " + std::to_string(end - begin) + " bytes, but its shape " + to_string(shape) + " needs " +
           std::to_string(count * static_cast<std::uint64_t>(size_of(dtype))));
+    if (dtype == DType::boolean)
+      for (std::uint64_t i = begin; i < end; ++i)
+        if (static_cast<unsigned char>(all[8 + n + i]) > 1) bad("is BOOL, but holds a byte that is neither 0 nor 1");
     ranges.push_back({begin, end});
     out.tensors[name] = Array::from_bytes(dtype, shape, all.data() + 8 + n + begin);
   }

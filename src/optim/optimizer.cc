@@ -29,6 +29,31 @@ Leaves zeros_like_all(const Leaves& params) {
 
 Array zero_count() { return zeros({}, DType::int32); }
 
+// The moments of a state, after a check that they are `kinds` for each of these parameters.
+const std::vector<Leaves>& moments_of(const State::Stage& state, std::size_t kinds, const Leaves& params, bool counts) {
+  std::string bad;
+  if (state.moments.size() != kinds)
+    bad = "\n  - it keeps " + std::to_string(state.moments.size()) + " moments a parameter, the optimiser " + std::to_string(kinds);
+  else if (counts && state.count.is_empty())
+    bad = "\n  - it counts no steps";
+  for (std::size_t k = 0; bad.empty() && k < kinds; ++k) {
+    if (state.moments[k].size() != params.size()) {
+      bad = "\n  - it is of " + std::to_string(state.moments[k].size()) + " parameters, the model has " + std::to_string(params.size());
+      break;
+    }
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      const Array& m = state.moments[k][i];
+      if (trainable(params[i]) ? m.is_empty() || m.shape() != params[i].shape() : !m.is_empty())
+        bad += "\n  - the moment of parameter " + std::to_string(i) + " is " + describe(m) + ", the parameter " + describe(params[i]);
+    }
+  }
+  if (!bad.empty())
+    throw TreeError("Optimizer::update: the state is another optimiser's or another model's" + bad +
+                    "\n  rule: a state belongs to the optimiser and the parameters whose init made it\n  try: state = "
+                    "optimizer.init(params)");
+  return state.moments;
+}
+
 Stage stateless(std::function<Leaves(const Leaves&, const Leaves&)> f) {
   return {[](const Leaves&) { return State::Stage{}; },
           [f](const Leaves& u, const State::Stage&, const Leaves& p, State::Stage&) { return f(u, p); }};
@@ -68,7 +93,8 @@ Optimizer scale(double factor) {
 Optimizer scale_by_rate(Rate rate) {
   if (rate.is_constant()) return scale(-rate.value());
   return Optimizer({{[](const Leaves&) { return State::Stage{zero_count(), {}}; },
-                     [rate](const Leaves& u, const State::Stage& before, const Leaves&, State::Stage& after) {
+                     [rate](const Leaves& u, const State::Stage& before, const Leaves& p, State::Stage& after) {
+                       moments_of(before, 0, p, true);
                        Array r = -rate.at(before.count);
                        after.count = before.count + 1;
                        return each(u, [&](std::size_t i) { return u[i] * r.astype(u[i].dtype()); });
@@ -99,8 +125,9 @@ Array global_norm(const Leaves& leaves) {
 
 Optimizer scale_by_adam(AdamOptions o) {
   return Optimizer({{[](const Leaves& p) { return State::Stage{zero_count(), {zeros_like_all(p), zeros_like_all(p)}}; },
-                     [o](const Leaves& g, const State::Stage& before, const Leaves&, State::Stage& after) {
-                       const Leaves &m = before.moments.at(0), &v = before.moments.at(1);
+                     [o](const Leaves& g, const State::Stage& before, const Leaves& p, State::Stage& after) {
+                       const std::vector<Leaves>& moments = moments_of(before, 2, p, true);
+                       const Leaves &m = moments[0], &v = moments[1];
                        after.count = before.count + 1;
                        Leaves m1 = m, v1 = v;
                        Array t = after.count.astype(DType::float32);
@@ -126,8 +153,8 @@ Optimizer adamw(Rate rate, double weight_decay, AdamOptions o) {
 Optimizer sgd(Rate rate, double momentum, bool nesterov) {
   if (momentum == 0) return scale_by_rate(std::move(rate));
   Stage trace{[](const Leaves& p) { return State::Stage{Array(), {zeros_like_all(p)}}; },
-              [momentum, nesterov](const Leaves& g, const State::Stage& before, const Leaves&, State::Stage& after) {
-                Leaves m = before.moments.at(0);
+              [momentum, nesterov](const Leaves& g, const State::Stage& before, const Leaves& p, State::Stage& after) {
+                Leaves m = moments_of(before, 1, p, false)[0];
                 Leaves u = each(g, [&](std::size_t i) {
                   m[i] = m[i] * momentum + g[i].astype(m[i].dtype());
                   return nesterov ? m[i] * momentum + g[i] : m[i];

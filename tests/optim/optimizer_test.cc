@@ -1,0 +1,200 @@
+// Optimisers step by step against their formulas in double. Parameters are float32, so a step may be off by a few roundings
+// of it; the formulas are those of the papers named in the header.
+#include <tessera/creation.h>
+#include <tessera/elementwise.h>
+#include <tessera/jit.h>
+#include <tessera/optim.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+namespace ts = tessera;
+namespace optim = tessera::optim;
+using ts::Array;
+
+namespace {
+
+using Floats = std::vector<float>;
+using Doubles = std::vector<double>;
+struct Params {
+  Array w, b;
+};
+
+// The gradient of step t (from 0) at element i.
+double gradient(int t, std::size_t i) { return (static_cast<double>(i) - 1.5) * (t + 1) * 0.25; }
+
+// Runs `steps` steps of an optimiser on four parameters and compares with a recurrence on doubles.
+void expect_follows(const optim::Optimizer& opt, int steps, const std::function<void(int t, std::size_t i, double g, double& p)>& step) {
+  Doubles expected = {1, -2, 0.5, 3};
+  Params p{ts::array({1.0, -2.0}), ts::array({0.5, 3.0})};
+  optim::State state = opt.init(p);
+  for (int t = 0; t < steps; ++t) {
+    Floats g;
+    for (std::size_t i = 0; i < 4; ++i) {
+      g.push_back(static_cast<float>(gradient(t, i)));
+      step(t, i, gradient(t, i), expected[i]);
+    }
+    Params grads{Array(Floats{g[0], g[1]}), Array(Floats{g[2], g[3]})};
+    auto [updates, next] = opt.update(grads, state, p);
+    state = next;
+    p = optim::apply_updates(p, updates);
+    Floats got = p.w.to_vector<float>(), more = p.b.to_vector<float>();
+    got.insert(got.end(), more.begin(), more.end());
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(got[i], expected[i], 1e-6 * (t + 1)) << "step " << t << " element " << i;
+  }
+}
+
+double at(const optim::Schedule& s, int count) { return s(Array(count).astype(ts::i32)).item<double>(); }
+
+}  // namespace
+
+TEST(Optim, Sgd) {
+  expect_follows(optim::sgd(0.1), 3, [](int, std::size_t, double g, double& p) { p -= 0.1 * g; });
+}
+
+TEST(Optim, Momentum) {
+  Doubles m(4, 0);
+  expect_follows(optim::sgd(0.1, 0.9), 4, [&](int, std::size_t i, double g, double& p) { p -= 0.1 * (m[i] = 0.9 * m[i] + g); });
+  Doubles n(4, 0);
+  expect_follows(optim::sgd(0.1, 0.9, true), 4, [&](int, std::size_t i, double g, double& p) {
+    n[i] = 0.9 * n[i] + g;
+    p -= 0.1 * (0.9 * n[i] + g);
+  });
+}
+
+TEST(Optim, Adam) {
+  Doubles m(4, 0), v(4, 0);
+  expect_follows(optim::adam(0.01), 5, [&](int t, std::size_t i, double g, double& p) {
+    m[i] = 0.9 * m[i] + 0.1 * g;
+    v[i] = 0.999 * v[i] + 0.001 * g * g;
+    p -= 0.01 * (m[i] / (1 - std::pow(0.9, t + 1))) / (std::sqrt(v[i] / (1 - std::pow(0.999, t + 1))) + 1e-8);
+  });
+}
+
+TEST(Optim, AdamWDecaysTheParametersThemselves) {
+  Doubles m(4, 0), v(4, 0);
+  expect_follows(optim::adamw(0.01, 0.1), 5, [&](int t, std::size_t i, double g, double& p) {
+    m[i] = 0.9 * m[i] + 0.1 * g;
+    v[i] = 0.999 * v[i] + 0.001 * g * g;
+    double u = (m[i] / (1 - std::pow(0.9, t + 1))) / (std::sqrt(v[i] / (1 - std::pow(0.999, t + 1))) + 1e-8);
+    p -= 0.01 * (u + 0.1 * p);
+  });
+}
+
+TEST(Optim, ChainsOfStages) {
+  Doubles m(4, 0);
+  auto opt = optim::chain({optim::add_decayed_weights(0.5), optim::scale(2.0), optim::sgd(0.1, 0.9)});
+  EXPECT_EQ(opt.stages().size(), 4u);
+  expect_follows(opt, 3, [&](int, std::size_t i, double g, double& p) { p -= 0.1 * (m[i] = 0.9 * m[i] + 2 * (g + 0.5 * p)); });
+}
+
+TEST(Optim, ClipsTheGlobalNorm) {
+  Params g{ts::array({3.0, 0.0}), ts::array({0.0, 4.0})};
+  EXPECT_EQ(optim::global_norm(g).item<float>(), 5.0f);
+  auto clipped = [&](double norm) {
+    auto opt = optim::clip_by_global_norm(norm);
+    return opt.update(g, opt.init(g), g).first;
+  };
+  EXPECT_EQ(clipped(5.0).w.to_vector<float>(), (Floats{3, 0}));
+  EXPECT_EQ(clipped(2.5).w.to_vector<float>(), (Floats{1.5f, 0}));
+  EXPECT_EQ(clipped(2.5).b.to_vector<float>(), (Floats{0, 2}));
+  Params zero{ts::zeros({2}), ts::zeros({2})};
+  auto opt = optim::clip_by_global_norm(1.0);
+  EXPECT_EQ(opt.update(zero, opt.init(zero), zero).first.w.to_vector<float>(), (Floats{0, 0}));
+}
+
+TEST(Optim, LeavesWithoutGradientStay) {
+  Params p{ts::array({1.0, 2.0}), ts::array({7, 8})}, g{ts::array({1.0, 1.0}), Array()};
+  for (const auto& opt : {optim::sgd(0.5), optim::sgd(0.5, 0.9), optim::adam(0.5), optim::adamw(0.5),
+                          optim::chain({optim::clip_by_global_norm(1.0), optim::sgd(0.5)})}) {
+    optim::State state = opt.init(p);
+    auto [u, next] = opt.update(g, state, p);
+    EXPECT_TRUE(u.b.is_empty());
+    Params after = optim::apply_updates(p, u);
+    EXPECT_EQ(after.b.to_vector<std::int32_t>(), (std::vector<std::int32_t>{7, 8}));
+    EXPECT_EQ(after.b.dtype(), ts::i32);
+    EXPECT_LT(after.w.to_vector<float>()[0], 1.0f);
+    // The state keeps its structure, so that it can be the carry of a loop.
+    EXPECT_EQ(ts::tree::structure(next), ts::tree::structure(state));
+  }
+}
+
+TEST(Optim, KeepsTheParametersDtype) {
+  Params p{ts::ones({2}, ts::bf16), ts::ones({2}, ts::f64)};
+  auto opt = optim::adam(0.1);
+  auto [u, next] = opt.update(p, opt.init(p), p);
+  Params after = optim::apply_updates(p, u);
+  EXPECT_EQ(after.w.dtype(), ts::bf16);
+  EXPECT_EQ(after.b.dtype(), ts::f64);
+}
+
+TEST(Optim, Schedules) {
+  EXPECT_EQ(at(optim::constant(0.5), 9), 0.5);
+  auto line = optim::linear_schedule(1, 3, 4);
+  EXPECT_EQ(at(line, 0), 1);
+  EXPECT_EQ(at(line, 1), 1.5);
+  EXPECT_EQ(at(line, 100), 3);
+  auto cosine = optim::cosine_decay(2.0, 10, 0.1);
+  for (int t : {0, 3, 5, 10, 20}) {
+    double c = 0.5 * (1 + std::cos(M_PI * std::min(t, 10) / 10.0));
+    EXPECT_NEAR(at(cosine, t), 2.0 * (0.9 * c + 0.1), 1e-6);
+  }
+  auto warm = optim::warmup_cosine_decay(0.0, 1.0, 4, 12, 0.25);
+  EXPECT_EQ(at(warm, 0), 0);
+  EXPECT_EQ(at(warm, 1), 0.25);
+  EXPECT_EQ(at(warm, 4), 1);
+  EXPECT_NEAR(at(warm, 8), 0.625, 1e-6);
+  EXPECT_NEAR(at(warm, 12), 0.25, 1e-6);
+  EXPECT_NEAR(at(warm, 40), 0.25, 1e-6);
+  static_assert(optim::scale_rate(0.1, 256) == 0.8);
+  expect_follows(optim::sgd(optim::linear_schedule(0.4, 0.0, 4)), 6,
+                 [](int t, std::size_t, double g, double& p) { p -= 0.1 * std::max(0, 4 - t) * g; });
+}
+
+TEST(Optim, StepsUnderJit) {
+  auto opt = optim::adam(0.01);
+  auto step = ts::jit([opt](Params p, optim::State s, Params g) {
+    auto [u, next] = opt.update(g, s, p);
+    return std::pair(optim::apply_updates(p, u), next);
+  });
+  Params p{ts::array({1.0, -2.0}), ts::array({0.5, 3.0})}, g{ts::array({0.5, 0.25}), ts::array({-1.0, 2.0})};
+  optim::State s = opt.init(p);
+  auto [p1, s1] = step(p, s, g);
+  auto [u, s2] = opt.update(g, s, p);
+  EXPECT_TRUE(ts::tree::equal(p1, optim::apply_updates(p, u)));
+  EXPECT_TRUE(ts::tree::equal(s1, s2));
+  step(p1, s1, g);
+  EXPECT_EQ(step.trace_count(), 1u);
+}
+
+TEST(Optim, SaysThatAStateIsAnothers) {
+  Params p{ts::ones({2}), ts::ones({2})};
+  try {
+    optim::adam(0.1).update(p, optim::sgd(0.1).init(p), p);
+    FAIL();
+  } catch (const ts::TreeError& e) {
+    EXPECT_STREQ(e.what(),
+                 "Optimizer::update: the state has 1 stages, the optimiser 2\n  rule: a state belongs to the optimiser whose "
+                 "init made it\n  try: state = optimizer.init(params)");
+  }
+  // As many stages, but of another kind; and another model's state.
+  auto message = [](const auto& opt, const auto& state, const auto& params) -> std::string {
+    try {
+      opt.update(params, state, params);
+    } catch (const ts::TreeError& e) {
+      return e.what();
+    }
+    return "nothing thrown";
+  };
+  const std::string head = "Optimizer::update: the state is another optimiser's or another model's\n  - ";
+  const std::string tail =
+      "\n  rule: a state belongs to the optimiser and the parameters whose init made it\n  try: state = optimizer.init(params)";
+  EXPECT_EQ(message(optim::adam(0.1), optim::sgd(0.1, 0.9).init(p), p), head + "it keeps 1 moments a parameter, the optimiser 2" + tail);
+  Params other{ts::ones({3}), ts::ones({2})};
+  EXPECT_EQ(message(optim::sgd(0.1, 0.9), optim::sgd(0.1, 0.9).init(other), p),
+            head + "the moment of parameter 0 is f32[3], the parameter f32[2]" + tail);
+  std::vector<Array> one{ts::ones({2})}, two{ts::ones({2}), ts::ones({2})};
+  EXPECT_EQ(message(optim::adam(0.1), optim::adam(0.1).init(one), two), head + "it is of 1 parameters, the model has 2" + tail);
+}
