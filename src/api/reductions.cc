@@ -1,3 +1,4 @@
+#include <tessera/device.h>
 #include <tessera/reductions.h>
 
 #include "api/composite.h"
@@ -200,7 +201,15 @@ Array isclose(Operand x, Operand y, double rtol, double atol, bool equal_nan) {
   return composite1("isclose", {x.array, y.array}, x.loc,
                     [&](Builder&, std::span<const Value> in) { return close(in[0], in[1], rtol, atol, equal_nan, "isclose"); });
 }
+namespace {
+// Comparisons of wholes take arrays of any devices: y is freed from its own.
+Array beside(const Array& x, const Array& y) {
+  return x.is_concrete() && y.is_concrete() && !(x.sharding() == y.sharding()) ? device_get(y) : y;
+}
+}  // namespace
+
 Array allclose(Operand x, Operand y, double rtol, double atol, bool equal_nan) {
+  y.array = beside(x.array, y.array);
   return composite1("allclose", {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     Value near = close(in[0], in[1], rtol, atol, equal_nan, "allclose");
     return ops::reduce_and(near, every_axis(near));
@@ -208,6 +217,7 @@ Array allclose(Operand x, Operand y, double rtol, double atol, bool equal_nan) {
 }
 Array array_equal(Operand x, Operand y) {
   if (detail::need(x.array, "array_equal").type.shape != detail::need(y.array, "array_equal").type.shape) return Array(false);
+  y.array = beside(x.array, y.array);
   return composite1("array_equal", {x.array, y.array}, x.loc, [](Builder&, std::span<const Value> in) {
     Value a = in[0], b = in[1];
     detail::promote_and_broadcast(a, b, "array_equal");

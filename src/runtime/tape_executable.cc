@@ -107,6 +107,30 @@ void TapeExecutable::check_devices(const Variant& v) const {
       .raise<DeviceError>();
 }
 
+// A program without a mesh runs where its committed inputs are, which is one place.
+void TapeExecutable::check_places(const Variant& v, std::span<const ArrayDataPtr> inputs) const {
+  const Layout* place = nullptr;
+  bool agree = true;
+  for (const auto& in : inputs) {
+    const Layout* l = in->layout.get();
+    if (!l->committed || l->devices.size() != 1) continue;
+    agree = agree && (!place || place->devices[0] == l->devices[0]);
+    place = l;
+  }
+  if (agree) return;
+  for (const ArgumentPlan& plan : v.arguments)
+    if (plan.committed) return;  // a mesh: it moves its inputs
+  Message m{name()};
+  m.problem("the inputs are committed to different devices");
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i]->layout->committed)
+      m.offender("input " + std::to_string(i) + ", " + to_string(inputs[i]->type) + ", is on CpuDevice(id=" +
+                 std::to_string(inputs[i]->layout->devices[0]) + ")");
+  m.rule("a computation runs on one device; inputs that are not committed follow those that are")
+      .advice("move one of them: device_put(x, device), or device_get(x), which is not committed")
+      .raise<ShardingError>();
+}
+
 // Fills the table's pointers of arguments. Waits for an input only where it has to be copied.
 std::vector<Bound> TapeExecutable::bind(const Variant& v, std::span<const ArrayDataPtr> inputs, const Frame& frame) const {
   const Tape& tape = *v.tape;
@@ -261,6 +285,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
   check(inputs);
   const Variant& v = *variant_for(inputs);
   check_devices(v);
+  check_places(v, inputs);
   const Tape& tape = *v.tape;
   bool queued = tape.seconds > kInline && !synchronous();
   for (const auto& in : inputs) queued = queued || (in->pending && !in->pending->done());

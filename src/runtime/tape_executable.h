@@ -62,6 +62,7 @@ class TapeExecutable : public Executable, public std::enable_shared_from_this<Ta
   bool fits(const ArrayData& a, const ArgumentPlan& plan) const;
   void check(std::span<const ArrayDataPtr> inputs) const;
   void check_devices(const Variant& v) const;
+  void check_places(const Variant& v, std::span<const ArrayDataPtr> inputs) const;
   std::vector<Bound> bind(const Variant& v, std::span<const ArrayDataPtr> inputs, const Frame& frame) const;
   std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDataPtr> inputs,
                                          const std::vector<Bound>& bound, const Frame& frame, bool queued) const;
