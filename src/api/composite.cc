@@ -1,8 +1,55 @@
 #include "api/composite.h"
 
+#include "runtime/executable.h"
+
 #include <algorithm>
+#include <array>
 
 namespace tessera::inline v0::detail {
+
+namespace {
+
+constexpr std::size_t kOperands = 2;
+
+struct Remembered {
+  CompositeKey key;
+  unsigned mode = 0;
+  std::size_t operands = 0;
+  std::array<Type, kOperands> types;
+  std::shared_ptr<const runtime::Executable> executable;
+};
+thread_local std::array<Remembered, 64> remembered;
+
+// Where in `remembered` a call has its place.
+std::size_t place_of(const CompositeKey& key, std::span<const Array> inputs) {
+  std::size_t h = reinterpret_cast<std::uintptr_t>(key.name) * 31 + reinterpret_cast<std::uintptr_t>(key.function);
+  for (const Array& a : inputs) {
+    const Type& t = a.impl()->type;
+    h = h * 31 + static_cast<std::size_t>(t.dtype);
+    for (std::int64_t d : t.shape) h = h * 31 + static_cast<std::size_t>(d);
+  }
+  return (h ^ h >> 6 ^ h >> 12 ^ h >> 24) % remembered.size();
+}
+
+struct Built {
+  ProgramPtr program;
+  const Array* same = nullptr;  // the argument that the result is
+};
+Built build(const char* name, std::span<const Array> inputs, const SourceLoc& loc, const CompositeBody& body) {
+  Builder b(name);
+  b.loc = loc;
+  Values in;
+  in.reserve(inputs.size());
+  for (const Array& a : inputs) in.push_back(b.input(need(a, name).type));
+  Values out = body(b, in);
+  // A function that changes nothing (a reshape to the same shape) gives its argument back.
+  if (out.size() == 1 && b.so_far().equations.empty())
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (out[0] == in[i]) return {nullptr, &inputs[i]};
+  return {b.finish(out)};
+}
+
+}  // namespace
 
 std::vector<Array> composite(const char* name, std::span<const Array> inputs, const SourceLoc& loc,
                              const CompositeBody& body) {
@@ -15,17 +62,28 @@ std::vector<Array> composite(const char* name, std::span<const Array> inputs, co
     for (const Value& v : body(t->builder(), in)) out.push_back(make_traced(t->id(), v.var, v.type(), loc));
     return out;
   }
-  Builder b(name);
-  b.loc = loc;
-  Values in;
-  in.reserve(inputs.size());
-  for (const Array& a : inputs) in.push_back(b.input(need(a, name).type));
-  Values out = body(b, in);
-  // A function that changes nothing (a reshape to the same shape) gives its argument back.
-  if (out.size() == 1 && b.so_far().equations.empty())
-    for (std::size_t i = 0; i < in.size(); ++i)
-      if (out[0] == in[i]) return {inputs[i]};
-  return apply(b.finish(out), inputs, loc);
+  Built p = build(name, inputs, loc, body);
+  if (p.same) return {*p.same};
+  return apply(p.program, inputs, loc);
+}
+
+Array composite_once(const CompositeKey& key, std::span<const Array> inputs, const SourceLoc& loc, const CompositeBody& body) {
+  const bool concrete = std::all_of(inputs.begin(), inputs.end(), [](const Array& a) { return !a.is_empty() && a.is_concrete(); });
+  if (Trace::innermost() || !concrete || inputs.size() > kOperands) return composite(key.name, inputs, loc, body)[0];
+  Remembered& r = remembered[place_of(key, inputs)];
+  const unsigned mode = runtime::compile_mode();
+  bool found = r.executable && r.key == key && r.mode == mode && r.operands == inputs.size();
+  for (std::size_t i = 0; found && i < inputs.size(); ++i) found = r.types[i] == inputs[i].impl()->type;
+  if (found) return run(r.executable, inputs)[0];
+
+  Built p = build(key.name, inputs, loc, body);
+  if (p.same) return *p.same;
+  runtime::CompileOptions options;
+  options.name = key.name;
+  Remembered fresh{key, mode, inputs.size(), {}, runtime::compile(p.program, options)};
+  for (std::size_t i = 0; i < inputs.size(); ++i) fresh.types[i] = inputs[i].impl()->type;
+  r = std::move(fresh);
+  return run(r.executable, inputs)[0];
 }
 
 Value broadcast_to(Value x, const Shape& shape) {

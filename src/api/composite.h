@@ -17,6 +17,17 @@ using CompositeBody = std::function<Values(Builder& b, std::span<const Value> in
 std::vector<Array> composite(const char* name, std::span<const Array> inputs, const SourceLoc& loc,
                              const CompositeBody& body);
 
+/// What decides the program that a composite builds, besides the types of its operands.
+struct CompositeKey {
+  const char* name = nullptr;  // by address: literals
+  void (*function)() = nullptr;
+  int kind = 0;  // of what is done around `function`
+  bool operator==(const CompositeKey&) const = default;
+};
+/// As composite, for a body with one result that `key` and the types of one or two operands decide. Each thread remembers the
+/// compiled programs of its last calls, so that a call outside traces neither builds nor hashes one again.
+Array composite_once(const CompositeKey& key, std::span<const Array> inputs, const SourceLoc& loc, const CompositeBody& body);
+
 /// One result.
 template <class F>
 Array composite1(const char* name, std::initializer_list<Array> inputs, const SourceLoc& loc, F&& body) {

@@ -15,25 +15,34 @@ namespace {
 using Unary = Value (*)(Value);
 using Binary = Value (*)(Value, Value);
 
+// The functions below differ in what they do around `f`.
+enum Kind : int { kUnary, kInFloats, kBinary, kBinaryInFloats, kLogical };
+
+template <class F, class Body>
+Array once(const char* name, std::initializer_list<Array> inputs, const SourceLoc& loc, Kind kind, F* f, Body&& body) {
+  return detail::composite_once({name, reinterpret_cast<void (*)()>(f), kind}, std::span<const Array>(inputs.begin(), inputs.size()),
+                                loc, [&](Builder&, std::span<const Value> in) { return Values{body(in)}; });
+}
+
 Array unary(const char* name, const Operand& x, Unary f) {
-  return composite1(name, {x.array}, x.loc, [&](Builder&, std::span<const Value> in) { return f(in[0]); });
+  return once(name, {x.array}, x.loc, kUnary, f, [&](std::span<const Value> in) { return f(in[0]); });
 }
 Array in_floats(const char* name, const Operand& x, Unary f) {
-  return composite1(name, {x.array}, x.loc, [&](Builder&, std::span<const Value> in) { return f(to_inexact(in[0])); });
+  return once(name, {x.array}, x.loc, kInFloats, f, [&](std::span<const Value> in) { return f(to_inexact(in[0])); });
 }
 // Rounding of integers and booleans changes nothing.
 Array rounding(const char* name, const Operand& x, Unary f) {
   return unary(name, x, f);
 }
 Array binary(const char* name, const Operand& x, const Operand& y, Binary f) {
-  return composite1(name, {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+  return once(name, {x.array, y.array}, x.loc, kBinary, f, [&](std::span<const Value> in) {
     Value a = in[0], b = in[1];
     detail::promote_and_broadcast(a, b, name);
     return f(a, b);
   });
 }
 Array binary_in_floats(const char* name, const Operand& x, const Operand& y, Binary f) {
-  return composite1(name, {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+  return once(name, {x.array, y.array}, x.loc, kBinaryInFloats, f, [&](std::span<const Value> in) {
     Value a = in[0], b = in[1];
     detail::promote_dtypes(a, b);
     a = to_inexact(a);
@@ -150,7 +159,7 @@ Value logical_not_value(Value x) { return ops::not_(to_bool(x)); }
 
 // Logical functions take the truth of their operands before broadcasting.
 Array logical(const char* name, const Operand& x, const Operand& y, Binary f) {
-  return composite1(name, {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+  return once(name, {x.array, y.array}, x.loc, kLogical, f, [&](std::span<const Value> in) {
     Value a = to_bool(in[0]), b = to_bool(in[1]);
     detail::promote_and_broadcast(a, b, name);
     return f(a, b);

@@ -109,16 +109,22 @@ std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> input
       out.push_back(make_traced(t->id(), v.var, v.type(), loc));
     return out;
   }
-  std::vector<runtime::ArrayDataPtr> data;
   for (const Array& a : inputs) {
     const ArrayImpl& impl = need(a, program->name.c_str());
     if (impl.traced()) leaked(impl, program->name.c_str());
     if (!impl.concrete()) abstract_used(impl, program->name.c_str());
-    data.push_back(data_of(impl));
   }
   runtime::CompileOptions options;
   options.name = program->name;
-  for (auto& d : runtime::compile(program, options)->run(data)) out.push_back(make_concrete(std::move(d)));
+  return run(runtime::compile(program, options), inputs);
+}
+
+std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable, std::span<const Array> inputs) {
+  std::vector<runtime::ArrayDataPtr> data;
+  data.reserve(inputs.size());
+  for (const Array& a : inputs) data.push_back(data_of(*a.impl()));
+  std::vector<Array> out;
+  for (auto& d : executable->run(data)) out.push_back(make_concrete(std::move(d)));
   return out;
 }
 

@@ -16,6 +16,10 @@
 #include <unordered_map>
 #include <vector>
 
+namespace tessera::inline v0::runtime {
+class Executable;
+}
+
 namespace tessera::inline v0::detail {
 
 /// A mesh or map axis that collectives may name while a function is traced.
@@ -87,5 +91,7 @@ Array bind1(std::string_view op, std::span<const Array> inputs, Attrs attrs, con
 /// Applies a whole program: inlined into the innermost trace, else compiled (by content, so that an equal program compiles
 /// once) and run. This is how transformations called outside any trace execute.
 std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs, const SourceLoc& loc);
+/// Runs a compiled program on concrete arrays.
+std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable, std::span<const Array> inputs);
 
 }  // namespace tessera::inline v0::detail

@@ -63,6 +63,8 @@ Cache& cache() {
 
 }  // namespace
 
+unsigned compile_mode() { return (isolated() ? 1u : 0u) | (evaluate_only() ? 2u : 0u); }
+
 std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options) {
   const bool isolate = isolated(), evaluate = evaluate_only();
   const std::uint64_t hash = hash_of(*p);

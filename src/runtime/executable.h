@@ -33,6 +33,8 @@ class Executable {
   virtual std::string schedule() const = 0;
 };
 
+/// What compile depends on besides its arguments: TESSERA_ISOLATE and TESSERA_EVALUATE.
+unsigned compile_mode();
 /// Compiles, or finds a program of the same structure among those compiled before. Thread-safe.
 std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options = {});
 
