@@ -136,7 +136,7 @@ Array Array::adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr
 }
 
 Array Array::from_values(DType dtype, const Shape& shape, const void* values, std::int64_t count) {
-  if (shape.count() != count)
+  if (std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d < 0; }) || shape.count() != count)
     Message("Array")
         .problem(std::to_string(count) + " values do not fill the shape " + to_string(shape))
         .rule("the shape holds " + std::to_string(shape.count()) + " elements")

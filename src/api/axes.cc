@@ -64,6 +64,7 @@ std::vector<int> broadcast_axes(const char* function, const Axes& axes, const st
   m.problem(spec + " does not fit " + tree);
   for (auto& o : b.offenders) m.offender(std::move(o));
   m.rule("an entry is an axis or replicated for everything below it, or a list with one entry a child")
+      .advice("give one entry for each: {0, ts::replicated}, or a single one for all: 0")
       .raise<TreeError>();
 }
 

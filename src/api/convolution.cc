@@ -103,7 +103,8 @@ Array conv(Operand x, Operand kernel, const ConvOptions& o) {
           .rule("x is (batch, " + std::to_string(spatial) + " spatial axes, channels), so the kernel is (" + std::to_string(spatial) +
                 " spatial axes, channels in, channels out)")
           .from(x.loc)
-          .advice("give the kernel " + std::to_string(a.rank()) + " axes")
+          .advice(k.rank() == a.rank() + 1 ? std::string("add the batch axis: for one example write x[newaxis]")
+                                           : "give the kernel " + std::to_string(a.rank()) + " axes")
           .raise<ShapeError>();
     std::int64_t channels = a.shape().back(), expected = k.shape()[static_cast<std::size_t>(spatial)] * o.feature_group_count;
     if (channels != expected)

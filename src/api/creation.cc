@@ -129,6 +129,12 @@ Array full_like(Operand x, Operand value) {
 }
 
 Array linspace(double start, double stop, std::int64_t num, bool endpoint, DType dtype) {
+  if (num < 0)
+    Message("linspace")
+        .problem(std::to_string(num) + " values are asked for")
+        .rule("their number is 0 or more")
+        .advice("give the number of values third: linspace(start, stop, 50)")
+        .raise<ShapeError>();
   std::int64_t parts = endpoint ? num - 1 : num;
   return composite1("linspace", {}, {}, [&](Builder& b, std::span<const Value>) {
     // i / parts is exact at both ends, so the first and the last value are the bounds to the bit.

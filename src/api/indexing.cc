@@ -276,7 +276,7 @@ Array Array::operator[](AxisIndex index) const {
     if (i >= -n && i < n)
       if (auto row = runtime::row_view(impl_->data, i < 0 ? i + n : i)) return detail::make_concrete(std::move(row));
   }
-  return get({std::move(index)});
+  return get({std::move(index)}, std::source_location{});
 }
 
 Array At::set(Operand v) const { return detail::update("at().set", array_, index_, v, "scatter", nullptr); }

@@ -94,6 +94,15 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
         .advice("reshape the arguments, or mark those that all devices share as replicated in in_axes")
         .raise<ShapeError>();
   }
+  if (in.size == 0) {
+    Message m(function);
+    m.problem("there is nothing to map: the mapped axis is empty");
+    for (const MappedLeaf& l : mapped) m.offender(l.text);
+    m.rule("each device gets one entry of the mapped axis, and at least one device takes part")
+        .from(loc)
+        .advice("pass at least one entry, or leave the call out when there are none")
+        .raise<ShapeError>();
+  }
   if (in.size > available) {
     Message m(function);
     m.problem(std::to_string(in.size) + (in.size == 1 ? " entry is" : " entries are") + " to be mapped over " + count_of(available, "device"));

@@ -4,8 +4,19 @@
 
 namespace tessera::inline v0 {
 
+namespace {
+
+// Whether a line is the library's own: of its sources, or of operators that cannot take their caller's. It tells a user nothing.
+bool is_own(const char* file) {
+  constexpr std::string_view here = __FILE__, mine = "base/message.cc";
+  constexpr std::string_view root = here.substr(0, here.size() - mine.size());
+  return std::string_view(file).starts_with(root) || std::strstr(file, "tessera/array.h");
+}
+
+}  // namespace
+
 std::string to_string(const SourceLoc& loc) {
-  if (!loc) return {};
+  if (!loc || is_own(loc.file)) return {};
   const char* slash = std::strrchr(loc.file, '/');
   return std::string(slash ? slash + 1 : loc.file) + ":" + std::to_string(loc.line);
 }

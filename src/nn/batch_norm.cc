@@ -10,7 +10,17 @@ BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o) {
   return {ones({channels}), zeros({channels}), zeros({channels}), ones({channels}), o.momentum, o.epsilon, o.axis_name};
 }
 
+namespace {
+void need_channels(const Operand& x, const Array& scale) {
+  if (x.array.ndim() >= 1 && x.array.shape(-1) == scale.size()) return;
+  throw ShapeError("BatchNorm: x is " + describe(x.array) + ", the layer normalises " + std::to_string(scale.size()) +
+                   " channels\n  rule: channels are the last axis of x\n  try: batch_norm with as many channels as x has, or "
+                   "transpose channels-first data");
+}
+}  // namespace
+
 std::pair<Array, BatchNorm> BatchNorm::train(Operand x) const {
+  need_channels(x, scale);
   std::vector<std::int64_t> over;
   for (int i = 0; i + 1 < x.array.ndim(); ++i) over.push_back(i);
   Array wide = astype(x, x.array.dtype() == DType::float64 ? DType::float64 : DType::float32);
@@ -29,6 +39,7 @@ std::pair<Array, BatchNorm> BatchNorm::train(Operand x) const {
 }
 
 Array BatchNorm::operator()(Operand x) const {
+  need_channels(x, scale);
   Array wide = astype(x, x.array.dtype() == DType::float64 ? DType::float64 : DType::float32);
   Array m = stop_gradient(mean), v = stop_gradient(var);
   Array y = (wide - m) * (rsqrt(v + epsilon) * scale) + bias;

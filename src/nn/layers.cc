@@ -48,6 +48,10 @@ Array Linear::operator()(Operand x) const {
 
 Conv conv(const Array& key, std::int64_t inputs, std::int64_t outputs, const std::vector<std::int64_t>& kernel,
           const ConvLayerOptions& o) {
+  if (o.groups < 1 || inputs % o.groups || outputs % o.groups)
+    throw ShapeError("conv: " + std::to_string(inputs) + " channels in and " + std::to_string(outputs) + " out in " +
+                     std::to_string(o.groups) + " groups\n  rule: groups divide both: each maps in / groups channels to out / " +
+                     "groups\n  try: groups = 1, or as many groups as there are channels in");
   Shape shape(kernel);
   shape.push_back(inputs / o.groups);
   shape.push_back(outputs);
@@ -65,10 +69,18 @@ Array Conv::operator()(Operand x) const {
 Embedding embedding(const Array& key, std::int64_t entries, std::int64_t features) {
   return {random::normal(key, {entries, features})};
 }
-Array Embedding::operator()(Operand x) const { return take(weight, x, 0); }
+Array Embedding::operator()(Operand x) const {
+  if (!is_integer(x.array.dtype()))
+    throw DTypeError("Embedding: x is " + describe(x.array) +
+                     "\n  rule: it picks rows of the weight by integers\n  try: convert with astype(ts::i32)");
+  return take(weight, x, 0);
+}
 
 LayerNorm layer_norm(std::int64_t features, double epsilon) { return {ones({features}), zeros({features}), epsilon}; }
 Array LayerNorm::operator()(Operand x) const {
+  if (x.array.ndim() < 1 || x.array.shape(-1) != scale.size())
+    throw ShapeError("LayerNorm: x is " + describe(x.array) + ", the layer normalises " + std::to_string(scale.size()) +
+                     " features\n  rule: features are the last axis of x\n  try: layer_norm with as many features as x has");
   Array wide = astype(x, x.array.dtype() == DType::float64 ? DType::float64 : DType::float32);
   Array centred = wide - mean(wide, -1, true);
   Array y = centred * rsqrt(mean(square(centred), -1, true) + epsilon);

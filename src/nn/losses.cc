@@ -32,6 +32,13 @@ Array masked_mean(Operand values, Operand mask) {
   return divide(sum(multiply(values, m)), maximum(sum(m), 1.0));
 }
 
-Array accuracy(Operand logits, Operand labels) { return mean(equal(argmax(logits, -1), labels)); }
+Array accuracy(Operand logits, Operand labels) {
+  const Shape& shape = logits.array.shape();
+  if (shape.rank() < 1 || labels.array.shape() != Shape(shape.begin(), shape.end() - 1))
+    throw ShapeError("accuracy: logits of shape " + to_string(shape) + " and labels of shape " + to_string(labels.array.shape()) +
+                     "\n  rule: labels have the shape of the logits but for the last axis\n  try: argmax over the last axis of "
+                     "one-hot labels");
+  return mean(equal(argmax(logits, -1), labels));
+}
 
 }  // namespace tessera::inline v0::nn

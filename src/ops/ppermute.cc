@@ -44,6 +44,7 @@ std::vector<Type> infer(const InferArgs& a) {
     m.problem("the pairs are not a permutation of the " + std::to_string(n) + " devices of axis " + axes_text(a.attrs))
         .rule("each device is the source of at most one pair and the destination of at most one")
         .from(a.loc)
+        .advice("list each source and each destination once, as (i, i + 1) of a shift does; devices that no pair names receive zeros")
         .raise<CollectiveError>();
   return {a.inputs[0]};
 }

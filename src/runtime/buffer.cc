@@ -1,5 +1,6 @@
 #include "runtime/buffer.h"
 
+#include "base/message.h"
 #include "runtime/accounting.h"
 
 #include <sys/mman.h>
@@ -97,7 +98,16 @@ void release_block(Block block) { pool().release(block); }
 
 BufferPtr Buffer::allocate(std::size_t bytes) {
   BufferPtr b = BufferAccess::make();
-  Block block = acquire_block(bytes);
+  Block block;
+  try {
+    block = acquire_block(bytes);
+  } catch (const std::bad_alloc&) {
+    Message("allocate")
+        .problem("there is no memory for " + std::to_string(bytes) + " bytes")
+        .rule("an array's elements lie in one piece of memory")
+        .advice("make the arrays smaller, or let go of some: memory_table() says what is held")
+        .raise<DeviceError>();
+  }
   b->data_ = block.data;
   b->size_ = bytes;
   b->capacity_ = block.capacity;

@@ -197,7 +197,8 @@ TEST(Axes, ArePrefixes) {
             "vmap: in_axes does not fit args\n"
             "  - in_axes[0] = {{0, 1, 2}, 0, 1} has 3 entries, but args[0] has 2 children\n"
             "  - in_axes[1] = {0} has 1 entry, but args[1] is an array\n"
-            "  rule: an entry is an axis or replicated for everything below it, or a list with one entry a child");
+            "  rule: an entry is an axis or replicated for everything below it, or a list with one entry a child\n"
+            "  try: give one entry for each: {0, ts::replicated}, or a single one for all: 0");
 }
 
 }  // namespace

@@ -103,7 +103,8 @@ TEST(VmapErrors, ListEveryOffender) {
   EXPECT_EQ(message<ts::TreeError>([&] { ts::vmap(f, {.in_axes = {{0, 0}, 0, 0}}, none)(Layer{vec({1}), {}}, vec({1})); }),
             "vmap: in_axes does not fit args\n"
             "  - in_axes = {{0, 0}, 0, 0} has 3 entries, but args has 2 children\n"
-            "  rule: an entry is an axis or replicated for everything below it, or a list with one entry a child");
+            "  rule: an entry is an axis or replicated for everything below it, or a list with one entry a child\n"
+            "  try: give one entry for each: {0, ts::replicated}, or a single one for all: 0");
   EXPECT_EQ(message<ts::ShapeError>([&] { ts::vmap(f, {.in_axes = ts::replicated}, none)(Layer{vec({1}), {}}, vec({1})); }),
             "vmap: no argument is mapped: in_axes is replicated\n"
             "  rule: the number of examples comes from a mapped axis, or from axis_size\n"

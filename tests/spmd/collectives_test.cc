@@ -135,7 +135,9 @@ TEST(Collectives, Errors) {
             "ppermute: the pairs are not a permutation of the 3 devices of axis 'i'\n"
             "  - (0, 2) repeats the source 0\n"
             "  - (5, 1) names a device outside [0, 3)\n"
-            "  rule: each device is the source of at most one pair and the destination of at most one");
+            "  rule: each device is the source of at most one pair and the destination of at most one\n"
+            "  try: list each source and each destination once, as (i, i + 1) of a shift does; devices that no pair names "
+            "receive zeros");
   EXPECT_EQ(text("psum", Type(f32, {2}), {{"axes", Strings{"x", "y"}}, {"size", std::int64_t{4}}, {"groups", IntLists{{0, 1}, {1, 2}}}}),
             "psum: the axis_index_groups do not cover every index of axis ('x', 'y') exactly once\n"
             "  - index 1 appears 2 times\n"
