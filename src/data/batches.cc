@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 
 namespace tessera::inline v0::data {
@@ -20,6 +21,10 @@ std::string sizes_that_work(std::int64_t batch, std::int64_t devices) {
 }  // namespace
 
 Split split_per_class(const Array& key, const Array& labels, double share) {
+  if (labels.ndim() != 1 || !is_integer(labels.dtype()) || !(share >= 0 && share <= 1))
+    throw ShapeError("split_per_class: labels are " + describe(labels) + ", the share " + std::to_string(share) +
+                     "\n  rule: labels are integers of shape (n,), the share is between 0 and 1\n  try: 0.8 for four fifths; argmax "
+                     "over the last axis of one-hot labels");
   std::vector<std::int32_t> of = labels.astype(DType::int32).to_vector<std::int32_t>();
   std::vector<std::int32_t> order = shuffled(random::fold_in(key, 0), static_cast<std::int64_t>(of.size()));
   std::map<std::int32_t, std::int64_t> size, taken;
@@ -38,6 +43,9 @@ std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, con
   if (batch < 1 || examples < 0)
     throw ShapeError("batches: a batch of " + std::to_string(batch) + " from " + std::to_string(examples) +
                      " examples\n  rule: a batch has at least one example\n  try: a batch of 64");
+  if (examples > INT32_MAX)
+    throw ShapeError("batches: " + std::to_string(examples) +
+                     " examples\n  rule: indices are int32: at most 2147483647 examples\n  try: batches of parts of the set");
   std::vector<std::int32_t> order(static_cast<std::size_t>(examples));
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
   if (!key.is_empty()) order = shuffled(key, examples);

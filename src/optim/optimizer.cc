@@ -72,6 +72,14 @@ Leaves Optimizer::update_leaves(Leaves updates, const State& state, const Leaves
     throw TreeError("Optimizer::update: the state has " + std::to_string(state.stages.size()) + " stages, the optimiser " +
                     std::to_string(stages_->size()) +
                     "\n  rule: a state belongs to the optimiser whose init made it\n  try: state = optimizer.init(params)");
+  std::string bad;
+  for (std::size_t i = 0; i < updates.size(); ++i)
+    if (!updates[i].is_empty() && (!trainable(params[i]) || updates[i].shape() != params[i].shape()))
+      bad += "\n  - gradient " + std::to_string(i) + " is " + describe(updates[i]) + ", its parameter " + describe(params[i]);
+  if (!bad.empty())
+    throw ShapeError("Optimizer::update: gradients do not fit their parameters" + bad +
+                     "\n  rule: a gradient has the shape of a floating parameter; others have an empty one\n  try: grads = "
+                     "grad(loss)(params, ...), and the parameters in the place of params");
   for (std::size_t i = 0; i < stages_->size(); ++i) {
     State::Stage after;
     updates = (*stages_)[i].update(updates, state.stages[i], params, after);

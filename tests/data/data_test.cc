@@ -184,6 +184,15 @@ TEST(Split, TakesTheShareOfEveryClass) {
   for (auto [label, n] : total) EXPECT_EQ(taken[label], std::lround(0.8 * n));
 }
 
+TEST(Split, SaysWhatDoesNotFit) {
+  EXPECT_EQ(message<ts::ShapeError>([] { data::split_per_class(ts::random::key(0), ts::arange(4), 1.5); }),
+            "split_per_class: labels are i32[4], the share 1.500000\n  rule: labels are integers of shape (n,), the share is between 0 "
+            "and 1\n  try: 0.8 for four fifths; argmax over the last axis of one-hot labels");
+  EXPECT_THROW(data::split_per_class(ts::random::key(0), ts::ones({3, 2}), 0.5), ts::ShapeError);
+  EXPECT_EQ(message<ts::ShapeError>([] { data::batches(5000000000, 3); }),
+            "batches: 5000000000 examples\n  rule: indices are int32: at most 2147483647 examples\n  try: batches of parts of the set");
+}
+
 TEST(ShardBatch, CutsAlongANewAxis) {
   Array x = ts::arange(24).reshape(6, 4);
   Array y = data::shard_batch(x, 3);

@@ -169,6 +169,19 @@ TEST(Optim, StepsUnderJit) {
   EXPECT_EQ(step.trace_count(), 1u);
 }
 
+TEST(Optim, SaysThatGradientsDoNotFit) {
+  Params p{ts::ones({2}), ts::arange(3)}, g{ts::ones({4}), ts::ones({3})};
+  try {
+    optim::sgd(0.1).update(g, optim::sgd(0.1).init(p), p);
+    FAIL();
+  } catch (const ts::ShapeError& e) {
+    EXPECT_STREQ(e.what(),
+                 "Optimizer::update: gradients do not fit their parameters\n  - gradient 0 is f32[4], its parameter f32[2]\n  - gradient "
+                 "1 is f32[3], its parameter i32[3]\n  rule: a gradient has the shape of a floating parameter; others have an empty "
+                 "one\n  try: grads = grad(loss)(params, ...), and the parameters in the place of params");
+  }
+}
+
 TEST(Optim, SaysThatAStateIsAnothers) {
   Params p{ts::ones({2}), ts::ones({2})};
   try {
