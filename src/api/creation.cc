@@ -82,7 +82,15 @@ Array arange(double start, double stop, double step, DType dtype) {
         .rule("the step is not zero and the bounds are finite")
         .advice("use linspace for a number of values between two bounds")
         .raise<ShapeError>();
-  std::int64_t n = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::ceil((stop - start) / step)));
+  const double count = std::ceil((stop - start) / step);
+  if (count > 0x1p50)
+    Message("arange")
+        .problem("arange(" + std::to_string(start) + ", " + std::to_string(stop) + ", " + std::to_string(step) + ") has " +
+                 std::to_string(count) + " values")
+        .rule("an array has at most 2^50 elements")
+        .advice("use a larger step")
+        .raise<ShapeError>();
+  std::int64_t n = std::max<std::int64_t>(0, static_cast<std::int64_t>(count));
   return composite1("arange", {}, {}, [&](Builder& b, std::span<const Value>) {
     if (!is_floating(dtype) || (start == std::floor(start) && step == 1)) {
       DType as = dtype == DType::boolean ? DType::int32 : dtype;
