@@ -13,12 +13,16 @@ bool is_own(const char* file) {
   return std::string_view(file).starts_with(root) || std::strstr(file, "tessera/array.h");
 }
 
+std::string file_and_line(const char* file, int line) {
+  const char* slash = std::strrchr(file, '/');
+  return std::string(slash ? slash + 1 : file) + ":" + std::to_string(line);
+}
+
 }  // namespace
 
 std::string to_string(const SourceLoc& loc) {
   if (!loc || is_own(loc.file)) return {};
-  const char* slash = std::strrchr(loc.file, '/');
-  return std::string(slash ? slash + 1 : loc.file) + ":" + std::to_string(loc.line);
+  return file_and_line(loc.file, loc.line);
 }
 
 std::string Message::str() const {
@@ -32,7 +36,7 @@ std::string Message::str() const {
 }
 
 InternalError::InternalError(const std::string& what, std::source_location where)
-    : std::logic_error("Tessera broke a promise of its own: " + what + " (" + to_string(SourceLoc(where)) +
+    : std::logic_error("Tessera broke a promise of its own: " + what + " (" + file_and_line(where.file_name(), static_cast<int>(where.line())) +
                        "). Please report this with the program that caused it.") {}
 
 }  // namespace tessera::inline v0
