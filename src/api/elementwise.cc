@@ -30,10 +30,6 @@ Array unary(const char* name, const Operand& x, Unary f) {
 Array in_floats(const char* name, const Operand& x, Unary f) {
   return once(name, {x.array}, x.loc, kInFloats, f, [&](std::span<const Value> in) { return f(to_inexact(in[0])); });
 }
-// Rounding of integers and booleans changes nothing.
-Array rounding(const char* name, const Operand& x, Unary f) {
-  return unary(name, x, f);
-}
 Array binary(const char* name, const Operand& x, const Operand& y, Binary f) {
   return once(name, {x.array, y.array}, x.loc, kBinary, f, [&](std::span<const Value> in) {
     Value a = in[0], b = in[1];
@@ -142,14 +138,14 @@ Value hypot_values(Value x, Value y) {
   return ops::mul(big, ops::sqrt(ops::add(ops::full_like(big, 1), ops::mul(ratio, ratio))));
 }
 Value isnan_value(Value x) {
-  if (!is_floating(x.dtype())) return ops::ne(x, x);
-  return ops::ne(x, x);
+  return ops::ne(x, x);  // no integer differs from itself
 }
 Value isinf_value(Value x) {
   if (!is_floating(x.dtype())) return ops::ne(x, x);
   return ops::and_(ops::eq(x, x), ops::not_(ops::is_finite(x)));
 }
 Value isfinite_value(Value x) { return is_floating(x.dtype()) ? ops::is_finite(x) : ops::eq(x, x); }
+// Rounding of integers and booleans changes nothing.
 Value floor_value(Value x) { return is_floating(x.dtype()) ? ops::floor(x) : x; }
 Value ceil_value(Value x) { return is_floating(x.dtype()) ? ops::ceil(x) : x; }
 Value round_value(Value x) { return is_floating(x.dtype()) ? ops::round_nearest_even(x) : x; }
@@ -205,10 +201,10 @@ Array log10(Operand x) {
 Array reciprocal(Operand x) {
   return in_floats("reciprocal", x, [](Value v) { return ops::div(ops::full_like(v, 1), v); });
 }
-Array floor(Operand x) { return rounding("floor", x, floor_value); }
-Array ceil(Operand x) { return rounding("ceil", x, ceil_value); }
-Array round(Operand x) { return rounding("round", x, round_value); }
-Array trunc(Operand x) { return rounding("trunc", x, trunc_or_same); }
+Array floor(Operand x) { return unary("floor", x, floor_value); }
+Array ceil(Operand x) { return unary("ceil", x, ceil_value); }
+Array round(Operand x) { return unary("round", x, round_value); }
+Array trunc(Operand x) { return unary("trunc", x, trunc_or_same); }
 
 Array negative(Operand x) { return unary("negative", x, neg_value); }
 Array abs(Operand x) {
