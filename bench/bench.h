@@ -19,7 +19,8 @@ inline Array normal(std::uint64_t seed, const ts::Shape& shape) {
   return x;
 }
 
-/// A call with its result's values waited for; once outside the clock, so that nothing compiles inside it.
+/// A call with its result's values waited for; once outside the clock, so that nothing compiles
+/// inside it.
 template <class F>
 void wall(benchmark::State& state, F&& call) {
   ts::block_until_ready(call());
@@ -30,10 +31,12 @@ void wall(benchmark::State& state, F&& call) {
 }
 
 inline void bytes_moved(benchmark::State& state, double bytes) {
-  state.counters["GB/s"] = benchmark::Counter(bytes * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["GB/s"] =
+      benchmark::Counter(bytes * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
 }
 inline void flops(benchmark::State& state, double count) {
-  state.counters["GFLOP/s"] = benchmark::Counter(count * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["GFLOP/s"] =
+      benchmark::Counter(count * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
 }
 
 }  // namespace bench

@@ -1,5 +1,5 @@
-// The library routines on one core, at the shapes of the example programs: GFLOP/s of contractions, convolutions and the
-// convolutions that their transposes are.
+// The library routines on one core, at the shapes of the example programs: GFLOP/s of contractions,
+// convolutions and the convolutions that their transposes are.
 #include "codegen/calls.h"
 #include "ir/host_array.h"
 #include "ops/conv_dims.h"
@@ -43,10 +43,12 @@ void run(benchmark::State& state, const ts::Equation& eqn, const ts::Program& p)
 }
 
 void gflops(benchmark::State& state, double flops) {
-  state.counters["GFLOP/s"] = benchmark::Counter(flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["GFLOP/s"] =
+      benchmark::Counter(flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void dot(benchmark::State& state, const ts::Shape& l, const ts::Shape& r, const ts::ops::DotDims& d, ts::DType t) {
+void dot(benchmark::State& state, const ts::Shape& l, const ts::Shape& r, const ts::ops::DotDims& d,
+         ts::DType t) {
   ts::Builder b;
   ts::ops::dot_general(b.input(ts::Type(t, l)), b.input(ts::Type(t, r)), d);
   const ts::Equation& eqn = b.so_far().equations[0];
@@ -59,13 +61,21 @@ void dot(benchmark::State& state, const ts::Shape& l, const ts::Shape& r, const 
 enum class Part { forward, source, kernel };
 
 // A square convolution in NHWC and HWIO with same padding.
-void convolution(benchmark::State& state, Part part, std::int64_t n, std::int64_t size, std::int64_t in, std::int64_t out, std::int64_t k,
-                 std::int64_t stride) {
-  std::int64_t result = (size + stride - 1) / stride, pad = std::max<std::int64_t>(0, (result - 1) * stride + k - size);
-  ts::ops::ConvDims d{.strides = {stride, stride}, .pad_low = {pad / 2, pad / 2}, .pad_high = {pad - pad / 2, pad - pad / 2},
-                      .lhs_dilation = {1, 1}, .rhs_dilation = {1, 1}, .lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}};
+void convolution(benchmark::State& state, Part part, std::int64_t n, std::int64_t size,
+                 std::int64_t in, std::int64_t out, std::int64_t k, std::int64_t stride) {
+  std::int64_t result = (size + stride - 1) / stride,
+               pad = std::max<std::int64_t>(0, (result - 1) * stride + k - size);
+  ts::ops::ConvDims d{.strides = {stride, stride},
+                      .pad_low = {pad / 2, pad / 2},
+                      .pad_high = {pad - pad / 2, pad - pad / 2},
+                      .lhs_dilation = {1, 1},
+                      .rhs_dilation = {1, 1},
+                      .lhs_spec = {0, 3, 1, 2},
+                      .rhs_spec = {3, 2, 0, 1},
+                      .out_spec = {0, 3, 1, 2}};
   ts::Builder b;
-  ts::Value x = b.input(ts::Type(ts::f32, {n, size, size, in})), w = b.input(ts::Type(ts::f32, {k, k, in, out}));
+  ts::Value x = b.input(ts::Type(ts::f32, {n, size, size, in})),
+            w = b.input(ts::Type(ts::f32, {k, k, in, out}));
   ts::Value y = b.input(ts::Type(ts::f32, {n, result, result, out}));
   if (part == Part::forward) ts::ops::convolution(x, w, d);
   if (part == Part::source) ts::ops::convolution_transpose_lhs(y, w, d, x.type());
@@ -76,8 +86,10 @@ void convolution(benchmark::State& state, Part part, std::int64_t n, std::int64_
 
 const int registered = [] {
   const ts::ops::DotDims nn{{1}, {0}, {}, {}}, tn{{0}, {0}, {}, {}}, nt{{1}, {1}, {}, {}};
-  auto add_dot = [](const std::string& name, ts::Shape l, ts::Shape r, ts::ops::DotDims d, ts::DType t = ts::f32) {
-    benchmark::RegisterBenchmark(("dot/" + name).c_str(), [=](benchmark::State& s) { dot(s, l, r, d, t); });
+  auto add_dot = [](const std::string& name, ts::Shape l, ts::Shape r, ts::ops::DotDims d,
+                    ts::DType t = ts::f32) {
+    benchmark::RegisterBenchmark(("dot/" + name).c_str(),
+                                 [=](benchmark::State& s) { dot(s, l, r, d, t); });
   };
   for (std::int64_t n : {64, 256, 1024}) add_dot(std::to_string(n), {n, n}, {n, n}, nn);
   add_dot("16x1600x10", {16, 1600}, {1600, 10}, nn);
@@ -90,10 +102,13 @@ const int registered = [] {
   add_dot("attention values 4x8x64x32", {4, 8, 64, 64}, {4, 64, 8, 32}, {{3}, {1}, {0, 1}, {0, 2}});
   add_dot("bf16 256", {256, 256}, {256, 256}, nn, ts::bf16);
   add_dot("f64 256", {256, 256}, {256, 256}, nn, ts::f64);
-  for (auto [part, name] : {std::pair{Part::forward, "forward"}, std::pair{Part::source, "source"}, std::pair{Part::kernel, "kernel"}}) {
-    auto add_conv = [&, part = part](const char* shape, std::int64_t n, std::int64_t size, std::int64_t in, std::int64_t out, std::int64_t stride) {
-      benchmark::RegisterBenchmark((std::string("convolution/") + shape + " " + name).c_str(),
-                                   [=](benchmark::State& s) { convolution(s, part, n, size, in, out, 3, stride); });
+  for (auto [part, name] : {std::pair{Part::forward, "forward"}, std::pair{Part::source, "source"},
+                            std::pair{Part::kernel, "kernel"}}) {
+    auto add_conv = [&, part = part](const char* shape, std::int64_t n, std::int64_t size,
+                                     std::int64_t in, std::int64_t out, std::int64_t stride) {
+      benchmark::RegisterBenchmark(
+          (std::string("convolution/") + shape + " " + name).c_str(),
+          [=](benchmark::State& s) { convolution(s, part, n, size, in, out, 3, stride); });
     };
     add_conv("16x20x20x1->32", 16, 20, 1, 32, 1);
     add_conv("16x10x10x32->64", 16, 10, 32, 64, 1);

@@ -1,5 +1,5 @@
-// What a call costs around the arithmetic: compiled, eager and mapped functions of a few elements, and a gradient that is
-// traced anew each time.
+// What a call costs around the arithmetic: compiled, eager and mapped functions of a few elements,
+// and a gradient that is traced anew each time.
 #include "bench.h"
 
 #include <vector>
@@ -13,7 +13,8 @@ void jit_scalar(benchmark::State& state) {
 }
 
 void jit_tree_of_100(benchmark::State& state) {
-  auto f = ts::jit([](std::vector<Array> t) { return ts::tree::map([](Array x) { return x + 1; }, t); });
+  auto f =
+      ts::jit([](std::vector<Array> t) { return ts::tree::map([](Array x) { return x + 1; }, t); });
   std::vector<Array> t(100);
   for (Array& x : t) x = ts::zeros({});
   bench::wall(state, [&] { return f(t); });

@@ -82,7 +82,8 @@ void matmul(benchmark::State& state) {
   auto f = ts::jit([](Array a, Array b) { return ts::dot(a, b); });
   Array a = bench::normal(0, {n, n}), b = bench::normal(1, {n, n});
   bench::wall(state, [&] { return f(a, b); });
-  bench::flops(state, 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n));
+  bench::flops(state,
+               2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n));
 }
 
 BENCHMARK(pmapped_sum)->Arg(1000)->Arg(10000)->Arg(100000)->Arg(1000000)->UseRealTime();
@@ -94,7 +95,8 @@ BENCHMARK(sum_large)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(softmax_rows)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(transpose)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(normals)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(matmul)->RangeMultiplier(2)->Range(256, 2048)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(matmul)->RangeMultiplier(2)->Range(256, 2048)->UseRealTime()->Unit(
+    benchmark::kMillisecond);
 
 }  // namespace
 

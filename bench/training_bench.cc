@@ -1,4 +1,5 @@
-// Whole training steps, on one device and data-parallel, and the time until the first step of one has run.
+// Whole training steps, on one device and data-parallel, and the time until the first step of one
+// has run.
 #include "bench.h"
 
 #include <optional>
@@ -30,8 +31,8 @@ struct Cnn {
 };
 Cnn make_cnn(std::optional<ts::DType> dtype = {}) {
   auto [a, b, c] = ts::random::split<3>(ts::random::key(0));
-  return {nn::conv(a, 3, 32, {3, 3}, {.dtype = dtype}), nn::conv(b, 32, 64, {3, 3}, {.dtype = dtype}),
-          nn::linear(c, 4096, 10, {.dtype = dtype})};
+  return {nn::conv(a, 3, 32, {3, 3}, {.dtype = dtype}),
+          nn::conv(b, 32, 64, {3, 3}, {.dtype = dtype}), nn::linear(c, 4096, 10, {.dtype = dtype})};
 }
 Array cnn_loss(const Cnn& model, Array x, Array labels) {
   return ts::mean(nn::softmax_cross_entropy_with_integer_labels(model(x), labels));
@@ -69,7 +70,8 @@ auto make_mapped_step(Array (*loss)(const Model&, Array, Array)) {
 
 // Steps that feed each other, each loss read as a training loop does.
 template <class Step, class Model>
-void train(benchmark::State& state, const Step& step, Model model, Array x, Array y, std::int64_t batch) {
+void train(benchmark::State& state, const Step& step, Model model, Array x, Array y,
+           std::int64_t batch) {
   Training<Model> t{model, optim::adam(1e-3).init(model)};
   auto once = [&] {
     auto [next, loss] = step(std::move(t), x, y);
@@ -82,8 +84,8 @@ void train(benchmark::State& state, const Step& step, Model model, Array x, Arra
   state.SetItemsProcessed(state.iterations() * batch);
 }
 
-// Time of the first call of a function that is new to the process; kernels come from the caches after the first iteration
-// unless TESSERA_CACHE_DIR names a fresh folder.
+// Time of the first call of a function that is new to the process; kernels come from the caches
+// after the first iteration unless TESSERA_CACHE_DIR names a fresh folder.
 template <class Make, class Model>
 void first_call(benchmark::State& state, Make make, Model model, Array x, Array y) {
   Training<Model> t{model, optim::adam(1e-3).init(model)};
@@ -95,32 +97,43 @@ void first_call(benchmark::State& state, Make make, Model model, Array x, Array 
 }
 
 void mlp_one(benchmark::State& state) {
-  train(state, make_step(mlp_loss), make_mlp(), bench::normal(1, {512, 784}), bench::normal(2, {512, 10}), 512);
+  train(state, make_step(mlp_loss), make_mlp(), bench::normal(1, {512, 784}),
+        bench::normal(2, {512, 10}), 512);
 }
 void mlp_pmap(benchmark::State& state) {
   std::int64_t n = state.range(0);
-  train(state, make_mapped_step(mlp_loss), make_mlp(), bench::normal(1, {n, 512 / n, std::int64_t{784}}),
+  train(state, make_mapped_step(mlp_loss), make_mlp(),
+        bench::normal(1, {n, 512 / n, std::int64_t{784}}),
         bench::normal(2, {n, 512 / n, std::int64_t{10}}), 512);
 }
 void mlp_compile(benchmark::State& state) {
-  first_call(state, [] { return make_step(mlp_loss); }, make_mlp(), bench::normal(1, {512, 784}), bench::normal(2, {512, 10}));
+  first_call(
+      state, [] { return make_step(mlp_loss); }, make_mlp(), bench::normal(1, {512, 784}),
+      bench::normal(2, {512, 10}));
 }
 
-Array labels(const ts::Shape& shape) { return ts::random::randint(ts::random::key(3), shape, 0, 10); }
+Array labels(const ts::Shape& shape) {
+  return ts::random::randint(ts::random::key(3), shape, 0, 10);
+}
 
 void cnn_one(benchmark::State& state) {
-  train(state, make_step(cnn_loss), make_cnn(), bench::normal(1, {128, 32, 32, 3}), labels({128}), 128);
+  train(state, make_step(cnn_loss), make_cnn(), bench::normal(1, {128, 32, 32, 3}), labels({128}),
+        128);
 }
 void cnn_bf16(benchmark::State& state) {
-  train(state, make_step(cnn_loss), make_cnn(ts::bf16), bench::normal(1, {128, 32, 32, 3}), labels({128}), 128);
+  train(state, make_step(cnn_loss), make_cnn(ts::bf16), bench::normal(1, {128, 32, 32, 3}),
+        labels({128}), 128);
 }
 void cnn_pmap(benchmark::State& state) {
   std::int64_t n = state.range(0), each = n == 96 ? 1 : 128 / n;
-  train(state, make_mapped_step(cnn_loss), make_cnn(), bench::normal(1, {n, each, std::int64_t{32}, std::int64_t{32}, std::int64_t{3}}),
+  train(state, make_mapped_step(cnn_loss), make_cnn(),
+        bench::normal(1, {n, each, std::int64_t{32}, std::int64_t{32}, std::int64_t{3}}),
         labels({n, each}), n * each);
 }
 void cnn_compile(benchmark::State& state) {
-  first_call(state, [] { return make_step(cnn_loss); }, make_cnn(), bench::normal(1, {128, 32, 32, 3}), labels({128}));
+  first_call(
+      state, [] { return make_step(cnn_loss); }, make_cnn(), bench::normal(1, {128, 32, 32, 3}),
+      labels({128}));
 }
 
 // A hundred dependent psums of a thousand floats on four devices.

@@ -1,5 +1,5 @@
-// Data-parallel training: the model is replicated over virtual devices, each batch is cut over them, every device
-// computes its gradients, pmean averages them, and all apply the same update.
+// Data-parallel training: the model is replicated over virtual devices, each batch is cut over
+// them, every device computes its gradients, pmean averages them, and all apply the same update.
 #include "model.h"
 #include "options.h"
 #include "report.h"
@@ -17,7 +17,8 @@ struct Batch {
 };
 
 /// The rows of a set that `indices` names, cut for the devices.
-Batch gather(const ts::data::Images& set, const std::vector<std::int32_t>& indices, std::int64_t devices) {
+Batch gather(const ts::data::Images& set, const std::vector<std::int32_t>& indices,
+             std::int64_t devices) {
   std::int64_t h = set.images.shape(1), w = set.images.shape(2);
   auto pixels = set.images.host<std::uint8_t>();
   auto labels = set.labels.host<std::uint8_t>();
@@ -35,8 +36,8 @@ Batch gather(const ts::data::Images& set, const std::vector<std::int32_t>& indic
 
 Array to_floats(Array images) { return images.astype(ts::f32) / 255.0; }
 
-/// Shifts each of this device's images by up to one pixel. The shifts of the whole batch are drawn from one key, so they do
-/// not depend on the number of devices.
+/// Shifts each of this device's images by up to one pixel. The shifts of the whole batch are drawn
+/// from one key, so they do not depend on the number of devices.
 Array shift(Array images, Array key, std::int64_t devices) {
   std::int64_t n = images.shape(0), h = images.shape(1), w = images.shape(2);
   Array all = ts::random::randint(key, {n * devices, 2}, 0, 3);
@@ -64,14 +65,17 @@ auto make_step(const Options& o, const optim::Optimizer& opt) {
         auto gradient = ts::value_and_grad(loss_and_accuracy);
         auto [value, grads] = [&] {
           if (parts == 1) return gradient(state.model, x, labels);
-          // Gradients of the microbatches are added up by a scan, whose memory is that of one microbatch.
+          // Gradients of the microbatches are added up by a scan, whose memory is that of one
+          // microbatch.
           std::int64_t each = x.shape(0) / parts;
-          Array xs = x.reshape(parts, each, x.shape(1), x.shape(2), x.shape(3)), ys = labels.reshape(parts, each);
+          Array xs = x.reshape(parts, each, x.shape(1), x.shape(2), x.shape(3)),
+                ys = labels.reshape(parts, each);
           auto first = gradient(state.model, xs[0], ys[0]);
           auto [sum, none] = ts::scan(
               [&](decltype(first) carry, std::pair<Array, Array> part) {
                 auto next = gradient(state.model, part.first, part.second);
-                return std::pair(ts::tree::map([](Array a, Array b) { return a + b; }, carry, next), std::tuple<>());
+                return std::pair(ts::tree::map([](Array a, Array b) { return a + b; }, carry, next),
+                                 std::tuple<>());
               },
               first, std::pair(xs(ts::from(1)), ys(ts::from(1))));
           return ts::tree::map([&](Array a) { return a / double(parts); }, sum);
@@ -88,7 +92,8 @@ auto make_step(const Options& o, const optim::Optimizer& opt) {
 }
 
 /// Test accuracy over all devices; the last batch is padded and masked.
-double evaluate(const Cnn& model, const ts::data::Images& set, const std::vector<std::int32_t>& indices, std::int64_t devices) {
+double evaluate(const Cnn& model, const ts::data::Images& set,
+                const std::vector<std::int32_t>& indices, std::int64_t devices) {
   auto count = ts::pmap(
       [](Cnn model, Array images, Array labels, Array mask) {
         Array hits = (ts::argmax(model(to_floats(images)), -1) == labels).astype(ts::f32);
@@ -102,7 +107,8 @@ double evaluate(const Cnn& model, const ts::data::Images& set, const std::vector
     std::vector<std::int32_t> rows;
     for (std::int32_t i : b.indices) rows.push_back(indices[static_cast<std::size_t>(i)]);
     Batch test = gather(set, rows, devices);
-    hits += count(model, test.images, test.labels, ts::data::shard_batch(Array(b.mask), devices)).item<double>();
+    hits += count(model, test.images, test.labels, ts::data::shard_batch(Array(b.mask), devices))
+                .item<double>();
   }
   return hits / static_cast<double>(n);
 }
@@ -113,7 +119,8 @@ struct Sets {
   std::int64_t classes = 0;
 };
 
-/// MNIST's own split where the folder has one (train-*, t10k-*); else four fifths of each class to train on, by a fixed key.
+/// MNIST's own split where the folder has one (train-*, t10k-*); else four fifths of each class to
+/// train on, by a fixed key.
 Sets load(const std::string& folder) {
   Sets s;
   bool split = false;
@@ -136,10 +143,13 @@ Sets load(const std::string& folder) {
 
 int run(const Options& o) {
   ts::set_device_count(static_cast<int>(o.devices));
-  if (!std::filesystem::is_directory(o.data)) throw ts::IoError("there is no data folder " + o.data + "; pass one with --data");
+  if (!std::filesystem::is_directory(o.data))
+    throw ts::IoError("there is no data folder " + o.data + "; pass one with --data");
   Sets sets = load(o.data);
   std::int64_t h = sets.train.images.shape(1), w = sets.train.images.shape(2);
-  if (h < 4 || w < 4) throw ts::ShapeError("the images are " + std::to_string(h) + " x " + std::to_string(w) + "; two poolings need 4 x 4");
+  if (h < 4 || w < 4)
+    throw ts::ShapeError("the images are " + std::to_string(h) + " x " + std::to_string(w) +
+                         "; two poolings need 4 x 4");
   auto dtype = o.precision == "bf16" ? std::optional(ts::bf16) : std::nullopt;
   auto [init_key, run_key] = ts::random::split<2>(ts::random::key(o.seed));
   Cnn model = make_cnn(init_key, h, w, sets.classes, dtype);
@@ -147,19 +157,23 @@ int run(const Options& o) {
   if (!o.evaluate.empty()) {
     model = ts::load(o.evaluate, model);
     double accuracy = evaluate(model, sets.test, sets.test_rows, o.devices);
-    std::cout << "test accuracy " << 100 * accuracy << " % on " << sets.test_rows.size() << " examples\n";
+    std::cout << "test accuracy " << 100 * accuracy << " % on " << sets.test_rows.size()
+              << " examples\n";
     return 0;
   }
   std::int64_t steps = static_cast<std::int64_t>(sets.train_rows.size()) / o.batch;
-  if (steps == 0) throw ts::ShapeError("the batch of " + std::to_string(o.batch) + " is larger than the training set of " +
-                                       std::to_string(sets.train_rows.size()) + "; use a smaller --batch");
+  if (steps == 0)
+    throw ts::ShapeError("the batch of " + std::to_string(o.batch) +
+                         " is larger than the training set of " +
+                         std::to_string(sets.train_rows.size()) + "; use a smaller --batch");
 
   auto opt = o.optimizer == "sgd" ? optim::sgd(o.lr) : optim::adam(o.lr);
   TrainState state{model, opt.init(model)};
   auto step = make_step(o, opt);
   std::filesystem::create_directories(o.out);
-  std::cout << "training on " << sets.train_rows.size() << " digits of " << h << " x " << w << ", testing on " << sets.test_rows.size()
-            << ", " << o.devices << " devices, batch " << o.batch << std::endl;
+  std::cout << "training on " << sets.train_rows.size() << " digits of " << h << " x " << w
+            << ", testing on " << sets.test_rows.size() << ", " << o.devices << " devices, batch "
+            << o.batch << std::endl;
 
   std::vector<Point> points;
   Progress progress(o.epochs, steps, o.batch);
@@ -169,12 +183,14 @@ int run(const Options& o) {
   bool stop = false;
   for (std::int64_t epoch = 1; epoch <= o.epochs && !stop; ++epoch) {
     Array epoch_key = ts::random::fold_in(run_key, epoch);
-    auto order = ts::data::batches(static_cast<std::int64_t>(sets.train_rows.size()), o.batch, ts::random::fold_in(epoch_key, 0));
+    auto order = ts::data::batches(static_cast<std::int64_t>(sets.train_rows.size()), o.batch,
+                                   ts::random::fold_in(epoch_key, 0));
     std::size_t next = 0;
     ts::data::Prefetch<Batch> batches([&]() -> std::optional<Batch> {
       if (next == order.size()) return std::nullopt;
       std::vector<std::int32_t> rows;
-      for (std::int32_t i : order[next].indices) rows.push_back(sets.train_rows[static_cast<std::size_t>(i)]);
+      for (std::int32_t i : order[next].indices)
+        rows.push_back(sets.train_rows[static_cast<std::size_t>(i)]);
       ++next;
       return gather(sets.train, rows, o.devices);
     });
@@ -194,16 +210,19 @@ int run(const Options& o) {
       stop = o.steps && done == o.steps;
     }
     std::int64_t ran = stop ? (done - 1) % steps + 1 : steps;
-    progress.end_epoch(epoch, loss_sum / static_cast<double>(ran), accuracy_sum / static_cast<double>(ran));
+    progress.end_epoch(epoch, loss_sum / static_cast<double>(ran),
+                       accuracy_sum / static_cast<double>(ran));
   }
   profile.reset();
   double seconds = progress.seconds();
   double accuracy = evaluate(state.model, sets.test, sets.test_rows, o.devices);
   std::printf("trained %lld steps in %.1f s\n", static_cast<long long>(done), seconds);
-  std::cout << "test accuracy " << 100 * accuracy << " % on " << sets.test_rows.size() << " examples\n";
+  std::cout << "test accuracy " << 100 * accuracy << " % on " << sets.test_rows.size()
+            << " examples\n";
 
   write_csv(o.out + "/metrics.csv", points);
-  write_loss_svg(o.out + "/loss.svg", points, "CNN on digits, " + std::to_string(o.devices) + " devices");
+  write_loss_svg(o.out + "/loss.svg", points,
+                 "CNN on digits, " + std::to_string(o.devices) + " devices");
   ts::save(o.out + "/model.safetensors", state.model, {{"accuracy", std::to_string(accuracy)}});
   std::cout << "wrote trace.json, loss.svg, metrics.csv and model.safetensors to " << o.out << "\n";
   return 0;

@@ -1,4 +1,5 @@
-// The network of the document: two 3x3 convolutions with ReLU and 2x2 max-pooling, then a dense layer.
+// The network of the document: two 3x3 convolutions with ReLU and 2x2 max-pooling, then a dense
+// layer.
 #pragma once
 
 #include <tessera/tessera.h>
@@ -24,9 +25,11 @@ struct Cnn {
 };
 
 /// `dtype` is that of the layers' arithmetic; parameters are float32.
-inline Cnn make_cnn(const Array& key, std::int64_t height, std::int64_t width, std::int64_t classes, std::optional<ts::DType> dtype) {
+inline Cnn make_cnn(const Array& key, std::int64_t height, std::int64_t width, std::int64_t classes,
+                    std::optional<ts::DType> dtype) {
   auto [k1, k2, k3] = ts::random::split<3>(key);
-  return {nn::conv(k1, 1, 32, {3, 3}, {.dtype = dtype}), nn::conv(k2, 32, 64, {3, 3}, {.dtype = dtype}),
+  return {nn::conv(k1, 1, 32, {3, 3}, {.dtype = dtype}),
+          nn::conv(k2, 32, 64, {3, 3}, {.dtype = dtype}),
           nn::linear(k3, height / 4 * (width / 4) * 64, classes, {.dtype = dtype})};
 }
 

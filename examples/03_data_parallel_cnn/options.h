@@ -14,5 +14,6 @@ struct Options {
   std::int64_t steps = 0;  // stop after so many; 0: all epochs
 };
 
-/// Fills `o`; gives an exit code when the program should end at once (0 after --help, 2 after a mistake, which it explains).
+/// Fills `o`; gives an exit code when the program should end at once (0 after --help, 2 after a
+/// mistake, which it explains).
 std::optional<int> parse(int argc, char** argv, Options& o);

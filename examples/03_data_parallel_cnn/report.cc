@@ -38,12 +38,16 @@ Progress::Progress(std::int64_t epochs, std::int64_t steps, std::int64_t batch)
 double Progress::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
-double Progress::images_per_second() const { return static_cast<double>(done_ * batch_) / std::max(1e-9, seconds()); }
+double Progress::images_per_second() const {
+  return static_cast<double>(done_ * batch_) / std::max(1e-9, seconds());
+}
 
-std::string Progress::line(std::int64_t epoch, std::int64_t step, double loss, double accuracy, bool bar) const {
+std::string Progress::line(std::int64_t epoch, std::int64_t step, double loss, double accuracy,
+                           bool bar) const {
   double rate = images_per_second();
   double left = static_cast<double>((epochs_ * steps_ - done_) * batch_) / std::max(1.0, rate);
-  std::string s = format("epoch %2lld/%lld ", static_cast<long long>(epoch), static_cast<long long>(epochs_));
+  std::string s =
+      format("epoch %2lld/%lld ", static_cast<long long>(epoch), static_cast<long long>(epochs_));
   if (bar) {
     constexpr int kWidth = 24;
     int full = static_cast<int>(kWidth * step / std::max<std::int64_t>(1, steps_));
@@ -51,8 +55,9 @@ std::string Progress::line(std::int64_t epoch, std::int64_t step, double loss, d
     for (int i = 0; i < kWidth; ++i) s += i < full ? "█" : "·";
     s += "] ";
   }
-  return s + format("step %lld/%lld  loss %.4f  acc %5.1f%%  %5.0f img/s  ETA %lld:%02lld", static_cast<long long>(step),
-                    static_cast<long long>(steps_), loss, 100 * accuracy, rate, static_cast<long long>(left) / 60,
+  return s + format("step %lld/%lld  loss %.4f  acc %5.1f%%  %5.0f img/s  ETA %lld:%02lld",
+                    static_cast<long long>(step), static_cast<long long>(steps_), loss,
+                    100 * accuracy, rate, static_cast<long long>(left) / 60,
                     static_cast<long long>(left) % 60);
 }
 
@@ -65,18 +70,20 @@ void Progress::step(std::int64_t epoch, std::int64_t step, double loss, double a
 }
 
 void Progress::end_epoch(std::int64_t epoch, double loss, double accuracy) {
-  std::cout << (terminal_ ? "\r" : "") << line(epoch, steps_, loss, accuracy, false) << (terminal_ ? "\033[K" : "") << std::endl;
+  std::cout << (terminal_ ? "\r" : "") << line(epoch, steps_, loss, accuracy, false)
+            << (terminal_ ? "\033[K" : "") << std::endl;
 }
 
 void write_csv(const std::string& path, const std::vector<Point>& points) {
   std::string s = "epoch,step,loss,accuracy,images_per_second\n";
   for (const Point& p : points)
-    s += format("%lld,%lld,%.9g,%.6g,%.1f\n", static_cast<long long>(p.epoch), static_cast<long long>(p.step), p.loss, p.accuracy,
-                p.images_per_second);
+    s += format("%lld,%lld,%.9g,%.6g,%.1f\n", static_cast<long long>(p.epoch),
+                static_cast<long long>(p.step), p.loss, p.accuracy, p.images_per_second);
   write_file(path, s);
 }
 
-void write_loss_svg(const std::string& path, const std::vector<Point>& points, const std::string& title) {
+void write_loss_svg(const std::string& path, const std::vector<Point>& points,
+                    const std::string& title) {
   constexpr double kWidth = 760, kHeight = 420, kLeft = 64, kRight = 20, kTop = 44, kBottom = 52;
   double lo = INFINITY, hi = 0;
   for (const Point& p : points)
@@ -91,25 +98,32 @@ void write_loss_svg(const std::string& path, const std::vector<Point>& points, c
   };
   std::ostringstream s;
   s << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << kWidth << " " << kHeight
-    << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+    << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
+       "fill=\"white\"/>\n"
     << "<text x=\"" << kLeft << "\" y=\"26\" font-size=\"16\">" << title << "</text>\n";
   for (double d = low; d <= high; ++d) {
     double at = y(std::pow(10, d));
-    s << "<line x1=\"" << kLeft << "\" x2=\"" << kWidth - kRight << "\" y1=\"" << at << "\" y2=\"" << at << "\" stroke=\"#ddd\"/>\n"
-      << "<text x=\"" << kLeft - 8 << "\" y=\"" << at + 4 << "\" text-anchor=\"end\">1e" << d << "</text>\n";
+    s << "<line x1=\"" << kLeft << "\" x2=\"" << kWidth - kRight << "\" y1=\"" << at << "\" y2=\""
+      << at << "\" stroke=\"#ddd\"/>\n"
+      << "<text x=\"" << kLeft - 8 << "\" y=\"" << at + 4 << "\" text-anchor=\"end\">1e" << d
+      << "</text>\n";
   }
   std::int64_t epochs = points.empty() ? 0 : points.back().epoch;
   std::int64_t every = std::max<std::int64_t>(1, epochs / 12);
   for (std::size_t i = 0; i < points.size(); ++i)
     if ((i == 0 || points[i].epoch != points[i - 1].epoch) && (points[i].epoch - 1) % every == 0)
-      s << "<line x1=\"" << x(double(i)) << "\" x2=\"" << x(double(i)) << "\" y1=\"" << kHeight - kBottom << "\" y2=\""
-        << kHeight - kBottom + 5 << "\" stroke=\"#888\"/>\n<text x=\"" << x(double(i)) << "\" y=\"" << kHeight - kBottom + 19
+      s << "<line x1=\"" << x(double(i)) << "\" x2=\"" << x(double(i)) << "\" y1=\""
+        << kHeight - kBottom << "\" y2=\"" << kHeight - kBottom + 5
+        << "\" stroke=\"#888\"/>\n<text x=\"" << x(double(i)) << "\" y=\"" << kHeight - kBottom + 19
         << "\" text-anchor=\"middle\">" << points[i].epoch << "</text>\n";
-  s << "<text x=\"" << (kLeft + kWidth - kRight) / 2 << "\" y=\"" << kHeight - 12 << "\" text-anchor=\"middle\">epoch</text>\n"
-    << "<text transform=\"translate(16 " << kHeight / 2 << ") rotate(-90)\" text-anchor=\"middle\">training loss</text>\n";
+  s << "<text x=\"" << (kLeft + kWidth - kRight) / 2 << "\" y=\"" << kHeight - 12
+    << "\" text-anchor=\"middle\">epoch</text>\n"
+    << "<text transform=\"translate(16 " << kHeight / 2
+    << ") rotate(-90)\" text-anchor=\"middle\">training loss</text>\n";
   auto curve = [&](const char* colour, double width, double keep) {
     double smooth = 0, weight = 0;
-    s << "<polyline fill=\"none\" stroke=\"" << colour << "\" stroke-width=\"" << width << "\" points=\"";
+    s << "<polyline fill=\"none\" stroke=\"" << colour << "\" stroke-width=\"" << width
+      << "\" points=\"";
     for (std::size_t i = 0; i < points.size(); ++i) {
       smooth = keep * smooth + (1 - keep) * points[i].loss;
       weight = keep * weight + (1 - keep);

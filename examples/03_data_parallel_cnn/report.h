@@ -21,7 +21,8 @@ class Progress {
   double seconds() const;
 
  private:
-  std::string line(std::int64_t epoch, std::int64_t step, double loss, double accuracy, bool bar) const;
+  std::string line(std::int64_t epoch, std::int64_t step, double loss, double accuracy,
+                   bool bar) const;
   std::int64_t epochs_, steps_, batch_, done_ = 0;
   bool terminal_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), shown_{};
@@ -29,4 +30,5 @@ class Progress {
 
 /// Each writes beside the file and renames. IoError when that fails.
 void write_csv(const std::string& path, const std::vector<Point>& points);
-void write_loss_svg(const std::string& path, const std::vector<Point>& points, const std::string& title);
+void write_loss_svg(const std::string& path, const std::vector<Point>& points,
+                    const std::string& title);

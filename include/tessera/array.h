@@ -1,13 +1,17 @@
 // Array: the one value type of the library.
 //
-// An Array is a handle to an immutable n-dimensional array: copying it copies a pointer. It is in one of four states:
+// An Array is a handle to an immutable n-dimensional array: copying it copies a pointer. It is in
+// one of four states:
 //   empty     default-constructed; a leaf that is not there. Every operation on it throws.
 //   concrete  it has values, perhaps still being computed; reading them waits.
-//   traced    it stands for a value of a function that is being traced (jit, grad, vmap, pmap, scan, ...): it has a
-//             dtype and a shape but no values yet, and is usable only on its thread while that trace lasts.
+//   traced    it stands for a value of a function that is being traced (jit, grad, vmap, pmap,
+//   scan, ...): it has a
+//             dtype and a shape but no values yet, and is usable only on its thread while that
+//             trace lasts.
 //   abstract  a dtype and a shape only, for lowering without data.
 //
-// Concurrent reads and calls on one Array object are safe; assigning to it while another thread reads it is not.
+// Concurrent reads and calls on one Array object are safe; assigning to it while another thread
+// reads it is not.
 #pragma once
 
 #include <tessera/config.h>
@@ -41,15 +45,15 @@ struct Shard;
 
 /// C++ numbers that stand for arrays of no dimensions.
 template <class T>
-concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+concept Number =
+    std::is_arithmetic_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
 /// Axes of a reduction: none named means all of them. `0`, `{0, -1}`.
 class AxisList {
  public:
   AxisList() = default;
   template <std::integral I>
-    requires(!std::is_same_v<I, bool>)
-  AxisList(I axis) : axes_{static_cast<std::int64_t>(axis)} {}
+  requires(!std::is_same_v<I, bool>) AxisList(I axis) : axes_{static_cast<std::int64_t>(axis)} {}
   AxisList(std::initializer_list<std::int64_t> axes) : axes_(axes) {}
   AxisList(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}
   std::span<const std::int64_t> get() const { return axes_; }
@@ -60,7 +64,8 @@ class AxisList {
 
 struct Operand;
 
-/// The whole of an axis in an index, x(0, all); called, the logical reduction: all(x > 0), all(x, axis, keepdims).
+/// The whole of an axis in an index, x(0, all); called, the logical reduction: all(x > 0), all(x,
+/// axis, keepdims).
 struct All {
   TESSERA_API Array operator()(const Operand& x, AxisList axis = {}, bool keepdims = false) const;
 };
@@ -69,12 +74,14 @@ inline constexpr All all{};
 struct NewAxis {};
 inline constexpr NewAxis newaxis{};
 
-/// start:stop:step of an index, as Python has it: negative positions count from the end, absent ones mean "to the end".
+/// start:stop:step of an index, as Python has it: negative positions count from the end, absent
+/// ones mean "to the end".
 struct Range {
   std::optional<std::int64_t> start, stop;
   std::int64_t step = 1;
 };
-inline Range range(std::optional<std::int64_t> start, std::optional<std::int64_t> stop, std::int64_t step = 1) {
+inline Range range(std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
+                   std::int64_t step = 1) {
   return {start, stop, step};
 }
 /// The first `stop` positions.
@@ -82,13 +89,14 @@ inline Range until(std::int64_t stop) { return {std::nullopt, stop, 1}; }
 /// From `start` to the end.
 inline Range from(std::int64_t start) { return {start, std::nullopt, 1}; }
 
-/// One entry of a multi-axis index: a position, a range, `all`, `newaxis`, or an integer array (gathered positions).
+/// One entry of a multi-axis index: a position, a range, `all`, `newaxis`, or an integer array
+/// (gathered positions).
 class AxisIndex {
  public:
   enum class Kind { position, range, all, newaxis, array };
   template <std::integral I>
-    requires(!std::is_same_v<I, bool>)
-  AxisIndex(I position) : kind_(Kind::position), position_(static_cast<std::int64_t>(position)) {}
+  requires(!std::is_same_v<I, bool>) AxisIndex(I position)
+      : kind_(Kind::position), position_(static_cast<std::int64_t>(position)) {}
   AxisIndex(All) : kind_(Kind::all) {}
   AxisIndex(NewAxis) : kind_(Kind::newaxis) {}
   AxisIndex(Range r) : kind_(Kind::range), range_(r) {}
@@ -118,13 +126,14 @@ class TESSERA_API Array {
   Array& operator=(const Array&) && = delete;
   ~Array() = default;
 
-  /// A weakly typed scalar: bool stays bool; integers are int32 (int64 where the value needs it), floats float32.
+  /// A weakly typed scalar: bool stays bool; integers are int32 (int64 where the value needs it),
+  /// floats float32.
   template <Number T>
   Array(T value) : Array(scalar(value)) {}
   /// One dimension, strongly typed as the vector is.
   template <Element T>
-    requires(!std::is_same_v<T, bool>)
-  explicit Array(const std::vector<T>& values) : Array(std::span<const T>(values)) {}
+  requires(!std::is_same_v<T, bool>) explicit Array(const std::vector<T>& values)
+      : Array(std::span<const T>(values)) {}
   explicit Array(const std::vector<bool>& values);
   template <Element T>
   explicit Array(std::span<const T> values)
@@ -132,10 +141,11 @@ class TESSERA_API Array {
   /// Row-major values of `shape`; ShapeError when the counts disagree.
   template <Element T>
   Array(std::span<const T> values, const Shape& shape)
-      : Array(from_values(dtype_of<T>(), shape, values.data(), static_cast<std::int64_t>(values.size()))) {}
+      : Array(from_values(dtype_of<T>(), shape, values.data(),
+                          static_cast<std::int64_t>(values.size()))) {}
   template <Element T>
-    requires(!std::is_same_v<T, bool>)
-  Array(const std::vector<T>& values, const Shape& shape) : Array(std::span<const T>(values), shape) {}
+  requires(!std::is_same_v<T, bool>) Array(const std::vector<T>& values, const Shape& shape)
+      : Array(std::span<const T>(values), shape) {}
 
   /// Copies `shape.count()` row-major elements.
   static Array from_bytes(DType dtype, const Shape& shape, const void* bytes);
@@ -160,7 +170,8 @@ class TESSERA_API Array {
   /// Length of the first axis; ShapeError for a scalar.
   std::int64_t length() const;
 
-  // --- reading; waits for the value, throws the computation's error, TraceError when there is no value to read
+  // --- reading; waits for the value, throws the computation's error, TraceError when there is no
+  // value to read
   /// The only element, converted to T; ShapeError unless size() is 1.
   template <Number T>
   T item() const {
@@ -181,7 +192,8 @@ class TESSERA_API Array {
     const T* p = static_cast<const T*>(host_bytes(dtype_of<T>()));
     return std::vector<T>(p, p + size());
   }
-  /// The elements in host memory, row-major, without a copy where the shards are adjacent; valid while this Array lives.
+  /// The elements in host memory, row-major, without a copy where the shards are adjacent; valid
+  /// while this Array lives.
   template <Element T>
   std::span<const T> host() const {
     return {static_cast<const T*>(host_bytes(dtype_of<T>())), static_cast<std::size_t>(size())};
@@ -189,10 +201,7 @@ class TESSERA_API Array {
   /// Reads a scalar in a condition. A traced one throws: use `cond` or `where`.
   explicit operator bool() const;
   template <Number T>
-    requires(!std::is_same_v<T, bool>)
-  explicit operator T() const {
-    return item<T>();
-  }
+  requires(!std::is_same_v<T, bool>) explicit operator T() const { return item<T>(); }
   /// Waits until the values are there; gives this array.
   const Array& block_until_ready() const;
   bool is_ready() const;
@@ -204,18 +213,20 @@ class TESSERA_API Array {
   /// One a device, in the order of the sharding's mesh. No copies.
   std::vector<Shard> shards() const;
 
-  // --- indexing. One index takes the first axis; several take as many axes: x(0, all, -1), x(range(1, 4), newaxis).
+  // --- indexing. One index takes the first axis; several take as many axes: x(0, all, -1),
+  // x(range(1, 4), newaxis).
   Array operator[](AxisIndex index) const;
   template <class... I>
-    requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...))
-  Array operator()(I&&... index) const {
+  requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...)) Array operator()(
+      I&&... index) const {
     return get({AxisIndex(std::forward<I>(index))...});
   }
-  Array get(const std::vector<AxisIndex>& index, std::source_location loc = std::source_location::current()) const;
+  Array get(const std::vector<AxisIndex>& index,
+            std::source_location loc = std::source_location::current()) const;
   /// Functional updates: x.at(0, all).set(y), .add(y), .multiply(y), .min(y), .max(y).
   template <class... I>
-    requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...))
-  At at(I&&... index) const;
+  requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...)) At at(I&&... index)
+  const;
 
   /// Walks the first axis.
   class Iterator;
@@ -225,12 +236,11 @@ class TESSERA_API Array {
   // --- method spellings of common functions
   Array astype(DType dtype, std::source_location loc = std::source_location::current()) const;
   /// One extent may be -1.
-  Array reshape(const Shape& shape, std::source_location loc = std::source_location::current()) const;
+  Array reshape(const Shape& shape,
+                std::source_location loc = std::source_location::current()) const;
   template <std::integral... I>
-    requires(sizeof...(I) > 0)
-  Array reshape(I... extents) const {
-    return reshape(Shape{Dim(extents)...});
-  }
+  requires(sizeof...(I) > 0) Array reshape(I... extents)
+  const { return reshape(Shape{Dim(extents)...}); }
   Array transpose(std::source_location loc = std::source_location::current()) const;
   Array T() const { return transpose(); }
   Array flatten(std::source_location loc = std::source_location::current()) const;
@@ -266,28 +276,35 @@ class TESSERA_API Array {
   std::shared_ptr<detail::ArrayImpl> impl_;
 };
 
-/// An array argument together with the caller's source line, which errors show. Converts from arrays and numbers.
+/// An array argument together with the caller's source line, which errors show. Converts from
+/// arrays and numbers.
 struct Operand {
   Array array;
   std::source_location loc;
-  Operand(const Array& a, std::source_location l = std::source_location::current()) : array(a), loc(l) {}
-  Operand(Array&& a, std::source_location l = std::source_location::current()) : array(std::move(a)), loc(l) {}
+  Operand(const Array& a, std::source_location l = std::source_location::current())
+      : array(a), loc(l) {}
+  Operand(Array&& a, std::source_location l = std::source_location::current())
+      : array(std::move(a)), loc(l) {}
   template <Number T>
-  Operand(T value, std::source_location l = std::source_location::current()) : array(value), loc(l) {}
+  Operand(T value, std::source_location l = std::source_location::current())
+      : array(value), loc(l) {}
 };
 
 /// A pending functional update of the elements that an index picks.
 class TESSERA_API At {
  public:
-  At(Array array, std::vector<AxisIndex> index) : array_(std::move(array)), index_(std::move(index)) {}
-  /// The values broadcast to the picked shape and convert to the array's dtype. Where an index array names an element
-  /// twice: set takes the last, the others combine all.
+  At(Array array, std::vector<AxisIndex> index)
+      : array_(std::move(array)), index_(std::move(index)) {}
+  /// The values broadcast to the picked shape and convert to the array's dtype. Where an index
+  /// array names an element twice: set takes the last, the others combine all.
   Array set(Operand values) const;
   Array add(Operand values) const;
   Array multiply(Operand values) const;
   Array min(Operand values) const;
   Array max(Operand values) const;
-  Array get(std::source_location loc = std::source_location::current()) const { return array_.get(index_, loc); }
+  Array get(std::source_location loc = std::source_location::current()) const {
+    return array_.get(index_, loc);
+  }
 
  private:
   Array array_;
@@ -295,10 +312,8 @@ class TESSERA_API At {
 };
 
 template <class... I>
-  requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...))
-At Array::at(I&&... index) const {
-  return At(*this, {AxisIndex(std::forward<I>(index))...});
-}
+requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...)) At Array::at(I&&... index)
+const { return At(*this, {AxisIndex(std::forward<I>(index))...}); }
 
 class Array::Iterator {
  public:
@@ -323,8 +338,8 @@ class Array::Iterator {
   std::int64_t i_ = 0;
 };
 
-// --- operators: NumPy broadcasting and promotion. Comparisons give boolean arrays; whole arrays compare with
-// array_equal and allclose.
+// --- operators: NumPy broadcasting and promotion. Comparisons give boolean arrays; whole arrays
+// compare with array_equal and allclose.
 TESSERA_API Array operator+(Operand x, Operand y);
 TESSERA_API Array operator-(Operand x, Operand y);
 TESSERA_API Array operator*(Operand x, Operand y);
@@ -349,18 +364,18 @@ TESSERA_API Array operator>>(Operand x, Operand y);
 TESSERA_API Array operator&&(Operand x, Operand y);
 TESSERA_API Array operator||(Operand x, Operand y);
 TESSERA_API Array operator!(Operand x);
-// An Array converts explicitly to bool, which makes the language's own && || ! candidates: these match exactly and win. There
-// is no place for the caller's line in their signature. Both sides are always evaluated.
+// An Array converts explicitly to bool, which makes the language's own && || ! candidates: these
+// match exactly and win. There is no place for the caller's line in their signature. Both sides are
+// always evaluated.
 template <class X, class Y>
-concept LogicalOperands = (std::same_as<X, Array> && (std::same_as<Y, Array> || Number<Y>)) || (Number<X> && std::same_as<Y, Array>);
+concept LogicalOperands = (std::same_as<X, Array> && (std::same_as<Y, Array> || Number<Y>)) ||
+                          (Number<X> && std::same_as<Y, Array>);
 template <class X, class Y>
-  requires LogicalOperands<X, Y>
-Array operator&&(const X& x, const Y& y) {
+requires LogicalOperands<X, Y> Array operator&&(const X& x, const Y& y) {
   return operator&&(Operand(x, std::source_location{}), Operand(y, std::source_location{}));
 }
 template <class X, class Y>
-  requires LogicalOperands<X, Y>
-Array operator||(const X& x, const Y& y) {
+requires LogicalOperands<X, Y> Array operator||(const X& x, const Y& y) {
   return operator||(Operand(x, std::source_location{}), Operand(y, std::source_location{}));
 }
 inline Array operator!(const Array& x) { return operator!(Operand(x, std::source_location{})); }

@@ -2,7 +2,8 @@
 //
 //   0                        axis 0 of every leaf
 //   ts::replicated           no leaf is mapped
-//   {0, ts::replicated}      one entry a child (argument, element, field in order), each again any of these
+//   {0, ts::replicated}      one entry a child (argument, element, field in order), each again any
+//   of these
 //
 // Negative axes count from the end.
 #pragma once
@@ -28,8 +29,7 @@ class TESSERA_API Axes {
   /// Axis 0.
   Axes() = default;
   template <std::integral I>
-    requires(!std::is_same_v<I, bool>)
-  Axes(I axis) : axis_(static_cast<int>(axis)) {}
+  requires(!std::is_same_v<I, bool>) Axes(I axis) : axis_(static_cast<int>(axis)) {}
   Axes(Replicated) : kind_(Kind::replicated) {}
   Axes(std::initializer_list<Axes> children) : kind_(Kind::list), children_(children) {}
   Axes(std::vector<Axes> children) : kind_(Kind::list), children_(std::move(children)) {}

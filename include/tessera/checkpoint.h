@@ -1,5 +1,5 @@
-// Checkpoints: trade time for memory in reverse mode. The forward pass of a checkpointed function keeps only its inputs and
-// what a policy allows; the backward pass computes the rest again.
+// Checkpoints: trade time for memory in reverse mode. The forward pass of a checkpointed function
+// keeps only its inputs and what a policy allows; the backward pass computes the rest again.
 #pragma once
 
 #include <tessera/detail/call.h>
@@ -36,7 +36,8 @@ struct CheckpointOptions {
 };
 
 namespace detail {
-TESSERA_API Outcome checkpoint(Call& call, const CheckpointPolicyPtr& policy, std::source_location loc);
+TESSERA_API Outcome checkpoint(Call& call, const CheckpointPolicyPtr& policy,
+                               std::source_location loc);
 }
 
 template <class F>
@@ -48,7 +49,9 @@ class Checkpoint {
   template <class... A>
   auto operator()(A&&... args) const {
     return detail::with_call(
-        f_, [&](auto& call) { return call.result(detail::checkpoint(call, options_.policy, loc_)); }, args...);
+        f_,
+        [&](auto& call) { return call.result(detail::checkpoint(call, options_.policy, loc_)); },
+        args...);
   }
 
  private:
@@ -57,8 +60,8 @@ class Checkpoint {
   std::source_location loc_;
 };
 
-/// f, whose values are computed again in the backward pass instead of being kept. Results and derivatives are those of f, to
-/// the bit.
+/// f, whose values are computed again in the backward pass instead of being kept. Results and
+/// derivatives are those of f, to the bit.
 template <class F>
 Checkpoint<std::decay_t<F>> checkpoint(F&& f, CheckpointOptions options = {},
                                        std::source_location loc = std::source_location::current()) {

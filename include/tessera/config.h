@@ -1,4 +1,5 @@
-// Export macro and version. Every public declaration with a definition in the library carries TESSERA_API.
+// Export macro and version. Every public declaration with a definition in the library carries
+// TESSERA_API.
 #pragma once
 
 #define TESSERA_VERSION_MAJOR 0

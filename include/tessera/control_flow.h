@@ -1,8 +1,9 @@
 // Control flow that depends on traced values: branches and loops whose bodies are traced once.
 //
-// Bodies are callables over trees; they may capture arrays, traced ones too, which are then ordinary operands: derivatives
-// and vmap see them. Branches give trees of one structure, and loops keep the dtypes and shapes of what they carry; where
-// that fails, an error lists each leaf with both types. A weakly typed start value takes the dtype that the body gives it.
+// Bodies are callables over trees; they may capture arrays, traced ones too, which are then
+// ordinary operands: derivatives and vmap see them. Branches give trees of one structure, and loops
+// keep the dtypes and shapes of what they carry; where that fails, an error lists each leaf with
+// both types. A weakly typed start value takes the dtype that the body gives it.
 #pragma once
 
 #include <tessera/detail/call.h>
@@ -30,18 +31,22 @@ struct AssociativeScanOptions {
 
 namespace detail {
 
-/// The index of the branch, an array, or for cond its predicate. All calls have the operands of the first.
-TESSERA_API Outcome branches(const char* function, const Array& index, bool predicate, std::span<Call* const> calls,
-                             std::source_location loc);
+/// The index of the branch, an array, or for cond its predicate. All calls have the operands of the
+/// first.
+TESSERA_API Outcome branches(const char* function, const Array& index, bool predicate,
+                             std::span<Call* const> calls, std::source_location loc);
 TESSERA_API Outcome while_loop(Call& condition, Call& body, std::source_location loc);
 /// Body: (i, carry). With bounds known when tracing, and with bounds that are arrays.
-TESSERA_API Outcome fori_loop(std::int64_t lo, std::int64_t hi, Call& body, std::source_location loc);
-TESSERA_API Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_location loc);
+TESSERA_API Outcome fori_loop(std::int64_t lo, std::int64_t hi, Call& body,
+                              std::source_location loc);
+TESSERA_API Outcome fori_loop(const Array& lo, const Array& hi, Call& body,
+                              std::source_location loc);
 /// Body: (carry, x), the first `carry_args` arguments are the carry (0 for map).
-TESSERA_API Outcome scan(const char* function, Call& body, std::size_t carry_args, const ScanOptions& options,
-                         std::source_location loc);
+TESSERA_API Outcome scan(const char* function, Call& body, std::size_t carry_args,
+                         const ScanOptions& options, std::source_location loc);
 /// Body: (a, b), both given the elements' tree; `elements` are its leaves.
-TESSERA_API std::vector<Array> associative_scan(Call& combine, const AssociativeScanOptions& options,
+TESSERA_API std::vector<Array> associative_scan(Call& combine,
+                                                const AssociativeScanOptions& options,
                                                 std::source_location loc);
 
 /// A value as something a loop carries: a C++ number becomes a scalar array.
@@ -69,52 +74,61 @@ template <class First, class... Rest>
 inline constexpr bool all_same = (std::is_same_v<First, Rest> && ...);
 
 template <class Result, std::size_t I, std::size_t N, class Branches, class... A>
-auto switch_from(std::array<Call*, N>& calls, const Array& index, const char* function, bool predicate,
-                 Branches& functions, std::source_location loc, A&... operands) {
+auto switch_from(std::array<Call*, N>& calls, const Array& index, const char* function,
+                 bool predicate, Branches& functions, std::source_location loc, A&... operands) {
   return with_call(
       std::get<I>(functions),
       [&]<class C>(C& call) {
         constexpr bool same = std::is_void_v<Result> || std::is_same_v<Result, typename C::Result>;
-        static_assert(same, "tessera: the branches return different types; all need to return the same tree type");
+        static_assert(
+            same,
+            "tessera: the branches return different types; all need to return the same tree type");
         calls[I] = &call;
         if constexpr (I + 1 == N)
           return call.result(branches(function, index, predicate, calls, loc));
         else
-          return switch_from<typename C::Result, I + 1>(calls, index, function, predicate, functions, loc, operands...);
+          return switch_from<typename C::Result, I + 1>(calls, index, function, predicate,
+                                                        functions, loc, operands...);
       },
       operands...);
 }
 
 }  // namespace detail
 
-/// on_true(operands...) where the scalar `predicate` is true (or not zero), else on_false(operands...). Both are traced; one
-/// runs. Under vmap over the predicate both run and the results are selected.
+/// on_true(operands...) where the scalar `predicate` is true (or not zero), else
+/// on_false(operands...). Both are traced; one runs. Under vmap over the predicate both run and the
+/// results are selected.
 template <class F, class G, class... A>
 auto cond(const Operand& predicate, F&& on_true, G&& on_false, A&&... operands) {
   std::array<detail::Call*, 2> calls{};
   std::tuple<G&, F&> functions(on_false, on_true);
-  return detail::switch_from<void, 0>(calls, predicate.array, "cond", true, functions, predicate.loc, operands...);
+  return detail::switch_from<void, 0>(calls, predicate.array, "cond", true, functions,
+                                      predicate.loc, operands...);
 }
 
-/// One of several branches by an integer scalar, clamped into range: switch_(i, std::tuple(f, g, h), operands...).
+/// One of several branches by an integer scalar, clamped into range: switch_(i, std::tuple(f, g,
+/// h), operands...).
 template <class... F, class... A>
 auto switch_(const Operand& index, std::tuple<F...> branches, A&&... operands) {
   static_assert(sizeof...(F) > 0, "tessera: switch_ needs at least one branch");
   std::array<detail::Call*, sizeof...(F)> calls{};
-  return detail::switch_from<void, 0>(calls, index.array, "switch_", false, branches, index.loc, operands...);
+  return detail::switch_from<void, 0>(calls, index.array, "switch_", false, branches, index.loc,
+                                      operands...);
 }
 
-/// While condition(carry) holds: carry = body(carry). Gives the last carry. No reverse-mode derivative: the number of steps
-/// is not known beforehand.
+/// While condition(carry) holds: carry = body(carry). Gives the last carry. No reverse-mode
+/// derivative: the number of steps is not known beforehand.
 template <class Cond, class Body, class Init>
 auto while_loop(Cond&& condition, Body&& body, const Init& init,
                 std::source_location loc = std::source_location::current()) {
-  using C = typename detail::NthOf<decltype(detail::parameters_or<Body, detail::Carried<Init>>()), 0>::type;
+  using C = typename detail::NthOf<decltype(detail::parameters_or<Body, detail::Carried<Init>>()),
+                                   0>::type;
   C start(init);
   detail::CallOf<std::remove_reference_t<Cond>, C> test(condition, start);
   detail::CallOf<std::remove_reference_t<Body>, C> step(body, start);
   using Next = typename decltype(step)::Result;
-  static_assert(std::is_same_v<Next, C>, "tessera: the body of while_loop returns another type than it takes");
+  static_assert(std::is_same_v<Next, C>,
+                "tessera: the body of while_loop returns another type than it takes");
   static_assert(std::is_same_v<typename decltype(test)::Result, Array>,
                 "tessera: the condition of while_loop returns a boolean Array");
   return step.result(detail::while_loop(test, step, loc));
@@ -126,26 +140,30 @@ struct ForTypes {
   using Params = decltype(parameters_or<Body, Array, Carried<Init>>());
   using Carry = typename NthOf<Params, 1>::type;
   static_assert(std::is_same_v<typename NthOf<Params, 0>::type, Array>,
-                "tessera: the body of fori_loop takes its index as an Array: it is traced once for all steps");
+                "tessera: the body of fori_loop takes its index as an Array: it is traced once for "
+                "all steps");
 };
 }  // namespace detail
 
-/// For i = lo .. hi - 1: carry = body(i, carry). With C++ integers for bounds it is a scan, and has every derivative; with
-/// arrays it is a while_loop. The index is an int32 scalar (int64 where a bound needs it).
+/// For i = lo .. hi - 1: carry = body(i, carry). With C++ integers for bounds it is a scan, and has
+/// every derivative; with arrays it is a while_loop. The index is an int32 scalar (int64 where a
+/// bound needs it).
 template <std::integral Lo, std::integral Hi, class Body, class Init>
-auto fori_loop(Lo lo, Hi hi, Body&& body, const Init& init, std::source_location loc = std::source_location::current()) {
+auto fori_loop(Lo lo, Hi hi, Body&& body, const Init& init,
+               std::source_location loc = std::source_location::current()) {
   using C = typename detail::ForTypes<Body, Init>::Carry;
   C start(init);
   Array index(static_cast<std::int64_t>(lo));
   detail::CallOf<std::remove_reference_t<Body>, Array, C> step(body, index, start);
   static_assert(std::is_same_v<typename decltype(step)::Result, C>,
                 "tessera: the body of fori_loop returns another type than it carries");
-  return step.result(detail::fori_loop(static_cast<std::int64_t>(lo), static_cast<std::int64_t>(hi), step, loc));
+  return step.result(
+      detail::fori_loop(static_cast<std::int64_t>(lo), static_cast<std::int64_t>(hi), step, loc));
 }
 template <class Lo, class Hi, class Body, class Init>
-  requires(std::is_same_v<Lo, Array> || std::is_same_v<Hi, Array>)
-auto fori_loop(const Lo& lo, const Hi& hi, Body&& body, const Init& init,
-               std::source_location loc = std::source_location::current()) {
+requires(std::is_same_v<Lo, Array> || std::is_same_v<Hi, Array>) auto fori_loop(
+    const Lo& lo, const Hi& hi, Body&& body, const Init& init,
+    std::source_location loc = std::source_location::current()) {
   using C = typename detail::ForTypes<Body, Init>::Carry;
   C start(init);
   Array index(lo);
@@ -155,12 +173,13 @@ auto fori_loop(const Lo& lo, const Hi& hi, Body&& body, const Init& init,
   return step.result(detail::fori_loop(Array(lo), Array(hi), step, loc));
 }
 
-/// Steps through the leading axis of every leaf of `xs`: (carry, y) = f(carry, x). Gives the last carry and the ys stacked,
-/// as a pair. The workhorse of loops: traced once, differentiable in both modes, any length (zero too).
+/// Steps through the leading axis of every leaf of `xs`: (carry, y) = f(carry, x). Gives the last
+/// carry and the ys stacked, as a pair. The workhorse of loops: traced once, differentiable in both
+/// modes, any length (zero too).
 template <class F, class Carry, class Xs>
-  requires(!std::is_same_v<std::decay_t<Xs>, ScanOptions>)
-auto scan(F&& f, const Carry& init, const Xs& xs, const ScanOptions& options = {},
-          std::source_location loc = std::source_location::current()) {
+requires(!std::is_same_v<std::decay_t<Xs>, ScanOptions>) auto scan(
+    F&& f, const Carry& init, const Xs& xs, const ScanOptions& options = {},
+    std::source_location loc = std::source_location::current()) {
   using Params = decltype(detail::parameters_or<F, detail::Carried<Carry>, std::decay_t<Xs>>());
   using C = typename detail::NthOf<Params, 0>::type;
   using X = typename detail::NthOf<Params, 1>::type;
@@ -175,8 +194,10 @@ auto scan(F&& f, const Carry& init, const Xs& xs, const ScanOptions& options = {
 }
 /// Without inputs: f(carry), options.length times.
 template <class F, class Carry>
-auto scan(F&& f, const Carry& init, const ScanOptions& options, std::source_location loc = std::source_location::current()) {
-  using C = typename detail::NthOf<decltype(detail::parameters_or<F, detail::Carried<Carry>>()), 0>::type;
+auto scan(F&& f, const Carry& init, const ScanOptions& options,
+          std::source_location loc = std::source_location::current()) {
+  using C =
+      typename detail::NthOf<decltype(detail::parameters_or<F, detail::Carried<Carry>>()), 0>::type;
   C start(init);
   detail::CallOf<std::remove_reference_t<F>, C> body(f, start);
   using Result = typename decltype(body)::Result;
@@ -186,7 +207,8 @@ auto scan(F&& f, const Carry& init, const ScanOptions& options, std::source_loca
   return body.result(detail::scan("scan", body, 1, options, loc));
 }
 
-/// f(x) for each x along the leading axis, one after the other, the results stacked: vmap in constant memory.
+/// f(x) for each x along the leading axis, one after the other, the results stacked: vmap in
+/// constant memory.
 template <class F, class Xs>
 auto map(F&& f, const Xs& xs, std::source_location loc = std::source_location::current()) {
   using X = typename detail::NthOf<decltype(detail::parameters_or<F, std::decay_t<Xs>>()), 0>::type;
@@ -195,8 +217,9 @@ auto map(F&& f, const Xs& xs, std::source_location loc = std::source_location::c
   return body.result(detail::scan("map", body, 0, {}, loc));
 }
 
-/// All prefixes under an associative function, which is called on stacks of elements: (a, b) -> a tree like them,
-/// elementwise over the axis. Logarithmic depth, by pairs and recursion (Blelloch 1990).
+/// All prefixes under an associative function, which is called on stacks of elements: (a, b) -> a
+/// tree like them, elementwise over the axis. Logarithmic depth, by pairs and recursion (Blelloch
+/// 1990).
 template <class F, class T>
 T associative_scan(F&& combine, const T& elements, const AssociativeScanOptions& options = {},
                    std::source_location loc = std::source_location::current()) {
@@ -204,7 +227,8 @@ T associative_scan(F&& combine, const T& elements, const AssociativeScanOptions&
   detail::CallOf<std::remove_reference_t<F>, T, T> call(combine, a, b);
   static_assert(std::is_same_v<typename decltype(call)::Result, T>,
                 "tessera: the function of associative_scan returns another type than it takes");
-  return tree::unflatten(elements, std::span<const Array>(detail::associative_scan(call, options, loc)));
+  return tree::unflatten(elements,
+                         std::span<const Array>(detail::associative_scan(call, options, loc)));
 }
 
 }  // namespace tessera::inline v0

@@ -1,4 +1,5 @@
-// Convolutions and windows over channels-last arrays: batch, spatial axes, channels (NWC, NHWC, NDHWC).
+// Convolutions and windows over channels-last arrays: batch, spatial axes, channels (NWC, NHWC,
+// NDHWC).
 #pragma once
 
 #include <tessera/array.h>
@@ -7,7 +8,8 @@
 
 namespace tessera::inline v0 {
 
-/// How the edges are padded: "SAME" (output extent ceil(n / stride)), "VALID" (none), or (before, after) for each spatial axis.
+/// How the edges are padded: "SAME" (output extent ceil(n / stride)), "VALID" (none), or (before,
+/// after) for each spatial axis.
 class Padding {
  public:
   Padding(const char* name) : name_(name) {}
@@ -30,15 +32,19 @@ struct ConvOptions {
   std::int64_t feature_group_count = 1;
 };
 
-/// x (batch, spatial..., channels in) with kernel (spatial..., channels in / groups, channels out): cross-correlation, as
-/// every deep-learning library has it (the kernel is not flipped). Dtypes promote. ShapeError when channels do not agree.
+/// x (batch, spatial..., channels in) with kernel (spatial..., channels in / groups, channels out):
+/// cross-correlation, as every deep-learning library has it (the kernel is not flipped). Dtypes
+/// promote. ShapeError when channels do not agree.
 TESSERA_API Array conv(Operand x, Operand kernel, const ConvOptions& options = {});
 
-/// Windows of `window` over the spatial axes of x (batch, spatial..., channels), moved by `strides` (default: the window).
-TESSERA_API Array max_pool(Operand x, const std::vector<std::int64_t>& window, const std::vector<std::int64_t>& strides = {},
+/// Windows of `window` over the spatial axes of x (batch, spatial..., channels), moved by `strides`
+/// (default: the window).
+TESSERA_API Array max_pool(Operand x, const std::vector<std::int64_t>& window,
+                           const std::vector<std::int64_t>& strides = {},
                            const Padding& padding = "VALID");
 /// The mean over each window; padding does not count.
-TESSERA_API Array avg_pool(Operand x, const std::vector<std::int64_t>& window, const std::vector<std::int64_t>& strides = {},
+TESSERA_API Array avg_pool(Operand x, const std::vector<std::int64_t>& window,
+                           const std::vector<std::int64_t>& strides = {},
                            const Padding& padding = "VALID");
 
 }  // namespace tessera::inline v0

@@ -11,21 +11,24 @@ namespace detail {
 /// A number or a braced list of such, for array({{1, 2}, {3, 4}}).
 struct Nested {
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Nested(T v)
-      : kind(std::is_same_v<T, bool> ? 0 : std::is_floating_point_v<T> ? 2 : 1),
-        integer(static_cast<std::int64_t>(v)), real(static_cast<double>(v)) {}
+  requires std::is_arithmetic_v<T> Nested(T v)
+      : kind(std::is_same_v<T, bool>       ? 0
+             : std::is_floating_point_v<T> ? 2
+                                           : 1),
+        integer(static_cast<std::int64_t>(v)),
+        real(static_cast<double>(v)) {}
   Nested(std::initializer_list<Nested> v) : kind(3), rows(v) {}
   int kind;  // boolean, integer, real, list
   std::int64_t integer = 0;
   double real = 0;
   std::vector<Nested> rows;
 };
-TESSERA_API Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype, std::source_location loc);
+TESSERA_API Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype,
+                         std::source_location loc);
 }  // namespace detail
 
-/// An array from nested braces: array({{1, 2}, {3, 4}}) is int32 of shape (2, 2), array({1.5, 2}) float32, array({true})
-/// bool; `dtype` says otherwise. ShapeError when rows differ in length.
+/// An array from nested braces: array({{1, 2}, {3, 4}}) is int32 of shape (2, 2), array({1.5, 2})
+/// float32, array({true}) bool; `dtype` says otherwise. ShapeError when rows differ in length.
 inline Array array(std::initializer_list<detail::Nested> values, std::optional<DType> dtype = {},
                    std::source_location loc = std::source_location::current()) {
   return detail::nested(values, dtype, loc);
@@ -39,11 +42,13 @@ Array array(const std::vector<T>& values, std::optional<DType> dtype = {}) {
 }
 /// Rows of equal length.
 template <Element T>
-Array array(const std::vector<std::vector<T>>& rows, std::source_location loc = std::source_location::current()) {
+Array array(const std::vector<std::vector<T>>& rows,
+            std::source_location loc = std::source_location::current()) {
   std::vector<T> flat;
   for (const auto& r : rows) {
     if (r.size() != rows[0].size())
-      throw ShapeError("array: rows of " + std::to_string(rows[0].size()) + " and " + std::to_string(r.size()) +
+      throw ShapeError("array: rows of " + std::to_string(rows[0].size()) + " and " +
+                       std::to_string(r.size()) +
                        " elements\n  rule: all rows of an array have the same length\n  from: " +
                        std::string(loc.file_name()) + ":" + std::to_string(loc.line()) +
                        "\n  try: pad the short rows, or keep a vector of arrays");
@@ -61,7 +66,8 @@ TESSERA_API Array ones_like(Operand x);
 TESSERA_API Array full_like(Operand x, Operand value);
 
 namespace detail {
-// start, start + step, ... below stop; the count is computed in double. Integers give int32, floats float32.
+// start, start + step, ... below stop; the count is computed in double. Integers give int32, floats
+// float32.
 TESSERA_API Array arange(double start, double stop, double step, DType dtype);
 template <class... T>
 constexpr DType arange_dtype() {
@@ -71,21 +77,22 @@ constexpr DType arange_dtype() {
 
 /// 0, 1, ..., stop - 1.
 template <class T>
-  requires std::is_arithmetic_v<T>
-Array arange(T stop, std::optional<DType> dtype = {}) {
+requires std::is_arithmetic_v<T> Array arange(T stop, std::optional<DType> dtype = {}) {
   return detail::arange(0, static_cast<double>(stop), 1, dtype.value_or(detail::arange_dtype<T>()));
 }
-/// start, start + step, ... before stop. Integers give int32, floats float32, unless a dtype is given.
+/// start, start + step, ... before stop. Integers give int32, floats float32, unless a dtype is
+/// given.
 template <class T, class U, class S = int>
-  requires(std::is_arithmetic_v<T> && std::is_arithmetic_v<U> && std::is_arithmetic_v<S>)
-Array arange(T start, U stop, S step = S(1), std::optional<DType> dtype = {}) {
-  return detail::arange(static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step),
-                        dtype.value_or(detail::arange_dtype<T, U, S>()));
+requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_arithmetic_v<S>) Array
+    arange(T start, U stop, S step = S(1), std::optional<DType> dtype = {}) {
+  return detail::arange(static_cast<double>(start), static_cast<double>(stop),
+                        static_cast<double>(step), dtype.value_or(detail::arange_dtype<T, U, S>()));
 }
 /// `num` values from start to stop, evenly spaced, stop included unless `endpoint` is false.
 TESSERA_API Array linspace(double start, double stop, std::int64_t num = 50, bool endpoint = true,
                            DType dtype = DType::float32);
 /// Ones on diagonal `k` of an n by m array (m = n unless given).
-TESSERA_API Array eye(std::int64_t n, std::optional<std::int64_t> m = {}, std::int64_t k = 0, DType dtype = DType::float32);
+TESSERA_API Array eye(std::int64_t n, std::optional<std::int64_t> m = {}, std::int64_t k = 0,
+                      DType dtype = DType::float32);
 
 }  // namespace tessera::inline v0

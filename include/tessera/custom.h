@@ -2,15 +2,16 @@
 //
 //   auto log1pexp = ts::custom_jvp([](Array x) { return ts::log(1 + ts::exp(x)); },
 //                                  [](Array x, Array dx) {
-//                                    return std::pair(ts::log(1 + ts::exp(x)), dx * ts::sigmoid(x));
+//                                    return std::pair(ts::log(1 + ts::exp(x)), dx *
+//                                    ts::sigmoid(x));
 //                                  });
 //
 //   auto clipped = ts::custom_vjp([](Array x) { return x; },
 //                                 [](Array x) { return std::pair(x, std::tuple<>()); },
 //                                 [](std::tuple<>, Array ct) { return ts::clip(ct, -1, 1); });
 //
-// Rules are traced when the function is differentiated. A rule may capture concrete arrays; a traced array that it needs is
-// an argument of the function.
+// Rules are traced when the function is differentiated. A rule may capture concrete arrays; a
+// traced array that it needs is an argument of the function.
 #pragma once
 
 #include <tessera/detail/call.h>
@@ -35,7 +36,8 @@ class TESSERA_API CallMaker {
 template <class F, class... P>
 class CallMakerOf final : public CallMaker {
  public:
-  CallMakerOf(std::shared_ptr<F> f, std::tuple<P...> values) : f_(std::move(f)), values_(std::move(values)) {}
+  CallMakerOf(std::shared_ptr<F> f, std::tuple<P...> values)
+      : f_(std::move(f)), values_(std::move(values)) {}
   void make(void (*use)(Call&, void*), void* context) const override {
     std::tuple<P...> copy = values_;
     std::apply(
@@ -51,7 +53,8 @@ class CallMakerOf final : public CallMaker {
   std::tuple<P...> values_;  // with empty leaves
 };
 
-/// The backward rule's call for what the forward rule gave: std::pair(result, residuals) with empty leaves.
+/// The backward rule's call for what the forward rule gave: std::pair(result, residuals) with empty
+/// leaves.
 class TESSERA_API BackwardMaker {
  public:
   virtual ~BackwardMaker() = default;
@@ -63,16 +66,18 @@ class BackwardMakerOf final : public BackwardMaker {
   explicit BackwardMakerOf(std::shared_ptr<Bwd> f) : f_(std::move(f)) {}
   std::unique_ptr<CallMaker> make(const void* forward_result) const override {
     const auto& p = *static_cast<const std::pair<R, Residuals>*>(forward_result);
-    return std::make_unique<CallMakerOf<Bwd, Residuals, R>>(f_, std::tuple<Residuals, R>(p.second, p.first));
+    return std::make_unique<CallMakerOf<Bwd, Residuals, R>>(
+        f_, std::tuple<Residuals, R>(p.second, p.first));
   }
 
  private:
   std::shared_ptr<Bwd> f_;
 };
 
-TESSERA_API Outcome custom_jvp(Call& function, std::unique_ptr<CallMaker> rule, std::source_location loc);
-TESSERA_API Outcome custom_vjp(Call& function, std::unique_ptr<CallMaker> forward, std::unique_ptr<BackwardMaker> backward,
+TESSERA_API Outcome custom_jvp(Call& function, std::unique_ptr<CallMaker> rule,
                                std::source_location loc);
+TESSERA_API Outcome custom_vjp(Call& function, std::unique_ptr<CallMaker> forward,
+                               std::unique_ptr<BackwardMaker> backward, std::source_location loc);
 
 template <class F, class... P, class... Q>
 auto call_maker(const std::shared_ptr<F>& f, const std::tuple<P...>& p, const std::tuple<Q...>& q) {
@@ -108,7 +113,9 @@ class CustomJvp {
  public:
   using tessera_function = F;
   CustomJvp(F f, Rule rule, std::source_location loc)
-      : f_(std::make_shared<F>(std::move(f))), rule_(std::make_shared<Rule>(std::move(rule))), loc_(loc) {}
+      : f_(std::make_shared<F>(std::move(f))),
+        rule_(std::make_shared<Rule>(std::move(rule))),
+        loc_(loc) {}
 
   template <class... A>
   auto operator()(A&&... args) const {
@@ -116,12 +123,15 @@ class CustomJvp {
         *f_,
         [&]<class C>(C& call) {
           using R = typename C::Result;
-          using Given = typename detail::ResultOn<Rule, typename C::Params, typename C::Params>::type;
+          using Given =
+              typename detail::ResultOn<Rule, typename C::Params, typename C::Params>::type;
           static_assert(std::is_same_v<Given, std::pair<R, R>>,
-                        "tessera: the rule of custom_jvp takes (args..., tangents...) and returns std::pair(result, tangent), "
+                        "tessera: the rule of custom_jvp takes (args..., tangents...) and returns "
+                        "std::pair(result, tangent), "
                         "both of the function's result type");
           const auto empty = call.arg_copies();
-          return call.result(detail::custom_jvp(call, detail::call_maker(rule_, empty, empty), loc_));
+          return call.result(
+              detail::custom_jvp(call, detail::call_maker(rule_, empty, empty), loc_));
         },
         args...);
   }
@@ -132,11 +142,12 @@ class CustomJvp {
   std::source_location loc_;
 };
 
-/// f with a rule for its derivative: rule(args..., tangents...) gives std::pair(f(args...), its tangent). It serves forward
-/// mode, and reverse mode where it is linear in the tangents. Tangents of integer leaves are empty.
+/// f with a rule for its derivative: rule(args..., tangents...) gives std::pair(f(args...), its
+/// tangent). It serves forward mode, and reverse mode where it is linear in the tangents. Tangents
+/// of integer leaves are empty.
 template <class F, class Rule>
-CustomJvp<std::decay_t<F>, std::decay_t<Rule>> custom_jvp(F&& f, Rule&& rule,
-                                                          std::source_location loc = std::source_location::current()) {
+CustomJvp<std::decay_t<F>, std::decay_t<Rule>> custom_jvp(
+    F&& f, Rule&& rule, std::source_location loc = std::source_location::current()) {
   return {std::forward<F>(f), std::forward<Rule>(rule), loc};
 }
 
@@ -157,15 +168,18 @@ class CustomVjp {
         [&]<class C>(C& call) {
           using R = typename C::Result;
           using Given = typename detail::ResultOn<Fwd, typename C::Params, detail::Types<>>::type;
-          static_assert(detail::is_result_and_residuals<Given, R>,
-                        "tessera: the forward rule of custom_vjp returns std::pair(result, residuals)");
+          static_assert(
+              detail::is_result_and_residuals<Given, R>,
+              "tessera: the forward rule of custom_vjp returns std::pair(result, residuals)");
           using Residuals = typename Given::second_type;
           using Back = detail::ResultOf<Bwd, Residuals, R>;
           static_assert(std::is_same_v<Back, typename detail::Cotangents<typename C::Params>::type>,
-                        "tessera: the backward rule of custom_vjp takes (residuals, cotangent) and returns a cotangent for each "
+                        "tessera: the backward rule of custom_vjp takes (residuals, cotangent) and "
+                        "returns a cotangent for each "
                         "argument: a tuple of trees like the arguments, or the one tree");
-          return call.result(detail::custom_vjp(call, detail::call_maker(fwd_, call.arg_copies(), std::tuple<>()),
-                                                std::make_unique<detail::BackwardMakerOf<Bwd, R, Residuals>>(bwd_), loc_));
+          return call.result(detail::custom_vjp(
+              call, detail::call_maker(fwd_, call.arg_copies(), std::tuple<>()),
+              std::make_unique<detail::BackwardMakerOf<Bwd, R, Residuals>>(bwd_), loc_));
         },
         args...);
   }
@@ -177,8 +191,9 @@ class CustomVjp {
   std::source_location loc_;
 };
 
-/// f with a rule for its reverse mode: fwd(args...) gives std::pair(f(args...), residuals), bwd(residuals, cotangent) the
-/// cotangents of the arguments, where an empty leaf means zero. Forward mode throws TraceError.
+/// f with a rule for its reverse mode: fwd(args...) gives std::pair(f(args...), residuals),
+/// bwd(residuals, cotangent) the cotangents of the arguments, where an empty leaf means zero.
+/// Forward mode throws TraceError.
 template <class F, class Fwd, class Bwd>
 CustomVjp<std::decay_t<F>, std::decay_t<Fwd>, std::decay_t<Bwd>> custom_vjp(
     F&& f, Fwd&& fwd, Bwd&& bwd, std::source_location loc = std::source_location::current()) {

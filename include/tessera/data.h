@@ -1,4 +1,5 @@
-// Data sets: IDX files (MNIST, Fashion-MNIST and the like), shuffled batches, batches cut for devices, prefetching.
+// Data sets: IDX files (MNIST, Fashion-MNIST and the like), shuffled batches, batches cut for
+// devices, prefetching.
 #pragma once
 
 #include <tessera/array.h>
@@ -12,21 +13,23 @@
 
 namespace tessera::inline v0::data {
 
-/// Reads an IDX file, gzipped or not: big-endian, magic 0 0 type rank, then the extents, then row-major data. Types: unsigned
-/// and signed bytes, 16- and 32-bit integers, float32 and float64. IoError says what is wrong with the file: missing, wrong
-/// magic number, more or fewer bytes than its extents say, damaged compression.
+/// Reads an IDX file, gzipped or not: big-endian, magic 0 0 type rank, then the extents, then
+/// row-major data. Types: unsigned and signed bytes, 16- and 32-bit integers, float32 and float64.
+/// IoError says what is wrong with the file: missing, wrong magic number, more or fewer bytes than
+/// its extents say, damaged compression.
 TESSERA_API Array load_idx(const std::string& path);
 
 /// Images and labels of one set: uint8 (n, height, width) and uint8 (n,).
 struct Images {
   Array images, labels;
 };
-/// Loads both and checks that they belong together. `directory` holds `*-images-idx3-ubyte[.gz]` and
+/// Loads both and checks that they belong together. `directory` holds `*-images-idx3-ubyte[.gz]`
+/// and
 /// `*-labels-idx1-ubyte[.gz]`; the first pair by name whose name begins with `prefix` is taken.
 TESSERA_API Images load_images(const std::string& directory, const std::string& prefix = "");
 
-/// Splits per class: of each class the first `share` (rounded) of its examples in an order shuffled by `key` go to the first
-/// set. Gives the indices of both sets, shuffled.
+/// Splits per class: of each class the first `share` (rounded) of its examples in an order shuffled
+/// by `key` go to the first set. Gives the indices of both sets, shuffled.
 struct Split {
   Array first, second;  // int32
 };
@@ -38,23 +41,25 @@ enum class LastBatch {
   pad,   // filled up with the first examples, which the mask marks with 0
 };
 
-/// Which examples make each batch of an epoch: int32 indices and a float32 mask of one entry an example.
+/// Which examples make each batch of an epoch: int32 indices and a float32 mask of one entry an
+/// example.
 struct BatchIndices {
   std::vector<std::int32_t> indices;
   std::vector<float> mask;
 };
 /// In random order by `key`; without one (an empty array) in order.
-TESSERA_API std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, const Array& key = {},
+TESSERA_API std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch,
+                                              const Array& key = {},
                                               LastBatch last = LastBatch::drop);
 
-/// x cut for `devices` along a new leading axis: (batch, ...) becomes (devices, batch / devices, ...). ShapeError with the
-/// nearest batch sizes that would work when the batch is not divisible.
+/// x cut for `devices` along a new leading axis: (batch, ...) becomes (devices, batch / devices,
+/// ...). ShapeError with the nearest batch sizes that would work when the batch is not divisible.
 TESSERA_API Array shard_batch(Operand x, std::int64_t devices);
 /// Every leaf of a tree; all are checked first, and the error lists each that does not fit.
-TESSERA_API void check_shardable(const std::vector<Array>& leaves, const std::vector<std::string>& paths, std::int64_t devices);
+TESSERA_API void check_shardable(const std::vector<Array>& leaves,
+                                 const std::vector<std::string>& paths, std::int64_t devices);
 template <class T>
-  requires(!std::convertible_to<T, Operand>)
-T shard_batch(const T& tree_, std::int64_t devices) {
+requires(!std::convertible_to<T, Operand>) T shard_batch(const T& tree_, std::int64_t devices) {
   check_shardable(tree::leaves(tree_), tree::paths(tree_), devices);
   return tree::map([&](const Array& x) { return shard_batch(Operand(x), devices); }, tree_);
 }
@@ -73,8 +78,8 @@ class TESSERA_API PrefetchQueue {
 };
 }  // namespace detail
 
-/// Makes items ahead on one background thread, at most `depth` of them. `next` gives an item or an empty optional at the end;
-/// it may make arrays but must not trace. Destruction stops the thread.
+/// Makes items ahead on one background thread, at most `depth` of them. `next` gives an item or an
+/// empty optional at the end; it may make arrays but must not trace. Destruction stops the thread.
 template <class T>
 class Prefetch {
  public:

@@ -1,8 +1,9 @@
 // Devices, and what lives on them.
 //
-// A process has as many virtual CPU devices as TESSERA_DEVICES or set_device_count say, one a core by default. They share
-// memory and a pool of as many workers as there are cores; no thread stands for a device, so more devices than cores is
-// normal. All functions here are safe to call from any thread.
+// A process has as many virtual CPU devices as TESSERA_DEVICES or set_device_count say, one a core
+// by default. They share memory and a pool of as many workers as there are cores; no thread stands
+// for a device, so more devices than cores is normal. All functions here are safe to call from any
+// thread.
 #pragma once
 
 #include <tessera/array.h>
@@ -28,7 +29,8 @@ TESSERA_API std::ostream& operator<<(std::ostream& out, const std::vector<Device
 
 TESSERA_API std::vector<Device> devices();
 TESSERA_API int device_count();
-/// Grows at any time; shrinks while no array lives on the devices that go, else DeviceError. At least 1.
+/// Grows at any time; shrinks while no array lives on the devices that go, else DeviceError. At
+/// least 1.
 TESSERA_API void set_device_count(int n);
 /// "cpu"
 TESSERA_API std::string_view default_backend();
@@ -52,9 +54,12 @@ TESSERA_API std::string memory_table();
 class TESSERA_API Sharding {
  public:
   Sharding() = default;
-  Sharding(std::vector<Device> devices, std::vector<std::string> mesh_axes, std::vector<std::int64_t> mesh_sizes,
-           std::string spec)
-      : devices_(std::move(devices)), mesh_axes_(std::move(mesh_axes)), mesh_sizes_(std::move(mesh_sizes)), spec_(std::move(spec)) {}
+  Sharding(std::vector<Device> devices, std::vector<std::string> mesh_axes,
+           std::vector<std::int64_t> mesh_sizes, std::string spec)
+      : devices_(std::move(devices)),
+        mesh_axes_(std::move(mesh_axes)),
+        mesh_sizes_(std::move(mesh_sizes)),
+        spec_(std::move(spec)) {}
 
   /// In mesh order, row-major.
   const std::vector<Device>& devices() const { return devices_; }
@@ -87,21 +92,20 @@ struct Shard {
   Array data;
 };
 
-/// x on one device, committed to it: computations with it run there, and arrays that are not committed follow.
+/// x on one device, committed to it: computations with it run there, and arrays that are not
+/// committed follow.
 TESSERA_API Array device_put(Operand x, Device device);
 /// x laid out as another array is.
 TESSERA_API Array device_put(Operand x, const Sharding& sharding);
 /// A tree, leaf by leaf.
 template <class T>
-  requires(!std::convertible_to<T, Operand>)
-T device_put(const T& x, Device device) {
+requires(!std::convertible_to<T, Operand>) T device_put(const T& x, Device device) {
   return tree::map([&](const Array& leaf) { return device_put(Operand(leaf), device); }, x);
 }
 /// The whole of x in host order on the default device, not committed.
 TESSERA_API Array device_get(Operand x);
 template <class T>
-  requires(!std::convertible_to<T, Operand>)
-T device_get(const T& x) {
+requires(!std::convertible_to<T, Operand>) T device_get(const T& x) {
   return tree::map([&](const Array& leaf) { return device_get(Operand(leaf)); }, x);
 }
 

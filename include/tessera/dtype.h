@@ -1,7 +1,8 @@
 // Element types and the promotion rules between them.
 //
-// A dtype is *weak* when it came from a bare C++ number: a weak dtype gives way to a strong one of the same or a higher
-// kind, so `x + 1.5` keeps the dtype of a float array `x`. 64-bit types are always available; defaults are 32-bit.
+// A dtype is *weak* when it came from a bare C++ number: a weak dtype gives way to a strong one of
+// the same or a higher kind, so `x + 1.5` keeps the dtype of a float array `x`. 64-bit types are
+// always available; defaults are 32-bit.
 #pragma once
 
 #include <tessera/config.h>
@@ -80,8 +81,8 @@ struct Promoted {
   bool operator==(const Promoted&) const = default;
 };
 
-/// The least upper bound of two (dtype, weak) pairs in the promotion lattice of JAX (64-bit types enabled). Booleans are
-/// never weak. The weak integer is int32, the weak float float32.
+/// The least upper bound of two (dtype, weak) pairs in the promotion lattice of JAX (64-bit types
+/// enabled). Booleans are never weak. The weak integer is int32, the weak float float32.
 TESSERA_API Promoted promote(DType a, bool a_weak, DType b, bool b_weak);
 
 /// IEEE binary16, for storage and conversion; arithmetic goes through float.
@@ -93,7 +94,8 @@ struct float16 {
   bool operator==(const float16& o) const { return float(*this) == float(o); }
 };
 
-/// The upper half of a float32, for storage and conversion; arithmetic goes through float. Rounds to nearest even.
+/// The upper half of a float32, for storage and conversion; arithmetic goes through float. Rounds
+/// to nearest even.
 struct bfloat16 {
   std::uint16_t bits = 0;
   bfloat16() = default;
@@ -106,17 +108,20 @@ struct bfloat16 {
     u += 0x7fffu + ((u >> 16) & 1u);
     bits = static_cast<std::uint16_t>(u >> 16);
   }
-  explicit operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+  explicit operator float() const {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+  }
   bool operator==(const bfloat16& o) const { return float(*this) == float(o); }
 };
 
 /// C++ types that are elements of arrays.
 template <class T>
-concept Element = std::is_same_v<T, bool> || std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::int16_t> ||
-                  std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t> ||
-                  std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::uint16_t> ||
-                  std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t> || std::is_same_v<T, float16> ||
-                  std::is_same_v<T, bfloat16> || std::is_same_v<T, float> || std::is_same_v<T, double>;
+concept Element = std::is_same_v<T, bool> || std::is_same_v<T, std::int8_t> ||
+    std::is_same_v<T, std::int16_t> || std::is_same_v<T, std::int32_t> ||
+    std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint8_t> ||
+    std::is_same_v<T, std::uint16_t> || std::is_same_v<T, std::uint32_t> ||
+    std::is_same_v<T, std::uint64_t> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16> ||
+    std::is_same_v<T, float> || std::is_same_v<T, double>;
 
 template <Element T>
 constexpr DType dtype_of() {

@@ -1,7 +1,9 @@
-// Elementwise functions, as NumPy and JAX name them. Binary ones broadcast and promote their operands.
+// Elementwise functions, as NumPy and JAX name them. Binary ones broadcast and promote their
+// operands.
 //
-// Functions "in floats" convert integers and booleans to float32 (64-bit integers to float64) first. All of them keep a
-// weak dtype weak. Values at the edges (NaN, infinities, branch points) are those of the C++ function of the same name.
+// Functions "in floats" convert integers and booleans to float32 (64-bit integers to float64)
+// first. All of them keep a weak dtype weak. Values at the edges (NaN, infinities, branch points)
+// are those of the C++ function of the same name.
 #pragma once
 
 #include <tessera/array.h>
@@ -72,7 +74,8 @@ TESSERA_API Array divide(Operand x, Operand y);
 TESSERA_API Array floor_divide(Operand x, Operand y);
 /// x - y * floor(x / y): has the sign of y.
 TESSERA_API Array remainder(Operand x, Operand y);
-/// x ** y. Integers to a non-negative integer power stay integers; a C++ integer exponent is repeated multiplication.
+/// x ** y. Integers to a non-negative integer power stay integers; a C++ integer exponent is
+/// repeated multiplication.
 TESSERA_API Array power(Operand x, Operand y);
 TESSERA_API Array pow(Operand x, Operand y);
 TESSERA_API Array arctan2(Operand y, Operand x);

@@ -1,7 +1,7 @@
 // The exceptions of the library.
 //
-// A message says, in this order: the function; what is wrong with the values found; the rule with its arithmetic; where in
-// the arguments (a key path) and in the user's source; one thing to try.
+// A message says, in this order: the function; what is wrong with the values found; the rule with
+// its arithmetic; where in the arguments (a key path) and in the user's source; one thing to try.
 #pragma once
 
 #include <tessera/config.h>
@@ -43,7 +43,8 @@ class TESSERA_API CollectiveError : public Error {
  public:
   using Error::Error;
 };
-/// A traced value used as a concrete one, out of its trace or on another thread; derivatives that do not exist.
+/// A traced value used as a concrete one, out of its trace or on another thread; derivatives that
+/// do not exist.
 class TESSERA_API TraceError : public Error {
  public:
   using Error::Error;
@@ -62,7 +63,8 @@ class TESSERA_API IoError : public Error {
 /// A broken promise of Tessera itself, never of its user. The message asks for a report.
 class TESSERA_API InternalError : public std::logic_error {
  public:
-  explicit InternalError(const std::string& what, std::source_location where = std::source_location::current());
+  explicit InternalError(const std::string& what,
+                         std::source_location where = std::source_location::current());
 };
 
 }  // namespace tessera::inline v0

@@ -1,12 +1,15 @@
-// Derivatives. Every function here takes a callable over trees of arrays and differentiates the program that it traces to.
+// Derivatives. Every function here takes a callable over trees of arrays and differentiates the
+// program that it traces to.
 //
 //   auto [loss, grads] = ts::value_and_grad(mse)(model, x, y);   // grads is a tree like model
 //   auto [dw, db] = ts::grad<0, 1>(f)(w, b);
 //
-// A gradient has its argument's tree type. Leaves that are integer, boolean or empty have an empty leaf in it. Values that
-// the callable captures are constants to it; an outer transformation still sees them.
+// A gradient has its argument's tree type. Leaves that are integer, boolean or empty have an empty
+// leaf in it. Values that the callable captures are constants to it; an outer transformation still
+// sees them.
 //
-// A function that returns std::pair<Array, Aux> has auxiliary results: grad gives (gradients, aux) and value_and_grad
+// A function that returns std::pair<Array, Aux> has auxiliary results: grad gives (gradients, aux)
+// and value_and_grad
 // ((value, aux), gradients).
 #pragma once
 
@@ -25,16 +28,18 @@ namespace detail {
 
 struct GradOutcome {
   Outcome result;
-  std::vector<Array> gradients;  // one a leaf of the differentiated arguments, in the order of `argnums`
+  std::vector<Array>
+      gradients;  // one a leaf of the differentiated arguments, in the order of `argnums`
 };
-TESSERA_API GradOutcome value_and_grad(const char* function, Call& call, std::span<const int> argnums,
-                                       std::source_location loc);
+TESSERA_API GradOutcome value_and_grad(const char* function, Call& call,
+                                       std::span<const int> argnums, std::source_location loc);
 
 struct JvpOutcome {
   Outcome result;
   std::vector<Array> tangents;  // one a leaf of the result
 };
-TESSERA_API JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree, std::source_location loc);
+TESSERA_API JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree,
+                           std::source_location loc);
 
 /// A linear function of leaves, its residuals inside. Immutable; copies share.
 class TESSERA_API LinearMap {
@@ -56,9 +61,10 @@ TESSERA_API LinearOutcome linearize(Call& call, std::source_location loc);
 /// Backward: cotangents of the result to cotangents of the arguments.
 TESSERA_API LinearOutcome vjp(Call& call, std::source_location loc);
 
-/// The Jacobian with respect to the arguments in `argnums`: for each leaf of the result, for each leaf of them.
-TESSERA_API Outcome jacobian(const char* function, Call& call, std::span<const int> argnums, bool forward,
-                             std::vector<Array>& blocks, std::source_location loc);
+/// The Jacobian with respect to the arguments in `argnums`: for each leaf of the result, for each
+/// leaf of them.
+TESSERA_API Outcome jacobian(const char* function, Call& call, std::span<const int> argnums,
+                             bool forward, std::vector<Array>& blocks, std::source_location loc);
 
 template <class T>
 inline constexpr bool is_pair_with_aux = false;
@@ -79,10 +85,12 @@ constexpr auto differentiable_types(T t) {
 template <class F, int I, int... Rest, class... P>
 constexpr auto differentiable_types_at(Types<P...> t) {
   static_assert(I >= 0 && I < static_cast<int>(sizeof...(P)),
-                "tessera: an argument to differentiate does not exist: argnums count from 0 and the call has fewer arguments");
+                "tessera: an argument to differentiate does not exist: argnums count from 0 and "
+                "the call has fewer arguments");
   if constexpr (Deduced<F>::known) {
-    static_assert(!Fixed<typename NthOf<Types<P...>, I>::type>,
-                  "tessera: the differentiated parameter is a C++ number, which is static; make it an Array");
+    static_assert(
+        !Fixed<typename NthOf<Types<P...>, I>::type>,
+        "tessera: the differentiated parameter is a C++ number, which is static; make it an Array");
     if constexpr (sizeof...(Rest) == 0)
       return t;
     else
@@ -96,7 +104,8 @@ constexpr auto differentiable_types_at(Types<P...> t) {
   }
 }
 
-/// Trees like the differentiated arguments of `call` with these leaves; the tree itself where there is one.
+/// Trees like the differentiated arguments of `call` with these leaves; the tree itself where there
+/// is one.
 template <int... I, class C>
 auto gradients_like(C& call, std::span<const Array> leaves) {
   auto take = [&](auto index) {
@@ -124,7 +133,8 @@ class GradOf {
       using Result = typename std::remove_reference_t<decltype(call)>::Result;
       constexpr bool aux = detail::is_pair_with_aux<Result>;
       static_assert(aux || std::is_same_v<Result, Array>,
-                    "tessera: a function to differentiate returns an Array, or a pair of an Array and auxiliary results");
+                    "tessera: a function to differentiate returns an Array, or a pair of an Array "
+                    "and auxiliary results");
       constexpr int argnums[] = {I...};
       detail::GradOutcome o =
           detail::value_and_grad(WithValue ? "value_and_grad" : "grad", call, argnums, loc_);
@@ -136,8 +146,9 @@ class GradOf {
       else
         return gradients;
     };
-    return detail::with_call_as(detail::differentiable_types_at<F, I...>(detail::argument_types<F, A...>()), f_, use,
-                                args...);
+    return detail::with_call_as(
+        detail::differentiable_types_at<F, I...>(detail::argument_types<F, A...>()), f_, use,
+        args...);
   }
 
  private:
@@ -145,9 +156,9 @@ class GradOf {
   std::source_location loc_;
 };
 
-/// grad(f)(args...) is the gradient of the scalar f(args...) with respect to argument 0; grad<1, 2>(f) gives a tuple of the
-/// gradients with respect to arguments 1 and 2. Throws ShapeError when the result is no scalar, DTypeError when it or an
-/// argument to differentiate is not floating.
+/// grad(f)(args...) is the gradient of the scalar f(args...) with respect to argument 0; grad<1,
+/// 2>(f) gives a tuple of the gradients with respect to arguments 1 and 2. Throws ShapeError when
+/// the result is no scalar, DTypeError when it or an argument to differentiate is not floating.
 template <int... I, class F>
 auto grad(F&& f, std::source_location loc = std::source_location::current()) {
   if constexpr (sizeof...(I) == 0)
@@ -188,11 +199,13 @@ struct Converted<Types<P...>, std::tuple<T...>> {
 };
 }  // namespace detail
 
-/// The value of f and its derivative along `tangents`: a pair of trees like the result. `primals` and `tangents` are one
-/// argument each, or std::tuples of all arguments; tangents have the arguments' trees, dtypes and shapes, and are empty at
-/// integer leaves (an empty tangent is zero). An integer result has an empty tangent.
+/// The value of f and its derivative along `tangents`: a pair of trees like the result. `primals`
+/// and `tangents` are one argument each, or std::tuples of all arguments; tangents have the
+/// arguments' trees, dtypes and shapes, and are empty at integer leaves (an empty tangent is zero).
+/// An integer result has an empty tangent.
 template <class F, class P, class T>
-auto jvp(F&& f, const P& primals, const T& tangents, std::source_location loc = std::source_location::current()) {
+auto jvp(F&& f, const P& primals, const T& tangents,
+         std::source_location loc = std::source_location::current()) {
   auto all = detail::as_tuple(primals);
   return std::apply(
       [&](auto&... x) {
@@ -215,15 +228,17 @@ auto jvp(F&& f, const P& primals, const T& tangents, std::source_location loc = 
               if constexpr (detail::Deduced<std::decay_t<F>>::known)
                 return types;
               else
-                return []<class... Q>(detail::Types<Q...>) { return detail::Types<detail::Differentiable<Q>...>{}; }(types);
+                return []<class... Q>(detail::Types<Q...>) {
+                  return detail::Types<detail::Differentiable<Q>...>{};
+                }(types);
             }(),
             f, use, x...);
       },
       all);
 }
 
-/// The pullback of f at a point: a function from a cotangent of the result to cotangents of the arguments (the tree itself
-/// for one argument, else a tuple of trees).
+/// The pullback of f at a point: a function from a cotangent of the result to cotangents of the
+/// arguments (the tree itself for one argument, else a tuple of trees).
 template <class Result, class... P>
 class Vjp {
  public:
@@ -248,7 +263,8 @@ class Vjp {
   Result result_;
 };
 
-/// The derivative of f at a point: a linear function from tangents of the arguments to the tangent of the result.
+/// The derivative of f at a point: a linear function from tangents of the arguments to the tangent
+/// of the result.
 template <class Result, class... P>
 class Linear {
  public:
@@ -258,7 +274,8 @@ class Linear {
     std::tuple<const P&...> all(tangents...);
     detail::Recorder in;
     std::apply([&](const P&... t) { (detail::walk_const(t, in), ...); }, all);
-    return detail::restore<Result>({map_(in, tree::structure(std::tuple<P...>(tangents...))), prototype_});
+    return detail::restore<Result>(
+        {map_(in, tree::structure(std::tuple<P...>(tangents...))), prototype_});
   }
 
  private:
@@ -271,8 +288,9 @@ template <class C, class... P>
 auto make_vjp(C& call, Types<P...>, std::source_location loc) {
   LinearOutcome o = detail::vjp(call, loc);
   using R = typename C::Result;
-  return std::pair(call.result(o.result),
-                   Vjp<R, P...>(o.map, call.arg_copies(), *static_cast<const R*>(o.result.prototype.get())));
+  return std::pair(
+      call.result(o.result),
+      Vjp<R, P...>(o.map, call.arg_copies(), *static_cast<const R*>(o.result.prototype.get())));
 }
 template <class C, class... P>
 auto make_linear(C& call, Types<P...>, std::source_location loc) {
@@ -286,18 +304,26 @@ auto make_linear(C& call, Types<P...>, std::source_location loc) {
 template <class F, class... A>
 auto vjp(F&& f, A&&... args) {
   return detail::with_call(
-      f, [&]<class C>(C& call) { return detail::make_vjp(call, typename C::Params{}, std::source_location{}); }, args...);
+      f,
+      [&]<class C>(C& call) {
+        return detail::make_vjp(call, typename C::Params{}, std::source_location{});
+      },
+      args...);
 }
 
 /// The value f(args...) and its derivative there as a linear function, whose repeated use is cheap.
 template <class F, class... A>
 auto linearize(F&& f, A&&... args) {
   return detail::with_call(
-      f, [&]<class C>(C& call) { return detail::make_linear(call, typename C::Params{}, std::source_location{}); }, args...);
+      f,
+      [&]<class C>(C& call) {
+        return detail::make_linear(call, typename C::Params{}, std::source_location{});
+      },
+      args...);
 }
 
-/// Jacobians. One of the result and the argument is an Array: the Jacobian is a tree like the other, its leaves of shape
-/// result.shape + argument.shape.
+/// Jacobians. One of the result and the argument is an Array: the Jacobian is a tree like the
+/// other, its leaves of shape result.shape + argument.shape.
 template <bool Forward, class F, int I>
 class JacobianOf {
  public:
@@ -309,18 +335,20 @@ class JacobianOf {
     auto use = [&]<class C>(C& call) {
       using Result = typename C::Result;
       using Argument = typename detail::NthOf<typename C::Params, I>::type;
-      static_assert(std::is_same_v<Result, Array> || std::is_same_v<Argument, Array>,
-                    "tessera: a Jacobian needs the result or the differentiated argument to be one Array");
+      static_assert(
+          std::is_same_v<Result, Array> || std::is_same_v<Argument, Array>,
+          "tessera: a Jacobian needs the result or the differentiated argument to be one Array");
       constexpr int argnums[] = {I};
       std::vector<Array> blocks;
-      detail::Outcome o = detail::jacobian(Forward ? "jacfwd" : "jacrev", call, argnums, Forward, blocks, loc_);
+      detail::Outcome o =
+          detail::jacobian(Forward ? "jacfwd" : "jacrev", call, argnums, Forward, blocks, loc_);
       if constexpr (std::is_same_v<Result, Array>)
         return detail::gradients_like<I>(call, blocks);
       else
         return detail::restore<Result>({std::move(blocks), o.prototype});
     };
-    return detail::with_call_as(detail::differentiable_types_at<F, I>(detail::argument_types<F, A...>()), f_, use,
-                                args...);
+    return detail::with_call_as(
+        detail::differentiable_types_at<F, I>(detail::argument_types<F, A...>()), f_, use, args...);
   }
 
  private:
@@ -330,8 +358,7 @@ class JacobianOf {
 
 /// A tree whose leaves are constants to every derivative.
 template <class T>
-  requires(!std::is_convertible_v<T, Operand>)
-T stop_gradient(const T& x) {
+requires(!std::is_convertible_v<T, Operand>) T stop_gradient(const T& x) {
   return tree::map([](const Array& a) { return stop_gradient(Operand(a)); }, x);
 }
 
@@ -345,7 +372,8 @@ template <int I = 0, class F>
 auto jacrev(F&& f, std::source_location loc = std::source_location::current()) {
   return JacobianOf<false, std::decay_t<F>, I>(std::forward<F>(f), loc);
 }
-/// Second derivatives of a function of one Array: forward over reverse, of shape result.shape + x.shape + x.shape.
+/// Second derivatives of a function of one Array: forward over reverse, of shape result.shape +
+/// x.shape + x.shape.
 template <int I = 0, class F>
 auto hessian(F&& f, std::source_location loc = std::source_location::current()) {
   return jacfwd<I>(jacrev<I>(std::forward<F>(f), loc), loc);

@@ -1,5 +1,5 @@
-// A vector of trivially copyable values that lives inline while it is short: shapes and index lists are built on the hot
-// path of every call and must not touch the heap there.
+// A vector of trivially copyable values that lives inline while it is short: shapes and index lists
+// are built on the hot path of every call and must not touch the heap there.
 #pragma once
 
 #include <algorithm>

@@ -1,18 +1,20 @@
-// jit: trace a function once for each kind of arguments, compile it, and run the compiled program from then on.
+// jit: trace a function once for each kind of arguments, compile it, and run the compiled program
+// from then on.
 //
 //   auto step = ts::jit([](Mlp model, Array x) { return model(x); });
 //   Array y = step(model, x);
 //
-// The kind of arguments is: the tree types and structure with their static values, dtype, shape and weakness of each leaf,
-// and the axis names bound around the call. A number passed for an Array parameter is a weakly typed scalar; a parameter
-// that is a C++ number, enum or string is static. A generic lambda takes numbers as they are: static.
+// The kind of arguments is: the tree types and structure with their static values, dtype, shape and
+// weakness of each leaf, and the axis names bound around the call. A number passed for an Array
+// parameter is a weakly typed scalar; a parameter that is a C++ number, enum or string is static. A
+// generic lambda takes numbers as they are: static.
 //
-// C++ side effects of the function happen when it is traced, not when it runs, and what it captures is frozen then; with
-// TESSERA_CHECK_CAPTURES=1 in the environment each call traces again and throws where that would change the program.
-// Inside another trace the program is inlined.
+// C++ side effects of the function happen when it is traced, not when it runs, and what it captures
+// is frozen then; with TESSERA_CHECK_CAPTURES=1 in the environment each call traces again and
+// throws where that would change the program. Inside another trace the program is inlined.
 //
-// Concurrent calls of one jitted function are safe. No lock is held while the user's function runs, and a trace that
-// throws leaves nothing behind.
+// Concurrent calls of one jitted function are safe. No lock is held while the user's function runs,
+// and a trace that throws leaves nothing behind.
 #pragma once
 
 #include <tessera/detail/call.h>
@@ -29,8 +31,8 @@
 namespace tessera::inline v0 {
 
 struct JitOptions {
-  /// Positions of arguments whose memory the call may reuse; they are deleted after it. An argument passed with std::move
-  /// is donated too, where nobody else holds its arrays.
+  /// Positions of arguments whose memory the call may reuse; they are deleted after it. An argument
+  /// passed with std::move is donated too, where nobody else holds its arrays.
   std::vector<int> donate = {};
   /// For errors and profiles; the line of the jit call when empty.
   std::string name = {};
@@ -42,10 +44,11 @@ struct MemoryUse {
 };
 
 namespace detail {
-struct CacheEntry;     // src/api/cache.h
+struct CacheEntry;      // src/api/cache.h
 struct TracedFunction;  // src/api/traced.h
 
-/// Programs of one function by the kind of its arguments. What becomes of the traced function is up to the subclass.
+/// Programs of one function by the kind of its arguments. What becomes of the traced function is up
+/// to the subclass.
 class TESSERA_API CachedFunction {
  public:
   CachedFunction(std::string name, std::vector<int> donate);
@@ -55,7 +58,8 @@ class TESSERA_API CachedFunction {
 
   /// Bit i of `moved` says that argument i may be donated.
   Outcome run(Call& call, std::uint64_t moved);
-  /// As run, for arguments of the kind that `entry` was made for; TraceError listing the differences otherwise.
+  /// As run, for arguments of the kind that `entry` was made for; TraceError listing the
+  /// differences otherwise.
   Outcome run_only(Call& call, const CacheEntry& entry);
   const CacheEntry& find_or_build(Call& call);
   std::size_t trace_count() const;
@@ -76,7 +80,8 @@ class TESSERA_API CachedFunction {
   std::unique_ptr<State> state_;
 };
 
-TESSERA_API std::shared_ptr<CachedFunction> make_jit_cache(const JitOptions& options, std::source_location loc);
+TESSERA_API std::shared_ptr<CachedFunction> make_jit_cache(const JitOptions& options,
+                                                           std::source_location loc);
 TESSERA_API Outcome eval_shape(Call& call);
 TESSERA_API std::string ir_of(Call& call, const std::string& name);
 TESSERA_API Array abstract_like(const Array& x);
@@ -84,7 +89,10 @@ TESSERA_API Array abstract_like(const Array& x);
 template <class... A>
 constexpr std::uint64_t moved_mask() {
   std::uint64_t mask = 0, bit = 1;
-  ((mask |= (!std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>) ? bit : 0, bit <<= 1), ...);
+  ((mask |=
+    (!std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>) ? bit : 0,
+    bit <<= 1),
+   ...);
   return mask;
 }
 
@@ -116,7 +124,8 @@ class Compiled : public Lowered {
   /// TraceError listing the leaves that differ in type when these arguments are of another kind.
   template <class... A>
   auto operator()(A&&... args) const {
-    return detail::with_call(*f_, [&](auto& call) { return call.result(cache_->run_only(call, *entry_)); }, args...);
+    return detail::with_call(
+        *f_, [&](auto& call) { return call.result(cache_->run_only(call, *entry_)); }, args...);
   }
 
  private:
@@ -146,13 +155,18 @@ class Jit {
   template <class... A>
   auto operator()(A&&... args) const {
     return detail::with_call(
-        *f_, [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); }, args...);
+        *f_, [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
+        args...);
   }
   /// Traces without running; arguments may be abstract.
   template <class... A>
   LoweredFunction<F> lower(A&&... args) const {
     return detail::with_call(
-        *f_, [&](auto& call) { return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call)), f_); }, args...);
+        *f_,
+        [&](auto& call) {
+          return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call)), f_);
+        },
+        args...);
   }
   /// How often the function was traced to the end.
   std::size_t trace_count() const { return cache_->trace_count(); }
@@ -164,14 +178,16 @@ class Jit {
 
 /// Copies of the result share the cache.
 template <class F>
-Jit<std::decay_t<F>> jit(F&& f, const JitOptions& options = {}, std::source_location loc = std::source_location::current()) {
+Jit<std::decay_t<F>> jit(F&& f, const JitOptions& options = {},
+                         std::source_location loc = std::source_location::current()) {
   return {std::forward<F>(f), options, loc};
 }
 
 /// The result of f(args...) as abstract arrays; nothing is computed, and arguments may be abstract.
 template <class F, class... A>
 auto eval_shape(F&& f, A&&... args) {
-  return detail::with_call(f, [&](auto& call) { return call.result(detail::eval_shape(call)); }, args...);
+  return detail::with_call(
+      f, [&](auto& call) { return call.result(detail::eval_shape(call)); }, args...);
 }
 
 /// Dtypes and shapes of a tree's leaves without their values.
@@ -184,7 +200,8 @@ T abstract_like(const T& x) {
 template <class F>
 auto make_ir(F f, std::string name = "f") {
   return [f = std::move(f), name = std::move(name)]<class... A>(A&&... args) mutable {
-    return detail::with_call(f, [&](auto& call) { return detail::ir_of(call, name); }, args...);
+    return detail::with_call(
+        f, [&](auto& call) { return detail::ir_of(call, name); }, args...);
   };
 }
 

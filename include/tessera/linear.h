@@ -7,9 +7,11 @@
 
 namespace tessera::inline v0 {
 
-/// NumPy's dot: last axis of x with the second to last of y (the only one of a vector); scalars multiply.
+/// NumPy's dot: last axis of x with the second to last of y (the only one of a vector); scalars
+/// multiply.
 TESSERA_API Array dot(Operand x, Operand y);
-/// Matrices in the last two axes, broadcast over the others; vectors count as one row or column that is dropped again.
+/// Matrices in the last two axes, broadcast over the others; vectors count as one row or column
+/// that is dropped again.
 TESSERA_API Array matmul(Operand x, Operand y);
 /// x and y flattened: result(i, j) = x(i) * y(j).
 TESSERA_API Array outer(Operand x, Operand y);
@@ -17,9 +19,9 @@ TESSERA_API Array outer(Operand x, Operand y);
 TESSERA_API Array inner(Operand x, Operand y);
 /// Sum over the last `axes` of x and the first of y.
 TESSERA_API Array tensordot(Operand x, Operand y, int axes = 2);
-/// Einstein notation, "bqhd,bkhd->bhqk": letters shared by the operands are summed unless the result names them; without an
-/// arrow the result has the letters that occur once, sorted. "..." stands for leading axes that broadcast. Contracts pairs of
-/// operands from the left.
+/// Einstein notation, "bqhd,bkhd->bhqk": letters shared by the operands are summed unless the
+/// result names them; without an arrow the result has the letters that occur once, sorted. "..."
+/// stands for leading axes that broadcast. Contracts pairs of operands from the left.
 TESSERA_API Array einsum(const std::string& subscripts, const std::vector<Array>& operands,
                          std::source_location loc = std::source_location::current());
 /// Sum of the diagonal of the last two axes.

@@ -1,4 +1,5 @@
-// Shapes, joining and splitting, indexing functions and sorting, as NumPy has them. Axes may count from the end.
+// Shapes, joining and splitting, indexing functions and sorting, as NumPy has them. Axes may count
+// from the end.
 #pragma once
 
 #include <tessera/array.h>
@@ -27,15 +28,18 @@ TESSERA_API Array stack(const std::vector<Array>& xs, std::int64_t axis = 0,
 /// Equal parts; ShapeError when they are not equal.
 TESSERA_API std::vector<Array> split(Operand x, std::int64_t parts, std::int64_t axis = 0);
 /// Parts that begin at these positions (and at 0).
-TESSERA_API std::vector<Array> split_at(Operand x, const std::vector<std::int64_t>& positions, std::int64_t axis = 0);
+TESSERA_API std::vector<Array> split_at(Operand x, const std::vector<std::int64_t>& positions,
+                                        std::int64_t axis = 0);
 /// x repeated `reps[i]` times along axis i.
 TESSERA_API Array tile(Operand x, const std::vector<std::int64_t>& reps);
 /// Each element `n` times along `axis`.
 TESSERA_API Array repeat(Operand x, std::int64_t n, std::int64_t axis = 0);
 /// `before[i]` and `after[i]` copies of `value` around axis i.
-TESSERA_API Array pad(Operand x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, Operand value = 0);
+TESSERA_API Array pad(Operand x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths,
+                      Operand value = 0);
 TESSERA_API Array flip(Operand x, AxisList axis = {});
-/// Elements shifted along `axis` (or in the flattened array), those pushed out re-enter at the other end.
+/// Elements shifted along `axis` (or in the flattened array), those pushed out re-enter at the
+/// other end.
 TESSERA_API Array roll(Operand x, std::int64_t shift, std::optional<std::int64_t> axis = {});
 
 /// Lower triangle: zeros above diagonal k. Upper triangle: zeros below it.
@@ -44,15 +48,18 @@ TESSERA_API Array triu(Operand x, std::int64_t k = 0);
 /// The diagonal of a matrix, or a matrix with this diagonal.
 TESSERA_API Array diag(Operand x);
 
-/// x picked at integer positions along `axis` (in the flattened array without one). Positions may count from the end; those
-/// outside give NaN (the smallest integer, the largest unsigned one, true).
+/// x picked at integer positions along `axis` (in the flattened array without one). Positions may
+/// count from the end; those outside give NaN (the smallest integer, the largest unsigned one,
+/// true).
 TESSERA_API Array take(Operand x, Operand positions, std::optional<std::int64_t> axis = {});
 /// For each place of `positions` the element of x at that position along `axis`.
 TESSERA_API Array take_along_axis(Operand x, Operand positions, std::int64_t axis);
-/// `classes` entries along a new last axis: 1 at the label, 0 elsewhere (all 0 for a label outside).
+/// `classes` entries along a new last axis: 1 at the label, 0 elsewhere (all 0 for a label
+/// outside).
 TESSERA_API Array one_hot(Operand labels, std::int64_t classes, DType dtype = DType::float32);
 
-/// A block of `sizes` that starts at `starts` (integer scalars), moved inside the array where it would reach outside.
+/// A block of `sizes` that starts at `starts` (integer scalars), moved inside the array where it
+/// would reach outside.
 TESSERA_API Array dynamic_slice(Operand x, const std::vector<Array>& starts, const Shape& sizes);
 TESSERA_API Array dynamic_update_slice(Operand x, Operand update, const std::vector<Array>& starts);
 

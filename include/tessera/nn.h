@@ -1,8 +1,9 @@
-// Neural networks in Equinox's manner: a layer is a plain struct of arrays with a call operator, made by a function that
-// takes a key. Structs of layers are models; trees of arrays are all that the rest of the library sees.
+// Neural networks in Equinox's manner: a layer is a plain struct of arrays with a call operator,
+// made by a function that takes a key. Structs of layers are models; trees of arrays are all that
+// the rest of the library sees.
 //
-// A compute dtype (`dtype` of a layer) converts the input and the parameters before the layer's arithmetic: float32
-// parameters with bfloat16 arithmetic is mixed precision.
+// A compute dtype (`dtype` of a layer) converts the input and the parameters before the layer's
+// arithmetic: float32 parameters with bfloat16 arithmetic is mixed precision.
 #pragma once
 
 #include <tessera/array.h>
@@ -18,14 +19,15 @@ namespace tessera::inline v0::nn {
 
 // --- initialisers: arrays of `shape` from a key
 
-/// Normal or uniform with variance scale / fan; `fan` is "in", "out" or "average". The receptive field (all axes but the last
-/// two) counts in both fans. "truncated_normal" is cut at two standard deviations and rescaled (He et al. 2015, Glorot and
-/// Bengio 2010, LeCun et al. 1998).
+/// Normal or uniform with variance scale / fan; `fan` is "in", "out" or "average". The receptive
+/// field (all axes but the last two) counts in both fans. "truncated_normal" is cut at two standard
+/// deviations and rescaled (He et al. 2015, Glorot and Bengio 2010, LeCun et al. 1998).
 struct VarianceScaling {
   double scale = 1.0;
   std::string fan = "in";
   std::string distribution = "truncated_normal";  // or "normal", "uniform"
-  TESSERA_API Array operator()(const Array& key, const Shape& shape, DType dtype = DType::float32) const;
+  TESSERA_API Array operator()(const Array& key, const Shape& shape,
+                               DType dtype = DType::float32) const;
 };
 inline VarianceScaling lecun_normal() { return {1.0, "in", "truncated_normal"}; }
 inline VarianceScaling he_normal() { return {2.0, "in", "truncated_normal"}; }
@@ -46,9 +48,11 @@ struct LinearOptions {
   VarianceScaling init = {};
   std::optional<DType> dtype = {};
 };
-TESSERA_API Linear linear(const Array& key, std::int64_t in, std::int64_t out, const LinearOptions& options = {});
+TESSERA_API Linear linear(const Array& key, std::int64_t in, std::int64_t out,
+                          const LinearOptions& options = {});
 
-/// Convolution over channels-last input. weight (spatial..., in / groups, out), bias (out,) or empty.
+/// Convolution over channels-last input. weight (spatial..., in / groups, out), bias (out,) or
+/// empty.
 struct Conv {
   Array weight, bias;
   std::vector<std::int64_t> strides, dilation;
@@ -67,7 +71,8 @@ struct ConvLayerOptions {
   std::optional<DType> dtype = {};
 };
 /// `kernel` has the spatial extents: {3, 3}.
-TESSERA_API Conv conv(const Array& key, std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel,
+TESSERA_API Conv conv(const Array& key, std::int64_t in, std::int64_t out,
+                      const std::vector<std::int64_t>& kernel,
                       const ConvLayerOptions& options = {});
 
 /// A row of weight (entries, features) for each integer of x.
@@ -77,7 +82,8 @@ struct Embedding {
 };
 TESSERA_API Embedding embedding(const Array& key, std::int64_t entries, std::int64_t features);
 
-/// Normalises the last axis to mean 0 and variance 1, then scales and shifts (Ba et al. 2016). Statistics in float32.
+/// Normalises the last axis to mean 0 and variance 1, then scales and shifts (Ba et al. 2016).
+/// Statistics in float32.
 struct LayerNorm {
   Array scale, bias;
   double epsilon = 1e-5;
@@ -85,9 +91,9 @@ struct LayerNorm {
 };
 TESSERA_API LayerNorm layer_norm(std::int64_t features, double epsilon = 1e-5);
 
-/// Normalises each channel (the last axis) over all other axes (Ioffe and Szegedy 2015). Training uses the batch's own
-/// statistics, averaged over the devices of `axis_name` when one is given, and returns the layer with updated running
-/// statistics; evaluation uses these.
+/// Normalises each channel (the last axis) over all other axes (Ioffe and Szegedy 2015). Training
+/// uses the batch's own statistics, averaged over the devices of `axis_name` when one is given, and
+/// returns the layer with updated running statistics; evaluation uses these.
 struct BatchNorm {
   Array scale, bias;
   Array mean, var;  // running; no gradients flow to them
@@ -103,7 +109,8 @@ struct BatchNormOptions {
 };
 TESSERA_API BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& options = {});
 
-/// Zeroes elements with probability `rate` and scales the others by 1 / (1 - rate); the identity unless `train`.
+/// Zeroes elements with probability `rate` and scales the others by 1 / (1 - rate); the identity
+/// unless `train`.
 struct Dropout {
   double rate = 0.5;
   TESSERA_API Array operator()(Operand x, const Array& key, bool train = true) const;
@@ -125,7 +132,8 @@ TESSERA_API Array log_softmax(Operand x, std::int64_t axis = -1);
 
 // --- losses: one value an example (the last axis is summed out); take the mean yourself
 
-/// -sum(labels * log_softmax(logits)); labels are probabilities of the logits' shape, as one_hot makes.
+/// -sum(labels * log_softmax(logits)); labels are probabilities of the logits' shape, as one_hot
+/// makes.
 TESSERA_API Array softmax_cross_entropy(Operand logits, Operand labels);
 /// -log_softmax(logits)[label]; labels are integers of the logits' shape without the last axis.
 TESSERA_API Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels);

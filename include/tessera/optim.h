@@ -1,13 +1,14 @@
 // Optimisers in Optax's manner: pairs of pure functions that compose.
 //
 //   auto opt = optim::adam(1e-3);
-//   auto state = opt.init(params);                            // a tree: replicate, shard and save it like any other
-//   auto [updates, next] = opt.update(grads, state, params);
-//   params = optim::apply_updates(params, updates);
+//   auto state = opt.init(params);                            // a tree: replicate, shard and save
+//   it like any other auto [updates, next] = opt.update(grads, state, params); params =
+//   optim::apply_updates(params, updates);
 //
-// `params` and `grads` are trees of one structure. Leaves that are empty in the gradient (integers, keys, statistics) are
-// left alone. A transformation works leaf by leaf on type-erased trees, so that an optimiser is one C++ type whatever the
-// model is, and `chain` puts any of them in sequence.
+// `params` and `grads` are trees of one structure. Leaves that are empty in the gradient (integers,
+// keys, statistics) are left alone. A transformation works leaf by leaf on type-erased trees, so
+// that an optimiser is one C++ type whatever the model is, and `chain` puts any of them in
+// sequence.
 #pragma once
 
 #include <tessera/array.h>
@@ -22,11 +23,11 @@ namespace tessera::inline v0::optim {
 
 using Leaves = std::vector<Array>;
 
-/// What an optimiser remembers: a step counter (int32 scalar) where it counts, and for each parameter the moments it keeps.
-/// A tree like any other; stages of a chain are in order.
+/// What an optimiser remembers: a step counter (int32 scalar) where it counts, and for each
+/// parameter the moments it keeps. A tree like any other; stages of a chain are in order.
 struct State {
   struct Stage {
-    Array count;                       // empty unless the stage counts steps
+    Array count;                              // empty unless the stage counts steps
     std::vector<std::vector<Array>> moments;  // [kind][parameter]
   };
   std::vector<Stage> stages;
@@ -40,7 +41,8 @@ TESSERA_API Schedule cosine_decay(double start, std::int64_t steps, double alpha
 /// Linear from `start` to `end` over `steps`, constant afterwards.
 TESSERA_API Schedule linear_schedule(double start, double end, std::int64_t steps);
 /// Linear from `start` to `peak` over `warmup` steps, then cosine to `end` at step `steps`.
-TESSERA_API Schedule warmup_cosine_decay(double start, double peak, std::int64_t warmup, std::int64_t steps, double end = 0.0);
+TESSERA_API Schedule warmup_cosine_decay(double start, double peak, std::int64_t warmup,
+                                         std::int64_t steps, double end = 0.0);
 /// The linear scaling rule (Goyal et al. 2017): rate * batch / base_batch.
 constexpr double scale_rate(double rate, std::int64_t batch, std::int64_t base_batch = 32) {
   return rate * static_cast<double>(batch) / static_cast<double>(base_batch);
@@ -64,13 +66,16 @@ class Rate {
 /// One stage: from gradients (and its state, and the parameters) to updates.
 struct Stage {
   std::function<State::Stage(const Leaves& params)> init;
-  std::function<Leaves(const Leaves& updates, const State::Stage& before, const Leaves& params, State::Stage& after)> update;
+  std::function<Leaves(const Leaves& updates, const State::Stage& before, const Leaves& params,
+                       State::Stage& after)>
+      update;
 };
 
 /// Immutable; copies share their stages.
 class TESSERA_API Optimizer {
  public:
-  explicit Optimizer(std::vector<Stage> stages) : stages_(std::make_shared<const std::vector<Stage>>(std::move(stages))) {}
+  explicit Optimizer(std::vector<Stage> stages)
+      : stages_(std::make_shared<const std::vector<Stage>>(std::move(stages))) {}
 
   /// Zeroed moments of the parameters' shapes and dtypes.
   template <class Params>
@@ -79,8 +84,10 @@ class TESSERA_API Optimizer {
   }
   /// (updates, next state). TreeError when gradients and parameters differ in structure.
   template <class Params>
-  std::pair<Params, State> update(const Params& grads, const State& state, const Params& params) const {
-    detail::require_same_structure("Optimizer::update", tree::structure(params), "params", tree::structure(grads), "grads");
+  std::pair<Params, State> update(const Params& grads, const State& state,
+                                  const Params& params) const {
+    detail::require_same_structure("Optimizer::update", tree::structure(params), "params",
+                                   tree::structure(grads), "grads");
     State next;
     Leaves u = update_leaves(tree::leaves(grads), state, tree::leaves(params), next);
     return {tree::unflatten(grads, std::span<const Array>(u)), std::move(next)};
@@ -117,15 +124,15 @@ TESSERA_API Optimizer scale_by_rate(Rate rate);
 /// sqrt(sum of squares) over all leaves, a float32 scalar.
 TESSERA_API Array global_norm(const Leaves& leaves);
 template <class T>
-  requires(!std::is_same_v<T, Leaves>)
-Array global_norm(const T& x) {
+requires(!std::is_same_v<T, Leaves>) Array global_norm(const T& x) {
   return global_norm(tree::leaves(x));
 }
 
 /// params + updates, in the parameters' dtypes.
 template <class Params>
 Params apply_updates(const Params& params, const Params& updates) {
-  return tree::map([](const Array& p, const Array& u) { return (p + u).astype(p.dtype()); }, params, updates);
+  return tree::map([](const Array& p, const Array& u) { return (p + u).astype(p.dtype()); }, params,
+                   updates);
 }
 
 }  // namespace tessera::inline v0::optim

@@ -3,15 +3,18 @@
 //   auto total = ts::pmap([](Array x) { return ts::psum(ts::sum(x), "i"); }, {.axis_name = "i"});
 //   total(x)   // x has one row a device; the result one element a device
 //
-// An argument's mapped axis has as many entries as devices take part; the function sees one of them, without that axis.
-// Collectives (tessera/collectives.h) let the devices talk. The call is traced and compiled once for each kind of
-// arguments, as jit does it, and may be differentiated, mapped, jitted and inlined like any other function. Inside the
-// function every device differentiates its own computation: combine gradients with pmean.
+// An argument's mapped axis has as many entries as devices take part; the function sees one of
+// them, without that axis. Collectives (tessera/collectives.h) let the devices talk. The call is
+// traced and compiled once for each kind of arguments, as jit does it, and may be differentiated,
+// mapped, jitted and inlined like any other function. Inside the function every device
+// differentiates its own computation: combine gradients with pmean.
 //
-// Errors come before anything runs, and name every argument that is in the way: ShapeError for mapped sizes that disagree,
-// DeviceError for more rows than devices, TreeError for axes that are no prefix of the arguments, ShardingError for a
-// result declared replicated that differs from device to device, CollectiveError for a collective under a branch that the
-// devices take differently. Where a state enters the same on all devices and leaves different there is a warning.
+// Errors come before anything runs, and name every argument that is in the way: ShapeError for
+// mapped sizes that disagree, DeviceError for more rows than devices, TreeError for axes that are
+// no prefix of the arguments, ShardingError for a result declared replicated that differs from
+// device to device, CollectiveError for a collective under a branch that the devices take
+// differently. Where a state enters the same on all devices and leaves different there is a
+// warning.
 #pragma once
 
 #include <tessera/device.h>
@@ -22,14 +25,18 @@ namespace tessera::inline v0 {
 struct PmapOptions {
   /// What collectives call the mapped axis. Without a name there are no collectives over it.
   std::string axis_name = {};
-  /// The mapped axis of each argument, as a prefix of the arguments' tree: an int, which may count from the end,
-  /// `replicated` for what all devices share, or a list of such. Static arguments have an entry too; it is ignored.
+  /// The mapped axis of each argument, as a prefix of the arguments' tree: an int, which may count
+  /// from the end, `replicated` for what all devices share, or a list of such. Static arguments
+  /// have an entry too; it is ignored.
   Axes in_axes = 0;
-  /// Where the devices' results are stacked. `replicated` gives one copy of what all devices have, which is proven.
+  /// Where the devices' results are stacked. `replicated` gives one copy of what all devices have,
+  /// which is proven.
   Axes out_axes = 0;
-  /// Which devices take part, in order; the first ones when empty. Only as many as there are rows are used.
+  /// Which devices take part, in order; the first ones when empty. Only as many as there are rows
+  /// are used.
   std::vector<Device> devices = {};
-  /// Number of devices where no argument is mapped; 0: all of them. Otherwise checked against the arguments.
+  /// Number of devices where no argument is mapped; 0: all of them. Otherwise checked against the
+  /// arguments.
   std::int64_t axis_size = 0;
   /// Positions of arguments whose memory the call may reuse, as for jit.
   std::vector<int> donate = {};
@@ -38,7 +45,8 @@ struct PmapOptions {
 };
 
 namespace detail {
-TESSERA_API std::shared_ptr<CachedFunction> make_pmap_cache(const PmapOptions& options, std::source_location loc);
+TESSERA_API std::shared_ptr<CachedFunction> make_pmap_cache(const PmapOptions& options,
+                                                            std::source_location loc);
 }
 
 template <class F>
@@ -52,13 +60,18 @@ class Pmap {
   template <class... A>
   auto operator()(A&&... args) const {
     return detail::with_call(
-        *f_, [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); }, args...);
+        *f_, [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
+        args...);
   }
   /// Traces without running; arguments may be abstract.
   template <class... A>
   LoweredFunction<F> lower(A&&... args) const {
     return detail::with_call(
-        *f_, [&](auto& call) { return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call)), f_); }, args...);
+        *f_,
+        [&](auto& call) {
+          return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call)), f_);
+        },
+        args...);
   }
   /// How often the function was traced to the end.
   std::size_t trace_count() const { return cache_->trace_count(); }
@@ -70,7 +83,8 @@ class Pmap {
 
 /// Copies of the result share the cache.
 template <class F>
-Pmap<std::decay_t<F>> pmap(F&& f, const PmapOptions& options = {}, std::source_location loc = std::source_location::current()) {
+Pmap<std::decay_t<F>> pmap(F&& f, const PmapOptions& options = {},
+                           std::source_location loc = std::source_location::current()) {
   return {std::forward<F>(f), options, loc};
 }
 

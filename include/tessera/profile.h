@@ -7,14 +7,15 @@
 
 namespace tessera::inline v0 {
 
-/// Records from construction to destruction and then writes the file: a row a virtual device with its kernels and library
-/// calls, rows for collectives and for work shared by all devices, rows for the host's threads. The file is written beside
-/// its place and renamed. One profile at a time; a second one while the first lasts throws Error.
+/// Records from construction to destruction and then writes the file: a row a virtual device with
+/// its kernels and library calls, rows for collectives and for work shared by all devices, rows for
+/// the host's threads. The file is written beside its place and renamed. One profile at a time; a
+/// second one while the first lasts throws Error.
 class TESSERA_API Profile {
  public:
   explicit Profile(std::string path);
-  /// Ends the recording; a file that cannot be written is reported on stderr, for destructors do not throw. Call finish to
-  /// get the IoError instead.
+  /// Ends the recording; a file that cannot be written is reported on stderr, for destructors do
+  /// not throw. Call finish to get the IoError instead.
   ~Profile();
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;

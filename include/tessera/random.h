@@ -1,8 +1,10 @@
-// Random numbers as pure functions of a key: the Threefry-2x32 counter generator of Salmon et al. (SC 2011) in the layout
-// of JAX's default generator, so that integer streams equal JAX's bit for bit and floats to rounding.
+// Random numbers as pure functions of a key: the Threefry-2x32 counter generator of Salmon et al.
+// (SC 2011) in the layout of JAX's default generator, so that integer streams equal JAX's bit for
+// bit and floats to rounding.
 //
-// A key is a uint32 array of shape (2,). Use a key once: derive new ones with split and fold_in. The value at a position
-// depends on the key and the position only, so results do not depend on sharding or on the number of devices.
+// A key is a uint32 array of shape (2,). Use a key once: derive new ones with split and fold_in.
+// The value at a position depends on the key and the position only, so results do not depend on
+// sharding or on the number of devices.
 #pragma once
 
 #include <tessera/array.h>
@@ -29,12 +31,13 @@ TESSERA_API Array fold_in(Operand key, Operand data);
 /// Uniform bits; dtype uint8, uint16, uint32 or uint64.
 TESSERA_API Array bits(Operand key, const Shape& shape, DType dtype = DType::uint32);
 /// Uniform in [minval, maxval).
-TESSERA_API Array uniform(Operand key, const Shape& shape = {}, DType dtype = DType::float32, Operand minval = 0.0,
-                          Operand maxval = 1.0);
+TESSERA_API Array uniform(Operand key, const Shape& shape = {}, DType dtype = DType::float32,
+                          Operand minval = 0.0, Operand maxval = 1.0);
 /// Standard normal: sqrt(2) * erf_inv(u), u uniform in (-1, 1).
 TESSERA_API Array normal(Operand key, const Shape& shape = {}, DType dtype = DType::float32);
 /// Uniform integers in [minval, maxval).
-TESSERA_API Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval, DType dtype = DType::int32);
+TESSERA_API Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval,
+                          DType dtype = DType::int32);
 /// 0 ... n-1 in random order, int32.
 TESSERA_API Array permutation(Operand key, std::int64_t n);
 /// x with its entries along `axis` in random order.
@@ -46,12 +49,14 @@ TESSERA_API Array gumbel(Operand key, const Shape& shape = {}, DType dtype = DTy
 /// int32 positions along `axis` drawn with probability softmax(logits): argmax(logits + gumbel).
 TESSERA_API Array categorical(Operand key, Operand logits, std::int64_t axis = -1);
 /// Standard normal cut to (lower, upper).
-TESSERA_API Array truncated_normal(Operand key, Operand lower, Operand upper, const Shape& shape = {},
-                                   DType dtype = DType::float32);
+TESSERA_API Array truncated_normal(Operand key, Operand lower, Operand upper,
+                                   const Shape& shape = {}, DType dtype = DType::float32);
 /// Draws from 0 ... n-1, with replacement or without; `p` are probabilities.
-TESSERA_API Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace = true, const Array& p = {});
+TESSERA_API Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace = true,
+                         const Array& p = {});
 /// Rows of x (along axis 0).
-TESSERA_API Array choice(Operand key, Operand x, const Shape& shape, bool replace = true, const Array& p = {});
+TESSERA_API Array choice(Operand key, Operand x, const Shape& shape, bool replace = true,
+                         const Array& p = {});
 /// Exponential of rate 1: -log1p(-u).
 TESSERA_API Array exponential(Operand key, const Shape& shape = {}, DType dtype = DType::float32);
 

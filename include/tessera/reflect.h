@@ -1,7 +1,8 @@
 // Reflection of aggregates: how many fields a struct has, references to them, and their names.
 //
-// Takes any aggregate of up to 32 fields without base classes, C arrays, references or bit-fields; those are refused in
-// one line. It costs nothing at run time. Nothing here knows about arrays or trees.
+// Takes any aggregate of up to 32 fields without base classes, C arrays, references or bit-fields;
+// those are refused in one line. It costs nothing at run time. Nothing here knows about arrays or
+// trees.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +14,17 @@ namespace tessera::inline v0::detail::reflect {
 
 inline constexpr std::size_t kMaxFields = 32;
 
-/// Initialises a field of any type. Never evaluated; it has a body because initialising an optional instantiates its use.
+/// Initialises a field of any type. Never evaluated; it has a body because initialising an optional
+/// instantiates its use.
 template <class T>
 struct Any {
   template <class U>
-    requires(!std::is_base_of_v<std::remove_const_t<U>, T> && std::is_copy_constructible_v<U>)
+  requires(!std::is_base_of_v<std::remove_const_t<U>, T> && std::is_copy_constructible_v<U>)
   operator U&() const noexcept {
     __builtin_unreachable();
   }
   template <class U>
-    requires(!std::is_base_of_v<std::remove_const_t<U>, T> && !std::is_copy_constructible_v<U>)
+  requires(!std::is_base_of_v<std::remove_const_t<U>, T> && !std::is_copy_constructible_v<U>)
   operator U&&() const noexcept {
     __builtin_unreachable();
   }
@@ -30,7 +32,8 @@ struct Any {
 template <class T>
 struct AnyBase {
   template <class U>
-    requires(std::is_base_of_v<std::remove_const_t<U>, T> && !std::is_same_v<std::remove_const_t<U>, T>)
+  requires(std::is_base_of_v<std::remove_const_t<U>, T> &&
+           !std::is_same_v<std::remove_const_t<U>, T>)
   operator U&() const noexcept {
     __builtin_unreachable();
   }
@@ -39,15 +42,19 @@ template <class T, std::size_t>
 using AnyAt = Any<T>;
 
 template <class T>
-inline constexpr bool has_base = requires { T{AnyBase<T>{}}; };
+inline constexpr bool has_base = requires {
+  T{AnyBase<T>{}};
+};
 
 template <class T, class I>
 inline constexpr bool takes = false;
 template <class T, std::size_t... I>
-inline constexpr bool takes<T, std::index_sequence<I...>> = requires { T{AnyAt<T, I>{}...}; };
+inline constexpr bool takes<T, std::index_sequence<I...>> = requires {
+  T{AnyAt<T, I>{}...};
+};
 
-/// The numbers of initialisers that T takes are a range; its end is the number of fields, where a C array counts as its
-/// elements. A reference moves the range's begin past zero.
+/// The numbers of initialisers that T takes are a range; its end is the number of fields, where a C
+/// array counts as its elements. A reference moves the range's begin past zero.
 template <class T, std::size_t N = 0, bool Found = false>
 constexpr std::size_t initialisers() {
   if constexpr (N > kMaxFields + 1)
@@ -60,12 +67,15 @@ constexpr std::size_t initialisers() {
     return initialisers<T, N + 1, false>();
 }
 
-/// Whether initialiser I alone makes up a field: `{}` in its place takes one initialiser's room, a C array's takes more.
+/// Whether initialiser I alone makes up a field: `{}` in its place takes one initialiser's room, a
+/// C array's takes more.
 template <class T, class Before, class After>
 inline constexpr bool is_field = false;
 template <class T, std::size_t... I, std::size_t... J>
-inline constexpr bool is_field<T, std::index_sequence<I...>, std::index_sequence<J...>> =
-    requires { T{AnyAt<T, I>{}..., {}, AnyAt<T, J>{}...}; } || requires { T{AnyAt<T, I>{}..., {Any<T>{}}, AnyAt<T, J>{}...}; };
+inline constexpr bool is_field<T, std::index_sequence<I...>, std::index_sequence<J...>> = requires {
+  T{AnyAt<T, I>{}..., {}, AnyAt<T, J>{}...};
+}
+|| requires { T{AnyAt<T, I>{}..., {Any<T>{}}, AnyAt<T, J>{}...}; };
 
 template <class T, std::size_t N, std::size_t... I>
 constexpr bool all_fields(std::index_sequence<I...>) {
@@ -76,14 +86,18 @@ constexpr bool all_fields(std::index_sequence<I...>) {
 template <class T>
 constexpr std::size_t field_count() {
   static_assert(!has_base<T>,
-                "tessera: a struct with a base class is no tree; hold the base as a field, or register it with TESSERA_FIELDS");
+                "tessera: a struct with a base class is no tree; hold the base as a field, or "
+                "register it with TESSERA_FIELDS");
   if constexpr (has_base<T>) {
     return 0;
   } else {
     constexpr std::size_t n = initialisers<T>();
-    static_assert(n <= kMaxFields, "tessera: a tree has at most 32 fields; group some in a struct of their own");
+    static_assert(n <= kMaxFields,
+                  "tessera: a tree has at most 32 fields; group some in a struct of their own");
     constexpr bool plain = n > kMaxFields || all_fields<T, n>(std::make_index_sequence<n>{});
-    static_assert(plain, "tessera: a field of this tree is a C array, or a reference; hold std::array, or a value");
+    static_assert(
+        plain,
+        "tessera: a field of this tree is a C array, or a reference; hold std::array, or a value");
     return plain && n <= kMaxFields ? n : 0;
   }
 }
@@ -92,10 +106,10 @@ constexpr std::size_t field_count() {
 template <class T, class F>
 constexpr decltype(auto) with_fields(T& x, F&& f) {
   constexpr std::size_t n = field_count<std::remove_const_t<T>>();
-#define TESSERA_REFLECT_(count, ...)            \
-  else if constexpr (n == count) {              \
-    auto& [__VA_ARGS__] = x;                    \
-    return std::forward<F>(f)(__VA_ARGS__);     \
+#define TESSERA_REFLECT_(count, ...)        \
+  else if constexpr (n == count) {          \
+    auto& [__VA_ARGS__] = x;                \
+    return std::forward<F>(f)(__VA_ARGS__); \
   }
   if constexpr (n == 0) {
     return std::forward<F>(f)();
@@ -126,12 +140,18 @@ constexpr decltype(auto) with_fields(T& x, F&& f) {
   TESSERA_REFLECT_(24, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A)
   TESSERA_REFLECT_(25, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B)
   TESSERA_REFLECT_(26, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B, C)
-  TESSERA_REFLECT_(27, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B, C, D)
-  TESSERA_REFLECT_(28, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B, C, D, E)
-  TESSERA_REFLECT_(29, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B, C, D, E, G)
-  TESSERA_REFLECT_(30, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B, C, D, E, G, H)
-  TESSERA_REFLECT_(31, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B, C, D, E, G, H, I)
-  TESSERA_REFLECT_(32, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B, C, D, E, G, H, I, J)
+  TESSERA_REFLECT_(27, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B, C,
+                   D)
+  TESSERA_REFLECT_(28, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B, C,
+                   D, E)
+  TESSERA_REFLECT_(29, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B, C,
+                   D, E, G)
+  TESSERA_REFLECT_(30, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B, C,
+                   D, E, G, H)
+  TESSERA_REFLECT_(31, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B, C,
+                   D, E, G, H, I)
+  TESSERA_REFLECT_(32, a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, y, z, A, B, C,
+                   D, E, G, H, I, J)
 #undef TESSERA_REFLECT_
 }
 
@@ -145,7 +165,6 @@ union Fake {
 };
 template <class T>
 inline Fake<T> fake;
-
 
 template <std::size_t I>
 struct AddressAt {
@@ -167,7 +186,8 @@ constexpr std::string_view printed() {
   return __PRETTY_FUNCTION__;
 }
 
-/// "name" of the spelling of an address: "[with auto Address = (& fake<T>...::name); ...]", "[Address = &fake.value.name]".
+/// "name" of the spelling of an address: "[with auto Address = (& fake<T>...::name); ...]",
+/// "[Address = &fake.value.name]".
 constexpr std::string_view last_identifier(std::string_view s) {
   std::size_t end = s.rfind(");");
   if (end == std::string_view::npos) end = s.rfind(']');

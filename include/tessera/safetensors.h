@@ -1,5 +1,6 @@
-// Models on disk in the safetensors format: a little-endian 64-bit length, a JSON header with dtype, shape and byte range of
-// each tensor, then the bytes. Names are the key paths of a tree's leaves with dots: "layers.0.w".
+// Models on disk in the safetensors format: a little-endian 64-bit length, a JSON header with
+// dtype, shape and byte range of each tensor, then the bytes. Names are the key paths of a tree's
+// leaves with dots: "layers.0.w".
 #pragma once
 
 #include <tessera/array.h>
@@ -15,29 +16,35 @@ struct SafeTensors {
   std::map<std::string, std::string> metadata;
 };
 
-/// Writes beside the file and renames: a failure leaves what was there before. IoError with the reason.
+/// Writes beside the file and renames: a failure leaves what was there before. IoError with the
+/// reason.
 TESSERA_API void save_safetensors(const std::string& path, const SafeTensors& contents);
-/// IoError names what is damaged: a length beyond the file, a header that is no JSON, ranges that overlap or leave holes, a dtype
-/// that is unknown, sizes that disagree.
+/// IoError names what is damaged: a length beyond the file, a header that is no JSON, ranges that
+/// overlap or leave holes, a dtype that is unknown, sizes that disagree.
 TESSERA_API SafeTensors load_safetensors(const std::string& path);
 
 namespace detail {
-TESSERA_API SafeTensors named_tensors(const std::vector<std::string>& paths, const std::vector<Array>& leaves,
+TESSERA_API SafeTensors named_tensors(const std::vector<std::string>& paths,
+                                      const std::vector<Array>& leaves,
                                       std::map<std::string, std::string> metadata);
-/// The leaves for these paths; TreeError lists every missing tensor, every one of another shape or dtype, and those left over.
+/// The leaves for these paths; TreeError lists every missing tensor, every one of another shape or
+/// dtype, and those left over.
 TESSERA_API std::vector<Array> match_tensors(const std::string& file, const SafeTensors& found,
-                                             const std::vector<std::string>& paths, const std::vector<Array>& like);
+                                             const std::vector<std::string>& paths,
+                                             const std::vector<Array>& like);
 }  // namespace detail
 
 /// Saves the leaves of a tree that are not empty.
 template <class T>
 void save(const std::string& path, const T& x, std::map<std::string, std::string> metadata = {}) {
-  save_safetensors(path, detail::named_tensors(tree::paths(x), tree::leaves(x), std::move(metadata)));
+  save_safetensors(path,
+                   detail::named_tensors(tree::paths(x), tree::leaves(x), std::move(metadata)));
 }
 /// A tree like `like` with the leaves of the file.
 template <class T>
 T load(const std::string& path, const T& like) {
-  std::vector<Array> leaves = detail::match_tensors(path, load_safetensors(path), tree::paths(like), tree::leaves(like));
+  std::vector<Array> leaves =
+      detail::match_tensors(path, load_safetensors(path), tree::paths(like), tree::leaves(like));
   return tree::unflatten(like, std::span<const Array>(leaves));
 }
 

@@ -18,8 +18,7 @@ struct Dim {
   std::int64_t value = 0;
   Dim() = default;
   template <std::integral I>
-    requires(!std::is_same_v<I, bool>)
-  Dim(I v) : value(static_cast<std::int64_t>(v)) {}
+  requires(!std::is_same_v<I, bool>) Dim(I v) : value(static_cast<std::int64_t>(v)) {}
   operator std::int64_t() const { return value; }
 };
 
@@ -51,9 +50,11 @@ TESSERA_API std::string to_string(const Shape& shape);
 TESSERA_API std::ostream& operator<<(std::ostream& out, const Shape& shape);
 
 /// NumPy broadcasting of two shapes; throws ShapeError naming `function` when they do not agree.
-TESSERA_API Shape broadcast_shapes(const Shape& a, const Shape& b, const char* function = "broadcast_shapes");
+TESSERA_API Shape broadcast_shapes(const Shape& a, const Shape& b,
+                                   const char* function = "broadcast_shapes");
 
-/// Brings `axis`, which may count from the end, into [0, rank); throws ShapeError naming `function` otherwise.
+/// Brings `axis`, which may count from the end, into [0, rank); throws ShapeError naming `function`
+/// otherwise.
 TESSERA_API int normalize_axis(std::int64_t axis, int rank, const char* function);
 
 }  // namespace tessera::inline v0

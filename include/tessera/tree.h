@@ -1,12 +1,14 @@
-// Trees of arrays: any C++ value made of Arrays, numbers, strings, standard containers and plain structs.
+// Trees of arrays: any C++ value made of Arrays, numbers, strings, standard containers and plain
+// structs.
 //
 //   struct Layer { Array w, b; };
 //   struct Mlp { std::vector<Layer> layers; int heads = 4; };
 //
-// The leaves of an Mlp are its Arrays, in order of declaration, an empty one too. Everything else (heads, the number of
-// layers, keys of maps, absent optionals) is its structure. Leaves have paths: "layers/0/w". A class with constructors
-// registers its members with TESSERA_FIELDS(w, b), or a foreign one with a function
-// `auto tessera_fields(T& x) { return std::tie(x.w, x.b); }` in its namespace.
+// The leaves of an Mlp are its Arrays, in order of declaration, an empty one too. Everything else
+// (heads, the number of layers, keys of maps, absent optionals) is its structure. Leaves have
+// paths: "layers/0/w". A class with constructors registers its members with TESSERA_FIELDS(w, b),
+// or a foreign one with a function `auto tessera_fields(T& x) { return std::tie(x.w, x.b); }` in
+// its namespace.
 #pragma once
 
 #include <tessera/axes.h>
@@ -24,17 +26,19 @@
 
 namespace tessera::inline v0 {
 
-/// The structure of a tree: kinds of nodes, field names, keys and static values, without its leaves. Immutable and cheap
-/// to copy. Two trees of different C++ types are never equal in structure.
+/// The structure of a tree: kinds of nodes, field names, keys and static values, without its
+/// leaves. Immutable and cheap to copy. Two trees of different C++ types are never equal in
+/// structure.
 class TESSERA_API TreeDef {
  public:
   /// Preorder; the children of node i follow it.
   struct Node {
     detail::NodeKind kind = detail::NodeKind::leaf;
-    std::string label;      // of the edge from the parent: field name, index or key; empty for an optional's value
-    std::string text;       // type of a record, value of a static
+    std::string label;  // of the edge from the parent: field name, index or key; empty for an
+                        // optional's value
+    std::string text;   // type of a record, value of a static
     std::size_t children = 0;
-    std::size_t end = 0;    // one past the last node of the subtree
+    std::size_t end = 0;                        // one past the last node of the subtree
     std::size_t first_leaf = 0, last_leaf = 0;  // leaves of the subtree
     bool operator==(const Node&) const = default;
   };
@@ -43,7 +47,8 @@ class TESSERA_API TreeDef {
   explicit TreeDef(std::vector<Node> nodes);
 
   std::size_t leaf_count() const;
-  /// "layers/0/w", one a leaf; "" for a tree that is a leaf. A `root` is put in front: "args[0]/layers/0/w".
+  /// "layers/0/w", one a leaf; "" for a tree that is a leaf. A `root` is put in front:
+  /// "args[0]/layers/0/w".
   std::vector<std::string> paths(const std::string& root = "") const;
   /// Path of a node.
   std::string path(std::size_t node, const std::string& root = "") const;
@@ -64,12 +69,14 @@ TESSERA_API std::ostream& operator<<(std::ostream& out, const TreeDef& def);
 namespace detail {
 
 TESSERA_API TreeDef describe(void (*walk)(const void*, Visitor&), const void* x);
-TESSERA_API void collect(void (*walk)(const void*, Visitor&), const void* x, std::vector<Array>& leaves);
+TESSERA_API void collect(void (*walk)(const void*, Visitor&), const void* x,
+                         std::vector<Array>& leaves);
 /// Replaces the leaves of `x` in order. The count must be right.
 TESSERA_API void fill(void (*walk)(const void*, Visitor&), void* x, std::span<const Array> leaves);
 /// Throws TreeError naming `function` and listing where the structures part, unless they are equal.
-TESSERA_API void require_same_structure(const char* function, const TreeDef& first, const std::string& first_name,
-                                        const TreeDef& other, const std::string& other_name);
+TESSERA_API void require_same_structure(const char* function, const TreeDef& first,
+                                        const std::string& first_name, const TreeDef& other,
+                                        const std::string& other_name);
 TESSERA_API void require_leaf_count(const char* function, std::size_t expected, std::size_t got);
 
 /// The walk of T behind a pointer: the one instantiation that everything in this header shares.
@@ -78,8 +85,9 @@ void walk_erased(const void* x, Visitor& v) {
   walk(*static_cast<T*>(const_cast<void*>(x)), v);
 }
 
-TESSERA_API std::vector<Array> mapped_leaves(const char* function, std::span<const std::vector<Array>> trees,
-                                             Array (*call)(void* f, std::size_t leaf, std::span<const Array>), void* f);
+TESSERA_API std::vector<Array> mapped_leaves(
+    const char* function, std::span<const std::vector<Array>> trees,
+    Array (*call)(void* f, std::size_t leaf, std::span<const Array>), void* f);
 TESSERA_API bool leaves_equal(const Array& a, const Array& b);
 TESSERA_API bool leaves_close(const Array& a, const Array& b, double rtol, double atol);
 
@@ -120,7 +128,8 @@ Flat flatten(const T& x) {
   return {leaves(x), structure(x)};
 }
 
-/// A tree with the structure and static values of `like` and these leaves; TreeError when their number differs.
+/// A tree with the structure and static values of `like` and these leaves; TreeError when their
+/// number differs.
 template <class T>
 T unflatten(const T& like, std::span<const Array> leaves) {
   T x = like;
@@ -128,15 +137,18 @@ T unflatten(const T& like, std::span<const Array> leaves) {
   return x;
 }
 
-/// Applies f to corresponding leaves of trees of one structure and gives a tree like the first. Where a leaf of any of
-/// them is empty, f is not called and the first tree's leaf stays: a gradient's empty leaf leaves its parameter alone.
-/// TreeError listing the paths where the structures differ.
+/// Applies f to corresponding leaves of trees of one structure and gives a tree like the first.
+/// Where a leaf of any of them is empty, f is not called and the first tree's leaf stays: a
+/// gradient's empty leaf leaves its parameter alone. TreeError listing the paths where the
+/// structures differ.
 template <class F, class T, class... Rest>
 T map(F&& f, const T& first, const Rest&... rest) {
   if constexpr (sizeof...(Rest) > 0) {
     const TreeDef def = structure(first);
     std::size_t i = 1;
-    (detail::require_same_structure("tree::map", def, "trees[0]", structure(rest), "trees[" + std::to_string(i++) + "]"), ...);
+    (detail::require_same_structure("tree::map", def, "trees[0]", structure(rest),
+                                    "trees[" + std::to_string(i++) + "]"),
+     ...);
   }
   const std::vector<Array> rows[] = {leaves(first), leaves(rest)...};
   auto call = [](void* fn, std::size_t, std::span<const Array> row) {
@@ -158,7 +170,8 @@ T map_with_path(F&& f, const T& first, const Rest&... rest) {
     const TreeDef def = structure(first);
     std::size_t i = 1;
     (detail::require_same_structure("tree::map_with_path", def, "trees[0]", structure(rest),
-                                    "trees[" + std::to_string(i++) + "]"), ...);
+                                    "trees[" + std::to_string(i++) + "]"),
+     ...);
   }
   const std::vector<Array> rows[] = {leaves(first), leaves(rest)...};
   auto call = [](void* c, std::size_t leaf, std::span<const Array> row) {
@@ -178,7 +191,8 @@ void for_each(F&& f, const T& x) {
     if (!all[i].is_empty()) f(names[i], all[i]);
 }
 
-/// Same structure, and leaf by leaf the same dtype, shape and values, as == compares them: a NaN equals nothing. Waits.
+/// Same structure, and leaf by leaf the same dtype, shape and values, as == compares them: a NaN
+/// equals nothing. Waits.
 template <class T>
 bool equal(const T& a, const T& b) {
   if (!(structure(a) == structure(b))) return false;
@@ -212,10 +226,12 @@ namespace detail {
 /// The axis of a leaf that is not mapped.
 inline constexpr int kReplicated = -2147483647;
 
-/// One axis a leaf of a tree that `axes` is a prefix of, not yet normalised. TreeError naming `function` and listing every
-/// place where it is no prefix. `spec` and `tree` name the two in messages: "in_axes", "args".
-TESSERA_API std::vector<int> broadcast_axes(const char* function, const Axes& axes, const std::string& spec, const TreeDef& def,
-                                const std::string& tree);
+/// One axis a leaf of a tree that `axes` is a prefix of, not yet normalised. TreeError naming
+/// `function` and listing every place where it is no prefix. `spec` and `tree` name the two in
+/// messages: "in_axes", "args".
+TESSERA_API std::vector<int> broadcast_axes(const char* function, const Axes& axes,
+                                            const std::string& spec, const TreeDef& def,
+                                            const std::string& tree);
 
 }  // namespace detail
 }  // namespace tessera::inline v0

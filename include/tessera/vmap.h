@@ -1,8 +1,10 @@
 // vmap: a function over single examples becomes one over a stack of them.
 //
-//   auto rows = ts::vmap([](Array x, Array w) { return ts::dot(x, w); }, {.in_axes = {0, ts::replicated}});
+//   auto rows = ts::vmap([](Array x, Array w) { return ts::dot(x, w); }, {.in_axes = {0,
+//   ts::replicated}});
 //
-// The function is traced on examples (the mapped axis removed) and its program rewritten; nothing loops.
+// The function is traced on examples (the mapped axis removed) and its program rewritten; nothing
+// loops.
 #pragma once
 
 #include <tessera/axes.h>
@@ -16,10 +18,11 @@
 namespace tessera::inline v0 {
 
 struct VmapOptions {
-  /// The axis mapped in each leaf of the arguments: one for all, or a list with an entry an argument.
+  /// The axis mapped in each leaf of the arguments: one for all, or a list with an entry an
+  /// argument.
   Axes in_axes = 0;
-  /// Where the stack goes in each leaf of the result. A result that does not depend on a mapped argument is repeated;
-  /// `replicated` leaves it alone, and is an error for one that does depend.
+  /// Where the stack goes in each leaf of the result. A result that does not depend on a mapped
+  /// argument is repeated; `replicated` leaves it alone, and is an error for one that does depend.
   Axes out_axes = 0;
   /// A name for collectives over the mapped axis: ts::psum(x, "batch").
   std::string axis_name = {};
@@ -40,7 +43,8 @@ class Vmap {
 
   template <class... A>
   auto operator()(A&&... args) const {
-    return detail::with_call(f_, [&](auto& call) { return call.result(detail::vmap(call, options_, loc_)); }, args...);
+    return detail::with_call(
+        f_, [&](auto& call) { return call.result(detail::vmap(call, options_, loc_)); }, args...);
   }
 
  private:
@@ -49,10 +53,12 @@ class Vmap {
   std::source_location loc_;
 };
 
-/// Maps f over an axis of its arguments. Static arguments pass through. Throws ShapeError listing every leaf when the
-/// mapped sizes disagree or an axis does not exist, TreeError when in_axes or out_axes fit no prefix of the tree.
+/// Maps f over an axis of its arguments. Static arguments pass through. Throws ShapeError listing
+/// every leaf when the mapped sizes disagree or an axis does not exist, TreeError when in_axes or
+/// out_axes fit no prefix of the tree.
 template <class F>
-Vmap<std::decay_t<F>> vmap(F&& f, VmapOptions options = {}, std::source_location loc = std::source_location::current()) {
+Vmap<std::decay_t<F>> vmap(F&& f, VmapOptions options = {},
+                           std::source_location loc = std::source_location::current()) {
   return {std::forward<F>(f), std::move(options), loc};
 }
 

@@ -92,8 +92,10 @@ const runtime::ArrayDataPtr& readable(const Array& array, const char* function) 
         .problem("the value of a traced array " + to_string(a.type) + " is asked for" +
                  (made.empty() ? "" : "; it was made at " + made))
         .rule("while a function is traced its arrays have no values yet")
-        .advice("choose between values with cond(pred, f, g) or where(pred, x, y), loop with scan or while_loop, or make the "
-                "parameter a plain C++ type, which is static")
+        .advice(
+            "choose between values with cond(pred, f, g) or where(pred, x, y), loop with scan or "
+            "while_loop, or make the "
+            "parameter a plain C++ type, which is static")
         .raise<TraceError>();
   }
   if (!a.concrete())
@@ -105,7 +107,8 @@ const runtime::ArrayDataPtr& readable(const Array& array, const char* function) 
   const auto& data = data_of(a);
   if (data->deleted.load(std::memory_order_relaxed))
     Message(function)
-        .problem("the array " + to_string(a.type) + " was donated: a computation has reused its memory")
+        .problem("the array " + to_string(a.type) +
+                 " was donated: a computation has reused its memory")
         .rule("an argument passed with std::move, or named in donate, is given away")
         .advice("use the result of that call, or pass a copy that shares nothing")
         .raise<TraceError>();
@@ -136,7 +139,8 @@ Array Array::adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr
 }
 
 Array Array::from_values(DType dtype, const Shape& shape, const void* values, std::int64_t count) {
-  if (std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d < 0; }) || shape.count() != count)
+  if (std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d < 0; }) ||
+      shape.count() != count)
     Message("Array")
         .problem(std::to_string(count) + " values do not fill the shape " + to_string(shape))
         .rule("the shape holds " + std::to_string(shape.count()) + " elements")
@@ -157,7 +161,8 @@ Array Array::int_scalar(std::int64_t v) {
 }
 Array Array::uint_scalar(std::uint64_t v) {
   if (v <= 0x7fffffffffffffffull) return int_scalar(static_cast<std::int64_t>(v));
-  return detail::number(Type(DType::uint64, {}, true), [&](detail::ArrayImpl& a) { a.unsigned_integer = v; });
+  return detail::number(Type(DType::uint64, {}, true),
+                        [&](detail::ArrayImpl& a) { a.unsigned_integer = v; });
 }
 
 bool Array::is_concrete() const { return impl_ && impl_->concrete(); }
@@ -166,7 +171,9 @@ bool Array::is_abstract() const { return impl_ && !impl_->concrete() && !impl_->
 DType Array::dtype() const { return need(*this, "dtype").type.dtype; }
 bool Array::weak_type() const { return need(*this, "weak_type").type.weak; }
 const Shape& Array::shape() const { return need(*this, "shape").type.shape; }
-std::int64_t Array::shape(std::int64_t axis) const { return shape()[normalize_axis(axis, ndim(), "shape")]; }
+std::int64_t Array::shape(std::int64_t axis) const {
+  return shape()[normalize_axis(axis, ndim(), "shape")];
+}
 
 std::int64_t Array::length() const {
   const Shape& s = shape();
@@ -183,7 +190,8 @@ const void* Array::host_bytes(DType as) const {
   const auto& data = detail::readable(*this, "to_vector");
   if (as != impl_->type.dtype)
     Message("to_vector")
-        .problem("the array holds " + std::string(name_of(impl_->type.dtype)) + ", not " + std::string(name_of(as)))
+        .problem("the array holds " + std::string(name_of(impl_->type.dtype)) + ", not " +
+                 std::string(name_of(as)))
         .rule("elements are read as the type that they have")
         .advice("convert first: x.astype(" + std::string(short_name_of(as)) + ")")
         .raise<DTypeError>();
@@ -200,7 +208,8 @@ T read_item(const Array& a) {
   const auto& data = detail::readable(a, "item");
   if (a.size() != 1)
     Message("item")
-        .problem("the array has shape " + to_string(a.shape()) + ", which is " + std::to_string(a.size()) + " elements")
+        .problem("the array has shape " + to_string(a.shape()) + ", which is " +
+                 std::to_string(a.size()) + " elements")
         .rule("item reads the only element of an array")
         .advice("pick one first, for example x(0, 0).item<float>(), or read all with to_vector")
         .raise<ShapeError>();
@@ -244,7 +253,9 @@ bool Array::is_ready() const {
   return !impl_->data || !impl_->data->pending || impl_->data->pending->done();
 }
 
-bool Array::is_deleted() const { return impl_ && impl_->data && impl_->data->deleted.load(std::memory_order_relaxed); }
+bool Array::is_deleted() const {
+  return impl_ && impl_->data && impl_->data->deleted.load(std::memory_order_relaxed);
+}
 
 Array::Iterator Array::begin() const { return Iterator(*this, 0); }
 Array::Iterator Array::end() const { return Iterator(*this, length()); }
@@ -255,6 +266,8 @@ std::string describe(const Array& x) {
   return s + (x.is_traced() ? " traced" : x.is_abstract() ? " abstract" : "");
 }
 
-Array abstract(DType dtype, const Shape& shape) { return detail::make_abstract(Type(dtype, shape)); }
+Array abstract(DType dtype, const Shape& shape) {
+  return detail::make_abstract(Type(dtype, shape));
+}
 
 }  // namespace tessera::inline v0

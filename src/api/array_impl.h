@@ -13,7 +13,8 @@ struct ArrayImpl {
   // concrete
   mutable runtime::ArrayDataPtr data;    // made on first use for a bare number
   mutable runtime::BufferPtr host_copy;  // keeps a gathered copy alive for host()
-  /// A bare C++ number: a literal inside traces, an argument outside them (so that x * i compiles once for every i).
+  /// A bare C++ number: a literal inside traces, an argument outside them (so that x * i compiles
+  /// once for every i).
   bool is_number = false;
   union {
     std::int64_t integer = 0;

@@ -8,7 +8,8 @@ namespace {
 using Arrays = std::vector<Array>;
 
 /// Every second position of `axis` from `start`, up to `limit`.
-Array strided(const Array& x, int axis, std::int64_t start, std::int64_t limit, std::int64_t stride) {
+Array strided(const Array& x, int axis, std::int64_t start, std::int64_t limit,
+              std::int64_t stride) {
   Ints from(static_cast<std::size_t>(x.ndim()), 0), to(x.shape().begin(), x.shape().end()),
       by(static_cast<std::size_t>(x.ndim()), 1);
   const auto a = static_cast<std::size_t>(axis);
@@ -45,7 +46,8 @@ struct Scan {
   std::int64_t length(const Array& x) const { return x.shape()[static_cast<std::size_t>(axis)]; }
   Arrays each(const Arrays& xs, std::int64_t start, std::int64_t limit, std::int64_t stride) const {
     Arrays out;
-    for (const Array& x : xs) out.push_back(x.is_empty() ? x : strided(x, axis, start, limit, stride));
+    for (const Array& x : xs)
+      out.push_back(x.is_empty() ? x : strided(x, axis, start, limit, stride));
     return out;
   }
   Arrays apply(const Arrays& a, const Arrays& b) const {
@@ -60,14 +62,16 @@ struct Scan {
     // Position 2k is the prefix up to 2k - 1, combined with element 2k.
     const std::int64_t inner = (n - 1) / 2;
     Arrays out;
-    const Arrays later = inner > 0 ? apply(each(odd, 0, inner, 1), each(xs, 2, n, 2)) : Arrays(xs.size());
+    const Arrays later =
+        inner > 0 ? apply(each(odd, 0, inner, 1), each(xs, 2, n, 2)) : Arrays(xs.size());
     const Arrays first = each(xs, 0, 1, 1);
     for (std::size_t i = 0; i < xs.size(); ++i) {
       if (xs[i].is_empty()) {
         out.emplace_back();
         continue;
       }
-      out.push_back(interleaved(inner > 0 ? joined(first[i], later[i], axis) : first[i], odd[i], axis));
+      out.push_back(
+          interleaved(inner > 0 ? joined(first[i], later[i], axis) : first[i], odd[i], axis));
     }
     return out;
   }
@@ -75,7 +79,8 @@ struct Scan {
 
 }  // namespace
 
-std::vector<Array> associative_scan(Call& combine, const AssociativeScanOptions& options, std::source_location where) {
+std::vector<Array> associative_scan(Call& combine, const AssociativeScanOptions& options,
+                                    std::source_location where) {
   const SourceLoc loc = line_of(where);
   const std::size_t count = combine.arg_ends[0];
   std::vector<std::string> offenders;
@@ -117,7 +122,8 @@ std::vector<Array> associative_scan(Call& combine, const AssociativeScanOptions&
   Arrays results = Scan{combine, axis}(leaves, length);
   Arrays outputs;
   for (Array& r : results)
-    if (!r.is_empty()) outputs.push_back(options.reverse ? bind1("reverse", {r}, {{"dims", Ints{axis}}}, loc) : r);
+    if (!r.is_empty())
+      outputs.push_back(options.reverse ? bind1("reverse", {r}, {{"dims", Ints{axis}}}, loc) : r);
   Trace::Finished f = trace.finish(outputs);
   outside.insert(outside.end(), f.captures.begin(), f.captures.end());
   const Arrays arrays = apply(f.program, outside, loc);

@@ -11,7 +11,8 @@ std::string to_string(const Axes& axes) {
     case Axes::Kind::list: break;
   }
   std::string out = "{";
-  for (std::size_t i = 0; i < axes.children().size(); ++i) out += (i ? ", " : "") + to_string(axes.children()[i]);
+  for (std::size_t i = 0; i < axes.children().size(); ++i)
+    out += (i ? ", " : "") + to_string(axes.children()[i]);
   return out + "}";
 }
 
@@ -31,7 +32,8 @@ struct Broadcast {
   void visit(const Axes& axes, std::size_t node, const std::string& spec_path) {
     const TreeDef::Node& n = def.nodes()[node];
     if (axes.kind() == Axes::Kind::axis) return assign(n, axes.axis());
-    if (axes.kind() == Axes::Kind::replicated || n.kind == NodeKind::fixed) return assign(n, kReplicated);
+    if (axes.kind() == Axes::Kind::replicated || n.kind == NodeKind::fixed)
+      return assign(n, kReplicated);
     if (n.kind == NodeKind::optional) {
       if (n.children) visit(axes, node + 1, spec_path);
       return;
@@ -41,9 +43,12 @@ struct Broadcast {
       auto count = [](std::size_t n, const char* one, const char* many) {
         return std::to_string(n) + ' ' + (n == 1 ? one : many);
       };
-      const std::string what = n.kind == NodeKind::leaf ? "is an array" : "has " + count(n.children, "child", "children");
-      offenders.push_back(spec_path + " = " + to_string(axes) + " has " + count(entries, "entry", "entries") + ", but " +
-                          def.path(node, tree) + ' ' + what);
+      const std::string what = n.kind == NodeKind::leaf
+                                   ? "is an array"
+                                   : "has " + count(n.children, "child", "children");
+      offenders.push_back(spec_path + " = " + to_string(axes) + " has " +
+                          count(entries, "entry", "entries") + ", but " + def.path(node, tree) +
+                          ' ' + what);
       return;
     }
     std::size_t i = 0;
@@ -54,8 +59,8 @@ struct Broadcast {
 
 }  // namespace
 
-std::vector<int> broadcast_axes(const char* function, const Axes& axes, const std::string& spec, const TreeDef& def,
-                                const std::string& tree) {
+std::vector<int> broadcast_axes(const char* function, const Axes& axes, const std::string& spec,
+                                const TreeDef& def, const std::string& tree) {
   std::vector<int> out(def.leaf_count(), kReplicated);
   Broadcast b{def, spec, tree, out, {}};
   if (!def.nodes().empty()) b.visit(axes, 0, spec);
@@ -63,7 +68,9 @@ std::vector<int> broadcast_axes(const char* function, const Axes& axes, const st
   Message m(function);
   m.problem(spec + " does not fit " + tree);
   for (auto& o : b.offenders) m.offender(std::move(o));
-  m.rule("an entry is an axis or replicated for everything below it, or a list with one entry a child")
+  m.rule(
+       "an entry is an axis or replicated for everything below it, or a list with one entry a "
+       "child")
       .advice("give one entry for each: {0, ts::replicated}, or a single one for all: 0")
       .raise<TreeError>();
 }

@@ -29,7 +29,8 @@ std::optional<Type> common_type(const Type& a, const Type& b) {
 ProgramPtr with_output_types(const ProgramPtr& p, std::span<const Type> types) {
   bool same = true;
   for (std::size_t i = 0; i < types.size(); ++i)
-    same &= p->type(p->outputs[i]).dtype == types[i].dtype && p->type(p->outputs[i]).weak == types[i].weak;
+    same &= p->type(p->outputs[i]).dtype == types[i].dtype &&
+            p->type(p->outputs[i]).weak == types[i].weak;
   if (same) return p;
   Builder b(p->name);
   Values out = b.inline_program(*p, inputs_of(b, *p));
@@ -42,8 +43,8 @@ ProgramPtr with_output_types(const ProgramPtr& p, std::span<const Type> types) {
 namespace {
 
 /// Throws unless the carry comes out with the structure it goes in with, empty leaves included.
-void check_structure(const char* function, const Call& body, const TracedFunction& f, std::size_t arg, const TreeDef& in,
-                     const TreeDef& out, const SourceLoc& loc) {
+void check_structure(const char* function, const Call& body, const TracedFunction& f,
+                     std::size_t arg, const TreeDef& in, const TreeDef& out, const SourceLoc& loc) {
   require_same_structure(function, in, "the carry", out, "the body's result");
   Message m(function);
   bool differs = false;
@@ -52,7 +53,8 @@ void check_structure(const char* function, const Call& body, const TracedFunctio
     const bool given = !body.args.leaves[body.arg_begin(arg) + i]->is_empty();
     if (given == f.result_present[i]) continue;
     differs = true;
-    m.offender(paths[i] + (given ? ": an array goes in, an empty one comes out" : ": an empty array goes in, an array comes out"));
+    m.offender(paths[i] + (given ? ": an array goes in, an empty one comes out"
+                                 : ": an empty array goes in, an array comes out"));
   }
   if (differs)
     m.problem("the body changes which leaves of its carry are empty")
@@ -64,8 +66,8 @@ void check_structure(const char* function, const Call& body, const TracedFunctio
 
 }  // namespace
 
-LoopBody trace_loop_body(const char* function, Call& body, std::vector<Type> types, int carry_arg, bool paired,
-                         const SourceLoc& loc) {
+LoopBody trace_loop_body(const char* function, Call& body, std::vector<Type> types, int carry_arg,
+                         bool paired, const SourceLoc& loc) {
   LoopBody loop;
   const std::string what = std::string(function) + " body";
   if (carry_arg < 0) {
@@ -105,7 +107,8 @@ LoopBody trace_loop_body(const char* function, Call& body, std::vector<Type> typ
         start.weak = both->weak;
         promoted = true;
       } else {
-        changes.push_back(paths[leaf] + ": " + to_string(start) + " goes in, " + to_string(next) + " comes out");
+        changes.push_back(paths[leaf] + ": " + to_string(start) + " goes in, " + to_string(next) +
+                          " comes out");
         dtypes &= start.shape == next.shape;
       }
     }
@@ -114,8 +117,11 @@ LoopBody trace_loop_body(const char* function, Call& body, std::vector<Type> typ
       m.problem("the body changes the type of its carry");
       for (auto& c : changes) m.offender(std::move(c));
       m.rule("what a loop carries keeps its dtypes and shapes from step to step").from(loc);
-      if (dtypes) m.advice("use astype in the body, or start from a value of the dtype that comes out").raise<DTypeError>();
-      m.advice("reshape in the body, or start from a value of the shape that comes out").raise<ShapeError>();
+      if (dtypes)
+        m.advice("use astype in the body, or start from a value of the dtype that comes out")
+            .raise<DTypeError>();
+      m.advice("reshape in the body, or start from a value of the shape that comes out")
+          .raise<ShapeError>();
     }
     if (!promoted) {
       loop.function.program = with_output_types(loop.function.program, wanted);

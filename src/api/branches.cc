@@ -14,9 +14,11 @@ std::string branch_name(bool predicate, std::size_t i) {
   return "in branch " + std::to_string(i);
 }
 
-/// The types that all branches' results are brought to. Throws listing the leaves where that cannot be.
-std::vector<Type> agreed_types(const char* function, bool predicate, const std::vector<TracedFunction>& all,
-                               const TreeDef& result, const SourceLoc& loc) {
+/// The types that all branches' results are brought to. Throws listing the leaves where that cannot
+/// be.
+std::vector<Type> agreed_types(const char* function, bool predicate,
+                               const std::vector<TracedFunction>& all, const TreeDef& result,
+                               const SourceLoc& loc) {
   std::vector<Type> types = all[0].program->output_types();
   Message m(function);
   bool bad = false;
@@ -27,7 +29,8 @@ std::vector<Type> agreed_types(const char* function, bool predicate, const std::
     for (const TracedFunction& f : all) {
       if (f.result_present[leaf] != present) agree = false;
       if (!agree || !present) continue;
-      const std::optional<Type> both = common_type(types[out], f.program->type(f.program->outputs[out]));
+      const std::optional<Type> both =
+          common_type(types[out], f.program->type(f.program->outputs[out]));
       if (both)
         types[out] = *both;
       else
@@ -40,8 +43,10 @@ std::vector<Type> agreed_types(const char* function, bool predicate, const std::
         std::size_t at = 0;
         for (std::size_t j = 0; j < leaf; ++j) at += all[k].result_present[j];
         text += (i ? ", " : " ") +
-                (all[k].result_present[leaf] ? to_string(all[k].program->type(all[k].program->outputs[at])) : "empty") + ' ' +
-                branch_name(predicate, k);
+                (all[k].result_present[leaf]
+                     ? to_string(all[k].program->type(all[k].program->outputs[at]))
+                     : "empty") +
+                ' ' + branch_name(predicate, k);
       }
       m.offender(std::move(text));
       bad = true;
@@ -58,24 +63,29 @@ std::vector<Type> agreed_types(const char* function, bool predicate, const std::
 }
 
 /// As an int32 scalar.
-Value branch_index(const char* function, Value index, bool predicate, std::size_t branches, const SourceLoc& loc) {
+Value branch_index(const char* function, Value index, bool predicate, std::size_t branches,
+                   const SourceLoc& loc) {
   const Type& t = index.type();
   const bool right_kind = predicate || is_integer(t.dtype);
   if (t.shape.rank() != 0 || !right_kind) {
     Message m(function);
     m.problem(std::string(predicate ? "the predicate" : "the index") + " is " + to_string(t))
-        .rule(predicate ? "one scalar decides which branch runs" : "the index is one integer scalar")
+        .rule(predicate ? "one scalar decides which branch runs"
+                        : "the index is one integer scalar")
         .from(loc);
     if (t.shape.rank() != 0)
-      m.advice(predicate ? "use ts::where to choose element by element, or ts::any and ts::all for one answer"
-                         : "pass one element of it, or map the function with ts::vmap")
+      m.advice(
+           predicate
+               ? "use ts::where to choose element by element, or ts::any and ts::all for one answer"
+               : "pass one element of it, or map the function with ts::vmap")
           .raise<ShapeError>();
     m.advice("convert it with astype(ts::i32)").raise<DTypeError>();
   }
   if (!predicate) {
     // Clamped in its own dtype, so that a large index does not wrap.
     if (size_of(t.dtype) >= 4 && t.dtype != DType::int32)
-      index = ops::clamp(ops::full_like(index, 0), index, ops::full_like(index, static_cast<double>(branches - 1)));
+      index = ops::clamp(ops::full_like(index, 0), index,
+                         ops::full_like(index, static_cast<double>(branches - 1)));
     return t.dtype == DType::int32 ? index : ops::convert(index, DType::int32);
   }
   if (t.dtype != DType::boolean) index = ops::ne(index, ops::full_like(index, 0));
@@ -84,8 +94,8 @@ Value branch_index(const char* function, Value index, bool predicate, std::size_
 
 }  // namespace
 
-Outcome branches(const char* function, const Array& index, bool predicate, std::span<Call* const> calls,
-                 std::source_location where) {
+Outcome branches(const char* function, const Array& index, bool predicate,
+                 std::span<Call* const> calls, std::source_location where) {
   const SourceLoc loc = line_of(where);
   std::vector<TracedFunction> all;
   TreeDef result;
@@ -106,7 +116,8 @@ Outcome branches(const char* function, const Array& index, bool predicate, std::
   // One list of operands for all: the explicit ones, then every capture once.
   std::vector<Array> captured;
   auto place = [&](const Array& a) {
-    const auto at = std::find_if(captured.begin(), captured.end(), [&](const Array& c) { return c.impl() == a.impl(); });
+    const auto at = std::find_if(captured.begin(), captured.end(),
+                                 [&](const Array& c) { return c.impl() == a.impl(); });
     if (at == captured.end()) captured.push_back(a);
     return static_cast<std::size_t>(at - captured.begin());
   };

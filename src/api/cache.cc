@@ -10,7 +10,8 @@
 
 namespace tessera::inline v0::detail {
 
-// ---------------------------------------------------------------------------------------------------- one entry
+// -------------------------------------------------------------------------------------------------
+// one entry
 
 CacheEntry::~CacheEntry() {
   for (Version* v = versions_.load(); v;) {
@@ -36,7 +37,8 @@ const runtime::Executable& CacheEntry::executable(const std::vector<bool>& donat
   return *v->exe;
 }
 
-// ------------------------------------------------------------------------------------------------------ the key
+// -------------------------------------------------------------------------------------------------
+// the key
 
 namespace {
 
@@ -54,7 +56,8 @@ std::uint64_t hash_words(const InlineVector<std::uint64_t, 16>& words) {
 bool matches(const CacheEntry& e, const Call& call) {
   const auto& words = call.args.words;
   if (e.words.size() != words.size() || e.present.size() != call.args.leaves.size()) return false;
-  if (std::memcmp(e.words.data(), words.data(), words.size() * sizeof(std::uint64_t)) != 0) return false;
+  if (std::memcmp(e.words.data(), words.data(), words.size() * sizeof(std::uint64_t)) != 0)
+    return false;
   std::size_t next = 0;
   for (std::size_t i = 0; i < e.present.size(); ++i) {
     const ArrayImpl* impl = call.args.leaves[i]->impl().get();
@@ -64,14 +67,16 @@ bool matches(const CacheEntry& e, const Call& call) {
   return true;
 }
 
-/// Where two structures differ in static values only, the first such node; none where they differ otherwise.
+/// Where two structures differ in static values only, the first such node; none where they differ
+/// otherwise.
 std::optional<std::size_t> only_static_difference(const TreeDef& a, const TreeDef& b) {
   const auto &x = a.nodes(), &y = b.nodes();
   if (x.size() != y.size()) return std::nullopt;
   std::optional<std::size_t> first;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (x[i] == y[i]) continue;
-    if (x[i].kind != NodeKind::fixed || y[i].kind != NodeKind::fixed || x[i].label != y[i].label) return std::nullopt;
+    if (x[i].kind != NodeKind::fixed || y[i].kind != NodeKind::fixed || x[i].label != y[i].label)
+      return std::nullopt;
     if (!first) first = i;
   }
   return first;
@@ -92,7 +97,8 @@ constexpr std::int64_t kSmallestDonation = 4096;
 
 }  // namespace
 
-// ---------------------------------------------------------------------------------------------------- the cache
+// -------------------------------------------------------------------------------------------------
+// the cache
 
 struct CachedFunction::State {
   std::atomic<CacheEntry*> newest{nullptr};
@@ -115,15 +121,18 @@ struct CachedFunction::State {
     int alike = 1;
     const CacheEntry* other = nullptr;
     for (const auto& e : entries)
-      if (e->types == fresh.types && only_static_difference(e->args, fresh.args)) ++alike, other = e.get();
+      if (e->types == fresh.types && only_static_difference(e->args, fresh.args))
+        ++alike, other = e.get();
     if (alike < kRetracesBeforeWarning) return;
     warned = true;
     const std::size_t node = *only_static_difference(other->args, fresh.args);
     warn(Message(fresh.name)
-             .problem("traced and compiled " + std::to_string(alike) + " times for arguments that differ in static values only")
-             .rule("a C++ number, enum or string is part of the key: each value of it is traced and compiled anew")
-             .at(fresh.args.path(node, "args") + ", " + other->args.nodes()[node].text + " before and " +
-                 fresh.args.nodes()[node].text + " now")
+             .problem("traced and compiled " + std::to_string(alike) +
+                      " times for arguments that differ in static values only")
+             .rule("a C++ number, enum or string is part of the key: each value of it is traced "
+                   "and compiled anew")
+             .at(fresh.args.path(node, "args") + ", " + other->args.nodes()[node].text +
+                 " before and " + fresh.args.nodes()[node].text + " now")
              .advice("make it an Array, unless the program has to depend on its value"));
   }
 };
@@ -162,7 +171,8 @@ void check_captures(const CacheEntry& e, const TracedFunction& now) {
   else
     for (std::size_t i = 0; i < before.size() && what.empty(); ++i)
       if (before[i].impl() != after[i].impl())
-        what = "a captured array, " + to_string(before[i].impl()->type) + ", is another one than in the program in use";
+        what = "a captured array, " + to_string(before[i].impl()->type) +
+               ", is another one than in the program in use";
   if (what.empty()) return;
   Message(e.name)
       .problem(what)
@@ -225,7 +235,9 @@ const CacheEntry& CachedFunction::find_or_build(Call& call) {
   return *state_->entries.back();
 }
 
-Outcome CachedFunction::run(Call& call, std::uint64_t moved) { return run_entry(call, find_or_build(call), moved); }
+Outcome CachedFunction::run(Call& call, std::uint64_t moved) {
+  return run_entry(call, find_or_build(call), moved);
+}
 
 Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t moved) const {
   if (Trace::innermost() || !e.cacheable) return run_inline(call, e);
@@ -238,7 +250,8 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
     donated[data.size()] = true;
   };
   for (std::size_t arg = 0; arg < call.arg_count(); ++arg) {
-    const bool asked = std::find(donate_.begin(), donate_.end(), static_cast<int>(arg)) != donate_.end();
+    const bool asked =
+        std::find(donate_.begin(), donate_.end(), static_cast<int>(arg)) != donate_.end();
     const bool free = arg < 64 && (moved >> arg & 1u);
     for (std::size_t i = call.arg_begin(arg); i < call.arg_ends[arg]; ++i) {
       const std::shared_ptr<ArrayImpl>& impl = call.args.leaves[i]->impl();
@@ -281,7 +294,9 @@ Outcome CachedFunction::run_only(Call& call, const CacheEntry& e) {
       if (got != want) m.offender(paths[i] + " is " + got + ", compiled for " + want);
     }
   }
-  m.rule("a compiled program takes one structure, dtypes and shapes").advice("call the jitted function itself").raise<TraceError>();
+  m.rule("a compiled program takes one structure, dtypes and shapes")
+      .advice("call the jitted function itself")
+      .raise<TraceError>();
 }
 
 }  // namespace tessera::inline v0::detail

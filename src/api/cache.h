@@ -11,20 +11,21 @@
 
 namespace tessera::inline v0::detail {
 
-/// Immutable once it is in a cache, but for the executables, which are made on first use. Lives as long as the cache.
+/// Immutable once it is in a cache, but for the executables, which are made on first use. Lives as
+/// long as the cache.
 struct CacheEntry {
   // the key
   std::uint64_t hash = 0;
-  std::vector<std::uint64_t> words;   // tree types, structure, statics, axis names and the like
-  std::vector<char> present;          // by leaf: not empty
-  std::vector<Type> types;            // of the leaves that are not empty
+  std::vector<std::uint64_t> words;  // tree types, structure, statics, axis names and the like
+  std::vector<char> present;         // by leaf: not empty
+  std::vector<Type> types;           // of the leaves that are not empty
 
   TracedFunction function;
   std::vector<runtime::ArrayDataPtr> capture_data;  // where all captures are concrete
-  bool cacheable = true;              // no capture belongs to a trace
+  bool cacheable = true;                            // no capture belongs to a trace
   TreeDef args;
   std::string name;
-  CacheEntry* next = nullptr;         // older entries
+  CacheEntry* next = nullptr;  // older entries
 
   /// The executable for this donation, one flag an input; compiles on first use.
   const runtime::Executable& executable(const std::vector<bool>& donated) const;
@@ -40,8 +41,8 @@ struct CacheEntry {
   mutable std::mutex compiling_;
 };
 
-/// Whether every call traces again and compares, to find functions that depend on something which changed since their first
-/// trace: TESSERA_CHECK_CAPTURES=1, or this.
+/// Whether every call traces again and compares, to find functions that depend on something which
+/// changed since their first trace: TESSERA_CHECK_CAPTURES=1, or this.
 void set_check_captures(bool on);
 
 }  // namespace tessera::inline v0::detail

@@ -10,7 +10,9 @@ namespace policies {
 CheckpointPolicyPtr nothing_saveable() { return v0::nothing_saveable(); }
 CheckpointPolicyPtr everything_saveable() { return v0::everything_saveable(); }
 CheckpointPolicyPtr dots_saveable() { return v0::dots_saveable(); }
-CheckpointPolicyPtr dots_with_no_batch_dims_saveable() { return v0::dots_with_no_batch_dims_saveable(); }
+CheckpointPolicyPtr dots_with_no_batch_dims_saveable() {
+  return v0::dots_with_no_batch_dims_saveable();
+}
 CheckpointPolicyPtr save_only_these_names(std::vector<std::string> names) {
   return v0::save_only_these_names(std::move(names));
 }
@@ -28,7 +30,8 @@ namespace detail {
 Outcome checkpoint(Call& call, const CheckpointPolicyPtr& policy, std::source_location where) {
   const SourceLoc loc = line_of(where);
   const TracedFunction f = trace_call(call, "checkpoint", "checkpoint");
-  if (!Trace::innermost()) return outcome(f, apply(f.program, operands(call, f), loc));  // nobody differentiates this
+  if (!Trace::innermost())
+    return outcome(f, apply(f.program, operands(call, f), loc));  // nobody differentiates this
   Builder b("checkpoint");
   b.loc = loc;
   const Values in = inputs_of(b, *f.program);

@@ -38,14 +38,18 @@ std::string kind_name(BoundAxis::Kind kind) {
   for (auto a = axes.rbegin(); a != axes.rend(); ++a) {
     if (a->name.empty() || seen.contains(a->name)) continue;
     seen.insert(a->name);
-    bound += (bound.empty() ? "'" : ", '") + a->name + "' (" + kind_name(a->kind) + ", size " + std::to_string(a->size) + ")";
+    bound += (bound.empty() ? "'" : ", '") + a->name + "' (" + kind_name(a->kind) + ", size " +
+             std::to_string(a->size) + ")";
   }
   Message(function)
       .problem("there is no axis '" + name + "' here")
-      .rule(bound.empty() ? "no axis is bound: a name is bound inside a function given to pmap, shard_map or vmap"
+      .rule(bound.empty() ? "no axis is bound: a name is bound inside a function given to pmap, "
+                            "shard_map or vmap"
                           : "the bound axes are " + bound)
       .from(loc)
-      .advice(bound.empty() ? "call it inside pmap(f, {.axis_name = \"" + name + "\"}), or vmap likewise" : "use one of these names")
+      .advice(bound.empty()
+                  ? "call it inside pmap(f, {.axis_name = \"" + name + "\"}), or vmap likewise"
+                  : "use one of these names")
       .raise<CollectiveError>();
 }
 
@@ -55,7 +59,11 @@ Members members(const char* function, const AxisNames& axes, const SourceLoc& lo
     const BoundAxis* bound = name.empty() ? nullptr : AxisScope::find(name);
     if (!bound) unbound(function, name, loc);
     if (std::find(m.names.begin(), m.names.end(), name) != m.names.end())
-      Message(function).problem("axis '" + name + "' is named twice").from(loc).advice("name each axis once").raise<CollectiveError>();
+      Message(function)
+          .problem("axis '" + name + "' is named twice")
+          .from(loc)
+          .advice("name each axis once")
+          .raise<CollectiveError>();
     m.names.push_back(name);
     m.size *= bound->size;
     if (bound->kind == BoundAxis::Kind::shard_map) {
@@ -70,29 +78,35 @@ Members members(const char* function, const AxisNames& axes, const SourceLoc& lo
 }
 
 /// Size of the own group; CollectiveError where they differ.
-std::int64_t group_size(const char* function, const Members& m, const AxisGroups& groups, const SourceLoc& loc) {
+std::int64_t group_size(const char* function, const Members& m, const AxisGroups& groups,
+                        const SourceLoc& loc) {
   if (groups.empty()) return m.size;
   for (const auto& g : groups)
     if (g.size() != groups[0].size())
       Message(function)
-          .problem("the groups have " + std::to_string(groups[0].size()) + " and " + std::to_string(g.size()) + " members")
+          .problem("the groups have " + std::to_string(groups[0].size()) + " and " +
+                   std::to_string(g.size()) + " members")
           .rule("the number of members divides the sum, so all groups have the same")
           .from(loc)
           .raise<CollectiveError>();
   return static_cast<std::int64_t>(groups[0].size());
 }
 
-void no_typed_groups(const char* function, const Members& m, const AxisGroups& groups, const SourceLoc& loc) {
+void no_typed_groups(const char* function, const Members& m, const AxisGroups& groups,
+                     const SourceLoc& loc) {
   if (!groups.empty() && !m.typed.empty())
     Message(function)
-        .problem("groups are given, and axis '" + *m.typed.begin() + "' belongs to a typed shard_map")
+        .problem("groups are given, and axis '" + *m.typed.begin() +
+                 "' belongs to a typed shard_map")
         .rule("types say whether a value is the same along a whole axis, not along parts of it")
         .from(loc)
         .advice("use a mesh with two axes in the place of this one")
         .raise<CollectiveError>();
 }
 
-Value vary(Value x, const Members& m) { return m.typed.empty() ? x : x.builder->vary_over(x, m.typed); }
+Value vary(Value x, const Members& m) {
+  return m.typed.empty() ? x : x.builder->vary_over(x, m.typed);
+}
 
 Value emit_psum(Value x, const Members& m, const IntLists& groups) {
   if (x.dtype() == DType::boolean) x = ops::convert(x, DType::int32);
@@ -114,7 +128,9 @@ Array psum(Operand x, const AxisNames& axes, const AxisGroups& groups) {
   const Members m = members("psum", axes, x.loc);
   no_typed_groups("psum", m, groups, x.loc);
   if (is_number(x.array) && groups.empty()) return number_times(x.array, m.size);
-  return composite1("psum", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) { return emit_psum(in[0], m, groups); });
+  return composite1("psum", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+    return emit_psum(in[0], m, groups);
+  });
 }
 
 Array pmean(Operand x, const AxisNames& axes, const AxisGroups& groups) {
@@ -129,22 +145,32 @@ Array pmean(Operand x, const AxisNames& axes, const AxisGroups& groups) {
 }
 
 namespace {
-Array extremum(const char* name, Value (*op)(Value, const Strings&, std::int64_t, const IntLists&), const Operand& x,
-               const AxisNames& axes, const AxisGroups& groups) {
+Array extremum(const char* name, Value (*op)(Value, const Strings&, std::int64_t, const IntLists&),
+               const Operand& x, const AxisNames& axes, const AxisGroups& groups) {
   const Members m = members(name, axes, x.loc);
   no_typed_groups(name, m, groups, x.loc);
   if (is_number(x.array) && !is_boolean(x.array)) return x.array;
-  return composite1(name, {x.array}, x.loc, [&](Builder&, std::span<const Value> in) { return op(vary(in[0], m), m.names, m.size, groups); });
+  return composite1(name, {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+    return op(vary(in[0], m), m.names, m.size, groups);
+  });
 }
 
 void some_axis(const char* function, const Members& m, const SourceLoc& loc) {
   if (m.names.empty())
-    Message(function).problem("no axis is named").rule("at least one axis").from(loc).raise<CollectiveError>();
+    Message(function)
+        .problem("no axis is named")
+        .rule("at least one axis")
+        .from(loc)
+        .raise<CollectiveError>();
 }
 }  // namespace
 
-Array pmax(Operand x, const AxisNames& axes, const AxisGroups& groups) { return extremum("pmax", ops::pmax, x, axes, groups); }
-Array pmin(Operand x, const AxisNames& axes, const AxisGroups& groups) { return extremum("pmin", ops::pmin, x, axes, groups); }
+Array pmax(Operand x, const AxisNames& axes, const AxisGroups& groups) {
+  return extremum("pmax", ops::pmax, x, axes, groups);
+}
+Array pmin(Operand x, const AxisNames& axes, const AxisGroups& groups) {
+  return extremum("pmin", ops::pmin, x, axes, groups);
+}
 
 Array all_gather(Operand x, const AxisNames& axes, const GatherOptions& o) {
   const Members m = members("all_gather", axes, x.loc);
@@ -152,7 +178,8 @@ Array all_gather(Operand x, const AxisNames& axes, const GatherOptions& o) {
   no_typed_groups("all_gather", m, o.groups, x.loc);
   return composite1("all_gather", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     Value v = vary(in[0], m);
-    if (o.invariant && m.typed_names.size() == m.names.size()) return ops::all_gather_invariant(v, m.names, m.size, o.axis, o.tiled);
+    if (o.invariant && m.typed_names.size() == m.names.size())
+      return ops::all_gather_invariant(v, m.names, m.size, o.axis, o.tiled);
     return ops::all_gather(v, m.names, m.size, o.axis, o.tiled, o.groups);
   });
 }
@@ -166,7 +193,8 @@ Array psum_scatter(Operand x, const AxisNames& axes, const GatherOptions& o) {
   });
 }
 
-Array all_to_all(Operand x, const AxisNames& axes, int split, int concat, const ExchangeOptions& o) {
+Array all_to_all(Operand x, const AxisNames& axes, int split, int concat,
+                 const ExchangeOptions& o) {
   const Members m = members("all_to_all", axes, x.loc);
   some_axis("all_to_all", m, x.loc);
   no_typed_groups("all_to_all", m, o.groups, x.loc);
@@ -175,7 +203,9 @@ Array all_to_all(Operand x, const AxisNames& axes, int split, int concat, const 
   });
 }
 
-Array pswapaxes(Operand x, const AxisNames& axes, int axis, const ExchangeOptions& o) { return all_to_all(x, axes, axis, axis, o); }
+Array pswapaxes(Operand x, const AxisNames& axes, int axis, const ExchangeOptions& o) {
+  return all_to_all(x, axes, axis, axis, o);
+}
 
 Array ppermute(Operand x, const AxisNames& axes, const Permutation& pairs) {
   const Members m = members("ppermute", axes, x.loc);
@@ -193,19 +223,22 @@ Array pshuffle(Operand x, const AxisNames& axes, const std::vector<std::int64_t>
   std::vector<std::int64_t> sorted = sources;
   std::sort(sorted.begin(), sorted.end());
   bool permutation = static_cast<std::int64_t>(sorted.size()) == m.size;
-  for (std::size_t i = 0; permutation && i < sorted.size(); ++i) permutation = sorted[i] == static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; permutation && i < sorted.size(); ++i)
+    permutation = sorted[i] == static_cast<std::int64_t>(i);
   if (!permutation) {
     std::string text;
     for (std::int64_t s : sources) text += (text.empty() ? "" : ", ") + std::to_string(s);
     Message("pshuffle")
-        .problem("{" + text + "} is no permutation of the " + std::to_string(m.size) + " members of the axis")
+        .problem("{" + text + "} is no permutation of the " + std::to_string(m.size) +
+                 " members of the axis")
         .rule("each number in [0, " + std::to_string(m.size) + ") appears once")
         .from(x.loc)
         .advice("use ppermute where some members send or receive nothing")
         .raise<CollectiveError>();
   }
   Permutation pairs;
-  for (std::size_t i = 0; i < sources.size(); ++i) pairs.emplace_back(sources[i], static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    pairs.emplace_back(sources[i], static_cast<std::int64_t>(i));
   return ppermute(x, axes, pairs);
 }
 
@@ -220,9 +253,13 @@ Array pbroadcast(Operand x, const AxisNames& axes, std::int64_t source) {
 Array axis_index(const AxisNames& axes, std::source_location loc) {
   const Members m = members("axis_index", axes, loc);
   some_axis("axis_index", m, loc);
-  return composite1("axis_index", {}, loc, [&](Builder& b, std::span<const Value>) { return vary(ops::axis_index(b, m.names, m.size), m); });
+  return composite1("axis_index", {}, loc, [&](Builder& b, std::span<const Value>) {
+    return vary(ops::axis_index(b, m.names, m.size), m);
+  });
 }
 
-std::int64_t axis_size(const AxisNames& axes, std::source_location loc) { return members("axis_size", axes, loc).size; }
+std::int64_t axis_size(const AxisNames& axes, std::source_location loc) {
+  return members("axis_size", axes, loc).size;
+}
 
 }  // namespace tessera::inline v0

@@ -22,7 +22,8 @@ thread_local std::array<Remembered, 64> remembered;
 
 // Where in `remembered` a call has its place.
 std::size_t place_of(const CompositeKey& key, std::span<const Array> inputs) {
-  std::size_t h = reinterpret_cast<std::uintptr_t>(key.name) * 31 + reinterpret_cast<std::uintptr_t>(key.function);
+  std::size_t h = reinterpret_cast<std::uintptr_t>(key.name) * 31 +
+                  reinterpret_cast<std::uintptr_t>(key.function);
   for (const Array& a : inputs) {
     const Type& t = a.impl()->type;
     h = h * 31 + static_cast<std::size_t>(t.dtype);
@@ -35,7 +36,8 @@ struct Built {
   ProgramPtr program;
   const Array* same = nullptr;  // the argument that the result is
 };
-Built build(const char* name, std::span<const Array> inputs, const SourceLoc& loc, const CompositeBody& body) {
+Built build(const char* name, std::span<const Array> inputs, const SourceLoc& loc,
+            const CompositeBody& body) {
   Builder b(name);
   b.loc = loc;
   Values in;
@@ -59,7 +61,8 @@ std::vector<Array> composite(const char* name, std::span<const Array> inputs, co
     for (const Array& a : inputs) in.push_back(t->lift(a, name));
     AtLocation at(t->builder(), loc);
     std::vector<Array> out;
-    for (const Value& v : body(t->builder(), in)) out.push_back(make_traced(t->id(), v.var, v.type(), loc));
+    for (const Value& v : body(t->builder(), in))
+      out.push_back(make_traced(t->id(), v.var, v.type(), loc));
     return out;
   }
   Built p = build(name, inputs, loc, body);
@@ -67,13 +70,18 @@ std::vector<Array> composite(const char* name, std::span<const Array> inputs, co
   return apply(p.program, inputs, loc);
 }
 
-Array composite_once(const CompositeKey& key, std::span<const Array> inputs, const SourceLoc& loc, const CompositeBody& body) {
-  const bool concrete = std::all_of(inputs.begin(), inputs.end(), [](const Array& a) { return !a.is_empty() && a.is_concrete(); });
-  if (Trace::innermost() || !concrete || inputs.size() > kOperands) return composite(key.name, inputs, loc, body)[0];
+Array composite_once(const CompositeKey& key, std::span<const Array> inputs, const SourceLoc& loc,
+                     const CompositeBody& body) {
+  const bool concrete = std::all_of(inputs.begin(), inputs.end(), [](const Array& a) {
+    return !a.is_empty() && a.is_concrete();
+  });
+  if (Trace::innermost() || !concrete || inputs.size() > kOperands)
+    return composite(key.name, inputs, loc, body)[0];
   Remembered& r = remembered[place_of(key, inputs)];
   const unsigned mode = runtime::compile_mode();
   bool found = r.executable && r.key == key && r.mode == mode && r.operands == inputs.size();
-  for (std::size_t i = 0; found && i < inputs.size(); ++i) found = r.types[i] == inputs[i].impl()->type;
+  for (std::size_t i = 0; found && i < inputs.size(); ++i)
+    found = r.types[i] == inputs[i].impl()->type;
   if (found) return run(r.executable, inputs)[0];
 
   Built p = build(key.name, inputs, loc, body);
@@ -113,7 +121,8 @@ Value to_inexact(Value x) {
   return ops::convert(x, wide && !x.type().weak ? DType::float64 : DType::float32, x.type().weak);
 }
 
-Ints normalize_axes(std::span<const std::int64_t> axes, int rank, const char* name, const SourceLoc& loc) {
+Ints normalize_axes(std::span<const std::int64_t> axes, int rank, const char* name,
+                    const SourceLoc& loc) {
   Ints out;
   if (axes.empty()) {
     for (int i = 0; i < rank; ++i) out.push_back(i);

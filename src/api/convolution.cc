@@ -10,12 +10,13 @@ using detail::composite1;
 
 namespace {
 
-Ints or_ones(const std::vector<std::int64_t>& v, int n, const char* name, const char* what, const SourceLoc& loc) {
+Ints or_ones(const std::vector<std::int64_t>& v, int n, const char* name, const char* what,
+             const SourceLoc& loc) {
   if (v.empty()) return Ints(static_cast<std::size_t>(n), 1);
   if (static_cast<int>(v.size()) != n || *std::min_element(v.begin(), v.end()) < 1)
     Message(name)
-        .problem(std::string(what) + " has " + std::to_string(v.size()) + " entries, the smallest " +
-                 std::to_string(*std::min_element(v.begin(), v.end())))
+        .problem(std::string(what) + " has " + std::to_string(v.size()) +
+                 " entries, the smallest " + std::to_string(*std::min_element(v.begin(), v.end())))
         .rule("one positive entry for each of the " + std::to_string(n) + " spatial axes")
         .from(loc)
         .advice("leave it empty for ones")
@@ -27,9 +28,10 @@ struct Edges {
   Ints low, high;
 };
 
-// SAME pads so that the output extent is ceil(n / stride), one more after than before where the sum is odd.
-Edges edges(const Padding& padding, const Ints& input, const Ints& window, const Ints& strides, const char* name,
-            const SourceLoc& loc) {
+// SAME pads so that the output extent is ceil(n / stride), one more after than before where the sum
+// is odd.
+Edges edges(const Padding& padding, const Ints& input, const Ints& window, const Ints& strides,
+            const char* name, const SourceLoc& loc) {
   Edges e;
   std::size_t n = input.size();
   if (!padding.name().empty() && padding.name() != "SAME" && padding.name() != "VALID")
@@ -72,8 +74,9 @@ void need_spatial(const char* name, const Value& x, const SourceLoc& loc) {
 }
 
 // A window over the spatial axes as one over all axes.
-ops::WindowDims spatial_window(const Value& x, const std::vector<std::int64_t>& window, const std::vector<std::int64_t>& strides,
-                               const Padding& padding, const char* name, const SourceLoc& loc) {
+ops::WindowDims spatial_window(const Value& x, const std::vector<std::int64_t>& window,
+                               const std::vector<std::int64_t>& strides, const Padding& padding,
+                               const char* name, const SourceLoc& loc) {
   need_spatial(name, x, loc);
   int spatial = x.rank() - 2;
   Ints size = or_ones(window, spatial, name, "window", loc);
@@ -92,60 +95,71 @@ ops::WindowDims spatial_window(const Value& x, const std::vector<std::int64_t>& 
 }  // namespace
 
 Array conv(Operand x, Operand kernel, const ConvOptions& o) {
-  return composite1("conv", {x.array, kernel.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    Value a = in[0], k = in[1];
-    need_spatial("conv", a, x.loc);
-    detail::promote_dtypes(a, k);
-    int spatial = a.rank() - 2;
-    if (k.rank() != a.rank())
-      Message("conv")
-          .problem("x has shape " + to_string(a.shape()) + ", the kernel " + to_string(k.shape()))
-          .rule("x is (batch, " + std::to_string(spatial) + " spatial axes, channels), so the kernel is (" + std::to_string(spatial) +
-                " spatial axes, channels in, channels out)")
-          .from(x.loc)
-          .advice(k.rank() == a.rank() + 1 ? std::string("add the batch axis: for one example write x[newaxis]")
-                                           : "give the kernel " + std::to_string(a.rank()) + " axes")
-          .raise<ShapeError>();
-    std::int64_t channels = a.shape().back(), expected = k.shape()[static_cast<std::size_t>(spatial)] * o.feature_group_count;
-    if (channels != expected)
-      Message("conv")
-          .problem("x of shape " + to_string(a.shape()) + " has " + std::to_string(channels) + " channels, the kernel of shape " +
-                   to_string(k.shape()) + " takes " + std::to_string(expected))
-          .rule("channels of x = channels in of the kernel x groups = " + std::to_string(k.shape()[static_cast<std::size_t>(spatial)]) +
-                " x " + std::to_string(o.feature_group_count))
-          .from(x.loc)
-          .advice("channels are the last axis of x: transpose channels-first data")
-          .raise<ShapeError>();
-    ops::ConvDims d;
-    d.strides = or_ones(o.strides, spatial, "conv", "strides", x.loc);
-    d.lhs_dilation = or_ones(o.input_dilation, spatial, "conv", "input_dilation", x.loc);
-    d.rhs_dilation = or_ones(o.kernel_dilation, spatial, "conv", "kernel_dilation", x.loc);
-    d.feature_groups = o.feature_group_count;
-    Ints extents, window;
-    for (int i = 0; i < spatial; ++i) {
-      std::size_t s = static_cast<std::size_t>(i);
-      extents.push_back((a.shape()[s + 1] - 1) * d.lhs_dilation[s] + 1);
-      window.push_back((k.shape()[s] - 1) * d.rhs_dilation[s] + 1);
-      d.rhs_spec.push_back(i);
-    }
-    Edges e = edges(o.padding, extents, window, d.strides, "conv", x.loc);
-    d.pad_low = e.low;
-    d.pad_high = e.high;
-    d.lhs_spec = {0, spatial + 1};
-    d.rhs_spec.insert(d.rhs_spec.begin(), {spatial + 1, spatial});
-    for (int i = 0; i < spatial; ++i) d.lhs_spec.push_back(i + 1);
-    d.out_spec = d.lhs_spec;
-    return ops::convolution(a, k, d);
-  });
+  return composite1(
+      "conv", {x.array, kernel.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+        Value a = in[0], k = in[1];
+        need_spatial("conv", a, x.loc);
+        detail::promote_dtypes(a, k);
+        int spatial = a.rank() - 2;
+        if (k.rank() != a.rank())
+          Message("conv")
+              .problem("x has shape " + to_string(a.shape()) + ", the kernel " +
+                       to_string(k.shape()))
+              .rule("x is (batch, " + std::to_string(spatial) +
+                    " spatial axes, channels), so the kernel is (" + std::to_string(spatial) +
+                    " spatial axes, channels in, channels out)")
+              .from(x.loc)
+              .advice(k.rank() == a.rank() + 1
+                          ? std::string("add the batch axis: for one example write x[newaxis]")
+                          : "give the kernel " + std::to_string(a.rank()) + " axes")
+              .raise<ShapeError>();
+        std::int64_t channels = a.shape().back(),
+                     expected =
+                         k.shape()[static_cast<std::size_t>(spatial)] * o.feature_group_count;
+        if (channels != expected)
+          Message("conv")
+              .problem("x of shape " + to_string(a.shape()) + " has " + std::to_string(channels) +
+                       " channels, the kernel of shape " + to_string(k.shape()) + " takes " +
+                       std::to_string(expected))
+              .rule("channels of x = channels in of the kernel x groups = " +
+                    std::to_string(k.shape()[static_cast<std::size_t>(spatial)]) + " x " +
+                    std::to_string(o.feature_group_count))
+              .from(x.loc)
+              .advice("channels are the last axis of x: transpose channels-first data")
+              .raise<ShapeError>();
+        ops::ConvDims d;
+        d.strides = or_ones(o.strides, spatial, "conv", "strides", x.loc);
+        d.lhs_dilation = or_ones(o.input_dilation, spatial, "conv", "input_dilation", x.loc);
+        d.rhs_dilation = or_ones(o.kernel_dilation, spatial, "conv", "kernel_dilation", x.loc);
+        d.feature_groups = o.feature_group_count;
+        Ints extents, window;
+        for (int i = 0; i < spatial; ++i) {
+          std::size_t s = static_cast<std::size_t>(i);
+          extents.push_back((a.shape()[s + 1] - 1) * d.lhs_dilation[s] + 1);
+          window.push_back((k.shape()[s] - 1) * d.rhs_dilation[s] + 1);
+          d.rhs_spec.push_back(i);
+        }
+        Edges e = edges(o.padding, extents, window, d.strides, "conv", x.loc);
+        d.pad_low = e.low;
+        d.pad_high = e.high;
+        d.lhs_spec = {0, spatial + 1};
+        d.rhs_spec.insert(d.rhs_spec.begin(), {spatial + 1, spatial});
+        for (int i = 0; i < spatial; ++i) d.lhs_spec.push_back(i + 1);
+        d.out_spec = d.lhs_spec;
+        return ops::convolution(a, k, d);
+      });
 }
 
-Array max_pool(Operand x, const std::vector<std::int64_t>& window, const std::vector<std::int64_t>& strides, const Padding& padding) {
+Array max_pool(Operand x, const std::vector<std::int64_t>& window,
+               const std::vector<std::int64_t>& strides, const Padding& padding) {
   return composite1("max_pool", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    return ops::reduce_window("reduce_window_max", in[0], spatial_window(in[0], window, strides, padding, "max_pool", x.loc));
+    return ops::reduce_window("reduce_window_max", in[0],
+                              spatial_window(in[0], window, strides, padding, "max_pool", x.loc));
   });
 }
 
-Array avg_pool(Operand x, const std::vector<std::int64_t>& window, const std::vector<std::int64_t>& strides, const Padding& padding) {
+Array avg_pool(Operand x, const std::vector<std::int64_t>& window,
+               const std::vector<std::int64_t>& strides, const Padding& padding) {
   return composite1("avg_pool", {x.array}, x.loc, [&](Builder& b, std::span<const Value> in) {
     Value v = detail::to_inexact(in[0]);
     ops::WindowDims w = spatial_window(v, window, strides, padding, "avg_pool", x.loc);
@@ -154,7 +168,9 @@ Array avg_pool(Operand x, const std::vector<std::int64_t>& window, const std::ve
                   std::any_of(w.pad_high.begin(), w.pad_high.end(), [](auto p) { return p != 0; });
     double n = 1;
     for (std::int64_t d : w.window) n *= static_cast<double>(d);
-    Value count = padded ? ops::reduce_window("reduce_window_sum", ops::full(b, v.dtype(), v.shape(), 1), w) : ops::full_like(s, n);
+    Value count =
+        padded ? ops::reduce_window("reduce_window_sum", ops::full(b, v.dtype(), v.shape(), 1), w)
+               : ops::full_like(s, n);
     return ops::div(s, count);
   });
 }

@@ -12,14 +12,16 @@ namespace detail {
 
 namespace {
 
-void measure(const std::vector<Nested>& rows, std::size_t depth, Shape& shape, int& kind, const SourceLoc& loc) {
+void measure(const std::vector<Nested>& rows, std::size_t depth, Shape& shape, int& kind,
+             const SourceLoc& loc) {
   if (shape.size() == depth) shape.push_back(static_cast<std::int64_t>(rows.size()));
   bool lists = !rows.empty() && rows[0].kind == 3;
   for (const Nested& r : rows)
     if (shape[depth] != static_cast<std::int64_t>(rows.size()) || (r.kind == 3) != lists)
       Message("array")
           .problem(shape[depth] != static_cast<std::int64_t>(rows.size())
-                       ? "rows of " + std::to_string(shape[depth]) + " and " + std::to_string(rows.size()) + " elements at depth " +
+                       ? "rows of " + std::to_string(shape[depth]) + " and " +
+                             std::to_string(rows.size()) + " elements at depth " +
                              std::to_string(depth)
                        : "numbers and lists side by side at depth " + std::to_string(depth))
           .rule("all rows of an array have the same shape")
@@ -48,7 +50,8 @@ void collect(const std::vector<Nested>& rows, std::vector<T>& out) {
 
 }  // namespace
 
-Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype, std::source_location where) {
+Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype,
+             std::source_location where) {
   Shape shape;
   int kind = rows.empty() ? 2 : 0;
   measure(rows, 0, shape, kind, where);
@@ -78,15 +81,16 @@ Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype, std::s
 Array arange(double start, double stop, double step, DType dtype) {
   if (step == 0 || !std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step))
     Message("arange")
-        .problem("arange(" + std::to_string(start) + ", " + std::to_string(stop) + ", " + std::to_string(step) + ") does not end")
+        .problem("arange(" + std::to_string(start) + ", " + std::to_string(stop) + ", " +
+                 std::to_string(step) + ") does not end")
         .rule("the step is not zero and the bounds are finite")
         .advice("use linspace for a number of values between two bounds")
         .raise<ShapeError>();
   const double count = std::ceil((stop - start) / step);
   if (count > 0x1p50)
     Message("arange")
-        .problem("arange(" + std::to_string(start) + ", " + std::to_string(stop) + ", " + std::to_string(step) + ") has " +
-                 std::to_string(count) + " values")
+        .problem("arange(" + std::to_string(start) + ", " + std::to_string(stop) + ", " +
+                 std::to_string(step) + ") has " + std::to_string(count) + " values")
         .rule("an array has at most 2^50 elements")
         .advice("use a larger step")
         .raise<ShapeError>();
@@ -110,7 +114,8 @@ Array arange(double start, double stop, double step, DType dtype) {
 
 Array array(Operand value, std::optional<DType> dtype) {
   DType d = dtype.value_or(value.array.dtype());
-  return composite1("array", {value.array}, value.loc, [&](Builder&, std::span<const Value> in) { return ops::convert(in[0], d); });
+  return composite1("array", {value.array}, value.loc,
+                    [&](Builder&, std::span<const Value> in) { return ops::convert(in[0], d); });
 }
 
 Array full(const Shape& shape, Operand value, std::optional<DType> dtype) {
@@ -157,7 +162,8 @@ Array eye(std::int64_t n, std::optional<std::int64_t> m, std::int64_t k, DType d
   return composite1("eye", {}, {}, [&](Builder& b, std::span<const Value>) {
     Shape shape{n, m.value_or(n)};
     Value row = ops::iota(b, DType::int32, shape, 0), column = ops::iota(b, DType::int32, shape, 1);
-    return ops::convert(ops::eq(ops::add(row, ops::full_like(row, static_cast<double>(k))), column), dtype);
+    return ops::convert(ops::eq(ops::add(row, ops::full_like(row, static_cast<double>(k))), column),
+                        dtype);
   });
 }
 

@@ -9,9 +9,9 @@ namespace {
 
 /// What is known of the function when it is called, for its rules later.
 struct Signature {
-  std::vector<bool> present;          // leaves of the arguments that are not empty
+  std::vector<bool> present;  // leaves of the arguments that are not empty
   std::vector<bool> result_present;
-  std::size_t explicit_inputs = 0;    // the function's captures follow them
+  std::size_t explicit_inputs = 0;  // the function's captures follow them
   SourceLoc loc;
 };
 
@@ -44,14 +44,17 @@ Literal literal_of_array(const Array& a) {
   return l;
 }
 
-/// Ends a rule's trace. A rule has no operands but its arguments, so what it captured becomes part of the program.
-ProgramPtr close(Trace& trace, std::span<const Array> outputs, const char* function, const SourceLoc& loc) {
+/// Ends a rule's trace. A rule has no operands but its arguments, so what it captured becomes part
+/// of the program.
+ProgramPtr close(Trace& trace, std::span<const Array> outputs, const char* function,
+                 const SourceLoc& loc) {
   Trace::Finished f = trace.finish(outputs);
   if (f.captures.empty()) return f.program;
   Builder b(f.program->name);
   Values in;
   const std::size_t own = f.program->inputs.size() - f.captures.size();
-  for (std::size_t i = 0; i < own; ++i) in.push_back(b.input(f.program->type(f.program->inputs[i])));
+  for (std::size_t i = 0; i < own; ++i)
+    in.push_back(b.input(f.program->type(f.program->inputs[i])));
   Values all = in;
   for (const Array& c : f.captures) {
     if (!c.is_concrete())
@@ -89,7 +92,8 @@ std::vector<Array> argument_leaves(const Signature& s, std::span<const Array> in
   return leaves;
 }
 
-[[noreturn]] void wrong_structure(const char* function, const std::string& what, const SourceLoc& loc) {
+[[noreturn]] void wrong_structure(const char* function, const std::string& what,
+                                  const SourceLoc& loc) {
   Message(function)
       .problem(what)
       .rule("the rule gives trees like the function's result, with the same leaves")
@@ -97,14 +101,16 @@ std::vector<Array> argument_leaves(const Signature& s, std::span<const Array> in
       .raise<TreeError>();
 }
 
-// ------------------------------------------------------------------------------------------------------------ jvp
+// -------------------------------------------------------------------------------------------------
+// jvp
 
 struct JvpRule final : CustomJvpRule {
   Signature s;
   std::unique_ptr<CallMaker> user;
 
   std::string name() const override { return "custom_jvp(" + to_string(s.loc) + ")"; }
-  ProgramPtr rule(const std::vector<Type>& inputs, const std::vector<bool>& nonzero) const override {
+  ProgramPtr rule(const std::vector<Type>& inputs,
+                  const std::vector<bool>& nonzero) const override {
     Trace trace("custom_jvp rule", "custom_jvp rule");
     std::vector<Array> primals, tangents;
     for (const Type& t : inputs) primals.push_back(trace.input(t));
@@ -121,11 +127,16 @@ struct JvpRule final : CustomJvpRule {
     const RuleTrace r = invoke(*user, std::move(leaves));
 
     const std::size_t count = s.result_present.size();
-    if (r.results.size() != 2 * count) wrong_structure("custom_jvp", "the rule's result has another number of leaves than the function's", s.loc);
+    if (r.results.size() != 2 * count)
+      wrong_structure("custom_jvp",
+                      "the rule's result has another number of leaves than the function's", s.loc);
     std::vector<Array> outputs;
     for (std::size_t i = 0; i < count; ++i) {
       if (!s.result_present[i]) continue;
-      if (r.results[i].is_empty()) wrong_structure("custom_jvp", "the rule's result has an empty leaf where the function's has an array", s.loc);
+      if (r.results[i].is_empty())
+        wrong_structure("custom_jvp",
+                        "the rule's result has an empty leaf where the function's has an array",
+                        s.loc);
       outputs.push_back(r.results[i]);
     }
     const std::size_t primal_outputs = outputs.size();
@@ -141,7 +152,8 @@ struct JvpRule final : CustomJvpRule {
   }
 };
 
-// ------------------------------------------------------------------------------------------------------------ vjp
+// -------------------------------------------------------------------------------------------------
+// vjp
 
 struct VjpRule final : CustomVjpRule {
   Signature s;
@@ -161,13 +173,17 @@ struct VjpRule final : CustomVjpRule {
     for (const Type& t : inputs) primals.push_back(trace.input(t));
     const RuleTrace r = invoke(*user_forward, argument_leaves(s, primals));
     const std::size_t count = s.result_present.size();
-    if (r.results.size() < count) wrong_structure("custom_vjp", "the forward rule's result has fewer leaves than the function's", s.loc);
+    if (r.results.size() < count)
+      wrong_structure("custom_vjp",
+                      "the forward rule's result has fewer leaves than the function's", s.loc);
     Forward f;
     std::vector<Array> outputs;
     for (std::size_t i = 0; i < r.results.size(); ++i) {
       const bool present = !r.results[i].is_empty();
       if (i < count && present != s.result_present[i])
-        wrong_structure("custom_vjp", "the forward rule's result has other empty leaves than the function's", s.loc);
+        wrong_structure("custom_vjp",
+                        "the forward rule's result has other empty leaves than the function's",
+                        s.loc);
       if (i >= count) f.residual_present.push_back(present);
       if (present) outputs.push_back(r.results[i]);
     }
@@ -176,15 +192,19 @@ struct VjpRule final : CustomVjpRule {
     return f;
   }
 
-  ProgramPtr forward(const std::vector<Type>& inputs) const override { return trace_forward(inputs).program; }
+  ProgramPtr forward(const std::vector<Type>& inputs) const override {
+    return trace_forward(inputs).program;
+  }
 
-  ProgramPtr backward(const std::vector<Type>& inputs, const std::vector<Type>& residuals) const override {
+  ProgramPtr backward(const std::vector<Type>& inputs,
+                      const std::vector<Type>& residuals) const override {
     const Forward f = trace_forward(inputs);
     const std::unique_ptr<CallMaker> user = user_backward->make(f.prototype.get());
     Trace trace("custom_vjp backward rule", "custom_vjp backward");
     std::vector<Array> leaves;
     std::size_t next = 0;
-    for (bool p : f.residual_present) leaves.push_back(p ? trace.input(residuals[next++]) : Array());
+    for (bool p : f.residual_present)
+      leaves.push_back(p ? trace.input(residuals[next++]) : Array());
     next = 0;
     for (bool p : s.result_present) {
       if (!p) {
@@ -196,13 +216,17 @@ struct VjpRule final : CustomVjpRule {
     }
     const RuleTrace r = invoke(*user, std::move(leaves));
     if (r.results.size() != s.present.size())
-      wrong_structure("custom_vjp", "the backward rule gives another number of cotangents than there are argument leaves", s.loc);
+      wrong_structure(
+          "custom_vjp",
+          "the backward rule gives another number of cotangents than there are argument leaves",
+          s.loc);
     std::vector<Array> outputs;
     std::size_t input = 0;
     for (std::size_t i = 0; i < s.present.size(); ++i) {
       if (!s.present[i]) continue;
       const Type& t = inputs[input++];
-      if (is_floating(t.dtype)) outputs.push_back(r.results[i].is_empty() ? zeros_of(trace, t) : r.results[i]);
+      if (is_floating(t.dtype))
+        outputs.push_back(r.results[i].is_empty() ? zeros_of(trace, t) : r.results[i]);
     }
     for (; input < inputs.size(); ++input)  // captures of the function
       if (is_floating(inputs[input].dtype)) outputs.push_back(zeros_of(trace, inputs[input]));
@@ -219,8 +243,10 @@ Signature signature(const Call& call, const TracedFunction& f, const SourceLoc& 
   return s;
 }
 
-Outcome emit(const char* op, Call& call, const TracedFunction& f, HookPtr rule, const SourceLoc& loc) {
-  // Nobody differentiates what runs at once; and a rule is known by its identity, which would compile anew for each call.
+Outcome emit(const char* op, Call& call, const TracedFunction& f, HookPtr rule,
+             const SourceLoc& loc) {
+  // Nobody differentiates what runs at once; and a rule is known by its identity, which would
+  // compile anew for each call.
   if (!Trace::innermost()) return outcome(f, apply(f.program, operands(call, f), loc));
   Builder b(op);
   b.loc = loc;
@@ -240,8 +266,8 @@ Outcome custom_jvp(Call& call, std::unique_ptr<CallMaker> user, std::source_loca
   return emit("custom_jvp_call", call, f, std::move(rule), loc);
 }
 
-Outcome custom_vjp(Call& call, std::unique_ptr<CallMaker> forward, std::unique_ptr<BackwardMaker> backward,
-                   std::source_location where) {
+Outcome custom_vjp(Call& call, std::unique_ptr<CallMaker> forward,
+                   std::unique_ptr<BackwardMaker> backward, std::source_location where) {
   const SourceLoc loc = line_of(where);
   const TracedFunction f = trace_call(call, "custom_vjp", "custom_vjp");
   auto rule = std::make_shared<VjpRule>();

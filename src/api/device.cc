@@ -1,8 +1,8 @@
 #include <tessera/device.h>
 
 #include "api/array_impl.h"
-#include "spmd/blocks.h"
 #include "runtime/devices.h"
+#include "spmd/blocks.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,12 @@
 
 namespace tessera::inline v0 {
 
-std::string to_string(const Device& device) { return "CpuDevice(id=" + std::to_string(device.id) + ")"; }
-std::ostream& operator<<(std::ostream& out, const Device& device) { return out << to_string(device); }
+std::string to_string(const Device& device) {
+  return "CpuDevice(id=" + std::to_string(device.id) + ")";
+}
+std::ostream& operator<<(std::ostream& out, const Device& device) {
+  return out << to_string(device);
+}
 std::ostream& operator<<(std::ostream& out, const std::vector<Device>& devices) {
   out << "[";
   for (std::size_t i = 0; i < devices.size(); ++i) out << (i ? ", " : "") << devices[i];
@@ -31,7 +35,8 @@ std::string_view default_backend() { return "cpu"; }
 #define TESSERA_TEXT2(x) #x
 #define TESSERA_TEXT(x) TESSERA_TEXT2(x)
 std::string_view version() {
-  return TESSERA_TEXT(TESSERA_VERSION_MAJOR) "." TESSERA_TEXT(TESSERA_VERSION_MINOR) "." TESSERA_TEXT(TESSERA_VERSION_PATCH);
+  return TESSERA_TEXT(TESSERA_VERSION_MAJOR) "." TESSERA_TEXT(
+      TESSERA_VERSION_MINOR) "." TESSERA_TEXT(TESSERA_VERSION_PATCH);
 }
 
 namespace {
@@ -41,7 +46,8 @@ void need_device(const char* function, Device d) {
   Message(function)
       .problem("there is no device " + std::to_string(d.id))
       .rule("this process has devices 0 to " + std::to_string(runtime::device_count() - 1))
-      .advice("call set_device_count(" + std::to_string(d.id + 1) + ") first, or set TESSERA_DEVICES")
+      .advice("call set_device_count(" + std::to_string(d.id + 1) +
+              ") first, or set TESSERA_DEVICES")
       .raise<DeviceError>();
 }
 
@@ -57,7 +63,8 @@ Array relaid(const char* function, const Operand& x, runtime::Layout layout) {
         .from(x.loc)
         .advice("pass an array with values")
         .raise<TraceError>();
-  return detail::make_concrete(runtime::relayout(detail::data_of(a), runtime::intern(std::move(layout))));
+  return detail::make_concrete(
+      runtime::relayout(detail::data_of(a), runtime::intern(std::move(layout))));
 }
 
 std::string bytes_text(std::int64_t n) {
@@ -79,14 +86,18 @@ std::string memory_table() {
   std::string s = fmt::format("{:<18} {:>12} {:>12}\n", "device", "live", "peak");
   for (Device d : devices()) {
     MemoryStats m = memory_stats(d);
-    s += fmt::format("{:<18} {:>12} {:>12}\n", to_string(d), bytes_text(m.live), bytes_text(m.peak));
+    s +=
+        fmt::format("{:<18} {:>12} {:>12}\n", to_string(d), bytes_text(m.live), bytes_text(m.peak));
   }
   MemoryStats p = physical_memory_stats();
-  return s + fmt::format("{:<18} {:>12} {:>12}\n", "physical, shared", bytes_text(p.live), bytes_text(p.peak));
+  return s + fmt::format("{:<18} {:>12} {:>12}\n", "physical, shared", bytes_text(p.live),
+                         bytes_text(p.peak));
 }
 
 std::string to_string(const Sharding& s) {
-  if (s.mesh_axes().empty()) return "SingleDevice(" + (s.devices().empty() ? std::string("-") : to_string(s.devices()[0])) + ")";
+  if (s.mesh_axes().empty())
+    return "SingleDevice(" + (s.devices().empty() ? std::string("-") : to_string(s.devices()[0])) +
+           ")";
   std::string text = "NamedSharding({";
   for (std::size_t i = 0; i < s.mesh_axes().size(); ++i)
     text += (i ? ", " : "") + s.mesh_axes()[i] + ": " + std::to_string(s.mesh_sizes()[i]);
@@ -104,7 +115,9 @@ std::string to_string(const Sharding& s) {
   while (!entries.empty() && entries.back().empty()) entries.pop_back();
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (i) text += ", ";
-    text += entries[i].empty() ? "none" : entries[i].find(',') != std::string::npos ? "{" + entries[i] + "}" : entries[i];
+    text += entries[i].empty()                          ? "none"
+            : entries[i].find(',') != std::string::npos ? "{" + entries[i] + "}"
+                                                        : entries[i];
   }
   return text + "))";
 }
@@ -138,7 +151,8 @@ std::vector<Shard> Array::shards() const {
     part->shards = {data->shards[p]};
     part->pending = data->pending;
     std::int64_t block = blocks.block_of(static_cast<std::int64_t>(p));
-    Shard s{{l.devices[p]}, {}, copies[static_cast<std::size_t>(block)]++, detail::make_concrete(part)};
+    Shard s{
+        {l.devices[p]}, {}, copies[static_cast<std::size_t>(block)]++, detail::make_concrete(part)};
     // Blocks are numbered row-major over the grid that they make.
     s.index.resize(part->type.shape.size());
     for (std::size_t i = part->type.shape.size(); i-- > 0;) {

@@ -39,15 +39,21 @@ std::vector<bool> differentiated(const char* function, const Call& call, const T
   std::vector<std::string> offenders;
   for (int arg : argnums) {
     bool any = false;
-    for (std::size_t i = call.arg_begin(static_cast<std::size_t>(arg)); i < call.arg_ends[static_cast<std::size_t>(arg)]; ++i) {
-      if (inputs[i] < 0 || !is_floating(f.program->type(f.program->inputs[static_cast<std::size_t>(inputs[i])]).dtype)) continue;
+    for (std::size_t i = call.arg_begin(static_cast<std::size_t>(arg));
+         i < call.arg_ends[static_cast<std::size_t>(arg)]; ++i) {
+      if (inputs[i] < 0 ||
+          !is_floating(
+              f.program->type(f.program->inputs[static_cast<std::size_t>(inputs[i])]).dtype))
+        continue;
       wrt[static_cast<std::size_t>(inputs[i])] = any = true;
     }
     if (any) continue;
     std::string leaves;
-    for (std::size_t i = call.arg_begin(static_cast<std::size_t>(arg)); i < call.arg_ends[static_cast<std::size_t>(arg)]; ++i)
+    for (std::size_t i = call.arg_begin(static_cast<std::size_t>(arg));
+         i < call.arg_ends[static_cast<std::size_t>(arg)]; ++i)
       leaves += (leaves.empty() ? "" : ", ") + describe(*call.args.leaves[i]);
-    offenders.push_back("args[" + std::to_string(arg) + "] has no floating leaf: " + (leaves.empty() ? "no leaves" : leaves));
+    offenders.push_back("args[" + std::to_string(arg) +
+                        "] has no floating leaf: " + (leaves.empty() ? "no leaves" : leaves));
   }
   if (offenders.empty()) return wrt;
   Message m(function);
@@ -71,7 +77,8 @@ KnownPart inline_known(Builder& b, const Linearized& lin, std::span<const Value>
   return {Values(all.begin(), all.begin() + outputs), Values(all.begin() + outputs, all.end())};
 }
 
-Values pull_back(Builder& b, const Program& linear, const Values& residuals, std::span<const MaybeValue> cotangents) {
+Values pull_back(Builder& b, const Program& linear, const Values& residuals,
+                 std::span<const MaybeValue> cotangents) {
   MaybeValues inputs(linear.inputs.size());
   std::vector<bool> is_linear(linear.inputs.size(), true);
   for (std::size_t i = 0; i < residuals.size(); ++i) {

@@ -1,4 +1,5 @@
-// What the functions of grad.h share: which inputs are differentiated, and derivatives in a program being built.
+// What the functions of grad.h share: which inputs are differentiated, and derivatives in a program
+// being built.
 #pragma once
 
 #include "api/traced.h"
@@ -9,8 +10,8 @@
 
 namespace tessera::inline v0::detail {
 
-/// By input of f's program: a floating leaf of an argument in `argnums`. DTypeError listing the arguments that have no
-/// floating leaf.
+/// By input of f's program: a floating leaf of an argument in `argnums`. DTypeError listing the
+/// arguments that have no floating leaf.
 std::vector<bool> differentiated(const char* function, const Call& call, const TracedFunction& f,
                                  std::span<const int> argnums, const SourceLoc& loc);
 std::vector<int> all_arguments(const Call& call);
@@ -32,6 +33,7 @@ KnownPart inline_known(Builder& b, const Linearized& lin, std::span<const Value>
 Values inputs_of(Builder& b, const Program& p);
 
 /// Cotangents of the linear program's tangents; zeros are explicit.
-Values pull_back(Builder& b, const Program& linear, const Values& residuals, std::span<const MaybeValue> cotangents);
+Values pull_back(Builder& b, const Program& linear, const Values& residuals,
+                 std::span<const MaybeValue> cotangents);
 
 }  // namespace tessera::inline v0::detail

@@ -19,16 +19,21 @@ using Binary = Value (*)(Value, Value);
 enum Kind : int { kUnary, kInFloats, kBinary, kBinaryInFloats, kLogical };
 
 template <class F, class Body>
-Array once(const char* name, std::initializer_list<Array> inputs, const SourceLoc& loc, Kind kind, F* f, Body&& body) {
-  return detail::composite_once({name, reinterpret_cast<void (*)()>(f), kind}, std::span<const Array>(inputs.begin(), inputs.size()),
-                                loc, [&](Builder&, std::span<const Value> in) { return Values{body(in)}; });
+Array once(const char* name, std::initializer_list<Array> inputs, const SourceLoc& loc, Kind kind,
+           F* f, Body&& body) {
+  return detail::composite_once(
+      {name, reinterpret_cast<void (*)()>(f), kind},
+      std::span<const Array>(inputs.begin(), inputs.size()), loc,
+      [&](Builder&, std::span<const Value> in) { return Values{body(in)}; });
 }
 
 Array unary(const char* name, const Operand& x, Unary f) {
-  return once(name, {x.array}, x.loc, kUnary, f, [&](std::span<const Value> in) { return f(in[0]); });
+  return once(name, {x.array}, x.loc, kUnary, f,
+              [&](std::span<const Value> in) { return f(in[0]); });
 }
 Array in_floats(const char* name, const Operand& x, Unary f) {
-  return once(name, {x.array}, x.loc, kInFloats, f, [&](std::span<const Value> in) { return f(to_inexact(in[0])); });
+  return once(name, {x.array}, x.loc, kInFloats, f,
+              [&](std::span<const Value> in) { return f(to_inexact(in[0])); });
 }
 Array binary(const char* name, const Operand& x, const Operand& y, Binary f) {
   return once(name, {x.array, y.array}, x.loc, kBinary, f, [&](std::span<const Value> in) {
@@ -65,19 +70,22 @@ Value add_values(Value x, Value y) { return is_bool(x) ? ops::or_(x, y) : ops::a
 Value mul_values(Value x, Value y) { return is_bool(x) ? ops::and_(x, y) : ops::mul(x, y); }
 Value sub_values(Value x, Value y) {
   if (is_bool(x))
-    refuse_dtype("subtract", x, "booleans have no difference", "use x ^ y, or convert with astype(i32)");
+    refuse_dtype("subtract", x, "booleans have no difference",
+                 "use x ^ y, or convert with astype(i32)");
   return ops::sub(x, y);
 }
 Value max_values(Value x, Value y) { return is_bool(x) ? ops::or_(x, y) : ops::max(x, y); }
 Value min_values(Value x, Value y) { return is_bool(x) ? ops::and_(x, y) : ops::min(x, y); }
 Value neg_value(Value x) {
-  if (is_bool(x)) refuse_dtype("negative", x, "booleans have no negative", "use !x for logical not");
+  if (is_bool(x))
+    refuse_dtype("negative", x, "booleans have no negative", "use !x for logical not");
   return ops::neg(x);
 }
 
 template <Binary f>
 Value bitwise(const char* name, Value x, Value y) {
-  if (is_floating(x.dtype())) refuse_dtype(name, x, "bits of floats are not combined", "convert with astype(i32)");
+  if (is_floating(x.dtype()))
+    refuse_dtype(name, x, "bits of floats are not combined", "convert with astype(i32)");
   return f(x, y);
 }
 Value and_values(Value x, Value y) { return bitwise<ops::and_>("operator&", x, y); }
@@ -89,13 +97,16 @@ Value shift_right_values(Value x, Value y) {
   return bitwise<ops::shift_right_arithmetic>("operator>>", x, y);
 }
 Value not_value(Value x) {
-  if (is_floating(x.dtype())) refuse_dtype("operator~", x, "bits of floats are not combined", "use !x for logical not");
+  if (is_floating(x.dtype()))
+    refuse_dtype("operator~", x, "bits of floats are not combined", "use !x for logical not");
   return ops::not_(x);
 }
 
-// Integer division rounds towards minus infinity: one less than the truncated quotient where signs differ and it is inexact.
+// Integer division rounds towards minus infinity: one less than the truncated quotient where signs
+// differ and it is inexact.
 Value floor_div_values(Value x, Value y) {
-  if (is_bool(x)) refuse_dtype("floor_divide", x, "booleans are not divided", "convert with astype(i32)");
+  if (is_bool(x))
+    refuse_dtype("floor_divide", x, "booleans are not divided", "convert with astype(i32)");
   if (is_floating(x.dtype())) {
     // The quotient of the exactly divisible part: floor(x / y) alone can be one off after rounding.
     Value r = ops::rem(x, y);
@@ -112,7 +123,8 @@ Value floor_div_values(Value x, Value y) {
   return ops::select(ops::and_(inexact, differ), ops::sub(q, ops::full_like(q, 1)), q);
 }
 Value remainder_values(Value x, Value y) {
-  if (is_bool(x)) refuse_dtype("remainder", x, "booleans are not divided", "convert with astype(i32)");
+  if (is_bool(x))
+    refuse_dtype("remainder", x, "booleans are not divided", "convert with astype(i32)");
   Value r = ops::rem(x, y);
   if (is_unsigned_integer(x.dtype())) return r;
   Value zero = ops::zeros_like(x);
@@ -164,8 +176,10 @@ Array logical(const char* name, const Operand& x, const Operand& y, Binary f) {
 
 }  // namespace
 
-#define TESSERA_IN_FLOATS(name, op) \
-  Array name(Operand x) { return in_floats(#name, x, [](Value v) { return ops::op(v); }); }
+#define TESSERA_IN_FLOATS(name, op)                                 \
+  Array name(Operand x) {                                           \
+    return in_floats(#name, x, [](Value v) { return ops::op(v); }); \
+  }
 TESSERA_IN_FLOATS(exp, exp)
 TESSERA_IN_FLOATS(exp2, exp2)
 TESSERA_IN_FLOATS(expm1, expm1)
@@ -193,10 +207,12 @@ TESSERA_IN_FLOATS(sigmoid, logistic)
 #undef TESSERA_IN_FLOATS
 
 Array log2(Operand x) {
-  return in_floats("log2", x, [](Value v) { return ops::div(ops::log(v), ops::full_like(v, std::log(2.0))); });
+  return in_floats("log2", x,
+                   [](Value v) { return ops::div(ops::log(v), ops::full_like(v, std::log(2.0))); });
 }
 Array log10(Operand x) {
-  return in_floats("log10", x, [](Value v) { return ops::div(ops::log(v), ops::full_like(v, std::log(10.0))); });
+  return in_floats(
+      "log10", x, [](Value v) { return ops::div(ops::log(v), ops::full_like(v, std::log(10.0))); });
 }
 Array reciprocal(Operand x) {
   return in_floats("reciprocal", x, [](Value v) { return ops::div(ops::full_like(v, 1), v); });
@@ -208,9 +224,13 @@ Array trunc(Operand x) { return unary("trunc", x, trunc_or_same); }
 
 Array negative(Operand x) { return unary("negative", x, neg_value); }
 Array abs(Operand x) {
-  return unary("abs", x, [](Value v) { return is_bool(v) || is_unsigned_integer(v.dtype()) ? v : ops::abs(v); });
+  return unary("abs", x, [](Value v) {
+    return is_bool(v) || is_unsigned_integer(v.dtype()) ? v : ops::abs(v);
+  });
 }
-Array sign(Operand x) { return unary("sign", x, [](Value v) { return ops::sign(v); }); }
+Array sign(Operand x) {
+  return unary("sign", x, [](Value v) { return ops::sign(v); });
+}
 Array square(Operand x) { return unary("square", x, square_value); }
 Array logical_not(Operand x) { return unary("logical_not", x, logical_not_value); }
 Array bitwise_not(Operand x) { return unary("bitwise_not", x, not_value); }
@@ -227,7 +247,9 @@ Array remainder(Operand x, Operand y) { return binary("remainder", x, y, remaind
 Array arctan2(Operand y, Operand x) { return binary_in_floats("arctan2", y, x, ops::atan2); }
 Array maximum(Operand x, Operand y) { return binary("maximum", x, y, max_values); }
 Array minimum(Operand x, Operand y) { return binary("minimum", x, y, min_values); }
-Array logaddexp(Operand x, Operand y) { return binary_in_floats("logaddexp", x, y, logaddexp_values); }
+Array logaddexp(Operand x, Operand y) {
+  return binary_in_floats("logaddexp", x, y, logaddexp_values);
+}
 Array hypot(Operand x, Operand y) { return binary_in_floats("hypot", x, y, hypot_values); }
 Array equal(Operand x, Operand y) { return binary("equal", x, y, ops::eq); }
 Array not_equal(Operand x, Operand y) { return binary("not_equal", x, y, ops::ne); }
@@ -240,7 +262,8 @@ Array logical_or(Operand x, Operand y) { return logical("logical_or", x, y, ops:
 Array logical_xor(Operand x, Operand y) { return logical("logical_xor", x, y, ops::xor_); }
 
 Array power(Operand x, Operand y) {
-  // A bare integer exponent is static: multiplications are exact for integers and differentiate everywhere.
+  // A bare integer exponent is static: multiplications are exact for integers and differentiate
+  // everywhere.
   if (!y.array.is_empty() && y.array.impl()->is_number && is_integer(y.array.dtype())) {
     std::int64_t n = y.array.impl()->integer;
     bool integer_base = !x.array.is_empty() && !is_floating(x.array.dtype());
@@ -261,15 +284,20 @@ Array power(Operand x, Operand y) {
 Array pow(Operand x, Operand y) { return power(std::move(x), std::move(y)); }
 
 Array where(Operand condition, Operand x, Operand y) {
-  return composite1("where", {condition.array, x.array, y.array}, condition.loc, [&](Builder&, std::span<const Value> in) {
-    Value c = to_bool(in[0]), a = in[1], b = in[2];
-    detail::promote_and_broadcast(a, b, "where");
-    Shape shape = broadcast_shapes(c.shape(), a.shape(), "where", condition.loc);
-    return ops::select(detail::broadcast_to(c, shape), detail::broadcast_to(a, shape), detail::broadcast_to(b, shape));
-  });
+  return composite1("where", {condition.array, x.array, y.array}, condition.loc,
+                    [&](Builder&, std::span<const Value> in) {
+                      Value c = to_bool(in[0]), a = in[1], b = in[2];
+                      detail::promote_and_broadcast(a, b, "where");
+                      Shape shape = broadcast_shapes(c.shape(), a.shape(), "where", condition.loc);
+                      return ops::select(detail::broadcast_to(c, shape),
+                                         detail::broadcast_to(a, shape),
+                                         detail::broadcast_to(b, shape));
+                    });
 }
 
-Array clip(Operand x, Operand lo, Operand hi) { return minimum(maximum(x, std::move(lo)), std::move(hi)); }
+Array clip(Operand x, Operand lo, Operand hi) {
+  return minimum(maximum(x, std::move(lo)), std::move(hi));
+}
 
 Array nan_to_num(Operand x) {
   return unary("nan_to_num", x, [](Value v) {
@@ -285,12 +313,15 @@ Array nan_to_num(Operand x) {
 }
 
 Array astype(Operand x, DType dtype) {
-  return composite1("astype", {x.array}, x.loc,
-                    [&](Builder&, std::span<const Value> in) { return ops::convert(in[0], dtype); });
+  return composite1("astype", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+    return ops::convert(in[0], dtype);
+  });
 }
 Array stop_gradient(Operand x) { return unary("stop_gradient", x, ops::stop_gradient); }
 
-Array Array::astype(DType dtype, std::source_location loc) const { return v0::astype(Operand(*this, loc), dtype); }
+Array Array::astype(DType dtype, std::source_location loc) const {
+  return v0::astype(Operand(*this, loc), dtype);
+}
 
 Array operator+(Operand x, Operand y) { return add(std::move(x), std::move(y)); }
 Array operator-(Operand x, Operand y) { return subtract(std::move(x), std::move(y)); }

@@ -10,7 +10,9 @@ void check_loss(const char* function, const TracedFunction& f, const SourceLoc& 
   Message m(function);
   m.from(loc);
   if (f.result_present.empty() || !f.result_present[0])
-    m.problem("the loss is an empty array").rule("the gradient exists for one floating number").raise<TraceError>();
+    m.problem("the loss is an empty array")
+        .rule("the gradient exists for one floating number")
+        .raise<TraceError>();
   const Type& t = f.program->type(f.program->outputs[0]);
   if (t.shape.rank() != 0)
     m.problem("the loss has shape " + to_string(t.shape))
@@ -26,7 +28,8 @@ void check_loss(const char* function, const TracedFunction& f, const SourceLoc& 
 
 }  // namespace
 
-GradOutcome value_and_grad(const char* function, Call& call, std::span<const int> argnums, std::source_location where) {
+GradOutcome value_and_grad(const char* function, Call& call, std::span<const int> argnums,
+                           std::source_location where) {
   const SourceLoc loc = line_of(where);
   const TracedFunction f = trace_call(call, function, function);
   const std::vector<bool> wrt = differentiated(function, call, f, argnums, loc);
@@ -53,8 +56,10 @@ GradOutcome value_and_grad(const char* function, Call& call, std::span<const int
   o.result = outcome(f, std::move(arrays));
   const std::vector<int> inputs = input_of_leaf(call);
   for (int arg : argnums)
-    for (std::size_t i = call.arg_begin(static_cast<std::size_t>(arg)); i < call.arg_ends[static_cast<std::size_t>(arg)]; ++i)
-      o.gradients.push_back(inputs[i] < 0 ? Array() : by_input[static_cast<std::size_t>(inputs[i])]);
+    for (std::size_t i = call.arg_begin(static_cast<std::size_t>(arg));
+         i < call.arg_ends[static_cast<std::size_t>(arg)]; ++i)
+      o.gradients.push_back(inputs[i] < 0 ? Array()
+                                          : by_input[static_cast<std::size_t>(inputs[i])]);
   return o;
 }
 

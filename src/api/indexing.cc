@@ -28,28 +28,36 @@ Picked resolve(const Range& r, std::int64_t n, const char* name, const SourceLoc
   };
   std::int64_t start = r.start ? clamp(*r.start) : (r.step > 0 ? 0 : n - 1);
   std::int64_t stop = r.stop ? clamp(*r.stop) : (r.step > 0 ? n : -1);
-  std::int64_t count = r.step > 0 ? (stop - start + r.step - 1) / r.step : (start - stop - r.step - 1) / -r.step;
+  std::int64_t count =
+      r.step > 0 ? (stop - start + r.step - 1) / r.step : (start - stop - r.step - 1) / -r.step;
   return {start, std::max<std::int64_t>(0, count), r.step};
 }
 
-std::int64_t resolve(std::int64_t position, std::int64_t n, int axis, const Shape& shape, const char* name, const SourceLoc& loc) {
+std::int64_t resolve(std::int64_t position, std::int64_t n, int axis, const Shape& shape,
+                     const char* name, const SourceLoc& loc) {
   if (position < -n || position >= n)
     Message(name)
-        .problem("position " + std::to_string(position) + " is outside axis " + std::to_string(axis) + " of shape " + to_string(shape))
+        .problem("position " + std::to_string(position) + " is outside axis " +
+                 std::to_string(axis) + " of shape " + to_string(shape))
         .rule(n == 0 ? "the axis has no elements"
-                     : "positions are at least -" + std::to_string(n) + " and less than " + std::to_string(n))
+                     : "positions are at least -" + std::to_string(n) + " and less than " +
+                           std::to_string(n))
         .from(loc)
         .advice("ranges are cut to the axis, positions are not")
         .raise<ShapeError>();
   return position < 0 ? position + n : position;
 }
 
-void check_rank(const std::vector<AxisIndex>& index, const Shape& shape, const char* name, const SourceLoc& loc) {
-  std::int64_t taken = std::count_if(index.begin(), index.end(), [](const AxisIndex& i) { return i.kind() != AxisIndex::Kind::newaxis; });
+void check_rank(const std::vector<AxisIndex>& index, const Shape& shape, const char* name,
+                const SourceLoc& loc) {
+  std::int64_t taken = std::count_if(index.begin(), index.end(), [](const AxisIndex& i) {
+    return i.kind() != AxisIndex::Kind::newaxis;
+  });
   if (taken > shape.rank())
     Message(name)
         .problem(std::to_string(taken) + " indices for an array of shape " + to_string(shape))
-        .rule("there is at most one index for each of its " + std::to_string(shape.rank()) + " axes")
+        .rule("there is at most one index for each of its " + std::to_string(shape.rank()) +
+              " axes")
         .from(loc)
         .advice("remove indices, or add axes with newaxis")
         .raise<ShapeError>();
@@ -61,7 +69,8 @@ Value wrap_negative(Value positions, std::int64_t n) {
   if (is_unsigned_integer(positions.dtype())) return ops::convert(positions, DType::int32);
   Value negative = ops::lt(positions, ops::zeros_like(positions));
   Value wrapped = ops::add(positions, ops::full_like(positions, static_cast<double>(n)));
-  return ops::convert(ops::select(negative, wrapped, positions), n > 0x7fffffff ? DType::int64 : DType::int32);
+  return ops::convert(ops::select(negative, wrapped, positions),
+                      n > 0x7fffffff ? DType::int64 : DType::int32);
 }
 
 Value take_axis(Value x, Value positions, int axis, const std::string& mode) {
@@ -80,8 +89,8 @@ Value take_axis(Value x, Value positions, int axis, const std::string& mode) {
   return ops::gather(x, ops::reshape(p, with_vector), dims, sizes, mode);
 }
 
-Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Value> arrays, const char* name,
-                const std::string& mode) {
+Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Value> arrays,
+                const char* name, const std::string& mode) {
   using Kind = AxisIndex::Kind;
   Builder& b = *x.builder;
   const SourceLoc loc = b.loc;
@@ -91,9 +100,9 @@ Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Va
 
   // First the slices. Positions beside arrays count as arrays of no dimensions, as in NumPy.
   Ints start, limit, step, reversed;
-  Shape shape;                      // after slicing: positions dropped, new axes put in
-  std::vector<int> indexed;         // axes of `shape` that arrays index
-  Values positions;                 // one an entry of `indexed`
+  Shape shape;               // after slicing: positions dropped, new axes put in
+  std::vector<int> indexed;  // axes of `shape` that arrays index
+  Values positions;          // one an entry of `indexed`
   std::size_t next_array = 0;
   int axis = 0;
   bool adjacent = true;
@@ -107,7 +116,8 @@ Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Va
       std::int64_t first = p.step > 0 ? p.start : p.start + (p.count - 1) * p.step;
       if (p.count == 0) first = 0;
       std::int64_t stride = std::abs(p.step);
-      start.push_back(first), limit.push_back(p.count ? first + (p.count - 1) * stride + 1 : 0), step.push_back(stride);
+      start.push_back(first), limit.push_back(p.count ? first + (p.count - 1) * stride + 1 : 0),
+          step.push_back(stride);
       if (p.step < 0) reversed.push_back(axis);
       shape.push_back(p.count);
     } else {
@@ -117,8 +127,10 @@ Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Va
         start.push_back(0), limit.push_back(n), step.push_back(1);
         indexed.push_back(shape.rank());
         shape.push_back(n);
-        positions.push_back(is_array ? wrap_negative(arrays[next_array++], n) : ops::scalar(b, DType::int32, static_cast<double>(p)));
-        if (last_indexed_entry >= 0 && last_indexed_entry + 1 != static_cast<int>(entry)) adjacent = false;
+        positions.push_back(is_array ? wrap_negative(arrays[next_array++], n)
+                                     : ops::scalar(b, DType::int32, static_cast<double>(p)));
+        if (last_indexed_entry >= 0 && last_indexed_entry + 1 != static_cast<int>(entry))
+          adjacent = false;
         last_indexed_entry = static_cast<int>(entry);
       } else {
         start.push_back(p), limit.push_back(p + 1), step.push_back(1);
@@ -138,8 +150,8 @@ Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Va
   x = ops::reshape(x, shape);
   if (!advanced) return x;
 
-  // Then one gather. The index arrays broadcast together; their shape takes the place of the indexed axes, or comes first
-  // when these are not next to each other.
+  // Then one gather. The index arrays broadcast together; their shape takes the place of the
+  // indexed axes, or comes first when these are not next to each other.
   Shape joint;
   for (const Value& p : positions) joint = broadcast_shapes(joint, p.shape(), name, loc);
   DType wide = DType::int32;
@@ -148,7 +160,8 @@ Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Va
   Shape column = joint;
   column.push_back(1);
   Values columns;
-  for (Value p : positions) columns.push_back(ops::reshape(broadcast_to(ops::convert(p, wide), joint), column));
+  for (Value p : positions)
+    columns.push_back(ops::reshape(broadcast_to(ops::convert(p, wide), joint), column));
   Value starts = ops::concatenate(columns, joint.rank());
 
   ops::GatherDims dims;
@@ -172,7 +185,8 @@ Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Va
 namespace {
 
 // The operands of an indexing call: the array, the index arrays, then more.
-std::vector<Array> operands(const Array& x, const std::vector<AxisIndex>& index, const char* name, const SourceLoc& loc) {
+std::vector<Array> operands(const Array& x, const std::vector<AxisIndex>& index, const char* name,
+                            const SourceLoc& loc) {
   std::vector<Array> all{x};
   for (const AxisIndex& i : index) {
     if (i.kind() != AxisIndex::Kind::array) continue;
@@ -180,9 +194,12 @@ std::vector<Array> operands(const Array& x, const std::vector<AxisIndex>& index,
     if (d == DType::boolean || is_floating(d))
       Message(name)
           .problem("an index array has dtype " + std::string(name_of(d)))
-          .rule(d == DType::boolean ? "the shape of a mask's result depends on its values, and shapes are static" : "index arrays hold integers")
+          .rule(d == DType::boolean
+                    ? "the shape of a mask's result depends on its values, and shapes are static"
+                    : "index arrays hold integers")
           .from(loc)
-          .advice(d == DType::boolean ? "use where(mask, x, other), or multiply by the mask" : "convert with astype(i32)")
+          .advice(d == DType::boolean ? "use where(mask, x, other), or multiply by the mask"
+                                      : "convert with astype(i32)")
           .raise<DTypeError>();
     all.push_back(i.array());
   }
@@ -191,25 +208,28 @@ std::vector<Array> operands(const Array& x, const std::vector<AxisIndex>& index,
 
 bool basic_unit(const std::vector<AxisIndex>& index) {
   return std::all_of(index.begin(), index.end(), [](const AxisIndex& i) {
-    return i.kind() != AxisIndex::Kind::array && (i.kind() != AxisIndex::Kind::range || i.range().step == 1);
+    return i.kind() != AxisIndex::Kind::array &&
+           (i.kind() != AxisIndex::Kind::range || i.range().step == 1);
   });
 }
 
 using Combine = Value (*)(Value, Value);
 
-Array update(const char* name, const Array& x, const std::vector<AxisIndex>& index, const Operand& values, const char* op,
-             Combine combine) {
+Array update(const char* name, const Array& x, const std::vector<AxisIndex>& index,
+             const Operand& values, const char* op, Combine combine) {
   std::vector<Array> all = operands(x, index, name, values.loc);
   std::size_t arrays = all.size() - 1;
   all.push_back(values.array);
   return composite1(name, all, values.loc, [&](Builder& b, std::span<const Value> in) {
     Value base = in[0];
     Value v = ops::convert(in.back(), base.dtype(), base.type().weak);
-    // The flat positions of the picked elements say where updates go, whatever the index; those outside are dropped.
+    // The flat positions of the picked elements say where updates go, whatever the index; those
+    // outside are dropped.
     Shape flat_shape{base.shape().count()};
     bool wide = base.shape().count() > 0x7fffffff;
     auto picked_positions = [&] {
-      Value flat = ops::reshape(ops::iota(b, wide ? DType::int64 : DType::int32, flat_shape, 0), base.shape());
+      Value flat = ops::reshape(ops::iota(b, wide ? DType::int64 : DType::int32, flat_shape, 0),
+                                base.shape());
       return get_index(flat, index, in.subspan(1, arrays), name, "fill");
     };
     if (basic_unit(index)) {
@@ -223,7 +243,8 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
         int axis = 0;
         auto next = [&](const AxisIndex* i) {
           std::int64_t n = base.shape()[static_cast<std::size_t>(axis)], s = 0, count = n;
-          if (i && i->kind() == AxisIndex::Kind::position) s = resolve(i->position(), n, axis, base.shape(), name, values.loc), count = 1;
+          if (i && i->kind() == AxisIndex::Kind::position)
+            s = resolve(i->position(), n, axis, base.shape(), name, values.loc), count = 1;
           if (i && i->kind() == AxisIndex::Kind::range) {
             Picked p = resolve(i->range(), n, name, values.loc);
             s = p.start, count = p.count;
@@ -236,14 +257,16 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
           if (i.kind() != AxisIndex::Kind::newaxis) next(&i);
         while (axis < base.rank()) next(nullptr);
         if (block.count() == 0) return base;
-        return ops::dynamic_update_slice(base, ops::reshape(combine ? combine(old, v) : v, block), starts);
+        return ops::dynamic_update_slice(base, ops::reshape(combine ? combine(old, v) : v, block),
+                                         starts);
       }
     }
     Value p = picked_positions();
     Shape joint = broadcast_shapes(p.shape(), v.shape(), name, values.loc);
     if (!(joint == p.shape()))
       Message(name)
-          .problem("values of shape " + to_string(v.shape()) + " do not fit the picked elements of shape " + to_string(p.shape()))
+          .problem("values of shape " + to_string(v.shape()) +
+                   " do not fit the picked elements of shape " + to_string(p.shape()))
           .rule("the values broadcast to the shape that the index picks")
           .from(values.loc)
           .advice("reshape the values, or pick as many elements")
@@ -253,7 +276,8 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
     dims.inserted_window_dims = {0};
     dims.scatter_dims_to_operand_dims = {0};
     dims.index_vector_dim = 1;
-    Value r = ops::scatter(op, ops::reshape(base, flat_shape), ops::reshape(p, Shape{p.shape().count(), 1}), v, dims);
+    Value r = ops::scatter(op, ops::reshape(base, flat_shape),
+                           ops::reshape(p, Shape{p.shape().count(), 1}), v, dims);
     return ops::reshape(r, base.shape());
   });
 }
@@ -270,72 +294,94 @@ Array Array::get(const std::vector<AxisIndex>& index, std::source_location loc) 
 }
 
 Array Array::operator[](AxisIndex index) const {
-  if (index.kind() == AxisIndex::Kind::position && is_concrete() && impl_->data && !detail::Trace::innermost() && ndim() > 0) {
+  if (index.kind() == AxisIndex::Kind::position && is_concrete() && impl_->data &&
+      !detail::Trace::innermost() && ndim() > 0) {
     // The part of one device of a stacked array is a view.
     std::int64_t n = shape()[0], i = index.position();
     if (i >= -n && i < n)
-      if (auto row = runtime::row_view(impl_->data, i < 0 ? i + n : i)) return detail::make_concrete(std::move(row));
+      if (auto row = runtime::row_view(impl_->data, i < 0 ? i + n : i))
+        return detail::make_concrete(std::move(row));
   }
   return get({std::move(index)}, std::source_location{});
 }
 
-Array At::set(Operand v) const { return detail::update("at().set", array_, index_, v, "scatter", nullptr); }
-Array At::add(Operand v) const { return detail::update("at().add", array_, index_, v, "scatter_add", ops::add); }
-Array At::multiply(Operand v) const { return detail::update("at().multiply", array_, index_, v, "scatter_mul", ops::mul); }
-Array At::min(Operand v) const { return detail::update("at().min", array_, index_, v, "scatter_min", ops::min); }
-Array At::max(Operand v) const { return detail::update("at().max", array_, index_, v, "scatter_max", ops::max); }
+Array At::set(Operand v) const {
+  return detail::update("at().set", array_, index_, v, "scatter", nullptr);
+}
+Array At::add(Operand v) const {
+  return detail::update("at().add", array_, index_, v, "scatter_add", ops::add);
+}
+Array At::multiply(Operand v) const {
+  return detail::update("at().multiply", array_, index_, v, "scatter_mul", ops::mul);
+}
+Array At::min(Operand v) const {
+  return detail::update("at().min", array_, index_, v, "scatter_min", ops::min);
+}
+Array At::max(Operand v) const {
+  return detail::update("at().max", array_, index_, v, "scatter_max", ops::max);
+}
 
 Array take(Operand x, Operand positions, std::optional<std::int64_t> axis) {
-  return detail::composite1("take", {x.array, positions.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    Value v = axis ? in[0] : ops::reshape(in[0], Shape{in[0].shape().count()});
-    return detail::take_axis(v, in[1], normalize_axis(axis.value_or(0), v.rank(), "take", x.loc), "fill");
-  });
+  return detail::composite1(
+      "take", {x.array, positions.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+        Value v = axis ? in[0] : ops::reshape(in[0], Shape{in[0].shape().count()});
+        return detail::take_axis(v, in[1],
+                                 normalize_axis(axis.value_or(0), v.rank(), "take", x.loc), "fill");
+      });
 }
 
 Array take_along_axis(Operand x, Operand positions, std::int64_t axis) {
-  return detail::composite1("take_along_axis", {x.array, positions.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    Value v = in[0], p = in[1];
-    int a = normalize_axis(axis, v.rank(), "take_along_axis", x.loc);
-    bool fits = p.rank() == v.rank();
-    for (int i = 0; fits && i < v.rank(); ++i) fits = i == a || p.shape()[static_cast<std::size_t>(i)] == v.shape()[static_cast<std::size_t>(i)];
-    if (!fits)
-      Message("take_along_axis")
-          .problem("positions of shape " + to_string(p.shape()) + " for an array of shape " + to_string(v.shape()))
-          .rule("the shapes are equal but for axis " + std::to_string(a))
-          .from(x.loc)
-          .advice("broadcast the positions first")
-          .raise<ShapeError>();
-    p = detail::wrap_negative(p, v.shape()[static_cast<std::size_t>(a)]);
-    ops::GatherDims dims;
-    Ints sizes(static_cast<std::size_t>(v.rank()), 1);
-    for (int i = 0; i < v.rank(); ++i) {
-      if (i == a) continue;
-      dims.operand_batching_dims.push_back(i);
-      dims.start_indices_batching_dims.push_back(i);
-    }
-    dims.collapsed_slice_dims = {a};
-    dims.start_index_map = {a};
-    dims.index_vector_dim = p.rank();
-    Shape with_vector = p.shape();
-    with_vector.push_back(1);
-    return ops::gather(v, ops::reshape(p, with_vector), dims, sizes, "fill");
-  });
+  return detail::composite1(
+      "take_along_axis", {x.array, positions.array}, x.loc,
+      [&](Builder&, std::span<const Value> in) {
+        Value v = in[0], p = in[1];
+        int a = normalize_axis(axis, v.rank(), "take_along_axis", x.loc);
+        bool fits = p.rank() == v.rank();
+        for (int i = 0; fits && i < v.rank(); ++i)
+          fits = i == a ||
+                 p.shape()[static_cast<std::size_t>(i)] == v.shape()[static_cast<std::size_t>(i)];
+        if (!fits)
+          Message("take_along_axis")
+              .problem("positions of shape " + to_string(p.shape()) + " for an array of shape " +
+                       to_string(v.shape()))
+              .rule("the shapes are equal but for axis " + std::to_string(a))
+              .from(x.loc)
+              .advice("broadcast the positions first")
+              .raise<ShapeError>();
+        p = detail::wrap_negative(p, v.shape()[static_cast<std::size_t>(a)]);
+        ops::GatherDims dims;
+        Ints sizes(static_cast<std::size_t>(v.rank()), 1);
+        for (int i = 0; i < v.rank(); ++i) {
+          if (i == a) continue;
+          dims.operand_batching_dims.push_back(i);
+          dims.start_indices_batching_dims.push_back(i);
+        }
+        dims.collapsed_slice_dims = {a};
+        dims.start_index_map = {a};
+        dims.index_vector_dim = p.rank();
+        Shape with_vector = p.shape();
+        with_vector.push_back(1);
+        return ops::gather(v, ops::reshape(p, with_vector), dims, sizes, "fill");
+      });
 }
 
 Array one_hot(Operand labels, std::int64_t classes, DType dtype) {
-  return detail::composite1("one_hot", {labels.array}, labels.loc, [&](Builder& b, std::span<const Value> in) {
-    if (!is_integer(in[0].dtype()))
-      Message("one_hot")
-          .problem("the labels have dtype " + std::string(name_of(in[0].dtype())))
-          .rule("labels are integers from 0 to " + std::to_string(classes - 1))
-          .from(labels.loc)
-          .advice("convert with astype(i32)")
-          .raise<DTypeError>();
-    Shape shape = in[0].shape();
-    shape.push_back(classes);
-    Value l = ops::broadcast_in_dim(in[0], shape, detail::normalize_axes({}, in[0].rank(), "one_hot", {}));
-    return ops::convert(ops::eq(l, ops::iota(b, in[0].dtype(), shape, shape.rank() - 1)), dtype);
-  });
+  return detail::composite1(
+      "one_hot", {labels.array}, labels.loc, [&](Builder& b, std::span<const Value> in) {
+        if (!is_integer(in[0].dtype()))
+          Message("one_hot")
+              .problem("the labels have dtype " + std::string(name_of(in[0].dtype())))
+              .rule("labels are integers from 0 to " + std::to_string(classes - 1))
+              .from(labels.loc)
+              .advice("convert with astype(i32)")
+              .raise<DTypeError>();
+        Shape shape = in[0].shape();
+        shape.push_back(classes);
+        Value l = ops::broadcast_in_dim(in[0], shape,
+                                        detail::normalize_axes({}, in[0].rank(), "one_hot", {}));
+        return ops::convert(ops::eq(l, ops::iota(b, in[0].dtype(), shape, shape.rank() - 1)),
+                            dtype);
+      });
 }
 
 Array dynamic_slice(Operand x, const std::vector<Array>& starts, const Shape& sizes) {
@@ -351,11 +397,14 @@ Array dynamic_slice(Operand x, const std::vector<Array>& starts, const Shape& si
 Array dynamic_update_slice(Operand x, Operand update, const std::vector<Array>& starts) {
   std::vector<Array> all{x.array, update.array};
   all.insert(all.end(), starts.begin(), starts.end());
-  return detail::composite1("dynamic_update_slice", all, x.loc, [&](Builder&, std::span<const Value> in) {
-    Values s;
-    for (const Value& v : in.subspan(2)) s.push_back(ops::convert(v, DType::int32));
-    return ops::dynamic_update_slice(in[0], ops::convert(in[1], in[0].dtype(), in[0].type().weak), s);
-  });
+  return detail::composite1("dynamic_update_slice", all, x.loc,
+                            [&](Builder&, std::span<const Value> in) {
+                              Values s;
+                              for (const Value& v : in.subspan(2))
+                                s.push_back(ops::convert(v, DType::int32));
+                              return ops::dynamic_update_slice(
+                                  in[0], ops::convert(in[1], in[0].dtype(), in[0].type().weak), s);
+                            });
 }
 
 }  // namespace tessera::inline v0

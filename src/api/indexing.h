@@ -5,10 +5,11 @@
 
 namespace tessera::inline v0::detail {
 
-/// x picked by `index`; `arrays` holds the values of its integer arrays in order. Positions and ranges outside raise
-/// ShapeError; array entries outside follow `mode` ("clip" or "fill" of the gather op).
-Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Value> arrays, const char* name,
-                const std::string& mode);
+/// x picked by `index`; `arrays` holds the values of its integer arrays in order. Positions and
+/// ranges outside raise ShapeError; array entries outside follow `mode` ("clip" or "fill" of the
+/// gather op).
+Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Value> arrays,
+                const char* name, const std::string& mode);
 
 /// x at integer positions along one axis, positions in place of that axis.
 Value take_axis(Value x, Value positions, int axis, const std::string& mode);

@@ -12,7 +12,9 @@ namespace {
 /// The standard basis of arrays of type `t`, stacked along dimension 0.
 Value basis(Builder& b, const Type& t) {
   const std::int64_t n = t.shape.count();
-  Value eye = ops::convert(ops::eq(ops::iota(b, DType::int32, {n, n}, 0), ops::iota(b, DType::int32, {n, n}, 1)), t.dtype);
+  Value eye = ops::convert(
+      ops::eq(ops::iota(b, DType::int32, {n, n}, 0), ops::iota(b, DType::int32, {n, n}, 1)),
+      t.dtype);
   Shape shape = t.shape;
   shape.insert(shape.begin(), n);
   return ops::reshape(eye, shape);
@@ -75,7 +77,8 @@ struct Jacobian {
           blocks[out].push_back(zero(out, in));
           continue;
         }
-        Value y = stacked_at(pushed.outputs[next], pushed.dims[next], n, out_type(out).shape.rank());
+        Value y =
+            stacked_at(pushed.outputs[next], pushed.dims[next], n, out_type(out).shape.rank());
         blocks[out].push_back(ops::reshape(y, joined(out_type(out).shape, in_type(in).shape)));
         ++next;
       }
@@ -131,13 +134,17 @@ Outcome jacobian(const char* function, Call& call, std::span<const int> argnums,
   for (const Values& row : blocks) out.insert(out.end(), row.begin(), row.end());
   const std::vector<Array> arrays = apply(b.finish_pruned(out), operands(call, f), loc);
 
-  // One block for each leaf of the result and each of the argument; a leaf without derivative has an empty one.
+  // One block for each leaf of the result and each of the argument; a leaf without derivative has
+  // an empty one.
   const std::vector<int> inputs = input_of_leaf(call);
   for (int k : output_of_leaf(f)) {
-    const bool has = k >= 0 && is_floating(f.program->type(f.program->outputs[static_cast<std::size_t>(k)]).dtype);
+    const bool has =
+        k >= 0 &&
+        is_floating(f.program->type(f.program->outputs[static_cast<std::size_t>(k)]).dtype);
     std::size_t next = static_cast<std::size_t>(k < 0 ? 0 : k) * j.inputs.size();
     for (int arg : argnums)
-      for (std::size_t i = call.arg_begin(static_cast<std::size_t>(arg)); i < call.arg_ends[static_cast<std::size_t>(arg)]; ++i) {
+      for (std::size_t i = call.arg_begin(static_cast<std::size_t>(arg));
+           i < call.arg_ends[static_cast<std::size_t>(arg)]; ++i) {
         const bool differentiable = inputs[i] >= 0 && wrt[static_cast<std::size_t>(inputs[i])];
         leaves.push_back(has && differentiable ? arrays[next++] : Array());
       }

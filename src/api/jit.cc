@@ -16,7 +16,8 @@ class JitCache final : public CachedFunction {
 
 }  // namespace
 
-std::shared_ptr<CachedFunction> make_jit_cache(const JitOptions& options, std::source_location loc) {
+std::shared_ptr<CachedFunction> make_jit_cache(const JitOptions& options,
+                                               std::source_location loc) {
   std::string name = options.name.empty() ? "jit(" + to_string(SourceLoc(loc)) + ")" : options.name;
   return std::make_shared<JitCache>(std::move(name), options.donate);
 }

@@ -5,10 +5,12 @@
 
 namespace tessera::inline v0::detail {
 
-JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree, std::source_location where) {
+JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree,
+               std::source_location where) {
   const SourceLoc loc = line_of(where);
   const TreeDef args = call.describe_args();
-  if (!(args == tangent_tree)) require_same_structure("jvp", args, "primals", tangent_tree, "tangents");
+  if (!(args == tangent_tree))
+    require_same_structure("jvp", args, "primals", tangent_tree, "tangents");
   const TracedFunction f = trace_call(call, "jvp", "jvp");
 
   const std::vector<int> inputs = input_of_leaf(call);
@@ -19,7 +21,8 @@ JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree
     const Array& t = *tangents.leaves[i];
     if (t.is_empty() || inputs[i] < 0) continue;
     const auto k = static_cast<std::size_t>(inputs[i]);
-    std::string why = tangent_complaint(t, f.program->type(f.program->inputs[k]), tangent_tree.paths("tangents")[i]);
+    std::string why = tangent_complaint(t, f.program->type(f.program->inputs[k]),
+                                        tangent_tree.paths("tangents")[i]);
     if (!why.empty()) complaints.push_back(std::move(why));
     nonzero[k] = true;
     operands_all.push_back(t);
@@ -28,7 +31,9 @@ JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree
     Message m("jvp");
     m.problem("primals and tangents do not fit");
     for (auto& c : complaints) m.offender(std::move(c));
-    m.rule("tangents have the dtype and shape of what they belong to").from(loc).raise<ShapeError>();
+    m.rule("tangents have the dtype and shape of what they belong to")
+        .from(loc)
+        .raise<ShapeError>();
   }
 
   const std::size_t outputs = f.program->outputs.size();

@@ -17,10 +17,13 @@ Ints counting(int from, int to) {
   return v;
 }
 
-[[noreturn]] void mismatch(const char* name, const Value& x, const Value& y, int xa, int ya, const SourceLoc& loc) {
+[[noreturn]] void mismatch(const char* name, const Value& x, const Value& y, int xa, int ya,
+                           const SourceLoc& loc) {
   Message(name)
-      .problem("shapes " + to_string(x.shape()) + " and " + to_string(y.shape()) + " do not contract: axis " + std::to_string(xa) +
-               " has " + std::to_string(x.shape()[static_cast<std::size_t>(xa)]) + " elements, axis " + std::to_string(ya) + " has " +
+      .problem("shapes " + to_string(x.shape()) + " and " + to_string(y.shape()) +
+               " do not contract: axis " + std::to_string(xa) + " has " +
+               std::to_string(x.shape()[static_cast<std::size_t>(xa)]) + " elements, axis " +
+               std::to_string(ya) + " has " +
                std::to_string(y.shape()[static_cast<std::size_t>(ya)]))
       .rule("the summed axes have equal extents")
       .from(loc)
@@ -31,7 +34,8 @@ Ints counting(int from, int to) {
 Value contract(const char* name, Value x, Value y, const ops::DotDims& d, const SourceLoc& loc) {
   for (std::size_t i = 0; i < d.lhs_contracting.size(); ++i) {
     int a = static_cast<int>(d.lhs_contracting[i]), b = static_cast<int>(d.rhs_contracting[i]);
-    if (x.shape()[static_cast<std::size_t>(a)] != y.shape()[static_cast<std::size_t>(b)]) mismatch(name, x, y, a, b, loc);
+    if (x.shape()[static_cast<std::size_t>(a)] != y.shape()[static_cast<std::size_t>(b)])
+      mismatch(name, x, y, a, b, loc);
   }
   return ops::dot_general(x, y, d);
 }
@@ -93,7 +97,8 @@ Array matmul(Operand x, Operand y) {
 
 Array outer(Operand x, Operand y) {
   return composite1("outer", {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    Value a = ops::reshape(in[0], Shape{in[0].shape().count(), 1}), b = ops::reshape(in[1], Shape{1, in[1].shape().count()});
+    Value a = ops::reshape(in[0], Shape{in[0].shape().count(), 1}),
+          b = ops::reshape(in[1], Shape{1, in[1].shape().count()});
     detail::promote_and_broadcast(a, b, "outer");
     return ops::mul(a, b);
   });
@@ -112,18 +117,21 @@ Array inner(Operand x, Operand y) {
 }
 
 Array tensordot(Operand x, Operand y, int axes) {
-  return composite1("tensordot", {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    Value a = in[0], b = in[1];
-    detail::promote_dtypes(a, b);
-    if (axes < 0 || axes > a.rank() || axes > b.rank())
-      Message("tensordot")
-          .problem(std::to_string(axes) + " axes of shapes " + to_string(a.shape()) + " and " + to_string(b.shape()))
-          .rule("the number of summed axes is at most the rank of either operand")
-          .from(x.loc)
-          .advice("use einsum to name axes")
-          .raise<ShapeError>();
-    return contract("tensordot", a, b, {counting(a.rank() - axes, a.rank()), counting(0, axes), {}, {}}, x.loc);
-  });
+  return composite1(
+      "tensordot", {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+        Value a = in[0], b = in[1];
+        detail::promote_dtypes(a, b);
+        if (axes < 0 || axes > a.rank() || axes > b.rank())
+          Message("tensordot")
+              .problem(std::to_string(axes) + " axes of shapes " + to_string(a.shape()) + " and " +
+                       to_string(b.shape()))
+              .rule("the number of summed axes is at most the rank of either operand")
+              .from(x.loc)
+              .advice("use einsum to name axes")
+              .raise<ShapeError>();
+        return contract("tensordot", a, b,
+                        {counting(a.rank() - axes, a.rank()), counting(0, axes), {}, {}}, x.loc);
+      });
 }
 
 Array trace(Operand x) {
@@ -137,7 +145,8 @@ Array trace(Operand x) {
           .advice("give it rows and columns with reshape")
           .raise<ShapeError>();
     int r = v.rank();
-    Value on = ops::eq(ops::iota(b, DType::int32, v.shape(), r - 2), ops::iota(b, DType::int32, v.shape(), r - 1));
+    Value on = ops::eq(ops::iota(b, DType::int32, v.shape(), r - 2),
+                       ops::iota(b, DType::int32, v.shape(), r - 1));
     return ops::reduce_sum(ops::select(on, v, ops::zeros_like(v)), {r - 2, r - 1});
   });
 }
@@ -154,8 +163,14 @@ struct Einsum {
   const std::string& text;
   SourceLoc loc;
 
-  [[noreturn]] void fail(const std::string& problem, const std::string& rule, const std::string& advice) const {
-    Message("einsum").problem("\"" + text + "\": " + problem).rule(rule).from(loc).advice(advice).raise<ShapeError>();
+  [[noreturn]] void fail(const std::string& problem, const std::string& rule,
+                         const std::string& advice) const {
+    Message("einsum")
+        .problem("\"" + text + "\": " + problem)
+        .rule(rule)
+        .from(loc)
+        .advice(advice)
+        .raise<ShapeError>();
   }
 
   // Axes with a letter twice in one operand become their diagonal.
@@ -166,10 +181,13 @@ struct Einsum {
       Builder& b = *x.value.builder;
       const Shape& s = x.value.shape();
       if (s[i] != s[j])
-        fail(std::string("letter '") + x.letters[i] + "' names axes of " + std::to_string(s[i]) + " and " + std::to_string(s[j]) + " elements",
+        fail(std::string("letter '") + x.letters[i] + "' names axes of " + std::to_string(s[i]) +
+                 " and " + std::to_string(s[j]) + " elements",
              "a letter has one extent", "use different letters");
-      Value on = ops::eq(ops::iota(b, DType::int32, s, static_cast<int>(i)), ops::iota(b, DType::int32, s, static_cast<int>(j)));
-      x.value = ops::reduce_sum(ops::select(on, x.value, ops::zeros_like(x.value)), {static_cast<std::int64_t>(j)});
+      Value on = ops::eq(ops::iota(b, DType::int32, s, static_cast<int>(i)),
+                         ops::iota(b, DType::int32, s, static_cast<int>(j)));
+      x.value = ops::reduce_sum(ops::select(on, x.value, ops::zeros_like(x.value)),
+                                {static_cast<std::int64_t>(j)});
       x.letters.erase(j, 1);
       --i;
     }
@@ -215,13 +233,15 @@ struct Einsum {
 
 }  // namespace
 
-Array einsum(const std::string& subscripts, const std::vector<Array>& operands, std::source_location where) {
+Array einsum(const std::string& subscripts, const std::vector<Array>& operands,
+             std::source_location where) {
   Einsum e{subscripts, where};
   std::string text;
   for (char c : subscripts)
     if (c != ' ') text += c;
   std::size_t arrow = text.find("->");
-  std::string left = text.substr(0, arrow), result = arrow == std::string::npos ? "" : text.substr(arrow + 2);
+  std::string left = text.substr(0, arrow),
+              result = arrow == std::string::npos ? "" : text.substr(arrow + 2);
   std::vector<std::string> terms{""};
   for (char c : left) {
     if (c == ',')
@@ -230,8 +250,9 @@ Array einsum(const std::string& subscripts, const std::vector<Array>& operands, 
       terms.back() += c;
   }
   if (terms.size() != operands.size())
-    e.fail(std::to_string(terms.size()) + " terms for " + std::to_string(operands.size()) + " operands", "one term an operand, separated by commas",
-           "add or remove a term");
+    e.fail(std::to_string(terms.size()) + " terms for " + std::to_string(operands.size()) +
+               " operands",
+           "one term an operand, separated by commas", "add or remove a term");
 
   return composite1("einsum", operands, where, [&](Builder&, std::span<const Value> in) {
     // "..." becomes letters that no user can write, aligned from the right.
@@ -253,11 +274,13 @@ Array einsum(const std::string& subscripts, const std::vector<Array>& operands, 
         t.replace(dots, 3, ellipsis_letters(n));
       }
       if (static_cast<int>(t.size()) != in[k].rank())
-        e.fail("term " + std::to_string(k) + " names " + std::to_string(t.size()) + " axes of an operand of shape " + to_string(in[k].shape()),
+        e.fail("term " + std::to_string(k) + " names " + std::to_string(t.size()) +
+                   " axes of an operand of shape " + to_string(in[k].shape()),
                "a term has one letter an axis", "name each axis once");
       for (char c : t)
         if (c > 26 && !std::isalpha(static_cast<unsigned char>(c)))
-          e.fail(std::string("'") + c + "' is no letter", "axes are named by letters", "use a to z");
+          e.fail(std::string("'") + c + "' is no letter", "axes are named by letters",
+                 "use a to z");
       xs.push_back({in[k], t});
     }
     std::string out = result;
@@ -279,13 +302,15 @@ Array einsum(const std::string& subscripts, const std::vector<Array>& operands, 
     }
     for (auto& x : xs) {
       x.value = ops::convert(x.value, d, weak);
-      // An ellipsis axis of one element broadcasts: it is dropped here and comes back from the others.
+      // An ellipsis axis of one element broadcasts: it is dropped here and comes back from the
+      // others.
       for (std::size_t i = 0; i < x.letters.size();) {
         std::int64_t n = x.value.shape()[i];
         auto [it, fresh] = extent.try_emplace(x.letters[i], n);
         if (x.letters[i] <= 26 && it->second == 1) it->second = n;
         if (it->second != n && !(x.letters[i] <= 26 && n == 1))
-          e.fail(std::string("letter '") + x.letters[i] + "' names axes of " + std::to_string(it->second) + " and " + std::to_string(n) + " elements",
+          e.fail(std::string("letter '") + x.letters[i] + "' names axes of " +
+                     std::to_string(it->second) + " and " + std::to_string(n) + " elements",
                  "a letter has one extent", "check the order of the axes");
         ++i;
       }
@@ -302,8 +327,12 @@ Array einsum(const std::string& subscripts, const std::vector<Array>& operands, 
         }
       }
     for (std::size_t i = 0; i < out.size(); ++i) {
-      if (!extent.count(out[i])) e.fail(std::string("the result names '") + out[i] + "', which no operand has", "letters of the result occur on the left", "remove it");
-      if (out.find(out[i], i + 1) != std::string::npos) e.fail(std::string("the result names '") + out[i] + "' twice", "each axis of the result has its own letter", "remove one");
+      if (!extent.count(out[i]))
+        e.fail(std::string("the result names '") + out[i] + "', which no operand has",
+               "letters of the result occur on the left", "remove it");
+      if (out.find(out[i], i + 1) != std::string::npos)
+        e.fail(std::string("the result names '") + out[i] + "' twice",
+               "each axis of the result has its own letter", "remove one");
     }
     for (auto& x : xs) x = e.diagonal(x);
     Lettered acc = xs[0];

@@ -6,14 +6,16 @@ namespace tessera::inline v0::detail {
 
 std::string tangent_complaint(const Array& got, const Type& want, const std::string& path) {
   const Type& t = got.impl()->type;
-  if (!is_floating(want.dtype)) return path + " belongs to " + to_string(want) + ", which has no derivative: leave it empty";
+  if (!is_floating(want.dtype))
+    return path + " belongs to " + to_string(want) + ", which has no derivative: leave it empty";
   if (t.dtype == want.dtype && t.shape == want.shape) return {};
   return path + " is " + to_string(t) + ", but what it belongs to is " + to_string(want);
 }
 
 std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree) const {
   const State& s = *state_;
-  if (!(tree == s.in_tree)) require_same_structure(s.function.c_str(), s.in_tree, "the primal", tree, s.argument);
+  if (!(tree == s.in_tree))
+    require_same_structure(s.function.c_str(), s.in_tree, "the primal", tree, s.argument);
 
   std::vector<Array> given(s.in_types.size());
   std::vector<std::string> complaints;
@@ -31,7 +33,8 @@ std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree
     Message m(s.function);
     m.problem("the " + s.argument + " does not fit");
     for (auto& c : complaints) m.offender(std::move(c));
-    m.rule("tangents and cotangents have the dtype and shape of what they belong to").raise<ShapeError>();
+    m.rule("tangents and cotangents have the dtype and shape of what they belong to")
+        .raise<ShapeError>();
   }
 
   Builder b(s.function);
@@ -46,7 +49,8 @@ std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree
     } else {
       Value v = b.input(given[k].impl()->type);
       operands.push_back(given[k]);
-      live.push_back(v.type().weak == s.in_types[k].weak ? v : ops::convert(v, v.dtype(), s.in_types[k].weak));
+      live.push_back(
+          v.type().weak == s.in_types[k].weak ? v : ops::convert(v, v.dtype(), s.in_types[k].weak));
     }
   }
   Values results;
@@ -56,7 +60,8 @@ std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree
     Values all = residuals;
     const Program& linear = *s.lin.linear;
     for (std::size_t i = 0; i < live.size(); ++i)
-      all.push_back(live[i] ? *live[i] : ops::zeros(b, linear.type(linear.inputs[residuals.size() + i])));
+      all.push_back(live[i] ? *live[i]
+                            : ops::zeros(b, linear.type(linear.inputs[residuals.size() + i])));
     results = b.inline_program(linear, all);
   }
   std::vector<Value> out;
@@ -77,11 +82,13 @@ std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree
 
 namespace {
 
-LinearOutcome linearize_call(Call& call, bool backward, const char* function, const SourceLoc& loc) {
+LinearOutcome linearize_call(Call& call, bool backward, const char* function,
+                             const SourceLoc& loc) {
   const TracedFunction f = trace_call(call, function, function);
   const std::vector<bool> wrt = [&] {
     std::vector<bool> mask(f.program->inputs.size());
-    for (std::size_t i = 0; i < f.explicit_inputs(); ++i) mask[i] = is_floating(f.program->type(f.program->inputs[i]).dtype);
+    for (std::size_t i = 0; i < f.explicit_inputs(); ++i)
+      mask[i] = is_floating(f.program->type(f.program->inputs[i]).dtype);
     return mask;
   }();
   auto s = std::make_shared<LinearMap::State>();
@@ -96,7 +103,8 @@ LinearOutcome linearize_call(Call& call, bool backward, const char* function, co
 
   std::vector<Type> arg_types = f.program->input_types();
   arg_types.resize(f.explicit_inputs());
-  std::vector<bool> arg_live(wrt.begin(), wrt.begin() + static_cast<std::ptrdiff_t>(f.explicit_inputs()));
+  std::vector<bool> arg_live(wrt.begin(),
+                             wrt.begin() + static_cast<std::ptrdiff_t>(f.explicit_inputs()));
   const std::vector<Type> result_types = f.program->output_types();
   if (backward) {
     s->argument = "cotangent";

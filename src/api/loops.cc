@@ -61,16 +61,21 @@ Outcome while_loop(Call& condition, Call& body, std::source_location where) {
   b.loc = loc;
   const Values in = add_inputs(b, arrays, "while_loop");
   const std::span<const Value> all(in);
-  const Values carry = convert_all(Values(in.begin() + static_cast<std::ptrdiff_t>(consts), in.end()), loop.inputs);
-  const Values out = ops::while_(captures_first(test), captures_first(loop.function), all.first(test.captures.size()),
-                                 all.subspan(test.captures.size(), loop.function.captures.size()), carry);
+  const Values carry =
+      convert_all(Values(in.begin() + static_cast<std::ptrdiff_t>(consts), in.end()), loop.inputs);
+  const Values out = ops::while_(
+      captures_first(test), captures_first(loop.function), all.first(test.captures.size()),
+      all.subspan(test.captures.size(), loop.function.captures.size()), carry);
   return outcome(loop.function, apply(b.finish(out), arrays, loc));
 }
 
 Outcome fori_loop(std::int64_t lo, std::int64_t hi, Call& body, std::source_location where) {
   const SourceLoc loc = line_of(where);
   const std::int64_t steps = hi > lo ? hi - lo : 0;
-  const auto narrow = [](std::int64_t v) { return v >= std::numeric_limits<std::int32_t>::min() && v <= std::numeric_limits<std::int32_t>::max(); };
+  const auto narrow = [](std::int64_t v) {
+    return v >= std::numeric_limits<std::int32_t>::min() &&
+           v <= std::numeric_limits<std::int32_t>::max();
+  };
   const DType dtype = narrow(lo) && narrow(hi) ? DType::int32 : DType::int64;
   std::vector<Type> types = leaf_types(body);
   types[0] = Type(dtype, {});
@@ -92,12 +97,16 @@ Outcome fori_loop(std::int64_t lo, std::int64_t hi, Call& body, std::source_loca
   Builder b("fori_loop");
   b.loc = loc;
   const Values in = add_inputs(b, arrays, "fori_loop");
-  const Values first = convert_all(Values(in.begin() + static_cast<std::ptrdiff_t>(consts.size()), in.end()),
-                                   std::span<const Type>(loop.inputs).subspan(1));
+  const Values first =
+      convert_all(Values(in.begin() + static_cast<std::ptrdiff_t>(consts.size()), in.end()),
+                  std::span<const Type>(loop.inputs).subspan(1));
   Value index = ops::iota(b, dtype, {steps}, 0);
-  if (lo != 0) index = ops::add(index, ops::broadcast_in_dim(ops::constant(b, scalar_literal(dtype, lo)), {steps}, {}));
+  if (lo != 0)
+    index = ops::add(
+        index, ops::broadcast_in_dim(ops::constant(b, scalar_literal(dtype, lo)), {steps}, {}));
   const Values xs{index};
-  const Values out = ops::scan(scanned, std::span<const Value>(in).first(consts.size()), first, xs, steps, false, b);
+  const Values out = ops::scan(scanned, std::span<const Value>(in).first(consts.size()), first, xs,
+                               steps, false, b);
   return outcome(loop.function, apply(b.finish(out), arrays, loc));
 }
 
@@ -133,7 +142,8 @@ Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_loca
     Values operands = carried;
     operands.insert(operands.end(), consts.begin(), consts.end());
     Values next = step.inline_program(*loop.function.program, operands);
-    next.insert(next.begin(), ops::add(carried[0], ops::constant(step, scalar_literal(dtype, std::int64_t{1}))));
+    next.insert(next.begin(),
+                ops::add(carried[0], ops::constant(step, scalar_literal(dtype, std::int64_t{1}))));
     const ProgramPtr stepped = step.finish(next);
 
     std::vector<Array> arrays{hi, lo};
@@ -143,9 +153,11 @@ Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_loca
     Builder b("fori_loop");
     b.loc = loc;
     const Values in = add_inputs(b, arrays, "fori_loop");
-    const Values bounds = convert_all({in[0], in[1]}, std::vector<Type>{Type(dtype, {}), Type(dtype, {})});
-    Values carry = convert_all(Values(in.begin() + static_cast<std::ptrdiff_t>(2 + captures), in.end()),
-                               std::span<const Type>(loop.inputs).subspan(1));
+    const Values bounds =
+        convert_all({in[0], in[1]}, std::vector<Type>{Type(dtype, {}), Type(dtype, {})});
+    Values carry =
+        convert_all(Values(in.begin() + static_cast<std::ptrdiff_t>(2 + captures), in.end()),
+                    std::span<const Type>(loop.inputs).subspan(1));
     carry.insert(carry.begin(), bounds[1]);
     Values out = ops::while_(condition, stepped, std::span<const Value>(bounds).first(1),
                              std::span<const Value>(in).subspan(2, captures), carry);
@@ -156,8 +168,8 @@ Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_loca
 
 namespace {
 
-std::int64_t scan_length(const char* function, const Call& body, std::size_t first_leaf, const ScanOptions& options,
-                         const SourceLoc& loc) {
+std::int64_t scan_length(const char* function, const Call& body, std::size_t first_leaf,
+                         const ScanOptions& options, const SourceLoc& loc) {
   std::int64_t length = options.length;
   bool agree = true, scalar = false;
   for (std::size_t i = first_leaf; i < body.args.leaves.size(); ++i) {
@@ -179,11 +191,13 @@ std::int64_t scan_length(const char* function, const Call& body, std::size_t fir
         .raise<ShapeError>();
   if (agree && !scalar) return length;
   Message m(function);
-  m.problem(options.length >= 0 ? "the inputs' leading axes do not have the length asked for, " + std::to_string(options.length)
+  m.problem(options.length >= 0 ? "the inputs' leading axes do not have the length asked for, " +
+                                      std::to_string(options.length)
                                 : "the inputs' leading axes differ in size");
   const std::vector<std::string> paths = body.describe_args().paths("args");
   for (std::size_t i = first_leaf; i < body.args.leaves.size(); ++i)
-    if (!body.args.leaves[i]->is_empty()) m.offender(paths[i] + " is " + to_string(body.args.leaves[i]->impl()->type));
+    if (!body.args.leaves[i]->is_empty())
+      m.offender(paths[i] + " is " + to_string(body.args.leaves[i]->impl()->type));
   m.rule("all inputs have one leading size: the number of steps")
       .from(loc)
       .advice("capture what every step sees whole instead of passing it as an input")
@@ -203,7 +217,8 @@ Outcome scan(const char* function, Call& body, std::size_t carry_args, const Sca
     types.push_back(body.args.leaves[i]->impl()->type);
     if (i >= first_x) types.back().shape.erase(types.back().shape.begin());
   }
-  const LoopBody loop = trace_loop_body(function, body, types, carry_args == 0 ? -1 : 0, carry_args != 0, loc);
+  const LoopBody loop =
+      trace_loop_body(function, body, types, carry_args == 0 ? -1 : 0, carry_args != 0, loc);
 
   const std::size_t captures = loop.function.captures.size();
   std::vector<Array> arrays = loop.function.captures;
@@ -214,10 +229,12 @@ Outcome scan(const char* function, Call& body, std::size_t carry_args, const Sca
   const Values in = add_inputs(b, arrays, function);
   const auto carry_begin = in.begin() + static_cast<std::ptrdiff_t>(captures);
   const auto carry_end = carry_begin + static_cast<std::ptrdiff_t>(loop.carry);
-  const Values carry = convert_all(Values(carry_begin, carry_end), std::span<const Type>(loop.inputs).first(loop.carry));
+  const Values carry = convert_all(Values(carry_begin, carry_end),
+                                   std::span<const Type>(loop.inputs).first(loop.carry));
   const Values xs(carry_end, in.end());
-  const Values out = ops::scan(captures_first(loop.function), std::span<const Value>(in).first(captures), carry, xs, length,
-                               options.reverse, b);
+  const Values out =
+      ops::scan(captures_first(loop.function), std::span<const Value>(in).first(captures), carry,
+                xs, length, options.reverse, b);
   return outcome(loop.function, apply(b.finish(out), arrays, loc));
 }
 

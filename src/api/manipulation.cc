@@ -26,10 +26,13 @@ Shape infer_shape(const Shape& from, Shape shape, const SourceLoc& loc) {
   bool fits = unknown < 0 ? known == n : known > 0 && n % known == 0;
   if (negative || !fits) {
     std::string arithmetic = std::to_string(n) + " elements do not fill ";
-    arithmetic += unknown < 0 ? std::to_string(known) : "rows of " + std::to_string(known) + " evenly";
+    arithmetic +=
+        unknown < 0 ? std::to_string(known) : "rows of " + std::to_string(known) + " evenly";
     Message("reshape")
-        .problem("an array of shape " + to_string(from) + " does not reshape to " + to_string(shape))
-        .rule(negative ? "extents are 0 or more, and at most one is -1: it stands for what is left" : arithmetic)
+        .problem("an array of shape " + to_string(from) + " does not reshape to " +
+                 to_string(shape))
+        .rule(negative ? "extents are 0 or more, and at most one is -1: it stands for what is left"
+                       : arithmetic)
         .from(loc)
         .advice("check the extents; -1 infers one of them")
         .raise<ShapeError>();
@@ -45,7 +48,8 @@ Ints identity(int rank) {
 }
 
 Value slice_axis(Value x, int axis, std::int64_t start, std::int64_t limit) {
-  Ints s(static_cast<std::size_t>(x.rank()), 0), l = x.shape().to_vector(), step(static_cast<std::size_t>(x.rank()), 1);
+  Ints s(static_cast<std::size_t>(x.rank()), 0), l = x.shape().to_vector(),
+                                                 step(static_cast<std::size_t>(x.rank()), 1);
   s[static_cast<std::size_t>(axis)] = start;
   l[static_cast<std::size_t>(axis)] = limit;
   return ops::slice(x, s, l, step);
@@ -81,17 +85,19 @@ Value triangle(Value x, std::int64_t k, bool lower, const SourceLoc& loc) {
         .advice("give it rows and columns with reshape")
         .raise<ShapeError>();
   Builder& b = *x.builder;
-  Shape matrix{x.shape()[static_cast<std::size_t>(x.rank() - 2)], x.shape()[static_cast<std::size_t>(x.rank() - 1)]};
+  Shape matrix{x.shape()[static_cast<std::size_t>(x.rank() - 2)],
+               x.shape()[static_cast<std::size_t>(x.rank() - 1)]};
   Value row = ops::iota(b, DType::int32, matrix, 0), column = ops::iota(b, DType::int32, matrix, 1);
   Value edge = ops::add(row, ops::full_like(row, static_cast<double>(k)));
   Value keep = lower ? ops::ge(edge, column) : ops::le(edge, column);
   return ops::select(detail::broadcast_to(keep, x.shape()), x, ops::zeros_like(x));
 }
 
-// Outside traces, n times one array along a new first axis is stored once: how models are replicated over devices. Empty
-// where that does not apply.
+// Outside traces, n times one array along a new first axis is stored once: how models are
+// replicated over devices. Empty where that does not apply.
 Array stacked_once(const Array& x, std::int64_t n) {
-  if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type() || x.is_deleted()) return {};
+  if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type() || x.is_deleted())
+    return {};
   auto data = runtime::stack_of_one(detail::data_of(*x.impl()), n);
   return data ? detail::make_concrete(std::move(data)) : Array();
 }
@@ -103,9 +109,13 @@ Array reshape(Operand x, const Shape& shape) {
     return ops::reshape(in[0], infer_shape(in[0].shape(), shape, x.loc));
   });
 }
-Array Array::reshape(const Shape& shape, std::source_location loc) const { return v0::reshape(Operand(*this, loc), shape); }
+Array Array::reshape(const Shape& shape, std::source_location loc) const {
+  return v0::reshape(Operand(*this, loc), shape);
+}
 Array ravel(Operand x) { return reshape(std::move(x), Shape{-1}); }
-Array Array::flatten(std::source_location loc) const { return v0::reshape(Operand(*this, loc), Shape{-1}); }
+Array Array::flatten(std::source_location loc) const {
+  return v0::reshape(Operand(*this, loc), Shape{-1});
+}
 
 Array transpose(Operand x, const std::vector<std::int64_t>& permutation) {
   return composite1("transpose", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
@@ -118,7 +128,8 @@ Array transpose(Operand x, const std::vector<std::int64_t>& permutation) {
     std::sort(sorted.begin(), sorted.end());
     if (sorted != identity(rank))
       Message("transpose")
-          .problem("the permutation has " + std::to_string(p.size()) + " entries for an array of shape " + to_string(in[0].shape()))
+          .problem("the permutation has " + std::to_string(p.size()) +
+                   " entries for an array of shape " + to_string(in[0].shape()))
           .rule("it names each of the " + std::to_string(rank) + " axes once")
           .from(x.loc)
           .advice("list every axis, or use swapaxes or moveaxis")
@@ -126,7 +137,9 @@ Array transpose(Operand x, const std::vector<std::int64_t>& permutation) {
     return ops::transpose(in[0], p);
   });
 }
-Array Array::transpose(std::source_location loc) const { return v0::transpose(Operand(*this, loc)); }
+Array Array::transpose(std::source_location loc) const {
+  return v0::transpose(Operand(*this, loc));
+}
 
 Array swapaxes(Operand x, std::int64_t a, std::int64_t b) {
   int rank = detail::need(x.array, "swapaxes").type.shape.rank();
@@ -137,7 +150,8 @@ Array swapaxes(Operand x, std::int64_t a, std::int64_t b) {
 }
 Array moveaxis(Operand x, std::int64_t source, std::int64_t destination) {
   int rank = detail::need(x.array, "moveaxis").type.shape.rank();
-  int s = normalize_axis(source, rank, "moveaxis", x.loc), d = normalize_axis(destination, rank, "moveaxis", x.loc);
+  int s = normalize_axis(source, rank, "moveaxis", x.loc),
+      d = normalize_axis(destination, rank, "moveaxis", x.loc);
   Ints p = identity(rank);
   p.erase(p.begin() + s);
   p.insert(p.begin() + d, s);
@@ -168,7 +182,8 @@ Array squeeze(Operand x, AxisList axis) {
       std::int64_t d = from[static_cast<std::size_t>(i)];
       if (dropped && d != 1)
         Message("squeeze")
-            .problem("axis " + std::to_string(i) + " of shape " + to_string(from) + " has " + std::to_string(d) + " elements")
+            .problem("axis " + std::to_string(i) + " of shape " + to_string(from) + " has " +
+                     std::to_string(d) + " elements")
             .rule("only axes of one element can be removed")
             .from(x.loc)
             .advice("pick one element of it by indexing, or reduce over it")
@@ -187,7 +202,8 @@ Array broadcast_to(Operand x, const Shape& shape) {
     Shape joint = broadcast_shapes(in[0].shape(), shape, "broadcast_to", x.loc);
     if (!(joint == shape))
       Message("broadcast_to")
-          .problem("an array of shape " + to_string(in[0].shape()) + " does not broadcast to " + to_string(shape))
+          .problem("an array of shape " + to_string(in[0].shape()) + " does not broadcast to " +
+                   to_string(shape))
           .rule("aligned from the last axis, its extents are 1 or those of the result")
           .from(x.loc)
           .advice("insert axes of 1 with expand_dims where they are missing")
@@ -210,16 +226,19 @@ Array stack(const std::vector<Array>& xs, std::int64_t axis, std::source_locatio
   for (const Array& x : xs)
     if (x.shape() != xs[0].shape())
       Message("stack")
-          .problem("the arrays have shapes " + to_string(xs[0].shape()) + " and " + to_string(x.shape()))
+          .problem("the arrays have shapes " + to_string(xs[0].shape()) + " and " +
+                   to_string(x.shape()))
           .rule("stacked arrays have one shape")
           .from(loc)
           .advice("concatenate joins along an axis that exists")
           .raise<ShapeError>();
-  bool one = std::all_of(xs.begin(), xs.end(), [&](const Array& x) { return x.impl() == xs[0].impl(); });
+  bool one =
+      std::all_of(xs.begin(), xs.end(), [&](const Array& x) { return x.impl() == xs[0].impl(); });
   int at = normalize_axis(axis, xs[0].ndim() + 1, "stack", loc);
   // n times the same array is a broadcast, which the runtime stores once.
   if (one && at == 0)
-    if (Array once = stacked_once(xs[0], static_cast<std::int64_t>(xs.size())); !once.is_empty()) return once;
+    if (Array once = stacked_once(xs[0], static_cast<std::int64_t>(xs.size())); !once.is_empty())
+      return once;
   if (one && xs.size() > 1)
     return composite1("stack", {xs[0]}, loc, [&](Builder&, std::span<const Value> in) {
       Shape shape = in[0].shape();
@@ -242,10 +261,12 @@ std::vector<Array> split(Operand x, std::int64_t parts, std::int64_t axis) {
   std::int64_t n = shape[static_cast<std::size_t>(a)];
   if (parts < 1 || n % parts)
     Message("split")
-        .problem("axis " + std::to_string(a) + " of shape " + to_string(shape) + " does not split into " + std::to_string(parts) + " parts")
+        .problem("axis " + std::to_string(a) + " of shape " + to_string(shape) +
+                 " does not split into " + std::to_string(parts) + " parts")
         .rule(parts < 1 ? "there is at least one part"
-                        : std::to_string(n) + " = " + std::to_string(parts) + " x " + std::to_string(n / parts) + " + " +
-                              std::to_string(n % parts) + ": the parts would differ")
+                        : std::to_string(n) + " = " + std::to_string(parts) + " x " +
+                              std::to_string(n / parts) + " + " + std::to_string(n % parts) +
+                              ": the parts would differ")
         .from(x.loc)
         .advice("use split_at with the positions where parts begin")
         .raise<ShapeError>();
@@ -254,13 +275,17 @@ std::vector<Array> split(Operand x, std::int64_t parts, std::int64_t axis) {
   return split_at(std::move(x), at, a);
 }
 
-std::vector<Array> split_at(Operand x, const std::vector<std::int64_t>& positions, std::int64_t axis) {
+std::vector<Array> split_at(Operand x, const std::vector<std::int64_t>& positions,
+                            std::int64_t axis) {
   return composite("split", {&x.array, 1}, x.loc, [&](Builder&, std::span<const Value> in) {
     int a = normalize_axis(axis, in[0].rank(), "split", x.loc);
     std::int64_t n = in[0].shape()[static_cast<std::size_t>(a)], start = 0;
     Values out;
     for (std::size_t i = 0; i <= positions.size(); ++i) {
-      std::int64_t end = i < positions.size() ? std::clamp<std::int64_t>(positions[i] < 0 ? positions[i] + n : positions[i], 0, n) : n;
+      std::int64_t end =
+          i < positions.size()
+              ? std::clamp<std::int64_t>(positions[i] < 0 ? positions[i] + n : positions[i], 0, n)
+              : n;
       out.push_back(slice_axis(in[0], a, std::min(start, end), end));
       start = end;
     }
@@ -299,12 +324,15 @@ Array repeat(Operand x, std::int64_t n, std::int64_t axis) {
   });
 }
 
-Array pad(Operand x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, Operand value) {
+Array pad(Operand x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths,
+          Operand value) {
   return composite1("pad", {x.array, value.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     if (static_cast<int>(widths.size()) != in[0].rank())
       Message("pad")
-          .problem(std::to_string(widths.size()) + " pairs of widths for an array of shape " + to_string(in[0].shape()))
-          .rule("one pair (before, after) for each of the " + std::to_string(in[0].rank()) + " axes")
+          .problem(std::to_string(widths.size()) + " pairs of widths for an array of shape " +
+                   to_string(in[0].shape()))
+          .rule("one pair (before, after) for each of the " + std::to_string(in[0].rank()) +
+                " axes")
           .from(x.loc)
           .advice("use {0, 0} for the axes that stay")
           .raise<ShapeError>();
@@ -313,7 +341,8 @@ Array pad(Operand x, const std::vector<std::pair<std::int64_t, std::int64_t>>& w
       low.push_back(l);
       high.push_back(h);
     }
-    return ops::pad(in[0], ops::convert(in[1], in[0].dtype(), in[0].type().weak), low, high, interior);
+    return ops::pad(in[0], ops::convert(in[1], in[0].dtype(), in[0].type().weak), low, high,
+                    interior);
   });
 }
 
@@ -338,10 +367,14 @@ Array roll(Operand x, std::int64_t shift, std::optional<std::int64_t> axis) {
 }
 
 Array tril(Operand x, std::int64_t k) {
-  return composite1("tril", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) { return triangle(in[0], k, true, x.loc); });
+  return composite1("tril", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+    return triangle(in[0], k, true, x.loc);
+  });
 }
 Array triu(Operand x, std::int64_t k) {
-  return composite1("triu", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) { return triangle(in[0], k, false, x.loc); });
+  return composite1("triu", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+    return triangle(in[0], k, false, x.loc);
+  });
 }
 
 Array diag(Operand x) {

@@ -3,11 +3,11 @@
 namespace tessera::inline v0::detail {
 namespace {
 
-
 /// The common cases, without describing the tree: one axis for all, or one an argument.
 std::optional<std::vector<int>> quick_axes(const Call& call, const Axes& axes) {
   auto value = [](const Axes& a) { return a.kind() == Axes::Kind::axis ? a.axis() : kReplicated; };
-  if (axes.kind() != Axes::Kind::list) return std::vector<int>(call.args.leaves.size(), value(axes));
+  if (axes.kind() != Axes::Kind::list)
+    return std::vector<int>(call.args.leaves.size(), value(axes));
   if (axes.children().size() != call.arg_count()) return std::nullopt;
   std::vector<int> out;
   for (std::size_t arg = 0; arg < call.arg_count(); ++arg) {
@@ -19,11 +19,12 @@ std::optional<std::vector<int>> quick_axes(const Call& call, const Axes& axes) {
 
 }  // namespace
 
-MappedArguments mapped_arguments(const char* function, const Call& call, const Axes& in_axes, std::int64_t asked,
-                                 const SourceLoc& loc) {
+MappedArguments mapped_arguments(const char* function, const Call& call, const Axes& in_axes,
+                                 std::int64_t asked, const SourceLoc& loc) {
   std::optional<std::vector<int>> quick = quick_axes(call, in_axes);
   const std::vector<int> by_leaf =
-      quick ? *std::move(quick) : broadcast_axes(function, in_axes, "in_axes", call.describe_args(), "args");
+      quick ? *std::move(quick)
+            : broadcast_axes(function, in_axes, "in_axes", call.describe_args(), "args");
 
   MappedArguments m;
   m.size = asked;
@@ -37,7 +38,8 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
     if (axis != kReplicated) {
       const int rank = x.ndim();
       if (axis < -rank || axis >= rank) {
-        missing.push_back(leaf_path(call, i) + " is " + to_string(x.impl()->type) + ", which has no axis " + std::to_string(axis));
+        missing.push_back(leaf_path(call, i) + " is " + to_string(x.impl()->type) +
+                          ", which has no axis " + std::to_string(axis));
         continue;
       }
       if (axis < 0) axis += rank;
@@ -64,12 +66,15 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
     const std::vector<std::string> paths = call.describe_args().paths("args");
     for (auto [leaf, axis] : mapped) {
       const Array& x = *call.args.leaves[leaf];
-      e.offender(paths[leaf] + ": axis " + std::to_string(axis) + " of " + to_string(x.impl()->type) + " has size " +
+      e.offender(paths[leaf] + ": axis " + std::to_string(axis) + " of " +
+                 to_string(x.impl()->type) + " has size " +
                  std::to_string(x.shape()[static_cast<std::size_t>(axis)]));
     }
     e.rule("all mapped axes have one size: the number of examples")
         .from(loc)
-        .advice("set in_axes to map another axis of a leaf, or ts::replicated where all examples share it")
+        .advice(
+            "set in_axes to map another axis of a leaf, or ts::replicated where all examples share "
+            "it")
         .raise<ShapeError>();
   }
   if (mapped.empty() && asked == 0)
@@ -85,13 +90,15 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
 std::vector<Type> example_types(const Call& call, const MappedArguments& mapped) {
   std::vector<Type> types = leaf_types(call);
   for (std::size_t i = 0; i < types.size(); ++i)
-    if (mapped.axes[i] != kReplicated) types[i].shape.erase(types[i].shape.begin() + mapped.axes[i]);
+    if (mapped.axes[i] != kReplicated)
+      types[i].shape.erase(types[i].shape.begin() + mapped.axes[i]);
   return types;
 }
 
-std::vector<int> result_axes(const char* function, const TracedFunction& f, const Axes& out_axes, const TreeDef& described,
-                             const SourceLoc& loc) {
-  const std::vector<int> by_leaf = broadcast_axes(function, out_axes, "out_axes", described, "result");
+std::vector<int> result_axes(const char* function, const TracedFunction& f, const Axes& out_axes,
+                             const TreeDef& described, const SourceLoc& loc) {
+  const std::vector<int> by_leaf =
+      broadcast_axes(function, out_axes, "out_axes", described, "result");
   std::vector<int> out;
   std::vector<std::string> missing;
   std::size_t next = 0;
@@ -102,8 +109,9 @@ std::vector<int> result_axes(const char* function, const TracedFunction& f, cons
     const int rank = t.shape.rank() + 1;
     if (axis != kReplicated) {
       if (axis < -rank || axis >= rank)
-        missing.push_back(described.paths("result")[i] + " is " + to_string(t) + " for each example, so the stack has rank " +
-                          std::to_string(rank) + " and no axis " + std::to_string(axis));
+        missing.push_back(described.paths("result")[i] + " is " + to_string(t) +
+                          " for each example, so the stack has rank " + std::to_string(rank) +
+                          " and no axis " + std::to_string(axis));
       if (axis < 0) axis += rank;
     }
     out.push_back(axis);
@@ -112,7 +120,9 @@ std::vector<int> result_axes(const char* function, const TracedFunction& f, cons
   Message e(function);
   e.problem("out_axes names axes that do not exist");
   for (auto& o : missing) e.offender(std::move(o));
-  e.rule("a result of rank r for each example is stacked along an axis in [-(r + 1), r + 1)").from(loc).raise<ShapeError>();
+  e.rule("a result of rank r for each example is stacked along an axis in [-(r + 1), r + 1)")
+      .from(loc)
+      .raise<ShapeError>();
 }
 
 }  // namespace tessera::inline v0::detail

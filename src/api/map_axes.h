@@ -13,19 +13,19 @@
 namespace tessera::inline v0::detail {
 
 struct MappedArguments {
-  std::vector<int> axes;            // by leaf that is not empty: normalised, or kReplicated
-  std::int64_t size = 0;            // 0 only if nothing is mapped and no size was asked for
+  std::vector<int> axes;  // by leaf that is not empty: normalised, or kReplicated
+  std::int64_t size = 0;  // 0 only if nothing is mapped and no size was asked for
 };
-/// Reads `in_axes` for the arguments of `call` and checks it: every axis exists and all have one size, `asked` where that is
-/// not 0. Lists all offenders.
-MappedArguments mapped_arguments(const char* function, const Call& call, const Axes& in_axes, std::int64_t asked,
-                                 const SourceLoc& loc);
+/// Reads `in_axes` for the arguments of `call` and checks it: every axis exists and all have one
+/// size, `asked` where that is not 0. Lists all offenders.
+MappedArguments mapped_arguments(const char* function, const Call& call, const Axes& in_axes,
+                                 std::int64_t asked, const SourceLoc& loc);
 /// The types of examples.
 std::vector<Type> example_types(const Call& call, const MappedArguments& mapped);
 
-/// The axis of each result that is not empty, by its rank with the mapped axis, or kReplicated. `described` is the result's
-/// tree.
-std::vector<int> result_axes(const char* function, const TracedFunction& f, const Axes& out_axes, const TreeDef& described,
-                             const SourceLoc& loc);
+/// The axis of each result that is not empty, by its rank with the mapped axis, or kReplicated.
+/// `described` is the result's tree.
+std::vector<int> result_axes(const char* function, const TracedFunction& f, const Axes& out_axes,
+                             const TreeDef& described, const SourceLoc& loc);
 
 }  // namespace tessera::inline v0::detail

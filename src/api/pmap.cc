@@ -14,9 +14,11 @@ namespace {
 /// The mesh axis of a pmap without a name; no collective can say it.
 constexpr const char* kUnnamed = "pmap";
 
-[[noreturn]] void nested(const std::string& function, const BoundAxis& outer, const SourceLoc& loc) {
+[[noreturn]] void nested(const std::string& function, const BoundAxis& outer,
+                         const SourceLoc& loc) {
   Message(function)
-      .problem("it is called inside a function that " + std::string(outer.kind == BoundAxis::Kind::pmap ? "pmap" : "shard_map") +
+      .problem("it is called inside a function that " +
+               std::string(outer.kind == BoundAxis::Kind::pmap ? "pmap" : "shard_map") +
                " already runs on devices")
       .rule("a device does not split up further")
       .from(loc)
@@ -30,13 +32,16 @@ bool same_subtree(const TreeDef& a, std::size_t i, const TreeDef& b, std::size_t
   if (x.end - i != y.end - j || x.kind != y.kind || x.text != y.text) return false;
   for (std::size_t k = 1; k < x.end - i; ++k) {
     const TreeDef::Node &u = a.nodes()[i + k], &v = b.nodes()[j + k];
-    if (u.kind != v.kind || u.label != v.label || u.text != v.text || u.children != v.children) return false;
+    if (u.kind != v.kind || u.label != v.label || u.text != v.text || u.children != v.children)
+      return false;
   }
   return true;
 }
 
-/// Arguments that are trees of several leaves and come back in the result: the state of a training loop.
-std::vector<spmd::StatePair> state_pairs(const TreeDef& args, const TreeDef& result, const std::vector<bool>& arg_present,
+/// Arguments that are trees of several leaves and come back in the result: the state of a training
+/// loop.
+std::vector<spmd::StatePair> state_pairs(const TreeDef& args, const TreeDef& result,
+                                         const std::vector<bool>& arg_present,
                                          const std::vector<bool>& result_present) {
   auto leaves = [](const TreeDef::Node& n, const std::vector<bool>& present) {
     std::vector<std::size_t> out;
@@ -51,11 +56,12 @@ std::vector<spmd::StatePair> state_pairs(const TreeDef& args, const TreeDef& res
   std::vector<spmd::StatePair> pairs;
   const auto& nodes = args.nodes();
   for (std::size_t arg = 1; arg < nodes.size(); arg = nodes[arg].end) {
-    if (nodes[arg].kind == NodeKind::leaf || nodes[arg].last_leaf == nodes[arg].first_leaf) continue;
+    if (nodes[arg].kind == NodeKind::leaf || nodes[arg].last_leaf == nodes[arg].first_leaf)
+      continue;
     for (std::size_t j = 0; j < result.nodes().size(); ++j) {
       if (!same_subtree(args, arg, result, j)) continue;
-      pairs.push_back({leaves(nodes[arg], arg_present), leaves(result.nodes()[j], result_present), args.path(arg, "args"),
-                       result.path(j, "result")});
+      pairs.push_back({leaves(nodes[arg], arg_present), leaves(result.nodes()[j], result_present),
+                       args.path(arg, "args"), result.path(j, "result")});
       break;
     }
   }
@@ -63,7 +69,8 @@ std::vector<spmd::StatePair> state_pairs(const TreeDef& args, const TreeDef& res
 }
 
 /// The body with its mapped axes: blocks of one row in and out.
-ProgramPtr with_axes(const Program& body, const std::vector<int>& in_axes, const std::vector<int>& out_axes) {
+ProgramPtr with_axes(const Program& body, const std::vector<int>& in_axes,
+                     const std::vector<int>& out_axes) {
   Builder b(body.name);
   Values in;
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
@@ -103,7 +110,8 @@ class PmapCache final : public CachedFunction {
     call.prototype = std::const_pointer_cast<void>(f.prototype);
     const TreeDef result = call.describe_result();
     call.prototype.reset();
-    const std::vector<int> out_axes = pmap_out_axes(result, f.result_present, ranks, options_, "pmap", loc_);
+    const std::vector<int> out_axes =
+        pmap_out_axes(result, f.result_present, ranks, options_, "pmap", loc_);
 
     const std::string axis = options_.axis_name.empty() ? kUnnamed : options_.axis_name;
     Strings in_specs, out_specs;
@@ -117,12 +125,13 @@ class PmapCache final : public CachedFunction {
     Values operands;
     for (std::size_t i = 0; i < body.inputs.size(); ++i) {
       Type t = body.type(body.inputs[i]);
-      if (i < in.axes.size() && in.axes[i] != kReplicated) t.shape.insert(t.shape.begin() + in.axes[i], in.size);
+      if (i < in.axes.size() && in.axes[i] != kReplicated)
+        t.shape.insert(t.shape.begin() + in.axes[i], in.size);
       operands.push_back(b.input(std::move(t)));
     }
     Ints devices(in.devices.begin(), in.devices.end());
-    Values out = ops::shard_map(b, with_axes(body, in.axes, out_axes), operands, {{axis}, {in.size}, devices}, in_specs,
-                                out_specs, false);
+    Values out = ops::shard_map(b, with_axes(body, in.axes, out_axes), operands,
+                                {{axis}, {in.size}, devices}, in_specs, out_specs, false);
     f.program = b.finish(out);
     return f;
   }
@@ -131,12 +140,13 @@ class PmapCache final : public CachedFunction {
     words.push_back(static_cast<std::uint64_t>(runtime::device_count()));
   }
 
-  void check(const Call& call, const TracedFunction& f, const PmapInputs& in, const TreeDef& result, const std::string& axis,
-             const Strings& in_specs, const Strings& out_specs) const {
+  void check(const Call& call, const TracedFunction& f, const PmapInputs& in, const TreeDef& result,
+             const std::string& axis, const Strings& in_specs, const Strings& out_specs) const {
     spmd::MapInfo map{"pmap", *f.program, {{axis}, {in.size}}, {}, {}, in.paths, {}, loc_};
     for (const auto& s : in_specs) map.in_specs.push_back(spmd::parse_spec(s));
     for (const auto& s : out_specs) map.out_specs.push_back(spmd::parse_spec(s));
-    while (map.input_paths.size() < map.in_specs.size()) map.input_paths.push_back("a captured array");
+    while (map.input_paths.size() < map.in_specs.size())
+      map.input_paths.push_back("a captured array");
     const std::vector<std::string> paths = result.paths("result");
     for (std::size_t i = 0; i < paths.size(); ++i)
       if (f.result_present[i]) map.output_paths.push_back(paths[i]);
@@ -145,7 +155,8 @@ class PmapCache final : public CachedFunction {
 
     std::vector<bool> arg_present;
     for (const Array* x : call.args.leaves) arg_present.push_back(!x->is_empty());
-    if (auto warning = spmd::divergence_warning(map, state_pairs(call.describe_args(), result, arg_present, f.result_present)))
+    if (auto warning = spmd::divergence_warning(
+            map, state_pairs(call.describe_args(), result, arg_present, f.result_present)))
       warn(*warning);
   }
 
@@ -155,8 +166,10 @@ class PmapCache final : public CachedFunction {
 
 }  // namespace
 
-std::shared_ptr<CachedFunction> make_pmap_cache(const PmapOptions& options, std::source_location loc) {
-  std::string name = options.name.empty() ? "pmap(" + to_string(SourceLoc(loc)) + ")" : options.name;
+std::shared_ptr<CachedFunction> make_pmap_cache(const PmapOptions& options,
+                                                std::source_location loc) {
+  std::string name =
+      options.name.empty() ? "pmap(" + to_string(SourceLoc(loc)) + ")" : options.name;
   return std::make_shared<PmapCache>(std::move(name), options, loc);
 }
 

@@ -8,7 +8,9 @@ namespace tessera::inline v0::detail {
 
 namespace {
 
-std::string count_of(std::int64_t n, const char* one) { return std::to_string(n) + " " + one + (n == 1 ? "" : "s"); }
+std::string count_of(std::int64_t n, const char* one) {
+  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
+}
 
 struct MappedLeaf {
   std::string text;  // "args[1]: f32[8,3], axis 0"
@@ -18,7 +20,10 @@ struct MappedLeaf {
 /// The size that most mapped leaves have; the first of those on a tie.
 std::int64_t usual_size(const std::vector<MappedLeaf>& leaves) {
   std::int64_t best = leaves[0].size;
-  auto count = [&](std::int64_t n) { return std::count_if(leaves.begin(), leaves.end(), [n](const MappedLeaf& l) { return l.size == n; }); };
+  auto count = [&](std::int64_t n) {
+    return std::count_if(leaves.begin(), leaves.end(),
+                         [n](const MappedLeaf& l) { return l.size == n; });
+  };
   for (const MappedLeaf& l : leaves)
     if (count(l.size) > count(best)) best = l.size;
   return best;
@@ -26,9 +31,11 @@ std::int64_t usual_size(const std::vector<MappedLeaf>& leaves) {
 
 }  // namespace
 
-PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::string& function, const SourceLoc& loc) {
+PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::string& function,
+                       const SourceLoc& loc) {
   const TreeDef def = call.describe_args();
-  const std::vector<int> axes = broadcast_axes(function.c_str(), options.in_axes, "in_axes", def, "args");
+  const std::vector<int> axes =
+      broadcast_axes(function.c_str(), options.in_axes, "in_axes", def, "args");
   const std::vector<std::string> paths = def.paths("args");
   const std::vector<Type> types = leaf_types(call);
   const std::vector<std::size_t> present = present_leaves(call);
@@ -44,12 +51,14 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
     if (axis != kReplicated) {
       const int rank = block.shape.rank();
       if (axis < -rank || axis >= rank) {
-        wrong_axes.offender(path + ": " + to_string(block) + " has no axis " + std::to_string(axis));
+        wrong_axes.offender(path + ": " + to_string(block) + " has no axis " +
+                            std::to_string(axis));
         any_wrong = true;
         axis = kReplicated;
       } else {
         if (axis < 0) axis += rank;
-        mapped.push_back({path + ": " + to_string(block) + ", axis " + std::to_string(axis), block.shape[axis]});
+        mapped.push_back(
+            {path + ": " + to_string(block) + ", axis " + std::to_string(axis), block.shape[axis]});
         block.shape.erase(block.shape.begin() + axis);
       }
     }
@@ -71,7 +80,9 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
     for (const Device& d : options.devices) ids.push_back(d.id);
   const auto available = static_cast<std::int64_t>(ids.size());
 
-  in.size = options.axis_size > 0 ? options.axis_size : mapped.empty() ? available : usual_size(mapped);
+  in.size = options.axis_size > 0 ? options.axis_size
+            : mapped.empty()      ? available
+                                  : usual_size(mapped);
   Message disagree(function);
   bool any = false;
   for (const MappedLeaf& l : mapped)
@@ -86,12 +97,16 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
           disagree.offender(l.text + " has " + count_of(l.size, "element") + ", as most");
           break;
         }
-    disagree.problem(options.axis_size > 0 ? "mapped axes do not have the axis_size of " + std::to_string(in.size)
-                                           : "the mapped axes of the arguments differ in size")
+    disagree
+        .problem(options.axis_size > 0
+                     ? "mapped axes do not have the axis_size of " + std::to_string(in.size)
+                     : "the mapped axes of the arguments differ in size")
         .rule("each device gets one entry of every mapped axis, so all have one size" +
-              (in.size > available ? "; it is at most " + count_of(available, "device") : std::string()))
+              (in.size > available ? "; it is at most " + count_of(available, "device")
+                                   : std::string()))
         .from(loc)
-        .advice("reshape the arguments, or mark those that all devices share as replicated in in_axes")
+        .advice(
+            "reshape the arguments, or mark those that all devices share as replicated in in_axes")
         .raise<ShapeError>();
   }
   if (in.size == 0) {
@@ -105,20 +120,26 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
   }
   if (in.size > available) {
     Message m(function);
-    m.problem(std::to_string(in.size) + (in.size == 1 ? " entry is" : " entries are") + " to be mapped over " + count_of(available, "device"));
+    m.problem(std::to_string(in.size) + (in.size == 1 ? " entry is" : " entries are") +
+              " to be mapped over " + count_of(available, "device"));
     for (const MappedLeaf& l : mapped) m.offender(l.text);
-    m.rule("each device runs one entry of the mapped axis: " + std::to_string(in.size) + " > " + std::to_string(available))
+    m.rule("each device runs one entry of the mapped axis: " + std::to_string(in.size) + " > " +
+           std::to_string(available))
         .from(loc)
-        .advice(options.devices.empty() ? "call set_device_count(" + std::to_string(in.size) + "), or map the rest of the axis with vmap inside"
-                                        : "list more devices, or map the rest of the axis with vmap inside")
+        .advice(options.devices.empty()
+                    ? "call set_device_count(" + std::to_string(in.size) +
+                          "), or map the rest of the axis with vmap inside"
+                    : "list more devices, or map the rest of the axis with vmap inside")
         .raise<DeviceError>();
   }
   ids.resize(static_cast<std::size_t>(in.size));
   for (std::size_t i = 0; i < ids.size(); ++i)
-    if (ids[i] < 0 || ids[i] >= runtime::device_count() || std::count(ids.begin(), ids.end(), ids[i]) > 1)
+    if (ids[i] < 0 || ids[i] >= runtime::device_count() ||
+        std::count(ids.begin(), ids.end(), ids[i]) > 1)
       Message(function)
           .problem("device " + std::to_string(ids[i]) + " of the list " +
-                   (ids[i] < 0 || ids[i] >= runtime::device_count() ? "does not exist" : "appears twice"))
+                   (ids[i] < 0 || ids[i] >= runtime::device_count() ? "does not exist"
+                                                                    : "appears twice"))
           .rule("there are " + count_of(runtime::device_count(), "device") + ", each used once")
           .from(loc)
           .advice("take them from devices()")
@@ -127,9 +148,11 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
   return in;
 }
 
-std::vector<int> pmap_out_axes(const TreeDef& result, const std::vector<bool>& present, const std::vector<int>& ranks,
-                               const PmapOptions& options, const std::string& function, const SourceLoc& loc) {
-  const std::vector<int> all = broadcast_axes(function.c_str(), options.out_axes, "out_axes", result, "result");
+std::vector<int> pmap_out_axes(const TreeDef& result, const std::vector<bool>& present,
+                               const std::vector<int>& ranks, const PmapOptions& options,
+                               const std::string& function, const SourceLoc& loc) {
+  const std::vector<int> all =
+      broadcast_axes(function.c_str(), options.out_axes, "out_axes", result, "result");
   const std::vector<std::string> paths = result.paths("result");
   std::vector<int> axes;
   Message m(function);
@@ -139,7 +162,8 @@ std::vector<int> pmap_out_axes(const TreeDef& result, const std::vector<bool>& p
     int axis = all[i], rank = ranks[axes.size()] + 1;
     if (axis != kReplicated) {
       if (axis < -rank || axis >= rank) {
-        m.offender(paths[i] + " is stacked along axis " + std::to_string(axis) + ", and has " + count_of(rank, "dimension") + " then");
+        m.offender(paths[i] + " is stacked along axis " + std::to_string(axis) + ", and has " +
+                   count_of(rank, "dimension") + " then");
         any_wrong = true;
       } else if (axis < 0) {
         axis += rank;
@@ -156,7 +180,8 @@ std::vector<int> pmap_out_axes(const TreeDef& result, const std::vector<bool>& p
 }
 
 std::string axis_spec(int axis, const std::string& name) {
-  return axis == kReplicated ? std::string() : std::string(static_cast<std::size_t>(axis), ';') + name;
+  return axis == kReplicated ? std::string()
+                             : std::string(static_cast<std::size_t>(axis), ';') + name;
 }
 
 }  // namespace tessera::inline v0::detail

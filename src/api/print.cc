@@ -1,5 +1,5 @@
-// Arrays as NumPy prints them: shortest digits that read back the same, one common format for all elements, lines of at
-// most 75 columns, large arrays summarised.
+// Arrays as NumPy prints them: shortest digits that read back the same, one common format for all
+// elements, lines of at most 75 columns, large arrays summarised.
 #include <tessera/array.h>
 
 #include "api/array_impl.h"
@@ -52,7 +52,8 @@ Digits shortest(double magnitude, DType dtype) {
     auto r = std::to_chars(text, text + sizeof text, f, std::chars_format::scientific, precision);
     float back = 0;
     std::from_chars(text, r.ptr, back);
-    bool same = dtype == DType::float16 ? float16(back).bits == float16(f).bits : bfloat16(back).bits == bfloat16(f).bits;
+    bool same = dtype == DType::float16 ? float16(back).bits == float16(f).bits
+                                        : bfloat16(back).bits == bfloat16(f).bits;
     if (same) return parse_scientific(text, r.ptr);
   }
   auto r = std::to_chars(text, text + sizeof text, f, std::chars_format::scientific);
@@ -72,7 +73,8 @@ Parts positional(double v, DType dtype, int precision) {
     p.whole = "0";
   } else if (fraction_digits > precision) {
     char text[512];
-    auto r = std::to_chars(text, text + sizeof text, std::fabs(v), std::chars_format::fixed, precision);
+    auto r =
+        std::to_chars(text, text + sizeof text, std::fabs(v), std::chars_format::fixed, precision);
     std::string s(text, r.ptr);
     std::size_t dot = s.find('.');
     p.whole = s.substr(0, dot);
@@ -83,7 +85,8 @@ Parts positional(double v, DType dtype, int precision) {
     p.fraction = std::string(static_cast<std::size_t>(-d.point), '0') + d.digits;
   } else {
     std::string all = d.digits;
-    if (static_cast<int>(all.size()) < d.point) all.append(static_cast<std::size_t>(d.point) - all.size(), '0');
+    if (static_cast<int>(all.size()) < d.point)
+      all.append(static_cast<std::size_t>(d.point) - all.size(), '0');
     p.whole = all.substr(0, static_cast<std::size_t>(d.point));
     p.fraction = all.substr(static_cast<std::size_t>(d.point));
   }
@@ -100,7 +103,8 @@ Parts scientific(double v, DType dtype, int precision) {
     p.exponent = d.point - 1;
     if (static_cast<int>(digits.size()) > precision + 1) {
       char text[64];
-      auto r = std::to_chars(text, text + sizeof text, std::fabs(v), std::chars_format::scientific, precision);
+      auto r = std::to_chars(text, text + sizeof text, std::fabs(v), std::chars_format::scientific,
+                             precision);
       Digits cut = parse_scientific(text, r.ptr);
       digits = cut.digits;
       p.exponent = cut.point - 1;
@@ -137,7 +141,8 @@ Formatter float_formatter(const HostArray& a, const std::vector<std::int64_t>& s
       smallest = std::min(smallest, std::fabs(v));
     }
   }
-  bool exponential = finite_nonzero && (biggest >= 1e8 || smallest < 1e-4 || biggest / smallest > 1000);
+  bool exponential =
+      finite_nonzero && (biggest >= 1e8 || smallest < 1e-4 || biggest / smallest > 1000);
   std::size_t whole = 0, fraction = 0, exponent = 2;
   for (auto i : shown) {
     double v = a.number(i);
@@ -154,10 +159,13 @@ Formatter float_formatter(const HostArray& a, const std::vector<std::int64_t>& s
   }
   return [&a, exponential, whole, fraction, exponent, right](std::int64_t i) {
     double v = a.number(i);
-    if (!std::isfinite(v)) return pad_left(std::isnan(v) ? "nan" : v < 0 ? "-inf" : "inf", whole + right + 1);
+    if (!std::isfinite(v))
+      return pad_left(std::isnan(v) ? "nan" : v < 0 ? "-inf" : "inf", whole + right + 1);
     Parts p = exponential ? scientific(v, a.dtype, kPrecision) : positional(v, a.dtype, kPrecision);
     std::string s = pad_left(p.whole, whole) + "." + p.fraction;
-    if (exponential) return s + std::string(fraction - p.fraction.size(), '0') + exponent_text(p.exponent, exponent);
+    if (exponential)
+      return s + std::string(fraction - p.fraction.size(), '0') +
+             exponent_text(p.exponent, exponent);
     return s + std::string(fraction - p.fraction.size(), ' ');
   };
 }
@@ -219,8 +227,10 @@ struct Printer {
     if (left == 1) {
       std::string line = indent;
       for (std::size_t k = 0; k < rows.size(); ++k) {
-        std::string word = rows[k] < 0 ? "..." : format(base + rows[k] * strides[static_cast<std::size_t>(axis)]);
-        if (static_cast<int>(line.size() + word.size()) > width - 1 && line.size() > indent.size()) {
+        std::string word =
+            rows[k] < 0 ? "..." : format(base + rows[k] * strides[static_cast<std::size_t>(axis)]);
+        if (static_cast<int>(line.size() + word.size()) > width - 1 &&
+            line.size() > indent.size()) {
           while (!line.empty() && line.back() == ' ') line.pop_back();
           s += line + "\n";
           line = indent;
@@ -234,7 +244,8 @@ struct Printer {
       for (std::size_t k = 0; k < rows.size(); ++k) {
         s += indent;
         s += rows[k] < 0 ? "..."
-                         : print(axis + 1, base + rows[k] * strides[static_cast<std::size_t>(axis)], indent + " ", width - 1);
+                         : print(axis + 1, base + rows[k] * strides[static_cast<std::size_t>(axis)],
+                                 indent + " ", width - 1);
         if (k + 1 < rows.size()) s += separator;
       }
     }
@@ -243,7 +254,8 @@ struct Printer {
 };
 
 std::string scalar_text(const HostArray& a) {
-  if (!is_floating(a.dtype)) return a.dtype == DType::boolean ? (a.data<bool>()[0] ? "True" : "False") : integer_text(a, 0);
+  if (!is_floating(a.dtype))
+    return a.dtype == DType::boolean ? (a.data<bool>()[0] ? "True" : "False") : integer_text(a, 0);
   double v = a.number(0);
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
@@ -261,7 +273,8 @@ std::string scalar_text(const HostArray& a) {
 }  // namespace
 
 std::string to_string(const Array& x) {
-  if (!x.is_concrete() || x.is_deleted()) return "Array(" + describe(x) + (x.is_deleted() ? " deleted" : "") + ")";
+  if (!x.is_concrete() || x.is_deleted())
+    return "Array(" + describe(x) + (x.is_deleted() ? " deleted" : "") + ")";
   x.block_until_ready();
   runtime::BufferPtr hold;
   const std::byte* bytes = runtime::dense_bytes(*detail::data_of(*x.impl()), hold);

@@ -18,8 +18,9 @@ void check_key(const char* name, const Operand& key) {
       .problem("the key is " + to_string(t))
       .rule("a key is a uint32 array of shape (2,)")
       .from(key.loc)
-      .advice(t.dtype == DType::uint32 && t.shape.rank() == 2 ? "pick one of the keys, keys[i], or vmap over them"
-                                                              : "make one with random::key(seed)")
+      .advice(t.dtype == DType::uint32 && t.shape.rank() == 2
+                  ? "pick one of the keys, keys[i], or vmap over them"
+                  : "make one with random::key(seed)")
       .raise<ShapeError>();
 }
 
@@ -28,7 +29,8 @@ struct Words {
 };
 
 Value word(Value key, std::int64_t i, const Shape& shape) {
-  return ops::broadcast_in_dim(ops::reshape(ops::slice(key, {i}, {i + 1}, {1}), Shape{}), shape, {});
+  return ops::broadcast_in_dim(ops::reshape(ops::slice(key, {i}, {i + 1}, {1}), Shape{}), shape,
+                               {});
 }
 
 // Two words a position: the block cipher of the position's 64-bit row-major index.
@@ -73,8 +75,9 @@ Value unit(Value key, const Shape& shape, DType dtype) {
     int shift;
     double one;
   };
-  Format f = dtype == DType::float32    ? Format{DType::uint32, DType::uint32, 32 - 23, 0x3f800000}
-             : dtype == DType::float64  ? Format{DType::uint64, DType::uint64, 64 - 52, 0x3ff0000000000000}
+  Format f = dtype == DType::float32 ? Format{DType::uint32, DType::uint32, 32 - 23, 0x3f800000}
+             : dtype == DType::float64
+                 ? Format{DType::uint64, DType::uint64, 64 - 52, 0x3ff0000000000000}
              : dtype == DType::bfloat16 ? Format{DType::uint8, DType::uint16, 8 - 7, 0x3f80}
                                         : Format{DType::uint16, DType::uint16, 16 - 10, 0x3c00};
   Value r = bits_value(key, shape, f.random);
@@ -136,7 +139,8 @@ void check_float(const char* name, DType d, const Operand& key) {
 // Rounds of stable sorts by fresh random words, enough that ties are improbable.
 Value shuffle(Value key, Value x) {
   std::int64_t n = x.shape()[0];
-  int rounds = static_cast<int>(std::ceil(3 * std::log(std::max<double>(1, static_cast<double>(n))) / std::log(4294967295.0)));
+  int rounds = static_cast<int>(std::ceil(
+      3 * std::log(std::max<double>(1, static_cast<double>(n))) / std::log(4294967295.0)));
   for (int i = 0; i < rounds; ++i) {
     Values k = split_value(key, 2);
     key = k[0];
@@ -149,7 +153,8 @@ Value shuffle(Value key, Value x) {
 Value indices(Builder& b, std::int64_t n) { return ops::iota(b, DType::int32, Shape{n}, 0); }
 
 Value randint_value(Value key, const Shape& shape, Value lo, Value hi, DType dtype) {
-  DType work = size_of(dtype) < 4 ? (is_unsigned_integer(dtype) ? DType::uint32 : DType::int32) : dtype;
+  DType work =
+      size_of(dtype) < 4 ? (is_unsigned_integer(dtype) ? DType::uint32 : DType::int32) : dtype;
   DType raw = size_of(work) == 8 ? DType::uint64 : DType::uint32;
   Values k = split_value(key, 2);
   Value high = bits_value(k[0], shape, raw), low = bits_value(k[1], shape, raw);
@@ -168,7 +173,8 @@ Value randint_value(Value key, const Shape& shape, Value lo, Value hi, DType dty
 }  // namespace
 
 Array key(std::uint64_t seed) {
-  std::uint32_t words[2] = {static_cast<std::uint32_t>(seed >> 32), static_cast<std::uint32_t>(seed)};
+  std::uint32_t words[2] = {static_cast<std::uint32_t>(seed >> 32),
+                            static_cast<std::uint32_t>(seed)};
   return Array::from_bytes(DType::uint32, Shape{2}, words);
 }
 
@@ -191,11 +197,13 @@ Array fold_in(Operand key, Operand data) {
         .from(data.loc)
         .advice("fold in a step or a device number")
         .raise<DTypeError>();
-  return composite1("fold_in", {key.array, data.array}, key.loc, [&](Builder& b, std::span<const Value> in) {
-    Value d = ops::reshape(ops::convert(in[1], DType::uint32), Shape{1});
-    Values w = ops::threefry2x32(word(in[0], 0, Shape{1}), word(in[0], 1, Shape{1}), ops::zeros(b, Type(DType::uint32, Shape{1})), d);
-    return ops::concatenate(w, 0);
-  });
+  return composite1(
+      "fold_in", {key.array, data.array}, key.loc, [&](Builder& b, std::span<const Value> in) {
+        Value d = ops::reshape(ops::convert(in[1], DType::uint32), Shape{1});
+        Values w = ops::threefry2x32(word(in[0], 0, Shape{1}), word(in[0], 1, Shape{1}),
+                                     ops::zeros(b, Type(DType::uint32, Shape{1})), d);
+        return ops::concatenate(w, 0);
+      });
 }
 
 Array bits(Operand key, const Shape& shape, DType dtype) {
@@ -207,21 +215,26 @@ Array bits(Operand key, const Shape& shape, DType dtype) {
         .from(key.loc)
         .advice("use randint for integers in a range")
         .raise<DTypeError>();
-  return composite1("bits", {key.array}, key.loc, [&](Builder&, std::span<const Value> in) { return bits_value(in[0], shape, dtype); });
+  return composite1("bits", {key.array}, key.loc, [&](Builder&, std::span<const Value> in) {
+    return bits_value(in[0], shape, dtype);
+  });
 }
 
 Array uniform(Operand key, const Shape& shape, DType dtype, Operand minval, Operand maxval) {
   check_key("uniform", key);
   check_float("uniform", dtype, key);
   return composite1("uniform", {key.array, minval.array, maxval.array}, key.loc,
-                    [&](Builder&, std::span<const Value> in) { return uniform_value(in[0], shape, dtype, in[1], in[2]); });
+                    [&](Builder&, std::span<const Value> in) {
+                      return uniform_value(in[0], shape, dtype, in[1], in[2]);
+                    });
 }
 
 Array normal(Operand key, const Shape& shape, DType dtype) {
   check_key("normal", key);
   check_float("normal", dtype, key);
-  return composite1("normal", {key.array}, key.loc,
-                    [&](Builder&, std::span<const Value> in) { return normal_value(in[0], shape, dtype); });
+  return composite1("normal", {key.array}, key.loc, [&](Builder&, std::span<const Value> in) {
+    return normal_value(in[0], shape, dtype);
+  });
 }
 
 Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval, DType dtype) {
@@ -234,71 +247,88 @@ Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval, D
         .advice("use uniform for floats")
         .raise<DTypeError>();
   return composite1("randint", {key.array, minval.array, maxval.array}, key.loc,
-                    [&](Builder&, std::span<const Value> in) { return randint_value(in[0], shape, in[1], in[2], dtype); });
+                    [&](Builder&, std::span<const Value> in) {
+                      return randint_value(in[0], shape, in[1], in[2], dtype);
+                    });
 }
 
 Array permutation(Operand key, std::int64_t n) {
   check_key("permutation", key);
-  return composite1("permutation", {key.array}, key.loc,
-                    [&](Builder& b, std::span<const Value> in) { return shuffle(in[0], indices(b, n)); });
+  return composite1(
+      "permutation", {key.array}, key.loc,
+      [&](Builder& b, std::span<const Value> in) { return shuffle(in[0], indices(b, n)); });
 }
 
 Array permutation(Operand key, Operand x, std::int64_t axis) {
   check_key("permutation", key);
-  return composite1("permutation", {key.array, x.array}, key.loc, [&](Builder& b, std::span<const Value> in) {
-    int a = normalize_axis(axis, in[1].rank(), "permutation", x.loc);
-    if (in[1].rank() == 1) return shuffle(in[0], in[1]);
-    Value order = shuffle(in[0], indices(b, in[1].shape()[static_cast<std::size_t>(a)]));
-    return detail::take_axis(in[1], order, a, "clip");
-  });
+  return composite1(
+      "permutation", {key.array, x.array}, key.loc, [&](Builder& b, std::span<const Value> in) {
+        int a = normalize_axis(axis, in[1].rank(), "permutation", x.loc);
+        if (in[1].rank() == 1) return shuffle(in[0], in[1]);
+        Value order = shuffle(in[0], indices(b, in[1].shape()[static_cast<std::size_t>(a)]));
+        return detail::take_axis(in[1], order, a, "clip");
+      });
 }
 
 Array bernoulli(Operand key, Operand p, std::optional<Shape> shape) {
   check_key("bernoulli", key);
-  return composite1("bernoulli", {key.array, p.array}, key.loc, [&](Builder&, std::span<const Value> in) {
-    Value prob = detail::to_inexact(in[1]);
-    Shape s = shape.value_or(prob.shape());
-    Value u = uniform_between(in[0], s, prob.dtype(), 0, 1);
-    return ops::lt(u, detail::broadcast_to(prob, s));
-  });
+  return composite1("bernoulli", {key.array, p.array}, key.loc,
+                    [&](Builder&, std::span<const Value> in) {
+                      Value prob = detail::to_inexact(in[1]);
+                      Shape s = shape.value_or(prob.shape());
+                      Value u = uniform_between(in[0], s, prob.dtype(), 0, 1);
+                      return ops::lt(u, detail::broadcast_to(prob, s));
+                    });
 }
 
 Array gumbel(Operand key, const Shape& shape, DType dtype) {
   check_key("gumbel", key);
   check_float("gumbel", dtype, key);
-  return composite1("gumbel", {key.array}, key.loc,
-                    [&](Builder&, std::span<const Value> in) { return gumbel_value(in[0], shape, dtype); });
+  return composite1("gumbel", {key.array}, key.loc, [&](Builder&, std::span<const Value> in) {
+    return gumbel_value(in[0], shape, dtype);
+  });
 }
 
 Array categorical(Operand key, Operand logits, std::int64_t axis) {
   check_key("categorical", key);
-  return composite1("categorical", {key.array, logits.array}, key.loc, [&](Builder&, std::span<const Value> in) {
-    Value l = detail::to_inexact(in[1]);
-    int a = normalize_axis(axis, l.rank(), "categorical", logits.loc);
-    Value g = gumbel_value(in[0], l.shape(), l.dtype());
-    return ops::argmax(ops::add(g, l), a);
-  });
+  return composite1("categorical", {key.array, logits.array}, key.loc,
+                    [&](Builder&, std::span<const Value> in) {
+                      Value l = detail::to_inexact(in[1]);
+                      int a = normalize_axis(axis, l.rank(), "categorical", logits.loc);
+                      Value g = gumbel_value(in[0], l.shape(), l.dtype());
+                      return ops::argmax(ops::add(g, l), a);
+                    });
 }
 
 Array truncated_normal(Operand key, Operand lower, Operand upper, const Shape& shape, DType dtype) {
   check_key("truncated_normal", key);
   check_float("truncated_normal", dtype, key);
-  return composite1("truncated_normal", {key.array, lower.array, upper.array}, key.loc, [&](Builder&, std::span<const Value> in) {
-    Value a = detail::broadcast_to(ops::convert(in[1], dtype), shape), b = detail::broadcast_to(ops::convert(in[2], dtype), shape);
-    Value root = ops::full_like(a, std::sqrt(2.0));
-    Value u = uniform_value(in[0], shape, dtype, ops::erf(ops::div(a, root)), ops::erf(ops::div(b, root)));
-    Value x = ops::mul(root, ops::erf_inv(u));
-    // Strictly inside: the next numbers after the bounds. Stepping a bit pattern moves away from zero for either sign.
-    DType raw = size_of(dtype) == 8 ? DType::int64 : size_of(dtype) == 4 ? DType::int32 : DType::int16;
-    auto next = [&](Value v, bool up) {
-      Value i = ops::bitcast_convert(v, raw), one = ops::full_like(i, 1), zero = ops::zeros_like(v);
-      Value away = ops::bitcast_convert(ops::add(i, one), dtype), back = ops::bitcast_convert(ops::sub(i, one), dtype);
-      Value smallest = ops::bitcast_convert(one, dtype);
-      Value stepped = up ? ops::select(ops::gt(v, zero), away, back) : ops::select(ops::gt(v, zero), back, away);
-      return ops::select(ops::eq(v, zero), up ? smallest : ops::neg(smallest), stepped);
-    };
-    return ops::clamp(next(ops::stop_gradient(a), true), x, next(ops::stop_gradient(b), false));
-  });
+  return composite1(
+      "truncated_normal", {key.array, lower.array, upper.array}, key.loc,
+      [&](Builder&, std::span<const Value> in) {
+        Value a = detail::broadcast_to(ops::convert(in[1], dtype), shape),
+              b = detail::broadcast_to(ops::convert(in[2], dtype), shape);
+        Value root = ops::full_like(a, std::sqrt(2.0));
+        Value u = uniform_value(in[0], shape, dtype, ops::erf(ops::div(a, root)),
+                                ops::erf(ops::div(b, root)));
+        Value x = ops::mul(root, ops::erf_inv(u));
+        // Strictly inside: the next numbers after the bounds. Stepping a bit pattern moves away
+        // from zero for either sign.
+        DType raw = size_of(dtype) == 8   ? DType::int64
+                    : size_of(dtype) == 4 ? DType::int32
+                                          : DType::int16;
+        auto next = [&](Value v, bool up) {
+          Value i = ops::bitcast_convert(v, raw), one = ops::full_like(i, 1),
+                zero = ops::zeros_like(v);
+          Value away = ops::bitcast_convert(ops::add(i, one), dtype),
+                back = ops::bitcast_convert(ops::sub(i, one), dtype);
+          Value smallest = ops::bitcast_convert(one, dtype);
+          Value stepped = up ? ops::select(ops::gt(v, zero), away, back)
+                             : ops::select(ops::gt(v, zero), back, away);
+          return ops::select(ops::eq(v, zero), up ? smallest : ops::neg(smallest), stepped);
+        };
+        return ops::clamp(next(ops::stop_gradient(a), true), x, next(ops::stop_gradient(b), false));
+      });
 }
 
 Array exponential(Operand key, const Shape& shape, DType dtype) {
@@ -314,8 +344,10 @@ Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, cons
   std::int64_t draws = shape.count();
   if (n < 1 || (!replace && draws > n))
     Message("choice")
-        .problem(std::to_string(draws) + " draws from " + std::to_string(n) + " without replacement")
-        .rule(n < 1 ? "there is at least one thing to draw" : "without replacement there are at most as many draws as things")
+        .problem(std::to_string(draws) + " draws from " + std::to_string(n) +
+                 " without replacement")
+        .rule(n < 1 ? "there is at least one thing to draw"
+                    : "without replacement there are at most as many draws as things")
         .from(key.loc)
         .advice("draw fewer, or pass replace = true")
         .raise<ShapeError>();
@@ -329,7 +361,8 @@ Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, cons
     Value prob = detail::to_inexact(in[1]);
     if (!(prob.shape() == Shape{n}))
       Message("choice")
-          .problem("probabilities of shape " + to_string(prob.shape()) + " for " + std::to_string(n) + " things")
+          .problem("probabilities of shape " + to_string(prob.shape()) + " for " +
+                   std::to_string(n) + " things")
           .rule("one probability each")
           .from(key.loc)
           .advice("pass p of shape " + to_string(Shape{n}))
@@ -339,9 +372,11 @@ Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, cons
       Value c = ops::cumsum(prob, 0);
       Value total = ops::slice(c, {n - 1}, {n}, {1});
       Value u = unit(in[0], Shape{draws}, prob.dtype());
-      Value r = ops::mul(ops::broadcast_in_dim(total, Shape{draws}, {0}), ops::sub(ops::full_like(u, 1), u));
+      Value r = ops::mul(ops::broadcast_in_dim(total, Shape{draws}, {0}),
+                         ops::sub(ops::full_like(u, 1), u));
       Shape grid{draws, n};
-      Value below = ops::lt(ops::broadcast_in_dim(c, grid, {1}), ops::broadcast_in_dim(r, grid, {0}));
+      Value below =
+          ops::lt(ops::broadcast_in_dim(c, grid, {1}), ops::broadcast_in_dim(r, grid, {0}));
       return ops::reshape(ops::reduce_sum(ops::convert(below, DType::int32), {1}), shape);
     }
     // Gumbel top-k draws without replacement.
@@ -353,8 +388,9 @@ Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, cons
 
 Array choice(Operand key, Operand x, const Shape& shape, bool replace, const Array& p) {
   Array at = choice(key, x.array.length(), shape, replace, p);
-  return composite1("choice", {x.array, at}, key.loc,
-                    [&](Builder&, std::span<const Value> in) { return detail::take_axis(in[0], in[1], 0, "clip"); });
+  return composite1("choice", {x.array, at}, key.loc, [&](Builder&, std::span<const Value> in) {
+    return detail::take_axis(in[0], in[1], 0, "clip");
+  });
 }
 
 }  // namespace tessera::inline v0::random

@@ -52,7 +52,8 @@ Value mean_of(Value x, const Ints& axes, std::optional<DType> dtype) {
 Value extremum(const char* name, Value x, const Ints& axes, Reduce f) {
   if (count_of(x.shape(), axes) == 0)
     Message(name)
-        .problem("an array of shape " + to_string(x.shape()) + " has no elements along the reduced axes")
+        .problem("an array of shape " + to_string(x.shape()) +
+                 " has no elements along the reduced axes")
         .rule("the " + std::string(name) + " of nothing does not exist")
         .from(x.builder->loc)
         .advice("check the size first, or reduce over other axes")
@@ -75,7 +76,8 @@ Value var_of(Value x, const Ints& axes, int ddof) {
 }
 
 using Scan = Value (*)(Value, int, bool);
-Array cumulative(const char* name, const Operand& x, std::optional<std::int64_t> axis, Scan f, bool widen) {
+Array cumulative(const char* name, const Operand& x, std::optional<std::int64_t> axis, Scan f,
+                 bool widen) {
   return composite1(name, {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     Value v = in[0];
     if (!axis) v = ops::reshape(v, Shape{v.shape().count()});
@@ -84,8 +86,8 @@ Array cumulative(const char* name, const Operand& x, std::optional<std::int64_t>
   });
 }
 
-Array arg_extremum(const char* name, const Operand& x, std::optional<std::int64_t> axis, bool keepdims,
-                   Value (*f)(Value, int, DType)) {
+Array arg_extremum(const char* name, const Operand& x, std::optional<std::int64_t> axis,
+                   bool keepdims, Value (*f)(Value, int, DType)) {
   return composite1(name, {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     Value v = in[0];
     int rank = v.rank();
@@ -93,7 +95,8 @@ Array arg_extremum(const char* name, const Operand& x, std::optional<std::int64_
     int a = normalize_axis(axis.value_or(0), v.rank(), name, x.loc);
     if (v.shape()[static_cast<std::size_t>(a)] == 0)
       Message(name)
-          .problem("an array of shape " + to_string(in[0].shape()) + " has no elements to choose from")
+          .problem("an array of shape " + to_string(in[0].shape()) +
+                   " has no elements to choose from")
           .rule("the position of an extremum needs at least one element")
           .from(x.loc)
           .advice("check the size first")
@@ -109,43 +112,60 @@ Array arg_extremum(const char* name, const Operand& x, std::optional<std::int64_
 
 }  // namespace
 
-Array sum(Operand x, AxisList axis, bool keepdims) { return sum(std::move(x), ReduceOptions{std::move(axis), keepdims, {}}); }
+Array sum(Operand x, AxisList axis, bool keepdims) {
+  return sum(std::move(x), ReduceOptions{std::move(axis), keepdims, {}});
+}
 Array sum(Operand x, ReduceOptions o) {
-  return reduce("sum", x, o.axis, o.keepdims,
-                [&](Value v, const Ints& axes) { return accumulate(v, axes, o.dtype, ops::reduce_sum); });
+  return reduce("sum", x, o.axis, o.keepdims, [&](Value v, const Ints& axes) {
+    return accumulate(v, axes, o.dtype, ops::reduce_sum);
+  });
 }
-Array prod(Operand x, AxisList axis, bool keepdims) { return prod(std::move(x), ReduceOptions{std::move(axis), keepdims, {}}); }
+Array prod(Operand x, AxisList axis, bool keepdims) {
+  return prod(std::move(x), ReduceOptions{std::move(axis), keepdims, {}});
+}
 Array prod(Operand x, ReduceOptions o) {
-  return reduce("prod", x, o.axis, o.keepdims,
-                [&](Value v, const Ints& axes) { return accumulate(v, axes, o.dtype, ops::reduce_prod); });
+  return reduce("prod", x, o.axis, o.keepdims, [&](Value v, const Ints& axes) {
+    return accumulate(v, axes, o.dtype, ops::reduce_prod);
+  });
 }
-Array mean(Operand x, AxisList axis, bool keepdims) { return mean(std::move(x), ReduceOptions{std::move(axis), keepdims, {}}); }
+Array mean(Operand x, AxisList axis, bool keepdims) {
+  return mean(std::move(x), ReduceOptions{std::move(axis), keepdims, {}});
+}
 Array mean(Operand x, ReduceOptions o) {
-  return reduce("mean", x, o.axis, o.keepdims, [&](Value v, const Ints& axes) { return mean_of(v, axes, o.dtype); });
+  return reduce("mean", x, o.axis, o.keepdims,
+                [&](Value v, const Ints& axes) { return mean_of(v, axes, o.dtype); });
 }
 Array var(Operand x, AxisList axis, bool keepdims, int ddof) {
-  return reduce("var", x, axis, keepdims, [&](Value v, const Ints& axes) { return var_of(v, axes, ddof); });
+  return reduce("var", x, axis, keepdims,
+                [&](Value v, const Ints& axes) { return var_of(v, axes, ddof); });
 }
 Array std(Operand x, AxisList axis, bool keepdims, int ddof) {
-  return reduce("std", x, axis, keepdims, [&](Value v, const Ints& axes) { return ops::sqrt(var_of(v, axes, ddof)); });
+  return reduce("std", x, axis, keepdims,
+                [&](Value v, const Ints& axes) { return ops::sqrt(var_of(v, axes, ddof)); });
 }
-Array max(Operand x, AxisList axis, bool keepdims) { return max(std::move(x), ReduceOptions{std::move(axis), keepdims, {}}); }
+Array max(Operand x, AxisList axis, bool keepdims) {
+  return max(std::move(x), ReduceOptions{std::move(axis), keepdims, {}});
+}
 Array max(Operand x, ReduceOptions o) {
   return reduce("max", x, o.axis, o.keepdims, [&](Value v, const Ints& axes) {
     return extremum("max", o.dtype ? ops::convert(v, *o.dtype) : v, axes, ops::reduce_max);
   });
 }
-Array min(Operand x, AxisList axis, bool keepdims) { return min(std::move(x), ReduceOptions{std::move(axis), keepdims, {}}); }
+Array min(Operand x, AxisList axis, bool keepdims) {
+  return min(std::move(x), ReduceOptions{std::move(axis), keepdims, {}});
+}
 Array min(Operand x, ReduceOptions o) {
   return reduce("min", x, o.axis, o.keepdims, [&](Value v, const Ints& axes) {
     return extremum("min", o.dtype ? ops::convert(v, *o.dtype) : v, axes, ops::reduce_min);
   });
 }
 Array any(Operand x, AxisList axis, bool keepdims) {
-  return reduce("any", x, axis, keepdims, [](Value v, const Ints& axes) { return ops::reduce_or(truth(v), axes); });
+  return reduce("any", x, axis, keepdims,
+                [](Value v, const Ints& axes) { return ops::reduce_or(truth(v), axes); });
 }
 Array All::operator()(const Operand& x, AxisList axis, bool keepdims) const {
-  return reduce("all", x, axis, keepdims, [](Value v, const Ints& axes) { return ops::reduce_and(truth(v), axes); });
+  return reduce("all", x, axis, keepdims,
+                [](Value v, const Ints& axes) { return ops::reduce_and(truth(v), axes); });
 }
 Array count_nonzero(Operand x, AxisList axis, bool keepdims) {
   return reduce("count_nonzero", x, axis, keepdims, [](Value v, const Ints& axes) {
@@ -169,18 +189,28 @@ Array argmin(Operand x, std::optional<std::int64_t> axis, bool keepdims) {
 Array logsumexp(Operand x, AxisList axis, bool keepdims) {
   return reduce("logsumexp", x, axis, keepdims, [](Value in, const Ints& axes) {
     Value v = to_inexact(in);
-    // The shift is a constant to differentiation, and 0 where the maximum is infinite so that no inf - inf arises.
+    // The shift is a constant to differentiation, and 0 where the maximum is infinite so that no
+    // inf - inf arises.
     Value m = ops::stop_gradient(ops::reduce_max(v, axes));
     Value shift = ops::select(ops::is_finite(m), m, ops::zeros_like(m));
-    Value e = ops::exp(ops::sub(v, detail::broadcast_to(detail::keep_dims(shift, axes), v.shape())));
+    Value e =
+        ops::exp(ops::sub(v, detail::broadcast_to(detail::keep_dims(shift, axes), v.shape())));
     return ops::add(ops::log(ops::reduce_sum(e, axes)), shift);
   });
 }
 
-Array cumsum(Operand x, std::optional<std::int64_t> axis) { return cumulative("cumsum", x, axis, ops::cumsum, true); }
-Array cumprod(Operand x, std::optional<std::int64_t> axis) { return cumulative("cumprod", x, axis, ops::cumprod, true); }
-Array cummax(Operand x, std::int64_t axis) { return cumulative("cummax", x, axis, ops::cummax, false); }
-Array cummin(Operand x, std::int64_t axis) { return cumulative("cummin", x, axis, ops::cummin, false); }
+Array cumsum(Operand x, std::optional<std::int64_t> axis) {
+  return cumulative("cumsum", x, axis, ops::cumsum, true);
+}
+Array cumprod(Operand x, std::optional<std::int64_t> axis) {
+  return cumulative("cumprod", x, axis, ops::cumprod, true);
+}
+Array cummax(Operand x, std::int64_t axis) {
+  return cumulative("cummax", x, axis, ops::cummax, false);
+}
+Array cummin(Operand x, std::int64_t axis) {
+  return cumulative("cummin", x, axis, ops::cummin, false);
+}
 
 namespace {
 Value close(Value x, Value y, double rtol, double atol, bool equal_nan, const char* name) {
@@ -198,8 +228,9 @@ Ints every_axis(Value v) { return detail::normalize_axes({}, v.rank(), "", {}); 
 }  // namespace
 
 Array isclose(Operand x, Operand y, double rtol, double atol, bool equal_nan) {
-  return composite1("isclose", {x.array, y.array}, x.loc,
-                    [&](Builder&, std::span<const Value> in) { return close(in[0], in[1], rtol, atol, equal_nan, "isclose"); });
+  return composite1("isclose", {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+    return close(in[0], in[1], rtol, atol, equal_nan, "isclose");
+  });
 }
 namespace {
 // Comparisons of wholes take arrays of any devices: y is freed from its own.
@@ -210,20 +241,24 @@ Array beside(const Array& x, const Array& y) {
 
 Array allclose(Operand x, Operand y, double rtol, double atol, bool equal_nan) {
   y.array = beside(x.array, y.array);
-  return composite1("allclose", {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    Value near = close(in[0], in[1], rtol, atol, equal_nan, "allclose");
-    return ops::reduce_and(near, every_axis(near));
-  });
+  return composite1("allclose", {x.array, y.array}, x.loc,
+                    [&](Builder&, std::span<const Value> in) {
+                      Value near = close(in[0], in[1], rtol, atol, equal_nan, "allclose");
+                      return ops::reduce_and(near, every_axis(near));
+                    });
 }
 Array array_equal(Operand x, Operand y) {
-  if (detail::need(x.array, "array_equal").type.shape != detail::need(y.array, "array_equal").type.shape) return Array(false);
+  if (detail::need(x.array, "array_equal").type.shape !=
+      detail::need(y.array, "array_equal").type.shape)
+    return Array(false);
   y.array = beside(x.array, y.array);
-  return composite1("array_equal", {x.array, y.array}, x.loc, [](Builder&, std::span<const Value> in) {
-    Value a = in[0], b = in[1];
-    detail::promote_and_broadcast(a, b, "array_equal");
-    Value same = ops::eq(a, b);
-    return ops::reduce_and(same, every_axis(same));
-  });
+  return composite1("array_equal", {x.array, y.array}, x.loc,
+                    [](Builder&, std::span<const Value> in) {
+                      Value a = in[0], b = in[1];
+                      detail::promote_and_broadcast(a, b, "array_equal");
+                      Value same = ops::eq(a, b);
+                      return ops::reduce_and(same, every_axis(same));
+                    });
 }
 
 }  // namespace tessera::inline v0

@@ -17,16 +17,20 @@ std::atomic<std::uint64_t> next_id{1};
 [[noreturn]] void leaked(const ArrayImpl& a, const char* function) {
   std::string made = to_string(a.loc);
   Message(function)
-      .problem("an array " + to_string(a.type) + " of a function that is no longer being traced here is used" +
+      .problem("an array " + to_string(a.type) +
+               " of a function that is no longer being traced here is used" +
                (made.empty() ? "" : "; it was made at " + made))
-      .rule("a traced array stands for a value only while its function is traced, and on that thread")
-      .advice("return the value from the traced function instead of storing it in a variable outside")
+      .rule(
+          "a traced array stands for a value only while its function is traced, and on that thread")
+      .advice(
+          "return the value from the traced function instead of storing it in a variable outside")
       .raise<TraceError>();
 }
 
 [[noreturn]] void abstract_used(const ArrayImpl& a, const char* function) {
   Message(function)
-      .problem("the operand " + to_string(a.type) + " is abstract: it has a dtype and a shape but no values")
+      .problem("the operand " + to_string(a.type) +
+               " is abstract: it has a dtype and a shape but no values")
       .rule("abstract arrays only describe arguments, to lower(), eval_shape() and the like")
       .advice("pass an array with values, or trace the computation with eval_shape")
       .raise<TraceError>();
@@ -35,7 +39,10 @@ std::atomic<std::uint64_t> next_id{1};
 }  // namespace
 
 Trace::Trace(std::string what, std::string name)
-    : builder_(std::move(name)), what_(std::move(what)), id_(next_id.fetch_add(1, std::memory_order_relaxed)), outer_(top) {
+    : builder_(std::move(name)),
+      what_(std::move(what)),
+      id_(next_id.fetch_add(1, std::memory_order_relaxed)),
+      outer_(top) {
   top = this;
 }
 
@@ -99,7 +106,8 @@ const BoundAxis* AxisScope::find(std::string_view name) {
 }
 const std::vector<BoundAxis>& AxisScope::bound() { return axes; }
 
-std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs, const SourceLoc& loc) {
+std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs,
+                         const SourceLoc& loc) {
   std::vector<Array> out;
   if (Trace* t = Trace::innermost()) {
     Values in;
@@ -119,7 +127,8 @@ std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> input
   return run(runtime::compile(program, options), inputs);
 }
 
-std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable, std::span<const Array> inputs) {
+std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable,
+                       std::span<const Array> inputs) {
   std::vector<runtime::ArrayDataPtr> data;
   data.reserve(inputs.size());
   for (const Array& a : inputs) data.push_back(data_of(*a.impl()));
@@ -128,7 +137,8 @@ std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable, st
   return out;
 }
 
-std::vector<Array> bind(std::string_view op, std::span<const Array> inputs, Attrs attrs, const SourceLoc& loc) {
+std::vector<Array> bind(std::string_view op, std::span<const Array> inputs, Attrs attrs,
+                        const SourceLoc& loc) {
   if (Trace* t = Trace::innermost()) {
     Values in;
     for (const Array& a : inputs) in.push_back(t->lift(a, std::string(op).c_str()));
@@ -149,8 +159,10 @@ std::vector<Array> bind(std::string_view op, std::span<const Array> inputs, Attr
 Array bind1(std::string_view op, std::span<const Array> inputs, Attrs attrs, const SourceLoc& loc) {
   return bind(op, inputs, std::move(attrs), loc).at(0);
 }
-Array bind1(std::string_view op, std::initializer_list<Array> inputs, Attrs attrs, const SourceLoc& loc) {
-  return bind(op, std::span<const Array>(inputs.begin(), inputs.size()), std::move(attrs), loc).at(0);
+Array bind1(std::string_view op, std::initializer_list<Array> inputs, Attrs attrs,
+            const SourceLoc& loc) {
+  return bind(op, std::span<const Array>(inputs.begin(), inputs.size()), std::move(attrs), loc)
+      .at(0);
 }
 
 }  // namespace tessera::inline v0::detail

@@ -1,8 +1,10 @@
-// Tracing: a thread-local stack of programs being built, and the one door that every operation on arrays goes through.
+// Tracing: a thread-local stack of programs being built, and the one door that every operation on
+// arrays goes through.
 //
-// An operation goes to the innermost trace. A traced operand of an outer trace, and a concrete one, is *captured*: it
-// becomes an extra input of the inner program, and an operand of whatever the inner program becomes outside. So values
-// from outside are constants to the inner transformation and ordinary operands to the outer one.
+// An operation goes to the innermost trace. A traced operand of an outer trace, and a concrete one,
+// is *captured*: it becomes an extra input of the inner program, and an operand of whatever the
+// inner program becomes outside. So values from outside are constants to the inner transformation
+// and ordinary operands to the outer one.
 #pragma once
 
 #include "api/array_impl.h"
@@ -32,7 +34,8 @@ struct BoundAxis {
 
 class Trace {
  public:
-  /// Pushes a trace on this thread. `what` names the transformation in errors: "jit", "grad", "scan body".
+  /// Pushes a trace on this thread. `what` names the transformation in errors: "jit", "grad", "scan
+  /// body".
   explicit Trace(std::string what, std::string name = "");
   ~Trace();
   Trace(const Trace&) = delete;
@@ -69,7 +72,8 @@ class Trace {
   std::unordered_map<const ArrayImpl*, Var> captured_;
 };
 
-/// Binds axis names for a scope (pmap, shard_map and vmap bodies). The innermost binding of a name wins.
+/// Binds axis names for a scope (pmap, shard_map and vmap bodies). The innermost binding of a name
+/// wins.
 class AxisScope {
  public:
   explicit AxisScope(std::vector<BoundAxis> axes);
@@ -84,14 +88,19 @@ class AxisScope {
 };
 
 /// Applies an op to arrays: into the innermost trace, else compiled and run at once.
-std::vector<Array> bind(std::string_view op, std::span<const Array> inputs, Attrs attrs, const SourceLoc& loc);
-Array bind1(std::string_view op, std::initializer_list<Array> inputs, Attrs attrs, const SourceLoc& loc);
+std::vector<Array> bind(std::string_view op, std::span<const Array> inputs, Attrs attrs,
+                        const SourceLoc& loc);
+Array bind1(std::string_view op, std::initializer_list<Array> inputs, Attrs attrs,
+            const SourceLoc& loc);
 Array bind1(std::string_view op, std::span<const Array> inputs, Attrs attrs, const SourceLoc& loc);
 
-/// Applies a whole program: inlined into the innermost trace, else compiled (by content, so that an equal program compiles
-/// once) and run. This is how transformations called outside any trace execute.
-std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs, const SourceLoc& loc);
+/// Applies a whole program: inlined into the innermost trace, else compiled (by content, so that an
+/// equal program compiles once) and run. This is how transformations called outside any trace
+/// execute.
+std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs,
+                         const SourceLoc& loc);
 /// Runs a compiled program on concrete arrays.
-std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable, std::span<const Array> inputs);
+std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable,
+                       std::span<const Array> inputs);
 
 }  // namespace tessera::inline v0::detail

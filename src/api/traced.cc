@@ -17,7 +17,8 @@ std::vector<std::size_t> present_leaves(const Call& call) {
   return out;
 }
 
-TracedFunction trace_call(Call& call, const std::string& what, const std::string& name, std::span<const Type> types) {
+TracedFunction trace_call(Call& call, const std::string& what, const std::string& name,
+                          std::span<const Type> types) {
   Trace trace(what, name);
   std::vector<Array> leaves;
   leaves.reserve(call.args.leaves.size());
@@ -66,6 +67,8 @@ Outcome outcome(const TracedFunction& f, std::vector<Array> results) {
   return {spread(std::move(results), f.result_present), f.prototype};
 }
 
-std::string leaf_path(const Call& call, std::size_t leaf) { return call.describe_args().paths("args").at(leaf); }
+std::string leaf_path(const Call& call, std::size_t leaf) {
+  return call.describe_args().paths("args").at(leaf);
+}
 
 }  // namespace tessera::inline v0::detail

@@ -13,12 +13,14 @@
 namespace tessera::inline v0::detail {
 
 /// The line of a call; none for a default-constructed location.
-inline SourceLoc line_of(const std::source_location& l) { return l.line() ? SourceLoc(l) : SourceLoc(); }
+inline SourceLoc line_of(const std::source_location& l) {
+  return l.line() ? SourceLoc(l) : SourceLoc();
+}
 
 struct TracedFunction {
-  ProgramPtr program;                   // inputs: the leaves of the arguments that are not empty, then the captures
+  ProgramPtr program;  // inputs: the leaves of the arguments that are not empty, then the captures
   std::vector<Array> captures;
-  std::vector<bool> result_present;     // by leaf of the result
+  std::vector<bool> result_present;  // by leaf of the result
   std::shared_ptr<const void> prototype;
 
   std::size_t explicit_inputs() const { return program->inputs.size() - captures.size(); }
@@ -29,9 +31,10 @@ std::vector<Type> leaf_types(const Call& call);
 /// Positions of those leaves.
 std::vector<std::size_t> present_leaves(const Call& call);
 
-/// Calls the function on traced arrays of these types (one a leaf that is not empty). `what` names the transformation in
-/// errors, `name` the program.
-TracedFunction trace_call(Call& call, const std::string& what, const std::string& name, std::span<const Type> types);
+/// Calls the function on traced arrays of these types (one a leaf that is not empty). `what` names
+/// the transformation in errors, `name` the program.
+TracedFunction trace_call(Call& call, const std::string& what, const std::string& name,
+                          std::span<const Type> types);
 inline TracedFunction trace_call(Call& call, const std::string& what, const std::string& name) {
   return trace_call(call, what, name, leaf_types(call));
 }

@@ -91,7 +91,8 @@ class Describer final : public detail::Visitor {
     std::size_t i = parent.next++;
     switch (nodes_[parent.node].kind) {
       case NodeKind::record: {
-        std::string_view name = parent.type->field_name ? parent.type->field_name(i) : std::string_view{};
+        std::string_view name =
+            parent.type->field_name ? parent.type->field_name(i) : std::string_view{};
         return name.empty() ? std::to_string(i) : std::string(name);
       }
       case NodeKind::map: return std::move(key_);
@@ -195,17 +196,23 @@ void print(const std::vector<TreeDef::Node>& nodes, std::size_t i, std::string& 
     case NodeKind::tuple: children("(", ")", false, false); break;
     case NodeKind::map: children("{", "}", true, true); break;
     case NodeKind::optional:
-      if (n.children) print(nodes, i + 1, out);
-      else out += "none";
+      if (n.children)
+        print(nodes, i + 1, out);
+      else
+        out += "none";
       break;
-    case NodeKind::record: out += n.text; children("{", "}", true, false); break;
+    case NodeKind::record:
+      out += n.text;
+      children("{", "}", true, false);
+      break;
   }
 }
 
 }  // namespace
 
 TreeDef::TreeDef() : nodes_(std::make_shared<const std::vector<Node>>()) {}
-TreeDef::TreeDef(std::vector<Node> nodes) : nodes_(std::make_shared<const std::vector<Node>>(std::move(nodes))) {}
+TreeDef::TreeDef(std::vector<Node> nodes)
+    : nodes_(std::make_shared<const std::vector<Node>>(std::move(nodes))) {}
 
 const std::vector<TreeDef::Node>& TreeDef::nodes() const { return *nodes_; }
 std::size_t TreeDef::leaf_count() const { return nodes_->empty() ? 0 : nodes_->front().last_leaf; }
@@ -242,7 +249,8 @@ TreeDef TreeDef::child(std::size_t i) const {
   std::size_t begin = 1;
   while (i-- > 0) begin = (*nodes_)[begin].end;
   const std::size_t end = (*nodes_)[begin].end, leaf = (*nodes_)[begin].first_leaf;
-  std::vector<Node> nodes(nodes_->begin() + static_cast<std::ptrdiff_t>(begin), nodes_->begin() + static_cast<std::ptrdiff_t>(end));
+  std::vector<Node> nodes(nodes_->begin() + static_cast<std::ptrdiff_t>(begin),
+                          nodes_->begin() + static_cast<std::ptrdiff_t>(end));
   nodes[0].label.clear();
   for (Node& n : nodes) {
     n.end -= begin;
@@ -264,7 +272,9 @@ std::uint64_t TreeDef::hash() const {
   return h;
 }
 
-bool TreeDef::operator==(const TreeDef& other) const { return nodes_ == other.nodes_ || *nodes_ == *other.nodes_; }
+bool TreeDef::operator==(const TreeDef& other) const {
+  return nodes_ == other.nodes_ || *nodes_ == *other.nodes_;
+}
 
 std::string to_string(const TreeDef& def) {
   std::string out;
@@ -283,7 +293,8 @@ std::string_view listed_name(std::string_view list, std::size_t i) {
   }
   list = list.substr(0, list.find(','));
   while (!list.empty() && list.front() == ' ') list.remove_prefix(1);
-  while (!list.empty() && (list.back() == ' ' || list.back() == '_')) list.remove_suffix(1);  // weight_ is "weight"
+  while (!list.empty() && (list.back() == ' ' || list.back() == '_'))
+    list.remove_suffix(1);  // weight_ is "weight"
   return list;
 }
 
@@ -311,8 +322,8 @@ void require_leaf_count(const char* function, std::size_t expected, std::size_t 
       .raise<TreeError>();
 }
 
-void require_same_structure(const char* function, const TreeDef& a, const std::string& a_name, const TreeDef& b,
-                            const std::string& b_name) {
+void require_same_structure(const char* function, const TreeDef& a, const std::string& a_name,
+                            const TreeDef& b, const std::string& b_name) {
   if (a == b) return;
   Message m(function);
   m.problem(a_name + " and " + b_name + " differ in structure");
@@ -339,7 +350,8 @@ void require_same_structure(const char* function, const TreeDef& a, const std::s
 }
 
 std::vector<Array> mapped_leaves(const char* function, std::span<const std::vector<Array>> trees,
-                                 Array (*call)(void* f, std::size_t leaf, std::span<const Array>), void* f) {
+                                 Array (*call)(void* f, std::size_t leaf, std::span<const Array>),
+                                 void* f) {
   const std::size_t count = trees[0].size();
   for (const auto& t : trees) require_leaf_count(function, count, t.size());
   std::vector<Array> out, row(trees.size());

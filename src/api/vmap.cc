@@ -8,7 +8,8 @@
 namespace tessera::inline v0::detail {
 namespace {
 
-[[noreturn]] void batched_but_replicated(const TracedFunction& f, const TreeDef& described, const std::vector<int>& axes,
+[[noreturn]] void batched_but_replicated(const TracedFunction& f, const TreeDef& described,
+                                         const std::vector<int>& axes,
                                          const std::vector<bool>& batched, const SourceLoc& loc) {
   Message m("vmap");
   m.problem("out_axes says replicated for results that differ between examples");
@@ -17,12 +18,15 @@ namespace {
   for (std::size_t i = 0; i < f.result_present.size(); ++i) {
     if (!f.result_present[i]) continue;
     if (axes[next] == kReplicated && batched[next])
-      m.offender(paths[i] + ": " + to_string(f.program->type(f.program->outputs[next])) + " for each example");
+      m.offender(paths[i] + ": " + to_string(f.program->type(f.program->outputs[next])) +
+                 " for each example");
     ++next;
   }
   m.rule("only a result that depends on no mapped argument is the same for all examples")
       .from(loc)
-      .advice("stack it with an axis in out_axes, or reduce it over the examples with a collective over axis_name")
+      .advice(
+          "stack it with an axis in out_axes, or reduce it over the examples with a collective "
+          "over axis_name")
       .raise<ShapeError>();
 }
 
@@ -37,11 +41,13 @@ Value move_front_to(Value x, int to) {
 
 Outcome vmap(Call& call, const VmapOptions& options, std::source_location where) {
   const SourceLoc loc = line_of(where);
-  const MappedArguments mapped = mapped_arguments("vmap", call, options.in_axes, options.axis_size, loc);
+  const MappedArguments mapped =
+      mapped_arguments("vmap", call, options.in_axes, options.axis_size, loc);
   TracedFunction f;
   {
     std::vector<BoundAxis> bound;
-    if (!options.axis_name.empty()) bound.push_back({options.axis_name, mapped.size, BoundAxis::Kind::vmap});
+    if (!options.axis_name.empty())
+      bound.push_back({options.axis_name, mapped.size, BoundAxis::Kind::vmap});
     AxisScope scope(std::move(bound));
     f = trace_call(call, "vmap", "vmap", example_types(call, mapped));
   }
@@ -53,7 +59,8 @@ Outcome vmap(Call& call, const VmapOptions& options, std::source_location where)
   dims.resize(f.program->inputs.size(), kUnbatched);
   std::vector<bool> stacked;
   for (int axis : out_axes) stacked.push_back(axis != kReplicated);
-  const BatchProgram batch = batch_program(*f.program, dims, mapped.size, options.axis_name, stacked);
+  const BatchProgram batch =
+      batch_program(*f.program, dims, mapped.size, options.axis_name, stacked);
   for (std::size_t i = 0; i < out_axes.size(); ++i)
     if (out_axes[i] == kReplicated && batch.batched_out[i])
       batched_but_replicated(f, described, out_axes, batch.batched_out, loc);

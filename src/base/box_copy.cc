@@ -15,11 +15,13 @@ Shape byte_strides(const Shape& shape, std::int64_t element_bytes) {
   return s;
 }
 
-BoxCopy::BoxCopy(const Shape& extents, const Shape& from, const Shape& to, std::int64_t element_bytes)
+BoxCopy::BoxCopy(const Shape& extents, const Shape& from, const Shape& to,
+                 std::int64_t element_bytes)
     : run_(element_bytes), element_(element_bytes), total_(extents.count() * element_bytes) {
   for (int d = 0; d < extents.rank(); ++d) {
     if (extents[d] == 1) continue;
-    if (!dims_.empty() && dims_.back().from == extents[d] * from[d] && dims_.back().to == extents[d] * to[d]) {
+    if (!dims_.empty() && dims_.back().from == extents[d] * from[d] &&
+        dims_.back().to == extents[d] * to[d]) {
       dims_.back() = {dims_.back().n * extents[d], from[d], to[d]};
       continue;
     }
@@ -33,8 +35,10 @@ BoxCopy::BoxCopy(const Shape& extents, const Shape& from, const Shape& to, std::
 
 namespace {
 template <class T>
-void copy_line(const std::byte* from, std::byte* to, std::int64_t n, std::int64_t from_stride, std::int64_t to_stride) {
-  for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * to_stride, from + i * from_stride, sizeof(T));
+void copy_line(const std::byte* from, std::byte* to, std::int64_t n, std::int64_t from_stride,
+               std::int64_t to_stride) {
+  for (std::int64_t i = 0; i < n; ++i)
+    std::memcpy(to + i * to_stride, from + i * from_stride, sizeof(T));
 }
 }  // namespace
 
@@ -48,10 +52,14 @@ void BoxCopy::run(const std::byte* from, std::byte* to) const {
   const Dim inner = dims_.back();
   InlineVector<std::int64_t, 8> at(outer, 0);
   for (;;) {
-    if (run_ == 4) copy_line<std::uint32_t>(from, to, inner.n, inner.from, inner.to);
-    else if (run_ == 8) copy_line<std::uint64_t>(from, to, inner.n, inner.from, inner.to);
-    else if (run_ == 2) copy_line<std::uint16_t>(from, to, inner.n, inner.from, inner.to);
-    else if (run_ == 1) copy_line<std::uint8_t>(from, to, inner.n, inner.from, inner.to);
+    if (run_ == 4)
+      copy_line<std::uint32_t>(from, to, inner.n, inner.from, inner.to);
+    else if (run_ == 8)
+      copy_line<std::uint64_t>(from, to, inner.n, inner.from, inner.to);
+    else if (run_ == 2)
+      copy_line<std::uint16_t>(from, to, inner.n, inner.from, inner.to);
+    else if (run_ == 1)
+      copy_line<std::uint8_t>(from, to, inner.n, inner.from, inner.to);
     else
       for (std::int64_t i = 0; i < inner.n; ++i)
         std::memcpy(to + i * inner.to, from + i * inner.from, static_cast<std::size_t>(run_));

@@ -9,14 +9,14 @@ namespace tessera::inline v0 {
 
 std::string_view name_of(DType d) {
   static constexpr std::array<std::string_view, kDTypeCount> names = {
-      "bool",   "int8",   "int16",  "int32",   "int64",    "uint8",   "uint16",
+      "bool",   "int8",   "int16",   "int32",    "int64",   "uint8",  "uint16",
       "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
   return names[static_cast<std::size_t>(d)];
 }
 
 std::string_view short_name_of(DType d) {
-  static constexpr std::array<std::string_view, kDTypeCount> names = {"bool", "i8",  "i16", "i32", "i64",  "u8", "u16",
-                                                                      "u32",  "u64", "f16", "bf16", "f32", "f64"};
+  static constexpr std::array<std::string_view, kDTypeCount> names = {
+      "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"};
   return names[static_cast<std::size_t>(d)];
 }
 
@@ -25,7 +25,8 @@ namespace {
 // Nodes of the promotion lattice: the strong dtypes, then the weak integer and the weak float.
 constexpr int kWeakInt = kDTypeCount, kWeakFloat = kDTypeCount + 1, kNodes = kDTypeCount + 2;
 
-// Reachability in the lattice of semantics of JAX with 64-bit types: up[n] is the set of nodes above or equal to n.
+// Reachability in the lattice of semantics of JAX with 64-bit types: up[n] is the set of nodes
+// above or equal to n.
 const std::array<unsigned, kNodes>& upper_sets() {
   static const std::array<unsigned, kNodes> up = [] {
     auto id = [](DType d) { return static_cast<int>(d); };
@@ -83,12 +84,15 @@ Promoted promote(DType a, bool a_weak, DType b, bool b_weak) {
   };
   if (a == b && a_weak == b_weak) return {a, a_weak && a != DType::boolean};
   const auto& up = upper_sets();
-  unsigned common = up[static_cast<std::size_t>(node(a, a_weak))] & up[static_cast<std::size_t>(node(b, b_weak))];
+  unsigned common =
+      up[static_cast<std::size_t>(node(a, a_weak))] & up[static_cast<std::size_t>(node(b, b_weak))];
   // The least common upper bound is the one whose own upper set is the whole of what is common.
   for (int n = 0; n < kNodes; ++n) {
     if (!(common & (1u << n)) || up[static_cast<std::size_t>(n)] != common) continue;
-    if (n == kWeakInt) return {a_weak && is_integer(a) ? a : (b_weak && is_integer(b) ? b : DType::int32), true};
-    if (n == kWeakFloat) return {a_weak && is_floating(a) ? a : (b_weak && is_floating(b) ? b : DType::float32), true};
+    if (n == kWeakInt)
+      return {a_weak && is_integer(a) ? a : (b_weak && is_integer(b) ? b : DType::int32), true};
+    if (n == kWeakFloat)
+      return {a_weak && is_floating(a) ? a : (b_weak && is_floating(b) ? b : DType::float32), true};
     return {static_cast<DType>(n), false};
   }
   return {DType::float64, false};
@@ -102,7 +106,8 @@ float16::float16(float value) {
     bits = static_cast<std::uint16_t>(sign | 0x7e00u);
   } else if (f >= 0x477ff000u) {  // rounds past the largest half
     bits = static_cast<std::uint16_t>(sign | 0x7c00u);
-  } else if (f < 0x38800000u) {  // subnormal: align to 2^-24 and let the addition round to nearest even
+  } else if (f <
+             0x38800000u) {  // subnormal: align to 2^-24 and let the addition round to nearest even
     float magic = std::bit_cast<float>(f) + 0.5f;
     bits = static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(magic) - 0x3f000000u));
   } else {

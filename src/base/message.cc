@@ -6,7 +6,8 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// Whether a line is the library's own: of its sources, or of operators that cannot take their caller's. It tells a user nothing.
+// Whether a line is the library's own: of its sources, or of operators that cannot take their
+// caller's. It tells a user nothing.
 bool is_own(const char* file) {
   constexpr std::string_view here = __FILE__, mine = "base/message.cc";
   constexpr std::string_view root = here.substr(0, here.size() - mine.size());
@@ -36,7 +37,8 @@ std::string Message::str() const {
 }
 
 InternalError::InternalError(const std::string& what, std::source_location where)
-    : std::logic_error("Tessera broke a promise of its own: " + what + " (" + file_and_line(where.file_name(), static_cast<int>(where.line())) +
+    : std::logic_error("Tessera broke a promise of its own: " + what + " (" +
+                       file_and_line(where.file_name(), static_cast<int>(where.line())) +
                        "). Please report this with the program that caused it.") {}
 
 }  // namespace tessera::inline v0

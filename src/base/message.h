@@ -18,7 +18,9 @@ struct SourceLoc {
   int line = 0;
   SourceLoc() = default;
   SourceLoc(const std::source_location& l)
-      : file(l.line() ? l.file_name() : nullptr), function(l.function_name()), line(static_cast<int>(l.line())) {}
+      : file(l.line() ? l.file_name() : nullptr),
+        function(l.function_name()),
+        line(static_cast<int>(l.line())) {}
   explicit operator bool() const { return file != nullptr; }
 };
 

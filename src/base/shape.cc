@@ -33,11 +33,13 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, const char* function, con
     std::int64_t x = i <= a.rank() ? a[a.rank() - i] : 1, y = i <= b.rank() ? b[b.rank() - i] : 1;
     if (x != y && x != 1 && y != 1)
       Message(function)
-          .problem("shapes " + to_string(a) + " and " + to_string(b) + " do not broadcast: axis -" + std::to_string(i) + " has " +
-                   std::to_string(x) + " and " + std::to_string(y) + " elements")
+          .problem("shapes " + to_string(a) + " and " + to_string(b) + " do not broadcast: axis -" +
+                   std::to_string(i) + " has " + std::to_string(x) + " and " + std::to_string(y) +
+                   " elements")
           .rule("aligned from the last axis, extents are equal or one of them is 1")
           .from(loc)
-          .advice("reshape one of them so that the axes line up, or insert axes of 1 with expand_dims")
+          .advice(
+              "reshape one of them so that the axes line up, or insert axes of 1 with expand_dims")
           .raise<ShapeError>();
     out[rank - i] = x == 1 ? y : x;
   }
@@ -47,14 +49,22 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, const char* function, con
 int normalize_axis(std::int64_t axis, int rank, const char* function, const SourceLoc& loc) {
   if (axis >= -rank && axis < rank) return static_cast<int>(axis < 0 ? axis + rank : axis);
   Message(function)
-      .problem("axis " + std::to_string(axis) + " does not exist in an array of " + std::to_string(rank) + " dimensions")
-      .rule(rank == 0 ? "a scalar has no axes" : "an axis is at least -" + std::to_string(rank) + " and less than " + std::to_string(rank))
+      .problem("axis " + std::to_string(axis) + " does not exist in an array of " +
+               std::to_string(rank) + " dimensions")
+      .rule(rank == 0 ? "a scalar has no axes"
+                      : "an axis is at least -" + std::to_string(rank) + " and less than " +
+                            std::to_string(rank))
       .from(loc)
-      .advice(rank == 0 ? "give the array an axis with reshape or expand_dims" : "count axes from 0, or from the end with -1")
+      .advice(rank == 0 ? "give the array an axis with reshape or expand_dims"
+                        : "count axes from 0, or from the end with -1")
       .raise<ShapeError>();
 }
 
-Shape broadcast_shapes(const Shape& a, const Shape& b, const char* function) { return broadcast_shapes(a, b, function, {}); }
-int normalize_axis(std::int64_t axis, int rank, const char* function) { return normalize_axis(axis, rank, function, {}); }
+Shape broadcast_shapes(const Shape& a, const Shape& b, const char* function) {
+  return broadcast_shapes(a, b, function, {});
+}
+int normalize_axis(std::int64_t axis, int rank, const char* function) {
+  return normalize_axis(axis, rank, function, {});
+}
 
 }  // namespace tessera::inline v0

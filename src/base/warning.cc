@@ -11,7 +11,8 @@ struct Handler {
   WarningHandler call;
 };
 Handler& handler() {
-  static Handler* h = new Handler;  // lives until the process ends: warnings may come from exiting threads
+  static Handler* h =
+      new Handler;  // lives until the process ends: warnings may come from exiting threads
   return *h;
 }
 

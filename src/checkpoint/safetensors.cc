@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxHeader = 100u << 20;
 
-[[noreturn]] void fail(const char* function, const std::string& path, const std::string& problem, const std::string& advice) {
+[[noreturn]] void fail(const char* function, const std::string& path, const std::string& problem,
+                       const std::string& advice) {
   throw IoError(std::string(function) + ": " + path + ": " + problem + "\n  try: " + advice);
 }
 
@@ -59,17 +60,22 @@ void save_safetensors(const std::string& path, const SafeTensors& contents) {
   std::vector<Array> hold;
   for (const auto& [name, x] : contents.tensors) {
     std::uint64_t bytes = static_cast<std::uint64_t>(x.nbytes());
-    header[name] = {{"dtype", code_of(x.dtype())}, {"shape", x.shape().to_vector()}, {"data_offsets", {offset, offset + bytes}}};
+    header[name] = {{"dtype", code_of(x.dtype())},
+                    {"shape", x.shape().to_vector()},
+                    {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
     hold.push_back(x);
-    const void* p = dispatch(x.dtype(), [&](auto tag) { return static_cast<const void*>(x.host<decltype(tag)>().data()); });
+    const void* p = dispatch(x.dtype(), [&](auto tag) {
+      return static_cast<const void*>(x.host<decltype(tag)>().data());
+    });
     parts.emplace_back(p, bytes);
   }
   std::string text;
   try {
     text = header.dump();
   } catch (const Json::exception&) {
-    fail("save", path, "a tensor's name or a metadata entry is not UTF-8", "use plain text for keys and metadata");
+    fail("save", path, "a tensor's name or a metadata entry is not UTF-8",
+         "use plain text for keys and metadata");
   }
   while (text.size() % 8) text += ' ';  // tensors begin aligned
 
@@ -80,7 +86,9 @@ void save_safetensors(const std::string& path, const SafeTensors& contents) {
   if (target.has_parent_path()) fs::create_directories(target.parent_path(), ec);
   {
     std::ofstream out(temporary, std::ios::binary);
-    if (!out) fail("save", path, "the file cannot be written", "check that the folder exists and is writable");
+    if (!out)
+      fail("save", path, "the file cannot be written",
+           "check that the folder exists and is writable");
     std::uint64_t n = text.size();
     unsigned char length[8];
     for (int i = 0; i < 8; ++i) length[i] = static_cast<unsigned char>(n >> (8 * i));
@@ -98,7 +106,8 @@ void save_safetensors(const std::string& path, const SafeTensors& contents) {
   if (ec) {
     std::string why = ec.message();
     fs::remove(temporary, ec);
-    fail("save", path, "it cannot be put in place (" + why + ")", "check that the path is no folder");
+    fail("save", path, "it cannot be put in place (" + why + ")",
+         "check that the path is no folder");
   }
 }
 
@@ -106,16 +115,24 @@ SafeTensors load_safetensors(const std::string& path) {
   const std::string again = "save the model again, or check that this is a safetensors file";
   std::error_code ec;
   if (!fs::exists(path, ec)) fail("load", path, "there is no such file", "check the path");
-  if (!fs::is_regular_file(path, ec)) fail("load", path, "it is not a file", "name the file itself");
+  if (!fs::is_regular_file(path, ec))
+    fail("load", path, "it is not a file", "name the file itself");
   std::ifstream in(path, std::ios::binary);
   if (!in) fail("load", path, "it cannot be opened", "check its permissions");
   std::string all((std::istreambuf_iterator<char>(in)), {});
-  if (all.size() < 8) fail("load", path, "it has " + std::to_string(all.size()) + " bytes, fewer than the 8 of its length", again);
+  if (all.size() < 8)
+    fail("load", path,
+         "it has " + std::to_string(all.size()) + " bytes, fewer than the 8 of its length", again);
   std::uint64_t n = 0;
-  for (int i = 8; i-- > 0;) n = n << 8 | static_cast<unsigned char>(all[static_cast<std::size_t>(i)]);
+  for (int i = 8; i-- > 0;)
+    n = n << 8 | static_cast<unsigned char>(all[static_cast<std::size_t>(i)]);
   if (n > kMaxHeader || n > all.size() - 8)
-    fail("load", path, "it claims a header of " + std::to_string(n) + " bytes, but " + std::to_string(all.size() - 8) + " follow", again);
-  Json header = Json::parse(all.begin() + 8, all.begin() + 8 + static_cast<std::ptrdiff_t>(n), nullptr, false);
+    fail("load", path,
+         "it claims a header of " + std::to_string(n) + " bytes, but " +
+             std::to_string(all.size() - 8) + " follow",
+         again);
+  Json header = Json::parse(all.begin() + 8, all.begin() + 8 + static_cast<std::ptrdiff_t>(n),
+                            nullptr, false);
   if (!header.is_object()) fail("load", path, "its header is no JSON object", again);
 
   SafeTensors out;
@@ -131,33 +148,42 @@ SafeTensors load_safetensors(const std::string& path) {
           if (v.is_string()) out.metadata[k] = v.get<std::string>();
       continue;
     }
-    auto bad = [&](const std::string& why) { fail("load", path, "tensor '" + name + "' " + why, again); };
+    auto bad = [&](const std::string& why) {
+      fail("load", path, "tensor '" + name + "' " + why, again);
+    };
     DType dtype{};
-    if (!entry.is_object() || !entry.contains("dtype") || !entry["dtype"].is_string() || !entry.contains("shape") ||
-        !entry["shape"].is_array() || !entry.contains("data_offsets") || !entry["data_offsets"].is_array() ||
-        entry["data_offsets"].size() != 2)
+    if (!entry.is_object() || !entry.contains("dtype") || !entry["dtype"].is_string() ||
+        !entry.contains("shape") || !entry["shape"].is_array() || !entry.contains("data_offsets") ||
+        !entry["data_offsets"].is_array() || entry["data_offsets"].size() != 2)
       bad("lacks dtype, shape or data_offsets");
-    if (!dtype_of_code(entry["dtype"].get<std::string>(), dtype)) bad("has the unknown dtype " + entry["dtype"].dump());
+    if (!dtype_of_code(entry["dtype"].get<std::string>(), dtype))
+      bad("has the unknown dtype " + entry["dtype"].dump());
     Shape shape;
     std::uint64_t count = 1;
     for (const auto& d : entry["shape"]) {
-      if (!d.is_number_unsigned() || d.get<std::uint64_t>() > (std::uint64_t{1} << 40)) bad("has the shape " + entry["shape"].dump());
+      if (!d.is_number_unsigned() || d.get<std::uint64_t>() > (std::uint64_t{1} << 40))
+        bad("has the shape " + entry["shape"].dump());
       std::uint64_t extent = d.get<std::uint64_t>();
-      if (extent && count > (std::uint64_t{1} << 40) / extent) bad("has the shape " + entry["shape"].dump());
+      if (extent && count > (std::uint64_t{1} << 40) / extent)
+        bad("has the shape " + entry["shape"].dump());
       count *= extent;
       shape.push_back(static_cast<std::int64_t>(extent));
     }
-    if (!entry["data_offsets"][0].is_number_unsigned() || !entry["data_offsets"][1].is_number_unsigned())
+    if (!entry["data_offsets"][0].is_number_unsigned() ||
+        !entry["data_offsets"][1].is_number_unsigned())
       bad("has the range " + entry["data_offsets"].dump());
-    std::uint64_t begin = entry["data_offsets"][0].get<std::uint64_t>(), end = entry["data_offsets"][1].get<std::uint64_t>();
+    std::uint64_t begin = entry["data_offsets"][0].get<std::uint64_t>(),
+                  end = entry["data_offsets"][1].get<std::uint64_t>();
     if (begin > end || end > body)
-      bad("lies at " + std::to_string(begin) + " to " + std::to_string(end) + " of " + std::to_string(body) + " bytes");
+      bad("lies at " + std::to_string(begin) + " to " + std::to_string(end) + " of " +
+          std::to_string(body) + " bytes");
     if (end - begin != count * static_cast<std::uint64_t>(size_of(dtype)))
-      bad("has " + std::to_string(end - begin) + " bytes, but its shape " + to_string(shape) + " needs " +
-          std::to_string(count * static_cast<std::uint64_t>(size_of(dtype))));
+      bad("has " + std::to_string(end - begin) + " bytes, but its shape " + to_string(shape) +
+          " needs " + std::to_string(count * static_cast<std::uint64_t>(size_of(dtype))));
     if (dtype == DType::boolean)
       for (std::uint64_t i = begin; i < end; ++i)
-        if (static_cast<unsigned char>(all[8 + n + i]) > 1) bad("is BOOL, but holds a byte that is neither 0 nor 1");
+        if (static_cast<unsigned char>(all[8 + n + i]) > 1)
+          bad("is BOOL, but holds a byte that is neither 0 nor 1");
     ranges.push_back({begin, end});
     out.tensors[name] = Array::from_bytes(dtype, shape, all.data() + 8 + n + begin);
   }
@@ -165,10 +191,13 @@ SafeTensors load_safetensors(const std::string& path) {
   std::uint64_t at = 0;
   for (Range r : ranges) {
     if (r.begin == r.end) continue;
-    if (r.begin != at) fail("load", path, r.begin < at ? "two tensors overlap" : "there is a hole between tensors", again);
+    if (r.begin != at)
+      fail("load", path, r.begin < at ? "two tensors overlap" : "there is a hole between tensors",
+           again);
     at = r.end;
   }
-  if (at != body) fail("load", path, std::to_string(body - at) + " bytes belong to no tensor", again);
+  if (at != body)
+    fail("load", path, std::to_string(body - at) + " bytes belong to no tensor", again);
   return out;
 }
 
@@ -190,7 +219,8 @@ SafeTensors named_tensors(const std::vector<std::string>& paths, const std::vect
   return out;
 }
 
-std::vector<Array> match_tensors(const std::string& file, const SafeTensors& found, const std::vector<std::string>& paths,
+std::vector<Array> match_tensors(const std::string& file, const SafeTensors& found,
+                                 const std::vector<std::string>& paths,
                                  const std::vector<Array>& like) {
   std::vector<Array> leaves;
   std::string bad;
@@ -214,7 +244,8 @@ std::vector<Array> match_tensors(const std::string& file, const SafeTensors& fou
     if (!used.count(name)) bad += "\n  - " + name + " is not in the model";
   if (!bad.empty())
     throw TreeError("load: " + file + " does not fit the model" + bad +
-                    "\n  rule: one tensor a leaf, of its shape and dtype\n  try: build the model with the settings it was saved with");
+                    "\n  rule: one tensor a leaf, of its shape and dtype\n  try: build the model "
+                    "with the settings it was saved with");
   return leaves;
 }
 

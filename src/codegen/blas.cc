@@ -7,8 +7,9 @@
 namespace tessera::inline v0::codegen {
 namespace {
 
-// OpenBLAS knows one number of threads for the whole process. It is 1 while any call of ours runs, and what it was before
-// once the last has returned; a product of the user's that runs meanwhile uses one thread, which changes its speed only.
+// OpenBLAS knows one number of threads for the whole process. It is 1 while any call of ours runs,
+// and what it was before once the last has returned; a product of the user's that runs meanwhile
+// uses one thread, which changes its speed only.
 class OneThread {
  public:
   OneThread() {
@@ -31,12 +32,12 @@ class OneThread {
 
 }  // namespace
 
-void dgemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda, const double* b,
-           std::int64_t ldb, double* c, std::int64_t ldc) {
+void dgemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, const double* a,
+           std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc) {
   OneThread guard;
   auto i = [](std::int64_t v) { return static_cast<blasint>(v); };
-  cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, i(m), i(n), i(k), 1.0, a, i(lda), b,
-              i(ldb), 0.0, c, i(ldc));
+  cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, i(m),
+              i(n), i(k), 1.0, a, i(lda), b, i(ldb), 0.0, c, i(ldc));
 }
 
 }  // namespace tessera::inline v0::codegen

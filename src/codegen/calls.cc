@@ -14,18 +14,12 @@ struct Entry {
   CallFactory make;
 };
 constexpr Entry kFactories[] = {
-    {"dot_general", dot_general_call},
-    {"convolution", convolution_call},
-    {"cumsum", cumulative_call},
-    {"cumprod", cumulative_call},
-    {"cummax", cumulative_call},
-    {"cummin", cumulative_call},
-    {"scatter", scatter_call},
-    {"scatter_add", scatter_call},
-    {"scatter_mul", scatter_call},
-    {"scatter_min", scatter_call},
-    {"scatter_max", scatter_call},
-    {"sort", sort_call},
+    {"dot_general", dot_general_call}, {"convolution", convolution_call},
+    {"cumsum", cumulative_call},       {"cumprod", cumulative_call},
+    {"cummax", cumulative_call},       {"cummin", cumulative_call},
+    {"scatter", scatter_call},         {"scatter_add", scatter_call},
+    {"scatter_mul", scatter_call},     {"scatter_min", scatter_call},
+    {"scatter_max", scatter_call},     {"sort", sort_call},
 };
 
 // For types that no library takes: the op's own loop nest.
@@ -55,7 +49,8 @@ class Cache {
     auto find = [&]() -> const Prepared* {
       auto [first, last] = entries_.equal_range(key);
       for (auto it = first; it != last; ++it)
-        if (it->second.op == &a.op && it->second.types == types && it->second.attrs == a.attrs) return &it->second;
+        if (it->second.op == &a.op && it->second.types == types && it->second.attrs == a.attrs)
+          return &it->second;
       return nullptr;
     };
     {
@@ -96,7 +91,8 @@ std::shared_ptr<const Routine> library_call(const CallArgs& a) {
   return nullptr;
 }
 
-std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs, std::span<const Type> inputs,
+std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,
+                                            std::span<const Type> inputs,
                                             std::span<const Type> outputs) {
   if (op.lowering != Lowering::called) return nullptr;
   // Leaked on purpose: threads of the pool may still run routines at exit.
@@ -104,14 +100,16 @@ std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs, st
   return cache->get({op, attrs, inputs, outputs});
 }
 
-Stage widening_stage(DType from, std::int64_t count, std::function<Widening(const RoutineArgs&)> locate) {
+Stage widening_stage(DType from, std::int64_t count,
+                     std::function<Widening(const RoutineArgs&)> locate) {
   constexpr std::int64_t kBlock = 1 << 16;
   Stage stage;
   stage.tasks = std::max<std::int64_t>(1, (count + kBlock - 1) / kBlock);
   stage.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     Widening w = locate(args);
     std::int64_t first = begin * kBlock, last = std::min(count, end * kBlock);
-    widen_from(from, static_cast<const char*>(w.from) + first * size_of(from), w.to + first, last - first);
+    widen_from(from, static_cast<const char*>(w.from) + first * size_of(from), w.to + first,
+               last - first);
   };
   return stage;
 }

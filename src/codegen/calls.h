@@ -1,4 +1,5 @@
-// Library routines for called ops: oneDNN, OpenBLAS, sorts. One file a family in src/codegen/calls_*.cc.
+// Library routines for called ops: oneDNN, OpenBLAS, sorts. One file a family in
+// src/codegen/calls_*.cc.
 #pragma once
 
 #include "codegen/routine.h"
@@ -9,9 +10,11 @@
 
 namespace tessera::inline v0::codegen {
 
-/// The routine for one equation of an op whose lowering is `called`: a library's, or where none takes these types the op's own
-/// loop nest, or nullptr when it has none (the executor then falls back on the evaluator). Prepared routines are cached by op, attributes and types. Thread-safe.
-std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs, std::span<const Type> inputs,
+/// The routine for one equation of an op whose lowering is `called`: a library's, or where none
+/// takes these types the op's own loop nest, or nullptr when it has none (the executor then falls
+/// back on the evaluator). Prepared routines are cached by op, attributes and types. Thread-safe.
+std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,
+                                            std::span<const Type> inputs,
                                             std::span<const Type> outputs);
 
 }  // namespace tessera::inline v0::codegen

@@ -1,9 +1,10 @@
 // Convolutions in oneDNN: forward, and the two gradients in their own kernels.
 //
-// The transposes of a convolution are convolutions again (ops/convolution_grad.cc). Run as such they would multiply by the
-// holes of a dilated operand, or slide a kernel as large as an image; they are recognised by their geometry and run as the
-// gradients they come from. A dilated operand with a stride of 1 is a gradient with respect to the source. Groups of the
-// batch, or a batch that lies inside the features, as batch and features change places in such a gradient, mean one with
+// The transposes of a convolution are convolutions again (ops/convolution_grad.cc). Run as such
+// they would multiply by the holes of a dilated operand, or slide a kernel as large as an image;
+// they are recognised by their geometry and run as the gradients they come from. A dilated operand
+// with a stride of 1 is a gradient with respect to the source. Groups of the batch, or a batch that
+// lies inside the features, as batch and features change places in such a gradient, mean one with
 // respect to the weights. Either reading is right for any convolution; only the speed differs.
 #include "codegen/calls_internal.h"
 #include "codegen/onednn.h"
@@ -51,7 +52,8 @@ Layout with_groups(Layout l, int grouped, std::int64_t groups) {
   return l;
 }
 
-// The call in the library's terms: which of our arrays (0: lhs, 1: rhs, 2: result) are its source, weights and destination.
+// The call in the library's terms: which of our arrays (0: lhs, 1: rhs, 2: result) are its source,
+// weights and destination.
 struct Problem {
   ConvSpec spec;
   int source = 0, weights = 1, destination = 2;
@@ -83,14 +85,16 @@ Problem forward(const CallArgs& a, const ops::ConvDims& d) {
   p.spec.pad_low = d.pad_low;
   // What no window reaches needs no padding.
   for (std::size_t i = 0; i < d.strides.size(); ++i) {
-    std::int64_t reach = (p.spec.destination.dims[i + 2] - 1) * d.strides[i] + ops::dilated(p.spec.weights.dims[i + 3], d.rhs_dilation[i]);
+    std::int64_t reach = (p.spec.destination.dims[i + 2] - 1) * d.strides[i] +
+                         ops::dilated(p.spec.weights.dims[i + 3], d.rhs_dilation[i]);
     p.spec.pad_high.push_back(reach - p.spec.source.dims[i + 2] - d.pad_low[i]);
   }
   crop(p);
   return p;
 }
 
-// Our lhs is the cotangent of a convolution whose strides are our lhs dilation, and our kernel its weights, reversed.
+// Our lhs is the cotangent of a convolution whose strides are our lhs dilation, and our kernel its
+// weights, reversed.
 Problem backward_data(const CallArgs& a, const ops::ConvDims& d) {
   Problem p;
   p.spec.kind = ConvKind::backward_data;
@@ -107,7 +111,8 @@ Problem backward_data(const CallArgs& a, const ops::ConvDims& d) {
   p.spec.strides = d.lhs_dilation;
   p.spec.dilations = d.rhs_dilation;
   for (std::size_t i = 0; i < d.strides.size(); ++i) {
-    std::int64_t window = ops::dilated(w.dims[i + 3], d.rhs_dilation[i]), low = window - 1 - d.pad_low[i];
+    std::int64_t window = ops::dilated(w.dims[i + 3], d.rhs_dilation[i]),
+                 low = window - 1 - d.pad_low[i];
     std::int64_t reach = (p.spec.destination.dims[i + 2] - 1) * d.lhs_dilation[i] + window;
     p.spec.pad_low.push_back(low);
     p.spec.pad_high.push_back(reach - p.spec.source.dims[i + 2] - low);
@@ -115,7 +120,8 @@ Problem backward_data(const CallArgs& a, const ops::ConvDims& d) {
   return p;
 }
 
-// Our kernel is the cotangent of a convolution whose batch is our features, and our result its weights' cotangent.
+// Our kernel is the cotangent of a convolution whose batch is our features, and our result its
+// weights' cotangent.
 Problem backward_weights(const CallArgs& a, const ops::ConvDims& d) {
   Problem p;
   p.spec.kind = ConvKind::backward_weights;
@@ -128,12 +134,14 @@ Problem backward_weights(const CallArgs& a, const ops::ConvDims& d) {
   };
   p.spec.source = exchanged(in_order(a.inputs[0].shape, d.lhs_spec));
   p.spec.destination = exchanged(in_order(a.inputs[1].shape, d.rhs_spec));
-  p.spec.weights = with_groups(exchanged(in_order(a.outputs[0].shape, d.out_spec)), 0, d.batch_groups);
+  p.spec.weights =
+      with_groups(exchanged(in_order(a.outputs[0].shape, d.out_spec)), 0, d.batch_groups);
   p.spec.strides = d.rhs_dilation;
   p.spec.dilations = d.strides;
   p.spec.pad_low = d.pad_low;
   for (std::size_t i = 0; i < d.strides.size(); ++i) {
-    std::int64_t reach = (p.spec.destination.dims[i + 2] - 1) * d.rhs_dilation[i] + ops::dilated(p.spec.weights.dims[i + 3], d.strides[i]);
+    std::int64_t reach = (p.spec.destination.dims[i + 2] - 1) * d.rhs_dilation[i] +
+                         ops::dilated(p.spec.weights.dims[i + 3], d.strides[i]);
     p.spec.pad_high.push_back(reach - p.spec.source.dims[i + 2] - d.pad_low[i]);
   }
   crop(p);
@@ -146,7 +154,8 @@ void add_point(Layout& l) { l.dims.push_back(1), l.strides.push_back(1); }
 std::optional<Problem> recognise(const CallArgs& a, const ops::ConvDims& d) {
   std::size_t space = d.strides.size();
   if (space > 3) return std::nullopt;
-  Ints window = ops::spatial(a.inputs[1].shape, d.rhs_spec), out = ops::spatial(a.outputs[0].shape, d.out_spec);
+  Ints window = ops::spatial(a.inputs[1].shape, d.rhs_spec),
+       out = ops::spatial(a.outputs[0].shape, d.out_spec);
   Problem p;
   if (all_equal(d.lhs_dilation, 1)) {
     bool exchanged = d.lhs_spec[0] > d.lhs_spec[1] && 4 * product(window) > product(out);
@@ -177,22 +186,25 @@ struct Plan {
   std::shared_ptr<const Convolution> convolution;  // over `chunk` elements of the batch
   std::int64_t chunk = 0, chunks = 0;
   DType dtype = DType::float32;
-  std::size_t wide[3] = {};      // arrays widened to float32, by number
+  std::size_t wide[3] = {};                     // arrays widened to float32, by number
   std::size_t weights = 0, weights_stride = 0;  // packed; of the weights' gradient one a chunk
-  std::size_t reversed = 0;      // the kernel reversed, plain
-  std::size_t own = 0, own_stride = 0, own_destination = 0, own_scratch = 0;  // a chunk's packed source, destination, library's scratch
-  Ints counts;                   // elements of our arrays
+  std::size_t reversed = 0;                     // the kernel reversed, plain
+  std::size_t own = 0, own_stride = 0, own_destination = 0,
+              own_scratch = 0;  // a chunk's packed source, destination, library's scratch
+  Ints counts;                  // elements of our arrays
 
   float* array(const RoutineArgs& args, int i) const {
     if (dtype != DType::float32) return at(args, wide[i]);
-    return i == 2 ? static_cast<float*>(args.outputs[0]) : const_cast<float*>(static_cast<const float*>(args.inputs[i]));
+    return i == 2 ? static_cast<float*>(args.outputs[0])
+                  : const_cast<float*>(static_cast<const float*>(args.inputs[i]));
   }
   static float* at(const RoutineArgs& args, std::size_t offset) {
     return reinterpret_cast<float*>(static_cast<char*>(args.scratch) + offset);
   }
   std::int64_t crop_offset() const {
     std::int64_t o = 0;
-    for (std::size_t i = 0; i < problem.first.size(); ++i) o += problem.first[i] * problem.spec.source.strides[i + 2];
+    for (std::size_t i = 0; i < problem.first.size(); ++i)
+      o += problem.first[i] * problem.spec.source.strides[i + 2];
     return o;
   }
 };
@@ -202,7 +214,8 @@ void reverse_kernel(const Layout& w, const float* from, float* to) {
   // Nested from the largest stride to the smallest, so that memory is read in order.
   std::vector<std::size_t> order(w.dims.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return w.strides[a] > w.strides[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return w.strides[a] > w.strides[b]; });
   Shape extents, there, back;
   std::int64_t last = 0;  // where the mirror image of the first element is
   for (std::size_t d : order) {
@@ -234,7 +247,8 @@ Stage pack_weights_stage(const Plan& p) {
   });
 }
 
-// One chunk of the batch a task. The weights' gradient of a chunk stays in scratch, to be summed in order of the chunks.
+// One chunk of the batch a task. The weights' gradient of a chunk stays in scratch, to be summed in
+// order of the chunks.
 Stage run_stage(const Plan& p) {
   Stage stage;
   stage.tasks = p.chunks;
@@ -242,8 +256,10 @@ Stage run_stage(const Plan& p) {
     const ConvSpec& s = p.problem.spec;
     const Convolution& c = *p.convolution;
     for (std::int64_t task = begin; task < end; ++task) {
-      float* source = p.array(args, p.problem.source) + p.crop_offset() + task * p.chunk * s.source.strides[0];
-      float* destination = p.array(args, p.problem.destination) + task * p.chunk * s.destination.strides[0];
+      float* source =
+          p.array(args, p.problem.source) + p.crop_offset() + task * p.chunk * s.source.strides[0];
+      float* destination =
+          p.array(args, p.problem.destination) + task * p.chunk * s.destination.strides[0];
       std::size_t own = p.own + static_cast<std::size_t>(task) * p.own_stride;
       float *source_at = source, *destination_at = destination;
       if (!c.in_place(Tensor::source)) {
@@ -254,10 +270,15 @@ Stage run_stage(const Plan& p) {
         destination_at = p.at(args, own + p.own_destination);
         if (s.kind != ConvKind::forward) c.pack(Tensor::destination, destination, destination_at);
       }
-      std::size_t mine = s.kind == ConvKind::backward_weights ? static_cast<std::size_t>(task) * p.weights_stride : 0;
-      c.run(source_at, p.at(args, p.weights + mine), destination_at, p.at(args, own + p.own_scratch));
-      if (s.kind == ConvKind::forward && destination_at != destination) c.unpack(Tensor::destination, destination_at, destination);
-      if (s.kind == ConvKind::backward_data && source_at != source) c.unpack(Tensor::source, source_at, source);
+      std::size_t mine = s.kind == ConvKind::backward_weights
+                             ? static_cast<std::size_t>(task) * p.weights_stride
+                             : 0;
+      c.run(source_at, p.at(args, p.weights + mine), destination_at,
+            p.at(args, own + p.own_scratch));
+      if (s.kind == ConvKind::forward && destination_at != destination)
+        c.unpack(Tensor::destination, destination_at, destination);
+      if (s.kind == ConvKind::backward_data && source_at != source)
+        c.unpack(Tensor::source, source_at, source);
     }
   };
   return stage;
@@ -279,7 +300,8 @@ Stage sum_weights_stage(const Plan& p) {
 
 std::shared_ptr<const Routine> convolution_call(const CallArgs& a) {
   DType dtype = a.inputs[0].dtype;
-  if (dtype != DType::float32 && dtype != DType::bfloat16 && dtype != DType::float16) return nullptr;
+  if (dtype != DType::float32 && dtype != DType::bfloat16 && dtype != DType::float16)
+    return nullptr;
   ops::ConvDims d = ops::conv_dims(a.attrs);
   std::optional<Problem> problem = recognise(a, d);
   if (!problem) return nullptr;
@@ -310,9 +332,11 @@ std::shared_ptr<const Routine> convolution_call(const CallArgs& a) {
   bool gradient = s.kind == ConvKind::backward_weights;
   p.weights_stride = (c.bytes(Tensor::weights) + 63) / 64 * 64;
   p.weights = scratch.add(p.weights_stride * static_cast<std::size_t>(gradient ? p.chunks : 1));
-  if (p.problem.reversed) p.reversed = scratch.add(static_cast<std::size_t>(p.counts[1]) * sizeof(float));
+  if (p.problem.reversed)
+    p.reversed = scratch.add(static_cast<std::size_t>(p.counts[1]) * sizeof(float));
   if (dtype != DType::float32)
-    for (int i = 0; i < 3; ++i) p.wide[i] = scratch.add(static_cast<std::size_t>(p.counts[i]) * sizeof(float));
+    for (int i = 0; i < 3; ++i)
+      p.wide[i] = scratch.add(static_cast<std::size_t>(p.counts[i]) * sizeof(float));
   ScratchPlan own;
   if (!c.in_place(Tensor::source)) own.add(c.bytes(Tensor::source));
   p.own_destination = own.size();
@@ -325,15 +349,17 @@ std::shared_ptr<const Routine> convolution_call(const CallArgs& a) {
 
   if (dtype != DType::float32)
     for (int i = 0; i < 2; ++i)
-      routine->stages.push_back(widening_stage(dtype, p.counts[i], [i, at = p.wide[i]](const RoutineArgs& args) {
-        return Widening{args.inputs[i], Plan::at(args, at)};
-      }));
+      routine->stages.push_back(
+          widening_stage(dtype, p.counts[i], [i, at = p.wide[i]](const RoutineArgs& args) {
+            return Widening{args.inputs[i], Plan::at(args, at)};
+          }));
   if (!gradient) routine->stages.push_back(pack_weights_stage(p));
   routine->stages.push_back(run_stage(p));
   if (gradient) routine->stages.push_back(sum_weights_stage(p));
   if (dtype != DType::float32)
-    routine->stages.push_back(single_stage(
-        [p](const RoutineArgs& args) { narrow_to(p.dtype, Plan::at(args, p.wide[2]), args.outputs[0], p.counts[2]); }));
+    routine->stages.push_back(single_stage([p](const RoutineArgs& args) {
+      narrow_to(p.dtype, Plan::at(args, p.wide[2]), args.outputs[0], p.counts[2]);
+    }));
   routine->seconds = 3e-6 + flops / 1e11;
   return routine;
 }

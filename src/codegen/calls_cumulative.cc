@@ -37,7 +37,8 @@ void run_columns(const T* x, T* out, const Rows& r, std::int64_t begin, std::int
   Total<T> total[kLanes];
   for (std::int64_t c = begin; c < end; c += kLanes) {
     std::int64_t lanes = std::min(kLanes, end - c);
-    std::int64_t at = (r.reverse ? r.n - 1 : 0) * r.inner + c, step = r.reverse ? -r.inner : r.inner;
+    std::int64_t at = (r.reverse ? r.n - 1 : 0) * r.inner + c,
+                 step = r.reverse ? -r.inner : r.inner;
     for (std::int64_t j = 0; j < lanes; ++j) {
       total[j] = static_cast<Total<T>>(x[at + j]);
       out[at + j] = x[at + j];
@@ -63,11 +64,13 @@ Stage stage(const Rows& r) {
     s.run = [r, rows](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
       const T* x = static_cast<const T*>(a.inputs[0]);
       T* out = static_cast<T*>(a.outputs[0]);
-      for (std::int64_t k = begin * rows; k < std::min(r.outer, end * rows); ++k) run_row<how>(x + k * r.n, out + k * r.n, r);
+      for (std::int64_t k = begin * rows; k < std::min(r.outer, end * rows); ++k)
+        run_row<how>(x + k * r.n, out + k * r.n, r);
     };
     return s;
   }
-  // Each block of columns is a whole number of cache lines, so that neighbours do not write to one line.
+  // Each block of columns is a whole number of cache lines, so that neighbours do not write to one
+  // line.
   std::int64_t columns = std::max<std::int64_t>(64, kTaskElements / r.n / 64 * 64);
   std::int64_t across = (r.inner + columns - 1) / columns;
   s.tasks = r.outer * across;
@@ -89,13 +92,18 @@ std::shared_ptr<const Routine> cumulative_call(const CallArgs& a) {
   if (shape.count() == 0) return nullptr;
   Rows r{1, 1, 1, a.attrs.flag("reverse")};
   std::int64_t axis = a.attrs.i("axis");
-  for (std::int64_t d = 0; d < shape.rank(); ++d) (d < axis ? r.outer : d == axis ? r.n : r.inner) *= shape[static_cast<std::size_t>(d)];
-  Combine how = a.op.name == "cumsum" ? Combine::add : a.op.name == "cumprod" ? Combine::mul : a.op.name == "cummax" ? Combine::max : Combine::min;
+  for (std::int64_t d = 0; d < shape.rank(); ++d)
+    (d < axis ? r.outer : d == axis ? r.n : r.inner) *= shape[static_cast<std::size_t>(d)];
+  Combine how = a.op.name == "cumsum"    ? Combine::add
+                : a.op.name == "cumprod" ? Combine::mul
+                : a.op.name == "cummax"  ? Combine::max
+                                         : Combine::min;
   auto routine = std::make_shared<Routine>();
   routine->name = a.op.name;
   routine->seconds = 1e-9 * static_cast<double>(shape.count());
   ops::with_combine(how, [&](auto h) {
-    dispatch(a.inputs[0].dtype, [&](auto tag) { routine->stages.push_back(stage<h.value, decltype(tag)>(r)); });
+    dispatch(a.inputs[0].dtype,
+             [&](auto tag) { routine->stages.push_back(stage<h.value, decltype(tag)>(r)); });
   });
   return routine;
 }

@@ -1,5 +1,5 @@
-// What the families of library routines share. Each factory gives the routine of one equation, or nullptr where its library
-// does not take these types.
+// What the families of library routines share. Each factory gives the routine of one equation, or
+// nullptr where its library does not take these types.
 #pragma once
 
 #include "codegen/calls.h"
@@ -16,7 +16,7 @@ struct CallArgs {
 };
 using CallFactory = std::shared_ptr<const Routine> (*)(const CallArgs&);
 
-std::shared_ptr<const Routine> dot_general_call(const CallArgs& a);   // calls_dot.cc
+std::shared_ptr<const Routine> dot_general_call(const CallArgs& a);  // calls_dot.cc
 std::shared_ptr<const Routine> convolution_call(const CallArgs& a);  // calls_conv.cc
 std::shared_ptr<const Routine> cumulative_call(const CallArgs& a);   // calls_cumulative.cc
 std::shared_ptr<const Routine> scatter_call(const CallArgs& a);      // calls_scatter.cc
@@ -47,17 +47,20 @@ inline Stage single_stage(std::function<void(const RoutineArgs&)> run) {
           }};
 }
 
-/// A stage that widens `count` elements of `from` (bfloat16, float16) to float32, both found by `locate`.
+/// A stage that widens `count` elements of `from` (bfloat16, float16) to float32, both found by
+/// `locate`.
 struct Widening {
   const void* from;
   float* to;
 };
-Stage widening_stage(DType from, std::int64_t count, std::function<Widening(const RoutineArgs&)> locate);
+Stage widening_stage(DType from, std::int64_t count,
+                     std::function<Widening(const RoutineArgs&)> locate);
 /// `count` elements of float32, each rounded once to bfloat16 or float16.
 void narrow_to(DType to, const float* from, void* out, std::int64_t count);
 void widen_from(DType from, const void* in, float* out, std::int64_t count);
 
-/// Into how many tasks work of `flops` is cut: enough to share, each long against the cost of handing it out.
+/// Into how many tasks work of `flops` is cut: enough to share, each long against the cost of
+/// handing it out.
 std::int64_t tasks_for(double flops);
 /// The largest divisor of `n` that is at most `n / parts` rounded up.
 std::int64_t dividing_chunk(std::int64_t n, std::int64_t parts);

@@ -1,4 +1,5 @@
-// Rows of float16 and bfloat16 to and from float32, rounding to nearest even as the scalar conversions do.
+// Rows of float16 and bfloat16 to and from float32, rounding to nearest even as the scalar
+// conversions do.
 #include "codegen/calls_internal.h"
 
 #if defined(__x86_64__)
@@ -37,16 +38,20 @@ void narrow(const float* in, bfloat16* out, std::int64_t count) {
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx,f16c"))) std::int64_t widen_f16c(const float16* in, float* out, std::int64_t count) {
+__attribute__((target("avx,f16c"))) std::int64_t widen_f16c(const float16* in, float* out,
+                                                            std::int64_t count) {
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8)
-    _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
+    _mm256_storeu_ps(out + i,
+                     _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
   return i;
 }
-__attribute__((target("avx,f16c"))) std::int64_t narrow_f16c(const float* in, float16* out, std::int64_t count) {
+__attribute__((target("avx,f16c"))) std::int64_t narrow_f16c(const float* in, float16* out,
+                                                             std::int64_t count) {
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8)
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
   return i;
 }
 bool has_f16c() {

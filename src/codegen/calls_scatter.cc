@@ -1,6 +1,7 @@
-// Scatters. Windows are applied one after the other in the order of the index vectors; tasks share the work only where each
-// element of the result still sees its updates in that order: by dimensions that batch, by columns of the windows, or by
-// slabs of the result, each task passing over what is not its own.
+// Scatters. Windows are applied one after the other in the order of the index vectors; tasks share
+// the work only where each element of the result still sees its updates in that order: by
+// dimensions that batch, by columns of the windows, or by slabs of the result, each task passing
+// over what is not its own.
 #include "codegen/calls_internal.h"
 #include "ops/combine.h"
 #include "ops/indexing.h"
@@ -26,12 +27,13 @@ struct Component {
 };
 
 struct Plan {
-  std::vector<Loop> batch;   // over index vectors, in order, collapsed; `operand` is not 0 where dimensions walk together
+  std::vector<Loop> batch;   // over index vectors, in order, collapsed; `operand` is not 0 where
+                             // dimensions walk together
   std::vector<Loop> window;  // within a window, collapsed
   std::vector<Component> components;
   DType index = DType::int32;
   bool clip = false;
-  bool overlap = false;       // windows at different places may share elements
+  bool overlap = false;  // windows at different places may share elements
   std::int64_t operand_count = 0;
 };
 
@@ -40,7 +42,8 @@ std::vector<Loop> collapsed(const std::vector<Loop>& loops) {
   std::vector<Loop> out;
   for (const Loop& l : loops) {
     if (l.extent == 1) continue;
-    bool joins = !out.empty() && out.back().update == l.extent * l.update && out.back().operand == l.extent * l.operand &&
+    bool joins = !out.empty() && out.back().update == l.extent * l.update &&
+                 out.back().operand == l.extent * l.operand &&
                  out.back().index == l.extent * l.index;
     if (joins)
       out.back() = {out.back().extent * l.extent, l.update, l.operand, l.index};
@@ -55,11 +58,13 @@ template <Combine how, class T>
 void apply(const std::vector<Loop>& loops, std::size_t level, const T* update, T* out) {
   const Loop& l = loops[level];
   if (level + 1 < loops.size()) {
-    for (std::int64_t i = 0; i < l.extent; ++i) apply<how>(loops, level + 1, update + i * l.update, out + i * l.operand);
+    for (std::int64_t i = 0; i < l.extent; ++i)
+      apply<how>(loops, level + 1, update + i * l.update, out + i * l.operand);
   } else if (l.update == 1 && l.operand == 1) {
     for (std::int64_t i = 0; i < l.extent; ++i) out[i] = ops::combine<how>(out[i], update[i]);
   } else {
-    for (std::int64_t i = 0; i < l.extent; ++i) out[i * l.operand] = ops::combine<how>(out[i * l.operand], update[i * l.update]);
+    for (std::int64_t i = 0; i < l.extent; ++i)
+      out[i * l.operand] = ops::combine<how>(out[i * l.operand], update[i * l.update]);
   }
 }
 
@@ -69,8 +74,8 @@ std::int64_t index_at(DType dtype, const void* p, std::int64_t i) {
   return ops::read_index(HostArray(dtype, Shape{}, const_cast<void*>(p)), i);
 }
 
-/// What one task does: index vectors with the first batch dimension in [from, to), windows whose place is in [first, last)
-/// of the operand, and of these the loops `window`, offset by so much.
+/// What one task does: index vectors with the first batch dimension in [from, to), windows whose
+/// place is in [first, last) of the operand, and of these the loops `window`, offset by so much.
 struct Share {
   std::vector<Loop> window;
   std::int64_t update_offset, operand_offset, from, to, first, last;
@@ -90,7 +95,8 @@ void run(const Plan& p, const Share& s, const RoutineArgs& a) {
   for (std::size_t d = 0; d < outer; ++d) at.push_back(begin(d));
   const Loop& inner = p.batch[outer];
   for (;;) {
-    std::int64_t first = begin(outer), update = first * inner.update, operand = first * inner.operand, vector = first * inner.index;
+    std::int64_t first = begin(outer), update = first * inner.update,
+                 operand = first * inner.operand, vector = first * inner.index;
     for (std::size_t d = 0; d < outer; ++d) {
       update += at[d] * p.batch[d].update;
       operand += at[d] * p.batch[d].operand;
@@ -132,27 +138,35 @@ Stage scatter_stage(const Plan& p) {
   constexpr std::int64_t kWorth = 1 << 15;  // elements that are worth a task of their own
   const std::int64_t most = std::clamp<std::int64_t>(vectors * elements / kWorth, 1, 16);
   const std::int64_t extent = p.batch[0].extent, all = p.operand_count;
-  auto widest = std::max_element(p.window.begin(), p.window.end(), [](const Loop& x, const Loop& y) { return x.extent < y.extent; });
+  auto widest = std::max_element(p.window.begin(), p.window.end(),
+                                 [](const Loop& x, const Loop& y) { return x.extent < y.extent; });
   Stage stage;
   std::function<Share(std::int64_t, std::int64_t)> share;
   if (p.batch[0].operand != 0 && vectors > 1) {
     stage.tasks = std::min(most, extent);
-    share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) { return Share{p.window, 0, 0, extent * b / n, extent * e / n, 0, all}; };
+    share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) {
+      return Share{p.window, 0, 0, extent * b / n, extent * e / n, 0, all};
+    };
   } else if (!p.overlap && widest->extent >= 128) {
     auto level = static_cast<std::size_t>(widest - p.window.begin());
     stage.tasks = std::min(most, widest->extent / 64);
     share = [=, n = stage.tasks, columns = widest->extent](std::int64_t b, std::int64_t e) {
       std::int64_t from = columns * b / n;
-      Share s{p.window, from * p.window[level].update, from * p.window[level].operand, 0, extent, 0, all};
+      Share s{p.window, from * p.window[level].update, from * p.window[level].operand, 0, extent, 0,
+              all};
       s.window[level].extent = columns * e / n - from;
       return s;
     };
   } else {
     // Each slab reads all indices, so there are few.
     stage.tasks = p.overlap ? 1 : std::min<std::int64_t>(most, 4);
-    share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) { return Share{p.window, 0, 0, 0, extent, all * b / n, all * e / n}; };
+    share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) {
+      return Share{p.window, 0, 0, 0, extent, all * b / n, all * e / n};
+    };
   }
-  stage.run = [p, share](const RoutineArgs& a, std::int64_t b, std::int64_t e) { run<how, T>(p, share(b, e), a); };
+  stage.run = [p, share](const RoutineArgs& a, std::int64_t b, std::int64_t e) {
+    run<how, T>(p, share(b, e), a);
+  };
   return stage;
 }
 
@@ -163,7 +177,8 @@ Stage copy_stage(std::int64_t bytes) {
   s.run = [bytes](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
     if (a.inputs[0] == a.outputs[0]) return;
     std::int64_t from = begin * kChunk, to = std::min(bytes, end * kChunk);
-    std::memcpy(static_cast<char*>(a.outputs[0]) + from, static_cast<const char*>(a.inputs[0]) + from, static_cast<std::size_t>(to - from));
+    std::memcpy(static_cast<char*>(a.outputs[0]) + from,
+                static_cast<const char*>(a.inputs[0]) + from, static_cast<std::size_t>(to - from));
   };
   return s;
 }
@@ -173,7 +188,8 @@ Stage copy_stage(std::int64_t bytes) {
 std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   const Shape &x = a.inputs[0].shape, &indices = a.inputs[1].shape, &updates = a.inputs[2].shape;
   if (x.count() == 0 || updates.count() == 0) return nullptr;
-  ops::WindowDimsOf w = ops::window_dims_of(ops::scatter_dims(a.attrs), updates.rank(), x.rank(), indices.rank());
+  ops::WindowDimsOf w =
+      ops::window_dims_of(ops::scatter_dims(a.attrs), updates.rank(), x.rank(), indices.rank());
   Shape xs = x.strides(), is = indices.strides(), us = updates.strides();
   Plan p;
   p.index = a.inputs[1].dtype;
@@ -185,24 +201,30 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
     batch.push_back({updates[u], us[u], 0, is[static_cast<std::size_t>(w.indices_batch[b])]});
   }
   for (std::size_t k = 0; k < w.operand_batching.size(); ++k)
-    batch[static_cast<std::size_t>(w.operand_batching_at[k])].operand += xs[static_cast<std::size_t>(w.operand_batching[k])];
+    batch[static_cast<std::size_t>(w.operand_batching_at[k])].operand +=
+        xs[static_cast<std::size_t>(w.operand_batching[k])];
   Shape size;
   size.resize(x.size(), 1);
   bool windows_first = false;
   for (std::size_t k = 0; k < w.window.size(); ++k) {
-    auto u = static_cast<std::size_t>(w.window[k]), d = static_cast<std::size_t>(w.operand_window[k]);
+    auto u = static_cast<std::size_t>(w.window[k]),
+         d = static_cast<std::size_t>(w.operand_window[k]);
     window.push_back({updates[u], us[u], xs[d]});
     size[d] = updates[u];
-    for (std::int64_t b : w.batch) windows_first = windows_first || (w.window[k] < b && updates[u] > 1);
-    p.overlap = p.overlap || (ops::contains(w.index_map, w.operand_window[k]) && updates[u] > 1 && updates[u] < x[d]);
+    for (std::int64_t b : w.batch)
+      windows_first = windows_first || (w.window[k] < b && updates[u] > 1);
+    p.overlap = p.overlap || (ops::contains(w.index_map, w.operand_window[k]) && updates[u] > 1 &&
+                              updates[u] < x[d]);
   }
-  // With windows that may overlap, their own dimensions in front decide the order of updates: that is left to the evaluator.
+  // With windows that may overlap, their own dimensions in front decide the order of updates: that
+  // is left to the evaluator.
   if (windows_first && p.overlap && !a.attrs.flag("unique")) return nullptr;
   p.batch = collapsed(batch);
   p.window = collapsed(window);
   for (std::size_t k = 0; k < w.index_map.size(); ++k) {
     auto d = static_cast<std::size_t>(w.index_map[k]);
-    std::int64_t step = w.vector_dim < indices.rank() ? is[static_cast<std::size_t>(w.vector_dim)] : 0;
+    std::int64_t step =
+        w.vector_dim < indices.rank() ? is[static_cast<std::size_t>(w.vector_dim)] : 0;
     p.components.push_back({static_cast<std::int64_t>(k) * step, x[d] - size[d], xs[d]});
   }
   Combine how = a.op.name == "scatter"       ? Combine::replace
@@ -214,7 +236,8 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   routine->name = a.op.name;
   double vectors = 1;
   for (const Loop& l : p.batch) vectors *= static_cast<double>(l.extent);
-  routine->seconds = 1e-10 * static_cast<double>(a.inputs[0].bytes()) + 5e-9 * vectors + 1e-9 * static_cast<double>(updates.count());
+  routine->seconds = 1e-10 * static_cast<double>(a.inputs[0].bytes()) + 5e-9 * vectors +
+                     1e-9 * static_cast<double>(updates.count());
   routine->stages.push_back(copy_stage(a.inputs[0].bytes()));
   ops::with_combine(how, [&](auto h) {
     // Replacing moves bytes: one version a width.
@@ -226,7 +249,9 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
         default: return routine->stages.push_back(scatter_stage<h.value, std::uint64_t>(p));
       }
     } else {
-      dispatch(a.inputs[0].dtype, [&](auto tag) { routine->stages.push_back(scatter_stage<h.value, decltype(tag)>(p)); });
+      dispatch(a.inputs[0].dtype, [&](auto tag) {
+        routine->stages.push_back(scatter_stage<h.value, decltype(tag)>(p));
+      });
     }
   });
   return routine;

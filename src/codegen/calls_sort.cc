@@ -1,5 +1,6 @@
-// Sorting rows. Keys become unsigned integers in the order that is asked for, each with its place in the row; places are
-// distinct, so any correct algorithm gives the one stable result, and how rows are cut into tasks does not matter.
+// Sorting rows. Keys become unsigned integers in the order that is asked for, each with its place
+// in the row; places are distinct, so any correct algorithm gives the one stable result, and how
+// rows are cut into tasks does not matter.
 #include "codegen/calls_internal.h"
 
 #include <algorithm>
@@ -59,7 +60,8 @@ Workspace& workspace() {
   return w;
 }
 
-/// Sorts by the low `Bytes` bytes of what `key` gives, least significant first; a byte that all keys share is passed over.
+/// Sorts by the low `Bytes` bytes of what `key` gives, least significant first; a byte that all
+/// keys share is passed over.
 template <int Bytes, class E, class Key>
 void radix_sort(std::vector<E>& from, std::vector<E>& to, std::size_t n, Key&& key) {
   std::array<std::array<std::uint32_t, 256>, Bytes> counts{};
@@ -98,12 +100,15 @@ void sort_by(Workspace& w, Key&& key) {
     for (std::size_t i = 0; i < n; ++i) w.order[i] = w.before[static_cast<std::uint32_t>(w.a[i])];
   } else {
     w.wide_a.resize(n);
-    for (std::size_t i = 0; i < n; ++i) w.wide_a[i] = {key(w.before[i]), static_cast<std::uint32_t>(i)};
+    for (std::size_t i = 0; i < n; ++i)
+      w.wide_a[i] = {key(w.before[i]), static_cast<std::uint32_t>(i)};
     if (n >= kRadixFrom) {
       w.wide_b.resize(n);
       radix_sort<8>(w.wide_a, w.wide_b, n, [](const Placed& p) { return p.key; });
     } else {
-      std::sort(w.wide_a.begin(), w.wide_a.end(), [](const Placed& x, const Placed& y) { return x.key != y.key ? x.key < y.key : x.at < y.at; });
+      std::sort(w.wide_a.begin(), w.wide_a.end(), [](const Placed& x, const Placed& y) {
+        return x.key != y.key ? x.key < y.key : x.at < y.at;
+      });
     }
     for (std::size_t i = 0; i < n; ++i) w.order[i] = w.before[w.wide_a[i].at];
   }
@@ -119,12 +124,14 @@ void sort_by_operand(const void* row, const Row& r, Workspace& w) {
   sort_by(w, [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner]); });
 }
 
-void take(const std::byte* x, std::byte* out, int size, const Row& r, const std::vector<std::uint32_t>& order) {
+void take(const std::byte* x, std::byte* out, int size, const Row& r,
+          const std::vector<std::uint32_t>& order) {
   auto copy = [&](auto tag) {
     using U = decltype(tag);
     const U* from = reinterpret_cast<const U*>(x);
     U* to = reinterpret_cast<U*>(out);
-    for (std::int64_t i = 0; i < r.n; ++i) to[i * r.inner] = from[order[static_cast<std::size_t>(i)] * r.inner];
+    for (std::int64_t i = 0; i < r.n; ++i)
+      to[i * r.inner] = from[order[static_cast<std::size_t>(i)] * r.inner];
   };
   switch (size) {
     case 1: return copy(std::uint8_t{});
@@ -140,7 +147,8 @@ std::shared_ptr<const Routine> sort_call(const CallArgs& a) {
   const Shape& shape = a.inputs[0].shape;
   std::int64_t dimension = a.attrs.i("dimension"), outer = 1;
   Row r{1, 1};
-  for (std::int64_t d = 0; d < shape.rank(); ++d) (d < dimension ? outer : d == dimension ? r.n : r.inner) *= shape[static_cast<std::size_t>(d)];
+  for (std::int64_t d = 0; d < shape.rank(); ++d)
+    (d < dimension ? outer : d == dimension ? r.n : r.inner) *= shape[static_cast<std::size_t>(d)];
   if (shape.count() == 0 || r.n > std::numeric_limits<std::uint32_t>::max()) return nullptr;
   std::vector<DType> dtypes;
   for (const Type& t : a.inputs) dtypes.push_back(t.dtype);
@@ -156,13 +164,18 @@ std::shared_ptr<const Routine> sort_call(const CallArgs& a) {
     Workspace& w = workspace();
     for (std::int64_t row = begin * per_task; row < std::min(rows, end * per_task); ++row) {
       std::int64_t base = row / r.inner * r.n * r.inner + row % r.inner;
-      auto at = [&](const void* p, std::size_t k) { return static_cast<const std::byte*>(p) + base * size_of(dtypes[k]); };
+      auto at = [&](const void* p, std::size_t k) {
+        return static_cast<const std::byte*>(p) + base * size_of(dtypes[k]);
+      };
       w.order.resize(static_cast<std::size_t>(r.n));
       for (std::size_t i = 0; i < w.order.size(); ++i) w.order[i] = static_cast<std::uint32_t>(i);
       for (std::size_t k = keys; k-- > 0;)
-        dispatch(dtypes[k], [&](auto tag) { sort_by_operand<decltype(tag)>(at(args.inputs[k], k), r, w); });
+        dispatch(dtypes[k],
+                 [&](auto tag) { sort_by_operand<decltype(tag)>(at(args.inputs[k], k), r, w); });
       for (std::size_t k = 0; k < dtypes.size(); ++k)
-        take(at(args.inputs[k], k), static_cast<std::byte*>(args.outputs[k]) + base * size_of(dtypes[k]), size_of(dtypes[k]), r, w.order);
+        take(at(args.inputs[k], k),
+             static_cast<std::byte*>(args.outputs[k]) + base * size_of(dtypes[k]),
+             size_of(dtypes[k]), r, w.order);
     }
     w.tidy();
   };

@@ -4,7 +4,8 @@ namespace tessera::inline v0::codegen {
 
 Composer::Composer(const Program& program) : program_(program), producers_(program.types.size()) {
   for (const Equation& e : program.equations)
-    for (std::size_t i = 0; i < e.outputs.size(); ++i) producers_[e.outputs[i]] = {&e, static_cast<int>(i)};
+    for (std::size_t i = 0; i < e.outputs.size(); ++i)
+      producers_[e.outputs[i]] = {&e, static_cast<int>(i)};
 }
 
 Lane Composer::apply(Var v, std::span<const Index> at) {

@@ -34,8 +34,12 @@ class Composer : public Emitter {
  public:
   explicit Composer(const Program& program);
 
-  const Type& operand_type(int i) const override { return program_.type(eqn_->inputs[static_cast<std::size_t>(i)]); }
-  const Type& result_type() const override { return program_.type(eqn_->outputs[static_cast<std::size_t>(result_)]); }
+  const Type& operand_type(int i) const override {
+    return program_.type(eqn_->inputs[static_cast<std::size_t>(i)]);
+  }
+  const Type& result_type() const override {
+    return program_.type(eqn_->outputs[static_cast<std::size_t>(result_)]);
+  }
   using Emitter::operand;
   Lane operand(int i, std::span<const Index> at) override {
     return value(eqn_->inputs[static_cast<std::size_t>(i)], at);

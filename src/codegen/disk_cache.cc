@@ -3,19 +3,19 @@
 #include "codegen/isa.h"
 #include "codegen/jit.h"
 
+#include <fcntl.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utime.h>
+#include <xxhash.h>
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
-#include <link.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <utime.h>
 #include <vector>
-#include <xxhash.h>
 
 namespace tessera::inline v0::codegen {
 
@@ -35,8 +35,8 @@ std::string env(const char* name) {
   return v ? v : "";
 }
 
-// The linker's identification of the binary that this function is part of; the rules of the ops are code, so a rebuilt
-// library must not take the kernels of another.
+// The linker's identification of the binary that this function is part of; the rules of the ops are
+// code, so a rebuilt library must not take the kernels of another.
 std::string build_identity() {
   struct Found {
     std::uintptr_t address;
@@ -71,14 +71,15 @@ std::string build_identity() {
   if (!found.id.empty()) return found.id;
   struct stat s {};
   if (::stat("/proc/self/exe", &s) != 0) return "";
-  return std::to_string(s.st_size) + ":" + std::to_string(s.st_mtim.tv_sec) + ":" + std::to_string(s.st_mtim.tv_nsec);
+  return std::to_string(s.st_size) + ":" + std::to_string(s.st_mtim.tv_sec) + ":" +
+         std::to_string(s.st_mtim.tv_nsec);
 }
 
 const std::string& environment_identity() {
   static const std::string id = [] {
     const Isa& isa = host_isa();
-    return build_identity() + "|" + llvm_version() + "|" + isa.triple + "|" + isa.cpu + "|" + isa.features + "|" +
-           std::to_string(isa.vector_bytes);
+    return build_identity() + "|" + llvm_version() + "|" + isa.triple + "|" + isa.cpu + "|" +
+           isa.features + "|" + std::to_string(isa.vector_bytes);
   }();
   return id;
 }
@@ -124,7 +125,8 @@ std::string cache_id(const std::string& key) {
   XXH128_hash_t h = XXH3_128bits_digest(s);
   XXH3_freeState(s);
   char text[33];
-  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(h.high64), static_cast<unsigned long long>(h.low64));
+  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(h.high64),
+                static_cast<unsigned long long>(h.low64));
   return text;
 }
 
@@ -137,13 +139,15 @@ std::optional<std::string> read_cached(const std::string& id, const std::string&
   std::optional<std::string> object;
   struct stat s {};
   Header h;
-  if (::fstat(fd, &s) == 0 && s.st_uid == ::geteuid() && S_ISREG(s.st_mode) && read_all(fd, reinterpret_cast<char*>(&h), sizeof h)) {
+  if (::fstat(fd, &s) == 0 && s.st_uid == ::geteuid() && S_ISREG(s.st_mode) &&
+      read_all(fd, reinterpret_cast<char*>(&h), sizeof h)) {
     auto size = static_cast<std::uint64_t>(s.st_size);
-    bool fits = std::memcmp(h.magic, kMagic, sizeof kMagic) == 0 && h.key_bytes == key.size() && size >= sizeof h + h.key_bytes &&
-                h.object_bytes == size - sizeof h - h.key_bytes;
+    bool fits = std::memcmp(h.magic, kMagic, sizeof kMagic) == 0 && h.key_bytes == key.size() &&
+                size >= sizeof h + h.key_bytes && h.object_bytes == size - sizeof h - h.key_bytes;
     if (fits) {
       std::string data(h.key_bytes + h.object_bytes, '\0');
-      if (read_all(fd, data.data(), data.size()) && XXH3_64bits(data.data(), data.size()) == h.checksum && data.starts_with(key))
+      if (read_all(fd, data.data(), data.size()) &&
+          XXH3_64bits(data.data(), data.size()) == h.checksum && data.starts_with(key))
         object = data.substr(h.key_bytes);
     }
   }
@@ -162,7 +166,8 @@ void write_cached(const std::string& id, const std::string& key, const std::stri
   std::error_code ignored;
   fs::create_directories(fs::path(path).parent_path(), ignored);
   static std::atomic<unsigned> counter = 0;
-  std::string temporary = path + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) + ".tmp";
+  std::string temporary =
+      path + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) + ".tmp";
   int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return;
   Header h;
@@ -171,7 +176,8 @@ void write_cached(const std::string& id, const std::string& key, const std::stri
   h.object_bytes = object.size();
   std::string data = key + object;
   h.checksum = XXH3_64bits(data.data(), data.size());
-  bool ok = write_all(fd, reinterpret_cast<const char*>(&h), sizeof h) && write_all(fd, data.data(), data.size());
+  bool ok = write_all(fd, reinterpret_cast<const char*>(&h), sizeof h) &&
+            write_all(fd, data.data(), data.size());
   ok &= ::close(fd) == 0;
   if (!ok || ::rename(temporary.c_str(), path.c_str()) != 0) ::unlink(temporary.c_str());
   static std::atomic<std::size_t> since_trim = std::size_t{1} << 22;
@@ -194,14 +200,18 @@ void trim_cache(std::size_t bytes) {
   std::vector<File> files;
   std::size_t total = 0;
   std::error_code error;
-  for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+  for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end;
+       it.increment(error)) {
     const fs::path& p = it->path();
     struct stat s {};
-    if ((p.extension() != ".tsk" && p.extension() != ".tmp") || ::lstat(p.c_str(), &s) != 0 || !S_ISREG(s.st_mode)) continue;
+    if ((p.extension() != ".tsk" && p.extension() != ".tmp") || ::lstat(p.c_str(), &s) != 0 ||
+        !S_ISREG(s.st_mode))
+      continue;
     files.push_back({p.string(), s.st_mtim.tv_sec, static_cast<std::size_t>(s.st_size)});
     total += files.back().size;
   }
-  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
+  std::sort(files.begin(), files.end(),
+            [](const File& a, const File& b) { return a.used < b.used; });
   for (const File& f : files) {
     if (total <= bytes) break;
     if (::unlink(f.path.c_str()) == 0) total -= f.size;

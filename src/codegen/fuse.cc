@@ -51,7 +51,8 @@ class Fuser : FuseGraph {
     return product(space, 0, rows) >= kMinRows && row >= kMinRow && row <= kMaxRow;
   }
 
-  // What the group of equation `k` is like if it takes in group `id` through `s`: updates the form of `to`, or refuses.
+  // What the group of equation `k` is like if it takes in group `id` through `s`: updates the form
+  // of `to`, or refuses.
   bool absorb(std::size_t k, const Source& s, int id, Group& to) const {
     const Equation& e = program.equations[k];
     const Group& g = groups[static_cast<std::size_t>(id)];
@@ -80,7 +81,8 @@ class Fuser : FuseGraph {
           next.rows = g.rows;
           break;
         }
-        if (s.reading == Reading::leading && !g.window && !g.columns && rows_worthwhile(shape, read.size())) {
+        if (s.reading == Reading::leading && !g.window && !g.columns &&
+            rows_worthwhile(shape, read.size())) {
           int rows = static_cast<int>(read.size());
           if (to.space != shape || (to.rows != kNone && to.rows != rows)) return false;
           if ((g.space == read && g.rows == kNone) || (g.space == shape && g.rows == rows)) {
@@ -88,11 +90,15 @@ class Fuser : FuseGraph {
             break;
           }
         }
-        if (!plain || g.expensive || g.equations.size() > 8 || to.rows != kNone || any_escapes(g, id, k)) return false;
+        if (!plain || g.expensive || g.equations.size() > 8 || to.rows != kNone ||
+            any_escapes(g, id, k))
+          return false;
         break;
       case Role::movement:
         if (!plain || any_escapes(g, id, k)) return false;
-        if (g.expensive && e.op->name == "concatenate" && e.attrs.i("dimension") == program.type(e.outputs[0]).shape.rank() - 1) return false;
+        if (g.expensive && e.op->name == "concatenate" &&
+            e.attrs.i("dimension") == program.type(e.outputs[0]).shape.rank() - 1)
+          return false;
         break;
       case Role::reduction: {
         if (s.reading != Reading::same || g.window || (g.reduces && g.rows == kNone)) return false;
@@ -125,12 +131,15 @@ class Fuser : FuseGraph {
   void place(std::size_t k) {
     Group made = fresh(k);
     std::vector<Source> from = sources_of(k);
-    std::stable_sort(from.begin(), from.end(), [](const Source& a, const Source& b) { return a.reading < b.reading; });
+    std::stable_sort(from.begin(), from.end(),
+                     [](const Source& a, const Source& b) { return a.reading < b.reading; });
     int floor = kNone;  // the highest level among all groups that are read
     for (const Source& s : from)
-      if (int g = group_of_var(s.var); g != kNone) floor = std::max(floor, groups[static_cast<std::size_t>(g)].level);
+      if (int g = group_of_var(s.var); g != kNone)
+        floor = std::max(floor, groups[static_cast<std::size_t>(g)].level);
 
-    // A group can be taken in if its level can be raised to that of the highest, below all that read it.
+    // A group can be taken in if its level can be raised to that of the highest, below all that
+    // read it.
     std::vector<int> taken;
     if (made.kernel && roles[k] != Role::window && roles[k] != Role::free) {
       for (const Source& s : from) {
@@ -138,7 +147,8 @@ class Fuser : FuseGraph {
         if (g == kNone || std::count(taken.begin(), taken.end(), g)) continue;
         if (groups[static_cast<std::size_t>(g)].readers <= floor) continue;
         Group trial = made;
-        bool all = made.equations.size() + groups[static_cast<std::size_t>(g)].equations.size() <= kMaxEquations;
+        bool all = made.equations.size() + groups[static_cast<std::size_t>(g)].equations.size() <=
+                   kMaxEquations;
         for (const Source& t : from)  // every way in which the group is read must allow it
           if (group_of_var(t.var) == g) all = all && absorb(k, t, g, trial);
         if (!all) continue;
@@ -150,7 +160,8 @@ class Fuser : FuseGraph {
       auto level_of = [&](int g) { return groups[static_cast<std::size_t>(g)].level; };
       bool blocked = false;
       for (const Source& s : from)
-        if (int g = group_of_var(s.var); g != kNone && !std::count(taken.begin(), taken.end(), g)) blocked |= level_of(g) >= floor;
+        if (int g = group_of_var(s.var); g != kNone && !std::count(taken.begin(), taken.end(), g))
+          blocked |= level_of(g) >= floor;
       if (blocked) taken.clear();
     }
     if (taken.empty()) {
@@ -197,7 +208,9 @@ class Fuser : FuseGraph {
     for (std::size_t k : g.equations) {
       for (const Source& s : sources_of(k)) {
         int r = group_of_var(s.var);
-        if (r != kNone && r != id) groups[static_cast<std::size_t>(r)].readers = std::min(groups[static_cast<std::size_t>(r)].readers, g.level);
+        if (r != kNone && r != id)
+          groups[static_cast<std::size_t>(r)].readers =
+              std::min(groups[static_cast<std::size_t>(r)].readers, g.level);
       }
     }
   }
@@ -206,20 +219,25 @@ class Fuser : FuseGraph {
   void join_siblings() {
     std::map<std::tuple<int, int, Var>, int> first;
     for (std::size_t id = 0; id < groups.size(); ++id) {
-      if (groups[id].gone || !groups[id].kernel || groups[id].window || groups[id].rows != kNone) continue;
+      if (groups[id].gone || !groups[id].kernel || groups[id].window || groups[id].rows != kNone)
+        continue;
       if (roles[groups[id].equations[0]] == Role::free) continue;
       std::vector<Source> from;
       for (std::size_t k : groups[id].equations)
         for (Var v : program.equations[k].inputs) sources(v, Reading::same, false, from);
       int into = kNone;
       for (const Source& s : from) {
-        if (group_of_var(s.var) == static_cast<int>(id) || program.type(s.var).shape.count() < 1024) continue;
+        if (group_of_var(s.var) == static_cast<int>(id) || program.type(s.var).shape.count() < 1024)
+          continue;
         auto key = std::make_tuple(groups[id].level, groups[id].exec_class, s.var);
         auto [it, fresh_key] = first.try_emplace(key, static_cast<int>(id));
         if (fresh_key || it->second == static_cast<int>(id) || into != kNone) continue;
         const Group &a = groups[static_cast<std::size_t>(it->second)], &b = groups[id];
-        bool fits = !a.gone && a.space == b.space && a.reduces == b.reduces && a.equations.size() + b.equations.size() <= kMaxEquations / 2 &&
-                    outputs_of(a, it->second, kNoEquation) + outputs_of(b, static_cast<int>(id), kNoEquation) <= kMaxOutputs;
+        bool fits = !a.gone && a.space == b.space && a.reduces == b.reduces &&
+                    a.equations.size() + b.equations.size() <= kMaxEquations / 2 &&
+                    outputs_of(a, it->second, kNoEquation) +
+                            outputs_of(b, static_cast<int>(id), kNoEquation) <=
+                        kMaxOutputs;
         if (fits && same_reductions(a, b)) into = it->second;
       }
       if (into == kNone) continue;
@@ -235,13 +253,16 @@ class Fuser : FuseGraph {
     for (const Group* g : {&a, &b})
       for (std::size_t k : g->equations)
         if (roles[k] == Role::reduction)
-          forms.emplace_back(program.type(program.equations[k].inputs[0]).shape.to_vector(), program.equations[k].attrs.ints("axes"));
+          forms.emplace_back(program.type(program.equations[k].inputs[0]).shape.to_vector(),
+                             program.equations[k].attrs.ints("axes"));
     return std::all_of(forms.begin(), forms.end(), [&](const auto& f) { return f == forms[0]; });
   }
 };
 
 }  // namespace
 
-std::vector<Cluster> fuse(const Program& p, const std::vector<int>& exec_class) { return Fuser(p, exec_class).run(); }
+std::vector<Cluster> fuse(const Program& p, const std::vector<int>& exec_class) {
+  return Fuser(p, exec_class).run();
+}
 
 }  // namespace tessera::inline v0::codegen

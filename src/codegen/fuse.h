@@ -7,18 +7,23 @@
 
 namespace tessera::inline v0::codegen {
 
-/// Equations that run as one step. A kernel's program has the group's external operands as inputs and the values that are
-/// used outside the group as outputs; `inputs` and `outputs` are the variables of the outer program in the same order.
+/// Equations that run as one step. A kernel's program has the group's external operands as inputs
+/// and the values that are used outside the group as outputs; `inputs` and `outputs` are the
+/// variables of the outer program in the same order.
 struct Cluster {
-  enum class Kind { kernel, single } kind = Kind::single;  // single: called, view, control, collective, evaluated
-  std::vector<std::size_t> equations;                      // indices in the outer program, ascending
-  ProgramPtr program;                                      // for kernels
+  enum class Kind {
+    kernel,
+    single
+  } kind = Kind::single;               // single: called, view, control, collective, evaluated
+  std::vector<std::size_t> equations;  // indices in the outer program, ascending
+  ProgramPtr program;                  // for kernels
   std::vector<Var> inputs, outputs;
 };
 
-/// `exec_class[v]` numbers the set of devices that variable v has to be computed on (uniform, varying over one axis, ...):
-/// an equation belongs to the class of its outputs. Clusters do not mix classes, except that cheap uniform producers may be
-/// repeated inside a varying kernel. The clusters come in an order that respects dependencies, and fusing never makes a cycle.
+/// `exec_class[v]` numbers the set of devices that variable v has to be computed on (uniform,
+/// varying over one axis, ...): an equation belongs to the class of its outputs. Clusters do not
+/// mix classes, except that cheap uniform producers may be repeated inside a varying kernel. The
+/// clusters come in an order that respects dependencies, and fusing never makes a cycle.
 std::vector<Cluster> fuse(const Program& p, const std::vector<int>& exec_class);
 
 }  // namespace tessera::inline v0::codegen

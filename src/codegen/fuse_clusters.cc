@@ -29,7 +29,8 @@ Cluster cluster_of(const FuseGraph& graph, int id) {
   for (std::size_t i = 0; i < members.size(); ++i)
     for (Var v : graph.program.equations[members[i]].inputs) {
       int k = graph.producer[v];
-      if (k != kNone && graph.floats(static_cast<std::size_t>(k)) && have.insert(static_cast<std::size_t>(k)).second)
+      if (k != kNone && graph.floats(static_cast<std::size_t>(k)) &&
+          have.insert(static_cast<std::size_t>(k)).second)
         members.push_back(static_cast<std::size_t>(k));
     }
   std::sort(members.begin(), members.end());
@@ -103,7 +104,8 @@ std::vector<Cluster> clusters_of(const FuseGraph& graph) {
     ready.pop();
     for (std::size_t j : after[i])
       if (--waiting[j] == 0) ready.push(j);
-    if (made[i].kind == Cluster::Kind::single || !made[i].outputs.empty()) ordered.push_back(std::move(made[i]));
+    if (made[i].kind == Cluster::Kind::single || !made[i].outputs.empty())
+      ordered.push_back(std::move(made[i]));
   }
   return ordered;
 }

@@ -5,8 +5,13 @@
 namespace tessera::inline v0::codegen {
 
 FuseGraph::FuseGraph(const Program& p, const std::vector<int>& classes)
-    : program(p), exec_class(classes), producer(p.types.size(), kNone), users(p.types.size()), is_output(p.types.size()),
-      materialized(p.equations.size()), group_of(p.equations.size(), kNone) {
+    : program(p),
+      exec_class(classes),
+      producer(p.types.size(), kNone),
+      users(p.types.size()),
+      is_output(p.types.size()),
+      materialized(p.equations.size()),
+      group_of(p.equations.size(), kNone) {
   for (std::size_t k = 0; k < p.equations.size(); ++k) {
     const Equation& e = p.equations[k];
     roles.push_back(role_of(p, e));
@@ -18,13 +23,16 @@ FuseGraph::FuseGraph(const Program& p, const std::vector<int>& classes)
     if (roles[k] != Role::free) continue;
     for (Var v : p.equations[k].outputs) {
       bool needed = is_output[v];
-      for (std::size_t u : users[v]) needed |= roles[u] == Role::apart || (materialized[u] && is_view(u));
+      for (std::size_t u : users[v])
+        needed |= roles[u] == Role::apart || (materialized[u] && is_view(u));
       materialized[k] = materialized[k] || needed;
     }
   }
 }
 
-bool FuseGraph::is_view(std::size_t k) const { return program.equations[k].op->lowering == Lowering::view; }
+bool FuseGraph::is_view(std::size_t k) const {
+  return program.equations[k].op->lowering == Lowering::view;
+}
 
 int FuseGraph::group_of_var(Var v) const {
   int k = producer[v];
@@ -41,7 +49,10 @@ void FuseGraph::sources(Var v, Reading reading, bool reshaped, std::vector<Sourc
   if (e.inputs.empty()) return;
   if (e.op->name == "broadcast_in_dim") {
     Reading r = reading_of_broadcast(program, e);
-    if (r != Reading::same) reading = reading == Reading::same && !reshaped ? r : reading == Reading::leading && r == Reading::leading ? r : Reading::other;
+    if (r != Reading::same)
+      reading = reading == Reading::same && !reshaped                  ? r
+                : reading == Reading::leading && r == Reading::leading ? r
+                                                                       : Reading::other;
   } else if (e.op->name == "reshape") {
     reshaped |= squeezed(program.type(e.inputs[0]).shape) != squeezed(program.type(v).shape);
     if (reshaped && reading == Reading::leading) reading = Reading::other;

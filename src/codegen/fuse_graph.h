@@ -1,4 +1,5 @@
-// The program as fusion sees it: who makes and who reads each variable, and the groups made so far. For fusion's own files.
+// The program as fusion sees it: who makes and who reads each variable, and the groups made so far.
+// For fusion's own files.
 #pragma once
 
 #include "codegen/fuse.h"
@@ -13,16 +14,19 @@ namespace tessera::inline v0::codegen {
 inline constexpr int kNone = -1;
 inline constexpr std::size_t kNoEquation = std::numeric_limits<std::size_t>::max();
 
-// Equations that become one kernel. Every group has a level, higher than those of the groups it reads: groups of one level
-// are independent, so joining them makes no cycle.
+// Equations that become one kernel. Every group has a level, higher than those of the groups it
+// reads: groups of one level are independent, so joining them makes no cycle.
 struct Group {
   std::vector<std::size_t> equations;
   std::vector<std::int64_t> space;  // of the widest members, without dimensions of one element
-  int rows = kNone;                 // members may also have the shape of the leading `rows` dimensions of the space
+  int rows =
+      kNone;  // members may also have the shape of the leading `rows` dimensions of the space
   int level = 0;
-  int readers = std::numeric_limits<int>::max();  // the lowest level of the groups that read this one
+  int readers =
+      std::numeric_limits<int>::max();  // the lowest level of the groups that read this one
   int exec_class = 0;
-  bool reduces = false, columns = false, window = false, expensive = false, kernel = true, gone = false;
+  bool reduces = false, columns = false, window = false, expensive = false, kernel = true,
+       gone = false;
 };
 
 struct Source {
@@ -47,13 +51,14 @@ struct FuseGraph {
 
   const Program& program;
   const std::vector<int>& exec_class;
-  std::vector<Role> roles;                       // by equation
-  std::vector<int> producer;                     // of a variable; kNone for an input
-  std::vector<std::vector<std::size_t>> users;   // of a variable
-  std::vector<bool> is_output;                   // by variable
-  std::vector<bool> materialized;                // by equation: a free one whose result something other than a kernel needs
+  std::vector<Role> roles;                      // by equation
+  std::vector<int> producer;                    // of a variable; kNone for an input
+  std::vector<std::vector<std::size_t>> users;  // of a variable
+  std::vector<bool> is_output;                  // by variable
+  std::vector<bool>
+      materialized;  // by equation: a free one whose result something other than a kernel needs
   std::vector<Group> groups;
-  std::vector<int> group_of;                     // of an equation
+  std::vector<int> group_of;  // of an equation
 };
 
 /// The groups as clusters, in the program's order as far as dependencies allow.

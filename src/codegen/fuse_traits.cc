@@ -18,9 +18,12 @@ bool named(const Equation& e, std::initializer_list<std::string_view> names) {
 Role role_of(const Program&, const Equation& e) {
   if (e.op->lowering == Lowering::view) return Role::free;
   if (!is_emitted(e) || e.outputs.empty()) return Role::apart;
-  if (named(e, {"constant", "iota", "broadcast_in_dim", "stop_gradient", "optimization_barrier", "checkpoint_name"})) return Role::free;
+  if (named(e, {"constant", "iota", "broadcast_in_dim", "stop_gradient", "optimization_barrier",
+                "checkpoint_name"}))
+    return Role::free;
   if (e.op->elementwise) return Role::elementwise;
-  if (named(e, {"transpose", "reverse", "slice", "pad", "concatenate", "dynamic_slice"})) return Role::movement;
+  if (named(e, {"transpose", "reverse", "slice", "pad", "concatenate", "dynamic_slice"}))
+    return Role::movement;
   if (e.op->name.starts_with("reduce_") && e.attrs.has("axes")) return Role::reduction;
   return Role::window;
 }
@@ -54,7 +57,9 @@ Reading reading_of_broadcast(const Program& p, const Equation& e) {
 bool reduces_trailing(const Program& p, const Equation& e) {
   const Shape& in = p.type(e.inputs[0]).shape;
   const Ints& axes = e.attrs.ints("axes");
-  auto reduced = [&](std::size_t d) { return std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(d)) != axes.end(); };
+  auto reduced = [&](std::size_t d) {
+    return std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(d)) != axes.end();
+  };
   bool started = false;
   for (std::size_t d = 0; d < in.size(); ++d) {
     if (in[d] == 1) continue;

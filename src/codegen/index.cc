@@ -20,7 +20,9 @@ namespace {
 
 thread_local IndexArena::Tables* current_tables = nullptr;
 
-std::int64_t div_floor(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0 && a < 0) ? 1 : 0); }
+std::int64_t div_floor(std::int64_t a, std::int64_t b) {
+  return a / b - ((a % b != 0 && a < 0) ? 1 : 0);
+}
 std::int64_t mod_floor(std::int64_t a, std::int64_t b) { return a - b * div_floor(a, b); }
 
 Index as_index(const Index::Node* node) {
@@ -124,7 +126,9 @@ IndexArena::Tables& IndexArena::current() {
   return *current_tables;
 }
 
-const Index::Node* node_of(const Index& index) { return index.node() ? index.node() : intern(0, {}); }
+const Index::Node* node_of(const Index& index) {
+  return index.node() ? index.node() : intern(0, {});
+}
 
 Index make_variable(std::int64_t extent, const void* where) {
   if (extent == 1) return Index(0);
@@ -149,7 +153,8 @@ Index make_datum(const Lane& lane, std::int64_t lo, std::int64_t hi, const void*
 }
 
 Index make_sum(std::int64_t constant, std::vector<Term> terms) {
-  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.first->id < b.first->id; });
+  std::sort(terms.begin(), terms.end(),
+            [](const Term& a, const Term& b) { return a.first->id < b.first->id; });
   std::size_t out = 0;
   for (std::size_t i = 0; i < terms.size();) {
     Term t = terms[i++];
@@ -179,7 +184,8 @@ Index make_sum(std::int64_t constant, std::vector<Term> terms) {
 
 const Atom* single_atom(const Index& i) {
   const Index::Node* n = node_of(i);
-  return n->constant == 0 && n->terms.size() == 1 && n->terms[0].second == 1 ? n->terms[0].first : nullptr;
+  return n->constant == 0 && n->terms.size() == 1 && n->terms[0].second == 1 ? n->terms[0].first
+                                                                             : nullptr;
 }
 
 std::int64_t coefficient(const Index::Node* node, const Atom* atom) {
@@ -210,7 +216,8 @@ Index substitute(const Index& index, const Atom* atom, const Index& by) {
       term = by;
     } else if (a->inner && depends_on(a->inner, atom)) {
       Index inner = substitute(as_index(a->inner), atom, by);
-      term = a->kind == Atom::Kind::quotient ? floor_div(inner, a->divisor) : floor_mod(inner, a->divisor);
+      term = a->kind == Atom::Kind::quotient ? floor_div(inner, a->divisor)
+                                             : floor_mod(inner, a->divisor);
     }
     sum = sum + term * c;
   }
@@ -259,7 +266,8 @@ Index floor_div(const Index& a, std::int64_t b) {
   auto [whole, rest] = split(a, b);
   const Index::Node* r = node_of(rest);
   if (div_floor(r->lo, b) == div_floor(r->hi, b)) return whole + Index(div_floor(r->lo, b));
-  if (std::int64_t g = common_step(rest, b); g > 1) return whole + floor_div(split(rest, g).whole, b / g);
+  if (std::int64_t g = common_step(rest, b); g > 1)
+    return whole + floor_div(split(rest, g).whole, b / g);
   std::int64_t m = lift(rest, b);
   if (const Atom* q = single_atom(rest); q && q->kind == Atom::Kind::quotient)
     return whole + floor_div(as_index(q->inner), q->divisor * b);
@@ -277,7 +285,8 @@ Index floor_mod(const Index& a, std::int64_t b) {
     return floor_mod(steps, b / g) * g + low;
   }
   lift(rest, b);
-  if (const Atom* q = single_atom(rest); q && q->kind == Atom::Kind::remainder && q->divisor % b == 0)
+  if (const Atom* q = single_atom(rest);
+      q && q->kind == Atom::Kind::remainder && q->divisor % b == 0)
     return floor_mod(as_index(q->inner), b);
   return of_atom(divided_atom(Atom::Kind::remainder, node_of(rest), b));
 }

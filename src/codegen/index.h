@@ -1,8 +1,8 @@
 // Symbolic integers over loop variables: what emit rules compute with.
 //
-// An index is an affine sum of atoms: loop variables, quotients and remainders that do not simplify, and numbers read from
-// data. Nodes are interned while an IndexArena is active on the thread, so equal indices are one pointer; everything that
-// was made under an arena dies with it.
+// An index is an affine sum of atoms: loop variables, quotients and remainders that do not
+// simplify, and numbers read from data. Nodes are interned while an IndexArena is active on the
+// thread, so equal indices are one pointer; everything that was made under an arena dies with it.
 #pragma once
 
 #include "ir/emit.h"
@@ -21,9 +21,10 @@ struct Atom {
   std::int64_t lo = 0, hi = 0;         // inclusive
   const Index::Node* inner = nullptr;  // of a quotient or remainder; never negative
   std::int64_t divisor = 1;
-  const Atom* partner = nullptr;       // of a remainder: the quotient by the same divisor, where that is one atom
-  const void* where = nullptr;         // the scope of a variable or a datum; its maker's business
-  Lane lane;                           // of a datum
+  const Atom* partner =
+      nullptr;  // of a remainder: the quotient by the same divisor, where that is one atom
+  const void* where = nullptr;  // the scope of a variable or a datum; its maker's business
+  Lane lane;                    // of a datum
 };
 
 using Term = std::pair<const Atom*, std::int64_t>;
@@ -71,9 +72,12 @@ Index make_sum(std::int64_t constant, std::vector<Term> terms);
 inline bool is_constant(const Index& i) { return node_of(i)->terms.empty(); }
 /// The atom when the index is nothing else.
 const Atom* single_atom(const Index& i);
-/// The coefficient of `atom` among the terms of the sum; quotients and remainders are not looked into.
+/// The coefficient of `atom` among the terms of the sum; quotients and remainders are not looked
+/// into.
 std::int64_t coefficient(const Index::Node* node, const Atom* atom);
-inline std::int64_t coefficient(const Index& i, const Atom* atom) { return coefficient(node_of(i), atom); }
+inline std::int64_t coefficient(const Index& i, const Atom* atom) {
+  return coefficient(node_of(i), atom);
+}
 /// Whether `atom` occurs anywhere, quotients and remainders included.
 bool depends_on(const Index::Node* node, const Atom* atom);
 /// Whether `atom` occurs inside a quotient or remainder.

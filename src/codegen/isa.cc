@@ -20,10 +20,14 @@ const Isa& host_isa() {
     const char* limit = std::getenv("TESSERA_ISA");
     if (std::string_view most = limit ? limit : ""; most == "avx2" || most == "sse4")
       for (auto& [name, on] : features)
-        on = on && !name.starts_with("avx512") && name != "avx10.1-512" && (most == "avx2" || (!name.starts_with("avx") && name != "fma" && name != "f16c" && name != "vaes" && name != "vpclmulqdq"));
-    for (const auto& [name, on] : features) i.features += (i.features.empty() ? "" : ",") + std::string(on ? "+" : "-") + name;
+        on = on && !name.starts_with("avx512") && name != "avx10.1-512" &&
+             (most == "avx2" || (!name.starts_with("avx") && name != "fma" && name != "f16c" &&
+                                 name != "vaes" && name != "vpclmulqdq"));
+    for (const auto& [name, on] : features)
+      i.features += (i.features.empty() ? "" : ",") + std::string(on ? "+" : "-") + name;
     i.avx2 = features["avx2"] && features["fma"] && features["f16c"];
-    i.avx512 = i.avx2 && features["avx512f"] && features["avx512vl"] && features["avx512dq"] && features["avx512bw"];
+    i.avx512 = i.avx2 && features["avx512f"] && features["avx512vl"] && features["avx512dq"] &&
+               features["avx512bw"];
     if (i.avx512)
       i.vector_bytes = 64, i.math32 = 16, i.math64 = 8;
     else if (i.avx2)

@@ -7,8 +7,8 @@ namespace tessera::inline v0::codegen {
 
 struct Isa {
   std::string triple, cpu, features;
-  int vector_bytes = 16;        // of one register
-  int math32 = 4, math64 = 2;   // lanes of the vector math functions
+  int vector_bytes = 16;       // of one register
+  int math32 = 4, math64 = 2;  // lanes of the vector math functions
   bool avx512 = false, avx2 = false;
 };
 

@@ -45,13 +45,15 @@ llvm::TargetMachine& machine() {
     if (!target) throw InternalError("LLVM has no target for this machine: " + error);
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-        isa.triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+    return std::unique_ptr<llvm::TargetMachine>(
+        target->createTargetMachine(isa.triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_,
+                                    llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
   }();
   return *tm;
 }
 
-// The kernels arrive in good order: what is left is folding, and what the instruction selector likes to see done.
+// The kernels arrive in good order: what is left is folding, and what the instruction selector
+// likes to see done.
 void optimize(llvm::Module& module, llvm::TargetMachine& tm) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -80,7 +82,8 @@ llvm::orc::LLJIT& jit() {
     llvm::orc::LLJIT* j = made->release();
     llvm::orc::SymbolMap symbols;
     for (const MathFunction& f : all_math_functions())
-      symbols[j->mangleAndIntern(f.name)] = {llvm::orc::ExecutorAddr::fromPtr(f.address), llvm::JITSymbolFlags::Exported};
+      symbols[j->mangleAndIntern(f.name)] = {llvm::orc::ExecutorAddr::fromPtr(f.address),
+                                             llvm::JITSymbolFlags::Exported};
     llvm::cantFail(j->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))));
     return j;
   }();
@@ -106,7 +109,8 @@ std::string compile_object(llvm::Module& module) {
 #ifdef TESSERA_VERIFY_PASSES
   std::string problem;
   llvm::raw_string_ostream out(problem);
-  if (llvm::verifyModule(module, &out)) throw InternalError("emitted code is malformed: " + problem);
+  if (llvm::verifyModule(module, &out))
+    throw InternalError("emitted code is malformed: " + problem);
 #endif
   if (std::getenv("TESSERA_DUMP_IR")) module.print(llvm::errs(), nullptr);
   optimize(module, tm);
@@ -121,8 +125,10 @@ std::string compile_object(llvm::Module& module) {
 
 std::vector<void*> link_object(const std::string& object, std::span<const std::string> names) {
   llvm::orc::LLJIT& j = jit();
-  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()), names.empty() ? "kernel" : names[0]);
-  if (auto error = j.addObjectFile(std::move(buffer))) throw InternalError("linking a kernel: " + llvm::toString(std::move(error)));
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()),
+                                                     names.empty() ? "kernel" : names[0]);
+  if (auto error = j.addObjectFile(std::move(buffer)))
+    throw InternalError("linking a kernel: " + llvm::toString(std::move(error)));
   std::vector<void*> addresses;
   for (const std::string& name : names) {
     auto address = j.lookup(name);

@@ -5,8 +5,8 @@
 #include "codegen/jit.h"
 #include "codegen/kernel_emitter.h"
 #include "codegen/kernel_key.h"
-#include "codegen/llvm_ir.h"
 #include "codegen/kernel_plan.h"
+#include "codegen/llvm_ir.h"
 
 #include <atomic>
 #include <chrono>
@@ -19,7 +19,8 @@ namespace tessera::inline v0::codegen {
 
 namespace {
 
-using KernelFn = void (*)(const void* const*, void* const*, void*, std::int64_t, std::int64_t, std::int64_t);
+using KernelFn = void (*)(const void* const*, void* const*, void*, std::int64_t, std::int64_t,
+                          std::int64_t);
 
 struct Machine {
   KernelPlan plan;
@@ -37,7 +38,8 @@ Cache& cache() {
   return c;
 }
 
-std::string compile(const Program& p, const KernelPlan& plan, const std::vector<std::string>& names) {
+std::string compile(const Program& p, const KernelPlan& plan,
+                    const std::vector<std::string>& names) {
   auto start = std::chrono::steady_clock::now();
   llvm::LLVMContext context;
   llvm::Module module(names[0], context);
@@ -55,7 +57,8 @@ MachinePtr make_machine(const Program& p, bool any_length, const std::string& ke
   if (m->plan.stages.empty()) return m;
   std::string id = cache_id(key);
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < m->plan.stages.size(); ++i) names.push_back("tessera_" + id + "_" + std::to_string(i));
+  for (std::size_t i = 0; i < m->plan.stages.size(); ++i)
+    names.push_back("tessera_" + id + "_" + std::to_string(i));
   std::optional<std::string> object = read_cached(id, key);
   if (object) {
     ++cache().from_disk;
@@ -64,7 +67,8 @@ MachinePtr make_machine(const Program& p, bool any_length, const std::string& ke
     ++cache().compiled;
     write_cached(id, key, *object);
   }
-  for (void* address : link_object(*object, names)) m->stages.push_back(reinterpret_cast<KernelFn>(address));
+  for (void* address : link_object(*object, names))
+    m->stages.push_back(reinterpret_cast<KernelFn>(address));
   return m;
 }
 
@@ -82,7 +86,8 @@ std::string name_of(const Program& p) {
   return more ? name + "+" + std::to_string(more) + " more" : name;
 }
 
-std::shared_ptr<const Routine> make_routine(const Program& p, const Machine& m, std::int64_t length) {
+std::shared_ptr<const Routine> make_routine(const Program& p, const Machine& m,
+                                            std::int64_t length) {
   auto r = std::make_shared<Routine>();
   r->name = name_of(p);
   r->scratch_bytes = m.plan.scratch_bytes;
@@ -93,8 +98,8 @@ std::shared_ptr<const Routine> make_routine(const Program& p, const Machine& m, 
     r->seconds += s.seconds;
     Stage stage;
     stage.tasks = s.tasks();
-    stage.run = [fn = m.stages[i], units = s.units, step = s.units_per_task, length](const RoutineArgs& a, std::int64_t begin,
-                                                                                   std::int64_t end) {
+    stage.run = [fn = m.stages[i], units = s.units, step = s.units_per_task, length](
+                    const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
       fn(a.inputs, a.outputs, a.scratch, begin * step, std::min(end * step, units), length);
     };
     r->stages.push_back(std::move(stage));
@@ -146,12 +151,14 @@ std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const Prog
   work();
   for (std::thread& t : helpers) t.join();
   std::vector<std::shared_ptr<const Routine>> routines;
-  for (std::size_t i = 0; i < kernels.size(); ++i) routines.push_back(make_routine(*kernels[i], *machines[i].get(), lengths[i]));
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    routines.push_back(make_routine(*kernels[i], *machines[i].get(), lengths[i]));
   return routines;
 }
 
 bool is_emitted(const Equation& eqn) {
-  return (eqn.op->lowering == Lowering::emitted && eqn.op->emit) || eqn.op->lowering == Lowering::view;
+  return (eqn.op->lowering == Lowering::emitted && eqn.op->emit) ||
+         eqn.op->lowering == Lowering::view;
 }
 
 KernelStats kernel_stats() {

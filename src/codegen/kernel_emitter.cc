@@ -8,7 +8,11 @@ constexpr int kSelect = 1000, kConvert = 2000, kBitcast = 3000;
 }
 
 KernelEmitter::KernelEmitter(const Program& p, const KernelPlan& plan, llvm::Module& module)
-    : Composer(p), plan_(plan), module_(module), b_(std::make_unique<IrBuilder>(module.getContext())), ops_(module, *b_) {}
+    : Composer(p),
+      plan_(plan),
+      module_(module),
+      b_(std::make_unique<IrBuilder>(module.getContext())),
+      ops_(module, *b_) {}
 KernelEmitter::~KernelEmitter() = default;
 
 // An operation on the same numbers is emitted once where the first result is visible.
@@ -24,16 +28,19 @@ Lane KernelEmitter::unary(Arith op, Lane x) {
   return once(static_cast<int>(op), x.handle, nullptr, nullptr, [&] { return ops_.unary(op, x); });
 }
 Lane KernelEmitter::binary(Arith op, Lane x, Lane y) {
-  return once(static_cast<int>(op), x.handle, y.handle, nullptr, [&] { return ops_.binary(op, x, y); });
+  return once(static_cast<int>(op), x.handle, y.handle, nullptr,
+              [&] { return ops_.binary(op, x, y); });
 }
 Lane KernelEmitter::select(Lane c, Lane x, Lane y) {
   return once(kSelect, c.handle, x.handle, y.handle, [&] { return ops_.select(c, x, y); });
 }
 Lane KernelEmitter::convert(Lane x, DType to) {
-  return once(kConvert + static_cast<int>(to), x.handle, nullptr, nullptr, [&] { return ops_.convert(x, to); });
+  return once(kConvert + static_cast<int>(to), x.handle, nullptr, nullptr,
+              [&] { return ops_.convert(x, to); });
 }
 Lane KernelEmitter::bitcast(Lane x, DType to) {
-  return once(kBitcast + static_cast<int>(to), x.handle, nullptr, nullptr, [&] { return ops_.bitcast(x, to); });
+  return once(kBitcast + static_cast<int>(to), x.handle, nullptr, nullptr,
+              [&] { return ops_.bitcast(x, to); });
 }
 
 Lane KernelEmitter::value(Var v, std::span<const Index> at) {
@@ -61,7 +68,8 @@ Lane KernelEmitter::value(Var v, std::span<const Index> at) {
   return x;
 }
 
-Lane KernelEmitter::guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside, Lane outside) {
+Lane KernelEmitter::guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside,
+                            Lane outside) {
   llvm::Value *uniform = nullptr, *lanewise = nullptr;
   for (const Bound& bound : bounds) {
     const Index::Node* n = node_of(bound.index);
@@ -94,7 +102,9 @@ Lane KernelEmitter::guarded(std::span<const Bound> bounds, const std::function<L
   };
   if (!uniform) return masked();
   DType d = outside.dtype;
-  return ops_.lane(branch(uniform, {LaneOps::value(outside).v}, [&]() -> Accumulators { return {LaneOps::value(masked()).v}; })[0], d);
+  return ops_.lane(branch(uniform, {LaneOps::value(outside).v},
+                          [&]() -> Accumulators { return {LaneOps::value(masked()).v}; })[0],
+                   d);
 }
 
 }  // namespace tessera::inline v0::codegen

@@ -1,13 +1,13 @@
 // Emits the machine-independent code of one stage of a kernel: an Emitter that writes LLVM IR.
 //
-// Scopes mirror the loops. A value is emitted in the outermost scope that knows its index, in front of the loops inside, so
-// nothing is computed twice or moved later. Where a loop is vectorised, values whose index involves its variable are
-// vectors; all others stay scalars.
+// Scopes mirror the loops. A value is emitted in the outermost scope that knows its index, in front
+// of the loops inside, so nothing is computed twice or moved later. Where a loop is vectorised,
+// values whose index involves its variable are vectors; all others stay scalars.
 #pragma once
 
 #include "codegen/composer.h"
-#include "codegen/lane_ops.h"
 #include "codegen/kernel_plan.h"
+#include "codegen/lane_ops.h"
 
 #include <deque>
 #include <functional>
@@ -34,9 +34,9 @@ struct Scope {
   Scope* parent = nullptr;
   int depth = 0;
   Region* region = nullptr;
-  bool barrier = false;             // values asked for inside are not emitted further out
-  llvm::Value* mask = nullptr;      // lanes that may touch memory; all where empty
-  const Atom* vec = nullptr;        // the vectorised variable, if any
+  bool barrier = false;         // values asked for inside are not emitted further out
+  llvm::Value* mask = nullptr;  // lanes that may touch memory; all where empty
+  const Atom* vec = nullptr;    // the vectorised variable, if any
   int width = 0;
   std::unordered_map<ValueKey, Lane, ValueKeyHash> values;
   std::map<std::tuple<int, const void*, const void*, const void*>, Lane> operations;
@@ -48,7 +48,8 @@ class KernelEmitter final : public Composer {
   KernelEmitter(const Program& p, const KernelPlan& plan, llvm::Module& module);
   ~KernelEmitter() override;
 
-  /// Defines `void name(inputs, outputs, scratch, begin, end, length)` for the stage's units [begin, end).
+  /// Defines `void name(inputs, outputs, scratch, begin, end, length)` for the stage's units
+  /// [begin, end).
   void emit_stage(const StagePlan& stage, const std::string& name);
 
   Lane value(Var v, std::span<const Index> at) override;
@@ -62,12 +63,15 @@ class KernelEmitter final : public Composer {
   Lane select(Lane condition, Lane on_true, Lane on_false) override;
   Lane convert(Lane x, DType to) override;
   Lane bitcast(Lane x, DType to) override;
-  Lane guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside, Lane outside) override;
-  Lane reduce(std::span<const std::int64_t> extents, Lane init, const std::function<Lane(std::span<const Index>)>& element,
+  Lane guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside,
+               Lane outside) override;
+  Lane reduce(std::span<const std::int64_t> extents, Lane init,
+              const std::function<Lane(std::span<const Index>)>& element,
               const std::function<Lane(Lane, Lane)>& combine) override;
   std::vector<Lane> fold(
       std::span<const std::int64_t> extents, std::vector<Lane> init,
-      const std::function<std::vector<Lane>(std::span<const Index>, std::span<const Lane>)>& step) override;
+      const std::function<std::vector<Lane>(std::span<const Index>, std::span<const Lane>)>& step)
+      override;
 
  private:
   using Accumulators = std::vector<llvm::Value*>;
@@ -79,11 +83,11 @@ class KernelEmitter final : public Composer {
   template <class F>
   auto in_scope(Scope* scope, F&& f);
   Scope* scope_of(std::span<const Index> at) const;
-  Accumulators loop(llvm::Value* begin, llvm::Value* end, std::int64_t step, bool at_least_once, std::int64_t extent,
-                    int width, const Accumulators& init, const Body& body);
+  Accumulators loop(llvm::Value* begin, llvm::Value* end, std::int64_t step, bool at_least_once,
+                    std::int64_t extent, int width, const Accumulators& init, const Body& body);
   Accumulators counted(std::int64_t extent, const Accumulators& init, const Body& body);
-  // Positions [begin, begin + length) of a dimension of `extent` elements; from 0 where `begin` is null. A `dynamic` length
-  // replaces `length`, its maximum.
+  // Positions [begin, begin + length) of a dimension of `extent` elements; from 0 where `begin` is
+  // null. A `dynamic` length replaces `length`, its maximum.
   struct Span {
     std::int64_t extent;
     std::int64_t length;
@@ -91,7 +95,8 @@ class KernelEmitter final : public Composer {
     llvm::Value* dynamic = nullptr;
   };
   Accumulators lanes_loop(const Span& span, int width, const Accumulators& init, const Body& body);
-  Accumulators branch(llvm::Value* condition, const Accumulators& otherwise, const std::function<Accumulators()>& then);
+  Accumulators branch(llvm::Value* condition, const Accumulators& otherwise,
+                      const std::function<Accumulators()>& then);
   Lane island(const std::function<Lane()>& f);
   Lane per_lane(Var v, std::span<const Index> at);
 
@@ -117,10 +122,11 @@ class KernelEmitter final : public Composer {
 
   // kernel_reduce.cc
   Lane chunk(const Box& box, const Index& which);
-  Lane lanes_chunk(const Box& box, std::vector<Index> at, std::int64_t length, llvm::Value* dynamic);
+  Lane lanes_chunk(const Box& box, std::vector<Index> at, std::int64_t length,
+                   llvm::Value* dynamic);
   Lane rows_chunk(const Box& box, std::vector<Index> at, std::int64_t length, llvm::Value* dynamic);
-  Accumulators part_loop(const ReduceShape& r, const Index& start, std::int64_t length, llvm::Value* dynamic,
-                         const Accumulators& acc, const Body& body);
+  Accumulators part_loop(const ReduceShape& r, const Index& start, std::int64_t length,
+                         llvm::Value* dynamic, const Accumulators& acc, const Body& body);
   Lane tree(const Box& box, llvm::Value* acc, DType d, int width);
   std::vector<Index> expand(const Box& box, std::span<const Index> merged) const;
   const SplitReduction* split_of(const Equation* eqn) const;
@@ -147,10 +153,10 @@ class KernelEmitter final : public Composer {
   };
 
   struct Tile {
-    Scope* scope;       // of the vectorised loop
-    Index start;        // the first position along the dimension of the tile
-    const Atom* atom;   // the position
-    std::size_t offset; // of the position from the first
+    Scope* scope;        // of the vectorised loop
+    Index start;         // the first position along the dimension of the tile
+    const Atom* atom;    // the position
+    std::size_t offset;  // of the position from the first
     std::map<std::pair<llvm::Value*, const Index::Node*>, std::vector<llvm::Value*>> squares;
   };
 
@@ -167,7 +173,7 @@ class KernelEmitter final : public Composer {
   std::map<std::pair<int, std::size_t>, llvm::Value*> root_values_;
   Row* row_ = nullptr;
   Tile* tile_ = nullptr;
-  const Index* chunk_ = nullptr;        // of the split reduction that is being computed
+  const Index* chunk_ = nullptr;  // of the split reduction that is being computed
   const Equation* chunked_ = nullptr;
   std::optional<Lane> chunk_result_;
   const std::span<const Index>* result_at_ = nullptr;  // of the rule that is running

@@ -14,10 +14,8 @@ class Writer {
  public:
   std::string out;
   template <class T>
-    requires std::is_arithmetic_v<T>
-  void add(T v) {
-    out.append(reinterpret_cast<const char*>(&v), sizeof v);
-  }
+  requires std::is_arithmetic_v<T>
+  void add(T v) { out.append(reinterpret_cast<const char*>(&v), sizeof v); }
   void add(const std::string& s) { add(s.size()), out += s; }
   void add(DType d) { add(static_cast<int>(d)); }
   template <class T>
@@ -67,14 +65,16 @@ Canonical canonical_kernel(const ProgramPtr& p) {
   auto full = [&](Var v) { return p->type(v).shape.count() == n; };
   auto q = std::make_shared<Program>();
   q->name = p->name;
-  for (const Type& t : p->types) q->types.push_back(t.shape.count() == n ? Type(t.dtype, {kAnyLength}) : Type(t.dtype, t.shape));
+  for (const Type& t : p->types)
+    q->types.push_back(t.shape.count() == n ? Type(t.dtype, {kAnyLength}) : Type(t.dtype, t.shape));
   q->inputs = p->inputs;
   std::vector<Var> alias(p->types.size());
   for (Var v = 0; v < alias.size(); ++v) alias[v] = v;
   for (const Equation& e : p->equations) {
     Equation c = e;
     for (Var& v : c.inputs) v = alias[v];
-    bool all_full = std::all_of(e.inputs.begin(), e.inputs.end(), full) && std::all_of(e.outputs.begin(), e.outputs.end(), full);
+    bool all_full = std::all_of(e.inputs.begin(), e.inputs.end(), full) &&
+                    std::all_of(e.outputs.begin(), e.outputs.end(), full);
     if (e.op->name == "reshape" && all_full) {
       alias[e.outputs[0]] = c.inputs[0];
       continue;

@@ -8,11 +8,12 @@
 
 namespace tessera::inline v0::codegen {
 
-/// Bytes that are equal for two programs exactly when their machine code is: wiring, ops, attributes, dtypes and shapes.
+/// Bytes that are equal for two programs exactly when their machine code is: wiring, ops,
+/// attributes, dtypes and shapes.
 std::string kernel_key(const Program& p);
 
-/// An elementwise program over arrays of one size is compiled for any length. `length` is 0 where the program is of another
-/// kind; then `program` is the given one.
+/// An elementwise program over arrays of one size is compiled for any length. `length` is 0 where
+/// the program is of another kind; then `program` is the given one.
 struct Canonical {
   ProgramPtr program;
   std::int64_t length = 0;

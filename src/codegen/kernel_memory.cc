@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::int64_t kNarrowMax = std::numeric_limits<std::int32_t>::max();
 
-Index of_node(const Index::Node* n) { return Index(std::shared_ptr<const Index::Node>(std::shared_ptr<const Index::Node>(), n)); }
+Index of_node(const Index::Node* n) {
+  return Index(std::shared_ptr<const Index::Node>(std::shared_ptr<const Index::Node>(), n));
+}
 
 int depth_of(const Index::Node* n) {
   int depth = 0;
@@ -28,8 +30,9 @@ int depth_of(const Atom& a) {
 
 }  // namespace
 
-// Whether the vectorised variable runs through a quotient's or remainder's period in whole vectors: it always starts at a
-// multiple of the width, so that the quotient is the same for all lanes and the remainder grows by one.
+// Whether the vectorised variable runs through a quotient's or remainder's period in whole vectors:
+// it always starts at a multiple of the width, so that the quotient is the same for all lanes and
+// the remainder grows by one.
 bool KernelEmitter::aligned(const Atom& a) const {
   const Atom* vec = current_->vec;
   int width = current_->width;
@@ -47,7 +50,8 @@ bool KernelEmitter::varying(const Atom& a) const {
   return a.kind == Atom::Kind::remainder || !aligned(a);
 }
 bool KernelEmitter::varying(const Index::Node* n) const {
-  return std::any_of(n->terms.begin(), n->terms.end(), [&](const Term& t) { return varying(*t.first); });
+  return std::any_of(n->terms.begin(), n->terms.end(),
+                     [&](const Term& t) { return varying(*t.first); });
 }
 bool KernelEmitter::varying(const Index& i) const { return varying(node_of(i)); }
 
@@ -66,7 +70,8 @@ std::optional<std::int64_t> KernelEmitter::lane_stride(const Index& i) const {
 bool KernelEmitter::fits_narrow(const Index::Node* n) const {
   if (n->lo < -kNarrowMax || n->hi > kNarrowMax) return false;
   return std::all_of(n->terms.begin(), n->terms.end(), [&](const Term& t) {
-    return std::abs(t.second) <= kNarrowMax && (!t.first->inner || (t.first->divisor <= kNarrowMax && fits_narrow(t.first->inner)));
+    return std::abs(t.second) <= kNarrowMax &&
+           (!t.first->inner || (t.first->divisor <= kNarrowMax && fits_narrow(t.first->inner)));
   });
 }
 
@@ -97,7 +102,8 @@ llvm::Value* KernelEmitter::scalar(const Index& i) {
     llvm::Value* sum = is_constant(rest) && node_of(rest)->constant == 0 ? nullptr : scalar(rest);
     for (const auto& [atom, c] : here) {
       llvm::Value* t = scalar_atom(*atom);
-      if (c != 1) t = b_->CreateMul(t, b_->getInt64(static_cast<std::uint64_t>(c)), "", false, true);
+      if (c != 1)
+        t = b_->CreateMul(t, b_->getInt64(static_cast<std::uint64_t>(c)), "", false, true);
       sum = sum ? b_->CreateAdd(sum, t, "", false, true) : t;
     }
     return sum;
@@ -111,11 +117,13 @@ llvm::Value* KernelEmitter::lanes_of_atom(const Atom& a, bool narrow) {
   llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(current_->width));
   if (&a == current_->vec) {
     std::vector<llvm::Constant*> iota;
-    for (int i = 0; i < current_->width; ++i) iota.push_back(llvm::ConstantInt::get(element, static_cast<std::uint64_t>(i)));
+    for (int i = 0; i < current_->width; ++i)
+      iota.push_back(llvm::ConstantInt::get(element, static_cast<std::uint64_t>(i)));
     llvm::Value* start = b_->CreateTrunc(scalar_atom(a), element);
     return b_->CreateAdd(ops_.splat(start, current_->width), llvm::ConstantVector::get(iota));
   }
-  if (a.kind == Atom::Kind::data) return b_->CreateSExtOrTrunc(ops_.splat(LaneOps::value(a.lane).v, current_->width), type);
+  if (a.kind == Atom::Kind::data)
+    return b_->CreateSExtOrTrunc(ops_.splat(LaneOps::value(a.lane).v, current_->width), type);
   llvm::Value* inner = lanes(of_node(a.inner), narrow);
   llvm::Value* by = llvm::ConstantInt::get(type, static_cast<std::uint64_t>(a.divisor));
   return a.kind == Atom::Kind::quotient ? b_->CreateUDiv(inner, by) : b_->CreateURem(inner, by);
@@ -126,30 +134,36 @@ llvm::Value* KernelEmitter::lanes(const Index& i, bool narrow) {
   llvm::Type* element = narrow ? b_->getInt32Ty() : b_->getInt64Ty();
   llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(current_->width));
   for (Scope* s = current_; s; s = s->parent)
-    if (auto it = s->vectors.find(n); it != s->vectors.end() && it->second->getType() == type) return it->second;
+    if (auto it = s->vectors.find(n); it != s->vectors.end() && it->second->getType() == type)
+      return it->second;
   std::vector<Term> same, differ;
   for (const Term& t : n->terms) (varying(*t.first) ? differ : same).push_back(t);
   llvm::Value* base = b_->CreateTrunc(scalar(make_sum(n->constant, same)), element);
   llvm::Value* sum = ops_.splat(base, current_->width);
   for (const auto& [atom, c] : differ) {
     llvm::Value* t = lanes_of_atom(*atom, narrow);
-    if (c != 1) t = b_->CreateMul(t, llvm::ConstantInt::get(type, static_cast<std::uint64_t>(c), true));
+    if (c != 1)
+      t = b_->CreateMul(t, llvm::ConstantInt::get(type, static_cast<std::uint64_t>(c), true));
     sum = b_->CreateAdd(sum, t);
   }
   current_->vectors[n] = sum;
   return sum;
 }
 
-// Elements at a small stride: whole vectors that cover exactly the elements between the first and the last, picked apart.
-llvm::Value* KernelEmitter::every_nth(llvm::Value* base, DType d, const Index& flat, std::int64_t stride) {
+// Elements at a small stride: whole vectors that cover exactly the elements between the first and
+// the last, picked apart.
+llvm::Value* KernelEmitter::every_nth(llvm::Value* base, DType d, const Index& flat,
+                                      std::int64_t stride) {
   int width = current_->width;
   llvm::Type *element = ops_.memory_type(d), *type = ops_.memory_type(d, width);
   llvm::Value* origin = b_->CreateInBoundsGEP(element, base, scalar(flat));
   llvm::Value* picked = nullptr;
   for (std::int64_t k = 0; k < stride; ++k) {
     std::int64_t start = k + 1 < stride ? k * width : (width - 1) * (stride - 1);
-    llvm::Value* p = b_->CreateConstInBoundsGEP1_64(element, origin, static_cast<std::uint64_t>(start));
-    llvm::Value* v = b_->CreateAlignedLoad(type, p, llvm::Align(static_cast<std::uint64_t>(size_of(d))));
+    llvm::Value* p =
+        b_->CreateConstInBoundsGEP1_64(element, origin, static_cast<std::uint64_t>(start));
+    llvm::Value* v =
+        b_->CreateAlignedLoad(type, p, llvm::Align(static_cast<std::uint64_t>(size_of(d))));
     std::vector<int> from;
     for (int l = 0; l < width; ++l) {
       std::int64_t at = l * stride - start;
@@ -179,26 +193,34 @@ Lane KernelEmitter::load(llvm::Value* base, DType d, const Index& flat) {
     std::vector<int> backwards;
     for (int i = width; i-- > 0;) backwards.push_back(i);
     bool reversed = stride == -1;
-    llvm::Value* p = b_->CreateInBoundsGEP(element, base, scalar(reversed ? flat - Index(width - 1) : flat));
+    llvm::Value* p =
+        b_->CreateInBoundsGEP(element, base, scalar(reversed ? flat - Index(width - 1) : flat));
     if (mask && reversed) mask = b_->CreateShuffleVector(mask, backwards);
-    llvm::Value* v = mask ? static_cast<llvm::Value*>(b_->CreateMaskedLoad(type, p, align, mask, none))
-                          : b_->CreateAlignedLoad(type, p, align);
+    llvm::Value* v =
+        mask ? static_cast<llvm::Value*>(b_->CreateMaskedLoad(type, p, align, mask, none))
+             : b_->CreateAlignedLoad(type, p, align);
     if (reversed) v = b_->CreateShuffleVector(v, backwards);
     return ops_.from_memory(v, d, width);
   }
   if (strided) {
     if (llvm::Value* v = from_tile(base, d, flat, stride)) return ops_.from_memory(v, d, width);
-    if (stride >= 2 && stride <= 4 && !mask) return ops_.from_memory(every_nth(base, d, flat, stride), d, width);
+    if (stride >= 2 && stride <= 4 && !mask)
+      return ops_.from_memory(every_nth(base, d, flat, stride), d, width);
   }
   llvm::Value* origin = strided ? b_->CreateInBoundsGEP(element, base, scalar(flat)) : base;
   llvm::Value* offsets = strided ? nullptr : lanes(flat, fits_narrow(node_of(flat)));
   if (!mask) {
-    // One load a lane is not slower than the processors' gather instructions, and on some much faster.
+    // One load a lane is not slower than the processors' gather instructions, and on some much
+    // faster.
     llvm::Value* v = llvm::PoisonValue::get(type);
     for (int l = 0; l < width; ++l) {
-      llvm::Value* p = strided ? b_->CreateConstInBoundsGEP1_64(element, origin, static_cast<std::uint64_t>(l * stride))
-                               : b_->CreateInBoundsGEP(element, origin, b_->CreateExtractElement(offsets, static_cast<std::uint64_t>(l)));
-      v = b_->CreateInsertElement(v, b_->CreateAlignedLoad(element, p, align), static_cast<std::uint64_t>(l));
+      llvm::Value* p = strided ? b_->CreateConstInBoundsGEP1_64(
+                                     element, origin, static_cast<std::uint64_t>(l * stride))
+                               : b_->CreateInBoundsGEP(element, origin,
+                                                       b_->CreateExtractElement(
+                                                           offsets, static_cast<std::uint64_t>(l)));
+      v = b_->CreateInsertElement(v, b_->CreateAlignedLoad(element, p, align),
+                                  static_cast<std::uint64_t>(l));
     }
     return ops_.from_memory(v, d, width);
   }
@@ -206,7 +228,8 @@ Lane KernelEmitter::load(llvm::Value* base, DType d, const Index& flat) {
     bool narrow = std::abs(stride) * width <= kNarrowMax;
     std::vector<llvm::Constant*> steps;
     for (int i = 0; i < width; ++i)
-      steps.push_back(llvm::ConstantInt::get(narrow ? b_->getInt32Ty() : b_->getInt64Ty(), static_cast<std::uint64_t>(i * stride), true));
+      steps.push_back(llvm::ConstantInt::get(narrow ? b_->getInt32Ty() : b_->getInt64Ty(),
+                                             static_cast<std::uint64_t>(i * stride), true));
     offsets = llvm::ConstantVector::get(steps);
   }
   llvm::Value* pointers = b_->CreateInBoundsGEP(element, origin, offsets);
@@ -222,7 +245,8 @@ void KernelEmitter::store(llvm::Value* base, const Index& flat, const Lane& x) {
     b_->CreateAlignedStore(ops_.to_memory(x), p, align);
     return;
   }
-  llvm::Value* v = ops_.to_memory(LaneOps::value(x).width ? x : ops_.lane(ops_.vector(x, width), x.dtype));
+  llvm::Value* v =
+      ops_.to_memory(LaneOps::value(x).width ? x : ops_.lane(ops_.vector(x, width), x.dtype));
   if (lane_stride(flat) == 1) {
     if (current_->mask)
       b_->CreateMaskedStore(v, p, align, current_->mask);
@@ -230,27 +254,33 @@ void KernelEmitter::store(llvm::Value* base, const Index& flat, const Lane& x) {
       b_->CreateAlignedStore(v, p, align);
     return;
   }
-  llvm::Value* pointers = b_->CreateInBoundsGEP(element, base, lanes(flat, fits_narrow(node_of(flat))));
+  llvm::Value* pointers =
+      b_->CreateInBoundsGEP(element, base, lanes(flat, fits_narrow(node_of(flat))));
   b_->CreateMaskedScatter(v, pointers, align, current_->mask);
 }
 
-llvm::Value* KernelEmitter::root_value(int kind, std::size_t i, const std::function<llvm::Value*()>& make) {
+llvm::Value* KernelEmitter::root_value(int kind, std::size_t i,
+                                       const std::function<llvm::Value*()>& make) {
   llvm::Value*& v = root_values_[{kind, i}];
   if (!v) v = in_scope(root_, make);
   return v;
 }
 llvm::Value* KernelEmitter::input_pointer(std::size_t i) {
   return root_value(0, i, [&]() -> llvm::Value* {
-    return b_->CreateLoad(b_->getPtrTy(), b_->CreateConstInBoundsGEP1_64(b_->getPtrTy(), function_->getArg(0), i));
+    return b_->CreateLoad(b_->getPtrTy(),
+                          b_->CreateConstInBoundsGEP1_64(b_->getPtrTy(), function_->getArg(0), i));
   });
 }
 llvm::Value* KernelEmitter::output_pointer(std::size_t i) {
   return root_value(1, i, [&]() -> llvm::Value* {
-    return b_->CreateLoad(b_->getPtrTy(), b_->CreateConstInBoundsGEP1_64(b_->getPtrTy(), function_->getArg(1), i));
+    return b_->CreateLoad(b_->getPtrTy(),
+                          b_->CreateConstInBoundsGEP1_64(b_->getPtrTy(), function_->getArg(1), i));
   });
 }
 llvm::Value* KernelEmitter::scratch_pointer(std::size_t offset) {
-  return root_value(2, offset, [&] { return b_->CreateConstInBoundsGEP1_64(b_->getInt8Ty(), function_->getArg(2), offset); });
+  return root_value(2, offset, [&] {
+    return b_->CreateConstInBoundsGEP1_64(b_->getInt8Ty(), function_->getArg(2), offset);
+  });
 }
 
 std::optional<Lane> KernelEmitter::from_buffer(Var v, std::span<const Index> at) {
@@ -261,7 +291,8 @@ std::optional<Lane> KernelEmitter::from_buffer(Var v, std::span<const Index> at)
     return load(input_pointer(static_cast<std::size_t>(i)), t.dtype, flat());
   }
   if (stage_->stored.contains(v)) {
-    auto o = std::find(program_.outputs.begin(), program_.outputs.end(), v) - program_.outputs.begin();
+    auto o =
+        std::find(program_.outputs.begin(), program_.outputs.end(), v) - program_.outputs.begin();
     return load(output_pointer(static_cast<std::size_t>(o)), t.dtype, flat());
   }
   if (!stage_->reduced.contains(v)) return std::nullopt;
@@ -275,7 +306,8 @@ Lane KernelEmitter::literal(const Literal& literal, std::span<const Index> at) {
   const std::byte* bytes = literal.bytes->data();
   auto n = static_cast<std::size_t>(literal.shape.count());
   bool uniform = true;
-  for (std::size_t i = 1; i < n && uniform; ++i) uniform = std::memcmp(bytes, bytes + i * size, size) == 0;
+  for (std::size_t i = 1; i < n && uniform; ++i)
+    uniform = std::memcmp(bytes, bytes + i * size, size) == 0;
   if (uniform) {
     return dispatch(literal.dtype, [&](auto tag) {
       using T = decltype(tag);
@@ -291,8 +323,9 @@ Lane KernelEmitter::literal(const Literal& literal, std::span<const Index> at) {
   }
   llvm::StringRef raw(reinterpret_cast<const char*>(bytes), n * size);
   llvm::Constant* data = llvm::ConstantDataArray::getString(module_.getContext(), raw, false);
-  auto* global = new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::InternalLinkage, data,
-                                          function_->getName() + "_literal" + std::to_string(globals_++));
+  auto* global = new llvm::GlobalVariable(
+      module_, data->getType(), true, llvm::GlobalValue::InternalLinkage, data,
+      function_->getName() + "_literal" + std::to_string(globals_++));
   global->setAlignment(llvm::Align(64));
   return load(global, literal.dtype, flatten(at, literal.shape));
 }
@@ -308,12 +341,14 @@ Index KernelEmitter::index(const Lane& number, std::int64_t lo, std::int64_t hi)
   int bits = 8 * size_of(d);
   Lane x = number;
   if (is_signed_integer(d)) {
-    std::int64_t most = bits == 64 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << (bits - 1)) - 1;
+    std::int64_t most =
+        bits == 64 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << (bits - 1)) - 1;
     if (lo > -most - 1) x = binary(Arith::max, x, constant(d, lo));
     if (hi < most) x = binary(Arith::min, x, constant(d, hi));
   } else {
     if (lo > 0) x = binary(Arith::max, x, constant(d, lo));
-    if (bits == 64 || hi < (std::int64_t{1} << bits) - 1) x = binary(Arith::min, x, constant(d, hi));
+    if (bits == 64 || hi < (std::int64_t{1} << bits) - 1)
+      x = binary(Arith::min, x, constant(d, hi));
   }
   bool narrow = LaneOps::value(x).width && lo >= -kNarrowMax && hi <= kNarrowMax;
   return make_datum(convert(x, narrow ? DType::int32 : DType::int64), lo, hi, current_);

@@ -57,12 +57,16 @@ void collapse(StagePlan& s, std::span<const Index> at, const Tracer& t, std::siz
     }
   }
   int covered = 0;
-  for (std::size_t i = 0; i < s.groups.size() && covered < static_cast<int>(s.row_dims); ++i, ++s.row_loops) covered += s.groups[i];
+  for (std::size_t i = 0; i < s.groups.size() && covered < static_cast<int>(s.row_dims);
+       ++i, ++s.row_loops)
+    covered += s.groups[i];
 }
 
-constexpr std::int64_t kMaxRow = 16384;  // elements: a cached row stays within the first two levels of the processor's caches
+constexpr std::int64_t kMaxRow =
+    16384;  // elements: a cached row stays within the first two levels of the processor's caches
 
-// Where rows begin: after the dimensions that the innermost loop's reductions depend on; 0 where no rows are worth it.
+// Where rows begin: after the dimensions that the innermost loop's reductions depend on; 0 where no
+// rows are worth it.
 std::size_t row_start(const Shape& shape, std::span<const Index> at, const Tracer& t) {
   std::size_t start = 0;
   bool any = false;
@@ -71,7 +75,9 @@ std::size_t row_start(const Shape& shape, std::span<const Index> at, const Trace
     any = true;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const Atom* a = single_atom(at[d]);
-      if (a && std::any_of(r.at.begin(), r.at.end(), [&](const Index& i) { return depends_on(node_of(i), a); })) start = std::max(start, d + 1);
+      if (a && std::any_of(r.at.begin(), r.at.end(),
+                           [&](const Index& i) { return depends_on(node_of(i), a); }))
+        start = std::max(start, d + 1);
     }
   }
   if (!any || start == 0) return 0;
@@ -81,7 +87,8 @@ std::size_t row_start(const Shape& shape, std::span<const Index> at, const Trace
 }
 
 void cut(StagePlan& s, double per_element) {
-  std::int64_t target = std::clamp<std::int64_t>(static_cast<std::int64_t>(kTaskSeconds / per_element), 1, kTaskElements);
+  std::int64_t target = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(kTaskSeconds / per_element), 1, kTaskElements);
   std::int64_t inside = 1;
   s.unit_dims = s.dims.size();
   s.block = 0;
@@ -95,8 +102,11 @@ void cut(StagePlan& s, double per_element) {
     }
   }
   if (!s.block) {
-    std::size_t whole = s.row_dims ? s.row_loops : s.width && !s.dims.empty() ? s.dims.size() - 1 : s.dims.size();
-    while (s.unit_dims > 0 && (s.unit_dims > whole || inside * s.dims[s.unit_dims - 1] <= target)) inside *= s.dims[--s.unit_dims];
+    std::size_t whole = s.row_dims                   ? s.row_loops
+                        : s.width && !s.dims.empty() ? s.dims.size() - 1
+                                                     : s.dims.size();
+    while (s.unit_dims > 0 && (s.unit_dims > whole || inside * s.dims[s.unit_dims - 1] <= target))
+      inside *= s.dims[--s.unit_dims];
   }
   s.units = 1;
   for (std::size_t d = 0; d < s.unit_dims; ++d) s.units *= s.dims[d];
@@ -126,7 +136,8 @@ void cut_tiles(StagePlan& s, double per_element) {
   s.seconds = 4 * elements * per_element;
 }
 
-// The loop that an operand is contiguous along where it is not along the vectorised one; -1 where there is none.
+// The loop that an operand is contiguous along where it is not along the vectorised one; -1 where
+// there is none.
 int tile_dim(const StagePlan& s, std::span<const Index> at, const Tracer& t) {
   const Atom* inner = nullptr;
   for (const Index& i : at)
@@ -134,7 +145,8 @@ int tile_dim(const StagePlan& s, std::span<const Index> at, const Tracer& t) {
   for (const Access& a : t.reads) {
     const Index::Node* n = node_of(a.flat);
     std::int64_t along = coefficient(n, inner);
-    if (a.times < 0.5 || depends_nonlinearly(n, inner) || along == 0 || along == 1 || along == -1) continue;
+    if (a.times < 0.5 || depends_nonlinearly(n, inner) || along == 0 || along == 1 || along == -1)
+      continue;
     std::size_t d = 0;
     for (std::size_t loop = 0; loop + 1 < s.dims.size(); ++loop) {
       // The innermost dimension of those that the loop covers.
@@ -150,7 +162,8 @@ int tile_dim(const StagePlan& s, std::span<const Index> at, const Tracer& t) {
 
 int lane_bytes(DType d) { return std::max(size_of(d), is_floating(d) ? 4 : 1); }
 
-// The lanes of the innermost loop, or 0 where its index reaches a reduction that is vectorised itself.
+// The lanes of the innermost loop, or 0 where its index reaches a reduction that is vectorised
+// itself.
 int choose_width(const StagePlan& s, std::span<const Index> at, const Tracer& t, int widest) {
   const Atom* inner = nullptr;
   for (const Index& i : at)
@@ -158,7 +171,8 @@ int choose_width(const StagePlan& s, std::span<const Index> at, const Tracer& t,
   if (!inner) return 0;
   bool rows = false;
   for (const Tracer::Reduction& r : t.reductions) {
-    bool varies = std::any_of(r.at.begin(), r.at.end(), [&](const Index& i) { return depends_on(node_of(i), inner); });
+    bool varies = std::any_of(r.at.begin(), r.at.end(),
+                              [&](const Index& i) { return depends_on(node_of(i), inner); });
     if (!varies) continue;
     if (r.shape.lanes) return 0;
     rows |= r.shape.count() >= 8;
@@ -176,8 +190,8 @@ struct Planner {
   bool any_length;
   std::unordered_set<Var> ready, stored, reduced;  // ready: the union of the others
 
-  StagePlan stage(StagePlan::Kind kind, std::vector<int> members, const std::vector<Var>& vars, const Shape& space,
-                  std::int64_t chunks) {
+  StagePlan stage(StagePlan::Kind kind, std::vector<int> members, const std::vector<Var>& vars,
+                  const Shape& space, std::int64_t chunks) {
     IndexArena arena;
     std::unordered_set<Var> buffers = ready;
     if (kind == StagePlan::Kind::totals)
@@ -201,14 +215,16 @@ struct Planner {
     if (s.cached.size() > 4) s.cached.clear();
     collapse(s, at, t, chunks ? 1 : 0);
     // The chunks of a reduction along the minor dimension are vectorised inside.
-    bool inside = kind != StagePlan::Kind::outputs && plan.splits[static_cast<std::size_t>(s.members[0])].shape.lanes;
+    bool inside = kind != StagePlan::Kind::outputs &&
+                  plan.splits[static_cast<std::size_t>(s.members[0])].shape.lanes;
     s.width = inside ? 0 : choose_width(s, at, t, widest);
     double per_element = seconds_per_element(t);
     if (!chunks && s.width && !s.row_dims && !s.any_length) s.tile = tile_dim(s, at, t);
     if (kind == StagePlan::Kind::partials) per_element /= static_cast<double>(chunks);
     if (s.tile >= 0) {
       cut_tiles(s, per_element);
-      s.tile_unrolled = p.equations.size() <= 8 && !t.math && s.width == s.tile_length && s.width <= 16;
+      s.tile_unrolled =
+          p.equations.size() <= 8 && !t.math && s.width == s.tile_length && s.width <= 16;
     } else {
       cut(s, per_element);
     }
@@ -216,15 +232,19 @@ struct Planner {
     return s;
   }
 
-  void find_in_place(StagePlan& s, const std::vector<Var>& vars, std::span<const Index> at, const Tracer& t) {
+  void find_in_place(StagePlan& s, const std::vector<Var>& vars, std::span<const Index> at,
+                     const Tracer& t) {
     const Index::Node* here = node_of(flatten(at, s.shape));
     for (std::size_t i = 0; i < p.inputs.size(); ++i) {
       Var in = p.inputs[i];
       if (std::count(p.inputs.begin(), p.inputs.end(), in) > 1) continue;
-      bool same = std::all_of(t.reads.begin(), t.reads.end(), [&](const Access& a) { return a.var != in || node_of(a.flat) == here; });
+      bool same = std::all_of(t.reads.begin(), t.reads.end(), [&](const Access& a) {
+        return a.var != in || node_of(a.flat) == here;
+      });
       if (!same) continue;
       for (std::size_t o = 0; o < vars.size(); ++o)
-        if (size_of(p.type(in).dtype) == size_of(p.type(vars[o]).dtype) && p.type(in).shape.count() == s.shape.count())
+        if (size_of(p.type(in).dtype) == size_of(p.type(vars[o]).dtype) &&
+            p.type(in).shape.count() == s.shape.count())
           s.in_place.emplace_back(static_cast<int>(i), s.members[o]);
     }
   }
@@ -242,10 +262,13 @@ struct Planner {
       if (e.outputs.size() != 1 || !by_var.contains(e.outputs[0])) continue;
       const auto& calls = by_var[e.outputs[0]];
       const ReduceShape& r = calls[0].shape;
-      bool one = std::all_of(calls.begin(), calls.end(), [&](const auto& c) { return c.shape.extents == r.extents; });
+      bool one = std::all_of(calls.begin(), calls.end(),
+                             [&](const auto& c) { return c.shape.extents == r.extents; });
       const Shape& out = p.type(e.outputs[0]).shape;
-      // Rows of lanes are enough tasks when there are some; of columns, a chunk of rows is read as it lies in memory.
-      if (!one || r.extents.empty() || r.chunks() < 2 || out.count() >= (r.lanes ? 16 : 65536)) continue;
+      // Rows of lanes are enough tasks when there are some; of columns, a chunk of rows is read as
+      // it lies in memory.
+      if (!one || r.extents.empty() || r.chunks() < 2 || out.count() >= (r.lanes ? 16 : 65536))
+        continue;
       SplitReduction s{&e, e.outputs[0], r, calls[0].accumulator};
       auto reserve = [&](std::int64_t elements) {
         std::size_t at = plan.scratch_bytes;
@@ -269,16 +292,19 @@ struct Planner {
       std::vector<Var> vars;
       for (std::size_t j = i; j < plan.splits.size(); ++j) {
         const SplitReduction& b = plan.splits[j];
-        bool same = !done[j] && b.shape.extents == a.shape.extents && b.shape.lanes == a.shape.lanes &&
-                    p.type(b.var).shape == p.type(a.var).shape;
+        bool same = !done[j] && b.shape.extents == a.shape.extents &&
+                    b.shape.lanes == a.shape.lanes && p.type(b.var).shape == p.type(a.var).shape;
         if (!same || !independent(b.var)) continue;
         done[j] = true;
         members.push_back(static_cast<int>(j));
         vars.push_back(b.var);
       }
-      plan.stages.push_back(stage(StagePlan::Kind::partials, members, vars, p.type(a.var).shape, a.shape.chunks()));
+      plan.stages.push_back(
+          stage(StagePlan::Kind::partials, members, vars, p.type(a.var).shape, a.shape.chunks()));
       for (Var v : vars) ready.insert(v), reduced.insert(v);
-      if (a.combined) plan.stages.push_back(stage(StagePlan::Kind::totals, members, vars, p.type(a.var).shape, 0));
+      if (a.combined)
+        plan.stages.push_back(
+            stage(StagePlan::Kind::totals, members, vars, p.type(a.var).shape, 0));
     }
   }
 
@@ -291,7 +317,8 @@ struct Planner {
     Tracer t(p, buffers);
     t.value(v, space_of(p.type(v).shape));
     return std::all_of(t.reads.begin(), t.reads.end(), [&](const Access& a) {
-      return ready.contains(a.var) || std::none_of(plan.splits.begin(), plan.splits.end(), [&](const auto& s) { return s.var == a.var; });
+      return ready.contains(a.var) || std::none_of(plan.splits.begin(), plan.splits.end(),
+                                                   [&](const auto& s) { return s.var == a.var; });
     });
   }
 
@@ -307,9 +334,11 @@ struct Planner {
     std::vector<Index> at = t.run(vars, space);
     std::size_t start = row_start(space, at, t);
     if (start == 0) return false;
-    std::vector<Index> row = row_index(std::span(at).first(start), std::span(space.data(), start), shape);
+    std::vector<Index> row =
+        row_index(std::span(at).first(start), std::span(space.data(), start), shape);
     if (row.empty() && shape.rank()) return false;
-    return std::all_of(part.begin(), part.end(), [&](int o) { return t.asked(p.outputs[static_cast<std::size_t>(o)], row); });
+    return std::all_of(part.begin(), part.end(),
+                       [&](int o) { return t.asked(p.outputs[static_cast<std::size_t>(o)], row); });
   }
 
   void output_stages() {
@@ -327,11 +356,13 @@ struct Planner {
       it->first = std::max(it->first, order[v]);
       it->second.push_back(static_cast<int>(o));
     }
-    std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<std::vector<int>> in_rows(groups.size());
     for (std::size_t g = 0; g < groups.size(); ++g)
       for (std::size_t h = 0; h < groups.size(); ++h)
-        if (g != h && !groups[g].second.empty() && !groups[h].second.empty() && in_rows[h].empty() && rows_of(groups[g].second, groups[h].second)) {
+        if (g != h && !groups[g].second.empty() && !groups[h].second.empty() &&
+            in_rows[h].empty() && rows_of(groups[g].second, groups[h].second)) {
           in_rows[g].insert(in_rows[g].end(), groups[h].second.begin(), groups[h].second.end());
           groups[h].second.clear();
         }
@@ -340,11 +371,13 @@ struct Planner {
       if (members.empty()) continue;
       std::vector<Var> vars;
       for (int o : members) vars.push_back(p.outputs[static_cast<std::size_t>(o)]);
-      plan.stages.push_back(stage(StagePlan::Kind::outputs, members, vars, p.type(vars[0]).shape, 0));
+      plan.stages.push_back(
+          stage(StagePlan::Kind::outputs, members, vars, p.type(vars[0]).shape, 0));
       plan.stages.back().row_members = in_rows[g];
       for (int o : in_rows[g]) vars.push_back(p.outputs[static_cast<std::size_t>(o)]);
       for (Var v : vars)
-        if (std::find(p.inputs.begin(), p.inputs.end(), v) == p.inputs.end()) ready.insert(v), stored.insert(v);
+        if (std::find(p.inputs.begin(), p.inputs.end(), v) == p.inputs.end())
+          ready.insert(v), stored.insert(v);
     }
     if (plan.stages.size() == 1) plan.in_place = plan.stages[0].in_place;
   }
@@ -354,7 +387,8 @@ struct Planner {
 
 KernelPlan make_plan(const Program& p, bool any_length) {
   Planner planner{p, {}, any_length, {}, {}, {}};
-  bool empty = std::all_of(p.outputs.begin(), p.outputs.end(), [&](Var v) { return p.type(v).shape.count() == 0; });
+  bool empty = std::all_of(p.outputs.begin(), p.outputs.end(),
+                           [&](Var v) { return p.type(v).shape.count() == 0; });
   if (empty) return {};
   if (!any_length) planner.find_splits();
   planner.split_stages();
@@ -362,7 +396,8 @@ KernelPlan make_plan(const Program& p, bool any_length) {
   return std::move(planner.plan);
 }
 
-std::vector<Index> row_index(std::span<const Index> row, std::span<const std::int64_t> extents, const Shape& shape) {
+std::vector<Index> row_index(std::span<const Index> row, std::span<const std::int64_t> extents,
+                             const Shape& shape) {
   std::vector<Index> at;
   std::size_t d = 0;
   for (std::int64_t extent : shape) {

@@ -3,7 +3,9 @@
 
 namespace tessera::inline v0::codegen {
 
-llvm::Value* KernelEmitter::typed(const Lane& x) { return ops_.vector(x, current_->vec ? current_->width : 0); }
+llvm::Value* KernelEmitter::typed(const Lane& x) {
+  return ops_.vector(x, current_->vec ? current_->width : 0);
+}
 
 const SplitReduction* KernelEmitter::split_of(const Equation* eqn) const {
   for (const SplitReduction& s : plan_.splits)
@@ -27,57 +29,68 @@ Lane KernelEmitter::tree(const Box& box, llvm::Value* acc, DType d, int width) {
   for (; width > 1; width /= 2) {
     std::vector<int> low, high;
     for (int i = 0; i < width / 2; ++i) low.push_back(i), high.push_back(width / 2 + i);
-    Lane a = ops_.lane(b_->CreateShuffleVector(acc, low), d), b = ops_.lane(b_->CreateShuffleVector(acc, high), d);
+    Lane a = ops_.lane(b_->CreateShuffleVector(acc, low), d),
+         b = ops_.lane(b_->CreateShuffleVector(acc, high), d);
     acc = LaneOps::value(box.combine(a, b)).v;
   }
   return ops_.lane(b_->CreateExtractElement(acc, std::uint64_t{0}), d);
 }
 
 // Over a chunk's part of the dimension that is cut.
-KernelEmitter::Accumulators KernelEmitter::part_loop(const ReduceShape& r, const Index& start, std::int64_t length, llvm::Value* dynamic,
+KernelEmitter::Accumulators KernelEmitter::part_loop(const ReduceShape& r, const Index& start,
+                                                     std::int64_t length, llvm::Value* dynamic,
                                                      const Accumulators& acc, const Body& body) {
   if (r.blocks() == 1) return counted(length, acc, body);
   llvm::Value* begin = scalar(start);
-  llvm::Value* end = b_->CreateAdd(begin, dynamic ? dynamic : b_->getInt64(static_cast<std::uint64_t>(length)));
+  llvm::Value* end =
+      b_->CreateAdd(begin, dynamic ? dynamic : b_->getInt64(static_cast<std::uint64_t>(length)));
   return loop(begin, end, 1, true, r.extents[r.chunk_dim], 0, acc, body);
 }
 
 // `length` is that of the chunk along its dimension, `dynamic` overrides it.
-Lane KernelEmitter::lanes_chunk(const Box& box, std::vector<Index> at, std::int64_t length, llvm::Value* dynamic) {
+Lane KernelEmitter::lanes_chunk(const Box& box, std::vector<Index> at, std::int64_t length,
+                                llvm::Value* dynamic) {
   const ReduceShape& r = box.shape;
   DType d = box.init.dtype;
   std::size_t last = r.extents.size() - 1, cut = r.chunk_dim;
   int width = reduce_lanes(d, r.extents[last]);
   Index start = at[cut];
-  std::function<Accumulators(std::size_t, const Accumulators&)> nest = [&](std::size_t dim, const Accumulators& acc) {
-    auto body = [&](const Index& i, const Accumulators& a) {
-      at[dim] = i;
-      return nest(dim + 1, a);
-    };
-    if (dim < last && dim == cut) return part_loop(r, start, length, dynamic, acc, body);
-    if (dim < last) return counted(r.extents[dim], acc, body);
-    Span span{r.extents[dim], r.extents[dim]};
-    if (dim == cut) span = {r.extents[dim], length, r.blocks() > 1 ? scalar(start) : nullptr, dynamic};
-    return lanes_loop(span, width, acc, [&](const Index& i, const Accumulators& a) -> Accumulators {
-      at[dim] = i;
-      llvm::Value* x = ops_.vector(box.element(expand(box, at)), width);
-      llvm::Value* sum = ops_.vector(box.combine(ops_.lane(a[0], d), ops_.lane(x, d)), width);
-      return {current_->mask ? b_->CreateSelect(current_->mask, sum, a[0]) : sum};
-    });
-  };
+  std::function<Accumulators(std::size_t, const Accumulators&)> nest =
+      [&](std::size_t dim, const Accumulators& acc) {
+        auto body = [&](const Index& i, const Accumulators& a) {
+          at[dim] = i;
+          return nest(dim + 1, a);
+        };
+        if (dim < last && dim == cut) return part_loop(r, start, length, dynamic, acc, body);
+        if (dim < last) return counted(r.extents[dim], acc, body);
+        Span span{r.extents[dim], r.extents[dim]};
+        if (dim == cut)
+          span = {r.extents[dim], length, r.blocks() > 1 ? scalar(start) : nullptr, dynamic};
+        return lanes_loop(
+            span, width, acc, [&](const Index& i, const Accumulators& a) -> Accumulators {
+              at[dim] = i;
+              llvm::Value* x = ops_.vector(box.element(expand(box, at)), width);
+              llvm::Value* sum =
+                  ops_.vector(box.combine(ops_.lane(a[0], d), ops_.lane(x, d)), width);
+              return {current_->mask ? b_->CreateSelect(current_->mask, sum, a[0]) : sum};
+            });
+      };
   if (width == 1) {  // one element a row
     return rows_chunk(box, at, length, dynamic);
   }
   return tree(box, nest(cut, {ops_.splat(LaneOps::value(box.init).v, width)})[0], d, width);
 }
 
-Lane KernelEmitter::rows_chunk(const Box& box, std::vector<Index> at, std::int64_t length, llvm::Value* dynamic) {
+Lane KernelEmitter::rows_chunk(const Box& box, std::vector<Index> at, std::int64_t length,
+                               llvm::Value* dynamic) {
   const ReduceShape& r = box.shape;
   DType d = box.init.dtype;
   std::size_t cut = r.chunk_dim;
   Index start = at[cut];
-  std::function<Accumulators(std::size_t, const Accumulators&)> nest = [&](std::size_t dim, const Accumulators& acc) -> Accumulators {
-    if (dim == r.extents.size()) return {typed(box.combine(ops_.lane(acc[0], d), box.element(expand(box, at))))};
+  std::function<Accumulators(std::size_t, const Accumulators&)> nest =
+      [&](std::size_t dim, const Accumulators& acc) -> Accumulators {
+    if (dim == r.extents.size())
+      return {typed(box.combine(ops_.lane(acc[0], d), box.element(expand(box, at))))};
     auto body = [&](const Index& i, const Accumulators& a) {
       at[dim] = i;
       return nest(dim + 1, a);
@@ -97,14 +110,16 @@ Lane KernelEmitter::rows_chunk(const Box& box, std::vector<Index> at, std::int64
 Lane KernelEmitter::chunk(const Box& box, const Index& which) {
   const ReduceShape& r = box.shape;
   std::size_t cut = r.chunk_dim;
-  std::vector<std::int64_t> digits(r.extents.begin(), r.extents.begin() + static_cast<std::ptrdiff_t>(cut));
+  std::vector<std::int64_t> digits(r.extents.begin(),
+                                   r.extents.begin() + static_cast<std::ptrdiff_t>(cut));
   digits.push_back(r.blocks());
   std::vector<Index> at = unflatten(which, digits);
   at[cut] = at[cut] * r.chunk_length;
   at.resize(r.extents.size());
   llvm::Value* dynamic = nullptr;
   if (r.blocks() > 1 && r.extents[cut] % r.chunk_length) {
-    llvm::Value* left = b_->CreateSub(b_->getInt64(static_cast<std::uint64_t>(r.extents[cut])), scalar(at[cut]));
+    llvm::Value* left =
+        b_->CreateSub(b_->getInt64(static_cast<std::uint64_t>(r.extents[cut])), scalar(at[cut]));
     llvm::Value* most = b_->getInt64(static_cast<std::uint64_t>(r.chunk_length));
     dynamic = b_->CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, most);
   }
@@ -134,15 +149,19 @@ Lane KernelEmitter::reduce(std::span<const std::int64_t> extents, Lane init,
     const Shape& out = program_.type(split->var).shape;
     Index here = flatten(*result_at_, out);
     llvm::Value* partials = scratch_pointer(split->partials);
-    return ops_.lane(counted(chunks, {typed(init)}, [&](const Index& c, const Accumulators& acc) -> Accumulators {
-                       Lane x = load(partials, d, c * out.count() + here);
-                       return {typed(combine(ops_.lane(acc[0], d), x))};
-                     })[0], d);
+    return ops_.lane(counted(chunks, {typed(init)},
+                             [&](const Index& c, const Accumulators& acc) -> Accumulators {
+                               Lane x = load(partials, d, c * out.count() + here);
+                               return {typed(combine(ops_.lane(acc[0], d), x))};
+                             })[0],
+                     d);
   }
   if (chunks == 1) return chunk(box, Index(0));
-  return ops_.lane(counted(chunks, {typed(init)}, [&](const Index& c, const Accumulators& acc) -> Accumulators {
-                     return {typed(combine(ops_.lane(acc[0], d), chunk(box, c)))};
-                   })[0], d);
+  return ops_.lane(counted(chunks, {typed(init)},
+                           [&](const Index& c, const Accumulators& acc) -> Accumulators {
+                             return {typed(combine(ops_.lane(acc[0], d), chunk(box, c)))};
+                           })[0],
+                   d);
 }
 
 std::vector<Lane> KernelEmitter::fold(
@@ -157,7 +176,8 @@ std::vector<Lane> KernelEmitter::fold(
     for (std::size_t i = 0; i < a.size(); ++i) x.push_back(ops_.lane(a[i], init[i].dtype));
     return x;
   };
-  std::function<Accumulators(std::size_t, const Accumulators&)> nest = [&](std::size_t dim, const Accumulators& acc) -> Accumulators {
+  std::function<Accumulators(std::size_t, const Accumulators&)> nest =
+      [&](std::size_t dim, const Accumulators& acc) -> Accumulators {
     if (dim == extents.size()) {
       Accumulators next;
       for (const Lane& x : step(at, lanes_of(acc))) next.push_back(typed(x));

@@ -28,8 +28,10 @@ Scope* KernelEmitter::scope_of(std::span<const Index> at) const {
   return target;
 }
 
-KernelEmitter::Accumulators KernelEmitter::loop(llvm::Value* begin, llvm::Value* end, std::int64_t step, bool at_least_once,
-                                                std::int64_t extent, int width, const Accumulators& init, const Body& body) {
+KernelEmitter::Accumulators KernelEmitter::loop(llvm::Value* begin, llvm::Value* end,
+                                                std::int64_t step, bool at_least_once,
+                                                std::int64_t extent, int width,
+                                                const Accumulators& init, const Body& body) {
   Scope* outer = current_;
   Scope* s = new_scope(true);
   if (width) s->width = width;
@@ -49,7 +51,8 @@ KernelEmitter::Accumulators KernelEmitter::loop(llvm::Value* begin, llvm::Value*
   Accumulators next = body(variable, Accumulators(phis.begin(), phis.end()));
 
   llvm::BasicBlock* latch = b_->GetInsertBlock();
-  llvm::Value* incremented = b_->CreateAdd(counter, b_->getInt64(static_cast<std::uint64_t>(step)), "", true, true);
+  llvm::Value* incremented =
+      b_->CreateAdd(counter, b_->getInt64(static_cast<std::uint64_t>(step)), "", true, true);
   b_->CreateCondBr(b_->CreateICmpULT(incremented, end), head, exit);
   llvm::BasicBlock* before = outer->region->tail;
   b_->SetInsertPoint(before);
@@ -78,12 +81,15 @@ KernelEmitter::Accumulators KernelEmitter::loop(llvm::Value* begin, llvm::Value*
   return result;
 }
 
-KernelEmitter::Accumulators KernelEmitter::counted(std::int64_t extent, const Accumulators& init, const Body& body) {
+KernelEmitter::Accumulators KernelEmitter::counted(std::int64_t extent, const Accumulators& init,
+                                                   const Body& body) {
   if (extent == 1) return body(Index(0), init);
-  return loop(b_->getInt64(0), b_->getInt64(static_cast<std::uint64_t>(extent)), 1, true, extent, 0, init, body);
+  return loop(b_->getInt64(0), b_->getInt64(static_cast<std::uint64_t>(extent)), 1, true, extent, 0,
+              init, body);
 }
 
-KernelEmitter::Accumulators KernelEmitter::branch(llvm::Value* condition, const Accumulators& otherwise,
+KernelEmitter::Accumulators KernelEmitter::branch(llvm::Value* condition,
+                                                  const Accumulators& otherwise,
                                                   const std::function<Accumulators()>& then) {
   Scope* outer = current_;
   Scope* s = new_scope(true);
@@ -101,7 +107,10 @@ KernelEmitter::Accumulators KernelEmitter::branch(llvm::Value* condition, const 
   Accumulators skipped;
   for (std::size_t i = 0; i < taken.size(); ++i) {
     bool widen = taken[i]->getType()->isVectorTy() && !otherwise[i]->getType()->isVectorTy();
-    int width = widen ? static_cast<int>(llvm::cast<llvm::FixedVectorType>(taken[i]->getType())->getNumElements()) : 0;
+    int width = widen
+                    ? static_cast<int>(
+                          llvm::cast<llvm::FixedVectorType>(taken[i]->getType())->getNumElements())
+                    : 0;
     skipped.push_back(widen ? ops_.splat(otherwise[i], width) : otherwise[i]);
   }
   for (std::size_t i = 0; i < taken.size(); ++i) {
@@ -125,8 +134,10 @@ KernelEmitter::Accumulators KernelEmitter::branch(llvm::Value* condition, const 
   return result;
 }
 
-// Runs over [span.begin, span.begin + span.length) by `width` lanes, then once more with a mask for what remains.
-KernelEmitter::Accumulators KernelEmitter::lanes_loop(const Span& span, int width, const Accumulators& init, const Body& body) {
+// Runs over [span.begin, span.begin + span.length) by `width` lanes, then once more with a mask for
+// what remains.
+KernelEmitter::Accumulators KernelEmitter::lanes_loop(const Span& span, int width,
+                                                      const Accumulators& init, const Body& body) {
   llvm::Value *main, *rest = nullptr;
   std::int64_t remaining = span.length % width, whole = span.length - remaining;
   if (span.dynamic) {
@@ -138,7 +149,8 @@ KernelEmitter::Accumulators KernelEmitter::lanes_loop(const Span& span, int widt
   llvm::Value* begin = span.begin ? span.begin : b_->getInt64(0);
   if (span.begin) main = b_->CreateAdd(begin, main);
   Accumulators acc = init;
-  if (span.dynamic || whole) acc = loop(begin, main, width, !span.dynamic, span.extent, width, acc, body);
+  if (span.dynamic || whole)
+    acc = loop(begin, main, width, !span.dynamic, span.extent, width, acc, body);
   auto tail = [&] {
     Scope* outer = current_;
     Scope* s = new_scope(false);
@@ -149,7 +161,8 @@ KernelEmitter::Accumulators KernelEmitter::lanes_loop(const Span& span, int widt
     s->scalars[node_of(variable)] = main;
     std::vector<llvm::Constant*> iota;
     for (int i = 0; i < width; ++i) iota.push_back(b_->getInt32(static_cast<std::uint32_t>(i)));
-    llvm::Value* left = span.dynamic ? b_->CreateTrunc(rest, b_->getInt32Ty()) : b_->getInt32(static_cast<std::uint32_t>(remaining));
+    llvm::Value* left = span.dynamic ? b_->CreateTrunc(rest, b_->getInt32Ty())
+                                     : b_->getInt32(static_cast<std::uint32_t>(remaining));
     s->mask = b_->CreateICmpULT(llvm::ConstantVector::get(iota), ops_.splat(left, width));
     Accumulators r = body(variable, acc);
     current_ = outer;
@@ -199,7 +212,8 @@ Lane KernelEmitter::per_lane(Var v, std::span<const Index> at) {
             if (a.kind == Atom::Kind::data && LaneOps::value(a.lane).width) data.push_back(&a);
           });
           for (const Atom* a : data) {
-            Lane x = ops_.lane(b_->CreateExtractElement(LaneOps::value(a->lane).v, l), a->lane.dtype);
+            Lane x =
+                ops_.lane(b_->CreateExtractElement(LaneOps::value(a->lane).v, l), a->lane.dtype);
             i = substitute(i, a, make_datum(x, a->lo, a->hi, current_));
           }
         }

@@ -7,13 +7,14 @@ namespace tessera::inline v0::codegen {
 
 namespace {
 
-
 int width_of(const llvm::Value* v) {
   auto* t = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
   return t ? static_cast<int>(t->getNumElements()) : 0;
 }
 
-llvm::Type* widened(llvm::Type* t, int width) { return width ? llvm::FixedVectorType::get(t, width) : t; }
+llvm::Type* widened(llvm::Type* t, int width) {
+  return width ? llvm::FixedVectorType::get(t, width) : t;
+}
 
 bool exact_in_half(Arith op) {
   switch (op) {
@@ -51,7 +52,8 @@ llvm::Type* LaneOps::memory_type(DType d, int width) const {
 }
 
 Lane LaneOps::from_memory(llvm::Value* v, DType d, int width) {
-  if (d == DType::boolean) return lane(b_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())), d);
+  if (d == DType::boolean)
+    return lane(b_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())), d);
   if (d == DType::float16) return lane(b_.CreateFPExt(v, type(d, width)), d);
   if (d == DType::bfloat16) {
     llvm::Type* wide = type(DType::int32, width);
@@ -68,7 +70,8 @@ llvm::Value* LaneOps::to_memory(const Lane& x) {
   if (l.dtype == DType::float16) return b_.CreateFPTrunc(l.v, t);
   if (l.dtype == DType::bfloat16) {
     llvm::Type* wide = type(DType::int32, l.width);
-    return b_.CreateTrunc(b_.CreateLShr(b_.CreateBitCast(l.v, wide), llvm::ConstantInt::get(wide, 16)), t);
+    return b_.CreateTrunc(
+        b_.CreateLShr(b_.CreateBitCast(l.v, wide), llvm::ConstantInt::get(wide, 16)), t);
   }
   return l.v;
 }
@@ -87,7 +90,9 @@ llvm::Value* LaneOps::splat(llvm::Value* v, int width) {
 }
 llvm::Value* LaneOps::vector(const Lane& x, int width) { return splat(value(x).v, width); }
 
-llvm::Value* LaneOps::number(llvm::Type* like, double value) { return llvm::ConstantFP::get(like, value); }
+llvm::Value* LaneOps::number(llvm::Type* like, double value) {
+  return llvm::ConstantFP::get(like, value);
+}
 
 Lane LaneOps::constant(DType d, double value) {
   if (!is_floating(d)) return constant(d, static_cast<std::int64_t>(value));
@@ -104,7 +109,8 @@ Lane LaneOps::constant(DType d, std::int64_t value) {
 
 llvm::Value* LaneOps::round(llvm::Value* v, DType d) {
   int width = width_of(v);
-  if (d == DType::float16) return b_.CreateFPExt(b_.CreateFPTrunc(v, memory_type(d, width)), type(d, width));
+  if (d == DType::float16)
+    return b_.CreateFPExt(b_.CreateFPTrunc(v, memory_type(d, width)), type(d, width));
   if (d != DType::bfloat16) return v;
   // To nearest even on the upper 16 bits; a NaN keeps its upper payload and becomes quiet.
   llvm::Type* t = type(DType::uint32, width);
@@ -122,7 +128,8 @@ Lane LaneOps::unary(Arith op, Lane x) {
   if (op == Arith::is_finite) {
     if (!is_floating(x.dtype)) return constant(DType::boolean, std::int64_t{1});
     llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v);
-    return lane(b_.CreateFCmpOLT(magnitude, llvm::ConstantFP::getInfinity(v->getType())), DType::boolean);
+    return lane(b_.CreateFCmpOLT(magnitude, llvm::ConstantFP::getInfinity(v->getType())),
+                DType::boolean);
   }
   if (!is_floating(x.dtype)) return lane(integer_unary(op, v, x.dtype), x.dtype);
   llvm::Value* r = float_unary(op, v, x.dtype == DType::float64);
@@ -130,7 +137,8 @@ Lane LaneOps::unary(Arith op, Lane x) {
 }
 
 Lane LaneOps::binary(Arith op, Lane x, Lane y) {
-  if (x.dtype != y.dtype) throw InternalError("emitter: operands of a binary operation differ in dtype");
+  if (x.dtype != y.dtype)
+    throw InternalError("emitter: operands of a binary operation differ in dtype");
   int width = std::max(value(x).width, value(y).width);
   llvm::Value *a = vector(x, width), *c = vector(y, width);
   if (is_comparison(op)) return lane(compare(op, a, c, x.dtype), DType::boolean);
@@ -140,7 +148,8 @@ Lane LaneOps::binary(Arith op, Lane x, Lane y) {
 }
 
 Lane LaneOps::select(Lane condition, Lane on_true, Lane on_false) {
-  if (on_true.dtype != on_false.dtype) throw InternalError("emitter: branches of a select differ in dtype");
+  if (on_true.dtype != on_false.dtype)
+    throw InternalError("emitter: branches of a select differ in dtype");
   int width = std::max({value(condition).width, value(on_true).width, value(on_false).width});
   llvm::Value* c = value(condition).v;  // a scalar condition selects whole vectors
   return lane(b_.CreateSelect(c, vector(on_true, width), vector(on_false, width)), on_true.dtype);
@@ -152,9 +161,12 @@ llvm::Value* LaneOps::compare(Arith op, llvm::Value* x, llvm::Value* y, DType d)
   switch (op) {
     case Arith::eq: return f ? b_.CreateFCmpOEQ(x, y) : b_.CreateICmpEQ(x, y);
     case Arith::ne: return f ? b_.CreateFCmpUNE(x, y) : b_.CreateICmpNE(x, y);
-    case Arith::lt: return f ? b_.CreateFCmpOLT(x, y) : b_.CreateICmp(s ? P::ICMP_SLT : P::ICMP_ULT, x, y);
-    case Arith::le: return f ? b_.CreateFCmpOLE(x, y) : b_.CreateICmp(s ? P::ICMP_SLE : P::ICMP_ULE, x, y);
-    case Arith::gt: return f ? b_.CreateFCmpOGT(x, y) : b_.CreateICmp(s ? P::ICMP_SGT : P::ICMP_UGT, x, y);
+    case Arith::lt:
+      return f ? b_.CreateFCmpOLT(x, y) : b_.CreateICmp(s ? P::ICMP_SLT : P::ICMP_ULT, x, y);
+    case Arith::le:
+      return f ? b_.CreateFCmpOLE(x, y) : b_.CreateICmp(s ? P::ICMP_SLE : P::ICMP_ULE, x, y);
+    case Arith::gt:
+      return f ? b_.CreateFCmpOGT(x, y) : b_.CreateICmp(s ? P::ICMP_SGT : P::ICMP_UGT, x, y);
     default: return f ? b_.CreateFCmpOGE(x, y) : b_.CreateICmp(s ? P::ICMP_SGE : P::ICMP_UGE, x, y);
   }
 }
@@ -190,7 +202,8 @@ Lane LaneOps::bitcast(Lane x, DType to) {
   if (from == to) return x;
   if (size_of(from) != size_of(to)) throw InternalError("emitter: bitcast between widths");
   int width = value(x).width;
-  llvm::Value* bits = b_.CreateBitCast(to_memory(x), widened(b_.getIntNTy(8 * static_cast<unsigned>(size_of(from))), width));
+  llvm::Value* bits = b_.CreateBitCast(
+      to_memory(x), widened(b_.getIntNTy(8 * static_cast<unsigned>(size_of(from))), width));
   return from_memory(b_.CreateBitCast(bits, memory_type(to, width)), to, width);
 }
 

@@ -1,7 +1,8 @@
 // Arithmetic of the emitter in LLVM IR.
 //
-// A lane value is a scalar, the same for all lanes, until an operation meets a vector. Halves and bfloat16 live in registers
-// as float32 values already rounded to their type; booleans as single bits. Nothing is contracted or reassociated.
+// A lane value is a scalar, the same for all lanes, until an operation meets a vector. Halves and
+// bfloat16 live in registers as float32 values already rounded to their type; booleans as single
+// bits. Nothing is contracted or reassociated.
 #pragma once
 
 #include "ir/emit.h"

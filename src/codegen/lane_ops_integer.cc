@@ -6,7 +6,9 @@
 namespace tessera::inline v0::codegen {
 
 namespace {
-llvm::Constant* k(llvm::Type* t, std::int64_t v) { return llvm::ConstantInt::get(t, static_cast<std::uint64_t>(v), true); }
+llvm::Constant* k(llvm::Type* t, std::int64_t v) {
+  return llvm::ConstantInt::get(t, static_cast<std::uint64_t>(v), true);
+}
 unsigned bits_of(llvm::Type* t) { return t->getScalarSizeInBits(); }
 // The value of a constant that is the same in all lanes.
 const llvm::ConstantInt* uniform(llvm::Value* v) {
@@ -21,10 +23,13 @@ llvm::Value* LaneOps::integer_unary(Arith op, llvm::Value* v, DType d) {
   llvm::Constant *zero = k(t, 0), *one = k(t, 1);
   switch (op) {
     case Arith::neg: return b_.CreateNeg(v);
-    case Arith::abs: return is_signed_integer(d) ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v, b_.getFalse()) : v;
+    case Arith::abs:
+      return is_signed_integer(d) ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v, b_.getFalse())
+                                  : v;
     case Arith::sign: {
       llvm::Value* positive = b_.CreateZExt(b_.CreateICmpNE(v, zero), t);
-      return is_signed_integer(d) ? b_.CreateSelect(b_.CreateICmpSLT(v, zero), k(t, -1), positive) : positive;
+      return is_signed_integer(d) ? b_.CreateSelect(b_.CreateICmpSLT(v, zero), k(t, -1), positive)
+                                  : positive;
     }
     case Arith::floor:
     case Arith::ceil:
@@ -42,7 +47,8 @@ llvm::Value* LaneOps::integer_unary(Arith op, llvm::Value* v, DType d) {
 llvm::Value* LaneOps::integer_division(Arith op, llvm::Value* x, llvm::Value* y, bool is_signed) {
   llvm::Type* t = x->getType();
   bool div = op == Arith::div;
-  if (const llvm::ConstantInt* c = uniform(y); c && !c->isZero() && !(is_signed && c->isMinusOne())) {
+  if (const llvm::ConstantInt* c = uniform(y);
+      c && !c->isZero() && !(is_signed && c->isMinusOne())) {
     if (div) return is_signed ? b_.CreateSDiv(x, y) : b_.CreateUDiv(x, y);
     return is_signed ? b_.CreateSRem(x, y) : b_.CreateURem(x, y);
   }
@@ -50,10 +56,13 @@ llvm::Value* LaneOps::integer_division(Arith op, llvm::Value* x, llvm::Value* y,
   llvm::Value* unsafe = by_zero;
   if (is_signed) {
     llvm::Constant* least = llvm::ConstantInt::get(t, llvm::APInt::getSignedMinValue(bits_of(t)));
-    unsafe = b_.CreateOr(by_zero, b_.CreateAnd(b_.CreateICmpEQ(x, least), b_.CreateICmpEQ(y, k(t, -1))));
+    unsafe =
+        b_.CreateOr(by_zero, b_.CreateAnd(b_.CreateICmpEQ(x, least), b_.CreateICmpEQ(y, k(t, -1))));
   }
   llvm::Value* safe = b_.CreateSelect(unsafe, k(t, 1), y);
-  if (div) return b_.CreateSelect(by_zero, k(t, -1), is_signed ? b_.CreateSDiv(x, safe) : b_.CreateUDiv(x, safe));
+  if (div)
+    return b_.CreateSelect(by_zero, k(t, -1),
+                           is_signed ? b_.CreateSDiv(x, safe) : b_.CreateUDiv(x, safe));
   return b_.CreateSelect(by_zero, x, is_signed ? b_.CreateSRem(x, safe) : b_.CreateURem(x, safe));
 }
 
@@ -69,7 +78,8 @@ llvm::Value* LaneOps::integer_power(llvm::Value* x, llvm::Value* y, bool is_sign
   if (!is_signed) return result;
   llvm::Value* odd = b_.CreateICmpNE(b_.CreateAnd(y, k(t, 1)), k(t, 0));
   llvm::Value* reciprocal = b_.CreateSelect(b_.CreateICmpEQ(x, k(t, 1)), k(t, 1), k(t, 0));
-  reciprocal = b_.CreateSelect(b_.CreateICmpEQ(x, k(t, -1)), b_.CreateSelect(odd, k(t, -1), k(t, 1)), reciprocal);
+  reciprocal = b_.CreateSelect(b_.CreateICmpEQ(x, k(t, -1)),
+                               b_.CreateSelect(odd, k(t, -1), k(t, 1)), reciprocal);
   return b_.CreateSelect(b_.CreateICmpSLT(y, k(t, 0)), reciprocal, result);
 }
 
@@ -90,15 +100,19 @@ llvm::Value* LaneOps::integer_binary(Arith op, llvm::Value* x, llvm::Value* y, D
     case Arith::div:
     case Arith::rem: return integer_division(op, x, y, s);
     case Arith::pow: return integer_power(x, y, s);
-    case Arith::max: return b_.CreateBinaryIntrinsic(s ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, x, y);
-    case Arith::min: return b_.CreateBinaryIntrinsic(s ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, x, y);
+    case Arith::max:
+      return b_.CreateBinaryIntrinsic(s ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, x, y);
+    case Arith::min:
+      return b_.CreateBinaryIntrinsic(s ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, x, y);
     case Arith::and_: return b_.CreateAnd(x, y);
     case Arith::or_: return b_.CreateOr(x, y);
     case Arith::xor_: return b_.CreateXor(x, y);
     case Arith::shift_left: return b_.CreateSelect(in_range(), b_.CreateShl(x, y), k(t, 0));
-    case Arith::shift_right_logical: return b_.CreateSelect(in_range(), b_.CreateLShr(x, y), k(t, 0));
+    case Arith::shift_right_logical:
+      return b_.CreateSelect(in_range(), b_.CreateLShr(x, y), k(t, 0));
     case Arith::shift_right_arithmetic:
-      return b_.CreateAShr(x, b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, y, k(t, bits_of(t) - 1)));
+      return b_.CreateAShr(
+          x, b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, y, k(t, bits_of(t) - 1)));
     default: break;
   }
   throw InternalError("emitter: no such operation on integers");

@@ -1,5 +1,5 @@
-// The LLVM headers of the kernel compiler, included by the few files that write IR and by no header but this one's users'
-// sources.
+// The LLVM headers of the kernel compiler, included by the few files that write IR and by no header
+// but this one's users' sources.
 #pragma once
 
 #pragma GCC diagnostic push

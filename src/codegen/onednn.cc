@@ -6,8 +6,8 @@
 namespace tessera::inline v0::codegen::onednn {
 namespace {
 
-// The OpenMP runtime that the oneDNN library is linked with, found through the library itself: the program may hold another.
-// Builds of oneDNN without OpenMP have none and need none.
+// The OpenMP runtime that the oneDNN library is linked with, found through the library itself: the
+// program may hold another. Builds of oneDNN without OpenMP have none and need none.
 struct OpenMp {
   int (*get_max_threads)() = nullptr;
   void (*set_num_threads)(int) = nullptr;
@@ -28,7 +28,8 @@ struct OpenMp {
   }
 };
 
-// omp_set_num_threads is a setting of the calling thread. It counts when a primitive is made, too: blocking depends on it.
+// omp_set_num_threads is a setting of the calling thread. It counts when a primitive is made, too:
+// blocking depends on it.
 class OneThread {
  public:
   OneThread() : before_(omp_.get_max_threads ? omp_.get_max_threads() : 1) {
@@ -59,7 +60,9 @@ dnnl::stream& stream() {
 
 memory::desc plain(const Layout& l) { return {l.dims, memory::data_type::f32, l.strides}; }
 
-memory::desc any(const Layout& l) { return {l.dims, memory::data_type::f32, memory::format_tag::any}; }
+memory::desc any(const Layout& l) {
+  return {l.dims, memory::data_type::f32, memory::format_tag::any};
+}
 
 // Dense, batch outermost, channels innermost; strides of dimensions of one element do not matter.
 bool channels_last(const Layout& l) {
@@ -87,14 +90,16 @@ memory::desc channels_last_desc(const Layout& l) {
 class Prepared final : public Convolution {
  public:
   // `keep` asks for kernels that work on channels-last activations as they are.
-  Prepared(const ConvSpec& spec, bool keep) : plain_{plain(spec.source), plain(spec.weights), plain(spec.destination)} {
+  Prepared(const ConvSpec& spec, bool keep)
+      : plain_{plain(spec.source), plain(spec.weights), plain(spec.destination)} {
     OneThread guard;
     auto wanted = [&](const Layout& l, int i) {
       if (!keep || !channels_last(l)) return any(l);
       in_place_[i] = true;
       return channels_last_desc(l);
     };
-    // A kernel in any layout: packing it costs little next to the convolution, and plain layouts get slow implementations.
+    // A kernel in any layout: packing it costs little next to the convolution, and plain layouts
+    // get slow implementations.
     memory::desc source = wanted(spec.source, 0), destination = wanted(spec.destination, 2);
     Layout w = spec.weights;
     bool grouped = w.dims[0] > 1;
@@ -110,7 +115,8 @@ class Prepared final : public Convolution {
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     dnnl::convolution_forward::primitive_desc forward(
-        {dnnl::prop_kind::forward_training, direct, source, weights, destination, spec.strides, dilations, spec.pad_low, spec.pad_high},
+        {dnnl::prop_kind::forward_training, direct, source, weights, destination, spec.strides,
+         dilations, spec.pad_low, spec.pad_high},
         attr, engine());
     if (spec.kind == ConvKind::forward) {
       take(forward.src_desc(), forward.weights_desc(), forward.dst_desc(), forward);
@@ -118,21 +124,27 @@ class Prepared final : public Convolution {
       args_ = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
     } else if (spec.kind == ConvKind::backward_data) {
       dnnl::convolution_backward_data::primitive_desc p(
-          {direct, source, weights, destination, spec.strides, dilations, spec.pad_low, spec.pad_high}, attr, engine(), forward);
+          {direct, source, weights, destination, spec.strides, dilations, spec.pad_low,
+           spec.pad_high},
+          attr, engine(), forward);
       take(p.diff_src_desc(), p.weights_desc(), p.diff_dst_desc(), p);
       primitive_ = dnnl::convolution_backward_data(p);
       args_ = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST};
     } else {
       dnnl::convolution_backward_weights::primitive_desc p(
-          {direct, source, weights, destination, spec.strides, dilations, spec.pad_low, spec.pad_high}, attr, engine(), forward);
+          {direct, source, weights, destination, spec.strides, dilations, spec.pad_low,
+           spec.pad_high},
+          attr, engine(), forward);
       take(p.src_desc(), p.diff_weights_desc(), p.diff_dst_desc(), p);
       primitive_ = dnnl::convolution_backward_weights(p);
       args_ = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST};
     }
     for (int i = 0; i < 3; ++i) {
       if (in_place_[i]) continue;
-      pack_[i] = dnnl::reorder(dnnl::reorder::primitive_desc(engine(), plain_[i], engine(), own_[i]));
-      unpack_[i] = dnnl::reorder(dnnl::reorder::primitive_desc(engine(), own_[i], engine(), plain_[i]));
+      pack_[i] =
+          dnnl::reorder(dnnl::reorder::primitive_desc(engine(), plain_[i], engine(), own_[i]));
+      unpack_[i] =
+          dnnl::reorder(dnnl::reorder::primitive_desc(engine(), own_[i], engine(), plain_[i]));
     }
   }
 
@@ -176,9 +188,11 @@ class Prepared final : public Convolution {
     implementation_ = p.impl_info_str();
   }
 
-  static void reorder(const dnnl::primitive& p, const memory::desc& from_desc, const float* from, const memory::desc& to_desc, float* to) {
+  static void reorder(const dnnl::primitive& p, const memory::desc& from_desc, const float* from,
+                      const memory::desc& to_desc, float* to) {
     OneThread guard;
-    p.execute(stream(), {{DNNL_ARG_FROM, memory(from_desc, engine(), const_cast<float*>(from))}, {DNNL_ARG_TO, memory(to_desc, engine(), to)}});
+    p.execute(stream(), {{DNNL_ARG_FROM, memory(from_desc, engine(), const_cast<float*>(from))},
+                         {DNNL_ARG_TO, memory(to_desc, engine(), to)}});
     stream().wait();
   }
 
@@ -191,9 +205,11 @@ class Prepared final : public Convolution {
 
 class PreparedMatmul final : public Matmul {
  public:
-  PreparedMatmul(std::int64_t outer, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, const Operand& b) {
+  PreparedMatmul(std::int64_t outer, std::int64_t batch, std::int64_t m, std::int64_t n,
+                 std::int64_t k, const Operand& a, const Operand& b) {
     OneThread guard;
-    // Always in four dimensions: the kernels know a batch that lies between rows and columns in no fewer.
+    // Always in four dimensions: the kernels know a batch that lies between rows and columns in no
+    // fewer.
     auto desc = [&](std::int64_t rows, std::int64_t columns, const Operand& o) {
       return memory::desc({outer, batch, rows, columns}, memory::data_type::f32,
                           Dims{o.outer_stride, o.batch_stride, o.row_stride, o.column_stride});
@@ -227,8 +243,9 @@ class PreparedMatmul final : public Matmul {
 
 }  // namespace
 
-std::shared_ptr<const Matmul> Matmul::make(std::int64_t outer, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
-                                           const Operand& a, const Operand& b) {
+std::shared_ptr<const Matmul> Matmul::make(std::int64_t outer, std::int64_t batch, std::int64_t m,
+                                           std::int64_t n, std::int64_t k, const Operand& a,
+                                           const Operand& b) {
   try {
     auto made = std::make_shared<const PreparedMatmul>(outer, batch, m, n, k, a, b);
     return made->fast() ? made : nullptr;
@@ -237,8 +254,8 @@ std::shared_ptr<const Matmul> Matmul::make(std::int64_t outer, std::int64_t batc
   }
 }
 
-void sgemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* b,
-           std::int64_t ldb, float* c, std::int64_t ldc) {
+void sgemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
+           std::int64_t lda, const float* b, std::int64_t ldb, float* c, std::int64_t ldc) {
   OneThread guard;
   dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc);
 }

@@ -1,6 +1,6 @@
-// oneDNN, as the rest of the code sees it. Every call runs on the calling thread alone, whatever the process's OpenMP settings
-// are, and leaves those as they were: with threads of its own oneDNN changes bits with their number. What differs between
-// versions of oneDNN is in onednn.cc.
+// oneDNN, as the rest of the code sees it. Every call runs on the calling thread alone, whatever
+// the process's OpenMP settings are, and leaves those as they were: with threads of its own oneDNN
+// changes bits with their number. What differs between versions of oneDNN is in onednn.cc.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,25 @@
 
 namespace tessera::inline v0::codegen::onednn {
 
-/// c = a * b, row-major: c is m x n with leading dimension ldc; a is m x k, or k x m when `transpose_a`, and so on.
-void sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda,
-           const float* b, std::int64_t ldb, float* c, std::int64_t ldc);
+/// c = a * b, row-major: c is m x n with leading dimension ldc; a is m x k, or k x m when
+/// `transpose_a`, and so on.
+void sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float* c,
+           std::int64_t ldc);
 
 using Dims = std::vector<std::int64_t>;
 
-/// Products of outer x batch matrices at once: quicker than one by one where they are small. Row-major results, one after
-/// the other.
+/// Products of outer x batch matrices at once: quicker than one by one where they are small.
+/// Row-major results, one after the other.
 class Matmul {
  public:
   struct Operand {
     std::int64_t outer_stride, batch_stride, row_stride, column_stride;  // one of the last two is 1
   };
   /// nullptr where oneDNN has no kernel of its own for it and `sgemm` does as well.
-  static std::shared_ptr<const Matmul> make(std::int64_t outer, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
-                                            const Operand& a, const Operand& b);
+  static std::shared_ptr<const Matmul> make(std::int64_t outer, std::int64_t batch, std::int64_t m,
+                                            std::int64_t n, std::int64_t k, const Operand& a,
+                                            const Operand& b);
   virtual ~Matmul() = default;
   virtual std::size_t scratch_bytes() const = 0;
   virtual void run(const float* a, const float* b, float* c, void* scratch) const = 0;
@@ -39,17 +42,19 @@ struct Layout {
 
 enum class ConvKind { forward, backward_data, backward_weights };
 
-/// Dims are (batch, channels, spatial...) of source and destination and (groups, output, input, spatial...) of the weights.
-/// Padding is that of the forward convolution; `pad_high` may be negative down to -(stride - 1).
+/// Dims are (batch, channels, spatial...) of source and destination and (groups, output, input,
+/// spatial...) of the weights. Padding is that of the forward convolution; `pad_high` may be
+/// negative down to -(stride - 1).
 struct ConvSpec {
   ConvKind kind;
   Layout source, weights, destination;
   Dims strides, dilations, pad_low, pad_high;
 };
 
-/// A convolution or one of its gradients, ready to run. Source and destination are used in place where their layout is
-/// channels-last and dense; otherwise, and always for the weights, the library's own layouts are made with `pack` and undone
-/// with `unpack`. Immutable and safe to run on several threads with distinct buffers.
+/// A convolution or one of its gradients, ready to run. Source and destination are used in place
+/// where their layout is channels-last and dense; otherwise, and always for the weights, the
+/// library's own layouts are made with `pack` and undone with `unpack`. Immutable and safe to run
+/// on several threads with distinct buffers.
 class Convolution {
  public:
   /// nullptr where oneDNN has no such convolution.

@@ -25,20 +25,21 @@ Communication communication_of(const Program& p, const Scope& scope) {
   return c;
 }
 
-std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Type& in, const Type& out, const Scope& scope,
+std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Type& in,
+                                                  const Type& out, const Scope& scope,
                                                   const PlanContext& ctx) {
   using K = Collective::Kind;
   auto c = std::make_shared<Collective>();
   const std::string& name = eqn.op->name;
   c->kind = name == "psum" || name == "psum_invariant" ? K::psum
-            : name == "pmax"                            ? K::pmax
-            : name == "pmin"                            ? K::pmin
-            : name.starts_with("all_gather")            ? K::all_gather
-            : name.starts_with("psum_scatter")          ? K::psum_scatter
-            : name == "all_to_all"                      ? K::all_to_all
-            : name == "ppermute"                        ? K::ppermute
-            : name == "pbroadcast"                      ? K::pbroadcast
-                                                        : throw InternalError("unknown collective '" + name + "'");
+            : name == "pmax"                           ? K::pmax
+            : name == "pmin"                           ? K::pmin
+            : name.starts_with("all_gather")           ? K::all_gather
+            : name.starts_with("psum_scatter")         ? K::psum_scatter
+            : name == "all_to_all"                     ? K::all_to_all
+            : name == "ppermute"                       ? K::ppermute
+            : name == "pbroadcast"                     ? K::pbroadcast
+                                   : throw InternalError("unknown collective '" + name + "'");
   c->dtype = in.dtype;
   c->count = in.shape.count();
   for (const auto& n : eqn.attrs.get<Strings>("axes")) {
@@ -55,7 +56,8 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
   c->place.resize(static_cast<std::size_t>(c->size));
   for (std::size_t g = 0; g < c->groups.size(); ++g)
     for (std::size_t i = 0; i < c->groups[g].size(); ++i)
-      c->place[static_cast<std::size_t>(c->groups[g][i])] = {static_cast<int>(g), static_cast<int>(i)};
+      c->place[static_cast<std::size_t>(c->groups[g][i])] = {static_cast<int>(g),
+                                                             static_cast<int>(i)};
   const std::int64_t members = static_cast<std::int64_t>(c->groups[0].size());
 
   const Shape& s = in.shape;
@@ -84,7 +86,8 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
       break;
     }
     case K::all_to_all: {
-      const int split = static_cast<int>(eqn.attrs.i("split")), concat = static_cast<int>(eqn.attrs.i("concat"));
+      const int split = static_cast<int>(eqn.attrs.i("split")),
+                concat = static_cast<int>(eqn.attrs.i("concat"));
       const std::int64_t e = size_of(in.dtype);
       Shape from = byte_strides(s, e), to = byte_strides(out.shape, e), chunk = s, to_strides;
       chunk[split] /= members;
@@ -111,15 +114,20 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
   }
   if (c->kind == K::ppermute) {
     c->source.assign(static_cast<std::size_t>(c->size), -1);
-    for (const Ints& pair : eqn.attrs.get<IntLists>("perm")) c->source[static_cast<std::size_t>(pair[1])] = pair[0];
+    for (const Ints& pair : eqn.attrs.get<IntLists>("perm"))
+      c->source[static_cast<std::size_t>(pair[1])] = pair[0];
   }
-  if (c->kind == K::pbroadcast) c->source.assign(static_cast<std::size_t>(c->size), eqn.attrs.i("source"));
+  if (c->kind == K::pbroadcast)
+    c->source.assign(static_cast<std::size_t>(c->size), eqn.attrs.i("source"));
   return c;
 }
 
-// The blocks of an arena slot lie side by side in the order of the devices: that is their concatenation along dimension 0.
+// The blocks of an arena slot lie side by side in the order of the devices: that is their
+// concatenation along dimension 0.
 bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
-  if (c.kind != Collective::Kind::all_gather || c.outer != 1 || c.groups.size() != 1 || ctx_.options.isolated) return false;
+  if (c.kind != Collective::Kind::all_gather || c.outer != 1 || c.groups.size() != 1 ||
+      ctx_.options.isolated)
+    return false;
   Ref r = dense(eqn.inputs[0]);
   const Slot& s = at(r.slot);
   Mask own = 0;
@@ -127,8 +135,8 @@ bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
     if (i && c.axes[i] < c.axes[i - 1]) return false;
     own |= Mask{1} << c.axes[i];
   }
-  if (s.space != Space::arena || r.offset || !r.cut.empty() || r.absorbed || (s.mask & own) != own ||
-      s.bytes != flat_.types[eqn.inputs[0]].bytes())
+  if (s.space != Space::arena || r.offset || !r.cut.empty() || r.absorbed ||
+      (s.mask & own) != own || s.bytes != flat_.types[eqn.inputs[0]].bytes())
     return false;
   std::int64_t stride = 1;
   for (std::size_t i = c.axes.size(); i-- > 0;) {
@@ -152,7 +160,8 @@ void Lowerer::lower_collective(const Equation& eqn, const Scope& scope) {
   step.mask = level_.mask[eqn.outputs[0]];
   step.inputs = {dense(eqn.inputs[0])};
   step.outputs = {new_value(eqn.outputs[0], step.mask)};
-  step.seconds = 1e-7 + 2e-10 * static_cast<double>(in.bytes()) * static_cast<double>(step.collective->groups[0].size());
+  step.seconds = 1e-7 + 2e-10 * static_cast<double>(in.bytes()) *
+                            static_cast<double>(step.collective->groups[0].size());
   add(std::move(step));
 }
 

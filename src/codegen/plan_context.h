@@ -19,16 +19,17 @@ struct Scope {
   Mask mask(const AxisSet& names) const;
 };
 
-/// One program of the nest as a flat list: shard_maps and calls inlined, what crosses a shard_map's border marked by
-/// equations of the pseudo ops `block` and `assemble`.
+/// One program of the nest as a flat list: shard_maps and calls inlined, what crosses a shard_map's
+/// border marked by equations of the pseudo ops `block` and `assemble`.
 struct Level {
   std::shared_ptr<Program> flat;
-  std::vector<Mask> mask;         // by variable: the axes it is computed over
-  std::vector<Mask> differs;      // by variable: the axes along which it may differ; less than `mask` where isolated
-  std::vector<int> scope;         // by equation
-  std::vector<int> hold;          // by equation: index in holds, or -1
-  /// The operands of a checkpointed region. Its equations wait for all of them, the cotangents too: what is computed again is
-  /// not computed before it is needed.
+  std::vector<Mask> mask;  // by variable: the axes it is computed over
+  std::vector<Mask>
+      differs;  // by variable: the axes along which it may differ; less than `mask` where isolated
+  std::vector<int> scope;  // by equation
+  std::vector<int> hold;   // by equation: index in holds, or -1
+  /// The operands of a checkpointed region. Its equations wait for all of them, the cotangents too:
+  /// what is computed again is not computed before it is needed.
   std::vector<std::vector<Var>> holds;
   std::deque<Scope> scopes;
 };
@@ -42,8 +43,8 @@ struct Assembled {
 
 struct Draft {
   std::shared_ptr<Tape> tape = std::make_shared<Tape>();
-  std::vector<Step> steps;          // in an order that respects dependencies
-  std::vector<int> producer;        // by slot: index in steps, -1
+  std::vector<Step> steps;    // in an order that respects dependencies
+  std::vector<int> producer;  // by slot: index in steps, -1
 };
 
 struct PendingKernel {
@@ -57,8 +58,8 @@ struct PlanContext {
   std::vector<TapeAxis> axes;
   std::vector<Region> regions;
   std::vector<PendingKernel> kernels;
-  std::deque<Draft> drafts;                 // of bodies too
-  std::map<const Tape*, Draft*> draft_of;   // bodies before they are finished
+  std::deque<Draft> drafts;                // of bodies too
+  std::map<const Tape*, Draft*> draft_of;  // bodies before they are finished
   std::vector<std::shared_ptr<const Program>> keep;
 
   int axis(const std::string& name, std::int64_t size, const Scope& scope);
@@ -75,18 +76,20 @@ struct Inputs {
   std::vector<Mask> mask, differs;
 };
 
-/// `inner`: axes along which this level has instances; coordinates along others are fixed while it runs.
-Level flatten(PlanContext& ctx, const Program& p, const Inputs& arguments, const Scope& scope, Mask inner,
-              bool top);
+/// `inner`: axes along which this level has instances; coordinates along others are fixed while it
+/// runs.
+Level flatten(PlanContext& ctx, const Program& p, const Inputs& arguments, const Scope& scope,
+              Mask inner, bool top);
 
-/// A body's tape as control flow sees it. `hidden` are axis_index values that the body takes as further arguments.
+/// A body's tape as control flow sees it. `hidden` are axis_index values that the body takes as
+/// further arguments.
 struct Lowered {
   Draft* draft = nullptr;
   std::vector<std::vector<int>> hidden;  // axes of each
 };
 /// `results`: the axes over which the caller stores each result; absent at the top.
-Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments, const std::vector<Mask>* results,
-              const Scope& scope, Mask inner, bool top);
+Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
+              const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top);
 
 /// Orders steps into phases.
 void schedule(PlanContext& ctx, Draft& draft);

@@ -3,8 +3,8 @@
 
 namespace tessera::inline v0::tapes {
 
-// Without collectives inside, a loop is a step like any other: every instance of its results runs it by itself. With
-// collectives, its instances run it together, their bodies' tapes over all axes.
+// Without collectives inside, a loop is a step like any other: every instance of its results runs
+// it by itself. With collectives, its instances run it together, their bodies' tapes over all axes.
 void Lowerer::lower_control(const Equation& eqn, std::size_t i) {
   const Scope& scope = level_.scopes[static_cast<std::size_t>(level_.scope[i])];
   Communication comm;
@@ -33,11 +33,14 @@ void Lowerer::lower_control(const Equation& eqn, std::size_t i) {
       std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("cond_consts"));
       std::size_t skip = consts + static_cast<std::size_t>(eqn.attrs.i("body_consts"));
       std::vector<AxisSet> in;
-      for (std::size_t k = 0; k < consts; ++k) in.push_back(scope.names(level_.differs[eqn.inputs[k]]));
-      for (std::size_t k = 0; skip + k < eqn.inputs.size(); ++k) in.push_back(scope.names(level_.differs[eqn.outputs[k]]));
+      for (std::size_t k = 0; k < consts; ++k)
+        in.push_back(scope.names(level_.differs[eqn.inputs[k]]));
+      for (std::size_t k = 0; skip + k < eqn.inputs.size(); ++k)
+        in.push_back(scope.names(level_.differs[eqn.outputs[k]]));
       predicate = scope.mask(spmd::uniformity(cond, in)[cond.outputs[0]]) & inner;
     }
-    // Rows of the mesh that decide for themselves run one by one; within a row the executor holds devices to one decision.
+    // Rows of the mesh that decide for themselves run one by one; within a row the executor holds
+    // devices to one decision.
     if (!(predicate & comm.axes)) {
       outer = predicate;
       inner &= ~predicate;
@@ -62,9 +65,11 @@ void Lowerer::add_control(Step step, const Equation& eqn, const std::vector<Lowe
   add(std::move(step));
 }
 
-void Lowerer::lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Mask inner, Mask stored) {
+void Lowerer::lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Mask inner,
+                         Mask stored) {
   const Program& body = *eqn.attrs.program("body");
-  const std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("consts")), carries = static_cast<std::size_t>(eqn.attrs.i("carry"));
+  const std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("consts")),
+                    carries = static_cast<std::size_t>(eqn.attrs.i("carry"));
   Step step;
   step.kind = Step::Kind::scan;
   step.mask = outer;
@@ -78,14 +83,18 @@ void Lowerer::lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Ma
   for (std::size_t k = 0; k < eqn.inputs.size(); ++k) {
     const bool carry = k >= consts && k < consts + carries;
     // The first turn reads what the loop starts from, the others what the body gives.
-    in.mask.push_back((level_.mask[eqn.inputs[k]] | (carry ? level_.mask[eqn.outputs[k - consts]] : 0)) & inner);
-    in.differs.push_back((level_.differs[eqn.inputs[k]] | (carry ? level_.differs[eqn.outputs[k - consts]] : 0)) & inner);
+    in.mask.push_back(
+        (level_.mask[eqn.inputs[k]] | (carry ? level_.mask[eqn.outputs[k - consts]] : 0)) & inner);
+    in.differs.push_back(
+        (level_.differs[eqn.inputs[k]] | (carry ? level_.differs[eqn.outputs[k - consts]] : 0)) &
+        inner);
     step.inputs.push_back(dense(eqn.inputs[k]));
     if (k >= consts + carries) step.rows.push_back(body.types[body.inputs[k]].bytes());
   }
   for (std::size_t k = 0; k < eqn.outputs.size(); ++k) {
     const Var v = eqn.outputs[k];
-    const bool kept = k < carries && (step.length == 0 || body.outputs[k] == body.inputs[consts + k]);
+    const bool kept =
+        k < carries && (step.length == 0 || body.outputs[k] == body.inputs[consts + k]);
     if (k < carries) step.kept.push_back(kept);
     const Mask m = level_.mask[v] & inner;
     out.push_back(kept ? kSkipped : m);
@@ -96,17 +105,22 @@ void Lowerer::lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Ma
     } else {
       step.outputs.push_back(new_value(v, stored | m));
     }
-    if (k < carries) step.spare.push_back(Ref{slot(Space::arena, stored | m, kept ? 0 : flat_.types[v].bytes(), flat_.types[v].dtype)});
-    else step.rows.push_back(body.types[body.outputs[k]].bytes());
+    if (k < carries)
+      step.spare.push_back(Ref{
+          slot(Space::arena, stored | m, kept ? 0 : flat_.types[v].bytes(), flat_.types[v].dtype)});
+    else
+      step.rows.push_back(body.types[body.outputs[k]].bytes());
   }
   Lowered l = lower(ctx_, body, in, &out, scope, inner, false);
   add_control(std::move(step), eqn, {l});
 }
 
-void Lowerer::lower_while(const Equation& eqn, const Scope& scope, Mask outer, Mask inner, Mask stored) {
+void Lowerer::lower_while(const Equation& eqn, const Scope& scope, Mask outer, Mask inner,
+                          Mask stored) {
   const Program &cond = *eqn.attrs.program("cond"), &body = *eqn.attrs.program("body");
   const std::size_t cond_consts = static_cast<std::size_t>(eqn.attrs.i("cond_consts")),
-                    consts = static_cast<std::size_t>(eqn.attrs.i("body_consts")), carries = eqn.outputs.size();
+                    consts = static_cast<std::size_t>(eqn.attrs.i("body_consts")),
+                    carries = eqn.outputs.size();
   Step step;
   step.kind = Step::Kind::while_;
   step.mask = outer;
@@ -121,7 +135,8 @@ void Lowerer::lower_while(const Equation& eqn, const Scope& scope, Mask outer, M
     const Var v = eqn.outputs[k];
     const bool kept = body.outputs[k] == body.inputs[consts + k];
     step.kept.push_back(kept);
-    const Mask m = (kept ? level_.mask[eqn.inputs[cond_consts + consts + k]] : level_.mask[v]) & inner;
+    const Mask m =
+        (kept ? level_.mask[eqn.inputs[cond_consts + consts + k]] : level_.mask[v]) & inner;
     carry.mask.push_back(m);
     carry.differs.push_back(level_.differs[v] & inner);
     out.push_back(kept ? kSkipped : m);
@@ -131,7 +146,8 @@ void Lowerer::lower_while(const Equation& eqn, const Scope& scope, Mask outer, M
     } else {
       step.outputs.push_back(new_value(v, stored | m));
     }
-    step.spare.push_back(Ref{slot(Space::arena, stored | m, kept ? 0 : flat_.types[v].bytes(), flat_.types[v].dtype)});
+    step.spare.push_back(Ref{
+        slot(Space::arena, stored | m, kept ? 0 : flat_.types[v].bytes(), flat_.types[v].dtype)});
   }
   auto take = [&](Inputs& to, Var v) {
     to.mask.push_back(level_.mask[v] & inner);
@@ -155,7 +171,8 @@ void Lowerer::lower_while(const Equation& eqn, const Scope& scope, Mask outer, M
   add_control(std::move(step), eqn, {c, b});
 }
 
-void Lowerer::lower_cond(const Equation& eqn, const Scope& scope, Mask outer, Mask inner, Mask stored) {
+void Lowerer::lower_cond(const Equation& eqn, const Scope& scope, Mask outer, Mask inner,
+                         Mask stored) {
   const auto& branches = eqn.attrs.get<Programs>("branches");
   Step step;
   step.kind = Step::Kind::cond;
@@ -175,7 +192,8 @@ void Lowerer::lower_cond(const Equation& eqn, const Scope& scope, Mask outer, Ma
     step.outputs.push_back(new_value(v, stored | m));
   }
   std::vector<Lowered> bodies;
-  for (const ProgramPtr& p : branches) bodies.push_back(lower(ctx_, *p, in, &out, scope, inner, false));
+  for (const ProgramPtr& p : branches)
+    bodies.push_back(lower(ctx_, *p, in, &out, scope, inner, false));
   add_control(std::move(step), eqn, bodies);
 }
 

@@ -29,7 +29,8 @@ Mask Scope::mask(const AxisSet& names) const {
 int PlanContext::axis(const std::string& name, std::int64_t size, const Scope& scope) {
   // Two shard_maps side by side share an axis; one inside the other never does.
   for (std::size_t a = 0; a < axes.size(); ++a)
-    if (axes[a].name == name && axes[a].size == size && !(scope.all() >> a & 1)) return static_cast<int>(a);
+    if (axes[a].name == name && axes[a].size == size && !(scope.all() >> a & 1))
+      return static_cast<int>(a);
   if (axes.size() == 32) throw InternalError("a program with more than 32 mesh axes");
   axes.push_back({name, size});
   return static_cast<int>(axes.size()) - 1;
@@ -66,7 +67,8 @@ Op pseudo(const char* name) {
 
 class Flattener {
  public:
-  Flattener(PlanContext& ctx, Level& level, Mask inner, bool top) : ctx_(ctx), level_(level), inner_(inner), top_(top) {}
+  Flattener(PlanContext& ctx, Level& level, Mask inner, bool top)
+      : ctx_(ctx), level_(level), inner_(inner), top_(top) {}
 
   Var define(const Type& t, Mask m, Mask differs) {
     level_.flat->types.push_back(t);
@@ -114,7 +116,8 @@ class Flattener {
   }
 
  private:
-  void append(const Op* op, std::vector<Var> in, std::vector<Var> out, Attrs attrs, const Equation& from, int scope_id) {
+  void append(const Op* op, std::vector<Var> in, std::vector<Var> out, Attrs attrs,
+              const Equation& from, int scope_id) {
     Equation e;
     e.op = op;
     e.inputs = std::move(in);
@@ -129,13 +132,15 @@ class Flattener {
 
   static const Program* expansion(const Equation& eqn) {
     for (const auto& [name, value] : eqn.attrs)
-      if (const auto* p = std::get_if<ProgramPtr>(&value); p && *p && (*p)->inputs.size() == eqn.inputs.size() &&
-                                                          (*p)->outputs.size() == eqn.outputs.size())
+      if (const auto* p = std::get_if<ProgramPtr>(&value);
+          p && *p && (*p)->inputs.size() == eqn.inputs.size() &&
+          (*p)->outputs.size() == eqn.outputs.size())
         return p->get();
     throw InternalError("op '" + eqn.op->name + "' has no program to inline");
   }
 
-  std::vector<Var> shard_map(const Program& p, const Equation& eqn, const std::vector<Var>& operands, int scope_id) {
+  std::vector<Var> shard_map(const Program& p, const Equation& eqn,
+                             const std::vector<Var>& operands, int scope_id) {
     const auto& names = eqn.attrs.get<Strings>("mesh_axes");
     const auto& sizes = eqn.attrs.ints("mesh_sizes");
     const auto& in_specs = eqn.attrs.get<Strings>("in_specs");
@@ -171,11 +176,12 @@ class Flattener {
         continue;
       }
       Mask m = level_.mask[operands[i]] | cut, differs = level_.differs[operands[i]] | cut;
-      if (top_ && !ctx_.options.isolated && operands[i] < ctx_.options.uniform.size() && ctx_.options.uniform[operands[i]])
+      if (top_ && !ctx_.options.isolated && operands[i] < ctx_.options.uniform.size() &&
+          ctx_.options.uniform[operands[i]])
         m = differs = 0;
       in.push_back(define(body.types[body.inputs[i]], m, differs));
-      append(&block_op(), {operands[i]}, {in.back()}, {{"region", std::int64_t{region_id}}, {"spec", in_specs[i]}}, eqn,
-             inside);
+      append(&block_op(), {operands[i]}, {in.back()},
+             {{"region", std::int64_t{region_id}}, {"spec", in_specs[i]}}, eqn, inside);
     }
     std::vector<Var> out = program(body, in, inside), results;
     Mask own = 0;
@@ -183,8 +189,8 @@ class Flattener {
     for (std::size_t i = 0; i < out.size(); ++i) {
       Mask m = ctx_.options.isolated ? outer.all() & inner_ & ~own : level_.mask[out[i]] & ~own;
       results.push_back(define(p.types[eqn.outputs[i]], m, level_.differs[out[i]] & ~own));
-      append(&assemble_op(), {out[i]}, {results.back()}, {{"region", std::int64_t{region_id}}, {"spec", out_specs[i]}}, eqn,
-             inside);
+      append(&assemble_op(), {out[i]}, {results.back()},
+             {{"region", std::int64_t{region_id}}, {"spec", out_specs[i]}}, eqn, inside);
     }
     return results;
   }
@@ -207,15 +213,16 @@ const Op& assemble_op() {
   return *op;
 }
 
-Level flatten(PlanContext& ctx, const Program& p, const Inputs& arguments, const Scope& scope, Mask inner,
-              bool top) {
+Level flatten(PlanContext& ctx, const Program& p, const Inputs& arguments, const Scope& scope,
+              Mask inner, bool top) {
   Level level;
   level.flat = std::make_shared<Program>();
   level.flat->name = p.name;
   level.scopes.push_back(scope);
   Flattener f(ctx, level, inner, top);
   std::vector<Var> in;
-  for (std::size_t i = 0; i < p.inputs.size(); ++i) in.push_back(f.define(p.types[p.inputs[i]], arguments.mask[i], arguments.differs[i]));
+  for (std::size_t i = 0; i < p.inputs.size(); ++i)
+    in.push_back(f.define(p.types[p.inputs[i]], arguments.mask[i], arguments.differs[i]));
   level.flat->inputs = in;
   level.flat->outputs = f.program(p, in, 0);
   return level;

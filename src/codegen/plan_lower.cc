@@ -8,9 +8,17 @@
 
 namespace tessera::inline v0::tapes {
 
-Lowerer::Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Scope& scope, Mask inner, bool top)
-    : ctx_(ctx), draft_(draft), level_(level), flat_(*level.flat), scope_(scope), inner_(inner), top_(top),
-      ref_(flat_.types.size()), assembled_(flat_.types.size(), -1) {}
+Lowerer::Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Scope& scope, Mask inner,
+                 bool top)
+    : ctx_(ctx),
+      draft_(draft),
+      level_(level),
+      flat_(*level.flat),
+      scope_(scope),
+      inner_(inner),
+      top_(top),
+      ref_(flat_.types.size()),
+      assembled_(flat_.types.size(), -1) {}
 
 int Lowerer::slot(Space space, Mask mask, std::int64_t bytes, DType dtype) {
   Slot s;
@@ -36,7 +44,8 @@ int Lowerer::slot(Space space, Mask mask, std::int64_t bytes, DType dtype) {
 std::size_t Lowerer::add(Step step) {
   std::size_t i = draft_.steps.size();
   step.after = after_;
-  for (const Ref& r : step.outputs) draft_.producer[static_cast<std::size_t>(r.slot)] = static_cast<int>(i);
+  for (const Ref& r : step.outputs)
+    draft_.producer[static_cast<std::size_t>(r.slot)] = static_cast<int>(i);
   draft_.steps.push_back(std::move(step));
   return i;
 }
@@ -51,7 +60,8 @@ void Lowerer::hold(const std::vector<std::size_t>& equations) {
     last = h;
     for (Var v : level_.holds[static_cast<std::size_t>(h)])
       if (ref_[v].slot >= 0)
-        if (int p = draft_.producer[static_cast<std::size_t>(ref_[v].slot)]; p >= 0) after_.push_back(static_cast<std::size_t>(p));
+        if (int p = draft_.producer[static_cast<std::size_t>(ref_[v].slot)]; p >= 0)
+          after_.push_back(static_cast<std::size_t>(p));
   }
 }
 
@@ -150,7 +160,8 @@ void Lowerer::run(const std::vector<Mask>* results) {
       Argument a;
       a.input = i;
       a.type = t;
-      ref_[flat_.inputs[i]] = argument(std::move(a), level_.mask[flat_.inputs[i]], t.bytes(), t.dtype);
+      ref_[flat_.inputs[i]] =
+          argument(std::move(a), level_.mask[flat_.inputs[i]], t.bytes(), t.dtype);
     }
   if (ctx_.options.evaluate) {
     for (std::size_t i = 0; i < flat_.equations.size(); ++i) {
@@ -163,7 +174,9 @@ void Lowerer::run(const std::vector<Mask>* results) {
     std::vector<int> classes(flat_.types.size());
     for (std::size_t i = 0; i < flat_.equations.size(); ++i)
       for (Var v : flat_.equations[i].outputs)
-        classes[v] = numbers.try_emplace({level_.mask[v], level_.hold[i]}, static_cast<int>(numbers.size())).first->second;
+        classes[v] =
+            numbers.try_emplace({level_.mask[v], level_.hold[i]}, static_cast<int>(numbers.size()))
+                .first->second;
     for (const Cluster& c : codegen::fuse(flat_, classes)) {
       hold(c.equations);
       lower_cluster(c);
@@ -231,7 +244,8 @@ void Lowerer::lower_single(std::size_t i) {
   if (eqn.op == &block_op()) return lower_block(eqn);
   if (eqn.op == &assemble_op()) {
     assembled_[eqn.outputs[0]] = static_cast<int>(assemblies_.size());
-    assemblies_.push_back({eqn.inputs[0], static_cast<int>(eqn.attrs.i("region")), eqn.attrs.str("spec")});
+    assemblies_.push_back(
+        {eqn.inputs[0], static_cast<int>(eqn.attrs.i("region")), eqn.attrs.str("spec")});
     return;
   }
   if (eqn.op->name == "constant") {
@@ -253,8 +267,10 @@ void Lowerer::lower_single(std::size_t i) {
 }
 
 bool Lowerer::lower_alias(const Equation& eqn) {
-  static const std::vector<std::string> identities = {"pvary", "stop_gradient", "optimization_barrier", "checkpoint_name"};
-  const bool identity = std::find(identities.begin(), identities.end(), eqn.op->name) != identities.end();
+  static const std::vector<std::string> identities = {"pvary", "stop_gradient",
+                                                      "optimization_barrier", "checkpoint_name"};
+  const bool identity =
+      std::find(identities.begin(), identities.end(), eqn.op->name) != identities.end();
   if (!identity && eqn.op->lowering != Lowering::view) return false;
   for (std::size_t i = 0; i < eqn.outputs.size(); ++i) ref_[eqn.outputs[i]] = dense(eqn.inputs[i]);
   return true;
@@ -282,10 +298,12 @@ void Lowerer::lower_evaluate(const Equation& eqn) {
     step.kind = Step::Kind::routine;
     step.seconds = step.routine->seconds;
   } else {
-    if (!eqn.op->evaluate) throw InternalError("op '" + eqn.op->name + "' has neither a routine nor an evaluator");
+    if (!eqn.op->evaluate)
+      throw InternalError("op '" + eqn.op->name + "' has neither a routine nor an evaluator");
     step.op = eqn.op;
     step.attrs = eqn.attrs;
-    double flops = eqn.op->cost ? eqn.op->cost(step.input_types, step.output_types, eqn.attrs).flops : 0;
+    double flops =
+        eqn.op->cost ? eqn.op->cost(step.input_types, step.output_types, eqn.attrs).flops : 0;
     step.seconds = 5e-7 + 1e-9 * bytes + 1e-8 * flops;
   }
   add(std::move(step));
@@ -315,7 +333,10 @@ void Lowerer::lower_block(const Equation& eqn) {
       a.spec = spec;
       a.type = type;
       a.uniform = level_.mask[block] == 0;
-      it = blocks_.emplace(key, argument(std::move(a), level_.mask[block], flat_.types[block].bytes(), type.dtype)).first;
+      it = blocks_
+               .emplace(key, argument(std::move(a), level_.mask[block], flat_.types[block].bytes(),
+                                      type.dtype))
+               .first;
     }
     ref_[block] = it->second;
     return;
@@ -348,11 +369,13 @@ Ref Lowerer::assemble(Var v) {
   if (cut == 0) return from;
   spmd::Blocks blocks = ctx_.blocks(flat_.types[v], a.region, a.spec);
   const Slot& s = at(from.slot);
-  bool adjacent = s.space == Space::arena && from.offset == 0 && from.cut.empty() && from.absorbed == 0 &&
-                  s.bytes == blocks.block_bytes() && (s.mask & cut) == cut && blocks.contiguous();
+  bool adjacent = s.space == Space::arena && from.offset == 0 && from.cut.empty() &&
+                  from.absorbed == 0 && s.bytes == blocks.block_bytes() && (s.mask & cut) == cut &&
+                  blocks.contiguous();
   for (std::size_t i = 0; i < r.axes.size() && adjacent; ++i)
     for (const AxisStride& st : s.instance)
-      if (st.axis == r.axes[i] && (cut >> st.axis & 1)) adjacent = st.stride * s.bytes == blocks.axis_offsets()[i];
+      if (st.axis == r.axes[i] && (cut >> st.axis & 1))
+        adjacent = st.stride * s.bytes == blocks.axis_offsets()[i];
   if (adjacent) {
     from.absorbed = cut;
     return from;
@@ -373,8 +396,8 @@ Ref Lowerer::assemble(Var v) {
   return to;
 }
 
-Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments, const std::vector<Mask>* results,
-              const Scope& scope, Mask inner, bool top) {
+Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
+              const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top) {
   Level level = flatten(ctx, p, arguments, scope, inner, top);
   ctx.drafts.emplace_back();
   Draft& draft = ctx.drafts.back();

@@ -10,7 +10,8 @@ using codegen::Cluster;
 
 class Lowerer {
  public:
-  Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Scope& scope, Mask inner, bool top);
+  Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Scope& scope, Mask inner,
+          bool top);
 
   void run(const std::vector<Mask>* results);
   std::vector<std::vector<int>> hidden;
@@ -55,15 +56,17 @@ class Lowerer {
   Scope scope_;
   Mask inner_;
   bool top_;
-  std::vector<Ref> ref_;                       // by variable
-  std::vector<int> assembled_;                 // by variable: index in assemblies_, -1
+  std::vector<Ref> ref_;        // by variable
+  std::vector<int> assembled_;  // by variable: index in assemblies_, -1
   std::vector<Assembled> assemblies_;
-  std::vector<std::size_t> after_;             // steps that the steps being added have to wait for
+  std::vector<std::size_t> after_;  // steps that the steps being added have to wait for
   std::map<std::vector<int>, Ref> axis_indices_;
-  std::map<std::tuple<std::size_t, int, std::string>, Ref> blocks_;  // arguments by input, region, spec
+  std::map<std::tuple<std::size_t, int, std::string>, Ref>
+      blocks_;  // arguments by input, region, spec
 };
 
-/// The axes that the collectives of a program, nested programs included, run over; whether it has shard_maps.
+/// The axes that the collectives of a program, nested programs included, run over; whether it has
+/// shard_maps.
 struct Communication {
   Mask axes = 0;
   bool regions = false;
@@ -71,7 +74,8 @@ struct Communication {
 };
 Communication communication_of(const Program& p, const Scope& scope);
 
-std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Type& in, const Type& out, const Scope& scope,
+std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Type& in,
+                                                  const Type& out, const Scope& scope,
                                                   const PlanContext& ctx);
 
 }  // namespace tessera::inline v0::tapes

@@ -75,8 +75,8 @@ struct Life {
   int last_phase = -1;
 };
 
-// Whether the value of slot `from` is no longer read when slot `to` is written, where both are in the same memory instance by
-// instance.
+// Whether the value of slot `from` is no longer read when slot `to` is written, where both are in
+// the same memory instance by instance.
 bool dead_before(const Tape& tape, const Life& from, int from_slot, const Life& to, int to_slot) {
   if (from.last < to.first) return true;
   if (from.last_phase != to.phase) return false;
@@ -88,14 +88,18 @@ bool dead_before(const Tape& tape, const Life& from, int from_slot, const Life& 
   if (from.exact_last != to.exact_first) return from.exact_last < to.exact_first;
   // The same step: where it reads each element before it writes it.
   std::int64_t position = 0;
-  for (int p = 0; p < to.phase; ++p) position += static_cast<std::int64_t>(tape.phases[static_cast<std::size_t>(p)].steps.size());
+  for (int p = 0; p < to.phase; ++p)
+    position += static_cast<std::int64_t>(tape.phases[static_cast<std::size_t>(p)].steps.size());
   const Step& step = phase.steps[static_cast<std::size_t>(to.exact_first - position)];
   if (!step.routine) return false;
   int reads = 0;
   for (const Ref& r : step.inputs) reads += r.slot == from_slot;
   for (auto [in, out] : step.routine->in_place) {
-    const Ref &a = step.inputs[static_cast<std::size_t>(in)], &b = step.outputs[static_cast<std::size_t>(out)];
-    if (reads == 1 && a.slot == from_slot && b.slot == to_slot && a.offset == 0 && a.cut.empty() && a.absorbed == 0) return true;
+    const Ref &a = step.inputs[static_cast<std::size_t>(in)],
+              &b = step.outputs[static_cast<std::size_t>(out)];
+    if (reads == 1 && a.slot == from_slot && b.slot == to_slot && a.offset == 0 && a.cut.empty() &&
+        a.absorbed == 0)
+      return true;
   }
   return false;
 }
@@ -105,7 +109,8 @@ void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& 
   std::vector<bool> taken(tape.arguments.size());
   auto alone = [&](std::size_t i) {
     const Argument& a = tape.arguments[i];
-    if (a.input >= ctx.options.donated.size() || !ctx.options.donated[a.input] || a.uniform) return false;
+    if (a.input >= ctx.options.donated.size() || !ctx.options.donated[a.input] || a.uniform)
+      return false;
     for (std::size_t k = 0; k < tape.arguments.size(); ++k)
       if (k != i && tape.arguments[k].input == a.input) return false;
     for (const Result& r : tape.results)
@@ -118,11 +123,17 @@ void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& 
     for (std::size_t i = 0; i < tape.arguments.size() && r.reuse < 0; ++i) {
       const Argument& a = tape.arguments[i];
       const Slot& from = tape.slots[static_cast<std::size_t>(a.slot)];
-      if (taken[i] || from.bytes != to.bytes || from.mask != to.mask || from.dtype != to.dtype || !alone(i)) continue;
-      if ((a.region < 0) != (r.region < 0) || a.spec != r.spec || !(a.type.shape == r.type.shape)) continue;
-      if (a.region >= 0 && ctx.regions[static_cast<std::size_t>(a.region)].devices != ctx.regions[static_cast<std::size_t>(r.region)].devices)
+      if (taken[i] || from.bytes != to.bytes || from.mask != to.mask || from.dtype != to.dtype ||
+          !alone(i))
         continue;
-      if (!dead_before(tape, life[static_cast<std::size_t>(a.slot)], a.slot, life[static_cast<std::size_t>(r.slot)], r.slot)) continue;
+      if ((a.region < 0) != (r.region < 0) || a.spec != r.spec || !(a.type.shape == r.type.shape))
+        continue;
+      if (a.region >= 0 && ctx.regions[static_cast<std::size_t>(a.region)].devices !=
+                               ctx.regions[static_cast<std::size_t>(r.region)].devices)
+        continue;
+      if (!dead_before(tape, life[static_cast<std::size_t>(a.slot)], a.slot,
+                       life[static_cast<std::size_t>(r.slot)], r.slot))
+        continue;
       r.reuse = static_cast<int>(i);
       taken[i] = true;
     }
@@ -157,15 +168,19 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
         life.emplace_back();
       }
       for (const auto& body : step.bodies)
-        bytes = step.kind == Step::Kind::while_ ? bytes + aligned(body->frame_bytes) : std::max(bytes, body->frame_bytes);
-      if (step.scratch.slot >= 0) tape.slots[static_cast<std::size_t>(step.scratch.slot)].bytes = aligned(std::max<std::int64_t>(bytes, 64));
+        bytes = step.kind == Step::Kind::while_ ? bytes + aligned(body->frame_bytes)
+                                                : std::max(bytes, body->frame_bytes);
+      if (step.scratch.slot >= 0)
+        tape.slots[static_cast<std::size_t>(step.scratch.slot)].bytes =
+            aligned(std::max<std::int64_t>(bytes, 64));
     }
 
   // Lifetimes.
   std::int64_t position = 0;
   for (std::size_t p = 0; p < tape.phases.size(); ++p) {
     const Phase& phase = tape.phases[p];
-    const std::int64_t begin = position, end = position + static_cast<std::int64_t>(phase.steps.size()) - 1;
+    const std::int64_t begin = position,
+                       end = position + static_cast<std::int64_t>(phase.steps.size()) - 1;
     const bool at_once = phase.collective || phase.instances > 1;
     for (const Step& step : phase.steps) {
       auto touch = [&](const Ref& r) {
@@ -180,7 +195,9 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
         l.exact_last = position;
         l.last_phase = static_cast<int>(p);
         const Slot& s = tape.slots[static_cast<std::size_t>(r.slot)];
-        if (l.phase != static_cast<int>(p) || !at_once || phase.collective || s.mask != phase.mask || r.absorbed) l.one_phase = false;
+        if (l.phase != static_cast<int>(p) || !at_once || phase.collective ||
+            s.mask != phase.mask || r.absorbed)
+          l.one_phase = false;
       };
       for (const Ref& r : step.inputs) touch(r);
       for (const Ref& r : step.outputs) touch(r);
@@ -193,7 +210,8 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
 
   plan_donation(ctx, tape, life);
 
-  std::vector<std::vector<int>> starts(static_cast<std::size_t>(position)), ends(static_cast<std::size_t>(position));
+  std::vector<std::vector<int>> starts(static_cast<std::size_t>(position)),
+      ends(static_cast<std::size_t>(position));
   std::vector<std::vector<int>> local(tape.phases.size());
   for (std::size_t i = 0; i < tape.slots.size(); ++i) {
     Slot& s = tape.slots[i];
@@ -234,7 +252,8 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
       std::int64_t t = 0;
       for (const Step& step : phase.steps) {
         auto touch = [&](const Ref& r) {
-          if (r.slot < 0 || tape.slots[static_cast<std::size_t>(r.slot)].space != Space::local) return;
+          if (r.slot < 0 || tape.slots[static_cast<std::size_t>(r.slot)].space != Space::local)
+            return;
           auto [it, fresh] = exact.try_emplace(r.slot, t, t);
           it->second.second = t;
         };
@@ -251,15 +270,19 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
       }
       Allocator a;
       for (t = 0; t < static_cast<std::int64_t>(phase.steps.size()); ++t) {
-        for (int i : begin[t]) tape.slots[static_cast<std::size_t>(i)].offset = a.take(tape.slots[static_cast<std::size_t>(i)].bytes);
+        for (int i : begin[t])
+          tape.slots[static_cast<std::size_t>(i)].offset =
+              a.take(tape.slots[static_cast<std::size_t>(i)].bytes);
         for (int i : end[t])
-          a.give(tape.slots[static_cast<std::size_t>(i)].offset, tape.slots[static_cast<std::size_t>(i)].bytes);
+          a.give(tape.slots[static_cast<std::size_t>(i)].offset,
+                 tape.slots[static_cast<std::size_t>(i)].bytes);
       }
       tape.local_bytes = std::max(tape.local_bytes, a.end());
     }
   }
   tape.workers = std::min<std::int64_t>(most, std::max(1, ctx.options.workers));
-  tape.frame_bytes = aligned(tape.table * static_cast<std::int64_t>(sizeof(void*))) + tape.arena_bytes + tape.workers * tape.local_bytes;
+  tape.frame_bytes = aligned(tape.table * static_cast<std::int64_t>(sizeof(void*))) +
+                     tape.arena_bytes + tape.workers * tape.local_bytes;
 }
 
 }  // namespace tessera::inline v0::tapes

@@ -4,7 +4,8 @@
 namespace tessera::inline v0::tapes {
 
 void Lowerer::place_results(const std::vector<Mask>* results) {
-  std::vector<bool> shared(draft_.tape->slots.size());  // whose memory is read as a whole, or taken by a result
+  std::vector<bool> shared(
+      draft_.tape->slots.size());  // whose memory is read as a whole, or taken by a result
   auto mark = [&](const Ref& r) {
     if (r.absorbed && !top_) shared[static_cast<std::size_t>(r.slot)] = true;
   };
@@ -57,7 +58,8 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
         if (a.slot != r.slot) continue;
         bool same = a.region == out.region;
         if (a.region >= 0 && out.region >= 0) {
-          const Region &x = ctx_.regions[static_cast<std::size_t>(a.region)], &y = ctx_.regions[static_cast<std::size_t>(out.region)];
+          const Region &x = ctx_.regions[static_cast<std::size_t>(a.region)],
+                       &y = ctx_.regions[static_cast<std::size_t>(out.region)];
           same = x.axes == y.axes && x.devices == y.devices && a.spec == out.spec;
         }
         if (same) out.argument = static_cast<int>(i);
@@ -68,8 +70,9 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
       }
     }
     shared.resize(draft_.tape->slots.size());
-    if (plain && at(r.slot).space == Space::arena && at(r.slot).mask == mask && !shared[static_cast<std::size_t>(r.slot)] &&
-        at(r.slot).bytes == block.bytes() && draft_.producer[static_cast<std::size_t>(r.slot)] >= 0) {
+    if (plain && at(r.slot).space == Space::arena && at(r.slot).mask == mask &&
+        !shared[static_cast<std::size_t>(r.slot)] && at(r.slot).bytes == block.bytes() &&
+        draft_.producer[static_cast<std::size_t>(r.slot)] >= 0) {
       Slot& s = at(r.slot);
       s.space = Space::result;
       s.offset = draft_.tape->table;

@@ -22,13 +22,14 @@ using Heap = std::priority_queue<std::size_t, std::vector<std::size_t>, std::gre
 
 }  // namespace
 
-// List scheduling: a phase goes on as long as a step of its kind is ready, in program order; collectives wait until nothing
-// else is ready, so that those of one round meet in one phase.
+// List scheduling: a phase goes on as long as a step of its kind is ready, in program order;
+// collectives wait until nothing else is ready, so that those of one round meet in one phase.
 void schedule(PlanContext& ctx, Draft& draft) {
   const std::size_t n = draft.steps.size();
   std::vector<std::vector<std::size_t>> users(n);
   std::vector<int> waiting(n);
-  // A step that reads what other instances of the producer wrote has to wait for the end of the producer's phase.
+  // A step that reads what other instances of the producer wrote has to wait for the end of the
+  // producer's phase.
   std::vector<std::vector<std::size_t>> behind(n);
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t p : draft.steps[i].after) {
@@ -41,7 +42,8 @@ void schedule(PlanContext& ctx, Draft& draft) {
       const Step& producer = draft.steps[static_cast<std::size_t>(p)];
       users[static_cast<std::size_t>(p)].push_back(i);
       ++waiting[i];
-      const bool parts = producer.kind == Step::Kind::copy && producer.mask != draft.tape->slots[static_cast<std::size_t>(r.slot)].mask;
+      const bool parts = producer.kind == Step::Kind::copy &&
+                         producer.mask != draft.tape->slots[static_cast<std::size_t>(r.slot)].mask;
       if (r.absorbed || parts) behind[i].push_back(static_cast<std::size_t>(p));
     }
   }
@@ -84,8 +86,10 @@ void schedule(PlanContext& ctx, Draft& draft) {
         if (--waiting[u] == 0) {
           const Key k = key_of(draft.steps[u]);
           // Collectives of a phase run at once.
-          if (k == key && phase.collective) next.push_back(u);
-          else ready[k].push(u);
+          if (k == key && phase.collective)
+            next.push_back(u);
+          else
+            ready[k].push(u);
         }
     }
     for (std::size_t i : next) ready[key_of(draft.steps[i])].push(i);

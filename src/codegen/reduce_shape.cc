@@ -38,7 +38,8 @@ bool reduces_minor(const Program& p, const Equation& eqn) {
   return std::find(axes->begin(), axes->end(), minor) != axes->end();
 }
 
-ReduceShape reduce_shape(const Program& p, const Equation& eqn, std::span<const std::int64_t> extents) {
+ReduceShape reduce_shape(const Program& p, const Equation& eqn,
+                         std::span<const std::int64_t> extents) {
   ReduceShape r;
   const Ints* axes = reduced_axes(eqn);
   bool whole_axes = axes && axes->size() == extents.size();

@@ -10,8 +10,8 @@
 
 namespace tessera::inline v0 {
 
-/// Memory that a routine works on: dense row-major buffers, in the order of its inputs and outputs, and scratch of the size
-/// that the routine asked for (64-byte aligned, contents undefined).
+/// Memory that a routine works on: dense row-major buffers, in the order of its inputs and outputs,
+/// and scratch of the size that the routine asked for (64-byte aligned, contents undefined).
 struct RoutineArgs {
   const void* const* inputs;
   void* const* outputs;
@@ -21,19 +21,20 @@ struct RoutineArgs {
 /// Tasks [begin, end) of one stage; may run on any thread, several at once with distinct tasks.
 using TaskFn = std::function<void(const RoutineArgs&, std::int64_t begin, std::int64_t end)>;
 
-/// Stages run in order; the tasks of a stage are independent. How work is cut into tasks depends on shapes alone, never on
-/// the number of workers, so results do not either.
+/// Stages run in order; the tasks of a stage are independent. How work is cut into tasks depends on
+/// shapes alone, never on the number of workers, so results do not either.
 struct Stage {
   std::int64_t tasks = 1;
   TaskFn run;
 };
 
 struct Routine {
-  std::string name;             // shown in profiles: "tanh+mul+add", "dot_general"
+  std::string name;  // shown in profiles: "tanh+mul+add", "dot_general"
   std::vector<Stage> stages;
   std::size_t scratch_bytes = 0;
-  double seconds = 0;           // rough estimate of one execution on one core, to decide inline or pool
-  /// Pairs (input, output) that may be given the same memory: every task reads that input only where it writes that output.
+  double seconds = 0;  // rough estimate of one execution on one core, to decide inline or pool
+  /// Pairs (input, output) that may be given the same memory: every task reads that input only
+  /// where it writes that output.
   std::vector<std::pair<int, int>> in_place;
 };
 

@@ -1,8 +1,10 @@
-// A program ready to be executed: plain data that the planner (tape_plan.h) writes and the executor (src/runtime) walks.
+// A program ready to be executed: plain data that the planner (tape_plan.h) writes and the executor
+// (src/runtime) walks.
 //
-// One tape runs a program for all devices. A value is stored once for every combination of coordinates along the axes it
-// varies over (its instances) and computed as often; a value that is equal on all devices has one instance. Work between
-// two collectives is a phase: its steps run for each instance of the phase's axes, independently of other instances.
+// One tape runs a program for all devices. A value is stored once for every combination of
+// coordinates along the axes it varies over (its instances) and computed as often; a value that is
+// equal on all devices has one instance. Work between two collectives is a phase: its steps run for
+// each instance of the phase's axes, independently of other instances.
 #pragma once
 
 #include "base/box_copy.h"
@@ -49,9 +51,11 @@ enum class Space : std::uint8_t {
 struct Slot {
   Space space = Space::arena;
   Mask mask = 0;
-  std::int64_t bytes = 0;   // of one instance
-  std::int64_t offset = 0;  // constant, arena, local: bytes; argument, result: index in the table of pointers
-  AxisStrides instance;     // number of an instance from coordinates, row-major over the axes of `mask`
+  std::int64_t bytes = 0;  // of one instance
+  std::int64_t offset =
+      0;  // constant, arena, local: bytes; argument, result: index in the table of pointers
+  AxisStrides
+      instance;  // number of an instance from coordinates, row-major over the axes of `mask`
   DType dtype = DType::float32;
 };
 
@@ -59,37 +63,47 @@ struct Slot {
 struct Ref {
   int slot = -1;
   std::int64_t offset = 0;
-  AxisStrides cut;      // further bytes by coordinates: the block of a whole
-  Mask absorbed = 0;    // axes whose instances together are the value: adjacent blocks of a whole
+  AxisStrides cut;    // further bytes by coordinates: the block of a whole
+  Mask absorbed = 0;  // axes whose instances together are the value: adjacent blocks of a whole
 };
 
 struct Tape;
 
 /// Data movement between devices; docs/ops.md defines the results.
 struct Collective {
-  enum class Kind { psum, pmax, pmin, all_gather, psum_scatter, all_to_all, ppermute, pbroadcast } kind;
+  enum class Kind {
+    psum,
+    pmax,
+    pmin,
+    all_gather,
+    psum_scatter,
+    all_to_all,
+    ppermute,
+    pbroadcast
+  } kind;
   DType dtype = DType::float32;
   std::vector<int> axes;  // of the tape, major first
   std::vector<std::int64_t> sizes;
-  std::int64_t size = 1;  // product
+  std::int64_t size = 1;                          // product
   std::vector<std::vector<std::int64_t>> groups;  // at least one: all
   std::vector<std::pair<int, int>> place;         // by device of the axes: group, position in it
   std::vector<std::int64_t> source;               // ppermute, pbroadcast: by device; -1 gives zeros
-  std::int64_t outer = 1, run = 0;                // elements: rows and their length on the result's side
-  std::int64_t count = 0;                         // elements of the operand
-  BoxCopy box;                                    // all_to_all: one chunk
-  std::int64_t from_chunk = 0, to_chunk = 0;      // bytes between chunks
+  std::int64_t outer = 1, run = 0;  // elements: rows and their length on the result's side
+  std::int64_t count = 0;           // elements of the operand
+  BoxCopy box;                      // all_to_all: one chunk
+  std::int64_t from_chunk = 0, to_chunk = 0;  // bytes between chunks
 };
 
 struct Step {
   enum class Kind { routine, evaluate, copy, scan, while_, cond, collective } kind = Kind::evaluate;
   std::string name;
   SourceLoc loc;
-  Mask mask = 0;    // axes it runs over
-  Mask inner = 0;   // control flow with collectives: axes that the bodies' tapes run over
+  Mask mask = 0;   // axes it runs over
+  Mask inner = 0;  // control flow with collectives: axes that the bodies' tapes run over
   std::vector<Ref> inputs, outputs;
   double seconds = 0;  // estimate, one instance
-  std::vector<std::size_t> after;  // while planning: steps that it has to wait for beside its operands
+  std::vector<std::size_t>
+      after;  // while planning: steps that it has to wait for beside its operands
 
   std::shared_ptr<const Routine> routine;
   Ref scratch;  // routine's scratch; control flow: the bodies' frame
@@ -102,15 +116,16 @@ struct Step {
 
   std::shared_ptr<const Collective> collective;
 
-  /// scan: body; while: condition, body; cond: branches. Their arguments are those of the op, then hidden ones.
+  /// scan: body; while: condition, body; cond: branches. Their arguments are those of the op, then
+  /// hidden ones.
   std::vector<std::shared_ptr<const Tape>> bodies;
   std::int64_t length = 0;
   bool reverse = false;
   std::size_t consts = 0, cond_consts = 0, carries = 0, hidden = 0;
-  std::vector<std::int64_t> rows;   // bytes of a row of each xs, then each ys
-  std::vector<Ref> spare;           // second buffer of each carry
-  std::vector<bool> kept;           // carries that the body hands on unchanged
-  Ref flag;                         // while: the condition's result
+  std::vector<std::int64_t> rows;  // bytes of a row of each xs, then each ys
+  std::vector<Ref> spare;          // second buffer of each carry
+  std::vector<bool> kept;          // carries that the body hands on unchanged
+  Ref flag;                        // while: the condition's result
 };
 
 struct Phase {
@@ -125,9 +140,9 @@ struct Phase {
 struct Argument {
   std::size_t input = 0;
   int slot = -1;
-  int region = -1;   // -1: whole and dense
+  int region = -1;  // -1: whole and dense
   std::string spec;
-  Type type;         // of the input
+  Type type;             // of the input
   bool uniform = false;  // one block for all devices
 };
 
@@ -135,8 +150,9 @@ struct Result {
   int slot = -1;      // in space `result`, or
   int argument = -1;  // the index of the argument that it is
   int same_as = -1;   // an earlier result that it is
-  int reuse = -1;     // a donated argument whose memory it may take: the argument is dead before the result is written
-  int region = -1;    // -1: whole and dense
+  int reuse = -1;   // a donated argument whose memory it may take: the argument is dead before the
+                    // result is written
+  int region = -1;  // -1: whole and dense
   std::string spec;
   Type type;
 };
@@ -150,7 +166,7 @@ struct Tape {
   std::vector<Argument> arguments;  // top level; bodies: one an input, in order, then hidden ones
   std::vector<Result> results;
   std::vector<std::byte> constants;
-  std::int64_t table = 0;        // pointers
+  std::int64_t table = 0;  // pointers
   std::int64_t arena_bytes = 0;
   std::int64_t local_bytes = 0;  // of one worker
   std::int64_t workers = 1;      // frames of local memory

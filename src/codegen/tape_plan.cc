@@ -21,7 +21,8 @@ void compile_pending(PlanContext& ctx) {
   }
 }
 
-// Bodies before the steps that hold them: drafts are in the order of their beginning, a body after its owner.
+// Bodies before the steps that hold them: drafts are in the order of their beginning, a body after
+// its owner.
 void finish(PlanContext& ctx) {
   for (std::size_t d = ctx.drafts.size(); d-- > 0;) {
     Draft& draft = ctx.drafts[d];
@@ -30,7 +31,8 @@ void finish(PlanContext& ctx) {
       for (const auto& body : s.bodies) seconds += body->seconds + 1e-7;
       if (s.kind == Step::Kind::scan) s.seconds = seconds * static_cast<double>(s.length);
       if (s.kind == Step::Kind::while_) s.seconds = seconds * 10;
-      if (s.kind == Step::Kind::cond) s.seconds = s.bodies.empty() ? 0 : seconds / static_cast<double>(s.bodies.size());
+      if (s.kind == Step::Kind::cond)
+        s.seconds = s.bodies.empty() ? 0 : seconds / static_cast<double>(s.bodies.size());
     }
     schedule(ctx, draft);
     assign_memory(ctx, draft);

@@ -5,7 +5,8 @@
 namespace tessera::inline v0::codegen {
 
 bool is_math(Arith op) {
-  return (op >= Arith::cbrt && op <= Arith::lgamma) || op == Arith::pow || op == Arith::atan2 || op == Arith::rem;
+  return (op >= Arith::cbrt && op <= Arith::lgamma) || op == Arith::pow || op == Arith::atan2 ||
+         op == Arith::rem;
 }
 
 Lane Tracer::value(Var v, std::span<const Index> at) {
@@ -44,7 +45,8 @@ std::size_t Tracer::depth_of(std::span<const Index> at) const {
   std::size_t depth = 0;
   for (const Index& i : at)
     for_each_leaf(node_of(i), [&](const Atom& a) {
-      if (auto it = data_depth_.find(&a); it != data_depth_.end()) depth = std::max(depth, std::min(it->second, loops_.size()));
+      if (auto it = data_depth_.find(&a); it != data_depth_.end())
+        depth = std::max(depth, std::min(it->second, loops_.size()));
       for (std::size_t d = depth; d < loops_.size(); ++d)
         if (loops_[d].atom == &a) depth = d + 1;
     });
@@ -62,7 +64,8 @@ std::vector<Var> Tracer::repeated(std::span<const Index> prefix) const {
   std::unordered_map<Var, int> count;
   for (const auto& [key, lane] : known_) {
     const Equation* e = producer(key.var);
-    if (!e || e->op->cheap || buffers_.contains(key.var) || key.at.size() <= prefix.size()) continue;
+    if (!e || e->op->cheap || buffers_.contains(key.var) || key.at.size() <= prefix.size())
+      continue;
     bool same = true;
     for (std::size_t d = 0; d < prefix.size(); ++d) same = same && key.at[d] == node_of(prefix[d]);
     count[key.var] += same ? 1 : 1000000;
@@ -100,7 +103,8 @@ Lane Tracer::binary(Arith op, Lane x, Lane) {
   return {nullptr, op >= Arith::eq ? DType::boolean : x.dtype};
 }
 
-Lane Tracer::guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside, Lane outside) {
+Lane Tracer::guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside,
+                     Lane outside) {
   for (const Bound& b : bounds) {
     const Index::Node* n = node_of(b.index);
     if (n->hi < b.lo || n->lo >= b.hi) return outside;
@@ -129,7 +133,9 @@ Lane Tracer::reduce(std::span<const std::int64_t> extents, Lane init,
   double outer = times_;
   std::size_t loops = loops_.size();
   std::vector<Index> at = enter(extents);
-  if (!at_.empty()) reductions.push_back({eqn_, at_.back().first, at_.back().second, reduce_shape(program_, *eqn_, extents), init.dtype});
+  if (!at_.empty())
+    reductions.push_back({eqn_, at_.back().first, at_.back().second,
+                          reduce_shape(program_, *eqn_, extents), init.dtype});
   Lane x = combine(init, element(at));
   times_ = outer;
   loops_.resize(loops);

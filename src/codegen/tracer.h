@@ -1,4 +1,5 @@
-// A dry run of a kernel's rules: which memory is read at which indices, and how much work there is. Emits nothing.
+// A dry run of a kernel's rules: which memory is read at which indices, and how much work there is.
+// Emits nothing.
 #pragma once
 
 #include "codegen/composer.h"
@@ -20,10 +21,12 @@ struct Access {
 class Tracer : public Composer {
  public:
   /// `buffers` are the variables that are read from memory; inputs always are.
-  Tracer(const Program& p, const std::unordered_set<Var>& buffers) : Composer(p), buffers_(buffers) {}
+  Tracer(const Program& p, const std::unordered_set<Var>& buffers)
+      : Composer(p), buffers_(buffers) {}
 
-  /// Asks for the outputs `vars` at every element of an index space; gives the space's indices, one a dimension. Costs count
-  /// a value that does not depend on the inner loops once for all of their iterations, as it will be emitted.
+  /// Asks for the outputs `vars` at every element of an index space; gives the space's indices, one
+  /// a dimension. Costs count a value that does not depend on the inner loops once for all of their
+  /// iterations, as it will be emitted.
   const std::vector<Index>& run(std::span<const Var> vars, const Shape& space);
   /// Whether the value was asked for at this index.
   bool asked(Var v, std::span<const Index> at) const { return known_.contains(key_of(v, at)); }
@@ -41,12 +44,15 @@ class Tracer : public Composer {
   Lane select(Lane, Lane on_true, Lane) override { return ops += times_, on_true; }
   Lane convert(Lane, DType to) override { return ops += times_, Lane{nullptr, to}; }
   Lane bitcast(Lane, DType to) override { return {nullptr, to}; }
-  Lane guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside, Lane outside) override;
-  Lane reduce(std::span<const std::int64_t> extents, Lane init, const std::function<Lane(std::span<const Index>)>& element,
+  Lane guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside,
+               Lane outside) override;
+  Lane reduce(std::span<const std::int64_t> extents, Lane init,
+              const std::function<Lane(std::span<const Index>)>& element,
               const std::function<Lane(Lane, Lane)>& combine) override;
   std::vector<Lane> fold(
       std::span<const std::int64_t> extents, std::vector<Lane> init,
-      const std::function<std::vector<Lane>(std::span<const Index>, std::span<const Lane>)>& step) override;
+      const std::function<std::vector<Lane>(std::span<const Index>, std::span<const Lane>)>& step)
+      override;
 
   struct Reduction {
     const Equation* eqn;
@@ -57,7 +63,8 @@ class Tracer : public Composer {
   };
 
   std::vector<Access> reads;
-  std::vector<Index> linear;  // indices that are used otherwise: as numbers, in bounds, into literals
+  std::vector<Index>
+      linear;  // indices that are used otherwise: as numbers, in bounds, into literals
   std::vector<Reduction> reductions;
   double ops = 0;   // cheap operations per output element
   double math = 0;  // vector function calls per output element

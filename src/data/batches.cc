@@ -11,7 +11,9 @@ namespace tessera::inline v0::data {
 
 namespace {
 
-std::vector<std::int32_t> shuffled(const Array& key, std::int64_t n) { return random::permutation(key, n).to_vector<std::int32_t>(); }
+std::vector<std::int32_t> shuffled(const Array& key, std::int64_t n) {
+  return random::permutation(key, n).to_vector<std::int32_t>();
+}
 
 std::string sizes_that_work(std::int64_t batch, std::int64_t devices) {
   std::int64_t below = batch / devices * devices, above = below + devices;
@@ -22,14 +24,18 @@ std::string sizes_that_work(std::int64_t batch, std::int64_t devices) {
 
 Split split_per_class(const Array& key, const Array& labels, double share) {
   if (labels.ndim() != 1 || !is_integer(labels.dtype()) || !(share >= 0 && share <= 1))
-    throw ShapeError("split_per_class: labels are " + describe(labels) + ", the share " + std::to_string(share) +
-                     "\n  rule: labels are integers of shape (n,), the share is between 0 and 1\n  try: 0.8 for four fifths; argmax "
+    throw ShapeError("split_per_class: labels are " + describe(labels) + ", the share " +
+                     std::to_string(share) +
+                     "\n  rule: labels are integers of shape (n,), the share is between 0 and 1\n  "
+                     "try: 0.8 for four fifths; argmax "
                      "over the last axis of one-hot labels");
   std::vector<std::int32_t> of = labels.astype(DType::int32).to_vector<std::int32_t>();
-  std::vector<std::int32_t> order = shuffled(random::fold_in(key, 0), static_cast<std::int64_t>(of.size()));
+  std::vector<std::int32_t> order =
+      shuffled(random::fold_in(key, 0), static_cast<std::int64_t>(of.size()));
   std::map<std::int32_t, std::int64_t> size, taken;
   for (std::int32_t label : of) ++size[label];
-  // One walk in random order: the first of each class go to the first set, so both sets come out shuffled.
+  // One walk in random order: the first of each class go to the first set, so both sets come out
+  // shuffled.
   std::vector<std::int32_t> first, second;
   for (std::int32_t i : order) {
     std::int32_t label = of[static_cast<std::size_t>(i)];
@@ -39,13 +45,16 @@ Split split_per_class(const Array& key, const Array& labels, double share) {
   return {Array(first), Array(second)};
 }
 
-std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, const Array& key, LastBatch last) {
+std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, const Array& key,
+                                  LastBatch last) {
   if (batch < 1 || examples < 0)
-    throw ShapeError("batches: a batch of " + std::to_string(batch) + " from " + std::to_string(examples) +
+    throw ShapeError("batches: a batch of " + std::to_string(batch) + " from " +
+                     std::to_string(examples) +
                      " examples\n  rule: a batch has at least one example\n  try: a batch of 64");
   if (examples > INT32_MAX)
     throw ShapeError("batches: " + std::to_string(examples) +
-                     " examples\n  rule: indices are int32: at most 2147483647 examples\n  try: batches of parts of the set");
+                     " examples\n  rule: indices are int32: at most 2147483647 examples\n  try: "
+                     "batches of parts of the set");
   std::vector<std::int32_t> order(static_cast<std::size_t>(examples));
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
   if (!key.is_empty()) order = shuffled(key, examples);
@@ -63,23 +72,30 @@ std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, con
   return out;
 }
 
-void check_shardable(const std::vector<Array>& leaves, const std::vector<std::string>& paths, std::int64_t devices) {
+void check_shardable(const std::vector<Array>& leaves, const std::vector<std::string>& paths,
+                     std::int64_t devices) {
   if (devices < 1)
-    throw ShapeError("shard_batch: a batch for " + std::to_string(devices) + " devices\n  rule: there is at least one device\n  try: device_count()");
+    throw ShapeError("shard_batch: a batch for " + std::to_string(devices) +
+                     " devices\n  rule: there is at least one device\n  try: device_count()");
   std::string bad, advice;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].is_empty()) continue;
     const Shape& s = leaves[i].shape();
     if (!s.empty() && s[0] % devices == 0) continue;
-    bad += "\n  - " + (paths.size() > i && !paths[i].empty() ? paths[i] : std::string("the batch")) + " has shape " + to_string(s) +
-           (s.empty() ? ", no batch axis" : ": " + std::to_string(s[0]) + " = " + std::to_string(devices) + " x " +
-                                                 std::to_string(s[0] / devices) + " + " + std::to_string(s[0] % devices));
+    bad +=
+        "\n  - " + (paths.size() > i && !paths[i].empty() ? paths[i] : std::string("the batch")) +
+        " has shape " + to_string(s) +
+        (s.empty() ? ", no batch axis"
+                   : ": " + std::to_string(s[0]) + " = " + std::to_string(devices) + " x " +
+                         std::to_string(s[0] / devices) + " + " + std::to_string(s[0] % devices));
     if (!s.empty()) advice = sizes_that_work(s[0], devices);
   }
   if (bad.empty()) return;
-  throw ShapeError("shard_batch: the batch does not divide over " + std::to_string(devices) + " devices" + bad +
-                   "\n  rule: the first axis of every leaf is a multiple of the number of devices\n  try: " +
-                   (advice.empty() ? "give every leaf a batch axis" : "a batch of " + advice + ", or pad it with a mask"));
+  throw ShapeError(
+      "shard_batch: the batch does not divide over " + std::to_string(devices) + " devices" + bad +
+      "\n  rule: the first axis of every leaf is a multiple of the number of devices\n  try: " +
+      (advice.empty() ? "give every leaf a batch axis"
+                      : "a batch of " + advice + ", or pad it with a mask"));
 }
 
 Array shard_batch(Operand x, std::int64_t devices) {

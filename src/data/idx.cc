@@ -13,14 +13,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& problem, const std::string& advice) {
+[[noreturn]] void fail(const std::string& path, const std::string& problem,
+                       const std::string& advice) {
   throw IoError("load_idx: " + path + ": " + problem + "\n  try: " + advice);
 }
 
 // All bytes of a file, decompressed where it is gzipped.
 std::vector<unsigned char> read_all(const std::string& path) {
   std::error_code ec;
-  if (!fs::exists(path, ec)) fail(path, "there is no such file", "check the path, or pass the folder that holds the data");
+  if (!fs::exists(path, ec))
+    fail(path, "there is no such file", "check the path, or pass the folder that holds the data");
   if (!fs::is_regular_file(path, ec)) fail(path, "it is not a file", "name the IDX file itself");
   gzFile f = gzopen(path.c_str(), "rb");
   if (!f) fail(path, "it cannot be opened", "check its permissions");
@@ -32,7 +34,9 @@ std::vector<unsigned char> read_all(const std::string& path) {
   std::string why = gzerror(f, &code);
   // A stream that ends early is reported by close alone.
   int closed = gzclose(f);
-  if (n < 0 || closed != Z_OK) fail(path, "its compression is damaged" + (n < 0 && !why.empty() ? " (" + why + ")" : ""), "fetch the file again");
+  if (n < 0 || closed != Z_OK)
+    fail(path, "its compression is damaged" + (n < 0 && !why.empty() ? " (" + why + ")" : ""),
+         "fetch the file again");
   return bytes;
 }
 
@@ -49,8 +53,12 @@ struct Format {
 
 Array load_idx(const std::string& path) {
   std::vector<unsigned char> b = read_all(path);
-  const std::string what = "IDX files begin with 0 0, a type and a rank; MNIST's images with 00 00 08 03, its labels with 00 00 08 01";
-  if (b.size() < 4) fail(path, "it has " + std::to_string(b.size()) + " bytes, fewer than the 4 of a magic number", what);
+  const std::string what =
+      "IDX files begin with 0 0, a type and a rank; MNIST's images with 00 00 08 03, its labels "
+      "with 00 00 08 01";
+  if (b.size() < 4)
+    fail(path, "it has " + std::to_string(b.size()) + " bytes, fewer than the 4 of a magic number",
+         what);
   Format f{};
   switch (b[2]) {
     case 0x08: f = {DType::uint8, 1}; break;
@@ -75,25 +83,30 @@ Array load_idx(const std::string& path) {
     std::uint32_t extent = big_endian(&b[4 + 4 * static_cast<std::size_t>(i)]);
     shape.push_back(extent);
     // Far above any real file, and far below overflow.
-    if (extent && count > (std::uint64_t{1} << 40) / extent) fail(path, "its header claims an absurd size", "fetch the file again");
+    if (extent && count > (std::uint64_t{1} << 40) / extent)
+      fail(path, "its header claims an absurd size", "fetch the file again");
     count *= extent;
   }
   if (b.size() - header != count * f.size)
-    fail(path, "its header says " + to_string(shape) + ", which is " + std::to_string(count * f.size) + " bytes, but " +
-                   std::to_string(b.size() - header) + " follow",
+    fail(path,
+         "its header says " + to_string(shape) + ", which is " + std::to_string(count * f.size) +
+             " bytes, but " + std::to_string(b.size() - header) + " follow",
          "fetch the file again");
   unsigned char* data = b.data() + header;
   if constexpr (std::endian::native == std::endian::little)
-    for (std::size_t i = 0; f.size > 1 && i < count; ++i) std::reverse(data + i * f.size, data + (i + 1) * f.size);
+    for (std::size_t i = 0; f.size > 1 && i < count; ++i)
+      std::reverse(data + i * f.size, data + (i + 1) * f.size);
   return Array::from_bytes(f.dtype, shape, data);
 }
 
 Images load_images(const std::string& directory, const std::string& prefix) {
   std::error_code ec;
   if (!fs::is_directory(directory, ec))
-    throw IoError("load_images: there is no folder " + directory + "\n  try: pass the folder that holds the IDX files");
+    throw IoError("load_images: there is no folder " + directory +
+                  "\n  try: pass the folder that holds the IDX files");
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(directory, ec)) names.push_back(entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator(directory, ec))
+    names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   auto find = [&](const std::string& kind, const std::string& stem) -> std::string {
     for (const auto& n : names) {
@@ -109,14 +122,16 @@ Images load_images(const std::string& directory, const std::string& prefix) {
   std::string stem = images.substr(0, images.find(images_kind));
   std::string labels = images.empty() ? "" : find(labels_kind, stem);
   if (images.empty() || labels.empty())
-    throw IoError("load_images: " + directory + " holds no " + (images.empty() ? prefix + "*" + images_kind : stem + labels_kind) +
+    throw IoError("load_images: " + directory + " holds no " +
+                  (images.empty() ? prefix + "*" + images_kind : stem + labels_kind) +
                   "[.gz]\n  try: pass the folder that holds the IDX files of images and labels");
   Images set{load_idx(directory + "/" + images), load_idx(directory + "/" + labels)};
-  if (set.images.ndim() != 3 || set.labels.ndim() != 1 || set.images.shape(0) != set.labels.shape(0))
-    throw IoError("load_images: images of shape " + to_string(set.images.shape()) + " and labels of shape " +
-                  to_string(set.labels.shape()) +
-                  "\n  rule: images are (n, height, width), labels (n,)\n  try: check that " + images + " and " + labels +
-                  " belong together");
+  if (set.images.ndim() != 3 || set.labels.ndim() != 1 ||
+      set.images.shape(0) != set.labels.shape(0))
+    throw IoError("load_images: images of shape " + to_string(set.images.shape()) +
+                  " and labels of shape " + to_string(set.labels.shape()) +
+                  "\n  rule: images are (n, height, width), labels (n,)\n  try: check that " +
+                  images + " and " + labels + " belong together");
   return set;
 }
 

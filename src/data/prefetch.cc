@@ -16,32 +16,34 @@ struct PrefetchQueue::Impl {
   std::thread thread;
 };
 
-PrefetchQueue::PrefetchQueue(std::size_t depth, std::function<std::shared_ptr<void>()> next) : impl_(std::make_unique<Impl>()) {
-  impl_->thread = std::thread([impl = impl_.get(), depth = std::max<std::size_t>(1, depth), next = std::move(next)] {
-    for (;;) {
-      {
-        std::unique_lock lock(impl->mutex);
-        impl->room.wait(lock, [&] { return impl->stop || impl->items.size() < depth; });
-        if (impl->stop) return;
-      }
-      std::shared_ptr<void> item;
-      std::exception_ptr error;
-      try {
-        item = next();
-      } catch (...) {
-        error = std::current_exception();
-      }
-      std::lock_guard lock(impl->mutex);
-      if (!item) {
-        impl->error = error;
-        impl->finished = true;
-        impl->ready.notify_all();
-        return;
-      }
-      impl->items.push_back(std::move(item));
-      impl->ready.notify_one();
-    }
-  });
+PrefetchQueue::PrefetchQueue(std::size_t depth, std::function<std::shared_ptr<void>()> next)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->thread = std::thread(
+      [impl = impl_.get(), depth = std::max<std::size_t>(1, depth), next = std::move(next)] {
+        for (;;) {
+          {
+            std::unique_lock lock(impl->mutex);
+            impl->room.wait(lock, [&] { return impl->stop || impl->items.size() < depth; });
+            if (impl->stop) return;
+          }
+          std::shared_ptr<void> item;
+          std::exception_ptr error;
+          try {
+            item = next();
+          } catch (...) {
+            error = std::current_exception();
+          }
+          std::lock_guard lock(impl->mutex);
+          if (!item) {
+            impl->error = error;
+            impl->finished = true;
+            impl->ready.notify_all();
+            return;
+          }
+          impl->items.push_back(std::move(item));
+          impl->ready.notify_one();
+        }
+      });
 }
 
 PrefetchQueue::~PrefetchQueue() {

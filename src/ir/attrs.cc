@@ -51,7 +51,9 @@ void Attrs::missing(std::string_view name) {
 
 bool Attrs::operator==(const Attrs& o) const {
   if (entries_.size() != o.entries_.size()) return false;
-  auto same = [](const ProgramPtr& a, const ProgramPtr& b) { return a == b || (a && b && same_structure(*a, *b)); };
+  auto same = [](const ProgramPtr& a, const ProgramPtr& b) {
+    return a == b || (a && b && same_structure(*a, *b));
+  };
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const auto& [n, v] = entries_[i];
     const auto& [on, ov] = o.entries_[i];

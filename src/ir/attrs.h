@@ -1,4 +1,5 @@
-// Attributes of equations: a short ordered list of named values that every consumer (printer, parser, hash, cache) can walk.
+// Attributes of equations: a short ordered list of named values that every consumer (printer,
+// parser, hash, cache) can walk.
 #pragma once
 
 #include "ir/type.h"
@@ -33,16 +34,16 @@ struct Literal {
 Literal scalar_literal(DType dtype, double value);
 Literal scalar_literal(DType dtype, std::int64_t value);
 
-/// Rules given by user code (custom derivatives, checkpoint policies): compared by identity, printed by name, and so the
-/// one kind of attribute that text cannot carry.
+/// Rules given by user code (custom derivatives, checkpoint policies): compared by identity,
+/// printed by name, and so the one kind of attribute that text cannot carry.
 struct Hook {
   virtual ~Hook() = default;
   virtual std::string name() const = 0;
 };
 using HookPtr = std::shared_ptr<const Hook>;
 
-using AttrValue = std::variant<bool, std::int64_t, double, std::string, DType, Ints, IntLists, Strings, Literal,
-                               ProgramPtr, Programs, HookPtr>;
+using AttrValue = std::variant<bool, std::int64_t, double, std::string, DType, Ints, IntLists,
+                               Strings, Literal, ProgramPtr, Programs, HookPtr>;
 
 class Attrs {
  public:

@@ -8,7 +8,8 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// Sizes are computed in 64 bits everywhere: a result that no machine holds is refused before its size overflows.
+// Sizes are computed in 64 bits everywhere: a result that no machine holds is refused before its
+// size overflows.
 void need_countable(std::string_view op, const Type& t, const SourceLoc& loc) {
   constexpr double kMost = 0x1p50;
   double count = 1;
@@ -27,7 +28,9 @@ void need_countable(std::string_view op, const Type& t, const SourceLoc& loc) {
 
 }  // namespace
 
-Builder::Builder(std::string name) : program_(std::make_shared<Program>()) { program_->name = std::move(name); }
+Builder::Builder(std::string name) : program_(std::make_shared<Program>()) {
+  program_->name = std::move(name);
+}
 
 Value Builder::input(Type type) {
   Var v = static_cast<Var>(program_->types.size());
@@ -39,7 +42,8 @@ Value Builder::input(Type type) {
 namespace {
 bool has_programs(const Attrs& attrs) {
   for (const auto& [name, value] : attrs)
-    if (std::holds_alternative<ProgramPtr>(value) || std::holds_alternative<Programs>(value)) return true;
+    if (std::holds_alternative<ProgramPtr>(value) || std::holds_alternative<Programs>(value))
+      return true;
   return false;
 }
 }  // namespace
@@ -47,11 +51,13 @@ bool has_programs(const Attrs& attrs) {
 Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
   bool any_varying = false;
   for (const Value& v : inputs) {
-    if (v.builder != this) throw InternalError("an operand of '" + op.name + "' belongs to another builder");
+    if (v.builder != this)
+      throw InternalError("an operand of '" + op.name + "' belongs to another builder");
     any_varying = any_varying || !type(v.var).varying.empty();
   }
-  // An ordinary op takes operands that vary over the same axes. The cast is explicit in the program because its transpose
-  // is a sum: the gradient of a value that all devices share collects from all of them.
+  // An ordinary op takes operands that vary over the same axes. The cast is explicit in the program
+  // because its transpose is a sum: the gradient of a value that all devices share collects from
+  // all of them.
   Values cast;
   bool nested = any_varying && has_programs(attrs);
   if (any_varying && !op.vary && !nested && inputs.size() > 1) {
@@ -72,7 +78,8 @@ Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
     std::vector<AxisSet> in;
     for (const Type& t : types) in.push_back(t.varying);
     std::vector<AxisSet> out = varying_of(op, attrs, in);
-    for (std::size_t i = 0; i < results.size(); ++i) results[i].varying = i < out.size() ? out[i] : out.back();
+    for (std::size_t i = 0; i < results.size(); ++i)
+      results[i].varying = i < out.size() ? out[i] : out.back();
   }
 
   Equation eqn;
@@ -122,8 +129,8 @@ Values Builder::copy(const Equation& eqn, std::span<const Value> inputs) {
 
 Values Builder::inline_program(const Program& p, std::span<const Value> inputs) {
   if (inputs.size() != p.inputs.size())
-    throw InternalError("program '" + p.name + "' takes " + std::to_string(p.inputs.size()) + " inputs, got " +
-                        std::to_string(inputs.size()));
+    throw InternalError("program '" + p.name + "' takes " + std::to_string(p.inputs.size()) +
+                        " inputs, got " + std::to_string(inputs.size()));
   std::vector<Value> env(p.types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) env[p.inputs[i]] = inputs[i];
   Values in;
@@ -146,7 +153,9 @@ std::shared_ptr<Program> Builder::finish(std::span<const Value> outputs) {
   return std::move(program_);
 }
 
-std::shared_ptr<Program> Builder::finish_pruned(std::span<const Value> outputs) { return prune(*finish(outputs)); }
+std::shared_ptr<Program> Builder::finish_pruned(std::span<const Value> outputs) {
+  return prune(*finish(outputs));
+}
 
 std::shared_ptr<Program> prune(const Program& p) {
   std::vector<bool> needed(p.types.size());

@@ -1,4 +1,5 @@
-// Builds a program equation by equation. Every transformation and every trace writes through one of these.
+// Builds a program equation by equation. Every transformation and every trace writes through one of
+// these.
 #pragma once
 
 #include "ir/program.h"
@@ -10,7 +11,8 @@ namespace tessera::inline v0 {
 
 class Builder;
 
-/// A variable of the program that a builder is writing. Cheap to copy; dead once the builder has finished.
+/// A variable of the program that a builder is writing. Cheap to copy; dead once the builder has
+/// finished.
 struct Value {
   Builder* builder = nullptr;
   Var var = 0;
@@ -33,9 +35,10 @@ class Builder {
   Builder& operator=(const Builder&) = delete;
 
   Value input(Type type);
-  /// Infers the result types, which may throw the user's ShapeError or DTypeError, and appends the equation.
-  /// All inputs must be values of this builder. In a typed per-device program, where operands of an ordinary op vary over
-  /// different axes, those that vary over fewer go through a `pvary` first.
+  /// Infers the result types, which may throw the user's ShapeError or DTypeError, and appends the
+  /// equation. All inputs must be values of this builder. In a typed per-device program, where
+  /// operands of an ordinary op vary over different axes, those that vary over fewer go through a
+  /// `pvary` first.
   Values emit(const Op& op, std::span<const Value> inputs, Attrs attrs = {});
   Values emit(std::string_view op, std::span<const Value> inputs, Attrs attrs = {});
   /// For ops of one result.

@@ -1,5 +1,5 @@
-// How an op says what its value at an output index is. The code generator implements these interfaces; op files write
-// against them. Composing the rules is fusion.
+// How an op says what its value at an output index is. The code generator implements these
+// interfaces; op files write against them. Composing the rules is fusion.
 #pragma once
 
 #include "ir/attrs.h"
@@ -14,8 +14,8 @@ namespace tessera::inline v0 {
 
 struct Equation;
 
-/// A symbolic integer over the kernel's loop variables. The code generator simplifies it and knows its stride along the
-/// vectorised loop, so affine maps cost nothing. Copies are cheap.
+/// A symbolic integer over the kernel's loop variables. The code generator simplifies it and knows
+/// its stride along the vectorised loop, so affine maps cost nothing. Copies are cheap.
 class Index {
  public:
   struct Node;
@@ -47,17 +47,70 @@ struct Bound {
   std::int64_t lo, hi;
 };
 
-/// Elementwise arithmetic of the emitter. Semantics are the op's of the same name: integers wrap, integer division by zero
-/// and shifts past the width are defined as in docs/ops.md, max and min propagate NaN, nothing is contracted or reassociated.
+/// Elementwise arithmetic of the emitter. Semantics are the op's of the same name: integers wrap,
+/// integer division by zero and shifts past the width are defined as in docs/ops.md, max and min
+/// propagate NaN, nothing is contracted or reassociated.
 enum class Arith {
   // unary
-  neg, abs, sign, floor, ceil, round_nearest_even, round_away, is_finite, not_, sqrt, rsqrt, cbrt, exp, exp2, expm1, log,
-  log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, logistic, erf, erfc, erf_inv, lgamma,
-  popcount, clz,
+  neg,
+  abs,
+  sign,
+  floor,
+  ceil,
+  round_nearest_even,
+  round_away,
+  is_finite,
+  not_,
+  sqrt,
+  rsqrt,
+  cbrt,
+  exp,
+  exp2,
+  expm1,
+  log,
+  log1p,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  tanh,
+  asinh,
+  acosh,
+  atanh,
+  logistic,
+  erf,
+  erfc,
+  erf_inv,
+  lgamma,
+  popcount,
+  clz,
   // binary
-  add, sub, mul, div, rem, pow, atan2, max, min, and_, or_, xor_, shift_left, shift_right_logical, shift_right_arithmetic,
+  add,
+  sub,
+  mul,
+  div,
+  rem,
+  pow,
+  atan2,
+  max,
+  min,
+  and_,
+  or_,
+  xor_,
+  shift_left,
+  shift_right_logical,
+  shift_right_arithmetic,
   // comparisons, giving booleans; a comparison with NaN is false except ne
-  eq, ne, lt, le, gt, ge,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
 };
 
 class Emitter {
@@ -69,7 +122,9 @@ class Emitter {
 
   /// Operand i at an index that is in bounds (or under a `guarded` that makes it so).
   virtual Lane operand(int i, std::span<const Index> at) = 0;
-  Lane operand(int i, std::initializer_list<Index> at) { return operand(i, std::span<const Index>(at.begin(), at.size())); }
+  Lane operand(int i, std::initializer_list<Index> at) {
+    return operand(i, std::span<const Index>(at.begin(), at.size()));
+  }
 
   virtual Lane constant(DType dtype, double value) = 0;
   virtual Lane constant(DType dtype, std::int64_t value) = 0;
@@ -86,21 +141,28 @@ class Emitter {
   virtual Lane convert(Lane x, DType to) = 0;
   virtual Lane bitcast(Lane x, DType to) = 0;
 
-  /// `inside()` where all bounds hold, `outside` elsewhere; loads of `inside` are not executed elsewhere.
-  virtual Lane guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside, Lane outside) = 0;
+  /// `inside()` where all bounds hold, `outside` elsewhere; loads of `inside` are not executed
+  /// elsewhere.
+  virtual Lane guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside,
+                       Lane outside) = 0;
 
-  /// Folds `element` over the row-major box `extents`, starting from `init`, an identity of `combine`: partial results start
-  /// from it, too. A rule calls it once. The association is fixed by the shape alone
-  /// (lane-wise partial results, then a fixed tree), so results do not depend on fusion or on the number of workers.
+  /// Folds `element` over the row-major box `extents`, starting from `init`, an identity of
+  /// `combine`: partial results start from it, too. A rule calls it once. The association is fixed
+  /// by the shape alone (lane-wise partial results, then a fixed tree), so results do not depend on
+  /// fusion or on the number of workers.
   virtual Lane reduce(std::span<const std::int64_t> extents, Lane init,
                       const std::function<Lane(std::span<const Index>)>& element,
                       const std::function<Lane(Lane, Lane)>& combine) = 0;
-  /// As reduce, over several values at once, strictly in row-major order (argmax, select in a window).
-  virtual std::vector<Lane> fold(std::span<const std::int64_t> extents, std::vector<Lane> init,
-                                 const std::function<std::vector<Lane>(std::span<const Index>, std::span<const Lane>)>& step) = 0;
+  /// As reduce, over several values at once, strictly in row-major order (argmax, select in a
+  /// window).
+  virtual std::vector<Lane> fold(
+      std::span<const std::int64_t> extents, std::vector<Lane> init,
+      const std::function<std::vector<Lane>(std::span<const Index>, std::span<const Lane>)>&
+          step) = 0;
 };
 
 /// The value of result `result` of `eqn` at output index `at`.
-using EmitRule = std::function<Lane(Emitter& e, const Equation& eqn, int result, std::span<const Index> at)>;
+using EmitRule =
+    std::function<Lane(Emitter& e, const Equation& eqn, int result, std::span<const Index> at)>;
 
 }  // namespace tessera::inline v0

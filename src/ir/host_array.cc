@@ -7,7 +7,8 @@
 namespace tessera::inline v0 {
 
 HostArray::HostArray(DType d, Shape s) : dtype(d), shape(std::move(s)) {
-  owner = std::make_shared_for_overwrite<std::byte[]>(static_cast<std::size_t>(std::max<std::int64_t>(1, size_bytes())));
+  owner = std::make_shared_for_overwrite<std::byte[]>(
+      static_cast<std::size_t>(std::max<std::int64_t>(1, size_bytes())));
   bytes = owner.get();
 }
 

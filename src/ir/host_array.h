@@ -21,7 +21,8 @@ struct HostArray {
   /// Allocates; uninitialised.
   HostArray(DType d, Shape s);
   /// A view of memory that someone else keeps alive.
-  HostArray(DType d, Shape s, void* memory) : dtype(d), shape(std::move(s)), bytes(static_cast<std::byte*>(memory)) {}
+  HostArray(DType d, Shape s, void* memory)
+      : dtype(d), shape(std::move(s)), bytes(static_cast<std::byte*>(memory)) {}
   static HostArray from(const Literal& literal);
 
   std::int64_t count() const { return shape.count(); }
@@ -38,7 +39,8 @@ struct HostArray {
   double number(std::int64_t flat) const;
 };
 
-/// Evaluates a program equation by equation with the ops' evaluators; control flow included, collectives not.
+/// Evaluates a program equation by equation with the ops' evaluators; control flow included,
+/// collectives not.
 std::vector<HostArray> evaluate(const Program& p, std::span<const HostArray> inputs);
 
 /// Walks all multi-indices of `shape` in row-major order.

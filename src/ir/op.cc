@@ -29,7 +29,8 @@ void Registry::add(Op op) {
 }
 
 namespace {
-std::vector<AxisSet> apply(const VaryRule& rule, const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs) {
+std::vector<AxisSet> apply(const VaryRule& rule, const Op& op, const Attrs& attrs,
+                           std::span<const AxisSet> inputs) {
   if (rule) return rule({op, attrs, inputs});
   AxisSet all;
   for (const AxisSet& a : inputs) all |= a;
@@ -40,7 +41,8 @@ std::vector<AxisSet> apply(const VaryRule& rule, const Op& op, const Attrs& attr
 std::vector<AxisSet> varying_of(const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs) {
   return apply(op.vary, op, attrs, inputs);
 }
-std::vector<AxisSet> nonuniform_of(const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs) {
+std::vector<AxisSet> nonuniform_of(const Op& op, const Attrs& attrs,
+                                   std::span<const AxisSet> inputs) {
   return apply(op.uniform, op, attrs, inputs);
 }
 

@@ -1,5 +1,5 @@
-// What the library knows about one operation: a row of rules. Everything else (printer, parser, documentation, fusibility,
-// tests) is derived from the rows.
+// What the library knows about one operation: a row of rules. Everything else (printer, parser,
+// documentation, fusibility, tests) is derived from the rows.
 #pragma once
 
 #include "ir/builder.h"
@@ -14,7 +14,20 @@
 
 namespace tessera::inline v0 {
 
-enum class AttrKind { boolean, integer, real, string, dtype, ints, int_lists, strings, literal, program, programs, hook };
+enum class AttrKind {
+  boolean,
+  integer,
+  real,
+  string,
+  dtype,
+  ints,
+  int_lists,
+  strings,
+  literal,
+  program,
+  programs,
+  hook
+};
 
 struct AttrSpec {
   std::string name;
@@ -31,7 +44,8 @@ struct InferArgs {
 };
 using InferRule = std::function<std::vector<Type>(const InferArgs&)>;
 
-/// Tangents of the results. `outputs` are the primal results, already emitted. A missing tangent is zero.
+/// Tangents of the results. `outputs` are the primal results, already emitted. A missing tangent is
+/// zero.
 struct JvpArgs {
   Builder& b;
   const Op& op;
@@ -56,9 +70,9 @@ struct JvpBothArgs {
 };
 using JvpBothRule = std::function<JvpBoth(const JvpBothArgs&)>;
 
-/// Cotangents of the inputs of an equation that is linear in the inputs marked so. `inputs[i]` is the value of a non-linear
-/// input, absent for a linear one, whose type is `types[i]`. The result has one entry an input; absent is zero and the
-/// entries of non-linear inputs are ignored.
+/// Cotangents of the inputs of an equation that is linear in the inputs marked so. `inputs[i]` is
+/// the value of a non-linear input, absent for a linear one, whose type is `types[i]`. The result
+/// has one entry an input; absent is zero and the entries of non-linear inputs are ignored.
 struct TransposeArgs {
   Builder& b;
   const Op& op;
@@ -70,7 +84,8 @@ struct TransposeArgs {
 };
 using TransposeRule = std::function<MaybeValues(const TransposeArgs&)>;
 
-/// The op over a stack of its inputs. `dims[i]` is the stacked dimension of input i, or kUnbatched; at least one is stacked.
+/// The op over a stack of its inputs. `dims[i]` is the stacked dimension of input i, or kUnbatched;
+/// at least one is stacked.
 inline constexpr int kUnbatched = -1;
 struct BatchArgs {
   Builder& b;
@@ -87,8 +102,9 @@ struct BatchResult {
 };
 using BatchRule = std::function<BatchResult(const BatchArgs&)>;
 
-/// Splits an equation with nested programs when some of its inputs are unknown (tangents): emits what the known inputs
-/// suffice for into `known`, and says what remains as an equation over residuals and unknown inputs.
+/// Splits an equation with nested programs when some of its inputs are unknown (tangents): emits
+/// what the known inputs suffice for into `known`, and says what remains as an equation over
+/// residuals and unknown inputs.
 struct PartialEvalArgs {
   Builder& known;
   const Op& op;
@@ -99,8 +115,8 @@ struct PartialEvalArgs {
 struct PartialEvalResult {
   /// One an output: its value in `known`, or absent where unknown.
   MaybeValues outputs;
-  /// The equation for the unknown outputs, in order. Its inputs are: all `residuals`, then the unknown inputs in order.
-  /// None where every output is known.
+  /// The equation for the unknown outputs, in order. Its inputs are: all `residuals`, then the
+  /// unknown inputs in order. None where every output is known.
   const Op* op = nullptr;
   Attrs attrs;
   Values residuals;
@@ -111,7 +127,8 @@ struct PartialEvalResult {
 };
 using PartialEvalRule = std::function<PartialEvalResult(const PartialEvalArgs&)>;
 
-/// How sharding a dimension of one operand relates to the others: the text form of a factor rule, as in
+/// How sharding a dimension of one operand relates to the others: the text form of a factor rule,
+/// as in
 /// "([m,k],[k,n])->([m,n]) reduction={k}".
 struct ShardArgs {
   std::span<const Type> inputs;
@@ -120,11 +137,12 @@ struct ShardArgs {
 };
 using ShardRule = std::function<std::string(const ShardArgs&)>;
 
-/// From the sets of mesh axes of the inputs to those of the results. Two rules have this form, for two questions:
-/// `Op::vary` types the values of a typed per-device program, for differentiation (which transposes need a psum);
-/// `Op::uniform` says which results the devices may hold different bits of. They differ: an all_gather gives the same bits
-/// everywhere, but its result is typed varying, because its transpose sums over devices. Either defaults to the union of
-/// the inputs' sets; for `vary` an op with nested programs keeps what its infer rule says.
+/// From the sets of mesh axes of the inputs to those of the results. Two rules have this form, for
+/// two questions: `Op::vary` types the values of a typed per-device program, for differentiation
+/// (which transposes need a psum); `Op::uniform` says which results the devices may hold different
+/// bits of. They differ: an all_gather gives the same bits everywhere, but its result is typed
+/// varying, because its transpose sums over devices. Either defaults to the union of the inputs'
+/// sets; for `vary` an op with nested programs keeps what its infer rule says.
 struct VaryArgs {
   const Op& op;
   const Attrs& attrs;
@@ -136,7 +154,8 @@ struct Cost {
   double flops = 0;
   double bytes = 0;  // read and written once
 };
-using CostRule = std::function<Cost(std::span<const Type> inputs, std::span<const Type> outputs, const Attrs&)>;
+using CostRule =
+    std::function<Cost(std::span<const Type> inputs, std::span<const Type> outputs, const Attrs&)>;
 
 /// Plain and naive: the oracle for everything faster. Outputs are allocated and uninitialised.
 struct EvalArgs {
@@ -158,13 +177,14 @@ enum class Lowering {
 
 struct Op {
   std::string name;
-  std::string doc;             // one paragraph: what, shapes, dtypes, source of the formula
-  std::string stablehlo;       // spelling there; empty where it has none
+  std::string doc;        // one paragraph: what, shapes, dtypes, source of the formula
+  std::string stablehlo;  // spelling there; empty where it has none
   std::vector<AttrSpec> attrs;
-  int inputs = -1;             // -1: any number
-  int outputs = 1;             // -1: any number
-  bool elementwise = false;    // every result element depends on the operands' elements at the same index only
-  bool cheap = true;           // fusion may repeat it
+  int inputs = -1;  // -1: any number
+  int outputs = 1;  // -1: any number
+  bool elementwise =
+      false;  // every result element depends on the operands' elements at the same index only
+  bool cheap = true;  // fusion may repeat it
   Lowering lowering = Lowering::emitted;
 
   InferRule infer;
@@ -180,8 +200,8 @@ struct Op {
   EvalRule evaluate;
   EmitRule emit;
 
-  /// Why a rule is absent, by the rule's name ("jvp", "transpose", "batch", "sharding", "evaluate", "emit", "cost",
-  /// "stablehlo"): a row lacks a rule only with a reason.
+  /// Why a rule is absent, by the rule's name ("jvp", "transpose", "batch", "sharding", "evaluate",
+  /// "emit", "cost", "stablehlo"): a row lacks a rule only with a reason.
   std::map<std::string, std::string> waived;
   /// Representative equations for the tests that walk the registry.
   std::function<std::vector<struct OpExample>()> examples;
@@ -193,7 +213,8 @@ struct OpExample {
   Attrs attrs;
   double lo = -1.0, hi = 1.0;
   std::int64_t int_lo = 0, int_hi = 4;
-  /// Where a derivative does not exist on a set the test could hit (ties, kinks), numeric checks are skipped with a reason.
+  /// Where a derivative does not exist on a set the test could hit (ties, kinks), numeric checks
+  /// are skipped with a reason.
   std::string no_numeric_derivative;
 };
 
@@ -215,9 +236,12 @@ class Registry {
 /// Calls every register function of src/ops (ops/list.h); Registry::get() does so on first use.
 void register_all_ops(Registry& r);
 
-/// The varying sets of an equation's results: `op.vary`, or the union of the inputs' (one entry stands for all results).
+/// The varying sets of an equation's results: `op.vary`, or the union of the inputs' (one entry
+/// stands for all results).
 std::vector<AxisSet> varying_of(const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs);
-/// The axes along which the devices may hold different results: `op.uniform`, or the union of the inputs'.
-std::vector<AxisSet> nonuniform_of(const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs);
+/// The axes along which the devices may hold different results: `op.uniform`, or the union of the
+/// inputs'.
+std::vector<AxisSet> nonuniform_of(const Op& op, const Attrs& attrs,
+                                   std::span<const AxisSet> inputs);
 
 }  // namespace tessera::inline v0

@@ -26,10 +26,8 @@ class Hasher {
   Hasher(const Hasher&) = delete;
   void bytes(const void* p, std::size_t n) { XXH3_64bits_update(state_, p, n); }
   template <class T>
-    requires std::is_arithmetic_v<T>
-  void add(T v) {
-    bytes(&v, sizeof v);
-  }
+  requires std::is_arithmetic_v<T>
+  void add(T v) { bytes(&v, sizeof v); }
   void add(const std::string& s) {
     add(s.size());
     bytes(s.data(), s.size());
@@ -110,14 +108,16 @@ std::uint64_t hash_of(const Program& p) {
 }
 
 bool same_structure(const Program& a, const Program& b) {
-  if (a.inputs.size() != b.inputs.size() || a.equations.size() != b.equations.size() || a.outputs.size() != b.outputs.size())
+  if (a.inputs.size() != b.inputs.size() || a.equations.size() != b.equations.size() ||
+      a.outputs.size() != b.outputs.size())
     return false;
   std::vector<Var> na = canonical_numbers(a), nb = canonical_numbers(b);
   for (std::size_t i = 0; i < a.inputs.size(); ++i)
     if (!(a.types[a.inputs[i]] == b.types[b.inputs[i]])) return false;
   for (std::size_t k = 0; k < a.equations.size(); ++k) {
     const Equation &x = a.equations[k], &y = b.equations[k];
-    if (x.op != y.op || x.inputs.size() != y.inputs.size() || x.outputs.size() != y.outputs.size()) return false;
+    if (x.op != y.op || x.inputs.size() != y.inputs.size() || x.outputs.size() != y.outputs.size())
+      return false;
     for (std::size_t i = 0; i < x.inputs.size(); ++i)
       if (na[x.inputs[i]] != nb[y.inputs[i]]) return false;
     for (std::size_t i = 0; i < x.outputs.size(); ++i)

@@ -1,7 +1,9 @@
-// A program: a flat list of equations in single-assignment form over typed variables, outermost of the library's data.
+// A program: a flat list of equations in single-assignment form over typed variables, outermost of
+// the library's data.
 //
-// Programs are immutable once finished and shared by pointer; transformations make new ones. Nothing here recurses over
-// the length of a program, so one of 100,000 equations is walked, copied and destroyed in constant stack.
+// Programs are immutable once finished and shared by pointer; transformations make new ones.
+// Nothing here recurses over the length of a program, so one of 100,000 equations is walked, copied
+// and destroyed in constant stack.
 #pragma once
 
 #include "ir/attrs.h"
@@ -25,33 +27,34 @@ struct Equation {
   std::vector<Var> inputs;
   std::vector<Var> outputs;
   Attrs attrs;
-  SourceLoc loc;       // the user's line
-  std::string scope;   // name stack, "a/b"; empty at the top
+  SourceLoc loc;      // the user's line
+  std::string scope;  // name stack, "a/b"; empty at the top
 };
 
 struct Program {
-  std::string name;             // of the user's function, for printing
-  std::deque<Type> types;       // by Var
+  std::string name;        // of the user's function, for printing
+  std::deque<Type> types;  // by Var
   std::vector<Var> inputs;
   std::vector<Equation> equations;
-  std::vector<Var> outputs;     // a variable may appear more than once, and may be an input
+  std::vector<Var> outputs;  // a variable may appear more than once, and may be an input
 
   const Type& type(Var v) const { return types[v]; }
   std::vector<Type> input_types() const;
   std::vector<Type> output_types() const;
 };
 
-/// Structural hash and equality: ops, attributes (nested programs too), types and wiring; variable numbering, names and
-/// source locations do not count.
+/// Structural hash and equality: ops, attributes (nested programs too), types and wiring; variable
+/// numbering, names and source locations do not count.
 std::uint64_t hash_of(const Program& p);
 bool same_structure(const Program& a, const Program& b);
 
-/// Throws InternalError that names the first broken promise: an undefined or redefined variable, a type that the op's rule
-/// does not give, a nested program that does not fit. `pass` is who made the program.
+/// Throws InternalError that names the first broken promise: an undefined or redefined variable, a
+/// type that the op's rule does not give, a nested program that does not fit. `pass` is who made
+/// the program.
 void verify(const Program& p, const char* pass);
 
-/// The program as text (the grammar is in docs/ir.md); `parse_program` reads it back, throwing TraceError with line and
-/// column on bad input.
+/// The program as text (the grammar is in docs/ir.md); `parse_program` reads it back, throwing
+/// TraceError with line and column on bad input.
 struct PrintOptions {
   bool locations = false;
 };

@@ -6,7 +6,9 @@
 
 namespace tessera::inline v0 {
 
-bool AxisSet::contains(std::string_view name) const { return std::binary_search(names_.begin(), names_.end(), name); }
+bool AxisSet::contains(std::string_view name) const {
+  return std::binary_search(names_.begin(), names_.end(), name);
+}
 
 void AxisSet::insert(std::string_view name) {
   auto at = std::lower_bound(names_.begin(), names_.end(), name);

@@ -34,8 +34,9 @@ class AxisSet {
   std::vector<std::string> names_;  // sorted
 };
 
-/// Inside a per-device program over a mesh, `varying` names the axes along which the devices may hold different values
-/// and `unreduced` those over which the value is a partial sum; elsewhere both are empty.
+/// Inside a per-device program over a mesh, `varying` names the axes along which the devices may
+/// hold different values and `unreduced` those over which the value is a partial sum; elsewhere
+/// both are empty.
 struct Type {
   DType dtype = DType::float32;
   Shape shape;

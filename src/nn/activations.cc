@@ -11,7 +11,9 @@ Array relu(Operand x) {
   // A selection, not maximum(x, 0): at 0 its derivative is 0, where maximum's would be a half.
   return where(Operand(greater(x, 0), x.loc), x, Operand(0, x.loc));
 }
-Array leaky_relu(Operand x, double slope) { return where(Operand(greater(x, 0), x.loc), x, multiply(x, slope)); }
+Array leaky_relu(Operand x, double slope) {
+  return where(Operand(greater(x, 0), x.loc), x, multiply(x, slope));
+}
 
 Array gelu(Operand x, bool approximate) {
   if (!approximate) return multiply(multiply(x, 0.5), add(erf(multiply(x, std::sqrt(0.5))), 1.0));
@@ -23,8 +25,11 @@ Array silu(Operand x) { return multiply(x, sigmoid(x)); }
 Array softplus(Operand x) { return logaddexp(x, 0.0); }
 
 namespace {
-// x minus its maximum along the axis, which cancels in both softmaxes and so is no business of derivatives.
-Array shifted(const Operand& x, std::int64_t axis) { return subtract(x, stop_gradient(max(x, axis, true))); }
+// x minus its maximum along the axis, which cancels in both softmaxes and so is no business of
+// derivatives.
+Array shifted(const Operand& x, std::int64_t axis) {
+  return subtract(x, stop_gradient(max(x, axis, true)));
+}
 }  // namespace
 
 Array softmax(Operand x, std::int64_t axis) {

@@ -7,14 +7,17 @@
 namespace tessera::inline v0::nn {
 
 BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o) {
-  return {ones({channels}), zeros({channels}), zeros({channels}), ones({channels}), o.momentum, o.epsilon, o.axis_name};
+  return {ones({channels}), zeros({channels}), zeros({channels}), ones({channels}),
+          o.momentum,       o.epsilon,         o.axis_name};
 }
 
 namespace {
 void need_channels(const Operand& x, const Array& scale) {
   if (x.array.ndim() >= 1 && x.array.shape(-1) == scale.size()) return;
-  throw ShapeError("BatchNorm: x is " + describe(x.array) + ", the layer normalises " + std::to_string(scale.size()) +
-                   " channels\n  rule: channels are the last axis of x\n  try: batch_norm with as many channels as x has, or "
+  throw ShapeError("BatchNorm: x is " + describe(x.array) + ", the layer normalises " +
+                   std::to_string(scale.size()) +
+                   " channels\n  rule: channels are the last axis of x\n  try: batch_norm with as "
+                   "many channels as x has, or "
                    "transpose channels-first data");
 }
 }  // namespace

@@ -7,9 +7,10 @@ namespace tessera::inline v0::nn {
 
 Array softmax_cross_entropy(Operand logits, Operand labels) {
   if (logits.array.shape() != labels.array.shape())
-    throw ShapeError("softmax_cross_entropy: logits of shape " + to_string(logits.array.shape()) + " and labels of shape " +
-                     to_string(labels.array.shape()) +
-                     "\n  rule: labels are probabilities, one for each logit\n  try: one_hot(labels, classes), or "
+    throw ShapeError("softmax_cross_entropy: logits of shape " + to_string(logits.array.shape()) +
+                     " and labels of shape " + to_string(labels.array.shape()) +
+                     "\n  rule: labels are probabilities, one for each logit\n  try: "
+                     "one_hot(labels, classes), or "
                      "softmax_cross_entropy_with_integer_labels");
   return negative(sum(multiply(labels, log_softmax(logits)), -1));
 }
@@ -18,12 +19,15 @@ Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels) 
   const Shape& shape = logits.array.shape();
   bool fits = shape.rank() >= 1 && labels.array.shape() == Shape(shape.begin(), shape.end() - 1);
   if (!fits || !is_integer(labels.array.dtype()))
-    throw ShapeError("softmax_cross_entropy_with_integer_labels: logits of shape " + to_string(shape) + " and " +
-                     std::string(name_of(labels.array.dtype())) + " labels of shape " + to_string(labels.array.shape()) +
-                     "\n  rule: labels are integers with the shape of the logits but for the last axis\n  try: argmax over "
+    throw ShapeError("softmax_cross_entropy_with_integer_labels: logits of shape " +
+                     to_string(shape) + " and " + std::string(name_of(labels.array.dtype())) +
+                     " labels of shape " + to_string(labels.array.shape()) +
+                     "\n  rule: labels are integers with the shape of the logits but for the last "
+                     "axis\n  try: argmax over "
                      "the last axis of one-hot labels");
   // The label's own logit is picked by a comparison, which fuses, rather than by a gather.
-  Array hot = one_hot(labels, shape[static_cast<std::size_t>(shape.rank() - 1)], logits.array.dtype());
+  Array hot =
+      one_hot(labels, shape[static_cast<std::size_t>(shape.rank() - 1)], logits.array.dtype());
   return negative(sum(multiply(hot, log_softmax(logits)), -1));
 }
 
@@ -35,8 +39,10 @@ Array masked_mean(Operand values, Operand mask) {
 Array accuracy(Operand logits, Operand labels) {
   const Shape& shape = logits.array.shape();
   if (shape.rank() < 1 || labels.array.shape() != Shape(shape.begin(), shape.end() - 1))
-    throw ShapeError("accuracy: logits of shape " + to_string(shape) + " and labels of shape " + to_string(labels.array.shape()) +
-                     "\n  rule: labels have the shape of the logits but for the last axis\n  try: argmax over the last axis of "
+    throw ShapeError("accuracy: logits of shape " + to_string(shape) + " and labels of shape " +
+                     to_string(labels.array.shape()) +
+                     "\n  rule: labels have the shape of the logits but for the last axis\n  try: "
+                     "argmax over the last axis of "
                      "one-hot labels");
   return mean(equal(argmax(logits, -1), labels));
 }

@@ -1,8 +1,9 @@
-// How contractions add up, for evaluators: operands are widened once, sums are formed in one of four accumulators, and each
-// result is rounded once.
+// How contractions add up, for evaluators: operands are widened once, sums are formed in one of
+// four accumulators, and each result is rounded once.
 //
-// float16, bfloat16 and float32 add in float32, in row-major order of the contracted indices; float64 adds in float64.
-// Integers wrap: they add modulo 2^64, which is exact modulo every narrower width. Booleans: or of ands.
+// float16, bfloat16 and float32 add in float32, in row-major order of the contracted indices;
+// float64 adds in float64. Integers wrap: they add modulo 2^64, which is exact modulo every
+// narrower width. Booleans: or of ands.
 #pragma once
 
 #include "ir/host_array.h"

@@ -1,4 +1,5 @@
-// Blocks of all devices of an axis, on each of them: all_gather and, for typed regions, all_gather_invariant.
+// Blocks of all devices of an axis, on each of them: all_gather and, for typed regions,
+// all_gather_invariant.
 #include "ops/collective.h"
 
 namespace tessera::inline v0::ops {
@@ -7,7 +8,8 @@ using namespace collective;
 
 namespace {
 
-Attrs gather_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled, const IntLists& groups) {
+Attrs gather_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled,
+                   const IntLists& groups) {
   Attrs a = attrs(axes, size, groups);
   a.set("axis", static_cast<std::int64_t>(axis));
   a.set("tiled", tiled);
@@ -20,15 +22,17 @@ std::vector<Type> infer(const InferArgs& a) {
   std::int64_t n = members(a.attrs);
   bool tiled = a.attrs.flag("tiled");
   int axis = dimension("all_gather", a.attrs.i("axis"), t.shape.rank() + (tiled ? 0 : 1));
-  t.shape = tiled ? replace_dims(t.shape, axis, 1, {t.shape[axis] * n}) : replace_dims(t.shape, axis, 0, {n});
+  t.shape = tiled ? replace_dims(t.shape, axis, 1, {t.shape[axis] * n})
+                  : replace_dims(t.shape, axis, 0, {n});
   return {t};
 }
 
 MaybeValues transpose_to_scatter(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt};
   const Attrs& at = a.attrs;
-  return {psum_scatter(*a.cotangents[0], at.get<Strings>("axes"), at.i("size"), static_cast<int>(at.i("axis")),
-                       at.flag("tiled"), at.get<IntLists>("groups"))};
+  return {psum_scatter(*a.cotangents[0], at.get<Strings>("axes"), at.i("size"),
+                       static_cast<int>(at.i("axis")), at.flag("tiled"),
+                       at.get<IntLists>("groups"))};
 }
 
 // All devices share one result, hence one cotangent: each takes the slab that it contributed.
@@ -55,13 +59,15 @@ BatchResult batch(const BatchArgs& a) {
   int d = a.dims[0];
   Value x = a.inputs[0];
   if (!m.is) {
-    // The new dimension (or the grown one) keeps its place among the others; the stacked one stays where it was.
+    // The new dimension (or the grown one) keeps its place among the others; the stacked one stays
+    // where it was.
     bool before = tiled ? axis < d : axis <= d;
     Attrs at = a.attrs;
     at.set("axis", static_cast<std::int64_t>(before ? axis : axis + 1));
     return {a.b.emit(a.op, a.inputs, at), {before && !tiled ? d + 1 : d}};
   }
-  // Dimension `axis` becomes the members of the mapped axis; the remaining axes are gathered next to it and merged.
+  // Dimension `axis` becomes the members of the mapped axis; the remaining axes are gathered next
+  // to it and merged.
   x = stacked_at(x, d, axis, a.size);
   Ints merged{a.size};
   if (!m.rest.empty()) {
@@ -77,7 +83,8 @@ BatchResult batch(const BatchArgs& a) {
 
 }  // namespace
 
-Value all_gather(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled, const IntLists& groups) {
+Value all_gather(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled,
+                 const IntLists& groups) {
   axis = dimension("all_gather", axis, x.rank() + (tiled ? 0 : 1));
   return x.builder->emit1("all_gather", {x}, gather_attrs(axes, size, axis, tiled, groups));
 }
@@ -88,14 +95,17 @@ Value all_gather_invariant(Value x, const Strings& axes, std::int64_t size, int 
 
 void register_all_gather(Registry& r) {
   for (bool invariant : {false, true}) {
-    Op op = make(invariant ? "all_gather_invariant" : "all_gather",
-                 std::string("The blocks of the devices of the axes (of the own group), in order: along a new dimension `axis` of the "
-                             "result, or, `tiled`, one after the other along the existing dimension `axis`. ") +
-                     (invariant ? "Typed as equal on all devices, so its transpose takes the own slab."
-                                : "Its transpose is psum_scatter."),
-                 "all_gather",
-                 {{"axis", AttrKind::integer, "dimension of the result"},
-                  {"tiled", AttrKind::boolean, "concatenate instead of stack"}});
+    Op op =
+        make(invariant ? "all_gather_invariant" : "all_gather",
+             std::string(
+                 "The blocks of the devices of the axes (of the own group), in order: along a new "
+                 "dimension `axis` of the "
+                 "result, or, `tiled`, one after the other along the existing dimension `axis`. ") +
+                 (invariant ? "Typed as equal on all devices, so its transpose takes the own slab."
+                            : "Its transpose is psum_scatter."),
+             "all_gather",
+             {{"axis", AttrKind::integer, "dimension of the result"},
+              {"tiled", AttrKind::boolean, "concatenate instead of stack"}});
     op.infer = infer;
     op.transpose = invariant ? transpose_to_slice : transpose_to_scatter;
     op.batch = batch;

@@ -7,7 +7,8 @@ using namespace collective;
 
 namespace {
 
-Attrs exchange_attrs(const Strings& axes, std::int64_t size, int split, int concat, bool tiled, const IntLists& groups) {
+Attrs exchange_attrs(const Strings& axes, std::int64_t size, int split, int concat, bool tiled,
+                     const IntLists& groups) {
   Attrs a = attrs(axes, size, groups);
   a.set("split", static_cast<std::int64_t>(split));
   a.set("concat", static_cast<std::int64_t>(concat));
@@ -25,11 +26,14 @@ std::vector<Type> infer(const InferArgs& a) {
   std::int64_t extent = t.shape[split];
   if (tiled ? extent % n != 0 : extent != n)
     Message("all_to_all")
-        .problem("the split dimension " + std::to_string(split) + " of " + to_string(t) + " has " + std::to_string(extent) +
-                 " elements, and axis " + axes_text(a.attrs) + " " + std::to_string(n) + " devices")
-        .rule(tiled ? "with tiled, the extent is a multiple of the number of devices: " + std::to_string(extent) + " % " +
-                          std::to_string(n) + " = " + std::to_string(extent % n)
-                    : "the extent equals the number of devices: " + std::to_string(extent) + " != " + std::to_string(n))
+        .problem("the split dimension " + std::to_string(split) + " of " + to_string(t) + " has " +
+                 std::to_string(extent) + " elements, and axis " + axes_text(a.attrs) + " " +
+                 std::to_string(n) + " devices")
+        .rule(tiled ? "with tiled, the extent is a multiple of the number of devices: " +
+                          std::to_string(extent) + " % " + std::to_string(n) + " = " +
+                          std::to_string(extent % n)
+                    : "the extent equals the number of devices: " + std::to_string(extent) +
+                          " != " + std::to_string(n))
         .from(a.loc)
         .advice(tiled ? "pad the dimension to a multiple of " + std::to_string(n)
                       : "pass tiled to send slabs of a larger dimension, or reshape")
@@ -43,8 +47,9 @@ std::vector<Type> infer(const InferArgs& a) {
   return {t};
 }
 
-// Over the mapped axis the exchange is a transposition: the split dimension becomes the stack, the old stack the received
-// dimension. Other axes of the tuple are exchanged after that, their received dimension next to the old stack.
+// Over the mapped axis the exchange is a transposition: the split dimension becomes the stack, the
+// old stack the received dimension. Other axes of the tuple are exchanged after that, their
+// received dimension next to the old stack.
 BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   int split = static_cast<int>(a.attrs.i("split")), concat = static_cast<int>(a.attrs.i("concat"));
   bool tiled = a.attrs.flag("tiled"), rest = !m.rest.empty();
@@ -56,7 +61,8 @@ BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   if (tiled) parts.push_back(slab);
   x = reshape_dims(x, 1 + split, 1, parts);
   int to = 1 + split + (rest && !m.first ? 1 : 0), to_rest = 1 + split + (m.first ? 1 : 0);
-  // The dimensions of the result before exchanging the rest: to, then the blocks' own (without to_rest), `from` before concat.
+  // The dimensions of the result before exchanging the rest: to, then the blocks' own (without
+  // to_rest), `from` before concat.
   std::vector<int> own;
   for (int i = 1; i < x.rank(); ++i)
     if (i != to && !(rest && i == to_rest)) own.push_back(i);
@@ -93,16 +99,20 @@ BatchResult batch(const BatchArgs& a) {
 
 }  // namespace
 
-Value all_to_all(Value x, const Strings& axes, std::int64_t size, int split, int concat, bool tiled, const IntLists& groups) {
+Value all_to_all(Value x, const Strings& axes, std::int64_t size, int split, int concat, bool tiled,
+                 const IntLists& groups) {
   split = dimension("all_to_all", split, x.rank());
   concat = dimension("all_to_all", concat, x.rank());
-  return x.builder->emit1("all_to_all", {x}, exchange_attrs(axes, size, split, concat, tiled, groups));
+  return x.builder->emit1("all_to_all", {x},
+                          exchange_attrs(axes, size, split, concat, tiled, groups));
 }
 
 void register_all_to_all(Registry& r) {
   Op op = make("all_to_all",
-               "Device i receives index i of dimension `split` of every device's x and stacks what it gets, in the order of the "
-               "devices, along `concat` of the result; `tiled`: equal slabs of `split` are sent and concatenated along `concat`. "
+               "Device i receives index i of dimension `split` of every device's x and stacks what "
+               "it gets, in the order of the "
+               "devices, along `concat` of the result; `tiled`: equal slabs of `split` are sent "
+               "and concatenated along `concat`. "
                "Its transpose exchanges the two dimensions.",
                "all_to_all",
                {{"split", AttrKind::integer, "dimension of the operand that is cut"},
@@ -112,8 +122,9 @@ void register_all_to_all(Registry& r) {
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
     const Attrs& at = a.attrs;
-    return {all_to_all(*a.cotangents[0], at.get<Strings>("axes"), at.i("size"), static_cast<int>(at.i("concat")),
-                       static_cast<int>(at.i("split")), at.flag("tiled"), at.get<IntLists>("groups"))};
+    return {all_to_all(*a.cotangents[0], at.get<Strings>("axes"), at.i("size"),
+                       static_cast<int>(at.i("concat")), static_cast<int>(at.i("split")),
+                       at.flag("tiled"), at.get<IntLists>("groups"))};
   };
   op.batch = batch;
   op.uniform = adds_axes();

@@ -9,13 +9,15 @@ namespace {
 /// x[start:limit:stride] along one axis.
 Value part(Value x, int axis, std::int64_t start, std::int64_t limit, std::int64_t stride) {
   auto d = static_cast<std::size_t>(axis);
-  Ints from = filled(x.shape().size(), 0), to = to_ints(x.shape()), step = filled(x.shape().size(), 1);
+  Ints from = filled(x.shape().size(), 0), to = to_ints(x.shape()),
+       step = filled(x.shape().size(), 1);
   from[d] = start;
   to[d] = std::max(limit, start);
   step[d] = stride;
   return slice(x, from, to, step);
 }
-Values parts(const Values& xs, int axis, std::int64_t start, std::int64_t limit, std::int64_t stride) {
+Values parts(const Values& xs, int axis, std::int64_t start, std::int64_t limit,
+             std::int64_t stride) {
   Values out;
   for (Value x : xs) out.push_back(part(x, axis, start, limit, stride));
   return out;

@@ -10,10 +10,12 @@ Value axis_index(Builder& b, const Strings& axes, std::int64_t size) {
 }
 
 void register_axis_index(Registry& r) {
-  Op op = make("axis_index",
-               "The number of this device along the axes, an int32 scalar; over several axes row-major in their order: for "
-               "('x', 'y') it is x * size(y) + y. It is the position in the mesh, not the device's id.",
-               "partition_id", {}, false);
+  Op op =
+      make("axis_index",
+           "The number of this device along the axes, an int32 scalar; over several axes row-major "
+           "in their order: for "
+           "('x', 'y') it is x * size(y) + y. It is the position in the mesh, not the device's id.",
+           "partition_id", {}, false);
   op.inputs = 0;
   op.infer = [](const InferArgs&) { return std::vector<Type>{Type(i32, {})}; };
   op.jvp = [](const JvpArgs&) { return MaybeValues{std::nullopt}; };

@@ -33,12 +33,14 @@ std::vector<Type> infer(const InferArgs& a) {
     std::int64_t to = shape[static_cast<std::size_t>(dims[i])];
     if (x[i] == to || x[i] == 1) continue;
     bad = true;
-    message.offender("operand dimension " + std::to_string(i) + " has extent " + std::to_string(x[i]) + ", result dimension " +
-                     std::to_string(dims[i]) + " has " + std::to_string(to));
+    message.offender("operand dimension " + std::to_string(i) + " has extent " +
+                     std::to_string(x[i]) + ", result dimension " + std::to_string(dims[i]) +
+                     " has " + std::to_string(to));
   }
   if (bad)
-    message.problem("shape " + tessera::to_string(x) + " does not broadcast to " + tessera::to_string(shape) + " with dims " +
-                    to_string(dims))
+    message
+        .problem("shape " + tessera::to_string(x) + " does not broadcast to " +
+                 tessera::to_string(shape) + " with dims " + to_string(dims))
         .rule("an operand dimension has extent 1 or that of the result dimension it goes to")
         .from(a.loc)
         .advice("map the dimension elsewhere, or reshape the operand first")
@@ -55,7 +57,8 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   Ints sum;
   for (int d = 0; d < ct.rank(); ++d) {
     auto i = std::find(dims.begin(), dims.end(), d);
-    if (i == dims.end() || (x[static_cast<std::size_t>(i - dims.begin())] == 1 && ct.shape()[static_cast<std::size_t>(d)] != 1))
+    if (i == dims.end() || (x[static_cast<std::size_t>(i - dims.begin())] == 1 &&
+                            ct.shape()[static_cast<std::size_t>(d)] != 1))
       sum.push_back(d);
   }
   ct = reduce_sum(ct, sum);
@@ -101,7 +104,8 @@ void register_broadcast_in_dim(Registry& r) {
   Op op;
   op.name = "broadcast_in_dim";
   op.doc =
-      "Repeats the operand to `shape`: operand dimension i becomes result dimension dims[i], and is repeated where it has "
+      "Repeats the operand to `shape`: operand dimension i becomes result dimension dims[i], and "
+      "is repeated where it has "
       "extent 1; result dimensions that no operand dimension goes to are new.";
   op.stablehlo = "broadcast_in_dim";
   op.attrs = {{"shape", AttrKind::ints, "of the result"},

@@ -1,8 +1,10 @@
-// Typed spellings of the ops for code that writes programs (rules, transformations). Strict, as StableHLO is: operands of
-// an elementwise op have the same dtype and shape; promotion and broadcasting are NumPy-level matters (src/api).
+// Typed spellings of the ops for code that writes programs (rules, transformations). Strict, as
+// StableHLO is: operands of an elementwise op have the same dtype and shape; promotion and
+// broadcasting are NumPy-level matters (src/api).
 //
-// Each function emits one equation of the op of its name, with the attributes in its comment, and folds what costs
-// nothing to fold (a reshape to the same shape, a transpose by the identity, a sum over no axes).
+// Each function emits one equation of the op of its name, with the attributes in its comment, and
+// folds what costs nothing to fold (a reshape to the same shape, a transpose by the identity, a sum
+// over no axes).
 #pragma once
 
 #include "ir/builder.h"
@@ -13,8 +15,8 @@
 
 namespace tessera::inline v0::ops {
 
-// --- elementwise, one file a family: src/ops/elementwise_*.cc. No attributes unless said. Op names are the function names
-// without a trailing underscore.
+// --- elementwise, one file a family: src/ops/elementwise_*.cc. No attributes unless said. Op names
+// are the function names without a trailing underscore.
 Value neg(Value x);
 Value abs(Value x);  // abs'(0) = 1
 Value sign(Value x);
@@ -72,45 +74,61 @@ Value gt(Value x, Value y);
 Value ge(Value x, Value y);
 Value select(Value condition, Value on_true, Value on_false);  // condition boolean, same shape
 Value clamp(Value lo, Value x, Value hi);
-Value convert(Value x, DType dtype, bool weak = false);  // {dtype: dtype, weak: boolean}; op "convert"
-Value bitcast_convert(Value x, DType dtype);             // {dtype: dtype}; same width only
+Value convert(Value x, DType dtype,
+              bool weak = false);             // {dtype: dtype, weak: boolean}; op "convert"
+Value bitcast_convert(Value x, DType dtype);  // {dtype: dtype}; same width only
 Value stop_gradient(Value x);
 Value optimization_barrier(Value x);
 /// Marks a value for checkpoint policies; identity. {name: string}; op "checkpoint_name"
 Value checkpoint_name(Value x, std::string name);
-/// The Threefry-2x32 block, elementwise over four uint32 arrays of one shape; two results. op "threefry2x32"
+/// The Threefry-2x32 block, elementwise over four uint32 arrays of one shape; two results. op
+/// "threefry2x32"
 Values threefry2x32(Value k0, Value k1, Value x0, Value x1);
 
 // --- constants and shape: src/ops/<op>.cc
 Value constant(Builder& b, Literal literal);  // {value: literal}
 Value scalar(Builder& b, DType dtype, double value, bool weak = false);
-Value full(Builder& b, DType dtype, const Shape& shape, double value);  // constant scalar, then broadcast
+Value full(Builder& b, DType dtype, const Shape& shape,
+           double value);  // constant scalar, then broadcast
 Value full_like(Value x, double value);
 Value zeros_like(Value x);
 Value zeros(Builder& b, const Type& type);
-Value iota(Builder& b, DType dtype, const Shape& shape, int dimension);  // {dtype, shape: ints, dimension: integer}
-Value broadcast_in_dim(Value x, const Shape& shape, const Ints& dims);   // {shape: ints, dims: ints} operand dim i is result dim dims[i]
-Value reshape(Value x, const Shape& shape);                              // {shape: ints}
-Value transpose(Value x, const Ints& permutation);                       // {permutation: ints} result dim i is operand dim permutation[i]
-Value reverse(Value x, const Ints& dims);                                // {dims: ints}
-Value slice(Value x, const Ints& start, const Ints& limit, const Ints& strides);  // {start, limit, strides}
-Value pad(Value x, Value padding, const Ints& low, const Ints& high, const Ints& interior);  // {low, high, interior}; negative edges crop
-Value concatenate(std::span<const Value> xs, int dimension);             // {dimension: integer}
-Value dynamic_slice(Value x, std::span<const Value> starts, const Ints& sizes);  // inputs x, one int32 scalar a dim; {sizes: ints}
-Value dynamic_update_slice(Value x, Value update, std::span<const Value> starts);  // inputs x, update, starts
-/// StableHLO's gather. {offset_dims, collapsed_slice_dims, operand_batching_dims, start_indices_batching_dims,
-/// start_index_map: ints, index_vector_dim: integer, slice_sizes: ints, mode: string "clip" | "fill" | "zero"}
+Value iota(Builder& b, DType dtype, const Shape& shape,
+           int dimension);  // {dtype, shape: ints, dimension: integer}
+Value broadcast_in_dim(
+    Value x, const Shape& shape,
+    const Ints& dims);  // {shape: ints, dims: ints} operand dim i is result dim dims[i]
+Value reshape(Value x, const Shape& shape);  // {shape: ints}
+Value transpose(
+    Value x,
+    const Ints& permutation);  // {permutation: ints} result dim i is operand dim permutation[i]
+Value reverse(Value x, const Ints& dims);  // {dims: ints}
+Value slice(Value x, const Ints& start, const Ints& limit,
+            const Ints& strides);  // {start, limit, strides}
+Value pad(Value x, Value padding, const Ints& low, const Ints& high,
+          const Ints& interior);  // {low, high, interior}; negative edges crop
+Value concatenate(std::span<const Value> xs, int dimension);  // {dimension: integer}
+Value dynamic_slice(Value x, std::span<const Value> starts,
+                    const Ints& sizes);  // inputs x, one int32 scalar a dim; {sizes: ints}
+Value dynamic_update_slice(Value x, Value update,
+                           std::span<const Value> starts);  // inputs x, update, starts
+/// StableHLO's gather. {offset_dims, collapsed_slice_dims, operand_batching_dims,
+/// start_indices_batching_dims, start_index_map: ints, index_vector_dim: integer, slice_sizes:
+/// ints, mode: string "clip" | "fill" | "zero"}
 struct GatherDims {
-  Ints offset_dims, collapsed_slice_dims, operand_batching_dims, start_indices_batching_dims, start_index_map;
+  Ints offset_dims, collapsed_slice_dims, operand_batching_dims, start_indices_batching_dims,
+      start_index_map;
   std::int64_t index_vector_dim = 0;
 };
-Value gather(Value x, Value indices, const GatherDims& dims, const Ints& slice_sizes, const std::string& mode = "clip");
-/// StableHLO's scatter with one operand. Ops "scatter" (set), "scatter_add", "scatter_mul", "scatter_min", "scatter_max".
-/// {update_window_dims, inserted_window_dims, operand_batching_dims, scatter_indices_batching_dims,
-/// scatter_dims_to_operand_dims: ints, index_vector_dim: integer, mode: string "drop" | "clip", unique: boolean}
+Value gather(Value x, Value indices, const GatherDims& dims, const Ints& slice_sizes,
+             const std::string& mode = "clip");
+/// StableHLO's scatter with one operand. Ops "scatter" (set), "scatter_add", "scatter_mul",
+/// "scatter_min", "scatter_max". {update_window_dims, inserted_window_dims, operand_batching_dims,
+/// scatter_indices_batching_dims, scatter_dims_to_operand_dims: ints, index_vector_dim: integer,
+/// mode: string "drop" | "clip", unique: boolean}
 struct ScatterDims {
-  Ints update_window_dims, inserted_window_dims, operand_batching_dims, scatter_indices_batching_dims,
-      scatter_dims_to_operand_dims;
+  Ints update_window_dims, inserted_window_dims, operand_batching_dims,
+      scatter_indices_batching_dims, scatter_dims_to_operand_dims;
   std::int64_t index_vector_dim = 0;
 };
 Value scatter(std::string_view op, Value x, Value indices, Value updates, const ScatterDims& dims,
@@ -118,7 +136,9 @@ Value scatter(std::string_view op, Value x, Value indices, Value updates, const 
 /// Stable ascending sort of all operands together by the first `num_keys`; NaN last, -0 equals 0.
 /// {dimension, num_keys: integer}
 Values sort(std::span<const Value> xs, int dimension, int num_keys = 1);
-Value cumsum(Value x, int axis, bool reverse = false);  // {axis: integer, reverse: boolean}; likewise cumprod, cummax, cummin
+Value cumsum(
+    Value x, int axis,
+    bool reverse = false);  // {axis: integer, reverse: boolean}; likewise cumprod, cummax, cummin
 Value cumprod(Value x, int axis, bool reverse = false);
 Value cummax(Value x, int axis, bool reverse = false);
 Value cummin(Value x, int axis, bool reverse = false);
@@ -130,85 +150,98 @@ Value reduce_max(Value x, const Ints& axes);
 Value reduce_min(Value x, const Ints& axes);
 Value reduce_and(Value x, const Ints& axes);
 Value reduce_or(Value x, const Ints& axes);
-Value argmax(Value x, int axis, DType index_dtype = DType::int32);  // {axis: integer, dtype}; NaN wins, first index
+Value argmax(Value x, int axis,
+             DType index_dtype = DType::int32);  // {axis: integer, dtype}; NaN wins, first index
 Value argmin(Value x, int axis, DType index_dtype = DType::int32);
 
 // --- contractions and windows
-/// {lhs_contracting, rhs_contracting, lhs_batch, rhs_batch: ints, dtype: result dtype}. Result: batch, lhs free, rhs free.
+/// {lhs_contracting, rhs_contracting, lhs_batch, rhs_batch: ints, dtype: result dtype}. Result:
+/// batch, lhs free, rhs free.
 struct DotDims {
   Ints lhs_contracting, rhs_contracting, lhs_batch, rhs_batch;
 };
 Value dot_general(Value lhs, Value rhs, const DotDims& dims);
 Value dot_general(Value lhs, Value rhs, const DotDims& dims, DType result);
-/// StableHLO's convolution. {strides, pad_low, pad_high, lhs_dilation, rhs_dilation: ints, lhs_spec, rhs_spec, out_spec: ints,
-/// feature_groups, batch_groups: integer}. A spec lists the positions of (batch, feature, spatial...) in the operand; for the
-/// kernel (output feature, input feature, spatial...). NHWC is (0, 3, 1, 2), HWIO is (3, 2, 0, 1). Convolution does not flip.
+/// StableHLO's convolution. {strides, pad_low, pad_high, lhs_dilation, rhs_dilation: ints,
+/// lhs_spec, rhs_spec, out_spec: ints, feature_groups, batch_groups: integer}. A spec lists the
+/// positions of (batch, feature, spatial...) in the operand; for the kernel (output feature, input
+/// feature, spatial...). NHWC is (0, 3, 1, 2), HWIO is (3, 2, 0, 1). Convolution does not flip.
 struct ConvDims {
   Ints strides, pad_low, pad_high, lhs_dilation, rhs_dilation, lhs_spec, rhs_spec, out_spec;
   std::int64_t feature_groups = 1, batch_groups = 1;
 };
 Value convolution(Value lhs, Value rhs, const ConvDims& dims);
-/// {window, strides, pad_low, pad_high, base_dilation, window_dilation: ints}, one entry a dim. Padding is the identity.
-/// Ops "reduce_window_sum", "reduce_window_max", "reduce_window_min".
+/// {window, strides, pad_low, pad_high, base_dilation, window_dilation: ints}, one entry a dim.
+/// Padding is the identity. Ops "reduce_window_sum", "reduce_window_max", "reduce_window_min".
 struct WindowDims {
   Ints window, strides, pad_low, pad_high, base_dilation, window_dilation;
 };
 Value reduce_window(std::string_view op, Value x, const WindowDims& dims);
-/// Adds each element of `source` to the place in a zero array of x's shape where its window has its first maximum (minimum):
-/// the transpose of max pooling. Ops "select_and_scatter_add" with {select: "ge" | "le"} and the window attributes.
+/// Adds each element of `source` to the place in a zero array of x's shape where its window has its
+/// first maximum (minimum): the transpose of max pooling. Ops "select_and_scatter_add" with
+/// {select: "ge" | "le"} and the window attributes.
 Value select_and_scatter_add(Value x, Value source, const WindowDims& dims, bool max = true);
-/// The elements of `tangent` at the first maximum (minimum) of each window of x: pooling's JVP. Same attributes.
+/// The elements of `tangent` at the first maximum (minimum) of each window of x: pooling's JVP.
+/// Same attributes.
 Value select_and_gather_add(Value x, Value tangent, const WindowDims& dims, bool max = true);
 
-// --- collectives: {axes: strings, size: integer (product over the axes), groups: int_lists (may be empty)} and as said.
-// Members of the flattened axes are numbered row-major in the order of `axes`; groups and perms use these numbers. Dimensions
-// count from 0. pmap, vmap and untyped shard_map use the ops without suffix (psum's transpose is psum); a typed shard_map
-// uses `*_invariant`, whose results are typed as equal on all devices, and casts with pvary. src/ops/collective.h has more.
+// --- collectives: {axes: strings, size: integer (product over the axes), groups: int_lists (may be
+// empty)} and as said. Members of the flattened axes are numbered row-major in the order of `axes`;
+// groups and perms use these numbers. Dimensions count from 0. pmap, vmap and untyped shard_map use
+// the ops without suffix (psum's transpose is psum); a typed shard_map uses `*_invariant`, whose
+// results are typed as equal on all devices, and casts with pvary. src/ops/collective.h has more.
 Value psum(Value x, const Strings& axes, std::int64_t size, const IntLists& groups = {});
 Value pmax(Value x, const Strings& axes, std::int64_t size, const IntLists& groups = {});
 Value pmin(Value x, const Strings& axes, std::int64_t size, const IntLists& groups = {});
 /// {axis: integer, tiled: boolean}
-Value all_gather(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled, const IntLists& groups = {});
+Value all_gather(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled,
+                 const IntLists& groups = {});
 /// op "psum_scatter"; {axis: integer, tiled: boolean}
-Value psum_scatter(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled, const IntLists& groups = {});
+Value psum_scatter(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled,
+                   const IntLists& groups = {});
 /// {split, concat: integer, tiled: boolean}
-Value all_to_all(Value x, const Strings& axes, std::int64_t size, int split, int concat, bool tiled, const IntLists& groups = {});
+Value all_to_all(Value x, const Strings& axes, std::int64_t size, int split, int concat, bool tiled,
+                 const IntLists& groups = {});
 /// {axes, size, perm: int_lists of (source, destination)}; destinations not named get zeros
 Value ppermute(Value x, const Strings& axes, std::int64_t size, const IntLists& perm);
 /// {axes, size, source: integer}
 Value pbroadcast(Value x, const Strings& axes, std::int64_t size, std::int64_t source);
 /// int32 scalar; {axes, size}. Typed invariant: a typed region casts it with pvary.
 Value axis_index(Builder& b, const Strings& axes, std::int64_t size);
-/// The sum over `axes` in a typed region, where x varies over all of them; transposes to pvary. {axes}: the sizes are the mesh's.
+/// The sum over `axes` in a typed region, where x varies over all of them; transposes to pvary.
+/// {axes}: the sizes are the mesh's.
 Value psum_invariant(Value x, const Strings& axes);
-/// all_gather whose result is typed as equal on all devices; transposes to a slice. Attributes as all_gather, no groups.
+/// all_gather whose result is typed as equal on all devices; transposes to a slice. Attributes as
+/// all_gather, no groups.
 Value all_gather_invariant(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled);
 /// Types a value as varying over `axes` too; no code. Transposes to psum_invariant. {axes}
 Value pvary(Value x, const Strings& axes);
 
-// --- control flow: rules in src/ops/{cond,while,scan,remat,custom_jvp,custom_vjp,shard_map}.cc on ir/interpret.h
+// --- control flow: rules in src/ops/{cond,while,scan,remat,custom_jvp,custom_vjp,shard_map}.cc on
+// ir/interpret.h
 /// In a typed per-device program these cast what varies over too few axes (ops/agree.h).
 /// {branches: programs}; inputs: int32 scalar index (clamped), operands...
 Values cond(Value index, const Programs& branches, std::span<const Value> operands);
-/// {cond, body: program, cond_consts, body_consts: integer}; inputs: cond consts, body consts, carry. cond(cond consts, carry)
-/// gives a boolean scalar, body(body consts, carry) the carry.
-Values while_(ProgramPtr cond, ProgramPtr body, std::span<const Value> cond_consts, std::span<const Value> body_consts,
-              std::span<const Value> init);
-/// {body: program, consts, carry, length: integer, reverse: boolean}; inputs: consts, carry, xs (leading dim length).
-/// body(consts, carry, x) gives (carry, y); results: carry, ys.
-Values scan(ProgramPtr body, std::span<const Value> consts, std::span<const Value> carry, std::span<const Value> xs,
-            std::int64_t length, bool reverse, Builder& b);
-/// Runs `body` once a device of a mesh over the blocks that the specs (spmd/spec.h, as text) cut; the rules are in
-/// src/spmd/shard_map.cc. A typed body has varying sets in its types: an input's are the axes of its spec. {body: program,
-/// mesh_axes: strings, mesh_sizes: ints, in_specs, out_specs: strings, typed: boolean, devices: ints (ids, row-major over the
-/// mesh; empty: the first ones)}
+/// {cond, body: program, cond_consts, body_consts: integer}; inputs: cond consts, body consts,
+/// carry. cond(cond consts, carry) gives a boolean scalar, body(body consts, carry) the carry.
+Values while_(ProgramPtr cond, ProgramPtr body, std::span<const Value> cond_consts,
+              std::span<const Value> body_consts, std::span<const Value> init);
+/// {body: program, consts, carry, length: integer, reverse: boolean}; inputs: consts, carry, xs
+/// (leading dim length). body(consts, carry, x) gives (carry, y); results: carry, ys.
+Values scan(ProgramPtr body, std::span<const Value> consts, std::span<const Value> carry,
+            std::span<const Value> xs, std::int64_t length, bool reverse, Builder& b);
+/// Runs `body` once a device of a mesh over the blocks that the specs (spmd/spec.h, as text) cut;
+/// the rules are in src/spmd/shard_map.cc. A typed body has varying sets in its types: an input's
+/// are the axes of its spec. {body: program, mesh_axes: strings, mesh_sizes: ints, in_specs,
+/// out_specs: strings, typed: boolean, devices: ints (ids, row-major over the mesh; empty: the
+/// first ones)}
 struct ShardMapMesh {
   Strings axes;
   Ints sizes;
   Ints devices;
 };
-Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs, const ShardMapMesh& mesh, Strings in_specs,
-                 Strings out_specs, bool typed);
+Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs,
+                 const ShardMapMesh& mesh, Strings in_specs, Strings out_specs, bool typed);
 /// {body: program, policy: hook (may be absent: save nothing)}
 Values remat(Builder& b, ProgramPtr body, std::span<const Value> inputs, HookPtr policy = nullptr);
 /// {body: program, rule: hook, a CustomJvpRule (ir/custom.h)}

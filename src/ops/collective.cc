@@ -4,14 +4,17 @@
 
 namespace tessera::inline v0::ops::collective {
 
-Op make(std::string name, std::string doc, std::string stablehlo, std::vector<AttrSpec> extra, bool grouped) {
+Op make(std::string name, std::string doc, std::string stablehlo, std::vector<AttrSpec> extra,
+        bool grouped) {
   Op op;
   op.name = std::move(name);
   op.doc = std::move(doc);
   op.stablehlo = std::move(stablehlo);
   op.attrs = {{"axes", AttrKind::strings, "names of the axes, first major"},
               {"size", AttrKind::integer, "devices along all the axes together"}};
-  if (grouped) op.attrs.push_back({"groups", AttrKind::int_lists, "a partition of the devices; empty: all together"});
+  if (grouped)
+    op.attrs.push_back(
+        {"groups", AttrKind::int_lists, "a partition of the devices; empty: all together"});
   for (AttrSpec& a : extra) op.attrs.push_back(std::move(a));
   op.inputs = 1;
   op.cheap = false;
@@ -27,9 +30,11 @@ Op make(std::string name, std::string doc, std::string stablehlo, std::vector<At
     for (const Type& t : outputs) bytes += static_cast<double>(t.bytes());
     return Cost{0, bytes};
   };
-  op.waived = {{"sharding", "it runs inside per-device programs, which the partitioner does not cut further"},
-               {"evaluate", "one device does not suffice: spmd/reference.h runs it over all of them"},
-               {"emit", "the executor moves the data"}};
+  op.waived = {
+      {"sharding",
+       "it runs inside per-device programs, which the partitioner does not cut further"},
+      {"evaluate", "one device does not suffice: spmd/reference.h runs it over all of them"},
+      {"emit", "the executor moves the data"}};
   return op;
 }
 
@@ -38,10 +43,13 @@ Attrs attrs(const Strings& axes, std::int64_t size, const IntLists& groups) {
   return {{"axes", axes}, {"size", size}, {"groups", groups}};
 }
 
-bool grouped(const Attrs& attrs) { return attrs.has("groups") && !attrs.get<IntLists>("groups").empty(); }
+bool grouped(const Attrs& attrs) {
+  return attrs.has("groups") && !attrs.get<IntLists>("groups").empty();
+}
 
 std::int64_t members(const Attrs& attrs) {
-  return grouped(attrs) ? static_cast<std::int64_t>(attrs.get<IntLists>("groups")[0].size()) : attrs.i("size");
+  return grouped(attrs) ? static_cast<std::int64_t>(attrs.get<IntLists>("groups")[0].size())
+                        : attrs.i("size");
 }
 
 void check_size(const InferArgs& a) {
@@ -61,7 +69,8 @@ void check_groups(const InferArgs& a, bool equal) {
   std::int64_t size = a.attrs.i("size");
   std::vector<int> seen(static_cast<std::size_t>(size));
   Message m(a.op.name);
-  m.problem("the axis_index_groups do not cover every index of axis " + axes_text(a.attrs) + " exactly once");
+  m.problem("the axis_index_groups do not cover every index of axis " + axes_text(a.attrs) +
+            " exactly once");
   bool bad = false;
   for (const Ints& g : groups)
     for (std::int64_t i : g) {
@@ -74,17 +83,20 @@ void check_groups(const InferArgs& a, bool equal) {
     }
   for (std::int64_t i = 0; i < size; ++i)
     if (int n = seen[static_cast<std::size_t>(i)]; n != 1) {
-      m.offender("index " + std::to_string(i) + (n ? " appears " + std::to_string(n) + " times" : " is missing"));
+      m.offender("index " + std::to_string(i) +
+                 (n ? " appears " + std::to_string(n) + " times" : " is missing"));
       bad = true;
     }
   if (bad)
-    m.rule("the groups partition the " + std::to_string(size) + " indices of the axis").from(a.loc).raise<CollectiveError>();
+    m.rule("the groups partition the " + std::to_string(size) + " indices of the axis")
+        .from(a.loc)
+        .raise<CollectiveError>();
   if (!equal) return;
   for (const Ints& g : groups)
     if (g.size() != groups[0].size())
       Message(a.op.name)
-          .problem("the axis_index_groups have " + std::to_string(groups[0].size()) + " and " + std::to_string(g.size()) +
-                   " members")
+          .problem("the axis_index_groups have " + std::to_string(groups[0].size()) + " and " +
+                   std::to_string(g.size()) + " members")
           .rule("the shape of the result follows from the size of the groups, so all have the same")
           .from(a.loc)
           .raise<CollectiveError>();
@@ -111,7 +123,8 @@ VaryRule removes_axes(bool groups_must_be_equal) {
     const IntLists& groups = a.attrs.get<IntLists>("groups");
     bool differs = false;
     for (const auto& n : axes) differs = differs || s.contains(n);
-    for (const Ints& g : groups) differs = differs || (groups_must_be_equal && g.size() != groups[0].size());
+    for (const Ints& g : groups)
+      differs = differs || (groups_must_be_equal && g.size() != groups[0].size());
     if (differs)
       for (const auto& n : axes) s.insert(n);
     return std::vector<AxisSet>{s};
@@ -152,11 +165,14 @@ Mapped mapped(const BatchArgs& a, bool ordered) {
         .problem("axis_index_groups are given, and axis '" + a.axis_name + "' is mapped by vmap")
         .rule("groups are for axes of devices")
         .from(a.b.loc)
-        .advice("reshape the mapped dimension to (groups, members), map each by its own vmap and use the inner name")
+        .advice(
+            "reshape the mapped dimension to (groups, members), map each by its own vmap and use "
+            "the inner name")
         .raise<CollectiveError>();
   if (ordered && !m.first && !m.last)
     Message(a.op.name)
-        .problem("axis '" + a.axis_name + "', which vmap maps, stands between other axes in " + axes_text(a.attrs))
+        .problem("axis '" + a.axis_name + "', which vmap maps, stands between other axes in " +
+                 axes_text(a.attrs))
         .rule("a mapped axis is the first or the last of a tuple of axes here")
         .from(a.b.loc)
         .advice("apply the collective to one axis after the other")

@@ -1,10 +1,11 @@
-// What the files of the collectives share. A collective has one operand, runs over the devices of named axes, and meets two
-// kinds of vmap: over the very axis it names, where it becomes ordinary array arithmetic, and over another, where its
-// dimension numbers move.
+// What the files of the collectives share. A collective has one operand, runs over the devices of
+// named axes, and meets two kinds of vmap: over the very axis it names, where it becomes ordinary
+// array arithmetic, and over another, where its dimension numbers move.
 //
-// The two regimes (docs/architecture.md, SPMD): under pmap, vmap(axis_name) and untyped shard_map, types carry no axes and the
-// transpose of psum is psum. In a typed shard_map a psum is `psum_invariant`, whose transpose is `pvary` and the other way
-// round. All other collectives are the same op in both.
+// The two regimes (docs/architecture.md, SPMD): under pmap, vmap(axis_name) and untyped shard_map,
+// types carry no axes and the transpose of psum is psum. In a typed shard_map a psum is
+// `psum_invariant`, whose transpose is `pvary` and the other way round. All other collectives are
+// the same op in both.
 #pragma once
 
 #include "ir/op.h"
@@ -13,9 +14,10 @@
 
 namespace tessera::inline v0::ops::collective {
 
-/// A row with what all collectives have in common: attributes axes, size and, where `grouped`, groups; one operand; linear
-/// JVP; the waived rules. `extra` are further attributes.
-Op make(std::string name, std::string doc, std::string stablehlo, std::vector<AttrSpec> extra, bool grouped = true);
+/// A row with what all collectives have in common: attributes axes, size and, where `grouped`,
+/// groups; one operand; linear JVP; the waived rules. `extra` are further attributes.
+Op make(std::string name, std::string doc, std::string stablehlo, std::vector<AttrSpec> extra,
+        bool grouped = true);
 
 Attrs attrs(const Strings& axes, std::int64_t size);
 Attrs attrs(const Strings& axes, std::int64_t size, const IntLists& groups);
@@ -25,14 +27,16 @@ std::int64_t members(const Attrs& attrs);
 bool grouped(const Attrs& attrs);
 /// Throws CollectiveError unless `size`, where there is one, is a number of devices.
 void check_size(const InferArgs& a);
-/// Throws CollectiveError unless the groups partition [0, size) (and are of equal size where `equal`).
+/// Throws CollectiveError unless the groups partition [0, size) (and are of equal size where
+/// `equal`).
 void check_groups(const InferArgs& a, bool equal);
 /// Brings a negative dimension of a rank-`rank` value into range; throws ShapeError.
 int dimension(const char* op, std::int64_t dim, int rank);
 /// "'i'" or "('x', 'y')"
 std::string axes_text(const Attrs& attrs);
 
-/// Uniformity of results that are equal along the axes (groups: only where the operand was, and `equal` sizes keep that).
+/// Uniformity of results that are equal along the axes (groups: only where the operand was, and
+/// `equal` sizes keep that).
 VaryRule removes_axes(bool groups_must_be_equal);
 /// Uniformity of results that differ along the axes.
 VaryRule adds_axes();
@@ -41,13 +45,14 @@ VaryRule types_invariant();
 
 /// Under vmap: how the mapped axis stands among the axes of the collective.
 struct Mapped {
-  bool is = false;          // it is among them
-  Strings rest;             // the other axes, in order
+  bool is = false;  // it is among them
+  Strings rest;     // the other axes, in order
   std::int64_t rest_size = 1;
-  bool first = false;       // before all the others (also where it is alone)
-  bool last = false;        // after all the others
+  bool first = false;  // before all the others (also where it is alone)
+  bool last = false;   // after all the others
 };
-/// Throws CollectiveError for groups over the mapped axis; where `ordered`, also for a mapped axis between two others.
+/// Throws CollectiveError for groups over the mapped axis; where `ordered`, also for a mapped axis
+/// between two others.
 Mapped mapped(const BatchArgs& a, bool ordered);
 
 /// x times an integer, exactly as the sum of equal values where that is exact.

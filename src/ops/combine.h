@@ -1,4 +1,5 @@
-// Two elements combined into one, for ops that fold elements in a given order: running totals and scatters.
+// Two elements combined into one, for ops that fold elements in a given order: running totals and
+// scatters.
 #pragma once
 
 #include <tessera/dtype.h>
@@ -12,10 +13,11 @@ enum class Combine { replace, add, mul, min, max };
 
 /// What running values of element type T are kept in: float for 16-bit floats, else T.
 template <class T>
-using Total = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
+using Total =
+    std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
 
-/// Integers wrap; NaN wins over everything in min and max, the earlier value where both are equal. For booleans min is
-/// "and", max is "or".
+/// Integers wrap; NaN wins over everything in min and max, the earlier value where both are equal.
+/// For booleans min is "and", max is "or".
 template <Combine how, class T>
 inline T combine(T old, T next) {
   if constexpr (how == Combine::replace) {

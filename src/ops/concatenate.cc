@@ -14,7 +14,12 @@ namespace {
 
 std::vector<Type> infer(const InferArgs& a) {
   if (a.inputs.empty())
-    Message(a.op.name).problem("there is nothing to concatenate").rule("one array or more").from(a.loc).advice("pass arrays").raise<ShapeError>();
+    Message(a.op.name)
+        .problem("there is nothing to concatenate")
+        .rule("one array or more")
+        .from(a.loc)
+        .advice("pass arrays")
+        .raise<ShapeError>();
   const Type& first = a.inputs[0];
   if (first.shape.empty())
     Message(a.op.name)
@@ -43,8 +48,14 @@ std::vector<Type> infer(const InferArgs& a) {
     Message message(a.op.name);
     for (std::size_t i = 0; i < a.inputs.size(); ++i)
       message.offender("operand " + std::to_string(i) + ": " + tessera::to_string(a.inputs[i]));
-    message.problem(shapes ? "the operands differ in dtype" : "the operands do not line up along dimension " + std::to_string(dim)).from(a.loc);
-    if (shapes) message.rule("all have one dtype").advice("convert them to one dtype first").raise<DTypeError>();
+    message
+        .problem(shapes ? "the operands differ in dtype"
+                        : "the operands do not line up along dimension " + std::to_string(dim))
+        .from(a.loc);
+    if (shapes)
+      message.rule("all have one dtype")
+          .advice("convert them to one dtype first")
+          .raise<DTypeError>();
     message.rule("all extents but that of dimension " + std::to_string(dim) + " are equal")
         .advice("pad or slice the odd one, or choose another dimension")
         .raise<ShapeError>();
@@ -57,7 +68,8 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   if (!a.cotangents[0]) return out;
   Value ct = *a.cotangents[0];
   auto d = static_cast<std::size_t>(a.attrs.i("dimension"));
-  Ints start = filled(ct.shape().size(), 0), limit = to_ints(ct.shape()), ones = filled(ct.shape().size(), 1);
+  Ints start = filled(ct.shape().size(), 0), limit = to_ints(ct.shape()),
+       ones = filled(ct.shape().size(), 1);
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < a.types.size(); ++i) {
     start[d] = offset;
@@ -75,7 +87,8 @@ BatchResult batch(const BatchArgs& a) {
       break;
     }
   Values xs;
-  for (std::size_t i = 0; i < a.inputs.size(); ++i) xs.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
+  for (std::size_t i = 0; i < a.inputs.size(); ++i)
+    xs.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
   auto dim = static_cast<int>(a.attrs.i("dimension"));
   return {{concatenate(xs, dim + (dim >= to))}, {to}};
 }
@@ -91,7 +104,8 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
     std::vector<Index> from(at.begin(), at.end());
     from[d] = at[d] - Index(offset);
     Bound bound{from[d], 0, n};
-    value = e.guarded(std::span<const Bound>(&bound, 1), [&] { return e.operand(i, from); }, value);
+    value = e.guarded(
+        std::span<const Bound>(&bound, 1), [&] { return e.operand(i, from); }, value);
     offset += n;
   }
   return value;
@@ -114,7 +128,8 @@ void register_concatenate(Registry& r) {
     std::vector<int> dims = rule.factors(a.outputs[0].shape);
     for (std::size_t i = 0; i < a.inputs.size(); ++i) rule.input(dims);
     rule.output(dims);
-    if (a.inputs.size() > 1) rule.mark("window", dims[static_cast<std::size_t>(a.attrs.i("dimension"))]);
+    if (a.inputs.size() > 1)
+      rule.mark("window", dims[static_cast<std::size_t>(a.attrs.i("dimension"))]);
     return rule.str();
   };
   op.cost = movement_cost();
@@ -141,8 +156,10 @@ void register_concatenate(Registry& r) {
       for (Shape& s : shapes) e.inputs.push_back(Type(dtype, std::move(s)));
       return e;
     };
-    return std::vector<OpExample>{example(DType::float32, {{3}, {2}}, 0), example(DType::float64, {{2, 3}, {2, 1}, {2, 4}}, 1),
-                                  example(DType::float32, {{2, 3}, {0, 3}, {1, 3}}, 0), example(DType::uint8, {{2, 2}}, 1)};
+    return std::vector<OpExample>{example(DType::float32, {{3}, {2}}, 0),
+                                  example(DType::float64, {{2, 3}, {2, 1}, {2, 4}}, 1),
+                                  example(DType::float32, {{2, 3}, {0, 3}, {1, 3}}, 0),
+                                  example(DType::uint8, {{2, 2}}, 1)};
   };
   r.add(std::move(op));
 }

@@ -1,12 +1,14 @@
 // A small dense array in the program itself.
-#include "ops/build.h"
 #include "ir/op.h"
+#include "ops/build.h"
 
 #include <cstring>
 
 namespace tessera::inline v0::ops {
 
-Value constant(Builder& b, Literal literal) { return b.emit1("constant", std::span<const Value>{}, {{"value", std::move(literal)}}); }
+Value constant(Builder& b, Literal literal) {
+  return b.emit1("constant", std::span<const Value>{}, {{"value", std::move(literal)}});
+}
 
 Value scalar(Builder& b, DType dtype, double value, bool weak) {
   Attrs attrs{{"value", scalar_literal(dtype, value)}};
@@ -26,7 +28,8 @@ void register_constant(Registry& r) {
   op.name = "constant";
   op.doc = "The array `value`, row-major; weak where `weak` is set.";
   op.stablehlo = "constant";
-  op.attrs = {{"value", AttrKind::literal, "the array"}, {"weak", AttrKind::boolean, "optional: a bare C++ number"}};
+  op.attrs = {{"value", AttrKind::literal, "the array"},
+              {"weak", AttrKind::boolean, "optional: a bare C++ number"}};
   op.inputs = 0;
   op.infer = [](const InferArgs& a) {
     const Literal& v = a.attrs.get<Literal>("value");
@@ -35,7 +38,8 @@ void register_constant(Registry& r) {
   op.jvp = [](const JvpArgs&) { return MaybeValues{std::nullopt}; };
   op.sharding = [](const ShardArgs& a) {
     std::string dims;
-    for (int i = 0; i < a.outputs[0].shape.rank(); ++i) dims += (i ? "," : "") + std::string(1, static_cast<char>('a' + i));
+    for (int i = 0; i < a.outputs[0].shape.rank(); ++i)
+      dims += (i ? "," : "") + std::string(1, static_cast<char>('a' + i));
     return "()->([" + dims + "])";
   };
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
@@ -47,7 +51,9 @@ void register_constant(Registry& r) {
     return e.literal(eqn.attrs.get<Literal>("value"), at);
   };
   op.waived = {{"transpose", "it has no operands"}, {"batch", "it has no operands"}};
-  op.examples = [] { return std::vector<OpExample>{{{}, {{"value", scalar_literal(DType::float32, 2.5)}}}}; };
+  op.examples = [] {
+    return std::vector<OpExample>{{{}, {{"value", scalar_literal(DType::float32, 2.5)}}}};
+  };
   r.add(std::move(op));
 }
 

@@ -3,8 +3,9 @@
 namespace tessera::inline v0::ops {
 
 ConvDims conv_dims(const Attrs& a) {
-  return {a.ints("strides"),      a.ints("pad_low"),  a.ints("pad_high"), a.ints("lhs_dilation"), a.ints("rhs_dilation"),
-          a.ints("lhs_spec"),     a.ints("rhs_spec"), a.ints("out_spec"), a.i("feature_groups"),  a.i("batch_groups")};
+  return {a.ints("strides"),      a.ints("pad_low"),  a.ints("pad_high"), a.ints("lhs_dilation"),
+          a.ints("rhs_dilation"), a.ints("lhs_spec"), a.ints("rhs_spec"), a.ints("out_spec"),
+          a.i("feature_groups"),  a.i("batch_groups")};
 }
 
 Attrs conv_attrs(ConvDims d) {
@@ -35,10 +36,12 @@ Ints spatial(const Shape& shape, const Ints& spec) {
   return out;
 }
 
-Edges lhs_gradient_padding(const Ints& lhs, const Ints& window, const Ints& out, const ConvDims& d) {
+Edges lhs_gradient_padding(const Ints& lhs, const Ints& window, const Ints& out,
+                           const ConvDims& d) {
   Edges e;
   for (std::size_t i = 0; i < lhs.size(); ++i) {
-    std::int64_t l = dilated(lhs[i], d.lhs_dilation[i]), w = dilated(window[i], d.rhs_dilation[i]), o = dilated(out[i], d.strides[i]);
+    std::int64_t l = dilated(lhs[i], d.lhs_dilation[i]), w = dilated(window[i], d.rhs_dilation[i]),
+                 o = dilated(out[i], d.strides[i]);
     std::int64_t low = w - d.pad_low[i] - 1;
     e.low.push_back(low);
     e.high.push_back(l + w - 1 - o - low);
@@ -46,10 +49,12 @@ Edges lhs_gradient_padding(const Ints& lhs, const Ints& window, const Ints& out,
   return e;
 }
 
-Edges rhs_gradient_padding(const Ints& lhs, const Ints& window, const Ints& out, const ConvDims& d) {
+Edges rhs_gradient_padding(const Ints& lhs, const Ints& window, const Ints& out,
+                           const ConvDims& d) {
   Edges e;
   for (std::size_t i = 0; i < lhs.size(); ++i) {
-    std::int64_t l = dilated(lhs[i], d.lhs_dilation[i]), w = dilated(window[i], d.rhs_dilation[i]), o = dilated(out[i], d.strides[i]);
+    std::int64_t l = dilated(lhs[i], d.lhs_dilation[i]), w = dilated(window[i], d.rhs_dilation[i]),
+                 o = dilated(out[i], d.strides[i]);
     e.low.push_back(d.pad_low[i]);
     e.high.push_back(o - l + w - d.pad_low[i] - 1);
   }

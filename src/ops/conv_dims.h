@@ -1,8 +1,8 @@
 // The geometry of a convolution: what its attributes say about which elements meet.
 #pragma once
 
-#include "ops/build.h"
 #include "ir/op.h"
+#include "ops/build.h"
 
 namespace tessera::inline v0::ops {
 
@@ -11,7 +11,9 @@ ConvDims conv_dims(const Attrs& attrs);
 Attrs conv_attrs(ConvDims dims);
 
 /// Extent of a dimension after `dilation - 1` holes between neighbours.
-inline std::int64_t dilated(std::int64_t extent, std::int64_t dilation) { return extent == 0 ? 0 : (extent - 1) * dilation + 1; }
+inline std::int64_t dilated(std::int64_t extent, std::int64_t dilation) {
+  return extent == 0 ? 0 : (extent - 1) * dilation + 1;
+}
 /// Number of windows of extent `window` (dilated) that start every `stride` in `padded` elements.
 inline std::int64_t window_count(std::int64_t padded, std::int64_t window, std::int64_t stride) {
   return padded < window || padded <= 0 ? 0 : (padded - window) / stride + 1;
@@ -20,11 +22,15 @@ inline std::int64_t window_count(std::int64_t padded, std::int64_t window, std::
 struct Edges {
   Ints low, high;
 };
-/// Padding under which the convolution of the result's cotangent, dilated by `strides`, with the reversed kernel gives the
-/// cotangent of lhs: one window position for each lhs element, dilated by `lhs_dilation`.
-Edges lhs_gradient_padding(const Ints& lhs, const Ints& window, const Ints& out, const ConvDims& dims);
-/// Padding under which the convolution of lhs with the result's cotangent, dilated by `strides`, gives that of the kernel.
-Edges rhs_gradient_padding(const Ints& lhs, const Ints& window, const Ints& out, const ConvDims& dims);
+/// Padding under which the convolution of the result's cotangent, dilated by `strides`, with the
+/// reversed kernel gives the cotangent of lhs: one window position for each lhs element, dilated by
+/// `lhs_dilation`.
+Edges lhs_gradient_padding(const Ints& lhs, const Ints& window, const Ints& out,
+                           const ConvDims& dims);
+/// Padding under which the convolution of lhs with the result's cotangent, dilated by `strides`,
+/// gives that of the kernel.
+Edges rhs_gradient_padding(const Ints& lhs, const Ints& window, const Ints& out,
+                           const ConvDims& dims);
 
 /// The spatial extents of an operand, in the order of its spec.
 Ints spatial(const Shape& shape, const Ints& spec);
@@ -33,7 +39,8 @@ Ints spatial(const Shape& shape, const Ints& spec);
 Value convolution_transpose_lhs(Value cotangent, Value rhs, const ConvDims& dims, const Type& lhs);
 Value convolution_transpose_rhs(Value cotangent, Value lhs, const ConvDims& dims, const Type& rhs);
 
-/// The convolution of stacked operands: the stack joins the batch, the output features or the feature groups.
+/// The convolution of stacked operands: the stack joins the batch, the output features or the
+/// feature groups.
 BatchResult convolution_batch(const BatchArgs& a);
 
 /// Moves dimension `from` to just before dimension `to` of what remains and merges the two.

@@ -1,5 +1,5 @@
-// Convolution over stacked operands is one convolution: a stacked lhs joins the batch, a stacked kernel the output features,
-// and when both are stacked each pair becomes a group of its own.
+// Convolution over stacked operands is one convolution: a stacked lhs joins the batch, a stacked
+// kernel the output features, and when both are stacked each pair becomes a group of its own.
 #include "ops/conv_dims.h"
 
 namespace tessera::inline v0::ops {
@@ -15,7 +15,8 @@ BatchResult both(const BatchArgs& a, ConvDims d) {
     lhs = fold_dim(a.inputs[0], a.dims[0], d.lhs_spec[1]);
     d.feature_groups *= a.size;
   }
-  return {{split_dim(convolution(lhs, rhs, d), d.out_spec[1], a.size)}, {static_cast<int>(d.out_spec[1])}};
+  return {{split_dim(convolution(lhs, rhs, d), d.out_spec[1], a.size)},
+          {static_cast<int>(d.out_spec[1])}};
 }
 
 BatchResult lhs_only(const BatchArgs& a, const ConvDims& d) {
@@ -25,24 +26,29 @@ BatchResult lhs_only(const BatchArgs& a, const ConvDims& d) {
   if (d.batch_groups == 1) {
     lhs = fold_dim(lhs, stacked, batch);
   } else {
-    // The batch is (groups, rest): the stack goes between the two, so that the groups stay outermost.
+    // The batch is (groups, rest): the stack goes between the two, so that the groups stay
+    // outermost.
     std::int64_t at = batch + (stacked <= batch);
     lhs = split_dim(lhs, at, d.batch_groups);
     lhs = fold_dim(lhs, stacked + (at < stacked), batch + 1);
     lhs = fold_dim(lhs, static_cast<int>(batch), batch);
   }
-  return {{split_dim(convolution(lhs, a.inputs[1], d), d.out_spec[0], a.size)}, {static_cast<int>(d.out_spec[0])}};
+  return {{split_dim(convolution(lhs, a.inputs[1], d), d.out_spec[0], a.size)},
+          {static_cast<int>(d.out_spec[0])}};
 }
 
 BatchResult rhs_only(const BatchArgs& a, const ConvDims& d) {
   Value rhs = a.inputs[1];
   int stacked = a.dims[1];
-  std::int64_t feature = d.rhs_spec[0], out_feature = d.out_spec[1], groups = d.feature_groups * d.batch_groups;
+  std::int64_t feature = d.rhs_spec[0], out_feature = d.out_spec[1],
+               groups = d.feature_groups * d.batch_groups;
   if (groups == 1) {
     rhs = fold_dim(rhs, stacked, feature);
-    return {{split_dim(convolution(a.inputs[0], rhs, d), out_feature, a.size)}, {static_cast<int>(out_feature)}};
+    return {{split_dim(convolution(a.inputs[0], rhs, d), out_feature, a.size)},
+            {static_cast<int>(out_feature)}};
   }
-  // Output features are (groups, rest) and must stay so: the stack goes between the two, and out again in the result.
+  // Output features are (groups, rest) and must stay so: the stack goes between the two, and out
+  // again in the result.
   std::int64_t at = feature + (stacked <= feature);
   rhs = split_dim(rhs, at, groups);
   rhs = fold_dim(rhs, stacked + (at < stacked), feature + 1);

@@ -1,4 +1,5 @@
-// The two transposes of convolution. Both are convolutions again; the formulas are those of JAX's lax.conv_general_dilated.
+// The two transposes of convolution. Both are convolutions again; the formulas are those of JAX's
+// lax.conv_general_dilated.
 #include "ops/conv_dims.h"
 
 #include <utility>
@@ -15,16 +16,19 @@ Ints exchanged(Ints spec) {
 // Moves the major factor `groups` of dimension `from` to the front of dimension `to`.
 Value move_groups(Value x, std::int64_t from, std::int64_t to, std::int64_t groups) {
   Value split = split_dim(x, from, groups);
-  // The group dimension now sits at `from`; dimensions after it have moved by one, and move back when it is folded away.
+  // The group dimension now sits at `from`; dimensions after it have moved by one, and move back
+  // when it is folded away.
   return fold_dim(split, static_cast<int>(from), to);
 }
 
 }  // namespace
 
 Value convolution_transpose_lhs(Value ct, Value rhs, const ConvDims& d, const Type& lhs) {
-  if (ct.shape().count() == 0 || rhs.shape().count() == 0) return zeros(*ct.builder, Type(lhs.dtype, lhs.shape));
+  if (ct.shape().count() == 0 || rhs.shape().count() == 0)
+    return zeros(*ct.builder, Type(lhs.dtype, lhs.shape));
   Ints window = spatial(rhs.shape(), d.rhs_spec);
-  Edges pad = lhs_gradient_padding(spatial(lhs.shape, d.lhs_spec), window, spatial(ct.shape(), d.out_spec), d);
+  Edges pad = lhs_gradient_padding(spatial(lhs.shape, d.lhs_spec), window,
+                                   spatial(ct.shape(), d.out_spec), d);
 
   // Each group of output features becomes a group of input features.
   std::int64_t groups = d.feature_groups > 1 ? d.feature_groups : d.batch_groups;
@@ -41,13 +45,16 @@ Value convolution_transpose_lhs(Value ct, Value rhs, const ConvDims& d, const Ty
   t.out_spec = d.lhs_spec;
   t.feature_groups = groups;
   Value result = convolution(ct, reverse(kernel, spatial_dims), t);
-  return d.batch_groups > 1 ? move_groups(result, d.lhs_spec[1], d.lhs_spec[0], d.batch_groups) : result;
+  return d.batch_groups > 1 ? move_groups(result, d.lhs_spec[1], d.lhs_spec[0], d.batch_groups)
+                            : result;
 }
 
 Value convolution_transpose_rhs(Value ct, Value lhs, const ConvDims& d, const Type& rhs) {
-  if (ct.shape().count() == 0 || lhs.shape().count() == 0) return zeros(*ct.builder, Type(rhs.dtype, rhs.shape));
+  if (ct.shape().count() == 0 || lhs.shape().count() == 0)
+    return zeros(*ct.builder, Type(rhs.dtype, rhs.shape));
   Ints window = spatial(rhs.shape, d.rhs_spec);
-  Edges pad = rhs_gradient_padding(spatial(lhs.shape(), d.lhs_spec), window, spatial(ct.shape(), d.out_spec), d);
+  Edges pad = rhs_gradient_padding(spatial(lhs.shape(), d.lhs_spec), window,
+                                   spatial(ct.shape(), d.out_spec), d);
 
   // The batch is what is summed over: it takes the place of the input features, on both sides.
   ConvDims t;

@@ -28,14 +28,16 @@ void evaluate(const EvalArgs& a, Combine how) {
       for (std::int64_t k = 0; k < n; ++k) {
         std::int64_t at = base + (reverse ? n - 1 - k : k) * stride;
         auto value = static_cast<Total<T>>(x.data<T>()[at]);
-        total = k == 0 ? value : with_combine(how, [&](auto h) { return combine<h.value>(total, value); });
+        total = k == 0 ? value
+                       : with_combine(how, [&](auto h) { return combine<h.value>(total, value); });
         a.outputs[0].data<T>()[at] = static_cast<T>(total);
       }
     });
   });
 }
 
-/// Prefixes of pairs (value, tangent). No division, so zeros are safe in a product; ties of an extremum share equally.
+/// Prefixes of pairs (value, tangent). No division, so zeros are safe in a product; ties of an
+/// extremum share equally.
 MaybeValues jvp(const JvpArgs& a, Combine how) {
   if (!a.tangents[0]) return MaybeValues(1);
   auto pair = [&](const Values& l, const Values& r) -> Values {
@@ -44,27 +46,36 @@ MaybeValues jvp(const JvpArgs& a, Combine how) {
     }
     bool max = how == Combine::max;
     Value half = mul(add(l[1], r[1]), full_like(l[1], 0.5));
-    Value left_wins = max ? gt(l[0], r[0]) : lt(l[0], r[0]), right_wins = max ? lt(l[0], r[0]) : gt(l[0], r[0]);
+    Value left_wins = max ? gt(l[0], r[0]) : lt(l[0], r[0]),
+          right_wins = max ? lt(l[0], r[0]) : gt(l[0], r[0]);
     Value tangent = select(left_wins, l[1], select(right_wins, r[1], half));
     return {max ? ops::max(l[0], r[0]) : ops::min(l[0], r[0]), tangent};
   };
-  return {associative_scan(pair, {a.inputs[0], *a.tangents[0]}, static_cast<int>(a.attrs.i("axis")), a.attrs.flag("reverse"))[1]};
+  return {associative_scan(pair, {a.inputs[0], *a.tangents[0]}, static_cast<int>(a.attrs.i("axis")),
+                           a.attrs.flag("reverse"))[1]};
 }
 
 Op row(const char* name, Combine how, const char* what, const char* combiner) {
   Op op;
   op.name = name;
   op.doc = std::string("The ") + what +
-           " of each element and all before it along `axis`, or all behind it where `reverse`. One after the other; float16 and "
+           " of each element and all before it along `axis`, or all behind it where `reverse`. One "
+           "after the other; float16 and "
            "bfloat16 run in float32 and round each result.";
-  op.attrs = {{"axis", AttrKind::integer, "the dimension to run along"}, {"reverse", AttrKind::boolean, "from the end"}};
+  op.attrs = {{"axis", AttrKind::integer, "the dimension to run along"},
+              {"reverse", AttrKind::boolean, "from the end"}};
   op.inputs = 1;
   op.cheap = false;
   op.lowering = Lowering::called;
   op.infer = [](const InferArgs& a) {
     check_dims(a, "axis", {a.attrs.i("axis")}, a.inputs[0].shape);
     if (a.inputs[0].dtype == DType::boolean && (a.op.name == "cumsum" || a.op.name == "cumprod"))
-      Message(a.op.name).problem("bool has no arithmetic").rule("numbers").from(a.loc).advice("convert to int32").raise<DTypeError>();
+      Message(a.op.name)
+          .problem("bool has no arithmetic")
+          .rule("numbers")
+          .from(a.loc)
+          .advice("convert to int32")
+          .raise<DTypeError>();
     return std::vector<Type>{with_shape(a.inputs[0], a.inputs[0].shape)};
   };
   op.batch = [](const BatchArgs& a) {
@@ -88,7 +99,8 @@ Op row(const char* name, Combine how, const char* what, const char* combiner) {
     op.jvp = linear_jvp();
     op.transpose = [](const TransposeArgs& a) {
       if (!a.cotangents[0]) return MaybeValues(1);
-      return MaybeValues{cumsum(*a.cotangents[0], static_cast<int>(a.attrs.i("axis")), !a.attrs.flag("reverse"))};
+      return MaybeValues{
+          cumsum(*a.cotangents[0], static_cast<int>(a.attrs.i("axis")), !a.attrs.flag("reverse"))};
     };
   } else {
     op.jvp = [how](const JvpArgs& a) { return jvp(a, how); };
@@ -100,9 +112,10 @@ Op row(const char* name, Combine how, const char* what, const char* combiner) {
     auto example = [](DType dtype, Shape shape, std::int64_t axis, bool reverse) {
       return OpExample{{Type(dtype, std::move(shape))}, {{"axis", axis}, {"reverse", reverse}}};
     };
-    return std::vector<OpExample>{example(DType::float32, {5}, 0, false), example(DType::float64, {3, 4}, 0, true),
-                                  example(DType::float64, {2, 7}, 1, false), example(DType::int32, {2, 3, 2}, 1, true),
-                                  example(DType::bfloat16, {6}, 0, false)};
+    return std::vector<OpExample>{
+        example(DType::float32, {5}, 0, false), example(DType::float64, {3, 4}, 0, true),
+        example(DType::float64, {2, 7}, 1, false), example(DType::int32, {2, 3, 2}, 1, true),
+        example(DType::bfloat16, {6}, 0, false)};
   };
   return op;
 }

@@ -6,7 +6,8 @@
 namespace tessera::inline v0::ops {
 
 DotDims dot_dims(const Attrs& attrs) {
-  return {attrs.ints("lhs_contracting"), attrs.ints("rhs_contracting"), attrs.ints("lhs_batch"), attrs.ints("rhs_batch")};
+  return {attrs.ints("lhs_contracting"), attrs.ints("rhs_contracting"), attrs.ints("lhs_batch"),
+          attrs.ints("rhs_batch")};
 }
 
 Attrs dot_attrs(const DotDims& d, DType result) {
@@ -26,7 +27,9 @@ Ints free_dims(int rank, const Ints& contracting, const Ints& batch) {
   return out;
 }
 
-Value dot_general(Value lhs, Value rhs, const DotDims& dims) { return dot_general(lhs, rhs, dims, lhs.dtype()); }
+Value dot_general(Value lhs, Value rhs, const DotDims& dims) {
+  return dot_general(lhs, rhs, dims, lhs.dtype());
+}
 Value dot_general(Value lhs, Value rhs, const DotDims& dims, DType result) {
   return lhs.builder->emit1("dot_general", {lhs, rhs}, dot_attrs(dims, result));
 }
@@ -49,7 +52,8 @@ DType wider(DType a, DType b) {
 
 }  // namespace
 
-Value dot_general_transpose(Value ct, Value other, const DotDims& dims, const Type& operand, bool operand_is_lhs) {
+Value dot_general_transpose(Value ct, Value other, const DotDims& dims, const Type& operand,
+                            bool operand_is_lhs) {
   const Ints& contracting = operand_is_lhs ? dims.lhs_contracting : dims.rhs_contracting;
   const Ints& batch = operand_is_lhs ? dims.lhs_batch : dims.rhs_batch;
   const Ints& other_contracting = operand_is_lhs ? dims.rhs_contracting : dims.lhs_contracting;
@@ -57,12 +61,15 @@ Value dot_general_transpose(Value ct, Value other, const DotDims& dims, const Ty
   Ints free = free_dims(operand.shape.rank(), contracting, batch);
   Ints other_free = free_dims(other.rank(), other_contracting, other_batch);
 
-  // The cotangent's dims are batch, lhs free, rhs free: it contracts with `other` over the latter's free dims.
+  // The cotangent's dims are batch, lhs free, rhs free: it contracts with `other` over the latter's
+  // free dims.
   std::int64_t nb = static_cast<std::int64_t>(batch.size());
   std::int64_t first_other = operand_is_lhs ? nb + static_cast<std::int64_t>(free.size()) : nb;
-  Ints ct_contracting = iota_ints(first_other, other_free.size()), ct_batch = iota_ints(0, batch.size());
+  Ints ct_contracting = iota_ints(first_other, other_free.size()),
+       ct_batch = iota_ints(0, batch.size());
 
-  // What remains of `other` are its contracting dims in its own order; the operand's dims that they pair with:
+  // What remains of `other` are its contracting dims in its own order; the operand's dims that they
+  // pair with:
   Ints order = iota_ints(0, other_contracting.size());
   std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
     return other_contracting[a] < other_contracting[b];
@@ -70,7 +77,8 @@ Value dot_general_transpose(Value ct, Value other, const DotDims& dims, const Ty
   Ints paired;
   for (std::int64_t i : order) paired.push_back(contracting[i]);
 
-  // Either operand may come first; one of the two orders often gives the operand's own layout, with no transpose after it.
+  // Either operand may come first; one of the two orders often gives the operand's own layout, with
+  // no transpose after it.
   Ints ct_first = batch, other_first = batch;
   ct_first.insert(ct_first.end(), free.begin(), free.end());
   ct_first.insert(ct_first.end(), paired.begin(), paired.end());
@@ -80,8 +88,9 @@ Value dot_general_transpose(Value ct, Value other, const DotDims& dims, const Ty
   DType common = wider(ct.dtype(), other.dtype());
   Value g = convert(ct, common), o = convert(other, common);
   bool swap = !is_identity(ct_first) && is_identity(other_first);
-  Value result = swap ? dot_general(o, g, {other_free, ct_contracting, other_batch, ct_batch}, operand.dtype)
-                      : dot_general(g, o, {ct_contracting, other_free, ct_batch, other_batch}, operand.dtype);
+  Value result =
+      swap ? dot_general(o, g, {other_free, ct_contracting, other_batch, ct_batch}, operand.dtype)
+           : dot_general(g, o, {ct_contracting, other_free, ct_batch, other_batch}, operand.dtype);
   const Ints& axes = swap ? other_first : ct_first;
   Ints permutation(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) permutation[axes[i]] = static_cast<std::int64_t>(i);

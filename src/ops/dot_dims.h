@@ -12,6 +12,7 @@ Attrs dot_attrs(const DotDims& dims, DType result);
 Ints free_dims(int rank, const Ints& contracting, const Ints& batch);
 
 /// Cotangent of one operand of a contraction, given that of the result and the other operand.
-Value dot_general_transpose(Value cotangent, Value other, const DotDims& dims, const Type& operand, bool operand_is_lhs);
+Value dot_general_transpose(Value cotangent, Value other, const DotDims& dims, const Type& operand,
+                            bool operand_is_lhs);
 
 }  // namespace tessera::inline v0::ops

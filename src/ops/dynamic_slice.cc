@@ -25,15 +25,16 @@ std::vector<Type> infer(const InferArgs& a) {
     if (sizes[d] < 0 || sizes[d] > x[d])
       Message(a.op.name)
           .problem("sizes " + to_string(sizes) + " do not fit into shape " + tessera::to_string(x))
-          .rule("0 <= size <= extent; dimension " + std::to_string(d) + " has size " + std::to_string(sizes[d]) + " and extent " +
-                std::to_string(x[d]))
+          .rule("0 <= size <= extent; dimension " + std::to_string(d) + " has size " +
+                std::to_string(sizes[d]) + " and extent " + std::to_string(x[d]))
           .from(a.loc)
           .advice("slice no more than there is, or pad first")
           .raise<ShapeError>();
   return {with_shape(a.inputs[0], to_shape(sizes))};
 }
 
-/// Where only the operand is stacked its stacked dimension is taken whole; stacked starts make it a gather.
+/// Where only the operand is stacked its stacked dimension is taken whole; stacked starts make it a
+/// gather.
 BatchResult batch(const BatchArgs& a) {
   auto starts = a.inputs.subspan(1);
   auto start_dims = a.dims.subspan(1);
@@ -57,7 +58,8 @@ BatchResult batch(const BatchArgs& a) {
     slice = inserted(slice, d, 1);
   }
   dims.index_vector_dim = 1;
-  return {{gather(a.inputs[0], stack_starts(starts, start_dims, a.size), dims, slice, "clip")}, {0}};
+  return {{gather(a.inputs[0], stack_starts(starts, start_dims, a.size), dims, slice, "clip")},
+          {0}};
 }
 
 std::string sharding(const ShardArgs& a) {
@@ -83,7 +85,8 @@ void register_dynamic_slice(Registry& r) {
   Op op;
   op.name = "dynamic_slice";
   op.doc =
-      "The box of `sizes` that begins at the starts, one integer scalar a dimension. Starts are moved into [0, extent - size], so "
+      "The box of `sizes` that begins at the starts, one integer scalar a dimension. Starts are "
+      "moved into [0, extent - size], so "
       "that the box always lies inside.";
   op.stablehlo = "dynamic_slice";
   op.attrs = {{"sizes", AttrKind::ints, "of the result"}};
@@ -94,7 +97,8 @@ void register_dynamic_slice(Registry& r) {
     if (!a.cotangents[0]) return out;
     Values starts;
     for (std::size_t i = 1; i < a.inputs.size(); ++i) starts.push_back(*a.inputs[i]);
-    out[0] = dynamic_update_slice(zeros(a.b, Type(a.types[0].dtype, a.types[0].shape)), *a.cotangents[0], starts);
+    out[0] = dynamic_update_slice(zeros(a.b, Type(a.types[0].dtype, a.types[0].shape)),
+                                  *a.cotangents[0], starts);
     return out;
   };
   op.batch = batch;
@@ -104,15 +108,20 @@ void register_dynamic_slice(Registry& r) {
     const HostArray& x = a.inputs[0];
     Shape strides = x.shape.strides(), first;
     for (std::size_t d = 0; d < x.shape.size(); ++d)
-      first.push_back(std::clamp<std::int64_t>(read_index(a.inputs[d + 1], 0), 0, x.shape[d] - a.outputs[0].shape[d]));
+      first.push_back(std::clamp<std::int64_t>(read_index(a.inputs[d + 1], 0), 0,
+                                               x.shape[d] - a.outputs[0].shape[d]));
     std::int64_t origin = flat_index(first, strides);
-    copy_elements(x, a.outputs[0], [&](const Shape& index) { return origin + flat_index(index, strides); });
+    copy_elements(x, a.outputs[0],
+                  [&](const Shape& index) { return origin + flat_index(index, strides); });
   };
   op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
     const Shape &x = e.operand_type(0).shape, &y = e.result_type().shape;
     std::vector<Index> from(at.begin(), at.end());
     for (std::size_t d = 0; d < from.size(); ++d)
-      if (x[d] != y[d]) from[d] = e.index(e.operand(static_cast<int>(d) + 1, std::span<const Index>{}), 0, x[d] - y[d]) + at[d];
+      if (x[d] != y[d])
+        from[d] =
+            e.index(e.operand(static_cast<int>(d) + 1, std::span<const Index>{}), 0, x[d] - y[d]) +
+            at[d];
     return e.operand(0, from);
   };
   op.examples = [] {
@@ -122,7 +131,8 @@ void register_dynamic_slice(Registry& r) {
       e.int_lo = -1;
       return e;
     };
-    return std::vector<OpExample>{example(DType::float32, {5}, {2}, DType::int32), example(DType::float64, {4, 3}, {2, 3}, DType::int32),
+    return std::vector<OpExample>{example(DType::float32, {5}, {2}, DType::int32),
+                                  example(DType::float64, {4, 3}, {2, 3}, DType::int32),
                                   example(DType::float32, {4, 3}, {1, 2}, DType::int64),
                                   example(DType::int32, {3, 3, 2}, {3, 1, 1}, DType::int32)};
   };

@@ -20,7 +20,8 @@ std::vector<Type> infer(const InferArgs& a) {
   const Type &x = a.inputs[0], &update = a.inputs[1];
   if (x.dtype != update.dtype)
     Message(a.op.name)
-        .problem("the operand is " + std::string(name_of(x.dtype)) + ", the update " + std::string(name_of(update.dtype)))
+        .problem("the operand is " + std::string(name_of(x.dtype)) + ", the update " +
+                 std::string(name_of(update.dtype)))
         .rule("both have one dtype")
         .from(a.loc)
         .advice("convert the update to " + std::string(name_of(x.dtype)))
@@ -29,7 +30,8 @@ std::vector<Type> infer(const InferArgs& a) {
   for (std::size_t d = 0; fits && d < x.shape.size(); ++d) fits = update.shape[d] <= x.shape[d];
   if (!fits)
     Message(a.op.name)
-        .problem("an update of shape " + tessera::to_string(update.shape) + " does not fit into shape " + tessera::to_string(x.shape))
+        .problem("an update of shape " + tessera::to_string(update.shape) +
+                 " does not fit into shape " + tessera::to_string(x.shape))
         .rule("both have one rank, and no extent of the update exceeds that of the operand")
         .from(a.loc)
         .advice("slice or reshape the update")
@@ -44,7 +46,8 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   Value ct = *a.cotangents[0];
   Values starts;
   for (std::size_t i = 2; i < a.inputs.size(); ++i) starts.push_back(*a.inputs[i]);
-  if (a.linear[0]) out[0] = dynamic_update_slice(ct, zeros(a.b, Type(ct.dtype(), a.types[1].shape)), starts);
+  if (a.linear[0])
+    out[0] = dynamic_update_slice(ct, zeros(a.b, Type(ct.dtype(), a.types[1].shape)), starts);
   if (a.linear[1]) out[1] = dynamic_slice(ct, starts, to_ints(a.types[1].shape));
   return out;
 }
@@ -56,10 +59,12 @@ BatchResult batch(const BatchArgs& a) {
     int to = a.dims[0] != kUnbatched ? a.dims[0] : a.dims[1];
     Values all(starts.begin(), starts.end());
     all.insert(all.begin() + to, scalar(a.b, starts.empty() ? DType::int32 : starts[0].dtype(), 0));
-    Value x = stacked_at(a.inputs[0], a.dims[0], to, a.size), update = stacked_at(a.inputs[1], a.dims[1], to, a.size);
+    Value x = stacked_at(a.inputs[0], a.dims[0], to, a.size),
+          update = stacked_at(a.inputs[1], a.dims[1], to, a.size);
     return {{dynamic_update_slice(x, update, all)}, {to}};
   }
-  Value x = stacked_at(a.inputs[0], a.dims[0], 0, a.size), update = stacked_at(a.inputs[1], a.dims[1], 0, a.size);
+  Value x = stacked_at(a.inputs[0], a.dims[0], 0, a.size),
+        update = stacked_at(a.inputs[1], a.dims[1], 0, a.size);
   ScatterDims dims;
   for (int k = 1; k < x.rank(); ++k) {
     dims.update_window_dims.push_back(k);
@@ -68,7 +73,9 @@ BatchResult batch(const BatchArgs& a) {
   dims.operand_batching_dims = {0};
   dims.scatter_indices_batching_dims = {0};
   dims.index_vector_dim = 1;
-  return {{scatter("scatter", x, stack_starts(starts, start_dims, a.size), update, dims, "clip", true)}, {0}};
+  return {
+      {scatter("scatter", x, stack_starts(starts, start_dims, a.size), update, dims, "clip", true)},
+      {0}};
 }
 
 std::string sharding(const ShardArgs& a) {
@@ -92,11 +99,13 @@ Lane emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
   std::vector<Index> from(at.begin(), at.end());
   for (std::size_t d = 0; d < x.size(); ++d) {
     if (x[d] == update[d]) continue;
-    from[d] = at[d] - e.index(e.operand(static_cast<int>(d) + 2, std::span<const Index>{}), 0, x[d] - update[d]);
+    from[d] = at[d] - e.index(e.operand(static_cast<int>(d) + 2, std::span<const Index>{}), 0,
+                              x[d] - update[d]);
     bounds.push_back({from[d], 0, update[d]});
   }
   if (bounds.empty()) return e.operand(1, from);
-  return e.guarded(bounds, [&] { return e.operand(1, from); }, e.operand(0, at));
+  return e.guarded(
+      bounds, [&] { return e.operand(1, from); }, e.operand(0, at));
 }
 
 }  // namespace
@@ -105,7 +114,8 @@ void register_dynamic_update_slice(Registry& r) {
   Op op;
   op.name = "dynamic_update_slice";
   op.doc =
-      "The operand with the box that begins at the starts, one integer scalar a dimension, replaced by the update. Starts are "
+      "The operand with the box that begins at the starts, one integer scalar a dimension, "
+      "replaced by the update. Starts are "
       "moved into [0, extent - update extent], so that the box always lies inside.";
   op.stablehlo = "dynamic_update_slice";
   op.infer = infer;
@@ -118,14 +128,17 @@ void register_dynamic_update_slice(Registry& r) {
     const HostArray &x = a.inputs[0], &update = a.inputs[1];
     HostArray& out = a.outputs[0];
     auto n = static_cast<std::size_t>(size_of(x.dtype));
-    if (x.size_bytes() > 0) std::memcpy(out.bytes, x.bytes, static_cast<std::size_t>(x.size_bytes()));
+    if (x.size_bytes() > 0)
+      std::memcpy(out.bytes, x.bytes, static_cast<std::size_t>(x.size_bytes()));
     Shape strides = x.shape.strides(), first;
     for (std::size_t d = 0; d < x.shape.size(); ++d)
-      first.push_back(std::clamp<std::int64_t>(read_index(a.inputs[d + 2], 0), 0, x.shape[d] - update.shape[d]));
+      first.push_back(std::clamp<std::int64_t>(read_index(a.inputs[d + 2], 0), 0,
+                                               x.shape[d] - update.shape[d]));
     std::int64_t origin = flat_index(first, strides);
     const std::byte* from = update.bytes;
     for_each_index(update.shape, [&](const Shape& index) {
-      std::memcpy(out.bytes + static_cast<std::size_t>(origin + flat_index(index, strides)) * n, from, n);
+      std::memcpy(out.bytes + static_cast<std::size_t>(origin + flat_index(index, strides)) * n,
+                  from, n);
       from += n;
     });
   };
@@ -137,7 +150,8 @@ void register_dynamic_update_slice(Registry& r) {
       e.int_lo = -1;
       return e;
     };
-    return std::vector<OpExample>{example(DType::float32, {5}, {2}, DType::int32), example(DType::float64, {4, 3}, {2, 3}, DType::int32),
+    return std::vector<OpExample>{example(DType::float32, {5}, {2}, DType::int32),
+                                  example(DType::float64, {4, 3}, {2, 3}, DType::int32),
                                   example(DType::float32, {4, 3}, {1, 2}, DType::int64),
                                   example(DType::int32, {3, 3, 2}, {3, 1, 1}, DType::int32)};
   };

@@ -6,7 +6,9 @@
 namespace tessera::inline v0::ops {
 
 int FactorRule::factor(std::int64_t size, char first) {
-  auto used = [&](const std::string& n) { return std::find(names_.begin(), names_.end(), n) != names_.end(); };
+  auto used = [&](const std::string& n) {
+    return std::find(names_.begin(), names_.end(), n) != names_.end();
+  };
   std::string name;
   for (int round = 0; name.empty(); ++round)
     for (int k = 0; k < 26 && name.empty(); ++k) {
@@ -65,7 +67,8 @@ std::string FactorRule::str() const {
   if (!names_.empty()) {
     std::vector<std::size_t> order(names_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return names_[a] < names_[b]; });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return names_[a] < names_[b]; });
     s += ' ';
     char separator = '{';
     for (std::size_t f : order) {

@@ -8,7 +8,8 @@
 
 namespace tessera::inline v0::ops {
 
-Value gather(Value x, Value indices, const GatherDims& dims, const Ints& slice_sizes, const std::string& mode) {
+Value gather(Value x, Value indices, const GatherDims& dims, const Ints& slice_sizes,
+             const std::string& mode) {
   return x.builder->emit1("gather", {x, indices},
                           {{"offset_dims", dims.offset_dims},
                            {"collapsed_slice_dims", dims.collapsed_slice_dims},
@@ -22,12 +23,14 @@ Value gather(Value x, Value indices, const GatherDims& dims, const Ints& slice_s
 
 namespace {
 
-/// What "fill" puts where a slice does not lie inside: NaN, the least integer, the largest unsigned one, true.
+/// What "fill" puts where a slice does not lie inside: NaN, the least integer, the largest unsigned
+/// one, true.
 Literal fill_value(DType dtype) {
   if (dtype == DType::boolean) return scalar_literal(dtype, std::int64_t{1});
   if (is_floating(dtype)) return scalar_literal(dtype, std::numeric_limits<double>::quiet_NaN());
   if (is_unsigned_integer(dtype)) return scalar_literal(dtype, std::int64_t{-1});
-  return scalar_literal(dtype, std::numeric_limits<std::int64_t>::min() >> (64 - 8 * size_of(dtype)));
+  return scalar_literal(dtype,
+                        std::numeric_limits<std::int64_t>::min() >> (64 - 8 * size_of(dtype)));
 }
 
 void evaluate(const EvalArgs& a) {
@@ -35,7 +38,8 @@ void evaluate(const EvalArgs& a) {
   HostArray& out = a.outputs[0];
   const Ints& sizes = a.attrs.ints("slice_sizes");
   const std::string& mode = a.attrs.str("mode");
-  WindowDimsOf w = window_dims_of(gather_dims(a.attrs), out.shape.rank(), x.shape.rank(), indices.shape.rank());
+  WindowDimsOf w =
+      window_dims_of(gather_dims(a.attrs), out.shape.rank(), x.shape.rank(), indices.shape.rank());
   Shape strides = x.shape.strides(), index_strides = indices.shape.strides();
   auto n = static_cast<std::size_t>(size_of(x.dtype));
   Literal outside = mode == "fill" ? fill_value(x.dtype) : scalar_literal(x.dtype, std::int64_t{0});
@@ -45,7 +49,9 @@ void evaluate(const EvalArgs& a) {
     from.resize(x.shape.size(), 0);
     bool inside = true;
     for (std::size_t k = 0; k < w.index_map.size(); ++k) {
-      auto position = w.index_position<std::int64_t>(std::span(at.data(), at.size()), k, indices.shape.rank(), [](std::int64_t c) { return c; });
+      auto position =
+          w.index_position<std::int64_t>(std::span(at.data(), at.size()), k, indices.shape.rank(),
+                                         [](std::int64_t c) { return c; });
       std::int64_t start = read_index(indices, flat_index(Shape(position), index_strides));
       auto d = static_cast<std::size_t>(w.index_map[k]);
       std::int64_t last = x.shape[d] - sizes[d];
@@ -56,9 +62,13 @@ void evaluate(const EvalArgs& a) {
       from[static_cast<std::size_t>(w.operand_batching[k])] =
           at[static_cast<std::size_t>(w.batch[static_cast<std::size_t>(w.operand_batching_at[k])])];
     for (std::size_t k = 0; k < w.window.size(); ++k)
-      from[static_cast<std::size_t>(w.operand_window[k])] += at[static_cast<std::size_t>(w.window[k])];
+      from[static_cast<std::size_t>(w.operand_window[k])] +=
+          at[static_cast<std::size_t>(w.window[k])];
     bool take = inside || mode == "clip";
-    std::memcpy(to, take ? x.bytes + static_cast<std::size_t>(flat_index(from, strides)) * n : outside.bytes->data(), n);
+    std::memcpy(to,
+                take ? x.bytes + static_cast<std::size_t>(flat_index(from, strides)) * n
+                     : outside.bytes->data(),
+                n);
     to += n;
   });
 }
@@ -72,21 +82,24 @@ Lane in_bounds(Emitter& e, Lane number, std::int64_t last) {
   }
   Lane below = e.binary(Arith::le, number, e.constant(number.dtype, last));
   if (is_unsigned_integer(number.dtype)) return below;
-  return e.binary(Arith::and_, e.binary(Arith::ge, number, e.constant(number.dtype, std::int64_t{0})), below);
+  return e.binary(Arith::and_,
+                  e.binary(Arith::ge, number, e.constant(number.dtype, std::int64_t{0})), below);
 }
 
 Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   const Shape &x = e.operand_type(0).shape, &indices = e.operand_type(1).shape;
   const Ints& sizes = eqn.attrs.ints("slice_sizes");
   const std::string& mode = eqn.attrs.str("mode");
-  WindowDimsOf w = window_dims_of(gather_dims(eqn.attrs), e.result_type().shape.rank(), x.rank(), indices.rank());
+  WindowDimsOf w = window_dims_of(gather_dims(eqn.attrs), e.result_type().shape.rank(), x.rank(),
+                                  indices.rank());
   std::vector<Index> from(x.size(), Index(0));
   Lane inside;
   for (std::size_t k = 0; k < w.index_map.size(); ++k) {
     auto d = static_cast<std::size_t>(w.index_map[k]);
     std::int64_t last = x[d] - sizes[d];
     if (last == 0 && mode == "clip") continue;
-    std::vector<Index> position = w.index_position<Index>(at, k, indices.rank(), [](std::int64_t c) { return Index(c); });
+    std::vector<Index> position =
+        w.index_position<Index>(at, k, indices.rank(), [](std::int64_t c) { return Index(c); });
     Lane number = e.operand(1, position);
     from[d] = last == 0 ? Index(0) : e.index(number, 0, last);
     if (mode == "clip") continue;
@@ -103,7 +116,8 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   Lane value = e.operand(0, from);
   if (!inside.handle) return value;
   DType dtype = e.result_type().dtype;
-  Lane outside = mode == "fill" ? e.literal(fill_value(dtype), std::span<const Index>{}) : e.constant(dtype, std::int64_t{0});
+  Lane outside = mode == "fill" ? e.literal(fill_value(dtype), std::span<const Index>{})
+                                : e.constant(dtype, std::int64_t{0});
   return e.select(inside, value, outside);
 }
 
@@ -111,15 +125,17 @@ MaybeValues jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(1);
   // A filled-in value does not depend on the operand, so its tangent is zero.
   const std::string& mode = a.attrs.str("mode");
-  return {gather(*a.tangents[0], a.inputs[1], gather_dims(a.attrs), a.attrs.ints("slice_sizes"), mode == "clip" ? "clip" : "zero")};
+  return {gather(*a.tangents[0], a.inputs[1], gather_dims(a.attrs), a.attrs.ints("slice_sizes"),
+                 mode == "clip" ? "clip" : "zero")};
 }
 
 MaybeValues transpose_rule(const TransposeArgs& a) {
   MaybeValues out(2);
   if (!a.cotangents[0]) return out;
   Value zero = zeros(a.b, Type(a.types[0].dtype, a.types[0].shape));
-  out[0] = scatter("scatter_add", zero, *a.inputs[1], *a.cotangents[0], as_scatter(gather_dims(a.attrs)),
-                   a.attrs.str("mode") == "clip" ? "clip" : "drop");
+  out[0] =
+      scatter("scatter_add", zero, *a.inputs[1], *a.cotangents[0], as_scatter(gather_dims(a.attrs)),
+              a.attrs.str("mode") == "clip" ? "clip" : "drop");
   return out;
 }
 
@@ -137,9 +153,12 @@ std::string sharding(const ShardArgs& a) {
     }
     return f;
   };
-  for (std::size_t b = 0; b < w.batch.size(); ++b) result[static_cast<std::size_t>(w.batch[b])] = rule.factor(indices[static_cast<std::size_t>(w.indices_batch[b])]);
+  for (std::size_t b = 0; b < w.batch.size(); ++b)
+    result[static_cast<std::size_t>(w.batch[b])] =
+        rule.factor(indices[static_cast<std::size_t>(w.indices_batch[b])]);
   for (std::size_t k = 0; k < w.operand_batching.size(); ++k)
-    in[static_cast<std::size_t>(w.operand_batching[k])] = result[static_cast<std::size_t>(w.batch[static_cast<std::size_t>(w.operand_batching_at[k])])];
+    in[static_cast<std::size_t>(w.operand_batching[k])] = result[static_cast<std::size_t>(
+        w.batch[static_cast<std::size_t>(w.operand_batching_at[k])])];
   for (std::size_t k = 0; k < w.window.size(); ++k) {
     auto d = static_cast<std::size_t>(w.operand_window[k]);
     int& f = result[static_cast<std::size_t>(w.window[k])];
@@ -170,18 +189,24 @@ void register_gather(Registry& r) {
   Op op;
   op.name = "gather";
   op.doc =
-      "StableHLO's gather: for every index vector a slice of `slice_sizes` of the operand, beginning where the vector says. Mode "
-      "\"clip\" moves slices inside; \"fill\" gives NaN, the least integer, the largest unsigned integer or true for a slice that "
+      "StableHLO's gather: for every index vector a slice of `slice_sizes` of the operand, "
+      "beginning where the vector says. Mode "
+      "\"clip\" moves slices inside; \"fill\" gives NaN, the least integer, the largest unsigned "
+      "integer or true for a slice that "
       "does not lie inside, and \"zero\" gives zeros.";
   op.stablehlo = "gather";
-  op.attrs = {{"offset_dims", AttrKind::ints, "result dimensions that walk a slice, ascending"},
-              {"collapsed_slice_dims", AttrKind::ints, "operand dimensions of slice size 1 that the result lacks, ascending"},
-              {"operand_batching_dims", AttrKind::ints, "operand dimensions that walk together with the indices, ascending"},
-              {"start_indices_batching_dims", AttrKind::ints, "the indices' dimension of each"},
-              {"start_index_map", AttrKind::ints, "operand dimension of each component of an index vector"},
-              {"index_vector_dim", AttrKind::integer, "dimension of the indices that holds the vector; their rank when it has one component"},
-              {"slice_sizes", AttrKind::ints, "a slice's extent, for every operand dimension"},
-              {"mode", AttrKind::string, "\"clip\", \"fill\" or \"zero\""}};
+  op.attrs = {
+      {"offset_dims", AttrKind::ints, "result dimensions that walk a slice, ascending"},
+      {"collapsed_slice_dims", AttrKind::ints,
+       "operand dimensions of slice size 1 that the result lacks, ascending"},
+      {"operand_batching_dims", AttrKind::ints,
+       "operand dimensions that walk together with the indices, ascending"},
+      {"start_indices_batching_dims", AttrKind::ints, "the indices' dimension of each"},
+      {"start_index_map", AttrKind::ints, "operand dimension of each component of an index vector"},
+      {"index_vector_dim", AttrKind::integer,
+       "dimension of the indices that holds the vector; their rank when it has one component"},
+      {"slice_sizes", AttrKind::ints, "a slice's extent, for every operand dimension"},
+      {"mode", AttrKind::string, "\"clip\", \"fill\" or \"zero\""}};
   op.inputs = 2;
   op.infer = infer_gather;
   op.jvp = jvp;

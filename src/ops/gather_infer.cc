@@ -11,11 +11,22 @@ namespace {
 /// Throws unless `dims` is ascending.
 void check_sorted(const InferArgs& a, const char* attr, const Ints& dims) {
   if (std::is_sorted(dims.begin(), dims.end())) return;
-  Message(a.op.name).problem(std::string(attr) + " " + to_string(dims) + " is not ascending").rule("dimensions ascend").from(a.loc).advice("sort it").raise<ShapeError>();
+  Message(a.op.name)
+      .problem(std::string(attr) + " " + to_string(dims) + " is not ascending")
+      .rule("dimensions ascend")
+      .from(a.loc)
+      .advice("sort it")
+      .raise<ShapeError>();
 }
 
-[[noreturn]] void fail(const InferArgs& a, std::string problem, std::string rule, std::string advice) {
-  Message(a.op.name).problem(std::move(problem)).rule(std::move(rule)).from(a.loc).advice(std::move(advice)).raise<ShapeError>();
+[[noreturn]] void fail(const InferArgs& a, std::string problem, std::string rule,
+                       std::string advice) {
+  Message(a.op.name)
+      .problem(std::move(problem))
+      .rule(std::move(rule))
+      .from(a.loc)
+      .advice(std::move(advice))
+      .raise<ShapeError>();
 }
 
 }  // namespace
@@ -28,8 +39,11 @@ std::vector<Type> infer_gather(const InferArgs& a) {
   check_index_dtype(a, a.inputs[1].dtype, "the indices");
   check_one_a_dim(a, "slice_sizes", sizes, x);
   if (dims.index_vector_dim < 0 || dims.index_vector_dim > indices.rank())
-    fail(a, "index_vector_dim " + std::to_string(dims.index_vector_dim) + " for indices of shape " + tessera::to_string(indices),
-         "it lies in [0, " + std::to_string(indices.rank()) + "], the last meaning a vector of one component",
+    fail(a,
+         "index_vector_dim " + std::to_string(dims.index_vector_dim) + " for indices of shape " +
+             tessera::to_string(indices),
+         "it lies in [0, " + std::to_string(indices.rank()) +
+             "], the last meaning a vector of one component",
          "use the indices' last dimension");
   check_dims(a, "start_index_map", dims.start_index_map, x);
   check_dims(a, "collapsed_slice_dims", dims.collapsed_slice_dims, x);
@@ -38,50 +52,77 @@ std::vector<Type> infer_gather(const InferArgs& a) {
   check_sorted(a, "offset_dims", dims.offset_dims);
   check_sorted(a, "collapsed_slice_dims", dims.collapsed_slice_dims);
   check_sorted(a, "operand_batching_dims", dims.operand_batching_dims);
-  if (mode != "clip" && mode != "fill" && mode != "zero") fail(a, "mode \"" + mode + "\"", "\"clip\", \"fill\" or \"zero\"", "use \"clip\"");
-  std::int64_t components = dims.index_vector_dim == indices.rank() ? 1 : indices[static_cast<std::size_t>(dims.index_vector_dim)];
+  if (mode != "clip" && mode != "fill" && mode != "zero")
+    fail(a, "mode \"" + mode + "\"", "\"clip\", \"fill\" or \"zero\"", "use \"clip\"");
+  std::int64_t components = dims.index_vector_dim == indices.rank()
+                                ? 1
+                                : indices[static_cast<std::size_t>(dims.index_vector_dim)];
   if (components != static_cast<std::int64_t>(dims.start_index_map.size()))
-    fail(a, "index vectors have " + std::to_string(components) + " components, start_index_map " + to_string(dims.start_index_map) + " has " +
-                std::to_string(dims.start_index_map.size()),
-         "each component has its operand dimension", "fit start_index_map to the indices' shape " + tessera::to_string(indices));
+    fail(a,
+         "index vectors have " + std::to_string(components) + " components, start_index_map " +
+             to_string(dims.start_index_map) + " has " +
+             std::to_string(dims.start_index_map.size()),
+         "each component has its operand dimension",
+         "fit start_index_map to the indices' shape " + tessera::to_string(indices));
   if (dims.operand_batching_dims.size() != dims.start_indices_batching_dims.size())
-    fail(a, "operand_batching_dims " + to_string(dims.operand_batching_dims) + " and start_indices_batching_dims " +
-                to_string(dims.start_indices_batching_dims) + " differ in length",
+    fail(a,
+         "operand_batching_dims " + to_string(dims.operand_batching_dims) +
+             " and start_indices_batching_dims " + to_string(dims.start_indices_batching_dims) +
+             " differ in length",
          "they pair up", "name a dimension of the indices for each of the operand's");
   for (std::size_t k = 0; k < dims.operand_batching_dims.size(); ++k) {
     std::int64_t d = dims.operand_batching_dims[k], i = dims.start_indices_batching_dims[k];
     if (contains(dims.collapsed_slice_dims, d) || contains(dims.start_index_map, d))
-      fail(a, "operand dimension " + std::to_string(d) + " is a batching dimension and a collapsed or indexed one",
+      fail(a,
+           "operand dimension " + std::to_string(d) +
+               " is a batching dimension and a collapsed or indexed one",
            "a dimension has one part", "take it out of one of the lists");
-    if (i == dims.index_vector_dim) fail(a, "the index vector's dimension " + std::to_string(i) + " is a batching dimension", "it is not", "name another");
+    if (i == dims.index_vector_dim)
+      fail(a, "the index vector's dimension " + std::to_string(i) + " is a batching dimension",
+           "it is not", "name another");
     if (x[static_cast<std::size_t>(d)] != indices[static_cast<std::size_t>(i)])
-      fail(a, "operand dimension " + std::to_string(d) + " has extent " + std::to_string(x[static_cast<std::size_t>(d)]) +
-                  ", the indices' dimension " + std::to_string(i) + " has " + std::to_string(indices[static_cast<std::size_t>(i)]),
+      fail(a,
+           "operand dimension " + std::to_string(d) + " has extent " +
+               std::to_string(x[static_cast<std::size_t>(d)]) + ", the indices' dimension " +
+               std::to_string(i) + " has " + std::to_string(indices[static_cast<std::size_t>(i)]),
            "dimensions that batch together have one extent", "slice or broadcast one of them");
   }
   for (std::size_t d = 0; d < x.size(); ++d) {
-    bool one = contains(dims.collapsed_slice_dims, static_cast<std::int64_t>(d)) || contains(dims.operand_batching_dims, static_cast<std::int64_t>(d));
+    bool one = contains(dims.collapsed_slice_dims, static_cast<std::int64_t>(d)) ||
+               contains(dims.operand_batching_dims, static_cast<std::int64_t>(d));
     if (sizes[d] < 0 || sizes[d] > x[d] || (one && sizes[d] > 1))
-      fail(a, "slice_sizes " + to_string(sizes) + " do not fit shape " + tessera::to_string(x) + " in dimension " + std::to_string(d),
-           one ? "a collapsed or batching dimension has slice size 1" : "0 <= slice size <= extent", "make the slice smaller");
+      fail(a,
+           "slice_sizes " + to_string(sizes) + " do not fit shape " + tessera::to_string(x) +
+               " in dimension " + std::to_string(d),
+           one ? "a collapsed or batching dimension has slice size 1" : "0 <= slice size <= extent",
+           "make the slice smaller");
   }
-  std::size_t window = sizes.size() - dims.collapsed_slice_dims.size() - dims.operand_batching_dims.size();
+  std::size_t window =
+      sizes.size() - dims.collapsed_slice_dims.size() - dims.operand_batching_dims.size();
   if (dims.offset_dims.size() != window)
-    fail(a, "offset_dims " + to_string(dims.offset_dims) + " has " + std::to_string(dims.offset_dims.size()) + " dimensions",
-         "one for each operand dimension that is not collapsed or batching: " + std::to_string(sizes.size()) + " - " +
-             std::to_string(dims.collapsed_slice_dims.size()) + " - " + std::to_string(dims.operand_batching_dims.size()) + " = " + std::to_string(window),
+    fail(a,
+         "offset_dims " + to_string(dims.offset_dims) + " has " +
+             std::to_string(dims.offset_dims.size()) + " dimensions",
+         "one for each operand dimension that is not collapsed or batching: " +
+             std::to_string(sizes.size()) + " - " +
+             std::to_string(dims.collapsed_slice_dims.size()) + " - " +
+             std::to_string(dims.operand_batching_dims.size()) + " = " + std::to_string(window),
          "collapse the dimensions that the result shall lack");
   Shape out;
   out.resize(indices.size() - (dims.index_vector_dim < indices.rank()) + window);
   check_dims(a, "offset_dims", dims.offset_dims, out);
   WindowDimsOf w = window_dims_of(dims, out.rank(), x.rank(), indices.rank());
-  for (std::size_t k = 0; k < w.window.size(); ++k) out[static_cast<std::size_t>(w.window[k])] = sizes[static_cast<std::size_t>(w.operand_window[k])];
-  for (std::size_t k = 0; k < w.batch.size(); ++k) out[static_cast<std::size_t>(w.batch[k])] = indices[static_cast<std::size_t>(w.indices_batch[k])];
+  for (std::size_t k = 0; k < w.window.size(); ++k)
+    out[static_cast<std::size_t>(w.window[k])] =
+        sizes[static_cast<std::size_t>(w.operand_window[k])];
+  for (std::size_t k = 0; k < w.batch.size(); ++k)
+    out[static_cast<std::size_t>(w.batch[k])] =
+        indices[static_cast<std::size_t>(w.indices_batch[k])];
   return {with_shape(a.inputs[0], out)};
 }
 
-/// A stacked operand alone keeps its dimension as one more of the window; stacked indices alone give the result's first
-/// dimension; where both are, the two dimensions walk together.
+/// A stacked operand alone keeps its dimension as one more of the window; stacked indices alone
+/// give the result's first dimension; where both are, the two dimensions walk together.
 BatchResult batch_gather(const BatchArgs& a) {
   GatherDims dims = gather_dims(a.attrs);
   Ints sizes = a.attrs.ints("slice_sizes");
@@ -95,8 +136,10 @@ BatchResult batch_gather(const BatchArgs& a) {
   if (a.dims[1] == kUnbatched) {
     operand_shifted();
     std::size_t before = 0;  // window dimensions in front of the stacked one
-    for (int d = 0; d < x_dim; ++d) before += !contains(dims.collapsed_slice_dims, d) && !contains(dims.operand_batching_dims, d);
-    int rank = a.inputs[1].rank() - (dims.index_vector_dim < a.inputs[1].rank()) + static_cast<int>(dims.offset_dims.size());
+    for (int d = 0; d < x_dim; ++d)
+      before += !contains(dims.collapsed_slice_dims, d) && !contains(dims.operand_batching_dims, d);
+    int rank = a.inputs[1].rank() - (dims.index_vector_dim < a.inputs[1].rank()) +
+               static_cast<int>(dims.offset_dims.size());
     int at = before < dims.offset_dims.size() ? static_cast<int>(dims.offset_dims[before]) : rank;
     dims.offset_dims = shifted_dims(dims.offset_dims, at);
     dims.offset_dims.insert(dims.offset_dims.begin() + static_cast<std::ptrdiff_t>(before), at);
@@ -108,14 +151,17 @@ BatchResult batch_gather(const BatchArgs& a) {
   ++dims.index_vector_dim;
   if (x_dim == kUnbatched) return {{gather(a.inputs[0], indices, dims, sizes, mode)}, {0}};
   operand_shifted();
-  auto at = std::lower_bound(dims.operand_batching_dims.begin(), dims.operand_batching_dims.end(), x_dim) - dims.operand_batching_dims.begin();
+  auto at = std::lower_bound(dims.operand_batching_dims.begin(), dims.operand_batching_dims.end(),
+                             x_dim) -
+            dims.operand_batching_dims.begin();
   dims.operand_batching_dims.insert(dims.operand_batching_dims.begin() + at, x_dim);
   dims.start_indices_batching_dims.insert(dims.start_indices_batching_dims.begin() + at, 0);
   return {{gather(a.inputs[0], indices, dims, inserted(sizes, x_dim, 1), mode)}, {0}};
 }
 
 std::vector<OpExample> gather_examples() {
-  auto example = [](Type x, Type indices, const GatherDims& d, Ints sizes, const char* mode, std::int64_t hi) {
+  auto example = [](Type x, Type indices, const GatherDims& d, Ints sizes, const char* mode,
+                    std::int64_t hi) {
     OpExample e{{std::move(x), std::move(indices)},
                 {{"offset_dims", d.offset_dims},
                  {"collapsed_slice_dims", d.collapsed_slice_dims},
@@ -132,10 +178,14 @@ std::vector<OpExample> gather_examples() {
   Type i2(DType::int32, {3, 1});
   return {example(Type(DType::float32, {4, 3}), i2, {{1}, {0}, {}, {}, {0}, 1}, {1, 3}, "clip", 4),
           example(Type(DType::float64, {4, 3}), i2, {{1}, {0}, {}, {}, {0}, 1}, {1, 2}, "zero", 4),
-          example(Type(DType::float32, {5, 4}), Type(DType::int64, {2, 3, 2}), {{0, 2}, {}, {}, {}, {1, 0}, 2}, {2, 3}, "clip", 4),
-          example(Type(DType::float32, {3, 4}), Type(DType::int32, {3, 2, 1}), {{}, {1}, {0}, {0}, {1}, 2}, {1, 1}, "clip", 4),
-          example(Type(DType::int32, {4}), Type(DType::int8, {5}), {{}, {0}, {}, {}, {0}, 1}, {1}, "fill", 4),
-          example(Type(DType::boolean, {4}), Type(DType::uint8, {5}), {{}, {0}, {}, {}, {0}, 1}, {1}, "fill", 5)};
+          example(Type(DType::float32, {5, 4}), Type(DType::int64, {2, 3, 2}),
+                  {{0, 2}, {}, {}, {}, {1, 0}, 2}, {2, 3}, "clip", 4),
+          example(Type(DType::float32, {3, 4}), Type(DType::int32, {3, 2, 1}),
+                  {{}, {1}, {0}, {0}, {1}, 2}, {1, 1}, "clip", 4),
+          example(Type(DType::int32, {4}), Type(DType::int8, {5}), {{}, {0}, {}, {}, {0}, 1}, {1},
+                  "fill", 4),
+          example(Type(DType::boolean, {4}), Type(DType::uint8, {5}), {{}, {0}, {}, {}, {0}, 1},
+                  {1}, "fill", 5)};
 }
 
 }  // namespace tessera::inline v0::ops

@@ -20,8 +20,9 @@ std::int64_t read_index(const HostArray& a, std::int64_t flat) {
 }
 
 namespace {
-WindowDimsOf make(const Ints& window, const Ints& collapsed, const Ints& operand_batching, const Ints& indices_batching,
-                  const Ints& index_map, std::int64_t vector_dim, int result_rank, int operand_rank, int indices_rank) {
+WindowDimsOf make(const Ints& window, const Ints& collapsed, const Ints& operand_batching,
+                  const Ints& indices_batching, const Ints& index_map, std::int64_t vector_dim,
+                  int result_rank, int operand_rank, int indices_rank) {
   WindowDimsOf w;
   w.window = window;
   w.operand_batching = operand_batching;
@@ -38,18 +39,23 @@ WindowDimsOf make(const Ints& window, const Ints& collapsed, const Ints& operand
 }
 }  // namespace
 
-WindowDimsOf window_dims_of(const GatherDims& d, int result_rank, int operand_rank, int indices_rank) {
-  return make(d.offset_dims, d.collapsed_slice_dims, d.operand_batching_dims, d.start_indices_batching_dims, d.start_index_map,
-              d.index_vector_dim, result_rank, operand_rank, indices_rank);
+WindowDimsOf window_dims_of(const GatherDims& d, int result_rank, int operand_rank,
+                            int indices_rank) {
+  return make(d.offset_dims, d.collapsed_slice_dims, d.operand_batching_dims,
+              d.start_indices_batching_dims, d.start_index_map, d.index_vector_dim, result_rank,
+              operand_rank, indices_rank);
 }
-WindowDimsOf window_dims_of(const ScatterDims& d, int updates_rank, int operand_rank, int indices_rank) {
-  return make(d.update_window_dims, d.inserted_window_dims, d.operand_batching_dims, d.scatter_indices_batching_dims,
-              d.scatter_dims_to_operand_dims, d.index_vector_dim, updates_rank, operand_rank, indices_rank);
+WindowDimsOf window_dims_of(const ScatterDims& d, int updates_rank, int operand_rank,
+                            int indices_rank) {
+  return make(d.update_window_dims, d.inserted_window_dims, d.operand_batching_dims,
+              d.scatter_indices_batching_dims, d.scatter_dims_to_operand_dims, d.index_vector_dim,
+              updates_rank, operand_rank, indices_rank);
 }
 
 GatherDims gather_dims(const Attrs& a) {
-  return {a.ints("offset_dims"),     a.ints("collapsed_slice_dims"), a.ints("operand_batching_dims"), a.ints("start_indices_batching_dims"),
-          a.ints("start_index_map"), a.i("index_vector_dim")};
+  return {a.ints("offset_dims"),           a.ints("collapsed_slice_dims"),
+          a.ints("operand_batching_dims"), a.ints("start_indices_batching_dims"),
+          a.ints("start_index_map"),       a.i("index_vector_dim")};
 }
 ScatterDims scatter_dims(const Attrs& a) {
   return {a.ints("update_window_dims"),           a.ints("inserted_window_dims"),
@@ -57,11 +63,13 @@ ScatterDims scatter_dims(const Attrs& a) {
           a.ints("scatter_dims_to_operand_dims"), a.i("index_vector_dim")};
 }
 ScatterDims as_scatter(const GatherDims& d) {
-  return {d.offset_dims,     d.collapsed_slice_dims, d.operand_batching_dims, d.start_indices_batching_dims,
-          d.start_index_map, d.index_vector_dim};
+  return {d.offset_dims,           d.collapsed_slice_dims,
+          d.operand_batching_dims, d.start_indices_batching_dims,
+          d.start_index_map,       d.index_vector_dim};
 }
 GatherDims as_gather(const ScatterDims& d) {
-  return {d.update_window_dims,           d.inserted_window_dims, d.operand_batching_dims, d.scatter_indices_batching_dims,
+  return {d.update_window_dims,           d.inserted_window_dims,
+          d.operand_batching_dims,        d.scatter_indices_batching_dims,
           d.scatter_dims_to_operand_dims, d.index_vector_dim};
 }
 
@@ -71,7 +79,8 @@ void check_index_dtype(const InferArgs& a, DType dtype, const char* what) {
       .problem(std::string(what) + " are " + std::string(name_of(dtype)))
       .rule("indices are integers")
       .from(a.loc)
-      .advice(dtype == DType::boolean ? "turn the mask into a select, or into indices" : "convert them to int32")
+      .advice(dtype == DType::boolean ? "turn the mask into a select, or into indices"
+                                      : "convert them to int32")
       .raise<DTypeError>();
 }
 
@@ -82,13 +91,17 @@ void check_starts(const InferArgs& a, std::size_t first, const Shape& operand) {
   for (std::size_t i = first; i < a.inputs.size(); ++i)
     if (!a.inputs[i].shape.empty() || a.inputs[i].dtype != a.inputs[first].dtype) {
       bad = true;
-      message.offender("start " + std::to_string(i - first) + ": " + tessera::to_string(a.inputs[i]));
+      message.offender("start " + std::to_string(i - first) + ": " +
+                       tessera::to_string(a.inputs[i]));
     }
   if (found != operand.size() || bad)
     message
-        .problem(found != operand.size() ? std::to_string(found) + " starts for an operand of shape " + tessera::to_string(operand)
-                                         : "the starts are no integer scalars of one dtype")
-        .rule("one scalar a dimension, here " + std::to_string(operand.rank()) + ", all of one integer dtype")
+        .problem(found != operand.size()
+                     ? std::to_string(found) + " starts for an operand of shape " +
+                           tessera::to_string(operand)
+                     : "the starts are no integer scalars of one dtype")
+        .rule("one scalar a dimension, here " + std::to_string(operand.rank()) +
+              ", all of one integer dtype")
         .from(a.loc)
         .advice("pass a scalar for every dimension")
         .raise<ShapeError>();
@@ -99,7 +112,8 @@ Value stack_starts(std::span<const Value> starts, std::span<const int> dims, std
   bool any = std::any_of(dims.begin(), dims.end(), [](int d) { return d != kUnbatched; });
   Values parts;
   for (std::size_t i = 0; i < starts.size(); ++i)
-    parts.push_back(any ? reshape(stacked_at(starts[i], dims[i], 0, size), {size, 1}) : reshape(starts[i], {1}));
+    parts.push_back(any ? reshape(stacked_at(starts[i], dims[i], 0, size), {size, 1})
+                        : reshape(starts[i], {1}));
   return concatenate(parts, any ? 1 : 0);
 }
 

@@ -5,14 +5,17 @@
 namespace tessera::inline v0::ops {
 
 Value iota(Builder& b, DType dtype, const Shape& shape, int dimension) {
-  return b.emit1("iota", std::span<const Value>{},
-                 {{"dtype", dtype}, {"shape", to_ints(shape)}, {"dimension", std::int64_t{dimension}}});
+  return b.emit1(
+      "iota", std::span<const Value>{},
+      {{"dtype", dtype}, {"shape", to_ints(shape)}, {"dimension", std::int64_t{dimension}}});
 }
 
 void register_iota(Registry& r) {
   Op op;
   op.name = "iota";
-  op.doc = "An array of `shape` whose element is its own index along `dimension`, as a number of `dtype`.";
+  op.doc =
+      "An array of `shape` whose element is its own index along `dimension`, as a number of "
+      "`dtype`.";
   op.stablehlo = "iota";
   op.attrs = {{"dtype", AttrKind::dtype, "of the result; not bool"},
               {"shape", AttrKind::ints, "of the result"},
@@ -57,7 +60,8 @@ void register_iota(Registry& r) {
     });
   };
   op.emit = [](Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
-    return e.number(at[static_cast<std::size_t>(eqn.attrs.i("dimension"))], eqn.attrs.dtype("dtype"));
+    return e.number(at[static_cast<std::size_t>(eqn.attrs.i("dimension"))],
+                    eqn.attrs.dtype("dtype"));
   };
   op.waived = {{"transpose", "it has no operands"}, {"batch", "it has no operands"}};
   op.examples = [] {

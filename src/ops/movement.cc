@@ -9,8 +9,8 @@ std::string to_string(const Ints& v) { return tessera::to_string(to_shape(v)); }
 void check_one_a_dim(const InferArgs& a, const char* attr, const Ints& v, const Shape& operand) {
   if (v.size() == operand.size()) return;
   Message(a.op.name)
-      .problem(std::string(attr) + " " + to_string(v) + " has " + std::to_string(v.size()) + " entries for an operand of shape " +
-               tessera::to_string(operand))
+      .problem(std::string(attr) + " " + to_string(v) + " has " + std::to_string(v.size()) +
+               " entries for an operand of shape " + tessera::to_string(operand))
       .rule("one entry a dimension, here " + std::to_string(operand.rank()))
       .from(a.loc)
       .advice("give " + std::string(attr) + " for every dimension")
@@ -20,14 +20,16 @@ void check_one_a_dim(const InferArgs& a, const char* attr, const Ints& v, const 
 void check_dims(const InferArgs& a, const char* attr, const Ints& dims, const Shape& shape) {
   for (std::size_t i = 0; i < dims.size(); ++i) {
     bool outside = dims[i] < 0 || dims[i] >= shape.rank();
-    bool again = std::find(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(i), dims[i]) != dims.begin() + static_cast<std::ptrdiff_t>(i);
+    bool again = std::find(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(i), dims[i]) !=
+                 dims.begin() + static_cast<std::ptrdiff_t>(i);
     if (!outside && !again) continue;
     Message(a.op.name)
-        .problem(std::string(attr) + " " + to_string(dims) + (again ? " names dimension " : " names no dimension by ") +
+        .problem(std::string(attr) + " " + to_string(dims) +
+                 (again ? " names dimension " : " names no dimension by ") +
                  std::to_string(dims[i]) + (again ? " twice" : ""))
         .rule(shape.empty() ? "shape () has no dimensions"
-                            : "distinct dimensions of shape " + tessera::to_string(shape) + ", each in [0, " +
-                                  std::to_string(shape.rank()) + ")")
+                            : "distinct dimensions of shape " + tessera::to_string(shape) +
+                                  ", each in [0, " + std::to_string(shape.rank()) + ")")
         .from(a.loc)
         .advice(again ? "name every dimension once" : "count dimensions from 0")
         .raise<ShapeError>();
@@ -36,7 +38,10 @@ void check_dims(const InferArgs& a, const char* attr, const Ints& dims, const Sh
 
 JvpRule linear_jvp(std::vector<int> which) {
   return [which](const JvpArgs& a) -> MaybeValues {
-    auto linear = [&](std::size_t i) { return which.empty() || std::find(which.begin(), which.end(), static_cast<int>(i)) != which.end(); };
+    auto linear = [&](std::size_t i) {
+      return which.empty() ||
+             std::find(which.begin(), which.end(), static_cast<int>(i)) != which.end();
+    };
     bool any = false;
     for (std::size_t i = 0; i < a.inputs.size(); ++i) any = any || (linear(i) && a.tangents[i]);
     if (!any) return MaybeValues(a.outputs.size());

@@ -9,7 +9,9 @@
 namespace tessera::inline v0::ops {
 
 /// x's type with another shape.
-inline Type with_shape(const Type& x, Shape shape) { return Type(x.dtype, std::move(shape), x.weak); }
+inline Type with_shape(const Type& x, Shape shape) {
+  return Type(x.dtype, std::move(shape), x.weak);
+}
 inline Shape to_shape(const Ints& v) { return Shape(v.begin(), v.end()); }
 inline Ints to_ints(const Shape& s) { return s.to_vector(); }
 inline Ints filled(std::size_t n, std::int64_t value) { return Ints(n, value); }
@@ -36,8 +38,9 @@ void check_one_a_dim(const InferArgs& a, const char* attr, const Ints& v, const 
 /// Throws unless all entries are distinct dimensions of `shape`.
 void check_dims(const InferArgs& a, const char* attr, const Ints& dims, const Shape& shape);
 
-/// Tangent of an op that is linear in the inputs `which` (all when empty) taken together: the same op on their tangents,
-/// absent ones as zeros unless all are; the other inputs are passed as they are.
+/// Tangent of an op that is linear in the inputs `which` (all when empty) taken together: the same
+/// op on their tangents, absent ones as zeros unless all are; the other inputs are passed as they
+/// are.
 JvpRule linear_jvp(std::vector<int> which = {});
 
 /// Bytes in and out, no arithmetic.

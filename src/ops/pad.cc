@@ -11,16 +11,20 @@ Value pad(Value x, Value padding, const Ints& low, const Ints& high, const Ints&
   for (std::size_t d = 0; nothing && d < low.size(); ++d)
     nothing = low[d] == 0 && high[d] == 0 && (interior[d] == 0 || x.shape()[d] <= 1);
   if (nothing) return x;
-  return x.builder->emit1("pad", {x, padding}, {{"low", low}, {"high", high}, {"interior", interior}});
+  return x.builder->emit1("pad", {x, padding},
+                          {{"low", low}, {"high", high}, {"interior", interior}});
 }
 
 namespace {
 
-std::int64_t spread(std::int64_t n, std::int64_t interior) { return n + std::max<std::int64_t>(n - 1, 0) * interior; }
+std::int64_t spread(std::int64_t n, std::int64_t interior) {
+  return n + std::max<std::int64_t>(n - 1, 0) * interior;
+}
 
 std::vector<Type> infer(const InferArgs& a) {
   const Shape& x = a.inputs[0].shape;
-  const Ints &low = a.attrs.ints("low"), &high = a.attrs.ints("high"), &interior = a.attrs.ints("interior");
+  const Ints &low = a.attrs.ints("low"), &high = a.attrs.ints("high"),
+             &interior = a.attrs.ints("interior");
   check_one_a_dim(a, "low", low, x);
   check_one_a_dim(a, "high", high, x);
   check_one_a_dim(a, "interior", interior, x);
@@ -33,8 +37,8 @@ std::vector<Type> infer(const InferArgs& a) {
         .raise<ShapeError>();
   if (a.inputs[0].dtype != a.inputs[1].dtype)
     Message(a.op.name)
-        .problem("the operand is " + std::string(name_of(a.inputs[0].dtype)) + ", the padding value " +
-                 std::string(name_of(a.inputs[1].dtype)))
+        .problem("the operand is " + std::string(name_of(a.inputs[0].dtype)) +
+                 ", the padding value " + std::string(name_of(a.inputs[1].dtype)))
         .rule("both have one dtype")
         .from(a.loc)
         .advice("convert the padding value to " + std::string(name_of(a.inputs[0].dtype)))
@@ -47,8 +51,9 @@ std::vector<Type> infer(const InferArgs& a) {
     shape.push_back(n);
     if (n >= 0 && interior[d] >= 0) continue;
     bad = true;
-    message.offender("dimension " + std::to_string(d) + " of extent " + std::to_string(x[d]) + ": low " + std::to_string(low[d]) +
-                     ", high " + std::to_string(high[d]) + ", interior " + std::to_string(interior[d]) + " give " + std::to_string(n));
+    message.offender("dimension " + std::to_string(d) + " of extent " + std::to_string(x[d]) +
+                     ": low " + std::to_string(low[d]) + ", high " + std::to_string(high[d]) +
+                     ", interior " + std::to_string(interior[d]) + " give " + std::to_string(n));
   }
   if (bad)
     message.problem("padding shape " + tessera::to_string(x) + " leaves no valid shape")
@@ -63,8 +68,8 @@ std::vector<Type> infer(const InferArgs& a) {
 
 /// True where the result holds an element of x.
 Value mask(Builder& b, const Shape& x, const Attrs& attrs) {
-  return pad(full(b, DType::boolean, x, 1), scalar(b, DType::boolean, 0), attrs.ints("low"), attrs.ints("high"),
-             attrs.ints("interior"));
+  return pad(full(b, DType::boolean, x, 1), scalar(b, DType::boolean, 0), attrs.ints("low"),
+             attrs.ints("high"), attrs.ints("interior"));
 }
 
 MaybeValues transpose_rule(const TransposeArgs& a) {
@@ -83,7 +88,8 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
     out[0] = slice(inner, filled(low.size(), 0), to_ints(inner.shape()), strides);
   }
   if (a.linear[1]) {
-    // Selecting, not subtracting the operand's share: exact, and infinities in the operand's part do not matter.
+    // Selecting, not subtracting the operand's share: exact, and infinities in the operand's part
+    // do not matter.
     Value rest = select(mask(a.b, x, a.attrs), zeros_like(ct), ct);
     out[1] = reduce_sum(rest, iota_ints(ct.rank()));
   }
@@ -94,16 +100,22 @@ BatchResult batch(const BatchArgs& a) {
   int d = a.dims[0];
   Ints low = a.attrs.ints("low"), high = a.attrs.ints("high"), interior = a.attrs.ints("interior");
   if (a.dims[1] == kUnbatched)
-    return {{pad(a.inputs[0], a.inputs[1], inserted(low, d, 0), inserted(high, d, 0), inserted(interior, d, 0))}, {d}};
+    return {{pad(a.inputs[0], a.inputs[1], inserted(low, d, 0), inserted(high, d, 0),
+                 inserted(interior, d, 0))},
+            {d}};
   Value x = stacked_at(a.inputs[0], d, 0, a.size);
-  Attrs wide{{"low", inserted(low, 0, 0)}, {"high", inserted(high, 0, 0)}, {"interior", inserted(interior, 0, 0)}};
-  Value padded = pad(x, scalar(a.b, x.dtype(), 0), wide.ints("low"), wide.ints("high"), wide.ints("interior"));
+  Attrs wide{{"low", inserted(low, 0, 0)},
+             {"high", inserted(high, 0, 0)},
+             {"interior", inserted(interior, 0, 0)}};
+  Value padded =
+      pad(x, scalar(a.b, x.dtype(), 0), wide.ints("low"), wide.ints("high"), wide.ints("interior"));
   Value around = broadcast_in_dim(a.inputs[1], padded.shape(), {0});
   return {{select(mask(a.b, x.shape(), wide), padded, around)}, {0}};
 }
 
 Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
-  const Ints &low = eqn.attrs.ints("low"), &high = eqn.attrs.ints("high"), &interior = eqn.attrs.ints("interior");
+  const Ints &low = eqn.attrs.ints("low"), &high = eqn.attrs.ints("high"),
+             &interior = eqn.attrs.ints("interior");
   const Shape& x = e.operand_type(0).shape;
   std::vector<Bound> bounds;
   std::vector<Index> from;
@@ -117,7 +129,8 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
     from.push_back(j);
   }
   if (bounds.empty()) return e.operand(0, from);
-  return e.guarded(bounds, [&] { return e.operand(0, from); }, e.operand(1, std::span<const Index>{}));
+  return e.guarded(
+      bounds, [&] { return e.operand(0, from); }, e.operand(1, std::span<const Index>{}));
 }
 
 }  // namespace
@@ -126,7 +139,8 @@ void register_pad(Registry& r) {
   Op op;
   op.name = "pad";
   op.doc =
-      "Puts the scalar second operand `low` times before, `high` times after and `interior` times between the elements of every "
+      "Puts the scalar second operand `low` times before, `high` times after and `interior` times "
+      "between the elements of every "
       "dimension of the first. Negative `low` and `high` crop.";
   op.stablehlo = "pad";
   op.attrs = {{"low", AttrKind::ints, "values in front, a dimension; negative crops"},
@@ -141,7 +155,8 @@ void register_pad(Registry& r) {
     FactorRule rule;
     std::vector<int> dims = rule.factors(a.inputs[0].shape);
     for (std::size_t d = 0; d < dims.size(); ++d)
-      if (a.attrs.ints("low")[d] != 0 || a.attrs.ints("high")[d] != 0 || a.inputs[0].shape[d] != a.outputs[0].shape[d])
+      if (a.attrs.ints("low")[d] != 0 || a.attrs.ints("high")[d] != 0 ||
+          a.inputs[0].shape[d] != a.outputs[0].shape[d])
         rule.mark("window", dims[d]);
     rule.input(dims);
     rule.input({});
@@ -170,12 +185,15 @@ void register_pad(Registry& r) {
   op.emit = emit;
   op.examples = [] {
     auto example = [](DType dtype, Shape shape, Ints low, Ints high, Ints interior) {
-      return OpExample{{Type(dtype, std::move(shape)), Type(dtype, {})},
-                       {{"low", std::move(low)}, {"high", std::move(high)}, {"interior", std::move(interior)}}};
+      return OpExample{
+          {Type(dtype, std::move(shape)), Type(dtype, {})},
+          {{"low", std::move(low)}, {"high", std::move(high)}, {"interior", std::move(interior)}}};
     };
-    return std::vector<OpExample>{example(DType::float32, {4}, {1}, {2}, {0}), example(DType::float64, {3, 2}, {0, 1}, {2, 0}, {1, 2}),
+    return std::vector<OpExample>{example(DType::float32, {4}, {1}, {2}, {0}),
+                                  example(DType::float64, {3, 2}, {0, 1}, {2, 0}, {1, 2}),
                                   example(DType::float32, {5, 4}, {-1, 2}, {1, -3}, {0, 0}),
-                                  example(DType::float32, {6}, {-3}, {-1}, {2}), example(DType::int32, {0, 2}, {2, 0}, {1, 0}, {3, 0})};
+                                  example(DType::float32, {6}, {-3}, {-1}, {2}),
+                                  example(DType::int32, {0, 2}, {2, 0}, {1, 0}, {3, 0})};
   };
   r.add(std::move(op));
 }

@@ -38,9 +38,11 @@ Value pbroadcast(Value x, const Strings& axes, std::int64_t size, std::int64_t s
 
 void register_pbroadcast(Registry& r) {
   Op op = make("pbroadcast",
-               "The x of device `source` of the axes, on all of them. Its transpose adds the cotangents of all devices at the "
+               "The x of device `source` of the axes, on all of them. Its transpose adds the "
+               "cotangents of all devices at the "
                "source and gives zeros to the others.",
-               "collective_broadcast", {{"source", AttrKind::integer, "number of the device along the axes"}}, false);
+               "collective_broadcast",
+               {{"source", AttrKind::integer, "number of the device along the axes"}}, false);
   op.infer = [](const InferArgs& a) {
     std::int64_t n = a.attrs.i("size"), source = a.attrs.i("source");
     if (source < 0 || source >= n)
@@ -55,7 +57,8 @@ void register_pbroadcast(Registry& r) {
     if (!a.cotangents[0]) return {std::nullopt};
     const auto& axes = a.attrs.get<Strings>("axes");
     Value ct = *a.cotangents[0];
-    bool typed = ct.type().varying.contains(axes[0]);  // else the axis is one of vmap or of an untyped region
+    bool typed = ct.type().varying.contains(
+        axes[0]);  // else the axis is one of vmap or of an untyped region
     Value sum = typed ? psum_invariant(pvary(ct, axes), axes) : psum(ct, axes, a.attrs.i("size"));
     Value index = axis_index(a.b, axes, a.attrs.i("size"));
     if (typed) index = pvary(index, axes);
@@ -64,7 +67,9 @@ void register_pbroadcast(Registry& r) {
   };
   op.batch = batch;
   op.uniform = removes_axes(false);
-  op.examples = [] { return std::vector<OpExample>{{{Type(f32, {3})}, broadcast_attrs({"i"}, 4, 2)}}; };
+  op.examples = [] {
+    return std::vector<OpExample>{{{Type(f32, {3})}, broadcast_attrs({"i"}, 4, 2)}};
+  };
   r.add(std::move(op));
 }
 

@@ -20,7 +20,8 @@ void add(Registry& r, const std::string& name, const std::string& what) {
   bool is_max = name == "pmax";
   Op op = make(name,
                "The elementwise " + what +
-                   " of x over the devices of the axes (of the own group); a NaN on any of them gives NaN. Booleans are "
+                   " of x over the devices of the axes (of the own group); a NaN on any of them "
+                   "gives NaN. Booleans are "
                    "ordered false < true. It has no derivative.",
                "all_reduce", {});
   op.infer = [](const InferArgs& a) {
@@ -46,7 +47,8 @@ void add(Registry& r, const std::string& name, const std::string& what) {
       else
         y = is_max ? reduce_max(y, {d}) : reduce_min(y, {d});
     }
-    if (!m.rest.empty()) y = a.b.emit(a.op, std::span<const Value>(&y, 1), with_axes(a.attrs, m.rest, m.rest_size))[0];
+    if (!m.rest.empty())
+      y = a.b.emit(a.op, std::span<const Value>(&y, 1), with_axes(a.attrs, m.rest, m.rest_size))[0];
     return {{y}, {kUnbatched}};
   };
   op.vary = types_invariant();

@@ -15,7 +15,9 @@ Attrs permute_attrs(const Strings& axes, std::int64_t size, const IntLists& perm
   return a;
 }
 
-bool full(const Attrs& attrs) { return static_cast<std::int64_t>(attrs.get<IntLists>("perm").size()) == attrs.i("size"); }
+bool full(const Attrs& attrs) {
+  return static_cast<std::int64_t>(attrs.get<IntLists>("perm").size()) == attrs.i("size");
+}
 
 std::vector<Type> infer(const InferArgs& a) {
   check_size(a);
@@ -41,10 +43,13 @@ std::vector<Type> infer(const InferArgs& a) {
     }
   }
   if (bad)
-    m.problem("the pairs are not a permutation of the " + std::to_string(n) + " devices of axis " + axes_text(a.attrs))
+    m.problem("the pairs are not a permutation of the " + std::to_string(n) + " devices of axis " +
+              axes_text(a.attrs))
         .rule("each device is the source of at most one pair and the destination of at most one")
         .from(a.loc)
-        .advice("list each source and each destination once, as (i, i + 1) of a shift does; devices that no pair names receive zeros")
+        .advice(
+            "list each source and each destination once, as (i, i + 1) of a shift does; devices "
+            "that no pair names receive zeros")
         .raise<CollectiveError>();
   return {a.inputs[0]};
 }
@@ -60,11 +65,13 @@ Literal vector_literal(DType dtype, const std::vector<std::int32_t>& values) {
   return {dtype, Shape{values.size()}, std::move(bytes)};
 }
 
-// Over the mapped axis: the rows of the stack, picked by source; rows that nobody sends to are zero.
+// Over the mapped axis: the rows of the stack, picked by source; rows that nobody sends to are
+// zero.
 BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   if (!m.rest.empty())
     Message("ppermute")
-        .problem("axis '" + a.axis_name + "', which vmap maps, is one of the axes " + axes_text(a.attrs))
+        .problem("axis '" + a.axis_name + "', which vmap maps, is one of the axes " +
+                 axes_text(a.attrs))
         .rule("pairs over several axes are sent between devices")
         .from(a.b.loc)
         .advice("permute one axis after the other")
@@ -76,7 +83,8 @@ BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   } else {
     x = move_dim(x, a.dims[0], 0);
   }
-  std::vector<std::int32_t> source(static_cast<std::size_t>(a.size)), sent(static_cast<std::size_t>(a.size));
+  std::vector<std::int32_t> source(static_cast<std::size_t>(a.size)),
+      sent(static_cast<std::size_t>(a.size));
   for (const Ints& pair : a.attrs.get<IntLists>("perm")) {
     source[static_cast<std::size_t>(pair[1])] = static_cast<std::int32_t>(pair[0]);
     sent[static_cast<std::size_t>(pair[1])] = 1;
@@ -91,7 +99,8 @@ BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   Value index = reshape(constant(a.b, vector_literal(DType::int32, source)), Shape{a.size, 1});
   Value y = gather(x, index, dims, sizes);
   if (!full(a.attrs)) {
-    Value mask = broadcast_in_dim(constant(a.b, vector_literal(DType::boolean, sent)), y.shape(), {0});
+    Value mask =
+        broadcast_in_dim(constant(a.b, vector_literal(DType::boolean, sent)), y.shape(), {0});
     y = select(mask, y, zeros_like(y));
   }
   return {{y}, {0}};
@@ -105,9 +114,11 @@ Value ppermute(Value x, const Strings& axes, std::int64_t size, const IntLists& 
 
 void register_ppermute(Registry& r) {
   Op op = make("ppermute",
-               "For each pair (source, destination) the destination gets the x of the source; devices that are no destination "
+               "For each pair (source, destination) the destination gets the x of the source; "
+               "devices that are no destination "
                "get zeros. Its transpose sends the other way.",
-               "collective_permute", {{"perm", AttrKind::int_lists, "(source, destination) pairs"}}, false);
+               "collective_permute", {{"perm", AttrKind::int_lists, "(source, destination) pairs"}},
+               false);
   op.infer = infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
@@ -128,7 +139,9 @@ void register_ppermute(Registry& r) {
       for (const auto& n : axes) s.insert(n);
     return std::vector<AxisSet>{s};
   };
-  op.examples = [] { return std::vector<OpExample>{{{Type(f32, {3})}, permute_attrs({"i"}, 4, {{0, 1}, {1, 2}})}}; };
+  op.examples = [] {
+    return std::vector<OpExample>{{{Type(f32, {3})}, permute_attrs({"i"}, 4, {{0, 1}, {1, 2}})}};
+  };
   r.add(std::move(op));
 }
 

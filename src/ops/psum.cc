@@ -1,4 +1,5 @@
-// Sums over the devices of named axes: psum (pmap, vmap, untyped shard_map) and psum_invariant (typed shard_map).
+// Sums over the devices of named axes: psum (pmap, vmap, untyped shard_map) and psum_invariant
+// (typed shard_map).
 #include "ops/collective.h"
 
 namespace tessera::inline v0::ops {
@@ -29,12 +30,15 @@ std::vector<Type> infer(const InferArgs& a) {
   return {a.inputs[0]};
 }
 
-// The sum over the mapped axis is a sum over the stacked dimension; equal on all members, so no longer stacked.
+// The sum over the mapped axis is a sum over the stacked dimension; equal on all members, so no
+// longer stacked.
 BatchResult batch(const BatchArgs& a) {
   Mapped m = mapped(a, false);
   if (!m.is) return pass_through(a);
-  Value y = a.dims[0] == kUnbatched ? times(a.inputs[0], a.size) : reduce_sum(a.inputs[0], {a.dims[0]});
-  if (!m.rest.empty()) y = a.b.emit(a.op, std::span<const Value>(&y, 1), with_axes(a.attrs, m.rest, m.rest_size))[0];
+  Value y =
+      a.dims[0] == kUnbatched ? times(a.inputs[0], a.size) : reduce_sum(a.inputs[0], {a.dims[0]});
+  if (!m.rest.empty())
+    y = a.b.emit(a.op, std::span<const Value>(&y, 1), with_axes(a.attrs, m.rest, m.rest_size))[0];
   return {{y}, {kUnbatched}};
 }
 
@@ -42,8 +46,10 @@ BatchResult batch(const BatchArgs& a) {
 
 void register_psum(Registry& r) {
   Op op = make("psum",
-               "The elementwise sum of x over the devices of the axes, added in the order of the devices; with `groups`, over the "
-               "devices of the own group. Its transpose is itself: the derivative is that of the sum over all devices of what "
+               "The elementwise sum of x over the devices of the axes, added in the order of the "
+               "devices; with `groups`, over the "
+               "devices of the own group. Its transpose is itself: the derivative is that of the "
+               "sum over all devices of what "
                "each computes.",
                "all_reduce", {});
   op.infer = infer;
@@ -58,7 +64,8 @@ void register_psum(Registry& r) {
   r.add(std::move(op));
 
   Op typed = make("psum_invariant",
-                  "psum in a typed shard_map: the operand is typed as varying over the axes, the result as equal on all devices. "
+                  "psum in a typed shard_map: the operand is typed as varying over the axes, the "
+                  "result as equal on all devices. "
                   "So its transpose is pvary, which moves nothing.",
                   "all_reduce", {}, false);
   std::erase_if(typed.attrs, [](const AttrSpec& s) { return s.name == "size"; });
@@ -66,7 +73,8 @@ void register_psum(Registry& r) {
     for (const auto& n : a.attrs.get<Strings>("axes"))
       if (!a.inputs[0].varying.contains(n))
         Message("psum")
-            .problem("the operand " + to_string(a.inputs[0]) + " is already the same on all devices along '" + n + "'")
+            .problem("the operand " + to_string(a.inputs[0]) +
+                     " is already the same on all devices along '" + n + "'")
             .rule("a typed sum takes an operand that varies over the axis")
             .from(a.loc)
             .advice("multiply by the size of the axis, or cast with pvary first")

@@ -13,7 +13,8 @@ Value pvary(Value x, const Strings& axes) {
 
 void register_pvary(Registry& r) {
   Op op = make("pvary",
-               "x, typed as varying over the axes. Nothing moves; its transpose is psum_invariant: the cotangents of a value that "
+               "x, typed as varying over the axes. Nothing moves; its transpose is psum_invariant: "
+               "the cotangents of a value that "
                "all devices share are added up.",
                "", {}, false);
   std::erase_if(op.attrs, [](const AttrSpec& s) { return s.name == "size"; });
@@ -33,7 +34,8 @@ void register_pvary(Registry& r) {
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
     const auto& axes = a.attrs.get<Strings>("axes");
-    return {psum_invariant(pvary(*a.cotangents[0], axes), axes)};  // an explicit zero may be typed invariant
+    return {psum_invariant(pvary(*a.cotangents[0], axes),
+                           axes)};  // an explicit zero may be typed invariant
   };
   op.batch = [](const BatchArgs& a) -> BatchResult {
     Mapped m = mapped(a, false);
@@ -46,8 +48,11 @@ void register_pvary(Registry& r) {
   op.evaluate = [](const EvalArgs& a) {
     std::copy_n(a.inputs[0].bytes, a.inputs[0].size_bytes(), a.outputs[0].bytes);
   };
-  op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) { return e.operand(0, at); };
-  op.waived = {{"sharding", "it runs inside per-device programs, which the partitioner does not cut further"},
+  op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
+    return e.operand(0, at);
+  };
+  op.waived = {{"sharding",
+                "it runs inside per-device programs, which the partitioner does not cut further"},
                {"stablehlo", "types there carry no axes"}};
   op.examples = [] { return std::vector<OpExample>{{{Type(f32, {3})}, {{"axes", Strings{"i"}}}}}; };
   r.add(std::move(op));

@@ -15,16 +15,19 @@ Value reduce_window(std::string_view op, Value x, const WindowDims& dims) {
 
 namespace {
 
-// Windows up to this many elements are added in row-major order; larger ones as the emitter reduces.
+// Windows up to this many elements are added in row-major order; larger ones as the emitter
+// reduces.
 constexpr std::int64_t kFoldedWindow = 64;
 
 std::vector<Type> infer(const InferArgs& a) {
-  return {Type(a.inputs[0].dtype, windowed_shape(a, a.inputs[0], window_dims(a.attrs)), a.inputs[0].weak)};
+  return {Type(a.inputs[0].dtype, windowed_shape(a, a.inputs[0], window_dims(a.attrs)),
+               a.inputs[0].weak)};
 }
 
 BatchResult batch(const BatchArgs& a) {
   int dim = a.dims[0];
-  return {{reduce_window(a.op.name, a.inputs[0], with_stacked_dim(window_dims(a.attrs), dim))}, {dim}};
+  return {{reduce_window(a.op.name, a.inputs[0], with_stacked_dim(window_dims(a.attrs), dim))},
+          {dim}};
 }
 
 std::string sharding(const ShardArgs& a) {
@@ -41,7 +44,8 @@ Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attr
   return {elements, static_cast<double>(in[0].bytes() + out[0].bytes())};
 }
 
-// Every element lies in the windows that its cotangent comes from: a sum over windows of the dilated cotangent.
+// Every element lies in the windows that its cotangent comes from: a sum over windows of the
+// dilated cotangent.
 MaybeValues transpose_sum(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt};
   WindowDims d = window_dims(a.attrs);
@@ -54,7 +58,9 @@ MaybeValues transpose_sum(const TransposeArgs& a) {
   c.lhs_dilation = d.base_dilation;
   c.rhs_dilation = d.window_dilation;
   Edges pad = lhs_gradient_padding(x.shape.to_vector(), d.window, ct.shape().to_vector(), c);
-  return {reduce_window("reduce_window_sum", ct, {d.window, d.base_dilation, pad.low, pad.high, d.strides, d.window_dilation})};
+  return {
+      reduce_window("reduce_window_sum", ct,
+                    {d.window, d.base_dilation, pad.low, pad.high, d.strides, d.window_dilation})};
 }
 
 void evaluate_sum(const EvalArgs& a) {
@@ -88,7 +94,8 @@ auto comparable(T v) {
 template <class T>
 T identity(bool max) {
   if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
-    return T(max ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity());
+    return T(max ? -std::numeric_limits<float>::infinity()
+                 : std::numeric_limits<float>::infinity());
   else if constexpr (std::is_floating_point_v<T>)
     return max ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
   else
@@ -117,7 +124,8 @@ void evaluate_extreme(const EvalArgs& a, bool max) {
   });
 }
 
-Lane emit_windows(Emitter& e, const Equation& eqn, std::span<const Index> at, DType acc, Lane init, Arith combine) {
+Lane emit_windows(Emitter& e, const Equation& eqn, std::span<const Index> at, DType acc, Lane init,
+                  Arith combine) {
   WindowWalk walk(e.operand_type(0).shape, window_dims(eqn.attrs), at);
   auto element = [&](std::span<const Index> k) {
     std::vector<Index> where;
@@ -128,25 +136,29 @@ Lane emit_windows(Emitter& e, const Equation& eqn, std::span<const Index> at, DT
   };
   std::int64_t elements = 1;
   for (std::int64_t n : walk.extents()) elements *= n;
-  Lane result =
-      elements <= kFoldedWindow
-          ? e.fold(walk.extents(), {init},
-                   [&](std::span<const Index> k, std::span<const Lane> s) { return std::vector<Lane>{e.binary(combine, s[0], element(k))}; })
-                .at(0)
-          : e.reduce(walk.extents(), init, element, [&](Lane x, Lane y) { return e.binary(combine, x, y); });
+  Lane result = elements <= kFoldedWindow
+                    ? e.fold(walk.extents(), {init},
+                             [&](std::span<const Index> k, std::span<const Lane> s) {
+                               return std::vector<Lane>{e.binary(combine, s[0], element(k))};
+                             })
+                          .at(0)
+                    : e.reduce(walk.extents(), init, element,
+                               [&](Lane x, Lane y) { return e.binary(combine, x, y); });
   return e.convert(result, e.result_type().dtype);
 }
 
 Lane emit_sum(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   DType t = e.result_type().dtype, acc = accumulator_of(t, t);
-  return emit_windows(e, eqn, at, acc, e.constant(acc, std::int64_t{0}), t == DType::boolean ? Arith::or_ : Arith::add);
+  return emit_windows(e, eqn, at, acc, e.constant(acc, std::int64_t{0}),
+                      t == DType::boolean ? Arith::or_ : Arith::add);
 }
 
 Lane emit_extreme(Emitter& e, const Equation& eqn, std::span<const Index> at, bool max) {
   DType t = e.result_type().dtype;
-  Lane init = is_floating(t) ? e.constant(t, max ? -INFINITY : INFINITY) : dispatch(t, [&](auto tag) {
-    return e.constant(t, static_cast<std::int64_t>(comparable(identity<decltype(tag)>(max))));
-  });
+  Lane init =
+      is_floating(t) ? e.constant(t, max ? -INFINITY : INFINITY) : dispatch(t, [&](auto tag) {
+        return e.constant(t, static_cast<std::int64_t>(comparable(identity<decltype(tag)>(max))));
+      });
   return emit_windows(e, eqn, at, t, init, max ? Arith::max : Arith::min);
 }
 
@@ -157,8 +169,10 @@ std::vector<OpExample> examples(bool ties) {
     return out;
   };
   return {example(DType::float32, {2, 4, 4, 2}, {.window = {1, 2, 2, 1}, .strides = {1, 2, 2, 1}}),
-          example(DType::float32, {5, 6}, {.window = {3, 2}, .strides = {1, 2}, .pad_low = {1, 0}, .pad_high = {1, 1}}),
-          example(DType::float32, {4}, {.window = {2}, .pad_low = {-1}, .base_dilation = {2}, .window_dilation = {2}}),
+          example(DType::float32, {5, 6},
+                  {.window = {3, 2}, .strides = {1, 2}, .pad_low = {1, 0}, .pad_high = {1, 1}}),
+          example(DType::float32, {4},
+                  {.window = {2}, .pad_low = {-1}, .base_dilation = {2}, .window_dilation = {2}}),
           example(DType::int32, {3, 5}, {.window = {2, 3}, .pad_high = {0, 2}}),
           example(DType::bfloat16, {6}, {.window = {3}, .strides = {2}})};
 }
@@ -167,7 +181,8 @@ Op common(const char* name, const char* what) {
   Op op;
   op.name = name;
   op.doc = std::string(what) +
-           " of each window of the array, whose extents, strides, padding and dilations are given for every dimension. Padding and "
+           " of each window of the array, whose extents, strides, padding and dilations are given "
+           "for every dimension. Padding and "
            "holes do not count; a window of nothing else gives the identity.";
   op.stablehlo = "reduce_window";
   op.attrs = window_attr_specs();
@@ -181,14 +196,18 @@ Op common(const char* name, const char* what) {
 }
 
 void register_extreme(Registry& r, bool max) {
-  Op op = common(max ? "reduce_window_max" : "reduce_window_min", max ? "The maximum" : "The minimum");
+  Op op =
+      common(max ? "reduce_window_max" : "reduce_window_min", max ? "The maximum" : "The minimum");
   op.doc += " NaN propagates. The derivative goes to the first of equal elements.";
   op.jvp = [max](const JvpArgs& a) {
     if (!a.tangents[0]) return MaybeValues{std::nullopt};
-    return MaybeValues{select_and_gather_add(a.inputs[0], *a.tangents[0], window_dims(a.attrs), max)};
+    return MaybeValues{
+        select_and_gather_add(a.inputs[0], *a.tangents[0], window_dims(a.attrs), max)};
   };
   op.evaluate = [max](const EvalArgs& a) { evaluate_extreme(a, max); };
-  op.emit = [max](Emitter& e, const Equation& eqn, int, std::span<const Index> at) { return emit_extreme(e, eqn, at, max); };
+  op.emit = [max](Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+    return emit_extreme(e, eqn, at, max);
+  };
   op.waived = {{"transpose", "it is not linear"}};
   op.examples = [] { return examples(true); };
   r.add(std::move(op));

@@ -26,16 +26,18 @@ std::vector<Type> infer(const InferArgs& a) {
           .raise<ShapeError>();
   if (shape.count() != x.count())
     Message(a.op.name)
-        .problem("shape " + tessera::to_string(x) + " does not reshape to " + tessera::to_string(shape))
-        .rule("the number of elements stays: " + std::to_string(x.count()) + " is not " + std::to_string(shape.count()))
+        .problem("shape " + tessera::to_string(x) + " does not reshape to " +
+                 tessera::to_string(shape))
+        .rule("the number of elements stays: " + std::to_string(x.count()) + " is not " +
+              std::to_string(shape.count()))
         .from(a.loc)
         .advice("choose extents whose product is " + std::to_string(x.count()))
         .raise<ShapeError>();
   return {with_shape(a.inputs[0], shape)};
 }
 
-/// Walks both shapes from the major end and shares a factor wherever the products of everything before agree, so that a block
-/// along a shared factor holds the same elements on both sides.
+/// Walks both shapes from the major end and shares a factor wherever the products of everything
+/// before agree, so that a block along a shared factor holds the same elements on both sides.
 std::string sharding(const ShardArgs& a) {
   struct Side {
     const Shape& shape;
@@ -118,7 +120,8 @@ std::string sharding(const ShardArgs& a) {
   return rule.str();
 }
 
-/// Dimensions are regrouped within runs of equal products only, so that what is not touched keeps its index.
+/// Dimensions are regrouped within runs of equal products only, so that what is not touched keeps
+/// its index.
 Lane emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
   const Shape& x = e.operand_type(0).shape;
   const Shape& y = e.result_type().shape;
@@ -177,16 +180,18 @@ void register_reshape(Registry& r) {
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
   op.evaluate = [](const EvalArgs& a) {
     if (a.inputs[0].size_bytes() > 0)
-      std::memcpy(a.outputs[0].bytes, a.inputs[0].bytes, static_cast<std::size_t>(a.inputs[0].size_bytes()));
+      std::memcpy(a.outputs[0].bytes, a.inputs[0].bytes,
+                  static_cast<std::size_t>(a.inputs[0].size_bytes()));
   };
   op.emit = emit;
   op.examples = [] {
-    return std::vector<OpExample>{{{Type(DType::float32, {2, 6})}, {{"shape", Ints{12}}}},
-                                  {{Type(DType::float32, {2, 6})}, {{"shape", Ints{4, 3}}}},
-                                  {{Type(DType::float64, {6, 4})}, {{"shape", Ints{4, 6}}}},
-                                  {{Type(DType::float32, {1, 4, 3})}, {{"shape", Ints{4, 1, 3, 1}}}},
-                                  {{Type(DType::int16, {})}, {{"shape", Ints{1, 1}}}},
-                                  {{Type(DType::float32, {0, 3})}, {{"shape", Ints{3, 0, 2}}}}};
+    return std::vector<OpExample>{
+        {{Type(DType::float32, {2, 6})}, {{"shape", Ints{12}}}},
+        {{Type(DType::float32, {2, 6})}, {{"shape", Ints{4, 3}}}},
+        {{Type(DType::float64, {6, 4})}, {{"shape", Ints{4, 6}}}},
+        {{Type(DType::float32, {1, 4, 3})}, {{"shape", Ints{4, 1, 3, 1}}}},
+        {{Type(DType::int16, {})}, {{"shape", Ints{1, 1}}}},
+        {{Type(DType::float32, {0, 3})}, {{"shape", Ints{3, 0, 2}}}}};
   };
   r.add(std::move(op));
 }

@@ -26,13 +26,15 @@ void register_reverse(Registry& r) {
     return MaybeValues{reverse(*a.cotangents[0], a.attrs.ints("dims"))};
   };
   op.batch = [](const BatchArgs& a) {
-    return BatchResult{{reverse(a.inputs[0], shifted_dims(a.attrs.ints("dims"), a.dims[0]))}, {a.dims[0]}};
+    return BatchResult{{reverse(a.inputs[0], shifted_dims(a.attrs.ints("dims"), a.dims[0]))},
+                       {a.dims[0]}};
   };
   op.sharding = [](const ShardArgs& a) {
     FactorRule rule;
     std::vector<int> dims = rule.factors(a.inputs[0].shape);
     for (std::size_t d = 0; d < dims.size(); ++d)
-      if (contains(a.attrs.ints("dims"), static_cast<std::int64_t>(d))) rule.mark("permutation", dims[d]);
+      if (contains(a.attrs.ints("dims"), static_cast<std::int64_t>(d)))
+        rule.mark("permutation", dims[d]);
     rule.input(dims);
     rule.output(dims);
     return rule.str();

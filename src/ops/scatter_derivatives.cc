@@ -8,7 +8,9 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-std::string gather_mode(const Attrs& attrs) { return attrs.str("mode") == "clip" ? "clip" : "zero"; }
+std::string gather_mode(const Attrs& attrs) {
+  return attrs.str("mode") == "clip" ? "clip" : "zero";
+}
 
 /// The elements of x under each update, zero under those that are left out.
 Value under(Value x, Value indices, const Shape& updates, const Attrs& attrs) {
@@ -16,17 +18,20 @@ Value under(Value x, Value indices, const Shape& updates, const Attrs& attrs) {
   WindowDimsOf w = window_dims_of(dims, updates.rank(), x.rank(), indices.rank());
   Ints sizes = filled(x.shape().size(), 1);
   for (std::size_t k = 0; k < w.window.size(); ++k)
-    sizes[static_cast<std::size_t>(w.operand_window[k])] = updates[static_cast<std::size_t>(w.window[k])];
+    sizes[static_cast<std::size_t>(w.operand_window[k])] =
+        updates[static_cast<std::size_t>(w.window[k])];
   return gather(x, indices, as_gather(dims), sizes, gather_mode(attrs));
 }
 
 Value scattered(std::string_view op, Value x, Value indices, Value updates, const Attrs& attrs) {
-  return scatter(op, x, indices, updates, scatter_dims(attrs), attrs.str("mode"), attrs.flag("unique"));
+  return scatter(op, x, indices, updates, scatter_dims(attrs), attrs.str("mode"),
+                 attrs.flag("unique"));
 }
 
 /// True for the updates that are the last at their place.
 Value is_last(Builder& b, const Shape& x, Value indices, const Shape& updates, const Attrs& attrs) {
-  DType dtype = updates.count() < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
+  DType dtype =
+      updates.count() < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
   Value number = reshape(iota(b, dtype, {updates.count()}, 0), updates);
   Value last = scattered("scatter", full(b, dtype, x, -1), indices, number, attrs);
   return eq(under(last, indices, updates, attrs), number);
@@ -39,7 +44,8 @@ MaybeValues transpose_scatter_set(const TransposeArgs& a) {
   if (!a.cotangents[0]) return out;
   Value ct = *a.cotangents[0], indices = *a.inputs[1];
   const Shape& updates = a.types[2].shape;
-  if (a.linear[0]) out[0] = scattered("scatter", ct, indices, zeros(a.b, Type(ct.dtype(), updates)), a.attrs);
+  if (a.linear[0])
+    out[0] = scattered("scatter", ct, indices, zeros(a.b, Type(ct.dtype(), updates)), a.attrs);
   if (a.linear[2]) {
     Value seen = under(ct, indices, updates, a.attrs);
     if (!a.attrs.flag("unique"))
@@ -72,8 +78,11 @@ MaybeValues jvp_scatter_mul(const JvpArgs& a) {
   if (a.tangents[2]) {
     if (!a.attrs.flag("unique"))
       Message("scatter_mul")
-          .problem("the derivative with respect to the updates is asked for, and indices may repeat")
-          .rule("with repeated indices a factor's derivative is the product of the others at its place")
+          .problem(
+              "the derivative with respect to the updates is asked for, and indices may repeat")
+          .rule(
+              "with repeated indices a factor's derivative is the product of the others at its "
+              "place")
           .from(a.b.loc)
           .advice("promise unique indices, or take a stop_gradient of the updates")
           .raise<TraceError>();
@@ -90,10 +99,12 @@ MaybeValues jvp_scatter_extremum(const JvpArgs& a) {
   Value x_wins = eq(x, result);
   Value update_wins = eq(updates, under(result, indices, updates.shape(), a.attrs));
   auto kept = [&](Value mask, Value v) { return select(mask, v, zeros_like(v)); };
-  Value ones_x = kept(x_wins, full_like(x, 1)), ones_updates = kept(update_wins, full_like(updates, 1));
+  Value ones_x = kept(x_wins, full_like(x, 1)),
+        ones_updates = kept(update_wins, full_like(updates, 1));
   Value count = scattered("scatter_add", ones_x, indices, ones_updates, a.attrs);
   Value sum = a.tangents[0] ? kept(x_wins, *a.tangents[0]) : zeros_like(x);
-  if (a.tangents[2]) sum = scattered("scatter_add", sum, indices, kept(update_wins, *a.tangents[2]), a.attrs);
+  if (a.tangents[2])
+    sum = scattered("scatter_add", sum, indices, kept(update_wins, *a.tangents[2]), a.attrs);
   return {div(sum, count)};
 }
 

@@ -8,11 +8,19 @@
 namespace tessera::inline v0::ops {
 
 namespace {
-[[noreturn]] void fail(const InferArgs& a, std::string problem, std::string rule, std::string advice) {
-  Message(a.op.name).problem(std::move(problem)).rule(std::move(rule)).from(a.loc).advice(std::move(advice)).raise<ShapeError>();
+[[noreturn]] void fail(const InferArgs& a, std::string problem, std::string rule,
+                       std::string advice) {
+  Message(a.op.name)
+      .problem(std::move(problem))
+      .rule(std::move(rule))
+      .from(a.loc)
+      .advice(std::move(advice))
+      .raise<ShapeError>();
 }
 void check_sorted(const InferArgs& a, const char* attr, const Ints& dims) {
-  if (!std::is_sorted(dims.begin(), dims.end())) fail(a, std::string(attr) + " " + to_string(dims) + " is not ascending", "dimensions ascend", "sort it");
+  if (!std::is_sorted(dims.begin(), dims.end()))
+    fail(a, std::string(attr) + " " + to_string(dims) + " is not ascending", "dimensions ascend",
+         "sort it");
 }
 }  // namespace
 
@@ -24,17 +32,28 @@ std::vector<Type> infer_scatter(const InferArgs& a) {
   check_index_dtype(a, a.inputs[1].dtype, "the indices");
   if (xt.dtype != ut.dtype)
     Message(a.op.name)
-        .problem("the operand is " + std::string(name_of(xt.dtype)) + ", the updates are " + std::string(name_of(ut.dtype)))
+        .problem("the operand is " + std::string(name_of(xt.dtype)) + ", the updates are " +
+                 std::string(name_of(ut.dtype)))
         .rule("both have one dtype")
         .from(a.loc)
         .advice("convert the updates to " + std::string(name_of(xt.dtype)))
         .raise<DTypeError>();
   if (xt.dtype == DType::boolean && (a.op.name == "scatter_add" || a.op.name == "scatter_mul"))
-    Message(a.op.name).problem("bool has no arithmetic").rule("numbers").from(a.loc).advice("use scatter_max for or, scatter_min for and").raise<DTypeError>();
-  if (mode != "drop" && mode != "clip") fail(a, "mode \"" + mode + "\"", "\"drop\" or \"clip\"", "use \"drop\"");
+    Message(a.op.name)
+        .problem("bool has no arithmetic")
+        .rule("numbers")
+        .from(a.loc)
+        .advice("use scatter_max for or, scatter_min for and")
+        .raise<DTypeError>();
+  if (mode != "drop" && mode != "clip")
+    fail(a, "mode \"" + mode + "\"", "\"drop\" or \"clip\"", "use \"drop\"");
   if (dims.index_vector_dim < 0 || dims.index_vector_dim > indices.rank())
-    fail(a, "index_vector_dim " + std::to_string(dims.index_vector_dim) + " for indices of shape " + tessera::to_string(indices),
-         "it lies in [0, " + std::to_string(indices.rank()) + "], the last meaning a vector of one component", "use the indices' last dimension");
+    fail(a,
+         "index_vector_dim " + std::to_string(dims.index_vector_dim) + " for indices of shape " +
+             tessera::to_string(indices),
+         "it lies in [0, " + std::to_string(indices.rank()) +
+             "], the last meaning a vector of one component",
+         "use the indices' last dimension");
   check_dims(a, "scatter_dims_to_operand_dims", dims.scatter_dims_to_operand_dims, x);
   check_dims(a, "inserted_window_dims", dims.inserted_window_dims, x);
   check_dims(a, "operand_batching_dims", dims.operand_batching_dims, x);
@@ -43,52 +62,77 @@ std::vector<Type> infer_scatter(const InferArgs& a) {
   check_sorted(a, "update_window_dims", dims.update_window_dims);
   check_sorted(a, "inserted_window_dims", dims.inserted_window_dims);
   check_sorted(a, "operand_batching_dims", dims.operand_batching_dims);
-  std::int64_t components = dims.index_vector_dim == indices.rank() ? 1 : indices[static_cast<std::size_t>(dims.index_vector_dim)];
+  std::int64_t components = dims.index_vector_dim == indices.rank()
+                                ? 1
+                                : indices[static_cast<std::size_t>(dims.index_vector_dim)];
   if (components != static_cast<std::int64_t>(dims.scatter_dims_to_operand_dims.size()))
-    fail(a, "index vectors have " + std::to_string(components) + " components, scatter_dims_to_operand_dims " +
-                to_string(dims.scatter_dims_to_operand_dims) + " has " + std::to_string(dims.scatter_dims_to_operand_dims.size()),
-         "each component has its operand dimension", "fit the list to the indices' shape " + tessera::to_string(indices));
+    fail(a,
+         "index vectors have " + std::to_string(components) +
+             " components, scatter_dims_to_operand_dims " +
+             to_string(dims.scatter_dims_to_operand_dims) + " has " +
+             std::to_string(dims.scatter_dims_to_operand_dims.size()),
+         "each component has its operand dimension",
+         "fit the list to the indices' shape " + tessera::to_string(indices));
   if (dims.operand_batching_dims.size() != dims.scatter_indices_batching_dims.size())
-    fail(a, "operand_batching_dims " + to_string(dims.operand_batching_dims) + " and scatter_indices_batching_dims " +
-                to_string(dims.scatter_indices_batching_dims) + " differ in length",
+    fail(a,
+         "operand_batching_dims " + to_string(dims.operand_batching_dims) +
+             " and scatter_indices_batching_dims " + to_string(dims.scatter_indices_batching_dims) +
+             " differ in length",
          "they pair up", "name a dimension of the indices for each of the operand's");
   for (std::size_t k = 0; k < dims.operand_batching_dims.size(); ++k) {
     std::int64_t d = dims.operand_batching_dims[k], i = dims.scatter_indices_batching_dims[k];
     if (contains(dims.inserted_window_dims, d) || contains(dims.scatter_dims_to_operand_dims, d))
-      fail(a, "operand dimension " + std::to_string(d) + " is a batching dimension and an inserted or indexed one", "a dimension has one part",
-           "take it out of one of the lists");
-    if (i == dims.index_vector_dim) fail(a, "the index vector's dimension " + std::to_string(i) + " is a batching dimension", "it is not", "name another");
+      fail(a,
+           "operand dimension " + std::to_string(d) +
+               " is a batching dimension and an inserted or indexed one",
+           "a dimension has one part", "take it out of one of the lists");
+    if (i == dims.index_vector_dim)
+      fail(a, "the index vector's dimension " + std::to_string(i) + " is a batching dimension",
+           "it is not", "name another");
     if (x[static_cast<std::size_t>(d)] != indices[static_cast<std::size_t>(i)])
-      fail(a, "operand dimension " + std::to_string(d) + " has extent " + std::to_string(x[static_cast<std::size_t>(d)]) +
-                  ", the indices' dimension " + std::to_string(i) + " has " + std::to_string(indices[static_cast<std::size_t>(i)]),
+      fail(a,
+           "operand dimension " + std::to_string(d) + " has extent " +
+               std::to_string(x[static_cast<std::size_t>(d)]) + ", the indices' dimension " +
+               std::to_string(i) + " has " + std::to_string(indices[static_cast<std::size_t>(i)]),
            "dimensions that batch together have one extent", "slice or broadcast one of them");
   }
-  std::size_t window = x.size() - dims.inserted_window_dims.size() - dims.operand_batching_dims.size();
+  std::size_t window =
+      x.size() - dims.inserted_window_dims.size() - dims.operand_batching_dims.size();
   std::size_t places = indices.size() - (dims.index_vector_dim < indices.rank());
   if (dims.update_window_dims.size() != window || updates.size() != window + places)
-    fail(a, "updates of shape " + tessera::to_string(updates) + " with update_window_dims " + to_string(dims.update_window_dims),
-         "their rank is that of the indices without the vector and of the window: " + std::to_string(places) + " + " + std::to_string(window) + " = " +
+    fail(a,
+         "updates of shape " + tessera::to_string(updates) + " with update_window_dims " +
+             to_string(dims.update_window_dims),
+         "their rank is that of the indices without the vector and of the window: " +
+             std::to_string(places) + " + " + std::to_string(window) + " = " +
              std::to_string(places + window),
          "reshape the updates, or insert the operand dimensions that they lack");
   WindowDimsOf w = window_dims_of(dims, updates.rank(), x.rank(), indices.rank());
   for (std::size_t k = 0; k < w.window.size(); ++k) {
-    std::int64_t n = updates[static_cast<std::size_t>(w.window[k])], room = x[static_cast<std::size_t>(w.operand_window[k])];
+    std::int64_t n = updates[static_cast<std::size_t>(w.window[k])],
+                 room = x[static_cast<std::size_t>(w.operand_window[k])];
     if (n > room)
-      fail(a, "windows of extent " + std::to_string(n) + " in update dimension " + std::to_string(w.window[k]) + " for operand dimension " +
-                  std::to_string(w.operand_window[k]) + " of extent " + std::to_string(room),
+      fail(a,
+           "windows of extent " + std::to_string(n) + " in update dimension " +
+               std::to_string(w.window[k]) + " for operand dimension " +
+               std::to_string(w.operand_window[k]) + " of extent " + std::to_string(room),
            "a window is no larger than the operand", "slice the updates");
   }
   for (std::size_t k = 0; k < w.batch.size(); ++k) {
-    std::int64_t n = updates[static_cast<std::size_t>(w.batch[k])], expected = indices[static_cast<std::size_t>(w.indices_batch[k])];
+    std::int64_t n = updates[static_cast<std::size_t>(w.batch[k])],
+                 expected = indices[static_cast<std::size_t>(w.indices_batch[k])];
     if (n != expected)
-      fail(a, "update dimension " + std::to_string(w.batch[k]) + " has extent " + std::to_string(n) + ", the indices' dimension " +
-                  std::to_string(w.indices_batch[k]) + " has " + std::to_string(expected),
+      fail(a,
+           "update dimension " + std::to_string(w.batch[k]) + " has extent " + std::to_string(n) +
+               ", the indices' dimension " + std::to_string(w.indices_batch[k]) + " has " +
+               std::to_string(expected),
            "there is a window for each index vector", "make as many updates as indices");
   }
   return {Type(xt.dtype, x, xt.weak && ut.weak)};
 }
 
-/// Where the indices are the same for all, the stacked dimension is one more of the window; else it walks with the indices.
+/// Where the indices are the same for all, the stacked dimension is one more of the window; else it
+/// walks with the indices.
 BatchResult batch_scatter(const BatchArgs& a) {
   ScatterDims dims = scatter_dims(a.attrs);
   int d = a.dims[0] == kUnbatched ? 0 : a.dims[0];
@@ -100,22 +144,30 @@ BatchResult batch_scatter(const BatchArgs& a) {
   int updates_at = 0;
   if (a.dims[1] == kUnbatched) {
     std::size_t before = 0;  // window dimensions in front of the stacked one
-    for (int k = 0; k < d; ++k) before += !contains(dims.inserted_window_dims, k) && !contains(dims.operand_batching_dims, k);
+    for (int k = 0; k < d; ++k)
+      before += !contains(dims.inserted_window_dims, k) && !contains(dims.operand_batching_dims, k);
     int rank = a.inputs[2].rank() - (a.dims[2] != kUnbatched);
-    updates_at = before < dims.update_window_dims.size() ? static_cast<int>(dims.update_window_dims[before]) : rank;
+    updates_at = before < dims.update_window_dims.size()
+                     ? static_cast<int>(dims.update_window_dims[before])
+                     : rank;
     dims.update_window_dims = shifted_dims(dims.update_window_dims, updates_at);
-    dims.update_window_dims.insert(dims.update_window_dims.begin() + static_cast<std::ptrdiff_t>(before), updates_at);
+    dims.update_window_dims.insert(
+        dims.update_window_dims.begin() + static_cast<std::ptrdiff_t>(before), updates_at);
   } else {
     indices = move_dim(indices, a.dims[1], 0);
     for (std::int64_t& k : dims.update_window_dims) ++k;
     for (std::int64_t& k : dims.scatter_indices_batching_dims) ++k;
     ++dims.index_vector_dim;
-    auto at = std::lower_bound(dims.operand_batching_dims.begin(), dims.operand_batching_dims.end(), d) - dims.operand_batching_dims.begin();
+    auto at =
+        std::lower_bound(dims.operand_batching_dims.begin(), dims.operand_batching_dims.end(), d) -
+        dims.operand_batching_dims.begin();
     dims.operand_batching_dims.insert(dims.operand_batching_dims.begin() + at, d);
     dims.scatter_indices_batching_dims.insert(dims.scatter_indices_batching_dims.begin() + at, 0);
   }
   Value updates = stacked_at(a.inputs[2], a.dims[2], updates_at, a.size);
-  return {{scatter(a.op.name, x, indices, updates, dims, a.attrs.str("mode"), a.attrs.flag("unique"))}, {d}};
+  return {
+      {scatter(a.op.name, x, indices, updates, dims, a.attrs.str("mode"), a.attrs.flag("unique"))},
+      {d}};
 }
 
 std::string shard_scatter(const ShardArgs& a, const std::string& combiner) {
@@ -125,7 +177,8 @@ std::string shard_scatter(const ShardArgs& a, const std::string& combiner) {
   std::vector<int> in = rule.factors(x), update(updates.size(), -1), places;
   std::vector<bool> in_update(x.size(), false);
   for (std::size_t k = 0; k < w.operand_batching.size(); ++k) {
-    update[static_cast<std::size_t>(w.batch[static_cast<std::size_t>(w.operand_batching_at[k])])] = in[static_cast<std::size_t>(w.operand_batching[k])];
+    update[static_cast<std::size_t>(w.batch[static_cast<std::size_t>(w.operand_batching_at[k])])] =
+        in[static_cast<std::size_t>(w.operand_batching[k])];
     in_update[static_cast<std::size_t>(w.operand_batching[k])] = true;
   }
   auto replicate = [&](int f) {
@@ -133,7 +186,8 @@ std::string shard_scatter(const ShardArgs& a, const std::string& combiner) {
     rule.mark("blocked", f);
   };
   for (std::size_t k = 0; k < w.window.size(); ++k) {
-    auto d = static_cast<std::size_t>(w.operand_window[k]), u = static_cast<std::size_t>(w.window[k]);
+    auto d = static_cast<std::size_t>(w.operand_window[k]),
+         u = static_cast<std::size_t>(w.window[k]);
     if (updates[u] == x[d]) {
       update[u] = in[d];
       in_update[d] = true;
@@ -142,13 +196,15 @@ std::string shard_scatter(const ShardArgs& a, const std::string& combiner) {
       if (updates[u] > 1) replicate(update[u]);
     }
   }
-  // A shard of an indexed dimension takes the updates that are its own; windows across shards it cannot.
+  // A shard of an indexed dimension takes the updates that are its own; windows across shards it
+  // cannot.
   for (std::size_t d = 0; d < x.size(); ++d) {
     if (in_update[d]) continue;
     bool indexed = contains(w.index_map, static_cast<std::int64_t>(d));
     bool single = true;
     for (std::size_t k = 0; k < w.window.size(); ++k)
-      if (w.operand_window[k] == static_cast<std::int64_t>(d)) single = updates[static_cast<std::size_t>(w.window[k])] == 1;
+      if (w.operand_window[k] == static_cast<std::int64_t>(d))
+        single = updates[static_cast<std::size_t>(w.window[k])] == 1;
     if (!indexed || !single) replicate(in[d]);
   }
   for (std::size_t b = 0; b < w.batch.size(); ++b) {
@@ -176,8 +232,10 @@ std::string shard_scatter(const ShardArgs& a, const std::string& combiner) {
 
 std::vector<OpExample> scatter_examples(std::string_view op) {
   bool product = op == "scatter_mul";
-  auto example = [](DType dtype, Shape x, Shape indices, Shape updates, const ScatterDims& d, const char* mode, bool unique) {
-    OpExample e{{Type(dtype, std::move(x)), Type(DType::int32, std::move(indices)), Type(dtype, std::move(updates))},
+  auto example = [](DType dtype, Shape x, Shape indices, Shape updates, const ScatterDims& d,
+                    const char* mode, bool unique) {
+    OpExample e{{Type(dtype, std::move(x)), Type(DType::int32, std::move(indices)),
+                 Type(dtype, std::move(updates))},
                 {{"update_window_dims", d.update_window_dims},
                  {"inserted_window_dims", d.inserted_window_dims},
                  {"operand_batching_dims", d.operand_batching_dims},
@@ -191,13 +249,19 @@ std::vector<OpExample> scatter_examples(std::string_view op) {
   };
   std::vector<OpExample> out;
   // Derivatives of products with respect to updates need unique places: one index vector.
-  out.push_back(example(DType::float64, {4, 3}, {1, 1}, {1, 3}, {{1}, {0}, {}, {}, {0}, 1}, "drop", true));
-  out.push_back(example(DType::float32, {5, 4}, {2}, {2, 3}, {{0, 1}, {}, {}, {}, {1, 0}, 0}, "clip", true));
-  out.push_back(example(DType::int32, {3, 4}, {3, 2, 1}, {3, 2}, {{}, {1}, {0}, {0}, {1}, 2}, "drop", false));
-  out.push_back(example(DType::int32, {4, 3}, {5, 1}, {5, 3}, {{1}, {0}, {}, {}, {0}, 1}, "clip", false));
+  out.push_back(
+      example(DType::float64, {4, 3}, {1, 1}, {1, 3}, {{1}, {0}, {}, {}, {0}, 1}, "drop", true));
+  out.push_back(
+      example(DType::float32, {5, 4}, {2}, {2, 3}, {{0, 1}, {}, {}, {}, {1, 0}, 0}, "clip", true));
+  out.push_back(
+      example(DType::int32, {3, 4}, {3, 2, 1}, {3, 2}, {{}, {1}, {0}, {0}, {1}, 2}, "drop", false));
+  out.push_back(
+      example(DType::int32, {4, 3}, {5, 1}, {5, 3}, {{1}, {0}, {}, {}, {0}, 1}, "clip", false));
   if (!product) {
-    out.push_back(example(DType::float32, {4, 3}, {5, 1}, {5, 3}, {{1}, {0}, {}, {}, {0}, 1}, "drop", false));
-    out.push_back(example(DType::float64, {2, 4}, {2, 3}, {2, 3}, {{}, {1}, {0}, {0}, {1}, 2}, "drop", false));
+    out.push_back(
+        example(DType::float32, {4, 3}, {5, 1}, {5, 3}, {{1}, {0}, {}, {}, {0}, 1}, "drop", false));
+    out.push_back(example(DType::float64, {2, 4}, {2, 3}, {2, 3}, {{}, {1}, {0}, {0}, {1}, 2},
+                          "drop", false));
   }
   return out;
 }

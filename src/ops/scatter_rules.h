@@ -7,7 +7,8 @@ namespace tessera::inline v0::ops {
 
 std::vector<Type> infer_scatter(const InferArgs& a);
 BatchResult batch_scatter(const BatchArgs& a);
-std::string shard_scatter(const ShardArgs& a, const std::string& combiner);  // empty: the order of updates counts
+std::string shard_scatter(const ShardArgs& a,
+                          const std::string& combiner);  // empty: the order of updates counts
 std::vector<OpExample> scatter_examples(std::string_view op);
 
 MaybeValues transpose_scatter_set(const TransposeArgs& a);

@@ -6,7 +6,8 @@ namespace tessera::inline v0::ops {
 
 Value slice(Value x, const Ints& start, const Ints& limit, const Ints& strides) {
   bool all = to_shape(limit) == x.shape();
-  for (std::size_t d = 0; all && d < start.size(); ++d) all = start[d] == 0 && (strides[d] == 1 || limit[d] <= 1);
+  for (std::size_t d = 0; all && d < start.size(); ++d)
+    all = start[d] == 0 && (strides[d] == 1 || limit[d] <= 1);
   if (all) return x;
   return x.builder->emit1("slice", {x}, {{"start", start}, {"limit", limit}, {"strides", strides}});
 }
@@ -15,7 +16,8 @@ namespace {
 
 std::vector<Type> infer(const InferArgs& a) {
   const Shape& x = a.inputs[0].shape;
-  const Ints &start = a.attrs.ints("start"), &limit = a.attrs.ints("limit"), &strides = a.attrs.ints("strides");
+  const Ints &start = a.attrs.ints("start"), &limit = a.attrs.ints("limit"),
+             &strides = a.attrs.ints("strides");
   check_one_a_dim(a, "start", start, x);
   check_one_a_dim(a, "limit", limit, x);
   check_one_a_dim(a, "strides", strides, x);
@@ -25,8 +27,9 @@ std::vector<Type> infer(const InferArgs& a) {
   for (std::size_t d = 0; d < x.size(); ++d) {
     if (start[d] < 0 || limit[d] < start[d] || limit[d] > x[d] || strides[d] < 1) {
       bad = true;
-      message.offender("dimension " + std::to_string(d) + " of extent " + std::to_string(x[d]) + ": [" + std::to_string(start[d]) +
-                       ", " + std::to_string(limit[d]) + ") by " + std::to_string(strides[d]));
+      message.offender("dimension " + std::to_string(d) + " of extent " + std::to_string(x[d]) +
+                       ": [" + std::to_string(start[d]) + ", " + std::to_string(limit[d]) +
+                       ") by " + std::to_string(strides[d]));
       continue;
     }
     shape.push_back((limit[d] - start[d] + strides[d] - 1) / strides[d]);
@@ -73,8 +76,9 @@ void register_slice(Registry& r) {
   op.transpose = transpose_rule;
   op.batch = [](const BatchArgs& a) {
     int d = a.dims[0];
-    Value out = slice(a.inputs[0], inserted(a.attrs.ints("start"), d, 0), inserted(a.attrs.ints("limit"), d, a.size),
-                      inserted(a.attrs.ints("strides"), d, 1));
+    Value out =
+        slice(a.inputs[0], inserted(a.attrs.ints("start"), d, 0),
+              inserted(a.attrs.ints("limit"), d, a.size), inserted(a.attrs.ints("strides"), d, 1));
     return BatchResult{{out}, {d}};
   };
   op.sharding = [](const ShardArgs& a) {
@@ -98,15 +102,20 @@ void register_slice(Registry& r) {
   op.emit = [](Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
     const Ints &start = eqn.attrs.ints("start"), &strides = eqn.attrs.ints("strides");
     std::vector<Index> from;
-    for (std::size_t d = 0; d < at.size(); ++d) from.push_back(at[d] * strides[d] + Index(start[d]));
+    for (std::size_t d = 0; d < at.size(); ++d)
+      from.push_back(at[d] * strides[d] + Index(start[d]));
     return e.operand(0, from);
   };
   op.examples = [] {
     return std::vector<OpExample>{
-        {{Type(DType::float32, {8})}, {{"start", Ints{2}}, {"limit", Ints{7}}, {"strides", Ints{1}}}},
-        {{Type(DType::float64, {4, 6})}, {{"start", Ints{0, 1}}, {"limit", Ints{4, 6}}, {"strides", Ints{1, 2}}}},
-        {{Type(DType::int32, {5, 4})}, {{"start", Ints{1, 0}}, {"limit", Ints{5, 4}}, {"strides", Ints{3, 1}}}},
-        {{Type(DType::float32, {3, 4})}, {{"start", Ints{2, 0}}, {"limit", Ints{2, 4}}, {"strides", Ints{1, 1}}}}};
+        {{Type(DType::float32, {8})},
+         {{"start", Ints{2}}, {"limit", Ints{7}}, {"strides", Ints{1}}}},
+        {{Type(DType::float64, {4, 6})},
+         {{"start", Ints{0, 1}}, {"limit", Ints{4, 6}}, {"strides", Ints{1, 2}}}},
+        {{Type(DType::int32, {5, 4})},
+         {{"start", Ints{1, 0}}, {"limit", Ints{5, 4}}, {"strides", Ints{3, 1}}}},
+        {{Type(DType::float32, {3, 4})},
+         {{"start", Ints{2, 0}}, {"limit", Ints{2, 4}}, {"strides", Ints{1, 1}}}}};
   };
   r.add(std::move(op));
 }

@@ -10,14 +10,20 @@ namespace tessera::inline v0::ops {
 
 Values sort(std::span<const Value> xs, int dimension, int num_keys) {
   if (xs.empty()) throw InternalError("sort of no arrays");
-  return xs[0].builder->emit("sort", xs, {{"dimension", std::int64_t{dimension}}, {"num_keys", std::int64_t{num_keys}}});
+  return xs[0].builder->emit(
+      "sort", xs, {{"dimension", std::int64_t{dimension}}, {"num_keys", std::int64_t{num_keys}}});
 }
 
 namespace {
 
 std::vector<Type> infer(const InferArgs& a) {
   if (a.inputs.empty())
-    Message(a.op.name).problem("there is nothing to sort").rule("one array or more").from(a.loc).advice("pass an array").raise<ShapeError>();
+    Message(a.op.name)
+        .problem("there is nothing to sort")
+        .rule("one array or more")
+        .from(a.loc)
+        .advice("pass an array")
+        .raise<ShapeError>();
   const Shape& shape = a.inputs[0].shape;
   Message message(a.op.name);
   bool same = true;
@@ -26,7 +32,11 @@ std::vector<Type> infer(const InferArgs& a) {
     message.offender("operand " + std::to_string(i) + ": " + tessera::to_string(a.inputs[i]));
   }
   if (!same)
-    message.problem("the operands differ in shape").rule("arrays that are sorted together have one shape").from(a.loc).advice("broadcast them first").raise<ShapeError>();
+    message.problem("the operands differ in shape")
+        .rule("arrays that are sorted together have one shape")
+        .from(a.loc)
+        .advice("broadcast them first")
+        .raise<ShapeError>();
   check_dims(a, "dimension", {a.attrs.i("dimension")}, shape);
   std::int64_t keys = a.attrs.i("num_keys");
   if (keys < 1 || keys > static_cast<std::int64_t>(a.inputs.size()))
@@ -49,8 +59,12 @@ int compare(const HostArray& a, std::int64_t i, std::int64_t j) {
     if constexpr (std::is_integral_v<T>) {
       return order(a.data<T>()[i], a.data<T>()[j]);
     } else {
-      auto x = static_cast<double>(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(a.data<T>()[i]));
-      auto y = static_cast<double>(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(a.data<T>()[j]));
+      auto x = static_cast<double>(
+          static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(
+              a.data<T>()[i]));
+      auto y = static_cast<double>(
+          static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(
+              a.data<T>()[j]));
       if (std::isnan(x) || std::isnan(y)) return order(std::isnan(x), std::isnan(y));
       return order(x, y);
     }
@@ -77,7 +91,8 @@ void evaluate(const EvalArgs& a) {
     for (std::size_t k = 0; k < a.inputs.size(); ++k) {
       auto n = static_cast<std::size_t>(size_of(a.inputs[k].dtype));
       for (std::size_t i = 0; i < order.size(); ++i)
-        std::memcpy(a.outputs[k].bytes + static_cast<std::size_t>(base + static_cast<std::int64_t>(i) * stride) * n,
+        std::memcpy(a.outputs[k].bytes +
+                        static_cast<std::size_t>(base + static_cast<std::int64_t>(i) * stride) * n,
                     a.inputs[k].bytes + static_cast<std::size_t>(base + order[i] * stride) * n, n);
     }
   });
@@ -98,7 +113,8 @@ Value take_along(Value x, Value order, int d) {
 JvpBoth jvp(const JvpBothArgs& a) {
   JvpBoth out;
   out.tangents.resize(a.inputs.size());
-  bool any = std::any_of(a.tangents.begin(), a.tangents.end(), [](const MaybeValue& t) { return t.has_value(); });
+  bool any = std::any_of(a.tangents.begin(), a.tangents.end(),
+                         [](const MaybeValue& t) { return t.has_value(); });
   auto d = static_cast<int>(a.attrs.i("dimension"));
   Values in(a.inputs.begin(), a.inputs.end());
   if (any) in.push_back(iota(a.b, DType::int32, a.inputs[0].shape(), d));
@@ -119,7 +135,8 @@ BatchResult batch(const BatchArgs& a) {
       break;
     }
   Values xs;
-  for (std::size_t i = 0; i < a.inputs.size(); ++i) xs.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
+  for (std::size_t i = 0; i < a.inputs.size(); ++i)
+    xs.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
   auto d = static_cast<int>(a.attrs.i("dimension"));
   Values out = sort(xs, d + (d >= to), static_cast<int>(a.attrs.i("num_keys")));
   return {out, std::vector<int>(out.size(), to)};
@@ -131,7 +148,8 @@ void register_sort(Registry& r) {
   Op op;
   op.name = "sort";
   op.doc =
-      "Sorts all operands together along `dimension`, ascending by the first operand, then the second, up to `num_keys`. Stable; "
+      "Sorts all operands together along `dimension`, ascending by the first operand, then the "
+      "second, up to `num_keys`. Stable; "
       "NaN comes last, and -0 equals 0.";
   op.stablehlo = "sort";
   op.attrs = {{"dimension", AttrKind::integer, "the dimension to sort along"},
@@ -155,7 +173,8 @@ void register_sort(Registry& r) {
   op.cost = [](std::span<const Type> in, std::span<const Type>, const Attrs& attrs) {
     Cost cost;
     auto n = static_cast<double>(in[0].shape[static_cast<std::size_t>(attrs.i("dimension"))]);
-    cost.flops = static_cast<double>(in[0].shape.count()) * std::log2(std::max(n, 2.0)) * static_cast<double>(attrs.i("num_keys"));
+    cost.flops = static_cast<double>(in[0].shape.count()) * std::log2(std::max(n, 2.0)) *
+                 static_cast<double>(attrs.i("num_keys"));
     for (const Type& t : in) cost.bytes += 2.0 * static_cast<double>(t.bytes());
     return cost;
   };
@@ -165,9 +184,11 @@ void register_sort(Registry& r) {
     auto example = [](std::vector<Type> in, std::int64_t dimension, std::int64_t keys) {
       return OpExample{std::move(in), {{"dimension", dimension}, {"num_keys", keys}}};
     };
-    return std::vector<OpExample>{example({Type(DType::float32, {7})}, 0, 1), example({Type(DType::float64, {3, 5})}, 0, 1),
-                                  example({Type(DType::int32, {2, 6}), Type(DType::float32, {2, 6})}, 1, 1),
-                                  example({Type(DType::int8, {6}), Type(DType::float32, {6}), Type(DType::int32, {6})}, 0, 2)};
+    return std::vector<OpExample>{
+        example({Type(DType::float32, {7})}, 0, 1), example({Type(DType::float64, {3, 5})}, 0, 1),
+        example({Type(DType::int32, {2, 6}), Type(DType::float32, {2, 6})}, 1, 1),
+        example({Type(DType::int8, {6}), Type(DType::float32, {6}), Type(DType::int32, {6})}, 0,
+                2)};
   };
   r.add(std::move(op));
 }

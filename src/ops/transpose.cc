@@ -21,7 +21,9 @@ Ints inverse(const Ints& permutation) {
 void register_transpose(Registry& r) {
   Op op;
   op.name = "transpose";
-  op.doc = "The operand with its dimensions permuted: result dimension i is operand dimension permutation[i].";
+  op.doc =
+      "The operand with its dimensions permuted: result dimension i is operand dimension "
+      "permutation[i].";
   op.stablehlo = "transpose";
   op.attrs = {{"permutation", AttrKind::ints, "every operand dimension once"}};
   op.inputs = 1;
@@ -47,7 +49,8 @@ void register_transpose(Registry& r) {
     FactorRule rule;
     std::vector<int> in = rule.factors(a.inputs[0].shape);
     std::vector<int> out;
-    for (std::int64_t d : a.attrs.ints("permutation")) out.push_back(in[static_cast<std::size_t>(d)]);
+    for (std::int64_t d : a.attrs.ints("permutation"))
+      out.push_back(in[static_cast<std::size_t>(d)]);
     rule.input(in);
     rule.output(out);
     return rule.str();
@@ -56,20 +59,24 @@ void register_transpose(Registry& r) {
   op.evaluate = [](const EvalArgs& a) {
     Shape strides = a.inputs[0].shape.strides();
     Shape permuted;
-    for (std::int64_t d : a.attrs.ints("permutation")) permuted.push_back(strides[static_cast<std::size_t>(d)]);
-    copy_elements(a.inputs[0], a.outputs[0], [&](const Shape& index) { return flat_index(index, permuted); });
+    for (std::int64_t d : a.attrs.ints("permutation"))
+      permuted.push_back(strides[static_cast<std::size_t>(d)]);
+    copy_elements(a.inputs[0], a.outputs[0],
+                  [&](const Shape& index) { return flat_index(index, permuted); });
   };
   op.emit = [](Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
     const Ints& permutation = eqn.attrs.ints("permutation");
     std::vector<Index> from(permutation.size());
-    for (std::size_t i = 0; i < permutation.size(); ++i) from[static_cast<std::size_t>(permutation[i])] = at[i];
+    for (std::size_t i = 0; i < permutation.size(); ++i)
+      from[static_cast<std::size_t>(permutation[i])] = at[i];
     return e.operand(0, from);
   };
   op.examples = [] {
-    return std::vector<OpExample>{{{Type(DType::float32, {2, 3})}, {{"permutation", Ints{1, 0}}}},
-                                  {{Type(DType::float64, {2, 3, 5})}, {{"permutation", Ints{2, 0, 1}}}},
-                                  {{Type(DType::bfloat16, {4, 1, 3})}, {{"permutation", Ints{0, 2, 1}}}},
-                                  {{Type(DType::boolean, {2, 2})}, {{"permutation", Ints{1, 0}}}}};
+    return std::vector<OpExample>{
+        {{Type(DType::float32, {2, 3})}, {{"permutation", Ints{1, 0}}}},
+        {{Type(DType::float64, {2, 3, 5})}, {{"permutation", Ints{2, 0, 1}}}},
+        {{Type(DType::bfloat16, {4, 1, 3})}, {{"permutation", Ints{0, 2, 1}}}},
+        {{Type(DType::boolean, {2, 2})}, {{"permutation", Ints{1, 0}}}}};
   };
   r.add(std::move(op));
 }

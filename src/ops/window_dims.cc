@@ -9,9 +9,12 @@ Attrs window_attrs(WindowDims d, int rank) {
     if (ones->empty()) ones->assign(rank, 1);
   for (Ints* zeros : {&d.pad_low, &d.pad_high})
     if (zeros->empty()) zeros->assign(rank, 0);
-  return {{"window", d.window},     {"strides", d.strides},
-          {"pad_low", d.pad_low},   {"pad_high", d.pad_high},
-          {"base_dilation", d.base_dilation}, {"window_dilation", d.window_dilation}};
+  return {{"window", d.window},
+          {"strides", d.strides},
+          {"pad_low", d.pad_low},
+          {"pad_high", d.pad_high},
+          {"base_dilation", d.base_dilation},
+          {"window_dilation", d.window_dilation}};
 }
 
 WindowDims window_dims(const Attrs& a) {
@@ -20,12 +23,13 @@ WindowDims window_dims(const Attrs& a) {
 }
 
 std::vector<AttrSpec> window_attr_specs() {
-  return {{"window", AttrKind::ints, "extents of a window, one a dimension"},
-          {"strides", AttrKind::ints, "between windows"},
-          {"pad_low", AttrKind::ints, "padding before each dimension, after dilation; negative crops"},
-          {"pad_high", AttrKind::ints, "and after it"},
-          {"base_dilation", AttrKind::ints, "distance of neighbours of the array"},
-          {"window_dilation", AttrKind::ints, "distance of neighbours of a window"}};
+  return {
+      {"window", AttrKind::ints, "extents of a window, one a dimension"},
+      {"strides", AttrKind::ints, "between windows"},
+      {"pad_low", AttrKind::ints, "padding before each dimension, after dilation; negative crops"},
+      {"pad_high", AttrKind::ints, "and after it"},
+      {"base_dilation", AttrKind::ints, "distance of neighbours of the array"},
+      {"window_dilation", AttrKind::ints, "distance of neighbours of a window"}};
 }
 
 Shape windowed_shape(const Shape& x, const WindowDims& d) {
@@ -43,7 +47,8 @@ Shape windowed_shape(const InferArgs& a, const Type& x, const WindowDims& d) {
     if (static_cast<int>(v.size()) != x.shape.rank())
       m.offender(std::string(name) + " has " + std::to_string(v.size()) + " entries"), bad = true;
     for (std::int64_t e : v)
-      if (positive && e < 1) m.offender(std::string(name) + " has an entry " + std::to_string(e)), bad = true;
+      if (positive && e < 1)
+        m.offender(std::string(name) + " has an entry " + std::to_string(e)), bad = true;
   };
   check("window", d.window, true);
   check("strides", d.strides, true);
@@ -62,12 +67,14 @@ Shape windowed_shape(const InferArgs& a, const Type& x, const WindowDims& d) {
 }
 
 WindowDims with_stacked_dim(WindowDims d, int dim) {
-  for (Ints* ones : {&d.window, &d.strides, &d.base_dilation, &d.window_dilation}) ones->insert(ones->begin() + dim, 1);
+  for (Ints* ones : {&d.window, &d.strides, &d.base_dilation, &d.window_dilation})
+    ones->insert(ones->begin() + dim, 1);
   for (Ints* zeros : {&d.pad_low, &d.pad_high}) zeros->insert(zeros->begin() + dim, 0);
   return d;
 }
 
-// A dimension that windows tile goes with its windows; one with a window centred on each element needs its neighbours.
+// A dimension that windows tile goes with its windows; one with a window centred on each element
+// needs its neighbours.
 WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims& d) {
   WindowFactors f;
   Shape out = windowed_shape(x, d);
@@ -93,7 +100,8 @@ WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims&
   return f;
 }
 
-std::int64_t window_element(const Shape& x, const Shape& strides, const WindowDims& d, const Shape& o, const Shape& k) {
+std::int64_t window_element(const Shape& x, const Shape& strides, const WindowDims& d,
+                            const Shape& o, const Shape& k) {
   std::int64_t flat = 0;
   for (int i = 0; i < x.rank(); ++i) {
     std::int64_t p = o[i] * d.strides[i] + k[i] * d.window_dilation[i] - d.pad_low[i];
@@ -113,8 +121,9 @@ WindowWalk::WindowWalk(const Shape& x, const WindowDims& d, std::span<const Inde
     dim.extent = dilated(x[i], dim.base);
     dim.origin = window[i] * d.strides[i] - Index(d.pad_low[i]);
     dim.skips = dim.base > 1 && dim.dilation == 1;
-    dim.inside = dim.base == 1 && d.pad_low[i] <= 0 &&
-                 (out[i] - 1) * d.strides[i] + (dim.window - 1) * dim.dilation - d.pad_low[i] < dim.extent;
+    dim.inside =
+        dim.base == 1 && d.pad_low[i] <= 0 &&
+        (out[i] - 1) * d.strides[i] + (dim.window - 1) * dim.dilation - d.pad_low[i] < dim.extent;
     dim.step = dim.skips ? dim.base : 1;
     // The first element of the window that is not in a hole.
     if (dim.skips) dim.phase = floor_mod(Index(0) - dim.origin, dim.base);
@@ -123,7 +132,8 @@ WindowWalk::WindowWalk(const Shape& x, const WindowDims& d, std::span<const Inde
   }
 }
 
-void WindowWalk::locate(std::span<const Index> k, std::vector<Index>& at, std::vector<Bound>& bounds) const {
+void WindowWalk::locate(std::span<const Index> k, std::vector<Index>& at,
+                        std::vector<Bound>& bounds) const {
   at.clear();
   bounds.clear();
   for (std::size_t i = 0; i < dims_.size(); ++i) {

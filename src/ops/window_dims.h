@@ -1,9 +1,9 @@
 // Windows that slide over every dimension of an array: pooling and its derivatives.
 #pragma once
 
+#include "ir/op.h"
 #include "ops/build.h"
 #include "ops/factors.h"
-#include "ir/op.h"
 
 namespace tessera::inline v0::ops {
 
@@ -13,7 +13,8 @@ WindowDims window_dims(const Attrs& attrs);
 /// The documentation of those attributes.
 std::vector<AttrSpec> window_attr_specs();
 
-/// The shape of one element a window. Throws ShapeError headed by the op's name when the lists do not fit `x`.
+/// The shape of one element a window. Throws ShapeError headed by the op's name when the lists do
+/// not fit `x`.
 Shape windowed_shape(const InferArgs& a, const Type& x, const WindowDims& d);
 Shape windowed_shape(const Shape& x, const WindowDims& d);
 
@@ -26,15 +27,19 @@ struct WindowFactors {
 };
 WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims& d);
 
-/// Where window `o` has its element `k` in an array of shape `x`: flat index, or -1 in the padding or a hole.
-std::int64_t window_element(const Shape& x, const Shape& strides, const WindowDims& d, const Shape& o, const Shape& k);
+/// Where window `o` has its element `k` in an array of shape `x`: flat index, or -1 in the padding
+/// or a hole.
+std::int64_t window_element(const Shape& x, const Shape& strides, const WindowDims& d,
+                            const Shape& o, const Shape& k);
 
-/// The elements of one window as an emitter walks them: boxes of `extents`, in row-major order of the array.
+/// The elements of one window as an emitter walks them: boxes of `extents`, in row-major order of
+/// the array.
 class WindowWalk {
  public:
   WindowWalk(const Shape& x, const WindowDims& d, std::span<const Index> window);
   const std::vector<std::int64_t>& extents() const { return extents_; }
-  /// The array's index of element `k` of the box and the bounds under which it is in the window and in the array.
+  /// The array's index of element `k` of the box and the bounds under which it is in the window and
+  /// in the array.
   void locate(std::span<const Index> k, std::vector<Index>& at, std::vector<Bound>& bounds) const;
 
  private:

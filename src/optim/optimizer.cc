@@ -30,33 +30,40 @@ Leaves zeros_like_all(const Leaves& params) {
 Array zero_count() { return zeros({}, DType::int32); }
 
 // The moments of a state, after a check that they are `kinds` for each of these parameters.
-const std::vector<Leaves>& moments_of(const State::Stage& state, std::size_t kinds, const Leaves& params, bool counts) {
+const std::vector<Leaves>& moments_of(const State::Stage& state, std::size_t kinds,
+                                      const Leaves& params, bool counts) {
   std::string bad;
   if (state.moments.size() != kinds)
-    bad = "\n  - it keeps " + std::to_string(state.moments.size()) + " moments a parameter, the optimiser " + std::to_string(kinds);
+    bad = "\n  - it keeps " + std::to_string(state.moments.size()) +
+          " moments a parameter, the optimiser " + std::to_string(kinds);
   else if (counts && state.count.is_empty())
     bad = "\n  - it counts no steps";
   for (std::size_t k = 0; bad.empty() && k < kinds; ++k) {
     if (state.moments[k].size() != params.size()) {
-      bad = "\n  - it is of " + std::to_string(state.moments[k].size()) + " parameters, the model has " + std::to_string(params.size());
+      bad = "\n  - it is of " + std::to_string(state.moments[k].size()) +
+            " parameters, the model has " + std::to_string(params.size());
       break;
     }
     for (std::size_t i = 0; i < params.size(); ++i) {
       const Array& m = state.moments[k][i];
       if (trainable(params[i]) ? m.is_empty() || m.shape() != params[i].shape() : !m.is_empty())
-        bad += "\n  - the moment of parameter " + std::to_string(i) + " is " + describe(m) + ", the parameter " + describe(params[i]);
+        bad += "\n  - the moment of parameter " + std::to_string(i) + " is " + describe(m) +
+               ", the parameter " + describe(params[i]);
     }
   }
   if (!bad.empty())
     throw TreeError("Optimizer::update: the state is another optimiser's or another model's" + bad +
-                    "\n  rule: a state belongs to the optimiser and the parameters whose init made it\n  try: state = "
+                    "\n  rule: a state belongs to the optimiser and the parameters whose init made "
+                    "it\n  try: state = "
                     "optimizer.init(params)");
   return state.moments;
 }
 
 Stage stateless(std::function<Leaves(const Leaves&, const Leaves&)> f) {
   return {[](const Leaves&) { return State::Stage{}; },
-          [f](const Leaves& u, const State::Stage&, const Leaves& p, State::Stage&) { return f(u, p); }};
+          [f](const Leaves& u, const State::Stage&, const Leaves& p, State::Stage&) {
+            return f(u, p);
+          }};
 }
 
 }  // namespace
@@ -67,18 +74,23 @@ State Optimizer::init_leaves(const Leaves& params) const {
   return s;
 }
 
-Leaves Optimizer::update_leaves(Leaves updates, const State& state, const Leaves& params, State& next) const {
+Leaves Optimizer::update_leaves(Leaves updates, const State& state, const Leaves& params,
+                                State& next) const {
   if (state.stages.size() != stages_->size())
-    throw TreeError("Optimizer::update: the state has " + std::to_string(state.stages.size()) + " stages, the optimiser " +
-                    std::to_string(stages_->size()) +
-                    "\n  rule: a state belongs to the optimiser whose init made it\n  try: state = optimizer.init(params)");
+    throw TreeError("Optimizer::update: the state has " + std::to_string(state.stages.size()) +
+                    " stages, the optimiser " + std::to_string(stages_->size()) +
+                    "\n  rule: a state belongs to the optimiser whose init made it\n  try: state = "
+                    "optimizer.init(params)");
   std::string bad;
   for (std::size_t i = 0; i < updates.size(); ++i)
-    if (!updates[i].is_empty() && (!trainable(params[i]) || updates[i].shape() != params[i].shape()))
-      bad += "\n  - gradient " + std::to_string(i) + " is " + describe(updates[i]) + ", its parameter " + describe(params[i]);
+    if (!updates[i].is_empty() &&
+        (!trainable(params[i]) || updates[i].shape() != params[i].shape()))
+      bad += "\n  - gradient " + std::to_string(i) + " is " + describe(updates[i]) +
+             ", its parameter " + describe(params[i]);
   if (!bad.empty())
     throw ShapeError("Optimizer::update: gradients do not fit their parameters" + bad +
-                     "\n  rule: a gradient has the shape of a floating parameter; others have an empty one\n  try: grads = "
+                     "\n  rule: a gradient has the shape of a floating parameter; others have an "
+                     "empty one\n  try: grads = "
                      "grad(loss)(params, ...), and the parameters in the place of params");
   for (std::size_t i = 0; i < stages_->size(); ++i) {
     State::Stage after;
@@ -95,18 +107,23 @@ Optimizer chain(std::initializer_list<Optimizer> parts) {
 }
 
 Optimizer scale(double factor) {
-  return Optimizer({stateless([factor](const Leaves& u, const Leaves&) { return each(u, [&](std::size_t i) { return u[i] * factor; }); })});
+  return Optimizer({stateless([factor](const Leaves& u, const Leaves&) {
+    return each(u, [&](std::size_t i) { return u[i] * factor; });
+  })});
 }
 
 Optimizer scale_by_rate(Rate rate) {
   if (rate.is_constant()) return scale(-rate.value());
-  return Optimizer({{[](const Leaves&) { return State::Stage{zero_count(), {}}; },
-                     [rate](const Leaves& u, const State::Stage& before, const Leaves& p, State::Stage& after) {
-                       moments_of(before, 0, p, true);
-                       Array r = -rate.at(before.count);
-                       after.count = before.count + 1;
-                       return each(u, [&](std::size_t i) { return u[i] * r.astype(u[i].dtype()); });
-                     }}});
+  return Optimizer(
+      {{[](const Leaves&) {
+          return State::Stage{zero_count(), {}};
+        },
+        [rate](const Leaves& u, const State::Stage& before, const Leaves& p, State::Stage& after) {
+          moments_of(before, 0, p, true);
+          Array r = -rate.at(before.count);
+          after.count = before.count + 1;
+          return each(u, [&](std::size_t i) { return u[i] * r.astype(u[i].dtype()); });
+        }}});
 }
 
 Optimizer add_decayed_weights(double decay) {
@@ -132,36 +149,46 @@ Array global_norm(const Leaves& leaves) {
 }
 
 Optimizer scale_by_adam(AdamOptions o) {
-  return Optimizer({{[](const Leaves& p) { return State::Stage{zero_count(), {zeros_like_all(p), zeros_like_all(p)}}; },
-                     [o](const Leaves& g, const State::Stage& before, const Leaves& p, State::Stage& after) {
-                       const std::vector<Leaves>& moments = moments_of(before, 2, p, true);
-                       const Leaves &m = moments[0], &v = moments[1];
-                       after.count = before.count + 1;
-                       Leaves m1 = m, v1 = v;
-                       Array t = after.count.astype(DType::float32);
-                       // 1 - b^t, so that the first steps are not biased towards zero.
-                       Array c1 = 1 - power(Array(static_cast<float>(o.b1)), t), c2 = 1 - power(Array(static_cast<float>(o.b2)), t);
-                       Leaves u = each(g, [&](std::size_t i) {
-                         DType d = m[i].dtype();
-                         Array gi = g[i].astype(d);
-                         m1[i] = m[i] * o.b1 + gi * (1 - o.b1);
-                         v1[i] = v[i] * o.b2 + square(gi) * (1 - o.b2);
-                         return (m1[i] / c1.astype(d)) / (sqrt(v1[i] / c2.astype(d)) + o.eps);
-                       });
-                       after.moments = {std::move(m1), std::move(v1)};
-                       return u;
-                     }}});
+  return Optimizer(
+      {{[](const Leaves& p) {
+          return State::Stage{zero_count(), {zeros_like_all(p), zeros_like_all(p)}};
+        },
+        [o](const Leaves& g, const State::Stage& before, const Leaves& p, State::Stage& after) {
+          const std::vector<Leaves>& moments = moments_of(before, 2, p, true);
+          const Leaves &m = moments[0], &v = moments[1];
+          after.count = before.count + 1;
+          Leaves m1 = m, v1 = v;
+          Array t = after.count.astype(DType::float32);
+          // 1 - b^t, so that the first steps are not biased towards zero.
+          Array c1 = 1 - power(Array(static_cast<float>(o.b1)), t),
+                c2 = 1 - power(Array(static_cast<float>(o.b2)), t);
+          Leaves u = each(g, [&](std::size_t i) {
+            DType d = m[i].dtype();
+            Array gi = g[i].astype(d);
+            m1[i] = m[i] * o.b1 + gi * (1 - o.b1);
+            v1[i] = v[i] * o.b2 + square(gi) * (1 - o.b2);
+            return (m1[i] / c1.astype(d)) / (sqrt(v1[i] / c2.astype(d)) + o.eps);
+          });
+          after.moments = {std::move(m1), std::move(v1)};
+          return u;
+        }}});
 }
 
-Optimizer adam(Rate rate, AdamOptions o) { return chain({scale_by_adam(o), scale_by_rate(std::move(rate))}); }
+Optimizer adam(Rate rate, AdamOptions o) {
+  return chain({scale_by_adam(o), scale_by_rate(std::move(rate))});
+}
 Optimizer adamw(Rate rate, double weight_decay, AdamOptions o) {
-  return chain({scale_by_adam(o), add_decayed_weights(weight_decay), scale_by_rate(std::move(rate))});
+  return chain(
+      {scale_by_adam(o), add_decayed_weights(weight_decay), scale_by_rate(std::move(rate))});
 }
 
 Optimizer sgd(Rate rate, double momentum, bool nesterov) {
   if (momentum == 0) return scale_by_rate(std::move(rate));
-  Stage trace{[](const Leaves& p) { return State::Stage{Array(), {zeros_like_all(p)}}; },
-              [momentum, nesterov](const Leaves& g, const State::Stage& before, const Leaves& p, State::Stage& after) {
+  Stage trace{[](const Leaves& p) {
+                return State::Stage{Array(), {zeros_like_all(p)}};
+              },
+              [momentum, nesterov](const Leaves& g, const State::Stage& before, const Leaves& p,
+                                   State::Stage& after) {
                 Leaves m = moments_of(before, 1, p, false)[0];
                 Leaves u = each(g, [&](std::size_t i) {
                   m[i] = m[i] * momentum + g[i].astype(m[i].dtype());

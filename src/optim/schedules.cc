@@ -8,7 +8,8 @@ namespace tessera::inline v0::optim {
 namespace {
 // Progress through `steps`, from 0 to 1, and 1 afterwards.
 Array progress(const Array& count, std::int64_t steps) {
-  return clip(count.astype(DType::float32) / static_cast<double>(std::max<std::int64_t>(1, steps)), 0.0, 1.0);
+  return clip(count.astype(DType::float32) / static_cast<double>(std::max<std::int64_t>(1, steps)),
+              0.0, 1.0);
 }
 }  // namespace
 
@@ -27,7 +28,8 @@ Schedule cosine_decay(double start, std::int64_t steps, double alpha) {
   };
 }
 
-Schedule warmup_cosine_decay(double start, double peak, std::int64_t warmup, std::int64_t steps, double end) {
+Schedule warmup_cosine_decay(double start, double peak, std::int64_t warmup, std::int64_t steps,
+                             double end) {
   Schedule up = linear_schedule(start, peak, warmup);
   Schedule down = cosine_decay(peak, steps - warmup, peak != 0 ? end / peak : 0);
   return [=](const Array& count) { return where(count < warmup, up(count), down(count - warmup)); };

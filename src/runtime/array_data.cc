@@ -13,7 +13,9 @@
 namespace tessera::inline v0::runtime {
 namespace {
 
-auto key_of(const Layout& l) { return std::tie(l.devices, l.mesh_axes, l.mesh_sizes, l.spec, l.committed); }
+auto key_of(const Layout& l) {
+  return std::tie(l.devices, l.mesh_axes, l.mesh_sizes, l.spec, l.committed);
+}
 struct Less {
   using is_transparent = void;
   bool operator()(const LayoutPtr& a, const LayoutPtr& b) const { return key_of(*a) < key_of(*b); }
@@ -22,7 +24,8 @@ struct Less {
 };
 
 spmd::Blocks blocks_of(const Type& type, const Layout& layout) {
-  return spmd::Blocks(type, layout.mesh_axes, layout.mesh_sizes, layout.mesh_axes.empty() ? "" : layout.spec);
+  return spmd::Blocks(type, layout.mesh_axes, layout.mesh_sizes,
+                      layout.mesh_axes.empty() ? "" : layout.spec);
 }
 void wait_for(const ArrayData& a) {
   if (a.pending) a.pending->wait();
@@ -112,7 +115,8 @@ const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold) {
   hold = Buffer::allocate(static_cast<std::size_t>(a.type.bytes()));
   BoxCopy copy = blocks.gather();
   for (std::size_t b = 0; b < of.size(); ++b)
-    copy.run(of[b]->buffer->data() + of[b]->offset, hold->data() + blocks.offset_of(static_cast<std::int64_t>(b)));
+    copy.run(of[b]->buffer->data() + of[b]->offset,
+             hold->data() + blocks.offset_of(static_cast<std::int64_t>(b)));
   return hold->data();
 }
 
@@ -122,7 +126,8 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   out->type = a->type;
   out->layout = layout;
   const Layout& from = *a->layout;
-  if (from.devices == layout->devices && from.mesh_axes == layout->mesh_axes && from.mesh_sizes == layout->mesh_sizes &&
+  if (from.devices == layout->devices && from.mesh_axes == layout->mesh_axes &&
+      from.mesh_sizes == layout->mesh_sizes &&
       from.spec == layout->spec) {  // they differ in `committed` only
     out->shards = a->shards;
     out->uniform = a->uniform;
@@ -134,7 +139,8 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   const std::size_t base = static_cast<std::size_t>(bytes - whole->data());
   spmd::Blocks blocks = blocks_of(a->type, *layout);
   const std::size_t n = layout->devices.size();
-  // Memory that no array has been charged for yet, or that is charged to other devices, is charged by a buffer that owns it.
+  // Memory that no array has been charged for yet, or that is charged to other devices, is charged
+  // by a buffer that owns it.
   auto shared = [&](std::int64_t per_device) {
     auto keep = std::make_shared<BufferPtr>(whole);
     BufferPtr b = Buffer::adopt(whole->data(), 0, keep);
@@ -146,7 +152,8 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
                          ? whole
                          : shared(blocks.block_bytes());
     for (std::size_t p = 0; p < n; ++p)
-      out->shards.push_back({view, base + static_cast<std::size_t>(blocks.offset_of(blocks.block_of(static_cast<std::int64_t>(p))))});
+      out->shards.push_back({view, base + static_cast<std::size_t>(blocks.offset_of(
+                                              blocks.block_of(static_cast<std::int64_t>(p))))});
     return out;
   }
   BufferPtr cut = Buffer::allocate(static_cast<std::size_t>(a->type.bytes()));
@@ -156,7 +163,8 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   for (std::int64_t b = 0; b < blocks.count(); ++b)
     copy.run(bytes + blocks.offset_of(b), cut->data() + static_cast<std::size_t>(b) * block);
   for (std::size_t p = 0; p < n; ++p)
-    out->shards.push_back({cut, static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(p))) * block});
+    out->shards.push_back(
+        {cut, static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(p))) * block});
   return out;
 }
 
@@ -168,9 +176,11 @@ ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n) {
   Layout layout{{}, {"stack"}, {n}, "stack", false};
   for (std::int64_t d = 0; d < n; ++d) layout.devices.push_back(static_cast<int>(d));
   out->layout = intern(std::move(layout));
-  // Each device is charged its own copy in the logical account; physically there is the one that exists.
+  // Each device is charged its own copy in the logical account; physically there is the one that
+  // exists.
   const Shard& block = a->shards.at(0);
-  BufferPtr view = Buffer::adopt(block.buffer->data(), 0, std::make_shared<BufferPtr>(block.buffer));
+  BufferPtr view =
+      Buffer::adopt(block.buffer->data(), 0, std::make_shared<BufferPtr>(block.buffer));
   view->charge(out->layout, a->type.bytes());
   for (std::int64_t d = 0; d < n; ++d) out->shards.push_back({view, block.offset});
   out->uniform = true;
@@ -197,7 +207,8 @@ ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
     for (std::int64_t p = 0; p < blocks.positions(); ++p) {
       if (blocks.block_of(p) != i / rows) continue;
       const Shard& s = a->shards.at(static_cast<std::size_t>(p));
-      LayoutPtr one = intern(Layout{{layout.devices[static_cast<std::size_t>(p)]}, {}, {}, "", layout.committed});
+      LayoutPtr one = intern(
+          Layout{{layout.devices[static_cast<std::size_t>(p)]}, {}, {}, "", layout.committed});
       out = single(row, one, s.buffer, s.offset + static_cast<std::size_t>(i % rows) * bytes);
       break;
     }

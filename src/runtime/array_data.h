@@ -13,16 +13,17 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Reference-counted memory from the pool (runtime/pool.h). Immutable once the computation that writes it has completed.
+/// Reference-counted memory from the pool (runtime/pool.h). Immutable once the computation that
+/// writes it has completed.
 class Buffer;
 using BufferPtr = std::shared_ptr<Buffer>;
 
 /// How an array is laid out over devices. Interned: equal layouts are the same object.
 struct Layout {
-  std::vector<int> devices;                 // ids, in mesh order (row-major over mesh_sizes)
-  std::vector<std::string> mesh_axes;       // empty for a single device
+  std::vector<int> devices;            // ids, in mesh order (row-major over mesh_sizes)
+  std::vector<std::string> mesh_axes;  // empty for a single device
   std::vector<std::int64_t> mesh_sizes;
-  std::string spec;                         // spmd/spec.h; "" is replicated
+  std::string spec;  // spmd/spec.h; "" is replicated
   bool committed = false;
   bool operator==(const Layout&) const = default;
 };
@@ -37,7 +38,8 @@ struct Shard {
   std::size_t offset = 0;
 };
 
-/// A computation under way. Waiting is idempotent and rethrows the computation's error, naming the call.
+/// A computation under way. Waiting is idempotent and rethrows the computation's error, naming the
+/// call.
 class Completion {
  public:
   virtual ~Completion() = default;
@@ -45,14 +47,16 @@ class Completion {
   virtual bool done() const = 0;
 };
 
-/// Immutable. One shard a device of the layout; shards may share a buffer: blocks that are adjacent in one buffer make the
-/// whole array readable without a copy, and shards that are all the same block (`uniform`) are stored once.
+/// Immutable. One shard a device of the layout; shards may share a buffer: blocks that are adjacent
+/// in one buffer make the whole array readable without a copy, and shards that are all the same
+/// block (`uniform`) are stored once.
 struct ArrayData {
-  Type type;             // of the whole array
+  Type type;  // of the whole array
   LayoutPtr layout;
   std::vector<Shard> shards;
-  bool uniform = false;  // all shards are one block, although the spec cuts the array: a stack of one value
-  std::shared_ptr<Completion> pending;  // null when complete
+  bool uniform =
+      false;  // all shards are one block, although the spec cuts the array: a stack of one value
+  std::shared_ptr<Completion> pending;       // null when complete
   mutable std::atomic<bool> deleted{false};  // donated
 
   Shape shard_shape() const;
@@ -63,16 +67,19 @@ using ArrayDataPtr = std::shared_ptr<ArrayData>;
 ArrayDataPtr from_host(const Type& type, const void* bytes);
 /// Takes over host memory that `owner` keeps alive (64-byte aligned memory is not copied).
 ArrayDataPtr adopt_host(const Type& type, void* bytes, std::shared_ptr<void> owner);
-/// The whole array as dense row-major memory; waits. A view where the shards allow it, else a gathered copy that `hold` keeps.
+/// The whole array as dense row-major memory; waits. A view where the shards allow it, else a
+/// gathered copy that `hold` keeps.
 const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold);
-/// As dense_bytes where the shards are one row-major whole in memory, without waiting for its contents; else nullptr.
+/// As dense_bytes where the shards are one row-major whole in memory, without waiting for its
+/// contents; else nullptr.
 const std::byte* dense_view(const ArrayData& a, BufferPtr& hold);
 /// The array placed as `layout` says: shares shards where it can.
 ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout);
-/// `n` times the array along a new dimension 0, one entry for each of the first n devices, stored once (`uniform`). Null when
-/// there are fewer devices or the array itself is cut.
+/// `n` times the array along a new dimension 0, one entry for each of the first n devices, stored
+/// once (`uniform`). Null when there are fewer devices or the array itself is cut.
 ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n);
-/// The part of `a` at index `i` of dimension 0 without copying, where one shard holds it; null otherwise.
+/// The part of `a` at index `i` of dimension 0 without copying, where one shard holds it; null
+/// otherwise.
 ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i);
 
 }  // namespace tessera::inline v0::runtime

@@ -13,7 +13,8 @@ namespace tessera::inline v0::runtime {
 /// A block of memory with its owner. Freed to the pool; adopted memory to whoever lent it.
 class Buffer {
  public:
-  /// At least `bytes`, uninitialised. The block comes from the free list of its size class where that holds one.
+  /// At least `bytes`, uninitialised. The block comes from the free list of its size class where
+  /// that holds one.
   static BufferPtr allocate(std::size_t bytes);
   /// Memory of someone else, which `owner` keeps alive.
   static BufferPtr adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner);
@@ -28,7 +29,8 @@ class Buffer {
   /// Counts `bytes_per_device` on every device of the layout until this buffer dies. Once a buffer.
   void charge(const LayoutPtr& layout, std::int64_t bytes_per_device);
 
-  /// References that queued calls hold. A call that wants the buffer for itself does not count them: the queue is in order.
+  /// References that queued calls hold. A call that wants the buffer for itself does not count
+  /// them: the queue is in order.
   std::atomic<int> in_flight{0};
 
  private:

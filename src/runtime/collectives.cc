@@ -1,5 +1,5 @@
-// Collectives between devices of one process: loops over memory that all of them can read. Sums are added in the order of the
-// devices, whoever runs the loop.
+// Collectives between devices of one process: loops over memory that all of them can read. Sums are
+// added in the order of the devices, whoever runs the loop.
 #include "runtime/execute.h"
 #include "runtime/pool.h"
 #include "runtime/profiler.h"
@@ -71,7 +71,9 @@ struct Work {
         InlineVector<const std::byte*, 16> in;
         const std::int64_t begin = task * kChunk, count = std::min(kChunk, col.count - begin);
         for (std::int64_t d : members) in.push_back(operand(c, d) + begin * e);
-        Reduction op = col.kind == K::psum ? Reduction::sum : col.kind == K::pmax ? Reduction::max : Reduction::min;
+        Reduction op = col.kind == K::psum   ? Reduction::sum
+                       : col.kind == K::pmax ? Reduction::max
+                                             : Reduction::min;
         reduce(op, col.dtype, {in.data(), in.size()}, out + begin * e, count);
         return;
       }
@@ -79,7 +81,8 @@ struct Work {
         InlineVector<const std::byte*, 16> in, row;
         for (std::int64_t d : members) in.push_back(operand(c, d));
         row = in;
-        const std::int64_t place = col.place[static_cast<std::size_t>(me)].second, bytes = col.run * e;
+        const std::int64_t place = col.place[static_cast<std::size_t>(me)].second,
+                           bytes = col.run * e;
         for (std::int64_t o = 0; o < col.outer; ++o) {
           for (std::size_t j = 0; j < in.size(); ++j) row[j] = in[j] + (o * n + place) * bytes;
           reduce(Reduction::sum, col.dtype, {row.data(), row.size()}, out + o * bytes, col.run);
@@ -90,13 +93,15 @@ struct Work {
         const std::byte* in = operand(c, members[static_cast<std::size_t>(task)]);
         const std::size_t bytes = static_cast<std::size_t>(col.run * e);
         for (std::int64_t o = 0; bytes && o < col.outer; ++o)
-          std::memcpy(out + (static_cast<std::size_t>(o * n + task)) * bytes, in + static_cast<std::size_t>(o) * bytes, bytes);
+          std::memcpy(out + (static_cast<std::size_t>(o * n + task)) * bytes,
+                      in + static_cast<std::size_t>(o) * bytes, bytes);
         return;
       }
       case K::all_to_all: {
         const std::int64_t place = col.place[static_cast<std::size_t>(me)].second;
         for (std::int64_t j = 0; j < n; ++j)
-          col.box.run(operand(c, members[static_cast<std::size_t>(j)]) + place * col.from_chunk, out + j * col.to_chunk);
+          col.box.run(operand(c, members[static_cast<std::size_t>(j)]) + place * col.from_chunk,
+                      out + j * col.to_chunk);
         return;
       }
       case K::ppermute:
@@ -104,8 +109,10 @@ struct Work {
         const std::int64_t from = col.source[static_cast<std::size_t>(me)];
         const std::size_t bytes = static_cast<std::size_t>(col.count * e);
         if (bytes == 0) return;
-        if (from < 0) std::memset(out, 0, bytes);
-        else std::memcpy(out, operand(c, from), bytes);
+        if (from < 0)
+          std::memset(out, 0, bytes);
+        else
+          std::memcpy(out, operand(c, from), bytes);
         return;
       }
     }
@@ -132,11 +139,14 @@ void run_collectives(const Tape& tape, const Frame& frame, const Phase& phase, b
     first.push_back(total);
     total += tape.instances(step.mask) * Work{tape, frame, step, *step.collective}.tasks_each();
   }
-  profiler::Scope scope(phase.steps.size() == 1 ? phase.steps[0].name : "collectives", "collective", profiler::kCollectives);
+  profiler::Scope scope(phase.steps.size() == 1 ? phase.steps[0].name : "collectives", "collective",
+                        profiler::kCollectives);
   const std::int64_t pieces = std::min<std::int64_t>(total, 8 * worker_count());
   parallel_for(pieces, [&](std::int64_t p) {
     const std::int64_t begin = total * p / pieces, end = total * (p + 1) / pieces;
-    std::size_t s = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), begin) - first.begin()) - 1;
+    std::size_t s = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), begin) -
+                                             first.begin()) -
+                    1;
     for (std::int64_t t = begin; t < end; ++t) {
       while (s + 1 < first.size() && t >= first[s + 1]) ++s;
       Work w{tape, frame, phase.steps[s], *phase.steps[s].collective};

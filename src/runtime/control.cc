@@ -29,7 +29,8 @@ struct Control {
       return;
     }
     const Coords saved = c;
-    for_instances(body, s.mask, c, [&](std::int64_t i) { sub.table[s.offset + i] = at(ref) + offset; });
+    for_instances(body, s.mask, c,
+                  [&](std::int64_t i) { sub.table[s.offset + i] = at(ref) + offset; });
     c = saved;
   }
 
@@ -49,13 +50,16 @@ struct Control {
     const std::size_t carry = step.consts, xs = step.consts + step.carries;
     const std::size_t n_xs = step.inputs.size() - xs - step.hidden, ys = step.carries;
     const std::int64_t length = step.length;
-    for (std::size_t k = 0; k < step.inputs.size(); ++k) bind(body, sub, body.arguments[k].slot, step.inputs[k]);
+    for (std::size_t k = 0; k < step.inputs.size(); ++k)
+      bind(body, sub, body.arguments[k].slot, step.inputs[k]);
     for (std::int64_t t = 0; t < length; ++t) {
       const std::int64_t i = step.reverse ? length - 1 - t : t;
       const bool last_parity = (length - 1 - t) % 2 == 0;  // the last turn writes the results
       for (std::size_t k = 0; k < step.carries; ++k) {
         if (step.kept[k]) continue;
-        if (t > 0) bind(body, sub, body.arguments[carry + k].slot, last_parity ? step.spare[k] : step.outputs[k]);
+        if (t > 0)
+          bind(body, sub, body.arguments[carry + k].slot,
+               last_parity ? step.spare[k] : step.outputs[k]);
         bind(body, sub, body.results[k].slot, last_parity ? step.outputs[k] : step.spare[k]);
       }
       for (std::size_t k = 0; k < n_xs; ++k)
@@ -66,13 +70,19 @@ struct Control {
     }
   }
 
-  [[noreturn]] void disagree(const char* what, std::int64_t device, std::int64_t mine, std::int64_t first) const {
+  [[noreturn]] void disagree(const char* what, std::int64_t device, std::int64_t mine,
+                             std::int64_t first) const {
     Message(step.name)
-        .problem(std::string("devices disagree on the ") + what + ": device 0 has " + std::to_string(first) + ", device " +
-                 std::to_string(device) + " has " + std::to_string(mine))
-        .rule("the body has collectives, in which all devices take part, so all have to take the same way")
+        .problem(std::string("devices disagree on the ") + what + ": device 0 has " +
+                 std::to_string(first) + ", device " + std::to_string(device) + " has " +
+                 std::to_string(mine))
+        .rule(
+            "the body has collectives, in which all devices take part, so all have to take the "
+            "same way")
         .from(step.loc)
-        .advice("decide on a value that is equal on all devices, such as a psum or pmax of the condition")
+        .advice(
+            "decide on a value that is equal on all devices, such as a psum or pmax of the "
+            "condition")
         .raise<CollectiveError>();
   }
 
@@ -97,14 +107,19 @@ struct Control {
     const std::size_t carry = step.cond_consts + step.consts, n = step.carries;
     const std::size_t hidden_cond = cond.arguments.size() - step.cond_consts - n;
     const std::size_t hidden = carry + n;
-    for (std::size_t k = 0; k < step.cond_consts; ++k) bind(cond, sub_cond, cond.arguments[k].slot, step.inputs[k]);
-    for (std::size_t k = 0; k < n; ++k) bind(cond, sub_cond, cond.arguments[step.cond_consts + k].slot, step.inputs[carry + k]);
+    for (std::size_t k = 0; k < step.cond_consts; ++k)
+      bind(cond, sub_cond, cond.arguments[k].slot, step.inputs[k]);
+    for (std::size_t k = 0; k < n; ++k)
+      bind(cond, sub_cond, cond.arguments[step.cond_consts + k].slot, step.inputs[carry + k]);
     for (std::size_t k = 0; k < hidden_cond; ++k)
       bind(cond, sub_cond, cond.arguments[step.cond_consts + n + k].slot, step.inputs[hidden + k]);
-    for (std::size_t k = 0; k < step.consts; ++k) bind(body, sub_body, body.arguments[k].slot, step.inputs[step.cond_consts + k]);
-    for (std::size_t k = 0; k < n; ++k) bind(body, sub_body, body.arguments[step.consts + k].slot, step.inputs[carry + k]);
+    for (std::size_t k = 0; k < step.consts; ++k)
+      bind(body, sub_body, body.arguments[k].slot, step.inputs[step.cond_consts + k]);
+    for (std::size_t k = 0; k < n; ++k)
+      bind(body, sub_body, body.arguments[step.consts + k].slot, step.inputs[carry + k]);
     for (std::size_t k = step.consts + n; k < body.arguments.size(); ++k)
-      bind(body, sub_body, body.arguments[k].slot, step.inputs[hidden + hidden_cond + k - step.consts - n]);
+      bind(body, sub_body, body.arguments[k].slot,
+           step.inputs[hidden + hidden_cond + k - step.consts - n]);
     bind(cond, sub_cond, cond.results[0].slot, step.flag);
 
     std::int64_t turns = 0;
@@ -120,7 +135,8 @@ struct Control {
       execute(body, sub_body, lane.spread);
       for (std::size_t k = 0; k < n; ++k)
         if (!step.kept[k])
-          bind(body, sub_body, body.arguments[step.consts + k].slot, turns % 2 == 0 ? step.spare[k] : step.outputs[k]);
+          bind(body, sub_body, body.arguments[step.consts + k].slot,
+               turns % 2 == 0 ? step.spare[k] : step.outputs[k]);
     }
     if (turns % 2 == 0 && turns > 0) return;
     for (std::size_t k = 0; k < n; ++k)
@@ -142,22 +158,29 @@ struct Control {
     c = saved;
     const Tape& body = *step.bodies[static_cast<std::size_t>(chosen)];
     std::size_t operands = step.inputs.size() - 1 - step.hidden, hidden = 1 + operands;
-    for (std::int64_t b = 0; b < chosen; ++b) hidden += step.bodies[static_cast<std::size_t>(b)]->arguments.size() - operands;
+    for (std::int64_t b = 0; b < chosen; ++b)
+      hidden += step.bodies[static_cast<std::size_t>(b)]->arguments.size() - operands;
     Frame sub(body, at(step.scratch));
     for (std::size_t k = 0; k < body.arguments.size(); ++k)
-      bind(body, sub, body.arguments[k].slot, step.inputs[k < operands ? 1 + k : hidden + k - operands]);
-    for (std::size_t k = 0; k < step.outputs.size(); ++k) bind(body, sub, body.results[k].slot, step.outputs[k]);
+      bind(body, sub, body.arguments[k].slot,
+           step.inputs[k < operands ? 1 + k : hidden + k - operands]);
+    for (std::size_t k = 0; k < step.outputs.size(); ++k)
+      bind(body, sub, body.results[k].slot, step.outputs[k]);
     execute(body, sub, lane.spread);
   }
 };
 
 }  // namespace
 
-void run_control(const Tape& tape, const Frame& frame, const Step& step, const Coords& c, Lane lane) {
+void run_control(const Tape& tape, const Frame& frame, const Step& step, const Coords& c,
+                 Lane lane) {
   Control control{tape, frame, step, c, lane};
-  if (step.kind == Step::Kind::scan) control.scan();
-  else if (step.kind == Step::Kind::while_) control.loop();
-  else control.branch();
+  if (step.kind == Step::Kind::scan)
+    control.scan();
+  else if (step.kind == Step::Kind::while_)
+    control.loop();
+  else
+    control.branch();
 }
 
 }  // namespace tessera::inline v0::runtime

@@ -20,7 +20,9 @@ struct Counter {
     while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
     }
   }
-  MemoryStats stats() const { return {live.load(std::memory_order_relaxed), peak.load(std::memory_order_relaxed)}; }
+  MemoryStats stats() const {
+    return {live.load(std::memory_order_relaxed), peak.load(std::memory_order_relaxed)};
+  }
   void reset() { peak.store(live.load(std::memory_order_relaxed), std::memory_order_relaxed); }
 };
 
@@ -68,8 +70,9 @@ void set_device_count(int n) {
   int now = device_count();
   if (std::int64_t held = n < now ? arrays_from(n) : 0)
     Message("set_device_count")
-        .problem("cannot shrink from " + std::to_string(now) + " to " + std::to_string(n) + " devices: " +
-                 std::to_string(held) + (held == 1 ? " block of an array lives" : " blocks of arrays live") +
+        .problem("cannot shrink from " + std::to_string(now) + " to " + std::to_string(n) +
+                 " devices: " + std::to_string(held) +
+                 (held == 1 ? " block of an array lives" : " blocks of arrays live") +
                  " on devices " + std::to_string(n) + " to " + std::to_string(now - 1))
         .rule("devices can go once no array lives on them")
         .advice("let those arrays go out of scope first, or move them with device_put")
@@ -104,7 +107,8 @@ void count_physical(std::int64_t bytes) { g_physical.add(bytes); }
 std::int64_t physical_live() { return g_physical.live.load(std::memory_order_relaxed); }
 std::int64_t arrays_from(int first) {
   std::int64_t n = 0;
-  for (int d = first; d < kMaxDevices; ++d) n += g_devices[d].arrays.load(std::memory_order_relaxed);
+  for (int d = first; d < kMaxDevices; ++d)
+    n += g_devices[d].arrays.load(std::memory_order_relaxed);
   return n;
 }
 

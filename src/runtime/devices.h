@@ -8,11 +8,12 @@ namespace tessera::inline v0::runtime {
 
 /// TESSERA_DEVICES, or one a core; set_device_count changes it.
 int device_count();
-/// Grows at any time; shrinks while no array lives on the devices that go, else DeviceError that says how many do.
+/// Grows at any time; shrinks while no array lives on the devices that go, else DeviceError that
+/// says how many do.
 void set_device_count(int n);
 
 struct MemoryStats {
-  std::int64_t live = 0;        // bytes, as if the device had its own copy of everything
+  std::int64_t live = 0;  // bytes, as if the device had its own copy of everything
   std::int64_t peak = 0;
 };
 MemoryStats memory_stats(int device);

@@ -18,7 +18,8 @@ std::atomic<bool> g_forked{false};
 
 class Call : public Completion {
  public:
-  Call(std::string name, std::function<void()> work) : name_(std::move(name)), work_(std::move(work)) {}
+  Call(std::string name, std::function<void()> work)
+      : name_(std::move(name)), work_(std::move(work)) {}
 
   void run() noexcept {
     std::exception_ptr error;
@@ -40,7 +41,8 @@ class Call : public Completion {
     if (!done_.load(std::memory_order_acquire)) {
       if (forked())
         Message(name_)
-            .problem("the call was under way when the process forked, and the child cannot finish it")
+            .problem(
+                "the call was under way when the process forked, and the child cannot finish it")
             .advice("read its results before fork, or fork before the first call")
             .raise<Error>();
       std::unique_lock lock(mutex_);
@@ -148,7 +150,10 @@ std::shared_ptr<Completion> dispatch_async(const std::string& name, std::functio
   return call;
 }
 
-int calls_in_flight() { return g_used.load(std::memory_order_relaxed) && !forked() ? Dispatcher::instance().in_flight() : 0; }
+int calls_in_flight() {
+  return g_used.load(std::memory_order_relaxed) && !forked() ? Dispatcher::instance().in_flight()
+                                                             : 0;
+}
 
 bool forked() {
   static const int registered = pthread_atfork(nullptr, nullptr, [] { g_forked.store(true); });

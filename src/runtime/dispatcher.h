@@ -9,10 +9,11 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Queues `work` and gives its completion. Blocks while the queue is full. An exception of `work` is kept: waiting rethrows it
-/// as often as it is asked, with `name` and the word that the call was asynchronous in front of library errors. The queue is
-/// drained at exit. In a child of fork there is no such thread: work runs at once on the caller, and waiting for what the
-/// parent had under way throws.
+/// Queues `work` and gives its completion. Blocks while the queue is full. An exception of `work`
+/// is kept: waiting rethrows it as often as it is asked, with `name` and the word that the call was
+/// asynchronous in front of library errors. The queue is drained at exit. In a child of fork there
+/// is no such thread: work runs at once on the caller, and waiting for what the parent had under
+/// way throws.
 std::shared_ptr<Completion> dispatch_async(const std::string& name, std::function<void()> work);
 
 /// Calls queued or running.

@@ -29,13 +29,15 @@ struct Cache {
   std::list<Entry> entries;  // newest first
   std::unordered_multimap<std::uint64_t, std::list<Entry>::iterator> by_hash;
 
-  std::shared_ptr<const TapeExecutable> find(std::uint64_t hash, const Program& p, const CompileOptions& o, bool isolated,
+  std::shared_ptr<const TapeExecutable> find(std::uint64_t hash, const Program& p,
+                                             const CompileOptions& o, bool isolated,
                                              bool evaluate) {
     std::lock_guard lock(mutex);
     auto [begin, end] = by_hash.equal_range(hash);
     for (auto it = begin; it != end; ++it) {
       const Entry& e = *it->second;
-      if (e.isolated == isolated && e.evaluate == evaluate && e.executable->options().donated == o.donated &&
+      if (e.isolated == isolated && e.evaluate == evaluate &&
+          e.executable->options().donated == o.donated &&
           same_structure(e.executable->program(), p))
         return e.executable;
     }

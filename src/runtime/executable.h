@@ -12,8 +12,8 @@
 namespace tessera::inline v0::runtime {
 
 struct CompileOptions {
-  std::string name;                         // for profiles and errors
-  std::vector<bool> donated;                // by input
+  std::string name;           // for profiles and errors
+  std::vector<bool> donated;  // by input
 };
 
 struct MemoryPlan {
@@ -24,8 +24,9 @@ struct MemoryPlan {
 class Executable {
  public:
   virtual ~Executable() = default;
-  /// Inputs are as the program's; they are placed as it needs (sharded over the mesh of a shard_map at the top, else on one
-  /// device). Throws before anything runs when an input cannot be used. Results may be pending.
+  /// Inputs are as the program's; they are placed as it needs (sharded over the mesh of a shard_map
+  /// at the top, else on one device). Throws before anything runs when an input cannot be used.
+  /// Results may be pending.
   virtual std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs) const = 0;
   virtual const Program& program() const = 0;
   virtual MemoryPlan memory() const = 0;

@@ -16,7 +16,8 @@ Frame::Frame(const Tape& tape, std::byte* memory) {
   local = arena + tape.arena_bytes;
 }
 
-std::byte* address(const Tape& tape, const Frame& frame, std::int64_t lane, const Ref& ref, const Coords& c) {
+std::byte* address(const Tape& tape, const Frame& frame, std::int64_t lane, const Ref& ref,
+                   const Coords& c) {
   const Slot& s = tape.slots[static_cast<std::size_t>(ref.slot)];
   std::int64_t index = 0, offset = ref.offset;
   for (const AxisStride& a : s.instance)
@@ -25,7 +26,8 @@ std::byte* address(const Tape& tape, const Frame& frame, std::int64_t lane, cons
   switch (s.space) {
     case Space::argument:
     case Space::result: return frame.table[s.offset + index] + offset;
-    case Space::constant: return const_cast<std::byte*>(tape.constants.data()) + s.offset + index * s.bytes + offset;
+    case Space::constant:
+      return const_cast<std::byte*>(tape.constants.data()) + s.offset + index * s.bytes + offset;
     case Space::arena: return frame.arena + s.offset + index * s.bytes + offset;
     case Space::local: return frame.local + lane * tape.local_bytes + s.offset + offset;
   }
@@ -57,7 +59,8 @@ const char* category(Step::Kind kind) {
 }
 
 // `row`: the device for the profile.
-void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coords& c, Lane lane, std::int64_t row) {
+void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coords& c, Lane lane,
+              std::int64_t row) {
   profiler::Scope scope(step.name, category(step.kind), row);
   switch (step.kind) {
     case Step::Kind::routine: {
@@ -65,21 +68,25 @@ void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coor
       InlineVector<void*, 8> out;
       for (const Ref& r : step.inputs) in.push_back(address(tape, frame, lane.index, r, c));
       for (const Ref& r : step.outputs) out.push_back(address(tape, frame, lane.index, r, c));
-      void* scratch = step.scratch.slot >= 0 ? address(tape, frame, lane.index, step.scratch, c) : nullptr;
+      void* scratch =
+          step.scratch.slot >= 0 ? address(tape, frame, lane.index, step.scratch, c) : nullptr;
       run_routine(*step.routine, {in.data(), out.data(), scratch}, lane.spread);
       return;
     }
     case Step::Kind::evaluate: {
       std::vector<HostArray> in, out;
       for (std::size_t i = 0; i < step.inputs.size(); ++i)
-        in.emplace_back(step.input_types[i].dtype, step.input_types[i].shape, address(tape, frame, lane.index, step.inputs[i], c));
+        in.emplace_back(step.input_types[i].dtype, step.input_types[i].shape,
+                        address(tape, frame, lane.index, step.inputs[i], c));
       for (std::size_t i = 0; i < step.outputs.size(); ++i)
-        out.emplace_back(step.output_types[i].dtype, step.output_types[i].shape, address(tape, frame, lane.index, step.outputs[i], c));
+        out.emplace_back(step.output_types[i].dtype, step.output_types[i].shape,
+                         address(tape, frame, lane.index, step.outputs[i], c));
       step.op->evaluate({step.attrs, in, out});
       return;
     }
     case Step::Kind::copy:
-      step.box.run(address(tape, frame, lane.index, step.inputs[0], c), address(tape, frame, lane.index, step.outputs[0], c));
+      step.box.run(address(tape, frame, lane.index, step.inputs[0], c),
+                   address(tape, frame, lane.index, step.outputs[0], c));
       return;
     case Step::Kind::scan:
     case Step::Kind::while_:
@@ -98,13 +105,15 @@ void execute(const Tape& tape, const Frame& frame, bool spread) {
     }
     if (phase.instances == 1) {
       Coords c;
-      for (const Step& step : phase.steps) run_step(tape, frame, step, c, {0, spread}, profiler::kShared);
+      for (const Step& step : phase.steps)
+        run_step(tape, frame, step, c, {0, spread}, profiler::kShared);
       continue;
     }
     if (!spread || phase.seconds < kWorthSpreading || worker_count() == 1) {
       Coords c;
       for_instances(tape, phase.mask, c, [&](std::int64_t i) {
-        for (const Step& step : phase.steps) run_step(tape, frame, step, c, {0, spread && step.inner}, i);
+        for (const Step& step : phase.steps)
+          run_step(tape, frame, step, c, {0, spread && step.inner}, i);
       });
       continue;
     }

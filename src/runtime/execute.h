@@ -5,7 +5,8 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Memory of one execution of a tape: pointers of arguments and results, temporaries, and temporaries of each worker.
+/// Memory of one execution of a tape: pointers of arguments and results, temporaries, and
+/// temporaries of each worker.
 struct Frame {
   std::byte** table = nullptr;
   std::byte* arena = nullptr;
@@ -20,18 +21,22 @@ struct Coords {
   std::int64_t at[32] = {};
 };
 
-/// Who runs a step: a lane (which local memory is its own), and whether it may spread over the workers.
+/// Who runs a step: a lane (which local memory is its own), and whether it may spread over the
+/// workers.
 struct Lane {
   std::int64_t index = 0;
   bool spread = false;
 };
 
-/// Runs all phases. The table of the frame must be filled. Exceptions of evaluators and CollectiveErrors pass through.
+/// Runs all phases. The table of the frame must be filled. Exceptions of evaluators and
+/// CollectiveErrors pass through.
 void execute(const tapes::Tape& tape, const Frame& frame, bool spread);
 
-std::byte* address(const tapes::Tape& tape, const Frame& frame, std::int64_t lane, const tapes::Ref& ref, const Coords& c);
+std::byte* address(const tapes::Tape& tape, const Frame& frame, std::int64_t lane,
+                   const tapes::Ref& ref, const Coords& c);
 
-/// Sets `c` to each instance of `mask` in turn, in the order of instance numbers, and calls f(number).
+/// Sets `c` to each instance of `mask` in turn, in the order of instance numbers, and calls
+/// f(number).
 template <class F>
 void for_instances(const tapes::Tape& tape, tapes::Mask mask, Coords& c, F&& f) {
   int axes[32], n = 0;
@@ -40,12 +45,14 @@ void for_instances(const tapes::Tape& tape, tapes::Mask mask, Coords& c, F&& f) 
   for (std::int64_t number = 0;; ++number) {
     f(number);
     int d = n - 1;
-    while (d >= 0 && ++c.at[axes[d]] == tape.axes[static_cast<std::size_t>(axes[d])].size) c.at[axes[d--]] = 0;
+    while (d >= 0 && ++c.at[axes[d]] == tape.axes[static_cast<std::size_t>(axes[d])].size)
+      c.at[axes[d--]] = 0;
     if (d < 0) return;
   }
 }
 /// The coordinates of instance `number` of `mask`.
-inline void set_instance(const tapes::Tape& tape, tapes::Mask mask, std::int64_t number, Coords& c) {
+inline void set_instance(const tapes::Tape& tape, tapes::Mask mask, std::int64_t number,
+                         Coords& c) {
   for (std::size_t a = tape.axes.size(); a-- > 0;)
     if (mask >> a & 1) {
       c.at[a] = number % tape.axes[a].size;
@@ -54,9 +61,11 @@ inline void set_instance(const tapes::Tape& tape, tapes::Mask mask, std::int64_t
 }
 
 /// The collectives of a phase as one parallel loop.
-void run_collectives(const tapes::Tape& tape, const Frame& frame, const tapes::Phase& phase, bool spread);
+void run_collectives(const tapes::Tape& tape, const Frame& frame, const tapes::Phase& phase,
+                     bool spread);
 /// scan, while and cond.
-void run_control(const tapes::Tape& tape, const Frame& frame, const tapes::Step& step, const Coords& c, Lane lane);
+void run_control(const tapes::Tape& tape, const Frame& frame, const tapes::Step& step,
+                 const Coords& c, Lane lane);
 
 /// Work below this runs where it is; handing it to the workers would cost more.
 inline constexpr double kWorthSpreading = 2e-5;

@@ -11,7 +11,8 @@
 #include <cstdlib>
 
 #ifdef TESSERA_TSAN
-// oneTBB is not instrumented: the edges that it makes are told to the sanitizer here (this file is not instrumented either).
+// oneTBB is not instrumented: the edges that it makes are told to the sanitizer here (this file is
+// not instrumented either).
 extern "C" {
 void __tsan_acquire(void*);
 void __tsan_release(void*);
@@ -34,7 +35,8 @@ int initial_worker_count() {
 }
 
 tbb::task_arena& arena() {
-  static tbb::task_arena* a = new tbb::task_arena(worker_count());  // leaked: joined threads at exit can deadlock
+  static tbb::task_arena* a =
+      new tbb::task_arena(worker_count());  // leaked: joined threads at exit can deadlock
   return *a;
 }
 

@@ -45,7 +45,9 @@ Thread& mine() {
   return *t;
 }
 std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace
@@ -92,7 +94,10 @@ std::string stop() {
     for (const Event& e : t->events) {
       const bool host = e.row == kHost;
       // Rows in the order: shared work, collectives, device 0, ...
-      const std::int64_t tid = host ? t->number : e.row == kShared ? 0 : e.row == kCollectives ? 1 : e.row + 2;
+      const std::int64_t tid = host                    ? t->number
+                               : e.row == kShared      ? 0
+                               : e.row == kCollectives ? 1
+                                                       : e.row + 2;
       any = any || host;
       if (!host) rows.insert(e.row);
       events.push_back({{"ph", "X"},
@@ -107,9 +112,15 @@ std::string stop() {
     t->events.clear();
   }
   for (std::int64_t r : rows)
-    label("thread_name", 1, r == kShared ? 0 : r == kCollectives ? 1 : r + 2,
-          r == kShared ? "all devices" : r == kCollectives ? "collectives" : "device " + std::to_string(r));
-  return json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump(-1, ' ', false, json::error_handler_t::replace);
+    label("thread_name", 1,
+          r == kShared        ? 0
+          : r == kCollectives ? 1
+                              : r + 2,
+          r == kShared        ? "all devices"
+          : r == kCollectives ? "collectives"
+                              : "device " + std::to_string(r));
+  return json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump(
+      -1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace tessera::inline v0::runtime::profiler

@@ -10,7 +10,8 @@ namespace tessera::inline v0::runtime {
 
 namespace profiler {
 
-/// Rows of the trace: a device by number; work done once for all devices; collectives; the thread that runs the scope.
+/// Rows of the trace: a device by number; work done once for all devices; collectives; the thread
+/// that runs the scope.
 inline constexpr std::int64_t kShared = -1, kCollectives = -2, kHost = -3;
 
 extern std::atomic<bool> g_on;
@@ -18,8 +19,9 @@ inline bool on() { return g_on.load(std::memory_order_relaxed); }
 
 /// Forgets earlier events and records from now on.
 void start();
-/// Stops and gives the Chrome trace (JSON object with "traceEvents"): a process "devices" with a row a virtual device and
-/// rows for shared work and collectives, a process "host" with a row a thread. Times are microseconds.
+/// Stops and gives the Chrome trace (JSON object with "traceEvents"): a process "devices" with a
+/// row a virtual device and rows for shared work and collectives, a process "host" with a row a
+/// thread. Times are microseconds.
 std::string stop();
 
 /// An event from construction to destruction; `kind` is a category and lives on.

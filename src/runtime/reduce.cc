@@ -6,7 +6,6 @@
 namespace tessera::inline v0::runtime {
 namespace {
 
-
 template <class T>
 struct Accumulate {
   using type = T;
@@ -61,7 +60,8 @@ void reduce_typed(std::span<const std::byte* const> in, std::byte* to, std::int6
 
 }  // namespace
 
-void reduce(Reduction op, DType dtype, std::span<const std::byte* const> in, std::byte* out, std::int64_t count) {
+void reduce(Reduction op, DType dtype, std::span<const std::byte* const> in, std::byte* out,
+            std::int64_t count) {
   dispatch(dtype, [&](auto tag) {
     using T = decltype(tag);
     switch (op) {

@@ -50,7 +50,10 @@ bool same_cut(const Layout& a, const Layout& b, const Type& type) {
 }  // namespace
 
 TapeExecutable::TapeExecutable(ProgramPtr p, CompileOptions options, bool isolated, bool evaluate)
-    : program_(std::move(p)), options_(std::move(options)), isolated_(isolated), evaluate_(evaluate) {
+    : program_(std::move(p)),
+      options_(std::move(options)),
+      isolated_(isolated),
+      evaluate_(evaluate) {
   base_ = make_variant(std::vector<bool>(program_->inputs.size(), false));
 }
 
@@ -64,7 +67,8 @@ bool TapeExecutable::fits(const ArrayData& a, const ArgumentPlan& plan) const {
   return fits_.back().fits;
 }
 
-const std::shared_ptr<const Variant>& TapeExecutable::variant_for(std::span<const ArrayDataPtr> inputs) const {
+const std::shared_ptr<const Variant>& TapeExecutable::variant_for(
+    std::span<const ArrayDataPtr> inputs) const {
   bool any = false;
   for (const auto& a : inputs) any = any || a->uniform;
   if (!any || isolated_) return base_;
@@ -73,7 +77,8 @@ const std::shared_ptr<const Variant>& TapeExecutable::variant_for(std::span<cons
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i]->uniform || base_->of_input[i].empty()) continue;
     bool all = true;
-    for (std::size_t k : base_->of_input[i]) all = all && base_->arguments[k].committed && fits(*inputs[i], base_->arguments[k]);
+    for (std::size_t k : base_->of_input[i])
+      all = all && base_->arguments[k].committed && fits(*inputs[i], base_->arguments[k]);
     bits[i] = all;
     any = any || all;
   }
@@ -87,7 +92,8 @@ const std::shared_ptr<const Variant>& TapeExecutable::variant_for(std::span<cons
 
 void TapeExecutable::check(std::span<const ArrayDataPtr> inputs) const {
   if (inputs.size() != program_->inputs.size())
-    throw InternalError("program '" + program_->name + "' takes " + std::to_string(program_->inputs.size()) + " inputs, got " +
+    throw InternalError("program '" + program_->name + "' takes " +
+                        std::to_string(program_->inputs.size()) + " inputs, got " +
                         std::to_string(inputs.size()));
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i]->deleted.load(std::memory_order_relaxed))
@@ -101,7 +107,8 @@ void TapeExecutable::check(std::span<const ArrayDataPtr> inputs) const {
 void TapeExecutable::check_devices(const Variant& v) const {
   if (v.last_device < device_count()) return;
   Message(name())
-      .problem("the call runs on device " + std::to_string(v.last_device) + ", and there are " + std::to_string(device_count()))
+      .problem("the call runs on device " + std::to_string(v.last_device) + ", and there are " +
+               std::to_string(device_count()))
       .rule("devices are 0 to " + std::to_string(device_count() - 1))
       .advice("call set_device_count(" + std::to_string(v.last_device + 1) + ") first")
       .raise<DeviceError>();
@@ -124,15 +131,16 @@ void TapeExecutable::check_places(const Variant& v, std::span<const ArrayDataPtr
   m.problem("the inputs are committed to different devices");
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i]->layout->committed)
-      m.offender("input " + std::to_string(i) + ", " + to_string(inputs[i]->type) + ", is on CpuDevice(id=" +
-                 std::to_string(inputs[i]->layout->devices[0]) + ")");
+      m.offender("input " + std::to_string(i) + ", " + to_string(inputs[i]->type) +
+                 ", is on CpuDevice(id=" + std::to_string(inputs[i]->layout->devices[0]) + ")");
   m.rule("a computation runs on one device; inputs that are not committed follow those that are")
       .advice("move one of them: device_put(x, device), or device_get(x), which is not committed")
       .raise<ShardingError>();
 }
 
 // Fills the table's pointers of arguments. Waits for an input only where it has to be copied.
-std::vector<Bound> TapeExecutable::bind(const Variant& v, std::span<const ArrayDataPtr> inputs, const Frame& frame) const {
+std::vector<Bound> TapeExecutable::bind(const Variant& v, std::span<const ArrayDataPtr> inputs,
+                                        const Frame& frame) const {
   const Tape& tape = *v.tape;
   std::vector<Bound> bound(tape.arguments.size());
   for (std::size_t i = 0; i < tape.arguments.size(); ++i) {
@@ -153,7 +161,8 @@ std::vector<Bound> TapeExecutable::bind(const Variant& v, std::span<const ArrayD
     }
     if (fits(*in, plan)) {
       b.array = in;
-    } else if (!plan.offset.empty() && (in->layout->mesh_axes.empty() || in->layout->spec.empty())) {
+    } else if (!plan.offset.empty() &&
+               (in->layout->mesh_axes.empty() || in->layout->spec.empty())) {
       std::byte* p = view_whole();
       for (std::size_t k = 0; k < plan.offset.size(); ++k) table[k] = p + plan.offset[k];
       continue;
@@ -171,7 +180,8 @@ std::vector<Bound> TapeExecutable::bind(const Variant& v, std::span<const ArrayD
 namespace {
 
 // The memory of a donated argument, where nobody else has it and its instances are adjacent.
-BufferPtr take_over(std::span<const ArrayDataPtr> inputs, std::size_t input, const Bound& b, std::byte* const* table, std::int64_t instances, std::int64_t bytes,
+BufferPtr take_over(std::span<const ArrayDataPtr> inputs, std::size_t input, const Bound& b,
+                    std::byte* const* table, std::int64_t instances, std::int64_t bytes,
                     bool queued) {
   const ArrayData& in = *inputs[input];
   const BufferPtr& buffer = b.array ? b.array->shards[0].buffer : b.whole;
@@ -192,14 +202,17 @@ BufferPtr take_over(std::span<const ArrayDataPtr> inputs, std::size_t input, con
 
 }  // namespace
 
-std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v, std::span<const ArrayDataPtr> inputs,
-                                                       const std::vector<Bound>& bound, const Frame& frame,
-                                                       bool queued) const {
+std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v,
+                                                       std::span<const ArrayDataPtr> inputs,
+                                                       const std::vector<Bound>& bound,
+                                                       const Frame& frame, bool queued) const {
   const Tape& tape = *v.tape;
   // Wholes live where the committed inputs do.
   const LayoutPtr* single = nullptr;
   for (const auto& in : inputs)
-    if (in->layout->devices.size() == 1 && (!single || (in->layout->committed && !(*single)->committed))) single = &in->layout;
+    if (in->layout->devices.size() == 1 &&
+        (!single || (in->layout->committed && !(*single)->committed)))
+      single = &in->layout;
 
   std::vector<ArrayDataPtr> results(tape.results.size());
   for (std::size_t i = 0; i < tape.results.size(); ++i) {
@@ -221,7 +234,8 @@ std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v, std::sp
       } else if (plan.layout) {
         const ArgumentPlan& ap = v.arguments[static_cast<std::size_t>(r.argument)];
         for (std::int64_t p = 0; p < ap.blocks->positions(); ++p)
-          out->shards.push_back({b.whole, b.offset + static_cast<std::size_t>(ap.blocks->offset_of(ap.blocks->block_of(p)))});
+          out->shards.push_back({b.whole, b.offset + static_cast<std::size_t>(ap.blocks->offset_of(
+                                                         ap.blocks->block_of(p)))});
       } else {
         out->shards.push_back({b.whole, b.offset});
       }
@@ -235,7 +249,8 @@ std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v, std::sp
     if (r.reuse >= 0) {
       const Argument& a = tape.arguments[static_cast<std::size_t>(r.reuse)];
       std::byte** from = frame.table + tape.slots[static_cast<std::size_t>(a.slot)].offset;
-      buffer = take_over(inputs, a.input, bound[static_cast<std::size_t>(r.reuse)], from, n, s.bytes, queued);
+      buffer = take_over(inputs, a.input, bound[static_cast<std::size_t>(r.reuse)], from, n,
+                         s.bytes, queued);
       if (buffer) base = static_cast<std::size_t>(from[0] - buffer->data());
     }
     if (!buffer) {
@@ -246,7 +261,8 @@ std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v, std::sp
     for (std::int64_t k = 0; k < n; ++k) table[k] = buffer->data() + base + k * s.bytes;
     if (plan.layout) {
       out->shards.reserve(plan.instance.size());
-      for (std::int64_t k : plan.instance) out->shards.push_back({buffer, base + static_cast<std::size_t>(k * s.bytes)});
+      for (std::int64_t k : plan.instance)
+        out->shards.push_back({buffer, base + static_cast<std::size_t>(k * s.bytes)});
       out->uniform = plan.uniform;
     } else {
       out->shards.push_back({std::move(buffer), base});
@@ -271,11 +287,13 @@ struct Job {
     buffers.push_back(b);
     b->in_flight.fetch_add(1);
   }
-  // Counts go down before the reference does, so that a reader never takes another's reference for ours.
+  // Counts go down before the reference does, so that a reader never takes another's reference for
+  // ours.
   ~Job() {
     for (BufferPtr& b : buffers) b->in_flight.fetch_sub(1);
   }
-  Job(std::shared_ptr<const TapeExecutable> o, std::shared_ptr<const Tape> t, ScopedBlock m, Frame f)
+  Job(std::shared_ptr<const TapeExecutable> o, std::shared_ptr<const Tape> t, ScopedBlock m,
+      Frame f)
       : owner(std::move(o)), tape(std::move(t)), memory(std::move(m)), frame(f) {}
 };
 
@@ -293,7 +311,9 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
 
   ScopedBlock memory(static_cast<std::size_t>(tape.frame_bytes));
   Frame frame(tape, memory.data());
-  if (poison()) std::memset(frame.arena, 0xff, static_cast<std::size_t>(tape.arena_bytes + tape.workers * tape.local_bytes));
+  if (poison())
+    std::memset(frame.arena, 0xff,
+                static_cast<std::size_t>(tape.arena_bytes + tape.workers * tape.local_bytes));
   std::vector<Bound> bound = bind(v, inputs, frame);
   std::vector<ArrayDataPtr> results = make_results(v, inputs, bound, frame, queued);
   auto mark_donated = [&](bool deleted) {
@@ -327,12 +347,14 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
   for (const auto& in : inputs)
     if (in->pending) before.push_back(in->pending);
   mark_donated(true);
-  std::shared_ptr<Completion> call = dispatch_async(std::string(name()), [job, before = std::move(before)]() mutable {
-    profiler::Scope scope(job->owner->name(), "call", profiler::kHost);
-    for (auto& b : before) b->wait();  // done, since calls run in order; rethrows what went wrong
-    execute(*job->tape, job->frame, true);
-    job = nullptr;
-  });
+  std::shared_ptr<Completion> call =
+      dispatch_async(std::string(name()), [job, before = std::move(before)]() mutable {
+        profiler::Scope scope(job->owner->name(), "call", profiler::kHost);
+        for (auto& b : before)
+          b->wait();  // done, since calls run in order; rethrows what went wrong
+        execute(*job->tape, job->frame, true);
+        job = nullptr;
+      });
   for (const auto& out : results) out->pending = call;
   return results;
 }

@@ -1,4 +1,5 @@
-// A tape with what a call of it needs: which memory each input becomes, which arrays the results are.
+// A tape with what a call of it needs: which memory each input becomes, which arrays the results
+// are.
 #pragma once
 
 #include "codegen/tape_plan.h"
@@ -15,16 +16,17 @@ namespace tessera::inline v0::runtime {
 
 /// An argument of the tape: how arrays become its pointers.
 struct ArgumentPlan {
-  LayoutPtr committed, uncommitted;       // what is used shard by shard; null for a whole
-  std::vector<std::int64_t> position;     // by instance: place in the mesh
-  std::vector<std::int64_t> offset;       // by instance: bytes into the whole, where blocks are contiguous
+  LayoutPtr committed, uncommitted;    // what is used shard by shard; null for a whole
+  std::vector<std::int64_t> position;  // by instance: place in the mesh
+  std::vector<std::int64_t>
+      offset;  // by instance: bytes into the whole, where blocks are contiguous
   std::optional<spmd::Blocks> blocks;
 };
 
 struct ResultPlan {
-  LayoutPtr layout;                       // null for a whole
-  std::vector<std::int64_t> instance;     // by place in the mesh
-  std::int64_t bytes = 0;                 // of all instances
+  LayoutPtr layout;                    // null for a whole
+  std::vector<std::int64_t> instance;  // by place in the mesh
+  std::int64_t bytes = 0;              // of all instances
   bool uniform = false;
 };
 
@@ -63,9 +65,11 @@ class TapeExecutable : public Executable, public std::enable_shared_from_this<Ta
   void check(std::span<const ArrayDataPtr> inputs) const;
   void check_devices(const Variant& v) const;
   void check_places(const Variant& v, std::span<const ArrayDataPtr> inputs) const;
-  std::vector<Bound> bind(const Variant& v, std::span<const ArrayDataPtr> inputs, const Frame& frame) const;
+  std::vector<Bound> bind(const Variant& v, std::span<const ArrayDataPtr> inputs,
+                          const Frame& frame) const;
   std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDataPtr> inputs,
-                                         const std::vector<Bound>& bound, const Frame& frame, bool queued) const;
+                                         const std::vector<Bound>& bound, const Frame& frame,
+                                         bool queued) const;
 
   ProgramPtr program_;
   CompileOptions options_;

@@ -24,7 +24,8 @@ std::vector<std::int64_t> places_of_instances(const Tape& tape, const Region& re
   });
   return places;
 }
-std::vector<std::int64_t> instances_of_places(const Tape& tape, const Region& region, const Slot& slot) {
+std::vector<std::int64_t> instances_of_places(const Tape& tape, const Region& region,
+                                              const Slot& slot) {
   std::vector<std::int64_t> instances;
   for (std::size_t p = 0; p < region.devices.size(); ++p) {
     Coords c;
@@ -69,10 +70,12 @@ std::shared_ptr<const Variant> TapeExecutable::make_variant(std::vector<bool> un
       const Region& r = tape.regions[static_cast<std::size_t>(a.region)];
       plan.committed = layout_of(r, a.spec, true);
       plan.uncommitted = layout_of(r, a.spec, false);
-      plan.position = places_of_instances(tape, r, tape.slots[static_cast<std::size_t>(a.slot)].mask);
+      plan.position =
+          places_of_instances(tape, r, tape.slots[static_cast<std::size_t>(a.slot)].mask);
       plan.blocks.emplace(a.type, r.names, r.sizes, a.spec);
       if (plan.blocks->contiguous())
-        for (std::int64_t p : plan.position) plan.offset.push_back(plan.blocks->offset_of(plan.blocks->block_of(p)));
+        for (std::int64_t p : plan.position)
+          plan.offset.push_back(plan.blocks->offset_of(plan.blocks->block_of(p)));
     }
     v->arguments.push_back(std::move(plan));
   }

@@ -6,8 +6,8 @@
 
 namespace tessera::inline v0::spmd {
 
-Blocks::Blocks(const Type& whole, const std::vector<std::string>& mesh_axes, const std::vector<std::int64_t>& mesh_sizes,
-               std::string_view text)
+Blocks::Blocks(const Type& whole, const std::vector<std::string>& mesh_axes,
+               const std::vector<std::int64_t>& mesh_sizes, std::string_view text)
     : whole_(whole), block_(whole.shape) {
   const auto spec = parse_spec(text).dims;
   const std::size_t rank = whole.shape.size();

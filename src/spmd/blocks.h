@@ -8,24 +8,29 @@
 
 namespace tessera::inline v0::spmd {
 
-/// The geometry of one cut: which block a position of the mesh has, and where that block lies in the whole.
+/// The geometry of one cut: which block a position of the mesh has, and where that block lies in
+/// the whole.
 class Blocks {
  public:
   /// InternalError when the spec names an unknown axis or does not divide the shape.
-  Blocks(const Type& whole, const std::vector<std::string>& mesh_axes, const std::vector<std::int64_t>& mesh_sizes,
-         std::string_view spec);
+  Blocks(const Type& whole, const std::vector<std::string>& mesh_axes,
+         const std::vector<std::int64_t>& mesh_sizes, std::string_view spec);
 
   const Shape& block() const { return block_; }
   std::int64_t block_bytes() const { return bytes_; }
   /// Distinct blocks; they are numbered row-major over the cut dimensions.
   std::int64_t count() const { return count_; }
   std::int64_t positions() const { return static_cast<std::int64_t>(of_.size()); }
-  std::int64_t block_of(std::int64_t position) const { return of_[static_cast<std::size_t>(position)]; }
-  /// Blocks are contiguous in the whole, in the order of their numbers: only the first dimension that is not 1 is cut.
+  std::int64_t block_of(std::int64_t position) const {
+    return of_[static_cast<std::size_t>(position)];
+  }
+  /// Blocks are contiguous in the whole, in the order of their numbers: only the first dimension
+  /// that is not 1 is cut.
   bool contiguous() const { return contiguous_; }
   /// Byte offset of block `b` in the dense whole.
   std::int64_t offset_of(std::int64_t b) const;
-  /// By axis of the mesh: bytes in the dense whole from one position's block to the next's along the axis.
+  /// By axis of the mesh: bytes in the dense whole from one position's block to the next's along
+  /// the axis.
   const std::vector<std::int64_t>& axis_offsets() const { return axis_offsets_; }
   BoxCopy gather() const;   // from a dense block into the whole, at its offset
   BoxCopy scatter() const;  // from the whole, at its offset, into a dense block

@@ -18,18 +18,23 @@ std::vector<AxisSet> axes_of(const std::vector<Spec>& specs) {
 std::string in_line(const SourceLoc& loc) { return loc ? " in " + to_string(loc) : ""; }
 
 // "varies since main.cc:12, where args[1] enters, which differs from device to device along 'i'"
-std::string since(const MapInfo& map, const std::vector<AxisSet>& varying, Var v, const std::string& axis) {
+std::string since(const MapInfo& map, const std::vector<AxisSet>& varying, Var v,
+                  const std::string& axis) {
   VaryingSource source = why_varying(map.body, varying, v, axis);
   std::string along = " from device to device along '" + axis + "'";
   if (source.equation != VaryingSource::npos)
-    return "differs" + along + " since " + map.body.equations[source.equation].op->name + in_line(source.loc);
-  std::string input = source.input < map.input_paths.size() ? map.input_paths[source.input] : "input " + std::to_string(source.input);
+    return "differs" + along + " since " + map.body.equations[source.equation].op->name +
+           in_line(source.loc);
+  std::string input = source.input < map.input_paths.size()
+                          ? map.input_paths[source.input]
+                          : "input " + std::to_string(source.input);
   if (!source.loc) return "is " + input + ", which differs" + along;
   return "differs" + along + " since " + to_string(source.loc) + ", which uses " + input;
 }
 
 std::string path_of(const MapInfo& map, std::size_t output) {
-  return output < map.output_paths.size() ? map.output_paths[output] : "output " + std::to_string(output);
+  return output < map.output_paths.size() ? map.output_paths[output]
+                                          : "output " + std::to_string(output);
 }
 
 // The first axis over which output `i` varies that its spec leaves out; empty where there is none.
@@ -54,13 +59,17 @@ void check_replicated_outputs(const MapInfo& map) {
   }
   if (axis.empty()) return;
   m.problem("a result is declared the same on all devices, but differs")
-      .rule("a replicated result comes from replicated values and from collectives that give all devices the same")
+      .rule(
+          "a replicated result comes from replicated values and from collectives that give all "
+          "devices the same")
       .from(map.loc)
-      .advice("pmean or psum over '" + axis + "' before returning it, or declare the result as mapped")
+      .advice("pmean or psum over '" + axis +
+              "' before returning it, or declare the result as mapped")
       .raise<ShardingError>();
 }
 
-std::optional<Message> divergence_warning(const MapInfo& map, const std::vector<StatePair>& states) {
+std::optional<Message> divergence_warning(const MapInfo& map,
+                                          const std::vector<StatePair>& states) {
   std::vector<AxisSet> in = axes_of(map.in_specs);
   std::vector<AxisSet> varying = uniformity(map.body, in);
   Message m(map.function);
@@ -68,12 +77,14 @@ std::optional<Message> divergence_warning(const MapInfo& map, const std::vector<
   std::string over;
   for (const StatePair& state : states) {
     for (const auto& axis : map.mesh.axes) {
-      bool entered = std::none_of(state.inputs.begin(), state.inputs.end(), [&](std::size_t i) { return in[i].contains(axis); });
-      auto leaves = std::find_if(state.outputs.begin(), state.outputs.end(),
-                                 [&](std::size_t o) { return varying[map.body.outputs[o]].contains(axis); });
+      bool entered = std::none_of(state.inputs.begin(), state.inputs.end(),
+                                  [&](std::size_t i) { return in[i].contains(axis); });
+      auto leaves = std::find_if(state.outputs.begin(), state.outputs.end(), [&](std::size_t o) {
+        return varying[map.body.outputs[o]].contains(axis);
+      });
       if (!entered || leaves == state.outputs.end()) continue;
-      m.offender(state.input_path + " enters the same on all devices; " + path_of(map, *leaves) + " " +
-                 since(map, varying, map.body.outputs[*leaves], axis));
+      m.offender(state.input_path + " enters the same on all devices; " + path_of(map, *leaves) +
+                 " " + since(map, varying, map.body.outputs[*leaves], axis));
       if (over.empty()) over = axis;
       any = true;
       break;
@@ -92,8 +103,8 @@ struct Predicate {
   const Equation* control;
 };
 
-void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& inputs, std::vector<Predicate>& under,
-                             std::vector<std::string>& offenders) {
+void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& inputs,
+                             std::vector<Predicate>& under, std::vector<std::string>& offenders) {
   std::vector<AxisSet> varying = uniformity(p, inputs);
   std::vector<AxisSet> operands;
   for (const Equation& eqn : p.equations) {
@@ -101,8 +112,9 @@ void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& input
       for (const Predicate& predicate : under)
         for (const auto& axis : eqn.attrs.get<Strings>("axes"))
           if (predicate.axes.contains(axis)) {
-            offenders.push_back(eqn.op->name + in_line(eqn.loc) + " over '" + axis + "' is inside the " +
-                                predicate.control->op->name + in_line(predicate.control->loc) +
+            offenders.push_back(eqn.op->name + in_line(eqn.loc) + " over '" + axis +
+                                "' is inside the " + predicate.control->op->name +
+                                in_line(predicate.control->loc) +
                                 ", whose predicate differs along '" + axis + "'");
             break;
           }
@@ -128,9 +140,13 @@ void check_collectives_in_control_flow(const MapInfo& map) {
   Message m(map.function);
   for (std::string& o : offenders) m.offender(std::move(o));
   m.problem("a collective would wait for devices that never come to it")
-      .rule("all devices along an axis run a collective over it, so they agree on the predicates around it")
+      .rule(
+          "all devices along an axis run a collective over it, so they agree on the predicates "
+          "around it")
       .from(map.loc)
-      .advice("make the predicate the same on all devices with pmax or psum, or move the collective out")
+      .advice(
+          "make the predicate the same on all devices with pmax or psum, or move the collective "
+          "out")
       .raise<CollectiveError>();
 }
 

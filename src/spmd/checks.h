@@ -1,5 +1,6 @@
-// What is proven of a per-device program before it is built: that results which claim to be the same everywhere are, that
-// state does not drift apart unnoticed, and that all devices come to each collective.
+// What is proven of a per-device program before it is built: that results which claim to be the
+// same everywhere are, that state does not drift apart unnoticed, and that all devices come to each
+// collective.
 #pragma once
 
 #include "base/message.h"
@@ -13,7 +14,8 @@
 
 namespace tessera::inline v0::spmd {
 
-/// A mapped function as its errors name it. Paths are key paths of leaves: "args[1].w", "result[0]".
+/// A mapped function as its errors name it. Paths are key paths of leaves: "args[1].w",
+/// "result[0]".
 struct MapInfo {
   std::string function;  // "pmap", "shard_map"
   const Program& body;
@@ -23,21 +25,22 @@ struct MapInfo {
   SourceLoc loc;  // of the call
 };
 
-/// Throws ShardingError that lists every result whose spec leaves out an axis over which it varies, with the line since which
-/// it does.
+/// Throws ShardingError that lists every result whose spec leaves out an axis over which it varies,
+/// with the line since which it does.
 void check_replicated_outputs(const MapInfo& map);
 
-/// An argument and a part of the result that have the same tree type: state that goes in and comes out. Leaves by number.
+/// An argument and a part of the result that have the same tree type: state that goes in and comes
+/// out. Leaves by number.
 struct StatePair {
   std::vector<std::size_t> inputs, outputs;
   std::string input_path, output_path;
 };
-/// A warning where state that enters the same on all devices leaves different, with the line since which it does:
-/// the forgotten pmean. Nothing where all is well.
+/// A warning where state that enters the same on all devices leaves different, with the line since
+/// which it does: the forgotten pmean. Nothing where all is well.
 std::optional<Message> divergence_warning(const MapInfo& map, const std::vector<StatePair>& states);
 
-/// Throws CollectiveError that lists every collective under a branch or loop whose predicate provably varies over one of its
-/// axes.
+/// Throws CollectiveError that lists every collective under a branch or loop whose predicate
+/// provably varies over one of its axes.
 void check_collectives_in_control_flow(const MapInfo& map);
 
 }  // namespace tessera::inline v0::spmd

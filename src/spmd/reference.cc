@@ -27,13 +27,17 @@ bool has_collectives(const Equation& eqn) {
   return false;
 }
 bool has_collectives(const Program& p) {
-  return std::any_of(p.equations.begin(), p.equations.end(), [](const Equation& e) { return has_collectives(e); });
+  return std::any_of(p.equations.begin(), p.equations.end(),
+                     [](const Equation& e) { return has_collectives(e); });
 }
 
-std::int64_t integer(const HostArray& scalar) { return static_cast<std::int64_t>(scalar.number(0)); }
+std::int64_t integer(const HostArray& scalar) {
+  return static_cast<std::int64_t>(scalar.number(0));
+}
 
 Arrays part(const Arrays& a, std::size_t begin, std::size_t count) {
-  return {a.begin() + static_cast<std::ptrdiff_t>(begin), a.begin() + static_cast<std::ptrdiff_t>(begin + count)};
+  return {a.begin() + static_cast<std::ptrdiff_t>(begin),
+          a.begin() + static_cast<std::ptrdiff_t>(begin + count)};
 }
 void append(Arrays& a, const Arrays& b) { a.insert(a.end(), b.begin(), b.end()); }
 
@@ -50,7 +54,8 @@ class Runner {
   explicit Runner(const MeshShape& mesh) : mesh_(mesh) {}
 
   /// `inputs[k]` belongs to devices[k]; so do the results.
-  std::vector<Arrays> run(const Program& p, const Devices& devices, const std::vector<Arrays>& inputs) const {
+  std::vector<Arrays> run(const Program& p, const Devices& devices,
+                          const std::vector<Arrays>& inputs) const {
     std::vector<Arrays> env(devices.size(), Arrays(p.types.size()));
     for (std::size_t k = 0; k < devices.size(); ++k)
       for (std::size_t i = 0; i < p.inputs.size(); ++i) env[k][p.inputs[i]] = inputs[k].at(i);
@@ -69,7 +74,8 @@ class Runner {
   }
 
  private:
-  std::vector<Arrays> equation(const Program& p, const Equation& eqn, const Devices& devices, const std::vector<Arrays>& in) const {
+  std::vector<Arrays> equation(const Program& p, const Equation& eqn, const Devices& devices,
+                               const std::vector<Arrays>& in) const {
     const std::string& name = eqn.op->name;
     if (name == "axis_index") return axis_index(eqn, devices);
     if (eqn.op->lowering == Lowering::collective) return exchange(eqn, devices, in);
@@ -78,7 +84,8 @@ class Runner {
       if (name == "while") return while_loop(eqn, devices, in);
       if (name == "scan") return scan(eqn, devices, in);
       for (const auto& [attr, value] : eqn.attrs)
-        if (auto* body = std::get_if<ProgramPtr>(&value); body && *body && (*body)->inputs.size() == eqn.inputs.size())
+        if (auto* body = std::get_if<ProgramPtr>(&value);
+            body && *body && (*body)->inputs.size() == eqn.inputs.size())
           return run(**body, devices, in);
       throw InternalError("op '" + name + "' with collectives inside has no reference");
     }
@@ -95,23 +102,27 @@ class Runner {
     std::vector<Arrays> out;
     for (std::int64_t d : devices) {
       HostArray a(i32, {});
-      *a.data<std::int32_t>() = static_cast<std::int32_t>(mesh_.index_along(d, eqn.attrs.get<Strings>("axes")));
+      *a.data<std::int32_t>() =
+          static_cast<std::int32_t>(mesh_.index_along(d, eqn.attrs.get<Strings>("axes")));
       out.push_back({a});
     }
     return out;
   }
 
-  std::vector<Arrays> exchange(const Equation& eqn, const Devices& devices, const std::vector<Arrays>& in) const {
+  std::vector<Arrays> exchange(const Equation& eqn, const Devices& devices,
+                               const std::vector<Arrays>& in) const {
     const auto& axes = eqn.attrs.get<Strings>("axes");
     Strings others;
     for (const auto& a : mesh_.axes)
       if (std::find(axes.begin(), axes.end(), a) == axes.end()) others.push_back(a);
     std::size_t n = static_cast<std::size_t>(mesh_.size_of(axes));
-    std::map<std::int64_t, std::vector<std::ptrdiff_t>> lines;  // by position on the other axes: positions in `devices`
+    std::map<std::int64_t, std::vector<std::ptrdiff_t>>
+        lines;  // by position on the other axes: positions in `devices`
     for (std::size_t k = 0; k < devices.size(); ++k) {
       auto& line = lines[mesh_.index_along(devices[k], others)];
       line.resize(n, -1);
-      line[static_cast<std::size_t>(mesh_.index_along(devices[k], axes))] = static_cast<std::ptrdiff_t>(k);
+      line[static_cast<std::size_t>(mesh_.index_along(devices[k], axes))] =
+          static_cast<std::ptrdiff_t>(k);
     }
     std::vector<Arrays> out(devices.size());
     for (const auto& [position, line] : lines) {
@@ -119,8 +130,11 @@ class Runner {
       for (std::size_t i = 0; i < n; ++i) {
         if (line[i] < 0)
           Message(eqn.op->name)
-              .problem("device " + std::to_string(i) + " of the axis did not come to the collective")
-              .rule("all devices of a collective run it, so a predicate around it is the same on all of them")
+              .problem("device " + std::to_string(i) +
+                       " of the axis did not come to the collective")
+              .rule(
+                  "all devices of a collective run it, so a predicate around it is the same on all "
+                  "of them")
               .from(eqn.loc)
               .raise<CollectiveError>();
         x.push_back(in[static_cast<std::size_t>(line[i])][0]);
@@ -132,8 +146,8 @@ class Runner {
   }
 
   // Runs `p` on the devices at `positions` of `devices` and puts the results at their places.
-  void run_some(const Program& p, const Devices& devices, const std::vector<std::size_t>& positions, const std::vector<Arrays>& in,
-                std::vector<Arrays>& out) const {
+  void run_some(const Program& p, const Devices& devices, const std::vector<std::size_t>& positions,
+                const std::vector<Arrays>& in, std::vector<Arrays>& out) const {
     Devices some;
     std::vector<Arrays> inputs;
     for (std::size_t k : positions) {
@@ -144,12 +158,14 @@ class Runner {
     for (std::size_t i = 0; i < positions.size(); ++i) out[positions[i]] = results[i];
   }
 
-  std::vector<Arrays> cond(const Equation& eqn, const Devices& devices, const std::vector<Arrays>& in) const {
+  std::vector<Arrays> cond(const Equation& eqn, const Devices& devices,
+                           const std::vector<Arrays>& in) const {
     const auto& branches = eqn.attrs.get<Programs>("branches");
     std::vector<std::vector<std::size_t>> taken(branches.size());
     std::vector<Arrays> operands;
     for (std::size_t k = 0; k < devices.size(); ++k) {
-      std::int64_t index = std::clamp<std::int64_t>(integer(in[k][0]), 0, static_cast<std::int64_t>(branches.size()) - 1);
+      std::int64_t index = std::clamp<std::int64_t>(integer(in[k][0]), 0,
+                                                    static_cast<std::int64_t>(branches.size()) - 1);
       taken[static_cast<std::size_t>(index)].push_back(k);
       operands.push_back(part(in[k], 1, in[k].size() - 1));
     }
@@ -159,9 +175,12 @@ class Runner {
     return out;
   }
 
-  std::vector<Arrays> while_loop(const Equation& eqn, const Devices& devices, const std::vector<Arrays>& in) const {
-    std::size_t nc = static_cast<std::size_t>(eqn.attrs.i("cond_consts")), nb = static_cast<std::size_t>(eqn.attrs.i("body_consts"));
-    std::vector<Arrays> carry, for_cond(devices.size()), for_body(devices.size()), predicate(devices.size());
+  std::vector<Arrays> while_loop(const Equation& eqn, const Devices& devices,
+                                 const std::vector<Arrays>& in) const {
+    std::size_t nc = static_cast<std::size_t>(eqn.attrs.i("cond_consts")),
+                nb = static_cast<std::size_t>(eqn.attrs.i("body_consts"));
+    std::vector<Arrays> carry, for_cond(devices.size()), for_body(devices.size()),
+        predicate(devices.size());
     std::vector<std::size_t> active;
     for (std::size_t k = 0; k < devices.size(); ++k) {
       carry.push_back(part(in[k], nc + nb, in[k].size() - nc - nb));
@@ -177,9 +196,11 @@ class Runner {
     }
   }
 
-  std::vector<Arrays> scan(const Equation& eqn, const Devices& devices, const std::vector<Arrays>& in) const {
+  std::vector<Arrays> scan(const Equation& eqn, const Devices& devices,
+                           const std::vector<Arrays>& in) const {
     const Program& body = *eqn.attrs.program("body");
-    std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("consts")), carries = static_cast<std::size_t>(eqn.attrs.i("carry"));
+    std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("consts")),
+                carries = static_cast<std::size_t>(eqn.attrs.i("carry"));
     std::size_t ys = body.outputs.size() - carries;
     std::int64_t length = eqn.attrs.i("length");
     std::vector<Arrays> carry, out;
@@ -208,7 +229,8 @@ class Runner {
         carry[k] = part(results[k], 0, carries);
         for (std::size_t y = 0; y < ys; ++y) {
           const HostArray& from = results[k][carries + y];
-          std::memcpy(row(out[k][y], i).bytes, from.bytes, static_cast<std::size_t>(from.size_bytes()));
+          std::memcpy(row(out[k][y], i).bytes, from.bytes,
+                      static_cast<std::size_t>(from.size_bytes()));
         }
       }
     }
@@ -242,11 +264,14 @@ void each_element(const HostArray& whole, const Shape& block, const Shape& start
 }
 }  // namespace
 
-HostArray block_of(const HostArray& whole, const Spec& spec, const MeshShape& mesh, std::int64_t device) {
+HostArray block_of(const HostArray& whole, const Spec& spec, const MeshShape& mesh,
+                   std::int64_t device) {
   HostArray block(whole.dtype, block_shape(whole.shape, spec, mesh));
-  each_element(whole, block.shape, block_start(block.shape, spec, mesh, device), [&](std::int64_t from, std::int64_t to) {
-    std::memcpy(block.bytes + to, whole.bytes + from, static_cast<std::size_t>(size_of(whole.dtype)));
-  });
+  each_element(whole, block.shape, block_start(block.shape, spec, mesh, device),
+               [&](std::int64_t from, std::int64_t to) {
+                 std::memcpy(block.bytes + to, whole.bytes + from,
+                             static_cast<std::size_t>(size_of(whole.dtype)));
+               });
   return block;
 }
 
@@ -254,9 +279,11 @@ HostArray assemble(std::span<const HostArray> blocks, const Spec& spec, const Me
   HostArray whole(blocks[0].dtype, whole_shape(blocks[0].shape, spec, mesh));
   for (std::int64_t d = mesh.size(); d-- > 0;) {
     const HostArray& block = blocks[static_cast<std::size_t>(d)];
-    each_element(whole, block.shape, block_start(block.shape, spec, mesh, d), [&](std::int64_t to, std::int64_t from) {
-      std::memcpy(whole.bytes + to, block.bytes + from, static_cast<std::size_t>(size_of(whole.dtype)));
-    });
+    each_element(whole, block.shape, block_start(block.shape, spec, mesh, d),
+                 [&](std::int64_t to, std::int64_t from) {
+                   std::memcpy(whole.bytes + to, block.bytes + from,
+                               static_cast<std::size_t>(size_of(whole.dtype)));
+                 });
   }
   return whole;
 }

@@ -1,5 +1,6 @@
-// Runs a per-device program on every device of a mesh at once, with the ops' evaluators and collectives written from their
-// definitions: the oracle for the executor. Slow, and independent of everything it judges.
+// Runs a per-device program on every device of a mesh at once, with the ops' evaluators and
+// collectives written from their definitions: the oracle for the executor. Slow, and independent of
+// everything it judges.
 #pragma once
 
 #include "ir/host_array.h"
@@ -11,13 +12,15 @@
 
 namespace tessera::inline v0::spmd {
 
-/// `inputs[d]` are device d's, d row-major over the mesh; so are the results. Devices whose predicates agree run a branch or
-/// a round of a loop together. Throws CollectiveError when a collective waits for a device that does not come.
+/// `inputs[d]` are device d's, d row-major over the mesh; so are the results. Devices whose
+/// predicates agree run a branch or a round of a loop together. Throws CollectiveError when a
+/// collective waits for a device that does not come.
 std::vector<std::vector<HostArray>> evaluate_spmd(const Program& body, const MeshShape& mesh,
                                                   std::span<const std::vector<HostArray>> inputs);
 
 /// The block of `whole` that `spec` gives to a device.
-HostArray block_of(const HostArray& whole, const Spec& spec, const MeshShape& mesh, std::int64_t device);
+HostArray block_of(const HostArray& whole, const Spec& spec, const MeshShape& mesh,
+                   std::int64_t device);
 /// The whole from the devices' blocks; where several devices hold one block, the first one's.
 HostArray assemble(std::span<const HostArray> blocks, const Spec& spec, const MeshShape& mesh);
 

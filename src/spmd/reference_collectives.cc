@@ -47,7 +47,8 @@ HostArray concatenated(const std::vector<HostArray>& parts, int dim) {
     for_each_index(p.shape, [&](const Shape& index) {
       Shape at = index;
       at[dim] += begin;
-      std::memcpy(y.bytes + flat_index(at, to) * size, p.bytes + flat_index(index, from) * size, static_cast<std::size_t>(size));
+      std::memcpy(y.bytes + flat_index(at, to) * size, p.bytes + flat_index(index, from) * size,
+                  static_cast<std::size_t>(size));
     });
     begin += p.shape[dim];
   }
@@ -62,7 +63,9 @@ Shape with(Shape s, int dim, std::int64_t extent) {
   s.insert(s.begin() + dim, extent);
   return s;
 }
-HostArray index_of(const HostArray& x, int dim, std::int64_t i) { return reshaped(slab(x, dim, i, 1), without(x.shape, dim)); }
+HostArray index_of(const HostArray& x, int dim, std::int64_t i) {
+  return reshaped(slab(x, dim, i, 1), without(x.shape, dim));
+}
 HostArray stacked(std::vector<HostArray> parts, int dim) {
   for (HostArray& p : parts) p = reshaped(p, with(p.shape, dim, 1));
   return concatenated(parts, dim);
@@ -99,7 +102,8 @@ HostArray folded(const std::vector<HostArray>& x, Fold fold) {
 }
 
 // `op` within one group.
-std::vector<HostArray> in_group(std::string_view op, const Attrs& attrs, const std::vector<HostArray>& x) {
+std::vector<HostArray> in_group(std::string_view op, const Attrs& attrs,
+                                const std::vector<HostArray>& x) {
   std::size_t n = x.size();
   std::int64_t m = static_cast<std::int64_t>(n);
   auto everywhere = [&](const HostArray& y) { return std::vector<HostArray>(n, y); };
@@ -116,7 +120,8 @@ std::vector<HostArray> in_group(std::string_view op, const Attrs& attrs, const s
     int axis = static_cast<int>(attrs.i("axis"));
     HostArray sum = folded(x, Fold::sum);
     std::int64_t width = sum.shape[axis] / m;
-    for (std::int64_t i = 0; i < m; ++i) y.push_back(tiled ? slab(sum, axis, i * width, width) : index_of(sum, axis, i));
+    for (std::int64_t i = 0; i < m; ++i)
+      y.push_back(tiled ? slab(sum, axis, i * width, width) : index_of(sum, axis, i));
     return y;
   }
   if (op == "all_to_all") {
@@ -124,7 +129,8 @@ std::vector<HostArray> in_group(std::string_view op, const Attrs& attrs, const s
     std::int64_t width = x[0].shape[split] / m;
     for (std::int64_t i = 0; i < m; ++i) {
       std::vector<HostArray> got;
-      for (const HostArray& from : x) got.push_back(tiled ? slab(from, split, i * width, width) : index_of(from, split, i));
+      for (const HostArray& from : x)
+        got.push_back(tiled ? slab(from, split, i * width, width) : index_of(from, split, i));
       y.push_back(tiled ? concatenated(got, concat) : stacked(got, concat));
     }
     return y;
@@ -134,14 +140,17 @@ std::vector<HostArray> in_group(std::string_view op, const Attrs& attrs, const s
 
 }  // namespace
 
-std::vector<HostArray> collective(std::string_view op, const Attrs& attrs, const std::vector<HostArray>& x) {
+std::vector<HostArray> collective(std::string_view op, const Attrs& attrs,
+                                  const std::vector<HostArray>& x) {
   std::vector<HostArray> y(x.size());
   if (op == "ppermute") {
     for (std::size_t i = 0; i < x.size(); ++i) y[i] = zeros(x[i]);
-    for (const Ints& pair : attrs.get<IntLists>("perm")) y[static_cast<std::size_t>(pair[1])] = x[static_cast<std::size_t>(pair[0])];
+    for (const Ints& pair : attrs.get<IntLists>("perm"))
+      y[static_cast<std::size_t>(pair[1])] = x[static_cast<std::size_t>(pair[0])];
     return y;
   }
-  if (op == "pbroadcast") return std::vector<HostArray>(x.size(), x[static_cast<std::size_t>(attrs.i("source"))]);
+  if (op == "pbroadcast")
+    return std::vector<HostArray>(x.size(), x[static_cast<std::size_t>(attrs.i("source"))]);
   IntLists groups;
   if (attrs.has("groups")) groups = attrs.get<IntLists>("groups");
   if (groups.empty()) {

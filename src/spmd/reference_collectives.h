@@ -9,6 +9,7 @@
 namespace tessera::inline v0::spmd {
 
 /// The results of one collective: `x[k]` is the block of member k of the flattened axes.
-std::vector<HostArray> collective(std::string_view op, const Attrs& attrs, const std::vector<HostArray>& x);
+std::vector<HostArray> collective(std::string_view op, const Attrs& attrs,
+                                  const std::vector<HostArray>& x);
 
 }  // namespace tessera::inline v0::spmd

@@ -39,15 +39,26 @@ Strings spec_texts(const std::vector<Spec>& specs) {
 
 namespace {
 
-std::string count_of(std::size_t n, const char* one, const char* many) { return std::to_string(n) + " " + (n == 1 ? one : many); }
+std::string count_of(std::size_t n, const char* one, const char* many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
 
 // Axes of the mesh, each used once.
-void check_spec(const Spec& spec, const MeshShape& mesh, int rank, const std::string& what, const SourceLoc& loc) {
+void check_spec(const Spec& spec, const MeshShape& mesh, int rank, const std::string& what,
+                const SourceLoc& loc) {
   auto fail = [&](std::string problem, std::string rule, std::string advice) {
-    Message("shard_map").problem(std::move(problem)).rule(std::move(rule)).at(what).from(loc).advice(std::move(advice)).raise<ShardingError>();
+    Message("shard_map")
+        .problem(std::move(problem))
+        .rule(std::move(rule))
+        .at(what)
+        .from(loc)
+        .advice(std::move(advice))
+        .raise<ShardingError>();
   };
   if (static_cast<int>(spec.dims.size()) > rank)
-    fail(spelled(spec) + " has " + count_of(spec.dims.size(), "entry", "entries") + " for a value of " + count_of(static_cast<std::size_t>(rank), "dimension", "dimensions"),
+    fail(spelled(spec) + " has " + count_of(spec.dims.size(), "entry", "entries") +
+             " for a value of " +
+             count_of(static_cast<std::size_t>(rank), "dimension", "dimensions"),
          "a spec has at most one entry a dimension",
          rank == 0 ? "give the scalar a dimension with reshape, or use P()" : "shorten the spec");
   AxisSet seen;
@@ -56,10 +67,12 @@ void check_spec(const Spec& spec, const MeshShape& mesh, int rank, const std::st
       if (mesh.find(axis) < 0) {
         std::string names;
         for (const auto& a : mesh.axes) names += (names.empty() ? "'" : ", '") + a + "'";
-        fail(spelled(spec) + " names '" + axis + "', which is no axis of the mesh", "the axes are " + names, "check the spelling");
+        fail(spelled(spec) + " names '" + axis + "', which is no axis of the mesh",
+             "the axes are " + names, "check the spelling");
       }
       if (seen.contains(axis))
-        fail(spelled(spec) + " uses axis '" + axis + "' twice", "an axis cuts one dimension", "leave one of them out");
+        fail(spelled(spec) + " uses axis '" + axis + "' twice", "an axis cuts one dimension",
+             "leave one of them out");
       seen.insert(axis);
     }
 }
@@ -67,10 +80,12 @@ void check_spec(const Spec& spec, const MeshShape& mesh, int rank, const std::st
 std::vector<Type> infer(const InferArgs& a) {
   ShardMap s(a.attrs);
   const Program& body = *s.body;
-  if (s.mesh.axes.size() != s.mesh.sizes.size()) throw InternalError("a mesh has a size for each axis");
+  if (s.mesh.axes.size() != s.mesh.sizes.size())
+    throw InternalError("a mesh has a size for each axis");
   for (std::int64_t n : s.mesh.sizes)
     if (n < 1) throw InternalError("a mesh has at least one device along each axis");
-  if (a.inputs.size() != s.in_specs.size() || a.inputs.size() != body.inputs.size() || body.outputs.size() != s.out_specs.size())
+  if (a.inputs.size() != s.in_specs.size() || a.inputs.size() != body.inputs.size() ||
+      body.outputs.size() != s.out_specs.size())
     throw InternalError("a shard_map needs one spec for each input and output of its body");
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {
     const Type &whole = a.inputs[i], &block = body.type(body.inputs[i]);
@@ -80,17 +95,21 @@ std::vector<Type> infer(const InferArgs& a) {
       std::int64_t n = s.mesh.size_of(s.in_specs[i].axes_of(d)), extent = whole.shape[d];
       if (extent % n != 0)
         Message("shard_map")
-            .problem(to_string(whole) + " is cut by " + spelled(s.in_specs[i]) + ": dimension " + std::to_string(d) + " has " +
-                     std::to_string(extent) + " elements, for " + std::to_string(n) + " devices")
-            .rule("the devices divide the dimension: " + std::to_string(extent) + " % " + std::to_string(n) + " = " +
-                  std::to_string(extent % n))
+            .problem(to_string(whole) + " is cut by " + spelled(s.in_specs[i]) + ": dimension " +
+                     std::to_string(d) + " has " + std::to_string(extent) + " elements, for " +
+                     std::to_string(n) + " devices")
+            .rule("the devices divide the dimension: " + std::to_string(extent) + " % " +
+                  std::to_string(n) + " = " + std::to_string(extent % n))
             .at(what)
             .from(a.loc)
-            .advice("pad the dimension to " + std::to_string((extent + n - 1) / n * n) + " elements, or cut another one")
+            .advice("pad the dimension to " + std::to_string((extent + n - 1) / n * n) +
+                    " elements, or cut another one")
             .raise<ShardingError>();
     }
-    if (whole.dtype != block.dtype || !(block_shape(whole.shape, s.in_specs[i], s.mesh) == block.shape))
-      throw InternalError("the body of a shard_map takes " + to_string(block) + " for a block of " + to_string(whole));
+    if (whole.dtype != block.dtype ||
+        !(block_shape(whole.shape, s.in_specs[i], s.mesh) == block.shape))
+      throw InternalError("the body of a shard_map takes " + to_string(block) + " for a block of " +
+                          to_string(whole));
   }
   std::vector<Type> results;
   for (std::size_t i = 0; i < body.outputs.size(); ++i) {
@@ -102,12 +121,14 @@ std::vector<Type> infer(const InferArgs& a) {
       for (const auto& axis : block.varying)
         if (!named.contains(axis))
           Message("shard_map")
-              .problem(spelled(s.out_specs[i]) + " says that the result is the same on all devices along '" + axis +
+              .problem(spelled(s.out_specs[i]) +
+                       " says that the result is the same on all devices along '" + axis +
                        "', but its type is " + to_string(block))
               .rule("a spec names every axis over which the value varies")
               .at(what)
               .from(a.loc)
-              .advice("psum, pmean or all_gather_invariant over '" + axis + "', or name the axis in the spec")
+              .advice("psum, pmean or all_gather_invariant over '" + axis +
+                      "', or name the axis in the spec")
               .raise<ShardingError>();
     results.emplace_back(block.dtype, whole_shape(block.shape, s.out_specs[i], s.mesh), block.weak);
   }
@@ -119,7 +140,8 @@ void evaluate(const EvalArgs& a) {
   std::vector<std::vector<HostArray>> inputs(static_cast<std::size_t>(s.mesh.size()));
   for (std::size_t d = 0; d < inputs.size(); ++d)
     for (std::size_t i = 0; i < a.inputs.size(); ++i)
-      inputs[d].push_back(block_of(a.inputs[i], s.in_specs[i], s.mesh, static_cast<std::int64_t>(d)));
+      inputs[d].push_back(
+          block_of(a.inputs[i], s.in_specs[i], s.mesh, static_cast<std::int64_t>(d)));
   std::vector<std::vector<HostArray>> outputs = evaluate_spmd(*s.body, s.mesh, inputs);
   for (std::size_t i = 0; i < a.outputs.size(); ++i) {
     std::vector<HostArray> blocks;
@@ -150,9 +172,10 @@ std::vector<OpExample> examples() {
 
 namespace ops {
 
-Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs, const ShardMapMesh& mesh, Strings in_specs,
-                 Strings out_specs, bool typed) {
-  // A typed body's result varies over exactly the axes of its spec: the cotangent that comes back does.
+Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs,
+                 const ShardMapMesh& mesh, Strings in_specs, Strings out_specs, bool typed) {
+  // A typed body's result varies over exactly the axes of its spec: the cotangent that comes back
+  // does.
   bool widen = false;
   for (std::size_t i = 0; typed && i < out_specs.size(); ++i)
     for (const auto& axis : spmd::parse_spec(out_specs[i]).axes())
@@ -162,7 +185,8 @@ Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs, con
     Values in;
     for (Var v : body->inputs) in.push_back(wide.input(body->type(v)));
     Values out = wide.inline_program(*body, in);
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = wide.vary_over(out[i], spmd::parse_spec(out_specs[i]).axes());
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = wide.vary_over(out[i], spmd::parse_spec(out_specs[i]).axes());
     body = wide.finish(out);
   }
   return b.emit("shard_map", inputs,
@@ -179,10 +203,14 @@ void register_shard_map(Registry& r) {
   Op op;
   op.name = "shard_map";
   op.doc =
-      "Runs `body` once on each device of a mesh. An input is cut into blocks by its spec, major axis first; the body sees its "
-      "device's block. The blocks of a result are put together by its spec; along axes that it does not name the devices hold "
-      "the same. In a typed body the types say which values vary, and derivatives follow from them. In an untyped one every "
-      "device differentiates its own computation: the cotangent of a result that several devices hold is shared out among "
+      "Runs `body` once on each device of a mesh. An input is cut into blocks by its spec, major "
+      "axis first; the body sees its "
+      "device's block. The blocks of a result are put together by its spec; along axes that it "
+      "does not name the devices hold "
+      "the same. In a typed body the types say which values vary, and derivatives follow from "
+      "them. In an untyped one every "
+      "device differentiates its own computation: the cotangent of a result that several devices "
+      "hold is shared out among "
       "them, that of an input which several devices read is summed.";
   op.attrs = {{"body", AttrKind::program, "the per-device program"},
               {"mesh_axes", AttrKind::strings, "names of the axes of the mesh"},

@@ -10,13 +10,15 @@ namespace tessera::inline v0::spmd {
 namespace {
 
 Spec with_free_dim(Spec spec, int at) {
-  if (at < static_cast<int>(spec.dims.size())) spec.dims.insert(spec.dims.begin() + at, std::vector<std::string>{});
+  if (at < static_cast<int>(spec.dims.size()))
+    spec.dims.insert(spec.dims.begin() + at, std::vector<std::string>{});
   return spec;
 }
 
-Values emit(Builder& b, const ShardMap& s, ProgramPtr body, const Values& inputs, const std::vector<Spec>& in,
-            const std::vector<Spec>& out) {
-  return ops::shard_map(b, std::move(body), inputs, s.device_mesh(), spec_texts(in), spec_texts(out), s.typed);
+Values emit(Builder& b, const ShardMap& s, ProgramPtr body, const Values& inputs,
+            const std::vector<Spec>& in, const std::vector<Spec>& out) {
+  return ops::shard_map(b, std::move(body), inputs, s.device_mesh(), spec_texts(in),
+                        spec_texts(out), s.typed);
 }
 
 }  // namespace
@@ -39,13 +41,15 @@ JvpBoth shard_map_jvp(const JvpBothArgs& a) {
   JvpBoth r;
   std::size_t next = s.out_specs.size();
   r.outputs.assign(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(next));
-  for (bool nz : jvp.nonzero_out) r.tangents.push_back(nz ? MaybeValue(results[next++]) : MaybeValue());
+  for (bool nz : jvp.nonzero_out)
+    r.tangents.push_back(nz ? MaybeValue(results[next++]) : MaybeValue());
   return r;
 }
 
-// A residual leaves the known map and enters the unknown one under one spec. One that is an input of the map needs not leave
-// at all; one that is the same on all devices leaves as one copy; any other leaves as a stack of the devices' along its first
-// dimension, which a scalar gets for the journey.
+// A residual leaves the known map and enters the unknown one under one spec. One that is an input
+// of the map needs not leave at all; one that is the same on all devices leaves as one copy; any
+// other leaves as a stack of the devices' along its first dimension, which a scalar gets for the
+// journey.
 PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a) {
   ShardMap s(a.attrs);
   std::vector<bool> unknown_in;
@@ -63,7 +67,8 @@ PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a) {
     known_axes.push_back(s.in_specs[i].axes());
   }
   Split split = partial_eval(*s.body, unknown_in);
-  for (std::size_t i = 0; i < s.out_specs.size(); ++i) (split.unknown_out[i] ? rest_out : known_out).push_back(s.out_specs[i]);
+  for (std::size_t i = 0; i < s.out_specs.size(); ++i)
+    (split.unknown_out[i] ? rest_out : known_out).push_back(s.out_specs[i]);
 
   const Program& known = *split.known;
   std::size_t outputs = known.outputs.size() - split.residuals;
@@ -100,11 +105,14 @@ PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a) {
   }
   PartialEvalResult r;
   Values left;
-  if (!kout.empty()) left = emit(a.known, s, kb.finish_pruned(kout), known_inputs, known_in, known_out);
+  if (!kout.empty())
+    left = emit(a.known, s, kb.finish_pruned(kout), known_inputs, known_in, known_out);
   std::size_t next = 0;
-  for (bool unknown : split.unknown_out) r.outputs.push_back(unknown ? MaybeValue() : MaybeValue(left[next++]));
+  for (bool unknown : split.unknown_out)
+    r.outputs.push_back(unknown ? MaybeValue() : MaybeValue(left[next++]));
   if (split.unknown->outputs.empty()) return r;
-  for (const Residual& res : residuals) r.residuals.push_back(res.forwarded != npos ? known_inputs[res.forwarded] : left[next++]);
+  for (const Residual& res : residuals)
+    r.residuals.push_back(res.forwarded != npos ? known_inputs[res.forwarded] : left[next++]);
 
   const Program& unknown = *split.unknown;
   Builder ub(unknown.name);
@@ -128,9 +136,10 @@ PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a) {
   return r;
 }
 
-// The body transposed, specs exchanged. Untyped, the cotangent of a result that several devices hold is divided among them,
-// and that of an input which they share is summed: psum's transpose is psum, so that n copies of a psum'ed loss count once.
-// Typed, the pvary and psum in the body do both.
+// The body transposed, specs exchanged. Untyped, the cotangent of a result that several devices
+// hold is divided among them, and that of an input which they share is summed: psum's transpose is
+// psum, so that n copies of a psum'ed loss count once. Typed, the pvary and psum in the body do
+// both.
 MaybeValues shard_map_transpose(const TransposeArgs& a) {
   ShardMap s(a.attrs);
   const Program& body = *s.body;
@@ -149,7 +158,8 @@ MaybeValues shard_map_transpose(const TransposeArgs& a) {
     if (!a.cotangents[i]) continue;
     Value ct = b.input(body.type(body.outputs[i]));
     std::int64_t copies = s.mesh.size_of(s.unnamed(s.out_specs[i]));
-    cts[i] = s.typed || copies == 1 ? ct : ops::div(ct, ops::full_like(ct, static_cast<double>(copies)));
+    cts[i] =
+        s.typed || copies == 1 ? ct : ops::div(ct, ops::full_like(ct, static_cast<double>(copies)));
     outside.push_back(*a.cotangents[i]);
     in.push_back(s.out_specs[i]);
   }
@@ -170,11 +180,13 @@ MaybeValues shard_map_transpose(const TransposeArgs& a) {
   return r;
 }
 
-// The stacked dimension is one that no axis cuts. An axis of the mesh hides a mapped one of its name.
+// The stacked dimension is one that no axis cuts. An axis of the mesh hides a mapped one of its
+// name.
 BatchResult shard_map_batch(const BatchArgs& a) {
   ShardMap s(a.attrs);
   std::vector<int> dims(a.dims.begin(), a.dims.end());
-  BatchProgram batched = batch_program(*s.body, dims, a.size, s.mesh.find(a.axis_name) >= 0 ? "" : a.axis_name);
+  BatchProgram batched =
+      batch_program(*s.body, dims, a.size, s.mesh.find(a.axis_name) >= 0 ? "" : a.axis_name);
   std::vector<Spec> in = s.in_specs, out = s.out_specs;
   BatchResult r;
   for (std::size_t i = 0; i < in.size(); ++i)

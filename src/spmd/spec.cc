@@ -85,11 +85,13 @@ std::int64_t MeshShape::size_of(const std::vector<std::string>& names) const {
   return n;
 }
 
-std::int64_t MeshShape::index_along(std::int64_t device, const std::vector<std::string>& names) const {
+std::int64_t MeshShape::index_along(std::int64_t device,
+                                    const std::vector<std::string>& names) const {
   std::int64_t index = 0;
   for (const auto& a : names) {
     std::int64_t inner = 1;
-    for (std::size_t i = static_cast<std::size_t>(find(a)) + 1; i < sizes.size(); ++i) inner *= sizes[i];
+    for (std::size_t i = static_cast<std::size_t>(find(a)) + 1; i < sizes.size(); ++i)
+      inner *= sizes[i];
     index = index * size_of(a) + device / inner % size_of(a);
   }
   return index;
@@ -114,7 +116,8 @@ Shape whole_shape(const Shape& block, const Spec& spec, const MeshShape& mesh) {
   return s;
 }
 
-Shape block_start(const Shape& block, const Spec& spec, const MeshShape& mesh, std::int64_t device) {
+Shape block_start(const Shape& block, const Spec& spec, const MeshShape& mesh,
+                  std::int64_t device) {
   Shape s = block;
   for (int d = 0; d < s.rank(); ++d) s[d] = block[d] * mesh.index_along(device, spec.axes_of(d));
   return s;

@@ -1,7 +1,8 @@
-// Partition specifications inside the IR: for each dimension of a value the mesh axes that cut it, major first.
+// Partition specifications inside the IR: for each dimension of a value the mesh axes that cut it,
+// major first.
 //
-// In attributes a spec is text: dimensions separated by ';', axes by ','. "" is replicated, "i" cuts dim 0 over i, ";i" cuts
-// dim 1, "x,y" cuts dim 0 over x (major) and y.
+// In attributes a spec is text: dimensions separated by ';', axes by ','. "" is replicated, "i"
+// cuts dim 0 over i, ";i" cuts dim 1, "x,y" cuts dim 0 over x (major) and y.
 #pragma once
 
 #include "ir/type.h"
@@ -40,7 +41,8 @@ struct MeshShape {
   std::vector<std::string> ordered(const AxisSet& set) const;
 };
 
-/// Shape of one block, and of the whole from a block. The spec fits: its axes are of the mesh and divide.
+/// Shape of one block, and of the whole from a block. The spec fits: its axes are of the mesh and
+/// divide.
 Shape block_shape(const Shape& whole, const Spec& spec, const MeshShape& mesh);
 Shape whole_shape(const Shape& block, const Spec& spec, const MeshShape& mesh);
 /// Where `device`'s block starts in the whole.

@@ -9,7 +9,8 @@ namespace tessera::inline v0::spmd {
 namespace {
 
 std::vector<AxisSet> pick(const std::vector<AxisSet>& from, std::size_t begin, std::size_t count) {
-  return {from.begin() + static_cast<std::ptrdiff_t>(begin), from.begin() + static_cast<std::ptrdiff_t>(begin + count)};
+  return {from.begin() + static_cast<std::ptrdiff_t>(begin),
+          from.begin() + static_cast<std::ptrdiff_t>(begin + count)};
 }
 
 std::vector<AxisSet> joined(std::vector<AxisSet> a, const std::vector<AxisSet>& b) {
@@ -18,7 +19,8 @@ std::vector<AxisSet> joined(std::vector<AxisSet> a, const std::vector<AxisSet>& 
 }
 
 // Adds b's sets to a's from `at` on; whether that changed any.
-bool grow(std::vector<AxisSet>& a, std::size_t at, std::size_t count, const std::vector<AxisSet>& b) {
+bool grow(std::vector<AxisSet>& a, std::size_t at, std::size_t count,
+          const std::vector<AxisSet>& b) {
   bool changed = false;
   for (std::size_t i = 0; i < count; ++i) {
     AxisSet before = a[at + i];
@@ -30,7 +32,8 @@ bool grow(std::vector<AxisSet>& a, std::size_t at, std::size_t count, const std:
 
 std::vector<NestedProgram> of_while(const Equation& eqn, const std::vector<AxisSet>& operands) {
   const ProgramPtr &cond = eqn.attrs.program("cond"), &body = eqn.attrs.program("body");
-  std::size_t nc = static_cast<std::size_t>(eqn.attrs.i("cond_consts")), nb = static_cast<std::size_t>(eqn.attrs.i("body_consts"));
+  std::size_t nc = static_cast<std::size_t>(eqn.attrs.i("cond_consts")),
+              nb = static_cast<std::size_t>(eqn.attrs.i("body_consts"));
   std::size_t carry = operands.size() - nc - nb;
   std::vector<AxisSet> in_cond = joined(pick(operands, 0, nc), pick(operands, nc + nb, carry));
   std::vector<AxisSet> in_body = pick(operands, nc, nb + carry);
@@ -47,7 +50,8 @@ std::vector<NestedProgram> of_while(const Equation& eqn, const std::vector<AxisS
 
 std::vector<NestedProgram> of_scan(const Equation& eqn, const std::vector<AxisSet>& operands) {
   const ProgramPtr& body = eqn.attrs.program("body");
-  std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("consts")), carry = static_cast<std::size_t>(eqn.attrs.i("carry"));
+  std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("consts")),
+              carry = static_cast<std::size_t>(eqn.attrs.i("carry"));
   std::vector<AxisSet> in = operands;
   while (grow(in, consts, carry, output_uniformity(*body, in))) {
   }
@@ -57,7 +61,8 @@ std::vector<NestedProgram> of_scan(const Equation& eqn, const std::vector<AxisSe
 std::vector<NestedProgram> of_cond(const Equation& eqn, const std::vector<AxisSet>& operands) {
   std::vector<NestedProgram> nested;
   std::vector<AxisSet> in = pick(operands, 1, operands.size() - 1);
-  for (const ProgramPtr& branch : eqn.attrs.get<Programs>("branches")) nested.push_back({branch, in, operands[0]});
+  for (const ProgramPtr& branch : eqn.attrs.get<Programs>("branches"))
+    nested.push_back({branch, in, operands[0]});
   return nested;
 }
 
@@ -69,7 +74,10 @@ const ProgramPtr* called(const Equation& eqn) {
       if (name == "body") return (*p)->inputs.size() == eqn.inputs.size() ? p : nullptr;
       only = p;
     }
-  return only && (*only)->inputs.size() == eqn.inputs.size() && (*only)->outputs.size() == eqn.outputs.size() ? only : nullptr;
+  return only && (*only)->inputs.size() == eqn.inputs.size() &&
+                 (*only)->outputs.size() == eqn.outputs.size()
+             ? only
+             : nullptr;
 }
 
 std::vector<AxisSet> results(const Equation& eqn, const std::vector<AxisSet>& operands) {
@@ -89,13 +97,15 @@ std::vector<AxisSet> results(const Equation& eqn, const std::vector<AxisSet>& op
   }
   if (name == "scan" && eqn.attrs.i("length") == 0)  // the carry comes out as it went in
     for (std::int64_t i = 0; i < eqn.attrs.i("carry"); ++i)
-      out[static_cast<std::size_t>(i)] |= operands[static_cast<std::size_t>(eqn.attrs.i("consts") + i)];
+      out[static_cast<std::size_t>(i)] |=
+          operands[static_cast<std::size_t>(eqn.attrs.i("consts") + i)];
   return out;
 }
 
 }  // namespace
 
-std::vector<NestedProgram> nested_programs(const Equation& eqn, const std::vector<AxisSet>& operands) {
+std::vector<NestedProgram> nested_programs(const Equation& eqn,
+                                           const std::vector<AxisSet>& operands) {
   const std::string& name = eqn.op->name;
   if (name == "cond") return of_cond(eqn, operands);
   if (name == "while") return of_while(eqn, operands);
@@ -113,7 +123,8 @@ std::vector<AxisSet> uniformity(const Program& p, const std::vector<AxisSet>& in
     operands.clear();
     for (Var v : eqn.inputs) operands.push_back(of[v]);
     std::vector<AxisSet> out = results(eqn, operands);
-    for (std::size_t i = 0; i < eqn.outputs.size(); ++i) of[eqn.outputs[i]] = i < out.size() ? out[i] : out.back();
+    for (std::size_t i = 0; i < eqn.outputs.size(); ++i)
+      of[eqn.outputs[i]] = i < out.size() ? out[i] : out.back();
   }
   return of;
 }
@@ -124,7 +135,8 @@ std::vector<AxisSet> output_uniformity(const Program& p, const std::vector<AxisS
   return out;
 }
 
-VaryingSource why_varying(const Program& p, const std::vector<AxisSet>& varying, Var v, std::string_view axis) {
+VaryingSource why_varying(const Program& p, const std::vector<AxisSet>& varying, Var v,
+                          std::string_view axis) {
   constexpr std::size_t none = VaryingSource::npos;
   std::vector<std::size_t> definition(p.types.size(), none);
   for (std::size_t k = 0; k < p.equations.size(); ++k)
@@ -138,7 +150,8 @@ VaryingSource why_varying(const Program& p, const std::vector<AxisSet>& varying,
       return {none, static_cast<std::size_t>(at - p.inputs.begin()), first_use};
     }
     const Equation& eqn = p.equations[k];
-    auto from = std::find_if(eqn.inputs.begin(), eqn.inputs.end(), [&](Var u) { return varying[u].contains(axis); });
+    auto from = std::find_if(eqn.inputs.begin(), eqn.inputs.end(),
+                             [&](Var u) { return varying[u].contains(axis); });
     if (from == eqn.inputs.end()) return {k, none, eqn.loc};
     if (eqn.loc) first_use = eqn.loc;
     v = *from;

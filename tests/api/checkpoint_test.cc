@@ -32,8 +32,9 @@ TEST(Checkpoint, ChangesNoBit) {
   auto loss = [](auto f) { return [f](Array x, Array w) { return ts::sum(f(x, w)); }; };
   auto [value, grads] = ts::value_and_grad<0, 1>(loss(deep))(x, w);
   for (const auto& policy :
-       {ts::policies::nothing_saveable(), ts::policies::everything_saveable(), ts::policies::dots_saveable(),
-        ts::policies::dots_with_no_batch_dims_saveable(), ts::policies::save_only_these_names({"layer"}),
+       {ts::policies::nothing_saveable(), ts::policies::everything_saveable(),
+        ts::policies::dots_saveable(), ts::policies::dots_with_no_batch_dims_saveable(),
+        ts::policies::save_only_these_names({"layer"}),
         ts::policies::save_any_names_but_these({"layer"})}) {
     auto f = ts::checkpoint(deep, {.policy = policy});
     EXPECT_TRUE(ts::tree::equal(f(x, w), deep(x, w)));
@@ -65,7 +66,8 @@ TEST(Checkpoint, InsideScanAndVmap) {
   Array xs = vec({0.3f, 0.6f, 0.9f});
   EXPECT_TRUE(ts::tree::equal(ts::grad(run(step))(xs), ts::grad(run(plain))(xs)));
   Array rows = mat({0.3f, 0.6f, 0.9f, 1, 2, 3}, {2, 3});
-  EXPECT_TRUE(ts::tree::equal(ts::vmap(ts::grad(run(step)))(rows), ts::vmap(ts::grad(run(plain)))(rows)));
+  EXPECT_TRUE(
+      ts::tree::equal(ts::vmap(ts::grad(run(step)))(rows), ts::vmap(ts::grad(run(plain)))(rows)));
 }
 
 }  // namespace

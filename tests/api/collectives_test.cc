@@ -39,27 +39,51 @@ class Collectives : public ::testing::Test {
 }  // namespace
 
 TEST_F(Collectives, Reductions) {
-  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::psum(x, "i"); })), (Floats{6, 46, 6, 46, 6, 46, 6, 46}));
-  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pmean(x, "i"); })), (Floats{1.5, 11.5, 1.5, 11.5, 1.5, 11.5, 1.5, 11.5}));
-  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pmax(x, "i"); })), (Floats{3, 13, 3, 13, 3, 13, 3, 13}));
-  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pmin(x, "i"); })), (Floats{0, 10, 0, 10, 0, 10, 0, 10}));
-  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::psum(x, "i", {{0, 2}, {1, 3}}); })), (Floats{2, 22, 4, 24, 2, 22, 4, 24}));
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::psum(x, "i"); })),
+            (Floats{6, 46, 6, 46, 6, 46, 6, 46}));
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pmean(x, "i"); })),
+            (Floats{1.5, 11.5, 1.5, 11.5, 1.5, 11.5, 1.5, 11.5}));
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pmax(x, "i"); })),
+            (Floats{3, 13, 3, 13, 3, 13, 3, 13}));
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pmin(x, "i"); })),
+            (Floats{0, 10, 0, 10, 0, 10, 0, 10}));
+  EXPECT_EQ(f32s(on_devices(pairs,
+                            [](Array x) {
+                              return ts::psum(x, "i", {{0, 2}, {1, 3}});
+                            })),
+            (Floats{2, 22, 4, 24, 2, 22, 4, 24}));
 }
 
 TEST_F(Collectives, Movement) {
   Array all = on_devices(pairs, [](Array x) { return ts::all_gather(x, "i"); });
   EXPECT_EQ(all.shape(), (ts::Shape{4, 4, 2}));
   EXPECT_EQ(f32s(all[1]), f32s(pairs));
-  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::all_gather(x, "i", {.axis = -1}); })[3]), (Floats{0, 1, 2, 3, 10, 11, 12, 13}));
-  EXPECT_EQ(on_devices(pairs, [](Array x) { return ts::all_gather(x, "i", {.tiled = true}); }).shape(), (ts::Shape{4, 8}));
-  EXPECT_EQ(f32s(on_devices(count, [](Array x) { return ts::psum_scatter(x, "i"); })), (Floats{24, 28, 32, 36}));
-  EXPECT_EQ(on_devices(count, [](Array x) { return ts::psum_scatter(x, "i", {.tiled = true}); }).shape(), (ts::Shape{4, 1}));
+  EXPECT_EQ(
+      f32s(on_devices(pairs, [](Array x) { return ts::all_gather(x, "i", {.axis = -1}); })[3]),
+      (Floats{0, 1, 2, 3, 10, 11, 12, 13}));
+  EXPECT_EQ(
+      on_devices(pairs, [](Array x) { return ts::all_gather(x, "i", {.tiled = true}); }).shape(),
+      (ts::Shape{4, 8}));
+  EXPECT_EQ(f32s(on_devices(count, [](Array x) { return ts::psum_scatter(x, "i"); })),
+            (Floats{24, 28, 32, 36}));
+  EXPECT_EQ(
+      on_devices(count, [](Array x) { return ts::psum_scatter(x, "i", {.tiled = true}); }).shape(),
+      (ts::Shape{4, 1}));
   Floats turned{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
   EXPECT_EQ(f32s(on_devices(count, [](Array x) { return ts::all_to_all(x, "i", 0, 0); })), turned);
   EXPECT_EQ(f32s(on_devices(count, [](Array x) { return ts::pswapaxes(x, "i", 0); })), turned);
-  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::ppermute(x, "i", {{0, 1}, {1, 2}}); })), (Floats{0, 0, 0, 10, 1, 11, 0, 0}));
-  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pshuffle(x, "i", {3, 0, 1, 2}); })), (Floats{3, 13, 0, 10, 1, 11, 2, 12}));
-  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pbroadcast(x, "i", 2); })), (Floats{2, 12, 2, 12, 2, 12, 2, 12}));
+  EXPECT_EQ(f32s(on_devices(pairs,
+                            [](Array x) {
+                              return ts::ppermute(x, "i", {{0, 1}, {1, 2}});
+                            })),
+            (Floats{0, 0, 0, 10, 1, 11, 0, 0}));
+  EXPECT_EQ(f32s(on_devices(pairs,
+                            [](Array x) {
+                              return ts::pshuffle(x, "i", {3, 0, 1, 2});
+                            })),
+            (Floats{3, 13, 0, 10, 1, 11, 2, 12}));
+  EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::pbroadcast(x, "i", 2); })),
+            (Floats{2, 12, 2, 12, 2, 12, 2, 12}));
 }
 
 TEST_F(Collectives, NumbersAreKnownWhileTracing) {
@@ -85,8 +109,15 @@ TEST_F(Collectives, DtypesAndTrees) {
   Array counted = on_devices(flags, [](Array x) { return ts::psum(x, "i"); });
   EXPECT_EQ(counted.dtype(), ts::i32);
   EXPECT_EQ(counted.to_vector<std::int32_t>(), (std::vector<std::int32_t>{3, 3, 3, 3}));
-  EXPECT_EQ(on_devices(Array(std::vector<std::int32_t>{1, 2}), [](Array x) { return ts::pmean(x, "i"); }).dtype(), ts::f32);
-  auto [a, b] = ts::pmap([](Array x) { return ts::psum(std::pair(x, std::vector<Array>{x * 2, x * 3}), "i"); }, {.axis_name = "i"})(pairs);
+  EXPECT_EQ(
+      on_devices(Array(std::vector<std::int32_t>{1, 2}), [](Array x) { return ts::pmean(x, "i"); })
+          .dtype(),
+      ts::f32);
+  auto [a, b] = ts::pmap(
+      [](Array x) {
+        return ts::psum(std::pair(x, std::vector<Array>{x * 2, x * 3}), "i");
+      },
+      {.axis_name = "i"})(pairs);
   EXPECT_EQ(f32s(a[0]), (Floats{6, 46}));
   EXPECT_EQ(f32s(b[1][2]), (Floats{18, 138}));
 }
@@ -97,16 +128,20 @@ TEST_F(Collectives, Errors) {
   ASSERT_NE(from, std::string::npos) << text;
   EXPECT_EQ(text.substr(0, from) + text.substr(text.find('\n', from + 1)),
             "psum: there is no axis 'batch' here\n"
-            "  rule: no axis is bound: a name is bound inside a function given to pmap, shard_map or vmap\n"
+            "  rule: no axis is bound: a name is bound inside a function given to pmap, shard_map "
+            "or vmap\n"
             "  try: call it inside pmap(f, {.axis_name = \"batch\"}), or vmap likewise");
-  text = message<ts::CollectiveError>([&] {
-    on_devices(pairs, [](Array x) { return ts::psum(x, "batch"); });
-  });
+  text = message<ts::CollectiveError>(
+      [&] { on_devices(pairs, [](Array x) { return ts::psum(x, "batch"); }); });
   EXPECT_NE(text.find("rule: the bound axes are 'i' (pmap, size 4)"), std::string::npos) << text;
-  text = message<ts::CollectiveError>([&] { on_devices(pairs, [](Array x) { return ts::pshuffle(x, "i", {0, 0, 1, 2}); }); });
+  text = message<ts::CollectiveError>([&] {
+    on_devices(pairs, [](Array x) { return ts::pshuffle(x, "i", {0, 0, 1, 2}); });
+  });
   EXPECT_EQ(text.substr(0, text.find("\n  from")),
             "pshuffle: {0, 0, 1, 2} is no permutation of the 4 members of the axis\n"
             "  rule: each number in [0, 4) appears once");
-  text = message<ts::CollectiveError>([&] { on_devices(pairs, [](Array x) { return ts::psum(x, {"i", "i"}); }); });
+  text = message<ts::CollectiveError>([&] {
+    on_devices(pairs, [](Array x) { return ts::psum(x, {"i", "i"}); });
+  });
   EXPECT_EQ(text.substr(0, text.find("\n")), "psum: axis 'i' is named twice");
 }

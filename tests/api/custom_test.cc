@@ -24,7 +24,8 @@ struct Layer {
 
 // A rule that is visibly not the derivative: 100 times the tangent.
 auto marked() {
-  return ts::custom_jvp([](Array x) { return x * x; }, [](Array x, Array dx) { return std::pair(x * x, 100 * dx); });
+  return ts::custom_jvp([](Array x) { return x * x; },
+                        [](Array x, Array dx) { return std::pair(x * x, 100 * dx); });
 }
 
 TEST(CustomJvp, RuleReplacesTheDerivative) {
@@ -41,7 +42,8 @@ TEST(CustomJvp, UnderJitAndVmap) {
   EXPECT_EQ(ts::jit(ts::grad(f))(3.0f).item<float>(), 100.f);
   EXPECT_EQ(ts::grad(ts::jit(f))(3.0f).item<float>(), 100.f);
   EXPECT_EQ(f32s(ts::vmap(ts::grad(f))(vec({1, 2}))), (Floats{100, 100}));
-  EXPECT_EQ(f32s(ts::grad([&](Array x) { return ts::sum(ts::vmap(f)(x)); })(vec({1, 2}))), (Floats{100, 100}));
+  EXPECT_EQ(f32s(ts::grad([&](Array x) { return ts::sum(ts::vmap(f)(x)); })(vec({1, 2}))),
+            (Floats{100, 100}));
 }
 
 TEST(CustomJvp, SeveralArgumentsTreesAndStatics) {
@@ -53,7 +55,8 @@ TEST(CustomJvp, SeveralArgumentsTreesAndStatics) {
                           });
   Layer l{vec({2}), {}, 3, Array(std::vector<int>{5})};
   EXPECT_EQ(f(l, vec({4}), 6).second, 6);
-  auto [g, dx] = ts::grad<0, 1>([&](Layer p, Array x) { return ts::sum(f(p, x, 6).first); })(l, vec({4}));
+  auto [g, dx] =
+      ts::grad<0, 1>([&](Layer p, Array x) { return ts::sum(f(p, x, 6).first); })(l, vec({4}));
   EXPECT_EQ(f32s(g.w), (Floats{7}));
   EXPECT_TRUE(g.b.is_empty());
   EXPECT_EQ(f32s(dx), (Floats{1}));
@@ -61,20 +64,25 @@ TEST(CustomJvp, SeveralArgumentsTreesAndStatics) {
 
 TEST(CustomJvp, RulesCaptureConcreteArrays) {
   Array k = vec({5});
-  auto f = ts::custom_jvp([](Array x) { return x; }, [k](Array x, Array dx) { return std::pair(x, k * dx); });
+  auto f = ts::custom_jvp([](Array x) { return x; },
+                          [k](Array x, Array dx) { return std::pair(x, k * dx); });
   EXPECT_EQ(f32s(ts::vjp(f, vec({1})).second(vec({1}))), (Floats{5}));
 }
 
 TEST(CustomJvp, TracedCapturesOfARuleAreRefused) {
   const std::source_location none{};
   auto outer = [&](Array k) {
-    auto f = ts::custom_jvp([](Array x) { return x; }, [k](Array x, Array dx) { return std::pair(x, k * dx); }, none);
+    auto f = ts::custom_jvp([](Array x) { return x; },
+                            [k](Array x, Array dx) { return std::pair(x, k * dx); }, none);
     return ts::grad(f)(Array(1.0f));
   };
   const std::string what = message<ts::TraceError>([&] { ts::jit(outer)(2.0f); });
-  EXPECT_EQ(what.substr(0, what.find('\n')).find("custom_jvp: the rule uses a traced array f32[]*"), 0u) << what;
+  EXPECT_EQ(what.substr(0, what.find('\n')).find("custom_jvp: the rule uses a traced array f32[]*"),
+            0u)
+      << what;
   auto capturing = [&](Array k) {
-    auto f = ts::custom_jvp([k](Array x) { return x * k; }, [](Array x, Array dx) { return std::pair(x, dx); }, none);
+    auto f = ts::custom_jvp([k](Array x) { return x * k; },
+                            [](Array x, Array dx) { return std::pair(x, dx); }, none);
     return f(Array(vec({3}))[0]);
   };
   EXPECT_EQ(message<ts::TraceError>([&] { ts::grad(capturing)(2.0f); }),
@@ -84,12 +92,13 @@ TEST(CustomJvp, TracedCapturesOfARuleAreRefused) {
 }
 
 auto clipped() {
-  return ts::custom_vjp([](Array x, Array limit) { return x * 2 + 0 * limit; },
-                        [](Array x, Array limit) { return std::pair(x * 2 + 0 * limit, std::tuple(limit)); },
-                        [](std::tuple<Array> r, Array ct) {
-                          Array limit = std::get<0>(r);
-                          return std::tuple(ts::minimum(ct, limit), Array());
-                        });
+  return ts::custom_vjp(
+      [](Array x, Array limit) { return x * 2 + 0 * limit; },
+      [](Array x, Array limit) { return std::pair(x * 2 + 0 * limit, std::tuple(limit)); },
+      [](std::tuple<Array> r, Array ct) {
+        Array limit = std::get<0>(r);
+        return std::tuple(ts::minimum(ct, limit), Array());
+      });
 }
 
 TEST(CustomVjp, BackwardRuleIsUsed) {
@@ -100,14 +109,17 @@ TEST(CustomVjp, BackwardRuleIsUsed) {
   EXPECT_EQ(f32s(ts::jit(ts::grad(loss))(vec({1, 2}))), (Floats{1, 7}));
   auto both = [&](Array x, Array l) { return ts::sum(f(x, l) * vec({5, 7})); };
   EXPECT_EQ(f32s(ts::grad<1>(both)(vec({1, 2}), vec({1, 100}))), (Floats{0, 0}));
-  Array rows = ts::vmap(ts::grad(both), {.in_axes = {0, ts::replicated}})(mat({1, 2, 3, 4}, {2, 2}), vec({1, 100}));
+  Array rows = ts::vmap(ts::grad(both), {.in_axes = {0, ts::replicated}})(mat({1, 2, 3, 4}, {2, 2}),
+                                                                          vec({1, 100}));
   EXPECT_EQ(f32s(rows), (Floats{1, 7, 1, 7}));
 }
 
 TEST(CustomVjp, OneTreeArgument) {
   auto f = ts::custom_vjp([](Layer l) { return ts::sum(l.w); },
                           [](Layer l) { return std::pair(ts::sum(l.w), l); },
-                          [](Layer l, Array ct) { return Layer{l.w * ct * 10, {}, l.power, {}}; });
+                          [](Layer l, Array ct) {
+                            return Layer{l.w * ct * 10, {}, l.power, {}};
+                          });
   Layer g = ts::grad([&](Layer l) { return f(l) * 2; })(Layer{vec({1, 2}), vec({3}), 4, Array(7)});
   EXPECT_EQ(f32s(g.w), (Floats{20, 40}));
   EXPECT_EQ(f32s(g.b), (Floats{0}));

@@ -51,8 +51,10 @@ TEST_F(Devices, DoNotGoWhileArraysLiveOnThem) {
   Array x = ts::device_put(ts::ones({4}), Device{6});
   x.block_until_ready();
   EXPECT_EQ(message<ts::DeviceError>([] { ts::set_device_count(4); }),
-            "set_device_count: cannot shrink from 8 to 4 devices: 1 block of an array lives on devices 4 to 7\n  rule: devices can go "
-            "once no array lives on them\n  try: let those arrays go out of scope first, or move them with device_put");
+            "set_device_count: cannot shrink from 8 to 4 devices: 1 block of an array lives on "
+            "devices 4 to 7\n  rule: devices can go "
+            "once no array lives on them\n  try: let those arrays go out of scope first, or move "
+            "them with device_put");
   EXPECT_EQ(ts::device_count(), 8);
   EXPECT_EQ(f32s(x), std::vector<float>(4, 1.0f));
   x = Array();
@@ -70,16 +72,20 @@ TEST_F(Devices, PutAndGet) {
   EXPECT_EQ(text((x + y * 2).sharding()), "SingleDevice(CpuDevice(id=5))");
   EXPECT_EQ(text(ts::device_get(y).sharding()), "SingleDevice(CpuDevice(id=0))");
   Array z = ts::device_put(x, Device{2});
-  EXPECT_EQ(message<ts::ShardingError>([&] { y + z; }),
-            "add: the inputs are committed to different devices\n  - input 0, f32[6], is on CpuDevice(id=5)\n  - input 1, f32[6], is "
-            "on CpuDevice(id=2)\n  rule: a computation runs on one device; inputs that are not committed follow those that are\n  "
-            "try: move one of them: device_put(x, device), or device_get(x), which is not committed");
+  EXPECT_EQ(
+      message<ts::ShardingError>([&] { y + z; }),
+      "add: the inputs are committed to different devices\n  - input 0, f32[6], is on "
+      "CpuDevice(id=5)\n  - input 1, f32[6], is "
+      "on CpuDevice(id=2)\n  rule: a computation runs on one device; inputs that are not committed "
+      "follow those that are\n  "
+      "try: move one of them: device_put(x, device), or device_get(x), which is not committed");
   EXPECT_TRUE(bool(ts::allclose(y, z)));
   EXPECT_TRUE(bool(ts::array_equal(y, z)));
   EXPECT_TRUE(ts::tree::equal(y, z));
   EXPECT_EQ(f32s(y + ts::device_get(z)), (std::vector<float>{0, 2, 4, 6, 8, 10}));
   EXPECT_EQ(message<ts::DeviceError>([&] { ts::device_put(x, Device{8}); }),
-            "device_put: there is no device 8\n  rule: this process has devices 0 to 7\n  try: call set_device_count(9) first, or set "
+            "device_put: there is no device 8\n  rule: this process has devices 0 to 7\n  try: "
+            "call set_device_count(9) first, or set "
             "TESSERA_DEVICES");
   std::vector<Array> tree = ts::device_put(std::vector<Array>{x, z}, Device{1});
   EXPECT_EQ(text(tree[1].sharding()), "SingleDevice(CpuDevice(id=1))");
@@ -99,7 +105,8 @@ TEST_F(Devices, ShardsAreThePartsThemselves) {
     EXPECT_EQ(*s.index[0].stop, i + 1);
     float v = 6.0f * static_cast<float>(i);
     EXPECT_EQ(f32s(s.data), (std::vector<float>{v, v + 2, v + 4}));
-    EXPECT_EQ(s.data.host<float>().data(), x.shards()[static_cast<std::size_t>(i)].data.host<float>().data());
+    EXPECT_EQ(s.data.host<float>().data(),
+              x.shards()[static_cast<std::size_t>(i)].data.host<float>().data());
   }
 }
 
@@ -108,8 +115,10 @@ TEST_F(Devices, ReplicatedParametersAreStoredOnce) {
   std::int64_t before = ts::physical_memory_stats().live;
   std::vector<std::int64_t> logical;
   for (Device d : ts::devices()) logical.push_back(ts::memory_stats(d).live);
-  Array w = ts::pmap([](Array v, Array x) { return v + ts::psum(x, "i"); },
-                     {.axis_name = "i", .in_axes = {ts::replicated, 0}, .out_axes = ts::replicated})(ts::zeros({n}), ts::ones({8}));
+  Array w =
+      ts::pmap([](Array v, Array x) { return v + ts::psum(x, "i"); },
+               {.axis_name = "i", .in_axes = {ts::replicated, 0}, .out_axes = ts::replicated})(
+          ts::zeros({n}), ts::ones({8}));
   w.block_until_ready();
   std::vector<ts::Shard> shards = w.shards();
   ASSERT_EQ(shards.size(), 8u);
@@ -121,7 +130,8 @@ TEST_F(Devices, ReplicatedParametersAreStoredOnce) {
   EXPECT_TRUE(w.sharding().is_fully_replicated());
   shards.clear();
   // Every device has its copy in its own account; the process has one.
-  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(ts::memory_stats(Device{static_cast<int>(i)}).live - logical[i], bytes) << i;
+  for (std::size_t i = 0; i < 8; ++i)
+    EXPECT_EQ(ts::memory_stats(Device{static_cast<int>(i)}).live - logical[i], bytes) << i;
   EXPECT_LT(ts::physical_memory_stats().live - before, 2 * bytes);
   w = Array();
   EXPECT_EQ(ts::memory_stats(Device{7}).live, logical[7]);
@@ -158,7 +168,9 @@ TEST_F(Devices, PeaksAreRemembered) {
 TEST_F(Devices, ShardingsPrint) {
   Array x = ts::pmap([](Array v) { return v; }, {.axis_name = "batch"})(ts::ones({4, 2}));
   EXPECT_EQ(text(x.sharding()), "NamedSharding({batch: 4}, P(batch))");
-  Array t = ts::pmap([](Array v) { return v; }, {.axis_name = "batch", .out_axes = 1})(ts::ones({4, 2}));
+  Array t =
+      ts::pmap([](Array v) { return v; }, {.axis_name = "batch", .out_axes = 1})(ts::ones({4, 2}));
   EXPECT_EQ(text(t.sharding()), "NamedSharding({batch: 4}, P(none, batch))");
-  EXPECT_EQ(text(ts::Sharding(ts::devices(), {"a", "b"}, {2, 4}, "a,b;;")), "NamedSharding({a: 2, b: 4}, P({a, b}))");
+  EXPECT_EQ(text(ts::Sharding(ts::devices(), {"a", "b"}, {2, 4}, "a,b;;")),
+            "NamedSharding({a: 2, b: 4}, P({a, b}))");
 }

@@ -1,4 +1,5 @@
-// Elementwise functions outside traces remember their compiled programs; nothing of that may show in results.
+// Elementwise functions outside traces remember their compiled programs; nothing of that may show
+// in results.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -18,15 +19,22 @@ void expect_same(const Array& a, const Array& b) {
 }
 
 TEST(EagerOnce, EachKindOfOperandsHasItsProgram) {
-  const Array operands[] = {Array(2), Array(2.5), ts::array({1, 2}), ts::array({1.5, -3.0}), ts::array({true, false}), ts::array({{1}, {2}})};
+  const Array operands[] = {Array(2),
+                            Array(2.5),
+                            ts::array({1, 2}),
+                            ts::array({1.5, -3.0}),
+                            ts::array({true, false}),
+                            ts::array({{1}, {2}})};
   for (int round = 0; round < 2; ++round)
     for (const Array& x : operands) {
       expect_same(ts::exp(x), ts::jit([](Array a) { return ts::exp(a); })(x));
       for (const Array& y : operands) {
         expect_same(x + y, ts::jit([](Array a, Array b) { return a + b; })(x, y));
-        expect_same(ts::arctan2(x, y), ts::jit([](Array a, Array b) { return ts::arctan2(a, b); })(x, y));
+        expect_same(ts::arctan2(x, y),
+                    ts::jit([](Array a, Array b) { return ts::arctan2(a, b); })(x, y));
         expect_same(x < y, ts::jit([](Array a, Array b) { return a < b; })(x, y));
-        expect_same(ts::logical_and(x, y), ts::jit([](Array a, Array b) { return ts::logical_and(a, b); })(x, y));
+        expect_same(ts::logical_and(x, y),
+                    ts::jit([](Array a, Array b) { return ts::logical_and(a, b); })(x, y));
       }
     }
 }

@@ -63,19 +63,16 @@ TEST(Grad, AuxiliaryResults) {
 }
 
 TEST(Grad, UnusedAndIndependentArgumentsHaveZeroGradients) {
-  EXPECT_EQ(f32s(ts::grad([](Array, Array y) { return ts::sum(y); })(vec({1, 2}), vec({3}))), (Floats{0, 0}));
+  EXPECT_EQ(f32s(ts::grad([](Array, Array y) { return ts::sum(y); })(vec({1, 2}), vec({3}))),
+            (Floats{0, 0}));
 }
 
 TEST(Grad, CapturesAreConstantsInsideAndOperandsOutside) {
   // d/dx of x * d/dy (x + y): perturbations of the two levels must not be confused.
-  auto f = [](Array x) {
-    return x * ts::grad([&](Array y) { return x + y; })(1.0f);
-  };
+  auto f = [](Array x) { return x * ts::grad([&](Array y) { return x + y; })(1.0f); };
   EXPECT_EQ(ts::grad(f)(1.0f).item<float>(), 1.f);
   // d/dx of d/dy (x^2 y^3) at y = x is 3 x^2 y^2 -> 12 x^3.
-  auto g = [](Array x) {
-    return ts::grad([&](Array y) { return x * x * y * y * y; })(x);
-  };
+  auto g = [](Array x) { return ts::grad([&](Array y) { return x * x * y * y * y; })(x); };
   EXPECT_EQ(g(2.0f).item<float>(), 48.f);
   EXPECT_EQ(ts::grad(g)(2.0f).item<float>(), 96.f);
 }
@@ -95,7 +92,9 @@ TEST(Grad, ComposesWithJitAndVmap) {
 }
 
 TEST(Grad, StopGradientOfATree) {
-  auto f = [](Layer l) { return ts::sum(l.w * ts::stop_gradient(l).w + ts::stop_gradient(l.b) + ts::stop_gradient(2.0f)); };
+  auto f = [](Layer l) {
+    return ts::sum(l.w * ts::stop_gradient(l).w + ts::stop_gradient(l.b) + ts::stop_gradient(2.0f));
+  };
   Layer g = ts::grad(f)(Layer{vec({3}), vec({5}), 2, {}});
   EXPECT_EQ(f32s(g.w), (Floats{3}));
   EXPECT_EQ(f32s(g.b), (Floats{0}));
@@ -103,7 +102,8 @@ TEST(Grad, StopGradientOfATree) {
 
 TEST(Jvp, ValueAndDirectionalDerivative) {
   auto f = [](Array x, Array y) { return std::pair(x * y, x + 1); };
-  auto [value, tangent] = ts::jvp(f, std::tuple(vec({2}), vec({3})), std::tuple(vec({1}), vec({10})));
+  auto [value, tangent] =
+      ts::jvp(f, std::tuple(vec({2}), vec({3})), std::tuple(vec({1}), vec({10})));
   EXPECT_EQ(f32s(value.first), (Floats{6}));
   EXPECT_EQ(f32s(tangent.first), (Floats{23}));
   EXPECT_EQ(f32s(tangent.second), (Floats{1}));
@@ -116,7 +116,8 @@ TEST(Jvp, ValueAndDirectionalDerivative) {
 TEST(Jvp, ListsTangentsThatDoNotFit) {
   auto f = [](Layer l, Array x) { return l.w * x; };
   EXPECT_EQ(message<ts::ShapeError>([&] {
-              ts::jvp(f, std::tuple(Layer{vec({1}), {}, 2, {}}, vec({1})), std::tuple(Layer{vec({1, 2}), {}, 2, {}}, vec({1, 2, 3})),
+              ts::jvp(f, std::tuple(Layer{vec({1}), {}, 2, {}}, vec({1})),
+                      std::tuple(Layer{vec({1, 2}), {}, 2, {}}, vec({1, 2, 3})),
                       std::source_location{});
             }),
             "jvp: primals and tangents do not fit\n"
@@ -131,16 +132,24 @@ TEST(Vjp, PullsCotangentsBack) {
   auto [dx, dw] = pull(vec({1, 10}));
   EXPECT_EQ(f32s(dx), (Floats{5, 70}));
   EXPECT_EQ(f32s(dw), (Floats{2, 30}));
-  auto [y1, pull1] = ts::vjp([](Layer l) { return Layer{l.w * l.w, l.b, 3, l.steps}; }, Layer{vec({4}), vec({1}), 2, Array(3)});
+  auto [y1, pull1] = ts::vjp(
+      [](Layer l) {
+        return Layer{l.w * l.w, l.b, 3, l.steps};
+      },
+      Layer{vec({4}), vec({1}), 2, Array(3)});
   Layer back = pull1(Layer{vec({1}), {}, 3, {}});
   EXPECT_EQ(f32s(back.w), (Floats{8}));
   EXPECT_EQ(f32s(back.b), (Floats{0}));
   EXPECT_TRUE(back.steps.is_empty());
-  EXPECT_EQ(message<ts::ShapeError>([&] { pull1(Layer{vec({1, 2}), {}, 3, {}}); }),
+  EXPECT_EQ(message<ts::ShapeError>([&] {
+              pull1(Layer{vec({1, 2}), {}, 3, {}});
+            }),
             "vjp: the cotangent does not fit\n"
             "  - cotangent/w is f32[2], but what it belongs to is f32[1]\n"
             "  rule: tangents and cotangents have the dtype and shape of what they belong to");
-  EXPECT_EQ(message<ts::TreeError>([&] { pull1(Layer{vec({1}), {}, 4, {}}); }),
+  EXPECT_EQ(message<ts::TreeError>([&] {
+              pull1(Layer{vec({1}), {}, 4, {}});
+            }),
             "vjp: the primal and cotangent differ in structure\n"
             "  - at power: the static value 3 and the static value 4\n"
             "  rule: both need the same containers, keys and static values");
@@ -197,7 +206,9 @@ TEST(Hessian, OfAQuadraticIsItsMatrix) {
 TEST(GradErrors, SayWhatToDo) {
   auto square = [](Array x) { return x * x; };
   const std::source_location none{};
-  EXPECT_EQ(message<ts::ShapeError>([&] { ts::grad(square, none)(vec({1, 2, 3})); }),
+  EXPECT_EQ(message<ts::ShapeError>([&] {
+              ts::grad(square, none)(vec({1, 2, 3}));
+            }),
             "grad: the loss has shape (3,)\n"
             "  rule: the gradient exists for one floating number, of shape ()\n"
             "  try: reduce it with ts::sum or ts::mean, or use ts::jacrev for all derivatives");
@@ -206,7 +217,9 @@ TEST(GradErrors, SayWhatToDo) {
             "  - args[0] has no floating leaf: i32[1]\n"
             "  rule: derivatives are taken with respect to floating arrays\n"
             "  try: pass 3.0f instead of 3, or convert with astype(ts::f32)");
-  EXPECT_EQ(message<ts::DTypeError>([&] { ts::value_and_grad([](Array x) { return ts::sum(x > 0); }, none)(vec({1})); }),
+  EXPECT_EQ(message<ts::DTypeError>([&] {
+              ts::value_and_grad([](Array x) { return ts::sum(x > 0); }, none)(vec({1}));
+            }),
             "value_and_grad: the loss has dtype int32\n"
             "  rule: the gradient exists for one floating number\n"
             "  try: compute the loss from floating values, or convert it with astype(ts::f32)");

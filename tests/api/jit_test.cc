@@ -109,11 +109,13 @@ TEST(Jit, EighthRetraceForStaticsWarnsOnce) {
   for (int i = 0; i < 20; ++i) f(vec({1}), i);
   ts::set_warning_handler(before);
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0],
-            "train_step: traced and compiled 8 times for arguments that differ in static values only\n"
-            "  rule: a C++ number, enum or string is part of the key: each value of it is traced and compiled anew\n"
-            "  at: args[1], 6 before and 7 now\n"
-            "  try: make it an Array, unless the program has to depend on its value");
+  EXPECT_EQ(
+      warnings[0],
+      "train_step: traced and compiled 8 times for arguments that differ in static values only\n"
+      "  rule: a C++ number, enum or string is part of the key: each value of it is traced and "
+      "compiled anew\n"
+      "  at: args[1], 6 before and 7 now\n"
+      "  try: make it an Array, unless the program has to depend on its value");
 }
 
 TEST(Jit, CapturesArraysOfTheFirstTrace) {
@@ -131,12 +133,14 @@ TEST(Jit, ChangedCapturesAreFoundWhenAsked) {
   EXPECT_EQ(f32s(f(vec({1}))), (std::vector<float>{12}));
   EXPECT_EQ(f32s(f(vec({2}))), (std::vector<float>{14}));
   k = vec({20});
-  EXPECT_EQ(message([&] { f(vec({1})); }),
-            "f: a captured array, f32[1], is another one than in the program in use\n"
-            "  rule: what a function captures, and any state that it reads, is that of its first trace\n"
-            "  try: pass what changes as an argument");
+  EXPECT_EQ(
+      message([&] { f(vec({1})); }),
+      "f: a captured array, f32[1], is another one than in the program in use\n"
+      "  rule: what a function captures, and any state that it reads, is that of its first trace\n"
+      "  try: pass what changes as an argument");
   scale = 3;
-  EXPECT_EQ(message([&] { f(vec({1})); }).substr(0, 61), "f: the function traces to another program than the one in use");
+  EXPECT_EQ(message([&] { f(vec({1})); }).substr(0, 61),
+            "f: the function traces to another program than the one in use");
   ts::detail::set_check_captures(false);
   EXPECT_EQ(f32s(f(vec({1}))), (std::vector<float>{12}));
 }
@@ -208,24 +212,30 @@ TEST(Jit, DonationByMoveAndByOption) {
 
 TEST(Jit, LowersWithoutData) {
   auto f = ts::jit([](Layer l, Array x) { return x * l.w + l.b; });
-  auto lowered = f.lower(Layer{ts::abstract(ts::f32, {4}), ts::abstract(ts::f32, {4})}, ts::abstract(ts::f32, {4}));
+  auto lowered = f.lower(Layer{ts::abstract(ts::f32, {4}), ts::abstract(ts::f32, {4})},
+                         ts::abstract(ts::f32, {4}));
   EXPECT_NE(lowered.ir().find("mul"), std::string::npos);
   auto compiled = lowered.compile();
   EXPECT_EQ(f32s(compiled(Layer{vec({1, 2, 3, 4}), vec({1, 1, 1, 1})}, vec({2, 2, 2, 2}))),
             (std::vector<float>{3, 5, 7, 9}));
   EXPECT_EQ(f.trace_count(), 1u);
-  EXPECT_EQ(message<ts::TraceError>([&] { compiled(Layer{vec({1, 2, 3, 4}), vec({1})}, Array(std::vector<int>{2})); })
-                .substr(0, 3),
+  EXPECT_EQ(message<ts::TraceError>([&] {
+              compiled(Layer{vec({1, 2, 3, 4}), vec({1})}, Array(std::vector<int>{2}));
+            }).substr(0, 3),
             "jit");
-  EXPECT_EQ(message<ts::TraceError>([&] { f(Layer{vec({1, 2, 3, 4}), ts::abstract(ts::f32, {4})}, vec({1, 1, 1, 1})); })
-                .find("abstract") != std::string::npos,
+  EXPECT_EQ(message<ts::TraceError>([&] {
+              f(Layer{vec({1, 2, 3, 4}), ts::abstract(ts::f32, {4})}, vec({1, 1, 1, 1}));
+            }).find("abstract") != std::string::npos,
             true);
 }
 
 TEST(Jit, CompiledListsWhatDiffers) {
   auto f = ts::jit([](Layer l, Array x) { return x * l.w; }, {.name = "f"});
-  auto compiled = f.lower(Layer{ts::abstract(ts::f32, {4}), {}}, ts::abstract(ts::f32, {4})).compile();
-  EXPECT_EQ(message<ts::TraceError>([&] { compiled(Layer{vec({1, 2}), {}}, Array(std::vector<int>{2})); }),
+  auto compiled =
+      f.lower(Layer{ts::abstract(ts::f32, {4}), {}}, ts::abstract(ts::f32, {4})).compile();
+  EXPECT_EQ(message<ts::TraceError>([&] {
+              compiled(Layer{vec({1, 2}), {}}, Array(std::vector<int>{2}));
+            }),
             "f: the arguments are not those that the program was compiled for\n"
             "  - args[0]/w is f32[2], compiled for f32[4]\n"
             "  - args[1] is i32[1], compiled for f32[4]\n"
@@ -234,8 +244,11 @@ TEST(Jit, CompiledListsWhatDiffers) {
 }
 
 TEST(Jit, EvalShape) {
-  auto r = ts::eval_shape([](Array x, Layer l) { return Layer{x + l.w, {}, 7}; }, ts::abstract(ts::f32, {3}),
-                          Layer{ts::abstract(ts::f32, {2, 3}), {}});
+  auto r = ts::eval_shape(
+      [](Array x, Layer l) {
+        return Layer{x + l.w, {}, 7};
+      },
+      ts::abstract(ts::f32, {3}), Layer{ts::abstract(ts::f32, {2, 3}), {}});
   EXPECT_TRUE(r.w.is_abstract());
   EXPECT_EQ(r.w.shape(), (ts::Shape{2, 3}));
   EXPECT_EQ(r.power, 7);

@@ -25,7 +25,8 @@ std::string message(F f) {
     std::string text = e.what();
     // The line of the pmap call changes with every edit here.
     std::size_t from = text.find("\n  from: "), end = text.find('\n', from + 1);
-    if (from != std::string::npos) text.erase(from, (end == std::string::npos ? text.size() : end) - from);
+    if (from != std::string::npos)
+      text.erase(from, (end == std::string::npos ? text.size() : end) - from);
     return text;
   }
   return "nothing thrown";
@@ -87,7 +88,8 @@ TEST_F(Pmap, TreesStaticsAndConstants) {
 }
 
 TEST_F(Pmap, ReplicatedResults) {
-  auto f = ts::pmap([](Array a) { return ts::psum(ts::sum(a), "i"); }, {.axis_name = "i", .out_axes = ts::replicated});
+  auto f = ts::pmap([](Array a) { return ts::psum(ts::sum(a), "i"); },
+                    {.axis_name = "i", .out_axes = ts::replicated});
   Array total = f(x);
   EXPECT_EQ(total.shape(), ts::Shape{});
   EXPECT_EQ(total.item<float>(), 21);
@@ -95,13 +97,19 @@ TEST_F(Pmap, ReplicatedResults) {
 
 TEST_F(Pmap, NothingMappedRunsEverywhere) {
   auto f = [](Array a) { return a + ts::axis_index("i"); };
-  EXPECT_EQ(f32s(ts::pmap(f, {.axis_name = "i", .in_axes = ts::replicated})(Array(1.0f))), (Floats{1, 2, 3, 4, 5, 6, 7, 8}));
-  EXPECT_EQ(f32s(ts::pmap(f, {.axis_name = "i", .in_axes = ts::replicated, .axis_size = 3})(Array(1.0f))), (Floats{1, 2, 3}));
-  EXPECT_EQ(f32s(ts::pmap([] { return ts::axis_index("i") * 1.0f; }, {.axis_name = "i", .axis_size = 2})()), (Floats{0, 1}));
+  EXPECT_EQ(f32s(ts::pmap(f, {.axis_name = "i", .in_axes = ts::replicated})(Array(1.0f))),
+            (Floats{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(
+      f32s(ts::pmap(f, {.axis_name = "i", .in_axes = ts::replicated, .axis_size = 3})(Array(1.0f))),
+      (Floats{1, 2, 3}));
+  EXPECT_EQ(f32s(ts::pmap([] { return ts::axis_index("i") * 1.0f; },
+                          {.axis_name = "i", .axis_size = 2})()),
+            (Floats{0, 1}));
 }
 
 TEST_F(Pmap, Devices) {
-  auto f = ts::pmap([](Array a) { return a * ts::axis_index("i"); }, {.axis_name = "i", .devices = {{5}, {2}, {7}, {1}}});
+  auto f = ts::pmap([](Array a) { return a * ts::axis_index("i"); },
+                    {.axis_name = "i", .devices = {{5}, {2}, {7}, {1}}});
   Array y = f(x);
   EXPECT_EQ(f32s(y), (Floats{0, 0, 3, 4, 10, 12}));
   std::vector<int> ids;
@@ -119,15 +127,22 @@ TEST_F(Pmap, ChainsAndInlines) {
 }
 
 TEST_F(Pmap, SizesAreCheckedTogether) {
-  auto f = ts::pmap([](Model, Array a, Array b) { return a + b; }, {.in_axes = {ts::replicated, 0, 0}});
+  auto f =
+      ts::pmap([](Model, Array a, Array b) { return a + b; }, {.in_axes = {ts::replicated, 0, 0}});
   Model m{x, x};
-  EXPECT_EQ(message<ts::ShapeError>([&] { ts::pmap([](Model, Array a, Array b) { return a + b; })(m, ts::zeros({3, 2}), ts::zeros({5, 2})); }),
+  EXPECT_EQ(message<ts::ShapeError>([&] {
+              ts::pmap([](Model, Array a, Array b) { return a + b; })(m, ts::zeros({3, 2}),
+                                                                      ts::zeros({5, 2}));
+            }),
             "pmap: the mapped axes of the arguments differ in size\n"
             "  - args[2]: f32[5,2], axis 0 has 5 elements\n"
             "  - args[0]/w: f32[3,2], axis 0 has 3 elements, as most\n"
             "  rule: each device gets one entry of every mapped axis, so all have one size\n"
-            "  try: reshape the arguments, or mark those that all devices share as replicated in in_axes");
-  EXPECT_EQ(message<ts::DeviceError>([&] { f(m, ts::zeros({9, 2}), ts::zeros({9, 2})); }),
+            "  try: reshape the arguments, or mark those that all devices share as replicated in "
+            "in_axes");
+  EXPECT_EQ(message<ts::DeviceError>([&] {
+              f(m, ts::zeros({9, 2}), ts::zeros({9, 2}));
+            }),
             "pmap: 9 entries are to be mapped over 8 devices\n"
             "  - args[1]: f32[9,2], axis 0\n"
             "  - args[2]: f32[9,2], axis 0\n"
@@ -138,16 +153,22 @@ TEST_F(Pmap, SizesAreCheckedTogether) {
             "  - args[1]: f32[]* has no axis 0\n"
             "  rule: a mapped argument has the axis that is cut over the devices\n"
             "  try: mark arguments that all devices share as replicated in in_axes");
-  EXPECT_EQ(message<ts::ShapeError>([&] { ts::pmap([](Array a) { return a; }, {.axis_size = 4})(x); }),
-            "pmap: mapped axes do not have the axis_size of 4\n"
-            "  - args[0]: f32[3,2], axis 0 has 3 elements\n"
-            "  rule: each device gets one entry of every mapped axis, so all have one size\n"
-            "  try: reshape the arguments, or mark those that all devices share as replicated in in_axes");
-  EXPECT_EQ(message<ts::ShapeError>([&] { ts::pmap([](Array a) { return std::pair(a, ts::sum(a)); }, {.out_axes = 1})(x); }),
+  EXPECT_EQ(
+      message<ts::ShapeError>([&] { ts::pmap([](Array a) { return a; }, {.axis_size = 4})(x); }),
+      "pmap: mapped axes do not have the axis_size of 4\n"
+      "  - args[0]: f32[3,2], axis 0 has 3 elements\n"
+      "  rule: each device gets one entry of every mapped axis, so all have one size\n"
+      "  try: reshape the arguments, or mark those that all devices share as replicated in "
+      "in_axes");
+  EXPECT_EQ(message<ts::ShapeError>([&] {
+              ts::pmap([](Array a) { return std::pair(a, ts::sum(a)); }, {.out_axes = 1})(x);
+            }),
             "pmap: out_axes stacks results along axes that they do not have\n"
             "  - result[1] is stacked along axis 1, and has 1 dimension then\n"
             "  rule: stacking adds one dimension; an axis is one of those, or counts from the end");
-  EXPECT_EQ(message<ts::DeviceError>([&] { ts::pmap([](Array a) { return a; }, {.devices = {{0}, {0}, {9}}})(x); }),
+  EXPECT_EQ(message<ts::DeviceError>([&] {
+              ts::pmap([](Array a) { return a; }, {.devices = {{0}, {0}, {9}}})(x);
+            }),
             "pmap: device 0 of the list appears twice\n"
             "  rule: there are 8 devices, each used once\n"
             "  try: take them from devices()");
@@ -155,12 +176,15 @@ TEST_F(Pmap, SizesAreCheckedTogether) {
 
 TEST_F(Pmap, ProvesReplication) {
   EXPECT_EQ(message<ts::ShardingError>([&] {
-              ts::pmap([](Array a) { return ts::psum(a, "i"); }, {.axis_name = "i", .out_axes = ts::replicated})(x);
-              ts::pmap([](Array a) { return a; }, {.axis_name = "i", .out_axes = ts::replicated})(x);
+              ts::pmap([](Array a) { return ts::psum(a, "i"); },
+                       {.axis_name = "i", .out_axes = ts::replicated})(x);
+              ts::pmap([](Array a) { return a; },
+                       {.axis_name = "i", .out_axes = ts::replicated})(x);
             }),
             "pmap: a result is declared the same on all devices, but differs\n"
             "  - result is args[0], which differs from device to device along 'i'\n"
-            "  rule: a replicated result comes from replicated values and from collectives that give all devices the same\n"
+            "  rule: a replicated result comes from replicated values and from collectives that "
+            "give all devices the same\n"
             "  try: pmean or psum over 'i' before returning it, or declare the result as mapped");
 }
 
@@ -174,7 +198,8 @@ TEST_F(Pmap, RejectsNesting) {
 
 TEST_F(Pmap, WarnsOfDriftingState) {
   std::vector<std::string> heard;
-  ts::WarningHandler before = ts::set_warning_handler([&](const std::string& text) { heard.push_back(text); });
+  ts::WarningHandler before =
+      ts::set_warning_handler([&](const std::string& text) { heard.push_back(text); });
   auto step = [&](bool synchronised) {
     auto f = ts::pmap(
         [=](Model m, Array a) {
@@ -192,5 +217,6 @@ TEST_F(Pmap, WarnsOfDriftingState) {
   ASSERT_EQ(heard.size(), 1u);
   EXPECT_EQ(heard[0].substr(0, heard[0].find(" since ")),
             "pmap: the devices' copies of a state drift apart\n"
-            "  - args[0] enters the same on all devices; result/w differs from device to device along 'i'");
+            "  - args[0] enters the same on all devices; result/w differs from device to device "
+            "along 'i'");
 }

@@ -1,4 +1,5 @@
-// pmap under and over the other transformations, and data-parallel training against the whole batch.
+// pmap under and over the other transformations, and data-parallel training against the whole
+// batch.
 #include "api/check.h"
 
 #include <tessera/collectives.h>
@@ -39,10 +40,14 @@ void expect_same_as_vmap(F f, const Array& x, const Array& ct, const char* what)
   EXPECT_EQ(y.shape(), z.shape()) << what;
   // The derivative outside, and inside of the map.
   Array weights = ts::broadcast_to(ct(0, 0), y.shape()) + ts::arange(y.size()).reshape(y.shape());
-  auto outside = [&](auto g) { return f32s(ts::grad([&](Array a) { return ts::sum(g(a) * weights); })(x)); };
+  auto outside = [&](auto g) {
+    return f32s(ts::grad([&](Array a) { return ts::sum(g(a) * weights); })(x));
+  };
   EXPECT_EQ(outside(p), outside(v)) << what << ", gradient outside";
   auto inside = ts::grad([&](Array a) { return ts::sum(f(a) * 3); });
-  EXPECT_EQ(f32s(ts::pmap(inside, {.axis_name = "i"})(x)), f32s(ts::vmap(inside, {.axis_name = "i"})(x))) << what << ", gradient inside";
+  EXPECT_EQ(f32s(ts::pmap(inside, {.axis_name = "i"})(x)),
+            f32s(ts::vmap(inside, {.axis_name = "i"})(x)))
+      << what << ", gradient inside";
   auto [jp, jt] = ts::jvp(p, std::tuple(x), std::tuple(ct));
   auto [vp, vt] = ts::jvp(v, std::tuple(x), std::tuple(ct));
   EXPECT_EQ(f32s(jt), f32s(vt)) << what << ", jvp";
@@ -54,12 +59,24 @@ TEST_F(PmapTransform, IsVmapWithCollectives) {
   const Array wide = ts::concatenate({x, ct}, 1);  // (4, 4)
   expect_same_as_vmap([](Array a) { return a * ts::psum(a * a, "i"); }, x, ct, "psum");
   expect_same_as_vmap([](Array a) { return a * ts::pmean(a, "i"); }, x, ct, "pmean");
-  expect_same_as_vmap([](Array a) { return ts::all_gather(a * a, "i", {.axis = 1}); }, x, ct, "all_gather");
-  expect_same_as_vmap([](Array a) { return ts::all_gather(a, "i", {.tiled = true}) * 2; }, x, ct, "all_gather, tiled");
-  expect_same_as_vmap([](Array a) { return ts::psum_scatter(a * a, "i"); }, wide, wide, "psum_scatter");
-  expect_same_as_vmap([](Array a) { return ts::all_to_all(a * a, "i", 0, 0); }, wide, wide, "all_to_all");
-  expect_same_as_vmap([](Array a) { return a * ts::ppermute(a, "i", {{0, 1}, {1, 2}, {2, 3}, {3, 0}}); }, x, ct, "ppermute");
-  expect_same_as_vmap([](Array a) { return ts::ppermute(a, "i", {{2, 0}}) * a; }, x, ct, "ppermute, partial");
+  expect_same_as_vmap([](Array a) { return ts::all_gather(a * a, "i", {.axis = 1}); }, x, ct,
+                      "all_gather");
+  expect_same_as_vmap([](Array a) { return ts::all_gather(a, "i", {.tiled = true}) * 2; }, x, ct,
+                      "all_gather, tiled");
+  expect_same_as_vmap([](Array a) { return ts::psum_scatter(a * a, "i"); }, wide, wide,
+                      "psum_scatter");
+  expect_same_as_vmap([](Array a) { return ts::all_to_all(a * a, "i", 0, 0); }, wide, wide,
+                      "all_to_all");
+  expect_same_as_vmap(
+      [](Array a) {
+        return a * ts::ppermute(a, "i", {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
+      },
+      x, ct, "ppermute");
+  expect_same_as_vmap(
+      [](Array a) {
+        return ts::ppermute(a, "i", {{2, 0}}) * a;
+      },
+      x, ct, "ppermute, partial");
   expect_same_as_vmap([](Array a) { return a * ts::pbroadcast(a, "i", 2); }, x, ct, "pbroadcast");
   expect_same_as_vmap([](Array a) { return a * (1 + ts::axis_index("i")); }, x, ct, "axis_index");
 }
@@ -82,14 +99,16 @@ TEST_F(PmapTransform, GradientsInsideAreTheDevicesOwn) {
 
 TEST_F(PmapTransform, GradientsOutsideAreThoseOfTheWhole) {
   auto loss = [](Array w, Array rows) { return ts::sum(ts::square(rows * w)); };
-  auto mapped = ts::pmap([&](Array w, Array r) { return ts::psum(loss(w, r), "i"); },
-                         {.axis_name = "i", .in_axes = {ts::replicated, 0}, .out_axes = ts::replicated});
+  auto mapped =
+      ts::pmap([&](Array w, Array r) { return ts::psum(loss(w, r), "i"); },
+               {.axis_name = "i", .in_axes = {ts::replicated, 0}, .out_axes = ts::replicated});
   Array w = vec({3, -1});
   auto [gw, gx] = ts::grad<0, 1>(mapped)(w, x);
   auto [hw, hx] = ts::grad<0, 1>(loss)(w, x);
   EXPECT_EQ(f32s(gw), f32s(hw));
   EXPECT_EQ(f32s(gx), f32s(hx));
-  auto stacked = ts::pmap([&](Array u, Array r) { return loss(u, r); }, {.in_axes = {ts::replicated, 0}});
+  auto stacked =
+      ts::pmap([&](Array u, Array r) { return loss(u, r); }, {.in_axes = {ts::replicated, 0}});
   EXPECT_EQ(f32s(ts::grad([&](Array u) { return ts::sum(stacked(u, x)); })(w)), f32s(hw));
 }
 
@@ -98,12 +117,15 @@ TEST_F(PmapTransform, DataParallelStepIsTheWholeBatchs) {
   struct Model {
     Array w, b;
   };
-  auto loss = [](Model m, Array in, Array want) { return ts::mean(ts::square(ts::dot(in, m.w) + m.b - want)); };
+  auto loss = [](Model m, Array in, Array want) {
+    return ts::mean(ts::square(ts::dot(in, m.w) + m.b - want));
+  };
   auto step = ts::pmap(
       [&](Model m, Array in, Array want) {
         auto [value, g] = ts::value_and_grad(loss)(m, in, want);
         g = ts::pmean(g, "i");
-        return std::pair(ts::tree::map([](Array p, Array d) { return p - 0.5f * d; }, m, g), ts::pmean(value, "i"));
+        return std::pair(ts::tree::map([](Array p, Array d) { return p - 0.5f * d; }, m, g),
+                         ts::pmean(value, "i"));
       },
       {.axis_name = "i", .in_axes = {ts::replicated, 0, 0}, .out_axes = ts::replicated});
   Model m{vec({1, -2, 4}), Array(0.5f)};
@@ -128,19 +150,33 @@ TEST_F(PmapTransform, MapsInAndAroundMaps) {
   // vmap of pmap: rows of the second axis, each spread over the devices.
   EXPECT_EQ(f32s(ts::vmap(p, {.in_axes = 1, .out_axes = 1})(cube)), f32s(want));
   // pmap of vmap, names of both in one collective.
-  auto both = ts::pmap(ts::vmap([](Array a) { return ts::psum(a, {"i", "j"}); }, {.axis_name = "j"}), {.axis_name = "i"});
+  auto both = ts::pmap(ts::vmap(
+                           [](Array a) {
+                             return ts::psum(a, {"i", "j"});
+                           },
+                           {.axis_name = "j"}),
+                       {.axis_name = "i"});
   EXPECT_EQ(f32s(both(cube)[1][2]), f32s(ts::sum(cube, {0, 1})));
   // The innermost binding of a name wins.
-  auto shadowed = ts::pmap(ts::vmap([](Array a) { return ts::psum(a, "i"); }, {.axis_name = "i"}), {.axis_name = "i"});
+  auto shadowed = ts::pmap(ts::vmap([](Array a) { return ts::psum(a, "i"); }, {.axis_name = "i"}),
+                           {.axis_name = "i"});
   EXPECT_EQ(f32s(shadowed(cube)[2][0]), f32s(ts::sum(cube[2], 0)));
   // The name of a vmap outside is seen inside the pmap.
-  auto outer = ts::vmap(ts::pmap([](Array a) { return ts::psum(a, {"i", "j"}); }, {.axis_name = "i"}), {.axis_name = "j"});
+  auto outer = ts::vmap(ts::pmap(
+                            [](Array a) {
+                              return ts::psum(a, {"i", "j"});
+                            },
+                            {.axis_name = "i"}),
+                        {.axis_name = "j"});
   EXPECT_EQ(f32s(outer(ts::swapaxes(cube, 0, 1))[0][0]), f32s(ts::sum(cube, {0, 1})));
 }
 
 TEST_F(PmapTransform, ControlFlow) {
   // Each device by its own flag.
-  auto own = ts::pmap([](Array a, Array lead) { return ts::cond(lead > 0, [&] { return 2 * a; }, [&] { return -a; }); });
+  auto own = ts::pmap([](Array a, Array lead) {
+    return ts::cond(
+        lead > 0, [&] { return 2 * a; }, [&] { return -a; });
+  });
   EXPECT_EQ(f32s(own(x, vec({1, 0, 0, 1}))), (Floats{2, -4, -3, 0, -2, -5, -2, 8}));
   // A collective in every step of a scan, and its gradient, as under vmap.
   auto walk = [](Array a) {
@@ -156,16 +192,22 @@ TEST_F(PmapTransform, ControlFlow) {
   // A predicate that all share may choose a collective.
   auto together = ts::pmap(
       [](Array a) {
-        return ts::cond(ts::psum(ts::sum(a), "i") > 0, [&] { return ts::psum(a, "i"); }, [&] { return a; });
+        return ts::cond(
+            ts::psum(ts::sum(a), "i") > 0, [&] { return ts::psum(a, "i"); }, [&] { return a; });
       },
       {.axis_name = "i"});
   EXPECT_EQ(f32s(together(x)), (Floats{5, 7, 5, 7, 5, 7, 5, 7}));
   EXPECT_EQ(f32s(together(-x)), f32s(-x));
   // One that differs may not.
-  auto lonely = ts::pmap([](Array a) { return ts::cond(ts::sum(a) > 0, [&] { return ts::psum(a, "i"); }, [&] { return a; }); },
-                         {.axis_name = "i"});
+  auto lonely = ts::pmap(
+      [](Array a) {
+        return ts::cond(
+            ts::sum(a) > 0, [&] { return ts::psum(a, "i"); }, [&] { return a; });
+      },
+      {.axis_name = "i"});
   std::string text = message<ts::CollectiveError>([&] { lonely(x); });
-  EXPECT_EQ(text.substr(0, text.find('\n')), "pmap: a collective would wait for devices that never come to it");
+  EXPECT_EQ(text.substr(0, text.find('\n')),
+            "pmap: a collective would wait for devices that never come to it");
   EXPECT_NE(text.find("psum in pmap_transform_test.cc:"), std::string::npos) << text;
   EXPECT_NE(text.find("is inside the cond"), std::string::npos) << text;
 }

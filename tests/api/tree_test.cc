@@ -68,14 +68,15 @@ std::string message(F f) {
 TEST(Tree, LeavesComeInOrderOfDeclarationAndKeysSorted) {
   EXPECT_EQ(values(ts::tree::leaves(sample())), (std::vector<float>{1, 2, 3, -1, 4, 5, 6, 7, 8}));
   EXPECT_EQ(ts::tree::paths(sample()),
-            (std::vector<std::string>{"layers/0/w", "layers/0/b", "layers/1/w", "layers/1/b", "extra/a", "extra/k",
-                                      "pair/0", "pair/1", "t/0"}));
+            (std::vector<std::string>{"layers/0/w", "layers/0/b", "layers/1/w", "layers/1/b",
+                                      "extra/a", "extra/k", "pair/0", "pair/1", "t/0"}));
   EXPECT_EQ(ts::tree::paths(leaf(1)), (std::vector<std::string>{""}));
 }
 
 TEST(Tree, StructurePrints) {
   EXPECT_EQ(to_string(ts::tree::structure(sample())),
-            "Mlp{layers: [Layer{w: *, b: *}, Layer{w: *, b: *}], heads: 4, name: \"net\", scale: none, mode: 1, "
+            "Mlp{layers: [Layer{w: *, b: *}, Layer{w: *, b: *}], heads: 4, name: \"net\", scale: "
+            "none, mode: 1, "
             "extra: {\"a\": *, \"k\": *}, pair: [*, *], t: (*, true), rate: 0.1}");
 }
 
@@ -150,8 +151,9 @@ TEST(Tree, MapWithPath) {
 
 TEST(Tree, RecursiveAndEmptyStructs) {
   Recursive r{leaf(1), {{leaf(2), {}}, {leaf(3), {{leaf(4), {}}}}}};
-  EXPECT_EQ(ts::tree::paths(r), (std::vector<std::string>{"value", "children/0/value", "children/1/value",
-                                                          "children/1/children/0/value"}));
+  EXPECT_EQ(ts::tree::paths(r),
+            (std::vector<std::string>{"value", "children/0/value", "children/1/value",
+                                      "children/1/children/0/value"}));
   EXPECT_EQ(ts::tree::leaves(Nothing{}).size(), 0u);
   EXPECT_EQ(to_string(ts::tree::structure(Nothing{})), "Nothing{}");
 }
@@ -180,8 +182,8 @@ TEST(Tree, EqualAndAllclose) {
 
 TEST(Tree, ThirtyTwoFields) {
   struct Wide {
-    Array a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, c0, c1, c2, c3, c4, c5, c6,
-        c7, c8, c9, d0, d1;
+    Array a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, c0, c1,
+        c2, c3, c4, c5, c6, c7, c8, c9, d0, d1;
   };
   EXPECT_EQ(ts::tree::paths(Wide{}).back(), "d1");
   EXPECT_EQ(ts::tree::paths(Wide{}).size(), 32u);
@@ -190,15 +192,21 @@ TEST(Tree, ThirtyTwoFields) {
 TEST(Axes, ArePrefixes) {
   auto def = ts::tree::structure(std::tuple(sample().layers, leaf(1), 3));
   const int r = ts::detail::kReplicated;
-  EXPECT_EQ(ts::detail::broadcast_axes("vmap", 0, "in_axes", def, "args"), (std::vector<int>{0, 0, 0, 0, 0}));
-  EXPECT_EQ(ts::detail::broadcast_axes("vmap", {{{0, ts::replicated}, 1}, -1, 0}, "in_axes", def, "args"),
-            (std::vector<int>{0, r, 1, 1, -1}));
-  EXPECT_EQ(message([&] { ts::detail::broadcast_axes("vmap", {{{0, 1, 2}, 0, 1}, {0}, 0}, "in_axes", def, "args"); }),
-            "vmap: in_axes does not fit args\n"
-            "  - in_axes[0] = {{0, 1, 2}, 0, 1} has 3 entries, but args[0] has 2 children\n"
-            "  - in_axes[1] = {0} has 1 entry, but args[1] is an array\n"
-            "  rule: an entry is an axis or replicated for everything below it, or a list with one entry a child\n"
-            "  try: give one entry for each: {0, ts::replicated}, or a single one for all: 0");
+  EXPECT_EQ(ts::detail::broadcast_axes("vmap", 0, "in_axes", def, "args"),
+            (std::vector<int>{0, 0, 0, 0, 0}));
+  EXPECT_EQ(
+      ts::detail::broadcast_axes("vmap", {{{0, ts::replicated}, 1}, -1, 0}, "in_axes", def, "args"),
+      (std::vector<int>{0, r, 1, 1, -1}));
+  EXPECT_EQ(
+      message([&] {
+        ts::detail::broadcast_axes("vmap", {{{0, 1, 2}, 0, 1}, {0}, 0}, "in_axes", def, "args");
+      }),
+      "vmap: in_axes does not fit args\n"
+      "  - in_axes[0] = {{0, 1, 2}, 0, 1} has 3 entries, but args[0] has 2 children\n"
+      "  - in_axes[1] = {0} has 1 entry, but args[1] is an array\n"
+      "  rule: an entry is an axis or replicated for everything below it, or a list with one entry "
+      "a child\n"
+      "  try: give one entry for each: {0, ts::replicated}, or a single one for all: 0");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Library routines against the evaluators. Data are small integers, so that every order of summation gives the same bits.
+// Library routines against the evaluators. Data are small integers, so that every order of
+// summation gives the same bits.
 #include "codegen/calls_internal.h"
 #include "ops/conv_dims.h"
 #include "ops/dot_dims.h"
@@ -21,7 +22,8 @@ using ops::DotDims;
 
 enum class How { at_once, one_by_one_backwards, on_two_threads };
 
-std::vector<HostArray> execute(const Routine& r, const std::vector<HostArray>& inputs, const std::vector<Type>& outputs, How how) {
+std::vector<HostArray> execute(const Routine& r, const std::vector<HostArray>& inputs,
+                               const std::vector<Type>& outputs, How how) {
   std::vector<HostArray> out;
   std::vector<const void*> in;
   std::vector<void*> to;
@@ -50,8 +52,10 @@ std::vector<HostArray> execute(const Routine& r, const std::vector<HostArray>& i
 
 enum class By { library, loops };
 
-/// Checks that the call agrees with the evaluator, however its tasks are run, and tells who does it.
-By call(const std::string& name, const std::vector<HostArray>& inputs, const Attrs& attrs, bool check_loops = true) {
+/// Checks that the call agrees with the evaluator, however its tasks are run, and tells who does
+/// it.
+By call(const std::string& name, const std::vector<HostArray>& inputs, const Attrs& attrs,
+        bool check_loops = true) {
   const Op& op = Registry::get().at(name);
   std::vector<Type> types;
   for (const HostArray& a : inputs) types.emplace_back(a.dtype, a.shape);
@@ -68,8 +72,9 @@ By call(const std::string& name, const std::vector<HostArray>& inputs, const Att
     HostArray got = execute(*routine, inputs, outputs, how).at(0);
     for (std::int64_t i = 0; i < got.count(); ++i)
       if (got.number(i) != expected.number(i)) {
-        ADD_FAILURE() << name << " of " << to_string(types[0]) << " and " << to_string(types[1]) << ", element " << i << ": "
-                      << got.number(i) << ", not " << expected.number(i);
+        ADD_FAILURE() << name << " of " << to_string(types[0]) << " and " << to_string(types[1])
+                      << ", element " << i << ": " << got.number(i) << ", not "
+                      << expected.number(i);
         return by;
       }
   }
@@ -78,10 +83,14 @@ By call(const std::string& name, const std::vector<HostArray>& inputs, const Att
 
 TEST(DotCall, RandomLayouts) {
   std::mt19937 random(7);
-  auto below = [&](int n) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(n)); };
+  auto below = [&](int n) {
+    return static_cast<std::int64_t>(random() % static_cast<unsigned>(n));
+  };
   for (int trial = 0; trial < 150; ++trial) {
-    int batch = static_cast<int>(below(3)), contracting = static_cast<int>(below(3)), lhs_free = static_cast<int>(below(3)), rhs_free = static_cast<int>(below(3));
-    auto deal = [&](int shared, int free, const Shape& shared_extents, Ints& b, Ints& c, Shape& shape) {
+    int batch = static_cast<int>(below(3)), contracting = static_cast<int>(below(3)),
+        lhs_free = static_cast<int>(below(3)), rhs_free = static_cast<int>(below(3));
+    auto deal = [&](int shared, int free, const Shape& shared_extents, Ints& b, Ints& c,
+                    Shape& shape) {
       Ints where(static_cast<std::size_t>(shared + free));
       std::iota(where.begin(), where.end(), 0);
       if (trial % 3) std::shuffle(where.begin(), where.end(), random);
@@ -98,52 +107,72 @@ TEST(DotCall, RandomLayouts) {
     deal(batch + contracting, lhs_free, shared, d.lhs_batch, d.lhs_contracting, l);
     deal(batch + contracting, rhs_free, shared, d.rhs_batch, d.rhs_contracting, r);
     for (DType t : {f32, f64, bf16, f16})
-      call("dot_general", {integers(Type(t, l), trial), integers(Type(t, r), trial + 1)}, dot_attrs(d, t), false);
-    call("dot_general", {integers(Type(bf16, l), trial), integers(Type(bf16, r), trial + 1)}, dot_attrs(d, f32), false);
+      call("dot_general", {integers(Type(t, l), trial), integers(Type(t, r), trial + 1)},
+           dot_attrs(d, t), false);
+    call("dot_general", {integers(Type(bf16, l), trial), integers(Type(bf16, r), trial + 1)},
+         dot_attrs(d, f32), false);
   }
 }
 
-// Attention: heads between time and features, scores and their values; more matrices than a task takes.
+// Attention: heads between time and features, scores and their values; more matrices than a task
+// takes.
 TEST(DotCall, BatchesOfSmallMatrices) {
-  DotDims scores{{3}, {3}, {0, 2}, {0, 2}}, values{{3}, {1}, {0, 1}, {0, 2}}, gradient{{2}, {1}, {0, 1}, {0, 2}};
-  HostArray q = integers(Type(f32, {3, 32, 4, 16}), 1), k = integers(Type(f32, {3, 32, 4, 16}), 2), s = integers(Type(f32, {3, 4, 32, 32}), 3);
+  DotDims scores{{3}, {3}, {0, 2}, {0, 2}}, values{{3}, {1}, {0, 1}, {0, 2}},
+      gradient{{2}, {1}, {0, 1}, {0, 2}};
+  HostArray q = integers(Type(f32, {3, 32, 4, 16}), 1), k = integers(Type(f32, {3, 32, 4, 16}), 2),
+            s = integers(Type(f32, {3, 4, 32, 32}), 3);
   for (DType t : {f32, bf16}) {
-    auto as = [&](const HostArray& a) { return run({a}, [&](Builder&, const Values& in) { return Values{ops::convert(in[0], t)}; }).at(0); };
+    auto as = [&](const HostArray& a) {
+      return run({a}, [&](Builder&, const Values& in) { return Values{ops::convert(in[0], t)}; })
+          .at(0);
+    };
     EXPECT_EQ(By::library, call("dot_general", {as(q), as(k)}, dot_attrs(scores, t)));
     EXPECT_EQ(By::library, call("dot_general", {as(s), as(k)}, dot_attrs(values, t)));
     EXPECT_EQ(By::library, call("dot_general", {as(s), as(k)}, dot_attrs(gradient, t)));
   }
-  EXPECT_EQ(By::library, call("dot_general", {integers(Type(f32, {2, 3, 4, 20, 17}), 1), integers(Type(f32, {4, 17, 2, 18, 3}), 2)},
+  EXPECT_EQ(By::library, call("dot_general",
+                              {integers(Type(f32, {2, 3, 4, 20, 17}), 1),
+                               integers(Type(f32, {4, 17, 2, 18, 3}), 2)},
                               dot_attrs({{4}, {1}, {0, 1, 2}, {2, 4, 0}}, f32)));
-  EXPECT_EQ(By::library, call("dot_general", {integers(Type(f32, {600, 24, 30}), 1), integers(Type(f32, {600, 30, 26}), 2)}, dot_attrs({{2}, {1}, {0}, {0}}, f32)));
+  EXPECT_EQ(By::library,
+            call("dot_general",
+                 {integers(Type(f32, {600, 24, 30}), 1), integers(Type(f32, {600, 30, 26}), 2)},
+                 dot_attrs({{2}, {1}, {0}, {0}}, f32)));
 }
 
 TEST(DotCall, LargeEnoughToBeCut) {
-  for (const auto& [l, r, d] : std::vector<std::tuple<Shape, Shape, DotDims>>{{{330, 200}, {200, 210}, {{1}, {0}, {}, {}}},
-                                                                              {{200, 100}, {410, 200}, {{0}, {1}, {}, {}}},
-                                                                              {{40, 50, 60}, {40, 60, 70}, {{2}, {1}, {0}, {0}}}})
-    EXPECT_EQ(By::library, call("dot_general", {integers(Type(f32, l), 1), integers(Type(f32, r), 2)}, dot_attrs(d, f32)));
+  for (const auto& [l, r, d] : std::vector<std::tuple<Shape, Shape, DotDims>>{
+           {{330, 200}, {200, 210}, {{1}, {0}, {}, {}}},
+           {{200, 100}, {410, 200}, {{0}, {1}, {}, {}}},
+           {{40, 50, 60}, {40, 60, 70}, {{2}, {1}, {0}, {0}}}})
+    EXPECT_EQ(By::library,
+              call("dot_general", {integers(Type(f32, l), 1), integers(Type(f32, r), 2)},
+                   dot_attrs(d, f32)));
 }
 
-// Tasks in any order, on any thread, whatever the caller's OpenMP settings: the bits of rounded sums stay.
+// Tasks in any order, on any thread, whatever the caller's OpenMP settings: the bits of rounded
+// sums stay.
 TEST(Calls, BitsDoNotDependOnHowTasksRun) {
   auto uniform = [](const Type& t) {
     HostArray a(t.dtype, t.shape);
     std::mt19937 random(5);
     dispatch(t.dtype, [&](auto tag) {
       for (std::int64_t i = 0; i < a.count(); ++i)
-        a.data<decltype(tag)>()[i] = static_cast<decltype(tag)>(std::uniform_real_distribution<float>(-1, 1)(random));
+        a.data<decltype(tag)>()[i] =
+            static_cast<decltype(tag)>(std::uniform_real_distribution<float>(-1, 1)(random));
     });
     return a;
   };
   auto check = [&](const Equation& eqn, const Program& p) {
     std::vector<Type> in, out;
     std::vector<HostArray> arrays;
-    for (Var v : eqn.inputs) arrays.push_back(uniform(in.emplace_back(p.type(v).dtype, p.type(v).shape)));
+    for (Var v : eqn.inputs)
+      arrays.push_back(uniform(in.emplace_back(p.type(v).dtype, p.type(v).shape)));
     for (Var v : eqn.outputs) out.emplace_back(p.type(v).dtype, p.type(v).shape);
     auto routine = codegen::library_call({*eqn.op, eqn.attrs, in, out});
     ASSERT_TRUE(routine);
-    EXPECT_GT(std::max(routine->stages.front().tasks, routine->stages.back().tasks), 1) << eqn.op->name;
+    EXPECT_GT(std::max(routine->stages.front().tasks, routine->stages.back().tasks), 1)
+        << eqn.op->name;
     HostArray first = execute(*routine, arrays, out, How::at_once).at(0);
     auto set_threads = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
     auto get_threads = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
@@ -152,15 +181,22 @@ TEST(Calls, BitsDoNotDependOnHowTasksRun) {
       for (How how : {How::at_once, How::one_by_one_backwards, How::on_two_threads}) {
         if (set_threads) set_threads(threads);
         HostArray again = execute(*routine, arrays, out, how).at(0);
-        EXPECT_TRUE(std::equal(first.bytes, first.bytes + first.size_bytes(), again.bytes)) << eqn.op->name << " with " << threads;
+        EXPECT_TRUE(std::equal(first.bytes, first.bytes + first.size_bytes(), again.bytes))
+            << eqn.op->name << " with " << threads;
         EXPECT_EQ(get_threads ? get_threads() : threads, threads);
       }
     if (set_threads) set_threads(before);
   };
   Builder b;
-  ops::dot_general(b.input(Type(f32, {300, 300})), b.input(Type(f32, {300, 320})), {{1}, {0}, {}, {}});
-  ops::dot_general(b.input(Type(f64, {300, 300})), b.input(Type(f64, {300, 320})), {{1}, {0}, {}, {}});
-  ConvDims d{.pad_low = {1, 1}, .pad_high = {1, 1}, .lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}};
+  ops::dot_general(b.input(Type(f32, {300, 300})), b.input(Type(f32, {300, 320})),
+                   {{1}, {0}, {}, {}});
+  ops::dot_general(b.input(Type(f64, {300, 300})), b.input(Type(f64, {300, 320})),
+                   {{1}, {0}, {}, {}});
+  ConvDims d{.pad_low = {1, 1},
+             .pad_high = {1, 1},
+             .lhs_spec = {0, 3, 1, 2},
+             .rhs_spec = {3, 2, 0, 1},
+             .out_spec = {0, 3, 1, 2}};
   Value x = b.input(Type(f32, {16, 12, 12, 32})), w = b.input(Type(f32, {3, 3, 32, 32}));
   Value y = ops::convolution(x, w, d);
   ops::convolution_transpose_rhs(y, x, ops::conv_dims(conv_attrs(d)), w.type());
@@ -181,12 +217,16 @@ TEST(Calls, RowsNarrowAsScalarsDo) {
       continue;
     }
     ASSERT_EQ(std::bit_cast<std::uint32_t>(wide[i]), std::bit_cast<std::uint32_t>(expected)) << i;
-    for (float v : {expected, std::nextafter(expected, 1e9f), expected * (1 + 1.0f / 4096), expected * (1 + 1.0f / 2048), expected * 1.00390625f}) numbers.push_back(v);
+    for (float v : {expected, std::nextafter(expected, 1e9f), expected * (1 + 1.0f / 4096),
+                    expected * (1 + 1.0f / 2048), expected * 1.00390625f})
+      numbers.push_back(v);
   }
   std::vector<float16> narrow16(numbers.size());
   std::vector<bfloat16> narrow_b(numbers.size());
-  codegen::narrow_to(f16, numbers.data(), narrow16.data(), static_cast<std::int64_t>(numbers.size()));
-  codegen::narrow_to(bf16, numbers.data(), narrow_b.data(), static_cast<std::int64_t>(numbers.size()));
+  codegen::narrow_to(f16, numbers.data(), narrow16.data(),
+                     static_cast<std::int64_t>(numbers.size()));
+  codegen::narrow_to(bf16, numbers.data(), narrow_b.data(),
+                     static_cast<std::int64_t>(numbers.size()));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     ASSERT_EQ(narrow16[i].bits, float16(numbers[i]).bits) << numbers[i];
     ASSERT_EQ(narrow_b[i].bits, bfloat16(numbers[i]).bits) << numbers[i];
@@ -194,25 +234,38 @@ TEST(Calls, RowsNarrowAsScalarsDo) {
 }
 
 TEST(DotCall, ManyTinyMatricesAreLoops) {
-  EXPECT_EQ(By::loops, call("dot_general", {integers(Type(f32, {32, 3, 4}), 1), integers(Type(f32, {32, 4, 2}), 2)}, dot_attrs({{2}, {1}, {0}, {0}}, f32)));
-  EXPECT_EQ(By::loops, call("dot_general", {integers(Type(f32, {5000}), 1), integers(Type(f32, {5000}), 2)}, dot_attrs({{0}, {0}, {}, {}}, f32)));
+  EXPECT_EQ(
+      By::loops,
+      call("dot_general", {integers(Type(f32, {32, 3, 4}), 1), integers(Type(f32, {32, 4, 2}), 2)},
+           dot_attrs({{2}, {1}, {0}, {0}}, f32)));
+  EXPECT_EQ(By::loops,
+            call("dot_general", {integers(Type(f32, {5000}), 1), integers(Type(f32, {5000}), 2)},
+                 dot_attrs({{0}, {0}, {}, {}}, f32)));
 }
 
 TEST(DotCall, EmptyOperandsGiveZeros) {
-  EXPECT_EQ(By::library, call("dot_general", {HostArray(f32, {2, 0}), HostArray(f32, {0, 3})}, dot_attrs({{1}, {0}, {}, {}}, f32)));
-  EXPECT_EQ(By::library, call("dot_general", {HostArray(f32, {0, 2}), HostArray(f32, {2, 3})}, dot_attrs({{1}, {0}, {}, {}}, f32)));
+  EXPECT_EQ(By::library, call("dot_general", {HostArray(f32, {2, 0}), HostArray(f32, {0, 3})},
+                              dot_attrs({{1}, {0}, {}, {}}, f32)));
+  EXPECT_EQ(By::library, call("dot_general", {HostArray(f32, {0, 2}), HostArray(f32, {2, 3})},
+                              dot_attrs({{1}, {0}, {}, {}}, f32)));
 }
 
 TEST(Calls, TakeWhatNoLibraryTakesAsALoopNest) {
-  EXPECT_EQ(call("dot_general", {integers(Type(i32, {2, 3}), 1), integers(Type(i32, {3, 2}), 2)}, dot_attrs({{1}, {0}, {}, {}}, i32)), By::loops);
+  EXPECT_EQ(call("dot_general", {integers(Type(i32, {2, 3}), 1), integers(Type(i32, {3, 2}), 2)},
+                 dot_attrs({{1}, {0}, {}, {}}, i32)),
+            By::loops);
   ConvDims d{.lhs_spec = {0, 2, 1}, .rhs_spec = {2, 1, 0}, .out_spec = {0, 2, 1}};
-  EXPECT_EQ(call("convolution", {integers(Type(f64, {2, 6, 3}), 1), integers(Type(f64, {2, 3, 4}), 2)}, conv_attrs(d)), By::loops);
+  EXPECT_EQ(
+      call("convolution", {integers(Type(f64, {2, 6, 3}), 1), integers(Type(f64, {2, 3, 4}), 2)},
+           conv_attrs(d)),
+      By::loops);
 }
 
 TEST(Calls, ArePreparedOnce) {
   const Op& op = Registry::get().at("dot_general");
   Attrs attrs = dot_attrs({{1}, {0}, {}, {}}, f32);
-  std::vector<Type> in{Type(f32, {2, 3}), Type(f32, {3, 4})}, weak{Type(f32, {2, 3}, true), Type(f32, {3, 4})}, out{Type(f32, {2, 4})};
+  std::vector<Type> in{Type(f32, {2, 3}), Type(f32, {3, 4})},
+      weak{Type(f32, {2, 3}, true), Type(f32, {3, 4})}, out{Type(f32, {2, 4})};
   EXPECT_EQ(codegen::prepare_call(op, attrs, in, out), codegen::prepare_call(op, attrs, weak, out));
   EXPECT_EQ(codegen::prepare_call(Registry::get().at("add"), {}, in, out), nullptr);
 }
@@ -229,7 +282,8 @@ Shape arranged(const Ints& spec, const Ints& extents) {
 
 /// The convolution and both of its transposes; counts the calls that no library took.
 int check_convolution(Shape l, Shape r, const ConvDims& d, DType t = f32) {
-  int refused = By::loops == call("convolution", {integers(Type(t, l), 1), integers(Type(t, r), 2)}, conv_attrs(d), false);
+  int refused = By::loops == call("convolution", {integers(Type(t, l), 1), integers(Type(t, r), 2)},
+                                  conv_attrs(d), false);
   Builder b;
   Value lhs = b.input(Type(t, l)), rhs = b.input(Type(t, r));
   Value out = ops::convolution(lhs, rhs, d);
@@ -239,24 +293,39 @@ int check_convolution(Shape l, Shape r, const ConvDims& d, DType t = f32) {
   for (std::size_t i = 1; i < b.so_far().equations.size(); ++i) {
     const Equation& eqn = b.so_far().equations[i];
     if (eqn.op->name == "convolution")
-      refused += By::loops == call("convolution", {integers(b.type(eqn.inputs[0]), 1), integers(b.type(eqn.inputs[1]), 2)}, eqn.attrs, false);
+      refused += By::loops ==
+                 call("convolution",
+                      {integers(b.type(eqn.inputs[0]), 1), integers(b.type(eqn.inputs[1]), 2)},
+                      eqn.attrs, false);
   }
   return refused;
 }
 
 TEST(ConvolutionCall, RandomGeometryInSeveralLayouts) {
-  const std::vector<Layouts> layouts = {{{0, 3, 1, 2}, {3, 2, 0, 1}, {0, 3, 1, 2}}, {{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}}, {{3, 0, 1, 2}, {1, 3, 0, 2}, {1, 0, 3, 2}}};
+  const std::vector<Layouts> layouts = {{{0, 3, 1, 2}, {3, 2, 0, 1}, {0, 3, 1, 2}},
+                                        {{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}},
+                                        {{3, 0, 1, 2}, {1, 3, 0, 2}, {1, 0, 3, 2}}};
   std::mt19937 random(3);
-  auto between = [&](int lo, int hi) { return lo + static_cast<std::int64_t>(random() % static_cast<unsigned>(hi - lo + 1)); };
+  auto between = [&](int lo, int hi) {
+    return lo + static_cast<std::int64_t>(random() % static_cast<unsigned>(hi - lo + 1));
+  };
   int refused = 0, trials = 120;
   for (int trial = 0; trial < trials; ++trial) {
     const Layouts& layout = layouts[static_cast<std::size_t>(trial) % layouts.size()];
-    std::int64_t groups = trial % 5 == 0 ? between(2, 3) : 1, in = between(1, 5), out = groups * between(1, 4);
+    std::int64_t groups = trial % 5 == 0 ? between(2, 3) : 1, in = between(1, 5),
+                 out = groups * between(1, 4);
     if (trial % 7 == 0) in = 16, out = 16 * groups;
     Ints k{between(1, 3), between(1, 3)};
-    ConvDims d{.strides = {between(1, 3), between(1, 2)}, .pad_low = {between(-1, 2), between(0, 2)}, .pad_high = {between(0, 2), between(-1, 3)},
-               .rhs_dilation = {between(1, 2), 1}, .lhs_spec = layout.lhs, .rhs_spec = layout.rhs, .out_spec = layout.out, .feature_groups = groups};
-    Shape l = arranged(layout.lhs, {between(1, 6), in * groups, between(6, 9), between(6, 9)}), r = arranged(layout.rhs, {out, in, k[0], k[1]});
+    ConvDims d{.strides = {between(1, 3), between(1, 2)},
+               .pad_low = {between(-1, 2), between(0, 2)},
+               .pad_high = {between(0, 2), between(-1, 3)},
+               .rhs_dilation = {between(1, 2), 1},
+               .lhs_spec = layout.lhs,
+               .rhs_spec = layout.rhs,
+               .out_spec = layout.out,
+               .feature_groups = groups};
+    Shape l = arranged(layout.lhs, {between(1, 6), in * groups, between(6, 9), between(6, 9)}),
+          r = arranged(layout.rhs, {out, in, k[0], k[1]});
     refused += check_convolution(l, r, d);
   }
   // Only source gradients of cropped convolutions.
@@ -264,9 +333,17 @@ TEST(ConvolutionCall, RandomGeometryInSeveralLayouts) {
 }
 
 TEST(ConvolutionCall, OneAndThreeAndNoSpatialDimensions) {
-  ConvDims one{.strides = {2}, .pad_low = {1}, .pad_high = {1}, .lhs_spec = {0, 2, 1}, .rhs_spec = {2, 1, 0}, .out_spec = {0, 2, 1}};
+  ConvDims one{.strides = {2},
+               .pad_low = {1},
+               .pad_high = {1},
+               .lhs_spec = {0, 2, 1},
+               .rhs_spec = {2, 1, 0},
+               .out_spec = {0, 2, 1}};
   EXPECT_EQ(check_convolution({3, 9, 4}, {3, 4, 5}, one), 0);
-  ConvDims three{.strides = {1, 2, 1}, .lhs_spec = {0, 4, 1, 2, 3}, .rhs_spec = {4, 3, 0, 1, 2}, .out_spec = {0, 4, 1, 2, 3}};
+  ConvDims three{.strides = {1, 2, 1},
+                 .lhs_spec = {0, 4, 1, 2, 3},
+                 .rhs_spec = {4, 3, 0, 1, 2},
+                 .out_spec = {0, 4, 1, 2, 3}};
   EXPECT_EQ(check_convolution({2, 4, 5, 4, 3}, {2, 2, 3, 3, 4}, three), 0);
   ConvDims none{.lhs_spec = {0, 1}, .rhs_spec = {1, 0}, .out_spec = {0, 1}};
   EXPECT_EQ(check_convolution({3, 4}, {4, 5}, none), 0);
@@ -274,7 +351,8 @@ TEST(ConvolutionCall, OneAndThreeAndNoSpatialDimensions) {
 
 // A kernel as large as the image, as in a last layer, and an image as small as the kernel.
 TEST(ConvolutionCall, WindowsAsLargeAsTheOperand) {
-  ConvDims valid{.lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}}, same = valid;
+  ConvDims valid{.lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}},
+      same = valid;
   same.pad_low = same.pad_high = {1, 1};
   EXPECT_EQ(check_convolution({4, 5, 5, 16}, {5, 5, 16, 24}, valid), 0);
   EXPECT_EQ(check_convolution({4, 3, 3, 16}, {3, 3, 16, 8}, same), 0);
@@ -282,13 +360,22 @@ TEST(ConvolutionCall, WindowsAsLargeAsTheOperand) {
 }
 
 TEST(ConvolutionCall, NarrowFloatsRoundOnce) {
-  ConvDims d{.strides = {2, 2}, .pad_low = {1, 1}, .pad_high = {1, 1}, .lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}};
+  ConvDims d{.strides = {2, 2},
+             .pad_low = {1, 1},
+             .pad_high = {1, 1},
+             .lhs_spec = {0, 3, 1, 2},
+             .rhs_spec = {3, 2, 0, 1},
+             .out_spec = {0, 3, 1, 2}};
   EXPECT_EQ(check_convolution({2, 6, 6, 3}, {3, 3, 3, 4}, d, bf16), 0);
   EXPECT_EQ(check_convolution({2, 6, 6, 3}, {3, 3, 3, 4}, d, f16), 0);
 }
 
 TEST(ConvolutionCall, LargeEnoughToBeCut) {
-  ConvDims d{.pad_low = {1, 1}, .pad_high = {1, 1}, .lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}};
+  ConvDims d{.pad_low = {1, 1},
+             .pad_high = {1, 1},
+             .lhs_spec = {0, 3, 1, 2},
+             .rhs_spec = {3, 2, 0, 1},
+             .out_spec = {0, 3, 1, 2}};
   EXPECT_EQ(check_convolution({16, 10, 10, 32}, {3, 3, 32, 32}, d), 0);
 }
 

@@ -1,13 +1,14 @@
-// Kernels on disk: used when whole and from the same build, ignored otherwise, whatever else happens in the directory.
+// Kernels on disk: used when whole and from the same build, ignored otherwise, whatever else
+// happens in the directory.
 #include "codegen/disk_cache.h"
 
 #include "codegen/run.h"
 #include "ops/build.h"
 
-#include <filesystem>
-#include <fstream>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <filesystem>
+#include <fstream>
 
 namespace ts = tessera;
 namespace cg = tessera::codegen;
@@ -60,7 +61,8 @@ ts::ProgramPtr distinct(int n) {
   return b.finish({{ts::ops::reduce_sum(ts::ops::mul(x, ts::ops::full_like(x, 1000 + n)), {0})}});
 }
 
-// In a child process, so that nothing is remembered: how many kernels came from the disk, or 100 where results are wrong.
+// In a child process, so that nothing is remembered: how many kernels came from the disk, or 100
+// where results are wrong.
 int from_disk_in_a_child(const ts::ProgramPtr& p) {
   pid_t child = ::fork();
   if (child == 0) {
@@ -69,7 +71,8 @@ int from_disk_in_a_child(const ts::ProgramPtr& p) {
     std::vector<ts::HostArray> in = run::random_inputs(*p);
     ts::HostArray got = run::compiled(p, in)[0], expected = ts::evaluate(*p, in)[0];
     bool right = true;
-    for (std::int64_t i = 0; i < got.count(); ++i) right = right && run::ulps(got.number(i), expected.number(i), ts::f32) <= 64;
+    for (std::int64_t i = 0; i < got.count(); ++i)
+      right = right && run::ulps(got.number(i), expected.number(i), ts::f32) <= 64;
     ::_exit(right ? static_cast<int>(cg::kernel_stats().from_disk - before) : 100);
   }
   int status = 0;

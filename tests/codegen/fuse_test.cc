@@ -10,7 +10,9 @@ namespace ops = tessera::ops;
 
 namespace {
 
-std::vector<cg::Cluster> fused(const ts::ProgramPtr& p) { return cg::fuse(*p, std::vector<int>(p->types.size(), 0)); }
+std::vector<cg::Cluster> fused(const ts::ProgramPtr& p) {
+  return cg::fuse(*p, std::vector<int>(p->types.size(), 0));
+}
 
 std::vector<std::size_t> kernel_sizes(const std::vector<cg::Cluster>& clusters) {
   std::vector<std::size_t> n;
@@ -19,7 +21,8 @@ std::vector<std::size_t> kernel_sizes(const std::vector<cg::Cluster>& clusters) 
   return n;
 }
 
-// Clusters in order over an environment: kernels compiled, the rest evaluated. `fuse` false runs every equation alone.
+// Clusters in order over an environment: kernels compiled, the rest evaluated. `fuse` false runs
+// every equation alone.
 std::vector<ts::HostArray> execute(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs) {
   std::vector<ts::HostArray> env(p->types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];
@@ -42,7 +45,8 @@ std::vector<ts::HostArray> execute(const ts::ProgramPtr& p, std::span<const ts::
   for (ts::Var v : p->outputs) result.push_back(env[v]);
   return result;
 }
-std::vector<ts::HostArray> one_by_one(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs) {
+std::vector<ts::HostArray> one_by_one(const ts::ProgramPtr& p,
+                                      std::span<const ts::HostArray> inputs) {
   std::vector<ts::HostArray> env(p->types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];
   for (const ts::Equation& e : p->equations) {
@@ -67,7 +71,8 @@ std::vector<ts::HostArray> one_by_one(const ts::ProgramPtr& p, std::span<const t
 void expect_same_bits(const ts::ProgramPtr& p, double lo = -1, double hi = 1) {
   std::vector<ts::HostArray> in = run::random_inputs(*p, 3, lo, hi);
   std::vector<ts::HostArray> a = execute(p, in), b = one_by_one(p, in);
-  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(run::same_bits(a[i], b[i])) << "output " << i;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_TRUE(run::same_bits(a[i], b[i])) << "output " << i;
 }
 
 ts::ProgramPtr softmax(ts::Shape shape) {
@@ -88,7 +93,8 @@ ts::ProgramPtr softmax(ts::Shape shape) {
 TEST(Fuse, ElementwiseChainsAreOneKernel) {
   ts::Builder b;
   ts::Value x = b.input({ts::f32, {8, 100}}), w = b.input({ts::f32, {100}});
-  ts::Value y = ops::tanh(ops::add(ops::mul(x, ops::full_like(x, 3)), ops::broadcast_in_dim(w, {8, 100}, {1})));
+  ts::Value y = ops::tanh(
+      ops::add(ops::mul(x, ops::full_like(x, 3)), ops::broadcast_in_dim(w, {8, 100}, {1})));
   ts::ProgramPtr p = b.finish({{y}});
   std::vector<cg::Cluster> c = fused(p);
   EXPECT_EQ(c.size(), 1u);
@@ -113,14 +119,16 @@ TEST(Fuse, ATotalOfManyElementsThatTheyAllRead) {
   ts::Builder b;
   ts::Value x = b.input({ts::f32, {100000}});
   ts::Value sum = ops::reduce_sum(x, {0});
-  ts::Value d = ops::sub(x, ops::broadcast_in_dim(ops::mul(sum, ops::scalar(b, ts::f32, 1e-5)), {100000}, {}));
+  ts::Value d = ops::sub(
+      x, ops::broadcast_in_dim(ops::mul(sum, ops::scalar(b, ts::f32, 1e-5)), {100000}, {}));
   ts::Value variance = ops::reduce_sum(ops::mul(d, d), {0});
   ts::Value y = ops::mul(d, ops::broadcast_in_dim(ops::rsqrt(variance), {100000}, {}));
   ts::ProgramPtr p = b.finish({{y, sum}});
   expect_same_bits(p);
   std::vector<ts::HostArray> in = run::random_inputs(*p, 3);
   std::vector<ts::HostArray> whole = run::compiled(p, in), alone = one_by_one(p, in);
-  for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_TRUE(run::same_bits(whole[i], alone[i])) << i;
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    EXPECT_TRUE(run::same_bits(whole[i], alone[i])) << i;
 }
 
 TEST(Fuse, ColumnsOverManyRows) {
@@ -149,7 +157,8 @@ TEST(Fuse, LossIsOneKernel) {
   ts::Builder b;
   ts::Value x = b.input({ts::f32, {64, 1000}}), y = b.input({ts::f32, {64, 1000}});
   ts::Value d = ops::sub(x, y);
-  ts::Value loss = ops::mul(ops::reduce_sum(ops::mul(d, d), {0, 1}), ops::scalar(b, ts::f32, 1.0 / 64000));
+  ts::Value loss =
+      ops::mul(ops::reduce_sum(ops::mul(d, d), {0, 1}), ops::scalar(b, ts::f32, 1.0 / 64000));
   ts::ProgramPtr p = b.finish({{loss}});
   EXPECT_EQ(kernel_sizes(fused(p)).size(), 1u);
   expect_same_bits(p);
@@ -183,11 +192,13 @@ TEST(Fuse, OneCallReadByTwoPathsOfDifferentLength) {
 TEST(Fuse, AdamSharesOnePass) {
   ts::Builder b;
   ts::Type t(ts::f32, {1000});
-  ts::Value p0 = b.input(t), m0 = b.input(t), v0 = b.input(t), g = b.input(t), lr = b.input({ts::f32, {}});
+  ts::Value p0 = b.input(t), m0 = b.input(t), v0 = b.input(t), g = b.input(t),
+            lr = b.input({ts::f32, {}});
   auto c = [&](double v) { return ops::full_like(g, v); };
   ts::Value m = ops::add(ops::mul(m0, c(0.9)), ops::mul(g, c(0.1)));
   ts::Value v = ops::add(ops::mul(v0, c(0.999)), ops::mul(ops::mul(g, g), c(0.001)));
-  ts::Value step = ops::div(ops::mul(m, ops::broadcast_in_dim(lr, {1000}, {})), ops::add(ops::sqrt(v), c(1e-8)));
+  ts::Value step =
+      ops::div(ops::mul(m, ops::broadcast_in_dim(lr, {1000}, {})), ops::add(ops::sqrt(v), c(1e-8)));
   ts::Value p1 = ops::sub(p0, step);
   ts::ProgramPtr p = b.finish({{p1, m, v}});
   EXPECT_EQ(kernel_sizes(fused(p)).size(), 1u);
@@ -199,7 +210,9 @@ TEST(Fuse, LayerNormWithItsStatisticsAsResults) {
   ts::Shape s{12, 96};
   ts::Value x = b.input({ts::f32, s}), gamma = b.input({ts::f32, {96}});
   ts::Value n = ops::scalar(b, ts::f32, 1.0 / 96);
-  auto mean = [&](ts::Value v) { return ops::mul(ops::reduce_sum(v, {1}), ops::broadcast_in_dim(n, {12}, {})); };
+  auto mean = [&](ts::Value v) {
+    return ops::mul(ops::reduce_sum(v, {1}), ops::broadcast_in_dim(n, {12}, {}));
+  };
   auto wide = [&](ts::Value v) { return ops::broadcast_in_dim(v, s, {0}); };
   ts::Value mu = mean(x), d = ops::sub(x, wide(mu)), r = ops::rsqrt(mean(ops::mul(d, d)));
   ts::Value y = ops::mul(ops::mul(d, wide(r)), ops::broadcast_in_dim(gamma, s, {1}));

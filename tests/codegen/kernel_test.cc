@@ -7,8 +7,9 @@ namespace ops = tessera::ops;
 
 namespace {
 
-// A sum in double carries at most one rounding to float32 in the oracle; lane-wise float32 sums of n terms of one sign stay
-// within about log2(n) + n / (2 lanes) roundings. 64 ulp covers every case here.
+// A sum in double carries at most one rounding to float32 in the oracle; lane-wise float32 sums of
+// n terms of one sign stay within about log2(n) + n / (2 lanes) roundings. 64 ulp covers every case
+// here.
 constexpr double kSumUlps = 64;
 
 ts::ProgramPtr unary_program(const std::function<ts::Value(ts::Value)>& f, ts::Type t) {
@@ -31,8 +32,10 @@ TEST(Kernel, EveryLengthHasItsTail) {
 TEST(Kernel, TailsOfRowsDoNotTouchTheNext) {
   for (std::int64_t n : {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 67}) {
     ts::Builder b;
-    ts::Value x = b.input({ts::f32, {6, n}}), w = b.input({ts::f32, {n}}), r = b.input({ts::f32, {6}});
-    ts::Value y = ops::sub(ops::mul(x, ops::broadcast_in_dim(w, {6, n}, {1})), ops::broadcast_in_dim(r, {6, n}, {0}));
+    ts::Value x = b.input({ts::f32, {6, n}}), w = b.input({ts::f32, {n}}),
+              r = b.input({ts::f32, {6}});
+    ts::Value y = ops::sub(ops::mul(x, ops::broadcast_in_dim(w, {6, n}, {1})),
+                           ops::broadcast_in_dim(r, {6, n}, {0}));
     ts::ProgramPtr p = b.finish({{y}});
     run::check(p, run::random_inputs(*p));
   }
@@ -57,7 +60,8 @@ TEST(Kernel, MathDoesNotDependOnThePosition) {
 TEST(Kernel, IsCompiledOnceForAllLengths) {
   ts::codegen::KernelStats before = ts::codegen::kernel_stats();
   for (std::int64_t n : {3, 1000, 77777}) {
-    ts::ProgramPtr p = unary_program([](ts::Value x) { return ops::mul(ops::neg(x), ops::add(x, x)); }, {ts::f32, {n}});
+    ts::ProgramPtr p = unary_program(
+        [](ts::Value x) { return ops::mul(ops::neg(x), ops::add(x, x)); }, {ts::f32, {n}});
     run::check(p, run::random_inputs(*p));
   }
   ts::codegen::KernelStats after = ts::codegen::kernel_stats();
@@ -69,10 +73,24 @@ TEST(Kernel, Reductions) {
     ts::Shape shape;
     ts::Ints axes;
   };
-  for (const Case& c : std::vector<Case>{{{5}, {0}}, {{33}, {0}}, {{1000}, {0}}, {{100000}, {0}}, {{7, 50}, {1}}, {{50, 7}, {0}},
-                                         {{3000, 5}, {0}}, {{3000, 200}, {0}}, {{4, 40000}, {1}}, {{200, 30, 7}, {0, 2}},
-                                         {{6, 5, 4}, {1}}, {{40, 50, 60}, {0, 1, 2}}, {{40, 50, 61}, {0, 1}}, {{1, 9, 1}, {1}},
-                                         {{9, 1}, {0}}, {{5, 1, 3}, {1}}, {{0, 4}, {0}}, {{17, 2, 9000}, {0, 2}}}) {
+  for (const Case& c : std::vector<Case>{{{5}, {0}},
+                                         {{33}, {0}},
+                                         {{1000}, {0}},
+                                         {{100000}, {0}},
+                                         {{7, 50}, {1}},
+                                         {{50, 7}, {0}},
+                                         {{3000, 5}, {0}},
+                                         {{3000, 200}, {0}},
+                                         {{4, 40000}, {1}},
+                                         {{200, 30, 7}, {0, 2}},
+                                         {{6, 5, 4}, {1}},
+                                         {{40, 50, 60}, {0, 1, 2}},
+                                         {{40, 50, 61}, {0, 1}},
+                                         {{1, 9, 1}, {1}},
+                                         {{9, 1}, {0}},
+                                         {{5, 1, 3}, {1}},
+                                         {{0, 4}, {0}},
+                                         {{17, 2, 9000}, {0, 2}}}) {
     SCOPED_TRACE(ts::to_string(c.shape));
     for (const char* op : {"reduce_sum", "reduce_max"}) {
       ts::Builder b;
@@ -85,13 +103,15 @@ TEST(Kernel, Reductions) {
       EXPECT_TRUE(run::same_bits(one[0], run::routine(*r, *p, in, 3, true)[0]));
       EXPECT_TRUE(run::same_bits(one[0], run::routine(*r, *p, in, 1 << 20)[0]));
     }
-    ts::ProgramPtr integers = unary_program([&](ts::Value x) { return ops::reduce_sum(x, c.axes); }, {ts::i32, c.shape});
+    ts::ProgramPtr integers =
+        unary_program([&](ts::Value x) { return ops::reduce_sum(x, c.axes); }, {ts::i32, c.shape});
     run::check(integers, run::random_inputs(*integers));
   }
 }
 
 TEST(Kernel, AReductionHasTheSameBitsInsideOthers) {
-  // Alone, under an elementwise chain, transposed, and broadcast back: in each the rows are reached differently.
+  // Alone, under an elementwise chain, transposed, and broadcast back: in each the rows are reached
+  // differently.
   ts::Shape s{40, 100};
   ts::Builder b;
   ts::Value x = b.input({ts::f32, s});
@@ -116,7 +136,8 @@ TEST(Kernel, AReductionHasTheSameBitsInsideOthers) {
   ts::ProgramPtr rows = b4.finish({{down}});
   std::vector<ts::HostArray> in3 = run::random_inputs(*columns, 4);
   ts::HostArray sums = run::compiled(columns, in3)[0], spread = run::compiled(rows, in3)[0];
-  for (int i = 0; i < 40; ++i) EXPECT_EQ(std::memcmp(spread.bytes + 4 * 70 * i, sums.bytes + 4 * i, 4), 0);
+  for (int i = 0; i < 40; ++i)
+    EXPECT_EQ(std::memcmp(spread.bytes + 4 * 70 * i, sums.bytes + 4 * i, 4), 0);
 }
 
 TEST(Kernel, Movement) {
@@ -127,19 +148,23 @@ TEST(Kernel, Movement) {
   ts::Value d = ops::concatenate(ts::Values{t, ops::transpose(y, {1, 0})}, 1);
   ts::Value s = ops::slice(ops::reverse(c, {1}), {1, 2}, {40, 40}, {2, 3});
   ts::Value p0 = ops::pad(s, ops::scalar(b, ts::f32, 7), {1, -1}, {2, 3}, {1, 2});
-  ts::ProgramPtr p = b.finish({{t, c, d, s, p0, ops::reshape(ops::transpose(ops::reshape(x, {37 * 41}), {0}), {41, 37})}});
+  ts::ProgramPtr p = b.finish(
+      {{t, c, d, s, p0, ops::reshape(ops::transpose(ops::reshape(x, {37 * 41}), {0}), {41, 37})}});
   run::check(p, run::random_inputs(*p));
 }
 
 TEST(Kernel, LargeTransposeAndBroadcastsAreCutIntoTasks) {
   ts::Builder b;
   ts::Value x = b.input({ts::f32, {300, 500}}), w = b.input({ts::f32, {500, 3}});
-  ts::ProgramPtr p = b.finish({{ops::transpose(x, {1, 0}), ops::broadcast_in_dim(w, {7, 500, 3}, {1, 2})}});
+  ts::ProgramPtr p =
+      b.finish({{ops::transpose(x, {1, 0}), ops::broadcast_in_dim(w, {7, 500, 3}, {1, 2})}});
   auto r = run::compiled(p);
   EXPECT_GT(r->stages[0].tasks, 1);
   std::vector<ts::HostArray> in = run::random_inputs(*p);
-  std::vector<ts::HostArray> expected = ts::evaluate(*p, in), got = run::routine(*r, *p, in, 2, true);
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(run::same_bits(expected[i], got[i]));
+  std::vector<ts::HostArray> expected = ts::evaluate(*p, in),
+                             got = run::routine(*r, *p, in, 2, true);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_TRUE(run::same_bits(expected[i], got[i]));
 }
 
 TEST(Kernel, TransposesInTiles) {
@@ -173,16 +198,21 @@ TEST(Kernel, InPlaceIsSaidWhereItIsSafe) {
 
 TEST(Kernel, SpecialValuesOfMath) {
   const float inf = INFINITY, nan = NAN;
-  std::vector<float> special{0.f, -0.f, 1, -1, inf, -inf, nan, 1e-40f, -1e-40f, 1e38f, -1e38f, 88.f, 89.f, 104.f, -104.f, 0.5f, 1e-8f, 9.f, 3e5f};
-  for (auto f : {ops::exp, ops::expm1, ops::log, ops::log1p, ops::tanh, ops::logistic, ops::sin, ops::cos, ops::tan, ops::erf, ops::erfc,
-                 ops::erf_inv, ops::sqrt, ops::rsqrt, ops::cbrt, ops::sinh, ops::cosh, ops::asinh, ops::acosh, ops::atanh, ops::atan,
-                 ops::asin, ops::acos, ops::exp2, ops::round_nearest_even, ops::round_away, ops::floor, ops::sign, ops::abs}) {
+  std::vector<float> special{0.f,    -0.f, 1,    -1,    inf,    -inf, nan,   1e-40f, -1e-40f, 1e38f,
+                             -1e38f, 88.f, 89.f, 104.f, -104.f, 0.5f, 1e-8f, 9.f,    3e5f};
+  for (auto f : {ops::exp,        ops::expm1,   ops::log,   ops::log1p, ops::tanh,
+                 ops::logistic,   ops::sin,     ops::cos,   ops::tan,   ops::erf,
+                 ops::erfc,       ops::erf_inv, ops::sqrt,  ops::rsqrt, ops::cbrt,
+                 ops::sinh,       ops::cosh,    ops::asinh, ops::acosh, ops::atanh,
+                 ops::atan,       ops::asin,    ops::acos,  ops::exp2,  ops::round_nearest_even,
+                 ops::round_away, ops::floor,   ops::sign,  ops::abs}) {
     for (ts::DType d : {ts::f32, ts::f64, ts::bf16, ts::f16}) {
       ts::ProgramPtr p = unary_program(f, {d, {static_cast<std::int64_t>(special.size())}});
       ts::HostArray x(d, {static_cast<std::int64_t>(special.size())});
       ts::dispatch(d, [&](auto tag) {
         using T = decltype(tag);
-        if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, ts::float16> || std::is_same_v<T, ts::bfloat16>)
+        if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, ts::float16> ||
+                      std::is_same_v<T, ts::bfloat16>)
           for (std::size_t i = 0; i < special.size(); ++i) x.data<T>()[i] = T(special[i]);
       });
       SCOPED_TRACE(p->equations[0].op->name + " " + std::string(ts::name_of(d)));
@@ -195,7 +225,8 @@ TEST(Kernel, HyperbolicFunctionsReachTheEndOfTheRange) {
   for (auto f : {ops::sinh, ops::cosh, ops::asinh, ops::acosh}) {
     ts::ProgramPtr p = unary_program(f, {ts::f64, {6}});
     ts::HostArray x(ts::f64, {6});
-    std::copy_n(std::initializer_list<double>{709.9, -710.4, 711.0, 1e200, -1e300, 701.5}.begin(), 6, x.data<double>());
+    std::copy_n(std::initializer_list<double>{709.9, -710.4, 711.0, 1e200, -1e300, 701.5}.begin(),
+                6, x.data<double>());
     run::check(p, {{x}}, 4);
   }
 }

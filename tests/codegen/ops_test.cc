@@ -24,12 +24,14 @@ TEST_P(EmittedOp, AgreesWithTheEvaluator) {
     ts::ProgramPtr p = b.finish(b.emit(op, in, e.attrs));
     std::mt19937_64 rng(7);
     std::vector<ts::HostArray> inputs;
-    for (const ts::Type& t : e.inputs) inputs.push_back(run::random_array(t, rng, e.lo, e.hi, e.int_lo, e.int_hi));
+    for (const ts::Type& t : e.inputs)
+      inputs.push_back(run::random_array(t, rng, e.lo, e.hi, e.int_lo, e.int_hi));
     SCOPED_TRACE("example " + std::to_string(k++));
     run::check(p, inputs, 4);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, EmittedOp, testing::ValuesIn(emitted_ops()), [](const auto& i) { return i.param; });
+INSTANTIATE_TEST_SUITE_P(Ops, EmittedOp, testing::ValuesIn(emitted_ops()),
+                         [](const auto& i) { return i.param; });
 
 }  // namespace

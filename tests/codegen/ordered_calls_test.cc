@@ -1,4 +1,5 @@
-// Routines for sorts, running totals and scatters give the evaluators' bits, in whatever order their tasks run.
+// Routines for sorts, running totals and scatters give the evaluators' bits, in whatever order
+// their tasks run.
 #include "codegen/calls.h"
 #include "ir/op.h"
 #include "ops/build.h"
@@ -39,13 +40,15 @@ bool same_bits(const HostArray& a, const HostArray& b) {
   for (std::int64_t i = 0; i < a.count(); ++i) {
     std::size_t at = static_cast<std::size_t>(i) * n;
     if (std::memcmp(a.bytes + at, b.bytes + at, n) == 0) continue;
-    if (!is_floating(a.dtype) || a.number(i) == a.number(i) || b.number(i) == b.number(i)) return false;
+    if (!is_floating(a.dtype) || a.number(i) == a.number(i) || b.number(i) == b.number(i))
+      return false;
   }
   return true;
 }
 
 /// Runs the routine with its tasks in random order, in pieces of one and of several.
-void check(const std::string& name, const std::vector<Type>& types, const Attrs& attrs, std::int64_t lo, std::int64_t hi, bool expect_routine = true) {
+void check(const std::string& name, const std::vector<Type>& types, const Attrs& attrs,
+           std::int64_t lo, std::int64_t hi, bool expect_routine = true) {
   const Op& op = Registry::get().at(name);
   std::mt19937 g(static_cast<unsigned>(types[0].shape.count()));
   std::vector<HostArray> in, expected, got;
@@ -70,9 +73,12 @@ void check(const std::string& name, const std::vector<Type>& types, const Attrs&
       std::vector<std::int64_t> starts;
       for (std::int64_t t = 0; t < stage.tasks; t += piece) starts.push_back(t);
       std::shuffle(starts.begin(), starts.end(), g);
-      for (std::int64_t t : starts) stage.run({from.data(), to.data(), scratch.data()}, t, std::min(stage.tasks, t + piece));
+      for (std::int64_t t : starts)
+        stage.run({from.data(), to.data(), scratch.data()}, t, std::min(stage.tasks, t + piece));
     }
-    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], expected[i])) << name << " " << to_string(types[0]) << " result " << i;
+    for (std::size_t i = 0; i < got.size(); ++i)
+      EXPECT_TRUE(same_bits(got[i], expected[i]))
+          << name << " " << to_string(types[0]) << " result " << i;
   }
 }
 
@@ -92,21 +98,26 @@ constexpr DType kAll[] = {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16
 }  // namespace
 
 TEST(OrderedCalls, Examples) {
-  for (const char* name : {"sort", "cumsum", "cumprod", "cummax", "cummin", "scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max"})
-    for (const OpExample& e : Registry::get().at(name).examples()) check(name, e.inputs, e.attrs, e.int_lo, e.int_hi);
+  for (const char* name : {"sort", "cumsum", "cumprod", "cummax", "cummin", "scatter",
+                           "scatter_add", "scatter_mul", "scatter_min", "scatter_max"})
+    for (const OpExample& e : Registry::get().at(name).examples())
+      check(name, e.inputs, e.attrs, e.int_lo, e.int_hi);
 }
 
 TEST(OrderedCalls, SortsEveryDType) {
   for (DType d : kAll)
     for (std::int64_t n : {1, 7, 300, 3000}) {
-      check("sort", {Type(d, {n})}, {{"dimension", std::int64_t{0}}, {"num_keys", std::int64_t{1}}}, -100, 100);
-      check("sort", {Type(d, {5, n, 2}), Type(i32, {5, n, 2})}, {{"dimension", std::int64_t{1}}, {"num_keys", std::int64_t{1}}}, -100, 100);
+      check("sort", {Type(d, {n})}, {{"dimension", std::int64_t{0}}, {"num_keys", std::int64_t{1}}},
+            -100, 100);
+      check("sort", {Type(d, {5, n, 2}), Type(i32, {5, n, 2})},
+            {{"dimension", std::int64_t{1}}, {"num_keys", std::int64_t{1}}}, -100, 100);
     }
 }
 
 TEST(OrderedCalls, SortsBySeveralKeys) {
   for (std::int64_t n : {50, 2000})
-    check("sort", {Type(i8, {n}), Type(f64, {n}), Type(bf16, {n}), Type(i32, {n})}, {{"dimension", std::int64_t{0}}, {"num_keys", std::int64_t{3}}}, 0, 3);
+    check("sort", {Type(i8, {n}), Type(f64, {n}), Type(bf16, {n}), Type(i32, {n})},
+          {{"dimension", std::int64_t{0}}, {"num_keys", std::int64_t{3}}}, 0, 3);
 }
 
 TEST(OrderedCalls, RunningTotals) {
@@ -114,27 +125,37 @@ TEST(OrderedCalls, RunningTotals) {
     for (bool reverse : {false, true})
       for (std::int64_t axis = 0; axis < 3; ++axis)
         for (const char* name : {"cumsum", "cumprod", "cummax", "cummin"}) {
-          if (d == bool_ && (std::string(name) == "cumsum" || std::string(name) == "cumprod")) continue;
+          if (d == bool_ && (std::string(name) == "cumsum" || std::string(name) == "cumprod"))
+            continue;
           check(name, {Type(d, {3, 40, 330})}, {{"axis", axis}, {"reverse", reverse}}, -3, 3);
         }
 }
 
 TEST(OrderedCalls, ScattersOfEveryCut) {
   for (DType d : kAll)
-    for (const char* name : {"scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max"}) {
-      if (d == bool_ && (std::string(name) == "scatter_add" || std::string(name) == "scatter_mul")) continue;
+    for (const char* name :
+         {"scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max"}) {
+      if (d == bool_ && (std::string(name) == "scatter_add" || std::string(name) == "scatter_mul"))
+        continue;
       // Columns of wide windows.
-      check(name, {Type(d, {40, 200}), Type(i32, {500, 1}), Type(d, {500, 200})}, scatter_attrs({{1}, {0}, {}, {}, {0}, 1}, "drop"), -1, 41);
+      check(name, {Type(d, {40, 200}), Type(i32, {500, 1}), Type(d, {500, 200})},
+            scatter_attrs({{1}, {0}, {}, {}, {0}, 1}, "drop"), -1, 41);
     }
   for (const char* name : {"scatter", "scatter_add"}) {
     // Slabs, scalars and narrow windows; several components.
-    check(name, {Type(f32, {30, 30}), Type(i64, {70000, 2}), Type(f32, {70000})}, scatter_attrs({{}, {0, 1}, {}, {}, {1, 0}, 1}, "drop"), -1, 31);
-    check(name, {Type(f32, {3, 30}), Type(u8, {20000}), Type(f32, {3, 20000})}, scatter_attrs({{0}, {1}, {}, {}, {1}, 1}, "clip"), 0, 40);
+    check(name, {Type(f32, {30, 30}), Type(i64, {70000, 2}), Type(f32, {70000})},
+          scatter_attrs({{}, {0, 1}, {}, {}, {1, 0}, 1}, "drop"), -1, 31);
+    check(name, {Type(f32, {3, 30}), Type(u8, {20000}), Type(f32, {3, 20000})},
+          scatter_attrs({{0}, {1}, {}, {}, {1}, 1}, "clip"), 0, 40);
     // Dimensions that walk together.
-    check(name, {Type(f32, {16, 50}), Type(i32, {4000, 16}), Type(f32, {4000, 16})}, scatter_attrs({{}, {1}, {0}, {1}, {1}, 2}, "drop"), -1, 50);
-    check(name, {Type(f32, {16, 50}), Type(i32, {16, 4000}), Type(f32, {16, 4000})}, scatter_attrs({{}, {1}, {0}, {0}, {1}, 2}, "drop"), -1, 50);
+    check(name, {Type(f32, {16, 50}), Type(i32, {4000, 16}), Type(f32, {4000, 16})},
+          scatter_attrs({{}, {1}, {0}, {1}, {1}, 2}, "drop"), -1, 50);
+    check(name, {Type(f32, {16, 50}), Type(i32, {16, 4000}), Type(f32, {16, 4000})},
+          scatter_attrs({{}, {1}, {0}, {0}, {1}, 2}, "drop"), -1, 50);
     // Windows that overlap; with their dimension in front the evaluator keeps the order.
-    check(name, {Type(f32, {300}), Type(i32, {900, 1}), Type(f32, {900, 150})}, scatter_attrs({{1}, {}, {}, {}, {0}, 1}, "drop"), -5, 160);
-    check(name, {Type(f32, {300}), Type(i32, {90, 1}), Type(f32, {150, 90})}, scatter_attrs({{0}, {}, {}, {}, {0}, 1}, "clip"), -5, 160, false);
+    check(name, {Type(f32, {300}), Type(i32, {900, 1}), Type(f32, {900, 150})},
+          scatter_attrs({{1}, {}, {}, {}, {0}, 1}, "drop"), -5, 160);
+    check(name, {Type(f32, {300}), Type(i32, {90, 1}), Type(f32, {150, 90})},
+          scatter_attrs({{0}, {}, {}, {}, {0}, 1}, "clip"), -5, 160, false);
   }
 }

@@ -1,5 +1,6 @@
-// Random programs of emitted ops: compiled alone, fused, and in other task orders, against the evaluator. Integers make
-// every comparison exact. A failing program is shrunk by dropping equations.
+// Random programs of emitted ops: compiled alone, fused, and in other task orders, against the
+// evaluator. Integers make every comparison exact. A failing program is shrunk by dropping
+// equations.
 #include "codegen/fuse.h"
 #include "codegen/run.h"
 #include "ops/build.h"
@@ -84,7 +85,8 @@ ts::Value step(ts::Builder& b, std::vector<ts::Value>& pool, std::uint64_t seed)
     }
     case 11: {
       if (!rank) return ops::neg(x);
-      return ops::concatenate(ts::Values{x, same_shape()}, static_cast<int>(pick(static_cast<std::size_t>(rank))));
+      return ops::concatenate(ts::Values{x, same_shape()},
+                              static_cast<int>(pick(static_cast<std::size_t>(rank))));
     }
     case 12: return ops::reshape(x, {x.shape().count()});
     case 13: {
@@ -95,7 +97,8 @@ ts::Value step(ts::Builder& b, std::vector<ts::Value>& pool, std::uint64_t seed)
     }
     case 14: {
       if (!rank) return ops::abs(x);
-      return ops::add(x, ops::iota(b, x.dtype(), x.shape(), static_cast<int>(pick(static_cast<std::size_t>(rank)))));
+      return ops::add(x, ops::iota(b, x.dtype(), x.shape(),
+                                   static_cast<int>(pick(static_cast<std::size_t>(rank)))));
     }
     default: {
       // A statistic of the rows, back over the rows.
@@ -120,7 +123,8 @@ ts::ProgramPtr build(const Recipe& r) {
   return b.finish_pruned(outputs);
 }
 
-std::vector<ts::HostArray> execute(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs, bool backwards) {
+std::vector<ts::HostArray> execute(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs,
+                                   bool backwards) {
   std::vector<ts::HostArray> env(p->types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];
   for (const cg::Cluster& c : cg::fuse(*p, std::vector<int>(p->types.size(), 0))) {
@@ -140,7 +144,8 @@ std::vector<ts::HostArray> execute(const ts::ProgramPtr& p, std::span<const ts::
   return result;
 }
 
-std::vector<ts::HostArray> one_by_one(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs) {
+std::vector<ts::HostArray> one_by_one(const ts::ProgramPtr& p,
+                                      std::span<const ts::HostArray> inputs) {
   std::vector<ts::HostArray> env(p->types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];
   for (const ts::Equation& e : p->equations) {
@@ -196,7 +201,8 @@ std::string describe(const Recipe& r) {
   ts::ProgramPtr p = build(r);
   std::string text;
   for (const ts::Equation& e : p->equations) {
-    for (ts::Var v : e.outputs) text += "\n  " + std::to_string(v) + ":" + ts::to_string(p->type(v));
+    for (ts::Var v : e.outputs)
+      text += "\n  " + std::to_string(v) + ":" + ts::to_string(p->type(v));
     text += " = " + e.op->name;
     for (ts::Var v : e.inputs) text += " " + std::to_string(v) + ":" + ts::to_string(p->type(v));
   }

@@ -7,11 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmath>
 #include <cstring>
 #include <random>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <utility>
 
 namespace run {
@@ -21,12 +21,17 @@ namespace ts = tessera;
 /// Memory for a routine's scratch, aligned as promised.
 struct Scratch {
   explicit Scratch(std::size_t n) : memory(n + 64) {}
-  void* get() { return reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 63) / 64 * 64); }
+  void* get() {
+    return reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 63) / 64 *
+                                   64);
+  }
   std::vector<std::byte> memory;
 };
 
-/// `step` tasks at a time, from the last to the first where `backwards`: results must not depend on it.
-inline std::vector<ts::HostArray> routine(const ts::Routine& r, const ts::Program& p, std::span<const ts::HostArray> inputs,
+/// `step` tasks at a time, from the last to the first where `backwards`: results must not depend on
+/// it.
+inline std::vector<ts::HostArray> routine(const ts::Routine& r, const ts::Program& p,
+                                          std::span<const ts::HostArray> inputs,
                                           std::int64_t step = 1, bool backwards = false) {
   std::vector<ts::HostArray> outputs;
   std::vector<const void*> in;
@@ -40,27 +45,31 @@ inline std::vector<ts::HostArray> routine(const ts::Routine& r, const ts::Progra
   Scratch scratch(r.scratch_bytes);
   for (const ts::Stage& s : r.stages) {
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
-    for (std::int64_t t = 0; t < s.tasks; t += step) ranges.emplace_back(t, std::min(s.tasks, t + step));
+    for (std::int64_t t = 0; t < s.tasks; t += step)
+      ranges.emplace_back(t, std::min(s.tasks, t + step));
     if (backwards) std::reverse(ranges.begin(), ranges.end());
     for (auto [begin, end] : ranges) s.run({in.data(), out.data(), scratch.get()}, begin, end);
   }
   return outputs;
 }
 
-/// Memory between two pages that must not be touched; the array lies against the one after it, or the one before.
+/// Memory between two pages that must not be touched; the array lies against the one after it, or
+/// the one before.
 class Fenced {
  public:
   Fenced(ts::DType d, const ts::Shape& shape, bool at_end) {
     auto bytes = static_cast<std::size_t>(shape.count() * ts::size_of(d));
     std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     inside_ = std::max<std::size_t>(1, (bytes + page - 1) / page) * page;
-    map_ = static_cast<std::byte*>(::mmap(nullptr, inside_ + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    map_ = static_cast<std::byte*>(
+        ::mmap(nullptr, inside_ + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ::mprotect(map_ + page, inside_, PROT_READ | PROT_WRITE);
     std::memset(map_ + page, 0xab, inside_);
     array = ts::HostArray(d, shape, map_ + page + (at_end ? inside_ - bytes : 0));
     page_ = page;
   }
-  Fenced(Fenced&& o) noexcept : array(o.array), map_(std::exchange(o.map_, nullptr)), inside_(o.inside_), page_(o.page_) {}
+  Fenced(Fenced&& o) noexcept
+      : array(o.array), map_(std::exchange(o.map_, nullptr)), inside_(o.inside_), page_(o.page_) {}
   ~Fenced() {
     if (map_) ::munmap(map_, inside_ + 2 * page_);
   }
@@ -78,8 +87,10 @@ class Fenced {
   std::size_t inside_, page_;
 };
 
-/// Runs on fenced memory: a kernel that reads or writes outside its buffers dies here. Gives its results.
-inline std::vector<ts::HostArray> fenced(const ts::Routine& r, const ts::Program& p, std::span<const ts::HostArray> inputs, bool at_end) {
+/// Runs on fenced memory: a kernel that reads or writes outside its buffers dies here. Gives its
+/// results.
+inline std::vector<ts::HostArray> fenced(const ts::Routine& r, const ts::Program& p,
+                                         std::span<const ts::HostArray> inputs, bool at_end) {
   std::vector<Fenced> in, out;
   std::vector<const void*> in_pointers;
   std::vector<void*> out_pointers;
@@ -93,23 +104,29 @@ inline std::vector<ts::HostArray> fenced(const ts::Routine& r, const ts::Program
     out_pointers.push_back(out.back().array.bytes);
   }
   Scratch scratch(r.scratch_bytes);
-  for (const ts::Stage& s : r.stages) s.run({in_pointers.data(), out_pointers.data(), scratch.get()}, 0, s.tasks);
+  for (const ts::Stage& s : r.stages)
+    s.run({in_pointers.data(), out_pointers.data(), scratch.get()}, 0, s.tasks);
   std::vector<ts::HostArray> results;
   for (const Fenced& f : out) {
     EXPECT_TRUE(f.untouched()) << "wrote next to an output";
     results.emplace_back(f.array.dtype, f.array.shape);
-    std::memcpy(results.back().bytes, f.array.bytes, static_cast<std::size_t>(f.array.size_bytes()));
+    std::memcpy(results.back().bytes, f.array.bytes,
+                static_cast<std::size_t>(f.array.size_bytes()));
   }
   return results;
 }
 
-inline std::shared_ptr<const ts::Routine> compiled(const ts::ProgramPtr& p) { return ts::codegen::compile_kernels({&p, 1})[0]; }
-inline std::vector<ts::HostArray> compiled(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs) {
+inline std::shared_ptr<const ts::Routine> compiled(const ts::ProgramPtr& p) {
+  return ts::codegen::compile_kernels({&p, 1})[0];
+}
+inline std::vector<ts::HostArray> compiled(const ts::ProgramPtr& p,
+                                           std::span<const ts::HostArray> inputs) {
   return routine(*compiled(p), *p, inputs);
 }
 
 /// Uniform floats in [lo, hi), integers in [int_lo, int_hi], booleans by toss.
-inline ts::HostArray random_array(const ts::Type& t, std::mt19937_64& rng, double lo = -1, double hi = 1, std::int64_t int_lo = -8,
+inline ts::HostArray random_array(const ts::Type& t, std::mt19937_64& rng, double lo = -1,
+                                  double hi = 1, std::int64_t int_lo = -8,
                                   std::int64_t int_hi = 8) {
   ts::HostArray a(t.dtype, t.shape);
   ts::dispatch(t.dtype, [&](auto tag) {
@@ -119,9 +136,11 @@ inline ts::HostArray random_array(const ts::Type& t, std::mt19937_64& rng, doubl
         a.data<T>()[i] = rng() & 1;
       } else if constexpr (std::is_integral_v<T>) {
         std::int64_t low = std::is_unsigned_v<T> ? std::max<std::int64_t>(0, int_lo) : int_lo;
-        a.data<T>()[i] = static_cast<T>(low + static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(int_hi - low + 1)));
+        a.data<T>()[i] = static_cast<T>(
+            low + static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(int_hi - low + 1)));
       } else {
-        a.data<T>()[i] = T(static_cast<float>(lo + (hi - lo) * std::uniform_real_distribution<double>()(rng)));
+        a.data<T>()[i] =
+            T(static_cast<float>(lo + (hi - lo) * std::uniform_real_distribution<double>()(rng)));
       }
     }
   });
@@ -129,13 +148,16 @@ inline ts::HostArray random_array(const ts::Type& t, std::mt19937_64& rng, doubl
 }
 
 inline bool same_bits(const ts::HostArray& a, const ts::HostArray& b) {
-  return a.dtype == b.dtype && a.shape == b.shape && std::memcmp(a.bytes, b.bytes, static_cast<std::size_t>(a.size_bytes())) == 0;
+  return a.dtype == b.dtype && a.shape == b.shape &&
+         std::memcmp(a.bytes, b.bytes, static_cast<std::size_t>(a.size_bytes())) == 0;
 }
 
 /// The distance in units of the last place of `d` at `expected`.
 inline double ulps(double actual, double expected, ts::DType d) {
-  if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) == std::isnan(actual) ? 0 : INFINITY;
-  if (actual == expected) return std::signbit(actual) == std::signbit(expected) || expected == 0 ? 0 : INFINITY;
+  if (std::isnan(expected) || std::isnan(actual))
+    return std::isnan(expected) == std::isnan(actual) ? 0 : INFINITY;
+  if (actual == expected)
+    return std::signbit(actual) == std::signbit(expected) || expected == 0 ? 0 : INFINITY;
   int digits = d == ts::f64 ? 53 : d == ts::f32 ? 24 : d == ts::f16 ? 11 : 8;
   int least = d == ts::f64 ? -1074 : d == ts::f32 ? -149 : d == ts::f16 ? -24 : -133;
   int exponent = expected == 0 ? -2000 : std::ilogb(expected);
@@ -143,37 +165,44 @@ inline double ulps(double actual, double expected, ts::DType d) {
 }
 
 /// Integers and booleans must be equal, floats within `tolerance` units of the last place.
-inline void expect_close(const ts::HostArray& actual, const ts::HostArray& expected, double tolerance, const std::string& what) {
+inline void expect_close(const ts::HostArray& actual, const ts::HostArray& expected,
+                         double tolerance, const std::string& what) {
   ASSERT_EQ(actual.dtype, expected.dtype) << what;
   ASSERT_EQ(actual.shape, expected.shape) << what;
   int shown = 0;
   for (std::int64_t i = 0; i < expected.count() && shown < 4; ++i) {
     if (!ts::is_floating(expected.dtype)) {
-      if (std::memcmp(actual.bytes + i * ts::size_of(actual.dtype), expected.bytes + i * ts::size_of(actual.dtype),
+      if (std::memcmp(actual.bytes + i * ts::size_of(actual.dtype),
+                      expected.bytes + i * ts::size_of(actual.dtype),
                       static_cast<std::size_t>(ts::size_of(actual.dtype))) == 0)
         continue;
     } else if (ulps(actual.number(i), expected.number(i), expected.dtype) <= tolerance) {
       continue;
     }
     ++shown;
-    ADD_FAILURE() << what << ": element " << i << " is " << actual.number(i) << ", expected " << expected.number(i);
+    ADD_FAILURE() << what << ": element " << i << " is " << actual.number(i) << ", expected "
+                  << expected.number(i);
   }
 }
 
 /// Compiled against evaluated.
-inline void check(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs, double tolerance = 0) {
+inline void check(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs,
+                  double tolerance = 0) {
   std::vector<ts::HostArray> expected = ts::evaluate(*p, inputs);
   auto r = compiled(p);
   std::vector<ts::HostArray> actual = routine(*r, *p, inputs);
   for (bool at_end : {false, true}) {
     std::vector<ts::HostArray> again = fenced(*r, *p, inputs, at_end);
-    for (std::size_t i = 0; i < again.size(); ++i) EXPECT_TRUE(same_bits(again[i], actual[i])) << "on fenced memory, output " << i;
+    for (std::size_t i = 0; i < again.size(); ++i)
+      EXPECT_TRUE(same_bits(again[i], actual[i])) << "on fenced memory, output " << i;
   }
   for (std::size_t i = 0; i < expected.size(); ++i)
-    expect_close(actual[i], expected[i], tolerance, ts::to_string(p->type(p->outputs[i])) + " output " + std::to_string(i));
+    expect_close(actual[i], expected[i], tolerance,
+                 ts::to_string(p->type(p->outputs[i])) + " output " + std::to_string(i));
 }
 
-inline std::vector<ts::HostArray> random_inputs(const ts::Program& p, std::uint64_t seed = 1, double lo = -1, double hi = 1) {
+inline std::vector<ts::HostArray> random_inputs(const ts::Program& p, std::uint64_t seed = 1,
+                                                double lo = -1, double hi = 1) {
   std::mt19937_64 rng(seed);
   std::vector<ts::HostArray> in;
   for (ts::Var v : p.inputs) in.push_back(random_array(p.type(v), rng, lo, hi));

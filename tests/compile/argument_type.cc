@@ -4,4 +4,6 @@
 namespace ts = tessera;
 using ts::Array;
 
-auto f() { return ts::jit([](Array y) { return y; })(std::string("abc")); }
+auto f() {
+  return ts::jit([](Array y) { return y; })(std::string("abc"));
+}

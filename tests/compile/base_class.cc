@@ -1,4 +1,5 @@
-// expect: tessera: a struct with a base class is no tree; hold the base as a field, or register it with TESSERA_FIELDS
+// expect: tessera: a struct with a base class is no tree; hold the base as a field, or register it
+// with TESSERA_FIELDS
 #include <tessera/tessera.h>
 
 namespace ts = tessera;

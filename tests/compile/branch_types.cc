@@ -5,5 +5,6 @@ namespace ts = tessera;
 using ts::Array;
 
 auto f(Array x) {
-  return ts::cond(x, [&] { return x; }, [&] { return std::pair(x, x); });
+  return ts::cond(
+      x, [&] { return x; }, [&] { return std::pair(x, x); });
 }

@@ -1,4 +1,5 @@
-// expect: tessera: the rule of custom_jvp takes (args..., tangents...) and returns std::pair(result, tangent)
+// expect: tessera: the rule of custom_jvp takes (args..., tangents...) and returns
+// std::pair(result, tangent)
 #include <tessera/tessera.h>
 
 namespace ts = tessera;

@@ -4,4 +4,6 @@
 namespace ts = tessera;
 using ts::Array;
 
-auto f(Array x) { return ts::grad<1>([](Array y) { return y; })(x); }
+auto f(Array x) {
+  return ts::grad<1>([](Array y) { return y; })(x);
+}

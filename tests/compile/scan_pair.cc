@@ -4,4 +4,6 @@
 namespace ts = tessera;
 using ts::Array;
 
-auto f(Array x) { return ts::scan([](Array c, Array y) { return c + y; }, x, x); }
+auto f(Array x) {
+  return ts::scan([](Array c, Array y) { return c + y; }, x, x);
+}

@@ -4,4 +4,6 @@
 namespace ts = tessera;
 using ts::Array;
 
-Array f() { return ts::grad([](float x) { return Array(x); })(3.0f); }
+Array f() {
+  return ts::grad([](float x) { return Array(x); })(3.0f);
+}

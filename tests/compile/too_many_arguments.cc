@@ -4,4 +4,6 @@
 namespace ts = tessera;
 using ts::Array;
 
-auto f(Array x) { return ts::jit([](Array y) { return y; })(x, x); }
+auto f(Array x) {
+  return ts::jit([](Array y) { return y; })(x, x);
+}

@@ -1,6 +1,6 @@
-// Results equal those of JAX 0.10.2, case by case. Integers, booleans and data movement are exact. Floating results may
-// differ by the rounding of both sides: a few units in the last place of the largest intermediate, which the table of
-// tolerances bounds by function.
+// Results equal those of JAX 0.10.2, case by case. Integers, booleans and data movement are exact.
+// Floating results may differ by the rounding of both sides: a few units in the last place of the
+// largest intermediate, which the table of tolerances bounds by function.
 #include "golden/golden.h"
 
 #include <tessera/elementwise.h>
@@ -35,7 +35,8 @@ std::vector<Case> load_cases() {
     c.function = key.substr(0, key.find(':'));
     // function:variant:dtypes, and variants of slices hold colons themselves.
     std::size_t last = key.rfind(':');
-    c.variant = key.substr(c.function.size() + 1, last > c.function.size() ? last - c.function.size() - 1 : 0);
+    c.variant = key.substr(c.function.size() + 1,
+                           last > c.function.size() ? last - c.function.size() - 1 : 0);
     auto& list = slot[0] == 'i' ? c.in : c.out;
     std::size_t index = std::stoul(slot.substr(slot[0] == 'i' ? 2 : 3));
     if (list.size() <= index) list.resize(index + 1);
@@ -60,11 +61,15 @@ const std::map<std::string, Function>& table() {
   return *t;
 }
 
-// Units in the last place of float32 that results may differ by, relative to the larger of |expected| and 1 for functions
-// whose result comes out of a cancellation. Both sides use vector approximations good to 1-4 ulp an operation.
+// Units in the last place of float32 that results may differ by, relative to the larger of
+// |expected| and 1 for functions whose result comes out of a cancellation. Both sides use vector
+// approximations good to 1-4 ulp an operation.
 double ulps(const std::string& f) {
-  if (f.rfind("hess_", 0) == 0 || f.rfind("grad_", 0) == 0 || f.find("_grad") != std::string::npos) return 64;
-  if (f == "conv" || f == "einsum" || f == "dot" || f == "matmul" || f == "tensordot" || f == "inner") return 32;  // sums of <= 36 products
+  if (f.rfind("hess_", 0) == 0 || f.rfind("grad_", 0) == 0 || f.find("_grad") != std::string::npos)
+    return 64;
+  if (f == "conv" || f == "einsum" || f == "dot" || f == "matmul" || f == "tensordot" ||
+      f == "inner")
+    return 32;  // sums of <= 36 products
   if (f == "normal" || f == "truncated_normal" || f == "gumbel" || f == "exponential") return 16;
   return 8;
 }
@@ -107,12 +112,14 @@ TEST_P(Golden, EqualsJax) {
     std::vector<double> g = as_doubles(got[k]), w = as_doubles(e);
     for (std::size_t i = 0; i < w.size(); ++i) {
       if (std::isnan(w[i]) || std::isinf(w[i]) || !ts::is_floating(e.dtype())) {
-        EXPECT_TRUE((std::isnan(w[i]) && std::isnan(g[i])) || g[i] == w[i]) << "element " << i << ": " << g[i] << " for " << w[i];
+        EXPECT_TRUE((std::isnan(w[i]) && std::isnan(g[i])) || g[i] == w[i])
+            << "element " << i << ": " << g[i] << " for " << w[i];
         continue;
       }
       // 16-bit results are one rounding of nearly equal float32 values.
       double n = size_of(e.dtype()) == 2 ? 2 : ulps(c.function);
-      EXPECT_LE(std::fabs(g[i] - w[i]), n * unit(e.dtype()) * std::max(1.0, std::fabs(w[i]))) << "element " << i << ": " << g[i] << " for " << w[i];
+      EXPECT_LE(std::fabs(g[i] - w[i]), n * unit(e.dtype()) * std::max(1.0, std::fabs(w[i])))
+          << "element " << i << ": " << g[i] << " for " << w[i];
     }
   }
 }

@@ -27,15 +27,28 @@ void add_derivatives(std::map<std::string, Function>& t) {
       return Out{ts::vmap(ts::grad(ts::grad([f](Array x) { return f(x); })))(in[0])};
     };
   };
-#define BOTH(name) both(#name, ts::name);
-  BOTH(sin) BOTH(tanh) BOTH(sqrt) BOTH(log) BOTH(exp) BOTH(sigmoid) BOTH(erf) BOTH(abs) BOTH(arctan) BOTH(rsqrt) BOTH(expm1)
-  BOTH(cbrt) BOTH(square)
+#define BOTH(name) both(#name, ts::name)
+  BOTH(sin);
+  BOTH(tanh);
+  BOTH(sqrt);
+  BOTH(log);
+  BOTH(exp);
+  BOTH(sigmoid);
+  BOTH(erf);
+  BOTH(abs);
+  BOTH(arctan);
+  BOTH(rsqrt);
+  BOTH(expm1);
+  BOTH(cbrt);
+  BOTH(square);
 #undef BOTH
   both("relu", ts::nn::relu);
   both("softplus", ts::nn::softplus);
   both("gelu", [](ts::Operand x) { return ts::nn::gelu(x); });
   auto scalar = [&](const char* name, Unary f) {
-    t[name] = [f](const Inputs& in, const std::string&) { return Out{ts::grad([f](Array x) { return f(x); })(in[0])}; };
+    t[name] = [f](const Inputs& in, const std::string&) {
+      return Out{ts::grad([f](Array x) { return f(x); })(in[0])};
+    };
   };
   scalar("grad_max", [](ts::Operand x) { return ts::max(x); });
   scalar("grad_logsumexp", [](ts::Operand x) { return ts::logsumexp(x); });
@@ -43,16 +56,20 @@ void add_derivatives(std::map<std::string, Function>& t) {
   scalar("grad_prod", [](ts::Operand x) { return ts::prod(x); });
   scalar("grad_sort", [](ts::Operand x) { return ts::sum(ts::sort(x) * ts::arange(4.0)); });
   scalar("grad_cumsum", [](ts::Operand x) { return ts::sum(ts::square(ts::cumsum(x))); });
-  scalar("grad_take", [](ts::Operand x) { return ts::sum(ts::square(ts::take(x, ts::array({0, 2, 2})))); });
+  scalar("grad_take", [](ts::Operand x) {
+    return ts::sum(ts::square(ts::take(x, ts::array({0, 2, 2}))));
+  });
   t["grad_power"] = [](const Inputs& in, const std::string&) {
-    auto [a, b] = ts::grad<0, 1>([](Array x, Array p) { return ts::sum(ts::power(x, p)); })(in[0], in[1]);
+    auto [a, b] =
+        ts::grad<0, 1>([](Array x, Array p) { return ts::sum(ts::power(x, p)); })(in[0], in[1]);
     return Out{a, b};
   };
   t["conv_grad"] = [](const Inputs& in, const std::string& v) {
     ts::ConvOptions o;
     if (v == "stride2") o.strides = {2, 2};
     if (v == "groups2") o.feature_group_count = 2;
-    auto [a, b] = ts::grad<0, 1>([o](Array x, Array k) { return ts::sum(ts::sin(ts::conv(x, k, o))); })(in[0], in[1]);
+    auto [a, b] = ts::grad<0, 1>(
+        [o](Array x, Array k) { return ts::sum(ts::sin(ts::conv(x, k, o))); })(in[0], in[1]);
     return Out{a, b};
   };
   scalar("max_pool_grad", [](ts::Operand x) { return ts::sum(ts::sin(ts::max_pool(x, {2, 2}))); });

@@ -27,7 +27,8 @@ void expect_near(const Array& x, const std::vector<double>& expected, double ulp
   Floats v = f32s(x);
   ASSERT_EQ(v.size(), expected.size());
   for (std::size_t i = 0; i < v.size(); ++i)
-    EXPECT_NEAR(v[i], expected[i], ulps * 0x1p-24 * std::max(1.0, std::fabs(expected[i]))) << "element " << i;
+    EXPECT_NEAR(v[i], expected[i], ulps * 0x1p-24 * std::max(1.0, std::fabs(expected[i])))
+        << "element " << i;
 }
 template <class E = ts::Error, class F>
 std::string message(F f) {
@@ -43,7 +44,8 @@ std::string message(F f) {
 
 TEST(Layers, Linear) {
   nn::Linear layer{ts::array({{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}}), ts::array({0.5, -1.0}), {}};
-  EXPECT_EQ(f32s(layer(ts::array({{1.0, 0.0, 2.0}, {0.0, 1.0, 0.0}}))), (Floats{11.5f, 13, 3.5f, 3}));
+  EXPECT_EQ(f32s(layer(ts::array({{1.0, 0.0, 2.0}, {0.0, 1.0, 0.0}}))),
+            (Floats{11.5f, 13, 3.5f, 3}));
   layer.bias = Array();
   EXPECT_EQ(f32s(layer(ts::array({1.0, 0.0, 2.0}))), (Floats{11, 14}));
   nn::Linear made = nn::linear(ts::random::key(0), 3, 5);
@@ -82,7 +84,8 @@ TEST(Layers, LayerNorm) {
   nn::LayerNorm layer{ts::array({1.0, 2.0, 1.0, 1.0}), ts::array({0.0, 0.0, 3.0, 0.0}), 0.0};
   // Mean 2.5, variance 1.25.
   double s = 1 / std::sqrt(1.25);
-  expect_near(layer(ts::array({{1.0, 2.0, 3.0, 4.0}})), {-1.5 * s, 2 * -0.5 * s, 0.5 * s + 3, 1.5 * s});
+  expect_near(layer(ts::array({{1.0, 2.0, 3.0, 4.0}})),
+              {-1.5 * s, 2 * -0.5 * s, 0.5 * s + 3, 1.5 * s});
   nn::LayerNorm plain = nn::layer_norm(4);
   EXPECT_EQ(f32s(plain(ts::full({2, 4}, 7.0))), Floats(8, 0.0f));
 }
@@ -105,8 +108,10 @@ TEST(BatchNorm, DevicesShareTheirStatistics) {
   ts::set_device_count(4);
   Array x = ts::random::normal(ts::random::key(5), {4, 8, 3}) * 2 + 1;
   nn::BatchNorm whole = nn::batch_norm(3), layer = nn::batch_norm(3, {.axis_name = "i"});
-  auto [y, next] = ts::pmap([](nn::BatchNorm l, Array batch) { return l.train(batch); },
-                            {.axis_name = "i", .in_axes = {ts::replicated, 0}, .out_axes = {0, ts::replicated}})(layer, x);
+  auto [y, next] =
+      ts::pmap([](nn::BatchNorm l, Array batch) { return l.train(batch); },
+               {.axis_name = "i", .in_axes = {ts::replicated, 0}, .out_axes = {0, ts::replicated}})(
+          layer, x);
   auto [y1, next1] = whole.train(x.reshape(32, 3));
   // E[x^2] - E[x]^2 in either order of summation.
   EXPECT_TRUE(bool(ts::allclose(y.reshape(32, 3), y1, 1e-5, 1e-5)));
@@ -117,7 +122,8 @@ TEST(BatchNorm, DevicesShareTheirStatistics) {
 TEST(BatchNorm, StatisticsHaveNoGradient) {
   nn::BatchNorm layer = nn::batch_norm(2);
   Array x = ts::array({{1.0, 2.0}, {3.0, 5.0}});
-  nn::BatchNorm g = ts::grad([](nn::BatchNorm l, Array v) { return ts::sum(ts::square(l.train(v).first)); })(layer, x);
+  nn::BatchNorm g = ts::grad(
+      [](nn::BatchNorm l, Array v) { return ts::sum(ts::square(l.train(v).first)); })(layer, x);
   EXPECT_EQ(f32s(g.mean), (Floats{0, 0}));
   EXPECT_EQ(f32s(g.var), (Floats{0, 0}));
 }
@@ -138,7 +144,8 @@ TEST(Dropout, DropsAShareAndScalesTheRest) {
   EXPECT_EQ(f32s(layer(x, ts::random::key(3), false)), f32s(x));
   EXPECT_EQ(f32s(nn::Dropout{0.0}(x, ts::random::key(3))), f32s(x));
   EXPECT_EQ(message([&] { nn::Dropout{1.0}(x, ts::random::key(3)); }),
-            "Dropout: the rate is 1.000000\n  rule: it is at least 0 and less than 1\n  try: 0.1, the share of elements that are dropped");
+            "Dropout: the rate is 1.000000\n  rule: it is at least 0 and less than 1\n  try: 0.1, "
+            "the share of elements that are dropped");
 }
 
 TEST(Activations, AgainstTheirFormulas) {
@@ -153,11 +160,13 @@ TEST(Activations, AgainstTheirFormulas) {
   expect_near(nn::leaky_relu(x, 0.125), formula([](double v) { return v > 0 ? v : 0.125 * v; }), 0);
   expect_near(nn::silu(x), formula([](double v) { return v / (1 + std::exp(-v)); }));
   expect_near(nn::softplus(x), formula([](double v) { return std::log1p(std::exp(v)); }));
-  expect_near(nn::gelu(x, false), formula([](double v) { return v * 0.5 * (1 + std::erf(v / std::sqrt(2.0))); }));
+  expect_near(nn::gelu(x, false),
+              formula([](double v) { return v * 0.5 * (1 + std::erf(v / std::sqrt(2.0))); }));
   expect_near(nn::gelu(x), formula([](double v) {
                 return v * 0.5 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
               }));
-  EXPECT_EQ(f32s(ts::grad([](Array v) { return ts::sum(nn::relu(v)); })(x)), (Floats{0, 0, 0, 1, 1}));
+  EXPECT_EQ(f32s(ts::grad([](Array v) { return ts::sum(nn::relu(v)); })(x)),
+            (Floats{0, 0, 0, 1, 1}));
 }
 
 TEST(Activations, SoftmaxDoesNotOverflow) {
@@ -184,12 +193,20 @@ TEST(Losses, MaskedMeanLeavesPaddingOut) {
 }
 
 TEST(Losses, SayWhatDoesNotFit) {
-  EXPECT_EQ(message<ts::ShapeError>([] { nn::softmax_cross_entropy(ts::zeros({4, 3}), ts::zeros({4})); }),
-            "softmax_cross_entropy: logits of shape (4, 3) and labels of shape (4,)\n  rule: labels are probabilities, one for "
-            "each logit\n  try: one_hot(labels, classes), or softmax_cross_entropy_with_integer_labels");
-  EXPECT_EQ(message<ts::ShapeError>([] { nn::softmax_cross_entropy_with_integer_labels(ts::zeros({4, 3}), ts::zeros({4})); }),
-            "softmax_cross_entropy_with_integer_labels: logits of shape (4, 3) and float32 labels of shape (4,)\n  rule: labels "
-            "are integers with the shape of the logits but for the last axis\n  try: argmax over the last axis of one-hot labels");
+  EXPECT_EQ(
+      message<ts::ShapeError>([] {
+        nn::softmax_cross_entropy(ts::zeros({4, 3}), ts::zeros({4}));
+      }),
+      "softmax_cross_entropy: logits of shape (4, 3) and labels of shape (4,)\n  rule: labels are "
+      "probabilities, one for "
+      "each logit\n  try: one_hot(labels, classes), or softmax_cross_entropy_with_integer_labels");
+  EXPECT_EQ(message<ts::ShapeError>([] {
+              nn::softmax_cross_entropy_with_integer_labels(ts::zeros({4, 3}), ts::zeros({4}));
+            }),
+            "softmax_cross_entropy_with_integer_labels: logits of shape (4, 3) and float32 labels "
+            "of shape (4,)\n  rule: labels "
+            "are integers with the shape of the logits but for the last axis\n  try: argmax over "
+            "the last axis of one-hot labels");
 }
 
 TEST(Initialisers, VarianceIsScaleOverFan) {
@@ -198,20 +215,25 @@ TEST(Initialisers, VarianceIsScaleOverFan) {
     double variance;
   };
   // Fans of (3, 3, 16, 64): 144 in, 576 out.
-  for (const Case& c : {Case{nn::lecun_normal(), 1 / 144.0}, Case{nn::he_normal(), 2 / 144.0}, Case{nn::he_uniform(), 2 / 144.0},
-                        Case{nn::glorot_normal(), 1 / 360.0}, Case{nn::glorot_uniform(), 1 / 360.0},
-                        Case{{1.0, "out", "normal"}, 1 / 576.0}}) {
+  for (const Case& c :
+       {Case{nn::lecun_normal(), 1 / 144.0}, Case{nn::he_normal(), 2 / 144.0},
+        Case{nn::he_uniform(), 2 / 144.0}, Case{nn::glorot_normal(), 1 / 360.0},
+        Case{nn::glorot_uniform(), 1 / 360.0}, Case{{1.0, "out", "normal"}, 1 / 576.0}}) {
     SCOPED_TRACE(c.init.fan + " " + c.init.distribution);
     Array w = c.init(ts::random::key(1), {3, 3, 16, 64});
     double n = 9216;
     // Five standard errors; the fourth moment is at most the normal's.
     EXPECT_NEAR(ts::mean(w).item<double>(), 0, 5 * std::sqrt(c.variance / n));
     EXPECT_NEAR(ts::var(w).item<double>(), c.variance, 5 * c.variance * std::sqrt(2 / n));
-    double bound = c.init.distribution == "uniform"            ? std::sqrt(3 * c.variance)
-                   : c.init.distribution == "truncated_normal" ? 2 * std::sqrt(c.variance) / 0.8796256610342398
-                                                               : INFINITY;
+    double bound = c.init.distribution == "uniform" ? std::sqrt(3 * c.variance)
+                   : c.init.distribution == "truncated_normal"
+                       ? 2 * std::sqrt(c.variance) / 0.8796256610342398
+                       : INFINITY;
     EXPECT_LE(ts::max(ts::abs(w)).item<double>(), bound * (1 + 1e-6));
   }
-  EXPECT_EQ(message([] { nn::VarianceScaling{1.0, "sideways"}(ts::random::key(0), {2, 2}); }),
-            "VarianceScaling: the fan is \"sideways\"\n  rule: it is \"in\", \"out\" or \"average\"\n  try: \"in\"");
+  EXPECT_EQ(message([] {
+              nn::VarianceScaling{1.0, "sideways"}(ts::random::key(0), {2, 2});
+            }),
+            "VarianceScaling: the fan is \"sideways\"\n  rule: it is \"in\", \"out\" or "
+            "\"average\"\n  try: \"in\"");
 }

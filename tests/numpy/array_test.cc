@@ -1,4 +1,5 @@
-// Manners of Array: construction, reading, operators with weak scalars, indexing and functional updates.
+// Manners of Array: construction, reading, operators with weak scalars, indexing and functional
+// updates.
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>
@@ -30,7 +31,9 @@ struct Kind {
   bool operator==(const Kind&) const = default;
 };
 Kind kind(const Array& x) { return {x.dtype(), x.weak_type()}; }
-std::ostream& operator<<(std::ostream& out, Kind k) { return out << (k.weak ? "weak " : "") << ts::name_of(k.dtype); }
+std::ostream& operator<<(std::ostream& out, Kind k) {
+  return out << (k.weak ? "weak " : "") << ts::name_of(k.dtype);
+}
 
 const Array grid = ts::arange(12).reshape(3, 4);
 
@@ -106,8 +109,10 @@ TEST(ArrayReading, TruthOfScalars) {
   EXPECT_TRUE(bool(ts::array({1, 2})[0] == 1));
   EXPECT_FALSE(bool(Array(0.0)));
   EXPECT_TRUE(bool(Array(NAN)));
-  if (ts::all(grid >= 0)) SUCCEED();
-  else FAIL();
+  if (ts::all(grid >= 0))
+    SUCCEED();
+  else
+    FAIL();
 }
 
 TEST(ArrayReading, RangeForWalksTheFirstAxis) {
@@ -123,7 +128,8 @@ TEST(ArrayReading, RangeForWalksTheFirstAxis) {
 // --- operators
 
 TEST(ArrayOperators, WeakScalarsGiveWay) {
-  Array f = ts::array({1.0}), h = ts::array({1.0}, ts::f16), d = ts::array({1.0}, ts::f64), i = ts::array({1});
+  Array f = ts::array({1.0}), h = ts::array({1.0}, ts::f16), d = ts::array({1.0}, ts::f64),
+        i = ts::array({1});
   EXPECT_EQ(kind(f + 1.5), (Kind{ts::f32, false}));
   EXPECT_EQ(kind(h + 1.5), (Kind{ts::f16, false}));
   EXPECT_EQ(kind(d + 1.5), (Kind{ts::f64, false}));
@@ -202,7 +208,8 @@ TEST(ArrayIndexing, UpdatesAreNewArrays) {
   EXPECT_EQ(f32s(y.at(0).min(2)), (Floats{1, 2, 2, 0, 0, 0}));
   EXPECT_EQ(f32s(y.at(1).max(ts::array({-1.0, 0.5, 7.0}))), (Floats{1, 2, 3, 0, 0.5f, 7}));
   EXPECT_EQ(i32s(ts::zeros({3}, ts::i32).at(ts::array({0, 0, 2})).add(1)), (Ints{2, 0, 1}));
-  EXPECT_EQ(i32s(ts::zeros({3}, ts::i32).at(ts::array({0, 0, 2})).set(ts::array({5, 6, 7}))), (Ints{6, 0, 7}));
+  EXPECT_EQ(i32s(ts::zeros({3}, ts::i32).at(ts::array({0, 0, 2})).set(ts::array({5, 6, 7}))),
+            (Ints{6, 0, 7}));
   EXPECT_EQ(kind(ts::zeros({3}, ts::i32).at(0).set(1.5)), (Kind{ts::i32, false}));
 }
 

@@ -1,4 +1,5 @@
-// Arrays print as NumPy prints them. The texts of printing_cases.inc come from NumPy (make_printing.py).
+// Arrays print as NumPy prints them. The texts of printing_cases.inc come from NumPy
+// (make_printing.py).
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>
@@ -11,11 +12,11 @@
 namespace ts = tessera;
 using ts::Array;
 
-TEST(Printing, IsNumPys) {
-#define CASE(array_, text)                                   \
-  {                                                          \
-    SCOPED_TRACE(#array_);                                   \
-    EXPECT_EQ(ts::to_string(array_), text);                  \
+TEST(Printing, IsNumPys){
+#define CASE(array_, text)                  \
+  {                                         \
+    SCOPED_TRACE(#array_);                  \
+    EXPECT_EQ(ts::to_string(array_), text); \
   }
 #include "numpy/printing_cases.inc"
 #undef CASE

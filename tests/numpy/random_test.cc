@@ -1,5 +1,5 @@
-// Random numbers are those of JAX's default generator: published vectors. Integers exactly; floats to the rounding of log1p
-// and the like on either side.
+// Random numbers are those of JAX's default generator: published vectors. Integers exactly; floats
+// to the rounding of log1p and the like on either side.
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>
@@ -24,7 +24,8 @@ I32 i32s(const Array& x) { return x.to_vector<std::int32_t>(); }
 void expect_near(const Array& x, const std::vector<double>& expected) {
   ASSERT_EQ(x.size(), static_cast<std::int64_t>(expected.size()));
   std::vector<float> v = x.to_vector<float>();
-  for (std::size_t i = 0; i < v.size(); ++i) EXPECT_NEAR(v[i], expected[i], 1e-6 * std::max(1.0, std::fabs(expected[i])));
+  for (std::size_t i = 0; i < v.size(); ++i)
+    EXPECT_NEAR(v[i], expected[i], 1e-6 * std::max(1.0, std::fabs(expected[i])));
 }
 
 }  // namespace
@@ -33,7 +34,8 @@ TEST(Random, Keys) {
   EXPECT_EQ(u32s(random_::key(0)), (U32{0, 0}));
   EXPECT_EQ(u32s(random_::key((std::uint64_t{7} << 32) | 42)), (U32{7, 42}));
   EXPECT_EQ(u32s(random_::split(random_::key(0), 4)),
-            (U32{1797259609, 2579123966, 928981903, 3453687069, 4146024105, 2718843009, 2467461003, 3840466878}));
+            (U32{1797259609, 2579123966, 928981903, 3453687069, 4146024105, 2718843009, 2467461003,
+                 3840466878}));
   EXPECT_EQ(u32s(random_::fold_in(random_::key(0), 4)), (U32{2285895361, 433833334}));
   auto [a, b] = random_::split<2>(random_::key(0));
   EXPECT_EQ(u32s(a), (U32{1797259609, 2579123966}));
@@ -41,11 +43,16 @@ TEST(Random, Keys) {
 }
 
 TEST(Random, Bits) {
-  EXPECT_EQ(u32s(random_::bits(random_::key(0), {4})), (U32{4070199207, 4202968722, 1427181096, 2012915765}));
-  EXPECT_EQ(u32s(random_::bits(random_::key(1), {4})), (U32{1883912375, 2292451390, 1915204986, 1882898417}));
-  EXPECT_EQ(u32s(random_::bits(random_::key(42), {4})), (U32{2098992034, 2919706841, 2646866425, 2409546199}));
-  EXPECT_EQ(u32s(random_::bits(random_::key(1701), {4})), (U32{1111271205, 2679469115, 974515252, 521976754}));
-  EXPECT_EQ(random_::bits(random_::key(0), {4}, ts::u8).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{167, 146, 40, 53}));
+  EXPECT_EQ(u32s(random_::bits(random_::key(0), {4})),
+            (U32{4070199207, 4202968722, 1427181096, 2012915765}));
+  EXPECT_EQ(u32s(random_::bits(random_::key(1), {4})),
+            (U32{1883912375, 2292451390, 1915204986, 1882898417}));
+  EXPECT_EQ(u32s(random_::bits(random_::key(42), {4})),
+            (U32{2098992034, 2919706841, 2646866425, 2409546199}));
+  EXPECT_EQ(u32s(random_::bits(random_::key(1701), {4})),
+            (U32{1111271205, 2679469115, 974515252, 521976754}));
+  EXPECT_EQ(random_::bits(random_::key(0), {4}, ts::u8).to_vector<std::uint8_t>(),
+            (std::vector<std::uint8_t>{167, 146, 40, 53}));
   EXPECT_EQ(random_::bits(random_::key(0), {4}, ts::u16).to_vector<std::uint16_t>(),
             (std::vector<std::uint16_t>{20391, 13970, 3624, 43061}));
   EXPECT_EQ(random_::bits(random_::key(0), {2}, ts::u64).to_vector<std::uint64_t>(),
@@ -54,9 +61,12 @@ TEST(Random, Bits) {
 
 TEST(Random, Floats) {
   expect_near(random_::uniform(random_::key(0), {4}), {.94766700, .97857988, .33229148, .46866846});
-  expect_near(random_::uniform(random_::key(42), {4}), {.48870957, .67979717, .61627150, .56101608});
-  expect_near(random_::normal(random_::key(0), {4}), {1.62264204, 2.02526474, -.43359444, -.07861735});
-  expect_near(random_::normal(random_::key(42), {4}), {-.02830462, .46713185, .29570296, .15354592});
+  expect_near(random_::uniform(random_::key(42), {4}),
+              {.48870957, .67979717, .61627150, .56101608});
+  expect_near(random_::normal(random_::key(0), {4}),
+              {1.62264204, 2.02526474, -.43359444, -.07861735});
+  expect_near(random_::normal(random_::key(42), {4}),
+              {-.02830462, .46713185, .29570296, .15354592});
 }
 
 TEST(Random, Integers) {
@@ -91,5 +101,6 @@ TEST(Random, ChoiceWithoutReplacementTakesEachOnce) {
   std::vector<std::int32_t> v = i32s(random_::choice(random_::key(0), 20, {20}, false));
   EXPECT_EQ(std::set<std::int32_t>(v.begin(), v.end()).size(), 20u);
   Array never = ts::array({0.0, 1.0, 0.0});
-  for (std::int32_t i : i32s(random_::choice(random_::key(0), 3, {50}, true, never))) EXPECT_EQ(i, 1);
+  for (std::int32_t i : i32s(random_::choice(random_::key(0), 3, {50}, true, never)))
+    EXPECT_EQ(i, 1);
 }

@@ -10,7 +10,8 @@ namespace {
 using F = std::vector<float>;
 
 /// The tangent of the op's first result; inputs that are floats get the tangents given, in order.
-F tangent(const std::string& op, const std::vector<HostArray>& inputs, const Attrs& attrs, const std::vector<HostArray>& tangents) {
+F tangent(const std::string& op, const std::vector<HostArray>& inputs, const Attrs& attrs,
+          const std::vector<HostArray>& tangents) {
   Builder b;
   Values in;
   std::vector<bool> wrt;
@@ -39,8 +40,12 @@ Attrs put(const char* mode, bool unique) {
 
 TEST(Derivatives, CumprodIsSafeAtZero) {
   // products of the others: 1 at x0; x0 + x1 dt; ...
-  EXPECT_EQ(tangent("cumprod", {host<float>({4}, {2, 0, 3, 0})}, along(), {host<float>({4}, {1, 1, 1, 1})}), (F{1, 2, 6, 0}));
-  EXPECT_EQ(tangent("cumprod", {host<float>({3}, {2, 0, 3})}, along(true), {host<float>({3}, {1, 1, 1})}), (F{6, 3, 1}));
+  EXPECT_EQ(tangent("cumprod", {host<float>({4}, {2, 0, 3, 0})}, along(),
+                    {host<float>({4}, {1, 1, 1, 1})}),
+            (F{1, 2, 6, 0}));
+  EXPECT_EQ(
+      tangent("cumprod", {host<float>({3}, {2, 0, 3})}, along(true), {host<float>({3}, {1, 1, 1})}),
+      (F{6, 3, 1}));
 }
 
 TEST(Derivatives, CummaxSharesTies) {
@@ -51,38 +56,52 @@ TEST(Derivatives, CummaxSharesTies) {
 
 TEST(Derivatives, SortPermutesTangents) {
   HostArray x = host<float>({4}, {3, 1, 3, 2}), t = host<float>({4}, {10, 20, 30, 40});
-  EXPECT_EQ(tangent("sort", {x}, {{"dimension", std::int64_t{0}}, {"num_keys", std::int64_t{1}}}, {t}), (F{20, 40, 10, 30}));
+  EXPECT_EQ(
+      tangent("sort", {x}, {{"dimension", std::int64_t{0}}, {"num_keys", std::int64_t{1}}}, {t}),
+      (F{20, 40, 10, 30}));
 }
 
 TEST(Derivatives, ScatterFollowsTheLastUpdate) {
-  HostArray x = host<float>({3}, {1, 2, 3}), rows = host<int>({3, 1}, {1, 1, 7}), u = host<float>({3}, {4, 5, 6});
+  HostArray x = host<float>({3}, {1, 2, 3}), rows = host<int>({3, 1}, {1, 1, 7}),
+            u = host<float>({3}, {4, 5, 6});
   HostArray tx = host<float>({3}, {10, 20, 30}), tu = host<float>({3}, {40, 50, 60});
   EXPECT_EQ(tangent("scatter", {x, rows, u}, put("drop", false), {tx, tu}), (F{10, 50, 30}));
   EXPECT_EQ(tangent("scatter", {x, rows, u}, put("clip", false), {tx, tu}), (F{10, 50, 60}));
 }
 
 TEST(Derivatives, ScatterMaxSharesTies) {
-  HostArray x = host<float>({2}, {5, 1}), rows = host<int>({3, 1}, {0, 0, 1}), u = host<float>({3}, {5, 2, 4});
-  EXPECT_EQ(tangent("scatter_max", {x, rows, u}, put("drop", false), {host<float>({2}, {2, 8}), host<float>({3}, {6, 100, 7})}), (F{4, 7}));
+  HostArray x = host<float>({2}, {5, 1}), rows = host<int>({3, 1}, {0, 0, 1}),
+            u = host<float>({3}, {5, 2, 4});
+  EXPECT_EQ(tangent("scatter_max", {x, rows, u}, put("drop", false),
+                    {host<float>({2}, {2, 8}), host<float>({3}, {6, 100, 7})}),
+            (F{4, 7}));
 }
 
 TEST(Derivatives, ScatterMulNeedsUniquePlaces) {
   HostArray x = host<float>({2}, {5, 3}), rows = host<int>({1, 1}, {1}), u = host<float>({1}, {4});
-  EXPECT_EQ(tangent("scatter_mul", {x, rows, u}, put("drop", true), {host<float>({2}, {1, 1}), host<float>({1}, {10})}), (F{1, 34}));
+  EXPECT_EQ(tangent("scatter_mul", {x, rows, u}, put("drop", true),
+                    {host<float>({2}, {1, 1}), host<float>({1}, {10})}),
+            (F{1, 34}));
   try {
-    tangent("scatter_mul", {x, rows, u}, put("drop", false), {host<float>({2}, {1, 1}), host<float>({1}, {10})});
+    tangent("scatter_mul", {x, rows, u}, put("drop", false),
+            {host<float>({2}, {1, 1}), host<float>({1}, {10})});
     FAIL();
   } catch (const TraceError& e) {
     EXPECT_STREQ(e.what(),
-                 "scatter_mul: the derivative with respect to the updates is asked for, and indices may repeat\n"
-                 "  rule: with repeated indices a factor's derivative is the product of the others at its place\n"
+                 "scatter_mul: the derivative with respect to the updates is asked for, and "
+                 "indices may repeat\n"
+                 "  rule: with repeated indices a factor's derivative is the product of the others "
+                 "at its place\n"
                  "  try: promise unique indices, or take a stop_gradient of the updates");
   }
 }
 
 TEST(Derivatives, FilledInValuesHaveNone) {
-  Attrs take{{"offset_dims", Ints{}},       {"collapsed_slice_dims", Ints{0}},           {"operand_batching_dims", Ints{}},
-             {"start_indices_batching_dims", Ints{}}, {"start_index_map", Ints{0}}, {"index_vector_dim", std::int64_t{1}},
-             {"slice_sizes", Ints{1}},      {"mode", std::string("fill")}};
-  EXPECT_EQ(tangent("gather", {host<float>({2}, {1, 2}), host<int>({2, 1}, {1, 9})}, take, {host<float>({2}, {10, 20})}), (F{20, 0}));
+  Attrs take{{"offset_dims", Ints{}},           {"collapsed_slice_dims", Ints{0}},
+             {"operand_batching_dims", Ints{}}, {"start_indices_batching_dims", Ints{}},
+             {"start_index_map", Ints{0}},      {"index_vector_dim", std::int64_t{1}},
+             {"slice_sizes", Ints{1}},          {"mode", std::string("fill")}};
+  EXPECT_EQ(tangent("gather", {host<float>({2}, {1, 2}), host<int>({2, 1}, {1, 9})}, take,
+                    {host<float>({2}, {10, 20})}),
+            (F{20, 0}));
 }

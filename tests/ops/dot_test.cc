@@ -5,15 +5,16 @@
 namespace tessera::testing {
 namespace {
 
-using ops::DotDims;
 using ops::dot_attrs;
+using ops::DotDims;
 
 HostArray dot_of(const HostArray& l, const HostArray& r, const DotDims& d, DType result) {
   return run_op("dot_general", {l, r}, dot_attrs(d, result));
 }
 
 TEST(DotGeneral, MatrixProduct) {
-  HostArray out = dot_of(host<float>({2, 3}, {1, 2, 3, 4, 5, 6}), host<float>({3, 2}, {1, 0, 0, 1, 1, 1}), {{1}, {0}, {}, {}}, f32);
+  HostArray out = dot_of(host<float>({2, 3}, {1, 2, 3, 4, 5, 6}),
+                         host<float>({3, 2}, {1, 0, 0, 1, 1, 1}), {{1}, {0}, {}, {}}, f32);
   EXPECT_EQ(out.shape, (Shape{2, 2}));
   EXPECT_EQ(values<float>(out), (std::vector<float>{4, 5, 10, 11}));
 }
@@ -29,7 +30,8 @@ TEST(DotGeneral, EmptyContractionIsZero) {
   EXPECT_EQ(values<float>(out), std::vector<float>(6, 0.0f));
 }
 
-// Result [batch, lhs free, rhs free], with every role out of order: lhs is [k1, b, m, k0], rhs is [n, k0, b, k1].
+// Result [batch, lhs free, rhs free], with every role out of order: lhs is [k1, b, m, k0], rhs is
+// [n, k0, b, k1].
 TEST(DotGeneral, EveryRoleOutOfOrder) {
   const int B = 2, M = 3, N = 2, K0 = 2, K1 = 3;
   HostArray l = integers(Type(i32, {K1, B, M, K0}), 1), r = integers(Type(i32, {N, K0, B, K1}), 2);
@@ -41,14 +43,16 @@ TEST(DotGeneral, EveryRoleOutOfOrder) {
         int sum = 0;
         for (int k1 = 0; k1 < K1; ++k1)
           for (int k0 = 0; k0 < K0; ++k0)
-            sum += l.data<int>()[((k1 * B + b) * M + m) * K0 + k0] * r.data<int>()[((n * K0 + k0) * B + b) * K1 + k1];
+            sum += l.data<int>()[((k1 * B + b) * M + m) * K0 + k0] *
+                   r.data<int>()[((n * K0 + k0) * B + b) * K1 + k1];
         EXPECT_EQ(out.data<int>()[(b * M + m) * N + n], sum);
       }
 }
 
 TEST(DotGeneral, IntegersWrapAndBooleansAreOrOfAnds) {
   HostArray a = host<std::int8_t>({2}, {100, 100});
-  EXPECT_EQ(values<std::int8_t>(dot_of(a, a, {{0}, {0}, {}, {}}, i8)), (std::vector<std::int8_t>{static_cast<std::int8_t>(20000)}));
+  EXPECT_EQ(values<std::int8_t>(dot_of(a, a, {{0}, {0}, {}, {}}, i8)),
+            (std::vector<std::int8_t>{static_cast<std::int8_t>(20000)}));
   EXPECT_EQ(values<int>(dot_of(a, a, {{0}, {0}, {}, {}}, i32)), (std::vector<int>{20000}));
   HostArray t = host<bool>({2, 2}, {true, false, false, false});
   HostArray both = dot_of(t, t, {{1}, {0}, {}, {}}, bool_);
@@ -64,7 +68,8 @@ TEST(DotGeneral, NarrowFloatsRoundOnce) {
   };
   HostArray a = bf({256, 1, 1}), ones = bf({1, 1, 1});
   EXPECT_EQ(float(dot_of(a, ones, {{0}, {0}, {}, {}}, bf16).data<bfloat16>()[0]), 258.0f);
-  EXPECT_EQ(values<float>(dot_of(a, bf({1, 1, 0}), {{0}, {0}, {}, {}}, f32)), (std::vector<float>{257.0f}));
+  EXPECT_EQ(values<float>(dot_of(a, bf({1, 1, 0}), {{0}, {0}, {}, {}}, f32)),
+            (std::vector<float>{257.0f}));
 }
 
 TEST(DotGeneral, TransposesOfEveryLayout) {
@@ -82,13 +87,15 @@ TEST(DotGeneral, TransposesOfEveryLayout) {
   for (const Case& c : cases)
     for (bool lhs : {true, false}) {
       Type lt(f32, c.l), rt(f32, c.r);
-      check_transpose("dot_general", {lt, rt}, {lhs, !lhs}, dot_attrs(c.d, f32), {integers(lhs ? rt : lt, 4)});
+      check_transpose("dot_general", {lt, rt}, {lhs, !lhs}, dot_attrs(c.d, f32),
+                      {integers(lhs ? rt : lt, 4)});
     }
 }
 
 TEST(DotGeneral, TransposeOfAWiderResult) {
   Type l(bf16, {2, 3}), r(bf16, {3, 2});
-  check_transpose("dot_general", {l, r}, {true, false}, dot_attrs({{1}, {0}, {}, {}}, f32), {integers(r, 1)});
+  check_transpose("dot_general", {l, r}, {true, false}, dot_attrs({{1}, {0}, {}, {}}, f32),
+                  {integers(r, 1)});
 }
 
 // The gradient of a weight in [in, out] layout is one contraction with nothing after it.
@@ -113,32 +120,43 @@ TEST(DotGeneral, Batching) {
     check_batch("dot_general", {l, rb}, {kUnbatched, 2 - i}, attrs);
   }
   Attrs batched = dot_attrs({{2}, {0}, {1}, {2}}, f32);
-  check_batch("dot_general", {integers(Type(f32, {4, 2, 3, 5}), 1), integers(Type(f32, {5, 2, 3, 4}), 2)}, {0, 3}, batched);
-  check_batch("dot_general", {integers(Type(f32, {4, 2, 3, 5}), 1), integers(Type(f32, {5, 2, 3}), 2)}, {0, kUnbatched}, batched);
+  check_batch("dot_general",
+              {integers(Type(f32, {4, 2, 3, 5}), 1), integers(Type(f32, {5, 2, 3, 4}), 2)}, {0, 3},
+              batched);
+  check_batch("dot_general",
+              {integers(Type(f32, {4, 2, 3, 5}), 1), integers(Type(f32, {5, 2, 3}), 2)},
+              {0, kUnbatched}, batched);
 }
 
 TEST(DotGeneral, FactorRule) {
-  EXPECT_EQ(factor_rule("dot_general", {Type(f32, {6, 2, 3}), Type(f32, {6, 3, 4})}, dot_attrs({{2}, {1}, {0}, {0}}, f32)),
+  EXPECT_EQ(factor_rule("dot_general", {Type(f32, {6, 2, 3}), Type(f32, {6, 3, 4})},
+                        dot_attrs({{2}, {1}, {0}, {0}}, f32)),
             "([b,m,k],[b,k,n])->([b,m,n]) {b=6,k=3,m=2,n=4} reduction={k:+}");
 }
 
 TEST(DotGeneral, Errors) {
-  EXPECT_EQ(infer_error<ShapeError>("dot_general", {Type(f32, {32, 784}), Type(f32, {512, 10})}, dot_attrs({{1}, {0}, {}, {}}, f32)),
-            "dot_general: operands of shapes (32, 784) and (512, 10) do not contract over dimensions [1] of lhs and [0] of rhs\n"
+  EXPECT_EQ(infer_error<ShapeError>("dot_general", {Type(f32, {32, 784}), Type(f32, {512, 10})},
+                                    dot_attrs({{1}, {0}, {}, {}}, f32)),
+            "dot_general: operands of shapes (32, 784) and (512, 10) do not contract over "
+            "dimensions [1] of lhs and [0] of rhs\n"
             "  - contracting dimension 1 of lhs has 784 elements, dimension 0 of rhs has 512\n"
             "  rule: paired dimensions have equal extents, and no dimension is named twice\n"
             "  try: transpose or reshape an operand so that the contracted dimensions agree");
-  EXPECT_EQ(infer_error<ShapeError>("dot_general", {Type(f32, {2, 3}), Type(f32, {3})}, dot_attrs({{1, 1}, {0, 1}, {}, {}}, f32)),
-            "dot_general: operands of shapes (2, 3) and (3,) do not contract over dimensions [1, 1] of lhs and [0, 1] of rhs\n"
+  EXPECT_EQ(infer_error<ShapeError>("dot_general", {Type(f32, {2, 3}), Type(f32, {3})},
+                                    dot_attrs({{1, 1}, {0, 1}, {}, {}}, f32)),
+            "dot_general: operands of shapes (2, 3) and (3,) do not contract over dimensions [1, "
+            "1] of lhs and [0, 1] of rhs\n"
             "  - lhs dimension 1 is named twice\n"
             "  - rhs has no dimension 1: it has 1\n"
             "  rule: paired dimensions have equal extents, and no dimension is named twice\n"
             "  try: transpose or reshape an operand so that the contracted dimensions agree");
-  EXPECT_EQ(infer_error<DTypeError>("dot_general", {Type(f32, {2}), Type(i32, {2})}, dot_attrs({{0}, {0}, {}, {}}, f32)),
+  EXPECT_EQ(infer_error<DTypeError>("dot_general", {Type(f32, {2}), Type(i32, {2})},
+                                    dot_attrs({{0}, {0}, {}, {}}, f32)),
             "dot_general: the operands are float32 and int32\n"
             "  rule: both operands have one dtype\n"
             "  try: convert one of them");
-  EXPECT_EQ(infer_error<DTypeError>("dot_general", {Type(f32, {2}), Type(f32, {2})}, dot_attrs({{0}, {0}, {}, {}}, i32)),
+  EXPECT_EQ(infer_error<DTypeError>("dot_general", {Type(f32, {2}), Type(f32, {2})},
+                                    dot_attrs({{0}, {0}, {}, {}}, i32)),
             "dot_general: float32 operands cannot give a result of int32\n"
             "  rule: the result's dtype is of the operands' kind: floating, integer or bool\n"
             "  try: convert the operands first, or the result after");

@@ -1,4 +1,5 @@
-// Runs single ops and small straight-line programs through their evaluators, and checks transposes by inner products.
+// Runs single ops and small straight-line programs through their evaluators, and checks transposes
+// by inner products.
 #pragma once
 
 #include "ir/op.h"
@@ -47,12 +48,14 @@ inline std::vector<HostArray> run(const std::vector<HostArray>& inputs, const Fu
   for (const HostArray& a : inputs) in.push_back(b.input(Type(a.dtype, a.shape)));
   return run_program(*b.finish(f(b, in)), inputs);
 }
-inline HostArray run_op(const std::string& op, const std::vector<HostArray>& inputs, const Attrs& attrs) {
+inline HostArray run_op(const std::string& op, const std::vector<HostArray>& inputs,
+                        const Attrs& attrs) {
   return run(inputs, [&](Builder& b, const Values& in) { return b.emit(op, in, attrs); }).at(0);
 }
 
 /// The text of the op's factor rule.
-inline std::string factor_rule(const std::string& name, const std::vector<Type>& inputs, const Attrs& attrs) {
+inline std::string factor_rule(const std::string& name, const std::vector<Type>& inputs,
+                               const Attrs& attrs) {
   const Op& op = Registry::get().at(name);
   std::vector<Type> outputs = op.infer({op, inputs, attrs, {}});
   return op.sharding({inputs, outputs, attrs});
@@ -60,7 +63,8 @@ inline std::string factor_rule(const std::string& name, const std::vector<Type>&
 
 /// The message of the error that the op's shape rule throws.
 template <class E>
-std::string infer_error(const std::string& name, const std::vector<Type>& inputs, const Attrs& attrs) {
+std::string infer_error(const std::string& name, const std::vector<Type>& inputs,
+                        const Attrs& attrs) {
   const Op& op = Registry::get().at(name);
   try {
     op.infer({op, inputs, attrs, {}});
@@ -70,7 +74,8 @@ std::string infer_error(const std::string& name, const std::vector<Type>& inputs
   return "no error";
 }
 
-/// Floats that are small integers, different from each other nearby: sums of products of them are exact.
+/// Floats that are small integers, different from each other nearby: sums of products of them are
+/// exact.
 inline HostArray integers(const Type& type, int seed) {
   HostArray a(type.dtype, type.shape);
   dispatch(type.dtype, [&](auto tag) {
@@ -90,8 +95,10 @@ inline double dot(const HostArray& a, const HostArray& b) {
   return sum;
 }
 
-/// <f(x), y> = <x, f^T(y)> for an op that is linear together in the inputs marked so; the others are given.
-inline void check_transpose(const std::string& name, const std::vector<Type>& types, const std::vector<bool>& linear, const Attrs& attrs,
+/// <f(x), y> = <x, f^T(y)> for an op that is linear together in the inputs marked so; the others
+/// are given.
+inline void check_transpose(const std::string& name, const std::vector<Type>& types,
+                            const std::vector<bool>& linear, const Attrs& attrs,
                             const std::vector<HostArray>& given = {}) {
   const Op& op = Registry::get().at(name);
   std::vector<HostArray> inputs;
@@ -110,7 +117,8 @@ inline void check_transpose(const std::string& name, const std::vector<Type>& ty
       if (!linear[i]) known[i] = in[i];
     }
     MaybeValues ct{in.back()};
-    MaybeValues result = op.transpose({b, op, attrs, known, types, std::span<const bool>(flags.get(), types.size()), ct});
+    MaybeValues result = op.transpose(
+        {b, op, attrs, known, types, std::span<const bool>(flags.get(), types.size()), ct});
     Values out;
     for (std::size_t i = 0; i < types.size(); ++i)
       if (linear[i] && result.at(i)) {
@@ -125,7 +133,8 @@ inline void check_transpose(const std::string& name, const std::vector<Type>& ty
 }
 
 /// The op over inputs stacked as `dims` says against a loop over the stack: bitwise equal.
-inline void check_batch(const std::string& name, const std::vector<HostArray>& inputs, const std::vector<int>& dims, const Attrs& attrs) {
+inline void check_batch(const std::string& name, const std::vector<HostArray>& inputs,
+                        const std::vector<int>& dims, const Attrs& attrs) {
   const Op& op = Registry::get().at(name);
   std::int64_t size = 0;
   for (std::size_t i = 0; i < dims.size(); ++i)
@@ -153,12 +162,14 @@ inline void check_batch(const std::string& name, const std::vector<HostArray>& i
   for (std::int64_t k = 0; k < size; ++k) {
     std::vector<HostArray> one;
     for (std::size_t i = 0; i < inputs.size(); ++i) one.push_back(take(inputs[i], dims[i], k));
-    std::vector<HostArray> expected = run(one, [&](Builder& b, const Values& in) { return b.emit(op, in, attrs); });
+    std::vector<HostArray> expected =
+        run(one, [&](Builder& b, const Values& in) { return b.emit(op, in, attrs); });
     ASSERT_EQ(expected.size(), stacked.size());
     for (std::size_t o = 0; o < expected.size(); ++o) {
       HostArray got = take(stacked[o], out_dims[o], k);
       ASSERT_EQ(got.shape, expected[o].shape) << name;
-      EXPECT_TRUE(std::equal(got.bytes, got.bytes + got.size_bytes(), expected[o].bytes)) << name << ", element " << k;
+      EXPECT_TRUE(std::equal(got.bytes, got.bytes + got.size_bytes(), expected[o].bytes))
+          << name << ", element " << k;
     }
   }
 }

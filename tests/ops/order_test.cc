@@ -10,37 +10,47 @@ using namespace tessera::testing;
 namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
-Attrs sort_attrs(std::int64_t dimension, std::int64_t keys) { return {{"dimension", dimension}, {"num_keys", keys}}; }
+Attrs sort_attrs(std::int64_t dimension, std::int64_t keys) {
+  return {{"dimension", dimension}, {"num_keys", keys}};
+}
 Attrs run_attrs(std::int64_t axis, bool reverse) { return {{"axis", axis}, {"reverse", reverse}}; }
 }  // namespace
 
 TEST(Sort, StableWithNanLastAndZerosEqual) {
-  HostArray keys = host<float>({8}, {kNan, 0.0f, kInf, -0.0f, -kInf, 0.0f, kNan, -1.0f}), places = host<int>({8}, {0, 1, 2, 3, 4, 5, 6, 7});
-  auto out = run({keys, places}, [](Builder& b, const Values& in) { return b.emit("sort", in, sort_attrs(0, 1)); });
+  HostArray keys = host<float>({8}, {kNan, 0.0f, kInf, -0.0f, -kInf, 0.0f, kNan, -1.0f}),
+            places = host<int>({8}, {0, 1, 2, 3, 4, 5, 6, 7});
+  auto out = run({keys, places},
+                 [](Builder& b, const Values& in) { return b.emit("sort", in, sort_attrs(0, 1)); });
   EXPECT_EQ(values<int>(out[1]), (std::vector<int>{4, 7, 1, 3, 5, 2, 0, 6}));
   EXPECT_TRUE(std::signbit(values<float>(out[0])[3]));  // elements are moved, not rewritten
 }
 
 TEST(Sort, SeveralKeysAndDimensions) {
   HostArray a = host<int>({3, 2}, {2, 1, 1, 3, 2, 1}), b = host<float>({3, 2}, {5, 9, 6, 7, 4, 8});
-  auto out = run({a, b}, [](Builder& bb, const Values& in) { return bb.emit("sort", in, sort_attrs(0, 2)); });
+  auto out = run(
+      {a, b}, [](Builder& bb, const Values& in) { return bb.emit("sort", in, sort_attrs(0, 2)); });
   EXPECT_EQ(values<int>(out[0]), (std::vector<int>{1, 1, 2, 1, 2, 3}));
   EXPECT_EQ(values<float>(out[1]), (std::vector<float>{6, 8, 4, 9, 5, 7}));
 }
 
 TEST(Cumulative, Values) {
   HostArray x = host<int>({2, 3}, {1, 2, 3, 4, 5, 6});
-  EXPECT_EQ(values<int>(run_op("cumsum", {x}, run_attrs(1, false))), (std::vector<int>{1, 3, 6, 4, 9, 15}));
-  EXPECT_EQ(values<int>(run_op("cumsum", {x}, run_attrs(1, true))), (std::vector<int>{6, 5, 3, 15, 11, 6}));
-  EXPECT_EQ(values<int>(run_op("cumprod", {x}, run_attrs(0, false))), (std::vector<int>{1, 2, 3, 4, 10, 18}));
+  EXPECT_EQ(values<int>(run_op("cumsum", {x}, run_attrs(1, false))),
+            (std::vector<int>{1, 3, 6, 4, 9, 15}));
+  EXPECT_EQ(values<int>(run_op("cumsum", {x}, run_attrs(1, true))),
+            (std::vector<int>{6, 5, 3, 15, 11, 6}));
+  EXPECT_EQ(values<int>(run_op("cumprod", {x}, run_attrs(0, false))),
+            (std::vector<int>{1, 2, 3, 4, 10, 18}));
   HostArray f = host<float>({4}, {1, 3, kNan, 2});
-  std::vector<float> up = values<float>(run_op("cummax", {f}, run_attrs(0, false))), down = values<float>(run_op("cummin", {f}, run_attrs(0, true)));
+  std::vector<float> up = values<float>(run_op("cummax", {f}, run_attrs(0, false))),
+                     down = values<float>(run_op("cummin", {f}, run_attrs(0, true)));
   EXPECT_EQ(up[1], 3);
   EXPECT_TRUE(std::isnan(up[2]) && std::isnan(up[3]));
   EXPECT_EQ(down[3], 2);
   EXPECT_TRUE(std::isnan(down[0]));
   HostArray bytes = host<std::int8_t>({3}, {100, 100, 100});
-  EXPECT_EQ(values<std::int8_t>(run_op("cumsum", {bytes}, run_attrs(0, false))), (std::vector<std::int8_t>{100, -56, 44}));
+  EXPECT_EQ(values<std::int8_t>(run_op("cumsum", {bytes}, run_attrs(0, false))),
+            (std::vector<std::int8_t>{100, -56, 44}));
 }
 
 // A running bfloat16 sum of ones would stick at 256; float32 carries it on.
@@ -55,12 +65,16 @@ TEST(Cumulative, TransposeAndBatch) {
   for (int d = 0; d < 3; ++d) {
     Shape s{2, 3};
     s.insert(s.begin() + d, 4);
-    for (const char* op : {"cumsum", "cumprod", "cummax", "cummin"}) check_batch(op, {integers(Type(f32, s), 1)}, {d}, run_attrs(1, true));
-    check_batch("sort", {integers(Type(f32, s), 1), integers(Type(i32, {2, 3}), 2)}, {d, kUnbatched}, sort_attrs(1, 1));
+    for (const char* op : {"cumsum", "cumprod", "cummax", "cummin"})
+      check_batch(op, {integers(Type(f32, s), 1)}, {d}, run_attrs(1, true));
+    check_batch("sort", {integers(Type(f32, s), 1), integers(Type(i32, {2, 3}), 2)},
+                {d, kUnbatched}, sort_attrs(1, 1));
   }
 }
 
 TEST(Order, FactorRules) {
-  EXPECT_EQ(factor_rule("cumsum", {Type(f32, {8, 16})}, run_attrs(1, false)), "([a,b])->([a,b]) {a=8,b=16} prefix={b:+}");
-  EXPECT_EQ(factor_rule("sort", {Type(f32, {8, 16})}, sort_attrs(1, 1)), "([a,b])->([a,b]) {a=8,b=16} need_repl={b}");
+  EXPECT_EQ(factor_rule("cumsum", {Type(f32, {8, 16})}, run_attrs(1, false)),
+            "([a,b])->([a,b]) {a=8,b=16} prefix={b:+}");
+  EXPECT_EQ(factor_rule("sort", {Type(f32, {8, 16})}, sort_attrs(1, 1)),
+            "([a,b])->([a,b]) {a=8,b=16} need_repl={b}");
 }

@@ -1,5 +1,5 @@
-// Optimisers step by step against their formulas in double. Parameters are float32, so a step may be off by a few roundings
-// of it; the formulas are those of the papers named in the header.
+// Optimisers step by step against their formulas in double. Parameters are float32, so a step may
+// be off by a few roundings of it; the formulas are those of the papers named in the header.
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>
@@ -26,7 +26,8 @@ struct Params {
 double gradient(int t, std::size_t i) { return (static_cast<double>(i) - 1.5) * (t + 1) * 0.25; }
 
 // Runs `steps` steps of an optimiser on four parameters and compares with a recurrence on doubles.
-void expect_follows(const optim::Optimizer& opt, int steps, const std::function<void(int t, std::size_t i, double g, double& p)>& step) {
+void expect_follows(const optim::Optimizer& opt, int steps,
+                    const std::function<void(int t, std::size_t i, double g, double& p)>& step) {
   Doubles expected = {1, -2, 0.5, 3};
   Params p{ts::array({1.0, -2.0}), ts::array({0.5, 3.0})};
   optim::State state = opt.init(p);
@@ -42,11 +43,14 @@ void expect_follows(const optim::Optimizer& opt, int steps, const std::function<
     p = optim::apply_updates(p, updates);
     Floats got = p.w.to_vector<float>(), more = p.b.to_vector<float>();
     got.insert(got.end(), more.begin(), more.end());
-    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(got[i], expected[i], 1e-6 * (t + 1)) << "step " << t << " element " << i;
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_NEAR(got[i], expected[i], 1e-6 * (t + 1)) << "step " << t << " element " << i;
   }
 }
 
-double at(const optim::Schedule& s, int count) { return s(Array(count).astype(ts::i32)).item<double>(); }
+double at(const optim::Schedule& s, int count) {
+  return s(Array(count).astype(ts::i32)).item<double>();
+}
 
 }  // namespace
 
@@ -56,7 +60,9 @@ TEST(Optim, Sgd) {
 
 TEST(Optim, Momentum) {
   Doubles m(4, 0);
-  expect_follows(optim::sgd(0.1, 0.9), 4, [&](int, std::size_t i, double g, double& p) { p -= 0.1 * (m[i] = 0.9 * m[i] + g); });
+  expect_follows(optim::sgd(0.1, 0.9), 4, [&](int, std::size_t i, double g, double& p) {
+    p -= 0.1 * (m[i] = 0.9 * m[i] + g);
+  });
   Doubles n(4, 0);
   expect_follows(optim::sgd(0.1, 0.9, true), 4, [&](int, std::size_t i, double g, double& p) {
     n[i] = 0.9 * n[i] + g;
@@ -69,7 +75,8 @@ TEST(Optim, Adam) {
   expect_follows(optim::adam(0.01), 5, [&](int t, std::size_t i, double g, double& p) {
     m[i] = 0.9 * m[i] + 0.1 * g;
     v[i] = 0.999 * v[i] + 0.001 * g * g;
-    p -= 0.01 * (m[i] / (1 - std::pow(0.9, t + 1))) / (std::sqrt(v[i] / (1 - std::pow(0.999, t + 1))) + 1e-8);
+    p -= 0.01 * (m[i] / (1 - std::pow(0.9, t + 1))) /
+         (std::sqrt(v[i] / (1 - std::pow(0.999, t + 1))) + 1e-8);
   });
 }
 
@@ -78,16 +85,20 @@ TEST(Optim, AdamWDecaysTheParametersThemselves) {
   expect_follows(optim::adamw(0.01, 0.1), 5, [&](int t, std::size_t i, double g, double& p) {
     m[i] = 0.9 * m[i] + 0.1 * g;
     v[i] = 0.999 * v[i] + 0.001 * g * g;
-    double u = (m[i] / (1 - std::pow(0.9, t + 1))) / (std::sqrt(v[i] / (1 - std::pow(0.999, t + 1))) + 1e-8);
+    double u = (m[i] / (1 - std::pow(0.9, t + 1))) /
+               (std::sqrt(v[i] / (1 - std::pow(0.999, t + 1))) + 1e-8);
     p -= 0.01 * (u + 0.1 * p);
   });
 }
 
 TEST(Optim, ChainsOfStages) {
   Doubles m(4, 0);
-  auto opt = optim::chain({optim::add_decayed_weights(0.5), optim::scale(2.0), optim::sgd(0.1, 0.9)});
+  auto opt =
+      optim::chain({optim::add_decayed_weights(0.5), optim::scale(2.0), optim::sgd(0.1, 0.9)});
   EXPECT_EQ(opt.stages().size(), 4u);
-  expect_follows(opt, 3, [&](int, std::size_t i, double g, double& p) { p -= 0.1 * (m[i] = 0.9 * m[i] + 2 * (g + 0.5 * p)); });
+  expect_follows(opt, 3, [&](int, std::size_t i, double g, double& p) {
+    p -= 0.1 * (m[i] = 0.9 * m[i] + 2 * (g + 0.5 * p));
+  });
 }
 
 TEST(Optim, ClipsTheGlobalNorm) {
@@ -107,8 +118,9 @@ TEST(Optim, ClipsTheGlobalNorm) {
 
 TEST(Optim, LeavesWithoutGradientStay) {
   Params p{ts::array({1.0, 2.0}), ts::array({7, 8})}, g{ts::array({1.0, 1.0}), Array()};
-  for (const auto& opt : {optim::sgd(0.5), optim::sgd(0.5, 0.9), optim::adam(0.5), optim::adamw(0.5),
-                          optim::chain({optim::clip_by_global_norm(1.0), optim::sgd(0.5)})}) {
+  for (const auto& opt :
+       {optim::sgd(0.5), optim::sgd(0.5, 0.9), optim::adam(0.5), optim::adamw(0.5),
+        optim::chain({optim::clip_by_global_norm(1.0), optim::sgd(0.5)})}) {
     optim::State state = opt.init(p);
     auto [u, next] = opt.update(g, state, p);
     EXPECT_TRUE(u.b.is_empty());
@@ -149,8 +161,9 @@ TEST(Optim, Schedules) {
   EXPECT_NEAR(at(warm, 12), 0.25, 1e-6);
   EXPECT_NEAR(at(warm, 40), 0.25, 1e-6);
   static_assert(optim::scale_rate(0.1, 256) == 0.8);
-  expect_follows(optim::sgd(optim::linear_schedule(0.4, 0.0, 4)), 6,
-                 [](int t, std::size_t, double g, double& p) { p -= 0.1 * std::max(0, 4 - t) * g; });
+  expect_follows(
+      optim::sgd(optim::linear_schedule(0.4, 0.0, 4)), 6,
+      [](int t, std::size_t, double g, double& p) { p -= 0.1 * std::max(0, 4 - t) * g; });
 }
 
 TEST(Optim, StepsUnderJit) {
@@ -159,7 +172,8 @@ TEST(Optim, StepsUnderJit) {
     auto [u, next] = opt.update(g, s, p);
     return std::pair(optim::apply_updates(p, u), next);
   });
-  Params p{ts::array({1.0, -2.0}), ts::array({0.5, 3.0})}, g{ts::array({0.5, 0.25}), ts::array({-1.0, 2.0})};
+  Params p{ts::array({1.0, -2.0}), ts::array({0.5, 3.0})},
+      g{ts::array({0.5, 0.25}), ts::array({-1.0, 2.0})};
   optim::State s = opt.init(p);
   auto [p1, s1] = step(p, s, g);
   auto [u, s2] = opt.update(g, s, p);
@@ -175,10 +189,13 @@ TEST(Optim, SaysThatGradientsDoNotFit) {
     optim::sgd(0.1).update(g, optim::sgd(0.1).init(p), p);
     FAIL();
   } catch (const ts::ShapeError& e) {
-    EXPECT_STREQ(e.what(),
-                 "Optimizer::update: gradients do not fit their parameters\n  - gradient 0 is f32[4], its parameter f32[2]\n  - gradient "
-                 "1 is f32[3], its parameter i32[3]\n  rule: a gradient has the shape of a floating parameter; others have an empty "
-                 "one\n  try: grads = grad(loss)(params, ...), and the parameters in the place of params");
+    EXPECT_STREQ(
+        e.what(),
+        "Optimizer::update: gradients do not fit their parameters\n  - gradient 0 is f32[4], its "
+        "parameter f32[2]\n  - gradient "
+        "1 is f32[3], its parameter i32[3]\n  rule: a gradient has the shape of a floating "
+        "parameter; others have an empty "
+        "one\n  try: grads = grad(loss)(params, ...), and the parameters in the place of params");
   }
 }
 
@@ -189,7 +206,8 @@ TEST(Optim, SaysThatAStateIsAnothers) {
     FAIL();
   } catch (const ts::TreeError& e) {
     EXPECT_STREQ(e.what(),
-                 "Optimizer::update: the state has 1 stages, the optimiser 2\n  rule: a state belongs to the optimiser whose "
+                 "Optimizer::update: the state has 1 stages, the optimiser 2\n  rule: a state "
+                 "belongs to the optimiser whose "
                  "init made it\n  try: state = optimizer.init(params)");
   }
   // As many stages, but of another kind; and another model's state.
@@ -201,13 +219,17 @@ TEST(Optim, SaysThatAStateIsAnothers) {
     }
     return "nothing thrown";
   };
-  const std::string head = "Optimizer::update: the state is another optimiser's or another model's\n  - ";
+  const std::string head =
+      "Optimizer::update: the state is another optimiser's or another model's\n  - ";
   const std::string tail =
-      "\n  rule: a state belongs to the optimiser and the parameters whose init made it\n  try: state = optimizer.init(params)";
-  EXPECT_EQ(message(optim::adam(0.1), optim::sgd(0.1, 0.9).init(p), p), head + "it keeps 1 moments a parameter, the optimiser 2" + tail);
+      "\n  rule: a state belongs to the optimiser and the parameters whose init made it\n  try: "
+      "state = optimizer.init(params)";
+  EXPECT_EQ(message(optim::adam(0.1), optim::sgd(0.1, 0.9).init(p), p),
+            head + "it keeps 1 moments a parameter, the optimiser 2" + tail);
   Params other{ts::ones({3}), ts::ones({2})};
   EXPECT_EQ(message(optim::sgd(0.1, 0.9), optim::sgd(0.1, 0.9).init(other), p),
             head + "the moment of parameter 0 is f32[3], the parameter f32[2]" + tail);
   std::vector<Array> one{ts::ones({2})}, two{ts::ones({2}), ts::ones({2})};
-  EXPECT_EQ(message(optim::adam(0.1), optim::adam(0.1).init(one), two), head + "it is of 1 parameters, the model has 2" + tail);
+  EXPECT_EQ(message(optim::adam(0.1), optim::adam(0.1).init(one), two),
+            head + "it is of 1 parameters, the model has 2" + tail);
 }

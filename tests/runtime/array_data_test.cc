@@ -58,7 +58,8 @@ TEST(ArrayData, CutsAndGathersEverySpec) {
     auto b = relayout(a, on_mesh(spec));
     ASSERT_EQ(b->shards.size(), 4u);
     EXPECT_EQ(read(*b), read(*a)) << spec;
-    for (std::string other : {"", "x", ";y,x"}) EXPECT_EQ(read(*relayout(b, on_mesh(other))), read(*a)) << spec << " " << other;
+    for (std::string other : {"", "x", ";y,x"})
+      EXPECT_EQ(read(*relayout(b, on_mesh(other))), read(*a)) << spec << " " << other;
   }
 }
 
@@ -77,7 +78,8 @@ TEST(ArrayData, FirstDimensionIsCutWithoutACopy) {
   auto a = counted({8, 2});
   auto b = relayout(a, on_mesh("x,y"));
   for (int d = 0; d < 4; ++d)
-    EXPECT_EQ(b->shards[d].buffer->data() + b->shards[d].offset, a->shards[0].buffer->data() + d * 16);
+    EXPECT_EQ(b->shards[d].buffer->data() + b->shards[d].offset,
+              a->shards[0].buffer->data() + d * 16);
 }
 
 TEST(ArrayData, RowsAreViews) {
@@ -121,7 +123,8 @@ TEST(Devices, ShrinkOnlyWhenEmpty) {
     FAIL();
   } catch (const ts::DeviceError& e) {
     EXPECT_STREQ(e.what(),
-                 "set_device_count: cannot shrink from 4 to 2 devices: 2 blocks of arrays live on devices 2 to 3\n"
+                 "set_device_count: cannot shrink from 4 to 2 devices: 2 blocks of arrays live on "
+                 "devices 2 to 3\n"
                  "  rule: devices can go once no array lives on them\n"
                  "  try: let those arrays go out of scope first, or move them with device_put");
   }

@@ -13,7 +13,8 @@ class OnDevices : public testing::TestWithParam<int> {
   std::int64_t n() const { return GetParam(); }
   ts::spmd::MeshShape mesh() const { return {{"i"}, {n()}}; }
   // One operand of [n * rows, columns...] cut along its first dimension.
-  void check(const ts::Shape& block, const std::string& out, const Body& body, ts::DType dtype = ts::f32) {
+  void check(const ts::Shape& block, const std::string& out, const Body& body,
+             ts::DType dtype = ts::f32) {
     ts::Shape whole = block;
     whole[0] *= n();
     Sharded(mesh(), {ts::Type(dtype, whole)}, {"i"}, {out}, body).check();
@@ -24,18 +25,26 @@ class OnDevices : public testing::TestWithParam<int> {
 
 TEST_P(OnDevices, Psum) {
   for (ts::DType d : {ts::f32, ts::f64, ts::bf16, ts::f16, ts::i32, ts::u8, ts::i64})
-    check({3, 2}, "", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::psum(x[0], {"i"}, n())}; }, d);
+    check(
+        {3, 2}, "",
+        [&](ts::Builder&, ts::Values x) { return ts::Values{ops::psum(x[0], {"i"}, n())}; }, d);
 }
 TEST_P(OnDevices, PmaxAndPmin) {
   for (ts::DType d : {ts::f32, ts::i32, ts::bool_, ts::bf16}) {
-    check({2, 2}, "", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::pmax(x[0], {"i"}, n())}; }, d);
-    check({2, 2}, "", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::pmin(x[0], {"i"}, n())}; }, d);
+    check(
+        {2, 2}, "",
+        [&](ts::Builder&, ts::Values x) { return ts::Values{ops::pmax(x[0], {"i"}, n())}; }, d);
+    check(
+        {2, 2}, "",
+        [&](ts::Builder&, ts::Values x) { return ts::Values{ops::pmin(x[0], {"i"}, n())}; }, d);
   }
 }
 TEST_P(OnDevices, AllGather) {
   for (int axis : {0, 1})
     for (bool tiled : {false, true}) {
-      check({2, 3}, "", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::all_gather(x[0], {"i"}, n(), axis, tiled)}; });
+      check({2, 3}, "", [&](ts::Builder&, ts::Values x) {
+        return ts::Values{ops::all_gather(x[0], {"i"}, n(), axis, tiled)};
+      });
       check({2, 3}, "", [&](ts::Builder&, ts::Values x) {
         return ts::Values{ops::all_gather(ops::neg(x[0]), {"i"}, n(), axis, tiled)};
       });
@@ -44,10 +53,14 @@ TEST_P(OnDevices, AllGather) {
 TEST_P(OnDevices, PsumScatter) {
   for (int axis : {0, 1}) {
     ts::Shape block{2 * n(), 3 * n()};
-    check(block, "i", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::psum_scatter(x[0], {"i"}, n(), axis, true)}; });
+    check(block, "i", [&](ts::Builder&, ts::Values x) {
+      return ts::Values{ops::psum_scatter(x[0], {"i"}, n(), axis, true)};
+    });
     block = {3, 3};
     block[static_cast<std::size_t>(axis)] = n();
-    check(block, "i", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::psum_scatter(x[0], {"i"}, n(), axis, false)}; });
+    check(block, "i", [&](ts::Builder&, ts::Values x) {
+      return ts::Values{ops::psum_scatter(x[0], {"i"}, n(), axis, false)};
+    });
   }
 }
 TEST_P(OnDevices, AllToAll) {
@@ -55,10 +68,14 @@ TEST_P(OnDevices, AllToAll) {
     for (int concat : {0, 1, 2}) {
       ts::Shape block{2, 3, 1};
       block[static_cast<std::size_t>(split)] *= n();
-      check(block, "i", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::all_to_all(x[0], {"i"}, n(), split, concat, true)}; });
+      check(block, "i", [&](ts::Builder&, ts::Values x) {
+        return ts::Values{ops::all_to_all(x[0], {"i"}, n(), split, concat, true)};
+      });
       block = {2, 3, 4};
       block[static_cast<std::size_t>(split)] = n();
-      check(block, "i", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::all_to_all(x[0], {"i"}, n(), split, concat, false)}; });
+      check(block, "i", [&](ts::Builder&, ts::Values x) {
+        return ts::Values{ops::all_to_all(x[0], {"i"}, n(), split, concat, false)};
+      });
     }
 }
 TEST_P(OnDevices, Ppermute) {
@@ -66,24 +83,39 @@ TEST_P(OnDevices, Ppermute) {
   for (std::int64_t d = 0; d < n(); ++d) ring.push_back({d, (d + 1) % n()});
   if (n() > 1) some.push_back({0, n() - 1});
   for (const auto& perm : {ring, some})
-    check({2, 2}, "i", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::ppermute(x[0], {"i"}, n(), perm)}; });
+    check({2, 2}, "i", [&](ts::Builder&, ts::Values x) {
+      return ts::Values{ops::ppermute(x[0], {"i"}, n(), perm)};
+    });
 }
 TEST_P(OnDevices, PbroadcastAndAxisIndex) {
-  check({2, 2}, "", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::pbroadcast(x[0], {"i"}, n(), n() - 1)}; });
-  check({1}, "i", [&](ts::Builder& b, ts::Values x) {
-    return ts::Values{ops::add(x[0], ops::reshape(ops::axis_index(b, {"i"}, n()), {1}))};
-  }, ts::i32);
+  check({2, 2}, "", [&](ts::Builder&, ts::Values x) {
+    return ts::Values{ops::pbroadcast(x[0], {"i"}, n(), n() - 1)};
+  });
+  check(
+      {1}, "i",
+      [&](ts::Builder& b, ts::Values x) {
+        return ts::Values{ops::add(x[0], ops::reshape(ops::axis_index(b, {"i"}, n()), {1}))};
+      },
+      ts::i32);
 }
 TEST_P(OnDevices, Groups) {
   if (n() % 2) return;
   ts::IntLists pairs;
   for (std::int64_t d = 0; d < n() / 2; ++d) pairs.push_back({d + n() / 2, d});
-  check({2, 2}, "i", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::psum(x[0], {"i"}, n(), pairs)}; });
-  check({2, 2}, "i", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::all_gather(x[0], {"i"}, n(), 0, true, pairs)}; });
-  check({4, 2}, "i", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::psum_scatter(x[0], {"i"}, n(), 0, true, pairs)}; });
-  check({4, 2}, "i", [&](ts::Builder&, ts::Values x) { return ts::Values{ops::all_to_all(x[0], {"i"}, n(), 0, 1, true, pairs)}; });
+  check({2, 2}, "i",
+        [&](ts::Builder&, ts::Values x) { return ts::Values{ops::psum(x[0], {"i"}, n(), pairs)}; });
+  check({2, 2}, "i", [&](ts::Builder&, ts::Values x) {
+    return ts::Values{ops::all_gather(x[0], {"i"}, n(), 0, true, pairs)};
+  });
+  check({4, 2}, "i", [&](ts::Builder&, ts::Values x) {
+    return ts::Values{ops::psum_scatter(x[0], {"i"}, n(), 0, true, pairs)};
+  });
+  check({4, 2}, "i", [&](ts::Builder&, ts::Values x) {
+    return ts::Values{ops::all_to_all(x[0], {"i"}, n(), 0, 1, true, pairs)};
+  });
 }
-// The normalisation of a data-parallel step: uniform values feed varying ones and the other way round.
+// The normalisation of a data-parallel step: uniform values feed varying ones and the other way
+// round.
 TEST_P(OnDevices, MixesUniformAndVaryingValues) {
   check({2, 3}, "i", [&](ts::Builder&, ts::Values x) {
     ts::Value total = ops::psum(x[0], {"i"}, n());
@@ -117,16 +149,21 @@ TEST(Mesh, EverySpecOnTwoAxes) {
 }
 TEST(Mesh, CollectivesOverOneOfTwoAxesAndBoth) {
   ts::spmd::MeshShape mesh{{"x", "y"}, {2, 3}};
-  Sharded(mesh, {ts::Type(ts::f32, {6, 6})}, {"x;y"}, {"x", ";y", "", "x;y", ""}, [&](ts::Builder&, ts::Values v) {
-    return ts::Values{ops::psum(v[0], {"y"}, 3), ops::psum(v[0], {"x"}, 2), ops::psum(v[0], {"y", "x"}, 6),
-                      ops::add(ops::psum(v[0], {"y"}, 3), v[0]), ops::all_gather(ops::neg(v[0]), {"y", "x"}, 6, 1, true)};
-  }).check();
+  Sharded(mesh, {ts::Type(ts::f32, {6, 6})}, {"x;y"}, {"x", ";y", "", "x;y", ""},
+          [&](ts::Builder&, ts::Values v) {
+            return ts::Values{ops::psum(v[0], {"y"}, 3), ops::psum(v[0], {"x"}, 2),
+                              ops::psum(v[0], {"y", "x"}, 6),
+                              ops::add(ops::psum(v[0], {"y"}, 3), v[0]),
+                              ops::all_gather(ops::neg(v[0]), {"y", "x"}, 6, 1, true)};
+          })
+      .check();
 }
 TEST(Mesh, NanReachesEveryDevice) {
   Devices devices(2);
-  Sharded s({{"i"}, {2}}, {ts::Type(ts::f32, {2})}, {"i"}, {"", ""}, [&](ts::Builder&, ts::Values v) {
-    return ts::Values{ops::pmax(v[0], {"i"}, 2), ops::pmin(v[0], {"i"}, 2)};
-  });
+  Sharded s({{"i"}, {2}}, {ts::Type(ts::f32, {2})}, {"i"}, {"", ""},
+            [&](ts::Builder&, ts::Values v) {
+              return ts::Values{ops::pmax(v[0], {"i"}, 2), ops::pmin(v[0], {"i"}, 2)};
+            });
   for (int at : {0, 1}) {
     ts::HostArray x(ts::f32, {2});
     x.data<float>()[at] = std::nanf("");

@@ -15,12 +15,16 @@ ts::spmd::MeshShape on(std::int64_t n) { return {{"i"}, {n}}; }
 
 void check_alone(const ts::ProgramPtr& p) {
   std::vector<ts::HostArray> in;
-  for (std::size_t i = 0; i < p->inputs.size(); ++i) in.push_back(counted(p->types[p->inputs[i]], static_cast<int>(i)));
+  for (std::size_t i = 0; i < p->inputs.size(); ++i)
+    in.push_back(counted(p->types[p->inputs[i]], static_cast<int>(i)));
   auto expected = evaluate(*p, in);
   auto got = run(p, in);
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(numbers(host(*got[i])), numbers(expected[i])) << i;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_EQ(numbers(host(*got[i])), numbers(expected[i])) << i;
 }
-ts::Value wide(ts::Value scalar, const ts::Shape& shape) { return ops::broadcast_in_dim(scalar, shape, {}); }
+ts::Value wide(ts::Value scalar, const ts::Shape& shape) {
+  return ops::broadcast_in_dim(scalar, shape, {});
+}
 
 }  // namespace
 
@@ -28,23 +32,33 @@ class Scans : public testing::TestWithParam<std::pair<int, bool>> {};
 TEST_P(Scans, CarriesSwapAndStack) {
   auto [length, reverse] = GetParam();
   // (a, b, c) -> (b + x, a, c), gives a - k.
-  auto body = program({kVector, kVector, kVector, kVector, kVector}, [](ts::Builder&, ts::Values v) {
-    return ts::Values{ops::add(v[2], v[4]), v[1], v[3], ops::sub(v[1], v[0]), v[4]};
-  });
+  auto body =
+      program({kVector, kVector, kVector, kVector, kVector}, [](ts::Builder&, ts::Values v) {
+        return ts::Values{ops::add(v[2], v[4]), v[1], v[3], ops::sub(v[1], v[0]), v[4]};
+      });
   ts::Shape xs{length, 4};
-  check_alone(program({kVector, kVector, kVector, kVector, ts::Type(ts::f32, xs)}, [&, length = length, reverse = reverse](ts::Builder& b, ts::Values v) {
-    return ops::scan(body, std::span(v).subspan(0, 1), std::span(v).subspan(1, 3), std::span(v).subspan(4, 1), length, reverse, b);
-  }));
+  check_alone(program({kVector, kVector, kVector, kVector, ts::Type(ts::f32, xs)},
+                      [&, length = length, reverse = reverse](ts::Builder& b, ts::Values v) {
+                        return ops::scan(body, std::span(v).subspan(0, 1),
+                                         std::span(v).subspan(1, 3), std::span(v).subspan(4, 1),
+                                         length, reverse, b);
+                      }));
 }
-INSTANTIATE_TEST_SUITE_P(Lengths, Scans, testing::Values(std::pair{0, false}, std::pair{1, false}, std::pair{2, true}, std::pair{5, false}, std::pair{6, true}));
+INSTANTIATE_TEST_SUITE_P(Lengths, Scans,
+                         testing::Values(std::pair{0, false}, std::pair{1, false},
+                                         std::pair{2, true}, std::pair{5, false},
+                                         std::pair{6, true}));
 
 TEST(Control, WhileWithAnyNumberOfTurns) {
-  auto cond = program({kInt, kInt, kVector}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::lt(v[1], v[0])}; });
+  auto cond = program({kInt, kInt, kVector},
+                      [](ts::Builder&, ts::Values v) { return ts::Values{ops::lt(v[1], v[0])}; });
   auto body = program({kVector, kInt, kVector}, [](ts::Builder& b, ts::Values v) {
-    return ts::Values{ops::add(v[1], ops::convert(ops::scalar(b, ts::i32, 1), ts::i32)), ops::add(v[2], v[0])};
+    return ts::Values{ops::add(v[1], ops::convert(ops::scalar(b, ts::i32, 1), ts::i32)),
+                      ops::add(v[2], v[0])};
   });
   auto p = program({kInt, kVector, kInt, kVector}, [&](ts::Builder&, ts::Values v) {
-    return ops::while_(cond, body, std::span(v).subspan(0, 1), std::span(v).subspan(1, 1), std::span(v).subspan(2, 2));
+    return ops::while_(cond, body, std::span(v).subspan(0, 1), std::span(v).subspan(1, 1),
+                       std::span(v).subspan(2, 2));
   });
   for (int turns : {0, 1, 2, 3, 10}) {
     ts::HostArray n(ts::i32, {}), zero(ts::i32, {});
@@ -53,12 +67,17 @@ TEST(Control, WhileWithAnyNumberOfTurns) {
     std::vector<ts::HostArray> in = {n, counted(kVector, 1), zero, counted(kVector, 2)};
     auto got = run(p, in);
     EXPECT_EQ(host(*got[0]).number(0), turns);
-    for (int i = 0; i < 4; ++i) EXPECT_EQ(host(*got[1]).number(i), in[3].number(i) + turns * in[1].number(i));
+    for (int i = 0; i < 4; ++i)
+      EXPECT_EQ(host(*got[1]).number(i), in[3].number(i) + turns * in[1].number(i));
   }
 }
 TEST(Control, CondClampsItsIndexAndPassesOperandsThrough) {
-  auto neg = program({kVector, kVector}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0]), v[0]}; });
-  auto same = program({kVector, kVector}, [](ts::Builder&, ts::Values v) { return ts::Values{v[1], v[1]}; });
+  auto neg = program({kVector, kVector}, [](ts::Builder&, ts::Values v) {
+    return ts::Values{ops::neg(v[0]), v[0]};
+  });
+  auto same = program({kVector, kVector}, [](ts::Builder&, ts::Values v) {
+    return ts::Values{v[1], v[1]};
+  });
   auto p = program({kInt, kVector, kVector}, [&](ts::Builder&, ts::Values v) {
     return ops::cond(v[0], {neg, same}, std::span(v).subspan(1, 2));
   });
@@ -77,11 +96,13 @@ TEST(Control, NestedLoops) {
     return ts::Values{s, s};
   });
   auto outer = program({kVector, ts::Type(ts::f32, {3, 4})}, [&](ts::Builder& b, ts::Values v) {
-    ts::Values r = ops::scan(inner, {}, std::span(v).subspan(0, 1), std::span(v).subspan(1, 1), 3, true, b);
+    ts::Values r =
+        ops::scan(inner, {}, std::span(v).subspan(0, 1), std::span(v).subspan(1, 1), 3, true, b);
     return ts::Values{r[0], ops::reduce_sum(r[1], {0})};
   });
   check_alone(program({kVector, ts::Type(ts::f32, {2, 3, 4})}, [&](ts::Builder& b, ts::Values v) {
-    return ops::scan(outer, {}, std::span(v).subspan(0, 1), std::span(v).subspan(1, 1), 2, false, b);
+    return ops::scan(outer, {}, std::span(v).subspan(0, 1), std::span(v).subspan(1, 1), 2, false,
+                     b);
   }));
 }
 
@@ -96,11 +117,13 @@ TEST_P(ControlOn, ScansOfDevicesRunByThemselves) {
     ts::Value s = ops::add(v[0], v[1]);
     return ts::Values{s, ops::neg(s)};
   });
-  Sharded(on(n()), {ts::Type(ts::f32, {n(), 4}), ts::Type(ts::f32, {5, 4})}, {"i", ""}, {"i", ";i"}, [&](ts::Builder& b, ts::Values v) {
-    ts::Values init = {ops::reshape(v[0], {4})}, xs = {v[1]};
-    ts::Values r = ops::scan(body, {}, init, xs, 5, false, b);
-    return ts::Values{ops::reshape(r[0], {1, 4}), r[1]};
-  }).check();
+  Sharded(on(n()), {ts::Type(ts::f32, {n(), 4}), ts::Type(ts::f32, {5, 4})}, {"i", ""}, {"i", ";i"},
+          [&](ts::Builder& b, ts::Values v) {
+            ts::Values init = {ops::reshape(v[0], {4})}, xs = {v[1]};
+            ts::Values r = ops::scan(body, {}, init, xs, 5, false, b);
+            return ts::Values{ops::reshape(r[0], {1, 4}), r[1]};
+          })
+      .check();
 }
 TEST_P(ControlOn, ScansWithCollectives) {
   // A uniform and a varying carry; the first turn's input of the uniform one varies.
@@ -109,22 +132,26 @@ TEST_P(ControlOn, ScansWithCollectives) {
     ts::Value index = wide(ops::convert(ops::axis_index(b, {"i"}, n()), ts::f32), {4});
     return ts::Values{total, ops::add(v[1], index), ops::add(v[1], v[0])};
   });
-  Sharded(on(n()), {ts::Type(ts::f32, {n(), 4}), ts::Type(ts::f32, {3, 4})}, {"i", ""}, {"", "i", ";i"}, [&](ts::Builder& b, ts::Values v) {
-    ts::Value block = ops::reshape(v[0], {4});
-    ts::Values consts = {block}, init = {block, ops::neg(block)}, xs = {v[1]};
-    ts::Values r = ops::scan(body, consts, init, xs, 3, true, b);
-    return ts::Values{r[0], ops::reshape(r[1], {1, 4}), r[2]};
-  }).check();
+  Sharded(on(n()), {ts::Type(ts::f32, {n(), 4}), ts::Type(ts::f32, {3, 4})}, {"i", ""},
+          {"", "i", ";i"},
+          [&](ts::Builder& b, ts::Values v) {
+            ts::Value block = ops::reshape(v[0], {4});
+            ts::Values consts = {block}, init = {block, ops::neg(block)}, xs = {v[1]};
+            ts::Values r = ops::scan(body, consts, init, xs, 3, true, b);
+            return ts::Values{r[0], ops::reshape(r[1], {1, 4}), r[2]};
+          })
+      .check();
 }
 TEST_P(ControlOn, GatheredAndPlainRowsOfOneValue) {
   // The gathered value is the plain one's memory as a whole; rows of a stack are not adjacent.
   auto body = program({kVector}, [&](ts::Builder&, ts::Values v) {
     ts::Value next = ops::neg(v[0]);
-    return ts::Values{next, ops::add(next, v[0]), ops::all_gather(ops::add(next, v[0]), {"i"}, n(), 0, false)};
+    return ts::Values{next, ops::add(next, v[0]),
+                      ops::all_gather(ops::add(next, v[0]), {"i"}, n(), 0, false)};
   });
-  Sharded(on(n()), {ts::Type(ts::f32, {4 * n()})}, {"i"}, {"i", ";i", ""}, [&](ts::Builder& b, ts::Values v) {
-    return ops::scan(body, {}, v, {}, 3, false, b);
-  }).check();
+  Sharded(on(n()), {ts::Type(ts::f32, {4 * n()})}, {"i"}, {"i", ";i", ""},
+          [&](ts::Builder& b, ts::Values v) { return ops::scan(body, {}, v, {}, 3, false, b); })
+      .check();
 }
 TEST_P(ControlOn, WhileWithUniformConditionMayCommunicate) {
   auto cond = program({kScalar, kVector}, [](ts::Builder& b, ts::Values v) {
@@ -132,12 +159,15 @@ TEST_P(ControlOn, WhileWithUniformConditionMayCommunicate) {
   });
   auto body = program({kScalar, kVector}, [&](ts::Builder& b, ts::Values v) {
     ts::Value m = ops::pmax(ops::reduce_max(v[1], {0}), {"i"}, n());
-    return ts::Values{ops::max(m, ops::add(v[0], ops::scalar(b, ts::f32, 9))), ops::add(v[1], wide(m, {4}))};
+    return ts::Values{ops::max(m, ops::add(v[0], ops::scalar(b, ts::f32, 9))),
+                      ops::add(v[1], wide(m, {4}))};
   });
-  Sharded(on(n()), {ts::Type(ts::f32, {4 * n()})}, {"i"}, {"", "i"}, [&](ts::Builder& b, ts::Values v) {
-    ts::Values init = {ops::scalar(b, ts::f32, 1), v[0]};
-    return ops::while_(cond, body, {}, {}, init);
-  }).check();
+  Sharded(on(n()), {ts::Type(ts::f32, {4 * n()})}, {"i"}, {"", "i"},
+          [&](ts::Builder& b, ts::Values v) {
+            ts::Values init = {ops::scalar(b, ts::f32, 1), v[0]};
+            return ops::while_(cond, body, {}, {}, init);
+          })
+      .check();
 }
 TEST_P(ControlOn, DevicesLeaveALoopAtDifferentTimes) {
   auto cond = program({kInt, kScalar}, [&](ts::Builder& b, ts::Values v) {
@@ -152,44 +182,63 @@ TEST_P(ControlOn, DevicesLeaveALoopAtDifferentTimes) {
   }).check();
 }
 TEST_P(ControlOn, BranchesPerDevice) {
-  auto neg = program({kVector}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
+  auto neg =
+      program({kVector}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
   auto plus = program({kVector}, [&](ts::Builder& b, ts::Values v) {
-    return ts::Values{ops::add(v[0], wide(ops::convert(ops::axis_index(b, {"i"}, n()), ts::f32), {4}))};
+    return ts::Values{
+        ops::add(v[0], wide(ops::convert(ops::axis_index(b, {"i"}, n()), ts::f32), {4}))};
   });
   Sharded(on(n()), {ts::Type(ts::f32, {4 * n()})}, {"i"}, {"i"}, [&](ts::Builder& b, ts::Values v) {
     return ops::cond(ops::axis_index(b, {"i"}, n()), {neg, plus}, v);
   }).check();
 }
 TEST_P(ControlOn, UniformBranchesMayCommunicate) {
-  auto sum = program({kVector}, [&](ts::Builder&, ts::Values v) { return ts::Values{ops::psum(v[0], {"i"}, n()), v[0]}; });
-  auto max = program({kVector}, [&](ts::Builder&, ts::Values v) { return ts::Values{ops::pmax(v[0], {"i"}, n()), ops::neg(v[0])}; });
+  auto sum = program({kVector}, [&](ts::Builder&, ts::Values v) {
+    return ts::Values{ops::psum(v[0], {"i"}, n()), v[0]};
+  });
+  auto max = program({kVector}, [&](ts::Builder&, ts::Values v) {
+    return ts::Values{ops::pmax(v[0], {"i"}, n()), ops::neg(v[0])};
+  });
   for (int seed : {0, 1})
-    Sharded(on(n()), {ts::Type(ts::f32, {4 * n()})}, {"i"}, {"", "i"}, [&](ts::Builder& b, ts::Values v) {
-      ts::Value large = ops::convert(ops::gt(ops::psum(ops::reduce_sum(v[0], {0}), {"i"}, n()), ops::scalar(b, ts::f32, seed * 1000)), ts::i32);
-      return ops::cond(large, {sum, max}, v);
-    }).check();
+    Sharded(on(n()), {ts::Type(ts::f32, {4 * n()})}, {"i"}, {"", "i"},
+            [&](ts::Builder& b, ts::Values v) {
+              ts::Value large =
+                  ops::convert(ops::gt(ops::psum(ops::reduce_sum(v[0], {0}), {"i"}, n()),
+                                       ops::scalar(b, ts::f32, seed * 1000)),
+                               ts::i32);
+              return ops::cond(large, {sum, max}, v);
+            })
+        .check();
 }
 INSTANTIATE_TEST_SUITE_P(Counts, ControlOn, testing::Values(1, 2, 3, 8));
 
 TEST(Control, RowsOfAMeshDecideForThemselves) {
   // The number of turns depends on x; the collective in the body is over y.
-  auto cond = program({kInt, kScalar}, [](ts::Builder& b, ts::Values v) { return ts::Values{ops::le(v[0], ops::axis_index(b, {"x"}, 2))}; });
-  auto body = program({kInt, kScalar}, [](ts::Builder& b, ts::Values v) {
-    return ts::Values{ops::add(v[0], ops::scalar(b, ts::i32, 1)), ops::sub(ops::psum(v[1], {"y"}, 3), v[1])};
+  auto cond = program({kInt, kScalar}, [](ts::Builder& b, ts::Values v) {
+    return ts::Values{ops::le(v[0], ops::axis_index(b, {"x"}, 2))};
   });
-  Sharded({{"x", "y"}, {2, 3}}, {ts::Type(ts::f32, {6})}, {"x,y"}, {"x,y"}, [&](ts::Builder& b, ts::Values v) {
-    ts::Values init = {ops::scalar(b, ts::i32, 0), ops::reshape(v[0], {})};
-    return ts::Values{ops::reshape(ops::while_(cond, body, {}, {}, init)[1], {1})};
-  }).check();
+  auto body = program({kInt, kScalar}, [](ts::Builder& b, ts::Values v) {
+    return ts::Values{ops::add(v[0], ops::scalar(b, ts::i32, 1)),
+                      ops::sub(ops::psum(v[1], {"y"}, 3), v[1])};
+  });
+  Sharded({{"x", "y"}, {2, 3}}, {ts::Type(ts::f32, {6})}, {"x,y"}, {"x,y"},
+          [&](ts::Builder& b, ts::Values v) {
+            ts::Values init = {ops::scalar(b, ts::i32, 0), ops::reshape(v[0], {})};
+            return ts::Values{ops::reshape(ops::while_(cond, body, {}, {}, init)[1], {1})};
+          })
+      .check();
 }
 TEST(Control, DevicesThatDisagreeAroundACollectiveAreAnError) {
   Devices devices(2);
-  auto sum = program({kVector}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::psum(v[0], {"i"}, 2)}; });
-  auto neg = program({kVector}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
-  Sharded s(on(2), {ts::Type(ts::i32, {2}), ts::Type(ts::f32, {8})}, {"i", "i"}, {"i"}, [&](ts::Builder&, ts::Values v) {
-    ts::Values operands = {v[1]};
-    return ops::cond(ops::reshape(v[0], {}), {sum, neg}, operands);
-  });
+  auto sum = program(
+      {kVector}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::psum(v[0], {"i"}, 2)}; });
+  auto neg =
+      program({kVector}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
+  Sharded s(on(2), {ts::Type(ts::i32, {2}), ts::Type(ts::f32, {8})}, {"i", "i"}, {"i"},
+            [&](ts::Builder&, ts::Values v) {
+              ts::Values operands = {v[1]};
+              return ops::cond(ops::reshape(v[0], {}), {sum, neg}, operands);
+            });
   ts::HostArray index(ts::i32, {2});
   for (int second : {0, 1}) {
     index.data<std::int32_t>()[0] = 0;
@@ -206,8 +255,10 @@ TEST(Control, DevicesThatDisagreeAroundACollectiveAreAnError) {
     } catch (const ts::CollectiveError& e) {
       EXPECT_STREQ(e.what(),
                    "cond: devices disagree on the branch: device 0 has 0, device 1 has 1\n"
-                   "  rule: the body has collectives, in which all devices take part, so all have to take the same way\n"
-                   "  try: decide on a value that is equal on all devices, such as a psum or pmax of the condition");
+                   "  rule: the body has collectives, in which all devices take part, so all have "
+                   "to take the same way\n"
+                   "  try: decide on a value that is equal on all devices, such as a psum or pmax "
+                   "of the condition");
     }
   }
 }
@@ -219,14 +270,17 @@ TEST(Control, LoopsAroundShardMaps) {
   auto body = program({ts::Type(ts::f32, {16})}, [&](ts::Builder& b, ts::Values v) {
     return ops::shard_map(b, inside, v, {{"i"}, {4}, {}}, {"i"}, {"i"}, false);
   });
-  auto p = program({ts::Type(ts::f32, {16})}, [&](ts::Builder& b, ts::Values v) { return ops::scan(body, {}, v, {}, 3, false, b); });
+  auto p = program({ts::Type(ts::f32, {16})}, [&](ts::Builder& b, ts::Values v) {
+    return ops::scan(body, {}, v, {}, 3, false, b);
+  });
   auto in = counted(p->types[0]);
   std::vector<double> x = numbers(in);
   for (int t = 0; t < 3; ++t) {
     std::vector<double> y = x;
     for (int d = 0; d < 4; ++d)
       for (int k = 0; k < 4; ++k)
-        for (int e = 0; e < 4; ++e) y[static_cast<std::size_t>(4 * d + k)] += x[static_cast<std::size_t>(4 * e + k)];
+        for (int e = 0; e < 4; ++e)
+          y[static_cast<std::size_t>(4 * d + k)] += x[static_cast<std::size_t>(4 * e + k)];
     x = y;
   }
   EXPECT_EQ(numbers(host(*run(p, {in})[0])), x);

@@ -29,11 +29,12 @@ ts::spmd::MeshShape on(std::int64_t n) { return {{"i"}, {n}}; }
 
 // x * x + y, then a sum and what depends on it.
 ts::ProgramPtr straight() {
-  return program({ts::Type(ts::f32, {4, 3}), ts::Type(ts::f32, {4, 3})}, [](ts::Builder&, ts::Values v) {
-    ts::Value s = ops::add(ops::mul(v[0], v[0]), v[1]);
-    ts::Value t = ops::reduce_sum(s, {1});
-    return ts::Values{s, ops::sub(s, ops::broadcast_in_dim(t, {4, 3}, {0})), v[0], s};
-  });
+  return program(
+      {ts::Type(ts::f32, {4, 3}), ts::Type(ts::f32, {4, 3})}, [](ts::Builder&, ts::Values v) {
+        ts::Value s = ops::add(ops::mul(v[0], v[0]), v[1]);
+        ts::Value t = ops::reduce_sum(s, {1});
+        return ts::Values{s, ops::sub(s, ops::broadcast_in_dim(t, {4, 3}, {0})), v[0], s};
+      });
 }
 
 }  // namespace
@@ -44,7 +45,8 @@ TEST(Execution, EqualsTheEvaluator) {
   auto expected = evaluate(*p, in);
   auto got = run(p, in);
   ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(host(*got[i]), expected[i])) << i;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_TRUE(same_bits(host(*got[i]), expected[i])) << i;
 }
 TEST(Execution, ResultsThatAreInputsShareTheirMemory) {
   auto p = straight();
@@ -53,7 +55,9 @@ TEST(Execution, ResultsThatAreInputsShareTheirMemory) {
   EXPECT_EQ(out[2]->shards[0].buffer, a->shards[0].buffer);
   EXPECT_EQ(out[0], out[3]);
 }
-TEST(Execution, ProgramsOfOneStructureAreCompiledOnce) { EXPECT_EQ(compile(straight()), compile(straight())); }
+TEST(Execution, ProgramsOfOneStructureAreCompiledOnce) {
+  EXPECT_EQ(compile(straight()), compile(straight()));
+}
 TEST(Execution, ManyThreadsRunOneExecutable) {
   auto p = straight();
   auto e = compile(p);
@@ -66,7 +70,8 @@ TEST(Execution, ManyThreadsRunOneExecutable) {
         auto expected = evaluate(*p, in);
         std::vector<ArrayDataPtr> a = {put(in[0]), put(in[1])};
         auto got = e->run(a);
-        for (std::size_t i = 0; i < got.size(); ++i) wrong += !same_bits(host(*got[i]), expected[i]);
+        for (std::size_t i = 0; i < got.size(); ++i)
+          wrong += !same_bits(host(*got[i]), expected[i]);
       }
     });
   for (auto& t : all) t.join();
@@ -77,7 +82,8 @@ TEST(Liveness, TemporariesShareMemory) {
   auto p = program({ts::Type(ts::f32, {1024})}, [](ts::Builder&, ts::Values v) {
     ts::Value x = v[0];
     // Reductions keep the steps apart, however much is fused.
-    for (int k = 0; k < 20; ++k) x = ops::add(x, ops::broadcast_in_dim(ops::reduce_sum(x, {0}), {1024}, {}));
+    for (int k = 0; k < 20; ++k)
+      x = ops::add(x, ops::broadcast_in_dim(ops::reduce_sum(x, {0}), {1024}, {}));
     return ts::Values{x};
   });
   auto plan = compile(p)->memory();
@@ -87,11 +93,12 @@ TEST(Liveness, TemporariesShareMemory) {
 
 TEST(Sharing, UniformValuesAreComputedAndStoredOnce) {
   Devices devices(8);
-  Sharded s(on(8), {ts::Type(ts::f32, {8, 1024})}, {"i"}, {"", "i", "i"}, [](ts::Builder&, ts::Values v) {
-    ts::Value total = ops::psum(v[0], {"i"}, 8);
-    ts::Value twice = ops::add(total, total);
-    return ts::Values{twice, twice, ops::neg(v[0])};
-  });
+  Sharded s(on(8), {ts::Type(ts::f32, {8, 1024})}, {"i"}, {"", "i", "i"},
+            [](ts::Builder&, ts::Values v) {
+              ts::Value total = ops::psum(v[0], {"i"}, 8);
+              ts::Value twice = ops::add(total, total);
+              return ts::Values{twice, twice, ops::neg(v[0])};
+            });
   auto in = put(counted(s.wholes[0]));
   auto physical = physical_memory_stats().live;
   auto logical = memory_stats(5).live;
@@ -111,8 +118,9 @@ TEST(Sharing, UniformValuesAreComputedAndStoredOnce) {
 }
 TEST(Sharing, ShardsGoInAndOutWithoutCopies) {
   Devices devices(4);
-  Sharded s(on(4), {ts::Type(ts::f32, {4, 16})}, {"i"}, {"i", "i"},
-            [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0]), v[0]}; });
+  Sharded s(on(4), {ts::Type(ts::f32, {4, 16})}, {"i"}, {"i", "i"}, [](ts::Builder&, ts::Values v) {
+    return ts::Values{ops::neg(v[0]), v[0]};
+  });
   auto e = compile(s.whole());
   auto first = e->run(std::vector<ArrayDataPtr>{put(counted(s.wholes[0]))});
   auto second = e->run(std::vector<ArrayDataPtr>{first[0]});
@@ -135,14 +143,18 @@ TEST(Sharing, NinetySixDevicesTakeNoThreads) {
   int before = threads();
   Devices more(192);
   Sharded t(on(192), {ts::Type(ts::f32, {192, 4096})}, {"i"}, {"i"},
-            [](ts::Builder&, ts::Values v) { return ts::Values{ops::add(v[0], ops::psum(v[0], {"i"}, 192))}; });
+            [](ts::Builder&, ts::Values v) {
+              return ts::Values{ops::add(v[0], ops::psum(v[0], {"i"}, 192))};
+            });
   t.check();
   EXPECT_EQ(threads(), before);
 }
 TEST(Sharing, RegionsPassBlocksOn) {
   Devices devices(4);
   ts::spmd::MeshShape mesh = on(4);
-  ts::ProgramPtr body = program({ts::Type(ts::f32, {1, 8})}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
+  ts::ProgramPtr body = program({ts::Type(ts::f32, {1, 8})}, [](ts::Builder&, ts::Values v) {
+    return ts::Values{ops::neg(v[0])};
+  });
   ts::Builder b("twice");
   ts::Values x = {b.input(ts::Type(ts::f32, {4, 8}))};
   x = ops::shard_map(b, body, x, {mesh.axes, mesh.sizes, {}}, {"i"}, {"i"}, false);
@@ -160,7 +172,8 @@ namespace {
 ts::ProgramPtr large() {  // long enough to be queued
   return program({ts::Type(ts::f32, {1 << 20})}, [](ts::Builder&, ts::Values v) {
     ts::Value x = v[0];
-    for (int k = 0; k < 4; ++k) x = ops::add(x, ops::broadcast_in_dim(ops::reduce_max(x, {0}), {1 << 20}, {}));
+    for (int k = 0; k < 4; ++k)
+      x = ops::add(x, ops::broadcast_in_dim(ops::reduce_max(x, {0}), {1 << 20}, {}));
     return ts::Values{x};
   });
 }
@@ -190,21 +203,27 @@ TEST(Queue, CallsRunInOrderBehindABoundedQueue) {
 }
 
 TEST(Checkpoints, WhatIsComputedAgainWaitsForItsCotangent) {
-  // Eight layers, then the way back, which sorts each layer's input again, before a sum over the devices. Sorted early, the
-  // eight would take 8 * 64 KiB a device.
+  // Eight layers, then the way back, which sorts each layer's input again, before a sum over the
+  // devices. Sorted early, the eight would take 8 * 64 KiB a device.
   Devices devices(2);
-  auto again = program({ts::Type(ts::f32, {1, 16384}), ts::Type(ts::f32, {1, 16384})}, [](ts::Builder&, ts::Values v) {
-    ts::Value h = ops::sort(ts::Values{v[0]}, 1)[0];
-    ts::Value m = ops::psum(ops::reduce_max(h, {1}), {"i"}, 2);
-    return ts::Values{ops::sub(v[1], ops::mul(ops::sub(h, v[0]), ops::broadcast_in_dim(m, {1, 16384}, {0})))};
-  });
-  Sharded s(on(2), {ts::Type(ts::f32, {2, 16384})}, {"i"}, {"i"}, [&](ts::Builder& b, ts::Values v) {
-    std::vector<ts::Value> x = {v[0]};
-    for (int k = 0; k < 8; ++k) x.push_back(ops::sub(x.back(), ops::psum(x.back(), {"i"}, 2)));
-    ts::Value ct = x.back();
-    for (int k = 8; k-- > 0;) ct = ops::remat(b, again, ts::Values{x[static_cast<std::size_t>(k)], ct})[0];
-    return ts::Values{ct};
-  });
+  auto again =
+      program({ts::Type(ts::f32, {1, 16384}), ts::Type(ts::f32, {1, 16384})},
+              [](ts::Builder&, ts::Values v) {
+                ts::Value h = ops::sort(ts::Values{v[0]}, 1)[0];
+                ts::Value m = ops::psum(ops::reduce_max(h, {1}), {"i"}, 2);
+                return ts::Values{ops::sub(
+                    v[1], ops::mul(ops::sub(h, v[0]), ops::broadcast_in_dim(m, {1, 16384}, {0})))};
+              });
+  Sharded s(on(2), {ts::Type(ts::f32, {2, 16384})}, {"i"}, {"i"},
+            [&](ts::Builder& b, ts::Values v) {
+              std::vector<ts::Value> x = {v[0]};
+              for (int k = 0; k < 8; ++k)
+                x.push_back(ops::sub(x.back(), ops::psum(x.back(), {"i"}, 2)));
+              ts::Value ct = x.back();
+              for (int k = 8; k-- > 0;)
+                ct = ops::remat(b, again, ts::Values{x[static_cast<std::size_t>(k)], ct})[0];
+              return ts::Values{ct};
+            });
   s.check();
   auto plan = compile(s.whole())->memory();
   // The inputs of the layers, and a few more blocks a device for the layer in work.
@@ -214,19 +233,26 @@ TEST(Checkpoints, WhatIsComputedAgainWaitsForItsCotangent) {
 TEST(Queue, ErrorsSurfaceWhereResultsAreReadAndNameTheCall) {
   Devices devices(2);
   const std::int64_t n = 1 << 20;
-  auto sum = program({ts::Type(ts::f32, {n})}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::psum(v[0], {"i"}, 2)}; });
-  auto neg = program({ts::Type(ts::f32, {n})}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
-  Sharded s(on(2), {ts::Type(ts::i32, {2}), ts::Type(ts::f32, {2 * n})}, {"i", "i"}, {"i"}, [&](ts::Builder&, ts::Values v) {
-    ts::Values operands = {v[1]};
-    return ops::cond(ops::reshape(v[0], {}), {sum, neg}, operands);
+  auto sum = program({ts::Type(ts::f32, {n})}, [](ts::Builder&, ts::Values v) {
+    return ts::Values{ops::psum(v[0], {"i"}, 2)};
   });
+  auto neg = program({ts::Type(ts::f32, {n})},
+                     [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
+  Sharded s(on(2), {ts::Type(ts::i32, {2}), ts::Type(ts::f32, {2 * n})}, {"i", "i"}, {"i"},
+            [&](ts::Builder&, ts::Values v) {
+              ts::Values operands = {v[1]};
+              return ops::cond(ops::reshape(v[0], {}), {sum, neg}, operands);
+            });
   ts::HostArray index(ts::i32, {2});
   index.data<std::int32_t>()[0] = 0;
   index.data<std::int32_t>()[1] = 1;
-  auto out = compile(s.whole(), {"step", {}})->run(std::vector<ArrayDataPtr>{put(index), put(counted(s.wholes[1]))});
+  auto out = compile(s.whole(), {"step", {}})
+                 ->run(std::vector<ArrayDataPtr>{put(index), put(counted(s.wholes[1]))});
   ASSERT_NE(out[0]->pending, nullptr);
-  auto next = compile(program({ts::Type(ts::f32, {2 * n})}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; }),
-                      {"next", {}});
+  auto next =
+      compile(program({ts::Type(ts::f32, {2 * n})},
+                      [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; }),
+              {"next", {}});
   // A call on a failed result fails too, at once or when it is read.
   EXPECT_THROW(host(*next->run(out)[0]), ts::CollectiveError);
   for (int again = 0; again < 2; ++again) {
@@ -234,8 +260,11 @@ TEST(Queue, ErrorsSurfaceWhereResultsAreReadAndNameTheCall) {
       host(*out[0]);
       FAIL();
     } catch (const ts::CollectiveError& e) {
-      EXPECT_EQ(std::string(e.what()).find("in the call of 'step', which ran asynchronously:\n"
-                                           "cond: devices disagree on the branch: device 0 has 0, device 1 has 1"), 0u) << e.what();
+      EXPECT_EQ(std::string(e.what()).find(
+                    "in the call of 'step', which ran asynchronously:\n"
+                    "cond: devices disagree on the branch: device 0 has 0, device 1 has 1"),
+                0u)
+          << e.what();
     }
   }
 }
@@ -269,9 +298,10 @@ TEST(Process, ExitWaitsForTheQueue) {
 }
 
 TEST(Donation, MemoryIsReusedWhereNobodyElseHasIt) {
-  auto p = program({ts::Type(ts::f32, {1000}), ts::Type(ts::f32, {})}, [](ts::Builder&, ts::Values v) {
-    return ts::Values{ops::sub(v[0], ops::broadcast_in_dim(v[1], {1000}, {}))};
-  });
+  auto p =
+      program({ts::Type(ts::f32, {1000}), ts::Type(ts::f32, {})}, [](ts::Builder&, ts::Values v) {
+        return ts::Values{ops::sub(v[0], ops::broadcast_in_dim(v[1], {1000}, {}))};
+      });
   auto e = compile(p, {"step", {true, false}});
   std::vector<ArrayDataPtr> in = {put(counted(p->types[0])), put(counted(p->types[1]))};
   auto expected = evaluate(*p, std::vector<ts::HostArray>{host(*in[0]), host(*in[1])});
@@ -304,20 +334,24 @@ TEST(Donation, ShardsAreReusedToo) {
 
 TEST(Donation, AnArrayGivenTwiceIsNotOverwritten) {
   Devices devices(2);
-  Sharded s(on(2), {ts::Type(ts::f32, {2, 64}), ts::Type(ts::f32, {2, 64})}, {"i", "i"}, {"i", "i"}, [](ts::Builder&, ts::Values v) {
-    ts::Value first = ops::psum(ops::neg(v[0]), {"i"}, 2);
-    return ts::Values{ops::add(first, v[0]), ops::sub(v[1], ops::psum(ops::add(first, v[0]), {"i"}, 2))};
-  });
-  auto x = compile(Sharded(on(2), {ts::Type(ts::f32, {2, 64})}, {"i"}, {"i"}, [](ts::Builder&, ts::Values v) {
-             return ts::Values{ops::neg(v[0])};
-           }).whole())->run(std::vector<ArrayDataPtr>{put(counted(s.wholes[0]))})[0];
+  Sharded s(on(2), {ts::Type(ts::f32, {2, 64}), ts::Type(ts::f32, {2, 64})}, {"i", "i"}, {"i", "i"},
+            [](ts::Builder&, ts::Values v) {
+              ts::Value first = ops::psum(ops::neg(v[0]), {"i"}, 2);
+              return ts::Values{ops::add(first, v[0]),
+                                ops::sub(v[1], ops::psum(ops::add(first, v[0]), {"i"}, 2))};
+            });
+  auto x = compile(Sharded(on(2), {ts::Type(ts::f32, {2, 64})}, {"i"}, {"i"},
+                           [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; })
+                       .whole())
+               ->run(std::vector<ArrayDataPtr>{put(counted(s.wholes[0]))})[0];
   auto expected = s.oracle({host(*x), host(*x)});
   auto out = compile(s.whole(), {"step", {true, false}})->run(std::vector<ArrayDataPtr>{x, x});
   for (int k : {0, 1}) EXPECT_TRUE(same_bits(host(*out[k]), expected[k])) << k;
 }
 
 TEST(Devices, CallsOnDevicesThatAreGoneSayHowManyThereAre) {
-  Sharded s(on(3), {ts::Type(ts::f32, {3})}, {"i"}, {"i"}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
+  Sharded s(on(3), {ts::Type(ts::f32, {3})}, {"i"}, {"i"},
+            [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
   Devices devices(2);
   auto e = compile(s.whole(), {"step", {}});
   try {

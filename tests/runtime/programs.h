@@ -1,4 +1,5 @@
-// Helpers of the runtime's tests: programs of one shard_map, integer-valued arrays, and the oracle that runs devices in step.
+// Helpers of the runtime's tests: programs of one shard_map, integer-valued arrays, and the oracle
+// that runs devices in step.
 #pragma once
 
 #include "ir/builder.h"
@@ -43,9 +44,12 @@ inline ts::HostArray counted(const ts::Type& type, int seed = 0) {
     std::int64_t value = (i * 7 + seed * 13) % 23 - 5;
     ts::dispatch(type.dtype, [&](auto tag) {
       using T = decltype(tag);
-      if constexpr (std::is_same_v<T, bool>) a.data<bool>()[i] = value > 3;
-      else if constexpr (std::is_constructible_v<T, float> && !std::is_arithmetic_v<T>) a.data<T>()[i] = T(static_cast<float>(value));
-      else a.data<T>()[i] = static_cast<T>(value);
+      if constexpr (std::is_same_v<T, bool>)
+        a.data<bool>()[i] = value > 3;
+      else if constexpr (std::is_constructible_v<T, float> && !std::is_arithmetic_v<T>)
+        a.data<T>()[i] = T(static_cast<float>(value));
+      else
+        a.data<T>()[i] = static_cast<T>(value);
     });
   }
   return a;
@@ -66,9 +70,12 @@ inline bool same_bits(const ts::HostArray& a, const ts::HostArray& b) {
   return a.dtype == b.dtype && a.shape == b.shape &&
          std::memcmp(a.bytes, b.bytes, static_cast<std::size_t>(a.size_bytes())) == 0;
 }
-inline ArrayDataPtr put(const ts::HostArray& a) { return from_host(ts::Type(a.dtype, a.shape), a.bytes); }
+inline ArrayDataPtr put(const ts::HostArray& a) {
+  return from_host(ts::Type(a.dtype, a.shape), a.bytes);
+}
 
-inline std::vector<ArrayDataPtr> run(const ts::ProgramPtr& p, const std::vector<ts::HostArray>& inputs) {
+inline std::vector<ArrayDataPtr> run(const ts::ProgramPtr& p,
+                                     const std::vector<ts::HostArray>& inputs) {
   std::vector<ArrayDataPtr> in;
   for (const auto& a : inputs) in.push_back(put(a));
   return compile(p)->run(in);
@@ -90,24 +97,32 @@ struct Sharded {
   ts::Strings in_specs, out_specs;
   ts::ProgramPtr body;
 
-  Sharded(ts::spmd::MeshShape m, std::vector<ts::Type> w, ts::Strings in, ts::Strings out, const Body& f)
-      : mesh(std::move(m)), wholes(std::move(w)), in_specs(std::move(in)), out_specs(std::move(out)) {
+  Sharded(ts::spmd::MeshShape m, std::vector<ts::Type> w, ts::Strings in, ts::Strings out,
+          const Body& f)
+      : mesh(std::move(m)),
+        wholes(std::move(w)),
+        in_specs(std::move(in)),
+        out_specs(std::move(out)) {
     std::vector<ts::Type> blocks;
     for (std::size_t i = 0; i < wholes.size(); ++i)
-      blocks.emplace_back(wholes[i].dtype, ts::spmd::block_shape(wholes[i].shape, ts::spmd::parse_spec(in_specs[i]), mesh));
+      blocks.emplace_back(
+          wholes[i].dtype,
+          ts::spmd::block_shape(wholes[i].shape, ts::spmd::parse_spec(in_specs[i]), mesh));
     body = program(blocks, f);
   }
   ts::ProgramPtr whole() const {
     ts::Builder b("mapped");
     ts::Values in;
     for (const auto& t : wholes) in.push_back(b.input(t));
-    return b.finish(ts::ops::shard_map(b, body, in, {mesh.axes, mesh.sizes, {}}, in_specs, out_specs, false));
+    return b.finish(
+        ts::ops::shard_map(b, body, in, {mesh.axes, mesh.sizes, {}}, in_specs, out_specs, false));
   }
   std::vector<ts::HostArray> oracle(const std::vector<ts::HostArray>& inputs) const {
     std::vector<std::vector<ts::HostArray>> blocks(static_cast<std::size_t>(mesh.size()));
     for (std::int64_t d = 0; d < mesh.size(); ++d)
       for (std::size_t i = 0; i < inputs.size(); ++i)
-        blocks[static_cast<std::size_t>(d)].push_back(ts::spmd::block_of(inputs[i], ts::spmd::parse_spec(in_specs[i]), mesh, d));
+        blocks[static_cast<std::size_t>(d)].push_back(
+            ts::spmd::block_of(inputs[i], ts::spmd::parse_spec(in_specs[i]), mesh, d));
     auto out = ts::spmd::evaluate_spmd(*body, mesh, blocks);
     std::vector<ts::HostArray> results;
     for (std::size_t k = 0; k < out_specs.size(); ++k) {
@@ -117,19 +132,24 @@ struct Sharded {
     }
     return results;
   }
-  /// Runs shared and isolated, compiled and on evaluators, and compares all with the oracle, bit for bit.
+  /// Runs shared and isolated, compiled and on evaluators, and compares all with the oracle, bit
+  /// for bit.
   void check() const {
     Devices devices(static_cast<int>(mesh.size()));
     std::vector<ts::HostArray> inputs;
-    for (std::size_t i = 0; i < wholes.size(); ++i) inputs.push_back(counted(wholes[i], static_cast<int>(i)));
+    for (std::size_t i = 0; i < wholes.size(); ++i)
+      inputs.push_back(counted(wholes[i], static_cast<int>(i)));
     auto expected = oracle(inputs);
-    for (auto [isolate, evaluate] : {std::pair{false, false}, std::pair{true, false}, std::pair{false, true}}) {
+    for (auto [isolate, evaluate] :
+         {std::pair{false, false}, std::pair{true, false}, std::pair{false, true}}) {
       Isolated isolated(isolate);
       Evaluated evaluated(evaluate);
       auto got = run(whole(), inputs);
       ASSERT_EQ(got.size(), expected.size());
       for (std::size_t k = 0; k < got.size(); ++k) {
-        EXPECT_EQ(numbers(host(*got[k])), numbers(expected[k])) << "result " << k << (isolate ? ", isolated" : "") << (evaluate ? ", on evaluators" : "");
+        EXPECT_EQ(numbers(host(*got[k])), numbers(expected[k]))
+            << "result " << k << (isolate ? ", isolated" : "")
+            << (evaluate ? ", on evaluators" : "");
         EXPECT_TRUE(same_bits(host(*got[k]), expected[k])) << "result " << k;
       }
     }

@@ -36,15 +36,19 @@ Params init_mlp(Array key, const std::vector<std::int64_t>& sizes) {
   Params params;
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
     auto [w_key, b_key] = ts::random::split<2>(keys[i]);
-    params.push_back({ts::random::normal(w_key, {sizes[i], sizes[i + 1]}) * 0.1, ts::zeros({sizes[i + 1]})});
+    params.push_back(
+        {ts::random::normal(w_key, {sizes[i], sizes[i + 1]}) * 0.1, ts::zeros({sizes[i + 1]})});
   }
   return params;
 }
 Array mlp(const Params& params, Array x) {
-  for (std::size_t i = 0; i + 1 < params.size(); ++i) x = ts::tanh(ts::dot(x, params[i].w) + params[i].b);
+  for (std::size_t i = 0; i + 1 < params.size(); ++i)
+    x = ts::tanh(ts::dot(x, params[i].w) + params[i].b);
   return ts::dot(x, params.back().w) + params.back().b;
 }
-Array mse(const Params& params, Array x, Array y) { return ts::mean(ts::square(mlp(params, x) - y)); }
+Array mse(const Params& params, Array x, Array y) {
+  return ts::mean(ts::square(mlp(params, x) - y));
+}
 
 TEST_F(Seeds, DevicesPrint) {
   std::ostringstream out;
@@ -58,13 +62,17 @@ TEST_F(Seeds, BasicAddAndScale) {
   Array x = ts::arange(16).reshape(4, 4), y = ts::ones({4, 4});
   EXPECT_EQ(text(ts::pmap([](Array a, Array b) { return a + b; })(x, y)),
             "[[ 1.  2.  3.  4.]\n [ 5.  6.  7.  8.]\n [ 9. 10. 11. 12.]\n [13. 14. 15. 16.]]");
-  auto scale = ts::pmap([](Array shard, Array factor) { return shard * factor; }, {.axis_name = "i", .in_axes = {0, 0}});
+  auto scale = ts::pmap([](Array shard, Array factor) { return shard * factor; },
+                        {.axis_name = "i", .in_axes = {0, 0}});
   Array result = scale(ts::arange(16, ts::f32).reshape(4, 4), ts::array({10.0, 20.0, 30.0, 40.0}));
-  EXPECT_EQ(text(result), "[[  0.  10.  20.  30.]\n [ 80. 100. 120. 140.]\n [240. 270. 300. 330.]\n [480. 520. 560. 600.]]");
+  EXPECT_EQ(text(result),
+            "[[  0.  10.  20.  30.]\n [ 80. 100. 120. 140.]\n [240. 270. 300. 330.]\n [480. 520. "
+            "560. 600.]]");
 }
 
 TEST_F(Seeds, MatrixProductsMatchTheSequentialOnes) {
-  Array a = ts::random::normal(ts::random::key(42), {4, 64, 32}), b = ts::random::normal(ts::random::key(43), {4, 32, 16});
+  Array a = ts::random::normal(ts::random::key(42), {4, 64, 32}),
+        b = ts::random::normal(ts::random::key(43), {4, 32, 16});
   Array parallel = ts::pmap([](Array x, Array y) { return ts::dot(x, y); })(a, b);
   std::vector<Array> rows;
   for (int i = 0; i < 4; ++i) rows.push_back(ts::dot(a[i], b[i]));
@@ -80,11 +88,14 @@ TEST_F(Seeds, ReplicatedParametersAndForwardPass) {
 }
 
 TEST_F(Seeds, BroadcastParametersAreStoredOnce) {
-  Array param = ts::random::normal(ts::random::key(10), {64, 32}), data = ts::random::normal(ts::random::key(11), {32, 64});
+  Array param = ts::random::normal(ts::random::key(10), {64, 32}),
+        data = ts::random::normal(ts::random::key(11), {32, 64});
   Array many = ts::broadcast_to(param, {4, 64, 32});
   EXPECT_EQ(many.shards()[0].data.host<float>().data(), many.shards()[3].data.host<float>().data());
-  Array result = ts::pmap([](Array p, Array d) { return ts::sum(ts::matmul(d, p), 1); })(many, data.reshape(4, 8, 64));
-  EXPECT_TRUE(bool(ts::allclose(result, ts::sum(ts::matmul(data, param), 1).reshape(4, 8), 1e-4, 1e-4)));
+  Array result = ts::pmap([](Array p, Array d) { return ts::sum(ts::matmul(d, p), 1); })(
+      many, data.reshape(4, 8, 64));
+  EXPECT_TRUE(
+      bool(ts::allclose(result, ts::sum(ts::matmul(data, param), 1).reshape(4, 8), 1e-4, 1e-4)));
 }
 
 TEST_F(Seeds, SumsAndStaticSizes) {
@@ -92,7 +103,8 @@ TEST_F(Seeds, SumsAndStaticSizes) {
       [](Array x) {
         Array local = ts::sum(x), global = ts::psum(local, "devices");
         auto count = ts::psum(x.size(), "devices");
-        return std::map<std::string, Array>{{"local_sum", local}, {"global_sum", global}, {"global_mean", global / count}};
+        return std::map<std::string, Array>{
+            {"local_sum", local}, {"global_sum", global}, {"global_mean", global / count}};
       },
       {.axis_name = "devices"});
   auto r = reduce(ts::arange(4000, ts::f32).reshape(4, 1000));
@@ -106,16 +118,22 @@ TEST_F(Seeds, TrainingStepWithADefaultRate) {
     std::pair<Params, Array> operator()(Params params, Array x, Array y, Array lr = 0.01) const {
       auto [loss, grads] = ts::value_and_grad(mse)(params, x, y);
       grads = ts::pmean(grads, "devices");
-      return {ts::tree::map([&](Array p, Array g) { return p - lr * g; }, params, grads), ts::pmean(loss, "devices")};
+      return {ts::tree::map([&](Array p, Array g) { return p - lr * g; }, params, grads),
+              ts::pmean(loss, "devices")};
     }
   };
   Params params = init_mlp(ts::random::key(0), {8, 6, 3});
-  Array x = ts::random::normal(ts::random::key(30), {4, 8}), y = ts::random::normal(ts::random::key(31), {4, 3});
-  auto step = ts::pmap(Step{}, {.axis_name = "devices", .in_axes = {replicated, 0, 0}, .out_axes = {replicated, replicated}});
+  Array x = ts::random::normal(ts::random::key(30), {4, 8}),
+        y = ts::random::normal(ts::random::key(31), {4, 3});
+  auto step = ts::pmap(Step{}, {.axis_name = "devices",
+                                .in_axes = {replicated, 0, 0},
+                                .out_axes = {replicated, replicated}});
   auto [next, loss] = step(params, x, y);
   auto [value, grads] = ts::value_and_grad(mse)(params, x, y);
   EXPECT_NEAR(loss.item<double>(), value.item<double>(), 1e-6);
-  EXPECT_TRUE(ts::tree::allclose(next, ts::tree::map([](Array p, Array g) { return p - 0.01 * g; }, params, grads), 1e-5, 1e-6));
+  EXPECT_TRUE(ts::tree::allclose(
+      next, ts::tree::map([](Array p, Array g) { return p - 0.01 * g; }, params, grads), 1e-5,
+      1e-6));
 }
 
 TEST_F(Seeds, DeviceSpecificWorkAndConditions) {
@@ -123,7 +141,8 @@ TEST_F(Seeds, DeviceSpecificWorkAndConditions) {
   Array by_id = ts::pmap([](Array x, Array id) { return x * (id + 1); })(data, ids);
   EXPECT_EQ(by_id(3, 0).item<float>(), 4);
   auto lead = ts::pmap([](Array x, Array is_lead) {
-    return ts::cond(is_lead, [&] { return ts::sum(x) * 2; }, [&] { return ts::mean(x); });
+    return ts::cond(
+        is_lead, [&] { return ts::sum(x) * 2; }, [&] { return ts::mean(x); });
   });
   EXPECT_EQ(text(lead(data, ids == 0)), "[20.  1.  1.  1.]");
 }
@@ -175,7 +194,8 @@ TEST_F(Seeds, CollectivesGather) {
   auto [sum, mean, rows] = ts::pmap(
       [](Array x, Array w) {
         Array y = ts::dot(x, w);
-        return std::tuple(ts::psum(y, "mesh"), ts::pmean(y(0, 0), "mesh"), ts::all_gather(y[0], "mesh"));
+        return std::tuple(ts::psum(y, "mesh"), ts::pmean(y(0, 0), "mesh"),
+                          ts::all_gather(y[0], "mesh"));
       },
       {.axis_name = "mesh", .in_axes = {0, replicated}})(data, weights);
   EXPECT_EQ(sum.shape(), (ts::Shape{4, 2, 2}));
@@ -185,7 +205,8 @@ TEST_F(Seeds, CollectivesGather) {
   EXPECT_EQ(rows(2, 1, 0).item<float>(), 21);
 }
 
-// A whole state, counters included, replicated by a stack and trained as the third document does it.
+// A whole state, counters included, replicated by a stack and trained as the third document does
+// it.
 struct State {
   nn::Linear model;
   optim::State optimizer;
@@ -195,20 +216,31 @@ TEST_F(Seeds, StackedStateTrainsAndDevicesAgree) {
   auto opt = optim::adam(1e-2);
   State state{nn::linear(ts::random::key(0), 6, 3), {}};
   state.optimizer = opt.init(state.model);
-  state = ts::tree::map([](Array x) { return ts::broadcast_to(x, [&] { ts::Shape s = x.shape(); s.insert(s.begin(), 4); return s; }()); }, state);
+  state = ts::tree::map(
+      [](Array x) {
+        return ts::broadcast_to(x, [&] {
+          ts::Shape s = x.shape();
+          s.insert(s.begin(), 4);
+          return s;
+        }());
+      },
+      state);
   auto step = ts::pmap(
       [&](State s, Array x, Array labels) {
         auto loss = [&](const nn::Linear& m) {
           Array logits = m(x);
-          return std::pair(ts::mean(nn::softmax_cross_entropy(logits, ts::one_hot(labels, 3))), nn::accuracy(logits, labels));
+          return std::pair(ts::mean(nn::softmax_cross_entropy(logits, ts::one_hot(labels, 3))),
+                           nn::accuracy(logits, labels));
         };
         auto [value, grads] = ts::value_and_grad(loss)(s.model);
         grads = ts::pmean(grads, "devices");
         auto [updates, next] = opt.update(grads, s.optimizer, s.model);
-        return std::tuple(State{optim::apply_updates(s.model, updates), next}, ts::pmean(value.first, "devices"), ts::pmean(value.second, "devices"));
+        return std::tuple(State{optim::apply_updates(s.model, updates), next},
+                          ts::pmean(value.first, "devices"), ts::pmean(value.second, "devices"));
       },
       {.axis_name = "devices"});
-  Array x = ts::random::normal(ts::random::key(1), {4, 8, 6}), labels = ts::random::randint(ts::random::key(2), {4, 8}, 0, 3);
+  Array x = ts::random::normal(ts::random::key(1), {4, 8, 6}),
+        labels = ts::random::randint(ts::random::key(2), {4, 8}, 0, 3);
   float first = 0, last = 0;
   for (int i = 0; i < 30; ++i) {
     auto [next, loss, accuracy] = step(state, x, labels);
@@ -224,23 +256,28 @@ TEST_F(Seeds, StackedStateTrainsAndDevicesAgree) {
 TEST_F(Seeds, WhatHappensDuringPmean) {
   ts::set_device_count(4);
   Array grads = ts::array({{1.0, 2.0, 3.0}, {1.5, 2.5, 3.5}, {0.5, 1.5, 2.5}});
-  EXPECT_EQ(text(ts::pmap([](Array g) { return ts::pmean(g, "devices"); }, {.axis_name = "devices"})(grads)),
+  EXPECT_EQ(text(ts::pmap([](Array g) { return ts::pmean(g, "devices"); },
+                          {.axis_name = "devices"})(grads)),
             "[[1. 2. 3.]\n [1. 2. 3.]\n [1. 2. 3.]]");
 }
 
 TEST_F(Seeds, AccumulationOverBatchesAndMasks) {
   nn::Linear model = nn::linear(ts::random::key(0), 4, 2);
-  auto loss = [](const nn::Linear& m, Array x, Array mask) { return nn::masked_mean(ts::sum(ts::square(m(x)), -1), mask); };
+  auto loss = [](const nn::Linear& m, Array x, Array mask) {
+    return nn::masked_mean(ts::sum(ts::square(m(x)), -1), mask);
+  };
   auto step = ts::pmap(
       [&](nn::Linear m, std::vector<Array> batches, Array mask) {
         auto grads = ts::grad(loss)(m, batches[0], mask);
         for (std::size_t i = 1; i < batches.size(); ++i)
-          grads = ts::tree::map([](Array a, Array g) { return a + g; }, grads, ts::grad(loss)(m, batches[i], mask));
+          grads = ts::tree::map([](Array a, Array g) { return a + g; }, grads,
+                                ts::grad(loss)(m, batches[i], mask));
         grads = ts::tree::map([&](Array g) { return g / batches.size(); }, grads);
         return ts::pmean(grads, "devices");
       },
       {.axis_name = "devices", .in_axes = {replicated, 0, 0}, .out_axes = replicated});
-  std::vector<Array> batches{ts::random::normal(ts::random::key(1), {4, 8, 4}), ts::random::normal(ts::random::key(2), {4, 8, 4})};
+  std::vector<Array> batches{ts::random::normal(ts::random::key(1), {4, 8, 4}),
+                             ts::random::normal(ts::random::key(2), {4, 8, 4})};
   Array mask = ts::ones({4, 8});
   auto got = step(model, batches, mask);
   auto all = ts::concatenate({batches[0].reshape(32, 4), batches[1].reshape(32, 4)});

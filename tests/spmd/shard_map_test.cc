@@ -1,4 +1,5 @@
-// shard_map: blocks by spec, and its derivatives in both regimes against those of the same function on whole arrays.
+// shard_map: blocks by spec, and its derivatives in both regimes against those of the same function
+// on whole arrays.
 #include "spmd/shard_map.h"
 #include "spmd/spmd_check.h"
 #include "transform/autodiff.h"
@@ -70,7 +71,8 @@ const MeshShape kGrid{{"x", "y"}, {2, 3}};
 }  // namespace
 
 TEST(Spec, TextAndBack) {
-  for (const char* text : {"", "i", ";i", "x,y", "x,y;;z", ";;a"}) EXPECT_EQ(to_string(spmd::parse_spec(text)), text);
+  for (const char* text : {"", "i", ";i", "x,y", "x,y;;z", ";;a"})
+    EXPECT_EQ(to_string(spmd::parse_spec(text)), text);
   EXPECT_EQ(to_string(spmd::parse_spec("i;;")), "i");
   EXPECT_EQ(spelled(spmd::parse_spec("")), "P()");
   EXPECT_EQ(spelled(spmd::parse_spec("x,y;;z")), "P(('x', 'y'), none, 'z')");
@@ -80,9 +82,9 @@ TEST(ShardMap, CutsAndAssembles) {
   HostArray x = integers(Type(f32, {6, 12}), 1);
   for (std::string spec : {"", "x", "y", ";x", ";y", "x;y", "y;x", "x,y", "y,x", ";x,y", ";y,x"})
     for (bool typed : {false, true}) {
-      ProgramPtr p = map_of({kGrid, {spec}, {spec}, typed}, {type_of(x)}, [](Builder&, const Values& in) {
-        return Values{ops::add(in[0], in[0])};
-      });
+      ProgramPtr p =
+          map_of({kGrid, {spec}, {spec}, typed}, {type_of(x)},
+                 [](Builder&, const Values& in) { return Values{ops::add(in[0], in[0])}; });
       HostArray y = evaluate(*p, std::vector{x})[0];
       ASSERT_EQ(y.shape, x.shape);
       for (std::int64_t i = 0; i < x.count(); ++i) EXPECT_EQ(y.number(i), 2 * x.number(i)) << spec;
@@ -98,27 +100,36 @@ TEST(ShardMap, CutsAndAssembles) {
   EXPECT_EQ(numbers("y,x"), (std::vector<std::int32_t>{0, 3, 1, 4, 2, 5}));
 }
 
-// loss(w, x) = sum over devices of sum(w * x * x): the gradients of the map are those of the whole function.
+// loss(w, x) = sum over devices of sum(w * x * x): the gradients of the map are those of the whole
+// function.
 TEST(ShardMap, GradientsAreThoseOfTheWhole) {
   HostArray w = floats({3}, {1, 2, 3}), x = integers(Type(f32, {8, 3}), 1), one = floats({}, {1});
   auto loss = [](Value weights, Value rows) {
-    return sum_all(ops::mul(ops::broadcast_in_dim(weights, rows.shape(), {1}), ops::mul(rows, rows)));
+    return sum_all(
+        ops::mul(ops::broadcast_in_dim(weights, rows.shape(), {1}), ops::mul(rows, rows)));
   };
-  ProgramPtr whole = program_of({type_of(w), type_of(x)}, [&](Builder&, const Values& in) { return Values{loss(in[0], in[1])}; });
-  std::vector<HostArray> want = evaluate(*vjp_program(*whole, {true, true}), std::vector{w, x, one});
+  ProgramPtr whole = program_of({type_of(w), type_of(x)}, [&](Builder&, const Values& in) {
+    return Values{loss(in[0], in[1])};
+  });
+  std::vector<HostArray> want =
+      evaluate(*vjp_program(*whole, {true, true}), std::vector{w, x, one});
   for (bool typed : {false, true}) {
-    ProgramPtr p = map_of({kLine, {"", "i"}, {""}, typed}, {type_of(w), type_of(x)}, [&](Builder&, const Values& in) {
-      return Values{total(loss(in[0], in[1]), {"i"}, 4, typed)};
-    });
-    expect_same(evaluate(*vjp_program(*p, {true, true}), std::vector{w, x, one}), want, typed ? "typed" : "untyped");
+    ProgramPtr p = map_of({kLine, {"", "i"}, {""}, typed}, {type_of(w), type_of(x)},
+                          [&](Builder&, const Values& in) {
+                            return Values{total(loss(in[0], in[1]), {"i"}, 4, typed)};
+                          });
+    expect_same(evaluate(*vjp_program(*p, {true, true}), std::vector{w, x, one}), want,
+                typed ? "typed" : "untyped");
   }
 }
 
 // Results that stay on their devices, over a grid, through jvp, linearisation and vjp.
 TEST(ShardMap, DerivativesOverAGrid) {
-  HostArray a = integers(Type(f32, {4, 6}), 1), b = integers(Type(f32, {6}), 2), s = floats({}, {3});
+  HostArray a = integers(Type(f32, {4, 6}), 1), b = integers(Type(f32, {6}), 2),
+            s = floats({}, {3});
   HostArray ct = integers(Type(f32, {4, 6}), 3), ct2 = floats({}, {2});
-  HostArray ta = integers(Type(f32, {4, 6}), 4), tb = integers(Type(f32, {6}), 5), ts_ = floats({}, {-1});
+  HostArray ta = integers(Type(f32, {4, 6}), 4), tb = integers(Type(f32, {6}), 5),
+            ts_ = floats({}, {-1});
   auto f = [](Value m, Value v, Value k) {
     Value wide = ops::broadcast_in_dim(v, m.shape(), {1});
     Value y = ops::mul(ops::mul(m, wide), ops::broadcast_in_dim(ops::mul(k, k), m.shape(), {}));
@@ -131,20 +142,25 @@ TEST(ShardMap, DerivativesOverAGrid) {
   });
   std::vector<bool> all{true, true, true};
   std::vector<HostArray> want = evaluate(*vjp_program(*whole, all), std::vector{a, b, s, ct, ct2});
-  std::vector<HostArray> want_jvp = evaluate(*jvp_program(*whole, all).program, std::vector{a, b, s, ta, tb, ts_});
+  std::vector<HostArray> want_jvp =
+      evaluate(*jvp_program(*whole, all).program, std::vector{a, b, s, ta, tb, ts_});
   for (bool typed : {false, true}) {
-    ProgramPtr p = map_of({kGrid, {"x;y", "y", ""}, {"x;y", ""}, typed}, types, [&](Builder&, const Values& in) {
-      auto [y, t] = f(in[0], in[1], in[2]);
-      return Values{y, total(t, {"x", "y"}, 6, typed)};
-    });
+    ProgramPtr p = map_of({kGrid, {"x;y", "y", ""}, {"x;y", ""}, typed}, types,
+                          [&](Builder&, const Values& in) {
+                            auto [y, t] = f(in[0], in[1], in[2]);
+                            return Values{y, total(t, {"x", "y"}, 6, typed)};
+                          });
     std::string what = typed ? "typed" : "untyped";
     std::vector<HostArray> got = evaluate(*vjp_program(*p, all), std::vector{a, b, s, ct, ct2});
     ASSERT_EQ(got.size(), want.size());
     for (std::size_t i = 0; i < got.size(); ++i)
       for (std::int64_t k = 0; k < got[i].count(); ++k)
-        // A third of an integer, three times: one rounding each way of at most half a unit in 24 bits.
-        EXPECT_NEAR(got[i].number(k), want[i].number(k), std::abs(want[i].number(k)) * 4e-7) << what << " " << i;
-    expect_same(evaluate(*jvp_program(*p, all).program, std::vector{a, b, s, ta, tb, ts_}), want_jvp, what + " jvp");
+        // A third of an integer, three times: one rounding each way of at most half a unit in 24
+        // bits.
+        EXPECT_NEAR(got[i].number(k), want[i].number(k), std::abs(want[i].number(k)) * 4e-7)
+            << what << " " << i;
+    expect_same(evaluate(*jvp_program(*p, all).program, std::vector{a, b, s, ta, tb, ts_}),
+                want_jvp, what + " jvp");
   }
 }
 
@@ -152,7 +168,8 @@ TEST(ShardMap, DerivativesOverAGrid) {
 TEST(ShardMap, FanOutTransposesToASum) {
   HostArray x = integers(Type(f32, {4}), 1), ct = integers(Type(f32, {16}), 2);
   for (bool typed : {false, true}) {
-    ProgramPtr p = map_of({kLine, {""}, {"i"}, typed}, {type_of(x)}, [](Builder&, const Values& in) { return Values{in[0]}; });
+    ProgramPtr p = map_of({kLine, {""}, {"i"}, typed}, {type_of(x)},
+                          [](Builder&, const Values& in) { return Values{in[0]}; });
     HostArray back = evaluate(*vjp_program(*p, {true}), std::vector{x, ct})[1];
     for (std::int64_t k = 0; k < 4; ++k) {
       double sum = 0;
@@ -164,16 +181,18 @@ TEST(ShardMap, FanOutTransposesToASum) {
 
 // Typed, psum and pvary are each other's transpose: the gradient of a psum'ed loss moves nothing.
 TEST(ShardMap, TypedPsumTransposesToNothing) {
-  ProgramPtr p = map_of({kLine, {"i"}, {""}, true}, {Type(f32, {8})}, [](Builder&, const Values& in) {
-    return Values{ops::psum_invariant(sum_all(in[0]), {"i"})};
-  });
+  ProgramPtr p =
+      map_of({kLine, {"i"}, {""}, true}, {Type(f32, {8})}, [](Builder&, const Values& in) {
+        return Values{ops::psum_invariant(sum_all(in[0]), {"i"})};
+      });
   ProgramPtr back = transpose_program(*p, {true}, {true});
   const Program& body = *only_map(*back).attrs.program("body");
   EXPECT_EQ(count(body, "psum_invariant") + count(body, "psum"), 0);
   EXPECT_EQ(count(body, "pvary"), 1);
 }
 
-// A gradient taken inside the body: per device in an untyped region, summed for what the devices share in a typed one.
+// A gradient taken inside the body: per device in an untyped region, summed for what the devices
+// share in a typed one.
 TEST(ShardMap, GradientsInsideTheBody) {
   HostArray w = floats({}, {5}), x = floats({4}, {0, 1, 2, 3});
   auto pmean_of_grad = [&](bool typed) {
@@ -213,31 +232,41 @@ TEST(ShardMap, GradientsInsideTheBody) {
 TEST(ShardMap, DataParallelStep) {
   HostArray w = floats({2}, {1, -2}), x = integers(Type(f32, {8, 2}), 1);
   auto loss = [](Value weights, Value rows) {
-    Value y = ops::reduce_sum(ops::mul(ops::broadcast_in_dim(weights, rows.shape(), {1}), rows), {1});
+    Value y =
+        ops::reduce_sum(ops::mul(ops::broadcast_in_dim(weights, rows.shape(), {1}), rows), {1});
     return sum_all(ops::mul(y, y));
   };
-  ProgramPtr whole = program_of({type_of(w), type_of(x)}, [&](Builder&, const Values& in) { return Values{loss(in[0], in[1])}; });
-  HostArray want = evaluate(*vjp_program(*whole, {true, false}), std::vector{w, x, floats({}, {1})})[1];
+  ProgramPtr whole = program_of({type_of(w), type_of(x)}, [&](Builder&, const Values& in) {
+    return Values{loss(in[0], in[1])};
+  });
+  HostArray want =
+      evaluate(*vjp_program(*whole, {true, false}), std::vector{w, x, floats({}, {1})})[1];
   Map m{kLine, {"", "i"}, {""}};
-  ProgramPtr local = body_of(m, {type_of(w), type_of(x)}, [&](Builder&, const Values& in) { return Values{loss(in[0], in[1])}; });
+  ProgramPtr local = body_of(m, {type_of(w), type_of(x)}, [&](Builder&, const Values& in) {
+    return Values{loss(in[0], in[1])};
+  });
   ProgramPtr vjp = vjp_program(*local, {true, false});
   ProgramPtr p = map_of(m, {type_of(w), type_of(x)}, [&](Builder& b, const Values& in) {
-    return Values{ops::psum(b.inline_program(*vjp, Values{in[0], in[1], ops::scalar(b, f32, 1)})[1], {"i"}, 4)};
+    return Values{ops::psum(b.inline_program(*vjp, Values{in[0], in[1], ops::scalar(b, f32, 1)})[1],
+                            {"i"}, 4)};
   });
   expect_same(evaluate(*p, std::vector{w, x})[0], want, "gradient");
 }
 
-// How residuals travel: an input is not stored again, a uniform value once, a scalar as one element a device.
+// How residuals travel: an input is not stored again, a uniform value once, a scalar as one element
+// a device.
 TEST(ShardMap, Residuals) {
   HostArray w = floats({3}, {1, 2, 3}), x = integers(Type(f32, {8, 3}), 1);
-  ProgramPtr p = map_of({kLine, {"", "i"}, {"i"}}, {type_of(w), type_of(x)}, [](Builder&, const Values& in) {
-    Value shared = ops::mul(in[0], in[0]);  // the same on all devices
-    Value cube = ops::mul(shared, in[0]);
-    Value own = sum_all(ops::mul(in[1], in[1]));  // a scalar that differs
-    Value square = ops::mul(own, own);
-    Value k = ops::mul(ops::broadcast_in_dim(cube, in[1].shape(), {1}), ops::broadcast_in_dim(square, in[1].shape(), {}));
-    return Values{ops::mul(k, in[1])};
-  });
+  ProgramPtr p =
+      map_of({kLine, {"", "i"}, {"i"}}, {type_of(w), type_of(x)}, [](Builder&, const Values& in) {
+        Value shared = ops::mul(in[0], in[0]);  // the same on all devices
+        Value cube = ops::mul(shared, in[0]);
+        Value own = sum_all(ops::mul(in[1], in[1]));  // a scalar that differs
+        Value square = ops::mul(own, own);
+        Value k = ops::mul(ops::broadcast_in_dim(cube, in[1].shape(), {1}),
+                           ops::broadcast_in_dim(square, in[1].shape(), {}));
+        return Values{ops::mul(k, in[1])};
+      });
   Linearized lin = linearize(*p, {true, true});
   const Equation& forward = only_map(*lin.known);
   const auto& specs = forward.attrs.get<Strings>("out_specs");
@@ -245,7 +274,8 @@ TEST(ShardMap, Residuals) {
   int scalars = 0, once = 0;
   for (std::size_t i = 1; i < specs.size(); ++i) {
     const Type& t = body.type(body.outputs[i]);
-    EXPECT_TRUE(std::find(body.inputs.begin(), body.inputs.end(), body.outputs[i]) == body.inputs.end());
+    EXPECT_TRUE(std::find(body.inputs.begin(), body.inputs.end(), body.outputs[i]) ==
+                body.inputs.end());
     if (t.shape == Shape{1}) {
       EXPECT_EQ(specs[i], "i");
       ++scalars;
@@ -262,13 +292,17 @@ TEST(ShardMap, Residuals) {
 TEST(ShardMap, Batching) {
   HostArray w = integers(Type(f32, {5, 3}), 1), x = integers(Type(f32, {8, 5, 3}), 2);
   for (bool typed : {false, true}) {
-    ProgramPtr p = map_of({kLine, {"", "i"}, {"i", ""}, typed}, {Type(f32, {3}), Type(f32, {8, 3})}, [&](Builder&, const Values& in) {
-      Value y = ops::mul(in[1], ops::broadcast_in_dim(in[0], in[1].shape(), {1}));
-      return Values{y, total(sum_all(y), {"i"}, 4, typed)};
-    });
+    ProgramPtr p = map_of({kLine, {"", "i"}, {"i", ""}, typed}, {Type(f32, {3}), Type(f32, {8, 3})},
+                          [&](Builder&, const Values& in) {
+                            Value y =
+                                ops::mul(in[1], ops::broadcast_in_dim(in[0], in[1].shape(), {1}));
+                            return Values{y, total(sum_all(y), {"i"}, 4, typed)};
+                          });
     ProgramPtr batched = batch_program(*p, {0, 1}, 5, "").program;
     std::vector<HostArray> got = evaluate(*batched, std::vector{w, x});
-    HostArray turned = run({x}, [](Builder&, const Values& in) { return Values{ops::transpose(in[0], {1, 0, 2})}; })[0];
+    HostArray turned = run({x}, [](Builder&, const Values& in) {
+      return Values{ops::transpose(in[0], {1, 0, 2})};
+    })[0];
     std::vector<HostArray> y, s;
     for (std::int64_t k = 0; k < 5; ++k) {
       std::vector<HostArray> one = evaluate(*p, std::vector{row_of(w, k), row_of(turned, k)});
@@ -286,7 +320,8 @@ TEST(ShardMap, NamesOfVmap) {
     ProgramPtr p = map_of({kLine, {"i"}, {"i"}}, {Type(f32, {4})}, [&](Builder&, const Values& in) {
       return Values{ops::psum(in[0], {axis}, n)};
     });
-    return values<float>(evaluate(*batch_program(*p, {0}, 2, axis, {true}).program, std::vector{x})[0]);
+    return values<float>(
+        evaluate(*batch_program(*p, {0}, 2, axis, {true}).program, std::vector{x})[0]);
   };
   Floats v = values<float>(x);
   Floats over_vmap, over_mesh;
@@ -305,14 +340,18 @@ TEST(ShardMap, Errors) {
   };
   Body same = [](Builder&, const Values& in) { return Values{in[0]}; };
   EXPECT_EQ(text({kLine, {"i"}, {""}, true}, Type(f32, {8}), same),
-            "shard_map: P() says that the result is the same on all devices along 'i', but its type is f32[2]{varying: i}\n"
+            "shard_map: P() says that the result is the same on all devices along 'i', but its "
+            "type is f32[2]{varying: i}\n"
             "  rule: a spec names every axis over which the value varies\n"
             "  at: output 0\n"
             "  try: psum, pmean or all_gather_invariant over 'i', or name the axis in the spec");
   auto raw = [](Strings in, Type t) {
     Builder b;
     Value x = b.input(t);
-    return error_of<ShardingError>([&] { ops::shard_map(b, program_of({t}, [](Builder&, const Values& v) { return v; }), Values{x}, {{"i"}, {4}, {}}, in, {""}, false); });
+    return error_of<ShardingError>([&] {
+      ops::shard_map(b, program_of({t}, [](Builder&, const Values& v) { return v; }), Values{x},
+                     {{"i"}, {4}, {}}, in, {""}, false);
+    });
   };
   EXPECT_EQ(raw({"i"}, Type(f32, {6})),
             "shard_map: f32[6] is cut by P('i'): dimension 0 has 6 elements, for 4 devices\n"

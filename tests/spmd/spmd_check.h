@@ -24,7 +24,9 @@ inline ProgramPtr program_of(const std::vector<Type>& inputs, const Body& f) {
 }
 
 /// A float vector or array from row-major values.
-inline HostArray floats(Shape shape, std::vector<float> values) { return host<float>(std::move(shape), values); }
+inline HostArray floats(Shape shape, std::vector<float> values) {
+  return host<float>(std::move(shape), values);
+}
 
 /// Row `k` of dimension 0, and the stack of rows.
 inline HostArray row_of(const HostArray& x, std::int64_t k) {
@@ -38,12 +40,14 @@ inline HostArray stack_of(const std::vector<HostArray>& rows) {
   shape.insert(shape.begin(), static_cast<std::int64_t>(rows.size()));
   HostArray x(rows[0].dtype, shape);
   for (std::size_t k = 0; k < rows.size(); ++k)
-    std::memcpy(x.bytes + static_cast<std::int64_t>(k) * rows[k].size_bytes(), rows[k].bytes, static_cast<std::size_t>(rows[k].size_bytes()));
+    std::memcpy(x.bytes + static_cast<std::int64_t>(k) * rows[k].size_bytes(), rows[k].bytes,
+                static_cast<std::size_t>(rows[k].size_bytes()));
   return x;
 }
 
 /// The program on every device of the mesh over rows of stacked inputs; stacked results.
-inline std::vector<HostArray> on_devices(const Program& p, const spmd::MeshShape& mesh, const std::vector<HostArray>& stacked) {
+inline std::vector<HostArray> on_devices(const Program& p, const spmd::MeshShape& mesh,
+                                         const std::vector<HostArray>& stacked) {
   std::vector<std::vector<HostArray>> inputs(static_cast<std::size_t>(mesh.size()));
   for (std::size_t d = 0; d < inputs.size(); ++d)
     for (const HostArray& x : stacked) inputs[d].push_back(row_of(x, static_cast<std::int64_t>(d)));
@@ -56,23 +60,29 @@ inline std::vector<HostArray> on_devices(const Program& p, const spmd::MeshShape
   }
   return result;
 }
-inline std::vector<HostArray> on_axis(const Program& p, std::int64_t n, const std::vector<HostArray>& stacked) {
+inline std::vector<HostArray> on_axis(const Program& p, std::int64_t n,
+                                      const std::vector<HostArray>& stacked) {
   return on_devices(p, {{"i"}, {n}}, stacked);
 }
 
 /// vmap over dimension 0 under the name; every result stacked.
 inline ProgramPtr mapped(const Program& p, std::int64_t n, const std::string& axis) {
-  return batch_program(p, std::vector<int>(p.inputs.size(), 0), n, axis, std::vector<bool>(p.outputs.size(), true)).program;
+  return batch_program(p, std::vector<int>(p.inputs.size(), 0), n, axis,
+                       std::vector<bool>(p.outputs.size(), true))
+      .program;
 }
 
 inline void expect_same(const HostArray& got, const HostArray& want, const std::string& what) {
   ASSERT_EQ(got.shape, want.shape) << what;
   ASSERT_EQ(got.dtype, want.dtype) << what;
-  for (std::int64_t i = 0; i < got.count(); ++i) ASSERT_EQ(got.number(i), want.number(i)) << what << ", element " << i;
+  for (std::int64_t i = 0; i < got.count(); ++i)
+    ASSERT_EQ(got.number(i), want.number(i)) << what << ", element " << i;
 }
-inline void expect_same(const std::vector<HostArray>& got, const std::vector<HostArray>& want, const std::string& what) {
+inline void expect_same(const std::vector<HostArray>& got, const std::vector<HostArray>& want,
+                        const std::string& what) {
   ASSERT_EQ(got.size(), want.size()) << what;
-  for (std::size_t i = 0; i < got.size(); ++i) expect_same(got[i], want[i], what + ", result " + std::to_string(i));
+  for (std::size_t i = 0; i < got.size(); ++i)
+    expect_same(got[i], want[i], what + ", result " + std::to_string(i));
 }
 
 template <class E, class F>

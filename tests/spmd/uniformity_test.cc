@@ -1,7 +1,7 @@
 // The proof of what all devices share, and the errors that come from it.
+#include "spmd/uniformity.h"
 #include "spmd/checks.h"
 #include "spmd/spmd_check.h"
-#include "spmd/uniformity.h"
 
 #include <source_location>
 
@@ -66,8 +66,14 @@ ProgramPtr step(bool forgotten) {
 }
 
 MapInfo info(const Program& p, Strings out) {
-  MapInfo m{"pmap", p, {{"devices"}, {4}}, {spmd::parse_spec(""), spmd::parse_spec("devices")}, {}, {"args[0]", "args[1]"},
-            {"result[0].w", "result[1]", "result[2]"}, {}};
+  MapInfo m{"pmap",
+            p,
+            {{"devices"}, {4}},
+            {spmd::parse_spec(""), spmd::parse_spec("devices")},
+            {},
+            {"args[0]", "args[1]"},
+            {"result[0].w", "result[1]", "result[2]"},
+            {}};
   for (const auto& s : out) m.out_specs.push_back(spmd::parse_spec(s));
   m.loc.file = "main.cc";
   m.loc.line = 30;
@@ -80,13 +86,19 @@ TEST(Checks, ReplicatedOutputs) {
   ProgramPtr good = step(false), bad = step(true);
   EXPECT_NO_THROW(spmd::check_replicated_outputs(info(*good, {"", "", ""})));
   EXPECT_NO_THROW(spmd::check_replicated_outputs(info(*bad, {"devices", "devices", "devices"})));
-  EXPECT_EQ(error_of<ShardingError>([&] { spmd::check_replicated_outputs(info(*bad, {"", "", "devices"})); }),
-            "pmap: a result is declared the same on all devices, but differs\n"
-            "  - result[0].w differs from device to device along 'devices' since train.cc:10, which uses args[1]\n"
-            "  - result[1] differs from device to device along 'devices' since train.cc:10, which uses args[1]\n"
-            "  rule: a replicated result comes from replicated values and from collectives that give all devices the same\n"
-            "  from: main.cc:30\n"
-            "  try: pmean or psum over 'devices' before returning it, or declare the result as mapped");
+  EXPECT_EQ(
+      error_of<ShardingError>([&] {
+        spmd::check_replicated_outputs(info(*bad, {"", "", "devices"}));
+      }),
+      "pmap: a result is declared the same on all devices, but differs\n"
+      "  - result[0].w differs from device to device along 'devices' since train.cc:10, which uses "
+      "args[1]\n"
+      "  - result[1] differs from device to device along 'devices' since train.cc:10, which uses "
+      "args[1]\n"
+      "  rule: a replicated result comes from replicated values and from collectives that give all "
+      "devices the same\n"
+      "  from: main.cc:30\n"
+      "  try: pmean or psum over 'devices' before returning it, or declare the result as mapped");
 
   Builder b;
   b.input(Type(f32, {2}));
@@ -94,25 +106,32 @@ TEST(Checks, ReplicatedOutputs) {
   line(b, 7);
   Values out{x, ops::axis_index(b, {"devices"}, 4), ops::psum(x, {"devices"}, 4)};
   ProgramPtr p = b.finish(out);
-  EXPECT_EQ(error_of<ShardingError>([&] { spmd::check_replicated_outputs(info(*p, {"", "", ""})); }),
-            "pmap: a result is declared the same on all devices, but differs\n"
-            "  - result[0].w is args[1], which differs from device to device along 'devices'\n"
-            "  - result[1] differs from device to device along 'devices' since axis_index in train.cc:7\n"
-            "  rule: a replicated result comes from replicated values and from collectives that give all devices the same\n"
-            "  from: main.cc:30\n"
-            "  try: pmean or psum over 'devices' before returning it, or declare the result as mapped");
+  EXPECT_EQ(
+      error_of<ShardingError>([&] {
+        spmd::check_replicated_outputs(info(*p, {"", "", ""}));
+      }),
+      "pmap: a result is declared the same on all devices, but differs\n"
+      "  - result[0].w is args[1], which differs from device to device along 'devices'\n"
+      "  - result[1] differs from device to device along 'devices' since axis_index in train.cc:7\n"
+      "  rule: a replicated result comes from replicated values and from collectives that give all "
+      "devices the same\n"
+      "  from: main.cc:30\n"
+      "  try: pmean or psum over 'devices' before returning it, or declare the result as mapped");
 }
 
 TEST(Checks, DriftingState) {
   ProgramPtr good = step(false), bad = step(true);
   std::vector<spmd::StatePair> states{{{0}, {0}, "args[0]", "result[0]"}};
   EXPECT_FALSE(spmd::divergence_warning(info(*good, {"devices", "devices", "devices"}), states));
-  EXPECT_EQ(spmd::divergence_warning(info(*bad, {"devices", "devices", "devices"}), states).value().str(),
-            "pmap: the devices' copies of a state drift apart\n"
-            "  - args[0] enters the same on all devices; result[0].w differs from device to device along 'devices' since "
-            "train.cc:10, which uses args[1]\n"
-            "  from: main.cc:30\n"
-            "  try: pmean the gradients over 'devices' before the update");
+  EXPECT_EQ(
+      spmd::divergence_warning(info(*bad, {"devices", "devices", "devices"}), states).value().str(),
+      "pmap: the devices' copies of a state drift apart\n"
+      "  - args[0] enters the same on all devices; result[0].w differs from device to device along "
+      "'devices' since "
+      "train.cc:10, which uses args[1]\n"
+      "  from: main.cc:30\n"
+      "  try: pmean the gradients over 'devices' before the update");
   // State that enters different may leave different.
-  EXPECT_FALSE(spmd::divergence_warning(info(*bad, {"devices", "devices", "devices"}), {{{1}, {0}, "args[1]", "result[0]"}}));
+  EXPECT_FALSE(spmd::divergence_warning(info(*bad, {"devices", "devices", "devices"}),
+                                        {{{1}, {0}, "args[1]", "result[0]"}}));
 }

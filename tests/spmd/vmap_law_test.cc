@@ -1,5 +1,5 @@
-// For every collective: vmap(axis_name) of a program is the program on the devices of that axis, derivatives included; and
-// over an axis that the collective does not name, vmap is a loop.
+// For every collective: vmap(axis_name) of a program is the program on the devices of that axis,
+// derivatives included; and over an axis that the collective does not name, vmap is a loop.
 #include "spmd/spmd_check.h"
 #include "transform/autodiff.h"
 
@@ -20,25 +20,49 @@ std::vector<Case> cases(std::int64_t n) {
   std::vector<Case> c;
   using S = const Strings&;
   c.push_back({"psum", {3, 2}, [](Value x, S a, std::int64_t m) { return ops::psum(x, a, m); }});
-  c.push_back({"pmax", {3, 2}, [](Value x, S a, std::int64_t m) { return ops::pmax(x, a, m); }, false});
-  c.push_back({"pmin", {3, 2}, [](Value x, S a, std::int64_t m) { return ops::pmin(x, a, m); }, false});
+  c.push_back(
+      {"pmax", {3, 2}, [](Value x, S a, std::int64_t m) { return ops::pmax(x, a, m); }, false});
+  c.push_back(
+      {"pmin", {3, 2}, [](Value x, S a, std::int64_t m) { return ops::pmin(x, a, m); }, false});
   for (int axis : {0, 1, 2})
-    c.push_back({"all_gather " + std::to_string(axis), {3, 2},
-                 [=](Value x, S a, std::int64_t m) { return ops::all_gather(x, a, m, axis, false); }});
+    c.push_back({"all_gather " + std::to_string(axis), {3, 2}, [=](Value x, S a, std::int64_t m) {
+                   return ops::all_gather(x, a, m, axis, false);
+                 }});
   for (int axis : {0, 1})
-    c.push_back({"all_gather tiled " + std::to_string(axis), {3, 2},
-                 [=](Value x, S a, std::int64_t m) { return ops::all_gather(x, a, m, axis, true); }});
-  c.push_back({"psum_scatter 0", {n, 3}, [](Value x, S a, std::int64_t m) { return ops::psum_scatter(x, a, m, 0, false); }});
-  c.push_back({"psum_scatter -1", {3, n}, [](Value x, S a, std::int64_t m) { return ops::psum_scatter(x, a, m, -1, false); }});
-  c.push_back({"psum_scatter tiled", {3, 2 * n}, [](Value x, S a, std::int64_t m) { return ops::psum_scatter(x, a, m, 1, true); }});
+    c.push_back(
+        {"all_gather tiled " + std::to_string(axis), {3, 2}, [=](Value x, S a, std::int64_t m) {
+           return ops::all_gather(x, a, m, axis, true);
+         }});
+  c.push_back({"psum_scatter 0", {n, 3}, [](Value x, S a, std::int64_t m) {
+                 return ops::psum_scatter(x, a, m, 0, false);
+               }});
+  c.push_back({"psum_scatter -1", {3, n}, [](Value x, S a, std::int64_t m) {
+                 return ops::psum_scatter(x, a, m, -1, false);
+               }});
+  c.push_back({"psum_scatter tiled", {3, 2 * n}, [](Value x, S a, std::int64_t m) {
+                 return ops::psum_scatter(x, a, m, 1, true);
+               }});
   for (auto [split, concat] : std::vector<std::pair<int, int>>{{0, 0}, {0, 1}, {0, 2}, {-1, 0}})
     if (split == 0) {
-      c.push_back({"all_to_all", {n, 2, 3}, [=, s = split, t = concat](Value x, S a, std::int64_t m) { return ops::all_to_all(x, a, m, s, t, false); }});
-      c.push_back({"all_to_all tiled", {2 * n, 2, 3}, [=, s = split, t = concat](Value x, S a, std::int64_t m) { return ops::all_to_all(x, a, m, s, t, true); }});
+      c.push_back(
+          {"all_to_all", {n, 2, 3}, [=, s = split, t = concat](Value x, S a, std::int64_t m) {
+             return ops::all_to_all(x, a, m, s, t, false);
+           }});
+      c.push_back({"all_to_all tiled",
+                   {2 * n, 2, 3},
+                   [=, s = split, t = concat](Value x, S a, std::int64_t m) {
+                     return ops::all_to_all(x, a, m, s, t, true);
+                   }});
     } else {
-      c.push_back({"all_to_all from the end", {2, 3, n}, [=, s = split, t = concat](Value x, S a, std::int64_t m) { return ops::all_to_all(x, a, m, s, t, false); }});
+      c.push_back({"all_to_all from the end",
+                   {2, 3, n},
+                   [=, s = split, t = concat](Value x, S a, std::int64_t m) {
+                     return ops::all_to_all(x, a, m, s, t, false);
+                   }});
     }
-  c.push_back({"pbroadcast", {2, 3}, [](Value x, S a, std::int64_t m) { return ops::pbroadcast(x, a, m, m - 1); }});
+  c.push_back({"pbroadcast", {2, 3}, [](Value x, S a, std::int64_t m) {
+                 return ops::pbroadcast(x, a, m, m - 1);
+               }});
   return c;
 }
 
@@ -47,8 +71,12 @@ std::vector<Case> permutations(std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) rotate.push_back({i, (i + 1) % n});
   for (std::int64_t i = 0; i + 1 < n; ++i) partial.push_back({i, i + 1});
   using S = const Strings&;
-  return {{"ppermute", {2, 3}, [=](Value x, S a, std::int64_t m) { return ops::ppermute(x, a, m, rotate); }},
-          {"ppermute partial", {2, 3}, [=](Value x, S a, std::int64_t m) { return ops::ppermute(x, a, m, partial); }}};
+  return {{"ppermute",
+           {2, 3},
+           [=](Value x, S a, std::int64_t m) { return ops::ppermute(x, a, m, rotate); }},
+          {"ppermute partial", {2, 3}, [=](Value x, S a, std::int64_t m) {
+             return ops::ppermute(x, a, m, partial);
+           }}};
 }
 
 std::vector<Case> all_cases(std::int64_t n) {
@@ -63,7 +91,8 @@ HostArray data(Shape block, const std::vector<std::int64_t>& stacks, int seed) {
 }
 
 ProgramPtr body_of(const Case& c, const Strings& axes, std::int64_t n) {
-  return program_of({Type(f32, c.block)}, [&](Builder&, const Values& in) { return Values{c.f(in[0], axes, n)}; });
+  return program_of({Type(f32, c.block)},
+                    [&](Builder&, const Values& in) { return Values{c.f(in[0], axes, n)}; });
 }
 ProgramPtr transposed(const Program& p) { return transpose_program(p, {true}, {true}); }
 
@@ -80,8 +109,10 @@ TEST(VmapLaw, OverTheNamedAxis) {
     HostArray ct = integers(Type(f32, want[0].shape), 2);
     ProgramPtr inside = transposed(*p);
     std::vector<HostArray> back = on_axis(*inside, 4, {ct});
-    expect_same(evaluate(*mapped(*inside, 4, "i"), std::vector{ct}), back, c.name + " transposed inside");
-    expect_same(evaluate(*transposed(*mapped(*p, 4, "i")), std::vector{ct}), back, c.name + " transposed outside");
+    expect_same(evaluate(*mapped(*inside, 4, "i"), std::vector{ct}), back,
+                c.name + " transposed inside");
+    expect_same(evaluate(*transposed(*mapped(*p, 4, "i")), std::vector{ct}), back,
+                c.name + " transposed outside");
     EXPECT_EQ(dot(want[0], ct), dot(x, back[0])) << c.name << ": <f(x), y> = <x, f^T(y)>";
   }
 }
@@ -108,7 +139,8 @@ TEST(VmapLaw, OverAnotherAxis) {
         perm.push_back(k + 2);
       }
       if (d == c.block.rank()) perm.push_back(1);
-      HostArray placed = run({x}, [&](Builder&, const Values& in) { return Values{ops::transpose(in[0], perm)}; })[0];
+      HostArray placed = run(
+          {x}, [&](Builder&, const Values& in) { return Values{ops::transpose(in[0], perm)}; })[0];
       HostArray got = on_axis(*batched, 4, {placed})[0];
       std::vector<HostArray> devices;
       std::vector<std::vector<HostArray>> loops(4);
@@ -116,7 +148,8 @@ TEST(VmapLaw, OverAnotherAxis) {
         std::vector<HostArray> blocks;
         for (std::int64_t i = 0; i < 4; ++i) blocks.push_back(row_of(row_of(x, i), k));
         HostArray y = on_axis(*p, 4, {stack_of(blocks)})[0];
-        for (std::int64_t i = 0; i < 4; ++i) loops[static_cast<std::size_t>(i)].push_back(row_of(y, i));
+        for (std::int64_t i = 0; i < 4; ++i)
+          loops[static_cast<std::size_t>(i)].push_back(row_of(y, i));
       }
       for (auto& rows : loops) devices.push_back(stack_of(rows));
       expect_same(got, stack_of(devices), c.name + " stacked at " + std::to_string(d));
@@ -161,8 +194,10 @@ TEST(VmapLaw, AxisIndex) {
     EXPECT_EQ(values<float>(got), values<float>(want));
   }
   // With no stacked operand at all.
-  ProgramPtr p = program_of({}, [](Builder& b, const Values&) { return Values{ops::axis_index(b, {"i"}, 4)}; });
-  EXPECT_EQ(values<std::int32_t>(evaluate(*batch_program(*p, {}, 4, "i").program, {})[0]), (std::vector<std::int32_t>{0, 1, 2, 3}));
+  ProgramPtr p = program_of(
+      {}, [](Builder& b, const Values&) { return Values{ops::axis_index(b, {"i"}, 4)}; });
+  EXPECT_EQ(values<std::int32_t>(evaluate(*batch_program(*p, {}, 4, "i").program, {})[0]),
+            (std::vector<std::int32_t>{0, 1, 2, 3}));
 }
 
 // A nonlinear program through jvp and vjp.
@@ -179,27 +214,44 @@ TEST(VmapLaw, DerivativesOfPrograms) {
   ProgramPtr vjp = vjp_program(*p, {true});
   std::vector<HostArray> back = on_axis(*vjp, 4, {x, t});
   expect_same(evaluate(*mapped(*vjp, 4, "i"), std::vector{x, t}), back, "vjp inside");
-  expect_same(evaluate(*vjp_program(*mapped(*p, 4, "i"), {true}), std::vector{x, t}), back, "vjp outside");
+  expect_same(evaluate(*vjp_program(*mapped(*p, 4, "i"), {true}), std::vector{x, t}), back,
+              "vjp outside");
 }
 
 TEST(VmapLaw, Errors) {
   auto text = [](const std::function<Value(Value)>& f, const std::string& axis) {
-    ProgramPtr p = program_of({Type(f32, {4})}, [&](Builder&, const Values& in) { return Values{f(in[0])}; });
+    ProgramPtr p =
+        program_of({Type(f32, {4})}, [&](Builder&, const Values& in) { return Values{f(in[0])}; });
     return error_of<CollectiveError>([&] { mapped(*p, 2, axis); });
   };
-  EXPECT_EQ(text([](Value x) { return ops::psum(x, {"i"}, 2, {{0}, {1}}); }, "i"),
+  EXPECT_EQ(text(
+                [](Value x) {
+                  return ops::psum(x, {"i"}, 2, {{0}, {1}});
+                },
+                "i"),
             "psum: axis_index_groups are given, and axis 'i' is mapped by vmap\n"
             "  rule: groups are for axes of devices\n"
-            "  try: reshape the mapped dimension to (groups, members), map each by its own vmap and use the inner name");
-  EXPECT_EQ(text([](Value x) { return ops::all_gather(x, {"x", "i", "y"}, 8, 0, false); }, "i"),
+            "  try: reshape the mapped dimension to (groups, members), map each by its own vmap "
+            "and use the inner name");
+  EXPECT_EQ(text(
+                [](Value x) {
+                  return ops::all_gather(x, {"x", "i", "y"}, 8, 0, false);
+                },
+                "i"),
             "all_gather: axis 'i', which vmap maps, stands between other axes in ('x', 'i', 'y')\n"
             "  rule: a mapped axis is the first or the last of a tuple of axes here\n"
             "  try: apply the collective to one axis after the other");
-  EXPECT_EQ(text([](Value x) { return ops::ppermute(x, {"i", "x"}, 4, {{0, 1}}); }, "i"),
+  EXPECT_EQ(text(
+                [](Value x) {
+                  return ops::ppermute(x, {"i", "x"}, 4, {{0, 1}});
+                },
+                "i"),
             "ppermute: axis 'i', which vmap maps, is one of the axes ('i', 'x')\n"
             "  rule: pairs over several axes are sent between devices\n"
             "  try: permute one axis after the other");
-  ProgramPtr p = program_of({Type(f32, {})}, [](Builder&, const Values& in) { return Values{ops::pmax(in[0], {"i"}, 2)}; });
+  ProgramPtr p = program_of({Type(f32, {})}, [](Builder&, const Values& in) {
+    return Values{ops::pmax(in[0], {"i"}, 2)};
+  });
   EXPECT_EQ(error_of<TraceError>([&] { jvp_program(*p, {true}); }),
             "pmax: it has no derivative\n"
             "  rule: which device holds the extremum is not known where the derivative is taken\n"

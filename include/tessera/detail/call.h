@@ -1,7 +1,8 @@
-// A call of a user's function with its arguments as trees, for the parts of the library that are no templates.
+// A call of a user's function with its arguments as trees, for the parts of the library that are no
+// templates.
 //
-// Templates do three things: flatten the arguments into a Call, hand it to a function of the library, and put the
-// resulting leaves into a tree of the result's type.
+// Templates do three things: flatten the arguments into a Call, hand it to a function of the
+// library, and put the resulting leaves into a tree of the result's type.
 #pragma once
 
 #include <tessera/detail/function.h>
@@ -19,8 +20,8 @@
 
 namespace tessera::inline v0::detail {
 
-/// A tree as leaves and words: the words tell trees of one C++ type apart by structure and static values. Neither the heap
-/// nor a string is touched while a tree is small.
+/// A tree as leaves and words: the words tell trees of one C++ type apart by structure and static
+/// values. Neither the heap nor a string is touched while a tree is small.
 class TESSERA_API Recorder final : public Visitor {
  public:
   void leaf(Array& x) override { leaves.push_back(&x); }
@@ -80,7 +81,8 @@ decltype(auto) invoke_user(F& f, P&... args) {
   if constexpr (std::is_invocable_v<F&, P&...>) {
     return f(args...);
   } else {
-    static_assert(std::is_invocable_v<F&, P&&...>, "tessera: the function cannot be called with these arguments");
+    static_assert(std::is_invocable_v<F&, P&&...>,
+                  "tessera: the function cannot be called with these arguments");
     return f(std::move(args)...);
   }
 }
@@ -91,21 +93,25 @@ class CallOf final : public Call {
   using Result = std::decay_t<decltype(invoke_user(std::declval<F&>(), std::declval<P&>()...))>;
   using Params = Types<P...>;
   static_assert(!std::is_void_v<Result>,
-                "tessera: the function returns nothing: a transformed function returns arrays (or a tree of them)");
+                "tessera: the function returns nothing: a transformed function returns arrays (or "
+                "a tree of them)");
 
-  CallOf(F& f, P&... values) : f_(f), values_(values...) {
-    (add(values), ...);
+  CallOf(F& f, P&... values) : f_(f), values_(values...) { (add(values), ...); }
+
+  TreeDef describe_args() const override {
+    return describe(&walk_erased<std::tuple<P&...>>, &values_);
   }
-
-  TreeDef describe_args() const override { return describe(&walk_erased<std::tuple<P&...>>, &values_); }
-  TreeDef describe_result() const override { return describe(&walk_erased<Result>, prototype.get()); }
+  TreeDef describe_result() const override {
+    return describe(&walk_erased<Result>, prototype.get());
+  }
 
   std::vector<Array> invoke(std::span<const Array> leaves) override {
     std::tuple<P...> copy = copied(std::index_sequence_for<P...>{});
     fill(&walk_erased<std::tuple<P...>>, &copy, leaves);
     std::vector<Array> out;
     if constexpr (!std::is_void_v<Result>) {
-      auto result = std::make_shared<Result>(std::apply([this](P&... p) -> Result { return invoke_user(f_, p...); }, copy));
+      auto result = std::make_shared<Result>(
+          std::apply([this](P&... p) -> Result { return invoke_user(f_, p...); }, copy));
       collect(&walk_erased<Result>, result.get(), out);
       const std::vector<Array> none(out.size());
       fill(&walk_erased<Result>, result.get(), none);

@@ -1,4 +1,5 @@
-// What a callable takes: its parameter types where they can be deduced, else the types it is called with.
+// What a callable takes: its parameter types where they can be deduced, else the types it is called
+// with.
 #pragma once
 
 #include <tessera/detail/walk.h>
@@ -33,8 +34,8 @@ template <class M>
 struct DeducedMember {
   static constexpr bool known = false;
 };
-#define TESSERA_DEDUCE_(qualifiers)                             \
-  template <class C, class R, class... P>                       \
+#define TESSERA_DEDUCE_(qualifiers)       \
+  template <class C, class R, class... P> \
   struct DeducedMember<R (C::*)(P...) qualifiers> : DeducedParams<P...> {};
 TESSERA_DEDUCE_()
 TESSERA_DEDUCE_(const)
@@ -42,15 +43,15 @@ TESSERA_DEDUCE_(noexcept)
 TESSERA_DEDUCE_(const noexcept)
 TESSERA_DEDUCE_(&)
 TESSERA_DEDUCE_(const&)
-TESSERA_DEDUCE_(& noexcept)
+TESSERA_DEDUCE_(&noexcept)
 TESSERA_DEDUCE_(const& noexcept)
 #undef TESSERA_DEDUCE_
 template <class F>
-  requires requires { &F::operator(); }
+requires requires { &F::operator(); }
 struct Deduced<F> : DeducedMember<decltype(&F::operator())> {};
 /// A transformed function takes what its function takes.
 template <class F>
-  requires requires { typename F::tessera_function; }
+requires requires { typename F::tessera_function; }
 struct Deduced<F> : Deduced<typename F::tessera_function> {};
 
 template <class A>
@@ -58,7 +59,7 @@ struct ValueOf {
   using type = std::decay_t<A>;
 };
 template <class A>
-  requires std::is_convertible_v<A, const char*>
+requires std::is_convertible_v<A, const char*>
 struct ValueOf<A> {
   using type = std::string;
 };
@@ -70,11 +71,12 @@ struct FirstOf<0, Types<T...>, Types<Rest...>> {
   using type = Types<T...>;
 };
 template <std::size_t N, class... T, class Next, class... Rest>
-  requires(N > 0)
-struct FirstOf<N, Types<T...>, Types<Next, Rest...>> : FirstOf<N - 1, Types<T..., Next>, Types<Rest...>> {};
+requires(N > 0) struct FirstOf<N, Types<T...>, Types<Next, Rest...>>
+    : FirstOf<N - 1, Types<T..., Next>, Types<Rest...>> {
+};
 
-/// The types of the arguments of F called with A...: its parameters (as many as there are arguments: the rest have
-/// defaults), else the arguments' own types.
+/// The types of the arguments of F called with A...: its parameters (as many as there are
+/// arguments: the rest have defaults), else the arguments' own types.
 template <class F, class... A>
 constexpr auto argument_types() {
   if constexpr (Deduced<F>::known) {
@@ -89,7 +91,8 @@ constexpr auto argument_types() {
   }
 }
 
-/// An argument as the tree type P: itself where it has that type, else converted (a number to a weak scalar Array).
+/// An argument as the tree type P: itself where it has that type, else converted (a number to a
+/// weak scalar Array).
 template <class P, class A>
 using Held = std::conditional_t<std::is_same_v<P, std::remove_cvref_t<A>>, P&, P>;
 

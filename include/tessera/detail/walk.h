@@ -1,7 +1,9 @@
-// How the library sees a C++ value as a tree: one walk over it, for a visitor that is not a template.
+// How the library sees a C++ value as a tree: one walk over it, for a visitor that is not a
+// template.
 //
-// Leaves are Arrays. std::vector, array, map<string, T>, tuple, pair, optional and aggregates are inner nodes; numbers,
-// bools, enums, strings and Shapes are static. The walk allocates nothing and makes no strings.
+// Leaves are Arrays. std::vector, array, map<string, T>, tuple, pair, optional and aggregates are
+// inner nodes; numbers, bools, enums, strings and Shapes are static. The walk allocates nothing and
+// makes no strings.
 #pragma once
 
 #include <tessera/array.h>
@@ -21,21 +23,31 @@
 
 namespace tessera::inline v0 {
 
-/// Makes a class with constructors or bases a tree of the members listed. Inside the class, where it is public:
+/// Makes a class with constructors or bases a tree of the members listed. Inside the class, where
+/// it is public:
 ///   TESSERA_FIELDS(weight, bias)
-#define TESSERA_FIELDS(...)                                         \
-  auto tessera_fields() { return std::tie(__VA_ARGS__); }           \
+#define TESSERA_FIELDS(...)                               \
+  auto tessera_fields() { return std::tie(__VA_ARGS__); } \
   static constexpr std::string_view tessera_field_names() { return #__VA_ARGS__; }
 
 namespace detail {
 
 enum class NodeKind : std::uint8_t { leaf, fixed, sequence, tuple, map, optional, record };
-enum class FixedKind : std::uint8_t { boolean, integer, unsigned_integer, real32, real64, enumeration, string, shape };
+enum class FixedKind : std::uint8_t {
+  boolean,
+  integer,
+  unsigned_integer,
+  real32,
+  real64,
+  enumeration,
+  string,
+  shape
+};
 
 /// What the walk knows of an inner node's type, shared by all its values.
 struct NodeType {
   NodeKind kind;
-  std::string_view spelling;                          // of records, as the compiler prints it
+  std::string_view spelling;                              // of records, as the compiler prints it
   std::string_view (*field_name)(std::size_t) = nullptr;  // of records
 };
 
@@ -85,7 +97,9 @@ concept RegisteredByMember = requires(T& x) {
   { T::tessera_field_names() } -> std::convertible_to<std::string_view>;
 };
 template <class T>
-concept RegisteredByFunction = requires(T& x) { tessera_fields(x); };
+concept RegisteredByFunction = requires(T& x) {
+  tessera_fields(x);
+};
 
 /// The i-th of the names in "a, b, c".
 TESSERA_API std::string_view listed_name(std::string_view list, std::size_t i);
@@ -105,7 +119,8 @@ std::string_view record_field_name(std::size_t i) {
     return reflected_name<T>(i, std::make_index_sequence<reflect::field_count<T>()>{});
 }
 template <class T>
-inline constexpr NodeType record_type{NodeKind::record, reflect::type_spelling<T>(), &record_field_name<T>};
+inline constexpr NodeType record_type{NodeKind::record, reflect::type_spelling<T>(),
+                                      &record_field_name<T>};
 inline constexpr NodeType sequence_type{NodeKind::sequence, {}};
 inline constexpr NodeType tuple_type{NodeKind::tuple, {}};
 inline constexpr NodeType map_type{NodeKind::map, {}};
@@ -125,23 +140,27 @@ void walk_fixed(const T& x, Visitor& v) {
   else if constexpr (std::is_enum_v<T>)
     v.fixed(FixedKind::enumeration, static_cast<std::uint64_t>(x), {});
   else if constexpr (std::is_integral_v<T>)
-    v.fixed(std::is_signed_v<T> ? FixedKind::integer : FixedKind::unsigned_integer, static_cast<std::uint64_t>(x), {});
+    v.fixed(std::is_signed_v<T> ? FixedKind::integer : FixedKind::unsigned_integer,
+            static_cast<std::uint64_t>(x), {});
   else if constexpr (std::is_same_v<T, std::string>)
     v.fixed(FixedKind::string, 0, x);
   else if constexpr (std::is_same_v<T, Shape>)
-    v.fixed(FixedKind::shape, 0, {reinterpret_cast<const char*>(x.data()), x.size() * sizeof(std::int64_t)});
+    v.fixed(FixedKind::shape, 0,
+            {reinterpret_cast<const char*>(x.data()), x.size() * sizeof(std::int64_t)});
   else
-    v.fixed(sizeof(T) <= 4 ? FixedKind::real32 : FixedKind::real64, std::bit_cast<std::uint64_t>(static_cast<double>(x)), {});
+    v.fixed(sizeof(T) <= 4 ? FixedKind::real32 : FixedKind::real64,
+            std::bit_cast<std::uint64_t>(static_cast<double>(x)), {});
 }
 
 template <class T>
-concept Fixed = Number<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> || std::is_same_v<T, Shape>;
+concept Fixed =
+    Number<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> || std::is_same_v<T, Shape>;
 
 /// A type that the walk knows at its outermost level.
 template <class T>
-concept TreeNode = std::is_same_v<T, Array> || Fixed<T> || is_vector<T> || is_std_array<T> || is_string_map<T> ||
-                   is_optional<T> || is_tuple<T> || RegisteredByMember<T> || RegisteredByFunction<T> ||
-                   (std::is_aggregate_v<T> && !std::is_array_v<T>);
+concept TreeNode = std::is_same_v<T, Array> || Fixed<T> || is_vector<T> || is_std_array<T> ||
+    is_string_map<T> || is_optional<T> || is_tuple<T> || RegisteredByMember<T> ||
+    RegisteredByFunction<T> ||(std::is_aggregate_v<T> && !std::is_array_v<T>);
 
 template <class T>
 void walk(T& x, Visitor& v) {
@@ -186,7 +205,8 @@ void walk(T& x, Visitor& v) {
     v.leave();
   } else {
     static_assert(TreeNode<T>,
-                  "tessera: this type is no tree: it is neither Array, number, enum, string, standard container nor "
+                  "tessera: this type is no tree: it is neither Array, number, enum, string, "
+                  "standard container nor "
                   "aggregate; register a class with TESSERA_FIELDS");
   }
 }
