@@ -29,6 +29,7 @@
 #include <tessera/reflect.h>
 #include <tessera/safetensors.h>
 #include <tessera/shape.h>
+#include <tessera/static_array.h>
 #include <tessera/tree.h>
 #include <tessera/vmap.h>
 #include <tessera/warning.h>

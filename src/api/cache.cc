@@ -83,6 +83,24 @@ std::optional<std::size_t> only_static_difference(const TreeDef& a, const TreeDe
 }
 
 constexpr int kRetracesBeforeWarning = 8;
+constexpr std::int64_t kLargeStatics = 64 * 1024;
+
+/// Bytes of the static values of a subtree. A StaticArray is two of them: what identifies it and
+/// its size.
+std::int64_t static_bytes(const TreeDef& def, std::size_t root) {
+  const auto& nodes = def.nodes();
+  std::int64_t bytes = 0;
+  for (std::size_t i = root; i < nodes[root].end; ++i) {
+    if (nodes[i].kind == NodeKind::record && nodes[i].text == "StaticArray" &&
+        nodes[i].children == 2 && nodes[i + 2].label == "bytes") {
+      bytes += std::strtoll(nodes[i + 2].text.c_str(), nullptr, 10);
+      i = nodes[i].end - 1;
+    } else if (nodes[i].kind == NodeKind::fixed) {
+      bytes += std::max<std::int64_t>(8, static_cast<std::int64_t>(nodes[i].text.size()));
+    }
+  }
+  return bytes;
+}
 /// Below this many bytes reusing an argument's memory is not worth a program of its own.
 constexpr std::int64_t kSmallestDonation = 4096;
 
@@ -104,7 +122,7 @@ struct CachedFunction::State {
   std::atomic<CacheEntry*> newest{nullptr};
   std::atomic<std::size_t> traces{0};
   std::mutex inserting;
-  bool warned = false;
+  bool warned = false, warned_of_size = false;
   std::vector<std::unique_ptr<CacheEntry>> entries;
 
   const CacheEntry* find(const Call& call) const {
@@ -114,6 +132,22 @@ struct CachedFunction::State {
     for (e = e->next; e; e = e->next)
       if (e->hash == hash && matches(*e, call)) return e;
     return nullptr;
+  }
+
+  void warn_of_size(const CacheEntry& fresh) {
+    if (warned_of_size) return;
+    const auto& nodes = fresh.args.nodes();
+    for (std::size_t arg = 1; arg < nodes.size(); arg = nodes[arg].end) {
+      const std::int64_t bytes = static_bytes(fresh.args, arg);
+      if (bytes <= kLargeStatics) continue;
+      warned_of_size = true;
+      warn(Message(fresh.name)
+               .problem("an argument has " + std::to_string(bytes) + " bytes of static values")
+               .rule("static values are part of the key: every call reads and compares them, and "
+                     "each content is traced and compiled anew")
+               .at(fresh.args.path(arg, "args"))
+               .advice("make it an Array, unless the program has to depend on its values"));
+    }
   }
 
   void warn_of_statics(const CacheEntry& fresh) {
@@ -227,6 +261,7 @@ const CacheEntry& CachedFunction::find_or_build(Call& call) {
   std::lock_guard lock(state_->inserting);
   if (fresh->cacheable) {
     if (const CacheEntry* e = state_->find(call)) return *e;  // another thread was first
+    state_->warn_of_size(*fresh);
     state_->warn_of_statics(*fresh);
     fresh->next = state_->newest.load(std::memory_order_relaxed);
     state_->newest.store(fresh.get(), std::memory_order_release);
