@@ -135,4 +135,27 @@ Params apply_updates(const Params& params, const Params& updates) {
                    updates);
 }
 
+/// Everything that training changes, as one tree: the model, what the optimiser remembers, and the
+/// number of steps taken. Replicate, shard and save it like any other; tree::flatten splits it into
+/// leaves and tree::unflatten merges them.
+template <class Model>
+struct TrainState {
+  Model model;
+  State optimizer;
+  Array step;  // int32 scalar
+
+  /// The state after one step of `opt` with these gradients. TreeError when they are no gradients
+  /// of the model.
+  TrainState apply_gradients(const Optimizer& opt, const Model& grads) const {
+    auto [updates, next] = opt.update(grads, optimizer, model);
+    return {apply_updates(model, updates), std::move(next), step + 1};
+  }
+};
+/// The state before the first step.
+template <class Model>
+TrainState<Model> train_state(Model model, const Optimizer& opt) {
+  State state = opt.init(model);
+  return {std::move(model), std::move(state), Array(std::vector<std::int32_t>{0}, Shape{})};
+}
+
 }  // namespace tessera::inline v0::optim

@@ -23,8 +23,8 @@
 namespace tessera::inline v0 {
 
 struct PmapOptions {
-  /// What collectives call the mapped axis. Without a name there are no collectives over it.
-  std::string axis_name = {};
+  /// What collectives call the mapped axis. With an empty name there are no collectives over it.
+  std::string axis_name = "i";
   /// The mapped axis of each argument, as a prefix of the arguments' tree: an int, which may count
   /// from the end, `replicated` for what all devices share, or a list of such. Static arguments
   /// have an entry too; it is ignored.
@@ -82,10 +82,33 @@ class Pmap {
 };
 
 /// Copies of the result share the cache.
+/// pmap(f) names its axis "i".
 template <class F>
 Pmap<std::decay_t<F>> pmap(F&& f, const PmapOptions& options = {},
                            std::source_location loc = std::source_location::current()) {
   return {std::forward<F>(f), options, loc};
+}
+
+// --- state with a row a device, as in_axes = 0 wants it
+
+/// x with a new leading axis of `devices` equal rows, stored once. DeviceError unless devices >= 1.
+TESSERA_API Array replicate(Operand x, std::int64_t devices);
+/// Each leaf of a tree, step counters too; empty leaves stay empty.
+template <class T>
+requires(!std::convertible_to<T, Operand>) T replicate(const T& x, std::int64_t devices) {
+  return tree::map([&](const Array& leaf) { return replicate(Operand(leaf), devices); }, x);
+}
+
+namespace detail {
+TESSERA_API std::vector<Array> unreplicate(const std::vector<Array>& leaves,
+                                           const std::vector<std::string>& paths);
+}
+/// The one state behind equal rows: the first row of each leaf, after all rows are compared bit for
+/// bit. ShardingError listing every leaf whose rows differ: replicas that ran apart. ShapeError for
+/// a leaf without rows. Waits; traced leaves are not compared.
+template <class T>
+T unreplicate(const T& x) {
+  return tree::unflatten(x, detail::unreplicate(tree::leaves(x), tree::paths(x)));
 }
 
 }  // namespace tessera::inline v0

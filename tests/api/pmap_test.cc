@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace ts = tessera;
 using ts::Array;
 
@@ -93,6 +95,57 @@ TEST_F(Pmap, ReplicatedResults) {
   Array total = f(x);
   EXPECT_EQ(total.shape(), ts::Shape{});
   EXPECT_EQ(total.item<float>(), 21);
+}
+
+TEST_F(Pmap, TheAxisIsNamedIUnlessSaid) {
+  Array total = ts::pmap([](Array a) { return ts::psum(ts::sum(a), "i"); })(x);
+  EXPECT_EQ(f32s(total), (Floats{21, 21, 21}));
+  EXPECT_EQ(message<ts::CollectiveError>(
+                [&] { ts::pmap([](Array a) { return ts::psum(a, "devices"); })(x); }),
+            "psum: there is no axis 'devices' here\n"
+            "  rule: the bound axes are 'i' (pmap, size 3)\n"
+            "  try: use one of these names");
+  EXPECT_EQ(message<ts::CollectiveError>(
+                [&] { ts::pmap([](Array a) { return ts::psum(a, "i"); }, {.axis_name = ""})(x); }),
+            "psum: there is no axis 'i' here\n"
+            "  rule: no axis is bound: a name is bound inside a function given to pmap, shard_map "
+            "or vmap\n"
+            "  try: call it inside pmap(f, {.axis_name = \"i\"}), or vmap likewise");
+}
+
+TEST_F(Pmap, StateWithARowADevice) {
+  Model m{x, Array()}, rows = ts::replicate(m, 4);
+  EXPECT_EQ(rows.w.shape(), (ts::Shape{4, 3, 2}));
+  EXPECT_TRUE(rows.b.is_empty());
+  EXPECT_EQ(f32s(rows.w[3]), f32s(x));
+  EXPECT_EQ(ts::replicate(Array(std::vector<int>{7}, {}), 4).shape(), (ts::Shape{4}));
+  Model back = ts::unreplicate(ts::pmap([](Model a) { return Model{2 * a.w, a.b}; })(rows));
+  EXPECT_EQ(f32s(back.w), (Floats{2, 4, 6, 8, 10, 12}));
+  EXPECT_TRUE(back.b.is_empty());
+  // Equal means every bit: a NaN equals itself, zeros of two signs differ.
+  EXPECT_EQ(ts::unreplicate(Array(Floats{NAN, NAN})).shape(), ts::Shape{});
+  EXPECT_EQ(message<ts::ShardingError>([&] {
+              ts::unreplicate(std::pair(Model{Array(Floats{0, 0, 1}), x}, Array(Floats{0, -0.0f})));
+            }),
+            "unreplicate: the devices hold different values\n"
+            "  - 0/w: row 2 differs from row 0\n"
+            "  - 0/b: row 1 differs from row 0\n"
+            "  - 1: row 1 differs from row 0\n"
+            "  rule: replicas that start equal and apply equal updates stay equal bit for bit\n"
+            "  try: pmean the gradients before the update; to take one device's row as it is, "
+            "x[0]");
+  EXPECT_EQ(message<ts::ShapeError>([&] {
+              ts::unreplicate(Model{Array(1.0f), ts::zeros({0, 2})});
+            }),
+            "unreplicate: there is no row to take\n"
+            "  - w has shape ()\n"
+            "  - b has shape (0, 2)\n"
+            "  rule: the first axis of every leaf has a row a device\n"
+            "  try: pass what replicate or a pmap with out_axes = 0 made");
+  EXPECT_EQ(message<ts::DeviceError>([&] { ts::replicate(x, 0); }),
+            "replicate: a copy for each of 0 devices\n"
+            "  rule: there is at least one device\n"
+            "  try: device_count()");
 }
 
 TEST_F(Pmap, NothingMappedRunsEverywhere) {

@@ -233,3 +233,25 @@ TEST(Optim, SaysThatAStateIsAnothers) {
   EXPECT_EQ(message(optim::adam(0.1), optim::adam(0.1).init(one), two),
             head + "it is of 1 parameters, the model has 2" + tail);
 }
+
+TEST(Optim, TrainState) {
+  auto opt = optim::adam(0.1);
+  auto state = optim::train_state(Params{ts::array({1.0, -2.0}), ts::array({0.5, 3.0})}, opt);
+  EXPECT_EQ(state.step.item<int>(), 0);
+  EXPECT_FALSE(state.step.weak_type());
+  EXPECT_EQ(ts::tree::paths(state),
+            (std::vector<std::string>{
+                "model/w", "model/b", "optimizer/stages/0/count", "optimizer/stages/0/moments/0/0",
+                "optimizer/stages/0/moments/0/1", "optimizer/stages/0/moments/1/0",
+                "optimizer/stages/0/moments/1/1", "optimizer/stages/1/count", "step"}));
+  Params grads{ts::array({1.0, 2.0}), ts::array({0.0, -1.0})};
+  auto next = state.apply_gradients(opt, grads);
+  auto [updates, memory] = opt.update(grads, state.optimizer, state.model);
+  EXPECT_TRUE(ts::tree::equal(next.model, optim::apply_updates(state.model, updates)));
+  EXPECT_TRUE(ts::tree::equal(next.optimizer, memory));
+  EXPECT_EQ(next.step.item<int>(), 1);
+  EXPECT_EQ(next.step.dtype(), ts::i32);
+  // Split and merged.
+  auto [leaves, def] = ts::tree::flatten(next);
+  EXPECT_TRUE(ts::tree::equal(ts::tree::unflatten(state, leaves), next));
+}
