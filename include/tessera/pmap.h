@@ -27,7 +27,7 @@ struct PmapOptions {
   std::string axis_name = "i";
   /// The mapped axis of each argument, as a prefix of the arguments' tree: an int, which may count
   /// from the end, `replicated` for what all devices share, or a list of such. Static arguments
-  /// have an entry too; it is ignored.
+  /// have an entry too; it is ignored, as are entries of parameters left to their defaults.
   Axes in_axes = 0;
   /// Where the devices' results are stacked. `replicated` gives one copy of what all devices have,
   /// which is proven.

@@ -19,7 +19,7 @@ namespace tessera::inline v0 {
 
 struct VmapOptions {
   /// The axis mapped in each leaf of the arguments: one for all, or a list with an entry an
-  /// argument.
+  /// argument. Entries of parameters left to their defaults are ignored.
   Axes in_axes = 0;
   /// Where the stack goes in each leaf of the result. A result that does not depend on a mapped
   /// argument is repeated; `replicated` leaves it alone, and is an error for one that does depend.

@@ -19,12 +19,20 @@ std::optional<std::vector<int>> quick_axes(const Call& call, const Axes& axes) {
 
 }  // namespace
 
+std::vector<int> argument_axes(const char* function, const Call& call, const Axes& in_axes) {
+  if (in_axes.kind() == Axes::Kind::list && call.defaulted > 0 &&
+      in_axes.children().size() == call.arg_count() + call.defaulted) {
+    std::vector<Axes> given = in_axes.children();
+    given.resize(call.arg_count());
+    return argument_axes(function, call, Axes(std::move(given)));
+  }
+  if (auto quick = quick_axes(call, in_axes)) return *std::move(quick);
+  return broadcast_axes(function, in_axes, "in_axes", call.describe_args(), "args");
+}
+
 MappedArguments mapped_arguments(const char* function, const Call& call, const Axes& in_axes,
                                  std::int64_t asked, const SourceLoc& loc) {
-  std::optional<std::vector<int>> quick = quick_axes(call, in_axes);
-  const std::vector<int> by_leaf =
-      quick ? *std::move(quick)
-            : broadcast_axes(function, in_axes, "in_axes", call.describe_args(), "args");
+  const std::vector<int> by_leaf = argument_axes(function, call, in_axes);
 
   MappedArguments m;
   m.size = asked;

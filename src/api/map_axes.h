@@ -12,6 +12,11 @@
 
 namespace tessera::inline v0::detail {
 
+/// The axis of every leaf of the arguments by in_axes, not normalised. A list may have an entry for
+/// each parameter of the function though the call leaves the last ones to their defaults: entries
+/// of these are ignored. TreeError where in_axes does not fit.
+std::vector<int> argument_axes(const char* function, const Call& call, const Axes& in_axes);
+
 struct MappedArguments {
   std::vector<int> axes;  // by leaf that is not empty: normalised, or kReplicated
   std::int64_t size = 0;  // 0 only if nothing is mapped and no size was asked for

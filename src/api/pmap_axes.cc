@@ -1,5 +1,6 @@
 #include "api/pmap_axes.h"
 
+#include "api/map_axes.h"
 #include "runtime/devices.h"
 
 #include <algorithm>
@@ -34,8 +35,7 @@ std::int64_t usual_size(const std::vector<MappedLeaf>& leaves) {
 PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::string& function,
                        const SourceLoc& loc) {
   const TreeDef def = call.describe_args();
-  const std::vector<int> axes =
-      broadcast_axes(function.c_str(), options.in_axes, "in_axes", def, "args");
+  const std::vector<int> axes = argument_axes(function.c_str(), call, options.in_axes);
   const std::vector<std::string> paths = def.paths("args");
   const std::vector<Type> types = leaf_types(call);
   const std::vector<std::size_t> present = present_leaves(call);

@@ -6,6 +6,7 @@
 #include <tessera/manipulation.h>
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>
+#include <tessera/vmap.h>
 #include <tessera/warning.h>
 
 #include <gtest/gtest.h>
@@ -87,6 +88,34 @@ TEST_F(Pmap, TreesStaticsAndConstants) {
   EXPECT_EQ(f32s(y), (Floats{204, 410, 208, 418, 212, 426}));
   EXPECT_EQ(f32s(three), (Floats{3, 3, 3}));
   EXPECT_EQ(power, 2);
+}
+
+TEST_F(Pmap, DefaultArguments) {
+  struct Step {
+    Array operator()(Array p, Array x, Array rate = 0.5f) const { return p - rate * ts::sum(x); }
+  };
+  auto lambda = [](Array p, Array x, Array rate = 0.5f) { return p - rate * ts::sum(x); };
+  const Array p = 1.0f;
+  // An entry for each parameter, or for each argument.
+  for (ts::Axes axes : {ts::Axes{ts::replicated, 0, ts::replicated}, ts::Axes{ts::replicated, 0, 0},
+                        ts::Axes{ts::replicated, 0}}) {
+    EXPECT_EQ(f32s(ts::pmap(Step{}, {.in_axes = axes})(p, x)), (Floats{-0.5f, -2.5f, -4.5f}));
+    EXPECT_EQ(f32s(ts::pmap(lambda, {.in_axes = axes})(p, x)), (Floats{-0.5f, -2.5f, -4.5f}));
+    EXPECT_EQ(f32s(ts::vmap(lambda, {.in_axes = axes})(p, x)), (Floats{-0.5f, -2.5f, -4.5f}));
+  }
+  auto step = ts::pmap(lambda, {.in_axes = {ts::replicated, 0, ts::replicated}});
+  EXPECT_EQ(f32s(step(p, x, 1.0f)), (Floats{-2, -6, -10}));
+  EXPECT_EQ(f32s(step(p, x, 2.0f)), (Floats{-5, -13, -21}));
+  EXPECT_EQ(f32s(step(p, x)), (Floats{-0.5f, -2.5f, -4.5f}));
+  EXPECT_EQ(step.trace_count(), 2u);
+  EXPECT_EQ(message<ts::TreeError>([&] {
+              ts::pmap(lambda, {.in_axes = {0, 0, 0, 0}})(x, x);
+            }),
+            "pmap: in_axes does not fit args\n"
+            "  - in_axes = {0, 0, 0, 0} has 4 entries, but args has 2 children\n"
+            "  rule: an entry is an axis or replicated for everything below it, or a list with one "
+            "entry a child\n"
+            "  try: give one entry for each: {0, ts::replicated}, or a single one for all: 0");
 }
 
 TEST_F(Pmap, ReplicatedResults) {

@@ -39,6 +39,8 @@ class TESSERA_API Call {
   /// The arguments' leaves, and the end of each argument's in them.
   Recorder args;
   InlineVector<std::size_t, 8> arg_ends;
+  /// Parameters that the call leaves to their defaults; 0 where the signature is not known.
+  std::size_t defaulted = 0;
   /// The result with empty leaves, once the function ran: what gives results their static values.
   std::shared_ptr<void> prototype;
 
@@ -96,7 +98,10 @@ class CallOf final : public Call {
                 "tessera: the function returns nothing: a transformed function returns arrays (or "
                 "a tree of them)");
 
-  CallOf(F& f, P&... values) : f_(f), values_(values...) { (add(values), ...); }
+  CallOf(F& f, P&... values) : f_(f), values_(values...) {
+    (add(values), ...);
+    if constexpr (Deduced<F>::known) defaulted = Deduced<F>::params::size - sizeof...(P);
+  }
 
   TreeDef describe_args() const override {
     return describe(&walk_erased<std::tuple<P&...>>, &values_);
