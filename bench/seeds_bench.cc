@@ -25,6 +25,18 @@ void sequential_sum(benchmark::State& state) {
   bench::bytes_moved(state, 16.0 * static_cast<double>(state.range(0)));
 }
 
+// The same without jit, as the first tutorial times it.
+void eager_sum(benchmark::State& state) {
+  std::vector<Array> rows;
+  for (std::uint64_t i = 0; i < 4; ++i) rows.push_back(bench::normal(i, {state.range(0)}));
+  bench::wall(state, [&] {
+    std::vector<Array> out;
+    for (const Array& row : rows) out.push_back(energy(row));
+    return out;
+  });
+  bench::bytes_moved(state, 16.0 * static_cast<double>(state.range(0)));
+}
+
 constexpr std::int64_t kLarge = 16 * 1024 * 1024;
 
 void multiply_add(benchmark::State& state) {
@@ -88,6 +100,7 @@ void matmul(benchmark::State& state) {
 
 BENCHMARK(pmapped_sum)->Arg(1000)->Arg(10000)->Arg(100000)->Arg(1000000)->UseRealTime();
 BENCHMARK(sequential_sum)->Arg(1000)->Arg(10000)->Arg(100000)->Arg(1000000)->UseRealTime();
+BENCHMARK(eager_sum)->Arg(1000)->Arg(10000)->Arg(100000)->Arg(1000000)->UseRealTime();
 BENCHMARK(multiply_add)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(triad)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(transcendental_chain)->UseRealTime()->Unit(benchmark::kMillisecond);

@@ -80,7 +80,13 @@ def sequential(n):
     return lambda: [f(r) for r in rows]
 
 
+def eager(n):
+    rows = [normal(i, (n,)) for i in range(4)]
+    return lambda: [energy(r) for r in rows]
+
+
 for n in (1000, 10000, 100000, 1000000):
+    row(f"eager_sum/{n}", lambda: eager(n))
     row(f"pmapped_sum/{n}", lambda: bound(jax.pmap(energy), jax.pmap(lambda r: r)(normal(0, (4, n)))))
     row(f"sequential_sum/{n}", lambda: sequential(n))
 

@@ -47,7 +47,7 @@ TESSERA_API MemoryStats memory_stats(Device device);
 /// Bytes that the process holds: what devices share counts once.
 TESSERA_API MemoryStats physical_memory_stats();
 TESSERA_API void reset_peak_memory();
-/// A table of memory_stats over all devices and the physical sum, for people.
+/// A table for people: memory_stats of each device, their sums, and physical_memory_stats.
 TESSERA_API std::string memory_table();
 
 /// How an array is laid out over devices.

@@ -84,14 +84,19 @@ void reset_peak_memory() { runtime::reset_peak_memory(); }
 
 std::string memory_table() {
   std::string s = fmt::format("{:<18} {:>12} {:>12}\n", "device", "live", "peak");
+  auto row = [&](const std::string& name, MemoryStats m) {
+    s += fmt::format("{:<18} {:>12} {:>12}\n", name, bytes_text(m.live), bytes_text(m.peak));
+  };
+  MemoryStats sum;
   for (Device d : devices()) {
     MemoryStats m = memory_stats(d);
-    s +=
-        fmt::format("{:<18} {:>12} {:>12}\n", to_string(d), bytes_text(m.live), bytes_text(m.peak));
+    sum.live += m.live;
+    sum.peak += m.peak;
+    row(to_string(d), m);
   }
-  MemoryStats p = physical_memory_stats();
-  return s + fmt::format("{:<18} {:>12} {:>12}\n", "physical, shared", bytes_text(p.live),
-                         bytes_text(p.peak));
+  row("sum, logical", sum);
+  row("physical, shared", physical_memory_stats());
+  return s;
 }
 
 std::string to_string(const Sharding& s) {

@@ -161,8 +161,27 @@ TEST_F(Devices, PeaksAreRemembered) {
   ts::reset_peak_memory();
   EXPECT_EQ(ts::memory_stats(Device{3}).peak, live);
   EXPECT_THROW(ts::memory_stats(Device{8}), ts::DeviceError);
-  std::string table = ts::memory_table();
-  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 10);
+}
+
+TEST_F(Devices, TableOfMemory) {
+  ts::set_device_count(2);
+  std::int64_t live[2] = {ts::memory_stats(Device{0}).live, ts::memory_stats(Device{1}).live};
+  Array w = ts::pmap([] { return ts::full({256}, 1.5f); },
+                     {.out_axes = ts::replicated, .axis_size = 2})();
+  w.block_until_ready();
+  ts::reset_peak_memory();
+  const std::string table = ts::memory_table();
+  auto row = [](const char* name, std::int64_t bytes) {
+    std::string n = std::to_string(bytes) + " B";
+    n = std::string(12 - n.size(), ' ') + n;
+    return name + n + " " + n + "\n";
+  };
+  live[0] += 1024, live[1] += 1024;
+  EXPECT_EQ(table.substr(0, table.find("physical")),
+            "device                     live         peak\n" + row("CpuDevice(id=0)    ", live[0]) +
+                row("CpuDevice(id=1)    ", live[1]) +
+                row("sum, logical       ", live[0] + live[1]));
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 5);
 }
 
 TEST_F(Devices, ShardingsPrint) {
