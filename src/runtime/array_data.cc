@@ -142,8 +142,7 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   // Memory that no array has been charged for yet, or that is charged to other devices, is charged
   // by a buffer that owns it.
   auto shared = [&](std::int64_t per_device) {
-    auto keep = std::make_shared<BufferPtr>(whole);
-    BufferPtr b = Buffer::adopt(whole->data(), 0, keep);
+    BufferPtr b = Buffer::share(whole);
     b->charge(layout, per_device);
     return b;
   };
@@ -179,8 +178,7 @@ ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n) {
   // Each device is charged its own copy in the logical account; physically there is the one that
   // exists.
   const Shard& block = a->shards.at(0);
-  BufferPtr view =
-      Buffer::adopt(block.buffer->data(), 0, std::make_shared<BufferPtr>(block.buffer));
+  BufferPtr view = Buffer::share(block.buffer);
   view->charge(out->layout, a->type.bytes());
   for (std::int64_t d = 0; d < n; ++d) out->shards.push_back({view, block.offset});
   out->uniform = true;

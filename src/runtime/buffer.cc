@@ -86,6 +86,23 @@ Pool& pool() {
   return *p;
 }
 
+// Guards the first sharing of a buffer, which moves its block to an owner.
+std::mutex& sharing() {
+  static auto* m = new std::mutex;
+  return *m;
+}
+
+struct Lent {
+  std::shared_ptr<void> owner;
+  std::int64_t bytes;
+  Lent(std::shared_ptr<void> o, std::int64_t n) : owner(std::move(o)), bytes(n) {
+    count_physical(bytes);
+  }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  ~Lent() { count_physical(-bytes); }
+};
+
 }  // namespace
 
 struct BufferAccess {
@@ -118,17 +135,31 @@ BufferPtr Buffer::adopt(void* data, std::size_t bytes, std::shared_ptr<void> own
   BufferPtr b = BufferAccess::make();
   b->data_ = static_cast<std::byte*>(data);
   b->size_ = bytes;
-  b->owner_ = std::move(owner);
-  count_physical(static_cast<std::int64_t>(bytes));
+  b->owner_ = std::make_shared<Lent>(std::move(owner), static_cast<std::int64_t>(bytes));
   return b;
+}
+
+BufferPtr Buffer::share(const BufferPtr& buffer) {
+  BufferPtr b = BufferAccess::make();
+  b->data_ = buffer->data_;
+  b->size_ = buffer->size_;
+  std::lock_guard lock(sharing());
+  if (buffer->capacity_) {
+    buffer->owner_ = std::make_shared<ScopedBlock>(Block{buffer->data_, buffer->capacity_});
+    buffer->capacity_ = 0;
+  }
+  b->owner_ = buffer->owner_;
+  return b;
+}
+
+bool Buffer::is_shared() const {
+  std::lock_guard lock(sharing());
+  return owner_.use_count() > 1;
 }
 
 Buffer::~Buffer() {
   if (charged_) count_devices(*charged_, -charge_, -1);
-  if (capacity_)
-    release_block({data_, capacity_});
-  else if (owner_)
-    count_physical(-static_cast<std::int64_t>(size_));
+  if (capacity_) release_block({data_, capacity_});
 }
 
 void Buffer::charge(const LayoutPtr& layout, std::int64_t bytes_per_device) {

@@ -18,6 +18,9 @@ class Buffer {
   static BufferPtr allocate(std::size_t bytes);
   /// Memory of someone else, which `owner` keeps alive.
   static BufferPtr adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner);
+  /// The memory of another buffer, which lives as long as any of them; what each is charged with is
+  /// its own.
+  static BufferPtr share(const BufferPtr& buffer);
 
   ~Buffer();
   Buffer(const Buffer&) = delete;
@@ -25,6 +28,9 @@ class Buffer {
 
   std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }
+
+  /// Whether another buffer has this memory too.
+  bool is_shared() const;
 
   /// Counts `bytes_per_device` on every device of the layout until this buffer dies. Once a buffer.
   void charge(const LayoutPtr& layout, std::int64_t bytes_per_device);
@@ -38,8 +44,8 @@ class Buffer {
   Buffer() = default;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t capacity_ = 0;  // 0: adopted
-  std::shared_ptr<void> owner_;
+  std::size_t capacity_ = 0;     // 0: the memory is the owner's
+  std::shared_ptr<void> owner_;  // of adopted memory, and once the memory is shared
   LayoutPtr charged_;
   std::int64_t charge_ = 0;
 };
@@ -59,6 +65,7 @@ class ScopedBlock {
   ~ScopedBlock() {
     if (block_.data) release_block(block_);
   }
+  explicit ScopedBlock(Block block) : block_(block) {}
   ScopedBlock(ScopedBlock&& o) noexcept : block_(o.block_) { o.block_ = {}; }
   ScopedBlock(const ScopedBlock&) = delete;
   ScopedBlock& operator=(const ScopedBlock&) = delete;

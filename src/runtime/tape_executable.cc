@@ -197,6 +197,7 @@ BufferPtr take_over(std::span<const ArrayDataPtr> inputs, std::size_t input, con
   if (buffer.use_count() != own + (queued ? buffer->in_flight.load() : 0)) return nullptr;
   for (std::int64_t k = 1; k < instances; ++k)
     if (table[k] != table[0] + k * bytes) return nullptr;
+  if (buffer->is_shared()) return nullptr;
   return buffer;
 }
 

@@ -63,6 +63,39 @@ TEST_F(Devices, DoNotGoWhileArraysLiveOnThem) {
   for (int n : {0, -3}) EXPECT_THROW(ts::set_device_count(n), ts::DeviceError);
 }
 
+// Moved memory is shared, not copied; the device that it came from is not charged any more.
+TEST_F(Devices, GoOnceTheirArraysAreMoved) {
+  for (bool get : {false, true}) {
+    ts::set_device_count(8);
+    std::int64_t live = ts::memory_stats(Device{6}).live;
+    Array x = ts::device_put(ts::ones({4}), Device{6});
+    const float* memory = x.host<float>().data();
+    x = get ? ts::device_get(x) : ts::device_put(x, Device{1});
+    EXPECT_EQ(ts::memory_stats(Device{6}).live, live);
+    ts::set_device_count(4);
+    EXPECT_EQ(f32s(x), std::vector<float>(4, 1.0f));
+    EXPECT_EQ(x.host<float>().data(), memory);
+  }
+}
+
+// A donated array whose memory another array has too is copied, not overwritten.
+TEST_F(Devices, DonationSparesSharedMemory) {
+  const std::int64_t n = 1 << 14;
+  Array w = ts::arange(static_cast<float>(n));
+  auto negate = ts::pmap([](Array v) { return -v; }, {.donate = {0}});
+  Array y = negate(ts::broadcast_to(w, {8, n}));
+  EXPECT_EQ(y(7, 5).item<float>(), -5.0f);
+  EXPECT_EQ(w[5].item<float>(), 5.0f);
+  auto alone = ts::jit([](Array v) { return -v; }, {.donate = {0}});
+  Array moved = ts::device_put(w, Device{3});
+  EXPECT_EQ(alone(moved)[5].item<float>(), -5.0f);
+  EXPECT_EQ(w[5].item<float>(), 5.0f);
+  Array last = ts::device_put(w, Device{2});
+  const float* memory = w.host<float>().data();
+  w = moved = Array();
+  EXPECT_EQ(alone(last).host<float>().data(), memory) << "nobody else has it any more";
+}
+
 TEST_F(Devices, PutAndGet) {
   Array x = ts::arange(6.0f);
   Array y = ts::device_put(x, Device{5});
