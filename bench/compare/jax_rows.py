@@ -1,10 +1,12 @@
-"""The rows of dispatch_bench, seeds_bench and training_bench in JAX.
+"""The rows of rows_bench in JAX, under the same names and the same protocol.
 
-    XLA_FLAGS=--xla_force_host_platform_device_count=4 python jax_rows.py [part of a row's name]
+    XLA_FLAGS=--xla_force_host_platform_device_count=4 python jax_rows.py --serve
 
-Prints one line a row: name and the median microseconds of a call, its result waited for.
+Reads "time ROW SECONDS" lines, answers "ok WALL_US CPU_US" or "error TEXT". `--first ROW` makes the row, runs it once and prints
+the microseconds of that call; `--peak ROW` runs it five times, for the memory that takes.
 """
 
+import resource
 import statistics
 import sys
 import time
@@ -13,98 +15,144 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-WANTED = sys.argv[1] if len(sys.argv) > 1 else ""
+ROWS = {}
 
 
-def report(name, seconds):
-    print(f"{name:28s} {seconds * 1e6:14.2f} us", flush=True)
+def row(name):
+    """Registers a function that makes the data and gives one call, its results waited for."""
 
+    def register(make):
+        ROWS[name] = make
+        return make
 
-def row(name, make, budget=0.5):
-    """Times calls of what make() gives; batches of calls, so that the clock does not count."""
-    if WANTED not in name:
-        return
-    call = make()
-    jax.block_until_ready(call())
-    jax.block_until_ready(call())
-    start = time.perf_counter()
-    jax.block_until_ready(call())
-    once = max(time.perf_counter() - start, 1e-7)
-    batch = max(1, int(budget / 10 / once))
-    times = []
-    for _ in range(10):
-        start = time.perf_counter()
-        for _ in range(batch):
-            jax.block_until_ready(call())
-        times.append((time.perf_counter() - start) / batch)
-    report(name, statistics.median(times))
+    return register
 
 
 def normal(seed, shape):
     return jax.block_until_ready(jax.random.normal(jax.random.key(seed), shape))
 
 
-# --- dispatch
 def bound(f, *args):
-    return lambda: f(*args)
+    """For a function with one array as its result."""
+    return lambda: f(*args).block_until_ready()
 
 
-def chained():
+def bound_tree(f, *args):
+    return lambda: jax.block_until_ready(f(*args))
+
+
+def spread(x):
+    """One row of x a device, as the results of pmap are."""
+    return jax.block_until_ready(jax.pmap(lambda r: r)(x))
+
+
+# --- dispatch
+row("jit_scalar")(lambda: bound(jax.jit(lambda x: x + 1), jnp.zeros(())))
+row("jit_tree_100")(lambda: bound_tree(jax.jit(lambda t: [x + 1 for x in t]), [jnp.zeros(()) for _ in range(100)]))
+row("eager_add")(lambda: bound(lambda x: x + x, jnp.zeros(4)))
+row("pmap_plus_one")(lambda: bound(jax.pmap(lambda x: x + 1), jnp.zeros((4, 8))))
+row("pmap_psum")(lambda: bound(jax.pmap(lambda x: lax.psum(x, "i"), axis_name="i"), jnp.zeros((4, 8))))
+row("grad_eager")(lambda: bound(jax.grad(lambda x: jnp.sum(jnp.sin(x) * x)), jnp.ones(8)))
+
+
+@row("pmap_chained")
+def pmap_chained():
     f = jax.pmap(lambda x: x + 1)
     box = [f(jnp.zeros((4, 8)))]
 
     def call():
         box[0] = f(box[0])
-        return box[0]
+        box[0].block_until_ready()
 
     return call
 
 
-row("jit_scalar", lambda: bound(jax.jit(lambda x: x + 1), jnp.zeros(())))
-row("jit_tree_of_100", lambda: bound(jax.jit(lambda t: [x + 1 for x in t]), [jnp.zeros(()) for _ in range(100)]))
-row("eager_add", lambda: bound(lambda x: x + x, jnp.zeros(4)))
-row("pmap_plus_one", lambda: bound(jax.pmap(lambda x: x + 1), jnp.zeros((4, 8))))
-row("pmap_psum", lambda: bound(jax.pmap(lambda x: lax.psum(x, "i"), axis_name="i"), jnp.zeros((4, 8))))
-row("pmap_chained", chained)
-row("grad_traced_eagerly", lambda: bound(jax.grad(lambda x: jnp.sum(jnp.sin(x) * x)), jnp.ones(8)))
+# --- array programs
+LARGE = 16 * 1024 * 1024
 
 
-# --- seeds
 def energy(x):
     return jnp.sum(x * x + jnp.sin(x) * jnp.cos(x))
 
 
-def sequential(n):
-    f = jax.jit(energy)
-    rows = [normal(i, (n,)) for i in range(4)]
-    return lambda: [f(r) for r in rows]
-
-
-def eager(n):
-    rows = [normal(i, (n,)) for i in range(4)]
-    return lambda: [energy(r) for r in rows]
+def one_by_one(f, n):
+    data = [normal(i, (n,)) for i in range(4)]
+    return lambda: jax.block_until_ready([f(r) for r in data])
 
 
 for n in (1000, 10000, 100000, 1000000):
-    row(f"eager_sum/{n}", lambda: eager(n))
-    row(f"pmapped_sum/{n}", lambda: bound(jax.pmap(energy), jax.pmap(lambda r: r)(normal(0, (4, n)))))
-    row(f"sequential_sum/{n}", lambda: sequential(n))
+    row(f"pmap_energy/{n}")(lambda n=n: bound(jax.pmap(energy), spread(normal(0, (4, n)))))
+    row(f"jit_energy/{n}")(lambda n=n: one_by_one(jax.jit(energy), n))
+    row(f"eager_energy/{n}")(lambda n=n: one_by_one(energy, n))
 
-LARGE = 16 * 1024 * 1024
-row("multiply_add", lambda: bound(jax.jit(lambda v: v * 3 + 1), normal(0, (LARGE,))))
-row("triad", lambda: bound(jax.jit(lambda v, w: v * 3 + w), normal(0, (LARGE,)), normal(1, (LARGE,))))
-row("transcendental_chain", lambda: bound(jax.jit(lambda v: jnp.tanh(jnp.exp(jnp.log1p(jnp.abs(v))))), normal(0, (LARGE,))))
-row("sum_large", lambda: bound(jax.jit(jnp.sum), normal(0, (LARGE,))))
-row("softmax_rows", lambda: bound(jax.jit(jax.nn.softmax), normal(0, (4096, 1024))))
-row("transpose", lambda: bound(jax.jit(jnp.transpose), normal(0, (4096, 4096))))
-row("normals", lambda: bound(jax.jit(lambda k: jax.random.normal(k, (4 * 1024 * 1024,))), jax.random.key(0)))
+row("multiply_add")(lambda: bound(jax.jit(lambda v, w: v * 3 + w), normal(0, (LARGE,)), normal(1, (LARGE,))))
+row("chain")(lambda: bound(jax.jit(lambda v: jnp.log1p(jnp.exp(jnp.tanh(v)))), normal(0, (LARGE,))))
+row("sum")(lambda: bound(jax.jit(jnp.sum), normal(0, (LARGE,))))
+row("softmax")(lambda: bound(jax.jit(jax.nn.softmax), normal(0, (4096, 4096))))
+row("transpose")(lambda: bound(jax.jit(jnp.transpose), normal(0, (4096, 4096))))
+row("normals")(lambda: bound(jax.jit(lambda k: jax.random.normal(k, (4 * 1024 * 1024,))), jax.random.key(0)))
 for n in (256, 512, 1024, 2048):
-    row(f"matmul/{n}", lambda: bound(jax.jit(jnp.dot), normal(0, (n, n)), normal(1, (n, n))))
+    row(f"matmul/{n}")(lambda n=n: bound(jax.jit(jnp.dot), normal(0, (n, n)), normal(1, (n, n))))
+row("matmul_by_rows/512")(lambda: bound(
+    jax.pmap(jnp.dot), spread(normal(0, (4, 128, 512))), spread(jnp.broadcast_to(normal(1, (512, 512)), (4, 512, 512)))))
+row("matmul_by_columns/512")(lambda: bound(
+    jax.pmap(jnp.dot), spread(jnp.broadcast_to(normal(0, (512, 512)), (4, 512, 512))), spread(normal(1, (4, 512, 128)))))
+
+
+def rnn_parts():
+    xs, start = normal(1, (1000, 64)), jnp.zeros(64)
+
+    def final(w):
+        def step(h, x):
+            h = jnp.tanh(h @ w + x)
+            return h, h
+
+        return lax.scan(step, start, xs)[0]
+
+    return final, normal(0, (64, 64)) * 0.1
+
+
+@row("rnn")
+def rnn():
+    final, w = rnn_parts()
+    return bound(jax.jit(final), w)
+
+
+@row("rnn_grad")
+def rnn_grad():
+    final, w = rnn_parts()
+    return bound(jax.jit(jax.grad(lambda w: jnp.sum(final(w)))), w)
+
+
+# --- collectives, 16 MB a device
+EACH = 4 * 1024 * 1024
+
+
+def collective(name, shape, f):
+    row(name)(lambda: bound(jax.pmap(f, axis_name="i"), spread(normal(0, shape))))
+
+
+collective("psum", (4, EACH), lambda x: lax.psum(x, "i"))
+collective("all_gather", (4, EACH), lambda x: lax.all_gather(x, "i"))
+collective("psum_scatter", (4, 4, EACH // 4), lambda x: lax.psum_scatter(x, "i"))
+collective("all_to_all", (4, 4, EACH // 4), lambda x: lax.all_to_all(x, "i", 0, 0))
+collective("ppermute", (4, EACH), lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 3), (3, 0)]))
+row("psum_100")(lambda: bound_tree(jax.pmap(lambda t: lax.psum(t, "i"), axis_name="i"),
+                                   [spread(normal(i, (4, 1000))) for i in range(100)]))
+
+
+def chain_of_sums(x):
+    for i in range(100):
+        x = lax.psum(x, "i") * 0.25 + float(i)
+    return x
+
+
+collective("psum_chain", (4, 1000), chain_of_sums)
 
 
 # --- training
 def adam_init(p):
-    return (jnp.zeros((), jnp.int32), jax.tree.map(jnp.zeros_like, p), jax.tree.map(jnp.zeros_like, p))
+    return jnp.zeros((), jnp.int32), jax.tree.map(jnp.zeros_like, p), jax.tree.map(jnp.zeros_like, p)
 
 
 def adam(p, g, state, rate=1e-3, b1=0.9, b2=0.999, eps=1e-8):
@@ -121,6 +169,14 @@ def dense(key, n, m):
     return {"w": jax.random.normal(key, (n, m)) / n**0.5, "b": jnp.zeros(m)}
 
 
+def apply(p, x):
+    return x @ p["w"] + p["b"]
+
+
+def cross_entropy(logits, labels):
+    return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], -1))
+
+
 def mlp_params():
     a, b, c = jax.random.split(jax.random.key(0), 3)
     return [dense(a, 784, 256), dense(b, 256, 128), dense(c, 128, 10)]
@@ -128,8 +184,8 @@ def mlp_params():
 
 def mlp_loss(p, x, y):
     for layer in p[:-1]:
-        x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return jnp.mean(jnp.square(x @ p[-1]["w"] + p[-1]["b"] - y))
+        x = jnp.tanh(apply(layer, x))
+    return jnp.mean(jnp.square(apply(p[-1], x) - y))
 
 
 def cnn_params():
@@ -154,9 +210,52 @@ def cnn_loss(p, x, labels, dtype=jnp.float32):
     x = x.astype(dtype)
     x = pool(jax.nn.relu(conv(x, p["c1"]) + p["b1"]))
     x = pool(jax.nn.relu(conv(x, p["c2"]) + p["b2"]))
-    logits = (x.reshape(x.shape[0], -1) @ p["d"]["w"] + p["d"]["b"]).astype(jnp.float32)
-    logp = jax.nn.log_softmax(logits)
-    return -jnp.mean(jnp.take_along_axis(logp, labels[:, None], 1))
+    return cross_entropy(apply(p["d"], x.reshape(x.shape[0], -1)).astype(jnp.float32), labels)
+
+
+WIDTH, LAYERS, HEADS, SEQUENCE, VOCABULARY = 256, 4, 4, 128, 96
+
+
+def norm_params():
+    return {"s": jnp.ones(WIDTH), "b": jnp.zeros(WIDTH)}
+
+
+def gpt_params():
+    keys = iter(jax.random.split(jax.random.key(0), 3 + 4 * LAYERS))
+    return {
+        "tokens": jax.random.normal(next(keys), (VOCABULARY, WIDTH)) * 0.06,
+        "positions": jax.random.normal(next(keys), (SEQUENCE, WIDTH)) * 0.06,
+        "head": dense(next(keys), WIDTH, VOCABULARY),
+        "norm": norm_params(),
+        "blocks": [{
+            "n1": norm_params(), "n2": norm_params(),
+            "qkv": dense(next(keys), WIDTH, 3 * WIDTH), "project": dense(next(keys), WIDTH, WIDTH),
+            "up": dense(next(keys), WIDTH, 4 * WIDTH), "down": dense(next(keys), 4 * WIDTH, WIDTH),
+        } for _ in range(LAYERS)],
+    }
+
+
+def layer_norm(p, x):
+    mean = jnp.mean(x, -1, keepdims=True)
+    var = jnp.mean(jnp.square(x - mean), -1, keepdims=True)
+    return (x - mean) * lax.rsqrt(var + 1e-5) * p["s"] + p["b"]
+
+
+def attend(p, x):
+    b, t, _ = x.shape
+    d = WIDTH // HEADS
+    q, k, v = jnp.split(apply(p["qkv"], x).reshape(b, t, 3 * HEADS, d), 3, 2)
+    scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * d**-0.5
+    weights = jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((t, t), bool)), scores, -1e9))
+    return apply(p["project"], jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(b, t, WIDTH))
+
+
+def gpt_loss(p, ids, labels):
+    x = p["tokens"][ids] + p["positions"]
+    for block in p["blocks"]:
+        x = x + attend(block, layer_norm(block["n1"], x))
+        x = x + apply(block["down"], jax.nn.gelu(apply(block["up"], layer_norm(block["n2"], x))))
+    return cross_entropy(apply(p["head"], layer_norm(p["norm"], x)), labels)
 
 
 def step_of(loss, axis=None):
@@ -170,62 +269,103 @@ def step_of(loss, axis=None):
     return step
 
 
-def training(loss, params, x, y, devices=0):
+def training(loss, params, data, batch, devices):
+    """Steps that feed each other. Parameters and data lie on their devices before the clock starts."""
     p = params()
     state = adam_init(p)
     if devices:
         step = jax.pmap(step_of(loss, "i"), axis_name="i")
-        p, state = jax.tree.map(lambda a: jnp.broadcast_to(a, (devices,) + a.shape), (p, state))
+        p, state = jax.tree.map(lambda a: spread(jnp.broadcast_to(a, (devices,) + a.shape)), (p, state))
+        x, y = map(spread, data((devices, batch // devices)))
     else:
         step = jax.jit(step_of(loss))
-    box = [p, state]
+        x, y = data((batch,))
+    box = [jax.block_until_ready(p), state]
 
     def call():
         box[0], box[1], value = step(box[0], box[1], x, y)
-        return value
+        value.block_until_ready()
 
     return call
 
 
-def first_call(name, loss, params, x, y):
-    if WANTED not in name:
-        return
-    p = params()
-    state = adam_init(p)
-    jax.block_until_ready((p, state, x, y))
+def integers(seed, shape, high):
+    return jax.random.randint(jax.random.key(seed), shape, 0, high)
+
+
+def vectors(lead):
+    return normal(1, lead + (784,)), normal(2, lead + (10,))
+
+
+def images(lead):
+    return normal(1, lead + (32, 32, 3)), integers(3, lead, 10)
+
+
+def text(lead):
+    return integers(1, lead + (SEQUENCE,), VOCABULARY), integers(2, lead + (SEQUENCE,), VOCABULARY)
+
+
+for name, loss, params, data, batch, counts in (
+        ("mlp", mlp_loss, mlp_params, vectors, 512, (0, 4, 8)),
+        ("mlp_480", mlp_loss, mlp_params, vectors, 480, (4, 96)),
+        ("cnn", cnn_loss, cnn_params, images, 128, (0, 4, 8)),
+        ("cnn_96", cnn_loss, cnn_params, images, 96, (4, 96)),
+        ("cnn_bf16", lambda p, x, y: cnn_loss(p, x, y, jnp.bfloat16), cnn_params, images, 128, (0,)),
+        ("gpt", gpt_loss, gpt_params, text, 8, (0, 4, 8))):
+    for n in counts:
+        row(f"{name}/{n or 'one'}")(
+            lambda loss=loss, params=params, data=data, batch=batch, n=n: training(loss, params, data, batch, n))
+
+
+# --- timing
+def cpu_seconds():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def time_calls(call, budget):
+    """Wall time, the median over batches of calls that last about `budget` seconds together; CPU time of all threads."""
+    clock = time.perf_counter
+    start = clock()
+    call()
+    batch = max(1, int(budget / 8 / max(clock() - start, 1e-7)))
+    times, cpu, begin = [], cpu_seconds(), clock()
+    while not times or clock() - begin < budget:
+        start = clock()
+        for _ in range(batch):
+            call()
+        times.append((clock() - start) / batch)
+    return statistics.median(times), (cpu_seconds() - cpu) / (batch * len(times))
+
+
+def serve():
+    current, call = None, None
+    for line in sys.stdin:
+        _, name, budget = line.split()
+        try:
+            if name != current:
+                current = call = None
+                call = ROWS[name]()
+                current = name
+                call()
+                call()
+            wall, cpu = time_calls(call, float(budget))
+            print(f"ok {wall * 1e6:.4f} {cpu * 1e6:.4f}", flush=True)
+        except Exception as e:  # a row that the peer cannot run is reported, the others go on
+            print("error", " ".join(str(e).split()) or type(e).__name__, flush=True)
+
+
+def once(name, calls):
+    call = ROWS[name]()
     start = time.perf_counter()
-    jax.block_until_ready(jax.jit(step_of(loss))(p, state, x, y))
-    report(name, time.perf_counter() - start)
+    call()
+    print(f"ok {(time.perf_counter() - start) * 1e6:.4f}", flush=True)
+    for _ in range(calls - 1):
+        call()
 
 
-def labels(shape):
-    return jax.random.randint(jax.random.key(3), shape, 0, 10)
-
-
-if WANTED in "mlp_compile":
-    first_call("mlp_compile", mlp_loss, mlp_params, normal(1, (512, 784)), normal(2, (512, 10)))
-if WANTED in "cnn_compile":
-    first_call("cnn_compile", cnn_loss, cnn_params, normal(1, (128, 32, 32, 3)), labels((128,)))
-row("mlp_one", lambda: training(mlp_loss, mlp_params, normal(1, (512, 784)), normal(2, (512, 10))), 1)
-row("cnn_one", lambda: training(cnn_loss, cnn_params, normal(1, (128, 32, 32, 3)), labels((128,))), 2)
-row("cnn_bf16", lambda: training(lambda p, x, y: cnn_loss(p, x, y, jnp.bfloat16), cnn_params,
-                                 normal(1, (128, 32, 32, 3)), labels((128,))), 2)
-for n in (4, 8, 96):
-    if jax.device_count() < n:
-        continue
-    each = 1 if n == 96 else 128 // n
-    if n < 96:
-        row(f"mlp_pmap/{n}", lambda: training(mlp_loss, mlp_params, normal(1, (n, 512 // n, 784)), normal(2, (n, 512 // n, 10)), n), 1)
-    row(f"cnn_pmap/{n}", lambda: training(cnn_loss, cnn_params, normal(1, (n, each, 32, 32, 3)), labels((n, each)), n), 2)
-
-
-def psum_chain():
-    def f(x):
-        for i in range(100):
-            x = lax.psum(x, "i") * 0.25 + float(i)
-        return x
-
-    return bound(jax.pmap(f, axis_name="i"), normal(0, (4, 1000)))
-
-
-row("psum_chain", psum_chain)
+if __name__ == "__main__":
+    if sys.argv[1] == "--serve":
+        serve()
+    else:
+        once(sys.argv[2], {"--first": 1, "--peak": 5}[sys.argv[1]])

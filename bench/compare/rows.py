@@ -1,0 +1,115 @@
+"""What the comparison runs: names that the programs share, how the table calls them, and what profiling says of each."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    title: str
+    jax: int = 1  # virtual devices of JAX's process; 0: no counterpart
+    torch: bool = False
+    goal: float = 1.0  # of JAX's time over ours
+    amount: float = 0.0  # work of one call, for a rate
+    unit: str = ""
+    kind: str = "steady"  # or "first": a process's first call; "start": a process to its first result; "peak": memory
+    note: str = ""
+
+    @property
+    def program(self):
+        """The row as the programs know it."""
+        return self.name if self.kind == "steady" else self.name.split(":", 1)[1]
+
+
+LARGE = 16 * 1024 * 1024
+SQUARE = 4096 * 4096
+
+
+def energy(side, title, n, **more):
+    return Row(f"{side}_energy/{n}", f"{title} {n:.0e}".replace("e+0", "e"), goal=3, amount=16e-9 * n, unit="GB/s", **more)
+
+
+def training(name, title, devices, **more):
+    return Row(f"{name}/{devices or 'one'}", f"{title}, {f'{devices} devices' if devices else 'one device'}", jax=devices or 1, **more)
+
+
+def first(name, title, devices):
+    which = devices or "one"
+    return Row(f"first:{name}/{which}", f"{title} first call, {f'{devices} devices' if devices else 'one device'}",
+               jax=devices or 1, goal=3, kind="first")
+
+
+GROUPS = {
+    "Calls": [
+        Row("jit_scalar", "jit of one scalar op", goal=3),
+        Row("jit_tree_100", "jit over a tree of 100 leaves", goal=3),
+        Row("eager_add", "eager `x + x`", torch=True, goal=3),
+        Row("pmap_plus_one", "pmap `x + 1`, (4, 8)", 4, goal=3),
+        Row("pmap_psum", "pmap `psum`, (4, 8)", 4, goal=3),
+        Row("pmap_chained", "pmap fed its own output", 4, goal=3),
+        Row("grad_eager", "grad of a function, traced at each call", goal=3),
+    ],
+    "Array programs": [
+        *(energy("pmap", "pmap sum(x^2 + sin x cos x), 4 x", n, jax=4, torch=True) for n in (1000, 10000, 100000, 1000000)),
+        *(energy("jit", "sequential, jit, 4 x", n) for n in (1000, 10000, 100000, 1000000)),
+        *(energy("eager", "sequential, eager, 4 x", n, torch=True) for n in (1000, 10000, 100000, 1000000)),
+        Row("multiply_add", "v * 3 + w, 16 M", torch=True, goal=3, amount=12e-9 * LARGE, unit="GB/s"),
+        Row("chain", "log1p exp tanh, 16 M", torch=True, goal=3, amount=1e-6 * LARGE, unit="M/s"),
+        Row("sum", "sum, 16 M", torch=True, goal=3, amount=4e-9 * LARGE, unit="GB/s"),
+        Row("softmax", "softmax of rows, 4096 x 4096", torch=True, amount=8e-9 * SQUARE, unit="GB/s"),
+        Row("transpose", "transpose, 4096 x 4096", torch=True, amount=8e-9 * SQUARE, unit="GB/s"),
+        Row("normals", "4 M normals", torch=True, amount=4 * 1.048576, unit="M/s"),
+        *(Row(f"matmul/{n}", f"matmul {n}", torch=True, goal=0.95, amount=2e-9 * n**3, unit="GFLOP/s")
+          for n in (256, 512, 1024, 2048)),
+        Row("matmul_by_rows/512", "matmul 512, rows over 4 devices", 4, amount=2e-9 * 512**3, unit="GFLOP/s"),
+        Row("matmul_by_columns/512", "matmul 512, columns over 4 devices", 4, amount=2e-9 * 512**3, unit="GFLOP/s"),
+        Row("rnn", "RNN of 64, scan of 1,000 steps", torch=True),
+        Row("rnn_grad", "... its gradient", torch=True),
+    ],
+    "Collectives, 4 devices": [
+        Row("psum", "psum, 16 MB a device", 4),
+        Row("all_gather", "all_gather, 16 MB a device", 4),
+        Row("psum_scatter", "psum_scatter, 16 MB a device", 4),
+        Row("all_to_all", "all_to_all, 16 MB a device", 4),
+        Row("ppermute", "ppermute, 16 MB a device", 4),
+        Row("psum_100", "psum of 100 arrays of 1,000", 4),
+        Row("psum_chain", "100 psums of 1,000, one after the other", 4),
+    ],
+    "Training": [
+        training("mlp", "MLP", 0, torch=True),
+        training("mlp", "MLP", 4),
+        training("mlp", "MLP", 8),
+        training("mlp_480", "MLP, batch 480", 4),
+        training("mlp_480", "MLP, batch 480", 96),
+        first("mlp", "MLP", 0),
+        first("mlp", "MLP", 4),
+        training("cnn", "CNN", 0, torch=True, goal=3),
+        training("cnn", "CNN", 4, goal=3),
+        training("cnn", "CNN", 8, goal=3),
+        training("cnn_96", "CNN, batch 96", 4, goal=3),
+        training("cnn_96", "CNN, batch 96", 96, goal=3),
+        training("cnn_bf16", "CNN in bfloat16", 0, goal=3),
+        first("cnn", "CNN", 0),
+        first("cnn", "CNN", 4),
+        training("gpt", "GPT", 0, torch=True),
+        training("gpt", "GPT", 4),
+        training("gpt", "GPT", 8),
+        first("gpt", "GPT", 0),
+        first("gpt", "GPT", 4),
+    ],
+    "Processes": [
+        Row("start:jit_scalar", "start of a process to its first result", torch=False, kind="start"),
+        Row("peak:cnn/4", "peak memory, five CNN steps, 4 devices", 4, kind="peak"),
+        Row("peak:cnn/8", "peak memory, five CNN steps, 8 devices", 8, kind="peak"),
+        Row("peak:gpt/8", "peak memory, five GPT steps, 8 devices", 8, kind="peak"),
+    ],
+}
+
+# Rows of which the first should cost at most `goal` times the second: the same work on more virtual devices.
+DEVICES = [
+    ("mlp/8", "mlp/4", 1.1, "MLP, 8 devices over 4"),
+    ("cnn/8", "cnn/4", 1.1, "CNN, 8 devices over 4"),
+    ("gpt/8", "gpt/4", 1.1, "GPT, 8 devices over 4"),
+    ("mlp_480/96", "mlp_480/4", 1.3, "MLP, batch 480, 96 devices over 4"),
+    ("cnn_96/96", "cnn_96/4", 1.3, "CNN, batch 96, 96 devices over 4"),
+]

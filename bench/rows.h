@@ -1,0 +1,55 @@
+// The rows of the comparison with other libraries: each a workload with a name that the programs of
+// compare/ share. rows_bench runs them under Google Benchmark, or one at a time for compare.py.
+#pragma once
+
+#include <tessera/tessera.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace ts = tessera;
+using ts::Array;
+
+namespace bench {
+
+/// One execution, its results waited for.
+using Call = std::function<void()>;
+struct Row {
+  std::string name;
+  /// Makes the data and the function; the call keeps both.
+  std::function<Call()> make;
+};
+
+/// In the order of registration.
+inline std::vector<Row>& rows() {
+  static std::vector<Row> all;
+  return all;
+}
+
+/// Standard normals, ready before the clock starts.
+inline Array normal(std::uint64_t seed, const ts::Shape& shape) {
+  Array x = ts::random::normal(ts::random::key(seed), shape);
+  x.block_until_ready();
+  return x;
+}
+
+/// A function of nothing as a call that waits.
+template <class F>
+Call waited(F f) {
+  return [f = std::move(f)] { ts::block_until_ready(f()); };
+}
+template <class F, class... A>
+Call bound(F f, A... args) {
+  return waited([=] { return f(args...); });
+}
+
+// Each registers its rows.
+void add_dispatch_rows();
+void add_array_rows();
+void add_collective_rows();
+void add_training_rows();
+void add_gpt_rows();
+
+}  // namespace bench

@@ -1,0 +1,78 @@
+// A small GPT with Adam: pre-norm blocks of causal attention and an MLP of four times the width.
+#include "rows_training.h"
+
+#include <cmath>
+
+namespace bench {
+
+namespace {
+
+namespace nn = ts::nn;
+constexpr std::int64_t kWidth = 256, kLayers = 4, kHeads = 4, kSequence = 128, kBatch = 8,
+                       kVocabulary = 96;
+
+struct Block {
+  nn::LayerNorm norm1, norm2;
+  nn::Linear qkv, project, up, down;
+
+  Array attend(Array x) const {
+    std::int64_t b = x.shape(0), t = x.shape(1), d = kWidth / kHeads;
+    std::vector<Array> parts = ts::split(qkv(x).reshape(b, t, 3 * kHeads, d), 3, 2);
+    Array scores = ts::einsum("bqhd,bkhd->bhqk", {parts[0], parts[1]}) *
+                   (1.0f / std::sqrt(static_cast<float>(d)));
+    Array mask = ts::tril(ts::ones({t, t}, ts::bool_));
+    Array weights = nn::softmax(ts::where(mask, scores, -1e9f));
+    return project(ts::einsum("bhqk,bkhd->bqhd", {weights, parts[2]}).reshape(b, t, kWidth));
+  }
+  Array operator()(Array x) const {
+    x = x + attend(norm1(x));
+    return x + down(nn::gelu(up(norm2(x))));
+  }
+};
+struct Gpt {
+  nn::Embedding tokens, positions;
+  std::vector<Block> blocks;
+  nn::LayerNorm norm;
+  nn::Linear head;
+
+  Array operator()(Array ids) const {
+    Array x = tokens(ids) + positions.weight;
+    for (const Block& block : blocks) x = block(x);
+    return head(norm(x));
+  }
+};
+
+Gpt make_gpt() {
+  Array keys = ts::random::split(ts::random::key(0), 3 + 4 * kLayers);
+  std::int64_t used = 0;
+  auto next = [&] { return keys(used++); };
+  Gpt g{nn::embedding(next(), kVocabulary, kWidth),
+        nn::embedding(next(), kSequence, kWidth),
+        {},
+        nn::layer_norm(kWidth),
+        nn::linear(next(), kWidth, kVocabulary)};
+  for (std::int64_t i = 0; i < kLayers; ++i)
+    g.blocks.push_back({nn::layer_norm(kWidth), nn::layer_norm(kWidth),
+                        nn::linear(next(), kWidth, 3 * kWidth), nn::linear(next(), kWidth, kWidth),
+                        nn::linear(next(), kWidth, 4 * kWidth),
+                        nn::linear(next(), 4 * kWidth, kWidth)});
+  return g;
+}
+Array gpt_loss(const Gpt& model, Array ids, Array labels) {
+  return ts::mean(nn::softmax_cross_entropy_with_integer_labels(model(ids), labels));
+}
+
+}  // namespace
+
+void add_gpt_rows() {
+  auto text = [](std::vector<std::int64_t> lead) {
+    lead.push_back(kSequence);
+    auto ids = [&](std::uint64_t seed) {
+      return ts::random::randint(ts::random::key(seed), ts::Shape(lead), 0, kVocabulary);
+    };
+    return std::pair(ids(1), ids(2));
+  };
+  add_training<Gpt>("gpt", gpt_loss, make_gpt, text, kBatch, {0, 4, 8});
+}
+
+}  // namespace bench

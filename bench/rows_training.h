@@ -1,0 +1,64 @@
+// Training steps of any model on one device and data-parallel, and the time to the first of them.
+#pragma once
+
+#include "rows.h"
+
+#include <memory>
+
+namespace bench {
+
+template <class Model>
+struct Training {
+  Model model;
+  ts::optim::State optimizer;
+};
+template <class Model>
+using Loss = Array (*)(const Model&, Array, Array);
+
+/// Gradients, their mean over the devices where there are several, Adam.
+template <class Model>
+auto step_of(Loss<Model> loss, bool mapped) {
+  return [=](Training<Model> t, Array x, Array y) {
+    auto [value, grads] = ts::value_and_grad(loss)(t.model, x, y);
+    if (mapped) {
+      grads = ts::pmean(grads, "devices");
+      value = ts::pmean(value, "devices");
+    }
+    auto [updates, next] = ts::optim::adam(1e-3).update(grads, t.optimizer, t.model);
+    return std::pair(Training<Model>{ts::optim::apply_updates(t.model, updates), next}, value);
+  };
+}
+
+/// Steps that feed each other, each loss read as a training loop does. `devices` is 0 without pmap.
+template <class Model>
+Call training(Loss<Model> loss, Model model, Array x, Array y, std::int64_t devices) {
+  auto start =
+      std::make_shared<Training<Model>>(Training<Model>{model, ts::optim::adam(1e-3).init(model)});
+  auto loop = [=](auto step) {
+    return Call([=] {
+      auto [next, value] = step(std::move(*start), x, y);
+      *start = std::move(next);
+      value.template item<float>();
+    });
+  };
+  if (devices == 0) return loop(ts::jit(step_of(loss, false)));
+  return loop(ts::pmap(step_of(loss, true), {.axis_name = "devices",
+                                             .in_axes = {ts::replicated, 0, 0},
+                                             .out_axes = {ts::replicated, ts::replicated}}));
+}
+
+/// A row for each number of devices ("name/4"; 0 is "name/one", without pmap): `batch` examples a
+/// step in all, from data(leading shape).
+template <class Model, class MakeModel, class MakeData>
+void add_training(const std::string& name, Loss<Model> loss, MakeModel model, MakeData data,
+                  std::int64_t batch, const std::vector<std::int64_t>& devices) {
+  for (std::int64_t n : devices)
+    rows().push_back(
+        {name + "/" + (n ? std::to_string(n) : "one"), [=] {
+           std::vector<std::int64_t> lead = n ? std::vector{n, batch / n} : std::vector{batch};
+           auto [x, y] = data(lead);
+           return training<Model>(loss, model(), x, y, n);
+         }});
+}
+
+}  // namespace bench
