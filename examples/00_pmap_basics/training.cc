@@ -24,11 +24,12 @@ Training train_once(const Params& params, bool synchronised) {
   ts::WarningHandler before =
       ts::set_warning_handler([&](const std::string& text) { t.warnings.push_back(text); });
   auto pmapped_train_step =
-      ts::pmap(TrainingStep{synchronised}, {.axis_name = "devices", .in_axes = {replicated, 0, 0}});
+      ts::pmap(TrainingStep{synchronised},
+               {.axis_name = "devices", .in_axes = {replicated, 0, 0, replicated}});
   const std::int64_t n = ts::device_count();
   Array x = ts::random::normal(ts::random::key(30), {n, 784});
   Array y = ts::random::normal(ts::random::key(31), {n, 10});
-  std::tie(t.new_params, t.losses) = pmapped_train_step(params, x, y);
+  std::tie(t.new_params, t.losses) = pmapped_train_step(params, x, y);  // lr is 0.01
   ts::set_warning_handler(before);
   return t;
 }

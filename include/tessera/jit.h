@@ -6,8 +6,8 @@
 //
 // The kind of arguments is: the tree types and structure with their static values, dtype, shape and
 // weakness of each leaf, and the axis names bound around the call. A number passed for an Array
-// parameter is a weakly typed scalar; a parameter that is a C++ number, enum or string is static. A
-// generic lambda takes numbers as they are: static.
+// parameter is a weakly typed scalar; a parameter that is a C++ number, enum, string or StaticArray
+// is static. A generic lambda takes numbers as they are: static.
 //
 // C++ side effects of the function happen when it is traced, not when it runs, and what it captures
 // is frozen then; with TESSERA_CHECK_CAPTURES=1 in the environment each call traces again and

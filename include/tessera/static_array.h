@@ -21,7 +21,6 @@
 #include <tessera/array.h>
 
 #include <cstdint>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -33,7 +32,7 @@ class TESSERA_API StaticArray {
   /// No array; equal to another such.
   StaticArray() = default;
   /// Waits for the values; TraceError where there are none: x is empty, traced or abstract.
-  StaticArray(const Array& x, std::source_location loc = std::source_location::current());
+  StaticArray(const Array& x);
 
   /// The array in host memory order on the default device, not committed; a constant of a function
   /// that uses it while it is traced.

@@ -10,14 +10,13 @@
 
 namespace tessera::inline v0 {
 
-StaticArray::StaticArray(const Array& x, std::source_location loc) {
+StaticArray::StaticArray(const Array& x) {
   if (!x.is_concrete())
     Message("StaticArray")
         .problem("the array " + (x.is_empty() ? "is empty"
                                               : to_string(x.impl()->type) + " is " +
                                                     (x.is_traced() ? "traced" : "abstract")))
         .rule("a static array is known when a function is traced: it needs values")
-        .from(loc)
         .advice("make the parameter an Array, or pass values from outside the traced function")
         .raise<TraceError>();
   array_ = device_get(x);

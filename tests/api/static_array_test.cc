@@ -92,10 +92,8 @@ TEST(StaticArray, LivesInTrees) {
 }
 
 TEST(StaticArray, NeedsValues) {
-  EXPECT_EQ(message<ts::TraceError>([] {
-              ts::jit([](Array x) { return filter(x, StaticArray(x, std::source_location{})); })(
-                  ts::ones({2}));
-            }),
+  EXPECT_EQ(message<ts::TraceError>(
+                [] { ts::jit([](Array x) { return ts::jit(filter)(x, x); })(ts::ones({2})); }),
             "StaticArray: the array f32[2] is traced\n"
             "  rule: a static array is known when a function is traced: it needs values\n"
             "  try: make the parameter an Array, or pass values from outside the traced function");
