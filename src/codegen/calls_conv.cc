@@ -8,6 +8,7 @@
 // respect to the weights. Either reading is right for any convolution; only the speed differs.
 #include "codegen/calls_internal.h"
 #include "codegen/onednn.h"
+#include "codegen/reduce_shape.h"
 #include "ops/conv_dims.h"
 
 #include <algorithm>
@@ -185,10 +186,13 @@ struct Plan {
   Problem problem;
   std::shared_ptr<const Convolution> convolution;  // over `chunk` elements of the batch
   std::int64_t chunk = 0, chunks = 0;
+  std::int64_t leaves = 1;  // of a weights' gradient: parts of a chunk, `convolution` is over one
+  std::size_t levels = 0;   // halvings of a chunk
   DType dtype = DType::float32;
-  std::size_t wide[3] = {};                     // arrays widened to float32, by number
-  std::size_t weights = 0, weights_stride = 0;  // packed; of the weights' gradient one a chunk
-  std::size_t reversed = 0;                     // the kernel reversed, plain
+  std::size_t wide[3] = {};  // arrays widened to float32, by number
+  // Packed; of the weights' gradient each chunk has its sum, and one more for each halving.
+  std::size_t weights = 0, weights_stride = 0;
+  std::size_t reversed = 0;  // the kernel reversed, plain
   std::size_t own = 0, own_stride = 0, own_destination = 0,
               own_scratch = 0;  // a chunk's packed source, destination, library's scratch
   Ints counts;                  // elements of our arrays
@@ -247,20 +251,24 @@ Stage pack_weights_stage(const Plan& p) {
   });
 }
 
-// One chunk of the batch a task. The weights' gradient of a chunk stays in scratch, to be summed in
-// order of the chunks.
+void add_to(float* sum, const float* part, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) sum[i] += part[i];
+}
+
+// One chunk of the batch a task.
 Stage run_stage(const Plan& p) {
   Stage stage;
   stage.tasks = p.chunks;
   stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     const ConvSpec& s = p.problem.spec;
     const Convolution& c = *p.convolution;
-    for (std::int64_t task = begin; task < end; ++task) {
+    std::int64_t images = p.chunk / p.leaves;
+    std::size_t n = c.bytes(Tensor::weights) / sizeof(float);
+    // `first` is the first image; `weights` are read, or get these images' gradient.
+    auto run = [&](std::size_t own, std::int64_t first, float* weights) {
       float* source =
-          p.array(args, p.problem.source) + p.crop_offset() + task * p.chunk * s.source.strides[0];
-      float* destination =
-          p.array(args, p.problem.destination) + task * p.chunk * s.destination.strides[0];
-      std::size_t own = p.own + static_cast<std::size_t>(task) * p.own_stride;
+          p.array(args, p.problem.source) + p.crop_offset() + first * s.source.strides[0];
+      float* destination = p.array(args, p.problem.destination) + first * s.destination.strides[0];
       float *source_at = source, *destination_at = destination;
       if (!c.in_place(Tensor::source)) {
         source_at = p.at(args, own);
@@ -270,30 +278,82 @@ Stage run_stage(const Plan& p) {
         destination_at = p.at(args, own + p.own_destination);
         if (s.kind != ConvKind::forward) c.pack(Tensor::destination, destination, destination_at);
       }
-      std::size_t mine = s.kind == ConvKind::backward_weights
-                             ? static_cast<std::size_t>(task) * p.weights_stride
-                             : 0;
-      c.run(source_at, p.at(args, p.weights + mine), destination_at,
-            p.at(args, own + p.own_scratch));
+      c.run(source_at, weights, destination_at, p.at(args, own + p.own_scratch));
       if (s.kind == ConvKind::forward && destination_at != destination)
         c.unpack(Tensor::destination, destination_at, destination);
       if (s.kind == ConvKind::backward_data && source_at != source)
         c.unpack(Tensor::source, source_at, source);
+    };
+    for (std::int64_t task = begin; task < end; ++task) {
+      std::size_t own = p.own + static_cast<std::size_t>(task) * p.own_stride;
+      std::int64_t first = task * p.chunk;
+      if (s.kind != ConvKind::backward_weights) {
+        run(own, first, p.at(args, p.weights));
+        continue;
+      }
+      std::size_t sums =
+          p.weights + static_cast<std::size_t>(task) * (p.levels + 1) * p.weights_stride;
+      // The gradient of 2^level leaves into buffer `to`; that of its second half comes into the
+      // next.
+      auto gradient = [&](auto&& self, std::int64_t leaf, std::size_t level,
+                          std::size_t to) -> void {
+        float* sum = p.at(args, sums + to * p.weights_stride);
+        if (level == 0) return run(own, first + leaf * images, sum);
+        self(self, leaf, level - 1, to);
+        self(self, leaf + (std::int64_t{1} << (level - 1)), level - 1, to + 1);
+        add_to(sum, p.at(args, sums + (to + 1) * p.weights_stride), n);
+      };
+      gradient(gradient, 0, p.levels, 0);
     }
   };
   return stage;
 }
 
+// The chunks' gradients: halves of an even number each on its own, an odd number in order.
 Stage sum_weights_stage(const Plan& p) {
   return single_stage([p](const RoutineArgs& args) {
     std::size_t n = p.convolution->bytes(Tensor::weights) / sizeof(float);
-    float* sum = p.at(args, p.weights);
-    for (std::int64_t c = 1; c < p.chunks; ++c) {
-      const float* part = p.at(args, p.weights + static_cast<std::size_t>(c) * p.weights_stride);
-      for (std::size_t i = 0; i < n; ++i) sum[i] += part[i];
-    }
-    p.convolution->unpack(Tensor::weights, sum, p.array(args, p.problem.weights));
+    auto at = [&](std::int64_t chunk) {
+      std::size_t buffer = static_cast<std::size_t>(chunk) * (p.levels + 1);
+      return p.at(args, p.weights + buffer * p.weights_stride);
+    };
+    auto sum = [&](auto&& self, std::int64_t begin, std::int64_t count) -> void {
+      if (count % 2 == 0) {
+        self(self, begin, count / 2);
+        self(self, begin + count / 2, count / 2);
+        return add_to(at(begin), at(begin + count / 2), n);
+      }
+      for (std::int64_t c = 1; c < count; ++c) add_to(at(begin), at(begin + c), n);
+    };
+    sum(sum, 0, p.chunks);
+    p.convolution->unpack(Tensor::weights, at(0), p.array(args, p.problem.weights));
   });
+}
+
+// A weights' gradient is a sum over images, in the tree of codegen/reduce_shape.h: each device's
+// part of a batch is then summed as one device would. A leaf costs a pass over the weights and a
+// call, which should be small beside its products.
+void cut_gradient(Plan& p, double flops) {
+  constexpr std::int64_t kMostImages = 8, kMostChunks = 8, kLeastPoints = 16;
+  constexpr double kLeafFlops = 2e7, kLeafFlopsOfWeight = 1200;
+  constexpr std::int64_t kMostBytes = 64 << 20;  // of the chunks' sums
+  const ConvSpec& s = p.problem.spec;
+  std::int64_t batch = s.source.dims[0], weights = product(s.weights.dims);
+  double image = flops / static_cast<double>(batch),
+         enough = std::max(kLeafFlops, kLeafFlopsOfWeight * static_cast<double>(weights));
+  std::int64_t leaf = 1;
+  while (leaf < kMostImages && static_cast<double>(leaf) * image < enough) leaf *= 2;
+  std::int64_t points = product(Ints(s.destination.dims.begin() + 2, s.destination.dims.end()));
+  int depth = points >= kLeastPoints ? halvings(batch, leaf) : 0;
+  std::int64_t most = std::min(
+      {kMostChunks, tasks_for(flops), std::max<std::int64_t>(1, kMostBytes / (4 * weights))});
+  p.chunks = 1;
+  if (depth == 0) p.chunks = batch / dividing_chunk(batch, batch > leaf ? most : 1);
+  if (p.chunks > 2 * kMostChunks) p.chunks = 1;
+  while (depth > 0 && 2 * p.chunks <= most) p.chunks *= 2, --depth;
+  p.chunk = batch / p.chunks;
+  p.levels = static_cast<std::size_t>(depth);
+  p.leaves = std::int64_t{1} << depth;
 }
 
 }  // namespace
@@ -314,24 +374,25 @@ std::shared_ptr<const Routine> convolution_call(const CallArgs& a) {
   if (!all_equal(d.lhs_dilation, 1)) flops /= static_cast<double>(product(d.lhs_dilation));
   ConvSpec& s = p.problem.spec;
   std::int64_t batch = s.source.dims[0];
-  // Each chunk of a weights' gradient costs a pass over the weights, so there are few.
-  std::int64_t parts = tasks_for(flops);
-  if (s.kind == ConvKind::backward_weights) parts = std::min<std::int64_t>(parts, 8);
-  p.chunk = dividing_chunk(batch, parts);
-  if (s.kind == ConvKind::backward_weights && batch / p.chunk > 16) p.chunk = batch;
-  p.chunks = batch / p.chunk;
-  ConvSpec chunk = s;
-  chunk.source.dims[0] = chunk.destination.dims[0] = p.chunk;
-  p.convolution = Convolution::make(chunk);
+  bool gradient = s.kind == ConvKind::backward_weights;
+  if (gradient) {
+    cut_gradient(p, flops);
+  } else {
+    p.chunk = dividing_chunk(batch, tasks_for(flops));
+    p.chunks = batch / p.chunk;
+  }
+  ConvSpec leaf = s;
+  leaf.source.dims[0] = leaf.destination.dims[0] = p.chunk / p.leaves;
+  p.convolution = Convolution::make(leaf);
   if (!p.convolution) return nullptr;
   const Convolution& c = *p.convolution;
 
   auto routine = std::make_shared<Routine>();
   routine->name = "convolution";
   ScratchPlan scratch;
-  bool gradient = s.kind == ConvKind::backward_weights;
   p.weights_stride = (c.bytes(Tensor::weights) + 63) / 64 * 64;
-  p.weights = scratch.add(p.weights_stride * static_cast<std::size_t>(gradient ? p.chunks : 1));
+  std::size_t sums = gradient ? static_cast<std::size_t>(p.chunks) * (p.levels + 1) : 1;
+  p.weights = scratch.add(p.weights_stride * sums);
   if (p.problem.reversed)
     p.reversed = scratch.add(static_cast<std::size_t>(p.counts[1]) * sizeof(float));
   if (dtype != DType::float32)

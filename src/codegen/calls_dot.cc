@@ -6,7 +6,9 @@
 // float32 and rounded once.
 #include "codegen/blas.h"
 #include "codegen/calls_internal.h"
+#include "codegen/matrix_operand.h"
 #include "codegen/onednn.h"
+#include "codegen/reduce_shape.h"
 #include "ops/accumulate.h"
 #include "ops/dot_dims.h"
 
@@ -17,79 +19,6 @@
 namespace tessera::inline v0::codegen {
 namespace {
 
-// Dimensions that are walked together, outermost first.
-struct Group {
-  Ints extents, strides;
-
-  std::int64_t count() const {
-    return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
-  }
-  // The one stride under which the group is walked like a single dimension, or -1.
-  std::int64_t stride() const {
-    std::int64_t step = -1, span = 0;
-    for (std::size_t i = extents.size(); i-- > 0;) {
-      if (extents[i] == 1) continue;
-      if (step >= 0 && strides[i] != span) return -1;
-      if (step < 0) step = strides[i];
-      span = strides[i] * extents[i];
-    }
-    return step < 0 ? 1 : step;
-  }
-};
-
-Group group(const Shape& shape, const Ints& dims) {
-  Group g;
-  Shape strides = shape.strides();
-  for (std::int64_t d : dims) {
-    g.extents.push_back(shape[d]);
-    g.strides.push_back(strides[d]);
-  }
-  return g;
-}
-
-// One operand as a batch of matrices of `outer` rows (lhs: free, rhs: contracting) and `inner`
-// columns.
-struct Matrix {
-  Group batch, outer, inner;
-  bool packed = false;
-  bool transposed = false;
-  std::int64_t leading = 1;
-  Ints offsets;             // of the matrices, in elements
-  std::size_t scratch = 0;  // of the packed or widened operand
-  bool in_scratch = false;
-
-  std::int64_t rows() const { return outer.count(); }
-  std::int64_t columns() const { return inner.count(); }
-  std::int64_t elements() const { return batch.count() * rows() * columns(); }
-
-  // Whether a product can read it in place, and how.
-  bool place() {
-    std::int64_t r = outer.stride(), c = inner.stride(), m = rows(), n = columns();
-    if (r < 0 || c < 0) return false;
-    if ((c == 1 || n == 1) && (r >= n || m == 1)) {
-      transposed = false;
-      leading = m == 1 ? std::max<std::int64_t>(1, n) : r;
-    } else if ((r == 1 || m == 1) && (c >= m || n == 1)) {
-      transposed = true;
-      leading = n == 1 ? std::max<std::int64_t>(1, m) : c;
-    } else {
-      return false;
-    }
-    return leading <= std::numeric_limits<std::int32_t>::max();
-  }
-  void settle() {
-    packed = !place();
-    if (packed) transposed = false, leading = std::max<std::int64_t>(1, columns());
-    offsets.clear();
-    std::int64_t next = 0;
-    Shape strides(batch.strides);
-    for_each_index(Shape(batch.extents), [&](const Shape& i) {
-      offsets.push_back(packed ? next : flat_index(i, strides));
-      next += rows() * columns();
-    });
-  }
-};
-
 struct Plan {
   Matrix lhs, rhs;
   DType operand, result;
@@ -98,56 +27,15 @@ struct Plan {
   std::int64_t batch_block;
   std::size_t result_scratch = 0;
   bool narrow = false;
+  // A product that sums over rows: how often they are halved, and each task's partial results.
+  bool over_rows = false;
+  int halvings = 0;
+  std::size_t sums_scratch = 0, sums_stride = 0;
   // Where small matrices are multiplied several at once: as many, and the scratch of each task.
   std::shared_ptr<const onednn::Matmul> several;
   std::int64_t together = 1;
   std::size_t several_scratch = 0, several_stride = 0;
 };
-
-template <class T>
-void pack(const Matrix& x, const T* from, auto* to, std::int64_t batch_begin,
-          std::int64_t batch_end) {
-  Shape rows(x.outer.extents), columns(x.inner.extents), row_strides(x.outer.strides),
-      column_strides(x.inner.strides);
-  Shape batch_strides(x.batch.strides), batches = x.batch.extents;
-  Shape b;
-  b.resize(batches.size());
-  std::int64_t inner = columns.empty() ? 1 : columns.back(),
-               step = columns.empty() ? 1 : column_strides.back();
-  Shape outer_columns = columns;
-  if (!outer_columns.empty()) outer_columns.pop_back();
-  Shape outer_strides = column_strides;
-  if (!outer_strides.empty()) outer_strides.pop_back();
-  for (std::int64_t i = batch_begin; i < batch_end; ++i) {
-    std::int64_t rest = i;
-    for (int d = batches.rank(); d-- > 0; rest /= batches[d]) b[d] = rest % batches[d];
-    const T* matrix = from + flat_index(b, batch_strides);
-    auto* out = to + i * x.rows() * x.columns();
-    for_each_index(rows, [&](const Shape& r) {
-      const T* row = matrix + flat_index(r, row_strides);
-      for_each_index(outer_columns, [&](const Shape& c) {
-        const T* p = row + flat_index(c, outer_strides);
-        for (std::int64_t j = 0; j < inner; ++j) {
-          using To = std::remove_reference_t<decltype(*out)>;
-          *out++ = static_cast<To>(p[j * step]);
-        }
-      });
-    });
-  }
-}
-
-void pack_any(DType dtype, const Matrix& x, const void* from, void* to, std::int64_t begin,
-              std::int64_t end) {
-  switch (dtype) {
-    case DType::bfloat16:
-      return pack(x, static_cast<const bfloat16*>(from), static_cast<float*>(to), begin, end);
-    case DType::float16:
-      return pack(x, static_cast<const float16*>(from), static_cast<float*>(to), begin, end);
-    case DType::float32:
-      return pack(x, static_cast<const float*>(from), static_cast<float*>(to), begin, end);
-    default: return pack(x, static_cast<const double*>(from), static_cast<double*>(to), begin, end);
-  }
-}
 
 // The order of the contracted pairs under which the fewest elements have to be packed.
 Plan arrange(const CallArgs& a) {
@@ -184,7 +72,26 @@ Plan arrange(const CallArgs& a) {
   p.n = p.rhs.columns();
   p.k = p.lhs.columns();
   p.batch = p.lhs.batch.count();
+  auto leading = [](const Ints& dims) {
+    for (std::size_t i = 0; i < dims.size(); ++i)
+      if (!std::count(dims.begin(), dims.end(), static_cast<std::int64_t>(i))) return false;
+    return true;
+  };
+  p.over_rows = d.lhs_batch.empty() && leading(d.lhs_contracting) && leading(d.rhs_contracting);
   return p;
+}
+
+// A product that contracts the leading dimensions of both operands, such as the gradient of a dense
+// layer's weights, is a sum over rows: one with few results takes the tree of
+// codegen/reduce_shape.h. Each leaf costs a call and a pass over the results, so with many results
+// it would cost much, and with very few the leaves are longer.
+void cut_rows(Plan& p) {
+  constexpr std::int64_t kMostResults = 32768;
+  constexpr double kLeafFlops = 6e4;
+  if (!p.over_rows || p.m * p.n > kMostResults) return;
+  std::int64_t leaf = kLeafRows;
+  while (2.0 * static_cast<double>(p.m * p.n * leaf) < kLeafFlops) leaf *= 2;
+  p.halvings = halvings(p.k, leaf);
 }
 
 // Blocks of the result, by shape alone: whole matrices where there are many, else rows or columns
@@ -235,8 +142,8 @@ Stage prepare_stage(const Plan& p, const Matrix& x, int operand) {
   stage.tasks = std::max<std::int64_t>(1, (batches + block - 1) / block);
   stage.run = [x, block, batches, operand, dtype = p.operand](
                   const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
-    pack_any(dtype, x, args.inputs[operand], static_cast<char*>(args.scratch) + x.scratch,
-             begin * block, std::min(batches, end * block));
+    pack(dtype, x, args.inputs[operand], static_cast<char*>(args.scratch) + x.scratch,
+         begin * block, std::min(batches, end * block));
   };
   return stage;
 }
@@ -302,6 +209,32 @@ Stage multiply_several_stage(const Plan& p) {
   return stage;
 }
 
+struct Factors {
+  const char *lhs, *rhs;
+};
+
+// out[m][n], whose rows are `leading` elements apart, as the product over rows [first, first + k).
+// The second half of the rows goes to `sums`, which holds m * n elements for each halving.
+template <class T>
+void multiply(const Plan& p, Factors x, std::int64_t m, std::int64_t n, std::int64_t first,
+              std::int64_t k, int halvings, T* out, std::int64_t leading, T* sums) {
+  if (halvings > 0) {
+    multiply(p, x, m, n, first, k / 2, halvings - 1, out, leading, sums);
+    multiply(p, x, m, n, first + k / 2, k / 2, halvings - 1, sums, n, sums + m * n);
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) out[i * leading + j] += sums[i * n + j];
+    return;
+  }
+  const T* lhs = reinterpret_cast<const T*>(x.lhs) + first * (p.lhs.transposed ? p.lhs.leading : 1);
+  const T* rhs = reinterpret_cast<const T*>(x.rhs) + first * (p.rhs.transposed ? 1 : p.rhs.leading);
+  if constexpr (std::is_same_v<T, double>)
+    dgemm(p.lhs.transposed, p.rhs.transposed, m, n, k, lhs, p.lhs.leading, rhs, p.rhs.leading, out,
+          leading);
+  else
+    onednn::sgemm(p.lhs.transposed, p.rhs.transposed, m, n, k, lhs, p.lhs.leading, rhs,
+                  p.rhs.leading, out, leading);
+}
+
 Stage multiply_stage(const Plan& p) {
   std::int64_t row_parts = (p.m + p.row_block - 1) / p.row_block,
                column_parts = (p.n + p.column_block - 1) / p.column_block;
@@ -330,16 +263,14 @@ Stage multiply_stage(const Plan& p) {
         std::int64_t lo = p.lhs.offsets[b] + row * (p.lhs.transposed ? 1 : p.lhs.leading);
         std::int64_t ro = p.rhs.offsets[b] + column * (p.rhs.transposed ? p.rhs.leading : 1);
         std::int64_t oo = (b * p.m + row) * p.n + column;
-        if (size == 8)
-          dgemm(p.lhs.transposed, p.rhs.transposed, m, n, p.k,
-                reinterpret_cast<const double*>(l) + lo, p.lhs.leading,
-                reinterpret_cast<const double*>(r) + ro, p.rhs.leading,
-                reinterpret_cast<double*>(out) + oo, p.n);
-        else
-          onednn::sgemm(p.lhs.transposed, p.rhs.transposed, m, n, p.k,
-                        reinterpret_cast<const float*>(l) + lo, p.lhs.leading,
-                        reinterpret_cast<const float*>(r) + ro, p.rhs.leading,
-                        reinterpret_cast<float*>(out) + oo, p.n);
+        Factors x{l + lo * size, r + ro * size};
+        char *to = out + oo * size, *sums = static_cast<char*>(args.scratch) + p.sums_scratch +
+                                            static_cast<std::size_t>(task) * p.sums_stride;
+        auto run = [&]<class T>(T) {
+          multiply(p, x, m, n, 0, p.k, p.halvings, reinterpret_cast<T*>(to), p.n,
+                   reinterpret_cast<T*>(sums));
+        };
+        size == 8 ? run(double{}) : run(float{});
         if (!p.narrow) continue;
         for (std::int64_t i = 0; i < m; ++i) {
           std::int64_t at = oo + i * p.n;
@@ -378,6 +309,7 @@ std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
   p.narrow = acc == DType::float32 && result != DType::float32;
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return nullptr;
   cut(p);
+  cut_rows(p);
   ScratchPlan scratch;
   auto routine = std::make_shared<Routine>();
   routine->name = "dot_general";
@@ -392,7 +324,13 @@ std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
     ++index;
   }
   if (p.narrow) p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * 4));
-  if (acc == DType::float32) try_several(p);
+  if (acc == DType::float32 && !p.halvings) try_several(p);
+  if (p.halvings) {
+    std::int64_t parts =
+        ((p.m + p.row_block - 1) / p.row_block) * ((p.n + p.column_block - 1) / p.column_block);
+    p.sums_stride = static_cast<std::size_t>(p.halvings * p.row_block * p.column_block) * 8;
+    p.sums_scratch = scratch.add(p.sums_stride * static_cast<std::size_t>(parts));
+  }
   if (p.several) {
     p.several_stride = (p.several->scratch_bytes() + 63) / 64 * 64;
     p.several_scratch = scratch.add(

@@ -127,6 +127,10 @@ class KernelEmitter final : public Composer {
   Lane rows_chunk(const Box& box, std::vector<Index> at, std::int64_t length, llvm::Value* dynamic);
   Accumulators part_loop(const ReduceShape& r, const Index& start, std::int64_t length,
                          llvm::Value* dynamic, const Accumulators& acc, const Body& body);
+  Accumulators halves(const Box& box, const Index& start, std::int64_t length, int depth,
+                      const Accumulators& none, const Body& body);
+  Accumulators chunk_tree(const Box& box, const Index& first, std::int64_t chunks, int depth,
+                          const Accumulators& none, const Body& body);
   Lane tree(const Box& box, llvm::Value* acc, DType d, int width);
   std::vector<Index> expand(const Box& box, std::span<const Index> merged) const;
   const SplitReduction* split_of(const Equation* eqn) const;

@@ -40,7 +40,7 @@ Lane KernelEmitter::tree(const Box& box, llvm::Value* acc, DType d, int width) {
 KernelEmitter::Accumulators KernelEmitter::part_loop(const ReduceShape& r, const Index& start,
                                                      std::int64_t length, llvm::Value* dynamic,
                                                      const Accumulators& acc, const Body& body) {
-  if (r.blocks() == 1) return counted(length, acc, body);
+  if (r.blocks() == 1 && r.inner == 0) return counted(length, acc, body);
   llvm::Value* begin = scalar(start);
   llvm::Value* end =
       b_->CreateAdd(begin, dynamic ? dynamic : b_->getInt64(static_cast<std::uint64_t>(length)));
@@ -81,6 +81,40 @@ Lane KernelEmitter::lanes_chunk(const Box& box, std::vector<Index> at, std::int6
   return tree(box, nest(cut, {ops_.splat(LaneOps::value(box.init).v, width)})[0], d, width);
 }
 
+// A tree of `depth` halvings over [start, start + length) of the first dimension. `none` is what
+// nothing gives, so each node adds its two halves to it one after the other.
+KernelEmitter::Accumulators KernelEmitter::halves(const Box& box, const Index& start,
+                                                  std::int64_t length, int depth,
+                                                  const Accumulators& none, const Body& body) {
+  DType d = box.init.dtype;
+  if (depth == 0) {
+    if (!box.unrolled) return part_loop(box.shape, start, length, nullptr, none, body);
+    Accumulators acc = none;
+    for (std::int64_t i = 0; i < length; ++i) acc = body(start + Index(i), acc);
+    return acc;
+  }
+  auto half = [&](const Index& i, const Accumulators& acc) -> Accumulators {
+    Accumulators x = halves(box, start + i * (length / 2), length / 2, depth - 1, none, body);
+    return {typed(box.combine(ops_.lane(acc[0], d), ops_.lane(x[0], d)))};
+  };
+  if (box.unrolled) return half(Index(1), half(Index(0), none));
+  return counted(2, none, half);
+}
+
+// The chunks of a reduction, combined by its tree; `body` combines one more into its accumulator.
+KernelEmitter::Accumulators KernelEmitter::chunk_tree(const Box& box, const Index& first,
+                                                      std::int64_t chunks, int depth,
+                                                      const Accumulators& none, const Body& body) {
+  DType d = box.init.dtype;
+  if (depth == 0)
+    return counted(chunks, none,
+                   [&](const Index& i, const Accumulators& acc) { return body(first + i, acc); });
+  return counted(2, none, [&](const Index& i, const Accumulators& acc) -> Accumulators {
+    Accumulators x = chunk_tree(box, first + i * (chunks / 2), chunks / 2, depth - 1, none, body);
+    return {typed(box.combine(ops_.lane(acc[0], d), ops_.lane(x[0], d)))};
+  });
+}
+
 Lane KernelEmitter::rows_chunk(const Box& box, std::vector<Index> at, std::int64_t length,
                                llvm::Value* dynamic) {
   const ReduceShape& r = box.shape;
@@ -95,6 +129,7 @@ Lane KernelEmitter::rows_chunk(const Box& box, std::vector<Index> at, std::int64
       at[dim] = i;
       return nest(dim + 1, a);
     };
+    if (dim == 0 && r.inner) return halves(box, start, length, r.inner, acc, body);
     if (dim == cut && r.blocks() > 1) return part_loop(r, start, length, dynamic, acc, body);
     std::int64_t extent = r.extents[dim];
     if (box.unrolled) {
@@ -114,12 +149,20 @@ Lane KernelEmitter::chunk(const Box& box, const Index& which) {
                                    r.extents.begin() + static_cast<std::ptrdiff_t>(cut));
   digits.push_back(r.blocks());
   std::vector<Index> at = unflatten(which, digits);
-  at[cut] = at[cut] * r.chunk_length;
-  at.resize(r.extents.size());
   llvm::Value* dynamic = nullptr;
-  if (r.blocks() > 1 && r.extents[cut] % r.chunk_length) {
+  bool ragged = r.blocks_of_part() > 1 && r.part() % r.chunk_length;
+  Index part(0), begin = at[cut];
+  if (r.blocks_of_part() > 1 && r.parts() > 1) {
+    std::vector<Index> of = unflatten(begin, std::vector{r.parts(), r.blocks_of_part()});
+    part = of[0];
+    begin = of[1];
+  }
+  begin = begin * r.chunk_length;
+  at[cut] = part * r.part() + begin;
+  at.resize(r.extents.size());
+  if (ragged) {
     llvm::Value* left =
-        b_->CreateSub(b_->getInt64(static_cast<std::uint64_t>(r.extents[cut])), scalar(at[cut]));
+        b_->CreateSub(b_->getInt64(static_cast<std::uint64_t>(r.part())), scalar(begin));
     llvm::Value* most = b_->getInt64(static_cast<std::uint64_t>(r.chunk_length));
     dynamic = b_->CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, most);
   }
@@ -149,18 +192,18 @@ Lane KernelEmitter::reduce(std::span<const std::int64_t> extents, Lane init,
     const Shape& out = program_.type(split->var).shape;
     Index here = flatten(*result_at_, out);
     llvm::Value* partials = scratch_pointer(split->partials);
-    return ops_.lane(counted(chunks, {typed(init)},
-                             [&](const Index& c, const Accumulators& acc) -> Accumulators {
-                               Lane x = load(partials, d, c * out.count() + here);
-                               return {typed(combine(ops_.lane(acc[0], d), x))};
-                             })[0],
+    return ops_.lane(chunk_tree(box, Index(0), chunks, box.shape.outer, {typed(init)},
+                                [&](const Index& c, const Accumulators& acc) -> Accumulators {
+                                  Lane x = load(partials, d, c * out.count() + here);
+                                  return {typed(combine(ops_.lane(acc[0], d), x))};
+                                })[0],
                      d);
   }
   if (chunks == 1) return chunk(box, Index(0));
-  return ops_.lane(counted(chunks, {typed(init)},
-                           [&](const Index& c, const Accumulators& acc) -> Accumulators {
-                             return {typed(combine(ops_.lane(acc[0], d), chunk(box, c)))};
-                           })[0],
+  return ops_.lane(chunk_tree(box, Index(0), chunks, box.shape.outer, {typed(init)},
+                              [&](const Index& c, const Accumulators& acc) -> Accumulators {
+                                return {typed(combine(ops_.lane(acc[0], d), chunk(box, c)))};
+                              })[0],
                    d);
 }
 

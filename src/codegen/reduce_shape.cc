@@ -8,7 +8,7 @@ namespace tessera::inline v0::codegen {
 
 namespace {
 constexpr std::int64_t kLaneChunk = 16384;  // elements: 64 KB of float32
-constexpr std::int64_t kRowChunk = 1024;    // rows added up one after the other
+constexpr std::int64_t kRowChunk = 1024;    // rows of a task
 
 // The reduced axes of an equation that has a box of exactly these dimensions.
 const Ints* reduced_axes(const Equation& eqn) {
@@ -16,6 +16,12 @@ const Ints* reduced_axes(const Equation& eqn) {
   return a ? std::get_if<Ints>(a) : nullptr;
 }
 }  // namespace
+
+int halvings(std::int64_t rows, std::int64_t leaf) {
+  int n = 0;
+  for (; rows > leaf && rows % 2 == 0; rows /= 2) ++n;
+  return n;
+}
 
 std::int64_t ReduceShape::count() const {
   std::int64_t n = 1;
@@ -56,12 +62,23 @@ ReduceShape reduce_shape(const Program& p, const Equation& eqn,
   r.lanes = whole_axes && reduces_minor(p, eqn);
   r.chunk_length = r.extents[0];
   if (!whole_axes) return r;
-  std::int64_t limit = r.lanes ? kLaneChunk : kRowChunk, inner = 1;
+  std::int64_t limit = r.lanes ? kLaneChunk : kRowChunk, within = 1;
+  int tree = r.lanes ? 0 : halvings(r.extents[0]);
   std::size_t d = r.extents.size();
-  while (d > 0 && inner * r.extents[d - 1] <= limit) inner *= r.extents[--d];
-  if (d == 0) return r;  // one chunk
+  while (d > 0 && within * r.extents[d - 1] <= limit) within *= r.extents[--d];
+  if (d == 0) {  // one chunk
+    r.inner = tree;
+    return r;
+  }
   r.chunk_dim = d - 1;
-  r.chunk_length = std::max<std::int64_t>(1, limit / inner);
+  r.chunk_length = std::max<std::int64_t>(1, limit / within);
+  if (d > 1) {
+    r.outer = tree;
+    return r;
+  }
+  while (r.outer < tree && (r.extents[0] >> r.outer) > r.chunk_length) ++r.outer;
+  if ((r.extents[0] >> r.outer) <= r.chunk_length) r.chunk_length = r.extents[0] >> r.outer;
+  r.inner = r.part() == r.chunk_length ? tree - r.outer : 0;
   return r;
 }
 

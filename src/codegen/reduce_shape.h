@@ -1,9 +1,11 @@
 // The association of reductions: a function of the equation's shapes alone.
 //
 // A reduction over the minor dimension keeps a fixed number of lane-wise partial results, joined by
-// a fixed tree; any other goes through the rows in order. Long ones are cut into chunks whose
-// results are combined in order, so that the chunks may be computed in parallel. Adjacent reduced
-// dimensions count as one.
+// a fixed tree, and long ones are cut into chunks whose results are combined in order. Any other is
+// halved, and the halves halved, while they are even and longer than `kLeafRows`; the rows of a
+// leaf are combined in order. Two halves that two devices reduce, each its own, and psum adds (in
+// the same tree, runtime/reduce.h) then give the bits of one device that reduces both. Chunks may
+// be computed in parallel. Adjacent reduced dimensions count as one.
 #pragma once
 
 #include "ir/program.h"
@@ -14,18 +16,32 @@
 
 namespace tessera::inline v0::codegen {
 
+/// Rows that are combined one after the other.
+inline constexpr std::int64_t kLeafRows = 8;
+
+/// How often `rows` can be halved before they are a leaf. Products that sum over rows and weights'
+/// gradients, which sum over images, have leaves of other lengths, given by the other extents.
+int halvings(std::int64_t rows, std::int64_t leaf = kLeafRows);
+
 struct ReduceShape {
   std::vector<std::int64_t> extents;  // of the box, adjacent dimensions merged
   std::vector<std::size_t> merged;    // how many dimensions went into each
   bool lanes = false;                 // lane-wise partial results along the last extent
   /// Chunks cut dimension `chunk_dim` into pieces of `chunk_length`; dimensions before it are cut
-  /// into single elements.
+  /// into single elements. The chunks are 2^outer groups, joined by a tree, of equally many each;
+  /// where the first dimension is cut, a group is a whole part of it.
   std::size_t chunk_dim = 0;
   std::int64_t chunk_length = 1;
+  int outer = 0;
+  int inner = 0;  // halvings of a chunk, along the first dimension
 
   std::int64_t count() const;
   std::int64_t chunks() const;
-  std::int64_t blocks() const { return (extents[chunk_dim] + chunk_length - 1) / chunk_length; }
+  /// Parts that the tree over the chunks makes of the dimension that is cut, each `part()` long.
+  std::int64_t parts() const { return chunk_dim == 0 ? std::int64_t{1} << outer : 1; }
+  std::int64_t part() const { return extents[chunk_dim] / parts(); }
+  std::int64_t blocks_of_part() const { return (part() + chunk_length - 1) / chunk_length; }
+  std::int64_t blocks() const { return parts() * blocks_of_part(); }
 };
 
 /// Whether the equation reduces along the minor dimension of its operand.

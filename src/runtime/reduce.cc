@@ -39,21 +39,37 @@ A combine(A a, A b) {
   }
 }
 
+constexpr std::int64_t kBlock = 1024;
+
+// Elements [begin, begin + n) of all operands: those of the first half of the operands, then of the
+// second, while their number is even; an odd number one after the other.
+template <Reduction op, class A, class S>
+void tree(std::span<const std::byte* const> in, std::int64_t begin, std::int64_t n, A* acc) {
+  auto at = [&](std::size_t j) { return reinterpret_cast<const S*>(in[j]) + begin; };
+  if (in.size() > 2 && in.size() % 2 == 0) {
+    A second[kBlock];
+    tree<op, A, S>(in.first(in.size() / 2), begin, n, acc);
+    tree<op, A, S>(in.last(in.size() / 2), begin, n, second);
+    for (std::int64_t i = 0; i < n; ++i) acc[i] = combine<op, A>(acc[i], second[i]);
+    return;
+  }
+  const S* first = at(0);
+  for (std::int64_t i = 0; i < n; ++i) acc[i] = static_cast<A>(first[i]);
+  for (std::size_t j = 1; j < in.size(); ++j) {
+    const S* x = at(j);
+    for (std::int64_t i = 0; i < n; ++i) acc[i] = combine<op, A>(acc[i], static_cast<A>(x[i]));
+  }
+}
+
 template <Reduction op, class T>
 void reduce_typed(std::span<const std::byte* const> in, std::byte* to, std::int64_t count) {
   using A = typename Accumulate<T>::type;
   using S = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
-  constexpr std::int64_t kBlock = 1024;
   A acc[kBlock];
   S* out = reinterpret_cast<S*>(to);
   for (std::int64_t begin = 0; begin < count; begin += kBlock) {
     const std::int64_t n = std::min(kBlock, count - begin);
-    const S* first = reinterpret_cast<const S*>(in[0]) + begin;
-    for (std::int64_t i = 0; i < n; ++i) acc[i] = static_cast<A>(first[i]);
-    for (std::size_t j = 1; j < in.size(); ++j) {
-      const S* x = reinterpret_cast<const S*>(in[j]) + begin;
-      for (std::int64_t i = 0; i < n; ++i) acc[i] = combine<op, A>(acc[i], static_cast<A>(x[i]));
-    }
+    tree<op, A, S>(in, begin, n, acc);
     for (std::int64_t i = 0; i < n; ++i) out[begin + i] = static_cast<S>(acc[i]);
   }
 }

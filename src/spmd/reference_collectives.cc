@@ -73,7 +73,21 @@ HostArray stacked(std::vector<HostArray> parts, int dim) {
 
 enum class Fold { sum, max, min };
 
-// In the order of the members; half types add in float and round once.
+template <class A>
+A fold_two(A a, A b, Fold fold) {
+  if (fold == Fold::sum) {
+    if constexpr (std::is_integral_v<A> && !std::is_same_v<A, bool>)
+      return static_cast<A>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    else
+      return static_cast<A>(a + b);
+  }
+  if constexpr (std::is_floating_point_v<A>)
+    if (std::isnan(b)) return b;
+  return (fold == Fold::max ? b > a : b < a) ? b : a;  // an `a` that is NaN compares false, stays
+}
+
+// Halves of an even number of members each on its own, an odd number in order; half types add in
+// float and round once.
 HostArray folded(const std::vector<HostArray>& x, Fold fold) {
   HostArray y(x[0].dtype, x[0].shape);
   dispatch(y.dtype, [&](auto tag) {
@@ -81,21 +95,15 @@ HostArray folded(const std::vector<HostArray>& x, Fold fold) {
     constexpr bool half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
     using A = std::conditional_t<half, float, T>;
     for (std::int64_t i = 0; i < y.count(); ++i) {
-      A acc = static_cast<A>(x[0].data<T>()[i]);
-      for (std::size_t k = 1; k < x.size(); ++k) {
-        A v = static_cast<A>(x[k].data<T>()[i]);
-        bool nan = false;
-        if constexpr (std::is_floating_point_v<A>) nan = std::isnan(v);
-        if (fold == Fold::sum) {
-          if constexpr (std::is_integral_v<A> && !std::is_same_v<A, bool>)
-            acc = static_cast<A>(static_cast<std::uint64_t>(acc) + static_cast<std::uint64_t>(v));
-          else
-            acc = static_cast<A>(acc + v);
-        } else if (nan || (fold == Fold::max ? v > acc : v < acc)) {
-          acc = v;  // an `acc` that is NaN compares false and stays
-        }
-      }
-      y.data<T>()[i] = static_cast<T>(acc);
+      auto part = [&](auto&& self, std::size_t begin, std::size_t n) -> A {
+        if (n > 1 && n % 2 == 0)
+          return fold_two(self(self, begin, n / 2), self(self, begin + n / 2, n / 2), fold);
+        A acc = static_cast<A>(x[begin].data<T>()[i]);
+        for (std::size_t k = 1; k < n; ++k)
+          acc = fold_two(acc, static_cast<A>(x[begin + k].data<T>()[i]), fold);
+        return acc;
+      };
+      y.data<T>()[i] = static_cast<T>(part(part, 0, x.size()));
     }
   });
   return y;
