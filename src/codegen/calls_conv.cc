@@ -6,6 +6,7 @@
 // with a stride of 1 is a gradient with respect to the source. Groups of the batch, or a batch that
 // lies inside the features, as batch and features change places in such a gradient, mean one with
 // respect to the weights. Either reading is right for any convolution; only the speed differs.
+#include "codegen/add.h"
 #include "codegen/calls_internal.h"
 #include "codegen/onednn.h"
 #include "codegen/reduce_shape.h"
@@ -249,10 +250,6 @@ Stage pack_weights_stage(const Plan& p) {
     }
     p.convolution->pack(Tensor::weights, kernel, p.at(args, p.weights));
   });
-}
-
-void add_to(float* sum, const float* part, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) sum[i] += part[i];
 }
 
 // One chunk of the batch a task.

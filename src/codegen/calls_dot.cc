@@ -4,6 +4,7 @@
 // An operand whose roles (batch, free, contracting) merge into one stride each is read where it
 // lies, transposed or not; another is packed first. bfloat16 and float16 are widened, multiplied in
 // float32 and rounded once.
+#include "codegen/add.h"
 #include "codegen/blas.h"
 #include "codegen/calls_internal.h"
 #include "codegen/matrix_operand.h"
@@ -81,19 +82,6 @@ Plan arrange(const CallArgs& a) {
   return p;
 }
 
-// A product that contracts the leading dimensions of both operands, such as the gradient of a dense
-// layer's weights, is a sum over rows: one with few results takes the tree of
-// codegen/reduce_shape.h. Each leaf costs a call and a pass over the results, so with many results
-// it would cost much, and with very few the leaves are longer.
-void cut_rows(Plan& p) {
-  constexpr std::int64_t kMostResults = 32768;
-  constexpr double kLeafFlops = 6e4;
-  if (!p.over_rows || p.m * p.n > kMostResults) return;
-  std::int64_t leaf = kLeafRows;
-  while (2.0 * static_cast<double>(p.m * p.n * leaf) < kLeafFlops) leaf *= 2;
-  p.halvings = halvings(p.k, leaf);
-}
-
 // Blocks of the result, by shape alone: whole matrices where there are many, else rows or columns
 // of one.
 void cut(Plan& p) {
@@ -119,6 +107,22 @@ void cut(Plan& p) {
     p.row_block = block(p.m);
   else
     p.column_block = block(p.n);
+}
+
+// A product that contracts the leading dimensions of both operands, such as the gradient of a dense
+// layer's weights, is a sum over rows, and takes the tree of codegen/reduce_shape.h. A leaf costs a
+// call and a pass over the results, little beside the product of 64 rows, or of few rows where the
+// product waits for memory anyway. The results of a block stay in the cache meanwhile.
+void cut_rows(Plan& p) {
+  constexpr std::int64_t kNarrow = 16, kLeafOfWide = 64, kMostResults = 32768;
+  constexpr double kLeafFlops = 6e4;  // of a narrow one
+  if (!p.over_rows) return;
+  std::int64_t leaf = std::min(p.m, p.n) > kNarrow ? kLeafOfWide : kLeafRows;
+  while (2.0 * static_cast<double>(p.m * p.n * leaf) < kLeafFlops) leaf *= 2;
+  p.halvings = halvings(p.k, leaf);
+  if (p.halvings == 0) return;
+  p.row_block = std::min(p.row_block, std::max<std::int64_t>(1, kMostResults / p.column_block));
+  p.column_block = std::min(p.column_block, std::max<std::int64_t>(1, kMostResults / p.row_block));
 }
 
 // Many tiny matrices, and inner products: handing each to a library costs more than the op's own
@@ -221,9 +225,7 @@ void multiply(const Plan& p, Factors x, std::int64_t m, std::int64_t n, std::int
   if (halvings > 0) {
     multiply(p, x, m, n, first, k / 2, halvings - 1, out, leading, sums);
     multiply(p, x, m, n, first + k / 2, k / 2, halvings - 1, sums, n, sums + m * n);
-    for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < n; ++j) out[i * leading + j] += sums[i * n + j];
-    return;
+    return add_rows(out, leading, sums, m, n);
   }
   const T* lhs = reinterpret_cast<const T*>(x.lhs) + first * (p.lhs.transposed ? p.lhs.leading : 1);
   const T* rhs = reinterpret_cast<const T*>(x.rhs) + first * (p.rhs.transposed ? 1 : p.rhs.leading);
@@ -324,7 +326,7 @@ std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
     ++index;
   }
   if (p.narrow) p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * 4));
-  if (acc == DType::float32 && !p.halvings) try_several(p);
+  if (acc == DType::float32 && !p.over_rows) try_several(p);
   if (p.halvings) {
     std::int64_t parts =
         ((p.m + p.row_block - 1) / p.row_block) * ((p.n + p.column_block - 1) / p.column_block);

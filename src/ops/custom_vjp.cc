@@ -9,8 +9,6 @@
 #include "ops/build.h"
 #include "ops/nested.h"
 
-#include <cstring>
-
 namespace tessera::inline v0::ops {
 
 Values custom_vjp_call(Builder& b, ProgramPtr body, std::span<const Value> inputs, HookPtr rule) {
@@ -286,41 +284,15 @@ std::vector<OpExample> tangent_examples() {
 }
 
 Op call_op() {
-  Op op;
-  op.name = "custom_vjp_call";
-  op.doc =
+  Op op = body_op(
+      "custom_vjp_call",
       "body(operands...), whose reverse-mode derivative is what the rule says instead of the "
-      "body's. It has no forward mode.";
+      "body's. It has no forward mode.");
   op.attrs = {{"body", AttrKind::program, "the function"},
               {"rule", AttrKind::hook, "a CustomVjpRule"}};
-  op.outputs = -1;
-  op.cheap = false;
-  op.lowering = Lowering::expanded;
-  op.infer = [](const InferArgs& a) {
-    check_inputs(a, "body", *a.attrs.program("body"), a.inputs);
-    return a.attrs.program("body")->output_types();
-  };
   op.jvp_both = call_jvp;
   op.batch = call_batch;
-  op.transpose = [](const TransposeArgs& a) {
-    return transpose_inline(a.b, *a.attrs.program("body"), a.inputs,
-                            {a.linear.begin(), a.linear.end()}, a.cotangents);
-  };
-  op.vary = [](const VaryArgs& a) {
-    return vary_through(*a.attrs.program("body"), {a.inputs.begin(), a.inputs.end()});
-  };
-  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
-    return cost_of(*attrs.program("body"));
-  };
-  op.evaluate = [](const EvalArgs& a) {
-    std::vector<HostArray> out = evaluate(*a.attrs.program("body"), a.inputs);
-    for (std::size_t i = 0; i < out.size(); ++i)
-      std::memcpy(a.outputs[i].bytes, out[i].bytes, static_cast<std::size_t>(out[i].size_bytes()));
-  };
-  op.waived = {{"jvp", "the rule is user code: jvp_both"},
-               {"sharding", "inlined before partitioning"},
-               {"emit", "inlined before code generation"},
-               {"stablehlo", "inlined before export"}};
+  op.waived["jvp"] = "the rule is user code: jvp_both";
   op.examples = call_examples;
   return op;
 }

@@ -6,31 +6,6 @@
 
 namespace tessera::inline v0::ops {
 
-namespace {
-
-/// Throws unless `dims` is ascending.
-void check_sorted(const InferArgs& a, const char* attr, const Ints& dims) {
-  if (std::is_sorted(dims.begin(), dims.end())) return;
-  Message(a.op.name)
-      .problem(std::string(attr) + " " + to_string(dims) + " is not ascending")
-      .rule("dimensions ascend")
-      .from(a.loc)
-      .advice("sort it")
-      .raise<ShapeError>();
-}
-
-[[noreturn]] void fail(const InferArgs& a, std::string problem, std::string rule,
-                       std::string advice) {
-  Message(a.op.name)
-      .problem(std::move(problem))
-      .rule(std::move(rule))
-      .from(a.loc)
-      .advice(std::move(advice))
-      .raise<ShapeError>();
-}
-
-}  // namespace
-
 std::vector<Type> infer_gather(const InferArgs& a) {
   const Shape &x = a.inputs[0].shape, &indices = a.inputs[1].shape;
   GatherDims dims = gather_dims(a.attrs);
@@ -38,13 +13,7 @@ std::vector<Type> infer_gather(const InferArgs& a) {
   const std::string& mode = a.attrs.str("mode");
   check_index_dtype(a, a.inputs[1].dtype, "the indices");
   check_one_a_dim(a, "slice_sizes", sizes, x);
-  if (dims.index_vector_dim < 0 || dims.index_vector_dim > indices.rank())
-    fail(a,
-         "index_vector_dim " + std::to_string(dims.index_vector_dim) + " for indices of shape " +
-             tessera::to_string(indices),
-         "it lies in [0, " + std::to_string(indices.rank()) +
-             "], the last meaning a vector of one component",
-         "use the indices' last dimension");
+  check_vector_dim(a, dims.index_vector_dim);
   check_dims(a, "start_index_map", dims.start_index_map, x);
   check_dims(a, "collapsed_slice_dims", dims.collapsed_slice_dims, x);
   check_dims(a, "operand_batching_dims", dims.operand_batching_dims, x);
@@ -53,61 +22,34 @@ std::vector<Type> infer_gather(const InferArgs& a) {
   check_sorted(a, "collapsed_slice_dims", dims.collapsed_slice_dims);
   check_sorted(a, "operand_batching_dims", dims.operand_batching_dims);
   if (mode != "clip" && mode != "fill" && mode != "zero")
-    fail(a, "mode \"" + mode + "\"", "\"clip\", \"fill\" or \"zero\"", "use \"clip\"");
-  std::int64_t components = dims.index_vector_dim == indices.rank()
-                                ? 1
-                                : indices[static_cast<std::size_t>(dims.index_vector_dim)];
-  if (components != static_cast<std::int64_t>(dims.start_index_map.size()))
-    fail(a,
-         "index vectors have " + std::to_string(components) + " components, start_index_map " +
-             to_string(dims.start_index_map) + " has " +
-             std::to_string(dims.start_index_map.size()),
-         "each component has its operand dimension",
-         "fit start_index_map to the indices' shape " + tessera::to_string(indices));
-  if (dims.operand_batching_dims.size() != dims.start_indices_batching_dims.size())
-    fail(a,
-         "operand_batching_dims " + to_string(dims.operand_batching_dims) +
-             " and start_indices_batching_dims " + to_string(dims.start_indices_batching_dims) +
-             " differ in length",
-         "they pair up", "name a dimension of the indices for each of the operand's");
-  for (std::size_t k = 0; k < dims.operand_batching_dims.size(); ++k) {
-    std::int64_t d = dims.operand_batching_dims[k], i = dims.start_indices_batching_dims[k];
-    if (contains(dims.collapsed_slice_dims, d) || contains(dims.start_index_map, d))
-      fail(a,
-           "operand dimension " + std::to_string(d) +
-               " is a batching dimension and a collapsed or indexed one",
-           "a dimension has one part", "take it out of one of the lists");
-    if (i == dims.index_vector_dim)
-      fail(a, "the index vector's dimension " + std::to_string(i) + " is a batching dimension",
-           "it is not", "name another");
-    if (x[static_cast<std::size_t>(d)] != indices[static_cast<std::size_t>(i)])
-      fail(a,
-           "operand dimension " + std::to_string(d) + " has extent " +
-               std::to_string(x[static_cast<std::size_t>(d)]) + ", the indices' dimension " +
-               std::to_string(i) + " has " + std::to_string(indices[static_cast<std::size_t>(i)]),
-           "dimensions that batch together have one extent", "slice or broadcast one of them");
-  }
+    fail_index(a, "mode \"" + mode + "\"", "\"clip\", \"fill\" or \"zero\"", "use \"clip\"");
+  check_index_vectors(a,
+                      {dims.index_vector_dim, "start_index_map", dims.start_index_map,
+                       dims.operand_batching_dims, "start_indices_batching_dims",
+                       dims.start_indices_batching_dims, "a collapsed", dims.collapsed_slice_dims});
   for (std::size_t d = 0; d < x.size(); ++d) {
     bool one = contains(dims.collapsed_slice_dims, static_cast<std::int64_t>(d)) ||
                contains(dims.operand_batching_dims, static_cast<std::int64_t>(d));
     if (sizes[d] < 0 || sizes[d] > x[d] || (one && sizes[d] > 1))
-      fail(a,
-           "slice_sizes " + to_string(sizes) + " do not fit shape " + tessera::to_string(x) +
-               " in dimension " + std::to_string(d),
-           one ? "a collapsed or batching dimension has slice size 1" : "0 <= slice size <= extent",
-           "make the slice smaller");
+      fail_index(
+          a,
+          "slice_sizes " + to_string(sizes) + " do not fit shape " + tessera::to_string(x) +
+              " in dimension " + std::to_string(d),
+          one ? "a collapsed or batching dimension has slice size 1" : "0 <= slice size <= extent",
+          "make the slice smaller");
   }
   std::size_t window =
       sizes.size() - dims.collapsed_slice_dims.size() - dims.operand_batching_dims.size();
   if (dims.offset_dims.size() != window)
-    fail(a,
-         "offset_dims " + to_string(dims.offset_dims) + " has " +
-             std::to_string(dims.offset_dims.size()) + " dimensions",
-         "one for each operand dimension that is not collapsed or batching: " +
-             std::to_string(sizes.size()) + " - " +
-             std::to_string(dims.collapsed_slice_dims.size()) + " - " +
-             std::to_string(dims.operand_batching_dims.size()) + " = " + std::to_string(window),
-         "collapse the dimensions that the result shall lack");
+    fail_index(a,
+               "offset_dims " + to_string(dims.offset_dims) + " has " +
+                   std::to_string(dims.offset_dims.size()) + " dimensions",
+               "one for each operand dimension that is not collapsed or batching: " +
+                   std::to_string(sizes.size()) + " - " +
+                   std::to_string(dims.collapsed_slice_dims.size()) + " - " +
+                   std::to_string(dims.operand_batching_dims.size()) + " = " +
+                   std::to_string(window),
+               "collapse the dimensions that the result shall lack");
   Shape out;
   out.resize(indices.size() - (dims.index_vector_dim < indices.rank()) + window);
   check_dims(a, "offset_dims", dims.offset_dims, out);

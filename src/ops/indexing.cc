@@ -117,4 +117,69 @@ Value stack_starts(std::span<const Value> starts, std::span<const int> dims, std
   return concatenate(parts, any ? 1 : 0);
 }
 
+void fail_index(const InferArgs& a, std::string problem, std::string rule, std::string advice) {
+  Message(a.op.name)
+      .problem(std::move(problem))
+      .rule(std::move(rule))
+      .from(a.loc)
+      .advice(std::move(advice))
+      .raise<ShapeError>();
+}
+
+void check_sorted(const InferArgs& a, const char* attr, const Ints& dims) {
+  if (!std::is_sorted(dims.begin(), dims.end()))
+    fail_index(a, std::string(attr) + " " + to_string(dims) + " is not ascending",
+               "dimensions ascend", "sort it");
+}
+
+void check_vector_dim(const InferArgs& a, std::int64_t dim) {
+  const Shape& indices = a.inputs[1].shape;
+  if (dim < 0 || dim > indices.rank())
+    fail_index(a,
+               "index_vector_dim " + std::to_string(dim) + " for indices of shape " +
+                   tessera::to_string(indices),
+               "it lies in [0, " + std::to_string(indices.rank()) +
+                   "], the last meaning a vector of one component",
+               "use the indices' last dimension");
+}
+
+void check_index_vectors(const InferArgs& a, const IndexDims& d) {
+  const Shape &x = a.inputs[0].shape, &indices = a.inputs[1].shape;
+  std::int64_t components =
+      d.vector_dim == indices.rank() ? 1 : indices[static_cast<std::size_t>(d.vector_dim)];
+  if (components != static_cast<std::int64_t>(d.map.size()))
+    fail_index(
+        a,
+        "index vectors have " + std::to_string(components) + " components, " + d.map_name + " " +
+            to_string(d.map) + " has " + std::to_string(d.map.size()),
+        "each component has its operand dimension",
+        "fit " + std::string(d.map_name) + " to the indices' shape " + tessera::to_string(indices));
+  if (d.operand_batching.size() != d.indices_batching.size())
+    fail_index(a,
+               "operand_batching_dims " + to_string(d.operand_batching) + " and " +
+                   d.indices_batching_name + " " + to_string(d.indices_batching) +
+                   " differ in length",
+               "they pair up", "name a dimension of the indices for each of the operand's");
+  for (std::size_t k = 0; k < d.operand_batching.size(); ++k) {
+    std::int64_t o = d.operand_batching[k], i = d.indices_batching[k];
+    if (contains(d.alone, o) || contains(d.map, o))
+      fail_index(a,
+                 "operand dimension " + std::to_string(o) + " is a batching dimension and " +
+                     d.alone_name + " or indexed one",
+                 "a dimension has one part", "take it out of one of the lists");
+    if (i == d.vector_dim)
+      fail_index(a,
+                 "the index vector's dimension " + std::to_string(i) + " is a batching dimension",
+                 "it is not", "name another");
+    std::int64_t there = x[static_cast<std::size_t>(o)],
+                 here = indices[static_cast<std::size_t>(i)];
+    if (there != here)
+      fail_index(
+          a,
+          "operand dimension " + std::to_string(o) + " has extent " + std::to_string(there) +
+              ", the indices' dimension " + std::to_string(i) + " has " + std::to_string(here),
+          "dimensions that batch together have one extent", "slice or broadcast one of them");
+  }
+}
+
 }  // namespace tessera::inline v0::ops

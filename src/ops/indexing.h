@@ -52,6 +52,29 @@ void check_starts(const InferArgs& a, std::size_t first, const Shape& operand);
 /// Throws unless the dtype is an integer's.
 void check_index_dtype(const InferArgs& a, DType dtype, const char* what);
 
+[[noreturn]] void fail_index(const InferArgs& a, std::string problem, std::string rule,
+                             std::string advice);
+/// Throws unless `dims` is ascending.
+void check_sorted(const InferArgs& a, const char* attr, const Ints& dims);
+
+/// Throws unless `dim` is a dimension of the indices or their rank.
+void check_vector_dim(const InferArgs& a, std::int64_t dim);
+
+/// How the indices of a gather or scatter lie to the operand, with the attributes' names.
+struct IndexDims {
+  std::int64_t vector_dim;
+  const char* map_name;
+  const Ints& map;  // the operand dimension of each component
+  const Ints& operand_batching;
+  const char* indices_batching_name;
+  const Ints& indices_batching;
+  const char* alone_name;  // "a collapsed", "an inserted"
+  const Ints& alone;       // operand dimensions that the window lacks
+};
+/// Throws unless the index vectors have as many components as the map, and dimensions that batch
+/// together pair up.
+void check_index_vectors(const InferArgs& a, const IndexDims& dims);
+
 /// Scalars as an index vector: batched ones give [size, n], else [n].
 Value stack_starts(std::span<const Value> starts, std::span<const int> dims, std::int64_t size);
 

@@ -1,5 +1,9 @@
 #include "ops/nested.h"
 
+#include "ir/interpret.h"
+#include "ops/build.h"
+
+#include <cstring>
 #include <numeric>
 
 namespace tessera::inline v0::ops {
@@ -98,6 +102,38 @@ std::vector<std::size_t> iota_positions(std::size_t n) {
   std::vector<std::size_t> positions(n);
   std::iota(positions.begin(), positions.end(), std::size_t{0});
   return positions;
+}
+
+Op body_op(std::string name, std::string doc) {
+  Op op;
+  op.name = std::move(name);
+  op.doc = std::move(doc);
+  op.outputs = -1;
+  op.cheap = false;
+  op.lowering = Lowering::expanded;
+  op.infer = [](const InferArgs& a) {
+    check_inputs(a, "body", *a.attrs.program("body"), a.inputs);
+    return a.attrs.program("body")->output_types();
+  };
+  op.transpose = [](const TransposeArgs& a) {
+    return transpose_inline(a.b, *a.attrs.program("body"), a.inputs,
+                            {a.linear.begin(), a.linear.end()}, a.cotangents);
+  };
+  op.vary = [](const VaryArgs& a) {
+    return vary_through(*a.attrs.program("body"), {a.inputs.begin(), a.inputs.end()});
+  };
+  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
+    return cost_of(*attrs.program("body"));
+  };
+  op.evaluate = [](const EvalArgs& a) {
+    std::vector<HostArray> out = evaluate(*a.attrs.program("body"), a.inputs);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      std::memcpy(a.outputs[i].bytes, out[i].bytes, static_cast<std::size_t>(out[i].size_bytes()));
+  };
+  op.waived = {{"sharding", "inlined before partitioning"},
+               {"emit", "inlined before code generation"},
+               {"stablehlo", "inlined before export"}};
+  return op;
 }
 
 }  // namespace tessera::inline v0::ops

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tessera::inline v0::ops {
@@ -35,6 +36,10 @@ std::vector<bool> depends_on(const Program& p, const std::vector<bool>& inputs);
 /// the new number k. Positions may be left out of `outputs`, not of `inputs`.
 ProgramPtr reordered(const Program& p, std::span<const std::size_t> inputs,
                      std::span<const std::size_t> outputs);
+
+/// An op that is its attribute "body" run on all its operands, until a pass expands it: the rules
+/// that follow from the body alone.
+Op body_op(std::string name, std::string doc);
 
 /// Positions 0 to n.
 std::vector<std::size_t> iota_positions(std::size_t n);

@@ -5,8 +5,6 @@
 #include "ops/build.h"
 #include "ops/nested.h"
 
-#include <cstring>
-
 namespace tessera::inline v0::ops {
 
 Values remat(Builder& b, ProgramPtr body, std::span<const Value> inputs, HookPtr policy) {
@@ -121,40 +119,18 @@ std::vector<OpExample> remat_examples() {
 }  // namespace
 
 void register_remat(Registry& r) {
-  Op op;
-  op.name = "remat";
-  op.doc =
+  Op op = body_op(
+      "remat",
       "body(operands...), whose intermediate values are not kept for the backward pass: it starts "
       "from the operands, and from "
-      "what the policy keeps, and computes the rest again. Elsewhere it is the body.";
+      "what the policy keeps, and computes the rest again. Elsewhere it is the body.");
   op.attrs = {{"body", AttrKind::program, "(operands...) -> results"},
               {"policy", AttrKind::hook, "optional CheckpointPolicy; without one nothing is kept"}};
-  op.outputs = -1;
-  op.cheap = false;
-  op.lowering = Lowering::expanded;
-  op.infer = [](const InferArgs& a) {
-    check_inputs(a, "body", *a.attrs.program("body"), a.inputs);
-    return a.attrs.program("body")->output_types();
-  };
   op.jvp_both = remat_jvp;
   op.partial_eval = remat_partial_eval;
   op.transpose = remat_transpose;
   op.batch = remat_batch;
-  op.vary = [](const VaryArgs& a) {
-    return vary_through(*a.attrs.program("body"), {a.inputs.begin(), a.inputs.end()});
-  };
-  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
-    return cost_of(*attrs.program("body"));
-  };
-  op.evaluate = [](const EvalArgs& a) {
-    std::vector<HostArray> out = evaluate(*a.attrs.program("body"), a.inputs);
-    for (std::size_t i = 0; i < out.size(); ++i)
-      std::memcpy(a.outputs[i].bytes, out[i].bytes, static_cast<std::size_t>(out[i].size_bytes()));
-  };
-  op.waived = {{"jvp", "jvp_both makes primals and tangents in one region"},
-               {"sharding", "inlined before partitioning"},
-               {"emit", "inlined before code generation"},
-               {"stablehlo", "inlined before export"}};
+  op.waived["jvp"] = "jvp_both makes primals and tangents in one region";
   op.examples = remat_examples;
   r.add(std::move(op));
 }

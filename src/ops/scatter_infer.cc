@@ -7,23 +7,6 @@
 
 namespace tessera::inline v0::ops {
 
-namespace {
-[[noreturn]] void fail(const InferArgs& a, std::string problem, std::string rule,
-                       std::string advice) {
-  Message(a.op.name)
-      .problem(std::move(problem))
-      .rule(std::move(rule))
-      .from(a.loc)
-      .advice(std::move(advice))
-      .raise<ShapeError>();
-}
-void check_sorted(const InferArgs& a, const char* attr, const Ints& dims) {
-  if (!std::is_sorted(dims.begin(), dims.end()))
-    fail(a, std::string(attr) + " " + to_string(dims) + " is not ascending", "dimensions ascend",
-         "sort it");
-}
-}  // namespace
-
 std::vector<Type> infer_scatter(const InferArgs& a) {
   const Type &xt = a.inputs[0], &ut = a.inputs[2];
   const Shape &x = xt.shape, &indices = a.inputs[1].shape, &updates = ut.shape;
@@ -46,14 +29,8 @@ std::vector<Type> infer_scatter(const InferArgs& a) {
         .advice("use scatter_max for or, scatter_min for and")
         .raise<DTypeError>();
   if (mode != "drop" && mode != "clip")
-    fail(a, "mode \"" + mode + "\"", "\"drop\" or \"clip\"", "use \"drop\"");
-  if (dims.index_vector_dim < 0 || dims.index_vector_dim > indices.rank())
-    fail(a,
-         "index_vector_dim " + std::to_string(dims.index_vector_dim) + " for indices of shape " +
-             tessera::to_string(indices),
-         "it lies in [0, " + std::to_string(indices.rank()) +
-             "], the last meaning a vector of one component",
-         "use the indices' last dimension");
+    fail_index(a, "mode \"" + mode + "\"", "\"drop\" or \"clip\"", "use \"drop\"");
+  check_vector_dim(a, dims.index_vector_dim);
   check_dims(a, "scatter_dims_to_operand_dims", dims.scatter_dims_to_operand_dims, x);
   check_dims(a, "inserted_window_dims", dims.inserted_window_dims, x);
   check_dims(a, "operand_batching_dims", dims.operand_batching_dims, x);
@@ -62,71 +39,41 @@ std::vector<Type> infer_scatter(const InferArgs& a) {
   check_sorted(a, "update_window_dims", dims.update_window_dims);
   check_sorted(a, "inserted_window_dims", dims.inserted_window_dims);
   check_sorted(a, "operand_batching_dims", dims.operand_batching_dims);
-  std::int64_t components = dims.index_vector_dim == indices.rank()
-                                ? 1
-                                : indices[static_cast<std::size_t>(dims.index_vector_dim)];
-  if (components != static_cast<std::int64_t>(dims.scatter_dims_to_operand_dims.size()))
-    fail(a,
-         "index vectors have " + std::to_string(components) +
-             " components, scatter_dims_to_operand_dims " +
-             to_string(dims.scatter_dims_to_operand_dims) + " has " +
-             std::to_string(dims.scatter_dims_to_operand_dims.size()),
-         "each component has its operand dimension",
-         "fit the list to the indices' shape " + tessera::to_string(indices));
-  if (dims.operand_batching_dims.size() != dims.scatter_indices_batching_dims.size())
-    fail(a,
-         "operand_batching_dims " + to_string(dims.operand_batching_dims) +
-             " and scatter_indices_batching_dims " + to_string(dims.scatter_indices_batching_dims) +
-             " differ in length",
-         "they pair up", "name a dimension of the indices for each of the operand's");
-  for (std::size_t k = 0; k < dims.operand_batching_dims.size(); ++k) {
-    std::int64_t d = dims.operand_batching_dims[k], i = dims.scatter_indices_batching_dims[k];
-    if (contains(dims.inserted_window_dims, d) || contains(dims.scatter_dims_to_operand_dims, d))
-      fail(a,
-           "operand dimension " + std::to_string(d) +
-               " is a batching dimension and an inserted or indexed one",
-           "a dimension has one part", "take it out of one of the lists");
-    if (i == dims.index_vector_dim)
-      fail(a, "the index vector's dimension " + std::to_string(i) + " is a batching dimension",
-           "it is not", "name another");
-    if (x[static_cast<std::size_t>(d)] != indices[static_cast<std::size_t>(i)])
-      fail(a,
-           "operand dimension " + std::to_string(d) + " has extent " +
-               std::to_string(x[static_cast<std::size_t>(d)]) + ", the indices' dimension " +
-               std::to_string(i) + " has " + std::to_string(indices[static_cast<std::size_t>(i)]),
-           "dimensions that batch together have one extent", "slice or broadcast one of them");
-  }
+  check_index_vectors(
+      a, {dims.index_vector_dim, "scatter_dims_to_operand_dims", dims.scatter_dims_to_operand_dims,
+          dims.operand_batching_dims, "scatter_indices_batching_dims",
+          dims.scatter_indices_batching_dims, "an inserted", dims.inserted_window_dims});
   std::size_t window =
       x.size() - dims.inserted_window_dims.size() - dims.operand_batching_dims.size();
   std::size_t places = indices.size() - (dims.index_vector_dim < indices.rank());
   if (dims.update_window_dims.size() != window || updates.size() != window + places)
-    fail(a,
-         "updates of shape " + tessera::to_string(updates) + " with update_window_dims " +
-             to_string(dims.update_window_dims),
-         "their rank is that of the indices without the vector and of the window: " +
-             std::to_string(places) + " + " + std::to_string(window) + " = " +
-             std::to_string(places + window),
-         "reshape the updates, or insert the operand dimensions that they lack");
+    fail_index(a,
+               "updates of shape " + tessera::to_string(updates) + " with update_window_dims " +
+                   to_string(dims.update_window_dims),
+               "their rank is that of the indices without the vector and of the window: " +
+                   std::to_string(places) + " + " + std::to_string(window) + " = " +
+                   std::to_string(places + window),
+               "reshape the updates, or insert the operand dimensions that they lack");
   WindowDimsOf w = window_dims_of(dims, updates.rank(), x.rank(), indices.rank());
   for (std::size_t k = 0; k < w.window.size(); ++k) {
     std::int64_t n = updates[static_cast<std::size_t>(w.window[k])],
                  room = x[static_cast<std::size_t>(w.operand_window[k])];
     if (n > room)
-      fail(a,
-           "windows of extent " + std::to_string(n) + " in update dimension " +
-               std::to_string(w.window[k]) + " for operand dimension " +
-               std::to_string(w.operand_window[k]) + " of extent " + std::to_string(room),
-           "a window is no larger than the operand", "slice the updates");
+      fail_index(a,
+                 "windows of extent " + std::to_string(n) + " in update dimension " +
+                     std::to_string(w.window[k]) + " for operand dimension " +
+                     std::to_string(w.operand_window[k]) + " of extent " + std::to_string(room),
+                 "a window is no larger than the operand", "slice the updates");
   }
   for (std::size_t k = 0; k < w.batch.size(); ++k) {
     std::int64_t n = updates[static_cast<std::size_t>(w.batch[k])],
                  expected = indices[static_cast<std::size_t>(w.indices_batch[k])];
     if (n != expected)
-      fail(a,
-           "update dimension " + std::to_string(w.batch[k]) + " has extent " + std::to_string(n) +
-               ", the indices' dimension " + std::to_string(w.indices_batch[k]) + " has " +
-               std::to_string(expected),
-           "there is a window for each index vector", "make as many updates as indices");
+      fail_index(a,
+                 "update dimension " + std::to_string(w.batch[k]) + " has extent " +
+                     std::to_string(n) + ", the indices' dimension " +
+                     std::to_string(w.indices_batch[k]) + " has " + std::to_string(expected),
+                 "there is a window for each index vector", "make as many updates as indices");
   }
   return {Type(xt.dtype, x, xt.weak && ut.weak)};
 }

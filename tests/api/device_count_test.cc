@@ -64,6 +64,37 @@ INSTANTIATE_TEST_SUITE_P(Batches, DeviceCount,
                          ::testing::Values(std::pair(64, 28), std::pair(64, 20),
                                            std::pair(96, 12)));
 
+struct Perceptron {
+  std::vector<nn::Linear> layers;
+};
+
+// Dense layers wide and narrow: a device holds at least the 64 rows of a leaf.
+TEST(DenseLayers, GradientsAreTheSameBits) {
+  ts::set_device_count(8);
+  auto keys = ts::random::split<4>(ts::random::key(5));
+  Perceptron model{
+      {nn::linear(keys[0], 300, 256), nn::linear(keys[1], 256, 48), nn::linear(keys[2], 48, 10)}};
+  Array x = ts::random::normal(keys[3], {512, 300});
+  auto gradients = [&](std::int64_t devices) {
+    auto step = ts::pmap(
+        [](Perceptron m, Array x) {
+          auto loss = [&](Perceptron m) {
+            Array y = x;
+            for (const nn::Linear& layer : m.layers) y = ts::tanh(layer(y));
+            return ts::mean(ts::square(y));
+          };
+          return ts::pmean(ts::grad(loss)(m), "i");
+        },
+        {.in_axes = {ts::replicated, 0}, .out_axes = ts::replicated});
+    std::vector<float> all;
+    for (const Array& g : ts::tree::leaves(step(model, x.reshape(devices, 512 / devices, 300))))
+      for (float v : g.to_vector<float>()) all.push_back(v);
+    return all;
+  };
+  std::vector<float> one = gradients(1);
+  for (std::int64_t devices : {2, 4, 8}) EXPECT_EQ(gradients(devices), one) << devices;
+}
+
 // A mean of products over rows in all the forms that a reduction takes: along the leading axis,
 // along several, and of few and many columns.
 TEST(SumsOverRows, AreTheSameBits) {
