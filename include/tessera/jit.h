@@ -43,6 +43,13 @@ struct MemoryUse {
   std::int64_t arguments = 0, outputs = 0, temporaries = 0;
 };
 
+/// A collective of a program.
+struct CollectiveUse {
+  std::string op;                 // "psum"
+  std::vector<std::string> axes;  // names of the mesh axes that it runs over
+  std::int64_t bytes = 0;         // that each device puts in
+};
+
 namespace detail {
 struct CacheEntry;      // src/api/cache.h
 struct TracedFunction;  // src/api/traced.h
@@ -110,6 +117,9 @@ class TESSERA_API Lowered {
   /// The tape: kernels, calls and collectives in order.
   std::string schedule() const;
   MemoryUse memory() const;
+  /// What the devices exchange in a call, in the program's order. A collective in a loop or a
+  /// branch is listed once.
+  std::vector<CollectiveUse> collectives() const;
 
  protected:
   std::shared_ptr<detail::CachedFunction> cache_;

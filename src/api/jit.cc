@@ -1,6 +1,7 @@
 #include <tessera/jit.h>
 
 #include "api/cache.h"
+#include "ir/op.h"
 
 namespace tessera::inline v0 {
 namespace detail {
@@ -37,12 +38,35 @@ Array abstract_like(const Array& x) { return make_abstract(x.impl()->type); }
 
 }  // namespace detail
 
+namespace {
+
+void list_collectives(const Program& p, std::vector<CollectiveUse>& out) {
+  for (const Equation& eqn : p.equations) {
+    if (eqn.op->lowering == Lowering::collective && eqn.op->name != "axis_index")
+      out.push_back({std::string(eqn.op->name), eqn.attrs.get<Strings>("axes"),
+                     p.type(eqn.inputs[0]).bytes()});
+    for (const auto& [name, value] : eqn.attrs) {
+      if (auto* body = std::get_if<ProgramPtr>(&value); body && *body)
+        list_collectives(**body, out);
+      if (auto* bodies = std::get_if<Programs>(&value))
+        for (const ProgramPtr& body : *bodies) list_collectives(*body, out);
+    }
+  }
+}
+
+}  // namespace
+
 std::string Lowered::ir() const { return to_string(*entry_->function.program); }
 std::string Lowered::partitioned() const { return to_string(entry_->executable({}).program()); }
 std::string Lowered::schedule() const { return entry_->executable({}).schedule(); }
 MemoryUse Lowered::memory() const {
   const runtime::MemoryPlan plan = entry_->executable({}).memory();
   return {plan.arguments, plan.outputs, plan.temporaries};
+}
+std::vector<CollectiveUse> Lowered::collectives() const {
+  std::vector<CollectiveUse> out;
+  list_collectives(entry_->executable({}).program(), out);
+  return out;
 }
 
 }  // namespace tessera::inline v0

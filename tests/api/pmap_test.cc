@@ -1,5 +1,6 @@
 // pmap: axes in and out, trees, statics, devices, and the errors that come before anything runs.
 #include <tessera/collectives.h>
+#include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/linear.h>
@@ -11,7 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace ts = tessera;
 using ts::Array;
@@ -268,6 +271,30 @@ TEST_F(Pmap, ProvesReplication) {
             "  rule: a replicated result comes from replicated values and from collectives that "
             "give all devices the same\n"
             "  try: pmean or psum over 'i' before returning it, or declare the result as mapped");
+}
+
+TEST_F(Pmap, ListsItsCollectives) {
+  auto f = ts::pmap(
+      [](Model m, Array a) {
+        m = ts::pmean(Model{m.w * ts::sum(a), m.b}, "i");
+        auto [last, all] = ts::scan(
+            [](Array c, Array r) {
+              c = c + ts::psum(r, "i");
+              return std::pair(c, ts::all_gather(c, "i"));
+            },
+            Array(0.0f), a);
+        return std::tuple(m, last, all, ts::axis_index("i"));
+      },
+      {.in_axes = {ts::replicated, 0}});
+  Model m{ts::zeros({5, 2}), ts::zeros({3})};
+  auto plan = f.lower(ts::abstract_like(m), ts::abstract_like(x));
+  std::vector<std::tuple<std::string, std::vector<std::string>, std::int64_t>> uses;
+  for (auto& c : plan.collectives()) uses.emplace_back(c.op, c.axes, c.bytes);
+  std::sort(uses.begin(), uses.end());
+  const std::vector<std::string> i{"i"};
+  EXPECT_EQ(uses, (decltype(uses){
+                      {"all_gather", i, 4}, {"psum", i, 4}, {"psum", i, 12}, {"psum", i, 40}}));
+  EXPECT_TRUE(ts::jit([](Array a) { return 2 * a; }).lower(x).collectives().empty());
 }
 
 TEST_F(Pmap, RejectsNesting) {
