@@ -14,6 +14,7 @@
 #include "ops/dot_dims.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <numeric>
 
@@ -82,8 +83,7 @@ Plan arrange(const CallArgs& a) {
   return p;
 }
 
-// Blocks of the result, by shape alone: whole matrices where there are many, else rows or columns
-// of one.
+// Blocks of the result, by shape alone: whole matrices where there are many, else of one.
 void cut(Plan& p) {
   double flops =
       2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
@@ -95,18 +95,22 @@ void cut(Plan& p) {
         std::max<std::int64_t>(1, p.batch / tasks_for(flops * static_cast<double>(p.batch)));
     return;
   }
-  constexpr std::int64_t kRound =
-      48;  // the library's kernels take rows and columns by 16, 24 or 48
-  std::int64_t parts =
-      std::max<std::int64_t>(1, tasks_for(flops * static_cast<double>(p.batch)) / p.batch);
-  auto block = [&](std::int64_t extent) {
-    std::int64_t each = (extent + parts - 1) / parts;
+  // Each block packs its rows of one operand and its columns of the other anew, so the blocks are
+  // few, and cut where the least is packed twice.
+  auto tasks = static_cast<std::int64_t>(std::clamp(flops / 2e9, 8.0, 32.0));
+  std::int64_t parts = std::min(tasks, static_cast<std::int64_t>(flops / 3e7) + 1);
+  parts = static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, parts / p.batch))));
+  std::int64_t row_parts = 1, packed = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t r = 1; r <= parts; r *= 2)
+    if (std::int64_t cost = r * p.n + parts / r * p.m; cost < packed) row_parts = r, packed = cost;
+  auto block = [](std::int64_t extent, std::int64_t count) {
+    constexpr std::int64_t kRound = 16;
+    std::int64_t each = (extent + count - 1) / count;
     return std::min(extent, (each + kRound - 1) / kRound * kRound);
   };
-  if (p.m >= p.n)
-    p.row_block = block(p.m);
-  else
-    p.column_block = block(p.n);
+  p.row_block = block(p.m, row_parts);
+  p.column_block = block(p.n, parts / row_parts);
 }
 
 // A product that contracts the leading dimensions of both operands, such as the gradient of a dense

@@ -144,6 +144,7 @@ TEST(DotCall, LargeEnoughToBeCut) {
   for (const auto& [l, r, d] : std::vector<std::tuple<Shape, Shape, DotDims>>{
            {{330, 200}, {200, 210}, {{1}, {0}, {}, {}}},
            {{200, 100}, {410, 200}, {{0}, {1}, {}, {}}},
+           {{700, 300}, {300, 810}, {{1}, {0}, {}, {}}},
            {{40, 50, 60}, {40, 60, 70}, {{2}, {1}, {0}, {0}}}})
     EXPECT_EQ(By::library,
               call("dot_general", {integers(Type(f32, l), 1), integers(Type(f32, r), 2)},
