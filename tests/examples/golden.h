@@ -16,6 +16,7 @@ class Golden {
   explicit Golden(const std::string& name)
       : file_(tessera::load_safetensors(TESSERA_TEST_DIR "/examples/" + name + ".safetensors")) {}
 
+  const tessera::Array& operator[](const std::string& name) const { return file_.tensors.at(name); }
   /// Same dtype, shape and values.
   void equal(const tessera::Array& x, const std::string& name) const {
     EXPECT_TRUE(tessera::tree::equal(x, file_.tensors.at(name))) << name << " is\n"

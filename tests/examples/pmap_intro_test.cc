@@ -1,30 +1,14 @@
 // The cells of examples/02_pmap_intro against JAX (pmap_intro.py).
 #include "02_pmap_intro/cells.h"
 
-#include <gtest/gtest.h>
+#include "examples/golden.h"
 
-#include <cmath>
-#include <map>
-#include <string>
+#include <gtest/gtest.h>
 
 namespace ts = tessera;
 using ts::Array;
 
 namespace {
-
-const std::map<std::string, Array>& golden() {
-  static const auto tensors =
-      ts::load_safetensors(TESSERA_TEST_DIR "/examples/pmap_intro.safetensors").tensors;
-  return tensors;
-}
-void expect_equal(const Array& x, const std::string& name) {
-  EXPECT_TRUE(ts::tree::equal(x, golden().at(name))) << name << ":\n" << x;
-}
-void expect_near(const std::vector<float>& x, const std::string& name, double tolerance) {
-  std::vector<float> y = golden().at(name).to_vector<float>();
-  ASSERT_EQ(x.size(), y.size());
-  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], tolerance) << name << " " << i;
-}
 
 // Each step rounds like JAX's but for the order of sums. Over these 200 steps JAX's float32 losses
 // stay within 3e-6 of its float64 ones, and its predictions within 2e-6: rounding is not amplified.
@@ -33,38 +17,39 @@ constexpr double kLosses = 1e-6, kPredictions = 1e-5;
 class PmapIntro : public testing::Test {
  protected:
   void SetUp() override { ts::set_device_count(4); }
+  const example_test::Golden golden{"pmap_intro"};
   const Array x = ts::arange(8.0).reshape(4, 2);
 };
 
 TEST_F(PmapIntro, LeadingAxis) {
-  expect_equal(pmap_intro::squares(x), "squares");
-  expect_equal(pmap_intro::sum_over_default_axis(x), "sum_over_default_axis");
+  golden.equal(pmap_intro::squares(x), "squares");
+  golden.equal(pmap_intro::sum_over_default_axis(x), "sum_over_default_axis");
 }
 
 TEST_F(PmapIntro, InAxes) {
-  expect_equal(pmap_intro::shared_parameters({ts::array({1.0, 0.5, -1.0}), 10.0f},
+  golden.equal(pmap_intro::shared_parameters({ts::array({1.0, 0.5, -1.0}), 10.0f},
                                              ts::arange(12.0).reshape(4, 3)),
                "shared_parameters");
-  expect_equal(pmap_intro::mixed_axes(x, ts::array({1.0, -1.0}), ts::arange(4.0) * 100),
+  golden.equal(pmap_intro::mixed_axes(x, ts::array({1.0, -1.0}), ts::arange(4.0) * 100),
                "mixed_axes");
   auto c = pmap_intro::combine(x);
-  expect_equal(c.own, "own");
-  expect_equal(c.psum, "psum");
-  expect_equal(c.pmean, "pmean");
-  expect_equal(c.pmax, "pmax");
+  golden.equal(c.own, "own");
+  golden.equal(c.psum, "psum");
+  golden.equal(c.pmean, "pmean");
+  golden.equal(c.pmax, "pmax");
 }
 
 TEST_F(PmapIntro, Training) {
   auto [x, y] = pmap_intro::make_data(ts::random::key(0), 256);
-  expect_near(x[ts::until(8)].to_vector<float>(), "x_head", 0);
+  golden.near(x[ts::until(8)], "x_head", 0);
   // Elementary functions and one rounding: a unit in the last place of numbers up to 1.1.
-  expect_near(y[ts::until(8)].to_vector<float>(), "y_head", 0x1p-22);
+  golden.near(y[ts::until(8)], "y_head", 0x1p-22);
   auto t = pmap_intro::train(ts::random::key(42), x, y, 4, 200);
-  expect_near(t.losses, "losses", kLosses);
+  golden.near(Array(t.losses), "losses", kLosses);
   auto state = pmap_intro::gather(t);
   EXPECT_EQ(state.step.item<int>(), 200);
   Array at = ts::linspace(-1, 1, 21).reshape(21, 1);
-  expect_near(state.model(at).to_vector<float>(), "predictions", kPredictions);
+  golden.near(state.model(at), "predictions", kPredictions);
 }
 
 // The mean over devices of gradients of equal parts is the gradient of the whole.
@@ -73,7 +58,7 @@ TEST_F(PmapIntro, AnyNumberOfDevices) {
   for (int devices : {1, 2, 8}) {
     ts::set_device_count(devices);
     auto t = pmap_intro::train(ts::random::key(42), x, y, devices, 200);
-    expect_near(t.losses, "losses", kLosses);
+    golden.near(Array(t.losses), "losses", kLosses);
   }
 }
 
