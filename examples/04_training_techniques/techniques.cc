@@ -9,6 +9,7 @@ State accumulate_step(const optim::Optimizer& opt, const State& state,
   // the model in the state.
   auto step = ts::pmap(
       [opt](State state, std::vector<Batch> batches) {
+        if (batches.empty()) throw ts::ShapeError("accumulate_step: there are no microbatches");
         Cnn sum = ts::grad(loss_of)(state.model, batches[0]);
         for (std::size_t i = 1; i < batches.size(); ++i) {
           Cnn grads = ts::grad(loss_of)(state.model, batches[i]);

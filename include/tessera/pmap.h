@@ -95,20 +95,23 @@ Pmap<std::decay_t<F>> pmap(F&& f, const PmapOptions& options = {},
 TESSERA_API Array replicate(Operand x, std::int64_t devices);
 /// Each leaf of a tree, step counters too; empty leaves stay empty.
 template <class T>
-requires(!std::convertible_to<T, Operand>) T replicate(const T& x, std::int64_t devices) {
-  return tree::map([&](const Array& leaf) { return replicate(Operand(leaf), devices); }, x);
+requires(!std::convertible_to<T, Operand>) T
+    replicate(const T& x, std::int64_t devices,
+              std::source_location loc = std::source_location::current()) {
+  return tree::map([&](const Array& leaf) { return replicate(Operand(leaf, loc), devices); }, x);
 }
 
 namespace detail {
 TESSERA_API std::vector<Array> unreplicate(const std::vector<Array>& leaves,
-                                           const std::vector<std::string>& paths);
+                                           const std::vector<std::string>& paths,
+                                           std::source_location loc);
 }
 /// The one state behind equal rows: the first row of each leaf, after all rows are compared bit for
 /// bit. ShardingError listing every leaf whose rows differ: replicas that ran apart. ShapeError for
 /// a leaf without rows. Waits; traced leaves are not compared.
 template <class T>
-T unreplicate(const T& x) {
-  return tree::unflatten(x, detail::unreplicate(tree::leaves(x), tree::paths(x)));
+T unreplicate(const T& x, std::source_location loc = std::source_location::current()) {
+  return tree::unflatten(x, detail::unreplicate(tree::leaves(x), tree::paths(x), loc));
 }
 
 }  // namespace tessera::inline v0

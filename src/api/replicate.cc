@@ -43,7 +43,7 @@ std::int64_t differing_row(const Array& x) {
 }  // namespace
 
 std::vector<Array> unreplicate(const std::vector<Array>& leaves,
-                               const std::vector<std::string>& paths) {
+                               const std::vector<std::string>& paths, std::source_location loc) {
   Message shapes("unreplicate"), apart("unreplicate");
   bool unshaped = false, differs = false;
   auto name = [&](std::size_t i) { return paths[i].empty() ? "the array" : paths[i]; };
@@ -60,11 +60,13 @@ std::vector<Array> unreplicate(const std::vector<Array>& leaves,
   if (unshaped)
     shapes.problem("there is no row to take")
         .rule("the first axis of every leaf has a row a device")
+        .from(loc)
         .advice("pass what replicate or a pmap with out_axes = 0 made")
         .raise<ShapeError>();
   if (differs)
     apart.problem("the devices hold different values")
         .rule("replicas that start equal and apply equal updates stay equal bit for bit")
+        .from(loc)
         .advice("pmean the gradients before the update; to take one device's row as it is, x[0]")
         .raise<ShardingError>();
   std::vector<Array> rows(leaves.size());
