@@ -19,10 +19,8 @@ add_library(tessera_flags INTERFACE)
 target_compile_features(tessera_flags INTERFACE cxx_std_20)
 # No contraction: evaluators and emitted code must agree to the bit.
 target_compile_options(tessera_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wno-missing-field-initializers)
+# Everything in the process: examples and tests too, so that the memory and the locks of inline code are seen as well.
 if(TESSERA_SANITIZE)
-  target_compile_options(tessera_flags INTERFACE -fsanitize=${TESSERA_SANITIZE} -fno-omit-frame-pointer -g1)
-  target_link_options(tessera_flags INTERFACE -fsanitize=${TESSERA_SANITIZE})
-  if(TESSERA_SANITIZE STREQUAL "undefined")
-    target_compile_options(tessera_flags INTERFACE -fno-sanitize-recover=undefined)
-  endif()
+  add_compile_options(-fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${TESSERA_SANITIZE})
 endif()

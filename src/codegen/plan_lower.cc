@@ -203,8 +203,14 @@ void Lowerer::lower_cluster(const Cluster& c) {
   step.name = c.program->name;
   step.loc = flat_.equations[c.equations.back()].loc;
   for (Var v : c.outputs) step.mask |= level_.mask[v];
-  for (Var v : c.inputs) step.inputs.push_back(dense(v));
-  for (Var v : c.outputs) step.outputs.push_back(new_value(v, step.mask));
+  for (Var v : c.inputs) {
+    step.inputs.push_back(dense(v));
+    step.input_types.push_back(flat_.types[v]);
+  }
+  for (Var v : c.outputs) {
+    step.outputs.push_back(new_value(v, step.mask));
+    step.output_types.push_back(flat_.types[v]);
+  }
   ctx_.kernels.push_back({c.program, &draft_, add(std::move(step))});
 }
 

@@ -110,7 +110,7 @@ struct Step {
 
   const Op* op = nullptr;  // evaluate
   Attrs attrs;
-  std::vector<Type> input_types, output_types;
+  std::vector<Type> input_types, output_types;  // evaluate, routine
 
   BoxCopy box;  // copy
 

@@ -2,6 +2,7 @@
 
 #include "base/message.h"
 #include "runtime/accounting.h"
+#include "runtime/sanitizers.h"
 
 #include <sys/mman.h>
 
@@ -47,12 +48,14 @@ class Pool {
       }
     }
     if (!block.data) block.data = fresh(c.bytes);
+    sanitizers::given_out(block.data, bytes, c.bytes);
     count_physical(static_cast<std::int64_t>(c.bytes));
     return block;
   }
 
   void release(Block block) {
     count_physical(-static_cast<std::int64_t>(block.capacity));
+    sanitizers::given_back(block.data, block.capacity);
     std::size_t in_use = static_cast<std::size_t>(physical_live());
     std::byte* dropped = nullptr;
     {

@@ -2,6 +2,7 @@
 
 #include "runtime/pool.h"
 #include "runtime/profiler.h"
+#include "runtime/sanitizers.h"
 
 #include <algorithm>
 #include <atomic>
@@ -70,6 +71,13 @@ void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coor
       for (const Ref& r : step.outputs) out.push_back(address(tape, frame, lane.index, r, c));
       void* scratch =
           step.scratch.slot >= 0 ? address(tape, frame, lane.index, step.scratch, c) : nullptr;
+      if constexpr (sanitizers::kWatching) {
+        for (std::size_t i = 0; i < in.size(); ++i)
+          sanitizers::reads(in[i], static_cast<std::size_t>(step.input_types[i].bytes()));
+        for (std::size_t i = 0; i < out.size(); ++i)
+          sanitizers::writes(out[i], static_cast<std::size_t>(step.output_types[i].bytes()));
+        if (scratch) sanitizers::writes(scratch, step.routine->scratch_bytes);
+      }
       run_routine(*step.routine, {in.data(), out.data(), scratch}, lane.spread);
       return;
     }

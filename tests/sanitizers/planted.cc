@@ -1,0 +1,99 @@
+// Mistakes made on purpose, one a run. Each must end in a sanitizer's report: this shows that the
+// sanitizers see through the workers, the memory pool and compiled kernels, none of which they
+// know.
+#include "codegen/tape_plan.h"
+#include "runtime/buffer.h"
+#include "runtime/execute.h"
+#include "runtime/pool.h"
+#include "runtime/programs.h"
+
+#include <atomic>
+#include <climits>
+#include <cstdio>
+
+namespace ops = tessera::ops;
+using namespace rt;
+
+namespace {
+
+constexpr std::int64_t kCount = 1 << 14;
+
+// Two tasks that are certainly under way at once count without synchronisation.
+void workers_race() {
+  std::atomic<int> begun{0};
+  int count = 0;
+  parallel_for(2, [&](std::int64_t) {
+    begun.fetch_add(1, std::memory_order_relaxed);
+    while (begun.load(std::memory_order_relaxed) < 2) {
+    }
+    ++count;
+  });
+  std::printf("%d\n", count);
+}
+
+ts::tapes::Tape tape_of_two_devices() {
+  Sharded s({{"i"}, {2}}, {ts::Type(ts::f32, {2, kCount})}, {"i"}, {"i"},
+            [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
+  ts::tapes::PlanOptions options;
+  options.workers = worker_count();
+  ts::tapes::Tape tape = *ts::tapes::plan(*s.whole(), options);
+  for (auto& phase : tape.phases) phase.seconds = 1;  // worth handing to the workers
+  return tape;
+}
+void run(const ts::tapes::Tape& tape, std::vector<std::byte*> arguments, std::byte* result) {
+  ScopedBlock memory(static_cast<std::size_t>(tape.frame_bytes));
+  Frame frame(tape, memory.data());
+  const auto slot = [&](int i) { return tape.slots[static_cast<std::size_t>(i)]; };
+  std::byte** in = frame.table + slot(tape.arguments.at(0).slot).offset;
+  std::byte** out = frame.table + slot(tape.results.at(0).slot).offset;
+  for (std::size_t d = 0; d < 2; ++d) in[d] = arguments[d], out[d] = result + d * kCount * 4;
+  execute(tape, frame, true);
+}
+
+// The kernels of two devices write to the same memory.
+void kernels_race() {
+  ts::tapes::Tape tape = tape_of_two_devices();
+  for (auto& slot : tape.slots)
+    if (slot.space == ts::tapes::Space::result) slot.instance.clear();
+  auto in = Buffer::allocate(kCount * 8), out = Buffer::allocate(kCount * 8);
+  for (int k = 0; k < 10000; ++k)  // until both workers take part
+    run(tape, {in->data(), in->data() + kCount * 4}, out->data());
+}
+
+// Memory that went back to the pool is read.
+void read_after_release() {
+  std::byte* p = Buffer::allocate(100)->data();
+  std::printf("%d\n", static_cast<int>(*static_cast<volatile std::byte*>(p)));
+}
+
+// A kernel is given an argument that went back to the pool.
+void kernel_after_release() {
+  ts::tapes::Tape tape = tape_of_two_devices();
+  auto out = Buffer::allocate(kCount * 8);
+  std::byte* in = Buffer::allocate(kCount * 8)->data();
+  run(tape, {in, in + kCount * 4}, out->data());
+}
+
+// A kernel is given a result that is too small.
+void kernel_past_the_end() {
+  ts::tapes::Tape tape = tape_of_two_devices();
+  auto in = Buffer::allocate(kCount * 8), out = Buffer::allocate(kCount * 8 - 4);
+  run(tape, {in->data(), in->data() + kCount * 4}, out->data());
+}
+
+void overflow() {
+  volatile int n = INT_MAX;
+  n = n + 1;
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  const std::string what = argv[1];
+  if (what == "workers_race") workers_race();
+  if (what == "kernels_race") kernels_race();
+  if (what == "read_after_release") read_after_release();
+  if (what == "kernel_after_release") kernel_after_release();
+  if (what == "kernel_past_the_end") kernel_past_the_end();
+  if (what == "overflow") overflow();
+}
