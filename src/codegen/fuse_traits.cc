@@ -1,5 +1,6 @@
 #include "codegen/fuse_traits.h"
 
+#include "codegen/calls.h"
 #include "codegen/kernel.h"
 #include "ir/op.h"
 
@@ -15,8 +16,12 @@ bool named(const Equation& e, std::initializer_list<std::string_view> names) {
 }
 }  // namespace
 
-Role role_of(const Program&, const Equation& e) {
+Role role_of(const Program& p, const Equation& e) {
   if (e.op->lowering == Lowering::view) return Role::free;
+  if (named(e, {"dot_general"})) {
+    const Type in[] = {p.type(e.inputs[0]), p.type(e.inputs[1])}, out[] = {p.type(e.outputs[0])};
+    if (product_in_loops(*e.op, e.attrs, in, out)) return Role::window;
+  }
   if (!is_emitted(e) || e.outputs.empty()) return Role::apart;
   if (named(e, {"constant", "iota", "broadcast_in_dim", "stop_gradient", "optimization_barrier",
                 "checkpoint_name"}))

@@ -2,8 +2,8 @@
 
 namespace tessera::inline v0::codegen {
 
-Group group(const Shape& shape, const Ints& dims) {
-  Group g;
+DimGroup group(const Shape& shape, const Ints& dims) {
+  DimGroup g;
   Shape strides = shape.strides();
   for (std::int64_t d : dims) {
     g.extents.push_back(shape[d]);

@@ -12,7 +12,7 @@
 namespace tessera::inline v0::codegen {
 
 // Dimensions that are walked together, outermost first.
-struct Group {
+struct DimGroup {
   Ints extents, strides;
 
   std::int64_t count() const {
@@ -31,12 +31,12 @@ struct Group {
   }
 };
 
-Group group(const Shape& shape, const Ints& dims);
+DimGroup group(const Shape& shape, const Ints& dims);
 
 // One operand as a batch of matrices of `outer` rows (lhs: free, rhs: contracting) and `inner`
 // columns.
 struct Matrix {
-  Group batch, outer, inner;
+  DimGroup batch, outer, inner;
   bool packed = false;
   bool transposed = false;
   std::int64_t leading = 1;

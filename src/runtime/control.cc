@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace tessera::inline v0::runtime {
 
@@ -52,6 +53,8 @@ struct Control {
     const std::int64_t length = step.length;
     for (std::size_t k = 0; k < step.inputs.size(); ++k)
       bind(body, sub, body.arguments[k].slot, step.inputs[k]);
+    std::optional<StraightLine> line;
+    if (length > 1 && StraightLine::fits(body)) line.emplace(body, sub);
     for (std::int64_t t = 0; t < length; ++t) {
       const std::int64_t i = step.reverse ? length - 1 - t : t;
       const bool last_parity = (length - 1 - t) % 2 == 0;  // the last turn writes the results
@@ -66,7 +69,7 @@ struct Control {
         bind(body, sub, body.arguments[xs + k].slot, step.inputs[xs + k], i * step.rows[k]);
       for (std::size_t k = ys; k < step.outputs.size(); ++k)
         bind(body, sub, body.results[k].slot, step.outputs[k], i * step.rows[n_xs + k - ys]);
-      execute(body, sub, lane.spread);
+      line ? line->run(lane.spread) : execute(body, sub, lane.spread);
     }
   }
 

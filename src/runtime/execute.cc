@@ -105,6 +105,49 @@ void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coor
 
 }  // namespace
 
+bool StraightLine::fits(const Tape& tape) {
+  return std::all_of(tape.phases.begin(), tape.phases.end(), [](const Phase& phase) {
+    return !phase.collective && phase.instances == 1 &&
+           std::all_of(phase.steps.begin(), phase.steps.end(), [](const Step& s) {
+             return s.kind == Step::Kind::routine || s.kind == Step::Kind::copy;
+           });
+  });
+}
+
+StraightLine::StraightLine(const Tape& tape, const Frame& frame) {
+  const Coords c;
+  auto add = [&](const Ref& ref) {
+    const Slot& s = tape.slots[static_cast<std::size_t>(ref.slot)];
+    // With one instance there is nothing to choose by coordinates.
+    if (s.space == Space::argument || s.space == Space::result)
+      moving_.push_back({pointers_.size(), frame.table + s.offset, ref.offset});
+    pointers_.push_back(moving_.empty() || moving_.back().pointer != pointers_.size()
+                            ? address(tape, frame, 0, ref, c)
+                            : nullptr);
+  };
+  for (const Phase& phase : tape.phases)
+    for (const Step& step : phase.steps) {
+      Item item{&step, pointers_.size(), 0, nullptr};
+      for (const Ref& r : step.inputs) add(r);
+      item.outputs = pointers_.size();
+      for (const Ref& r : step.outputs) add(r);
+      if (step.scratch.slot >= 0) item.scratch = address(tape, frame, 0, step.scratch, c);
+      items_.push_back(item);
+    }
+}
+
+void StraightLine::run(bool spread) {
+  for (const Moving& m : moving_) pointers_[m.pointer] = *m.entry + m.offset;
+  for (const Item& i : items_) {
+    profiler::Scope scope(i.step->name, category(i.step->kind), profiler::kShared);
+    void *const *in = pointers_.data() + i.inputs, *const *out = pointers_.data() + i.outputs;
+    if (i.step->kind == Step::Kind::copy)
+      i.step->box.run(static_cast<const std::byte*>(*in), static_cast<std::byte*>(*out));
+    else
+      run_routine(*i.step->routine, {in, out, i.scratch}, spread);
+  }
+}
+
 void execute(const Tape& tape, const Frame& frame, bool spread) {
   for (const Phase& phase : tape.phases) {
     if (phase.collective) {

@@ -3,6 +3,8 @@
 
 #include "codegen/tape.h"
 
+#include <vector>
+
 namespace tessera::inline v0::runtime {
 
 /// Memory of one execution of a tape: pointers of arguments and results, temporaries, and
@@ -31,6 +33,32 @@ struct Lane {
 /// Runs all phases. The table of the frame must be filled. Exceptions of evaluators and
 /// CollectiveErrors pass through.
 void execute(const tapes::Tape& tape, const Frame& frame, bool spread);
+
+/// A tape that is nothing but routines and copies, run once each: the body of a small loop. Its
+/// operands are looked up once, so that a turn costs the routines and little else.
+class StraightLine {
+ public:
+  static bool fits(const tapes::Tape& tape);
+  /// `frame` must outlive it; the pointers in its table may change between runs.
+  StraightLine(const tapes::Tape& tape, const Frame& frame);
+  /// As execute().
+  void run(bool spread);
+
+ private:
+  struct Moving {
+    std::size_t pointer;
+    std::byte* const* entry;  // of the frame's table
+    std::int64_t offset;
+  };
+  struct Item {
+    const tapes::Step* step;
+    std::size_t inputs, outputs;  // where its pointers begin
+    void* scratch;
+  };
+  std::vector<Item> items_;
+  std::vector<void*> pointers_;
+  std::vector<Moving> moving_;  // those that come from the table
+};
 
 std::byte* address(const tapes::Tape& tape, const Frame& frame, std::int64_t lane,
                    const tapes::Ref& ref, const Coords& c);

@@ -61,12 +61,34 @@ void tree(std::span<const std::byte* const> in, std::int64_t begin, std::int64_t
   }
 }
 
+// The same tree over a number of operands that is known: one pass, nothing in between is stored.
+template <Reduction op, class A, int count, class S>
+A tree_of(const S* const* in, std::int64_t i) {
+  if constexpr (count == 1)
+    return static_cast<A>(in[0][i]);
+  else
+    return combine<op, A>(tree_of<op, A, count / 2>(in, i),
+                          tree_of<op, A, count / 2>(in + count / 2, i));
+}
+template <Reduction op, class A, int count, class S>
+void reduce_few(std::span<const std::byte* const> in, S* out, std::int64_t n) {
+  const S* from[count];
+  for (int j = 0; j < count; ++j)
+    from[j] = reinterpret_cast<const S*>(in[static_cast<std::size_t>(j)]);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<S>(tree_of<op, A, count>(from, i));
+}
+
 template <Reduction op, class T>
 void reduce_typed(std::span<const std::byte* const> in, std::byte* to, std::int64_t count) {
   using A = typename Accumulate<T>::type;
   using S = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
   A acc[kBlock];
   S* out = reinterpret_cast<S*>(to);
+  switch (in.size()) {
+    case 2: return reduce_few<op, A, 2>(in, out, count);
+    case 4: return reduce_few<op, A, 4>(in, out, count);
+    case 8: return reduce_few<op, A, 8>(in, out, count);
+  }
   for (std::int64_t begin = 0; begin < count; begin += kBlock) {
     const std::int64_t n = std::min(kBlock, count - begin);
     tree<op, A, S>(in, begin, n, acc);
