@@ -5,7 +5,9 @@
 #include "spmd/blocks.h"
 
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string_view>
 
 namespace tessera::inline v0::tapes {
@@ -90,6 +92,12 @@ struct Lowered {
 /// `results`: the axes over which the caller stores each result; absent at the top.
 Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
               const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top);
+
+/// `p` with products instead of sums over devices where plan_sums.cc says so; nothing where there
+/// are none. `differs`: by variable, the axes along which devices may differ; `size`: of an axis.
+std::optional<Program> with_joint_products(
+    const Program& p, const std::vector<AxisSet>& differs,
+    const std::function<std::int64_t(std::string_view)>& size);
 
 /// Orders steps into phases.
 void schedule(PlanContext& ctx, Draft& draft);

@@ -77,11 +77,17 @@ class Flattener {
     return static_cast<Var>(level_.flat->types.size() - 1);
   }
 
-  std::vector<Var> program(const Program& p, const std::vector<Var>& inputs, int scope_id) {
+  std::vector<Var> program(const Program& given, const std::vector<Var>& inputs, int scope_id) {
     const Scope& scope = level_.scopes[static_cast<std::size_t>(scope_id)];
     std::vector<AxisSet> in;
     for (Var v : inputs) in.push_back(scope.names(level_.differs[v]));
-    const std::vector<AxisSet> sets = spmd::uniformity(p, in);
+    std::vector<AxisSet> sets = spmd::uniformity(given, in);
+    const std::optional<Program> joint =
+        with_joint_products(given, sets, [&](std::string_view name) {
+          return ctx_.axes[static_cast<std::size_t>(scope.at(name))].size;
+        });
+    const Program& p = joint ? *joint : given;
+    if (joint) sets = spmd::uniformity(p, in);
     std::vector<Var> env(p.types.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) env[p.inputs[i]] = inputs[i];
 

@@ -177,6 +177,17 @@ TEST(Fuse, CallsSplitKernelsAndNothingIsCyclic) {
   expect_same_bits(p);
 }
 
+TEST(Fuse, SmallProductsWithVectorsJoinWhatReadsThem) {
+  ts::Builder b;
+  ts::Value h = b.input({ts::f32, {40}}), w = b.input({ts::f32, {40, 24}}),
+            x = b.input({ts::f32, {24}}), sum = b.input({ts::f32, {40, 24}});
+  ts::Value state = ops::tanh(ops::add(ops::dot_general(h, w, {{0}, {0}, {}, {}}, ts::f32), x));
+  ts::Value outer = ops::add(sum, ops::dot_general(h, x, {}, ts::f32));
+  ts::ProgramPtr p = b.finish({{state, outer}});
+  EXPECT_EQ(kernel_sizes(fused(p)).size(), 2u);
+  expect_same_bits(p);
+}
+
 TEST(Fuse, OneCallReadByTwoPathsOfDifferentLength) {
   ts::Builder b;
   ts::Value x = b.input({ts::f32, {8, 8}});
