@@ -17,10 +17,4 @@ std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,
                                             std::span<const Type> inputs,
                                             std::span<const Type> outputs);
 
-/// Whether a dot_general is its own loops, which fuse with what follows, rather than a routine:
-/// outer products, and vectors times small matrices, for which a library's call costs more than the
-/// arithmetic.
-bool product_in_loops(const Op& op, const Attrs& attrs, std::span<const Type> inputs,
-                      std::span<const Type> outputs);
-
 }  // namespace tessera::inline v0::codegen

@@ -136,19 +136,6 @@ bool better_as_loops(const Plan& p) {
   return p.batch >= 8 && p.m * p.n * p.k <= 4096;
 }
 
-// Outer products, and vectors times matrices of a page or a few whose rows are read as they lie.
-// Those that sum over so many rows that they take the tree do not.
-bool fuses_as_loops(const Plan& p) {
-  constexpr std::int64_t kMostElements = 16384;
-  bool known =
-      p.operand == p.result && (p.operand == DType::float32 || p.operand == DType::float64);
-  if (!known || p.batch != 1 || p.halvings) return false;
-  if (p.k == 1) return true;
-  if (p.m == p.n || (p.m != 1 && p.n != 1)) return false;
-  return p.k * p.m * p.n <= kMostElements &&
-         (p.m == 1 ? p.rhs.inner.stride() == 1 : p.lhs.outer.stride() == 1);
-}
-
 Stage prepare_stage(const Plan& p, const Matrix& x, int operand) {
   if (!x.packed)
     return widening_stage(
@@ -314,15 +301,6 @@ std::shared_ptr<const Routine> zeros(const Type& type) {
 
 }  // namespace
 
-bool product_in_loops(const Op& op, const Attrs& attrs, std::span<const Type> inputs,
-                      std::span<const Type> outputs) {
-  if (inputs[0].shape.count() == 0 || inputs[1].shape.count() == 0) return false;
-  Plan p = arrange({op, attrs, inputs, outputs});
-  cut(p);
-  cut_rows(p);
-  return fuses_as_loops(p);
-}
-
 std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
   DType operand = a.inputs[0].dtype, result = a.outputs[0].dtype;
   DType acc = ops::accumulator_of(operand, result);
@@ -332,10 +310,12 @@ std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
     return nullptr;
   if (a.inputs[0].shape.count() == 0 || a.inputs[1].shape.count() == 0) return zeros(a.outputs[0]);
 
+  if (ops::multiplies_in_loops(a.inputs[0], a.inputs[1], a.outputs[0], ops::dot_dims(a.attrs)))
+    return nullptr;
   Plan p = arrange(a);
   cut(p);
   cut_rows(p);
-  if (better_as_loops(p) || fuses_as_loops(p)) return nullptr;
+  if (better_as_loops(p)) return nullptr;
   p.narrow = acc == DType::float32 && result != DType::float32;
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return nullptr;
   ScratchPlan scratch;

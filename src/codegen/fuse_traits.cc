@@ -1,8 +1,8 @@
 #include "codegen/fuse_traits.h"
 
-#include "codegen/calls.h"
 #include "codegen/kernel.h"
 #include "ir/op.h"
+#include "ops/dot_dims.h"
 
 #include <algorithm>
 #include <array>
@@ -18,10 +18,10 @@ bool named(const Equation& e, std::initializer_list<std::string_view> names) {
 
 Role role_of(const Program& p, const Equation& e) {
   if (e.op->lowering == Lowering::view) return Role::free;
-  if (named(e, {"dot_general"})) {
-    const Type in[] = {p.type(e.inputs[0]), p.type(e.inputs[1])}, out[] = {p.type(e.outputs[0])};
-    if (product_in_loops(*e.op, e.attrs, in, out)) return Role::window;
-  }
+  if (named(e, {"dot_general"}) &&
+      ops::multiplies_in_loops(p.type(e.inputs[0]), p.type(e.inputs[1]), p.type(e.outputs[0]),
+                               ops::dot_dims(e.attrs)))
+    return Role::window;
   if (!is_emitted(e) || e.outputs.empty()) return Role::apart;
   if (named(e, {"constant", "iota", "broadcast_in_dim", "stop_gradient", "optimization_barrier",
                 "checkpoint_name"}))

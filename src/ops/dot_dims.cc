@@ -27,6 +27,18 @@ Ints free_dims(int rank, const Ints& contracting, const Ints& batch) {
   return out;
 }
 
+bool multiplies_in_loops(const Type& lhs, const Type& rhs, const Type& result, const DotDims& d) {
+  constexpr std::int64_t kMostElements = 16384;
+  bool known =
+      lhs.dtype == result.dtype && (lhs.dtype == DType::float32 || lhs.dtype == DType::float64);
+  if (!known || !d.lhs_batch.empty() || result.shape.count() == 0) return false;
+  std::int64_t k = 1;
+  for (std::int64_t i : d.lhs_contracting) k *= lhs.shape[i];
+  if (k <= 1) return k == 1;
+  std::int64_t m = lhs.shape.count() / k, n = rhs.shape.count() / k;
+  return m != n && (m == 1 || n == 1) && m * n * k <= kMostElements;
+}
+
 Value dot_general(Value lhs, Value rhs, const DotDims& dims) {
   return dot_general(lhs, rhs, dims, lhs.dtype());
 }

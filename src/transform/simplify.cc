@@ -8,6 +8,8 @@ std::span<const Pass> simplify_passes() {
   static constexpr Pass passes[] = {
       {"cancel", cancel},
       {"fold", fold},
+      {"orient", orient},
+      {"hoist", hoist},
       {"cse", merge_common},
       {"dead_code", [](const ProgramPtr& p) -> ProgramPtr { return dead_code(*p); }},
   };

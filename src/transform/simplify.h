@@ -17,8 +17,14 @@ ProgramPtr fold(const ProgramPtr& p);
 /// Computes equal things once. Barriers are never equal.
 ProgramPtr merge_common(const ProgramPtr& p);
 
-/// These, and dead_code, in the order in which `simplify` runs them: "cancel", "fold", "cse",
-/// "dead_code".
+/// Small matrices that a vector is multiplied with lie as the product reads them: transposed before
+/// it where their minor dimension is contracted.
+ProgramPtr orient(const ProgramPtr& p);
+/// Moves out of the bodies of scans what is costly, or a transposition, and the same in every turn.
+ProgramPtr hoist(const ProgramPtr& p);
+
+/// These, and dead_code, in the order in which `simplify` runs them: "cancel", "fold",
+/// "orient", "hoist", "cse", "dead_code".
 std::span<const Pass> simplify_passes();
 ProgramPtr simplify(const ProgramPtr& p);
 

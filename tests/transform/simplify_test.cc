@@ -199,6 +199,31 @@ TEST(Passes, CanBeSwitchedOffAndAreTimed) {
   EXPECT_EQ(runs("cancel"), before + 1);
 }
 
+// A recurrence backwards: the vector meets the matrix's minor dimension in every turn.
+TEST(Hoist, TurnsAMatrixOnceForAllSteps) {
+  Type w(f64, {3, 5});
+  ProgramPtr body = trace({w, vec(3), vec(5)}, [](Builder&, const Values& in) {
+    Value product = ops::dot_general(in[2], in[0], {{0}, {1}, {}, {}});
+    return Values{ops::add(product, ops::mul(in[1], in[1])), ops::sub(product, in[1])};
+  });
+  ProgramPtr p = trace({w, vec(3), Type(f64, {2, 5})}, [&](Builder& b, const Values& in) {
+    std::span<const Value> all = in;
+    return ops::scan(body, all.subspan(0, 1), all.subspan(1, 1), all.subspan(2, 1), 2, false, b);
+  });
+  ProgramPtr q = simplify(p);
+  EXPECT_EQ(q->equations[0].op->name, "transpose");
+  const Equation& loop = q->equations.back();
+  EXPECT_EQ(loop.attrs.i("consts"), 1);  // the matrix as it was is no longer needed
+  const Program& inside = *loop.attrs.program("body");
+  EXPECT_EQ(inside.equations[0].op->name, "dot_general");
+  EXPECT_EQ(inside.equations[0].attrs.ints("rhs_contracting"), Ints{0});
+  std::vector<Doubles> in;
+  for (Var i : p->inputs)
+    for (Doubles& x = in.emplace_back(); std::ssize(x) < p->type(i).shape.count();)
+      x.push_back(static_cast<double>(x.size() % 5) - 2);
+  EXPECT_EQ(run(p, in), run(q, in));
+}
+
 TEST(Passes, WriteWhatTheyDid) {
   namespace fs = std::filesystem;
   fs::path directory = fs::temp_directory_path() / ("tessera_passes_" + std::to_string(getpid()));
