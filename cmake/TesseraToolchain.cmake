@@ -19,6 +19,8 @@ add_library(tessera_flags INTERFACE)
 target_compile_features(tessera_flags INTERFACE cxx_std_20)
 # No contraction: evaluators and emitted code must agree to the bit.
 target_compile_options(tessera_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wno-missing-field-initializers)
+# What libstdc++ 12 implements stable_sort with is marked as deprecated, of which clang tells whoever calls stable_sort.
+target_compile_options(tessera_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 # Everything in the process: examples and tests too, so that the memory and the locks of inline code are seen as well.
 if(TESSERA_SANITIZE)
   add_compile_options(-fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)

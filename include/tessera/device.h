@@ -109,12 +109,12 @@ requires(!std::convertible_to<T, Operand>) T device_get(const T& x) {
   return tree::map([&](const Array& leaf) { return device_get(Operand(leaf)); }, x);
 }
 
-/// Waits for every leaf of a tree; gives it back.
+/// Waits for every leaf of a tree; gives it back, a temporary by value.
 template <class T>
-const T& block_until_ready(const T& x) {
+T block_until_ready(T&& x) {
   for (const Array& leaf : tree::leaves(x))
     if (!leaf.is_empty()) leaf.block_until_ready();
-  return x;
+  return std::forward<T>(x);
 }
 
 }  // namespace tessera::inline v0

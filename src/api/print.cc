@@ -121,7 +121,7 @@ std::string pad_left(std::string s, std::size_t width) {
 
 std::string exponent_text(int e, std::size_t digits) {
   std::string s = std::to_string(std::abs(e));
-  while (s.size() < digits) s = "0" + s;
+  if (s.size() < digits) s.insert(0, digits - s.size(), '0');
   return (e < 0 ? "e-" : "e+") + s;
 }
 

@@ -17,7 +17,7 @@ Shape byte_strides(const Shape& shape, std::int64_t element_bytes) {
 
 BoxCopy::BoxCopy(const Shape& extents, const Shape& from, const Shape& to,
                  std::int64_t element_bytes)
-    : run_(element_bytes), element_(element_bytes), total_(extents.count() * element_bytes) {
+    : run_(element_bytes), total_(extents.count() * element_bytes) {
   for (int d = 0; d < extents.rank(); ++d) {
     if (extents[d] == 1) continue;
     if (!dims_.empty() && dims_.back().from == extents[d] * from[d] &&

@@ -25,7 +25,6 @@ class BoxCopy {
   };
   std::vector<Dim> dims_;  // outer to inner
   std::int64_t run_ = 0;   // contiguous bytes
-  std::int64_t element_ = 1;
   std::int64_t total_ = 0;
 };
 

@@ -35,7 +35,7 @@ PrefetchQueue::PrefetchQueue(std::size_t depth, std::function<std::shared_ptr<vo
           }
           std::lock_guard lock(impl->mutex);
           if (!item) {
-            impl->error = error;
+            impl->error = std::move(error);  // the last owner is who rethrows it
             impl->finished = true;
             impl->ready.notify_all();
             return;

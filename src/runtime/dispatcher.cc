@@ -31,7 +31,7 @@ class Call : public Completion {
     work_ = nullptr;  // lets go of the inputs before anyone learns that it is over
     {
       std::lock_guard lock(mutex_);
-      error_ = error;
+      error_ = std::move(error);
       done_.store(true, std::memory_order_release);
     }
     changed_.notify_all();
