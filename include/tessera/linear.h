@@ -3,7 +3,9 @@
 
 #include <tessera/array.h>
 
+#include <source_location>
 #include <string>
+#include <vector>
 
 namespace tessera::inline v0 {
 
@@ -24,6 +26,19 @@ TESSERA_API Array tensordot(Operand x, Operand y, int axes = 2);
 /// stands for leading axes that broadcast. Contracts pairs of operands from the left.
 TESSERA_API Array einsum(const std::string& subscripts, const std::vector<Array>& operands,
                          std::source_location loc = std::source_location::current());
+/// The same of one, two or three operands: einsum("ij,jk->ik", x, y).
+inline Array einsum(const std::string& subscripts, const Array& x,
+                    std::source_location loc = std::source_location::current()) {
+  return einsum(subscripts, std::vector{x}, loc);
+}
+inline Array einsum(const std::string& subscripts, const Array& x, const Array& y,
+                    std::source_location loc = std::source_location::current()) {
+  return einsum(subscripts, std::vector{x, y}, loc);
+}
+inline Array einsum(const std::string& subscripts, const Array& x, const Array& y, const Array& z,
+                    std::source_location loc = std::source_location::current()) {
+  return einsum(subscripts, std::vector{x, y, z}, loc);
+}
 /// Sum of the diagonal of the last two axes.
 TESSERA_API Array trace(Operand x);
 

@@ -29,9 +29,9 @@ struct Plan {
   std::int64_t batch_block;
   std::size_t result_scratch = 0;
   bool narrow = false;
-  // A product that sums over rows: how often they are halved, and each task's partial results.
-  bool over_rows = false;
-  int halvings = 0;
+  bool over_rows = false;    // contracts the leading dimensions of both operands
+  bool narrow_side = false;  // see cut_narrow
+  int halvings = 0;          // of the rows that are summed, and each task's partial results
   std::size_t sums_scratch = 0, sums_stride = 0;
   // Where small matrices are multiplied several at once: as many, and the scratch of each task.
   std::shared_ptr<const onednn::Matmul> several;
@@ -113,20 +113,30 @@ void cut(Plan& p) {
   p.column_block = block(p.n, parts / row_parts);
 }
 
-// A product that contracts the leading dimensions of both operands, such as the gradient of a dense
-// layer's weights, is a sum over rows, and takes the tree of codegen/reduce_shape.h. A leaf costs a
-// call and a pass over the results, little beside the product of 64 rows, or of few rows where the
-// product waits for memory anyway. The results of a block stay in the cache meanwhile.
-void cut_rows(Plan& p) {
-  constexpr std::int64_t kNarrow = 16, kLeafOfWide = 64, kMostResults = 32768;
-  constexpr double kLeafFlops = 6e4;  // of a narrow one
-  if (!p.over_rows) return;
-  std::int64_t leaf = std::min(p.m, p.n) > kNarrow ? kLeafOfWide : kLeafRows;
-  while (2.0 * static_cast<double>(p.m * p.n * leaf) < kLeafFlops) leaf *= 2;
-  p.halvings = halvings(p.k, leaf);
-  if (p.halvings == 0) return;
-  p.row_block = std::min(p.row_block, std::max<std::int64_t>(1, kMostResults / p.column_block));
-  p.column_block = std::min(p.column_block, std::max<std::int64_t>(1, kMostResults / p.row_block));
+// A product with a narrow side, such as those of a classifier's layer: its rows may be a batch that
+// is divided over devices, so its bits should not depend on how many there are. Forward, the
+// library is given few rows at a time, since it may take the last rows in another way than those
+// before. A product that contracts the leading dimensions of both operands, such as the gradient of
+// the weights, is a sum over rows, and takes the tree of codegen/reduce_shape.h; a leaf costs a
+// call and a pass over the results. Both cost little as long as a narrow product waits for memory
+// anyway, and too much in a wide one, which is left to the library.
+void cut_narrow(Plan& p) {
+  constexpr std::int64_t kNarrow = 16, kMostResults = 32768;
+  auto rows_worth_a_call = [](std::int64_t of_weights, double flops) {
+    std::int64_t rows = kLeafRows;
+    while (2.0 * static_cast<double>(of_weights * rows) < flops) rows *= 2;
+    return rows;
+  };
+  if (p.batch > 1) return;
+  p.narrow_side = std::min(p.n, p.over_rows ? p.m : p.k) <= kNarrow;
+  if (!p.narrow_side) return;
+  p.column_block = p.n;
+  if (p.over_rows) {
+    p.halvings = halvings(p.k, rows_worth_a_call(p.m * p.n, 6e4));
+    p.row_block = std::min(p.m, std::max<std::int64_t>(1, kMostResults / p.n));
+  } else {
+    p.row_block = std::min(p.m, rows_worth_a_call(p.n * p.k, 9e4));
+  }
 }
 
 // Many tiny matrices, and inner products: handing each to a library costs more than the op's own
@@ -314,7 +324,7 @@ std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
     return nullptr;
   Plan p = arrange(a);
   cut(p);
-  cut_rows(p);
+  cut_narrow(p);
   if (better_as_loops(p)) return nullptr;
   p.narrow = acc == DType::float32 && result != DType::float32;
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return nullptr;
@@ -332,7 +342,7 @@ std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
     ++index;
   }
   if (p.narrow) p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * 4));
-  if (acc == DType::float32 && !p.over_rows) try_several(p);
+  if (acc == DType::float32 && !p.narrow_side) try_several(p);
   if (p.halvings) {
     std::int64_t parts =
         ((p.m + p.row_block - 1) / p.row_block) * ((p.n + p.column_block - 1) / p.column_block);

@@ -59,40 +59,28 @@ TEST_P(DeviceCount, GradientsAreTheSameBits) {
   }
 }
 
-// The main job's batch and image; images whose pixels are no power of two; a batch of 3 * 2^5.
+// The main job's batch and image; images whose pixels are no power of two; a batch of 3 * 2^6, of
+// which every device holds a multiple of 8.
 INSTANTIATE_TEST_SUITE_P(Batches, DeviceCount,
                          ::testing::Values(std::pair(64, 28), std::pair(64, 20),
-                                           std::pair(96, 12)));
+                                           std::pair(192, 12)));
 
-struct Perceptron {
-  std::vector<nn::Linear> layers;
-};
-
-// Dense layers wide and narrow: a device holds at least the 64 rows of a leaf.
-TEST(DenseLayers, GradientsAreTheSameBits) {
+// Products that sum over rows, as the gradients of a classifier's weights do.
+TEST(NarrowProducts, SumsAreTheSameBits) {
   ts::set_device_count(8);
-  auto keys = ts::random::split<4>(ts::random::key(5));
-  Perceptron model{
-      {nn::linear(keys[0], 300, 256), nn::linear(keys[1], 256, 48), nn::linear(keys[2], 48, 10)}};
-  Array x = ts::random::normal(keys[3], {512, 300});
-  auto gradients = [&](std::int64_t devices) {
-    auto step = ts::pmap(
-        [](Perceptron m, Array x) {
-          auto loss = [&](Perceptron m) {
-            Array y = x;
-            for (const nn::Linear& layer : m.layers) y = ts::tanh(layer(y));
-            return ts::mean(ts::square(y));
-          };
-          return ts::pmean(ts::grad(loss)(m), "i");
-        },
-        {.in_axes = {ts::replicated, 0}, .out_axes = ts::replicated});
-    std::vector<float> all;
-    for (const Array& g : ts::tree::leaves(step(model, x.reshape(devices, 512 / devices, 300))))
-      for (float v : g.to_vector<float>()) all.push_back(v);
-    return all;
-  };
-  std::vector<float> one = gradients(1);
-  for (std::int64_t devices : {2, 4, 8}) EXPECT_EQ(gradients(devices), one) << devices;
+  for (auto [in, out] : {std::pair(4096, 10), std::pair(784, 16), std::pair(10, 700)}) {
+    auto [k1, k2] = ts::random::split<2>(ts::random::key(5));
+    Array x = ts::random::normal(k1, {512, in}), g = ts::random::normal(k2, {512, out});
+    auto product = [&, in = in, out = out](std::int64_t devices) {
+      auto f =
+          ts::pmap([](Array x, Array g) { return ts::psum(ts::einsum("nk,nm->km", x, g), "i"); },
+                   {.out_axes = ts::replicated});
+      std::int64_t rows = 512 / devices;
+      return f(x.reshape(devices, rows, in), g.reshape(devices, rows, out)).to_vector<float>();
+    };
+    for (std::int64_t devices : {2, 4, 8})
+      EXPECT_EQ(product(devices), product(1)) << in << " x " << out << " on " << devices;
+  }
 }
 
 // A mean of products over rows in all the forms that a reduction takes: along the leading axis,
