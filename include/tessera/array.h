@@ -95,23 +95,31 @@ class AxisIndex {
  public:
   enum class Kind { position, range, all, newaxis, array };
   template <std::integral I>
-  requires(!std::is_same_v<I, bool>) AxisIndex(I position)
-      : kind_(Kind::position), position_(static_cast<std::int64_t>(position)) {}
-  AxisIndex(All) : kind_(Kind::all) {}
-  AxisIndex(NewAxis) : kind_(Kind::newaxis) {}
-  AxisIndex(Range r) : kind_(Kind::range), range_(r) {}
-  TESSERA_API AxisIndex(const Array& positions);
+  requires(!std::is_same_v<I, bool>)
+      AxisIndex(I position, std::source_location l = std::source_location::current())
+      : kind_(Kind::position), position_(static_cast<std::int64_t>(position)), loc_(l) {}
+  AxisIndex(All, std::source_location l = std::source_location::current())
+      : kind_(Kind::all), loc_(l) {}
+  AxisIndex(NewAxis, std::source_location l = std::source_location::current())
+      : kind_(Kind::newaxis), loc_(l) {}
+  AxisIndex(Range r, std::source_location l = std::source_location::current())
+      : kind_(Kind::range), range_(r), loc_(l) {}
+  TESSERA_API AxisIndex(const Array& positions,
+                        std::source_location l = std::source_location::current());
 
   Kind kind() const { return kind_; }
   std::int64_t position() const { return position_; }
   const Range& range() const { return range_; }
   const Array& array() const { return *array_; }
+  /// The caller's line, which errors show.
+  std::source_location loc() const { return loc_; }
 
  private:
   Kind kind_;
   std::int64_t position_ = 0;
   Range range_;
   std::shared_ptr<const Array> array_;
+  std::source_location loc_;
 };
 
 class TESSERA_API Array {
@@ -140,12 +148,15 @@ class TESSERA_API Array {
       : Array(from_bytes(dtype_of<T>(), Shape{values.size()}, values.data())) {}
   /// Row-major values of `shape`; ShapeError when the counts disagree.
   template <Element T>
-  Array(std::span<const T> values, const Shape& shape)
+  Array(std::span<const T> values, const Shape& shape,
+        std::source_location loc = std::source_location::current())
       : Array(from_values(dtype_of<T>(), shape, values.data(),
-                          static_cast<std::int64_t>(values.size()))) {}
+                          static_cast<std::int64_t>(values.size()), loc)) {}
   template <Element T>
-  requires(!std::is_same_v<T, bool>) Array(const std::vector<T>& values, const Shape& shape)
-      : Array(std::span<const T>(values), shape) {}
+  requires(!std::is_same_v<T, bool>)
+      Array(const std::vector<T>& values, const Shape& shape,
+            std::source_location loc = std::source_location::current())
+      : Array(std::span<const T>(values), shape, loc) {}
 
   /// Copies `shape.count()` row-major elements.
   static Array from_bytes(DType dtype, const Shape& shape, const void* bytes);
@@ -162,41 +173,43 @@ class TESSERA_API Array {
   bool weak_type() const;
   const Shape& shape() const;
   /// Extent of one axis, which may count from the end.
-  std::int64_t shape(std::int64_t axis) const;
+  std::int64_t shape(std::int64_t axis,
+                     std::source_location loc = std::source_location::current()) const;
   int ndim() const { return shape().rank(); }
   /// Number of elements.
   std::int64_t size() const { return shape().count(); }
   std::int64_t nbytes() const { return size() * size_of(dtype()); }
   /// Length of the first axis; ShapeError for a scalar.
-  std::int64_t length() const;
+  std::int64_t length(std::source_location loc = std::source_location::current()) const;
 
   // --- reading; waits for the value, throws the computation's error, TraceError when there is no
   // value to read
   /// The only element, converted to T; ShapeError unless size() is 1.
   template <Number T>
-  T item() const {
+  T item(std::source_location loc = std::source_location::current()) const {
     if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
-      return T(static_cast<float>(item_double()));
+      return T(static_cast<float>(item_double(loc)));
     else if constexpr (std::is_floating_point_v<T>)
-      return static_cast<T>(item_double());
+      return static_cast<T>(item_double(loc));
     else if constexpr (std::is_same_v<T, std::uint64_t>)
-      return static_cast<T>(item_uint());
+      return static_cast<T>(item_uint(loc));
     else if constexpr (std::is_same_v<T, bool>)
-      return item_int() != 0;
+      return item_int(loc) != 0;
     else
-      return static_cast<T>(item_int());
+      return static_cast<T>(item_int(loc));
   }
   /// All elements, row-major; DTypeError unless T is the element type.
   template <Element T>
-  std::vector<T> to_vector() const {
-    const T* p = static_cast<const T*>(host_bytes(dtype_of<T>()));
+  std::vector<T> to_vector(std::source_location loc = std::source_location::current()) const {
+    const T* p = static_cast<const T*>(host_bytes(dtype_of<T>(), "to_vector", loc));
     return std::vector<T>(p, p + size());
   }
   /// The elements in host memory, row-major, without a copy where the shards are adjacent; valid
   /// while this Array lives.
   template <Element T>
-  std::span<const T> host() const {
-    return {static_cast<const T*>(host_bytes(dtype_of<T>())), static_cast<std::size_t>(size())};
+  std::span<const T> host(std::source_location loc = std::source_location::current()) const {
+    return {static_cast<const T*>(host_bytes(dtype_of<T>(), "host", loc)),
+            static_cast<std::size_t>(size())};
   }
   /// Reads a scalar in a condition. A traced one throws: use `cond` or `where`.
   explicit operator bool() const;
@@ -209,17 +222,22 @@ class TESSERA_API Array {
   bool is_deleted() const;
 
   // --- where it is (tessera/sharding.h)
-  Sharding sharding() const;
+  Sharding sharding(std::source_location loc = std::source_location::current()) const;
   /// One a device, in the order of the sharding's mesh. No copies.
-  std::vector<Shard> shards() const;
+  std::vector<Shard> shards(std::source_location loc = std::source_location::current()) const;
 
   // --- indexing. One index takes the first axis; several take as many axes: x(0, all, -1),
   // x(range(1, 4), newaxis).
   Array operator[](AxisIndex index) const;
-  template <class... I>
-  requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...)) Array operator()(
-      I&&... index) const {
-    return get({AxisIndex(std::forward<I>(index))...});
+  // One signature a count: a parameter pack has no caller's line.
+  using Index = const AxisIndex&;
+  Array operator()(Index a) const { return get({a}, a.loc()); }
+  Array operator()(Index a, Index b) const { return get({a, b}, a.loc()); }
+  Array operator()(Index a, Index b, Index c) const { return get({a, b, c}, a.loc()); }
+  Array operator()(Index a, Index b, Index c, Index d) const { return get({a, b, c, d}, a.loc()); }
+  template <std::convertible_to<AxisIndex>... I>
+  Array operator()(Index a, Index b, Index c, Index d, Index e, I&&... more) const {
+    return get({a, b, c, d, e, AxisIndex(std::forward<I>(more))...}, a.loc());
   }
   Array get(const std::vector<AxisIndex>& index,
             std::source_location loc = std::source_location::current()) const;
@@ -238,8 +256,30 @@ class TESSERA_API Array {
   /// One extent may be -1.
   Array reshape(const Shape& shape,
                 std::source_location loc = std::source_location::current()) const;
+  template <std::integral A>
+  Array reshape(A a, std::source_location loc = std::source_location::current()) const {
+    return reshape(Shape{a}, loc);
+  }
+  template <std::integral A, std::integral B>
+  Array reshape(A a, B b, std::source_location loc = std::source_location::current()) const {
+    return reshape(Shape{a, b}, loc);
+  }
+  template <std::integral A, std::integral B, std::integral C>
+  Array reshape(A a, B b, C c, std::source_location loc = std::source_location::current()) const {
+    return reshape(Shape{a, b, c}, loc);
+  }
+  template <std::integral A, std::integral B, std::integral C, std::integral D>
+  Array reshape(A a, B b, C c, D d,
+                std::source_location loc = std::source_location::current()) const {
+    return reshape(Shape{a, b, c, d}, loc);
+  }
+  template <std::integral A, std::integral B, std::integral C, std::integral D, std::integral E>
+  Array reshape(A a, B b, C c, D d, E e,
+                std::source_location loc = std::source_location::current()) const {
+    return reshape(Shape{a, b, c, d, e}, loc);
+  }
   template <std::integral... I>
-  requires(sizeof...(I) > 0) Array reshape(I... extents)
+  requires(sizeof...(I) > 5) Array reshape(I... extents)
   const { return reshape(Shape{Dim(extents)...}); }
   Array transpose(std::source_location loc = std::source_location::current()) const;
   Array T() const { return transpose(); }
@@ -267,11 +307,12 @@ class TESSERA_API Array {
     else
       return int_scalar(v);
   }
-  static Array from_values(DType dtype, const Shape& shape, const void* values, std::int64_t count);
-  double item_double() const;
-  std::int64_t item_int() const;
-  std::uint64_t item_uint() const;
-  const void* host_bytes(DType as) const;
+  static Array from_values(DType dtype, const Shape& shape, const void* values, std::int64_t count,
+                           std::source_location loc);
+  double item_double(std::source_location loc) const;
+  std::int64_t item_int(std::source_location loc) const;
+  std::uint64_t item_uint(std::source_location loc) const;
+  const void* host_bytes(DType as, const char* function, std::source_location loc) const;
 
   std::shared_ptr<detail::ArrayImpl> impl_;
 };
@@ -288,6 +329,10 @@ struct Operand {
   template <Number T>
   Operand(T value, std::source_location l = std::source_location::current())
       : array(value), loc(l) {}
+  template <Element T>
+  __attribute__((
+      unavailable("tessera: a std::vector of numbers is no array yet: write Array(values)")))
+  Operand(const std::vector<T>& values, std::source_location l = std::source_location::current());
 };
 
 /// A pending functional update of the elements that an index picks.
@@ -361,24 +406,24 @@ TESSERA_API Array operator^(Operand x, Operand y);
 TESSERA_API Array operator~(Operand x);
 TESSERA_API Array operator<<(Operand x, Operand y);
 TESSERA_API Array operator>>(Operand x, Operand y);
-TESSERA_API Array operator&&(Operand x, Operand y);
-TESSERA_API Array operator||(Operand x, Operand y);
-TESSERA_API Array operator!(Operand x);
-// An Array converts explicitly to bool, which makes the language's own && || ! candidates: these
-// match exactly and win. There is no place for the caller's line in their signature. Both sides are
-// always evaluated.
+// An Array converts explicitly to bool, which makes the language's own && || ! candidates: an exact
+// match on the left wins over them, and leaves the right operand to bring the caller's line. Where
+// a number is on one side both have to match exactly, as for !, and there is no line. Both sides
+// are always evaluated.
+TESSERA_API Array operator&&(const Array& x, Operand y);
+TESSERA_API Array operator||(const Array& x, Operand y);
+TESSERA_API Array operator!(const Array& x);
 template <class X, class Y>
-concept LogicalOperands = (std::same_as<X, Array> && (std::same_as<Y, Array> || Number<Y>)) ||
-                          (Number<X> && std::same_as<Y, Array>);
+concept ArrayAndNumber = (std::same_as<X, Array> && Number<Y>) ||
+                         (Number<X> && std::same_as<Y, Array>);
 template <class X, class Y>
-requires LogicalOperands<X, Y> Array operator&&(const X& x, const Y& y) {
-  return operator&&(Operand(x, std::source_location{}), Operand(y, std::source_location{}));
+requires ArrayAndNumber<X, Y> Array operator&&(const X& x, const Y& y) {
+  return operator&&(Array(x), Operand(y));
 }
 template <class X, class Y>
-requires LogicalOperands<X, Y> Array operator||(const X& x, const Y& y) {
-  return operator||(Operand(x, std::source_location{}), Operand(y, std::source_location{}));
+requires ArrayAndNumber<X, Y> Array operator||(const X& x, const Y& y) {
+  return operator||(Array(x), Operand(y));
 }
-inline Array operator!(const Array& x) { return operator!(Operand(x, std::source_location{})); }
 inline Array& operator+=(Array& x, Operand y) { return x = Operand(x, y.loc) + y; }
 inline Array& operator-=(Array& x, Operand y) { return x = Operand(x, y.loc) - y; }
 inline Array& operator*=(Array& x, Operand y) { return x = Operand(x, y.loc) * y; }

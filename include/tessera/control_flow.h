@@ -7,6 +7,7 @@
 #pragma once
 
 #include <tessera/detail/call.h>
+#include <tessera/vmap.h>
 
 #include <concepts>
 #include <cstdint>
@@ -23,6 +24,10 @@ struct ScanOptions {
   std::int64_t length = -1;
   /// From the last input to the first; results keep the places of their inputs.
   bool reverse = false;
+};
+struct MapOptions {
+  /// How many elements are worked on together, by vmap; 0 takes them one after the other.
+  std::int64_t batch_size = 0;
 };
 struct AssociativeScanOptions {
   bool reverse = false;
@@ -44,6 +49,17 @@ TESSERA_API Outcome fori_loop(const Array& lo, const Array& hi, Call& body,
 /// Body: (carry, x), the first `carry_args` arguments are the carry (0 for map).
 TESSERA_API Outcome scan(const char* function, Call& body, std::size_t carry_args,
                          const ScanOptions& options, std::source_location loc);
+/// The elements of map in batches: `whole` has shape (batches, size, ...), `rest` what is left.
+/// Either is empty where there is none of it.
+struct Batches {
+  std::vector<Array> whole, rest;
+  bool batched = false;
+};
+TESSERA_API Batches in_batches(const TreeDef& tree, const std::vector<Array>& leaves,
+                               std::int64_t size, std::source_location loc);
+/// (a, b, ...) becomes (a b, ...).
+TESSERA_API Array merge_leading(const Array& x);
+TESSERA_API Array joined(const Array& a, const Array& b);
 /// Body: (a, b), both given the elements' tree; `elements` are its leaves.
 TESSERA_API std::vector<Array> associative_scan(Call& combine,
                                                 const AssociativeScanOptions& options,
@@ -215,6 +231,26 @@ auto map(F&& f, const Xs& xs, std::source_location loc = std::source_location::c
   X inputs(xs);
   detail::CallOf<std::remove_reference_t<F>, X> body(f, inputs);
   return body.result(detail::scan("map", body, 0, {}, loc));
+}
+/// As map, batch_size elements at a time by vmap, and what is left over by one more: as fast as
+/// vmap where the batch is large enough, in the memory of one batch.
+template <class F, class Xs>
+auto map(F&& f, const Xs& xs, const MapOptions& options,
+         std::source_location loc = std::source_location::current()) {
+  using X = typename detail::NthOf<decltype(detail::parameters_or<F, std::decay_t<Xs>>()), 0>::type;
+  const X inputs(xs);
+  const detail::Batches parts =
+      detail::in_batches(tree::structure(inputs), tree::leaves(inputs), options.batch_size, loc);
+  if (!parts.batched) return map(f, inputs, loc);
+  auto batch = vmap(f, {}, loc);
+  auto rest = [&] { return batch(tree::unflatten(inputs, std::span<const Array>(parts.rest))); };
+  if (parts.whole.empty()) return rest();
+  auto ys =
+      tree::map([](const Array& y) { return detail::merge_leading(y); },
+                map(batch, tree::unflatten(inputs, std::span<const Array>(parts.whole)), loc));
+  if (parts.rest.empty()) return ys;
+  return tree::map([&](const Array& a, const Array& b) { return detail::joined(a, b); }, ys,
+                   rest());
 }
 
 /// All prefixes under an associative function, which is called on stacks of elements: (a, b) -> a

@@ -25,6 +25,8 @@ struct Nested {
 };
 TESSERA_API Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype,
                          std::source_location loc);
+[[noreturn]] TESSERA_API void ragged_rows(std::size_t first, std::size_t other,
+                                          std::source_location loc);
 }  // namespace detail
 
 /// An array from nested braces: array({{1, 2}, {3, 4}}) is int32 of shape (2, 2), array({1.5, 2})
@@ -46,19 +48,16 @@ Array array(const std::vector<std::vector<T>>& rows,
             std::source_location loc = std::source_location::current()) {
   std::vector<T> flat;
   for (const auto& r : rows) {
-    if (r.size() != rows[0].size())
-      throw ShapeError("array: rows of " + std::to_string(rows[0].size()) + " and " +
-                       std::to_string(r.size()) +
-                       " elements\n  rule: all rows of an array have the same length\n  from: " +
-                       std::string(loc.file_name()) + ":" + std::to_string(loc.line()) +
-                       "\n  try: pad the short rows, or keep a vector of arrays");
+    if (r.size() != rows[0].size()) detail::ragged_rows(rows[0].size(), r.size(), loc);
     flat.insert(flat.end(), r.begin(), r.end());
   }
   return Array(flat).reshape(Shape{rows.size(), rows.empty() ? 0 : rows[0].size()});
 }
 
-TESSERA_API Array zeros(const Shape& shape, DType dtype = DType::float32);
-TESSERA_API Array ones(const Shape& shape, DType dtype = DType::float32);
+TESSERA_API Array zeros(const Shape& shape, DType dtype = DType::float32,
+                        std::source_location loc = std::source_location::current());
+TESSERA_API Array ones(const Shape& shape, DType dtype = DType::float32,
+                       std::source_location loc = std::source_location::current());
 /// `value` everywhere, in its own dtype (weak numbers: int32 or float32) unless one is given.
 TESSERA_API Array full(const Shape& shape, Operand value, std::optional<DType> dtype = {});
 TESSERA_API Array zeros_like(Operand x);
@@ -68,7 +67,8 @@ TESSERA_API Array full_like(Operand x, Operand value);
 namespace detail {
 // start, start + step, ... below stop; the count is computed in double. Integers give int32, floats
 // float32.
-TESSERA_API Array arange(double start, double stop, double step, DType dtype);
+TESSERA_API Array arange(double start, double stop, double step, DType dtype,
+                         std::source_location loc);
 template <class... T>
 constexpr DType arange_dtype() {
   return (std::is_floating_point_v<T> || ...) ? DType::float32 : DType::int32;
@@ -77,22 +77,29 @@ constexpr DType arange_dtype() {
 
 /// 0, 1, ..., stop - 1.
 template <class T>
-requires std::is_arithmetic_v<T> Array arange(T stop, std::optional<DType> dtype = {}) {
-  return detail::arange(0, static_cast<double>(stop), 1, dtype.value_or(detail::arange_dtype<T>()));
+requires std::is_arithmetic_v<T> Array
+arange(T stop, std::optional<DType> dtype = {},
+       std::source_location loc = std::source_location::current()) {
+  return detail::arange(0, static_cast<double>(stop), 1, dtype.value_or(detail::arange_dtype<T>()),
+                        loc);
 }
 /// start, start + step, ... before stop. Integers give int32, floats float32, unless a dtype is
 /// given.
 template <class T, class U, class S = int>
 requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_arithmetic_v<S>) Array
-    arange(T start, U stop, S step = S(1), std::optional<DType> dtype = {}) {
+    arange(T start, U stop, S step = S(1), std::optional<DType> dtype = {},
+           std::source_location loc = std::source_location::current()) {
   return detail::arange(static_cast<double>(start), static_cast<double>(stop),
-                        static_cast<double>(step), dtype.value_or(detail::arange_dtype<T, U, S>()));
+                        static_cast<double>(step), dtype.value_or(detail::arange_dtype<T, U, S>()),
+                        loc);
 }
 /// `num` values from start to stop, evenly spaced, stop included unless `endpoint` is false.
 TESSERA_API Array linspace(double start, double stop, std::int64_t num = 50, bool endpoint = true,
-                           DType dtype = DType::float32);
+                           DType dtype = DType::float32,
+                           std::source_location loc = std::source_location::current());
 /// Ones on diagonal `k` of an n by m array (m = n unless given).
 TESSERA_API Array eye(std::int64_t n, std::optional<std::int64_t> m = {}, std::int64_t k = 0,
-                      DType dtype = DType::float32);
+                      DType dtype = DType::float32,
+                      std::source_location loc = std::source_location::current());
 
 }  // namespace tessera::inline v0

@@ -17,7 +17,8 @@ namespace tessera::inline v0::data {
 /// row-major data. Types: unsigned and signed bytes, 16- and 32-bit integers, float32 and float64.
 /// IoError says what is wrong with the file: missing, wrong magic number, more or fewer bytes than
 /// its extents say, damaged compression.
-TESSERA_API Array load_idx(const std::string& path);
+TESSERA_API Array load_idx(const std::string& path,
+                           std::source_location loc = std::source_location::current());
 
 /// Images and labels of one set: uint8 (n, height, width) and uint8 (n,).
 struct Images {
@@ -26,14 +27,16 @@ struct Images {
 /// Loads both and checks that they belong together. `directory` holds `*-images-idx3-ubyte[.gz]`
 /// and
 /// `*-labels-idx1-ubyte[.gz]`; the first pair by name whose name begins with `prefix` is taken.
-TESSERA_API Images load_images(const std::string& directory, const std::string& prefix = "");
+TESSERA_API Images load_images(const std::string& directory, const std::string& prefix = "",
+                               std::source_location loc = std::source_location::current());
 
 /// Splits per class: of each class the first `share` (rounded) of its examples in an order shuffled
 /// by `key` go to the first set. Gives the indices of both sets, shuffled.
 struct Split {
   Array first, second;  // int32
 };
-TESSERA_API Split split_per_class(const Array& key, const Array& labels, double share);
+TESSERA_API Split split_per_class(const Array& key, const Array& labels, double share,
+                                  std::source_location loc = std::source_location::current());
 
 /// What happens to the examples that do not fill the last batch.
 enum class LastBatch {
@@ -48,20 +51,23 @@ struct BatchIndices {
   std::vector<float> mask;
 };
 /// In random order by `key`; without one (an empty array) in order.
-TESSERA_API std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch,
-                                              const Array& key = {},
-                                              LastBatch last = LastBatch::drop);
+TESSERA_API std::vector<BatchIndices> batches(
+    std::int64_t examples, std::int64_t batch, const Array& key = {},
+    LastBatch last = LastBatch::drop, std::source_location loc = std::source_location::current());
 
 /// x cut for `devices` along a new leading axis: (batch, ...) becomes (devices, batch / devices,
 /// ...). ShapeError with the nearest batch sizes that would work when the batch is not divisible.
 TESSERA_API Array shard_batch(Operand x, std::int64_t devices);
 /// Every leaf of a tree; all are checked first, and the error lists each that does not fit.
 TESSERA_API void check_shardable(const std::vector<Array>& leaves,
-                                 const std::vector<std::string>& paths, std::int64_t devices);
+                                 const std::vector<std::string>& paths, std::int64_t devices,
+                                 std::source_location loc);
 template <class T>
-requires(!std::convertible_to<T, Operand>) T shard_batch(const T& tree_, std::int64_t devices) {
-  check_shardable(tree::leaves(tree_), tree::paths(tree_), devices);
-  return tree::map([&](const Array& x) { return shard_batch(Operand(x), devices); }, tree_);
+requires(!std::convertible_to<T, Operand>) T
+    shard_batch(const T& tree_, std::int64_t devices,
+                std::source_location loc = std::source_location::current()) {
+  check_shardable(tree::leaves(tree_), tree::paths(tree_), devices, loc);
+  return tree::map([&](const Array& x) { return shard_batch(Operand(x, loc), devices); }, tree_);
 }
 
 namespace detail {

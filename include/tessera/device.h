@@ -31,7 +31,8 @@ TESSERA_API std::vector<Device> devices();
 TESSERA_API int device_count();
 /// Grows at any time; shrinks while no array lives on the devices that go, else DeviceError. At
 /// least 1.
-TESSERA_API void set_device_count(int n);
+TESSERA_API void set_device_count(int n,
+                                  std::source_location loc = std::source_location::current());
 /// "cpu"
 TESSERA_API std::string_view default_backend();
 /// "0.1.0"
@@ -43,7 +44,8 @@ struct MemoryStats {
   std::int64_t peak = 0;
 };
 /// Logical bytes of one device: as if it held its own copy of everything placed on it.
-TESSERA_API MemoryStats memory_stats(Device device);
+TESSERA_API MemoryStats memory_stats(Device device,
+                                     std::source_location loc = std::source_location::current());
 /// Bytes that the process holds: what devices share counts once.
 TESSERA_API MemoryStats physical_memory_stats();
 TESSERA_API void reset_peak_memory();
@@ -99,8 +101,10 @@ TESSERA_API Array device_put(Operand x, Device device);
 TESSERA_API Array device_put(Operand x, const Sharding& sharding);
 /// A tree, leaf by leaf.
 template <class T>
-requires(!std::convertible_to<T, Operand>) T device_put(const T& x, Device device) {
-  return tree::map([&](const Array& leaf) { return device_put(Operand(leaf), device); }, x);
+requires(!std::convertible_to<T, Operand>) T
+    device_put(const T& x, Device device,
+               std::source_location loc = std::source_location::current()) {
+  return tree::map([&](const Array& leaf) { return device_put(Operand(leaf, loc), device); }, x);
 }
 /// The whole of x in host order on the default device, not committed.
 TESSERA_API Array device_get(Operand x);

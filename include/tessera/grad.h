@@ -47,7 +47,8 @@ class TESSERA_API LinearMap {
   struct State;
   explicit LinearMap(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   /// `names` says how to call the argument in errors.
-  std::vector<Array> operator()(const Recorder& in, const TreeDef& tree) const;
+  std::vector<Array> operator()(const Recorder& in, const TreeDef& tree,
+                                std::source_location loc) const;
 
  private:
   std::shared_ptr<const State> state_;
@@ -245,10 +246,11 @@ class Vjp {
   Vjp(detail::LinearMap map, std::tuple<P...> args, Result result)
       : map_(std::move(map)), args_(std::move(args)), result_(std::move(result)) {}
   /// TreeError, ShapeError or DTypeError where the cotangent is not like the result.
-  auto operator()(const Result& cotangent) const {
+  auto operator()(const Result& cotangent,
+                  std::source_location loc = std::source_location::current()) const {
     detail::Recorder in;
     detail::walk_const(cotangent, in);
-    const std::vector<Array> out = map_(in, tree::structure(cotangent));
+    const std::vector<Array> out = map_(in, tree::structure(cotangent), loc);
     std::tuple<P...> back = args_;
     detail::fill(&detail::walk_erased<std::tuple<P...>>, &back, out);
     if constexpr (sizeof...(P) == 1)
@@ -270,12 +272,13 @@ class Linear {
  public:
   Linear(detail::LinearMap map, std::shared_ptr<const void> prototype)
       : map_(std::move(map)), prototype_(std::move(prototype)) {}
-  Result operator()(const P&... tangents) const {
+  Result operator()(const P&... tangents,
+                    std::source_location loc = std::source_location::current()) const {
     std::tuple<const P&...> all(tangents...);
     detail::Recorder in;
     std::apply([&](const P&... t) { (detail::walk_const(t, in), ...); }, all);
     return detail::restore<Result>(
-        {map_(in, tree::structure(std::tuple<P...>(tangents...))), prototype_});
+        {map_(in, tree::structure(std::tuple<P...>(tangents...)), loc), prototype_});
   }
 
  private:
@@ -300,30 +303,63 @@ auto make_linear(C& call, Types<P...>, std::source_location loc) {
 }
 }  // namespace detail
 
-/// The value f(args...) and its pullback.
+namespace detail {
 template <class F, class... A>
-auto vjp(F&& f, A&&... args) {
-  return detail::with_call(
-      f,
-      [&]<class C>(C& call) {
-        return detail::make_vjp(call, typename C::Params{}, std::source_location{});
-      },
-      args...);
+auto vjp_at(std::source_location loc, F& f, A&... args) {
+  return with_call(
+      f, [&]<class C>(C& call) { return make_vjp(call, typename C::Params{}, loc); }, args...);
+}
+template <class F, class... A>
+auto linearize_at(std::source_location loc, F& f, A&... args) {
+  return with_call(
+      f, [&]<class C>(C& call) { return make_linear(call, typename C::Params{}, loc); }, args...);
+}
+}  // namespace detail
+
+// One signature a count of arguments: a parameter pack leaves no place for the caller's line.
+#define TESSERA_AT_CALLER_ std::source_location loc = std::source_location::current()
+
+/// The value f(args...) and its pullback.
+template <class F, class A>
+auto vjp(F&& f, A&& a, TESSERA_AT_CALLER_) {
+  return detail::vjp_at(loc, f, a);
+}
+template <class F, class A, class B>
+auto vjp(F&& f, A&& a, B&& b, TESSERA_AT_CALLER_) {
+  return detail::vjp_at(loc, f, a, b);
+}
+template <class F, class A, class B, class C>
+auto vjp(F&& f, A&& a, B&& b, C&& c, TESSERA_AT_CALLER_) {
+  return detail::vjp_at(loc, f, a, b, c);
+}
+template <class F, class A, class B, class C, class... D>
+requires(sizeof...(D) > 0) auto vjp(F&& f, A&& a, B&& b, C&& c, D&&... d) {
+  return detail::vjp_at({}, f, a, b, c, d...);
 }
 
 /// The value f(args...) and its derivative there as a linear function, whose repeated use is cheap.
-template <class F, class... A>
-auto linearize(F&& f, A&&... args) {
-  return detail::with_call(
-      f,
-      [&]<class C>(C& call) {
-        return detail::make_linear(call, typename C::Params{}, std::source_location{});
-      },
-      args...);
+template <class F, class A>
+auto linearize(F&& f, A&& a, TESSERA_AT_CALLER_) {
+  return detail::linearize_at(loc, f, a);
 }
+template <class F, class A, class B>
+auto linearize(F&& f, A&& a, B&& b, TESSERA_AT_CALLER_) {
+  return detail::linearize_at(loc, f, a, b);
+}
+template <class F, class A, class B, class C>
+auto linearize(F&& f, A&& a, B&& b, C&& c, TESSERA_AT_CALLER_) {
+  return detail::linearize_at(loc, f, a, b, c);
+}
+template <class F, class A, class B, class C, class... D>
+requires(sizeof...(D) > 0) auto linearize(F&& f, A&& a, B&& b, C&& c, D&&... d) {
+  return detail::linearize_at({}, f, a, b, c, d...);
+}
+#undef TESSERA_AT_CALLER_
 
-/// Jacobians. One of the result and the argument is an Array: the Jacobian is a tree like the
-/// other, its leaves of shape result.shape + argument.shape.
+/// Jacobians. Leaves of the Jacobian have shape result.shape + argument.shape. Where the result is
+/// one Array the Jacobian is a tree like the argument, where the argument is one a tree like the
+/// result. Where both are trees it is a std::map from the path of each leaf of the result ("" for
+/// none, "layers/0/w") to a tree like the argument.
 template <bool Forward, class F, int I>
 class JacobianOf {
  public:
@@ -335,17 +371,22 @@ class JacobianOf {
     auto use = [&]<class C>(C& call) {
       using Result = typename C::Result;
       using Argument = typename detail::NthOf<typename C::Params, I>::type;
-      static_assert(
-          std::is_same_v<Result, Array> || std::is_same_v<Argument, Array>,
-          "tessera: a Jacobian needs the result or the differentiated argument to be one Array");
       constexpr int argnums[] = {I};
       std::vector<Array> blocks;
       detail::Outcome o =
           detail::jacobian(Forward ? "jacfwd" : "jacrev", call, argnums, Forward, blocks, loc_);
-      if constexpr (std::is_same_v<Result, Array>)
+      if constexpr (std::is_same_v<Result, Array>) {
         return detail::gradients_like<I>(call, blocks);
-      else
+      } else if constexpr (std::is_same_v<Argument, Array>) {
         return detail::restore<Result>({std::move(blocks), o.prototype});
+      } else {
+        std::map<std::string, Argument> rows;
+        std::span<const Array> left(blocks);
+        const std::size_t row = call.arg_ends[I] - call.arg_begin(I);
+        for (const std::string& path : call.describe_result().paths())
+          rows.emplace(path, detail::restore_like(call.template arg<I>(), row, left));
+        return rows;
+      }
     };
     return detail::with_call_as(
         detail::differentiable_types_at<F, I>(detail::argument_types<F, A...>()), f_, use, args...);
@@ -372,8 +413,9 @@ template <int I = 0, class F>
 auto jacrev(F&& f, std::source_location loc = std::source_location::current()) {
   return JacobianOf<false, std::decay_t<F>, I>(std::forward<F>(f), loc);
 }
-/// Second derivatives of a function of one Array: forward over reverse, of shape result.shape +
-/// x.shape + x.shape.
+/// Second derivatives, forward over reverse. Of a function of one Array: of shape result.shape +
+/// x.shape + x.shape. Of a scalar function of a tree: a std::map from the path of a leaf to a tree
+/// like the argument, hessian(f)(model)["w"].b being d2f / dw db of shape w.shape + b.shape.
 template <int I = 0, class F>
 auto hessian(F&& f, std::source_location loc = std::source_location::current()) {
   return jacfwd<I>(jacrev<I>(std::forward<F>(f), loc), loc);

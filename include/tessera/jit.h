@@ -186,6 +186,20 @@ class Jit {
   std::shared_ptr<detail::CachedFunction> cache_;
 };
 
+namespace detail {
+/// Options of other libraries, and slips of the pen, in the order of those that they stand for.
+struct NoJitOption {
+  Anything axis_name{}, in_axes{}, out_axes{}, device{}, devices{}, backend{}, mesh{},
+      in_shardings{}, out_shardings{}, donated{}, donate_args{}, donate_argnums{},
+      donate_argnames{}, donate{}, static_args{}, static_argnums{}, static_argnames{},
+      keep_unused{}, inlined{}, names{}, name{};
+};
+}  // namespace detail
+__attribute__((unavailable(
+    "tessera: jit has no option of this name; its options, in this order: donate, name (a "
+    "parameter of a C++ number type is static)"))) detail::Anything
+jit(detail::AnyFunction, const detail::NoJitOption&);
+
 /// Copies of the result share the cache.
 template <class F>
 Jit<std::decay_t<F>> jit(F&& f, const JitOptions& options = {},

@@ -26,8 +26,8 @@ struct VarianceScaling {
   double scale = 1.0;
   std::string fan = "in";
   std::string distribution = "truncated_normal";  // or "normal", "uniform"
-  TESSERA_API Array operator()(const Array& key, const Shape& shape,
-                               DType dtype = DType::float32) const;
+  TESSERA_API Array operator()(const Array& key, const Shape& shape, DType dtype = DType::float32,
+                               std::source_location loc = std::source_location::current()) const;
 };
 inline VarianceScaling lecun_normal() { return {1.0, "in", "truncated_normal"}; }
 inline VarianceScaling he_normal() { return {2.0, "in", "truncated_normal"}; }
@@ -49,7 +49,8 @@ struct LinearOptions {
   std::optional<DType> dtype = {};
 };
 TESSERA_API Linear linear(const Array& key, std::int64_t in, std::int64_t out,
-                          const LinearOptions& options = {});
+                          const LinearOptions& options = {},
+                          std::source_location loc = std::source_location::current());
 
 /// Convolution over channels-last input. weight (spatial..., in / groups, out), bias (out,) or
 /// empty.
@@ -72,15 +73,16 @@ struct ConvLayerOptions {
 };
 /// `kernel` has the spatial extents: {3, 3}.
 TESSERA_API Conv conv(const Array& key, std::int64_t in, std::int64_t out,
-                      const std::vector<std::int64_t>& kernel,
-                      const ConvLayerOptions& options = {});
+                      const std::vector<std::int64_t>& kernel, const ConvLayerOptions& options = {},
+                      std::source_location loc = std::source_location::current());
 
 /// A row of weight (entries, features) for each integer of x.
 struct Embedding {
   Array weight;
   TESSERA_API Array operator()(Operand x) const;
 };
-TESSERA_API Embedding embedding(const Array& key, std::int64_t entries, std::int64_t features);
+TESSERA_API Embedding embedding(const Array& key, std::int64_t entries, std::int64_t features,
+                                std::source_location loc = std::source_location::current());
 
 /// Normalises the last axis to mean 0 and variance 1, then scales and shifts (Ba et al. 2016).
 /// Statistics in float32.
@@ -89,7 +91,8 @@ struct LayerNorm {
   double epsilon = 1e-5;
   TESSERA_API Array operator()(Operand x) const;
 };
-TESSERA_API LayerNorm layer_norm(std::int64_t features, double epsilon = 1e-5);
+TESSERA_API LayerNorm layer_norm(std::int64_t features, double epsilon = 1e-5,
+                                 std::source_location loc = std::source_location::current());
 
 /// Normalises each channel (the last axis) over all other axes (Ioffe and Szegedy 2015). Training
 /// uses the batch's own statistics, averaged over the devices of `axis_name` when one is given, and
@@ -107,7 +110,8 @@ struct BatchNormOptions {
   double momentum = 0.9, epsilon = 1e-5;
   std::string axis_name = {};
 };
-TESSERA_API BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& options = {});
+TESSERA_API BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& options = {},
+                                 std::source_location loc = std::source_location::current());
 
 /// Zeroes elements with probability `rate` and scales the others by 1 / (1 - rate); the identity
 /// unless `train`.

@@ -84,19 +84,21 @@ class TESSERA_API Optimizer {
   }
   /// (updates, next state). TreeError when gradients and parameters differ in structure.
   template <class Params>
-  std::pair<Params, State> update(const Params& grads, const State& state,
-                                  const Params& params) const {
+  std::pair<Params, State> update(
+      const Params& grads, const State& state, const Params& params,
+      std::source_location loc = std::source_location::current()) const {
     detail::require_same_structure("Optimizer::update", tree::structure(params), "params",
-                                   tree::structure(grads), "grads");
+                                   tree::structure(grads), "grads", loc);
     State next;
-    Leaves u = update_leaves(tree::leaves(grads), state, tree::leaves(params), next);
+    Leaves u = update_leaves(tree::leaves(grads), state, tree::leaves(params), next, loc);
     return {tree::unflatten(grads, std::span<const Array>(u)), std::move(next)};
   }
   const std::vector<Stage>& stages() const { return *stages_; }
 
  private:
   State init_leaves(const Leaves& params) const;
-  Leaves update_leaves(Leaves grads, const State& state, const Leaves& params, State& next) const;
+  Leaves update_leaves(Leaves grads, const State& state, const Leaves& params, State& next,
+                       std::source_location loc) const;
   std::shared_ptr<const std::vector<Stage>> stages_;
 };
 
@@ -130,9 +132,13 @@ requires(!std::is_same_v<T, Leaves>) Array global_norm(const T& x) {
 
 /// params + updates, in the parameters' dtypes.
 template <class Params>
-Params apply_updates(const Params& params, const Params& updates) {
-  return tree::map([](const Array& p, const Array& u) { return (p + u).astype(p.dtype()); }, params,
-                   updates);
+Params apply_updates(const Params& params, const Params& updates,
+                     std::source_location loc = std::source_location::current()) {
+  return tree::map(
+      [&](const Array& p, const Array& u) {
+        return (Operand(p, loc) + Operand(u, loc)).astype(p.dtype(), loc);
+      },
+      params, updates, loc);
 }
 
 /// Everything that training changes, as one tree: the model, what the optimiser remembers, and the
@@ -146,9 +152,10 @@ struct TrainState {
 
   /// The state after one step of `opt` with these gradients. TreeError when they are no gradients
   /// of the model.
-  TrainState apply_gradients(const Optimizer& opt, const Model& grads) const {
-    auto [updates, next] = opt.update(grads, optimizer, model);
-    return {apply_updates(model, updates), std::move(next), step + 1};
+  TrainState apply_gradients(const Optimizer& opt, const Model& grads,
+                             std::source_location loc = std::source_location::current()) const {
+    auto [updates, next] = opt.update(grads, optimizer, model, loc);
+    return {apply_updates(model, updates, loc), std::move(next), step + 1};
   }
 };
 /// The state before the first step.

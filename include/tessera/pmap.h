@@ -81,6 +81,22 @@ class Pmap {
   std::shared_ptr<detail::CachedFunction> cache_;
 };
 
+namespace detail {
+/// Options of other libraries, and slips of the pen, in the order of those that they stand for.
+struct NoPmapOption {
+  Anything axis{}, axis_names{}, axisname{}, axis_name{}, in_axis{}, in_specs{}, in_axes{},
+      out_axis{}, out_specs{}, out_axes{}, device{}, num_devices{}, device_count{}, backend{},
+      mesh{}, devices{}, size{}, global_axis_size{}, axis_size{}, donated{}, donate_args{},
+      donate_argnums{}, donate{}, static_args{}, static_argnums{}, static_broadcasted_argnums{},
+      in_shardings{}, out_shardings{}, name{};
+};
+}  // namespace detail
+__attribute__((unavailable(
+    "tessera: pmap has no option of this name; its options, in this order: axis_name, in_axes, "
+    "out_axes, devices, axis_size, donate, name (a parameter of a C++ number type is static)")))
+detail::Anything
+pmap(detail::AnyFunction, const detail::NoPmapOption&);
+
 /// Copies of the result share the cache.
 /// pmap(f) names its axis "i".
 template <class F>

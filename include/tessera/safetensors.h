@@ -18,10 +18,12 @@ struct SafeTensors {
 
 /// Writes beside the file and renames: a failure leaves what was there before. IoError with the
 /// reason.
-TESSERA_API void save_safetensors(const std::string& path, const SafeTensors& contents);
+TESSERA_API void save_safetensors(const std::string& path, const SafeTensors& contents,
+                                  std::source_location loc = std::source_location::current());
 /// IoError names what is damaged: a length beyond the file, a header that is no JSON, ranges that
 /// overlap or leave holes, a dtype that is unknown, sizes that disagree.
-TESSERA_API SafeTensors load_safetensors(const std::string& path);
+TESSERA_API SafeTensors load_safetensors(
+    const std::string& path, std::source_location loc = std::source_location::current());
 
 namespace detail {
 TESSERA_API SafeTensors named_tensors(const std::vector<std::string>& paths,
@@ -31,20 +33,23 @@ TESSERA_API SafeTensors named_tensors(const std::vector<std::string>& paths,
 /// dtype, and those left over.
 TESSERA_API std::vector<Array> match_tensors(const std::string& file, const SafeTensors& found,
                                              const std::vector<std::string>& paths,
-                                             const std::vector<Array>& like);
+                                             const std::vector<Array>& like,
+                                             std::source_location loc);
 }  // namespace detail
 
 /// Saves the leaves of a tree that are not empty.
 template <class T>
-void save(const std::string& path, const T& x, std::map<std::string, std::string> metadata = {}) {
-  save_safetensors(path,
-                   detail::named_tensors(tree::paths(x), tree::leaves(x), std::move(metadata)));
+void save(const std::string& path, const T& x, std::map<std::string, std::string> metadata = {},
+          std::source_location loc = std::source_location::current()) {
+  save_safetensors(
+      path, detail::named_tensors(tree::paths(x), tree::leaves(x), std::move(metadata)), loc);
 }
 /// A tree like `like` with the leaves of the file.
 template <class T>
-T load(const std::string& path, const T& like) {
-  std::vector<Array> leaves =
-      detail::match_tensors(path, load_safetensors(path), tree::paths(like), tree::leaves(like));
+T load(const std::string& path, const T& like,
+       std::source_location loc = std::source_location::current()) {
+  std::vector<Array> leaves = detail::match_tensors(path, load_safetensors(path, loc),
+                                                    tree::paths(like), tree::leaves(like), loc);
   return tree::unflatten(like, std::span<const Array>(leaves));
 }
 

@@ -20,6 +20,7 @@
 #include <tessera/jit.h>
 #include <tessera/linear.h>
 #include <tessera/manipulation.h>
+#include <tessera/message.h>
 #include <tessera/nn.h>
 #include <tessera/optim.h>
 #include <tessera/pmap.h>

@@ -13,11 +13,13 @@
 
 #include <tessera/axes.h>
 #include <tessera/detail/walk.h>
+#include <tessera/message.h>
 
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,13 +73,16 @@ namespace detail {
 TESSERA_API TreeDef describe(void (*walk)(const void*, Visitor&), const void* x);
 TESSERA_API void collect(void (*walk)(const void*, Visitor&), const void* x,
                          std::vector<Array>& leaves);
-/// Replaces the leaves of `x` in order. The count must be right.
-TESSERA_API void fill(void (*walk)(const void*, Visitor&), void* x, std::span<const Array> leaves);
+/// Replaces the leaves of `x` in order. The count must be right; `loc` is for the error where it is
+/// not.
+TESSERA_API void fill(void (*walk)(const void*, Visitor&), void* x, std::span<const Array> leaves,
+                      std::source_location loc = {});
 /// Throws TreeError naming `function` and listing where the structures part, unless they are equal.
 TESSERA_API void require_same_structure(const char* function, const TreeDef& first,
                                         const std::string& first_name, const TreeDef& other,
-                                        const std::string& other_name);
-TESSERA_API void require_leaf_count(const char* function, std::size_t expected, std::size_t got);
+                                        const std::string& other_name, const SourceLoc& loc = {});
+TESSERA_API void require_leaf_count(const char* function, std::size_t expected, std::size_t got,
+                                    std::source_location loc = {});
 
 /// The walk of T behind a pointer: the one instantiation that everything in this header shares.
 template <class T>
@@ -93,7 +98,13 @@ TESSERA_API bool leaves_close(const Array& a, const Array& b, double rtol, doubl
 
 template <class F, std::size_t... I>
 Array call_on_row(F& f, std::span<const Array> row, std::index_sequence<I...>) {
-  return f(row[I]...);
+  constexpr bool fits = std::is_invocable_r_v<Array, F&, decltype(row[I])...>;
+  static_assert(
+      fits, "tessera: the function of tree::map takes one Array of each tree and gives an Array");
+  if constexpr (fits)
+    return f(row[I]...);
+  else
+    return {};
 }
 
 }  // namespace detail
@@ -131,31 +142,57 @@ Flat flatten(const T& x) {
 /// A tree with the structure and static values of `like` and these leaves; TreeError when their
 /// number differs.
 template <class T>
-T unflatten(const T& like, std::span<const Array> leaves) {
+T unflatten(const T& like, std::span<const Array> leaves,
+            std::source_location loc = std::source_location::current()) {
   T x = like;
-  detail::fill(&detail::walk_erased<T>, &x, leaves);
+  detail::fill(&detail::walk_erased<T>, &x, leaves, loc);
   return x;
 }
+
+}  // namespace tree
+
+namespace detail {
+template <class F, class T, class... Rest>
+T map_at(std::source_location loc, F& f, const T& first, const Rest&... rest) {
+  if constexpr (sizeof...(Rest) > 0) {
+    const TreeDef def = tree::structure(first);
+    std::size_t i = 1;
+    (require_same_structure("tree::map", def, "trees[0]", tree::structure(rest),
+                            "trees[" + std::to_string(i++) + "]", loc),
+     ...);
+  }
+  const std::vector<Array> rows[] = {tree::leaves(first), tree::leaves(rest)...};
+  auto call = [](void* fn, std::size_t, std::span<const Array> row) {
+    return call_on_row(*static_cast<F*>(fn), row, std::make_index_sequence<1 + sizeof...(Rest)>{});
+  };
+  return tree::unflatten(first, mapped_leaves("tree::map", rows, call, (void*)&f), loc);
+}
+}  // namespace detail
+
+namespace tree {
 
 /// Applies f to corresponding leaves of trees of one structure and gives a tree like the first.
 /// Where a leaf of any of them is empty, f is not called and the first tree's leaf stays: a
 /// gradient's empty leaf leaves its parameter alone. TreeError listing the paths where the
 /// structures differ.
-template <class F, class T, class... Rest>
-T map(F&& f, const T& first, const Rest&... rest) {
-  if constexpr (sizeof...(Rest) > 0) {
-    const TreeDef def = structure(first);
-    std::size_t i = 1;
-    (detail::require_same_structure("tree::map", def, "trees[0]", structure(rest),
-                                    "trees[" + std::to_string(i++) + "]"),
-     ...);
-  }
-  const std::vector<Array> rows[] = {leaves(first), leaves(rest)...};
-  auto call = [](void* fn, std::size_t, std::span<const Array> row) {
-    return detail::call_on_row(*static_cast<std::remove_reference_t<F>*>(fn), row,
-                               std::make_index_sequence<1 + sizeof...(Rest)>{});
-  };
-  return unflatten(first, detail::mapped_leaves("tree::map", rows, call, (void*)&f));
+template <class F, class T>
+T map(F&& f, const T& first, std::source_location loc = std::source_location::current()) {
+  return detail::map_at(loc, f, first);
+}
+template <class F, class T, class U>
+T map(F&& f, const T& first, const U& second,
+      std::source_location loc = std::source_location::current()) {
+  return detail::map_at(loc, f, first, second);
+}
+template <class F, class T, class U, class V>
+T map(F&& f, const T& first, const U& second, const V& third,
+      std::source_location loc = std::source_location::current()) {
+  return detail::map_at(loc, f, first, second, third);
+}
+template <class F, class T, class U, class V, class... W>
+requires(sizeof...(W) > 0) T
+    map(F&& f, const T& first, const U& second, const V& third, const W&... rest) {
+  return detail::map_at({}, f, first, second, third, rest...);
 }
 
 /// As map, for f(path, leaves...).
@@ -231,7 +268,7 @@ inline constexpr int kReplicated = -2147483647;
 /// messages: "in_axes", "args".
 TESSERA_API std::vector<int> broadcast_axes(const char* function, const Axes& axes,
                                             const std::string& spec, const TreeDef& def,
-                                            const std::string& tree);
+                                            const std::string& tree, const SourceLoc& loc = {});
 
 }  // namespace detail
 }  // namespace tessera::inline v0

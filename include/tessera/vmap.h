@@ -53,6 +53,19 @@ class Vmap {
   std::source_location loc_;
 };
 
+namespace detail {
+/// Options of other libraries, and slips of the pen, in the order of those that they stand for.
+struct NoVmapOption {
+  Anything in_axis{}, in_dims{}, in_axes{}, out_axis{}, out_dims{}, out_axes{}, axis{}, axes{},
+      axisname{}, spmd_axis_name{}, name{}, axis_name{}, size{}, axis_size{}, randomness{},
+      chunk_size{}, batch_size{};
+};
+}  // namespace detail
+__attribute__((unavailable(
+    "tessera: vmap has no option of this name; its options, in this order: in_axes, out_axes, "
+    "axis_name, axis_size (ts::map has batch_size)"))) detail::Anything
+vmap(detail::AnyFunction, const detail::NoVmapOption&);
+
 /// Maps f over an axis of its arguments. Static arguments pass through. Throws ShapeError listing
 /// every leaf when the mapped sizes disagree or an axis does not exist, TreeError when in_axes or
 /// out_axes fit no prefix of the tree.

@@ -72,11 +72,12 @@ Array make_abstract(const Type& type) {
   return Array(std::move(impl));
 }
 
-const ArrayImpl& need(const Array& a, const char* function) {
+const ArrayImpl& need(const Array& a, const char* function, const SourceLoc& loc) {
   if (const auto& impl = a.impl()) return *impl;
   Message(function)
       .problem("an operand is empty: it was default-constructed and never assigned")
       .rule("operations need an array that has a dtype and a shape")
+      .from(loc)
       .advice("assign it first, for example with zeros(shape)")
       .raise<TraceError>();
 }
@@ -84,34 +85,34 @@ const ArrayImpl& need(const Array& a, const char* function) {
 namespace {
 
 // The data of an array that somebody wants to read here and now.
-const runtime::ArrayDataPtr& readable(const Array& array, const char* function) {
-  const ArrayImpl& a = need(array, function);
+const runtime::ArrayDataPtr& readable(const Array& array, const char* function,
+                                      const SourceLoc& loc = {}) {
+  const ArrayImpl& a = need(array, function, loc);
   if (a.traced()) {
     std::string made = to_string(a.loc);
     Message(function)
         .problem("the value of a traced array " + to_string(a.type) + " is asked for" +
                  (made.empty() ? "" : "; it was made at " + made))
         .rule("while a function is traced its arrays have no values yet")
-        .advice(
-            "choose between values with cond(pred, f, g) or where(pred, x, y), loop with scan or "
-            "while_loop, or make the "
-            "parameter a plain C++ type, which is static")
+        .from(loc)
+        .advice(std::string_view(function) == "bool"
+                    ? "choose between values with cond(pred, f, g) or where(pred, x, y), loop with "
+                      "scan or while_loop, or make the parameter a plain C++ type, which is static"
+                    : "return it from the traced function and read the result, a loss as "
+                      "std::pair(loss, what else is wanted); where a loop or a shape needs the "
+                      "number, make the parameter a plain C++ type, which is static")
         .raise<TraceError>();
   }
   if (!a.concrete())
     Message(function)
         .problem("the value of an abstract array " + to_string(a.type) + " is asked for")
         .rule("abstract arrays have a dtype and a shape only")
+        .from(loc)
         .advice("use an array with values")
         .raise<TraceError>();
   const auto& data = data_of(a);
   if (data->deleted.load(std::memory_order_relaxed))
-    Message(function)
-        .problem("the array " + to_string(a.type) +
-                 " was donated: a computation has reused its memory")
-        .rule("an argument passed with std::move, or named in donate, is given away")
-        .advice("use the result of that call, or pass a copy that shares nothing")
-        .raise<TraceError>();
+    runtime::deleted_message(function, *data).from(loc).raise<TraceError>();
   return data;
 }
 
@@ -121,8 +122,8 @@ const runtime::ArrayDataPtr& readable(const Array& array, const char* function) 
 
 using detail::need;
 
-AxisIndex::AxisIndex(const Array& positions)
-    : kind_(Kind::array), array_(std::make_shared<const Array>(positions)) {}
+AxisIndex::AxisIndex(const Array& positions, std::source_location l)
+    : kind_(Kind::array), array_(std::make_shared<const Array>(positions)), loc_(l) {}
 
 Array::Array(const std::vector<bool>& values) {
   auto bytes = std::make_unique<bool[]>(values.size() + 1);
@@ -138,12 +139,14 @@ Array Array::adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr
   return detail::make_concrete(runtime::adopt_host(Type(dtype, shape), bytes, std::move(owner)));
 }
 
-Array Array::from_values(DType dtype, const Shape& shape, const void* values, std::int64_t count) {
+Array Array::from_values(DType dtype, const Shape& shape, const void* values, std::int64_t count,
+                         std::source_location loc) {
   if (std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d < 0; }) ||
       shape.count() != count)
     Message("Array")
         .problem(std::to_string(count) + " values do not fill the shape " + to_string(shape))
         .rule("the shape holds " + std::to_string(shape.count()) + " elements")
+        .from(loc)
         .advice("pass as many values as the product of the extents")
         .raise<ShapeError>();
   return from_bytes(dtype, shape, values);
@@ -171,28 +174,31 @@ bool Array::is_abstract() const { return impl_ && !impl_->concrete() && !impl_->
 DType Array::dtype() const { return need(*this, "dtype").type.dtype; }
 bool Array::weak_type() const { return need(*this, "weak_type").type.weak; }
 const Shape& Array::shape() const { return need(*this, "shape").type.shape; }
-std::int64_t Array::shape(std::int64_t axis) const {
-  return shape()[normalize_axis(axis, ndim(), "shape")];
+std::int64_t Array::shape(std::int64_t axis, std::source_location loc) const {
+  const Shape& s = need(*this, "shape", loc).type.shape;
+  return s[static_cast<std::size_t>(normalize_axis(axis, s.rank(), "shape", loc))];
 }
 
-std::int64_t Array::length() const {
-  const Shape& s = shape();
+std::int64_t Array::length(std::source_location loc) const {
+  const Shape& s = need(*this, "length", loc).type.shape;
   if (s.empty())
     Message("length")
         .problem("a scalar has no length")
         .rule("the length is the extent of the first axis")
+        .from(loc)
         .advice("read it with item(), or give it an axis with reshape({1})")
         .raise<ShapeError>();
   return s[0];
 }
 
-const void* Array::host_bytes(DType as) const {
-  const auto& data = detail::readable(*this, "to_vector");
+const void* Array::host_bytes(DType as, const char* function, std::source_location loc) const {
+  const auto& data = detail::readable(*this, function, loc);
   if (as != impl_->type.dtype)
-    Message("to_vector")
+    Message(function)
         .problem("the array holds " + std::string(name_of(impl_->type.dtype)) + ", not " +
                  std::string(name_of(as)))
         .rule("elements are read as the type that they have")
+        .from(loc)
         .advice("convert first: x.astype(" + std::string(short_name_of(as)) + ")")
         .raise<DTypeError>();
   std::lock_guard lock(detail::lazy_lock());
@@ -204,13 +210,14 @@ const void* Array::host_bytes(DType as) const {
 
 namespace {
 template <class T>
-T read_item(const Array& a) {
-  const auto& data = detail::readable(a, "item");
+T read_item(const Array& a, const SourceLoc& loc) {
+  const auto& data = detail::readable(a, "item", loc);
   if (a.size() != 1)
     Message("item")
         .problem("the array has shape " + to_string(a.shape()) + ", which is " +
                  std::to_string(a.size()) + " elements")
         .rule("item reads the only element of an array")
+        .from(loc)
         .advice("pick one first, for example x(0, 0).item<float>(), or read all with to_vector")
         .raise<ShapeError>();
   runtime::BufferPtr hold;
@@ -227,9 +234,13 @@ T read_item(const Array& a) {
 }
 }  // namespace
 
-double Array::item_double() const { return read_item<double>(*this); }
-std::int64_t Array::item_int() const { return read_item<std::int64_t>(*this); }
-std::uint64_t Array::item_uint() const { return read_item<std::uint64_t>(*this); }
+double Array::item_double(std::source_location loc) const { return read_item<double>(*this, loc); }
+std::int64_t Array::item_int(std::source_location loc) const {
+  return read_item<std::int64_t>(*this, loc);
+}
+std::uint64_t Array::item_uint(std::source_location loc) const {
+  return read_item<std::uint64_t>(*this, loc);
+}
 
 Array::operator bool() const {
   detail::readable(*this, "bool");
@@ -239,7 +250,7 @@ Array::operator bool() const {
         .rule("a condition reads one element")
         .advice("reduce it first: all(x) or any(x); array_equal(x, y) compares whole arrays")
         .raise<ShapeError>();
-  return item_double() != 0;
+  return item_double({}) != 0;
 }
 
 const Array& Array::block_until_ready() const {

@@ -40,6 +40,6 @@ Array make_traced(std::uint64_t trace, Var var, const Type& type, const SourceLo
 Array make_abstract(const Type& type);
 
 /// The impl of a non-empty array; TraceError naming `function` for an empty one.
-const ArrayImpl& need(const Array& a, const char* function);
+const ArrayImpl& need(const Array& a, const char* function, const SourceLoc& loc = {});
 
 }  // namespace tessera::inline v0::detail

@@ -42,6 +42,7 @@ Array interleaved(const Array& even, const Array& odd, int axis) {
 struct Scan {
   Call& combine;
   int axis;
+  SourceLoc loc;
 
   std::int64_t length(const Array& x) const { return x.shape()[static_cast<std::size_t>(axis)]; }
   Arrays each(const Arrays& xs, std::int64_t start, std::int64_t limit, std::int64_t stride) const {
@@ -53,7 +54,30 @@ struct Scan {
   Arrays apply(const Arrays& a, const Arrays& b) const {
     Arrays both = a;
     both.insert(both.end(), b.begin(), b.end());
-    return combine.invoke(both);
+    Arrays out = combine.invoke(both);
+    check(a, out);
+    return out;
+  }
+  /// What comes out is combined again, so it is like what goes in.
+  void check(const Arrays& in, const Arrays& out) const {
+    Message m("associative_scan");
+    bool fits = in.size() == out.size();
+    if (!fits)
+      m.offender(std::to_string(in.size()) + " leaves go in, " + std::to_string(out.size()) +
+                 " come out");
+    for (std::size_t i = 0; fits && i < in.size(); ++i) fits = describe(in[i]) == describe(out[i]);
+    for (std::size_t i = 0; !fits && in.size() == out.size() && i < in.size(); ++i)
+      if (describe(in[i]) != describe(out[i]))
+        m.offender(leaf_path(combine, i) + ": " + describe(in[i]) + " goes in, " +
+                   describe(out[i]) + " comes out");
+    if (fits) return;
+    m.problem("the function changes the type of its elements")
+        .rule(
+            "it is called on stacks of elements, and gives a stack of as many, of one dtype and "
+            "shape")
+        .from(loc)
+        .advice("work elementwise over the axis; wrap a function of single elements with ts::vmap")
+        .raise<ShapeError>();
   }
   Arrays operator()(const Arrays& xs, std::int64_t n) const {
     if (n < 2) return xs;
@@ -104,7 +128,10 @@ std::vector<Array> associative_scan(Call& combine, const AssociativeScanOptions&
     Message m("associative_scan");
     m.problem("the elements have no common axis " + std::to_string(options.axis));
     for (auto& o : offenders) m.offender(std::move(o));
-    m.rule("all leaves have the axis, with one size").from(loc).raise<ShapeError>();
+    m.rule("all leaves have the axis, with one size")
+        .from(loc)
+        .advice("give the axis that is scanned: {.axis = 0}")
+        .raise<ShapeError>();
   }
 
   Trace trace("associative_scan");
@@ -119,7 +146,7 @@ std::vector<Array> associative_scan(Call& combine, const AssociativeScanOptions&
     Array in = trace.input(x.impl()->type, loc);
     leaves.push_back(options.reverse ? bind1("reverse", {in}, {{"dims", Ints{axis}}}, loc) : in);
   }
-  Arrays results = Scan{combine, axis}(leaves, length);
+  Arrays results = Scan{combine, axis, loc}(leaves, length);
   Arrays outputs;
   for (Array& r : results)
     if (!r.is_empty())

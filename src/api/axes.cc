@@ -60,7 +60,7 @@ struct Broadcast {
 }  // namespace
 
 std::vector<int> broadcast_axes(const char* function, const Axes& axes, const std::string& spec,
-                                const TreeDef& def, const std::string& tree) {
+                                const TreeDef& def, const std::string& tree, const SourceLoc& loc) {
   std::vector<int> out(def.leaf_count(), kReplicated);
   Broadcast b{def, spec, tree, out, {}};
   if (!def.nodes().empty()) b.visit(axes, 0, spec);
@@ -71,6 +71,7 @@ std::vector<int> broadcast_axes(const char* function, const Axes& axes, const st
   m.rule(
        "an entry is an axis or replicated for everything below it, or a list with one entry a "
        "child")
+      .from(loc)
       .advice("give one entry for each: {0, ts::replicated}, or a single one for all: 0")
       .raise<TreeError>();
 }

@@ -45,7 +45,7 @@ namespace {
 /// Throws unless the carry comes out with the structure it goes in with, empty leaves included.
 void check_structure(const char* function, const Call& body, const TracedFunction& f,
                      std::size_t arg, const TreeDef& in, const TreeDef& out, const SourceLoc& loc) {
-  require_same_structure(function, in, "the carry", out, "the body's result");
+  require_same_structure(function, in, "the carry", out, "the body's result", loc);
   Message m(function);
   bool differs = false;
   const std::vector<std::string> paths = in.paths("carry");

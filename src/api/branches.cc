@@ -108,7 +108,7 @@ Outcome branches(const char* function, const Array& index, bool predicate,
       result = mine;
     } else if (!(mine == result)) {
       require_same_structure(function, result, "the result " + branch_name(predicate, 0), mine,
-                             "that " + branch_name(predicate, i));
+                             "that " + branch_name(predicate, i), loc);
     }
   }
   const std::vector<Type> types = agreed_types(function, predicate, all, result, loc);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 namespace tessera::inline v0::detail {
 
@@ -105,12 +106,34 @@ std::int64_t static_bytes(const TreeDef& def, std::size_t root) {
 constexpr std::int64_t kSmallestDonation = 4096;
 
 [[noreturn]] void deleted_argument(const Call& call, std::size_t leaf, const std::string& name) {
-  Message(name)
-      .problem("the array " + to_string(call.args.leaves[leaf]->impl()->type) +
-               " was donated: a computation has reused its memory")
+  runtime::deleted_message(name, *data_of(*call.args.leaves[leaf]->impl()))
       .at(leaf_path(call, leaf))
-      .advice("use the result of the call that it was donated to")
       .raise<TraceError>();
+}
+
+/// The same characters for as long as the process lives.
+const char* interned(const std::string& text) {
+  static auto* all = new std::set<std::string>;
+  static auto* mutex = new std::mutex;
+  std::lock_guard lock(*mutex);
+  return all->insert(text).first->c_str();
+}
+
+void check_donated(const std::vector<int>& donated, const Call& call, const std::string& name) {
+  Message m(name);
+  bool fits = true;
+  const auto count = static_cast<int>(call.arg_count() + call.defaulted);
+  for (int arg : donated)
+    if (arg < 0 || arg >= count) {
+      m.offender("donate names argument " + std::to_string(arg));
+      fits = false;
+    }
+  if (!fits)
+    m.problem("an argument to donate does not exist")
+        .rule("there " + std::string(count == 1 ? "is " : "are ") + std::to_string(count) +
+              (count == 1 ? " argument" : " arguments") + ", counted from 0")
+        .advice("donate = {0} gives the first one away")
+        .raise<TreeError>();
 }
 
 }  // namespace
@@ -119,6 +142,7 @@ constexpr std::int64_t kSmallestDonation = 4096;
 // the cache
 
 struct CachedFunction::State {
+  const char* name = nullptr;  // never freed: arrays given away point at it
   std::atomic<CacheEntry*> newest{nullptr};
   std::atomic<std::size_t> traces{0};
   std::mutex inserting;
@@ -172,7 +196,9 @@ struct CachedFunction::State {
 };
 
 CachedFunction::CachedFunction(std::string name, std::vector<int> donate)
-    : name_(std::move(name)), donate_(std::move(donate)), state_(std::make_unique<State>()) {}
+    : name_(std::move(name)), donate_(std::move(donate)), state_(std::make_unique<State>()) {
+  state_->name = interned(name_);
+}
 CachedFunction::~CachedFunction() = default;
 
 void CachedFunction::extend_key(InlineVector<std::uint64_t, 16>&) const {}
@@ -256,6 +282,7 @@ const CacheEntry& CachedFunction::find_or_build(Call& call) {
     if (checks_captures()) check_captures(*e, build(call));
     return *e;
   }
+  check_donated(donate_, call, name_);
   std::unique_ptr<CacheEntry> fresh = new_entry(call, build(call), name_);
   state_->traces.fetch_add(1, std::memory_order_relaxed);
   std::lock_guard lock(state_->inserting);
@@ -302,6 +329,8 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
   data.insert(data.end(), e.capture_data.begin(), e.capture_data.end());
 
   keep_shared(donated, data);
+  for (std::size_t i = 0; i < donated.size(); ++i)
+    if (donated[i]) data[i]->donated_to.store(state_->name, std::memory_order_relaxed);
   // The run marks what it takes as deleted, and gives it back where it fails.
   std::vector<runtime::ArrayDataPtr> results = e.executable(donated).run(data);
   std::vector<Array> arrays;

@@ -49,7 +49,7 @@ std::string kind_name(BoundAxis::Kind kind) {
       .from(loc)
       .advice(bound.empty()
                   ? "call it inside pmap(f, {.axis_name = \"" + name + "\"}), or vmap likewise"
-                  : "use one of these names")
+                  : "use one of these names, or name the axis: .axis_name = \"" + name + "\"")
       .raise<CollectiveError>();
 }
 
@@ -161,6 +161,7 @@ void some_axis(const char* function, const Members& m, const SourceLoc& loc) {
         .problem("no axis is named")
         .rule("at least one axis")
         .from(loc)
+        .advice("name the axis of the pmap around: \"i\"")
         .raise<CollectiveError>();
 }
 }  // namespace

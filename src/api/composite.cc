@@ -32,6 +32,25 @@ std::size_t place_of(const CompositeKey& key, std::span<const Array> inputs) {
   return (h ^ h >> 6 ^ h >> 12 ^ h >> 24) % remembered.size();
 }
 
+template <class E>
+E renamed(const E& e, const char* name) {
+  const std::string_view text = e.what();
+  const std::size_t colon = text.find(": ");
+  return E(name + std::string(colon == std::string_view::npos ? text : text.substr(colon)));
+}
+
+// What an op inside complains about is said in the name of the function that the user called.
+Values run_body(const char* name, Builder& b, std::span<const Value> in,
+                const CompositeBody& body) {
+  try {
+    return body(b, in);
+  } catch (const ShapeError& e) {
+    throw renamed(e, name);
+  } catch (const DTypeError& e) {
+    throw renamed(e, name);
+  }
+}
+
 struct Built {
   ProgramPtr program;
   const Array* same = nullptr;  // the argument that the result is
@@ -42,8 +61,8 @@ Built build(const char* name, std::span<const Array> inputs, const SourceLoc& lo
   b.loc = loc;
   Values in;
   in.reserve(inputs.size());
-  for (const Array& a : inputs) in.push_back(b.input(need(a, name).type));
-  Values out = body(b, in);
+  for (const Array& a : inputs) in.push_back(b.input(need(a, name, loc).type));
+  Values out = run_body(name, b, in, body);
   // A function that changes nothing (a reshape to the same shape) gives its argument back.
   if (out.size() == 1 && b.so_far().equations.empty())
     for (std::size_t i = 0; i < in.size(); ++i)
@@ -56,12 +75,12 @@ Built build(const char* name, std::span<const Array> inputs, const SourceLoc& lo
 std::vector<Array> composite(const char* name, std::span<const Array> inputs, const SourceLoc& loc,
                              const CompositeBody& body) {
   if (Trace* t = Trace::innermost()) {
+    AtLocation at(t->builder(), loc);
     Values in;
     in.reserve(inputs.size());
     for (const Array& a : inputs) in.push_back(t->lift(a, name));
-    AtLocation at(t->builder(), loc);
     std::vector<Array> out;
-    for (const Value& v : body(t->builder(), in))
+    for (const Value& v : run_body(name, t->builder(), in, body))
       out.push_back(make_traced(t->id(), v.var, v.type(), loc));
     return out;
   }
@@ -82,6 +101,8 @@ Array composite_once(const CompositeKey& key, std::span<const Array> inputs, con
   bool found = r.executable && r.key == key && r.mode == mode && r.operands == inputs.size();
   for (std::size_t i = 0; found && i < inputs.size(); ++i)
     found = r.types[i] == inputs[i].impl()->type;
+  check_alive(inputs, key.name, loc);
+  const runtime::CallerLine line(loc);
   if (found) return run(r.executable, inputs)[0];
 
   Built p = build(key.name, inputs, loc, body);

@@ -16,10 +16,17 @@ Ints or_ones(const std::vector<std::int64_t>& v, int n, const char* name, const 
   if (static_cast<int>(v.size()) != n || *std::min_element(v.begin(), v.end()) < 1)
     Message(name)
         .problem(std::string(what) + " has " + std::to_string(v.size()) +
-                 " entries, the smallest " + std::to_string(*std::min_element(v.begin(), v.end())))
+                 (v.size() == 1 ? " entry" : " entries") + ", the smallest " +
+                 std::to_string(*std::min_element(v.begin(), v.end())))
         .rule("one positive entry for each of the " + std::to_string(n) + " spatial axes")
         .from(loc)
-        .advice("leave it empty for ones")
+        .advice("write {" +
+                [&] {
+                  std::string twos = "2";
+                  for (int i = 1; i < n; ++i) twos += ", 2";
+                  return twos;
+                }() +
+                "}")
         .raise<ShapeError>();
   return v;
 }
@@ -105,9 +112,10 @@ Array conv(Operand x, Operand kernel, const ConvOptions& o) {
           Message("conv")
               .problem("x has shape " + to_string(a.shape()) + ", the kernel " +
                        to_string(k.shape()))
-              .rule("x is (batch, " + std::to_string(spatial) +
-                    " spatial axes, channels), so the kernel is (" + std::to_string(spatial) +
-                    " spatial axes, channels in, channels out)")
+              .rule(
+                  "x is (batch, spatial axes, channels) and the kernel (spatial axes, channels "
+                  "in, channels out), with as many spatial axes: x has " +
+                  std::to_string(spatial) + ", the kernel " + std::to_string(k.rank() - 2))
               .from(x.loc)
               .advice(k.rank() == a.rank() + 1
                           ? std::string("add the batch axis: for one example write x[newaxis]")

@@ -2,6 +2,8 @@
 
 #include "api/composite.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace tessera::inline v0 {
@@ -78,24 +80,33 @@ Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype,
   });
 }
 
-Array arange(double start, double stop, double step, DType dtype) {
+void ragged_rows(std::size_t first, std::size_t other, std::source_location loc) {
+  Message("array")
+      .problem("rows of " + std::to_string(first) + " and " + std::to_string(other) + " elements")
+      .rule("all rows of an array have the same length")
+      .from(loc)
+      .advice("pad the short rows, or keep a vector of arrays")
+      .raise<ShapeError>();
+}
+
+Array arange(double start, double stop, double step, DType dtype, std::source_location loc) {
   if (step == 0 || !std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step))
     Message("arange")
-        .problem("arange(" + std::to_string(start) + ", " + std::to_string(stop) + ", " +
-                 std::to_string(step) + ") does not end")
+        .problem(fmt::format("arange({}, {}, {}) does not end", start, stop, step))
         .rule("the step is not zero and the bounds are finite")
+        .from(loc)
         .advice("use linspace for a number of values between two bounds")
         .raise<ShapeError>();
   const double count = std::ceil((stop - start) / step);
   if (count > 0x1p50)
     Message("arange")
-        .problem("arange(" + std::to_string(start) + ", " + std::to_string(stop) + ", " +
-                 std::to_string(step) + ") has " + std::to_string(count) + " values")
+        .problem(fmt::format("arange({}, {}, {}) has {} values", start, stop, step, count))
         .rule("an array has at most 2^50 elements")
+        .from(loc)
         .advice("use a larger step")
         .raise<ShapeError>();
   std::int64_t n = std::max<std::int64_t>(0, static_cast<std::int64_t>(count));
-  return composite1("arange", {}, {}, [&](Builder& b, std::span<const Value>) {
+  return composite1("arange", {}, loc, [&](Builder& b, std::span<const Value>) {
     if (!is_floating(dtype) || (start == std::floor(start) && step == 1)) {
       DType as = dtype == DType::boolean ? DType::int32 : dtype;
       Value v = ops::iota(b, as, Shape{n}, 0);
@@ -118,38 +129,54 @@ Array array(Operand value, std::optional<DType> dtype) {
                     [&](Builder&, std::span<const Value> in) { return ops::convert(in[0], d); });
 }
 
-Array full(const Shape& shape, Operand value, std::optional<DType> dtype) {
+namespace {
+
+Array filled(const char* name, const Shape& shape, const Operand& value,
+             std::optional<DType> dtype) {
   for (std::int64_t d : shape)
     if (d < 0)
-      Message("full")
+      Message(name)
           .problem("the shape " + to_string(shape) + " has a negative extent")
           .rule("extents are 0 or more")
           .from(value.loc)
           .advice("give every extent; only reshape infers one from -1")
           .raise<ShapeError>();
-  DType d = dtype.value_or(value.array.dtype());
-  return composite1("full", {value.array}, value.loc, [&](Builder&, std::span<const Value> in) {
+  DType d = dtype.value_or(detail::need(value.array, name, value.loc).type.dtype);
+  return composite1(name, {value.array}, value.loc, [&](Builder&, std::span<const Value> in) {
     return detail::broadcast_to(ops::convert(in[0], d), shape);
   });
 }
-Array zeros(const Shape& shape, DType dtype) { return full(shape, 0, dtype); }
-Array ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
-Array zeros_like(Operand x) { return full_like(std::move(x), 0); }
-Array ones_like(Operand x) { return full_like(std::move(x), 1); }
-Array full_like(Operand x, Operand value) {
-  const auto& like = detail::need(x.array, "full_like").type;
-  return full(like.shape, std::move(value), like.dtype);
+Array filled_like(const char* name, const Operand& x, const Operand& value) {
+  const auto& like = detail::need(x.array, name, x.loc).type;
+  return filled(name, like.shape, value, like.dtype);
 }
 
-Array linspace(double start, double stop, std::int64_t num, bool endpoint, DType dtype) {
+}  // namespace
+
+Array full(const Shape& shape, Operand value, std::optional<DType> dtype) {
+  return filled("full", shape, value, dtype);
+}
+Array zeros(const Shape& shape, DType dtype, std::source_location loc) {
+  return filled("zeros", shape, {0, loc}, dtype);
+}
+Array ones(const Shape& shape, DType dtype, std::source_location loc) {
+  return filled("ones", shape, {1, loc}, dtype);
+}
+Array zeros_like(Operand x) { return filled_like("zeros_like", x, {0, x.loc}); }
+Array ones_like(Operand x) { return filled_like("ones_like", x, {1, x.loc}); }
+Array full_like(Operand x, Operand value) { return filled_like("full_like", x, value); }
+
+Array linspace(double start, double stop, std::int64_t num, bool endpoint, DType dtype,
+               std::source_location loc) {
   if (num < 0)
     Message("linspace")
         .problem(std::to_string(num) + " values are asked for")
         .rule("their number is 0 or more")
+        .from(loc)
         .advice("give the number of values third: linspace(start, stop, 50)")
         .raise<ShapeError>();
   std::int64_t parts = endpoint ? num - 1 : num;
-  return composite1("linspace", {}, {}, [&](Builder& b, std::span<const Value>) {
+  return composite1("linspace", {}, loc, [&](Builder& b, std::span<const Value>) {
     // i / parts is exact at both ends, so the first and the last value are the bounds to the bit.
     Value t = ops::iota(b, DType::float64, Shape{std::max<std::int64_t>(0, num)}, 0);
     if (parts > 0) t = ops::div(t, ops::full_like(t, static_cast<double>(parts)));
@@ -158,8 +185,16 @@ Array linspace(double start, double stop, std::int64_t num, bool endpoint, DType
   });
 }
 
-Array eye(std::int64_t n, std::optional<std::int64_t> m, std::int64_t k, DType dtype) {
-  return composite1("eye", {}, {}, [&](Builder& b, std::span<const Value>) {
+Array eye(std::int64_t n, std::optional<std::int64_t> m, std::int64_t k, DType dtype,
+          std::source_location loc) {
+  if (n < 0 || m.value_or(n) < 0)
+    Message("eye")
+        .problem("the shape " + to_string(Shape{n, m.value_or(n)}) + " has a negative extent")
+        .rule("extents are 0 or more")
+        .from(loc)
+        .advice("give the number of rows, and of columns where it differs")
+        .raise<ShapeError>();
+  return composite1("eye", {}, loc, [&](Builder& b, std::span<const Value>) {
     Shape shape{n, m.value_or(n)};
     Value row = ops::iota(b, DType::int32, shape, 0), column = ops::iota(b, DType::int32, shape, 1);
     return ops::convert(ops::eq(ops::add(row, ops::full_like(row, static_cast<double>(k))), column),

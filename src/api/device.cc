@@ -29,7 +29,7 @@ std::vector<Device> devices() {
   return all;
 }
 int device_count() { return runtime::device_count(); }
-void set_device_count(int n) { runtime::set_device_count(n); }
+void set_device_count(int n, std::source_location loc) { runtime::set_device_count(n, loc); }
 std::string_view default_backend() { return "cpu"; }
 
 #define TESSERA_TEXT2(x) #x
@@ -41,11 +41,12 @@ std::string_view version() {
 
 namespace {
 
-void need_device(const char* function, Device d) {
+void need_device(const char* function, Device d, const SourceLoc& loc) {
   if (d.id >= 0 && d.id < runtime::device_count()) return;
   Message(function)
       .problem("there is no device " + std::to_string(d.id))
       .rule("this process has devices 0 to " + std::to_string(runtime::device_count() - 1))
+      .from(loc)
       .advice("call set_device_count(" + std::to_string(d.id + 1) +
               ") first, or set TESSERA_DEVICES")
       .raise<DeviceError>();
@@ -54,7 +55,7 @@ void need_device(const char* function, Device d) {
 MemoryStats stats(const runtime::MemoryStats& s) { return {s.live, s.peak}; }
 
 Array relaid(const char* function, const Operand& x, runtime::Layout layout) {
-  const detail::ArrayImpl& a = detail::need(x.array, function);
+  const detail::ArrayImpl& a = detail::need(x.array, function, x.loc);
   if (a.traced()) return x.array;  // placement is the compiled program's business
   if (!a.concrete())
     Message(function)
@@ -75,8 +76,8 @@ std::string bytes_text(std::int64_t n) {
 
 }  // namespace
 
-MemoryStats memory_stats(Device device) {
-  need_device("memory_stats", device);
+MemoryStats memory_stats(Device device, std::source_location loc) {
+  need_device("memory_stats", device, loc);
   return stats(runtime::memory_stats(device.id));
 }
 MemoryStats physical_memory_stats() { return stats(runtime::physical_memory_stats()); }
@@ -128,12 +129,13 @@ std::string to_string(const Sharding& s) {
 }
 std::ostream& operator<<(std::ostream& out, const Sharding& s) { return out << to_string(s); }
 
-Sharding Array::sharding() const {
-  const detail::ArrayImpl& a = detail::need(*this, "sharding");
+Sharding Array::sharding(std::source_location loc) const {
+  const detail::ArrayImpl& a = detail::need(*this, "sharding", loc);
   if (!a.concrete())
     Message("sharding")
         .problem("the array " + to_string(a.type) + " is " + (a.traced() ? "traced" : "abstract"))
         .rule("only values have a place")
+        .from(loc)
         .advice("ask for the sharding of a result")
         .raise<TraceError>();
   const runtime::Layout& l = *detail::data_of(a)->layout;
@@ -142,8 +144,8 @@ Sharding Array::sharding() const {
   return Sharding(std::move(ids), l.mesh_axes, l.mesh_sizes, l.spec);
 }
 
-std::vector<Shard> Array::shards() const {
-  (void)sharding();  // the same errors
+std::vector<Shard> Array::shards(std::source_location loc) const {
+  (void)sharding(loc);  // the same errors
   const runtime::ArrayDataPtr& data = detail::data_of(*impl_);
   const runtime::Layout& l = *data->layout;
   spmd::Blocks blocks(data->type, l.mesh_axes, l.mesh_sizes, l.mesh_axes.empty() ? "" : l.spec);
@@ -172,14 +174,14 @@ std::vector<Shard> Array::shards() const {
 }
 
 Array device_put(Operand x, Device device) {
-  need_device("device_put", device);
+  need_device("device_put", device, x.loc);
   return relaid("device_put", x, runtime::Layout{{device.id}, {}, {}, "", true});
 }
 
 Array device_put(Operand x, const Sharding& sharding) {
   runtime::Layout l{{}, sharding.mesh_axes(), sharding.mesh_sizes(), sharding.spec(), true};
   for (Device d : sharding.devices()) {
-    need_device("device_put", d);
+    need_device("device_put", d, x.loc);
     l.devices.push_back(d.id);
   }
   return relaid("device_put", x, std::move(l));

@@ -342,8 +342,8 @@ Array operator^(Operand x, Operand y) { return binary("operator^", x, y, xor_val
 Array operator~(Operand x) { return bitwise_not(std::move(x)); }
 Array operator<<(Operand x, Operand y) { return binary("operator<<", x, y, shift_left_values); }
 Array operator>>(Operand x, Operand y) { return binary("operator>>", x, y, shift_right_values); }
-Array operator&&(Operand x, Operand y) { return logical_and(std::move(x), std::move(y)); }
-Array operator||(Operand x, Operand y) { return logical_or(std::move(x), std::move(y)); }
-Array operator!(Operand x) { return logical_not(std::move(x)); }
+Array operator&&(const Array& x, Operand y) { return logical_and({x, y.loc}, y); }
+Array operator||(const Array& x, Operand y) { return logical_or({x, y.loc}, y); }
+Array operator!(const Array& x) { return logical_not({x, std::source_location{}}); }
 
 }  // namespace tessera::inline v0

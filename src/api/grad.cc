@@ -12,10 +12,13 @@ void check_loss(const char* function, const TracedFunction& f, const SourceLoc& 
   if (f.result_present.empty() || !f.result_present[0])
     m.problem("the loss is an empty array")
         .rule("the gradient exists for one floating number")
+        .advice("return the loss that was computed")
         .raise<TraceError>();
   const Type& t = f.program->type(f.program->outputs[0]);
   if (t.shape.rank() != 0)
-    m.problem("the loss has shape " + to_string(t.shape))
+    m.problem("the loss has shape " + to_string(t.shape) + ", which is " +
+              std::to_string(t.shape.count()) +
+              (t.shape.count() == 1 ? " value with axes" : " values"))
         .rule("the gradient exists for one floating number, of shape ()")
         .advice("reduce it with ts::sum or ts::mean, or use ts::jacrev for all derivatives")
         .raise<ShapeError>();

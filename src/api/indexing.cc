@@ -43,7 +43,9 @@ std::int64_t resolve(std::int64_t position, std::int64_t n, int axis, const Shap
                      : "positions are at least -" + std::to_string(n) + " and less than " +
                            std::to_string(n))
         .from(loc)
-        .advice("ranges are cut to the axis, positions are not")
+        .advice(n == 0 ? "check the shape first"
+                       : "the last position is " + std::to_string(n - 1) +
+                             ", or -1; range(start, stop) is cut to the axis")
         .raise<ShapeError>();
   return position < 0 ? position + n : position;
 }
@@ -55,11 +57,15 @@ void check_rank(const std::vector<AxisIndex>& index, const Shape& shape, const c
   });
   if (taken > shape.rank())
     Message(name)
-        .problem(std::to_string(taken) + " indices for an array of shape " + to_string(shape))
-        .rule("there is at most one index for each of its " + std::to_string(shape.rank()) +
-              " axes")
+        .problem(std::to_string(taken) + (taken == 1 ? " index" : " indices") +
+                 " for an array of shape " + to_string(shape))
+        .rule(shape.empty()
+                  ? "a scalar has no axis to index"
+                  : "there is at most one index for each of its " + std::to_string(shape.rank()) +
+                        (shape.rank() == 1 ? " axis" : " axes"))
         .from(loc)
-        .advice("remove indices, or add axes with newaxis")
+        .advice(shape.empty() ? "read its value with x.item<float>()"
+                              : "remove indices, or add axes with newaxis")
         .raise<ShapeError>();
 }
 
@@ -190,7 +196,7 @@ std::vector<Array> operands(const Array& x, const std::vector<AxisIndex>& index,
   std::vector<Array> all{x};
   for (const AxisIndex& i : index) {
     if (i.kind() != AxisIndex::Kind::array) continue;
-    DType d = need(i.array(), name).type.dtype;
+    DType d = need(i.array(), name, loc).type.dtype;
     if (d == DType::boolean || is_floating(d))
       Message(name)
           .problem("an index array has dtype " + std::string(name_of(d)))
@@ -302,7 +308,8 @@ Array Array::operator[](AxisIndex index) const {
       if (auto row = runtime::row_view(impl_->data, i < 0 ? i + n : i))
         return detail::make_concrete(std::move(row));
   }
-  return get({std::move(index)}, std::source_location{});
+  const std::source_location loc = index.loc();
+  return get({std::move(index)}, loc);
 }
 
 Array At::set(Operand v) const {
@@ -321,7 +328,21 @@ Array At::max(Operand v) const {
   return detail::update("at().max", array_, index_, v, "scatter_max", ops::max);
 }
 
+namespace {
+void check_positions(const char* name, const Operand& positions) {
+  const Type& t = detail::need(positions.array, name, positions.loc).type;
+  if (is_integer(t.dtype)) return;
+  Message(name)
+      .problem("the positions are " + to_string(t))
+      .rule("positions are integers")
+      .from(positions.loc)
+      .advice("convert with astype(ts::i32)")
+      .raise<DTypeError>();
+}
+}  // namespace
+
 Array take(Operand x, Operand positions, std::optional<std::int64_t> axis) {
+  check_positions("take", positions);
   return detail::composite1(
       "take", {x.array, positions.array}, x.loc, [&](Builder&, std::span<const Value> in) {
         Value v = axis ? in[0] : ops::reshape(in[0], Shape{in[0].shape().count()});
@@ -331,6 +352,7 @@ Array take(Operand x, Operand positions, std::optional<std::int64_t> axis) {
 }
 
 Array take_along_axis(Operand x, Operand positions, std::int64_t axis) {
+  check_positions("take_along_axis", positions);
   return detail::composite1(
       "take_along_axis", {x.array, positions.array}, x.loc,
       [&](Builder&, std::span<const Value> in) {

@@ -10,7 +10,7 @@ JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree
   const SourceLoc loc = line_of(where);
   const TreeDef args = call.describe_args();
   if (!(args == tangent_tree))
-    require_same_structure("jvp", args, "primals", tangent_tree, "tangents");
+    require_same_structure("jvp", args, "primals", tangent_tree, "tangents", loc);
   const TracedFunction f = trace_call(call, "jvp", "jvp");
 
   const std::vector<int> inputs = input_of_leaf(call);
@@ -33,6 +33,7 @@ JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree
     for (auto& c : complaints) m.offender(std::move(c));
     m.rule("tangents have the dtype and shape of what they belong to")
         .from(loc)
+        .advice("convert with astype, or make it with ts::ones_like of the primal")
         .raise<ShapeError>();
   }
 

@@ -12,10 +12,14 @@ std::string tangent_complaint(const Array& got, const Type& want, const std::str
   return path + " is " + to_string(t) + ", but what it belongs to is " + to_string(want);
 }
 
-std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree) const {
+std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree,
+                                         std::source_location where) const {
   const State& s = *state_;
+  const SourceLoc loc = line_of(where);
   if (!(tree == s.in_tree))
-    require_same_structure(s.function.c_str(), s.in_tree, "the primal", tree, s.argument);
+    require_same_structure(s.function.c_str(), s.in_tree,
+                           s.backward ? "the result" : "the arguments", tree, "the " + s.argument,
+                           loc);
 
   std::vector<Array> given(s.in_types.size());
   std::vector<std::string> complaints;
@@ -31,9 +35,11 @@ std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree
   }
   if (!complaints.empty()) {
     Message m(s.function);
-    m.problem("the " + s.argument + " does not fit");
+    m.problem("the " + s.argument + (s.backward ? " does not fit" : " do not fit"));
     for (auto& c : complaints) m.offender(std::move(c));
     m.rule("tangents and cotangents have the dtype and shape of what they belong to")
+        .from(loc)
+        .advice("convert with astype, or make it with ts::zeros_like or ts::ones_like of the value")
         .raise<ShapeError>();
   }
 
@@ -69,7 +75,7 @@ std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree
   for (std::size_t k = 0; k < s.out_types.size(); ++k)
     if (is_floating(s.out_types[k].dtype))
       out.push_back(s.out_live[k] ? results[next++] : ops::zeros(b, s.out_types[k]));
-  std::vector<Array> arrays = apply(b.finish_pruned(out), operands, {});
+  std::vector<Array> arrays = apply(b.finish_pruned(out), operands, loc);
 
   std::vector<Array> by_type(s.out_types.size());
   next = 0;

@@ -1,4 +1,5 @@
 #include <tessera/control_flow.h>
+#include <tessera/manipulation.h>
 
 #include "api/body.h"
 #include "api/differentiate.h"
@@ -118,6 +119,7 @@ Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_loca
         .problem("the bounds are " + to_string(l) + " and " + to_string(h))
         .rule("bounds are integer scalars")
         .from(loc)
+        .advice("convert with astype(ts::i32), or pass C++ integers")
         .raise<ShapeError>();
   const DType dtype = promote(l.dtype, l.weak, h.dtype, h.weak).dtype;
   std::vector<Type> types = leaf_types(body);
@@ -166,6 +168,54 @@ Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_loca
   }
 }
 
+Batches in_batches(const TreeDef& tree, const std::vector<Array>& leaves, std::int64_t size,
+                   std::source_location where) {
+  const SourceLoc loc = line_of(where);
+  if (size < 0)
+    Message("map")
+        .problem("batch_size is " + std::to_string(size))
+        .rule("it is the number of elements that are worked on together; 0 takes one at a time")
+        .from(loc)
+        .advice("pass {.batch_size = 32}, or leave it out")
+        .raise<ShapeError>();
+  std::int64_t n = -1;
+  bool agree = true;
+  for (const Array& x : leaves) {
+    if (x.is_empty()) continue;
+    const std::int64_t here = x.ndim() == 0 ? -1 : x.shape()[0];
+    if (n < 0) n = here;
+    agree &= here == n;
+  }
+  Batches out;
+  // Without batches, and where something is wrong, it is a plain map, which says so.
+  if (size == 0 || n < 1 || !agree) return out;
+  out.batched = true;
+  const std::int64_t whole = n / size;
+  for (const Array& x : leaves) {
+    if (whole > 0) {
+      Shape shape = x.is_empty() ? Shape() : x.shape();
+      if (!x.is_empty()) {
+        shape[0] = size;
+        shape.insert(shape.begin(), whole);
+      }
+      out.whole.push_back(x.is_empty() ? x
+                                       : x.get({until(whole * size)}, where).reshape(shape, where));
+    }
+    if (whole * size < n) out.rest.push_back(x.is_empty() ? x : x.get({from(whole * size)}, where));
+  }
+  return out;
+}
+
+Array merge_leading(const Array& x) {
+  Shape shape = x.shape();
+  shape[1] *= shape[0];
+  shape.erase(shape.begin());
+  return x.reshape(shape, std::source_location{});
+}
+Array joined(const Array& a, const Array& b) {
+  return concatenate({a, b}, 0, std::source_location{});
+}
+
 namespace {
 
 std::int64_t scan_length(const char* function, const Call& body, std::size_t first_leaf,
@@ -191,9 +241,10 @@ std::int64_t scan_length(const char* function, const Call& body, std::size_t fir
         .raise<ShapeError>();
   if (agree && !scalar) return length;
   Message m(function);
-  m.problem(options.length >= 0 ? "the inputs' leading axes do not have the length asked for, " +
-                                      std::to_string(options.length)
-                                : "the inputs' leading axes differ in size");
+  m.problem(scalar                ? "an input has no leading axis to step through"
+            : options.length >= 0 ? "the inputs' leading axes do not have the length asked for, " +
+                                        std::to_string(options.length)
+                                  : "the inputs' leading axes differ in size");
   const std::vector<std::string> paths = body.describe_args().paths("args");
   for (std::size_t i = first_leaf; i < body.args.leaves.size(); ++i)
     if (!body.args.leaves[i]->is_empty())

@@ -26,15 +26,18 @@ Shape infer_shape(const Shape& from, Shape shape, const SourceLoc& loc) {
   bool fits = unknown < 0 ? known == n : known > 0 && n % known == 0;
   if (negative || !fits) {
     std::string arithmetic = std::to_string(n) + " elements do not fill ";
-    arithmetic +=
-        unknown < 0 ? std::to_string(known) : "rows of " + std::to_string(known) + " evenly";
+    arithmetic += unknown < 0 || known < 1
+                      ? std::to_string(known)
+                      : "parts of " + std::to_string(known) + ": " + std::to_string(n) + " = " +
+                            std::to_string(known) + " x " + std::to_string(n / known) + " + " +
+                            std::to_string(n % known);
     Message("reshape")
         .problem("an array of shape " + to_string(from) + " does not reshape to " +
                  to_string(shape))
         .rule(negative ? "extents are 0 or more, and at most one is -1: it stands for what is left"
                        : arithmetic)
         .from(loc)
-        .advice("check the extents; -1 infers one of them")
+        .advice("change an extent; one may be -1, which stands for what the others leave")
         .raise<ShapeError>();
   }
   if (unknown >= 0) shape[static_cast<std::size_t>(unknown)] = n / known;
@@ -297,6 +300,13 @@ Array tile(Operand x, const std::vector<std::int64_t>& reps) {
   return composite1("tile", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     Value v = in[0];
     Shape shape = v.shape();
+    if (std::any_of(reps.begin(), reps.end(), [](std::int64_t n) { return n < 0; }))
+      Message("tile")
+          .problem("the repetitions are " + to_string(Shape(reps)))
+          .rule("each is 0 or more, one for each axis, the last axes first where there are fewer")
+          .from(x.loc)
+          .advice("tile(x, {2}) repeats x twice along its last axis")
+          .raise<ShapeError>();
     std::vector<std::int64_t> r = reps;
     while (static_cast<int>(r.size()) < shape.rank()) r.insert(r.begin(), 1);
     while (shape.rank() < static_cast<int>(r.size())) shape.insert(shape.begin(), 1);
@@ -315,6 +325,13 @@ Array tile(Operand x, const std::vector<std::int64_t>& reps) {
 Array repeat(Operand x, std::int64_t n, std::int64_t axis) {
   return composite1("repeat", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     int a = normalize_axis(axis, in[0].rank(), "repeat", x.loc);
+    if (n < 0)
+      Message("repeat")
+          .problem("each element is to be repeated " + std::to_string(n) + " times")
+          .rule("a number of repetitions is 0 or more")
+          .from(x.loc)
+          .advice("repeat(x, 2) gives each element twice")
+          .raise<ShapeError>();
     Shape wide = in[0].shape(), merged = wide;
     wide.insert(wide.begin() + a + 1, n);
     merged[static_cast<std::size_t>(a)] *= n;

@@ -19,20 +19,21 @@ std::optional<std::vector<int>> quick_axes(const Call& call, const Axes& axes) {
 
 }  // namespace
 
-std::vector<int> argument_axes(const char* function, const Call& call, const Axes& in_axes) {
+std::vector<int> argument_axes(const char* function, const Call& call, const Axes& in_axes,
+                               const SourceLoc& loc) {
   if (in_axes.kind() == Axes::Kind::list && call.defaulted > 0 &&
       in_axes.children().size() == call.arg_count() + call.defaulted) {
     std::vector<Axes> given = in_axes.children();
     given.resize(call.arg_count());
-    return argument_axes(function, call, Axes(std::move(given)));
+    return argument_axes(function, call, Axes(std::move(given)), loc);
   }
   if (auto quick = quick_axes(call, in_axes)) return *std::move(quick);
-  return broadcast_axes(function, in_axes, "in_axes", call.describe_args(), "args");
+  return broadcast_axes(function, in_axes, "in_axes", call.describe_args(), "args", loc);
 }
 
 MappedArguments mapped_arguments(const char* function, const Call& call, const Axes& in_axes,
                                  std::int64_t asked, const SourceLoc& loc) {
-  const std::vector<int> by_leaf = argument_axes(function, call, in_axes);
+  const std::vector<int> by_leaf = argument_axes(function, call, in_axes, loc);
 
   MappedArguments m;
   m.size = asked;
@@ -106,7 +107,7 @@ std::vector<Type> example_types(const Call& call, const MappedArguments& mapped)
 std::vector<int> result_axes(const char* function, const TracedFunction& f, const Axes& out_axes,
                              const TreeDef& described, const SourceLoc& loc) {
   const std::vector<int> by_leaf =
-      broadcast_axes(function, out_axes, "out_axes", described, "result");
+      broadcast_axes(function, out_axes, "out_axes", described, "result", loc);
   std::vector<int> out;
   std::vector<std::string> missing;
   std::size_t next = 0;
@@ -130,6 +131,7 @@ std::vector<int> result_axes(const char* function, const TracedFunction& f, cons
   for (auto& o : missing) e.offender(std::move(o));
   e.rule("a result of rank r for each example is stacked along an axis in [-(r + 1), r + 1)")
       .from(loc)
+      .advice("0 puts the examples first, -1 last")
       .raise<ShapeError>();
 }
 

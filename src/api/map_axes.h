@@ -15,7 +15,8 @@ namespace tessera::inline v0::detail {
 /// The axis of every leaf of the arguments by in_axes, not normalised. A list may have an entry for
 /// each parameter of the function though the call leaves the last ones to their defaults: entries
 /// of these are ignored. TreeError where in_axes does not fit.
-std::vector<int> argument_axes(const char* function, const Call& call, const Axes& in_axes);
+std::vector<int> argument_axes(const char* function, const Call& call, const Axes& in_axes,
+                               const SourceLoc& loc);
 
 struct MappedArguments {
   std::vector<int> axes;  // by leaf that is not empty: normalised, or kReplicated

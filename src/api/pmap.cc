@@ -62,7 +62,6 @@ std::vector<spmd::StatePair> state_pairs(const TreeDef& args, const TreeDef& res
       if (!same_subtree(args, arg, result, j)) continue;
       pairs.push_back({leaves(nodes[arg], arg_present), leaves(result.nodes()[j], result_present),
                        args.path(arg, "args"), result.path(j, "result")});
-      break;
     }
   }
   return pairs;
@@ -142,7 +141,8 @@ class PmapCache final : public CachedFunction {
 
   void check(const Call& call, const TracedFunction& f, const PmapInputs& in, const TreeDef& result,
              const std::string& axis, const Strings& in_specs, const Strings& out_specs) const {
-    spmd::MapInfo map{"pmap", *f.program, {{axis}, {in.size}}, {}, {}, in.paths, {}, loc_};
+    spmd::MapInfo map{"pmap", *f.program, {{axis}, {in.size}},        {}, {}, in.paths,
+                      {},     loc_,       !options_.axis_name.empty()};
     for (const auto& s : in_specs) map.in_specs.push_back(spmd::parse_spec(s));
     for (const auto& s : out_specs) map.out_specs.push_back(spmd::parse_spec(s));
     while (map.input_paths.size() < map.in_specs.size())
@@ -153,8 +153,15 @@ class PmapCache final : public CachedFunction {
     spmd::check_collectives_in_control_flow(map);
     spmd::check_replicated_outputs(map);
 
+    // A replicated array that is stacked, one row a device, enters the same everywhere too.
     std::vector<bool> arg_present;
-    for (const Array* x : call.args.leaves) arg_present.push_back(!x->is_empty());
+    std::size_t input = 0;
+    for (const Array* x : call.args.leaves) {
+      arg_present.push_back(!x->is_empty());
+      if (x->is_empty()) continue;
+      if (const auto& data = x->impl()->data; data && data->uniform) map.in_specs[input] = {};
+      ++input;
+    }
     if (auto warning = spmd::divergence_warning(
             map, state_pairs(call.describe_args(), result, arg_present, f.result_present)))
       warn(*warning);

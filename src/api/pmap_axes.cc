@@ -35,7 +35,7 @@ std::int64_t usual_size(const std::vector<MappedLeaf>& leaves) {
 PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::string& function,
                        const SourceLoc& loc) {
   const TreeDef def = call.describe_args();
-  const std::vector<int> axes = argument_axes(function.c_str(), call, options.in_axes);
+  const std::vector<int> axes = argument_axes(function.c_str(), call, options.in_axes, loc);
   const std::vector<std::string> paths = def.paths("args");
   const std::vector<Type> types = leaf_types(call);
   const std::vector<std::size_t> present = present_leaves(call);
@@ -70,7 +70,9 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
     wrong_axes.problem("in_axes maps axes that the arguments do not have")
         .rule("a mapped argument has the axis that is cut over the devices")
         .from(loc)
-        .advice("mark arguments that all devices share as replicated in in_axes")
+        .advice(
+            "mark what all devices share as replicated: .in_axes = {0, ts::replicated}; a state "
+            "gets a row a device from ts::replicate(x, devices)")
         .raise<ShapeError>();
 
   std::vector<int> ids;
@@ -90,6 +92,7 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
       disagree.offender(l.text + " has " + count_of(l.size, "element"));
       any = true;
     }
+  const std::int64_t devices = std::min(in.size, available);
   if (any) {
     if (options.axis_size <= 0)
       for (const MappedLeaf& l : mapped)
@@ -105,8 +108,10 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
               (in.size > available ? "; it is at most " + count_of(available, "device")
                                    : std::string()))
         .from(loc)
-        .advice(
-            "reshape the arguments, or mark those that all devices share as replicated in in_axes")
+        .advice("cut a batch with ts::data::shard_batch(x, " + std::to_string(devices) +
+                "), give a state a row a device with ts::replicate(x, " + std::to_string(devices) +
+                "), or mark what all devices share ts::replicated in "
+                "in_axes")
         .raise<ShapeError>();
   }
   if (in.size == 0) {
@@ -126,10 +131,15 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
     m.rule("each device runs one entry of the mapped axis: " + std::to_string(in.size) + " > " +
            std::to_string(available))
         .from(loc)
-        .advice(options.devices.empty()
-                    ? "call set_device_count(" + std::to_string(in.size) +
-                          "), or map the rest of the axis with vmap inside"
-                    : "list more devices, or map the rest of the axis with vmap inside")
+        .advice((in.size % available == 0
+                     ? "cut the rows over the devices, " + std::to_string(in.size / available) +
+                           " each: ts::data::shard_batch(x, " + std::to_string(available) + ")"
+                     : "pass a multiple of " + std::to_string(available) +
+                           " rows through ts::data::shard_batch(x, " + std::to_string(available) +
+                           ")") +
+                (options.devices.empty()
+                     ? "; or call set_device_count(" + std::to_string(in.size) + ")"
+                     : std::string("; or list more devices")))
         .raise<DeviceError>();
   }
   ids.resize(static_cast<std::size_t>(in.size));
@@ -152,7 +162,7 @@ std::vector<int> pmap_out_axes(const TreeDef& result, const std::vector<bool>& p
                                const std::vector<int>& ranks, const PmapOptions& options,
                                const std::string& function, const SourceLoc& loc) {
   const std::vector<int> all =
-      broadcast_axes(function.c_str(), options.out_axes, "out_axes", result, "result");
+      broadcast_axes(function.c_str(), options.out_axes, "out_axes", result, "result", loc);
   const std::vector<std::string> paths = result.paths("result");
   std::vector<int> axes;
   Message m(function);
@@ -175,6 +185,7 @@ std::vector<int> pmap_out_axes(const TreeDef& result, const std::vector<bool>& p
     m.problem("out_axes stacks results along axes that they do not have")
         .rule("stacking adds one dimension; an axis is one of those, or counts from the end")
         .from(loc)
+        .advice("0 puts the devices first, -1 last")
         .raise<ShapeError>();
   return axes;
 }

@@ -237,6 +237,48 @@ Array normal(Operand key, const Shape& shape, DType dtype) {
   });
 }
 
+namespace {
+
+// Bounds that are bare numbers are checked here; what arrays hold is known when it is too late.
+void check_bounds(const Operand& minval, const Operand& maxval, DType dtype) {
+  const detail::ArrayImpl &lo = detail::need(minval.array, "randint", minval.loc),
+                          &hi = detail::need(maxval.array, "randint", maxval.loc);
+  Message m("randint");
+  m.from(minval.loc);
+  if (!is_integer(lo.type.dtype) || !is_integer(hi.type.dtype))
+    m.problem("the bounds are " + to_string(lo.type) + " and " + to_string(hi.type))
+        .rule("the bounds of integers are integers")
+        .advice("use uniform for floats")
+        .raise<DTypeError>();
+  if (!lo.is_number || !hi.is_number || lo.type.dtype == DType::uint64 ||
+      hi.type.dtype == DType::uint64)
+    return;
+  const bool is_signed = !is_unsigned_integer(dtype);
+  const int bits = static_cast<int>(8 * size_of(dtype));
+  const double least = is_signed ? -std::ldexp(1.0, bits - 1) : 0;
+  const double most = std::ldexp(1.0, is_signed ? bits - 1 : bits) - 1;
+  const auto text = [](double v) { return std::to_string(static_cast<long double>(v)); };
+  const auto whole = [&](double v) { return text(v).substr(0, text(v).find('.')); };
+  const auto l = static_cast<double>(lo.integer), h = static_cast<double>(hi.integer);
+  // Narrow types are drawn in 32 bits, where one beyond the largest value is a bound like any
+  // other.
+  const double highest = bits < 32 ? most + 1 : most;
+  const std::string bounds =
+      "[" + std::to_string(lo.integer) + ", " + std::to_string(hi.integer) + ")";
+  if (bits < 64 && (l < least || h > highest))
+    m.problem("integers in " + bounds + " do not fit " + std::string(name_of(dtype)))
+        .rule(std::string(name_of(dtype)) + " holds " + whole(least) + " to " + whole(most))
+        .advice("pass a wider dtype, such as ts::i64")
+        .raise<ShapeError>();
+  if (lo.integer >= hi.integer)
+    m.problem("there is no integer in " + bounds)
+        .rule("the lower bound is drawn, the upper one is not: minval < maxval")
+        .advice("maxval is one more than the largest integer wanted")
+        .raise<ShapeError>();
+}
+
+}  // namespace
+
 Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval, DType dtype) {
   check_key("randint", key);
   if (!is_integer(dtype))
@@ -246,6 +288,7 @@ Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval, D
         .from(key.loc)
         .advice("use uniform for floats")
         .raise<DTypeError>();
+  check_bounds(minval, maxval, dtype);
   return composite1("randint", {key.array, minval.array, maxval.array}, key.loc,
                     [&](Builder&, std::span<const Value> in) {
                       return randint_value(in[0], shape, in[1], in[2], dtype);
@@ -344,12 +387,13 @@ Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, cons
   std::int64_t draws = shape.count();
   if (n < 1 || (!replace && draws > n))
     Message("choice")
-        .problem(std::to_string(draws) + " draws from " + std::to_string(n) +
-                 " without replacement")
+        .problem(std::to_string(draws) + " draws from " + std::to_string(n) + " things" +
+                 (n < 1 ? "" : " without replacement"))
         .rule(n < 1 ? "there is at least one thing to draw"
                     : "without replacement there are at most as many draws as things")
         .from(key.loc)
-        .advice("draw fewer, or pass replace = true")
+        .advice(n < 1 ? "pass the number of things as n, or an array that has entries along axis 0"
+                      : "draw fewer, or pass replace = true")
         .raise<ShapeError>();
   if (p.is_empty()) {
     if (replace) return randint(key, shape, 0, n);

@@ -17,7 +17,7 @@ Array replicate(Operand x, std::int64_t devices) {
         .from(x.loc)
         .advice("device_count()")
         .raise<DeviceError>();
-  Shape shape = x.array.shape();
+  Shape shape = detail::need(x.array, "replicate", x.loc).type.shape;
   shape.insert(shape.begin(), devices);
   return broadcast_to(x, shape);
 }

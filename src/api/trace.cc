@@ -14,7 +14,7 @@ thread_local Trace* top = nullptr;
 thread_local std::vector<BoundAxis> axes;
 std::atomic<std::uint64_t> next_id{1};
 
-[[noreturn]] void leaked(const ArrayImpl& a, const char* function) {
+[[noreturn]] void leaked(const ArrayImpl& a, const char* function, const SourceLoc& loc) {
   std::string made = to_string(a.loc);
   Message(function)
       .problem("an array " + to_string(a.type) +
@@ -22,16 +22,18 @@ std::atomic<std::uint64_t> next_id{1};
                (made.empty() ? "" : "; it was made at " + made))
       .rule(
           "a traced array stands for a value only while its function is traced, and on that thread")
+      .from(loc)
       .advice(
           "return the value from the traced function instead of storing it in a variable outside")
       .raise<TraceError>();
 }
 
-[[noreturn]] void abstract_used(const ArrayImpl& a, const char* function) {
+[[noreturn]] void abstract_used(const ArrayImpl& a, const char* function, const SourceLoc& loc) {
   Message(function)
       .problem("the operand " + to_string(a.type) +
                " is abstract: it has a dtype and a shape but no values")
       .rule("abstract arrays only describe arguments, to lower(), eval_shape() and the like")
+      .from(loc)
       .advice("pass an array with values, or trace the computation with eval_shape")
       .raise<TraceError>();
 }
@@ -65,10 +67,10 @@ Array Trace::input(const Type& type, const SourceLoc& loc) {
 }
 
 Value Trace::lift(const Array& array, const char* function) {
-  const ArrayImpl& a = need(array, function);
+  const ArrayImpl& a = need(array, function, builder_.loc);
   if (a.trace == id_) return {&builder_, a.var};
-  if (a.traced() && !find(a.trace)) leaked(a, function);
-  if (!a.traced() && !a.concrete()) abstract_used(a, function);
+  if (a.traced() && !find(a.trace)) leaked(a, function, builder_.loc);
+  if (!a.traced() && !a.concrete()) abstract_used(a, function, builder_.loc);
   if (a.is_number) {
     Attrs attrs{{"value", literal_of(a)}};
     if (a.type.weak) attrs.set("weak", true);
@@ -106,22 +108,30 @@ const BoundAxis* AxisScope::find(std::string_view name) {
 }
 const std::vector<BoundAxis>& AxisScope::bound() { return axes; }
 
+void check_alive(std::span<const Array> inputs, const char* function, const SourceLoc& loc) {
+  for (const Array& a : inputs)
+    if (a.impl()->data && a.impl()->data->deleted.load(std::memory_order_relaxed))
+      runtime::deleted_message(function, *a.impl()->data).from(loc).raise<TraceError>();
+}
+
 std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs,
                          const SourceLoc& loc) {
   std::vector<Array> out;
   if (Trace* t = Trace::innermost()) {
+    AtLocation at(t->builder(), loc);
     Values in;
     for (const Array& a : inputs) in.push_back(t->lift(a, program->name.c_str()));
-    AtLocation at(t->builder(), loc);
     for (const Value& v : t->builder().inline_program(*program, in))
       out.push_back(make_traced(t->id(), v.var, v.type(), loc));
     return out;
   }
   for (const Array& a : inputs) {
-    const ArrayImpl& impl = need(a, program->name.c_str());
-    if (impl.traced()) leaked(impl, program->name.c_str());
-    if (!impl.concrete()) abstract_used(impl, program->name.c_str());
+    const ArrayImpl& impl = need(a, program->name.c_str(), loc);
+    if (impl.traced()) leaked(impl, program->name.c_str(), loc);
+    if (!impl.concrete()) abstract_used(impl, program->name.c_str(), loc);
   }
+  check_alive(inputs, program->name.c_str(), loc);
+  const runtime::CallerLine line(loc);
   runtime::CompileOptions options;
   options.name = program->name;
   return run(runtime::compile(program, options), inputs);
@@ -140,9 +150,9 @@ std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable,
 std::vector<Array> bind(std::string_view op, std::span<const Array> inputs, Attrs attrs,
                         const SourceLoc& loc) {
   if (Trace* t = Trace::innermost()) {
+    AtLocation at(t->builder(), loc);
     Values in;
     for (const Array& a : inputs) in.push_back(t->lift(a, std::string(op).c_str()));
-    AtLocation at(t->builder(), loc);
     std::vector<Array> out;
     for (const Value& v : t->builder().emit(op, in, std::move(attrs)))
       out.push_back(make_traced(t->id(), v.var, v.type(), loc));
@@ -151,7 +161,7 @@ std::vector<Array> bind(std::string_view op, std::span<const Array> inputs, Attr
   Builder b{std::string(op)};
   b.loc = loc;
   Values in;
-  for (const Array& a : inputs) in.push_back(b.input(need(a, b.so_far().name.c_str()).type));
+  for (const Array& a : inputs) in.push_back(b.input(need(a, b.so_far().name.c_str(), loc).type));
   Values out = b.emit(op, in, std::move(attrs));
   return apply(b.finish(out), inputs, loc);
 }

@@ -309,21 +309,26 @@ void collect(void (*walk)(const void*, Visitor&), const void* x, std::vector<Arr
   walk(x, c);
 }
 
-void fill(void (*walk)(const void*, Visitor&), void* x, std::span<const Array> leaves) {
+void fill(void (*walk)(const void*, Visitor&), void* x, std::span<const Array> leaves,
+          std::source_location loc) {
   Filler f(leaves);
   walk(x, f);
-  require_leaf_count("tree::unflatten", f.seen(), leaves.size());
+  require_leaf_count("tree::unflatten", f.seen(), leaves.size(), loc);
 }
 
-void require_leaf_count(const char* function, std::size_t expected, std::size_t got) {
+void require_leaf_count(const char* function, std::size_t expected, std::size_t got,
+                        std::source_location loc) {
   if (expected == got) return;
   Message(function)
       .problem("got " + std::to_string(got) + " leaves for a tree of " + std::to_string(expected))
+      .rule("there is one for each leaf of the tree, an empty Array for one that is not there")
+      .from(loc)
+      .advice("take them with tree::leaves from a tree of this structure")
       .raise<TreeError>();
 }
 
 void require_same_structure(const char* function, const TreeDef& a, const std::string& a_name,
-                            const TreeDef& b, const std::string& b_name) {
+                            const TreeDef& b, const std::string& b_name, const SourceLoc& loc) {
   if (a == b) return;
   Message m(function);
   m.problem(a_name + " and " + b_name + " differ in structure");
@@ -346,7 +351,10 @@ void require_same_structure(const char* function, const TreeDef& a, const std::s
       ++i, ++j;
     }
   }
-  m.rule("both need the same containers, keys and static values").raise<TreeError>();
+  m.rule("both need the same containers, keys and static values")
+      .from(loc)
+      .advice("build both alike: as many elements, the same keys and static values")
+      .raise<TreeError>();
 }
 
 std::vector<Array> mapped_leaves(const char* function, std::span<const std::vector<Array>> trees,

@@ -26,6 +26,17 @@ std::string to_string(const SourceLoc& loc) {
   return file_and_line(loc.file, loc.line);
 }
 
+namespace {
+
+// Types that give way in promotions are printed with a star in programs: f32[]*. Whoever reads an
+// error has not asked for that.
+std::string without_stars(std::string s) {
+  for (std::size_t at = 0; (at = s.find("]*", at)) != std::string::npos;) s.erase(++at, 1);
+  return s;
+}
+
+}  // namespace
+
 std::string Message::str() const {
   std::string s = function_ + ": " + problem_;
   for (const auto& o : offenders_) s += "\n  - " + o;
@@ -33,7 +44,7 @@ std::string Message::str() const {
   if (!at_.empty()) s += "\n  at: " + at_;
   if (!from_.empty()) s += "\n  from: " + from_;
   if (!advice_.empty()) s += "\n  try: " + advice_;
-  return s;
+  return without_stars(std::move(s));
 }
 
 InternalError::InternalError(const std::string& what, std::source_location where)

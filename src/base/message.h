@@ -1,59 +1,10 @@
-// Builds error messages in the house order: function, problem, rule, place, advice.
+// Error messages, and the checks of shapes that come with the user's line.
 #pragma once
 
-#include <tessera/error.h>
+#include <tessera/message.h>
 #include <tessera/shape.h>
 
-#include <source_location>
-#include <string>
-#include <string_view>
-#include <vector>
-
 namespace tessera::inline v0 {
-
-/// A line of the user's program; `file` and `function` point at static storage.
-struct SourceLoc {
-  const char* file = nullptr;
-  const char* function = nullptr;
-  int line = 0;
-  SourceLoc() = default;
-  SourceLoc(const std::source_location& l)
-      : file(l.line() ? l.file_name() : nullptr),
-        function(l.function_name()),
-        line(static_cast<int>(l.line())) {}
-  explicit operator bool() const { return file != nullptr; }
-};
-
-/// "name.cc:12", the directory left out; empty where the location is unknown.
-std::string to_string(const SourceLoc& loc);
-
-/// Message("dot").problem("...").rule("...").at("args[0]").from(loc).advice("...").str() gives
-///   dot: <problem>
-///     rule: <rule>
-///     at: args[0]
-///     from: main.cc:12
-///     try: <advice>
-/// Parts that are empty are left out; `offender` adds a bullet under the problem.
-class Message {
- public:
-  explicit Message(std::string_view function) : function_(function) {}
-  Message& problem(std::string text) { return problem_ = std::move(text), *this; }
-  Message& offender(std::string text) { return offenders_.push_back(std::move(text)), *this; }
-  Message& rule(std::string text) { return rule_ = std::move(text), *this; }
-  Message& at(std::string path) { return at_ = std::move(path), *this; }
-  Message& from(const SourceLoc& loc) { return from_ = to_string(loc), *this; }
-  Message& advice(std::string text) { return advice_ = std::move(text), *this; }
-  std::string str() const;
-  /// Throws E with this message.
-  template <class E>
-  [[noreturn]] void raise() const {
-    throw E(str());
-  }
-
- private:
-  std::string function_, problem_, rule_, at_, from_, advice_;
-  std::vector<std::string> offenders_;
-};
 
 /// broadcast_shapes and normalize_axis of tessera/shape.h, with the user's line in the error.
 Shape broadcast_shapes(const Shape& a, const Shape& b, const char* function, const SourceLoc& loc);

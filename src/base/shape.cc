@@ -50,7 +50,7 @@ int normalize_axis(std::int64_t axis, int rank, const char* function, const Sour
   if (axis >= -rank && axis < rank) return static_cast<int>(axis < 0 ? axis + rank : axis);
   Message(function)
       .problem("axis " + std::to_string(axis) + " does not exist in an array of " +
-               std::to_string(rank) + " dimensions")
+               std::to_string(rank) + (rank == 1 ? " dimension" : " dimensions"))
       .rule(rank == 0 ? "a scalar has no axes"
                       : "an axis is at least -" + std::to_string(rank) + " and less than " +
                             std::to_string(rank))

@@ -1,3 +1,4 @@
+#include <tessera/message.h>
 #include <tessera/safetensors.h>
 
 #include <nlohmann/json.hpp>
@@ -18,9 +19,21 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxHeader = 100u << 20;
 
+// The line that the library was called from, while it was.
+struct Caller {
+  static thread_local SourceLoc line;
+  explicit Caller(const SourceLoc& loc) { line = loc; }
+  ~Caller() { line = {}; }
+};
+thread_local SourceLoc Caller::line;
+
 [[noreturn]] void fail(const char* function, const std::string& path, const std::string& problem,
                        const std::string& advice) {
-  throw IoError(std::string(function) + ": " + path + ": " + problem + "\n  try: " + advice);
+  Message(function)
+      .problem(path + ": " + problem)
+      .from(Caller::line)
+      .advice(advice)
+      .raise<IoError>();
 }
 
 const char* code_of(DType d) {
@@ -52,7 +65,9 @@ bool dtype_of_code(const std::string& code, DType& out) {
 
 }  // namespace
 
-void save_safetensors(const std::string& path, const SafeTensors& contents) {
+void save_safetensors(const std::string& path, const SafeTensors& contents,
+                      std::source_location loc) {
+  const Caller caller(loc);
   Json header = Json::object();
   if (!contents.metadata.empty()) header["__metadata__"] = contents.metadata;
   std::uint64_t offset = 0;
@@ -111,7 +126,8 @@ void save_safetensors(const std::string& path, const SafeTensors& contents) {
   }
 }
 
-SafeTensors load_safetensors(const std::string& path) {
+SafeTensors load_safetensors(const std::string& path, std::source_location loc) {
+  const Caller caller(loc);
   const std::string again = "save the model again, or check that this is a safetensors file";
   std::error_code ec;
   if (!fs::exists(path, ec)) fail("load", path, "there is no such file", "check the path");
@@ -221,9 +237,14 @@ SafeTensors named_tensors(const std::vector<std::string>& paths, const std::vect
 
 std::vector<Array> match_tensors(const std::string& file, const SafeTensors& found,
                                  const std::vector<std::string>& paths,
-                                 const std::vector<Array>& like) {
+                                 const std::vector<Array>& like, std::source_location loc) {
   std::vector<Array> leaves;
-  std::string bad;
+  Message m("load");
+  bool fits = true;
+  const auto bad = [&](std::string offender) {
+    m.offender(std::move(offender));
+    fits = false;
+  };
   std::map<std::string, bool> used;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     leaves.emplace_back();
@@ -231,21 +252,23 @@ std::vector<Array> match_tensors(const std::string& file, const SafeTensors& fou
     std::string name = dotted(paths[i]);
     auto it = found.tensors.find(name);
     if (it == found.tensors.end()) {
-      bad += "\n  - " + name + " is missing";
+      bad(name + " is missing");
       continue;
     }
     used[name] = true;
     const Array& x = it->second;
     if (x.shape() != like[i].shape() || x.dtype() != like[i].dtype())
-      bad += "\n  - " + name + " is " + describe(x) + ", the model has " + describe(like[i]);
+      bad(name + " is " + describe(x) + ", the model has " + describe(like[i]));
     leaves.back() = x;
   }
   for (const auto& [name, x] : found.tensors)
-    if (!used.count(name)) bad += "\n  - " + name + " is not in the model";
-  if (!bad.empty())
-    throw TreeError("load: " + file + " does not fit the model" + bad +
-                    "\n  rule: one tensor a leaf, of its shape and dtype\n  try: build the model "
-                    "with the settings it was saved with");
+    if (!used.count(name)) bad(name + " is not in the model");
+  if (!fits)
+    m.problem(file + " does not fit the model")
+        .rule("one tensor a leaf, of its shape and dtype")
+        .from(loc)
+        .advice("build the model with the settings it was saved with")
+        .raise<TreeError>();
   return leaves;
 }
 

@@ -1,5 +1,6 @@
 #include <tessera/data.h>
 #include <tessera/manipulation.h>
+#include <tessera/message.h>
 #include <tessera/random.h>
 
 #include <algorithm>
@@ -22,13 +23,15 @@ std::string sizes_that_work(std::int64_t batch, std::int64_t devices) {
 
 }  // namespace
 
-Split split_per_class(const Array& key, const Array& labels, double share) {
+Split split_per_class(const Array& key, const Array& labels, double share,
+                      std::source_location loc) {
   if (labels.ndim() != 1 || !is_integer(labels.dtype()) || !(share >= 0 && share <= 1))
-    throw ShapeError("split_per_class: labels are " + describe(labels) + ", the share " +
-                     std::to_string(share) +
-                     "\n  rule: labels are integers of shape (n,), the share is between 0 and 1\n  "
-                     "try: 0.8 for four fifths; argmax "
-                     "over the last axis of one-hot labels");
+    Message("split_per_class")
+        .problem("labels are " + describe(labels) + ", the share " + to_string(Array(share)))
+        .rule("labels are integers of shape (n,), the share is between 0 and 1")
+        .from(loc)
+        .advice("0.8 for four fifths; argmax over the last axis of one-hot labels")
+        .raise<ShapeError>();
   std::vector<std::int32_t> of = labels.astype(DType::int32).to_vector<std::int32_t>();
   std::vector<std::int32_t> order =
       shuffled(random::fold_in(key, 0), static_cast<std::int64_t>(of.size()));
@@ -46,15 +49,22 @@ Split split_per_class(const Array& key, const Array& labels, double share) {
 }
 
 std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, const Array& key,
-                                  LastBatch last) {
+                                  LastBatch last, std::source_location loc) {
   if (batch < 1 || examples < 0)
-    throw ShapeError("batches: a batch of " + std::to_string(batch) + " from " +
-                     std::to_string(examples) +
-                     " examples\n  rule: a batch has at least one example\n  try: a batch of 64");
+    Message("batches")
+        .problem("a batch of " + std::to_string(batch) + " from " + std::to_string(examples) +
+                 " examples")
+        .rule("a batch has at least one example")
+        .from(loc)
+        .advice("a batch of 64")
+        .raise<ShapeError>();
   if (examples > INT32_MAX)
-    throw ShapeError("batches: " + std::to_string(examples) +
-                     " examples\n  rule: indices are int32: at most 2147483647 examples\n  try: "
-                     "batches of parts of the set");
+    Message("batches")
+        .problem(std::to_string(examples) + " examples")
+        .rule("indices are int32: at most 2147483647 examples")
+        .from(loc)
+        .advice("batches of parts of the set")
+        .raise<ShapeError>();
   std::vector<std::int32_t> order(static_cast<std::size_t>(examples));
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
   if (!key.is_empty()) order = shuffled(key, examples);
@@ -73,33 +83,41 @@ std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, con
 }
 
 void check_shardable(const std::vector<Array>& leaves, const std::vector<std::string>& paths,
-                     std::int64_t devices) {
+                     std::int64_t devices, std::source_location loc) {
   if (devices < 1)
-    throw ShapeError("shard_batch: a batch for " + std::to_string(devices) +
-                     " devices\n  rule: there is at least one device\n  try: device_count()");
-  std::string bad, advice;
+    Message("shard_batch")
+        .problem("a batch for " + std::to_string(devices) + " devices")
+        .rule("there is at least one device")
+        .from(loc)
+        .advice("device_count()")
+        .raise<ShapeError>();
+  Message m("shard_batch");
+  bool any = false;
+  std::string advice;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].is_empty()) continue;
     const Shape& s = leaves[i].shape();
     if (!s.empty() && s[0] % devices == 0) continue;
-    bad +=
-        "\n  - " + (paths.size() > i && !paths[i].empty() ? paths[i] : std::string("the batch")) +
-        " has shape " + to_string(s) +
-        (s.empty() ? ", no batch axis"
-                   : ": " + std::to_string(s[0]) + " = " + std::to_string(devices) + " x " +
-                         std::to_string(s[0] / devices) + " + " + std::to_string(s[0] % devices));
+    any = true;
+    m.offender((paths.size() > i && !paths[i].empty() ? paths[i] : std::string("the batch")) +
+               " has shape " + to_string(s) +
+               (s.empty()
+                    ? ", no batch axis"
+                    : ": " + std::to_string(s[0]) + " = " + std::to_string(devices) + " x " +
+                          std::to_string(s[0] / devices) + " + " + std::to_string(s[0] % devices)));
     if (!s.empty()) advice = sizes_that_work(s[0], devices);
   }
-  if (bad.empty()) return;
-  throw ShapeError(
-      "shard_batch: the batch does not divide over " + std::to_string(devices) + " devices" + bad +
-      "\n  rule: the first axis of every leaf is a multiple of the number of devices\n  try: " +
-      (advice.empty() ? "give every leaf a batch axis"
-                      : "a batch of " + advice + ", or pad it with a mask"));
+  if (!any) return;
+  m.problem("the batch does not divide over " + std::to_string(devices) + " devices")
+      .rule("the first axis of every leaf is a multiple of the number of devices")
+      .from(loc)
+      .advice(advice.empty() ? "give every leaf a batch axis"
+                             : "a batch of " + advice + ", or pad it with a mask")
+      .raise<ShapeError>();
 }
 
 Array shard_batch(Operand x, std::int64_t devices) {
-  check_shardable({x.array}, {""}, devices);
+  check_shardable({x.array}, {""}, devices, x.loc);
   Shape shape = x.array.shape();
   shape[0] /= devices;
   shape.insert(shape.begin(), devices);

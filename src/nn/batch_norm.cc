@@ -1,12 +1,20 @@
 #include <tessera/collectives.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
+#include <tessera/message.h>
 #include <tessera/nn.h>
 #include <tessera/reductions.h>
 
 namespace tessera::inline v0::nn {
 
-BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o) {
+BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o, std::source_location loc) {
+  if (channels < 1)
+    Message("batch_norm")
+        .problem(std::to_string(channels) + " channels")
+        .rule("a layer normalises at least one")
+        .from(loc)
+        .advice("as many as the data has: x.shape(-1)")
+        .raise<ShapeError>();
   return {ones({channels}), zeros({channels}), zeros({channels}), ones({channels}),
           o.momentum,       o.epsilon,         o.axis_name};
 }
@@ -14,11 +22,13 @@ BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o) {
 namespace {
 void need_channels(const Operand& x, const Array& scale) {
   if (x.array.ndim() >= 1 && x.array.shape(-1) == scale.size()) return;
-  throw ShapeError("BatchNorm: x is " + describe(x.array) + ", the layer normalises " +
-                   std::to_string(scale.size()) +
-                   " channels\n  rule: channels are the last axis of x\n  try: batch_norm with as "
-                   "many channels as x has, or "
-                   "transpose channels-first data");
+  Message("BatchNorm")
+      .problem("x is " + describe(x.array) + ", the layer normalises " +
+               std::to_string(scale.size()) + " channels")
+      .rule("channels are the last axis of x")
+      .from(x.loc)
+      .advice("batch_norm with as many channels as x has, or transpose channels-first data")
+      .raise<ShapeError>();
 }
 }  // namespace
 
@@ -29,8 +39,8 @@ std::pair<Array, BatchNorm> BatchNorm::train(Operand x) const {
   Array wide = astype(x, x.array.dtype() == DType::float64 ? DType::float64 : DType::float32);
   Array m = v0::mean(wide, over), q = v0::mean(square(wide), over);
   if (!axis_name.empty()) {
-    m = pmean(m, axis_name);
-    q = pmean(q, axis_name);
+    m = pmean({m, x.loc}, axis_name);
+    q = pmean({q, x.loc}, axis_name);
   }
   // E[x^2] - E[x]^2 can fall below 0 by rounding.
   Array v = maximum(q - square(m), 0.0);

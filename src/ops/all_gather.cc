@@ -21,7 +21,7 @@ std::vector<Type> infer(const InferArgs& a) {
   Type t = a.inputs[0];
   std::int64_t n = members(a.attrs);
   bool tiled = a.attrs.flag("tiled");
-  int axis = dimension("all_gather", a.attrs.i("axis"), t.shape.rank() + (tiled ? 0 : 1));
+  int axis = dimension("all_gather", a.attrs.i("axis"), t.shape.rank() + (tiled ? 0 : 1), a.loc);
   t.shape = tiled ? replace_dims(t.shape, axis, 1, {t.shape[axis] * n})
                   : replace_dims(t.shape, axis, 0, {n});
   return {t};
@@ -85,11 +85,11 @@ BatchResult batch(const BatchArgs& a) {
 
 Value all_gather(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled,
                  const IntLists& groups) {
-  axis = dimension("all_gather", axis, x.rank() + (tiled ? 0 : 1));
+  axis = dimension("all_gather", axis, x.rank() + (tiled ? 0 : 1), x.builder->loc);
   return x.builder->emit1("all_gather", {x}, gather_attrs(axes, size, axis, tiled, groups));
 }
 Value all_gather_invariant(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled) {
-  axis = dimension("all_gather", axis, x.rank() + (tiled ? 0 : 1));
+  axis = dimension("all_gather", axis, x.rank() + (tiled ? 0 : 1), x.builder->loc);
   return x.builder->emit1("all_gather_invariant", {x}, gather_attrs(axes, size, axis, tiled, {}));
 }
 

@@ -21,8 +21,8 @@ std::vector<Type> infer(const InferArgs& a) {
   Type t = a.inputs[0];
   std::int64_t n = members(a.attrs);
   bool tiled = a.attrs.flag("tiled");
-  int split = dimension("all_to_all", a.attrs.i("split"), t.shape.rank());
-  int concat = dimension("all_to_all", a.attrs.i("concat"), t.shape.rank());
+  int split = dimension("all_to_all", a.attrs.i("split"), t.shape.rank(), a.loc);
+  int concat = dimension("all_to_all", a.attrs.i("concat"), t.shape.rank(), a.loc);
   std::int64_t extent = t.shape[split];
   if (tiled ? extent % n != 0 : extent != n)
     Message("all_to_all")
@@ -101,8 +101,8 @@ BatchResult batch(const BatchArgs& a) {
 
 Value all_to_all(Value x, const Strings& axes, std::int64_t size, int split, int concat, bool tiled,
                  const IntLists& groups) {
-  split = dimension("all_to_all", split, x.rank());
-  concat = dimension("all_to_all", concat, x.rank());
+  split = dimension("all_to_all", split, x.rank(), x.builder->loc);
+  concat = dimension("all_to_all", concat, x.rank(), x.builder->loc);
   return x.builder->emit1("all_to_all", {x},
                           exchange_attrs(axes, size, split, concat, tiled, groups));
 }

@@ -59,6 +59,7 @@ void check_size(const InferArgs& a) {
         .problem("axis " + axes_text(a.attrs) + " has " + std::to_string(n) + " devices")
         .rule("an axis has at least one device and at most " + std::to_string(kMaxDevices))
         .from(a.loc)
+        .advice("check the size of the mapped axis")
         .raise<CollectiveError>();
 }
 
@@ -90,6 +91,8 @@ void check_groups(const InferArgs& a, bool equal) {
   if (bad)
     m.rule("the groups partition the " + std::to_string(size) + " indices of the axis")
         .from(a.loc)
+        .advice("put each index from 0 to " + std::to_string(size - 1) +
+                " in one group, or pass no groups for one sum over all")
         .raise<CollectiveError>();
   if (!equal) return;
   for (const Ints& g : groups)
@@ -99,10 +102,13 @@ void check_groups(const InferArgs& a, bool equal) {
                    std::to_string(g.size()) + " members")
           .rule("the shape of the result follows from the size of the groups, so all have the same")
           .from(a.loc)
+          .advice("make all groups equally large")
           .raise<CollectiveError>();
 }
 
-int dimension(const char* op, std::int64_t dim, int rank) { return normalize_axis(dim, rank, op); }
+int dimension(const char* op, std::int64_t dim, int rank, const SourceLoc& loc) {
+  return normalize_axis(dim, rank, op, loc);
+}
 
 std::string axes_text(const Attrs& attrs) {
   const auto& axes = attrs.get<Strings>("axes");

@@ -31,7 +31,7 @@ void check_size(const InferArgs& a);
 /// `equal`).
 void check_groups(const InferArgs& a, bool equal);
 /// Brings a negative dimension of a rank-`rank` value into range; throws ShapeError.
-int dimension(const char* op, std::int64_t dim, int rank);
+int dimension(const char* op, std::int64_t dim, int rank, const SourceLoc& loc);
 /// "'i'" or "('x', 'y')"
 std::string axes_text(const Attrs& attrs);
 

@@ -50,6 +50,7 @@ void register_pbroadcast(Registry& r) {
           .problem("axis " + axes_text(a.attrs) + " has no device " + std::to_string(source))
           .rule("the source is in [0, " + std::to_string(n) + ")")
           .from(a.loc)
+          .advice("devices count from 0: the last one is " + std::to_string(n - 1))
           .raise<CollectiveError>();
     return std::vector<Type>{a.inputs[0]};
   };

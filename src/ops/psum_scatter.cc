@@ -27,7 +27,7 @@ std::vector<Type> infer(const InferArgs& a) {
         .raise<DTypeError>();
   std::int64_t n = members(a.attrs);
   bool tiled = a.attrs.flag("tiled");
-  int axis = dimension("psum_scatter", a.attrs.i("axis"), t.shape.rank());
+  int axis = dimension("psum_scatter", a.attrs.i("axis"), t.shape.rank(), a.loc);
   std::int64_t extent = t.shape[axis];
   if (tiled ? extent % n != 0 : extent != n)
     Message("psum_scatter")
@@ -80,7 +80,7 @@ BatchResult batch(const BatchArgs& a) {
 
 Value psum_scatter(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled,
                    const IntLists& groups) {
-  axis = dimension("psum_scatter", axis, x.rank());
+  axis = dimension("psum_scatter", axis, x.rank(), x.builder->loc);
   return x.builder->emit1("psum_scatter", {x}, scatter_attrs(axes, size, axis, tiled, groups));
 }
 

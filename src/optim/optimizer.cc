@@ -1,5 +1,6 @@
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
+#include <tessera/message.h>
 #include <tessera/optim.h>
 #include <tessera/reductions.h>
 
@@ -29,33 +30,46 @@ Leaves zeros_like_all(const Leaves& params) {
 
 Array zero_count() { return zeros({}, DType::int32); }
 
+// What is wrong with a state, for update to say with its caller's line.
+struct Mismatch {
+  Message message;
+};
+
 // The moments of a state, after a check that they are `kinds` for each of these parameters.
 const std::vector<Leaves>& moments_of(const State::Stage& state, std::size_t kinds,
                                       const Leaves& params, bool counts) {
-  std::string bad;
-  if (state.moments.size() != kinds)
-    bad = "\n  - it keeps " + std::to_string(state.moments.size()) +
-          " moments a parameter, the optimiser " + std::to_string(kinds);
-  else if (counts && state.count.is_empty())
-    bad = "\n  - it counts no steps";
-  for (std::size_t k = 0; bad.empty() && k < kinds; ++k) {
-    if (state.moments[k].size() != params.size()) {
-      bad = "\n  - it is of " + std::to_string(state.moments[k].size()) +
-            " parameters, the model has " + std::to_string(params.size());
-      break;
-    }
-    for (std::size_t i = 0; i < params.size(); ++i) {
-      const Array& m = state.moments[k][i];
-      if (trainable(params[i]) ? m.is_empty() || m.shape() != params[i].shape() : !m.is_empty())
-        bad += "\n  - the moment of parameter " + std::to_string(i) + " is " + describe(m) +
-               ", the parameter " + describe(params[i]);
+  Message m("Optimizer::update");
+  bool fits = false;
+  if (state.moments.size() != kinds) {
+    m.offender("it keeps " + std::to_string(state.moments.size()) +
+               " moments a parameter, the optimiser " + std::to_string(kinds));
+  } else if (counts && state.count.is_empty()) {
+    m.offender("it counts no steps");
+  } else {
+    fits = true;
+    for (std::size_t k = 0; fits && k < kinds; ++k) {
+      if (state.moments[k].size() != params.size()) {
+        m.offender("it is of " + std::to_string(state.moments[k].size()) +
+                   " parameters, the model has " + std::to_string(params.size()));
+        fits = false;
+        break;
+      }
+      for (std::size_t i = 0; i < params.size(); ++i) {
+        const Array& x = state.moments[k][i];
+        if (!(trainable(params[i]) ? x.is_empty() || x.shape() != params[i].shape()
+                                   : !x.is_empty()))
+          continue;
+        m.offender("the moment of parameter " + std::to_string(i) + " is " + describe(x) +
+                   ", the parameter " + describe(params[i]));
+        fits = false;
+      }
     }
   }
-  if (!bad.empty())
-    throw TreeError("Optimizer::update: the state is another optimiser's or another model's" + bad +
-                    "\n  rule: a state belongs to the optimiser and the parameters whose init made "
-                    "it\n  try: state = "
-                    "optimizer.init(params)");
+  if (!fits)
+    throw Mismatch{
+        m.problem("the state is another optimiser's or another model's")
+            .rule("a state belongs to the optimiser and the parameters whose init made it")
+            .advice("state = optimizer.init(params)")};
   return state.moments;
 }
 
@@ -75,26 +89,37 @@ State Optimizer::init_leaves(const Leaves& params) const {
 }
 
 Leaves Optimizer::update_leaves(Leaves updates, const State& state, const Leaves& params,
-                                State& next) const {
+                                State& next, std::source_location loc) const {
   if (state.stages.size() != stages_->size())
-    throw TreeError("Optimizer::update: the state has " + std::to_string(state.stages.size()) +
-                    " stages, the optimiser " + std::to_string(stages_->size()) +
-                    "\n  rule: a state belongs to the optimiser whose init made it\n  try: state = "
-                    "optimizer.init(params)");
-  std::string bad;
-  for (std::size_t i = 0; i < updates.size(); ++i)
-    if (!updates[i].is_empty() &&
-        (!trainable(params[i]) || updates[i].shape() != params[i].shape()))
-      bad += "\n  - gradient " + std::to_string(i) + " is " + describe(updates[i]) +
-             ", its parameter " + describe(params[i]);
-  if (!bad.empty())
-    throw ShapeError("Optimizer::update: gradients do not fit their parameters" + bad +
-                     "\n  rule: a gradient has the shape of a floating parameter; others have an "
-                     "empty one\n  try: grads = "
-                     "grad(loss)(params, ...), and the parameters in the place of params");
+    Message("Optimizer::update")
+        .problem("the state has " + std::to_string(state.stages.size()) +
+                 " stages, the optimiser " + std::to_string(stages_->size()))
+        .rule("a state belongs to the optimiser whose init made it")
+        .from(loc)
+        .advice("state = optimizer.init(params)")
+        .raise<TreeError>();
+  Message m("Optimizer::update");
+  bool fits = true;
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    if (updates[i].is_empty() || (trainable(params[i]) && updates[i].shape() == params[i].shape()))
+      continue;
+    m.offender("gradient " + std::to_string(i) + " is " + describe(updates[i]) +
+               ", its parameter " + describe(params[i]));
+    fits = false;
+  }
+  if (!fits)
+    m.problem("gradients do not fit their parameters")
+        .rule("a gradient has the shape of a floating parameter; others have an empty one")
+        .from(loc)
+        .advice("grads = grad(loss)(params, ...), and the parameters in the place of params")
+        .raise<ShapeError>();
   for (std::size_t i = 0; i < stages_->size(); ++i) {
     State::Stage after;
-    updates = (*stages_)[i].update(updates, state.stages[i], params, after);
+    try {
+      updates = (*stages_)[i].update(updates, state.stages[i], params, after);
+    } catch (Mismatch& mismatch) {
+      mismatch.message.from(loc).raise<TreeError>();
+    }
     next.stages.push_back(std::move(after));
   }
   return updates;

@@ -58,6 +58,25 @@ Shape ArrayData::shard_shape() const {
   return blocks_of(type, *layout).block();
 }
 
+Message deleted_message(std::string_view function, const ArrayData& a) {
+  const char* to = a.donated_to.load(std::memory_order_relaxed);
+  const bool lost = a.overwritten.load(std::memory_order_relaxed);
+  Message m(function);
+  m.problem("the array " + to_string(a.type) + " was donated to " + (to ? to : "an earlier call") +
+            (lost ? ", which failed when it had begun to write over it" : ""));
+  if (lost)
+    m.rule("a call that fails gives back the donated arrays that it has not written to")
+        .advice(
+            "start again from a copy that the call did not get, or do not donate what has to "
+            "outlive a failure");
+  else
+    m.rule(
+         "an argument passed with std::move, or named in donate, is given away: its memory "
+         "becomes the call's")
+        .advice("use the result of that call, or pass the array without std::move and donate");
+  return m;
+}
+
 ArrayDataPtr from_host(const Type& type, const void* bytes) {
   std::size_t n = static_cast<std::size_t>(type.bytes());
   BufferPtr buffer = Buffer::allocate(n);

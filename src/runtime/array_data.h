@@ -1,6 +1,7 @@
 // What a concrete array is: a type, where its shards live, and the memory they share.
 #pragma once
 
+#include "base/message.h"
 #include "ir/type.h"
 
 #include <atomic>
@@ -58,10 +59,16 @@ struct ArrayData {
       false;  // all shards are one block, although the spec cuts the array: a stack of one value
   std::shared_ptr<Completion> pending;       // null when complete
   mutable std::atomic<bool> deleted{false};  // donated
+  // the call that it was donated to, a string that is never freed; that it failed half-way
+  mutable std::atomic<const char*> donated_to{nullptr};
+  mutable std::atomic<bool> overwritten{false};
 
   Shape shard_shape() const;
 };
 using ArrayDataPtr = std::shared_ptr<ArrayData>;
+
+/// The story of a deleted array, for the error of whoever uses it.
+Message deleted_message(std::string_view function, const ArrayData& a);
 
 /// Copies row-major bytes of `type` to the default device.
 ArrayDataPtr from_host(const Type& type, const void* bytes);

@@ -40,6 +40,7 @@ int initial_device_count() {
     Message("TESSERA_DEVICES")
         .problem("'" + std::string(text) + "' is no number of devices")
         .rule("an integer from 1 to " + std::to_string(kMaxDevices))
+        .advice("TESSERA_DEVICES=4 in the environment")
         .raise<DeviceError>();
   }
   return std::max(1, std::min(worker_count(), kMaxDevices));
@@ -59,13 +60,15 @@ std::atomic<bool> g_isolated{initial_isolated()};
 
 int device_count() { return count().load(std::memory_order_relaxed); }
 
-void set_device_count(int n) {
+void set_device_count(int n, const SourceLoc& loc) {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   if (n < 1 || n > kMaxDevices)
     Message("set_device_count")
         .problem("a process cannot have " + std::to_string(n) + " devices")
-        .rule("from 1 to " + std::to_string(kMaxDevices))
+        .rule("it has from 1 to " + std::to_string(kMaxDevices))
+        .from(loc)
+        .advice("set_device_count(4)")
         .raise<DeviceError>();
   int now = device_count();
   if (std::int64_t held = n < now ? arrays_from(n) : 0)
@@ -75,6 +78,7 @@ void set_device_count(int n) {
                  (held == 1 ? " block of an array lives" : " blocks of arrays live") +
                  " on devices " + std::to_string(n) + " to " + std::to_string(now - 1))
         .rule("devices can go once no array lives on them")
+        .from(loc)
         .advice("let those arrays go out of scope first, or move them with device_put")
         .raise<DeviceError>();
   count().store(n);

@@ -1,6 +1,8 @@
 // Virtual CPU devices of this process.
 #pragma once
 
+#include "base/message.h"
+
 #include <cstdint>
 #include <vector>
 
@@ -10,7 +12,7 @@ namespace tessera::inline v0::runtime {
 int device_count();
 /// Grows at any time; shrinks while no array lives on the devices that go, else DeviceError that
 /// says how many do.
-void set_device_count(int n);
+void set_device_count(int n, const SourceLoc& loc = {});
 
 struct MemoryStats {
   std::int64_t live = 0;  // bytes, as if the device had its own copy of everything

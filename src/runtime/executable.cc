@@ -65,6 +65,8 @@ Cache& cache() {
 
 }  // namespace
 
+thread_local const SourceLoc* CallerLine::now_ = nullptr;
+
 unsigned compile_mode() { return (isolated() ? 1u : 0u) | (evaluate_only() ? 2u : 0u); }
 
 std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options) {

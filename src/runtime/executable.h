@@ -34,6 +34,20 @@ class Executable {
   virtual std::string schedule() const = 0;
 };
 
+/// The user's line of the eager call under way on this thread: what errors of its executable say.
+class CallerLine {
+ public:
+  explicit CallerLine(const SourceLoc& loc) : before_(now_) { now_ = &loc; }
+  ~CallerLine() { now_ = before_; }
+  CallerLine(const CallerLine&) = delete;
+  CallerLine& operator=(const CallerLine&) = delete;
+  static SourceLoc now() { return now_ ? *now_ : SourceLoc(); }
+
+ private:
+  static thread_local const SourceLoc* now_;
+  const SourceLoc* before_;
+};
+
 /// What compile depends on besides its arguments: TESSERA_ISOLATE and TESSERA_EVALUATE.
 unsigned compile_mode();
 /// Compiles, or finds a program of the same structure among those compiled before. Thread-safe.

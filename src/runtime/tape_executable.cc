@@ -97,11 +97,7 @@ void TapeExecutable::check(std::span<const ArrayDataPtr> inputs) const {
                         std::to_string(inputs.size()));
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i]->deleted.load(std::memory_order_relaxed))
-      Message(name())
-          .problem("input " + std::to_string(i) + " was donated to an earlier call")
-          .rule("a donated array is gone: its memory belongs to that call's results")
-          .advice("use the results of that call, or do not move the array into it")
-          .raise<DeviceError>();
+      deleted_message(name(), *inputs[i]).raise<TraceError>();
 }
 
 void TapeExecutable::check_devices(const Variant& v) const {
@@ -134,6 +130,7 @@ void TapeExecutable::check_places(const Variant& v, std::span<const ArrayDataPtr
       m.offender("input " + std::to_string(i) + ", " + to_string(inputs[i]->type) +
                  ", is on CpuDevice(id=" + std::to_string(inputs[i]->layout->devices[0]) + ")");
   m.rule("a computation runs on one device; inputs that are not committed follow those that are")
+      .from(CallerLine::now())
       .advice("move one of them: device_put(x, device), or device_get(x), which is not committed")
       .raise<ShardingError>();
 }
@@ -329,7 +326,17 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
     try {
       execute(tape, frame, true);
     } catch (...) {
-      mark_donated(false);
+      // What results were written over is lost, the rest is given back.
+      for (std::size_t i = 0; i < options_.donated.size() && i < inputs.size(); ++i) {
+        if (!options_.donated[i]) continue;
+        const ArrayData& in = *inputs[i];
+        bool lost = false;
+        for (std::size_t k = 0; k < results.size(); ++k)
+          lost = lost || (tape.results[k].argument < 0 && !in.shards.empty() &&
+                          results[k]->shards[0].buffer == in.shards[0].buffer);
+        in.overwritten.store(lost, std::memory_order_relaxed);
+        in.deleted.store(lost, std::memory_order_relaxed);
+      }
       throw;
     }
     return results;

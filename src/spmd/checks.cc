@@ -21,7 +21,8 @@ std::string in_line(const SourceLoc& loc) { return loc ? " in " + to_string(loc)
 std::string since(const MapInfo& map, const std::vector<AxisSet>& varying, Var v,
                   const std::string& axis) {
   VaryingSource source = why_varying(map.body, varying, v, axis);
-  std::string along = " from device to device along '" + axis + "'";
+  std::string along = " from device to device";
+  if (map.named) along += " along '" + axis + "'";
   if (source.equation != VaryingSource::npos)
     return "differs" + along + " since " + map.body.equations[source.equation].op->name +
            in_line(source.loc);
@@ -63,10 +64,83 @@ void check_replicated_outputs(const MapInfo& map) {
           "a replicated result comes from replicated values and from collectives that give all "
           "devices the same")
       .from(map.loc)
-      .advice("pmean or psum over '" + axis +
-              "' before returning it, or declare the result as mapped")
+      .advice((map.named ? "pmean or psum over '" + axis + "' before returning it"
+                         : "give " + map.function +
+                               " a name for its axis, .axis_name = \"devices\", and pmean or psum "
+                               "over it before returning") +
+              ", or declare the result as mapped: 0 in out_axes")
       .raise<ShardingError>();
 }
+
+namespace {
+
+// Whether a value is an update of an input: found again by walking backwards over operations that
+// keep each element's place in a sum.
+class Updates {
+ public:
+  Updates(const Program& p, const std::vector<AxisSet>& varying, const std::string& axis)
+      : p_(p), varying_(varying), axis_(axis), definition_(p.types.size(), kNone) {
+    for (std::size_t k = 0; k < p.equations.size(); ++k)
+      for (Var o : p.equations[k].outputs) definition_[o] = k;
+  }
+
+  bool is_update(Var out, Var in) const {
+    std::vector<bool> seen(p_.types.size());
+    std::vector<Var> open{out};
+    while (!open.empty()) {
+      const Var v = open.back();
+      open.pop_back();
+      if (v == in) return true;
+      if (seen[v] || definition_[v] == kNone) continue;
+      seen[v] = true;
+      follow(p_.equations[definition_[v]], v, open);
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  void follow(const Equation& e, Var v, std::vector<Var>& open) const {
+    const std::string& op = e.op->name;
+    const auto any_of = [&](std::initializer_list<const char*> names) {
+      return std::find(names.begin(), names.end(), op) != names.end();
+    };
+    const auto same = [&](std::size_t i) { return !varying_[e.inputs[i]].contains(axis_); };
+    if (any_of({"add", "max", "min", "concatenate"})) {
+      open.insert(open.end(), e.inputs.begin(), e.inputs.end());
+    } else if (any_of({"sub", "convert", "reshape", "transpose", "slice", "reverse", "pad",
+                       "stop_gradient", "optimization_barrier", "dynamic_update_slice"})) {
+      open.push_back(e.inputs[0]);
+    } else if (op == "mul") {
+      if (same(1)) open.push_back(e.inputs[0]);
+      if (same(0)) open.push_back(e.inputs[1]);
+    } else if (op == "div") {
+      if (same(1)) open.push_back(e.inputs[0]);
+    } else if (any_of({"select", "clamp"})) {
+      open.push_back(e.inputs[1]);
+      if (op == "select") open.push_back(e.inputs[2]);
+    } else if (any_of({"scan", "while"})) {
+      // What a loop carries stays what it was.
+      const auto at = static_cast<std::size_t>(std::find(e.outputs.begin(), e.outputs.end(), v) -
+                                               e.outputs.begin());
+      const auto count = [&](const char* name) {
+        return static_cast<std::size_t>(e.attrs.i(name));
+      };
+      if (op == "scan" && at >= count("carry")) return;
+      const std::size_t consts =
+          op == "scan" ? count("consts") : count("cond_consts") + count("body_consts");
+      open.push_back(e.inputs[consts + at]);
+    }
+  }
+
+  const Program& p_;
+  const std::vector<AxisSet>& varying_;
+  const std::string& axis_;
+  std::vector<std::size_t> definition_;
+};
+
+}  // namespace
 
 std::optional<Message> divergence_warning(const MapInfo& map,
                                           const std::vector<StatePair>& states) {
@@ -75,16 +149,33 @@ std::optional<Message> divergence_warning(const MapInfo& map,
   Message m(map.function);
   bool any = false;
   std::string over;
+  // A state that comes back the same may have company: a copy that is each device's own.
+  const auto comes_back_same = [&](const StatePair& state, const std::string& axis) {
+    return std::any_of(states.begin(), states.end(), [&](const StatePair& other) {
+      return other.input_path == state.input_path &&
+             std::none_of(other.outputs.begin(), other.outputs.end(), [&](std::size_t o) {
+               return varying[map.body.outputs[o]].contains(axis);
+             });
+    });
+  };
   for (const StatePair& state : states) {
     for (const auto& axis : map.mesh.axes) {
-      bool entered = std::none_of(state.inputs.begin(), state.inputs.end(),
-                                  [&](std::size_t i) { return in[i].contains(axis); });
-      auto leaves = std::find_if(state.outputs.begin(), state.outputs.end(), [&](std::size_t o) {
-        return varying[map.body.outputs[o]].contains(axis);
-      });
-      if (!entered || leaves == state.outputs.end()) continue;
-      m.offender(state.input_path + " enters the same on all devices; " + path_of(map, *leaves) +
-                 " " + since(map, varying, map.body.outputs[*leaves], axis));
+      const bool entered = std::none_of(state.inputs.begin(), state.inputs.end(),
+                                        [&](std::size_t i) { return in[i].contains(axis); });
+      if (!entered || state.inputs.size() != state.outputs.size() || comes_back_same(state, axis))
+        continue;
+      const Updates updates(map.body, varying, axis);
+      std::optional<std::size_t> first;
+      bool all_updates = true;
+      for (std::size_t k = 0; k < state.outputs.size() && all_updates; ++k) {
+        const Var out = map.body.outputs[state.outputs[k]];
+        if (!varying[out].contains(axis)) continue;
+        if (!first) first = state.outputs[k];
+        all_updates = updates.is_update(out, map.body.inputs[state.inputs[k]]);
+      }
+      if (!first || !all_updates) continue;
+      m.offender(state.input_path + " enters the same on all devices; " + path_of(map, *first) +
+                 " " + since(map, varying, map.body.outputs[*first], axis));
       if (over.empty()) over = axis;
       any = true;
       break;
@@ -92,8 +183,13 @@ std::optional<Message> divergence_warning(const MapInfo& map,
   }
   if (!any) return std::nullopt;
   return m.problem("the devices' copies of a state drift apart")
+      .rule("devices that start alike stay alike as long as each applies the same update")
       .from(map.loc)
-      .advice("pmean the gradients over '" + over + "' before the update");
+      .advice(map.named ? "average the gradients before the update: grads = ts::pmean(grads, \"" +
+                              over + "\")"
+                        : "give " + map.function +
+                              " a name for its axis, .axis_name = \"i\", and average the gradients "
+                              "before the update: grads = ts::pmean(grads, \"i\")");
 }
 
 namespace {

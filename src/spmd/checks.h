@@ -22,7 +22,8 @@ struct MapInfo {
   MeshShape mesh;
   std::vector<Spec> in_specs, out_specs;
   std::vector<std::string> input_paths, output_paths;
-  SourceLoc loc;  // of the call
+  SourceLoc loc;      // of the call
+  bool named = true;  // whether collectives can name the axis
 };
 
 /// Throws ShardingError that lists every result whose spec leaves out an axis over which it varies,
@@ -36,7 +37,10 @@ struct StatePair {
   std::string input_path, output_path;
 };
 /// A warning where state that enters the same on all devices leaves different, with the line since
-/// which it does: the forgotten pmean. Nothing where all is well.
+/// which it does: the forgotten pmean. Nothing where all is well, and nothing where the result is
+/// no update of the argument: each leaf that differs has to come from the argument's leaf by sums,
+/// products with what is the same everywhere, choices and moves. So per-device gradients may be
+/// returned.
 std::optional<Message> divergence_warning(const MapInfo& map, const std::vector<StatePair>& states);
 
 /// Throws CollectiveError that lists every collective under a branch or loop whose predicate

@@ -1,6 +1,8 @@
 // Helpers of the tests in this folder.
 #pragma once
 
+#include "message.h"
+
 #include <tessera/array.h>
 
 #include <string>
@@ -14,15 +16,6 @@ inline std::vector<float> f32s(const Array& x) { return x.to_vector<float>(); }
 inline Array vec(std::vector<float> v) { return Array(v); }
 inline Array mat(std::vector<float> v, tessera::Shape shape) { return Array(v, shape); }
 
-/// The text of what f throws.
-template <class E = tessera::Error, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing thrown";
-}
+using test::message;
 
 }  // namespace api_test

@@ -77,7 +77,7 @@ TEST(CustomJvp, TracedCapturesOfARuleAreRefused) {
     return ts::grad(f)(Array(1.0f));
   };
   const std::string what = message<ts::TraceError>([&] { ts::jit(outer)(2.0f); });
-  EXPECT_EQ(what.substr(0, what.find('\n')).find("custom_jvp: the rule uses a traced array f32[]*"),
+  EXPECT_EQ(what.substr(0, what.find('\n')).find("custom_jvp: the rule uses a traced array f32[]"),
             0u)
       << what;
   auto capturing = [&](Array k) {

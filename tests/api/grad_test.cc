@@ -120,10 +120,10 @@ TEST(Jvp, ListsTangentsThatDoNotFit) {
                       std::tuple(Layer{vec({1, 2}), {}, 2, {}}, vec({1, 2, 3})),
                       std::source_location{});
             }),
-            "jvp: primals and tangents do not fit\n"
-            "  - tangents[0]/w is f32[2], but what it belongs to is f32[1]\n"
-            "  - tangents[1] is f32[3], but what it belongs to is f32[1]\n"
-            "  rule: tangents have the dtype and shape of what they belong to");
+            "jvp: primals and tangents do not fit\n  - tangents[0]/w is f32[2], but what it "
+            "belongs to is f32[1]\n  - tangents[1] is f32[3], but what it belongs to is f32[1]\n  "
+            "rule: tangents have the dtype and shape of what they belong to\n  try: convert with "
+            "astype, or make it with ts::ones_like of the primal");
 }
 
 TEST(Vjp, PullsCotangentsBack) {
@@ -141,18 +141,19 @@ TEST(Vjp, PullsCotangentsBack) {
   EXPECT_EQ(f32s(back.w), (Floats{8}));
   EXPECT_EQ(f32s(back.b), (Floats{0}));
   EXPECT_TRUE(back.steps.is_empty());
-  EXPECT_EQ(message<ts::ShapeError>([&] {
-              pull1(Layer{vec({1, 2}), {}, 3, {}});
-            }),
-            "vjp: the cotangent does not fit\n"
-            "  - cotangent/w is f32[2], but what it belongs to is f32[1]\n"
-            "  rule: tangents and cotangents have the dtype and shape of what they belong to");
+  EXPECT_EQ(
+      message<ts::ShapeError>([&] {
+        pull1(Layer{vec({1, 2}), {}, 3, {}});
+      }),
+      "vjp: the cotangent does not fit\n  - cotangent/w is f32[2], but what it belongs to is "
+      "f32[1]\n  rule: tangents and cotangents have the dtype and shape of what they belong to\n  "
+      "try: convert with astype, or make it with ts::zeros_like or ts::ones_like of the value");
   EXPECT_EQ(message<ts::TreeError>([&] {
               pull1(Layer{vec({1}), {}, 4, {}});
             }),
-            "vjp: the primal and cotangent differ in structure\n"
-            "  - at power: the static value 3 and the static value 4\n"
-            "  rule: both need the same containers, keys and static values");
+            "vjp: the result and the cotangent differ in structure\n  - at power: the static value "
+            "3 and the static value 4\n  rule: both need the same containers, keys and static "
+            "values\n  try: build both alike: as many elements, the same keys and static values");
 }
 
 TEST(Vjp, JvpOfVjp) {
@@ -203,15 +204,51 @@ TEST(Hessian, OfAQuadraticIsItsMatrix) {
   EXPECT_EQ(f32s(ts::jit(ts::hessian(f))(vec({0, 0, 0}))), f32s(a));
 }
 
+// f(w, b) = sum(w w) b: blocks by leaf of the result and leaf of the argument.
+TEST(Hessian, OfATree) {
+  using Params = std::pair<Array, Array>;
+  auto f = [](Params p) { return ts::sum(p.first * p.first) * p.second; };
+  const std::map<std::string, Params> h = ts::hessian(f)(Params{vec({1, 2}), Array(3.0f)});
+  ASSERT_EQ(h.size(), 2u);
+  EXPECT_EQ(f32s(h.at("0").first), (Floats{6, 0, 0, 6}));
+  EXPECT_EQ(f32s(h.at("0").second), (Floats{2, 4}));
+  EXPECT_EQ(h.at("0").second.shape(), (ts::Shape{2}));
+  EXPECT_EQ(f32s(h.at("1").first), (Floats{2, 4}));
+  EXPECT_EQ(f32s(h.at("1").second), (Floats{0}));
+}
+
+TEST(Jacobian, FromTreeToTree) {
+  using Params = std::map<std::string, Array>;
+  auto f = [](Params p) {
+    return Params{{"product", p.at("x") * p.at("y")}, {"sum", ts::sum(p.at("x"))}};
+  };
+  const Params at{{"x", vec({1, 2})}, {"y", Array(3.0f)}};
+  for (const auto& j : {ts::jacfwd(f)(at), ts::jacrev(f)(at)}) {
+    EXPECT_EQ(f32s(j.at("product").at("x")), (Floats{3, 0, 0, 3}));
+    EXPECT_EQ(f32s(j.at("product").at("y")), (Floats{1, 2}));
+    EXPECT_EQ(f32s(j.at("sum").at("x")), (Floats{1, 1}));
+    EXPECT_EQ(f32s(j.at("sum").at("y")), (Floats{0}));
+  }
+}
+
+TEST(Vjp, OfManyArguments) {
+  auto [y, back] = ts::vjp([](Array a, Array b, Array c, Array d) { return a * b + c * d; },
+                           Array(1.0f), Array(2.0f), Array(3.0f), Array(4.0f));
+  EXPECT_EQ(y.item<float>(), 14.f);
+  auto [a, b, c, d] = back(Array(1.0f));
+  EXPECT_EQ((Floats{a.item<float>(), b.item<float>(), c.item<float>(), d.item<float>()}),
+            (Floats{2, 1, 4, 3}));
+}
+
 TEST(GradErrors, SayWhatToDo) {
   auto square = [](Array x) { return x * x; };
   const std::source_location none{};
   EXPECT_EQ(message<ts::ShapeError>([&] {
               ts::grad(square, none)(vec({1, 2, 3}));
             }),
-            "grad: the loss has shape (3,)\n"
-            "  rule: the gradient exists for one floating number, of shape ()\n"
-            "  try: reduce it with ts::sum or ts::mean, or use ts::jacrev for all derivatives");
+            "grad: the loss has shape (3,), which is 3 values\n  rule: the gradient exists for one "
+            "floating number, of shape ()\n  try: reduce it with ts::sum or ts::mean, or use "
+            "ts::jacrev for all derivatives");
   EXPECT_EQ(message<ts::DTypeError>([&] { ts::grad(square, none)(Array(std::vector<int>{3})); }),
             "grad: an argument cannot be differentiated\n"
             "  - args[0] has no floating leaf: i32[1]\n"

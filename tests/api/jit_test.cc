@@ -1,4 +1,5 @@
 #include "api/cache.h"
+#include "message.h"
 
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
@@ -23,15 +24,7 @@ struct Layer {
 };
 std::vector<float> f32s(const Array& x) { return x.to_vector<float>(); }
 Array vec(std::vector<float> v) { return Array(v); }
-template <class E = ts::Error, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing thrown";
-}
+using test::message;
 Array twice(const Array& x) { return x + x; }
 Array thrice(Array x) noexcept { return 3 * x; }
 
@@ -202,9 +195,9 @@ TEST(Jit, DonationByMoveAndByOption) {
   EXPECT_TRUE(a.is_deleted());
   EXPECT_FALSE(b.is_deleted());
   EXPECT_EQ(message<ts::TraceError>([&] { g(b, a); }),
-            "g: the array f32[64,64] was donated: a computation has reused its memory\n"
-            "  at: args[1]\n"
-            "  try: use the result of the call that it was donated to");
+            "g: the array f32[64,64] was donated to g\n  rule: an argument passed with std::move, "
+            "or named in donate, is given away: its memory becomes the call's\n  at: args[1]\n  "
+            "try: use the result of that call, or pass the array without std::move and donate");
   EXPECT_FALSE(b.is_deleted());
   g(b, b);
   EXPECT_FALSE(b.is_deleted());

@@ -3,12 +3,15 @@
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
+#include <tessera/grad.h>
 #include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>
 #include <tessera/vmap.h>
 #include <tessera/warning.h>
+
+#include "message.h"
 
 #include <gtest/gtest.h>
 
@@ -23,20 +26,7 @@ namespace {
 
 using Floats = std::vector<float>;
 Floats f32s(const Array& x) { return x.to_vector<float>(); }
-template <class E = ts::Error, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) {
-    std::string text = e.what();
-    // The line of the pmap call changes with every edit here.
-    std::size_t from = text.find("\n  from: "), end = text.find('\n', from + 1);
-    if (from != std::string::npos)
-      text.erase(from, (end == std::string::npos ? text.size() : end) - from);
-    return text;
-  }
-  return "nothing thrown";
-}
+using test::message;
 struct Model {
   Array w, b;
 };
@@ -134,9 +124,8 @@ TEST_F(Pmap, TheAxisIsNamedIUnlessSaid) {
   EXPECT_EQ(f32s(total), (Floats{21, 21, 21}));
   EXPECT_EQ(message<ts::CollectiveError>(
                 [&] { ts::pmap([](Array a) { return ts::psum(a, "devices"); })(x); }),
-            "psum: there is no axis 'devices' here\n"
-            "  rule: the bound axes are 'i' (pmap, size 3)\n"
-            "  try: use one of these names");
+            "psum: there is no axis 'devices' here\n  rule: the bound axes are 'i' (pmap, size "
+            "3)\n  try: use one of these names, or name the axis: .axis_name = \"devices\"");
   EXPECT_EQ(message<ts::CollectiveError>(
                 [&] { ts::pmap([](Array a) { return ts::psum(a, "i"); }, {.axis_name = ""})(x); }),
             "psum: there is no axis 'i' here\n"
@@ -219,38 +208,35 @@ TEST_F(Pmap, SizesAreCheckedTogether) {
               ts::pmap([](Model, Array a, Array b) { return a + b; })(m, ts::zeros({3, 2}),
                                                                       ts::zeros({5, 2}));
             }),
-            "pmap: the mapped axes of the arguments differ in size\n"
-            "  - args[2]: f32[5,2], axis 0 has 5 elements\n"
-            "  - args[0]/w: f32[3,2], axis 0 has 3 elements, as most\n"
-            "  rule: each device gets one entry of every mapped axis, so all have one size\n"
-            "  try: reshape the arguments, or mark those that all devices share as replicated in "
-            "in_axes");
+            "pmap: the mapped axes of the arguments differ in size\n  - args[2]: f32[5,2], axis 0 "
+            "has 5 elements\n  - args[0]/w: f32[3,2], axis 0 has 3 elements, as most\n  rule: each "
+            "device gets one entry of every mapped axis, so all have one size\n  try: cut a batch "
+            "with ts::data::shard_batch(x, 3), give a state a row a device with ts::replicate(x, "
+            "3), or mark what all devices share ts::replicated in in_axes");
   EXPECT_EQ(message<ts::DeviceError>([&] {
               f(m, ts::zeros({9, 2}), ts::zeros({9, 2}));
             }),
-            "pmap: 9 entries are to be mapped over 8 devices\n"
-            "  - args[1]: f32[9,2], axis 0\n"
-            "  - args[2]: f32[9,2], axis 0\n"
-            "  rule: each device runs one entry of the mapped axis: 9 > 8\n"
-            "  try: call set_device_count(9), or map the rest of the axis with vmap inside");
+            "pmap: 9 entries are to be mapped over 8 devices\n  - args[1]: f32[9,2], axis 0\n  - "
+            "args[2]: f32[9,2], axis 0\n  rule: each device runs one entry of the mapped axis: 9 > "
+            "8\n  try: pass a multiple of 8 rows through ts::data::shard_batch(x, 8); or call "
+            "set_device_count(9)");
   EXPECT_EQ(message<ts::ShapeError>([&] { ts::pmap([](Array a, Array) { return a; })(x, 0.5f); }),
-            "pmap: in_axes maps axes that the arguments do not have\n"
-            "  - args[1]: f32[]* has no axis 0\n"
-            "  rule: a mapped argument has the axis that is cut over the devices\n"
-            "  try: mark arguments that all devices share as replicated in in_axes");
+            "pmap: in_axes maps axes that the arguments do not have\n  - args[1]: f32[] has no "
+            "axis 0\n  rule: a mapped argument has the axis that is cut over the devices\n  try: "
+            "mark what all devices share as replicated: .in_axes = {0, ts::replicated}; a state "
+            "gets a row a device from ts::replicate(x, devices)");
   EXPECT_EQ(
       message<ts::ShapeError>([&] { ts::pmap([](Array a) { return a; }, {.axis_size = 4})(x); }),
-      "pmap: mapped axes do not have the axis_size of 4\n"
-      "  - args[0]: f32[3,2], axis 0 has 3 elements\n"
-      "  rule: each device gets one entry of every mapped axis, so all have one size\n"
-      "  try: reshape the arguments, or mark those that all devices share as replicated in "
-      "in_axes");
-  EXPECT_EQ(message<ts::ShapeError>([&] {
-              ts::pmap([](Array a) { return std::pair(a, ts::sum(a)); }, {.out_axes = 1})(x);
-            }),
-            "pmap: out_axes stacks results along axes that they do not have\n"
-            "  - result[1] is stacked along axis 1, and has 1 dimension then\n"
-            "  rule: stacking adds one dimension; an axis is one of those, or counts from the end");
+      "pmap: mapped axes do not have the axis_size of 4\n  - args[0]: f32[3,2], axis 0 has 3 "
+      "elements\n  rule: each device gets one entry of every mapped axis, so all have one size\n  "
+      "try: cut a batch with ts::data::shard_batch(x, 4), give a state a row a device with "
+      "ts::replicate(x, 4), or mark what all devices share ts::replicated in in_axes");
+  EXPECT_EQ(
+      message<ts::ShapeError>(
+          [&] { ts::pmap([](Array a) { return std::pair(a, ts::sum(a)); }, {.out_axes = 1})(x); }),
+      "pmap: out_axes stacks results along axes that they do not have\n  - result[1] is stacked "
+      "along axis 1, and has 1 dimension then\n  rule: stacking adds one dimension; an axis is one "
+      "of those, or counts from the end\n  try: 0 puts the devices first, -1 last");
   EXPECT_EQ(message<ts::DeviceError>([&] {
               ts::pmap([](Array a) { return a; }, {.devices = {{0}, {0}, {9}}})(x);
             }),
@@ -260,17 +246,16 @@ TEST_F(Pmap, SizesAreCheckedTogether) {
 }
 
 TEST_F(Pmap, ProvesReplication) {
-  EXPECT_EQ(message<ts::ShardingError>([&] {
-              ts::pmap([](Array a) { return ts::psum(a, "i"); },
-                       {.axis_name = "i", .out_axes = ts::replicated})(x);
-              ts::pmap([](Array a) { return a; },
-                       {.axis_name = "i", .out_axes = ts::replicated})(x);
-            }),
-            "pmap: a result is declared the same on all devices, but differs\n"
-            "  - result is args[0], which differs from device to device along 'i'\n"
-            "  rule: a replicated result comes from replicated values and from collectives that "
-            "give all devices the same\n"
-            "  try: pmean or psum over 'i' before returning it, or declare the result as mapped");
+  EXPECT_EQ(
+      message<ts::ShardingError>([&] {
+        ts::pmap([](Array a) { return ts::psum(a, "i"); },
+                 {.axis_name = "i", .out_axes = ts::replicated})(x);
+        ts::pmap([](Array a) { return a; }, {.axis_name = "i", .out_axes = ts::replicated})(x);
+      }),
+      "pmap: a result is declared the same on all devices, but differs\n  - result is args[0], "
+      "which differs from device to device along 'i'\n  rule: a replicated result comes from "
+      "replicated values and from collectives that give all devices the same\n  try: pmean or psum "
+      "over 'i' before returning it, or declare the result as mapped: 0 in out_axes");
 }
 
 TEST_F(Pmap, ListsItsCollectives) {
@@ -328,4 +313,37 @@ TEST_F(Pmap, WarnsOfDriftingState) {
             "pmap: the devices' copies of a state drift apart\n"
             "  - args[0] enters the same on all devices; result/w differs from device to device "
             "along 'i'");
+}
+
+TEST_F(Pmap, GradientsOfEachDeviceAreNoDriftingState) {
+  std::vector<std::string> heard;
+  auto before = ts::set_warning_handler([&](const std::string& text) { heard.push_back(text); });
+  auto loss = [](Model m, Array a) { return ts::mean(ts::square(ts::dot(a, m.w) + m.b)); };
+  const Model m{ts::ones({2, 3}), ts::zeros({3})};
+  const ts::PmapOptions options{.in_axes = {ts::replicated, 0}};
+  const Array a = ts::ones({3, 4, 2});
+  // Gradients alone, and beside the updated model.
+  ts::pmap([=](Model p, Array b) { return ts::grad(loss)(p, b); }, options)(m, a);
+  auto update = [](Array p, Array g) { return p - 0.1 * g; };
+  ts::pmap(
+      [=](Model p, Array b) {
+        Model g = ts::grad(loss)(p, b);
+        return std::pair(g, ts::tree::map(update, p, ts::pmean(g, "i")));
+      },
+      options)(m, a);
+  EXPECT_TRUE(heard.empty());
+  // Several steps between averages drift, through a loop too.
+  ts::pmap(
+      [=](Model p, Array b) {
+        return ts::fori_loop(
+            0, 3, [=](Array, Model q) { return ts::tree::map(update, q, ts::grad(loss)(q, b)); },
+            p);
+      },
+      options)(m, a);
+  EXPECT_EQ(heard.size(), 1u);
+  // So does a state of which each device holds the same row.
+  ts::pmap([=](Model p, Array b) { return ts::tree::map(update, p, ts::grad(loss)(p, b)); })(
+      ts::replicate(m, 3), a);
+  EXPECT_EQ(heard.size(), 2u);
+  ts::set_warning_handler(before);
 }

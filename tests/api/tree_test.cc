@@ -1,5 +1,7 @@
 #include <tessera/tree.h>
 
+#include "message.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -55,15 +57,7 @@ std::vector<float> values(const std::vector<Array>& leaves) {
   for (const Array& x : leaves) out.push_back(x.is_empty() ? -1.f : x.to_vector<float>()[0]);
   return out;
 }
-template <class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const ts::Error& e) {
-    return e.what();
-  }
-  return "nothing thrown";
-}
+using test::message;
 
 TEST(Tree, LeavesComeInOrderOfDeclarationAndKeysSorted) {
   EXPECT_EQ(values(ts::tree::leaves(sample())), (std::vector<float>{1, 2, 3, -1, 4, 5, 6, 7, 8}));
@@ -107,7 +101,9 @@ TEST(Tree, UnflattenKeepsStatics) {
   EXPECT_EQ(values(ts::tree::leaves(z)), std::vector<float>(9, 0.f));
   leaves.pop_back();
   EXPECT_EQ(message([&] { ts::tree::unflatten(m, std::span<const Array>(leaves)); }),
-            "tree::unflatten: got 8 leaves for a tree of 9");
+            "tree::unflatten: got 8 leaves for a tree of 9\n  rule: there is one for each leaf of "
+            "the tree, an empty Array for one that is not there\n  try: take them with "
+            "tree::leaves from a tree of this structure");
 }
 
 TEST(Tree, MapZipsTreesAndLeavesEmptyLeavesAlone) {
@@ -130,12 +126,12 @@ TEST(Tree, MapListsEveryDifferenceOfStructure) {
   b.heads = 8;
   b.extra.erase("k");
   b.extra["z"] = leaf(1);
-  EXPECT_EQ(message([&] { ts::tree::map([](Array x, Array) { return x; }, a, b); }),
-            "tree::map: trees[0] and trees[1] differ in structure\n"
-            "  - at layers: a sequence of 2 and a sequence of 1\n"
-            "  - at heads: the static value 4 and the static value 8\n"
-            "  - at extra/k: named \"k\" and \"z\"\n"
-            "  rule: both need the same containers, keys and static values");
+  EXPECT_EQ(
+      message([&] { ts::tree::map([](Array x, Array) { return x; }, a, b); }),
+      "tree::map: trees[0] and trees[1] differ in structure\n  - at layers: a sequence of 2 and a "
+      "sequence of 1\n  - at heads: the static value 4 and the static value 8\n  - at extra/k: "
+      "named \"k\" and \"z\"\n  rule: both need the same containers, keys and static values\n  "
+      "try: build both alike: as many elements, the same keys and static values");
 }
 
 TEST(Tree, MapWithPath) {

@@ -108,11 +108,10 @@ TEST(VmapErrors, ListEveryOffender) {
   EXPECT_EQ(message<ts::ShapeError>([&] {
               ts::vmap(f, {.in_axes = {0, 1}}, none)(Layer{Array(1.f), vec({1})}, vec({1, 2}));
             }),
-            "vmap: in_axes names axes that do not exist\n"
-            "  - args[0]/w is f32[]*, which has no axis 0\n"
-            "  - args[1] is f32[2], which has no axis 1\n"
-            "  rule: a mapped leaf has rank at least 1, and its axis lies in [-rank, rank)\n"
-            "  try: give leaves that every example shares ts::replicated in in_axes");
+            "vmap: in_axes names axes that do not exist\n  - args[0]/w is f32[], which has no axis "
+            "0\n  - args[1] is f32[2], which has no axis 1\n  rule: a mapped leaf has rank at "
+            "least 1, and its axis lies in [-rank, rank)\n  try: give leaves that every example "
+            "shares ts::replicated in in_axes");
   EXPECT_EQ(message<ts::TreeError>([&] {
               ts::vmap(f, {.in_axes = {{0, 0}, 0, 0}}, none)(Layer{vec({1}), {}}, vec({1}));
             }),
@@ -141,9 +140,9 @@ TEST(VmapErrors, ListEveryOffender) {
       message<ts::ShapeError>([&] {
         ts::vmap([](Array x) { return x; }, {.out_axes = 2}, none)(vec({1, 2}));
       }),
-      "vmap: out_axes names axes that do not exist\n"
-      "  - result is f32[] for each example, so the stack has rank 1 and no axis 2\n"
-      "  rule: a result of rank r for each example is stacked along an axis in [-(r + 1), r + 1)");
+      "vmap: out_axes names axes that do not exist\n  - result is f32[] for each example, so the "
+      "stack has rank 1 and no axis 2\n  rule: a result of rank r for each example is stacked "
+      "along an axis in [-(r + 1), r + 1)\n  try: 0 puts the examples first, -1 last");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <tessera/random.h>
 #include <tessera/safetensors.h>
 
+#include "message.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -31,15 +33,7 @@ Model model(float offset = 0) {
           ts::array(0.5f)};
 }
 
-template <class E = ts::Error, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing thrown";
-}
+using test::message;
 
 std::string read(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

@@ -3,6 +3,8 @@
 #include <tessera/data.h>
 #include <tessera/random.h>
 
+#include "message.h"
+
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -25,15 +27,7 @@ namespace {
 
 using Ints = std::vector<std::int32_t>;
 
-template <class E = ts::Error, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing thrown";
-}
+using test::message;
 
 class Idx : public testing::Test {
  protected:
@@ -211,9 +205,9 @@ TEST(Split, TakesTheShareOfEveryClass) {
 TEST(Split, SaysWhatDoesNotFit) {
   EXPECT_EQ(message<ts::ShapeError>(
                 [] { data::split_per_class(ts::random::key(0), ts::arange(4), 1.5); }),
-            "split_per_class: labels are i32[4], the share 1.500000\n  rule: labels are integers "
-            "of shape (n,), the share is between 0 "
-            "and 1\n  try: 0.8 for four fifths; argmax over the last axis of one-hot labels");
+            "split_per_class: labels are i32[4], the share 1.5\n  rule: labels are integers of "
+            "shape (n,), the share is between 0 and 1\n  try: 0.8 for four fifths; argmax over the "
+            "last axis of one-hot labels");
   EXPECT_THROW(data::split_per_class(ts::random::key(0), ts::ones({3, 2}), 0.5), ts::ShapeError);
   EXPECT_EQ(message<ts::ShapeError>([] { data::batches(5000000000, 3); }),
             "batches: 5000000000 examples\n  rule: indices are int32: at most 2147483647 "

@@ -5,12 +5,15 @@
 #include <tessera/jit.h>
 #include <tessera/optim.h>
 
+#include "message.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 
 namespace ts = tessera;
+using test::message;
 namespace optim = tessera::optim;
 using ts::Array;
 
@@ -185,52 +188,36 @@ TEST(Optim, StepsUnderJit) {
 
 TEST(Optim, SaysThatGradientsDoNotFit) {
   Params p{ts::ones({2}), ts::arange(3)}, g{ts::ones({4}), ts::ones({3})};
-  try {
-    optim::sgd(0.1).update(g, optim::sgd(0.1).init(p), p);
-    FAIL();
-  } catch (const ts::ShapeError& e) {
-    EXPECT_STREQ(
-        e.what(),
-        "Optimizer::update: gradients do not fit their parameters\n  - gradient 0 is f32[4], its "
-        "parameter f32[2]\n  - gradient "
-        "1 is f32[3], its parameter i32[3]\n  rule: a gradient has the shape of a floating "
-        "parameter; others have an empty "
-        "one\n  try: grads = grad(loss)(params, ...), and the parameters in the place of params");
-  }
+  EXPECT_EQ(message<ts::ShapeError>([&] { optim::sgd(0.1).update(g, optim::sgd(0.1).init(p), p); }),
+            "Optimizer::update: gradients do not fit their parameters\n"
+            "  - gradient 0 is f32[4], its parameter f32[2]\n"
+            "  - gradient 1 is f32[3], its parameter i32[3]\n"
+            "  rule: a gradient has the shape of a floating parameter; others have an empty one\n"
+            "  try: grads = grad(loss)(params, ...), and the parameters in the place of params");
 }
 
 TEST(Optim, SaysThatAStateIsAnothers) {
   Params p{ts::ones({2}), ts::ones({2})};
-  try {
-    optim::adam(0.1).update(p, optim::sgd(0.1).init(p), p);
-    FAIL();
-  } catch (const ts::TreeError& e) {
-    EXPECT_STREQ(e.what(),
-                 "Optimizer::update: the state has 1 stages, the optimiser 2\n  rule: a state "
-                 "belongs to the optimiser whose "
-                 "init made it\n  try: state = optimizer.init(params)");
-  }
+  EXPECT_EQ(message<ts::TreeError>([&] { optim::adam(0.1).update(p, optim::sgd(0.1).init(p), p); }),
+            "Optimizer::update: the state has 1 stages, the optimiser 2\n"
+            "  rule: a state belongs to the optimiser whose init made it\n"
+            "  try: state = optimizer.init(params)");
   // As many stages, but of another kind; and another model's state.
-  auto message = [](const auto& opt, const auto& state, const auto& params) -> std::string {
-    try {
-      opt.update(params, state, params);
-    } catch (const ts::TreeError& e) {
-      return e.what();
-    }
-    return "nothing thrown";
+  auto of_update = [](const auto& opt, const auto& state, const auto& params) {
+    return message<ts::TreeError>([&] { opt.update(params, state, params); });
   };
   const std::string head =
       "Optimizer::update: the state is another optimiser's or another model's\n  - ";
   const std::string tail =
       "\n  rule: a state belongs to the optimiser and the parameters whose init made it\n  try: "
       "state = optimizer.init(params)";
-  EXPECT_EQ(message(optim::adam(0.1), optim::sgd(0.1, 0.9).init(p), p),
+  EXPECT_EQ(of_update(optim::adam(0.1), optim::sgd(0.1, 0.9).init(p), p),
             head + "it keeps 1 moments a parameter, the optimiser 2" + tail);
   Params other{ts::ones({3}), ts::ones({2})};
-  EXPECT_EQ(message(optim::sgd(0.1, 0.9), optim::sgd(0.1, 0.9).init(other), p),
+  EXPECT_EQ(of_update(optim::sgd(0.1, 0.9), optim::sgd(0.1, 0.9).init(other), p),
             head + "the moment of parameter 0 is f32[3], the parameter f32[2]" + tail);
   std::vector<Array> one{ts::ones({2})}, two{ts::ones({2}), ts::ones({2})};
-  EXPECT_EQ(message(optim::adam(0.1), optim::adam(0.1).init(one), two),
+  EXPECT_EQ(of_update(optim::adam(0.1), optim::adam(0.1).init(one), two),
             head + "it is of 1 parameters, the model has 2" + tail);
 }
 

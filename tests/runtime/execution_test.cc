@@ -310,7 +310,7 @@ TEST(Donation, MemoryIsReusedWhereNobodyElseHasIt) {
   EXPECT_EQ(out[0]->shards[0].buffer->data(), memory);
   EXPECT_TRUE(in[0]->deleted);
   EXPECT_TRUE(same_bits(host(*out[0]), expected[0]));
-  EXPECT_THROW(e->run(in), ts::DeviceError);
+  EXPECT_THROW(e->run(in), ts::TraceError);
 
   // Someone else has a view of the memory: it is left alone.
   std::vector<ArrayDataPtr> shared = {put(counted(p->types[0])), put(counted(p->types[1]))};
@@ -330,6 +330,46 @@ TEST(Donation, ShardsAreReusedToo) {
   auto out = compile(s.whole(), {"step", {true}})->run(warm);
   EXPECT_EQ(out[0]->shards[0].buffer->data(), memory);
   EXPECT_TRUE(same_bits(host(*out[0]), expected[0]));
+}
+
+TEST(Donation, AFailedCallGivesBackWhatItHasNotWrittenTo) {
+  Devices devices(2);
+  const ts::Type kBlock(ts::f32, {64});
+  auto sum = program(
+      {kBlock}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::psum(v[0], {"i"}, 2)}; });
+  auto neg =
+      program({kBlock}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
+  // The branch, the state that is written over, and an argument of a type that no result has.
+  Sharded s(on(2), {ts::Type(ts::i32, {2}), ts::Type(ts::f32, {128}), ts::Type(ts::i32, {4})},
+            {"i", "i", "i"}, {"i", "i", "i"}, [&](ts::Builder&, ts::Values v) {
+              ts::Values operands = {ops::neg(v[1])};
+              ts::Values out = ops::cond(ops::reshape(v[0], {}), {sum, neg}, operands);
+              out.push_back(ops::convert(ops::slice(v[2], {0}, {1}, {1}), ts::f32));
+              out.push_back(operands[0]);
+              return out;
+            });
+  std::vector<ArrayDataPtr> in =
+      compile(Sharded(on(2), s.wholes, {"i", "i", "i"}, {"i", "i", "i"},
+                      [](ts::Builder&, ts::Values v) {
+                        return ts::Values{
+                            ops::reshape(ops::axis_index(*v[0].builder, {"i"}, 2), {1}), v[1],
+                            v[2]};
+                      })
+                  .whole())
+          ->run(std::vector<ArrayDataPtr>{put(counted(s.wholes[0])), put(counted(s.wholes[1])),
+                                          put(counted(s.wholes[2]))});
+  in[1]->donated_to = "step";
+  EXPECT_THROW(compile(s.whole(), {"step", {false, true, true}})->run(in), ts::CollectiveError);
+  EXPECT_FALSE(in[0]->deleted);
+  EXPECT_FALSE(in[2]->deleted);
+  EXPECT_TRUE(in[1]->deleted);
+  EXPECT_EQ(
+      deleted_message("add", *in[1]).str(),
+      "add: the array f32[128] was donated to step, which failed when it had begun to write "
+      "over it\n"
+      "  rule: a call that fails gives back the donated arrays that it has not written to\n"
+      "  try: start again from a copy that the call did not get, or do not donate what has to "
+      "outlive a failure");
 }
 
 TEST(Donation, AnArrayGivenTwiceIsNotOverwritten) {

@@ -171,14 +171,16 @@ TEST(Collectives, Errors) {
       "  try: list each source and each destination once, as (i, i + 1) of a shift does; devices "
       "that no pair names "
       "receive zeros");
-  EXPECT_EQ(text("psum", Type(f32, {2}),
-                 {{"axes", Strings{"x", "y"}},
-                  {"size", std::int64_t{4}},
-                  {"groups", IntLists{{0, 1}, {1, 2}}}}),
-            "psum: the axis_index_groups do not cover every index of axis ('x', 'y') exactly once\n"
-            "  - index 1 appears 2 times\n"
-            "  - index 3 is missing\n"
-            "  rule: the groups partition the 4 indices of the axis");
+  EXPECT_EQ(
+      text("psum", Type(f32, {2}),
+           {{"axes", Strings{"x", "y"}},
+            {"size", std::int64_t{4}},
+            {"groups", IntLists{{0, 1}, {1, 2}}}}),
+      "psum: the axis_index_groups do not cover every index of axis ('x', 'y') exactly once\n"
+      "  - index 1 appears 2 times\n"
+      "  - index 3 is missing\n"
+      "  rule: the groups partition the 4 indices of the axis\n"
+      "  try: put each index from 0 to 3 in one group, or pass no groups for one sum over all");
   EXPECT_EQ(
       text("all_gather", Type(f32, {2}),
            {{"axes", kI},
@@ -187,9 +189,11 @@ TEST(Collectives, Errors) {
             {"axis", std::int64_t{0}},
             {"tiled", false}}),
       "all_gather: the axis_index_groups have 2 and 1 members\n"
-      "  rule: the shape of the result follows from the size of the groups, so all have the same");
+      "  rule: the shape of the result follows from the size of the groups, so all have the same\n"
+      "  try: make all groups equally large");
   EXPECT_EQ(text("pbroadcast", Type(f32, {2}),
                  {{"axes", kI}, {"size", std::int64_t{3}}, {"source", std::int64_t{3}}}),
             "pbroadcast: axis 'i' has no device 3\n"
-            "  rule: the source is in [0, 3)");
+            "  rule: the source is in [0, 3)\n"
+            "  try: devices count from 0: the last one is 2");
 }

@@ -98,7 +98,8 @@ TEST(Checks, ReplicatedOutputs) {
       "  rule: a replicated result comes from replicated values and from collectives that give all "
       "devices the same\n"
       "  from: main.cc:30\n"
-      "  try: pmean or psum over 'devices' before returning it, or declare the result as mapped");
+      "  try: pmean or psum over 'devices' before returning it, or declare the result as mapped: "
+      "0 in out_axes");
 
   Builder b;
   b.input(Type(f32, {2}));
@@ -116,7 +117,8 @@ TEST(Checks, ReplicatedOutputs) {
       "  rule: a replicated result comes from replicated values and from collectives that give all "
       "devices the same\n"
       "  from: main.cc:30\n"
-      "  try: pmean or psum over 'devices' before returning it, or declare the result as mapped");
+      "  try: pmean or psum over 'devices' before returning it, or declare the result as mapped: "
+      "0 in out_axes");
 }
 
 TEST(Checks, DriftingState) {
@@ -129,8 +131,9 @@ TEST(Checks, DriftingState) {
       "  - args[0] enters the same on all devices; result[0].w differs from device to device along "
       "'devices' since "
       "train.cc:10, which uses args[1]\n"
+      "  rule: devices that start alike stay alike as long as each applies the same update\n"
       "  from: main.cc:30\n"
-      "  try: pmean the gradients over 'devices' before the update");
+      "  try: average the gradients before the update: grads = ts::pmean(grads, \"devices\")");
   // State that enters different may leave different.
   EXPECT_FALSE(spmd::divergence_warning(info(*bad, {"devices", "devices", "devices"}),
                                         {{{1}, {0}, "args[1]", "result[0]"}}));

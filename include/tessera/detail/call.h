@@ -84,7 +84,8 @@ decltype(auto) invoke_user(F& f, P&... args) {
     return f(args...);
   } else {
     static_assert(std::is_invocable_v<F&, P&&...>,
-                  "tessera: the function cannot be called with these arguments");
+                  "tessera: the function cannot be called with these arguments: it takes another "
+                  "number of them, or other types");
     return f(std::move(args)...);
   }
 }
@@ -97,6 +98,13 @@ class CallOf final : public Call {
   static_assert(!std::is_void_v<Result>,
                 "tessera: the function returns nothing: a transformed function returns arrays (or "
                 "a tree of them)");
+
+  static_assert((TreeNode<P> && ...),
+                "tessera: an argument is no tree: it is neither Array, number, enum, string, "
+                "standard container nor aggregate; register a class with TESSERA_FIELDS");
+  static_assert(TreeNode<Result> || std::is_void_v<Result>,
+                "tessera: the result is no tree: it is neither Array, number, enum, string, "
+                "standard container nor aggregate; register a class with TESSERA_FIELDS");
 
   CallOf(F& f, P&... values) : f_(f), values_(values...) {
     (add(values), ...);

@@ -5,6 +5,7 @@
 #include <tessera/detail/walk.h>
 
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -101,11 +102,31 @@ Held<P, A> hold(A& a) {
   if constexpr (std::is_same_v<P, std::remove_cvref_t<A>>) {
     return const_cast<P&>(a);
   } else {
-    static_assert(std::is_convertible_v<A&, P>,
-                  "tessera: an argument does not convert to the parameter's type");
+    static_assert(
+        std::is_convertible_v<A&, P>,
+        "tessera: an argument does not convert to the parameter's type (a std::vector is made an "
+        "array by Array(values))");
     return a;
   }
 }
+
+/// What an option that does not exist may be given, and what comes of a call with one: takes and
+/// gives anything, so that the one error is about the option's name.
+struct Anything {
+  Anything() = default;
+  template <class T>
+  requires(!std::is_same_v<std::remove_cvref_t<T>, Anything>) Anything(T&&) {}
+  Anything(std::initializer_list<Anything>) {}
+  template <class... A>
+  Anything operator()(A&&...) const {
+    return {};
+  }
+};
+/// A worse match for a function than the function itself.
+struct AnyFunction {
+  template <class F>
+  AnyFunction(F&&) {}
+};
 
 template <class T, std::size_t I>
 struct NthOf;

@@ -1,0 +1,25 @@
+// Devices, places and replicas.
+#include "errors/misuse.h"
+
+MISUSE(no_devices) { ts::set_device_count(0); }
+MISUSE(fewer_devices_than_arrays_need) {
+  Array x = ts::device_put(ts::ones({3}), ts::Device{3});
+  ts::set_device_count(2);
+}
+MISUSE(put_on_a_device_that_is_not_there) { ts::device_put(ts::ones({3}), ts::Device{9}); }
+MISUSE(put_an_abstract_array) { ts::device_put(ts::abstract(ts::f32, {3}), ts::Device{0}); }
+MISUSE(operands_on_two_devices) {
+  Array x = ts::device_put(ts::ones({3}), ts::Device{0});
+  Array y = ts::device_put(ts::ones({3}), ts::Device{1});
+  x + y;
+}
+MISUSE(place_of_a_traced_array) {
+  ts::jit([](Array x) {
+    (void)x.sharding();
+    return x;
+  })(ts::ones({3}));
+}
+MISUSE(memory_of_a_device_that_is_not_there) { ts::memory_stats({9}); }
+MISUSE(replicas_that_ran_apart) { ts::unreplicate(std::pair(ts::arange(4), ts::ones({4, 3}))); }
+MISUSE(unreplicate_of_a_scalar) { ts::unreplicate(Array(1.0)); }
+MISUSE(replicate_over_no_devices) { ts::replicate(ts::ones({3}), 0); }
