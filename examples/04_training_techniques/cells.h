@@ -100,7 +100,7 @@ std::string batch_not_divisible();
 std::string forgotten_pmean_warning(const Cnn& model, const Batch& batch);
 /// The same, declared replicated on the way out.
 std::string forgotten_pmean_error(const Cnn& model, const Batch& batch);
-/// Rows in, rows out, and then gathered.
+/// Rows in, rows out, and then gathered: the warning and the error.
 std::string forgotten_pmean_gathered(const Cnn& model, const Batch& batch);
 /// pmean over 'devices' in a pmap that does not name it, as in the document's own "correct" code.
 std::string unnamed_axis(Array grads);

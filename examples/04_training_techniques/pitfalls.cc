@@ -49,11 +49,15 @@ std::string forgotten_pmean_error(const Cnn& model, const Batch& batch) {
 }
 
 std::string forgotten_pmean_gathered(const Cnn& model, const Batch& batch) {
-  return message([&] {
+  std::string heard;
+  auto before = ts::set_warning_handler([&](const std::string& text) { heard = text; });
+  const std::string thrown = message([&] {
     auto step = ts::pmap(unsynchronised, {.axis_name = kDevices});
     Cnn next = step(ts::replicate(model, batch.label.length()), batch);
     ts::unreplicate(next);
   });
+  ts::set_warning_handler(before);
+  return heard + "\n" + thrown;
 }
 
 std::string unnamed_axis(Array grads) {

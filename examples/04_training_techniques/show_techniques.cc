@@ -118,7 +118,8 @@ void show_pitfalls() {
             << forgotten_pmean_warning(model, sharded) << "\n";
   subtitle("it is declared replicated on the way out, an error");
   std::cout << forgotten_pmean_error(model, sharded) << "\n";
-  subtitle("rows in, rows out: only the values can tell, when they are gathered");
+  subtitle(
+      "rows in, rows out: a warning where the rows begin as one, an error when they are gathered");
   std::cout << forgotten_pmean_gathered(model, sharded) << "\n";
   subtitle("pmean over a name that pmap was not given");
   std::cout << unnamed_axis(ts::zeros({8, 3})) << "\n";
