@@ -104,10 +104,17 @@ std::vector<Type> example_types(const Call& call, const MappedArguments& mapped)
   return types;
 }
 
+const Axes& without_braces(const Axes& out_axes, const TreeDef& described) {
+  if (out_axes.kind() != Axes::Kind::list || out_axes.children().size() != 1) return out_axes;
+  if (described.nodes().empty()) return out_axes;
+  NodeKind root = described.nodes()[0].kind;
+  return root == NodeKind::leaf || root == NodeKind::record ? out_axes.children()[0] : out_axes;
+}
+
 std::vector<int> result_axes(const char* function, const TracedFunction& f, const Axes& out_axes,
                              const TreeDef& described, const SourceLoc& loc) {
-  const std::vector<int> by_leaf =
-      broadcast_axes(function, out_axes, "out_axes", described, "result", loc);
+  const std::vector<int> by_leaf = broadcast_axes(function, without_braces(out_axes, described),
+                                                  "out_axes", described, "result", loc);
   std::vector<int> out;
   std::vector<std::string> missing;
   std::size_t next = 0;

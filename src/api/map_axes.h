@@ -29,6 +29,10 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
 /// The types of examples.
 std::vector<Type> example_types(const Call& call, const MappedArguments& mapped);
 
+/// Braces around the only entry of a function with one result, an array or a struct, are the
+/// argument list's manner and mean the entry.
+const Axes& without_braces(const Axes& out_axes, const TreeDef& described);
+
 /// The axis of each result that is not empty, by its rank with the mapped axis, or kReplicated.
 /// `described` is the result's tree.
 std::vector<int> result_axes(const char* function, const TracedFunction& f, const Axes& out_axes,

@@ -162,7 +162,8 @@ std::vector<int> pmap_out_axes(const TreeDef& result, const std::vector<bool>& p
                                const std::vector<int>& ranks, const PmapOptions& options,
                                const std::string& function, const SourceLoc& loc) {
   const std::vector<int> all =
-      broadcast_axes(function.c_str(), options.out_axes, "out_axes", result, "result", loc);
+      broadcast_axes(function.c_str(), without_braces(options.out_axes, result), "out_axes", result,
+                     "result", loc);
   const std::vector<std::string> paths = result.paths("result");
   std::vector<int> axes;
   Message m(function);

@@ -68,6 +68,17 @@ TEST_F(Pmap, AxesInAndOut) {
   EXPECT_EQ(ts::pmap([](Array r) { return r; }, {.out_axes = -1})(m).shape(), (ts::Shape{3, 2}));
 }
 
+// As around in_axes, braces may surround the entry of a single result, an array or a struct.
+TEST_F(Pmap, BracesAroundTheAxisOfASingleResult) {
+  Array m = Array(Floats{1, 2, 3, 4}, {2, 2});
+  auto columns = ts::pmap([](Array a) { return a + 1; }, {.out_axes = {1}});
+  EXPECT_EQ(f32s(columns(m)), (Floats{2, 4, 3, 5}));
+  auto same = ts::pmap([](Array a) { return ts::psum(a, "i"); }, {.out_axes = {ts::replicated}});
+  EXPECT_EQ(f32s(same(m)), (Floats{4, 6}));
+  auto mapped = ts::vmap([](Array a) { return a * 2; }, {.out_axes = {1}});
+  EXPECT_EQ(f32s(mapped(m)), (Floats{2, 6, 4, 8}));
+}
+
 TEST_F(Pmap, TreesStaticsAndConstants) {
   Array kept = Array(Floats{100, 200});
   auto f = ts::pmap(

@@ -217,3 +217,10 @@ TEST(ArrayIndexing, AssignmentToAnElementDoesNotCompile) {
   static_assert(!std::is_assignable_v<Array, Array>);
   static_assert(std::is_assignable_v<Array&, Array>);
 }
+
+TEST(Einsum, TakesOperandsOneByOne) {
+  Array a = Array(Floats{1, 2, 3, 4}, {2, 2}), v = ts::array({1.0f, 10.0f});
+  EXPECT_EQ(f32s(ts::einsum("ii->", a)), (Floats{5}));
+  EXPECT_EQ(f32s(ts::einsum("ij,j->i", a, v)), (Floats{21, 43}));
+  EXPECT_EQ(f32s(ts::einsum("i,ij,j->", v, a, v)), (Floats{451}));
+}
