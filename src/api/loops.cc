@@ -168,7 +168,7 @@ Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_loca
   }
 }
 
-Batches in_batches(const TreeDef& tree, const std::vector<Array>& leaves, std::int64_t size,
+Batches in_batches(const TreeDef&, const std::vector<Array>& leaves, std::int64_t size,
                    std::source_location where) {
   const SourceLoc loc = line_of(where);
   if (size < 0)
