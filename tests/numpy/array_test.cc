@@ -3,6 +3,7 @@
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>
+#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/reductions.h>
 
