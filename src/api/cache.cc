@@ -84,7 +84,7 @@ std::optional<std::size_t> only_static_difference(const TreeDef& a, const TreeDe
 }
 
 constexpr int kRetracesBeforeWarning = 8;
-constexpr std::int64_t kLargeStatics = 64 * 1024;
+constexpr std::int64_t kLargeStatics = std::int64_t{64} << 10;
 
 /// Bytes of the static values of a subtree. A StaticArray is two of them: what identifies it and
 /// its size.

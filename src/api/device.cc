@@ -69,8 +69,8 @@ Array relaid(const char* function, const Operand& x, runtime::Layout layout) {
 }
 
 std::string bytes_text(std::int64_t n) {
-  if (n < 10 * 1024) return fmt::format("{} B", n);
-  if (n < 10 * 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(n) / 1024);
+  if (n < (10 << 10)) return fmt::format("{} B", n);
+  if (n < (10 << 20)) return fmt::format("{:.1f} KiB", static_cast<double>(n) / 1024);
   return fmt::format("{:.1f} MiB", static_cast<double>(n) / (1024 * 1024));
 }
 

@@ -115,7 +115,7 @@ Parts scientific(double v, DType dtype, int precision) {
   return p;
 }
 
-std::string pad_left(std::string s, std::size_t width) {
+std::string pad_left(const std::string& s, std::size_t width) {
   return s.size() >= width ? s : std::string(width - s.size(), ' ') + s;
 }
 
@@ -194,7 +194,7 @@ Formatter formatter(const HostArray& a, const std::vector<std::int64_t>& shown) 
 // The positions of one axis that are shown; -1 stands for the dots.
 std::vector<std::int64_t> visible(std::int64_t n, bool summarise) {
   std::vector<std::int64_t> v;
-  if (!summarise || n <= 2 * kEdge) {
+  if (!summarise || n <= std::int64_t{2} * kEdge) {
     for (std::int64_t i = 0; i < n; ++i) v.push_back(i);
   } else {
     for (std::int64_t i = 0; i < kEdge; ++i) v.push_back(i);

@@ -339,7 +339,7 @@ void require_same_structure(const char* function, const TreeDef& a, const std::s
     return path.empty() ? std::string("at the root") : "at " + path;
   };
   while (i < x.size() && j < y.size()) {
-    TreeDef::Node p = x[i], q = y[j];
+    const TreeDef::Node &p = x[i], &q = y[j];
     bool same_kind = p.kind == q.kind && p.text == q.text && p.children == q.children;
     if (!same_kind) {
       m.offender(where(i) + ": " + kind_text(p) + " and " + kind_text(q));

@@ -105,7 +105,8 @@ Stage widening_stage(DType from, std::int64_t count,
   constexpr std::int64_t kBlock = 1 << 16;
   Stage stage;
   stage.tasks = std::max<std::int64_t>(1, (count + kBlock - 1) / kBlock);
-  stage.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+  stage.run = [=, locate = std::move(locate)](const RoutineArgs& args, std::int64_t begin,
+                                              std::int64_t end) {
     Widening w = locate(args);
     std::int64_t first = begin * kBlock, last = std::min(count, end * kBlock);
     widen_from(from, static_cast<const char*>(w.from) + first * size_of(from), w.to + first,

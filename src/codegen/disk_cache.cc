@@ -60,9 +60,9 @@ std::string build_identity() {
           while (p + sizeof(ElfW(Nhdr)) <= end) {
             auto* note = reinterpret_cast<const ElfW(Nhdr)*>(p);
             const char* name = p + sizeof *note;
-            const char* desc = name + (note->n_namesz + 3) / 4 * 4;
+            const char* desc = name + (std::size_t{note->n_namesz} + 3) / 4 * 4;
             if (note->n_type == NT_GNU_BUILD_ID) f.id.assign(desc, note->n_descsz);
-            p = desc + (note->n_descsz + 3) / 4 * 4;
+            p = desc + (std::size_t{note->n_descsz} + 3) / 4 * 4;
           }
         }
         return 1;
