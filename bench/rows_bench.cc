@@ -1,9 +1,13 @@
-// Runs the rows: under Google Benchmark (its options, --benchmark_filter and so on), or
+// Runs the rows: under Google Benchmark (its options, --benchmark_filter and so on), or by the first
+// argument
 //
-//   rows_bench --serve          reads "time ROW SECONDS" lines, answers "ok MICROSECONDS" or "error
-//   TEXT" rows_bench --first ROW      makes the row, runs it once, prints the microseconds of that
-//   call rows_bench --peak ROW       makes the row and runs it five times; for the memory that
-//   takes
+// --serve: reads "time ROW SECONDS" lines and answers "ok WALL_US CPU_US" or "error TEXT";
+//
+// --first ROW: makes the row, runs it once and prints the microseconds of that call;
+//
+// --peak ROW: makes the row and runs it five times, for the memory that takes;
+//
+// --profile ROW FILE: profiles the third call, for chrome://tracing and Perfetto.
 #include "rows.h"
 
 #include <benchmark/benchmark.h>
@@ -95,6 +99,16 @@ int once(const std::string& name, int calls) {
   return 0;
 }
 
+int profile(const std::string& name, const std::string& file) {
+  bench::Call call = find(name).make();
+  call();
+  call();
+  ts::Profile recorded(file);
+  call();
+  recorded.finish();
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -107,6 +121,7 @@ int main(int argc, char** argv) {
   std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "--serve") return serve();
   if (mode == "--first" && argc == 3) return once(argv[2], 1);
+  if (mode == "--profile" && argc == 4) return profile(argv[2], argv[3]);
   if (mode == "--peak" && argc == 3) return once(argv[2], 5);
   for (const bench::Row& row : bench::rows())
     benchmark::RegisterBenchmark(row.name.c_str(), [&row](benchmark::State& state) {
