@@ -1,5 +1,5 @@
-// Runs the rows: under Google Benchmark (its options, --benchmark_filter and so on), or by the first
-// argument
+// Runs the rows: under Google Benchmark (its options, --benchmark_filter and so on), or by the
+// first argument
 //
 // --serve: reads "time ROW SECONDS" lines and answers "ok WALL_US CPU_US" or "error TEXT";
 //

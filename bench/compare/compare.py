@@ -90,6 +90,8 @@ def parse():
     p.add_argument("--only", default="jax,torch", help="peers to run, of jax and torch; empty for none")
     p.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     args = p.parse_args()
+    if args.write and (args.rows or args.only != p.get_default("only")):
+        p.error("--write takes the whole table: leave --rows and --only out")
     if args.quick:
         args.rounds, args.seconds = 2, 0.1
     return args

@@ -92,7 +92,7 @@ GROUPS = {
         Row("all_to_all", "all_to_all, 16 MB a device", 4,
             note="copies of slabs"),
         Row("ppermute", "ppermute, 16 MB a device", 4,
-            note="copies of blocks"),
+            note="an argument's blocks in another order: its pointers"),
         Row("psum_100", "psum of 100 arrays of 1,000", 4,
             note="one phase of a hundred additions, and a hundred results"),
         Row("psum_chain", "100 psums of 1,000, one after the other", 4,

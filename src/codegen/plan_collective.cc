@@ -1,5 +1,7 @@
 #include "codegen/plan_lower.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0::tapes {
 
 Communication communication_of(const Program& p, const Scope& scope) {
@@ -149,12 +151,36 @@ bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
   return true;
 }
 
+// The blocks of an argument in another order are an argument too: its pointers, permuted.
+bool Lowerer::permute_argument(const Equation& eqn, const Collective& c) {
+  if (c.kind != Collective::Kind::ppermute || c.axes.size() != 1 || !top_ ||
+      ctx_.options.isolated || std::count(c.source.begin(), c.source.end(), std::int64_t{-1}))
+    return false;
+  const Ref r = dense(eqn.inputs[0]);
+  const Slot from = at(r.slot);
+  if (from.space != Space::argument || r.offset || !r.cut.empty() || r.absorbed ||
+      from.mask != Mask{1} << c.axes[0])
+    return false;
+  auto& arguments = draft_.tape->arguments;
+  auto it = std::find_if(arguments.begin(), arguments.end(),
+                         [&](const Argument& a) { return a.slot == r.slot; });
+  if (it == arguments.end() || it->region < 0 || it->uniform ||
+      ctx_.regions[static_cast<std::size_t>(it->region)].axes != std::vector<int>{c.axes[0]})
+    return false;
+  Argument a = *it;
+  a.source = c.source;
+  for (std::size_t d = 0; d < it->source.size(); ++d)
+    a.source[d] = it->source[static_cast<std::size_t>(c.source[d])];
+  ref_[eqn.outputs[0]] = argument(std::move(a), from.mask, from.bytes, from.dtype);
+  return true;
+}
+
 void Lowerer::lower_collective(const Equation& eqn, const Scope& scope) {
   const Type &in = flat_.types[eqn.inputs[0]], &out = flat_.types[eqn.outputs[0]];
   Step step;
   step.kind = Step::Kind::collective;
   step.collective = make_collective(eqn, in, out, scope, ctx_);
-  if (gather_in_place(eqn, *step.collective)) return;
+  if (gather_in_place(eqn, *step.collective) || permute_argument(eqn, *step.collective)) return;
   step.name = eqn.op->name;
   step.loc = eqn.loc;
   step.mask = level_.mask[eqn.outputs[0]];

@@ -41,6 +41,7 @@ class Lowerer {
   Ref assemble(Var v);
   void lower_collective(const Equation& eqn, const Scope& scope);
   bool gather_in_place(const Equation& eqn, const Collective& c);
+  bool permute_argument(const Equation& eqn, const Collective& c);
   void lower_evaluate(const Equation& eqn);
   void lower_control(const Equation& eqn, std::size_t i);
   void lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Mask inner, Mask stored);

@@ -144,6 +144,8 @@ struct Argument {
   std::string spec;
   Type type;             // of the input
   bool uniform = false;  // one block for all devices
+  /// By device of a region of one axis: whose block it has. Empty: its own.
+  std::vector<std::int64_t> source;
 };
 
 struct Result {

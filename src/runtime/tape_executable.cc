@@ -225,15 +225,21 @@ std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v,
     out->layout = plan.layout ? plan.layout : single ? *single : default_layout();
     if (r.argument >= 0) {
       const Bound& b = bound[static_cast<std::size_t>(r.argument)];
-      out->pending = inputs[tape.arguments[static_cast<std::size_t>(r.argument)].input]->pending;
+      const Argument& a = tape.arguments[static_cast<std::size_t>(r.argument)];
+      auto source = [&](std::int64_t p) {
+        return a.source.empty() ? p : a.source[static_cast<std::size_t>(p)];
+      };
+      out->pending = inputs[a.input]->pending;
       if (b.array) {
-        out->shards = b.array->shards;
+        const auto& shards = b.array->shards;
+        for (std::int64_t p = 0; p < std::ssize(shards); ++p)
+          out->shards.push_back(shards[static_cast<std::size_t>(source(p))]);
         out->uniform = b.array->uniform;
       } else if (plan.layout) {
         const ArgumentPlan& ap = v.arguments[static_cast<std::size_t>(r.argument)];
         for (std::int64_t p = 0; p < ap.blocks->positions(); ++p)
           out->shards.push_back({b.whole, b.offset + static_cast<std::size_t>(ap.blocks->offset_of(
-                                                         ap.blocks->block_of(p)))});
+                                                         ap.blocks->block_of(source(p))))});
       } else {
         out->shards.push_back({b.whole, b.offset});
       }

@@ -72,6 +72,11 @@ std::shared_ptr<const Variant> TapeExecutable::make_variant(std::vector<bool> un
       plan.uncommitted = layout_of(r, a.spec, false);
       plan.position =
           places_of_instances(tape, r, tape.slots[static_cast<std::size_t>(a.slot)].mask);
+      if (!a.source.empty()) {
+        std::vector<std::int64_t> own = plan.position;
+        for (std::size_t k = 0; k < own.size(); ++k)
+          plan.position[k] = own[static_cast<std::size_t>(a.source[k])];
+      }
       plan.blocks.emplace(a.type, r.names, r.sizes, a.spec);
       if (plan.blocks->contiguous())
         for (std::int64_t p : plan.position)

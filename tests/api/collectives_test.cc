@@ -116,6 +116,30 @@ TEST_F(Collectives, DtypesAndTrees) {
   EXPECT_EQ(f32s(b[1][2]), (Floats{18, 138}));
 }
 
+// Blocks of an argument in another order are the same memory.
+TEST_F(Collectives, PermutedArgumentsAreNotCopied) {
+  const ts::Permutation around{{0, 1}, {1, 2}, {2, 3}, {3, 0}};
+  auto data = [](const Array& x, int device) {
+    return x.shards()[static_cast<std::size_t>(device)].data.host<float>().data();
+  };
+  Array x = ts::pmap([](Array v) { return v * 1; })(pairs);
+  Array once = on_devices(x, [&](Array v) { return ts::ppermute(v, "i", around); });
+  Array twice = on_devices(
+      x, [&](Array v) { return ts::ppermute(ts::ppermute(v, "i", around), "i", around); });
+  EXPECT_EQ(f32s(once), (Floats{3, 13, 0, 10, 1, 11, 2, 12}));
+  EXPECT_EQ(f32s(twice), (Floats{2, 12, 3, 13, 0, 10, 1, 11}));
+  for (int d = 0; d < 4; ++d) {
+    EXPECT_EQ(data(once, (d + 1) % 4), data(x, d));
+    EXPECT_EQ(data(twice, (d + 2) % 4), data(x, d));
+  }
+  // An array that is not spread yet, an operand beside its permutation, and a donated one.
+  auto difference = [&](Array v) { return v - ts::ppermute(v, "i", around); };
+  Floats want{-3, -3, 1, 1, 1, 1, 1, 1};
+  EXPECT_EQ(f32s(on_devices(pairs, difference)), want);
+  Array y = ts::pmap([](Array v) { return v * 1; })(pairs);
+  EXPECT_EQ(f32s(ts::pmap(difference, {.axis_name = "i", .donate = {0}})(std::move(y))), want);
+}
+
 TEST_F(Collectives, Errors) {
   std::string text = message<ts::CollectiveError>([&] { ts::psum(pairs, "batch"); });
   EXPECT_EQ(text,
