@@ -132,12 +132,14 @@ TEST(Texts, SayWhatToDo) {
     EXPECT_NE(text.find(": "), std::string::npos) << name;
     EXPECT_NE(text.find("\n  try: "), std::string::npos) << name << " gives no advice";
     // A file that is missing breaks no rule.
-    if (text.find("IoError") != 0)
+    if (text.find("IoError") != 0) {
       EXPECT_NE(text.find("\n  rule: "), std::string::npos) << name << " states no rule";
+    }
     // Conversions and range-for have no place for their caller's line.
     const std::set<std::string> placeless{"condition_on_many", "loss_of_all_devices_as_one_number",
                                           "range_for_over_a_scalar"};
-    if (!placeless.count(name))
+    if (!placeless.count(name)) {
       EXPECT_NE(text.find("program.cc:"), std::string::npos) << name << " names no line";
+    }
   }
 }
