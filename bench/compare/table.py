@@ -50,25 +50,35 @@ def heading(result):
         f"Its limits, measured in the same run: fused multiply-adds {limits['fma'][1]:.0f} GFLOP/s from one core, {limits['fma'][cores]:.0f} "
         f"from all; a triad with streaming stores {limits['triad'][1]:.0f} and {limits['triad'][cores]:.0f} GB/s.",
     ]
+    if shared(result):
+        lines.append("**It was shared with other work**, so wall times and their ratios say little; the ratio of processor time is beside them.")
     if "no_torch" in result:
         lines.append(f"LibTorch was left out: {result['no_torch']}.")
     return lines
 
 
+def shared(result):
+    """Whether others kept the cores busy."""
+    return result["load_before"] > result["cpu"]["cores"] / 2
+
+
 def markdown(result):
     lines = heading(result)
+    cpu = shared(result)
     for group, rows in row_table.GROUPS.items():
         rows = [r for r in rows if r.name in result["rows"]]
         if not rows:
             continue
         torch = any(r.torch for r in rows)
-        names = ["row", "Tessera", "JAX"] + ["LibTorch"] * torch + ["JAX / Tessera"] + ["LibTorch / Tessera"] * torch + ["what profiling says"]
+        names = ["row", "Tessera", "JAX"] + ["LibTorch"] * torch + ["JAX / Tessera"] + ["LibTorch / Tessera"] * torch
+        names += ["CPU: JAX / Tessera"] * cpu + ["what profiling says"]
         lines += ["", f"### {group}", "", "| " + " | ".join(names) + " |", "|---|" + "---:|" * (len(names) - 2) + "---|"]
         for row in rows:
             sides = result["rows"][row.name]
             ours, jax, other = sides["tessera"], sides.get("jax"), sides.get("torch")
             cells = [row.title, cell(row, ours, rate=True), cell(row, jax)] + [cell(row, other)] * torch
-            cells += [ratio(jax, row.goal)] + [ratio(other, 1.0)] * torch + [row.note]
+            cells += [ratio(jax, row.goal)] + [ratio(other, 1.0)] * torch
+            cells += [f"{jax['cpu_ratio']:.2g}" if jax and "cpu_ratio" in jax else ""] * cpu + [row.note]
             lines.append("| " + " | ".join(cells) + " |")
     lines += devices(result)
     if "peak_bytes" in result:
