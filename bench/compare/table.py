@@ -25,11 +25,14 @@ def cell(row, side, rate=False):
     return text
 
 
+def factor(x):
+    return f"{x:.2g}" if x < 99.5 else f"{x:.0f}"
+
+
 def ratio(side, goal=0.0):
     if not side or "ratio" not in side:
         return ""
-    text = f"{side['ratio']:.2g}" if side["ratio"] < 99.5 else f"{side['ratio']:.0f}"
-    return f"**{text}**" if side["ratio"] < goal else text
+    return f"**{factor(side['ratio'])}**" if side["ratio"] < goal else factor(side["ratio"])
 
 
 def progress(row, result):
@@ -78,7 +81,7 @@ def markdown(result):
             ours, jax, other = sides["tessera"], sides.get("jax"), sides.get("torch")
             cells = [row.title, cell(row, ours, rate=True), cell(row, jax)] + [cell(row, other)] * torch
             cells += [ratio(jax, row.goal)] + [ratio(other, 1.0)] * torch
-            cells += [f"{jax['cpu_ratio']:.2g}" if jax and "cpu_ratio" in jax else ""] * cpu + [row.note]
+            cells += [factor(jax["cpu_ratio"]) if jax and "cpu_ratio" in jax else ""] * cpu + [row.note]
             lines.append("| " + " | ".join(cells) + " |")
     lines += devices(result)
     if "peak_bytes" in result:
