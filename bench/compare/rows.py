@@ -69,7 +69,7 @@ GROUPS = {
         Row("softmax", "softmax of rows, 4096 x 4096", torch=True, amount=8e-9 * SQUARE, unit="GB/s",
             note="one kernel, a row at a time in the cache; 40 % is SLEEF's exp"),
         Row("transpose", "transpose, 4096 x 4096", torch=True, amount=8e-9 * SQUARE, unit="GB/s",
-            note="squares of registers; 40 % of the triad's speed"),
+            note="squares of registers"),
         Row("normals", "4 M normals", torch=True, amount=4 * 1.048576, unit="M/s",
             note="log1p of the inverse error function is 37 %; LibTorch's are Box-Muller's of another generator"),
         *(Row(f"matmul/{n}", f"matmul {n}", torch=True, goal=0.95, amount=2e-9 * n**3, unit="GFLOP/s",
