@@ -119,21 +119,25 @@ void cut(Plan& p) {
 // before. A product that contracts the leading dimensions of both operands, such as the gradient of
 // the weights, is a sum over rows, and takes the tree of codegen/reduce_shape.h; a leaf costs a
 // call and a pass over the results. Both cost little as long as a narrow product waits for memory
-// anyway, and too much in a wide one, which is left to the library.
+// anyway, and too much in a wide one, which is left to the library. So is a sum with so many
+// results that a partial one for each halving would fill memory.
 void cut_narrow(Plan& p) {
-  constexpr std::int64_t kNarrow = 16, kMostResults = 32768;
+  constexpr std::int64_t kNarrow = 16, kMostOfBlock = 32768, kMostResults = 1 << 18;
   auto rows_worth_a_call = [](std::int64_t of_weights, double flops) {
     std::int64_t rows = kLeafRows;
     while (2.0 * static_cast<double>(of_weights * rows) < flops) rows *= 2;
     return rows;
   };
   if (p.batch > 1) return;
-  p.narrow_side = std::min(p.n, p.over_rows ? p.m : p.k) <= kNarrow;
+  p.narrow_side = std::min(p.n, p.over_rows ? p.m : p.k) <= kNarrow &&
+                  (!p.over_rows || p.m * p.n <= kMostResults);
   if (!p.narrow_side) return;
+  p.row_block = p.m;
   p.column_block = p.n;
   if (p.over_rows) {
     p.halvings = halvings(p.k, rows_worth_a_call(p.m * p.n, 6e4));
-    p.row_block = std::min(p.m, std::max<std::int64_t>(1, kMostResults / p.n));
+    auto& cut = p.m < p.n ? p.column_block : p.row_block;  // the long side
+    cut = std::min(cut, std::max<std::int64_t>(1, kMostOfBlock / std::min(p.m, p.n)));
   } else {
     p.row_block = std::min(p.m, rows_worth_a_call(p.n * p.k, 9e4));
   }
