@@ -68,7 +68,8 @@ INSTANTIATE_TEST_SUITE_P(Batches, DeviceCount,
 // Products that sum over rows, as the gradients of a classifier's weights do.
 TEST(NarrowProducts, SumsAreTheSameBits) {
   ts::set_device_count(8);
-  for (auto [in, out] : {std::pair(4096, 10), std::pair(784, 16), std::pair(10, 700)}) {
+  for (auto [in, out] :
+       {std::pair(4096, 10), std::pair(784, 16), std::pair(10, 700), std::pair(10, 20000)}) {
     auto [k1, k2] = ts::random::split<2>(ts::random::key(5));
     Array x = ts::random::normal(k1, {512, in}), g = ts::random::normal(k2, {512, out});
     auto product = [&, in = in, out = out](std::int64_t devices) {
@@ -81,6 +82,14 @@ TEST(NarrowProducts, SumsAreTheSameBits) {
     for (std::int64_t devices : {2, 4, 8})
       EXPECT_EQ(product(devices), product(1)) << in << " x " << out << " on " << devices;
   }
+}
+
+// Partial results for each halving would take several times the memory of the result.
+TEST(NarrowProducts, SumsWithManyResultsKeepNoPartialOnes) {
+  auto f = ts::jit([](Array x, Array g) { return ts::einsum("nk,nm->km", x, g); });
+  auto memory =
+      f.lower(ts::abstract(ts::f32, {512, 10}), ts::abstract(ts::f32, {512, 40000})).memory();
+  EXPECT_LE(memory.temporaries, memory.outputs);
 }
 
 // A mean of products over rows in all the forms that a reduction takes: along the leading axis,

@@ -9,26 +9,26 @@ struct State {
 
 MISUSE(branches_of_other_dtypes) {
   Array x = ts::ones({3});
+  auto other = [&] { return x.astype(ts::i32); };
   ts::cond(
-      true, [&] { return x; }, [&] { return x.astype(ts::i32); });
+      true, [&] { return x; }, other);
 }
 MISUSE(branches_of_other_shapes) {
   Array x = ts::ones({3});
+  auto other = [&] { return ts::sum(x); };
   ts::cond(
-      ts::sum(x) > 0, [&] { return x; }, [&] { return ts::sum(x); });
+      ts::sum(x) > 0, [&] { return x; }, other);
 }
 MISUSE(branches_of_other_structure) {
   Array x = ts::ones({3});
-  ts::cond(
-      true, [&] { return std::vector<Array>{x}; },
-      [&] {
-        return std::vector<Array>{x, x};
-      });
+  auto one = [&] { return std::vector<Array>{x}; };
+  auto two = [&] { return std::vector<Array>{x, x}; };
+  ts::cond(true, one, two);
 }
 MISUSE(predicate_of_many) {
   Array x = ts::ones({3});
-  ts::cond(
-      x > 0, [&] { return x; }, [&] { return -x; });
+  auto same = [&] { return x; };
+  ts::cond(x > 0, same, [&] { return -x; });
 }
 MISUSE(switch_on_a_float) {
   Array x = ts::ones({3});

@@ -75,8 +75,9 @@ MISUSE(collective_in_jit) {
 MISUSE(axis_number_outside) { ts::axis_index("devices"); }
 MISUSE(collective_under_a_varying_predicate) {
   over_devices([](Array x) {
-    return ts::cond(
-        ts::sum(x) > 0, [&] { return ts::psum(x, "devices"); }, [&] { return x; });
+    auto sum = [&] { return ts::psum(x, "devices"); };
+    auto same = [&] { return x; };
+    return ts::cond(ts::sum(x) > 0, sum, same);
   })(ts::ones({4, 3}));
 }
 MISUSE(collective_in_a_loop_of_varying_length) {
