@@ -7,11 +7,6 @@ namespace tessera::inline v0::codegen {
 
 namespace {
 
-int width_of(const llvm::Value* v) {
-  auto* t = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
-  return t ? static_cast<int>(t->getNumElements()) : 0;
-}
-
 llvm::Type* widened(llvm::Type* t, int width) {
   return width ? llvm::FixedVectorType::get(t, width) : t;
 }

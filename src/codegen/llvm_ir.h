@@ -17,4 +17,10 @@ struct IrBuilder : llvm::IRBuilder<> {
   using llvm::IRBuilder<>::IRBuilder;
 };
 
+/// Lanes of a vector; 0 for a scalar.
+inline int width_of(const llvm::Value* v) {
+  auto* t = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+  return t ? static_cast<int>(t->getNumElements()) : 0;
+}
+
 }  // namespace tessera::inline v0::codegen

@@ -5,9 +5,12 @@
 #include "runtime/sanitizers.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <fstream>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -17,10 +20,18 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHuge = std::size_t{2} << 20;
-// Free memory that the pool keeps beyond a half of what is in use.
-constexpr std::size_t kKeep = std::size_t{512} << 20;
+// Free memory that the pool keeps beyond a half of what is in use: a program whose temporaries fit
+// finds warm pages at each call. A fresh page costs as much as writing it several times.
+std::size_t kept_free() {
+  auto machine = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+                 static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::size_t limit = machine;
+  std::ifstream("/sys/fs/cgroup/memory.max") >> limit;  // "max" gives 0
+  return std::max(std::size_t{512} << 20, std::min(machine, limit ? limit : machine) / 16);
+}
 
 // Four classes a power of two, so that at most a quarter of a block is wasted.
+constexpr int kClasses = 4 * 64;
 struct SizeClass {
   int index;
   std::size_t bytes;
@@ -33,6 +44,11 @@ SizeClass class_of(std::size_t bytes) {
   return {(log - 6) * 4 + static_cast<int>(k), base + k * quarter};
 }
 
+std::size_t bytes_of(int index) {
+  std::size_t base = std::size_t{64} << (index / 4);
+  return base + base / 4 * static_cast<std::size_t>(index % 4);
+}
+
 class Pool {
  public:
   Block acquire(std::size_t bytes) {
@@ -42,7 +58,7 @@ class Pool {
       std::lock_guard lock(mutex_);
       auto& list = free_[c.index];
       if (!list.empty()) {
-        block.data = list.back();
+        block.data = list.back().data;
         list.pop_back();
         free_bytes_ -= c.bytes;
       }
@@ -56,18 +72,16 @@ class Pool {
   void release(Block block) {
     count_physical(-static_cast<std::int64_t>(block.capacity));
     sanitizers::given_back(block.data, block.capacity);
-    std::size_t in_use = static_cast<std::size_t>(physical_live());
-    std::byte* dropped = nullptr;
+    std::size_t most = keep_ + static_cast<std::size_t>(physical_live()) / 2;
+    std::vector<std::byte*> dropped;
     {
       std::lock_guard lock(mutex_);
-      if (free_bytes_ + block.capacity > kKeep + in_use / 2 && block.capacity >= kHuge) {
-        dropped = block.data;
-      } else {
-        free_[class_of(block.capacity).index].push_back(block.data);
-        free_bytes_ += block.capacity;
+      free_[class_of(block.capacity).index].push_back({block.data, ++releases_});
+      free_bytes_ += block.capacity;
+      while (free_bytes_ > most && drop_oldest(dropped)) {
       }
     }
-    std::free(dropped);
+    for (std::byte* d : dropped) std::free(d);
   }
 
  private:
@@ -79,9 +93,29 @@ class Pool {
     return static_cast<std::byte*>(p);
   }
 
+  // Of the large blocks the one that was released first: the programs that run now have no use for
+  // it. False where there is none.
+  bool drop_oldest(std::vector<std::byte*>& dropped) {
+    std::vector<Free>* oldest = nullptr;
+    for (int i = class_of(kHuge).index; i < kClasses; ++i)
+      if (!free_[i].empty() && (!oldest || free_[i].front().released < oldest->front().released))
+        oldest = &free_[i];
+    if (!oldest) return false;
+    dropped.push_back(oldest->front().data);
+    free_bytes_ -= bytes_of(static_cast<int>(oldest - free_));
+    oldest->erase(oldest->begin());
+    return true;
+  }
+
+  struct Free {
+    std::byte* data;
+    std::uint64_t released;  // a count of releases; ascending in each list
+  };
+  const std::size_t keep_ = kept_free();
   std::mutex mutex_;
-  std::vector<std::byte*> free_[4 * 64];
+  std::vector<Free> free_[kClasses];
   std::size_t free_bytes_ = 0;
+  std::uint64_t releases_ = 0;
 };
 
 Pool& pool() {
