@@ -1,6 +1,7 @@
 // Floating-point arithmetic of the emitter: IEEE operations, and vector math functions for the
 // rest.
 #include "base/message.h"
+#include "codegen/float_math.h"
 #include "codegen/isa.h"
 #include "codegen/lane_ops.h"
 #include "codegen/llvm_ir.h"
@@ -120,6 +121,7 @@ llvm::Value* LaneOps::call_math(Arith op, llvm::Value* x, llvm::Value* y, bool f
 }
 
 llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
+  if (llvm::Value* own = f64 ? nullptr : float_math(b_, op, v)) return own;
   llvm::Type* t = v->getType();
   auto intrinsic = [&](llvm::Intrinsic::ID id) { return b_.CreateUnaryIntrinsic(id, v); };
   switch (op) {
@@ -137,16 +139,14 @@ llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
     case Arith::sqrt: return intrinsic(llvm::Intrinsic::sqrt);
     case Arith::rsqrt: return b_.CreateFDiv(number(t, 1), intrinsic(llvm::Intrinsic::sqrt));
     case Arith::logistic: {
-      llvm::Value* e = call_math(Arith::exp, b_.CreateFNeg(v), nullptr, f64);
+      llvm::Value* e = float_unary(Arith::exp, b_.CreateFNeg(v), f64);
       return b_.CreateFDiv(number(t, 1), b_.CreateFAdd(number(t, 1), e));
     }
     case Arith::erf_inv: return erf_inv(v, f64);
     case Arith::sinh:
     case Arith::cosh:
     case Arith::asinh:
-    case Arith::acosh: return hyperbolic(op, v, f64);
-    case Arith::tanh: return f64 ? call_math(op, v, nullptr, true) : tanh(v);
-    case Arith::log1p: return f64 ? call_math(op, v, nullptr, true) : log1p(v);
+    case Arith::acosh: return hyperbolic(op, v);
     default: return call_math(op, v, nullptr, f64);
   }
 }

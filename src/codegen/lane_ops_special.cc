@@ -1,30 +1,9 @@
 // Functions that SLEEF lacks, or gives too slowly or over too small a range.
-#include "codegen/isa.h"
+#include "codegen/float_math.h"
 #include "codegen/lane_ops.h"
 #include "codegen/llvm_ir.h"
 
 namespace tessera::inline v0::codegen {
-namespace {
-
-// x * y + z, rounded once where the processor can.
-llvm::Value* multiply_add(IrBuilder& b, llvm::Value* x, llvm::Value* y, llvm::Value* z) {
-  return host_isa().avx2 ? b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z})
-                         : b.CreateFAdd(b.CreateFMul(x, y), z);
-}
-
-llvm::Value* polynomial(IrBuilder& b, llvm::Value* x, std::initializer_list<double> coefficients) {
-  llvm::Value* p = nullptr;
-  for (double c : coefficients) {
-    llvm::Value* k = llvm::ConstantFP::get(x->getType(), c);
-    p = p ? multiply_add(b, p, x, k) : k;
-  }
-  return p;
-}
-
-llvm::Constant* integral(llvm::Type* t, int n) { return llvm::ConstantInt::getSigned(t, n); }
-
-}  // namespace
-
 // Giles, "Approximating the erfinv function": polynomials in w = -log1p(-x^2) by range.
 llvm::Value* LaneOps::erf_inv(llvm::Value* x, bool f64) {
   llvm::Type* t = x->getType();
@@ -80,13 +59,10 @@ llvm::Value* LaneOps::erf_inv(llvm::Value* x, bool f64) {
   return b_.CreateSelect(edge, infinite, b_.CreateFMul(p, x));
 }
 
-// SLEEF's sinh, cosh, asinh and acosh overflow before their results do. Floats go through doubles,
-// whose range is ample; large doubles through exponentials of half the argument, and logarithms.
-llvm::Value* LaneOps::hyperbolic(Arith op, llvm::Value* x, bool f64) {
+// SLEEF's sinh, cosh, asinh and acosh of doubles overflow before their results do: large numbers go
+// through exponentials of half the argument, and logarithms.
+llvm::Value* LaneOps::hyperbolic(Arith op, llvm::Value* x) {
   llvm::Type* t = x->getType();
-  if (!f64)
-    return b_.CreateFPTrunc(
-        hyperbolic(op, b_.CreateFPExt(x, type(DType::float64, width_of(x))), true), t);
   bool direct = op == Arith::sinh || op == Arith::cosh,
        odd = op == Arith::sinh || op == Arith::asinh;
   llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
@@ -104,61 +80,6 @@ llvm::Value* LaneOps::hyperbolic(Arith op, llvm::Value* x, bool f64) {
   }
   if (odd) far = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, far, x);
   return b_.CreateSelect(large, far, near);
-}
-
-// Of floats: e / (e + 2) where e = expm1(2 |x|) = 2^n (expm1(r) + 1) - 1 for 2 |x| = n ln 2 + r.
-// The coefficients are the Chebyshev fit of (expm1(r) - r) / r^2 over |r| <= ln 2 / 2. Within 2.5
-// ulp of every float; 1 is reached before the bound.
-llvm::Value* LaneOps::tanh(llvm::Value* x) {
-  llvm::Type *t = x->getType(), *integer = type(DType::int32, width_of(x));
-  llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
-  llvm::Value* bound = number(t, 9.5);
-  llvm::Value* y = b_.CreateSelect(b_.CreateFCmpOLT(magnitude, bound), magnitude, bound);
-  y = b_.CreateFAdd(y, y);
-  llvm::Value* n = b_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven,
-                                           b_.CreateFMul(y, number(t, 1.44269504088896341)));
-  // ln 2 in two parts, of which the first has so few bits that its product with n is exact.
-  llvm::Value* r = multiply_add(b_, n, number(t, -0.693359375), y);
-  r = multiply_add(b_, n, number(t, 2.12194440e-4), r);
-  llvm::Value* q = polynomial(
-      b_, r,
-      {0.001392626785673201, 0.00836324691772461, 0.04166655242443085, 0.16666576266288757, 0.5});
-  llvm::Value* p = multiply_add(b_, b_.CreateFMul(r, r), q, r);
-  llvm::Value* power = b_.CreateAdd(b_.CreateFPToSI(n, integer), integral(integer, 127));
-  power = b_.CreateBitCast(b_.CreateShl(power, integral(integer, 23)), t);
-  llvm::Value* e = multiply_add(b_, power, p, b_.CreateFSub(power, number(t, 1)));
-  llvm::Value* result = b_.CreateFDiv(e, b_.CreateFAdd(e, number(t, 2)));
-  result = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, result, x);
-  return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, result);
-}
-
-// Of floats: k ln 2 + log1p(t) where 1 + x = 2^k (1 + t) with t from -1/4 to 1/2, and so
-// t = 2^-k x + (2^-k - 1), which is rounded once. The coefficients are the Chebyshev fit of
-// (t - log1p(t)) / t^2. Within 1 ulp of every float.
-llvm::Value* LaneOps::log1p(llvm::Value* x) {
-  llvm::Type *t = x->getType(), *integer = type(DType::int32, width_of(x));
-  auto bits = [&](llvm::Value* v) { return b_.CreateBitCast(v, integer); };
-  llvm::Value* one = number(t, 1);
-  // k where a float has its exponent.
-  llvm::Value* k = b_.CreateAnd(b_.CreateSub(bits(b_.CreateFAdd(x, one)), bits(number(t, 0.75))),
-                                integral(integer, -1 << 23));
-  llvm::Value* scaled = b_.CreateBitCast(b_.CreateSub(bits(x), k), t);
-  llvm::Value* four = b_.CreateBitCast(b_.CreateSub(bits(number(t, 4)), k), t);  // 4 / 2^k
-  llvm::Value* rest = b_.CreateFAdd(scaled, multiply_add(b_, four, number(t, 0.25), number(t, -1)));
-  llvm::Value* q = polynomial(
-      b_, rest,
-      {0.047382425516843796, -0.10625629127025604, 0.13122877478599548, -0.14438456296920776,
-       0.16647644340991974, -0.1999359279870987, 0.25000154972076416, -0.33333396911621094, 0.5});
-  llvm::Value* log = multiply_add(b_, b_.CreateFNeg(b_.CreateFMul(rest, rest)), q, rest);
-  llvm::Value* exponent = b_.CreateSIToFP(b_.CreateAShr(k, integral(integer, 23)), t);
-  log = multiply_add(b_, exponent, number(t, 0.693147180559945309417), log);
-  log = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, log, x);  // of -0
-  llvm::Value* infinity = llvm::ConstantFP::getInfinity(t);
-  log = b_.CreateSelect(b_.CreateFCmpOLT(x, infinity), log, x);
-  llvm::Value* edge =
-      b_.CreateSelect(b_.CreateFCmpOEQ(x, number(t, -1)), llvm::ConstantFP::getInfinity(t, true),
-                      llvm::ConstantFP::getNaN(t));
-  return b_.CreateSelect(b_.CreateFCmpULE(x, number(t, -1)), edge, log);
 }
 
 }  // namespace tessera::inline v0::codegen

@@ -38,12 +38,6 @@ ProgramPtr map_of(const Map& m, const std::vector<Type>& wholes, const Body& f) 
 }
 
 Type type_of(const HostArray& a) { return {a.dtype, a.shape}; }
-std::vector<Type> types_of(const std::vector<HostArray>& arrays) {
-  std::vector<Type> t;
-  for (const HostArray& a : arrays) t.push_back(type_of(a));
-  return t;
-}
-
 const Equation& only_map(const Program& p) {
   for (const Equation& e : p.equations)
     if (e.op->name == "shard_map") return e;
