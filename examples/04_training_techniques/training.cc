@@ -49,7 +49,7 @@ Cost communication(const CnnOptions& options, std::int64_t batch) {
                ts::abstract(ts::i32, {devices, each})};
   Cost cost{0, 0};
   for (const auto& use : make_train_step(adam).lower(state, shapes).collectives()) {
-    ++cost.collectives;
+    cost.collectives += static_cast<std::size_t>(use.times);
     cost.bytes += use.bytes;
   }
   return cost;

@@ -21,6 +21,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -43,12 +44,24 @@ struct MemoryUse {
   std::int64_t arguments = 0, outputs = 0, temporaries = 0;
 };
 
-/// A collective of a program.
+/// A collective of a program, and what it moves in a call.
 struct CollectiveUse {
   std::string op;                 // "psum"
   std::vector<std::string> axes;  // names of the mesh axes that it runs over
-  std::int64_t bytes = 0;         // that each device puts in
+  /// How often it runs: the product of the lengths of the loops around it (scan, map, fori_loop
+  /// between C++ numbers). Where only the run knows the number of rounds of a loop around it
+  /// (while_loop, fori_loop between arrays), `in_loop` is set, and `times` and `bytes` are for one
+  /// round.
+  std::int64_t times = 1;
+  std::int64_t bytes = 0;  // that each device puts in, all times together
+  bool in_loop = false;
+  bool in_branch = false;  // of cond or switch_: perhaps it does not run at all
+  bool operator==(const CollectiveUse&) const = default;
 };
+/// "psum over 'i': 40 bytes", "all_gather over 'i', 8 times: 32 bytes", "psum over 'i', in a loop:
+/// 4 bytes a round".
+TESSERA_API std::string to_string(const CollectiveUse& use);
+TESSERA_API std::ostream& operator<<(std::ostream& out, const CollectiveUse& use);
 
 namespace detail {
 struct CacheEntry;      // src/api/cache.h
@@ -117,8 +130,8 @@ class TESSERA_API Lowered {
   /// The tape: kernels, calls and collectives in order.
   std::string schedule() const;
   MemoryUse memory() const;
-  /// What the devices exchange in a call, in the program's order. A collective in a loop or a
-  /// branch is listed once.
+  /// What the devices exchange in a call, in the program's order, each collective once with how
+  /// often it runs.
   std::vector<CollectiveUse> collectives() const;
 
  protected:

@@ -3,6 +3,8 @@
 #include "api/cache.h"
 #include "ir/op.h"
 
+#include <ostream>
+
 namespace tessera::inline v0 {
 namespace detail {
 namespace {
@@ -40,16 +42,27 @@ Array abstract_like(const Array& x) { return make_abstract(x.impl()->type); }
 
 namespace {
 
-void list_collectives(const Program& p, std::vector<CollectiveUse>& out) {
+/// `around` is what the loops and branches around `p` make of a collective in it.
+void list_collectives(const Program& p, const CollectiveUse& around,
+                      std::vector<CollectiveUse>& out) {
   for (const Equation& eqn : p.equations) {
-    if (eqn.op->lowering == Lowering::collective && eqn.op->name != "axis_index")
-      out.push_back({std::string(eqn.op->name), eqn.attrs.get<Strings>("axes"),
-                     p.type(eqn.inputs[0]).bytes()});
+    if (eqn.op->lowering == Lowering::collective && eqn.op->name != "axis_index") {
+      CollectiveUse use = around;
+      use.op = eqn.op->name;
+      use.axes = eqn.attrs.get<Strings>("axes");
+      use.bytes = use.times * p.type(eqn.inputs[0]).bytes();
+      out.push_back(std::move(use));
+    }
+    const Runs runs = eqn.op->runs ? eqn.op->runs(eqn.attrs) : Runs{};
+    CollectiveUse inside = around;
+    inside.times *= runs.times.value_or(1);
+    inside.in_loop |= !runs.times;
+    inside.in_branch |= !runs.always;
     for (const auto& [name, value] : eqn.attrs) {
       if (auto* body = std::get_if<ProgramPtr>(&value); body && *body)
-        list_collectives(**body, out);
+        list_collectives(**body, inside, out);
       if (auto* bodies = std::get_if<Programs>(&value))
-        for (const ProgramPtr& body : *bodies) list_collectives(*body, out);
+        for (const ProgramPtr& body : *bodies) list_collectives(*body, inside, out);
     }
   }
 }
@@ -65,8 +78,22 @@ MemoryUse Lowered::memory() const {
 }
 std::vector<CollectiveUse> Lowered::collectives() const {
   std::vector<CollectiveUse> out;
-  list_collectives(entry_->executable({}).program(), out);
+  list_collectives(entry_->executable({}).program(), {}, out);
   return out;
+}
+
+std::string to_string(const CollectiveUse& use) {
+  std::string text = use.op + " over ";
+  for (std::size_t i = 0; i < use.axes.size(); ++i)
+    text += (i == 0 ? "'" : ", '") + use.axes[i] + "'";
+  if (use.in_branch) text += ", in a branch";
+  if (use.in_loop) text += ", in a loop";
+  const char* round = use.in_loop ? " a round" : "";
+  if (use.times != 1) text += ", " + std::to_string(use.times) + " times" + round;
+  return text + ": " + std::to_string(use.bytes) + (use.bytes == 1 ? " byte" : " bytes") + round;
+}
+std::ostream& operator<<(std::ostream& out, const CollectiveUse& use) {
+  return out << to_string(use);
 }
 
 }  // namespace tessera::inline v0

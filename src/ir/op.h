@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -150,6 +151,24 @@ struct VaryArgs {
 };
 using VaryRule = std::function<std::vector<AxisSet>(const VaryArgs&)>;
 
+/// Operands that a result is an update of: it holds their elements, moved, chosen, with something
+/// added, or times what all devices hold alike (`same[i]` says so of operand i). By this a value is
+/// known again as the next state of a training step. Absent where the result is an update of
+/// nothing.
+struct UpdateArgs {
+  const Attrs& attrs;
+  std::span<const bool> same;  // one an operand
+  std::size_t output;
+};
+using UpdateRule = std::function<std::vector<std::size_t>(const UpdateArgs&)>;
+
+/// How an equation runs the programs nested in it.
+struct Runs {
+  std::optional<std::int64_t> times = 1;  // nothing: only the run knows
+  bool always = true;                     // not a branch, which may be passed by
+};
+using RunsRule = std::function<Runs(const Attrs&)>;
+
 struct Cost {
   double flops = 0;
   double bytes = 0;  // read and written once
@@ -196,12 +215,14 @@ struct Op {
   ShardRule sharding;
   VaryRule vary;
   VaryRule uniform;
+  UpdateRule updates;
+  RunsRule runs;  // of ops with nested programs; absent: once
   CostRule cost;
   EvalRule evaluate;
   EmitRule emit;
 
-  /// Why a rule is absent, by the rule's name ("jvp", "transpose", "batch", "sharding", "evaluate",
-  /// "emit", "cost", "stablehlo"): a row lacks a rule only with a reason.
+  /// Why a rule is absent, by the rule's name ("jvp", "transpose", "batch", "sharding", "updates",
+  /// "runs", "evaluate", "emit", "cost", "stablehlo"): a row lacks a rule only with a reason.
   std::map<std::string, std::string> waived;
   /// Representative equations for the tests that walk the registry.
   std::function<std::vector<struct OpExample>()> examples;

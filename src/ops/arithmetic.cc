@@ -2,6 +2,7 @@
 #include "ops/elementwise.h"
 #include "ops/elementwise_eval.h"
 #include "ops/integer_math.h"
+#include "ops/updates.h"
 
 #include <cmath>
 
@@ -32,6 +33,7 @@ auto by_kind(F f, G g) {
 Op make_add() {
   Op op = arith_op(Arith::add, "add", "add", "x + y. Integers wrap around; of booleans it is `or`.",
                    2, Accepts::any);
+  op.updates = updates_all();
   op.jvp = [](const JvpArgs& a) { return MaybeValues{plus(a.tangents[0], a.tangents[1])}; };
   op.transpose = [](const TransposeArgs& a) {
     return MaybeValues{a.cotangents[0], a.cotangents[0]};
@@ -48,6 +50,7 @@ Op make_add() {
 Op make_sub() {
   Op op =
       arith_op(Arith::sub, "sub", "subtract", "x - y. Integers wrap around.", 2, Accepts::numeric);
+  op.updates = updates_of({0});
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     const auto& [x, y] = std::pair(a.tangents[0], a.tangents[1]);
     if (!y) return {x};
@@ -66,6 +69,12 @@ Op make_sub() {
 Op make_mul() {
   Op op = arith_op(Arith::mul, "mul", "multiply",
                    "x * y. Integers wrap around; of booleans it is `and`.", 2, Accepts::any);
+  op.updates = [](const UpdateArgs& a) {
+    std::vector<std::size_t> factors;
+    if (a.same[1]) factors.push_back(0);
+    if (a.same[0]) factors.push_back(1);
+    return factors;
+  };
   op.jvp = [](const JvpArgs& a) {
     MaybeValue dx, dy;
     if (a.tangents[0]) dx = mul(*a.tangents[0], a.inputs[1]);
@@ -95,6 +104,9 @@ Op make_div() {
                    "the least integer divided by "
                    "-1 is itself.",
                    2, Accepts::numeric, 0.5, 2);
+  op.updates = [](const UpdateArgs& a) {
+    return a.same[1] ? std::vector<std::size_t>{0} : std::vector<std::size_t>{};
+  };
   op.jvp = [](const JvpArgs& a) {
     MaybeValue dx, dy;
     if (a.tangents[0]) dx = div(*a.tangents[0], a.inputs[1]);
@@ -127,6 +139,7 @@ Op make_rem() {
     return MaybeValues{plus(a.tangents[0], dy)};
   };
   op.waived["transpose"] = "its derivative is a product and a sum, never a remainder";
+  op.waived["updates"] = "what a division leaves of a state is none";
   op.evaluate = evaluate_numeric<2>(by_kind([](auto x, auto y) { return std::fmod(x, y); },
                                             [](auto x, auto y) { return defined_rem(x, y); }));
   return op;
@@ -159,6 +172,7 @@ Op make_extremum(bool is_max) {
           " of x and y. NaN where either is NaN; -0 is less than +0; of booleans it is `" +
           (is_max ? "or" : "and") + "`.",
       2, Accepts::any);
+  op.updates = updates_all();
   op.jvp = [is_max](const JvpArgs& a) {
     auto chosen = [&](Value x, Value y) {
       Value wins = is_max ? gt(x, y) : lt(x, y);

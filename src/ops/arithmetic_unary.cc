@@ -41,6 +41,7 @@ Op make_abs() {
   Op op = arith_op(Arith::abs, "abs", "abs",
                    "|x|; the least integer gives itself. The derivative at 0 is 1.", 1,
                    Accepts::numeric, 0.25, 2);
+  op.waived["updates"] = "the size of a state is another value";
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     if (!a.tangents[0]) return {std::nullopt};
     Value t = *a.tangents[0], x = a.inputs[0];

@@ -116,6 +116,7 @@ void register_broadcast_in_dim(Registry& r) {
   op.transpose = transpose_rule;
   op.batch = batch;
   op.sharding = sharding;
+  op.waived["updates"] = "copies of a state are no state";
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
     const HostArray& x = a.inputs[0];

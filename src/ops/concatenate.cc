@@ -1,6 +1,7 @@
 // Arrays one behind the other.
 #include "ops/factors.h"
 #include "ops/movement.h"
+#include "ops/updates.h"
 
 namespace tessera::inline v0::ops {
 
@@ -132,6 +133,7 @@ void register_concatenate(Registry& r) {
       rule.mark("window", dims[static_cast<std::size_t>(a.attrs.i("dimension"))]);
     return rule.str();
   };
+  op.updates = updates_all();
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
     HostArray& out = a.outputs[0];

@@ -141,6 +141,7 @@ void register_cond(Registry& r) {
   op.transpose = cond_transpose;
   op.batch = cond_batch;
   op.vary = cond_vary;
+  op.runs = [](const Attrs&) { return Runs{1, false}; };
   op.evaluate = cond_evaluate;
   // The dearest branch.
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
@@ -153,6 +154,7 @@ void register_cond(Registry& r) {
   };
   op.waived = {{"jvp", "jvp_both makes primals and tangents in one branch"},
                {"sharding", "the partitioner walks the branches"},
+               {"updates", "its branches may do different things to a state"},
                {"emit", "the executor runs the branch"}};
   op.examples = cond_examples;
   r.add(std::move(op));

@@ -1,6 +1,7 @@
 // convert and bitcast_convert.
 #include "ops/elementwise.h"
 #include "ops/elementwise_eval.h"
+#include "ops/updates.h"
 
 #include <cmath>
 #include <cstring>
@@ -48,6 +49,7 @@ Op make_convert() {
       1, Accepts::any);
   op.attrs = {{"dtype", AttrKind::dtype, "of the result"},
               {"weak", AttrKind::boolean, "whether the result is weak"}};
+  op.updates = updates_of({0});
   op.infer = [](const InferArgs& a) {
     return std::vector<Type>{Type(a.attrs.dtype("dtype"), a.inputs[0].shape, a.attrs.flag("weak"))};
   };
@@ -107,6 +109,7 @@ Op make_bitcast() {
   };
   op.jvp = no_tangent();
   op.waived["transpose"] = "bits have no derivative";
+  op.waived["updates"] = "bits under another name are another value";
   op.evaluate = [](const EvalArgs& a) {
     if (a.outputs[0].count())
       std::memcpy(a.outputs[0].bytes, a.inputs[0].bytes,

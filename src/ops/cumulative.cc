@@ -106,6 +106,7 @@ Op row(const char* name, Combine how, const char* what, const char* combiner) {
     op.jvp = [how](const JvpArgs& a) { return jvp(a, how); };
     op.waived["transpose"] = "it is not linear";
   }
+  op.waived["updates"] = "what is gathered along an axis is no element of a state";
   op.waived["emit"] = "each element needs the one before; a routine runs along";
   op.waived["stablehlo"] = "spelled as a reduce_window over all before";
   op.examples = [] {

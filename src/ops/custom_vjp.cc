@@ -321,6 +321,7 @@ Op tangent_op() {
   op.waived = {{"jvp", "linear: jvp_both emits it again"},
                {"sharding", "never run"},
                {"emit", "never run"},
+               {"updates", "never run"},
                {"stablehlo", "never run"}};
   op.examples = tangent_examples;
   return op;

@@ -1,6 +1,7 @@
 // A box of fixed size whose place is data.
 #include "ops/factors.h"
 #include "ops/indexing.h"
+#include "ops/updates.h"
 
 #include <algorithm>
 
@@ -103,6 +104,7 @@ void register_dynamic_slice(Registry& r) {
   };
   op.batch = batch;
   op.sharding = sharding;
+  op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
     const HostArray& x = a.inputs[0];

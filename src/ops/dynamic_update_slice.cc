@@ -1,6 +1,7 @@
 // Replacing a box of fixed size whose place is data.
 #include "ops/factors.h"
 #include "ops/indexing.h"
+#include "ops/updates.h"
 
 #include <algorithm>
 
@@ -123,6 +124,7 @@ void register_dynamic_update_slice(Registry& r) {
   op.transpose = transpose_rule;
   op.batch = batch;
   op.sharding = sharding;
+  op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
     const HostArray &x = a.inputs[0], &update = a.inputs[1];

@@ -213,6 +213,7 @@ void register_gather(Registry& r) {
   op.transpose = transpose_rule;
   op.batch = batch_gather;
   op.sharding = sharding;
+  op.waived["updates"] = "rows looked up in a table are no next table";
   op.cost = movement_cost();
   op.evaluate = evaluate;
   op.emit = emit;

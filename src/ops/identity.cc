@@ -1,5 +1,6 @@
 // Identities that only transformations see: stop_gradient, optimization_barrier, checkpoint_name.
 #include "ops/elementwise.h"
+#include "ops/updates.h"
 
 #include <cstring>
 
@@ -15,6 +16,7 @@ namespace {
 
 Op identity(std::string name, std::string stablehlo, std::string doc) {
   Op op = elementwise_op(std::move(name), std::move(stablehlo), std::move(doc), 1, Accepts::any);
+  op.updates = updates_of({0});
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
   op.evaluate = [](const EvalArgs& a) {
     if (a.outputs[0].count())

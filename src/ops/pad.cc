@@ -1,6 +1,7 @@
 // Putting a value around and between the elements; negative amounts crop.
 #include "ops/factors.h"
 #include "ops/movement.h"
+#include "ops/updates.h"
 
 #include <algorithm>
 
@@ -163,6 +164,7 @@ void register_pad(Registry& r) {
     rule.output(dims);
     return rule.str();
   };
+  op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
     const HostArray& x = a.inputs[0];

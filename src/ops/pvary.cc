@@ -1,5 +1,6 @@
 // The cast of a typed shard_map from "equal on all devices" to "may differ".
 #include "ops/collective.h"
+#include "ops/updates.h"
 
 namespace tessera::inline v0::ops {
 
@@ -44,6 +45,7 @@ void register_pvary(Registry& r) {
   };
   op.vary = adds_axes();
   op.uniform = [](const VaryArgs& a) { return std::vector<AxisSet>{a.inputs[0]}; };
+  op.updates = updates_of({0});
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
   op.evaluate = [](const EvalArgs& a) {
     std::copy_n(a.inputs[0].bytes, a.inputs[0].size_bytes(), a.outputs[0].bytes);

@@ -116,6 +116,7 @@ Op reduction_op(std::string name, std::string doc, Accepts what, const std::stri
   op.infer = [what](const InferArgs& a) { return infer(a, what); };
   op.batch = batch;
   op.sharding = [combiner](const ShardArgs& a) { return sharding(a, combiner); };
+  op.waived["updates"] = "what is gathered from many elements is no element of a state";
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
     return Cost{static_cast<double>(in[0].shape.count()),
                 static_cast<double>(in[0].bytes() + out[0].bytes())};

@@ -191,6 +191,7 @@ Op common(const char* name, const char* what) {
   op.infer = infer;
   op.batch = batch;
   op.sharding = sharding;
+  op.waived["updates"] = "what is gathered from a window is no element of a state";
   op.cost = cost;
   return op;
 }
@@ -208,7 +209,7 @@ void register_extreme(Registry& r, bool max) {
   op.emit = [max](Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
     return emit_extreme(e, eqn, at, max);
   };
-  op.waived = {{"transpose", "it is not linear"}};
+  op.waived["transpose"] = "it is not linear";
   op.examples = [] { return examples(true); };
   r.add(std::move(op));
 }

@@ -1,6 +1,7 @@
 // The same elements in row-major order under other extents.
 #include "ops/factors.h"
 #include "ops/movement.h"
+#include "ops/updates.h"
 
 #include <numeric>
 
@@ -177,6 +178,7 @@ void register_reshape(Registry& r) {
     return BatchResult{{reshape(x, to_shape(inserted(a.attrs.ints("shape"), 0, a.size)))}, {0}};
   };
   op.sharding = sharding;
+  op.updates = updates_of({0});
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
   op.evaluate = [](const EvalArgs& a) {
     if (a.inputs[0].size_bytes() > 0)

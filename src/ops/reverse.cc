@@ -1,6 +1,7 @@
 // Mirroring dimensions.
 #include "ops/factors.h"
 #include "ops/movement.h"
+#include "ops/updates.h"
 
 namespace tessera::inline v0::ops {
 
@@ -39,6 +40,7 @@ void register_reverse(Registry& r) {
     rule.output(dims);
     return rule.str();
   };
+  op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
     const Shape& shape = a.inputs[0].shape;

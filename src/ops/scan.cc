@@ -131,6 +131,13 @@ void register_scan(Registry& r) {
   op.transpose = scan_transpose;
   op.batch = scan_batch;
   op.vary = scan_vary;
+  op.updates = [](const UpdateArgs& a) -> std::vector<std::size_t> {
+    // What a loop carries stays what it was.
+    const ScanLayout s(a.attrs);
+    if (a.output >= s.carry) return {};
+    return {s.consts + a.output};
+  };
+  op.runs = [](const Attrs& attrs) { return Runs{attrs.i("length")}; };
   op.evaluate = scan_evaluate;
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
     Cost c = cost_of(*attrs.program("body"));

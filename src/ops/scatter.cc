@@ -2,6 +2,7 @@
 #include "ops/combine.h"
 #include "ops/indexing.h"
 #include "ops/scatter_rules.h"
+#include "ops/updates.h"
 
 #include <algorithm>
 
@@ -98,6 +99,7 @@ Op row(const std::string& name, const std::string& combining, Combine how,
   op.infer = infer_scatter;
   op.batch = batch_scatter;
   op.sharding = [combiner](const ShardArgs& a) { return shard_scatter(a, combiner); };
+  op.updates = updates_of({0});
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
     Cost cost;
     cost.flops = static_cast<double>(in[2].shape.count());
@@ -127,6 +129,9 @@ void register_scatter(Registry& r) {
   r.add(std::move(add));
 
   Op mul = row("scatter_mul", "multiplies", Combine::mul, "*");
+  mul.updates = [](const UpdateArgs& a) {
+    return a.same[2] ? std::vector<std::size_t>{0} : std::vector<std::size_t>{};
+  };
   mul.jvp = jvp_scatter_mul;
   mul.transpose = transpose_scatter_mul;
   r.add(std::move(mul));

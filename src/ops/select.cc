@@ -1,6 +1,7 @@
 // select and clamp.
 #include "ops/elementwise.h"
 #include "ops/elementwise_eval.h"
+#include "ops/updates.h"
 
 #include <cmath>
 #include <cstring>
@@ -33,6 +34,7 @@ Op make_select() {
                          "condition, on_true, on_false.",
                          3, Accepts::any);
   op.infer = infer_select;
+  op.updates = updates_of({1, 2});
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     const MaybeValue &t = a.tangents[1], &f = a.tangents[2];
     if (!t && !f) return {std::nullopt};
@@ -90,6 +92,7 @@ Op make_clamp() {
     return {d};
   };
   op.waived["transpose"] = "its derivative is a sum of selects";
+  op.updates = updates_of({1});
   op.evaluate = evaluate_numeric<3>([](auto lo, auto x, auto hi) {
     if constexpr (std::is_floating_point_v<decltype(x)>)
       if (lo != lo || x != x || hi != hi) return std::numeric_limits<decltype(x)>::quiet_NaN();

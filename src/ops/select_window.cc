@@ -286,12 +286,13 @@ void register_one(Registry& r, bool scatter) {
   op.transpose = transpose_rule;
   op.batch = batch;
   op.sharding = [scatter](const ShardArgs& a) { return sharding(a, scatter); };
+  op.waived["updates"] = "what is gathered from a window is no element of a state";
   op.cost = cost;
   op.evaluate = scatter ? evaluate_scatter : evaluate_gather;
   op.emit = scatter ? emit_scatter : emit_gather;
   op.examples = [scatter] { return examples(scatter); };
   if (!scatter)
-    op.waived = {{"stablehlo", "it has no such op: export writes a reduce_window of pairs"}};
+    op.waived["stablehlo"] = "it has no such op: export writes a reduce_window of pairs";
   r.add(std::move(op));
 }
 

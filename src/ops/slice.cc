@@ -1,6 +1,7 @@
 // A box of the operand, every `strides`-th element of it.
 #include "ops/factors.h"
 #include "ops/movement.h"
+#include "ops/updates.h"
 
 namespace tessera::inline v0::ops {
 
@@ -90,6 +91,7 @@ void register_slice(Registry& r) {
     rule.output(dims);
     return rule.str();
   };
+  op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
     Shape flat = a.inputs[0].shape.strides();

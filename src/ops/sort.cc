@@ -179,7 +179,9 @@ void register_sort(Registry& r) {
     return cost;
   };
   op.evaluate = evaluate;
-  op.waived = {{"emit", "a library sorts"}, {"transpose", "it is linear in nothing"}};
+  op.waived = {{"emit", "a library sorts"},
+               {"updates", "elements in the order of their values have left their places"},
+               {"transpose", "it is linear in nothing"}};
   op.examples = [] {
     auto example = [](std::vector<Type> in, std::int64_t dimension, std::int64_t keys) {
       return OpExample{std::move(in), {{"dimension", dimension}, {"num_keys", keys}}};

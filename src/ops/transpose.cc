@@ -1,6 +1,7 @@
 // Permuting dimensions.
 #include "ops/factors.h"
 #include "ops/movement.h"
+#include "ops/updates.h"
 
 namespace tessera::inline v0::ops {
 
@@ -55,6 +56,7 @@ void register_transpose(Registry& r) {
     rule.output(out);
     return rule.str();
   };
+  op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
     Shape strides = a.inputs[0].shape.strides();

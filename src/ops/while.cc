@@ -320,6 +320,11 @@ void register_while(Registry& r) {
   op.transpose = while_transpose;
   op.batch = while_batch;
   op.vary = while_vary;
+  op.updates = [](const UpdateArgs& a) -> std::vector<std::size_t> {
+    // What a loop carries stays what it was.
+    return {Layout(a.attrs).first_carry + a.output};
+  };
+  op.runs = [](const Attrs&) { return Runs{std::nullopt}; };
   op.evaluate = while_evaluate;
   // One step, for want of a number.
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {

@@ -1,5 +1,7 @@
 #include "spmd/checks.h"
 
+#include <tessera/inline_vector.h>
+
 #include "ir/op.h"
 #include "spmd/uniformity.h"
 
@@ -74,8 +76,7 @@ void check_replicated_outputs(const MapInfo& map) {
 
 namespace {
 
-// Whether a value is an update of an input: found again by walking backwards over operations that
-// keep each element's place in a sum.
+// Whether a value is an update of an input: found again by walking backwards along Op::updates.
 class Updates {
  public:
   Updates(const Program& p, const std::vector<AxisSet>& varying, const std::string& axis)
@@ -102,36 +103,13 @@ class Updates {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
   void follow(const Equation& e, Var v, std::vector<Var>& open) const {
-    const std::string& op = e.op->name;
-    const auto any_of = [&](std::initializer_list<const char*> names) {
-      return std::find(names.begin(), names.end(), op) != names.end();
-    };
-    const auto same = [&](std::size_t i) { return !varying_[e.inputs[i]].contains(axis_); };
-    if (any_of({"add", "max", "min", "concatenate"})) {
-      open.insert(open.end(), e.inputs.begin(), e.inputs.end());
-    } else if (any_of({"sub", "convert", "reshape", "transpose", "slice", "reverse", "pad",
-                       "stop_gradient", "optimization_barrier", "dynamic_update_slice"})) {
-      open.push_back(e.inputs[0]);
-    } else if (op == "mul") {
-      if (same(1)) open.push_back(e.inputs[0]);
-      if (same(0)) open.push_back(e.inputs[1]);
-    } else if (op == "div") {
-      if (same(1)) open.push_back(e.inputs[0]);
-    } else if (any_of({"select", "clamp"})) {
-      open.push_back(e.inputs[1]);
-      if (op == "select") open.push_back(e.inputs[2]);
-    } else if (any_of({"scan", "while"})) {
-      // What a loop carries stays what it was.
-      const auto at = static_cast<std::size_t>(std::find(e.outputs.begin(), e.outputs.end(), v) -
-                                               e.outputs.begin());
-      const auto count = [&](const char* name) {
-        return static_cast<std::size_t>(e.attrs.i(name));
-      };
-      if (op == "scan" && at >= count("carry")) return;
-      const std::size_t consts =
-          op == "scan" ? count("consts") : count("cond_consts") + count("body_consts");
-      open.push_back(e.inputs[consts + at]);
-    }
+    if (!e.op->updates) return;
+    InlineVector<bool, 8> same;
+    for (Var operand : e.inputs) same.push_back(!varying_[operand].contains(axis_));
+    const auto output = static_cast<std::size_t>(std::find(e.outputs.begin(), e.outputs.end(), v) -
+                                                 e.outputs.begin());
+    for (std::size_t i : e.op->updates({e.attrs, {same.data(), same.size()}, output}))
+      open.push_back(e.inputs[i]);
   }
 
   const Program& p_;
@@ -160,6 +138,7 @@ std::optional<Message> divergence_warning(const MapInfo& map,
   };
   for (const StatePair& state : states) {
     for (const auto& axis : map.mesh.axes) {
+      if (map.mesh.size_of(axis) == 1) continue;  // a lone device has nothing to drift from
       const bool entered = std::none_of(state.inputs.begin(), state.inputs.end(),
                                         [&](std::size_t i) { return in[i].contains(axis); });
       if (!entered || state.inputs.size() != state.outputs.size() || comes_back_same(state, axis))

@@ -231,6 +231,7 @@ void register_shard_map(Registry& r) {
   op.waived = {{"jvp", "jvp_both: its body is differentiated whole"},
                {"sharding", "it says itself how its operands are cut"},
                {"emit", "the executor runs its body"},
+               {"runs", "once"},
                {"cost", "its body has its own"},
                {"stablehlo", "it is exported as the per-device program"}};
   op.examples = spmd::examples;

@@ -37,6 +37,16 @@ class Pmap : public ::testing::Test {
   const Array x = Array(Floats{1, 2, 3, 4, 5, 6}, {3, 2});
 };
 
+// A line a collective, sorted.
+std::string listed(const ts::Lowered& plan) {
+  std::vector<std::string> lines;
+  for (const ts::CollectiveUse& use : plan.collectives()) lines.push_back(to_string(use) + "\n");
+  std::sort(lines.begin(), lines.end());
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
 }  // namespace
 
 TEST_F(Pmap, MapsTheFirstAxis) {
@@ -284,13 +294,47 @@ TEST_F(Pmap, ListsItsCollectives) {
       {.in_axes = {ts::replicated, 0}});
   Model m{ts::zeros({5, 2}), ts::zeros({3})};
   auto plan = f.lower(ts::abstract_like(m), ts::abstract_like(x));
-  std::vector<std::tuple<std::string, std::vector<std::string>, std::int64_t>> uses;
-  for (auto& c : plan.collectives()) uses.emplace_back(c.op, c.axes, c.bytes);
-  std::sort(uses.begin(), uses.end());
-  const std::vector<std::string> i{"i"};
-  EXPECT_EQ(uses, (decltype(uses){
-                      {"all_gather", i, 4}, {"psum", i, 4}, {"psum", i, 12}, {"psum", i, 40}}));
+  EXPECT_EQ(listed(plan),
+            "all_gather over 'i', 2 times: 8 bytes\n"
+            "psum over 'i', 2 times: 8 bytes\n"
+            "psum over 'i': 12 bytes\n"
+            "psum over 'i': 40 bytes\n");
   EXPECT_TRUE(ts::jit([](Array a) { return 2 * a; }).lower(x).collectives().empty());
+}
+
+TEST_F(Pmap, ListsHowOftenACollectiveRuns) {
+  auto f = ts::pmap(
+      [](Array a, Array rounds) {
+        auto sums = [](Array b) {
+          return ts::fori_loop(
+              2, 5, [](Array, Array c) { return ts::psum(c, "i"); }, b);
+        };
+        Array nested = ts::fori_loop(
+            0, 4, [&](Array, Array c) { return sums(c); }, a);
+        auto looped = ts::while_loop([](std::pair<Array, Array> c) { return c.first > 0; },
+                                     [&](std::pair<Array, Array> c) {
+                                       return std::pair(c.first - 1, ts::pmax(sums(c.second), "i"));
+                                     },
+                                     std::pair(rounds, nested));
+        return ts::cond(
+            rounds > 1, [&] { return ts::pmin(looped.second, "i"); }, [&] { return a; });
+      },
+      {.in_axes = {0, ts::replicated}});
+  auto plan = f.lower(x, Array(3));
+  EXPECT_EQ(listed(plan),
+            "pmax over 'i', in a loop: 8 bytes a round\n"
+            "pmin over 'i', in a branch: 8 bytes\n"
+            "psum over 'i', 12 times: 96 bytes\n"
+            "psum over 'i', in a loop, 3 times a round: 24 bytes a round\n");
+  for (const ts::CollectiveUse& use : plan.collectives())
+    if (use.op == "pmax") {
+      EXPECT_EQ(use, (ts::CollectiveUse{.op = "pmax",
+                                        .axes = {"i"},
+                                        .times = 1,
+                                        .bytes = 8,
+                                        .in_loop = true,
+                                        .in_branch = false}));
+    }
 }
 
 TEST_F(Pmap, RejectsNesting) {
@@ -305,7 +349,7 @@ TEST_F(Pmap, WarnsOfDriftingState) {
   std::vector<std::string> heard;
   ts::WarningHandler before =
       ts::set_warning_handler([&](const std::string& text) { heard.push_back(text); });
-  auto step = [&](bool synchronised) {
+  auto step = [&](bool synchronised, const Array& rows) {
     auto f = ts::pmap(
         [=](Model m, Array a) {
           Array g = ts::sum(a);
@@ -313,11 +357,12 @@ TEST_F(Pmap, WarnsOfDriftingState) {
           return Model{m.w - g, m.b};
         },
         {.axis_name = "i", .in_axes = {ts::replicated, 0}});
-    f(Model{Array(1.0f), Array(2.0f)}, x);
+    f(Model{Array(1.0f), Array(2.0f)}, rows);
   };
-  step(true);
+  step(true, x);
+  step(false, ts::ones({1, 2}));  // a lone device has nothing to drift from
   EXPECT_TRUE(heard.empty());
-  step(false);
+  step(false, x);
   ts::set_warning_handler(before);
   ASSERT_EQ(heard.size(), 1u);
   EXPECT_EQ(heard[0].substr(0, heard[0].find(" since ")),

@@ -1,0 +1,114 @@
+// Which ops hand a state on (Op::updates): those that move an operand's elements, choose among them
+// or add to them are found by their derivatives, and say which operand a result is an update of, or
+// why of none.
+#include "ops/registry_values.h"
+#include "ops/registry_walk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace ts = tessera;
+
+namespace {
+
+// The derivatives of all results by the elements of operand k, by forward differences; the examples
+// are small. Empty where the operand is no float.
+std::vector<double> derivatives(const ts::Program& p, const walk::Arrays& inputs, std::size_t k) {
+  std::vector<double> all;
+  if (inputs[k].dtype != ts::DType::float64) return all;
+  const walk::Arrays before = walk::run(p, inputs);
+  constexpr double kStep = 1e-6;
+  for (std::int64_t i = 0; i < inputs[k].count(); ++i) {
+    walk::Arrays moved = inputs;
+    moved[k] = ts::HostArray(inputs[k].dtype, inputs[k].shape);
+    for (std::int64_t j = 0; j < inputs[k].count(); ++j)
+      moved[k].data<double>()[j] = inputs[k].data<double>()[j] + (i == j ? kStep : 0);
+    const walk::Arrays after = walk::run(p, moved);
+    for (std::size_t o = 0; o < after.size(); ++o)
+      if (after[o].dtype == ts::DType::float64)
+        for (std::int64_t j = 0; j < after[o].count(); ++j)
+          all.push_back((after[o].data<double>()[j] - before[o].data<double>()[j]) / kStep);
+  }
+  return all;
+}
+bool is(double x, double value) { return std::abs(x - value) < 1e-4; }
+
+}  // namespace
+
+class RegistryUpdates : public testing::TestWithParam<std::string> {
+ protected:
+  const ts::Op& op = ts::Registry::get().at(GetParam());
+  bool has_reason() const { return op.waived.count("updates") && !op.waived.at("updates").empty(); }
+
+  // The op's examples in double precision.
+  struct Drawn {
+    ts::Attrs attrs;
+    ts::ProgramPtr program;
+    walk::Arrays inputs;
+  };
+  std::vector<Drawn> drawn() const {
+    walk::Random random(7);
+    std::vector<Drawn> all;
+    for (ts::OpExample e : op.examples()) {
+      Drawn d;
+      for (ts::Type& t : e.inputs) {
+        t = walk::widened(t);
+        d.inputs.push_back(walk::draw(t, random, e.lo, e.hi, e.int_lo, e.int_hi));
+      }
+      d.attrs = e.attrs = walk::widened(e.attrs);
+      d.program = walk::program_of(op, e);
+      all.push_back(std::move(d));
+    }
+    return all;
+  }
+};
+
+TEST_P(RegistryUpdates, WhatKeepsElementsSaysSo) {
+  EXPECT_FALSE(op.updates && has_reason()) << "has 'updates' and waives it";
+  if (!op.evaluate || op.updates || has_reason()) return;
+  struct Seen {
+    bool only = true, some = false;  // only derivatives of 0 and 1, some of 1
+  };
+  std::map<std::size_t, Seen> by_operand;
+  for (const Drawn& d : drawn())
+    for (std::size_t k = 0; k < d.inputs.size(); ++k)
+      for (double x : derivatives(*d.program, d.inputs, k)) {
+        Seen& s = by_operand[k];
+        s.only = s.only && (is(x, 0) || is(x, 1));
+        s.some = s.some || is(x, 1);
+      }
+  for (const auto& [operand, seen] : by_operand)
+    EXPECT_FALSE(seen.only && seen.some) << "moves, chooses or adds elements of operand " << operand
+                                         << ", and neither has 'updates' nor says why not";
+}
+
+// A named operand is one, and the result depends on it; what other devices hold takes none away.
+TEST_P(RegistryUpdates, NamesOperandsOfTheResult) {
+  if (!op.updates) return;
+  std::map<std::size_t, bool> depends;
+  for (const Drawn& d : drawn()) {
+    const ts::InlineVector<bool, 8> same(d.inputs.size(), true), differ(d.inputs.size(), false);
+    for (std::size_t o = 0; o < d.program->outputs.size(); ++o) {
+      const auto named = op.updates({d.attrs, {same.data(), same.size()}, o});
+      for (std::size_t i : op.updates({d.attrs, {differ.data(), differ.size()}, o}))
+        EXPECT_TRUE(std::count(named.begin(), named.end(), i)) << i;
+      for (std::size_t i : named) {
+        ASSERT_LT(i, d.inputs.size());
+        for (double x : derivatives(*d.program, d.inputs, i)) depends[i] |= !is(x, 0);
+      }
+    }
+  }
+  EXPECT_FALSE(depends.empty());
+  for (const auto& [operand, does] : depends) EXPECT_TRUE(does) << "operand " << operand;
+}
+
+// Control flow says how often it runs what is nested in it.
+TEST_P(RegistryUpdates, ControlFlowSaysHowOftenItRuns) {
+  if (op.lowering != ts::Lowering::control) return;
+  const bool reason = op.waived.count("runs") && !op.waived.at("runs").empty();
+  EXPECT_NE(bool(op.runs), reason);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, RegistryUpdates, testing::ValuesIn(walk::op_names()),
+                         walk::test_name);
