@@ -1,3 +1,5 @@
+#include "nn/checks.h"
+
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/nn.h>
@@ -8,36 +10,65 @@
 namespace tessera::inline v0::nn {
 
 Array relu(Operand x) {
+  need_array("relu", "x", x.array, x.loc);
   // A selection, not maximum(x, 0): at 0 its derivative is 0, where maximum's would be a half.
   return where(Operand(greater(x, 0), x.loc), x, Operand(0, x.loc));
 }
 Array leaky_relu(Operand x, double slope) {
+  need_array("leaky_relu", "x", x.array, x.loc);
   return where(Operand(greater(x, 0), x.loc), x, multiply(x, slope));
 }
 
 Array gelu(Operand x, bool approximate) {
+  need_array("gelu", "x", x.array, x.loc);
   if (!approximate) return multiply(multiply(x, 0.5), add(erf(multiply(x, std::sqrt(0.5))), 1.0));
   Array cube = multiply(multiply(x, x), x);
   Array inner = multiply(add(x, multiply(cube, 0.044715)), std::sqrt(2 / M_PI));
   return multiply(multiply(x, 0.5), add(tanh(inner), 1.0));
 }
-Array silu(Operand x) { return multiply(x, sigmoid(x)); }
-Array softplus(Operand x) { return logaddexp(x, 0.0); }
+Array silu(Operand x) {
+  need_array("silu", "x", x.array, x.loc);
+  return multiply(x, sigmoid(x));
+}
+Array softplus(Operand x) {
+  need_array("softplus", "x", x.array, x.loc);
+  return logaddexp(x, 0.0);
+}
 
 namespace {
 // x minus its maximum along the axis, which cancels in both softmaxes and so is no business of
 // derivatives.
-Array shifted(const Operand& x, std::int64_t axis) {
+Array shifted(const char* function, const Operand& x, std::int64_t axis) {
+  need_array(function, "x", x.array, x.loc);
+  const int rank = x.array.ndim();
+  Message m(function);
+  m.from(x.loc).problem("x is " + describe(x.array));
+  if (x.array.dtype() == DType::boolean)
+    m.rule("it takes numbers").advice("convert with astype(ts::f32)").raise<DTypeError>();
+  if (rank == 0)
+    m.rule("it has an axis of classes, to which the probabilities belong")
+        .advice("pass the logits of all classes as one array, for example by ts::stack")
+        .raise<ShapeError>();
+  if (axis < -rank || axis >= rank)
+    m.problem("x is " + describe(x.array) + ", which has no axis " + std::to_string(axis))
+        .rule("an axis is at least " + std::to_string(-rank) + " and less than " +
+              std::to_string(rank))
+        .advice("count axes from 0, or from the end with -1, the last axis")
+        .raise<ShapeError>();
+  if (x.array.shape(static_cast<int>(axis)) == 0)
+    m.rule("there is at least one class along axis " + std::to_string(axis))
+        .advice("check the size first")
+        .raise<ShapeError>();
   return subtract(x, stop_gradient(max(x, axis, true)));
 }
 }  // namespace
 
 Array softmax(Operand x, std::int64_t axis) {
-  Array e = exp(Operand(shifted(x, axis), x.loc));
+  Array e = exp(Operand(shifted("softmax", x, axis), x.loc));
   return divide(e, sum(e, axis, true));
 }
 Array log_softmax(Operand x, std::int64_t axis) {
-  Array s = shifted(x, axis);
+  Array s = shifted("log_softmax", x, axis);
   return subtract(s, log(sum(exp(s), axis, true)));
 }
 

@@ -1,3 +1,5 @@
+#include "nn/checks.h"
+
 #include <tessera/collectives.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
@@ -20,20 +22,45 @@ BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o, std::sour
 }
 
 namespace {
-void need_channels(const Operand& x, const Array& scale) {
-  if (x.array.ndim() >= 1 && x.array.shape(-1) == scale.size()) return;
+
+void check(const BatchNorm& layer, const Operand& x) {
+  const std::pair<const char*, const Array*> parameters[] = {
+      {"scale", &layer.scale}, {"bias", &layer.bias}, {"mean", &layer.mean}, {"var", &layer.var}};
+  for (const auto& [name, array] : parameters)
+    need_parameter("BatchNorm", name, *array, "batch_norm(channels)", x.loc);
+  need_array("BatchNorm", "x", x.array, x.loc);
+  const std::int64_t channels = layer.scale.ndim() < 1 ? 1 : layer.scale.shape(-1);
+  for (const auto& [name, array] : parameters)
+    need_entries("BatchNorm", name, *array, channels, "channel", x.loc);
+  if (x.array.ndim() >= 1 && x.array.shape(-1) == channels) return;
   Message("BatchNorm")
-      .problem("x is " + describe(x.array) + ", the layer normalises " +
-               std::to_string(scale.size()) + " channels")
+      .problem("x is " + describe(x.array) + ", the layer normalises " + std::to_string(channels) +
+               " channels")
       .rule("channels are the last axis of x")
       .from(x.loc)
       .advice("batch_norm with as many channels as x has, or transpose channels-first data")
       .raise<ShapeError>();
 }
+
+void need_axis(const std::string& name, const SourceLoc& loc) {
+  try {
+    axis_size(name);
+  } catch (const CollectiveError&) {
+    Message("BatchNorm")
+        .problem("there is no axis '" + name + "' here, over which it averages its statistics")
+        .rule("the axis_name of the layer is bound by the pmap or vmap around its call")
+        .from(loc)
+        .advice("train inside pmap(f, {.axis_name = \"" + name +
+                "\"}), or leave axis_name out for the statistics of each device")
+        .raise<CollectiveError>();
+  }
+}
+
 }  // namespace
 
 std::pair<Array, BatchNorm> BatchNorm::train(Operand x) const {
-  need_channels(x, scale);
+  check(*this, x);
+  if (!axis_name.empty()) need_axis(axis_name, x.loc);
   std::vector<std::int64_t> over;
   for (int i = 0; i + 1 < x.array.ndim(); ++i) over.push_back(i);
   Array wide = astype(x, x.array.dtype() == DType::float64 ? DType::float64 : DType::float32);
@@ -52,7 +79,7 @@ std::pair<Array, BatchNorm> BatchNorm::train(Operand x) const {
 }
 
 Array BatchNorm::operator()(Operand x) const {
-  need_channels(x, scale);
+  check(*this, x);
   Array wide = astype(x, x.array.dtype() == DType::float64 ? DType::float64 : DType::float32);
   Array m = stop_gradient(mean), v = stop_gradient(var);
   Array y = (wide - m) * (rsqrt(v + epsilon) * scale) + bias;

@@ -1,3 +1,5 @@
+#include "nn/checks.h"
+
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/linear.h>
@@ -19,28 +21,14 @@ Array in(const std::optional<DType>& dtype, const Operand& x) {
   return dtype ? astype(x, *dtype) : x.array;
 }
 
-Array with_bias(Array y, const Array& bias, const std::optional<DType>& dtype) {
-  return bias.is_empty() ? y : y + in(dtype, bias);
-}
-
-void check_key(const char* layer, const Array& key, const std::source_location& loc) {
-  if (!key.is_empty() && key.dtype() == DType::uint32 && key.shape() == Shape{2}) return;
+void need_float(const char* layer, const std::optional<DType>& dtype, const SourceLoc& loc) {
+  if (!dtype || is_floating(*dtype)) return;
   Message(layer)
-      .problem("the key is " + describe(key))
-      .rule("a key is a uint32 array of shape (2,)")
+      .problem("its compute dtype is " + std::string(name_of(*dtype)))
+      .rule("parameters are fractions, which only floats hold")
       .from(loc)
-      .advice("make one with random::key(seed), and one for each layer with random::split")
-      .raise<ShapeError>();
-}
-
-void check_sizes(const char* layer, const Shape& sizes, const std::source_location& loc) {
-  if (std::all_of(sizes.begin(), sizes.end(), [](std::int64_t n) { return n > 0; })) return;
-  Message(layer)
-      .problem("the layer's sizes are " + to_string(sizes))
-      .rule("each is at least 1")
-      .from(loc)
-      .advice("take them from the data's shape, such as x.shape(-1)")
-      .raise<ShapeError>();
+      .advice("ts::bf16 or ts::f16, or none for the parameters' own dtype")
+      .raise<DTypeError>();
 }
 
 }  // namespace
@@ -62,6 +50,28 @@ Array VarianceScaling::operator()(const Array& key, const Shape& shape, DType dt
         .from(loc)
         .advice("\"in\"")
         .raise<Error>();
+  need_key("VarianceScaling", key, loc);
+  if (!(scale >= 0))
+    Message("VarianceScaling")
+        .problem("the scale is " + to_string(Array(scale)))
+        .rule("scale / fan is a variance, 0 or more")
+        .from(loc)
+        .advice("1.0, or 2.0 for layers before a relu")
+        .raise<Error>();
+  if (!is_floating(dtype))
+    Message("VarianceScaling")
+        .problem("the dtype is " + std::string(name_of(dtype)))
+        .rule("parameters are fractions, which only floats hold")
+        .from(loc)
+        .advice("ts::f32")
+        .raise<DTypeError>();
+  if (std::any_of(shape.begin(), shape.end(), [](std::int64_t n) { return n < 0; }))
+    Message("VarianceScaling")
+        .problem("the shape is " + to_string(shape))
+        .rule("extents are 0 or more")
+        .from(loc)
+        .advice("check the arithmetic that gave the negative one")
+        .raise<ShapeError>();
   double variance = scale / std::max(1.0, n);
   if (distribution == "normal")
     return random::normal({key, loc}, shape, dtype) * std::sqrt(variance);
@@ -81,23 +91,23 @@ Array VarianceScaling::operator()(const Array& key, const Shape& shape, DType dt
 
 Linear linear(const Array& key, std::int64_t inputs, std::int64_t outputs, const LinearOptions& o,
               std::source_location loc) {
-  check_key("linear", key, loc);
-  check_sizes("linear", {inputs, outputs}, loc);
+  need_key("linear", key, loc);
+  need_sizes("linear", {inputs, outputs}, loc);
   return {o.init(key, {inputs, outputs}, DType::float32, loc), o.bias ? zeros({outputs}) : Array(),
           o.dtype};
 }
 Array Linear::operator()(Operand x) const {
-  if (!weight.is_empty() && weight.ndim() != 2)
+  need_parameter("Linear", "weight", weight, "linear(key, in, out)", x.loc);
+  need_float("Linear", dtype, x.loc);
+  if (weight.ndim() != 2)
     Message("Linear")
         .problem("its weight is " + describe(weight))
         .rule("a weight has two axes: features in, features out")
         .from(x.loc)
-        .advice(
-            "a model with a row a device runs inside pmap; outside, take one of its rows with "
-            "ts::unreplicate(model)")
+        .advice(kStackedAdvice)
         .raise<ShapeError>();
-  if (!weight.is_empty() &&
-      (x.array.is_empty() || x.array.ndim() < 1 || x.array.shape(-1) != weight.shape(0)))
+  need_array("Linear", "x", x.array, x.loc);
+  if (x.array.ndim() < 1 || x.array.shape(-1) != weight.shape(0))
     Message("Linear")
         .problem("x is " + describe(x.array) + ", the layer takes " +
                  std::to_string(weight.shape(0)) + " features: its weight is " + describe(weight))
@@ -107,14 +117,26 @@ Array Linear::operator()(Operand x) const {
             "make the layer with linear(key, in, out) for the features that x has, or flatten "
             "the axes before it: x.reshape(batch, -1)")
         .raise<ShapeError>();
-  return with_bias(dot(Operand(in(dtype, x), x.loc), in(dtype, weight)), bias, dtype);
+  Array y = dot(Operand(in(dtype, x), x.loc), in(dtype, weight));
+  if (bias.is_empty()) return y;
+  need_entries("Linear", "bias", bias, weight.shape(1), "feature", x.loc);
+  return y + in(dtype, bias);
 }
 
 Conv conv(const Array& key, std::int64_t inputs, std::int64_t outputs,
           const std::vector<std::int64_t>& kernel, const ConvLayerOptions& o,
           std::source_location loc) {
-  check_key("conv", key, loc);
-  check_sizes("conv", {inputs, outputs}, loc);
+  need_key("conv", key, loc);
+  need_sizes("conv", {inputs, outputs}, loc);
+  if (kernel.empty() ||
+      std::any_of(kernel.begin(), kernel.end(), [](std::int64_t n) { return n < 1; }))
+    Message("conv")
+        .problem(kernel.empty() ? "the kernel has no spatial axis"
+                                : "the kernel's extents are " + to_string(Shape(kernel)))
+        .rule("it has one extent, at least 1, for each spatial axis of the images")
+        .from(loc)
+        .advice("{3, 3} for images; for points without space use linear")
+        .raise<ShapeError>();
   if (o.groups < 1 || inputs % o.groups || outputs % o.groups)
     Message("conv")
         .problem(std::to_string(inputs) + " channels in and " + std::to_string(outputs) +
@@ -135,21 +157,43 @@ Conv conv(const Array& key, std::int64_t inputs, std::int64_t outputs,
           o.dtype};
 }
 Array Conv::operator()(Operand x) const {
+  need_parameter("Conv", "weight", weight, "conv(key, in, out, kernel)", x.loc);
+  need_float("Conv", dtype, x.loc);
+  need_array("Conv", "x", x.array, x.loc);
+  if (groups < 1)
+    Message("Conv")
+        .problem("it has " + std::to_string(groups) + " groups")
+        .rule("each group maps in / groups channels to out / groups")
+        .from(x.loc)
+        .advice("groups = 1")
+        .raise<ShapeError>();
   ConvOptions o;
   o.strides = strides;
   o.padding = padding;
   o.kernel_dilation = dilation;
   o.feature_group_count = groups;
-  return with_bias(v0::conv(Operand(in(dtype, x), x.loc), in(dtype, weight), o), bias, dtype);
+  Array y = v0::conv(Operand(in(dtype, x), x.loc), in(dtype, weight), o);
+  if (bias.is_empty()) return y;
+  need_entries("Conv", "bias", bias, weight.shape(-1), "channel", x.loc);
+  return y + in(dtype, bias);
 }
 
 Embedding embedding(const Array& key, std::int64_t entries, std::int64_t features,
                     std::source_location loc) {
-  check_key("embedding", key, loc);
-  check_sizes("embedding", {entries, features}, loc);
+  need_key("embedding", key, loc);
+  need_sizes("embedding", {entries, features}, loc);
   return {random::normal({key, loc}, {entries, features})};
 }
 Array Embedding::operator()(Operand x) const {
+  need_parameter("Embedding", "weight", weight, "embedding(key, entries, features)", x.loc);
+  if (weight.ndim() != 2)
+    Message("Embedding")
+        .problem("its weight is " + describe(weight))
+        .rule("a weight has two axes: entries, features")
+        .from(x.loc)
+        .advice(kStackedAdvice)
+        .raise<ShapeError>();
+  need_array("Embedding", "x", x.array, x.loc);
   if (!is_integer(x.array.dtype()))
     Message("Embedding")
         .problem("x is " + describe(x.array))
@@ -161,14 +205,20 @@ Array Embedding::operator()(Operand x) const {
 }
 
 LayerNorm layer_norm(std::int64_t features, double epsilon, std::source_location loc) {
-  check_sizes("layer_norm", {features}, loc);
+  need_sizes("layer_norm", {features}, loc);
   return {ones({features}), zeros({features}), epsilon};
 }
 Array LayerNorm::operator()(Operand x) const {
-  if (x.array.ndim() < 1 || x.array.shape(-1) != scale.size())
+  need_parameter("LayerNorm", "scale", scale, "layer_norm(features)", x.loc);
+  need_parameter("LayerNorm", "bias", bias, "layer_norm(features)", x.loc);
+  need_array("LayerNorm", "x", x.array, x.loc);
+  const std::int64_t features = scale.ndim() < 1 ? 1 : scale.shape(-1);
+  need_entries("LayerNorm", "scale", scale, features, "feature", x.loc);
+  need_entries("LayerNorm", "bias", bias, features, "feature", x.loc);
+  if (x.array.ndim() < 1 || x.array.shape(-1) != features)
     Message("LayerNorm")
         .problem("x is " + describe(x.array) + ", the layer normalises " +
-                 std::to_string(scale.size()) + " features")
+                 std::to_string(features) + " features")
         .rule("features are the last axis of x")
         .from(x.loc)
         .advice("layer_norm with as many features as x has")
@@ -180,6 +230,7 @@ Array LayerNorm::operator()(Operand x) const {
 }
 
 Array Dropout::operator()(Operand x, const Array& key, bool train) const {
+  need_array("Dropout", "x", x.array, x.loc);
   if (!train || rate == 0) return x.array;
   if (!(rate > 0 && rate < 1))
     Message("Dropout")
@@ -188,6 +239,17 @@ Array Dropout::operator()(Operand x, const Array& key, bool train) const {
         .from(x.loc)
         .advice("0.1, the share of elements that are dropped")
         .raise<Error>();
+  if (key.is_empty())
+    Message("Dropout")
+        .problem("it got no key")
+        .rule("with train = true it draws which elements to zero, by a key")
+        .from(x.loc)
+        .advice(
+            "pass a key that is new in each step, such as ts::random::fold_in(key, step), or train "
+            "= "
+            "false to evaluate")
+        .raise<TraceError>();
+  need_key("Dropout", key, x.loc);
   Array keep = random::bernoulli(key, 1 - rate, x.array.shape());
   return where(keep, divide(x, 1 - rate), 0);
 }

@@ -1,3 +1,5 @@
+#include "nn/checks.h"
+
 #include <tessera/elementwise.h>
 #include <tessera/manipulation.h>
 #include <tessera/message.h>
@@ -6,24 +8,41 @@
 
 namespace tessera::inline v0::nn {
 
+namespace {
+
+// Logits have a last axis of classes, and at least one.
+void check(const char* function, const Operand& logits, const Operand& labels) {
+  need_array(function, "logits", logits.array, logits.loc);
+  need_array(function, "labels", labels.array, logits.loc);
+  if (logits.array.ndim() >= 1 && logits.array.shape(-1) >= 1) return;
+  Message(function)
+      .problem("the logits are " + describe(logits.array))
+      .rule("their last axis has one entry for each class, at least one")
+      .from(logits.loc)
+      .advice("pass what the model's last layer gives, of shape (batch, classes)")
+      .raise<ShapeError>();
+}
+
+}  // namespace
+
 Array softmax_cross_entropy(Operand logits, Operand labels) {
+  check("softmax_cross_entropy", logits, labels);
   if (logits.array.shape() != labels.array.shape())
     Message("softmax_cross_entropy")
         .problem("logits of shape " + to_string(logits.array.shape()) + " and labels of shape " +
                  to_string(labels.array.shape()))
         .rule("labels are probabilities, one for each logit")
         .from(logits.loc)
-        .advice(logits.array.ndim() == 0
-                    ? "logits have a last axis of classes"
-                    : "one_hot(labels, " + std::to_string(logits.array.shape(-1)) +
-                          "), or softmax_cross_entropy_with_integer_labels")
+        .advice("one_hot(labels, " + std::to_string(logits.array.shape(-1)) +
+                "), or softmax_cross_entropy_with_integer_labels")
         .raise<ShapeError>();
   return negative(sum(multiply(labels, log_softmax(logits)), -1));
 }
 
 Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels) {
+  check("softmax_cross_entropy_with_integer_labels", logits, labels);
   const Shape& shape = logits.array.shape();
-  bool fits = shape.rank() >= 1 && labels.array.shape() == Shape(shape.begin(), shape.end() - 1);
+  bool fits = labels.array.shape() == Shape(shape.begin(), shape.end() - 1);
   if (!fits || !is_integer(labels.array.dtype()))
     Message("softmax_cross_entropy_with_integer_labels")
         .problem("logits of shape " + to_string(shape) + " and " +
@@ -31,9 +50,9 @@ Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels) 
                  to_string(labels.array.shape()))
         .rule("labels are integers with the shape of the logits but for the last axis")
         .from(logits.loc)
-        .advice(is_integer(labels.array.dtype()) || shape == labels.array.shape()
-                    ? "argmax over the last axis of one-hot labels"
-                    : "convert the labels with astype(ts::i32)")
+        .advice(shape == labels.array.shape() ? "argmax over the last axis of one-hot labels"
+                : fits                        ? "convert the labels with astype(ts::i32)"
+                                              : "pass one label for each row of logits")
         .raise<ShapeError>();
   // The label's own logit is picked by a comparison, which fuses, rather than by a gather.
   Array hot =
@@ -42,19 +61,34 @@ Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels) 
 }
 
 Array masked_mean(Operand values, Operand mask) {
+  need_array("masked_mean", "values", values.array, values.loc);
+  need_array("masked_mean", "mask", mask.array, values.loc);
+  const Shape &from = mask.array.shape(), &to = values.array.shape();
+  bool fits = from.rank() <= to.rank();
+  for (int i = 1; fits && i <= from.rank(); ++i)
+    fits = mask.array.shape(-i) == 1 || mask.array.shape(-i) == values.array.shape(-i);
+  if (!fits)
+    Message("masked_mean")
+        .problem("values of shape " + to_string(to) + " and a mask of shape " + to_string(from))
+        .rule("the mask has one entry, 0 or 1, for each value")
+        .from(values.loc)
+        .advice("build the mask with the shape of the values, here " + to_string(to))
+        .raise<ShapeError>();
   Array m = astype(mask, is_floating(values.array.dtype()) ? values.array.dtype() : DType::float32);
   return divide(sum(multiply(values, m)), maximum(sum(m), 1.0));
 }
 
 Array accuracy(Operand logits, Operand labels) {
+  check("accuracy", logits, labels);
   const Shape& shape = logits.array.shape();
-  if (shape.rank() < 1 || labels.array.shape() != Shape(shape.begin(), shape.end() - 1))
+  if (labels.array.shape() != Shape(shape.begin(), shape.end() - 1))
     Message("accuracy")
         .problem("logits of shape " + to_string(shape) + " and labels of shape " +
                  to_string(labels.array.shape()))
         .rule("labels have the shape of the logits but for the last axis")
         .from(logits.loc)
-        .advice("argmax over the last axis of one-hot labels")
+        .advice(shape == labels.array.shape() ? "argmax over the last axis of one-hot labels"
+                                              : "pass one label for each row of logits")
         .raise<ShapeError>();
   return mean(equal(argmax(logits, -1), labels));
 }

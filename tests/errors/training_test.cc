@@ -19,6 +19,61 @@ MISUSE(batch_norm_over_an_axis_that_is_not_bound) {
 }
 MISUSE(layer_norm_of_other_features) { nn::layer_norm(3)(ts::ones({2, 4})); }
 MISUSE(dropout_of_everything) { nn::Dropout{1.0}(ts::ones({4}), key()); }
+MISUSE(dropout_without_a_key) { nn::Dropout{}(ts::ones({4}), Array()); }
+MISUSE(dropout_with_all_keys) { nn::Dropout{}(ts::ones({4}), ts::random::split(key(), 3)); }
+MISUSE(dropout_of_an_empty_array) { nn::Dropout{}(Array(), key()); }
+MISUSE(linear_of_an_empty_array) { nn::linear(key(), 3, 4)(Array()); }
+MISUSE(linear_that_nobody_made) { nn::Linear{}(ts::ones({2, 3})); }
+MISUSE(linear_with_another_bias) { nn::Linear{ts::ones({3, 4}), ts::ones({5})}(ts::ones({2, 3})); }
+MISUSE(linear_in_integers) { nn::linear(key(), 3, 4, {.dtype = ts::i32})(ts::ones({2, 3})); }
+MISUSE(conv_of_an_empty_array) { nn::conv(key(), 3, 8, {3, 3})(Array()); }
+MISUSE(conv_that_nobody_made) { nn::Conv{}(ts::ones({2, 8, 8, 3})); }
+MISUSE(conv_with_another_bias) {
+  nn::Conv{ts::ones({3, 3, 3, 8}), ts::ones({3})}(ts::ones({2, 8, 8, 3}));
+}
+MISUSE(conv_without_space) { nn::conv(key(), 3, 8, {}); }
+MISUSE(conv_with_a_kernel_of_nothing) { nn::conv(key(), 3, 8, {0, 3}); }
+MISUSE(embedding_of_an_empty_array) { nn::embedding(key(), 100, 16)(Array()); }
+MISUSE(embedding_that_nobody_made) { nn::Embedding{}(ts::arange(3)); }
+MISUSE(embedding_with_a_row_a_device) { nn::Embedding{ts::ones({4, 100, 16})}(ts::arange(3)); }
+MISUSE(layer_norm_of_an_empty_array) { nn::layer_norm(3)(Array()); }
+MISUSE(layer_norm_that_nobody_made) { nn::LayerNorm{}(ts::ones({2, 3})); }
+MISUSE(layer_norm_with_another_bias) {
+  nn::LayerNorm{ts::ones({3}), ts::ones({2})}(ts::ones({2, 3}));
+}
+MISUSE(layer_norm_with_a_row_a_device) {
+  nn::LayerNorm{ts::ones({4, 3}), ts::ones({4, 3})}(ts::ones({2, 3}));
+}
+MISUSE(batch_norm_of_an_empty_array) { nn::batch_norm(3)(Array()); }
+MISUSE(batch_norm_that_nobody_made) { nn::BatchNorm{}.train(ts::ones({2, 3})); }
+MISUSE(batch_norm_with_other_statistics) {
+  nn::BatchNorm layer = nn::batch_norm(3);
+  layer.var = ts::ones({2});
+  layer(ts::ones({2, 3}));
+}
+MISUSE(relu_of_an_empty_array) { nn::relu(Array()); }
+MISUSE(leaky_relu_of_an_empty_array) { nn::leaky_relu(Array()); }
+MISUSE(gelu_of_an_empty_array) { nn::gelu(Array()); }
+MISUSE(silu_of_an_empty_array) { nn::silu(Array()); }
+MISUSE(softplus_of_an_empty_array) { nn::softplus(Array()); }
+MISUSE(softmax_of_an_empty_array) { nn::softmax(Array()); }
+MISUSE(softmax_of_a_scalar) { nn::softmax(2.0); }
+MISUSE(softmax_over_an_axis_too_many) { nn::softmax(ts::ones({2, 3}), 2); }
+MISUSE(log_softmax_of_no_classes) { nn::log_softmax(ts::ones({2, 0})); }
+MISUSE(log_softmax_of_booleans) { nn::log_softmax(ts::ones({2, 3}) > 0); }
+MISUSE(cross_entropy_of_no_logits) { nn::softmax_cross_entropy(Array(), ts::ones({8, 10})); }
+MISUSE(cross_entropy_of_no_labels) { nn::softmax_cross_entropy(ts::ones({8, 10}), Array()); }
+MISUSE(cross_entropy_of_one_logit) { nn::softmax_cross_entropy(2.0, 1.0); }
+MISUSE(cross_entropy_of_another_number_of_labels) {
+  nn::softmax_cross_entropy_with_integer_labels(ts::ones({8, 10}), ts::arange(4));
+}
+MISUSE(masked_mean_without_a_mask) { nn::masked_mean(ts::ones({8}), Array()); }
+MISUSE(masked_mean_of_another_shape) { nn::masked_mean(ts::ones({8, 3}), ts::ones({8})); }
+MISUSE(accuracy_of_no_logits) { nn::accuracy(Array(), ts::arange(8)); }
+MISUSE(accuracy_of_one_number) { nn::accuracy(2.0, 1); }
+MISUSE(initialiser_without_a_key) { nn::lecun_normal()(Array(), {3, 4}); }
+MISUSE(initialiser_of_a_negative_scale) { nn::VarianceScaling{-1.0}(key(), {3, 4}); }
+MISUSE(initialiser_of_integers) { nn::he_normal()(key(), {3, 4}, ts::i32); }
 MISUSE(initialiser_of_an_unknown_fan) { nn::VarianceScaling{1.0, "fan_in"}(key(), {3, 4}); }
 MISUSE(cross_entropy_of_integer_labels) {
   nn::softmax_cross_entropy(ts::ones({8, 10}), ts::zeros({8}, ts::i32));
