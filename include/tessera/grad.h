@@ -314,47 +314,33 @@ auto linearize_at(std::source_location loc, F& f, A&... args) {
   return with_call(
       f, [&]<class C>(C& call) { return make_linear(call, typename C::Params{}, loc); }, args...);
 }
+template <class F, class... A>
+using VjpPair = decltype(vjp_at({}, std::declval<F&>(), std::declval<A&>()...));
+template <class F, class... A>
+using LinearPair = decltype(linearize_at({}, std::declval<F&>(), std::declval<A&>()...));
 }  // namespace detail
 
-// One signature a count of arguments: a parameter pack leaves no place for the caller's line.
-#define TESSERA_AT_CALLER_ std::source_location loc = std::source_location::current()
+// vjp and linearize are constructors of the pairs that they give: behind a parameter pack a
+// function has no place for the caller's line, and a constructor has.
 
-/// The value f(args...) and its pullback.
-template <class F, class A>
-auto vjp(F&& f, A&& a, TESSERA_AT_CALLER_) {
-  return detail::vjp_at(loc, f, a);
-}
-template <class F, class A, class B>
-auto vjp(F&& f, A&& a, B&& b, TESSERA_AT_CALLER_) {
-  return detail::vjp_at(loc, f, a, b);
-}
-template <class F, class A, class B, class C>
-auto vjp(F&& f, A&& a, B&& b, C&& c, TESSERA_AT_CALLER_) {
-  return detail::vjp_at(loc, f, a, b, c);
-}
-template <class F, class A, class B, class C, class... D>
-requires(sizeof...(D) > 0) auto vjp(F&& f, A&& a, B&& b, C&& c, D&&... d) {
-  return detail::vjp_at({}, f, a, b, c, d...);
-}
+/// The value f(args...) and its pullback: auto [y, back] = ts::vjp(f, args...).
+template <class F, class... A>
+struct vjp : detail::VjpPair<F, A...> {
+  vjp(F&& f, A&&... args, std::source_location loc = std::source_location::current())
+      : detail::VjpPair<F, A...>(detail::vjp_at(loc, f, args...)) {}
+};
+template <class F, class... A>
+vjp(F&&, A&&...) -> vjp<F, A...>;
 
-/// The value f(args...) and its derivative there as a linear function, whose repeated use is cheap.
-template <class F, class A>
-auto linearize(F&& f, A&& a, TESSERA_AT_CALLER_) {
-  return detail::linearize_at(loc, f, a);
-}
-template <class F, class A, class B>
-auto linearize(F&& f, A&& a, B&& b, TESSERA_AT_CALLER_) {
-  return detail::linearize_at(loc, f, a, b);
-}
-template <class F, class A, class B, class C>
-auto linearize(F&& f, A&& a, B&& b, C&& c, TESSERA_AT_CALLER_) {
-  return detail::linearize_at(loc, f, a, b, c);
-}
-template <class F, class A, class B, class C, class... D>
-requires(sizeof...(D) > 0) auto linearize(F&& f, A&& a, B&& b, C&& c, D&&... d) {
-  return detail::linearize_at({}, f, a, b, c, d...);
-}
-#undef TESSERA_AT_CALLER_
+/// The value f(args...) and its derivative there as a linear function, whose repeated use is cheap:
+/// auto [y, forward] = ts::linearize(f, args...).
+template <class F, class... A>
+struct linearize : detail::LinearPair<F, A...> {
+  linearize(F&& f, A&&... args, std::source_location loc = std::source_location::current())
+      : detail::LinearPair<F, A...>(detail::linearize_at(loc, f, args...)) {}
+};
+template <class F, class... A>
+linearize(F&&, A&&...) -> linearize<F, A...>;
 
 /// Jacobians. Leaves of the Jacobian have shape result.shape + argument.shape. Where the result is
 /// one Array the Jacobian is a tree like the argument, where the argument is one a tree like the

@@ -134,11 +134,10 @@ requires(!std::is_same_v<T, Leaves>) Array global_norm(const T& x) {
 template <class Params>
 Params apply_updates(const Params& params, const Params& updates,
                      std::source_location loc = std::source_location::current()) {
-  return tree::map(
-      [&](const Array& p, const Array& u) {
-        return (Operand(p, loc) + Operand(u, loc)).astype(p.dtype(), loc);
-      },
-      params, updates, loc);
+  const auto add = [&](const Array& p, const Array& u) {
+    return (Operand(p, loc) + Operand(u, loc)).astype(p.dtype(), loc);
+  };
+  return tree::map({add, loc}, params, updates);
 }
 
 /// Everything that training changes, as one tree: the model, what the optimiser remembers, and the

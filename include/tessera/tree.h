@@ -15,6 +15,7 @@
 #include <tessera/detail/walk.h>
 #include <tessera/message.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
@@ -152,21 +153,63 @@ T unflatten(const T& like, std::span<const Array> leaves,
 }  // namespace tree
 
 namespace detail {
-template <class F, class T, class... Rest>
-T map_at(std::source_location loc, F& f, const T& first, const Rest&... rest) {
+
+/// A function of N leaves, with the line of the user's that passes it: a parameter of this type
+/// takes no part in deduction, so the caller's line follows any number of trees. It refers to the
+/// function and lives as long as the call.
+template <std::size_t N>
+struct LeafFunction {
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, LeafFunction>)
+      LeafFunction(F&& f, std::source_location where = std::source_location::current())
+      : loc(where),
+        function((void*)std::addressof(f)),
+        call([](void* g, std::size_t, std::span<const Array> row) {
+          return call_on_row(*(std::remove_reference_t<F>*)g, row, std::make_index_sequence<N>{});
+        }) {}
+
+  std::source_location loc;
+  void* function;
+  Array (*call)(void* function, std::size_t leaf, std::span<const Array>);
+};
+/// The same for a function of a leaf's path and N leaves.
+template <std::size_t N>
+struct PathFunction {
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, PathFunction>)
+      PathFunction(F&& f, std::source_location where = std::source_location::current())
+      : loc(where),
+        function((void*)std::addressof(f)),
+        call([](void* g, const std::string& path, std::span<const Array> row) {
+          auto at_path =
+              [&]<class... X>(
+                  const X&... x) -> std::invoke_result_t<F&, const std::string&, const X&...> {
+            return (*(std::remove_reference_t<F>*)g)(path, x...);
+          };
+          return call_on_row(at_path, row, std::make_index_sequence<N>{});
+        }) {}
+
+  std::source_location loc;
+  void* function;
+  Array (*call)(void* function, const std::string& path, std::span<const Array>);
+};
+
+/// The trees' leaves, one vector a tree, once their structures are found to be one.
+template <class T, class... Rest>
+std::array<std::vector<Array>, 1 + sizeof...(Rest)> aligned_leaves(const char* function,
+                                                                   std::source_location loc,
+                                                                   const T& first,
+                                                                   const Rest&... rest) {
   if constexpr (sizeof...(Rest) > 0) {
     const TreeDef def = tree::structure(first);
     std::size_t i = 1;
-    (require_same_structure("tree::map", def, "trees[0]", tree::structure(rest),
+    (require_same_structure(function, def, "trees[0]", tree::structure(rest),
                             "trees[" + std::to_string(i++) + "]", loc),
      ...);
   }
-  const std::vector<Array> rows[] = {tree::leaves(first), tree::leaves(rest)...};
-  auto call = [](void* fn, std::size_t, std::span<const Array> row) {
-    return call_on_row(*static_cast<F*>(fn), row, std::make_index_sequence<1 + sizeof...(Rest)>{});
-  };
-  return tree::unflatten(first, mapped_leaves("tree::map", rows, call, (void*)&f), loc);
+  return {tree::leaves(first), tree::leaves(rest)...};
 }
+
 }  // namespace detail
 
 namespace tree {
@@ -174,49 +217,27 @@ namespace tree {
 /// Applies f to corresponding leaves of trees of one structure and gives a tree like the first.
 /// Where a leaf of any of them is empty, f is not called and the first tree's leaf stays: a
 /// gradient's empty leaf leaves its parameter alone. TreeError listing the paths where the
-/// structures differ.
-template <class F, class T>
-T map(F&& f, const T& first, std::source_location loc = std::source_location::current()) {
-  return detail::map_at(loc, f, first);
-}
-template <class F, class T, class U>
-T map(F&& f, const T& first, const U& second,
-      std::source_location loc = std::source_location::current()) {
-  return detail::map_at(loc, f, first, second);
-}
-template <class F, class T, class U, class V>
-T map(F&& f, const T& first, const U& second, const V& third,
-      std::source_location loc = std::source_location::current()) {
-  return detail::map_at(loc, f, first, second, third);
-}
-template <class F, class T, class U, class V, class... W>
-requires(sizeof...(W) > 0) T
-    map(F&& f, const T& first, const U& second, const V& third, const W&... rest) {
-  return detail::map_at({}, f, first, second, third, rest...);
+/// structures differ. A function that passes its own caller's line on writes map({f, loc}, trees).
+template <class T, class... Rest>
+T map(detail::LeafFunction<1 + sizeof...(Rest)> f, const T& first, const Rest&... rest) {
+  const auto rows = detail::aligned_leaves("tree::map", f.loc, first, rest...);
+  return unflatten(first, detail::mapped_leaves("tree::map", rows, f.call, f.function), f.loc);
 }
 
 /// As map, for f(path, leaves...).
-template <class F, class T, class... Rest>
-T map_with_path(F&& f, const T& first, const Rest&... rest) {
-  const std::vector<std::string> names = paths(first);
+template <class T, class... Rest>
+T map_with_path(detail::PathFunction<1 + sizeof...(Rest)> f, const T& first, const Rest&... rest) {
+  const auto rows = detail::aligned_leaves("tree::map_with_path", f.loc, first, rest...);
   struct Context {
-    std::remove_reference_t<F>* f;
-    const std::vector<std::string>* names;
-  } context{&f, &names};
-  if constexpr (sizeof...(Rest) > 0) {
-    const TreeDef def = structure(first);
-    std::size_t i = 1;
-    (detail::require_same_structure("tree::map_with_path", def, "trees[0]", structure(rest),
-                                    "trees[" + std::to_string(i++) + "]"),
-     ...);
-  }
-  const std::vector<Array> rows[] = {leaves(first), leaves(rest)...};
+    const detail::PathFunction<1 + sizeof...(Rest)>& f;
+    const std::vector<std::string> names;
+  } context{f, paths(first)};
   auto call = [](void* c, std::size_t leaf, std::span<const Array> row) {
-    auto* ctx = static_cast<Context*>(c);
-    auto on_row = [&](const auto&... x) -> Array { return (*ctx->f)((*ctx->names)[leaf], x...); };
-    return detail::call_on_row(on_row, row, std::make_index_sequence<1 + sizeof...(Rest)>{});
+    const auto& at = *static_cast<const Context*>(c);
+    return at.f.call(at.f.function, at.names[leaf], row);
   };
-  return unflatten(first, detail::mapped_leaves("tree::map_with_path", rows, call, &context));
+  return unflatten(first, detail::mapped_leaves("tree::map_with_path", rows, call, &context),
+                   f.loc);
 }
 
 /// Calls f(path, leaf) on every leaf that is not empty.

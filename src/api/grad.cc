@@ -40,7 +40,7 @@ GradOutcome value_and_grad(const char* function, Call& call, std::span<const int
 
   Builder b(function);
   const Values in = inputs_of(b, *f.program);
-  const Linearized lin = linearize(*f.program, wrt);
+  const Linearized lin = linearize_program(*f.program, wrt);
   KnownPart known = inline_known(b, lin, in);
   MaybeValues cotangents(lin.linear->outputs.size());
   if (lin.nonzero_out[0]) cotangents[0] = ops::scalar(b, known.outputs[0].dtype(), 1.0);

@@ -122,7 +122,7 @@ Outcome jacobian(const char* function, Call& call, std::span<const int> argnums,
   const SourceLoc loc = line_of(where);
   const TracedFunction f = trace_call(call, function, function);
   const std::vector<bool> wrt = differentiated(function, call, f, argnums, loc);
-  const Linearized lin = linearize(*f.program, wrt);
+  const Linearized lin = linearize_program(*f.program, wrt);
   if (forward) require_forward_mode(*lin.linear);
 
   Builder b(function);

@@ -100,7 +100,7 @@ LinearOutcome linearize_call(Call& call, bool backward, const char* function,
   auto s = std::make_shared<LinearMap::State>();
   s->function = function;
   s->backward = backward;
-  s->lin = tessera::v0::linearize(*f.program, wrt);
+  s->lin = tessera::v0::linearize_program(*f.program, wrt);
 
   std::vector<Array> known = apply(s->lin.known, operands(call, f), loc);
   const auto outputs = static_cast<std::ptrdiff_t>(f.program->outputs.size());

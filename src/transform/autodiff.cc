@@ -7,7 +7,7 @@
 
 namespace tessera::inline v0 {
 
-Linearized linearize(const Program& p, const std::vector<bool>& wrt) {
+Linearized linearize_program(const Program& p, const std::vector<bool>& wrt) {
   JvpProgram jvp = jvp_program(p, wrt);
   std::vector<bool> unknown_in(jvp.program->inputs.size(), true);
   std::vector<bool> unknown_out(jvp.program->outputs.size(), true);
@@ -18,7 +18,7 @@ Linearized linearize(const Program& p, const std::vector<bool>& wrt) {
 }
 
 ProgramPtr vjp_program(const Program& p, const std::vector<bool>& wrt) {
-  Linearized lin = linearize(p, wrt);
+  Linearized lin = linearize_program(p, wrt);
   Builder b(p.name);
   Values inputs;
   for (Var v : p.inputs) inputs.push_back(b.input(p.types[v]));

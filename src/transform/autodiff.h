@@ -16,7 +16,7 @@ struct Linearized {
   std::vector<bool> nonzero_out;
 };
 /// `wrt[i]` says whether to differentiate with respect to input i, which must be floating then.
-Linearized linearize(const Program& p, const std::vector<bool>& wrt);
+Linearized linearize_program(const Program& p, const std::vector<bool>& wrt);
 
 /// (inputs..., cotangents of the floating outputs...) -> (outputs..., cotangents of the inputs in
 /// `wrt`...). Cotangents have the dtype and shape of what they belong to.

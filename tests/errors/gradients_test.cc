@@ -39,6 +39,16 @@ MISUSE(linearize_with_another_shape) {
   forward(ts::ones({4}));
 }
 MISUSE(vjp_of_shapes_that_do_not_fit) { ts::vjp(predict, model(), ts::ones({4, 5})); }
+MISUSE(pullback_at_a_donated_array) {
+  Array a = ts::ones({64, 64});
+  ts::jit([](Array v) { return v * 2; }, {.donate = {0}})(a);
+  ts::vjp([](Array p, Array q, Array r, Array s) { return p * q * r * s; }, a, 1.0, 2.0, 3.0);
+}
+MISUSE(linear_map_at_a_donated_array) {
+  Array a = ts::ones({64, 64});
+  ts::jit([](Array v) { return v * 2; }, {.donate = {0}})(a);
+  ts::linearize([](Array p, Array q, Array r, Array s) { return p * q * r * s; }, a, 1.0, 2.0, 3.0);
+}
 MISUSE(gradient_through_a_while_loop) {
   ts::grad([](Array w) {
     return ts::while_loop([](Array c) { return c < 10.0; }, [&](Array c) { return c * w; }, w);

@@ -24,6 +24,15 @@ MISUSE(map_over_trees_of_other_types) {
   ts::tree::map([](Array p, Array g) { return p - g; }, layer(3, 4),
                 std::pair(ts::ones({3, 4}), ts::ones({4})));
 }
+MISUSE(map_over_five_trees_one_of_another_length) {
+  Model two{layer(3, 4), layer(4, 2)}, one{layer(3, 4)};
+  auto sum = [](Array a, Array b, Array c, Array d, Array e) { return a + b + c + d + e; };
+  ts::tree::map(sum, two, two, two, two, one);
+}
+MISUSE(map_with_paths_over_trees_of_other_lengths) {
+  Model two{layer(3, 4), layer(4, 2)}, one{layer(3, 4)};
+  ts::tree::map_with_path([](const std::string&, Array p, Array g) { return p - g; }, two, one);
+}
 MISUSE(unflatten_of_too_few_leaves) {
   std::vector<Array> leaves{ts::ones({3, 4})};
   ts::tree::unflatten(layer(3, 4), std::span<const Array>(leaves));

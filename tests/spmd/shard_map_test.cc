@@ -261,7 +261,7 @@ TEST(ShardMap, Residuals) {
                            ops::broadcast_in_dim(square, in[1].shape(), {}));
         return Values{ops::mul(k, in[1])};
       });
-  Linearized lin = linearize(*p, {true, true});
+  Linearized lin = linearize_program(*p, {true, true});
   const Equation& forward = only_map(*lin.known);
   const auto& specs = forward.attrs.get<Strings>("out_specs");
   const Program& body = *forward.attrs.program("body");

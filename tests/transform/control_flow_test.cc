@@ -52,7 +52,7 @@ TEST(Cond, DerivativesEqualThoseOfTheBranch) {
 
 TEST(Cond, BranchesShareResidualSlots) {
   ProgramPtr p = choice();
-  Linearized lin = linearize(*p, {false, true, true});
+  Linearized lin = linearize_program(*p, {false, true, true});
   // The index, x and y forwarded, and two slots: 3 x^2 needs at most two products.
   EXPECT_LE(lin.residuals, 6u);
   EXPECT_EQ(count_ops(*lin.linear, "cond"), 1u);
@@ -124,7 +124,7 @@ TEST(While, ForwardModeEqualsTheUnrolledProgram) {
 
 TEST(While, LinearizesAndRefusesToBeTransposed) {
   ProgramPtr p = loop();
-  Linearized lin = linearize(*p, {false, true, true});
+  Linearized lin = linearize_program(*p, {false, true, true});
   std::vector<Doubles> at{{3}, {0.5, -0.25}, {1, 2}};
   auto known = run(lin.known, at);
   std::vector<Doubles> in(known.begin() + 2, known.end());

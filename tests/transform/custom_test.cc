@@ -133,7 +133,7 @@ TEST(CustomVjp, MapsFunctionAndRule) {
                             mapped[1] ? Doubles{5, 7, 1, 2} : Doubles{5, 7}};
     EXPECT_EQ(run(a, at), run(b, at));
     // Mapping what is linearised already maps the stand-in.
-    Linearized lin = linearize(*with_vjp(), {true, true});
+    Linearized lin = linearize_program(*with_vjp(), {true, true});
     std::vector<int> all{dims[0], dims[1]};
     BatchProgram known = batch_program(*lin.known, all, 2, "");
     std::vector<int> linear_dims;

@@ -29,7 +29,7 @@ ProgramPtr checkpointed(HookPtr policy = nullptr) {
 }
 
 std::size_t residuals(HookPtr policy) {
-  return linearize(*checkpointed(policy), {true, true, true}).residuals;
+  return linearize_program(*checkpointed(policy), {true, true, true}).residuals;
 }
 
 TEST(Remat, ComputesTheSameToSecondOrder) {
@@ -50,7 +50,7 @@ TEST(Remat, ComputesTheSameToSecondOrder) {
 TEST(Remat, KeepsTheInputsOnly) {
   EXPECT_EQ(residuals(nullptr), 3u);
   EXPECT_EQ(residuals(nothing_saveable()), 3u);
-  Linearized lin = linearize(*checkpointed(), {true, true, true});
+  Linearized lin = linearize_program(*checkpointed(), {true, true, true});
   std::set<Var> kept(lin.known->outputs.begin() + 1, lin.known->outputs.end());
   EXPECT_EQ(kept, std::set<Var>(lin.known->inputs.begin(), lin.known->inputs.end()))
       << "the inputs themselves";
@@ -63,7 +63,8 @@ TEST(Remat, KeepsWhatThePolicyAllows) {
   EXPECT_EQ(residuals(save_only_these_names({"other"})), 3u);
   EXPECT_EQ(residuals(save_any_names_but_these({"first"})), 3u);
   EXPECT_EQ(residuals(save_any_names_but_these({"other"})), 4u);
-  EXPECT_EQ(residuals(everything_saveable()), linearize(*plain(), {true, true, true}).residuals);
+  EXPECT_EQ(residuals(everything_saveable()),
+            linearize_program(*plain(), {true, true, true}).residuals);
 }
 
 TEST(Remat, RunsProductsAgainUnlessTheyAreKept) {
@@ -124,9 +125,9 @@ TEST(Remat, OfAScanBodyAndAroundAScan) {
     check_to_second_order(p, at);
   }
   // Inside, each step keeps its carry; w and x are there already.
-  Linearized lin = linearize(*inside, {true, true, true});
+  Linearized lin = linearize_program(*inside, {true, true, true});
   EXPECT_EQ(lin.residuals, 3u);
-  EXPECT_EQ(linearize(*around, {true, true, true}).residuals, 3u);
+  EXPECT_EQ(linearize_program(*around, {true, true, true}).residuals, 3u);
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ TEST(Scan, ResidualsThatDoNotChangeLeaveTheLoop) {
         Value c = ops::mul(ops::mul(in[1], ops::sin(in[0])), in[2]);
         return Values{c};
       }}.scanned();
-  Linearized lin = linearize(*s, {true, true, true});
+  Linearized lin = linearize_program(*s, {true, true, true});
   std::vector<Shape> shapes;
   for (std::size_t i = 0; i < lin.residuals; ++i)
     shapes.push_back(lin.linear->types[lin.linear->inputs[i]].shape);

@@ -120,7 +120,7 @@ TEST(PartialEval, ForcedOutputsCross) {
 
 TEST(Linearize, GivesALinearProgram) {
   ProgramPtr p = trace({vec(2), vec(2)}, formula);
-  Linearized lin = linearize(*p, {true, true});
+  Linearized lin = linearize_program(*p, {true, true});
   std::vector<Doubles> at{{0.5, 1}, {2, -1}}, v{{1, 2}, {3, 4}};
   auto known = run(lin.known, at);
   std::vector<Doubles> in(known.begin() + 1, known.end());
