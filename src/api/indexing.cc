@@ -95,97 +95,126 @@ Value take_axis(Value x, Value positions, int axis, const std::string& mode) {
   return ops::gather(x, ops::reshape(p, with_vector), dims, sizes, mode);
 }
 
-Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Value> arrays,
-                const char* name, const std::string& mode) {
-  using Kind = AxisIndex::Kind;
-  Builder& b = *x.builder;
-  const SourceLoc loc = b.loc;
-  const Shape from = x.shape();
-  check_rank(index, from, name, loc);
-  bool advanced = !arrays.empty();
+namespace {
 
-  // First the slices. Positions beside arrays count as arrays of no dimensions, as in NumPy.
+// An index resolved against a shape: slices of every axis first, then one gather where arrays are
+// among the indices.
+struct Resolved {
   Ints start, limit, step, reversed;
   Shape shape;               // after slicing: positions dropped, new axes put in
   std::vector<int> indexed;  // axes of `shape` that arrays index
   Values positions;          // one an entry of `indexed`
+  bool adjacent = true;      // the arrays stand next to each other
+};
+
+// Positions beside arrays count as arrays of no dimensions, as in NumPy.
+Resolved resolve_index(Builder& b, const Shape& from, const std::vector<AxisIndex>& index,
+                       std::span<const Value> arrays, const char* name, const SourceLoc& loc) {
+  using Kind = AxisIndex::Kind;
+  check_rank(index, from, name, loc);
+  bool advanced = !arrays.empty();
+  Resolved r;
   std::size_t next_array = 0;
-  int axis = 0;
-  bool adjacent = true;
-  int last_indexed_entry = -1;
+  int axis = 0, last_indexed_entry = -1;
   auto one_axis = [&](std::size_t entry, const AxisIndex* i) {
     std::int64_t n = from[static_cast<std::size_t>(axis)];
     if (!i || i->kind() == Kind::all) {
-      start.push_back(0), limit.push_back(n), step.push_back(1), shape.push_back(n);
+      r.start.push_back(0), r.limit.push_back(n), r.step.push_back(1), r.shape.push_back(n);
     } else if (i->kind() == Kind::range) {
       Picked p = resolve(i->range(), n, name, loc);
       std::int64_t first = p.step > 0 ? p.start : p.start + (p.count - 1) * p.step;
       if (p.count == 0) first = 0;
       std::int64_t stride = std::abs(p.step);
-      start.push_back(first), limit.push_back(p.count ? first + (p.count - 1) * stride + 1 : 0),
-          step.push_back(stride);
-      if (p.step < 0) reversed.push_back(axis);
-      shape.push_back(p.count);
+      r.start.push_back(first);
+      r.limit.push_back(p.count ? first + (p.count - 1) * stride + 1 : 0);
+      r.step.push_back(stride);
+      if (p.step < 0) r.reversed.push_back(axis);
+      r.shape.push_back(p.count);
     } else {
       bool is_array = i->kind() == Kind::array;
       std::int64_t p = is_array ? 0 : resolve(i->position(), n, axis, from, name, loc);
       if (advanced) {
-        start.push_back(0), limit.push_back(n), step.push_back(1);
-        indexed.push_back(shape.rank());
-        shape.push_back(n);
-        positions.push_back(is_array ? wrap_negative(arrays[next_array++], n)
-                                     : ops::scalar(b, DType::int32, static_cast<double>(p)));
+        r.start.push_back(0), r.limit.push_back(n), r.step.push_back(1);
+        r.indexed.push_back(r.shape.rank());
+        r.shape.push_back(n);
+        r.positions.push_back(is_array ? wrap_negative(arrays[next_array++], n)
+                                       : ops::scalar(b, DType::int32, static_cast<double>(p)));
         if (last_indexed_entry >= 0 && last_indexed_entry + 1 != static_cast<int>(entry))
-          adjacent = false;
+          r.adjacent = false;
         last_indexed_entry = static_cast<int>(entry);
       } else {
-        start.push_back(p), limit.push_back(p + 1), step.push_back(1);
+        r.start.push_back(p), r.limit.push_back(p + 1), r.step.push_back(1);
       }
     }
     ++axis;
   };
   for (std::size_t k = 0; k < index.size(); ++k) {
     if (index[k].kind() == Kind::newaxis)
-      shape.push_back(1);
+      r.shape.push_back(1);
     else
       one_axis(k, &index[k]);
   }
   while (axis < from.rank()) one_axis(index.size(), nullptr);
-  x = ops::slice(x, start, limit, step);
-  x = ops::reverse(x, reversed);
-  x = ops::reshape(x, shape);
-  if (!advanced) return x;
+  return r;
+}
 
-  // Then one gather. The index arrays broadcast together; their shape takes the place of the
-  // indexed axes, or comes first when these are not next to each other.
+// The gather of a resolved index with arrays. These broadcast together; their shape takes the place
+// of the indexed axes, or comes first when these are not next to each other.
+struct Gather {
+  Value starts;
+  ops::GatherDims dims;
+  Ints sizes;
+  Shape result;
+};
+Gather gather_of(const Resolved& r, const char* name, const SourceLoc& loc) {
   Shape joint;
-  for (const Value& p : positions) joint = broadcast_shapes(joint, p.shape(), name, loc);
+  for (const Value& p : r.positions) joint = broadcast_shapes(joint, p.shape(), name, loc);
   DType wide = DType::int32;
-  for (const Value& p : positions)
+  for (const Value& p : r.positions)
     if (p.dtype() == DType::int64) wide = DType::int64;
   Shape column = joint;
   column.push_back(1);
   Values columns;
-  for (Value p : positions)
+  for (Value p : r.positions)
     columns.push_back(ops::reshape(broadcast_to(ops::convert(p, wide), joint), column));
-  Value starts = ops::concatenate(columns, joint.rank());
-
-  ops::GatherDims dims;
-  Ints sizes = x.shape().to_vector();
-  int insert = adjacent ? indexed[0] : 0;
-  for (int a : indexed) {
-    sizes[static_cast<std::size_t>(a)] = 1;
-    dims.collapsed_slice_dims.push_back(a);
-    dims.start_index_map.push_back(a);
+  Gather g;
+  g.starts = ops::concatenate(columns, joint.rank());
+  g.sizes = r.shape.to_vector();
+  int insert = r.adjacent ? r.indexed[0] : 0;
+  for (int a : r.indexed) {
+    g.sizes[static_cast<std::size_t>(a)] = 1;
+    g.dims.collapsed_slice_dims.push_back(a);
+    g.dims.start_index_map.push_back(a);
   }
-  dims.index_vector_dim = joint.rank();
+  g.dims.index_vector_dim = joint.rank();
   int kept = 0;
-  for (int i = 0; i < x.rank(); ++i) {
-    if (std::find(indexed.begin(), indexed.end(), i) != indexed.end()) continue;
-    dims.offset_dims.push_back(kept < insert ? kept : kept + joint.rank());
+  auto put_joint = [&] {
+    for (std::int64_t e : joint) g.result.push_back(e);
+  };
+  for (int i = 0; i < r.shape.rank(); ++i) {
+    if (std::find(r.indexed.begin(), r.indexed.end(), i) != r.indexed.end()) continue;
+    if (kept == insert) put_joint();
+    g.dims.offset_dims.push_back(kept < insert ? kept : kept + joint.rank());
+    g.result.push_back(r.shape[static_cast<std::size_t>(i)]);
     ++kept;
   }
-  return ops::gather(x, starts, dims, sizes, mode);
+  if (kept <= insert) put_joint();
+  return g;
+}
+
+}  // namespace
+
+Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Value> arrays,
+                const char* name, const std::string& mode) {
+  Builder& b = *x.builder;
+  const SourceLoc loc = b.loc;
+  Resolved r = resolve_index(b, x.shape(), index, arrays, name, loc);
+  x = ops::slice(x, r.start, r.limit, r.step);
+  x = ops::reverse(x, r.reversed);
+  x = ops::reshape(x, r.shape);
+  if (arrays.empty()) return x;
+  Gather g = gather_of(r, name, loc);
+  return ops::gather(x, g.starts, g.dims, g.sizes, mode);
 }
 
 namespace {
@@ -219,6 +248,12 @@ bool basic_unit(const std::vector<AxisIndex>& index) {
   });
 }
 
+// Whether nothing is sliced off and no axis is new.
+bool whole(const Resolved& r, const Shape& from) {
+  return r.shape == from && r.reversed.empty() &&
+         std::all_of(r.step.begin(), r.step.end(), [](std::int64_t s) { return s == 1; });
+}
+
 using Combine = Value (*)(Value, Value);
 
 Array update(const char* name, const Array& x, const std::vector<AxisIndex>& index,
@@ -229,8 +264,7 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
   return composite1(name, all, values.loc, [&](Builder& b, std::span<const Value> in) {
     Value base = in[0];
     Value v = ops::convert(in.back(), base.dtype(), base.type().weak);
-    // The flat positions of the picked elements say where updates go, whatever the index; those
-    // outside are dropped.
+    // The flat positions of the picked elements say where updates go, whatever the index.
     Shape flat_shape{base.shape().count()};
     bool wide = base.shape().count() > 0x7fffffff;
     auto picked_positions = [&] {
@@ -267,18 +301,31 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
                                          starts);
       }
     }
-    Value p = picked_positions();
-    Shape joint = broadcast_shapes(p.shape(), v.shape(), name, values.loc);
-    if (!(joint == p.shape()))
-      Message(name)
-          .problem("values of shape " + to_string(v.shape()) +
-                   " do not fit the picked elements of shape " + to_string(p.shape()))
-          .rule("the values broadcast to the shape that the index picks")
-          .from(values.loc)
-          .advice("reshape the values, or pick as many elements")
-          .raise<ShapeError>();
-    v = ops::reshape(broadcast_to(v, p.shape()), Shape{p.shape().count()});
+    auto fitted = [&](const Shape& picked) {
+      if (!(broadcast_shapes(picked, v.shape(), name, values.loc) == picked))
+        Message(name)
+            .problem("values of shape " + to_string(v.shape()) +
+                     " do not fit the picked elements of shape " + to_string(picked))
+            .rule("the values broadcast to the shape that the index picks")
+            .from(values.loc)
+            .advice("reshape the values, or pick as many elements")
+            .raise<ShapeError>();
+      return broadcast_to(v, picked);
+    };
     ops::ScatterDims dims;
+    if (arrays > 0) {
+      Resolved r = resolve_index(b, base.shape(), index, in.subspan(1, arrays), name, values.loc);
+      if (whole(r, base.shape())) {  // rows, or blocks, at the places that the arrays say
+        Gather g = gather_of(r, name, values.loc);
+        dims.update_window_dims = g.dims.offset_dims;
+        dims.inserted_window_dims = g.dims.collapsed_slice_dims;
+        dims.scatter_dims_to_operand_dims = g.dims.start_index_map;
+        dims.index_vector_dim = g.dims.index_vector_dim;
+        return ops::scatter(op, base, g.starts, fitted(g.result), dims);
+      }
+    }
+    Value p = picked_positions();
+    v = ops::reshape(fitted(p.shape()), Shape{p.shape().count()});
     dims.inserted_window_dims = {0};
     dims.scatter_dims_to_operand_dims = {0};
     dims.index_vector_dim = 1;

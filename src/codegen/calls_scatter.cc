@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace tessera::inline v0::codegen {
 
@@ -130,8 +131,38 @@ void run(const Plan& p, const Share& s, const RoutineArgs& a) {
   }
 }
 
+// Single elements at one component: nothing but reading an index, comparing it and combining, so
+// that the processor has many updates under way.
+template <Combine how, class T, class I>
+void run_elements(const Plan& p, const RoutineArgs& a) {
+  const Loop& l = p.batch[0];
+  const Component& c = p.components[0];
+  const I* at = static_cast<const I*>(a.inputs[1]) + c.offset;
+  const T* updates = static_cast<const T*>(a.inputs[2]);
+  T* out = static_cast<T*>(a.outputs[0]);
+  for (std::int64_t i = 0; i < l.extent; ++i) {
+    std::int64_t start = at[i * l.index];
+    if (p.clip) start = std::clamp<std::int64_t>(start, 0, c.last);
+    if (static_cast<std::uint64_t>(start) > static_cast<std::uint64_t>(c.last)) continue;
+    T& to = out[start * c.stride];
+    to = ops::combine<how>(to, updates[i * l.update]);
+  }
+}
+
+template <Combine how, class T>
+std::optional<Stage> elements_stage(const Plan& p) {
+  bool single = p.window.size() == 1 && p.window[0].extent == 1 && p.components.size() == 1 &&
+                p.batch.size() == 1 && p.batch[0].operand == 0;
+  if (!single || (p.index != DType::int32 && p.index != DType::int64)) return {};
+  return single_stage([p](const RoutineArgs& a) {
+    p.index == DType::int32 ? run_elements<how, T, std::int32_t>(p, a)
+                            : run_elements<how, T, std::int64_t>(p, a);
+  });
+}
+
 template <Combine how, class T>
 Stage scatter_stage(const Plan& p) {
+  if (std::optional<Stage> elements = elements_stage<how, T>(p)) return *elements;
   std::int64_t vectors = 1, elements = 1;
   for (const Loop& l : p.batch) vectors *= l.extent;
   for (const Loop& l : p.window) elements *= l.extent;
@@ -149,7 +180,7 @@ Stage scatter_stage(const Plan& p) {
     };
   } else if (!p.overlap && widest->extent >= 128) {
     auto level = static_cast<std::size_t>(widest - p.window.begin());
-    stage.tasks = std::min(most, widest->extent / 64);
+    stage.tasks = std::clamp<std::int64_t>(widest->extent / 256, 1, most);
     share = [=, n = stage.tasks, columns = widest->extent](std::int64_t b, std::int64_t e) {
       std::int64_t from = columns * b / n;
       Share s{p.window, from * p.window[level].update, from * p.window[level].operand, 0, extent, 0,
