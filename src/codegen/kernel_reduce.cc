@@ -53,7 +53,7 @@ Lane KernelEmitter::lanes_chunk(const Box& box, std::vector<Index> at, std::int6
   const ReduceShape& r = box.shape;
   DType d = box.init.dtype;
   std::size_t last = r.extents.size() - 1, cut = r.chunk_dim;
-  int width = reduce_lanes(d, r.extents[last]);
+  int width = reduce_lanes(*eqn_, d, r.extents[last]);
   Index start = at[cut];
   std::function<Accumulators(std::size_t, const Accumulators&)> nest =
       [&](std::size_t dim, const Accumulators& acc) {

@@ -53,6 +53,6 @@ ReduceShape reduce_shape(const Program& p, const Equation& eqn,
 
 /// Lanes of partial results for an accumulator type, never more than the next power of two of the
 /// last extent.
-int reduce_lanes(DType accumulator, std::int64_t last_extent);
+int reduce_lanes(const Equation& eqn, DType accumulator, std::int64_t last_extent);
 
 }  // namespace tessera::inline v0::codegen

@@ -17,6 +17,9 @@ ProgramPtr fold(const ProgramPtr& p);
 /// Computes equal things once. Barriers are never equal.
 ProgramPtr merge_common(const ProgramPtr& p);
 
+/// The place of an extremum along an axis as two reductions: of the extremum, and of the least
+/// index that has it.
+ProgramPtr split_arg_extremum(const ProgramPtr& p);
 /// Small matrices that a vector is multiplied with lie as the product reads them: transposed before
 /// it where their minor dimension is contracted.
 ProgramPtr orient(const ProgramPtr& p);
@@ -24,7 +27,7 @@ ProgramPtr orient(const ProgramPtr& p);
 ProgramPtr hoist(const ProgramPtr& p);
 
 /// These, and dead_code, in the order in which `simplify` runs them: "cancel", "fold",
-/// "orient", "hoist", "cse", "dead_code".
+/// "arg_extremum", "orient", "hoist", "cse", "dead_code".
 std::span<const Pass> simplify_passes();
 ProgramPtr simplify(const ProgramPtr& p);
 
