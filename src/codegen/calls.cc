@@ -14,12 +14,19 @@ struct Entry {
   CallFactory make;
 };
 constexpr Entry kFactories[] = {
-    {"dot_general", dot_general_call}, {"convolution", convolution_call},
-    {"cumsum", cumulative_call},       {"cumprod", cumulative_call},
-    {"cummax", cumulative_call},       {"cummin", cumulative_call},
-    {"scatter", scatter_call},         {"scatter_add", scatter_call},
-    {"scatter_mul", scatter_call},     {"scatter_min", scatter_call},
-    {"scatter_max", scatter_call},     {"sort", sort_call},
+    {"dot_general", dot_general_call},
+    {"convolution", convolution_call},
+    {"cumsum", cumulative_call},
+    {"cumprod", cumulative_call},
+    {"cummax", cumulative_call},
+    {"cummin", cumulative_call},
+    {"scatter", scatter_call},
+    {"scatter_add", scatter_call},
+    {"scatter_mul", scatter_call},
+    {"scatter_min", scatter_call},
+    {"scatter_max", scatter_call},
+    {"sort", sort_call},
+    {"dynamic_update_slice", update_call},
 };
 
 // For types that no library takes: the op's own loop nest.
@@ -94,7 +101,7 @@ std::shared_ptr<const Routine> library_call(const CallArgs& a) {
 std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,
                                             std::span<const Type> inputs,
                                             std::span<const Type> outputs) {
-  if (op.lowering != Lowering::called) return nullptr;
+  if (op.lowering != Lowering::called && op.name != "dynamic_update_slice") return nullptr;
   // Leaked on purpose: threads of the pool may still run routines at exit.
   static Cache* cache = new Cache;
   return cache->get({op, attrs, inputs, outputs});

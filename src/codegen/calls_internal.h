@@ -21,6 +21,7 @@ std::shared_ptr<const Routine> convolution_call(const CallArgs& a);  // calls_co
 std::shared_ptr<const Routine> cumulative_call(const CallArgs& a);   // calls_cumulative.cc
 std::shared_ptr<const Routine> scatter_call(const CallArgs& a);      // calls_scatter.cc
 std::shared_ptr<const Routine> sort_call(const CallArgs& a);         // calls_sort.cc
+std::shared_ptr<const Routine> update_call(const CallArgs& a);       // calls_update.cc
 
 /// What the factory of the op's name makes; nullptr where there is none.
 std::shared_ptr<const Routine> library_call(const CallArgs& a);
@@ -39,6 +40,9 @@ class ScratchPlan {
  private:
   std::size_t size_ = 0;
 };
+
+/// Copies input 0 to output 0 unless they are one memory.
+Stage copy_stage(std::int64_t bytes);
 
 /// A stage of one task.
 inline Stage single_stage(std::function<void(const RoutineArgs&)> run) {

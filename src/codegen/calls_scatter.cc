@@ -201,19 +201,6 @@ Stage scatter_stage(const Plan& p) {
   return stage;
 }
 
-Stage copy_stage(std::int64_t bytes) {
-  constexpr std::int64_t kChunk = 1 << 20;
-  Stage s;
-  s.tasks = (bytes + kChunk - 1) / kChunk;
-  s.run = [bytes](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
-    if (a.inputs[0] == a.outputs[0]) return;
-    std::int64_t from = begin * kChunk, to = std::min(bytes, end * kChunk);
-    std::memcpy(static_cast<char*>(a.outputs[0]) + from,
-                static_cast<const char*>(a.inputs[0]) + from, static_cast<std::size_t>(to - from));
-  };
-  return s;
-}
-
 }  // namespace
 
 std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
@@ -269,6 +256,7 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   for (const Loop& l : p.batch) vectors *= static_cast<double>(l.extent);
   routine->seconds = 1e-10 * static_cast<double>(a.inputs[0].bytes()) + 5e-9 * vectors +
                      1e-9 * static_cast<double>(updates.count());
+  routine->in_place = {{0, 0}};
   routine->stages.push_back(copy_stage(a.inputs[0].bytes()));
   ops::with_combine(how, [&](auto h) {
     // Replacing moves bytes: one version a width.

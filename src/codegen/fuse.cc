@@ -138,6 +138,9 @@ class Fuser : FuseGraph {
       if (int g = group_of_var(s.var); g != kNone)
         floor = std::max(floor, groups[static_cast<std::size_t>(g)].level);
 
+    for (int g : groups_before(k))
+      floor = std::max(floor, groups[static_cast<std::size_t>(g)].level);
+
     // A group can be taken in if its level can be raised to that of the highest, below all that
     // read it.
     std::vector<int> taken;
@@ -205,13 +208,14 @@ class Fuser : FuseGraph {
 
   void note_readers(int id) {
     const Group& g = groups[static_cast<std::size_t>(id)];
+    auto note = [&](int r) {
+      if (r == kNone || r == id) return;
+      Group& read = groups[static_cast<std::size_t>(r)];
+      read.readers = std::min(read.readers, g.level);
+    };
     for (std::size_t k : g.equations) {
-      for (const Source& s : sources_of(k)) {
-        int r = group_of_var(s.var);
-        if (r != kNone && r != id)
-          groups[static_cast<std::size_t>(r)].readers =
-              std::min(groups[static_cast<std::size_t>(r)].readers, g.level);
-      }
+      for (const Source& s : sources_of(k)) note(group_of_var(s.var));
+      for (int r : groups_before(k)) note(r);
     }
   }
 
@@ -261,8 +265,9 @@ class Fuser : FuseGraph {
 
 }  // namespace
 
-std::vector<Cluster> fuse(const Program& p, const std::vector<int>& exec_class) {
-  return Fuser(p, exec_class).run();
+std::vector<Cluster> fuse(const Program& p, const std::vector<int>& exec_class,
+                          const Overwriting& overwriting) {
+  return Fuser(p, exec_class, overwriting).run();
 }
 
 }  // namespace tessera::inline v0::codegen

@@ -20,10 +20,17 @@ struct Cluster {
   std::vector<Var> inputs, outputs;
 };
 
+/// Equations that write over an operand, by equation of the program.
+struct Overwriting {
+  std::vector<bool> apart;                      // runs as a step of its own
+  std::vector<std::vector<std::size_t>> after;  // earlier equations that have to be done before
+};
+
 /// `exec_class[v]` numbers the set of devices that variable v has to be computed on (uniform,
 /// varying over one axis, ...): an equation belongs to the class of its outputs. Clusters do not
 /// mix classes, except that cheap uniform producers may be repeated inside a varying kernel. The
 /// clusters come in an order that respects dependencies, and fusing never makes a cycle.
-std::vector<Cluster> fuse(const Program& p, const std::vector<int>& exec_class);
+std::vector<Cluster> fuse(const Program& p, const std::vector<int>& exec_class,
+                          const Overwriting& overwriting = {});
 
 }  // namespace tessera::inline v0::codegen

@@ -87,6 +87,9 @@ std::vector<Cluster> clusters_of(const FuseGraph& graph) {
     std::unordered_set<int> read;
     for (Var v : made.back().inputs)
       if (int g = graph.group_of_var(v); g != kNone) read.insert(g);
+    for (std::size_t k : graph.groups[static_cast<std::size_t>(ids[i])].equations)
+      for (int g : graph.groups_before(k)) read.insert(g);
+    read.erase(static_cast<int>(ids[i]));
     for (int g : read) {
       after[position[static_cast<std::size_t>(g)]].push_back(i);
       ++waiting[i];

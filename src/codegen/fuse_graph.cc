@@ -4,9 +4,10 @@
 
 namespace tessera::inline v0::codegen {
 
-FuseGraph::FuseGraph(const Program& p, const std::vector<int>& classes)
+FuseGraph::FuseGraph(const Program& p, const std::vector<int>& classes, const Overwriting& o)
     : program(p),
       exec_class(classes),
+      overwriting(o),
       producer(p.types.size(), kNone),
       users(p.types.size()),
       is_output(p.types.size()),
@@ -14,7 +15,7 @@ FuseGraph::FuseGraph(const Program& p, const std::vector<int>& classes)
       group_of(p.equations.size(), kNone) {
   for (std::size_t k = 0; k < p.equations.size(); ++k) {
     const Equation& e = p.equations[k];
-    roles.push_back(role_of(p, e));
+    roles.push_back(k < o.apart.size() && o.apart[k] ? Role::apart : role_of(p, e));
     for (Var v : e.outputs) producer[v] = static_cast<int>(k);
     for (Var v : e.inputs) users[v].push_back(k);
   }
@@ -37,6 +38,14 @@ bool FuseGraph::is_view(std::size_t k) const {
 int FuseGraph::group_of_var(Var v) const {
   int k = producer[v];
   return k == kNone ? kNone : group_of[static_cast<std::size_t>(k)];
+}
+
+std::vector<int> FuseGraph::groups_before(std::size_t k) const {
+  std::vector<int> before;
+  if (k < overwriting.after.size())
+    for (std::size_t e : overwriting.after[k])
+      if (int g = group_of[e]; g != kNone) before.push_back(g);
+  return before;
 }
 
 void FuseGraph::sources(Var v, Reading reading, bool reshaped, std::vector<Source>& out) const {

@@ -36,12 +36,15 @@ struct Source {
 };
 
 struct FuseGraph {
-  FuseGraph(const Program& p, const std::vector<int>& exec_class);
+  FuseGraph(const Program& p, const std::vector<int>& exec_class, const Overwriting& overwriting);
 
   bool is_view(std::size_t k) const;
   /// Whether equation `k` is repeated in the kernels that read it instead of being executed once.
   bool floats(std::size_t k) const { return roles[k] == Role::free && !materialized[k]; }
   int group_of_var(Var v) const;
+  /// The groups, other than floating ones, that have to be done before equation `k` though it does
+  /// not read them.
+  std::vector<int> groups_before(std::size_t k) const;
   /// The variables that `v` comes from, through floating equations.
   void sources(Var v, Reading reading, bool reshaped, std::vector<Source>& out) const;
   /// Of all inputs of equation `k`.
@@ -51,6 +54,7 @@ struct FuseGraph {
 
   const Program& program;
   const std::vector<int>& exec_class;
+  const Overwriting& overwriting;
   std::vector<Role> roles;                      // by equation
   std::vector<int> producer;                    // of a variable; kNone for an input
   std::vector<std::vector<std::size_t>> users;  // of a variable

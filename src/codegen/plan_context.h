@@ -89,9 +89,11 @@ struct Lowered {
   Draft* draft = nullptr;
   std::vector<std::vector<int>> hidden;  // axes of each
 };
-/// `results`: the axes over which the caller stores each result; absent at the top.
+/// `results`: the axes over which the caller stores each result; absent at the top. `ties`: by
+/// result, the argument in whose memory the caller wants it, or -1; both have the same axes.
 Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
-              const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top);
+              const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top,
+              const std::vector<int>& ties = {});
 
 /// `p` with products instead of sums over devices where plan_sums.cc says so; nothing where there
 /// are none. `differs`: by variable, the axes along which devices may differ; `size`: of an axis.

@@ -62,7 +62,7 @@ void Lowerer::add_control(Step step, const Equation& eqn, const std::vector<Lowe
     for (const auto& axes : b.hidden) step.inputs.push_back(axis_index(axes));
   }
   step.scratch = Ref{slot(Space::arena, step.mask, 0)};
-  add(std::move(step));
+  wait_for_readers(eqn, add(std::move(step)));
 }
 
 void Lowerer::lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Mask inner,
@@ -80,6 +80,7 @@ void Lowerer::lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Ma
   step.carries = carries;
   Inputs in;
   std::vector<Mask> out;
+  std::vector<int> ties = loop_ties(eqn);
   for (std::size_t k = 0; k < eqn.inputs.size(); ++k) {
     const bool carry = k >= consts && k < consts + carries;
     // The first turn reads what the loop starts from, the others what the body gives.
@@ -102,16 +103,20 @@ void Lowerer::lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Ma
       ref_[v] = dense(eqn.inputs[consts + k]);
       in.mask[consts + k] = level_.mask[eqn.inputs[consts + k]] & inner;
       step.outputs.push_back(Ref{slot(Space::arena, stored | m, 0)});
+    } else if (k < carries) {
+      if (in.mask[consts + k] != m) ties[k] = -1;
+      step.outputs.push_back(value_over(eqn, k, stored | m, step.inputs[consts + k]));
     } else {
       step.outputs.push_back(new_value(v, stored | m));
     }
-    if (k < carries)
-      step.spare.push_back(Ref{
-          slot(Space::arena, stored | m, kept ? 0 : flat_.types[v].bytes(), flat_.types[v].dtype)});
-    else
+    if (k < carries) {
+      const std::int64_t bytes = kept || ties[k] >= 0 ? 0 : flat_.types[v].bytes();
+      step.spare.push_back(Ref{slot(Space::arena, stored | m, bytes, flat_.types[v].dtype)});
+      step.tied.push_back(ties[k] < 0 ? -1 : static_cast<int>(consts + k));
+    } else
       step.rows.push_back(body.types[body.outputs[k]].bytes());
   }
-  Lowered l = lower(ctx_, body, in, &out, scope, inner, false);
+  Lowered l = lower(ctx_, body, in, &out, scope, inner, false, ties);
   add_control(std::move(step), eqn, {l});
 }
 
@@ -130,6 +135,7 @@ void Lowerer::lower_while(const Equation& eqn, const Scope& scope, Mask outer, M
   step.carries = carries;
   Inputs carry, cond_in, body_in;
   std::vector<Mask> out;
+  const std::vector<int> ties = loop_ties(eqn);
   for (std::size_t k = 0; k < eqn.inputs.size(); ++k) step.inputs.push_back(dense(eqn.inputs[k]));
   for (std::size_t k = 0; k < carries; ++k) {
     const Var v = eqn.outputs[k];
@@ -144,10 +150,11 @@ void Lowerer::lower_while(const Equation& eqn, const Scope& scope, Mask outer, M
       ref_[v] = dense(eqn.inputs[cond_consts + consts + k]);
       step.outputs.push_back(Ref{slot(Space::arena, stored | m, 0)});
     } else {
-      step.outputs.push_back(new_value(v, stored | m));
+      step.outputs.push_back(value_over(eqn, k, stored | m, step.inputs[cond_consts + consts + k]));
     }
-    step.spare.push_back(Ref{
-        slot(Space::arena, stored | m, kept ? 0 : flat_.types[v].bytes(), flat_.types[v].dtype)});
+    const std::int64_t bytes = kept || ties[k] >= 0 ? 0 : flat_.types[v].bytes();
+    step.spare.push_back(Ref{slot(Space::arena, stored | m, bytes, flat_.types[v].dtype)});
+    step.tied.push_back(ties[k] < 0 ? -1 : static_cast<int>(cond_consts + consts + k));
   }
   auto take = [&](Inputs& to, Var v) {
     to.mask.push_back(level_.mask[v] & inner);
@@ -167,7 +174,7 @@ void Lowerer::lower_while(const Equation& eqn, const Scope& scope, Mask outer, M
   step.flag = Ref{slot(Space::arena, stored | flag, 1, DType::boolean)};
   std::vector<Mask> flags = {flag};
   Lowered c = lower(ctx_, cond, cond_in, &flags, scope, inner, false);
-  Lowered b = lower(ctx_, body, body_in, &out, scope, inner, false);
+  Lowered b = lower(ctx_, body, body_in, &out, scope, inner, false, ties);
   add_control(std::move(step), eqn, {c, b});
 }
 
@@ -186,14 +193,25 @@ void Lowerer::lower_cond(const Equation& eqn, const Scope& scope, Mask outer, Ma
     in.mask.push_back(level_.mask[eqn.inputs[k]] & inner);
     in.differs.push_back(level_.differs[eqn.inputs[k]] & inner);
   }
-  for (Var v : eqn.outputs) {
+  std::vector<int> ties;
+  for (std::size_t k = 0; k < eqn.outputs.size(); ++k) {
+    const Var v = eqn.outputs[k];
     const Mask m = level_.mask[v] & inner;
     out.push_back(m);
-    step.outputs.push_back(new_value(v, stored | m));
+    int j = takes(eqn, k);
+    if (j > 0 && in.mask[static_cast<std::size_t>(j) - 1] == m) {
+      step.outputs.push_back(
+          value_over(eqn, k, stored | m, step.inputs[static_cast<std::size_t>(j)]));
+    } else {
+      j = -1;
+      step.outputs.push_back(new_value(v, stored | m));
+    }
+    step.tied.push_back(j);
+    ties.push_back(j < 0 ? -1 : j - 1);
   }
   std::vector<Lowered> bodies;
   for (const ProgramPtr& p : branches)
-    bodies.push_back(lower(ctx_, *p, in, &out, scope, inner, false));
+    bodies.push_back(lower(ctx_, *p, in, &out, scope, inner, false, ties));
   add_control(std::move(step), eqn, bodies);
 }
 

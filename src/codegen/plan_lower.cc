@@ -8,12 +8,14 @@
 
 namespace tessera::inline v0::tapes {
 
-Lowerer::Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Scope& scope, Mask inner,
-                 bool top)
+Lowerer::Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Updates& updates,
+                 const std::vector<int>& ties, const Scope& scope, Mask inner, bool top)
     : ctx_(ctx),
       draft_(draft),
       level_(level),
       flat_(*level.flat),
+      updates_(updates),
+      ties_(ties),
       scope_(scope),
       inner_(inner),
       top_(top),
@@ -103,6 +105,12 @@ Ref Lowerer::dense(Var v) {
 }
 
 Ref Lowerer::copy_of(const Ref& from, Mask mask, const Type& type, Space space) {
+  Ref out{slot(space, mask, type.bytes(), type.dtype)};
+  copy(from, out, mask, type);
+  return out;
+}
+
+void Lowerer::copy(const Ref& from, const Ref& to, Mask mask, const Type& type) {
   Step step;
   step.kind = Step::Kind::copy;
   step.name = "copy";
@@ -111,10 +119,8 @@ Ref Lowerer::copy_of(const Ref& from, Mask mask, const Type& type, Space space) 
   step.box = BoxCopy(Shape{n}, Shape{e}, Shape{e}, e);
   step.seconds = 1e-7 + 2e-10 * static_cast<double>(type.bytes());
   step.inputs = {from};
-  step.outputs = {Ref{slot(space, mask, type.bytes(), type.dtype)}};
-  Ref out = step.outputs[0];
+  step.outputs = {to};
   add(std::move(step));
-  return out;
 }
 
 Ref Lowerer::axis_index(const std::vector<int>& axes) {
@@ -177,7 +183,10 @@ void Lowerer::run(const std::vector<Mask>* results) {
         classes[v] =
             numbers.try_emplace({level_.mask[v], level_.hold[i]}, static_cast<int>(numbers.size()))
                 .first->second;
-    for (const Cluster& c : codegen::fuse(flat_, classes)) {
+    codegen::Overwriting overwriting{{}, updates_.after};
+    for (std::size_t i = 0; i < flat_.equations.size(); ++i)
+      overwriting.apart.push_back(updates_.any(i));
+    for (const Cluster& c : codegen::fuse(flat_, classes, overwriting)) {
       hold(c.equations);
       lower_cluster(c);
     }
@@ -268,7 +277,8 @@ void Lowerer::lower_single(std::size_t i) {
   if (lower_alias(eqn)) return;
   if (eqn.op->lowering == Lowering::control) return lower_control(eqn, i);
   if (eqn.op->lowering == Lowering::collective) return lower_collective(eqn, scope);
-  if (!ctx_.options.evaluate && codegen::is_emitted(eqn)) return lower_cluster(alone(i));
+  if (!ctx_.options.evaluate && codegen::is_emitted(eqn) && !updates_.any(i))
+    return lower_cluster(alone(i));
   lower_evaluate(eqn);
 }
 
@@ -293,12 +303,18 @@ void Lowerer::lower_evaluate(const Equation& eqn) {
     step.input_types.push_back(flat_.types[v]);
     bytes += static_cast<double>(flat_.types[v].bytes());
   }
-  for (Var v : eqn.outputs) {
-    step.outputs.push_back(new_value(v, step.mask));
+  bool over = false;
+  for (std::size_t k = 0; k < eqn.outputs.size(); ++k) {
+    const Var v = eqn.outputs[k];
+    const int j = takes(eqn, k);
+    over = over || j >= 0;
+    step.outputs.push_back(
+        j < 0 ? new_value(v, step.mask)
+              : value_over(eqn, k, step.mask, step.inputs[static_cast<std::size_t>(j)]));
     step.output_types.push_back(flat_.types[v]);
     bytes += static_cast<double>(flat_.types[v].bytes());
   }
-  if (!ctx_.options.evaluate && eqn.op->lowering == Lowering::called)
+  if (!ctx_.options.evaluate && (over || eqn.op->lowering == Lowering::called))
     step.routine = codegen::prepare_call(*eqn.op, eqn.attrs, step.input_types, step.output_types);
   if (step.routine) {
     step.kind = Step::Kind::routine;
@@ -312,7 +328,7 @@ void Lowerer::lower_evaluate(const Equation& eqn) {
         eqn.op->cost ? eqn.op->cost(step.input_types, step.output_types, eqn.attrs).flops : 0;
     step.seconds = 5e-7 + 1e-9 * bytes + 1e-8 * flops;
   }
-  add(std::move(step));
+  wait_for_readers(eqn, add(std::move(step)));
 }
 
 void Lowerer::lower_block(const Equation& eqn) {
@@ -403,13 +419,18 @@ Ref Lowerer::assemble(Var v) {
 }
 
 Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
-              const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top) {
+              const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top,
+              const std::vector<int>& ties) {
   Level level = flatten(ctx, p, arguments, scope, inner, top);
+  const std::size_t n = level.flat->equations.size();
+  Updates updates{std::vector<std::vector<int>>(n), std::vector<std::vector<std::size_t>>(n)};
+  if (!ctx.options.evaluate)
+    updates = plan_updates(level, ties, top ? ctx.options.donated : std::vector<bool>{});
   ctx.drafts.emplace_back();
   Draft& draft = ctx.drafts.back();
   draft.tape->name = p.name;
   ctx.draft_of[draft.tape.get()] = &draft;
-  Lowerer l(ctx, draft, level, scope, inner, top);
+  Lowerer l(ctx, draft, level, updates, ties, scope, inner, top);
   l.run(results);
   return {&draft, std::move(l.hidden)};
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "codegen/fuse.h"
-#include "codegen/plan_context.h"
+#include "codegen/plan_updates.h"
 
 namespace tessera::inline v0::tapes {
 
@@ -10,8 +10,8 @@ using codegen::Cluster;
 
 class Lowerer {
  public:
-  Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Scope& scope, Mask inner,
-          bool top);
+  Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Updates& updates,
+          const std::vector<int>& ties, const Scope& scope, Mask inner, bool top);
 
   void run(const std::vector<Mask>* results);
   std::vector<std::vector<int>> hidden;
@@ -25,11 +25,16 @@ class Lowerer {
   Ref argument(Argument a, Mask mask, std::int64_t bytes, DType dtype);
   Slot& at(int s) { return draft_.tape->slots[static_cast<std::size_t>(s)]; }
   std::size_t add(Step step);
+  void wait_for_readers(const Equation& eqn, std::size_t step);
   void hold(const std::vector<std::size_t>& equations);
   Ref new_value(Var v, Mask mask);
+  int takes(const Equation& eqn, std::size_t result) const;
+  Ref over(const Ref& operand, const Type& type);
+  Ref value_over(const Equation& eqn, std::size_t result, Mask mask, const Ref& operand);
   Ref dense(Var v);
   Ref axis_index(const std::vector<int>& axes);
   Ref copy_of(const Ref& from, Mask mask, const Type& type, Space space);
+  void copy(const Ref& from, const Ref& to, Mask mask, const Type& type);
   Mask active(std::size_t equation) const;
   Mask cluster_mask(const Cluster& c) const;
 
@@ -44,16 +49,20 @@ class Lowerer {
   bool permute_argument(const Equation& eqn, const Collective& c);
   void lower_evaluate(const Equation& eqn);
   void lower_control(const Equation& eqn, std::size_t i);
+  std::vector<int> loop_ties(const Equation& eqn) const;
   void lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Mask inner, Mask stored);
   void lower_while(const Equation& eqn, const Scope& scope, Mask outer, Mask inner, Mask stored);
   void lower_cond(const Equation& eqn, const Scope& scope, Mask outer, Mask inner, Mask stored);
   void add_control(Step step, const Equation& eqn, const std::vector<Lowered>& bodies);
   void place_results(const std::vector<Mask>* results);
+  int tied_slot(const Ref& r, std::size_t result, Mask mask, const Type& type);
 
   PlanContext& ctx_;
   Draft& draft_;
   const Level& level_;
   const Program& flat_;
+  const Updates& updates_;
+  const std::vector<int>& ties_;
   Scope scope_;
   Mask inner_;
   bool top_;

@@ -91,16 +91,19 @@ bool dead_before(const Tape& tape, const Life& from, int from_slot, const Life& 
   for (int p = 0; p < to.phase; ++p)
     position += static_cast<std::int64_t>(tape.phases[static_cast<std::size_t>(p)].steps.size());
   const Step& step = phase.steps[static_cast<std::size_t>(to.exact_first - position)];
-  if (!step.routine) return false;
   int reads = 0;
   for (const Ref& r : step.inputs) reads += r.slot == from_slot;
-  for (auto [in, out] : step.routine->in_place) {
-    const Ref &a = step.inputs[static_cast<std::size_t>(in)],
-              &b = step.outputs[static_cast<std::size_t>(out)];
-    if (reads == 1 && a.slot == from_slot && b.slot == to_slot && a.offset == 0 && a.cut.empty() &&
-        a.absorbed == 0)
-      return true;
-  }
+  if (reads != 1) return false;
+  auto fits = [&](int in, std::size_t out) {
+    const Ref &a = step.inputs[static_cast<std::size_t>(in)], &b = step.outputs[out];
+    return a.slot == from_slot && b.slot == to_slot && a.offset == 0 && a.cut.empty() &&
+           a.absorbed == 0;
+  };
+  for (std::size_t k = 0; k < step.tied.size(); ++k)
+    if (step.tied[k] >= 0 && fits(step.tied[k], k)) return true;
+  if (step.routine)
+    for (auto [in, out] : step.routine->in_place)
+      if (fits(in, static_cast<std::size_t>(out))) return true;
   return false;
 }
 
@@ -131,8 +134,9 @@ void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& 
       if (a.region >= 0 && ctx.regions[static_cast<std::size_t>(a.region)].devices !=
                                ctx.regions[static_cast<std::size_t>(r.region)].devices)
         continue;
+      const int place = tape.place(r.slot);
       if (!dead_before(tape, life[static_cast<std::size_t>(a.slot)], a.slot,
-                       life[static_cast<std::size_t>(r.slot)], r.slot))
+                       life[static_cast<std::size_t>(place)], place))
         continue;
       r.reuse = static_cast<int>(i);
       taken[i] = true;
@@ -185,7 +189,8 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
     for (const Step& step : phase.steps) {
       auto touch = [&](const Ref& r) {
         if (r.slot < 0) return;
-        Life& l = life[static_cast<std::size_t>(r.slot)];
+        const auto place = static_cast<std::size_t>(tape.place(r.slot));
+        Life& l = life[place];
         if (l.first < 0) {
           l.first = at_once ? begin : position;
           l.phase = static_cast<int>(p);
@@ -194,7 +199,7 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
         if (l.exact_first < 0) l.exact_first = position;
         l.exact_last = position;
         l.last_phase = static_cast<int>(p);
-        const Slot& s = tape.slots[static_cast<std::size_t>(r.slot)];
+        const Slot& s = tape.slots[place];
         if (l.phase != static_cast<int>(p) || !at_once || phase.collective ||
             s.mask != phase.mask || r.absorbed)
           l.one_phase = false;
@@ -208,7 +213,7 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
     }
   }
 
-  plan_donation(ctx, tape, life);
+  if (&draft == &ctx.drafts.front()) plan_donation(ctx, tape, life);  // bodies get no arrays
 
   std::vector<std::vector<int>> starts(static_cast<std::size_t>(position)),
       ends(static_cast<std::size_t>(position));
@@ -252,9 +257,10 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
       std::int64_t t = 0;
       for (const Step& step : phase.steps) {
         auto touch = [&](const Ref& r) {
-          if (r.slot < 0 || tape.slots[static_cast<std::size_t>(r.slot)].space != Space::local)
-            return;
-          auto [it, fresh] = exact.try_emplace(r.slot, t, t);
+          if (r.slot < 0) return;
+          const int place = tape.place(r.slot);
+          if (tape.slots[static_cast<std::size_t>(place)].space != Space::local) return;
+          auto [it, fresh] = exact.try_emplace(place, t, t);
           it->second.second = t;
         };
         for (const Ref& r : step.inputs) touch(r);
@@ -280,6 +286,12 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
       tape.local_bytes = std::max(tape.local_bytes, a.end());
     }
   }
+  for (std::size_t i = 0; i < tape.slots.size(); ++i)
+    if (tape.slots[i].over >= 0) {
+      const Slot& at = tape.slots[static_cast<std::size_t>(tape.place(static_cast<int>(i)))];
+      tape.slots[i].space = at.space;
+      tape.slots[i].offset = at.offset;
+    }
   tape.workers = std::min<std::int64_t>(most, std::max(1, ctx.options.workers));
   tape.frame_bytes = aligned(tape.table * static_cast<std::int64_t>(sizeof(void*))) +
                      tape.arena_bytes + tape.workers * tape.local_bytes;

@@ -6,8 +6,9 @@ namespace tessera::inline v0::tapes {
 void Lowerer::place_results(const std::vector<Mask>* results) {
   std::vector<bool> shared(
       draft_.tape->slots.size());  // whose memory is read as a whole, or taken by a result
+  auto place = [&](int s) { return static_cast<std::size_t>(draft_.tape->place(s)); };
   auto mark = [&](const Ref& r) {
-    if (r.absorbed && !top_) shared[static_cast<std::size_t>(r.slot)] = true;
+    if (r.absorbed && !top_) shared[place(r.slot)] = true;
   };
   if (!top_)
     for (std::size_t k = 0; k < flat_.outputs.size(); ++k)
@@ -51,6 +52,12 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
       r = dense(v);
     }
     seen[v] = static_cast<int>(k);
+    if (k < ties_.size() && ties_[k] >= 0) {
+      out.slot = tied_slot(r, k, mask, block);
+      shared.resize(draft_.tape->slots.size());
+      draft_.tape->results.push_back(out);
+      continue;
+    }
     const bool plain = r.offset == 0 && r.cut.empty() && r.absorbed == 0;
     if (top_ && plain && at(r.slot).space == Space::argument) {
       for (std::size_t i = 0; i < draft_.tape->arguments.size(); ++i) {
@@ -71,18 +78,20 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
     }
     shared.resize(draft_.tape->slots.size());
     if (plain && at(r.slot).space == Space::arena && at(r.slot).mask == mask &&
-        !shared[static_cast<std::size_t>(r.slot)] && at(r.slot).bytes == block.bytes() &&
+        !shared[place(r.slot)] && !at(r.slot).overwritten && at(r.slot).bytes == block.bytes() &&
         draft_.producer[static_cast<std::size_t>(r.slot)] >= 0) {
-      Slot& s = at(r.slot);
-      s.space = Space::result;
-      s.offset = draft_.tape->table;
-      draft_.tape->table += ctx_.instances(s.mask);
+      // All that is written over one another is in the result's memory.
+      for (int s = r.slot; s >= 0; s = at(s).over) {
+        at(s).space = Space::result;
+        at(s).offset = draft_.tape->table;
+      }
+      draft_.tape->table += ctx_.instances(at(r.slot).mask);
       out.slot = r.slot;
     } else {
       out.slot = copy_of(r, mask, block, Space::result).slot;
     }
     shared.resize(draft_.tape->slots.size());
-    shared[static_cast<std::size_t>(out.slot)] = true;
+    shared[place(out.slot)] = true;
     draft_.tape->results.push_back(out);
   }
 }

@@ -48,6 +48,29 @@ void schedule(PlanContext& ctx, Draft& draft) {
     }
   }
 
+  // A step that writes over a value comes after its other readers, and where these read other
+  // instances than their own, after their phase.
+  std::vector<std::vector<std::pair<std::size_t, bool>>> readers(draft.tape->slots.size());
+  for (std::size_t i = 0; i < n; ++i)
+    for (const Ref& r : draft.steps[i].inputs)
+      readers[static_cast<std::size_t>(r.slot)].emplace_back(i, r.absorbed != 0);
+  for (std::size_t i = 0; i < n; ++i)
+    for (const Ref& out : draft.steps[i].outputs) {
+      const int over = draft.tape->slots[static_cast<std::size_t>(out.slot)].over;
+      if (over < 0) continue;
+      auto wait = [&](std::size_t before) {
+        if (before == i) return;
+        users[before].push_back(i);
+        ++waiting[i];
+      };
+      if (int p = draft.producer[static_cast<std::size_t>(over)]; p >= 0)
+        wait(static_cast<std::size_t>(p));
+      for (auto [reader, others] : readers[static_cast<std::size_t>(over)]) {
+        wait(reader);
+        if (others && reader != i) behind[i].push_back(reader);
+      }
+    }
+
   std::map<Key, Heap> ready;
   for (std::size_t i = 0; i < n; ++i)
     if (waiting[i] == 0) ready[key_of(draft.steps[i])].push(i);

@@ -57,6 +57,9 @@ struct Slot {
   AxisStrides
       instance;  // number of an instance from coordinates, row-major over the axes of `mask`
   DType dtype = DType::float32;
+  /// Another value lies in the same memory: the earlier slot that this one is written over.
+  int over = -1;
+  bool overwritten = false;  // by a later slot
 };
 
 /// Where an operand is: instance of a slot by coordinates, and bytes into it.
@@ -125,7 +128,11 @@ struct Step {
   std::vector<std::int64_t> rows;  // bytes of a row of each xs, then each ys
   std::vector<Ref> spare;          // second buffer of each carry
   std::vector<bool> kept;          // carries that the body hands on unchanged
-  Ref flag;                        // while: the condition's result
+  /// By output, may be shorter: the input that the bodies update where it is, in the output's
+  /// memory; or -1.
+  std::vector<int> tied;
+  int tied_input(std::size_t output) const { return output < tied.size() ? tied[output] : -1; }
+  Ref flag;  // while: the condition's result
 };
 
 struct Phase {
@@ -177,6 +184,12 @@ struct Tape {
   double seconds = 0;            // estimate of the whole on one core
   std::vector<std::shared_ptr<const Program>> keep;
 
+  /// The slot whose place slot `s` has.
+  int place(int s) const {
+    while (slots[static_cast<std::size_t>(s)].over >= 0)
+      s = slots[static_cast<std::size_t>(s)].over;
+    return s;
+  }
   std::int64_t instances(Mask m) const {
     std::int64_t n = 1;
     for (std::size_t a = 0; a < axes.size(); ++a)

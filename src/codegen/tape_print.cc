@@ -18,6 +18,7 @@ std::string ref_text(const Tape& t, const Ref& r) {
   const Slot& s = t.slots[static_cast<std::size_t>(r.slot)];
   std::string text =
       fmt::format("%{} ({}, {} B)", r.slot, kSpaces[static_cast<int>(s.space)], s.bytes);
+  if (s.over >= 0) text += fmt::format(" over %{}", s.over);
   if (!r.cut.empty()) text += " block";
   if (r.absorbed) text += " whole";
   return text;
@@ -34,6 +35,8 @@ void print(const Tape& t, const std::string& indent, std::string& out) {
       out += fmt::format("{}  {} {}", indent, kKinds[static_cast<int>(s.kind)], s.name);
       if (phase.collective) out += " -> " + axes_text(t, s.mask);
       if (s.kind == Step::Kind::scan) out += fmt::format(" x {}", s.length);
+      for (std::size_t k = 0, any = 0; k < s.tied.size(); ++k)
+        if (s.tied[k] >= 0) out += fmt::format("{}{}", any++ ? ", " : " in place ", k);
       for (std::size_t i = 0; i < s.inputs.size(); ++i)
         out += (i ? ", " : ": ") + ref_text(t, s.inputs[i]);
       for (std::size_t i = 0; i < s.outputs.size(); ++i)

@@ -26,7 +26,8 @@ namespace {
 void evaluate(const EvalArgs& a, Combine how) {
   const HostArray &x = a.inputs[0], &indices = a.inputs[1], &updates = a.inputs[2];
   HostArray& out = a.outputs[0];
-  if (x.size_bytes() > 0) std::memcpy(out.bytes, x.bytes, static_cast<std::size_t>(x.size_bytes()));
+  if (x.size_bytes() > 0 && out.bytes != x.bytes)
+    std::memcpy(out.bytes, x.bytes, static_cast<std::size_t>(x.size_bytes()));
   bool clip = a.attrs.str("mode") == "clip";
   WindowDimsOf w = window_dims_of(scatter_dims(a.attrs), updates.shape.rank(), x.shape.rank(),
                                   indices.shape.rank());

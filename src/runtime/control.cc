@@ -45,6 +45,13 @@ struct Control {
     c = saved;
   }
 
+  // Output k starts as its operand and is argument and result of the body ever after.
+  void tie(const Tape& body, const Frame& sub, std::size_t argument, std::size_t k) {
+    copy(step.inputs[static_cast<std::size_t>(step.tied[k])], step.outputs[k]);
+    bind(body, sub, body.arguments[argument].slot, step.outputs[k]);
+    bind(body, sub, body.results[k].slot, step.outputs[k]);
+  }
+
   void scan() {
     const Tape& body = *step.bodies[0];
     Frame sub(body, at(step.scratch));
@@ -53,13 +60,15 @@ struct Control {
     const std::int64_t length = step.length;
     for (std::size_t k = 0; k < step.inputs.size(); ++k)
       bind(body, sub, body.arguments[k].slot, step.inputs[k]);
+    for (std::size_t k = 0; k < step.carries; ++k)
+      if (step.tied_input(k) >= 0) tie(body, sub, carry + k, k);
     std::optional<StraightLine> line;
     if (length > 1 && StraightLine::fits(body)) line.emplace(body, sub);
     for (std::int64_t t = 0; t < length; ++t) {
       const std::int64_t i = step.reverse ? length - 1 - t : t;
       const bool last_parity = (length - 1 - t) % 2 == 0;  // the last turn writes the results
       for (std::size_t k = 0; k < step.carries; ++k) {
-        if (step.kept[k]) continue;
+        if (step.kept[k] || step.tied_input(k) >= 0) continue;
         if (t > 0)
           bind(body, sub, body.arguments[carry + k].slot,
                last_parity ? step.spare[k] : step.outputs[k]);
@@ -124,26 +133,32 @@ struct Control {
       bind(body, sub_body, body.arguments[k].slot,
            step.inputs[hidden + hidden_cond + k - step.consts - n]);
     bind(cond, sub_cond, cond.results[0].slot, step.flag);
+    auto moves = [&](std::size_t k) { return !step.kept[k] && step.tied_input(k) < 0; };
+    for (std::size_t k = 0; k < n; ++k) {
+      if (step.tied_input(k) < 0) continue;
+      tie(body, sub_body, step.consts + k, k);
+      bind(cond, sub_cond, cond.arguments[step.cond_consts + k].slot, step.outputs[k]);
+    }
 
     std::int64_t turns = 0;
     for (;; ++turns) {
       execute(cond, sub_cond, lane.spread);
       if (!agreed_flag()) break;
       for (std::size_t k = 0; k < n; ++k) {
-        if (step.kept[k]) continue;
+        if (!moves(k)) continue;
         const Ref& to = turns % 2 == 0 ? step.spare[k] : step.outputs[k];
         bind(body, sub_body, body.results[k].slot, to);
         bind(cond, sub_cond, cond.arguments[step.cond_consts + k].slot, to);
       }
       execute(body, sub_body, lane.spread);
       for (std::size_t k = 0; k < n; ++k)
-        if (!step.kept[k])
+        if (moves(k))
           bind(body, sub_body, body.arguments[step.consts + k].slot,
                turns % 2 == 0 ? step.spare[k] : step.outputs[k]);
     }
     if (turns % 2 == 0 && turns > 0) return;
     for (std::size_t k = 0; k < n; ++k)
-      if (!step.kept[k]) copy(turns == 0 ? step.inputs[carry + k] : step.spare[k], step.outputs[k]);
+      if (moves(k)) copy(turns == 0 ? step.inputs[carry + k] : step.spare[k], step.outputs[k]);
   }
 
   void branch() {
@@ -168,7 +183,10 @@ struct Control {
       bind(body, sub, body.arguments[k].slot,
            step.inputs[k < operands ? 1 + k : hidden + k - operands]);
     for (std::size_t k = 0; k < step.outputs.size(); ++k)
-      bind(body, sub, body.results[k].slot, step.outputs[k]);
+      if (step.tied_input(k) >= 0)
+        tie(body, sub, static_cast<std::size_t>(step.tied[k]) - 1, k);
+      else
+        bind(body, sub, body.results[k].slot, step.outputs[k]);
     execute(body, sub, lane.spread);
   }
 };
