@@ -1,16 +1,9 @@
 // Convolutions in oneDNN: forward, and the two gradients in their own kernels.
-//
-// The transposes of a convolution are convolutions again (ops/convolution_grad.cc). Run as such
-// they would multiply by the holes of a dilated operand, or slide a kernel as large as an image;
-// they are recognised by their geometry and run as the gradients they come from. A dilated operand
-// with a stride of 1 is a gradient with respect to the source. Groups of the batch, or a batch that
-// lies inside the features, as batch and features change places in such a gradient, mean one with
-// respect to the weights. Either reading is right for any convolution; only the speed differs.
 #include "codegen/add.h"
 #include "codegen/calls_internal.h"
+#include "codegen/conv_problem.h"
 #include "codegen/onednn.h"
 #include "codegen/reduce_shape.h"
-#include "ops/conv_dims.h"
 
 #include <algorithm>
 #include <numeric>
@@ -25,166 +18,9 @@ using onednn::ConvSpec;
 using onednn::Layout;
 using Tensor = Convolution::Tensor;
 
-bool all_equal(const Ints& v, std::int64_t x) {
-  return std::all_of(v.begin(), v.end(), [&](std::int64_t e) { return e == x; });
-}
-std::int64_t product(const Ints& v) {
-  std::int64_t p = 1;
-  for (std::int64_t e : v) p *= e;
-  return p;
-}
-
-// The dims of an array in the order of its spec.
-Layout in_order(const Shape& shape, const Ints& spec) {
-  Layout l;
-  Shape strides = shape.strides();
-  for (std::int64_t d : spec) {
-    l.dims.push_back(shape[d]);
-    l.strides.push_back(strides[d]);
-  }
-  return l;
-}
-
-// (output, input, spatial...) with the groups, major in dimension `grouped`, in front.
-Layout with_groups(Layout l, int grouped, std::int64_t groups) {
-  l.dims[grouped] /= groups;
-  std::int64_t stride = l.strides[grouped] * l.dims[grouped];
-  l.dims.insert(l.dims.begin(), groups);
-  l.strides.insert(l.strides.begin(), stride);
-  return l;
-}
-
-// The call in the library's terms: which of our arrays (0: lhs, 1: rhs, 2: result) are its source,
-// weights and destination.
-struct Problem {
-  ConvSpec spec;
-  int source = 0, weights = 1, destination = 2;
-  Ints first;             // cropped elements at the start of each spatial dimension of the source
-  bool reversed = false;  // the weights are our kernel with its spatial dimensions reversed
-};
-
-// The source without the elements that negative padding crops.
-void crop(Problem& p) {
-  ConvSpec& s = p.spec;
-  for (std::size_t i = 0; i < s.strides.size(); ++i) {
-    std::int64_t before = std::max<std::int64_t>(0, -s.pad_low[i]);
-    std::int64_t after = s.pad_high[i] <= -s.strides[i] ? -s.pad_high[i] : 0;
-    s.source.dims[i + 2] -= before + after;
-    s.pad_low[i] += before;
-    s.pad_high[i] += after;
-    p.first.push_back(before);
-  }
-}
-
-Problem forward(const CallArgs& a, const ops::ConvDims& d) {
-  Problem p;
-  p.spec.kind = ConvKind::forward;
-  p.spec.source = in_order(a.inputs[0].shape, d.lhs_spec);
-  p.spec.weights = with_groups(in_order(a.inputs[1].shape, d.rhs_spec), 0, d.feature_groups);
-  p.spec.destination = in_order(a.outputs[0].shape, d.out_spec);
-  p.spec.strides = d.strides;
-  p.spec.dilations = d.rhs_dilation;
-  p.spec.pad_low = d.pad_low;
-  // What no window reaches needs no padding.
-  for (std::size_t i = 0; i < d.strides.size(); ++i) {
-    std::int64_t reach = (p.spec.destination.dims[i + 2] - 1) * d.strides[i] +
-                         ops::dilated(p.spec.weights.dims[i + 3], d.rhs_dilation[i]);
-    p.spec.pad_high.push_back(reach - p.spec.source.dims[i + 2] - d.pad_low[i]);
-  }
-  crop(p);
-  return p;
-}
-
-// Our lhs is the cotangent of a convolution whose strides are our lhs dilation, and our kernel its
-// weights, reversed.
-Problem backward_data(const CallArgs& a, const ops::ConvDims& d) {
-  Problem p;
-  p.spec.kind = ConvKind::backward_data;
-  p.source = 2;
-  p.destination = 0;
-  p.reversed = true;
-  p.spec.source = in_order(a.outputs[0].shape, d.out_spec);
-  p.spec.destination = in_order(a.inputs[0].shape, d.lhs_spec);
-  // Its output features are our input features; ours, which groups divide, are its input features.
-  Layout w = with_groups(in_order(a.inputs[1].shape, d.rhs_spec), 0, d.feature_groups);
-  std::swap(w.dims[1], w.dims[2]);
-  std::swap(w.strides[1], w.strides[2]);
-  p.spec.weights = w;
-  p.spec.strides = d.lhs_dilation;
-  p.spec.dilations = d.rhs_dilation;
-  for (std::size_t i = 0; i < d.strides.size(); ++i) {
-    std::int64_t window = ops::dilated(w.dims[i + 3], d.rhs_dilation[i]),
-                 low = window - 1 - d.pad_low[i];
-    std::int64_t reach = (p.spec.destination.dims[i + 2] - 1) * d.lhs_dilation[i] + window;
-    p.spec.pad_low.push_back(low);
-    p.spec.pad_high.push_back(reach - p.spec.source.dims[i + 2] - low);
-  }
-  return p;
-}
-
-// Our kernel is the cotangent of a convolution whose batch is our features, and our result its
-// weights' cotangent.
-Problem backward_weights(const CallArgs& a, const ops::ConvDims& d) {
-  Problem p;
-  p.spec.kind = ConvKind::backward_weights;
-  p.destination = 1;
-  p.weights = 2;
-  auto exchanged = [](Layout l) {
-    std::swap(l.dims[0], l.dims[1]);
-    std::swap(l.strides[0], l.strides[1]);
-    return l;
-  };
-  p.spec.source = exchanged(in_order(a.inputs[0].shape, d.lhs_spec));
-  p.spec.destination = exchanged(in_order(a.inputs[1].shape, d.rhs_spec));
-  p.spec.weights =
-      with_groups(exchanged(in_order(a.outputs[0].shape, d.out_spec)), 0, d.batch_groups);
-  p.spec.strides = d.rhs_dilation;
-  p.spec.dilations = d.strides;
-  p.spec.pad_low = d.pad_low;
-  for (std::size_t i = 0; i < d.strides.size(); ++i) {
-    std::int64_t reach = (p.spec.destination.dims[i + 2] - 1) * d.rhs_dilation[i] +
-                         ops::dilated(p.spec.weights.dims[i + 3], d.strides[i]);
-    p.spec.pad_high.push_back(reach - p.spec.source.dims[i + 2] - d.pad_low[i]);
-  }
-  crop(p);
-  return p;
-}
-
-// A convolution without space is one over a single point.
-void add_point(Layout& l) { l.dims.push_back(1), l.strides.push_back(1); }
-
-std::optional<Problem> recognise(const CallArgs& a, const ops::ConvDims& d) {
-  std::size_t space = d.strides.size();
-  if (space > 3) return std::nullopt;
-  Ints window = ops::spatial(a.inputs[1].shape, d.rhs_spec),
-       out = ops::spatial(a.outputs[0].shape, d.out_spec);
-  Problem p;
-  if (all_equal(d.lhs_dilation, 1)) {
-    bool exchanged = d.lhs_spec[0] > d.lhs_spec[1] && 4 * product(window) > product(out);
-    if (d.batch_groups > 1 || (d.feature_groups == 1 && exchanged))
-      p = backward_weights(a, d);
-    else
-      p = forward(a, d);
-  } else {
-    if (!all_equal(d.strides, 1) || d.batch_groups > 1) return std::nullopt;
-    p = backward_data(a, d);
-    for (std::int64_t low : p.spec.pad_low)
-      if (low < 0) return std::nullopt;
-  }
-  for (const Layout* l : {&p.spec.source, &p.spec.weights, &p.spec.destination})
-    if (product(l->dims) <= 0) return std::nullopt;
-  if (space == 0) {
-    for (Layout* l : {&p.spec.source, &p.spec.weights, &p.spec.destination}) add_point(*l);
-    for (auto* ones : {&p.spec.strides, &p.spec.dilations}) ones->push_back(1);
-    for (auto* zeros : {&p.spec.pad_low, &p.spec.pad_high}) zeros->push_back(0);
-    p.first.push_back(0);
-  }
-  return p;
-}
-
 // Where a routine finds its arrays in float32, and what it keeps in scratch.
 struct Plan {
-  Problem problem;
+  ConvProblem problem;
   std::shared_ptr<const Convolution> convolution;  // over `chunk` elements of the batch
   std::int64_t chunk = 0, chunks = 0;
   std::int64_t leaves = 1;  // of a weights' gradient: parts of a chunk, `convolution` is over one
@@ -360,7 +196,7 @@ std::shared_ptr<const Routine> convolution_call(const CallArgs& a) {
   if (dtype != DType::float32 && dtype != DType::bfloat16 && dtype != DType::float16)
     return nullptr;
   ops::ConvDims d = ops::conv_dims(a.attrs);
-  std::optional<Problem> problem = recognise(a, d);
+  std::optional<ConvProblem> problem = recognise(a, d);
   if (!problem) return nullptr;
 
   Plan p;
