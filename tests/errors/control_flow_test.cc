@@ -9,15 +9,15 @@ struct State {
 
 MISUSE(branches_of_other_dtypes) {
   Array x = ts::ones({3});
+  auto same = [&] { return x; };
   auto other = [&] { return x.astype(ts::i32); };
-  ts::cond(
-      true, [&] { return x; }, other);
+  ts::cond(true, same, other);
 }
 MISUSE(branches_of_other_shapes) {
   Array x = ts::ones({3});
+  auto same = [&] { return x; };
   auto other = [&] { return ts::sum(x); };
-  ts::cond(
-      ts::sum(x) > 0, [&] { return x; }, other);
+  ts::cond(ts::sum(x) > 0, same, other);
 }
 MISUSE(branches_of_other_structure) {
   Array x = ts::ones({3});
