@@ -107,19 +107,38 @@ std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,
   return cache->get({op, attrs, inputs, outputs});
 }
 
-Stage widening_stage(DType from, std::int64_t count,
-                     std::function<Widening(const RoutineArgs&)> locate) {
+namespace {
+// f(first, last) for each task's part of `count` elements.
+Stage by_blocks(std::int64_t count,
+                std::function<void(const RoutineArgs&, std::int64_t, std::int64_t)> f) {
   constexpr std::int64_t kBlock = 1 << 16;
   Stage stage;
   stage.tasks = std::max<std::int64_t>(1, (count + kBlock - 1) / kBlock);
-  stage.run = [=, locate = std::move(locate)](const RoutineArgs& args, std::int64_t begin,
-                                              std::int64_t end) {
-    Widening w = locate(args);
-    std::int64_t first = begin * kBlock, last = std::min(count, end * kBlock);
-    widen_from(from, static_cast<const char*>(w.from) + first * size_of(from), w.to + first,
-               last - first);
+  stage.run = [count, f = std::move(f)](const RoutineArgs& args, std::int64_t begin,
+                                        std::int64_t end) {
+    f(args, begin * kBlock, std::min(count, end * kBlock));
   };
   return stage;
+}
+}  // namespace
+
+Stage widening_stage(DType from, std::int64_t count,
+                     std::function<Widening(const RoutineArgs&)> locate) {
+  return by_blocks(count, [=, locate = std::move(locate)](const RoutineArgs& args,
+                                                          std::int64_t first, std::int64_t last) {
+    Widening w = locate(args);
+    widen_from(from, static_cast<const char*>(w.from) + first * size_of(from), w.to + first,
+               last - first);
+  });
+}
+
+Stage narrowing_stage(DType to, std::int64_t count,
+                      std::function<Narrowing(const RoutineArgs&)> locate) {
+  return by_blocks(count, [=, locate = std::move(locate)](const RoutineArgs& args,
+                                                          std::int64_t first, std::int64_t last) {
+    Narrowing n = locate(args);
+    narrow_to(to, n.from + first, static_cast<char*>(n.to) + first * size_of(to), last - first);
+  });
 }
 
 std::int64_t tasks_for(double flops) {

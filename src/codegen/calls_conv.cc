@@ -251,9 +251,10 @@ std::shared_ptr<const Routine> convolution_call(const CallArgs& a) {
   routine->stages.push_back(run_stage(p));
   if (gradient) routine->stages.push_back(sum_weights_stage(p));
   if (dtype != DType::float32)
-    routine->stages.push_back(single_stage([p](const RoutineArgs& args) {
-      narrow_to(p.dtype, Plan::at(args, p.wide[2]), args.outputs[0], p.counts[2]);
-    }));
+    routine->stages.push_back(
+        narrowing_stage(dtype, p.counts[2], [at = p.wide[2]](const RoutineArgs& args) {
+          return Narrowing{Plan::at(args, at), args.outputs[0]};
+        }));
   routine->seconds = 3e-6 + flops / 1e11;
   return routine;
 }

@@ -59,6 +59,13 @@ struct Widening {
 };
 Stage widening_stage(DType from, std::int64_t count,
                      std::function<Widening(const RoutineArgs&)> locate);
+/// A stage that rounds `count` elements of float32 to bfloat16 or float16, both found by `locate`.
+struct Narrowing {
+  const float* from;
+  void* to;
+};
+Stage narrowing_stage(DType to, std::int64_t count,
+                      std::function<Narrowing(const RoutineArgs&)> locate);
 /// `count` elements of float32, each rounded once to bfloat16 or float16.
 void narrow_to(DType to, const float* from, void* out, std::int64_t count);
 void widen_from(DType from, const void* in, float* out, std::int64_t count);
