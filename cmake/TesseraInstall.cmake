@@ -15,5 +15,8 @@ set(TESSERA_PC_DEFINES "")
 if(NOT BUILD_SHARED_LIBS)
   set(TESSERA_PC_DEFINES "-DTESSERA_STATIC")
 endif()
+# Relative to itself, so that `cmake --install --prefix` and moved packages are right.
+file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+set(TESSERA_PC_PREFIX "\${pcfiledir}/${pc_to_prefix}")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tessera.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tessera.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tessera.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -184,19 +185,21 @@ class TESSERA_API Array {
 
   // --- reading; waits for the value, throws the computation's error, TraceError when there is no
   // value to read
-  /// The only element, converted to T; ShapeError unless size() is 1.
+  /// The only element, converted to T; ShapeError unless size() is 1, DTypeError for a value that
+  /// the integer type T cannot hold (NaN, too large, negative for an unsigned one).
   template <Number T>
   T item(std::source_location loc = std::source_location::current()) const {
     if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
       return T(static_cast<float>(item_double(loc)));
     else if constexpr (std::is_floating_point_v<T>)
       return static_cast<T>(item_double(loc));
-    else if constexpr (std::is_same_v<T, std::uint64_t>)
-      return static_cast<T>(item_uint(loc));
     else if constexpr (std::is_same_v<T, bool>)
-      return item_int(loc) != 0;
+      return item_double(loc) != 0;
+    else if constexpr (std::is_unsigned_v<T>)
+      return static_cast<T>(item_uint(std::numeric_limits<T>::max(), loc));
     else
-      return static_cast<T>(item_int(loc));
+      return static_cast<T>(
+          item_int(std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), loc));
   }
   /// All elements, row-major; DTypeError unless T is the element type.
   template <Element T>
@@ -310,8 +313,8 @@ class TESSERA_API Array {
   static Array from_values(DType dtype, const Shape& shape, const void* values, std::int64_t count,
                            std::source_location loc);
   double item_double(std::source_location loc) const;
-  std::int64_t item_int(std::source_location loc) const;
-  std::uint64_t item_uint(std::source_location loc) const;
+  std::int64_t item_int(std::int64_t least, std::int64_t most, std::source_location loc) const;
+  std::uint64_t item_uint(std::uint64_t most, std::source_location loc) const;
   const void* host_bytes(DType as, const char* function, std::source_location loc) const;
 
   std::shared_ptr<detail::ArrayImpl> impl_;
@@ -435,7 +438,8 @@ TESSERA_API std::string to_string(const Array& x);
 /// "f32[8,16]" and its state; never waits.
 TESSERA_API std::string describe(const Array& x);
 
-/// An array of a dtype and a shape only.
-TESSERA_API Array abstract(DType dtype, const Shape& shape);
+/// An array of a dtype and a shape only. ShapeError for a negative extent.
+TESSERA_API Array abstract(DType dtype, const Shape& shape,
+                           std::source_location loc = std::source_location::current());
 
 }  // namespace tessera::inline v0

@@ -97,7 +97,7 @@ struct Shard {
 /// x on one device, committed to it: computations with it run there, and arrays that are not
 /// committed follow.
 TESSERA_API Array device_put(Operand x, Device device);
-/// x laid out as another array is.
+/// x laid out as another array is. ShardingError where its shape does not divide.
 TESSERA_API Array device_put(Operand x, const Sharding& sharding);
 /// A tree, leaf by leaf.
 template <class T>

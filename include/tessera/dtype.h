@@ -9,6 +9,8 @@
 
 #include <bit>
 #include <cstdint>
+#include <iosfwd>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -74,6 +76,9 @@ constexpr int size_of(DType d) {
 TESSERA_API std::string_view name_of(DType d);
 /// The short name used in printed programs and types: "bool", "i32", "bf16", "f32", ...
 TESSERA_API std::string_view short_name_of(DType d);
+/// As name_of.
+TESSERA_API std::string to_string(DType d);
+TESSERA_API std::ostream& operator<<(std::ostream& out, DType d);
 
 struct Promoted {
   DType dtype;

@@ -3,17 +3,18 @@
 
 #include <tessera/config.h>
 
+#include <source_location>
 #include <string>
 
 namespace tessera::inline v0 {
 
 /// Records from construction to destruction and then writes the file: a row a virtual device with
 /// its kernels and library calls, rows for collectives and for work shared by all devices, rows for
-/// the host's threads. The file is written beside its place and renamed. One profile at a time; a
-/// second one while the first lasts throws Error.
+/// the host's threads. The file is written beside its place and renamed; its folder is made where
+/// it is missing. One profile at a time; a second one while the first lasts throws Error.
 class TESSERA_API Profile {
  public:
-  explicit Profile(std::string path);
+  explicit Profile(std::string path, std::source_location loc = std::source_location::current());
   /// Ends the recording; a file that cannot be written is reported on stderr, for destructors do
   /// not throw. Call finish to get the IoError instead.
   ~Profile();
@@ -23,10 +24,14 @@ class TESSERA_API Profile {
 
  private:
   std::string path_;
+  std::source_location loc_;
   bool running_ = true;
 };
 
 /// auto p = ts::profile("trace.json");
-inline Profile profile(std::string path) { return Profile(std::move(path)); }
+inline Profile profile(std::string path,
+                       std::source_location loc = std::source_location::current()) {
+  return Profile(std::move(path), loc);
+}
 
 }  // namespace tessera::inline v0

@@ -16,8 +16,8 @@ struct SafeTensors {
   std::map<std::string, std::string> metadata;
 };
 
-/// Writes beside the file and renames: a failure leaves what was there before. IoError with the
-/// reason.
+/// Writes beside the file and renames: a failure leaves what was there before. Makes the folder
+/// where it is missing. IoError with the reason.
 TESSERA_API void save_safetensors(const std::string& path, const SafeTensors& contents,
                                   std::source_location loc = std::source_location::current());
 /// IoError names what is damaged: a length beyond the file, a header that is no JSON, ranges that
@@ -28,7 +28,8 @@ TESSERA_API SafeTensors load_safetensors(
 namespace detail {
 TESSERA_API SafeTensors named_tensors(const std::vector<std::string>& paths,
                                       const std::vector<Array>& leaves,
-                                      std::map<std::string, std::string> metadata);
+                                      std::map<std::string, std::string> metadata,
+                                      std::source_location loc);
 /// The leaves for these paths; TreeError lists every missing tensor, every one of another shape or
 /// dtype, and those left over.
 TESSERA_API std::vector<Array> match_tensors(const std::string& file, const SafeTensors& found,
@@ -37,12 +38,13 @@ TESSERA_API std::vector<Array> match_tensors(const std::string& file, const Safe
                                              std::source_location loc);
 }  // namespace detail
 
-/// Saves the leaves of a tree that are not empty.
+/// Saves the leaves of a tree that are not empty, by their paths with dots: "layers.0.w". TreeError
+/// where keys with dots or slashes make two leaves one name.
 template <class T>
 void save(const std::string& path, const T& x, std::map<std::string, std::string> metadata = {},
           std::source_location loc = std::source_location::current()) {
   save_safetensors(
-      path, detail::named_tensors(tree::paths(x), tree::leaves(x), std::move(metadata)), loc);
+      path, detail::named_tensors(tree::paths(x), tree::leaves(x), std::move(metadata), loc), loc);
 }
 /// A tree like `like` with the leaves of the file.
 template <class T>

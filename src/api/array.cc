@@ -3,8 +3,10 @@
 #include "api/composite.h"
 #include "runtime/array_data.h"
 
+#include <cmath>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 namespace tessera::inline v0 {
 
@@ -75,7 +77,7 @@ Array make_abstract(const Type& type) {
 const ArrayImpl& need(const Array& a, const char* function, const SourceLoc& loc) {
   if (const auto& impl = a.impl()) return *impl;
   Message(function)
-      .problem("an operand is empty: it was default-constructed and never assigned")
+      .problem("an operand is empty: it was default-constructed and never assigned, or moved from")
       .rule("operations need an array that has a dtype and a shape")
       .from(loc)
       .advice("assign it first, for example with zeros(shape)")
@@ -141,11 +143,15 @@ Array Array::adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr
 
 Array Array::from_values(DType dtype, const Shape& shape, const void* values, std::int64_t count,
                          std::source_location loc) {
-  if (std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d < 0; }) ||
-      shape.count() != count)
+  std::int64_t holds = 1;
+  bool countable = true;
+  for (std::int64_t d : shape)
+    countable = d >= 0 && !__builtin_mul_overflow(holds, d, &holds) && countable;
+  if (!countable || holds != count)
     Message("Array")
         .problem(std::to_string(count) + " values do not fill the shape " + to_string(shape))
-        .rule("the shape holds " + std::to_string(shape.count()) + " elements")
+        .rule(countable ? "the shape holds " + std::to_string(holds) + " elements"
+                        : "extents are 0 or more, and their product is less than 2^63")
         .from(loc)
         .advice("pass as many values as the product of the extents")
         .raise<ShapeError>();
@@ -209,8 +215,10 @@ const void* Array::host_bytes(DType as, const char* function, std::source_locati
 }
 
 namespace {
-template <class T>
-T read_item(const Array& a, const SourceLoc& loc) {
+
+// Calls f with the only element, in its own type.
+template <class F>
+auto with_item(const Array& a, const SourceLoc& loc, F&& f) {
   const auto& data = detail::readable(a, "item", loc);
   if (a.size() != 1)
     Message("item")
@@ -227,19 +235,52 @@ T read_item(const Array& a, const SourceLoc& loc) {
     E e;
     std::memcpy(&e, bytes, sizeof e);
     if constexpr (std::is_same_v<E, float16> || std::is_same_v<E, bfloat16>)
-      return static_cast<T>(static_cast<float>(e));
+      return f(static_cast<float>(e));
+    else if constexpr (std::is_same_v<E, bool>)
+      return f(static_cast<int>(e));
     else
-      return static_cast<T>(e);
+      return f(e);
   });
 }
+
+// The element as an integer from `least` to `most`; fractions are cut off.
+template <class I>
+I integer_item(const Array& a, I least, I most, const SourceLoc& loc) {
+  return with_item(a, loc, [&](auto e) {
+    bool fits = false;
+    if constexpr (std::is_floating_point_v<decltype(e)>) {
+      const double whole = std::trunc(static_cast<double>(e));
+      // The bound above, a power of two, is exact in double where `most` itself may not be.
+      fits = whole >= static_cast<double>(least) &&
+             whole < std::ldexp(static_cast<double>(most / 2 + 1), 1);
+    } else {
+      fits = std::cmp_greater_equal(e, least) && std::cmp_less_equal(e, most);
+    }
+    if (!fits) {
+      const std::string range = std::to_string(least) + " to " + std::to_string(most);
+      Message("item")
+          .problem("the value " + to_string(a) + " is read as an integer")
+          .rule("the type asked for holds " + range)
+          .from(loc)
+          .advice(is_floating(a.dtype()) ? "read it as it is, item<double>()"
+                                         : "ask for a wider type, item<std::int64_t>()")
+          .raise<DTypeError>();
+    }
+    return static_cast<I>(e);
+  });
+}
+
 }  // namespace
 
-double Array::item_double(std::source_location loc) const { return read_item<double>(*this, loc); }
-std::int64_t Array::item_int(std::source_location loc) const {
-  return read_item<std::int64_t>(*this, loc);
+double Array::item_double(std::source_location loc) const {
+  return with_item(*this, loc, [](auto e) { return static_cast<double>(e); });
 }
-std::uint64_t Array::item_uint(std::source_location loc) const {
-  return read_item<std::uint64_t>(*this, loc);
+std::int64_t Array::item_int(std::int64_t least, std::int64_t most,
+                             std::source_location loc) const {
+  return integer_item(*this, least, most, loc);
+}
+std::uint64_t Array::item_uint(std::uint64_t most, std::source_location loc) const {
+  return integer_item(*this, std::uint64_t{0}, most, loc);
 }
 
 Array::operator bool() const {
@@ -277,7 +318,15 @@ std::string describe(const Array& x) {
   return s + (x.is_traced() ? " traced" : x.is_abstract() ? " abstract" : "");
 }
 
-Array abstract(DType dtype, const Shape& shape) {
+Array abstract(DType dtype, const Shape& shape, std::source_location loc) {
+  for (std::int64_t d : shape)
+    if (d < 0)
+      Message("abstract")
+          .problem("the shape " + to_string(shape) + " has a negative extent")
+          .rule("extents are 0 or more")
+          .from(loc)
+          .advice("check the arithmetic that gave " + std::to_string(d))
+          .raise<ShapeError>();
   return detail::make_abstract(Type(dtype, shape));
 }
 

@@ -61,6 +61,7 @@ Members members(const char* function, const AxisNames& axes, const SourceLoc& lo
     if (std::find(m.names.begin(), m.names.end(), name) != m.names.end())
       Message(function)
           .problem("axis '" + name + "' is named twice")
+          .rule("each axis that is reduced or exchanged over counts once")
           .from(loc)
           .advice("name each axis once")
           .raise<CollectiveError>();

@@ -1,5 +1,6 @@
 #include "api/composite.h"
 
+#include "base/thread_kept.h"
 #include "runtime/executable.h"
 
 #include <algorithm>
@@ -18,7 +19,8 @@ struct Remembered {
   std::array<Type, kOperands> types;
   std::shared_ptr<const runtime::Executable> executable;
 };
-thread_local std::array<Remembered, 64> remembered;
+constexpr std::size_t kRemembered = 64;
+thread_local ThreadKept<std::array<Remembered, kRemembered>> remembered;
 
 // Where in `remembered` a call has its place.
 std::size_t place_of(const CompositeKey& key, std::span<const Array> inputs) {
@@ -29,7 +31,7 @@ std::size_t place_of(const CompositeKey& key, std::span<const Array> inputs) {
     h = h * 31 + static_cast<std::size_t>(t.dtype);
     for (std::int64_t d : t.shape) h = h * 31 + static_cast<std::size_t>(d);
   }
-  return (h ^ h >> 6 ^ h >> 12 ^ h >> 24) % remembered.size();
+  return (h ^ h >> 6 ^ h >> 12 ^ h >> 24) % kRemembered;
 }
 
 template <class E>
@@ -96,7 +98,7 @@ Array composite_once(const CompositeKey& key, std::span<const Array> inputs, con
   });
   if (Trace::innermost() || !concrete || inputs.size() > kOperands)
     return composite(key.name, inputs, loc, body)[0];
-  Remembered& r = remembered[place_of(key, inputs)];
+  Remembered& r = (*remembered)[place_of(key, inputs)];
   const unsigned mode = runtime::compile_mode();
   bool found = r.executable && r.key == key && r.mode == mode && r.operands == inputs.size();
   for (std::size_t i = 0; found && i < inputs.size(); ++i)

@@ -13,6 +13,13 @@ namespace {
 Ints or_ones(const std::vector<std::int64_t>& v, int n, const char* name, const char* what,
              const SourceLoc& loc) {
   if (v.empty()) return Ints(static_cast<std::size_t>(n), 1);
+  if (const std::int64_t most = *std::max_element(v.begin(), v.end()); most > INT32_MAX)
+    Message(name)
+        .problem(std::string(what) + " has an entry " + std::to_string(most))
+        .rule("an entry is at most " + std::to_string(INT32_MAX))
+        .from(loc)
+        .advice("check the arithmetic that gave it")
+        .raise<ShapeError>();
   if (static_cast<int>(v.size()) != n || *std::min_element(v.begin(), v.end()) < 1)
     Message(name)
         .problem(std::string(what) + " has " + std::to_string(v.size()) +
@@ -55,6 +62,15 @@ Edges edges(const Padding& padding, const Ints& input, const Ints& window, const
         .from(loc)
         .advice("use {0, 0} for axes without padding")
         .raise<ShapeError>();
+  for (const auto& [before, after] : padding.widths())
+    if (std::max(std::abs(before), std::abs(after)) > INT32_MAX)
+      Message(name)
+          .problem("the padding has the widths " + std::to_string(before) + " and " +
+                   std::to_string(after))
+          .rule("a width is at most " + std::to_string(INT32_MAX))
+          .from(loc)
+          .advice("check the arithmetic that gave it")
+          .raise<ShapeError>();
   for (std::size_t i = 0; i < n; ++i) {
     std::int64_t low = 0, high = 0;
     if (padding.name() == "SAME") {
@@ -124,6 +140,13 @@ Array conv(Operand x, Operand kernel, const ConvOptions& o) {
         std::int64_t channels = a.shape().back(),
                      expected =
                          k.shape()[static_cast<std::size_t>(spatial)] * o.feature_group_count;
+        if (o.feature_group_count < 1)
+          Message("conv")
+              .problem("feature_group_count is " + std::to_string(o.feature_group_count))
+              .rule("channels are cut into one group or more")
+              .from(x.loc)
+              .advice("1 is no groups; as many as channels is a depthwise convolution")
+              .raise<ShapeError>();
         if (channels != expected)
           Message("conv")
               .problem("x of shape " + to_string(a.shape()) + " has " + std::to_string(channels) +

@@ -3,6 +3,7 @@
 #include "api/array_impl.h"
 #include "runtime/devices.h"
 #include "spmd/blocks.h"
+#include "spmd/spec.h"
 
 #include <fmt/format.h>
 
@@ -178,7 +179,74 @@ Array device_put(Operand x, Device device) {
   return relaid("device_put", x, runtime::Layout{{device.id}, {}, {}, "", true});
 }
 
+namespace {
+
+std::string count_text(std::size_t n, const char* what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+// ShardingError unless the sharding is one, and fits the shape.
+void need_sharding(const Sharding& s, const Shape& shape, const SourceLoc& loc) {
+  Message m("device_put");
+  m.from(loc);
+  const auto no_sharding = [&](std::string problem, std::string rule) {
+    m.problem(std::move(problem))
+        .rule(std::move(rule))
+        .advice("take the sharding of an array: y.sharding()")
+        .raise<ShardingError>();
+  };
+  std::vector<int> ids;
+  std::int64_t places = 1;
+  for (Device d : s.devices()) ids.push_back(d.id);
+  for (std::int64_t n : s.mesh_sizes())
+    if (n < 1 || __builtin_mul_overflow(places, n, &places)) places = 0;
+  std::sort(ids.begin(), ids.end());
+  if (ids.empty()) no_sharding("the sharding names no devices", "an array lies on one or more");
+  if (std::adjacent_find(ids.begin(), ids.end()) != ids.end())
+    no_sharding("the sharding names a device twice", "each device has one place in the mesh");
+  if (s.mesh_axes().size() != s.mesh_sizes().size() || places != std::ssize(ids))
+    no_sharding("the sharding has " + count_text(ids.size(), "device") + ", " +
+                    count_text(s.mesh_axes().size(), "mesh axis name") + " and " +
+                    count_text(s.mesh_sizes().size(), "mesh size"),
+                "each axis has a name and a size, and the product of the sizes is the number of "
+                "devices");
+  std::vector<std::string> used;
+  const auto dims = spmd::parse_spec(s.spec()).dims;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    std::int64_t parts = 1;
+    std::string names;
+    for (const std::string& axis : dims[d]) {
+      const auto it = std::find(s.mesh_axes().begin(), s.mesh_axes().end(), axis);
+      if (it == s.mesh_axes().end() || std::find(used.begin(), used.end(), axis) != used.end())
+        no_sharding("the spec '" + s.spec() + "' names the axis '" + axis + "'" +
+                        (it == s.mesh_axes().end() ? "" : " twice"),
+                    "it names axes of the mesh, each once");
+      used.push_back(axis);
+      parts *= s.mesh_sizes()[static_cast<std::size_t>(it - s.mesh_axes().begin())];
+      names += (names.empty() ? "'" : ", '") + axis + "'";
+    }
+    if (parts > 1 && d >= shape.size())
+      m.problem("an array of shape " + to_string(shape) + " has no dimension " + std::to_string(d) +
+                " for " + to_string(s))
+          .rule("each dimension that is cut exists")
+          .advice("reshape it, or put it whole on one device: device_put(x, device)")
+          .raise<ShardingError>();
+    if (parts > 1 && shape[d] % parts != 0)
+      m.problem("an array of shape " + to_string(shape) + " does not divide for " + to_string(s))
+          .rule("dimension " + std::to_string(d) + " is cut by " + names + " into " +
+                std::to_string(parts) + " parts: " + std::to_string(shape[d]) + " = " +
+                std::to_string(parts) + " x " + std::to_string(shape[d] / parts) + " + " +
+                std::to_string(shape[d] % parts))
+          .advice("pad it to " + std::to_string((shape[d] / parts + 1) * parts) +
+                  ", or put it whole on one device: device_put(x, device)")
+          .raise<ShardingError>();
+  }
+}
+
+}  // namespace
+
 Array device_put(Operand x, const Sharding& sharding) {
+  need_sharding(sharding, detail::need(x.array, "device_put", x.loc).type.shape, x.loc);
   runtime::Layout l{{}, sharding.mesh_axes(), sharding.mesh_sizes(), sharding.spec(), true};
   for (Device d : sharding.devices()) {
     need_device("device_put", d, x.loc);

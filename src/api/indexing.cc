@@ -28,9 +28,11 @@ Picked resolve(const Range& r, std::int64_t n, const char* name, const SourceLoc
   };
   std::int64_t start = r.start ? clamp(*r.start) : (r.step > 0 ? 0 : n - 1);
   std::int64_t stop = r.stop ? clamp(*r.stop) : (r.step > 0 ? n : -1);
+  // A longer step than the axis picks one element, as the axis' length does.
+  const std::int64_t step = std::clamp<std::int64_t>(r.step, -n - 1, n + 1);
   std::int64_t count =
-      r.step > 0 ? (stop - start + r.step - 1) / r.step : (start - stop - r.step - 1) / -r.step;
-  return {start, std::max<std::int64_t>(0, count), r.step};
+      step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
+  return {start, std::max<std::int64_t>(0, count), step};
 }
 
 std::int64_t resolve(std::int64_t position, std::int64_t n, int axis, const Shape& shape,

@@ -72,7 +72,15 @@ Outcome while_loop(Call& condition, Call& body, std::source_location where) {
 
 Outcome fori_loop(std::int64_t lo, std::int64_t hi, Call& body, std::source_location where) {
   const SourceLoc loc = line_of(where);
-  const std::int64_t steps = hi > lo ? hi - lo : 0;
+  std::int64_t steps = 0;
+  if (hi > lo && (__builtin_sub_overflow(hi, lo, &steps) || steps > (std::int64_t{1} << 50)))
+    Message("fori_loop")
+        .problem("from " + std::to_string(lo) + " to " + std::to_string(hi) +
+                 " there are more than 2^50 steps")
+        .rule("with bounds that are C++ integers it is a scan, over an array of all indices")
+        .from(loc)
+        .advice("check the bounds; with bounds that are arrays it is a while_loop")
+        .raise<ShapeError>();
   const auto narrow = [](std::int64_t v) {
     return v >= std::numeric_limits<std::int32_t>::min() &&
            v <= std::numeric_limits<std::int32_t>::max();

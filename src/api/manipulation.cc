@@ -13,19 +13,22 @@ namespace {
 Shape infer_shape(const Shape& from, Shape shape, const SourceLoc& loc) {
   std::int64_t known = 1;
   int unknown = -1;
+  bool countable = true;
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape[static_cast<std::size_t>(i)] == -1 && unknown < 0)
       unknown = i;
     else
-      known *= shape[static_cast<std::size_t>(i)];
+      countable =
+          !__builtin_mul_overflow(known, shape[static_cast<std::size_t>(i)], &known) && countable;
   }
   bool negative = std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d < -1; }) ||
                   std::count(shape.begin(), shape.end(), -1) > 1;
   std::int64_t n = from.count();
-  bool fits = unknown < 0 ? known == n : known > 0 && n % known == 0;
+  bool fits = countable && (unknown < 0 ? known == n : known > 0 && n % known == 0);
   if (negative || !fits) {
     std::string arithmetic = std::to_string(n) + " elements do not fill ";
-    arithmetic += unknown < 0 || known < 1
+    arithmetic += !countable ? "more than 2^63"
+                  : unknown < 0 || known < 1
                       ? std::to_string(known)
                       : "parts of " + std::to_string(known) + ": " + std::to_string(n) + " = " +
                             std::to_string(known) + " x " + std::to_string(n / known) + " + " +

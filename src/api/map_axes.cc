@@ -86,6 +86,13 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
             "it")
         .raise<ShapeError>();
   }
+  if (asked < 0)
+    Message(function)
+        .problem("axis_size is " + std::to_string(asked))
+        .rule("it is the number of examples; 0 takes it from the mapped arguments")
+        .from(loc)
+        .advice("leave it out where an argument is mapped")
+        .raise<ShapeError>();
   if (mapped.empty() && asked == 0)
     Message(function)
         .problem("no argument is mapped: in_axes is " + to_string(in_axes))

@@ -82,6 +82,13 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
     for (const Device& d : options.devices) ids.push_back(d.id);
   const auto available = static_cast<std::int64_t>(ids.size());
 
+  if (options.axis_size < 0)
+    Message(function)
+        .problem("axis_size is " + std::to_string(options.axis_size))
+        .rule("it is the number of devices; 0 takes it from the mapped arguments, or all devices")
+        .from(loc)
+        .advice("leave it out where an argument is mapped")
+        .raise<ShapeError>();
   in.size = options.axis_size > 0 ? options.axis_size
             : mapped.empty()      ? available
                                   : usual_size(mapped);

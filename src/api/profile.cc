@@ -1,3 +1,4 @@
+#include <tessera/detail/replace_file.h>
 #include <tessera/error.h>
 #include <tessera/profile.h>
 
@@ -6,8 +7,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 
 namespace tessera::inline v0 {
 
@@ -15,11 +14,12 @@ namespace {
 std::atomic<bool> running{false};
 }
 
-Profile::Profile(std::string path) : path_(std::move(path)) {
+Profile::Profile(std::string path, std::source_location loc) : path_(std::move(path)), loc_(loc) {
   if (running.exchange(true))
     Message("profile")
         .problem("a profile is being recorded already")
         .rule("one profile at a time: its events are those of the whole process")
+        .from(loc)
         .advice("end the first one, with finish() or its scope")
         .raise<Error>();
   runtime::profiler::start();
@@ -30,17 +30,16 @@ void Profile::finish() {
   running_ = false;
   std::string json = runtime::profiler::stop();
   running = false;
-  std::string temporary = path_ + ".tmp";
-  std::ofstream out(temporary, std::ios::binary);
-  out << json;
-  out.close();
-  std::error_code ec;
-  if (out) std::filesystem::rename(temporary, path_, ec);
-  if (!out || ec)
+  const std::string_view parts[] = {json};
+  const std::string why = detail::replace_file(path_, parts);
+  if (!why.empty())
     Message("profile")
-        .problem("the trace cannot be written to " + path_)
-        .rule("its folder exists and is writable")
-        .advice("create the folder first")
+        .problem("the trace cannot be written to " + path_ + ": " + why)
+        .rule("it is written beside its place and then put there; what was there before is kept")
+        .from(loc_)
+        .advice(why == "It is a folder" ? "name a file in it"
+                                        : "check that its folder is writable, and the space that "
+                                          "is left on the disk")
         .raise<IoError>();
 }
 

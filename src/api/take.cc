@@ -52,8 +52,16 @@ Array take(Operand x, Operand positions, std::optional<std::int64_t> axis) {
   return detail::composite1(
       "take", {x.array, positions.array}, x.loc, [&](Builder&, std::span<const Value> in) {
         Value v = axis ? in[0] : ops::reshape(in[0], Shape{in[0].shape().count()});
-        return detail::take_axis(v, in[1],
-                                 normalize_axis(axis.value_or(0), v.rank(), "take", x.loc), "fill");
+        const int a = normalize_axis(axis.value_or(0), v.rank(), "take", x.loc);
+        if (v.shape()[static_cast<std::size_t>(a)] == 0 && in[1].shape().count() > 0)
+          Message("take")
+              .problem("positions of shape " + to_string(in[1].shape()) + " along axis " +
+                       std::to_string(a) + " of shape " + to_string(v.shape()))
+              .rule("an axis without elements has no positions")
+              .from(x.loc)
+              .advice("check the size first")
+              .raise<ShapeError>();
+        return detail::take_axis(v, in[1], a, "fill");
       });
 }
 

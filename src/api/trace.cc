@@ -1,5 +1,6 @@
 #include "api/trace.h"
 
+#include "base/thread_kept.h"
 #include "ir/op.h"
 #include "ops/build.h"
 #include "runtime/executable.h"
@@ -11,8 +12,11 @@ namespace tessera::inline v0::detail {
 namespace {
 
 thread_local Trace* top = nullptr;
-thread_local std::vector<BoundAxis> axes;
+thread_local ThreadKept<std::vector<BoundAxis>> axes;
 std::atomic<std::uint64_t> next_id{1};
+
+// Far beyond what programs nest, and far within a thread's stack.
+constexpr int kDeepest = 128;
 
 [[noreturn]] void leaked(const ArrayImpl& a, const char* function, const SourceLoc& loc) {
   std::string made = to_string(a.loc);
@@ -44,7 +48,17 @@ Trace::Trace(std::string what, std::string name)
     : builder_(std::move(name)),
       what_(std::move(what)),
       id_(next_id.fetch_add(1, std::memory_order_relaxed)),
-      outer_(top) {
+      outer_(top),
+      depth_(top ? top->depth_ + 1 : 0) {
+  if (depth_ >= kDeepest)
+    Message(what_)
+        .problem("it is called inside " + std::to_string(depth_) +
+                 " functions that are being traced")
+        .rule("traces nest less than " + std::to_string(kDeepest) +
+              " deep: a function that calls itself is traced without end, since what would stop it "
+              "is not known before it runs")
+        .advice("loop with scan or while_loop, or end the recursion by a plain C++ number")
+        .raise<TraceError>();
   top = this;
 }
 
@@ -97,16 +111,16 @@ Trace::Finished Trace::finish(std::span<const Array> outputs) {
 }
 
 AxisScope::AxisScope(std::vector<BoundAxis> bound) : count_(bound.size()) {
-  for (auto& a : bound) axes.push_back(std::move(a));
+  for (auto& a : bound) axes->push_back(std::move(a));
 }
-AxisScope::~AxisScope() { axes.resize(axes.size() - count_); }
+AxisScope::~AxisScope() { axes->resize(axes->size() - count_); }
 
 const BoundAxis* AxisScope::find(std::string_view name) {
-  for (auto it = axes.rbegin(); it != axes.rend(); ++it)
+  for (auto it = axes->rbegin(); it != axes->rend(); ++it)
     if (it->name == name) return &*it;
   return nullptr;
 }
-const std::vector<BoundAxis>& AxisScope::bound() { return axes; }
+const std::vector<BoundAxis>& AxisScope::bound() { return *axes; }
 
 void check_alive(std::span<const Array> inputs, const char* function, const SourceLoc& loc) {
   for (const Array& a : inputs)

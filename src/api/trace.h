@@ -65,6 +65,7 @@ class Trace {
   std::string what_;
   std::uint64_t id_;
   Trace* outer_;
+  int depth_;  // how many traces are around it
   bool live_ = true;
   std::vector<Var> explicit_inputs_;
   std::vector<Array> captures_;

@@ -49,6 +49,7 @@ std::string fixed_text(FixedKind kind, std::uint64_t bits, std::string_view text
     case FixedKind::boolean: return bits ? "true" : "false";
     case FixedKind::integer:
     case FixedKind::enumeration: return std::to_string(static_cast<std::int64_t>(bits));
+    case FixedKind::dtype: return to_string(static_cast<DType>(bits));
     case FixedKind::unsigned_integer: return std::to_string(bits);
     case FixedKind::real32: return real_text(std::bit_cast<double>(bits), true);
     case FixedKind::real64: return real_text(std::bit_cast<double>(bits), false);

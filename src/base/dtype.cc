@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <ostream>
 
 namespace tessera::inline v0 {
 
@@ -13,6 +14,9 @@ std::string_view name_of(DType d) {
       "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
   return names[static_cast<std::size_t>(d)];
 }
+
+std::string to_string(DType d) { return std::string(name_of(d)); }
+std::ostream& operator<<(std::ostream& out, DType d) { return out << name_of(d); }
 
 std::string_view short_name_of(DType d) {
   static constexpr std::array<std::string_view, kDTypeCount> names = {

@@ -7,11 +7,13 @@ namespace tessera::inline v0 {
 namespace {
 
 // Whether a line is the library's own: of its sources, or of operators that cannot take their
-// caller's. It tells a user nothing.
+// caller's; or the standard library's, which calls where a std::function stands between. It tells a
+// user nothing.
 bool is_own(const char* file) {
   constexpr std::string_view here = __FILE__, mine = "base/message.cc";
   constexpr std::string_view root = here.substr(0, here.size() - mine.size());
-  return std::string_view(file).starts_with(root) || std::strstr(file, "tessera/array.h");
+  return std::string_view(file).starts_with(root) || std::strstr(file, "tessera/array.h") ||
+         std::strstr(file, "/c++/");
 }
 
 std::string file_and_line(const char* file, int line) {

@@ -1,9 +1,8 @@
+#include <tessera/detail/replace_file.h>
 #include <tessera/message.h>
 #include <tessera/safetensors.h>
 
 #include <nlohmann/json.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -71,7 +70,7 @@ void save_safetensors(const std::string& path, const SafeTensors& contents,
   Json header = Json::object();
   if (!contents.metadata.empty()) header["__metadata__"] = contents.metadata;
   std::uint64_t offset = 0;
-  std::vector<std::pair<const void*, std::size_t>> parts;
+  std::vector<std::string_view> parts;
   std::vector<Array> hold;
   for (const auto& [name, x] : contents.tensors) {
     std::uint64_t bytes = static_cast<std::uint64_t>(x.nbytes());
@@ -80,10 +79,10 @@ void save_safetensors(const std::string& path, const SafeTensors& contents,
                     {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
     hold.push_back(x);
-    const void* p = dispatch(x.dtype(), [&](auto tag) {
-      return static_cast<const void*>(x.host<decltype(tag)>().data());
-    });
-    parts.emplace_back(p, bytes);
+    parts.push_back(dispatch(x.dtype(), [&](auto tag) {
+      const auto values = x.host<decltype(tag)>(loc);
+      return std::string_view(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+    }));
   }
   std::string text;
   try {
@@ -94,36 +93,21 @@ void save_safetensors(const std::string& path, const SafeTensors& contents,
   }
   while (text.size() % 8) text += ' ';  // tensors begin aligned
 
-  fs::path target(path);
-  fs::path temporary = target;
-  temporary += ".tmp" + std::to_string(::getpid());
-  std::error_code ec;
-  if (target.has_parent_path()) fs::create_directories(target.parent_path(), ec);
-  {
-    std::ofstream out(temporary, std::ios::binary);
-    if (!out)
-      fail("save", path, "the file cannot be written",
-           "check that the folder exists and is writable");
-    std::uint64_t n = text.size();
-    unsigned char length[8];
-    for (int i = 0; i < 8; ++i) length[i] = static_cast<unsigned char>(n >> (8 * i));
-    out.write(reinterpret_cast<const char*>(length), 8);
-    out.write(text.data(), static_cast<std::streamsize>(text.size()));
-    for (auto [p, bytes] : parts)
-      if (bytes) out.write(static_cast<const char*>(p), static_cast<std::streamsize>(bytes));
-    out.flush();
-    if (!out) {
-      fs::remove(temporary, ec);
-      fail("save", path, "writing failed", "check the space that is left on the disk");
-    }
-  }
-  fs::rename(temporary, target, ec);
-  if (ec) {
-    std::string why = ec.message();
-    fs::remove(temporary, ec);
-    fail("save", path, "it cannot be put in place (" + why + ")",
-         "check that the path is no folder");
-  }
+  char length[8];
+  for (int i = 0; i < 8; ++i)
+    length[i] = static_cast<char>(static_cast<std::uint64_t>(text.size()) >> (8 * i));
+  parts.insert(parts.begin(), {std::string_view(length, 8), text});
+  const std::string why = detail::replace_file(path, parts);
+  if (!why.empty())
+    Message("save")
+        .problem(path + ": it cannot be written: " + why)
+        .rule(
+            "a file is written beside its place and then put there; what was there before is kept")
+        .from(loc)
+        .advice(fs::is_directory(path) ? "name a file in it"
+                                       : "check that its folder is writable, and the space that is "
+                                         "left on the disk")
+        .raise<IoError>();
 }
 
 SafeTensors load_safetensors(const std::string& path, std::source_location loc) {
@@ -227,11 +211,24 @@ std::string dotted(std::string path) {
 }  // namespace
 
 SafeTensors named_tensors(const std::vector<std::string>& paths, const std::vector<Array>& leaves,
-                          std::map<std::string, std::string> metadata) {
+                          std::map<std::string, std::string> metadata, std::source_location loc) {
   SafeTensors out;
   out.metadata = std::move(metadata);
-  for (std::size_t i = 0; i < paths.size(); ++i)
-    if (!leaves[i].is_empty()) out.tensors[dotted(paths[i])] = leaves[i];
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (leaves[i].is_empty()) continue;
+    const std::string name = dotted(paths[i]);
+    if (name == "__metadata__" || !out.tensors.emplace(name, leaves[i]).second)
+      Message("save")
+          .problem(name == "__metadata__" ? "a leaf has the name '__metadata__'"
+                                          : "two leaves have the name '" + name + "'")
+          .rule(
+              "a file has one tensor a name, and a leaf's name is its path with dots; "
+              "'__metadata__' is the file's own")
+          .at(paths[i])
+          .from(loc)
+          .advice("rename a key, and leave dots and slashes out of keys")
+          .raise<TreeError>();
+  }
   return out;
 }
 

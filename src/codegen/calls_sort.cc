@@ -1,6 +1,7 @@
 // Sorting rows. Keys become unsigned integers in the order that is asked for, each with its place
 // in the row; places are distinct, so any correct algorithm gives the one stable result, and how
 // rows are cut into tasks does not matter.
+#include "base/thread_kept.h"
 #include "codegen/calls_internal.h"
 
 #include <algorithm>
@@ -56,8 +57,8 @@ struct Workspace {
   }
 };
 Workspace& workspace() {
-  thread_local Workspace w;
-  return w;
+  thread_local const ThreadKept<Workspace> w;
+  return *w;
 }
 
 /// Sorts by the low `Bytes` bytes of what `key` gives, least significant first; a byte that all

@@ -76,11 +76,11 @@ std::string build_identity() {
 }
 
 const std::string& environment_identity() {
-  static const std::string id = [] {
+  static const std::string& id = *new std::string([] {
     const Isa& isa = host_isa();
     return build_identity() + "|" + llvm_version() + "|" + isa.triple + "|" + isa.cpu + "|" +
            isa.features + "|" + std::to_string(isa.vector_bytes);
-  }();
+  }());
   return id;
 }
 

@@ -1,5 +1,7 @@
 #include "codegen/index.h"
 
+#include "base/thread_kept.h"
+
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -120,8 +122,8 @@ IndexArena::~IndexArena() {
 }
 IndexArena::Tables& IndexArena::current() {
   if (!current_tables) {
-    static thread_local Tables fallback;
-    return fallback;
+    static thread_local const ThreadKept<Tables> fallback;
+    return *fallback;
   }
   return *current_tables;
 }

@@ -10,7 +10,7 @@
 namespace tessera::inline v0::codegen {
 
 const Isa& host_isa() {
-  static const Isa isa = [] {
+  static const Isa& isa = *new Isa([] {
     Isa i;
     i.triple = llvm::sys::getProcessTriple();
     i.cpu = llvm::sys::getHostCPUName().str();
@@ -33,7 +33,7 @@ const Isa& host_isa() {
     else if (i.avx2)
       i.vector_bytes = 32, i.math32 = 8, i.math64 = 4;
     return i;
-  }();
+  }());
   return isa;
 }
 

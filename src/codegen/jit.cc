@@ -1,6 +1,7 @@
 #include "codegen/jit.h"
 
 #include "base/message.h"
+#include "base/thread_kept.h"
 #include "codegen/isa.h"
 #include "codegen/llvm_ir.h"
 #include "codegen/math_functions.h"
@@ -37,7 +38,7 @@ void initialize_llvm() {
 }
 
 llvm::TargetMachine& machine() {
-  static thread_local std::unique_ptr<llvm::TargetMachine> tm = [] {
+  static thread_local const ThreadKept<std::unique_ptr<llvm::TargetMachine>> tm([] {
     initialize_llvm();
     const Isa& isa = host_isa();
     std::string error;
@@ -48,8 +49,8 @@ llvm::TargetMachine& machine() {
     return std::unique_ptr<llvm::TargetMachine>(
         target->createTargetMachine(isa.triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_,
                                     llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
-  }();
-  return *tm;
+  }());
+  return **tm;
 }
 
 // The kernels arrive in good order: what is left is folding, and what the instruction selector

@@ -62,7 +62,8 @@ std::map<Arith, Row> make_table() {
 }
 
 const std::map<Arith, Row>& table() {
-  static const std::map<Arith, Row> rows = make_table();
+  // Leaked, as all tables here: threads may compile while the process ends.
+  static const auto& rows = *new std::map<Arith, Row>(make_table());
   return rows;
 }
 
@@ -75,7 +76,7 @@ MathFunction math_function(Arith op, bool f64) {
 }
 
 const std::vector<MathFunction>& all_math_functions() {
-  static const std::vector<MathFunction> all = [] {
+  static const auto& all = *new auto([] {
     std::vector<MathFunction> v;
     for (const auto& [op, row] : table()) {
       v.push_back(row.f32);
@@ -85,7 +86,7 @@ const std::vector<MathFunction>& all_math_functions() {
     v.push_back({"fmodf", reinterpret_cast<void*>(static_cast<float (*)(float, float)>(&fmodf))});
     v.push_back({"fmod", reinterpret_cast<void*>(static_cast<double (*)(double, double)>(&fmod))});
     return v;
-  }();
+  }());
   return all;
 }
 

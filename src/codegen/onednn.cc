@@ -1,5 +1,7 @@
 #include "codegen/onednn.h"
 
+#include "base/thread_kept.h"
+
 #include <dlfcn.h>
 #include <dnnl.hpp>
 
@@ -54,8 +56,8 @@ const dnnl::engine& engine() {
 }
 
 dnnl::stream& stream() {
-  thread_local dnnl::stream s(engine());
-  return s;
+  thread_local const ThreadKept<dnnl::stream> s(engine());
+  return *s;
 }
 
 memory::desc plain(const Layout& l) { return {l.dims, memory::data_type::f32, l.strides}; }

@@ -283,10 +283,10 @@ void Lowerer::lower_single(std::size_t i) {
 }
 
 bool Lowerer::lower_alias(const Equation& eqn) {
-  static const std::vector<std::string> identities = {"pvary", "stop_gradient",
-                                                      "optimization_barrier", "checkpoint_name"};
+  constexpr std::string_view identities[] = {"pvary", "stop_gradient", "optimization_barrier",
+                                             "checkpoint_name"};
   const bool identity =
-      std::find(identities.begin(), identities.end(), eqn.op->name) != identities.end();
+      std::find(std::begin(identities), std::end(identities), eqn.op->name) != std::end(identities);
   if (!identity && eqn.op->lowering != Lowering::view) return false;
   for (std::size_t i = 0; i < eqn.outputs.size(); ++i) ref_[eqn.outputs[i]] = dense(eqn.inputs[i]);
   return true;

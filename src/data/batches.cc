@@ -54,9 +54,10 @@ std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, con
     Message("batches")
         .problem("a batch of " + std::to_string(batch) + " from " + std::to_string(examples) +
                  " examples")
-        .rule("a batch has at least one example")
+        .rule(examples < 0 ? "the number of examples is 0 or more"
+                           : "a batch has at least one example")
         .from(loc)
-        .advice("a batch of 64")
+        .advice(examples < 0 ? "pass the length of the data: x.length()" : "a batch of 64")
         .raise<ShapeError>();
   if (examples > INT32_MAX)
     Message("batches")

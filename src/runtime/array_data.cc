@@ -224,8 +224,9 @@ ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
     for (std::int64_t p = 0; p < blocks.positions(); ++p) {
       if (blocks.block_of(p) != i / rows) continue;
       const Shard& s = a->shards.at(static_cast<std::size_t>(p));
-      LayoutPtr one = intern(
-          Layout{{layout.devices[static_cast<std::size_t>(p)]}, {}, {}, "", layout.committed});
+      // Not committed: rows of one array compute together, though they lie on several devices.
+      LayoutPtr one =
+          intern(Layout{{layout.devices[static_cast<std::size_t>(p)]}, {}, {}, "", false});
       out = single(row, one, s.buffer, s.offset + static_cast<std::size_t>(i % rows) * bytes);
       break;
     }

@@ -2,6 +2,7 @@
 
 #include "base/message.h"
 #include "runtime/accounting.h"
+#include "runtime/executable.h"
 #include "runtime/sanitizers.h"
 
 #include <sys/mman.h>
@@ -147,21 +148,29 @@ struct BufferAccess {
   static std::shared_ptr<Buffer> make() { return std::make_shared<Concrete>(); }
 };
 
-Block acquire_block(std::size_t bytes) { return pool().acquire(bytes); }
+namespace {
+thread_local std::string_view allocating = "Array";
+}
+AllocatingFor::AllocatingFor(std::string_view name) : before_(allocating) { allocating = name; }
+AllocatingFor::~AllocatingFor() { allocating = before_; }
+
+Block acquire_block(std::size_t bytes) {
+  try {
+    return pool().acquire(bytes);
+  } catch (const std::bad_alloc&) {
+    Message(allocating)
+        .problem("there is no memory for " + std::to_string(bytes) + " bytes")
+        .rule("an array's elements lie in one piece of memory, as do all temporaries of a call")
+        .from(CallerLine::now())
+        .advice("make the arrays smaller, or let go of some: memory_table() says what is held")
+        .raise<DeviceError>();
+  }
+}
 void release_block(Block block) { pool().release(block); }
 
 BufferPtr Buffer::allocate(std::size_t bytes) {
   BufferPtr b = BufferAccess::make();
-  Block block;
-  try {
-    block = acquire_block(bytes);
-  } catch (const std::bad_alloc&) {
-    Message("allocate")
-        .problem("there is no memory for " + std::to_string(bytes) + " bytes")
-        .rule("an array's elements lie in one piece of memory")
-        .advice("make the arrays smaller, or let go of some: memory_table() says what is held")
-        .raise<DeviceError>();
-  }
+  const Block block = acquire_block(bytes);
   b->data_ = block.data;
   b->size_ = bytes;
   b->capacity_ = block.capacity;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace tessera::inline v0::runtime {
 
@@ -50,11 +51,24 @@ class Buffer {
   std::int64_t charge_ = 0;
 };
 
+/// Names what memory is asked for on this thread, in errors: a call, else "Array".
+class AllocatingFor {
+ public:
+  explicit AllocatingFor(std::string_view name);
+  ~AllocatingFor();
+  AllocatingFor(const AllocatingFor&) = delete;
+  AllocatingFor& operator=(const AllocatingFor&) = delete;
+
+ private:
+  std::string_view before_;
+};
+
 /// Raw blocks of the pool, for the arenas of calls. `capacity` is what release needs.
 struct Block {
   std::byte* data = nullptr;
   std::size_t capacity = 0;
 };
+/// DeviceError where there is no memory.
 Block acquire_block(std::size_t bytes);
 void release_block(Block block);
 

@@ -2,6 +2,7 @@
 
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
+#include "runtime/ending.h"
 #include "runtime/pool.h"
 
 #include <cstdlib>
@@ -14,6 +15,7 @@ namespace tessera::inline v0::runtime {
 namespace {
 
 bool evaluate_only() {
+  if (process_is_ending()) return true;
   const char* text = std::getenv("TESSERA_EVALUATE");
   return text && std::strcmp(text, "1") == 0;
 }
@@ -73,6 +75,7 @@ std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOpti
   const bool isolate = isolated(), evaluate = evaluate_only();
   const std::uint64_t hash = hash_of(*p);
   if (auto found = cache().find(hash, *p, options, isolate, evaluate)) return found;
+  watch_for_the_end();
   auto made = std::make_shared<const TapeExecutable>(p, options, isolate, evaluate);
   cache().insert({hash, isolate, evaluate, made});
   return made;

@@ -1,5 +1,7 @@
 #include "runtime/profiler.h"
 
+#include "base/thread_kept.h"
+
 #include <nlohmann/json.hpp>
 
 #include <chrono>
@@ -35,14 +37,14 @@ All& all() {
   return *a;
 }
 Thread& mine() {
-  thread_local std::shared_ptr<Thread> t = [] {
+  thread_local const ThreadKept<std::shared_ptr<Thread>> t([] {
     auto made = std::make_shared<Thread>();
     std::lock_guard lock(all().mutex);
     made->number = static_cast<int>(all().threads.size());
     all().threads.push_back(made);
     return made;
-  }();
-  return *t;
+  }());
+  return **t;
 }
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(

@@ -301,6 +301,19 @@ struct Job {
       : owner(std::move(o)), tape(std::move(t)), memory(std::move(m)), frame(f) {}
 };
 
+// Kernels of libraries and sorts ask the system for memory themselves.
+void execute_for(std::string_view name, const Tape& tape, const Frame& frame) {
+  try {
+    execute(tape, frame, true);
+  } catch (const std::bad_alloc&) {
+    Message(name)
+        .problem("there is no memory for what it works with")
+        .rule("sorts and library calls need memory besides their operands and results")
+        .advice("make the arrays smaller, or let go of some: memory_table() says what is held")
+        .raise<DeviceError>();
+  }
+}
+
 }  // namespace
 
 std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inputs) const {
@@ -312,6 +325,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
   bool queued = tape.seconds > kInline && !synchronous();
   for (const auto& in : inputs) queued = queued || (in->pending && !in->pending->done());
   profiler::Scope scope(name(), queued ? "dispatch" : "call", profiler::kHost);
+  const AllocatingFor allocating(name());
 
   ScopedBlock memory(static_cast<std::size_t>(tape.frame_bytes));
   Frame frame(tape, memory.data());
@@ -330,7 +344,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
       if (in->pending) in->pending->wait();
     mark_donated(true);
     try {
-      execute(tape, frame, true);
+      execute_for(name(), tape, frame);
     } catch (...) {
       // What results were written over is lost, the rest is given back.
       for (std::size_t i = 0; i < options_.donated.size() && i < inputs.size(); ++i) {
@@ -366,7 +380,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
         profiler::Scope scope(job->owner->name(), "call", profiler::kHost);
         for (auto& b : before)
           b->wait();  // done, since calls run in order; rethrows what went wrong
-        execute(*job->tape, job->frame, true);
+        execute_for(job->owner->name(), *job->tape, job->frame);
         job = nullptr;
       });
   for (const auto& out : results) out->pending = call;

@@ -1,4 +1,5 @@
 // What is worked out once for a tape: how inputs become its pointers and its memory becomes arrays.
+#include "runtime/ending.h"
 #include "runtime/pool.h"
 #include "runtime/tape_executable.h"
 
@@ -51,7 +52,7 @@ std::shared_ptr<const Variant> TapeExecutable::make_variant(std::vector<bool> un
   auto v = std::make_shared<Variant>();
   PlanOptions options;
   options.isolated = isolated_;
-  options.evaluate = evaluate_;
+  options.evaluate = evaluate_ || process_is_ending();
   options.workers = worker_count();
   options.uniform = uniform;
   options.donated = options_.donated;

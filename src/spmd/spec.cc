@@ -10,7 +10,7 @@ AxisSet Spec::axes() const {
 }
 
 const std::vector<std::string>& Spec::axes_of(int d) const {
-  static const std::vector<std::string> none;
+  static const auto& none = *new std::vector<std::string>;
   return d < static_cast<int>(dims.size()) ? dims[static_cast<std::size_t>(d)] : none;
 }
 

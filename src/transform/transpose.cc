@@ -46,6 +46,29 @@ class Cotangents {
   MaybeValues values_;
 };
 
+// Whether an operation that has a transpose is linear in these of its operands together.
+bool is_linear_in(const std::string& op, const bool* mask) {
+  if (op == "mul" || op == "dot_general" || op == "convolution") return !(mask[0] && mask[1]);
+  if (op == "div") return !mask[1];
+  if (op == "scatter_mul") return !mask[2];
+  return true;
+}
+
+// The library's own derivative rules are linear in the tangents: this one is a user's.
+[[noreturn]] void not_linear(const Equation& eqn) {
+  Message("custom_jvp")
+      .problem("reverse mode meets a rule whose tangent goes through '" + eqn.op->name +
+               "', which is not linear in it")
+      .rule(
+          "reverse mode transposes the rule, so its tangent is a sum of tangents multiplied by "
+          "values that are none")
+      .from(eqn.loc)
+      .advice(
+          "compute the derivative from the arguments and multiply it by the tangent; forward mode "
+          "(jvp, jacfwd) takes any rule")
+      .raise<TraceError>();
+}
+
 }  // namespace
 
 MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const MaybeValue> inputs,
@@ -85,9 +108,7 @@ MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const Maybe
       any = any || ct[v].has_value();
     }
     if (!any) continue;
-    if (!eqn.op->transpose)
-      throw InternalError("'" + eqn.op->name +
-                          "' has no transpose, and a linear program contains it");
+    if (!eqn.op->transpose) not_linear(eqn);
     arguments.clear();
     types.clear();
     // std::vector<bool> has no contiguous storage to span.
@@ -98,6 +119,7 @@ MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const Maybe
       arguments.push_back(is_linear[v] ? MaybeValue() : MaybeValue(value[v]));
       types.push_back(p.types[v]);
     }
+    if (!is_linear_in(eqn.op->name, mask.get())) not_linear(eqn);
     AtEquation at(b, eqn);
     MaybeValues in_cts =
         eqn.op->transpose({b, *eqn.op, eqn.attrs, arguments, types,

@@ -3,15 +3,20 @@
 #include <tessera/creation.h>
 #include <tessera/device.h>
 #include <tessera/elementwise.h>
+#include <tessera/jit.h>
+#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>
+#include <tessera/vmap.h>
 
 #include "api/check.h"
 #include "isolated.h"
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <iostream>
 #include <set>
 #include <sstream>
 
@@ -233,4 +238,33 @@ TEST_F(Devices, ShardingsPrint) {
   EXPECT_EQ(text(t.sharding()), "NamedSharding({batch: 4}, P(none, batch))");
   EXPECT_EQ(text(ts::Sharding(ts::devices(), {"a", "b"}, {2, 4}, "a,b;;")),
             "NamedSharding({a: 2, b: 4}, P({a, b}))");
+}
+
+TEST_F(Devices, RowsOfOneArrayComputeTogether) {
+  Array x = ts::pmap([](Array v) { return v; })(ts::arange(8).reshape(4, 2));
+  EXPECT_EQ((x[3] - x[1]).to_vector<std::int32_t>(), (std::vector<std::int32_t>{4, 4}));
+  Array there = ts::device_put(ts::arange(2), ts::devices()[2]);
+  EXPECT_EQ(text((x[1] + there).sharding()), "SingleDevice(CpuDevice(id=2))");
+}
+
+namespace {
+struct ComputesAtTheEnd {
+  Array x;
+  ~ComputesAtTheEnd() {
+    if (x.is_empty()) return;
+    auto f = ts::jit([](Array v) { return ts::sum(ts::sin(ts::sort(v)) * 3); });
+    ts::vmap(f, {.axis_name = "rows"})(x.reshape(3, 2)).block_until_ready();
+    std::cerr << ts::dot(x + 1, x) << "\n";
+  }
+};
+ComputesAtTheEnd at_the_end;
+}  // namespace
+
+TEST_F(Devices, StaticArraysComputeWhileTheProcessEnds) {
+  EXPECT_EXIT(
+      {
+        at_the_end.x = ts::arange(6.0) * 2;
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "250");
 }

@@ -8,6 +8,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -213,4 +217,32 @@ TEST_F(Files, ListsWhateverDoesNotFitTheModel) {
                 "not in the model\n  rule: one "
                 "tensor a leaf, of its shape and dtype\n  try: build the model with the settings "
                 "it was saved with");
+}
+
+TEST_F(Files, OnlyFilesAreReplacedAndLinksAreFollowed) {
+  const std::string link = dir + "/link", pipe = dir + "/pipe";
+  fs::create_symlink("m.safetensors", link);  // leads nowhere yet
+  ts::save(link, model());
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_TRUE(ts::tree::equal(ts::load(path, model()), model()));
+
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_NE(message<ts::IoError>([&] { ts::save(pipe, model()); }).find("It is not a file"),
+            std::string::npos);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+TEST_F(Files, AFullDiskLeavesTheFileAsItWas) {
+  ts::save(path, model());
+  const std::string before = read(path);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old{}, small{};
+  getrlimit(RLIMIT_FSIZE, &old);
+  small = {1000, old.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const std::string text = message<ts::IoError>([&] { ts::save(path, ts::ones({1000})); });
+  setrlimit(RLIMIT_FSIZE, &old);
+  EXPECT_NE(text.find("it cannot be written: File too large"), std::string::npos) << text;
+  EXPECT_EQ(read(path), before);
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir), fs::directory_iterator()), 1);
 }

@@ -1,6 +1,8 @@
 // Branches and loops whose bodies do not fit.
 #include "errors/misuse.h"
 
+#include <functional>
+
 namespace {
 struct State {
   Array x, momentum;
@@ -116,4 +118,15 @@ MISUSE(vmap_replicates_what_differs) {
 }
 MISUSE(vmap_stacks_beyond_the_last_axis) {
   ts::vmap([](Array x) { return x; }, {.out_axes = 3})(ts::ones({4, 3}));
+}
+
+MISUSE(fori_loop_of_too_many_steps) {
+  ts::fori_loop(
+      INT64_MIN, INT64_MAX, [](Array, Array x) { return x + 1; }, 0);
+}
+MISUSE(function_that_calls_itself) {
+  static std::function<Array(Array)> again;
+  auto f = ts::jit([](Array x) { return again(x); });
+  again = [&](Array x) { return f(x - 1); };
+  f(ts::arange(3));
 }

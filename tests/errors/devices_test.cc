@@ -23,3 +23,19 @@ MISUSE(memory_of_a_device_that_is_not_there) { ts::memory_stats({9}); }
 MISUSE(replicas_that_ran_apart) { ts::unreplicate(std::pair(ts::arange(4), ts::ones({4, 3}))); }
 MISUSE(unreplicate_of_a_scalar) { ts::unreplicate(Array(1.0)); }
 MISUSE(replicate_over_no_devices) { ts::replicate(ts::ones({3}), 0); }
+
+static ts::Sharding rows_over_two() {
+  return ts::pmap([](Array x) { return x; })(ts::ones({2, 3})).sharding();
+}
+MISUSE(put_rows_that_do_not_divide) { ts::device_put(ts::ones({5, 3}), rows_over_two()); }
+MISUSE(put_a_scalar_over_devices) { ts::device_put(1.0, rows_over_two()); }
+MISUSE(put_by_an_empty_sharding) { ts::device_put(ts::ones({4}), ts::Sharding()); }
+MISUSE(put_by_a_sharding_of_another_size) {
+  ts::device_put(ts::ones({4}), ts::Sharding({{0}, {1}}, {"x"}, {4}, "x"));
+}
+MISUSE(put_by_an_unknown_axis) {
+  ts::device_put(ts::ones({4}), ts::Sharding({{0}, {1}}, {"x"}, {2}, "y"));
+}
+MISUSE(put_on_one_device_twice) {
+  ts::device_put(ts::ones({4}), ts::Sharding({{1}, {1}}, {"x"}, {2}, "x"));
+}

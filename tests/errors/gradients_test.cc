@@ -1,6 +1,8 @@
 // Derivatives that do not exist, and tangents that do not fit.
 #include "errors/misuse.h"
 
+#include <functional>
+
 namespace {
 struct Model {
   Array w, b;
@@ -70,4 +72,23 @@ MISUSE(forward_rule_of_another_shape) {
   auto f = ts::custom_jvp([](Array a) { return a * a; },
                           [](Array a, Array da) { return std::pair(a * a, ts::sum(da)); });
   ts::grad([&](Array a) { return ts::sum(f(a)); })(ts::ones({3}));
+}
+
+static Array square_of_the_tangent(const Array& x) {
+  return ts::custom_jvp([](Array y) { return y; },
+                        [](Array y, Array t) { return std::pair(y, t * t); })(x);
+}
+MISUSE(rule_with_the_square_of_the_tangent) {
+  ts::grad([](Array x) { return ts::sum(square_of_the_tangent(x)); })(ts::ones({3}));
+}
+MISUSE(rule_with_the_sine_of_the_tangent) {
+  auto f = ts::custom_jvp([](Array y) { return y; },
+                          [](Array y, Array t) { return std::pair(y, ts::sin(t)); });
+  ts::grad([&](Array x) { return ts::sum(f(x)); })(ts::ones({3}));
+}
+MISUSE(gradient_that_calls_itself) {
+  std::function<Array(Array)> f = [&](Array x) {
+    return ts::grad([&](Array y) { return f(y); })(x);
+  };
+  f(ts::ones({}));
 }

@@ -118,3 +118,13 @@ MISUSE(gradient_of_pmax) {
     return ts::grad([](Array v) { return ts::pmax(ts::sum(v), "devices"); })(x);
   })(ts::ones({4, 3}));
 }
+
+MISUSE(pmap_over_a_negative_number) {
+  ts::pmap([](Array x) { return x; }, {.in_axes = ts::replicated, .axis_size = -2})(ts::ones({3}));
+}
+MISUSE(vmap_over_a_negative_number) {
+  ts::vmap([](Array x) { return x; }, {.in_axes = ts::replicated, .axis_size = -2})(ts::ones({3}));
+}
+MISUSE(psum_over_an_axis_twice) {
+  ts::pmap([](Array x) { return ts::psum(x, {"i", "i"}); })(ts::ones({2, 3}));
+}

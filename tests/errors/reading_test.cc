@@ -1,6 +1,9 @@
 // Values that are not there, or are read as something else.
 #include "errors/misuse.h"
 
+#include <cmath>
+#include <map>
+
 MISUSE(item_of_many) { (void)ts::ones({8, 3}).item<float>(); }
 MISUSE(vector_of_another_type) { (void)ts::ones({3}).to_vector<double>(); }
 MISUSE(condition_on_many) {
@@ -69,4 +72,21 @@ MISUSE(donated_array_in_an_operation) {
 }
 MISUSE(donating_an_argument_that_is_not_there) {
   ts::jit([](Array x) { return x + 1; }, {.donate = {1}})(ts::ones({64, 64}));
+}
+
+MISUSE(not_a_number_as_an_integer) { ts::Array(std::nan("")).item<int>(); }
+MISUSE(large_value_as_an_integer) { static_cast<int>(ts::Array(3e9)); }
+MISUSE(negative_value_as_an_unsigned_integer) { ts::Array(-1).item<unsigned>(); }
+MISUSE(wide_value_as_a_byte) { ts::Array(300).item<std::uint8_t>(); }
+
+MISUSE(profile_in_the_place_of_a_folder) {
+  ts::Profile p("/");
+  p.finish();
+}
+MISUSE(save_in_the_place_of_a_folder) { ts::save("/", ts::ones({3})); }
+MISUSE(save_keys_that_are_one_name) {
+  using Group = std::map<std::string, Array>;
+  std::map<std::string, Group> model{{"a", {{"b.c", ts::ones({2})}}},
+                                     {"a.b", {{"c", ts::ones({3})}}}};
+  ts::save("model.safetensors", model);
 }

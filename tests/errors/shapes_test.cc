@@ -57,3 +57,21 @@ MISUSE(convolution_with_unknown_padding) {
   ts::conv(ts::ones({1, 8, 8, 3}), ts::ones({3, 3, 3, 16}), {.padding = "same"});
 }
 MISUSE(pool_with_a_window_for_one_axis) { ts::max_pool(ts::ones({1, 8, 8, 3}), {2}); }
+MISUSE(convolution_in_no_groups) {
+  ts::conv(ts::ones({1, 8, 8, 3}), ts::ones({3, 3, 3, 16}), {.feature_group_count = 0});
+}
+MISUSE(convolution_with_a_dilation_that_overflows) {
+  ts::conv(ts::ones({1, 8, 8, 3}), ts::ones({3, 3, 3, 16}), {.kernel_dilation = {INT64_MAX, 1}});
+}
+MISUSE(convolution_with_a_padding_that_overflows) {
+  ts::conv(ts::ones({1, 8, 3}), ts::ones({3, 3, 16}),
+           {.padding = std::vector{std::pair<std::int64_t, std::int64_t>(INT64_MAX, 1)}});
+}
+MISUSE(reshape_to_a_size_that_overflows) {
+  ts::zeros({0}).reshape(std::int64_t{1} << 32, std::int64_t{1} << 32);
+}
+MISUSE(values_for_a_shape_that_overflows) {
+  Array(std::vector<float>(), {std::int64_t{1} << 32, std::int64_t{1} << 32});
+}
+MISUSE(abstract_of_a_negative_shape) { ts::abstract(ts::f32, {8, -1}); }
+MISUSE(take_from_nothing) { ts::take(ts::zeros({0, 3}), ts::array({0, 1}), 0); }

@@ -40,6 +40,7 @@ enum class FixedKind : std::uint8_t {
   real32,
   real64,
   enumeration,
+  dtype,
   string,
   shape
 };
@@ -137,6 +138,8 @@ template <class T>
 void walk_fixed(const T& x, Visitor& v) {
   if constexpr (std::is_same_v<T, bool>)
     v.fixed(FixedKind::boolean, x, {});
+  else if constexpr (std::is_same_v<T, DType>)
+    v.fixed(FixedKind::dtype, static_cast<std::uint64_t>(x), {});
   else if constexpr (std::is_enum_v<T>)
     v.fixed(FixedKind::enumeration, static_cast<std::uint64_t>(x), {});
   else if constexpr (std::is_integral_v<T>)
