@@ -190,7 +190,7 @@ Recipe shrink(Recipe r) {
       Recipe smaller = r;
       smaller.steps.erase(smaller.steps.begin() + static_cast<std::ptrdiff_t>(i));
       if (smaller.steps.empty() || problem(smaller).empty()) continue;
-      r = smaller;
+      r = std::move(smaller);
       again = true;
     }
   }
