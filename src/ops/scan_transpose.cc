@@ -2,6 +2,7 @@
 // those of its consts.
 #include "ir/interpret.h"
 #include "ops/build.h"
+#include "ops/cotangents.h"
 #include "ops/nested.h"
 #include "ops/scan_rules.h"
 
@@ -96,7 +97,7 @@ MaybeValues scan_transpose(const TransposeArgs& a) {
     out.push_back(in_cts[i] ? *in_cts[i] : zeros(t, type(i)));
   for (std::size_t i = 0; i < s.consts; ++i) {
     if (!linear[i] || !in_cts[i]) continue;
-    out.push_back(add(t.input(type(i)), *in_cts[i]));
+    out.push_back(add_cotangents(t.input(type(i)), *in_cts[i]));
     carry.push_back(zeros(a.b, a.types[i]));
     summed.push_back(i);
   }

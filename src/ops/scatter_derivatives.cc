@@ -39,6 +39,11 @@ Value is_last(Builder& b, const Shape& x, Value indices, const Shape& updates, c
 
 }  // namespace
 
+bool windows_apart(const Attrs& attrs, const Shape& indices) {
+  const auto components = std::ssize(attrs.ints("scatter_dims_to_operand_dims"));
+  return attrs.flag("unique") || indices.count() <= components;
+}
+
 MaybeValues transpose_scatter_set(const TransposeArgs& a) {
   MaybeValues out(3);
   if (!a.cotangents[0]) return out;
@@ -48,7 +53,7 @@ MaybeValues transpose_scatter_set(const TransposeArgs& a) {
     out[0] = scattered("scatter", ct, indices, zeros(a.b, Type(ct.dtype(), updates)), a.attrs);
   if (a.linear[2]) {
     Value seen = under(ct, indices, updates, a.attrs);
-    if (!a.attrs.flag("unique"))
+    if (!windows_apart(a.attrs, indices.shape()))
       seen = select(is_last(a.b, ct.shape(), indices, updates, a.attrs), seen, zeros_like(seen));
     out[2] = seen;
   }

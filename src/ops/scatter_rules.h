@@ -11,6 +11,9 @@ std::string shard_scatter(const ShardArgs& a,
                           const std::string& combiner);  // empty: the order of updates counts
 std::vector<OpExample> scatter_examples(std::string_view op);
 
+/// Whether no two windows overlap: `unique` promises it, or there is one alone.
+bool windows_apart(const Attrs& attrs, const Shape& indices);
+
 MaybeValues transpose_scatter_set(const TransposeArgs& a);
 MaybeValues transpose_scatter_add(const TransposeArgs& a);
 MaybeValues transpose_scatter_mul(const TransposeArgs& a);

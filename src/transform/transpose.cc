@@ -3,6 +3,7 @@
 #include "ir/interpret.h"
 #include "ir/op.h"
 #include "ops/build.h"
+#include "ops/cotangents.h"
 #include "transform/at_equation.h"
 
 namespace tessera::inline v0 {
@@ -25,7 +26,7 @@ std::vector<bool> linear_variables(const Program& p, const std::vector<bool>& li
 // Cotangents by variable, added up in the order in which they arrive.
 class Cotangents {
  public:
-  Cotangents(Builder& b, const Program& p) : b_(b), p_(p), values_(p.types.size()) {}
+  explicit Cotangents(const Program& p) : p_(p), values_(p.types.size()) {}
 
   void add(Var v, const MaybeValue& ct, const char* from) {
     if (!ct) return;
@@ -36,12 +37,11 @@ class Cotangents {
     if (want.dtype != got.dtype || !(want.shape == got.shape) || varies_more)
       throw InternalError(std::string("the transpose of '") + from + "' gives a cotangent " +
                           to_string(got) + " for a value " + to_string(want));
-    values_[v] = values_[v] ? b_.emit1("add", {*values_[v], *ct}) : *ct;
+    values_[v] = values_[v] ? ops::add_cotangents(*values_[v], *ct) : *ct;
   }
   const MaybeValue& operator[](Var v) const { return values_[v]; }
 
  private:
-  Builder& b_;
   const Program& p_;
   MaybeValues values_;
 };
@@ -92,7 +92,7 @@ MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const Maybe
     for (std::size_t i = 0; i < out.size(); ++i) value[eqn.outputs[i]] = out[i];
   }
 
-  Cotangents ct(b, p);
+  Cotangents ct(p);
   for (std::size_t i = 0; i < p.outputs.size(); ++i)
     if (is_linear[p.outputs[i]]) ct.add(p.outputs[i], cotangents[i], "the result");
 
