@@ -129,6 +129,10 @@ TESSERA_API Array leaky_relu(Operand x, double slope = 0.01);
 TESSERA_API Array gelu(Operand x, bool approximate = true);
 /// x * sigmoid(x)
 TESSERA_API Array silu(Operand x);
+/// x above 0, alpha * (exp(x) - 1) below.
+TESSERA_API Array elu(Operand x, double alpha = 1.0);
+/// log(sigmoid(x)), without overflow.
+TESSERA_API Array log_sigmoid(Operand x);
 /// log(1 + exp(x))
 TESSERA_API Array softplus(Operand x);
 TESSERA_API Array softmax(Operand x, std::int64_t axis = -1);
@@ -141,6 +145,12 @@ TESSERA_API Array log_softmax(Operand x, std::int64_t axis = -1);
 TESSERA_API Array softmax_cross_entropy(Operand logits, Operand labels);
 /// -log_softmax(logits)[label]; labels are integers of the logits' shape without the last axis.
 TESSERA_API Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels);
+/// One value an element: -labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits));
+/// labels are probabilities of the logits' shape.
+TESSERA_API Array sigmoid_binary_cross_entropy(Operand logits, Operand labels);
+/// One value an element: e^2 / 2 for errors up to delta, delta * (|e| - delta / 2) beyond (Huber
+/// 1964). Predictions and targets have one shape.
+TESSERA_API Array huber_loss(Operand predictions, Operand targets, double delta = 1.0);
 /// The mean of `values` where mask is 1: sum(values * mask) / max(sum(mask), 1).
 TESSERA_API Array masked_mean(Operand values, Operand mask);
 /// Share of examples whose largest logit is at the label.

@@ -43,6 +43,9 @@ TESSERA_API Schedule linear_schedule(double start, double end, std::int64_t step
 /// Linear from `start` to `peak` over `warmup` steps, then cosine to `end` at step `steps`.
 TESSERA_API Schedule warmup_cosine_decay(double start, double peak, std::int64_t warmup,
                                          std::int64_t steps, double end = 0.0);
+/// start * rate^(count / steps), the exponent cut to a whole number where `staircase` is set.
+TESSERA_API Schedule exponential_decay(double start, std::int64_t steps, double rate,
+                                       bool staircase = false);
 /// The linear scaling rule (Goyal et al. 2017): rate * batch / base_batch.
 constexpr double scale_rate(double rate, std::int64_t batch, std::int64_t base_batch = 32) {
   return rate * static_cast<double>(batch) / static_cast<double>(base_batch);
@@ -114,6 +117,10 @@ struct AdamOptions {
 TESSERA_API Optimizer adam(Rate rate, AdamOptions options = {});
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019).
 TESSERA_API Optimizer adamw(Rate rate, double weight_decay = 1e-4, AdamOptions options = {});
+/// -rate * g / sqrt(v + eps), v the moving average of g^2 (Tieleman and Hinton 2012).
+TESSERA_API Optimizer rmsprop(Rate rate, double decay = 0.9, double eps = 1e-8);
+/// Cuts each element of each update to [-most, most].
+TESSERA_API Optimizer clip_by_value(double most);
 /// Scales all updates together so that their global norm is at most `max_norm`.
 TESSERA_API Optimizer clip_by_global_norm(double max_norm);
 /// Adds decay * parameter to each update.

@@ -30,6 +30,17 @@ Array silu(Operand x) {
   need_array("silu", "x", x.array, x.loc);
   return multiply(x, sigmoid(x));
 }
+Array elu(Operand x, double alpha) {
+  need_array("elu", "x", x.array, x.loc);
+  const Operand positive(greater(x, 0), x.loc);
+  // What is not chosen has a finite derivative.
+  const Array below = expm1(Operand(where(positive, Operand(0, x.loc), x), x.loc));
+  return where(positive, x, Operand(below * alpha, x.loc));
+}
+Array log_sigmoid(Operand x) {
+  need_array("log_sigmoid", "x", x.array, x.loc);
+  return negative(logaddexp(Operand(negative(x), x.loc), 0.0));
+}
 Array softplus(Operand x) {
   need_array("softplus", "x", x.array, x.loc);
   return logaddexp(x, 0.0);

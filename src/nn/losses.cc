@@ -39,6 +39,43 @@ Array softmax_cross_entropy(Operand logits, Operand labels) {
   return negative(sum(multiply(labels, log_softmax(logits)), -1));
 }
 
+namespace {
+// An elementwise loss has one target for each prediction: broadcasting (n, 1) with (n,) would pair
+// all with all.
+void check_pairs(const char* function, const char* first, const Operand& x, const char* second,
+                 const Operand& y) {
+  need_array(function, first, x.array, x.loc);
+  need_array(function, second, y.array, x.loc);
+  if (x.array.shape() == y.array.shape()) return;
+  Message(function)
+      .problem(std::string(first) + " of shape " + to_string(x.array.shape()) + " and " + second +
+               " of shape " + to_string(y.array.shape()))
+      .rule("each element has one of the other, so the shapes are equal")
+      .from(x.loc)
+      .advice("reshape or broadcast_to one of them")
+      .raise<ShapeError>();
+}
+}  // namespace
+
+Array sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
+  check_pairs("sigmoid_binary_cross_entropy", "logits", logits, "labels", labels);
+  const Array yes = log_sigmoid(logits), no = log_sigmoid(Operand(negative(logits), logits.loc));
+  return negative(add(multiply(labels, yes), multiply(subtract(1, labels), no)));
+}
+
+Array huber_loss(Operand predictions, Operand targets, double delta) {
+  check_pairs("huber_loss", "predictions", predictions, "targets", targets);
+  if (!(delta > 0))
+    Message("huber_loss")
+        .problem("delta is " + std::to_string(delta))
+        .rule("it is the error from which on the loss is linear, more than 0")
+        .from(predictions.loc)
+        .advice("1.0 is usual")
+        .raise<ShapeError>();
+  const Array error = abs(subtract(predictions, targets)), near = minimum(error, delta);
+  return add(multiply(square(near), 0.5), multiply(subtract(error, near), delta));
+}
+
 Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels) {
   check("softmax_cross_entropy_with_integer_labels", logits, labels);
   const Shape& shape = logits.array.shape();

@@ -157,6 +157,12 @@ Optimizer add_decayed_weights(double decay) {
   })});
 }
 
+Optimizer clip_by_value(double most) {
+  return Optimizer({stateless([most](const Leaves& u, const Leaves&) {
+    return each(u, [&](std::size_t i) { return clip(u[i], -most, most); });
+  })});
+}
+
 Optimizer clip_by_global_norm(double max_norm) {
   return Optimizer({stateless([max_norm](const Leaves& u, const Leaves&) {
     Array norm = global_norm(u);
@@ -171,6 +177,24 @@ Array global_norm(const Leaves& leaves) {
   for (const Array& x : leaves)
     if (!x.is_empty()) total = total + sum(square(x.astype(DType::float32)));
   return sqrt(total);
+}
+
+Optimizer rmsprop(Rate rate, double decay, double eps) {
+  const Optimizer scaled({{[](const Leaves& p) {
+                             return State::Stage{{}, {zeros_like_all(p)}};
+                           },
+                           [decay, eps](const Leaves& g, const State::Stage& before,
+                                        const Leaves& p, State::Stage& after) {
+                             Leaves v = moments_of(before, 1, p, false)[0];
+                             Leaves u = each(g, [&](std::size_t i) {
+                               Array gi = g[i].astype(v[i].dtype());
+                               v[i] = v[i] * decay + square(gi) * (1 - decay);
+                               return gi / sqrt(v[i] + eps);
+                             });
+                             after.moments = {std::move(v)};
+                             return u;
+                           }}});
+  return chain({scaled, scale_by_rate(std::move(rate))});
 }
 
 Optimizer scale_by_adam(AdamOptions o) {

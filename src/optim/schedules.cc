@@ -28,6 +28,13 @@ Schedule cosine_decay(double start, std::int64_t steps, double alpha) {
   };
 }
 
+Schedule exponential_decay(double start, std::int64_t steps, double rate, bool staircase) {
+  return [=](const Array& count) {
+    Array t = count.astype(DType::float32) / static_cast<double>(std::max<std::int64_t>(1, steps));
+    return power(Array(static_cast<float>(rate)), staircase ? floor(t) : t) * start;
+  };
+}
+
 Schedule warmup_cosine_decay(double start, double peak, std::int64_t warmup, std::int64_t steps,
                              double end) {
   Schedule up = linear_schedule(start, peak, warmup);

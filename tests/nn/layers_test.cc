@@ -154,6 +154,8 @@ TEST(Activations, AgainstTheirFormulas) {
   expect_near(nn::leaky_relu(x, 0.125), formula([](double v) { return v > 0 ? v : 0.125 * v; }), 0);
   expect_near(nn::silu(x), formula([](double v) { return v / (1 + std::exp(-v)); }));
   expect_near(nn::softplus(x), formula([](double v) { return std::log1p(std::exp(v)); }));
+  expect_near(nn::log_sigmoid(x), formula([](double v) { return -std::log1p(std::exp(-v)); }));
+  expect_near(nn::elu(x, 0.5), formula([](double v) { return v > 0 ? v : 0.5 * std::expm1(v); }));
   expect_near(nn::gelu(x, false),
               formula([](double v) { return v * 0.5 * (1 + std::erf(v / std::sqrt(2.0))); }));
   expect_near(nn::gelu(x), formula([](double v) {
@@ -161,6 +163,15 @@ TEST(Activations, AgainstTheirFormulas) {
               }));
   EXPECT_EQ(f32s(ts::grad([](Array v) { return ts::sum(nn::relu(v)); })(x)),
             (Floats{0, 0, 0, 1, 1}));
+}
+
+TEST(Activations, FarFromZero) {
+  Array x = ts::array({-1000.0, 1000.0});
+  EXPECT_EQ(f32s(nn::log_sigmoid(x)), (Floats{-1000, 0}));
+  EXPECT_EQ(f32s(nn::elu(x)), (Floats{-1, 1000}));
+  auto slopes = [&](auto f) { return f32s(ts::grad([&](Array v) { return ts::sum(f(v)); })(x)); };
+  EXPECT_EQ(slopes([](Array v) { return nn::log_sigmoid(v); }), (Floats{1, 0}));
+  EXPECT_EQ(slopes([](Array v) { return nn::elu(v); }), (Floats{0, 1}));
 }
 
 TEST(Activations, SoftmaxDoesNotOverflow) {
@@ -178,6 +189,25 @@ TEST(Losses, CrossEntropies) {
   expect_near(nn::softmax_cross_entropy(logits, ts::one_hot(ts::array({0, 2}), 3)), expected);
   expect_near(nn::softmax_cross_entropy(logits, ts::full({2, 3}, 1 / 3.0)), {z - 2, std::log(3.0)});
   EXPECT_EQ(nn::accuracy(logits, ts::array({2, 1})).item<float>(), 0.5f);
+}
+
+TEST(Losses, OneForEachElement) {
+  Array logits = ts::array({-2.0, 0.0, 3.0, 200.0}), labels = ts::array({0.0, 0.25, 1.0, 0.0});
+  expect_near(nn::sigmoid_binary_cross_entropy(logits, labels),
+              {std::log1p(std::exp(-2.0)), std::log(2.0), std::log1p(std::exp(-3.0)), 200});
+  expect_near(nn::sigmoid_binary_cross_entropy(logits(ts::until(2)), ts::array({true, false})),
+              {std::log1p(std::exp(2.0)), std::log(2.0)});
+  EXPECT_EQ(f32s(nn::huber_loss(ts::array({0.0, 1.0, 2.0, -5.0}), ts::ones({4}), 2.0)),
+            (Floats{0.5f, 0, 0.5f, 10}));
+  EXPECT_EQ(message<ts::ShapeError>([] {
+              nn::huber_loss(ts::zeros({4, 1}), ts::zeros({4}));
+            }),
+            "huber_loss: predictions of shape (4, 1) and targets of shape (4,)\n  rule: each "
+            "element has one of the other, so the shapes are equal\n  try: reshape or "
+            "broadcast_to one of them");
+  EXPECT_EQ(message<ts::ShapeError>([] { nn::huber_loss(ts::zeros({4}), ts::zeros({4}), -1); }),
+            "huber_loss: delta is -1.000000\n  rule: it is the error from which on the loss is "
+            "linear, more than 0\n  try: 1.0 is usual");
 }
 
 TEST(Losses, MaskedMeanLeavesPaddingOut) {

@@ -94,6 +94,22 @@ TEST(Optim, AdamWDecaysTheParametersThemselves) {
   });
 }
 
+TEST(Optim, RmsProp) {
+  Doubles v(4, 0);
+  expect_follows(optim::rmsprop(0.01), 5, [&](int, std::size_t i, double g, double& p) {
+    v[i] = 0.9 * v[i] + 0.1 * g * g;
+    p -= 0.01 * g / std::sqrt(v[i] + 1e-8);
+  });
+}
+
+TEST(Optim, ClipsValues) {
+  Params g{ts::array({3.0, -0.5}), ts::array({-4.0, 1.0})};
+  auto opt = optim::clip_by_value(1.0);
+  auto u = opt.update(g, opt.init(g), g).first;
+  EXPECT_EQ(u.w.to_vector<float>(), (Floats{1, -0.5f}));
+  EXPECT_EQ(u.b.to_vector<float>(), (Floats{-1, 1}));
+}
+
 TEST(Optim, ChainsOfStages) {
   Doubles m(4, 0);
   auto opt =
@@ -123,6 +139,7 @@ TEST(Optim, LeavesWithoutGradientStay) {
   Params p{ts::array({1.0, 2.0}), ts::array({7, 8})}, g{ts::array({1.0, 1.0}), Array()};
   for (const auto& opt :
        {optim::sgd(0.5), optim::sgd(0.5, 0.9), optim::adam(0.5), optim::adamw(0.5),
+        optim::rmsprop(0.5), optim::chain({optim::clip_by_value(1.0), optim::sgd(0.5)}),
         optim::chain({optim::clip_by_global_norm(1.0), optim::sgd(0.5)})}) {
     optim::State state = opt.init(p);
     auto [u, next] = opt.update(g, state, p);
@@ -156,6 +173,13 @@ TEST(Optim, Schedules) {
     double c = 0.5 * (1 + std::cos(M_PI * std::min(t, 10) / 10.0));
     EXPECT_NEAR(at(cosine, t), 2.0 * (0.9 * c + 0.1), 1e-6);
   }
+  auto fall = optim::exponential_decay(2.0, 4, 0.25),
+       stairs = optim::exponential_decay(2.0, 4, 0.25, true);
+  EXPECT_EQ(at(fall, 0), 2);
+  EXPECT_NEAR(at(fall, 2), 1, 1e-6);
+  EXPECT_NEAR(at(fall, 8), 0.125, 1e-7);
+  EXPECT_EQ(at(stairs, 3), 2);
+  EXPECT_NEAR(at(stairs, 7), 0.5, 1e-6);
   auto warm = optim::warmup_cosine_decay(0.0, 1.0, 4, 12, 0.25);
   EXPECT_EQ(at(warm, 0), 0);
   EXPECT_EQ(at(warm, 1), 0.25);
