@@ -177,7 +177,7 @@ int run(const Options& o) {
 
   std::vector<Point> points;
   Progress progress(o.epochs, steps, o.batch);
-  constexpr std::int64_t kTraced = 20;  // steps in trace.json, after those that compile
+  constexpr std::int64_t kUntraced = 2, kTraced = 20;  // steps that compile, those in trace.json
   std::optional<ts::Profile> profile;
   std::int64_t done = 0;
   bool stop = false;
@@ -196,7 +196,7 @@ int run(const Options& o) {
     });
     double loss_sum = 0, accuracy_sum = 0;
     for (std::int64_t i = 1; i <= steps && !stop; ++i) {
-      if (done == 2) profile.emplace(o.out + "/trace.json");
+      if (done == kUntraced) profile.emplace(o.out + "/trace.json");
       Batch batch = *batches.next();
       Array key = o.augment ? ts::random::fold_in(epoch_key, i) : epoch_key;
       auto [new_state, metrics] = step(std::move(state), batch.images, batch.labels, key);
@@ -206,11 +206,11 @@ int run(const Options& o) {
       accuracy_sum += accuracy;
       progress.step(epoch, i, loss, accuracy);
       points.push_back({epoch, ++done, loss, accuracy, progress.images_per_second()});
-      if (done == 2 + kTraced) profile.reset();
+      if (done == kUntraced + kTraced) profile.reset();
       stop = o.steps && done == o.steps;
     }
     std::int64_t ran = stop ? (done - 1) % steps + 1 : steps;
-    progress.end_epoch(epoch, loss_sum / static_cast<double>(ran),
+    progress.end_epoch(epoch, ran, loss_sum / static_cast<double>(ran),
                        accuracy_sum / static_cast<double>(ran));
   }
   profile.reset();
@@ -224,7 +224,8 @@ int run(const Options& o) {
   write_loss_svg(o.out + "/loss.svg", points,
                  "CNN on digits, " + std::to_string(o.devices) + " devices");
   ts::save(o.out + "/model.safetensors", state.model, {{"accuracy", std::to_string(accuracy)}});
-  std::cout << "wrote trace.json, loss.svg, metrics.csv and model.safetensors to " << o.out << "\n";
+  std::cout << "wrote " << (done > kUntraced ? "trace.json, " : "")
+            << "loss.svg, metrics.csv and model.safetensors to " << o.out << "\n";
   return 0;
 }
 

@@ -69,8 +69,8 @@ void Progress::step(std::int64_t epoch, std::int64_t step, double loss, double a
   std::cout << "\r" << line(epoch, step, loss, accuracy, true) << "\033[K" << std::flush;
 }
 
-void Progress::end_epoch(std::int64_t epoch, double loss, double accuracy) {
-  std::cout << (terminal_ ? "\r" : "") << line(epoch, steps_, loss, accuracy, false)
+void Progress::end_epoch(std::int64_t epoch, std::int64_t steps, double loss, double accuracy) {
+  std::cout << (terminal_ ? "\r" : "") << line(epoch, steps, loss, accuracy, false)
             << (terminal_ ? "\033[K" : "") << std::endl;
 }
 
@@ -100,7 +100,9 @@ void write_loss_svg(const std::string& path, const std::vector<Point>& points,
   s << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << kWidth << " " << kHeight
     << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
        "fill=\"white\"/>\n"
-    << "<text x=\"" << kLeft << "\" y=\"26\" font-size=\"16\">" << title << "</text>\n";
+    << "<text x=\"" << kLeft << "\" y=\"26\" font-size=\"16\">" << title << "</text>\n"
+    << "<text x=\"" << kWidth - kRight
+    << "\" y=\"26\" text-anchor=\"end\" fill=\"#555\">thin: each step, bold: running mean</text>\n";
   for (double d = low; d <= high; ++d) {
     double at = y(std::pow(10, d));
     s << "<line x1=\"" << kLeft << "\" x2=\"" << kWidth - kRight << "\" y1=\"" << at << "\" y2=\""

@@ -16,7 +16,8 @@ class Progress {
  public:
   Progress(std::int64_t epochs, std::int64_t steps_per_epoch, std::int64_t batch);
   void step(std::int64_t epoch, std::int64_t step, double loss, double accuracy);
-  void end_epoch(std::int64_t epoch, double loss, double accuracy);
+  /// `steps` of the epoch were run: fewer than all where training stops early.
+  void end_epoch(std::int64_t epoch, std::int64_t steps, double loss, double accuracy);
   double images_per_second() const;
   double seconds() const;
 
