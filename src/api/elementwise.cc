@@ -112,8 +112,10 @@ Value floor_div_values(Value x, Value y) {
     Value r = ops::rem(x, y);
     Value zero = ops::zeros_like(x);
     Value adjust = ops::and_(ops::ne(r, zero), ops::ne(ops::lt(r, zero), ops::lt(y, zero)));
-    Value mod = ops::select(adjust, ops::add(r, y), r);
-    return ops::round_nearest_even(ops::div(ops::sub(x, mod), y));
+    Value q = ops::div(ops::sub(x, r), y);
+    q = ops::round_nearest_even(ops::select(adjust, ops::sub(q, ops::full_like(q, 1)), q));
+    // There is no remainder by zero: the quotient is the infinity that IEEE gives.
+    return ops::select(ops::eq(y, zero), ops::stop_gradient(ops::div(x, y)), q);
   }
   Value q = ops::div(x, y);
   if (is_unsigned_integer(x.dtype())) return q;
@@ -138,7 +140,16 @@ Value trunc_value(Value x) {
 Value logaddexp_values(Value x, Value y) {
   Value m = ops::max(x, y);
   Value d = ops::sub(x, y);
-  Value r = ops::add(m, ops::log1p(ops::exp(ops::neg(ops::abs(d)))));
+  Value rest = ops::log1p(ops::exp(ops::neg(ops::abs(d))));
+  // Where x = y the maximum and the distance have kinks, which cancel in the value but not in what
+  // is taken for their derivatives. The same value with the derivatives of the smooth function:
+  // x - d / 2 + log 2 + d^2 / 8, its Taylor polynomial up to the third order.
+  Value equal = ops::eq(d, ops::zeros_like(d));
+  Value d0 = ops::select(equal, d, ops::zeros_like(d));
+  Value curve = ops::mul(ops::mul(d0, d0), ops::full_like(d, 0.125));
+  Value there = ops::add(
+      ops::add(ops::sub(x, ops::mul(d0, ops::full_like(d, 0.5))), ops::stop_gradient(rest)), curve);
+  Value r = ops::select(equal, there, ops::add(m, rest));
   // Equal infinities differ by NaN; their sum is the answer.
   return ops::select(ops::ne(d, d), ops::add(x, y), r);
 }
@@ -147,7 +158,10 @@ Value hypot_values(Value x, Value y) {
   Value big = ops::max(ax, ay), small = ops::min(ax, ay);
   Value zero = ops::zeros_like(big);
   Value ratio = ops::div(small, ops::select(ops::eq(big, zero), ops::full_like(big, 1), big));
-  return ops::mul(big, ops::sqrt(ops::add(ops::full_like(big, 1), ops::mul(ratio, ratio))));
+  Value r = ops::mul(big, ops::sqrt(ops::add(ops::full_like(big, 1), ops::mul(ratio, ratio))));
+  // Infinite where either is, even beside NaN.
+  Value inf = ops::full_like(big, std::numeric_limits<double>::infinity());
+  return ops::select(ops::or_(ops::eq(ax, inf), ops::eq(ay, inf)), inf, r);
 }
 Value isnan_value(Value x) {
   return ops::ne(x, x);  // no integer differs from itself

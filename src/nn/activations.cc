@@ -11,12 +11,13 @@ namespace tessera::inline v0::nn {
 
 Array relu(Operand x) {
   need_array("relu", "x", x.array, x.loc);
-  // A selection, not maximum(x, 0): at 0 its derivative is 0, where maximum's would be a half.
-  return where(Operand(greater(x, 0), x.loc), x, Operand(0, x.loc));
+  // A selection, not maximum(x, 0): at 0 its derivative is 0, where maximum's would be a half. NaN
+  // is not at most 0 and comes through.
+  return where(Operand(less_equal(x, 0), x.loc), Operand(0, x.loc), x);
 }
 Array leaky_relu(Operand x, double slope) {
   need_array("leaky_relu", "x", x.array, x.loc);
-  return where(Operand(greater(x, 0), x.loc), x, multiply(x, slope));
+  return where(Operand(greater_equal(x, 0), x.loc), x, multiply(x, slope));
 }
 
 Array gelu(Operand x, bool approximate) {

@@ -1,3 +1,4 @@
+#include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
 #include <tessera/jit.h>
@@ -263,3 +264,17 @@ TEST(GradErrors, SayWhatToDo) {
 }
 
 }  // namespace
+
+// The formula has kinks where its arguments are equal, the function has none.
+TEST(Grad, LogaddexpIsSmoothWhereItsArgumentsAreEqual) {
+  auto f = [](Array v) { return ts::logaddexp(v[0], v[1]); };
+  for (float at : {0.0f, -3.0f, 50.0f, 3e38f}) {
+    Array v = ts::full({2}, at);
+    EXPECT_EQ(f(v).item<float>(), at + std::log(2.0f));
+    EXPECT_EQ(ts::grad(f)(v).to_vector<float>(), (std::vector<float>{0.5f, 0.5f}));
+    EXPECT_EQ(ts::hessian(f)(v).to_vector<float>(),
+              (std::vector<float>{0.25f, -0.25f, -0.25f, 0.25f}));
+  }
+  Array far = ts::array({0.0, -INFINITY});
+  EXPECT_EQ(ts::grad(f)(far).to_vector<float>(), (std::vector<float>{1, 0}));
+}

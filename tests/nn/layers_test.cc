@@ -163,6 +163,12 @@ TEST(Activations, AgainstTheirFormulas) {
               }));
   EXPECT_EQ(f32s(ts::grad([](Array v) { return ts::sum(nn::relu(v)); })(x)),
             (Floats{0, 0, 0, 1, 1}));
+  EXPECT_EQ(f32s(ts::grad([](Array v) { return ts::sum(nn::leaky_relu(v, 0.125)); })(x)),
+            (Floats{0.125f, 0.125f, 1, 1, 1}));
+  EXPECT_EQ(ts::grad([](Array v) { return nn::softplus(v); })(0.0f).item<float>(), 0.5f);
+  for (auto f : {+[](Array v) { return nn::relu(v); }, +[](Array v) { return nn::leaky_relu(v); },
+                 +[](Array v) { return nn::elu(v); }, +[](Array v) { return nn::softplus(v); }})
+    EXPECT_TRUE(std::isnan(f(ts::array(NAN)).item<float>()));
 }
 
 TEST(Activations, FarFromZero) {

@@ -225,3 +225,27 @@ TEST(Einsum, TakesOperandsOneByOne) {
   EXPECT_EQ(f32s(ts::einsum("ij,j->i", a, v)), (Floats{21, 43}));
   EXPECT_EQ(f32s(ts::einsum("i,ij,j->", v, a, v)), (Floats{451}));
 }
+
+TEST(ArrayOperators, QuotientsAndLengthsAtTheEdges) {
+  const float inf = std::numeric_limits<float>::infinity();
+  Array x(Floats{1, -1, 2.5, 1, -1, 7, -7, 7, -7});
+  Array y(Floats{0, 0, -0.0f, -inf, inf, 2, 2, -2, -2});
+  EXPECT_EQ(f32s(ts::floor_divide(x, y)), (Floats{inf, -inf, -inf, -1, -1, 3, -4, -4, 3}));
+  Array a(Floats{inf, -inf, inf, 3}), b(Floats{inf, 1, NAN, -4});
+  EXPECT_EQ(f32s(ts::hypot(a, b)), (Floats{inf, inf, inf, 5}));
+  EXPECT_EQ(f32s(ts::hypot(b, a)), (Floats{inf, inf, inf, 5}));
+}
+
+TEST(ArrayReading, IntegersThatHoldTheValue) {
+  EXPECT_EQ(Array(-2.9).item<int>(), -2);
+  EXPECT_EQ(Array(-0.9).item<unsigned>(), 0u);
+  EXPECT_EQ(Array(std::vector<double>{-0x1p63}, {}).item<std::int64_t>(), INT64_MIN);
+  EXPECT_THROW((void)Array(std::vector<double>{0x1p63}, {}).item<std::int64_t>(), ts::DTypeError);
+  EXPECT_EQ(Array(std::vector<double>{0x1p63}, {}).item<std::uint64_t>(), 1ull << 63);
+  EXPECT_THROW((void)Array(std::vector<double>{0x1p64}, {}).item<std::uint64_t>(), ts::DTypeError);
+  EXPECT_EQ(Array(UINT64_MAX).item<std::uint64_t>(), UINT64_MAX);
+  EXPECT_THROW((void)Array(UINT64_MAX).item<std::int64_t>(), ts::DTypeError);
+  EXPECT_EQ(Array(127).item<std::int8_t>(), 127);
+  EXPECT_THROW((void)Array(128).item<std::int8_t>(), ts::DTypeError);
+  EXPECT_TRUE(Array(0.5).item<bool>());
+}
