@@ -63,9 +63,9 @@ Ref Lowerer::assemble(Var v) {
   if (cut == 0) return from;
   spmd::Blocks blocks = ctx_.blocks(flat_.types[v], a.region, a.spec);
   const Slot& s = at(from.slot);
-  bool adjacent = s.space == Space::arena && from.offset == 0 && from.cut.empty() &&
-                  from.absorbed == 0 && s.bytes == blocks.block_bytes() && (s.mask & cut) == cut &&
-                  blocks.contiguous();
+  bool adjacent = s.space == Space::arena && s.stored.empty() && from.offset == 0 &&
+                  from.cut.empty() && from.absorbed == 0 && s.bytes == blocks.block_bytes() &&
+                  (s.mask & cut) == cut && blocks.contiguous();
   for (std::size_t i = 0; i < r.axes.size() && adjacent; ++i)
     for (const AxisStride& st : s.instance)
       if (st.axis == r.axes[i] && (cut >> st.axis & 1))

@@ -137,7 +137,7 @@ bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
     if (i && c.axes[i] < c.axes[i - 1]) return false;
     own |= Mask{1} << c.axes[i];
   }
-  if (s.space != Space::arena || r.offset || !r.cut.empty() || r.absorbed ||
+  if (s.space != Space::arena || !s.stored.empty() || r.offset || !r.cut.empty() || r.absorbed ||
       (s.mask & own) != own || s.bytes != flat_.types[eqn.inputs[0]].bytes())
     return false;
   std::int64_t stride = 1;
@@ -151,9 +151,35 @@ bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
   return true;
 }
 
+// What one device has is the value for all of them.
+bool Lowerer::broadcast_in_place(const Equation& eqn, const Collective& c) {
+  if (c.kind != Collective::Kind::pbroadcast || ctx_.options.isolated) return false;
+  Ref r = dense(eqn.inputs[0]);
+  std::int64_t rest = c.source[0];
+  for (std::size_t i = c.axes.size(); i-- > 0; rest /= c.sizes[i]) {
+    const std::int64_t at = rest % c.sizes[i];
+    for (const AxisStride& st : this->at(r.slot).instance)
+      if (st.axis == c.axes[i] && !(r.absorbed >> st.axis & 1)) {
+        r.instance += at * st.stride;
+        r.absorbed |= Mask{1} << st.axis;
+        r.one = true;
+      }
+    AxisStrides cut;
+    for (const AxisStride& st : r.cut)
+      if (st.axis == c.axes[i])
+        r.offset += at * st.stride;
+      else
+        cut.push_back(st);
+    r.cut = cut;
+  }
+  ref_[eqn.outputs[0]] = r;
+  return true;
+}
+
 // The blocks of an argument in another order are an argument too: its pointers, permuted.
 bool Lowerer::permute_argument(const Equation& eqn, const Collective& c) {
-  if (c.kind != Collective::Kind::ppermute || c.axes.size() != 1 || !top_ ||
+  const bool same = c.kind == Collective::Kind::pbroadcast;  // one of them for all
+  if ((!same && c.kind != Collective::Kind::ppermute) || c.axes.size() != 1 || !top_ ||
       ctx_.options.isolated || std::count(c.source.begin(), c.source.end(), std::int64_t{-1}))
     return false;
   const Ref r = dense(eqn.inputs[0]);
@@ -171,8 +197,36 @@ bool Lowerer::permute_argument(const Equation& eqn, const Collective& c) {
   a.source = c.source;
   for (std::size_t d = 0; d < it->source.size(); ++d)
     a.source[d] = it->source[static_cast<std::size_t>(c.source[d])];
-  ref_[eqn.outputs[0]] = argument(std::move(a), from.mask, from.bytes, from.dtype);
+  ref_[eqn.outputs[0]] = argument(std::move(a), same ? 0 : from.mask, from.bytes, from.dtype);
   return true;
+}
+
+// What all devices of a group get is computed once and stored once.
+void Lowerer::share_in_groups(Slot& s, const Collective& c) const {
+  using K = Collective::Kind;
+  const bool same = c.kind == K::psum || c.kind == K::pmax || c.kind == K::pmin ||
+                    c.kind == K::all_gather || c.kind == K::pbroadcast;
+  if (!same || c.groups.size() == 1) return;
+  Mask own = 0;
+  for (int a : c.axes) own |= Mask{1} << a;
+  std::map<std::pair<std::int64_t, int>, std::int64_t> numbers;  // by the other axes and the group
+  const std::int64_t n = ctx_.instances(s.mask);
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::vector<std::int64_t> at(ctx_.axes.size());
+    std::int64_t rest = i, others = 0, device = 0;
+    for (std::size_t a = ctx_.axes.size(); a-- > 0;)
+      if (s.mask >> a & 1) {
+        at[a] = rest % ctx_.axes[a].size;
+        rest /= ctx_.axes[a].size;
+        if (!(own >> a & 1)) others = others * ctx_.axes[a].size + at[a];
+      }
+    for (std::size_t k = 0; k < c.axes.size(); ++k)
+      device = device * c.sizes[k] + at[static_cast<std::size_t>(c.axes[k])];
+    const int group = c.place[static_cast<std::size_t>(device)].first;
+    auto [it, fresh] = numbers.try_emplace({others, group}, std::ssize(s.computed));
+    if (fresh) s.computed.push_back(i);
+    s.stored.push_back(it->second);
+  }
 }
 
 void Lowerer::lower_collective(const Equation& eqn, const Scope& scope) {
@@ -180,12 +234,15 @@ void Lowerer::lower_collective(const Equation& eqn, const Scope& scope) {
   Step step;
   step.kind = Step::Kind::collective;
   step.collective = make_collective(eqn, in, out, scope, ctx_);
-  if (gather_in_place(eqn, *step.collective) || permute_argument(eqn, *step.collective)) return;
+  if (gather_in_place(eqn, *step.collective) || permute_argument(eqn, *step.collective) ||
+      broadcast_in_place(eqn, *step.collective))
+    return;
   step.name = eqn.op->name;
   step.loc = eqn.loc;
   step.mask = level_.mask[eqn.outputs[0]];
   step.inputs = {dense(eqn.inputs[0])};
   step.outputs = {new_value(eqn.outputs[0], step.mask)};
+  if (!ctx_.options.isolated) share_in_groups(at(step.outputs[0].slot), *step.collective);
   step.seconds = 1e-7 + 2e-10 * static_cast<double>(in.bytes()) *
                             static_cast<double>(step.collective->groups[0].size());
   add(std::move(step));

@@ -46,6 +46,8 @@ class Lowerer {
   Ref assemble(Var v);
   void lower_collective(const Equation& eqn, const Scope& scope);
   bool gather_in_place(const Equation& eqn, const Collective& c);
+  void share_in_groups(Slot& s, const Collective& c) const;
+  bool broadcast_in_place(const Equation& eqn, const Collective& c);
   bool permute_argument(const Equation& eqn, const Collective& c);
   void lower_evaluate(const Equation& eqn);
   void lower_control(const Equation& eqn, std::size_t i);

@@ -126,8 +126,8 @@ void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& 
     for (std::size_t i = 0; i < tape.arguments.size() && r.reuse < 0; ++i) {
       const Argument& a = tape.arguments[i];
       const Slot& from = tape.slots[static_cast<std::size_t>(a.slot)];
-      if (taken[i] || from.bytes != to.bytes || from.mask != to.mask || from.dtype != to.dtype ||
-          !alone(i))
+      if (taken[i] || from.bytes != to.bytes || from.mask != to.mask || !to.stored.empty() ||
+          from.dtype != to.dtype || !alone(i))
         continue;
       if ((a.region < 0) != (r.region < 0) || a.spec != r.spec || !(a.type.shape == r.type.shape))
         continue;
@@ -221,7 +221,7 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
   for (std::size_t i = 0; i < tape.slots.size(); ++i) {
     Slot& s = tape.slots[i];
     if (s.space != Space::arena || life[i].first < 0) continue;
-    tape.temporaries += aligned(s.bytes * ctx.instances(s.mask));
+    tape.temporaries += aligned(s.bytes * tape.stored(s));
     if (life[i].one_phase) {
       s.space = Space::local;
       local[static_cast<std::size_t>(life[i].phase)].push_back(static_cast<int>(i));
@@ -235,11 +235,11 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
   for (std::size_t t = 0; t < starts.size(); ++t) {
     for (int i : starts[t]) {
       Slot& s = tape.slots[static_cast<std::size_t>(i)];
-      s.offset = arena.take(s.bytes * ctx.instances(s.mask));
+      s.offset = arena.take(s.bytes * tape.stored(s));
     }
     for (int i : ends[t]) {
       const Slot& s = tape.slots[static_cast<std::size_t>(i)];
-      arena.give(s.offset, s.bytes * ctx.instances(s.mask));
+      arena.give(s.offset, s.bytes * tape.stored(s));
     }
   }
   tape.arena_bytes = arena.end();

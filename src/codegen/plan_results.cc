@@ -47,7 +47,8 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
       block = flat_.types[a.block];
       Mask own = 0;
       for (int axis : ctx_.regions[static_cast<std::size_t>(a.region)].axes) own |= Mask{1} << axis;
-      mask = (at(r.slot).mask & ~own) == 0 ? at(r.slot).mask : level_.mask[a.block];
+      const Mask stored = at(r.slot).mask & ~r.absorbed;
+      mask = (stored & ~own) == 0 ? stored : level_.mask[a.block];
     } else {
       r = dense(v);
     }
@@ -78,14 +79,16 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
     }
     shared.resize(draft_.tape->slots.size());
     if (plain && at(r.slot).space == Space::arena && at(r.slot).mask == mask &&
-        !shared[place(r.slot)] && !at(r.slot).overwritten && at(r.slot).bytes == block.bytes() &&
+        !shared[place(r.slot)] && !at(r.slot).overwritten && (top_ || at(r.slot).stored.empty()) &&
+        at(r.slot).bytes == block.bytes() &&
         draft_.producer[static_cast<std::size_t>(r.slot)] >= 0) {
       // All that is written over one another is in the result's memory.
       for (int s = r.slot; s >= 0; s = at(s).over) {
         at(s).space = Space::result;
         at(s).offset = draft_.tape->table;
       }
-      draft_.tape->table += ctx_.instances(at(r.slot).mask);
+      draft_.tape->table += at(r.slot).stored.empty() ? ctx_.instances(at(r.slot).mask)
+                                                      : std::ssize(at(r.slot).computed);
       out.slot = r.slot;
     } else {
       out.slot = copy_of(r, mask, block, Space::result).slot;

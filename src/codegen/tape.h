@@ -60,6 +60,9 @@ struct Slot {
   /// Another value lies in the same memory: the earlier slot that this one is written over.
   int over = -1;
   bool overwritten = false;  // by a later slot
+  /// Instances that are equal are stored once: by instance, which of those stored it is, and by
+  /// what is stored, the instance that computes it. Empty: each is stored.
+  std::vector<std::int64_t> stored, computed;
 };
 
 /// Where an operand is: instance of a slot by coordinates, and bytes into it.
@@ -68,6 +71,10 @@ struct Ref {
   std::int64_t offset = 0;
   AxisStrides cut;    // further bytes by coordinates: the block of a whole
   Mask absorbed = 0;  // axes whose instances together are the value: adjacent blocks of a whole
+  /// Instead of all those along `absorbed` one is the value for all devices: that from which
+  /// instances count.
+  bool one = false;
+  std::int64_t instance = 0;
 };
 
 struct Tape;
@@ -184,6 +191,10 @@ struct Tape {
   double seconds = 0;            // estimate of the whole on one core
   std::vector<std::shared_ptr<const Program>> keep;
 
+  /// How many values a slot holds.
+  std::int64_t stored(const Slot& s) const {
+    return s.stored.empty() ? instances(s.mask) : std::ssize(s.computed);
+  }
   /// The slot whose place slot `s` has.
   int place(int s) const {
     while (slots[static_cast<std::size_t>(s)].over >= 0)

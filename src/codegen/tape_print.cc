@@ -20,7 +20,7 @@ std::string ref_text(const Tape& t, const Ref& r) {
       fmt::format("%{} ({}, {} B)", r.slot, kSpaces[static_cast<int>(s.space)], s.bytes);
   if (s.over >= 0) text += fmt::format(" over %{}", s.over);
   if (!r.cut.empty()) text += " block";
-  if (r.absorbed) text += " whole";
+  if (r.absorbed) text += r.one ? fmt::format(" of instance {}", r.instance) : " whole";
   return text;
 }
 

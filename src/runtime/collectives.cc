@@ -23,9 +23,14 @@ struct Work {
   const Step& step;
   const Collective& col;
 
-  Coords coords(std::int64_t instance) const {
+  const Slot& slot() const { return tape.slots[static_cast<std::size_t>(step.outputs[0].slot)]; }
+  // How many results: one a device, or one a group.
+  std::int64_t results() const { return tape.stored(slot()); }
+  Coords coords(std::int64_t result) const {
     Coords c;
-    set_instance(tape, step.mask, instance, c);
+    const Slot& s = slot();
+    set_instance(tape, step.mask,
+                 s.stored.empty() ? result : s.computed[static_cast<std::size_t>(result)], c);
     return c;
   }
   std::int64_t self(const Coords& c) const {
@@ -126,7 +131,7 @@ void run_collectives(const Tape& tape, const Frame& frame, const Phase& phase, b
     for (const Step& step : phase.steps) {
       profiler::Scope scope(step.name, "collective", profiler::kCollectives);
       Work w{tape, frame, step, *step.collective};
-      const std::int64_t tasks = w.tasks_each(), n = tape.instances(step.mask);
+      const std::int64_t tasks = w.tasks_each(), n = w.results();
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t t = 0; t < tasks; ++t) w.run(i, t);
     }
@@ -137,7 +142,8 @@ void run_collectives(const Tape& tape, const Frame& frame, const Phase& phase, b
   std::int64_t total = 0;
   for (const Step& step : phase.steps) {
     first.push_back(total);
-    total += tape.instances(step.mask) * Work{tape, frame, step, *step.collective}.tasks_each();
+    const Work w{tape, frame, step, *step.collective};
+    total += w.results() * w.tasks_each();
   }
   profiler::Scope scope(phase.steps.size() == 1 ? phase.steps[0].name : "collectives", "collective",
                         profiler::kCollectives);

@@ -229,17 +229,20 @@ std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v,
       auto source = [&](std::int64_t p) {
         return a.source.empty() ? p : a.source[static_cast<std::size_t>(p)];
       };
+      // One block for all, of those that the argument has.
+      const bool one = !a.source.empty() && tape.slots[static_cast<std::size_t>(a.slot)].mask == 0;
       out->pending = inputs[a.input]->pending;
       if (b.array) {
         const auto& shards = b.array->shards;
         for (std::int64_t p = 0; p < std::ssize(shards); ++p)
           out->shards.push_back(shards[static_cast<std::size_t>(source(p))]);
-        out->uniform = b.array->uniform;
+        out->uniform = one || b.array->uniform;
       } else if (plan.layout) {
         const ArgumentPlan& ap = v.arguments[static_cast<std::size_t>(r.argument)];
         for (std::int64_t p = 0; p < ap.blocks->positions(); ++p)
           out->shards.push_back({b.whole, b.offset + static_cast<std::size_t>(ap.blocks->offset_of(
                                                          ap.blocks->block_of(source(p))))});
+        out->uniform = one;
       } else {
         out->shards.push_back({b.whole, b.offset});
       }
@@ -247,7 +250,7 @@ std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v,
       continue;
     }
     const Slot& s = tape.slots[static_cast<std::size_t>(r.slot)];
-    const std::int64_t n = tape.instances(s.mask);
+    const std::int64_t n = tape.stored(s);
     BufferPtr buffer;
     std::size_t base = 0;
     if (r.reuse >= 0) {

@@ -36,7 +36,7 @@ std::vector<std::int64_t> instances_of_places(const Tape& tape, const Region& re
       rest /= region.sizes[a];
     }
     for (const AxisStride& s : slot.instance) index += c.at[s.axis] * s.stride;
-    instances.push_back(index);
+    instances.push_back(slot.stored.empty() ? index : slot.stored[static_cast<std::size_t>(index)]);
   }
   (void)tape;
   return instances;
@@ -74,9 +74,7 @@ std::shared_ptr<const Variant> TapeExecutable::make_variant(std::vector<bool> un
       plan.position =
           places_of_instances(tape, r, tape.slots[static_cast<std::size_t>(a.slot)].mask);
       if (!a.source.empty()) {
-        std::vector<std::int64_t> own = plan.position;
-        for (std::size_t k = 0; k < own.size(); ++k)
-          plan.position[k] = own[static_cast<std::size_t>(a.source[k])];
+        for (std::int64_t& p : plan.position) p = a.source[static_cast<std::size_t>(p)];
       }
       plan.blocks.emplace(a.type, r.names, r.sizes, a.spec);
       if (plan.blocks->contiguous())
@@ -93,7 +91,7 @@ std::shared_ptr<const Variant> TapeExecutable::make_variant(std::vector<bool> un
     }
     if (r.slot >= 0) {
       const Slot& s = tape.slots[static_cast<std::size_t>(r.slot)];
-      plan.bytes = s.bytes * tape.instances(s.mask);
+      plan.bytes = s.bytes * tape.stored(s);
       if (r.region >= 0) {
         const Region& region = tape.regions[static_cast<std::size_t>(r.region)];
         plan.instance = instances_of_places(tape, region, s);
