@@ -108,25 +108,33 @@ class TESSERA_API Optimizer {
 /// One after the other: each works on the updates of the one before.
 TESSERA_API Optimizer chain(std::initializer_list<Optimizer> stages);
 
+// Error for a decay outside [0, 1), and for a bound that is negative or NaN.
+
 /// -rate * g, with momentum m = decay * m + g (Nesterov's variant looks one step ahead).
 TESSERA_API Optimizer sgd(Rate rate, double momentum = 0.0, bool nesterov = false);
 struct AdamOptions {
   double b1 = 0.9, b2 = 0.999, eps = 1e-8;
 };
 /// Kingma and Ba 2015, with bias correction: -rate * mhat / (sqrt(vhat) + eps).
-TESSERA_API Optimizer adam(Rate rate, AdamOptions options = {});
+TESSERA_API Optimizer adam(Rate rate, AdamOptions options = {},
+                           std::source_location loc = std::source_location::current());
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019).
-TESSERA_API Optimizer adamw(Rate rate, double weight_decay = 1e-4, AdamOptions options = {});
+TESSERA_API Optimizer adamw(Rate rate, double weight_decay = 1e-4, AdamOptions options = {},
+                            std::source_location loc = std::source_location::current());
 /// -rate * g / sqrt(v + eps), v the moving average of g^2 (Tieleman and Hinton 2012).
-TESSERA_API Optimizer rmsprop(Rate rate, double decay = 0.9, double eps = 1e-8);
+TESSERA_API Optimizer rmsprop(Rate rate, double decay = 0.9, double eps = 1e-8,
+                              std::source_location loc = std::source_location::current());
 /// Cuts each element of each update to [-most, most].
-TESSERA_API Optimizer clip_by_value(double most);
+TESSERA_API Optimizer clip_by_value(double most,
+                                    std::source_location loc = std::source_location::current());
 /// Scales all updates together so that their global norm is at most `max_norm`.
-TESSERA_API Optimizer clip_by_global_norm(double max_norm);
+TESSERA_API Optimizer
+clip_by_global_norm(double max_norm, std::source_location loc = std::source_location::current());
 /// Adds decay * parameter to each update.
 TESSERA_API Optimizer add_decayed_weights(double decay);
 TESSERA_API Optimizer scale(double factor);
-TESSERA_API Optimizer scale_by_adam(AdamOptions options = {});
+TESSERA_API Optimizer scale_by_adam(AdamOptions options = {},
+                                    std::source_location loc = std::source_location::current());
 /// Multiplies by -rate.
 TESSERA_API Optimizer scale_by_rate(Rate rate);
 

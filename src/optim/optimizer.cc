@@ -80,6 +80,26 @@ Stage stateless(std::function<Leaves(const Leaves&, const Leaves&)> f) {
           }};
 }
 
+void need_bound(const char* function, const char* name, double value, const SourceLoc& loc) {
+  if (value >= 0) return;
+  Message(function)
+      .problem(std::string(name) + " is " + to_string(Array(value)))
+      .rule("a bound is 0 or more: a negative one would turn updates around")
+      .from(loc)
+      .advice("1.0 is usual")
+      .raise<Error>();
+}
+
+void need_decay(const char* function, const char* name, double value, const SourceLoc& loc) {
+  if (value >= 0 && value < 1) return;
+  Message(function)
+      .problem(std::string(name) + " is " + to_string(Array(value)))
+      .rule("a moving average keeps a share of what it was: at least 0 and less than 1")
+      .from(loc)
+      .advice("0.9, or 0.999 for squares")
+      .raise<Error>();
+}
+
 }  // namespace
 
 State Optimizer::init_leaves(const Leaves& params) const {
@@ -157,13 +177,15 @@ Optimizer add_decayed_weights(double decay) {
   })});
 }
 
-Optimizer clip_by_value(double most) {
+Optimizer clip_by_value(double most, std::source_location loc) {
+  need_bound("clip_by_value", "most", most, loc);
   return Optimizer({stateless([most](const Leaves& u, const Leaves&) {
     return each(u, [&](std::size_t i) { return clip(u[i], -most, most); });
   })});
 }
 
-Optimizer clip_by_global_norm(double max_norm) {
+Optimizer clip_by_global_norm(double max_norm, std::source_location loc) {
+  need_bound("clip_by_global_norm", "max_norm", max_norm, loc);
   return Optimizer({stateless([max_norm](const Leaves& u, const Leaves&) {
     Array norm = global_norm(u);
     // Exactly 1 while the norm is small enough.
@@ -179,7 +201,8 @@ Array global_norm(const Leaves& leaves) {
   return sqrt(total);
 }
 
-Optimizer rmsprop(Rate rate, double decay, double eps) {
+Optimizer rmsprop(Rate rate, double decay, double eps, std::source_location loc) {
+  need_decay("rmsprop", "decay", decay, loc);
   const Optimizer scaled({{[](const Leaves& p) {
                              return State::Stage{{}, {zeros_like_all(p)}};
                            },
@@ -197,7 +220,9 @@ Optimizer rmsprop(Rate rate, double decay, double eps) {
   return chain({scaled, scale_by_rate(std::move(rate))});
 }
 
-Optimizer scale_by_adam(AdamOptions o) {
+Optimizer scale_by_adam(AdamOptions o, std::source_location loc) {
+  need_decay("adam", "b1", o.b1, loc);
+  need_decay("adam", "b2", o.b2, loc);
   return Optimizer(
       {{[](const Leaves& p) {
           return State::Stage{zero_count(), {zeros_like_all(p), zeros_like_all(p)}};
@@ -223,12 +248,12 @@ Optimizer scale_by_adam(AdamOptions o) {
         }}});
 }
 
-Optimizer adam(Rate rate, AdamOptions o) {
-  return chain({scale_by_adam(o), scale_by_rate(std::move(rate))});
+Optimizer adam(Rate rate, AdamOptions o, std::source_location loc) {
+  return chain({scale_by_adam(o, loc), scale_by_rate(std::move(rate))});
 }
-Optimizer adamw(Rate rate, double weight_decay, AdamOptions o) {
+Optimizer adamw(Rate rate, double weight_decay, AdamOptions o, std::source_location loc) {
   return chain(
-      {scale_by_adam(o), add_decayed_weights(weight_decay), scale_by_rate(std::move(rate))});
+      {scale_by_adam(o, loc), add_decayed_weights(weight_decay), scale_by_rate(std::move(rate))});
 }
 
 Optimizer sgd(Rate rate, double momentum, bool nesterov) {

@@ -1,6 +1,8 @@
 // Layers, losses, random numbers and data that do not fit.
 #include "errors/misuse.h"
 
+#include <cmath>
+
 namespace nn = tessera::nn;
 
 static Array key() { return ts::random::key(0); }
@@ -102,3 +104,8 @@ MISUSE(batches_of_nothing) { ts::data::batches(100, 0); }
 MISUSE(split_of_one_hot_labels) { ts::data::split_per_class(key(), ts::ones({8, 10}), 0.8); }
 MISUSE(images_from_no_folder) { ts::data::load_images("no/such/folder"); }
 MISUSE(images_from_no_file) { ts::data::load_idx("no/such/file"); }
+
+MISUSE(clipping_to_a_negative_norm) { ts::optim::clip_by_global_norm(-1.0); }
+MISUSE(clipping_to_no_number) { ts::optim::clip_by_value(std::nan("")); }
+MISUSE(adam_that_never_forgets) { ts::optim::adamw(1e-3, 0.1, {.b1 = 1.0}); }
+MISUSE(rmsprop_of_a_negative_decay) { ts::optim::rmsprop(1e-3, -0.5); }
