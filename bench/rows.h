@@ -51,5 +51,6 @@ void add_array_rows();
 void add_collective_rows();
 void add_training_rows();
 void add_gpt_rows();
+void add_op_rows();
 
 }  // namespace bench

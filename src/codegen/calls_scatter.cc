@@ -1,7 +1,7 @@
 // Scatters. Windows are applied one after the other in the order of the index vectors; tasks share
 // the work only where each element of the result still sees its updates in that order: by
-// dimensions that batch, by columns of the windows, or by slabs of the result, each task passing
-// over what is not its own.
+// dimensions that batch, by slabs of the result, each task passing over what is not its own, or,
+// where the result has few windows' places, by columns of the windows.
 #include "codegen/calls_internal.h"
 #include "ops/combine.h"
 #include "ops/indexing.h"
@@ -178,7 +178,7 @@ Stage scatter_stage(const Plan& p) {
     share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) {
       return Share{p.window, 0, 0, extent * b / n, extent * e / n, 0, all};
     };
-  } else if (!p.overlap && widest->extent >= 128) {
+  } else if (!p.overlap && widest->extent >= 128 && all / elements < 4 * most) {
     auto level = static_cast<std::size_t>(widest - p.window.begin());
     stage.tasks = std::clamp<std::int64_t>(widest->extent / 256, 1, most);
     share = [=, n = stage.tasks, columns = widest->extent](std::int64_t b, std::int64_t e) {
@@ -189,8 +189,9 @@ Stage scatter_stage(const Plan& p) {
       return s;
     };
   } else {
-    // Each slab reads all indices, so there are few.
-    stage.tasks = p.overlap ? 1 : std::min<std::int64_t>(most, 4);
+    // Rows stay whole, since memory is read best in long pieces. Each slab reads all indices, which
+    // long rows outweigh.
+    stage.tasks = p.overlap ? 1 : std::min(most, std::max<std::int64_t>(4, elements / 64));
     share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) {
       return Share{p.window, 0, 0, 0, extent, all * b / n, all * e / n};
     };
