@@ -195,12 +195,12 @@ def max_pool(x):
     return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
 
 
-def layer_norm(x, g):
+def normalised(x, g):
     d = x - x.mean(-1, keepdims=True)
     return jnp.sum(d * lax.rsqrt((d * d).mean(-1, keepdims=True) + 1e-5) * g)
 
 
-def cross_entropy(x, y):
+def label_loss(x, y):
     return -jnp.take_along_axis(jax.nn.log_softmax(x), y[:, None], 1).mean()
 
 
@@ -220,10 +220,10 @@ op("conv_one_image", convolved, lambda: normal(7, (1, 56, 56, 64)), lambda: norm
 op("max_pool", max_pool, images)
 op("max_pool_gradient", jax.grad(lambda x: jnp.sum(jnp.square(max_pool(x)))), images)
 op("batch_norm", lambda x: (x - x.mean((0, 1, 2))) * lax.rsqrt(x.var((0, 1, 2)) + 1e-5), images)
-op("layer_norm_gradient", jax.grad(layer_norm), matrix, other)
+op("layer_norm_gradient", jax.grad(normalised), matrix, other)
 op("softmax_gradient", jax.grad(lambda x, g: jnp.sum(jax.nn.softmax(x) * g)), matrix, other)
-op("cross_entropy", cross_entropy, matrix, lambda: integers(2, (2048,), 1024))
-op("cross_entropy_gradient", jax.grad(cross_entropy), matrix, lambda: integers(2, (2048,), 1024))
+op("cross_entropy", label_loss, matrix, lambda: integers(2, (2048,), 1024))
+op("cross_entropy_gradient", jax.grad(label_loss), matrix, lambda: integers(2, (2048,), 1024))
 op("scan_elementwise", scan_elementwise, matrix)
 op("gradients_of_examples", lambda x, w: jax.vmap(jax.grad(lambda r: jnp.sum(jnp.tanh(w @ r))))(x),
    lambda: normal(9, (512, 64)), lambda: normal(10, (64, 64)))
