@@ -261,6 +261,7 @@ ComputesAtTheEnd at_the_end;
 }  // namespace
 
 TEST_F(Devices, StaticArraysComputeWhileTheProcessEnds) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";  // a fork has no workers
   EXPECT_EXIT(
       {
         at_the_end.x = ts::arange(6.0) * 2;
