@@ -144,6 +144,7 @@ TESSERA_API Array log_softmax(Operand x, std::int64_t axis = -1);
 /// makes.
 TESSERA_API Array softmax_cross_entropy(Operand logits, Operand labels);
 /// -log_softmax(logits)[label]; labels are integers of the logits' shape without the last axis.
+/// A label outside the classes gives 0, so that padding may be -1.
 TESSERA_API Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels);
 /// One value an element: -labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits));
 /// labels are probabilities of the logits' shape.

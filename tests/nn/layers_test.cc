@@ -192,6 +192,8 @@ TEST(Losses, CrossEntropies) {
   double z = std::log(std::exp(1.0) + std::exp(2.0) + std::exp(3.0));
   std::vector<double> expected = {z - 1, std::log(3.0)};
   expect_near(nn::softmax_cross_entropy_with_integer_labels(logits, ts::array({0, 2})), expected);
+  Array outside = nn::softmax_cross_entropy_with_integer_labels(logits, ts::array({-1, 3}));
+  EXPECT_EQ(outside.to_vector<float>(), (std::vector<float>{0, 0}));
   expect_near(nn::softmax_cross_entropy(logits, ts::one_hot(ts::array({0, 2}), 3)), expected);
   expect_near(nn::softmax_cross_entropy(logits, ts::full({2, 3}, 1 / 3.0)), {z - 2, std::log(3.0)});
   EXPECT_EQ(nn::accuracy(logits, ts::array({2, 1})).item<float>(), 0.5f);
