@@ -1,9 +1,10 @@
-// Functions that SLEEF lacks, or gives too slowly or over too small a range.
+// Functions that SLEEF lacks, or gives over too small a range.
 #include "codegen/float_math.h"
 #include "codegen/lane_ops.h"
 #include "codegen/llvm_ir.h"
 
 namespace tessera::inline v0::codegen {
+
 // Giles, "Approximating the erfinv function": polynomials in w = -log1p(-x^2) by range.
 llvm::Value* LaneOps::erf_inv(llvm::Value* x, bool f64) {
   llvm::Type* t = x->getType();

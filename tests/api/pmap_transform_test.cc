@@ -15,6 +15,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace ts = tessera;
 using namespace api_test;
 
@@ -210,4 +212,23 @@ TEST_F(PmapTransform, ControlFlow) {
             "pmap: a collective would wait for devices that never come to it");
   EXPECT_NE(text.find("psum in pmap_transform_test.cc:"), std::string::npos) << text;
   EXPECT_NE(text.find("is inside the cond"), std::string::npos) << text;
+}
+
+TEST_F(PmapTransform, PlacesOfExtremaInEveryContext) {
+  std::vector<float> values(4 * 500);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i * 7919 % 97);  // each row has ties
+  const Array rows(values, {4, 500});
+  std::vector<std::int32_t> places;
+  for (auto row = values.begin(); row != values.end(); row += 500)
+    places.push_back(static_cast<std::int32_t>(std::max_element(row, row + 500) - row));
+  auto place = [](Array v) { return ts::argmax(v); };
+  auto ints = [](const Array& a) { return a.to_vector<std::int32_t>(); };
+  EXPECT_EQ(ints(ts::argmax(rows, 1)), places);
+  EXPECT_EQ(ints(ts::pmap(place)(rows)), places);
+  EXPECT_EQ(ints(ts::vmap(place)(rows)), places);
+  EXPECT_EQ(ints(ts::map(place, rows)), places);
+  auto agreed = ts::pmap([](Array v) { return ts::pmax(ts::argmax(v), "i"); }, {.axis_name = "i"});
+  EXPECT_EQ(ints(agreed(rows)),
+            std::vector<std::int32_t>(4, *std::max_element(places.begin(), places.end())));
 }

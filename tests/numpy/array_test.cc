@@ -214,6 +214,34 @@ TEST(ArrayIndexing, UpdatesAreNewArrays) {
   EXPECT_EQ(kind(ts::zeros({3}, ts::i32).at(0).set(1.5)), (Kind{ts::i32, false}));
 }
 
+// Arrays in every place of the index, next to each other and apart, against a loop over elements.
+TEST(ArrayIndexing, UpdatesAtArraysPickWhatReadingPicks) {
+  const Array i = ts::array({1, 1, -1, 9}), k = ts::array({0, 0, 2, 1});
+  const std::vector<std::int64_t> is = {1, 1, 4, 9}, ks = {0, 0, 2, 1};
+  const Array z = ts::zeros({5, 4, 3});
+  Floats rows(60), apart(60), columns(60), together(60);
+  auto at = [](std::int64_t a, std::int64_t b, std::int64_t c) {
+    return static_cast<std::size_t>((a * 4 + b) * 3 + c);
+  };
+  for (std::size_t n = 0; n < 4; ++n) {
+    const float v = static_cast<float>(n + 1);
+    for (std::int64_t b = 0; b < 4; ++b) {
+      if (is[n] < 5) apart[at(is[n], b, ks[n])] += v;
+      for (std::int64_t c = 0; c < 3; ++c)
+        if (is[n] < 5) rows[at(is[n], b, c)] += v;
+    }
+    for (std::int64_t a = 0; a < 5; ++a)
+      for (std::int64_t b = 0; b < 4; ++b) columns[at(a, b, ks[n])] += v;
+    for (std::int64_t c = 0; c < 3; ++c)
+      if (is[n] < 5) together[at(is[n], ks[n], c)] += v;
+  }
+  const Array v = ts::array({1.0f, 2.0f, 3.0f, 4.0f});
+  EXPECT_EQ(f32s(z.at(i).add(v.reshape(4, 1, 1))), rows);
+  EXPECT_EQ(f32s(z.at(i, all, k).add(v.reshape(4, 1))), apart);
+  EXPECT_EQ(f32s(z.at(all, all, k).add(v)), columns);
+  EXPECT_EQ(f32s(z.at(i, k).add(v.reshape(4, 1))), together);
+}
+
 TEST(ArrayIndexing, AssignmentToAnElementDoesNotCompile) {
   static_assert(!std::is_assignable_v<Array, Array>);
   static_assert(std::is_assignable_v<Array&, Array>);
