@@ -40,11 +40,12 @@ std::string path_of(const MapInfo& map, std::size_t output) {
                                           : "output " + std::to_string(output);
 }
 
-// The first axis over which output `i` varies that its spec leaves out; empty where there is none.
+// The first axis of the mesh over which output `i` varies that its spec leaves out; empty where
+// there is none. Other axes are those of maps around this one, which a spec says nothing of.
 std::string undeclared(const MapInfo& map, const std::vector<AxisSet>& varying, std::size_t i) {
   AxisSet named = map.out_specs[i].axes();
   for (const auto& axis : varying[map.body.outputs[i]])
-    if (!named.contains(axis)) return axis;
+    if (!named.contains(axis) && map.mesh.find(axis) >= 0) return axis;
   return {};
 }
 
