@@ -1,5 +1,6 @@
 #include "codegen/plan_lower.h"
 
+#include "base/warning.h"
 #include "codegen/calls.h"
 #include "codegen/kernel.h"
 
@@ -295,6 +296,21 @@ bool Lowerer::lower_alias(const Equation& eqn) {
   return true;
 }
 
+namespace {
+
+// Every op has a compiled form; its evaluator is an oracle, orders of magnitude slower.
+void warn_of_evaluator(const Equation& eqn, const Step& step) {
+  std::string types;
+  for (const Type& t : step.input_types) types += (types.empty() ? "" : ", ") + to_string(t);
+  warn(Message(eqn.op->name)
+           .problem("operands of types " + types + " have no compiled form, and run slowly")
+           .rule("what runs element by element costs a hundred times a kernel")
+           .from(eqn.loc)
+           .advice("split the operands into smaller ones"));
+}
+
+}  // namespace
+
 void Lowerer::lower_evaluate(const Equation& eqn) {
   Step step;
   step.name = eqn.op->name;
@@ -325,6 +341,7 @@ void Lowerer::lower_evaluate(const Equation& eqn) {
   } else {
     if (!eqn.op->evaluate)
       throw InternalError("op '" + eqn.op->name + "' has neither a routine nor an evaluator");
+    if (!ctx_.options.evaluate) warn_of_evaluator(eqn, step);
     step.op = eqn.op;
     step.attrs = eqn.attrs;
     double flops =
