@@ -81,7 +81,7 @@ class TESSERA_API CachedFunction {
   /// As run, for arguments of the kind that `entry` was made for; TraceError listing the
   /// differences otherwise.
   Outcome run_only(Call& call, const CacheEntry& entry);
-  const CacheEntry& find_or_build(Call& call);
+  std::shared_ptr<const CacheEntry> find_or_build(Call& call);
   std::size_t trace_count() const;
   const std::string& name() const { return name_; }
 
@@ -97,7 +97,7 @@ class TESSERA_API CachedFunction {
   struct State;
   std::string name_;
   std::vector<int> donate_;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 TESSERA_API std::shared_ptr<CachedFunction> make_jit_cache(const JitOptions& options,
@@ -121,8 +121,9 @@ constexpr std::uint64_t moved_mask() {
 /// A program made for one kind of arguments, before it runs.
 class TESSERA_API Lowered {
  public:
-  Lowered(std::shared_ptr<detail::CachedFunction> cache, const detail::CacheEntry& entry)
-      : cache_(std::move(cache)), entry_(&entry) {}
+  Lowered(std::shared_ptr<detail::CachedFunction> cache,
+          std::shared_ptr<const detail::CacheEntry> entry, std::source_location made)
+      : cache_(std::move(cache)), entry_(std::move(entry)), made_(made) {}
   /// As traced.
   std::string ir() const;
   /// As it runs on each device, collectives explicit.
@@ -135,8 +136,13 @@ class TESSERA_API Lowered {
   std::vector<CollectiveUse> collectives() const;
 
  protected:
+  const detail::CacheEntry& entry() const {
+    return detail::still_here(entry_, "the program", made_);
+  }
+
   std::shared_ptr<detail::CachedFunction> cache_;
-  const detail::CacheEntry* entry_;  // lives as long as the cache
+  std::shared_ptr<const detail::CacheEntry> entry_;
+  std::source_location made_;
 };
 
 /// A compiled program: takes arguments of the one kind it was made for.
@@ -147,8 +153,9 @@ class Compiled : public Lowered {
   /// TraceError listing the leaves that differ in type when these arguments are of another kind.
   template <class... A>
   auto operator()(A&&... args) const {
+    const detail::CacheEntry& program = entry();
     return detail::with_call(
-        *f_, [&](auto& call) { return call.result(cache_->run_only(call, *entry_)); }, args...);
+        *f_, [&](auto& call) { return call.result(cache_->run_only(call, program)); }, args...);
   }
 
  private:
@@ -173,30 +180,34 @@ class Jit {
   using tessera_function = F;
 
   Jit(F f, const JitOptions& options, std::source_location loc)
-      : f_(std::make_shared<F>(std::move(f))), cache_(detail::make_jit_cache(options, loc)) {}
+      : f_(std::make_shared<F>(std::move(f))),
+        cache_(detail::make_jit_cache(options, loc)),
+        made_(loc) {}
 
   template <class... A>
   auto operator()(A&&... args) const {
     return detail::with_call(
-        *f_, [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
+        detail::still_here(f_, "jit", made_),
+        [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
         args...);
   }
   /// Traces without running; arguments may be abstract.
   template <class... A>
   LoweredFunction<F> lower(A&&... args) const {
     return detail::with_call(
-        *f_,
+        detail::still_here(f_, "jit", made_),
         [&](auto& call) {
-          return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call)), f_);
+          return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call), made_), f_);
         },
         args...);
   }
   /// How often the function was traced to the end.
-  std::size_t trace_count() const { return cache_->trace_count(); }
+  std::size_t trace_count() const { return detail::still_here(cache_, "jit", made_).trace_count(); }
 
  private:
   std::shared_ptr<F> f_;
   std::shared_ptr<detail::CachedFunction> cache_;
+  std::source_location made_;
 };
 
 namespace detail {

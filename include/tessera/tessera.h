@@ -3,6 +3,7 @@
 
 #include <tessera/array.h>
 #include <tessera/axes.h>
+#include <tessera/cache.h>
 #include <tessera/checkpoint.h>
 #include <tessera/collectives.h>
 #include <tessera/config.h>

@@ -1,10 +1,12 @@
 #include "api/composite.h"
 
+#include "api/cache.h"
 #include "base/thread_kept.h"
 #include "runtime/executable.h"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 namespace tessera::inline v0::detail {
 
@@ -20,7 +22,21 @@ struct Remembered {
   std::shared_ptr<const runtime::Executable> executable;
 };
 constexpr std::size_t kRemembered = 64;
-thread_local ThreadKept<std::array<Remembered, kRemembered>> remembered;
+// What they remember is of this generation, else they forget it.
+std::atomic<unsigned> g_generation{0};
+struct OfThread {
+  unsigned generation = 0;
+  std::array<Remembered, kRemembered> places;
+  std::array<Remembered, kRemembered>& current() {
+    const unsigned now = g_generation.load(std::memory_order_relaxed);
+    if (generation != now) {
+      generation = now;
+      places.fill({});
+    }
+    return places;
+  }
+};
+thread_local ThreadKept<OfThread> remembered;
 
 // Where in `remembered` a call has its place.
 std::size_t place_of(const CompositeKey& key, std::span<const Array> inputs) {
@@ -74,6 +90,11 @@ Built build(const char* name, std::span<const Array> inputs, const SourceLoc& lo
 
 }  // namespace
 
+void forget_composites() {
+  g_generation.fetch_add(1, std::memory_order_relaxed);
+  remembered->current();
+}
+
 std::vector<Array> composite(const char* name, std::span<const Array> inputs, const SourceLoc& loc,
                              const CompositeBody& body) {
   if (Trace* t = Trace::innermost()) {
@@ -98,7 +119,7 @@ Array composite_once(const CompositeKey& key, std::span<const Array> inputs, con
   });
   if (Trace::innermost() || !concrete || inputs.size() > kOperands)
     return composite(key.name, inputs, loc, body)[0];
-  Remembered& r = (*remembered)[place_of(key, inputs)];
+  Remembered& r = remembered->current()[place_of(key, inputs)];
   const unsigned mode = runtime::compile_mode();
   bool found = r.executable && r.key == key && r.mode == mode && r.operands == inputs.size();
   for (std::size_t i = 0; found && i < inputs.size(); ++i)
@@ -114,7 +135,9 @@ Array composite_once(const CompositeKey& key, std::span<const Array> inputs, con
   Remembered fresh{key, mode, inputs.size(), {}, runtime::compile(p.program, options)};
   for (std::size_t i = 0; i < inputs.size(); ++i) fresh.types[i] = inputs[i].impl()->type;
   r = std::move(fresh);
-  return run(r.executable, inputs)[0];
+  std::vector<Array> results = run(r.executable, inputs);
+  runtime::trim_kept();
+  return results[0];
 }
 
 Value broadcast_to(Value x, const Shape& shape) {

@@ -14,6 +14,7 @@ std::string tangent_complaint(const Array& got, const Type& want, const std::str
 
 std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree,
                                          std::source_location where) const {
+  if (!state_) moved_away("the derivative", where);
   const State& s = *state_;
   const SourceLoc loc = line_of(where);
   if (!(tree == s.in_tree))

@@ -4,6 +4,7 @@
 #include "ir/op.h"
 #include "ops/build.h"
 #include "runtime/executable.h"
+#include "runtime/kept.h"
 
 #include <atomic>
 
@@ -148,7 +149,9 @@ std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> input
   const runtime::CallerLine line(loc);
   runtime::CompileOptions options;
   options.name = program->name;
-  return run(runtime::compile(program, options), inputs);
+  std::vector<Array> results = run(runtime::compile(program, options), inputs);
+  runtime::trim_kept();
+  return results;
 }
 
 std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable,

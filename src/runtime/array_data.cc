@@ -1,5 +1,7 @@
 #include "runtime/array_data.h"
 
+#include "base/process.h"
+
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
 #include "spmd/blocks.h"
@@ -18,9 +20,15 @@ auto key_of(const Layout& l) {
 }
 struct Less {
   using is_transparent = void;
-  bool operator()(const LayoutPtr& a, const LayoutPtr& b) const { return key_of(*a) < key_of(*b); }
-  bool operator()(const LayoutPtr& a, const Layout& b) const { return key_of(*a) < key_of(b); }
-  bool operator()(const Layout& a, const LayoutPtr& b) const { return key_of(a) < key_of(*b); }
+  static const Layout& of(const Layout& l) { return l; }
+  template <class Entry>
+  static const Layout& of(const Entry& e) {
+    return *e.layout;
+  }
+  template <class A, class B>
+  bool operator()(const A& a, const B& b) const {
+    return key_of(of(a)) < key_of(of(b));
+  }
 };
 
 spmd::Blocks blocks_of(const Type& type, const Layout& layout) {
@@ -38,14 +46,44 @@ ArrayDataPtr single(const Type& type, LayoutPtr layout, BufferPtr buffer, std::s
   return a;
 }
 
+// Those that somebody has. Whoever lets go of the last takes the layout out.
+struct Interned {
+  std::mutex mutex;
+  struct Entry {
+    const Layout* layout;
+    std::weak_ptr<const Layout> alive;
+  };
+  std::set<Entry, Less> all;
+
+  static Interned& instance() {
+    static auto* i = new Interned;
+    return *i;
+  }
+  void release(const Layout* layout) {
+    {
+      Locked lock(mutex);
+      auto it = all.find(*layout);
+      if (it != all.end() && it->layout == layout) all.erase(it);
+    }
+    delete layout;
+  }
+};
+
 }  // namespace
 
 LayoutPtr intern(Layout layout) {
-  static auto* mutex = new std::mutex;
-  static auto* all = new std::set<LayoutPtr, Less>;
-  std::lock_guard lock(*mutex);
-  if (auto it = all->find(layout); it != all->end()) return *it;
-  return *all->insert(std::make_shared<const Layout>(std::move(layout))).first;
+  Interned& i = Interned::instance();
+  LayoutPtr made;
+  Locked lock(i.mutex);
+  auto it = i.all.find(layout);
+  if (it != i.all.end()) {
+    if (LayoutPtr alive = it->alive.lock()) return alive;
+    i.all.erase(it);  // on its way out
+  }
+  made = LayoutPtr(new const Layout(std::move(layout)),
+                   [](const Layout* l) { Interned::instance().release(l); });
+  i.all.insert({made.get(), made});
+  return made;
 }
 
 LayoutPtr default_layout() {

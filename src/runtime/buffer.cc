@@ -1,6 +1,7 @@
 #include "runtime/buffer.h"
 
 #include "base/message.h"
+#include "base/process.h"
 #include "runtime/accounting.h"
 #include "runtime/executable.h"
 #include "runtime/sanitizers.h"
@@ -56,7 +57,7 @@ class Pool {
     SizeClass c = class_of(bytes);
     Block block{nullptr, c.bytes};
     {
-      std::lock_guard lock(mutex_);
+      Locked lock(mutex_);
       auto& list = free_[c.index];
       if (!list.empty()) {
         block.data = list.back().data;
@@ -76,7 +77,7 @@ class Pool {
     std::size_t most = keep_ + static_cast<std::size_t>(physical_live()) / 2;
     std::vector<std::byte*> dropped;
     {
-      std::lock_guard lock(mutex_);
+      Locked lock(mutex_);
       free_[class_of(block.capacity).index].push_back({block.data, ++releases_});
       free_bytes_ += block.capacity;
       while (free_bytes_ > most && drop_oldest(dropped)) {
@@ -189,7 +190,7 @@ BufferPtr Buffer::share(const BufferPtr& buffer) {
   BufferPtr b = BufferAccess::make();
   b->data_ = buffer->data_;
   b->size_ = buffer->size_;
-  std::lock_guard lock(sharing());
+  Locked lock(sharing());
   if (buffer->capacity_) {
     buffer->owner_ = std::make_shared<ScopedBlock>(Block{buffer->data_, buffer->capacity_});
     buffer->capacity_ = 0;
@@ -199,7 +200,7 @@ BufferPtr Buffer::share(const BufferPtr& buffer) {
 }
 
 bool Buffer::is_shared() const {
-  std::lock_guard lock(sharing());
+  Locked lock(sharing());
   return owner_.use_count() > 1;
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/pool.h"
 
-#include "runtime/dispatcher.h"
+#include "base/process.h"
+#include "base/settings.h"
 #include "runtime/sanitizers.h"
 
 #include <tbb/parallel_for.h>
@@ -9,14 +10,12 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace tessera::inline v0::runtime {
 namespace {
 
 int initial_worker_count() {
-  if (const char* text = std::getenv("TESSERA_WORKERS"))
-    if (int n = std::atoi(text); n >= 1) return std::min(n, 1024);
+  if (const auto n = settings::number("TESSERA_WORKERS")) return static_cast<int>(*n);
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
@@ -39,7 +38,8 @@ int worker_count() {
 namespace detail {
 
 void parallel_for(std::int64_t n, void (*f)(void*, std::int64_t), void* context) {
-  if (worker_count() == 1 || forked()) {  // a forked child has no workers
+  const Inside inside;
+  if (worker_count() == 1 || forked() || !Inside::libraries()) {
     for (std::int64_t i = 0; i < n; ++i) f(context, i);
     return;
   }
@@ -50,6 +50,7 @@ void parallel_for(std::int64_t n, void (*f)(void*, std::int64_t), void* context)
     tbb::this_task_arena::isolate([&] {
       tbb::parallel_for(std::int64_t{0}, n, [&](std::int64_t i) {
         sanitizers::acquire(&begin);
+        const OnBehalf caller;
         f(context, i);
         sanitizers::release(&end);
       });

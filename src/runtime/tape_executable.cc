@@ -1,12 +1,13 @@
 #include "runtime/tape_executable.h"
 
+#include "base/process.h"
+#include "base/settings.h"
 #include "runtime/devices.h"
 #include "runtime/dispatcher.h"
 #include "runtime/pool.h"
 #include "runtime/profiler.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace tessera::inline v0::runtime {
@@ -18,12 +19,8 @@ namespace {
 // Calls that take longer than this leave the caller's thread.
 constexpr double kInline = 3e-4;
 
-bool env_is_one(const char* name) {
-  const char* text = std::getenv(name);
-  return text && std::strcmp(text, "1") == 0;
-}
 bool synchronous() {
-  static const bool on = env_is_one("TESSERA_SYNC");
+  static const bool on = settings::flag("TESSERA_SYNC");
   return on;
 }
 // Temporaries start as NaN, so that a value read before it is written shows.
@@ -31,7 +28,7 @@ bool poison() {
 #ifdef TESSERA_VERIFY_PASSES
   return true;
 #else
-  static const bool on = env_is_one("TESSERA_POISON");
+  static const bool on = settings::flag("TESSERA_POISON");
   return on;
 #endif
 }
@@ -54,7 +51,7 @@ TapeExecutable::TapeExecutable(ProgramPtr p, CompileOptions options, bool isolat
       options_(std::move(options)),
       isolated_(isolated),
       evaluate_(evaluate) {
-  base_ = make_variant(std::vector<bool>(program_->inputs.size(), false));
+  base_ = make_variant(std::vector<bool>(program_->inputs.size(), false), evaluate_);
 }
 
 bool TapeExecutable::fits(const ArrayData& a, const ArgumentPlan& plan) const {
@@ -62,8 +59,8 @@ bool TapeExecutable::fits(const ArrayData& a, const ArgumentPlan& plan) const {
   if (!plan.committed || a.layout->devices.size() != plan.committed->devices.size()) return false;
   std::lock_guard lock(mutex_);
   for (const Fit& f : fits_)
-    if (f.layout == a.layout.get() && f.plan == &plan) return f.fits;
-  fits_.push_back({a.layout.get(), &plan, same_cut(*a.layout, *plan.committed, a.type)});
+    if (f.layout == a.layout && f.plan == &plan) return f.fits;
+  fits_.push_back({a.layout, &plan, same_cut(*a.layout, *plan.committed, a.type)});
   return fits_.back().fits;
 }
 
@@ -86,7 +83,8 @@ const std::shared_ptr<const Variant>& TapeExecutable::variant_for(
   std::lock_guard lock(mutex_);
   for (const auto& v : variants_)
     if ((*v)->uniform == bits) return *v;
-  variants_.push_back(std::make_unique<const std::shared_ptr<const Variant>>(make_variant(bits)));
+  variants_.push_back(std::make_unique<const std::shared_ptr<const Variant>>(
+      make_variant(bits, evaluate_ || !Inside::libraries())));
   return *variants_.back();
 }
 
@@ -320,8 +318,12 @@ void execute_for(std::string_view name, const Tape& tape, const Frame& frame) {
 }  // namespace
 
 std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inputs) const {
+  const Inside inside;
+  touch();
   check(inputs);
-  const Variant& v = *variant_for(inputs);
+  std::shared_ptr<const Variant> own = variant_for(inputs);
+  if (own->libraries && !Inside::libraries()) own = make_variant(own->uniform, true);
+  const Variant& v = *own;
   check_devices(v);
   check_places(v, inputs);
   const Tape& tape = *v.tape;

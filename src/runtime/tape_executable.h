@@ -6,6 +6,7 @@
 #include "runtime/buffer.h"
 #include "runtime/executable.h"
 #include "runtime/execute.h"
+#include "runtime/kept.h"
 #include "spmd/blocks.h"
 
 #include <atomic>
@@ -38,6 +39,7 @@ struct Variant {
   std::vector<ResultPlan> results;
   std::vector<std::vector<std::size_t>> of_input;  // arguments by input
   int last_device = 0;                             // of all regions
+  bool libraries = false;                          // are called
 };
 
 /// What an argument became for one call: shards of an array, or one dense block and views of it.
@@ -47,7 +49,9 @@ struct Bound {
   std::size_t offset = 0;
 };
 
-class TapeExecutable : public Executable, public std::enable_shared_from_this<TapeExecutable> {
+class TapeExecutable : public Executable,
+                       public Kept,
+                       public std::enable_shared_from_this<TapeExecutable> {
  public:
   TapeExecutable(ProgramPtr p, CompileOptions options, bool isolated, bool evaluate);
 
@@ -57,9 +61,11 @@ class TapeExecutable : public Executable, public std::enable_shared_from_this<Ta
   const CompileOptions& options() const { return options_; }
   MemoryPlan memory() const override;
   std::string schedule() const override { return to_string(*base_->tape); }
+  /// Roughly, of itself.
+  std::int64_t bytes() const;
 
  private:
-  std::shared_ptr<const Variant> make_variant(std::vector<bool> uniform) const;
+  std::shared_ptr<const Variant> make_variant(std::vector<bool> uniform, bool evaluate) const;
   const std::shared_ptr<const Variant>& variant_for(std::span<const ArrayDataPtr> inputs) const;
   bool fits(const ArrayData& a, const ArgumentPlan& plan) const;
   void check(std::span<const ArrayDataPtr> inputs) const;
@@ -78,7 +84,7 @@ class TapeExecutable : public Executable, public std::enable_shared_from_this<Ta
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<const std::shared_ptr<const Variant>>> variants_;
   struct Fit {
-    const Layout* layout;  // interned: never freed
+    LayoutPtr layout;
     const ArgumentPlan* plan;
     bool fits;
   };
