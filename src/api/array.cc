@@ -68,6 +68,12 @@ Array make_traced(std::uint64_t trace, Var var, const Type& type, const SourceLo
   return Array(std::move(impl));
 }
 
+std::string visible_text(const Type& t) {
+  Type seen = t;
+  seen.dtype = visible_dtype(t);
+  return to_string(seen);
+}
+
 Array make_abstract(const Type& type) {
   auto impl = std::make_shared<ArrayImpl>();
   impl->type = type;
@@ -86,6 +92,17 @@ const ArrayImpl& need(const Array& a, const char* function, const SourceLoc& loc
 
 namespace {
 
+// The float32 values that a weak array shows, which is held in double.
+const float* floats_of(const ArrayImpl& a, const runtime::ArrayData& data) {
+  runtime::BufferPtr hold;
+  const auto* doubles = reinterpret_cast<const double*>(runtime::dense_bytes(data, hold));
+  const auto count = static_cast<std::size_t>(a.type.shape.count());
+  auto floats = std::make_shared<const std::vector<float>>(doubles, doubles + count);
+  std::lock_guard lock(lazy_lock());
+  if (!a.as_floats) a.as_floats = std::move(floats);
+  return a.as_floats->data();
+}
+
 // The data of an array that somebody wants to read here and now.
 const runtime::ArrayDataPtr& readable(const Array& array, const char* function,
                                       const SourceLoc& loc = {}) {
@@ -93,7 +110,7 @@ const runtime::ArrayDataPtr& readable(const Array& array, const char* function,
   if (a.traced()) {
     std::string made = to_string(a.loc);
     Message(function)
-        .problem("the value of a traced array " + to_string(a.type) + " is asked for" +
+        .problem("the value of a traced array " + visible_text(a.type) + " is asked for" +
                  (made.empty() ? "" : "; it was made at " + made))
         .rule("while a function is traced its arrays have no values yet")
         .from(loc)
@@ -107,7 +124,7 @@ const runtime::ArrayDataPtr& readable(const Array& array, const char* function,
   }
   if (!a.concrete())
     Message(function)
-        .problem("the value of an abstract array " + to_string(a.type) + " is asked for")
+        .problem("the value of an abstract array " + visible_text(a.type) + " is asked for")
         .rule("abstract arrays have a dtype and a shape only")
         .from(loc)
         .advice("use an array with values")
@@ -162,7 +179,7 @@ Array Array::bool_scalar(bool v) {
   return detail::number(Type(DType::boolean, {}), [&](detail::ArrayImpl& a) { a.integer = v; });
 }
 Array Array::float_scalar(double v) {
-  return detail::number(Type(DType::float32, {}, true), [&](detail::ArrayImpl& a) { a.real = v; });
+  return detail::number(Type(DType::float64, {}, true), [&](detail::ArrayImpl& a) { a.real = v; });
 }
 Array Array::int_scalar(std::int64_t v) {
   DType d = v == static_cast<std::int32_t>(v) ? DType::int32 : DType::int64;
@@ -177,7 +194,7 @@ Array Array::uint_scalar(std::uint64_t v) {
 bool Array::is_concrete() const { return impl_ && impl_->concrete(); }
 bool Array::is_traced() const { return impl_ && impl_->traced(); }
 bool Array::is_abstract() const { return impl_ && !impl_->concrete() && !impl_->traced(); }
-DType Array::dtype() const { return need(*this, "dtype").type.dtype; }
+DType Array::dtype() const { return detail::visible_dtype(need(*this, "dtype").type); }
 bool Array::weak_type() const { return need(*this, "weak_type").type.weak; }
 const Shape& Array::shape() const { return need(*this, "shape").type.shape; }
 std::int64_t Array::shape(std::int64_t axis, std::source_location loc) const {
@@ -199,14 +216,16 @@ std::int64_t Array::length(std::source_location loc) const {
 
 const void* Array::host_bytes(DType as, const char* function, std::source_location loc) const {
   const auto& data = detail::readable(*this, function, loc);
-  if (as != impl_->type.dtype)
+  const DType holds = detail::visible_dtype(impl_->type);
+  if (as != holds)
     Message(function)
-        .problem("the array holds " + std::string(name_of(impl_->type.dtype)) + ", not " +
+        .problem("the array holds " + std::string(name_of(holds)) + ", not " +
                  std::string(name_of(as)))
         .rule("elements are read as the type that they have")
         .from(loc)
         .advice("convert first: x.astype(" + std::string(short_name_of(as)) + ")")
         .raise<DTypeError>();
+  if (holds != impl_->type.dtype) return detail::floats_of(*impl_, *data);
   std::lock_guard lock(detail::lazy_lock());
   runtime::BufferPtr hold = impl_->host_copy;
   const std::byte* bytes = runtime::dense_bytes(*data, hold);
@@ -230,7 +249,7 @@ auto with_item(const Array& a, const SourceLoc& loc, F&& f) {
         .raise<ShapeError>();
   runtime::BufferPtr hold;
   const std::byte* bytes = runtime::dense_bytes(*data, hold);
-  return dispatch(a.dtype(), [&](auto tag) {
+  return dispatch(a.impl()->type.dtype, [&](auto tag) {
     using E = decltype(tag);
     E e;
     std::memcpy(&e, bytes, sizeof e);
@@ -314,7 +333,7 @@ Array::Iterator Array::end() const { return Iterator(*this, length()); }
 
 std::string describe(const Array& x) {
   if (x.is_empty()) return "empty";
-  std::string s = to_string(x.impl()->type);
+  std::string s = detail::visible_text(x.impl()->type);
   return s + (x.is_traced() ? " traced" : x.is_abstract() ? " abstract" : "");
 }
 

@@ -281,7 +281,7 @@ void check_captures(const CacheEntry& e, const TracedFunction& now) {
   else
     for (std::size_t i = 0; i < before.size() && what.empty(); ++i)
       if (before[i].impl() != after[i].impl())
-        what = "a captured array, " + to_string(before[i].impl()->type) +
+        what = "a captured array, " + visible_text(before[i].impl()->type) +
                ", is another one than in the program in use";
   if (what.empty()) return;
   Message(e.name)

@@ -148,7 +148,7 @@ Value broadcast_to(Value x, const Shape& shape) {
 }
 
 void promote_dtypes(Value& x, Value& y) {
-  Promoted p = promote(x.dtype(), x.type().weak, y.dtype(), y.type().weak);
+  const Promoted p = promote_types(x.type(), y.type());
   x = ops::convert(x, p.dtype, p.weak);
   y = ops::convert(y, p.dtype, p.weak);
 }
@@ -161,10 +161,33 @@ void promote_and_broadcast(Value& x, Value& y, const char* name) {
   y = broadcast_to(y, shape);
 }
 
+Promoted promote_types(const Type& x, const Type& y) {
+  Promoted p = promote(x.dtype, x.weak, y.dtype, y.weak);
+  // A weak array of floats would cost twice its memory in double; a weak scalar costs nothing.
+  const bool scalar = x.shape.empty() && y.shape.empty();
+  const bool both = x.weak && is_floating(x.dtype) && y.weak && is_floating(y.dtype);
+  if (p.weak && is_floating(p.dtype) && !both) p.dtype = scalar ? DType::float64 : DType::float32;
+  return p;
+}
+
+namespace {
+Promoted inexact(Promoted p, bool scalar) {
+  if (is_floating(p.dtype)) return p;
+  const bool wide = p.dtype == DType::int64 || p.dtype == DType::uint64;
+  return {(p.weak ? scalar : wide) ? DType::float64 : DType::float32, p.weak};
+}
+}  // namespace
+
 Value to_inexact(Value x) {
-  if (is_floating(x.dtype())) return x;
-  bool wide = x.dtype() == DType::int64 || x.dtype() == DType::uint64;
-  return ops::convert(x, wide && !x.type().weak ? DType::float64 : DType::float32, x.type().weak);
+  const Promoted p = inexact({x.dtype(), x.type().weak}, x.shape().empty());
+  return ops::convert(x, p.dtype, p.weak);
+}
+
+void promote_inexact(Value& x, Value& y) {
+  const bool scalar = x.shape().empty() && y.shape().empty();
+  const Promoted p = inexact(promote_types(x.type(), y.type()), scalar);
+  x = ops::convert(x, p.dtype, p.weak);
+  y = ops::convert(y, p.dtype, p.weak);
 }
 
 Ints normalize_axes(std::span<const std::int64_t> axes, int rank, const char* name,

@@ -1,6 +1,7 @@
 #include <tessera/creation.h>
 
 #include "api/composite.h"
+#include "api/numbers.h"
 
 #include <fmt/format.h>
 
@@ -124,15 +125,17 @@ Array arange(double start, double stop, double step, DType dtype, std::source_lo
 }  // namespace detail
 
 Array array(Operand value, std::optional<DType> dtype) {
-  DType d = dtype.value_or(value.array.dtype());
+  const DType own = detail::visible_dtype(detail::need(value.array, "array", value.loc).type);
+  const DType d = dtype.value_or(own);
+  detail::check_fits("array", value, d);
   return composite1("array", {value.array}, value.loc,
                     [&](Builder&, std::span<const Value> in) { return ops::convert(in[0], d); });
 }
 
 namespace {
 
-Array filled(const char* name, const Shape& shape, const Operand& value,
-             std::optional<DType> dtype) {
+Array filled(const char* name, const Shape& shape, const Operand& value, std::optional<DType> dtype,
+             bool weak = false) {
   for (std::int64_t d : shape)
     if (d < 0)
       Message(name)
@@ -141,14 +144,16 @@ Array filled(const char* name, const Shape& shape, const Operand& value,
           .from(value.loc)
           .advice("give every extent; only reshape infers one from -1")
           .raise<ShapeError>();
-  DType d = dtype.value_or(detail::need(value.array, name, value.loc).type.dtype);
+  const DType own = detail::visible_dtype(detail::need(value.array, name, value.loc).type);
+  const DType d = dtype.value_or(own);
+  detail::check_fits(name, value, d);
   return composite1(name, {value.array}, value.loc, [&](Builder&, std::span<const Value> in) {
-    return detail::broadcast_to(ops::convert(in[0], d), shape);
+    return detail::broadcast_to(ops::convert(in[0], d, weak), shape);
   });
 }
 Array filled_like(const char* name, const Operand& x, const Operand& value) {
   const auto& like = detail::need(x.array, name, x.loc).type;
-  return filled(name, like.shape, value, like.dtype);
+  return filled(name, like.shape, value, like.dtype, like.weak);
 }
 
 }  // namespace

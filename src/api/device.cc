@@ -60,7 +60,7 @@ Array relaid(const char* function, const Operand& x, runtime::Layout layout) {
   if (a.traced()) return x.array;  // placement is the compiled program's business
   if (!a.concrete())
     Message(function)
-        .problem("the array " + to_string(a.type) + " is abstract")
+        .problem("the array " + detail::visible_text(a.type) + " is abstract")
         .rule("only values have a place")
         .from(x.loc)
         .advice("pass an array with values")
@@ -134,7 +134,8 @@ Sharding Array::sharding(std::source_location loc) const {
   const detail::ArrayImpl& a = detail::need(*this, "sharding", loc);
   if (!a.concrete())
     Message("sharding")
-        .problem("the array " + to_string(a.type) + " is " + (a.traced() ? "traced" : "abstract"))
+        .problem("the array " + detail::visible_text(a.type) + " is " +
+                 (a.traced() ? "traced" : "abstract"))
         .rule("only values have a place")
         .from(loc)
         .advice("ask for the sharding of a result")

@@ -34,14 +34,13 @@ using detail::stacked_once;
 namespace {
 
 void promote_all(Values& xs) {
-  DType d = xs[0].dtype();
-  bool weak = xs[0].type().weak;
+  Type common = xs[0].type();
   for (const Value& v : xs) {
-    Promoted p = promote(d, weak, v.dtype(), v.type().weak);
-    d = p.dtype;
-    weak = p.weak;
+    const Promoted p = detail::promote_types(common, v.type());
+    common.dtype = p.dtype;
+    common.weak = p.weak;
   }
-  for (Value& v : xs) v = ops::convert(v, d, weak);
+  for (Value& v : xs) v = ops::convert(v, common.dtype, common.weak);
 }
 
 void refuse_empty_list(const char* name, const std::vector<Array>& xs, const SourceLoc& loc) {

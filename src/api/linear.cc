@@ -294,14 +294,13 @@ Array einsum(const std::string& subscripts, const std::vector<Array>& operands,
         if (n == 1 && c > 26) out += c;
       out = ellipsis_letters(widest) + out;
     }
-    DType d = xs[0].value.dtype();
-    bool weak = xs[0].value.type().weak;
+    Type common = xs[0].value.type();
     for (const auto& x : xs) {
-      Promoted p = promote(d, weak, x.value.dtype(), x.value.type().weak);
-      d = p.dtype, weak = p.weak;
+      const Promoted p = detail::promote_types(common, x.value.type());
+      common.dtype = p.dtype, common.weak = p.weak;
     }
     for (auto& x : xs) {
-      x.value = ops::convert(x.value, d, weak);
+      x.value = ops::convert(x.value, common.dtype, common.weak);
       // An ellipsis axis of one element broadcasts: it is dropped here and comes back from the
       // others.
       for (std::size_t i = 0; i < x.letters.size();) {

@@ -246,7 +246,8 @@ Array diag(Operand x) {
       std::int64_t n = v.shape()[0];
       Shape s{n, n};
       Value on = ops::eq(ops::iota(b, DType::int32, s, 0), ops::iota(b, DType::int32, s, 1));
-      return ops::select(on, ops::broadcast_in_dim(v, s, {1}), ops::zeros(b, Type(v.dtype(), s)));
+      return ops::select(on, ops::broadcast_in_dim(v, s, {1}),
+                         ops::zeros(b, Type(v.dtype(), s, v.type().weak)));
     }
     // Row-major, the diagonal of an n x m matrix is every (m + 1)-th element.
     std::int64_t n = v.shape()[0], m = v.shape()[1], k = std::min(n, m);

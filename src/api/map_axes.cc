@@ -47,7 +47,7 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
     if (axis != kReplicated) {
       const int rank = x.ndim();
       if (axis < -rank || axis >= rank) {
-        missing.push_back(leaf_path(call, i) + " is " + to_string(x.impl()->type) +
+        missing.push_back(leaf_path(call, i) + " is " + visible_text(x.impl()->type) +
                           ", which has no axis " + std::to_string(axis));
         continue;
       }
@@ -76,7 +76,7 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
     for (auto [leaf, axis] : mapped) {
       const Array& x = *call.args.leaves[leaf];
       e.offender(paths[leaf] + ": axis " + std::to_string(axis) + " of " +
-                 to_string(x.impl()->type) + " has size " +
+                 visible_text(x.impl()->type) + " has size " +
                  std::to_string(x.shape()[static_cast<std::size_t>(axis)]));
     }
     e.rule("all mapped axes have one size: the number of examples")

@@ -278,7 +278,12 @@ std::string to_string(const Array& x) {
   x.block_until_ready();
   runtime::BufferPtr hold;
   const std::byte* bytes = runtime::dense_bytes(*detail::data_of(*x.impl()), hold);
-  HostArray a(x.dtype(), x.shape(), const_cast<std::byte*>(bytes));
+  HostArray a(x.impl()->type.dtype, x.shape(), const_cast<std::byte*>(bytes));
+  std::vector<float> floats;  // of a weak array, which is held in double
+  if (x.dtype() != a.dtype) {
+    floats.assign(a.data<double>(), a.data<double>() + x.size());
+    a = HostArray(x.dtype(), x.shape(), reinterpret_cast<std::byte*>(floats.data()));
+  }
   if (x.ndim() == 0) return scalar_text(a);
   if (x.size() == 0) return "[]";
   Printer p{a, a.shape.strides(), x.size() > kThreshold, {}};

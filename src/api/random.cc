@@ -123,7 +123,8 @@ void check_bounds(const Operand& minval, const Operand& maxval, DType dtype) {
   Message m("randint");
   m.from(minval.loc);
   if (!is_integer(lo.type.dtype) || !is_integer(hi.type.dtype))
-    m.problem("the bounds are " + to_string(lo.type) + " and " + to_string(hi.type))
+    m.problem("the bounds are " + detail::visible_text(lo.type) + " and " +
+              detail::visible_text(hi.type))
         .rule("the bounds of integers are integers")
         .advice("use uniform for floats")
         .raise<DTypeError>();

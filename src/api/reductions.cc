@@ -32,7 +32,7 @@ DType accumulation(DType d) {
 Value accumulate(Value x, const Ints& axes, std::optional<DType> dtype, Reduce f) {
   DType result = dtype.value_or(accumulation(x.dtype()));
   if (half(result)) return ops::convert(f(ops::convert(x, DType::float32), axes), result);
-  return f(ops::convert(x, result), axes);
+  return f(ops::convert(x, result, !dtype && x.type().weak), axes);
 }
 
 double count_of(const Shape& shape, const Ints& axes) {
@@ -43,10 +43,11 @@ double count_of(const Shape& shape, const Ints& axes) {
 
 Value mean_of(Value x, const Ints& axes, std::optional<DType> dtype) {
   Value v = dtype ? ops::convert(x, *dtype) : to_inexact(x);
-  DType result = v.dtype();
-  if (half(result)) v = ops::convert(v, DType::float32);
+  const Type result = v.type();
+  if (half(result.dtype)) v = ops::convert(v, DType::float32);
   Value s = ops::reduce_sum(v, axes);
-  return ops::convert(ops::div(s, ops::full_like(s, count_of(x.shape(), axes))), result);
+  return ops::convert(ops::div(s, ops::full_like(s, count_of(x.shape(), axes))), result.dtype,
+                      result.weak);
 }
 
 Value extremum(const char* name, Value x, const Ints& axes, Reduce f) {
@@ -65,14 +66,14 @@ Value truth(Value x) { return x.dtype() == DType::boolean ? x : ops::ne(x, ops::
 
 Value var_of(Value x, const Ints& axes, int ddof) {
   Value v = to_inexact(x);
-  DType result = v.dtype();
-  if (half(result)) v = ops::convert(v, DType::float32);
+  const Type result = v.type();
+  if (half(result.dtype)) v = ops::convert(v, DType::float32);
   double n = count_of(x.shape(), axes);
   Value s = ops::reduce_sum(v, axes);
   Value m = ops::div(s, ops::full_like(s, n));
   Value centred = ops::sub(v, detail::broadcast_to(detail::keep_dims(m, axes), v.shape()));
   Value q = ops::reduce_sum(ops::mul(centred, centred), axes);
-  return ops::convert(ops::div(q, ops::full_like(q, n - ddof)), result);
+  return ops::convert(ops::div(q, ops::full_like(q, n - ddof)), result.dtype, result.weak);
 }
 
 using Scan = Value (*)(Value, int, bool);
@@ -214,9 +215,7 @@ Array cummin(Operand x, std::int64_t axis) {
 
 namespace {
 Value close(Value x, Value y, double rtol, double atol, bool equal_nan, const char* name) {
-  detail::promote_dtypes(x, y);
-  x = to_inexact(x);
-  y = to_inexact(y);
+  detail::promote_inexact(x, y);
   detail::promote_and_broadcast(x, y, name);
   Value bound = ops::add(ops::full_like(y, atol), ops::mul(ops::full_like(y, rtol), ops::abs(y)));
   Value near = ops::and_(ops::le(ops::abs(ops::sub(x, y)), bound), ops::is_finite(y));

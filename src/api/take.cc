@@ -39,7 +39,7 @@ void check_positions(const char* name, const Operand& positions) {
   const Type& t = detail::need(positions.array, name, positions.loc).type;
   if (is_integer(t.dtype)) return;
   Message(name)
-      .problem("the positions are " + to_string(t))
+      .problem("the positions are " + detail::visible_text(t))
       .rule("positions are integers")
       .from(positions.loc)
       .advice("convert with astype(ts::i32)")

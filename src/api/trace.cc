@@ -22,7 +22,7 @@ constexpr int kDeepest = 128;
 [[noreturn]] void leaked(const ArrayImpl& a, const char* function, const SourceLoc& loc) {
   std::string made = to_string(a.loc);
   Message(function)
-      .problem("an array " + to_string(a.type) +
+      .problem("an array " + visible_text(a.type) +
                " of a function that is no longer being traced here is used" +
                (made.empty() ? "" : "; it was made at " + made))
       .rule(
@@ -35,7 +35,7 @@ constexpr int kDeepest = 128;
 
 [[noreturn]] void abstract_used(const ArrayImpl& a, const char* function, const SourceLoc& loc) {
   Message(function)
-      .problem("the operand " + to_string(a.type) +
+      .problem("the operand " + visible_text(a.type) +
                " is abstract: it has a dtype and a shape but no values")
       .rule("abstract arrays only describe arguments, to lower(), eval_shape() and the like")
       .from(loc)

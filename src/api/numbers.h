@@ -1,0 +1,23 @@
+// Bare C++ integers that meet an integer dtype: it holds them, or the call is refused. Their value
+// is known outside of programs only, so this is asked of arrays, before a function traces or
+// compiles.
+#pragma once
+
+#include "api/array_impl.h"
+
+#include <initializer_list>
+
+namespace tessera::inline v0::detail {
+
+/// DTypeError in the name of `function` where `x` is a bare integer, or a weak one of 64 bits, that
+/// `dtype` does not hold. Floats and booleans hold every number.
+void check_fits(const char* function, const Operand& x, DType dtype);
+/// As check_fits, for each of the operands in the dtype that they promote to.
+void check_all_fit(const char* function, std::initializer_list<const Operand*> operands);
+
+/// Where a bare integer lies to the range of an integer dtype: below (-1), in it (0), above (1).
+int side_of_range(const ArrayImpl& number, DType dtype);
+/// Whether it is a bare C++ integer.
+bool is_integer_number(const Array& x);
+
+}  // namespace tessera::inline v0::detail
