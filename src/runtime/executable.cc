@@ -71,6 +71,16 @@ thread_local const SourceLoc* CallerLine::now_ = nullptr;
 
 unsigned compile_mode() { return (isolated() ? 1u : 0u) | (evaluate_only() ? 2u : 0u); }
 
+std::vector<ArrayDataPtr> Executable::run(std::span<const ArrayDataPtr> inputs) const {
+  const bool gives = !options().donated.empty();
+  Holds holds(inputs, options().donated, gives ? taker(options().name) : 0);
+  if (holds.refused())
+    deleted_message(options().name, *inputs[*holds.refused()])
+        .from(CallerLine::now())
+        .raise<TraceError>();
+  return run(inputs, holds);
+}
+
 std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options) {
   const bool isolate = isolated(), evaluate = evaluate_only();
   const std::uint64_t hash = hash_of(*p);
