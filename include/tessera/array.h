@@ -204,7 +204,8 @@ class TESSERA_API Array {
   /// All elements, row-major; DTypeError unless T is the element type.
   template <Element T>
   std::vector<T> to_vector(std::source_location loc = std::source_location::current()) const {
-    const T* p = static_cast<const T*>(host_bytes(dtype_of<T>(), "to_vector", loc));
+    const std::shared_ptr<const void> bytes = read_bytes(dtype_of<T>(), "to_vector", loc);
+    const T* p = static_cast<const T*>(bytes.get());
     return std::vector<T>(p, p + size());
   }
   /// The elements in host memory, row-major, without a copy where the shards are adjacent; valid
@@ -221,7 +222,8 @@ class TESSERA_API Array {
   /// Waits until the values are there; gives this array.
   const Array& block_until_ready() const;
   bool is_ready() const;
-  /// Whether its buffer was given away by donation.
+  /// Whether it was given away by donation: whatever reads its values then throws a TraceError that
+  /// names the call, and printing says "deleted". Its dtype, shape and sharding stay.
   bool is_deleted() const;
 
   // --- where it is (tessera/sharding.h)
@@ -315,7 +317,11 @@ class TESSERA_API Array {
   double item_double(std::source_location loc) const;
   std::int64_t item_int(std::int64_t least, std::int64_t most, std::source_location loc) const;
   std::uint64_t item_uint(std::uint64_t most, std::source_location loc) const;
+  /// For as long as the array lives.
   const void* host_bytes(DType as, const char* function, std::source_location loc) const;
+  /// For as long as the result lives, which is within this array's life.
+  std::shared_ptr<const void> read_bytes(DType as, const char* function,
+                                         std::source_location loc) const;
 
   std::shared_ptr<detail::ArrayImpl> impl_;
 };

@@ -34,15 +34,20 @@ class Shape : public InlineVector<std::int64_t, 6> {
   Shape(It first, It last) : InlineVector(first, last) {}
 
   int rank() const { return static_cast<int>(size()); }
-  /// Number of elements: the product of the extents, 1 for a scalar.
+  /// Number of elements: the product of the extents, 1 for a scalar. ShapeError where that is no
+  /// 64-bit integer.
   std::int64_t count() const {
     std::int64_t n = 1;
-    for (std::int64_t d : *this) n *= d;
-    return n;
+    bool wraps = false;
+    for (std::int64_t d : *this) wraps |= __builtin_mul_overflow(n, d, &n);
+    return wraps ? count_of_large() : n;
   }
   std::vector<std::int64_t> to_vector() const { return {begin(), end()}; }
   /// Row-major strides in elements.
   TESSERA_API Shape strides() const;
+
+ private:
+  TESSERA_API std::int64_t count_of_large() const;
 };
 
 /// As NumPy prints it: "()", "(3,)", "(2, 3)".

@@ -108,7 +108,7 @@ std::vector<Array> composite(const char* name, std::span<const Array> inputs, co
     return out;
   }
   Built p = build(name, inputs, loc, body);
-  if (p.same) return {*p.same};
+  if (p.same) return {same_values(*p.same, name, loc)};
   return apply(p.program, inputs, loc);
 }
 
@@ -124,18 +124,18 @@ Array composite_once(const CompositeKey& key, std::span<const Array> inputs, con
   bool found = r.executable && r.key == key && r.mode == mode && r.operands == inputs.size();
   for (std::size_t i = 0; found && i < inputs.size(); ++i)
     found = r.types[i] == inputs[i].impl()->type;
-  check_alive(inputs, key.name, loc);
   const runtime::CallerLine line(loc);
-  if (found) return run(r.executable, inputs)[0];
+  if (found) return run(*r.executable, inputs, key.name, loc)[0];
 
+  check_alive(inputs, key.name, loc);
   Built p = build(key.name, inputs, loc, body);
-  if (p.same) return *p.same;
+  if (p.same) return same_values(*p.same, key.name, loc);
   runtime::CompileOptions options;
   options.name = key.name;
   Remembered fresh{key, mode, inputs.size(), {}, runtime::compile(p.program, options)};
   for (std::size_t i = 0; i < inputs.size(); ++i) fresh.types[i] = inputs[i].impl()->type;
   r = std::move(fresh);
-  std::vector<Array> results = run(r.executable, inputs);
+  std::vector<Array> results = run(*r.executable, inputs, key.name, loc);
   runtime::trim_kept();
   return results[0];
 }

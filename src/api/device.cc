@@ -65,8 +65,9 @@ Array relaid(const char* function, const Operand& x, runtime::Layout layout) {
         .from(x.loc)
         .advice("pass an array with values")
         .raise<TraceError>();
-  return detail::make_concrete(
-      runtime::relayout(detail::data_of(a), runtime::intern(std::move(layout))));
+  const detail::Reading read(x.array, function, x.loc);
+  runtime::ArrayDataPtr placed = runtime::relayout(read.data(), runtime::intern(std::move(layout)));
+  return detail::make_concrete(placed == read.data() ? runtime::alias(*read) : std::move(placed));
 }
 
 std::string bytes_text(std::int64_t n) {
@@ -148,7 +149,8 @@ Sharding Array::sharding(std::source_location loc) const {
 
 std::vector<Shard> Array::shards(std::source_location loc) const {
   (void)sharding(loc);  // the same errors
-  const runtime::ArrayDataPtr& data = detail::data_of(*impl_);
+  const detail::Reading read(*this, "shards", loc);
+  const runtime::ArrayDataPtr& data = read.data();
   const runtime::Layout& l = *data->layout;
   spmd::Blocks blocks(data->type, l.mesh_axes, l.mesh_sizes, l.mesh_axes.empty() ? "" : l.spec);
   std::vector<Shard> out;
@@ -257,8 +259,9 @@ Array device_put(Operand x, const Sharding& sharding) {
 }
 
 Array device_get(Operand x) {
-  if (x.array.is_concrete()) (void)x.array.block_until_ready();
-  return relaid("device_get", x, *runtime::default_layout());
+  Array here = relaid("device_get", x, *runtime::default_layout());
+  if (here.is_concrete()) (void)here.block_until_ready();
+  return here;
 }
 
 }  // namespace tessera::inline v0

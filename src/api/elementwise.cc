@@ -350,7 +350,7 @@ Array operator*(Operand x, Operand y) { return multiply(std::move(x), std::move(
 Array operator/(Operand x, Operand y) { return divide(std::move(x), std::move(y)); }
 Array operator%(Operand x, Operand y) { return remainder(std::move(x), std::move(y)); }
 Array operator-(Operand x) { return negative(std::move(x)); }
-Array operator+(Operand x) { return x.array; }
+Array operator+(Operand x) { return detail::same_values(x.array, "positive", x.loc); }
 Array operator==(Operand x, Operand y) { return equal(std::move(x), std::move(y)); }
 Array operator!=(Operand x, Operand y) { return not_equal(std::move(x), std::move(y)); }
 Array operator<(Operand x, Operand y) { return less(std::move(x), std::move(y)); }

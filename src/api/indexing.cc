@@ -325,9 +325,11 @@ Array Array::operator[](AxisIndex index) const {
       !detail::Trace::innermost() && ndim() > 0) {
     // The part of one device of a stacked array is a view.
     std::int64_t n = shape()[0], i = index.position();
-    if (i >= -n && i < n)
-      if (auto row = runtime::row_view(impl_->data, i < 0 ? i + n : i))
+    if (i >= -n && i < n) {
+      const detail::Reading read(*this, "index", index.loc());
+      if (auto row = runtime::row_view(read.data(), i < 0 ? i + n : i))
         return detail::make_concrete(std::move(row));
+    }
   }
   const std::source_location loc = index.loc();
   return get({std::move(index)}, loc);

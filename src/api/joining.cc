@@ -18,9 +18,11 @@ Value slice_axis(Value x, int axis, std::int64_t start, std::int64_t limit) {
 }
 
 Array stacked_once(const Array& x, std::int64_t n) {
-  if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type() || x.is_deleted())
-    return {};
-  auto data = runtime::stack_of_one(detail::data_of(*x.impl()), n);
+  if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type()) return {};
+  const runtime::ArrayDataPtr& one = detail::data_of(*x.impl());
+  const runtime::Use use(*one);
+  if (!use) return {};  // whoever stacks it otherwise says why it cannot be read
+  auto data = runtime::stack_of_one(one, n);
   return data ? detail::make_concrete(std::move(data)) : Array();
 }
 

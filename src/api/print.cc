@@ -273,11 +273,12 @@ std::string scalar_text(const HostArray& a) {
 }  // namespace
 
 std::string to_string(const Array& x) {
-  if (!x.is_concrete() || x.is_deleted())
-    return "Array(" + describe(x) + (x.is_deleted() ? " deleted" : "") + ")";
-  x.block_until_ready();
+  if (!x.is_concrete()) return "Array(" + describe(x) + ")";
+  const runtime::ArrayData& data = *detail::data_of(*x.impl());
+  const runtime::Use use(data);
+  if (!use) return "Array(" + describe(x) + " deleted)";
   runtime::BufferPtr hold;
-  const std::byte* bytes = runtime::dense_bytes(*detail::data_of(*x.impl()), hold);
+  const std::byte* bytes = runtime::dense_bytes(data, hold);
   HostArray a(x.impl()->type.dtype, x.shape(), const_cast<std::byte*>(bytes));
   std::vector<float> floats;  // of a weak array, which is held in double
   if (x.dtype() != a.dtype) {

@@ -86,6 +86,7 @@ Value Trace::lift(const Array& array, const char* function) {
   if (a.trace == id_) return {&builder_, a.var};
   if (a.traced() && !find(a.trace)) leaked(a, function, builder_.loc);
   if (!a.traced() && !a.concrete()) abstract_used(a, function, builder_.loc);
+  check_alive({&array, 1}, function, builder_.loc);
   if (a.is_number) {
     Attrs attrs{{"value", literal_of(a)}};
     if (a.type.weak) attrs.set("weak", true);
@@ -123,12 +124,6 @@ const BoundAxis* AxisScope::find(std::string_view name) {
 }
 const std::vector<BoundAxis>& AxisScope::bound() { return *axes; }
 
-void check_alive(std::span<const Array> inputs, const char* function, const SourceLoc& loc) {
-  for (const Array& a : inputs)
-    if (a.impl()->data && a.impl()->data->deleted.load(std::memory_order_relaxed))
-      runtime::deleted_message(function, *a.impl()->data).from(loc).raise<TraceError>();
-}
-
 std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs,
                          const SourceLoc& loc) {
   std::vector<Array> out;
@@ -149,18 +144,22 @@ std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> input
   const runtime::CallerLine line(loc);
   runtime::CompileOptions options;
   options.name = program->name;
-  std::vector<Array> results = run(runtime::compile(program, options), inputs);
+  std::vector<Array> results =
+      run(*runtime::compile(program, options), inputs, program->name.c_str(), loc);
   runtime::trim_kept();
   return results;
 }
 
-std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable,
-                       std::span<const Array> inputs) {
+std::vector<Array> run(const runtime::Executable& executable, std::span<const Array> inputs,
+                       const char* function, const SourceLoc& loc) {
   std::vector<runtime::ArrayDataPtr> data;
   data.reserve(inputs.size());
   for (const Array& a : inputs) data.push_back(data_of(*a.impl()));
+  runtime::Holds holds(data);
+  if (holds.refused())
+    runtime::deleted_message(function, *data[*holds.refused()]).from(loc).raise<TraceError>();
   std::vector<Array> out;
-  for (auto& d : executable->run(data)) out.push_back(make_concrete(std::move(d)));
+  for (auto& d : executable.run(data, holds)) out.push_back(make_concrete(std::move(d)));
   return out;
 }
 

@@ -100,10 +100,8 @@ Array bind1(std::string_view op, std::span<const Array> inputs, Attrs attrs, con
 /// execute.
 std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs,
                          const SourceLoc& loc);
-/// Throws TraceError naming `function` where a concrete array was donated.
-void check_alive(std::span<const Array> inputs, const char* function, const SourceLoc& loc);
-/// Runs a compiled program on concrete arrays.
-std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable,
-                       std::span<const Array> inputs);
+/// Runs a compiled program on concrete arrays; TraceError naming `function` where one was donated.
+std::vector<Array> run(const runtime::Executable& executable, std::span<const Array> inputs,
+                       const char* function, const SourceLoc& loc);
 
 }  // namespace tessera::inline v0::detail

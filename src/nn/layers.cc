@@ -231,7 +231,7 @@ Array LayerNorm::operator()(Operand x) const {
 
 Array Dropout::operator()(Operand x, const Array& key, bool train) const {
   need_array("Dropout", "x", x.array, x.loc);
-  if (!train || rate == 0) return x.array;
+  if (!train || rate == 0) return +x;
   if (!(rate > 0 && rate < 1))
     Message("Dropout")
         .problem("the rate is " + to_string(Array(rate)))
