@@ -120,15 +120,16 @@ requires(!std::convertible_to<T, Operand>) T
 /// The whole of x in host order on the default device, not committed.
 TESSERA_API Array device_get(Operand x);
 template <class T>
-requires(!std::convertible_to<T, Operand>) T device_get(const T& x) {
-  return tree::map([&](const Array& leaf) { return device_get(Operand(leaf)); }, x);
+requires(!std::convertible_to<T, Operand>) T
+    device_get(const T& x, std::source_location loc = std::source_location::current()) {
+  return tree::map([&](const Array& leaf) { return device_get(Operand(leaf, loc)); }, x);
 }
 
 /// Waits for every leaf of a tree; gives it back, a temporary by value.
 template <class T>
-T block_until_ready(T&& x) {
+T block_until_ready(T&& x, std::source_location loc = std::source_location::current()) {
   for (const Array& leaf : tree::leaves(x))
-    if (!leaf.is_empty()) leaf.block_until_ready();
+    if (!leaf.is_empty()) leaf.block_until_ready(loc);
   return std::forward<T>(x);
 }
 

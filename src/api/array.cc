@@ -218,9 +218,15 @@ Array Array::uint_scalar(std::uint64_t v) {
 bool Array::is_concrete() const { return impl_ && impl_->concrete(); }
 bool Array::is_traced() const { return impl_ && impl_->traced(); }
 bool Array::is_abstract() const { return impl_ && !impl_->concrete() && !impl_->traced(); }
-DType Array::dtype() const { return detail::visible_dtype(need(*this, "dtype").type); }
-bool Array::weak_type() const { return need(*this, "weak_type").type.weak; }
-const Shape& Array::shape() const { return need(*this, "shape").type.shape; }
+DType Array::dtype(std::source_location loc) const {
+  return detail::visible_dtype(need(*this, "dtype", loc).type);
+}
+bool Array::weak_type(std::source_location loc) const {
+  return need(*this, "weak_type", loc).type.weak;
+}
+const Shape& Array::shape(std::source_location loc) const {
+  return need(*this, "shape", loc).type.shape;
+}
 std::int64_t Array::shape(std::int64_t axis, std::source_location loc) const {
   const Shape& s = need(*this, "shape", loc).type.shape;
   return s[static_cast<std::size_t>(normalize_axis(axis, s.rank(), "shape", loc))];
@@ -251,6 +257,19 @@ void need_type(DType has, DType as, const char* function, const SourceLoc& loc) 
 }
 
 }  // namespace
+
+void Array::require_length(std::size_t length, std::source_location loc) const {
+  const Shape& s = need(*this, "unpack", loc).type.shape;
+  if (!s.empty() && s[0] == static_cast<std::int64_t>(length)) return;
+  Message("unpack")
+      .problem("the array has shape " + to_string(s) + ", and " + std::to_string(length) +
+               (length == 1 ? " element is" : " elements are") + " asked for")
+      .rule(s.empty() ? "a scalar has no elements of a first axis"
+                      : "there are as many names as elements along the first axis")
+      .from(loc)
+      .advice(s.empty() ? "read it with item()" : "unpack<" + std::to_string(s[0]) + ">()")
+      .raise<ShapeError>();
+}
 
 const void* Array::host_bytes(DType as, const char* function, std::source_location loc) const {
   const detail::Reading read(*this, function, loc);
@@ -294,7 +313,7 @@ auto with_item(const Array& a, const SourceLoc& loc, F&& f) {
     using E = decltype(tag);
     E e;
     std::memcpy(&e, bytes, sizeof e);
-    if constexpr (std::is_same_v<E, float16> || std::is_same_v<E, bfloat16>)
+    if constexpr (std::is_same_v<E, float16_t> || std::is_same_v<E, bfloat16_t>)
       return f(static_cast<float>(e));
     else if constexpr (std::is_same_v<E, bool>)
       return f(static_cast<int>(e));
@@ -354,10 +373,20 @@ Array::operator bool() const {
   return item_double({}) != 0;
 }
 
-const Array& Array::block_until_ready() const {
-  const detail::Reading read(*this, "block_until_ready");
+const Array& Array::block_until_ready(std::source_location loc) const {
+  const detail::Reading read(*this, "block_until_ready", loc);
   if (read->pending) read->pending->wait();
   return *this;
+}
+
+Array Array::copy(std::source_location loc) const {
+  const auto& impl = need(*this, "copy", loc);
+  if (!impl.concrete() || impl.is_number) return *this;
+  const auto& data = detail::readable(*this, "copy", loc);
+  runtime::BufferPtr hold;
+  const std::byte* bytes = runtime::dense_bytes(*data, hold);
+  return detail::make_concrete(
+      runtime::relayout(runtime::from_host(impl.type, bytes), data->layout));
 }
 
 bool Array::is_ready() const {

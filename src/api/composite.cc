@@ -50,25 +50,6 @@ std::size_t place_of(const CompositeKey& key, std::span<const Array> inputs) {
   return (h ^ h >> 6 ^ h >> 12 ^ h >> 24) % kRemembered;
 }
 
-template <class E>
-E renamed(const E& e, const char* name) {
-  const std::string_view text = e.what();
-  const std::size_t colon = text.find(": ");
-  return E(name + std::string(colon == std::string_view::npos ? text : text.substr(colon)));
-}
-
-// What an op inside complains about is said in the name of the function that the user called.
-Values run_body(const char* name, Builder& b, std::span<const Value> in,
-                const CompositeBody& body) {
-  try {
-    return body(b, in);
-  } catch (const ShapeError& e) {
-    throw renamed(e, name);
-  } catch (const DTypeError& e) {
-    throw renamed(e, name);
-  }
-}
-
 struct Built {
   ProgramPtr program;
   const Array* same = nullptr;  // the argument that the result is
@@ -80,7 +61,7 @@ Built build(const char* name, std::span<const Array> inputs, const SourceLoc& lo
   Values in;
   in.reserve(inputs.size());
   for (const Array& a : inputs) in.push_back(b.input(need(a, name, loc).type));
-  Values out = run_body(name, b, in, body);
+  Values out = body(b, in);
   // A function that changes nothing (a reshape to the same shape) gives its argument back.
   if (out.size() == 1 && b.so_far().equations.empty())
     for (std::size_t i = 0; i < in.size(); ++i)
@@ -97,13 +78,14 @@ void forget_composites() {
 
 std::vector<Array> composite(const char* name, std::span<const Array> inputs, const SourceLoc& loc,
                              const CompositeBody& body) {
+  const InFunction called(name, loc);
   if (Trace* t = Trace::innermost()) {
     AtLocation at(t->builder(), loc);
     Values in;
     in.reserve(inputs.size());
     for (const Array& a : inputs) in.push_back(t->lift(a, name));
     std::vector<Array> out;
-    for (const Value& v : run_body(name, t->builder(), in, body))
+    for (const Value& v : body(t->builder(), in))
       out.push_back(make_traced(t->id(), v.var, v.type(), loc));
     return out;
   }
@@ -114,6 +96,7 @@ std::vector<Array> composite(const char* name, std::span<const Array> inputs, co
 
 Array composite_once(const CompositeKey& key, std::span<const Array> inputs, const SourceLoc& loc,
                      const CompositeBody& body) {
+  const InFunction called(key.name, loc);
   const bool concrete = std::all_of(inputs.begin(), inputs.end(), [](const Array& a) {
     return !a.is_empty() && a.is_concrete();
   });

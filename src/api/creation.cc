@@ -61,7 +61,7 @@ Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype,
   DType d = dtype.value_or(kind == 0 ? DType::boolean : kind == 1 ? DType::int32 : DType::float32);
   return dispatch(d, [&](auto tag) {
     using T = decltype(tag);
-    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+    if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>) {
       std::vector<float> wide;
       collect(rows, wide);
       std::vector<T> values;

@@ -104,9 +104,6 @@ Array transpose(Operand x, const std::vector<std::int64_t>& permutation) {
     return ops::transpose(in[0], p);
   });
 }
-Array Array::transpose(std::source_location loc) const {
-  return v0::transpose(Operand(*this, loc));
-}
 
 Array swapaxes(Operand x, std::int64_t a, std::int64_t b) {
   int rank = detail::need(x.array, "swapaxes").type.shape.rank();

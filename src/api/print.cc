@@ -52,8 +52,8 @@ Digits shortest(double magnitude, DType dtype) {
     auto r = std::to_chars(text, text + sizeof text, f, std::chars_format::scientific, precision);
     float back = 0;
     std::from_chars(text, r.ptr, back);
-    bool same = dtype == DType::float16 ? float16(back).bits == float16(f).bits
-                                        : bfloat16(back).bits == bfloat16(f).bits;
+    bool same = dtype == DType::float16 ? float16_t(back).bits == float16_t(f).bits
+                                        : bfloat16_t(back).bits == bfloat16_t(f).bits;
     if (same) return parse_scientific(text, r.ptr);
   }
   auto r = std::to_chars(text, text + sizeof text, f, std::chars_format::scientific);

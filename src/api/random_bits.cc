@@ -94,6 +94,7 @@ Array key(std::uint64_t seed) {
   return Array::from_bytes(DType::uint32, Shape{2}, words);
 }
 
+KeyPair split(Operand key) { return KeyPair(random::split(std::move(key), 2)); }
 Array split(Operand key, std::int64_t n) {
   check_key("split", key);
   return composite1("split", {key.array}, key.loc, [&](Builder&, std::span<const Value> in) {

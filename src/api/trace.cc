@@ -105,6 +105,7 @@ Trace::Finished Trace::finish(std::span<const Array> outputs) {
   Values out;
   for (const Array& a : outputs) out.push_back(lift(a, what_.c_str()));
   live_ = false;
+  user_code_.end();
   top = outer_;
   std::shared_ptr<Program> p = builder_.finish(out);
   p->inputs = explicit_inputs_;

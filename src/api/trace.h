@@ -67,6 +67,7 @@ class Trace {
   Trace* outer_;
   int depth_;  // how many traces are around it
   bool live_ = true;
+  InUserCode user_code_;
   std::vector<Var> explicit_inputs_;
   std::vector<Array> captures_;
   std::vector<Var> capture_vars_;

@@ -43,6 +43,18 @@ void need_countable(std::string_view function, const Shape& shape, const SourceL
         .raise<ShapeError>();
 }
 
+void Shape::require_rank(std::size_t rank, std::source_location loc) const {
+  if (size() == rank) return;
+  Message("Shape::unpack")
+      .problem("the shape " + to_string(*this) + " has " + std::to_string(size()) +
+               (size() == 1 ? " extent" : " extents") + ", and " + std::to_string(rank) +
+               (rank == 1 ? " is" : " are") + " asked for")
+      .rule("there are as many names as axes")
+      .from(loc)
+      .advice(size() == 0 ? "a scalar has no extents" : "unpack<" + std::to_string(size()) + ">()")
+      .raise<ShapeError>();
+}
+
 std::string to_string(const Shape& shape) {
   std::string s = "(";
   for (std::size_t i = 0; i < shape.size(); ++i) s += (i ? ", " : "") + std::to_string(shape[i]);

@@ -17,6 +17,7 @@ Array relu(Operand x) {
 }
 Array leaky_relu(Operand x, double slope) {
   need_array("leaky_relu", "x", x.array, x.loc);
+  need_number("leaky_relu", "the slope", slope, -HUGE_VAL, HUGE_VAL, "0.01 is usual", x.loc);
   return where(Operand(greater_equal(x, 0), x.loc), x, multiply(x, slope));
 }
 
@@ -33,6 +34,7 @@ Array silu(Operand x) {
 }
 Array elu(Operand x, double alpha) {
   need_array("elu", "x", x.array, x.loc);
+  need_number("elu", "alpha", alpha, -HUGE_VAL, HUGE_VAL, "1.0 is usual", x.loc);
   const Operand positive(greater(x, 0), x.loc);
   // What is not chosen has a finite derivative.
   const Array below = expm1(Operand(where(positive, Operand(0, x.loc), x), x.loc));

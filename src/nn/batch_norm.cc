@@ -7,7 +7,17 @@
 #include <tessera/nn.h>
 #include <tessera/reductions.h>
 
+#include <cmath>
+
 namespace tessera::inline v0::nn {
+
+namespace {
+void check(const char* function, double momentum, double epsilon, const SourceLoc& loc) {
+  need_number(function, "the momentum", momentum, 0, 1,
+              "0.9, the share of the running statistics that a step keeps", loc, true);
+  need_number(function, "the epsilon", epsilon, 0, HUGE_VAL, "1e-5 is usual", loc);
+}
+}  // namespace
 
 BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o, std::source_location loc) {
   if (channels < 1)
@@ -17,6 +27,7 @@ BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o, std::sour
         .from(loc)
         .advice("as many as the data has: x.shape(-1)")
         .raise<ShapeError>();
+  check("batch_norm", o.momentum, o.epsilon, loc);
   return {ones({channels}), zeros({channels}), zeros({channels}), ones({channels}),
           o.momentum,       o.epsilon,         o.axis_name};
 }
@@ -24,6 +35,7 @@ BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o, std::sour
 namespace {
 
 void check(const BatchNorm& layer, const Operand& x) {
+  check("BatchNorm", layer.momentum, layer.epsilon, x.loc);
   const std::pair<const char*, const Array*> parameters[] = {
       {"scale", &layer.scale}, {"bias", &layer.bias}, {"mean", &layer.mean}, {"var", &layer.var}};
   for (const auto& [name, array] : parameters)

@@ -51,10 +51,10 @@ Array VarianceScaling::operator()(const Array& key, const Shape& shape, DType dt
         .advice("\"in\"")
         .raise<Error>();
   need_key("VarianceScaling", key, loc);
-  if (!(scale >= 0))
+  if (!(scale >= 0 && std::isfinite(scale)))
     Message("VarianceScaling")
         .problem("the scale is " + to_string(Array(scale)))
-        .rule("scale / fan is a variance, 0 or more")
+        .rule("scale / fan is a variance: finite, and 0 or more")
         .from(loc)
         .advice("1.0, or 2.0 for layers before a relu")
         .raise<Error>();
@@ -206,9 +206,11 @@ Array Embedding::operator()(Operand x) const {
 
 LayerNorm layer_norm(std::int64_t features, double epsilon, std::source_location loc) {
   need_sizes("layer_norm", {features}, loc);
+  need_number("layer_norm", "epsilon", epsilon, 0, HUGE_VAL, "1e-5 is usual", loc);
   return {ones({features}), zeros({features}), epsilon};
 }
 Array LayerNorm::operator()(Operand x) const {
+  need_number("LayerNorm", "its epsilon", epsilon, 0, HUGE_VAL, "1e-5 is usual", x.loc);
   need_parameter("LayerNorm", "scale", scale, "layer_norm(features)", x.loc);
   need_parameter("LayerNorm", "bias", bias, "layer_norm(features)", x.loc);
   need_array("LayerNorm", "x", x.array, x.loc);
@@ -231,14 +233,9 @@ Array LayerNorm::operator()(Operand x) const {
 
 Array Dropout::operator()(Operand x, const Array& key, bool train) const {
   need_array("Dropout", "x", x.array, x.loc);
+  need_number("Dropout", "the rate", rate, 0, 1, "0.1, the share of elements that are dropped",
+              x.loc);
   if (!train || rate == 0) return +x;
-  if (!(rate > 0 && rate < 1))
-    Message("Dropout")
-        .problem("the rate is " + to_string(Array(rate)))
-        .rule("it is at least 0 and less than 1")
-        .from(x.loc)
-        .advice("0.1, the share of elements that are dropped")
-        .raise<Error>();
   if (key.is_empty())
     Message("Dropout")
         .problem("it got no key")

@@ -14,7 +14,7 @@ enum class Combine { replace, add, mul, min, max };
 /// What running values of element type T are kept in: float for 16-bit floats, else T.
 template <class T>
 using Total =
-    std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
+    std::conditional_t<std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>, float, T>;
 
 /// Integers wrap; NaN wins over everything in min and max, the earlier value where both are equal.
 /// For booleans min is "and", max is "or".
