@@ -156,12 +156,19 @@ class Build {
             carry);
         return part(carry, 1, carry.size());
       }
-      case Kind::pmap:
+      case Kind::pmap: {
+        // Which devices take part, and in which order, changes no number.
+        std::vector<ts::Device> devices;
+        if (n.b)
+          for (std::int64_t d = n.c; d-- > 0;)
+            devices.push_back(ts::devices()[static_cast<std::size_t>((d + n.b) % 4)]);
         return ts::pmap(call(body, a),
                         {.axis_name = n.names[0],
                          .in_axes = ts::Axes(std::vector<ts::Axes>{axes_of(n.in_axes)}),
                          .out_axes = axes_of(n.out_axes),
+                         .devices = devices,
                          .axis_size = n.c})(args);
+      }
       case Kind::vmap:
         return ts::vmap(call(body, a),
                         {.in_axes = ts::Axes(std::vector<ts::Axes>{axes_of(n.in_axes)}),

@@ -17,7 +17,9 @@ class Draw {
     Around around;
     return block(around, {{4, 2}, {2, 4}, {4}, {}}, 4 + pick(6), [&](Block& b) {
       for (const Extents& shape : {Extents{4, 2}, Extents{2}}) b.outputs.push_back(last(b, shape));
-      b.outputs.push_back(b.size() - 1);
+      std::vector<int> all;
+      for (int v = 4; v < b.size(); ++v) all.push_back(v);
+      b.outputs.push_back(mixed(b, all, {}));
     });
   }
 
@@ -34,12 +36,13 @@ class Draw {
     std::string name;
     std::int64_t size;
     bool device;
+    int gradients;  // around the map
   };
   struct Around {
     std::vector<Axis> axes;  // innermost last
     bool device = false;     // inside a pmap
-    bool lonely = false;     // under a predicate that may differ between devices
-    bool reverse = false;    // inside a gradient
+    bool lonely = false;     // under a predicate that may differ between members
+    int gradients = 0;       // around
     int depth = 0, derivatives = 0;
   };
   static constexpr std::int64_t kMost = 64;  // elements
@@ -161,13 +164,15 @@ class Draw {
     }
   }
 
-  // The axes that collectives may name here: the innermost of each name.
+  // The axes that collectives may name here: the innermost of each name. Where members may take
+  // different branches, those of a vmap run all of them, unless a derivative around has split them.
   std::vector<Axis> visible(const Around& around, bool all = false) {
     std::vector<Axis> v;
     for (auto a = around.axes.rbegin(); a != around.axes.rend(); ++a) {
       const bool hidden =
           std::any_of(around.axes.rbegin(), a, [&](const Axis& x) { return x.name == a->name; });
-      if (!hidden && (all || !around.lonely || !a->device)) v.push_back(*a);
+      if (!hidden && (all || !around.lonely || (!a->device && a->gradients == around.gradients)))
+        v.push_back(*a);
     }
     return v;
   }
@@ -199,8 +204,8 @@ class Draw {
                                       Kind::pmin,    Kind::gather,   Kind::scatter, Kind::exchange,
                                       Kind::permute, Kind::broadcast};
     n.kind = kKinds[pick(10)];
-    const bool groups =
-        axis.device && n.kind != Kind::permute && n.kind != Kind::broadcast && one_in(3);
+    const bool groups = axis.device && axis.size > 1 && n.kind != Kind::permute &&
+                        n.kind != Kind::broadcast && one_in(3);
     if (groups) {
       static const std::vector<std::vector<std::vector<std::int64_t>>> kOfFour = {
           {{0, 1}, {2, 3}}, {{0, 2}, {1, 3}}, {{3, 0}, {1, 2}}, {{2}, {0}, {3}, {1}}};
@@ -267,10 +272,11 @@ class Draw {
     if (first < 0) return;
     Node n;
     n.kind = device ? Kind::pmap : Kind::vmap;
+    if (device && one_in(4)) n.b = 1 + pick(4);
     const Extents shape = b.shape(first);
     const int axis = pick(static_cast<int>(shape.size()));
     n.c = shape[static_cast<std::size_t>(axis)];
-    if (n.c > 4) return;
+    if (n.c != 1 && n.c != 2 && n.c != 4) return;  // means over others are not exact
     n.in = {first};
     n.in_axes = {axis};
     for (int v : some(b, 0, 2)) {
@@ -291,7 +297,7 @@ class Draw {
                        [&](const Axis& a) { return a.name == free; }))
         name = free;
     n.names = {one_in(10) ? "i" : name};
-    inside.axes.push_back({n.names[0], n.c, device});
+    inside.axes.push_back({n.names[0], n.c, device, around.gradients});
     std::vector<Extents> inputs = shapes(b, n.in);
     for (std::size_t k = 0; k < n.in_axes.size(); ++k)
       if (n.in_axes[k] >= 0) inputs[k].erase(inputs[k].begin() + n.in_axes[k]);
@@ -341,10 +347,10 @@ class Draw {
         n.in.push_back(of_shape(b, shape));
       }
     n.in = join(n.in, rest);
-    inside.reverse = around.reverse || n.kind == Kind::grad;
+    inside.gradients += n.kind == Kind::grad;
     n.blocks.push_back(block(inside, inputs, 2 + pick(5), [&](Block& body) {
       if (n.kind == Kind::grad) {
-        body.outputs = {emit(body, Kind::adapt, {body.size() - 1}, {{}})};
+        body.outputs = {mixed(body, latest(body), {})};
         for (std::int64_t k = 0; k < n.a; ++k)
           n.results.push_back(inputs[static_cast<std::size_t>(k)]);
         return;
@@ -357,26 +363,18 @@ class Draw {
     emit(b, std::move(n));
   }
 
-  // A number that is the same on all devices, and one that may differ.
+  // A number that is the same for all members.
   int shared_number(Block& b, const Around& around) {
     int v = emit(b, Kind::stop, {last(b, {})}, {{}});
-    for (const Axis& axis : visible(around))
-      if (axis.device) {
-        Node sum;
-        sum.kind = one_in(2) ? Kind::psum : Kind::pmax;
-        sum.in = {v};
-        sum.results = {{}};
-        sum.names = {axis.name};
-        v = emit(b, std::move(sum));
-      }
+    for (const Axis& axis : visible(around)) {
+      Node sum;
+      sum.kind = one_in(2) ? Kind::psum : Kind::pmax;
+      sum.in = {v};
+      sum.results = {{}};
+      sum.names = {axis.name};
+      v = emit(b, std::move(sum));
+    }
     return v;
-  }
-  static bool hides_devices(const Around& around) {
-    for (const Axis& a : around.axes)
-      if (a.device)
-        for (const Axis& x : around.axes)
-          if (!x.device && x.name == a.name) return true;
-    return false;
   }
 
   void control(Block& b, const Around& around) {
@@ -387,9 +385,9 @@ class Draw {
     Around inside = around;
     ++inside.depth;
     if (n.kind == Kind::cond || n.kind == Kind::turns || n.kind == Kind::while_) {
-      const bool shared = one_in(2) && !around.lonely && !hides_devices(around);
+      const bool shared = one_in(2) && visible(around).size() == around.axes.size();
       n.in = {shared ? shared_number(b, around) : of_shape(b, {})};
-      inside.lonely = around.lonely || (around.device && (!shared || n.kind == Kind::while_));
+      inside.lonely = around.lonely || !shared || n.kind == Kind::while_;
     }
     std::vector<int> carry = some(b, 1, 2), rest = some(b, 0, 2), xs;
     if (n.kind == Kind::scan) {
@@ -403,7 +401,7 @@ class Draw {
     }
     if (n.kind == Kind::fori) n.c = pick(4);
     const bool loop = n.kind == Kind::turns || n.kind == Kind::while_;
-    if (loop && around.reverse) {  // there is no gradient
+    if (loop && around.gradients) {  // there is no gradient
       n.in[0] = emit(b, Kind::stop, {n.in[0]}, {{}});
       for (std::vector<int>* values : {&carry, &rest})
         for (int& v : *values) {
@@ -442,7 +440,21 @@ class Draw {
   int changed(Block& b, const Extents& shape) {
     const int v = last(b, shape);
     if (v >= static_cast<int>(b.inputs.size()) || one_in(4)) return v;
-    return emit(b, Kind::adapt, {b.size() - 1}, {shape});
+    return mixed(b, latest(b), shape);
+  }
+  // The sum of their sums: nothing of them is in vain.
+  int mixed(Block& b, const std::vector<int>& values, const Extents& shape) {
+    int sum = -1;
+    for (int v : values) {
+      const int one = emit(b, Kind::adapt, {v}, {shape});
+      sum = sum < 0 ? one : emit(b, Kind::add, {sum, one}, {shape});
+    }
+    return sum < 0 ? last(b, shape) : sum;
+  }
+  static std::vector<int> latest(const Block& b) {
+    std::vector<int> v;
+    for (int k = std::max(0, b.size() - 3); k < b.size(); ++k) v.push_back(k);
+    return v;
   }
 
   std::mt19937_64 rng_;

@@ -371,18 +371,19 @@ class Oracle {
       }
       case Kind::turns:
       case Kind::while_: {
-        Values carry = part(in, 1, 1 + a);
-        for (std::int64_t t = 0;; ++t) {
+        // A member that is done keeps its carry and its count while others go on.
+        Values carry = part(in, 1, 1 + a), turn = {number(0)};
+        for (;;) {
           std::vector<bool> on;
           for (std::size_t m = 0; m < members(); ++m)
-            on.push_back(static_cast<double>(t) <
+            on.push_back(turn[0].members[m][0].value() <
                              std::trunc(std::clamp(in[0].members[m][0].value(), 0.0, 3.0)) &&
                          (n.kind == Kind::turns || total(carry[0].members[m]).value() < 50));
           if (std::none_of(on.begin(), on.end(), [](bool o) { return o; })) return carry;
-          carry = chosen(on,
-                         run(body, with(with({number(static_cast<double>(t))}, carry),
-                                        part(in, 1 + a, in.size()))),
-                         carry);
+          carry = chosen(on, run(body, with(with(turn, carry), part(in, 1 + a, in.size()))), carry);
+          Values next = turn;
+          for (auto& m : next[0].members) m[0] = m[0] + 1;
+          turn = chosen(on, next, turn);
         }
       }
       case Kind::pmap:

@@ -50,8 +50,8 @@ enum class Kind {
   fori,    // a carries, c turns
   turns,   // a carries, in[0] turns, up to three
   while_,  // a carries, until in[0] turns are done or the first carry's sum is 50
-  pmap,    // a arguments, c devices
-  vmap,    // likewise
+  pmap,    // a arguments, c devices; b: others, in another order
+  vmap,    // a arguments, c members
   grad,    // of a arguments
   jvp,     // a arguments, then their tangents
   jit,     // a arguments
@@ -119,7 +119,7 @@ std::string list_of(const std::vector<T>& values) {
   return "{" + s + "}";
 }
 
-/// What no result needs is left out.
+/// Constants that no result needs are left out: what remains of a program that was shrunk.
 inline std::string to_string(const Block& block, const std::string& indent = "") {
   std::vector<bool> needed(static_cast<std::size_t>(block.size()));
   for (int v : block.outputs) needed[static_cast<std::size_t>(v)] = true;
@@ -130,7 +130,7 @@ inline std::string to_string(const Block& block, const std::string& indent = "")
     end = first;
     bool any = false;
     for (int k = first; k < first + count; ++k) any = any || needed[static_cast<std::size_t>(k)];
-    if (!any) continue;
+    if (!any && n->kind == Kind::numbers) continue;
     for (int v : n->in) needed[static_cast<std::size_t>(v)] = true;
     std::string s = indent;
     for (int k = 0; k < count; ++k)

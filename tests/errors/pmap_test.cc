@@ -126,6 +126,14 @@ MISUSE(mean_over_groups_of_a_mapped_axis) {
 MISUSE(swap_with_an_axis_of_another_extent) {
   over_devices([](Array x) { return ts::pswapaxes(x, "devices", 0); })(ts::ones({4, 6}));
 }
+MISUSE(gradient_of_a_collective_in_a_branch_of_each_member) {
+  auto f = [](Array x) {
+    return ts::cond(
+        x > 0, [&] { return ts::psum(x * x, "rows"); }, [&] { return x; });
+  };
+  ts::vmap(f, {.axis_name = "rows"})(ts::array({1.0, -2.0}));  // has values
+  ts::vmap(ts::grad(f), {.axis_name = "rows"})(ts::array({1.0, -2.0}));
+}
 MISUSE(gradient_of_pmax) {
   over_devices([](Array x) {
     return ts::grad([](Array v) { return ts::pmax(ts::sum(v), "devices"); })(x);
