@@ -84,17 +84,30 @@ class TapeVerifier {
     for (const Ref& r : step.outputs) writes(r, step.mask);
   }
   // The places of a body from which its results come.
-  static std::vector<bool> needed(const Tape& body) {
+  const std::vector<bool>& needed(const Tape& body) const {
+    auto [known, fresh] = needed_.try_emplace(&body, body.slots.size());
+    if (!fresh) return known->second;
     std::vector<bool> is(body.slots.size());
     const auto at = [&](const Ref& r) { return static_cast<std::size_t>(body.place(r.slot)); };
     for (const Result& r : body.results)
       if (r.slot >= 0) is[at(Ref{r.slot})] = true;
     for (auto phase = body.phases.rbegin(); phase != body.phases.rend(); ++phase)
-      for (auto step = phase->steps.rbegin(); step != phase->steps.rend(); ++step)
-        if (std::any_of(step->outputs.begin(), step->outputs.end(),
-                        [&](const Ref& r) { return is[at(r)]; }))
-          for (const Ref& r : step->inputs) is[at(r)] = true;
-    return is;
+      for (auto step = phase->steps.rbegin(); step != phase->steps.rend(); ++step) {
+        if (std::none_of(step->outputs.begin(), step->outputs.end(),
+                         [&](const Ref& r) { return is[at(r)]; }))
+          continue;
+        for (std::size_t k = 0; k < step->inputs.size(); ++k)
+          if (step->bodies.empty() || needs(*step, k)) is[at(step->inputs[k])] = true;
+      }
+    return needed_[&body] = std::move(is);
+  }
+  // Whether a body of the step needs its operand.
+  bool needs(const Step& step, std::size_t k) const {
+    if (k + step.hidden >= step.inputs.size() || (step.kind == Step::Kind::cond && k == 0))
+      return true;
+    for (const auto& [body, argument] : readers(step, k))
+      if (needed(*body)[static_cast<std::size_t>(body->arguments[argument].slot)]) return true;
+    return false;
   }
   // A body reads an operand for each instance that its argument has, and writes a result likewise.
   // An operand that no result comes from may differ: which of them is read is all the same.
@@ -102,12 +115,10 @@ class TapeVerifier {
     const std::size_t operands = step.inputs.size() - step.hidden;
     if (step.kind == Step::Kind::cond)
       within(step.inputs[0], step.mask | step.inner, "the index of the branch");
-    std::map<const Tape*, std::vector<bool>> read;
-    for (const auto& body : step.bodies) read[body.get()] = needed(*body);
     for (std::size_t k = 0; k < operands; ++k)
       for (const auto& [body, argument] : readers(step, k)) {
         const int slot = body->arguments[argument].slot;
-        if (read[body][static_cast<std::size_t>(slot)])
+        if (needed(*body)[static_cast<std::size_t>(slot)])
           within(step.inputs[k], step.mask | mask_of(*body, slot), "an operand");
       }
     for (std::size_t b = 0; b < step.bodies.size(); ++b) {
@@ -143,6 +154,7 @@ class TapeVerifier {
   const Tape& tape_;
   const Tape* top_ = nullptr;
   const Step* step_ = nullptr;
+  mutable std::map<const Tape*, std::vector<bool>> needed_;
 };
 
 }  // namespace

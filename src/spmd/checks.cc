@@ -179,15 +179,17 @@ struct Predicate {
   const Equation* control;
 };
 
+// Along the axis of a vmap around the map both branches run, so only axes of devices count.
 void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& inputs,
-                             std::vector<Predicate>& under, std::vector<std::string>& offenders) {
+                             const MeshShape& mesh, std::vector<Predicate>& under,
+                             std::vector<std::string>& offenders) {
   std::vector<AxisSet> varying = uniformity(p, inputs);
   std::vector<AxisSet> operands;
   for (const Equation& eqn : p.equations) {
     if (eqn.op->lowering == Lowering::collective && eqn.op->name != "axis_index") {
       for (const Predicate& predicate : under)
         for (const auto& axis : eqn.attrs.get<Strings>("axes"))
-          if (predicate.axes.contains(axis)) {
+          if (predicate.axes.contains(axis) && mesh.find(axis) >= 0) {
             offenders.push_back(eqn.op->name + in_line(eqn.loc) + " over '" + axis +
                                 "' is inside the " + predicate.control->op->name +
                                 in_line(predicate.control->loc) +
@@ -200,7 +202,7 @@ void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& input
     for (Var v : eqn.inputs) operands.push_back(varying[v]);
     for (const NestedProgram& nested : nested_programs(eqn, operands)) {
       if (!nested.predicate.empty()) under.push_back({nested.predicate, &eqn});
-      find_lonely_collectives(*nested.program, nested.inputs, under, offenders);
+      find_lonely_collectives(*nested.program, nested.inputs, mesh, under, offenders);
       if (!nested.predicate.empty()) under.pop_back();
     }
   }
@@ -211,7 +213,7 @@ void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& input
 void check_collectives_in_control_flow(const MapInfo& map) {
   std::vector<Predicate> under;
   std::vector<std::string> offenders;
-  find_lonely_collectives(map.body, axes_of(map.in_specs), under, offenders);
+  find_lonely_collectives(map.body, axes_of(map.in_specs), map.mesh, under, offenders);
   if (offenders.empty()) return;
   Message m(map.function);
   for (std::string& o : offenders) m.offender(std::move(o));

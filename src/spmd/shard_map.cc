@@ -136,6 +136,20 @@ std::vector<Type> infer(const InferArgs& a) {
   return results;
 }
 
+// Functions prove their results when they are traced, and the rules of ops keep what is proven:
+// only a derivative that the user wrote can bring in something else.
+[[noreturn]] void undeclared(const ShardMap& s, const std::string& axis) {
+  Message(s.typed ? "shard_map" : "pmap")
+      .problem("a result is declared the same on all devices, but its derivative differs along '" +
+               axis + "'")
+      .rule(
+          "the derivative of what all devices share is shared too, so a custom rule gives devices "
+          "the same for it")
+      .advice("pmean or psum over '" + axis +
+              "' in the custom derivative, or declare the result as mapped: 0 in out_axes")
+      .raise<ShardingError>();
+}
+
 // Along the axes of shard_maps around this one, whose names its own may hide. Along its own, a
 // result is as its spec says: what a spec leaves out is stored once and read by all devices, so a
 // claim that does not hold would be a wrong number.
@@ -154,8 +168,7 @@ std::vector<AxisSet> nonuniform(const VaryArgs& a) {
       if (!own.contains(axis))
         outer.insert(axis);
       else if (!named.contains(axis))
-        throw InternalError("output " + std::to_string(i) + " of a shard_map is declared " +
-                            spelled(s.out_specs[i]) + " and differs along '" + axis + "'");
+        undeclared(s, axis);
     results[i] = std::move(outer);
   }
   return results;
