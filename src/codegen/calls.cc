@@ -38,16 +38,6 @@ std::shared_ptr<const Routine> emitted(const CallArgs& a) {
   return compile_kernels(std::span(&program, 1)).at(0);
 }
 
-bool writes_nothing(const CallArgs& a) {
-  return std::all_of(a.outputs.begin(), a.outputs.end(),
-                     [](const Type& t) { return t.bytes() == 0; });
-}
-std::shared_ptr<const Routine> nothing(const CallArgs& a) {
-  auto routine = std::make_shared<Routine>();
-  routine->name = a.op.name;
-  return routine;
-}
-
 // What a routine depends on: not on weakness, nor on the mesh axes of the types.
 struct Prepared {
   const Op* op;
@@ -74,7 +64,7 @@ class Cache {
       std::lock_guard lock(mutex_);
       if (const Prepared* p = find()) return p->routine;
     }
-    std::shared_ptr<const Routine> routine = writes_nothing(a) ? nothing(a) : library_call(a);
+    std::shared_ptr<const Routine> routine = library_call(a);
     if (!routine && a.op.emit) routine = emitted(a);
     std::lock_guard lock(mutex_);
     if (const Prepared* p = find()) return p->routine;  // another thread was quicker
@@ -100,9 +90,20 @@ class Cache {
   std::unordered_multimap<std::size_t, Prepared> entries_;
 };
 
+bool writes_nothing(const CallArgs& a) {
+  return std::all_of(a.outputs.begin(), a.outputs.end(),
+                     [](const Type& t) { return t.bytes() == 0; });
+}
+std::shared_ptr<const Routine> nothing(const CallArgs& a) {
+  auto routine = std::make_shared<Routine>();
+  routine->name = a.op.name;
+  return routine;
+}
+
 }  // namespace
 
 std::shared_ptr<const Routine> library_call(const CallArgs& a) {
+  if (writes_nothing(a)) return nothing(a);
   for (const Entry& e : kFactories)
     if (e.op == a.op.name) return e.make(a);
   return nullptr;
