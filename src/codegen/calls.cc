@@ -14,6 +14,7 @@ struct Entry {
   CallFactory make;
 };
 constexpr Entry kFactories[] = {
+    {"concatenate", concatenate_call},
     {"dot_general", dot_general_call},
     {"convolution", convolution_call},
     {"cumsum", cumulative_call},
@@ -112,7 +113,9 @@ std::shared_ptr<const Routine> library_call(const CallArgs& a) {
 std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,
                                             std::span<const Type> inputs,
                                             std::span<const Type> outputs) {
-  if (op.lowering != Lowering::called && op.name != "dynamic_update_slice") return nullptr;
+  if (op.lowering != Lowering::called && op.name != "dynamic_update_slice" &&
+      op.name != "concatenate")
+    return nullptr;
   // Leaked on purpose: threads of the pool may still run routines at exit.
   static Cache* cache = new Cache;
   return cache->get({op, attrs, inputs, outputs});
