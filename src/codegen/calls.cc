@@ -18,6 +18,7 @@ struct Entry {
   std::size_t library_bytes = 0;  // of code that a library makes for it; 0: the routine is our own
 };
 constexpr Entry kFactories[] = {
+    {"concatenate", concatenate_call},
     {"dot_general", dot_general_call, std::size_t{32} << 10},
     {"convolution", convolution_call, std::size_t{128} << 10},
     {"cumsum", cumulative_call},
@@ -40,16 +41,6 @@ std::shared_ptr<const Routine> emitted(const CallArgs& a) {
   for (const Type& t : a.inputs) inputs.push_back(b.input(Type(t.dtype, t.shape)));
   ProgramPtr program = b.finish(b.emit(a.op, inputs, a.attrs));
   return compile_kernels(std::span(&program, 1)).at(0);
-}
-
-bool writes_nothing(const CallArgs& a) {
-  return std::all_of(a.outputs.begin(), a.outputs.end(),
-                     [](const Type& t) { return t.bytes() == 0; });
-}
-std::shared_ptr<const Routine> nothing(const CallArgs& a) {
-  auto routine = std::make_shared<Routine>();
-  routine->name = a.op.name;
-  return routine;
 }
 
 // What a routine depends on: not on weakness, nor on the mesh axes of the types.
@@ -79,7 +70,7 @@ class Cache {
       std::lock_guard lock(mutex_);
       if (auto routine = find()) return routine;
     }
-    std::shared_ptr<const Routine> routine = writes_nothing(a) ? nothing(a) : library_call(a);
+    std::shared_ptr<const Routine> routine = library_call(a);
     if (!routine && a.op.emit) routine = emitted(a);
     std::lock_guard lock(mutex_);
     if (auto other = find()) return other;  // another thread was quicker
@@ -107,9 +98,20 @@ class Cache {
   std::size_t enough_ = 1024;  // entries, before those are dropped whose routines have gone
 };
 
+bool writes_nothing(const CallArgs& a) {
+  return std::all_of(a.outputs.begin(), a.outputs.end(),
+                     [](const Type& t) { return t.bytes() == 0; });
+}
+std::shared_ptr<const Routine> nothing(const CallArgs& a) {
+  auto routine = std::make_shared<Routine>();
+  routine->name = a.op.name;
+  return routine;
+}
+
 }  // namespace
 
 std::shared_ptr<const Routine> library_call(const CallArgs& a) {
+  if (writes_nothing(a)) return nothing(a);
   for (const Entry& e : kFactories) {
     if (e.op != a.op.name) continue;
     auto routine = e.make(a);
@@ -127,7 +129,9 @@ std::shared_ptr<const Routine> library_call(const CallArgs& a) {
 std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,
                                             std::span<const Type> inputs,
                                             std::span<const Type> outputs) {
-  if (op.lowering != Lowering::called && op.name != "dynamic_update_slice") return nullptr;
+  if (op.lowering != Lowering::called && op.name != "dynamic_update_slice" &&
+      op.name != "concatenate")
+    return nullptr;
   // Leaked on purpose: threads of the pool may still run routines at exit.
   static Cache* cache = new Cache;
   return cache->get({op, attrs, inputs, outputs});

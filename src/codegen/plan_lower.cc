@@ -281,7 +281,8 @@ void Lowerer::lower_single(std::size_t i) {
   if (lower_alias(eqn)) return;
   if (eqn.op->lowering == Lowering::control) return lower_control(eqn, i);
   if (eqn.op->lowering == Lowering::collective) return lower_collective(eqn, scope);
-  if (!ctx_.options.evaluate && codegen::is_emitted(eqn) && !updates_.any(i))
+  if (!ctx_.options.evaluate && codegen::is_emitted(eqn) && !updates_.any(i) &&
+      !codegen::copies_pieces(eqn))
     return lower_cluster(alone(i));
   lower_evaluate(eqn);
 }
@@ -333,7 +334,8 @@ void Lowerer::lower_evaluate(const Equation& eqn) {
     step.output_types.push_back(flat_.types[v]);
     bytes += static_cast<double>(flat_.types[v].bytes());
   }
-  if (!ctx_.options.evaluate && (over || eqn.op->lowering == Lowering::called))
+  if (!ctx_.options.evaluate &&
+      (over || eqn.op->lowering == Lowering::called || codegen::copies_pieces(eqn)))
     step.routine = codegen::prepare_call(*eqn.op, eqn.attrs, step.input_types, step.output_types);
   if (step.routine) {
     step.kind = Step::Kind::routine;

@@ -7,6 +7,7 @@
 #include "transform/autodiff.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace walk {
 
@@ -174,7 +175,7 @@ inline ProgramPtr draw_transformed(Dice& dice, const ProgramPtr& p) {
         return b.finish(ops::scan(p, operands, none, none, dice.below(3), dice.toss(), b));
       }
     }
-  } catch (const Error&) {  // loops of unknown length have no reverse mode, and the like
+  } catch (const TraceError&) {  // loops of unknown length have no reverse mode
     return nullptr;
   }
 }
@@ -200,7 +201,11 @@ inline ProgramPtr draw_program(Dice& dice) {
     out.push_back(g.pool()[g.pool().size() - 2 - static_cast<std::size_t>(dice.below(2))]);
   ProgramPtr p = b.finish_pruned(out);
   for (std::int64_t k = 0; k < transformations; ++k)
-    if (ProgramPtr q = draw_transformed(dice, p); q && is_small(*q)) p = q;
+    try {
+      if (ProgramPtr q = draw_transformed(dice, p); q && is_small(*q)) p = q;
+    } catch (const std::exception& e) {
+      throw std::runtime_error(std::string(e.what()) + "\nin a transformation of\n" + to_string(*p));
+    }
   return p;
 }
 

@@ -28,14 +28,16 @@ walk::Arrays draw_inputs(const Program& p) {
 }
 
 std::string wrong(const walk::Tape& tape) {
-  walk::Dice dice(tape);
-  ProgramPtr p = walk::draw_program(dice);
-  check::note(to_string(*p));
+  check::note(tape);
+  ProgramPtr p;
   try {
+    walk::Dice dice(tape);
+    p = walk::draw_program(dice);
+    check::note(to_string(*p));
     std::string found = check::problem(p, draw_inputs(*p), tape.empty() ? 0 : tape.back());
     return found.empty() ? found : found + "\n" + to_string(*p);
   } catch (const std::exception& e) {
-    return std::string(e.what()) + "\n" + to_string(*p);
+    return e.what() + (p ? "\n" + to_string(*p) : " while it was made");
   }
 }
 

@@ -47,6 +47,12 @@ inline std::uint64_t setting(const char* name, std::uint64_t otherwise) {
 inline void note(const std::string& text) {
   if (const char* path = std::getenv("TESSERA_RANDOM_LAST")) std::ofstream(path) << text << "\n";
 }
+inline std::string to_string(const walk::Tape& tape) {
+  std::string text;
+  for (std::uint32_t n : tape) text += std::to_string(n) + " ";
+  return text;
+}
+inline void note(const walk::Tape& tape) { note("tape " + to_string(tape)); }
 
 inline void check_many(std::uint64_t fixed, std::size_t length, const Case& wrong) {
   const std::uint64_t count = setting("TESSERA_RANDOM_PROGRAMS", fixed),
@@ -57,10 +63,8 @@ inline void check_many(std::uint64_t fixed, std::size_t length, const Case& wron
     for (std::uint32_t& n : tape) n = static_cast<std::uint32_t>(rng() % 27720);  // of 2 to 12
     if (wrong(tape).empty()) continue;
     walk::Tape small = shrunk(tape, wrong);
-    std::string numbers;
-    for (std::uint32_t n : small) numbers += std::to_string(n) + " ";
     ADD_FAILURE() << "case " << k << " of seed " << seed << ": " << wrong(small) << "\ntape "
-                  << numbers;
+                  << to_string(small);
     return;
   }
 }
