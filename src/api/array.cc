@@ -1,6 +1,7 @@
 #include <tessera/array.h>
 
 #include "api/composite.h"
+#include "base/process.h"
 #include "runtime/array_data.h"
 
 #include <cmath>
@@ -43,7 +44,7 @@ Literal literal_of(const ArrayImpl& a) {
 
 const runtime::ArrayDataPtr& data_of(const ArrayImpl& a) {
   if (a.is_number) {
-    std::lock_guard lock(lazy_lock());
+    Locked lock(lazy_lock());
     if (!a.data) {
       Literal l = literal_of(a);
       a.data = runtime::from_host(a.type, l.bytes->data());
@@ -207,7 +208,7 @@ const void* Array::host_bytes(DType as, const char* function, std::source_locati
         .from(loc)
         .advice("convert first: x.astype(" + std::string(short_name_of(as)) + ")")
         .raise<DTypeError>();
-  std::lock_guard lock(detail::lazy_lock());
+  Locked lock(detail::lazy_lock());
   runtime::BufferPtr hold = impl_->host_copy;
   const std::byte* bytes = runtime::dense_bytes(*data, hold);
   if (hold && !impl_->host_copy) impl_->host_copy = std::move(hold);

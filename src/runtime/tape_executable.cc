@@ -315,6 +315,12 @@ void execute_for(std::string_view name, const Tape& tape, const Frame& frame) {
   }
 }
 
+// Libraries make variables at their first call, too.
+void has_run(const Variant& v) {
+  if (v.libraries && !v.ran.load(std::memory_order_relaxed) && !v.ran.exchange(true))
+    library_was_used();
+}
+
 }  // namespace
 
 std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inputs) const {
@@ -350,6 +356,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
     mark_donated(true);
     try {
       execute_for(name(), tape, frame);
+      has_run(v);
     } catch (...) {
       // What results were written over is lost, the rest is given back.
       for (std::size_t i = 0; i < options_.donated.size() && i < inputs.size(); ++i) {
@@ -381,11 +388,12 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
     if (in->pending) before.push_back(in->pending);
   mark_donated(true);
   std::shared_ptr<Completion> call =
-      dispatch_async(std::string(name()), [job, before = std::move(before)]() mutable {
+      dispatch_async(std::string(name()), [job, own, before = std::move(before)]() mutable {
         profiler::Scope scope(job->owner->name(), "call", profiler::kHost);
         for (auto& b : before)
           b->wait();  // done, since calls run in order; rethrows what went wrong
         execute_for(job->owner->name(), *job->tape, job->frame);
+        has_run(*own);
         job = nullptr;
       });
   for (const auto& out : results) out->pending = call;
