@@ -8,9 +8,10 @@
 // Exit: a process that ends by a return from main or by exit(), on any thread, first waits for the
 // calls that are under way. Arrays may be used to the very end, by destructors of static objects
 // and by threads that are still running; what is asked for then runs on the thread that asks, is
-// not compiled any more, and where a library's routine would do it, is evaluated slowly. After
-// pthread_exit in main the process ends once only threads of libraries are left. quick_exit, abort
-// and uncaught exceptions wait for nothing.
+// not compiled any more, and where a library's routine would do it, is evaluated slowly.
+// quick_exit, abort and uncaught exceptions wait for nothing. After pthread_exit in main the other
+// threads go on; as this library and those below it have threads that never end, one of the
+// program's own has to call exit().
 //
 // fork: waits for the calls that are under way on other threads and holds up new ones, so that the
 // child has every result that its parent had asked for. The child computes, on the thread that

@@ -1,6 +1,7 @@
 #include <tessera/array.h>
 
 #include "api/composite.h"
+#include "base/process.h"
 #include "runtime/array_data.h"
 
 #include <cmath>
@@ -39,7 +40,7 @@ const runtime::ArrayDataPtr& data_of(const ArrayImpl& a) {
   if (!a.is_number) return a.data;
   if (!a.has_number.load(std::memory_order_acquire)) {
     static auto* first_uses = new std::mutex;
-    std::lock_guard lock(*first_uses);
+    Locked lock(*first_uses);
     if (!a.has_number.load(std::memory_order_relaxed)) {
       a.number = runtime::from_host(a.type, literal_of(a).bytes->data());
       a.has_number.store(true, std::memory_order_release);
@@ -99,7 +100,7 @@ const float* floats_of(const ArrayImpl& a, const runtime::ArrayData& data) {
   const auto* doubles = reinterpret_cast<const double*>(runtime::dense_bytes(data, hold));
   const auto count = static_cast<std::size_t>(a.type.shape.count());
   auto floats = std::make_shared<const std::vector<float>>(doubles, doubles + count);
-  std::lock_guard lock(data.gathering);
+  Locked lock(data.gathering);
   if (!a.as_floats) a.as_floats = std::move(floats);
   return a.as_floats->data();
 }

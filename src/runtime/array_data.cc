@@ -185,7 +185,7 @@ const std::byte* host_view(const ArrayData& a) {
     a.exposed.store(true, std::memory_order_relaxed);
     return view;
   }
-  std::lock_guard lock(a.gathering);
+  Locked lock(a.gathering);
   if (!a.gathered) {
     (void)dense_bytes(a, hold);
     a.gathered = std::move(hold);

@@ -1,5 +1,7 @@
 #include "runtime/claim.h"
 
+#include "base/process.h"
+
 #include <deque>
 #include <functional>
 #include <map>
@@ -21,7 +23,7 @@ Names& names() {
 }  // namespace
 
 std::uint32_t taker(std::string_view name) {
-  std::lock_guard lock(names().mutex);
+  Locked lock(names().mutex);
   if (auto it = names().numbers.find(name); it != names().numbers.end()) return it->second;
   names().all.emplace_back(name);
   const auto number = static_cast<std::uint32_t>(names().all.size());
@@ -30,7 +32,7 @@ std::uint32_t taker(std::string_view name) {
 }
 
 const std::string& name_of_taker(std::uint32_t taker) {
-  std::lock_guard lock(names().mutex);
+  Locked lock(names().mutex);
   return names().all.at(taker - 1);
 }
 

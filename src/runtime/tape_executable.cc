@@ -278,6 +278,16 @@ std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v,
   return results;
 }
 
+namespace {
+
+// Libraries make variables at their first call, too.
+void has_run(const Variant& v) {
+  if (v.libraries && !v.ran.load(std::memory_order_relaxed) && !v.ran.exchange(true))
+    library_was_used();
+}
+
+}  // namespace
+
 std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inputs,
                                               Holds& holds) const {
   const Inside inside;
@@ -307,6 +317,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
       if (in->pending) in->pending->wait();
     try {
       execute_for(name(), tape, frame);
+      has_run(v);
     } catch (...) {
       holds.lose();
       throw;
@@ -329,7 +340,10 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
   call->take(holds.hand_over());
   std::shared_ptr<Completion> done;
   try {
-    done = dispatch_async(std::string(name()), [call] { call->run(); });
+    done = dispatch_async(std::string(name()), [call, own] {
+      call->run();
+      has_run(*own);
+    });
   } catch (...) {
     call->give_back(false);
     throw;

@@ -40,6 +40,7 @@ struct Variant {
   std::vector<std::vector<std::size_t>> of_input;  // arguments by input
   int last_device = 0;                             // of all regions
   bool libraries = false;                          // are called
+  mutable std::atomic<bool> ran{false};
 };
 
 /// What an argument became for one call: shards of an array, or one dense block and views of it.
