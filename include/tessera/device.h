@@ -60,6 +60,9 @@ TESSERA_API MemoryStats memory_stats(Device device,
                                      std::source_location loc = std::source_location::current());
 /// Bytes that the process holds: what devices share counts once.
 TESSERA_API MemoryStats physical_memory_stats();
+/// Bytes that the process can have at most: the machine's memory with its swap space, or the limit
+/// of its control group. Arrays beyond are refused before anything is allocated.
+TESSERA_API std::int64_t memory_limit();
 TESSERA_API void reset_peak_memory();
 /// A table for people: memory_stats of each device, their sums, and physical_memory_stats.
 TESSERA_API std::string memory_table();

@@ -176,10 +176,12 @@ Array::Array(const std::vector<bool>& values) {
 }
 
 Array Array::from_bytes(DType dtype, const Shape& shape, const void* bytes) {
+  need_countable("Array", shape, {});
   return detail::make_concrete(runtime::from_host(Type(dtype, shape), bytes));
 }
 
 Array Array::adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr<void> owner) {
+  need_countable("Array", shape, {});
   return detail::make_concrete(runtime::adopt_host(Type(dtype, shape), bytes, std::move(owner)));
 }
 

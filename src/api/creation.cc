@@ -106,7 +106,7 @@ Array arange(double start, double stop, double step, DType dtype, std::source_lo
         .from(loc)
         .advice("use a larger step")
         .raise<ShapeError>();
-  std::int64_t n = std::max<std::int64_t>(0, static_cast<std::int64_t>(count));
+  const std::int64_t n = count > 0 ? static_cast<std::int64_t>(count) : 0;
   return composite1("arange", {}, loc, [&](Builder& b, std::span<const Value>) {
     if (!is_floating(dtype) || (start == std::floor(start) && step == 1)) {
       DType as = dtype == DType::boolean ? DType::int32 : dtype;

@@ -2,6 +2,7 @@
 
 #include "api/array_impl.h"
 #include "runtime/devices.h"
+#include "runtime/memory_limit.h"
 #include "spmd/blocks.h"
 #include "spmd/spec.h"
 
@@ -70,12 +71,6 @@ Array relaid(const char* function, const Operand& x, runtime::Layout layout) {
   return detail::make_concrete(placed == read.data() ? runtime::alias(*read) : std::move(placed));
 }
 
-std::string bytes_text(std::int64_t n) {
-  if (n < (10 << 10)) return fmt::format("{} B", n);
-  if (n < (10 << 20)) return fmt::format("{:.1f} KiB", static_cast<double>(n) / 1024);
-  return fmt::format("{:.1f} MiB", static_cast<double>(n) / (1024 * 1024));
-}
-
 }  // namespace
 
 MemoryStats memory_stats(Device device, std::source_location loc) {
@@ -83,12 +78,14 @@ MemoryStats memory_stats(Device device, std::source_location loc) {
   return stats(runtime::memory_stats(device.id));
 }
 MemoryStats physical_memory_stats() { return stats(runtime::physical_memory_stats()); }
+std::int64_t memory_limit() { return runtime::memory_limit(); }
 void reset_peak_memory() { runtime::reset_peak_memory(); }
 
 std::string memory_table() {
   std::string s = fmt::format("{:<18} {:>12} {:>12}\n", "device", "live", "peak");
   auto row = [&](const std::string& name, MemoryStats m) {
-    s += fmt::format("{:<18} {:>12} {:>12}\n", name, bytes_text(m.live), bytes_text(m.peak));
+    auto text = [](std::int64_t n) { return runtime::bytes_text(static_cast<double>(n)); };
+    s += fmt::format("{:<18} {:>12} {:>12}\n", name, text(m.live), text(m.peak));
   };
   MemoryStats sum;
   for (Device d : devices()) {

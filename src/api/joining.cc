@@ -158,9 +158,10 @@ Array tile(Operand x, const std::vector<std::int64_t>& reps) {
       wide.push_back(r[i]);
       wide.push_back(shape[i]);
       dims.push_back(static_cast<std::int64_t>(2 * i + 1));
-      merged.push_back(r[i] * shape[i]);
     }
-    return ops::reshape(ops::broadcast_in_dim(ops::reshape(v, shape), wide, dims), merged);
+    v = ops::broadcast_in_dim(ops::reshape(v, shape), wide, dims);
+    for (std::size_t i = 0; i < r.size(); ++i) merged.push_back(r[i] * shape[i]);
+    return ops::reshape(v, merged);
   });
 }
 
@@ -176,10 +177,11 @@ Array repeat(Operand x, std::int64_t n, std::int64_t axis) {
           .raise<ShapeError>();
     Shape wide = in[0].shape(), merged = wide;
     wide.insert(wide.begin() + a + 1, n);
-    merged[static_cast<std::size_t>(a)] *= n;
     Ints dims;
     for (int i = 0; i < in[0].rank(); ++i) dims.push_back(i <= a ? i : i + 1);
-    return ops::reshape(ops::broadcast_in_dim(in[0], wide, dims), merged);
+    Value v = ops::broadcast_in_dim(in[0], wide, dims);
+    merged[static_cast<std::size_t>(a)] *= n;
+    return ops::reshape(v, merged);
   });
 }
 

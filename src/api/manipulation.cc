@@ -110,7 +110,7 @@ Array swapaxes(Operand x, std::int64_t a, std::int64_t b) {
   Ints p = identity(rank);
   std::swap(p[static_cast<std::size_t>(normalize_axis(a, rank, "swapaxes", x.loc))],
             p[static_cast<std::size_t>(normalize_axis(b, rank, "swapaxes", x.loc))]);
-  return p.empty() ? x.array : transpose(std::move(x), p);
+  return transpose(std::move(x), p);
 }
 Array moveaxis(Operand x, std::int64_t source, std::int64_t destination) {
   int rank = detail::need(x.array, "moveaxis").type.shape.rank();
