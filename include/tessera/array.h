@@ -65,6 +65,14 @@ class AxisList {
 
 struct Operand;
 
+namespace detail {
+/// A position, an axis or a count as int64; what is larger than that stays larger than any extent.
+template <std::integral I>
+constexpr std::int64_t as_position(I i) {
+  return std::cmp_less(i, INT64_MAX) ? static_cast<std::int64_t>(i) : INT64_MAX;
+}
+}  // namespace detail
+
 /// The whole of an axis in an index, x(0, all); called, the logical reduction: all(x > 0), all(x,
 /// axis, keepdims).
 struct All {
@@ -98,7 +106,7 @@ class AxisIndex {
   template <std::integral I>
   requires(!std::is_same_v<I, bool>)
       AxisIndex(I position, std::source_location l = std::source_location::current())
-      : kind_(Kind::position), position_(static_cast<std::int64_t>(position)), loc_(l) {}
+      : kind_(Kind::position), position_(detail::as_position(position)), loc_(l) {}
   AxisIndex(All, std::source_location l = std::source_location::current())
       : kind_(Kind::all), loc_(l) {}
   AxisIndex(NewAxis, std::source_location l = std::source_location::current())

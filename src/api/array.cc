@@ -346,6 +346,15 @@ Array abstract(DType dtype, const Shape& shape, std::source_location loc) {
           .from(loc)
           .advice("check the arithmetic that gave " + std::to_string(d))
           .raise<ShapeError>();
+  double count = 1;
+  for (std::int64_t d : shape) count *= static_cast<double>(d);
+  if (count > 0x1p50)
+    Message("abstract")
+        .problem("the shape " + to_string(shape) + " is asked for")
+        .rule("an array has at most 2^50 elements")
+        .from(loc)
+        .advice("check the arithmetic that gave its extents")
+        .raise<ShapeError>();
   return detail::make_abstract(Type(dtype, shape));
 }
 

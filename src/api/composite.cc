@@ -160,6 +160,11 @@ Value to_inexact(Value x) {
   return ops::convert(x, p.dtype, p.weak);
 }
 
+Value to_visible_inexact(Value x) {
+  x = to_inexact(x);
+  return ops::convert(x, visible_dtype(x.type()), x.type().weak);
+}
+
 void promote_inexact(Value& x, Value& y) {
   const bool scalar = x.shape().empty() && y.shape().empty();
   const Promoted p = inexact(promote_types(x.type(), y.type()), scalar);

@@ -6,15 +6,18 @@
 namespace tessera::inline v0::optim {
 
 namespace {
+// count / steps as a weak number, which has the precision of what it meets.
+Array share(const Array& count, std::int64_t steps) {
+  return count * 1.0 / static_cast<double>(std::max<std::int64_t>(1, steps));
+}
 // Progress through `steps`, from 0 to 1, and 1 afterwards.
 Array progress(const Array& count, std::int64_t steps) {
-  return clip(count.astype(DType::float32) / static_cast<double>(std::max<std::int64_t>(1, steps)),
-              0.0, 1.0);
+  return clip(share(count, steps), 0.0, 1.0);
 }
 }  // namespace
 
 Schedule constant(double value) {
-  return [value](const Array&) { return Array(static_cast<float>(value)); };
+  return [value](const Array&) { return Array(value); };
 }
 
 Schedule linear_schedule(double start, double end, std::int64_t steps) {
@@ -30,8 +33,8 @@ Schedule cosine_decay(double start, std::int64_t steps, double alpha) {
 
 Schedule exponential_decay(double start, std::int64_t steps, double rate, bool staircase) {
   return [=](const Array& count) {
-    Array t = count.astype(DType::float32) / static_cast<double>(std::max<std::int64_t>(1, steps));
-    return power(Array(static_cast<float>(rate)), staircase ? floor(t) : t) * start;
+    Array t = share(count, steps);
+    return power(Array(rate), staircase ? floor(t) : t) * start;
   };
 }
 
