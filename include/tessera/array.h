@@ -54,7 +54,7 @@ class AxisList {
  public:
   AxisList() = default;
   template <std::integral I>
-  requires(!std::is_same_v<I, bool>) AxisList(I axis) : axes_{static_cast<std::int64_t>(axis)} {}
+  requires(!std::is_same_v<I, bool>) AxisList(I axis) : axes_{detail::as_position(axis)} {}
   AxisList(std::initializer_list<std::int64_t> axes) : axes_(axes) {}
   AxisList(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}
   std::span<const std::int64_t> get() const { return axes_; }
@@ -64,14 +64,6 @@ class AxisList {
 };
 
 struct Operand;
-
-namespace detail {
-/// A position, an axis or a count as int64; what is larger than that stays larger than any extent.
-template <std::integral I>
-constexpr std::int64_t as_position(I i) {
-  return std::cmp_less(i, INT64_MAX) ? static_cast<std::int64_t>(i) : INT64_MAX;
-}
-}  // namespace detail
 
 /// The whole of an axis in an index, x(0, all); called, the logical reduction: all(x > 0), all(x,
 /// axis, keepdims).

@@ -31,9 +31,9 @@ TESSERA_API Array nested(const std::vector<Nested>& rows, std::optional<DType> d
                                           std::source_location loc);
 }  // namespace detail
 
-/// An array from nested braces: array({{1, 2}, {3, 4}}) is int32 of shape (2, 2) (int64 where a value
-/// needs it), array({1.5, 2}) float32, array({true}) bool; `dtype` says otherwise. ShapeError when
-/// rows differ in length, DTypeError for a value that the dtype does not hold.
+/// An array from nested braces: array({{1, 2}, {3, 4}}) is int32 of shape (2, 2) (int64 where a
+/// value needs it), array({1.5, 2}) float32, array({true}) bool; `dtype` says otherwise. ShapeError
+/// when rows differ in length, DTypeError for a value that the dtype does not hold.
 inline Array array(std::initializer_list<detail::Nested> values, std::optional<DType> dtype = {},
                    std::source_location loc = std::source_location::current()) {
   return detail::nested(values, dtype, loc);

@@ -9,16 +9,29 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tessera::inline v0 {
+
+namespace detail {
+/// A position, an axis or an extent as int64; what is larger than that stays larger than any
+/// extent.
+template <std::integral I>
+constexpr std::int64_t as_position(I i) {
+  if constexpr (std::is_unsigned_v<I> && sizeof(I) >= sizeof(std::int64_t))
+    return i > static_cast<I>(INT64_MAX) ? INT64_MAX : static_cast<std::int64_t>(i);
+  else
+    return static_cast<std::int64_t>(i);
+}
+}  // namespace detail
 
 /// One extent. Takes any integer type, so that `{n, 784}` works whatever type `n` has.
 struct Dim {
   std::int64_t value = 0;
   Dim() = default;
   template <std::integral I>
-  requires(!std::is_same_v<I, bool>) Dim(I v) : value(static_cast<std::int64_t>(v)) {}
+  requires(!std::is_same_v<I, bool>) Dim(I v) : value(detail::as_position(v)) {}
   operator std::int64_t() const { return value; }
 };
 

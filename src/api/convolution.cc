@@ -206,9 +206,8 @@ Array avg_pool(Operand x, const std::vector<std::int64_t>& window,
                   std::any_of(w.pad_high.begin(), w.pad_high.end(), [](auto p) { return p != 0; });
     double n = 1;
     for (std::int64_t d : w.window) n *= static_cast<double>(d);
-    Value count =
-        padded ? ops::reduce_window("reduce_window_sum", ops::full_like(v, 1), w)
-               : ops::full_like(s, n);
+    Value count = padded ? ops::reduce_window("reduce_window_sum", ops::full_like(v, 1), w)
+                         : ops::full_like(s, n);
     return ops::div(s, count);
   });
 }

@@ -208,8 +208,7 @@ Array arange_integers(std::int64_t start, std::int64_t stop, std::int64_t step,
   const std::int64_t last = n > 0 ? start + (n - 1) * step : start;
   const bool narrow = std::in_range<std::int32_t>(start) && std::in_range<std::int32_t>(last);
   const DType dtype = given.value_or(narrow || n == 0 ? DType::int32 : DType::int64);
-  if (n > 0)
-    values_fit(call, static_cast<double>(start), static_cast<double>(last), dtype, loc);
+  if (n > 0) values_fit(call, static_cast<double>(start), static_cast<double>(last), dtype, loc);
   return composite1("arange", {}, loc, [&](Builder& b, std::span<const Value>) {
     // Integers wrap together, so that a product past the dtype does no harm to the sum.
     const bool exact = is_integer(dtype);

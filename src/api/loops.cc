@@ -2,8 +2,8 @@
 #include <tessera/manipulation.h>
 
 #include "api/body.h"
-#include "api/numbers.h"
 #include "api/differentiate.h"
+#include "api/numbers.h"
 #include "ops/build.h"
 
 #include <limits>

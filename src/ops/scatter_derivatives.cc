@@ -44,8 +44,8 @@ Value other_factors(Value x, Value indices, Value updates, const Attrs& attrs) {
   const Value one = full_like(updates, 1), is_zero = eq(updates, zeros_like(updates));
   const Value factors = select(is_zero, one, updates);
   const Value product = scattered("scatter_mul", x, indices, factors, attrs);
-  const Value zeros_there =
-      scattered("scatter_add", zeros_like(x), indices, select(is_zero, one, zeros_like(one)), attrs);
+  const Value zeros_there = scattered("scatter_add", zeros_like(x), indices,
+                                      select(is_zero, one, zeros_like(one)), attrs);
   const Value own = select(is_zero, one, zeros_like(one));
   const Value others_are_zero =
       gt(sub(under(zeros_there, indices, shape, attrs), own), full_like(own, 0.5));

@@ -48,7 +48,8 @@ TEST(Differences, HalvesOfIntegers) {
 }
 
 TEST(Differences, SignedWithUnsigned64) {
-  const Array a = ts::array({9007199254740993, -1}, ts::i64), b = ts::array({9007199254740992, 18446744073709551615u}, ts::u64);
+  const Array a = ts::array({9007199254740993, -1}, ts::i64),
+              b = ts::array({9007199254740992, 18446744073709551615u}, ts::u64);
   EXPECT_EQ((a + b).dtype(), ts::f64);
   EXPECT_FALSE((a + b).weak_type());
   EXPECT_EQ(of<bool>(a > b), (std::vector{true, false}));
@@ -81,8 +82,10 @@ TEST(Differences, ArgumentsOfTraces) {
 }
 
 TEST(Differences, AstypeWraps) {
-  EXPECT_EQ(of<std::uint8_t>(ts::array({300, -1}).astype(ts::u8)), (std::vector<std::uint8_t>{44, 255}));
-  EXPECT_EQ(of<std::uint8_t>(ts::array({300.0, -1.0, NAN}).astype(ts::u8)), (std::vector<std::uint8_t>{255, 0, 0}));
+  EXPECT_EQ(of<std::uint8_t>(ts::array({300, -1}).astype(ts::u8)),
+            (std::vector<std::uint8_t>{44, 255}));
+  EXPECT_EQ(of<std::uint8_t>(ts::array({300.0, -1.0, NAN}).astype(ts::u8)),
+            (std::vector<std::uint8_t>{255, 0, 0}));
 }
 
 TEST(Differences, FloatsIntoIntegers) {
@@ -101,14 +104,17 @@ TEST(Differences, DivisionByZero) {
 }
 
 TEST(Differences, NegativePowers) {
-  EXPECT_EQ(of<std::int32_t>(ts::power(ts::array({1, -1, -1, 2, 0}), ts::array({-3, -3, -2, -1, -1}))), (Ints{1, -1, 1, 0, 0}));
+  EXPECT_EQ(
+      of<std::int32_t>(ts::power(ts::array({1, -1, -1, 2, 0}), ts::array({-3, -3, -2, -1, -1}))),
+      (Ints{1, -1, 1, 0, 0}));
   EXPECT_THROW(ts::power(ints(), -2), ts::DTypeError);
 }
 
 TEST(Differences, LongExponents) {
   std::uint32_t want = 1;
   for (int i = 0; i < 65; ++i) want *= 3;
-  EXPECT_EQ(of<std::int32_t>(ts::power(ts::array({3}), ts::array({65})))[0], static_cast<std::int32_t>(want));
+  EXPECT_EQ(of<std::int32_t>(ts::power(ts::array({3}), ts::array({65})))[0],
+            static_cast<std::int32_t>(want));
 }
 
 TEST(Differences, SumsOfNarrowIntegers) {
@@ -133,8 +139,11 @@ TEST(Differences, NarrowPositions) {
 }
 
 TEST(Differences, RepeatedFactors) {
-  const Array x = ts::array({2.0, 3.0}), at = ts::array({0, 1, 0, 0}), v = ts::array({5.0, 7.0, 11.0, 0.0});
-  const auto f = [&](Array u, Array w) { return ts::sum(u.at(at).multiply(w) * ts::array({1.0, 10.0})); };
+  const Array x = ts::array({2.0, 3.0}), at = ts::array({0, 1, 0, 0}),
+              v = ts::array({5.0, 7.0, 11.0, 0.0});
+  const auto f = [&](Array u, Array w) {
+    return ts::sum(u.at(at).multiply(w) * ts::array({1.0, 10.0}));
+  };
   EXPECT_EQ(of<float>(ts::grad<1>(f)(x, v)), (std::vector{0.f, 30.f, 0.f, 110.f}));
   EXPECT_EQ(of<float>(ts::grad(f)(x, v)), (std::vector{0.f, 70.f}));
   const Array w = ts::array({5.0, 7.0, 11.0, 13.0});
@@ -147,7 +156,8 @@ TEST(Differences, RepeatedFactors) {
 TEST(Differences, ComparisonLabels) {
   const Array hot = ts::one_hot(ts::array({43, 255}, ts::u8), 300, ts::i32);
   EXPECT_EQ(ts::sum(hot, 1).to_vector<std::int32_t>(), (Ints{1, 1}));
-  EXPECT_EQ(of<std::int32_t>(ts::sum(ts::one_hot(ts::array({300, -1}), 300, ts::i32), 1)), (Ints{0, 0}));
+  EXPECT_EQ(of<std::int32_t>(ts::sum(ts::one_hot(ts::array({300, -1}), 300, ts::i32), 1)),
+            (Ints{0, 0}));
 }
 
 // Every row of the page is here, and nothing else.

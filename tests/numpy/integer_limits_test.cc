@@ -44,7 +44,8 @@ Wide power(T x, T y) {
 template <class T>
 std::vector<T> edges() {
   using L = std::numeric_limits<T>;
-  std::vector<T> v{L::min(), T(L::min() + 1), T(L::min() / 2), 0, 1, 2, 3, 7, 13, T(L::max() / 2), T(L::max() - 1), L::max()};
+  std::vector<T> v{L::min(), T(L::min() + 1), T(L::min() / 2), 0,       1, 2, 3, 7,
+                   13,       T(L::max() / 2), T(L::max() - 1), L::max()};
   if (std::is_signed_v<T>) v.insert(v.end(), {T(-1), T(-2), T(-7)});
   return v;
 }
@@ -71,41 +72,52 @@ TYPED_TEST(IntegerLimits, PairsOfArrays) {
   const std::map<std::string, Binary> wraps{
       {"add", {ts::add, [](Wide u, Wide v) { return u + v; }}},
       {"subtract", {ts::subtract, [](Wide u, Wide v) { return u - v; }}},
-      {"multiply", {ts::multiply, [](Wide u, Wide v) { return Wide(static_cast<unsigned __int128>(u) * static_cast<unsigned __int128>(v)); }}},
+      {"multiply",
+       {ts::multiply,
+        [](Wide u, Wide v) {
+          return Wide(static_cast<unsigned __int128>(u) * static_cast<unsigned __int128>(v));
+        }}},
       {"floor_divide", {ts::floor_divide, floor_div}},
       {"remainder", {ts::remainder, floor_rem}},
-      {"power", {ts::power, [](Wide u, Wide v) { return power(static_cast<T>(u), static_cast<T>(v)); }}},
+      {"power",
+       {ts::power, [](Wide u, Wide v) { return power(static_cast<T>(u), static_cast<T>(v)); }}},
       {"maximum", {ts::maximum, [](Wide u, Wide v) { return std::max(u, v); }}},
       {"minimum", {ts::minimum, [](Wide u, Wide v) { return std::min(u, v); }}},
   };
   for (const auto& [name, f] : wraps) {
     const std::vector<T> eager = values<T>(f.first(x, y));
-    const std::vector<T> jitted = values<T>(ts::jit([&f = f](Array u, Array v) { return f.first(u, v); })(x, y));
+    const std::vector<T> jitted =
+        values<T>(ts::jit([&f = f](Array u, Array v) { return f.first(u, v); })(x, y));
     for (std::size_t i = 0; i < a.size(); ++i) {
       ASSERT_EQ(eager[i], wrapped<T>(f.second(a[i], b[i]))) << name << " " << +a[i] << " " << +b[i];
       ASSERT_EQ(jitted[i], eager[i]) << name;
     }
   }
-  const std::map<std::string, std::pair<Array (*)(ts::Operand, ts::Operand), bool (*)(Wide, Wide)>> tests{
-      {"equal", {ts::equal, [](Wide u, Wide v) { return u == v; }}},
-      {"not_equal", {ts::not_equal, [](Wide u, Wide v) { return u != v; }}},
-      {"less", {ts::less, [](Wide u, Wide v) { return u < v; }}},
-      {"less_equal", {ts::less_equal, [](Wide u, Wide v) { return u <= v; }}},
-      {"greater", {ts::greater, [](Wide u, Wide v) { return u > v; }}},
-      {"greater_equal", {ts::greater_equal, [](Wide u, Wide v) { return u >= v; }}},
-  };
+  const std::map<std::string, std::pair<Array (*)(ts::Operand, ts::Operand), bool (*)(Wide, Wide)>>
+      tests{
+          {"equal", {ts::equal, [](Wide u, Wide v) { return u == v; }}},
+          {"not_equal", {ts::not_equal, [](Wide u, Wide v) { return u != v; }}},
+          {"less", {ts::less, [](Wide u, Wide v) { return u < v; }}},
+          {"less_equal", {ts::less_equal, [](Wide u, Wide v) { return u <= v; }}},
+          {"greater", {ts::greater, [](Wide u, Wide v) { return u > v; }}},
+          {"greater_equal", {ts::greater_equal, [](Wide u, Wide v) { return u >= v; }}},
+      };
   // Also with an array of each other dtype, and with numbers: always the order of the numbers.
   for (const auto& [name, f] : tests) {
     const std::vector<bool> got = f.first(x, y).to_vector<bool>();
     for (std::size_t i = 0; i < a.size(); ++i)
       ASSERT_EQ(got[i], f.second(a[i], b[i])) << name << " " << +a[i] << " " << +b[i];
     const Array edge(edges<T>());
-    for (long long n : {-1LL, -128LL, -129LL, 255LL, 256LL, 300LL, 70000LL, -70000LL, 5000000000LL, -5000000000LL,
-                        std::numeric_limits<long long>::min(), std::numeric_limits<long long>::max()}) {
-      const std::vector<bool> right = f.first(edge, n).to_vector<bool>(), left = f.first(n, edge).to_vector<bool>();
-      const std::vector<bool> traced = ts::jit([&f = f, n](Array v) { return f.first(v, n); })(edge).to_vector<bool>();
+    for (long long n :
+         {-1LL, -128LL, -129LL, 255LL, 256LL, 300LL, 70000LL, -70000LL, 5000000000LL, -5000000000LL,
+          std::numeric_limits<long long>::min(), std::numeric_limits<long long>::max()}) {
+      const std::vector<bool> right = f.first(edge, n).to_vector<bool>(),
+                              left = f.first(n, edge).to_vector<bool>();
+      const std::vector<bool> traced =
+          ts::jit([&f = f, n](Array v) { return f.first(v, n); })(edge).to_vector<bool>();
       for (std::size_t i = 0; i < right.size(); ++i) {
-        ASSERT_EQ(right[i], f.second(edges<T>()[i], n)) << name << " " << +edges<T>()[i] << " " << n;
+        ASSERT_EQ(right[i], f.second(edges<T>()[i], n))
+            << name << " " << +edges<T>()[i] << " " << n;
         ASSERT_EQ(left[i], f.second(n, edges<T>()[i])) << name << " " << n << " " << +edges<T>()[i];
         ASSERT_EQ(traced[i], right[i]) << name;
       }
@@ -138,15 +150,17 @@ TYPED_TEST(IntegerLimits, EveryOtherDtypeComparesExactly) {
       EXPECT_EQ(sum.dtype(), ts::f64);
   };
   against(std::int8_t{}), against(std::int16_t{}), against(std::int32_t{}), against(std::int64_t{});
-  against(std::uint8_t{}), against(std::uint16_t{}), against(std::uint32_t{}), against(std::uint64_t{});
+  against(std::uint8_t{}), against(std::uint16_t{}), against(std::uint32_t{}),
+      against(std::uint64_t{});
 }
 
 TYPED_TEST(IntegerLimits, ArraysAlone) {
   using T = TypeParam;
   const std::vector<T> v = edges<T>();
   const Array x(v);
-  const std::vector<T> neg = values<T>(-x), magnitude = values<T>(ts::abs(x)), square = values<T>(ts::square(x)),
-                       sign = values<T>(ts::sign(x)), bits = values<T>(~x), same = values<T>(ts::floor(x)),
+  const std::vector<T> neg = values<T>(-x), magnitude = values<T>(ts::abs(x)),
+                       square = values<T>(ts::square(x)), sign = values<T>(ts::sign(x)),
+                       bits = values<T>(~x), same = values<T>(ts::floor(x)),
                        cube = values<T>(ts::power(x, 3)), most = values<T>(ts::cummax(x)),
                        sums = values<T>(ts::cumsum(x)), sorted = values<T>(ts::sort(x));
   T running = v[0];
@@ -158,8 +172,11 @@ TYPED_TEST(IntegerLimits, ArraysAlone) {
     const Wide e = v[i];
     EXPECT_EQ(neg[i], wrapped<T>(-e));
     EXPECT_EQ(magnitude[i], wrapped<T>(e < 0 ? -e : e));
-    EXPECT_EQ(square[i], wrapped<T>(Wide(static_cast<unsigned __int128>(e) * static_cast<unsigned __int128>(e))));
-    EXPECT_EQ(cube[i], (wrapped<T>(Wide(wrapped<T>(Wide(static_cast<unsigned __int128>(e) * static_cast<unsigned __int128>(e)))) * e)));
+    EXPECT_EQ(square[i], wrapped<T>(Wide(static_cast<unsigned __int128>(e) *
+                                         static_cast<unsigned __int128>(e))));
+    EXPECT_EQ(cube[i], (wrapped<T>(Wide(wrapped<T>(Wide(static_cast<unsigned __int128>(e) *
+                                                        static_cast<unsigned __int128>(e)))) *
+                                   e)));
     EXPECT_EQ(sign[i], T(e > 0 ? 1 : e < 0 ? -1 : 0));
     EXPECT_EQ(bits[i], wrapped<T>(~e));
     EXPECT_EQ(same[i], v[i]);
@@ -168,7 +185,8 @@ TYPED_TEST(IntegerLimits, ArraysAlone) {
   }
   EXPECT_EQ(ts::max(x).template item<T>(), std::numeric_limits<T>::max());
   EXPECT_EQ(ts::min(x).template item<T>(), std::numeric_limits<T>::min());
-  EXPECT_EQ(v[static_cast<std::size_t>(ts::argmax(x).template item<int>())], std::numeric_limits<T>::max());
+  EXPECT_EQ(v[static_cast<std::size_t>(ts::argmax(x).template item<int>())],
+            std::numeric_limits<T>::max());
   // Sums are in 32 bits at least.
   const Array sum = ts::sum(x);
   ts::dispatch(sum.dtype(), [&](auto tag) {
@@ -186,9 +204,31 @@ TYPED_TEST(IntegerLimits, ArraysAlone) {
 TYPED_TEST(IntegerLimits, NumbersThatFitAndThatDoNot) {
   using T = TypeParam;
   const Array x(edges<T>());
-  const std::vector<long long> numbers{0, 1, -1, 3, -3, 127, 128, -128, -129, 255, 256, 300, 32767, 32768, -32769, 65535, 65536,
-                                       2147483647LL, 2147483648LL, -2147483649LL, 4294967295LL, 4294967296LL, 5000000000LL,
-                                       std::numeric_limits<long long>::min(), std::numeric_limits<long long>::max()};
+  const std::vector<long long> numbers{0,
+                                       1,
+                                       -1,
+                                       3,
+                                       -3,
+                                       127,
+                                       128,
+                                       -128,
+                                       -129,
+                                       255,
+                                       256,
+                                       300,
+                                       32767,
+                                       32768,
+                                       -32769,
+                                       65535,
+                                       65536,
+                                       2147483647LL,
+                                       2147483648LL,
+                                       -2147483649LL,
+                                       4294967295LL,
+                                       4294967296LL,
+                                       5000000000LL,
+                                       std::numeric_limits<long long>::min(),
+                                       std::numeric_limits<long long>::max()};
   const std::map<std::string, std::function<Array(Array, Array)>> uses{
       {"multiply", [](Array u, Array n) { return u * n; }},
       {"add", [](Array u, Array n) { return n + u; }},
@@ -201,26 +241,35 @@ TYPED_TEST(IntegerLimits, NumbersThatFitAndThatDoNot) {
       {"floor_divide", [](Array u, Array n) { return ts::floor_divide(n, u); }},
       {"power", [](Array u, Array n) { return ts::power(n, u); }},
       {"at().set", [](Array u, Array n) { return u.at(0).set(n); }},
-      {"at().add", [](Array u, Array n) { return u.at(ts::array({0, 1})).add(n); }},
+      {"at().add",
+       [](Array u, Array n) {
+         return u.at(ts::array({0, 1})).add(n);
+       }},
       {"full", [](Array u, Array n) { return ts::full({3}, n, u.dtype()); }},
       {"full_like", [](Array u, Array n) { return ts::full_like(u, n); }},
       {"array", [](Array u, Array n) { return ts::array(n, u.dtype()); }},
-      {"pad", [](Array u, Array n) { return ts::pad(u, {{1, 1}}, n); }},
+      {"pad",
+       [](Array u, Array n) {
+         return ts::pad(u, {{1, 1}}, n);
+       }},
   };
   for (const auto& [name, f] : uses)
     for (long long n : numbers) {
       const auto strong = [&] { return f(x, ts::array(n, ts::i64).astype(ts::dtype_of<T>())); };
       if (fits<T>(n)) {
         EXPECT_TRUE(ts::tree::equal(f(x, n), strong())) << name << " " << n;
-        EXPECT_TRUE(ts::tree::equal(ts::jit([&f = f, n](Array u) { return f(u, n); })(x), strong())) << name << " " << n;
+        EXPECT_TRUE(ts::tree::equal(ts::jit([&f = f, n](Array u) { return f(u, n); })(x), strong()))
+            << name << " " << n;
       } else {
         const std::string text = test::message<ts::DTypeError>([&] { f(x, n); });
-        EXPECT_NE(text.find(name + ": the number " + std::to_string(n)), std::string::npos) << name << " " << n << ": " << text;
+        EXPECT_NE(text.find(name + ": the number " + std::to_string(n)), std::string::npos)
+            << name << " " << n << ": " << text;
         EXPECT_NE(text.find("holds " + std::to_string(std::numeric_limits<T>::min()) + " to " +
                             std::to_string(std::numeric_limits<T>::max())),
                   std::string::npos)
             << text;
-        EXPECT_THROW(ts::jit([&f = f, n](Array u) { return f(u, n); })(x), ts::DTypeError) << name << " " << n;
+        EXPECT_THROW(ts::jit([&f = f, n](Array u) { return f(u, n); })(x), ts::DTypeError)
+            << name << " " << n;
       }
     }
 }
@@ -252,7 +301,8 @@ TYPED_TEST(IntegerLimits, PositionsAndLabels) {
                changed = data.at(positions).set(-5).to_vector<std::int32_t>();
     const auto hot = ts::one_hot(positions, n, ts::i32).to_vector<std::int32_t>();
     std::vector<std::int32_t> want(static_cast<std::size_t>(n));
-    for (std::int64_t i = 0; i < n; ++i) want[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i);
+    for (std::int64_t i = 0; i < n; ++i)
+      want[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i);
     for (std::size_t i = 0; i < p.size(); ++i) {
       const Wide v = p[i], at = v < 0 ? v + n : v;
       const bool inside = at >= 0 && at < n;
@@ -279,7 +329,8 @@ TYPED_TEST(IntegerLimits, CrossEntropyOfEveryLabelType) {
   const Array logits = ts::sin(ts::arange(600).astype(ts::f32)).reshape(2, 300);
   const Array labels(std::vector<T>{43, 99}), plain = ts::array({43, 99});
   const auto loss = [&](Array l) {
-    return [l](Array z) { return ts::sum(ts::nn::softmax_cross_entropy_with_integer_labels(z, l)); };
+    return
+        [l](Array z) { return ts::sum(ts::nn::softmax_cross_entropy_with_integer_labels(z, l)); };
   };
   EXPECT_TRUE(ts::tree::equal(loss(labels)(logits), loss(plain)(logits)));
   EXPECT_TRUE(ts::tree::equal(ts::grad(loss(labels))(logits), ts::grad(loss(plain))(logits)));
@@ -305,15 +356,18 @@ TYPED_TEST(IntegerLimits, Makers) {
   EXPECT_EQ(ts::full({1}, L::max(), d).template item<T>(), L::max());
   if constexpr (sizeof(T) < 8) {
     const std::int64_t most = L::max(), least = L::min();
-    EXPECT_EQ(ts::arange(most - 2, most + 1, 1, d).to_vector<T>(), (std::vector<T>{T(most - 2), T(most - 1), T(most)}));
-    EXPECT_EQ(ts::arange(least + 1, least - 1, -1, d).to_vector<T>(), (std::vector<T>{T(least + 1), T(least)}));
+    EXPECT_EQ(ts::arange(most - 2, most + 1, 1, d).to_vector<T>(),
+              (std::vector<T>{T(most - 2), T(most - 1), T(most)}));
+    EXPECT_EQ(ts::arange(least + 1, least - 1, -1, d).to_vector<T>(),
+              (std::vector<T>{T(least + 1), T(least)}));
     EXPECT_THROW(ts::arange(most - 2, most + 2, 1, d), ts::DTypeError);
     EXPECT_THROW(ts::array({most + 1}, d), ts::DTypeError);
     EXPECT_THROW(ts::array({least - 1, 0L}, d), ts::DTypeError);
     EXPECT_THROW(ts::array({1e30}, d), ts::DTypeError);
   }
   EXPECT_EQ(ts::linspace(0, 100, 3, true, d).template to_vector<T>(), (std::vector<T>{0, 50, 100}));
-  EXPECT_EQ(ts::linspace(0, 7, 5, true, d).template to_vector<T>(), (std::vector<T>{0, 1, 3, 5, 7}));
+  EXPECT_EQ(ts::linspace(0, 7, 5, true, d).template to_vector<T>(),
+            (std::vector<T>{0, 1, 3, 5, 7}));
 }
 
 }  // namespace

@@ -36,8 +36,14 @@ const std::vector<Named>& functions() {
       {"where", [](Array x, Array c) { return ts::where(x > 100, x, c); }},
       {"clip", [](Array x, Array c) { return ts::clip(x, 0.0, c); }},
       {"set", [](Array x, Array c) { return x.at(0).set(c); }},
-      {"add at", [](Array x, Array c) { return x.at(ts::array({0, 0, 1})).add(c); }},
-      {"pad", [](Array x, Array c) { return ts::pad(x, {{1, 0}}, c); }},
+      {"add at",
+       [](Array x, Array c) {
+         return x.at(ts::array({0, 0, 1})).add(c);
+       }},
+      {"pad",
+       [](Array x, Array c) {
+         return ts::pad(x, {{1, 0}}, c);
+       }},
       {"concatenate",
        [](Array x, Array c) {
          return ts::concatenate({x, ts::broadcast_to(c, {2})});
@@ -50,7 +56,10 @@ const std::vector<Named>& functions() {
       {"of numbers", [](Array x, Array c) { return x * ((c * 3 + 1) / 7); }},
       {"function of it", [](Array x, Array c) { return x * ts::exp(ts::sin(c)); }},
       {"with an int32", [](Array x, Array c) { return x * (ts::ones({}, ts::i32) * c); }},
-      {"sum of it", [](Array x, Array c) { return x * ts::sum(ts::stack({c, c / 3})); }},
+      {"sum of it",
+       [](Array x, Array c) {
+         return x * ts::sum(ts::stack({c, c / 3}));
+       }},
       {"isclose", [](Array x, Array c) { return ts::isclose(x * 0 + c, c, 0, 0); }},
       {"equal", [](Array x, Array c) { return (x * 0 + c) == c; }},
   };
@@ -68,10 +77,12 @@ Array floats(ts::DType d) { return ts::array({1.75, 2.5}).astype(d); }
 TEST(Weak, MeetsItsDtypeAsWritten) {
   for (ts::DType d : {ts::f64, ts::f32, ts::bf16, ts::f16})
     for (const auto& [name, f] : functions()) {
-      const bool alone = std::string(name) == "of numbers" || std::string(name) == "function of it" ||
+      const bool alone = std::string(name) == "of numbers" ||
+                         std::string(name) == "function of it" ||
                          std::string(name) == "sum of it" || std::string(name) == "with an int32";
       if (alone && d != ts::f64) continue;  // narrower dtypes round each step, a number only once
-      expect_same(f(floats(d), 0.1), f(floats(d), ts::array(0.1, d)), name + std::string(" ") + std::string(ts::name_of(d)));
+      expect_same(f(floats(d), 0.1), f(floats(d), ts::array(0.1, d)),
+                  name + std::string(" ") + std::string(ts::name_of(d)));
     }
 }
 
@@ -85,7 +96,9 @@ TEST(Weak, StaysADoubleInEveryTransformation) {
     };
     same(ts::jit([&](Array v) { return f(v, number); })(x), "jit");
     same(ts::jit([&](Array v, Array c) { return f(v, c); })(x, number), "argument of jit");
-    same(ts::jit([&](Array v) { return ts::jit([&](Array u, Array c) { return f(u, c); })(v, number); })(x),
+    same(ts::jit([&](Array v) {
+           return ts::jit([&](Array u, Array c) { return f(u, c); })(v, number);
+         })(x),
          "argument of jit in jit");
     same(ts::vmap([&](Array v) { return f(v, number); })(ts::stack({x, x}))[1], "vmap");
     same(ts::vmap([&](Array v, Array c) { return f(v, c); }, {.in_axes = {0, ts::unmapped}})(
@@ -192,9 +205,13 @@ TEST(Weak, IsAFloat32ToLookAt) {
       {"grad", ts::grad([](Array s) { return s * s; })(0.7)},
       {"vmap", ts::vmap([](Array s) { return s * 0.5; })(ts::arange(3))},
       {"pmap", ts::pmap([](Array s) { return s * 0.5; })(ts::arange(2))},
-      {"scan", ts::scan([](Array c, Array) { return std::pair(c * 2, c); }, Array(0.7), ts::arange(3)).second},
-      {"fori", ts::fori_loop(0, 3, [](Array, Array c) { return c * 2; }, Array(0.7))},
-      {"cond", ts::cond(true, [](Array c) { return c * 2; }, [](Array c) { return c; }, Array(0.7))},
+      {"scan",
+       ts::scan([](Array c, Array) { return std::pair(c * 2, c); }, Array(0.7), ts::arange(3))
+           .second},
+      {"fori", ts::fori_loop(
+                   0, 3, [](Array, Array c) { return c * 2; }, Array(0.7))},
+      {"cond", ts::cond(
+                   true, [](Array c) { return c * 2; }, [](Array c) { return c; }, Array(0.7))},
       {"map", ts::map([](Array v) { return v * 0.5; }, ts::arange(3))},
       {"uniform", ts::random::uniform(ts::random::key(0), {2}, ts::f32, 0.1, 0.2)},
   };
@@ -207,15 +224,18 @@ TEST(Weak, IsAFloat32ToLookAt) {
   EXPECT_EQ(Array(0.1).to_vector<float>(), std::vector{0.1f});
   EXPECT_EQ(ts::to_string(Array(0.1) + 0.2), "0.3");
   EXPECT_EQ(ts::describe(Array(0.1)), "f32[]*");
-  EXPECT_EQ(ts::random::bernoulli(ts::random::key(3), 0.4, ts::Shape{64}).to_vector<bool>(),
-            ts::random::bernoulli(ts::random::key(3), ts::array(0.4), ts::Shape{64}).to_vector<bool>());
+  EXPECT_EQ(
+      ts::random::bernoulli(ts::random::key(3), 0.4, ts::Shape{64}).to_vector<bool>(),
+      ts::random::bernoulli(ts::random::key(3), ts::array(0.4), ts::Shape{64}).to_vector<bool>());
 }
 
 TEST(Weak, FlagsFollowTheOperands) {
-  for (const Array& x : {ts::floor_divide(Array(7.5), 2), ts::reciprocal(Array(2.0)), ts::zeros_like(Array(2.0)),
-                         ts::power(Array(2), 3), ts::power(Array(2), Array(0.5)), ts::remainder(Array(7), 2)})
+  for (const Array& x :
+       {ts::floor_divide(Array(7.5), 2), ts::reciprocal(Array(2.0)), ts::zeros_like(Array(2.0)),
+        ts::power(Array(2), 3), ts::power(Array(2), Array(0.5)), ts::remainder(Array(7), 2)})
     EXPECT_TRUE(x.weak_type()) << x;
-  for (const Array& x : {ts::power(ts::ones({}, ts::i32), 3), ts::floor_divide(ts::ones({}), 2), ts::array(2.0)})
+  for (const Array& x :
+       {ts::power(ts::ones({}, ts::i32), 3), ts::floor_divide(ts::ones({}), 2), ts::array(2.0)})
     EXPECT_FALSE(x.weak_type()) << x;
 }
 
@@ -227,16 +247,21 @@ TEST(Weak, CarriesArePromotedToAFixedPoint) {
   EXPECT_EQ(a.item<float>(), 3.f);
   EXPECT_EQ(b.item<float>(), 4.f);
   EXPECT_FALSE(a.weak_type());
-  // Four numbers in a ring, one of which becomes a float64 at once and the others one after another.
+  // Four numbers in a ring, one of which becomes a float64 at once and the others one after
+  // another.
   using Ring = std::array<Array, 4>;
   const Array one = ts::ones({}, ts::f64);
-  const Ring ring = ts::fori_loop(0, 5, [&](Array, Ring r) { return Ring{r[1], r[2], r[3], r[3] + one * 0.1}; },
-                                  Ring{Array(1), Array(2), Array(3.5), Array(0)});
+  const Ring ring = ts::fori_loop(
+      0, 5,
+      [&](Array, Ring r) {
+        return Ring{r[1], r[2], r[3], r[3] + one * 0.1};
+      },
+      Ring{Array(1), Array(2), Array(3.5), Array(0)});
   for (const Array& x : ring) EXPECT_EQ(x.dtype(), ts::f64);
   EXPECT_EQ(ring[3].item<double>(), 0.1 + 0.1 + 0.1 + 0.1 + 0.1);
-  const auto [c, ys] = ts::scan(
-      [](Pair p, Array x) { return std::pair(Pair(p.second, p.second + x), p.first); },
-      Pair(Array(1), Array(0)), ts::array({0.5, 0.25}));
+  const auto [c, ys] =
+      ts::scan([](Pair p, Array x) { return std::pair(Pair(p.second, p.second + x), p.first); },
+               Pair(Array(1), Array(0)), ts::array({0.5, 0.25}));
   EXPECT_EQ(c.second.item<float>(), 0.75f);
   EXPECT_EQ(ys.to_vector<float>(), (std::vector{1.f, 0.f}));
 }
@@ -247,7 +272,8 @@ TEST(Weak, IntegersKeepTheirBits) {
   EXPECT_EQ((big + 1).item<std::int64_t>(), 5000000001);
   EXPECT_EQ((Array(1) + big).item<std::int64_t>(), 5000000001);
   EXPECT_EQ((ts::ones({}, ts::i64) * big).item<std::int64_t>(), 5000000000);
-  EXPECT_EQ(ts::jit([](Array x, Array n) { return x * n; })(ts::ones({}, ts::i64), big).item<std::int64_t>(),
+  EXPECT_EQ(ts::jit([](Array x, Array n) { return x * n; })(ts::ones({}, ts::i64), big)
+                .item<std::int64_t>(),
             5000000000);
   EXPECT_EQ((ts::ones({}, ts::f64) * big).item<double>(), 5e9);
 }

@@ -229,7 +229,8 @@ TEST(Optim, GlobalNormOfDoubles) {
   const double norm = std::sqrt(0.01 + 0.04 + 0.09 + 0.49);
   EXPECT_NEAR(optim::global_norm(g).item<double>(), norm, 2e-16);
   auto opt = optim::clip_by_global_norm(0.3);
-  EXPECT_NEAR(opt.update(g, opt.init(g), g).first.b.to_vector<double>()[1], 0.7 * 0.3 / norm, 2e-16);
+  EXPECT_NEAR(opt.update(g, opt.init(g), g).first.b.to_vector<double>()[1], 0.7 * 0.3 / norm,
+              2e-16);
 }
 
 TEST(Optim, StepsUnderJit) {
