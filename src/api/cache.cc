@@ -302,6 +302,7 @@ Outcome CachedFunction::run(Call& call, std::uint64_t moved) {
 }
 
 Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t moved) const {
+  check_bounds(call, e.function);
   if (Trace::innermost() || !e.cacheable) return run_inline(call, e);
 
   std::vector<runtime::ArrayDataPtr> data;

@@ -107,6 +107,10 @@ bool differ_in_sign(const Type& x, const Type& y) {
          (x.dtype == DType::uint64 && is_signed_integer(y.dtype));
 }
 
+bool weak_beside_integer(const Type& x, const Type& y) {
+  return x.weak != y.weak && x.dtype != y.dtype && is_integer(x.dtype) && is_integer(y.dtype);
+}
+
 Value compare_64_bits(const char* function, Value x, Value y, Value (*f)(Value, Value),
                       Comparison kind) {
   const bool left = is_signed_integer(x.dtype());

@@ -28,5 +28,8 @@ bool differ_in_sign(const Type& x, const Type& y);
 /// The comparison `f` of two such, exactly.
 Value compare_64_bits(const char* function, Value x, Value y, Value (*f)(Value, Value),
                       Comparison kind);
+/// Whether a weak integer whose value is not known is beside another dtype of integers, which may
+/// not hold it.
+bool weak_beside_integer(const Type& x, const Type& y);
 
 }  // namespace tessera::inline v0::detail

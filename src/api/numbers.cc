@@ -46,11 +46,22 @@ int side_of_range(const ArrayImpl& a, DType dtype) {
   return a.type.dtype == DType::uint64 ? side(a.unsigned_integer) : side(a.integer);
 }
 
+namespace {
+// Whether some value of integer dtype `from` is none of `to`.
+bool side_of_dtype(DType from, DType to) {
+  if (from == to) return false;
+  if (is_signed_integer(from) && is_unsigned_integer(to)) return true;
+  return size_of(from) > size_of(to) || (size_of(from) == size_of(to) && is_unsigned_integer(from));
+}
+}  // namespace
+
 void check_fits(const char* function, const Operand& x, DType dtype) {
   if (!x.array.impl() || !is_integer(dtype)) return;
   const ArrayImpl& a = *x.array.impl();
   if (!a.type.weak || !is_integer(a.type.dtype)) return;
   const bool known = a.is_number;
+  if (!known && a.traced() && side_of_dtype(a.type.dtype, dtype))
+    if (Trace* t = Trace::find(a.trace); t && t->note_bound(a, dtype, function, x.loc)) return;
   // A weak integer that is computed, or an argument of a trace, has 64 bits where its number needs
   // them.
   const bool wide = !known && size_of(a.type.dtype) == 8 && size_of(dtype) < 8;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <regex>
 #include <set>
@@ -73,12 +74,24 @@ TEST(Differences, Comparisons) {
   EXPECT_EQ(of<bool>(-1 >= bytes()), (std::vector{false, false}));
 }
 
-TEST(Differences, ArgumentsOfTraces) {
+TEST(Differences, ComputedNumbers) {
   const auto product = ts::jit([](Array x, Array n) { return x * n; });
-  EXPECT_EQ(of<std::uint8_t>(product(bytes(), 300)), (std::vector<std::uint8_t>{96, 44}));
+  EXPECT_EQ(of<std::uint8_t>(product(bytes(), 2)), (std::vector<std::uint8_t>{144, 2}));
+  EXPECT_THROW(product(bytes(), 300), ts::DTypeError);  // by the program that 2 made
   EXPECT_THROW(product(ints(), 5000000000), ts::DTypeError);
+  EXPECT_THROW(ts::jit([&](Array x, Array n) { return product(x, n); })(bytes(), 300),
+               ts::DTypeError);
+  EXPECT_THROW(ts::vmap([](Array x, Array n) { return x * n; }, {.in_axes = {0, ts::replicated}})(
+                   bytes(), 300),
+               ts::DTypeError);
   const int captured = 300;
   EXPECT_THROW(ts::jit([&](Array x) { return x * captured; })(bytes()), ts::DTypeError);
+  const auto sum = ts::jit([](Array x, Array n) { return x * (n + 1); });
+  EXPECT_EQ(of<std::uint8_t>(sum(bytes(), 299)), (std::vector<std::uint8_t>{96, 44}));
+  EXPECT_THROW(sum(ints(), 5000000000), ts::DTypeError);
+  // Comparisons are right all the same.
+  const auto less = ts::jit([](Array x, Array n) { return x < n + 1; });
+  EXPECT_EQ(of<bool>(less(bytes(), 299)), (std::vector{true, true}));
 }
 
 TEST(Differences, AstypeWraps) {

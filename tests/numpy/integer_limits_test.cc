@@ -59,7 +59,7 @@ TYPED_TEST_SUITE(IntegerLimits, Integers);
 template <class T>
 std::vector<T> values(const Array& x) {
   EXPECT_EQ(x.dtype(), ts::dtype_of<T>());
-  return x.to_vector<T>();
+  return x.template to_vector<T>();
 }
 
 TYPED_TEST(IntegerLimits, PairsOfArrays) {
@@ -104,17 +104,17 @@ TYPED_TEST(IntegerLimits, PairsOfArrays) {
       };
   // Also with an array of each other dtype, and with numbers: always the order of the numbers.
   for (const auto& [name, f] : tests) {
-    const std::vector<bool> got = f.first(x, y).to_vector<bool>();
+    const std::vector<bool> got = f.first(x, y).template to_vector<bool>();
     for (std::size_t i = 0; i < a.size(); ++i)
       ASSERT_EQ(got[i], f.second(a[i], b[i])) << name << " " << +a[i] << " " << +b[i];
     const Array edge(edges<T>());
     for (long long n :
          {-1LL, -128LL, -129LL, 255LL, 256LL, 300LL, 70000LL, -70000LL, 5000000000LL, -5000000000LL,
           std::numeric_limits<long long>::min(), std::numeric_limits<long long>::max()}) {
-      const std::vector<bool> right = f.first(edge, n).to_vector<bool>(),
-                              left = f.first(n, edge).to_vector<bool>();
+      const std::vector<bool> right = f.first(edge, n).template to_vector<bool>(),
+                              left = f.first(n, edge).template to_vector<bool>();
       const std::vector<bool> traced =
-          ts::jit([&f = f, n](Array v) { return f.first(v, n); })(edge).to_vector<bool>();
+          ts::jit([&f = f, n](Array v) { return f.first(v, n); })(edge).template to_vector<bool>();
       for (std::size_t i = 0; i < right.size(); ++i) {
         ASSERT_EQ(right[i], f.second(edges<T>()[i], n))
             << name << " " << +edges<T>()[i] << " " << n;
@@ -193,7 +193,7 @@ TYPED_TEST(IntegerLimits, ArraysAlone) {
     using S = decltype(tag);
     if constexpr (std::is_integral_v<S> && !std::is_same_v<S, bool>) {
       EXPECT_GE(sizeof(S), 4u);
-      EXPECT_EQ(sum.item<S>(), wrapped<S>(total));
+      EXPECT_EQ(sum.template item<S>(), wrapped<S>(total));
     } else {
       ADD_FAILURE() << sum.dtype();
     }
@@ -268,6 +268,8 @@ TYPED_TEST(IntegerLimits, NumbersThatFitAndThatDoNot) {
                             std::to_string(std::numeric_limits<T>::max())),
                   std::string::npos)
             << text;
+        EXPECT_THROW(ts::jit([&f = f](Array u, Array m) { return f(u, m); })(x, n), ts::DTypeError)
+            << name << " " << n;
         EXPECT_THROW(ts::jit([&f = f, n](Array u) { return f(u, n); })(x), ts::DTypeError)
             << name << " " << n;
       }
@@ -295,11 +297,11 @@ TYPED_TEST(IntegerLimits, PositionsAndLabels) {
     for (std::int64_t v : {43 % n, n - 1, -n, -1 - n, n})
       if (fits<T>(v)) p.push_back(static_cast<T>(v));
     const Array positions(p);
-    const auto taken = ts::take(data, positions).to_vector<std::int32_t>(),
-               picked = data[positions].to_vector<std::int32_t>(),
-               along = ts::take_along_axis(data, positions, 0).to_vector<std::int32_t>(),
-               changed = data.at(positions).set(-5).to_vector<std::int32_t>();
-    const auto hot = ts::one_hot(positions, n, ts::i32).to_vector<std::int32_t>();
+    const auto taken = ts::take(data, positions).template to_vector<std::int32_t>(),
+               picked = data[positions].template to_vector<std::int32_t>(),
+               along = ts::take_along_axis(data, positions, 0).template to_vector<std::int32_t>(),
+               changed = data.at(positions).set(-5).template to_vector<std::int32_t>();
+    const auto hot = ts::one_hot(positions, n, ts::i32).template to_vector<std::int32_t>();
     std::vector<std::int32_t> want(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i)
       want[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i);
@@ -352,13 +354,13 @@ TYPED_TEST(IntegerLimits, Makers) {
   using L = std::numeric_limits<T>;
   const ts::DType d = ts::dtype_of<T>();
   const Array both = ts::array({L::min(), L::max()}, d);
-  EXPECT_EQ(both.to_vector<T>(), (std::vector<T>{L::min(), L::max()}));
+  EXPECT_EQ(both.template to_vector<T>(), (std::vector<T>{L::min(), L::max()}));
   EXPECT_EQ(ts::full({1}, L::max(), d).template item<T>(), L::max());
   if constexpr (sizeof(T) < 8) {
     const std::int64_t most = L::max(), least = L::min();
-    EXPECT_EQ(ts::arange(most - 2, most + 1, 1, d).to_vector<T>(),
+    EXPECT_EQ(ts::arange(most - 2, most + 1, 1, d).template to_vector<T>(),
               (std::vector<T>{T(most - 2), T(most - 1), T(most)}));
-    EXPECT_EQ(ts::arange(least + 1, least - 1, -1, d).to_vector<T>(),
+    EXPECT_EQ(ts::arange(least + 1, least - 1, -1, d).template to_vector<T>(),
               (std::vector<T>{T(least + 1), T(least)}));
     EXPECT_THROW(ts::arange(most - 2, most + 2, 1, d), ts::DTypeError);
     EXPECT_THROW(ts::array({most + 1}, d), ts::DTypeError);

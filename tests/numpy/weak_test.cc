@@ -101,7 +101,7 @@ TEST(Weak, StaysADoubleInEveryTransformation) {
          })(x),
          "argument of jit in jit");
     same(ts::vmap([&](Array v) { return f(v, number); })(ts::stack({x, x}))[1], "vmap");
-    same(ts::vmap([&](Array v, Array c) { return f(v, c); }, {.in_axes = {0, ts::unmapped}})(
+    same(ts::vmap([&](Array v, Array c) { return f(v, c); }, {.in_axes = {0, ts::replicated}})(
              ts::stack({x, x}), number)[1],
          "argument of vmap");
     same(ts::pmap([&](Array v) { return f(v, number); })(ts::stack({x, x}))[1], "pmap");
