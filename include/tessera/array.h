@@ -69,7 +69,7 @@ class TESSERA_API Array {
   ~Array() = default;
 
   /// A weakly typed scalar: bool stays bool; integers are int32 (int64 where the value needs it),
-  /// floats float32.
+  /// floats float32. It keeps all its bits until it meets a dtype: 0.1 is 0.1 beside a float64.
   template <Number T>
   Array(T value) : Array(scalar(value)) {}
   /// One dimension, strongly typed as the vector is.
@@ -192,7 +192,8 @@ class TESSERA_API Array {
   Array get(const std::vector<AxisIndex>& index,
             std::source_location loc = std::source_location::current()) const;
   /// Functional updates: x.at(0, all).set(y), .add(y), .multiply(y), .min(y), .max(y). The index
-  /// may be one boolean array, a mask of the first axes: x.at(x < 0).set(0).
+  /// may be one boolean array, a mask of the first axes: x.at(x < 0).set(0). DTypeError for floats
+  /// into an integer array.
   template <class... I>
   requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...)) At at(I&&... index)
   const;

@@ -1,6 +1,7 @@
 // The extents of an array.
 #pragma once
 
+#include <tessera/axis_list.h>
 #include <tessera/config.h>
 #include <tessera/inline_vector.h>
 
@@ -10,6 +11,7 @@
 #include <iosfwd>
 #include <source_location>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tessera::inline v0 {
@@ -18,8 +20,8 @@ namespace tessera::inline v0 {
 struct Dim {
   std::int64_t value = 0;
   Dim() = default;
-  template <std::integral I>
-  requires(!std::is_same_v<I, bool>) Dim(I v) : value(static_cast<std::int64_t>(v)) {}
+  template <Position I>
+  Dim(I v) : value(detail::as_position(v)) {}
   operator std::int64_t() const { return value; }
 };
 

@@ -353,6 +353,7 @@ std::uint32_t CachedFunction::taker() const {
 }
 
 Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t moved) const {
+  check_bounds(call, e.function);
   if (Trace::innermost() || !e.cacheable) return run_inline(call, e);
 
   std::vector<runtime::ArrayDataPtr> data;

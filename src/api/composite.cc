@@ -148,8 +148,11 @@ Promoted promote_types(const Type& x, const Type& y) {
   Promoted p = promote(x.dtype, x.weak, y.dtype, y.weak);
   // A weak array of floats would cost twice its memory in double; a weak scalar costs nothing.
   const bool scalar = x.shape.empty() && y.shape.empty();
-  const bool both = x.weak && is_floating(x.dtype) && y.weak && is_floating(y.dtype);
-  if (p.weak && is_floating(p.dtype) && !both) p.dtype = scalar ? DType::float64 : DType::float32;
+  const auto keeps = [&](const Type& t) {
+    return t.weak && t.dtype == DType::float64 && (scalar || !t.shape.empty());
+  };
+  if (p.weak && is_floating(p.dtype))
+    p.dtype = scalar || keeps(x) || keeps(y) ? DType::float64 : DType::float32;
   return p;
 }
 
@@ -164,6 +167,11 @@ Promoted inexact(Promoted p, bool scalar) {
 Value to_inexact(Value x) {
   const Promoted p = inexact({x.dtype(), x.type().weak}, x.shape().empty());
   return ops::convert(x, p.dtype, p.weak);
+}
+
+Value to_visible_inexact(Value x) {
+  x = to_inexact(x);
+  return ops::convert(x, visible_dtype(x.type()), x.type().weak);
 }
 
 void promote_inexact(Value& x, Value& y) {

@@ -19,7 +19,7 @@ using Binary = Value (*)(Value, Value);
 using detail::Comparison;
 
 // The functions below differ in what they do around `f`.
-enum Kind : int { kUnary, kInFloats, kBinary, kBinaryInFloats, kLogical };
+enum Kind : int { kUnary, kInFloats, kBinary, kBinaryInFloats, kCompareNumber, kCompare, kLogical };
 
 template <class F, class Body>
 Array once(const char* name, std::initializer_list<Array> inputs, const SourceLoc& loc, Kind kind,
@@ -57,10 +57,16 @@ Array binary_in_floats(const char* name, const Operand& x, const Operand& y, Bin
 // A bare integer that the other operand's dtype does not hold is above or below all of its values.
 Array compare(const char* name, const Operand& x, const Operand& y, Binary f, Comparison kind) {
   if (std::optional<Array> known = detail::compared_with_number(name, x, y, kind)) return *known;
-  return once(name, {x.array, y.array}, x.loc, kBinary, f, [&](std::span<const Value> in) {
+  const bool number = detail::is_integer_number(x.array) || detail::is_integer_number(y.array);
+  const Kind with = number ? kCompareNumber : kCompare;
+  return once(name, {x.array, y.array}, x.loc, with, f, [&](std::span<const Value> in) {
     Value a = in[0], b = in[1];
-    if (detail::differ_in_sign(a.type(), b.type()))
+    if (!number && detail::differ_in_sign(a.type(), b.type()))
       return detail::compare_64_bits(name, a, b, f, kind);
+    if (!number && detail::weak_beside_integer(a.type(), b.type())) {
+      a = ops::convert(a, DType::int64);
+      b = ops::convert(b, DType::int64);
+    }
     detail::promote_and_broadcast(a, b, name);
     return f(a, b);
   });

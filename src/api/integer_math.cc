@@ -103,13 +103,17 @@ std::optional<Array> compared_with_number(const char* function, const Operand& x
 }
 
 bool differ_in_sign(const Type& x, const Type& y) {
-  return (x.dtype == DType::int64 && y.dtype == DType::uint64) ||
-         (x.dtype == DType::uint64 && y.dtype == DType::int64);
+  return (is_signed_integer(x.dtype) && y.dtype == DType::uint64) ||
+         (x.dtype == DType::uint64 && is_signed_integer(y.dtype));
+}
+
+bool weak_beside_integer(const Type& x, const Type& y) {
+  return x.weak != y.weak && x.dtype != y.dtype && is_integer(x.dtype) && is_integer(y.dtype);
 }
 
 Value compare_64_bits(const char* function, Value x, Value y, Value (*f)(Value, Value),
                       Comparison kind) {
-  const bool left = x.dtype() == DType::int64;
+  const bool left = is_signed_integer(x.dtype());
   const Shape shape = broadcast_shapes(x.shape(), y.shape(), function, x.builder->loc);
   x = broadcast_to(x, shape);
   y = broadcast_to(y, shape);

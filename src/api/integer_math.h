@@ -23,10 +23,13 @@ enum class Comparison { equal, not_equal, less, less_equal, greater, greater_equ
 /// the same for all elements; none where the number fits, or is none.
 std::optional<Array> compared_with_number(const char* function, const Operand& x, const Operand& y,
                                           Comparison kind);
-/// Whether one is int64 and the other uint64: no integer dtype holds both.
+/// Whether one is uint64 and the other has a sign: no integer dtype holds both.
 bool differ_in_sign(const Type& x, const Type& y);
 /// The comparison `f` of two such, exactly.
 Value compare_64_bits(const char* function, Value x, Value y, Value (*f)(Value, Value),
                       Comparison kind);
+/// Whether a weak integer whose value is not known is beside another dtype of integers, which may
+/// not hold it.
+bool weak_beside_integer(const Type& x, const Type& y);
 
 }  // namespace tessera::inline v0::detail

@@ -165,9 +165,10 @@ Array tile(Operand x, const std::vector<std::int64_t>& reps) {
   });
 }
 
-Array repeat(Operand x, std::int64_t n, std::int64_t axis) {
+Array repeat(Operand x, std::int64_t n, std::optional<std::int64_t> axis) {
   return composite1("repeat", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    int a = normalize_axis(axis, in[0].rank(), "repeat", x.loc);
+    Value v = axis ? in[0] : ops::reshape(in[0], Shape{in[0].shape().count()});
+    int a = normalize_axis(axis.value_or(0), v.rank(), "repeat", x.loc);
     if (n < 0)
       Message("repeat")
           .problem("each element is to be repeated " + std::to_string(n) + " times")
@@ -175,11 +176,11 @@ Array repeat(Operand x, std::int64_t n, std::int64_t axis) {
           .from(x.loc)
           .advice("repeat(x, 2) gives each element twice")
           .raise<ShapeError>();
-    Shape wide = in[0].shape(), merged = wide;
+    Shape wide = v.shape(), merged = wide;
     wide.insert(wide.begin() + a + 1, n);
     Ints dims;
-    for (int i = 0; i < in[0].rank(); ++i) dims.push_back(i <= a ? i : i + 1);
-    Value v = ops::broadcast_in_dim(in[0], wide, dims);
+    for (int i = 0; i < v.rank(); ++i) dims.push_back(i <= a ? i : i + 1);
+    v = ops::broadcast_in_dim(v, wide, dims);
     merged[static_cast<std::size_t>(a)] *= n;
     return ops::reshape(v, merged);
   });

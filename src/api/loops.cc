@@ -3,6 +3,7 @@
 
 #include "api/body.h"
 #include "api/differentiate.h"
+#include "api/numbers.h"
 #include "ops/build.h"
 
 #include <limits>
@@ -130,6 +131,8 @@ Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_loca
         .advice("convert with astype(ts::i32), or pass C++ integers")
         .raise<ShapeError>();
   const DType dtype = promote(l.dtype, l.weak, h.dtype, h.weak).dtype;
+  check_fits("fori_loop", Operand(lo, where), dtype);
+  check_fits("fori_loop", Operand(hi, where), dtype);
   std::vector<Type> types = leaf_types(body);
   types[0] = Type(dtype, {});
   const LoopBody loop = trace_loop_body("fori_loop", body, types, 1, false, loc);

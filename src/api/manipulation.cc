@@ -1,6 +1,7 @@
 #include <tessera/manipulation.h>
 
 #include "api/joining.h"
+#include "api/numbers.h"
 
 #include <algorithm>
 
@@ -64,7 +65,9 @@ Value triangle(Value x, std::int64_t k, bool lower, const SourceLoc& loc) {
   Shape matrix{x.shape()[static_cast<std::size_t>(x.rank() - 2)],
                x.shape()[static_cast<std::size_t>(x.rank() - 1)]};
   Value row = ops::iota(b, DType::int32, matrix, 0), column = ops::iota(b, DType::int32, matrix, 1);
-  Value edge = ops::add(row, ops::full_like(row, static_cast<double>(k)));
+  // Past the corners nothing changes, whatever k.
+  const std::int64_t most = std::max(matrix[0], matrix[1]);
+  Value edge = ops::add(row, ops::full_like(row, static_cast<double>(std::clamp(k, -most, most))));
   Value keep = lower ? ops::ge(edge, column) : ops::le(edge, column);
   return ops::select(detail::broadcast_to(keep, x.shape()), x, ops::zeros_like(x));
 }
@@ -178,6 +181,7 @@ Array broadcast_to(Operand x, const Shape& shape) {
 
 Array pad(Operand x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths,
           Operand value) {
+  detail::check_stored("pad", x.array, value);
   return composite1("pad", {x.array, value.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     if (static_cast<int>(widths.size()) != in[0].rank())
       Message("pad")

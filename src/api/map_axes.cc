@@ -132,7 +132,7 @@ std::vector<int> result_axes(const char* function, const TracedFunction& f, cons
     const int rank = t.shape.rank() + 1;
     if (axis != kReplicated) {
       if (axis < -rank || axis >= rank)
-        missing.push_back(described.paths("result")[i] + " is " + to_string(t) +
+        missing.push_back(described.paths("result")[i] + " is " + visible_text(t) +
                           " for each example, so the stack has rank " + std::to_string(rank) +
                           " and no axis " + std::to_string(axis));
       if (axis < 0) axis += rank;

@@ -7,13 +7,8 @@
 
 namespace tessera::inline v0::detail {
 
-namespace {
-
-struct Range {
-  std::string least, most;
-};
-Range range_of(DType d) {
-  return dispatch(d, [](auto tag) -> Range {
+Limits limits_of(DType d) {
+  return dispatch(d, [](auto tag) -> Limits {
     using T = decltype(tag);
     if constexpr (std::is_integral_v<T>)
       return {std::to_string(std::numeric_limits<T>::min()),
@@ -22,6 +17,8 @@ Range range_of(DType d) {
       return {};
   });
 }
+
+namespace {
 
 std::string number_text(const ArrayImpl& a) {
   return a.type.dtype == DType::uint64 ? std::to_string(a.unsigned_integer)
@@ -49,16 +46,27 @@ int side_of_range(const ArrayImpl& a, DType dtype) {
   return a.type.dtype == DType::uint64 ? side(a.unsigned_integer) : side(a.integer);
 }
 
+namespace {
+// Whether some value of integer dtype `from` is none of `to`.
+bool side_of_dtype(DType from, DType to) {
+  if (from == to) return false;
+  if (is_signed_integer(from) && is_unsigned_integer(to)) return true;
+  return size_of(from) > size_of(to) || (size_of(from) == size_of(to) && is_unsigned_integer(from));
+}
+}  // namespace
+
 void check_fits(const char* function, const Operand& x, DType dtype) {
   if (!x.array.impl() || !is_integer(dtype)) return;
   const ArrayImpl& a = *x.array.impl();
   if (!a.type.weak || !is_integer(a.type.dtype)) return;
   const bool known = a.is_number;
+  if (!known && a.traced() && side_of_dtype(a.type.dtype, dtype))
+    if (Trace* t = Trace::find(a.trace); t && t->note_bound(a, dtype, function, x.loc)) return;
   // A weak integer that is computed, or an argument of a trace, has 64 bits where its number needs
   // them.
   const bool wide = !known && size_of(a.type.dtype) == 8 && size_of(dtype) < 8;
   if (known ? side_of_range(a, dtype) == 0 : !wide) return;
-  const Range range = range_of(dtype);
+  const Limits range = limits_of(dtype);
   Message(function)
       .problem(known ? "the number " + number_text(a) + " is not " +
                            (is_unsigned_integer(dtype) ? "a " : "an ") + std::string(name_of(dtype))
@@ -69,6 +77,20 @@ void check_fits(const char* function, const Operand& x, DType dtype) {
       .advice(std::string("convert the array to a wider dtype first, for example x.astype(ts::") +
               (known && a.type.dtype == DType::uint64 ? "u64" : "i64") + ")")
       .raise<DTypeError>();
+}
+
+void check_stored(const char* function, const Array& into, const Operand& x) {
+  const Type &holds = need(into, function, x.loc).type,
+             &given = need(x.array, function, x.loc).type;
+  if (is_integer(holds.dtype) && is_floating(given.dtype))
+    Message(function)
+        .problem("an array of " + std::string(name_of(holds.dtype)) + " is to take in " +
+                 std::string(name_of(visible_dtype(given))) + " values")
+        .rule("an update has its array's dtype, and integers would cut the fraction off")
+        .from(x.loc)
+        .advice("convert the array first, x.astype(ts::f32), or the values where they are whole")
+        .raise<DTypeError>();
+  check_fits(function, x, holds.dtype);
 }
 
 void check_all_fit(const char* function, std::initializer_list<const Operand*> operands) {

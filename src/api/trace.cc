@@ -6,6 +6,7 @@
 #include "runtime/executable.h"
 #include "runtime/kept.h"
 
+#include <algorithm>
 #include <atomic>
 
 namespace tessera::inline v0::detail {
@@ -110,7 +111,19 @@ Trace::Finished Trace::finish(std::span<const Array> outputs) {
   std::shared_ptr<Program> p = builder_.finish(out);
   p->inputs = explicit_inputs_;
   p->inputs.insert(p->inputs.end(), capture_vars_.begin(), capture_vars_.end());
-  return {std::move(p), std::move(captures_)};
+  return {std::move(p), std::move(captures_), std::move(bounds_)};
+}
+
+bool Trace::note_bound(const ArrayImpl& a, DType dtype, const char* function,
+                       const std::source_location& loc) {
+  const auto at = std::find(explicit_inputs_.begin(), explicit_inputs_.end(), a.var);
+  if (a.trace != id_ || at == explicit_inputs_.end()) return false;
+  const auto input = static_cast<std::size_t>(at - explicit_inputs_.begin());
+  const bool known = std::any_of(bounds_.begin(), bounds_.end(), [&](const NumberBound& b) {
+    return b.input == input && b.dtype == dtype;
+  });
+  if (!known) bounds_.push_back({input, dtype, function, loc});
+  return true;
 }
 
 AxisScope::AxisScope(std::vector<BoundAxis> bound) : count_(bound.size()) {
