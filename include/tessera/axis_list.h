@@ -22,7 +22,7 @@ concept Position = std::integral<T> && !std::same_as<T, bool>;
 namespace detail {
 /// A position, an axis or an extent as int64; what is larger than that stays larger than any
 /// extent.
-template <Position I>
+template <std::integral I>
 constexpr std::int64_t as_position(I i) {
   if constexpr (std::is_unsigned_v<I> && sizeof(I) >= sizeof(std::int64_t))
     return i > static_cast<I>(INT64_MAX) ? INT64_MAX : static_cast<std::int64_t>(i);
