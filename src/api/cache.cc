@@ -267,7 +267,7 @@ void keep_shared(std::vector<bool>& donated, const std::vector<runtime::ArrayDat
 }
 
 Outcome run_inline(Call& call, const CacheEntry& e) {
-  const std::vector<Array> in = operands(call, e.function);
+  const std::vector<Array> in = operands(call, e.function, e.name);
   return outcome(e.function, apply(e.function.program, in, {}));
 }
 
