@@ -306,7 +306,7 @@ std::shared_ptr<CacheEntry> new_entry(const Call& call, TracedFunction f, const 
 }
 
 Outcome run_inline(Call& call, const CacheEntry& e) {
-  const std::vector<Array> in = operands(call, e.function);
+  const std::vector<Array> in = operands(call, e.function, e.name);
   return outcome(e.function, apply(e.function.program, in, {}));
 }
 

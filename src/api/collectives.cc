@@ -44,8 +44,8 @@ std::string kind_name(BoundAxis::Kind kind) {
   }
   Message(function)
       .problem("there is no axis '" + name + "' here")
-      .rule(bound.empty() ? "no axis is bound: a name is bound inside a function given to pmap, "
-                            "shard_map or vmap"
+      .rule(bound.empty() ? "no axis is bound: a name is bound inside a function given to pmap "
+                            "or vmap"
                           : "the bound axes are " + bound)
       .from(loc)
       .advice(bound.empty()

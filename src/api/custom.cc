@@ -271,12 +271,13 @@ Outcome emit(const char* op, Call& call, const TracedFunction& f, HookPtr rule,
              const SourceLoc& loc) {
   // Nobody differentiates what runs at once; and a rule is known by its identity, which would
   // compile anew for each call.
-  if (!Trace::innermost()) return outcome(f, apply(f.program, operands(call, f), loc));
+  if (!Trace::innermost())
+    return outcome(f, apply(f.program, operands(call, f, f.program->name, loc), loc));
   Builder b(op);
   b.loc = loc;
   const Values in = inputs_of(b, *f.program);
   const Values out = b.emit(op, in, {{"body", f.program}, {"rule", std::move(rule)}});
-  return outcome(f, apply(b.finish(out), operands(call, f), loc));
+  return outcome(f, apply(b.finish(out), operands(call, f, f.program->name, loc), loc));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <tessera/device.h>
 
 #include "api/array_impl.h"
+#include "runtime/accounting.h"
 #include "runtime/devices.h"
 #include "runtime/memory_limit.h"
 #include "spmd/blocks.h"
@@ -49,8 +50,10 @@ void need_device(const char* function, Device d, const SourceLoc& loc) {
       .problem("there is no device " + std::to_string(d.id))
       .rule("this process has devices 0 to " + std::to_string(runtime::device_count() - 1))
       .from(loc)
-      .advice("call set_device_count(" + std::to_string(d.id + 1) +
-              ") first, or set TESSERA_DEVICES")
+      .advice(d.id >= 0 && d.id < runtime::kMaxDevices
+                  ? "call set_device_count(" + std::to_string(d.id + 1) +
+                        ") first, or set TESSERA_DEVICES"
+                  : "take one of devices()")
       .raise<DeviceError>();
 }
 

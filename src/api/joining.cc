@@ -67,6 +67,7 @@ Array concatenate(const std::vector<Array>& xs, std::int64_t axis, std::source_l
 }
 
 Array stack(const std::vector<Array>& xs, std::int64_t axis, std::source_location loc) {
+  const InFunction called("stack", loc);
   refuse_empty_list("stack", xs, loc);
   for (const Array& x : xs)
     if (x.shape() != xs[0].shape())
@@ -101,6 +102,7 @@ Array stack(const std::vector<Array>& xs, std::int64_t axis, std::source_locatio
 }
 
 std::vector<Array> split(Operand x, std::int64_t parts, std::int64_t axis) {
+  const InFunction called("split", x.loc);
   const Shape& shape = detail::need(x.array, "split").type.shape;
   int a = normalize_axis(axis, shape.rank(), "split", x.loc);
   std::int64_t n = shape[static_cast<std::size_t>(a)];
@@ -122,6 +124,7 @@ std::vector<Array> split(Operand x, std::int64_t parts, std::int64_t axis) {
 
 std::vector<Array> split_at(Operand x, const std::vector<std::int64_t>& positions,
                             std::int64_t axis) {
+  const InFunction called("split_at", x.loc);
   return composite("split", {&x.array, 1}, x.loc, [&](Builder&, std::span<const Value> in) {
     int a = normalize_axis(axis, in[0].rank(), "split", x.loc);
     std::int64_t n = in[0].shape()[static_cast<std::size_t>(a)], start = 0;

@@ -1,6 +1,7 @@
 #include <tessera/pmap.h>
 
 #include "api/cache.h"
+#include "api/map_axes.h"
 #include "api/pmap_axes.h"
 #include "base/warning.h"
 #include "ops/build.h"
@@ -22,7 +23,7 @@ constexpr const char* kUnnamed = "pmap";
                " already runs on devices")
       .rule("a device does not split up further")
       .from(loc)
-      .advice("use vmap inside, or one shard_map over a mesh with two axes")
+      .advice("use vmap inside")
       .raise<CollectiveError>();
 }
 
@@ -175,6 +176,7 @@ class PmapCache final : public CachedFunction {
 
 std::shared_ptr<CachedFunction> make_pmap_cache(const PmapOptions& options,
                                                 std::source_location loc) {
+  check_axis_name("pmap", options.axis_name, line_of(loc));
   std::string name =
       options.name.empty() ? "pmap(" + to_string(SourceLoc(loc)) + ")" : options.name;
   return std::make_shared<PmapCache>(std::move(name), options, loc);

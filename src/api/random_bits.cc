@@ -105,6 +105,7 @@ Array split(Operand key, std::int64_t n) {
 }
 
 Array fold_in(Operand key, Operand data) {
+  const InFunction called("fold_in", key.loc);
   check_key("fold_in", key);
   const Type& t = detail::need(data.array, "fold_in").type;
   if (!is_integer(t.dtype) || t.shape.rank() != 0)

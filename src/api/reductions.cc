@@ -318,6 +318,7 @@ Array beside(const Array& x, const Array& y) {
 }  // namespace
 
 Array allclose(Operand x, Operand y, double rtol, double atol, bool equal_nan) {
+  const InFunction called("allclose", x.loc);
   y.array = beside(x.array, y.array);
   return composite1("allclose", {x.array, y.array}, x.loc,
                     [&](Builder&, std::span<const Value> in) {
@@ -326,6 +327,7 @@ Array allclose(Operand x, Operand y, double rtol, double atol, bool equal_nan) {
                     });
 }
 Array array_equal(Operand x, Operand y) {
+  const InFunction called("array_equal", x.loc);
   if (detail::need(x.array, "array_equal").type.shape !=
       detail::need(y.array, "array_equal").type.shape)
     return Array(false);

@@ -10,6 +10,7 @@
 namespace tessera::inline v0 {
 
 Array replicate(Operand x, std::int64_t devices) {
+  const InFunction called("replicate", x.loc);
   if (devices < 1)
     Message("replicate")
         .problem("a copy for each of " + std::to_string(devices) + " devices")
@@ -44,6 +45,7 @@ std::int64_t differing_row(const Array& x) {
 
 std::vector<Array> unreplicate(const std::vector<Array>& leaves,
                                const std::vector<std::string>& paths, std::source_location loc) {
+  const InFunction called("unreplicate", loc);
   Message shapes("unreplicate"), apart("unreplicate");
   bool unshaped = false, differs = false;
   auto name = [&](std::size_t i) { return paths[i].empty() ? "the array" : paths[i]; };

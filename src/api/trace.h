@@ -89,6 +89,11 @@ class Trace {
   std::unordered_map<const ArrayImpl*, Var> captured_;
 };
 
+/// Throws where `a` has no value here: it is of a function that is no longer being traced, or
+/// abstract. `path` is its place in the arguments.
+void check_usable(const ArrayImpl& a, const char* function, const SourceLoc& loc,
+                  const std::string& path = {});
+
 /// Binds axis names for a scope (pmap, shard_map and vmap bodies). The innermost binding of a name
 /// wins.
 class AxisScope {

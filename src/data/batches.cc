@@ -48,6 +48,7 @@ void need_memory(std::int64_t examples, std::int64_t batch, LastBatch last, cons
 
 Split split_per_class(const Array& key, const Array& labels, double share,
                       std::source_location loc) {
+  const InFunction called("split_per_class", loc);
   if (labels.ndim() != 1 || !is_integer(labels.dtype()) || !(share >= 0 && share <= 1))
     Message("split_per_class")
         .problem("labels are " + describe(labels) + ", the share " + to_string(Array(share)))
@@ -73,6 +74,7 @@ Split split_per_class(const Array& key, const Array& labels, double share,
 
 std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, const Array& key,
                                   LastBatch last, std::source_location loc) {
+  const InFunction called("batches", loc);
   if (batch < 1 || examples < 0)
     Message("batches")
         .problem("a batch of " + std::to_string(batch) + " from " + std::to_string(examples) +
@@ -109,6 +111,7 @@ std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, con
 
 void check_shardable(const std::vector<Array>& leaves, const std::vector<std::string>& paths,
                      std::int64_t devices, std::source_location loc) {
+  const InFunction called("shard_batch", loc);
   if (devices < 1)
     Message("shard_batch")
         .problem("a batch for " + std::to_string(devices) + " devices")
@@ -142,6 +145,7 @@ void check_shardable(const std::vector<Array>& leaves, const std::vector<std::st
 }
 
 Array shard_batch(Operand x, std::int64_t devices) {
+  const InFunction called("shard_batch", x.loc);
   check_shardable({x.array}, {""}, devices, x.loc);
   Shape shape = x.array.shape();
   shape[0] /= devices;

@@ -10,12 +10,14 @@
 namespace tessera::inline v0::nn {
 
 Array relu(Operand x) {
+  const InFunction called("relu", x.loc);
   need_array("relu", "x", x.array, x.loc);
   // A selection, not maximum(x, 0): at 0 its derivative is 0, where maximum's would be a half. NaN
   // is not at most 0 and comes through.
   return where(Operand(less_equal(x, 0), x.loc), Operand(0, x.loc), x);
 }
 Array leaky_relu(Operand x, double slope) {
+  const InFunction called("leaky_relu", x.loc);
   need_array("leaky_relu", "x", x.array, x.loc);
   need_number("leaky_relu", "the slope", slope, -HUGE_VAL, HUGE_VAL, "0.01 is usual", x.loc);
   return where(Operand(greater_equal(x, 0), x.loc), x, multiply(x, slope));
@@ -35,6 +37,7 @@ Array in_float32(const Operand& x, F f) {
 // is still open or shut, so that no infinity is multiplied by 0, in value or derivative.
 template <class F>
 Array gated(const char* function, const Operand& x, F f) {
+  const InFunction called(function, x.loc);
   need_array(function, "x", x.array, x.loc);
   return in_float32(x, [&](const Operand& v) {
     constexpr double kFar = 1e4;
@@ -62,6 +65,7 @@ Array silu(Operand x) {
   return gated("silu", x, [](const Operand& v) { return multiply(v, sigmoid(v)); });
 }
 Array elu(Operand x, double alpha) {
+  const InFunction called("elu", x.loc);
   need_array("elu", "x", x.array, x.loc);
   need_number("elu", "alpha", alpha, -HUGE_VAL, HUGE_VAL, "1.0 is usual", x.loc);
   return in_float32(x, [&](const Operand& v) {
@@ -72,10 +76,12 @@ Array elu(Operand x, double alpha) {
   });
 }
 Array log_sigmoid(Operand x) {
+  const InFunction called("log_sigmoid", x.loc);
   need_array("log_sigmoid", "x", x.array, x.loc);
   return negative(logaddexp(Operand(negative(x), x.loc), 0.0));
 }
 Array softplus(Operand x) {
+  const InFunction called("softplus", x.loc);
   need_array("softplus", "x", x.array, x.loc);
   return logaddexp(x, 0.0);
 }
@@ -106,10 +112,12 @@ Array shifted(const char* function, const Operand& x, std::int64_t axis) {
 }  // namespace
 
 Array softmax(Operand x, std::int64_t axis) {
+  const InFunction called("softmax", x.loc);
   Array e = exp(Operand(shifted("softmax", x, axis), x.loc));
   return divide(e, sum(e, axis, true));
 }
 Array log_softmax(Operand x, std::int64_t axis) {
+  const InFunction called("log_softmax", x.loc);
   Array s = shifted("log_softmax", x, axis);
   return subtract(s, log(sum(exp(s), axis, true)));
 }

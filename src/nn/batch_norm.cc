@@ -20,6 +20,7 @@ void check(const char* function, double momentum, double epsilon, const SourceLo
 }  // namespace
 
 BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o, std::source_location loc) {
+  const InFunction called("batch_norm", loc);
   if (channels < 1)
     Message("batch_norm")
         .problem(std::to_string(channels) + " channels")
@@ -71,6 +72,7 @@ void need_axis(const std::string& name, const SourceLoc& loc) {
 }  // namespace
 
 std::pair<Array, BatchNorm> BatchNorm::train(Operand x) const {
+  const InFunction called("BatchNorm", x.loc);
   check(*this, x);
   if (!axis_name.empty()) need_axis(axis_name, x.loc);
   std::vector<std::int64_t> over;
@@ -91,6 +93,7 @@ std::pair<Array, BatchNorm> BatchNorm::train(Operand x) const {
 }
 
 Array BatchNorm::operator()(Operand x) const {
+  const InFunction called("BatchNorm", x.loc);
   check(*this, x);
   Array wide = astype(x, x.array.dtype() == DType::float64 ? DType::float64 : DType::float32);
   Array m = stop_gradient(mean), v = stop_gradient(var);

@@ -32,6 +32,7 @@ Array weighted(const Operand& weights, const Array& x) {
 }  // namespace
 
 Array softmax_cross_entropy(Operand logits, Operand labels) {
+  const InFunction called("softmax_cross_entropy", logits.loc);
   check("softmax_cross_entropy", logits, labels);
   if (logits.array.shape() != labels.array.shape())
     Message("softmax_cross_entropy")
@@ -64,6 +65,7 @@ void check_pairs(const char* function, const char* first, const Operand& x, cons
 }  // namespace
 
 Array sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
+  const InFunction called("sigmoid_binary_cross_entropy", logits.loc);
   check_pairs("sigmoid_binary_cross_entropy", "logits", logits, "labels", labels);
   const Array yes = log_sigmoid(logits), no = log_sigmoid(Operand(negative(logits), logits.loc));
   const Operand against(subtract(1, labels), labels.loc);
@@ -71,6 +73,7 @@ Array sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
 }
 
 Array huber_loss(Operand predictions, Operand targets, double delta) {
+  const InFunction called("huber_loss", predictions.loc);
   check_pairs("huber_loss", "predictions", predictions, "targets", targets);
   if (!(delta > 0))
     Message("huber_loss")
@@ -84,6 +87,7 @@ Array huber_loss(Operand predictions, Operand targets, double delta) {
 }
 
 Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels) {
+  const InFunction called("softmax_cross_entropy_with_integer_labels", logits.loc);
   check("softmax_cross_entropy_with_integer_labels", logits, labels);
   const Shape& shape = logits.array.shape();
   bool fits = labels.array.shape() == Shape(shape.begin(), shape.end() - 1);
@@ -106,6 +110,7 @@ Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels) 
 }
 
 Array masked_mean(Operand values, Operand mask) {
+  const InFunction called("masked_mean", values.loc);
   need_array("masked_mean", "values", values.array, values.loc);
   need_array("masked_mean", "mask", mask.array, values.loc);
   const Shape &from = mask.array.shape(), &to = values.array.shape();
@@ -124,6 +129,7 @@ Array masked_mean(Operand values, Operand mask) {
 }
 
 Array accuracy(Operand logits, Operand labels) {
+  const InFunction called("accuracy", logits.loc);
   check("accuracy", logits, labels);
   const Shape& shape = logits.array.shape();
   if (labels.array.shape() != Shape(shape.begin(), shape.end() - 1))

@@ -90,6 +90,7 @@ State Optimizer::init_leaves(const Leaves& params) const {
 
 Leaves Optimizer::update_leaves(Leaves updates, const State& state, const Leaves& params,
                                 State& next, std::source_location loc) const {
+  const InFunction called("Optimizer::update", loc);
   if (state.stages.size() != stages_->size())
     Message("Optimizer::update")
         .problem("the state has " + std::to_string(state.stages.size()) +
@@ -187,6 +188,7 @@ Array global_norm(const Leaves& leaves) {
 }
 
 Optimizer rmsprop(Rate rate, double decay, double eps, std::source_location loc) {
+  const InFunction called("rmsprop", loc);
   need_decay("rmsprop", "decay", decay, loc);
   need_amount("rmsprop", "eps", eps, loc);
   const Optimizer scaled({{[](const Leaves& p) {
@@ -246,6 +248,7 @@ Optimizer adamw(Rate rate, double weight_decay, AdamOptions o, std::source_locat
 }
 
 Optimizer sgd(Rate rate, double momentum, bool nesterov, std::source_location loc) {
+  const InFunction called("sgd", loc);
   need_decay("sgd", "momentum", momentum, loc);
   if (momentum == 0) return scale_by_rate(std::move(rate));
   Stage trace{[](const Leaves& p) {
