@@ -290,9 +290,10 @@ std::shared_ptr<const void> Array::read_bytes(DType as, const char* function,
   };
   auto kept = std::make_shared<Kept>(*this, function, loc);
   need_type(dtype(), as, function, loc);
-  const void* bytes = dtype() == impl_->type.dtype
-                          ? static_cast<const void*>(runtime::dense_bytes(*kept->read, kept->buffer))
-                          : detail::floats_of(*impl_, *kept->read);
+  const void* bytes =
+      dtype() == impl_->type.dtype
+          ? static_cast<const void*>(runtime::dense_bytes(*kept->read, kept->buffer))
+          : detail::floats_of(*impl_, *kept->read);
   return {std::move(kept), bytes};
 }
 

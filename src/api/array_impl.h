@@ -13,7 +13,7 @@ namespace tessera::inline v0::detail {
 struct ArrayImpl {
   Type type;
   // concrete
-  runtime::ArrayDataPtr data;  // of what is no bare number
+  runtime::ArrayDataPtr data;                                   // of what is no bare number
   mutable std::shared_ptr<const std::vector<float>> as_floats;  // a weak double, for host()
   /// A bare C++ number: a literal inside traces, an argument outside them (so that x * i compiles
   /// once for every i).

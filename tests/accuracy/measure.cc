@@ -25,12 +25,12 @@ struct Format<double> {
   static constexpr int precision = 53, least = -1074, most = 1024;
 };
 template <>
-struct Format<ts::float16> {
+struct Format<ts::float16_t> {
   using Bits = std::uint16_t;
   static constexpr int precision = 11, least = -24, most = 16;
 };
 template <>
-struct Format<ts::bfloat16> {
+struct Format<ts::bfloat16_t> {
   using Bits = std::uint16_t;
   static constexpr int precision = 8, least = -133, most = 128;
 };
@@ -197,8 +197,8 @@ Worst measured(const Function& f, const Sample& sample) {
 Worst measure(const Function& f, DType dtype, const Sample& sample) {
   switch (dtype) {
     case DType::float64: return measured<double>(f, sample);
-    case DType::float16: return measured<ts::float16>(f, sample);
-    case DType::bfloat16: return measured<ts::bfloat16>(f, sample);
+    case DType::float16: return measured<ts::float16_t>(f, sample);
+    case DType::bfloat16: return measured<ts::bfloat16_t>(f, sample);
     default: return measured<float>(f, sample);
   }
 }

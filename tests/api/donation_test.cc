@@ -55,7 +55,10 @@ std::vector<std::pair<std::string, std::function<void(const Array&)>>> reads() {
       {"device_get", [](const Array& x) { (void)ts::StaticArray(x); }},
       {"unreplicate", [](const Array& x) { (void)ts::unreplicate(x); }},
       {"broadcast_to", [](const Array& x) { (void)ts::replicate(x, 4); }},
-      {"stack", [](const Array& x) { (void)ts::stack({x, x}); }},
+      {"stack",
+       [](const Array& x) {
+         (void)ts::stack({x, x});
+       }},
       {"concatenate", [](const Array& x) { (void)ts::concatenate({x}); }},
       {"reshape", [](const Array& x) { (void)x.reshape(x.shape()); }},
       {"broadcast_to", [](const Array& x) { (void)ts::broadcast_to(x, x.shape()); }},
@@ -65,8 +68,7 @@ std::vector<std::pair<std::string, std::function<void(const Array&)>>> reads() {
       {"add", [](const Array& x) { (void)(x + 1); }},
       {"sum", [](const Array& x) { (void)ts::sum(x); }},
       {"take", [](const Array& x) { (void)kTake(x); }},
-      {"save",
-       [](const Array& x) { ts::save(testing::TempDir() + "donated.safetensors", x); }},
+      {"save", [](const Array& x) { ts::save(testing::TempDir() + "donated.safetensors", x); }},
   };
 }
 
@@ -78,14 +80,34 @@ std::vector<Kind> kinds() {
   ts::set_device_count(4);
   auto map = ts::pmap([](Array v) { return v * 2; });
   return {{"one element", [] { return ts::full({1}, 3); }},
-          {"small", [] { return ts::full({4, 1}, 3); }},
-          {"large", [] { return ts::full({4, 2000}, 3); }},
+          {"small",
+           [] {
+             return ts::full({4, 1}, 3);
+           }},
+          {"large",
+           [] {
+             return ts::full({4, 2000}, 3);
+           }},
           {"replicated", [] { return ts::replicate(ts::full({5}, 3), 4); }},
-          {"sharded", [map] { return map(ts::full({4, 3}, 3)); }},
-          {"large and sharded", [map] { return map(ts::full({4, 3000}, 3)); }},
-          {"row of sharded state", [map] { return map(ts::full({4, 1200}, 3))[2]; }},
-          {"a shard", [map] { return map(ts::full({4, 1200}, 3)).shards()[1].data; }},
-          {"empty", [] { return ts::zeros({0, 3}); }}};
+          {"sharded",
+           [map] {
+             return map(ts::full({4, 3}, 3));
+           }},
+          {"large and sharded",
+           [map] {
+             return map(ts::full({4, 3000}, 3));
+           }},
+          {"row of sharded state",
+           [map] {
+             return map(ts::full({4, 1200}, 3))[2];
+           }},
+          {"a shard",
+           [map] {
+             return map(ts::full({4, 1200}, 3)).shards()[1].data;
+           }},
+          {"empty", [] {
+             return ts::zeros({0, 3});
+           }}};
 }
 
 // The text of what f throws, without what it begins and ends with: function, line, advice.
@@ -160,7 +182,8 @@ TEST(Donated, OtherArraysKeepTheirValues) {
       {"slice", [](const Array& x) { return x(ts::range(1, 3)); }},
       {"all of it", [](const Array& x) { return x(ts::all); }},
       {"device_put", [](const Array& x) { return ts::device_put(x, x.sharding()); }},
-      {"device_put again", [](const Array& x) {
+      {"device_put again",
+       [](const Array& x) {
          return ts::device_put(ts::device_put(x, ts::Device{2}), ts::Device{2});
        }},
       {"device_get", [](const Array& x) { return ts::device_get(x); }},
@@ -232,8 +255,8 @@ TEST(Donated, ArgumentsThatStandTwice) {
     Array x = ts::full({n}, 2);
     EXPECT_EQ(f32s(add(x, x)), std::vector<float>(static_cast<std::size_t>(n), 4));
     EXPECT_TRUE(x.is_deleted());
-    auto both = ts::jit([](std::pair<Array, Array> p) { return p.first * p.second; },
-                        {.donate = {0}});
+    auto both =
+        ts::jit([](std::pair<Array, Array> p) { return p.first * p.second; }, {.donate = {0}});
     Array y = ts::full({n}, 3);
     EXPECT_EQ(f32s(both(std::pair(y, y))), std::vector<float>(static_cast<std::size_t>(n), 9));
     EXPECT_TRUE(y.is_deleted());
@@ -246,7 +269,8 @@ TEST(Donated, CapturesSaySo) {
   (void)f(Array(1));
   (void)kTake(w);
   const std::string text = message<ts::TraceError>([&] { (void)f(Array(1)); });
-  EXPECT_NE(text.find("the array f32[3] was donated to take (donation_test.cc:"), text.npos) << text;
+  EXPECT_NE(text.find("the array f32[3] was donated to take (donation_test.cc:"), text.npos)
+      << text;
   EXPECT_NE(text.find("at: an array that the function captures"), text.npos) << text;
   EXPECT_THROW(ts::grad([&](Array x) { return ts::sum(x * w); })(ts::ones({3})), ts::TraceError);
 }

@@ -103,7 +103,7 @@ TEST(Sums, MeansVariancesAndNorms) {
     for (double& m : means) m /= n;
     for (double& m : norms) m = std::sqrt(m);
     expect_pairwise(ts::mean(a, axes).to_vector<float>(), means, terms_of(l), 1);
-    expect_pairwise(ts::norm(a, axes).to_vector<float>(), norms, terms_of(l), 2);
+    expect_pairwise(ts::norm(a, {.axis = axes}).to_vector<float>(), norms, terms_of(l), 2);
   });
 }
 
