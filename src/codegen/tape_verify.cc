@@ -8,11 +8,94 @@ namespace tessera::inline v0::tapes {
 
 namespace {
 
+using Flags = std::vector<bool>;
+
+// The bodies that read operand `k` of a step, and which of their arguments it is.
+std::vector<std::pair<const Tape*, std::size_t>> readers(const Step& step, std::size_t k) {
+  std::vector<std::pair<const Tape*, std::size_t>> at;
+  switch (step.kind) {
+    case Step::Kind::scan: at.emplace_back(step.bodies[0].get(), k); break;
+    case Step::Kind::while_: {
+      const std::size_t c = step.cond_consts, carry = c + step.consts;
+      if (k < c || k >= carry) at.emplace_back(step.bodies[0].get(), k < c ? k : k - step.consts);
+      if (k >= c) at.emplace_back(step.bodies[1].get(), k - c);
+      break;
+    }
+    default:
+      for (const auto& body : step.bodies)
+        if (k > 0) at.emplace_back(body.get(), k - 1);
+  }
+  return at;
+}
+
+Flags outputs_in(const Tape& tape, const Step& step, const Flags& places) {
+  Flags is;
+  for (const Ref& r : step.outputs)
+    is.push_back(places[static_cast<std::size_t>(tape.place(r.slot))]);
+  return is;
+}
+
+// What a step that holds bodies reads for the results that are wanted of it, and which results of
+// the bodies that takes: loops hand a carry on to themselves.
+struct Demand {
+  Flags operands, results;
+};
+Demand demand_of(const Step& step, const Flags& wanted);
+
+// The places from which the wanted results of a tape come. Other values are computed in vain, from
+// one device's or from another's.
+Flags live_places(const Tape& tape, const Flags& wanted) {
+  Flags is(tape.slots.size());
+  const auto at = [&](const Ref& r) { return static_cast<std::size_t>(tape.place(r.slot)); };
+  for (std::size_t k = 0; k < tape.results.size(); ++k)
+    if (wanted[k] && tape.results[k].slot >= 0) is[at(Ref{tape.results[k].slot})] = true;
+  for (auto phase = tape.phases.rbegin(); phase != tape.phases.rend(); ++phase)
+    for (auto step = phase->steps.rbegin(); step != phase->steps.rend(); ++step) {
+      const Flags outputs = outputs_in(tape, *step, is);
+      if (std::find(outputs.begin(), outputs.end(), true) == outputs.end()) continue;
+      Flags operands(step->inputs.size(), true);
+      if (!step->bodies.empty()) {
+        const Flags some = demand_of(*step, outputs).operands;
+        std::copy(some.begin(), some.end(), operands.begin());
+      }
+      for (std::size_t k = 0; k < operands.size(); ++k)
+        if (operands[k]) is[at(step->inputs[k])] = true;
+    }
+  return is;
+}
+
+Demand demand_of(const Step& step, const Flags& wanted) {
+  Demand d{Flags(step.inputs.size() - step.hidden), wanted};
+  const bool loop = step.kind != Step::Kind::cond;
+  const std::size_t first_carry =
+      step.kind == Step::Kind::while_ ? step.cond_consts + step.consts : step.consts;
+  if (!loop) d.operands[0] = true;
+  for (bool more = true; more;) {
+    more = false;
+    std::map<const Tape*, Flags> live;
+    for (std::size_t b = 0; b < step.bodies.size(); ++b)
+      live[step.bodies[b].get()] = live_places(
+          *step.bodies[b], step.kind == Step::Kind::while_ && b == 0 ? Flags{true} : d.results);
+    for (std::size_t k = 0; k < d.operands.size(); ++k)
+      for (const auto& [body, argument] : readers(step, k)) {
+        if (!live[body][static_cast<std::size_t>(body->arguments[argument].slot)]) continue;
+        d.operands[k] = true;
+        const std::size_t carry = k - first_carry;
+        if (!loop || k < first_carry || carry >= step.carries || d.results[carry]) continue;
+        d.results[carry] = true;
+        more = true;
+      }
+  }
+  return d;
+}
+
 class TapeVerifier {
  public:
   explicit TapeVerifier(const Tape& tape) : tape_(tape) {}
 
-  void run() {
+  /// `wanted`: by result.
+  void run(const Flags& wanted) {
+    const Flags live = live_places(tape_, wanted);
     for (const Phase& phase : tape_.phases)
       for (const Step& step : phase.steps) {
         step_ = &step;
@@ -21,15 +104,14 @@ class TapeVerifier {
         else if (step.bodies.empty())
           work(step);
         else
-          control(step);
+          control(step, outputs_in(tape_, step, live));
       }
     step_ = nullptr;
-    for (const Result& r : tape_.results)
-      if (r.slot >= 0 && r.region < 0 && &tape_ == top_) within(Ref{r.slot}, 0, "the result");
   }
   void run_top() {
-    top_ = &tape_;
-    run();
+    run(Flags(tape_.results.size(), true));
+    for (const Result& r : tape_.results)
+      if (r.slot >= 0 && r.region < 0) within(Ref{r.slot}, 0, "the result");
   }
 
  private:
@@ -83,44 +165,16 @@ class TapeVerifier {
     for (const Ref& r : step.inputs) within(r, axes, "an operand");
     for (const Ref& r : step.outputs) writes(r, step.mask);
   }
-  // The places of a body from which its results come.
-  const std::vector<bool>& needed(const Tape& body) const {
-    auto [known, fresh] = needed_.try_emplace(&body, body.slots.size());
-    if (!fresh) return known->second;
-    std::vector<bool> is(body.slots.size());
-    const auto at = [&](const Ref& r) { return static_cast<std::size_t>(body.place(r.slot)); };
-    for (const Result& r : body.results)
-      if (r.slot >= 0) is[at(Ref{r.slot})] = true;
-    for (auto phase = body.phases.rbegin(); phase != body.phases.rend(); ++phase)
-      for (auto step = phase->steps.rbegin(); step != phase->steps.rend(); ++step) {
-        if (std::none_of(step->outputs.begin(), step->outputs.end(),
-                         [&](const Ref& r) { return is[at(r)]; }))
-          continue;
-        for (std::size_t k = 0; k < step->inputs.size(); ++k)
-          if (step->bodies.empty() || needs(*step, k)) is[at(step->inputs[k])] = true;
-      }
-    return needed_[&body] = std::move(is);
-  }
-  // Whether a body of the step needs its operand.
-  bool needs(const Step& step, std::size_t k) const {
-    if (k + step.hidden >= step.inputs.size() || (step.kind == Step::Kind::cond && k == 0))
-      return true;
-    for (const auto& [body, argument] : readers(step, k))
-      if (needed(*body)[static_cast<std::size_t>(body->arguments[argument].slot)]) return true;
-    return false;
-  }
   // A body reads an operand for each instance that its argument has, and writes a result likewise.
-  // An operand that no result comes from may differ: which of them is read is all the same.
-  void control(const Step& step) const {
-    const std::size_t operands = step.inputs.size() - step.hidden;
+  void control(const Step& step, const Flags& wanted) const {
+    const Demand demand = demand_of(step, wanted);
     if (step.kind == Step::Kind::cond)
       within(step.inputs[0], step.mask | step.inner, "the index of the branch");
-    for (std::size_t k = 0; k < operands; ++k)
-      for (const auto& [body, argument] : readers(step, k)) {
-        const int slot = body->arguments[argument].slot;
-        if (needed(*body)[static_cast<std::size_t>(slot)])
-          within(step.inputs[k], step.mask | mask_of(*body, slot), "an operand");
-      }
+    for (std::size_t k = 0; k < demand.operands.size(); ++k)
+      if (demand.operands[k])
+        for (const auto& [body, argument] : readers(step, k))
+          within(step.inputs[k], step.mask | mask_of(*body, body->arguments[argument].slot),
+                 "an operand");
     for (std::size_t b = 0; b < step.bodies.size(); ++b) {
       const Tape& body = *step.bodies[b];
       const bool condition = step.kind == Step::Kind::while_ && b == 0;
@@ -128,33 +182,14 @@ class TapeVerifier {
         if (body.results[k].slot >= 0)
           writes(condition ? step.flag : step.outputs[k],
                  step.mask | mask_of(body, body.results[k].slot));
-      TapeVerifier(body).run();
+      TapeVerifier(body).run(condition ? Flags{true} : demand.results);
     }
   }
   static Mask mask_of(const Tape& tape, int slot) {
     return tape.slots[static_cast<std::size_t>(slot)].mask;
   }
-  static std::vector<std::pair<const Tape*, std::size_t>> readers(const Step& step, std::size_t k) {
-    std::vector<std::pair<const Tape*, std::size_t>> at;
-    switch (step.kind) {
-      case Step::Kind::scan: at.emplace_back(step.bodies[0].get(), k); break;
-      case Step::Kind::while_: {
-        const std::size_t c = step.cond_consts, carry = c + step.consts;
-        if (k < c || k >= carry) at.emplace_back(step.bodies[0].get(), k < c ? k : k - step.consts);
-        if (k >= c) at.emplace_back(step.bodies[1].get(), k - c);
-        break;
-      }
-      default:
-        for (const auto& body : step.bodies)
-          if (k > 0) at.emplace_back(body.get(), k - 1);
-    }
-    return at;
-  }
-
   const Tape& tape_;
-  const Tape* top_ = nullptr;
   const Step* step_ = nullptr;
-  mutable std::map<const Tape*, std::vector<bool>> needed_;
 };
 
 }  // namespace

@@ -206,7 +206,7 @@ TEST(RandomDevices, SharedIsolatedAndAlone) {
   int failures = 0;
   for (std::uint64_t seed = first; seed < first + count && failures < 5; ++seed) {
     const Case c = drawn(seed);
-    ++ran;
+    if (++ran % 1000 == 0) std::cout << ran << " programs" << std::endl;
     // Evaluators take no time to compile; one program in four is compiled too.
     std::vector<std::pair<Mode, Mode>> modes = {{kEvaluated, kIsolatedEvaluated},
                                                 {kEvaluatedJitted, kIsolatedEvaluated}};
@@ -227,7 +227,9 @@ TEST(RandomDevices, SharedIsolatedAndAlone) {
                      });
   }
   ts::set_device_count(before);
-  EXPECT_GE(10 * compared, 8 * ran) << "too few programs have exact numbers";
+  if (ran >= 100) {
+    EXPECT_GE(10 * compared, 8 * ran) << "too few programs have exact numbers";
+  }
   std::cout << compared << " of " << ran << " compared with the oracle\n";
 }
 
