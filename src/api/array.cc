@@ -1,6 +1,7 @@
 #include <tessera/array.h>
 
 #include "api/composite.h"
+#include "ir/limits.h"
 #include "runtime/array_data.h"
 
 #include <cmath>
@@ -134,6 +135,12 @@ Array::Array(const std::vector<bool>& values) {
 }
 
 Array Array::from_bytes(DType dtype, const Shape& shape, const void* bytes) {
+  if (shape.rank() > kMostDims)
+    Message("array")
+        .problem("the shape has " + std::to_string(shape.rank()) + " dimensions")
+        .rule("an array has at most " + std::to_string(kMostDims) + " dimensions")
+        .advice("merge dimensions of extent 1")
+        .raise<ShapeError>();
   return detail::make_concrete(runtime::from_host(Type(dtype, shape), bytes));
 }
 

@@ -1,5 +1,6 @@
 #include "ir/builder.h"
 
+#include "ir/limits.h"
 #include "ir/op.h"
 
 #include <algorithm>
@@ -9,9 +10,16 @@ namespace tessera::inline v0 {
 namespace {
 
 // Sizes are computed in 64 bits everywhere: a result that no machine holds is refused before its
-// size overflows.
+// size overflows. Kernels and printing nest a loop a dimension.
 void need_countable(std::string_view op, const Type& t, const SourceLoc& loc) {
   constexpr double kMost = 0x1p50;
+  if (t.shape.rank() > kMostDims)
+    Message(op)
+        .problem("the result would have " + std::to_string(t.shape.rank()) + " dimensions")
+        .rule("an array has at most " + std::to_string(kMostDims) + " dimensions")
+        .from(loc)
+        .advice("merge dimensions of extent 1 with reshape or squeeze")
+        .raise<ShapeError>();
   double count = 1;
   for (std::int64_t d : t.shape) {
     if (d == 0) return;
