@@ -123,7 +123,8 @@ Array one_hot(Operand labels, std::int64_t classes, DType dtype) {
 namespace {
 
 // Starts of a block of `x`, those before 0 from the end, in one dtype that holds every axis.
-Values block_starts(const char* name, Value x, std::span<const Value> starts, const SourceLoc& loc) {
+Values block_starts(const char* name, Value x, std::span<const Value> starts,
+                    const SourceLoc& loc) {
   Values s;
   bool wide = false;
   for (std::size_t k = 0; k < starts.size(); ++k) {

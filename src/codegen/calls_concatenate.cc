@@ -33,8 +33,8 @@ std::shared_ptr<const Routine> concatenate_call(const CallArgs& a) {
   firsts.push_back(pieces.size());
   auto routine = std::make_shared<Routine>();
   routine->name = "concatenate";
-  routine->seconds = 5e-9 * static_cast<double>(pieces.size()) +
-                     2e-10 * static_cast<double>(a.outputs[0].bytes());
+  routine->seconds =
+      5e-9 * static_cast<double>(pieces.size()) + 2e-10 * static_cast<double>(a.outputs[0].bytes());
   Stage s;
   s.tasks = static_cast<std::int64_t>(firsts.size()) - 1;
   s.run = [pieces = std::move(pieces), firsts = std::move(firsts)](

@@ -42,8 +42,7 @@ BatchResult no_examples(const BatchArgs& a) {
   std::vector<Type> types;
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {
     types.push_back(a.inputs[i].type());
-    if (a.dims[i] != kUnbatched)
-      types.back().shape.erase(types.back().shape.begin() + a.dims[i]);
+    if (a.dims[i] != kUnbatched) types.back().shape.erase(types.back().shape.begin() + a.dims[i]);
   }
   BatchResult r;
   for (Type t : a.op.infer({a.op, types, a.attrs, a.b.loc})) {

@@ -14,7 +14,8 @@ Value gather(Value x, Value indices, const GatherDims& dims, const Ints& slice_s
   Ints sizes = slice_sizes;
   for (const Ints* single : {&dims.collapsed_slice_dims, &dims.operand_batching_dims})
     for (std::int64_t d : *single)
-      sizes[static_cast<std::size_t>(d)] = std::min(sizes[static_cast<std::size_t>(d)], x.shape()[d]);
+      sizes[static_cast<std::size_t>(d)] =
+          std::min(sizes[static_cast<std::size_t>(d)], x.shape()[d]);
   return x.builder->emit1("gather", {x, indices},
                           {{"offset_dims", dims.offset_dims},
                            {"collapsed_slice_dims", dims.collapsed_slice_dims},

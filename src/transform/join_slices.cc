@@ -14,8 +14,7 @@ constexpr std::size_t kWorthGathering = 8;
 
 class Joiner {
  public:
-  explicit Joiner(const Program& p)
-      : q_(std::make_shared<Program>(p)), slice_of_(p.types.size()) {
+  explicit Joiner(const Program& p) : q_(std::make_shared<Program>(p)), slice_of_(p.types.size()) {
     q_->equations.clear();
     for (const Equation& e : p.equations)
       if (e.op->name == "slice") slice_of_[e.outputs[0]] = &e;
@@ -45,8 +44,7 @@ class Joiner {
     for (std::size_t first = 0; first < e.inputs.size();) {
       std::size_t last = first + 1;
       while (last < e.inputs.size() && alike(e.inputs[first], e.inputs[last], d)) ++last;
-      const Var whole =
-          last - first > 1 ? together(e, first, last, d) : e.inputs[first];
+      const Var whole = last - first > 1 ? together(e, first, last, d) : e.inputs[first];
       if (whole == kNone)
         joined.inputs.insert(joined.inputs.end(), e.inputs.begin() + std::ptrdiff_t(first),
                              e.inputs.begin() + std::ptrdiff_t(last));

@@ -76,8 +76,7 @@ class Grower {
       pool_.push_back(b_.input(plain));
       return pool_.back();
     }
-    if (t.shape.count() <= 12)
-      return ops::constant(b_, drawn_literal(dice_, t.dtype, t.shape));
+    if (t.shape.count() <= 12) return ops::constant(b_, drawn_literal(dice_, t.dtype, t.shape));
     return ops::full(b_, t.dtype, t.shape, static_cast<double>(dice_.below(4)));
   }
 
@@ -114,7 +113,9 @@ inline std::vector<bool> floating(const std::vector<Type>& types) {
   for (const Type& t : types) f.push_back(is_floating(t.dtype));
   return f;
 }
-inline bool some(const std::vector<bool>& f) { return std::find(f.begin(), f.end(), true) != f.end(); }
+inline bool some(const std::vector<bool>& f) {
+  return std::find(f.begin(), f.end(), true) != f.end();
+}
 
 /// Inputs stacked along any of their dims, or not; results moved to any.
 inline ProgramPtr draw_batched(Dice& dice, const Program& p) {
@@ -200,11 +201,11 @@ inline ProgramPtr draw_program(Dice& dice) {
   if (g.pool().size() > 2 && dice.toss())
     out.push_back(g.pool()[g.pool().size() - 2 - static_cast<std::size_t>(dice.below(2))]);
   ProgramPtr p = b.finish_pruned(out);
-  for (std::int64_t k = 0; k < transformations; ++k)
-    try {
+  for (std::int64_t k = 0; k < transformations; ++k) try {
       if (ProgramPtr q = draw_transformed(dice, p); q && is_small(*q)) p = q;
     } catch (const std::exception& e) {
-      throw std::runtime_error(std::string(e.what()) + "\nin a transformation of\n" + to_string(*p));
+      throw std::runtime_error(std::string(e.what()) + "\nin a transformation of\n" +
+                               to_string(*p));
     }
   return p;
 }

@@ -12,7 +12,6 @@
 
 namespace walk {
 
-
 struct Rule {
   using Dims = std::vector<std::vector<std::string>>;  // factors of each dimension, major first
   std::vector<Dims> inputs, outputs;
@@ -117,7 +116,8 @@ inline HostArray block(const HostArray& whole, int dim, std::int64_t part, std::
 
 // Attributes that hold extents, for one of `parts` pieces along `factor`: of the result, or of the
 // first operand.
-inline Attrs local(const Attrs& attrs, const Rule& r, const std::string& factor, std::int64_t parts) {
+inline Attrs local(const Attrs& attrs, const Rule& r, const std::string& factor,
+                   std::int64_t parts) {
   Attrs out = attrs;
   auto cut = [&](const char* name, const Rule::Dims& dims) {
     if (!attrs.has(name)) return;

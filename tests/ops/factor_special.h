@@ -110,8 +110,7 @@ inline HostArray indices_moved(const Special& s, const char* map_name, int dim,
   const auto vector = static_cast<std::size_t>(s.attrs.i("index_vector_dim"));
   Shape strides = indices.shape.strides();
   return mapped(indices, [&](std::int64_t i, double v) {
-    if (vector < indices.shape.size() &&
-        i / strides[vector] % indices.shape[vector] != component)
+    if (vector < indices.shape.size() && i / strides[vector] % indices.shape[vector] != component)
       return v;
     return f(v);
   });
@@ -133,9 +132,8 @@ inline HostArray by_index(const Special& s) {
       return here >= 0 && here < static_cast<double>(n) ? here : -1;
     });
     HostArray mine = s.run_with({block(s.x[0], d, part, s.parts), at}, attrs)[0];
-    sum = part == 0 ? mine : mapped(mine, [&](std::int64_t i, double v) {
-      return v + sum.number(i);
-    });
+    sum = part == 0 ? mine
+                    : mapped(mine, [&](std::int64_t i, double v) { return v + sum.number(i); });
   }
   if (s.attrs.str("mode") == "fill") {  // what lies in no piece is filled in by all alike
     attrs.set("mode", std::string("fill"));
@@ -204,10 +202,7 @@ inline HostArray by_offset(const Special& s) {
 /// changes nothing.
 inline HostArray by_shared_updates(const Special& s) {
   const std::string& how = s.rule.reductions.at(s.factor);
-  const double nothing = how == "+"     ? 0
-                         : how == "*"   ? 1
-                         : how == "max" ? -INFINITY
-                                        : INFINITY;
+  const double nothing = how == "+" ? 0 : how == "*" ? 1 : how == "max" ? -INFINITY : INFINITY;
   HostArray result;
   for (std::int64_t part = 0; part < s.parts; ++part) {
     Arrays inputs = s.x;
@@ -227,8 +222,8 @@ inline HostArray by_shared_updates(const Special& s) {
 }
 
 /// Of window and permutation factors: a block of the result needs one run of the operand, later
-/// blocks later runs (or earlier ones, of all), and no entry needs all of a long operand. Gives what
-/// is wrong, or nothing.
+/// blocks later runs (or earlier ones, of all), and no entry needs all of a long operand. Gives
+/// what is wrong, or nothing.
 inline std::string not_a_window(const Special& s) {
   const int o = s.out();
   if (o < 0) return "the factor is in no result";

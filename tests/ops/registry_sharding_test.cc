@@ -54,8 +54,8 @@ bool check_special(const Special& s) {
 
 // Ops none of whose factors can be cut, with the reason.
 const std::map<std::string, std::string>& without_factors() {
-  static const auto& all = *new std::map<std::string, std::string>{
-      {"constant", "every device has all of it"}};
+  static const auto& all =
+      *new std::map<std::string, std::string>{{"constant", "every device has all of it"}};
   return all;
 }
 

@@ -71,10 +71,9 @@ inline Places draw_places(Dice& dice, const Type& x) {
   Ints order = dice.permutation(places);
   p.indices.resize(static_cast<std::size_t>(places));
   for (std::int64_t k = 0; k < places; ++k) {
-    std::int64_t n = k < batching
-                         ? x.shape[static_cast<std::size_t>(
-                               p.dims.operand_batching_dims[static_cast<std::size_t>(k)])]
-                         : dice.small_extent();
+    std::int64_t n = k < batching ? x.shape[static_cast<std::size_t>(
+                                        p.dims.operand_batching_dims[static_cast<std::size_t>(k)])]
+                                  : dice.small_extent();
     p.indices[static_cast<std::size_t>(order[static_cast<std::size_t>(k)])] = n;
     if (k >= batching) p.one = p.one && n <= 1;
   }

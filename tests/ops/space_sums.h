@@ -30,7 +30,8 @@ inline Drawn draw_sort(Dice& dice, const Type& x) {
   if (rank_of(x) == 0) return std::nullopt;
   OpExample e{{x}, {}};
   for (std::int64_t more = dice.below(3); more > 0; --more)
-    e.inputs.push_back(Type(dice.of(std::vector<DType>{x.dtype, i32, f32, u8, DType::boolean}), x.shape));
+    e.inputs.push_back(
+        Type(dice.of(std::vector<DType>{x.dtype, i32, f32, u8, DType::boolean}), x.shape));
   e.attrs = {{"dimension", dice.below(rank_of(x))},
              {"num_keys", 1 + dice.below(static_cast<std::int64_t>(e.inputs.size()))}};
   return e;

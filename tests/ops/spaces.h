@@ -111,8 +111,8 @@ inline bool row_is_enough(const Op& op) {
 }
 
 inline const std::vector<DType>& all_dtypes() {
-  static const auto& all = *new std::vector<DType>{
-      f32, i32, f64, DType::boolean, u8, i8, i16, i64, u16, u32, u64, bf16, f16};
+  static const auto& all = *new std::vector<DType>{f32, i32, f64, DType::boolean, u8, i8, i16, i64,
+                                                   u16, u32, u64, bf16,           f16};
   return all;
 }
 

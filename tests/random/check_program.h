@@ -54,12 +54,29 @@ inline std::int64_t difference(const HostArray& a, const HostArray& b) {
 enum class Exactness { exact, function, sum, product };
 inline Exactness exactness(const Op& op, DType dtype) {
   if (!is_floating(dtype)) return Exactness::exact;
-  static const std::set<std::string> rounded = {
-      "add",     "sub",   "mul",           "div",    "neg",  "abs", "sign",  "floor",
-      "ceil",    "max",   "min",           "select", "clamp", "sqrt", "convert", "round_nearest_even",
-      "round_away", "bitcast_convert", "stop_gradient", "optimization_barrier", "checkpoint_name"};
+  static const std::set<std::string> rounded = {"add",
+                                                "sub",
+                                                "mul",
+                                                "div",
+                                                "neg",
+                                                "abs",
+                                                "sign",
+                                                "floor",
+                                                "ceil",
+                                                "max",
+                                                "min",
+                                                "select",
+                                                "clamp",
+                                                "sqrt",
+                                                "convert",
+                                                "round_nearest_even",
+                                                "round_away",
+                                                "bitcast_convert",
+                                                "stop_gradient",
+                                                "optimization_barrier",
+                                                "checkpoint_name"};
   static const std::set<std::string> sums = {
-      "reduce_sum", "cumsum", "reduce_window_sum", "scatter_add", "select_and_scatter_add",
+      "reduce_sum",  "cumsum",     "reduce_window_sum", "scatter_add", "select_and_scatter_add",
       "dot_general", "convolution"};
   static const std::set<std::string> products = {"reduce_prod", "cumprod", "scatter_mul"};
   if (sums.count(op.name)) return Exactness::sum;
@@ -69,9 +86,7 @@ inline Exactness exactness(const Op& op, DType dtype) {
 inline double epsilon(DType d) {
   return d == f64 ? 0x1p-52 : d == f32 ? 0x1p-23 : d == f16 ? 0x1p-10 : 0x1p-7;
 }
-inline double least(DType d) {
-  return d == f64 ? 0x1p-1022 : d == f16 ? 0x1p-14 : 0x1p-126;
-}
+inline double least(DType d) { return d == f64 ? 0x1p-1022 : d == f16 ? 0x1p-14 : 0x1p-126; }
 inline double most(DType d) {
   return d == f64 ? std::numeric_limits<double>::max() : d == f16 ? 65504.0 : 0x1.fp127;
 }
@@ -145,7 +160,8 @@ inline std::string compare(const Program& alone, const Arrays& operands, const A
       if (a == b || (std::isnan(a) && std::isnan(b))) continue;
       double size = how == Exactness::sum ? bound[k].number(i) : std::fabs(b);
       // The order of terms decides where a sum or product leaves the range.
-      if (how != Exactness::function && (!std::isfinite(size) || !std::isfinite(a) || n * size > most(d)))
+      if (how != Exactness::function &&
+          (!std::isfinite(size) || !std::isfinite(a) || n * size > most(d)))
         continue;
       if (std::fabs(a - b) <= n * (epsilon(d) * size + least(d))) continue;
       if (how == Exactness::function && size * (1 + 8 * epsilon(d)) > most(d)) continue;
@@ -227,12 +243,14 @@ inline std::string problem(const ProgramPtr& p, const Arrays& inputs, std::uint6
     one = simplify_passes()[choice % simplify_passes().size()].name;
     for (const std::string& off : {one, all}) {
       Setting setting("TESSERA_DISABLE_PASSES", off);
-      if (wrong.empty()) wrong = compare_bits(compiled(*fresh(), inputs), expected, "without " + off);
+      if (wrong.empty())
+        wrong = compare_bits(compiled(*fresh(), inputs), expected, "without " + off);
     }
   }
   if (wrong.empty()) {
     runtime::CompileOptions options;
-    for (std::size_t i = 0; i < inputs.size(); ++i) options.donated.push_back(choice >> (8 + i) & 1);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      options.donated.push_back(choice >> (8 + i) & 1);
     wrong = compare_bits(compiled(*fresh(options), inputs), expected, "with donated arguments");
   }
   // The sign of a NaN is nobody's; read as bits it is seen.

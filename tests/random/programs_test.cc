@@ -16,12 +16,12 @@ walk::Arrays draw_inputs(const Program& p) {
     // Whole numbers, so that sums are exact in any order.
     if (is_floating(t.dtype) && t.shape.count() % 3)
       a = walk::draw(t, random, 0, 0, 0, 0), dispatch(t.dtype, [&](auto tag) {
-            using T = decltype(tag);
-            if constexpr (!std::is_integral_v<T>)
-              for (std::int64_t i = 0; i < a.count(); ++i)
-                a.data<T>()[i] = static_cast<T>(static_cast<float>(
-                    static_cast<std::int64_t>(random() % 7) - 3));
-          });
+        using T = decltype(tag);
+        if constexpr (!std::is_integral_v<T>)
+          for (std::int64_t i = 0; i < a.count(); ++i)
+            a.data<T>()[i] =
+                static_cast<T>(static_cast<float>(static_cast<std::int64_t>(random() % 7) - 3));
+      });
     in.push_back(a);
   }
   return in;
@@ -43,4 +43,4 @@ std::string wrong(const walk::Tape& tape) {
 
 }  // namespace
 
-TEST(RandomPrograms, AreTheEvaluators) { check::check_many(250, 120, wrong); }
+TEST(RandomPrograms, AreTheEvaluators) { check::check_many(900, 120, wrong); }
