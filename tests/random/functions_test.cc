@@ -5,6 +5,7 @@
 #include "ops/dice.h"
 #include "ops/registry_values.h"
 #include "random/check_program.h"
+#include "random/on_devices.h"
 #include "random/shrink.h"
 
 #include <tessera/tessera.h>
@@ -201,7 +202,9 @@ std::string wrong(const walk::Tape& tape) {
     walk::Arrays in;
     for (const ts::Type& t : p->input_types())
       in.push_back(walk::draw(t, random, -3, 3, ts::is_unsigned_integer(t.dtype) ? 0 : -3, 6));
-    std::string found = check::problem(p, in, tape.empty() ? 0 : tape.back());
+    const std::uint64_t choice = tape.empty() ? 0 : tape.back();
+    std::string found = check::problem(p, in, choice);
+    if (found.empty() && choice % 4 == 1) found = check::problem_on_devices(p, in, choice >> 2);
     return found.empty() ? found : found + "\n" + to_string(*p);
   } catch (const std::exception& e) {
     return e.what() + (p ? "\n" + to_string(*p) : " while it was traced");
