@@ -47,10 +47,13 @@ ts::Value step(ts::Builder& b, std::vector<ts::Value>& pool, std::uint64_t seed)
     }
     case 6: {
       if (rank > 3) return ops::abs(x);
-      auto at = static_cast<std::size_t>(pick(static_cast<std::size_t>(rank) + 1));
-      ts::Ints out = shape, dims;
-      out.insert(out.begin() + static_cast<std::ptrdiff_t>(at), 1 + pick(5));
-      for (int d = 0; d < rank; ++d) dims.push_back(d + (d >= static_cast<int>(at)));
+      ts::Ints dims, out(static_cast<std::size_t>(rank) + 1);
+      for (int d = 0; d <= rank; ++d) dims.push_back(d);
+      std::shuffle(dims.begin(), dims.end(), rng);
+      for (int d = 0; d <= rank; ++d)
+        out[static_cast<std::size_t>(dims[static_cast<std::size_t>(d)])] =
+            d < rank ? shape[static_cast<std::size_t>(d)] : 1 + pick(5);
+      dims.pop_back();
       return ops::broadcast_in_dim(x, out, dims);
     }
     case 7: {

@@ -48,6 +48,13 @@ MISUSE(take_by_floats) { ts::take(a83(), ts::ones({2}), 0); }
 MISUSE(one_hot_of_floats) { ts::one_hot(ts::ones({2}), 10); }
 MISUSE(one_hot_of_no_classes) { ts::one_hot(ts::arange(2), -1); }
 MISUSE(dynamic_slice_larger_than_the_array) { ts::dynamic_slice(a83(), {0, 0}, {9, 1}); }
+MISUSE(dynamic_slice_at_floats) { ts::dynamic_slice(a83(), {0, ts::ones({})}, {2, 1}); }
+MISUSE(reshape_to_too_many_dimensions) {
+  ts::reshape(ts::ones({1}), ts::Shape(std::vector<std::int64_t>(50000, 1)));
+}
+MISUSE(values_in_too_many_dimensions) {
+  Array(std::vector<float>{1}, ts::Shape(std::vector<std::int64_t>(50000, 1)));
+}
 MISUSE(sort_along_an_axis_too_many) { ts::sort(a83(), 2); }
 MISUSE(shift_of_floats) { a83() << 1; }
 MISUSE(convolution_with_another_number_of_channels) {

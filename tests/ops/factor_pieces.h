@@ -122,8 +122,9 @@ inline Attrs local(const Attrs& attrs, const Rule& r, const std::string& factor,
   auto cut = [&](const char* name, const Rule::Dims& dims) {
     if (!attrs.has(name)) return;
     Ints v = attrs.ints(name);
+    // A slice of one entry has one of each piece.
     if (int d = dim_of(dims, factor); d >= 0 && static_cast<std::size_t>(d) < v.size())
-      v[static_cast<std::size_t>(d)] /= parts;
+      if (std::int64_t& n = v[static_cast<std::size_t>(d)]; n > 1) n /= parts;
     out.set(name, v);
   };
   cut("shape", r.outputs[0]);

@@ -1,7 +1,9 @@
 // Programs over the whole attribute space of every op, under derivatives, batchings and loops: what
-// is compiled is the evaluator's, alone, fused, with any pass left out and with donated arguments.
+// is compiled is the evaluator's, alone, fused, with any pass left out, with donated
+// arguments and on devices.
 #include "ops/drawn_program.h"
 #include "random/check_program.h"
+#include "random/on_devices.h"
 #include "random/shrink.h"
 
 using namespace tessera;
@@ -34,7 +36,10 @@ std::string wrong(const walk::Tape& tape) {
     walk::Dice dice(tape);
     p = walk::draw_program(dice);
     check::note(to_string(*p));
-    std::string found = check::problem(p, draw_inputs(*p), tape.empty() ? 0 : tape.back());
+    const walk::Arrays in = draw_inputs(*p);
+    const std::uint64_t choice = tape.empty() ? 0 : tape.back();
+    std::string found = check::problem(p, in, choice);
+    if (found.empty() && choice % 4 == 1) found = check::problem_on_devices(p, in, choice >> 2);
     return found.empty() ? found : found + "\n" + to_string(*p);
   } catch (const std::exception& e) {
     return e.what() + (p ? "\n" + to_string(*p) : " while it was made");
@@ -43,4 +48,4 @@ std::string wrong(const walk::Tape& tape) {
 
 }  // namespace
 
-TEST(RandomPrograms, AreTheEvaluators) { check::check_many(250, 120, wrong); }
+TEST(RandomPrograms, AreTheEvaluators) { check::check_many(900, 120, wrong); }

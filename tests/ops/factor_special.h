@@ -1,0 +1,269 @@
+// What factors other than plain ones promise, each as the partitioner would use it: pieces are run
+// alone, and what they give is put together again.
+#pragma once
+
+#include "ops/factor_pieces.h"
+#include "ops/registry_walk.h"
+
+#include <functional>
+#include <optional>
+
+namespace walk {
+
+/// Writes block `part` of `parts` along `dim`.
+inline void put_block(HostArray& whole, const HostArray& piece, int dim, std::int64_t part) {
+  Shape strides = whole.shape.strides();
+  const auto d = static_cast<std::size_t>(dim), n = static_cast<std::size_t>(size_of(whole.dtype));
+  const std::byte* from = piece.bytes;
+  for_each_index(piece.shape, [&](Shape index) {
+    index[d] += part * piece.shape[d];
+    std::copy_n(from, n, whole.bytes + static_cast<std::size_t>(flat_index(index, strides)) * n);
+    from += n;
+  });
+}
+/// Entries [first, first + count) along `dim`; those outside the array are zero.
+inline HostArray stretch(const HostArray& x, int dim, std::int64_t first, std::int64_t count) {
+  Shape shape = x.shape, strides = x.shape.strides();
+  const auto d = static_cast<std::size_t>(dim), n = static_cast<std::size_t>(size_of(x.dtype));
+  const std::int64_t extent = x.shape[d];
+  shape[d] = count;
+  HostArray out(x.dtype, shape);
+  std::byte* to = out.bytes;
+  for_each_index(shape, [&](Shape index) {
+    index[d] += first;
+    if (index[d] < 0 || index[d] >= extent)
+      std::fill_n(to, n, std::byte{0});
+    else
+      std::copy_n(x.bytes + static_cast<std::size_t>(flat_index(index, strides)) * n, n, to);
+    to += n;
+  });
+  return out;
+}
+inline HostArray mapped(const HostArray& x, const std::function<double(std::int64_t, double)>& f) {
+  HostArray out(x.dtype, x.shape);
+  dispatch(x.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for (std::int64_t i = 0; i < x.count(); ++i) {
+      const double v = f(i, x.number(i));
+      if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+        out.data<T>()[i] = T(static_cast<float>(v));
+      else
+        out.data<T>()[i] = static_cast<T>(v);
+    }
+  });
+  return out;
+}
+
+/// One op over its operands, with a factor of its rule.
+struct Special {
+  const Op& op;
+  Attrs attrs;
+  Rule rule;
+  std::string factor;
+  Arrays x;
+  Arrays whole;
+  std::int64_t parts;
+
+  Arrays run_with(const Arrays& inputs, const Attrs& with) const {
+    std::vector<Type> types;
+    for (const HostArray& a : inputs) types.emplace_back(a.dtype, a.shape);
+    return run(*program_of(op, {types, with}), inputs);
+  }
+  int in(std::size_t i) const { return dim_of(rule.inputs[i], factor); }
+  int out() const { return dim_of(rule.outputs[0], factor); }
+};
+
+/// Totals of what comes before are combined with each piece's own running values.
+inline HostArray by_prefix(const Special& s) {
+  const int d = s.out();
+  const bool back = s.attrs.flag("reverse");
+  HostArray result(s.whole[0].dtype, s.whole[0].shape);
+  std::optional<HostArray> before;
+  for (std::int64_t k = 0; k < s.parts; ++k) {
+    const std::int64_t part = back ? s.parts - 1 - k : k;
+    HostArray mine = s.run_with({block(s.x[0], d, part, s.parts)}, s.attrs)[0];
+    const std::int64_t n = mine.shape[static_cast<std::size_t>(d)];
+    if (before) {
+      HostArray total = stretch(*before, d, 0, 1);
+      Shape strides = total.shape.strides(), shape = mine.shape;
+      std::vector<double> totals;
+      for_each_index(shape, [&](Shape index) {
+        index[static_cast<std::size_t>(d)] = 0;
+        totals.push_back(total.number(flat_index(index, strides)));
+      });
+      mine = mapped(mine, [&](std::int64_t i, double v) {
+        return combine(s.rule.combiners.at(s.factor), totals[static_cast<std::size_t>(i)], v);
+      });
+    }
+    put_block(result, mine, d, part);
+    before = stretch(mine, d, back ? 0 : n - 1, 1);
+  }
+  return result;
+}
+
+/// The component of the index vectors that walks operand dimension `dim`, moved by `f`.
+inline HostArray indices_moved(const Special& s, const char* map_name, int dim,
+                               const std::function<double(double)>& f) {
+  const HostArray& indices = s.x[1];
+  const Ints& map = s.attrs.ints(map_name);
+  const auto component = std::find(map.begin(), map.end(), dim) - map.begin();
+  const auto vector = static_cast<std::size_t>(s.attrs.i("index_vector_dim"));
+  Shape strides = indices.shape.strides();
+  return mapped(indices, [&](std::int64_t i, double v) {
+    if (vector < indices.shape.size() && i / strides[vector] % indices.shape[vector] != component)
+      return v;
+    return f(v);
+  });
+}
+
+/// Each piece gives the rows that it has, and zeros; the sum is what the whole gives, where the
+/// indices lie inside.
+inline HostArray by_index(const Special& s) {
+  const int d = s.in(0);
+  const std::int64_t extent = s.x[0].shape[static_cast<std::size_t>(d)], n = extent / s.parts;
+  const bool clip = s.attrs.str("mode") == "clip";
+  Attrs attrs = s.attrs;
+  attrs.set("mode", std::string("zero"));
+  HostArray sum;
+  for (std::int64_t part = 0; part < s.parts; ++part) {
+    HostArray at = indices_moved(s, "start_index_map", d, [&](double v) {
+      if (clip) v = std::clamp<double>(v, 0, static_cast<double>(extent - 1));
+      const double here = v - static_cast<double>(part * n);
+      return here >= 0 && here < static_cast<double>(n) ? here : -1;
+    });
+    HostArray mine = s.run_with({block(s.x[0], d, part, s.parts), at}, attrs)[0];
+    sum = part == 0 ? mine
+                    : mapped(mine, [&](std::int64_t i, double v) { return v + sum.number(i); });
+  }
+  if (s.attrs.str("mode") == "fill") {  // what lies in no piece is filled in by all alike
+    attrs.set("mode", std::string("fill"));
+    HostArray filled = s.run_with(s.x, attrs)[0], zeros = s.whole[0];
+    attrs.set("mode", std::string("zero"));
+    zeros = s.run_with(s.x, attrs)[0];
+    sum = mapped(sum, [&](std::int64_t i, double v) {
+      const bool same = filled.number(i) == zeros.number(i);
+      return same ? v : filled.number(i);
+    });
+  }
+  return sum;
+}
+
+/// A piece of what is updated takes the updates that are its own, by places counted from its start.
+inline HostArray by_offset(const Special& s) {
+  HostArray result(s.whole[0].dtype, s.whole[0].shape);
+  const int d = s.out();
+  const auto at = static_cast<std::size_t>(d);
+  const std::int64_t extent = result.shape[at], n = extent / s.parts;
+  for (std::int64_t part = 0; part < s.parts; ++part) {
+    const auto first = static_cast<double>(part * n);
+    HostArray mine;
+    if (s.op.name == "iota") {
+      Attrs attrs = s.attrs;
+      Ints shape = attrs.ints("shape");
+      shape[at] = n;
+      attrs.set("shape", shape);
+      const bool counted = attrs.i("dimension") == d;
+      mine = mapped(s.run_with({}, attrs)[0],
+                    [&](std::int64_t, double v) { return counted ? v + first : v; });
+    } else if (s.op.name == "dynamic_update_slice") {
+      // The piece with room for the whole update on either side.
+      const std::int64_t u = s.x[1].shape[at];
+      Arrays inputs = s.x;
+      inputs[0] = stretch(s.x[0], d, part * n - u, n + 2 * u);
+      const double start =
+          std::clamp<double>(s.x[2 + at].number(0), 0, static_cast<double>(extent - u));
+      inputs[2 + at] = mapped(s.x[2 + at], [&](std::int64_t, double) {
+        return std::clamp<double>(start - first + static_cast<double>(u), 0,
+                                  static_cast<double>(n + u));
+      });
+      mine = stretch(s.run_with(inputs, s.attrs)[0], d, u, n);
+    } else {
+      Arrays inputs = s.x;
+      inputs[0] = block(s.x[0], d, part, s.parts);
+      const bool clip = s.attrs.str("mode") == "clip";
+      inputs[1] = indices_moved(s, "scatter_dims_to_operand_dims", d, [&](double v) {
+        if (clip) v = std::clamp<double>(v, 0, static_cast<double>(extent - 1));
+        const double here = v - first;
+        return here >= 0 && here < static_cast<double>(n) ? here : -1;
+      });
+      Attrs attrs = s.attrs;
+      if (!clip || attrs.ints("scatter_dims_to_operand_dims").size() == 1)
+        attrs.set("mode", std::string("drop"));
+      else
+        return {};  // the other components are still to be moved inside
+      mine = s.run_with(inputs, attrs)[0];
+    }
+    put_block(result, mine, d, part);
+  }
+  return result;
+}
+
+/// Updates that are shared out: the first piece starts from the operand, the others from what
+/// changes nothing.
+inline HostArray by_shared_updates(const Special& s) {
+  const std::string& how = s.rule.reductions.at(s.factor);
+  const double nothing = how == "+" ? 0 : how == "*" ? 1 : how == "max" ? -INFINITY : INFINITY;
+  HostArray result;
+  for (std::int64_t part = 0; part < s.parts; ++part) {
+    Arrays inputs = s.x;
+    for (std::size_t i : {std::size_t{1}, std::size_t{2}})
+      if (s.in(i) >= 0) inputs[i] = block(s.x[i], s.in(i), part, s.parts);
+    const bool limits = is_integer(s.x[0].dtype) && std::isinf(nothing);
+    if (part > 0)
+      inputs[0] = mapped(s.x[0], [&](std::int64_t, double) {
+        return limits ? (nothing > 0 ? 1e6 : -1e6) : nothing;
+      });
+    HostArray mine = s.run_with(inputs, s.attrs)[0];
+    result = part == 0 ? mine : mapped(mine, [&](std::int64_t i, double v) {
+      return combine(how, result.number(i), v);
+    });
+  }
+  return result;
+}
+
+/// Of window and permutation factors: a block of the result needs one run of the operand, later
+/// blocks later runs (or earlier ones, of all), and no entry needs all of a long operand. Gives
+/// what is wrong, or nothing.
+inline std::string not_a_window(const Special& s) {
+  const int o = s.out();
+  if (o < 0) return "the factor is in no result";
+  const std::int64_t results = s.whole[0].shape[static_cast<std::size_t>(o)];
+  for (std::size_t k = 0; k < s.x.size(); ++k) {
+    const int d = s.in(k);
+    if (d < 0) continue;
+    const std::int64_t entries = s.x[k].shape[static_cast<std::size_t>(d)];
+    // needs[i]: the entries of the operand that entry i of the result changes with.
+    std::vector<std::vector<std::int64_t>> needs(static_cast<std::size_t>(results));
+    for (std::int64_t j = 0; j < entries; ++j) {
+      Arrays inputs = s.x;
+      Shape strides = s.x[k].shape.strides();
+      inputs[k] = mapped(s.x[k], [&](std::int64_t i, double v) {
+        const bool here = i / strides[static_cast<std::size_t>(d)] % entries == j;
+        return here ? (s.x[k].dtype == DType::boolean ? !v : v + 1000.5) : v;
+      });
+      HostArray moved = s.run_with(inputs, s.attrs)[0];
+      for (std::int64_t i = 0; i < results; ++i) {
+        HostArray a = stretch(moved, o, i, 1), b = stretch(s.whole[0], o, i, 1);
+        bool same = true;
+        for (std::int64_t e = 0; e < a.count(); ++e) same = same && a.number(e) == b.number(e);
+        if (!same) needs[static_cast<std::size_t>(i)].push_back(j);
+      }
+    }
+    int direction = 0;
+    const std::vector<std::int64_t>* before = nullptr;
+    for (const auto& n : needs) {
+      if (n.empty()) continue;
+      if (n.back() - n.front() + 1 == entries && entries > 4) return "an entry needs all";
+      if (before)
+        for (auto [a, b] : {std::pair{before->front(), n.front()}, {before->back(), n.back()}}) {
+          const int step = a < b ? 1 : a > b ? -1 : 0;
+          if (step && direction && step != direction) return "runs go back and forth";
+          if (step) direction = step;
+        }
+      before = &n;
+    }
+  }
+  return "";
+}
+
+}  // namespace walk
