@@ -315,10 +315,11 @@ Outcome run_inline(Call& call, const CacheEntry& e) {
 void set_check_captures(bool on) { captures_flag().store(on); }
 
 std::shared_ptr<const CacheEntry> CachedFunction::find_or_build(Call& call) {
+  const bool checks = checks_captures();  // the first look at the settings, outside of all locks
   extend_key(call.args.words);
   complete_key(call);
   if (auto e = state_->find(call)) {
-    if (checks_captures()) check_captures(*e, build(call));
+    if (checks) check_captures(*e, build(call));
     e->touch();
     return e;
   }

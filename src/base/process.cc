@@ -25,6 +25,7 @@ struct All {
   std::atomic<State> state{State::open};
   std::atomic<bool> forked{false};
   std::atomic<void (*)()> wait{nullptr};
+  std::atomic<int> beginning{0};  // libraries
   std::mutex records_lock;
   std::vector<Record*> records;  // of all threads that ever came; taken over by later ones
   std::mutex forking;            // one fork at a time
@@ -36,10 +37,22 @@ All& all() {
 
 thread_local constinit Record* g_mine = nullptr;
 
-// Gives the thread's record back. The main thread keeps its own: it still computes while static
-// objects are destroyed.
+// The wait is rare and its length a call's: asking now and then is as good as being told, and costs
+// those who leave nothing.
+void a_moment(int& turn) {
+  if (++turn < 64) {
+    ::sched_yield();
+    return;
+  }
+  const timespec some{0, turn < 256 ? 50'000 : 500'000};
+  ::nanosleep(&some, nullptr);
+}
+
+// Gives the thread's record back when the thread ends or calls exit. The main thread keeps its own:
+// it still computes while static objects are destroyed.
 struct GiveBack {
   ~GiveBack() {
+    for (int turn = 0; all().beginning.load() > 0 && !all().forked.load();) a_moment(turn);
     if (::gettid() == ::getpid()) return;
     g_mine->taken.store(false, std::memory_order_release);
     g_mine = nullptr;
@@ -63,17 +76,6 @@ Record& mine() {
   static thread_local const GiveBack give_back;
   (void)give_back;
   return *g_mine;
-}
-
-// The wait is rare and its length a call's: asking now and then is as good as being told, and costs
-// those who leave nothing.
-void a_moment(int& turn) {
-  if (++turn < 64) {
-    ::sched_yield();
-    return;
-  }
-  const timespec some{0, turn < 256 ? 50'000 : 500'000};
-  ::nanosleep(&some, nullptr);
 }
 
 void wait_for_others() {
@@ -182,6 +184,12 @@ void library_was_used() {
   if (times.load(std::memory_order_relaxed) < 4096 &&
       times.fetch_add(1, std::memory_order_relaxed) < 4096)
     std::atexit(begin_to_end);
+}
+
+LibraryBegins::LibraryBegins() { all().beginning.fetch_add(1); }
+LibraryBegins::~LibraryBegins() {
+  library_was_used();
+  all().beginning.fetch_sub(1);
 }
 
 }  // namespace tessera::inline v0

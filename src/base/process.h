@@ -71,4 +71,15 @@ void wait_at_the_end_for(void (*wait)());
 /// registered again.
 void library_was_used();
 
+/// A library makes variables now. A thread that has been inside and ends the process meanwhile
+/// waits for that; one that has never been inside is not known here, and would destroy what is
+/// being made. So this is to be short, and once in a process.
+class LibraryBegins {
+ public:
+  LibraryBegins();
+  ~LibraryBegins();
+  LibraryBegins(const LibraryBegins&) = delete;
+  LibraryBegins& operator=(const LibraryBegins&) = delete;
+};
+
 }  // namespace tessera::inline v0

@@ -80,6 +80,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& tm) {
 llvm::orc::LLJIT& jit() {
   // Never destroyed: routines may run until the process ends.
   static llvm::orc::LLJIT* instance = [] {
+    const LibraryBegins begins;
     initialize_llvm();
     auto made = llvm::orc::LLJITBuilder().create();
     if (!made) throw InternalError("LLVM JIT: " + llvm::toString(made.takeError()));
@@ -89,7 +90,6 @@ llvm::orc::LLJIT& jit() {
       symbols[j->mangleAndIntern(f.name)] = {llvm::orc::ExecutorAddr::fromPtr(f.address),
                                              llvm::JITSymbolFlags::Exported};
     llvm::cantFail(j->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))));
-    library_was_used();
     return j;
   }();
   return *instance;

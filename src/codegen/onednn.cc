@@ -1,5 +1,6 @@
 #include "codegen/onednn.h"
 
+#include "base/process.h"
 #include "base/thread_kept.h"
 
 #include <dlfcn.h>
@@ -263,6 +264,7 @@ void sgemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, con
 }
 
 void make_variables() {
+  const LibraryBegins begins;
   // Rows, columns and single elements have kernels of their own.
   const float x[4] = {};
   float product[4];

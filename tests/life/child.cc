@@ -254,6 +254,7 @@ int main(int argc, char** argv) {
   }
   if (way == "pthread_exit") {
     std::thread([main = pthread_self()] {
+      (void)ts::ones({2});
       pthread_join(main, nullptr);
       std::exit(kCode);
     }).detach();
@@ -261,6 +262,9 @@ int main(int argc, char** argv) {
   }
   if (way == "return" && who == "main") return kCode;
   if (who == "main") end(way);
-  std::thread([&] { end(way); }).join();
+  std::thread([&] {
+    (void)ts::ones({2});  // a thread that uses the library, as all do here
+    end(way);
+  }).join();
   return 94;
 }

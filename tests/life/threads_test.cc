@@ -130,9 +130,10 @@ TEST(Moved, FunctionsAndProgramsSaySo) {
   EXPECT_EQ(error_of([&] { mapped(x); }), text("pmap", __LINE__ - 2));
   EXPECT_EQ(error_of([&] { (void)mapped.trace_count(); }), text("pmap", __LINE__ - 3));
 
-  auto rule =
-      ts::custom_jvp([](Array a) { return a; }, [](Array a, Array t) { return std::pair(a, t); });
-  const int of_rule = __LINE__ - 2;
+  auto same = [](Array a) { return a; };
+  auto tangent = [](Array a, Array t) { return std::pair(a, t); };
+  auto rule = ts::custom_jvp(same, tangent);
+  const int of_rule = __LINE__ - 1;
   auto ruled = std::move(rule);
   EXPECT_EQ(error_of([&] { rule(x); }), text("custom_jvp", of_rule));
 
