@@ -59,6 +59,7 @@ class Pmap {
 
   template <class... A>
   auto operator()(A&&... args) const {
+    TESSERA_CHECK_CALL_(F, A);
     return detail::with_call(
         *f_, [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
         args...);
@@ -66,6 +67,7 @@ class Pmap {
   /// Traces without running; arguments may be abstract.
   template <class... A>
   LoweredFunction<F> lower(A&&... args) const {
+    TESSERA_CHECK_CALL_(F, A);
     return detail::with_call(
         *f_,
         [&](auto& call) {
