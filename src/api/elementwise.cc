@@ -310,6 +310,7 @@ Array where(Operand condition, Operand x, Operand y) {
 }
 
 Array clip(Operand x, Operand lo, Operand hi) {
+  const InFunction called("clip", x.loc);
   return minimum(maximum(x, std::move(lo)), std::move(hi));
 }
 

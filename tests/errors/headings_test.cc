@@ -95,3 +95,10 @@ MISUSE(sum_of_integers_from_a_half) { ts::sum(ts::arange(3), {.initial = 0.5}); 
 MISUSE(sum_from_many) { ts::sum(ts::ones(3), {.initial = ts::ones(3)}); }
 MISUSE(norm_of_an_order_of_matrices) { ts::norm(ts::ones({2, 3}), {.ord = 2}); }
 MISUSE(norm_of_an_order_over_three_axes) { ts::norm(ts::ones({2, 3, 4}), {.ord = 1}); }
+MISUSE(norm_of_nothing_by_infinity) { ts::norm(ts::zeros(0), {.ord = ts::inf}); }
+MISUSE(slice_from_a_half) { ts::dynamic_slice(ts::ones(4), {0.5}, {2}); }
+MISUSE(copy_of_a_leaked_array) { leaked().copy(); }
+MISUSE(device_get_of_a_leaked_array) { ts::device_get(leaked()); }
+MISUSE(full_of_another_shape) { ts::full({2}, ts::ones(3)); }
+MISUSE(clip_by_another_shape) { ts::clip(ts::ones({2, 3}), ts::ones(2), 1); }
+MISUSE(truncated_between_nothing) { ts::random::truncated_normal(key(), 1.0, -1.0, {2}); }

@@ -49,3 +49,6 @@ MISUSE(initialiser_of_an_infinite_scale) {
 MISUSE(leaky_relu_of_no_slope) { nn::leaky_relu(x(), ts::nan); }
 MISUSE(elu_of_an_infinite_alpha) { nn::elu(x(), ts::inf); }
 MISUSE(huber_loss_of_a_negative_delta) { nn::huber_loss(x(), x(), -1); }
+MISUSE(sgd_of_a_schedule_that_is_none) { optim::sgd(optim::Schedule{}); }
+MISUSE(updates_of_another_shape) { optim::apply_updates(x(), ts::ones(4)); }
+MISUSE(batch_norm_of_no_examples) { nn::batch_norm(4).train(ts::zeros({0, 4})); }
