@@ -48,6 +48,7 @@ class Checkpoint {
       : f_(std::move(f)), options_(std::move(options)), loc_(loc) {}
   template <class... A>
   auto operator()(A&&... args) const {
+    TESSERA_CHECK_CALL_(F, A);
     return detail::with_call(
         f_,
         [&](auto& call) { return call.result(detail::checkpoint(call, options_.policy, loc_)); },

@@ -130,6 +130,10 @@ class GradOf {
 
   template <class... A>
   auto operator()(A&&... args) const {
+    // A number in a differentiated place of a generic callable is an array to it.
+    if constexpr (detail::Deduced<F>::known) {
+      TESSERA_CHECK_CALL_(F, A);
+    }
     auto use = [&](auto& call) {
       using Result = typename std::remove_reference_t<decltype(call)>::Result;
       constexpr bool aux = detail::is_pair_with_aux<Result>;

@@ -159,6 +159,7 @@ class Compiled : public Lowered {
   /// TraceError listing the leaves that differ in type when these arguments are of another kind.
   template <class... A>
   auto operator()(A&&... args) const {
+    TESSERA_CHECK_CALL_(F, A);
     const detail::CacheEntry& program = entry();
     return detail::with_call(
         *f_, [&](auto& call) { return call.result(cache_->run_only(call, program)); }, args...);
@@ -192,6 +193,7 @@ class Jit {
 
   template <class... A>
   auto operator()(A&&... args) const {
+    TESSERA_CHECK_CALL_(F, A);
     return detail::with_call(
         detail::still_here(f_, "jit", made_),
         [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
@@ -200,6 +202,7 @@ class Jit {
   /// Traces without running; arguments may be abstract.
   template <class... A>
   LoweredFunction<F> lower(A&&... args) const {
+    TESSERA_CHECK_CALL_(F, A);
     return detail::with_call(
         detail::still_here(f_, "jit", made_),
         [&](auto& call) {

@@ -61,19 +61,20 @@ constexpr double scale_rate(double rate, std::int64_t batch, std::int64_t base_b
 class Rate {
  public:
   Rate(double value, std::source_location loc = std::source_location::current())
-      : schedule_(checked(value, loc)), value_(value), is_constant_(true) {}
-  Rate(Schedule schedule) : schedule_(std::move(schedule)) {}
+      : value_(value), is_constant_(true), loc_(loc) {}
+  Rate(Schedule schedule, std::source_location loc = std::source_location::current())
+      : schedule_(std::move(schedule)), loc_(loc) {}
   bool is_constant() const { return is_constant_; }
   double value() const { return value_; }
-  Array at(const Array& count) const { return schedule_(count); }
+  TESSERA_API Array at(const Array& count) const;
+  /// Error for a number that is no rate, and for a schedule that is no function.
+  TESSERA_API void check(const char* function) const;
 
  private:
-  // As constant, headed by the optimiser's own name: "rate".
-  TESSERA_API static Schedule checked(double value, std::source_location loc);
-
   Schedule schedule_;
   double value_ = 0;
   bool is_constant_ = false;
+  std::source_location loc_;
 };
 
 /// One stage: from gradients (and its state, and the parameters) to updates.
@@ -160,13 +161,16 @@ requires(!std::is_same_v<T, Leaves>) Array global_norm(const T& x) {
   return global_norm(tree::leaves(x));
 }
 
-/// params + updates, in the parameters' dtypes.
+namespace detail {
+TESSERA_API Array updated(const Array& parameter, const Array& update, std::source_location loc);
+}
+
+/// params + updates, in the parameters' dtypes. ShapeError where an update has another shape.
 template <class Params>
 Params apply_updates(const Params& params, const Params& updates,
                      std::source_location loc = std::source_location::current()) {
-  const auto add = [&](const Array& p, const Array& u) {
-    return (Operand(p, loc) + Operand(u, loc)).astype(p.dtype(), loc);
-  };
+  const auto add = [&](const Array& p, const Array& u) { return detail::updated(p, u, loc); };
+  const InFunction called("apply_updates", loc);
   return tree::map({add, loc}, params, updates);
 }
 

@@ -61,6 +61,7 @@ class Pmap {
 
   template <class... A>
   auto operator()(A&&... args) const {
+    TESSERA_CHECK_CALL_(F, A);
     return detail::with_call(
         detail::still_here(f_, "pmap", made_),
         [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
@@ -69,6 +70,7 @@ class Pmap {
   /// Traces without running; arguments may be abstract.
   template <class... A>
   LoweredFunction<F> lower(A&&... args) const {
+    TESSERA_CHECK_CALL_(F, A);
     return detail::with_call(
         detail::still_here(f_, "pmap", made_),
         [&](auto& call) {

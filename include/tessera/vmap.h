@@ -43,6 +43,7 @@ class Vmap {
 
   template <class... A>
   auto operator()(A&&... args) const {
+    TESSERA_CHECK_CALL_(F, A);
     return detail::with_call(
         f_, [&](auto& call) { return call.result(detail::vmap(call, options_, loc_)); }, args...);
   }

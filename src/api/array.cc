@@ -385,6 +385,7 @@ const Array& Array::block_until_ready(std::source_location loc) const {
 
 Array Array::copy(std::source_location loc) const {
   const auto& impl = need(*this, "copy", loc);
+  if (!impl.concrete()) detail::check_usable(impl, "copy", loc);
   if (!impl.concrete() || impl.is_number) return *this;
   const auto& data = detail::readable(*this, "copy", loc);
   runtime::BufferPtr hold;

@@ -125,6 +125,19 @@ Array composite_once(const CompositeKey& key, std::span<const Array> inputs, con
 
 Value broadcast_to(Value x, const Shape& shape) {
   if (x.shape() == shape) return x;
+  bool fits = x.rank() <= shape.rank();
+  for (int i = 1; fits && i <= x.rank(); ++i) {
+    const std::int64_t n = x.shape()[static_cast<std::size_t>(x.rank() - i)];
+    fits = n == 1 || n == shape[static_cast<std::size_t>(shape.rank() - i)];
+  }
+  if (!fits)
+    Message("broadcast_to")
+        .problem("an array of shape " + to_string(x.shape()) + " does not broadcast to " +
+                 to_string(shape))
+        .rule("aligned from the last axis, its extents are 1 or those of the result")
+        .from(x.builder->loc)
+        .advice("insert axes of 1 with expand_dims where they are missing")
+        .raise<ShapeError>();
   Ints dims;
   for (int i = 0; i < x.rank(); ++i) dims.push_back(shape.rank() - x.rank() + i);
   return ops::broadcast_in_dim(x, shape, dims);

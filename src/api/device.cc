@@ -1,6 +1,6 @@
 #include <tessera/device.h>
 
-#include "api/array_impl.h"
+#include "api/trace.h"
 #include "runtime/accounting.h"
 #include "runtime/devices.h"
 #include "runtime/memory_limit.h"
@@ -61,14 +61,15 @@ MemoryStats stats(const runtime::MemoryStats& s) { return {s.live, s.peak}; }
 
 Array relaid(const char* function, const Operand& x, runtime::Layout layout) {
   const detail::ArrayImpl& a = detail::need(x.array, function, x.loc);
-  if (a.traced()) return x.array;  // placement is the compiled program's business
-  if (!a.concrete())
+  if (!a.concrete() && !a.traced())
     Message(function)
         .problem("the array " + detail::visible_text(a.type) + " is abstract")
         .rule("only values have a place")
         .from(x.loc)
         .advice("pass an array with values")
         .raise<TraceError>();
+  detail::check_usable(a, function, x.loc);
+  if (a.traced()) return x.array;  // placement is the compiled program's business
   const detail::Reading read(x.array, function, x.loc);
   runtime::ArrayDataPtr placed = runtime::relayout(read.data(), runtime::intern(std::move(layout)));
   return detail::make_concrete(placed == read.data() ? runtime::alias(*read) : std::move(placed));

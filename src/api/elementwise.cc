@@ -301,6 +301,7 @@ Array where(Operand condition, Operand x, Operand y) {
 }
 
 Array clip(Operand x, Operand lo, Operand hi) {
+  const InFunction called("clip", x.loc);
   detail::check_all_fit("clip", {&x, &lo, &hi});
   return minimum(maximum(x, std::move(lo)), std::move(hi));
 }

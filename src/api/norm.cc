@@ -44,8 +44,22 @@ Value of_vector(Value x, const Ints& axes, double ord) {
   return ops::pow(s, ops::full_like(s, 1 / ord));
 }
 
+void need_elements(const Shape& shape, const Ints& axes, double ord, const SourceLoc& loc) {
+  if (!std::isinf(ord)) return;
+  for (std::int64_t a : axes)
+    if (shape[static_cast<std::size_t>(a)] == 0)
+      Message("norm")
+          .problem("an array of shape " + to_string(shape) +
+                   " has no elements along the reduced axes")
+          .rule("the orders inf and -inf take the largest and the smallest of at least one")
+          .from(loc)
+          .advice("check the size first")
+          .raise<ShapeError>();
+}
+
 Value norm_of(Value x, const Ints& axes, std::optional<double> ord, const SourceLoc& loc) {
   if (!ord) return ops::sqrt(ops::reduce_sum(ops::mul(x, x), axes));
+  need_elements(x.shape(), axes, *ord, loc);
   if (axes.size() == 1 && !std::isnan(*ord)) return of_vector(x, axes, *ord);
   const bool infinite = std::isinf(*ord);
   if (axes.size() != 2 || (std::abs(*ord) != 1 && !infinite))

@@ -230,6 +230,15 @@ Array truncated_normal(Operand key, Operand lower, Operand upper, const Shape& s
   const InFunction called("truncated_normal", key.loc);
   check_key("truncated_normal", key);
   check_float("truncated_normal", dtype, key);
+  if (lower.array.impl() && upper.array.impl() && lower.array.impl()->is_number &&
+      upper.array.impl()->is_number && !(lower.array.item<double>() < upper.array.item<double>()))
+    Message("truncated_normal")
+        .problem("there is no number between " + to_string(lower.array) + " and " +
+                 to_string(upper.array))
+        .rule("the lower bound is less than the upper one")
+        .from(key.loc)
+        .advice("truncated_normal(key, -2, 2, shape)")
+        .raise<ShapeError>();
   return composite1(
       "truncated_normal", {key.array, lower.array, upper.array}, key.loc,
       [&](Builder&, std::span<const Value> in) {

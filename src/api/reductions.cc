@@ -4,6 +4,7 @@
 #include "api/composite.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -137,10 +138,18 @@ Value var_of(const Input& in, std::optional<DType> dtype, int ddof) {
   Value m = ops::div(s, n);
   Value centred = ops::sub(v, detail::broadcast_to(detail::keep_dims(m, in.axes), v.shape()));
   Value q = ops::reduce_sum(counted(in, ops::mul(centred, centred), 0), in.axes);
-  return ops::convert(
-      ops::div(q, in.where ? ops::sub(n, ops::full_like(n, ddof))
-                           : ops::full_like(q, count_of(v.shape(), in.axes) - ddof)),
-      result.dtype, result.weak);
+  // Without a degree of freedom there is no variance, and a negative number of them divides
+  // nothing.
+  Value none = ops::full_like(q, NAN);
+  auto shown = [&](Value var) { return ops::convert(var, result.dtype, result.weak); };
+  if (!in.where) {
+    const double freedom = count_of(v.shape(), in.axes) - ddof;
+    return shown(freedom > 0 ? ops::div(q, ops::full_like(q, freedom)) : none);
+  }
+  Value freedom = ops::sub(n, ops::full_like(n, ddof));
+  Value defined = ops::gt(freedom, ops::zeros_like(freedom));
+  Value divisor = ops::select(defined, freedom, ops::full_like(freedom, 1));
+  return shown(ops::select(defined, ops::div(q, divisor), none));
 }
 
 Array extremum(const char* name, const Operand& x, const ReduceOptions& o, Reduce f,

@@ -195,6 +195,7 @@ Values block_starts(const char* name, Value x, std::span<const Value> starts,
 }  // namespace
 
 Array dynamic_slice(Operand x, const std::vector<Array>& starts, const Shape& sizes) {
+  for (const Array& start : starts) check_positions("dynamic_slice", {start, x.loc});
   std::vector<Array> all{x.array};
   all.insert(all.end(), starts.begin(), starts.end());
   return detail::composite1("dynamic_slice", all, x.loc, [&](Builder&, std::span<const Value> in) {
@@ -204,6 +205,7 @@ Array dynamic_slice(Operand x, const std::vector<Array>& starts, const Shape& si
 }
 
 Array dynamic_update_slice(Operand x, Operand update, const std::vector<Array>& starts) {
+  for (const Array& start : starts) check_positions("dynamic_update_slice", {start, x.loc});
   std::vector<Array> all{x.array, update.array};
   all.insert(all.end(), starts.begin(), starts.end());
   return detail::composite1(

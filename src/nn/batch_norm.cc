@@ -75,6 +75,13 @@ std::pair<Array, BatchNorm> BatchNorm::train(Operand x) const {
   const InFunction called("BatchNorm", x.loc);
   check(*this, x);
   if (!axis_name.empty()) need_axis(axis_name, x.loc);
+  if (x.array.size() == 0)
+    Message("BatchNorm")
+        .problem("x is " + describe(x.array))
+        .rule("the statistics of a batch are those of at least one example")
+        .from(x.loc)
+        .advice("leave empty batches out of the training")
+        .raise<ShapeError>();
   std::vector<std::int64_t> over;
   for (int i = 0; i + 1 < x.array.ndim(); ++i) over.push_back(i);
   Array wide = astype(x, x.array.dtype() == DType::float64 ? DType::float64 : DType::float32);

@@ -126,6 +126,18 @@ Leaves Optimizer::update_leaves(Leaves updates, const State& state, const Leaves
   return updates;
 }
 
+Array detail::updated(const Array& parameter, const Array& update, std::source_location loc) {
+  if (update.shape(loc) != parameter.shape(loc))
+    Message("apply_updates")
+        .problem("an update of shape " + to_string(update.shape()) + " for a parameter of shape " +
+                 to_string(parameter.shape()))
+        .rule("each element of a parameter has its update")
+        .from(loc)
+        .advice("take the updates from opt.update(grads, state, params)")
+        .raise<ShapeError>();
+  return (Operand(parameter, loc) + Operand(update, loc)).astype(parameter.dtype(), loc);
+}
+
 Optimizer chain(std::initializer_list<Optimizer> parts) {
   std::vector<Stage> all;
   for (const Optimizer& o : parts) all.insert(all.end(), o.stages().begin(), o.stages().end());
@@ -140,6 +152,7 @@ Optimizer scale(double factor, std::source_location loc) {
 }
 
 Optimizer scale_by_rate(Rate rate) {
+  rate.check("scale_by_rate");
   if (rate.is_constant()) return scale(-rate.value());
   return Optimizer(
       {{[](const Leaves&) {

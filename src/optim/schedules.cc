@@ -34,9 +34,19 @@ Schedule constant(double value, std::source_location loc) {
   return [value](const Array&) { return Array(value); };
 }
 
-Schedule Rate::checked(double value, std::source_location loc) {
-  const InFunction called("Rate", loc);
-  return constant(value, loc);
+Array Rate::at(const Array& count) const {
+  return is_constant_ ? Array(static_cast<float>(value_)) : schedule_(count);
+}
+
+void Rate::check(const char* function) const {
+  if (is_constant_) need_rate(function, "the rate", value_, loc_);
+  if (!is_constant_ && !schedule_)
+    Message(function)
+        .problem("the rate is a schedule that is no function: it was default-constructed")
+        .rule("a schedule gives the rate of each step")
+        .from(loc_)
+        .advice("optim::constant(1e-3), or a number")
+        .raise<Error>();
 }
 
 Schedule linear_schedule(double start, double end, std::int64_t steps, std::source_location loc) {

@@ -128,6 +128,16 @@ TEST(Reductions, AMaskKeepsWhatItLeavesOutFromValuesAndDerivatives) {
             (Doubles{0, 0, 1, 0}));
 }
 
+TEST(Reductions, ThereIsNoVarianceWithoutADegreeOfFreedom) {
+  const Array x = ts::array({1.0, 3.0}), m = ts::array({true, false});
+  for (int ddof : {2, 3}) {
+    EXPECT_TRUE(std::isnan(ts::var(x, {.ddof = ddof}).item<float>()));
+    EXPECT_TRUE(std::isnan(ts::std(x, {.ddof = ddof}).item<float>()));
+  }
+  EXPECT_TRUE(std::isnan(ts::var(x, {.ddof = 1, .where = m}).item<float>()));
+  EXPECT_EQ(ts::var(x, {.ddof = 1}).item<float>(), 2);
+}
+
 TEST(Reductions, EveryWayToNameAxesIsOne) {
   const Array x = values();
   const Array rows = ts::sum(x, 1), all = ts::sum(x);

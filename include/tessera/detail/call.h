@@ -170,6 +170,79 @@ class CallOf final : public Call {
   std::tuple<P&...> values_;
 };
 
+/// What is wrong with a call of F with A..., told before anything is instantiated for it: asked in
+/// the function that the user calls, so that the sentence is the first line that the compiler says.
+template <class F, class... A>
+struct CallCheck {
+  static constexpr bool counted() {
+    if constexpr (Deduced<F>::known) return sizeof...(A) <= Deduced<F>::params::size;
+    return true;
+  }
+  template <class... P>
+  static constexpr bool trees_of(Types<P...>) {
+    return (TreeNode<P> && ...);
+  }
+  template <class... P>
+  static constexpr bool converted_to(Types<P...>) {
+    return ((std::is_same_v<P, std::remove_cvref_t<A>> || std::is_convertible_v<A&, P>)&&...);
+  }
+  template <class... P>
+  static constexpr bool invocable_with(Types<P...>) {
+    return std::is_invocable_v<F&, P&...> || std::is_invocable_v<F&, P&&...>;
+  }
+  template <class... P>
+  static constexpr bool gives(Types<P...>, bool tree) {
+    using R = std::decay_t<decltype(invoke_user(std::declval<F&>(), std::declval<P&>()...))>;
+    if constexpr (std::is_void_v<R>)
+      return tree;
+    else
+      return !tree || TreeNode<R>;
+  }
+  static constexpr bool trees() {
+    if constexpr (counted()) return trees_of(argument_types<F, A...>());
+    return true;
+  }
+  static constexpr bool converts() {
+    if constexpr (counted()) return converted_to(argument_types<F, A...>());
+    return true;
+  }
+  static constexpr bool invocable() {
+    if constexpr (counted() && trees() && converts())
+      return invocable_with(argument_types<F, A...>());
+    return true;
+  }
+  static constexpr bool gives_something() {
+    if constexpr (counted() && trees() && converts() && invocable())
+      return gives(argument_types<F, A...>(), false);
+    return true;
+  }
+  static constexpr bool gives_tree() {
+    if constexpr (counted() && trees() && converts() && invocable())
+      return gives(argument_types<F, A...>(), true);
+    return true;
+  }
+};
+#define TESSERA_CHECK_CALL_(F, A)                                                                  \
+  using Check = detail::CallCheck<F, A...>;                                                        \
+  static_assert(Check::counted(),                                                                  \
+                "tessera: the function takes fewer arguments than it is called with");             \
+  static_assert(Check::trees(),                                                                    \
+                "tessera: an argument is no tree: it is neither Array, number, enum, string, "     \
+                "standard container nor aggregate; register a class with TESSERA_FIELDS");         \
+  static_assert(Check::converts(),                                                                 \
+                "tessera: an argument does not convert to the parameter's type (a std::vector is " \
+                "made an array by Array(values))");                                                \
+  static_assert(Check::invocable(),                                                                \
+                "tessera: the function cannot be called with these arguments: it takes another "   \
+                "number of them, or other types");                                                 \
+  static_assert(                                                                                   \
+      Check::gives_something(),                                                                    \
+      "tessera: the function returns nothing: a transformed function returns arrays (or "          \
+      "a tree of them)");                                                                          \
+  static_assert(Check::gives_tree(),                                                               \
+                "tessera: the result is no tree: it is neither Array, number, enum, string, "      \
+                "standard container nor aggregate; register a class with TESSERA_FIELDS")
+
 /// Builds the Call of `f` on these arguments and gives what `use(call)` gives.
 template <class F, class Use, class... P, class... A>
 auto with_call_as(Types<P...>, F& f, Use& use, A&... args) {

@@ -94,7 +94,10 @@ inline constexpr bool is_tuple<std::pair<A, B>> = true;
 
 /// An Array, or one with more functions.
 template <class T>
-inline constexpr bool is_array = std::is_base_of_v<Array, T> && sizeof(T) == sizeof(Array);
+inline constexpr bool is_array = false;
+template <class T>
+requires std::is_base_of_v<Array, T>
+inline constexpr bool is_array<T> = sizeof(T) == sizeof(Array);
 
 template <class T>
 concept RegisteredByMember = requires(T& x) {
