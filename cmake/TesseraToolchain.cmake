@@ -24,5 +24,7 @@ target_compile_options(tessera_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-d
 # Everything in the process: examples and tests too, so that the memory and the locks of inline code are seen as well.
 if(TESSERA_SANITIZE)
   add_compile_options(-fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  # Clang looks for a function's type in front of its code, where compiled kernels have none, and perhaps no memory.
+  add_compile_options($<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
   add_link_options(-fsanitize=${TESSERA_SANITIZE})
 endif()

@@ -19,13 +19,21 @@ inline std::int64_t hostile_files() {
   return text ? std::atoll(text) : 3000;
 }
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TESSERA_TEST_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TESSERA_TEST_SANITIZED
+#endif
+
 /// While it lives, the process may take `more` bytes of address space besides what it has.
 /// Sanitizers reserve terabytes, so nothing is limited under them.
 class MemoryLimit {
  public:
   explicit MemoryLimit(std::uint64_t more) {
     getrlimit(RLIMIT_AS, &before_);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef TESSERA_TEST_SANITIZED
     std::uint64_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
     const rlimit now{pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) + more,

@@ -83,6 +83,10 @@ MISUSE(profile_in_the_place_of_a_folder) {
   ts::Profile p("/");
   p.finish();
 }
+MISUSE(profile_without_a_path) { ts::Profile p(""); }
+MISUSE(save_a_tensor_as_metadata) {
+  ts::save_safetensors("m.safetensors", {{{"__metadata__", ts::ones({3})}}, {}});
+}
 MISUSE(save_in_the_place_of_a_folder) { ts::save("/", ts::ones({3})); }
 MISUSE(save_keys_that_are_one_name) {
   using Group = std::map<std::string, Array>;
