@@ -75,9 +75,10 @@ Array norm(Operand x, const NormOptions& o) {
   return detail::composite1("norm", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     const Ints axes = detail::normalize_axes(o.axis.get(), in[0].rank(), "norm", x.loc);
     Value v = detail::to_inexact(in[0]);
-    const DType result = v.dtype();
-    if (result == DType::float16 || result == DType::bfloat16) v = ops::convert(v, DType::float32);
-    Value n = ops::convert(norm_of(v, axes, o.ord, x.loc), result);
+    const Type result = v.type();
+    if (result.dtype == DType::float16 || result.dtype == DType::bfloat16)
+      v = ops::convert(v, DType::float32);
+    Value n = ops::convert(norm_of(v, axes, o.ord, x.loc), result.dtype, result.weak);
     return o.keepdims ? detail::keep_dims(n, axes) : n;
   });
 }
