@@ -343,6 +343,29 @@ TEST_F(PmapTransform, ControlFlow) {
   EXPECT_NE(text.find("is inside the cond"), std::string::npos) << text;
 }
 
+// Under vmap a branch that each member chooses is a selection. Its derivative is that of the whole
+// map, and cannot be taken member by member where a collective reads those that chose otherwise.
+TEST_F(PmapTransform, DerivativesOfCollectivesInBranches) {
+  auto branch = [](auto predicate) {
+    return [=](Array a) {
+      return ts::cond(
+          predicate(a), [&] { return ts::psum(a * a, "k"); }, [&] { return a; });
+    };
+  };
+  auto over = [](auto f) { return ts::vmap(f, {.axis_name = "k"}); };
+  auto own = branch([](Array a) { return a > 0; });
+  const Array v = vec({1, -2});
+  EXPECT_EQ(f32s(over(own)(v)), (Floats{5, -2}));
+  EXPECT_EQ(f32s(ts::grad([&](Array a) { return ts::sum(over(own)(a)); })(v)), (Floats{2, -3}));
+  EXPECT_EQ(f32s(ts::jvp(over(own), std::tuple(v), std::tuple(vec({1, 1}))).second),
+            (Floats{-2, 1}));
+  EXPECT_THROW(over(ts::grad(own))(v), ts::CollectiveError);
+  EXPECT_THROW(over(ts::grad([&](Array a) { return ts::grad(own)(a); }))(v), ts::CollectiveError);
+  auto shared = branch([](Array a) { return ts::psum(a, "k") > 0; });
+  EXPECT_EQ(f32s(over(ts::grad(shared))(vec({3, -1}))), (Floats{12, -4}));
+  EXPECT_EQ(f32s(over(ts::grad(shared))(vec({1, -2}))), (Floats{1, 1}));
+}
+
 TEST_F(PmapTransform, PlacesOfExtremaInEveryContext) {
   std::vector<float> values(4 * 500);
   for (std::size_t i = 0; i < values.size(); ++i)
