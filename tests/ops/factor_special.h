@@ -45,7 +45,7 @@ inline HostArray mapped(const HostArray& x, const std::function<double(std::int6
     using T = decltype(tag);
     for (std::int64_t i = 0; i < x.count(); ++i) {
       const double v = f(i, x.number(i));
-      if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
         out.data<T>()[i] = T(static_cast<float>(v));
       else
         out.data<T>()[i] = static_cast<T>(v);
