@@ -53,11 +53,13 @@ std::size_t bytes_of(int index) {
 
 class Pool {
  public:
+  Pool() { hold_over_fork(mutex_); }
+
   Block acquire(std::size_t bytes) {
     SizeClass c = class_of(bytes);
     Block block{nullptr, c.bytes};
     {
-      Locked lock(mutex_);
+      std::lock_guard lock(mutex_);
       auto& list = free_[c.index];
       if (!list.empty()) {
         block.data = list.back().data;
@@ -77,7 +79,7 @@ class Pool {
     std::size_t most = keep_ + static_cast<std::size_t>(physical_live()) / 2;
     std::vector<std::byte*> dropped;
     {
-      Locked lock(mutex_);
+      std::lock_guard lock(mutex_);
       free_[class_of(block.capacity).index].push_back({block.data, ++releases_});
       free_bytes_ += block.capacity;
       while (free_bytes_ > most && drop_oldest(dropped)) {
@@ -127,7 +129,11 @@ Pool& pool() {
 
 // Guards the first sharing of a buffer, which moves its block to an owner.
 std::mutex& sharing() {
-  static auto* m = new std::mutex;
+  static std::mutex* m = [] {
+    auto* made = new std::mutex;
+    hold_over_fork(*made);
+    return made;
+  }();
   return *m;
 }
 
@@ -190,7 +196,7 @@ BufferPtr Buffer::share(const BufferPtr& buffer) {
   BufferPtr b = BufferAccess::make();
   b->data_ = buffer->data_;
   b->size_ = buffer->size_;
-  Locked lock(sharing());
+  std::lock_guard lock(sharing());
   if (buffer->capacity_) {
     buffer->owner_ = std::make_shared<ScopedBlock>(Block{buffer->data_, buffer->capacity_});
     buffer->capacity_ = 0;
@@ -200,7 +206,7 @@ BufferPtr Buffer::share(const BufferPtr& buffer) {
 }
 
 bool Buffer::is_shared() const {
-  Locked lock(sharing());
+  std::lock_guard lock(sharing());
   return owner_.use_count() > 1;
 }
 
