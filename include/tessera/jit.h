@@ -95,6 +95,7 @@ class TESSERA_API CachedFunction {
   virtual void extend_key(InlineVector<std::uint64_t, 16>& words) const;
 
  private:
+  std::shared_ptr<const CacheEntry> build_entry(Call& call);
   Outcome run_entry(Call& call, const CacheEntry& entry, std::uint64_t moved) const;
   /// What arrays given to it remember (src/runtime/claim.h).
   std::uint32_t taker() const;

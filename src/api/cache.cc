@@ -315,14 +315,17 @@ Outcome run_inline(Call& call, const CacheEntry& e) {
 void set_check_captures(bool on) { captures_flag().store(on); }
 
 std::shared_ptr<const CacheEntry> CachedFunction::find_or_build(Call& call) {
-  const bool checks = checks_captures();  // the first look at the settings, outside of all locks
   extend_key(call.args.words);
   complete_key(call);
   if (auto e = state_->find(call)) {
-    if (checks) check_captures(*e, build(call));
+    if (checks_captures()) check_captures(*e, build(call));
     e->touch();
     return e;
   }
+  return build_entry(call);
+}
+
+std::shared_ptr<const CacheEntry> CachedFunction::build_entry(Call& call) {
   check_donated(donate_, call, name_);
   const std::shared_ptr<const CacheEntry> fresh = new_entry(call, build(call), name_);
   state_->traces.fetch_add(1, std::memory_order_relaxed);
@@ -340,7 +343,24 @@ std::shared_ptr<const CacheEntry> CachedFunction::find_or_build(Call& call) {
 }
 
 Outcome CachedFunction::run(Call& call, std::uint64_t moved) {
-  return run_entry(call, *find_or_build(call), moved);
+  // A call that finds its program comes in once; asking whether captures are checked is also the
+  // first look at the settings, whose warnings are not to be handled inside.
+  const bool checks = checks_captures();
+  Outcome out;
+  bool found = false;
+  if (!checks) {
+    const Inside inside;
+    extend_key(call.args.words);
+    complete_key(call);
+    if (auto e = state_->find(call)) {
+      e->touch();
+      out = run_entry(call, *e, moved);
+      found = true;
+    }
+  }
+  if (!found) out = run_entry(call, checks ? *find_or_build(call) : *build_entry(call), moved);
+  runtime::trim_kept();
+  return out;
 }
 
 std::uint32_t CachedFunction::taker() const {
@@ -387,7 +407,6 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
   runtime::Holds holds(data, given, given.empty() ? 0 : taker());
   if (holds.refused()) deleted_input(call, *holds.refused(), *data[*holds.refused()], name_);
   std::vector<runtime::ArrayDataPtr> results = executable.run(data, holds);
-  runtime::trim_kept();
   std::vector<Array> arrays;
   arrays.reserve(results.size());
   for (auto& r : results) arrays.push_back(make_concrete(std::move(r)));

@@ -27,8 +27,9 @@ struct All {
   std::atomic<void (*)()> wait{nullptr};
   std::atomic<int> beginning{0};  // libraries
   std::mutex records_lock;
-  std::vector<Record*> records;  // of all threads that ever came; taken over by later ones
-  std::mutex forking;            // one fork at a time
+  std::vector<Record*> records;   // of all threads that ever came; taken over by later ones
+  std::mutex forking;             // one fork at a time
+  std::vector<std::mutex*> held;  // over forks, with records_lock
 };
 All& all() {
   static All* a = new All;
@@ -117,9 +118,11 @@ void before_fork() {
   State now = State::open;
   if (a.state.compare_exchange_strong(now, State::forking)) wait_for_others();
   a.records_lock.lock();
+  for (std::mutex* m : a.held) m->lock();
 }
 void after_fork_in_parent() {
   All& a = all();
+  for (std::mutex* m : a.held) m->unlock();
   a.records_lock.unlock();
   State now = State::forking;
   if (a.state.compare_exchange_strong(now, State::open)) a.state.notify_all();
@@ -173,6 +176,12 @@ void Inside::enter() {
   }
 }
 void Inside::leave() { mine().inside.store(false, std::memory_order_release); }
+
+void hold_over_fork(std::mutex& mutex) {
+  All& a = all();
+  std::lock_guard lock(a.records_lock);
+  a.held.push_back(&mutex);
+}
 
 bool process_is_ending() { return all().state.load(std::memory_order_relaxed) == State::ending; }
 bool forked() { return all().forked.load(std::memory_order_relaxed); }

@@ -58,6 +58,11 @@ class Locked {
   std::lock_guard<Mutex> lock_;
 };
 
+/// For a lock that is taken more often than it is worth to come in, and only ever for moments: fork
+/// takes it, once everybody is out, for as long as it lasts. The mutex lives as long as the
+/// process.
+void hold_over_fork(std::mutex& mutex);
+
 /// Whether the process has begun to end.
 bool process_is_ending();
 /// Whether this is the child of a fork: there are no workers.

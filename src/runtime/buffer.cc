@@ -48,6 +48,8 @@ std::size_t bytes_of(int index) {
 
 class Pool {
  public:
+  Pool() { hold_over_fork(mutex_); }
+
   Block acquire(std::size_t bytes) {
     // More than there is would be given out all the same, and the process killed as it writes.
     const auto limit = static_cast<std::size_t>(memory_limit());
@@ -56,7 +58,7 @@ class Pool {
     Block block{nullptr, c.bytes};
     std::vector<std::byte*> dropped;
     {
-      Locked lock(mutex_);
+      std::lock_guard lock(mutex_);
       if (bytes > limit - std::min(limit, used_)) throw std::bad_alloc();
       auto& list = free_[c.index];
       if (!list.empty()) {
@@ -90,7 +92,7 @@ class Pool {
     std::size_t most = keep_ + static_cast<std::size_t>(physical_live()) / 2;
     std::vector<std::byte*> dropped;
     {
-      Locked lock(mutex_);
+      std::lock_guard lock(mutex_);
       free_[class_of(block.capacity).index].push_back({block.data, ++releases_});
       free_bytes_ += block.capacity;
       used_ -= block.capacity;
@@ -141,7 +143,11 @@ Pool& pool() {
 
 // Guards the first sharing of a buffer, which moves its block to an owner.
 std::mutex& sharing() {
-  static auto* m = new std::mutex;
+  static std::mutex* m = [] {
+    auto* made = new std::mutex;
+    hold_over_fork(*made);
+    return made;
+  }();
   return *m;
 }
 
@@ -207,7 +213,7 @@ BufferPtr Buffer::share(const BufferPtr& buffer) {
   BufferPtr b = BufferAccess::make();
   b->data_ = buffer->data_;
   b->size_ = buffer->size_;
-  Locked lock(sharing());
+  std::lock_guard lock(sharing());
   if (buffer->capacity_) {
     buffer->owner_ = std::make_shared<ScopedBlock>(Block{buffer->data_, buffer->capacity_});
     buffer->capacity_ = 0;
@@ -217,7 +223,7 @@ BufferPtr Buffer::share(const BufferPtr& buffer) {
 }
 
 bool Buffer::is_shared() const {
-  Locked lock(sharing());
+  std::lock_guard lock(sharing());
   return owner_.use_count() > 1;
 }
 
