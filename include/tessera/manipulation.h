@@ -59,8 +59,8 @@ TESSERA_API Array take_along_axis(Operand x, Operand positions, std::int64_t axi
 /// outside).
 TESSERA_API Array one_hot(Operand labels, std::int64_t classes, DType dtype = DType::float32);
 
-/// A block of `sizes` that starts at `starts` (integer scalars), moved inside the array where it
-/// would reach outside.
+/// A block of `sizes` that starts at `starts` (integer scalars; those before 0 count from the end),
+/// moved inside the array where it would reach outside.
 TESSERA_API Array dynamic_slice(Operand x, const std::vector<Array>& starts, const Shape& sizes);
 TESSERA_API Array dynamic_update_slice(Operand x, Operand update, const std::vector<Array>& starts);
 

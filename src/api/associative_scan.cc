@@ -106,6 +106,8 @@ struct Scan {
 std::vector<Array> associative_scan(Call& combine, const AssociativeScanOptions& options,
                                     std::source_location where) {
   const SourceLoc loc = line_of(where);
+  const InFunction called("associative_scan", loc);
+  check_arguments(combine, "associative_scan", loc);
   const std::size_t count = combine.arg_ends[0];
   std::vector<std::string> offenders;
   std::int64_t length = -1;

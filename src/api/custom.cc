@@ -13,6 +13,7 @@ struct Signature {
   std::vector<bool> result_present;
   std::vector<Type> result_types;   // of the results that are present
   std::size_t explicit_inputs = 0;  // the function's captures follow them
+  std::vector<BoundAxis> axes;      // that collectives in a rule may name, whenever it is traced
   SourceLoc loc;
 };
 
@@ -121,6 +122,7 @@ struct JvpRule final : CustomJvpRule {
   std::string name() const override { return "custom_jvp(" + to_string(s.loc) + ")"; }
   ProgramPtr rule(const std::vector<Type>& inputs,
                   const std::vector<bool>& nonzero) const override {
+    const AxisScope scope(s.axes);
     Trace trace("custom_jvp rule", "custom_jvp rule");
     std::vector<Array> primals, tangents;
     for (const Type& t : inputs) primals.push_back(trace.input(t));
@@ -180,6 +182,7 @@ struct VjpRule final : CustomVjpRule {
     std::shared_ptr<void> prototype;
   };
   Forward trace_forward(const std::vector<Type>& inputs) const {
+    const AxisScope scope(s.axes);
     Trace trace("custom_vjp forward rule", "custom_vjp forward");
     std::vector<Array> primals;
     for (const Type& t : inputs) primals.push_back(trace.input(t));
@@ -216,6 +219,7 @@ struct VjpRule final : CustomVjpRule {
                       const std::vector<Type>& residuals) const override {
     const Forward f = trace_forward(inputs);
     const std::unique_ptr<CallMaker> user = user_backward->make(f.prototype.get());
+    const AxisScope scope(s.axes);
     Trace trace("custom_vjp backward rule", "custom_vjp backward");
     std::vector<Array> leaves;
     std::size_t next = 0;
@@ -258,6 +262,7 @@ Signature signature(const Call& call, const TracedFunction& f, const SourceLoc& 
   s.result_present = f.result_present;
   s.result_types = f.program->output_types();
   s.explicit_inputs = f.explicit_inputs();
+  s.axes = AxisScope::bound();
   s.loc = loc;
   return s;
 }
@@ -266,12 +271,13 @@ Outcome emit(const char* op, Call& call, const TracedFunction& f, HookPtr rule,
              const SourceLoc& loc) {
   // Nobody differentiates what runs at once; and a rule is known by its identity, which would
   // compile anew for each call.
-  if (!Trace::innermost()) return outcome(f, apply(f.program, operands(call, f), loc));
+  if (!Trace::innermost())
+    return outcome(f, apply(f.program, operands(call, f, f.program->name, loc), loc));
   Builder b(op);
   b.loc = loc;
   const Values in = inputs_of(b, *f.program);
   const Values out = b.emit(op, in, {{"body", f.program}, {"rule", std::move(rule)}});
-  return outcome(f, apply(b.finish(out), operands(call, f), loc));
+  return outcome(f, apply(b.finish(out), operands(call, f, f.program->name, loc), loc));
 }
 
 }  // namespace

@@ -139,32 +139,6 @@ Value remainder_values(Value x, Value y) { return as_integers<detail::remainder_
 Value trunc_value(Value x) {
   return ops::select(ops::lt(x, ops::zeros_like(x)), ops::ceil(x), ops::floor(x));
 }
-Value logaddexp_values(Value x, Value y) {
-  Value m = ops::max(x, y);
-  Value d = ops::sub(x, y);
-  Value rest = ops::log1p(ops::exp(ops::neg(ops::abs(d))));
-  // Where x = y the maximum and the distance have kinks, which cancel in the value but not in what
-  // is taken for their derivatives. The same value with the derivatives of the smooth function:
-  // x - d / 2 + log 2 + d^2 / 8, its Taylor polynomial up to the third order.
-  Value equal = ops::eq(d, ops::zeros_like(d));
-  Value d0 = ops::select(equal, d, ops::zeros_like(d));
-  Value curve = ops::mul(ops::mul(d0, d0), ops::full_like(d, 0.125));
-  Value there = ops::add(
-      ops::add(ops::sub(x, ops::mul(d0, ops::full_like(d, 0.5))), ops::stop_gradient(rest)), curve);
-  Value r = ops::select(equal, there, ops::add(m, rest));
-  // Equal infinities differ by NaN; their sum is the answer.
-  return ops::select(ops::ne(d, d), ops::add(x, y), r);
-}
-Value hypot_values(Value x, Value y) {
-  Value ax = ops::abs(x), ay = ops::abs(y);
-  Value big = ops::max(ax, ay), small = ops::min(ax, ay);
-  Value zero = ops::zeros_like(big);
-  Value ratio = ops::div(small, ops::select(ops::eq(big, zero), ops::full_like(big, 1), big));
-  Value r = ops::mul(big, ops::sqrt(ops::add(ops::full_like(big, 1), ops::mul(ratio, ratio))));
-  // Infinite where either is, even beside NaN.
-  Value inf = ops::full_like(big, std::numeric_limits<double>::infinity());
-  return ops::select(ops::or_(ops::eq(ax, inf), ops::eq(ay, inf)), inf, r);
-}
 Value isnan_value(Value x) {
   return ops::ne(x, x);  // no integer differs from itself
 }
@@ -180,6 +154,13 @@ Value round_value(Value x) { return is_floating(x.dtype()) ? ops::round_nearest_
 Value trunc_or_same(Value x) { return is_floating(x.dtype()) ? trunc_value(x) : x; }
 Value square_value(Value x) { return mul_values(x, x); }
 Value logical_not_value(Value x) { return ops::not_(to_bool(x)); }
+
+// log(x) / by; of 16-bit floats in float32, rounded once.
+Value log_over(Value x, double by) {
+  Value wide = size_of(x.dtype()) == 2 ? ops::convert(x, DType::float32) : x;
+  Value r = ops::div(ops::log(wide), ops::full_like(wide, by));
+  return size_of(x.dtype()) == 2 ? ops::convert(r, x.dtype()) : r;
+}
 
 // Logical functions take the truth of their operands before broadcasting.
 Array logical(const char* name, const Operand& x, const Operand& y, Binary f) {
@@ -223,12 +204,10 @@ TESSERA_IN_FLOATS(sigmoid, logistic)
 #undef TESSERA_IN_FLOATS
 
 Array log2(Operand x) {
-  return in_floats("log2", x,
-                   [](Value v) { return ops::div(ops::log(v), ops::full_like(v, std::log(2.0))); });
+  return in_floats("log2", x, [](Value v) { return log_over(v, std::log(2.0)); });
 }
 Array log10(Operand x) {
-  return in_floats(
-      "log10", x, [](Value v) { return ops::div(ops::log(v), ops::full_like(v, std::log(10.0))); });
+  return in_floats("log10", x, [](Value v) { return log_over(v, std::log(10.0)); });
 }
 Array reciprocal(Operand x) {
   return in_floats("reciprocal", x, [](Value v) { return ops::div(ops::full_like(v, 1), v); });
@@ -264,9 +243,9 @@ Array arctan2(Operand y, Operand x) { return binary_in_floats("arctan2", y, x, o
 Array maximum(Operand x, Operand y) { return binary("maximum", x, y, max_values); }
 Array minimum(Operand x, Operand y) { return binary("minimum", x, y, min_values); }
 Array logaddexp(Operand x, Operand y) {
-  return binary_in_floats("logaddexp", x, y, logaddexp_values);
+  return binary_in_floats("logaddexp", x, y, ops::logaddexp);
 }
-Array hypot(Operand x, Operand y) { return binary_in_floats("hypot", x, y, hypot_values); }
+Array hypot(Operand x, Operand y) { return binary_in_floats("hypot", x, y, ops::hypot); }
 Array equal(Operand x, Operand y) { return compare("equal", x, y, ops::eq, Comparison::equal); }
 Array not_equal(Operand x, Operand y) {
   return compare("not_equal", x, y, ops::ne, Comparison::not_equal);
@@ -356,7 +335,7 @@ Array operator*(Operand x, Operand y) { return multiply(std::move(x), std::move(
 Array operator/(Operand x, Operand y) { return divide(std::move(x), std::move(y)); }
 Array operator%(Operand x, Operand y) { return remainder(std::move(x), std::move(y)); }
 Array operator-(Operand x) { return negative(std::move(x)); }
-Array operator+(Operand x) { return x.array; }
+Array operator+(Operand x) { return detail::same_values(x.array, "positive", x.loc); }
 Array operator==(Operand x, Operand y) { return equal(std::move(x), std::move(y)); }
 Array operator!=(Operand x, Operand y) { return not_equal(std::move(x), std::move(y)); }
 Array operator<(Operand x, Operand y) { return less(std::move(x), std::move(y)); }

@@ -1,5 +1,6 @@
 #include "api/indexing.h"
 
+#include "api/masked_update.h"
 #include "api/numbers.h"
 
 #include <tessera/manipulation.h>
@@ -228,8 +229,10 @@ std::vector<Array> operands(const Array& x, const std::vector<AxisIndex>& index,
                     ? "the shape of a mask's result depends on its values, and shapes are static"
                     : "index arrays hold integers")
           .from(loc)
-          .advice(d == DType::boolean ? "use where(mask, x, other), or multiply by the mask"
-                                      : "convert with astype(i32)")
+          .advice(
+              d == DType::boolean
+                  ? "where(mask, x, other) keeps the shape; x.at(mask).set(v) changes what it picks"
+                  : "convert with astype(i32)")
           .raise<DTypeError>();
     all.push_back(i.array());
   }
@@ -355,28 +358,49 @@ Array Array::operator[](AxisIndex index) const {
       !detail::Trace::innermost() && ndim() > 0) {
     // The part of one device of a stacked array is a view.
     std::int64_t n = shape()[0], i = index.position();
-    if (i >= -n && i < n)
-      if (auto row = runtime::row_view(impl_->data, i < 0 ? i + n : i))
+    if (i >= -n && i < n) {
+      const detail::Reading read(*this, "index", index.loc());
+      if (auto row = runtime::row_view(read.data(), i < 0 ? i + n : i))
         return detail::make_concrete(std::move(row));
+    }
   }
   const std::source_location loc = index.loc();
   return get({std::move(index)}, loc);
 }
 
+namespace {
+
+// What an update does to the elements, and the value that it does nothing with.
+struct Update {
+  const char* name;
+  const char* op;
+  Value (*combine)(Value, Value);
+  double identity;
+};
+
+Array updated(const Array& x, const std::vector<AxisIndex>& index, const Operand& v,
+              const Update& u) {
+  if (detail::is_mask(index))
+    return detail::masked_update(u.name, x, index[0].array(), v, u.identity, u.combine);
+  return detail::update(u.name, x, index, v, u.op, u.combine);
+}
+
+}  // namespace
+
 Array At::set(Operand v) const {
-  return detail::update("at().set", array_, index_, v, "scatter", nullptr);
+  return updated(array_, index_, v, {"at().set", "scatter", nullptr, 0});
 }
 Array At::add(Operand v) const {
-  return detail::update("at().add", array_, index_, v, "scatter_add", ops::add);
+  return updated(array_, index_, v, {"at().add", "scatter_add", ops::add, 0});
 }
 Array At::multiply(Operand v) const {
-  return detail::update("at().multiply", array_, index_, v, "scatter_mul", ops::mul);
+  return updated(array_, index_, v, {"at().multiply", "scatter_mul", ops::mul, 1});
 }
 Array At::min(Operand v) const {
-  return detail::update("at().min", array_, index_, v, "scatter_min", ops::min);
+  return updated(array_, index_, v, {"at().min", "scatter_min", ops::min, 0});
 }
 Array At::max(Operand v) const {
-  return detail::update("at().max", array_, index_, v, "scatter_max", ops::max);
+  return updated(array_, index_, v, {"at().max", "scatter_max", ops::max, 0});
 }
 
 }  // namespace tessera::inline v0

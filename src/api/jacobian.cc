@@ -137,7 +137,8 @@ Outcome jacobian(const char* function, Call& call, std::span<const int> argnums,
   const std::vector<Values> blocks = forward ? j.forward() : j.reverse();
   Values out;
   for (const Values& row : blocks) out.insert(out.end(), row.begin(), row.end());
-  const std::vector<Array> arrays = apply(b.finish_pruned(out), operands(call, f), loc);
+  const std::vector<Array> arrays =
+      apply(b.finish_pruned(out), operands(call, f, function, loc), loc);
 
   // One block for each leaf of the result and each of the argument; a leaf without derivative has
   // an empty one.

@@ -18,9 +18,11 @@ Value slice_axis(Value x, int axis, std::int64_t start, std::int64_t limit) {
 }
 
 Array stacked_once(const Array& x, std::int64_t n) {
-  if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type() || x.is_deleted())
-    return {};
-  auto data = runtime::stack_of_one(detail::data_of(*x.impl()), n);
+  if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type()) return {};
+  const runtime::ArrayDataPtr& one = detail::data_of(*x.impl());
+  const runtime::Use use(*one);
+  if (!use) return {};  // whoever stacks it otherwise says why it cannot be read
+  auto data = runtime::stack_of_one(one, n);
   return data ? detail::make_concrete(std::move(data)) : Array();
 }
 
@@ -65,6 +67,7 @@ Array concatenate(const std::vector<Array>& xs, std::int64_t axis, std::source_l
 }
 
 Array stack(const std::vector<Array>& xs, std::int64_t axis, std::source_location loc) {
+  const InFunction called("stack", loc);
   refuse_empty_list("stack", xs, loc);
   for (const Array& x : xs)
     if (x.shape() != xs[0].shape())
@@ -99,6 +102,7 @@ Array stack(const std::vector<Array>& xs, std::int64_t axis, std::source_locatio
 }
 
 std::vector<Array> split(Operand x, std::int64_t parts, std::int64_t axis) {
+  const InFunction called("split", x.loc);
   const Shape& shape = detail::need(x.array, "split").type.shape;
   int a = normalize_axis(axis, shape.rank(), "split", x.loc);
   std::int64_t n = shape[static_cast<std::size_t>(a)];
@@ -120,6 +124,7 @@ std::vector<Array> split(Operand x, std::int64_t parts, std::int64_t axis) {
 
 std::vector<Array> split_at(Operand x, const std::vector<std::int64_t>& positions,
                             std::int64_t axis) {
+  const InFunction called("split_at", x.loc);
   return composite("split", {&x.array, 1}, x.loc, [&](Builder&, std::span<const Value> in) {
     int a = normalize_axis(axis, in[0].rank(), "split", x.loc);
     std::int64_t n = in[0].shape()[static_cast<std::size_t>(a)], start = 0;
@@ -156,9 +161,10 @@ Array tile(Operand x, const std::vector<std::int64_t>& reps) {
       wide.push_back(r[i]);
       wide.push_back(shape[i]);
       dims.push_back(static_cast<std::int64_t>(2 * i + 1));
-      merged.push_back(r[i] * shape[i]);
     }
-    return ops::reshape(ops::broadcast_in_dim(ops::reshape(v, shape), wide, dims), merged);
+    v = ops::broadcast_in_dim(ops::reshape(v, shape), wide, dims);
+    for (std::size_t i = 0; i < r.size(); ++i) merged.push_back(r[i] * shape[i]);
+    return ops::reshape(v, merged);
   });
 }
 
@@ -175,10 +181,11 @@ Array repeat(Operand x, std::int64_t n, std::optional<std::int64_t> axis) {
           .raise<ShapeError>();
     Shape wide = v.shape(), merged = wide;
     wide.insert(wide.begin() + a + 1, n);
-    merged[static_cast<std::size_t>(a)] *= n;
     Ints dims;
     for (int i = 0; i < v.rank(); ++i) dims.push_back(i <= a ? i : i + 1);
-    return ops::reshape(ops::broadcast_in_dim(v, wide, dims), merged);
+    v = ops::broadcast_in_dim(v, wide, dims);
+    merged[static_cast<std::size_t>(a)] *= n;
+    return ops::reshape(v, merged);
   });
 }
 

@@ -15,7 +15,7 @@ JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree
 
   const std::vector<int> inputs = input_of_leaf(call);
   std::vector<bool> nonzero(f.program->inputs.size());
-  std::vector<Array> operands_all = operands(call, f);
+  std::vector<Array> operands_all = operands(call, f, "jvp", loc);
   std::vector<std::string> complaints;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Array& t = *tangents.leaves[i];

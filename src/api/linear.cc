@@ -54,6 +54,36 @@ Array dot(Operand x, Operand y) {
   });
 }
 
+namespace {
+// In the shapes that the user passed: vectors without the axis that they are given below.
+void check_matmul(const Shape& x, const Shape& y, const SourceLoc& loc) {
+  const int ya = y.rank() == 1 ? 0 : y.rank() - 2;
+  const std::int64_t last = x[x.size() - 1], first = y[static_cast<std::size_t>(ya)];
+  Message m("matmul");
+  m.from(loc);
+  if (last != first)
+    m.problem("shapes " + to_string(x) + " and " + to_string(y) + " do not contract: axis " +
+              std::to_string(x.rank() - 1) + " has " + std::to_string(last) + " elements, axis " +
+              std::to_string(ya) + " has " + std::to_string(first))
+        .rule("the summed axes have equal extents")
+        .advice("transpose one operand, or check which axis holds the features")
+        .raise<ShapeError>();
+  for (int i = 3; i <= std::min(x.rank(), y.rank()); ++i) {
+    const std::int64_t a = x[static_cast<std::size_t>(x.rank() - i)],
+                       b = y[static_cast<std::size_t>(y.rank() - i)];
+    if (a == b || a == 1 || b == 1) continue;
+    m.problem("shapes " + to_string(x) + " and " + to_string(y) + " hold batches of " +
+              std::to_string(a) + " and " + std::to_string(b) + " matrices along axis -" +
+              std::to_string(i))
+        .rule("the axes before the last two broadcast: their extents are equal, or one is 1")
+        .advice(
+            "reshape one of them so that the axes line up, or insert axes of 1 with "
+            "expand_dims")
+        .raise<ShapeError>();
+  }
+}
+}  // namespace
+
 Array matmul(Operand x, Operand y) {
   return composite1("matmul", {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     Value a = in[0], b = in[1];
@@ -65,6 +95,7 @@ Array matmul(Operand x, Operand y) {
           .from(x.loc)
           .advice("use * for scalars")
           .raise<ShapeError>();
+    check_matmul(a.shape(), b.shape(), x.loc);
     bool row = a.rank() == 1, column = b.rank() == 1;
     if (row) a = ops::reshape(a, Shape{1, a.shape()[0]});
     if (column) b = ops::reshape(b, Shape{b.shape()[0], 1});

@@ -15,6 +15,7 @@ std::string tangent_complaint(const Array& got, const Type& want, const std::str
 
 std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree,
                                          std::source_location where) const {
+  if (!state_) moved_away("the derivative", where);
   const State& s = *state_;
   const SourceLoc loc = line_of(where);
   if (!(tree == s.in_tree))
@@ -102,7 +103,7 @@ LinearOutcome linearize_call(Call& call, bool backward, const char* function,
   s->backward = backward;
   s->lin = tessera::v0::linearize_program(*f.program, wrt);
 
-  std::vector<Array> known = apply(s->lin.known, operands(call, f), loc);
+  std::vector<Array> known = apply(s->lin.known, operands(call, f, f.program->name, loc), loc);
   const auto outputs = static_cast<std::ptrdiff_t>(f.program->outputs.size());
   s->residuals.assign(known.begin() + outputs, known.end());
   known.resize(static_cast<std::size_t>(outputs));

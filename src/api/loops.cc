@@ -20,7 +20,7 @@ Values convert_all(Values v, std::span<const Type> types) {
 
 Values add_inputs(Builder& b, std::span<const Array> arrays, const char* function) {
   Values in;
-  for (const Array& a : arrays) in.push_back(b.input(need(a, function).type));
+  for (const Array& a : arrays) in.push_back(b.input(need(a, function, {}).type));
   return in;
 }
 
@@ -50,6 +50,8 @@ TracedFunction trace_condition(Call& condition, std::span<const Type> carry, con
 
 Outcome while_loop(Call& condition, Call& body, std::source_location where) {
   const SourceLoc loc = line_of(where);
+  const InFunction called("while_loop", loc);
+  check_arguments(body, "while_loop", loc);
   const LoopBody loop = trace_loop_body("while_loop", body, leaf_types(body), 0, false, loc);
   const TracedFunction test = trace_condition(condition, loop.inputs, loc);
 
@@ -73,6 +75,8 @@ Outcome while_loop(Call& condition, Call& body, std::source_location where) {
 
 Outcome fori_loop(std::int64_t lo, std::int64_t hi, Call& body, std::source_location where) {
   const SourceLoc loc = line_of(where);
+  const InFunction called("fori_loop", loc);
+  check_arguments(body, "fori_loop", loc);
   std::int64_t steps = 0;
   if (hi > lo && (__builtin_sub_overflow(hi, lo, &steps) || steps > (std::int64_t{1} << 50)))
     Message("fori_loop")
@@ -122,6 +126,7 @@ Outcome fori_loop(std::int64_t lo, std::int64_t hi, Call& body, std::source_loca
 
 Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_location where) {
   const SourceLoc loc = line_of(where);
+  const InFunction called("fori_loop", loc);
   const Type &l = need(lo, "fori_loop").type, &h = need(hi, "fori_loop").type;
   if (l.shape.rank() != 0 || h.shape.rank() != 0 || !is_integer(l.dtype) || !is_integer(h.dtype))
     Message("fori_loop")

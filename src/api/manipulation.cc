@@ -82,10 +82,11 @@ Array reshape(Operand x, const Shape& shape) {
 Array Array::reshape(const Shape& shape, std::source_location loc) const {
   return v0::reshape(Operand(*this, loc), shape);
 }
-Array ravel(Operand x) { return reshape(std::move(x), Shape{-1}); }
-Array Array::flatten(std::source_location loc) const {
-  return v0::reshape(Operand(*this, loc), Shape{-1});
+Array ravel(Operand x) {
+  const InFunction called("ravel", x.loc);
+  return reshape(std::move(x), Shape{-1});
 }
+Array Array::flatten(std::source_location loc) const { return v0::ravel({*this, loc}); }
 
 Array transpose(Operand x, const std::vector<std::int64_t>& permutation) {
   return composite1("transpose", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
@@ -107,18 +108,17 @@ Array transpose(Operand x, const std::vector<std::int64_t>& permutation) {
     return ops::transpose(in[0], p);
   });
 }
-Array Array::transpose(std::source_location loc) const {
-  return v0::transpose(Operand(*this, loc));
-}
 
 Array swapaxes(Operand x, std::int64_t a, std::int64_t b) {
+  const InFunction called("swapaxes", x.loc);
   int rank = detail::need(x.array, "swapaxes").type.shape.rank();
   Ints p = identity(rank);
   std::swap(p[static_cast<std::size_t>(normalize_axis(a, rank, "swapaxes", x.loc))],
             p[static_cast<std::size_t>(normalize_axis(b, rank, "swapaxes", x.loc))]);
-  return p.empty() ? x.array : transpose(std::move(x), p);
+  return transpose(std::move(x), p);
 }
 Array moveaxis(Operand x, std::int64_t source, std::int64_t destination) {
+  const InFunction called("moveaxis", x.loc);
   int rank = detail::need(x.array, "moveaxis").type.shape.rank();
   int s = normalize_axis(source, rank, "moveaxis", x.loc),
       d = normalize_axis(destination, rank, "moveaxis", x.loc);
@@ -165,6 +165,7 @@ Array squeeze(Operand x, AxisList axis) {
 }
 
 Array broadcast_to(Operand x, const Shape& shape) {
+  const InFunction called("broadcast_to", x.loc);
   const Shape& from = detail::need(x.array, "broadcast_to").type.shape;
   if (shape.rank() == from.rank() + 1 && std::equal(from.begin(), from.end(), shape.begin() + 1))
     if (Array once = detail::stacked_once(x.array, shape[0]); !once.is_empty()) return once;

@@ -1,5 +1,7 @@
 #include "api/map_axes.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0::detail {
 namespace {
 
@@ -101,6 +103,25 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
         .advice("map at least one array argument, or give axis_size")
         .raise<ShapeError>();
   return m;
+}
+
+void check_axis_name(const char* function, const std::string& name, const SourceLoc& loc) {
+  const auto bad = std::find_if(name.begin(), name.end(), [](unsigned char c) {
+    return c < 0x20 || c == 0x7f ||
+           std::string_view(",;'\"\\").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (bad == name.end()) return;
+  Message(function)
+      .problem("the axis_name '" + name + "' holds the character " +
+               (static_cast<unsigned char>(*bad) < 0x20 || *bad == 0x7f
+                    ? "number " + std::to_string(static_cast<unsigned char>(*bad))
+                    : std::string(1, *bad)))
+      .rule(
+          "layouts are written with names between ',' and ';', and programs with quotes around "
+          "them")
+      .from(loc)
+      .advice("a word, such as \"devices\"; two axes have two names")
+      .raise<CollectiveError>();
 }
 
 std::vector<Type> example_types(const Call& call, const MappedArguments& mapped) {

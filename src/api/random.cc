@@ -98,6 +98,7 @@ Value randint_value(Value key, const Shape& shape, Value lo, Value hi, DType dty
 }  // namespace
 
 Array uniform(Operand key, const Shape& shape, DType dtype, Operand minval, Operand maxval) {
+  const InFunction called("uniform", key.loc);
   check_key("uniform", key);
   check_float("uniform", dtype, key);
   return composite1("uniform", {key.array, minval.array, maxval.array}, key.loc,
@@ -158,6 +159,7 @@ void check_bounds(const Operand& minval, const Operand& maxval, DType dtype) {
 }  // namespace
 
 Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval, DType dtype) {
+  const InFunction called("randint", key.loc);
   check_key("randint", key);
   if (!is_integer(dtype))
     Message("randint")
@@ -174,6 +176,7 @@ Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval, D
 }
 
 Array permutation(Operand key, std::int64_t n) {
+  const InFunction called("permutation", key.loc);
   check_key("permutation", key);
   return composite1(
       "permutation", {key.array}, key.loc,
@@ -192,6 +195,7 @@ Array permutation(Operand key, Operand x, std::int64_t axis) {
 }
 
 Array bernoulli(Operand key, Operand p, std::optional<Shape> shape) {
+  const InFunction called("bernoulli", key.loc);
   check_key("bernoulli", key);
   return composite1("bernoulli", {key.array, p.array}, key.loc,
                     [&](Builder&, std::span<const Value> in) {
@@ -211,6 +215,7 @@ Array gumbel(Operand key, const Shape& shape, DType dtype) {
 }
 
 Array categorical(Operand key, Operand logits, std::int64_t axis) {
+  const InFunction called("categorical", key.loc);
   check_key("categorical", key);
   return composite1("categorical", {key.array, logits.array}, key.loc,
                     [&](Builder&, std::span<const Value> in) {
@@ -222,6 +227,7 @@ Array categorical(Operand key, Operand logits, std::int64_t axis) {
 }
 
 Array truncated_normal(Operand key, Operand lower, Operand upper, const Shape& shape, DType dtype) {
+  const InFunction called("truncated_normal", key.loc);
   check_key("truncated_normal", key);
   check_float("truncated_normal", dtype, key);
   return composite1(
@@ -261,6 +267,7 @@ Array exponential(Operand key, const Shape& shape, DType dtype) {
 }
 
 Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, const Array& p) {
+  const InFunction called("choice", key.loc);
   check_key("choice", key);
   std::int64_t draws = shape.count();
   if (n < 1 || (!replace && draws > n))
@@ -309,6 +316,7 @@ Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, cons
 }
 
 Array choice(Operand key, Operand x, const Shape& shape, bool replace, const Array& p) {
+  const InFunction called("choice", key.loc);
   Array at = choice(key, x.array.length(), shape, replace, p);
   return composite1("choice", {x.array, at}, key.loc, [&](Builder&, std::span<const Value> in) {
     return detail::take_axis(in[0], in[1], 0, "clip");

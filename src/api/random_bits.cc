@@ -94,6 +94,7 @@ Array key(std::uint64_t seed) {
   return Array::from_bytes(DType::uint32, Shape{2}, words);
 }
 
+KeyPair split(Operand key) { return KeyPair(random::split(std::move(key), 2)); }
 Array split(Operand key, std::int64_t n) {
   check_key("split", key);
   return composite1("split", {key.array}, key.loc, [&](Builder&, std::span<const Value> in) {
@@ -104,6 +105,7 @@ Array split(Operand key, std::int64_t n) {
 }
 
 Array fold_in(Operand key, Operand data) {
+  const InFunction called("fold_in", key.loc);
   check_key("fold_in", key);
   const Type& t = detail::need(data.array, "fold_in").type;
   if (!is_integer(t.dtype) || t.shape.rank() != 0)

@@ -22,7 +22,8 @@ StaticArray::StaticArray(const Array& x) {
   array_ = device_get(x);
   bytes_ = array_.nbytes();
   runtime::BufferPtr hold;
-  const std::byte* bytes = runtime::dense_bytes(*detail::data_of(*array_.impl()), hold);
+  const detail::Reading read(array_, "StaticArray");
+  const std::byte* bytes = runtime::dense_bytes(*read, hold);
   const XXH128_hash_t h =
       XXH3_128bits(bytes, static_cast<std::size_t>(array_.impl()->type.bytes()));
   content_ = fmt::format("{} #{:016x}{:016x}", to_string(array_.impl()->type), h.high64, h.low64);

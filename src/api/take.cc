@@ -169,27 +169,49 @@ Array one_hot(Operand labels, std::int64_t classes, DType dtype) {
       });
 }
 
+namespace {
+
+// Starts of a block of `x`, those before 0 from the end, in one dtype that holds every axis.
+Values block_starts(const char* name, Value x, std::span<const Value> starts,
+                    const SourceLoc& loc) {
+  Values s;
+  bool wide = false;
+  for (std::size_t k = 0; k < starts.size(); ++k) {
+    if (!is_integer(starts[k].dtype()))
+      Message(name)
+          .problem("start " + std::to_string(k) + " is " + to_string(starts[k].type()))
+          .rule("starts are integer scalars, one a dimension")
+          .from(loc)
+          .advice("convert with astype(ts::i32)")
+          .raise<DTypeError>();
+    const bool exists = k < static_cast<std::size_t>(x.rank());
+    s.push_back(detail::wrap_negative(starts[k], exists ? x.shape()[k] : 0));
+    wide = wide || s.back().dtype() == DType::int64;
+  }
+  for (Value& v : s) v = ops::convert(v, wide ? DType::int64 : DType::int32);
+  return s;
+}
+
+}  // namespace
+
 Array dynamic_slice(Operand x, const std::vector<Array>& starts, const Shape& sizes) {
   std::vector<Array> all{x.array};
   all.insert(all.end(), starts.begin(), starts.end());
   return detail::composite1("dynamic_slice", all, x.loc, [&](Builder&, std::span<const Value> in) {
-    Values s;
-    for (const Value& v : in.subspan(1)) s.push_back(ops::convert(v, DType::int32));
-    return ops::dynamic_slice(in[0], s, sizes.to_vector());
+    return ops::dynamic_slice(in[0], block_starts("dynamic_slice", in[0], in.subspan(1), x.loc),
+                              sizes.to_vector());
   });
 }
 
 Array dynamic_update_slice(Operand x, Operand update, const std::vector<Array>& starts) {
   std::vector<Array> all{x.array, update.array};
   all.insert(all.end(), starts.begin(), starts.end());
-  return detail::composite1("dynamic_update_slice", all, x.loc,
-                            [&](Builder&, std::span<const Value> in) {
-                              Values s;
-                              for (const Value& v : in.subspan(2))
-                                s.push_back(ops::convert(v, DType::int32));
-                              return ops::dynamic_update_slice(
-                                  in[0], ops::convert(in[1], in[0].dtype(), in[0].type().weak), s);
-                            });
+  return detail::composite1(
+      "dynamic_update_slice", all, x.loc, [&](Builder&, std::span<const Value> in) {
+        return ops::dynamic_update_slice(
+            in[0], ops::convert(in[1], in[0].dtype(), in[0].type().weak),
+            block_starts("dynamic_update_slice", in[0], in.subspan(2), x.loc));
+      });
 }
 
 }  // namespace tessera::inline v0

@@ -81,12 +81,18 @@ class Trace {
   Trace* outer_;
   int depth_;  // how many traces are around it
   bool live_ = true;
+  InUserCode user_code_;
   std::vector<Var> explicit_inputs_;
   std::vector<NumberBound> bounds_;
   std::vector<Array> captures_;
   std::vector<Var> capture_vars_;
   std::unordered_map<const ArrayImpl*, Var> captured_;
 };
+
+/// Throws where `a` has no value here: it is of a function that is no longer being traced, or
+/// abstract. `path` is its place in the arguments.
+void check_usable(const ArrayImpl& a, const char* function, const SourceLoc& loc,
+                  const std::string& path = {});
 
 /// Binds axis names for a scope (pmap, shard_map and vmap bodies). The innermost binding of a name
 /// wins.
@@ -115,10 +121,8 @@ Array bind1(std::string_view op, std::span<const Array> inputs, Attrs attrs, con
 /// execute.
 std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs,
                          const SourceLoc& loc);
-/// Throws TraceError naming `function` where a concrete array was donated.
-void check_alive(std::span<const Array> inputs, const char* function, const SourceLoc& loc);
-/// Runs a compiled program on concrete arrays.
-std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable,
-                       std::span<const Array> inputs);
+/// Runs a compiled program on concrete arrays; TraceError naming `function` where one was donated.
+std::vector<Array> run(const runtime::Executable& executable, std::span<const Array> inputs,
+                       const char* function, const SourceLoc& loc);
 
 }  // namespace tessera::inline v0::detail

@@ -56,7 +56,18 @@ void check_bounds(const Call& call, const TracedFunction& f) {
     check_fits(b.function, Operand(*call.args.leaves[leaves[b.input]], b.loc), b.dtype);
 }
 
-std::vector<Array> operands(const Call& call, const TracedFunction& f) {
+void check_arguments(const Call& call, const std::string& function, const SourceLoc& loc) {
+  for (std::size_t i = 0; i < call.args.leaves.size(); ++i) {
+    const Array& x = *call.args.leaves[i];
+    if (x.is_empty() || x.is_concrete() || (x.is_traced() && Trace::find(x.impl()->trace)))
+      continue;
+    check_usable(*x.impl(), function.c_str(), loc, leaf_path(call, i));
+  }
+}
+
+std::vector<Array> operands(const Call& call, const TracedFunction& f, const std::string& function,
+                            const SourceLoc& loc) {
+  check_arguments(call, function, loc);
   std::vector<Array> out;
   out.reserve(f.program->inputs.size());
   for (const Array* x : call.args.leaves)

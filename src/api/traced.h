@@ -42,8 +42,12 @@ inline TracedFunction trace_call(Call& call, const std::string& what, const std:
 
 /// DTypeError where a bare integer among the arguments does not fit what it meets inside.
 void check_bounds(const Call& call, const TracedFunction& f);
+/// Throws where a leaf of the arguments has no value here, naming its path.
+void check_arguments(const Call& call, const std::string& function, const SourceLoc& loc = {});
 /// The operands of a traced function's program: the leaves that are not empty, then the captures.
-std::vector<Array> operands(const Call& call, const TracedFunction& f);
+/// `function` and `loc` are for the error where one of them has no value.
+std::vector<Array> operands(const Call& call, const TracedFunction& f, const std::string& function,
+                            const SourceLoc& loc = {});
 /// Arrays in the places of the leaves that are present; the others are empty.
 std::vector<Array> spread(std::vector<Array> arrays, const std::vector<bool>& present);
 /// The result of a call from what its program gave.

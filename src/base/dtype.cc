@@ -119,7 +119,7 @@ Promoted promote(DType a, bool a_weak, DType b, bool b_weak) {
   return {DType::float64, false};
 }
 
-float16::float16(float value) {
+float16_t::float16_t(float value) {
   std::uint32_t f = std::bit_cast<std::uint32_t>(value);
   std::uint32_t sign = (f >> 16) & 0x8000u;
   f &= 0x7fffffffu;
@@ -138,7 +138,7 @@ float16::float16(float value) {
   }
 }
 
-float16::operator float() const {
+float16_t::operator float() const {
   std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
   std::uint32_t exponent = (bits >> 10) & 0x1fu, mantissa = bits & 0x3ffu;
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));

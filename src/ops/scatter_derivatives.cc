@@ -14,6 +14,7 @@ std::string gather_mode(const Attrs& attrs) {
 
 /// The elements of x under each update, zero under those that are left out.
 Value under(Value x, Value indices, const Shape& updates, const Attrs& attrs) {
+  if (x.shape().count() == 0) return zeros(*x.builder, Type(x.dtype(), updates));
   ScatterDims dims = scatter_dims(attrs);
   WindowDimsOf w = window_dims_of(dims, updates.rank(), x.rank(), indices.rank());
   Ints sizes = filled(x.shape().size(), 1);
