@@ -212,6 +212,7 @@ TEST(ArrayIndexing, UpdatesAreNewArrays) {
   EXPECT_EQ(i32s(ts::zeros({3}, ts::i32).at(ts::array({0, 0, 2})).set(ts::array({5, 6, 7}))),
             (Ints{6, 0, 7}));
   EXPECT_EQ(kind(ts::zeros({3}, ts::i32).at(0).set(1)), (Kind{ts::i32, false}));
+  EXPECT_THROW(ts::zeros({3}, ts::i32).at(0).set(1.5), ts::DTypeError);
 }
 
 // Arrays in every place of the index, next to each other and apart, against a loop over elements.

@@ -77,23 +77,17 @@ TEST(Derivatives, ScatterMaxSharesTies) {
             (F{4, 7}));
 }
 
-TEST(Derivatives, ScatterMulNeedsUniquePlaces) {
+TEST(Derivatives, ScatterMulTakesTheOtherFactors) {
   HostArray x = host<float>({2}, {5, 3}), rows = host<int>({1, 1}, {1}), u = host<float>({1}, {4});
-  EXPECT_EQ(tangent("scatter_mul", {x, rows, u}, put("drop", true),
-                    {host<float>({2}, {1, 1}), host<float>({1}, {10})}),
-            (F{1, 34}));
-  try {
-    tangent("scatter_mul", {x, rows, u}, put("drop", false),
-            {host<float>({2}, {1, 1}), host<float>({1}, {10})});
-    FAIL();
-  } catch (const TraceError& e) {
-    EXPECT_STREQ(e.what(),
-                 "scatter_mul: the derivative with respect to the updates is asked for, and "
-                 "indices may repeat\n"
-                 "  rule: with repeated indices a factor's derivative is the product of the others "
-                 "at its place\n"
-                 "  try: promise unique indices, or take a stop_gradient of the updates");
-  }
+  for (bool unique : {true, false})
+    EXPECT_EQ(tangent("scatter_mul", {x, rows, u}, put("drop", unique),
+                      {host<float>({2}, {1, 1}), host<float>({1}, {10})}),
+              (F{1, 34}));
+  // Place 0: 5 * 2. Place 1: 3 * 4 * 0, where only the zero's own derivative is left.
+  HostArray repeated = host<int>({3, 1}, {1, 1, 0}), factors = host<float>({3}, {4, 0, 2});
+  EXPECT_EQ(tangent("scatter_mul", {x, repeated, factors}, put("drop", false),
+                    {host<float>({2}, {1, 1}), host<float>({3}, {10, 7, 3})}),
+            (F{17, 84}));
 }
 
 TEST(Derivatives, FilledInValuesHaveNone) {
