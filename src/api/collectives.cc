@@ -44,8 +44,8 @@ std::string kind_name(BoundAxis::Kind kind) {
   }
   Message(function)
       .problem("there is no axis '" + name + "' here")
-      .rule(bound.empty() ? "no axis is bound: a name is bound inside a function given to pmap, "
-                            "shard_map or vmap"
+      .rule(bound.empty() ? "no axis is bound: a name is bound inside a function given to pmap "
+                            "or vmap"
                           : "the bound axes are " + bound)
       .from(loc)
       .advice(bound.empty()
@@ -145,7 +145,10 @@ bool is_number(const Array& x) { return !x.is_empty() && x.impl()->is_number; }
 bool is_boolean(const Array& x) { return x.impl()->type.dtype == DType::boolean; }
 Array number_times(const Array& x, std::int64_t n) {
   if (is_floating(x.dtype())) return Array(x.item<double>() * static_cast<double>(n));
-  return Array(x.item<std::int64_t>() * n);
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(x.item<std::int64_t>(), n, &product))
+    return Array(x.item<double>() * static_cast<double>(n));
+  return Array(product);
 }
 
 }  // namespace

@@ -7,28 +7,6 @@
 
 namespace tessera::inline v0 {
 
-namespace {
-
-// Sizes are computed in 64 bits everywhere: a result that no machine holds is refused before its
-// size overflows.
-void need_countable(std::string_view op, const Type& t, const SourceLoc& loc) {
-  constexpr double kMost = 0x1p50;
-  double count = 1;
-  for (std::int64_t d : t.shape) {
-    if (d == 0) return;
-    count *= static_cast<double>(d);
-  }
-  if (count > kMost)
-    Message(op)
-        .problem("the result would have shape " + to_string(t.shape))
-        .rule("an array has at most 2^50 elements")
-        .from(loc)
-        .advice("check the arithmetic that gave its extents")
-        .raise<ShapeError>();
-}
-
-}  // namespace
-
 Builder::Builder(std::string name) : program_(std::make_shared<Program>()) {
   program_->name = std::move(name);
 }
@@ -63,7 +41,7 @@ Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
   types.reserve(inputs.size());
   for (const Value& v : inputs) types.push_back(type(v.var));
   std::vector<Type> results = op.infer({op, types, attrs, loc});
-  for (const Type& t : results) need_countable(op.name, t, loc);
+  for (const Type& t : results) need_countable(op.name, t.shape, loc);
 
   type_varying(op, attrs, types, results);
 
