@@ -14,8 +14,9 @@ TEST_P(Spaces, HaveADrawOrAReason) {
   const int ways = int(walk::spaces().count(op.name)) + int(walk::not_drawn().count(op.name)) +
                    int(walk::row_is_enough(op) && !walk::spaces().count(op.name) &&
                        !walk::not_drawn().count(op.name));
-  EXPECT_EQ(ways, 1) << "give " << op.name
-                     << " an entry in tests/ops/spaces.h: how its operands and attributes are drawn";
+  EXPECT_EQ(ways, 1)
+      << "give " << op.name
+      << " an entry in tests/ops/spaces.h: how its operands and attributes are drawn";
 }
 
 // Draws that the op refuses test nothing.

@@ -54,15 +54,14 @@ inline std::string problem_on_devices(const ProgramPtr& p, const Arrays& inputs,
   Values out;
   for (Value v : body.inline_program(*p, in)) out.push_back(ops::reshape(v, stacked(v.shape(), 1)));
   Strings out_specs(out.size(), "i");
-  ProgramPtr mapped = b.finish(ops::shard_map(b, body.finish(out), operands, {{"i"}, {kDevices}, {}},
-                                              in_specs, out_specs, false));
+  ProgramPtr mapped = b.finish(ops::shard_map(b, body.finish(out), operands,
+                                              {{"i"}, {kDevices}, {}}, in_specs, out_specs, false));
   std::vector<Arrays> expected;
   for (const Arrays& mine : of_device) expected.push_back(compiled(*runtime::compile(p), mine));
   for (bool isolated : {false, true}) {
-    Arrays got = compiled(
-        *std::make_shared<const runtime::TapeExecutable>(mapped, runtime::CompileOptions{},
-                                                         isolated, false),
-        wholes);
+    Arrays got = compiled(*std::make_shared<const runtime::TapeExecutable>(
+                              mapped, runtime::CompileOptions{}, isolated, false),
+                          wholes);
     for (std::int64_t k = 0; k < kDevices; ++k) {
       Arrays mine;
       for (const HostArray& a : got) {
@@ -71,10 +70,9 @@ inline std::string problem_on_devices(const ProgramPtr& p, const Arrays& inputs,
         mine.emplace_back(a.dtype, shape,
                           a.bytes + k * (a.size_bytes() / std::max<std::int64_t>(1, kDevices)));
       }
-      std::string wrong =
-          compare_bits(mine, expected[static_cast<std::size_t>(k)],
-                       std::string(isolated ? "isolated" : "shared") + " on device " +
-                           std::to_string(k));
+      std::string wrong = compare_bits(
+          mine, expected[static_cast<std::size_t>(k)],
+          std::string(isolated ? "isolated" : "shared") + " on device " + std::to_string(k));
       if (!wrong.empty()) return wrong;
     }
   }
