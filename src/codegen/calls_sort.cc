@@ -21,7 +21,7 @@ template <class T>
 auto ordered(T x) {
   if constexpr (std::is_same_v<T, bool>) {
     return static_cast<std::uint8_t>(x);
-  } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+  } else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>) {
     constexpr auto kSign = std::uint16_t{0x8000};
     auto f = static_cast<float>(x);
     if (std::isnan(f)) return std::numeric_limits<std::uint16_t>::max();

@@ -70,7 +70,9 @@ void Lowerer::hold(const std::vector<std::size_t>& equations) {
 
 Ref Lowerer::new_value(Var v, Mask mask) {
   const Type& t = flat_.types[v];
-  return ref_[v] = Ref{slot(Space::arena, mask, t.bytes(), t.dtype)};
+  ref_[v] = Ref{slot(Space::arena, mask, t.bytes(), t.dtype)};
+  at(ref_[v].slot).same = mask & ~level_.differs[v];
+  return ref_[v];
 }
 
 Ref Lowerer::constant(Mask mask, const Type& type, const void* bytes) {
@@ -167,8 +169,9 @@ void Lowerer::run(const std::vector<Mask>* results) {
       Argument a;
       a.input = i;
       a.type = t;
-      ref_[flat_.inputs[i]] =
-          argument(std::move(a), level_.mask[flat_.inputs[i]], t.bytes(), t.dtype);
+      const Mask mask = level_.mask[flat_.inputs[i]];
+      ref_[flat_.inputs[i]] = argument(std::move(a), mask, t.bytes(), t.dtype);
+      at(ref_[flat_.inputs[i]].slot).same = mask & ~level_.differs[flat_.inputs[i]];
     }
   if (ctx_.options.evaluate) {
     for (std::size_t i = 0; i < flat_.equations.size(); ++i) {

@@ -85,7 +85,7 @@ void evaluate_sum(const EvalArgs& a) {
 
 template <class T>
 auto comparable(T v) {
-  if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+  if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
     return static_cast<float>(v);
   else
     return v;
@@ -93,7 +93,7 @@ auto comparable(T v) {
 
 template <class T>
 T identity(bool max) {
-  if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+  if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
     return T(max ? -std::numeric_limits<float>::infinity()
                  : std::numeric_limits<float>::infinity());
   else if constexpr (std::is_floating_point_v<T>)
