@@ -187,13 +187,6 @@ Array Array::adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr
 
 Array Array::from_values(DType dtype, const Shape& shape, const void* values, std::int64_t count,
                          std::source_location loc) {
-  if (shape.rank() > kMostDims)
-    Message("Array")
-        .problem("the shape has " + std::to_string(shape.rank()) + " dimensions")
-        .rule("an array has at most " + std::to_string(kMostDims) + " dimensions")
-        .from(loc)
-        .advice("merge dimensions of extent 1")
-        .raise<ShapeError>();
   std::int64_t holds = 1;
   bool countable = true;
   for (std::int64_t d : shape)
@@ -206,6 +199,7 @@ Array Array::from_values(DType dtype, const Shape& shape, const void* values, st
         .from(loc)
         .advice("pass as many values as the product of the extents")
         .raise<ShapeError>();
+  need_countable("Array", shape, loc);
   return from_bytes(dtype, shape, values);
 }
 

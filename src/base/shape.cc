@@ -28,6 +28,15 @@ std::int64_t Shape::count_of_large() const {
 }
 
 void need_countable(std::string_view function, const Shape& shape, const SourceLoc& loc) {
+  // Kernels, printing and derivatives nest a loop a dimension; NumPy draws the line here too.
+  constexpr int kMostDims = 64;
+  if (shape.rank() > kMostDims)
+    Message(function)
+        .problem("the result would have " + std::to_string(shape.rank()) + " dimensions")
+        .rule("an array has at most " + std::to_string(kMostDims) + " dimensions")
+        .from(loc)
+        .advice("merge dimensions of extent 1 with reshape or squeeze")
+        .raise<ShapeError>();
   constexpr double kMost = 0x1p50;
   if (shape.rank() > kMostDims)
     Message(function)
