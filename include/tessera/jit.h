@@ -32,8 +32,11 @@
 namespace tessera::inline v0 {
 
 struct JitOptions {
-  /// Positions of arguments whose memory the call may reuse; they are deleted after it. An argument
-  /// passed with std::move is donated too, where nobody else holds its arrays.
+  /// Positions of arguments to give away: whatever their size, their arrays are deleted, copies of
+  /// the handles included, and the results may have their memory. An array passed with std::move is
+  /// donated too, where nobody else holds it. Other arrays that share memory with one (rows,
+  /// shards, reshapes of it) keep their values. Of two calls that donate one array at once, one
+  /// takes it and the other throws. A call that fails gives back what it has not written over.
   std::vector<int> donate = {};
   /// For errors and profiles; the line of the jit call when empty.
   std::string name = {};
@@ -71,7 +74,7 @@ struct TracedFunction;  // src/api/traced.h
 /// to the subclass.
 class TESSERA_API CachedFunction {
  public:
-  CachedFunction(std::string name, std::vector<int> donate);
+  CachedFunction(std::string name, std::vector<int> donate, std::source_location loc);
   CachedFunction(const CachedFunction&) = delete;
   CachedFunction& operator=(const CachedFunction&) = delete;
   virtual ~CachedFunction();
@@ -94,10 +97,13 @@ class TESSERA_API CachedFunction {
  private:
   std::shared_ptr<const CacheEntry> build_entry(Call& call);
   Outcome run_entry(Call& call, const CacheEntry& entry, std::uint64_t moved) const;
+  /// What arrays given to it remember (src/runtime/claim.h).
+  std::uint32_t taker() const;
 
   struct State;
   std::string name_;
   std::vector<int> donate_;
+  std::source_location loc_;
   std::shared_ptr<State> state_;
 };
 

@@ -38,7 +38,7 @@ struct PmapOptions {
   /// Number of devices where no argument is mapped; 0: all of them. Otherwise checked against the
   /// arguments.
   std::int64_t axis_size = 0;
-  /// Positions of arguments whose memory the call may reuse, as for jit.
+  /// Positions of arguments to give away, as for jit.
   std::vector<int> donate = {};
   /// For errors and profiles; the line of the pmap call when empty.
   std::string name = {};

@@ -114,20 +114,15 @@ std::int64_t static_bytes(const TreeDef& def, std::size_t root) {
   return bytes;
 }
 /// Below this many bytes reusing an argument's memory is not worth a program of its own.
-constexpr std::int64_t kSmallestDonation = 4096;
+constexpr std::int64_t kSmallestReuse = 4096;
 
-[[noreturn]] void deleted_argument(const Call& call, std::size_t leaf, const std::string& name) {
-  runtime::deleted_message(name, *data_of(*call.args.leaves[leaf]->impl()))
-      .at(leaf_path(call, leaf))
+/// Says of input `i` of the program that it had been given away.
+[[noreturn]] void deleted_input(const Call& call, std::size_t i, const runtime::ArrayData& data,
+                                const std::string& name) {
+  const std::vector<std::size_t> leaves = present_leaves(call);
+  runtime::deleted_message(name, data)
+      .at(i < leaves.size() ? leaf_path(call, leaves[i]) : "an array that the function captures")
       .raise<TraceError>();
-}
-
-/// The same characters for as long as the process lives.
-const char* interned(const std::string& text) {
-  static auto* all = new std::set<std::string>;
-  static auto* mutex = new std::mutex;
-  Locked lock(*mutex);
-  return all->insert(text).first->c_str();
 }
 
 void check_donated(const std::vector<int>& donated, const Call& call, const std::string& name) {
@@ -153,7 +148,7 @@ void check_donated(const std::vector<int>& donated, const Call& call, const std:
 // the cache
 
 struct CachedFunction::State {
-  const char* name = nullptr;  // never freed: arrays given away point at it
+  std::atomic<std::uint32_t> taker{0};  // what arrays given away remember; made on first use
   std::atomic<std::size_t> traces{0};
   std::mutex mutex;
   std::shared_ptr<const CacheEntry> newest;
@@ -248,10 +243,11 @@ struct CachedFunction::State {
   }
 };
 
-CachedFunction::CachedFunction(std::string name, std::vector<int> donate)
-    : name_(std::move(name)), donate_(std::move(donate)), state_(std::make_shared<State>()) {
-  state_->name = interned(name_);
-}
+CachedFunction::CachedFunction(std::string name, std::vector<int> donate, std::source_location loc)
+    : name_(std::move(name)),
+      donate_(std::move(donate)),
+      loc_(loc),
+      state_(std::make_shared<State>()) {}
 CachedFunction::~CachedFunction() = default;
 
 void CachedFunction::extend_key(InlineVector<std::uint64_t, 16>&) const {}
@@ -281,7 +277,7 @@ void check_captures(const CacheEntry& e, const TracedFunction& now) {
   else
     for (std::size_t i = 0; i < before.size() && what.empty(); ++i)
       if (before[i].impl() != after[i].impl())
-        what = "a captured array, " + to_string(before[i].impl()->type) +
+        what = "a captured array, " + visible_text(before[i].impl()->type) +
                ", is another one than in the program in use";
   if (what.empty()) return;
   Message(e.name)
@@ -309,15 +305,8 @@ std::shared_ptr<CacheEntry> new_entry(const Call& call, TracedFunction f, const 
   return e;
 }
 
-/// An array that is passed twice is not given away: the other use still reads it.
-void keep_shared(std::vector<bool>& donated, const std::vector<runtime::ArrayDataPtr>& data) {
-  for (std::size_t i = 0; i < donated.size(); ++i)
-    if (donated[i] && std::count(data.begin(), data.end(), data[i]) > 1) donated[i] = false;
-  if (std::find(donated.begin(), donated.end(), true) == donated.end()) donated.clear();
-}
-
 Outcome run_inline(Call& call, const CacheEntry& e) {
-  const std::vector<Array> in = operands(call, e.function);
+  const std::vector<Array> in = operands(call, e.function, e.name);
   return outcome(e.function, apply(e.function.program, in, {}));
 }
 
@@ -374,15 +363,27 @@ Outcome CachedFunction::run(Call& call, std::uint64_t moved) {
   return out;
 }
 
+std::uint32_t CachedFunction::taker() const {
+  std::uint32_t t = state_->taker.load(std::memory_order_relaxed);
+  if (t) return t;
+  const std::string line = to_string(SourceLoc(loc_));
+  const bool said = line.empty() || name_.find(line) != std::string::npos;
+  t = runtime::taker(said ? name_ : name_ + " (" + line + ")");
+  state_->taker.store(t, std::memory_order_relaxed);
+  return t;
+}
+
 Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t moved) const {
+  check_bounds(call, e.function);
   if (Trace::innermost() || !e.cacheable) return run_inline(call, e);
 
   std::vector<runtime::ArrayDataPtr> data;
   data.reserve(e.function.program->inputs.size());
-  std::vector<bool> donated;
-  auto donate = [&] {
-    donated.resize(e.function.program->inputs.size());
-    donated[data.size()] = true;
+  // What is given away, and of that what is worth a program that writes over it.
+  std::vector<bool> given, reused;
+  auto mark = [&](std::vector<bool>& which) {
+    which.resize(e.function.program->inputs.size());
+    which[data.size()] = true;
   };
   for (std::size_t arg = 0; arg < call.arg_count(); ++arg) {
     const bool asked =
@@ -393,19 +394,19 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
       if (!impl) continue;
       if (!impl->concrete()) return run_inline(call, e);  // says what is wrong with it
       const runtime::ArrayDataPtr& d = data_of(*impl);
-      if (d->deleted.load(std::memory_order_relaxed)) deleted_argument(call, i, name_);
-      const bool large = impl->type.bytes() >= kSmallestDonation;
-      if (large && (asked || (free && impl.use_count() == 1 && d.use_count() == 1))) donate();
+      if (asked || (free && impl.use_count() == 1 && d.use_count() == 1)) {
+        mark(given);
+        if (impl->type.bytes() >= kSmallestReuse) mark(reused);
+      }
       data.push_back(d);
     }
   }
   data.insert(data.end(), e.capture_data.begin(), e.capture_data.end());
 
-  keep_shared(donated, data);
-  for (std::size_t i = 0; i < donated.size(); ++i)
-    if (donated[i]) data[i]->donated_to.store(state_->name, std::memory_order_relaxed);
-  // The run marks what it takes as deleted, and gives it back where it fails.
-  std::vector<runtime::ArrayDataPtr> results = e.executable(donated).run(data);
+  const runtime::Executable& executable = e.executable(reused);
+  runtime::Holds holds(data, given, given.empty() ? 0 : taker());
+  if (holds.refused()) deleted_input(call, *holds.refused(), *data[*holds.refused()], name_);
+  std::vector<runtime::ArrayDataPtr> results = executable.run(data, holds);
   std::vector<Array> arrays;
   arrays.reserve(results.size());
   for (auto& r : results) arrays.push_back(make_concrete(std::move(r)));

@@ -22,7 +22,7 @@ class JitCache final : public CachedFunction {
 std::shared_ptr<CachedFunction> make_jit_cache(const JitOptions& options,
                                                std::source_location loc) {
   std::string name = options.name.empty() ? "jit(" + to_string(SourceLoc(loc)) + ")" : options.name;
-  return std::make_shared<JitCache>(std::move(name), options.donate);
+  return std::make_shared<JitCache>(std::move(name), options.donate, loc);
 }
 
 Outcome eval_shape(Call& call) {

@@ -97,10 +97,11 @@ Shape ArrayData::shard_shape() const {
 }
 
 Message deleted_message(std::string_view function, const ArrayData& a) {
-  const char* to = a.donated_to.load(std::memory_order_relaxed);
-  const bool lost = a.overwritten.load(std::memory_order_relaxed);
+  const std::uint32_t to = a.claim.taken();
+  const bool lost = a.claim.lost();
   Message m(function);
-  m.problem("the array " + to_string(a.type) + " was donated to " + (to ? to : "an earlier call") +
+  m.problem("the array " + to_string(a.type) + " was donated to " +
+            (to ? name_of_taker(to) : "a call that failed") +
             (lost ? ", which failed when it had begun to write over it" : ""));
   if (lost)
     m.rule("a call that fails gives back the donated arrays that it has not written to")
@@ -177,20 +178,44 @@ const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold) {
   return hold->data();
 }
 
+const std::byte* host_view(const ArrayData& a) {
+  wait_for(a);
+  BufferPtr hold;
+  if (const std::byte* view = dense_view(a, hold)) {
+    a.exposed.store(true, std::memory_order_relaxed);
+    return view;
+  }
+  Locked lock(a.gathering);
+  if (!a.gathered) {
+    (void)dense_bytes(a, hold);
+    a.gathered = std::move(hold);
+  }
+  return a.gathered->data();
+}
+
+ArrayDataPtr alias(const ArrayData& a) {
+  auto out = std::make_shared<ArrayData>();
+  out->type = a.type;
+  out->layout = a.layout;
+  out->shards = a.shards;
+  out->uniform = a.uniform;
+  out->pending = a.pending;
+  return out;
+}
+
 ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   if (a->layout == layout) return a;
-  auto out = std::make_shared<ArrayData>();
-  out->type = a->type;
-  out->layout = layout;
   const Layout& from = *a->layout;
   if (from.devices == layout->devices && from.mesh_axes == layout->mesh_axes &&
       from.mesh_sizes == layout->mesh_sizes &&
       from.spec == layout->spec) {  // they differ in `committed` only
-    out->shards = a->shards;
-    out->uniform = a->uniform;
-    out->pending = a->pending;
-    return out;
+    ArrayDataPtr same = alias(*a);
+    same->layout = layout;
+    return same;
   }
+  auto out = std::make_shared<ArrayData>();
+  out->type = a->type;
+  out->layout = layout;
   BufferPtr whole;
   const std::byte* bytes = dense_bytes(*a, whole);
   const std::size_t base = static_cast<std::size_t>(bytes - whole->data());

@@ -4,15 +4,14 @@
 #include "base/process.h"
 #include "runtime/accounting.h"
 #include "runtime/executable.h"
+#include "runtime/memory_limit.h"
 #include "runtime/sanitizers.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <fstream>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -25,11 +24,7 @@ constexpr std::size_t kHuge = std::size_t{2} << 20;
 // Free memory that the pool keeps beyond a half of what is in use: a program whose temporaries fit
 // finds warm pages at each call. A fresh page costs as much as writing it several times.
 std::size_t kept_free() {
-  auto machine = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
-                 static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  std::size_t limit = machine;
-  std::ifstream("/sys/fs/cgroup/memory.max") >> limit;  // "max" gives 0
-  return std::max(std::size_t{512} << 20, std::min(machine, limit ? limit : machine) / 16);
+  return std::max(std::size_t{512} << 20, static_cast<std::size_t>(memory_limit()) / 16);
 }
 
 // Four classes a power of two, so that at most a quarter of a block is wasted.
@@ -56,18 +51,36 @@ class Pool {
   Pool() { hold_over_fork(mutex_); }
 
   Block acquire(std::size_t bytes) {
+    // More than there is would be given out all the same, and the process killed as it writes.
+    const auto limit = static_cast<std::size_t>(memory_limit());
+    if (bytes > limit) throw std::bad_alloc();
     SizeClass c = class_of(bytes);
     Block block{nullptr, c.bytes};
+    std::vector<std::byte*> dropped;
     {
       std::lock_guard lock(mutex_);
+      if (bytes > limit - std::min(limit, used_)) throw std::bad_alloc();
       auto& list = free_[c.index];
       if (!list.empty()) {
         block.data = list.back().data;
         list.pop_back();
         free_bytes_ -= c.bytes;
+      } else {
+        while (used_ + free_bytes_ + c.bytes > limit && drop_oldest(dropped)) {
+        }
+      }
+      used_ += c.bytes;
+    }
+    for (std::byte* d : dropped) std::free(d);
+    if (!block.data) {
+      try {
+        block.data = fresh(c.bytes);
+      } catch (const std::bad_alloc&) {
+        std::lock_guard lock(mutex_);
+        used_ -= c.bytes;
+        throw;
       }
     }
-    if (!block.data) block.data = fresh(c.bytes);
     sanitizers::given_out(block.data, bytes, c.bytes);
     count_physical(static_cast<std::int64_t>(c.bytes));
     return block;
@@ -82,6 +95,7 @@ class Pool {
       std::lock_guard lock(mutex_);
       free_[class_of(block.capacity).index].push_back({block.data, ++releases_});
       free_bytes_ += block.capacity;
+      used_ -= block.capacity;
       while (free_bytes_ > most && drop_oldest(dropped)) {
       }
     }
@@ -118,7 +132,7 @@ class Pool {
   const std::size_t keep_ = kept_free();
   std::mutex mutex_;
   std::vector<Free> free_[kClasses];
-  std::size_t free_bytes_ = 0;
+  std::size_t free_bytes_ = 0, used_ = 0;
   std::uint64_t releases_ = 0;
 };
 
@@ -165,8 +179,11 @@ Block acquire_block(std::size_t bytes) {
   try {
     return pool().acquire(bytes);
   } catch (const std::bad_alloc&) {
+    const auto text = [](auto n) { return bytes_text(static_cast<double>(n)); };
     Message(allocating)
-        .problem("there is no memory for " + std::to_string(bytes) + " bytes")
+        .problem("there is no memory for " + std::to_string(bytes) + " bytes, " + text(bytes) +
+                 ": there are " + text(memory_limit()) + ", and what is alive has " +
+                 text(physical_live()))
         .rule("an array's elements lie in one piece of memory, as do all temporaries of a call")
         .from(CallerLine::now())
         .advice("make the arrays smaller, or let go of some: memory_table() says what is held")

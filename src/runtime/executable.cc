@@ -69,6 +69,16 @@ unsigned compile_mode() {
   return (isolated() ? 1u : 0u) | (evaluate ? 2u : 0u);
 }
 
+std::vector<ArrayDataPtr> Executable::run(std::span<const ArrayDataPtr> inputs) const {
+  const bool gives = !options().donated.empty();
+  Holds holds(inputs, options().donated, gives ? taker(options().name) : 0);
+  if (holds.refused())
+    deleted_message(options().name, *inputs[*holds.refused()])
+        .from(CallerLine::now())
+        .raise<TraceError>();
+  return run(inputs, holds);
+}
+
 std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options) {
   // Settings first: they may be warned of, and a handler is not to run inside.
   const bool isolate = isolated(), asked = settings::flag("TESSERA_EVALUATE");

@@ -56,10 +56,11 @@ class TapeExecutable : public Executable,
  public:
   TapeExecutable(ProgramPtr p, CompileOptions options, bool isolated, bool evaluate);
 
-  std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs) const override;
+  using Executable::run;
+  std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs, Holds& holds) const override;
   const Program& program() const override { return *program_; }
   std::string_view name() const { return options_.name.empty() ? program_->name : options_.name; }
-  const CompileOptions& options() const { return options_; }
+  const CompileOptions& options() const override { return options_; }
   MemoryPlan memory() const override;
   std::string schedule() const override { return to_string(*base_->tape); }
   /// Roughly, of itself.
@@ -75,8 +76,8 @@ class TapeExecutable : public Executable,
   std::vector<Bound> bind(const Variant& v, std::span<const ArrayDataPtr> inputs,
                           const Frame& frame) const;
   std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDataPtr> inputs,
-                                         const std::vector<Bound>& bound, const Frame& frame,
-                                         bool queued) const;
+                                         Holds& holds, const std::vector<Bound>& bound,
+                                         const Frame& frame, bool queued) const;
 
   ProgramPtr program_;
   CompileOptions options_;
