@@ -1,22 +1,30 @@
 // Variables of a thread that programs may still use while the process ends.
 #pragma once
 
-#include <unistd.h>
+#include <pthread.h>
 
 #include <utility>
+#include <vector>
 
 namespace tessera::inline v0 {
 
-/// A T for each thread: `thread_local ThreadKept<T> x`. It goes with its thread, but that of the
-/// main thread stays: arrays of static storage may compute while they are destroyed, which is after
-/// the main thread's own variables are gone.
+/// A T for each thread: `thread_local ThreadKept<T> x`. It goes with its thread, but not when the
+/// thread calls exit, nor when main returns: objects of static storage may compute while they are
+/// destroyed, on that thread, after its own thread_local variables are gone. So it is not of those:
+/// what ends with a thread's key ends only with the thread.
 template <class T>
 class ThreadKept {
  public:
   template <class... A>
-  explicit ThreadKept(A&&... args) : value_(new T(std::forward<A>(args)...)) {}
-  ~ThreadKept() {
-    if (::gettid() != ::getpid()) delete value_;
+  explicit ThreadKept(A&&... args) : value_(new T(std::forward<A>(args)...)) {
+    static const pthread_key_t key = [] {
+      pthread_key_t made{};
+      ::pthread_key_create(&made, [](void* all) { delete static_cast<Values*>(all); });
+      return made;
+    }();
+    auto* all = static_cast<Values*>(::pthread_getspecific(key));
+    if (!all) ::pthread_setspecific(key, all = new Values);
+    all->list.push_back(value_);
   }
   ThreadKept(const ThreadKept&) = delete;
   ThreadKept& operator=(const ThreadKept&) = delete;
@@ -24,6 +32,12 @@ class ThreadKept {
   T* operator->() const { return value_; }
 
  private:
+  struct Values {
+    std::vector<T*> list;
+    ~Values() {
+      for (T* value : list) delete value;
+    }
+  };
   T* value_;
 };
 
