@@ -26,7 +26,8 @@ std::string sizes_that_work(std::int64_t batch, std::int64_t devices) {
 
 // DeviceError where there is no memory for that many batches of that size.
 void need_memory(std::int64_t examples, std::int64_t batch, LastBatch last, const SourceLoc& loc) {
-  const std::int64_t count = examples / batch + (last == LastBatch::pad && examples % batch ? 1 : 0);
+  const std::int64_t count =
+      examples / batch + (last == LastBatch::pad && examples % batch ? 1 : 0);
   const double each = static_cast<double>(sizeof(BatchIndices)) +
                       static_cast<double>(sizeof(std::int32_t) + sizeof(float)) *
                           static_cast<double>(batch),

@@ -55,7 +55,10 @@ std::vector<std::pair<std::string, std::function<void(const Array&)>>> reads() {
       {"device_get", [](const Array& x) { (void)ts::StaticArray(x); }},
       {"unreplicate", [](const Array& x) { (void)ts::unreplicate(x); }},
       {"broadcast_to", [](const Array& x) { (void)ts::replicate(x, 4); }},
-      {"stack", [](const Array& x) { (void)ts::stack({x, x}); }},
+      {"stack",
+       [](const Array& x) {
+         (void)ts::stack({x, x});
+       }},
       {"concatenate", [](const Array& x) { (void)ts::concatenate({x}); }},
       {"reshape", [](const Array& x) { (void)x.reshape(x.shape()); }},
       {"broadcast_to", [](const Array& x) { (void)ts::broadcast_to(x, x.shape()); }},
@@ -65,8 +68,7 @@ std::vector<std::pair<std::string, std::function<void(const Array&)>>> reads() {
       {"add", [](const Array& x) { (void)(x + 1); }},
       {"sum", [](const Array& x) { (void)ts::sum(x); }},
       {"take", [](const Array& x) { (void)kTake(x); }},
-      {"save",
-       [](const Array& x) { ts::save(testing::TempDir() + "donated.safetensors", x); }},
+      {"save", [](const Array& x) { ts::save(testing::TempDir() + "donated.safetensors", x); }},
   };
 }
 
@@ -77,15 +79,35 @@ struct Kind {
 std::vector<Kind> kinds() {
   ts::set_device_count(4);
   auto map = ts::pmap([](Array v) { return v * 2; });
-  return {{"one element", [] { return ts::full({1}, 3); }},
-          {"small", [] { return ts::full({4, 1}, 3); }},
-          {"large", [] { return ts::full({4, 2000}, 3); }},
-          {"replicated", [] { return ts::replicate(ts::full({5}, 3), 4); }},
-          {"sharded", [map] { return map(ts::full({4, 3}, 3)); }},
-          {"large and sharded", [map] { return map(ts::full({4, 3000}, 3)); }},
-          {"row of sharded state", [map] { return map(ts::full({4, 1200}, 3))[2]; }},
-          {"a shard", [map] { return map(ts::full({4, 1200}, 3)).shards()[1].data; }},
-          {"empty", [] { return ts::zeros({0, 3}); }}};
+  return {{"one element", [] { return ts::full({1}, 3.0); }},
+          {"small",
+           [] {
+             return ts::full({4, 1}, 3.0);
+           }},
+          {"large",
+           [] {
+             return ts::full({4, 2000}, 3.0);
+           }},
+          {"replicated", [] { return ts::replicate(ts::full({5}, 3.0), 4); }},
+          {"sharded",
+           [map] {
+             return map(ts::full({4, 3}, 3.0));
+           }},
+          {"large and sharded",
+           [map] {
+             return map(ts::full({4, 3000}, 3.0));
+           }},
+          {"row of sharded state",
+           [map] {
+             return map(ts::full({4, 1200}, 3.0))[2];
+           }},
+          {"a shard",
+           [map] {
+             return map(ts::full({4, 1200}, 3.0)).shards()[1].data;
+           }},
+          {"empty", [] {
+             return ts::zeros({0, 3});
+           }}};
 }
 
 // The text of what f throws, without what it begins and ends with: function, line, advice.
@@ -105,7 +127,6 @@ TEST(Donated, ArraysOfAnySizeCannotBeReadInAnyWay) {
       const std::string described = describe(x);
       (void)kTake(x);
       EXPECT_TRUE(x.is_deleted()) << kind.name;
-      const std::string at = std::to_string(__LINE__ - 2);
       EXPECT_EQ(story([&] { read(x); }).substr(0, described.size() + 32),
                 "the array " + described + " was donated to take (")
           << kind.name << ", " << name;
@@ -129,7 +150,7 @@ TEST(Donated, NumbersAreDeletedToo) {
 TEST(Donated, ByMoveWhereNobodyElseHoldsIt) {
   auto f = ts::jit([](Array x) { return x + 1; });
   for (std::int64_t n : {1, 100, 5000}) {
-    Array x = ts::full({n}, 2), copy = x;
+    Array x = ts::full({n}, 2.0), copy = x;
     EXPECT_EQ(f(std::move(x))[0].item<float>(), 3);
     EXPECT_EQ(copy[0].item<float>(), 2);
     EXPECT_EQ(x[0].item<float>(), 2);  // NOLINT: a copy holds it, so it was not given away
@@ -160,7 +181,8 @@ TEST(Donated, OtherArraysKeepTheirValues) {
       {"slice", [](const Array& x) { return x(ts::range(1, 3)); }},
       {"all of it", [](const Array& x) { return x(ts::all); }},
       {"device_put", [](const Array& x) { return ts::device_put(x, x.sharding()); }},
-      {"device_put again", [](const Array& x) {
+      {"device_put again",
+       [](const Array& x) {
          return ts::device_put(ts::device_put(x, ts::Device{2}), ts::Device{2});
        }},
       {"device_get", [](const Array& x) { return ts::device_get(x); }},
@@ -204,7 +226,7 @@ TEST(Donated, ResultsThatAreEqualAreArraysOfTheirOwn) {
 
 // A pointer into an array's memory is valid while the array lives, donated or not.
 TEST(Donated, MemoryThatAHostReadPointsToIsLeftAlone) {
-  Array x = ts::full({5000}, 2);
+  Array x = ts::full({5000}, 2.0);
   const auto values = x.host<float>();
   Array y = kTake(x);
   EXPECT_EQ(f32s(y), std::vector<float>(5000, 3));
@@ -229,12 +251,12 @@ TEST(Donated, MemoryBecomesTheResultsOrIsFree) {
 TEST(Donated, ArgumentsThatStandTwice) {
   auto add = ts::jit([](Array a, Array b) { return a + b; }, {.donate = {0}});
   for (std::int64_t n : {2, 5000}) {
-    Array x = ts::full({n}, 2);
+    Array x = ts::full({n}, 2.0);
     EXPECT_EQ(f32s(add(x, x)), std::vector<float>(static_cast<std::size_t>(n), 4));
     EXPECT_TRUE(x.is_deleted());
-    auto both = ts::jit([](std::pair<Array, Array> p) { return p.first * p.second; },
-                        {.donate = {0}});
-    Array y = ts::full({n}, 3);
+    auto both =
+        ts::jit([](std::pair<Array, Array> p) { return p.first * p.second; }, {.donate = {0}});
+    Array y = ts::full({n}, 3.0);
     EXPECT_EQ(f32s(both(std::pair(y, y))), std::vector<float>(static_cast<std::size_t>(n), 9));
     EXPECT_TRUE(y.is_deleted());
   }
@@ -246,7 +268,8 @@ TEST(Donated, CapturesSaySo) {
   (void)f(Array(1));
   (void)kTake(w);
   const std::string text = message<ts::TraceError>([&] { (void)f(Array(1)); });
-  EXPECT_NE(text.find("the array f32[3] was donated to take (donation_test.cc:"), text.npos) << text;
+  EXPECT_NE(text.find("the array f32[3] was donated to take (donation_test.cc:"), text.npos)
+      << text;
   EXPECT_NE(text.find("at: an array that the function captures"), text.npos) << text;
   EXPECT_THROW(ts::grad([&](Array x) { return ts::sum(x * w); })(ts::ones({3})), ts::TraceError);
 }
@@ -257,7 +280,7 @@ TEST(Donated, OfTwoThreadsOneWins) {
   auto g = ts::jit([](Array x) { return x * 3; }, {.donate = {0}, .name = "g"});
   for (int round = 0; round < 300; ++round) {
     const std::int64_t n = round % 3 == 0 ? 3 : round % 3 == 1 ? 2000 : 300000;
-    Array x = ts::full({n}, 1);
+    Array x = ts::full({n}, 1.0);
     std::latch start(2);
     std::atomic<int> won{0}, wrong{0};
     auto call = [&](auto& function, float factor, const char* other) {
@@ -287,7 +310,7 @@ TEST(Donated, WhileAnotherCallReads) {
   for (int round = 0; round < 300; ++round) {
     const std::int64_t n = round % 3 == 0 ? 3 : round % 3 == 1 ? 2000 : 300000;
     const auto count = static_cast<std::size_t>(n);
-    Array x = ts::full({n}, 1);
+    Array x = ts::full({n}, 1.0);
     std::latch start(2);
     std::atomic<int> wrong{0};
     std::thread other([&] {

@@ -28,15 +28,19 @@ const auto kTake = ts::jit([](Array x) { return x + 1; }, {.donate = {0}, .name 
 const auto kOther = ts::jit([](Array x) { return -x; }, {.donate = {0}, .name = "other"});
 const auto kBoth = ts::jit([](Array x, Array y) { return std::pair(x + 1, y - 1); },
                            {.donate = {0, 1}, .name = "both"});
-const auto kPair = ts::jit([](Pair p) { return Pair{p.second, -p.first}; },
-                           {.donate = {0}, .name = "pair"});
+const auto kPair = ts::jit(
+    [](Pair p) {
+      return Pair{p.second, -p.first};
+    },
+    {.donate = {0}, .name = "pair"});
 const auto kLoop = ts::jit(
     [](Array x) {
-      return ts::fori_loop(0, 300, [](Array, Array v) { return -(v - 1) + 1; }, x);
+      return ts::fori_loop(
+          0, 300, [](Array, Array v) { return -(v - 1) + 1; }, x);
     },
     {.donate = {0}, .name = "loop"});
-const auto kFails = ts::jit([](Array x) { return x.reshape(x.size() + 1, 1); },
-                            {.donate = {0}, .name = "fails"});
+const auto kFails =
+    ts::jit([](Array x) { return x.reshape(x.size() + 1, 1); }, {.donate = {0}, .name = "fails"});
 
 // What a program's arrays should be: values, who took them, and how many handles there are.
 struct Model {
@@ -64,10 +68,18 @@ class World {
       case 5: return move(a, b);
       case 6: return view(a, b, rng());
       case 7: return view(a, b, rng());
-      case 8: return call(kPlain, a, b, [](float v) { return v + 1; }, "");
-      case 9: return call(kTake, a, b, [](float v) { return v + 1; }, "take");
-      case 10: return call(kOther, a, b, [](float v) { return -v; }, "other");
-      case 11: return call(kLoop, a, b, [](float v) { return v; }, "loop");
+      case 8:
+        return call(
+            kPlain, a, b, [](float v) { return v + 1; }, "");
+      case 9:
+        return call(
+            kTake, a, b, [](float v) { return v + 1; }, "take");
+      case 10:
+        return call(
+            kOther, a, b, [](float v) { return -v; }, "other");
+      case 11:
+        return call(
+            kLoop, a, b, [](float v) { return v; }, "loop");
       case 12: return moved(a, b);
       case 13: return both(a, b);
       case 14: return pair(a, b);
@@ -104,8 +116,7 @@ class World {
 
   std::string make(std::mt19937_64& rng) {
     const std::int64_t columns = std::vector<std::int64_t>{1, 3, 600, 2500}[rng() % 4];
-    api_test::Stored s =
-        api_test::stored(rng, kDevices, columns, static_cast<float>(rng() % 1000));
+    api_test::Stored s = api_test::stored(rng, kDevices, columns, static_cast<float>(rng() % 1000));
     if (at_.size() < 6) at_.emplace_back();
     set(rng() % at_.size(), std::move(s.array), std::move(s.values));
     return "";
@@ -162,44 +173,49 @@ class World {
     Array y;
     std::vector<float> want;
     bool done = false;
-    const std::string wrong = expect({a}, [&] {
-      const Array& x = at_[a].array;
-      if (m) want = m->values;
-      auto rows = [&](std::int64_t first, std::int64_t count) {
-        const auto size = static_cast<std::ptrdiff_t>(want.size()) / x.length();
-        want = {want.begin() + first * size, want.begin() + (first + count) * size};
-      };
-      const bool has_rows = x.ndim() > 0 && x.length() > 0;
-      switch (which % 10) {
-        case 0: y = +x; break;
-        case 1: y = x.reshape(-1); break;
-        case 2: y = ts::concatenate({x.flatten()}); break;
-        case 3: y = x.astype(ts::f32); break;
-        case 4: y = ts::device_put(x, ts::Device{static_cast<int>(which / 16 % kDevices)}); break;
-        case 5: y = ts::device_put(x, x.sharding()); break;
-        case 6: {
-          const auto shards = x.shards();
-          const ts::Shard& s = shards[which / 16 % shards.size()];
-          want = api_test::block(want, x.shape(), s.index);
-          y = s.data;
-          break;
-        }
-        default: {
-          if (!has_rows) {
-            y = ts::broadcast_to(x, x.shape());
-            break;
+    const std::string wrong = expect(
+        {a},
+        [&] {
+          const Array& x = at_[a].array;
+          if (m) want = m->values;
+          auto rows = [&](std::int64_t first, std::int64_t count) {
+            const auto size = static_cast<std::ptrdiff_t>(want.size()) / x.length();
+            want = {want.begin() + first * size, want.begin() + (first + count) * size};
+          };
+          const bool has_rows = x.ndim() > 0 && x.length() > 0;
+          switch (which % 10) {
+            case 0: y = +x; break;
+            case 1: y = x.reshape(-1); break;
+            case 2: y = ts::concatenate({x.flatten()}); break;
+            case 3: y = x.astype(ts::f32); break;
+            case 4:
+              y = ts::device_put(x, ts::Device{static_cast<int>(which / 16 % kDevices)});
+              break;
+            case 5: y = ts::device_put(x, x.sharding()); break;
+            case 6: {
+              const auto shards = x.shards();
+              const ts::Shard& s = shards[which / 16 % shards.size()];
+              want = api_test::block(want, x.shape(), s.index);
+              y = s.data;
+              break;
+            }
+            default: {
+              if (!has_rows) {
+                y = ts::broadcast_to(x, x.shape());
+                break;
+              }
+              const auto i = static_cast<std::int64_t>(which / 16) & 0xffff;
+              if (which % 10 == 7) {
+                y = x[i % x.length()];
+                rows(i % x.length(), 1);
+              } else {
+                y = x(ts::range(i % x.length(), std::nullopt));
+                rows(i % x.length(), x.length() - i % x.length());
+              }
+            }
           }
-          const auto i = static_cast<std::int64_t>(which / 16) & 0xffff;
-          if (which % 10 == 7) {
-            y = x[i % x.length()];
-            rows(i % x.length(), 1);
-          } else {
-            y = x(ts::range(i % x.length(), std::nullopt));
-            rows(i % x.length(), x.length() - i % x.length());
-          }
-        }
-      }
-    }, &done);
+        },
+        &done);
     if (done) set(b, std::move(y), std::move(want));
     return wrong;
   }
@@ -213,7 +229,8 @@ class World {
     const ModelPtr m = at_[a].model;
     Array y;
     bool done = false;
-    const std::string wrong = expect({a}, [&] { y = f(at_[a].array); }, &done);
+    const std::string wrong = expect(
+        {a}, [&] { y = f(at_[a].array); }, &done);
     if (!done) return wrong;
     std::vector<float> want = m->values;
     for (float& v : want) v = map(v);
@@ -227,7 +244,8 @@ class World {
     const ModelPtr m = at_[a].model;
     Array y;
     bool done = false;
-    const std::string wrong = expect({a}, [&] { y = kPlain(std::move(at_[a].array)); }, &done);
+    const std::string wrong = expect(
+        {a}, [&] { y = kPlain(std::move(at_[a].array)); }, &done);
     if (!done) return wrong;
     std::vector<float> want = m->values;
     for (float& v : want) v += 1;
@@ -241,7 +259,8 @@ class World {
     std::pair<Array, Array> y;
     bool done = false;
     if (m && n && places(a, b)) return "";
-    const std::string wrong = expect({a, b}, [&] { y = kBoth(at_[a].array, at_[b].array); }, &done);
+    const std::string wrong = expect(
+        {a, b}, [&] { y = kBoth(at_[a].array, at_[b].array); }, &done);
     if (!done) return wrong;
     std::vector<float> first = m->values, second = n->values;
     for (float& v : first) v += 1;
@@ -258,8 +277,12 @@ class World {
     if (!m || !n || places(a, b)) return "";  // an empty leaf is none
     Pair y;
     bool done = false;
-    const std::string wrong =
-        expect({a, b}, [&] { y = kPair(Pair{at_[a].array, at_[b].array}); }, &done);
+    const std::string wrong = expect(
+        {a, b},
+        [&] {
+          y = kPair(Pair{at_[a].array, at_[b].array});
+        },
+        &done);
     if (!done) return wrong;
     std::vector<float> second = m->values;
     for (float& v : second) v = -v;
@@ -319,7 +342,8 @@ class World {
       (void)kFails(at_[a].array);
       return "a call that cannot be done was done";
     } catch (const ts::Error&) {
-      return at_[a].array.is_deleted() == !m->taker.empty() ? "" : "a failed call took its argument";
+      return at_[a].array.is_deleted() == !m->taker.empty() ? ""
+                                                            : "a failed call took its argument";
     }
   }
 
@@ -358,8 +382,7 @@ TEST(RandomDonations, LeaveEachArrayToWhoHasIt) {
       if (!problem(less).empty()) steps = less;
     }
     std::string program;
-    for (const std::uint64_t s : steps)
-      program += " " + std::to_string(std::mt19937_64(s)() % 19);
+    for (const std::uint64_t s : steps) program += " " + std::to_string(std::mt19937_64(s)() % 19);
     FAIL() << "program " << k << ": " << problem(steps) << "\nsteps" << program;
   }
 }

@@ -8,6 +8,7 @@
 #include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/nn.h>
+#include <tessera/pmap.h>
 #include <tessera/random.h>
 #include <tessera/reductions.h>
 #include <tessera/vmap.h>
@@ -33,7 +34,10 @@ std::vector<std::pair<std::string, Made>> makers() {
   using namespace ts::random;
   return {
       {"zeros", [](std::int64_t n) { ts::zeros({n}); }},
-      {"zeros of three axes", [](std::int64_t n) { ts::zeros({2, n, 3}); }},
+      {"zeros of three axes",
+       [](std::int64_t n) {
+         ts::zeros({2, n, 3});
+       }},
       {"ones", [](std::int64_t n) { ts::ones({n}, ts::u8); }},
       {"full", [](std::int64_t n) { ts::full({n}, 0.5, ts::f64); }},
       {"arange", [](std::int64_t n) { ts::arange(static_cast<double>(n)); }},
@@ -45,15 +49,30 @@ std::vector<std::pair<std::string, Made>> makers() {
       {"one_hot", [x](std::int64_t n) { ts::one_hot(x.astype(ts::i32), n); }},
       {"repeat", [x](std::int64_t n) { ts::repeat(x, n); }},
       {"tile", [x](std::int64_t n) { ts::tile(x, {n}); }},
-      {"tile of axes", [x](std::int64_t n) { ts::tile(x, {n, n, n}); }},
-      {"broadcast_to", [x](std::int64_t n) { ts::broadcast_to(x, {n, 3}); }},
+      {"tile of axes",
+       [x](std::int64_t n) {
+         ts::tile(x, {n, n, n});
+       }},
+      {"broadcast_to",
+       [x](std::int64_t n) {
+         ts::broadcast_to(x, {n, 3});
+       }},
       {"replicate", [x](std::int64_t n) { ts::replicate(x, n); }},
-      {"pad", [x](std::int64_t n) { ts::pad(x, {{n, 0}}, 0); }},
-      {"pad both", [x](std::int64_t n) { ts::pad(x, {{n, n}}, 0); }},
-      {"random::split", [key](std::int64_t n) { split(key, n); }},
+      {"pad",
+       [x](std::int64_t n) {
+         ts::pad(x, {{n, 0}}, 0);
+       }},
+      {"pad both",
+       [x](std::int64_t n) {
+         ts::pad(x, {{n, n}}, 0);
+       }},
+      {"random::split", [key](std::int64_t n) { ts::random::split(key, n); }},
       {"random::bits", [key](std::int64_t n) { bits(key, {n}); }},
       {"random::uniform", [key](std::int64_t n) { uniform(key, {n}); }},
-      {"random::normal", [key](std::int64_t n) { normal(key, {n, 2}); }},
+      {"random::normal",
+       [key](std::int64_t n) {
+         normal(key, {n, 2});
+       }},
       {"random::normal of halves", [key](std::int64_t n) { normal(key, {n}, ts::f16); }},
       {"random::randint", [key](std::int64_t n) { randint(key, {n}, 0, 9); }},
       {"random::permutation", [key](std::int64_t n) { permutation(key, n); }},
@@ -66,7 +85,8 @@ std::vector<std::pair<std::string, Made>> makers() {
       {"random::choice by weight", [key, x](std::int64_t n) { choice(key, 3, {n}, true, x); }},
       {"nn::linear", [key](std::int64_t n) { ts::nn::linear(key, n, 2); }},
       {"nn::embedding", [key](std::int64_t n) { ts::nn::embedding(key, n, 2); }},
-      {"data::batches", [](std::int64_t n) { ts::data::batches(3, n, {}, ts::data::LastBatch::pad); }},
+      {"data::batches",
+       [](std::int64_t n) { ts::data::batches(3, n, {}, ts::data::LastBatch::pad); }},
   };
 }
 
@@ -76,9 +96,8 @@ std::vector<std::pair<std::string, Made>> makers() {
 TEST(Sizes, ThatNoMachineHoldsAreErrors) {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   for (const auto& [name, make] : makers())
-    for (const std::int64_t n :
-         {ts::memory_limit() + 1, std::int64_t{1} << 45, std::int64_t{1000000000000000000},
-          std::int64_t{1} << 62, most}) {
+    for (const std::int64_t n : {ts::memory_limit() + 1, std::int64_t{1} << 45,
+                                 std::int64_t{1000000000000000000}, std::int64_t{1} << 62, most}) {
       const std::int64_t before = ts::physical_memory_stats().live;
       const std::string text = message<ts::Error>([&] { make(n); });
       // The bytes with what there is, or a size that is not counted in bytes any more.
@@ -109,7 +128,8 @@ TEST(Sizes, InTracesAreErrorsToo) {
   EXPECT_THROW(f(ts::ones({3})), ts::Error);
   auto sorted = ts::jit([&](Array x) { return ts::sort(ts::broadcast_to(x, {n / 64, 3}), 0); });
   EXPECT_THROW(sorted(ts::ones({3})), ts::Error);
-  EXPECT_THROW(ts::vmap([&](Array x) { return ts::repeat(x, n) + x; })(ts::ones({4, 1})), ts::Error);
+  EXPECT_THROW(ts::vmap([&](Array x) { return ts::repeat(x, n) + x; })(ts::ones({4, 1})),
+               ts::Error);
   EXPECT_THROW(ts::zeros({1 << 30, 1}) + ts::zeros({1 << 30}), ts::Error);
   EXPECT_THROW(ts::outer(ts::zeros({1 << 24}), ts::zeros({1 << 24})), ts::Error);
 }

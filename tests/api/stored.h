@@ -51,7 +51,8 @@ inline std::vector<float> block(const std::vector<float>& values, const tessera:
 /// x + 0, by a program long enough to be queued.
 inline Array computed_slowly(const Array& x) {
   static const auto slow = tessera::jit([](Array v) {
-    return tessera::fori_loop(0, 400, [](Array, Array w) { return -(w + 1) - 1 + 2; }, v);
+    return tessera::fori_loop(
+        0, 400, [](Array, Array w) { return -(w + 1) - 1 + 2; }, v);
   });
   return slow(x);
 }
@@ -63,8 +64,7 @@ inline Stored stored(std::mt19937_64& rng, std::int64_t rows, std::int64_t colum
   static const auto identity = ts::jit([](Array x) { return x; });
   static const auto mapped = ts::pmap([](Array x) { return x + 1; });
   static const auto out_one = ts::pmap([](Array x) { return x + 1; }, {.out_axes = 1});
-  static const auto sums =
-      ts::pmap([](Array x) { return ts::psum(x, "i"); }, {.axis_name = "i"});
+  static const auto sums = ts::pmap([](Array x) { return ts::psum(x, "i"); }, {.axis_name = "i"});
   static const auto gathers =
       ts::pmap([](Array x) { return ts::all_gather(x, "i"); }, {.axis_name = "i"});
 
@@ -86,7 +86,9 @@ inline Stored stored(std::mt19937_64& rng, std::int64_t rows, std::int64_t colum
     case 0: return {"dense", dense, all};
     case 1: return {"number", Array(start), {start}};
     case 2: return {"result", before + 1, all};
-    case 3: return {"broadcast", ts::broadcast_to(dense[0], {kDevices, columns}), times(part(0), kDevices)};
+    case 3:
+      return {"broadcast", ts::broadcast_to(dense[0], {kDevices, columns}),
+              times(part(0), kDevices)};
     case 4: return {"replicated", ts::replicate(dense, kDevices), times(all, kDevices)};
     case 5: return {"stacked", ts::stack({dense, dense, dense}), times(all, 3)};
     case 6: return {"sharded", mapped(per_device), all};
@@ -105,9 +107,12 @@ inline Stored stored(std::mt19937_64& rng, std::int64_t rows, std::int64_t colum
       return {"psum", sums(dense.reshape({kDevices, rows / kDevices, columns})),
               times(sum, kDevices)};
     }
-    case 9: return {"all_gather", gathers(dense.reshape({kDevices, rows / kDevices, columns})), times(all, kDevices)};
+    case 9:
+      return {"all_gather", gathers(dense.reshape({kDevices, rows / kDevices, columns})),
+              times(all, kDevices)};
     case 10: return {"row", dense[row], part(row)};
-    case 11: return {"row of a sharded array", mapped(before)[row % kDevices], part(row % kDevices)};
+    case 11:
+      return {"row of a sharded array", mapped(before)[row % kDevices], part(row % kDevices)};
     case 12: {
       const std::vector<float> block(all.begin(), all.begin() + n / kDevices);
       return {"a shard", mapped(per_device).shards()[0].data, block};

@@ -390,9 +390,8 @@ struct Ended : Completion {
 // A queued call that fails gives back what it took as well, once it has.
 TEST(Donation, AFailedCallInTheQueueGivesBackToo) {
   const ts::Type kType(ts::f32, {2000});
-  auto p = program({kType, kType}, [](ts::Builder&, ts::Values v) {
-    return ts::Values{ops::add(v[0], v[1])};
-  });
+  auto p = program({kType, kType},
+                   [](ts::Builder&, ts::Values v) { return ts::Values{ops::add(v[0], v[1])}; });
   for (bool fails : {false, true}) {
     std::vector<ArrayDataPtr> in = {put(counted(kType)), put(counted(kType))};
     auto* memory = in[0]->shards[0].buffer->data();
