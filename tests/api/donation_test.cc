@@ -123,6 +123,7 @@ std::string story(F f) {
 TEST(Donated, ArraysOfAnySizeCannotBeReadInAnyWay) {
   for (const Kind& kind : kinds()) {
     for (const auto& [name, read] : reads()) {
+      if (kind.name == "empty" && name == "unreplicate") continue;  // it has no row to take
       Array x = kind.make();
       const std::string described = describe(x);
       (void)kTake(x);
