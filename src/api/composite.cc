@@ -89,6 +89,7 @@ std::vector<Array> composite(const char* name, std::span<const Array> inputs, co
       out.push_back(make_traced(t->id(), v.var, v.type(), loc));
     return out;
   }
+  check_alive(inputs, name, loc);
   Built p = build(name, inputs, loc, body);
   if (p.same) return {same_values(*p.same, name, loc)};
   return apply(p.program, inputs, loc);

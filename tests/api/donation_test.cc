@@ -79,31 +79,31 @@ struct Kind {
 std::vector<Kind> kinds() {
   ts::set_device_count(4);
   auto map = ts::pmap([](Array v) { return v * 2; });
-  return {{"one element", [] { return ts::full({1}, 3); }},
+  return {{"one element", [] { return ts::full({1}, 3.0); }},
           {"small",
            [] {
-             return ts::full({4, 1}, 3);
+             return ts::full({4, 1}, 3.0);
            }},
           {"large",
            [] {
-             return ts::full({4, 2000}, 3);
+             return ts::full({4, 2000}, 3.0);
            }},
-          {"replicated", [] { return ts::replicate(ts::full({5}, 3), 4); }},
+          {"replicated", [] { return ts::replicate(ts::full({5}, 3.0), 4); }},
           {"sharded",
            [map] {
-             return map(ts::full({4, 3}, 3));
+             return map(ts::full({4, 3}, 3.0));
            }},
           {"large and sharded",
            [map] {
-             return map(ts::full({4, 3000}, 3));
+             return map(ts::full({4, 3000}, 3.0));
            }},
           {"row of sharded state",
            [map] {
-             return map(ts::full({4, 1200}, 3))[2];
+             return map(ts::full({4, 1200}, 3.0))[2];
            }},
           {"a shard",
            [map] {
-             return map(ts::full({4, 1200}, 3)).shards()[1].data;
+             return map(ts::full({4, 1200}, 3.0)).shards()[1].data;
            }},
           {"empty", [] {
              return ts::zeros({0, 3});
@@ -123,11 +123,11 @@ std::string story(F f) {
 TEST(Donated, ArraysOfAnySizeCannotBeReadInAnyWay) {
   for (const Kind& kind : kinds()) {
     for (const auto& [name, read] : reads()) {
+      if (kind.name == "empty" && name == "unreplicate") continue;  // it has no row to take
       Array x = kind.make();
       const std::string described = describe(x);
       (void)kTake(x);
       EXPECT_TRUE(x.is_deleted()) << kind.name;
-      const std::string at = std::to_string(__LINE__ - 2);
       EXPECT_EQ(story([&] { read(x); }).substr(0, described.size() + 32),
                 "the array " + described + " was donated to take (")
           << kind.name << ", " << name;
@@ -151,7 +151,7 @@ TEST(Donated, NumbersAreDeletedToo) {
 TEST(Donated, ByMoveWhereNobodyElseHoldsIt) {
   auto f = ts::jit([](Array x) { return x + 1; });
   for (std::int64_t n : {1, 100, 5000}) {
-    Array x = ts::full({n}, 2), copy = x;
+    Array x = ts::full({n}, 2.0), copy = x;
     EXPECT_EQ(f(std::move(x))[0].item<float>(), 3);
     EXPECT_EQ(copy[0].item<float>(), 2);
     EXPECT_EQ(x[0].item<float>(), 2);  // NOLINT: a copy holds it, so it was not given away
@@ -227,7 +227,7 @@ TEST(Donated, ResultsThatAreEqualAreArraysOfTheirOwn) {
 
 // A pointer into an array's memory is valid while the array lives, donated or not.
 TEST(Donated, MemoryThatAHostReadPointsToIsLeftAlone) {
-  Array x = ts::full({5000}, 2);
+  Array x = ts::full({5000}, 2.0);
   const auto values = x.host<float>();
   Array y = kTake(x);
   EXPECT_EQ(f32s(y), std::vector<float>(5000, 3));
@@ -252,12 +252,12 @@ TEST(Donated, MemoryBecomesTheResultsOrIsFree) {
 TEST(Donated, ArgumentsThatStandTwice) {
   auto add = ts::jit([](Array a, Array b) { return a + b; }, {.donate = {0}});
   for (std::int64_t n : {2, 5000}) {
-    Array x = ts::full({n}, 2);
+    Array x = ts::full({n}, 2.0);
     EXPECT_EQ(f32s(add(x, x)), std::vector<float>(static_cast<std::size_t>(n), 4));
     EXPECT_TRUE(x.is_deleted());
     auto both =
         ts::jit([](std::pair<Array, Array> p) { return p.first * p.second; }, {.donate = {0}});
-    Array y = ts::full({n}, 3);
+    Array y = ts::full({n}, 3.0);
     EXPECT_EQ(f32s(both(std::pair(y, y))), std::vector<float>(static_cast<std::size_t>(n), 9));
     EXPECT_TRUE(y.is_deleted());
   }
@@ -281,7 +281,7 @@ TEST(Donated, OfTwoThreadsOneWins) {
   auto g = ts::jit([](Array x) { return x * 3; }, {.donate = {0}, .name = "g"});
   for (int round = 0; round < 300; ++round) {
     const std::int64_t n = round % 3 == 0 ? 3 : round % 3 == 1 ? 2000 : 300000;
-    Array x = ts::full({n}, 1);
+    Array x = ts::full({n}, 1.0);
     std::latch start(2);
     std::atomic<int> won{0}, wrong{0};
     auto call = [&](auto& function, float factor, const char* other) {
@@ -311,7 +311,7 @@ TEST(Donated, WhileAnotherCallReads) {
   for (int round = 0; round < 300; ++round) {
     const std::int64_t n = round % 3 == 0 ? 3 : round % 3 == 1 ? 2000 : 300000;
     const auto count = static_cast<std::size_t>(n);
-    Array x = ts::full({n}, 1);
+    Array x = ts::full({n}, 1.0);
     std::latch start(2);
     std::atomic<int> wrong{0};
     std::thread other([&] {

@@ -258,7 +258,7 @@ class World {
     const ModelPtr m = at_[a].model, n = at_[b].model;
     std::pair<Array, Array> y;
     bool done = false;
-    if (m && n && places(a, b)) return "";
+    if (!m || !n || places(a, b)) return "";  // an empty leaf is none
     const std::string wrong = expect(
         {a, b}, [&] { y = kBoth(at_[a].array, at_[b].array); }, &done);
     if (!done) return wrong;

@@ -69,7 +69,7 @@ void reuse_memory() {
   std::vector<Array> others;
   for (int k = 0; k < 8; ++k)
     for (std::int64_t n : {kRow, kRow * kRows, kRow * kRows * kRows})
-      others.push_back(ts::full({n}, -1));
+      others.push_back(ts::full({n}, -1.0));
   for (const Array& a : others) a.block_until_ready();
 }
 
@@ -102,7 +102,7 @@ TEST(Reads, FromTwoThreadsAgree) {
           } else {
             wrong += f32s(s.array) != s.values;
           }
-          wrong += ts::full({kRow * kRows}, -1)[0].item<float>() != -1;
+          wrong += ts::full({kRow * kRows}, -1.0)[0].item<float>() != -1;
         }
       };
       std::thread a(reader, true), b(reader, round % 2 == 0);
