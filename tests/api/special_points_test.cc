@@ -25,7 +25,7 @@ void expect_derivatives(const Binary& f, double x, double y, Derivatives expecte
   for (ts::DType d : {ts::f32, ts::f64}) {
     SCOPED_TRACE(std::to_string(x) + ", " + std::to_string(y) + " in " + to_string(d));
     const Array a = ts::array(x, d), b = ts::array(y, d), one = ts::array(1.0, d);
-    auto [gx, gy] = ts::grad([&](Array u, Array v) { return f(u, v); }, {0, 1})(a, b);
+    auto [gx, gy] = ts::grad<0, 1>([&](Array u, Array v) { return f(u, v); })(a, b);
     auto [vx, tx] = ts::jvp([&](Array u) { return f(u, b); }, std::tuple(a), std::tuple(one));
     auto [vy, ty] = ts::jvp([&](Array v) { return f(a, v); }, std::tuple(b), std::tuple(one));
     auto check = [](const Array& got, double e) {
