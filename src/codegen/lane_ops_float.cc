@@ -78,7 +78,10 @@ llvm::Function* power_to_the_end(llvm::Module& m, llvm::Function* math, llvm::Fu
   llvm::Type* t = x->getType();
   auto magnitude = [&](llvm::Value* v) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); };
   llvm::Value* power = b.CreateCall(math, {x, y});
-  llvm::Value* infinite = b.CreateFCmpOEQ(magnitude(power), llvm::ConstantFP::getInfinity(t));
+  // Where the exponent is less than a half the infinity is exact, and the root of it might not be.
+  llvm::Value* infinite =
+      b.CreateAnd(b.CreateFCmpOEQ(magnitude(power), llvm::ConstantFP::getInfinity(t)),
+                  b.CreateFCmpOGT(magnitude(y), llvm::ConstantFP::get(t, 0.5)));
   b.CreateCondBr(b.CreateOrReduce(infinite), large, done);
   b.SetInsertPoint(large);
   llvm::Value* half = b.CreateFMul(y, llvm::ConstantFP::get(t, 0.5));

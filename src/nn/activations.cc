@@ -69,10 +69,10 @@ Array elu(Operand x, double alpha) {
   need_array("elu", "x", x.array, x.loc);
   need_number("elu", "alpha", alpha, -HUGE_VAL, HUGE_VAL, "1.0 is usual", x.loc);
   return in_float32(x, [&](const Operand& v) {
-    const Operand positive(greater(v, 0), v.loc);
+    const Operand curved(less_equal(v, 0), v.loc);
     // What is not chosen has a finite derivative.
-    const Array below = expm1(Operand(where(positive, Operand(0, v.loc), v), v.loc));
-    return where(positive, v, Operand(below * alpha, v.loc));
+    const Array below = expm1(Operand(where(curved, v, Operand(0, v.loc)), v.loc));
+    return where(curved, Operand(below * alpha, v.loc), v);
   });
 }
 Array log_sigmoid(Operand x) {

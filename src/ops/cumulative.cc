@@ -46,8 +46,9 @@ MaybeValues jvp(const JvpArgs& a, Combine how) {
     }
     bool max = how == Combine::max;
     Value half = mul(add(l[1], r[1]), full_like(l[1], 0.5));
-    Value left_wins = max ? gt(l[0], r[0]) : lt(l[0], r[0]),
-          right_wins = max ? lt(l[0], r[0]) : gt(l[0], r[0]);
+    // NaN wins, the first of them.
+    Value left_wins = or_(max ? gt(l[0], r[0]) : lt(l[0], r[0]), ne(l[0], l[0])),
+          right_wins = or_(max ? lt(l[0], r[0]) : gt(l[0], r[0]), ne(r[0], r[0]));
     Value tangent = select(left_wins, l[1], select(right_wins, r[1], half));
     return {max ? ops::max(l[0], r[0]) : ops::min(l[0], r[0]), tangent};
   };

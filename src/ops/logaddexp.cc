@@ -15,7 +15,8 @@ namespace {
 // infinities included.
 MaybeValues jvp(const JvpArgs& a) {
   Value x = a.inputs[0], y = a.inputs[1];
-  Value d = select(eq(x, y), like(x, 0), sub(x, y));
+  Value d = sub(x, y);
+  d = select(and_(eq(x, y), ne(d, d)), like(x, 0), d);
   MaybeValue dx, dy;
   if (a.tangents[0]) dx = mul(*a.tangents[0], logistic(d));
   if (a.tangents[1]) dy = mul(*a.tangents[1], logistic(neg(d)));

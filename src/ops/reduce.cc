@@ -98,12 +98,13 @@ Op make_prod() {
   return op;
 }
 
-// The derivative is shared equally among tied elements.
+// The derivative is shared equally among tied elements; NaN elements are tied.
 MaybeValues extremum_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return {std::nullopt};
   const Ints& axes = a.attrs.ints("axes");
   Value x = a.inputs[0], t = *a.tangents[0];
   Value chosen = eq(x, unreduce(a.outputs[0], x.shape(), axes));
+  if (is_floating(x.dtype())) chosen = or_(chosen, ne(x, x));
   Value count = reduce_sum(convert(chosen, x.dtype(), x.type().weak), axes);
   return {div(reduce_sum(select(chosen, t, like(t, 0)), axes), count)};
 }

@@ -97,7 +97,7 @@ T nth_point(std::uint64_t n) {
 }
 
 template <class T>
-double ulps_between(T got_narrow, Wider<T> exact) {
+double ulps_between(T got_narrow, Wider<T> exact, double least) {
   using F = Format<T>;
   constexpr double wrong = std::numeric_limits<double>::infinity();
   const Wider<T> got = widened(got_narrow);
@@ -108,7 +108,7 @@ double ulps_between(T got_narrow, Wider<T> exact) {
   const Wider<T> end = std::ldexp(Wider<T>(1), F::most);
   auto within = [&](Wider<T> v) { return std::clamp(v, -end, end); };
   int exponent;
-  std::frexp(exact, &exponent);
+  std::frexp(std::max(std::fabs(exact), Wider<T>(least)), &exponent);
   exponent = std::clamp(exponent - F::precision, F::least, F::most - F::precision);
   return static_cast<double>(std::ldexp(std::fabs(within(got) - within(exact)), -exponent));
 }
@@ -146,7 +146,10 @@ class Measurement {
         exact = f_.exact_of_doubles(x, y);
       else
         exact = f_.exact(x, y);
-      const double u = ulps_between<T>(got[i], exact);
+      const auto a = static_cast<double>(x), b = static_cast<double>(y);
+      double least = f_.least ? f_.least(a, b) : 0;
+      if (!(least > 0) || std::isinf(least)) least = 0;
+      const double u = ulps_between<T>(got[i], exact, least);
       if (u > worst_.ulps)
         worst_ = {u, static_cast<double>(x), static_cast<double>(y),
                   static_cast<double>(widened(got[i])), static_cast<double>(exact)};

@@ -22,6 +22,8 @@ struct Function {
   std::function<double(double, double)> exact;
   std::function<long double(long double, long double)> exact_of_doubles;
   std::string tails;  // what it gives at its ends, for the table
+  /// Where set, ulps are at least those of this magnitude: of operands that cancel.
+  std::function<double(double, double)> least = {};
 };
 const std::vector<Function>& functions();
 
