@@ -14,7 +14,7 @@ void add_collective_rows() {
   add("psum_scatter", {4, 4, kEach / 4}, [](Array x) { return ts::psum_scatter(x, "i"); });
   add("all_to_all", {4, 4, kEach / 4}, [](Array x) { return ts::all_to_all(x, "i", 0, 0); });
   add("ppermute", {4, kEach}, [](Array x) {
-    return ts::ppermute(x, "i", {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
+    return ts::ppermute(x + 1, "i", {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
   });
   rows().push_back({"psum_100", [] {
                       std::vector<Array> tree(100);

@@ -3,20 +3,21 @@
     python3 bench/compare/compare.py                      # everything; makes a virtual environment with JAX, builds what is needed
     python3 bench/compare/compare.py --rows 'cnn|gpt' --quick --python /path/to/python/with/jax
 
-Every round of a row times all sides right after each other; a ratio is the median over the rounds of that round's ratio. A side that
-hangs is killed and named in the table; the others go on. Results go to build/compare/results.json and table.md; `--write` also puts
-them into docs/performance.md.
+Every round of a row times all sides right after each other; a ratio is the median over the rounds of that round's ratio. Where JAX
+has several forms of a row, all are timed and the fastest counts. A side that hangs is killed and named in the table; the others go on.
+Results go to build/compare/results.json and table.md. `--write` also puts them into docs/performance.md; it takes at least five
+rounds, and refuses where other work keeps the machine busy, before or meanwhile.
 """
 
 import argparse
 import json
-import os
 import pathlib
 import re
 import statistics
 import sys
 import time
 
+import machine
 import rows as row_table
 import sides
 import table
@@ -31,42 +32,47 @@ def limits(folder):
     return measured
 
 
-def cpu():
-    try:
-        info = pathlib.Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return {"model": "unknown", "cores": os.cpu_count(), "flags": []}
-    model = re.search(r"^model name\s*: (.*)", info, re.M)
-    flags = set((re.search(r"^flags\s*: (.*)", info, re.M) or [None, ""])[1].split())
-    wanted = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile")
-    return {"model": model[1] if model else "unknown", "cores": os.cpu_count(), "flags": [f for f in wanted if f in flags]}
-
-
-def measure(row, side, args, first_round):
+def measure(row, side, program, args, first_round):
     """A list of numbers, the row's own first: microseconds, or bytes."""
     if row.kind == "steady":
-        return side.time(row, args.seconds, args.timeout * (2 if first_round else 1))
-    call, seconds, peak = side.run_once(row, 2 * args.timeout)
+        return side.time(row, program, args.seconds, args.timeout * (2 if first_round else 1))
+    call, seconds, peak = side.run_once(row, program, 2 * args.timeout)
     return {"first": (call,), "start": (seconds * 1e6,), "peak": (peak * 1024.0,)}[row.kind]
 
 
+def median(rounds):
+    return statistics.median(x[0] for x in rounds)
+
+
+def best(forms):
+    """The fastest form that ran, with its name; else what went wrong."""
+    ran = {form: r for form, r in forms.items() if r.get("rounds")}
+    if not ran:
+        return next(iter(forms.values()))
+    form = min(ran, key=lambda f: median(ran[f]["rounds"]))
+    result = {"rounds": ran[form]["rounds"], "median": median(ran[form]["rounds"])}
+    if len(forms) > 1:
+        result |= {"form": form, "forms": {f: median(r["rounds"]) if r.get("rounds") else r["error"] for f, r in forms.items()}}
+    return result
+
+
 def run_row(row, active, args):
-    """{side: {"rounds": [[...], ...]} or {"error": text}}"""
-    result = {name: {"rounds": []} for name in active}
+    """{side: {"rounds": [[...], ...], ...} or {"error": text}}"""
+    result = {name: {form: {"rounds": []} for form in row.programs(name)} for name in active}
     names = list(active)
     rounds = {"steady": args.rounds, "peak": 1}.get(row.kind, max(1, args.rounds // 2))
     for i in range(rounds):
         for name in names[i % len(names):] + names[:i % len(names)]:
-            if "error" in result[name]:
-                continue
-            try:
-                result[name]["rounds"].append(measure(row, active[name], args, i == 0))
-            except sides.Failed as e:
-                result[name] = {"error": str(e)}
-            time.sleep(0.05)  # until the spinning threads of the one before sleep
-    for r in result.values():
-        if r.get("rounds"):
-            r["median"] = statistics.median(x[0] for x in r["rounds"])
+            for form, program in row.programs(name).items():
+                side = result[name][form]
+                if "error" in side:
+                    continue
+                try:
+                    side["rounds"].append(measure(row, active[name], program, args, i == 0))
+                except sides.Failed as e:
+                    result[name][form] = {"error": str(e)}
+                time.sleep(0.05)  # until the spinning threads of the one before sleep
+    result = {name: best(forms) for name, forms in result.items()}
     mine = result["tessera"].get("rounds", [])
     for name in names[1:]:
         theirs = result[name].get("rounds", [])
@@ -90,11 +96,18 @@ def parse():
     p.add_argument("--only", default="jax,torch", help="peers to run, of jax and torch; empty for none")
     p.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     args = p.parse_args()
-    if args.write and (args.rows or args.only != p.get_default("only")):
-        p.error("--write takes the whole table: leave --rows and --only out")
+    if args.write and (args.rows or args.quick or args.only != p.get_default("only")):
+        p.error("--write takes the whole table: leave --rows, --quick and --only out")
+    if args.write and args.rounds < 5:
+        p.error("--write takes at least five rounds")
     if args.quick:
         args.rounds, args.seconds = 2, 0.1
     return args
+
+
+def refuse_where_busy(share, when):
+    if share > machine.BUSY:
+        sys.exit(f"error: --write wants a quiet machine, but other work took {100 * share:.0f} % of its cores {when}; end it, or leave --write out")
 
 
 def main():
@@ -104,11 +117,16 @@ def main():
     peers = [p for p in args.only.split(",") if p]
     programs = sides.build_ours(args.build.resolve(), not args.no_build)
     environment = sides.clean_environment()
-    result = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": cpu(), "load_before": os.getloadavg()[0],
-              "rounds": args.rounds, "seconds": args.seconds, "versions": {}, "rows": {}}
+    before = machine.others_now()
+    if args.write:
+        refuse_where_busy(before, "now")
+    result = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": machine.cpu(), "rounds": args.rounds,
+              "seconds": args.seconds, "versions": {}, "rows": {}}
     result["limits"] = limits(programs)
     with open(work / "log.txt", "w", encoding="utf-8") as log:
-        every = {"tessera": sides.Side([str(programs / "rows_bench")], environment, log)}
+        ours = [str(programs / "rows_bench")]
+        every = {"tessera": sides.Side(ours, environment, log),
+                 "isolated": sides.Side(ours, dict(environment, TESSERA_ISOLATE="1"), log)}
         if "jax" in peers:
             python = str(sides.jax_python(args.python, work))
             every["jax"] = sides.JaxSide([python, str(sides.HERE / "jax_rows.py")], environment, log)
@@ -121,26 +139,28 @@ def main():
             else:
                 every["torch"] = sides.Side(*built, log)
                 result["versions"]["LibTorch"] = sides.run(built[0], env=built[1]).strip()
-        start = time.monotonic()
+        start, others = time.monotonic(), machine.Others()
         try:
             for row in (r for group in row_table.GROUPS.values() for r in group):
                 if not re.search(args.rows, row.name):
                     continue
-                active = {n: s for n, s in every.items() if n == "tessera" or (n == "jax" and row.jax) or (n == "torch" and row.torch)}
+                takes = {"tessera": True, "isolated": row.shares, "jax": row.jax, "torch": row.torch}
+                active = {n: s for n, s in every.items() if takes[n]}
                 result["rows"][row.name] = run_row(row, active, args)
                 print(table.progress(row, result["rows"][row.name]), flush=True)
             if not args.rows:
-                result["peak_bytes"] = {n: s.peak_kb() * 1024 for n, s in every.items()}
+                result["peak_bytes"] = {n: s.peak_kb() * 1024 for n, s in every.items() if n != "isolated"}
         finally:
             for side in every.values():
                 side.stop()
     result["minutes"] = (time.monotonic() - start) / 60
-    result["load_after"] = os.getloadavg()[0]
+    result["others"] = max(before, others.share())
     text = table.markdown(result)
     (work / "results.json").write_text(json.dumps(result, indent=1) + "\n")
     (work / "table.md").write_text(text)
     print("\n" + text)
     if args.write:
+        refuse_where_busy(result["others"], "meanwhile")
         table.write_into(sides.ROOT / "docs/performance.md", text)
 
 

@@ -4,6 +4,10 @@
 
 Reads "time ROW SECONDS" lines, answers "ok WALL_US CPU_US" or "error TEXT". `--first ROW` makes the row, runs it once and prints
 the microseconds of that call; `--peak ROW` runs it five times, for the memory that takes.
+
+A row over several devices has up to three forms, named behind it: ROW@pmap; ROW@jit, a program of whole arrays whose arguments are
+sharded by NamedSharding; ROW@shard_map. Arguments lie on their devices before the clock starts, and what Tessera's row donates is
+donated.
 """
 
 import resource
@@ -13,9 +17,12 @@ import time
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 ROWS = {}
+SPLIT, WHOLE = PartitionSpec("i"), PartitionSpec()
 
 
 def row(name):
@@ -46,25 +53,60 @@ def spread(x):
     return jax.block_until_ready(jax.pmap(lambda r: r)(x))
 
 
+def placed(devices, spec):
+    return NamedSharding(Mesh(np.array(jax.devices()[:devices]), ("i",)), spec)
+
+
+def mapped(name, f, *data, devices=4, whole, out=SPLIT, specs=None, forms=("pmap", "jit", "shard_map"), wait=bound):
+    """`f` runs once a device, on a row of each argument that is split; `whole` is the same of whole arrays, as users of jit write it.
+    `data` are functions that make the arguments, by default all split; what `out` says is whole is the same on all devices."""
+    specs = specs or (SPLIT,) * len(data)
+
+    def by_pmap():
+        def laid(x, spec):
+            return spread(x if spec == SPLIT else jnp.broadcast_to(x, (devices,) + x.shape))
+
+        return wait(jax.pmap(f, axis_name="i"), *(jax.tree.map(lambda x: laid(x, s), d()) for d, s in zip(data, specs)))
+
+    def arguments():
+        return jax.block_until_ready([jax.device_put(d(), placed(devices, s)) for d, s in zip(data, specs)])
+
+    def by_jit():
+        return wait(jax.jit(whole, out_shardings=placed(devices, out)), *arguments())
+
+    def by_shard_map():
+        def body(*args):
+            rows = [jax.tree.map(lambda x: x[0], a) if s == SPLIT else a for a, s in zip(args, specs)]
+            return jax.tree.map(lambda y: y[None] if out == SPLIT else y, f(*rows))
+
+        mesh = placed(devices, out).mesh
+        return wait(jax.jit(jax.shard_map(body, mesh=mesh, in_specs=specs, out_specs=out, check_vma=False)), *arguments())
+
+    for form, make in zip(("pmap", "jit", "shard_map"), (by_pmap, by_jit, by_shard_map)):
+        if form in forms:
+            row(f"{name}@{form}")(make)
+
+
 # --- dispatch
 row("jit_scalar")(lambda: bound(jax.jit(lambda x: x + 1), jnp.zeros(())))
 row("jit_tree_100")(lambda: bound_tree(jax.jit(lambda t: [x + 1 for x in t]), [jnp.zeros(()) for _ in range(100)]))
 row("eager_add")(lambda: bound(lambda x: x + x, jnp.zeros(4)))
-row("pmap_plus_one")(lambda: bound(jax.pmap(lambda x: x + 1), jnp.zeros((4, 8))))
-row("pmap_psum")(lambda: bound(jax.pmap(lambda x: lax.psum(x, "i"), axis_name="i"), jnp.zeros((4, 8))))
+mapped("pmap_plus_one", lambda x: x + 1, lambda: jnp.zeros((4, 8)), whole=lambda x: x + 1)
+mapped("pmap_psum", lambda x: lax.psum(x, "i"), lambda: jnp.zeros((4, 8)), whole=lambda x: x.sum(0), out=WHOLE)
 row("grad_eager")(lambda: bound(jax.grad(lambda x: jnp.sum(jnp.sin(x) * x)), jnp.ones(8)))
 
 
-@row("pmap_chained")
-def pmap_chained():
-    f = jax.pmap(lambda x: x + 1)
-    box = [f(jnp.zeros((4, 8)))]
+def chained(f, x):
+    box = [f(x)]
 
     def call():
         box[0] = f(box[0])
         box[0].block_until_ready()
 
     return call
+
+
+mapped("pmap_chained", lambda x: x + 1, lambda: jnp.zeros((4, 8)), whole=lambda x: x + 1, wait=chained)
 
 
 # --- array programs
@@ -81,7 +123,7 @@ def one_by_one(f, n):
 
 
 for n in (1000, 10000, 100000, 1000000):
-    row(f"pmap_energy/{n}")(lambda n=n: bound(jax.pmap(energy), spread(normal(0, (4, n)))))
+    mapped(f"pmap_energy/{n}", energy, lambda n=n: normal(0, (4, n)), whole=jax.vmap(energy))
     row(f"jit_energy/{n}")(lambda n=n: one_by_one(jax.jit(energy), n))
     row(f"eager_energy/{n}")(lambda n=n: one_by_one(energy, n))
 
@@ -93,10 +135,10 @@ row("transpose")(lambda: bound(jax.jit(jnp.transpose), normal(0, (4096, 4096))))
 row("normals")(lambda: bound(jax.jit(lambda k: jax.random.normal(k, (4 * 1024 * 1024,))), jax.random.key(0)))
 for n in (256, 512, 1024, 2048):
     row(f"matmul/{n}")(lambda n=n: bound(jax.jit(jnp.dot), normal(0, (n, n)), normal(1, (n, n))))
-row("matmul_by_rows/512")(lambda: bound(
-    jax.pmap(jnp.dot), spread(normal(0, (4, 128, 512))), spread(jnp.broadcast_to(normal(1, (512, 512)), (4, 512, 512)))))
-row("matmul_by_columns/512")(lambda: bound(
-    jax.pmap(jnp.dot), spread(jnp.broadcast_to(normal(0, (512, 512)), (4, 512, 512))), spread(normal(1, (4, 512, 128)))))
+mapped("matmul_by_rows/512", jnp.dot, lambda: normal(0, (4, 128, 512)), lambda: normal(1, (512, 512)), specs=(SPLIT, WHOLE),
+       whole=jnp.matmul)
+mapped("matmul_by_columns/512", jnp.dot, lambda: normal(0, (512, 512)), lambda: normal(1, (4, 512, 128)), specs=(WHOLE, SPLIT),
+       whole=jnp.matmul)
 
 
 # --- functions and operations alone
@@ -260,17 +302,18 @@ def rnn_grad():
 EACH = 4 * 1024 * 1024
 
 
-def collective(name, shape, f):
-    row(name)(lambda: bound(jax.pmap(f, axis_name="i"), spread(normal(0, shape))))
+def collective(name, shape, f, whole, out=SPLIT, **more):
+    mapped(name, f, lambda: normal(0, shape), whole=whole, out=out, **more)
 
 
-collective("psum", (4, EACH), lambda x: lax.psum(x, "i"))
-collective("all_gather", (4, EACH), lambda x: lax.all_gather(x, "i"))
-collective("psum_scatter", (4, 4, EACH // 4), lambda x: lax.psum_scatter(x, "i"))
-collective("all_to_all", (4, 4, EACH // 4), lambda x: lax.all_to_all(x, "i", 0, 0))
-collective("ppermute", (4, EACH), lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 3), (3, 0)]))
-row("psum_100")(lambda: bound_tree(jax.pmap(lambda t: lax.psum(t, "i"), axis_name="i"),
-                                   [spread(normal(i, (4, 1000))) for i in range(100)]))
+collective("psum", (4, EACH), lambda x: lax.psum(x, "i"), lambda x: x.sum(0), WHOLE)
+collective("all_gather", (4, EACH), lambda x: lax.all_gather(x, "i"), lambda x: x, WHOLE)
+collective("psum_scatter", (4, 4, EACH // 4), lambda x: lax.psum_scatter(x, "i"), lambda x: x.sum(0))
+collective("all_to_all", (4, 4, EACH // 4), lambda x: lax.all_to_all(x, "i", 0, 0), lambda x: x.swapaxes(0, 1))
+collective("ppermute", (4, EACH), lambda x: lax.ppermute(x + 1, "i", [(0, 1), (1, 2), (2, 3), (3, 0)]),
+           lambda x: jnp.roll(x + 1, 1, 0))
+mapped("psum_100", lambda t: lax.psum(t, "i"), lambda: [normal(i, (4, 1000)) for i in range(100)],
+       whole=lambda t: [x.sum(0) for x in t], out=WHOLE, wait=bound_tree)
 
 
 def chain_of_sums(x):
@@ -279,7 +322,8 @@ def chain_of_sums(x):
     return x
 
 
-collective("psum_chain", (4, 1000), chain_of_sums)
+# Of whole arrays this is a chain of multiplications: a sum of equal rows is no collective.
+collective("psum_chain", (4, 1000), chain_of_sums, None, forms=("pmap", "shard_map"))
 
 
 # --- training
@@ -401,18 +445,28 @@ def step_of(loss, axis=None):
     return step
 
 
-def training(loss, params, data, batch, devices):
-    """Steps that feed each other. Parameters and data lie on their devices before the clock starts."""
+def training(loss, params, data, batch, devices, form):
+    """Steps that feed each other. Parameters and data lie on their devices before the clock starts; the state is donated."""
     p = params()
     state = adam_init(p)
-    if devices:
-        step = jax.pmap(step_of(loss, "i"), axis_name="i")
+    donated = {"donate_argnums": (0, 1)}
+    if form == "pmap":
+        step = jax.pmap(step_of(loss, "i"), axis_name="i", **donated)
         p, state = jax.tree.map(lambda a: spread(jnp.broadcast_to(a, (devices,) + a.shape)), (p, state))
         x, y = map(spread, data((devices, batch // devices)))
+    elif devices:
+        whole, split = placed(devices, WHOLE), placed(devices, SPLIT)
+        if form == "jit":
+            step = jax.jit(step_of(loss), out_shardings=whole, **donated)
+        else:
+            step = jax.jit(jax.shard_map(step_of(loss, "i"), mesh=whole.mesh, in_specs=(WHOLE, WHOLE, SPLIT, SPLIT),
+                                         out_specs=WHOLE, check_vma=False), **donated)
+        p, state = jax.device_put((p, state), whole)
+        x, y = jax.block_until_ready(jax.device_put(data((batch,)), split))
     else:
-        step = jax.jit(step_of(loss))
+        step = jax.jit(step_of(loss), **donated)
         x, y = data((batch,))
-    box = [jax.block_until_ready(p), state]
+    box = list(jax.block_until_ready((p, state)))
 
     def call():
         box[0], box[1], value = step(box[0], box[1], x, y)
@@ -445,8 +499,10 @@ for name, loss, params, data, batch, counts in (
         ("cnn_bf16", lambda p, x, y: cnn_loss(p, x, y, jnp.bfloat16), cnn_params, images, 128, (0,)),
         ("gpt", gpt_loss, gpt_params, text, 8, (0, 4, 8))):
     for n in counts:
-        row(f"{name}/{n or 'one'}")(
-            lambda loss=loss, params=params, data=data, batch=batch, n=n: training(loss, params, data, batch, n))
+        for form in ("pmap", "jit", "shard_map") if n else ("",):
+            row(f"{name}/{n or 'one'}" + (f"@{form}" if form else ""))(
+                lambda loss=loss, params=params, data=data, batch=batch, n=n, form=form:
+                training(loss, params, data, batch, n, form))
 
 
 # --- timing
@@ -471,17 +527,19 @@ def time_calls(call, budget):
 
 
 def serve():
-    current, call = None, None
+    current, calls = None, {}  # the forms of one row
     for line in sys.stdin:
         _, name, budget = line.split()
         try:
-            if name != current:
-                current = call = None
+            if name.partition("@")[0] != current:
+                calls = {}
+                current = name.partition("@")[0]
+            if name not in calls:
                 call = ROWS[name]()
-                current = name
                 call()
                 call()
-            wall, cpu = time_calls(call, float(budget))
+                calls[name] = call
+            wall, cpu = time_calls(calls[name], float(budget))
             print(f"ok {wall * 1e6:.4f} {cpu * 1e6:.4f}", flush=True)
         except Exception as e:  # a row that the peer cannot run is reported, the others go on
             print("error", " ".join(str(e).split()) or type(e).__name__, flush=True)

@@ -12,6 +12,7 @@ class Row:
     goal: float = 1.0  # of JAX's time over ours
     amount: float = 0.0  # work of one call, for a rate
     unit: str = ""
+    forms: tuple = ("pmap", "jit", "shard_map")  # of JAX's program where it has several devices
     kind: str = "steady"  # or "first": a process's first call; "start": a process to its first result; "peak": memory
     note: str = ""
 
@@ -19,6 +20,17 @@ class Row:
     def program(self):
         """The row as the programs know it."""
         return self.name if self.kind == "steady" else self.name.split(":", 1)[1]
+
+    def programs(self, side):
+        """{form: the row as a side's program knows it}; JAX has several forms of what runs on several devices."""
+        if side == "jax" and self.jax > 1:
+            return {form: f"{self.program}@{form}" for form in self.forms}
+        return {"": self.program}
+
+    @property
+    def shares(self):
+        """Whether devices share memory in it that isolated ones would not."""
+        return self.jax > 1 and self.kind == "steady"
 
 
 LARGE = 16 * 1024 * 1024
@@ -107,11 +119,11 @@ GROUPS = {
             note="each device's slab in one pass"),
         Row("all_to_all", "all_to_all, 16 MB a device", 4,
             note="copies of slabs"),
-        Row("ppermute", "ppermute, 16 MB a device", 4,
-            note="an argument's blocks in another order: its pointers"),
+        Row("ppermute", "ppermute of x + 1, 16 MB a device", 4,
+            note="one pass that adds; the blocks are handed on in another order"),
         Row("psum_100", "psum of 100 arrays of 1,000", 4,
             note="one phase of a hundred additions, and a hundred results"),
-        Row("psum_chain", "100 psums of 1,000, one after the other", 4,
+        Row("psum_chain", "100 psums of 1,000, one after the other", 4, forms=("pmap", "shard_map"),
             note="a phase each; no thread waits for another"),
     ],
     "Training": [

@@ -27,7 +27,7 @@ class Worker:
         self.peak_kb = 0
 
     def ask(self, row, seconds, timeout):
-        """(wall, CPU) microseconds of a call."""
+        """(wall, CPU) microseconds of a call of a program's row."""
         if self.process is None:
             self.process = subprocess.Popen(self.command + ["--serve"], env=self.environment, stdin=subprocess.PIPE,
                                             stdout=subprocess.PIPE, stderr=self.log, bufsize=0)
@@ -93,17 +93,17 @@ class Side:
     def worker(self, devices):
         return self.workers.setdefault(devices, Worker(self.command, self.environment_of(devices), self.log))
 
-    def time(self, row, seconds, timeout):
-        return self.worker(self.devices(row)).ask(row.program, seconds, timeout)
+    def time(self, row, program, seconds, timeout):
+        return self.worker(self.devices(row)).ask(program, seconds, timeout)
 
     def devices(self, _):
         return 0
 
-    def run_once(self, row, timeout):
+    def run_once(self, row, program, timeout):
         """A fresh process: (microseconds of the first call, seconds to the first result, peak kilobytes)."""
         mode = "--peak" if row.kind == "peak" else "--first"
         start = time.perf_counter()
-        with subprocess.Popen(self.command + [mode, row.program], env=self.environment_of(self.devices(row)),
+        with subprocess.Popen(self.command + [mode, program], env=self.environment_of(self.devices(row)),
                               stdout=subprocess.PIPE, stderr=self.log) as process:
             ready, _, _ = select.select([process.stdout], [], [], timeout)
             if not ready:

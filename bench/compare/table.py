@@ -1,5 +1,6 @@
 """The measurements as text: one line a row while they run, and the tables of docs/performance.md."""
 
+import machine
 import rows as row_table
 
 BEGIN, END = "<!-- compare: begin -->", "<!-- compare: end -->"
@@ -19,7 +20,7 @@ def cell(row, side, rate=False):
         return ""
     if "median" not in side:
         return side.get("error", "")
-    text = amount(side["median"], row.kind)
+    text = amount(side["median"], row.kind) + (f", {side['form']}" if "form" in side else "")
     if rate and row.amount:
         text += f" ({row.amount / (side['median'] * 1e-6):.3g} {row.unit})"
     return text
@@ -48,8 +49,8 @@ def heading(result):
     lines = [
         f"Measured on {result['date']} with {versions}: {result['rounds']} rounds of {result['seconds']} s a side and row, medians, in "
         f"{result['minutes']:.0f} minutes.",
-        f"The machine: {cpu['cores']} cores, {cpu['model']} ({', '.join(cpu['flags'])}); load before the run {result['load_before']:.1f}, "
-        f"after it {result['load_after']:.1f}.",
+        f"The machine: {cpu['cores']} cores, {cpu['model']} ({', '.join(cpu['flags'])}); other work took {100 * result['others']:.0f} % of "
+        f"them.",
         f"Its limits, measured in the same run: fused multiply-adds {limits['fma'][1]:.0f} GFLOP/s from one core, {limits['fma'][cores]:.0f} "
         f"from all; a triad with streaming stores {limits['triad'][1]:.0f} and {limits['triad'][cores]:.0f} GB/s.",
     ]
@@ -62,7 +63,7 @@ def heading(result):
 
 def shared(result):
     """Whether others kept the cores busy."""
-    return result["load_before"] > result["cpu"]["cores"] / 2
+    return result["others"] > machine.BUSY
 
 
 def markdown(result):
@@ -72,14 +73,16 @@ def markdown(result):
         rows = [r for r in rows if r.name in result["rows"]]
         if not rows:
             continue
-        torch = any(r.torch for r in rows)
-        names = ["row", "Tessera", "JAX"] + ["LibTorch"] * torch + ["JAX / Tessera"] + ["LibTorch / Tessera"] * torch
+        torch, isolated = any(r.torch for r in rows), any(r.shares for r in rows)
+        names = ["row", "Tessera"] + ["isolated"] * isolated + ["JAX"] + ["LibTorch"] * torch
+        names += ["JAX / Tessera"] + ["LibTorch / Tessera"] * torch
         names += ["CPU: JAX / Tessera"] * cpu + ["what profiling says"]
         lines += ["", f"### {group}", "", "| " + " | ".join(names) + " |", "|---|" + "---:|" * (len(names) - 2) + "---|"]
         for row in rows:
             sides = result["rows"][row.name]
             ours, jax, other = sides["tessera"], sides.get("jax"), sides.get("torch")
-            cells = [row.title, cell(row, ours, rate=True), cell(row, jax)] + [cell(row, other)] * torch
+            cells = [row.title, cell(row, ours, rate=True)] + [cell(row, sides.get("isolated"))] * isolated
+            cells += [cell(row, jax)] + [cell(row, other)] * torch
             cells += [ratio(jax, row.goal)] + [ratio(other, 1.0)] * torch
             cells += [factor(jax["cpu_ratio"]) if jax and "cpu_ratio" in jax else ""] * cpu + [row.note]
             lines.append("| " + " | ".join(cells) + " |")

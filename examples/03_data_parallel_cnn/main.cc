@@ -1,38 +1,16 @@
 // Data-parallel training: the model is replicated over virtual devices, each batch is cut over
 // them, every device computes its gradients, pmean averages them, and all apply the same update.
+#include "data.h"
+#include "interrupt.h"
 #include "model.h"
 #include "options.h"
 #include "report.h"
 
-#include <filesystem>
 #include <iostream>
 
 namespace {
 
 constexpr const char* kAxis = "devices";
-
-struct Batch {
-  Array images;  // uint8 (devices, examples, height, width, 1)
-  Array labels;  // int32 (devices, examples)
-};
-
-/// The rows of a set that `indices` names, cut for the devices.
-Batch gather(const ts::data::Images& set, const std::vector<std::int32_t>& indices,
-             std::int64_t devices) {
-  std::int64_t h = set.images.shape(1), w = set.images.shape(2);
-  auto pixels = set.images.host<std::uint8_t>();
-  auto labels = set.labels.host<std::uint8_t>();
-  std::vector<std::uint8_t> x;
-  std::vector<std::int32_t> y;
-  x.reserve(indices.size() * static_cast<std::size_t>(h * w));
-  for (std::int32_t i : indices) {
-    auto row = pixels.subspan(static_cast<std::size_t>(i * h * w), static_cast<std::size_t>(h * w));
-    x.insert(x.end(), row.begin(), row.end());
-    y.push_back(labels[static_cast<std::size_t>(i)]);
-  }
-  std::int64_t each = static_cast<std::int64_t>(indices.size()) / devices;
-  return {Array(x, {devices, each, h, w, std::int64_t{1}}), Array(y, {devices, each})};
-}
 
 Array to_floats(Array images) { return images.astype(ts::f32) / 255.0; }
 
@@ -91,95 +69,56 @@ auto make_step(const Options& o, const optim::Optimizer& opt) {
        .out_axes = {ts::replicated, ts::replicated}});
 }
 
-/// Test accuracy over all devices; the last batch is padded and masked.
-double evaluate(const Cnn& model, const ts::data::Images& set,
-                const std::vector<std::int32_t>& indices, std::int64_t devices) {
-  auto count = ts::pmap(
+/// How many of a batch are right, over all devices; those with a mask of 0 do not count.
+auto make_counter() {
+  return ts::pmap(
       [](Cnn model, Array images, Array labels, Array mask) {
         Array hits = (ts::argmax(model(to_floats(images)), -1) == labels).astype(ts::f32);
         return ts::psum(ts::sum(hits * mask), kAxis);
       },
       {.axis_name = kAxis, .in_axes = {ts::replicated, 0, 0, 0}, .out_axes = ts::replicated});
-  std::int64_t n = static_cast<std::int64_t>(indices.size());
+}
+
+/// Test accuracy; the last batch is padded and masked. Of the first `most` batches; nothing where
+/// the user does not want to wait for it.
+std::optional<double> evaluate(auto& count, const Cnn& model, const Sets& sets,
+                               std::int64_t devices, std::size_t most = SIZE_MAX) {
+  std::int64_t n = static_cast<std::int64_t>(sets.test_rows.size());
   std::int64_t batch = (std::min<std::int64_t>(n, 256) + devices - 1) / devices * devices;
   double hits = 0;
   for (const auto& b : ts::data::batches(n, batch, {}, ts::data::LastBatch::pad)) {
+    if (most-- == 0) break;
+    if (interrupted()) return std::nullopt;
     std::vector<std::int32_t> rows;
-    for (std::int32_t i : b.indices) rows.push_back(indices[static_cast<std::size_t>(i)]);
-    Batch test = gather(set, rows, devices);
+    for (std::int32_t i : b.indices) rows.push_back(sets.test_rows[static_cast<std::size_t>(i)]);
+    Batch test = gather(sets.test, rows, devices);
     hits += count(model, test.images, test.labels, ts::data::shard_batch(Array(b.mask), devices))
-                .item<double>();
+                .template item<double>();
   }
   return hits / static_cast<double>(n);
 }
 
-struct Sets {
-  ts::data::Images train, test;
-  std::vector<std::int32_t> train_rows, test_rows;
-  std::int64_t classes = 0;
-};
-
-/// MNIST's own split where the folder has one (train-*, t10k-*); else four fifths of each class to
-/// train on, by a fixed key.
-Sets load(const std::string& folder) {
-  Sets s;
-  bool split = false;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    split = split || entry.path().filename().string().rfind("t10k-", 0) == 0;
-  if (split) {
-    s.train = ts::data::load_images(folder, "train");
-    s.test = ts::data::load_images(folder, "t10k");
-    s.train_rows = ts::arange(s.train.labels.shape(0)).to_vector<std::int32_t>();
-    s.test_rows = ts::arange(s.test.labels.shape(0)).to_vector<std::int32_t>();
-  } else {
-    s.train = s.test = ts::data::load_images(folder);
-    auto parts = ts::data::split_per_class(ts::random::key(20240601), s.train.labels, 0.8);
-    s.train_rows = parts.first.to_vector<std::int32_t>();
-    s.test_rows = parts.second.to_vector<std::int32_t>();
-  }
-  s.classes = ts::max(s.train.labels).item<std::int64_t>() + 1;
-  return s;
+void show_accuracy(double accuracy, const Sets& sets) {
+  std::cout << "test accuracy " << 100 * accuracy << " % on " << sets.test_rows.size()
+            << " examples" << std::endl;
 }
 
-int run(const Options& o) {
-  ts::set_device_count(static_cast<int>(o.devices));
-  if (!std::filesystem::is_directory(o.data))
-    throw ts::IoError("there is no data folder " + o.data + "; pass one with --data");
-  Sets sets = load(o.data);
-  std::int64_t h = sets.train.images.shape(1), w = sets.train.images.shape(2);
-  if (h < 4 || w < 4)
-    throw ts::ShapeError("the images are " + std::to_string(h) + " x " + std::to_string(w) +
-                         "; two poolings need 4 x 4");
-  auto dtype = o.precision == "bf16" ? std::optional(ts::bf16) : std::nullopt;
-  auto [init_key, run_key] = ts::random::split<2>(ts::random::key(o.seed));
-  Cnn model = make_cnn(init_key, h, w, sets.classes, dtype);
-
-  if (!o.evaluate.empty()) {
-    model = ts::load(o.evaluate, model);
-    double accuracy = evaluate(model, sets.test, sets.test_rows, o.devices);
-    std::cout << "test accuracy " << 100 * accuracy << " % on " << sets.test_rows.size()
-              << " examples\n";
-    return 0;
-  }
-  std::int64_t steps = static_cast<std::int64_t>(sets.train_rows.size()) / o.batch;
-  if (steps == 0)
-    throw ts::ShapeError("the batch of " + std::to_string(o.batch) +
-                         " is larger than the training set of " +
-                         std::to_string(sets.train_rows.size()) + "; use a smaller --batch");
-
-  auto opt = o.optimizer == "sgd" ? optim::sgd(o.lr) : optim::adam(o.lr);
-  TrainState state{model, opt.init(model)};
-  auto step = make_step(o, opt);
-  std::filesystem::create_directories(o.out);
-  std::cout << "training on " << sets.train_rows.size() << " digits of " << h << " x " << w
-            << ", testing on " << sets.test_rows.size() << ", " << o.devices << " devices, batch "
-            << o.batch << std::endl;
-
+/// What training leaves, and how much of it was done.
+struct Trained {
+  TrainState state;
   std::vector<Point> points;
+  double seconds = 0;
+};
+
+std::int64_t done_of(const Trained& all) { return static_cast<std::int64_t>(all.points.size()); }
+
+/// Trains until all is done, or the user wants to end.
+Trained train(const Options& o, const Sets& sets, const optim::Optimizer& opt, TrainState state,
+              const Array& run_key, Trace& trace) {
+  std::int64_t steps = static_cast<std::int64_t>(sets.train_rows.size()) / o.batch;
+  auto step = make_step(o, opt);
+  Trained all{std::move(state), {}};
   Progress progress(o.epochs, steps, o.batch);
-  constexpr std::int64_t kUntraced = 2, kTraced = 20;  // steps that compile, those in trace.json
-  std::optional<ts::Profile> profile;
-  std::int64_t done = 0;
   bool stop = false;
   for (std::int64_t epoch = 1; epoch <= o.epochs && !stop; ++epoch) {
     Array epoch_key = ts::random::fold_in(run_key, epoch);
@@ -195,38 +134,86 @@ int run(const Options& o) {
       return gather(sets.train, rows, o.devices);
     });
     double loss_sum = 0, accuracy_sum = 0;
-    for (std::int64_t i = 1; i <= steps && !stop; ++i) {
-      if (done == kUntraced) profile.emplace(o.out + "/trace.json");
+    std::int64_t ran = 0;
+    while (ran < steps && !(stop = interrupted() || (o.steps && done_of(all) == o.steps))) {
+      trace.before_step(done_of(all));
       Batch batch = *batches.next();
-      Array key = o.augment ? ts::random::fold_in(epoch_key, i) : epoch_key;
-      auto [new_state, metrics] = step(std::move(state), batch.images, batch.labels, key);
-      state = std::move(new_state);
+      Array key = o.augment ? ts::random::fold_in(epoch_key, ran + 1) : epoch_key;
+      auto [new_state, metrics] = step(std::move(all.state), batch.images, batch.labels, key);
+      all.state = std::move(new_state);
       double loss = metrics.loss.item<double>(), accuracy = metrics.accuracy.item<double>();
       loss_sum += loss;
       accuracy_sum += accuracy;
-      progress.step(epoch, i, loss, accuracy);
-      points.push_back({epoch, ++done, loss, accuracy, progress.images_per_second()});
-      if (done == kUntraced + kTraced) profile.reset();
-      stop = o.steps && done == o.steps;
+      progress.step(epoch, ++ran, loss, accuracy);
+      all.points.push_back({epoch, done_of(all) + 1, loss, accuracy, progress.images_per_second()});
     }
-    std::int64_t ran = stop ? (done - 1) % steps + 1 : steps;
-    progress.end_epoch(epoch, ran, loss_sum / static_cast<double>(ran),
-                       accuracy_sum / static_cast<double>(ran));
+    if (ran)
+      progress.end_epoch(epoch, ran, loss_sum / static_cast<double>(ran),
+                         accuracy_sum / static_cast<double>(ran));
   }
-  profile.reset();
-  double seconds = progress.seconds();
-  double accuracy = evaluate(state.model, sets.test, sets.test_rows, o.devices);
-  std::printf("trained %lld steps in %.1f s\n", static_cast<long long>(done), seconds);
-  std::cout << "test accuracy " << 100 * accuracy << " % on " << sets.test_rows.size()
-            << " examples\n";
+  all.seconds = progress.seconds();
+  return all;
+}
 
-  write_csv(o.out + "/metrics.csv", points);
-  write_loss_svg(o.out + "/loss.svg", points,
-                 "CNN on digits, " + std::to_string(o.devices) + " devices");
-  ts::save(o.out + "/model.safetensors", state.model, {{"accuracy", std::to_string(accuracy)}});
-  std::cout << "wrote " << (done > kUntraced ? "trace.json, " : "")
-            << "loss.svg, metrics.csv and model.safetensors to " << o.out << "\n";
-  return 0;
+int run(const Options& o) {
+  ts::set_device_count(static_cast<int>(o.devices));
+  Sets sets = load(o.data);
+  std::int64_t h = sets.train.images.shape(1), w = sets.train.images.shape(2);
+  auto dtype = o.precision == "bf16" ? std::optional(ts::bf16) : std::nullopt;
+  auto [init_key, run_key] = ts::random::split<2>(ts::random::key(o.seed));
+  Cnn model = make_cnn(init_key, h, w, sets.classes, dtype);
+  auto count = make_counter();
+
+  if (!o.evaluate.empty()) {
+    model = ts::load(o.evaluate, model);
+    show_accuracy(*evaluate(count, model, sets, o.devices), sets);
+    return 0;
+  }
+  if (static_cast<std::int64_t>(sets.train_rows.size()) < o.batch)
+    throw ts::ShapeError("the batch of " + std::to_string(o.batch) +
+                         " is larger than the training set of " +
+                         std::to_string(sets.train_rows.size()) + "; use a smaller --batch");
+
+  // What would fail behind the training fails before it: places to write to, and the evaluation.
+  Outputs outputs(o.out);
+  watch_for_interrupts();
+  evaluate(count, model, sets, o.devices, 1);
+  std::cout << "training on " << sets.train_rows.size() << " digits of " << h << " x " << w
+            << ", testing on " << sets.test_rows.size() << ", " << o.devices << " devices, batch "
+            << o.batch << std::endl;
+
+  auto opt = o.optimizer == "sgd" ? optim::sgd(o.lr) : optim::adam(o.lr);
+  Trace trace(outputs.path("trace.json"));
+  Trained trained = train(o, sets, opt, {model, opt.init(model)}, run_key, trace);
+  const std::int64_t done = done_of(trained);
+  const std::string ran = std::to_string(done) + " steps";
+  if (!done) {
+    std::cerr << "interrupted before the first step; nothing is written\n";
+    return kInterrupted;
+  }
+  std::printf("trained %s in %.1f s\n", ran.c_str(), trained.seconds);
+  // The model first: whatever comes after may fail or take time.
+  const auto save = [&](std::map<std::string, std::string> about) {
+    about["steps"] = std::to_string(done);
+    ts::save(outputs.path("model.safetensors"), trained.state.model, about);
+  };
+  outputs.write("model.safetensors", [&] { save({}); });
+  if (trace.recorded()) outputs.write("trace.json", [&] { trace.finish(); });
+  outputs.write("metrics.csv", [&] { write_csv(outputs.path("metrics.csv"), trained.points); });
+  outputs.write("loss.svg", [&] {
+    write_loss_svg(outputs.path("loss.svg"), trained.points,
+                   "CNN on digits, " + std::to_string(o.devices) + " devices");
+  });
+  if (const auto accuracy = evaluate(count, trained.state.model, sets, o.devices)) {
+    show_accuracy(*accuracy, sets);
+    outputs.write("model.safetensors", [&] { save({{"accuracy", std::to_string(*accuracy)}}); });
+  }
+  std::cout << outputs.report() << std::endl;
+  if (interrupted()) {
+    std::cerr << "interrupted after " << ran << "\n";
+    return kInterrupted;
+  }
+  return outputs.failed() ? 2 : 0;
 }
 
 }  // namespace
@@ -236,9 +223,7 @@ int main(int argc, char** argv) {
   if (auto code = parse(argc, argv, options)) return *code;
   try {
     return run(options);
-  } catch (const ts::Error& e) {
-    std::cerr << "error: " << e.what() << "\n";
-  } catch (const std::filesystem::filesystem_error& e) {
+  } catch (const std::exception& e) {
     std::cerr << "error: " << e.what() << "\n";
   }
   return 2;

@@ -2,11 +2,23 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
+#include <cmath>
 #include <iostream>
 
 #ifndef EXAMPLE_DATA_DIR
 #define EXAMPLE_DATA_DIR "data"
 #endif
+
+namespace {
+
+/// An option's value as it was written.
+std::string given(const CLI::App& app, const std::string& name) {
+  const auto texts = app.get_option(name)->results();
+  return texts.empty() ? app.get_option(name)->get_default_str() : texts.back();
+}
+
+}  // namespace
 
 std::optional<int> parse(int argc, char** argv, Options& o) {
   CLI::App app{"Trains a CNN on handwritten digits, data-parallel over virtual devices"};
@@ -46,22 +58,37 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
     std::cerr << "error: " << why << "\n";
     return 2;
   };
-  if (o.devices < 1)
-    return refuse("--devices is " + std::to_string(o.devices) + "; at least 1 is needed");
-  if (o.devices > 4096)
-    return refuse("--devices is " + std::to_string(o.devices) + "; at most 4096 make sense");
-  if (o.epochs < 1)
-    return refuse("--epochs is " + std::to_string(o.epochs) + "; at least 1 is needed");
-  if (o.accumulate < 1)
-    return refuse("--accumulate is " + std::to_string(o.accumulate) + "; at least 1 is needed");
-  if (o.steps < 0) return refuse("--steps is " + std::to_string(o.steps) + "; 0 or more is needed");
-  if (!(o.lr > 0)) return refuse("--lr is " + std::to_string(o.lr) + "; a positive rate is needed");
+  // Far above what makes sense, and far below what arithmetic on counts would overflow with.
+  const auto outside = [](const char* name, std::int64_t value, std::int64_t least,
+                          std::int64_t most) -> std::string {
+    if (value >= least && value <= most) return {};
+    return std::string(name) + " is " + std::to_string(value) + "; " +
+           (value < least ? "at least " + std::to_string(least) + " is needed"
+                          : "at most " + std::to_string(most) + " make sense");
+  };
+  for (const std::string& why :
+       {outside("--devices", o.devices, 1, 4096), outside("--epochs", o.epochs, 1, 1000000),
+        outside("--batch", o.batch, 1, 1000000), outside("--accumulate", o.accumulate, 1, 1000000),
+        outside("--steps", o.steps, 0, 1000000000000)})
+    if (!why.empty()) return refuse(why);
+  const std::string seed = given(app, "--seed");
+  const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), o.seed);
+  if (error != std::errc() || end != seed.data() + seed.size())
+    return refuse("--seed is " + seed + "; a number from 0 to 18446744073709551615 is needed");
+  const auto rate = static_cast<float>(o.lr);  // as the parameters are
+  if (!(rate > 0 && std::isfinite(rate)))
+    return refuse("--lr is " + given(app, "--lr") + "; a positive float32 is needed");
+  for (const char* name : {"--data", "--out", "--evaluate"})
+    if (app.count(name) && app.get_option(name)->as<std::string>().empty())
+      return refuse(
+          std::string(name) + " is empty; " +
+          (std::string(name) == "--evaluate" ? "name a model.safetensors" : "name a folder"));
   if (o.precision != "f32" && o.precision != "bf16")
     return refuse("--precision is \"" + o.precision + "\"; it is f32 or bf16");
   if (o.optimizer != "adam" && o.optimizer != "sgd")
     return refuse("--optimizer is \"" + o.optimizer + "\"; it is adam or sgd");
   std::int64_t unit = o.devices * o.accumulate;
-  if (o.batch < 1 || o.batch % unit) {
+  if (o.batch % unit) {
     std::int64_t below = o.batch / unit * unit;
     return refuse(
         "--batch " + std::to_string(o.batch) + " does not divide over " +

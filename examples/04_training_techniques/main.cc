@@ -4,7 +4,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 
 using namespace training_techniques;
 
@@ -21,10 +25,15 @@ int main(int argc, char** argv) {
     std::cerr << "error: " << e.what() << " (--help lists the options)\n";
     return 2;
   }
+  // What would fail behind all the cells fails before them.
   std::error_code failed;
   std::filesystem::create_directories(out, failed);
-  if (failed) {
-    std::cerr << "error: cannot make the folder " << out << ": " << failed.message()
+  const bool taken = !failed && std::filesystem::is_directory(out + "/trace.json", failed);
+  if (taken || ::access(out.c_str(), W_OK | X_OK) != 0) {
+    const std::string why = taken    ? "trace.json is a folder"
+                            : failed ? failed.message()
+                                     : std::generic_category().message(errno);
+    std::cerr << "error: cannot write the trace to the folder \"" << out << "\": " << why
               << "; name another with --out\n";
     return 2;
   }

@@ -69,7 +69,7 @@ class TESSERA_API Array {
   ~Array() = default;
 
   /// A weakly typed scalar: bool stays bool; integers are int32 (int64 where the value needs it),
-  /// floats float32.
+  /// floats float32. It keeps all its bits until it meets a dtype: 0.1 is 0.1 beside a float64.
   template <Number T>
   Array(T value) : Array(scalar(value)) {}
   /// One dimension, strongly typed as the vector is.
@@ -149,7 +149,8 @@ class TESSERA_API Array {
   /// All elements, row-major; DTypeError unless T is the element type.
   template <Element T>
   std::vector<T> to_vector(std::source_location loc = std::source_location::current()) const {
-    const T* p = static_cast<const T*>(host_bytes(dtype_of<T>(), "to_vector", loc));
+    const std::shared_ptr<const void> bytes = read_bytes(dtype_of<T>(), "to_vector", loc);
+    const T* p = static_cast<const T*>(bytes.get());
     return std::vector<T>(p, p + size());
   }
   /// The elements in host memory, row-major, without a copy where the shards are adjacent; valid
@@ -166,7 +167,8 @@ class TESSERA_API Array {
   /// Waits until the values are there; gives this array.
   const Array& block_until_ready(std::source_location loc = std::source_location::current()) const;
   bool is_ready() const;
-  /// Whether its buffer was given away by donation.
+  /// Whether it was given away by donation: whatever reads its values then throws a TraceError that
+  /// names the call, and printing says "deleted". Its dtype, shape and sharding stay.
   bool is_deleted() const;
 
   // --- where it is (tessera/sharding.h)
@@ -190,7 +192,8 @@ class TESSERA_API Array {
   Array get(const std::vector<AxisIndex>& index,
             std::source_location loc = std::source_location::current()) const;
   /// Functional updates: x.at(0, all).set(y), .add(y), .multiply(y), .min(y), .max(y). The index
-  /// may be one boolean array, a mask of the first axes: x.at(x < 0).set(0).
+  /// may be one boolean array, a mask of the first axes: x.at(x < 0).set(0). DTypeError for floats
+  /// into an integer array.
   template <class... I>
   requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...)) At at(I&&... index)
   const;
@@ -339,7 +342,11 @@ class TESSERA_API Array {
   double item_double(std::source_location loc) const;
   std::int64_t item_int(std::int64_t least, std::int64_t most, std::source_location loc) const;
   std::uint64_t item_uint(std::uint64_t most, std::source_location loc) const;
+  /// For as long as the array lives.
   const void* host_bytes(DType as, const char* function, std::source_location loc) const;
+  /// For as long as the result lives, which is within this array's life.
+  std::shared_ptr<const void> read_bytes(DType as, const char* function,
+                                         std::source_location loc) const;
 
   // Compilers print the next line where an Array is bound to names.
   std::shared_ptr<detail::ArrayImpl> impl_;  // tessera: write auto [a, b] = x.unpack<2>()

@@ -19,12 +19,24 @@ namespace tessera::inline v0 {
 template <class T>
 concept Position = std::integral<T> && !std::same_as<T, bool>;
 
+namespace detail {
+/// A position, an axis or an extent as int64; what is larger than that stays larger than any
+/// extent.
+template <std::integral I>
+constexpr std::int64_t as_position(I i) {
+  if constexpr (std::is_unsigned_v<I> && sizeof(I) >= sizeof(std::int64_t))
+    return i > static_cast<I>(INT64_MAX) ? INT64_MAX : static_cast<std::int64_t>(i);
+  else
+    return static_cast<std::int64_t>(i);
+}
+}  // namespace detail
+
 /// Axes: none named means all of them. `0`, `{0, -1}`.
 class AxisList {
  public:
   AxisList() = default;
   template <Position I>
-  AxisList(I axis) : axes_{static_cast<std::int64_t>(axis)} {}
+  AxisList(I axis) : axes_{detail::as_position(axis)} {}
   AxisList(std::initializer_list<std::int64_t> axes) : axes_(axes) {}
   AxisList(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}
   template <Position I>
@@ -52,13 +64,13 @@ struct Named {
 struct BracedAxes {
   struct First {
     template <Position I>
-    First(I axis) : axis(static_cast<std::int64_t>(axis)) {}
+    First(I axis) : axis(as_position(axis)) {}
     std::int64_t axis;
   };
   struct Other : std::optional<std::int64_t> {
     Other() = default;
     template <Position I>
-    Other(I axis) : std::optional<std::int64_t>(static_cast<std::int64_t>(axis)) {}
+    Other(I axis) : std::optional<std::int64_t>(as_position(axis)) {}
   };
   First axis_0;
   Other axis_1 = {}, axis_2 = {}, axis_3 = {}, axis_4 = {}, axis_5 = {}, axis_6 = {}, axis_7 = {};

@@ -56,7 +56,7 @@ class AxisIndex {
   enum class Kind { position, range, all, newaxis, array };
   template <Position I>
   AxisIndex(I position, std::source_location l = std::source_location::current())
-      : kind_(Kind::position), position_(static_cast<std::int64_t>(position)), loc_(l) {}
+      : kind_(Kind::position), position_(detail::as_position(position)), loc_(l) {}
   AxisIndex(All, std::source_location l = std::source_location::current())
       : kind_(Kind::all), loc_(l) {}
   AxisIndex(NewAxis, std::source_location l = std::source_location::current())

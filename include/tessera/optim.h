@@ -33,7 +33,8 @@ struct State {
   std::vector<Stage> stages;
 };
 
-/// A rate for each step: a function of the int32 step count, from 0, to a float32 scalar.
+/// A rate for each step: a function of the int32 step count, from 0, to a scalar. Those below give
+/// weak ones, which have the precision of the updates that they scale.
 using Schedule = std::function<Array(const Array& count)>;
 TESSERA_API Schedule constant(double value,
                               std::source_location loc = std::source_location::current());
@@ -153,7 +154,7 @@ TESSERA_API Optimizer scale_by_adam(AdamOptions options = {},
 /// Multiplies by -rate.
 TESSERA_API Optimizer scale_by_rate(Rate rate);
 
-/// sqrt(sum of squares) over all leaves, a float32 scalar.
+/// sqrt(sum of squares) over all leaves, a float32 scalar (float64 where a leaf is).
 TESSERA_API Array global_norm(const Leaves& leaves);
 template <class T>
 requires(!std::is_same_v<T, Leaves>) Array global_norm(const T& x) {

@@ -11,7 +11,8 @@ namespace tessera::inline v0 {
 /// Records from construction to destruction and then writes the file: a row a virtual device with
 /// its kernels and library calls, rows for collectives and for work shared by all devices, rows for
 /// the host's threads. The file is written beside its place and renamed; its folder is made where
-/// it is missing. One profile at a time; a second one while the first lasts throws Error.
+/// it is missing. IoError at once where that can be seen to fail. One profile at a time; a second
+/// one while the first lasts throws Error.
 class TESSERA_API Profile {
  public:
   explicit Profile(std::string path, std::source_location loc = std::source_location::current());

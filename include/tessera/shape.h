@@ -1,6 +1,7 @@
 // The extents of an array.
 #pragma once
 
+#include <tessera/axis_list.h>
 #include <tessera/config.h>
 #include <tessera/inline_vector.h>
 
@@ -10,6 +11,7 @@
 #include <iosfwd>
 #include <source_location>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tessera::inline v0 {
@@ -18,8 +20,8 @@ namespace tessera::inline v0 {
 struct Dim {
   std::int64_t value = 0;
   Dim() = default;
-  template <std::integral I>
-  requires(!std::is_same_v<I, bool>) Dim(I v) : value(static_cast<std::int64_t>(v)) {}
+  template <Position I>
+  Dim(I v) : value(detail::as_position(v)) {}
   operator std::int64_t() const { return value; }
 };
 
@@ -41,11 +43,13 @@ class Shape : public InlineVector<std::int64_t, 6> {
   Shape(It first, It last) : InlineVector(first, last) {}
 
   int rank() const { return static_cast<int>(size()); }
-  /// Number of elements: the product of the extents, 1 for a scalar.
+  /// Number of elements: the product of the extents, 1 for a scalar. ShapeError where that is no
+  /// 64-bit integer.
   std::int64_t count() const {
     std::int64_t n = 1;
-    for (std::int64_t d : *this) n *= d;
-    return n;
+    bool wraps = false;
+    for (std::int64_t d : *this) wraps |= __builtin_mul_overflow(n, d, &n);
+    return wraps ? count_of_large() : n;
   }
   std::vector<std::int64_t> to_vector() const { return {begin(), end()}; }
   /// The extents by name: auto [rows, columns] = x.shape().unpack<2>(). A binding needs to know how
@@ -62,6 +66,7 @@ class Shape : public InlineVector<std::int64_t, 6> {
   TESSERA_API Shape strides() const;
 
  private:
+  TESSERA_API std::int64_t count_of_large() const;
   TESSERA_API void require_rank(std::size_t rank, std::source_location loc) const;
 };
 

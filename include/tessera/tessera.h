@@ -4,6 +4,7 @@
 #include <tessera/array.h>
 #include <tessera/axes.h>
 #include <tessera/axis_list.h>
+#include <tessera/cache.h>
 #include <tessera/checkpoint.h>
 #include <tessera/collectives.h>
 #include <tessera/config.h>

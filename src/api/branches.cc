@@ -44,7 +44,7 @@ std::vector<Type> agreed_types(const char* function, bool predicate,
         for (std::size_t j = 0; j < leaf; ++j) at += all[k].result_present[j];
         text += (i ? ", " : " ") +
                 (all[k].result_present[leaf]
-                     ? to_string(all[k].program->type(all[k].program->outputs[at]))
+                     ? visible_text(all[k].program->type(all[k].program->outputs[at]))
                      : "empty") +
                 ' ' + branch_name(predicate, k);
       }
@@ -69,7 +69,7 @@ Value branch_index(const char* function, Value index, bool predicate, std::size_
   const bool right_kind = predicate || is_integer(t.dtype);
   if (t.shape.rank() != 0 || !right_kind) {
     Message m(function);
-    m.problem(std::string(predicate ? "the predicate" : "the index") + " is " + to_string(t))
+    m.problem(std::string(predicate ? "the predicate" : "the index") + " is " + visible_text(t))
         .rule(predicate ? "one scalar decides which branch runs"
                         : "the index is one integer scalar")
         .from(loc);

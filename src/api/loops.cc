@@ -3,6 +3,7 @@
 
 #include "api/body.h"
 #include "api/differentiate.h"
+#include "api/numbers.h"
 #include "ops/build.h"
 
 #include <limits>
@@ -36,7 +37,7 @@ TracedFunction trace_condition(Call& condition, std::span<const Type> carry, con
   const Type t = present ? f.program->type(f.program->outputs[0]) : Type();
   if (!present || t.dtype != DType::boolean || t.shape.rank() != 0) {
     Message m("while_loop");
-    m.problem("the condition gives " + (present ? to_string(t) : std::string("an empty array")))
+    m.problem("the condition gives " + (present ? visible_text(t) : std::string("an empty array")))
         .rule("the condition is one boolean scalar")
         .from(loc)
         .advice("compare, and reduce with ts::any or ts::all")
@@ -129,12 +130,14 @@ Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_loca
   const Type &l = need(lo, "fori_loop").type, &h = need(hi, "fori_loop").type;
   if (l.shape.rank() != 0 || h.shape.rank() != 0 || !is_integer(l.dtype) || !is_integer(h.dtype))
     Message("fori_loop")
-        .problem("the bounds are " + to_string(l) + " and " + to_string(h))
+        .problem("the bounds are " + visible_text(l) + " and " + visible_text(h))
         .rule("bounds are integer scalars")
         .from(loc)
         .advice("convert with astype(ts::i32), or pass C++ integers")
         .raise<ShapeError>();
   const DType dtype = promote(l.dtype, l.weak, h.dtype, h.weak).dtype;
+  check_fits("fori_loop", Operand(lo, where), dtype);
+  check_fits("fori_loop", Operand(hi, where), dtype);
   std::vector<Type> types = leaf_types(body);
   types[0] = Type(dtype, {});
   const LoopBody loop = trace_loop_body("fori_loop", body, types, 1, false, loc);
@@ -261,7 +264,7 @@ std::int64_t scan_length(const char* function, const Call& body, std::size_t fir
   const std::vector<std::string> paths = body.describe_args().paths("args");
   for (std::size_t i = first_leaf; i < body.args.leaves.size(); ++i)
     if (!body.args.leaves[i]->is_empty())
-      m.offender(paths[i] + " is " + to_string(body.args.leaves[i]->impl()->type));
+      m.offender(paths[i] + " is " + visible_text(body.args.leaves[i]->impl()->type));
   m.rule("all inputs have one leading size: the number of steps")
       .from(loc)
       .advice("capture what every step sees whole instead of passing it as an input")

@@ -49,7 +49,7 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
     if (axis != kReplicated) {
       const int rank = x.ndim();
       if (axis < -rank || axis >= rank) {
-        missing.push_back(leaf_path(call, i) + " is " + to_string(x.impl()->type) +
+        missing.push_back(leaf_path(call, i) + " is " + visible_text(x.impl()->type) +
                           ", which has no axis " + std::to_string(axis));
         continue;
       }
@@ -78,7 +78,7 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
     for (auto [leaf, axis] : mapped) {
       const Array& x = *call.args.leaves[leaf];
       e.offender(paths[leaf] + ": axis " + std::to_string(axis) + " of " +
-                 to_string(x.impl()->type) + " has size " +
+                 visible_text(x.impl()->type) + " has size " +
                  std::to_string(x.shape()[static_cast<std::size_t>(axis)]));
     }
     e.rule("all mapped axes have one size: the number of examples")
@@ -153,7 +153,7 @@ std::vector<int> result_axes(const char* function, const TracedFunction& f, cons
     const int rank = t.shape.rank() + 1;
     if (axis != kReplicated) {
       if (axis < -rank || axis >= rank)
-        missing.push_back(described.paths("result")[i] + " is " + to_string(t) +
+        missing.push_back(described.paths("result")[i] + " is " + visible_text(t) +
                           " for each example, so the stack has rank " + std::to_string(rank) +
                           " and no axis " + std::to_string(axis));
       if (axis < 0) axis += rank;

@@ -92,8 +92,8 @@ ProgramPtr with_axes(const Program& body, const std::vector<int>& in_axes,
 
 class PmapCache final : public CachedFunction {
  public:
-  PmapCache(std::string name, const PmapOptions& options, SourceLoc loc)
-      : CachedFunction(std::move(name), options.donate), options_(options), loc_(loc) {}
+  PmapCache(std::string name, const PmapOptions& options, std::source_location loc)
+      : CachedFunction(std::move(name), options.donate, loc), options_(options), loc_(loc) {}
 
  private:
   TracedFunction build(Call& call) const override {

@@ -1,3 +1,4 @@
+#include <tessera/detail/input_file.h>
 #include <tessera/detail/replace_file.h>
 #include <tessera/error.h>
 #include <tessera/profile.h>
@@ -14,7 +15,23 @@ namespace {
 std::atomic<bool> running{false};
 }
 
+namespace {
+[[noreturn]] void refuse(const std::string& path, const std::string& why,
+                         const std::source_location& loc) {
+  Message("profile")
+      .problem("the trace cannot be written to " + detail::shown_path(path) + ": " + why)
+      .rule("it is written beside its place and then put there; what was there before is kept")
+      .from(loc)
+      .advice(why == "It is a folder" ? "name a file in it"
+                                      : "check that its folder is writable, and the space that "
+                                        "is left on the disk")
+      .raise<IoError>();
+}
+}  // namespace
+
 Profile::Profile(std::string path, std::source_location loc) : path_(std::move(path)), loc_(loc) {
+  if (const std::string why = detail::why_not_replaceable(path_); !why.empty())
+    refuse(path_, why, loc);
   if (running.exchange(true))
     Message("profile")
         .problem("a profile is being recorded already")
@@ -31,16 +48,8 @@ void Profile::finish() {
   std::string json = runtime::profiler::stop();
   running = false;
   const std::string_view parts[] = {json};
-  const std::string why = detail::replace_file(path_, parts);
-  if (!why.empty())
-    Message("profile")
-        .problem("the trace cannot be written to " + path_ + ": " + why)
-        .rule("it is written beside its place and then put there; what was there before is kept")
-        .from(loc_)
-        .advice(why == "It is a folder" ? "name a file in it"
-                                        : "check that its folder is writable, and the space that "
-                                          "is left on the disk")
-        .raise<IoError>();
+  if (const std::string why = detail::replace_file(path_, parts); !why.empty())
+    refuse(path_, why, loc_);
 }
 
 Profile::~Profile() {

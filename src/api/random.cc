@@ -124,7 +124,8 @@ void check_bounds(const Operand& minval, const Operand& maxval, DType dtype) {
   Message m("randint");
   m.from(minval.loc);
   if (!is_integer(lo.type.dtype) || !is_integer(hi.type.dtype))
-    m.problem("the bounds are " + to_string(lo.type) + " and " + to_string(hi.type))
+    m.problem("the bounds are " + detail::visible_text(lo.type) + " and " +
+              detail::visible_text(hi.type))
         .rule("the bounds of integers are integers")
         .advice("use uniform for floats")
         .raise<DTypeError>();
@@ -198,7 +199,7 @@ Array bernoulli(Operand key, Operand p, std::optional<Shape> shape) {
   check_key("bernoulli", key);
   return composite1("bernoulli", {key.array, p.array}, key.loc,
                     [&](Builder&, std::span<const Value> in) {
-                      Value prob = detail::to_inexact(in[1]);
+                      Value prob = detail::to_visible_inexact(in[1]);
                       Shape s = shape.value_or(prob.shape());
                       Value u = uniform_between(in[0], s, prob.dtype(), 0, 1);
                       return ops::lt(u, detail::broadcast_to(prob, s));
@@ -218,7 +219,7 @@ Array categorical(Operand key, Operand logits, std::int64_t axis) {
   check_key("categorical", key);
   return composite1("categorical", {key.array, logits.array}, key.loc,
                     [&](Builder&, std::span<const Value> in) {
-                      Value l = detail::to_inexact(in[1]);
+                      Value l = detail::to_visible_inexact(in[1]);
                       int a = normalize_axis(axis, l.rank(), "categorical", logits.loc);
                       Value g = gumbel_value(in[0], l.shape(), l.dtype());
                       return ops::argmax(ops::add(g, l), a);
@@ -295,7 +296,7 @@ Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, cons
     });
   }
   return composite1("choice", {key.array, p}, key.loc, [&](Builder& b, std::span<const Value> in) {
-    Value prob = detail::to_inexact(in[1]);
+    Value prob = detail::to_visible_inexact(in[1]);
     if (!(prob.shape() == Shape{n}))
       Message("choice")
           .problem("probabilities of shape " + to_string(prob.shape()) + " for " +

@@ -41,7 +41,7 @@ void check_key(const char* name, const Operand& key) {
   const Type& t = detail::need(key.array, name).type;
   if (t.dtype == DType::uint32 && t.shape == Shape{2}) return;
   Message(name)
-      .problem("the key is " + to_string(t))
+      .problem("the key is " + detail::visible_text(t))
       .rule("a key is a uint32 array of shape (2,)")
       .from(key.loc)
       .advice(t.dtype == DType::uint32 && t.shape.rank() == 2
@@ -110,7 +110,7 @@ Array fold_in(Operand key, Operand data) {
   const Type& t = detail::need(data.array, "fold_in").type;
   if (!is_integer(t.dtype) || t.shape.rank() != 0)
     Message("fold_in")
-        .problem("the data is " + to_string(t))
+        .problem("the data is " + detail::visible_text(t))
         .rule("it is one integer")
         .from(data.loc)
         .advice("fold in a step or a device number")

@@ -94,7 +94,7 @@ DType accumulation(DType d) {
 Value accumulate(Value x, const Ints& axes, std::optional<DType> dtype, Reduce f) {
   DType result = dtype.value_or(accumulation(x.dtype()));
   if (half(result)) return ops::convert(f(ops::convert(x, DType::float32), axes), result);
-  return f(ops::convert(x, result), axes);
+  return f(ops::convert(x, result, !dtype && x.type().weak), axes);
 }
 
 Array accumulated(const char* name, const Operand& x, const ReduceOptions& o, double identity,
@@ -118,20 +118,20 @@ Value count_like(const Input& in, Value sum) {
 }
 
 // In the floating dtype to compute in: half precision sums in float32.
-Value to_sum(Value x, std::optional<DType> dtype, DType& result) {
+Value to_sum(Value x, std::optional<DType> dtype, Type& result) {
   Value v = dtype ? ops::convert(x, *dtype) : to_inexact(x);
-  result = v.dtype();
-  return half(result) ? ops::convert(v, DType::float32) : v;
+  result = v.type();
+  return half(result.dtype) ? ops::convert(v, DType::float32) : v;
 }
 
 Value mean_of(const Input& in, std::optional<DType> dtype) {
-  DType result;
+  Type result;
   Value s = ops::reduce_sum(counted(in, to_sum(in.x, dtype, result), 0), in.axes);
-  return ops::convert(ops::div(s, count_like(in, s)), result);
+  return ops::convert(ops::div(s, count_like(in, s)), result.dtype, result.weak);
 }
 
 Value var_of(const Input& in, std::optional<DType> dtype, int ddof) {
-  DType result;
+  Type result;
   Value v = counted(in, to_sum(in.x, dtype, result), 0);
   Value s = ops::reduce_sum(v, in.axes);
   Value n = count_like(in, s);
@@ -143,12 +143,13 @@ Value var_of(const Input& in, std::optional<DType> dtype, int ddof) {
   Value none = ops::full_like(q, NAN);
   if (!in.where) {
     const double freedom = count_of(v.shape(), in.axes) - ddof;
-    return ops::convert(freedom > 0 ? ops::div(q, ops::full_like(q, freedom)) : none, result);
+    return ops::convert(freedom > 0 ? ops::div(q, ops::full_like(q, freedom)) : none, result.dtype,
+                        result.weak);
   }
   Value freedom = ops::sub(n, ops::full_like(n, ddof));
   Value defined = ops::gt(freedom, ops::zeros_like(freedom));
   Value divisor = ops::select(defined, freedom, ops::full_like(freedom, 1));
-  return ops::convert(ops::select(defined, ops::div(q, divisor), none), result);
+  return ops::convert(ops::select(defined, ops::div(q, divisor), none), result.dtype, result.weak);
 }
 
 Array extremum(const char* name, const Operand& x, const ReduceOptions& o, Reduce f,
@@ -302,9 +303,7 @@ Array cummin(Operand x, const CumulativeExtremumOptions& o) {
 
 namespace {
 Value close(Value x, Value y, double rtol, double atol, bool equal_nan, const char* name) {
-  detail::promote_dtypes(x, y);
-  x = to_inexact(x);
-  y = to_inexact(y);
+  detail::promote_inexact(x, y);
   detail::promote_and_broadcast(x, y, name);
   Value bound = ops::add(ops::full_like(y, atol), ops::mul(ops::full_like(y, rtol), ops::abs(y)));
   Value near = ops::and_(ops::le(ops::abs(ops::sub(x, y)), bound), ops::is_finite(y));

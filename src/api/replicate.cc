@@ -33,9 +33,9 @@ std::int64_t differing_row(const Array& x) {
   if (!a.concrete()) return 0;
   const std::int64_t rows = x.shape(0);
   const std::size_t size = static_cast<std::size_t>(x.nbytes() / rows);
-  x.block_until_ready();
+  const Reading read(x, "unreplicate");
   runtime::BufferPtr hold;
-  const std::byte* bytes = runtime::dense_bytes(*data_of(a), hold);
+  const std::byte* bytes = runtime::dense_bytes(*read, hold);
   for (std::int64_t i = 1; i < rows; ++i)
     if (std::memcmp(bytes, bytes + static_cast<std::size_t>(i) * size, size) != 0) return i;
   return 0;

@@ -4,7 +4,9 @@
 #include "ir/op.h"
 #include "ops/build.h"
 #include "runtime/executable.h"
+#include "runtime/kept.h"
 
+#include <algorithm>
 #include <atomic>
 
 namespace tessera::inline v0::detail {
@@ -22,7 +24,7 @@ constexpr int kDeepest = 128;
                          const std::string& path) {
   std::string made = to_string(a.loc);
   Message(function)
-      .problem("an array " + to_string(a.type) +
+      .problem("an array " + visible_text(a.type) +
                " of a function that is no longer being traced here is used" +
                (made.empty() ? "" : "; it was made at " + made))
       .rule(
@@ -37,7 +39,7 @@ constexpr int kDeepest = 128;
 [[noreturn]] void abstract_used(const ArrayImpl& a, const char* function, const SourceLoc& loc,
                                 const std::string& path) {
   Message(function)
-      .problem("the operand " + to_string(a.type) +
+      .problem("the operand " + visible_text(a.type) +
                " is abstract: it has a dtype and a shape but no values")
       .rule("abstract arrays only describe arguments, to lower(), eval_shape() and the like")
       .at(path)
@@ -94,6 +96,7 @@ Value Trace::lift(const Array& array, const char* function) {
   const ArrayImpl& a = need(array, function, builder_.loc);
   if (a.trace == id_) return {&builder_, a.var};
   check_usable(a, function, builder_.loc);
+  check_alive({&array, 1}, function, builder_.loc);
   if (a.is_number) {
     Attrs attrs{{"value", literal_of(a)}};
     if (a.type.weak) attrs.set("weak", true);
@@ -117,7 +120,19 @@ Trace::Finished Trace::finish(std::span<const Array> outputs) {
   std::shared_ptr<Program> p = builder_.finish(out);
   p->inputs = explicit_inputs_;
   p->inputs.insert(p->inputs.end(), capture_vars_.begin(), capture_vars_.end());
-  return {std::move(p), std::move(captures_)};
+  return {std::move(p), std::move(captures_), std::move(bounds_)};
+}
+
+bool Trace::note_bound(const ArrayImpl& a, DType dtype, const char* function,
+                       const std::source_location& loc) {
+  const auto at = std::find(explicit_inputs_.begin(), explicit_inputs_.end(), a.var);
+  if (a.trace != id_ || at == explicit_inputs_.end()) return false;
+  const auto input = static_cast<std::size_t>(at - explicit_inputs_.begin());
+  const bool known = std::any_of(bounds_.begin(), bounds_.end(), [&](const NumberBound& b) {
+    return b.input == input && b.dtype == dtype;
+  });
+  if (!known) bounds_.push_back({input, dtype, function, loc});
+  return true;
 }
 
 AxisScope::AxisScope(std::vector<BoundAxis> bound) : count_(bound.size()) {
@@ -131,12 +146,6 @@ const BoundAxis* AxisScope::find(std::string_view name) {
   return nullptr;
 }
 const std::vector<BoundAxis>& AxisScope::bound() { return *axes; }
-
-void check_alive(std::span<const Array> inputs, const char* function, const SourceLoc& loc) {
-  for (const Array& a : inputs)
-    if (a.impl()->data && a.impl()->data->deleted.load(std::memory_order_relaxed))
-      runtime::deleted_message(function, *a.impl()->data).from(loc).raise<TraceError>();
-}
 
 std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs,
                          const SourceLoc& loc) {
@@ -157,16 +166,22 @@ std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> input
   const runtime::CallerLine line(loc);
   runtime::CompileOptions options;
   options.name = program->name;
-  return run(runtime::compile(program, options), inputs);
+  std::vector<Array> results =
+      run(*runtime::compile(program, options), inputs, program->name.c_str(), loc);
+  runtime::trim_kept();
+  return results;
 }
 
-std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable,
-                       std::span<const Array> inputs) {
+std::vector<Array> run(const runtime::Executable& executable, std::span<const Array> inputs,
+                       const char* function, const SourceLoc& loc) {
   std::vector<runtime::ArrayDataPtr> data;
   data.reserve(inputs.size());
   for (const Array& a : inputs) data.push_back(data_of(*a.impl()));
+  runtime::Holds holds(data);
+  if (holds.refused())
+    runtime::deleted_message(function, *data[*holds.refused()]).from(loc).raise<TraceError>();
   std::vector<Array> out;
-  for (auto& d : executable->run(data)) out.push_back(make_concrete(std::move(d)));
+  for (auto& d : executable.run(data, holds)) out.push_back(make_concrete(std::move(d)));
   return out;
 }
 

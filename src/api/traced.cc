@@ -1,5 +1,7 @@
 #include "api/traced.h"
 
+#include "api/numbers.h"
+
 namespace tessera::inline v0::detail {
 
 std::vector<Type> leaf_types(const Call& call) {
@@ -41,8 +43,17 @@ TracedFunction trace_call(Call& call, const std::string& what, const std::string
   Trace::Finished finished = trace.finish(outputs);
   f.program = std::move(finished.program);
   f.captures = std::move(finished.captures);
+  f.bounds = std::move(finished.bounds);
+  check_bounds(call, f);
   f.prototype = call.prototype;
   return f;
+}
+
+void check_bounds(const Call& call, const TracedFunction& f) {
+  if (f.bounds.empty()) return;
+  const std::vector<std::size_t> leaves = present_leaves(call);
+  for (const NumberBound& b : f.bounds)
+    check_fits(b.function, Operand(*call.args.leaves[leaves[b.input]], b.loc), b.dtype);
 }
 
 void check_arguments(const Call& call, const std::string& function, const SourceLoc& loc) {

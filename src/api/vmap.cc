@@ -18,7 +18,7 @@ namespace {
   for (std::size_t i = 0; i < f.result_present.size(); ++i) {
     if (!f.result_present[i]) continue;
     if (axes[next] == kReplicated && batched[next])
-      m.offender(paths[i] + ": " + to_string(f.program->type(f.program->outputs[next])) +
+      m.offender(paths[i] + ": " + visible_text(f.program->type(f.program->outputs[next])) +
                  " for each example");
     ++next;
   }

@@ -1,10 +1,15 @@
 #include <tessera/detail/replace_file.h>
 
+#include "base/temporary_file.h"
+
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 
 namespace tessera::inline v0::detail {
@@ -12,6 +17,32 @@ namespace tessera::inline v0::detail {
 namespace {
 
 namespace fs = std::filesystem;
+
+// While it lives, a write beyond the limit on the size of files fails instead of ending the
+// process.
+class NoSignalAtTheLimit {
+ public:
+  NoSignalAtTheLimit() {
+    sigemptyset(&limit_);
+    sigaddset(&limit_, SIGXFSZ);
+    sigset_t pending;
+    sigpending(&pending);
+    mine_ = sigismember(&pending, SIGXFSZ) == 0;
+    pthread_sigmask(SIG_BLOCK, &limit_, &before_);
+  }
+  NoSignalAtTheLimit(const NoSignalAtTheLimit&) = delete;
+  NoSignalAtTheLimit& operator=(const NoSignalAtTheLimit&) = delete;
+  ~NoSignalAtTheLimit() {
+    const timespec now{};
+    while (mine_ && sigtimedwait(&limit_, nullptr, &now) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t limit_{}, before_{};
+  bool mine_;
+};
 
 bool write_all(int file, std::string_view part) {
   while (!part.empty()) {
@@ -23,31 +54,90 @@ bool write_all(int file, std::string_view part) {
   return true;
 }
 
-}  // namespace
+// File systems that cannot bring files to the disk at once say so.
+bool sync_all(int file) {
+  while (::fsync(file) != 0) {
+    if (errno == EINTR) continue;
+    return errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+  }
+  return true;
+}
 
-std::string replace_file(const std::string& path, std::span<const std::string_view> parts) {
+// The file that takes the place of another has its permissions, and its owner where this process
+// may give files away. Where it may not, no other group gets what the file's own could do.
+bool take_permissions(int file, const struct stat& from) {
+  struct stat now {};
+  if (::fstat(file, &now) != 0) return false;
+  mode_t mode = from.st_mode & 07777;
+  if ((now.st_uid != from.st_uid || now.st_gid != from.st_gid) &&
+      ::fchown(file, from.st_uid, from.st_gid) != 0) {
+    mode &= ~mode_t{S_ISUID | S_ISGID};
+    if (now.st_gid != from.st_gid && ::fchown(file, static_cast<uid_t>(-1), from.st_gid) != 0)
+      mode &= ~mode_t{S_IRWXG};
+  }
+  return ::fchmod(file, mode) == 0;
+}
+
+// Follows links, also one that leads to what is not there yet. False where they go round.
+bool follow(fs::path& target) {
   std::error_code ec;
-  fs::path target(path);
-  // A link may lead to what is not there yet.
-  for (int links = 0; links < 40 && fs::is_symlink(target, ec); ++links) {
+  for (int links = 0; fs::is_symlink(target, ec); ++links) {
+    if (links == 40) return false;
     const fs::path to = fs::read_symlink(target, ec);
     target = to.is_absolute() ? to : target.parent_path() / to;
   }
-  if (fs::exists(target, ec) && !fs::is_regular_file(target, ec))
-    return fs::is_directory(target, ec) ? "It is a folder" : "It is not a file";
-  if (target.has_parent_path()) fs::create_directories(target.parent_path(), ec);
-  fs::path beside = target;
-  beside += ".tmp" + std::to_string(::getpid());
-  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return std::strerror(errno);
-  bool done = true;
-  for (std::string_view part : parts) done = done && write_all(file, part);
-  // File systems that cannot bring files to the disk at once say so.
-  done = done && (::fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP);
-  std::string why = done ? "" : std::strerror(errno);
-  if (::close(file) != 0 && done) why = std::strerror(errno);
-  if (why.empty() && ::rename(beside.c_str(), target.c_str()) != 0) why = std::strerror(errno);
-  if (!why.empty()) ::unlink(beside.c_str());
+  return true;
+}
+
+}  // namespace
+
+std::string why_not_replaceable(const std::string& path) {
+  if (path.empty()) return "The path is empty";
+  if (path.find('\0') != std::string::npos) return "Its name holds a zero byte";
+  fs::path target(path);
+  struct stat old {};
+  const bool there = ::stat(path.c_str(), &old) == 0;
+  if (!there && errno != ENOENT) return std::strerror(errno);
+  if (there && S_ISDIR(old.st_mode)) return "It is a folder";
+  if (there && !S_ISREG(old.st_mode)) return "It is not a file";
+  if (!target.has_filename()) return "Its name ends in a slash";
+  if (there && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
+    return std::strerror(errno);
+  if (!follow(target)) return std::strerror(ELOOP);
+  // The nearest folder that is there is the one to be written in.
+  std::error_code ec;
+  fs::path folder = fs::absolute(target, ec).parent_path();
+  while (folder.has_relative_path() && !fs::exists(folder, ec) && !ec)
+    folder = folder.parent_path();
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    return std::strerror(errno);
+  if (!fs::is_directory(folder, ec)) return std::strerror(ENOTDIR);
+  return {};
+}
+
+std::string replace_file(const std::string& path, std::span<const std::string_view> parts) {
+  if (std::string why = why_not_replaceable(path); !why.empty()) return why;
+  fs::path target(path);
+  follow(target);
+  std::error_code ec;
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  fs::create_directories(folder, ec);
+  remove_left_temporaries(folder);
+
+  const NoSignalAtTheLimit guard;
+  std::string why;
+  for (const auto name : {TemporaryFile::Name::later, TemporaryFile::Name::now}) {
+    struct stat old {};
+    const bool there = ::stat(target.c_str(), &old) == 0;
+    TemporaryFile file(folder, there ? old.st_mode & 0777 : 0666, name);
+    if (!file.problem().empty()) return file.problem();
+    bool done = true;
+    for (std::string_view part : parts) done = done && write_all(file.descriptor(), part);
+    done = done && (!there || take_permissions(file.descriptor(), old));
+    done = done && sync_all(file.descriptor());
+    why = done ? file.move_to(target) : std::strerror(errno);
+    if (!file.stays_without_a_name()) break;
+  }
   return why;
 }
 

@@ -1,80 +1,71 @@
+#include <tessera/detail/input_file.h>
 #include <tessera/detail/replace_file.h>
 #include <tessera/message.h>
 #include <tessera/safetensors.h>
+
+#include "checkpoint/safetensors_header.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <new>
 
 namespace tessera::inline v0 {
 
 namespace {
 
 using Json = nlohmann::json;
-namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxHeader = 100u << 20;
+constexpr std::size_t kLength = 8;  // bytes of the header's own length
 
-// The line that the library was called from, while it was.
-struct Caller {
-  static thread_local SourceLoc line;
-  explicit Caller(const SourceLoc& loc) { line = loc; }
-  ~Caller() { line = {}; }
-};
-thread_local SourceLoc Caller::line;
-
-[[noreturn]] void fail(const char* function, const std::string& path, const std::string& problem,
-                       const std::string& advice) {
-  Message(function)
-      .problem(path + ": " + problem)
-      .from(Caller::line)
-      .advice(advice)
-      .raise<IoError>();
-}
-
-const char* code_of(DType d) {
-  switch (d) {
-    case DType::boolean: return "BOOL";
-    case DType::int8: return "I8";
-    case DType::int16: return "I16";
-    case DType::int32: return "I32";
-    case DType::int64: return "I64";
-    case DType::uint8: return "U8";
-    case DType::uint16: return "U16";
-    case DType::uint32: return "U32";
-    case DType::uint64: return "U64";
-    case DType::float16: return "F16";
-    case DType::bfloat16: return "BF16";
-    case DType::float32: return "F32";
-    default: return "F64";
+// A problem with a file; fails with it.
+class Complaint {
+ public:
+  Complaint(const char* function, const std::string& path, const SourceLoc& line)
+      : function_(function), path_(path), line_(line) {}
+  [[noreturn]] void fail(const std::string& problem, const std::string& advice,
+                         const std::string& rule = {}) const {
+    Message(function_)
+        .problem(detail::shown_path(path_) + ": " + problem)
+        .rule(rule)
+        .from(line_)
+        .advice(advice)
+        .raise<IoError>();
   }
-}
 
-bool dtype_of_code(const std::string& code, DType& out) {
-  for (int i = 0; i < kDTypeCount; ++i)
-    if (code == code_of(static_cast<DType>(i))) {
-      out = static_cast<DType>(i);
-      return true;
-    }
-  return false;
+ private:
+  const char* function_;
+  const std::string& path_;
+  SourceLoc line_;
+};
+
+// Elements are stored as the program has them, but a byte that is neither 0 nor 1 is no bool.
+bool is_sound(DType dtype, const char* bytes, std::size_t n) {
+  return dtype != DType::boolean ||
+         std::all_of(bytes, bytes + n, [](char c) { return c == 0 || c == 1; });
 }
 
 }  // namespace
 
 void save_safetensors(const std::string& path, const SafeTensors& contents,
                       std::source_location loc) {
-  const Caller caller(loc);
+  const Complaint complaint("save", path, loc);
   Json header = Json::object();
   if (!contents.metadata.empty()) header["__metadata__"] = contents.metadata;
   std::uint64_t offset = 0;
   std::vector<std::string_view> parts;
   std::vector<Array> hold;
   for (const auto& [name, x] : contents.tensors) {
+    if (name == "__metadata__")
+      complaint.fail("a tensor has the name '__metadata__'", "give the tensor another name",
+                     "'__metadata__' is the file's own: its metadata stands there");
+    if (x.is_empty())
+      complaint.fail("tensor '" + name + "' is an empty Array",
+                     "leave it out, or give it a value first",
+                     "a file holds tensors of a dtype and a shape");
     std::uint64_t bytes = static_cast<std::uint64_t>(x.nbytes());
-    header[name] = {{"dtype", code_of(x.dtype())},
+    header[name] = {{"dtype", safetensors::code_of(x.dtype())},
                     {"shape", x.shape().to_vector()},
                     {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
@@ -88,116 +79,95 @@ void save_safetensors(const std::string& path, const SafeTensors& contents,
   try {
     text = header.dump();
   } catch (const Json::exception&) {
-    fail("save", path, "a tensor's name or a metadata entry is not UTF-8",
-         "use plain text for keys and metadata");
+    complaint.fail("a tensor's name or a metadata entry is not UTF-8",
+                   "use plain text for keys and metadata");
   }
   while (text.size() % 8) text += ' ';  // tensors begin aligned
-
-  char length[8];
-  for (int i = 0; i < 8; ++i)
-    length[i] = static_cast<char>(static_cast<std::uint64_t>(text.size()) >> (8 * i));
-  parts.insert(parts.begin(), {std::string_view(length, 8), text});
-  const std::string why = detail::replace_file(path, parts);
+  // What load would refuse is not written.
+  std::string why;
+  safetensors::Header again;
+  if (text.size() > safetensors::kMaxHeader)
+    why = "its header would have " + std::to_string(text.size()) + " bytes";
+  else
+    why = safetensors::parse_header(text, offset, again);
   if (!why.empty())
-    Message("save")
-        .problem(path + ": it cannot be written: " + why)
-        .rule(
-            "a file is written beside its place and then put there; what was there before is kept")
-        .from(loc)
-        .advice(fs::is_directory(path) ? "name a file in it"
-                                       : "check that its folder is writable, and the space that is "
-                                         "left on the disk")
-        .raise<IoError>();
+    complaint.fail(why, "save it in parts",
+                   "a header has at most " + std::to_string(safetensors::kMaxHeader) +
+                       " bytes, a tensor at most 64 axes and 2^40 elements");
+
+  char length[kLength];
+  for (std::size_t i = 0; i < kLength; ++i)
+    length[i] = static_cast<char>(static_cast<std::uint64_t>(text.size()) >> (8 * i));
+  parts.insert(parts.begin(), {std::string_view(length, kLength), text});
+  why = detail::replace_file(path, parts);
+  if (!why.empty())
+    complaint.fail(
+        "it cannot be written: " + why,
+        why == "It is a folder"
+            ? "name a file in it"
+            : "check that its folder is writable, and the space that is left on the disk",
+        "a file is written beside its place and then put there; what was there before is kept");
 }
 
 SafeTensors load_safetensors(const std::string& path, std::source_location loc) {
-  const Caller caller(loc);
+  const Complaint complaint("load", path, loc);
   const std::string again = "save the model again, or check that this is a safetensors file";
-  std::error_code ec;
-  if (!fs::exists(path, ec)) fail("load", path, "there is no such file", "check the path");
-  if (!fs::is_regular_file(path, ec))
-    fail("load", path, "it is not a file", "name the file itself");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail("load", path, "it cannot be opened", "check its permissions");
-  std::string all((std::istreambuf_iterator<char>(in)), {});
-  if (all.size() < 8)
-    fail("load", path,
-         "it has " + std::to_string(all.size()) + " bytes, fewer than the 8 of its length", again);
+  detail::InputFile in(path);
+  if (!in.problem().empty()) complaint.fail(in.problem(), in.advice());
+  auto read = [&](char* to, std::uint64_t bytes) {
+    if (!in.read(to, static_cast<std::size_t>(bytes)))
+      complaint.fail("it cannot be read to its end",
+                     "check whether something writes it, and its disk");
+  };
+  unsigned char length[kLength];
+  if (in.size() < kLength)
+    complaint.fail("it has " + std::to_string(in.size()) + " bytes, fewer than the 8 of its length",
+                   again);
+  read(reinterpret_cast<char*>(length), kLength);
   std::uint64_t n = 0;
-  for (int i = 8; i-- > 0;)
-    n = n << 8 | static_cast<unsigned char>(all[static_cast<std::size_t>(i)]);
-  if (n > kMaxHeader || n > all.size() - 8)
-    fail("load", path,
-         "it claims a header of " + std::to_string(n) + " bytes, but " +
-             std::to_string(all.size() - 8) + " follow",
-         again);
-  Json header = Json::parse(all.begin() + 8, all.begin() + 8 + static_cast<std::ptrdiff_t>(n),
-                            nullptr, false);
-  if (!header.is_object()) fail("load", path, "its header is no JSON object", again);
+  for (std::size_t i = kLength; i-- > 0;) n = n << 8 | length[i];
+  const std::uint64_t follow = in.size() - kLength;
+  if (n > follow)
+    complaint.fail("it claims a header of " + std::to_string(n) + " bytes, but " +
+                       std::to_string(follow) + " follow",
+                   again);
+  if (n > safetensors::kMaxHeader)
+    complaint.fail("it claims a header of " + std::to_string(n) + " bytes, but at most " +
+                       std::to_string(safetensors::kMaxHeader) + " make sense",
+                   again);
+  const std::uint64_t body = follow - n;
+  if (body > detail::machine_memory())
+    complaint.fail("its tensors take " + std::to_string(body) + " bytes, but this machine has " +
+                       std::to_string(detail::machine_memory()) + " of memory",
+                   "load it on a larger machine, or split the file");
+  // Every entry is checked before any tensor is read.
+  std::string text(static_cast<std::size_t>(n), ' ');
+  read(text.data(), n);
+  safetensors::Header header;
+  const std::string why = safetensors::parse_header(text, body, header);
+  if (!why.empty()) complaint.fail(why, again);
 
   SafeTensors out;
-  std::uint64_t body = all.size() - 8 - n;
-  struct Range {
-    std::uint64_t begin, end;
-  };
-  std::vector<Range> ranges;
-  for (const auto& [name, entry] : header.items()) {
-    if (name == "__metadata__") {
-      if (entry.is_object())
-        for (const auto& [k, v] : entry.items())
-          if (v.is_string()) out.metadata[k] = v.get<std::string>();
-      continue;
+  out.metadata = std::move(header.metadata);
+  std::unique_ptr<char[]> bytes;
+  std::size_t room = 0;
+  for (const safetensors::Entry& e : header.tensors) {
+    const auto size = static_cast<std::size_t>(e.end - e.begin);
+    if (size > room || !bytes) {
+      bytes.reset();
+      bytes.reset(new (std::nothrow) char[size + 1]);
+      room = size;
+      if (!bytes)
+        complaint.fail("there is no memory for the " + std::to_string(size) + " bytes of tensor '" +
+                           e.name + "'",
+                       "let go of arrays, or load it on a larger machine");
     }
-    auto bad = [&](const std::string& why) {
-      fail("load", path, "tensor '" + name + "' " + why, again);
-    };
-    DType dtype{};
-    if (!entry.is_object() || !entry.contains("dtype") || !entry["dtype"].is_string() ||
-        !entry.contains("shape") || !entry["shape"].is_array() || !entry.contains("data_offsets") ||
-        !entry["data_offsets"].is_array() || entry["data_offsets"].size() != 2)
-      bad("lacks dtype, shape or data_offsets");
-    if (!dtype_of_code(entry["dtype"].get<std::string>(), dtype))
-      bad("has the unknown dtype " + entry["dtype"].dump());
-    Shape shape;
-    std::uint64_t count = 1;
-    for (const auto& d : entry["shape"]) {
-      if (!d.is_number_unsigned() || d.get<std::uint64_t>() > (std::uint64_t{1} << 40))
-        bad("has the shape " + entry["shape"].dump());
-      std::uint64_t extent = d.get<std::uint64_t>();
-      if (extent && count > (std::uint64_t{1} << 40) / extent)
-        bad("has the shape " + entry["shape"].dump());
-      count *= extent;
-      shape.push_back(static_cast<std::int64_t>(extent));
-    }
-    if (!entry["data_offsets"][0].is_number_unsigned() ||
-        !entry["data_offsets"][1].is_number_unsigned())
-      bad("has the range " + entry["data_offsets"].dump());
-    std::uint64_t begin = entry["data_offsets"][0].get<std::uint64_t>(),
-                  end = entry["data_offsets"][1].get<std::uint64_t>();
-    if (begin > end || end > body)
-      bad("lies at " + std::to_string(begin) + " to " + std::to_string(end) + " of " +
-          std::to_string(body) + " bytes");
-    if (end - begin != count * static_cast<std::uint64_t>(size_of(dtype)))
-      bad("has " + std::to_string(end - begin) + " bytes, but its shape " + to_string(shape) +
-          " needs " + std::to_string(count * static_cast<std::uint64_t>(size_of(dtype))));
-    if (dtype == DType::boolean)
-      for (std::uint64_t i = begin; i < end; ++i)
-        if (static_cast<unsigned char>(all[8 + n + i]) > 1)
-          bad("is BOOL, but holds a byte that is neither 0 nor 1");
-    ranges.push_back({begin, end});
-    out.tensors[name] = Array::from_bytes(dtype, shape, all.data() + 8 + n + begin);
+    read(bytes.get(), size);
+    if (!is_sound(e.dtype, bytes.get(), size))
+      complaint.fail("tensor '" + e.name + "' is BOOL, but holds a byte that is neither 0 nor 1",
+                     again);
+    out.tensors[e.name] = Array::from_bytes(e.dtype, e.shape, bytes.get());
   }
-  std::sort(ranges.begin(), ranges.end(), [](Range a, Range b) { return a.begin < b.begin; });
-  std::uint64_t at = 0;
-  for (Range r : ranges) {
-    if (r.begin == r.end) continue;
-    if (r.begin != at)
-      fail("load", path, r.begin < at ? "two tensors overlap" : "there is a hole between tensors",
-           again);
-    at = r.end;
-  }
-  if (at != body)
-    fail("load", path, std::to_string(body - at) + " bytes belong to no tensor", again);
   return out;
 }
 
@@ -261,7 +231,7 @@ std::vector<Array> match_tensors(const std::string& file, const SafeTensors& fou
   for (const auto& [name, x] : found.tensors)
     if (!used.count(name)) bad(name + " is not in the model");
   if (!fits)
-    m.problem(file + " does not fit the model")
+    m.problem(shown_path(file) + " does not fit the model")
         .rule("one tensor a leaf, of its shape and dtype")
         .from(loc)
         .advice("build the model with the settings it was saved with")

@@ -1,7 +1,10 @@
 #include <tessera/data.h>
+#include <tessera/device.h>
 #include <tessera/manipulation.h>
 #include <tessera/message.h>
 #include <tessera/random.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +22,27 @@ std::vector<std::int32_t> shuffled(const Array& key, std::int64_t n) {
 std::string sizes_that_work(std::int64_t batch, std::int64_t devices) {
   std::int64_t below = batch / devices * devices, above = below + devices;
   return below > 0 ? std::to_string(below) + " or " + std::to_string(above) : std::to_string(above);
+}
+
+// DeviceError where there is no memory for that many batches of that size.
+void need_memory(std::int64_t examples, std::int64_t batch, LastBatch last, const SourceLoc& loc) {
+  const std::int64_t count =
+      examples / batch + (last == LastBatch::pad && examples % batch ? 1 : 0);
+  const double each = static_cast<double>(sizeof(BatchIndices)) +
+                      static_cast<double>(sizeof(std::int32_t) + sizeof(float)) *
+                          static_cast<double>(batch),
+               bytes = each * static_cast<double>(count);
+  const auto limit = static_cast<double>(memory_limit());
+  if (bytes <= limit) return;
+  Message("batches")
+      .problem(fmt::format("there is no memory for {:.0f} bytes: {} of {} from {} examples", bytes,
+                           count == 1 ? "a batch" : std::to_string(count) + " batches", batch,
+                           examples))
+      .rule(fmt::format("a batch takes 8 bytes an example, and the machine has {:.1f} GiB",
+                        limit / (1 << 30)))
+      .from(loc)
+      .advice("make the batch no larger than the set, or cut the set into parts")
+      .raise<DeviceError>();
 }
 
 }  // namespace
@@ -68,6 +92,7 @@ std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, con
         .from(loc)
         .advice("batches of parts of the set")
         .raise<ShapeError>();
+  need_memory(examples, batch, last, loc);
   std::vector<std::int32_t> order(static_cast<std::size_t>(examples));
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
   if (!key.is_empty()) order = shuffled(key, examples);

@@ -1,12 +1,13 @@
 #include <tessera/data.h>
 #include <tessera/message.h>
 
-#include <zlib.h>
+#include "data/gzip_file.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <filesystem>
+#include <new>
 
 namespace tessera::inline v0::data {
 
@@ -16,31 +17,11 @@ namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& problem,
                        const std::string& advice, const std::source_location& loc) {
-  Message("load_idx").problem(path + ": " + problem).from(loc).advice(advice).raise<IoError>();
-}
-
-// All bytes of a file, decompressed where it is gzipped.
-std::vector<unsigned char> read_all(const std::string& path, const std::source_location& loc) {
-  std::error_code ec;
-  if (!fs::exists(path, ec))
-    fail(path, "there is no such file", "check the path, or pass the folder that holds the data",
-         loc);
-  if (!fs::is_regular_file(path, ec))
-    fail(path, "it is not a file", "name the IDX file itself", loc);
-  gzFile f = gzopen(path.c_str(), "rb");
-  if (!f) fail(path, "it cannot be opened", "check its permissions", loc);
-  std::vector<unsigned char> bytes;
-  unsigned char block[1 << 16];
-  int n;
-  while ((n = gzread(f, block, sizeof block)) > 0) bytes.insert(bytes.end(), block, block + n);
-  int code = Z_OK;
-  std::string why = gzerror(f, &code);
-  // A stream that ends early is reported by close alone.
-  int closed = gzclose(f);
-  if (n < 0 || closed != Z_OK)
-    fail(path, "its compression is damaged" + (n < 0 && !why.empty() ? " (" + why + ")" : ""),
-         "fetch the file again", loc);
-  return bytes;
+  Message("load_idx")
+      .problem(tessera::detail::shown_path(path) + ": " + problem)
+      .from(loc)
+      .advice(advice)
+      .raise<IoError>();
 }
 
 std::uint32_t big_endian(const unsigned char* p) {
@@ -48,73 +29,126 @@ std::uint32_t big_endian(const unsigned char* p) {
 }
 
 struct Format {
-  DType dtype;
-  std::size_t size;
+  DType dtype{};
+  std::size_t size = 0;
 };
+
+// Of no size where there is no such type.
+Format format_of(unsigned char code) {
+  switch (code) {
+    case 0x08: return {DType::uint8, 1};
+    case 0x09: return {DType::int8, 1};
+    case 0x0B: return {DType::int16, 2};
+    case 0x0C: return {DType::int32, 4};
+    case 0x0D: return {DType::float32, 4};
+    case 0x0E: return {DType::float64, 8};
+    default: return {};
+  }
+}
+
+// The names in a folder, in order.
+std::vector<std::string> names_in(const std::string& directory, const std::source_location& loc) {
+  std::error_code ec;
+  std::vector<std::string> names;
+  fs::directory_iterator at;
+  if (directory.find('\0') != std::string::npos)
+    ec = std::make_error_code(std::errc::invalid_argument);
+  else
+    at = fs::directory_iterator(directory, ec);
+  for (const fs::directory_iterator end; !ec && at != end; at.increment(ec))
+    names.push_back(at->path().filename().string());
+  const std::string shown = tessera::detail::shown_path(directory);
+  const bool missing =
+      ec == std::errc::no_such_file_or_directory || ec == std::errc::not_a_directory;
+  if (ec)
+    Message("load_images")
+        .problem(missing ? "there is no folder " + shown
+                         : "the folder " + shown + " cannot be read: " + ec.message())
+        .from(loc)
+        .advice(missing ? "pass the folder that holds the IDX files"
+                        : "check its permissions, and those of the folders that it is in")
+        .raise<IoError>();
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 }  // namespace
 
 Array load_idx(const std::string& path, std::source_location loc) {
-  std::vector<unsigned char> b = read_all(path, loc);
+  GzipFile in(path);
+  if (!in.file().problem().empty())
+    fail(path, in.file().problem(),
+         in.file().missing() ? "check the path, or pass the folder that holds the data"
+                             : in.file().advice(),
+         loc);
+  const std::string fetch = "fetch the file again";
+  std::vector<unsigned char> b;
+  auto read = [&](std::uint64_t n) {
+    if (!in.read(b, n)) fail(path, in.damage(), fetch, loc);
+  };
   const std::string what =
       "IDX files begin with 0 0, a type and a rank; MNIST's images with 00 00 08 03, its labels "
       "with 00 00 08 01";
+  read(4);
   if (b.size() < 4)
     fail(path, "it has " + std::to_string(b.size()) + " bytes, fewer than the 4 of a magic number",
          what, loc);
-  Format f{};
-  switch (b[2]) {
-    case 0x08: f = {DType::uint8, 1}; break;
-    case 0x09: f = {DType::int8, 1}; break;
-    case 0x0B: f = {DType::int16, 2}; break;
-    case 0x0C: f = {DType::int32, 4}; break;
-    case 0x0D: f = {DType::float32, 4}; break;
-    case 0x0E: f = {DType::float64, 8}; break;
-    default: break;
-  }
-  int rank = b[3];
+  const Format f = format_of(b[2]);
+  const std::size_t rank = b[3];
   if (b[0] || b[1] || !f.size || rank > 8) {
     char magic[16];
     std::snprintf(magic, sizeof magic, "%02x %02x %02x %02x", b[0], b[1], b[2], b[3]);
     fail(path, std::string("its magic number is ") + magic, what, loc);
   }
-  std::size_t header = 4 + 4 * static_cast<std::size_t>(rank);
-  if (b.size() < header) fail(path, "it ends inside its header", "fetch the file again", loc);
+  read(4 * rank);
+  const std::size_t header = 4 + 4 * rank;
+  if (b.size() < header) fail(path, "it ends inside its header", fetch, loc);
   Shape shape;
   std::uint64_t count = 1;
-  for (int i = 0; i < rank; ++i) {
-    std::uint32_t extent = big_endian(&b[4 + 4 * static_cast<std::size_t>(i)]);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::uint32_t extent = big_endian(&b[4 + 4 * i]);
     shape.push_back(extent);
     // Far above any real file, and far below overflow.
     if (extent && count > (std::uint64_t{1} << 40) / extent)
-      fail(path, "its header claims an absurd size", "fetch the file again", loc);
+      fail(path, "its header claims an absurd size", fetch, loc);
     count *= extent;
   }
-  if (b.size() - header != count * f.size)
+  // The header is held against the file before anything is read for it.
+  const std::uint64_t bytes = count * f.size;
+  const std::string claim = "its header says " + to_string(shape) + ", which is " +
+                            std::to_string(bytes) + " bytes, but ";
+  if (in.is_plain() && in.file().size() - header != bytes)
+    fail(path, claim + std::to_string(in.file().size() - header) + " follow", fetch, loc);
+  if (bytes > in.most())
     fail(path,
-         "its header says " + to_string(shape) + ", which is " + std::to_string(count * f.size) +
-             " bytes, but " + std::to_string(b.size() - header) + " follow",
-         "fetch the file again", loc);
-  unsigned char* data = b.data() + header;
+         claim + "its " + std::to_string(in.file().size()) + " compressed bytes hold at most " +
+             std::to_string(in.most()),
+         fetch, loc);
+  if (bytes > tessera::detail::machine_memory())
+    fail(path,
+         claim + "this machine has " + std::to_string(tessera::detail::machine_memory()) +
+             " of memory",
+         "load it on a larger machine", loc);
+  b.clear();
+  try {
+    b.reserve(static_cast<std::size_t>(bytes) + 1);
+    read(bytes);
+  } catch (const std::bad_alloc&) {
+    fail(path, claim + "there is no memory for them", "let go of arrays", loc);
+  }
+  if (b.size() < bytes) fail(path, claim + std::to_string(b.size()) + " follow", fetch, loc);
+  // The end of a compressed file has a checksum of what was before.
+  read(1);
+  if (b.size() > bytes) fail(path, claim + "more follow", fetch, loc);
   if constexpr (std::endian::native == std::endian::little)
     for (std::size_t i = 0; f.size > 1 && i < count; ++i)
-      std::reverse(data + i * f.size, data + (i + 1) * f.size);
-  return Array::from_bytes(f.dtype, shape, data);
+      std::reverse(&b[i * f.size], &b[i * f.size] + f.size);
+  return Array::from_bytes(f.dtype, shape, b.data());
 }
 
 Images load_images(const std::string& directory, const std::string& prefix,
                    std::source_location loc) {
-  std::error_code ec;
-  if (!fs::is_directory(directory, ec))
-    Message("load_images")
-        .problem("there is no folder " + directory)
-        .from(loc)
-        .advice("pass the folder that holds the IDX files")
-        .raise<IoError>();
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(directory, ec))
-    names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
+  const std::vector<std::string> names = names_in(directory, loc);
   auto find = [&](const std::string& kind, const std::string& stem) -> std::string {
     for (const auto& n : names) {
       std::size_t at = n.find(kind);
@@ -130,7 +164,7 @@ Images load_images(const std::string& directory, const std::string& prefix,
   std::string labels = images.empty() ? "" : find(labels_kind, stem);
   if (images.empty() || labels.empty())
     Message("load_images")
-        .problem(directory + " holds no " +
+        .problem(tessera::detail::shown_path(directory) + " holds no " +
                  (images.empty() ? prefix + "*" + images_kind : stem + labels_kind) + "[.gz]")
         .from(loc)
         .advice("pass the folder that holds the IDX files of images and labels")

@@ -245,7 +245,7 @@ Array Dropout::operator()(Operand x, const Array& key, bool train) const {
   need_array("Dropout", "x", x.array, x.loc);
   need_number("Dropout", "the rate", rate, 0, 1, "0.1, the share of elements that are dropped",
               x.loc);
-  if (!train || rate == 0) return x.array;
+  if (!train || rate == 0) return +x;
   if (key.is_empty())
     Message("Dropout")
         .problem("it got no key")

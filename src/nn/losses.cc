@@ -23,6 +23,12 @@ void check(const char* function, const Operand& logits, const Operand& labels) {
       .raise<ShapeError>();
 }
 
+// weights * x, and 0 where the weight is 0 whatever x is: what a mask made infinite is not picked.
+Array weighted(const Operand& weights, const Array& x) {
+  return where(Operand(equal(weights, 0), weights.loc), Operand(0, weights.loc),
+               Operand(multiply(weights, x), weights.loc));
+}
+
 }  // namespace
 
 Array softmax_cross_entropy(Operand logits, Operand labels) {
@@ -37,7 +43,7 @@ Array softmax_cross_entropy(Operand logits, Operand labels) {
         .advice("one_hot(labels, " + std::to_string(logits.array.shape(-1)) +
                 "), or softmax_cross_entropy_with_integer_labels")
         .raise<ShapeError>();
-  return negative(sum(multiply(labels, log_softmax(logits)), -1));
+  return negative(sum(weighted(labels, log_softmax(logits)), -1));
 }
 
 namespace {
@@ -62,7 +68,8 @@ Array sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
   const InFunction called("sigmoid_binary_cross_entropy", logits.loc);
   check_pairs("sigmoid_binary_cross_entropy", "logits", logits, "labels", labels);
   const Array yes = log_sigmoid(logits), no = log_sigmoid(Operand(negative(logits), logits.loc));
-  return negative(add(multiply(labels, yes), multiply(subtract(1, labels), no)));
+  const Operand against(subtract(1, labels), labels.loc);
+  return negative(add(weighted(labels, yes), weighted(against, no)));
 }
 
 Array huber_loss(Operand predictions, Operand targets, double delta) {
@@ -96,9 +103,10 @@ Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels) 
                                               : "pass one label for each row of logits")
         .raise<ShapeError>();
   // The label's own logit is picked by a comparison, which fuses, rather than by a gather.
-  Array hot =
-      one_hot(labels, shape[static_cast<std::size_t>(shape.rank() - 1)], logits.array.dtype());
-  return negative(sum(multiply(hot, log_softmax(logits)), -1));
+  const Array hot = one_hot(labels, shape[static_cast<std::size_t>(shape.rank() - 1)], bool_);
+  const Array picked = where(Operand(hot, logits.loc), Operand(log_softmax(logits), logits.loc),
+                             Operand(0, logits.loc));
+  return negative(sum(picked, -1));
 }
 
 Array masked_mean(Operand values, Operand mask) {
@@ -117,7 +125,7 @@ Array masked_mean(Operand values, Operand mask) {
         .advice("build the mask with the shape of the values, here " + to_string(to))
         .raise<ShapeError>();
   Array m = astype(mask, is_floating(values.array.dtype()) ? values.array.dtype() : DType::float32);
-  return divide(sum(multiply(values, m)), maximum(sum(m), 1.0));
+  return divide(sum(weighted(Operand(m, mask.loc), values.array)), maximum(sum(m), 1.0));
 }
 
 Array accuracy(Operand logits, Operand labels) {

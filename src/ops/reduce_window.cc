@@ -117,7 +117,11 @@ void evaluate_extreme(const EvalArgs& a, bool max) {
         std::int64_t at = window_element(x.shape, strides, d, o, k);
         if (at < 0) return;
         auto v = comparable(from[at]), b = comparable(best);
-        if ((max ? v > b : v < b) || (v != v && b == b)) best = from[at];
+        bool first = max ? v > b : v < b;
+        if constexpr (std::is_floating_point_v<decltype(v)>)
+          first = first || (v != v && b == b) ||  // NaN wins, and -0 is less than 0
+                  (v == b && std::signbit(v) != std::signbit(b) && std::signbit(b) == max);
+        if (first) best = from[at];
       });
       *to++ = best;
     });

@@ -192,8 +192,11 @@ Optimizer clip_by_global_norm(double max_norm, std::source_location loc) {
 
 Array global_norm(const Leaves& leaves) {
   Array total = 0.0f;
-  for (const Array& x : leaves)
-    if (!x.is_empty()) total = total + sum(square(x.astype(DType::float32)));
+  for (const Array& x : leaves) {
+    if (x.is_empty()) continue;
+    const bool wide = x.dtype() == DType::float64;
+    total = total + sum(square(x.astype(wide ? DType::float64 : DType::float32)));
+  }
   return sqrt(total);
 }
 
@@ -232,10 +235,8 @@ Optimizer scale_by_adam(AdamOptions o, std::source_location loc) {
           const Leaves &m = moments[0], &v = moments[1];
           after.count = before.count + 1;
           Leaves m1 = m, v1 = v;
-          Array t = after.count.astype(DType::float32);
           // 1 - b^t, so that the first steps are not biased towards zero.
-          Array c1 = 1 - power(Array(static_cast<float>(o.b1)), t),
-                c2 = 1 - power(Array(static_cast<float>(o.b2)), t);
+          Array c1 = 1 - power(Array(o.b1), after.count), c2 = 1 - power(Array(o.b2), after.count);
           Leaves u = each(g, [&](std::size_t i) {
             DType d = m[i].dtype();
             Array gi = g[i].astype(d);

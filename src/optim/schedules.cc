@@ -8,10 +8,13 @@
 namespace tessera::inline v0::optim {
 
 namespace {
+// count / steps as a weak number, which has the precision of what it meets.
+Array share(const Array& count, std::int64_t steps) {
+  return count * 1.0 / static_cast<double>(std::max<std::int64_t>(1, steps));
+}
 // Progress through `steps`, from 0 to 1, and 1 afterwards.
 Array progress(const Array& count, std::int64_t steps) {
-  return clip(count.astype(DType::float32) / static_cast<double>(std::max<std::int64_t>(1, steps)),
-              0.0, 1.0);
+  return clip(share(count, steps), 0.0, 1.0);
 }
 
 Schedule linear(double start, double end, std::int64_t steps) {
@@ -28,7 +31,7 @@ Schedule cosine(double start, std::int64_t steps, double alpha) {
 
 Schedule constant(double value, std::source_location loc) {
   need_rate("constant", "the rate", value, loc);
-  return [value](const Array&) { return Array(static_cast<float>(value)); };
+  return [value](const Array&) { return Array(value); };
 }
 
 Array Rate::at(const Array& count) const {
@@ -66,8 +69,8 @@ Schedule exponential_decay(double start, std::int64_t steps, double rate, bool s
   need_rate("exponential_decay", "rate", rate, loc);
   need_steps("exponential_decay", "steps", steps, 1, loc);
   return [=](const Array& count) {
-    Array t = count.astype(DType::float32) / static_cast<double>(steps);
-    return power(Array(static_cast<float>(rate)), staircase ? floor(t) : t) * start;
+    Array t = share(count, steps);
+    return power(Array(rate), staircase ? floor(t) : t) * start;
   };
 }
 

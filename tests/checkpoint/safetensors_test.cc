@@ -161,9 +161,9 @@ TEST_F(Files, DamagedFiles) {
             "tensor 'a' is BOOL, but holds a byte that is neither 0 nor 1");
   const std::string a = R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
   EXPECT_EQ(error("{" + a + R"(,"b":{"dtype":"U8","shape":[2],"data_offsets":[3,5]}})", "12345"),
-            "two tensors overlap");
+            "tensors 'a' and 'b' overlap");
   EXPECT_EQ(error("{" + a + R"(,"b":{"dtype":"U8","shape":[1],"data_offsets":[5,6]}})", "123456"),
-            "there is a hole between tensors");
+            "1 bytes before tensor 'b' belong to no tensor");
   EXPECT_EQ(error("{" + a + "}", "12345"), "1 bytes belong to no tensor");
   EXPECT_EQ(error("{" + a + "}", "1234"), "nothing thrown");
 }

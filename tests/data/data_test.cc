@@ -110,7 +110,7 @@ TEST_F(Idx, SaysWhatIsWrongWithAFile) {
                 "/none: there is no such file\n  try: check the path, or pass the folder that "
                 "holds the data");
   EXPECT_EQ(message<ts::IoError>([&] { data::load_idx(dir); }),
-            "load_idx: " + dir + ": it is not a file\n  try: name the IDX file itself");
+            "load_idx: " + dir + ": it is not a file\n  try: name the file itself");
 }
 
 TEST_F(Idx, EveryPrefixOfAGzipIsRefused) {

@@ -4,7 +4,7 @@ What it prints must be the text kept in EXPECTED.txt. Not compared are the line 
 version, and memory that depends on the number of workers. Other processors have other vector units and libraries, so
 numbers with a point may differ by rounding, and lines by their spaces. Under TESSERA_ISOLATE=1 the process holds the
 replicated weights once for each device. It must print nothing to stderr, explain itself
-with --help, and refuse an unknown option with exit code 2. --update writes the text instead.
+with --help, and refuse wrong options with a sentence and exit code 2 before anything else. --update writes the text instead.
 """
 import difflib
 import os
@@ -67,8 +67,18 @@ if plain.returncode != 0 or plain.stderr:
 help_ = run("--help")
 if help_.returncode != 0 or "--help" not in help_.stdout or help_.stderr:
     failures.append(f"--help: exit code {help_.returncode}\n{help_.stdout}{help_.stderr}")
-refused = run("--no-such-option")
-if refused.returncode != 2 or refused.stdout or "--no-such-option" not in refused.stderr:
-    failures.append(f"--no-such-option: exit code {refused.returncode}\n{refused.stdout}{refused.stderr}")
+with tempfile.TemporaryDirectory() as folder:
+    (pathlib.Path(folder) / "trace.json").mkdir()
+    hostile = {("--no-such-option",): "--no-such-option", ("more",): "more"}
+    if "--devices" in help_.stdout:
+        hostile |= {("--devices", n): "--devices" for n in ("0", "-4", "257", "x", "4x", "1.5", "", "9" * 30)}
+    if "--steps" in help_.stdout:
+        hostile |= {("--steps", n): "--steps" for n in ("0", "-1", "100001", "inf")} | {("--devices", "3"): "--devices 3"}
+    if "--out" in help_.stdout:
+        hostile |= {("--out", out): "--out" for out in ("", "/dev/null", "/proc/none", __file__, folder)}
+    for options, part in hostile.items():
+        refused = run(*options)
+        if refused.returncode != 2 or refused.stdout or part not in refused.stderr or not refused.stderr.startswith("error: "):
+            failures.append(f"{options}: exit code {refused.returncode}\n{refused.stdout}{refused.stderr}")
 print("\n\n".join(failures))
 sys.exit(bool(failures))

@@ -1,0 +1,23 @@
+#include "interrupt.h"
+
+#include <csignal>
+#include <initializer_list>
+
+namespace {
+volatile std::sig_atomic_t asked = 0;
+}
+
+void watch_for_interrupts() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler == SIG_IGN) continue;  // as nohup and shells ask for
+    struct sigaction mark {};
+    mark.sa_handler = [](int) { asked = 1; };
+    mark.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+    sigaction(signal, &mark, nullptr);
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+bool interrupted() { return asked != 0; }
