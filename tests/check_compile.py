@@ -35,7 +35,7 @@ def check_misuse(compiler, include, path):
     if ok:
         return f"{path.name}: compiles, and must not"
     if times := re.match(r"// expect (\d+): (.*)", first):
-        errors = sum(times[2] in line for line in output.splitlines() if " error: " in line)
+        errors = len({line.split(":")[1] for line in output.splitlines() if " error: " in line and times[2] in line})
         return None if errors == int(times[1]) else f"{path.name}: refused in {errors} lines\n{output[:6000]}"
     expected = first.removeprefix("// expect: ")
     output = "\n".join(output.splitlines()[:FIRST_LINES])
