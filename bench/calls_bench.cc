@@ -18,7 +18,7 @@ void fill(ts::HostArray& a) {
     else if (a.dtype == ts::f64)
       a.data<double>()[i] = static_cast<double>(i % 7) - 3;
     else
-      a.data<ts::bfloat16>()[i] = ts::bfloat16(static_cast<float>(i % 7) - 3);
+      a.data<ts::bfloat16_t>()[i] = ts::bfloat16_t(static_cast<float>(i % 7) - 3);
 }
 
 void run(benchmark::State& state, const ts::Equation& eqn, const ts::Program& p) {

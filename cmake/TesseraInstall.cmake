@@ -11,9 +11,12 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tesseraConfig.cmake.in
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfigVersion.cmake
   DESTINATION ${package_dir})
+# A shared library knows what it needs; an archive alone does not link, so there its dependencies are not private.
 set(TESSERA_PC_DEFINES "")
+set(TESSERA_PC_LIBS "")
 if(NOT BUILD_SHARED_LIBS)
   set(TESSERA_PC_DEFINES "-DTESSERA_STATIC")
+  set(TESSERA_PC_LIBS "${TESSERA_LLVM_LIBRARY} ${TESSERA_DNNL_LIBRARY} ${TESSERA_OPENBLAS} -lsleef -ltbb -lz -lfmt -lxxhash -lpthread -ldl")
 endif()
 # Relative to itself, so that `cmake --install --prefix` and moved packages are right.
 file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

@@ -4,8 +4,9 @@
 usage: check_compile.py misuse|headers COMPILER INCLUDE_DIR TESTS_DIR
 
 The first line of a program in tests/compile is `// expect: TEXT`, a regular expression where TEXT has a `|` or a dot
-that matters. The compiler has to refuse the program and to print it among the first lines of its output. A program that
-begins with `// expect nothing` has to compile.
+that matters. The compiler has to refuse the program and to print it among the first lines of its output. With
+`// expect 3: TEXT` three of the program's lines are refused with that text each. A program that begins with
+`// expect nothing` has to compile.
 """
 import concurrent.futures
 import pathlib
@@ -31,9 +32,12 @@ def check_misuse(compiler, include, path):
     ok, output = compiles(compiler, include, path)
     if first.startswith("// expect nothing"):
         return None if ok else f"{path.name}: does not compile\n{output[:3000]}"
-    expected = first.removeprefix("// expect: ")
     if ok:
         return f"{path.name}: compiles, and must not"
+    if times := re.match(r"// expect (\d+): (.*)", first):
+        errors = sum(times[2] in line for line in output.splitlines() if " error: " in line)
+        return None if errors == int(times[1]) else f"{path.name}: refused in {errors} lines\n{output[:6000]}"
+    expected = first.removeprefix("// expect: ")
     output = "\n".join(output.splitlines()[:FIRST_LINES])
     if expected not in output and not ("|" in expected and re.search(expected, output)):
         return f"{path.name}: the compiler does not say, at once: {expected}\n{output[:3000]}"

@@ -17,8 +17,10 @@
 #include <tessera/config.h>
 #include <tessera/dtype.h>
 #include <tessera/error.h>
+#include <tessera/index.h>
 #include <tessera/shape.h>
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -43,85 +45,16 @@ class Array;
 class At;
 class Sharding;
 struct Shard;
+struct ReduceOptions;  // tessera/reductions.h
+struct MeanOptions;
+struct VarOptions;
+struct ArgOptions;
+struct CumulativeOptions;
 
 /// C++ numbers that stand for arrays of no dimensions.
 template <class T>
 concept Number =
-    std::is_arithmetic_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
-
-/// Axes of a reduction: none named means all of them. `0`, `{0, -1}`.
-class AxisList {
- public:
-  AxisList() = default;
-  template <std::integral I>
-  requires(!std::is_same_v<I, bool>) AxisList(I axis) : axes_{static_cast<std::int64_t>(axis)} {}
-  AxisList(std::initializer_list<std::int64_t> axes) : axes_(axes) {}
-  AxisList(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}
-  std::span<const std::int64_t> get() const { return axes_; }
-
- private:
-  std::vector<std::int64_t> axes_;
-};
-
-struct Operand;
-
-/// The whole of an axis in an index, x(0, all); called, the logical reduction: all(x > 0), all(x,
-/// axis, keepdims).
-struct All {
-  TESSERA_API Array operator()(const Operand& x, AxisList axis = {}, bool keepdims = false) const;
-};
-inline constexpr All all{};
-/// A new axis of one element in an index.
-struct NewAxis {};
-inline constexpr NewAxis newaxis{};
-
-/// start:stop:step of an index, as Python has it: negative positions count from the end, absent
-/// ones mean "to the end".
-struct Range {
-  std::optional<std::int64_t> start, stop;
-  std::int64_t step = 1;
-};
-inline Range range(std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
-                   std::int64_t step = 1) {
-  return {start, stop, step};
-}
-/// The first `stop` positions.
-inline Range until(std::int64_t stop) { return {std::nullopt, stop, 1}; }
-/// From `start` to the end.
-inline Range from(std::int64_t start) { return {start, std::nullopt, 1}; }
-
-/// One entry of a multi-axis index: a position, a range, `all`, `newaxis`, or an integer array
-/// (gathered positions).
-class AxisIndex {
- public:
-  enum class Kind { position, range, all, newaxis, array };
-  template <std::integral I>
-  requires(!std::is_same_v<I, bool>)
-      AxisIndex(I position, std::source_location l = std::source_location::current())
-      : kind_(Kind::position), position_(static_cast<std::int64_t>(position)), loc_(l) {}
-  AxisIndex(All, std::source_location l = std::source_location::current())
-      : kind_(Kind::all), loc_(l) {}
-  AxisIndex(NewAxis, std::source_location l = std::source_location::current())
-      : kind_(Kind::newaxis), loc_(l) {}
-  AxisIndex(Range r, std::source_location l = std::source_location::current())
-      : kind_(Kind::range), range_(r), loc_(l) {}
-  TESSERA_API AxisIndex(const Array& positions,
-                        std::source_location l = std::source_location::current());
-
-  Kind kind() const { return kind_; }
-  std::int64_t position() const { return position_; }
-  const Range& range() const { return range_; }
-  const Array& array() const { return *array_; }
-  /// The caller's line, which errors show.
-  std::source_location loc() const { return loc_; }
-
- private:
-  Kind kind_;
-  std::int64_t position_ = 0;
-  Range range_;
-  std::shared_ptr<const Array> array_;
-  std::source_location loc_;
-};
+    std::is_arithmetic_v<T> || std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>;
 
 class TESSERA_API Array {
  public:
@@ -136,7 +69,7 @@ class TESSERA_API Array {
   ~Array() = default;
 
   /// A weakly typed scalar: bool stays bool; integers are int32 (int64 where the value needs it),
-  /// floats float32.
+  /// floats float32. It keeps all its bits until it meets a dtype: 0.1 is 0.1 beside a float64.
   template <Number T>
   Array(T value) : Array(scalar(value)) {}
   /// One dimension, strongly typed as the vector is.
@@ -170,16 +103,22 @@ class TESSERA_API Array {
   bool is_traced() const;
   bool is_abstract() const;
   /// These throw TraceError on an empty array.
-  DType dtype() const;
-  bool weak_type() const;
-  const Shape& shape() const;
+  DType dtype(std::source_location loc = std::source_location::current()) const;
+  bool weak_type(std::source_location loc = std::source_location::current()) const;
+  const Shape& shape(std::source_location loc = std::source_location::current()) const;
   /// Extent of one axis, which may count from the end.
   std::int64_t shape(std::int64_t axis,
                      std::source_location loc = std::source_location::current()) const;
-  int ndim() const { return shape().rank(); }
+  int ndim(std::source_location loc = std::source_location::current()) const {
+    return shape(loc).rank();
+  }
   /// Number of elements.
-  std::int64_t size() const { return shape().count(); }
-  std::int64_t nbytes() const { return size() * size_of(dtype()); }
+  std::int64_t size(std::source_location loc = std::source_location::current()) const {
+    return shape(loc).count();
+  }
+  std::int64_t nbytes(std::source_location loc = std::source_location::current()) const {
+    return size(loc) * size_of(dtype(loc));
+  }
   /// Length of the first axis; ShapeError for a scalar.
   std::int64_t length(std::source_location loc = std::source_location::current()) const;
 
@@ -189,7 +128,7 @@ class TESSERA_API Array {
   /// the integer type T cannot hold (NaN, too large, negative for an unsigned one).
   template <Number T>
   T item(std::source_location loc = std::source_location::current()) const {
-    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+    if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
       return T(static_cast<float>(item_double(loc)));
     else if constexpr (std::is_floating_point_v<T>)
       return static_cast<T>(item_double(loc));
@@ -201,10 +140,17 @@ class TESSERA_API Array {
       return static_cast<T>(
           item_int(std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), loc));
   }
+  __attribute__((
+      unavailable("tessera: say what C++ type to read the element as: x.item<float>()"))) double
+  item() const;
+  __attribute__((
+      unavailable("tessera: say what C++ type to read the elements as: x.to_vector<float>()"))) void
+  tolist() const;
   /// All elements, row-major; DTypeError unless T is the element type.
   template <Element T>
   std::vector<T> to_vector(std::source_location loc = std::source_location::current()) const {
-    const T* p = static_cast<const T*>(host_bytes(dtype_of<T>(), "to_vector", loc));
+    const std::shared_ptr<const void> bytes = read_bytes(dtype_of<T>(), "to_vector", loc);
+    const T* p = static_cast<const T*>(bytes.get());
     return std::vector<T>(p, p + size());
   }
   /// The elements in host memory, row-major, without a copy where the shards are adjacent; valid
@@ -219,9 +165,10 @@ class TESSERA_API Array {
   template <Number T>
   requires(!std::is_same_v<T, bool>) explicit operator T() const { return item<T>(); }
   /// Waits until the values are there; gives this array.
-  const Array& block_until_ready() const;
+  const Array& block_until_ready(std::source_location loc = std::source_location::current()) const;
   bool is_ready() const;
-  /// Whether its buffer was given away by donation.
+  /// Whether it was given away by donation: whatever reads its values then throws a TraceError that
+  /// names the call, and printing says "deleted". Its dtype, shape and sharding stay.
   bool is_deleted() const;
 
   // --- where it is (tessera/sharding.h)
@@ -244,10 +191,23 @@ class TESSERA_API Array {
   }
   Array get(const std::vector<AxisIndex>& index,
             std::source_location loc = std::source_location::current()) const;
-  /// Functional updates: x.at(0, all).set(y), .add(y), .multiply(y), .min(y), .max(y).
+  /// Functional updates: x.at(0, all).set(y), .add(y), .multiply(y), .min(y), .max(y). The index
+  /// may be one boolean array, a mask of the first axes: x.at(x < 0).set(0). DTypeError for floats
+  /// into an integer array.
   template <class... I>
   requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...)) At at(I&&... index)
   const;
+
+  /// The elements of the first axis by name: auto [a, b] = x.unpack<2>(). A binding needs to know
+  /// how many there are when it is compiled; ShapeError unless the length is N.
+  template <std::size_t N>
+  std::array<Array, N> unpack(std::source_location loc = std::source_location::current()) const {
+    require_length(N, loc);
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::array<Array, N>{(*this)[{I, loc}]...};
+    }
+    (std::make_index_sequence<N>());
+  }
 
   /// Walks the first axis.
   class Iterator;
@@ -285,8 +245,74 @@ class TESSERA_API Array {
   requires(sizeof...(I) > 5) Array reshape(I... extents)
   const { return reshape(Shape{Dim(extents)...}); }
   Array transpose(std::source_location loc = std::source_location::current()) const;
-  Array T() const { return transpose(); }
+  /// Result axis i is axis permutation[i].
+  Array transpose(const std::vector<std::int64_t>& permutation,
+                  std::source_location loc = std::source_location::current()) const;
+  template <Position A, Position B>
+  Array transpose(A a, B b, std::source_location loc = std::source_location::current()) const {
+    return transpose(std::vector{std::int64_t(a), std::int64_t(b)}, loc);
+  }
+  template <Position A, Position B, Position C>
+  Array transpose(A a, B b, C c, std::source_location loc = std::source_location::current()) const {
+    return transpose(std::vector{std::int64_t(a), std::int64_t(b), std::int64_t(c)}, loc);
+  }
+  template <Position... I>
+  requires(sizeof...(I) > 3) Array transpose(I... axes)
+  const { return transpose(std::vector{std::int64_t(axes)...}); }
+  Array T(std::source_location loc = std::source_location::current()) const {
+    return transpose(loc);
+  }
+  Array swapaxes(std::int64_t a, std::int64_t b,
+                 std::source_location loc = std::source_location::current()) const;
   Array flatten(std::source_location loc = std::source_location::current()) const;
+  Array ravel(std::source_location loc = std::source_location::current()) const {
+    return flatten(loc);
+  }
+  Array squeeze(AxisList axis = {},
+                std::source_location loc = std::source_location::current()) const;
+  Array clip(const Operand& lo, const Operand& hi) const;
+  Array round(std::source_location loc = std::source_location::current()) const;
+  Array dot(const Operand& y) const;
+  Array matmul(const Operand& y) const;
+  /// The same values in memory of their own.
+  Array copy(std::source_location loc = std::source_location::current()) const;
+
+  // The reductions, called as the functions of tessera/reductions.h are: x.sum(0), x.sum({0, 1}),
+  // x.sum({.axis = 0, .keepdims = true}).
+#define TESSERA_METHOD_(name, Options, Axes)                                                      \
+  Array name(std::source_location loc = std::source_location::current()) const;                   \
+  Array name(const Options& o, std::source_location loc = std::source_location::current()) const; \
+  template <Axes A, class O = Options>                                                            \
+  Array name(const A& axis, std::source_location loc = std::source_location::current()) const {   \
+    return name(O{.axis = axis}, loc);                                                            \
+  }
+#define TESSERA_REDUCE_METHOD_(name, Options)                                    \
+  TESSERA_METHOD_(name, Options, NamesAxes)                                      \
+  template <class Axes = detail::BracedAxes, class O = Options>                  \
+  Array name(const detail::BracedAxes& axes,                                     \
+             std::source_location loc = std::source_location::current()) const { \
+    return name(O{.axis = axes.list()}, loc);                                    \
+  }                                                                              \
+  template <NamesAxes A, std::same_as<bool> K, class O = Options>                \
+  Array name(const A& axis, K keepdims,                                          \
+             std::source_location loc = std::source_location::current()) const { \
+    return name(O{.axis = axis, .keepdims = keepdims}, loc);                     \
+  }
+  TESSERA_REDUCE_METHOD_(sum, ReduceOptions)
+  TESSERA_REDUCE_METHOD_(prod, ReduceOptions)
+  TESSERA_REDUCE_METHOD_(mean, MeanOptions)
+  TESSERA_REDUCE_METHOD_(var, VarOptions)
+  TESSERA_REDUCE_METHOD_(std, VarOptions)
+  TESSERA_REDUCE_METHOD_(max, ReduceOptions)
+  TESSERA_REDUCE_METHOD_(min, ReduceOptions)
+  TESSERA_REDUCE_METHOD_(any, LogicOptions)
+  TESSERA_REDUCE_METHOD_(all, LogicOptions)
+  TESSERA_METHOD_(argmax, ArgOptions, NamesAxis)
+  TESSERA_METHOD_(argmin, ArgOptions, NamesAxis)
+  TESSERA_METHOD_(cumsum, CumulativeOptions, NamesAxis)
+  TESSERA_METHOD_(cumprod, CumulativeOptions, NamesAxis)
+#undef TESSERA_REDUCE_METHOD_
+#undef TESSERA_METHOD_
 
   // --- for the library itself
   explicit Array(std::shared_ptr<detail::ArrayImpl> impl) : impl_(std::move(impl)) {}
@@ -301,7 +327,7 @@ class TESSERA_API Array {
   static Array scalar(T v) {
     if constexpr (std::is_same_v<T, bool>)
       return bool_scalar(v);
-    else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+    else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
       return from_bytes(dtype_of<T>(), {}, &v);
     else if constexpr (std::is_floating_point_v<T>)
       return float_scalar(static_cast<double>(v));
@@ -312,12 +338,18 @@ class TESSERA_API Array {
   }
   static Array from_values(DType dtype, const Shape& shape, const void* values, std::int64_t count,
                            std::source_location loc);
+  void require_length(std::size_t length, std::source_location loc) const;
   double item_double(std::source_location loc) const;
   std::int64_t item_int(std::int64_t least, std::int64_t most, std::source_location loc) const;
   std::uint64_t item_uint(std::uint64_t most, std::source_location loc) const;
+  /// For as long as the array lives.
   const void* host_bytes(DType as, const char* function, std::source_location loc) const;
+  /// For as long as the result lives, which is within this array's life.
+  std::shared_ptr<const void> read_bytes(DType as, const char* function,
+                                         std::source_location loc) const;
 
-  std::shared_ptr<detail::ArrayImpl> impl_;
+  // Compilers print the next line where an Array is bound to names.
+  std::shared_ptr<detail::ArrayImpl> impl_;  // tessera: write auto [a, b] = x.unpack<2>()
 };
 
 /// An array argument together with the caller's source line, which errors show. Converts from
@@ -386,52 +418,6 @@ class Array::Iterator {
   std::int64_t i_ = 0;
 };
 
-// --- operators: NumPy broadcasting and promotion. Comparisons give boolean arrays; whole arrays
-// compare with array_equal and allclose.
-TESSERA_API Array operator+(Operand x, Operand y);
-TESSERA_API Array operator-(Operand x, Operand y);
-TESSERA_API Array operator*(Operand x, Operand y);
-/// True division: integers give floats.
-TESSERA_API Array operator/(Operand x, Operand y);
-/// Remainder with the sign of the divisor, as NumPy has it.
-TESSERA_API Array operator%(Operand x, Operand y);
-TESSERA_API Array operator-(Operand x);
-TESSERA_API Array operator+(Operand x);
-TESSERA_API Array operator==(Operand x, Operand y);
-TESSERA_API Array operator!=(Operand x, Operand y);
-TESSERA_API Array operator<(Operand x, Operand y);
-TESSERA_API Array operator<=(Operand x, Operand y);
-TESSERA_API Array operator>(Operand x, Operand y);
-TESSERA_API Array operator>=(Operand x, Operand y);
-TESSERA_API Array operator&(Operand x, Operand y);
-TESSERA_API Array operator|(Operand x, Operand y);
-TESSERA_API Array operator^(Operand x, Operand y);
-TESSERA_API Array operator~(Operand x);
-TESSERA_API Array operator<<(Operand x, Operand y);
-TESSERA_API Array operator>>(Operand x, Operand y);
-// An Array converts explicitly to bool, which makes the language's own && || ! candidates: an exact
-// match on the left wins over them, and leaves the right operand to bring the caller's line. Where
-// a number is on one side both have to match exactly, as for !, and there is no line. Both sides
-// are always evaluated.
-TESSERA_API Array operator&&(const Array& x, Operand y);
-TESSERA_API Array operator||(const Array& x, Operand y);
-TESSERA_API Array operator!(const Array& x);
-template <class X, class Y>
-concept ArrayAndNumber = (std::same_as<X, Array> && Number<Y>) ||
-                         (Number<X> && std::same_as<Y, Array>);
-template <class X, class Y>
-requires ArrayAndNumber<X, Y> Array operator&&(const X& x, const Y& y) {
-  return operator&&(Array(x), Operand(y));
-}
-template <class X, class Y>
-requires ArrayAndNumber<X, Y> Array operator||(const X& x, const Y& y) {
-  return operator||(Array(x), Operand(y));
-}
-inline Array& operator+=(Array& x, Operand y) { return x = Operand(x, y.loc) + y; }
-inline Array& operator-=(Array& x, Operand y) { return x = Operand(x, y.loc) - y; }
-inline Array& operator*=(Array& x, Operand y) { return x = Operand(x, y.loc) * y; }
-inline Array& operator/=(Array& x, Operand y) { return x = Operand(x, y.loc) / y; }
-
 /// As NumPy prints it.
 TESSERA_API std::ostream& operator<<(std::ostream& out, const Array& x);
 TESSERA_API std::string to_string(const Array& x);
@@ -443,3 +429,6 @@ TESSERA_API Array abstract(DType dtype, const Shape& shape,
                            std::source_location loc = std::source_location::current());
 
 }  // namespace tessera::inline v0
+
+#include <tessera/operators.h>
+#include <tessera/reductions.h>

@@ -8,8 +8,9 @@
 
 namespace tessera::inline v0 {
 
-/// How the edges are padded: "SAME" (output extent ceil(n / stride)), "VALID" (none), or (before,
-/// after) for each spatial axis.
+/// How the edges are padded: "SAME" (output extent ceil(n / stride), an odd element after),
+/// "SAME_LOWER" (an odd element before), "VALID" (none), in any case; or (before, after) for each
+/// spatial axis.
 class Padding {
  public:
   Padding(const char* name) : name_(name) {}

@@ -15,11 +15,13 @@ struct Nested {
       : kind(std::is_same_v<T, bool>       ? 0
              : std::is_floating_point_v<T> ? 2
                                            : 1),
-        integer(static_cast<std::int64_t>(v)),
+        integer(std::is_integral_v<T> ? static_cast<std::int64_t>(v) : 0),
+        past_int64(std::is_unsigned_v<T> && integer < 0),
         real(static_cast<double>(v)) {}
   Nested(std::initializer_list<Nested> v) : kind(3), rows(v) {}
   int kind;  // boolean, integer, real, list
   std::int64_t integer = 0;
+  bool past_int64 = false;  // `integer` is the bits of a uint64 beyond int64
   double real = 0;
   std::vector<Nested> rows;
 };
@@ -29,8 +31,9 @@ TESSERA_API Array nested(const std::vector<Nested>& rows, std::optional<DType> d
                                           std::source_location loc);
 }  // namespace detail
 
-/// An array from nested braces: array({{1, 2}, {3, 4}}) is int32 of shape (2, 2), array({1.5, 2})
-/// float32, array({true}) bool; `dtype` says otherwise. ShapeError when rows differ in length.
+/// An array from nested braces: array({{1, 2}, {3, 4}}) is int32 of shape (2, 2) (int64 where a
+/// value needs it), array({1.5, 2}) float32, array({true}) bool; `dtype` says otherwise. ShapeError
+/// when rows differ in length, DTypeError for a value that the dtype does not hold.
 inline Array array(std::initializer_list<detail::Nested> values, std::optional<DType> dtype = {},
                    std::source_location loc = std::source_location::current()) {
   return detail::nested(values, dtype, loc);
@@ -58,6 +61,13 @@ TESSERA_API Array zeros(const Shape& shape, DType dtype = DType::float32,
                         std::source_location loc = std::source_location::current());
 TESSERA_API Array ones(const Shape& shape, DType dtype = DType::float32,
                        std::source_location loc = std::source_location::current());
+/// Several extents go in braces.
+template <Position A, Position B, class... More>
+__attribute__((unavailable("tessera: a shape goes in braces: zeros({2, 3})"))) Array zeros(A, B,
+                                                                                           More...);
+template <Position A, Position B, class... More>
+__attribute__((unavailable("tessera: a shape goes in braces: ones({2, 3})"))) Array ones(A, B,
+                                                                                         More...);
 /// `value` everywhere, in its own dtype (weak numbers: int32 or float32) unless one is given.
 TESSERA_API Array full(const Shape& shape, Operand value, std::optional<DType> dtype = {});
 TESSERA_API Array zeros_like(Operand x);
@@ -65,13 +75,19 @@ TESSERA_API Array ones_like(Operand x);
 TESSERA_API Array full_like(Operand x, Operand value);
 
 namespace detail {
-// start, start + step, ... below stop; the count is computed in double. Integers give int32, floats
-// float32.
-TESSERA_API Array arange(double start, double stop, double step, DType dtype,
+// start, start + step, ... below stop; the count of floats is computed in double. Without a dtype
+// integers give int32 (int64 where one needs it), floats float32.
+TESSERA_API Array arange(double start, double stop, double step, std::optional<DType> dtype,
                          std::source_location loc);
-template <class... T>
-constexpr DType arange_dtype() {
-  return (std::is_floating_point_v<T> || ...) ? DType::float32 : DType::int32;
+TESSERA_API Array arange_integers(std::int64_t start, std::int64_t stop, std::int64_t step,
+                                  std::optional<DType> dtype, std::source_location loc);
+template <class T, class U, class S>
+Array arange_of(T start, U stop, S step, std::optional<DType> dtype, std::source_location loc) {
+  if constexpr (std::is_integral_v<T> && std::is_integral_v<U> && std::is_integral_v<S>)
+    return arange_integers(as_position(start), as_position(stop), as_position(step), dtype, loc);
+  else
+    return arange(static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step),
+                  dtype, loc);
 }
 }  // namespace detail
 
@@ -80,20 +96,18 @@ template <class T>
 requires std::is_arithmetic_v<T> Array
 arange(T stop, std::optional<DType> dtype = {},
        std::source_location loc = std::source_location::current()) {
-  return detail::arange(0, static_cast<double>(stop), 1, dtype.value_or(detail::arange_dtype<T>()),
-                        loc);
+  return detail::arange_of(0, stop, 1, dtype, loc);
 }
-/// start, start + step, ... before stop. Integers give int32, floats float32, unless a dtype is
-/// given.
+/// start, start + step, ... before stop. Integers give int32 (int64 where one needs it), floats
+/// float32, unless a dtype is given; DTypeError where it does not hold them.
 template <class T, class U, class S = int>
 requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_arithmetic_v<S>) Array
     arange(T start, U stop, S step = S(1), std::optional<DType> dtype = {},
            std::source_location loc = std::source_location::current()) {
-  return detail::arange(static_cast<double>(start), static_cast<double>(stop),
-                        static_cast<double>(step), dtype.value_or(detail::arange_dtype<T, U, S>()),
-                        loc);
+  return detail::arange_of(start, stop, step, dtype, loc);
 }
-/// `num` values from start to stop, evenly spaced, stop included unless `endpoint` is false.
+/// `num` values from start to stop, evenly spaced, stop included unless `endpoint` is false. Of an
+/// integer dtype they are the largest integers below.
 TESSERA_API Array linspace(double start, double stop, std::int64_t num = 50, bool endpoint = true,
                            DType dtype = DType::float32,
                            std::source_location loc = std::source_location::current());

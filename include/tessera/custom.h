@@ -120,7 +120,7 @@ class CustomJvp {
   template <class... A>
   auto operator()(A&&... args) const {
     return detail::with_call(
-        *f_,
+        detail::still_here(f_, "custom_jvp", loc_),
         [&]<class C>(C& call) {
           using R = typename C::Result;
           using Given =
@@ -164,7 +164,7 @@ class CustomVjp {
   template <class... A>
   auto operator()(A&&... args) const {
     return detail::with_call(
-        *f_,
+        detail::still_here(f_, "custom_vjp", loc_),
         [&]<class C>(C& call) {
           using R = typename C::Result;
           using Given = typename detail::ResultOn<Fwd, typename C::Params, detail::Types<>>::type;

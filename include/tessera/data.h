@@ -86,6 +86,8 @@ class TESSERA_API PrefetchQueue {
 
 /// Makes items ahead on one background thread, at most `depth` of them. `next` gives an item or an
 /// empty optional at the end; it may make arrays but must not trace. Destruction stops the thread.
+/// In a child of fork there is no such thread: `next` throws Error once the items are used up that
+/// were ready.
 template <class T>
 class Prefetch {
  public:

@@ -4,6 +4,18 @@
 // by default. They share memory and a pool of as many workers as there are cores; no thread stands
 // for a device, so more devices than cores is normal. All functions here are safe to call from any
 // thread.
+//
+// Exit: a process that ends by a return from main or by exit(), on any thread, first waits for the
+// calls that are under way. Arrays may be used to the very end, by destructors of static objects
+// and by threads that are still running; what is asked for then runs on the thread that asks, is
+// not compiled any more, and where a library's routine would do it, is evaluated slowly.
+// quick_exit, abort and uncaught exceptions wait for nothing. After pthread_exit in main the other
+// threads go on; as this library and those below it have threads that never end, one of the
+// program's own has to call exit().
+//
+// fork: waits for the calls that are under way on other threads and holds up new ones, so that the
+// child has every result that its parent had asked for. The child computes, on the thread that
+// asks, without workers. system() and posix_spawn do not wait.
 #pragma once
 
 #include <tessera/array.h>
@@ -48,6 +60,9 @@ TESSERA_API MemoryStats memory_stats(Device device,
                                      std::source_location loc = std::source_location::current());
 /// Bytes that the process holds: what devices share counts once.
 TESSERA_API MemoryStats physical_memory_stats();
+/// Bytes that the process can have at most: the machine's memory with its swap space, or the limit
+/// of its control group. Arrays beyond are refused before anything is allocated.
+TESSERA_API std::int64_t memory_limit();
 TESSERA_API void reset_peak_memory();
 /// A table for people: memory_stats of each device, their sums, and physical_memory_stats.
 TESSERA_API std::string memory_table();
@@ -109,15 +124,16 @@ requires(!std::convertible_to<T, Operand>) T
 /// The whole of x in host order on the default device, not committed.
 TESSERA_API Array device_get(Operand x);
 template <class T>
-requires(!std::convertible_to<T, Operand>) T device_get(const T& x) {
-  return tree::map([&](const Array& leaf) { return device_get(Operand(leaf)); }, x);
+requires(!std::convertible_to<T, Operand>) T
+    device_get(const T& x, std::source_location loc = std::source_location::current()) {
+  return tree::map([&](const Array& leaf) { return device_get(Operand(leaf, loc)); }, x);
 }
 
 /// Waits for every leaf of a tree; gives it back, a temporary by value.
 template <class T>
-T block_until_ready(T&& x) {
+T block_until_ready(T&& x, std::source_location loc = std::source_location::current()) {
   for (const Array& leaf : tree::leaves(x))
-    if (!leaf.is_empty()) leaf.block_until_ready();
+    if (!leaf.is_empty()) leaf.block_until_ready(loc);
   return std::forward<T>(x);
 }
 

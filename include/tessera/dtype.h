@@ -32,6 +32,7 @@ enum class DType : std::uint8_t {
   float64,
 };
 
+// By their short names and by NumPy's.
 inline constexpr DType bool_ = DType::boolean;
 inline constexpr DType i8 = DType::int8;
 inline constexpr DType i16 = DType::int16;
@@ -45,6 +46,18 @@ inline constexpr DType f16 = DType::float16;
 inline constexpr DType bf16 = DType::bfloat16;
 inline constexpr DType f32 = DType::float32;
 inline constexpr DType f64 = DType::float64;
+inline constexpr DType int8 = DType::int8;
+inline constexpr DType int16 = DType::int16;
+inline constexpr DType int32 = DType::int32;
+inline constexpr DType int64 = DType::int64;
+inline constexpr DType uint8 = DType::uint8;
+inline constexpr DType uint16 = DType::uint16;
+inline constexpr DType uint32 = DType::uint32;
+inline constexpr DType uint64 = DType::uint64;
+inline constexpr DType float16 = DType::float16;
+inline constexpr DType bfloat16 = DType::bfloat16;
+inline constexpr DType float32 = DType::float32;
+inline constexpr DType float64 = DType::float64;
 inline constexpr int kDTypeCount = 13;
 
 constexpr bool is_floating(DType d) { return d >= DType::float16; }
@@ -91,20 +104,20 @@ struct Promoted {
 TESSERA_API Promoted promote(DType a, bool a_weak, DType b, bool b_weak);
 
 /// IEEE binary16, for storage and conversion; arithmetic goes through float.
-struct float16 {
+struct float16_t {
   std::uint16_t bits = 0;
-  float16() = default;
-  TESSERA_API explicit float16(float value);
+  float16_t() = default;
+  TESSERA_API explicit float16_t(float value);
   TESSERA_API explicit operator float() const;
-  bool operator==(const float16& o) const { return float(*this) == float(o); }
+  bool operator==(const float16_t& o) const { return float(*this) == float(o); }
 };
 
 /// The upper half of a float32, for storage and conversion; arithmetic goes through float. Rounds
 /// to nearest even.
-struct bfloat16 {
+struct bfloat16_t {
   std::uint16_t bits = 0;
-  bfloat16() = default;
-  explicit bfloat16(float value) {
+  bfloat16_t() = default;
+  explicit bfloat16_t(float value) {
     std::uint32_t u = std::bit_cast<std::uint32_t>(value);
     if ((u & 0x7fffffffu) > 0x7f800000u) {
       bits = static_cast<std::uint16_t>((u >> 16) | 0x40u);  // keep a NaN a NaN
@@ -116,17 +129,21 @@ struct bfloat16 {
   explicit operator float() const {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
   }
-  bool operator==(const bfloat16& o) const { return float(*this) == float(o); }
+  bool operator==(const bfloat16_t& o) const { return float(*this) == float(o); }
 };
 
-/// C++ types that are elements of arrays.
+namespace detail {
+template <class T, class... U>
+inline constexpr bool is_one_of = (std::is_same_v<T, U> || ...);
+}
+
+/// C++ types that are elements of arrays. long long is int64_t where the platform has that for
+/// long.
 template <class T>
-concept Element = std::is_same_v<T, bool> || std::is_same_v<T, std::int8_t> ||
-    std::is_same_v<T, std::int16_t> || std::is_same_v<T, std::int32_t> ||
-    std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint8_t> ||
-    std::is_same_v<T, std::uint16_t> || std::is_same_v<T, std::uint32_t> ||
-    std::is_same_v<T, std::uint64_t> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16> ||
-    std::is_same_v<T, float> || std::is_same_v<T, double>;
+concept Element =
+    detail::is_one_of<T, bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                      std::uint16_t, std::uint32_t, std::uint64_t, long long, unsigned long long,
+                      float16_t, bfloat16_t, float, double>;
 
 template <Element T>
 constexpr DType dtype_of() {
@@ -134,13 +151,13 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, std::int8_t>) return DType::int8;
   if constexpr (std::is_same_v<T, std::int16_t>) return DType::int16;
   if constexpr (std::is_same_v<T, std::int32_t>) return DType::int32;
-  if constexpr (std::is_same_v<T, std::int64_t>) return DType::int64;
+  if constexpr (detail::is_one_of<T, std::int64_t, long long>) return DType::int64;
   if constexpr (std::is_same_v<T, std::uint8_t>) return DType::uint8;
   if constexpr (std::is_same_v<T, std::uint16_t>) return DType::uint16;
   if constexpr (std::is_same_v<T, std::uint32_t>) return DType::uint32;
-  if constexpr (std::is_same_v<T, std::uint64_t>) return DType::uint64;
-  if constexpr (std::is_same_v<T, float16>) return DType::float16;
-  if constexpr (std::is_same_v<T, bfloat16>) return DType::bfloat16;
+  if constexpr (detail::is_one_of<T, std::uint64_t, unsigned long long>) return DType::uint64;
+  if constexpr (std::is_same_v<T, float16_t>) return DType::float16;
+  if constexpr (std::is_same_v<T, bfloat16_t>) return DType::bfloat16;
   if constexpr (std::is_same_v<T, float>) return DType::float32;
   if constexpr (std::is_same_v<T, double>) return DType::float64;
 }
@@ -158,8 +175,8 @@ decltype(auto) dispatch(DType d, F&& f) {
     case DType::uint16: return f(std::uint16_t{});
     case DType::uint32: return f(std::uint32_t{});
     case DType::uint64: return f(std::uint64_t{});
-    case DType::float16: return f(float16{});
-    case DType::bfloat16: return f(bfloat16{});
+    case DType::float16: return f(float16_t{});
+    case DType::bfloat16: return f(bfloat16_t{});
     case DType::float32: return f(float{});
     default: return f(double{});
   }

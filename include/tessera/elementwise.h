@@ -2,8 +2,10 @@
 // operands.
 //
 // Functions "in floats" convert integers and booleans to float32 (64-bit integers to float64)
-// first. All of them keep a weak dtype weak. Values at the edges (NaN, infinities, branch points)
-// are those of the C++ function of the same name.
+// first. All of them keep a weak dtype weak. A bare integer takes the dtype of the integers that it
+// meets, and is refused by DTypeError where that does not hold it; comparisons answer as the
+// numbers are. Values at the edges (NaN, infinities, branch points) are those of the C++ function
+// of the same name.
 #pragma once
 
 #include <tessera/array.h>
@@ -70,12 +72,13 @@ TESSERA_API Array subtract(Operand x, Operand y);
 TESSERA_API Array multiply(Operand x, Operand y);
 /// True division, in floats.
 TESSERA_API Array divide(Operand x, Operand y);
-/// floor(x / y); for integers towards minus infinity.
+/// floor(x / y); for integers towards minus infinity, and 0 where y is 0. Booleans become int32.
 TESSERA_API Array floor_divide(Operand x, Operand y);
-/// x - y * floor(x / y): has the sign of y.
+/// x - y * floor(x / y): has the sign of y; 0 for integers where y is 0. Booleans become int32.
 TESSERA_API Array remainder(Operand x, Operand y);
-/// x ** y. Integers to a non-negative integer power stay integers; a C++ integer exponent is
-/// repeated multiplication.
+/// x ** y. Integers to integer powers stay integers, exact but for wrapping; to negative ones they
+/// are 1 / x^-y cut to a whole number (0 where x is 0), and DTypeError for a bare negative number.
+/// A C++ integer exponent is repeated multiplication.
 TESSERA_API Array power(Operand x, Operand y);
 TESSERA_API Array pow(Operand x, Operand y);
 TESSERA_API Array arctan2(Operand y, Operand x);

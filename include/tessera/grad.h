@@ -157,6 +157,30 @@ class GradOf {
   std::source_location loc_;
 };
 
+namespace detail {
+/// What other libraries name the arguments to differentiate by.
+struct NoGradOption {
+  Named named = Named();
+  Anything argnums{}, argnum{}, wrt{}, has_aux{}, holomorphic{}, allow_int{}, reduce_axes{};
+};
+template <class T>
+concept NamesArguments = NamesAxes<std::decay_t<T>>;
+}  // namespace detail
+#define TESSERA_ARGNUMS_(name)                                                             \
+  __attribute__((                                                                          \
+      unavailable("tessera: the arguments to differentiate are template arguments: " #name \
+                  "<1>(f), " #name "<0, 1>(f)"))) detail::Anything
+#define TESSERA_NO_ARGNUMS_(name)                                       \
+  template <detail::NamesArguments T>                                   \
+  TESSERA_ARGNUMS_(name)                                                \
+  name(detail::AnyFunction, T&&);                                       \
+  TESSERA_ARGNUMS_(name) name(detail::AnyFunction, detail::BracedAxes); \
+  TESSERA_ARGNUMS_(name) name(detail::AnyFunction, detail::NoGradOption)
+TESSERA_NO_ARGNUMS_(grad);
+TESSERA_NO_ARGNUMS_(value_and_grad);
+#undef TESSERA_NO_ARGNUMS_
+#undef TESSERA_ARGNUMS_
+
 /// grad(f)(args...) is the gradient of the scalar f(args...) with respect to argument 0; grad<1,
 /// 2>(f) gives a tuple of the gradients with respect to arguments 1 and 2. Throws ShapeError when
 /// the result is no scalar, DTypeError when it or an argument to differentiate is not floating.

@@ -119,7 +119,8 @@ class InlineVector {
     o.size_ = 0;
   }
 
-  T* heap_ = nullptr;
+  // Compilers print the next line where a Shape is bound to names.
+  T* heap_ = nullptr;  // tessera: write auto [a, b] = x.shape().unpack<2>()
   std::size_t size_ = 0;
   std::size_t capacity_ = N;
   T inline_[N] = {};

@@ -32,8 +32,11 @@
 namespace tessera::inline v0 {
 
 struct JitOptions {
-  /// Positions of arguments whose memory the call may reuse; they are deleted after it. An argument
-  /// passed with std::move is donated too, where nobody else holds its arrays.
+  /// Positions of arguments to give away: whatever their size, their arrays are deleted, copies of
+  /// the handles included, and the results may have their memory. An array passed with std::move is
+  /// donated too, where nobody else holds it. Other arrays that share memory with one (rows,
+  /// shards, reshapes of it) keep their values. Of two calls that donate one array at once, one
+  /// takes it and the other throws. A call that fails gives back what it has not written over.
   std::vector<int> donate = {};
   /// For errors and profiles; the line of the jit call when empty.
   std::string name = {};
@@ -71,7 +74,7 @@ struct TracedFunction;  // src/api/traced.h
 /// to the subclass.
 class TESSERA_API CachedFunction {
  public:
-  CachedFunction(std::string name, std::vector<int> donate);
+  CachedFunction(std::string name, std::vector<int> donate, std::source_location loc);
   CachedFunction(const CachedFunction&) = delete;
   CachedFunction& operator=(const CachedFunction&) = delete;
   virtual ~CachedFunction();
@@ -81,7 +84,7 @@ class TESSERA_API CachedFunction {
   /// As run, for arguments of the kind that `entry` was made for; TraceError listing the
   /// differences otherwise.
   Outcome run_only(Call& call, const CacheEntry& entry);
-  const CacheEntry& find_or_build(Call& call);
+  std::shared_ptr<const CacheEntry> find_or_build(Call& call);
   std::size_t trace_count() const;
   const std::string& name() const { return name_; }
 
@@ -93,11 +96,14 @@ class TESSERA_API CachedFunction {
 
  private:
   Outcome run_entry(Call& call, const CacheEntry& entry, std::uint64_t moved) const;
+  /// What arrays given to it remember (src/runtime/claim.h).
+  std::uint32_t taker() const;
 
   struct State;
   std::string name_;
   std::vector<int> donate_;
-  std::unique_ptr<State> state_;
+  std::source_location loc_;
+  std::shared_ptr<State> state_;
 };
 
 TESSERA_API std::shared_ptr<CachedFunction> make_jit_cache(const JitOptions& options,
@@ -121,8 +127,9 @@ constexpr std::uint64_t moved_mask() {
 /// A program made for one kind of arguments, before it runs.
 class TESSERA_API Lowered {
  public:
-  Lowered(std::shared_ptr<detail::CachedFunction> cache, const detail::CacheEntry& entry)
-      : cache_(std::move(cache)), entry_(&entry) {}
+  Lowered(std::shared_ptr<detail::CachedFunction> cache,
+          std::shared_ptr<const detail::CacheEntry> entry, std::source_location made)
+      : cache_(std::move(cache)), entry_(std::move(entry)), made_(made) {}
   /// As traced.
   std::string ir() const;
   /// As it runs on each device, collectives explicit.
@@ -135,8 +142,13 @@ class TESSERA_API Lowered {
   std::vector<CollectiveUse> collectives() const;
 
  protected:
+  const detail::CacheEntry& entry() const {
+    return detail::still_here(entry_, "the program", made_);
+  }
+
   std::shared_ptr<detail::CachedFunction> cache_;
-  const detail::CacheEntry* entry_;  // lives as long as the cache
+  std::shared_ptr<const detail::CacheEntry> entry_;
+  std::source_location made_;
 };
 
 /// A compiled program: takes arguments of the one kind it was made for.
@@ -147,8 +159,9 @@ class Compiled : public Lowered {
   /// TraceError listing the leaves that differ in type when these arguments are of another kind.
   template <class... A>
   auto operator()(A&&... args) const {
+    const detail::CacheEntry& program = entry();
     return detail::with_call(
-        *f_, [&](auto& call) { return call.result(cache_->run_only(call, *entry_)); }, args...);
+        *f_, [&](auto& call) { return call.result(cache_->run_only(call, program)); }, args...);
   }
 
  private:
@@ -173,30 +186,34 @@ class Jit {
   using tessera_function = F;
 
   Jit(F f, const JitOptions& options, std::source_location loc)
-      : f_(std::make_shared<F>(std::move(f))), cache_(detail::make_jit_cache(options, loc)) {}
+      : f_(std::make_shared<F>(std::move(f))),
+        cache_(detail::make_jit_cache(options, loc)),
+        made_(loc) {}
 
   template <class... A>
   auto operator()(A&&... args) const {
     return detail::with_call(
-        *f_, [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
+        detail::still_here(f_, "jit", made_),
+        [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
         args...);
   }
   /// Traces without running; arguments may be abstract.
   template <class... A>
   LoweredFunction<F> lower(A&&... args) const {
     return detail::with_call(
-        *f_,
+        detail::still_here(f_, "jit", made_),
         [&](auto& call) {
-          return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call)), f_);
+          return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call), made_), f_);
         },
         args...);
   }
   /// How often the function was traced to the end.
-  std::size_t trace_count() const { return cache_->trace_count(); }
+  std::size_t trace_count() const { return detail::still_here(cache_, "jit", made_).trace_count(); }
 
  private:
   std::shared_ptr<F> f_;
   std::shared_ptr<detail::CachedFunction> cache_;
+  std::source_location made_;
 };
 
 namespace detail {

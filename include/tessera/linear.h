@@ -39,7 +39,9 @@ inline Array einsum(const std::string& subscripts, const Array& x, const Array& 
                     std::source_location loc = std::source_location::current()) {
   return einsum(subscripts, std::vector{x, y, z}, loc);
 }
-/// Sum of the diagonal of the last two axes.
-TESSERA_API Array trace(Operand x);
+/// Sum of the diagonal `offset` of axes `axis1` and `axis2`: of the elements whose position along
+/// axis2 is `offset` more than that along axis1. Integers narrower than 32 bits sum in 32.
+TESSERA_API Array trace(Operand x, std::int64_t offset = 0, std::int64_t axis1 = 0,
+                        std::int64_t axis2 = 1);
 
 }  // namespace tessera::inline v0

@@ -32,8 +32,8 @@ TESSERA_API std::vector<Array> split_at(Operand x, const std::vector<std::int64_
                                         std::int64_t axis = 0);
 /// x repeated `reps[i]` times along axis i.
 TESSERA_API Array tile(Operand x, const std::vector<std::int64_t>& reps);
-/// Each element `n` times along `axis`.
-TESSERA_API Array repeat(Operand x, std::int64_t n, std::int64_t axis = 0);
+/// Each element `n` times along `axis` (in the flattened array without one).
+TESSERA_API Array repeat(Operand x, std::int64_t n, std::optional<std::int64_t> axis = {});
 /// `before[i]` and `after[i]` copies of `value` around axis i.
 TESSERA_API Array pad(Operand x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths,
                       Operand value = 0);
@@ -52,14 +52,15 @@ TESSERA_API Array diag(Operand x);
 /// count from the end; those outside give NaN (the smallest integer, the largest unsigned one,
 /// true).
 TESSERA_API Array take(Operand x, Operand positions, std::optional<std::int64_t> axis = {});
-/// For each place of `positions` the element of x at that position along `axis`.
+/// For each place of `positions` the element of x at that position along `axis`; the other axes
+/// broadcast.
 TESSERA_API Array take_along_axis(Operand x, Operand positions, std::int64_t axis);
 /// `classes` entries along a new last axis: 1 at the label, 0 elsewhere (all 0 for a label
 /// outside).
 TESSERA_API Array one_hot(Operand labels, std::int64_t classes, DType dtype = DType::float32);
 
-/// A block of `sizes` that starts at `starts` (integer scalars), moved inside the array where it
-/// would reach outside.
+/// A block of `sizes` that starts at `starts` (integer scalars; those before 0 count from the end),
+/// moved inside the array where it would reach outside.
 TESSERA_API Array dynamic_slice(Operand x, const std::vector<Array>& starts, const Shape& sizes);
 TESSERA_API Array dynamic_update_slice(Operand x, Operand update, const std::vector<Array>& starts);
 

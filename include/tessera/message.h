@@ -31,6 +31,37 @@ struct SourceLoc {
 /// "name.cc:12", the directory left out; empty where the location is unknown.
 TESSERA_API std::string to_string(const SourceLoc& loc);
 
+/// While it lives, errors and warnings of this thread are headed by the function that the user
+/// called, and show his line where they have none of their own: a function that is made of others
+/// begins with one. Inside another it changes nothing: the outermost counts.
+class TESSERA_API InFunction {
+ public:
+  InFunction(const char* function, const SourceLoc& loc);
+  ~InFunction();
+  InFunction(const InFunction&) = delete;
+  InFunction& operator=(const InFunction&) = delete;
+  static const InFunction* outermost();
+  const char* function() const { return function_; }
+  const SourceLoc& loc() const { return loc_; }
+
+ private:
+  const char* function_;
+  SourceLoc loc_;
+};
+/// While it lives the user's own code runs, which calls functions of its own.
+class TESSERA_API InUserCode {
+ public:
+  InUserCode();
+  ~InUserCode() { end(); }
+  InUserCode(const InUserCode&) = delete;
+  InUserCode& operator=(const InUserCode&) = delete;
+  void end();
+
+ private:
+  const InFunction* outside_;
+  bool live_ = true;
+};
+
 /// Message("dot").problem("...").rule("...").at("args[0]").from(loc).advice("...").str() gives
 ///   dot: <problem>
 ///     rule: <rule>

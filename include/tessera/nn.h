@@ -76,7 +76,7 @@ TESSERA_API Conv conv(const Array& key, std::int64_t in, std::int64_t out,
                       const std::vector<std::int64_t>& kernel, const ConvLayerOptions& options = {},
                       std::source_location loc = std::source_location::current());
 
-/// A row of weight (entries, features) for each integer of x.
+/// A row of weight (entries, features) for each integer of x. The rows start standard normal.
 struct Embedding {
   Array weight;
   TESSERA_API Array operator()(Operand x) const;

@@ -33,19 +33,25 @@ struct State {
   std::vector<Stage> stages;
 };
 
-/// A rate for each step: a function of the int32 step count, from 0, to a float32 scalar.
+/// A rate for each step: a function of the int32 step count, from 0, to a scalar. Those below give
+/// weak ones, which have the precision of the updates that they scale.
 using Schedule = std::function<Array(const Array& count)>;
-TESSERA_API Schedule constant(double value);
+TESSERA_API Schedule constant(double value,
+                              std::source_location loc = std::source_location::current());
 /// From `start` to `start * alpha` over `steps` by half a cosine (Loshchilov and Hutter 2017).
-TESSERA_API Schedule cosine_decay(double start, std::int64_t steps, double alpha = 0.0);
+TESSERA_API Schedule cosine_decay(double start, std::int64_t steps, double alpha = 0.0,
+                                  std::source_location loc = std::source_location::current());
 /// Linear from `start` to `end` over `steps`, constant afterwards.
-TESSERA_API Schedule linear_schedule(double start, double end, std::int64_t steps);
+TESSERA_API Schedule linear_schedule(double start, double end, std::int64_t steps,
+                                     std::source_location loc = std::source_location::current());
 /// Linear from `start` to `peak` over `warmup` steps, then cosine to `end` at step `steps`.
-TESSERA_API Schedule warmup_cosine_decay(double start, double peak, std::int64_t warmup,
-                                         std::int64_t steps, double end = 0.0);
+TESSERA_API Schedule
+warmup_cosine_decay(double start, double peak, std::int64_t warmup, std::int64_t steps,
+                    double end = 0.0, std::source_location loc = std::source_location::current());
 /// start * rate^(count / steps), the exponent cut to a whole number where `staircase` is set.
 TESSERA_API Schedule exponential_decay(double start, std::int64_t steps, double rate,
-                                       bool staircase = false);
+                                       bool staircase = false,
+                                       std::source_location loc = std::source_location::current());
 /// The linear scaling rule (Goyal et al. 2017): rate * batch / base_batch.
 constexpr double scale_rate(double rate, std::int64_t batch, std::int64_t base_batch = 32) {
   return rate * static_cast<double>(batch) / static_cast<double>(base_batch);
@@ -54,13 +60,17 @@ constexpr double scale_rate(double rate, std::int64_t batch, std::int64_t base_b
 /// A rate that is a number or a schedule.
 class Rate {
  public:
-  Rate(double value) : schedule_(constant(value)), value_(value), is_constant_(true) {}
+  Rate(double value, std::source_location loc = std::source_location::current())
+      : schedule_(checked(value, loc)), value_(value), is_constant_(true) {}
   Rate(Schedule schedule) : schedule_(std::move(schedule)) {}
   bool is_constant() const { return is_constant_; }
   double value() const { return value_; }
   Array at(const Array& count) const { return schedule_(count); }
 
  private:
+  // As constant, headed by the optimiser's own name: "rate".
+  TESSERA_API static Schedule checked(double value, std::source_location loc);
+
   Schedule schedule_;
   double value_ = 0;
   bool is_constant_ = false;
@@ -108,10 +118,13 @@ class TESSERA_API Optimizer {
 /// One after the other: each works on the updates of the one before.
 TESSERA_API Optimizer chain(std::initializer_list<Optimizer> stages);
 
-// Error for a decay outside [0, 1), and for a bound that is negative or NaN.
+// Errors: a rate that is negative or no finite number (a schedule is checked where it is made); a
+// decay or a momentum outside [0, 1); an epsilon, a weight decay or a bound that is negative or
+// NaN.
 
 /// -rate * g, with momentum m = decay * m + g (Nesterov's variant looks one step ahead).
-TESSERA_API Optimizer sgd(Rate rate, double momentum = 0.0, bool nesterov = false);
+TESSERA_API Optimizer sgd(Rate rate, double momentum = 0.0, bool nesterov = false,
+                          std::source_location loc = std::source_location::current());
 struct AdamOptions {
   double b1 = 0.9, b2 = 0.999, eps = 1e-8;
 };
@@ -131,14 +144,16 @@ TESSERA_API Optimizer clip_by_value(double most,
 TESSERA_API Optimizer
 clip_by_global_norm(double max_norm, std::source_location loc = std::source_location::current());
 /// Adds decay * parameter to each update.
-TESSERA_API Optimizer add_decayed_weights(double decay);
-TESSERA_API Optimizer scale(double factor);
+TESSERA_API Optimizer
+add_decayed_weights(double decay, std::source_location loc = std::source_location::current());
+TESSERA_API Optimizer scale(double factor,
+                            std::source_location loc = std::source_location::current());
 TESSERA_API Optimizer scale_by_adam(AdamOptions options = {},
                                     std::source_location loc = std::source_location::current());
 /// Multiplies by -rate.
 TESSERA_API Optimizer scale_by_rate(Rate rate);
 
-/// sqrt(sum of squares) over all leaves, a float32 scalar.
+/// sqrt(sum of squares) over all leaves, a float32 scalar (float64 where a leaf is).
 TESSERA_API Array global_norm(const Leaves& leaves);
 template <class T>
 requires(!std::is_same_v<T, Leaves>) Array global_norm(const T& x) {

@@ -38,7 +38,7 @@ struct PmapOptions {
   /// Number of devices where no argument is mapped; 0: all of them. Otherwise checked against the
   /// arguments.
   std::int64_t axis_size = 0;
-  /// Positions of arguments whose memory the call may reuse, as for jit.
+  /// Positions of arguments to give away, as for jit.
   std::vector<int> donate = {};
   /// For errors and profiles; the line of the pmap call when empty.
   std::string name = {};
@@ -55,30 +55,36 @@ class Pmap {
   using tessera_function = F;
 
   Pmap(F f, const PmapOptions& options, std::source_location loc)
-      : f_(std::make_shared<F>(std::move(f))), cache_(detail::make_pmap_cache(options, loc)) {}
+      : f_(std::make_shared<F>(std::move(f))),
+        cache_(detail::make_pmap_cache(options, loc)),
+        made_(loc) {}
 
   template <class... A>
   auto operator()(A&&... args) const {
     return detail::with_call(
-        *f_, [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
+        detail::still_here(f_, "pmap", made_),
+        [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
         args...);
   }
   /// Traces without running; arguments may be abstract.
   template <class... A>
   LoweredFunction<F> lower(A&&... args) const {
     return detail::with_call(
-        *f_,
+        detail::still_here(f_, "pmap", made_),
         [&](auto& call) {
-          return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call)), f_);
+          return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call), made_), f_);
         },
         args...);
   }
   /// How often the function was traced to the end.
-  std::size_t trace_count() const { return cache_->trace_count(); }
+  std::size_t trace_count() const {
+    return detail::still_here(cache_, "pmap", made_).trace_count();
+  }
 
  private:
   std::shared_ptr<F> f_;
   std::shared_ptr<detail::CachedFunction> cache_;
+  std::source_location made_;
 };
 
 namespace detail {

@@ -15,9 +15,21 @@ namespace tessera::inline v0::random {
 
 /// The key of a seed.
 TESSERA_API Array key(std::uint64_t seed);
+/// Two keys: an array of shape (2, 2) that binds to two names.
+class TESSERA_API KeyPair : public Array {
+ public:
+  explicit KeyPair(Array keys) : Array(std::move(keys)) {}
+  using Array::get;
+  template <std::size_t I>
+  Array get() const {
+    return (*this)[static_cast<std::int64_t>(I)];
+  }
+};
+/// Two independent keys: auto [next, now] = split(key).
+TESSERA_API KeyPair split(Operand key);
 /// `n` independent keys, shape (n, 2); element i is fold_in(key, i).
-TESSERA_API Array split(Operand key, std::int64_t n = 2);
-/// N keys as C++ values: auto [a, b] = split<2>(key).
+TESSERA_API Array split(Operand key, std::int64_t n);
+/// N keys as C++ values: auto [a, b, c] = split<3>(key).
 template <std::size_t N>
 std::array<Array, N> split(Operand k) {
   Array all = random::split(k, static_cast<std::int64_t>(N));
@@ -61,3 +73,10 @@ TESSERA_API Array choice(Operand key, Operand x, const Shape& shape, bool replac
 TESSERA_API Array exponential(Operand key, const Shape& shape = {}, DType dtype = DType::float32);
 
 }  // namespace tessera::inline v0::random
+
+template <>
+struct std::tuple_size<tessera::random::KeyPair> : std::integral_constant<std::size_t, 2> {};
+template <std::size_t I>
+struct std::tuple_element<I, tessera::random::KeyPair> {
+  using type = tessera::Array;
+};

@@ -102,14 +102,20 @@ constexpr std::size_t field_count() {
   }
 }
 
+/// Takes what references bind to: no bit-fields.
+template <class... Fields>
+void references(Fields&...);
+
 /// Calls f(field...) with lvalues of the fields of `x`, in order.
 template <class T, class F>
 constexpr decltype(auto) with_fields(T& x, F&& f) {
   constexpr std::size_t n = field_count<std::remove_const_t<T>>();
-#define TESSERA_REFLECT_(count, ...)        \
-  else if constexpr (n == count) {          \
-    auto& [__VA_ARGS__] = x;                \
-    return std::forward<F>(f)(__VA_ARGS__); \
+#define TESSERA_REFLECT_(count, ...)                                                            \
+  else if constexpr (n == count) {                                                              \
+    auto& [__VA_ARGS__] = x;                                                                    \
+    constexpr bool whole = requires { references(__VA_ARGS__); };                               \
+    static_assert(whole, "tessera: a field of this tree is a bit-field; give it a whole type"); \
+    if constexpr (whole) return std::forward<F>(f)(__VA_ARGS__);                                \
   }
   if constexpr (n == 0) {
     return std::forward<F>(f)();

@@ -43,6 +43,7 @@ TESSERA_API std::vector<Array> match_tensors(const std::string& file, const Safe
 template <class T>
 void save(const std::string& path, const T& x, std::map<std::string, std::string> metadata = {},
           std::source_location loc = std::source_location::current()) {
+  const InFunction called("save", loc);
   save_safetensors(
       path, detail::named_tensors(tree::paths(x), tree::leaves(x), std::move(metadata), loc), loc);
 }
@@ -50,6 +51,7 @@ void save(const std::string& path, const T& x, std::map<std::string, std::string
 template <class T>
 T load(const std::string& path, const T& like,
        std::source_location loc = std::source_location::current()) {
+  const InFunction called("load", loc);
   std::vector<Array> leaves = detail::match_tensors(path, load_safetensors(path, loc),
                                                     tree::paths(like), tree::leaves(like), loc);
   return tree::unflatten(like, std::span<const Array>(leaves));

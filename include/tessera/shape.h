@@ -1,14 +1,17 @@
 // The extents of an array.
 #pragma once
 
+#include <tessera/axis_list.h>
 #include <tessera/config.h>
 #include <tessera/inline_vector.h>
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <iosfwd>
-#include <span>
+#include <source_location>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tessera::inline v0 {
@@ -17,8 +20,8 @@ namespace tessera::inline v0 {
 struct Dim {
   std::int64_t value = 0;
   Dim() = default;
-  template <std::integral I>
-  requires(!std::is_same_v<I, bool>) Dim(I v) : value(static_cast<std::int64_t>(v)) {}
+  template <Position I>
+  Dim(I v) : value(detail::as_position(v)) {}
   operator std::int64_t() const { return value; }
 };
 
@@ -29,20 +32,42 @@ class Shape : public InlineVector<std::int64_t, 6> {
   Shape(std::initializer_list<Dim> dims) {
     for (Dim d : dims) push_back(d.value);
   }
-  Shape(const std::vector<std::int64_t>& dims) { assign(dims.begin(), dims.end()); }
+  /// One extent: zeros(3) is zeros({3}).
+  template <std::integral I>
+  requires(!std::is_same_v<I, bool>) Shape(I extent) : Shape({Dim(extent)}) {}
+  template <std::integral I>
+  requires(!std::is_same_v<I, bool>) Shape(const std::vector<I>& dims) {
+    for (I d : dims) push_back(static_cast<std::int64_t>(d));
+  }
   template <std::input_iterator It>
   Shape(It first, It last) : InlineVector(first, last) {}
 
   int rank() const { return static_cast<int>(size()); }
-  /// Number of elements: the product of the extents, 1 for a scalar.
+  /// Number of elements: the product of the extents, 1 for a scalar. ShapeError where that is no
+  /// 64-bit integer.
   std::int64_t count() const {
     std::int64_t n = 1;
-    for (std::int64_t d : *this) n *= d;
-    return n;
+    bool wraps = false;
+    for (std::int64_t d : *this) wraps |= __builtin_mul_overflow(n, d, &n);
+    return wraps ? count_of_large() : n;
   }
   std::vector<std::int64_t> to_vector() const { return {begin(), end()}; }
+  /// The extents by name: auto [rows, columns] = x.shape().unpack<2>(). A binding needs to know how
+  /// many there are when it is compiled; ShapeError unless the rank is N.
+  template <std::size_t N>
+  std::array<std::int64_t, N> unpack(
+      std::source_location loc = std::source_location::current()) const {
+    require_rank(N, loc);
+    std::array<std::int64_t, N> out;
+    for (std::size_t i = 0; i < N; ++i) out[i] = (*this)[i];
+    return out;
+  }
   /// Row-major strides in elements.
   TESSERA_API Shape strides() const;
+
+ private:
+  TESSERA_API std::int64_t count_of_large() const;
+  TESSERA_API void require_rank(std::size_t rank, std::source_location loc) const;
 };
 
 /// As NumPy prints it: "()", "(3,)", "(2, 3)".

@@ -3,9 +3,12 @@
 
 #include <tessera/array.h>
 #include <tessera/axes.h>
+#include <tessera/axis_list.h>
+#include <tessera/cache.h>
 #include <tessera/checkpoint.h>
 #include <tessera/collectives.h>
 #include <tessera/config.h>
+#include <tessera/constants.h>
 #include <tessera/control_flow.h>
 #include <tessera/convolution.h>
 #include <tessera/creation.h>
@@ -16,12 +19,14 @@
 #include <tessera/elementwise.h>
 #include <tessera/error.h>
 #include <tessera/grad.h>
+#include <tessera/index.h>
 #include <tessera/inline_vector.h>
 #include <tessera/jit.h>
 #include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/message.h>
 #include <tessera/nn.h>
+#include <tessera/operators.h>
 #include <tessera/optim.h>
 #include <tessera/pmap.h>
 #include <tessera/profile.h>

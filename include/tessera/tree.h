@@ -252,7 +252,8 @@ void for_each(F&& f, const T& x) {
 /// Same structure, and leaf by leaf the same dtype, shape and values, as == compares them: a NaN
 /// equals nothing. Waits.
 template <class T>
-bool equal(const T& a, const T& b) {
+bool equal(const T& a, const T& b, std::source_location loc = std::source_location::current()) {
+  const InFunction called("tree::equal", loc);
   if (!(structure(a) == structure(b))) return false;
   const std::vector<Array> x = leaves(a), y = leaves(b);
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -262,7 +263,9 @@ bool equal(const T& a, const T& b) {
 
 /// Same structure and shapes, and |a - b| <= atol + rtol |b| everywhere. Waits.
 template <class T>
-bool allclose(const T& a, const T& b, double rtol = 1e-5, double atol = 1e-8) {
+bool allclose(const T& a, const T& b, double rtol = 1e-5, double atol = 1e-8,
+              std::source_location loc = std::source_location::current()) {
+  const InFunction called("tree::allclose", loc);
   if (!(structure(a) == structure(b))) return false;
   const std::vector<Array> x = leaves(a), y = leaves(b);
   for (std::size_t i = 0; i < x.size(); ++i)

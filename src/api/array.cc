@@ -1,6 +1,7 @@
 #include <tessera/array.h>
 
 #include "api/composite.h"
+#include "base/process.h"
 #include "runtime/array_data.h"
 
 #include <cmath>
@@ -22,12 +23,6 @@ Array number(const Type& type, auto&& set) {
   return Array(std::move(impl));
 }
 
-// Serialises the rare first use of a number or of a gathered copy.
-std::mutex& lazy_lock() {
-  static auto* m = new std::mutex;
-  return *m;
-}
-
 }  // namespace
 
 Literal literal_of(const ArrayImpl& a) {
@@ -42,14 +37,21 @@ Literal literal_of(const ArrayImpl& a) {
 }
 
 const runtime::ArrayDataPtr& data_of(const ArrayImpl& a) {
-  if (a.is_number) {
-    std::lock_guard lock(lazy_lock());
-    if (!a.data) {
-      Literal l = literal_of(a);
-      a.data = runtime::from_host(a.type, l.bytes->data());
+  if (!a.is_number) return a.data;
+  if (!a.has_number.load(std::memory_order_acquire)) {
+    static auto* first_uses = new std::mutex;
+    Locked lock(*first_uses);
+    if (!a.has_number.load(std::memory_order_relaxed)) {
+      a.number = runtime::from_host(a.type, literal_of(a).bytes->data());
+      a.has_number.store(true, std::memory_order_release);
     }
   }
-  return a.data;
+  return a.number;
+}
+
+const runtime::ArrayData* known_data(const ArrayImpl& a) {
+  if (!a.is_number) return a.data.get();
+  return a.has_number.load(std::memory_order_acquire) ? a.number.get() : nullptr;
 }
 
 Array make_concrete(runtime::ArrayDataPtr data) {
@@ -66,6 +68,12 @@ Array make_traced(std::uint64_t trace, Var var, const Type& type, const SourceLo
   impl->var = var;
   impl->loc = loc;
   return Array(std::move(impl));
+}
+
+std::string visible_text(const Type& t) {
+  Type seen = t;
+  seen.dtype = visible_dtype(t);
+  return to_string(seen);
 }
 
 Array make_abstract(const Type& type) {
@@ -86,14 +94,25 @@ const ArrayImpl& need(const Array& a, const char* function, const SourceLoc& loc
 
 namespace {
 
-// The data of an array that somebody wants to read here and now.
+// The float32 values that a weak array shows, which is held in double, for as long as it lives.
+const float* floats_of(const ArrayImpl& a, const runtime::ArrayData& data) {
+  runtime::BufferPtr hold;
+  const auto* doubles = reinterpret_cast<const double*>(runtime::dense_bytes(data, hold));
+  const auto count = static_cast<std::size_t>(a.type.shape.count());
+  auto floats = std::make_shared<const std::vector<float>>(doubles, doubles + count);
+  Locked lock(data.gathering);
+  if (!a.as_floats) a.as_floats = std::move(floats);
+  return a.as_floats->data();
+}
+
+// The data of an array that has values.
 const runtime::ArrayDataPtr& readable(const Array& array, const char* function,
-                                      const SourceLoc& loc = {}) {
+                                      const SourceLoc& loc) {
   const ArrayImpl& a = need(array, function, loc);
   if (a.traced()) {
     std::string made = to_string(a.loc);
     Message(function)
-        .problem("the value of a traced array " + to_string(a.type) + " is asked for" +
+        .problem("the value of a traced array " + visible_text(a.type) + " is asked for" +
                  (made.empty() ? "" : "; it was made at " + made))
         .rule("while a function is traced its arrays have no values yet")
         .from(loc)
@@ -107,18 +126,41 @@ const runtime::ArrayDataPtr& readable(const Array& array, const char* function,
   }
   if (!a.concrete())
     Message(function)
-        .problem("the value of an abstract array " + to_string(a.type) + " is asked for")
+        .problem("the value of an abstract array " + visible_text(a.type) + " is asked for")
         .rule("abstract arrays have a dtype and a shape only")
         .from(loc)
         .advice("use an array with values")
         .raise<TraceError>();
-  const auto& data = data_of(a);
-  if (data->deleted.load(std::memory_order_relaxed))
-    runtime::deleted_message(function, *data).from(loc).raise<TraceError>();
-  return data;
+  return data_of(a);
 }
 
 }  // namespace
+
+Reading::Reading(const Array& array, const char* function, const SourceLoc& loc)
+    : data_(readable(array, function, loc)), use_(*data_) {
+  if (!use_) runtime::deleted_message(function, *data_).from(loc).raise<TraceError>();
+}
+
+void check_alive(std::span<const Array> inputs, const char* function, const SourceLoc& loc) {
+  for (const Array& a : inputs) {
+    if (a.is_empty()) continue;
+    const runtime::ArrayData* data = known_data(*a.impl());
+    if (data && data->deleted())
+      runtime::deleted_message(function, *data).from(loc).raise<TraceError>();
+  }
+}
+
+Array same_values(const Array& x, const char* function, const SourceLoc& loc) {
+  const ArrayImpl& a = need(x, function, loc);
+  if (!a.concrete()) return x;
+  if (!a.is_number) return make_concrete(runtime::alias(*Reading(x, function, loc)));
+  check_alive({&x, 1}, function, loc);
+  auto impl = std::make_shared<ArrayImpl>();
+  impl->type = a.type;
+  impl->is_number = true;
+  impl->unsigned_integer = a.unsigned_integer;  // the bits of whichever it is
+  return Array(std::move(impl));
+}
 
 }  // namespace detail
 
@@ -134,10 +176,12 @@ Array::Array(const std::vector<bool>& values) {
 }
 
 Array Array::from_bytes(DType dtype, const Shape& shape, const void* bytes) {
+  need_countable("Array", shape, {});
   return detail::make_concrete(runtime::from_host(Type(dtype, shape), bytes));
 }
 
 Array Array::adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr<void> owner) {
+  need_countable("Array", shape, {});
   return detail::make_concrete(runtime::adopt_host(Type(dtype, shape), bytes, std::move(owner)));
 }
 
@@ -162,7 +206,7 @@ Array Array::bool_scalar(bool v) {
   return detail::number(Type(DType::boolean, {}), [&](detail::ArrayImpl& a) { a.integer = v; });
 }
 Array Array::float_scalar(double v) {
-  return detail::number(Type(DType::float32, {}, true), [&](detail::ArrayImpl& a) { a.real = v; });
+  return detail::number(Type(DType::float64, {}, true), [&](detail::ArrayImpl& a) { a.real = v; });
 }
 Array Array::int_scalar(std::int64_t v) {
   DType d = v == static_cast<std::int32_t>(v) ? DType::int32 : DType::int64;
@@ -177,9 +221,15 @@ Array Array::uint_scalar(std::uint64_t v) {
 bool Array::is_concrete() const { return impl_ && impl_->concrete(); }
 bool Array::is_traced() const { return impl_ && impl_->traced(); }
 bool Array::is_abstract() const { return impl_ && !impl_->concrete() && !impl_->traced(); }
-DType Array::dtype() const { return need(*this, "dtype").type.dtype; }
-bool Array::weak_type() const { return need(*this, "weak_type").type.weak; }
-const Shape& Array::shape() const { return need(*this, "shape").type.shape; }
+DType Array::dtype(std::source_location loc) const {
+  return detail::visible_dtype(need(*this, "dtype", loc).type);
+}
+bool Array::weak_type(std::source_location loc) const {
+  return need(*this, "weak_type", loc).type.weak;
+}
+const Shape& Array::shape(std::source_location loc) const {
+  return need(*this, "shape", loc).type.shape;
+}
 std::int64_t Array::shape(std::int64_t axis, std::source_location loc) const {
   const Shape& s = need(*this, "shape", loc).type.shape;
   return s[static_cast<std::size_t>(normalize_axis(axis, s.rank(), "shape", loc))];
@@ -197,21 +247,54 @@ std::int64_t Array::length(std::source_location loc) const {
   return s[0];
 }
 
+namespace {
+
+void need_type(DType has, DType as, const char* function, const SourceLoc& loc) {
+  if (as == has) return;
+  Message(function)
+      .problem("the array holds " + std::string(name_of(has)) + ", not " + std::string(name_of(as)))
+      .rule("elements are read as the type that they have")
+      .from(loc)
+      .advice("convert first: x.astype(" + std::string(short_name_of(as)) + ")")
+      .raise<DTypeError>();
+}
+
+}  // namespace
+
+void Array::require_length(std::size_t length, std::source_location loc) const {
+  const Shape& s = need(*this, "unpack", loc).type.shape;
+  if (!s.empty() && s[0] == static_cast<std::int64_t>(length)) return;
+  Message("unpack")
+      .problem("the array has shape " + to_string(s) + ", and " + std::to_string(length) +
+               (length == 1 ? " element is" : " elements are") + " asked for")
+      .rule(s.empty() ? "a scalar has no elements of a first axis"
+                      : "there are as many names as elements along the first axis")
+      .from(loc)
+      .advice(s.empty() ? "read it with item()" : "unpack<" + std::to_string(s[0]) + ">()")
+      .raise<ShapeError>();
+}
+
 const void* Array::host_bytes(DType as, const char* function, std::source_location loc) const {
-  const auto& data = detail::readable(*this, function, loc);
-  if (as != impl_->type.dtype)
-    Message(function)
-        .problem("the array holds " + std::string(name_of(impl_->type.dtype)) + ", not " +
-                 std::string(name_of(as)))
-        .rule("elements are read as the type that they have")
-        .from(loc)
-        .advice("convert first: x.astype(" + std::string(short_name_of(as)) + ")")
-        .raise<DTypeError>();
-  std::lock_guard lock(detail::lazy_lock());
-  runtime::BufferPtr hold = impl_->host_copy;
-  const std::byte* bytes = runtime::dense_bytes(*data, hold);
-  if (hold && !impl_->host_copy) impl_->host_copy = std::move(hold);
-  return bytes;
+  const detail::Reading read(*this, function, loc);
+  need_type(dtype(), as, function, loc);
+  if (dtype() != impl_->type.dtype) return detail::floats_of(*impl_, *read);
+  return runtime::host_view(*read);
+}
+
+std::shared_ptr<const void> Array::read_bytes(DType as, const char* function,
+                                              std::source_location loc) const {
+  struct Kept {
+    detail::Reading read;
+    runtime::BufferPtr buffer;
+    Kept(const Array& x, const char* function, const SourceLoc& loc) : read(x, function, loc) {}
+  };
+  auto kept = std::make_shared<Kept>(*this, function, loc);
+  need_type(dtype(), as, function, loc);
+  const void* bytes =
+      dtype() == impl_->type.dtype
+          ? static_cast<const void*>(runtime::dense_bytes(*kept->read, kept->buffer))
+          : detail::floats_of(*impl_, *kept->read);
+  return {std::move(kept), bytes};
 }
 
 namespace {
@@ -219,7 +302,7 @@ namespace {
 // Calls f with the only element, in its own type.
 template <class F>
 auto with_item(const Array& a, const SourceLoc& loc, F&& f) {
-  const auto& data = detail::readable(a, "item", loc);
+  const detail::Reading read(a, "item", loc);
   if (a.size() != 1)
     Message("item")
         .problem("the array has shape " + to_string(a.shape()) + ", which is " +
@@ -229,12 +312,12 @@ auto with_item(const Array& a, const SourceLoc& loc, F&& f) {
         .advice("pick one first, for example x(0, 0).item<float>(), or read all with to_vector")
         .raise<ShapeError>();
   runtime::BufferPtr hold;
-  const std::byte* bytes = runtime::dense_bytes(*data, hold);
-  return dispatch(a.dtype(), [&](auto tag) {
+  const std::byte* bytes = runtime::dense_bytes(*read, hold);
+  return dispatch(a.impl()->type.dtype, [&](auto tag) {
     using E = decltype(tag);
     E e;
     std::memcpy(&e, bytes, sizeof e);
-    if constexpr (std::is_same_v<E, float16> || std::is_same_v<E, bfloat16>)
+    if constexpr (std::is_same_v<E, float16_t> || std::is_same_v<E, bfloat16_t>)
       return f(static_cast<float>(e));
     else if constexpr (std::is_same_v<E, bool>)
       return f(static_cast<int>(e));
@@ -284,7 +367,7 @@ std::uint64_t Array::item_uint(std::uint64_t most, std::source_location loc) con
 }
 
 Array::operator bool() const {
-  detail::readable(*this, "bool");
+  const detail::Reading read(*this, "bool");
   if (size() != 1)
     Message("bool")
         .problem("the truth of an array of shape " + to_string(shape()) + " is ambiguous")
@@ -294,10 +377,20 @@ Array::operator bool() const {
   return item_double({}) != 0;
 }
 
-const Array& Array::block_until_ready() const {
-  const auto& data = detail::readable(*this, "block_until_ready");
-  if (data->pending) data->pending->wait();
+const Array& Array::block_until_ready(std::source_location loc) const {
+  const detail::Reading read(*this, "block_until_ready", loc);
+  if (read->pending) read->pending->wait();
   return *this;
+}
+
+Array Array::copy(std::source_location loc) const {
+  const auto& impl = need(*this, "copy", loc);
+  if (!impl.concrete() || impl.is_number) return *this;
+  const auto& data = detail::readable(*this, "copy", loc);
+  runtime::BufferPtr hold;
+  const std::byte* bytes = runtime::dense_bytes(*data, hold);
+  return detail::make_concrete(
+      runtime::relayout(runtime::from_host(impl.type, bytes), data->layout));
 }
 
 bool Array::is_ready() const {
@@ -306,15 +399,19 @@ bool Array::is_ready() const {
 }
 
 bool Array::is_deleted() const {
-  return impl_ && impl_->data && impl_->data->deleted.load(std::memory_order_relaxed);
+  const runtime::ArrayData* data = impl_ ? detail::known_data(*impl_) : nullptr;
+  return data && data->deleted();
 }
 
-Array::Iterator Array::begin() const { return Iterator(*this, 0); }
+Array::Iterator Array::begin() const {
+  detail::check_alive({this, 1}, "range-for");
+  return Iterator(*this, 0);
+}
 Array::Iterator Array::end() const { return Iterator(*this, length()); }
 
 std::string describe(const Array& x) {
   if (x.is_empty()) return "empty";
-  std::string s = to_string(x.impl()->type);
+  std::string s = detail::visible_text(x.impl()->type);
   return s + (x.is_traced() ? " traced" : x.is_abstract() ? " abstract" : "");
 }
 
@@ -327,6 +424,7 @@ Array abstract(DType dtype, const Shape& shape, std::source_location loc) {
           .from(loc)
           .advice("check the arithmetic that gave " + std::to_string(d))
           .raise<ShapeError>();
+  need_countable("abstract", shape, loc);
   return detail::make_abstract(Type(dtype, shape));
 }
 

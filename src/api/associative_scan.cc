@@ -106,6 +106,8 @@ struct Scan {
 std::vector<Array> associative_scan(Call& combine, const AssociativeScanOptions& options,
                                     std::source_location where) {
   const SourceLoc loc = line_of(where);
+  const InFunction called("associative_scan", loc);
+  check_arguments(combine, "associative_scan", loc);
   const std::size_t count = combine.arg_ends[0];
   std::vector<std::string> offenders;
   std::int64_t length = -1;
@@ -114,7 +116,7 @@ std::vector<Array> associative_scan(Call& combine, const AssociativeScanOptions&
   for (std::size_t i = 0; i < count; ++i) {
     const Array& x = *combine.args.leaves[i];
     if (x.is_empty()) continue;
-    offenders.push_back(leaf_path(combine, i) + " is " + to_string(x.impl()->type));
+    offenders.push_back(leaf_path(combine, i) + " is " + visible_text(x.impl()->type));
     if (axis < -x.ndim() || axis >= x.ndim()) {
       bad = true;
       continue;

@@ -1,5 +1,6 @@
 #include "api/body.h"
 
+#include "api/composite.h"
 #include "api/differentiate.h"
 #include "ops/build.h"
 #include "ops/nested.h"
@@ -17,7 +18,7 @@ ProgramPtr captures_first(const TracedFunction& f) {
 std::optional<Type> common_type(const Type& a, const Type& b) {
   if (!(a.shape == b.shape)) return std::nullopt;
   if (a.dtype != b.dtype && !a.weak && !b.weak) return std::nullopt;
-  const Promoted p = promote(a.dtype, a.weak, b.dtype, b.weak);
+  const Promoted p = promote_types(a, b);
   if ((!a.weak && p.dtype != a.dtype) || (!b.weak && p.dtype != b.dtype)) return std::nullopt;
   Type t = a;
   t.dtype = p.dtype;
@@ -41,6 +42,9 @@ ProgramPtr with_output_types(const ProgramPtr& p, std::span<const Type> types) {
 }
 
 namespace {
+
+/// A type in the list of what changed: weak ones are told from others of their dtype.
+std::string carried_text(const Type& t) { return visible_text(t) + (t.weak ? " (weak)" : ""); }
 
 /// Throws unless the carry comes out with the structure it goes in with, empty leaves included.
 void check_structure(const char* function, const Call& body, const TracedFunction& f,
@@ -84,7 +88,9 @@ LoopBody trace_loop_body(const char* function, Call& body, std::vector<Type> typ
     else
       ++loop.carry;
   }
-  for (int round = 0;; ++round) {
+  // A weak start value gives way to what comes out, which may change what comes out elsewhere:
+  // until nothing gives way any more. Each round leaves fewer weak values or higher dtypes.
+  for (;;) {
     loop.function = trace_call(body, what, what, types);
     const TreeDef in = body.describe_args().child(arg);
     const TreeDef result = body.describe_result();
@@ -102,13 +108,13 @@ LoopBody trace_loop_body(const char* function, Call& body, std::vector<Type> typ
       const std::optional<Type> both = common_type(start, next);
       if (both && both->dtype == start.dtype && both->weak == start.weak) {
         next = start;
-      } else if (both && start.weak && round == 0) {
+      } else if (both && start.weak) {
         start.dtype = both->dtype;
         start.weak = both->weak;
         promoted = true;
       } else {
-        changes.push_back(paths[leaf] + ": " + to_string(start) + " goes in, " + to_string(next) +
-                          " comes out");
+        changes.push_back(paths[leaf] + ": " + carried_text(start) + " goes in, " +
+                          carried_text(next) + " comes out");
         dtypes &= start.shape == next.shape;
       }
     }

@@ -44,7 +44,7 @@ std::vector<Type> agreed_types(const char* function, bool predicate,
         for (std::size_t j = 0; j < leaf; ++j) at += all[k].result_present[j];
         text += (i ? ", " : " ") +
                 (all[k].result_present[leaf]
-                     ? to_string(all[k].program->type(all[k].program->outputs[at]))
+                     ? visible_text(all[k].program->type(all[k].program->outputs[at]))
                      : "empty") +
                 ' ' + branch_name(predicate, k);
       }
@@ -69,7 +69,7 @@ Value branch_index(const char* function, Value index, bool predicate, std::size_
   const bool right_kind = predicate || is_integer(t.dtype);
   if (t.shape.rank() != 0 || !right_kind) {
     Message m(function);
-    m.problem(std::string(predicate ? "the predicate" : "the index") + " is " + to_string(t))
+    m.problem(std::string(predicate ? "the predicate" : "the index") + " is " + visible_text(t))
         .rule(predicate ? "one scalar decides which branch runs"
                         : "the index is one integer scalar")
         .from(loc);
@@ -97,6 +97,9 @@ Value branch_index(const char* function, Value index, bool predicate, std::size_
 Outcome branches(const char* function, const Array& index, bool predicate,
                  std::span<Call* const> calls, std::source_location where) {
   const SourceLoc loc = line_of(where);
+  const InFunction called(function, loc);
+  if (!index.is_empty()) check_usable(*index.impl(), function, loc);
+  check_arguments(*calls[0], function, loc);
   std::vector<TracedFunction> all;
   TreeDef result;
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -142,7 +145,7 @@ Outcome branches(const char* function, const Array& index, bool predicate,
     if (!x->is_empty()) operand_arrays.push_back(*x);
   operand_arrays.insert(operand_arrays.end(), captured.begin(), captured.end());
   Values in;
-  for (const Array& a : operand_arrays) in.push_back(b.input(need(a, function).type));
+  for (const Array& a : operand_arrays) in.push_back(b.input(need(a, function, loc).type));
   const Value chosen = branch_index(function, in[0], predicate, calls.size(), loc);
   const Values out = ops::cond(chosen, programs, std::span<const Value>(in).subspan(1));
   return outcome(all[0], apply(b.finish(out), operand_arrays, loc));

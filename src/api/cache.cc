@@ -1,13 +1,18 @@
 #include "api/cache.h"
 
+#include "base/process.h"
+#include "base/settings.h"
 #include "base/warning.h"
+#include "runtime/footprint.h"
 
 #include <tessera/jit.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <set>
+#include <unordered_map>
 
 namespace tessera::inline v0::detail {
 
@@ -28,7 +33,7 @@ const runtime::Executable& CacheEntry::executable(const std::vector<bool>& donat
     return v;
   };
   if (Version* v = find(versions_.load(std::memory_order_acquire))) return *v->exe;
-  std::lock_guard lock(compiling_);
+  Locked lock(compiling_);
   if (Version* v = find(versions_.load(std::memory_order_acquire))) return *v->exe;
   runtime::CompileOptions options;
   options.name = name;
@@ -36,6 +41,12 @@ const runtime::Executable& CacheEntry::executable(const std::vector<bool>& donat
   auto* v = new Version{donated, runtime::compile(function.program, options), versions_.load()};
   versions_.store(v, std::memory_order_release);
   return *v->exe;
+}
+
+std::int64_t CacheEntry::bytes() const {
+  const std::size_t n = sizeof *this + words.size() * sizeof(std::uint64_t) +
+                        types.size() * sizeof(Type) + args.nodes().size() * sizeof(TreeDef::Node);
+  return static_cast<std::int64_t>(n) + runtime::footprint(*function.program);
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -103,20 +114,15 @@ std::int64_t static_bytes(const TreeDef& def, std::size_t root) {
   return bytes;
 }
 /// Below this many bytes reusing an argument's memory is not worth a program of its own.
-constexpr std::int64_t kSmallestDonation = 4096;
+constexpr std::int64_t kSmallestReuse = 4096;
 
-[[noreturn]] void deleted_argument(const Call& call, std::size_t leaf, const std::string& name) {
-  runtime::deleted_message(name, *data_of(*call.args.leaves[leaf]->impl()))
-      .at(leaf_path(call, leaf))
+/// Says of input `i` of the program that it had been given away.
+[[noreturn]] void deleted_input(const Call& call, std::size_t i, const runtime::ArrayData& data,
+                                const std::string& name) {
+  const std::vector<std::size_t> leaves = present_leaves(call);
+  runtime::deleted_message(name, data)
+      .at(i < leaves.size() ? leaf_path(call, leaves[i]) : "an array that the function captures")
       .raise<TraceError>();
-}
-
-/// The same characters for as long as the process lives.
-const char* interned(const std::string& text) {
-  static auto* all = new std::set<std::string>;
-  static auto* mutex = new std::mutex;
-  std::lock_guard lock(*mutex);
-  return all->insert(text).first->c_str();
 }
 
 void check_donated(const std::vector<int>& donated, const Call& call, const std::string& name) {
@@ -142,63 +148,106 @@ void check_donated(const std::vector<int>& donated, const Call& call, const std:
 // the cache
 
 struct CachedFunction::State {
-  const char* name = nullptr;  // never freed: arrays given away point at it
-  std::atomic<CacheEntry*> newest{nullptr};
+  std::atomic<std::uint32_t> taker{0};  // what arrays given away remember; made on first use
   std::atomic<std::size_t> traces{0};
-  std::mutex inserting;
+  std::mutex mutex;
+  std::shared_ptr<const CacheEntry> newest;
+  std::unordered_multimap<std::uint64_t, std::shared_ptr<const CacheEntry>> entries;
+  /// What was made last, for the warning of statics.
+  std::deque<std::weak_ptr<const CacheEntry>> recent;
   bool warned = false, warned_of_size = false;
-  std::vector<std::unique_ptr<CacheEntry>> entries;
 
-  const CacheEntry* find(const Call& call) const {
-    const CacheEntry* e = newest.load(std::memory_order_acquire);
-    if (!e || matches(*e, call)) return e;
+  std::shared_ptr<const CacheEntry> find(const Call& call) {
+    std::shared_ptr<const CacheEntry> last;
+    {
+      Locked lock(mutex);
+      last = newest;
+    }
+    if (last && matches(*last, call)) return last;
     const std::uint64_t hash = hash_words(call.args.words);
-    for (e = e->next; e; e = e->next)
-      if (e->hash == hash && matches(*e, call)) return e;
+    Locked lock(mutex);
+    return find(hash, call);
+  }
+  /// Under the lock.
+  std::shared_ptr<const CacheEntry> find(std::uint64_t hash, const Call& call) const {
+    auto [begin, end] = entries.equal_range(hash);
+    for (auto it = begin; it != end; ++it)
+      if (matches(*it->second, call)) return it->second;
     return nullptr;
   }
+  /// Takes it in, unless another thread was first; gives what is in, and the warnings due, which
+  /// wait for the lock to be let go: what handles them may call the function.
+  std::shared_ptr<const CacheEntry> insert(const std::shared_ptr<const CacheEntry>& fresh,
+                                           const Call& call, std::vector<Message>& warnings) {
+    Locked lock(mutex);
+    if (auto e = find(fresh->hash, call)) return e;
+    warn_of_size(*fresh, warnings);
+    warn_of_statics(*fresh, warnings);
+    recent.push_back(fresh);
+    if (recent.size() > kRemembered) recent.pop_front();
+    entries.emplace(fresh->hash, fresh);
+    return newest = fresh;
+  }
+  void drop(std::uint64_t hash, const CacheEntry* which) {
+    std::shared_ptr<const CacheEntry> gone[2];  // goes after the lock, with what the user lent
+    Locked lock(mutex);
+    if (newest.get() == which) gone[0] = std::move(newest);
+    auto [begin, end] = entries.equal_range(hash);
+    for (auto it = begin; it != end; ++it)
+      if (it->second.get() == which) {
+        gone[1] = std::move(it->second);
+        entries.erase(it);
+        return;
+      }
+  }
 
-  void warn_of_size(const CacheEntry& fresh) {
+  static constexpr std::size_t kRemembered = 32;
+
+  void warn_of_size(const CacheEntry& fresh, std::vector<Message>& warnings) {
     if (warned_of_size) return;
     const auto& nodes = fresh.args.nodes();
     for (std::size_t arg = 1; arg < nodes.size(); arg = nodes[arg].end) {
       const std::int64_t bytes = static_bytes(fresh.args, arg);
       if (bytes <= kLargeStatics) continue;
       warned_of_size = true;
-      warn(Message(fresh.name)
-               .problem("an argument has " + std::to_string(bytes) + " bytes of static values")
-               .rule("static values are part of the key: every call reads and compares them, and "
-                     "each content is traced and compiled anew")
-               .at(fresh.args.path(arg, "args"))
-               .advice("make it an Array, unless the program has to depend on its values"));
+      warnings.push_back(
+          Message(fresh.name)
+              .problem("an argument has " + std::to_string(bytes) + " bytes of static values")
+              .rule("static values are part of the key: every call reads and compares them, and "
+                    "each content is traced and compiled anew")
+              .at(fresh.args.path(arg, "args"))
+              .advice("make it an Array, unless the program has to depend on its values"));
     }
   }
 
-  void warn_of_statics(const CacheEntry& fresh) {
+  void warn_of_statics(const CacheEntry& fresh, std::vector<Message>& warnings) {
     if (warned) return;
     int alike = 1;
-    const CacheEntry* other = nullptr;
-    for (const auto& e : entries)
-      if (e->types == fresh.types && only_static_difference(e->args, fresh.args))
-        ++alike, other = e.get();
+    std::shared_ptr<const CacheEntry> other;
+    for (const auto& weak : recent)
+      if (auto e = weak.lock())
+        if (e->types == fresh.types && only_static_difference(e->args, fresh.args))
+          ++alike, other = std::move(e);
     if (alike < kRetracesBeforeWarning) return;
     warned = true;
     const std::size_t node = *only_static_difference(other->args, fresh.args);
-    warn(Message(fresh.name)
-             .problem("traced and compiled " + std::to_string(alike) +
-                      " times for arguments that differ in static values only")
-             .rule("a C++ number, enum or string is part of the key: each value of it is traced "
-                   "and compiled anew")
-             .at(fresh.args.path(node, "args") + ", " + other->args.nodes()[node].text +
-                 " before and " + fresh.args.nodes()[node].text + " now")
-             .advice("make it an Array, unless the program has to depend on its value"));
+    warnings.push_back(
+        Message(fresh.name)
+            .problem("traced and compiled " + std::to_string(alike) +
+                     " times for arguments that differ in static values only")
+            .rule("a C++ number, enum or string is part of the key: each value of it is traced "
+                  "and compiled anew")
+            .at(fresh.args.path(node, "args") + ", " + other->args.nodes()[node].text +
+                " before and " + fresh.args.nodes()[node].text + " now")
+            .advice("make it an Array, unless the program has to depend on its value"));
   }
 };
 
-CachedFunction::CachedFunction(std::string name, std::vector<int> donate)
-    : name_(std::move(name)), donate_(std::move(donate)), state_(std::make_unique<State>()) {
-  state_->name = interned(name_);
-}
+CachedFunction::CachedFunction(std::string name, std::vector<int> donate, std::source_location loc)
+    : name_(std::move(name)),
+      donate_(std::move(donate)),
+      loc_(loc),
+      state_(std::make_shared<State>()) {}
 CachedFunction::~CachedFunction() = default;
 
 void CachedFunction::extend_key(InlineVector<std::uint64_t, 16>&) const {}
@@ -215,10 +264,7 @@ void complete_key(Call& call) {
 }
 
 std::atomic<int>& captures_flag() {
-  static std::atomic<int> flag{[] {
-    const char* v = std::getenv("TESSERA_CHECK_CAPTURES");
-    return v && *v && *v != '0';
-  }()};
+  static std::atomic<int> flag{settings::flag("TESSERA_CHECK_CAPTURES")};
   return flag;
 }
 bool checks_captures() { return captures_flag().load(std::memory_order_relaxed) != 0; }
@@ -231,7 +277,7 @@ void check_captures(const CacheEntry& e, const TracedFunction& now) {
   else
     for (std::size_t i = 0; i < before.size() && what.empty(); ++i)
       if (before[i].impl() != after[i].impl())
-        what = "a captured array, " + to_string(before[i].impl()->type) +
+        what = "a captured array, " + visible_text(before[i].impl()->type) +
                ", is another one than in the program in use";
   if (what.empty()) return;
   Message(e.name)
@@ -241,8 +287,8 @@ void check_captures(const CacheEntry& e, const TracedFunction& now) {
       .raise<TraceError>();
 }
 
-std::unique_ptr<CacheEntry> new_entry(const Call& call, TracedFunction f, const std::string& name) {
-  auto e = std::make_unique<CacheEntry>();
+std::shared_ptr<CacheEntry> new_entry(const Call& call, TracedFunction f, const std::string& name) {
+  auto e = std::make_shared<CacheEntry>();
   e->words.assign(call.args.words.begin(), call.args.words.end());
   e->hash = hash_words(call.args.words);
   for (const Array* x : call.args.leaves) e->present.push_back(!x->is_empty());
@@ -259,15 +305,8 @@ std::unique_ptr<CacheEntry> new_entry(const Call& call, TracedFunction f, const 
   return e;
 }
 
-/// An array that is passed twice is not given away: the other use still reads it.
-void keep_shared(std::vector<bool>& donated, const std::vector<runtime::ArrayDataPtr>& data) {
-  for (std::size_t i = 0; i < donated.size(); ++i)
-    if (donated[i] && std::count(data.begin(), data.end(), data[i]) > 1) donated[i] = false;
-  if (std::find(donated.begin(), donated.end(), true) == donated.end()) donated.clear();
-}
-
 Outcome run_inline(Call& call, const CacheEntry& e) {
-  const std::vector<Array> in = operands(call, e.function);
+  const std::vector<Array> in = operands(call, e.function, e.name);
   return outcome(e.function, apply(e.function.program, in, {}));
 }
 
@@ -275,41 +314,55 @@ Outcome run_inline(Call& call, const CacheEntry& e) {
 
 void set_check_captures(bool on) { captures_flag().store(on); }
 
-const CacheEntry& CachedFunction::find_or_build(Call& call) {
+std::shared_ptr<const CacheEntry> CachedFunction::find_or_build(Call& call) {
   extend_key(call.args.words);
   complete_key(call);
-  if (const CacheEntry* e = state_->find(call)) {
+  if (auto e = state_->find(call)) {
     if (checks_captures()) check_captures(*e, build(call));
-    return *e;
+    e->touch();
+    return e;
   }
   check_donated(donate_, call, name_);
-  std::unique_ptr<CacheEntry> fresh = new_entry(call, build(call), name_);
+  const std::shared_ptr<const CacheEntry> fresh = new_entry(call, build(call), name_);
   state_->traces.fetch_add(1, std::memory_order_relaxed);
-  std::lock_guard lock(state_->inserting);
-  if (fresh->cacheable) {
-    if (const CacheEntry* e = state_->find(call)) return *e;  // another thread was first
-    state_->warn_of_size(*fresh);
-    state_->warn_of_statics(*fresh);
-    fresh->next = state_->newest.load(std::memory_order_relaxed);
-    state_->newest.store(fresh.get(), std::memory_order_release);
-  }
-  state_->entries.push_back(std::move(fresh));
-  return *state_->entries.back();
+  if (!fresh->cacheable) return fresh;
+  std::vector<Message> warnings;
+  std::shared_ptr<const CacheEntry> in = state_->insert(fresh, call, warnings);
+  if (in != fresh) return in;
+  runtime::keep(fresh, fresh->bytes(),
+                [state = std::weak_ptr(state_), hash = fresh->hash, which = fresh.get()] {
+                  if (auto s = state.lock()) s->drop(hash, which);
+                });
+  runtime::trim_kept();
+  for (const Message& m : warnings) warn(m);
+  return fresh;
 }
 
 Outcome CachedFunction::run(Call& call, std::uint64_t moved) {
-  return run_entry(call, find_or_build(call), moved);
+  return run_entry(call, *find_or_build(call), moved);
+}
+
+std::uint32_t CachedFunction::taker() const {
+  std::uint32_t t = state_->taker.load(std::memory_order_relaxed);
+  if (t) return t;
+  const std::string line = to_string(SourceLoc(loc_));
+  const bool said = line.empty() || name_.find(line) != std::string::npos;
+  t = runtime::taker(said ? name_ : name_ + " (" + line + ")");
+  state_->taker.store(t, std::memory_order_relaxed);
+  return t;
 }
 
 Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t moved) const {
+  check_bounds(call, e.function);
   if (Trace::innermost() || !e.cacheable) return run_inline(call, e);
 
   std::vector<runtime::ArrayDataPtr> data;
   data.reserve(e.function.program->inputs.size());
-  std::vector<bool> donated;
-  auto donate = [&] {
-    donated.resize(e.function.program->inputs.size());
-    donated[data.size()] = true;
+  // What is given away, and of that what is worth a program that writes over it.
+  std::vector<bool> given, reused;
+  auto mark = [&](std::vector<bool>& which) {
+    which.resize(e.function.program->inputs.size());
+    which[data.size()] = true;
   };
   for (std::size_t arg = 0; arg < call.arg_count(); ++arg) {
     const bool asked =
@@ -320,19 +373,20 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
       if (!impl) continue;
       if (!impl->concrete()) return run_inline(call, e);  // says what is wrong with it
       const runtime::ArrayDataPtr& d = data_of(*impl);
-      if (d->deleted.load(std::memory_order_relaxed)) deleted_argument(call, i, name_);
-      const bool large = impl->type.bytes() >= kSmallestDonation;
-      if (large && (asked || (free && impl.use_count() == 1 && d.use_count() == 1))) donate();
+      if (asked || (free && impl.use_count() == 1 && d.use_count() == 1)) {
+        mark(given);
+        if (impl->type.bytes() >= kSmallestReuse) mark(reused);
+      }
       data.push_back(d);
     }
   }
   data.insert(data.end(), e.capture_data.begin(), e.capture_data.end());
 
-  keep_shared(donated, data);
-  for (std::size_t i = 0; i < donated.size(); ++i)
-    if (donated[i]) data[i]->donated_to.store(state_->name, std::memory_order_relaxed);
-  // The run marks what it takes as deleted, and gives it back where it fails.
-  std::vector<runtime::ArrayDataPtr> results = e.executable(donated).run(data);
+  const runtime::Executable& executable = e.executable(reused);
+  runtime::Holds holds(data, given, given.empty() ? 0 : taker());
+  if (holds.refused()) deleted_input(call, *holds.refused(), *data[*holds.refused()], name_);
+  std::vector<runtime::ArrayDataPtr> results = executable.run(data, holds);
+  runtime::trim_kept();
   std::vector<Array> arrays;
   arrays.reserve(results.size());
   for (auto& r : results) arrays.push_back(make_concrete(std::move(r)));

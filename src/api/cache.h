@@ -3,6 +3,7 @@
 
 #include "api/traced.h"
 #include "runtime/executable.h"
+#include "runtime/kept.h"
 
 #include <atomic>
 #include <memory>
@@ -11,9 +12,9 @@
 
 namespace tessera::inline v0::detail {
 
-/// Immutable once it is in a cache, but for the executables, which are made on first use. Lives as
-/// long as the cache.
-struct CacheEntry {
+/// Immutable once it is in a cache, but for the executables, which are made on first use. The cache
+/// may let go of it at any time; who calls it holds it.
+struct CacheEntry : runtime::Kept {
   // the key
   std::uint64_t hash = 0;
   std::vector<std::uint64_t> words;  // tree types, structure, statics, axis names and the like
@@ -25,10 +26,11 @@ struct CacheEntry {
   bool cacheable = true;                            // no capture belongs to a trace
   TreeDef args;
   std::string name;
-  CacheEntry* next = nullptr;  // older entries
 
   /// The executable for this donation, one flag an input; compiles on first use.
   const runtime::Executable& executable(const std::vector<bool>& donated) const;
+  /// Roughly, without the arrays that it captured and its executables.
+  std::int64_t bytes() const;
   ~CacheEntry();
 
  private:
@@ -44,5 +46,9 @@ struct CacheEntry {
 /// Whether every call traces again and compares, to find functions that depend on something which
 /// changed since their first trace: TESSERA_CHECK_CAPTURES=1, or this.
 void set_check_captures(bool on);
+
+/// Lets this thread go of the programs of eager operations that it remembers, and the others at
+/// their next operation.
+void forget_composites();
 
 }  // namespace tessera::inline v0::detail

@@ -1,5 +1,7 @@
 #include <tessera/detail/call.h>
 
+#include "base/message.h"
+
 #include <cstring>
 
 namespace tessera::inline v0::detail {
@@ -14,6 +16,17 @@ void push_text(InlineVector<std::uint64_t, 16>& words, std::string_view text) {
   }
 }
 }  // namespace
+
+void moved_away(const char* what, const std::source_location& made) {
+  Message(what)
+      .problem(
+          "it is used after it was moved away: std::move, or a move into a container, left "
+          "nothing in it")
+      .rule("a copy shares its programs with the original, so that copying costs nothing")
+      .from(made)
+      .advice("use what it was moved to, or copy it instead of moving it")
+      .raise<Error>();
+}
 
 void Recorder::fixed(FixedKind kind, std::uint64_t bits, std::string_view text) {
   if (kind == FixedKind::string || kind == FixedKind::shape)

@@ -31,12 +31,13 @@ Outcome checkpoint(Call& call, const CheckpointPolicyPtr& policy, std::source_lo
   const SourceLoc loc = line_of(where);
   const TracedFunction f = trace_call(call, "checkpoint", "checkpoint");
   if (!Trace::innermost())
-    return outcome(f, apply(f.program, operands(call, f), loc));  // nobody differentiates this
+    return outcome(f, apply(f.program, operands(call, f, "checkpoint", loc),
+                            loc));  // nobody differentiates this
   Builder b("checkpoint");
   b.loc = loc;
   const Values in = inputs_of(b, *f.program);
   const Values out = ops::remat(b, f.program, in, policy);
-  return outcome(f, apply(b.finish(out), operands(call, f), loc));
+  return outcome(f, apply(b.finish(out), operands(call, f, "checkpoint", loc), loc));
 }
 
 }  // namespace detail

@@ -16,6 +16,7 @@ namespace {
 struct Members {
   Strings names;
   std::int64_t size = 1;
+  std::string of_vmap;  // one that vmap maps; empty where there is none
   /// Of the names those of a typed shard_map, and the others.
   AxisSet typed;
   Strings typed_names, untyped_names;
@@ -43,8 +44,8 @@ std::string kind_name(BoundAxis::Kind kind) {
   }
   Message(function)
       .problem("there is no axis '" + name + "' here")
-      .rule(bound.empty() ? "no axis is bound: a name is bound inside a function given to pmap, "
-                            "shard_map or vmap"
+      .rule(bound.empty() ? "no axis is bound: a name is bound inside a function given to pmap "
+                            "or vmap"
                           : "the bound axes are " + bound)
       .from(loc)
       .advice(bound.empty()
@@ -67,6 +68,7 @@ Members members(const char* function, const AxisNames& axes, const SourceLoc& lo
           .raise<CollectiveError>();
     m.names.push_back(name);
     m.size *= bound->size;
+    if (bound->kind == BoundAxis::Kind::vmap) m.of_vmap = name;
     if (bound->kind == BoundAxis::Kind::shard_map) {
       m.typed.insert(name);
       m.typed_names.push_back(name);
@@ -93,9 +95,20 @@ std::int64_t group_size(const char* function, const Members& m, const AxisGroups
   return static_cast<std::int64_t>(groups[0].size());
 }
 
-void no_typed_groups(const char* function, const Members& m, const AxisGroups& groups,
-                     const SourceLoc& loc) {
-  if (!groups.empty() && !m.typed.empty())
+/// Groups are for axes of devices whose values carry no types of axes.
+void check_groups(const char* function, const Members& m, const AxisGroups& groups,
+                  const SourceLoc& loc) {
+  if (groups.empty()) return;
+  if (!m.of_vmap.empty())
+    Message(function)
+        .problem("axis_index_groups are given, and axis '" + m.of_vmap + "' is mapped by vmap")
+        .rule("groups are for axes of devices")
+        .from(loc)
+        .advice(
+            "reshape the mapped dimension to (groups, members), map each by its own vmap and use "
+            "the inner name")
+        .raise<CollectiveError>();
+  if (!m.typed.empty())
     Message(function)
         .problem("groups are given, and axis '" + *m.typed.begin() +
                  "' belongs to a typed shard_map")
@@ -103,6 +116,18 @@ void no_typed_groups(const char* function, const Members& m, const AxisGroups& g
         .from(loc)
         .advice("use a mesh with two axes in the place of this one")
         .raise<CollectiveError>();
+}
+
+/// What the op inside complains about is said in the name of the function that the user called.
+template <class Body>
+Array collective(const char* function, const Operand& x, Body&& body) {
+  try {
+    return composite1(function, {x.array}, x.loc,
+                      [&](Builder&, std::span<const Value> in) { return body(in[0]); });
+  } catch (const CollectiveError& e) {
+    const std::string text = e.what();
+    throw CollectiveError(function + text.substr(std::min(text.size(), text.find(": "))));
+  }
 }
 
 Value vary(Value x, const Members& m) {
@@ -120,27 +145,28 @@ bool is_number(const Array& x) { return !x.is_empty() && x.impl()->is_number; }
 bool is_boolean(const Array& x) { return x.impl()->type.dtype == DType::boolean; }
 Array number_times(const Array& x, std::int64_t n) {
   if (is_floating(x.dtype())) return Array(x.item<double>() * static_cast<double>(n));
-  return Array(x.item<std::int64_t>() * n);
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(x.item<std::int64_t>(), n, &product))
+    return Array(x.item<double>() * static_cast<double>(n));
+  return Array(product);
 }
 
 }  // namespace
 
 Array psum(Operand x, const AxisNames& axes, const AxisGroups& groups) {
   const Members m = members("psum", axes, x.loc);
-  no_typed_groups("psum", m, groups, x.loc);
+  check_groups("psum", m, groups, x.loc);
   if (is_number(x.array) && groups.empty()) return number_times(x.array, m.size);
-  return composite1("psum", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    return emit_psum(in[0], m, groups);
-  });
+  return collective("psum", x, [&](Value v) { return emit_psum(v, m, groups); });
 }
 
 Array pmean(Operand x, const AxisNames& axes, const AxisGroups& groups) {
   const Members m = members("pmean", axes, x.loc);
-  no_typed_groups("pmean", m, groups, x.loc);
+  check_groups("pmean", m, groups, x.loc);
   const std::int64_t n = group_size("pmean", m, groups, x.loc);
   if (is_number(x.array) && is_floating(x.array.dtype())) return x.array;
-  return composite1("pmean", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    Value sum = emit_psum(detail::to_inexact(in[0]), m, groups);
+  return collective("pmean", x, [&](Value v) {
+    Value sum = emit_psum(detail::to_inexact(v), m, groups);
     return ops::div(sum, ops::full_like(sum, static_cast<double>(n)));
   });
 }
@@ -149,11 +175,9 @@ namespace {
 Array extremum(const char* name, Value (*op)(Value, const Strings&, std::int64_t, const IntLists&),
                const Operand& x, const AxisNames& axes, const AxisGroups& groups) {
   const Members m = members(name, axes, x.loc);
-  no_typed_groups(name, m, groups, x.loc);
+  check_groups(name, m, groups, x.loc);
   if (is_number(x.array) && !is_boolean(x.array)) return x.array;
-  return composite1(name, {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    return op(vary(in[0], m), m.names, m.size, groups);
-  });
+  return collective(name, x, [&](Value v) { return op(vary(v, m), m.names, m.size, groups); });
 }
 
 void some_axis(const char* function, const Members& m, const SourceLoc& loc) {
@@ -165,6 +189,32 @@ void some_axis(const char* function, const Members& m, const SourceLoc& loc) {
         .advice("name the axis of the pmap around: \"i\"")
         .raise<CollectiveError>();
 }
+
+/// For data that moves: the axes of a call that needs one.
+Members moving(const char* function, const AxisNames& axes, const AxisGroups& groups,
+               const SourceLoc& loc) {
+  Members m = members(function, axes, loc);
+  some_axis(function, m, loc);
+  check_groups(function, m, groups, loc);
+  return m;
+}
+
+Array exchange(const char* function, const Operand& x, const AxisNames& axes, int split, int concat,
+               const ExchangeOptions& o) {
+  const Members m = moving(function, axes, o.groups, x.loc);
+  return collective(function, x, [&](Value v) {
+    return ops::all_to_all(vary(v, m), m.names, m.size, split, concat, o.tiled, o.groups);
+  });
+}
+
+Array permute(const char* function, const Operand& x, const AxisNames& axes,
+              const Permutation& pairs) {
+  const Members m = moving(function, axes, {}, x.loc);
+  IntLists perm;
+  for (const auto& [source, destination] : pairs) perm.push_back({source, destination});
+  return collective(function, x,
+                    [&](Value v) { return ops::ppermute(vary(v, m), m.names, m.size, perm); });
+}
 }  // namespace
 
 Array pmax(Operand x, const AxisNames& axes, const AxisGroups& groups) {
@@ -175,11 +225,9 @@ Array pmin(Operand x, const AxisNames& axes, const AxisGroups& groups) {
 }
 
 Array all_gather(Operand x, const AxisNames& axes, const GatherOptions& o) {
-  const Members m = members("all_gather", axes, x.loc);
-  some_axis("all_gather", m, x.loc);
-  no_typed_groups("all_gather", m, o.groups, x.loc);
-  return composite1("all_gather", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    Value v = vary(in[0], m);
+  const Members m = moving("all_gather", axes, o.groups, x.loc);
+  return collective("all_gather", x, [&](Value v) {
+    v = vary(v, m);
     if (o.invariant && m.typed_names.size() == m.names.size())
       return ops::all_gather_invariant(v, m.names, m.size, o.axis, o.tiled);
     return ops::all_gather(v, m.names, m.size, o.axis, o.tiled, o.groups);
@@ -187,41 +235,27 @@ Array all_gather(Operand x, const AxisNames& axes, const GatherOptions& o) {
 }
 
 Array psum_scatter(Operand x, const AxisNames& axes, const GatherOptions& o) {
-  const Members m = members("psum_scatter", axes, x.loc);
-  some_axis("psum_scatter", m, x.loc);
-  no_typed_groups("psum_scatter", m, o.groups, x.loc);
-  return composite1("psum_scatter", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    return ops::psum_scatter(vary(in[0], m), m.names, m.size, o.axis, o.tiled, o.groups);
+  const Members m = moving("psum_scatter", axes, o.groups, x.loc);
+  return collective("psum_scatter", x, [&](Value v) {
+    return ops::psum_scatter(vary(v, m), m.names, m.size, o.axis, o.tiled, o.groups);
   });
 }
 
 Array all_to_all(Operand x, const AxisNames& axes, int split, int concat,
                  const ExchangeOptions& o) {
-  const Members m = members("all_to_all", axes, x.loc);
-  some_axis("all_to_all", m, x.loc);
-  no_typed_groups("all_to_all", m, o.groups, x.loc);
-  return composite1("all_to_all", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    return ops::all_to_all(vary(in[0], m), m.names, m.size, split, concat, o.tiled, o.groups);
-  });
+  return exchange("all_to_all", x, axes, split, concat, o);
 }
 
 Array pswapaxes(Operand x, const AxisNames& axes, int axis, const ExchangeOptions& o) {
-  return all_to_all(x, axes, axis, axis, o);
+  return exchange("pswapaxes", x, axes, axis, axis, o);
 }
 
 Array ppermute(Operand x, const AxisNames& axes, const Permutation& pairs) {
-  const Members m = members("ppermute", axes, x.loc);
-  some_axis("ppermute", m, x.loc);
-  IntLists perm;
-  for (const auto& [source, destination] : pairs) perm.push_back({source, destination});
-  return composite1("ppermute", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    return ops::ppermute(vary(in[0], m), m.names, m.size, perm);
-  });
+  return permute("ppermute", x, axes, pairs);
 }
 
 Array pshuffle(Operand x, const AxisNames& axes, const std::vector<std::int64_t>& sources) {
-  const Members m = members("pshuffle", axes, x.loc);
-  some_axis("pshuffle", m, x.loc);
+  const Members m = moving("pshuffle", axes, {}, x.loc);
   std::vector<std::int64_t> sorted = sources;
   std::sort(sorted.begin(), sorted.end());
   bool permutation = static_cast<std::int64_t>(sorted.size()) == m.size;
@@ -241,15 +275,13 @@ Array pshuffle(Operand x, const AxisNames& axes, const std::vector<std::int64_t>
   Permutation pairs;
   for (std::size_t i = 0; i < sources.size(); ++i)
     pairs.emplace_back(sources[i], static_cast<std::int64_t>(i));
-  return ppermute(x, axes, pairs);
+  return permute("pshuffle", x, axes, pairs);
 }
 
 Array pbroadcast(Operand x, const AxisNames& axes, std::int64_t source) {
-  const Members m = members("pbroadcast", axes, x.loc);
-  some_axis("pbroadcast", m, x.loc);
-  return composite1("pbroadcast", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    return ops::pbroadcast(vary(in[0], m), m.names, m.size, source);
-  });
+  const Members m = moving("pbroadcast", axes, {}, x.loc);
+  return collective("pbroadcast", x,
+                    [&](Value v) { return ops::pbroadcast(vary(v, m), m.names, m.size, source); });
 }
 
 Array axis_index(const AxisNames& axes, std::source_location loc) {

@@ -1,10 +1,12 @@
 #include "api/composite.h"
 
+#include "api/cache.h"
 #include "base/thread_kept.h"
 #include "runtime/executable.h"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 namespace tessera::inline v0::detail {
 
@@ -20,7 +22,21 @@ struct Remembered {
   std::shared_ptr<const runtime::Executable> executable;
 };
 constexpr std::size_t kRemembered = 64;
-thread_local ThreadKept<std::array<Remembered, kRemembered>> remembered;
+// What they remember is of this generation, else they forget it.
+std::atomic<unsigned> g_generation{0};
+struct OfThread {
+  unsigned generation = 0;
+  std::array<Remembered, kRemembered> places;
+  std::array<Remembered, kRemembered>& current() {
+    const unsigned now = g_generation.load(std::memory_order_relaxed);
+    if (generation != now) {
+      generation = now;
+      places.fill({});
+    }
+    return places;
+  }
+};
+thread_local ThreadKept<OfThread> remembered;
 
 // Where in `remembered` a call has its place.
 std::size_t place_of(const CompositeKey& key, std::span<const Array> inputs) {
@@ -34,25 +50,6 @@ std::size_t place_of(const CompositeKey& key, std::span<const Array> inputs) {
   return (h ^ h >> 6 ^ h >> 12 ^ h >> 24) % kRemembered;
 }
 
-template <class E>
-E renamed(const E& e, const char* name) {
-  const std::string_view text = e.what();
-  const std::size_t colon = text.find(": ");
-  return E(name + std::string(colon == std::string_view::npos ? text : text.substr(colon)));
-}
-
-// What an op inside complains about is said in the name of the function that the user called.
-Values run_body(const char* name, Builder& b, std::span<const Value> in,
-                const CompositeBody& body) {
-  try {
-    return body(b, in);
-  } catch (const ShapeError& e) {
-    throw renamed(e, name);
-  } catch (const DTypeError& e) {
-    throw renamed(e, name);
-  }
-}
-
 struct Built {
   ProgramPtr program;
   const Array* same = nullptr;  // the argument that the result is
@@ -64,7 +61,7 @@ Built build(const char* name, std::span<const Array> inputs, const SourceLoc& lo
   Values in;
   in.reserve(inputs.size());
   for (const Array& a : inputs) in.push_back(b.input(need(a, name, loc).type));
-  Values out = run_body(name, b, in, body);
+  Values out = body(b, in);
   // A function that changes nothing (a reshape to the same shape) gives its argument back.
   if (out.size() == 1 && b.so_far().equations.empty())
     for (std::size_t i = 0; i < in.size(); ++i)
@@ -74,47 +71,56 @@ Built build(const char* name, std::span<const Array> inputs, const SourceLoc& lo
 
 }  // namespace
 
+void forget_composites() {
+  g_generation.fetch_add(1, std::memory_order_relaxed);
+  remembered->current();
+}
+
 std::vector<Array> composite(const char* name, std::span<const Array> inputs, const SourceLoc& loc,
                              const CompositeBody& body) {
+  const InFunction called(name, loc);
   if (Trace* t = Trace::innermost()) {
     AtLocation at(t->builder(), loc);
     Values in;
     in.reserve(inputs.size());
     for (const Array& a : inputs) in.push_back(t->lift(a, name));
     std::vector<Array> out;
-    for (const Value& v : run_body(name, t->builder(), in, body))
+    for (const Value& v : body(t->builder(), in))
       out.push_back(make_traced(t->id(), v.var, v.type(), loc));
     return out;
   }
   Built p = build(name, inputs, loc, body);
-  if (p.same) return {*p.same};
+  if (p.same) return {same_values(*p.same, name, loc)};
   return apply(p.program, inputs, loc);
 }
 
 Array composite_once(const CompositeKey& key, std::span<const Array> inputs, const SourceLoc& loc,
                      const CompositeBody& body) {
+  const InFunction called(key.name, loc);
   const bool concrete = std::all_of(inputs.begin(), inputs.end(), [](const Array& a) {
     return !a.is_empty() && a.is_concrete();
   });
   if (Trace::innermost() || !concrete || inputs.size() > kOperands)
     return composite(key.name, inputs, loc, body)[0];
-  Remembered& r = (*remembered)[place_of(key, inputs)];
+  Remembered& r = remembered->current()[place_of(key, inputs)];
   const unsigned mode = runtime::compile_mode();
   bool found = r.executable && r.key == key && r.mode == mode && r.operands == inputs.size();
   for (std::size_t i = 0; found && i < inputs.size(); ++i)
     found = r.types[i] == inputs[i].impl()->type;
-  check_alive(inputs, key.name, loc);
   const runtime::CallerLine line(loc);
-  if (found) return run(r.executable, inputs)[0];
+  if (found) return run(*r.executable, inputs, key.name, loc)[0];
 
+  check_alive(inputs, key.name, loc);
   Built p = build(key.name, inputs, loc, body);
-  if (p.same) return *p.same;
+  if (p.same) return same_values(*p.same, key.name, loc);
   runtime::CompileOptions options;
   options.name = key.name;
   Remembered fresh{key, mode, inputs.size(), {}, runtime::compile(p.program, options)};
   for (std::size_t i = 0; i < inputs.size(); ++i) fresh.types[i] = inputs[i].impl()->type;
   r = std::move(fresh);
-  return run(r.executable, inputs)[0];
+  std::vector<Array> results = run(*r.executable, inputs, key.name, loc);
+  runtime::trim_kept();
+  return results[0];
 }
 
 Value broadcast_to(Value x, const Shape& shape) {
@@ -125,7 +131,7 @@ Value broadcast_to(Value x, const Shape& shape) {
 }
 
 void promote_dtypes(Value& x, Value& y) {
-  Promoted p = promote(x.dtype(), x.type().weak, y.dtype(), y.type().weak);
+  const Promoted p = promote_types(x.type(), y.type());
   x = ops::convert(x, p.dtype, p.weak);
   y = ops::convert(y, p.dtype, p.weak);
 }
@@ -138,10 +144,41 @@ void promote_and_broadcast(Value& x, Value& y, const char* name) {
   y = broadcast_to(y, shape);
 }
 
+Promoted promote_types(const Type& x, const Type& y) {
+  Promoted p = promote(x.dtype, x.weak, y.dtype, y.weak);
+  // A weak array of floats would cost twice its memory in double; a weak scalar costs nothing.
+  const bool scalar = x.shape.empty() && y.shape.empty();
+  const auto keeps = [&](const Type& t) {
+    return t.weak && t.dtype == DType::float64 && (scalar || !t.shape.empty());
+  };
+  if (p.weak && is_floating(p.dtype))
+    p.dtype = scalar || keeps(x) || keeps(y) ? DType::float64 : DType::float32;
+  return p;
+}
+
+namespace {
+Promoted inexact(Promoted p, bool scalar) {
+  if (is_floating(p.dtype)) return p;
+  const bool wide = p.dtype == DType::int64 || p.dtype == DType::uint64;
+  return {(p.weak ? scalar : wide) ? DType::float64 : DType::float32, p.weak};
+}
+}  // namespace
+
 Value to_inexact(Value x) {
-  if (is_floating(x.dtype())) return x;
-  bool wide = x.dtype() == DType::int64 || x.dtype() == DType::uint64;
-  return ops::convert(x, wide && !x.type().weak ? DType::float64 : DType::float32, x.type().weak);
+  const Promoted p = inexact({x.dtype(), x.type().weak}, x.shape().empty());
+  return ops::convert(x, p.dtype, p.weak);
+}
+
+Value to_visible_inexact(Value x) {
+  x = to_inexact(x);
+  return ops::convert(x, visible_dtype(x.type()), x.type().weak);
+}
+
+void promote_inexact(Value& x, Value& y) {
+  const bool scalar = x.shape().empty() && y.shape().empty();
+  const Promoted p = inexact(promote_types(x.type(), y.type()), scalar);
+  x = ops::convert(x, p.dtype, p.weak);
+  y = ops::convert(y, p.dtype, p.weak);
 }
 
 Ints normalize_axes(std::span<const std::int64_t> axes, int rank, const char* name,

@@ -50,9 +50,15 @@ Value broadcast_to(Value x, const Shape& shape);
 /// errors.
 void promote_and_broadcast(Value& x, Value& y, const char* name);
 void promote_dtypes(Value& x, Value& y);
-/// In a floating dtype: integers and booleans become float32 (float64 for 64-bit ones), others are
-/// kept.
+/// What two operands become: `promote`, and weak floats of no dimensions are doubles.
+Promoted promote_types(const Type& x, const Type& y);
+/// In a floating dtype: integers and booleans become float32 (float64 for 64-bit ones, and for weak
+/// scalars), others are kept.
 Value to_inexact(Value x);
+/// As to_inexact, but a weak double in float32: for what draws numbers of its operand's dtype.
+Value to_visible_inexact(Value x);
+/// Both in the floating dtype of what they promote to, converted once: -3 beside uint8 stays -3.
+void promote_inexact(Value& x, Value& y);
 /// `axes` normalised, sorted and unique; all axes when empty. ShapeError naming `name` otherwise.
 Ints normalize_axes(std::span<const std::int64_t> axes, int rank, const char* name,
                     const SourceLoc& loc);

@@ -3,6 +3,7 @@
 #include "api/composite.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace tessera::inline v0 {
 
@@ -43,17 +44,23 @@ struct Edges {
 };
 
 // SAME pads so that the output extent is ceil(n / stride), one more after than before where the sum
-// is odd.
+// is odd; SAME_LOWER one more before.
 Edges edges(const Padding& padding, const Ints& input, const Ints& window, const Ints& strides,
             const char* name, const SourceLoc& loc) {
   Edges e;
   std::size_t n = input.size();
-  if (!padding.name().empty() && padding.name() != "SAME" && padding.name() != "VALID")
+  std::string kind = padding.name();
+  std::transform(kind.begin(), kind.end(), kind.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const bool same = kind == "SAME", same_lower = kind == "SAME_LOWER";
+  if (!kind.empty() && !same && !same_lower && kind != "VALID")
     Message(name)
         .problem("the padding is \"" + padding.name() + "\"")
-        .rule("a padding is \"SAME\", \"VALID\" or a pair of widths for each spatial axis")
+        .rule(
+            "a padding is \"SAME\", \"SAME_LOWER\", \"VALID\" or a pair of widths for each spatial "
+            "axis")
         .from(loc)
-        .advice("write it in capitals")
+        .advice("use \"SAME\" to keep the extents, \"VALID\" for no padding")
         .raise<ShapeError>();
   if (padding.name().empty() && padding.widths().size() != n)
     Message(name)
@@ -73,11 +80,11 @@ Edges edges(const Padding& padding, const Ints& input, const Ints& window, const
           .raise<ShapeError>();
   for (std::size_t i = 0; i < n; ++i) {
     std::int64_t low = 0, high = 0;
-    if (padding.name() == "SAME") {
+    if (same || same_lower) {
       std::int64_t out = (input[i] + strides[i] - 1) / strides[i];
       std::int64_t total = std::max<std::int64_t>(0, (out - 1) * strides[i] + window[i] - input[i]);
-      low = total / 2, high = total - low;
-    } else if (padding.name().empty()) {
+      low = same ? total / 2 : total - total / 2, high = total - low;
+    } else if (kind.empty()) {
       low = padding.widths()[i].first, high = padding.widths()[i].second;
     }
     e.low.push_back(low);
@@ -191,7 +198,7 @@ Array max_pool(Operand x, const std::vector<std::int64_t>& window,
 
 Array avg_pool(Operand x, const std::vector<std::int64_t>& window,
                const std::vector<std::int64_t>& strides, const Padding& padding) {
-  return composite1("avg_pool", {x.array}, x.loc, [&](Builder& b, std::span<const Value> in) {
+  return composite1("avg_pool", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     Value v = detail::to_inexact(in[0]);
     ops::WindowDims w = spatial_window(v, window, strides, padding, "avg_pool", x.loc);
     Value s = ops::reduce_window("reduce_window_sum", v, w);
@@ -199,9 +206,8 @@ Array avg_pool(Operand x, const std::vector<std::int64_t>& window,
                   std::any_of(w.pad_high.begin(), w.pad_high.end(), [](auto p) { return p != 0; });
     double n = 1;
     for (std::int64_t d : w.window) n *= static_cast<double>(d);
-    Value count =
-        padded ? ops::reduce_window("reduce_window_sum", ops::full(b, v.dtype(), v.shape(), 1), w)
-               : ops::full_like(s, n);
+    Value count = padded ? ops::reduce_window("reduce_window_sum", ops::full_like(v, 1), w)
+                         : ops::full_like(s, n);
     return ops::div(s, count);
   });
 }

@@ -11,7 +11,9 @@ namespace {
 struct Signature {
   std::vector<bool> present;  // leaves of the arguments that are not empty
   std::vector<bool> result_present;
+  std::vector<Type> result_types;   // of the results that are present
   std::size_t explicit_inputs = 0;  // the function's captures follow them
+  std::vector<BoundAxis> axes;      // that collectives in a rule may name, whenever it is traced
   SourceLoc loc;
 };
 
@@ -35,13 +37,13 @@ RuleTrace invoke(const CallMaker& maker, std::vector<Array> leaves) {
   return std::move(context.out);
 }
 
-Literal literal_of_array(const Array& a) {
-  Literal l{a.dtype(), a.shape(), nullptr};
-  dispatch(a.dtype(), [&](auto zero) {
-    const auto values = std::as_bytes(a.host<decltype(zero)>());
-    l.bytes = std::make_shared<const std::vector<std::byte>>(values.begin(), values.end());
-  });
-  return l;
+Value constant_of(Builder& b, const Array& a) {
+  const Type& type = a.impl()->type;
+  runtime::BufferPtr hold;
+  const std::byte* bytes = runtime::dense_bytes(*data_of(*a.impl()), hold);
+  auto copy = std::make_shared<const std::vector<std::byte>>(bytes, bytes + type.bytes());
+  const Value v = ops::constant(b, Literal{type.dtype, type.shape, std::move(copy)});
+  return ops::convert(v, type.dtype, type.weak);
 }
 
 /// Ends a rule's trace. A rule has no operands but its arguments, so what it captured becomes part
@@ -59,13 +61,14 @@ ProgramPtr close(Trace& trace, std::span<const Array> outputs, const char* funct
   for (const Array& c : f.captures) {
     if (!c.is_concrete())
       Message(function)
-          .problem("the rule uses a traced array " + to_string(c.impl()->type) + " from outside" +
+          .problem("the rule uses a traced array " + visible_text(c.impl()->type) +
+                   " from outside" +
                    (c.impl()->loc ? ", made at " + to_string(c.impl()->loc) : std::string()))
           .rule("a derivative rule sees only its arguments, and arrays that have values")
           .from(loc)
           .advice("make it an argument of the function, and pass it")
           .raise<TraceError>();
-    all.push_back(ops::constant(b, literal_of_array(c)));
+    all.push_back(constant_of(b, c));
   }
   return b.finish(b.inline_program(*f.program, all));
 }
@@ -73,6 +76,14 @@ ProgramPtr close(Trace& trace, std::span<const Array> outputs, const char* funct
 Array zeros_of(Trace& t, const Type& type) {
   const Value v = ops::zeros(t.builder(), type);
   return make_traced(t.id(), v.var, type, {});
+}
+
+/// A rule may give a bare number where the function has a dtype.
+Array in_dtype_of(Trace& t, const Array& x, const Type& want, const char* function) {
+  const Type& is = x.impl()->type;
+  if (!is.weak || !is_floating(is.dtype) || !is_floating(want.dtype)) return x;
+  const Value v = ops::convert(t.lift(x, function), want.dtype, want.weak);
+  return make_traced(t.id(), v.var, v.type(), {});
 }
 
 [[noreturn]] void captured_differentiated(const char* function, const SourceLoc& loc) {
@@ -111,6 +122,7 @@ struct JvpRule final : CustomJvpRule {
   std::string name() const override { return "custom_jvp(" + to_string(s.loc) + ")"; }
   ProgramPtr rule(const std::vector<Type>& inputs,
                   const std::vector<bool>& nonzero) const override {
+    const AxisScope scope(s.axes);
     Trace trace("custom_jvp rule", "custom_jvp rule");
     std::vector<Array> primals, tangents;
     for (const Type& t : inputs) primals.push_back(trace.input(t));
@@ -137,16 +149,18 @@ struct JvpRule final : CustomJvpRule {
         wrong_structure("custom_jvp",
                         "the rule's result has an empty leaf where the function's has an array",
                         s.loc);
-      outputs.push_back(r.results[i]);
+      outputs.push_back(
+          in_dtype_of(trace, r.results[i], s.result_types.at(outputs.size()), "custom_jvp"));
     }
     const std::size_t primal_outputs = outputs.size();
     std::size_t k = 0;
     for (std::size_t i = 0; i < count && k < primal_outputs; ++i) {
       if (!s.result_present[i]) continue;
-      const Type& t = outputs[k++].impl()->type;
+      const Type t = outputs[k++].impl()->type;
       if (!is_floating(t.dtype)) continue;
       const Array& tangent = r.results[count + i];
-      outputs.push_back(tangent.is_empty() ? zeros_of(trace, t) : tangent);
+      outputs.push_back(tangent.is_empty() ? zeros_of(trace, t)
+                                           : in_dtype_of(trace, tangent, t, "custom_jvp"));
     }
     return close(trace, outputs, "custom_jvp", s.loc);
   }
@@ -168,6 +182,7 @@ struct VjpRule final : CustomVjpRule {
     std::shared_ptr<void> prototype;
   };
   Forward trace_forward(const std::vector<Type>& inputs) const {
+    const AxisScope scope(s.axes);
     Trace trace("custom_vjp forward rule", "custom_vjp forward");
     std::vector<Array> primals;
     for (const Type& t : inputs) primals.push_back(trace.input(t));
@@ -185,7 +200,11 @@ struct VjpRule final : CustomVjpRule {
                         "the forward rule's result has other empty leaves than the function's",
                         s.loc);
       if (i >= count) f.residual_present.push_back(present);
-      if (present) outputs.push_back(r.results[i]);
+      if (present && i < count)
+        outputs.push_back(
+            in_dtype_of(trace, r.results[i], s.result_types.at(outputs.size()), "custom_vjp"));
+      else if (present)
+        outputs.push_back(r.results[i]);
     }
     f.program = close(trace, outputs, "custom_vjp", s.loc);
     f.prototype = r.prototype;
@@ -200,6 +219,7 @@ struct VjpRule final : CustomVjpRule {
                       const std::vector<Type>& residuals) const override {
     const Forward f = trace_forward(inputs);
     const std::unique_ptr<CallMaker> user = user_backward->make(f.prototype.get());
+    const AxisScope scope(s.axes);
     Trace trace("custom_vjp backward rule", "custom_vjp backward");
     std::vector<Array> leaves;
     std::size_t next = 0;
@@ -226,7 +246,9 @@ struct VjpRule final : CustomVjpRule {
       if (!s.present[i]) continue;
       const Type& t = inputs[input++];
       if (is_floating(t.dtype))
-        outputs.push_back(r.results[i].is_empty() ? zeros_of(trace, t) : r.results[i]);
+        outputs.push_back(r.results[i].is_empty()
+                              ? zeros_of(trace, t)
+                              : in_dtype_of(trace, r.results[i], t, "custom_vjp"));
     }
     for (; input < inputs.size(); ++input)  // captures of the function
       if (is_floating(inputs[input].dtype)) outputs.push_back(zeros_of(trace, inputs[input]));
@@ -238,7 +260,9 @@ Signature signature(const Call& call, const TracedFunction& f, const SourceLoc& 
   Signature s;
   for (const Array* x : call.args.leaves) s.present.push_back(!x->is_empty());
   s.result_present = f.result_present;
+  s.result_types = f.program->output_types();
   s.explicit_inputs = f.explicit_inputs();
+  s.axes = AxisScope::bound();
   s.loc = loc;
   return s;
 }
@@ -247,12 +271,13 @@ Outcome emit(const char* op, Call& call, const TracedFunction& f, HookPtr rule,
              const SourceLoc& loc) {
   // Nobody differentiates what runs at once; and a rule is known by its identity, which would
   // compile anew for each call.
-  if (!Trace::innermost()) return outcome(f, apply(f.program, operands(call, f), loc));
+  if (!Trace::innermost())
+    return outcome(f, apply(f.program, operands(call, f, f.program->name, loc), loc));
   Builder b(op);
   b.loc = loc;
   const Values in = inputs_of(b, *f.program);
   const Values out = b.emit(op, in, {{"body", f.program}, {"rule", std::move(rule)}});
-  return outcome(f, apply(b.finish(out), operands(call, f), loc));
+  return outcome(f, apply(b.finish(out), operands(call, f, f.program->name, loc), loc));
 }
 
 }  // namespace

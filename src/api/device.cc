@@ -1,7 +1,9 @@
 #include <tessera/device.h>
 
 #include "api/array_impl.h"
+#include "runtime/accounting.h"
 #include "runtime/devices.h"
+#include "runtime/memory_limit.h"
 #include "spmd/blocks.h"
 #include "spmd/spec.h"
 
@@ -48,8 +50,10 @@ void need_device(const char* function, Device d, const SourceLoc& loc) {
       .problem("there is no device " + std::to_string(d.id))
       .rule("this process has devices 0 to " + std::to_string(runtime::device_count() - 1))
       .from(loc)
-      .advice("call set_device_count(" + std::to_string(d.id + 1) +
-              ") first, or set TESSERA_DEVICES")
+      .advice(d.id >= 0 && d.id < runtime::kMaxDevices
+                  ? "call set_device_count(" + std::to_string(d.id + 1) +
+                        ") first, or set TESSERA_DEVICES"
+                  : "take one of devices()")
       .raise<DeviceError>();
 }
 
@@ -60,19 +64,14 @@ Array relaid(const char* function, const Operand& x, runtime::Layout layout) {
   if (a.traced()) return x.array;  // placement is the compiled program's business
   if (!a.concrete())
     Message(function)
-        .problem("the array " + to_string(a.type) + " is abstract")
+        .problem("the array " + detail::visible_text(a.type) + " is abstract")
         .rule("only values have a place")
         .from(x.loc)
         .advice("pass an array with values")
         .raise<TraceError>();
-  return detail::make_concrete(
-      runtime::relayout(detail::data_of(a), runtime::intern(std::move(layout))));
-}
-
-std::string bytes_text(std::int64_t n) {
-  if (n < (10 << 10)) return fmt::format("{} B", n);
-  if (n < (10 << 20)) return fmt::format("{:.1f} KiB", static_cast<double>(n) / 1024);
-  return fmt::format("{:.1f} MiB", static_cast<double>(n) / (1024 * 1024));
+  const detail::Reading read(x.array, function, x.loc);
+  runtime::ArrayDataPtr placed = runtime::relayout(read.data(), runtime::intern(std::move(layout)));
+  return detail::make_concrete(placed == read.data() ? runtime::alias(*read) : std::move(placed));
 }
 
 }  // namespace
@@ -82,12 +81,14 @@ MemoryStats memory_stats(Device device, std::source_location loc) {
   return stats(runtime::memory_stats(device.id));
 }
 MemoryStats physical_memory_stats() { return stats(runtime::physical_memory_stats()); }
+std::int64_t memory_limit() { return runtime::memory_limit(); }
 void reset_peak_memory() { runtime::reset_peak_memory(); }
 
 std::string memory_table() {
   std::string s = fmt::format("{:<18} {:>12} {:>12}\n", "device", "live", "peak");
   auto row = [&](const std::string& name, MemoryStats m) {
-    s += fmt::format("{:<18} {:>12} {:>12}\n", name, bytes_text(m.live), bytes_text(m.peak));
+    auto text = [](std::int64_t n) { return runtime::bytes_text(static_cast<double>(n)); };
+    s += fmt::format("{:<18} {:>12} {:>12}\n", name, text(m.live), text(m.peak));
   };
   MemoryStats sum;
   for (Device d : devices()) {
@@ -134,7 +135,8 @@ Sharding Array::sharding(std::source_location loc) const {
   const detail::ArrayImpl& a = detail::need(*this, "sharding", loc);
   if (!a.concrete())
     Message("sharding")
-        .problem("the array " + to_string(a.type) + " is " + (a.traced() ? "traced" : "abstract"))
+        .problem("the array " + detail::visible_text(a.type) + " is " +
+                 (a.traced() ? "traced" : "abstract"))
         .rule("only values have a place")
         .from(loc)
         .advice("ask for the sharding of a result")
@@ -147,7 +149,8 @@ Sharding Array::sharding(std::source_location loc) const {
 
 std::vector<Shard> Array::shards(std::source_location loc) const {
   (void)sharding(loc);  // the same errors
-  const runtime::ArrayDataPtr& data = detail::data_of(*impl_);
+  const detail::Reading read(*this, "shards", loc);
+  const runtime::ArrayDataPtr& data = read.data();
   const runtime::Layout& l = *data->layout;
   spmd::Blocks blocks(data->type, l.mesh_axes, l.mesh_sizes, l.mesh_axes.empty() ? "" : l.spec);
   std::vector<Shard> out;
@@ -256,8 +259,9 @@ Array device_put(Operand x, const Sharding& sharding) {
 }
 
 Array device_get(Operand x) {
-  if (x.array.is_concrete()) (void)x.array.block_until_ready();
-  return relaid("device_get", x, *runtime::default_layout());
+  Array here = relaid("device_get", x, *runtime::default_layout());
+  if (here.is_concrete()) (void)here.block_until_ready();
+  return here;
 }
 
 }  // namespace tessera::inline v0

@@ -1,6 +1,8 @@
 #include <tessera/elementwise.h>
 
 #include "api/composite.h"
+#include "api/integer_math.h"
+#include "api/numbers.h"
 
 #include <cmath>
 #include <limits>
@@ -14,9 +16,10 @@ namespace {
 
 using Unary = Value (*)(Value);
 using Binary = Value (*)(Value, Value);
+using detail::Comparison;
 
 // The functions below differ in what they do around `f`.
-enum Kind : int { kUnary, kInFloats, kBinary, kBinaryInFloats, kLogical };
+enum Kind : int { kUnary, kInFloats, kBinary, kBinaryInFloats, kCompareNumber, kCompare, kLogical };
 
 template <class F, class Body>
 Array once(const char* name, std::initializer_list<Array> inputs, const SourceLoc& loc, Kind kind,
@@ -36,6 +39,7 @@ Array in_floats(const char* name, const Operand& x, Unary f) {
               [&](std::span<const Value> in) { return f(to_inexact(in[0])); });
 }
 Array binary(const char* name, const Operand& x, const Operand& y, Binary f) {
+  detail::check_all_fit(name, {&x, &y});
   return once(name, {x.array, y.array}, x.loc, kBinary, f, [&](std::span<const Value> in) {
     Value a = in[0], b = in[1];
     detail::promote_and_broadcast(a, b, name);
@@ -45,9 +49,24 @@ Array binary(const char* name, const Operand& x, const Operand& y, Binary f) {
 Array binary_in_floats(const char* name, const Operand& x, const Operand& y, Binary f) {
   return once(name, {x.array, y.array}, x.loc, kBinaryInFloats, f, [&](std::span<const Value> in) {
     Value a = in[0], b = in[1];
-    detail::promote_dtypes(a, b);
-    a = to_inexact(a);
-    b = to_inexact(b);
+    detail::promote_inexact(a, b);
+    detail::promote_and_broadcast(a, b, name);
+    return f(a, b);
+  });
+}
+// A bare integer that the other operand's dtype does not hold is above or below all of its values.
+Array compare(const char* name, const Operand& x, const Operand& y, Binary f, Comparison kind) {
+  if (std::optional<Array> known = detail::compared_with_number(name, x, y, kind)) return *known;
+  const bool number = detail::is_integer_number(x.array) || detail::is_integer_number(y.array);
+  const Kind with = number ? kCompareNumber : kCompare;
+  return once(name, {x.array, y.array}, x.loc, with, f, [&](std::span<const Value> in) {
+    Value a = in[0], b = in[1];
+    if (!number && detail::differ_in_sign(a.type(), b.type()))
+      return detail::compare_64_bits(name, a, b, f, kind);
+    if (!number && detail::weak_beside_integer(a.type(), b.type())) {
+      a = ops::convert(a, DType::int64);
+      b = ops::convert(b, DType::int64);
+    }
     detail::promote_and_broadcast(a, b, name);
     return f(a, b);
   });
@@ -91,8 +110,17 @@ Value bitwise(const char* name, Value x, Value y) {
 Value and_values(Value x, Value y) { return bitwise<ops::and_>("operator&", x, y); }
 Value or_values(Value x, Value y) { return bitwise<ops::or_>("operator|", x, y); }
 Value xor_values(Value x, Value y) { return bitwise<ops::xor_>("operator^", x, y); }
-Value shift_left_values(Value x, Value y) { return bitwise<ops::shift_left>("operator<<", x, y); }
+// Booleans are divided and shifted as the integers 0 and 1.
+template <Binary f>
+Value as_integers(Value x, Value y) {
+  if (!is_bool(x)) return f(x, y);
+  return f(ops::convert(x, DType::int32), ops::convert(y, DType::int32));
+}
+Value shift_left_values(Value x, Value y) {
+  return bitwise<as_integers<ops::shift_left>>("operator<<", x, y);
+}
 Value shift_right_values(Value x, Value y) {
+  if (is_bool(x)) return as_integers<ops::shift_right_arithmetic>(x, y);
   if (is_unsigned_integer(x.dtype())) return bitwise<ops::shift_right_logical>("operator>>", x, y);
   return bitwise<ops::shift_right_arithmetic>("operator>>", x, y);
 }
@@ -102,66 +130,14 @@ Value not_value(Value x) {
   return ops::not_(x);
 }
 
-// Integer division rounds towards minus infinity: one less than the truncated quotient where signs
-// differ and it is inexact.
 Value floor_div_values(Value x, Value y) {
-  if (is_bool(x))
-    refuse_dtype("floor_divide", x, "booleans are not divided", "convert with astype(i32)");
-  if (is_floating(x.dtype())) {
-    // The quotient of the exactly divisible part: floor(x / y) alone can be one off after rounding.
-    Value r = ops::rem(x, y);
-    Value zero = ops::zeros_like(x);
-    Value adjust = ops::and_(ops::ne(r, zero), ops::ne(ops::lt(r, zero), ops::lt(y, zero)));
-    Value q = ops::div(ops::sub(x, r), y);
-    q = ops::round_nearest_even(ops::select(adjust, ops::sub(q, ops::full_like(q, 1)), q));
-    // There is no remainder by zero: the quotient is the infinity that IEEE gives.
-    return ops::select(ops::eq(y, zero), ops::stop_gradient(ops::div(x, y)), q);
-  }
-  Value q = ops::div(x, y);
-  if (is_unsigned_integer(x.dtype())) return q;
-  Value zero = ops::zeros_like(x);
-  Value inexact = ops::ne(ops::rem(x, y), zero);
-  Value differ = ops::ne(ops::sign(x), ops::sign(y));
-  return ops::select(ops::and_(inexact, differ), ops::sub(q, ops::full_like(q, 1)), q);
+  return is_floating(x.dtype()) ? detail::floor_divide_floats(x, y)
+                                : as_integers<detail::floor_divide_integers>(x, y);
 }
-Value remainder_values(Value x, Value y) {
-  if (is_bool(x))
-    refuse_dtype("remainder", x, "booleans are not divided", "convert with astype(i32)");
-  Value r = ops::rem(x, y);
-  if (is_unsigned_integer(x.dtype())) return r;
-  Value zero = ops::zeros_like(x);
-  Value adjust = ops::and_(ops::ne(r, zero), ops::ne(ops::lt(r, zero), ops::lt(y, zero)));
-  return ops::select(adjust, ops::add(r, y), r);
-}
+Value remainder_values(Value x, Value y) { return as_integers<detail::remainder_of>(x, y); }
 
 Value trunc_value(Value x) {
   return ops::select(ops::lt(x, ops::zeros_like(x)), ops::ceil(x), ops::floor(x));
-}
-Value logaddexp_values(Value x, Value y) {
-  Value m = ops::max(x, y);
-  Value d = ops::sub(x, y);
-  Value rest = ops::log1p(ops::exp(ops::neg(ops::abs(d))));
-  // Where x = y the maximum and the distance have kinks, which cancel in the value but not in what
-  // is taken for their derivatives. The same value with the derivatives of the smooth function:
-  // x - d / 2 + log 2 + d^2 / 8, its Taylor polynomial up to the third order.
-  Value equal = ops::eq(d, ops::zeros_like(d));
-  Value d0 = ops::select(equal, d, ops::zeros_like(d));
-  Value curve = ops::mul(ops::mul(d0, d0), ops::full_like(d, 0.125));
-  Value there = ops::add(
-      ops::add(ops::sub(x, ops::mul(d0, ops::full_like(d, 0.5))), ops::stop_gradient(rest)), curve);
-  Value r = ops::select(equal, there, ops::add(m, rest));
-  // Equal infinities differ by NaN; their sum is the answer.
-  return ops::select(ops::ne(d, d), ops::add(x, y), r);
-}
-Value hypot_values(Value x, Value y) {
-  Value ax = ops::abs(x), ay = ops::abs(y);
-  Value big = ops::max(ax, ay), small = ops::min(ax, ay);
-  Value zero = ops::zeros_like(big);
-  Value ratio = ops::div(small, ops::select(ops::eq(big, zero), ops::full_like(big, 1), big));
-  Value r = ops::mul(big, ops::sqrt(ops::add(ops::full_like(big, 1), ops::mul(ratio, ratio))));
-  // Infinite where either is, even beside NaN.
-  Value inf = ops::full_like(big, std::numeric_limits<double>::infinity());
-  return ops::select(ops::or_(ops::eq(ax, inf), ops::eq(ay, inf)), inf, r);
 }
 Value isnan_value(Value x) {
   return ops::ne(x, x);  // no integer differs from itself
@@ -178,6 +154,13 @@ Value round_value(Value x) { return is_floating(x.dtype()) ? ops::round_nearest_
 Value trunc_or_same(Value x) { return is_floating(x.dtype()) ? trunc_value(x) : x; }
 Value square_value(Value x) { return mul_values(x, x); }
 Value logical_not_value(Value x) { return ops::not_(to_bool(x)); }
+
+// log(x) / by; of 16-bit floats in float32, rounded once.
+Value log_over(Value x, double by) {
+  Value wide = size_of(x.dtype()) == 2 ? ops::convert(x, DType::float32) : x;
+  Value r = ops::div(ops::log(wide), ops::full_like(wide, by));
+  return size_of(x.dtype()) == 2 ? ops::convert(r, x.dtype()) : r;
+}
 
 // Logical functions take the truth of their operands before broadcasting.
 Array logical(const char* name, const Operand& x, const Operand& y, Binary f) {
@@ -221,12 +204,10 @@ TESSERA_IN_FLOATS(sigmoid, logistic)
 #undef TESSERA_IN_FLOATS
 
 Array log2(Operand x) {
-  return in_floats("log2", x,
-                   [](Value v) { return ops::div(ops::log(v), ops::full_like(v, std::log(2.0))); });
+  return in_floats("log2", x, [](Value v) { return log_over(v, std::log(2.0)); });
 }
 Array log10(Operand x) {
-  return in_floats(
-      "log10", x, [](Value v) { return ops::div(ops::log(v), ops::full_like(v, std::log(10.0))); });
+  return in_floats("log10", x, [](Value v) { return log_over(v, std::log(10.0)); });
 }
 Array reciprocal(Operand x) {
   return in_floats("reciprocal", x, [](Value v) { return ops::div(ops::full_like(v, 1), v); });
@@ -262,42 +243,52 @@ Array arctan2(Operand y, Operand x) { return binary_in_floats("arctan2", y, x, o
 Array maximum(Operand x, Operand y) { return binary("maximum", x, y, max_values); }
 Array minimum(Operand x, Operand y) { return binary("minimum", x, y, min_values); }
 Array logaddexp(Operand x, Operand y) {
-  return binary_in_floats("logaddexp", x, y, logaddexp_values);
+  return binary_in_floats("logaddexp", x, y, ops::logaddexp);
 }
-Array hypot(Operand x, Operand y) { return binary_in_floats("hypot", x, y, hypot_values); }
-Array equal(Operand x, Operand y) { return binary("equal", x, y, ops::eq); }
-Array not_equal(Operand x, Operand y) { return binary("not_equal", x, y, ops::ne); }
-Array less(Operand x, Operand y) { return binary("less", x, y, ops::lt); }
-Array less_equal(Operand x, Operand y) { return binary("less_equal", x, y, ops::le); }
-Array greater(Operand x, Operand y) { return binary("greater", x, y, ops::gt); }
-Array greater_equal(Operand x, Operand y) { return binary("greater_equal", x, y, ops::ge); }
+Array hypot(Operand x, Operand y) { return binary_in_floats("hypot", x, y, ops::hypot); }
+Array equal(Operand x, Operand y) { return compare("equal", x, y, ops::eq, Comparison::equal); }
+Array not_equal(Operand x, Operand y) {
+  return compare("not_equal", x, y, ops::ne, Comparison::not_equal);
+}
+Array less(Operand x, Operand y) { return compare("less", x, y, ops::lt, Comparison::less); }
+Array less_equal(Operand x, Operand y) {
+  return compare("less_equal", x, y, ops::le, Comparison::less_equal);
+}
+Array greater(Operand x, Operand y) {
+  return compare("greater", x, y, ops::gt, Comparison::greater);
+}
+Array greater_equal(Operand x, Operand y) {
+  return compare("greater_equal", x, y, ops::ge, Comparison::greater_equal);
+}
 Array logical_and(Operand x, Operand y) { return logical("logical_and", x, y, ops::and_); }
 Array logical_or(Operand x, Operand y) { return logical("logical_or", x, y, ops::or_); }
 Array logical_xor(Operand x, Operand y) { return logical("logical_xor", x, y, ops::xor_); }
 
 Array power(Operand x, Operand y) {
+  const auto exact = [](const Operand& o) {
+    return o.array.impl() && !is_floating(o.array.impl()->type.dtype);
+  };
+  const bool integers = exact(x) && exact(y);
   // A bare integer exponent is static: multiplications are exact for integers and differentiate
   // everywhere.
-  if (!y.array.is_empty() && y.array.impl()->is_number && is_integer(y.array.dtype())) {
-    std::int64_t n = y.array.impl()->integer;
-    bool integer_base = !x.array.is_empty() && !is_floating(x.array.dtype());
-    if (n >= 0 || !integer_base)
-      return composite1("power", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-        Value v = is_bool(in[0]) ? ops::convert(in[0], DType::int32) : in[0];
-        return ops::integer_pow(v, n);
-      });
-    Message("power")
-        .problem("an integer array is raised to the power " + std::to_string(n))
-        .rule("integers to a negative power are no integers")
-        .from(x.loc)
-        .advice("convert first: power(x.astype(f32), " + std::to_string(n) + ")")
-        .raise<DTypeError>();
+  if (detail::is_integer_number(y.array) && detail::side_of_range(*y.array.impl(), i64) == 0) {
+    const std::int64_t n = y.array.impl()->integer;
+    if (integers) detail::check_exponent(n, x.loc);
+    if (integers) detail::check_all_fit("power", {&x, &y});
+    return composite1("power", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+      Value v = is_bool(in[0]) ? ops::convert(in[0], DType::int32) : in[0];
+      return ops::integer_pow(v, n);
+    });
   }
+  if (integers)
+    return binary("power", x, y,
+                  [](Value a, Value b) { return as_integers<detail::power_of_integers>(a, b); });
   return binary_in_floats("power", x, y, ops::pow);
 }
 Array pow(Operand x, Operand y) { return power(std::move(x), std::move(y)); }
 
 Array where(Operand condition, Operand x, Operand y) {
+  detail::check_all_fit("where", {&x, &y});
   return composite1("where", {condition.array, x.array, y.array}, condition.loc,
                     [&](Builder&, std::span<const Value> in) {
                       Value c = to_bool(in[0]), a = in[1], b = in[2];
@@ -310,6 +301,7 @@ Array where(Operand condition, Operand x, Operand y) {
 }
 
 Array clip(Operand x, Operand lo, Operand hi) {
+  detail::check_all_fit("clip", {&x, &lo, &hi});
   return minimum(maximum(x, std::move(lo)), std::move(hi));
 }
 
@@ -343,7 +335,7 @@ Array operator*(Operand x, Operand y) { return multiply(std::move(x), std::move(
 Array operator/(Operand x, Operand y) { return divide(std::move(x), std::move(y)); }
 Array operator%(Operand x, Operand y) { return remainder(std::move(x), std::move(y)); }
 Array operator-(Operand x) { return negative(std::move(x)); }
-Array operator+(Operand x) { return x.array; }
+Array operator+(Operand x) { return detail::same_values(x.array, "positive", x.loc); }
 Array operator==(Operand x, Operand y) { return equal(std::move(x), std::move(y)); }
 Array operator!=(Operand x, Operand y) { return not_equal(std::move(x), std::move(y)); }
 Array operator<(Operand x, Operand y) { return less(std::move(x), std::move(y)); }

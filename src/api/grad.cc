@@ -43,12 +43,15 @@ GradOutcome value_and_grad(const char* function, Call& call, std::span<const int
   const Linearized lin = linearize_program(*f.program, wrt);
   KnownPart known = inline_known(b, lin, in);
   MaybeValues cotangents(lin.linear->outputs.size());
-  if (lin.nonzero_out[0]) cotangents[0] = ops::scalar(b, known.outputs[0].dtype(), 1.0);
+  if (lin.nonzero_out[0]) {
+    const Type& loss = known.outputs[0].type();
+    cotangents[0] = ops::scalar(b, loss.dtype, 1.0, loss.weak);
+  }
   const Values back = pull_back(b, *lin.linear, known.residuals, cotangents);
   Values out = known.outputs;
   out.insert(out.end(), back.begin(), back.end());
 
-  std::vector<Array> arrays = apply(b.finish_pruned(out), operands(call, f), loc);
+  std::vector<Array> arrays = apply(b.finish_pruned(out), operands(call, f, function, loc), loc);
   // Cotangents are in the order of the program's inputs, gradients in that of argnums.
   const std::size_t outputs = f.program->outputs.size();
   std::vector<Array> by_input(f.program->inputs.size());

@@ -1,5 +1,8 @@
 #include "api/indexing.h"
 
+#include "api/masked_update.h"
+#include "api/numbers.h"
+
 #include <tessera/manipulation.h>
 
 #include <algorithm>
@@ -112,7 +115,7 @@ Resolved resolve_index(Builder& b, const Shape& from, const std::vector<AxisInde
         r.indexed.push_back(r.shape.rank());
         r.shape.push_back(n);
         r.positions.push_back(is_array ? wrap_negative(arrays[next_array++], n)
-                                       : ops::scalar(b, DType::int32, static_cast<double>(p)));
+                                       : ops::scalar(b, index_dtype(n), static_cast<double>(p)));
         if (last_indexed_entry >= 0 && last_indexed_entry + 1 != static_cast<int>(entry))
           r.adjacent = false;
         last_indexed_entry = static_cast<int>(entry);
@@ -176,6 +179,23 @@ Gather gather_of(const Resolved& r, const char* name, const SourceLoc& loc) {
   return g;
 }
 
+// Whether arrays index an axis without elements: only no positions at all are right there.
+bool nothing_to_pick(const Resolved& r, const Gather& g, const char* name, const SourceLoc& loc) {
+  for (int a : r.indexed) {
+    if (r.shape[static_cast<std::size_t>(a)] != 0) continue;
+    if (g.starts.shape().count() > 0)
+      Message(name)
+          .problem("positions of shape " + to_string(r.positions[0].shape()) +
+                   " pick from an axis without elements")
+          .rule("an axis without elements has no positions")
+          .from(loc)
+          .advice("check the size first")
+          .raise<ShapeError>();
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Value> arrays,
@@ -188,6 +208,8 @@ Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Va
   x = ops::reshape(x, r.shape);
   if (arrays.empty()) return x;
   Gather g = gather_of(r, name, loc);
+  if (nothing_to_pick(r, g, name, loc))
+    return ops::zeros(b, Type(x.dtype(), g.result, x.type().weak));
   return ops::gather(x, g.starts, g.dims, g.sizes, mode);
 }
 
@@ -207,8 +229,10 @@ std::vector<Array> operands(const Array& x, const std::vector<AxisIndex>& index,
                     ? "the shape of a mask's result depends on its values, and shapes are static"
                     : "index arrays hold integers")
           .from(loc)
-          .advice(d == DType::boolean ? "use where(mask, x, other), or multiply by the mask"
-                                      : "convert with astype(i32)")
+          .advice(
+              d == DType::boolean
+                  ? "where(mask, x, other) keeps the shape; x.at(mask).set(v) changes what it picks"
+                  : "convert with astype(i32)")
           .raise<DTypeError>();
     all.push_back(i.array());
   }
@@ -233,6 +257,7 @@ using Combine = Value (*)(Value, Value);
 Array update(const char* name, const Array& x, const std::vector<AxisIndex>& index,
              const Operand& values, const char* op, Combine combine) {
   std::vector<Array> all = operands(x, index, name, values.loc);
+  check_stored(name, x, values);
   std::size_t arrays = all.size() - 1;
   all.push_back(values.array);
   return composite1(name, all, values.loc, [&](Builder& b, std::span<const Value> in) {
@@ -254,6 +279,9 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
         v = broadcast_to(v, old.shape());
         Shape block;
         Values starts;
+        DType start_dtype = DType::int32;
+        for (std::int64_t n : base.shape())
+          if (n > INT32_MAX) start_dtype = DType::int64;
         int axis = 0;
         auto next = [&](const AxisIndex* i) {
           std::int64_t n = base.shape()[static_cast<std::size_t>(axis)], s = 0, count = n;
@@ -264,7 +292,7 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
             s = p.start, count = p.count;
           }
           block.push_back(count);
-          starts.push_back(ops::scalar(b, DType::int32, static_cast<double>(s)));
+          starts.push_back(ops::scalar(b, start_dtype, static_cast<double>(s)));
           ++axis;
         };
         for (const AxisIndex& i : index)
@@ -291,6 +319,10 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
       Resolved r = resolve_index(b, base.shape(), index, in.subspan(1, arrays), name, values.loc);
       if (whole(r, base.shape())) {  // rows, or blocks, at the places that the arrays say
         Gather g = gather_of(r, name, values.loc);
+        if (nothing_to_pick(r, g, name, values.loc)) {
+          (void)fitted(g.result);
+          return base;
+        }
         dims.update_window_dims = g.dims.offset_dims;
         dims.inserted_window_dims = g.dims.collapsed_slice_dims;
         dims.scatter_dims_to_operand_dims = g.dims.start_index_map;
@@ -304,7 +336,8 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
     dims.scatter_dims_to_operand_dims = {0};
     dims.index_vector_dim = 1;
     Value r = ops::scatter(op, ops::reshape(base, flat_shape),
-                           ops::reshape(p, Shape{p.shape().count(), 1}), v, dims);
+                           ops::reshape(p, Shape{p.shape().count(), 1}), v, dims, "drop",
+                           arrays == 0);  // positions and ranges name no element twice
     return ops::reshape(r, base.shape());
   });
 }
@@ -325,28 +358,49 @@ Array Array::operator[](AxisIndex index) const {
       !detail::Trace::innermost() && ndim() > 0) {
     // The part of one device of a stacked array is a view.
     std::int64_t n = shape()[0], i = index.position();
-    if (i >= -n && i < n)
-      if (auto row = runtime::row_view(impl_->data, i < 0 ? i + n : i))
+    if (i >= -n && i < n) {
+      const detail::Reading read(*this, "index", index.loc());
+      if (auto row = runtime::row_view(read.data(), i < 0 ? i + n : i))
         return detail::make_concrete(std::move(row));
+    }
   }
   const std::source_location loc = index.loc();
   return get({std::move(index)}, loc);
 }
 
+namespace {
+
+// What an update does to the elements, and the value that it does nothing with.
+struct Update {
+  const char* name;
+  const char* op;
+  Value (*combine)(Value, Value);
+  double identity;
+};
+
+Array updated(const Array& x, const std::vector<AxisIndex>& index, const Operand& v,
+              const Update& u) {
+  if (detail::is_mask(index))
+    return detail::masked_update(u.name, x, index[0].array(), v, u.identity, u.combine);
+  return detail::update(u.name, x, index, v, u.op, u.combine);
+}
+
+}  // namespace
+
 Array At::set(Operand v) const {
-  return detail::update("at().set", array_, index_, v, "scatter", nullptr);
+  return updated(array_, index_, v, {"at().set", "scatter", nullptr, 0});
 }
 Array At::add(Operand v) const {
-  return detail::update("at().add", array_, index_, v, "scatter_add", ops::add);
+  return updated(array_, index_, v, {"at().add", "scatter_add", ops::add, 0});
 }
 Array At::multiply(Operand v) const {
-  return detail::update("at().multiply", array_, index_, v, "scatter_mul", ops::mul);
+  return updated(array_, index_, v, {"at().multiply", "scatter_mul", ops::mul, 1});
 }
 Array At::min(Operand v) const {
-  return detail::update("at().min", array_, index_, v, "scatter_min", ops::min);
+  return updated(array_, index_, v, {"at().min", "scatter_min", ops::min, 0});
 }
 Array At::max(Operand v) const {
-  return detail::update("at().max", array_, index_, v, "scatter_max", ops::max);
+  return updated(array_, index_, v, {"at().max", "scatter_max", ops::max, 0});
 }
 
 }  // namespace tessera::inline v0

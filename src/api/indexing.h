@@ -14,7 +14,11 @@ Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Va
 /// x at integer positions along one axis, positions in place of that axis.
 Value take_axis(Value x, Value positions, int axis, const std::string& mode);
 
-/// Negative positions counted from the end of an axis of `n` elements.
+/// int32, or int64 where an axis of `n` elements needs it.
+DType index_dtype(std::int64_t n);
+/// Positions in that dtype, those outside the axis still outside. Negative ones count from the end.
 Value wrap_negative(Value positions, std::int64_t n);
+/// As wrap_negative, but nothing counts from the end.
+Value index_value(Value positions, std::int64_t n);
 
 }  // namespace tessera::inline v0::detail

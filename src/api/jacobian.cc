@@ -53,8 +53,11 @@ struct Jacobian {
   const Type& in_type(std::size_t k) const { return p.type(p.inputs[inputs[k]]); }
   const Type& out_type(std::size_t k) const { return p.type(p.outputs[k]); }
   Value zero(std::size_t out, std::size_t in) const {
-    return ops::zeros(b, Type(out_type(out).dtype, joined(out_type(out).shape, in_type(in).shape)));
+    return ops::zeros(b, Type(out_type(out).dtype, joined(out_type(out).shape, in_type(in).shape),
+                              out_type(out).weak));
   }
+  /// A block is weak where what it belongs to is, so that it shows the same dtype.
+  static Value as_weak_as(Value y, const Type& t) { return ops::convert(y, y.dtype(), t.weak); }
 
   /// blocks[out][in]
   std::vector<Values> forward() const {
@@ -79,7 +82,8 @@ struct Jacobian {
         }
         Value y =
             stacked_at(pushed.outputs[next], pushed.dims[next], n, out_type(out).shape.rank());
-        blocks[out].push_back(ops::reshape(y, joined(out_type(out).shape, in_type(in).shape)));
+        y = ops::reshape(y, joined(out_type(out).shape, in_type(in).shape));
+        blocks[out].push_back(as_weak_as(y, out_type(out)));
         ++next;
       }
     }
@@ -108,7 +112,8 @@ struct Jacobian {
       const BatchResult pulled = batch_inline(b, *back, operands, dims, n, "");
       for (std::size_t in = 0; in < inputs.size(); ++in) {
         Value y = stacked_at(pulled.outputs[in], pulled.dims[in], n, 0);
-        blocks[out].push_back(ops::reshape(y, joined(out_type(out).shape, in_type(in).shape)));
+        y = ops::reshape(y, joined(out_type(out).shape, in_type(in).shape));
+        blocks[out].push_back(as_weak_as(y, in_type(in)));
       }
     }
     return blocks;
@@ -132,7 +137,8 @@ Outcome jacobian(const char* function, Call& call, std::span<const int> argnums,
   const std::vector<Values> blocks = forward ? j.forward() : j.reverse();
   Values out;
   for (const Values& row : blocks) out.insert(out.end(), row.begin(), row.end());
-  const std::vector<Array> arrays = apply(b.finish_pruned(out), operands(call, f), loc);
+  const std::vector<Array> arrays =
+      apply(b.finish_pruned(out), operands(call, f, function, loc), loc);
 
   // One block for each leaf of the result and each of the argument; a leaf without derivative has
   // an empty one.

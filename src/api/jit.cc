@@ -22,7 +22,7 @@ class JitCache final : public CachedFunction {
 std::shared_ptr<CachedFunction> make_jit_cache(const JitOptions& options,
                                                std::source_location loc) {
   std::string name = options.name.empty() ? "jit(" + to_string(SourceLoc(loc)) + ")" : options.name;
-  return std::make_shared<JitCache>(std::move(name), options.donate);
+  return std::make_shared<JitCache>(std::move(name), options.donate, loc);
 }
 
 Outcome eval_shape(Call& call) {
@@ -69,16 +69,16 @@ void list_collectives(const Program& p, const CollectiveUse& around,
 
 }  // namespace
 
-std::string Lowered::ir() const { return to_string(*entry_->function.program); }
-std::string Lowered::partitioned() const { return to_string(entry_->executable({}).program()); }
-std::string Lowered::schedule() const { return entry_->executable({}).schedule(); }
+std::string Lowered::ir() const { return to_string(*entry().function.program); }
+std::string Lowered::partitioned() const { return to_string(entry().executable({}).program()); }
+std::string Lowered::schedule() const { return entry().executable({}).schedule(); }
 MemoryUse Lowered::memory() const {
-  const runtime::MemoryPlan plan = entry_->executable({}).memory();
+  const runtime::MemoryPlan plan = entry().executable({}).memory();
   return {plan.arguments, plan.outputs, plan.temporaries};
 }
 std::vector<CollectiveUse> Lowered::collectives() const {
   std::vector<CollectiveUse> out;
-  list_collectives(entry_->executable({}).program(), {}, out);
+  list_collectives(entry().executable({}).program(), {}, out);
   return out;
 }
 

@@ -18,9 +18,11 @@ Value slice_axis(Value x, int axis, std::int64_t start, std::int64_t limit) {
 }
 
 Array stacked_once(const Array& x, std::int64_t n) {
-  if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type() || x.is_deleted())
-    return {};
-  auto data = runtime::stack_of_one(detail::data_of(*x.impl()), n);
+  if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type()) return {};
+  const runtime::ArrayDataPtr& one = detail::data_of(*x.impl());
+  const runtime::Use use(*one);
+  if (!use) return {};  // whoever stacks it otherwise says why it cannot be read
+  auto data = runtime::stack_of_one(one, n);
   return data ? detail::make_concrete(std::move(data)) : Array();
 }
 
@@ -34,14 +36,13 @@ using detail::stacked_once;
 namespace {
 
 void promote_all(Values& xs) {
-  DType d = xs[0].dtype();
-  bool weak = xs[0].type().weak;
+  Type common = xs[0].type();
   for (const Value& v : xs) {
-    Promoted p = promote(d, weak, v.dtype(), v.type().weak);
-    d = p.dtype;
-    weak = p.weak;
+    const Promoted p = detail::promote_types(common, v.type());
+    common.dtype = p.dtype;
+    common.weak = p.weak;
   }
-  for (Value& v : xs) v = ops::convert(v, d, weak);
+  for (Value& v : xs) v = ops::convert(v, common.dtype, common.weak);
 }
 
 void refuse_empty_list(const char* name, const std::vector<Array>& xs, const SourceLoc& loc) {
@@ -66,6 +67,7 @@ Array concatenate(const std::vector<Array>& xs, std::int64_t axis, std::source_l
 }
 
 Array stack(const std::vector<Array>& xs, std::int64_t axis, std::source_location loc) {
+  const InFunction called("stack", loc);
   refuse_empty_list("stack", xs, loc);
   for (const Array& x : xs)
     if (x.shape() != xs[0].shape())
@@ -100,6 +102,7 @@ Array stack(const std::vector<Array>& xs, std::int64_t axis, std::source_locatio
 }
 
 std::vector<Array> split(Operand x, std::int64_t parts, std::int64_t axis) {
+  const InFunction called("split", x.loc);
   const Shape& shape = detail::need(x.array, "split").type.shape;
   int a = normalize_axis(axis, shape.rank(), "split", x.loc);
   std::int64_t n = shape[static_cast<std::size_t>(a)];
@@ -121,6 +124,7 @@ std::vector<Array> split(Operand x, std::int64_t parts, std::int64_t axis) {
 
 std::vector<Array> split_at(Operand x, const std::vector<std::int64_t>& positions,
                             std::int64_t axis) {
+  const InFunction called("split_at", x.loc);
   return composite("split", {&x.array, 1}, x.loc, [&](Builder&, std::span<const Value> in) {
     int a = normalize_axis(axis, in[0].rank(), "split", x.loc);
     std::int64_t n = in[0].shape()[static_cast<std::size_t>(a)], start = 0;
@@ -157,15 +161,17 @@ Array tile(Operand x, const std::vector<std::int64_t>& reps) {
       wide.push_back(r[i]);
       wide.push_back(shape[i]);
       dims.push_back(static_cast<std::int64_t>(2 * i + 1));
-      merged.push_back(r[i] * shape[i]);
     }
-    return ops::reshape(ops::broadcast_in_dim(ops::reshape(v, shape), wide, dims), merged);
+    v = ops::broadcast_in_dim(ops::reshape(v, shape), wide, dims);
+    for (std::size_t i = 0; i < r.size(); ++i) merged.push_back(r[i] * shape[i]);
+    return ops::reshape(v, merged);
   });
 }
 
-Array repeat(Operand x, std::int64_t n, std::int64_t axis) {
+Array repeat(Operand x, std::int64_t n, std::optional<std::int64_t> axis) {
   return composite1("repeat", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    int a = normalize_axis(axis, in[0].rank(), "repeat", x.loc);
+    Value v = axis ? in[0] : ops::reshape(in[0], Shape{in[0].shape().count()});
+    int a = normalize_axis(axis.value_or(0), v.rank(), "repeat", x.loc);
     if (n < 0)
       Message("repeat")
           .problem("each element is to be repeated " + std::to_string(n) + " times")
@@ -173,12 +179,13 @@ Array repeat(Operand x, std::int64_t n, std::int64_t axis) {
           .from(x.loc)
           .advice("repeat(x, 2) gives each element twice")
           .raise<ShapeError>();
-    Shape wide = in[0].shape(), merged = wide;
+    Shape wide = v.shape(), merged = wide;
     wide.insert(wide.begin() + a + 1, n);
-    merged[static_cast<std::size_t>(a)] *= n;
     Ints dims;
-    for (int i = 0; i < in[0].rank(); ++i) dims.push_back(i <= a ? i : i + 1);
-    return ops::reshape(ops::broadcast_in_dim(in[0], wide, dims), merged);
+    for (int i = 0; i < v.rank(); ++i) dims.push_back(i <= a ? i : i + 1);
+    v = ops::broadcast_in_dim(v, wide, dims);
+    merged[static_cast<std::size_t>(a)] *= n;
+    return ops::reshape(v, merged);
   });
 }
 

@@ -15,7 +15,7 @@ JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree
 
   const std::vector<int> inputs = input_of_leaf(call);
   std::vector<bool> nonzero(f.program->inputs.size());
-  std::vector<Array> operands_all = operands(call, f);
+  std::vector<Array> operands_all = operands(call, f, "jvp", loc);
   std::vector<std::string> complaints;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Array& t = *tangents.leaves[i];
@@ -48,7 +48,7 @@ JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree
   for (std::size_t i = 0; i < operands_all.size(); ++i) {
     const Type& want = p.program->type(p.program->inputs[i]);
     Value v = b.input(i < f.program->inputs.size() ? want : operands_all[i].impl()->type);
-    in.push_back(v.type().weak == want.weak ? v : ops::convert(v, v.dtype(), want.weak));
+    in.push_back(ops::convert(v, want.dtype, want.weak));
   }
   const Values out = b.inline_program(*p.program, in);
   std::vector<Array> arrays = apply(b.finish_pruned(out), operands_all, loc);

@@ -101,7 +101,7 @@ bool leaves_close(const Array& a, const Array& b, double rtol, double atol) {
   return dispatch(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     auto number = [](T v) {
-      if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
         return static_cast<double>(static_cast<float>(v));
       else
         return static_cast<double>(v);

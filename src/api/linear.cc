@@ -54,6 +54,36 @@ Array dot(Operand x, Operand y) {
   });
 }
 
+namespace {
+// In the shapes that the user passed: vectors without the axis that they are given below.
+void check_matmul(const Shape& x, const Shape& y, const SourceLoc& loc) {
+  const int ya = y.rank() == 1 ? 0 : y.rank() - 2;
+  const std::int64_t last = x[x.size() - 1], first = y[static_cast<std::size_t>(ya)];
+  Message m("matmul");
+  m.from(loc);
+  if (last != first)
+    m.problem("shapes " + to_string(x) + " and " + to_string(y) + " do not contract: axis " +
+              std::to_string(x.rank() - 1) + " has " + std::to_string(last) + " elements, axis " +
+              std::to_string(ya) + " has " + std::to_string(first))
+        .rule("the summed axes have equal extents")
+        .advice("transpose one operand, or check which axis holds the features")
+        .raise<ShapeError>();
+  for (int i = 3; i <= std::min(x.rank(), y.rank()); ++i) {
+    const std::int64_t a = x[static_cast<std::size_t>(x.rank() - i)],
+                       b = y[static_cast<std::size_t>(y.rank() - i)];
+    if (a == b || a == 1 || b == 1) continue;
+    m.problem("shapes " + to_string(x) + " and " + to_string(y) + " hold batches of " +
+              std::to_string(a) + " and " + std::to_string(b) + " matrices along axis -" +
+              std::to_string(i))
+        .rule("the axes before the last two broadcast: their extents are equal, or one is 1")
+        .advice(
+            "reshape one of them so that the axes line up, or insert axes of 1 with "
+            "expand_dims")
+        .raise<ShapeError>();
+  }
+}
+}  // namespace
+
 Array matmul(Operand x, Operand y) {
   return composite1("matmul", {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     Value a = in[0], b = in[1];
@@ -65,6 +95,7 @@ Array matmul(Operand x, Operand y) {
           .from(x.loc)
           .advice("use * for scalars")
           .raise<ShapeError>();
+    check_matmul(a.shape(), b.shape(), x.loc);
     bool row = a.rank() == 1, column = b.rank() == 1;
     if (row) a = ops::reshape(a, Shape{1, a.shape()[0]});
     if (column) b = ops::reshape(b, Shape{b.shape()[0], 1});
@@ -134,7 +165,7 @@ Array tensordot(Operand x, Operand y, int axes) {
       });
 }
 
-Array trace(Operand x) {
+Array trace(Operand x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
   return composite1("trace", {x.array}, x.loc, [&](Builder& b, std::span<const Value> in) {
     Value v = in[0];
     if (v.rank() < 2)
@@ -144,10 +175,26 @@ Array trace(Operand x) {
           .from(x.loc)
           .advice("give it rows and columns with reshape")
           .raise<ShapeError>();
-    int r = v.rank();
-    Value on = ops::eq(ops::iota(b, DType::int32, v.shape(), r - 2),
-                       ops::iota(b, DType::int32, v.shape(), r - 1));
-    return ops::reduce_sum(ops::select(on, v, ops::zeros_like(v)), {r - 2, r - 1});
+    const int first = normalize_axis(axis1, v.rank(), "trace", x.loc),
+              second = normalize_axis(axis2, v.rank(), "trace", x.loc);
+    if (first == second)
+      Message("trace")
+          .problem("axis1 and axis2 are both axis " + std::to_string(first))
+          .rule("a diagonal walks two axes")
+          .from(x.loc)
+          .advice("name two different axes")
+          .raise<ShapeError>();
+    Value row = ops::iota(b, DType::int64, v.shape(), first);
+    Value column = ops::iota(b, DType::int64, v.shape(), second);
+    // Past the corners there is no diagonal, whatever the offset.
+    const std::int64_t most = std::max(v.shape()[static_cast<std::size_t>(first)],
+                                       v.shape()[static_cast<std::size_t>(second)]);
+    const auto by = static_cast<double>(std::clamp(offset, -most, most));
+    Value on = ops::eq(ops::add(row, ops::full_like(row, by)), column);
+    if (size_of(v.dtype()) < 4 && !is_floating(v.dtype()))
+      v = ops::convert(v, is_unsigned_integer(v.dtype()) ? DType::uint32 : DType::int32);
+    return ops::reduce_sum(ops::select(on, v, ops::zeros_like(v)),
+                           {std::min(first, second), std::max(first, second)});
   });
 }
 
@@ -294,14 +341,13 @@ Array einsum(const std::string& subscripts, const std::vector<Array>& operands,
         if (n == 1 && c > 26) out += c;
       out = ellipsis_letters(widest) + out;
     }
-    DType d = xs[0].value.dtype();
-    bool weak = xs[0].value.type().weak;
+    Type common = xs[0].value.type();
     for (const auto& x : xs) {
-      Promoted p = promote(d, weak, x.value.dtype(), x.value.type().weak);
-      d = p.dtype, weak = p.weak;
+      const Promoted p = detail::promote_types(common, x.value.type());
+      common.dtype = p.dtype, common.weak = p.weak;
     }
     for (auto& x : xs) {
-      x.value = ops::convert(x.value, d, weak);
+      x.value = ops::convert(x.value, common.dtype, common.weak);
       // An ellipsis axis of one element broadcasts: it is dropped here and comes back from the
       // others.
       for (std::size_t i = 0; i < x.letters.size();) {

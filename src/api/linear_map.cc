@@ -7,13 +7,15 @@ namespace tessera::inline v0::detail {
 std::string tangent_complaint(const Array& got, const Type& want, const std::string& path) {
   const Type& t = got.impl()->type;
   if (!is_floating(want.dtype))
-    return path + " belongs to " + to_string(want) + ", which has no derivative: leave it empty";
-  if (t.dtype == want.dtype && t.shape == want.shape) return {};
-  return path + " is " + to_string(t) + ", but what it belongs to is " + to_string(want);
+    return path + " belongs to " + visible_text(want) + ", which has no derivative: leave it empty";
+  const bool number = t.weak && is_floating(t.dtype);
+  if ((t.dtype == want.dtype || number) && t.shape == want.shape) return {};
+  return path + " is " + visible_text(t) + ", but what it belongs to is " + visible_text(want);
 }
 
 std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree,
                                          std::source_location where) const {
+  if (!state_) moved_away("the derivative", where);
   const State& s = *state_;
   const SourceLoc loc = line_of(where);
   if (!(tree == s.in_tree))
@@ -55,8 +57,7 @@ std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree
     } else {
       Value v = b.input(given[k].impl()->type);
       operands.push_back(given[k]);
-      live.push_back(
-          v.type().weak == s.in_types[k].weak ? v : ops::convert(v, v.dtype(), s.in_types[k].weak));
+      live.push_back(ops::convert(v, s.in_types[k].dtype, s.in_types[k].weak));
     }
   }
   Values results;
@@ -102,7 +103,7 @@ LinearOutcome linearize_call(Call& call, bool backward, const char* function,
   s->backward = backward;
   s->lin = tessera::v0::linearize_program(*f.program, wrt);
 
-  std::vector<Array> known = apply(s->lin.known, operands(call, f), loc);
+  std::vector<Array> known = apply(s->lin.known, operands(call, f, f.program->name, loc), loc);
   const auto outputs = static_cast<std::ptrdiff_t>(f.program->outputs.size());
   s->residuals.assign(known.begin() + outputs, known.end());
   known.resize(static_cast<std::size_t>(outputs));

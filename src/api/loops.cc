@@ -3,6 +3,7 @@
 
 #include "api/body.h"
 #include "api/differentiate.h"
+#include "api/numbers.h"
 #include "ops/build.h"
 
 #include <limits>
@@ -19,7 +20,7 @@ Values convert_all(Values v, std::span<const Type> types) {
 
 Values add_inputs(Builder& b, std::span<const Array> arrays, const char* function) {
   Values in;
-  for (const Array& a : arrays) in.push_back(b.input(need(a, function).type));
+  for (const Array& a : arrays) in.push_back(b.input(need(a, function, {}).type));
   return in;
 }
 
@@ -36,7 +37,7 @@ TracedFunction trace_condition(Call& condition, std::span<const Type> carry, con
   const Type t = present ? f.program->type(f.program->outputs[0]) : Type();
   if (!present || t.dtype != DType::boolean || t.shape.rank() != 0) {
     Message m("while_loop");
-    m.problem("the condition gives " + (present ? to_string(t) : std::string("an empty array")))
+    m.problem("the condition gives " + (present ? visible_text(t) : std::string("an empty array")))
         .rule("the condition is one boolean scalar")
         .from(loc)
         .advice("compare, and reduce with ts::any or ts::all")
@@ -49,6 +50,8 @@ TracedFunction trace_condition(Call& condition, std::span<const Type> carry, con
 
 Outcome while_loop(Call& condition, Call& body, std::source_location where) {
   const SourceLoc loc = line_of(where);
+  const InFunction called("while_loop", loc);
+  check_arguments(body, "while_loop", loc);
   const LoopBody loop = trace_loop_body("while_loop", body, leaf_types(body), 0, false, loc);
   const TracedFunction test = trace_condition(condition, loop.inputs, loc);
 
@@ -72,6 +75,8 @@ Outcome while_loop(Call& condition, Call& body, std::source_location where) {
 
 Outcome fori_loop(std::int64_t lo, std::int64_t hi, Call& body, std::source_location where) {
   const SourceLoc loc = line_of(where);
+  const InFunction called("fori_loop", loc);
+  check_arguments(body, "fori_loop", loc);
   std::int64_t steps = 0;
   if (hi > lo && (__builtin_sub_overflow(hi, lo, &steps) || steps > (std::int64_t{1} << 50)))
     Message("fori_loop")
@@ -121,15 +126,18 @@ Outcome fori_loop(std::int64_t lo, std::int64_t hi, Call& body, std::source_loca
 
 Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_location where) {
   const SourceLoc loc = line_of(where);
+  const InFunction called("fori_loop", loc);
   const Type &l = need(lo, "fori_loop").type, &h = need(hi, "fori_loop").type;
   if (l.shape.rank() != 0 || h.shape.rank() != 0 || !is_integer(l.dtype) || !is_integer(h.dtype))
     Message("fori_loop")
-        .problem("the bounds are " + to_string(l) + " and " + to_string(h))
+        .problem("the bounds are " + visible_text(l) + " and " + visible_text(h))
         .rule("bounds are integer scalars")
         .from(loc)
         .advice("convert with astype(ts::i32), or pass C++ integers")
         .raise<ShapeError>();
   const DType dtype = promote(l.dtype, l.weak, h.dtype, h.weak).dtype;
+  check_fits("fori_loop", Operand(lo, where), dtype);
+  check_fits("fori_loop", Operand(hi, where), dtype);
   std::vector<Type> types = leaf_types(body);
   types[0] = Type(dtype, {});
   const LoopBody loop = trace_loop_body("fori_loop", body, types, 1, false, loc);
@@ -256,7 +264,7 @@ std::int64_t scan_length(const char* function, const Call& body, std::size_t fir
   const std::vector<std::string> paths = body.describe_args().paths("args");
   for (std::size_t i = first_leaf; i < body.args.leaves.size(); ++i)
     if (!body.args.leaves[i]->is_empty())
-      m.offender(paths[i] + " is " + to_string(body.args.leaves[i]->impl()->type));
+      m.offender(paths[i] + " is " + visible_text(body.args.leaves[i]->impl()->type));
   m.rule("all inputs have one leading size: the number of steps")
       .from(loc)
       .advice("capture what every step sees whole instead of passing it as an input")

@@ -1,6 +1,7 @@
 #include <tessera/manipulation.h>
 
 #include "api/joining.h"
+#include "api/numbers.h"
 
 #include <algorithm>
 
@@ -64,7 +65,9 @@ Value triangle(Value x, std::int64_t k, bool lower, const SourceLoc& loc) {
   Shape matrix{x.shape()[static_cast<std::size_t>(x.rank() - 2)],
                x.shape()[static_cast<std::size_t>(x.rank() - 1)]};
   Value row = ops::iota(b, DType::int32, matrix, 0), column = ops::iota(b, DType::int32, matrix, 1);
-  Value edge = ops::add(row, ops::full_like(row, static_cast<double>(k)));
+  // Past the corners nothing changes, whatever k.
+  const std::int64_t most = std::max(matrix[0], matrix[1]);
+  Value edge = ops::add(row, ops::full_like(row, static_cast<double>(std::clamp(k, -most, most))));
   Value keep = lower ? ops::ge(edge, column) : ops::le(edge, column);
   return ops::select(detail::broadcast_to(keep, x.shape()), x, ops::zeros_like(x));
 }
@@ -79,10 +82,11 @@ Array reshape(Operand x, const Shape& shape) {
 Array Array::reshape(const Shape& shape, std::source_location loc) const {
   return v0::reshape(Operand(*this, loc), shape);
 }
-Array ravel(Operand x) { return reshape(std::move(x), Shape{-1}); }
-Array Array::flatten(std::source_location loc) const {
-  return v0::reshape(Operand(*this, loc), Shape{-1});
+Array ravel(Operand x) {
+  const InFunction called("ravel", x.loc);
+  return reshape(std::move(x), Shape{-1});
 }
+Array Array::flatten(std::source_location loc) const { return v0::ravel({*this, loc}); }
 
 Array transpose(Operand x, const std::vector<std::int64_t>& permutation) {
   return composite1("transpose", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
@@ -104,18 +108,17 @@ Array transpose(Operand x, const std::vector<std::int64_t>& permutation) {
     return ops::transpose(in[0], p);
   });
 }
-Array Array::transpose(std::source_location loc) const {
-  return v0::transpose(Operand(*this, loc));
-}
 
 Array swapaxes(Operand x, std::int64_t a, std::int64_t b) {
+  const InFunction called("swapaxes", x.loc);
   int rank = detail::need(x.array, "swapaxes").type.shape.rank();
   Ints p = identity(rank);
   std::swap(p[static_cast<std::size_t>(normalize_axis(a, rank, "swapaxes", x.loc))],
             p[static_cast<std::size_t>(normalize_axis(b, rank, "swapaxes", x.loc))]);
-  return p.empty() ? x.array : transpose(std::move(x), p);
+  return transpose(std::move(x), p);
 }
 Array moveaxis(Operand x, std::int64_t source, std::int64_t destination) {
+  const InFunction called("moveaxis", x.loc);
   int rank = detail::need(x.array, "moveaxis").type.shape.rank();
   int s = normalize_axis(source, rank, "moveaxis", x.loc),
       d = normalize_axis(destination, rank, "moveaxis", x.loc);
@@ -162,6 +165,7 @@ Array squeeze(Operand x, AxisList axis) {
 }
 
 Array broadcast_to(Operand x, const Shape& shape) {
+  const InFunction called("broadcast_to", x.loc);
   const Shape& from = detail::need(x.array, "broadcast_to").type.shape;
   if (shape.rank() == from.rank() + 1 && std::equal(from.begin(), from.end(), shape.begin() + 1))
     if (Array once = detail::stacked_once(x.array, shape[0]); !once.is_empty()) return once;
@@ -181,6 +185,7 @@ Array broadcast_to(Operand x, const Shape& shape) {
 
 Array pad(Operand x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths,
           Operand value) {
+  detail::check_stored("pad", x.array, value);
   return composite1("pad", {x.array, value.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     if (static_cast<int>(widths.size()) != in[0].rank())
       Message("pad")
@@ -246,7 +251,8 @@ Array diag(Operand x) {
       std::int64_t n = v.shape()[0];
       Shape s{n, n};
       Value on = ops::eq(ops::iota(b, DType::int32, s, 0), ops::iota(b, DType::int32, s, 1));
-      return ops::select(on, ops::broadcast_in_dim(v, s, {1}), ops::zeros(b, Type(v.dtype(), s)));
+      return ops::select(on, ops::broadcast_in_dim(v, s, {1}),
+                         ops::zeros(b, Type(v.dtype(), s, v.type().weak)));
     }
     // Row-major, the diagonal of an n x m matrix is every (m + 1)-th element.
     std::int64_t n = v.shape()[0], m = v.shape()[1], k = std::min(n, m);

@@ -1,5 +1,7 @@
 #include "api/map_axes.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0::detail {
 namespace {
 
@@ -47,7 +49,7 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
     if (axis != kReplicated) {
       const int rank = x.ndim();
       if (axis < -rank || axis >= rank) {
-        missing.push_back(leaf_path(call, i) + " is " + to_string(x.impl()->type) +
+        missing.push_back(leaf_path(call, i) + " is " + visible_text(x.impl()->type) +
                           ", which has no axis " + std::to_string(axis));
         continue;
       }
@@ -76,7 +78,7 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
     for (auto [leaf, axis] : mapped) {
       const Array& x = *call.args.leaves[leaf];
       e.offender(paths[leaf] + ": axis " + std::to_string(axis) + " of " +
-                 to_string(x.impl()->type) + " has size " +
+                 visible_text(x.impl()->type) + " has size " +
                  std::to_string(x.shape()[static_cast<std::size_t>(axis)]));
     }
     e.rule("all mapped axes have one size: the number of examples")
@@ -101,6 +103,25 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
         .advice("map at least one array argument, or give axis_size")
         .raise<ShapeError>();
   return m;
+}
+
+void check_axis_name(const char* function, const std::string& name, const SourceLoc& loc) {
+  const auto bad = std::find_if(name.begin(), name.end(), [](unsigned char c) {
+    return c < 0x20 || c == 0x7f ||
+           std::string_view(",;'\"\\").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (bad == name.end()) return;
+  Message(function)
+      .problem("the axis_name '" + name + "' holds the character " +
+               (static_cast<unsigned char>(*bad) < 0x20 || *bad == 0x7f
+                    ? "number " + std::to_string(static_cast<unsigned char>(*bad))
+                    : std::string(1, *bad)))
+      .rule(
+          "layouts are written with names between ',' and ';', and programs with quotes around "
+          "them")
+      .from(loc)
+      .advice("a word, such as \"devices\"; two axes have two names")
+      .raise<CollectiveError>();
 }
 
 std::vector<Type> example_types(const Call& call, const MappedArguments& mapped) {
@@ -132,7 +153,7 @@ std::vector<int> result_axes(const char* function, const TracedFunction& f, cons
     const int rank = t.shape.rank() + 1;
     if (axis != kReplicated) {
       if (axis < -rank || axis >= rank)
-        missing.push_back(described.paths("result")[i] + " is " + to_string(t) +
+        missing.push_back(described.paths("result")[i] + " is " + visible_text(t) +
                           " for each example, so the stack has rank " + std::to_string(rank) +
                           " and no axis " + std::to_string(axis));
       if (axis < 0) axis += rank;

@@ -1,6 +1,7 @@
 #include <tessera/pmap.h>
 
 #include "api/cache.h"
+#include "api/map_axes.h"
 #include "api/pmap_axes.h"
 #include "base/warning.h"
 #include "ops/build.h"
@@ -22,7 +23,7 @@ constexpr const char* kUnnamed = "pmap";
                " already runs on devices")
       .rule("a device does not split up further")
       .from(loc)
-      .advice("use vmap inside, or one shard_map over a mesh with two axes")
+      .advice("use vmap inside")
       .raise<CollectiveError>();
 }
 
@@ -91,8 +92,8 @@ ProgramPtr with_axes(const Program& body, const std::vector<int>& in_axes,
 
 class PmapCache final : public CachedFunction {
  public:
-  PmapCache(std::string name, const PmapOptions& options, SourceLoc loc)
-      : CachedFunction(std::move(name), options.donate), options_(options), loc_(loc) {}
+  PmapCache(std::string name, const PmapOptions& options, std::source_location loc)
+      : CachedFunction(std::move(name), options.donate, loc), options_(options), loc_(loc) {}
 
  private:
   TracedFunction build(Call& call) const override {
@@ -175,6 +176,7 @@ class PmapCache final : public CachedFunction {
 
 std::shared_ptr<CachedFunction> make_pmap_cache(const PmapOptions& options,
                                                 std::source_location loc) {
+  check_axis_name("pmap", options.axis_name, line_of(loc));
   std::string name =
       options.name.empty() ? "pmap(" + to_string(SourceLoc(loc)) + ")" : options.name;
   return std::make_shared<PmapCache>(std::move(name), options, loc);

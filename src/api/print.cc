@@ -52,8 +52,8 @@ Digits shortest(double magnitude, DType dtype) {
     auto r = std::to_chars(text, text + sizeof text, f, std::chars_format::scientific, precision);
     float back = 0;
     std::from_chars(text, r.ptr, back);
-    bool same = dtype == DType::float16 ? float16(back).bits == float16(f).bits
-                                        : bfloat16(back).bits == bfloat16(f).bits;
+    bool same = dtype == DType::float16 ? float16_t(back).bits == float16_t(f).bits
+                                        : bfloat16_t(back).bits == bfloat16_t(f).bits;
     if (same) return parse_scientific(text, r.ptr);
   }
   auto r = std::to_chars(text, text + sizeof text, f, std::chars_format::scientific);
@@ -115,6 +115,17 @@ Parts scientific(double v, DType dtype, int precision) {
   return p;
 }
 
+// With exactly `precision` digits behind the point.
+Parts padded_scientific(double v, int precision) {
+  char text[512];
+  auto r = std::to_chars(text, text + sizeof text, v, std::chars_format::scientific, precision);
+  const std::string s(text, r.ptr);
+  const std::size_t dot = s.find('.'), e = s.find('e');
+  Parts p{s.substr(0, dot), s.substr(dot + 1, e - dot - 1), 0};
+  p.exponent = std::stoi(s.substr(e + 1));
+  return p;
+}
+
 std::string pad_left(const std::string& s, std::size_t width) {
   return s.size() >= width ? s : std::string(width - s.size(), ' ') + s;
 }
@@ -123,6 +134,11 @@ std::string exponent_text(int e, std::size_t digits) {
   std::string s = std::to_string(std::abs(e));
   if (s.size() < digits) s.insert(0, digits - s.size(), '0');
   return (e < 0 ? "e-" : "e+") + s;
+}
+
+// Where NumPy 2.4 goes over to an exponent: past the digits that the type is sure of.
+double exponent_limit(DType dtype) {
+  return dtype == DType::float64 ? 1e16 : dtype == DType::float16 ? 1e3 : 1e6;
 }
 
 using Formatter = std::function<std::string(std::int64_t flat)>;
@@ -141,8 +157,8 @@ Formatter float_formatter(const HostArray& a, const std::vector<std::int64_t>& s
       smallest = std::min(smallest, std::fabs(v));
     }
   }
-  bool exponential =
-      finite_nonzero && (biggest >= 1e8 || smallest < 1e-4 || biggest / smallest > 1000);
+  bool exponential = finite_nonzero && (biggest >= std::min(1e8, exponent_limit(a.dtype)) ||
+                                        smallest < 1e-4 || biggest / smallest > 1000);
   std::size_t whole = 0, fraction = 0, exponent = 2;
   for (auto i : shown) {
     double v = a.number(i);
@@ -162,10 +178,11 @@ Formatter float_formatter(const HostArray& a, const std::vector<std::int64_t>& s
     if (!std::isfinite(v))
       return pad_left(std::isnan(v) ? "nan" : v < 0 ? "-inf" : "inf", whole + right + 1);
     Parts p = exponential ? scientific(v, a.dtype, kPrecision) : positional(v, a.dtype, kPrecision);
+    // Fewer digits than the others' are followed by the digits that the number itself goes on with.
+    if (exponential && p.fraction.size() < fraction)
+      p = padded_scientific(v, static_cast<int>(fraction));
     std::string s = pad_left(p.whole, whole) + "." + p.fraction;
-    if (exponential)
-      return s + std::string(fraction - p.fraction.size(), '0') +
-             exponent_text(p.exponent, exponent);
+    if (exponential) return s + exponent_text(p.exponent, exponent);
     return s + std::string(fraction - p.fraction.size(), ' ');
   };
 }
@@ -186,7 +203,7 @@ Formatter formatter(const HostArray& a, const std::vector<std::int64_t>& shown) 
   auto text = [&a, boolean](std::int64_t i) {
     return boolean ? std::string(a.data<bool>()[i] ? "True" : "False") : integer_text(a, i);
   };
-  std::size_t width = 0;
+  std::size_t width = boolean ? 5 : 0;  // of "False", whether there is one or not
   for (auto i : shown) width = std::max(width, text(i).size());
   return [text, width](std::int64_t i) { return pad_left(text(i), width); };
 }
@@ -259,10 +276,8 @@ std::string scalar_text(const HostArray& a) {
   double v = a.number(0);
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
-  // Where NumPy 2.4 goes over to an exponent: past the digits that the type is sure of.
-  const double limit = a.dtype == DType::float64 ? 1e16 : a.dtype == DType::float16 ? 1e3 : 1e6;
   double m = std::fabs(v);
-  if (m != 0 && (m >= limit || m < 1e-4)) {
+  if (m != 0 && (m >= exponent_limit(a.dtype) || m < 1e-4)) {
     Parts p = scientific(v, a.dtype, 17);
     return p.whole + (p.fraction.empty() ? "" : "." + p.fraction) + exponent_text(p.exponent, 2);
   }
@@ -273,12 +288,18 @@ std::string scalar_text(const HostArray& a) {
 }  // namespace
 
 std::string to_string(const Array& x) {
-  if (!x.is_concrete() || x.is_deleted())
-    return "Array(" + describe(x) + (x.is_deleted() ? " deleted" : "") + ")";
-  x.block_until_ready();
+  if (!x.is_concrete()) return "Array(" + describe(x) + ")";
+  const runtime::ArrayData& data = *detail::data_of(*x.impl());
+  const runtime::Use use(data);
+  if (!use) return "Array(" + describe(x) + " deleted)";
   runtime::BufferPtr hold;
-  const std::byte* bytes = runtime::dense_bytes(*detail::data_of(*x.impl()), hold);
-  HostArray a(x.dtype(), x.shape(), const_cast<std::byte*>(bytes));
+  const std::byte* bytes = runtime::dense_bytes(data, hold);
+  HostArray a(x.impl()->type.dtype, x.shape(), const_cast<std::byte*>(bytes));
+  std::vector<float> floats;  // of a weak array, which is held in double
+  if (x.dtype() != a.dtype) {
+    floats.assign(a.data<double>(), a.data<double>() + x.size());
+    a = HostArray(x.dtype(), x.shape(), reinterpret_cast<std::byte*>(floats.data()));
+  }
   if (x.ndim() == 0) return scalar_text(a);
   if (x.size() == 0) return "[]";
   Printer p{a, a.shape.strides(), x.size() > kThreshold, {}};

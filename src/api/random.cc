@@ -98,6 +98,7 @@ Value randint_value(Value key, const Shape& shape, Value lo, Value hi, DType dty
 }  // namespace
 
 Array uniform(Operand key, const Shape& shape, DType dtype, Operand minval, Operand maxval) {
+  const InFunction called("uniform", key.loc);
   check_key("uniform", key);
   check_float("uniform", dtype, key);
   return composite1("uniform", {key.array, minval.array, maxval.array}, key.loc,
@@ -123,7 +124,8 @@ void check_bounds(const Operand& minval, const Operand& maxval, DType dtype) {
   Message m("randint");
   m.from(minval.loc);
   if (!is_integer(lo.type.dtype) || !is_integer(hi.type.dtype))
-    m.problem("the bounds are " + to_string(lo.type) + " and " + to_string(hi.type))
+    m.problem("the bounds are " + detail::visible_text(lo.type) + " and " +
+              detail::visible_text(hi.type))
         .rule("the bounds of integers are integers")
         .advice("use uniform for floats")
         .raise<DTypeError>();
@@ -157,6 +159,7 @@ void check_bounds(const Operand& minval, const Operand& maxval, DType dtype) {
 }  // namespace
 
 Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval, DType dtype) {
+  const InFunction called("randint", key.loc);
   check_key("randint", key);
   if (!is_integer(dtype))
     Message("randint")
@@ -173,6 +176,7 @@ Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval, D
 }
 
 Array permutation(Operand key, std::int64_t n) {
+  const InFunction called("permutation", key.loc);
   check_key("permutation", key);
   return composite1(
       "permutation", {key.array}, key.loc,
@@ -191,10 +195,11 @@ Array permutation(Operand key, Operand x, std::int64_t axis) {
 }
 
 Array bernoulli(Operand key, Operand p, std::optional<Shape> shape) {
+  const InFunction called("bernoulli", key.loc);
   check_key("bernoulli", key);
   return composite1("bernoulli", {key.array, p.array}, key.loc,
                     [&](Builder&, std::span<const Value> in) {
-                      Value prob = detail::to_inexact(in[1]);
+                      Value prob = detail::to_visible_inexact(in[1]);
                       Shape s = shape.value_or(prob.shape());
                       Value u = uniform_between(in[0], s, prob.dtype(), 0, 1);
                       return ops::lt(u, detail::broadcast_to(prob, s));
@@ -210,10 +215,11 @@ Array gumbel(Operand key, const Shape& shape, DType dtype) {
 }
 
 Array categorical(Operand key, Operand logits, std::int64_t axis) {
+  const InFunction called("categorical", key.loc);
   check_key("categorical", key);
   return composite1("categorical", {key.array, logits.array}, key.loc,
                     [&](Builder&, std::span<const Value> in) {
-                      Value l = detail::to_inexact(in[1]);
+                      Value l = detail::to_visible_inexact(in[1]);
                       int a = normalize_axis(axis, l.rank(), "categorical", logits.loc);
                       Value g = gumbel_value(in[0], l.shape(), l.dtype());
                       return ops::argmax(ops::add(g, l), a);
@@ -221,6 +227,7 @@ Array categorical(Operand key, Operand logits, std::int64_t axis) {
 }
 
 Array truncated_normal(Operand key, Operand lower, Operand upper, const Shape& shape, DType dtype) {
+  const InFunction called("truncated_normal", key.loc);
   check_key("truncated_normal", key);
   check_float("truncated_normal", dtype, key);
   return composite1(
@@ -260,6 +267,7 @@ Array exponential(Operand key, const Shape& shape, DType dtype) {
 }
 
 Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, const Array& p) {
+  const InFunction called("choice", key.loc);
   check_key("choice", key);
   std::int64_t draws = shape.count();
   if (n < 1 || (!replace && draws > n))
@@ -279,7 +287,7 @@ Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, cons
     });
   }
   return composite1("choice", {key.array, p}, key.loc, [&](Builder& b, std::span<const Value> in) {
-    Value prob = detail::to_inexact(in[1]);
+    Value prob = detail::to_visible_inexact(in[1]);
     if (!(prob.shape() == Shape{n}))
       Message("choice")
           .problem("probabilities of shape " + to_string(prob.shape()) + " for " +
@@ -308,6 +316,7 @@ Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, cons
 }
 
 Array choice(Operand key, Operand x, const Shape& shape, bool replace, const Array& p) {
+  const InFunction called("choice", key.loc);
   Array at = choice(key, x.array.length(), shape, replace, p);
   return composite1("choice", {x.array, at}, key.loc, [&](Builder&, std::span<const Value> in) {
     return detail::take_axis(in[0], in[1], 0, "clip");

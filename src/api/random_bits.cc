@@ -41,7 +41,7 @@ void check_key(const char* name, const Operand& key) {
   const Type& t = detail::need(key.array, name).type;
   if (t.dtype == DType::uint32 && t.shape == Shape{2}) return;
   Message(name)
-      .problem("the key is " + to_string(t))
+      .problem("the key is " + detail::visible_text(t))
       .rule("a key is a uint32 array of shape (2,)")
       .from(key.loc)
       .advice(t.dtype == DType::uint32 && t.shape.rank() == 2
@@ -94,6 +94,7 @@ Array key(std::uint64_t seed) {
   return Array::from_bytes(DType::uint32, Shape{2}, words);
 }
 
+KeyPair split(Operand key) { return KeyPair(random::split(std::move(key), 2)); }
 Array split(Operand key, std::int64_t n) {
   check_key("split", key);
   return composite1("split", {key.array}, key.loc, [&](Builder&, std::span<const Value> in) {
@@ -104,11 +105,12 @@ Array split(Operand key, std::int64_t n) {
 }
 
 Array fold_in(Operand key, Operand data) {
+  const InFunction called("fold_in", key.loc);
   check_key("fold_in", key);
   const Type& t = detail::need(data.array, "fold_in").type;
   if (!is_integer(t.dtype) || t.shape.rank() != 0)
     Message("fold_in")
-        .problem("the data is " + to_string(t))
+        .problem("the data is " + detail::visible_text(t))
         .rule("it is one integer")
         .from(data.loc)
         .advice("fold in a step or a device number")

@@ -3,6 +3,10 @@
 
 #include "api/composite.h"
 
+#include <algorithm>
+#include <limits>
+#include <optional>
+
 namespace tessera::inline v0 {
 
 using detail::composite1;
@@ -12,12 +16,69 @@ namespace {
 
 using Reduce = Value (*)(Value, const Ints&);
 
-Array reduce(const char* name, const Operand& x, const AxisList& axis, bool keepdims, auto&& body) {
-  return composite1(name, {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-    Ints axes = detail::normalize_axes(axis.get(), in[0].rank(), name, x.loc);
-    Value v = body(in[0], axes);
-    return keepdims ? detail::keep_dims(v, axes) : v;
+// What a reduction works on: the operand, and a mask of its shape where one was given.
+struct Input {
+  Value x;
+  std::optional<Value> where;
+  std::optional<Value> initial;
+  Ints axes;
+};
+
+[[noreturn]] void mask_error(const char* name, const Type& mask, const Shape& shape,
+                             const SourceLoc& loc) {
+  Message m(name);
+  m.problem("`where` is " + to_string(mask) + ", for an array of shape " + to_string(shape))
+      .rule(
+          "it says for each element whether it counts: a boolean array that broadcasts to the "
+          "shape of x")
+      .from(loc);
+  if (mask.dtype != DType::boolean) m.advice("compare: where = mask != 0").raise<DTypeError>();
+  m.advice("insert axes of 1 with expand_dims, so that the axes line up").raise<ShapeError>();
+}
+
+Array reduce(const char* name, const Operand& x, const AxisList& axis, bool keepdims,
+             const std::optional<Array>& where, const std::optional<Array>& initial, auto&& body) {
+  std::vector<Array> operands{x.array};
+  if (where) operands.push_back(*where);
+  if (initial) operands.push_back(*initial);
+  return composite1(name, operands, x.loc, [&](Builder&, std::span<const Value> in) {
+    const Shape& shape = in[0].shape();
+    Input input{in[0], {}, {}, detail::normalize_axes(axis.get(), shape.rank(), name, x.loc)};
+    if (where) {
+      const Shape& mask = in[1].shape();
+      bool fits = in[1].dtype() == DType::boolean && mask.rank() <= shape.rank();
+      for (int i = 1; fits && i <= mask.rank(); ++i)
+        fits = mask[static_cast<std::size_t>(mask.rank() - i)] == 1 ||
+               mask[static_cast<std::size_t>(mask.rank() - i)] ==
+                   shape[static_cast<std::size_t>(shape.rank() - i)];
+      if (!fits) mask_error(name, in[1].type(), shape, x.loc);
+      input.where = detail::broadcast_to(in[1], shape);
+    }
+    if (initial) input.initial = in.back();
+    Value v = body(input);
+    return keepdims ? detail::keep_dims(v, input.axes) : v;
   });
+}
+
+// x where it counts, `otherwise` elsewhere.
+Value counted(const Input& in, Value x, double otherwise) {
+  if (!in.where) return x;
+  return ops::select(*in.where, x, ops::full_like(x, otherwise));
+}
+
+// `initial` as a value like the result, which is not converted to hold it.
+Value initial_like(const char* name, const Input& in, Value result) {
+  const Type& given = in.initial->type();
+  const DType both = promote(result.dtype(), false, given.dtype, given.weak).dtype;
+  if (given.shape.rank() != 0 || both != result.dtype()) {
+    Message m(name);
+    m.problem("`initial` is " + to_string(given) + ", the result is " +
+              std::string(name_of(result.dtype())))
+        .rule("it is one more element of each result: a scalar that the result's dtype holds");
+    if (given.shape.rank() != 0) m.advice("add an array to the result instead").raise<ShapeError>();
+    m.advice("{.dtype = ts::" + std::string(short_name_of(both)) + ", ...}").raise<DTypeError>();
+  }
+  return detail::broadcast_to(ops::convert(*in.initial, result.dtype()), result.shape());
 }
 
 bool half(DType d) { return d == DType::float16 || d == DType::bfloat16; }
@@ -32,7 +93,15 @@ DType accumulation(DType d) {
 Value accumulate(Value x, const Ints& axes, std::optional<DType> dtype, Reduce f) {
   DType result = dtype.value_or(accumulation(x.dtype()));
   if (half(result)) return ops::convert(f(ops::convert(x, DType::float32), axes), result);
-  return f(ops::convert(x, result), axes);
+  return f(ops::convert(x, result, !dtype && x.type().weak), axes);
+}
+
+Array accumulated(const char* name, const Operand& x, const ReduceOptions& o, double identity,
+                  Reduce f, Value (*combine)(Value, Value)) {
+  return reduce(name, x, o.axis, o.keepdims, o.where, o.initial, [&](const Input& in) {
+    Value v = accumulate(counted(in, in.x, identity), in.axes, o.dtype, f);
+    return in.initial ? combine(v, initial_like(name, in, v)) : v;
+  });
 }
 
 double count_of(const Shape& shape, const Ints& axes) {
@@ -41,47 +110,83 @@ double count_of(const Shape& shape, const Ints& axes) {
   return n;
 }
 
-Value mean_of(Value x, const Ints& axes, std::optional<DType> dtype) {
-  Value v = dtype ? ops::convert(x, *dtype) : to_inexact(x);
-  DType result = v.dtype();
-  if (half(result)) v = ops::convert(v, DType::float32);
-  Value s = ops::reduce_sum(v, axes);
-  return ops::convert(ops::div(s, ops::full_like(s, count_of(x.shape(), axes))), result);
+// How many elements count, as a value like the sum of x over the axes.
+Value count_like(const Input& in, Value sum) {
+  if (!in.where) return ops::full_like(sum, count_of(in.x.shape(), in.axes));
+  return ops::reduce_sum(ops::convert(*in.where, sum.dtype()), in.axes);
 }
 
-Value extremum(const char* name, Value x, const Ints& axes, Reduce f) {
-  if (count_of(x.shape(), axes) == 0)
-    Message(name)
-        .problem("an array of shape " + to_string(x.shape()) +
-                 " has no elements along the reduced axes")
-        .rule("the " + std::string(name) + " of nothing does not exist")
-        .from(x.builder->loc)
-        .advice("check the size first, or reduce over other axes")
-        .raise<ShapeError>();
-  return f(x, axes);
+// In the floating dtype to compute in: half precision sums in float32.
+Value to_sum(Value x, std::optional<DType> dtype, Type& result) {
+  Value v = dtype ? ops::convert(x, *dtype) : to_inexact(x);
+  result = v.type();
+  return half(result.dtype) ? ops::convert(v, DType::float32) : v;
+}
+
+Value mean_of(const Input& in, std::optional<DType> dtype) {
+  Type result;
+  Value s = ops::reduce_sum(counted(in, to_sum(in.x, dtype, result), 0), in.axes);
+  return ops::convert(ops::div(s, count_like(in, s)), result.dtype, result.weak);
+}
+
+Value var_of(const Input& in, std::optional<DType> dtype, int ddof) {
+  Type result;
+  Value v = counted(in, to_sum(in.x, dtype, result), 0);
+  Value s = ops::reduce_sum(v, in.axes);
+  Value n = count_like(in, s);
+  Value m = ops::div(s, n);
+  Value centred = ops::sub(v, detail::broadcast_to(detail::keep_dims(m, in.axes), v.shape()));
+  Value q = ops::reduce_sum(counted(in, ops::mul(centred, centred), 0), in.axes);
+  return ops::convert(
+      ops::div(q, in.where ? ops::sub(n, ops::full_like(n, ddof))
+                           : ops::full_like(q, count_of(v.shape(), in.axes) - ddof)),
+      result.dtype, result.weak);
+}
+
+Array extremum(const char* name, const Operand& x, const ReduceOptions& o, Reduce f,
+               Value (*combine)(Value, Value)) {
+  return reduce(name, x, o.axis, o.keepdims, o.where, o.initial, [&](const Input& in) {
+    const bool nothing = count_of(in.x.shape(), in.axes) == 0;
+    if ((nothing || in.where) && !in.initial)
+      Message(name)
+          .problem(nothing ? "an array of shape " + to_string(in.x.shape()) +
+                                 " has no elements along the reduced axes"
+                           : "`where` may leave no element")
+          .rule("the " + std::string(name) + " of nothing does not exist")
+          .from(x.loc)
+          .advice(nothing ? "check the size first, or reduce over other axes"
+                          : "say what it is then: {.initial = ..., .where = ...}")
+          .raise<ShapeError>();
+    Value v = o.dtype ? ops::convert(in.x, *o.dtype) : in.x;
+    if (!in.initial) return f(v, in.axes);
+    Shape reduced;
+    for (int d = 0; d < v.rank(); ++d)
+      if (std::find(in.axes.begin(), in.axes.end(), d) == in.axes.end())
+        reduced.push_back(v.shape()[static_cast<std::size_t>(d)]);
+    Value first = initial_like(
+        name, in, ops::broadcast_in_dim(ops::scalar(*v.builder, v.dtype(), 0), reduced, {}));
+    if (nothing) return first;
+    // What does not count is as if it were `initial` once more.
+    if (in.where) {
+      Value like = initial_like(name, in, v);
+      v = ops::select(*in.where, v, like);
+    }
+    return combine(f(v, in.axes), first);
+  });
 }
 
 Value truth(Value x) { return x.dtype() == DType::boolean ? x : ops::ne(x, ops::zeros_like(x)); }
 
-Value var_of(Value x, const Ints& axes, int ddof) {
-  Value v = to_inexact(x);
-  DType result = v.dtype();
-  if (half(result)) v = ops::convert(v, DType::float32);
-  double n = count_of(x.shape(), axes);
-  Value s = ops::reduce_sum(v, axes);
-  Value m = ops::div(s, ops::full_like(s, n));
-  Value centred = ops::sub(v, detail::broadcast_to(detail::keep_dims(m, axes), v.shape()));
-  Value q = ops::reduce_sum(ops::mul(centred, centred), axes);
-  return ops::convert(ops::div(q, ops::full_like(q, n - ddof)), result);
-}
-
 using Scan = Value (*)(Value, int, bool);
-Array cumulative(const char* name, const Operand& x, std::optional<std::int64_t> axis, Scan f,
-                 bool widen) {
+Array cumulative(const char* name, const Operand& x, std::optional<std::int64_t> axis,
+                 std::optional<DType> dtype, Scan f, bool widen) {
   return composite1(name, {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     Value v = in[0];
     if (!axis) v = ops::reshape(v, Shape{v.shape().count()});
-    if (widen && v.dtype() == DType::boolean) v = ops::convert(v, DType::int32);
+    if (dtype)
+      v = ops::convert(v, *dtype);
+    else if (widen && v.dtype() == DType::boolean)
+      v = ops::convert(v, DType::int32);
     return f(v, normalize_axis(axis.value_or(0), v.rank(), name, x.loc), false);
   });
 }
@@ -112,83 +217,58 @@ Array arg_extremum(const char* name, const Operand& x, std::optional<std::int64_
 
 }  // namespace
 
-Array sum(Operand x, AxisList axis, bool keepdims) {
-  return sum(std::move(x), ReduceOptions{std::move(axis), keepdims, {}});
+Array sum(Operand x, const ReduceOptions& o) {
+  return accumulated("sum", x, o, 0, ops::reduce_sum, ops::add);
 }
-Array sum(Operand x, ReduceOptions o) {
-  return reduce("sum", x, o.axis, o.keepdims, [&](Value v, const Ints& axes) {
-    return accumulate(v, axes, o.dtype, ops::reduce_sum);
+Array prod(Operand x, const ReduceOptions& o) {
+  return accumulated("prod", x, o, 1, ops::reduce_prod, ops::mul);
+}
+Array mean(Operand x, const MeanOptions& o) {
+  return reduce("mean", x, o.axis, o.keepdims, o.where, {},
+                [&](const Input& in) { return mean_of(in, o.dtype); });
+}
+Array var(Operand x, const VarOptions& o) {
+  return reduce("var", x, o.axis, o.keepdims, o.where, {},
+                [&](const Input& in) { return var_of(in, o.dtype, o.ddof); });
+}
+Array std(Operand x, const VarOptions& o) {
+  return reduce("std", x, o.axis, o.keepdims, o.where, {},
+                [&](const Input& in) { return ops::sqrt(var_of(in, o.dtype, o.ddof)); });
+}
+Array max(Operand x, const ReduceOptions& o) {
+  return extremum("max", x, o, ops::reduce_max, ops::max);
+}
+Array min(Operand x, const ReduceOptions& o) {
+  return extremum("min", x, o, ops::reduce_min, ops::min);
+}
+Array any(Operand x, const LogicOptions& o) {
+  return reduce("any", x, o.axis, o.keepdims, o.where, {}, [](const Input& in) {
+    return ops::reduce_or(counted(in, truth(in.x), 0), in.axes);
   });
 }
-Array prod(Operand x, AxisList axis, bool keepdims) {
-  return prod(std::move(x), ReduceOptions{std::move(axis), keepdims, {}});
-}
-Array prod(Operand x, ReduceOptions o) {
-  return reduce("prod", x, o.axis, o.keepdims, [&](Value v, const Ints& axes) {
-    return accumulate(v, axes, o.dtype, ops::reduce_prod);
+Array All::operator()(const Operand& x) const { return (*this)(x, LogicOptions()); }
+Array All::operator()(const Operand& x, const LogicOptions& o) const {
+  return reduce("all", x, o.axis, o.keepdims, o.where, {}, [](const Input& in) {
+    return ops::reduce_and(counted(in, truth(in.x), 1), in.axes);
   });
 }
-Array mean(Operand x, AxisList axis, bool keepdims) {
-  return mean(std::move(x), ReduceOptions{std::move(axis), keepdims, {}});
-}
-Array mean(Operand x, ReduceOptions o) {
-  return reduce("mean", x, o.axis, o.keepdims,
-                [&](Value v, const Ints& axes) { return mean_of(v, axes, o.dtype); });
-}
-Array var(Operand x, AxisList axis, bool keepdims, int ddof) {
-  return reduce("var", x, axis, keepdims,
-                [&](Value v, const Ints& axes) { return var_of(v, axes, ddof); });
-}
-Array std(Operand x, AxisList axis, bool keepdims, int ddof) {
-  return reduce("std", x, axis, keepdims,
-                [&](Value v, const Ints& axes) { return ops::sqrt(var_of(v, axes, ddof)); });
-}
-Array max(Operand x, AxisList axis, bool keepdims) {
-  return max(std::move(x), ReduceOptions{std::move(axis), keepdims, {}});
-}
-Array max(Operand x, ReduceOptions o) {
-  return reduce("max", x, o.axis, o.keepdims, [&](Value v, const Ints& axes) {
-    return extremum("max", o.dtype ? ops::convert(v, *o.dtype) : v, axes, ops::reduce_max);
-  });
-}
-Array min(Operand x, AxisList axis, bool keepdims) {
-  return min(std::move(x), ReduceOptions{std::move(axis), keepdims, {}});
-}
-Array min(Operand x, ReduceOptions o) {
-  return reduce("min", x, o.axis, o.keepdims, [&](Value v, const Ints& axes) {
-    return extremum("min", o.dtype ? ops::convert(v, *o.dtype) : v, axes, ops::reduce_min);
-  });
-}
-Array any(Operand x, AxisList axis, bool keepdims) {
-  return reduce("any", x, axis, keepdims,
-                [](Value v, const Ints& axes) { return ops::reduce_or(truth(v), axes); });
-}
-Array All::operator()(const Operand& x, AxisList axis, bool keepdims) const {
-  return reduce("all", x, axis, keepdims,
-                [](Value v, const Ints& axes) { return ops::reduce_and(truth(v), axes); });
-}
-Array count_nonzero(Operand x, AxisList axis, bool keepdims) {
-  return reduce("count_nonzero", x, axis, keepdims, [](Value v, const Ints& axes) {
-    return ops::reduce_sum(ops::convert(truth(v), DType::int32), axes);
-  });
-}
-Array norm(Operand x, AxisList axis, bool keepdims) {
-  return reduce("norm", x, axis, keepdims, [](Value v, const Ints& axes) {
-    Value f = to_inexact(v);
-    return ops::sqrt(accumulate(ops::mul(f, f), axes, {}, ops::reduce_sum));
+Array count_nonzero(Operand x, const LogicOptions& o) {
+  return reduce("count_nonzero", x, o.axis, o.keepdims, o.where, {}, [](const Input& in) {
+    return ops::reduce_sum(ops::convert(counted(in, truth(in.x), 0), DType::int32), in.axes);
   });
 }
 
-Array argmax(Operand x, std::optional<std::int64_t> axis, bool keepdims) {
-  return arg_extremum("argmax", x, axis, keepdims, ops::argmax);
+Array argmax(Operand x, const ArgOptions& o) {
+  return arg_extremum("argmax", x, o.axis, o.keepdims, ops::argmax);
 }
-Array argmin(Operand x, std::optional<std::int64_t> axis, bool keepdims) {
-  return arg_extremum("argmin", x, axis, keepdims, ops::argmin);
+Array argmin(Operand x, const ArgOptions& o) {
+  return arg_extremum("argmin", x, o.axis, o.keepdims, ops::argmin);
 }
 
-Array logsumexp(Operand x, AxisList axis, bool keepdims) {
-  return reduce("logsumexp", x, axis, keepdims, [](Value in, const Ints& axes) {
-    Value v = to_inexact(in);
+Array logsumexp(Operand x, const LogicOptions& o) {
+  return reduce("logsumexp", x, o.axis, o.keepdims, o.where, {}, [](const Input& in) {
+    Value v = counted(in, to_inexact(in.x), -std::numeric_limits<double>::infinity());
+    const Ints& axes = in.axes;
     // The shift is a constant to differentiation, and 0 where the maximum is infinite so that no
     // inf - inf arises.
     Value m = ops::stop_gradient(ops::reduce_max(v, axes));
@@ -199,24 +279,22 @@ Array logsumexp(Operand x, AxisList axis, bool keepdims) {
   });
 }
 
-Array cumsum(Operand x, std::optional<std::int64_t> axis) {
-  return cumulative("cumsum", x, axis, ops::cumsum, true);
+Array cumsum(Operand x, const CumulativeOptions& o) {
+  return cumulative("cumsum", x, o.axis, o.dtype, ops::cumsum, true);
 }
-Array cumprod(Operand x, std::optional<std::int64_t> axis) {
-  return cumulative("cumprod", x, axis, ops::cumprod, true);
+Array cumprod(Operand x, const CumulativeOptions& o) {
+  return cumulative("cumprod", x, o.axis, o.dtype, ops::cumprod, true);
 }
-Array cummax(Operand x, std::int64_t axis) {
-  return cumulative("cummax", x, axis, ops::cummax, false);
+Array cummax(Operand x, const CumulativeExtremumOptions& o) {
+  return cumulative("cummax", x, o.axis, {}, ops::cummax, false);
 }
-Array cummin(Operand x, std::int64_t axis) {
-  return cumulative("cummin", x, axis, ops::cummin, false);
+Array cummin(Operand x, const CumulativeExtremumOptions& o) {
+  return cumulative("cummin", x, o.axis, {}, ops::cummin, false);
 }
 
 namespace {
 Value close(Value x, Value y, double rtol, double atol, bool equal_nan, const char* name) {
-  detail::promote_dtypes(x, y);
-  x = to_inexact(x);
-  y = to_inexact(y);
+  detail::promote_inexact(x, y);
   detail::promote_and_broadcast(x, y, name);
   Value bound = ops::add(ops::full_like(y, atol), ops::mul(ops::full_like(y, rtol), ops::abs(y)));
   Value near = ops::and_(ops::le(ops::abs(ops::sub(x, y)), bound), ops::is_finite(y));
@@ -240,6 +318,7 @@ Array beside(const Array& x, const Array& y) {
 }  // namespace
 
 Array allclose(Operand x, Operand y, double rtol, double atol, bool equal_nan) {
+  const InFunction called("allclose", x.loc);
   y.array = beside(x.array, y.array);
   return composite1("allclose", {x.array, y.array}, x.loc,
                     [&](Builder&, std::span<const Value> in) {
@@ -248,6 +327,7 @@ Array allclose(Operand x, Operand y, double rtol, double atol, bool equal_nan) {
                     });
 }
 Array array_equal(Operand x, Operand y) {
+  const InFunction called("array_equal", x.loc);
   if (detail::need(x.array, "array_equal").type.shape !=
       detail::need(y.array, "array_equal").type.shape)
     return Array(false);

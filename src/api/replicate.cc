@@ -10,6 +10,7 @@
 namespace tessera::inline v0 {
 
 Array replicate(Operand x, std::int64_t devices) {
+  const InFunction called("replicate", x.loc);
   if (devices < 1)
     Message("replicate")
         .problem("a copy for each of " + std::to_string(devices) + " devices")
@@ -32,9 +33,9 @@ std::int64_t differing_row(const Array& x) {
   if (!a.concrete()) return 0;
   const std::int64_t rows = x.shape(0);
   const std::size_t size = static_cast<std::size_t>(x.nbytes() / rows);
-  x.block_until_ready();
+  const Reading read(x, "unreplicate");
   runtime::BufferPtr hold;
-  const std::byte* bytes = runtime::dense_bytes(*data_of(a), hold);
+  const std::byte* bytes = runtime::dense_bytes(*read, hold);
   for (std::int64_t i = 1; i < rows; ++i)
     if (std::memcmp(bytes, bytes + static_cast<std::size_t>(i) * size, size) != 0) return i;
   return 0;
@@ -44,6 +45,7 @@ std::int64_t differing_row(const Array& x) {
 
 std::vector<Array> unreplicate(const std::vector<Array>& leaves,
                                const std::vector<std::string>& paths, std::source_location loc) {
+  const InFunction called("unreplicate", loc);
   Message shapes("unreplicate"), apart("unreplicate");
   bool unshaped = false, differs = false;
   auto name = [&](std::size_t i) { return paths[i].empty() ? "the array" : paths[i]; };

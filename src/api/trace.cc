@@ -4,7 +4,9 @@
 #include "ir/op.h"
 #include "ops/build.h"
 #include "runtime/executable.h"
+#include "runtime/kept.h"
 
+#include <algorithm>
 #include <atomic>
 
 namespace tessera::inline v0::detail {
@@ -18,31 +20,41 @@ std::atomic<std::uint64_t> next_id{1};
 // Far beyond what programs nest, and far within a thread's stack.
 constexpr int kDeepest = 128;
 
-[[noreturn]] void leaked(const ArrayImpl& a, const char* function, const SourceLoc& loc) {
+[[noreturn]] void leaked(const ArrayImpl& a, const char* function, const SourceLoc& loc,
+                         const std::string& path) {
   std::string made = to_string(a.loc);
   Message(function)
-      .problem("an array " + to_string(a.type) +
+      .problem("an array " + visible_text(a.type) +
                " of a function that is no longer being traced here is used" +
                (made.empty() ? "" : "; it was made at " + made))
       .rule(
           "a traced array stands for a value only while its function is traced, and on that thread")
+      .at(path)
       .from(loc)
       .advice(
           "return the value from the traced function instead of storing it in a variable outside")
       .raise<TraceError>();
 }
 
-[[noreturn]] void abstract_used(const ArrayImpl& a, const char* function, const SourceLoc& loc) {
+[[noreturn]] void abstract_used(const ArrayImpl& a, const char* function, const SourceLoc& loc,
+                                const std::string& path) {
   Message(function)
-      .problem("the operand " + to_string(a.type) +
+      .problem("the operand " + visible_text(a.type) +
                " is abstract: it has a dtype and a shape but no values")
       .rule("abstract arrays only describe arguments, to lower(), eval_shape() and the like")
+      .at(path)
       .from(loc)
       .advice("pass an array with values, or trace the computation with eval_shape")
       .raise<TraceError>();
 }
 
 }  // namespace
+
+void check_usable(const ArrayImpl& a, const char* function, const SourceLoc& loc,
+                  const std::string& path) {
+  if (a.traced() && !Trace::find(a.trace)) leaked(a, function, loc, path);
+  if (!a.traced() && !a.concrete()) abstract_used(a, function, loc, path);
+}
 
 Trace::Trace(std::string what, std::string name)
     : builder_(std::move(name)),
@@ -83,8 +95,8 @@ Array Trace::input(const Type& type, const SourceLoc& loc) {
 Value Trace::lift(const Array& array, const char* function) {
   const ArrayImpl& a = need(array, function, builder_.loc);
   if (a.trace == id_) return {&builder_, a.var};
-  if (a.traced() && !find(a.trace)) leaked(a, function, builder_.loc);
-  if (!a.traced() && !a.concrete()) abstract_used(a, function, builder_.loc);
+  check_usable(a, function, builder_.loc);
+  check_alive({&array, 1}, function, builder_.loc);
   if (a.is_number) {
     Attrs attrs{{"value", literal_of(a)}};
     if (a.type.weak) attrs.set("weak", true);
@@ -103,11 +115,24 @@ Trace::Finished Trace::finish(std::span<const Array> outputs) {
   Values out;
   for (const Array& a : outputs) out.push_back(lift(a, what_.c_str()));
   live_ = false;
+  user_code_.end();
   top = outer_;
   std::shared_ptr<Program> p = builder_.finish(out);
   p->inputs = explicit_inputs_;
   p->inputs.insert(p->inputs.end(), capture_vars_.begin(), capture_vars_.end());
-  return {std::move(p), std::move(captures_)};
+  return {std::move(p), std::move(captures_), std::move(bounds_)};
+}
+
+bool Trace::note_bound(const ArrayImpl& a, DType dtype, const char* function,
+                       const std::source_location& loc) {
+  const auto at = std::find(explicit_inputs_.begin(), explicit_inputs_.end(), a.var);
+  if (a.trace != id_ || at == explicit_inputs_.end()) return false;
+  const auto input = static_cast<std::size_t>(at - explicit_inputs_.begin());
+  const bool known = std::any_of(bounds_.begin(), bounds_.end(), [&](const NumberBound& b) {
+    return b.input == input && b.dtype == dtype;
+  });
+  if (!known) bounds_.push_back({input, dtype, function, loc});
+  return true;
 }
 
 AxisScope::AxisScope(std::vector<BoundAxis> bound) : count_(bound.size()) {
@@ -122,12 +147,6 @@ const BoundAxis* AxisScope::find(std::string_view name) {
 }
 const std::vector<BoundAxis>& AxisScope::bound() { return *axes; }
 
-void check_alive(std::span<const Array> inputs, const char* function, const SourceLoc& loc) {
-  for (const Array& a : inputs)
-    if (a.impl()->data && a.impl()->data->deleted.load(std::memory_order_relaxed))
-      runtime::deleted_message(function, *a.impl()->data).from(loc).raise<TraceError>();
-}
-
 std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs,
                          const SourceLoc& loc) {
   std::vector<Array> out;
@@ -141,23 +160,28 @@ std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> input
   }
   for (const Array& a : inputs) {
     const ArrayImpl& impl = need(a, program->name.c_str(), loc);
-    if (impl.traced()) leaked(impl, program->name.c_str(), loc);
-    if (!impl.concrete()) abstract_used(impl, program->name.c_str(), loc);
+    check_usable(impl, program->name.c_str(), loc);
   }
   check_alive(inputs, program->name.c_str(), loc);
   const runtime::CallerLine line(loc);
   runtime::CompileOptions options;
   options.name = program->name;
-  return run(runtime::compile(program, options), inputs);
+  std::vector<Array> results =
+      run(*runtime::compile(program, options), inputs, program->name.c_str(), loc);
+  runtime::trim_kept();
+  return results;
 }
 
-std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable,
-                       std::span<const Array> inputs) {
+std::vector<Array> run(const runtime::Executable& executable, std::span<const Array> inputs,
+                       const char* function, const SourceLoc& loc) {
   std::vector<runtime::ArrayDataPtr> data;
   data.reserve(inputs.size());
   for (const Array& a : inputs) data.push_back(data_of(*a.impl()));
+  runtime::Holds holds(data);
+  if (holds.refused())
+    runtime::deleted_message(function, *data[*holds.refused()]).from(loc).raise<TraceError>();
   std::vector<Array> out;
-  for (auto& d : executable->run(data)) out.push_back(make_concrete(std::move(d)));
+  for (auto& d : executable.run(data, holds)) out.push_back(make_concrete(std::move(d)));
   return out;
 }
 

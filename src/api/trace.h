@@ -32,6 +32,15 @@ struct BoundAxis {
   Kind kind = Kind::vmap;
 };
 
+/// What an input of a trace has to fit if it is a bare integer: its value is known where the
+/// function is called, and only there.
+struct NumberBound {
+  std::size_t input;
+  DType dtype;
+  const char* function;  // that it meets the dtype in
+  std::source_location loc;
+};
+
 class Trace {
  public:
   /// Pushes a trace on this thread. `what` names the transformation in errors: "jit", "grad", "scan
@@ -52,7 +61,12 @@ class Trace {
   struct Finished {
     ProgramPtr program;           // inputs: the explicit ones in order, then the captures
     std::vector<Array> captures;  // values of the level outside
+    std::vector<NumberBound> bounds;
   };
+  /// Notes that an explicit input meets `dtype`; false where `a` is none.
+  bool note_bound(const ArrayImpl& a, DType dtype, const char* function,
+                  const std::source_location& loc);
+
   /// Ends and pops the trace; the program's outputs are these.
   Finished finish(std::span<const Array> outputs);
 
@@ -67,11 +81,18 @@ class Trace {
   Trace* outer_;
   int depth_;  // how many traces are around it
   bool live_ = true;
+  InUserCode user_code_;
   std::vector<Var> explicit_inputs_;
+  std::vector<NumberBound> bounds_;
   std::vector<Array> captures_;
   std::vector<Var> capture_vars_;
   std::unordered_map<const ArrayImpl*, Var> captured_;
 };
+
+/// Throws where `a` has no value here: it is of a function that is no longer being traced, or
+/// abstract. `path` is its place in the arguments.
+void check_usable(const ArrayImpl& a, const char* function, const SourceLoc& loc,
+                  const std::string& path = {});
 
 /// Binds axis names for a scope (pmap, shard_map and vmap bodies). The innermost binding of a name
 /// wins.
@@ -100,10 +121,8 @@ Array bind1(std::string_view op, std::span<const Array> inputs, Attrs attrs, con
 /// execute.
 std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs,
                          const SourceLoc& loc);
-/// Throws TraceError naming `function` where a concrete array was donated.
-void check_alive(std::span<const Array> inputs, const char* function, const SourceLoc& loc);
-/// Runs a compiled program on concrete arrays.
-std::vector<Array> run(std::shared_ptr<const runtime::Executable> executable,
-                       std::span<const Array> inputs);
+/// Runs a compiled program on concrete arrays; TraceError naming `function` where one was donated.
+std::vector<Array> run(const runtime::Executable& executable, std::span<const Array> inputs,
+                       const char* function, const SourceLoc& loc);
 
 }  // namespace tessera::inline v0::detail

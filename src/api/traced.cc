@@ -1,5 +1,7 @@
 #include "api/traced.h"
 
+#include "api/numbers.h"
+
 namespace tessera::inline v0::detail {
 
 std::vector<Type> leaf_types(const Call& call) {
@@ -41,11 +43,31 @@ TracedFunction trace_call(Call& call, const std::string& what, const std::string
   Trace::Finished finished = trace.finish(outputs);
   f.program = std::move(finished.program);
   f.captures = std::move(finished.captures);
+  f.bounds = std::move(finished.bounds);
+  check_bounds(call, f);
   f.prototype = call.prototype;
   return f;
 }
 
-std::vector<Array> operands(const Call& call, const TracedFunction& f) {
+void check_bounds(const Call& call, const TracedFunction& f) {
+  if (f.bounds.empty()) return;
+  const std::vector<std::size_t> leaves = present_leaves(call);
+  for (const NumberBound& b : f.bounds)
+    check_fits(b.function, Operand(*call.args.leaves[leaves[b.input]], b.loc), b.dtype);
+}
+
+void check_arguments(const Call& call, const std::string& function, const SourceLoc& loc) {
+  for (std::size_t i = 0; i < call.args.leaves.size(); ++i) {
+    const Array& x = *call.args.leaves[i];
+    if (x.is_empty() || x.is_concrete() || (x.is_traced() && Trace::find(x.impl()->trace)))
+      continue;
+    check_usable(*x.impl(), function.c_str(), loc, leaf_path(call, i));
+  }
+}
+
+std::vector<Array> operands(const Call& call, const TracedFunction& f, const std::string& function,
+                            const SourceLoc& loc) {
+  check_arguments(call, function, loc);
   std::vector<Array> out;
   out.reserve(f.program->inputs.size());
   for (const Array* x : call.args.leaves)

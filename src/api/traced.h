@@ -20,6 +20,7 @@ inline SourceLoc line_of(const std::source_location& l) {
 struct TracedFunction {
   ProgramPtr program;  // inputs: the leaves of the arguments that are not empty, then the captures
   std::vector<Array> captures;
+  std::vector<NumberBound> bounds;   // what bare integers among the arguments have to fit
   std::vector<bool> result_present;  // by leaf of the result
   std::shared_ptr<const void> prototype;
 
@@ -39,8 +40,14 @@ inline TracedFunction trace_call(Call& call, const std::string& what, const std:
   return trace_call(call, what, name, leaf_types(call));
 }
 
+/// DTypeError where a bare integer among the arguments does not fit what it meets inside.
+void check_bounds(const Call& call, const TracedFunction& f);
+/// Throws where a leaf of the arguments has no value here, naming its path.
+void check_arguments(const Call& call, const std::string& function, const SourceLoc& loc = {});
 /// The operands of a traced function's program: the leaves that are not empty, then the captures.
-std::vector<Array> operands(const Call& call, const TracedFunction& f);
+/// `function` and `loc` are for the error where one of them has no value.
+std::vector<Array> operands(const Call& call, const TracedFunction& f, const std::string& function,
+                            const SourceLoc& loc = {});
 /// Arrays in the places of the leaves that are present; the others are empty.
 std::vector<Array> spread(std::vector<Array> arrays, const std::vector<bool>& present);
 /// The result of a call from what its program gave.

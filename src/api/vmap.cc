@@ -18,7 +18,7 @@ namespace {
   for (std::size_t i = 0; i < f.result_present.size(); ++i) {
     if (!f.result_present[i]) continue;
     if (axes[next] == kReplicated && batched[next])
-      m.offender(paths[i] + ": " + to_string(f.program->type(f.program->outputs[next])) +
+      m.offender(paths[i] + ": " + visible_text(f.program->type(f.program->outputs[next])) +
                  " for each example");
     ++next;
   }
@@ -41,6 +41,7 @@ Value move_front_to(Value x, int to) {
 
 Outcome vmap(Call& call, const VmapOptions& options, std::source_location where) {
   const SourceLoc loc = line_of(where);
+  check_axis_name("vmap", options.axis_name, loc);
   const MappedArguments mapped =
       mapped_arguments("vmap", call, options.in_axes, options.axis_size, loc);
   TracedFunction f;
@@ -77,7 +78,7 @@ Outcome vmap(Call& call, const VmapOptions& options, std::source_location where)
       if (out_axes[i] > 0) out[i] = move_front_to(out[i], out_axes[i]);
     program = b.finish(out);
   }
-  return outcome(f, apply(program, operands(call, f), loc));
+  return outcome(f, apply(program, operands(call, f, "vmap", loc), loc));
 }
 
 }  // namespace tessera::inline v0::detail

@@ -80,6 +80,20 @@ const std::array<unsigned, kNodes>& upper_sets() {
 
 }  // namespace
 
+namespace {
+
+// Of two dtypes the wider one of a kind; `otherwise` where neither is of it. Both are weak where
+// they are of the kind.
+DType weakest_that_holds(DType a, DType b, bool (*kind)(DType), DType otherwise) {
+  if (!kind(a)) return kind(b) ? b : otherwise;
+  if (!kind(b)) return a;
+  if (size_of(a) == size_of(b) && a != b && is_floating(a)) return DType::float32;
+  if (size_of(a) == size_of(b)) return std::max(a, b);  // unsigned where one is
+  return size_of(a) > size_of(b) ? a : b;
+}
+
+}  // namespace
+
 Promoted promote(DType a, bool a_weak, DType b, bool b_weak) {
   // A weak value of a narrow dtype (a loop counter, say) stands for its kind.
   auto node = [](DType d, bool weak) {
@@ -93,16 +107,19 @@ Promoted promote(DType a, bool a_weak, DType b, bool b_weak) {
   // The least common upper bound is the one whose own upper set is the whole of what is common.
   for (int n = 0; n < kNodes; ++n) {
     if (!(common & (1u << n)) || up[static_cast<std::size_t>(n)] != common) continue;
-    if (n == kWeakInt)
-      return {a_weak && is_integer(a) ? a : (b_weak && is_integer(b) ? b : DType::int32), true};
-    if (n == kWeakFloat)
-      return {a_weak && is_floating(a) ? a : (b_weak && is_floating(b) ? b : DType::float32), true};
+    if (n == kWeakInt) return {weakest_that_holds(a, b, is_integer, DType::int32), true};
+    // 64-bit integers of both kinds have no integer above them; a weak float would lose their bits.
+    if (n == kWeakFloat && !a_weak && !b_weak) return {DType::float64, false};
+    if (n == kWeakFloat) {
+      const DType x = a_weak ? a : DType::boolean, y = b_weak ? b : DType::boolean;
+      return {weakest_that_holds(x, y, is_floating, DType::float32), true};
+    }
     return {static_cast<DType>(n), false};
   }
   return {DType::float64, false};
 }
 
-float16::float16(float value) {
+float16_t::float16_t(float value) {
   std::uint32_t f = std::bit_cast<std::uint32_t>(value);
   std::uint32_t sign = (f >> 16) & 0x8000u;
   f &= 0x7fffffffu;
@@ -121,7 +138,7 @@ float16::float16(float value) {
   }
 }
 
-float16::operator float() const {
+float16_t::operator float() const {
   std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
   std::uint32_t exponent = (bits >> 10) & 0x1fu, mantissa = bits & 0x3ffu;
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));

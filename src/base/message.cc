@@ -1,6 +1,7 @@
 #include "base/message.h"
 
 #include <cstring>
+#include <utility>
 
 namespace tessera::inline v0 {
 
@@ -13,7 +14,7 @@ bool is_own(const char* file) {
   constexpr std::string_view here = __FILE__, mine = "base/message.cc";
   constexpr std::string_view root = here.substr(0, here.size() - mine.size());
   return std::string_view(file).starts_with(root) || std::strstr(file, "tessera/array.h") ||
-         std::strstr(file, "/c++/");
+         std::strstr(file, "tessera/operators.h") || std::strstr(file, "/c++/");
 }
 
 std::string file_and_line(const char* file, int line) {
@@ -39,12 +40,33 @@ std::string without_stars(std::string s) {
 
 }  // namespace
 
+namespace {
+thread_local const InFunction* outermost_function = nullptr;
+}
+
+InFunction::InFunction(const char* function, const SourceLoc& loc)
+    : function_(function), loc_(loc) {
+  if (!outermost_function) outermost_function = this;
+}
+InFunction::~InFunction() {
+  if (outermost_function == this) outermost_function = nullptr;
+}
+const InFunction* InFunction::outermost() { return outermost_function; }
+
+InUserCode::InUserCode() : outside_(std::exchange(outermost_function, nullptr)) {}
+void InUserCode::end() {
+  if (live_) outermost_function = outside_;
+  live_ = false;
+}
+
 std::string Message::str() const {
-  std::string s = function_ + ": " + problem_;
+  const InFunction* called = InFunction::outermost();
+  std::string s = (called ? called->function() : function_) + ": " + problem_;
   for (const auto& o : offenders_) s += "\n  - " + o;
   if (!rule_.empty()) s += "\n  rule: " + rule_;
   if (!at_.empty()) s += "\n  at: " + at_;
-  if (!from_.empty()) s += "\n  from: " + from_;
+  const std::string from = from_.empty() && called ? to_string(called->loc()) : from_;
+  if (!from.empty()) s += "\n  from: " + from;
   if (!advice_.empty()) s += "\n  try: " + advice_;
   return without_stars(std::move(s));
 }

@@ -2,6 +2,7 @@
 
 #include <tessera/shape.h>
 
+#include <algorithm>
 #include <ostream>
 
 namespace tessera::inline v0 {
@@ -15,6 +16,43 @@ Shape Shape::strides() const {
     step *= (*this)[i];
   }
   return s;
+}
+
+std::int64_t Shape::count_of_large() const {
+  if (std::find(begin(), end(), 0) != end()) return 0;
+  Message("count")
+      .problem("the shape " + to_string(*this) + " has more elements than an integer counts")
+      .rule("the product of the extents is less than 2^63")
+      .advice("check the arithmetic that gave its extents")
+      .raise<ShapeError>();
+}
+
+void need_countable(std::string_view function, const Shape& shape, const SourceLoc& loc) {
+  constexpr double kMost = 0x1p50;
+  double count = 1;
+  for (std::int64_t d : shape) {
+    if (d == 0) return;
+    count *= static_cast<double>(d);
+  }
+  if (count > kMost)
+    Message(function)
+        .problem("the result would have shape " + to_string(shape))
+        .rule("an array has at most 2^50 elements")
+        .from(loc)
+        .advice("check the arithmetic that gave its extents")
+        .raise<ShapeError>();
+}
+
+void Shape::require_rank(std::size_t rank, std::source_location loc) const {
+  if (size() == rank) return;
+  Message("Shape::unpack")
+      .problem("the shape " + to_string(*this) + " has " + std::to_string(size()) +
+               (size() == 1 ? " extent" : " extents") + ", and " + std::to_string(rank) +
+               (rank == 1 ? " is" : " are") + " asked for")
+      .rule("there are as many names as axes")
+      .from(loc)
+      .advice(size() == 0 ? "a scalar has no extents" : "unpack<" + std::to_string(size()) + ">()")
+      .raise<ShapeError>();
 }
 
 std::string to_string(const Shape& shape) {

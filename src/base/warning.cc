@@ -1,5 +1,7 @@
 #include "base/warning.h"
 
+#include "base/process.h"
+
 #include <cstdio>
 #include <mutex>
 
@@ -20,7 +22,7 @@ Handler& handler() {
 
 WarningHandler set_warning_handler(WarningHandler next) {
   Handler& h = handler();
-  std::lock_guard lock(h.lock);
+  Locked lock(h.lock);
   std::swap(h.call, next);
   return next;
 }
@@ -29,7 +31,7 @@ void warn(const Message& message) {
   Handler& h = handler();
   WarningHandler call;
   {
-    std::lock_guard lock(h.lock);
+    Locked lock(h.lock);
     call = h.call;
   }
   const std::string text = message.str();

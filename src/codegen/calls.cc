@@ -1,5 +1,8 @@
 #include "codegen/calls_internal.h"
+
+#include "base/process.h"
 #include "codegen/kernel.h"
+#include "codegen/onednn.h"
 
 #include <algorithm>
 #include <mutex>
@@ -12,10 +15,12 @@ namespace {
 struct Entry {
   std::string_view op;
   CallFactory make;
+  std::size_t library_bytes = 0;  // of code that a library makes for it; 0: the routine is our own
 };
 constexpr Entry kFactories[] = {
-    {"dot_general", dot_general_call},
-    {"convolution", convolution_call},
+    {"concatenate", concatenate_call},
+    {"dot_general", dot_general_call, std::size_t{32} << 10},
+    {"convolution", convolution_call, std::size_t{128} << 10},
     {"cumsum", cumulative_call},
     {"cumprod", cumulative_call},
     {"cummax", cumulative_call},
@@ -43,7 +48,7 @@ struct Prepared {
   const Op* op;
   Attrs attrs;
   std::vector<Type> types;
-  std::shared_ptr<const Routine> routine;
+  std::weak_ptr<const Routine> routine;  // kept by the programs that use it
 };
 
 class Cache {
@@ -53,29 +58,31 @@ class Cache {
     for (std::span<const Type> side : {a.inputs, a.outputs})
       for (const Type& t : side) types.emplace_back(t.dtype, t.shape);
     std::size_t key = hash(a.op, types);
-    auto find = [&]() -> const Prepared* {
+    auto find = [&]() -> std::shared_ptr<const Routine> {
       auto [first, last] = entries_.equal_range(key);
       for (auto it = first; it != last; ++it)
         if (it->second.op == &a.op && it->second.types == types && it->second.attrs == a.attrs)
-          return &it->second;
+          if (auto routine = it->second.routine.lock()) return routine;
       return nullptr;
     };
+    const Inside inside;
     {
       std::lock_guard lock(mutex_);
-      if (const Prepared* p = find()) return p->routine;
+      if (auto routine = find()) return routine;
     }
     std::shared_ptr<const Routine> routine = library_call(a);
     if (!routine && a.op.emit) routine = emitted(a);
     std::lock_guard lock(mutex_);
-    if (const Prepared* p = find()) return p->routine;  // another thread was quicker
-    if (entries_.size() >= kMost) entries_.clear();
+    if (auto other = find()) return other;  // another thread was quicker
+    if (entries_.size() >= enough_) {
+      std::erase_if(entries_, [](const auto& e) { return e.second.routine.expired(); });
+      enough_ = 2 * entries_.size() + 1024;
+    }
     entries_.emplace(key, Prepared{&a.op, a.attrs, std::move(types), routine});
     return routine;
   }
 
  private:
-  static constexpr std::size_t kMost = 4096;
-
   static std::size_t hash(const Op& op, const std::vector<Type>& types) {
     std::size_t h = std::hash<const Op*>{}(&op);
     auto mix = [&](std::size_t v) { h ^= v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2); };
@@ -88,20 +95,43 @@ class Cache {
 
   std::mutex mutex_;
   std::unordered_multimap<std::size_t, Prepared> entries_;
+  std::size_t enough_ = 1024;  // entries, before those are dropped whose routines have gone
 };
+
+bool writes_nothing(const CallArgs& a) {
+  return std::all_of(a.outputs.begin(), a.outputs.end(),
+                     [](const Type& t) { return t.bytes() == 0; });
+}
+std::shared_ptr<const Routine> nothing(const CallArgs& a) {
+  auto routine = std::make_shared<Routine>();
+  routine->name = a.op.name;
+  return routine;
+}
 
 }  // namespace
 
 std::shared_ptr<const Routine> library_call(const CallArgs& a) {
-  for (const Entry& e : kFactories)
-    if (e.op == a.op.name) return e.make(a);
+  if (writes_nothing(a)) return nothing(a);
+  for (const Entry& e : kFactories) {
+    if (e.op != a.op.name) continue;
+    auto routine = e.make(a);
+    if (!routine || !e.library_bytes) return routine;
+    static const bool made = (onednn::make_variables(), true);
+    (void)made;
+    auto marked = std::make_shared<Routine>(*routine);
+    marked->library = true;
+    marked->bytes = e.library_bytes;
+    return marked;
+  }
   return nullptr;
 }
 
 std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,
                                             std::span<const Type> inputs,
                                             std::span<const Type> outputs) {
-  if (op.lowering != Lowering::called && op.name != "dynamic_update_slice") return nullptr;
+  if (op.lowering != Lowering::called && op.name != "dynamic_update_slice" &&
+      op.name != "concatenate")
+    return nullptr;
   // Leaked on purpose: threads of the pool may still run routines at exit.
   static Cache* cache = new Cache;
   return cache->get({op, attrs, inputs, outputs});

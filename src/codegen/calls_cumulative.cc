@@ -3,6 +3,7 @@
 #include "ops/combine.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace tessera::inline v0::codegen {
 
@@ -17,36 +18,96 @@ struct Rows {
   bool reverse;
 };
 
+/// The sum of whole runs of kRun elements, `lanes` sums side by side: of a run, of kRun runs, and
+/// so on, so that no addition but the last few is to a number of many terms.
+template <class A, int lanes>
+class Runs {
+ public:
+  static constexpr std::int64_t kRun = 16;
+  static constexpr A kNothing = A(-0.0);  // what leaves -0 as it is
+
+  Runs() { std::fill(sum, sum + lanes, kNothing); }
+  /// Takes the sums of one more run, which it overwrites.
+  void add(A* run) {
+    std::int64_t left = ++count_;
+    for (int k = 0;; ++k, left /= kRun) {
+      A* level = level_[k];
+      if (k == used_) std::fill(level, level + lanes, kNothing), ++used_;
+      for (int j = 0; j < lanes; ++j) level[j] += run[j];
+      if (left % kRun || k + 1 == kLevels) break;
+      for (int j = 0; j < lanes; ++j) run[j] = level[j], level[j] = kNothing;
+    }
+    std::copy(level_[used_ - 1], level_[used_ - 1] + lanes, sum);
+    for (int k = used_ - 1; k-- > 0;)
+      for (int j = 0; j < lanes; ++j) sum[j] += level_[k][j];
+  }
+  A sum[lanes];
+
+ private:
+  static constexpr int kLevels = 10;
+  A level_[kLevels][lanes];
+  std::int64_t count_ = 0;
+  int used_ = 0;
+};
+
+template <Combine how, class T>
+inline constexpr bool kInRuns = how == Combine::add&& std::is_floating_point_v<Total<T>>;
+
 /// One row after the other; `inner` is 1.
 template <Combine how, class T>
 void run_row(const T* x, T* out, const Rows& r) {
-  std::int64_t step = r.reverse ? -1 : 1, at = r.reverse ? r.n - 1 : 0;
-  auto total = static_cast<Total<T>>(x[at]);
-  out[at] = x[at];
-  for (std::int64_t k = 1; k < r.n; ++k) {
-    at += step;
-    total = ops::combine<how, Total<T>>(total, static_cast<Total<T>>(x[at]));
-    out[at] = static_cast<T>(total);
+  using A = Total<T>;
+  std::int64_t step = r.reverse ? -1 : 1, at = r.reverse ? r.n - 1 : 0, k = 0;
+  if constexpr (kInRuns<how, T>) {
+    Runs<A, 1> runs;
+    while (k < r.n) {
+      A run = runs.kNothing;
+      for (std::int64_t end = std::min(r.n, k + runs.kRun); k < end; ++k, at += step) {
+        run += static_cast<A>(x[at]);
+        out[at] = static_cast<T>(runs.sum[0] + run);
+      }
+      if (k < r.n) runs.add(&run);
+    }
+  } else {
+    auto total = static_cast<A>(x[at]);
+    out[at] = x[at];
+    for (k = 1; k < r.n; ++k) {
+      at += step;
+      total = ops::combine<how, A>(total, static_cast<A>(x[at]));
+      out[at] = static_cast<T>(total);
+    }
   }
 }
 
-/// Columns [begin, end) of one [n, inner] block, a line at a time.
+/// A line of up to 256 columns of one [n, inner] block after the other.
 template <Combine how, class T>
-void run_columns(const T* x, T* out, const Rows& r, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t kLanes = 256;
-  Total<T> total[kLanes];
-  for (std::int64_t c = begin; c < end; c += kLanes) {
-    std::int64_t lanes = std::min(kLanes, end - c);
-    std::int64_t at = (r.reverse ? r.n - 1 : 0) * r.inner + c,
-                 step = r.reverse ? -r.inner : r.inner;
+void run_columns(const T* x, T* out, const Rows& r, std::int64_t c, std::int64_t lanes) {
+  using A = Total<T>;
+  constexpr int kLanes = 256;
+  std::int64_t at = (r.reverse ? r.n - 1 : 0) * r.inner + c, k = 0,
+               step = r.reverse ? -r.inner : r.inner;
+  if constexpr (kInRuns<how, T>) {
+    Runs<A, kLanes> runs;
+    while (k < r.n) {
+      A run[kLanes];
+      std::fill(run, run + kLanes, runs.kNothing);
+      for (std::int64_t end = std::min(r.n, k + runs.kRun); k < end; ++k, at += step)
+        for (std::int64_t j = 0; j < lanes; ++j) {
+          run[j] += static_cast<A>(x[at + j]);
+          out[at + j] = static_cast<T>(runs.sum[j] + run[j]);
+        }
+      if (k < r.n) runs.add(run);
+    }
+  } else {
+    A total[kLanes];
     for (std::int64_t j = 0; j < lanes; ++j) {
-      total[j] = static_cast<Total<T>>(x[at + j]);
+      total[j] = static_cast<A>(x[at + j]);
       out[at + j] = x[at + j];
     }
-    for (std::int64_t k = 1; k < r.n; ++k) {
+    for (k = 1; k < r.n; ++k) {
       at += step;
       for (std::int64_t j = 0; j < lanes; ++j) {
-        total[j] = ops::combine<how, Total<T>>(total[j], static_cast<Total<T>>(x[at + j]));
+        total[j] = ops::combine<how, A>(total[j], static_cast<A>(x[at + j]));
         out[at + j] = static_cast<T>(total[j]);
       }
     }
@@ -79,7 +140,8 @@ Stage stage(const Rows& r) {
     T* out = static_cast<T*>(a.outputs[0]);
     for (std::int64_t t = begin; t < end; ++t) {
       std::int64_t block = t / across * r.n * r.inner, c = t % across * columns;
-      run_columns<how>(x + block, out + block, r, c, std::min(r.inner, c + columns));
+      for (std::int64_t end = std::min(r.inner, c + columns); c < end; c += 256)
+        run_columns<how>(x + block, out + block, r, c, std::min<std::int64_t>(256, end - c));
     }
   };
   return s;
@@ -89,7 +151,6 @@ Stage stage(const Rows& r) {
 
 std::shared_ptr<const Routine> cumulative_call(const CallArgs& a) {
   const Shape& shape = a.inputs[0].shape;
-  if (shape.count() == 0) return nullptr;
   Rows r{1, 1, 1, a.attrs.flag("reverse")};
   std::int64_t axis = a.attrs.i("axis");
   for (std::int64_t d = 0; d < shape.rank(); ++d)

@@ -17,6 +17,7 @@ struct CallArgs {
 using CallFactory = std::shared_ptr<const Routine> (*)(const CallArgs&);
 
 std::shared_ptr<const Routine> dot_general_call(const CallArgs& a);  // calls_dot.cc
+std::shared_ptr<const Routine> concatenate_call(const CallArgs& a);  // calls_concatenate.cc
 std::shared_ptr<const Routine> convolution_call(const CallArgs& a);  // calls_conv.cc
 std::shared_ptr<const Routine> cumulative_call(const CallArgs& a);   // calls_cumulative.cc
 std::shared_ptr<const Routine> scatter_call(const CallArgs& a);      // calls_scatter.cc

@@ -25,7 +25,7 @@ void narrow(const float* in, T* out, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = T(in[i]);
 }
 
-void narrow(const float* in, bfloat16* out, std::int64_t count) {
+void narrow(const float* in, bfloat16_t* out, std::int64_t count) {
   auto rounded = [](float v) {
     std::uint32_t u = std::bit_cast<std::uint32_t>(v);
     std::uint32_t number = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16, nan = (u >> 16) | 0x40u;
@@ -38,7 +38,7 @@ void narrow(const float* in, bfloat16* out, std::int64_t count) {
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx,f16c"))) std::int64_t widen_f16c(const float16* in, float* out,
+__attribute__((target("avx,f16c"))) std::int64_t widen_f16c(const float16_t* in, float* out,
                                                             std::int64_t count) {
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8)
@@ -46,7 +46,7 @@ __attribute__((target("avx,f16c"))) std::int64_t widen_f16c(const float16* in, f
                      _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
   return i;
 }
-__attribute__((target("avx,f16c"))) std::int64_t narrow_f16c(const float* in, float16* out,
+__attribute__((target("avx,f16c"))) std::int64_t narrow_f16c(const float* in, float16_t* out,
                                                              std::int64_t count) {
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8)
@@ -59,23 +59,23 @@ bool has_f16c() {
   return has;
 }
 #else
-std::int64_t widen_f16c(const float16*, float*, std::int64_t) { return 0; }
-std::int64_t narrow_f16c(const float*, float16*, std::int64_t) { return 0; }
+std::int64_t widen_f16c(const float16_t*, float*, std::int64_t) { return 0; }
+std::int64_t narrow_f16c(const float*, float16_t*, std::int64_t) { return 0; }
 bool has_f16c() { return false; }
 #endif
 
 }  // namespace
 
 void widen_from(DType from, const void* in, float* out, std::int64_t count) {
-  if (from == DType::bfloat16) return widen(static_cast<const bfloat16*>(in), out, count);
-  const auto* halves = static_cast<const float16*>(in);
+  if (from == DType::bfloat16) return widen(static_cast<const bfloat16_t*>(in), out, count);
+  const auto* halves = static_cast<const float16_t*>(in);
   std::int64_t done = has_f16c() ? widen_f16c(halves, out, count) : 0;
   widen(halves + done, out + done, count - done);
 }
 
 void narrow_to(DType to, const float* in, void* out, std::int64_t count) {
-  if (to == DType::bfloat16) return narrow(in, static_cast<bfloat16*>(out), count);
-  auto* halves = static_cast<float16*>(out);
+  if (to == DType::bfloat16) return narrow(in, static_cast<bfloat16_t*>(out), count);
+  auto* halves = static_cast<float16_t*>(out);
   std::int64_t done = has_f16c() ? narrow_f16c(in, halves, count) : 0;
   narrow(in + done, halves + done, count - done);
 }

@@ -35,6 +35,7 @@ struct Plan {
   DType index = DType::int32;
   bool clip = false;
   bool overlap = false;  // windows at different places may share elements
+  bool ordered = false;  // `batch` holds dimensions of windows too, to be gone through in order
   std::int64_t operand_count = 0;
 };
 
@@ -173,7 +174,7 @@ Stage scatter_stage(const Plan& p) {
                                  [](const Loop& x, const Loop& y) { return x.extent < y.extent; });
   Stage stage;
   std::function<Share(std::int64_t, std::int64_t)> share;
-  if (p.batch[0].operand != 0 && vectors > 1) {
+  if (p.batch[0].operand != 0 && vectors > 1 && !p.ordered) {
     stage.tasks = std::min(most, extent);
     share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) {
       return Share{p.window, 0, 0, extent * b / n, extent * e / n, 0, all};
@@ -206,7 +207,11 @@ Stage scatter_stage(const Plan& p) {
 
 std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   const Shape &x = a.inputs[0].shape, &indices = a.inputs[1].shape, &updates = a.inputs[2].shape;
-  if (x.count() == 0 || updates.count() == 0) return nullptr;
+  auto routine = std::make_shared<Routine>();
+  routine->name = a.op.name;
+  routine->in_place = {{0, 0}};
+  routine->stages.push_back(copy_stage(a.inputs[0].bytes()));
+  if (updates.count() == 0) return routine;
   ops::WindowDimsOf w =
       ops::window_dims_of(ops::scatter_dims(a.attrs), updates.rank(), x.rank(), indices.rank());
   Shape xs = x.strides(), is = indices.strides(), us = updates.strides();
@@ -215,6 +220,7 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   p.clip = a.attrs.str("mode") == "clip";
   p.operand_count = x.count();
   std::vector<Loop> batch, window;
+  std::vector<Loop> in_order(updates.size());  // by dimension of the updates
   for (std::size_t b = 0; b < w.batch.size(); ++b) {
     auto u = static_cast<std::size_t>(w.batch[b]);
     batch.push_back({updates[u], us[u], 0, is[static_cast<std::size_t>(w.indices_batch[b])]});
@@ -235,9 +241,18 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
     p.overlap = p.overlap || (ops::contains(w.index_map, w.operand_window[k]) && updates[u] > 1 &&
                               updates[u] < x[d]);
   }
-  // With windows that may overlap, their own dimensions in front decide the order of updates: that
-  // is left to the evaluator.
-  if (windows_first && p.overlap && !a.attrs.flag("unique")) return nullptr;
+  for (std::size_t b = 0; b < w.batch.size(); ++b)
+    in_order[static_cast<std::size_t>(w.batch[b])] = batch[b];
+  for (std::size_t k = 0; k < w.window.size(); ++k)
+    in_order[static_cast<std::size_t>(w.window[k])] = window[k];
+  // With windows that may overlap, their own dimensions in front decide the order of updates:
+  // those are loops around the index vectors, and the indices are read again in each turn.
+  p.ordered = windows_first && p.overlap && !a.attrs.flag("unique");
+  if (p.ordered) {
+    auto inner = in_order.begin() + (w.batch.empty() ? 0 : w.batch.back() + 1);
+    batch.assign(in_order.begin(), inner);
+    window.assign(inner, in_order.end());
+  }
   p.batch = collapsed(batch);
   p.window = collapsed(window);
   for (std::size_t k = 0; k < w.index_map.size(); ++k) {
@@ -251,14 +266,10 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
                 : a.op.name == "scatter_mul" ? Combine::mul
                 : a.op.name == "scatter_min" ? Combine::min
                                              : Combine::max;
-  auto routine = std::make_shared<Routine>();
-  routine->name = a.op.name;
   double vectors = 1;
   for (const Loop& l : p.batch) vectors *= static_cast<double>(l.extent);
   routine->seconds = 1e-10 * static_cast<double>(a.inputs[0].bytes()) + 5e-9 * vectors +
                      1e-9 * static_cast<double>(updates.count());
-  routine->in_place = {{0, 0}};
-  routine->stages.push_back(copy_stage(a.inputs[0].bytes()));
   ops::with_combine(how, [&](auto h) {
     // Replacing moves bytes: one version a width.
     if constexpr (h.value == Combine::replace) {

@@ -21,7 +21,7 @@ template <class T>
 auto ordered(T x) {
   if constexpr (std::is_same_v<T, bool>) {
     return static_cast<std::uint8_t>(x);
-  } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+  } else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>) {
     constexpr auto kSign = std::uint16_t{0x8000};
     auto f = static_cast<float>(x);
     if (std::isnan(f)) return std::numeric_limits<std::uint16_t>::max();
@@ -150,7 +150,7 @@ std::shared_ptr<const Routine> sort_call(const CallArgs& a) {
   Row r{1, 1};
   for (std::int64_t d = 0; d < shape.rank(); ++d)
     (d < dimension ? outer : d == dimension ? r.n : r.inner) *= shape[static_cast<std::size_t>(d)];
-  if (shape.count() == 0 || r.n > std::numeric_limits<std::uint32_t>::max()) return nullptr;
+  if (r.n > std::numeric_limits<std::uint32_t>::max()) return nullptr;
   std::vector<DType> dtypes;
   for (const Type& t : a.inputs) dtypes.push_back(t.dtype);
   auto keys = static_cast<std::size_t>(a.attrs.i("num_keys"));

@@ -25,7 +25,13 @@ Stage copy_stage(std::int64_t bytes) {
 std::shared_ptr<const Routine> update_call(const CallArgs& a) {
   const Shape &x = a.inputs[0].shape, &update = a.inputs[1].shape;
   const std::int64_t e = size_of(a.inputs[0].dtype), bytes = a.inputs[1].bytes();
-  if (bytes == 0) return nullptr;
+  if (bytes == 0) {
+    auto nothing = std::make_shared<Routine>();
+    nothing->name = a.op.name;
+    nothing->in_place = {{0, 0}};
+    nothing->stages.push_back(copy_stage(a.inputs[0].bytes()));
+    return nothing;
+  }
   const Shape from = byte_strides(update, e), to = byte_strides(x, e);
   struct Start {
     DType dtype;

@@ -2,8 +2,10 @@
 //
 // Directory: $TESSERA_CACHE_DIR, else $XDG_CACHE_HOME/tessera, else ~/.cache/tessera;
 // TESSERA_CACHE=off disables it. A file is used only when it belongs to this user, is whole, and
-// was written for the same kernel by the same library, LLVM and processor. Nothing here throws: a
-// cache that does not work is no cache.
+// was written for the same kernel by the same library, LLVM and processor. Kernels are called
+// ab/ab<30 more hexadecimal digits>.tsk; whatever else is in the directory is neither read nor
+// removed, and links are not followed. A cache that does not work is no cache: nothing here throws,
+// but for the Error of a setting that is no such thing.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +21,9 @@ void write_cached(const std::string& id, const std::string& key, const std::stri
 
 /// The directory in use; empty where the cache is off.
 std::string cache_directory();
-/// Removes the files that were used longest ago until at most `bytes` remain. `write_cached` calls
-/// it now and then with TESSERA_CACHE_MB (default 256) megabytes.
+/// Removes the kernels that were used longest ago until at most `bytes` remain, and what writers
+/// that were killed have left. `write_cached` calls it now and then with TESSERA_CACHE_MB (default
+/// 256) megabytes.
 void trim_cache(std::size_t bytes);
 
 }  // namespace tessera::inline v0::codegen

@@ -1,5 +1,6 @@
 #include "codegen/fuse_traits.h"
 
+#include "codegen/calls.h"
 #include "codegen/kernel.h"
 #include "ir/op.h"
 #include "ops/dot_dims.h"
@@ -22,7 +23,7 @@ Role role_of(const Program& p, const Equation& e) {
       ops::multiplies_in_loops(p.type(e.inputs[0]), p.type(e.inputs[1]), p.type(e.outputs[0]),
                                ops::dot_dims(e.attrs)))
     return Role::window;
-  if (!is_emitted(e) || e.outputs.empty()) return Role::apart;
+  if (!is_emitted(e) || e.outputs.empty() || copies_pieces(e)) return Role::apart;
   if (named(e, {"constant", "iota", "broadcast_in_dim", "stop_gradient", "optimization_barrier",
                 "checkpoint_name"}))
     return Role::free;

@@ -1,9 +1,10 @@
 #include "codegen/isa.h"
 
+#include "base/settings.h"
+
 #include <llvm/ADT/StringMap.h>
 #include <llvm/TargetParser/Host.h>
 
-#include <cstdlib>
 #include <map>
 #include <string_view>
 
@@ -17,8 +18,7 @@ const Isa& host_isa() {
     std::map<std::string, bool> features;  // sorted: the text is part of cache keys
     for (const auto& f : llvm::sys::getHostCPUFeatures()) features[f.first().str()] = f.second;
     // TESSERA_ISA=avx2 or sse4 does without what is newer, to test and to measure.
-    const char* limit = std::getenv("TESSERA_ISA");
-    if (std::string_view most = limit ? limit : ""; most == "avx2" || most == "sse4")
+    if (const std::string most = settings::text("TESSERA_ISA"); most == "avx2" || most == "sse4")
       for (auto& [name, on] : features)
         on = on && !name.starts_with("avx512") && name != "avx10.1-512" &&
              (most == "avx2" || (!name.starts_with("avx") && name != "fma" && name != "f16c" &&

@@ -1,6 +1,8 @@
 #include "codegen/jit.h"
 
 #include "base/message.h"
+#include "base/process.h"
+#include "base/settings.h"
 #include "base/thread_kept.h"
 #include "codegen/isa.h"
 #include "codegen/llvm_ir.h"
@@ -22,7 +24,8 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
-#include <cstdlib>
+#include <atomic>
+#include <cstdint>
 #include <mutex>
 
 namespace tessera::inline v0::codegen {
@@ -86,6 +89,7 @@ llvm::orc::LLJIT& jit() {
       symbols[j->mangleAndIntern(f.name)] = {llvm::orc::ExecutorAddr::fromPtr(f.address),
                                              llvm::JITSymbolFlags::Exported};
     llvm::cantFail(j->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))));
+    library_was_used();
     return j;
   }();
   return *instance;
@@ -113,7 +117,7 @@ std::string compile_object(llvm::Module& module) {
   if (llvm::verifyModule(module, &out))
     throw InternalError("emitted code is malformed: " + problem);
 #endif
-  if (std::getenv("TESSERA_DUMP_IR")) module.print(llvm::errs(), nullptr);
+  if (settings::flag("TESSERA_DUMP_IR")) module.print(llvm::errs(), nullptr);
   optimize(module, tm);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
@@ -124,19 +128,48 @@ std::string compile_object(llvm::Module& module) {
   return std::string(bytes.begin(), bytes.end());
 }
 
-std::vector<void*> link_object(const std::string& object, std::span<const std::string> names) {
+namespace {
+
+// An object file in a library of its own, so that a kernel that is being removed by one thread and
+// made again by another may have the same name.
+class Library final : public LinkedCode {
+ public:
+  Library()
+      : library_(jit().getExecutionSession().createBareJITDylib(
+            "kernel" + std::to_string([] {
+              static std::atomic<std::uint64_t> number{0};
+              return number++;
+            }()))) {
+    library_.addToLinkOrder(jit().getMainJITDylib());
+  }
+  ~Library() override {
+    const Inside inside;
+    // At the end of the process the memory goes with it, and LLVM is not to be called any more.
+    if (Inside::libraries())
+      llvm::consumeError(jit().getExecutionSession().removeJITDylib(library_));
+  }
+  llvm::orc::JITDylib& library() const { return library_; }
+
+ private:
+  llvm::orc::JITDylib& library_;
+};
+
+}  // namespace
+
+std::unique_ptr<const LinkedCode> link_object(const std::string& object,
+                                              std::span<const std::string> names) {
   llvm::orc::LLJIT& j = jit();
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()),
                                                      names.empty() ? "kernel" : names[0]);
-  if (auto error = j.addObjectFile(std::move(buffer)))
+  auto code = std::make_unique<Library>();
+  if (auto error = j.addObjectFile(code->library(), std::move(buffer)))
     throw InternalError("linking a kernel: " + llvm::toString(std::move(error)));
-  std::vector<void*> addresses;
   for (const std::string& name : names) {
-    auto address = j.lookup(name);
+    auto address = j.lookup(code->library(), name);
     if (!address) throw InternalError("linking a kernel: " + llvm::toString(address.takeError()));
-    addresses.push_back(address->toPtr<void*>());
+    code->addresses.push_back(address->toPtr<void*>());
   }
-  return addresses;
+  return code;
 }
 
 std::string llvm_version() { return LLVM_VERSION_STRING; }

@@ -1,6 +1,7 @@
 #include "codegen/kernel.h"
 
 #include "base/message.h"
+#include "base/process.h"
 #include "codegen/disk_cache.h"
 #include "codegen/jit.h"
 #include "codegen/kernel_emitter.h"
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <future>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 
@@ -25,17 +27,34 @@ using KernelFn = void (*)(const void* const*, void* const*, void*, std::int64_t,
 struct Machine {
   KernelPlan plan;
   std::vector<KernelFn> stages;
+  std::unique_ptr<const LinkedCode> code;
+  std::size_t code_bytes = 0;
+  std::string key;
+  ~Machine();
 };
 using MachinePtr = std::shared_ptr<const Machine>;
 
+// Kernels that are in use or being compiled. What keeps them are the routines made of them.
 struct Cache {
+  struct Entry {
+    std::shared_future<MachinePtr> coming;  // while it is compiled
+    std::weak_ptr<const Machine> machine;
+  };
   std::mutex mutex;
-  std::unordered_map<std::string, std::shared_future<MachinePtr>> kernels;
+  std::unordered_map<std::string, Entry> kernels;
   std::atomic<std::int64_t> compiled = 0, from_disk = 0, from_memory = 0, nanoseconds = 0;
 };
 Cache& cache() {
   static Cache& c = *new Cache;
   return c;
+}
+
+Machine::~Machine() {
+  Locked lock(cache().mutex);
+  auto it = cache().kernels.find(key);
+  // Another may have been made meanwhile.
+  if (it != cache().kernels.end() && !it->second.coming.valid() && it->second.machine.expired())
+    cache().kernels.erase(it);
 }
 
 std::string compile(const Program& p, const KernelPlan& plan,
@@ -53,6 +72,7 @@ std::string compile(const Program& p, const KernelPlan& plan,
 
 MachinePtr make_machine(const Program& p, bool any_length, const std::string& key) {
   auto m = std::make_shared<Machine>();
+  m->key = key;
   m->plan = make_plan(p, any_length);
   if (m->plan.stages.empty()) return m;
   std::string id = cache_id(key);
@@ -61,14 +81,21 @@ MachinePtr make_machine(const Program& p, bool any_length, const std::string& ke
     names.push_back("tessera_" + id + "_" + std::to_string(i));
   std::optional<std::string> object = read_cached(id, key);
   if (object) {
-    ++cache().from_disk;
-  } else {
+    try {
+      m->code = link_object(*object, names);
+      ++cache().from_disk;
+    } catch (const InternalError&) {
+      object.reset();  // a file that cannot be used is none
+    }
+  }
+  if (!object) {
     object = compile(p, m->plan, names);
     ++cache().compiled;
     write_cached(id, key, *object);
+    m->code = link_object(*object, names);
   }
-  for (void* address : link_object(*object, names))
-    m->stages.push_back(reinterpret_cast<KernelFn>(address));
+  m->code_bytes = object->size();
+  for (void* address : m->code->addresses) m->stages.push_back(reinterpret_cast<KernelFn>(address));
   return m;
 }
 
@@ -86,9 +113,11 @@ std::string name_of(const Program& p) {
   return more ? name + "+" + std::to_string(more) + " more" : name;
 }
 
-std::shared_ptr<const Routine> make_routine(const Program& p, const Machine& m,
+std::shared_ptr<const Routine> make_routine(const Program& p, const MachinePtr& machine,
                                             std::int64_t length) {
+  const Machine& m = *machine;
   auto r = std::make_shared<Routine>();
+  r->bytes = m.code_bytes;
   r->name = name_of(p);
   r->scratch_bytes = m.plan.scratch_bytes;
   r->in_place = m.plan.in_place;
@@ -98,7 +127,7 @@ std::shared_ptr<const Routine> make_routine(const Program& p, const Machine& m,
     r->seconds += s.seconds;
     Stage stage;
     stage.tasks = s.tasks();
-    stage.run = [fn = m.stages[i], units = s.units, step = s.units_per_task, length](
+    stage.run = [machine, fn = m.stages[i], units = s.units, step = s.units_per_task, length](
                     const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
       fn(a.inputs, a.outputs, a.scratch, begin * step, std::min(end * step, units), length);
     };
@@ -110,6 +139,7 @@ std::shared_ptr<const Routine> make_routine(const Program& p, const Machine& m,
 }  // namespace
 
 std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const ProgramPtr> kernels) {
+  const Inside inside;
   struct Job {
     Canonical canonical;
     std::string key;
@@ -122,37 +152,59 @@ std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const Prog
     Canonical c = canonical_kernel(kernels[i]);
     lengths[i] = c.length;
     std::string key = (c.length ? "n" : "s") + kernel_key(*c.program);
-    std::lock_guard lock(cache().mutex);
-    auto [it, fresh] = cache().kernels.try_emplace(key);
-    if (fresh) {
-      jobs.push_back({std::move(c), std::move(key), {}});
-      it->second = jobs.back().promise.get_future().share();
-    } else {
+    Locked lock(cache().mutex);
+    Cache::Entry& entry = cache().kernels[key];
+    if (MachinePtr made = entry.machine.lock()) {
+      std::promise<MachinePtr> there;
+      there.set_value(std::move(made));
+      machines[i] = there.get_future().share();
       ++cache().from_memory;
+      continue;
     }
-    machines[i] = it->second;
+    if (entry.coming.valid()) {
+      ++cache().from_memory;
+    } else {
+      jobs.push_back({std::move(c), std::move(key), {}});
+      entry.coming = jobs.back().promise.get_future().share();
+    }
+    machines[i] = entry.coming;
   }
   std::atomic<std::size_t> next = 0;
   auto work = [&] {
     for (std::size_t i; (i = next++) < jobs.size();) {
       Job& j = jobs[i];
       try {
-        j.promise.set_value(make_machine(*j.canonical.program, j.canonical.length != 0, j.key));
+        MachinePtr made = make_machine(*j.canonical.program, j.canonical.length != 0, j.key);
+        {
+          std::lock_guard lock(cache().mutex);
+          cache().kernels[j.key] = {{}, made};
+        }
+        j.promise.set_value(std::move(made));
       } catch (...) {
-        std::lock_guard lock(cache().mutex);
-        cache().kernels.erase(j.key);
+        {
+          std::lock_guard lock(cache().mutex);
+          cache().kernels.erase(j.key);
+        }
         j.promise.set_exception(std::current_exception());
       }
     }
   };
   std::vector<std::thread> helpers;
   std::size_t threads = std::min<std::size_t>(std::thread::hardware_concurrency(), jobs.size() / 2);
-  for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
+  try {
+    for (std::size_t i = 1; i < threads; ++i)
+      helpers.emplace_back([&] {
+        const OnBehalf caller;
+        work();
+      });
+  } catch (const std::system_error&) {
+    // The system has no thread to give: those there are do the work.
+  }
   work();
   for (std::thread& t : helpers) t.join();
   std::vector<std::shared_ptr<const Routine>> routines;
   for (std::size_t i = 0; i < kernels.size(); ++i)
-    routines.push_back(make_routine(*kernels[i], *machines[i].get(), lengths[i]));
+    routines.push_back(make_routine(*kernels[i], machines[i].get(), lengths[i]));
   return routines;
 }
 

@@ -94,7 +94,8 @@ class KernelEmitter final : public Composer {
     llvm::Value* begin = nullptr;
     llvm::Value* dynamic = nullptr;
   };
-  Accumulators lanes_loop(const Span& span, int width, const Accumulators& init, const Body& body);
+  Accumulators lanes_loop(const Span& span, int width, const Box* box, const Accumulators& init,
+                          const Body& body);
   Accumulators branch(llvm::Value* condition, const Accumulators& otherwise,
                       const std::function<Accumulators()>& then);
   Lane island(const std::function<Lane()>& f);
@@ -125,7 +126,19 @@ class KernelEmitter final : public Composer {
   Lane lanes_chunk(const Box& box, std::vector<Index> at, std::int64_t length,
                    llvm::Value* dynamic);
   Lane rows_chunk(const Box& box, std::vector<Index> at, std::int64_t length, llvm::Value* dynamic);
-  Accumulators part_loop(const ReduceShape& r, const Index& start, std::int64_t length,
+  // Every `step`th position from `begin` to `end`, at most `most` of them.
+  struct Turns {
+    llvm::Value *begin, *end;
+    std::int64_t step = 1, most = 0, extent = 0;
+    bool at_least_once = true;
+    int width = 0;
+  };
+  Accumulators in_runs(const Box& box, const Turns& turns, const Accumulators& acc,
+                       const Body& body);
+  Accumulators counted_runs(const Box& box, std::int64_t extent, const Accumulators& acc,
+                            const Body& body);
+  Body from_nothing(const Box& box, std::size_t dim, const Body& body);
+  Accumulators part_loop(const Box& box, const Index& start, std::int64_t length,
                          llvm::Value* dynamic, const Accumulators& acc, const Body& body);
   Accumulators halves(const Box& box, const Index& start, std::int64_t length, int depth,
                       const Accumulators& none, const Body& body);

@@ -1,5 +1,6 @@
 #include "codegen/kernel_key.h"
 
+#include "codegen/fuse_traits.h"
 #include "ir/op.h"
 
 #include <algorithm>
@@ -81,6 +82,8 @@ Canonical canonical_kernel(const ProgramPtr& p) {
     }
     if (e.op->name == "broadcast_in_dim" && full(e.outputs[0])) {
       if (full(e.inputs[0])) {
+        // With as many elements but in another order it is a transposition.
+        if (reading_of_broadcast(*p, e) != Reading::same) return {p, 0};
         alias[e.outputs[0]] = c.inputs[0];
         continue;
       }

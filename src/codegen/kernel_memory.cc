@@ -313,7 +313,7 @@ Lane KernelEmitter::literal(const Literal& literal, std::span<const Index> at) {
       using T = decltype(tag);
       T x;
       std::memcpy(&x, bytes, sizeof x);
-      if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
         return constant(literal.dtype, static_cast<double>(static_cast<float>(x)));
       else if constexpr (std::is_floating_point_v<T>)
         return constant(literal.dtype, static_cast<double>(x));

@@ -36,15 +36,62 @@ Lane KernelEmitter::tree(const Box& box, llvm::Value* acc, DType d, int width) {
   return ops_.lane(b_->CreateExtractElement(acc, std::uint64_t{0}), d);
 }
 
+// A loop of at most `turns` turns, in runs of up to kRun, runs of those, and so on. Each run starts
+// from nothing, so that no accumulator takes more than kRun terms: the error is that of a tree.
+KernelEmitter::Accumulators KernelEmitter::in_runs(const Box& box, const Turns& t,
+                                                   const Accumulators& acc, const Body& body) {
+  std::int64_t run = t.step;
+  for (std::int64_t n = t.most; n > kRun; n = (n + kRun - 1) / kRun) run *= kRun;
+  if (run == t.step)
+    return loop(t.begin, t.end, t.step, t.at_least_once, t.extent, t.width, acc, body);
+  DType d = box.init.dtype;
+  llvm::Value* none = ops_.splat(LaneOps::value(box.init).v, width_of(acc[0]));
+  return loop(t.begin, t.end, run, t.at_least_once, t.extent, 0, acc,
+              [&](const Index& i, const Accumulators& a) -> Accumulators {
+                Turns inside = t;
+                inside.begin = scalar(i);
+                llvm::Value* end =
+                    b_->CreateAdd(inside.begin, b_->getInt64(static_cast<std::uint64_t>(run)));
+                inside.end = b_->CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, t.end);
+                inside.at_least_once = true;
+                inside.most = run / t.step;
+                Accumulators x = in_runs(box, inside, {none}, body);
+                return {LaneOps::value(box.combine(ops_.lane(a[0], d), ops_.lane(x[0], d))).v};
+              });
+}
+KernelEmitter::Accumulators KernelEmitter::counted_runs(const Box& box, std::int64_t extent,
+                                                        const Accumulators& acc, const Body& body) {
+  if (extent <= kRun) return counted(extent, acc, body);
+  Turns t{b_->getInt64(0), b_->getInt64(static_cast<std::uint64_t>(extent))};
+  t.most = t.extent = extent;
+  return in_runs(box, t, acc, body);
+}
+
 // Over a chunk's part of the dimension that is cut.
-KernelEmitter::Accumulators KernelEmitter::part_loop(const ReduceShape& r, const Index& start,
+KernelEmitter::Accumulators KernelEmitter::part_loop(const Box& box, const Index& start,
                                                      std::int64_t length, llvm::Value* dynamic,
                                                      const Accumulators& acc, const Body& body) {
-  if (r.blocks() == 1 && r.inner == 0) return counted(length, acc, body);
+  const ReduceShape& r = box.shape;
+  if (r.blocks() == 1 && r.inner == 0) return counted_runs(box, length, acc, body);
   llvm::Value* begin = scalar(start);
   llvm::Value* end =
       b_->CreateAdd(begin, dynamic ? dynamic : b_->getInt64(static_cast<std::uint64_t>(length)));
-  return loop(begin, end, 1, true, r.extents[r.chunk_dim], 0, acc, body);
+  Turns t{begin, end};
+  t.most = length;
+  t.extent = r.extents[r.chunk_dim];
+  return in_runs(box, t, acc, body);
+}
+
+// `body`, whose own loops take more than a few terms, from nothing; then added.
+KernelEmitter::Body KernelEmitter::from_nothing(const Box& box, std::size_t dim, const Body& body) {
+  std::int64_t terms = 1;
+  for (std::size_t d = dim + 1; d < box.shape.extents.size(); ++d) terms *= box.shape.extents[d];
+  if (terms < kLeafRows) return body;
+  return [this, &box, body](const Index& i, const Accumulators& acc) -> Accumulators {
+    DType d = box.init.dtype;
+    Accumulators x = body(i, {ops_.splat(LaneOps::value(box.init).v, width_of(acc[0]))});
+    return {LaneOps::value(box.combine(ops_.lane(acc[0], d), ops_.lane(x[0], d))).v};
+  };
 }
 
 // `length` is that of the chunk along its dimension, `dynamic` overrides it.
@@ -61,13 +108,16 @@ Lane KernelEmitter::lanes_chunk(const Box& box, std::vector<Index> at, std::int6
           at[dim] = i;
           return nest(dim + 1, a);
         };
-        if (dim < last && dim == cut) return part_loop(r, start, length, dynamic, acc, body);
-        if (dim < last) return counted(r.extents[dim], acc, body);
+        if (dim < last) {
+          Body whole = from_nothing(box, dim, body);
+          if (dim == cut) return part_loop(box, start, length, dynamic, acc, whole);
+          return counted_runs(box, r.extents[dim], acc, whole);
+        }
         Span span{r.extents[dim], r.extents[dim]};
         if (dim == cut)
           span = {r.extents[dim], length, r.blocks() > 1 ? scalar(start) : nullptr, dynamic};
         return lanes_loop(
-            span, width, acc, [&](const Index& i, const Accumulators& a) -> Accumulators {
+            span, width, &box, acc, [&](const Index& i, const Accumulators& a) -> Accumulators {
               at[dim] = i;
               llvm::Value* x = ops_.vector(box.element(expand(box, at)), width);
               llvm::Value* sum =
@@ -88,7 +138,7 @@ KernelEmitter::Accumulators KernelEmitter::halves(const Box& box, const Index& s
                                                   const Accumulators& none, const Body& body) {
   DType d = box.init.dtype;
   if (depth == 0) {
-    if (!box.unrolled) return part_loop(box.shape, start, length, nullptr, none, body);
+    if (!box.unrolled) return part_loop(box, start, length, nullptr, none, body);
     Accumulators acc = none;
     for (std::int64_t i = 0; i < length; ++i) acc = body(start + Index(i), acc);
     return acc;
@@ -107,8 +157,9 @@ KernelEmitter::Accumulators KernelEmitter::chunk_tree(const Box& box, const Inde
                                                       const Accumulators& none, const Body& body) {
   DType d = box.init.dtype;
   if (depth == 0)
-    return counted(chunks, none,
-                   [&](const Index& i, const Accumulators& acc) { return body(first + i, acc); });
+    return counted_runs(box, chunks, none, [&](const Index& i, const Accumulators& acc) {
+      return body(first + i, acc);
+    });
   return counted(2, none, [&](const Index& i, const Accumulators& acc) -> Accumulators {
     Accumulators x = chunk_tree(box, first + i * (chunks / 2), chunks / 2, depth - 1, none, body);
     return {typed(box.combine(ops_.lane(acc[0], d), ops_.lane(x[0], d)))};
@@ -129,15 +180,16 @@ Lane KernelEmitter::rows_chunk(const Box& box, std::vector<Index> at, std::int64
       at[dim] = i;
       return nest(dim + 1, a);
     };
-    if (dim == 0 && r.inner) return halves(box, start, length, r.inner, acc, body);
-    if (dim == cut && r.blocks() > 1) return part_loop(r, start, length, dynamic, acc, body);
+    Body whole = from_nothing(box, dim, body);
+    if (dim == 0 && r.inner) return halves(box, start, length, r.inner, acc, whole);
+    if (dim == cut && r.blocks() > 1) return part_loop(box, start, length, dynamic, acc, whole);
     std::int64_t extent = r.extents[dim];
     if (box.unrolled) {
       Accumulators a = acc;
       for (std::int64_t i = 0; i < extent; ++i) a = body(Index(i), a);
       return a;
     }
-    return counted(extent, acc, body);
+    return counted_runs(box, extent, acc, whole);
   };
   return ops_.lane(nest(cut, {typed(box.init)})[0], d);
 }

@@ -135,8 +135,8 @@ KernelEmitter::Accumulators KernelEmitter::branch(llvm::Value* condition,
 }
 
 // Runs over [span.begin, span.begin + span.length) by `width` lanes, then once more with a mask for
-// what remains.
-KernelEmitter::Accumulators KernelEmitter::lanes_loop(const Span& span, int width,
+// what remains; in runs where it is a reduction, of `box`.
+KernelEmitter::Accumulators KernelEmitter::lanes_loop(const Span& span, int width, const Box* box,
                                                       const Accumulators& init, const Body& body) {
   llvm::Value *main, *rest = nullptr;
   std::int64_t remaining = span.length % width, whole = span.length - remaining;
@@ -149,8 +149,11 @@ KernelEmitter::Accumulators KernelEmitter::lanes_loop(const Span& span, int widt
   llvm::Value* begin = span.begin ? span.begin : b_->getInt64(0);
   if (span.begin) main = b_->CreateAdd(begin, main);
   Accumulators acc = init;
-  if (span.dynamic || whole)
-    acc = loop(begin, main, width, !span.dynamic, span.extent, width, acc, body);
+  if (span.dynamic || whole) {
+    Turns t{begin, main, width, whole / width, span.extent, !span.dynamic, width};
+    acc = box ? in_runs(*box, t, acc, body)
+              : loop(begin, main, width, !span.dynamic, span.extent, width, acc, body);
+  }
   auto tail = [&] {
     Scope* outer = current_;
     Scope* s = new_scope(false);

@@ -68,7 +68,7 @@ void KernelEmitter::emit_inner(const StagePlan& s, std::vector<Index> loops, con
   if (s.tile >= 0) return emit_tile(s, std::move(loops), block);
   std::int64_t extent = s.dims[dim];
   if (!s.block) {
-    lanes_loop({extent, extent}, s.width, {}, body);
+    lanes_loop({extent, extent}, s.width, nullptr, {}, body);
     return;
   }
   Index start = block * s.block;
@@ -80,7 +80,7 @@ void KernelEmitter::emit_inner(const StagePlan& s, std::vector<Index> loops, con
     length = b_->CreateBinaryIntrinsic(llvm::Intrinsic::umin, left,
                                        b_->getInt64(static_cast<std::uint64_t>(s.block)));
   }
-  lanes_loop({extent, s.block, scalar(start), length}, s.width, {}, body);
+  lanes_loop({extent, s.block, scalar(start), length}, s.width, nullptr, {}, body);
 }
 
 // Vectors along the innermost dimension that gather from rows, over a piece of the dimension that
@@ -107,7 +107,7 @@ void KernelEmitter::emit_tile(const StagePlan& s, std::vector<Index> loops, cons
     span = {inner, s.block, scalar(first), length_of(inner, s.block, first)};
   }
   loops.push_back(Index(0));
-  lanes_loop(span, s.width, {}, [&](const Index& j, const Accumulators&) {
+  lanes_loop(span, s.width, nullptr, {}, [&](const Index& j, const Accumulators&) {
     loops.back() = j;
     if (s.tile_unrolled && !length && !current_->mask) {
       unroll_tile(s, loops, start);
@@ -231,7 +231,7 @@ std::optional<Lane> KernelEmitter::from_row(Var v, std::span<const Index> at) {
     in_scope(row_->scope, [&] {
       int width = 1;
       while (width < length && width < 64 / std::max(4, size_of(t.dtype))) width *= 2;
-      lanes_loop({length, length}, std::max(2, width), {},
+      lanes_loop({length, length}, std::max(2, width), nullptr, {},
                  [&](const Index& i, const Accumulators&) {
                    std::vector<Index> here = row_->at;
                    for (Index& x : unflatten(i, extents)) here.push_back(std::move(x));

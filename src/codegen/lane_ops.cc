@@ -92,8 +92,8 @@ llvm::Value* LaneOps::number(llvm::Type* like, double value) {
 Lane LaneOps::constant(DType d, double value) {
   if (!is_floating(d)) return constant(d, static_cast<std::int64_t>(value));
   if (d != DType::float64) value = static_cast<float>(value);
-  if (d == DType::float16) value = static_cast<float>(float16(static_cast<float>(value)));
-  if (d == DType::bfloat16) value = static_cast<float>(bfloat16(static_cast<float>(value)));
+  if (d == DType::float16) value = static_cast<float>(float16_t(static_cast<float>(value)));
+  if (d == DType::bfloat16) value = static_cast<float>(bfloat16_t(static_cast<float>(value)));
   return lane(llvm::ConstantFP::get(type(d), value), d);
 }
 Lane LaneOps::constant(DType d, std::int64_t value) {

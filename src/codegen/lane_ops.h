@@ -64,7 +64,7 @@ class LaneOps {
   llvm::Value* compare(Arith op, llvm::Value* x, llvm::Value* y, DType d);
   llvm::Value* call_math(Arith op, llvm::Value* x, llvm::Value* y, bool f64);
   llvm::Value* math_callee(Arith op, bool f64, int operands);
-  llvm::Value* hyperbolic(Arith op, llvm::Value* x);
+  llvm::Value* over_whole_range(Arith op, llvm::Value* x);
   llvm::Value* erf_inv(llvm::Value* x, bool f64);
   llvm::Value* number(llvm::Type* like, double value);
 

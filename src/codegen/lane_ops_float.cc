@@ -61,6 +61,40 @@ llvm::Function* separated(llvm::Module& m, llvm::Function* math, llvm::FunctionT
   return f;
 }
 
+// SLEEF's power of doubles is infinite from 2e-6 below the largest double on: the square of the
+// power of half the exponent is not.
+llvm::Function* power_to_the_end(llvm::Module& m, llvm::Function* math, llvm::FunctionType* type) {
+  llvm::LLVMContext& c = m.getContext();
+  std::string name = math->getName().str() + "_to_the_end";
+  auto* f = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, m);
+  f->setDoesNotThrow();
+  f->setDoesNotAccessMemory();
+  f->addFnAttr(llvm::Attribute::WillReturn);
+  auto* entry = llvm::BasicBlock::Create(c, "entry", f);
+  auto* large = llvm::BasicBlock::Create(c, "large", f);
+  auto* done = llvm::BasicBlock::Create(c, "done", f);
+  IrBuilder b(entry);
+  llvm::Value *x = f->getArg(0), *y = f->getArg(1);
+  llvm::Type* t = x->getType();
+  auto magnitude = [&](llvm::Value* v) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); };
+  llvm::Value* power = b.CreateCall(math, {x, y});
+  llvm::Value* infinite = b.CreateFCmpOEQ(magnitude(power), llvm::ConstantFP::getInfinity(t));
+  b.CreateCondBr(b.CreateOrReduce(infinite), large, done);
+  b.SetInsertPoint(large);
+  llvm::Value* half = b.CreateFMul(y, llvm::ConstantFP::get(t, 0.5));
+  llvm::Value* root = b.CreateCall(math, {magnitude(x), half});
+  llvm::Value* square =
+      b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, b.CreateFMul(root, root), power);
+  llvm::Value* mixed = b.CreateSelect(infinite, square, power);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  auto* phi = b.CreatePHI(t, 2);
+  phi->addIncoming(power, entry);
+  phi->addIncoming(mixed, large);
+  b.CreateRet(phi);
+  return f;
+}
+
 }  // namespace
 
 llvm::Value* LaneOps::math_callee(Arith op, bool f64, int operands) {
@@ -74,15 +108,13 @@ llvm::Value* LaneOps::math_callee(Arith op, bool f64, int operands) {
       type(f64 ? DType::float64 : DType::float32, f64 ? host_isa().math64 : host_isa().math32);
   auto* ft = llvm::FunctionType::get(
       t, std::vector<llvm::Type*>(static_cast<std::size_t>(operands), t), false);
-  if (is_trigonometric(op)) {
-    if (auto* f = module_.getFunction(std::string(fn.name) + "_separated"))
-      known = f;
-    else
-      known = separated(module_, declare(module_, fn.name, ft), ft, fast_range(f64));
-  } else {
-    known = declare(module_, fn.name, ft);
-  }
-  return known;
+  bool power = op == Arith::pow && f64;
+  if (!is_trigonometric(op) && !power) return known = declare(module_, fn.name, ft);
+  known = module_.getFunction(std::string(fn.name) + (power ? "_to_the_end" : "_separated"));
+  if (known) return known;
+  llvm::Function* math = declare(module_, fn.name, ft);
+  return known = power ? power_to_the_end(module_, math, ft)
+                       : separated(module_, math, ft, fast_range(f64));
 }
 
 // The function works on a fixed number of lanes: longer vectors are cut, shorter ones repeat their
@@ -138,15 +170,18 @@ llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
     case Arith::round_away: return intrinsic(llvm::Intrinsic::round);
     case Arith::sqrt: return intrinsic(llvm::Intrinsic::sqrt);
     case Arith::rsqrt: return b_.CreateFDiv(number(t, 1), intrinsic(llvm::Intrinsic::sqrt));
-    case Arith::logistic: {
-      llvm::Value* e = float_unary(Arith::exp, b_.CreateFNeg(v), f64);
-      return b_.CreateFDiv(number(t, 1), b_.CreateFAdd(number(t, 1), e));
+    case Arith::logistic: {  // e / (1 + e) below zero, where exp(-x) would overflow
+      llvm::Value* magnitude = intrinsic(llvm::Intrinsic::fabs);
+      llvm::Value* e = float_unary(Arith::exp, b_.CreateFNeg(magnitude), f64);
+      llvm::Value* below = b_.CreateFCmpOLT(v, number(t, 0));
+      return b_.CreateFDiv(b_.CreateSelect(below, e, number(t, 1)), b_.CreateFAdd(number(t, 1), e));
     }
     case Arith::erf_inv: return erf_inv(v, f64);
     case Arith::sinh:
     case Arith::cosh:
     case Arith::asinh:
-    case Arith::acosh: return hyperbolic(op, v);
+    case Arith::acosh:
+    case Arith::log1p: return over_whole_range(op, v);
     default: return call_math(op, v, nullptr, f64);
   }
 }

@@ -5,11 +5,13 @@
 
 namespace tessera::inline v0::codegen {
 
-// Giles, "Approximating the erfinv function": polynomials in w = -log1p(-x^2) by range.
+// M. Giles, "Approximating the erfinv function", GPU Computing Gems (2011): polynomials in w =
+// -log(1 - x^2) by range. The float32 ones are those that JAX evaluates. 1 - x^2 is formed as (1 -
+// x)(1 + x), whose error stays small near 1.
 llvm::Value* LaneOps::erf_inv(llvm::Value* x, bool f64) {
   llvm::Type* t = x->getType();
-  llvm::Value* w =
-      b_.CreateFNeg(float_unary(Arith::log1p, b_.CreateFNeg(b_.CreateFMul(x, x)), f64));
+  llvm::Value* rest = b_.CreateFMul(b_.CreateFSub(number(t, 1), x), b_.CreateFAdd(number(t, 1), x));
+  llvm::Value* w = b_.CreateFNeg(float_unary(Arith::log, rest, f64));
   llvm::Value* p;
   if (!f64) {
     llvm::Value* low =
@@ -60,15 +62,15 @@ llvm::Value* LaneOps::erf_inv(llvm::Value* x, bool f64) {
   return b_.CreateSelect(edge, infinite, b_.CreateFMul(p, x));
 }
 
-// SLEEF's sinh, cosh, asinh and acosh of doubles overflow before their results do: large numbers go
-// through exponentials of half the argument, and logarithms.
-llvm::Value* LaneOps::hyperbolic(Arith op, llvm::Value* x) {
+// SLEEF's sinh, cosh, asinh, acosh and log1p of doubles overflow before their results do: large
+// numbers go through exponentials of half the argument, and logarithms.
+llvm::Value* LaneOps::over_whole_range(Arith op, llvm::Value* x) {
   llvm::Type* t = x->getType();
   bool direct = op == Arith::sinh || op == Arith::cosh,
        odd = op == Arith::sinh || op == Arith::asinh;
   llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
-  llvm::Value* large =
-      b_.CreateFCmpOGT(op == Arith::acosh ? x : magnitude, number(t, direct ? 700 : 1e18));
+  llvm::Value* large = b_.CreateFCmpOGT(op == Arith::acosh || op == Arith::log1p ? x : magnitude,
+                                        number(t, direct ? 700 : 1e18));
   llvm::Value* near = call_math(op, b_.CreateSelect(large, number(t, 1), x), nullptr, true);
   llvm::Value* far;
   if (direct) {
@@ -76,8 +78,8 @@ llvm::Value* LaneOps::hyperbolic(Arith op, llvm::Value* x) {
         call_math(Arith::exp, b_.CreateFMul(magnitude, number(t, 0.5)), nullptr, true);
     far = b_.CreateFMul(b_.CreateFMul(half, number(t, 0.5)), half);
   } else {
-    far = b_.CreateFAdd(call_math(Arith::log, magnitude, nullptr, true),
-                        number(t, 0.693147180559945309417));
+    far = call_math(Arith::log, magnitude, nullptr, true);
+    if (op != Arith::log1p) far = b_.CreateFAdd(far, number(t, 0.693147180559945309417));
   }
   if (odd) far = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, far, x);
   return b_.CreateSelect(large, far, near);

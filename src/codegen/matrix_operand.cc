@@ -64,9 +64,11 @@ void pack(DType dtype, const Matrix& x, const void* from, void* to, std::int64_t
           std::int64_t end) {
   switch (dtype) {
     case DType::bfloat16:
-      return pack_typed(x, static_cast<const bfloat16*>(from), static_cast<float*>(to), begin, end);
+      return pack_typed(x, static_cast<const bfloat16_t*>(from), static_cast<float*>(to), begin,
+                        end);
     case DType::float16:
-      return pack_typed(x, static_cast<const float16*>(from), static_cast<float*>(to), begin, end);
+      return pack_typed(x, static_cast<const float16_t*>(from), static_cast<float*>(to), begin,
+                        end);
     case DType::float32:
       return pack_typed(x, static_cast<const float*>(from), static_cast<float*>(to), begin, end);
     default:

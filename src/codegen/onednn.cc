@@ -262,6 +262,14 @@ void sgemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, con
   dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc);
 }
 
+void make_variables() {
+  // Rows, columns and single elements have kernels of their own.
+  const float x[4] = {};
+  float product[4];
+  for (int which = 0; which < 16; ++which)
+    sgemm(which & 1, which & 2, which & 4 ? 2 : 1, which & 8 ? 2 : 1, 1, x, 2, x, 2, product, 2);
+}
+
 std::shared_ptr<const Convolution> Convolution::make(const ConvSpec& spec) {
   auto attempt = [&](bool keep) -> std::shared_ptr<const Prepared> {
     try {

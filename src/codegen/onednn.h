@@ -74,4 +74,8 @@ class Convolution {
   virtual std::string implementation() const = 0;
 };
 
+/// Has the library make the variables that its first product makes, which are destroyed when the
+/// process ends: before anything is queued that may run then.
+void make_variables();
+
 }  // namespace tessera::inline v0::codegen::onednn

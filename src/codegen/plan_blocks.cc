@@ -81,6 +81,7 @@ Ref Lowerer::assemble(Var v) {
   step.box = blocks.gather();
   step.inputs = {from};
   Ref to{slot(Space::arena, level_.mask[v], flat_.types[v].bytes(), flat_.types[v].dtype)};
+  at(to.slot).same = level_.mask[v] & ~level_.differs[v];
   Ref part = to;
   for (std::size_t i = 0; i < r.axes.size(); ++i)
     if (blocks.axis_offsets()[i]) part.cut.push_back({r.axes[i], blocks.axis_offsets()[i]});

@@ -1,5 +1,6 @@
 #include "codegen/plan_lower.h"
 
+#include "base/warning.h"
 #include "codegen/calls.h"
 #include "codegen/kernel.h"
 
@@ -69,7 +70,9 @@ void Lowerer::hold(const std::vector<std::size_t>& equations) {
 
 Ref Lowerer::new_value(Var v, Mask mask) {
   const Type& t = flat_.types[v];
-  return ref_[v] = Ref{slot(Space::arena, mask, t.bytes(), t.dtype)};
+  ref_[v] = Ref{slot(Space::arena, mask, t.bytes(), t.dtype)};
+  at(ref_[v].slot).same = mask & ~level_.differs[v];
+  return ref_[v];
 }
 
 Ref Lowerer::constant(Mask mask, const Type& type, const void* bytes) {
@@ -166,8 +169,9 @@ void Lowerer::run(const std::vector<Mask>* results) {
       Argument a;
       a.input = i;
       a.type = t;
-      ref_[flat_.inputs[i]] =
-          argument(std::move(a), level_.mask[flat_.inputs[i]], t.bytes(), t.dtype);
+      const Mask mask = level_.mask[flat_.inputs[i]];
+      ref_[flat_.inputs[i]] = argument(std::move(a), mask, t.bytes(), t.dtype);
+      at(ref_[flat_.inputs[i]].slot).same = mask & ~level_.differs[flat_.inputs[i]];
     }
   if (ctx_.options.evaluate) {
     for (std::size_t i = 0; i < flat_.equations.size(); ++i) {
@@ -277,7 +281,8 @@ void Lowerer::lower_single(std::size_t i) {
   if (lower_alias(eqn)) return;
   if (eqn.op->lowering == Lowering::control) return lower_control(eqn, i);
   if (eqn.op->lowering == Lowering::collective) return lower_collective(eqn, scope);
-  if (!ctx_.options.evaluate && codegen::is_emitted(eqn) && !updates_.any(i))
+  if (!ctx_.options.evaluate && codegen::is_emitted(eqn) && !updates_.any(i) &&
+      !codegen::copies_pieces(eqn))
     return lower_cluster(alone(i));
   lower_evaluate(eqn);
 }
@@ -291,6 +296,21 @@ bool Lowerer::lower_alias(const Equation& eqn) {
   for (std::size_t i = 0; i < eqn.outputs.size(); ++i) ref_[eqn.outputs[i]] = dense(eqn.inputs[i]);
   return true;
 }
+
+namespace {
+
+// Every op has a compiled form; its evaluator is an oracle, orders of magnitude slower.
+void warn_of_evaluator(const Equation& eqn, const Step& step) {
+  std::string types;
+  for (const Type& t : step.input_types) types += (types.empty() ? "" : ", ") + to_string(t);
+  warn(Message(eqn.op->name)
+           .problem("operands of types " + types + " have no compiled form, and run slowly")
+           .rule("what runs element by element costs a hundred times a kernel")
+           .from(eqn.loc)
+           .advice("split the operands into smaller ones"));
+}
+
+}  // namespace
 
 void Lowerer::lower_evaluate(const Equation& eqn) {
   Step step;
@@ -314,7 +334,8 @@ void Lowerer::lower_evaluate(const Equation& eqn) {
     step.output_types.push_back(flat_.types[v]);
     bytes += static_cast<double>(flat_.types[v].bytes());
   }
-  if (!ctx_.options.evaluate && (over || eqn.op->lowering == Lowering::called))
+  if (!ctx_.options.evaluate &&
+      (over || eqn.op->lowering == Lowering::called || codegen::copies_pieces(eqn)))
     step.routine = codegen::prepare_call(*eqn.op, eqn.attrs, step.input_types, step.output_types);
   if (step.routine) {
     step.kind = Step::Kind::routine;
@@ -322,6 +343,7 @@ void Lowerer::lower_evaluate(const Equation& eqn) {
   } else {
     if (!eqn.op->evaluate)
       throw InternalError("op '" + eqn.op->name + "' has neither a routine nor an evaluator");
+    if (!ctx_.options.evaluate) warn_of_evaluator(eqn, step);
     step.op = eqn.op;
     step.attrs = eqn.attrs;
     double flops =

@@ -24,6 +24,7 @@ class Lowerer {
   Ref constant(Mask mask, const Type& type, const void* bytes);
   Ref argument(Argument a, Mask mask, std::int64_t bytes, DType dtype);
   Slot& at(int s) { return draft_.tape->slots[static_cast<std::size_t>(s)]; }
+  Mask varies(const Ref& r) const { return draft_.tape->varies(r); }
   std::size_t add(Step step);
   void wait_for_readers(const Equation& eqn, std::size_t step);
   void hold(const std::vector<std::size_t>& equations);

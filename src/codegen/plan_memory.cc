@@ -1,7 +1,9 @@
 #include "codegen/plan_context.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace tessera::inline v0::tapes {
 namespace {
@@ -77,7 +79,8 @@ struct Life {
 
 // Whether the value of slot `from` is no longer read when slot `to` is written, where both are in
 // the same memory instance by instance.
-bool dead_before(const Tape& tape, const Life& from, int from_slot, const Life& to, int to_slot) {
+bool dead_before(const Tape& tape, const std::vector<std::int64_t>& phase_starts, const Life& from,
+                 int from_slot, const Life& to, int to_slot) {
   if (from.last < to.first) return true;
   if (from.last_phase != to.phase) return false;
   const Phase& phase = tape.phases[static_cast<std::size_t>(to.phase)];
@@ -87,10 +90,8 @@ bool dead_before(const Tape& tape, const Life& from, int from_slot, const Life& 
     return false;
   if (from.exact_last != to.exact_first) return from.exact_last < to.exact_first;
   // The same step: where it reads each element before it writes it.
-  std::int64_t position = 0;
-  for (int p = 0; p < to.phase; ++p)
-    position += static_cast<std::int64_t>(tape.phases[static_cast<std::size_t>(p)].steps.size());
-  const Step& step = phase.steps[static_cast<std::size_t>(to.exact_first - position)];
+  const Step& step = phase.steps[static_cast<std::size_t>(
+      to.exact_first - phase_starts[static_cast<std::size_t>(to.phase)])];
   int reads = 0;
   for (const Ref& r : step.inputs) reads += r.slot == from_slot;
   if (reads != 1) return false;
@@ -107,40 +108,54 @@ bool dead_before(const Tape& tape, const Life& from, int from_slot, const Life& 
   return false;
 }
 
-// Results that may be written where a donated argument was.
+// Results that may be written where a donated argument was. Arguments are looked for among those of
+// the result's own form, so that a program of thousands of arrays is planned in as many steps.
 void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& life) {
-  std::vector<bool> taken(tape.arguments.size());
-  auto alone = [&](std::size_t i) {
+  constexpr std::size_t kMostTried = 256;
+  const std::vector<bool>& donated = ctx.options.donated;
+  if (std::find(donated.begin(), donated.end(), true) == donated.end()) return;
+  std::vector<int> arguments_of(donated.size());
+  for (const Argument& a : tape.arguments)
+    if (a.input < donated.size()) ++arguments_of[a.input];
+  std::vector<bool> is_result(tape.arguments.size());
+  for (const Result& r : tape.results)
+    if (r.argument >= 0) is_result[static_cast<std::size_t>(r.argument)] = true;
+  using Form = std::tuple<std::int64_t, Mask, DType>;
+  auto form_of = [&](int slot) {
+    const Slot& s = tape.slots[static_cast<std::size_t>(slot)];
+    return Form{s.bytes, s.mask, s.dtype};
+  };
+  std::map<Form, std::vector<std::size_t>> free;
+  for (std::size_t i = 0; i < tape.arguments.size(); ++i) {
     const Argument& a = tape.arguments[i];
-    if (a.input >= ctx.options.donated.size() || !ctx.options.donated[a.input] || a.uniform)
+    if (a.input < donated.size() && donated[a.input] && !a.uniform && !is_result[i] &&
+        arguments_of[a.input] == 1)
+      free[form_of(a.slot)].push_back(i);
+  }
+  std::vector<std::int64_t> phase_starts{0};
+  for (const Phase& p : tape.phases)
+    phase_starts.push_back(phase_starts.back() + static_cast<std::int64_t>(p.steps.size()));
+  auto fits = [&](const Argument& a, const Result& r) {
+    if ((a.region < 0) != (r.region < 0) || a.spec != r.spec || !(a.type.shape == r.type.shape))
       return false;
-    for (std::size_t k = 0; k < tape.arguments.size(); ++k)
-      if (k != i && tape.arguments[k].input == a.input) return false;
-    for (const Result& r : tape.results)
-      if (r.argument == static_cast<int>(i)) return false;
-    return true;
+    if (a.region >= 0 && ctx.regions[static_cast<std::size_t>(a.region)].devices !=
+                             ctx.regions[static_cast<std::size_t>(r.region)].devices)
+      return false;
+    const int place = tape.place(r.slot);
+    return dead_before(tape, phase_starts, life[static_cast<std::size_t>(a.slot)], a.slot,
+                       life[static_cast<std::size_t>(place)], place);
   };
   for (Result& r : tape.results) {
-    if (r.slot < 0) continue;
-    const Slot& to = tape.slots[static_cast<std::size_t>(r.slot)];
-    for (std::size_t i = 0; i < tape.arguments.size() && r.reuse < 0; ++i) {
-      const Argument& a = tape.arguments[i];
-      const Slot& from = tape.slots[static_cast<std::size_t>(a.slot)];
-      if (taken[i] || from.bytes != to.bytes || from.mask != to.mask || !to.stored.empty() ||
-          from.dtype != to.dtype || !alone(i))
-        continue;
-      if ((a.region < 0) != (r.region < 0) || a.spec != r.spec || !(a.type.shape == r.type.shape))
-        continue;
-      if (a.region >= 0 && ctx.regions[static_cast<std::size_t>(a.region)].devices !=
-                               ctx.regions[static_cast<std::size_t>(r.region)].devices)
-        continue;
-      const int place = tape.place(r.slot);
-      if (!dead_before(tape, life[static_cast<std::size_t>(a.slot)], a.slot,
-                       life[static_cast<std::size_t>(place)], place))
-        continue;
-      r.reuse = static_cast<int>(i);
-      taken[i] = true;
-    }
+    if (r.slot < 0 || !tape.slots[static_cast<std::size_t>(r.slot)].stored.empty()) continue;
+    auto same = free.find(form_of(r.slot));
+    if (same == free.end()) continue;
+    std::vector<std::size_t>& candidates = same->second;
+    for (std::size_t k = 0; k < std::min(candidates.size(), kMostTried); ++k)
+      if (fits(tape.arguments[candidates[k]], r)) {
+        r.reuse = static_cast<int>(candidates[k]);
+        candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(k));
+        break;
+      }
   }
 }
 

@@ -14,6 +14,7 @@ Ref Lowerer::over(const Ref& operand, const Type& type) {
   Slot s = at(operand.slot);
   s.over = operand.slot;
   s.overwritten = false;
+  s.same = 0;
   s.dtype = type.dtype;
   at(operand.slot).overwritten = true;
   draft_.tape->slots.push_back(s);
@@ -32,7 +33,9 @@ Ref Lowerer::value_over(const Equation& eqn, std::size_t result, Mask mask, cons
       !operand.cut.empty() || operand.absorbed || s.mask != mask ||
       s.bytes != flat_.types[v].bytes())
     return new_value(v, mask);
-  return ref_[v] = over(operand, flat_.types[v]);
+  ref_[v] = over(operand, flat_.types[v]);
+  at(ref_[v].slot).same = mask & ~level_.differs[v];
+  return ref_[v];
 }
 
 // A donated argument can be given to the result only if nobody reads it afterwards. Memory that is

@@ -47,8 +47,8 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
       block = flat_.types[a.block];
       Mask own = 0;
       for (int axis : ctx_.regions[static_cast<std::size_t>(a.region)].axes) own |= Mask{1} << axis;
-      const Mask stored = at(r.slot).mask & ~r.absorbed;
-      mask = (stored & ~own) == 0 ? stored : level_.mask[a.block];
+      const Mask differs = varies(r);
+      mask = (differs & ~own) == 0 ? differs : level_.mask[a.block];
     } else {
       r = dense(v);
     }

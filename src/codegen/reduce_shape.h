@@ -1,11 +1,12 @@
 // The association of reductions: a function of the equation's shapes alone.
 //
 // A reduction over the minor dimension keeps a fixed number of lane-wise partial results, joined by
-// a fixed tree, and long ones are cut into chunks whose results are combined in order. Any other is
-// halved, and the halves halved, while they are even and longer than `kLeafRows`; the rows of a
-// leaf are combined in order. Two halves that two devices reduce, each its own, and psum adds (in
-// the same tree, runtime/reduce.h) then give the bits of one device that reduces both. Chunks may
-// be computed in parallel. Adjacent reduced dimensions count as one.
+// a fixed tree, and long ones are cut into chunks. Any other is halved, and the halves halved,
+// while they are even and longer than `kLeafRows`. What is left, lanes, leaves and chunks, is
+// combined in order in runs of `kRun`, runs of runs and so on, so that the error grows with the
+// logarithm of the count. Two halves that two devices reduce, each its own, and psum adds (in the
+// same tree, runtime/reduce.h) then give the bits of one device that reduces both. Chunks may be
+// computed in parallel. Adjacent reduced dimensions count as one.
 #pragma once
 
 #include "ir/program.h"
@@ -18,6 +19,9 @@ namespace tessera::inline v0::codegen {
 
 /// Rows that are combined one after the other.
 inline constexpr std::int64_t kLeafRows = 8;
+
+/// Terms that one accumulator takes.
+inline constexpr std::int64_t kRun = 32;
 
 /// How often `rows` can be halved before they are a leaf. Products that sum over rows and weights'
 /// gradients, which sum over images, have leaves of other lengths, given by the other extents.

@@ -32,6 +32,9 @@ struct Routine {
   std::string name;  // shown in profiles: "tanh+mul+add", "dot_general"
   std::vector<Stage> stages;
   std::size_t scratch_bytes = 0;
+  std::size_t bytes = 0;  // of machine code and the like, roughly
+  /// Whether it calls a library that destroys its variables at the end of the process.
+  bool library = false;
   double seconds = 0;  // rough estimate of one execution on one core, to decide inline or pool
   /// Pairs (input, output) that may be given the same memory: every task reads that input only
   /// where it writes that output.

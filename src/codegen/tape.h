@@ -51,6 +51,7 @@ enum class Space : std::uint8_t {
 struct Slot {
   Space space = Space::arena;
   Mask mask = 0;
+  Mask same = 0;           // of these, the axes along which the instances are equal
   std::int64_t bytes = 0;  // of one instance
   std::int64_t offset =
       0;  // constant, arena, local: bytes; argument, result: index in the table of pointers
@@ -206,6 +207,13 @@ struct Tape {
     for (std::size_t a = 0; a < axes.size(); ++a)
       if (m >> a & 1) n *= axes[a].size;
     return n;
+  }
+  /// The axes along which devices read another place through `r`: another instance, or another
+  /// block of a whole.
+  Mask varies(const Ref& r) const {
+    Mask m = slots[static_cast<std::size_t>(r.slot)].mask & ~r.absorbed;
+    for (const AxisStride& a : r.cut) m |= Mask{1} << a.axis;
+    return m;
   }
 };
 

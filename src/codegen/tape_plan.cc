@@ -2,6 +2,7 @@
 
 #include "codegen/kernel.h"
 #include "codegen/plan_context.h"
+#include "codegen/tape_verify.h"
 
 #include <algorithm>
 
@@ -49,6 +50,9 @@ std::shared_ptr<const Tape> plan(const Program& p, const PlanOptions& options) {
   Lowered top = lower(ctx, p, {none, none}, nullptr, Scope{}, 0, true);
   compile_pending(ctx);
   finish(ctx);
+#ifdef TESSERA_VERIFY_PASSES
+  verify(*top.draft->tape);
+#endif
   return top.draft->tape;
 }
 

@@ -1,7 +1,10 @@
 #include <tessera/data.h>
+#include <tessera/device.h>
 #include <tessera/manipulation.h>
 #include <tessera/message.h>
 #include <tessera/random.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,10 +24,32 @@ std::string sizes_that_work(std::int64_t batch, std::int64_t devices) {
   return below > 0 ? std::to_string(below) + " or " + std::to_string(above) : std::to_string(above);
 }
 
+// DeviceError where there is no memory for that many batches of that size.
+void need_memory(std::int64_t examples, std::int64_t batch, LastBatch last, const SourceLoc& loc) {
+  const std::int64_t count =
+      examples / batch + (last == LastBatch::pad && examples % batch ? 1 : 0);
+  const double each = static_cast<double>(sizeof(BatchIndices)) +
+                      static_cast<double>(sizeof(std::int32_t) + sizeof(float)) *
+                          static_cast<double>(batch),
+               bytes = each * static_cast<double>(count);
+  const auto limit = static_cast<double>(memory_limit());
+  if (bytes <= limit) return;
+  Message("batches")
+      .problem(fmt::format("there is no memory for {:.0f} bytes: {} of {} from {} examples", bytes,
+                           count == 1 ? "a batch" : std::to_string(count) + " batches", batch,
+                           examples))
+      .rule(fmt::format("a batch takes 8 bytes an example, and the machine has {:.1f} GiB",
+                        limit / (1 << 30)))
+      .from(loc)
+      .advice("make the batch no larger than the set, or cut the set into parts")
+      .raise<DeviceError>();
+}
+
 }  // namespace
 
 Split split_per_class(const Array& key, const Array& labels, double share,
                       std::source_location loc) {
+  const InFunction called("split_per_class", loc);
   if (labels.ndim() != 1 || !is_integer(labels.dtype()) || !(share >= 0 && share <= 1))
     Message("split_per_class")
         .problem("labels are " + describe(labels) + ", the share " + to_string(Array(share)))
@@ -50,6 +75,7 @@ Split split_per_class(const Array& key, const Array& labels, double share,
 
 std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, const Array& key,
                                   LastBatch last, std::source_location loc) {
+  const InFunction called("batches", loc);
   if (batch < 1 || examples < 0)
     Message("batches")
         .problem("a batch of " + std::to_string(batch) + " from " + std::to_string(examples) +
@@ -66,6 +92,7 @@ std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, con
         .from(loc)
         .advice("batches of parts of the set")
         .raise<ShapeError>();
+  need_memory(examples, batch, last, loc);
   std::vector<std::int32_t> order(static_cast<std::size_t>(examples));
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
   if (!key.is_empty()) order = shuffled(key, examples);
@@ -85,6 +112,7 @@ std::vector<BatchIndices> batches(std::int64_t examples, std::int64_t batch, con
 
 void check_shardable(const std::vector<Array>& leaves, const std::vector<std::string>& paths,
                      std::int64_t devices, std::source_location loc) {
+  const InFunction called("shard_batch", loc);
   if (devices < 1)
     Message("shard_batch")
         .problem("a batch for " + std::to_string(devices) + " devices")
@@ -118,6 +146,7 @@ void check_shardable(const std::vector<Array>& leaves, const std::vector<std::st
 }
 
 Array shard_batch(Operand x, std::int64_t devices) {
+  const InFunction called("shard_batch", x.loc);
   check_shardable({x.array}, {""}, devices, x.loc);
   Shape shape = x.array.shape();
   shape[0] /= devices;

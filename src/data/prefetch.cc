@@ -1,8 +1,12 @@
 #include <tessera/data.h>
+#include <tessera/message.h>
+
+#include <unistd.h>
 
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace tessera::inline v0::data::detail {
@@ -14,39 +18,54 @@ struct PrefetchQueue::Impl {
   std::exception_ptr error;
   bool finished = false, stop = false;
   std::thread thread;
+  const pid_t process = ::getpid();
+  bool is_of_parent() const { return ::getpid() != process; }  // its thread is not here
 };
 
 PrefetchQueue::PrefetchQueue(std::size_t depth, std::function<std::shared_ptr<void>()> next)
     : impl_(std::make_unique<Impl>()) {
-  impl_->thread = std::thread(
-      [impl = impl_.get(), depth = std::max<std::size_t>(1, depth), next = std::move(next)] {
-        for (;;) {
-          {
-            std::unique_lock lock(impl->mutex);
-            impl->room.wait(lock, [&] { return impl->stop || impl->items.size() < depth; });
-            if (impl->stop) return;
-          }
-          std::shared_ptr<void> item;
-          std::exception_ptr error;
-          try {
-            item = next();
-          } catch (...) {
-            error = std::current_exception();
-          }
-          std::lock_guard lock(impl->mutex);
-          if (!item) {
-            impl->error = std::move(error);  // the last owner is who rethrows it
-            impl->finished = true;
-            impl->ready.notify_all();
-            return;
-          }
-          impl->items.push_back(std::move(item));
-          impl->ready.notify_one();
-        }
-      });
+  auto produce = [impl = impl_.get(), depth = std::max<std::size_t>(1, depth),
+                  next = std::move(next)] {
+    for (;;) {
+      {
+        std::unique_lock lock(impl->mutex);
+        impl->room.wait(lock, [&] { return impl->stop || impl->items.size() < depth; });
+        if (impl->stop) return;
+      }
+      std::shared_ptr<void> item;
+      std::exception_ptr error;
+      try {
+        item = next();
+      } catch (...) {
+        error = std::current_exception();
+      }
+      std::lock_guard lock(impl->mutex);
+      if (!item) {
+        impl->error = std::move(error);  // the last owner is who rethrows it
+        impl->finished = true;
+        impl->ready.notify_all();
+        return;
+      }
+      impl->items.push_back(std::move(item));
+      impl->ready.notify_one();
+    }
+  };
+  try {
+    impl_->thread = std::thread(std::move(produce));
+  } catch (const std::system_error& e) {
+    Message("Prefetch")
+        .problem(std::string("the system has no thread for it: ") + e.what())
+        .rule("items are made on a thread of their own")
+        .advice("end other threads first, or call the function that makes items directly")
+        .raise<Error>();
+  }
 }
 
 PrefetchQueue::~PrefetchQueue() {
+  if (impl_->is_of_parent()) {
+    (void)impl_.release();  // what the parent's thread holds is held for good
+    return;
+  }
   {
     std::lock_guard lock(impl_->mutex);
     impl_->stop = true;
@@ -56,8 +75,19 @@ PrefetchQueue::~PrefetchQueue() {
 }
 
 std::shared_ptr<void> PrefetchQueue::pop() {
-  std::unique_lock lock(impl_->mutex);
-  impl_->ready.wait(lock, [&] { return impl_->finished || !impl_->items.empty(); });
+  std::unique_lock lock(impl_->mutex, std::defer_lock);
+  if (impl_->is_of_parent()) {
+    // Where the parent's thread had the lock nothing is certain.
+    if (!lock.try_lock() || (impl_->items.empty() && !impl_->finished))
+      Message("Prefetch::next")
+          .problem("its thread belongs to the process that forked this one")
+          .rule("a child of fork has the items that were ready, and no thread that makes more")
+          .advice("make the Prefetch after fork")
+          .raise<Error>();
+  } else {
+    lock.lock();
+    impl_->ready.wait(lock, [&] { return impl_->finished || !impl_->items.empty(); });
+  }
   if (!impl_->items.empty()) {
     std::shared_ptr<void> item = std::move(impl_->items.front());
     impl_->items.pop_front();

@@ -17,7 +17,7 @@ Literal make_scalar(DType dtype, N value) {
   dispatch(dtype, [&](auto tag) {
     using T = decltype(tag);
     T v;
-    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+    if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
       v = T(static_cast<float>(value));
     else
       v = static_cast<T>(value);

@@ -1,32 +1,11 @@
 #include "ir/builder.h"
 
 #include "ir/op.h"
+#include "ir/varying.h"
 
 #include <algorithm>
 
 namespace tessera::inline v0 {
-
-namespace {
-
-// Sizes are computed in 64 bits everywhere: a result that no machine holds is refused before its
-// size overflows.
-void need_countable(std::string_view op, const Type& t, const SourceLoc& loc) {
-  constexpr double kMost = 0x1p50;
-  double count = 1;
-  for (std::int64_t d : t.shape) {
-    if (d == 0) return;
-    count *= static_cast<double>(d);
-  }
-  if (count > kMost)
-    Message(op)
-        .problem("the result would have shape " + to_string(t.shape))
-        .rule("an array has at most 2^50 elements")
-        .from(loc)
-        .advice("check the arithmetic that gave its extents")
-        .raise<ShapeError>();
-}
-
-}  // namespace
 
 Builder::Builder(std::string name) : program_(std::make_shared<Program>()) {
   program_->name = std::move(name);
@@ -39,15 +18,6 @@ Value Builder::input(Type type) {
   return {this, v};
 }
 
-namespace {
-bool has_programs(const Attrs& attrs) {
-  for (const auto& [name, value] : attrs)
-    if (std::holds_alternative<ProgramPtr>(value) || std::holds_alternative<Programs>(value))
-      return true;
-  return false;
-}
-}  // namespace
-
 Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
   bool any_varying = false;
   for (const Value& v : inputs) {
@@ -59,8 +29,7 @@ Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
   // because its transpose is a sum: the gradient of a value that all devices share collects from
   // all of them.
   Values cast;
-  bool nested = any_varying && has_programs(attrs);
-  if (any_varying && !op.vary && !nested && inputs.size() > 1) {
+  if (any_varying && inputs.size() > 1 && needs_equal_varying(op, attrs)) {
     AxisSet all;
     for (const Value& v : inputs) all |= type(v.var).varying;
     cast.assign(inputs.begin(), inputs.end());
@@ -72,15 +41,9 @@ Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
   types.reserve(inputs.size());
   for (const Value& v : inputs) types.push_back(type(v.var));
   std::vector<Type> results = op.infer({op, types, attrs, loc});
-  for (const Type& t : results) need_countable(op.name, t, loc);
+  for (const Type& t : results) need_countable(op.name, t.shape, loc);
 
-  if (op.vary || (any_varying && !nested)) {
-    std::vector<AxisSet> in;
-    for (const Type& t : types) in.push_back(t.varying);
-    std::vector<AxisSet> out = varying_of(op, attrs, in);
-    for (std::size_t i = 0; i < results.size(); ++i)
-      results[i].varying = i < out.size() ? out[i] : out.back();
-  }
+  type_varying(op, attrs, types, results);
 
   Equation eqn;
   eqn.op = &op;

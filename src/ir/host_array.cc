@@ -22,7 +22,7 @@ double HostArray::number(std::int64_t flat) const {
   return dispatch(dtype, [&](auto tag) {
     using T = decltype(tag);
     T v = data<T>()[flat];
-    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+    if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
       return static_cast<double>(static_cast<float>(v));
     else
       return static_cast<double>(v);

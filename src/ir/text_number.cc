@@ -14,11 +14,11 @@ namespace {
 template <class T>
 struct BitsOf;
 template <>
-struct BitsOf<float16> {
+struct BitsOf<float16_t> {
   using type = std::uint16_t;
 };
 template <>
-struct BitsOf<bfloat16> {
+struct BitsOf<bfloat16_t> {
   using type = std::uint16_t;
 };
 template <>
@@ -31,7 +31,7 @@ struct BitsOf<double> {
 };
 
 template <class T>
-inline constexpr bool kNarrow = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+inline constexpr bool kNarrow = std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>;
 template <class T>
 using Number = std::conditional_t<kNarrow<T>, float, T>;
 

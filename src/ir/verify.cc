@@ -1,4 +1,5 @@
 #include "ir/op.h"
+#include "ir/varying.h"
 
 #include <algorithm>
 
@@ -61,13 +62,37 @@ class Verifier {
     if (given.size() != e.outputs.size())
       fail("it defines " + std::to_string(e.outputs.size()) + " results, the op gives " +
            std::to_string(given.size()));
+    varying(e, in, given);
     for (std::size_t i = 0; i < given.size(); ++i) {
       define(e.outputs[i]);
       const Type& t = p_.types[e.outputs[i]];
       if (t.dtype != given[i].dtype || t.shape != given[i].shape || t.weak != given[i].weak)
         fail("result " + std::to_string(i) + " is typed " + to_string(t) + ", the op gives " +
              to_string(given[i]));
+      if (!(t.varying == given[i].varying))
+        fail("result " + std::to_string(i) + " is typed " + to_string(t) +
+             ", and the op makes it vary over " + axes_text(given[i].varying));
     }
+    // The rule of a shard_map refuses results that are not as it declares them. That may be the
+    // user's mistake, so its error is passed on.
+    if (op.uniform) nonuniform_of(op, e.attrs, std::vector<AxisSet>(in.size()));
+  }
+
+  // Puts the sets of axes that the op gives into `given`.
+  void varying(const Equation& e, const std::vector<Type>& in, std::vector<Type>& given) const {
+    const Op& op = *e.op;
+    if (needs_equal_varying(op, e.attrs))
+      for (const Type& t : in)
+        if (!(t.varying == in[0].varying))
+          fail("its operands vary over different axes, " + axes_text(in[0].varying) + " and " +
+               axes_text(t.varying) + ": one of them needs a pvary");
+    type_varying(op, e.attrs, in, given);
+  }
+
+  static std::string axes_text(const AxisSet& axes) {
+    std::string text;
+    for (const std::string& axis : axes) text += (text.empty() ? "'" : ", '") + axis + "'";
+    return text.empty() ? "none" : text;
   }
 
   void attributes(const Equation& e) {

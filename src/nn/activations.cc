@@ -10,39 +10,78 @@
 namespace tessera::inline v0::nn {
 
 Array relu(Operand x) {
+  const InFunction called("relu", x.loc);
   need_array("relu", "x", x.array, x.loc);
   // A selection, not maximum(x, 0): at 0 its derivative is 0, where maximum's would be a half. NaN
   // is not at most 0 and comes through.
   return where(Operand(less_equal(x, 0), x.loc), Operand(0, x.loc), x);
 }
 Array leaky_relu(Operand x, double slope) {
+  const InFunction called("leaky_relu", x.loc);
   need_array("leaky_relu", "x", x.array, x.loc);
+  need_number("leaky_relu", "the slope", slope, -HUGE_VAL, HUGE_VAL, "0.01 is usual", x.loc);
   return where(Operand(greater_equal(x, 0), x.loc), x, multiply(x, slope));
 }
 
+namespace {
+
+// f of x, in float32 where x is of 16 bits: what is computed in several steps is rounded once.
+template <class F>
+Array in_float32(const Operand& x, F f) {
+  const DType d = x.array.dtype();
+  if (!is_floating(d) || size_of(d) > 2) return f(x);
+  return astype(Operand(f(Operand(astype(x, DType::float32), x.loc)), x.loc), d);
+}
+
+// x times a gate that is 0 far below zero and 1 far above: `f` sees x within bounds where the gate
+// is still open or shut, so that no infinity is multiplied by 0, in value or derivative.
+template <class F>
+Array gated(const char* function, const Operand& x, F f) {
+  const InFunction called(function, x.loc);
+  need_array(function, "x", x.array, x.loc);
+  return in_float32(x, [&](const Operand& v) {
+    constexpr double kFar = 1e4;
+    const Operand above(greater(v, kFar), v.loc), below(less(v, -kFar), v.loc);
+    const Array within =
+        where(below, Operand(-kFar, v.loc), Operand(where(above, Operand(kFar, v.loc), v), v.loc));
+    return where(above, v, Operand(f(Operand(within, v.loc)), v.loc));
+  });
+}
+
+}  // namespace
+
 Array gelu(Operand x, bool approximate) {
-  need_array("gelu", "x", x.array, x.loc);
-  if (!approximate) return multiply(multiply(x, 0.5), add(erf(multiply(x, std::sqrt(0.5))), 1.0));
-  Array cube = multiply(multiply(x, x), x);
-  Array inner = multiply(add(x, multiply(cube, 0.044715)), std::sqrt(2 / M_PI));
-  return multiply(multiply(x, 0.5), add(tanh(inner), 1.0));
+  return gated("gelu", x, [&](const Operand& v) {
+    // erfc keeps the digits that 1 + erf loses below zero.
+    if (!approximate)
+      return multiply(multiply(v, 0.5), erfc(Operand(multiply(v, -std::sqrt(0.5)), v.loc)));
+    // (1 + tanh(u)) / 2 = sigmoid(2 u), likewise.
+    const Array cube = multiply(Operand(multiply(v, v), v.loc), v);
+    const Array inner = multiply(add(v, multiply(cube, 0.044715)), 2 * std::sqrt(2 / M_PI));
+    return multiply(v, sigmoid(Operand(inner, v.loc)));
+  });
 }
 Array silu(Operand x) {
-  need_array("silu", "x", x.array, x.loc);
-  return multiply(x, sigmoid(x));
+  return gated("silu", x, [](const Operand& v) { return multiply(v, sigmoid(v)); });
 }
 Array elu(Operand x, double alpha) {
+  const InFunction called("elu", x.loc);
   need_array("elu", "x", x.array, x.loc);
-  const Operand positive(greater(x, 0), x.loc);
-  // What is not chosen has a finite derivative.
-  const Array below = expm1(Operand(where(positive, Operand(0, x.loc), x), x.loc));
-  return where(positive, x, Operand(below * alpha, x.loc));
+  need_number("elu", "alpha", alpha, -HUGE_VAL, HUGE_VAL, "1.0 is usual", x.loc);
+  return in_float32(x, [&](const Operand& v) {
+    const Operand positive(greater(v, 0), v.loc);
+    // What is not chosen has a finite derivative.
+    const Array below = expm1(Operand(where(positive, Operand(0, v.loc), v), v.loc));
+    return where(positive, v, Operand(below * alpha, v.loc));
+  });
 }
 Array log_sigmoid(Operand x) {
+  const InFunction called("log_sigmoid", x.loc);
   need_array("log_sigmoid", "x", x.array, x.loc);
   return negative(logaddexp(Operand(negative(x), x.loc), 0.0));
 }
 Array softplus(Operand x) {
+  const InFunction called("softplus", x.loc);
   need_array("softplus", "x", x.array, x.loc);
   return logaddexp(x, 0.0);
 }
@@ -67,19 +106,18 @@ Array shifted(const char* function, const Operand& x, std::int64_t axis) {
               std::to_string(rank))
         .advice("count axes from 0, or from the end with -1, the last axis")
         .raise<ShapeError>();
-  if (x.array.shape(static_cast<int>(axis)) == 0)
-    m.rule("there is at least one class along axis " + std::to_string(axis))
-        .advice("check the size first")
-        .raise<ShapeError>();
+  if (x.array.shape(static_cast<int>(axis)) == 0) return x.array;  // nothing to shift
   return subtract(x, stop_gradient(max(x, axis, true)));
 }
 }  // namespace
 
 Array softmax(Operand x, std::int64_t axis) {
+  const InFunction called("softmax", x.loc);
   Array e = exp(Operand(shifted("softmax", x, axis), x.loc));
   return divide(e, sum(e, axis, true));
 }
 Array log_softmax(Operand x, std::int64_t axis) {
+  const InFunction called("log_softmax", x.loc);
   Array s = shifted("log_softmax", x, axis);
   return subtract(s, log(sum(exp(s), axis, true)));
 }

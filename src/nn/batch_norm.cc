@@ -7,9 +7,20 @@
 #include <tessera/nn.h>
 #include <tessera/reductions.h>
 
+#include <cmath>
+
 namespace tessera::inline v0::nn {
 
+namespace {
+void check(const char* function, double momentum, double epsilon, const SourceLoc& loc) {
+  need_number(function, "the momentum", momentum, 0, 1,
+              "0.9, the share of the running statistics that a step keeps", loc, true);
+  need_number(function, "the epsilon", epsilon, 0, HUGE_VAL, "1e-5 is usual", loc);
+}
+}  // namespace
+
 BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o, std::source_location loc) {
+  const InFunction called("batch_norm", loc);
   if (channels < 1)
     Message("batch_norm")
         .problem(std::to_string(channels) + " channels")
@@ -17,6 +28,7 @@ BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o, std::sour
         .from(loc)
         .advice("as many as the data has: x.shape(-1)")
         .raise<ShapeError>();
+  check("batch_norm", o.momentum, o.epsilon, loc);
   return {ones({channels}), zeros({channels}), zeros({channels}), ones({channels}),
           o.momentum,       o.epsilon,         o.axis_name};
 }
@@ -24,6 +36,7 @@ BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& o, std::sour
 namespace {
 
 void check(const BatchNorm& layer, const Operand& x) {
+  check("BatchNorm", layer.momentum, layer.epsilon, x.loc);
   const std::pair<const char*, const Array*> parameters[] = {
       {"scale", &layer.scale}, {"bias", &layer.bias}, {"mean", &layer.mean}, {"var", &layer.var}};
   for (const auto& [name, array] : parameters)
@@ -59,6 +72,7 @@ void need_axis(const std::string& name, const SourceLoc& loc) {
 }  // namespace
 
 std::pair<Array, BatchNorm> BatchNorm::train(Operand x) const {
+  const InFunction called("BatchNorm", x.loc);
   check(*this, x);
   if (!axis_name.empty()) need_axis(axis_name, x.loc);
   std::vector<std::int64_t> over;
@@ -79,6 +93,7 @@ std::pair<Array, BatchNorm> BatchNorm::train(Operand x) const {
 }
 
 Array BatchNorm::operator()(Operand x) const {
+  const InFunction called("BatchNorm", x.loc);
   check(*this, x);
   Array wide = astype(x, x.array.dtype() == DType::float64 ? DType::float64 : DType::float32);
   Array m = stop_gradient(mean), v = stop_gradient(var);

@@ -1,6 +1,8 @@
 #include "nn/checks.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace tessera::inline v0::nn {
 
@@ -52,6 +54,24 @@ void need_key(const char* function, const Array& key, const SourceLoc& loc) {
       .advice(keys ? "pick one of the keys, keys[i]"
                    : "make one with random::key(seed), and one for each layer with random::split")
       .raise<ShapeError>();
+}
+
+void need_number(const char* function, const char* name, double value, double least, double below,
+                 const char* advice, const SourceLoc& loc, bool closed) {
+  if (std::isfinite(value) && value >= least && (value < below || (closed && value == below)))
+    return;
+  const auto text = [](double v) { return to_string(Array(v)); };
+  std::string rule = "it is a finite number";
+  if (std::isfinite(least))
+    rule = "it is at least " + text(least) +
+           (std::isfinite(below) ? (closed ? " and at most " : " and less than ") + text(below)
+                                 : std::string(", and finite"));
+  Message(function)
+      .problem(std::string(name) + " is " + text(value))
+      .rule(rule)
+      .from(loc)
+      .advice(advice)
+      .raise<Error>();
 }
 
 void need_sizes(const char* maker, const Shape& sizes, const SourceLoc& loc) {

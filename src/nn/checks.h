@@ -21,6 +21,10 @@ extern const char* const kStackedAdvice;
 
 /// ShapeError unless the key is one.
 void need_key(const char* function, const Array& key, const SourceLoc& loc);
+/// Error unless a hyperparameter is finite, at least `least`, and less than `below` (or equal to it
+/// where `closed`).
+void need_number(const char* function, const char* name, double value, double least, double below,
+                 const char* advice, const SourceLoc& loc, bool closed = false);
 /// ShapeError unless each is positive.
 void need_sizes(const char* maker, const Shape& sizes, const SourceLoc& loc);
 

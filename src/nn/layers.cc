@@ -35,6 +35,7 @@ void need_float(const char* layer, const std::optional<DType>& dtype, const Sour
 
 Array VarianceScaling::operator()(const Array& key, const Shape& shape, DType dtype,
                                   std::source_location loc) const {
+  const InFunction called("VarianceScaling", loc);
   double receptive = 1;
   for (int i = 0; i + 2 < shape.rank(); ++i)
     receptive *= static_cast<double>(shape[static_cast<std::size_t>(i)]);
@@ -51,10 +52,10 @@ Array VarianceScaling::operator()(const Array& key, const Shape& shape, DType dt
         .advice("\"in\"")
         .raise<Error>();
   need_key("VarianceScaling", key, loc);
-  if (!(scale >= 0))
+  if (!(scale >= 0 && std::isfinite(scale)))
     Message("VarianceScaling")
         .problem("the scale is " + to_string(Array(scale)))
-        .rule("scale / fan is a variance, 0 or more")
+        .rule("scale / fan is a variance: finite, and 0 or more")
         .from(loc)
         .advice("1.0, or 2.0 for layers before a relu")
         .raise<Error>();
@@ -91,12 +92,14 @@ Array VarianceScaling::operator()(const Array& key, const Shape& shape, DType dt
 
 Linear linear(const Array& key, std::int64_t inputs, std::int64_t outputs, const LinearOptions& o,
               std::source_location loc) {
+  const InFunction called("linear", loc);
   need_key("linear", key, loc);
   need_sizes("linear", {inputs, outputs}, loc);
   return {o.init(key, {inputs, outputs}, DType::float32, loc), o.bias ? zeros({outputs}) : Array(),
           o.dtype};
 }
 Array Linear::operator()(Operand x) const {
+  const InFunction called("Linear", x.loc);
   need_parameter("Linear", "weight", weight, "linear(key, in, out)", x.loc);
   need_float("Linear", dtype, x.loc);
   if (weight.ndim() != 2)
@@ -126,6 +129,7 @@ Array Linear::operator()(Operand x) const {
 Conv conv(const Array& key, std::int64_t inputs, std::int64_t outputs,
           const std::vector<std::int64_t>& kernel, const ConvLayerOptions& o,
           std::source_location loc) {
+  const InFunction called("conv", loc);
   need_key("conv", key, loc);
   need_sizes("conv", {inputs, outputs}, loc);
   if (kernel.empty() ||
@@ -157,6 +161,7 @@ Conv conv(const Array& key, std::int64_t inputs, std::int64_t outputs,
           o.dtype};
 }
 Array Conv::operator()(Operand x) const {
+  const InFunction called("Conv", x.loc);
   need_parameter("Conv", "weight", weight, "conv(key, in, out, kernel)", x.loc);
   need_float("Conv", dtype, x.loc);
   need_array("Conv", "x", x.array, x.loc);
@@ -180,11 +185,13 @@ Array Conv::operator()(Operand x) const {
 
 Embedding embedding(const Array& key, std::int64_t entries, std::int64_t features,
                     std::source_location loc) {
+  const InFunction called("embedding", loc);
   need_key("embedding", key, loc);
   need_sizes("embedding", {entries, features}, loc);
   return {random::normal({key, loc}, {entries, features})};
 }
 Array Embedding::operator()(Operand x) const {
+  const InFunction called("Embedding", x.loc);
   need_parameter("Embedding", "weight", weight, "embedding(key, entries, features)", x.loc);
   if (weight.ndim() != 2)
     Message("Embedding")
@@ -205,10 +212,14 @@ Array Embedding::operator()(Operand x) const {
 }
 
 LayerNorm layer_norm(std::int64_t features, double epsilon, std::source_location loc) {
+  const InFunction called("layer_norm", loc);
   need_sizes("layer_norm", {features}, loc);
+  need_number("layer_norm", "epsilon", epsilon, 0, HUGE_VAL, "1e-5 is usual", loc);
   return {ones({features}), zeros({features}), epsilon};
 }
 Array LayerNorm::operator()(Operand x) const {
+  const InFunction called("LayerNorm", x.loc);
+  need_number("LayerNorm", "its epsilon", epsilon, 0, HUGE_VAL, "1e-5 is usual", x.loc);
   need_parameter("LayerNorm", "scale", scale, "layer_norm(features)", x.loc);
   need_parameter("LayerNorm", "bias", bias, "layer_norm(features)", x.loc);
   need_array("LayerNorm", "x", x.array, x.loc);
@@ -230,15 +241,11 @@ Array LayerNorm::operator()(Operand x) const {
 }
 
 Array Dropout::operator()(Operand x, const Array& key, bool train) const {
+  const InFunction called("Dropout", x.loc);
   need_array("Dropout", "x", x.array, x.loc);
-  if (!train || rate == 0) return x.array;
-  if (!(rate > 0 && rate < 1))
-    Message("Dropout")
-        .problem("the rate is " + to_string(Array(rate)))
-        .rule("it is at least 0 and less than 1")
-        .from(x.loc)
-        .advice("0.1, the share of elements that are dropped")
-        .raise<Error>();
+  need_number("Dropout", "the rate", rate, 0, 1, "0.1, the share of elements that are dropped",
+              x.loc);
+  if (!train || rate == 0) return +x;
   if (key.is_empty())
     Message("Dropout")
         .problem("it got no key")

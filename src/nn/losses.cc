@@ -23,9 +23,16 @@ void check(const char* function, const Operand& logits, const Operand& labels) {
       .raise<ShapeError>();
 }
 
+// weights * x, and 0 where the weight is 0 whatever x is: what a mask made infinite is not picked.
+Array weighted(const Operand& weights, const Array& x) {
+  return where(Operand(equal(weights, 0), weights.loc), Operand(0, weights.loc),
+               Operand(multiply(weights, x), weights.loc));
+}
+
 }  // namespace
 
 Array softmax_cross_entropy(Operand logits, Operand labels) {
+  const InFunction called("softmax_cross_entropy", logits.loc);
   check("softmax_cross_entropy", logits, labels);
   if (logits.array.shape() != labels.array.shape())
     Message("softmax_cross_entropy")
@@ -36,7 +43,7 @@ Array softmax_cross_entropy(Operand logits, Operand labels) {
         .advice("one_hot(labels, " + std::to_string(logits.array.shape(-1)) +
                 "), or softmax_cross_entropy_with_integer_labels")
         .raise<ShapeError>();
-  return negative(sum(multiply(labels, log_softmax(logits)), -1));
+  return negative(sum(weighted(labels, log_softmax(logits)), -1));
 }
 
 namespace {
@@ -58,12 +65,15 @@ void check_pairs(const char* function, const char* first, const Operand& x, cons
 }  // namespace
 
 Array sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
+  const InFunction called("sigmoid_binary_cross_entropy", logits.loc);
   check_pairs("sigmoid_binary_cross_entropy", "logits", logits, "labels", labels);
   const Array yes = log_sigmoid(logits), no = log_sigmoid(Operand(negative(logits), logits.loc));
-  return negative(add(multiply(labels, yes), multiply(subtract(1, labels), no)));
+  const Operand against(subtract(1, labels), labels.loc);
+  return negative(add(weighted(labels, yes), weighted(against, no)));
 }
 
 Array huber_loss(Operand predictions, Operand targets, double delta) {
+  const InFunction called("huber_loss", predictions.loc);
   check_pairs("huber_loss", "predictions", predictions, "targets", targets);
   if (!(delta > 0))
     Message("huber_loss")
@@ -77,6 +87,7 @@ Array huber_loss(Operand predictions, Operand targets, double delta) {
 }
 
 Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels) {
+  const InFunction called("softmax_cross_entropy_with_integer_labels", logits.loc);
   check("softmax_cross_entropy_with_integer_labels", logits, labels);
   const Shape& shape = logits.array.shape();
   bool fits = labels.array.shape() == Shape(shape.begin(), shape.end() - 1);
@@ -92,12 +103,14 @@ Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels) 
                                               : "pass one label for each row of logits")
         .raise<ShapeError>();
   // The label's own logit is picked by a comparison, which fuses, rather than by a gather.
-  Array hot =
-      one_hot(labels, shape[static_cast<std::size_t>(shape.rank() - 1)], logits.array.dtype());
-  return negative(sum(multiply(hot, log_softmax(logits)), -1));
+  const Array hot = one_hot(labels, shape[static_cast<std::size_t>(shape.rank() - 1)], bool_);
+  const Array picked = where(Operand(hot, logits.loc), Operand(log_softmax(logits), logits.loc),
+                             Operand(0, logits.loc));
+  return negative(sum(picked, -1));
 }
 
 Array masked_mean(Operand values, Operand mask) {
+  const InFunction called("masked_mean", values.loc);
   need_array("masked_mean", "values", values.array, values.loc);
   need_array("masked_mean", "mask", mask.array, values.loc);
   const Shape &from = mask.array.shape(), &to = values.array.shape();
@@ -112,10 +125,11 @@ Array masked_mean(Operand values, Operand mask) {
         .advice("build the mask with the shape of the values, here " + to_string(to))
         .raise<ShapeError>();
   Array m = astype(mask, is_floating(values.array.dtype()) ? values.array.dtype() : DType::float32);
-  return divide(sum(multiply(values, m)), maximum(sum(m), 1.0));
+  return divide(sum(weighted(Operand(m, mask.loc), values.array)), maximum(sum(m), 1.0));
 }
 
 Array accuracy(Operand logits, Operand labels) {
+  const InFunction called("accuracy", logits.loc);
   check("accuracy", logits, labels);
   const Shape& shape = logits.array.shape();
   if (labels.array.shape() != Shape(shape.begin(), shape.end() - 1))

@@ -34,7 +34,7 @@ std::vector<A> widen(const HostArray& x) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       if constexpr (std::is_same_v<A, Truth>)
         out[i] = {p[i] != T{}};
-      else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
         out[i] = static_cast<A>(static_cast<float>(p[i]));
       else
         out[i] = static_cast<A>(p[i]);
@@ -51,7 +51,7 @@ void narrow(const std::vector<A>& from, HostArray& to) {
     for (std::size_t i = 0; i < from.size(); ++i) {
       if constexpr (std::is_same_v<A, Truth>)
         p[i] = static_cast<T>(from[i].value);
-      else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
         p[i] = T(static_cast<float>(from[i]));
       else
         p[i] = static_cast<T>(from[i]);

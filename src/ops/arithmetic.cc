@@ -5,6 +5,7 @@
 #include "ops/updates.h"
 
 #include <cmath>
+#include <limits>
 
 namespace tessera::inline v0::ops {
 
@@ -151,11 +152,14 @@ Op make_atan2() {
                    Accepts::floating, 0.5, 2);
   op.cheap = false;
   op.jvp = [](const JvpArgs& a) {
-    Value y = a.inputs[0], x = a.inputs[1];
-    Value norm2 = add(mul(x, x), mul(y, y));
+    // x / (x^2 + y^2), whose denominator may be out of range where the quotient is not; zero far
+    // away.
+    Value y = a.inputs[0], x = a.inputs[1], distance = hypot(x, y);
+    Value far = eq(distance, like(x, std::numeric_limits<double>::infinity()));
+    auto slope = [&](Value v) { return select(far, like(v, 0), div(div(v, distance), distance)); };
     MaybeValue dy, dx;
-    if (a.tangents[0]) dy = mul(*a.tangents[0], div(x, norm2));
-    if (a.tangents[1]) dx = mul(*a.tangents[1], neg(div(y, norm2)));
+    if (a.tangents[0]) dy = mul(*a.tangents[0], slope(x));
+    if (a.tangents[1]) dx = mul(*a.tangents[1], neg(slope(y)));
     return MaybeValues{plus(dy, dx)};
   };
   op.waived["transpose"] = "its derivative is a sum of products";
@@ -174,16 +178,17 @@ Op make_extremum(bool is_max) {
       2, Accepts::any);
   op.updates = updates_all();
   op.jvp = [is_max](const JvpArgs& a) {
-    auto chosen = [&](Value x, Value y) {
+    // Selected, not multiplied by 0 or 1: an infinite tangent of what is not chosen is no matter.
+    auto chosen = [&](Value t, Value x, Value y) {
       Value wins = is_max ? gt(x, y) : lt(x, y);
-      return select(wins, like(x, 1), select(eq(x, y), like(x, 0.5), like(x, 0)));
+      return select(wins, t, select(eq(x, y), mul(t, like(t, 0.5)), like(t, 0)));
     };
     MaybeValue dx, dy;
-    if (a.tangents[0]) dx = mul(*a.tangents[0], chosen(a.inputs[0], a.inputs[1]));
-    if (a.tangents[1]) dy = mul(*a.tangents[1], chosen(a.inputs[1], a.inputs[0]));
+    if (a.tangents[0]) dx = chosen(*a.tangents[0], a.inputs[0], a.inputs[1]);
+    if (a.tangents[1]) dy = chosen(*a.tangents[1], a.inputs[1], a.inputs[0]);
     return MaybeValues{plus(dx, dy)};
   };
-  op.waived["transpose"] = "its derivative is a sum of products";
+  op.waived["transpose"] = "its derivative is a sum of selections";
   auto choose = [is_max](auto x, auto y) {
     if constexpr (std::is_floating_point_v<decltype(x)>) {
       if (x != x) return x;

@@ -38,6 +38,21 @@ BatchResult batch_elementwise(const BatchArgs& a) {
   return {outputs, std::vector<int>(outputs.size(), to)};
 }
 
+BatchResult no_examples(const BatchArgs& a) {
+  std::vector<Type> types;
+  for (std::size_t i = 0; i < a.inputs.size(); ++i) {
+    types.push_back(a.inputs[i].type());
+    if (a.dims[i] != kUnbatched) types.back().shape.erase(types.back().shape.begin() + a.dims[i]);
+  }
+  BatchResult r;
+  for (Type t : a.op.infer({a.op, types, a.attrs, a.b.loc})) {
+    t.shape.insert(t.shape.begin(), 0);
+    r.outputs.push_back(zeros(a.b, t));
+    r.dims.push_back(0);
+  }
+  return r;
+}
+
 Ints shifted_dims(const Ints& dims, int stacked) {
   Ints shifted = dims;
   for (auto& d : shifted) d += d >= stacked;

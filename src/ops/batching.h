@@ -18,6 +18,10 @@ Value stacked_at(Value x, int dim, int to, std::int64_t size);
 /// alike.
 BatchResult batch_elementwise(const BatchArgs& a);
 
+/// The results of an op that is mapped over no examples, for rules that would divide by their
+/// number.
+BatchResult no_examples(const BatchArgs& a);
+
 /// Where dimensions `dims` of an unstacked array are in one that is stacked along `stacked`.
 Ints shifted_dims(const Ints& dims, int stacked);
 

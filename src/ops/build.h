@@ -50,6 +50,8 @@ Value logistic(Value x);
 Value erf(Value x);
 Value erfc(Value x);
 Value erf_inv(Value x);
+Value hypot(Value x, Value y);
+Value logaddexp(Value x, Value y);
 Value integer_pow(Value x, std::int64_t exponent);  // {exponent: integer}
 Value add(Value x, Value y);
 Value sub(Value x, Value y);

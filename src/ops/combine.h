@@ -4,6 +4,7 @@
 
 #include <tessera/dtype.h>
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -14,9 +15,16 @@ enum class Combine { replace, add, mul, min, max };
 /// What running values of element type T are kept in: float for 16-bit floats, else T.
 template <class T>
 using Total =
-    std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
+    std::conditional_t<std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>, float, T>;
 
-/// Integers wrap; NaN wins over everything in min and max, the earlier value where both are equal.
+/// Whether the sign bit is set, of zeros and NaN too.
+template <class T>
+bool negative(T x) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+  return std::bit_cast<Bits>(x) < 0;
+}
+
+/// Integers wrap; in min and max NaN wins over everything, and -0 is less than 0.
 /// For booleans min is "and", max is "or".
 template <Combine how, class T>
 inline T combine(T old, T next) {
@@ -29,7 +37,11 @@ inline T combine(T old, T next) {
   } else if constexpr (how == Combine::max || how == Combine::min) {
     // Written without branches, so that loops over it vectorise.
     bool take = how == Combine::max ? old < next : next < old;
-    if constexpr (std::is_floating_point_v<T>) take = (take | (next != next)) & (old == old);
+    if constexpr (std::is_floating_point_v<T>) {
+      const bool lower =
+          how == Combine::max ? negative(old) & !negative(next) : negative(next) & !negative(old);
+      take = (take | ((old == next) & lower) | (next != next)) & (old == old);
+    }
     return take ? next : old;
   } else if constexpr (std::is_integral_v<T>) {
     auto a = static_cast<std::uint64_t>(old), b = static_cast<std::uint64_t>(next);

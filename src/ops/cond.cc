@@ -13,6 +13,10 @@
 namespace tessera::inline v0::ops {
 
 Values cond(Value index, const Programs& branches, std::span<const Value> operands) {
+  return cond(index, branches, operands, false);
+}
+
+Values cond(Value index, const Programs& branches, std::span<const Value> operands, bool split) {
   Values inputs{index};
   inputs.insert(inputs.end(), operands.begin(), operands.end());
   Programs agreed = branches;
@@ -21,7 +25,9 @@ Values cond(Value index, const Programs& branches, std::span<const Value> operan
         branch->outputs.size() != branches[0]->outputs.size())
       return index.builder->emit("cond", inputs, {{"branches", branches}});  // which refuses them
   agree_cond(*index.builder, agreed, inputs);
-  return index.builder->emit("cond", inputs, {{"branches", std::move(agreed)}});
+  Attrs attrs{{"branches", std::move(agreed)}};
+  if (split) attrs.set("split", true);
+  return index.builder->emit("cond", inputs, std::move(attrs));
 }
 
 namespace {
@@ -71,6 +77,24 @@ void cond_evaluate(const EvalArgs& a) {
     std::memcpy(a.outputs[i].bytes, out[i].bytes, static_cast<std::size_t>(out[i].size_bytes()));
 }
 
+// Members that take another branch leave no values behind for the linear part of this one, and
+// their cotangents are none of its own.
+void check_split(const BatchArgs& a, const Programs& branches) {
+  if (!a.attrs.has("split") || a.axis_name.empty()) return;
+  const Equation* found = find_collective(branches, a.axis_name);
+  if (!found) return;
+  Message m("vmap");
+  m.problem("a derivative is taken inside, through a " + found->op->name + " over '" + a.axis_name +
+            "' in a branch that each member chooses by itself")
+      .rule(
+          "a collective has a derivative where all members come by it, or where the derivative is "
+          "taken of the whole map")
+      .from(found->loc ? found->loc : a.b.loc)
+      .advice("take the derivative outside of vmap, choose the branch by a psum or pmax over '" +
+              a.axis_name + "', or move the collective out of it")
+      .raise<CollectiveError>();
+}
+
 // A stacked index runs every branch and selects; otherwise one branch runs over the stack.
 BatchResult cond_batch(const BatchArgs& a) {
   const Programs& branches = a.attrs.get<Programs>("branches");
@@ -86,10 +110,11 @@ BatchResult cond_batch(const BatchArgs& a) {
     Programs batched;
     for (const ProgramPtr& branch : branches)
       batched.push_back(batch_program(*branch, dims, a.size, a.axis_name, stacked).program);
-    r.outputs = cond(a.inputs[0], batched, a.inputs.subspan(1));
+    r.outputs = cond(a.inputs[0], batched, a.inputs.subspan(1), a.attrs.has("split"));
     for (bool s : stacked) r.dims.push_back(s ? 0 : kUnbatched);
     return r;
   }
+  check_split(a, branches);
   for (std::size_t k = branches.size(); k-- > 0;) {
     BatchResult one = batch_inline(a.b, *branches[k], a.inputs.subspan(1), a.dims.subspan(1),
                                    a.size, a.axis_name);
@@ -131,7 +156,9 @@ void register_cond(Registry& r) {
       "operands and give results of "
       "the same dtypes and shapes.";
   op.stablehlo = "case";
-  op.attrs = {{"branches", AttrKind::programs, "(operands...) -> results, each of them"}};
+  op.attrs = {{"branches", AttrKind::programs, "(operands...) -> results, each of them"},
+              {"split", AttrKind::boolean,
+               "there where the branches are the linear part of others, with collectives"}};
   op.outputs = -1;
   op.cheap = false;
   op.lowering = Lowering::control;

@@ -5,9 +5,40 @@
 #include "ops/cond_rules.h"
 #include "ops/nested.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace tessera::inline v0::ops {
+
+const Equation* find_collective(const Programs& programs, std::string_view axis) {
+  for (const ProgramPtr& p : programs)
+    for (const Equation& eqn : p->equations) {
+      if (eqn.op->lowering == Lowering::collective && eqn.op->inputs > 0) {
+        const auto& axes = eqn.attrs.get<Strings>("axes");
+        if (axis.empty() || std::find(axes.begin(), axes.end(), axis) != axes.end()) return &eqn;
+      }
+      for (const auto& [name, value] : eqn.attrs) {
+        const Equation* inside = nullptr;
+        if (const auto* q = std::get_if<ProgramPtr>(&value); q && *q)
+          inside = find_collective({*q}, axis);
+        if (const auto* qs = std::get_if<Programs>(&value)) inside = find_collective(*qs, axis);
+        if (inside) return inside;
+      }
+    }
+  return nullptr;
+}
+
+namespace {
+
+Attrs split_attrs(Programs branches) {
+  Attrs attrs;
+  const bool split = find_collective(branches, "");
+  attrs.set("branches", std::move(branches));
+  if (split) attrs.set("split", true);
+  return attrs;
+}
+
+}  // namespace
 
 JvpBoth cond_jvp(const JvpBothArgs& a) {
   const Programs& branches = a.attrs.get<Programs>("branches");
@@ -25,7 +56,7 @@ JvpBoth cond_jvp(const JvpBothArgs& a) {
   Programs both;
   for (const ProgramPtr& branch : branches)
     both.push_back(jvp_program(*branch, nonzero_in, nonzero_out).program);
-  Values out = cond(a.inputs[0], both, operands);
+  Values out = cond(a.inputs[0], both, operands, a.attrs.has("split"));
   JvpBoth r;
   r.outputs.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(results));
   std::size_t next = results;
@@ -146,12 +177,13 @@ PartialEvalResult cond_partial_eval(const PartialEvalArgs& a) {
   }
 
   Values out;
-  if (!known[0]->outputs.empty()) out = cond(*a.inputs[0], known, known_operands);
+  if (!known[0]->outputs.empty())
+    out = cond(*a.inputs[0], known, known_operands, a.attrs.has("split"));
   PartialEvalResult r;
   std::size_t next = 0;
   for (bool u : unknown_out) r.outputs.push_back(u ? MaybeValue() : MaybeValue(out[next++]));
   r.op = &a.op;
-  r.attrs = {{"branches", unknown}};
+  r.attrs = split_attrs(unknown);
   r.residuals.push_back(*a.inputs[0]);
   for (; next < out.size(); ++next) r.residuals.push_back(out[next]);
   for (std::size_t i : slots.forwarded) r.residuals.push_back(known_operands[i]);
@@ -190,7 +222,7 @@ MaybeValues cond_transpose(const TransposeArgs& a) {
   }
   MaybeValues r(a.inputs.size());
   if (transposed[0]->outputs.empty()) return r;
-  Values out = cond(*a.inputs[0], transposed, operands);
+  Values out = cond(*a.inputs[0], transposed, operands, find_collective(transposed, ""));
   std::size_t next = 0;
   for (std::size_t i = 0; i < present.size(); ++i)
     if (present[i]) r[i + 1] = out[next++];

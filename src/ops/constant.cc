@@ -19,9 +19,14 @@ Value scalar(Builder& b, DType dtype, double value, bool weak) {
 Value full(Builder& b, DType dtype, const Shape& shape, double value) {
   return broadcast_in_dim(scalar(b, dtype, value), shape, {});
 }
-Value full_like(Value x, double value) { return full(*x.builder, x.dtype(), x.shape(), value); }
+Value full_like(Value x, double value) {
+  Builder& b = *x.builder;
+  return broadcast_in_dim(scalar(b, x.dtype(), value, x.type().weak), x.shape(), {});
+}
 Value zeros_like(Value x) { return full_like(x, 0); }
-Value zeros(Builder& b, const Type& type) { return full(b, type.dtype, type.shape, 0); }
+Value zeros(Builder& b, const Type& type) {
+  return broadcast_in_dim(scalar(b, type.dtype, 0, type.weak), type.shape, {});
+}
 
 void register_constant(Registry& r) {
   Op op;

@@ -1,5 +1,6 @@
 // Convolution over stacked operands is one convolution: a stacked lhs joins the batch, a stacked
 // kernel the output features, and when both are stacked each pair becomes a group of its own.
+#include "ops/batching.h"
 #include "ops/conv_dims.h"
 
 namespace tessera::inline v0::ops {
@@ -62,6 +63,7 @@ BatchResult rhs_only(const BatchArgs& a, const ConvDims& d) {
 }  // namespace
 
 BatchResult convolution_batch(const BatchArgs& a) {
+  if (a.size == 0) return no_examples(a);
   ConvDims d = conv_dims(a.attrs);
   if (a.dims[0] == kUnbatched) return rhs_only(a, d);
   return a.dims[1] == kUnbatched ? lhs_only(a, d) : both(a, d);

@@ -59,9 +59,8 @@ Op row(const char* name, Combine how, const char* what, const char* combiner) {
   Op op;
   op.name = name;
   op.doc = std::string("The ") + what +
-           " of each element and all before it along `axis`, or all behind it where `reverse`. One "
-           "after the other; float16 and "
-           "bfloat16 run in float32 and round each result.";
+           " of each element and all before it along `axis`, or all behind it where `reverse`. "
+           "float16 and bfloat16 run in float32 and round each result.";
   op.attrs = {{"axis", AttrKind::integer, "the dimension to run along"},
               {"reverse", AttrKind::boolean, "from the end"}};
   op.inputs = 1;

@@ -145,6 +145,9 @@ Lane through_float(Emitter& e, Lane x, const std::function<Lane(Lane)>& f) {
   if (x.dtype != DType::float16 && x.dtype != DType::bfloat16) return f(x);
   return e.convert(f(e.convert(x, DType::float32)), x.dtype);
 }
+Lane through_float(Emitter& e, Lane x, Lane y, const std::function<Lane(Lane, Lane)>& f) {
+  return through_float(e, x, [&](Lane wide) { return f(wide, e.convert(y, wide.dtype)); });
+}
 
 Value like(Value x, double value) {
   Value s = scalar(*x.builder, x.dtype(), value, true);

@@ -28,6 +28,7 @@ Op arith_op(Arith arith, std::string name, std::string stablehlo, std::string do
 
 /// Emits `f` of x in float32 where x is a 16-bit float, rounding once; in x's own dtype otherwise.
 Lane through_float(Emitter& e, Lane x, const std::function<Lane(Lane)>& f);
+Lane through_float(Emitter& e, Lane x, Lane y, const std::function<Lane(Lane, Lane)>& f);
 
 /// Throws the user's error unless all of `types` have one shape; the result's type with `dtype`.
 Type common_shape(const InferArgs& a, std::span<const Type> types, DType dtype);

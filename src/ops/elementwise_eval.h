@@ -14,7 +14,7 @@
 namespace tessera::inline v0::ops {
 
 template <class T>
-inline constexpr bool kNarrow = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+inline constexpr bool kNarrow = std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>;
 template <class T>
 inline constexpr bool kFloating = kNarrow<T> || std::is_floating_point_v<T>;
 

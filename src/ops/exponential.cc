@@ -34,7 +34,10 @@ void register_exponential(Registry& r) {
       [](Value x, Value) { return div(like(x, 1), add(x, like(x, 1))); });
   Op logistic = smooth_op(
       Arith::logistic, "logistic", "logistic", "1 / (1 + exp(-x)).", -2, 2,
-      [](auto x) { return 1 / (1 + std::exp(-x)); },
+      [](auto x) {
+        auto e = std::exp(-std::fabs(x));
+        return (x < 0 ? e : 1) / (1 + e);  // exp(-x) would overflow
+      },
       [](Value, Value y) { return mul(y, sub(like(y, 1), y)); });
   add_all(r, exp, exp2, expm1, log, log1p, logistic);
 }

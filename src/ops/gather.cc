@@ -10,6 +10,12 @@ namespace tessera::inline v0::ops {
 
 Value gather(Value x, Value indices, const GatherDims& dims, const Ints& slice_sizes,
              const std::string& mode) {
+  // A dimension without elements has slices of none.
+  Ints sizes = slice_sizes;
+  for (const Ints* single : {&dims.collapsed_slice_dims, &dims.operand_batching_dims})
+    for (std::int64_t d : *single)
+      sizes[static_cast<std::size_t>(d)] =
+          std::min(sizes[static_cast<std::size_t>(d)], x.shape()[d]);
   return x.builder->emit1("gather", {x, indices},
                           {{"offset_dims", dims.offset_dims},
                            {"collapsed_slice_dims", dims.collapsed_slice_dims},
@@ -17,7 +23,7 @@ Value gather(Value x, Value indices, const GatherDims& dims, const Ints& slice_s
                            {"start_indices_batching_dims", dims.start_indices_batching_dims},
                            {"start_index_map", dims.start_index_map},
                            {"index_vector_dim", dims.index_vector_dim},
-                           {"slice_sizes", slice_sizes},
+                           {"slice_sizes", sizes},
                            {"mode", mode}});
 }
 

@@ -60,6 +60,15 @@ std::vector<Type> infer_gather(const InferArgs& a) {
   for (std::size_t k = 0; k < w.batch.size(); ++k)
     out[static_cast<std::size_t>(w.batch[k])] =
         indices[static_cast<std::size_t>(w.indices_batch[k])];
+  // From a dimension without elements nothing can be taken, and nothing has to be where the result
+  // has none either.
+  for (std::size_t d = 0; d < x.size() && out.count() > 0; ++d)
+    if (sizes[d] == 0)
+      fail_index(a,
+                 "slice_sizes " + to_string(sizes) + " take no element along dimension " +
+                     std::to_string(d) + ", and the result has shape " + tessera::to_string(out),
+                 "a collapsed or batching dimension has slice size 1",
+                 x[d] == 0 ? "take from an axis that has elements" : "make the slice size 1");
   return {with_shape(a.inputs[0], out)};
 }
 

@@ -52,7 +52,7 @@ void register_iota(Registry& r) {
       using T = decltype(tag);
       T* to = out.data<T>();
       for_each_index(out.shape, [&](const Shape& index) {
-        if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+        if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
           *to++ = T(static_cast<float>(index[d]));
         else
           *to++ = static_cast<T>(index[d]);

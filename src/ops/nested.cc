@@ -37,9 +37,13 @@ void check_inputs(const InferArgs& a, const std::string& what, const Program& pr
     throw InternalError("'" + a.op.name + "': the " + what + " takes " +
                         std::to_string(program.inputs.size()) + " inputs and is given " +
                         std::to_string(types.size()));
-  for (std::size_t i = 0; i < types.size(); ++i)
-    check_same(a, "input " + std::to_string(i) + " of the " + what, types[i],
-               program.types[program.inputs[i]]);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const Type& inside = program.types[program.inputs[i]];
+    check_same(a, "input " + std::to_string(i) + " of the " + what, types[i], inside);
+    if (!(types[i].varying == inside.varying))
+      throw InternalError("'" + a.op.name + "': input " + std::to_string(i) + " of the " + what +
+                          " is " + to_string(inside) + " and is given " + to_string(types[i]));
+  }
 }
 
 std::vector<AxisSet> vary_through(const Program& p, std::vector<AxisSet> inputs) {

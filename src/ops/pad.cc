@@ -4,6 +4,7 @@
 #include "ops/updates.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tessera::inline v0::ops {
 
@@ -20,6 +21,17 @@ namespace {
 
 std::int64_t spread(std::int64_t n, std::int64_t interior) {
   return n + std::max<std::int64_t>(n - 1, 0) * interior;
+}
+
+// The extent after padding, where amounts and extent are ones that arrays have.
+std::optional<std::int64_t> padded(std::int64_t n, std::int64_t low, std::int64_t high,
+                                   std::int64_t interior) {
+  std::int64_t between = 0;
+  if (__builtin_mul_overflow(std::max<std::int64_t>(n - 1, 0), interior, &between) ||
+      __builtin_add_overflow(n, between, &n) || __builtin_add_overflow(n, low, &n) ||
+      __builtin_add_overflow(n, high, &n))
+    return std::nullopt;
+  return n;
 }
 
 std::vector<Type> infer(const InferArgs& a) {
@@ -48,13 +60,14 @@ std::vector<Type> infer(const InferArgs& a) {
   bool bad = false;
   Shape shape;
   for (std::size_t d = 0; d < x.size(); ++d) {
-    std::int64_t n = low[d] + spread(x[d], interior[d]) + high[d];
-    shape.push_back(n);
-    if (n >= 0 && interior[d] >= 0) continue;
+    const std::optional<std::int64_t> n = padded(x[d], low[d], high[d], interior[d]);
+    shape.push_back(n.value_or(-1));
+    if (n && *n >= 0 && interior[d] >= 0) continue;
     bad = true;
     message.offender("dimension " + std::to_string(d) + " of extent " + std::to_string(x[d]) +
                      ": low " + std::to_string(low[d]) + ", high " + std::to_string(high[d]) +
-                     ", interior " + std::to_string(interior[d]) + " give " + std::to_string(n));
+                     ", interior " + std::to_string(interior[d]) + " give " +
+                     (n ? std::to_string(*n) : "no extent: it is 2^63 or more"));
   }
   if (bad)
     message.problem("padding shape " + tessera::to_string(x) + " leaves no valid shape")

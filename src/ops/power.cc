@@ -35,15 +35,20 @@ std::uint64_t magnitude(std::int64_t e) {
 Op make_pow() {
   Op op = arith_op(Arith::pow, "pow", "power",
                    "x to the power y, as IEEE pow: 1 where y is 0, NaN where x is negative and y "
-                   "no integer. The derivative in y "
-                   "takes log(x) as 0 where x is 0.",
+                   "no integer. The derivative in x "
+                   "is 0 where y is 0; that in y takes log(x) as 0 where x is 0.",
                    2, Accepts::floating, 0.5, 2);
   op.cheap = false;
   op.cost = pointwise_cost(20);
   op.jvp = [](const JvpArgs& a) {
     Value x = a.inputs[0], y = a.inputs[1];
     MaybeValue dx, dy;
-    if (a.tangents[0]) dx = mul(*a.tangents[0], mul(y, pow(x, sub(y, like(y, 1)))));
+    if (a.tangents[0]) {
+      // What is chosen where y is 0 is 0, and what is not chosen finite, for derivatives of this.
+      Value none = eq(y, like(y, 0));
+      Value less = select(none, like(y, 1), sub(y, like(y, 1)));
+      dx = mul(*a.tangents[0], select(none, like(y, 0), mul(y, pow(x, less))));
+    }
     if (a.tangents[1]) {
       Value safe = select(eq(x, like(x, 0)), like(x, 1), x);
       dy = mul(*a.tangents[1], mul(log(safe), a.outputs[0]));

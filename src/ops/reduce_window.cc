@@ -85,7 +85,7 @@ void evaluate_sum(const EvalArgs& a) {
 
 template <class T>
 auto comparable(T v) {
-  if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+  if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
     return static_cast<float>(v);
   else
     return v;
@@ -93,7 +93,7 @@ auto comparable(T v) {
 
 template <class T>
 T identity(bool max) {
-  if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+  if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
     return T(max ? -std::numeric_limits<float>::infinity()
                  : std::numeric_limits<float>::infinity());
   else if constexpr (std::is_floating_point_v<T>)
@@ -117,7 +117,11 @@ void evaluate_extreme(const EvalArgs& a, bool max) {
         std::int64_t at = window_element(x.shape, strides, d, o, k);
         if (at < 0) return;
         auto v = comparable(from[at]), b = comparable(best);
-        if ((max ? v > b : v < b) || (v != v && b == b)) best = from[at];
+        bool first = max ? v > b : v < b;
+        if constexpr (std::is_floating_point_v<decltype(v)>)
+          first = first || (v != v && b == b) ||  // NaN wins, and -0 is less than 0
+                  (v == b && std::signbit(v) != std::signbit(b) && std::signbit(b) == max);
+        if (first) best = from[at];
       });
       *to++ = best;
     });

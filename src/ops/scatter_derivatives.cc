@@ -14,6 +14,7 @@ std::string gather_mode(const Attrs& attrs) {
 
 /// The elements of x under each update, zero under those that are left out.
 Value under(Value x, Value indices, const Shape& updates, const Attrs& attrs) {
+  if (x.shape().count() == 0) return zeros(*x.builder, Type(x.dtype(), updates));
   ScatterDims dims = scatter_dims(attrs);
   WindowDimsOf w = window_dims_of(dims, updates.rank(), x.rank(), indices.rank());
   Ints sizes = filled(x.shape().size(), 1);
@@ -35,6 +36,22 @@ Value is_last(Builder& b, const Shape& x, Value indices, const Shape& updates, c
   Value number = reshape(iota(b, dtype, {updates.count()}, 0), updates);
   Value last = scattered("scatter", full(b, dtype, x, -1), indices, number, attrs);
   return eq(under(last, indices, updates, attrs), number);
+}
+
+/// For each update the product of x and the other updates at its place: all that are not zero, but
+/// for its own; zero where another one is.
+Value other_factors(Value x, Value indices, Value updates, const Attrs& attrs) {
+  const Shape& shape = updates.shape();
+  const Value one = full_like(updates, 1), is_zero = eq(updates, zeros_like(updates));
+  const Value factors = select(is_zero, one, updates);
+  const Value product = scattered("scatter_mul", x, indices, factors, attrs);
+  const Value zeros_there = scattered("scatter_add", zeros_like(x), indices,
+                                      select(is_zero, one, zeros_like(one)), attrs);
+  const Value own = select(is_zero, one, zeros_like(one));
+  const Value others_are_zero =
+      gt(sub(under(zeros_there, indices, shape, attrs), own), full_like(own, 0.5));
+  const Value others = div(under(product, indices, shape, attrs), factors);
+  return select(others_are_zero, zeros_like(others), others);
 }
 
 }  // namespace
@@ -81,17 +98,10 @@ MaybeValues jvp_scatter_mul(const JvpArgs& a) {
   MaybeValue out;
   if (a.tangents[0]) out = scattered("scatter_mul", *a.tangents[0], indices, updates, a.attrs);
   if (a.tangents[2]) {
-    if (!a.attrs.flag("unique"))
-      Message("scatter_mul")
-          .problem(
-              "the derivative with respect to the updates is asked for, and indices may repeat")
-          .rule(
-              "with repeated indices a factor's derivative is the product of the others at its "
-              "place")
-          .from(a.b.loc)
-          .advice("promise unique indices, or take a stop_gradient of the updates")
-          .raise<TraceError>();
-    Value share = mul(*a.tangents[2], under(x, indices, updates.shape(), a.attrs));
+    Value others = windows_apart(a.attrs, indices.shape())
+                       ? under(x, indices, updates.shape(), a.attrs)
+                       : other_factors(x, indices, updates, a.attrs);
+    Value share = mul(*a.tangents[2], others);
     Value base = out ? *out : zeros_like(x);
     out = scattered("scatter_add", base, indices, share, a.attrs);
   }

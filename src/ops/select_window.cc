@@ -90,7 +90,7 @@ void for_each_selected(const HostArray& x, const Attrs& attrs, F&& f) {
   dispatch(x.dtype, [&](auto tag) {
     using T = decltype(tag);
     auto value = [&](std::int64_t i) {
-      if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
         return static_cast<float>(x.data<T>()[i]);
       else
         return x.data<T>()[i];

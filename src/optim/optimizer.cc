@@ -4,7 +4,7 @@
 #include <tessera/optim.h>
 #include <tessera/reductions.h>
 
-#include <cmath>
+#include "optim/checks.h"
 
 namespace tessera::inline v0::optim {
 
@@ -80,26 +80,6 @@ Stage stateless(std::function<Leaves(const Leaves&, const Leaves&)> f) {
           }};
 }
 
-void need_bound(const char* function, const char* name, double value, const SourceLoc& loc) {
-  if (value >= 0) return;
-  Message(function)
-      .problem(std::string(name) + " is " + to_string(Array(value)))
-      .rule("a bound is 0 or more: a negative one would turn updates around")
-      .from(loc)
-      .advice("1.0 is usual")
-      .raise<Error>();
-}
-
-void need_decay(const char* function, const char* name, double value, const SourceLoc& loc) {
-  if (value >= 0 && value < 1) return;
-  Message(function)
-      .problem(std::string(name) + " is " + to_string(Array(value)))
-      .rule("a moving average keeps a share of what it was: at least 0 and less than 1")
-      .from(loc)
-      .advice("0.9, or 0.999 for squares")
-      .raise<Error>();
-}
-
 }  // namespace
 
 State Optimizer::init_leaves(const Leaves& params) const {
@@ -110,6 +90,7 @@ State Optimizer::init_leaves(const Leaves& params) const {
 
 Leaves Optimizer::update_leaves(Leaves updates, const State& state, const Leaves& params,
                                 State& next, std::source_location loc) const {
+  const InFunction called("Optimizer::update", loc);
   if (state.stages.size() != stages_->size())
     Message("Optimizer::update")
         .problem("the state has " + std::to_string(state.stages.size()) +
@@ -151,7 +132,8 @@ Optimizer chain(std::initializer_list<Optimizer> parts) {
   return Optimizer(std::move(all));
 }
 
-Optimizer scale(double factor) {
+Optimizer scale(double factor, std::source_location loc) {
+  need_finite("scale", "factor", factor, loc);
   return Optimizer({stateless([factor](const Leaves& u, const Leaves&) {
     return each(u, [&](std::size_t i) { return u[i] * factor; });
   })});
@@ -171,7 +153,8 @@ Optimizer scale_by_rate(Rate rate) {
         }}});
 }
 
-Optimizer add_decayed_weights(double decay) {
+Optimizer add_decayed_weights(double decay, std::source_location loc) {
+  need_amount("add_decayed_weights", "decay", decay, loc);
   return Optimizer({stateless([decay](const Leaves& u, const Leaves& p) {
     return each(u, [&](std::size_t i) { return u[i] + p[i] * decay; });
   })});
@@ -196,13 +179,18 @@ Optimizer clip_by_global_norm(double max_norm, std::source_location loc) {
 
 Array global_norm(const Leaves& leaves) {
   Array total = 0.0f;
-  for (const Array& x : leaves)
-    if (!x.is_empty()) total = total + sum(square(x.astype(DType::float32)));
+  for (const Array& x : leaves) {
+    if (x.is_empty()) continue;
+    const bool wide = x.dtype() == DType::float64;
+    total = total + sum(square(x.astype(wide ? DType::float64 : DType::float32)));
+  }
   return sqrt(total);
 }
 
 Optimizer rmsprop(Rate rate, double decay, double eps, std::source_location loc) {
+  const InFunction called("rmsprop", loc);
   need_decay("rmsprop", "decay", decay, loc);
+  need_amount("rmsprop", "eps", eps, loc);
   const Optimizer scaled({{[](const Leaves& p) {
                              return State::Stage{{}, {zeros_like_all(p)}};
                            },
@@ -221,8 +209,10 @@ Optimizer rmsprop(Rate rate, double decay, double eps, std::source_location loc)
 }
 
 Optimizer scale_by_adam(AdamOptions o, std::source_location loc) {
-  need_decay("adam", "b1", o.b1, loc);
-  need_decay("adam", "b2", o.b2, loc);
+  const InFunction called("scale_by_adam", loc);
+  need_decay("scale_by_adam", "b1", o.b1, loc);
+  need_decay("scale_by_adam", "b2", o.b2, loc);
+  need_amount("scale_by_adam", "eps", o.eps, loc);
   return Optimizer(
       {{[](const Leaves& p) {
           return State::Stage{zero_count(), {zeros_like_all(p), zeros_like_all(p)}};
@@ -232,10 +222,8 @@ Optimizer scale_by_adam(AdamOptions o, std::source_location loc) {
           const Leaves &m = moments[0], &v = moments[1];
           after.count = before.count + 1;
           Leaves m1 = m, v1 = v;
-          Array t = after.count.astype(DType::float32);
           // 1 - b^t, so that the first steps are not biased towards zero.
-          Array c1 = 1 - power(Array(static_cast<float>(o.b1)), t),
-                c2 = 1 - power(Array(static_cast<float>(o.b2)), t);
+          Array c1 = 1 - power(Array(o.b1), after.count), c2 = 1 - power(Array(o.b2), after.count);
           Leaves u = each(g, [&](std::size_t i) {
             DType d = m[i].dtype();
             Array gi = g[i].astype(d);
@@ -249,14 +237,19 @@ Optimizer scale_by_adam(AdamOptions o, std::source_location loc) {
 }
 
 Optimizer adam(Rate rate, AdamOptions o, std::source_location loc) {
+  const InFunction called("adam", loc);
   return chain({scale_by_adam(o, loc), scale_by_rate(std::move(rate))});
 }
 Optimizer adamw(Rate rate, double weight_decay, AdamOptions o, std::source_location loc) {
-  return chain(
-      {scale_by_adam(o, loc), add_decayed_weights(weight_decay), scale_by_rate(std::move(rate))});
+  const InFunction called("adamw", loc);
+  need_amount("adamw", "weight_decay", weight_decay, loc);
+  return chain({scale_by_adam(o, loc), add_decayed_weights(weight_decay, loc),
+                scale_by_rate(std::move(rate))});
 }
 
-Optimizer sgd(Rate rate, double momentum, bool nesterov) {
+Optimizer sgd(Rate rate, double momentum, bool nesterov, std::source_location loc) {
+  const InFunction called("sgd", loc);
+  need_decay("sgd", "momentum", momentum, loc);
   if (momentum == 0) return scale_by_rate(std::move(rate));
   Stage trace{[](const Leaves& p) {
                 return State::Stage{Array(), {zeros_like_all(p)}};

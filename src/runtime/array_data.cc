@@ -1,5 +1,7 @@
 #include "runtime/array_data.h"
 
+#include "base/process.h"
+
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
 #include "spmd/blocks.h"
@@ -18,9 +20,15 @@ auto key_of(const Layout& l) {
 }
 struct Less {
   using is_transparent = void;
-  bool operator()(const LayoutPtr& a, const LayoutPtr& b) const { return key_of(*a) < key_of(*b); }
-  bool operator()(const LayoutPtr& a, const Layout& b) const { return key_of(*a) < key_of(b); }
-  bool operator()(const Layout& a, const LayoutPtr& b) const { return key_of(a) < key_of(*b); }
+  static const Layout& of(const Layout& l) { return l; }
+  template <class Entry>
+  static const Layout& of(const Entry& e) {
+    return *e.layout;
+  }
+  template <class A, class B>
+  bool operator()(const A& a, const B& b) const {
+    return key_of(of(a)) < key_of(of(b));
+  }
 };
 
 spmd::Blocks blocks_of(const Type& type, const Layout& layout) {
@@ -38,14 +46,44 @@ ArrayDataPtr single(const Type& type, LayoutPtr layout, BufferPtr buffer, std::s
   return a;
 }
 
+// Those that somebody has. Whoever lets go of the last takes the layout out.
+struct Interned {
+  std::mutex mutex;
+  struct Entry {
+    const Layout* layout;
+    std::weak_ptr<const Layout> alive;
+  };
+  std::set<Entry, Less> all;
+
+  static Interned& instance() {
+    static auto* i = new Interned;
+    return *i;
+  }
+  void release(const Layout* layout) {
+    {
+      Locked lock(mutex);
+      auto it = all.find(*layout);
+      if (it != all.end() && it->layout == layout) all.erase(it);
+    }
+    delete layout;
+  }
+};
+
 }  // namespace
 
 LayoutPtr intern(Layout layout) {
-  static auto* mutex = new std::mutex;
-  static auto* all = new std::set<LayoutPtr, Less>;
-  std::lock_guard lock(*mutex);
-  if (auto it = all->find(layout); it != all->end()) return *it;
-  return *all->insert(std::make_shared<const Layout>(std::move(layout))).first;
+  Interned& i = Interned::instance();
+  LayoutPtr made;
+  Locked lock(i.mutex);
+  auto it = i.all.find(layout);
+  if (it != i.all.end()) {
+    if (LayoutPtr alive = it->alive.lock()) return alive;
+    i.all.erase(it);  // on its way out
+  }
+  made = LayoutPtr(new const Layout(std::move(layout)),
+                   [](const Layout* l) { Interned::instance().release(l); });
+  i.all.insert({made.get(), made});
+  return made;
 }
 
 LayoutPtr default_layout() {
@@ -59,10 +97,11 @@ Shape ArrayData::shard_shape() const {
 }
 
 Message deleted_message(std::string_view function, const ArrayData& a) {
-  const char* to = a.donated_to.load(std::memory_order_relaxed);
-  const bool lost = a.overwritten.load(std::memory_order_relaxed);
+  const std::uint32_t to = a.claim.taken();
+  const bool lost = a.claim.lost();
   Message m(function);
-  m.problem("the array " + to_string(a.type) + " was donated to " + (to ? to : "an earlier call") +
+  m.problem("the array " + to_string(a.type) + " was donated to " +
+            (to ? name_of_taker(to) : "a call that failed") +
             (lost ? ", which failed when it had begun to write over it" : ""));
   if (lost)
     m.rule("a call that fails gives back the donated arrays that it has not written to")
@@ -139,20 +178,44 @@ const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold) {
   return hold->data();
 }
 
+const std::byte* host_view(const ArrayData& a) {
+  wait_for(a);
+  BufferPtr hold;
+  if (const std::byte* view = dense_view(a, hold)) {
+    a.exposed.store(true, std::memory_order_relaxed);
+    return view;
+  }
+  Locked lock(a.gathering);
+  if (!a.gathered) {
+    (void)dense_bytes(a, hold);
+    a.gathered = std::move(hold);
+  }
+  return a.gathered->data();
+}
+
+ArrayDataPtr alias(const ArrayData& a) {
+  auto out = std::make_shared<ArrayData>();
+  out->type = a.type;
+  out->layout = a.layout;
+  out->shards = a.shards;
+  out->uniform = a.uniform;
+  out->pending = a.pending;
+  return out;
+}
+
 ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   if (a->layout == layout) return a;
-  auto out = std::make_shared<ArrayData>();
-  out->type = a->type;
-  out->layout = layout;
   const Layout& from = *a->layout;
   if (from.devices == layout->devices && from.mesh_axes == layout->mesh_axes &&
       from.mesh_sizes == layout->mesh_sizes &&
       from.spec == layout->spec) {  // they differ in `committed` only
-    out->shards = a->shards;
-    out->uniform = a->uniform;
-    out->pending = a->pending;
-    return out;
+    ArrayDataPtr same = alias(*a);
+    same->layout = layout;
+    return same;
   }
+  auto out = std::make_shared<ArrayData>();
+  out->type = a->type;
+  out->layout = layout;
   BufferPtr whole;
   const std::byte* bytes = dense_bytes(*a, whole);
   const std::size_t base = static_cast<std::size_t>(bytes - whole->data());

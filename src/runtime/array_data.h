@@ -3,12 +3,14 @@
 
 #include "base/message.h"
 #include "ir/type.h"
+#include "runtime/claim.h"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -57,15 +59,39 @@ struct ArrayData {
   std::vector<Shard> shards;
   bool uniform =
       false;  // all shards are one block, although the spec cuts the array: a stack of one value
-  std::shared_ptr<Completion> pending;       // null when complete
-  mutable std::atomic<bool> deleted{false};  // donated
-  // the call that it was donated to, a string that is never freed; that it failed half-way
-  mutable std::atomic<const char*> donated_to{nullptr};
-  mutable std::atomic<bool> overwritten{false};
+  std::shared_ptr<Completion> pending;  // null when complete
 
+  /// Who reads it, and which call it was donated to.
+  mutable Claim claim;
+  /// A pointer into the shards was given out for as long as the array lives, so nothing writes over
+  /// them even when it is donated.
+  mutable std::atomic<bool> exposed{false};
+  /// What host_view() gathered, and what guards the gathering.
+  mutable BufferPtr gathered;
+  mutable std::mutex gathering;
+
+  bool deleted() const { return claim.taken() != 0; }
   Shape shard_shape() const;
 };
 using ArrayDataPtr = std::shared_ptr<ArrayData>;
+
+/// A reader of an array: while it lives, the array may be donated, but nothing writes over its
+/// memory. False where it had been donated before; then there is nothing to read.
+class Use {
+ public:
+  explicit Use(const ArrayData& a) : a_(a.claim.enter() ? &a : nullptr) {}
+  ~Use() {
+    if (a_) a_->claim.leave();
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  explicit operator bool() const { return a_ != nullptr; }
+
+ private:
+  const ArrayData* a_;
+};
+
+// What reads elements or shards below is for arrays that the caller is a user of.
 
 /// The story of a deleted array, for the error of whoever uses it.
 Message deleted_message(std::string_view function, const ArrayData& a);
@@ -77,10 +103,15 @@ ArrayDataPtr adopt_host(const Type& type, void* bytes, std::shared_ptr<void> own
 /// The whole array as dense row-major memory; waits. A view where the shards allow it, else a
 /// gathered copy that `hold` keeps.
 const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold);
+/// As dense_bytes, for as long as the array lives. Locks while it gathers, not while it waits.
+const std::byte* host_view(const ArrayData& a);
 /// As dense_bytes where the shards are one row-major whole in memory, without waiting for its
 /// contents; else nullptr.
 const std::byte* dense_view(const ArrayData& a, BufferPtr& hold);
-/// The array placed as `layout` says: shares shards where it can.
+/// An array of its own with the same shards: donating one leaves the other as it is.
+ArrayDataPtr alias(const ArrayData& a);
+/// The array placed as `layout` says: shares shards where it can, and is `a` itself where it is
+/// placed so already.
 ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout);
 /// `n` times the array along a new dimension 0, one entry for each of the first n devices, stored
 /// once (`uniform`). Null when there are fewer devices or the array itself is cut.

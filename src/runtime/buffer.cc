@@ -1,17 +1,17 @@
 #include "runtime/buffer.h"
 
 #include "base/message.h"
+#include "base/process.h"
 #include "runtime/accounting.h"
 #include "runtime/executable.h"
+#include "runtime/memory_limit.h"
 #include "runtime/sanitizers.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <fstream>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -24,11 +24,7 @@ constexpr std::size_t kHuge = std::size_t{2} << 20;
 // Free memory that the pool keeps beyond a half of what is in use: a program whose temporaries fit
 // finds warm pages at each call. A fresh page costs as much as writing it several times.
 std::size_t kept_free() {
-  auto machine = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
-                 static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  std::size_t limit = machine;
-  std::ifstream("/sys/fs/cgroup/memory.max") >> limit;  // "max" gives 0
-  return std::max(std::size_t{512} << 20, std::min(machine, limit ? limit : machine) / 16);
+  return std::max(std::size_t{512} << 20, static_cast<std::size_t>(memory_limit()) / 16);
 }
 
 // Four classes a power of two, so that at most a quarter of a block is wasted.
@@ -53,18 +49,36 @@ std::size_t bytes_of(int index) {
 class Pool {
  public:
   Block acquire(std::size_t bytes) {
+    // More than there is would be given out all the same, and the process killed as it writes.
+    const auto limit = static_cast<std::size_t>(memory_limit());
+    if (bytes > limit) throw std::bad_alloc();
     SizeClass c = class_of(bytes);
     Block block{nullptr, c.bytes};
+    std::vector<std::byte*> dropped;
     {
-      std::lock_guard lock(mutex_);
+      Locked lock(mutex_);
+      if (bytes > limit - std::min(limit, used_)) throw std::bad_alloc();
       auto& list = free_[c.index];
       if (!list.empty()) {
         block.data = list.back().data;
         list.pop_back();
         free_bytes_ -= c.bytes;
+      } else {
+        while (used_ + free_bytes_ + c.bytes > limit && drop_oldest(dropped)) {
+        }
+      }
+      used_ += c.bytes;
+    }
+    for (std::byte* d : dropped) std::free(d);
+    if (!block.data) {
+      try {
+        block.data = fresh(c.bytes);
+      } catch (const std::bad_alloc&) {
+        std::lock_guard lock(mutex_);
+        used_ -= c.bytes;
+        throw;
       }
     }
-    if (!block.data) block.data = fresh(c.bytes);
     sanitizers::given_out(block.data, bytes, c.bytes);
     count_physical(static_cast<std::int64_t>(c.bytes));
     return block;
@@ -76,9 +90,10 @@ class Pool {
     std::size_t most = keep_ + static_cast<std::size_t>(physical_live()) / 2;
     std::vector<std::byte*> dropped;
     {
-      std::lock_guard lock(mutex_);
+      Locked lock(mutex_);
       free_[class_of(block.capacity).index].push_back({block.data, ++releases_});
       free_bytes_ += block.capacity;
+      used_ -= block.capacity;
       while (free_bytes_ > most && drop_oldest(dropped)) {
       }
     }
@@ -115,7 +130,7 @@ class Pool {
   const std::size_t keep_ = kept_free();
   std::mutex mutex_;
   std::vector<Free> free_[kClasses];
-  std::size_t free_bytes_ = 0;
+  std::size_t free_bytes_ = 0, used_ = 0;
   std::uint64_t releases_ = 0;
 };
 
@@ -158,8 +173,11 @@ Block acquire_block(std::size_t bytes) {
   try {
     return pool().acquire(bytes);
   } catch (const std::bad_alloc&) {
+    const auto text = [](auto n) { return bytes_text(static_cast<double>(n)); };
     Message(allocating)
-        .problem("there is no memory for " + std::to_string(bytes) + " bytes")
+        .problem("there is no memory for " + std::to_string(bytes) + " bytes, " + text(bytes) +
+                 ": there are " + text(memory_limit()) + ", and what is alive has " +
+                 text(physical_live()))
         .rule("an array's elements lie in one piece of memory, as do all temporaries of a call")
         .from(CallerLine::now())
         .advice("make the arrays smaller, or let go of some: memory_table() says what is held")
@@ -189,7 +207,7 @@ BufferPtr Buffer::share(const BufferPtr& buffer) {
   BufferPtr b = BufferAccess::make();
   b->data_ = buffer->data_;
   b->size_ = buffer->size_;
-  std::lock_guard lock(sharing());
+  Locked lock(sharing());
   if (buffer->capacity_) {
     buffer->owner_ = std::make_shared<ScopedBlock>(Block{buffer->data_, buffer->capacity_});
     buffer->capacity_ = 0;
@@ -199,7 +217,7 @@ BufferPtr Buffer::share(const BufferPtr& buffer) {
 }
 
 bool Buffer::is_shared() const {
-  std::lock_guard lock(sharing());
+  Locked lock(sharing());
   return owner_.use_count() > 1;
 }
 

@@ -1,11 +1,12 @@
 #include "runtime/devices.h"
 
+#include "base/process.h"
+#include "base/settings.h"
 #include "runtime/accounting.h"
 #include "runtime/pool.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <string>
 
@@ -34,15 +35,7 @@ Device g_devices[kMaxDevices];
 Counter g_physical;
 
 int initial_device_count() {
-  if (const char* text = std::getenv("TESSERA_DEVICES")) {
-    int n = std::atoi(text);
-    if (n >= 1 && n <= kMaxDevices) return n;
-    Message("TESSERA_DEVICES")
-        .problem("'" + std::string(text) + "' is no number of devices")
-        .rule("an integer from 1 to " + std::to_string(kMaxDevices))
-        .advice("TESSERA_DEVICES=4 in the environment")
-        .raise<DeviceError>();
-  }
+  if (const auto n = settings::number("TESSERA_DEVICES")) return static_cast<int>(*n);
   return std::max(1, std::min(worker_count(), kMaxDevices));
 }
 std::atomic<int>& count() {
@@ -50,11 +43,10 @@ std::atomic<int>& count() {
   return *n;
 }
 
-bool initial_isolated() {
-  const char* text = std::getenv("TESSERA_ISOLATE");
-  return text && std::string(text) == "1";
+std::atomic<bool>& isolation() {
+  static std::atomic<bool> on{settings::flag("TESSERA_ISOLATE")};
+  return on;
 }
-std::atomic<bool> g_isolated{initial_isolated()};
 
 }  // namespace
 
@@ -62,7 +54,7 @@ int device_count() { return count().load(std::memory_order_relaxed); }
 
 void set_device_count(int n, const SourceLoc& loc) {
   static std::mutex mutex;
-  std::lock_guard lock(mutex);
+  Locked lock(mutex);
   if (n < 1 || n > kMaxDevices)
     Message("set_device_count")
         .problem("a process cannot have " + std::to_string(n) + " devices")
@@ -98,8 +90,8 @@ void reset_peak_memory() {
   g_physical.reset();
 }
 
-bool isolated() { return g_isolated.load(std::memory_order_relaxed); }
-void set_isolated(bool on) { g_isolated.store(on); }
+bool isolated() { return isolation().load(std::memory_order_relaxed); }
+void set_isolated(bool on) { isolation().store(on); }
 
 void count_devices(const Layout& layout, std::int64_t bytes, std::int64_t arrays) {
   for (int d : layout.devices) {

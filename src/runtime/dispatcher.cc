@@ -1,20 +1,18 @@
 #include "runtime/dispatcher.h"
 
-#include <pthread.h>
+#include "base/process.h"
 
 #include <atomic>
 #include <condition_variable>
-#include <cstdlib>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace tessera::inline v0::runtime {
 namespace {
 
 constexpr std::size_t kDepth = 8;
-
-std::atomic<bool> g_forked{false};
 
 class Call : public Completion {
  public:
@@ -43,7 +41,8 @@ class Call : public Completion {
         Message(name_)
             .problem(
                 "the call was under way when the process forked, and the child cannot finish it")
-            .advice("read its results before fork, or fork before the first call")
+            .rule("fork waits for calls under way, but not for the call that forks")
+            .advice("fork outside of the library's functions")
             .raise<Error>();
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return done_.load(std::memory_order_relaxed); });
@@ -82,33 +81,46 @@ class Call : public Completion {
 
 class Dispatcher {
  public:
-  Dispatcher() {
-    std::thread([this] { loop(); }).detach();
-    std::atexit([] { instance().drain(); });
-  }
   static Dispatcher& instance() {
-    static Dispatcher* d = new Dispatcher;  // leaked: its thread ends with the process
+    static Dispatcher* d = [] {
+      auto* made = new Dispatcher;  // leaked: its thread ends with the process
+      wait_at_the_end_for([] { instance().drain(); });
+      return made;
+    }();
     return *d;
   }
 
-  void submit(std::shared_ptr<Call> call) {
+  /// False where there is no thread to run it.
+  bool submit(const std::shared_ptr<Call>& call) {
     std::unique_lock lock(mutex_);
+    if (!started_ && !start()) return false;
     room_.wait(lock, [&] { return queue_.size() < kDepth; });
-    queue_.push_back(std::move(call));
+    queue_.push_back(call);
     in_flight_.fetch_add(1, std::memory_order_relaxed);
     lock.unlock();
     work_.notify_one();
+    return true;
   }
   int in_flight() const { return in_flight_.load(std::memory_order_relaxed); }
   void drain() {
-    if (std::this_thread::get_id() == thread_ || forked()) return;
+    if (g_is_dispatcher || forked()) return;
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [&] { return in_flight_.load() == 0; });
   }
 
  private:
+  // The system may have no thread now and one later.
+  bool start() {
+    try {
+      std::thread([this] { loop(); }).detach();
+    } catch (const std::system_error&) {
+      return false;
+    }
+    return started_ = true;
+  }
   void loop() {
-    thread_ = std::this_thread::get_id();
+    g_is_dispatcher = true;
+    const OnBehalf callers;
     for (;;) {
       std::shared_ptr<Call> call;
       {
@@ -128,12 +140,14 @@ class Dispatcher {
     }
   }
 
+  static thread_local bool g_is_dispatcher;
   std::mutex mutex_;
   std::condition_variable work_, room_, idle_;
   std::deque<std::shared_ptr<Call>> queue_;
   std::atomic<int> in_flight_{0};
-  std::thread::id thread_;
+  bool started_ = false;
 };
+thread_local bool Dispatcher::g_is_dispatcher = false;
 
 std::atomic<bool> g_used{false};
 
@@ -141,24 +155,17 @@ std::atomic<bool> g_used{false};
 
 std::shared_ptr<Completion> dispatch_async(const std::string& name, std::function<void()> work) {
   auto call = std::make_shared<Call>(name, std::move(work));
-  if (forked()) {
-    call->run();
-    return call;
-  }
   g_used.store(true, std::memory_order_relaxed);
-  Dispatcher::instance().submit(call);
+  if (forked() || !Inside::libraries() || !Dispatcher::instance().submit(call)) {
+    Dispatcher::instance().drain();
+    call->run();
+  }
   return call;
 }
 
 int calls_in_flight() {
   return g_used.load(std::memory_order_relaxed) && !forked() ? Dispatcher::instance().in_flight()
                                                              : 0;
-}
-
-bool forked() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { g_forked.store(true); });
-  (void)registered;
-  return g_forked.load(std::memory_order_relaxed);
 }
 
 }  // namespace tessera::inline v0::runtime

@@ -11,14 +11,13 @@ namespace tessera::inline v0::runtime {
 
 /// Queues `work` and gives its completion. Blocks while the queue is full. An exception of `work`
 /// is kept: waiting rethrows it as often as it is asked, with `name` and the word that the call was
-/// asynchronous in front of library errors. The queue is drained at exit. In a child of fork there
-/// is no such thread: work runs at once on the caller, and waiting for what the parent had under
-/// way throws.
+/// asynchronous in front of library errors. The queue is drained at exit and before a fork. Where
+/// there is no thread for it, in a child of fork, once the process has begun to end, or when the
+/// system gives none, work runs at once on the caller, after what is queued. To be called inside
+/// (base/process.h).
 std::shared_ptr<Completion> dispatch_async(const std::string& name, std::function<void()> work);
 
 /// Calls queued or running.
 int calls_in_flight();
-/// Whether this is the child of a process that had used the workers.
-bool forked();
 
 }  // namespace tessera::inline v0::runtime

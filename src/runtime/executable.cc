@@ -1,43 +1,32 @@
 #include "runtime/tape_executable.h"
 
+#include "base/process.h"
+#include "base/settings.h"
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
-#include "runtime/ending.h"
-#include "runtime/pool.h"
+#include "runtime/kept.h"
 
-#include <cstdlib>
-#include <cstring>
-#include <list>
 #include <mutex>
 #include <unordered_map>
 
 namespace tessera::inline v0::runtime {
 namespace {
 
-bool evaluate_only() {
-  if (process_is_ending()) return true;
-  const char* text = std::getenv("TESSERA_EVALUATE");
-  return text && std::strcmp(text, "1") == 0;
-}
-
 struct Cache {
   struct Entry {
-    std::uint64_t hash;
     bool isolated, evaluate;
     std::shared_ptr<const TapeExecutable> executable;
   };
-  static constexpr std::size_t kMost = 8192;
   std::mutex mutex;
-  std::list<Entry> entries;  // newest first
-  std::unordered_multimap<std::uint64_t, std::list<Entry>::iterator> by_hash;
+  std::unordered_multimap<std::uint64_t, Entry> entries;
 
   std::shared_ptr<const TapeExecutable> find(std::uint64_t hash, const Program& p,
                                              const CompileOptions& o, bool isolated,
                                              bool evaluate) {
-    std::lock_guard lock(mutex);
-    auto [begin, end] = by_hash.equal_range(hash);
+    Locked lock(mutex);
+    auto [begin, end] = entries.equal_range(hash);
     for (auto it = begin; it != end; ++it) {
-      const Entry& e = *it->second;
+      const Entry& e = it->second;
       if (e.isolated == isolated && e.evaluate == evaluate &&
           e.executable->options().donated == o.donated &&
           same_structure(e.executable->program(), p))
@@ -45,19 +34,25 @@ struct Cache {
     }
     return nullptr;
   }
-  void insert(Entry e) {
-    std::lock_guard lock(mutex);
-    entries.push_front(std::move(e));
-    by_hash.emplace(entries.front().hash, entries.begin());
-    if (entries.size() <= kMost) return;
-    auto last = std::prev(entries.end());
-    auto [begin, end] = by_hash.equal_range(last->hash);
+  void insert(std::uint64_t hash, Entry e) {
+    const auto executable = e.executable;
+    {
+      Locked lock(mutex);
+      entries.emplace(hash, std::move(e));
+    }
+    keep(executable, executable->bytes(),
+         [this, hash, which = executable.get()] { drop(hash, which); });
+  }
+  void drop(std::uint64_t hash, const TapeExecutable* which) {
+    std::shared_ptr<const TapeExecutable> gone;
+    Locked lock(mutex);
+    auto [begin, end] = entries.equal_range(hash);
     for (auto it = begin; it != end; ++it)
-      if (it->second == last) {
-        by_hash.erase(it);
-        break;
+      if (it->second.executable.get() == which) {
+        gone = std::move(it->second.executable);
+        entries.erase(it);
+        return;
       }
-    entries.erase(last);
   }
 };
 Cache& cache() {
@@ -69,15 +64,30 @@ Cache& cache() {
 
 thread_local const SourceLoc* CallerLine::now_ = nullptr;
 
-unsigned compile_mode() { return (isolated() ? 1u : 0u) | (evaluate_only() ? 2u : 0u); }
+unsigned compile_mode() {
+  const bool evaluate = settings::flag("TESSERA_EVALUATE") || process_is_ending();
+  return (isolated() ? 1u : 0u) | (evaluate ? 2u : 0u);
+}
+
+std::vector<ArrayDataPtr> Executable::run(std::span<const ArrayDataPtr> inputs) const {
+  const bool gives = !options().donated.empty();
+  Holds holds(inputs, options().donated, gives ? taker(options().name) : 0);
+  if (holds.refused())
+    deleted_message(options().name, *inputs[*holds.refused()])
+        .from(CallerLine::now())
+        .raise<TraceError>();
+  return run(inputs, holds);
+}
 
 std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options) {
-  const bool isolate = isolated(), evaluate = evaluate_only();
+  const Inside inside;
+  const bool isolate = isolated();
+  const bool evaluate = settings::flag("TESSERA_EVALUATE") || !Inside::libraries();
   const std::uint64_t hash = hash_of(*p);
   if (auto found = cache().find(hash, *p, options, isolate, evaluate)) return found;
-  watch_for_the_end();
   auto made = std::make_shared<const TapeExecutable>(p, options, isolate, evaluate);
-  cache().insert({hash, isolate, evaluate, made});
+  library_was_used();
+  cache().insert(hash, {isolate, evaluate, made});
   return made;
 }
 

@@ -3,6 +3,7 @@
 
 #include "ir/program.h"
 #include "runtime/array_data.h"
+#include "runtime/holds.h"
 
 #include <memory>
 #include <span>
@@ -13,7 +14,7 @@ namespace tessera::inline v0::runtime {
 
 struct CompileOptions {
   std::string name;           // for profiles and errors
-  std::vector<bool> donated;  // by input
+  std::vector<bool> donated;  // by input: its memory may become a result's
 };
 
 struct MemoryPlan {
@@ -26,8 +27,12 @@ class Executable {
   virtual ~Executable() = default;
   /// Inputs are as the program's; they are placed as it needs (sharded over the mesh of a shard_map
   /// at the top, else on one device). Throws before anything runs when an input cannot be used.
-  /// Results may be pending.
-  virtual std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs) const = 0;
+  /// Results may be pending. `holds` are of these inputs, and none is refused.
+  virtual std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs,
+                                        Holds& holds) const = 0;
+  /// Takes the inputs that the options say are donated; TraceError where one was before.
+  std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs) const;
+  virtual const CompileOptions& options() const = 0;
   virtual const Program& program() const = 0;
   virtual MemoryPlan memory() const = 0;
   /// The tape as text: segments, kernels, calls, collectives, and which devices each runs on.

@@ -1,6 +1,7 @@
 #include "runtime/pool.h"
 
-#include "runtime/dispatcher.h"
+#include "base/process.h"
+#include "base/settings.h"
 #include "runtime/sanitizers.h"
 
 #include <tbb/parallel_for.h>
@@ -9,14 +10,17 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <atomic>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 namespace tessera::inline v0::runtime {
 namespace {
 
 int initial_worker_count() {
-  if (const char* text = std::getenv("TESSERA_WORKERS"))
-    if (int n = std::atoi(text); n >= 1) return std::min(n, 1024);
+  if (const auto n = settings::number("TESSERA_WORKERS")) return static_cast<int>(*n);
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
@@ -29,6 +33,37 @@ tbb::task_arena& arena() {
   return *a;
 }
 
+// Whether the system has given the workers their threads. oneTBB starts them when work first comes,
+// one after the other, and does not survive it everywhere when there is none to have; so as many
+// threads as it will want are tried first, and what they were to do is done without them until
+// there are.
+bool have_workers() {
+  static std::atomic<bool> have{false};
+  if (have.load(std::memory_order_acquire)) return true;
+  static auto* mutex = new std::mutex;
+  std::lock_guard lock(*mutex);
+  if (have.load(std::memory_order_relaxed)) return true;
+  std::vector<std::thread> tried;
+  std::atomic<bool> over{false};
+  bool enough = true;
+  try {
+    for (int i = 1; i < worker_count(); ++i) tried.emplace_back([&] { over.wait(false); });
+  } catch (const std::system_error&) {
+    enough = false;
+  }
+  over.store(true);
+  over.notify_all();
+  for (std::thread& t : tried) t.join();
+  if (!enough) return false;
+  try {
+    arena().execute([] { tbb::parallel_for(0, 4 * worker_count(), [](int) {}); });
+  } catch (const std::exception&) {
+    return false;
+  }
+  have.store(true, std::memory_order_release);
+  return true;
+}
+
 }  // namespace
 
 int worker_count() {
@@ -39,7 +74,8 @@ int worker_count() {
 namespace detail {
 
 void parallel_for(std::int64_t n, void (*f)(void*, std::int64_t), void* context) {
-  if (worker_count() == 1 || forked()) {  // a forked child has no workers
+  const Inside inside;
+  if (worker_count() == 1 || forked() || !Inside::libraries() || !have_workers()) {
     for (std::int64_t i = 0; i < n; ++i) f(context, i);
     return;
   }
@@ -50,6 +86,7 @@ void parallel_for(std::int64_t n, void (*f)(void*, std::int64_t), void* context)
     tbb::this_task_arena::isolate([&] {
       tbb::parallel_for(std::int64_t{0}, n, [&](std::int64_t i) {
         sanitizers::acquire(&begin);
+        const OnBehalf caller;
         f(context, i);
         sanitizers::release(&end);
       });

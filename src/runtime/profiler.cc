@@ -1,5 +1,6 @@
 #include "runtime/profiler.h"
 
+#include "base/process.h"
 #include "base/thread_kept.h"
 
 #include <nlohmann/json.hpp>
@@ -39,7 +40,7 @@ All& all() {
 Thread& mine() {
   thread_local const ThreadKept<std::shared_ptr<Thread>> t([] {
     auto made = std::make_shared<Thread>();
-    std::lock_guard lock(all().mutex);
+    Locked lock(all().mutex);
     made->number = static_cast<int>(all().threads.size());
     all().threads.push_back(made);
     return made;
@@ -63,14 +64,14 @@ void Scope::begin(std::string_view name, const char* kind, std::int64_t row) {
 void Scope::end() {
   if (!on()) return;
   Thread& t = mine();
-  std::lock_guard lock(t.mutex);
+  Locked lock(t.mutex);
   t.events.push_back({std::move(name_), kind_, row_, begin_, now()});
 }
 
 void start() {
-  std::lock_guard lock(all().mutex);
+  Locked lock(all().mutex);
   for (auto& t : all().threads) {
-    std::lock_guard own(t->mutex);
+    Locked own(t->mutex);
     t->events.clear();
   }
   all().origin = now();
@@ -80,7 +81,7 @@ void start() {
 std::string stop() {
   using nlohmann::json;
   g_on.store(false);
-  std::lock_guard lock(all().mutex);
+  Locked lock(all().mutex);
   json events = json::array();
   auto label = [&](const char* what, int pid, std::int64_t tid, const std::string& name) {
     json e = {{"ph", "M"}, {"name", what}, {"pid", pid}, {"args", {{"name", name}}}};
@@ -91,7 +92,7 @@ std::string stop() {
   label("process_name", 2, -1, "host");
   std::set<std::int64_t> rows;
   for (auto& t : all().threads) {
-    std::lock_guard own(t->mutex);
+    Locked own(t->mutex);
     bool any = false;
     for (const Event& e : t->events) {
       const bool host = e.row == kHost;

@@ -11,11 +11,11 @@ struct Accumulate {
   using type = T;
 };
 template <>
-struct Accumulate<float16> {
+struct Accumulate<float16_t> {
   using type = float;
 };
 template <>
-struct Accumulate<bfloat16> {
+struct Accumulate<bfloat16_t> {
   using type = float;
 };
 template <>

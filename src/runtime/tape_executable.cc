@@ -1,12 +1,14 @@
 #include "runtime/tape_executable.h"
 
+#include "base/process.h"
+#include "base/settings.h"
 #include "runtime/devices.h"
 #include "runtime/dispatcher.h"
 #include "runtime/pool.h"
 #include "runtime/profiler.h"
+#include "runtime/queued_call.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace tessera::inline v0::runtime {
@@ -18,12 +20,8 @@ namespace {
 // Calls that take longer than this leave the caller's thread.
 constexpr double kInline = 3e-4;
 
-bool env_is_one(const char* name) {
-  const char* text = std::getenv(name);
-  return text && std::strcmp(text, "1") == 0;
-}
 bool synchronous() {
-  static const bool on = env_is_one("TESSERA_SYNC");
+  static const bool on = settings::flag("TESSERA_SYNC");
   return on;
 }
 // Temporaries start as NaN, so that a value read before it is written shows.
@@ -31,7 +29,7 @@ bool poison() {
 #ifdef TESSERA_VERIFY_PASSES
   return true;
 #else
-  static const bool on = env_is_one("TESSERA_POISON");
+  static const bool on = settings::flag("TESSERA_POISON");
   return on;
 #endif
 }
@@ -54,7 +52,7 @@ TapeExecutable::TapeExecutable(ProgramPtr p, CompileOptions options, bool isolat
       options_(std::move(options)),
       isolated_(isolated),
       evaluate_(evaluate) {
-  base_ = make_variant(std::vector<bool>(program_->inputs.size(), false));
+  base_ = make_variant(std::vector<bool>(program_->inputs.size(), false), evaluate_);
 }
 
 bool TapeExecutable::fits(const ArrayData& a, const ArgumentPlan& plan) const {
@@ -62,8 +60,8 @@ bool TapeExecutable::fits(const ArrayData& a, const ArgumentPlan& plan) const {
   if (!plan.committed || a.layout->devices.size() != plan.committed->devices.size()) return false;
   std::lock_guard lock(mutex_);
   for (const Fit& f : fits_)
-    if (f.layout == a.layout.get() && f.plan == &plan) return f.fits;
-  fits_.push_back({a.layout.get(), &plan, same_cut(*a.layout, *plan.committed, a.type)});
+    if (f.layout == a.layout && f.plan == &plan) return f.fits;
+  fits_.push_back({a.layout, &plan, same_cut(*a.layout, *plan.committed, a.type)});
   return fits_.back().fits;
 }
 
@@ -86,7 +84,8 @@ const std::shared_ptr<const Variant>& TapeExecutable::variant_for(
   std::lock_guard lock(mutex_);
   for (const auto& v : variants_)
     if ((*v)->uniform == bits) return *v;
-  variants_.push_back(std::make_unique<const std::shared_ptr<const Variant>>(make_variant(bits)));
+  variants_.push_back(std::make_unique<const std::shared_ptr<const Variant>>(
+      make_variant(bits, evaluate_ || !Inside::libraries())));
   return *variants_.back();
 }
 
@@ -95,9 +94,6 @@ void TapeExecutable::check(std::span<const ArrayDataPtr> inputs) const {
     throw InternalError("program '" + program_->name + "' takes " +
                         std::to_string(program_->inputs.size()) + " inputs, got " +
                         std::to_string(inputs.size()));
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i]->deleted.load(std::memory_order_relaxed))
-      deleted_message(name(), *inputs[i]).raise<TraceError>();
 }
 
 void TapeExecutable::check_devices(const Variant& v) const {
@@ -176,15 +172,12 @@ std::vector<Bound> TapeExecutable::bind(const Variant& v, std::span<const ArrayD
 
 namespace {
 
-// The memory of a donated argument, where nobody else has it and its instances are adjacent.
-BufferPtr take_over(std::span<const ArrayDataPtr> inputs, std::size_t input, const Bound& b,
-                    std::byte* const* table, std::int64_t instances, std::int64_t bytes,
-                    bool queued) {
-  const ArrayData& in = *inputs[input];
+// The memory of an argument that nobody can use any more, where no other array has it and its
+// instances are adjacent.
+BufferPtr take_over(const ArrayData& in, const Bound& b, std::byte* const* table,
+                    std::int64_t instances, std::int64_t bytes, bool queued) {
   const BufferPtr& buffer = b.array ? b.array->shards[0].buffer : b.whole;
   if (b.array && b.array.get() != &in) return nullptr;
-  for (std::size_t i = 0; i < inputs.size(); ++i)  // given twice
-    if (i != input && inputs[i] == inputs[input]) return nullptr;
   long own = b.whole ? 1 : 0;
   for (const Shard& s : in.shards) {
     if (s.buffer != buffer) return nullptr;
@@ -195,13 +188,15 @@ BufferPtr take_over(std::span<const ArrayDataPtr> inputs, std::size_t input, con
   for (std::int64_t k = 1; k < instances; ++k)
     if (table[k] != table[0] + k * bytes) return nullptr;
   if (buffer->is_shared()) return nullptr;
-  return buffer;
+  // use_count() orders nothing; a reference taken now comes after all reads of those that are gone.
+  return BufferPtr(buffer);
 }
 
 }  // namespace
 
 std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v,
                                                        std::span<const ArrayDataPtr> inputs,
+                                                       Holds& holds,
                                                        const std::vector<Bound>& bound,
                                                        const Frame& frame, bool queued) const {
   const Tape& tape = *v.tape;
@@ -217,7 +212,7 @@ std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v,
     const Result& r = tape.results[i];
     const ResultPlan& plan = v.results[i];
     if (r.same_as >= 0) {
-      results[i] = results[static_cast<std::size_t>(r.same_as)];
+      results[i] = alias(*results[static_cast<std::size_t>(r.same_as)]);
       continue;
     }
     auto out = std::make_shared<ArrayData>();
@@ -256,9 +251,13 @@ std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v,
     if (r.reuse >= 0) {
       const Argument& a = tape.arguments[static_cast<std::size_t>(r.reuse)];
       std::byte** from = frame.table + tape.slots[static_cast<std::size_t>(a.slot)].offset;
-      buffer = take_over(inputs, a.input, bound[static_cast<std::size_t>(r.reuse)], from, n,
-                         s.bytes, queued);
-      if (buffer) base = static_cast<std::size_t>(from[0] - buffer->data());
+      if (holds.alone(a.input))
+        buffer = take_over(*inputs[a.input], bound[static_cast<std::size_t>(r.reuse)], from, n,
+                           s.bytes, queued);
+      if (buffer) {
+        holds.overwrite(a.input);
+        base = static_cast<std::size_t>(from[0] - buffer->data());
+      }
     }
     if (!buffer) {
       buffer = Buffer::allocate(static_cast<std::size_t>(plan.bytes));
@@ -281,47 +280,22 @@ std::vector<ArrayDataPtr> TapeExecutable::make_results(const Variant& v,
 
 namespace {
 
-// A queued call: the memory of its frame and everything that has to outlive it.
-struct Job {
-  std::shared_ptr<const TapeExecutable> owner;
-  std::shared_ptr<const Tape> tape;
-  ScopedBlock memory;
-  Frame frame;
-  std::vector<BufferPtr> buffers;
-
-  void hold(const BufferPtr& b) {
-    if (!b || (!buffers.empty() && buffers.back() == b)) return;
-    buffers.push_back(b);
-    b->in_flight.fetch_add(1);
-  }
-  // Counts go down before the reference does, so that a reader never takes another's reference for
-  // ours.
-  ~Job() {
-    for (BufferPtr& b : buffers) b->in_flight.fetch_sub(1);
-  }
-  Job(std::shared_ptr<const TapeExecutable> o, std::shared_ptr<const Tape> t, ScopedBlock m,
-      Frame f)
-      : owner(std::move(o)), tape(std::move(t)), memory(std::move(m)), frame(f) {}
-};
-
-// Kernels of libraries and sorts ask the system for memory themselves.
-void execute_for(std::string_view name, const Tape& tape, const Frame& frame) {
-  try {
-    execute(tape, frame, true);
-  } catch (const std::bad_alloc&) {
-    Message(name)
-        .problem("there is no memory for what it works with")
-        .rule("sorts and library calls need memory besides their operands and results")
-        .advice("make the arrays smaller, or let go of some: memory_table() says what is held")
-        .raise<DeviceError>();
-  }
+// Libraries make variables at their first call, too.
+void has_run(const Variant& v) {
+  if (v.libraries && !v.ran.load(std::memory_order_relaxed) && !v.ran.exchange(true))
+    library_was_used();
 }
 
 }  // namespace
 
-std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inputs) const {
+std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inputs,
+                                              Holds& holds) const {
+  const Inside inside;
+  touch();
   check(inputs);
-  const Variant& v = *variant_for(inputs);
+  std::shared_ptr<const Variant> own = variant_for(inputs);
+  if (own->libraries && !Inside::libraries()) own = make_variant(own->uniform, true);
+  const Variant& v = *own;
   check_devices(v);
   check_places(v, inputs);
   const Tape& tape = *v.tape;
@@ -336,57 +310,45 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
     std::memset(frame.arena, 0xff,
                 static_cast<std::size_t>(tape.arena_bytes + tape.workers * tape.local_bytes));
   std::vector<Bound> bound = bind(v, inputs, frame);
-  std::vector<ArrayDataPtr> results = make_results(v, inputs, bound, frame, queued);
-  auto mark_donated = [&](bool deleted) {
-    for (std::size_t i = 0; i < options_.donated.size() && i < inputs.size(); ++i)
-      if (options_.donated[i]) inputs[i]->deleted.store(deleted, std::memory_order_relaxed);
-  };
+  std::vector<ArrayDataPtr> results = make_results(v, inputs, holds, bound, frame, queued);
   if (!queued) {
     // An input that failed before is reported before anything is written.
     for (const auto& in : inputs)
       if (in->pending) in->pending->wait();
-    mark_donated(true);
     try {
       execute_for(name(), tape, frame);
+      has_run(v);
     } catch (...) {
-      // What results were written over is lost, the rest is given back.
-      for (std::size_t i = 0; i < options_.donated.size() && i < inputs.size(); ++i) {
-        if (!options_.donated[i]) continue;
-        const ArrayData& in = *inputs[i];
-        bool lost = false;
-        for (std::size_t k = 0; k < results.size(); ++k)
-          lost = lost || (tape.results[k].argument < 0 && !in.shards.empty() &&
-                          results[k]->shards[0].buffer == in.shards[0].buffer);
-        in.overwritten.store(lost, std::memory_order_relaxed);
-        in.deleted.store(lost, std::memory_order_relaxed);
-      }
+      holds.lose();
       throw;
     }
+    holds.keep();
     return results;
   }
-  auto job = std::make_shared<Job>(shared_from_this(), v.tape, std::move(memory), frame);
-  for (const auto& in : inputs)
-    for (const Shard& s : in->shards) job->hold(s.buffer);
+  auto call = std::make_shared<QueuedCall>(shared_from_this(), v.tape, std::move(memory), frame);
+  for (const auto& in : inputs) {
+    for (const Shard& s : in->shards) call->hold(s.buffer);
+    if (in->pending) call->after(in->pending);
+  }
   for (const Bound& b : bound) {
-    job->hold(b.whole);
+    call->hold(b.whole);
     if (b.array)
-      for (const Shard& s : b.array->shards) job->hold(s.buffer);
+      for (const Shard& s : b.array->shards) call->hold(s.buffer);
   }
   for (const auto& out : results)
-    for (const Shard& s : out->shards) job->hold(s.buffer);
-  std::vector<std::shared_ptr<Completion>> before;
-  for (const auto& in : inputs)
-    if (in->pending) before.push_back(in->pending);
-  mark_donated(true);
-  std::shared_ptr<Completion> call =
-      dispatch_async(std::string(name()), [job, before = std::move(before)]() mutable {
-        profiler::Scope scope(job->owner->name(), "call", profiler::kHost);
-        for (auto& b : before)
-          b->wait();  // done, since calls run in order; rethrows what went wrong
-        execute_for(job->owner->name(), *job->tape, job->frame);
-        job = nullptr;
-      });
-  for (const auto& out : results) out->pending = call;
+    for (const Shard& s : out->shards) call->hold(s.buffer);
+  call->take(holds.hand_over());
+  std::shared_ptr<Completion> done;
+  try {
+    done = dispatch_async(std::string(name()), [call, own] {
+      call->run();
+      has_run(*own);
+    });
+  } catch (...) {
+    call->give_back(false);
+    throw;
+  }
+  for (const auto& out : results) out->pending = done;
   return results;
 }
 

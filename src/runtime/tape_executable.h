@@ -6,6 +6,7 @@
 #include "runtime/buffer.h"
 #include "runtime/executable.h"
 #include "runtime/execute.h"
+#include "runtime/kept.h"
 #include "spmd/blocks.h"
 
 #include <atomic>
@@ -38,6 +39,8 @@ struct Variant {
   std::vector<ResultPlan> results;
   std::vector<std::vector<std::size_t>> of_input;  // arguments by input
   int last_device = 0;                             // of all regions
+  bool libraries = false;                          // are called
+  mutable std::atomic<bool> ran{false};
 };
 
 /// What an argument became for one call: shards of an array, or one dense block and views of it.
@@ -47,19 +50,24 @@ struct Bound {
   std::size_t offset = 0;
 };
 
-class TapeExecutable : public Executable, public std::enable_shared_from_this<TapeExecutable> {
+class TapeExecutable : public Executable,
+                       public Kept,
+                       public std::enable_shared_from_this<TapeExecutable> {
  public:
   TapeExecutable(ProgramPtr p, CompileOptions options, bool isolated, bool evaluate);
 
-  std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs) const override;
+  using Executable::run;
+  std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs, Holds& holds) const override;
   const Program& program() const override { return *program_; }
   std::string_view name() const { return options_.name.empty() ? program_->name : options_.name; }
-  const CompileOptions& options() const { return options_; }
+  const CompileOptions& options() const override { return options_; }
   MemoryPlan memory() const override;
   std::string schedule() const override { return to_string(*base_->tape); }
+  /// Roughly, of itself.
+  std::int64_t bytes() const;
 
  private:
-  std::shared_ptr<const Variant> make_variant(std::vector<bool> uniform) const;
+  std::shared_ptr<const Variant> make_variant(std::vector<bool> uniform, bool evaluate) const;
   const std::shared_ptr<const Variant>& variant_for(std::span<const ArrayDataPtr> inputs) const;
   bool fits(const ArrayData& a, const ArgumentPlan& plan) const;
   void check(std::span<const ArrayDataPtr> inputs) const;
@@ -68,8 +76,8 @@ class TapeExecutable : public Executable, public std::enable_shared_from_this<Ta
   std::vector<Bound> bind(const Variant& v, std::span<const ArrayDataPtr> inputs,
                           const Frame& frame) const;
   std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDataPtr> inputs,
-                                         const std::vector<Bound>& bound, const Frame& frame,
-                                         bool queued) const;
+                                         Holds& holds, const std::vector<Bound>& bound,
+                                         const Frame& frame, bool queued) const;
 
   ProgramPtr program_;
   CompileOptions options_;
@@ -78,7 +86,7 @@ class TapeExecutable : public Executable, public std::enable_shared_from_this<Ta
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<const std::shared_ptr<const Variant>>> variants_;
   struct Fit {
-    const Layout* layout;  // interned: never freed
+    LayoutPtr layout;
     const ArgumentPlan* plan;
     bool fits;
   };

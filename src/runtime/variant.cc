@@ -1,5 +1,5 @@
 // What is worked out once for a tape: how inputs become its pointers and its memory becomes arrays.
-#include "runtime/ending.h"
+#include "runtime/footprint.h"
 #include "runtime/pool.h"
 #include "runtime/tape_executable.h"
 
@@ -46,20 +46,36 @@ LayoutPtr layout_of(const Region& r, const std::string& spec, bool committed) {
   return intern(Layout{r.devices, r.names, r.sizes, spec, committed});
 }
 
+bool calls_libraries(const Tape& tape) {
+  for (const Phase& phase : tape.phases)
+    for (const Step& step : phase.steps) {
+      if (step.routine && step.routine->library) return true;
+      for (const auto& body : step.bodies)
+        if (calls_libraries(*body)) return true;
+    }
+  return false;
+}
+
 }  // namespace
 
-std::shared_ptr<const Variant> TapeExecutable::make_variant(std::vector<bool> uniform) const {
+std::int64_t TapeExecutable::bytes() const {
+  return footprint(*base_->tape) + footprint(*program_);
+}
+
+std::shared_ptr<const Variant> TapeExecutable::make_variant(std::vector<bool> uniform,
+                                                            bool evaluate) const {
   auto v = std::make_shared<Variant>();
   PlanOptions options;
   options.isolated = isolated_;
-  options.evaluate = evaluate_ || process_is_ending();
+  options.evaluate = evaluate;
   options.workers = worker_count();
   options.uniform = uniform;
   options.donated = options_.donated;
   v->uniform = std::move(uniform);
   // The oracle runs the program as it was written.
-  v->tape = plan(evaluate_ ? *program_ : *simplify(program_), options);
+  v->tape = plan(evaluate ? *program_ : *simplify(program_), options);
   const Tape& tape = *v->tape;
+  v->libraries = calls_libraries(tape);
   v->of_input.resize(program_->inputs.size());
   for (const Region& r : tape.regions)
     for (int d : r.devices) v->last_device = std::max(v->last_device, d);

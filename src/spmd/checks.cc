@@ -40,11 +40,12 @@ std::string path_of(const MapInfo& map, std::size_t output) {
                                           : "output " + std::to_string(output);
 }
 
-// The first axis over which output `i` varies that its spec leaves out; empty where there is none.
+// The first axis of the mesh over which output `i` varies that its spec leaves out; empty where
+// there is none. Other axes are those of maps around this one, which a spec says nothing of.
 std::string undeclared(const MapInfo& map, const std::vector<AxisSet>& varying, std::size_t i) {
   AxisSet named = map.out_specs[i].axes();
   for (const auto& axis : varying[map.body.outputs[i]])
-    if (!named.contains(axis)) return axis;
+    if (!named.contains(axis) && map.mesh.find(axis) >= 0) return axis;
   return {};
 }
 
@@ -178,15 +179,17 @@ struct Predicate {
   const Equation* control;
 };
 
+// Along the axis of a vmap around the map both branches run, so only axes of devices count.
 void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& inputs,
-                             std::vector<Predicate>& under, std::vector<std::string>& offenders) {
+                             const MeshShape& mesh, std::vector<Predicate>& under,
+                             std::vector<std::string>& offenders) {
   std::vector<AxisSet> varying = uniformity(p, inputs);
   std::vector<AxisSet> operands;
   for (const Equation& eqn : p.equations) {
     if (eqn.op->lowering == Lowering::collective && eqn.op->name != "axis_index") {
       for (const Predicate& predicate : under)
         for (const auto& axis : eqn.attrs.get<Strings>("axes"))
-          if (predicate.axes.contains(axis)) {
+          if (predicate.axes.contains(axis) && mesh.find(axis) >= 0) {
             offenders.push_back(eqn.op->name + in_line(eqn.loc) + " over '" + axis +
                                 "' is inside the " + predicate.control->op->name +
                                 in_line(predicate.control->loc) +
@@ -199,7 +202,7 @@ void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& input
     for (Var v : eqn.inputs) operands.push_back(varying[v]);
     for (const NestedProgram& nested : nested_programs(eqn, operands)) {
       if (!nested.predicate.empty()) under.push_back({nested.predicate, &eqn});
-      find_lonely_collectives(*nested.program, nested.inputs, under, offenders);
+      find_lonely_collectives(*nested.program, nested.inputs, mesh, under, offenders);
       if (!nested.predicate.empty()) under.pop_back();
     }
   }
@@ -210,7 +213,7 @@ void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& input
 void check_collectives_in_control_flow(const MapInfo& map) {
   std::vector<Predicate> under;
   std::vector<std::string> offenders;
-  find_lonely_collectives(map.body, axes_of(map.in_specs), under, offenders);
+  find_lonely_collectives(map.body, axes_of(map.in_specs), map.mesh, under, offenders);
   if (offenders.empty()) return;
   Message m(map.function);
   for (std::string& o : offenders) m.offender(std::move(o));

@@ -92,7 +92,7 @@ HostArray folded(const std::vector<HostArray>& x, Fold fold) {
   HostArray y(x[0].dtype, x[0].shape);
   dispatch(y.dtype, [&](auto tag) {
     using T = decltype(tag);
-    constexpr bool half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+    constexpr bool half = std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>;
     using A = std::conditional_t<half, float, T>;
     for (std::int64_t i = 0; i < y.count(); ++i) {
       auto part = [&](auto&& self, std::size_t begin, std::size_t n) -> A {

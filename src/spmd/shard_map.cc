@@ -1,6 +1,7 @@
 #include "spmd/shard_map.h"
 
 #include "spmd/reference.h"
+#include "spmd/uniformity.h"
 
 #include <cstring>
 
@@ -135,6 +136,44 @@ std::vector<Type> infer(const InferArgs& a) {
   return results;
 }
 
+// Functions prove their results when they are traced, and the rules of ops keep what is proven:
+// only a derivative that the user wrote can bring in something else.
+[[noreturn]] void undeclared(const ShardMap& s, const std::string& axis) {
+  Message(s.typed ? "shard_map" : "pmap")
+      .problem("a result is declared the same on all devices, but its derivative differs along '" +
+               axis + "'")
+      .rule(
+          "the derivative of what all devices share is shared too, so a custom rule gives devices "
+          "the same for it")
+      .advice("pmean or psum over '" + axis +
+              "' in the custom derivative, or declare the result as mapped: 0 in out_axes")
+      .raise<ShardingError>();
+}
+
+// Along the axes of shard_maps around this one, whose names its own may hide. Along its own, a
+// result is as its spec says: what a spec leaves out is stored once and read by all devices, so a
+// claim that does not hold would be a wrong number.
+std::vector<AxisSet> nonuniform(const VaryArgs& a) {
+  ShardMap s(a.attrs);
+  AxisSet own, hidden;
+  for (const std::string& axis : s.mesh.axes) own.insert(axis);
+  std::vector<AxisSet> in = s.input_axes();
+  for (std::size_t i = 0; i < in.size(); ++i)
+    for (const std::string& axis : a.inputs[i]) (own.contains(axis) ? hidden : in[i]).insert(axis);
+  std::vector<AxisSet> results = output_uniformity(*s.body, in);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const AxisSet named = s.out_specs[i].axes();
+    AxisSet outer = hidden;
+    for (const std::string& axis : results[i])
+      if (!own.contains(axis))
+        outer.insert(axis);
+      else if (!named.contains(axis))
+        undeclared(s, axis);
+    results[i] = std::move(outer);
+  }
+  return results;
+}
+
 void evaluate(const EvalArgs& a) {
   ShardMap s(a.attrs);
   std::vector<std::vector<HostArray>> inputs(static_cast<std::size_t>(s.mesh.size()));
@@ -227,6 +266,7 @@ void register_shard_map(Registry& r) {
   op.partial_eval = spmd::shard_map_partial_eval;
   op.transpose = spmd::shard_map_transpose;
   op.batch = spmd::shard_map_batch;
+  op.uniform = spmd::nonuniform;
   op.evaluate = spmd::evaluate;
   op.waived = {{"jvp", "jvp_both: its body is differentiated whole"},
                {"sharding", "it says itself how its operands are cut"},

@@ -1,11 +1,12 @@
 #include "transform/pass.h"
 
+#include "base/process.h"
+#include "base/settings.h"
 #include "transform/map_nested.h"
 
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <string_view>
@@ -15,8 +16,8 @@ namespace tessera::inline v0 {
 namespace {
 
 bool disabled(std::string_view name) {
-  const char* list = std::getenv("TESSERA_DISABLE_PASSES");
-  std::string_view rest = list ? list : "";
+  const std::string list = settings::text("TESSERA_DISABLE_PASSES");
+  std::string_view rest = list;
   while (!rest.empty()) {
     std::size_t comma = rest.find(',');
     if (rest.substr(0, comma) == name) return true;
@@ -51,16 +52,16 @@ ProgramPtr run_nested(const Pass& pass, const ProgramPtr& p) {
 ProgramPtr run_pass(const Pass& pass, const ProgramPtr& p) {
   if (disabled(pass.name)) return p;
   static std::atomic<int> dumps{0};
-  const char* directory = std::getenv("TESSERA_DUMP_PASSES");
-  int number = directory ? ++dumps : 0;
-  if (directory) dump(directory, number, pass.name, "before", *p);
+  const std::string directory = settings::text("TESSERA_DUMP_PASSES");
+  int number = directory.empty() ? 0 : ++dumps;
+  if (number) dump(directory, number, pass.name, "before", *p);
 
   auto start = std::chrono::steady_clock::now();
   ProgramPtr result = run_nested(pass, p);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   {
     Times& t = times();
-    std::lock_guard guard(t.lock);
+    Locked guard(t.lock);
     PassTime* entry = nullptr;
     for (PassTime& e : t.entries)
       if (e.name == pass.name) entry = &e;
@@ -71,13 +72,13 @@ ProgramPtr run_pass(const Pass& pass, const ProgramPtr& p) {
 #ifdef TESSERA_VERIFY_PASSES
   if (result != p) verify(*result, pass.name);
 #endif
-  if (directory) dump(directory, number, pass.name, "after", *result);
+  if (number) dump(directory, number, pass.name, "after", *result);
   return result;
 }
 
 std::vector<PassTime> pass_times() {
   Times& t = times();
-  std::lock_guard guard(t.lock);
+  Locked guard(t.lock);
   return t.entries;
 }
 

@@ -8,6 +8,7 @@ std::span<const Pass> simplify_passes() {
   static constexpr Pass passes[] = {
       {"cancel", cancel},
       {"fold", fold},
+      {"join_slices", join_slices},
       {"arg_extremum", split_arg_extremum},
       {"orient", orient},
       {"hoist", hoist},

@@ -23,11 +23,13 @@ ProgramPtr split_arg_extremum(const ProgramPtr& p);
 /// Small matrices that a vector is multiplied with lie as the product reads them: transposed before
 /// it where their minor dimension is contracted.
 ProgramPtr orient(const ProgramPtr& p);
+/// Slices of one array that a concatenation puts together become one slice, or one gather.
+ProgramPtr join_slices(const ProgramPtr& p);
 /// Moves out of the bodies of scans what is costly, or a transposition, and the same in every turn.
 ProgramPtr hoist(const ProgramPtr& p);
 
 /// These, and dead_code, in the order in which `simplify` runs them: "cancel", "fold",
-/// "arg_extremum", "orient", "hoist", "cse", "dead_code".
+/// "join_slices", "arg_extremum", "orient", "hoist", "cse", "dead_code".
 std::span<const Pass> simplify_passes();
 ProgramPtr simplify(const ProgramPtr& p);
 

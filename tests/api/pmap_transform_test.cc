@@ -2,14 +2,17 @@
 // batch.
 #include "api/check.h"
 
+#include <tessera/checkpoint.h>
 #include <tessera/collectives.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
+#include <tessera/custom.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
 #include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/pmap.h>
+#include <tessera/random.h>
 #include <tessera/reductions.h>
 #include <tessera/vmap.h>
 
@@ -171,6 +174,132 @@ TEST_F(PmapTransform, MapsInAndAroundMaps) {
                             {.axis_name = "i"}),
                         {.axis_name = "j"});
   EXPECT_EQ(f32s(outer(ts::swapaxes(cube, 0, 1))[0][0]), f32s(ts::sum(cube, {0, 1})));
+}
+
+// A map that gives its block on as it is gives a view of what enters it: each device's own part.
+TEST_F(PmapTransform, MapsThatChangeNothingBetweenGlobalOperations) {
+  const Array v = vec({1, 2, 3, 4});
+  auto same = ts::pmap([](Array a) { return a; });
+  auto with_mean = ts::pmap([](Array a) { return a + ts::pmean(a, "i"); });
+  auto turned = ts::pmap([](Array a) { return ts::swapaxes(a.reshape(1, 2), 0, 1).reshape(2); });
+  EXPECT_EQ(f32s(ts::jit([&](Array a) { return same(a * 2); })(v)), (Floats{2, 4, 6, 8}));
+  EXPECT_EQ(f32s(ts::jit([&](Array a) { return same(with_mean(a) * 2); })(v)),
+            (Floats{7, 9, 11, 13}));
+  EXPECT_EQ(f32s(ts::jit([&](Array a) { return same(with_mean(a) * 2) + same(a + 1); })(v)),
+            (Floats{9, 12, 15, 18}));
+  EXPECT_EQ(f32s(ts::jit([&](Array a) { return turned(a * 2); })(x)), f32s(x * 2));
+  // Columns, which are no contiguous blocks, and two results of which one is a view.
+  auto columns =
+      ts::pmap([](Array a) { return std::pair(a, a - ts::psum(a, "i")); }, {.in_axes = 1});
+  auto [own, rest] = ts::jit([&](Array a) { return columns(a * 2); })(x);
+  EXPECT_EQ(f32s(own), f32s(ts::transpose(x * 2)));
+  EXPECT_EQ(f32s(rest), f32s(ts::transpose(x * 2 - ts::sum(x * 2, 1, true))));
+}
+
+// The transposed map of a sum is one that changes nothing: what meets its result outside of the
+// map meets every device's own part.
+TEST_F(PmapTransform, GradientsOfWhatDiffersByDevice) {
+  const Array v = vec({1, 2, 3, 4}), w = vec({2, -1, 0.5, 3}), key = ts::random::key(7);
+  auto expect = [&](auto f, const Array& moved) {
+    auto loss = [&](Array a) { return ts::sum(ts::square(f(a)) * w); };
+    const Array want = 2 * moved * w;
+    EXPECT_EQ(f32s(ts::grad(loss)(v)), f32s(want));
+    EXPECT_EQ(f32s(ts::jit(ts::grad(loss))(v)), f32s(want));
+    EXPECT_EQ(f32s(ts::grad(ts::checkpoint(loss))(v)), f32s(want));
+    EXPECT_EQ(f32s(ts::jvp(ts::grad(loss), std::tuple(v), std::tuple(v)).second), f32s(2 * v * w));
+    EXPECT_EQ(f32s(ts::vmap(ts::grad(loss))(ts::stack({v, v}))[1]), f32s(want));
+  };
+  expect(ts::pmap([](Array a) { return a + ts::axis_index("i"); }), v + ts::arange(4));
+  std::vector<float> draws;
+  for (int d = 0; d < 4; ++d)
+    draws.push_back(
+        ts::random::randint(ts::random::fold_in(key, d), {}, -9, 9).astype(ts::f32).item<float>());
+  expect(ts::pmap([&](Array a) {
+           const Array own = ts::random::fold_in(key, ts::axis_index("i"));
+           return a + ts::random::randint(own, {}, -9, 9).astype(ts::f32);
+         }),
+         v + vec(draws));
+  // Two axes: a vmap with a name around the map, and one inside.
+  auto both = [](Array a) { return a + ts::axis_index({"i", "k"}); };
+  const Array m = ts::arange(8.0f).reshape(2, 4), weights = m - 3;
+  auto around = ts::vmap(ts::pmap(both, {.axis_name = "i"}), {.axis_name = "k"});
+  auto inside = ts::pmap(ts::vmap(both, {.axis_name = "k"}), {.axis_name = "i"});
+  const Array index = ts::arange(4) * 2 + ts::arange(2).reshape(2, 1);
+  EXPECT_EQ(f32s(ts::grad([&](Array a) { return ts::sum(ts::square(around(a)) * weights); })(m)),
+            f32s(2 * (m + index) * weights));
+  const Array mt = ts::transpose(m), wt = ts::transpose(weights);
+  EXPECT_EQ(f32s(ts::grad([&](Array a) { return ts::sum(ts::square(inside(a)) * wt); })(mt)),
+            f32s(2 * (mt + ts::transpose(index)) * wt));
+}
+
+// The axis of a vmap around a map is none of the map's own: what differs along it may leave the map
+// as one copy for all devices.
+TEST_F(PmapTransform, NamesOfMapsAroundAreSeenInside) {
+  const Array m = ts::arange(8.0f).reshape(2, 4), one = vec({1, 2, 3, 4});
+  auto over = [](auto f) { return ts::vmap(f, {.axis_name = "k"}); };
+  EXPECT_EQ(f32s(over(ts::pmap([](Array a) { return a + ts::axis_index("k"); }))(m)),
+            (Floats{0, 1, 2, 3, 5, 6, 7, 8}));
+  auto shared = ts::pmap(
+      [](Array a, Array b) { return std::pair(ts::psum(a, "i") + ts::axis_index("k"), b); },
+      {.in_axes = {0, ts::replicated}, .out_axes = ts::replicated});
+  auto [sums, same] = over(shared)(m, vec({5, 6}));
+  EXPECT_EQ(f32s(sums), (Floats{6, 23}));
+  EXPECT_EQ(f32s(same), (Floats{5, 6}));
+  // Nothing of what enters the map is stacked.
+  auto unstacked = over(
+      [&](Array b) { return b * ts::pmap([](Array a) { return a + ts::axis_index("k"); })(one); });
+  EXPECT_EQ(f32s(unstacked(vec({1, 10}))), (Floats{1, 2, 3, 4, 20, 30, 40, 50}));
+  const Array cube = ts::arange(16.0f).reshape(2, 4, 2);
+  EXPECT_EQ(f32s(over(ts::pmap([](Array a) { return ts::all_to_all(a, "k", 0, 0); }))(cube)),
+            f32s(ts::swapaxes(cube, 0, 2)));
+  auto exchanged =
+      ts::pmap([](Array a) { return ts::all_to_all(a, "k", 0, 0); },
+               {.in_axes = ts::replicated, .out_axes = ts::replicated, .axis_size = 4});
+  EXPECT_EQ(f32s(over(exchanged)(ts::array({{1.0, 2.0}, {3.0, 4.0}}))), (Floats{1, 3, 2, 4}));
+  // A branch by the number of the vmap's member, with a sum over the devices in it, is taken by all
+  // devices of a member.
+  auto branch = ts::pmap([](Array a) {
+    return ts::cond(
+        ts::axis_index("k") > 0, [&] { return ts::psum(a, "i"); }, [&] { return a; });
+  });
+  EXPECT_EQ(f32s(over(branch)(m)), (Floats{0, 1, 2, 3, 22, 22, 22, 22}));
+  auto both = ts::pmap([](Array a) {
+    return ts::cond(
+        ts::axis_index("k") > 0,
+        [&] {
+          return ts::psum(a, {"i", "k"});
+        },
+        [&] { return a; });
+  });
+  EXPECT_EQ(f32s(over(both)(m)), (Floats{0, 1, 2, 3, 28, 28, 28, 28}));
+}
+
+// A custom rule could bring something of each device's own into the derivative of a result that is
+// stored once.
+TEST_F(PmapTransform, CustomDerivativesOfReplicatedResults) {
+  auto mapped = [](auto scale) {
+    auto f = ts::custom_jvp([](Array a) { return a; },
+                            [=](Array a, Array da) { return std::pair(a, scale(da)); });
+    return ts::pmap([=](Array w) { return f(w); },
+                    {.in_axes = ts::replicated, .out_axes = ts::replicated, .axis_size = 4});
+  };
+  auto own = mapped([](Array da) { return da * ts::axis_index("i"); });
+  EXPECT_EQ(own(Array(2.0f)).item<float>(), 2);
+  const std::string text = message<ts::ShardingError>(
+      [&] { ts::jvp(own, std::tuple(Array(2.0f)), std::tuple(Array(1.0f))); });
+  EXPECT_EQ(text.substr(0, text.find('\n')),
+            "pmap: a result is declared the same on all devices, but its derivative differs along "
+            "'i'");
+  auto mean = mapped([](Array da) { return ts::pmean(da * ts::axis_index("i"), "i"); });
+  EXPECT_EQ(ts::grad(mean)(Array(2.0f)).item<float>(), 1.5f);
+  // Forward and backward rules name the axis too, wherever the derivative is taken.
+  auto scaled = ts::custom_vjp([](Array a) { return a * a; },
+                               [](Array a) { return std::pair(a * a, a + ts::axis_index("i")); },
+                               [](Array own, Array c) { return c * own * ts::psum(1, "i"); });
+  const Array v = vec({1, 2, 3, 4});
+  EXPECT_EQ(f32s(ts::grad([&](Array a) { return ts::sum(ts::pmap(scaled)(a)); })(v)),
+            (Floats{4, 12, 20, 28}));
+  EXPECT_EQ(f32s(ts::pmap(ts::grad(scaled))(v)), (Floats{4, 12, 20, 28}));
 }
 
 TEST_F(PmapTransform, ControlFlow) {

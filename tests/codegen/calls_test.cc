@@ -206,7 +206,7 @@ TEST(Calls, BitsDoNotDependOnHowTasksRun) {
 
 // The row-wise conversions are the scalar ones, for every float16 and around every rounding.
 TEST(Calls, RowsNarrowAsScalarsDo) {
-  std::vector<float16> halves(1 << 16);
+  std::vector<float16_t> halves(1 << 16);
   for (std::size_t i = 0; i < halves.size(); ++i) halves[i].bits = static_cast<std::uint16_t>(i);
   std::vector<float> wide(halves.size());
   codegen::widen_from(f16, halves.data(), wide.data(), static_cast<std::int64_t>(wide.size()));
@@ -222,15 +222,15 @@ TEST(Calls, RowsNarrowAsScalarsDo) {
                     expected * (1 + 1.0f / 2048), expected * 1.00390625f})
       numbers.push_back(v);
   }
-  std::vector<float16> narrow16(numbers.size());
-  std::vector<bfloat16> narrow_b(numbers.size());
+  std::vector<float16_t> narrow16(numbers.size());
+  std::vector<bfloat16_t> narrow_b(numbers.size());
   codegen::narrow_to(f16, numbers.data(), narrow16.data(),
                      static_cast<std::int64_t>(numbers.size()));
   codegen::narrow_to(bf16, numbers.data(), narrow_b.data(),
                      static_cast<std::int64_t>(numbers.size()));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    ASSERT_EQ(narrow16[i].bits, float16(numbers[i]).bits) << numbers[i];
-    ASSERT_EQ(narrow_b[i].bits, bfloat16(numbers[i]).bits) << numbers[i];
+    ASSERT_EQ(narrow16[i].bits, float16_t(numbers[i]).bits) << numbers[i];
+    ASSERT_EQ(narrow_b[i].bits, bfloat16_t(numbers[i]).bits) << numbers[i];
   }
 }
 

@@ -5,8 +5,13 @@
 #include "codegen/run.h"
 #include "ops/build.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -188,4 +193,159 @@ TEST_F(DiskCache, ADirectoryThatCannotBeWrittenIsNoError) {
   ::setenv("TESSERA_CACHE_DIR", "/proc/nowhere", 1);
   ts::ProgramPtr p = distinct(3);
   run::check(p, run::random_inputs(*p), 64);
+}
+
+namespace {
+
+std::string name_of(const std::string& id) { return id.substr(0, 2) + "/" + id + ".tsk"; }
+void put(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+}
+void make_old(const fs::path& path) {
+  fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(30));
+}
+
+}  // namespace
+
+TEST_F(DiskCache, TrimmingRemovesItsOwnFilesOnly) {
+  const std::string id = cg::cache_id("key"), other = std::string(32, 'a');
+  cg::write_cached(id, "key", std::string(1000, 'x'));
+  const fs::path root = directory_;
+  // Names that are near those of kernels, kernels in wrong places, and a file at a kernel's name
+  // that is none.
+  const std::vector<fs::path> theirs = {
+      root / "notes.tsk",
+      root / "draft.tmp",
+      root / (other + ".tsk"),
+      root / "aa" / "notes.tsk",
+      root / "aa" / (other + ".tsk"),
+      root / "aa" / (other + ".tsk.old"),
+      root / "aa" / (other + ".tsk.1.tmp.gz"),
+      root / "aa" / "draft.tmp",
+      root / "bb" / (other + ".tsk"),
+      root / "project" / "aa" / (other + ".tsk"),
+      root / "AA" / (std::string(32, 'A') + ".tsk"),
+  };
+  for (const fs::path& p : theirs) {
+    put(p, std::string(5000, 'y'));
+    make_old(p);
+  }
+  cg::trim_cache(0);
+  for (const fs::path& p : theirs) EXPECT_TRUE(fs::exists(p)) << p;
+  EXPECT_FALSE(fs::exists(root / name_of(id)));
+}
+
+TEST_F(DiskCache, TrimmingFollowsNoLinks) {
+  char name[] = "/tmp/tessera_elsewhere_XXXXXX";
+  const fs::path elsewhere = ::mkdtemp(name);
+  const std::string id = cg::cache_id("key");
+  cg::write_cached(id, "key", std::string(1000, 'x'));
+  const fs::path kernel = fs::path(directory_) / name_of(id);
+  const fs::path folder = kernel.parent_path();
+  fs::rename(folder, elsewhere / folder.filename());
+  fs::create_directory_symlink(elsewhere / folder.filename(), folder);
+  cg::trim_cache(0);
+  EXPECT_TRUE(fs::exists(elsewhere / name_of(id)));
+  fs::remove_all(elsewhere);
+}
+
+TEST_F(DiskCache, TrimmingRemovesWhatKilledWritersLeft) {
+  const fs::path folder = fs::path(directory_) / "aa";
+  const std::string id(32, 'a');
+  put(folder / (id + ".tsk.4711.0.tmp"), "half a kernel");
+  make_old(folder / (id + ".tsk.4711.0.tmp"));
+  put(folder / (id + ".tsk.4712.0.tmp"), "under way");
+  cg::trim_cache(std::size_t{1} << 30);
+  EXPECT_FALSE(fs::exists(folder / (id + ".tsk.4711.0.tmp")));
+  EXPECT_TRUE(fs::exists(folder / (id + ".tsk.4712.0.tmp")));
+}
+
+TEST_F(DiskCache, PipesSocketsAndFoldersInThePlaceOfFilesAreLeftAlone) {
+  const std::string id = cg::cache_id("key");
+  const fs::path kernel = fs::path(directory_) / name_of(id);
+  fs::create_directories(kernel.parent_path());
+  ASSERT_EQ(::mkfifo(kernel.c_str(), 0600), 0);
+  EXPECT_EQ(cg::read_cached(id, "key"), std::nullopt);
+  cg::write_cached(id, "key", "object");
+  cg::trim_cache(0);
+  EXPECT_TRUE(fs::is_fifo(kernel));
+  fs::remove(kernel);
+  fs::create_directories(kernel / "inside");
+  EXPECT_EQ(cg::read_cached(id, "key"), std::nullopt);
+  cg::write_cached(id, "key", "object");
+  cg::trim_cache(0);
+  EXPECT_TRUE(fs::is_directory(kernel / "inside"));
+  // In the place of its folder, and of the whole.
+  fs::remove_all(kernel.parent_path());
+  ASSERT_EQ(::mkfifo(kernel.parent_path().c_str(), 0600), 0);
+  EXPECT_EQ(cg::read_cached(id, "key"), std::nullopt);
+  cg::write_cached(id, "key", "object");
+  cg::trim_cache(0);
+  const std::string whole = directory_ + "/pipe";
+  ASSERT_EQ(::mkfifo(whole.c_str(), 0600), 0);
+  ::setenv("TESSERA_CACHE_DIR", whole.c_str(), 1);
+  EXPECT_EQ(cg::read_cached(id, "key"), std::nullopt);
+  cg::write_cached(id, "key", "object");
+  cg::trim_cache(0);
+  EXPECT_TRUE(fs::is_fifo(whole));
+}
+
+TEST_F(DiskCache, ASizeThatNoKernelHasTakesNoMemory) {
+  const std::string id = cg::cache_id("key");
+  cg::write_cached(id, "key", "object");
+  const fs::path path = only_file();
+  const std::int64_t huge = std::int64_t{1} << 38;
+  fs::resize_file(path, static_cast<std::uintmax_t>(huge));
+  std::fstream f(path, std::ios::in | std::ios::out | std::ios::binary);
+  const std::int64_t object = huge - 32 - 3;
+  f.seekp(16);
+  f.write(reinterpret_cast<const char*>(&object), sizeof object);
+  f.close();
+  EXPECT_EQ(cg::read_cached(id, "key"), std::nullopt);
+}
+
+TEST_F(DiskCache, AKernelThatDoesNotLinkIsCompiledAnew) {
+  const ts::ProgramPtr p = distinct(4);
+  EXPECT_EQ(from_disk_in_a_child(p), 0);
+  // A file that is whole, with the key that the kernel has, and an object that is none.
+  const fs::path path = only_file();
+  std::ifstream in(path, std::ios::binary);
+  const std::string data((std::istreambuf_iterator<char>(in)), {});
+  std::uint64_t key_bytes = 0;
+  std::memcpy(&key_bytes, data.data() + 8, sizeof key_bytes);
+  const std::string id = path.stem().string(), key = data.substr(32, key_bytes);
+  cg::write_cached(id, key, "no object file");
+  EXPECT_EQ(cg::read_cached(id, key), "no object file");
+  EXPECT_EQ(from_disk_in_a_child(p), 0);
+  EXPECT_EQ(from_disk_in_a_child(p), 1);
+}
+
+TEST_F(DiskCache, AFullDiskIsNoError) {
+  // A limit of the size of files stands for it: the write fails half-way.
+  const std::string id = cg::cache_id("key");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit few{64, 64};
+    ::setrlimit(RLIMIT_FSIZE, &few);
+    cg::write_cached(id, "key", std::string(1000, 'x'));
+    ::_exit(cg::read_cached(id, "key") ? 1 : 0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  std::size_t files = 0;
+  for (const auto& e : fs::recursive_directory_iterator(directory_)) files += e.is_regular_file();
+  EXPECT_EQ(files, 0u);
+}
+
+// Where the user may read everything, as root may, there is nothing to see.
+TEST_F(DiskCache, AFileThatCannotBeReadIsWrittenAnew) {
+  const std::string id = cg::cache_id("key");
+  cg::write_cached(id, "key", "object");
+  fs::permissions(only_file(), fs::perms::none);
+  cg::read_cached(id, "key");
+  cg::write_cached(id, "key", "object");
+  EXPECT_EQ(cg::read_cached(id, "key"), "object");
 }

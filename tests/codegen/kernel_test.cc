@@ -211,8 +211,8 @@ TEST(Kernel, SpecialValuesOfMath) {
       ts::HostArray x(d, {static_cast<std::int64_t>(special.size())});
       ts::dispatch(d, [&](auto tag) {
         using T = decltype(tag);
-        if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, ts::float16> ||
-                      std::is_same_v<T, ts::bfloat16>)
+        if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, ts::float16_t> ||
+                      std::is_same_v<T, ts::bfloat16_t>)
           for (std::size_t i = 0; i < special.size(); ++i) x.data<T>()[i] = T(special[i]);
       });
       SCOPED_TRACE(p->equations[0].op->name + " " + std::string(ts::name_of(d)));

@@ -113,6 +113,27 @@ MISUSE(gather_along_an_axis_too_many) {
 MISUSE(groups_that_are_no_partition) {
   over_devices([](Array x) { return ts::psum(x, "devices", {{0, 1}, {1, 2}}); })(ts::ones({4}));
 }
+MISUSE(mean_over_groups_that_are_no_partition) {
+  over_devices([](Array x) { return ts::pmean(x, "devices", {{0, 1}, {1, 2}}); })(ts::ones({4}));
+}
+MISUSE(mean_over_groups_of_a_mapped_axis) {
+  ts::vmap(
+      [](Array x) {
+        return ts::pmean(x, "rows", {{0, 1}, {2, 3}});
+      },
+      {.axis_name = "rows"})(ts::ones({4}));
+}
+MISUSE(swap_with_an_axis_of_another_extent) {
+  over_devices([](Array x) { return ts::pswapaxes(x, "devices", 0); })(ts::ones({4, 6}));
+}
+MISUSE(gradient_of_a_collective_in_a_branch_of_each_member) {
+  auto f = [](Array x) {
+    return ts::cond(
+        x > 0, [&] { return ts::psum(x * x, "rows"); }, [&] { return x; });
+  };
+  ts::vmap(f, {.axis_name = "rows"})(ts::array({1.0, -2.0}));  // has values
+  ts::vmap(ts::grad(f), {.axis_name = "rows"})(ts::array({1.0, -2.0}));
+}
 MISUSE(gradient_of_pmax) {
   over_devices([](Array x) {
     return ts::grad([](Array v) { return ts::pmax(ts::sum(v), "devices"); })(x);

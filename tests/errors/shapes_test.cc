@@ -54,7 +54,7 @@ MISUSE(convolution_with_another_number_of_channels) {
   ts::conv(ts::ones({1, 8, 8, 3}), ts::ones({3, 3, 4, 16}));
 }
 MISUSE(convolution_with_unknown_padding) {
-  ts::conv(ts::ones({1, 8, 8, 3}), ts::ones({3, 3, 3, 16}), {.padding = "same"});
+  ts::conv(ts::ones({1, 8, 8, 3}), ts::ones({3, 3, 3, 16}), {.padding = "full"});
 }
 MISUSE(pool_with_a_window_for_one_axis) { ts::max_pool(ts::ones({1, 8, 8, 3}), {2}); }
 MISUSE(convolution_in_no_groups) {

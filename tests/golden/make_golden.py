@@ -102,8 +102,7 @@ case("clip:", jnp.clip, values("float32", (8,)), np.float32(-1), np.float32(0.5)
 # The promotion table, as the dtype codes of sums: strong with strong, strong with weak int, strong with weak float.
 ORDER = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64"]
 with jax.enable_x64(True):
-    table = [[ORDER.index(str(jnp.promote_types(a, b))) if not (("int" in a or "int" in b) and str(jnp.promote_types(a, b)) == "float64"
-              and "float64" not in (a, b)) else ORDER.index("float32") for b in ORDER] for a in ORDER]
+    table = [[ORDER.index(str(jnp.promote_types(a, b))) for b in ORDER] for a in ORDER]
 tensors["promotion:strong:/out0"] = np.array(table, "int32")
 
 REDUCE = {"sum": jnp.sum, "prod": jnp.prod, "mean": jnp.mean, "max": jnp.max, "min": jnp.min, "var": jnp.var, "std": jnp.std,

@@ -178,12 +178,12 @@ TEST(Text, LiteralsReadBackToTheSameBits) {
   EXPECT_EQ(printed(literal<std::uint64_t>({}, {UINT64_MAX})), "u64[] 18446744073709551615");
   EXPECT_EQ(printed(literal<std::int8_t>({2, 0}, {})), "i8[2,0] []");
   // All values of the 16-bit floats.
-  std::vector<ts::bfloat16> brain(65536);
-  std::vector<ts::float16> half(65536);
+  std::vector<ts::bfloat16_t> brain(65536);
+  std::vector<ts::float16_t> half(65536);
   for (std::size_t i = 0; i < 65536; ++i)
     brain[i].bits = half[i].bits = static_cast<std::uint16_t>(i);
-  printed(literal<ts::bfloat16>({65536}, brain));
-  printed(literal<ts::float16>({256, 256}, half));
+  printed(literal<ts::bfloat16_t>({65536}, brain));
+  printed(literal<ts::float16_t>({256, 256}, half));
 }
 
 TEST(Text, LocationsAreComments) {

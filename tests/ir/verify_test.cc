@@ -64,3 +64,35 @@ TEST(Verify, EachPromise) {
             "  rule:");
   EXPECT_EQ(broken([](P& p) { p.equations[0].op = nullptr; }), "equation 0: it has no op");
 }
+
+// Sets of axes in types decide where derivatives sum over devices.
+TEST(Verify, VaryingAxes) {
+  ts::Builder b("f");
+  ts::Type own(ts::f32, {2});
+  own.varying = {"i"};
+  ts::Value x = b.input(own), y = b.input(ts::Type(ts::f32, {2}));
+  const ts::Program p =
+      *b.finish(ts::Values{ops::psum_invariant(ops::add(x, y), {"i"}), ops::neg(y)});
+  EXPECT_EQ(complaint(p), "none");
+  auto broken = [&](auto damage) {
+    ts::Program q = p;
+    damage(q);
+    const std::string s = complaint(q), who = "the pass made program 'f' that does not hold: ";
+    return s.starts_with(who) ? s.substr(who.size()) : s;
+  };
+  using P = ts::Program;
+  ASSERT_EQ(p.equations[0].op->name, "pvary");
+  EXPECT_EQ(broken([](P& q) { q.types[q.equations[1].outputs[0]].varying = {}; }),
+            "equation 1 (add): result 0 is typed f32[2], and the op makes it vary over 'i'");
+  EXPECT_EQ(
+      broken([](P& q) { q.types[q.equations[2].outputs[0]].varying = {"i"}; }),
+      "equation 2 (psum_invariant): result 0 is typed f32[2]{varying: i}, and the op makes it "
+      "vary over none");
+  EXPECT_EQ(broken([](P& q) { q.types[q.equations[3].outputs[0]].varying = {"i"}; }),
+            "equation 3 (neg): result 0 is typed f32[2]{varying: i}, and the op makes it vary over "
+            "none");
+  // A cast that a pass took away.
+  EXPECT_EQ(broken([](P& q) { q.equations[1].inputs[1] = q.inputs[1]; }),
+            "equation 1 (add): its operands vary over different axes, 'i' and none: one of them "
+            "needs a pvary");
+}

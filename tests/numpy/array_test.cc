@@ -96,7 +96,7 @@ TEST(ArrayReading, ItemsConvert) {
   EXPECT_EQ(static_cast<int>(ts::array({-3})), -3);
   std::uint64_t big = std::numeric_limits<std::uint64_t>::max() - 1;
   EXPECT_EQ(Array(std::vector<std::uint64_t>{big}).item<std::uint64_t>(), big);
-  EXPECT_EQ(float(ts::array({0.5}).item<ts::float16>()), 0.5f);
+  EXPECT_EQ(float(ts::array({0.5}).item<ts::float16_t>()), 0.5f);
 }
 
 TEST(ArrayReading, HostSpansAreTheElementsInOrder) {

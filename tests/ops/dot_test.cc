@@ -62,12 +62,12 @@ TEST(DotGeneral, IntegersWrapAndBooleansAreOrOfAnds) {
 // 256 + 1 is not a bfloat16 number: a sum that rounds at every step would lose both ones.
 TEST(DotGeneral, NarrowFloatsRoundOnce) {
   auto bf = [](std::vector<float> v) {
-    std::vector<bfloat16> out;
-    for (float x : v) out.push_back(bfloat16(x));
-    return host<bfloat16>({static_cast<std::int64_t>(v.size())}, out);
+    std::vector<bfloat16_t> out;
+    for (float x : v) out.push_back(bfloat16_t(x));
+    return host<bfloat16_t>({static_cast<std::int64_t>(v.size())}, out);
   };
   HostArray a = bf({256, 1, 1}), ones = bf({1, 1, 1});
-  EXPECT_EQ(float(dot_of(a, ones, {{0}, {0}, {}, {}}, bf16).data<bfloat16>()[0]), 258.0f);
+  EXPECT_EQ(float(dot_of(a, ones, {{0}, {0}, {}, {}}, bf16).data<bfloat16_t>()[0]), 258.0f);
   EXPECT_EQ(values<float>(dot_of(a, bf({1, 1, 0}), {{0}, {0}, {}, {}}, f32)),
             (std::vector<float>{257.0f}));
 }

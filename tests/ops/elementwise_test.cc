@@ -186,24 +186,24 @@ TEST(Elementwise, ConversionsSaturateTruncateAndWrap) {
             (std::vector<int>{0, 0, 1, 1}));
   // Halfway between neighbours of bfloat16 (1 and 1.0078125) and of float16 (1 and 1.0009766): to
   // the even one.
-  EXPECT_EQ(float(converted<ts::bfloat16, float>({1.00390625f})[0]), 1.0f);
-  EXPECT_EQ(float(converted<ts::float16, float>({1.00048828125f})[0]), 1.0f);
-  EXPECT_EQ(float(converted<ts::float16, float>({65520.0f})[0]), kInf);
+  EXPECT_EQ(float(converted<ts::bfloat16_t, float>({1.00390625f})[0]), 1.0f);
+  EXPECT_EQ(float(converted<ts::float16_t, float>({1.00048828125f})[0]), 1.0f);
+  EXPECT_EQ(float(converted<ts::float16_t, float>({65520.0f})[0]), kInf);
 }
 
 TEST(Elementwise, SixteenBitFloatsRoundOnceAnOp) {
   // 1 + 2^-8 is halfway between neighbours; 1 + 3 * 2^-8 too, and its even neighbour is above.
-  auto b = [](float v) { return ts::bfloat16(v); };
+  auto b = [](float v) { return ts::bfloat16_t(v); };
   auto sum =
-      values<ts::bfloat16>(run_op("add",
-                                  {host<ts::bfloat16>({2}, {b(1), b(1.0078125f)}),
-                                   host<ts::bfloat16>({2}, {b(0.00390625f), b(0.00390625f)})},
-                                  {}));
+      values<ts::bfloat16_t>(run_op("add",
+                                    {host<ts::bfloat16_t>({2}, {b(1), b(1.0078125f)}),
+                                     host<ts::bfloat16_t>({2}, {b(0.00390625f), b(0.00390625f)})},
+                                    {}));
   EXPECT_EQ(float(sum[0]), 1.0f);
   EXPECT_EQ(float(sum[1]), 1.015625f);
-  EXPECT_EQ(
-      float(values<ts::float16>(run_op("exp", {host<ts::float16>({1}, {ts::float16(1)})}, {}))[0]),
-      float(ts::float16(std::exp(1.0f))));
+  EXPECT_EQ(float(values<ts::float16_t>(
+                run_op("exp", {host<ts::float16_t>({1}, {ts::float16_t(1)})}, {}))[0]),
+            float(ts::float16_t(std::exp(1.0f))));
 }
 
 TEST(Elementwise, SelectTakesFromEitherSide) {

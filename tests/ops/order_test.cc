@@ -55,7 +55,7 @@ TEST(Cumulative, Values) {
 
 // A running bfloat16 sum of ones would stick at 256; float32 carries it on.
 TEST(Cumulative, SixteenBitFloatsRunInFloat32) {
-  HostArray ones = host<bfloat16>({1024}, std::vector<bfloat16>(1024, bfloat16(1.0f)));
+  HostArray ones = host<bfloat16_t>({1024}, std::vector<bfloat16_t>(1024, bfloat16_t(1.0f)));
   EXPECT_EQ(run_op("cumsum", {ones}, run_attrs(0, false)).number(1023), 1024);
 }
 

@@ -97,11 +97,12 @@ TEST(Reduce, AndOr) {
 // 256 ones in bfloat16, one after another in bfloat16 itself, stick at 256; so do 4096 in float16
 // at 2048.
 TEST(Reduce, SixteenBitSumsAccumulateWider) {
-  EXPECT_EQ(float(reduce<ts::bfloat16>("reduce_sum", {1024},
-                                       std::vector<ts::bfloat16>(1024, ts::bfloat16(1)), {0})[0]),
-            1024.0f);
-  EXPECT_EQ(float(reduce<ts::float16>("reduce_sum", {4096},
-                                      std::vector<ts::float16>(4096, ts::float16(1)), {0})[0]),
+  EXPECT_EQ(
+      float(reduce<ts::bfloat16_t>("reduce_sum", {1024},
+                                   std::vector<ts::bfloat16_t>(1024, ts::bfloat16_t(1)), {0})[0]),
+      1024.0f);
+  EXPECT_EQ(float(reduce<ts::float16_t>(
+                "reduce_sum", {4096}, std::vector<ts::float16_t>(4096, ts::float16_t(1)), {0})[0]),
             4096.0f);
 }
 

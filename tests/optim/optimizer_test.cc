@@ -1,8 +1,11 @@
-// Optimisers step by step against their formulas in double. Parameters are float32, so a step may
-// be off by a few roundings of it; the formulas are those of the papers named in the header.
+// Optimisers step by step against their formulas in double, for parameters of float32 and of
+// float64. A step may be off by a few roundings of the parameters' dtype, and by no more: what is
+// rounded to float32 on the way shows in float64. The formulas are those of the papers named in the
+// header.
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>
+#include <tessera/manipulation.h>
 #include <tessera/optim.h>
 
 #include "message.h"
@@ -31,23 +34,34 @@ double gradient(int t, std::size_t i) { return (static_cast<double>(i) - 1.5) * 
 // Runs `steps` steps of an optimiser on four parameters and compares with a recurrence on doubles.
 void expect_follows(const optim::Optimizer& opt, int steps,
                     const std::function<void(int t, std::size_t i, double g, double& p)>& step) {
+  struct Run {
+    ts::DType dtype;
+    double tolerance;  // a step: a few roundings of values up to 4
+    Params p{};
+    optim::State state{};
+  };
+  std::vector<Run> runs{{ts::f32, 1e-6}, {ts::f64, 4e-15}};
   Doubles expected = {1, -2, 0.5, 3};
-  Params p{ts::array({1.0, -2.0}), ts::array({0.5, 3.0})};
-  optim::State state = opt.init(p);
+  for (Run& r : runs) {
+    r.p = {ts::array({1.0, -2.0}, r.dtype), ts::array({0.5, 3.0}, r.dtype)};
+    r.state = opt.init(r.p);
+  }
   for (int t = 0; t < steps; ++t) {
-    Floats g;
+    Doubles g;
     for (std::size_t i = 0; i < 4; ++i) {
-      g.push_back(static_cast<float>(gradient(t, i)));
+      g.push_back(gradient(t, i));
       step(t, i, gradient(t, i), expected[i]);
     }
-    Params grads{Array(Floats{g[0], g[1]}), Array(Floats{g[2], g[3]})};
-    auto [updates, next] = opt.update(grads, state, p);
-    state = next;
-    p = optim::apply_updates(p, updates);
-    Floats got = p.w.to_vector<float>(), more = p.b.to_vector<float>();
-    got.insert(got.end(), more.begin(), more.end());
-    for (std::size_t i = 0; i < 4; ++i)
-      EXPECT_NEAR(got[i], expected[i], 1e-6 * (t + 1)) << "step " << t << " element " << i;
+    for (Run& r : runs) {
+      Params grads{ts::array({g[0], g[1]}, r.dtype), ts::array({g[2], g[3]}, r.dtype)};
+      auto [updates, next] = opt.update(grads, r.state, r.p);
+      r.state = next;
+      r.p = optim::apply_updates(r.p, updates);
+      const Doubles got = ts::concatenate({r.p.w, r.p.b}).astype(ts::f64).to_vector<double>();
+      for (std::size_t i = 0; i < 4; ++i)
+        EXPECT_NEAR(got[i], expected[i], r.tolerance * (t + 1))
+            << r.dtype << " step " << t << " element " << i;
+    }
   }
 }
 
@@ -171,26 +185,52 @@ TEST(Optim, Schedules) {
   auto cosine = optim::cosine_decay(2.0, 10, 0.1);
   for (int t : {0, 3, 5, 10, 20}) {
     double c = 0.5 * (1 + std::cos(M_PI * std::min(t, 10) / 10.0));
-    EXPECT_NEAR(at(cosine, t), 2.0 * (0.9 * c + 0.1), 1e-6);
+    EXPECT_NEAR(at(cosine, t), 2.0 * (0.9 * c + 0.1), 2e-15);
   }
   auto fall = optim::exponential_decay(2.0, 4, 0.25),
        stairs = optim::exponential_decay(2.0, 4, 0.25, true);
   EXPECT_EQ(at(fall, 0), 2);
-  EXPECT_NEAR(at(fall, 2), 1, 1e-6);
-  EXPECT_NEAR(at(fall, 8), 0.125, 1e-7);
+  EXPECT_NEAR(at(fall, 2), 1, 1e-15);
+  EXPECT_NEAR(at(fall, 8), 0.125, 1e-15);
   EXPECT_EQ(at(stairs, 3), 2);
-  EXPECT_NEAR(at(stairs, 7), 0.5, 1e-6);
+  EXPECT_NEAR(at(stairs, 7), 0.5, 1e-15);
+  // Rates that no float32 is: a double, and weak, so that float32 parameters stay float32.
+  EXPECT_EQ(at(optim::constant(0.1), 3), 0.1);
+  EXPECT_NEAR(at(optim::linear_schedule(0.1, 0.3, 7), 3), 0.1 + 0.2 * 3 / 7, 1e-16);
+  EXPECT_NEAR(at(optim::exponential_decay(0.1, 7, 0.7), 3), 0.1 * std::pow(0.7, 3.0 / 7), 1e-16);
+  EXPECT_TRUE(optim::constant(0.1)(Array(3)).weak_type());
+  EXPECT_EQ(fall(ts::zeros({}, ts::i32)).dtype(), ts::f32);
   auto warm = optim::warmup_cosine_decay(0.0, 1.0, 4, 12, 0.25);
   EXPECT_EQ(at(warm, 0), 0);
   EXPECT_EQ(at(warm, 1), 0.25);
   EXPECT_EQ(at(warm, 4), 1);
-  EXPECT_NEAR(at(warm, 8), 0.625, 1e-6);
-  EXPECT_NEAR(at(warm, 12), 0.25, 1e-6);
-  EXPECT_NEAR(at(warm, 40), 0.25, 1e-6);
+  EXPECT_NEAR(at(warm, 8), 0.625, 1e-15);
+  EXPECT_NEAR(at(warm, 12), 0.25, 1e-15);
+  EXPECT_NEAR(at(warm, 40), 0.25, 1e-15);
   static_assert(optim::scale_rate(0.1, 256) == 0.8);
   expect_follows(
       optim::sgd(optim::linear_schedule(0.4, 0.0, 4)), 6,
       [](int t, std::size_t, double g, double& p) { p -= 0.1 * std::max(0, 4 - t) * g; });
+}
+
+TEST(Optim, ScheduledAdam) {
+  Doubles m(4, 0), v(4, 0);
+  expect_follows(optim::adam(optim::exponential_decay(0.1, 3, 0.7), {.b1 = 0.8, .b2 = 0.99}), 6,
+                 [&](int t, std::size_t i, double g, double& p) {
+                   m[i] = 0.8 * m[i] + 0.2 * g;
+                   v[i] = 0.99 * v[i] + 0.01 * g * g;
+                   p -= 0.1 * std::pow(0.7, t / 3.0) * (m[i] / (1 - std::pow(0.8, t + 1))) /
+                        (std::sqrt(v[i] / (1 - std::pow(0.99, t + 1))) + 1e-8);
+                 });
+}
+
+TEST(Optim, GlobalNormOfDoubles) {
+  const Params g{ts::array({0.1, 0.2}, ts::f64), ts::array({0.3, 0.7}, ts::f64)};
+  const double norm = std::sqrt(0.01 + 0.04 + 0.09 + 0.49);
+  EXPECT_NEAR(optim::global_norm(g).item<double>(), norm, 2e-16);
+  auto opt = optim::clip_by_global_norm(0.3);
+  EXPECT_NEAR(opt.update(g, opt.init(g), g).first.b.to_vector<double>()[1], 0.7 * 0.3 / norm,
+              2e-16);
 }
 
 TEST(Optim, StepsUnderJit) {

@@ -1,5 +1,8 @@
 // The pool of array memory: what runs now finds warm pages, whatever ran before.
 #include "runtime/buffer.h"
+#include "runtime/memory_limit.h"
+
+#include <tessera/error.h>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -43,4 +46,29 @@ TEST(Pool, ABlockInUseAgainAndAgainStaysWarmWhenThePoolIsFullOfOthers) {
   for (int i = 0; i < 20; ++i) call();
   // Fresh pages would fault at least once for each 2 MB of each call: 600 times.
   EXPECT_LT(page_faults() - before, 60);
+}
+
+// Blocks that nobody writes take no memory, so this asks for all of it at no cost.
+TEST(Pool, WhatDoesNotFitIsRefusedAndWhatIsGivenBackIsNot) {
+  const std::size_t eighth = static_cast<std::size_t>(ts::runtime::memory_limit()) / 8;
+  for (int k = 0; k < 20; ++k) ScopedBlock block(eighth);
+  {
+    std::vector<ScopedBlock> held;
+    for (int k = 0; k < 6; ++k) held.emplace_back(eighth);
+    try {
+      ScopedBlock block(3 * eighth);
+      FAIL();
+    } catch (const ts::DeviceError& e) {
+      const std::string text = e.what();
+      EXPECT_EQ(text.find("Array: there is no memory for " + std::to_string(3 * eighth) + " bytes"),
+                0u)
+          << text;
+      EXPECT_NE(text.find(ts::runtime::bytes_text(static_cast<double>(8 * eighth))), text.npos)
+          << text;
+    }
+    EXPECT_THROW(ScopedBlock block(std::size_t{1} << 62), ts::DeviceError);
+  }
+  // Of other sizes, which the free list cannot serve: it is emptied for them.
+  ScopedBlock block(6 * eighth);
+  EXPECT_NE(block.data(), nullptr);
 }

@@ -38,7 +38,7 @@ inline HostArray array(const Type& type, const Doubles& values) {
   for (std::size_t i = 0; i < values.size(); ++i)
     dispatch(type.dtype, [&](auto tag) {
       using T = decltype(tag);
-      if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+      if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
         a.data<T>()[i] = T(static_cast<float>(values[i]));
       else
         a.data<T>()[i] = static_cast<T>(values[i]);

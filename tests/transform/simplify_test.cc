@@ -1,4 +1,5 @@
 #include "transform/simplify.h"
+#include "base/settings.h"
 #include "transform/dead_code.h"
 #include "transform/helpers.h"
 
@@ -180,6 +181,13 @@ TEST(Simplify, GradientsKeepTheirBits) {
   EXPECT_LT(s->equations.size(), g->equations.size());
   auto at = random_inputs(rng, *p);
   EXPECT_EQ(run(s, at), run(g, at));
+}
+
+TEST(Passes, TheSettingKnowsThemAll) {
+  std::vector<std::string_view> names;
+  for (const Pass& pass : simplify_passes()) names.push_back(pass.name);
+  for (const settings::Variable& v : settings::variables())
+    if (std::string_view(v.name) == "TESSERA_DISABLE_PASSES") EXPECT_EQ(v.choices, names);
 }
 
 TEST(Passes, CanBeSwitchedOffAndAreTimed) {

@@ -63,6 +63,15 @@ struct Outcome {
   std::shared_ptr<const void> prototype;
 };
 
+/// Throws Error: `what`, made at that line, was moved away and then used.
+[[noreturn]] TESSERA_API void moved_away(const char* what, const std::source_location& made);
+/// What a transformed function or program holds, which is nothing once it was moved from.
+template <class F>
+F& still_here(const std::shared_ptr<F>& held, const char* what, const std::source_location& made) {
+  if (!held) moved_away(what, made);
+  return *held;
+}
+
 template <class R>
 R restore(const Outcome& o) {
   R r = *static_cast<const R*>(o.prototype.get());

@@ -2,10 +2,10 @@
 // with.
 #pragma once
 
+#include <tessera/detail/anything.h>
 #include <tessera/detail/walk.h>
 
 #include <functional>
-#include <initializer_list>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -65,6 +65,12 @@ struct ValueOf<A> {
   using type = std::string;
 };
 
+template <class A>
+requires std::is_base_of_v<Array, std::decay_t<A>>
+struct ValueOf<A> {
+  using type = Array;
+};
+
 template <std::size_t N, class Taken, class Rest>
 struct FirstOf;
 template <class... T, class... Rest>
@@ -110,18 +116,6 @@ Held<P, A> hold(A& a) {
   }
 }
 
-/// What an option that does not exist may be given, and what comes of a call with one: takes and
-/// gives anything, so that the one error is about the option's name.
-struct Anything {
-  Anything() = default;
-  template <class T>
-  requires(!std::is_same_v<std::remove_cvref_t<T>, Anything>) Anything(T&&) {}
-  Anything(std::initializer_list<Anything>) {}
-  template <class... A>
-  Anything operator()(A&&...) const {
-    return {};
-  }
-};
 /// A worse match for a function than the function itself.
 struct AnyFunction {
   template <class F>

@@ -92,6 +92,10 @@ inline constexpr bool is_tuple<std::tuple<T...>> = true;
 template <class A, class B>
 inline constexpr bool is_tuple<std::pair<A, B>> = true;
 
+/// An Array, or one with more functions.
+template <class T>
+inline constexpr bool is_array = std::is_base_of_v<Array, T> && sizeof(T) == sizeof(Array);
+
 template <class T>
 concept RegisteredByMember = requires(T& x) {
   x.tessera_fields();
@@ -161,14 +165,14 @@ concept Fixed =
 
 /// A type that the walk knows at its outermost level.
 template <class T>
-concept TreeNode = std::is_same_v<T, Array> || Fixed<T> || is_vector<T> || is_std_array<T> ||
-    is_string_map<T> || is_optional<T> || is_tuple<T> || RegisteredByMember<T> ||
-    RegisteredByFunction<T> ||(std::is_aggregate_v<T> && !std::is_array_v<T>);
+concept TreeNode = is_array<T> || Fixed<T> || is_vector<T> || is_std_array<T> || is_string_map<T> ||
+    is_optional<T> || is_tuple<T> || RegisteredByMember<T> || RegisteredByFunction<T> ||
+    (std::is_aggregate_v<T> && !std::is_array_v<T>);
 
 template <class T>
 void walk(T& x, Visitor& v) {
   static_assert(!std::is_const_v<T>, "tessera: a tree holds no constants: its fields are assigned");
-  if constexpr (std::is_same_v<T, Array>) {
+  if constexpr (is_array<T>) {
     v.leaf(x);
   } else if constexpr (Fixed<T>) {
     walk_fixed(x, v);

@@ -1,0 +1,136 @@
+// Measures how far each elementwise function is from the exact result, in units in the last place,
+// and prints the rows of the table in docs/accuracy.md.
+//
+//   accuracy [--points N] [--every N] [function...]
+//
+// The worst of what the processor's kinds of vectors give (TESSERA_ISA), and the evaluator: each in
+// a process of its own, since a process decides once. `--every 1` goes through all float32
+// operands. `--raw` prints what one process measures.
+#include "../tests/accuracy/measure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using accuracy::Worst;
+
+struct Options {
+  accuracy::Sample sample{1 << 21, 16};
+  bool raw = false;
+  std::vector<std::string> names;
+};
+
+Options parsed(int argc, char** argv) {
+  Options o;
+  for (int i = 1; i < argc; ++i) {
+    const std::string a = argv[i];
+    if (a == "--raw")
+      o.raw = true;
+    else if (a == "--points" && i + 1 < argc)
+      o.sample.points = std::atoll(argv[++i]);
+    else if (a == "--every" && i + 1 < argc)
+      o.sample.every = std::atoll(argv[++i]);
+    else
+      o.names.push_back(a);
+  }
+  return o;
+}
+
+void measure_all(const Options& o) {
+  for (const accuracy::Function& f : accuracy::functions()) {
+    bool asked = o.names.empty();
+    for (const std::string& name : o.names) asked |= name == f.name;
+    if (!asked) continue;
+    for (tessera::DType d : accuracy::kDTypes) {
+      const Worst w = accuracy::measure(f, d, o.sample);
+      std::printf("%s;%s;%.17g;%.17g;%.17g;%.17g;%.17g\n", f.name.c_str(),
+                  std::string(name_of(d)).c_str(), w.ulps, w.x, w.y, w.got, w.exact);
+      std::fflush(stdout);
+    }
+  }
+}
+
+struct Row {
+  Worst worst;
+  std::string kind;  // of vectors
+};
+using Table = std::map<std::string, std::map<std::string, Row>>;  // by function and dtype
+
+// What a process of this program prints under `environment`.
+void collect(Table& table, const std::string& kind, const std::string& environment,
+             const std::string& command) {
+  FILE* pipe = ::popen((environment + " " + command + " --raw").c_str(), "r");
+  if (!pipe) throw std::runtime_error("no process for " + kind);
+  char line[1024];
+  while (std::fgets(line, sizeof line, pipe)) {
+    std::string text = line, cells[7];
+    std::size_t at = 0;
+    for (std::string& c : cells) {
+      std::size_t end = std::min(text.find_first_of(";\n", at), text.size());
+      c = text.substr(at, end - at);
+      at = end + 1;
+    }
+    auto number = [&](int i) { return std::strtod(cells[i].c_str(), nullptr); };
+    const Worst w{number(2), number(3), number(4), number(5), number(6)};
+    auto [row, is_new] = table[cells[0]].try_emplace(cells[1], Row{w, kind});
+    if (w.ulps > row->second.worst.ulps) row->second = {w, kind};
+    std::fprintf(stderr, "%-10s %s", kind.c_str(), line);
+  }
+  if (::pclose(pipe) != 0) throw std::runtime_error("the process for " + kind + " failed");
+}
+
+std::string number_text(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", x);
+  return text;
+}
+
+// Rounded up to three digits.
+std::string bound_text(double ulps) {
+  if (ulps == 0 || !std::isfinite(ulps)) return ulps == 0 ? "0" : "inf";
+  const double unit = std::pow(10, std::floor(std::log10(ulps)) - 2);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.10g", std::ceil(ulps / unit) * unit);
+  return text;
+}
+
+void print_table(const Table& table) {
+  for (const accuracy::Function& f : accuracy::functions()) {
+    auto row = table.find(f.name);
+    if (row == table.end()) continue;
+    std::printf("| `%s` |", f.name.c_str());
+    for (tessera::DType d : accuracy::kDTypes)
+      std::printf(" %s |", bound_text(row->second.at(std::string(name_of(d))).worst.ulps).c_str());
+    const auto& [worst, kind] = row->second.at("float32");
+    std::string where;
+    if (worst.ulps > 0)
+      where = number_text(worst.x) + (f.operands == 2 ? ", " + number_text(worst.y) : "") + " (" +
+              kind + ")";
+    std::printf(" %s | %s |\n", where.c_str(), f.tails.c_str());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options o = parsed(argc, argv);
+  if (o.raw) {
+    measure_all(o);
+    return 0;
+  }
+  std::string command = argv[0];
+  for (int i = 1; i < argc; ++i) command += " '" + std::string(argv[i]) + "'";
+  Table table;
+  collect(table, "as is", "TESSERA_CACHE=off", command);
+  collect(table, "AVX2", "TESSERA_ISA=avx2", command);
+  collect(table, "SSE4", "TESSERA_ISA=sse4", command);
+  collect(table, "evaluator", "TESSERA_EVALUATE=1", command + " --points 65536 --every 65537");
+  print_table(table);
+}

@@ -1,0 +1,187 @@
+#include "base/process.h"
+
+#include "base/thread_kept.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <vector>
+
+namespace tessera::inline v0 {
+namespace {
+
+enum class State { open, forking, ending };
+
+// What one thread tells the others.
+struct Record {
+  std::atomic<bool> inside{false};
+  std::atomic<bool> taken{true};  // by a living thread
+};
+
+struct All {
+  std::atomic<State> state{State::open};
+  std::atomic<bool> forked{false};
+  std::atomic<void (*)()> wait{nullptr};
+  std::mutex records_lock;
+  std::vector<Record*> records;  // of all threads that ever came; taken over by later ones
+  std::mutex forking;            // one fork at a time
+};
+All& all() {
+  static All* a = new All;
+  return *a;
+}
+
+thread_local constinit Record* g_mine = nullptr;
+
+// Gives the thread's record back. The main thread keeps its own: it still computes while static
+// objects are destroyed.
+struct GiveBack {
+  ~GiveBack() {
+    if (::gettid() == ::getpid()) return;
+    g_mine->taken.store(false, std::memory_order_release);
+    g_mine = nullptr;
+  }
+};
+
+Record& mine() {
+  if (g_mine) return *g_mine;
+  All& a = all();
+  {
+    std::lock_guard lock(a.records_lock);
+    for (Record* r : a.records) {
+      bool taken = false;
+      if (r->taken.compare_exchange_strong(taken, true, std::memory_order_acquire)) {
+        g_mine = r;
+        break;
+      }
+    }
+    if (!g_mine) a.records.push_back(g_mine = new Record);
+  }
+  static thread_local const GiveBack give_back;
+  (void)give_back;
+  return *g_mine;
+}
+
+// The wait is rare and its length a call's: asking now and then is as good as being told, and costs
+// those who leave nothing.
+void a_moment(int& turn) {
+  if (++turn < 64) {
+    ::sched_yield();
+    return;
+  }
+  const timespec some{0, turn < 256 ? 50'000 : 500'000};
+  ::nanosleep(&some, nullptr);
+}
+
+void wait_for_others() {
+  All& a = all();
+  // Threads that come for the first time see the state: their record is made before they look.
+  std::size_t i = 0;
+  for (int turn = 0;;) {
+    Record* r = nullptr;
+    {
+      std::lock_guard lock(a.records_lock);
+      if (i == a.records.size()) break;
+      r = a.records[i];
+    }
+    if (r == g_mine || !r->inside.load(std::memory_order_seq_cst)) {
+      ++i;
+      turn = 0;
+    } else {
+      a_moment(turn);
+    }
+  }
+  if (auto* wait = a.wait.load(std::memory_order_acquire)) wait();
+}
+
+void begin_to_end() {
+  All& a = all();
+  State now = State::open;
+  // A thread that forks is nearly done: its child and it go on before the end begins.
+  for (int turn = 0; !a.state.compare_exchange_weak(now, State::ending);) {
+    if (now == State::ending) return;
+    if (now == State::forking) a_moment(turn);
+    now = State::open;
+  }
+  wait_for_others();
+}
+
+void before_fork() {
+  All& a = all();
+  a.forking.lock();
+  State now = State::open;
+  if (a.state.compare_exchange_strong(now, State::forking)) wait_for_others();
+  a.records_lock.lock();
+}
+void after_fork_in_parent() {
+  All& a = all();
+  a.records_lock.unlock();
+  State now = State::forking;
+  if (a.state.compare_exchange_strong(now, State::open)) a.state.notify_all();
+  a.forking.unlock();
+}
+void after_fork_in_child() {
+  All& a = all();
+  a.forked.store(true, std::memory_order_relaxed);
+  for (Record* r : a.records)
+    if (r != g_mine) {
+      r->inside.store(false, std::memory_order_relaxed);
+      r->taken.store(false, std::memory_order_relaxed);
+    }
+  after_fork_in_parent();
+}
+
+// exit() first destroys the variables of the thread that calls it, before anything of static
+// storage, so the main thread's end is noticed first of all. pthread_exit does not come here.
+struct EndOfMain {
+  ~EndOfMain() {
+    if (::gettid() == ::getpid()) begin_to_end();
+  }
+};
+
+// Before main, so that no variable of the main thread outlives the watch over it, and so that these
+// handlers run before those of the libraries below, which were loaded earlier.
+[[maybe_unused]] const bool g_watching = [] {
+  all();
+  static thread_local const EndOfMain end;
+  (void)end;
+  ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  std::atexit(begin_to_end);
+  return true;
+}();
+
+}  // namespace
+
+thread_local constinit int Inside::depth_ = 0;
+thread_local constinit bool Inside::libraries_ = false;
+
+void Inside::enter() {
+  All& a = all();
+  Record& r = mine();
+  for (;;) {
+    r.inside.store(true, std::memory_order_seq_cst);
+    const State now = a.state.load(std::memory_order_seq_cst);
+    libraries_ = now == State::open;
+    if (now != State::forking) return;
+    r.inside.store(false, std::memory_order_seq_cst);
+    a.state.wait(State::forking);
+  }
+}
+void Inside::leave() { mine().inside.store(false, std::memory_order_release); }
+
+bool process_is_ending() { return all().state.load(std::memory_order_relaxed) == State::ending; }
+bool forked() { return all().forked.load(std::memory_order_relaxed); }
+void wait_at_the_end_for(void (*wait)()) { all().wait.store(wait, std::memory_order_release); }
+
+void library_was_used() {
+  // Each takes a few bytes for good; what libraries make, they make early.
+  static std::atomic<int> times{0};
+  if (times.load(std::memory_order_relaxed) < 4096 &&
+      times.fetch_add(1, std::memory_order_relaxed) < 4096)
+    std::atexit(begin_to_end);
+}
+
+}  // namespace tessera::inline v0

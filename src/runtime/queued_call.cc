@@ -1,0 +1,65 @@
+#include "runtime/queued_call.h"
+
+#include "runtime/profiler.h"
+
+namespace tessera::inline v0::runtime {
+
+void execute_for(std::string_view name, const tapes::Tape& tape, const Frame& frame) {
+  try {
+    execute(tape, frame, true);
+  } catch (const std::bad_alloc&) {
+    Message(name)
+        .problem("there is no memory for what it works with")
+        .rule("sorts and library calls need memory besides their operands and results")
+        .advice("make the arrays smaller, or let go of some: memory_table() says what is held")
+        .raise<DeviceError>();
+  }
+}
+
+// Counts go down before the reference does, so that a reader never takes another's reference for
+// ours.
+QueuedCall::~QueuedCall() {
+  for (const BufferPtr& b : buffers_) b->in_flight.fetch_sub(1);
+  for (const Taken& t : taken_)
+    for (const Shard& s : t.shards) s.buffer->in_flight.fetch_sub(1);
+}
+
+void QueuedCall::hold(const BufferPtr& buffer) {
+  if (!buffer || (!buffers_.empty() && buffers_.back() == buffer)) return;
+  buffers_.push_back(buffer);
+  buffer->in_flight.fetch_add(1);
+}
+
+void QueuedCall::take(std::vector<Taken> taken) {
+  taken_ = std::move(taken);
+  for (const Taken& t : taken_)
+    for (const Shard& s : t.shards) s.buffer->in_flight.fetch_add(1);
+}
+
+void QueuedCall::give_back(bool begun) {
+  for (Taken& t : taken_) {
+    if (begun && t.overwritten) {
+      t.array->claim.lose();
+      continue;
+    }
+    for (const Shard& s : t.shards) s.buffer->in_flight.fetch_sub(1);
+    if (!t.shards.empty()) t.array->shards = std::exchange(t.shards, {});
+    t.array->claim.give_back();
+  }
+}
+
+void QueuedCall::run() {
+  profiler::Scope scope(owner_->name(), "call", profiler::kHost);
+  bool begun = false;
+  try {
+    // Done, since calls run in order; rethrows what went wrong.
+    for (auto& b : before_) b->wait();
+    begun = true;
+    execute_for(owner_->name(), *tape_, frame_);
+  } catch (...) {
+    give_back(begun);
+    throw;
+  }
+}
+
+}  // namespace tessera::inline v0::runtime

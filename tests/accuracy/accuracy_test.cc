@@ -1,0 +1,61 @@
+// The bounds that docs/accuracy.md publishes hold for a part of what the command measured, with the
+// vectors that TESSERA_ISA allows, and in the evaluator.
+#include "measure.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace {
+
+using accuracy::DType;
+
+// Bounds by function, in the order of kDTypes.
+std::map<std::string, std::vector<double>> published() {
+  const std::string path = std::string(TESSERA_SOURCE_DIR) + "/docs/accuracy.md";
+  std::ifstream in(path);
+  EXPECT_TRUE(in) << path;
+  std::map<std::string, std::vector<double>> bounds;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("| `")) continue;
+    std::stringstream cells(line.substr(1));
+    std::string name, cell;
+    std::getline(cells, name, '|');
+    name = name.substr(2, name.rfind('`') - 2);
+    for (std::size_t i = 0; i < std::size(accuracy::kDTypes); ++i) {
+      std::getline(cells, cell, '|');
+      bounds[name].push_back(std::strtod(cell.c_str(), nullptr));
+    }
+  }
+  return bounds;
+}
+
+class Accuracy : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(Accuracy, KeepsThePublishedBounds) {
+  const accuracy::Function& f = accuracy::functions()[GetParam()];
+  static const auto bounds = published();
+  ASSERT_TRUE(bounds.contains(f.name)) << f.name << " is not in docs/accuracy.md";
+  for (std::size_t i = 0; i < std::size(accuracy::kDTypes); ++i) {
+    const DType d = accuracy::kDTypes[i];
+    const accuracy::Worst w = accuracy::measure(f, d, {40000, 100003});
+    EXPECT_LE(w.ulps, bounds.at(f.name)[i]) << name_of(d) << " at x = " << w.x << ", y = " << w.y
+                                            << ": " << w.got << " for " << w.exact;
+  }
+}
+
+std::string name_of_case(const testing::TestParamInfo<std::size_t>& info) {
+  std::string s;
+  for (char c : accuracy::functions()[info.param].name)
+    if (std::isalnum(static_cast<unsigned char>(c))) s += c;
+  return s;
+}
+
+INSTANTIATE_TEST_SUITE_P(Functions, Accuracy,
+                         testing::Range(std::size_t{0}, accuracy::functions().size()),
+                         name_of_case);
+
+}  // namespace

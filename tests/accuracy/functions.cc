@@ -1,0 +1,178 @@
+// The functions that are measured, each with its definition in a wider type.
+#include "measure.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace accuracy {
+
+namespace ts = tessera;
+
+namespace {
+
+template <class F, class E>
+Function unary(std::string name, F computed, E exact, std::string tails) {
+  return {std::move(name),
+          1,
+          [computed](const Array& x, const Array&) { return computed(x); },
+          [exact](double x, double) { return exact(x); },
+          [exact](long double x, long double) { return exact(x); },
+          std::move(tails)};
+}
+template <class F, class E>
+Function binary(std::string name, F computed, E exact, std::string tails) {
+  return {std::move(name),
+          2,
+          [computed](const Array& x, const Array& y) { return computed(x, y); },
+          [exact](double x, double y) { return exact(x, y); },
+          [exact](long double x, long double y) { return exact(x, y); },
+          std::move(tails)};
+}
+
+template <class T>
+constexpr T kPi = std::numbers::pi_v<T>;
+
+// Newton's steps on erfc, which holds the digits that matter near 1, from Winitzki's estimate.
+template <class T>
+T erf_inv(T x) {
+  T a = std::fabs(x);
+  if (!(a < 1)) return a == 1 ? std::copysign(T(INFINITY), x) : T(NAN);
+  if (a == 0) return x;
+  T l = std::log1p(-a) + std::log1p(a), k = T(0.147);
+  T b = 2 / (kPi<T> * k) + l / 2;
+  T y = std::sqrt(std::sqrt(b * b - l / k) - b);
+  if (a < T(1e-6)) y = a * std::sqrt(kPi<T>) / 2;
+  for (int i = 0; i < 6; ++i) {
+    T off = a < T(0.5) ? std::erf(y) - a : (1 - a) - std::erfc(y);
+    T step = off / (2 / std::sqrt(kPi<T>) * std::exp(-y * y));
+    y -= step / (1 + y * step);  // Halley's
+  }
+  return std::copysign(y, x);
+}
+
+template <class T>
+T log_sigmoid(T x) {
+  return x < 0 ? x - std::log1p(std::exp(x)) : -std::log1p(std::exp(-x));
+}
+template <class T>
+T sigmoid(T x) {
+  return 1 / (1 + std::exp(-x));
+}
+template <class T>
+T times_sigmoid(T x, T of) {
+  return x == -T(INFINITY) ? T(-0.0) : x * sigmoid(of);
+}
+template <class T>
+T gelu(T x) {
+  return x == -T(INFINITY) ? T(-0.0) : x / 2 * std::erfc(-x / std::numbers::sqrt2_v<T>);
+}
+template <class T>
+T gelu_tanh(T x) {
+  return times_sigmoid(x, 2 * std::sqrt(2 / kPi<T>) * (x + T(0.044715L) * x * x * x));
+}
+template <class T>
+T logaddexp(T x, T y) {
+  if (x == y) return x + std::numbers::ln2_v<T>;
+  T m = std::fmax(x, y);
+  return x != x || y != y ? x + y : m + std::log1p(std::exp(std::fmin(x, y) - m));
+}
+template <class T>
+T remainder(T x, T y) {
+  T r = std::fmod(x, y);
+  return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
+}  // namespace
+
+#define TESSERA_STD(name, std_name, tails)                                                        \
+  unary(                                                                                          \
+      #name, [](const Array& x) { return ts::name(x); }, [](auto x) { return std::std_name(x); }, \
+      tails)
+
+const std::vector<Function>& functions() {
+  static const std::vector<Function> all = {
+      TESSERA_STD(exp, exp,
+                  "0 at -inf, inf at inf; subnormal results are exact to their last place"),
+      TESSERA_STD(exp2, exp2, "0 at -inf, inf at inf"),
+      TESSERA_STD(expm1, expm1, "-1 at -inf, inf at inf, x for small x, zeros keep their sign"),
+      TESSERA_STD(log, log, "-inf at zeros, NaN below, inf at inf; subnormal x too"),
+      TESSERA_STD(log2, log2, "as log"),
+      TESSERA_STD(log10, log10, "as log"),
+      TESSERA_STD(log1p, log1p, "-inf at -1, NaN below, x for small x, zeros keep their sign"),
+      TESSERA_STD(sqrt, sqrt, "IEEE: NaN below 0, -0 at -0"),
+      unary(
+          "rsqrt", [](const Array& x) { return ts::rsqrt(x); },
+          [](auto x) { return 1 / std::sqrt(x); }, "inf at 0, -inf at -0, 0 at inf"),
+      TESSERA_STD(cbrt, cbrt, "zeros and infinities give themselves"),
+      TESSERA_STD(sin, sin, "any finite x; NaN at infinities; zeros keep their sign"),
+      TESSERA_STD(cos, cos, "any finite x; NaN at infinities"),
+      TESSERA_STD(tan, tan, "any finite x; NaN at infinities; zeros keep their sign"),
+      TESSERA_STD(arcsin, asin, "NaN outside [-1, 1]"),
+      TESSERA_STD(arccos, acos, "0 at 1, NaN outside [-1, 1]"),
+      TESSERA_STD(arctan, atan, "pi/2 at inf"),
+      TESSERA_STD(sinh, sinh, "infinite from where the exact result rounds to it"),
+      TESSERA_STD(cosh, cosh, "infinite from where the exact result rounds to it"),
+      TESSERA_STD(tanh, tanh, "1 from where the exact result rounds to it; zeros keep their sign"),
+      TESSERA_STD(arcsinh, asinh, "inf at inf; zeros keep their sign"),
+      TESSERA_STD(arccosh, acosh, "0 at 1, NaN below, inf at inf"),
+      TESSERA_STD(arctanh, atanh, "infinite at -1 and 1, NaN outside"),
+      TESSERA_STD(erf, erf, "1 from where the exact result rounds to it; zeros keep their sign"),
+      TESSERA_STD(erfc, erfc, "2 at -inf, 0 at inf, subnormal results between"),
+      unary(
+          "erf_inv", [](const Array& x) { return ts::erf_inv(x); },
+          [](auto x) { return erf_inv(x); }, "infinite at -1 and 1, NaN outside"),
+      unary(
+          "sigmoid", [](const Array& x) { return ts::sigmoid(x); },
+          [](auto x) { return sigmoid(x); }, "0 at -inf, 1 at inf"),
+      unary(
+          "reciprocal", [](const Array& x) { return ts::reciprocal(x); },
+          [](auto x) { return 1 / x; }, "IEEE"),
+      unary(
+          "square", [](const Array& x) { return ts::square(x); }, [](auto x) { return x * x; },
+          "IEEE"),
+      TESSERA_STD(floor, floor, "exact"),
+      TESSERA_STD(ceil, ceil, "exact"),
+      TESSERA_STD(trunc, trunc, "exact"),
+      TESSERA_STD(round, nearbyint, "exact, halves to even"),
+      unary(
+          "nn::gelu (erf)", [](const Array& x) { return ts::nn::gelu(x, false); },
+          [](auto x) { return gelu(x); }, "-0 at -inf, inf at inf"),
+      unary(
+          "nn::gelu (tanh)", [](const Array& x) { return ts::nn::gelu(x); },
+          [](auto x) { return gelu_tanh(x); }, "-0 at -inf, inf at inf"),
+      unary(
+          "nn::silu", [](const Array& x) { return ts::nn::silu(x); },
+          [](auto x) { return times_sigmoid(x, x); }, "-0 at -inf, inf at inf"),
+      unary(
+          "nn::elu", [](const Array& x) { return ts::nn::elu(x); },
+          [](auto x) { return x > 0 ? x : std::expm1(x); }, "-1 at -inf"),
+      unary(
+          "nn::softplus", [](const Array& x) { return ts::nn::softplus(x); },
+          [](auto x) { return -log_sigmoid(-x); }, "0 at -inf, inf at inf"),
+      unary(
+          "nn::log_sigmoid", [](const Array& x) { return ts::nn::log_sigmoid(x); },
+          [](auto x) { return log_sigmoid(x); }, "-inf at -inf, -0 at inf"),
+      binary(
+          "power", [](const Array& x, const Array& y) { return ts::power(x, y); },
+          [](auto x, auto y) { return std::pow(x, y); }, "IEEE pow: 1 where y is 0 or x is 1"),
+      binary(
+          "arctan2", [](const Array& y, const Array& x) { return ts::arctan2(y, x); },
+          [](auto y, auto x) { return std::atan2(y, x); }, "IEEE atan2, signed zeros included"),
+      binary(
+          "hypot", [](const Array& x, const Array& y) { return ts::hypot(x, y); },
+          [](auto x, auto y) { return std::hypot(x, y); }, "inf where either is infinite"),
+      binary(
+          "logaddexp", [](const Array& x, const Array& y) { return ts::logaddexp(x, y); },
+          [](auto x, auto y) { return logaddexp(x, y); }, "x where y is -inf, inf where either is"),
+      binary(
+          "remainder", [](const Array& x, const Array& y) { return ts::remainder(x, y); },
+          [](auto x, auto y) { return remainder(x, y); }, "the sign of y; NaN where y is 0"),
+      binary(
+          "divide", [](const Array& x, const Array& y) { return ts::divide(x, y); },
+          [](auto x, auto y) { return x / y; }, "IEEE, as add, subtract and multiply"),
+  };
+  return all;
+}
+#undef TESSERA_STD
+
+}  // namespace accuracy

@@ -1,0 +1,47 @@
+// How far the elementwise functions are from the exact results, in units in the last place: shared
+// by the command that publishes the bounds (bench/accuracy.cc) and the test that holds them.
+#pragma once
+
+#include <tessera/tessera.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace accuracy {
+
+using tessera::Array;
+using tessera::DType;
+
+struct Function {
+  std::string name;
+  int operands;
+  std::function<Array(const Array&, const Array&)> computed;
+  /// In double for the narrower types, in long double for float64.
+  std::function<double(double, double)> exact;
+  std::function<long double(long double, long double)> exact_of_doubles;
+  std::string tails;  // what it gives at its ends, for the table
+};
+const std::vector<Function>& functions();
+
+inline constexpr DType kDTypes[] = {DType::float32, DType::float64, DType::float16,
+                                    DType::bfloat16};
+
+/// Which operands: `points` of a fixed sequence that fills the bits of all floats, and those near
+/// one more densely, behind the points where functions are special; all floats of 16 bits, of
+/// which there are few. With `every`, all float32 operands at that distance as well.
+struct Sample {
+  std::int64_t points = 0;
+  std::int64_t every = 0;
+};
+
+struct Worst {
+  double ulps = 0;
+  double x = 0, y = 0;
+  double got = 0, exact = 0;
+};
+/// An error of infinitely many ulps is a wrong special value: a NaN, an infinity or a sign of zero.
+Worst measure(const Function& f, DType dtype, const Sample& sample);
+
+}  // namespace accuracy

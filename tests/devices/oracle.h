@@ -1,0 +1,473 @@
+// Runs a program on numbers: every member of the mapped axes around, in lock step, each with its
+// own. Nothing is shared, nothing is traced; a map over devices and one by vmap are the same here.
+// Derivatives are carried forward as infinitesimals. A gradient taken inside a map is that of the
+// sum of all members' losses.
+#pragma once
+
+#include "numbers.h"
+#include "program.h"
+
+#include <cstddef>
+#include <functional>
+#include <stdexcept>
+
+namespace devices {
+
+struct Value {
+  Extents shape;
+  std::vector<std::vector<Number>> members;  // by member: elements, row-major
+};
+using Values = std::vector<Value>;
+
+/// The integers of `draw` for a seed, a number folded in and a shape.
+using Draws = std::function<std::vector<double>(std::int64_t, std::int64_t, const Extents&)>;
+
+class Oracle {
+ public:
+  explicit Oracle(Draws draws) : draws_(std::move(draws)) {}
+
+  Values run(const Block& block, const Values& inputs) {
+    Values env = inputs;
+    for (const Node& n : block.nodes) {
+      Values in;
+      for (int v : n.in) in.push_back(env[static_cast<std::size_t>(v)]);
+      for (Value& v : node(n, in)) {
+        for (const auto& m : v.members)
+          for (const Number& x : m) exact_ = exact_ && x.fits(whole, fraction);
+        env.push_back(std::move(v));
+      }
+    }
+    Values out;
+    for (int v : block.outputs) out.push_back(env[static_cast<std::size_t>(v)]);
+    return out;
+  }
+  /// Whether all numbers on the way were short enough that floats hold them, sums and products of
+  /// them too.
+  bool exact() const { return exact_; }
+  int whole = 22, fraction = 12;
+
+ private:
+  struct Axis {
+    std::string name;
+    std::int64_t size;
+  };
+  std::size_t members() const {
+    std::size_t n = 1;
+    for (const Axis& a : scope_) n *= static_cast<std::size_t>(a.size);
+    return n;
+  }
+
+  // Which member of all a member is along these axes, and the members that share its other places,
+  // in order.
+  std::int64_t place(std::size_t member, const std::vector<std::string>& names) const {
+    std::int64_t place = 0;
+    for (const std::string& name : names) {
+      const std::size_t a = axis(name);
+      place = place * scope_[a].size + at(member, a);
+    }
+    return place;
+  }
+  std::size_t peer(std::size_t member, const std::vector<std::string>& names,
+                   std::int64_t place) const {
+    for (std::size_t k = names.size(); k-- > 0;) {
+      const std::size_t a = axis(names[k]);
+      std::int64_t stride = 1;
+      for (std::size_t i = a + 1; i < scope_.size(); ++i) stride *= scope_[i].size;
+      member = static_cast<std::size_t>(static_cast<std::int64_t>(member) +
+                                        (place % scope_[a].size - at(member, a)) * stride);
+      place /= scope_[a].size;
+    }
+    return member;
+  }
+  std::size_t axis(const std::string& name) const {
+    for (std::size_t a = scope_.size(); a-- > 0;)
+      if (scope_[a].name == name) return a;
+    throw std::logic_error("no axis " + name);
+  }
+  std::int64_t at(std::size_t member, std::size_t a) const {
+    auto m = static_cast<std::int64_t>(member);
+    for (std::size_t i = scope_.size(); --i > a;) m /= scope_[i].size;
+    return m % scope_[a].size;
+  }
+  // The members of its group, itself included.
+  std::vector<std::size_t> group(const Node& n, std::size_t member) const {
+    std::int64_t size = 1;
+    for (const std::string& name : n.names) size *= scope_[axis(name)].size;
+    std::vector<std::int64_t> places;
+    const std::int64_t own = place(member, n.names);
+    if (n.groups.empty())
+      for (std::int64_t p = 0; p < size; ++p) places.push_back(p);
+    for (const auto& g : n.groups)
+      if (std::find(g.begin(), g.end(), own) != g.end()) places = g;
+    std::vector<std::size_t> peers;
+    for (std::int64_t p : places) peers.push_back(peer(member, n.names, p));
+    return peers;
+  }
+
+  using Elements = std::vector<Number>;
+  template <class F>
+  Value each(const Extents& shape, F f) {
+    Value v{shape, {}};
+    for (std::size_t m = 0; m < members(); ++m) v.members.push_back(f(m));
+    return v;
+  }
+  template <class F>
+  Value each_element(const Extents& shape, F f) {
+    return each(shape, [&](std::size_t m) {
+      Elements e;
+      for (std::int64_t i = 0; i < count_of(shape); ++i)
+        e.push_back(f(m, static_cast<std::size_t>(i)));
+      return e;
+    });
+  }
+  // Elements before, along and behind an axis.
+  struct Cut {
+    std::int64_t outer, extent, inner;
+    Cut(const Extents& s, std::int64_t axis)
+        : outer(1), extent(s[static_cast<std::size_t>(axis)]), inner(1) {
+      for (std::size_t d = 0; d < s.size(); ++d)
+        (static_cast<std::int64_t>(d) < axis ? outer : inner) *=
+            static_cast<std::int64_t>(d) == axis ? 1 : s[d];
+    }
+    std::size_t at(std::int64_t o, std::int64_t k, std::int64_t i) const {
+      return static_cast<std::size_t>((o * extent + k) * inner + i);
+    }
+  };
+  static Elements row(const Elements& x, const Extents& shape, std::int64_t axis, std::int64_t k) {
+    const Cut c(shape, axis);
+    Elements r;
+    for (std::int64_t o = 0; o < c.outer; ++o)
+      for (std::int64_t i = 0; i < c.inner; ++i) r.push_back(x[c.at(o, k, i)]);
+    return r;
+  }
+  static Elements stacked(const std::vector<Elements>& rows, const Extents& shape,
+                          std::int64_t axis) {
+    const Cut c(shape, axis);
+    Elements r(static_cast<std::size_t>(count_of(shape)));
+    for (std::int64_t k = 0; k < c.extent; ++k) {
+      std::size_t next = 0;
+      for (std::int64_t o = 0; o < c.outer; ++o)
+        for (std::int64_t i = 0; i < c.inner; ++i)
+          r[c.at(o, k, i)] = rows[static_cast<std::size_t>(k)][next++];
+    }
+    return r;
+  }
+  // Equal slabs along an axis, side by side.
+  static Elements joined(const std::vector<Elements>& slabs, const Extents& slab,
+                         std::int64_t axis) {
+    const Cut c(slab, axis);
+    Elements r;
+    for (std::int64_t o = 0; o < c.outer; ++o)
+      for (const Elements& s : slabs)
+        for (std::int64_t k = 0; k < c.extent; ++k)
+          for (std::int64_t i = 0; i < c.inner; ++i) r.push_back(s[c.at(o, k, i)]);
+    return r;
+  }
+  static Elements slab(const Elements& x, const Extents& shape, std::int64_t axis,
+                       std::int64_t number, std::int64_t count) {
+    const Cut c(shape, axis);
+    const std::int64_t size = c.extent / count;
+    Elements r;
+    for (std::int64_t o = 0; o < c.outer; ++o)
+      for (std::int64_t k = number * size; k < (number + 1) * size; ++k)
+        for (std::int64_t i = 0; i < c.inner; ++i) r.push_back(x[c.at(o, k, i)]);
+    return r;
+  }
+  static Number total(const Elements& x) {
+    Number s;
+    for (const Number& e : x) s = s + e;
+    return s;
+  }
+
+  Values node(const Node& n, const Values& in) {
+    if (!n.blocks.empty()) return nested(n, in);
+    if (n.kind == Kind::numbers) {
+      Values out;
+      for (const Extents& shape : n.results)
+        out.push_back(each_element(shape, [&](std::size_t, std::size_t) { return Number(1); }));
+      return out;
+    }
+    return {single(n, in)};
+  }
+
+  Value single(const Node& n, const Values& in) {
+    const Extents& shape = n.results[0];
+    auto element = [&](auto f) {
+      return each_element(shape, [&](std::size_t m, std::size_t i) {
+        auto x = [&](std::size_t k) -> const Number& { return in[k].members[m][i]; };
+        return f(x);
+      });
+    };
+    const auto a = static_cast<double>(n.a);
+    switch (n.kind) {
+      case Kind::add: return element([](auto x) { return x(0) + x(1); });
+      case Kind::sub: return element([](auto x) { return x(0) - x(1); });
+      case Kind::mul: return element([](auto x) { return x(0) * x(1); });
+      case Kind::scale: return element([&](auto x) { return x(0) * Number(a); });
+      case Kind::shift: return element([&](auto x) { return x(0) + Number(a); });
+      case Kind::choose: return element([&](auto x) { return x(0).value() > a ? x(0) : x(1); });
+      case Kind::tame:
+        return element([](auto x) { return x(0).value() * x(0).value() < 4096 ? x(0) : Number(); });
+      case Kind::stop: return element([](auto x) { return Number(x(0).value()); });
+      case Kind::adapt:
+        return each_element(shape,
+                            [&](std::size_t m, std::size_t) { return total(in[0].members[m]); });
+      case Kind::sum:
+        return each(shape, [&](std::size_t m) {
+          Elements s(static_cast<std::size_t>(count_of(shape)));
+          const Cut c(in[0].shape, n.a);
+          for (std::int64_t k = 0; k < c.extent; ++k) {
+            const Elements r = row(in[0].members[m], in[0].shape, n.a, k);
+            for (std::size_t i = 0; i < s.size(); ++i) s[i] = s[i] + r[i];
+          }
+          return s;
+        });
+      case Kind::spread:
+        return each(shape, [&](std::size_t m) {
+          return stacked(
+              std::vector<Elements>(static_cast<std::size_t>(shape[static_cast<std::size_t>(n.a)]),
+                                    in[0].members[m]),
+              shape, n.a);
+        });
+      case Kind::flip:
+        return each(shape, [&](std::size_t m) {
+          const Cut c(shape, n.a);
+          std::vector<Elements> rows;
+          for (std::int64_t k = c.extent; k-- > 0;)
+            rows.push_back(row(in[0].members[m], shape, n.a, k));
+          return stacked(rows, shape, n.a);
+        });
+      case Kind::index:
+        return each(shape, [&](std::size_t m) {
+          return Elements{Number(static_cast<double>(place(m, n.names)))};
+        });
+      case Kind::draw:
+        return each(shape, [&](std::size_t m) {
+          Elements e;
+          for (double d : draws_(n.a, n.names.empty() ? 5 : place(m, n.names), shape))
+            e.emplace_back(d);
+          return e;
+        });
+      default: return together(n, in[0]);
+    }
+  }
+
+  Value together(const Node& n, const Value& x) {
+    const Extents& shape = n.results[0];
+    return each(shape, [&](std::size_t m) {
+      const std::vector<std::size_t> peers = group(n, m);
+      std::vector<Elements> all;
+      for (std::size_t p : peers) all.push_back(x.members[p]);
+      const auto own = std::find(peers.begin(), peers.end(), m) - peers.begin();
+      const auto count = static_cast<std::int64_t>(peers.size());
+      auto reduced = [&](auto f) {
+        Elements r = all[0];
+        for (std::size_t p = 1; p < all.size(); ++p)
+          for (std::size_t i = 0; i < r.size(); ++i) r[i] = f(r[i], all[p][i]);
+        return r;
+      };
+      auto plus = [](const Number& s, const Number& t) { return s + t; };
+      switch (n.kind) {
+        case Kind::psum: return reduced(plus);
+        case Kind::pmean: {
+          Elements r = reduced(plus);
+          for (Number& e : r) e = e * Number(1.0 / static_cast<double>(count));
+          return r;
+        }
+        case Kind::pmax:
+          return reduced(
+              [](const Number& s, const Number& t) { return s.value() < t.value() ? t : s; });
+        case Kind::pmin:
+          return reduced(
+              [](const Number& s, const Number& t) { return t.value() < s.value() ? t : s; });
+        case Kind::gather: return n.b ? joined(all, x.shape, n.a) : stacked(all, shape, n.a);
+        case Kind::scatter: {
+          const Elements sums = reduced(plus);
+          return n.b ? slab(sums, x.shape, n.a, own, count) : row(sums, x.shape, n.a, own);
+        }
+        case Kind::exchange: {
+          std::vector<Elements> parts;
+          Extents part = x.shape;
+          part[static_cast<std::size_t>(n.a)] /= count;
+          for (const Elements& e : all) parts.push_back(slab(e, x.shape, n.a, own, count));
+          return joined(parts, part, n.b);
+        }
+        case Kind::permute: {
+          const std::int64_t me = place(m, n.names);
+          for (const auto& pair : n.groups)
+            if (pair[1] == me) return x.members[peer(m, n.names, pair[0])];
+          return Elements(x.members[m].size());
+        }
+        case Kind::broadcast: return x.members[peer(m, n.names, n.a)];
+        default: throw std::logic_error("no collective");
+      }
+    });
+  }
+
+  // By member: this value or that.
+  static Values chosen(const std::vector<bool>& first, const Values& x, const Values& y) {
+    Values r = y;
+    for (std::size_t k = 0; k < r.size(); ++k)
+      for (std::size_t m = 0; m < first.size(); ++m)
+        if (first[m]) r[k].members[m] = x[k].members[m];
+    return r;
+  }
+  static Values part(const Values& v, std::size_t begin, std::size_t end) {
+    return {v.begin() + static_cast<std::ptrdiff_t>(begin),
+            v.begin() + static_cast<std::ptrdiff_t>(end)};
+  }
+  static Values with(Values a, const Values& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  }
+
+  Values nested(const Node& n, const Values& in) {
+    const Block& body = n.blocks[0];
+    const auto a = static_cast<std::size_t>(n.a), b = static_cast<std::size_t>(n.b);
+    switch (n.kind) {
+      case Kind::jit:
+      case Kind::checkpoint: return run(body, in);
+      case Kind::cond: {
+        const Values operands = part(in, 1, in.size());
+        Values out = run(n.blocks.back(), operands);
+        for (std::size_t k = n.blocks.size() - 1; k-- > 0;) {
+          std::vector<bool> here;
+          for (const auto& m : in[0].members)
+            here.push_back(n.blocks.size() == 2
+                               ? !(m[0].value() > 0)
+                               : std::trunc(m[0].value()) <= static_cast<double>(k));
+          out = chosen(here, run(n.blocks[k], operands), out);
+        }
+        return out;
+      }
+      case Kind::scan: {
+        Values carry = part(in, 0, a), captured = part(in, a + b, in.size());
+        std::vector<Values> ys(static_cast<std::size_t>(n.c));
+        for (std::int64_t t = 0; t < n.c; ++t) {
+          const std::int64_t i = n.reverse ? n.c - 1 - t : t;
+          Values x;
+          for (std::size_t k = a; k < a + b; ++k)
+            x.push_back(
+                each(Extents(in[k].shape.begin() + 1, in[k].shape.end()),
+                     [&](std::size_t m) { return row(in[k].members[m], in[k].shape, 0, i); }));
+          Values out = run(body, with(with(carry, x), captured));
+          carry = part(out, 0, a);
+          ys[static_cast<std::size_t>(i)] = part(out, a, out.size());
+        }
+        for (std::size_t k = a; k < n.results.size(); ++k)
+          carry.push_back(each(n.results[k], [&](std::size_t m) {
+            std::vector<Elements> rows;
+            for (const Values& y : ys) rows.push_back(y[k - a].members[m]);
+            return stacked(rows, n.results[k], 0);
+          }));
+        return carry;
+      }
+      case Kind::fori: {
+        Values carry = part(in, 0, a);
+        for (std::int64_t t = 0; t < n.c; ++t)
+          carry = run(body,
+                      with(with({number(static_cast<double>(t))}, carry), part(in, a, in.size())));
+        return carry;
+      }
+      case Kind::turns:
+      case Kind::while_: {
+        // A member that is done keeps its carry and its count while others go on.
+        Values carry = part(in, 1, 1 + a), turn = {number(0)};
+        for (;;) {
+          std::vector<bool> on;
+          for (std::size_t m = 0; m < members(); ++m)
+            on.push_back(turn[0].members[m][0].value() <
+                             std::trunc(std::clamp(in[0].members[m][0].value(), 0.0, 3.0)) &&
+                         (n.kind == Kind::turns || total(carry[0].members[m]).value() < 50));
+          if (std::none_of(on.begin(), on.end(), [](bool o) { return o; })) return carry;
+          carry = chosen(on, run(body, with(with(turn, carry), part(in, 1 + a, in.size()))), carry);
+          Values next = turn;
+          for (auto& m : next[0].members) m[0] = m[0] + 1;
+          turn = chosen(on, next, turn);
+        }
+      }
+      case Kind::pmap:
+      case Kind::vmap: return map(n, in);
+      case Kind::grad: {
+        const std::uint32_t derivative = ++derivatives_;
+        Values args = part(in, 0, a);
+        std::uint32_t next = derivative << 16;
+        std::vector<std::uint32_t> first;
+        for (Value& v : args)
+          for (auto& m : v.members) {
+            first.push_back(next);
+            for (Number& e : m) e = e.plus(1, next++);
+          }
+        const Value loss = run(body, with(args, part(in, a, in.size())))[0];
+        Number sum;
+        for (const auto& m : loss.members) sum = sum + m[0];
+        Values out;
+        std::size_t k = 0;
+        for (const Value& v : args)
+          out.push_back(each(v.shape, [&](std::size_t m) {
+            std::uint32_t id = first[k++];
+            Elements e;
+            for (std::size_t i = 0; i < v.members[m].size(); ++i) e.push_back(sum.before(id++));
+            return e;
+          }));
+        return out;
+      }
+      case Kind::jvp: {
+        const std::uint32_t derivative = ++derivatives_, id = derivative << 16;
+        Values args = part(in, 0, a);
+        for (std::size_t k = 0; k < a; ++k)
+          for (std::size_t m = 0; m < members(); ++m)
+            for (std::size_t i = 0; i < args[k].members[m].size(); ++i)
+              args[k].members[m][i] = args[k].members[m][i].plus(in[a + k].members[m][i], id);
+        Values out = run(body, with(args, part(in, 2 * a, in.size()))), tangents = out;
+        for (Value& v : tangents)
+          for (auto& m : v.members)
+            for (Number& e : m) e = e.before(id);
+        for (Value& v : out)
+          for (auto& m : v.members)
+            for (Number& e : m) e = e.without(derivative);
+        return with(out, tangents);
+      }
+      default: throw std::logic_error("no program inside");
+    }
+  }
+  Value number(double x) {
+    return each({}, [&](std::size_t) { return Elements{Number(x)}; });
+  }
+
+  Values map(const Node& n, const Values& in) {
+    const std::size_t outside = members();
+    const auto size = static_cast<std::size_t>(n.c);
+    scope_.push_back({n.names[0], n.c});
+    Values inside;
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      const int axis = k < n.in_axes.size() ? n.in_axes[k] : -1;
+      inside.push_back(each(n.blocks[0].inputs[k], [&](std::size_t m) {
+        const Elements& x = in[k].members[m / size];
+        return axis < 0 ? x : row(x, in[k].shape, axis, static_cast<std::int64_t>(m % size));
+      }));
+    }
+    const Values results = run(n.blocks[0], inside);
+    scope_.pop_back();
+    Values out;
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      Value v{n.results[k], {}};
+      for (std::size_t m = 0; m < outside; ++m) {
+        const auto begin = results[k].members.begin() + static_cast<std::ptrdiff_t>(m * size);
+        v.members.push_back(n.out_axes[k] < 0
+                                ? *begin
+                                : stacked({begin, begin + static_cast<std::ptrdiff_t>(size)},
+                                          n.results[k], n.out_axes[k]));
+      }
+      out.push_back(std::move(v));
+    }
+    return out;
+  }
+
+  Draws draws_;
+  std::vector<Axis> scope_;
+  std::uint32_t derivatives_ = 0;
+  bool exact_ = true;
+};
+
+}  // namespace devices

@@ -1,0 +1,155 @@
+// What every op may be given: draws its operands' types and its attributes from the whole space.
+//
+// An elementwise op without attributes, or with a dtype or flags alone, is covered by its row. Any
+// other has an entry here, or a reason why it is drawn elsewhere; a test fails where one has
+// neither, so an op that is added is in the random programs from then on.
+#pragma once
+
+#include "ops/space_indexing.h"
+#include "ops/space_movement.h"
+#include "ops/space_nested.h"
+#include "ops/space_sums.h"
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace walk {
+
+/// An equation that has an operand of type `x`; nothing where the op takes none such.
+using Space = std::function<Drawn(Dice&, const Type& x)>;
+
+inline const std::map<std::string, Space>& spaces() {
+  static const auto& all = *new std::map<std::string, Space>{
+      {"argmax", draw_extremum_place},
+      {"argmin", draw_extremum_place},
+      {"broadcast_in_dim", draw_broadcast},
+      {"checkpoint_name",
+       [](Dice&, const Type& x) {
+         return Drawn({{x}, {{"name", std::string("kept")}}});
+       }},
+      {"concatenate", draw_concatenate},
+      {"cond", draw_cond},
+      {"constant", draw_constant},
+      {"convolution", draw_convolution},
+      {"cumsum", draw_cumulative},
+      {"cumprod", draw_cumulative},
+      {"cummax", draw_cumulative},
+      {"cummin", draw_cumulative},
+      {"dot_general", draw_dot_general},
+      {"dynamic_slice", draw_dynamic_slice},
+      {"dynamic_update_slice", draw_dynamic_update_slice},
+      {"gather", draw_gather},
+      {"integer_pow",
+       [](Dice& dice, const Type& x) {
+         return Drawn({{x}, {{"exponent", dice.between(is_floating(x.dtype) ? -3 : 0, 5)}}});
+       }},
+      {"iota", draw_iota},
+      {"pad", draw_pad},
+      {"reduce_and", draw_reduction},
+      {"reduce_max", draw_reduction},
+      {"reduce_min", draw_reduction},
+      {"reduce_or", draw_reduction},
+      {"reduce_prod", draw_reduction},
+      {"reduce_sum", draw_reduction},
+      {"reduce_window_max", draw_reduce_window},
+      {"reduce_window_min", draw_reduce_window},
+      {"reduce_window_sum", draw_reduce_window},
+      {"remat", draw_remat},
+      {"reshape", draw_reshape},
+      {"reverse", draw_reverse},
+      {"scan", draw_scan},
+      {"scatter", draw_scatter},
+      {"scatter_add", draw_scatter},
+      {"scatter_max", draw_scatter},
+      {"scatter_min", draw_scatter},
+      {"scatter_mul", draw_scatter},
+      {"select_and_gather_add",
+       [](Dice& dice, const Type& x) { return draw_select_window(dice, x, false); }},
+      {"select_and_scatter_add",
+       [](Dice& dice, const Type& x) { return draw_select_window(dice, x, true); }},
+      {"slice", draw_slice},
+      {"sort", draw_sort},
+      {"transpose", draw_transpose},
+      {"while", draw_while},
+  };
+  return all;
+}
+
+/// Ops that stand in no drawn program, with the reason.
+inline const std::map<std::string, std::string>& not_drawn() {
+  static const std::string devices =
+      "needs devices: tests/spmd and tests/runtime draw programs over them";
+  static const std::string rule = "holds a user's rule: tests/api draws functions with rules";
+  static const auto& all = *new std::map<std::string, std::string>{
+      {"all_gather", devices},
+      {"all_gather_invariant", devices},
+      {"all_to_all", devices},
+      {"axis_index", devices},
+      {"custom_jvp_call", rule},
+      {"custom_vjp_call", rule},
+      {"custom_vjp_tangent", rule},
+      {"pbroadcast", devices},
+      {"pmax", devices},
+      {"pmin", devices},
+      {"ppermute", devices},
+      {"psum", devices},
+      {"psum_invariant", devices},
+      {"psum_scatter", devices},
+      {"pvary", devices},
+      {"shard_map", devices},
+  };
+  return all;
+}
+
+/// Whether the row alone says what an equation of it may be.
+inline bool row_is_enough(const Op& op) {
+  if (!op.elementwise || op.inputs < 1) return false;
+  for (const AttrSpec& a : op.attrs)
+    if (a.kind != AttrKind::dtype && a.kind != AttrKind::boolean) return false;
+  return true;
+}
+
+inline const std::vector<DType>& all_dtypes() {
+  static const auto& all = *new std::vector<DType>{f32, i32, f64, DType::boolean, u8, i8, i16, i64,
+                                                   u16, u32, u64, bf16,           f16};
+  return all;
+}
+
+/// Operands of one shape: the dtype of each is x's, or where the op refuses that, bool for some.
+inline Drawn draw_by_row(const Op& op, Dice& dice, const Type& x) {
+  OpExample e;
+  for (const AttrSpec& a : op.attrs)
+    a.kind == AttrKind::dtype ? e.attrs.set(a.name, dice.of(all_dtypes()))
+                              : e.attrs.set(a.name, dice.toss());
+  const auto n = static_cast<std::size_t>(op.inputs);
+  for (unsigned mask = 0; mask < 1u << n; ++mask) {
+    e.inputs.assign(n, Type(x.dtype, x.shape));
+    for (std::size_t i = 0; i < n; ++i)
+      if (mask >> i & 1) e.inputs[i].dtype = DType::boolean;
+    try {
+      op.infer({op, e.inputs, e.attrs, {}});
+      return e;
+    } catch (const Error&) {
+    }
+  }
+  return std::nullopt;
+}
+
+/// An equation of `op` with operands that it takes, `x` among them where it can be.
+inline Drawn draw_equation(const Op& op, Dice& dice, const Type& x) {
+  auto it = spaces().find(op.name);
+  Drawn e = it != spaces().end() ? it->second(dice, x)
+            : row_is_enough(op)  ? draw_by_row(op, dice, x)
+                                 : std::nullopt;
+  if (!e) return e;
+  try {
+    for (const Type& t : op.infer({op, e->inputs, e->attrs, {}}))
+      if (t.shape.count() > kMostElements) return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return e;
+}
+
+}  // namespace walk

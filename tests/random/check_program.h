@@ -1,0 +1,261 @@
+// One program in every way of running it: equation by equation against the evaluators, then as a
+// whole, with passes left out and with donated arguments, bit for bit against the equations.
+#pragma once
+
+#include "ir/op.h"
+#include "ops/registry_values.h"
+#include "runtime/array_data.h"
+#include "runtime/tape_executable.h"
+#include "transform/simplify.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <set>
+
+namespace check {
+
+using namespace tessera;
+using walk::Arrays;
+
+inline runtime::ArrayDataPtr put(const HostArray& a) {
+  return runtime::from_host(Type(a.dtype, a.shape), a.bytes);
+}
+inline HostArray host(const runtime::ArrayData& a) {
+  runtime::BufferPtr hold;
+  const std::byte* p = runtime::dense_bytes(a, hold);
+  HostArray h(a.type.dtype, a.type.shape);
+  if (h.size_bytes()) std::memcpy(h.bytes, p, static_cast<std::size_t>(h.size_bytes()));
+  return h;
+}
+inline Arrays compiled(const runtime::Executable& e, const Arrays& inputs) {
+  std::vector<runtime::ArrayDataPtr> in;
+  for (const HostArray& a : inputs) in.push_back(put(a));
+  Arrays out;
+  for (const auto& a : e.run(in)) out.push_back(host(*a));
+  return out;
+}
+
+/// The first element in which the two differ, where all NaNs are one; -1 where there is none.
+inline std::int64_t difference(const HostArray& a, const HostArray& b) {
+  const auto n = static_cast<std::size_t>(size_of(a.dtype));
+  for (std::int64_t i = 0; i < a.count(); ++i) {
+    const auto at = static_cast<std::size_t>(i) * n;
+    if (!std::memcmp(a.bytes + at, b.bytes + at, n)) continue;
+    if (is_floating(a.dtype) && std::isnan(a.number(i)) && std::isnan(b.number(i))) continue;
+    return i;
+  }
+  return -1;
+}
+
+// What the results of an op may be off by.
+enum class Exactness { exact, function, sum, product };
+inline Exactness exactness(const Op& op, DType dtype) {
+  if (!is_floating(dtype)) return Exactness::exact;
+  static const std::set<std::string> rounded = {"add",
+                                                "sub",
+                                                "mul",
+                                                "div",
+                                                "neg",
+                                                "abs",
+                                                "sign",
+                                                "floor",
+                                                "ceil",
+                                                "max",
+                                                "min",
+                                                "select",
+                                                "clamp",
+                                                "sqrt",
+                                                "convert",
+                                                "round_nearest_even",
+                                                "round_away",
+                                                "bitcast_convert",
+                                                "stop_gradient",
+                                                "optimization_barrier",
+                                                "checkpoint_name"};
+  static const std::set<std::string> sums = {
+      "reduce_sum",  "cumsum",     "reduce_window_sum", "scatter_add", "select_and_scatter_add",
+      "dot_general", "convolution"};
+  static const std::set<std::string> products = {"reduce_prod", "cumprod", "scatter_mul"};
+  if (sums.count(op.name)) return Exactness::sum;
+  if (products.count(op.name)) return Exactness::product;
+  return op.elementwise && !rounded.count(op.name) ? Exactness::function : Exactness::exact;
+}
+inline double epsilon(DType d) {
+  return d == f64 ? 0x1p-52 : d == f32 ? 0x1p-23 : d == f16 ? 0x1p-10 : 0x1p-7;
+}
+inline double least(DType d) { return d == f64 ? 0x1p-1022 : d == f16 ? 0x1p-14 : 0x1p-126; }
+inline double most(DType d) {
+  return d == f64 ? std::numeric_limits<double>::max() : d == f16 ? 65504.0 : 0x1.fp127;
+}
+
+inline Arrays absolute(const Arrays& all) {
+  Arrays out;
+  for (const HostArray& a : all) {
+    out.push_back(a);
+    if (!is_floating(a.dtype)) continue;
+    HostArray b(a.dtype, a.shape);
+    dispatch(a.dtype, [&](auto tag) {
+      using T = decltype(tag);
+      for (std::int64_t i = 0; i < a.count(); ++i)
+        if constexpr (std::is_same_v<T, double>)
+          b.data<T>()[i] = std::fabs(a.number(i));
+        else
+          b.data<T>()[i] = static_cast<T>(static_cast<float>(std::fabs(a.number(i))));
+    });
+    out.back() = b;
+  }
+  return out;
+}
+
+inline bool has_programs(const Equation& e) {
+  for (const auto& [name, value] : e.attrs)
+    if (std::holds_alternative<ProgramPtr>(value) || std::holds_alternative<Programs>(value))
+      return true;
+  return false;
+}
+/// Whether every op in the programs inside gives the same bits as its evaluator.
+inline bool exact_inside(const Program& p) {
+  for (const Equation& e : p.equations) {
+    for (Var v : e.outputs)
+      if (exactness(*e.op, p.type(v).dtype) != Exactness::exact) return false;
+    for (const auto& [name, value] : e.attrs) {
+      if (auto* q = std::get_if<ProgramPtr>(&value); q && *q && !exact_inside(**q)) return false;
+      if (auto* all = std::get_if<Programs>(&value))
+        for (const ProgramPtr& q : *all)
+          if (!exact_inside(*q)) return false;
+    }
+  }
+  return true;
+}
+
+struct Terms {
+  double count = 1;  // of what is added or multiplied into one result, at most
+};
+inline double terms_of(const Arrays& operands, const Arrays& results) {
+  double n = 1, m = 1e300;
+  for (const HostArray& a : operands) n += static_cast<double>(a.count());
+  (void)results, (void)m;
+  return n;
+}
+
+/// Says what is wrong with results of one equation, or nothing.
+inline std::string compare(const Program& alone, const Arrays& operands, const Arrays& got) {
+  const Equation& e = alone.equations.back();
+  Arrays expected = evaluate(alone, operands), bound;
+  for (std::size_t k = 0; k < got.size(); ++k) {
+    const DType d = got[k].dtype;
+    Exactness how = exactness(*e.op, d);
+    if (has_programs(e) && !exact_inside(alone)) return "";  // its bodies are drawn alone too
+    if (std::int64_t at = difference(got[k], expected[k]); at >= 0 && how == Exactness::exact)
+      return "element " + std::to_string(at) + " of result " + std::to_string(k) + " is " +
+             std::to_string(got[k].number(at)) + ", evaluated " +
+             std::to_string(expected[k].number(at));
+    if (how == Exactness::sum && bound.empty()) bound = evaluate(alone, absolute(operands));
+    const double n = how == Exactness::function ? 8 : 4 * terms_of(operands, got);
+    for (std::int64_t i = 0; i < got[k].count(); ++i) {
+      const double a = got[k].number(i), b = expected[k].number(i);
+      if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+      double size = how == Exactness::sum ? bound[k].number(i) : std::fabs(b);
+      // The order of terms decides where a sum or product leaves the range.
+      if (how != Exactness::function &&
+          (!std::isfinite(size) || !std::isfinite(a) || n * size > most(d)))
+        continue;
+      if (std::fabs(a - b) <= n * (epsilon(d) * size + least(d))) continue;
+      if (how == Exactness::function && size * (1 + 8 * epsilon(d)) > most(d)) continue;
+      return "element " + std::to_string(i) + " of result " + std::to_string(k) + " is " +
+             std::to_string(a) + ", evaluated " + std::to_string(b);
+    }
+  }
+  return "";
+}
+
+inline ProgramPtr alone(const Program& p, const Equation& e) {
+  Builder b(e.op->name);
+  Values in;
+  for (Var v : e.inputs) {
+    Type t = p.type(v);
+    in.push_back(b.input(Type(t.dtype, t.shape, t.weak)));
+  }
+  return b.finish(b.emit(*e.op, in, e.attrs));
+}
+
+/// Sets an environment variable for a scope.
+class Setting {
+ public:
+  Setting(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Setting() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+inline std::string compare_bits(const Arrays& got, const Arrays& expected, const std::string& how) {
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    if (got[k].shape != expected[k].shape || got[k].dtype != expected[k].dtype)
+      return how + ": result " + std::to_string(k) + " has another type";
+    if (std::int64_t at = difference(got[k], expected[k]); at >= 0)
+      return how + ": element " + std::to_string(at) + " of result " + std::to_string(k) + " is " +
+             std::to_string(got[k].number(at)) + ", equation by equation " +
+             std::to_string(expected[k].number(at));
+  }
+  return "";
+}
+
+/// What is wrong with how `p` runs, or nothing. `choice` says which pass is left out, and which
+/// arguments are donated.
+inline std::string problem(const ProgramPtr& p, const Arrays& inputs, std::uint64_t choice) {
+  verify(*p, "the test");
+  Arrays env(p->types.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];
+  bool bits = false, nan = false;
+  for (const Equation& e : p->equations) {
+    Arrays operands;
+    for (Var v : e.inputs) operands.push_back(env[v]);
+    ProgramPtr one = alone(*p, e);
+    Arrays results = compiled(*runtime::compile(one), operands);
+    if (std::string wrong = compare(*one, operands, results); !wrong.empty())
+      return e.op->name + " alone: " + wrong + "\n" + to_string(*one);
+    bits = bits || e.op->name == "bitcast_convert";
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      for (std::int64_t i = 0; bits && i < results[k].count(); ++i)
+        nan = nan || (is_floating(results[k].dtype) && std::isnan(results[k].number(i)));
+      env[e.outputs[k]] = results[k];
+    }
+  }
+  Arrays expected;
+  for (Var v : p->outputs) expected.push_back(env[v]);
+  auto fresh = [&](runtime::CompileOptions options = {}) {
+    return std::make_shared<const runtime::TapeExecutable>(p, std::move(options), false, false);
+  };
+  auto whole = fresh();
+  // Nothing that is compiled runs on evaluators.
+  if (std::string steps = whole->schedule(); steps.find("  evaluate ") != std::string::npos)
+    return "evaluators in a compiled program:\n" + steps;
+  std::string wrong = compare_bits(compiled(*whole, inputs), expected, "as a whole");
+  if (wrong.empty()) {
+    std::string all, one;
+    for (const Pass& pass : simplify_passes()) all += std::string(pass.name) + ",";
+    one = simplify_passes()[choice % simplify_passes().size()].name;
+    for (const std::string& off : {one, all}) {
+      Setting setting("TESSERA_DISABLE_PASSES", off);
+      if (wrong.empty())
+        wrong = compare_bits(compiled(*fresh(), inputs), expected, "without " + off);
+    }
+  }
+  if (wrong.empty()) {
+    runtime::CompileOptions options;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      options.donated.push_back(choice >> (8 + i) & 1);
+    wrong = compare_bits(compiled(*fresh(options), inputs), expected, "with donated arguments");
+  }
+  // The sign of a NaN is nobody's; read as bits it is seen.
+  if (!wrong.empty() && bits && nan) return "";
+  return wrong;
+}
+
+}  // namespace check

@@ -1,0 +1,46 @@
+// Programs over the whole attribute space of every op, under derivatives, batchings and loops: what
+// is compiled is the evaluator's, alone, fused, with any pass left out and with donated arguments.
+#include "ops/drawn_program.h"
+#include "random/check_program.h"
+#include "random/shrink.h"
+
+using namespace tessera;
+
+namespace {
+
+walk::Arrays draw_inputs(const Program& p) {
+  std::mt19937 random(7);
+  walk::Arrays in;
+  for (const Type& t : p.input_types()) {
+    HostArray a = walk::draw(t, random, -3, 3, is_unsigned_integer(t.dtype) ? 0 : -3, 6);
+    // Whole numbers, so that sums are exact in any order.
+    if (is_floating(t.dtype) && t.shape.count() % 3)
+      a = walk::draw(t, random, 0, 0, 0, 0), dispatch(t.dtype, [&](auto tag) {
+        using T = decltype(tag);
+        if constexpr (!std::is_integral_v<T>)
+          for (std::int64_t i = 0; i < a.count(); ++i)
+            a.data<T>()[i] =
+                static_cast<T>(static_cast<float>(static_cast<std::int64_t>(random() % 7) - 3));
+      });
+    in.push_back(a);
+  }
+  return in;
+}
+
+std::string wrong(const walk::Tape& tape) {
+  check::note(tape);
+  ProgramPtr p;
+  try {
+    walk::Dice dice(tape);
+    p = walk::draw_program(dice);
+    check::note(to_string(*p));
+    std::string found = check::problem(p, draw_inputs(*p), tape.empty() ? 0 : tape.back());
+    return found.empty() ? found : found + "\n" + to_string(*p);
+  } catch (const std::exception& e) {
+    return e.what() + (p ? "\n" + to_string(*p) : " while it was made");
+  }
+}
+
+}  // namespace
+
+TEST(RandomPrograms, AreTheEvaluators) { check::check_many(250, 120, wrong); }

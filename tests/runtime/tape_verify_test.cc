@@ -1,0 +1,74 @@
+// A tape whose steps run less often than their operands differ would give every device the first
+// one's numbers: it is refused before it runs.
+#include "codegen/tape_verify.h"
+#include "programs.h"
+
+#include "codegen/tape_plan.h"
+
+namespace ts = tessera;
+namespace ops = tessera::ops;
+namespace tapes = tessera::tapes;
+using namespace rt;
+
+namespace {
+
+// A map whose result meets a global product, which a second map passes on.
+tapes::Tape planned() {
+  const ts::Type whole(ts::f32, {3, 4}), block(ts::f32, {1, 4});
+  auto map = [&](ts::Value x, const Body& f) {
+    return ops::shard_map(*x.builder, program({block}, f), ts::Values{x}, {{"i"}, {3}, {}}, {"i"},
+                          {"i"}, false)[0];
+  };
+  ts::Builder b("two_maps");
+  ts::Value x = map(b.input(whole), [](ts::Builder&, ts::Values v) {
+    return ts::Values{ops::sub(v[0], ops::psum(v[0], {"i"}, 3))};
+  });
+  x = map(ops::mul(x, x), [](ts::Builder&, ts::Values v) { return ts::Values{ops::exp(v[0])}; });
+  return *tapes::plan(*b.finish(ts::Values{x}), {});
+}
+
+std::string complaint(const tapes::Tape& tape) {
+  try {
+    tapes::verify(tape);
+  } catch (const ts::InternalError& e) {
+    const std::string s = e.what(), from = "tape 'two_maps', ";
+    const std::size_t begin = s.find(from);
+    return s.substr(begin + from.size(), s.rfind(" (") - begin - from.size());
+  }
+  return "none";
+}
+
+tapes::Step& first(tapes::Tape& tape, tapes::Step::Kind kind) {
+  for (tapes::Phase& phase : tape.phases)
+    for (tapes::Step& step : phase.steps)
+      if (step.kind == kind) return step;
+  throw std::logic_error("no such step");
+}
+
+}  // namespace
+
+TEST(TapeVerify, SoundTapesPass) { EXPECT_EQ(complaint(planned()), "none"); }
+
+TEST(TapeVerify, EachPromise) {
+  tapes::Tape tape = planned();
+  tapes::Step& exp = tape.phases.back().steps.back();
+  ASSERT_EQ(exp.name, "exp");
+  exp.mask = 0;
+  EXPECT_EQ(complaint(tape),
+            "step 'exp': an operand differs along 'i', over which it does not run");
+  tape = planned();
+  tapes::Step& last = tape.phases.back().steps.back();
+  tape.slots[static_cast<std::size_t>(last.outputs[0].slot)].mask = 0;
+  EXPECT_EQ(complaint(tape), "step 'exp' runs along 'i' and writes one place there");
+  // What is equal on all devices may be read from the first.
+  tape = planned();
+  tapes::Step& sum = first(tape, tapes::Step::Kind::collective);
+  tapes::Slot& operand = tape.slots[static_cast<std::size_t>(sum.inputs[0].slot)];
+  auto c = std::make_shared<tapes::Collective>(*sum.collective);
+  c->axes.clear();
+  sum.collective = c;
+  EXPECT_EQ(complaint(tape),
+            "step 'psum': an operand differs along 'i', over which it does not run");
+  operand.same = operand.mask;
+  EXPECT_EQ(complaint(tape), "none");
+}
