@@ -97,7 +97,8 @@ struct Reader {
         return all(back);
       }
       case 14:
-        return v.empty() || ts::max(x).item<float>() == *std::max_element(v.begin(), v.end());
+        if (v.empty()) return all(x);
+        return ts::max(x).item<float>() == *std::max_element(v.begin(), v.end());
       default: {
         static const auto take = ts::jit([](Array a) { return a + 1; }, {.donate = {0}});
         if (what / 16 % 6) return all(ts::broadcast_to(x, x.shape()));
