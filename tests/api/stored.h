@@ -112,7 +112,8 @@ inline Stored stored(std::mt19937_64& rng, std::int64_t rows, std::int64_t colum
               times(all, kDevices)};
     case 10: return {"row", dense[row], part(row)};
     case 11:
-      return {"row of a sharded array", mapped(before(ts::range(0, kDevices)))[row % kDevices], part(row % kDevices)};
+      return {"row of a sharded array", mapped(before(ts::range(0, kDevices)))[row % kDevices],
+              part(row % kDevices)};
     case 12: {
       const std::vector<float> block(all.begin(), all.begin() + n / kDevices);
       return {"a shard", mapped(per_device).shards()[0].data, block};
