@@ -427,7 +427,7 @@ Outcome CachedFunction::run_only(Call& call, const CacheEntry& e) {
     std::size_t next = 0;
     for (std::size_t i = 0; i < paths.size(); ++i) {
       const Array& x = *call.args.leaves[i];
-      const std::string got = x.is_empty() ? "empty" : to_string(x.impl()->type);
+      const std::string got = x.is_empty() ? "empty" : visible_text(x.impl()->type);
       const std::string want = e.present[i] ? to_string(e.types[next++]) : "empty";
       if (got != want) m.offender(paths[i] + " is " + got + ", compiled for " + want);
     }

@@ -51,7 +51,7 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
     if (axis != kReplicated) {
       const int rank = block.shape.rank();
       if (axis < -rank || axis >= rank) {
-        wrong_axes.offender(path + ": " + to_string(block) + " has no axis " +
+        wrong_axes.offender(path + ": " + visible_text(block) + " has no axis " +
                             std::to_string(axis));
         any_wrong = true;
         axis = kReplicated;

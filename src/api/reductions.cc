@@ -73,11 +73,14 @@ Value initial_like(const char* name, const Input& in, Value result) {
   const DType both = promote(result.dtype(), false, given.dtype, given.weak).dtype;
   if (given.shape.rank() != 0 || both != result.dtype()) {
     Message m(name);
-    m.problem("`initial` is " + to_string(given) + ", the result is " +
+    m.problem("`initial` is " + detail::visible_text(given) + ", the result is " +
               std::string(name_of(result.dtype())))
         .rule("it is one more element of each result: a scalar that the result's dtype holds");
     if (given.shape.rank() != 0) m.advice("add an array to the result instead").raise<ShapeError>();
-    m.advice("{.dtype = ts::" + std::string(short_name_of(both)) + ", ...}").raise<DTypeError>();
+    Type wider = given;
+    wider.dtype = both;
+    const DType shown = detail::visible_dtype(wider);
+    m.advice("{.dtype = ts::" + std::string(short_name_of(shown)) + ", ...}").raise<DTypeError>();
   }
   return detail::broadcast_to(ops::convert(*in.initial, result.dtype()), result.shape());
 }

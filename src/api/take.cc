@@ -179,7 +179,7 @@ Values block_starts(const char* name, Value x, std::span<const Value> starts,
   for (std::size_t k = 0; k < starts.size(); ++k) {
     if (!is_integer(starts[k].dtype()))
       Message(name)
-          .problem("start " + std::to_string(k) + " is " + to_string(starts[k].type()))
+          .problem("start " + std::to_string(k) + " is " + detail::visible_text(starts[k].type()))
           .rule("starts are integer scalars, one a dimension")
           .from(loc)
           .advice("convert with astype(ts::i32)")
@@ -195,7 +195,6 @@ Values block_starts(const char* name, Value x, std::span<const Value> starts,
 }  // namespace
 
 Array dynamic_slice(Operand x, const std::vector<Array>& starts, const Shape& sizes) {
-  for (const Array& start : starts) check_positions("dynamic_slice", {start, x.loc});
   std::vector<Array> all{x.array};
   all.insert(all.end(), starts.begin(), starts.end());
   return detail::composite1("dynamic_slice", all, x.loc, [&](Builder&, std::span<const Value> in) {
@@ -205,7 +204,6 @@ Array dynamic_slice(Operand x, const std::vector<Array>& starts, const Shape& si
 }
 
 Array dynamic_update_slice(Operand x, Operand update, const std::vector<Array>& starts) {
-  for (const Array& start : starts) check_positions("dynamic_update_slice", {start, x.loc});
   std::vector<Array> all{x.array, update.array};
   all.insert(all.end(), starts.begin(), starts.end());
   return detail::composite1(

@@ -59,6 +59,7 @@ struct Mistake {
 };
 
 [[noreturn]] void raise(const std::vector<Mistake>& mistakes) {
+  const InUserCode outside;  // the function that asks first has no part in it
   const Mistake& first = mistakes[0];
   if (mistakes.size() == 1)
     Message(first.variable->name)
@@ -95,6 +96,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 // Names that are not ours may belong to programs on top; those that are nearly ours are slips.
 void warn_of_slips() {
+  const InUserCode outside;
   constexpr std::string_view prefix = "TESSERA_";
   for (char** e = environ; e && *e; ++e) {
     const std::string_view entry = *e;

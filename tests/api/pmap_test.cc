@@ -150,8 +150,7 @@ TEST_F(Pmap, TheAxisIsNamedIUnlessSaid) {
   EXPECT_EQ(message<ts::CollectiveError>(
                 [&] { ts::pmap([](Array a) { return ts::psum(a, "i"); }, {.axis_name = ""})(x); }),
             "psum: there is no axis 'i' here\n"
-            "  rule: no axis is bound: a name is bound inside a function given to pmap, shard_map "
-            "or vmap\n"
+            "  rule: no axis is bound: a name is bound inside a function given to pmap or vmap\n"
             "  try: call it inside pmap(f, {.axis_name = \"i\"}), or vmap likewise");
 }
 
@@ -342,7 +341,7 @@ TEST_F(Pmap, RejectsNesting) {
   EXPECT_EQ(message<ts::CollectiveError>([&] { ts::pmap([&](Array a) { return inner(a); })(x); }),
             "pmap: it is called inside a function that pmap already runs on devices\n"
             "  rule: a device does not split up further\n"
-            "  try: use vmap inside, or one shard_map over a mesh with two axes");
+            "  try: use vmap inside");
 }
 
 TEST_F(Pmap, WarnsOfDriftingState) {

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -129,7 +130,8 @@ void begin(const std::string& state) {
     static auto& source = *new Source([]() -> std::optional<Array> { return f(x); }, 2);
     endless([] { ts::block_until_ready(*source.next()); });
   } else if (state == "profiling") {
-    new ts::Profile("/dev/null");
+    new ts::Profile(std::filesystem::temp_directory_path() /
+                    ("tessera_life_" + std::to_string(::getpid()) + ".json"));
     endless([] { ts::block_until_ready(p(rows)); });
   } else if (state == "warning") {
     ts::set_warning_handler([](const std::string&) { f(ts::full({16, 16}, 0.1f)); });
