@@ -141,6 +141,9 @@ class Library final : public LinkedCode {
               return number++;
             }()))) {
     library_.addToLinkOrder(jit().getMainJITDylib());
+    // What the instruction selector calls where the processor has no instruction, such as the
+    // conversions of float16: the order of one library does not go on with that of the next.
+    if (auto process = jit().getProcessSymbolsJITDylib()) library_.addToLinkOrder(*process);
   }
   ~Library() override {
     const Inside inside;

@@ -54,13 +54,12 @@ std::vector<ts::HostArray> one_by_one(const ts::ProgramPtr& p,
     ts::Values in;
     std::vector<ts::HostArray> args;
     for (ts::Var v : e.inputs) in.push_back(b.input(p->type(v))), args.push_back(env[v]);
+    // As execute() does it: a small product is compiled too when it is alone, and adds its terms in
+    // runs, where the evaluator adds one after the other.
     ts::ProgramPtr single = b.finish(b.copy(e, in));
-    std::vector<ts::HostArray> out;
-    if (cg::is_emitted(e)) {
-      out = run::compiled(single, args);
-    } else {
-      out = ts::evaluate(*single, args);
-    }
+    bool kernel = cg::is_emitted(e) || kernel_sizes(fused(single)).size() == 1;
+    std::vector<ts::HostArray> out =
+        kernel ? run::compiled(single, args) : ts::evaluate(*single, args);
     for (std::size_t i = 0; i < out.size(); ++i) env[e.outputs[i]] = out[i];
   }
   std::vector<ts::HostArray> result;

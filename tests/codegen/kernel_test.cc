@@ -59,9 +59,11 @@ TEST(Kernel, MathDoesNotDependOnThePosition) {
 
 TEST(Kernel, IsCompiledOnceForAllLengths) {
   ts::codegen::KernelStats before = ts::codegen::kernel_stats();
+  std::vector<std::shared_ptr<const ts::Routine>> routines;  // machine code lives as long as these
   for (std::int64_t n : {3, 1000, 77777}) {
     ts::ProgramPtr p = unary_program(
         [](ts::Value x) { return ops::mul(ops::neg(x), ops::add(x, x)); }, {ts::f32, {n}});
+    routines.push_back(run::compiled(p));
     run::check(p, run::random_inputs(*p));
   }
   ts::codegen::KernelStats after = ts::codegen::kernel_stats();
