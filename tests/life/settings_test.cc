@@ -44,8 +44,9 @@ TEST(Settings, ThatAreNoSuchThingAreAnErrorEachTime) {
   EXPECT_EQ(
       said({"TESSERA_DISABLE_PASSES=cse,unroll"}),
       twice("TESSERA_DISABLE_PASSES: 'cse,unroll' is no list of its names: there is no 'unroll'\n"
-            "  rule: names with commas between them, of cancel, fold, arg_extremum, orient, hoist, "
-            "cse or dead_code\n"
+            "  rule: names with commas between them, of cancel, fold, join_slices, arg_extremum, "
+            "orient, "
+            "hoist, cse or dead_code\n"
             "  try: TESSERA_DISABLE_PASSES=cse,fold in the environment\n"));
 }
 
