@@ -228,28 +228,17 @@ TEST(Elementwise, BitcastKeepsBits) {
 TEST(Elementwise, FunctionsAreTheLibrarys) {
   using F = double (*)(double);
   const std::vector<std::pair<std::string, F>> functions = {
-      {"exp", std::exp},
-      {"exp2", std::exp2},
-      {"expm1", std::expm1},
-      {"log", std::log},
-      {"log1p", std::log1p},
-      {"sin", std::sin},
-      {"cos", std::cos},
-      {"tan", std::tan},
-      {"asin", std::asin},
-      {"acos", std::acos},
-      {"atan", std::atan},
-      {"sinh", std::sinh},
-      {"cosh", std::cosh},
-      {"tanh", std::tanh},
-      {"asinh", std::asinh},
-      {"acosh", std::acosh},
-      {"atanh", std::atanh},
-      {"sqrt", std::sqrt},
-      {"cbrt", std::cbrt},
-      {"erf", std::erf},
-      {"erfc", std::erfc},
-      {"rsqrt", [](double x) { return 1 / std::sqrt(x); }}};
+      {"exp", std::exp},     {"exp2", std::exp2},
+      {"expm1", std::expm1}, {"log", std::log},
+      {"log1p", std::log1p}, {"sin", std::sin},
+      {"cos", std::cos},     {"tan", std::tan},
+      {"asin", std::asin},   {"acos", std::acos},
+      {"atan", std::atan},   {"sinh", std::sinh},
+      {"cosh", std::cosh},   {"tanh", std::tanh},
+      {"asinh", std::asinh}, {"acosh", std::acosh},
+      {"atanh", std::atanh}, {"sqrt", std::sqrt},
+      {"cbrt", std::cbrt},   {"erf", std::erf},
+      {"erfc", std::erfc},   {"rsqrt", [](double x) { return 1 / std::sqrt(x); }}};
   std::vector<double> x(kEdges.begin(), kEdges.end());
   for (const auto& [name, f] : functions) {
     std::vector<double> expected;
@@ -273,8 +262,9 @@ TEST(Elementwise, LogisticKeepsItsDigitsBelowZero) {
       continue;
     }
     long double expected = 1 / (1 + std::exp(-static_cast<long double>(x[i])));
-    EXPECT_NEAR(got[i], static_cast<double>(expected),
-                0x1p-51 * static_cast<double>(expected) + std::numeric_limits<double>::denorm_min());
+    EXPECT_NEAR(
+        got[i], static_cast<double>(expected),
+        0x1p-51 * static_cast<double>(expected) + std::numeric_limits<double>::denorm_min());
   }
   EXPECT_GT(unary<double>("logistic", {-744})[0], 0);
 }
