@@ -10,9 +10,10 @@ using ts::Array;
 
 namespace {
 
-// Each step rounds like JAX's but for the order of sums. Over these 200 steps JAX's float32 losses
-// stay within 3e-6 of its float64 ones, and its predictions within 2e-6: rounding is not amplified.
-constexpr double kLosses = 1e-6, kPredictions = 1e-5;
+// Rounding is not amplified over these 200 steps: losses below 1 of float32 arithmetic stay within
+// a few units in the last place, 2^-23, of JAX's in float64. JAX's own float32 losses are 2.5e-6
+// away, since 1 - b2^t is rounded to float32 there, and its predictions 2e-6.
+constexpr double kLosses = 4 * 0x1p-23, kLossesOfJax = 3e-6, kPredictions = 1e-5;
 
 class PmapIntro : public testing::Test {
  protected:
@@ -45,7 +46,8 @@ TEST_F(PmapIntro, Training) {
   // Elementary functions and one rounding: a unit in the last place of numbers up to 1.1.
   golden.near(y[ts::until(8)], "y_head", 0x1p-22);
   auto t = pmap_intro::train(ts::random::key(42), x, y, 4, 200);
-  golden.near(Array(t.losses), "losses", kLosses);
+  golden.near(Array(t.losses), "exact_losses", kLosses);
+  golden.near(Array(t.losses), "losses", kLosses + kLossesOfJax);
   auto state = pmap_intro::gather(t);
   EXPECT_EQ(state.step.item<int>(), 200);
   Array at = ts::linspace(-1, 1, 21).reshape(21, 1);
@@ -58,7 +60,7 @@ TEST_F(PmapIntro, AnyNumberOfDevices) {
   for (int devices : {1, 2, 8}) {
     ts::set_device_count(devices);
     auto t = pmap_intro::train(ts::random::key(42), x, y, devices, 200);
-    golden.near(Array(t.losses), "losses", kLosses);
+    golden.near(Array(t.losses), "exact_losses", kLosses);
   }
 }
 
