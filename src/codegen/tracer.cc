@@ -107,7 +107,7 @@ Lane Tracer::guarded(std::span<const Bound> bounds, const std::function<Lane()>&
                      Lane outside) {
   for (const Bound& b : bounds) {
     const Index::Node* n = node_of(b.index);
-    if (n->hi < b.lo || n->lo >= b.hi) return outside;
+    if (n->hi < b.lo || n->lo >= b.hi || b.lo >= b.hi) return outside;
     if (n->lo < b.lo || n->hi >= b.hi) linear.push_back(b.index);
   }
   ++guards_;
