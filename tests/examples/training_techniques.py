@@ -168,6 +168,10 @@ for name, f in {"float32": loss_of, "bfloat16": half_loss}.items():
         losses.append(loss)
     out[f"precision/{name}"] = jnp.stack(losses)
 
+# One step on pixels that bfloat16 holds.
+exact = jax.random.randint(jax.random.PRNGKey(2), batches[0][0].shape, -64, 64) / np.float32(32)
+out["precision/exact_pixels"] = pmap(lambda p, b: lax.pmean(half_loss(p, b), "devices"), (None, 0))(model, shard((exact, batches[0][1])))
+
 # Masked: the last batch alone, on one device.
 loss, grads = jax.value_and_grad(loss_of)(model, batches[-1])
 out["masked/loss"] = loss

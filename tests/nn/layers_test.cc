@@ -137,10 +137,9 @@ TEST(Dropout, DropsAShareAndScalesTheRest) {
   EXPECT_EQ(f32s(layer(x, ts::random::key(3))), v);
   EXPECT_EQ(f32s(layer(x, ts::random::key(3), false)), f32s(x));
   EXPECT_EQ(f32s(nn::Dropout{0.0}(x, ts::random::key(3))), f32s(x));
-  EXPECT_EQ(
-      message([&] { nn::Dropout{1.0}(x, ts::random::key(3)); }),
-      "Dropout: the rate is 1.0\n  rule: it is at least 0.0 and less than 1.0\n  try: 0.1, the "
-      "share of elements that are dropped");
+  EXPECT_EQ(message([&] { nn::Dropout{1.0}(x, ts::random::key(3)); }),
+            "Dropout: the rate is 1.0\n  rule: it is at least 0.0 and less than 1.0\n  try: 0.1, "
+            "the share of elements that are dropped");
 }
 
 TEST(Activations, AgainstTheirFormulas) {
