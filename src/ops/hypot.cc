@@ -54,7 +54,11 @@ void register_hypot(Registry& r) {
   op.jvp = jvp;
   op.waived = {{"stablehlo", "exported as the greater times a square root of the ratio"},
                {"transpose", "its derivative is a sum of products"}};
-  op.evaluate = evaluate_floating<2>([](auto x, auto y) { return std::hypot(x, y); });
+  // The library's is NaN for an infinity beside a signalling NaN.
+  op.evaluate = evaluate_floating<2>([](auto x, auto y) {
+    return std::isinf(x) || std::isinf(y) ? std::numeric_limits<decltype(x)>::infinity()
+                                          : std::hypot(x, y);
+  });
   op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
     return through_float(e, e.operand(0, at), e.operand(1, at),
                          [&](Lane x, Lane y) { return emit(e, x, y); });
