@@ -262,9 +262,11 @@ Index operator*(const Index& a, std::int64_t b) {
   return codegen::make_sum(node_of(a)->constant * b, std::move(terms));
 }
 
+// A quotient or remainder by 0 is a position in an array of no elements, which is never computed.
 Index floor_div(const Index& a, std::int64_t b) {
   using namespace codegen;
   if (b == 1) return a;
+  if (b == 0) return Index(0);
   auto [whole, rest] = split(a, b);
   const Index::Node* r = node_of(rest);
   if (div_floor(r->lo, b) == div_floor(r->hi, b)) return whole + Index(div_floor(r->lo, b));
@@ -278,7 +280,7 @@ Index floor_div(const Index& a, std::int64_t b) {
 
 Index floor_mod(const Index& a, std::int64_t b) {
   using namespace codegen;
-  if (b == 1) return Index(0);
+  if (b == 1 || b == 0) return Index(0);
   Index rest = split(a, b).rest;
   const Index::Node* r = node_of(rest);
   if (std::int64_t q = div_floor(r->lo, b); q == div_floor(r->hi, b)) return rest - Index(q * b);

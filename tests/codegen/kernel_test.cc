@@ -70,6 +70,27 @@ TEST(Kernel, IsCompiledOnceForAllLengths) {
   EXPECT_LE(after.compiled + after.from_disk - before.compiled - before.from_disk, 1);
 }
 
+// No position lies in an update of no elements, and none of its positions is computed.
+TEST(Kernel, UpdatesOfNothing) {
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {6, 1}}), none = b.input({ts::f32, {3, 0}}),
+            start = b.input({ts::i32, {}});
+  ts::Value update = ops::reshape(none, {5, 0});
+  ts::ProgramPtr p =
+      b.finish({{ops::dynamic_update_slice(ops::neg(x), update, ts::Values{start, start})}});
+  run::check(p, run::random_inputs(*p));
+}
+
+TEST(Kernel, ResultsOfNoElements) {
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {3, 0}});
+  ts::Value y = ops::exp(ops::reshape(ops::neg(x), {5, 0}));
+  ts::Value s = ops::reduce_sum(y, {1});
+  ts::Value p0 = ops::pad(y, ops::scalar(b, ts::f32, 7), {1, 0}, {0, 2}, {0, 0});
+  ts::ProgramPtr p = b.finish({{y, s, p0}});
+  run::check(p, run::random_inputs(*p));
+}
+
 TEST(Kernel, Reductions) {
   struct Case {
     ts::Shape shape;

@@ -173,6 +173,14 @@ TEST(Differences, ComparisonLabels) {
             (Ints{0, 0}));
 }
 
+TEST(Differences, PowerOfZeroToZero) {
+  const auto slope = [](Array n) {
+    return ts::grad([n](Array x) { return ts::sum(ts::power(x, n)); })(ts::array({0.0, 2.0}));
+  };
+  EXPECT_EQ(of<float>(slope(ts::array({0.0, 0.0}))), (std::vector{0.f, 0.f}));
+  EXPECT_EQ(of<float>(slope(ts::array({0, 0}))), (std::vector{0.f, 0.f}));
+}
+
 // Every row of the page is here, and nothing else.
 TEST(Differences, ThePageHasTheseRows) {
   std::ifstream page(TESSERA_SOURCE_DIR "/docs/differences.md");
