@@ -1,9 +1,9 @@
 // The library routines on one core, at the shapes of the example programs: GFLOP/s of contractions,
 // convolutions and the convolutions that their transposes are.
-#include "codegen/calls.h"
+#include "codegen/calls/calls.h"
 #include "ir/host_array.h"
-#include "ops/conv_dims.h"
-#include "ops/dot_dims.h"
+#include "ops/contraction/conv_dims.h"
+#include "ops/contraction/dot_dims.h"
 
 #include <benchmark/benchmark.h>
 

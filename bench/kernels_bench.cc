@@ -1,7 +1,7 @@
 // Compiled kernels on one core: bytes a second where memory is the limit, elements a second
 // everywhere.
-#include "codegen/fuse.h"
-#include "codegen/kernel.h"
+#include "codegen/fuse/fuse.h"
+#include "codegen/kernel/kernel.h"
 #include "ir/builder.h"
 #include "ir/host_array.h"
 #include "ops/build.h"

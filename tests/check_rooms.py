@@ -6,6 +6,12 @@ import sys
 
 root = pathlib.Path(sys.argv[1])
 rooms = ["base", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api"]
+# Inside a room a folder includes only itself, what is in no folder, and folders before it.
+inner = {
+    "ops": ["elementwise", "movement", "indexing", "contraction", "reduction", "collective", "random", "control"],
+    "codegen": ["kernel", "calls", "fuse", "plan"],
+    "api": ["array", "trace", "numpy", "random", "control", "devices", "transform"],
+}
 libraries = ["nn", "optim", "data", "checkpoint"]
 third_party_in_headers = re.compile(r'#include <(llvm/|dnnl|oneapi/|tbb/|nlohmann/|fmt/|cblas|sleef|gtest)')
 bad = []
@@ -18,6 +24,15 @@ for path in sorted((root / "src").rglob("*.[hc]*")):
     for included in re.findall(r'#include "([a-z_]+)/', text):
         if included not in allowed:
             bad.append(f"{path.relative_to(root)} includes {included}/, which room {room} may not")
+    folders = inner.get(room, [])
+    if folders:
+        folder = path.relative_to(root / "src" / room).parts[0]
+        within = folders[: folders.index(folder) + 1] if folder in folders else []
+        if folder not in folders and path.parent.name != room:
+            bad.append(f"{path.relative_to(root)} lies in a folder that has no place in the order of {room}")
+        for included in re.findall(rf'#include "{room}/([a-z_]+)/', text):
+            if included not in within:
+                bad.append(f"{path.relative_to(root)} includes {room}/{included}/, which {room}/{folder} may not")
     if path.suffix == ".h" and room != "codegen" and (m := third_party_in_headers.search(text)):
         bad.append(f"{path.relative_to(root)}: a header includes {m.group(0)}...")
 for path in sorted((root / "include").rglob("*.h")):

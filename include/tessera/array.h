@@ -38,7 +38,7 @@
 namespace tessera::inline v0 {
 
 namespace detail {
-struct ArrayImpl;  // src/api/array_impl.h
+struct ArrayImpl;  // src/api/array/array_impl.h
 }
 
 class Array;

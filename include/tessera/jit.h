@@ -67,8 +67,8 @@ TESSERA_API std::string to_string(const CollectiveUse& use);
 TESSERA_API std::ostream& operator<<(std::ostream& out, const CollectiveUse& use);
 
 namespace detail {
-struct CacheEntry;      // src/api/cache.h
-struct TracedFunction;  // src/api/traced.h
+struct CacheEntry;      // src/api/trace/cache.h
+struct TracedFunction;  // src/api/trace/traced.h
 
 /// Programs of one function by the kind of its arguments. What becomes of the traced function is up
 /// to the subclass.

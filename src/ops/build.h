@@ -191,7 +191,7 @@ Value select_and_gather_add(Value x, Value tangent, const WindowDims& dims, bool
 // empty)} and as said. Members of the flattened axes are numbered row-major in the order of `axes`;
 // groups and perms use these numbers. Dimensions count from 0. pmap, vmap and untyped shard_map use
 // the ops without suffix (psum's transpose is psum); a typed shard_map uses `*_invariant`, whose
-// results are typed as equal on all devices, and casts with pvary. src/ops/collective.h has more.
+// results are typed as equal on all devices, and casts with pvary. src/ops/collective/collective.h has more.
 Value psum(Value x, const Strings& axes, std::int64_t size, const IntLists& groups = {});
 Value pmax(Value x, const Strings& axes, std::int64_t size, const IntLists& groups = {});
 Value pmin(Value x, const Strings& axes, std::int64_t size, const IntLists& groups = {});
@@ -221,7 +221,7 @@ Value pvary(Value x, const Strings& axes);
 
 // --- control flow: rules in src/ops/{cond,while,scan,remat,custom_jvp,custom_vjp,shard_map}.cc on
 // ir/interpret.h
-/// In a typed per-device program these cast what varies over too few axes (ops/agree.h).
+/// In a typed per-device program these cast what varies over too few axes (ops/control/agree.h).
 /// {branches: programs}; inputs: int32 scalar index (clamped), operands...
 Values cond(Value index, const Programs& branches, std::span<const Value> operands);
 /// {cond, body: program, cond_consts, body_consts: integer}; inputs: cond consts, body consts,

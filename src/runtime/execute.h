@@ -1,7 +1,7 @@
 // Walks a tape.
 #pragma once
 
-#include "codegen/tape.h"
+#include "codegen/plan/tape.h"
 
 #include <vector>
 

@@ -2,7 +2,7 @@
 // are.
 #pragma once
 
-#include "codegen/tape_plan.h"
+#include "codegen/plan/plan.h"
 #include "runtime/buffer.h"
 #include "runtime/executable.h"
 #include "runtime/execute.h"

@@ -1,6 +1,6 @@
 // Operands of small products in the order in which their loops read them.
 #include "ir/op.h"
-#include "ops/dot_dims.h"
+#include "ops/contraction/dot_dims.h"
 #include "transform/simplify.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "ir/interpret.h"
 #include "ir/op.h"
 #include "ops/build.h"
-#include "ops/cotangents.h"
+#include "ops/control/cotangents.h"
 #include "transform/at_equation.h"
 
 namespace tessera::inline v0 {

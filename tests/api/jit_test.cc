@@ -1,4 +1,4 @@
-#include "api/cache.h"
+#include "api/trace/cache.h"
 #include "message.h"
 
 #include <tessera/creation.h>

@@ -1,5 +1,5 @@
 // Reads of one array, again and again, in every form of storage.
-#include "api/array_impl.h"
+#include "api/array/array_impl.h"
 
 #include <tessera/collectives.h>
 #include <tessera/creation.h>

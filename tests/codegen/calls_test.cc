@@ -1,8 +1,8 @@
 // Library routines against the evaluators. Data are small integers, so that every order of
 // summation gives the same bits.
-#include "codegen/calls_internal.h"
-#include "ops/conv_dims.h"
-#include "ops/dot_dims.h"
+#include "codegen/calls/internal.h"
+#include "ops/contraction/conv_dims.h"
+#include "ops/contraction/dot_dims.h"
 #include "ops/op_check.h"
 
 #include <dlfcn.h>

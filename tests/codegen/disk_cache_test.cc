@@ -1,6 +1,6 @@
 // Kernels on disk: used when whole and from the same build, ignored otherwise, whatever else
 // happens in the directory.
-#include "codegen/disk_cache.h"
+#include "codegen/kernel/disk_cache.h"
 
 #include "codegen/run.h"
 #include "ops/build.h"

@@ -1,5 +1,5 @@
 // Which equations become one kernel, and that fusing changes no bit.
-#include "codegen/fuse.h"
+#include "codegen/fuse/fuse.h"
 
 #include "codegen/run.h"
 #include "ops/build.h"

@@ -1,5 +1,5 @@
 // The simplifier of symbolic indices.
-#include "codegen/index.h"
+#include "codegen/kernel/index.h"
 
 #include <gtest/gtest.h>
 

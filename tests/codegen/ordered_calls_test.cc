@@ -1,6 +1,6 @@
 // Routines for sorts, running totals and scatters give the evaluators' bits, in whatever order
 // their tasks run.
-#include "codegen/calls.h"
+#include "codegen/calls/calls.h"
 #include "ir/op.h"
 #include "ops/build.h"
 

@@ -1,7 +1,7 @@
 // Random programs of emitted ops: compiled alone, fused, and in other task orders, against the
 // evaluator. Integers make every comparison exact. A failing program is shrunk by dropping
 // equations.
-#include "codegen/fuse.h"
+#include "codegen/fuse/fuse.h"
 #include "codegen/run.h"
 #include "ops/build.h"
 

@@ -1,7 +1,7 @@
 // Runs compiled kernels on host arrays, and compares results with the evaluator's.
 #pragma once
 
-#include "codegen/kernel.h"
+#include "codegen/kernel/kernel.h"
 #include "ir/builder.h"
 #include "ir/op.h"
 

@@ -1,6 +1,6 @@
 #include "op_check.h"
 
-#include "ops/conv_dims.h"
+#include "ops/contraction/conv_dims.h"
 
 namespace tessera::testing {
 namespace {

@@ -1,6 +1,6 @@
 #include "op_check.h"
 
-#include "ops/dot_dims.h"
+#include "ops/contraction/dot_dims.h"
 
 namespace tessera::testing {
 namespace {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "ops/build.h"
-#include "ops/conv_dims.h"
-#include "ops/dot_dims.h"
+#include "ops/contraction/conv_dims.h"
+#include "ops/contraction/dot_dims.h"
 #include "ops/space_movement.h"
-#include "ops/window_dims.h"
+#include "ops/reduction/window_dims.h"
 
 namespace walk {
 

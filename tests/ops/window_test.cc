@@ -1,6 +1,6 @@
 #include "op_check.h"
 
-#include "ops/window_dims.h"
+#include "ops/reduction/window_dims.h"
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 // Programs through the public functions, as a stranger writes them: any axes, any order, under vmap
 // along any axis, derivatives and loops. Traced, they are checked as drawn programs are.
-#include "api/array_impl.h"
-#include "api/trace.h"
+#include "api/array/array_impl.h"
+#include "api/trace/trace.h"
 #include "ops/dice.h"
 #include "ops/registry_values.h"
 #include "random/check_program.h"

@@ -1,9 +1,9 @@
 // A tape whose steps run less often than their operands differ would give every device the first
 // one's numbers: it is refused before it runs.
-#include "codegen/tape_verify.h"
+#include "codegen/plan/tape_verify.h"
 #include "programs.h"
 
-#include "codegen/tape_plan.h"
+#include "codegen/plan/plan.h"
 
 namespace ts = tessera;
 namespace ops = tessera::ops;

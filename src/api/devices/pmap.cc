@@ -1,0 +1,185 @@
+#include <tessera/pmap.h>
+
+#include "api/trace/cache.h"
+#include "api/trace/map_axes.h"
+#include "api/devices/pmap_axes.h"
+#include "base/warning.h"
+#include "ops/build.h"
+#include "runtime/devices.h"
+#include "spmd/checks.h"
+
+namespace tessera::inline v0::detail {
+
+namespace {
+
+/// The mesh axis of a pmap without a name; no collective can say it.
+constexpr const char* kUnnamed = "pmap";
+
+[[noreturn]] void nested(const std::string& function, const BoundAxis& outer,
+                         const SourceLoc& loc) {
+  Message(function)
+      .problem("it is called inside a function that " +
+               std::string(outer.kind == BoundAxis::Kind::pmap ? "pmap" : "shard_map") +
+               " already runs on devices")
+      .rule("a device does not split up further")
+      .from(loc)
+      .advice("use vmap inside")
+      .raise<CollectiveError>();
+}
+
+/// Subtrees by node, for finding arguments in the result.
+bool same_subtree(const TreeDef& a, std::size_t i, const TreeDef& b, std::size_t j) {
+  const TreeDef::Node &x = a.nodes()[i], &y = b.nodes()[j];
+  if (x.end - i != y.end - j || x.kind != y.kind || x.text != y.text) return false;
+  for (std::size_t k = 1; k < x.end - i; ++k) {
+    const TreeDef::Node &u = a.nodes()[i + k], &v = b.nodes()[j + k];
+    if (u.kind != v.kind || u.label != v.label || u.text != v.text || u.children != v.children)
+      return false;
+  }
+  return true;
+}
+
+/// Arguments that are trees of several leaves and come back in the result: the state of a training
+/// loop.
+std::vector<spmd::StatePair> state_pairs(const TreeDef& args, const TreeDef& result,
+                                         const std::vector<bool>& arg_present,
+                                         const std::vector<bool>& result_present) {
+  auto leaves = [](const TreeDef::Node& n, const std::vector<bool>& present) {
+    std::vector<std::size_t> out;
+    std::size_t number = 0;
+    for (std::size_t leaf = 0; leaf < n.last_leaf; ++leaf) {
+      if (!present[leaf]) continue;
+      if (leaf >= n.first_leaf) out.push_back(number);
+      ++number;
+    }
+    return out;
+  };
+  std::vector<spmd::StatePair> pairs;
+  const auto& nodes = args.nodes();
+  for (std::size_t arg = 1; arg < nodes.size(); arg = nodes[arg].end) {
+    if (nodes[arg].kind == NodeKind::leaf || nodes[arg].last_leaf == nodes[arg].first_leaf)
+      continue;
+    for (std::size_t j = 0; j < result.nodes().size(); ++j) {
+      if (!same_subtree(args, arg, result, j)) continue;
+      pairs.push_back({leaves(nodes[arg], arg_present), leaves(result.nodes()[j], result_present),
+                       args.path(arg, "args"), result.path(j, "result")});
+    }
+  }
+  return pairs;
+}
+
+/// The body with its mapped axes: blocks of one row in and out.
+ProgramPtr with_axes(const Program& body, const std::vector<int>& in_axes,
+                     const std::vector<int>& out_axes) {
+  Builder b(body.name);
+  Values in;
+  for (std::size_t i = 0; i < body.inputs.size(); ++i) {
+    Type t = body.type(body.inputs[i]);
+    const Shape inner = t.shape;
+    const int axis = i < in_axes.size() ? in_axes[i] : kReplicated;
+    if (axis != kReplicated) t.shape.insert(t.shape.begin() + axis, 1);
+    in.push_back(ops::reshape(b.input(std::move(t)), inner));
+  }
+  Values out = b.inline_program(body, in);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out_axes[i] == kReplicated) continue;
+    Shape shape = out[i].shape();
+    shape.insert(shape.begin() + out_axes[i], 1);
+    out[i] = ops::reshape(out[i], shape);
+  }
+  return b.finish(out);
+}
+
+class PmapCache final : public CachedFunction {
+ public:
+  PmapCache(std::string name, const PmapOptions& options, std::source_location loc)
+      : CachedFunction(std::move(name), options.donate, loc), options_(options), loc_(loc) {}
+
+ private:
+  TracedFunction build(Call& call) const override {
+    for (const BoundAxis& a : AxisScope::bound())
+      if (a.kind != BoundAxis::Kind::vmap) nested("pmap", a, loc_);
+    PmapInputs in = pmap_inputs(call, options_, "pmap", loc_);
+    TracedFunction f = [&] {
+      AxisScope scope({{options_.axis_name, in.size, BoundAxis::Kind::pmap}});
+      return trace_call(call, "pmap", name(), in.blocks);
+    }();
+    const Program& body = *f.program;
+    std::vector<int> ranks;
+    for (const Type& t : body.output_types()) ranks.push_back(t.shape.rank());
+    call.prototype = std::const_pointer_cast<void>(f.prototype);
+    const TreeDef result = call.describe_result();
+    call.prototype.reset();
+    const std::vector<int> out_axes =
+        pmap_out_axes(result, f.result_present, ranks, options_, "pmap", loc_);
+
+    const std::string axis = options_.axis_name.empty() ? kUnnamed : options_.axis_name;
+    Strings in_specs, out_specs;
+    for (std::size_t i = 0; i < body.inputs.size(); ++i)
+      in_specs.push_back(i < in.axes.size() ? axis_spec(in.axes[i], axis) : std::string());
+    for (int a : out_axes) out_specs.push_back(axis_spec(a, axis));
+    check(call, f, in, result, axis, in_specs, out_specs);
+
+    Builder b(name());
+    b.loc = loc_;
+    Values operands;
+    for (std::size_t i = 0; i < body.inputs.size(); ++i) {
+      Type t = body.type(body.inputs[i]);
+      if (i < in.axes.size() && in.axes[i] != kReplicated)
+        t.shape.insert(t.shape.begin() + in.axes[i], in.size);
+      operands.push_back(b.input(std::move(t)));
+    }
+    Ints devices(in.devices.begin(), in.devices.end());
+    Values out = ops::shard_map(b, with_axes(body, in.axes, out_axes), operands,
+                                {{axis}, {in.size}, devices}, in_specs, out_specs, false);
+    f.program = b.finish(out);
+    return f;
+  }
+
+  void extend_key(InlineVector<std::uint64_t, 16>& words) const override {
+    words.push_back(static_cast<std::uint64_t>(runtime::device_count()));
+  }
+
+  void check(const Call& call, const TracedFunction& f, const PmapInputs& in, const TreeDef& result,
+             const std::string& axis, const Strings& in_specs, const Strings& out_specs) const {
+    spmd::MapInfo map{"pmap", *f.program, {{axis}, {in.size}},        {}, {}, in.paths,
+                      {},     loc_,       !options_.axis_name.empty()};
+    for (const auto& s : in_specs) map.in_specs.push_back(spmd::parse_spec(s));
+    for (const auto& s : out_specs) map.out_specs.push_back(spmd::parse_spec(s));
+    while (map.input_paths.size() < map.in_specs.size())
+      map.input_paths.push_back("a captured array");
+    const std::vector<std::string> paths = result.paths("result");
+    for (std::size_t i = 0; i < paths.size(); ++i)
+      if (f.result_present[i]) map.output_paths.push_back(paths[i]);
+    spmd::check_collectives_in_control_flow(map);
+    spmd::check_replicated_outputs(map);
+
+    // A replicated array that is stacked, one row a device, enters the same everywhere too.
+    std::vector<bool> arg_present;
+    std::size_t input = 0;
+    for (const Array* x : call.args.leaves) {
+      arg_present.push_back(!x->is_empty());
+      if (x->is_empty()) continue;
+      if (const auto& data = x->impl()->data; data && data->uniform) map.in_specs[input] = {};
+      ++input;
+    }
+    if (auto warning = spmd::divergence_warning(
+            map, state_pairs(call.describe_args(), result, arg_present, f.result_present)))
+      warn(*warning);
+  }
+
+  PmapOptions options_;
+  SourceLoc loc_;
+};
+
+}  // namespace
+
+std::shared_ptr<CachedFunction> make_pmap_cache(const PmapOptions& options,
+                                                std::source_location loc) {
+  check_axis_name("pmap", options.axis_name, line_of(loc));
+  std::string name =
+      options.name.empty() ? "pmap(" + to_string(SourceLoc(loc)) + ")" : options.name;
+  return std::make_shared<PmapCache>(std::move(name), options, loc);
+}
+
+}  // namespace tessera::inline v0::detail

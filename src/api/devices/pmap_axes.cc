@@ -1,0 +1,206 @@
+#include "api/devices/pmap_axes.h"
+
+#include "api/trace/map_axes.h"
+#include "runtime/devices.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::detail {
+
+namespace {
+
+std::string count_of(std::int64_t n, const char* one) {
+  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
+}
+
+struct MappedLeaf {
+  std::string text;  // "args[1]: f32[8,3], axis 0"
+  std::int64_t size;
+};
+
+/// The size that most mapped leaves have; the first of those on a tie.
+std::int64_t usual_size(const std::vector<MappedLeaf>& leaves) {
+  std::int64_t best = leaves[0].size;
+  auto count = [&](std::int64_t n) {
+    return std::count_if(leaves.begin(), leaves.end(),
+                         [n](const MappedLeaf& l) { return l.size == n; });
+  };
+  for (const MappedLeaf& l : leaves)
+    if (count(l.size) > count(best)) best = l.size;
+  return best;
+}
+
+}  // namespace
+
+PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::string& function,
+                       const SourceLoc& loc) {
+  const TreeDef def = call.describe_args();
+  const std::vector<int> axes = argument_axes(function.c_str(), call, options.in_axes, loc);
+  const std::vector<std::string> paths = def.paths("args");
+  const std::vector<Type> types = leaf_types(call);
+  const std::vector<std::size_t> present = present_leaves(call);
+
+  PmapInputs in;
+  std::vector<MappedLeaf> mapped;
+  Message wrong_axes(function);
+  bool any_wrong = false;
+  for (std::size_t i = 0; i < present.size(); ++i) {
+    Type block = types[i];
+    const std::string& path = paths[present[i]];
+    int axis = axes[present[i]];
+    if (axis != kReplicated) {
+      const int rank = block.shape.rank();
+      if (axis < -rank || axis >= rank) {
+        wrong_axes.offender(path + ": " + visible_text(block) + " has no axis " +
+                            std::to_string(axis));
+        any_wrong = true;
+        axis = kReplicated;
+      } else {
+        if (axis < 0) axis += rank;
+        mapped.push_back(
+            {path + ": " + to_string(block) + ", axis " + std::to_string(axis), block.shape[axis]});
+        block.shape.erase(block.shape.begin() + axis);
+      }
+    }
+    in.axes.push_back(axis);
+    in.paths.push_back(path);
+    in.blocks.push_back(std::move(block));
+  }
+  if (any_wrong)
+    wrong_axes.problem("in_axes maps axes that the arguments do not have")
+        .rule("a mapped argument has the axis that is cut over the devices")
+        .from(loc)
+        .advice(
+            "mark what all devices share as replicated: .in_axes = {0, ts::replicated}; a state "
+            "gets a row a device from ts::replicate(x, devices)")
+        .raise<ShapeError>();
+
+  std::vector<int> ids;
+  if (options.devices.empty())
+    for (int d = 0; d < runtime::device_count(); ++d) ids.push_back(d);
+  else
+    for (const Device& d : options.devices) ids.push_back(d.id);
+  const auto available = static_cast<std::int64_t>(ids.size());
+
+  if (options.axis_size < 0)
+    Message(function)
+        .problem("axis_size is " + std::to_string(options.axis_size))
+        .rule("it is the number of devices; 0 takes it from the mapped arguments, or all devices")
+        .from(loc)
+        .advice("leave it out where an argument is mapped")
+        .raise<ShapeError>();
+  in.size = options.axis_size > 0 ? options.axis_size
+            : mapped.empty()      ? available
+                                  : usual_size(mapped);
+  Message disagree(function);
+  bool any = false;
+  for (const MappedLeaf& l : mapped)
+    if (l.size != in.size) {
+      disagree.offender(l.text + " has " + count_of(l.size, "element"));
+      any = true;
+    }
+  const std::int64_t devices = std::min(in.size, available);
+  if (any) {
+    if (options.axis_size <= 0)
+      for (const MappedLeaf& l : mapped)
+        if (l.size == in.size) {
+          disagree.offender(l.text + " has " + count_of(l.size, "element") + ", as most");
+          break;
+        }
+    disagree
+        .problem(options.axis_size > 0
+                     ? "mapped axes do not have the axis_size of " + std::to_string(in.size)
+                     : "the mapped axes of the arguments differ in size")
+        .rule("each device gets one entry of every mapped axis, so all have one size" +
+              (in.size > available ? "; it is at most " + count_of(available, "device")
+                                   : std::string()))
+        .from(loc)
+        .advice("cut a batch with ts::data::shard_batch(x, " + std::to_string(devices) +
+                "), give a state a row a device with ts::replicate(x, " + std::to_string(devices) +
+                "), or mark what all devices share ts::replicated in "
+                "in_axes")
+        .raise<ShapeError>();
+  }
+  if (in.size == 0) {
+    Message m(function);
+    m.problem("there is nothing to map: the mapped axis is empty");
+    for (const MappedLeaf& l : mapped) m.offender(l.text);
+    m.rule("each device gets one entry of the mapped axis, and at least one device takes part")
+        .from(loc)
+        .advice("pass at least one entry, or leave the call out when there are none")
+        .raise<ShapeError>();
+  }
+  if (in.size > available) {
+    Message m(function);
+    m.problem(std::to_string(in.size) + (in.size == 1 ? " entry is" : " entries are") +
+              " to be mapped over " + count_of(available, "device"));
+    for (const MappedLeaf& l : mapped) m.offender(l.text);
+    m.rule("each device runs one entry of the mapped axis: " + std::to_string(in.size) + " > " +
+           std::to_string(available))
+        .from(loc)
+        .advice((in.size % available == 0
+                     ? "cut the rows over the devices, " + std::to_string(in.size / available) +
+                           " each: ts::data::shard_batch(x, " + std::to_string(available) + ")"
+                     : "pass a multiple of " + std::to_string(available) +
+                           " rows through ts::data::shard_batch(x, " + std::to_string(available) +
+                           ")") +
+                (options.devices.empty()
+                     ? "; or call set_device_count(" + std::to_string(in.size) + ")"
+                     : std::string("; or list more devices")))
+        .raise<DeviceError>();
+  }
+  ids.resize(static_cast<std::size_t>(in.size));
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (ids[i] < 0 || ids[i] >= runtime::device_count() ||
+        std::count(ids.begin(), ids.end(), ids[i]) > 1)
+      Message(function)
+          .problem("device " + std::to_string(ids[i]) + " of the list " +
+                   (ids[i] < 0 || ids[i] >= runtime::device_count() ? "does not exist"
+                                                                    : "appears twice"))
+          .rule("there are " + count_of(runtime::device_count(), "device") + ", each used once")
+          .from(loc)
+          .advice("take them from devices()")
+          .raise<DeviceError>();
+  in.devices = std::move(ids);
+  return in;
+}
+
+std::vector<int> pmap_out_axes(const TreeDef& result, const std::vector<bool>& present,
+                               const std::vector<int>& ranks, const PmapOptions& options,
+                               const std::string& function, const SourceLoc& loc) {
+  const std::vector<int> all =
+      broadcast_axes(function.c_str(), without_braces(options.out_axes, result), "out_axes", result,
+                     "result", loc);
+  const std::vector<std::string> paths = result.paths("result");
+  std::vector<int> axes;
+  Message m(function);
+  bool any_wrong = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!present[i]) continue;
+    int axis = all[i], rank = ranks[axes.size()] + 1;
+    if (axis != kReplicated) {
+      if (axis < -rank || axis >= rank) {
+        m.offender(paths[i] + " is stacked along axis " + std::to_string(axis) + ", and has " +
+                   count_of(rank, "dimension") + " then");
+        any_wrong = true;
+      } else if (axis < 0) {
+        axis += rank;
+      }
+    }
+    axes.push_back(axis);
+  }
+  if (any_wrong)
+    m.problem("out_axes stacks results along axes that they do not have")
+        .rule("stacking adds one dimension; an axis is one of those, or counts from the end")
+        .from(loc)
+        .advice("0 puts the devices first, -1 last")
+        .raise<ShapeError>();
+  return axes;
+}
+
+std::string axis_spec(int axis, const std::string& name) {
+  return axis == kReplicated ? std::string()
+                             : std::string(static_cast<std::size_t>(axis), ';') + name;
+}
+
+}  // namespace tessera::inline v0::detail

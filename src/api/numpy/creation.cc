@@ -1,0 +1,314 @@
+#include <tessera/creation.h>
+
+#include "api/trace/composite.h"
+#include "api/trace/numbers.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+namespace tessera::inline v0 {
+
+using detail::composite1;
+
+namespace detail {
+
+namespace {
+
+void measure(const std::vector<Nested>& rows, std::size_t depth, Shape& shape, int& kind,
+             const SourceLoc& loc) {
+  if (shape.size() == depth) shape.push_back(static_cast<std::int64_t>(rows.size()));
+  bool lists = !rows.empty() && rows[0].kind == 3;
+  for (const Nested& r : rows)
+    if (shape[depth] != static_cast<std::int64_t>(rows.size()) || (r.kind == 3) != lists)
+      Message("array")
+          .problem(shape[depth] != static_cast<std::int64_t>(rows.size())
+                       ? "rows of " + std::to_string(shape[depth]) + " and " +
+                             std::to_string(rows.size()) + " elements at depth " +
+                             std::to_string(depth)
+                       : "numbers and lists side by side at depth " + std::to_string(depth))
+          .rule("all rows of an array have the same shape")
+          .from(loc)
+          .advice("make the rows equal, or keep a vector of arrays")
+          .raise<ShapeError>();
+  for (const Nested& r : rows) {
+    if (lists)
+      measure(r.rows, depth + 1, shape, kind, loc);
+    else
+      kind = std::max(kind, r.kind);
+  }
+}
+
+// What a number in braces is as T. DTypeError where T does not hold it.
+template <class T>
+T element(const Nested& r, DType dtype, const SourceLoc& loc) {
+  bool holds = true;
+  T value{};
+  if constexpr (std::is_same_v<T, bool>) {
+    value = r.kind == 2 ? r.real != 0 : r.integer != 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    // Fractions are cut off; the bound above, one past the largest, is a power of two and exact.
+    const double past = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    const auto least = static_cast<double>(std::numeric_limits<T>::min());
+    if (r.kind == 2) {
+      holds = std::trunc(r.real) >= least && std::trunc(r.real) < past;
+      if (holds) value = static_cast<T>(r.real);
+    } else {
+      holds = r.past_int64 ? std::is_same_v<T, std::uint64_t> : std::in_range<T>(r.integer);
+      value = static_cast<T>(r.integer);
+    }
+  } else if constexpr (std::is_floating_point_v<T>) {
+    value = static_cast<T>(r.real);
+  } else {
+    value = T(static_cast<float>(r.real));
+  }
+  if (!holds) {
+    const Limits range = limits_of(dtype);
+    Message("array")
+        .problem(fmt::format("the value {} is not {} {}",
+                             r.kind == 2    ? fmt::format("{}", r.real)
+                             : r.past_int64 ? std::to_string(static_cast<std::uint64_t>(r.integer))
+                                            : std::to_string(r.integer),
+                             is_unsigned_integer(dtype) ? "a" : "an", name_of(dtype)))
+        .rule(fmt::format("{} holds {} to {}", name_of(dtype), range.least, range.most))
+        .from(loc)
+        .advice("name a wider dtype, for example array({...}, ts::i64)")
+        .raise<DTypeError>();
+  }
+  return value;
+}
+
+template <class F>
+void each_number(const std::vector<Nested>& rows, F&& f) {
+  for (const Nested& r : rows) {
+    if (r.kind == 3)
+      each_number(r.rows, f);
+    else
+      f(r);
+  }
+}
+
+// int32, or what a value needs.
+DType integers_in(const std::vector<Nested>& rows) {
+  DType d = DType::int32;
+  each_number(rows, [&](const Nested& r) {
+    if (r.past_int64)
+      d = DType::uint64;
+    else if (d == DType::int32 && !std::in_range<std::int32_t>(r.integer))
+      d = DType::int64;
+  });
+  return d;
+}
+
+}  // namespace
+
+Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype,
+             std::source_location where) {
+  Shape shape;
+  int kind = rows.empty() ? 2 : 0;
+  measure(rows, 0, shape, kind, where);
+  const DType d = dtype.value_or(kind == 0   ? DType::boolean
+                                 : kind == 1 ? integers_in(rows)
+                                             : DType::float32);
+  return dispatch(d, [&](auto tag) {
+    using T = decltype(tag);
+    // std::vector<bool> has no bytes of its own.
+    const auto count = static_cast<std::size_t>(shape.count());
+    auto values = std::make_unique<T[]>(count);
+    std::size_t next = 0;
+    each_number(rows, [&](const Nested& r) { values[next++] = element<T>(r, d, where); });
+    return Array::from_bytes(d, shape, values.get());
+  });
+}
+
+void ragged_rows(std::size_t first, std::size_t other, std::source_location loc) {
+  Message("array")
+      .problem("rows of " + std::to_string(first) + " and " + std::to_string(other) + " elements")
+      .rule("all rows of an array have the same length")
+      .from(loc)
+      .advice("pad the short rows, or keep a vector of arrays")
+      .raise<ShapeError>();
+}
+
+namespace {
+[[noreturn]] void endless(const std::string& call, const SourceLoc& loc) {
+  Message("arange")
+      .problem(call + " does not end")
+      .rule("the step is not zero and the bounds are finite")
+      .from(loc)
+      .advice("use linspace for a number of values between two bounds")
+      .raise<ShapeError>();
+}
+[[noreturn]] void too_many(const std::string& call, const std::string& count,
+                           const SourceLoc& loc) {
+  Message("arange")
+      .problem(call + " has " + count + " values")
+      .rule("an array has at most 2^50 elements")
+      .from(loc)
+      .advice("use a larger step")
+      .raise<ShapeError>();
+}
+// The values are monotonic, so where the first and the last fit, all do.
+void values_fit(const std::string& call, double first, double last, DType dtype,
+                const SourceLoc& loc) {
+  if (!is_integer(dtype)) return;
+  const bool fits = dispatch(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_integral_v<T>) {
+      const double past = std::ldexp(1.0, std::numeric_limits<T>::digits);
+      const auto least = static_cast<double>(std::numeric_limits<T>::min());
+      auto holds = [&](double v) { return std::trunc(v) >= least && std::trunc(v) < past; };
+      return holds(first) && holds(last);
+    }
+    return true;
+  });
+  if (fits) return;
+  const Limits range = limits_of(dtype);
+  Message("arange")
+      .problem(call + fmt::format(" goes from {} to {}", first, last))
+      .rule(fmt::format("{} holds {} to {}", name_of(dtype), range.least, range.most))
+      .from(loc)
+      .advice("name a wider dtype, ts::i64 or ts::f32")
+      .raise<DTypeError>();
+}
+}  // namespace
+
+Array arange(double start, double stop, double step, std::optional<DType> given,
+             std::source_location loc) {
+  const DType dtype = given.value_or(DType::float32);
+  const std::string call = fmt::format("arange({}, {}, {})", start, stop, step);
+  if (step == 0 || !std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step))
+    endless(call, loc);
+  const double count = std::ceil((stop - start) / step);
+  if (count > 0x1p50) too_many(call, fmt::format("{}", count), loc);
+  std::int64_t n = std::max<std::int64_t>(0, static_cast<std::int64_t>(count));
+  if (n > 0) values_fit(call, start, start + static_cast<double>(n - 1) * step, dtype, loc);
+  return composite1("arange", {}, loc, [&](Builder& b, std::span<const Value>) {
+    // In double, then rounded once, so that long ranges do not drift.
+    Value v = ops::iota(b, DType::float64, Shape{n}, 0);
+    if (step != 1) v = ops::mul(v, ops::full_like(v, step));
+    if (start != 0) v = ops::add(v, ops::full_like(v, start));
+    return ops::convert(v, dtype);
+  });
+}
+
+Array arange_integers(std::int64_t start, std::int64_t stop, std::int64_t step,
+                      std::optional<DType> given, std::source_location loc) {
+  const std::string call = fmt::format("arange({}, {}, {})", start, stop, step);
+  if (step == 0) endless(call, loc);
+  __extension__ using Wide = __int128;
+  const Wide span = step > 0 ? Wide(stop) - start : Wide(start) - stop,
+             by = step > 0 ? Wide(step) : -Wide(step);
+  const Wide count = span <= 0 ? 0 : (span + by - 1) / by;
+  if (count > Wide(1) << 50) too_many(call, fmt::format("{}", static_cast<double>(count)), loc);
+  const auto n = static_cast<std::int64_t>(count);
+  const std::int64_t last = n > 0 ? start + (n - 1) * step : start;
+  const bool narrow = std::in_range<std::int32_t>(start) && std::in_range<std::int32_t>(last);
+  const DType dtype = given.value_or(narrow || n == 0 ? DType::int32 : DType::int64);
+  if (n > 0) values_fit(call, static_cast<double>(start), static_cast<double>(last), dtype, loc);
+  return composite1("arange", {}, loc, [&](Builder& b, std::span<const Value>) {
+    // Integers wrap together, so that a product past the dtype does no harm to the sum.
+    const bool exact = is_integer(dtype);
+    Value v = ops::iota(b, exact ? dtype : DType::int64, Shape{n}, 0);
+    const auto all = [&](std::int64_t value) {
+      const Value one = ops::constant(b, scalar_literal(v.dtype(), value));
+      return ops::broadcast_in_dim(one, v.shape(), {});
+    };
+    if (step != 1) v = ops::mul(v, all(step));
+    if (start != 0) v = ops::add(v, all(start));
+    return ops::convert(v, dtype);
+  });
+}
+
+}  // namespace detail
+
+Array array(Operand value, std::optional<DType> dtype) {
+  const DType own = detail::visible_dtype(detail::need(value.array, "array", value.loc).type);
+  const DType d = dtype.value_or(own);
+  detail::check_fits("array", value, d);
+  return composite1("array", {value.array}, value.loc,
+                    [&](Builder&, std::span<const Value> in) { return ops::convert(in[0], d); });
+}
+
+namespace {
+
+Array filled(const char* name, const Shape& shape, const Operand& value, std::optional<DType> dtype,
+             bool weak = false) {
+  for (std::int64_t d : shape)
+    if (d < 0)
+      Message(name)
+          .problem("the shape " + to_string(shape) + " has a negative extent")
+          .rule("extents are 0 or more")
+          .from(value.loc)
+          .advice("give every extent; only reshape infers one from -1")
+          .raise<ShapeError>();
+  const DType own = detail::visible_dtype(detail::need(value.array, name, value.loc).type);
+  const DType d = dtype.value_or(own);
+  detail::check_fits(name, value, d);
+  return composite1(name, {value.array}, value.loc, [&](Builder&, std::span<const Value> in) {
+    return detail::broadcast_to(ops::convert(in[0], d, weak), shape);
+  });
+}
+Array filled_like(const char* name, const Operand& x, const Operand& value) {
+  const auto& like = detail::need(x.array, name, x.loc).type;
+  return filled(name, like.shape, value, like.dtype, like.weak);
+}
+
+}  // namespace
+
+Array full(const Shape& shape, Operand value, std::optional<DType> dtype) {
+  return filled("full", shape, value, dtype);
+}
+Array zeros(const Shape& shape, DType dtype, std::source_location loc) {
+  return filled("zeros", shape, {0, loc}, dtype);
+}
+Array ones(const Shape& shape, DType dtype, std::source_location loc) {
+  return filled("ones", shape, {1, loc}, dtype);
+}
+Array zeros_like(Operand x) { return filled_like("zeros_like", x, {0, x.loc}); }
+Array ones_like(Operand x) { return filled_like("ones_like", x, {1, x.loc}); }
+Array full_like(Operand x, Operand value) { return filled_like("full_like", x, value); }
+
+Array linspace(double start, double stop, std::int64_t num, bool endpoint, DType dtype,
+               std::source_location loc) {
+  if (num < 0)
+    Message("linspace")
+        .problem(std::to_string(num) + " values are asked for")
+        .rule("their number is 0 or more")
+        .from(loc)
+        .advice("give the number of values third: linspace(start, stop, 50)")
+        .raise<ShapeError>();
+  std::int64_t parts = endpoint ? num - 1 : num;
+  return composite1("linspace", {}, loc, [&](Builder& b, std::span<const Value>) {
+    // i / parts is exact at both ends, so the first and the last value are the bounds to the bit.
+    Value t = ops::iota(b, DType::float64, Shape{std::max<std::int64_t>(0, num)}, 0);
+    if (parts > 0) t = ops::div(t, ops::full_like(t, static_cast<double>(parts)));
+    Value left = ops::mul(ops::sub(ops::full_like(t, 1), t), ops::full_like(t, start));
+    Value v = ops::add(left, ops::mul(t, ops::full_like(t, stop)));
+    return ops::convert(is_integer(dtype) ? ops::floor(v) : v, dtype);
+  });
+}
+
+Array eye(std::int64_t n, std::optional<std::int64_t> m, std::int64_t k, DType dtype,
+          std::source_location loc) {
+  if (n < 0 || m.value_or(n) < 0)
+    Message("eye")
+        .problem("the shape " + to_string(Shape{n, m.value_or(n)}) + " has a negative extent")
+        .rule("extents are 0 or more")
+        .from(loc)
+        .advice("give the number of rows, and of columns where it differs")
+        .raise<ShapeError>();
+  return composite1("eye", {}, loc, [&](Builder& b, std::span<const Value>) {
+    Shape shape{n, m.value_or(n)};
+    Value row = ops::iota(b, DType::int64, shape, 0), column = ops::iota(b, DType::int64, shape, 1);
+    // Past the corners there is no diagonal, whatever k.
+    const std::int64_t most = std::max(n, m.value_or(n));
+    const auto by = static_cast<double>(std::clamp(k, -most, most));
+    return ops::convert(ops::eq(ops::add(row, ops::full_like(row, by)), column), dtype);
+  });
+}
+
+}  // namespace tessera::inline v0

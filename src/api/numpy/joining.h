@@ -1,0 +1,15 @@
+// Parts of arrays, and one array many times.
+#pragma once
+
+#include "api/trace/composite.h"
+
+namespace tessera::inline v0::detail {
+
+/// x from `start` up to `limit` along one axis, whole along the others.
+Value slice_axis(Value x, int axis, std::int64_t start, std::int64_t limit);
+
+/// Outside traces, `n` times one array along a new first axis, stored once: how models are
+/// replicated over devices. Empty where that does not apply.
+Array stacked_once(const Array& x, std::int64_t n);
+
+}  // namespace tessera::inline v0::detail

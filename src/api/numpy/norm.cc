@@ -1,0 +1,86 @@
+// Norms of vectors and matrices, by NumPy's orders.
+#include <tessera/reductions.h>
+
+#include "api/trace/composite.h"
+
+#include <cmath>
+
+namespace tessera::inline v0 {
+
+namespace {
+
+[[noreturn]] void no_such_norm(double ord, const Shape& shape, const Ints& axes,
+                               const SourceLoc& loc) {
+  const bool matrix = axes.size() == 2;
+  Message m("norm");
+  m.problem("the order " + to_string(Array(ord)) + " over " + std::to_string(axes.size()) +
+            (axes.size() == 1 ? " axis" : " axes") + " of an array of shape " + to_string(shape))
+      .rule(matrix ? "the orders of a matrix are 1, -1, inf and -inf, and without one the root of "
+                     "the sum of squares"
+                   : "an order that is a number is that of vectors, over one axis, or of matrices, "
+                     "over two")
+      .from(loc)
+      .advice(matrix ? "leave the order out, or name one axis: norm(x, {.axis = -1, .ord = 2})"
+                     : "name one axis, norm(x, {.axis = -1, .ord = 2}), or use ravel(x)")
+      .raise<ShapeError>();
+}
+
+// Sums of magnitudes along `sum`, their largest or smallest along `pick`.
+Value of_sums(Value magnitude, std::int64_t sum, std::int64_t pick, bool largest) {
+  Value s = ops::reduce_sum(magnitude, {sum});
+  if (pick > sum) --pick;
+  return largest ? ops::reduce_max(s, {pick}) : ops::reduce_min(s, {pick});
+}
+
+Value of_vector(Value x, const Ints& axes, double ord) {
+  Value m = ops::abs(x);
+  if (ord == HUGE_VAL) return ops::reduce_max(m, axes);
+  if (ord == -HUGE_VAL) return ops::reduce_min(m, axes);
+  if (ord == 0)
+    return ops::reduce_sum(ops::convert(ops::ne(x, ops::zeros_like(x)), x.dtype()), axes);
+  if (ord == 1) return ops::reduce_sum(m, axes);
+  if (ord == 2) return ops::sqrt(ops::reduce_sum(ops::mul(x, x), axes));
+  Value s = ops::reduce_sum(ops::pow(m, ops::full_like(m, ord)), axes);
+  return ops::pow(s, ops::full_like(s, 1 / ord));
+}
+
+void need_elements(const Shape& shape, const Ints& axes, double ord, const SourceLoc& loc) {
+  if (!std::isinf(ord)) return;
+  for (std::int64_t a : axes)
+    if (shape[static_cast<std::size_t>(a)] == 0)
+      Message("norm")
+          .problem("an array of shape " + to_string(shape) +
+                   " has no elements along the reduced axes")
+          .rule("the orders inf and -inf take the largest and the smallest of at least one")
+          .from(loc)
+          .advice("check the size first")
+          .raise<ShapeError>();
+}
+
+Value norm_of(Value x, const Ints& axes, std::optional<double> ord, const SourceLoc& loc) {
+  if (!ord) return ops::sqrt(ops::reduce_sum(ops::mul(x, x), axes));
+  need_elements(x.shape(), axes, *ord, loc);
+  if (axes.size() == 1 && !std::isnan(*ord)) return of_vector(x, axes, *ord);
+  const bool infinite = std::isinf(*ord);
+  if (axes.size() != 2 || (std::abs(*ord) != 1 && !infinite))
+    no_such_norm(*ord, x.shape(), axes, loc);
+  const auto row = axes[0], column = axes[1];
+  return infinite ? of_sums(ops::abs(x), column, row, *ord > 0)
+                  : of_sums(ops::abs(x), row, column, *ord > 0);
+}
+
+}  // namespace
+
+Array norm(Operand x, const NormOptions& o) {
+  return detail::composite1("norm", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+    const Ints axes = detail::normalize_axes(o.axis.get(), in[0].rank(), "norm", x.loc);
+    Value v = detail::to_inexact(in[0]);
+    const Type result = v.type();
+    if (result.dtype == DType::float16 || result.dtype == DType::bfloat16)
+      v = ops::convert(v, DType::float32);
+    Value n = ops::convert(norm_of(v, axes, o.ord, x.loc), result.dtype, result.weak);
+    return o.keepdims ? detail::keep_dims(n, axes) : n;
+  });
+}
+
+}  // namespace tessera::inline v0

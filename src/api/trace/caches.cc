@@ -1,0 +1,32 @@
+#include <tessera/cache.h>
+
+#include "api/trace/cache.h"
+#include "base/message.h"
+#include "runtime/kept.h"
+
+namespace tessera::inline v0 {
+
+void clear_caches() {
+  detail::forget_composites();
+  runtime::drop_kept();
+}
+
+std::int64_t cache_limit() { return runtime::kept_limit(); }
+
+void set_cache_limit(std::int64_t bytes, std::source_location loc) {
+  if (bytes < 0)
+    Message("set_cache_limit")
+        .problem("programs cannot take " + std::to_string(bytes) + " bytes")
+        .rule("the limit is 0 or more bytes; 0 keeps nothing that is not in use")
+        .from(loc)
+        .advice("set_cache_limit(std::int64_t{256} << 20)")
+        .raise<Error>();
+  runtime::set_kept_limit(bytes);
+}
+
+CacheStats cache_stats() {
+  const runtime::KeptStats s = runtime::kept_stats();
+  return {s.bytes, s.items, s.evicted};
+}
+
+}  // namespace tessera::inline v0

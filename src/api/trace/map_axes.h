@@ -1,0 +1,43 @@
+// Mapped axes of the arguments and results of vmap and pmap.
+#pragma once
+
+#include "api/trace/traced.h"
+
+#include <tessera/axes.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::inline v0::detail {
+
+/// The axis of every leaf of the arguments by in_axes, not normalised. A list may have an entry for
+/// each parameter of the function though the call leaves the last ones to their defaults: entries
+/// of these are ignored. TreeError where in_axes does not fit.
+std::vector<int> argument_axes(const char* function, const Call& call, const Axes& in_axes,
+                               const SourceLoc& loc);
+
+struct MappedArguments {
+  std::vector<int> axes;  // by leaf that is not empty: normalised, or kReplicated
+  std::int64_t size = 0;  // 0 only if nothing is mapped and no size was asked for
+};
+/// Reads `in_axes` for the arguments of `call` and checks it: every axis exists and all have one
+/// size, `asked` where that is not 0. Lists all offenders.
+MappedArguments mapped_arguments(const char* function, const Call& call, const Axes& in_axes,
+                                 std::int64_t asked, const SourceLoc& loc);
+/// CollectiveError for a name that layouts and programs cannot be written with.
+void check_axis_name(const char* function, const std::string& name, const SourceLoc& loc);
+/// The types of examples.
+std::vector<Type> example_types(const Call& call, const MappedArguments& mapped);
+
+/// Braces around the only entry of a function with one result, an array or a struct, are the
+/// argument list's manner and mean the entry.
+const Axes& without_braces(const Axes& out_axes, const TreeDef& described);
+
+/// The axis of each result that is not empty, by its rank with the mapped axis, or kReplicated.
+/// `described` is the result's tree.
+std::vector<int> result_axes(const char* function, const TracedFunction& f, const Axes& out_axes,
+                             const TreeDef& described, const SourceLoc& loc);
+
+}  // namespace tessera::inline v0::detail

@@ -1,0 +1,99 @@
+#include <tessera/jit.h>
+
+#include "api/trace/cache.h"
+#include "ir/op.h"
+
+#include <ostream>
+
+namespace tessera::inline v0 {
+namespace detail {
+namespace {
+
+class JitCache final : public CachedFunction {
+ public:
+  using CachedFunction::CachedFunction;
+
+ private:
+  TracedFunction build(Call& call) const override { return trace_call(call, name(), "jit"); }
+};
+
+}  // namespace
+
+std::shared_ptr<CachedFunction> make_jit_cache(const JitOptions& options,
+                                               std::source_location loc) {
+  std::string name = options.name.empty() ? "jit(" + to_string(SourceLoc(loc)) + ")" : options.name;
+  return std::make_shared<JitCache>(std::move(name), options.donate, loc);
+}
+
+Outcome eval_shape(Call& call) {
+  TracedFunction f = trace_call(call, "eval_shape", "eval_shape");
+  std::vector<Array> results;
+  for (const Type& t : f.program->output_types()) results.push_back(make_abstract(t));
+  return outcome(f, std::move(results));
+}
+
+std::string ir_of(Call& call, const std::string& name) {
+  return to_string(*trace_call(call, "make_ir", name).program);
+}
+
+Array abstract_like(const Array& x) { return make_abstract(x.impl()->type); }
+
+}  // namespace detail
+
+namespace {
+
+/// `around` is what the loops and branches around `p` make of a collective in it.
+void list_collectives(const Program& p, const CollectiveUse& around,
+                      std::vector<CollectiveUse>& out) {
+  for (const Equation& eqn : p.equations) {
+    if (eqn.op->lowering == Lowering::collective && eqn.op->name != "axis_index") {
+      CollectiveUse use = around;
+      use.op = eqn.op->name;
+      use.axes = eqn.attrs.get<Strings>("axes");
+      use.bytes = use.times * p.type(eqn.inputs[0]).bytes();
+      out.push_back(std::move(use));
+    }
+    const Runs runs = eqn.op->runs ? eqn.op->runs(eqn.attrs) : Runs{};
+    CollectiveUse inside = around;
+    inside.times *= runs.times.value_or(1);
+    inside.in_loop |= !runs.times;
+    inside.in_branch |= !runs.always;
+    for (const auto& [name, value] : eqn.attrs) {
+      if (auto* body = std::get_if<ProgramPtr>(&value); body && *body)
+        list_collectives(**body, inside, out);
+      if (auto* bodies = std::get_if<Programs>(&value))
+        for (const ProgramPtr& body : *bodies) list_collectives(*body, inside, out);
+    }
+  }
+}
+
+}  // namespace
+
+std::string Lowered::ir() const { return to_string(*entry().function.program); }
+std::string Lowered::partitioned() const { return to_string(entry().executable({}).program()); }
+std::string Lowered::schedule() const { return entry().executable({}).schedule(); }
+MemoryUse Lowered::memory() const {
+  const runtime::MemoryPlan plan = entry().executable({}).memory();
+  return {plan.arguments, plan.outputs, plan.temporaries};
+}
+std::vector<CollectiveUse> Lowered::collectives() const {
+  std::vector<CollectiveUse> out;
+  list_collectives(entry().executable({}).program(), {}, out);
+  return out;
+}
+
+std::string to_string(const CollectiveUse& use) {
+  std::string text = use.op + " over ";
+  for (std::size_t i = 0; i < use.axes.size(); ++i)
+    text += (i == 0 ? "'" : ", '") + use.axes[i] + "'";
+  if (use.in_branch) text += ", in a branch";
+  if (use.in_loop) text += ", in a loop";
+  const char* round = use.in_loop ? " a round" : "";
+  if (use.times != 1) text += ", " + std::to_string(use.times) + " times" + round;
+  return text + ": " + std::to_string(use.bytes) + (use.bytes == 1 ? " byte" : " bytes") + round;
+}
+std::ostream& operator<<(std::ostream& out, const CollectiveUse& use) {
+  return out << to_string(use);
+}
+
+}  // namespace tessera::inline v0

@@ -1,0 +1,262 @@
+// Convolutions in oneDNN: forward, and the two gradients in their own kernels.
+#include "codegen/calls/add.h"
+#include "codegen/calls/internal.h"
+#include "codegen/calls/conv_problem.h"
+#include "codegen/calls/onednn.h"
+#include "codegen/kernel/reduce_shape.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+namespace tessera::inline v0::codegen {
+namespace {
+
+using onednn::ConvKind;
+using onednn::Convolution;
+using onednn::ConvSpec;
+using onednn::Layout;
+using Tensor = Convolution::Tensor;
+
+// Where a routine finds its arrays in float32, and what it keeps in scratch.
+struct Plan {
+  ConvProblem problem;
+  std::shared_ptr<const Convolution> convolution;  // over `chunk` elements of the batch
+  std::int64_t chunk = 0, chunks = 0;
+  std::int64_t leaves = 1;  // of a weights' gradient: parts of a chunk, `convolution` is over one
+  std::size_t levels = 0;   // halvings of a chunk
+  DType dtype = DType::float32;
+  std::size_t wide[3] = {};  // arrays widened to float32, by number
+  // Packed; of the weights' gradient each chunk has its sum, and one more for each halving.
+  std::size_t weights = 0, weights_stride = 0;
+  std::size_t reversed = 0;  // the kernel reversed, plain
+  std::size_t own = 0, own_stride = 0, own_destination = 0,
+              own_scratch = 0;  // a chunk's packed source, destination, library's scratch
+  Ints counts;                  // elements of our arrays
+
+  float* array(const RoutineArgs& args, int i) const {
+    if (dtype != DType::float32) return at(args, wide[i]);
+    return i == 2 ? static_cast<float*>(args.outputs[0])
+                  : const_cast<float*>(static_cast<const float*>(args.inputs[i]));
+  }
+  static float* at(const RoutineArgs& args, std::size_t offset) {
+    return reinterpret_cast<float*>(static_cast<char*>(args.scratch) + offset);
+  }
+  std::int64_t crop_offset() const {
+    std::int64_t o = 0;
+    for (std::size_t i = 0; i < problem.first.size(); ++i)
+      o += problem.first[i] * problem.spec.source.strides[i + 2];
+    return o;
+  }
+};
+
+// The kernel with its spatial dimensions reversed, in the layout of the plain one.
+void reverse_kernel(const Layout& w, const float* from, float* to) {
+  // Nested from the largest stride to the smallest, so that memory is read in order.
+  std::vector<std::size_t> order(w.dims.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return w.strides[a] > w.strides[b]; });
+  Shape extents, there, back;
+  std::int64_t last = 0;  // where the mirror image of the first element is
+  for (std::size_t d : order) {
+    bool mirrored = d >= 3;
+    extents.push_back(w.dims[d]);
+    there.push_back(w.strides[d]);
+    back.push_back(mirrored ? -w.strides[d] : w.strides[d]);
+    if (mirrored) last += (w.dims[d] - 1) * w.strides[d];
+  }
+  std::int64_t n = extents.back(), step = there.back(), mirror_step = back.back();
+  extents.pop_back();
+  there.pop_back();
+  back.pop_back();
+  for_each_index(extents, [&](const Shape& i) {
+    const float* x = from + flat_index(i, there);
+    float* y = to + last + flat_index(i, back);
+    for (std::int64_t k = 0; k < n; ++k) y[k * mirror_step] = x[k * step];
+  });
+}
+
+Stage pack_weights_stage(const Plan& p) {
+  return single_stage([p](const RoutineArgs& args) {
+    const float* kernel = p.array(args, p.problem.weights);
+    if (p.problem.reversed) {
+      reverse_kernel(p.problem.spec.weights, kernel, p.at(args, p.reversed));
+      kernel = p.at(args, p.reversed);
+    }
+    p.convolution->pack(Tensor::weights, kernel, p.at(args, p.weights));
+  });
+}
+
+// One chunk of the batch a task.
+Stage run_stage(const Plan& p) {
+  Stage stage;
+  stage.tasks = p.chunks;
+  stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    const ConvSpec& s = p.problem.spec;
+    const Convolution& c = *p.convolution;
+    std::int64_t images = p.chunk / p.leaves;
+    std::size_t n = c.bytes(Tensor::weights) / sizeof(float);
+    // `first` is the first image; `weights` are read, or get these images' gradient.
+    auto run = [&](std::size_t own, std::int64_t first, float* weights) {
+      float* source =
+          p.array(args, p.problem.source) + p.crop_offset() + first * s.source.strides[0];
+      float* destination = p.array(args, p.problem.destination) + first * s.destination.strides[0];
+      float *source_at = source, *destination_at = destination;
+      if (!c.in_place(Tensor::source)) {
+        source_at = p.at(args, own);
+        if (s.kind != ConvKind::backward_data) c.pack(Tensor::source, source, source_at);
+      }
+      if (!c.in_place(Tensor::destination)) {
+        destination_at = p.at(args, own + p.own_destination);
+        if (s.kind != ConvKind::forward) c.pack(Tensor::destination, destination, destination_at);
+      }
+      c.run(source_at, weights, destination_at, p.at(args, own + p.own_scratch));
+      if (s.kind == ConvKind::forward && destination_at != destination)
+        c.unpack(Tensor::destination, destination_at, destination);
+      if (s.kind == ConvKind::backward_data && source_at != source)
+        c.unpack(Tensor::source, source_at, source);
+    };
+    for (std::int64_t task = begin; task < end; ++task) {
+      std::size_t own = p.own + static_cast<std::size_t>(task) * p.own_stride;
+      std::int64_t first = task * p.chunk;
+      if (s.kind != ConvKind::backward_weights) {
+        run(own, first, p.at(args, p.weights));
+        continue;
+      }
+      std::size_t sums =
+          p.weights + static_cast<std::size_t>(task) * (p.levels + 1) * p.weights_stride;
+      // The gradient of 2^level leaves into buffer `to`; that of its second half comes into the
+      // next.
+      auto gradient = [&](auto&& self, std::int64_t leaf, std::size_t level,
+                          std::size_t to) -> void {
+        float* sum = p.at(args, sums + to * p.weights_stride);
+        if (level == 0) return run(own, first + leaf * images, sum);
+        self(self, leaf, level - 1, to);
+        self(self, leaf + (std::int64_t{1} << (level - 1)), level - 1, to + 1);
+        add_to(sum, p.at(args, sums + (to + 1) * p.weights_stride), n);
+      };
+      gradient(gradient, 0, p.levels, 0);
+    }
+  };
+  return stage;
+}
+
+// The chunks' gradients: halves of an even number each on its own, an odd number in order.
+Stage sum_weights_stage(const Plan& p) {
+  return single_stage([p](const RoutineArgs& args) {
+    std::size_t n = p.convolution->bytes(Tensor::weights) / sizeof(float);
+    auto at = [&](std::int64_t chunk) {
+      std::size_t buffer = static_cast<std::size_t>(chunk) * (p.levels + 1);
+      return p.at(args, p.weights + buffer * p.weights_stride);
+    };
+    auto sum = [&](auto&& self, std::int64_t begin, std::int64_t count) -> void {
+      if (count % 2 == 0) {
+        self(self, begin, count / 2);
+        self(self, begin + count / 2, count / 2);
+        return add_to(at(begin), at(begin + count / 2), n);
+      }
+      for (std::int64_t c = 1; c < count; ++c) add_to(at(begin), at(begin + c), n);
+    };
+    sum(sum, 0, p.chunks);
+    p.convolution->unpack(Tensor::weights, at(0), p.array(args, p.problem.weights));
+  });
+}
+
+// A weights' gradient is a sum over images, in the tree of codegen/kernel/reduce_shape.h: each device's
+// part of a batch is then summed as one device would. A leaf costs a pass over the weights and a
+// call, which should be small beside its products.
+void cut_gradient(Plan& p, double flops) {
+  constexpr std::int64_t kMostImages = 8, kMostChunks = 8, kLeastPoints = 16;
+  constexpr double kLeafFlops = 2e7, kLeafFlopsOfWeight = 1200;
+  constexpr std::int64_t kMostBytes = 64 << 20;  // of the chunks' sums
+  const ConvSpec& s = p.problem.spec;
+  std::int64_t batch = s.source.dims[0], weights = product(s.weights.dims);
+  double image = flops / static_cast<double>(batch),
+         enough = std::max(kLeafFlops, kLeafFlopsOfWeight * static_cast<double>(weights));
+  std::int64_t leaf = 1;
+  while (leaf < kMostImages && static_cast<double>(leaf) * image < enough) leaf *= 2;
+  std::int64_t points = product(Ints(s.destination.dims.begin() + 2, s.destination.dims.end()));
+  int depth = points >= kLeastPoints ? halvings(batch, leaf) : 0;
+  std::int64_t most = std::min(
+      {kMostChunks, tasks_for(flops), std::max<std::int64_t>(1, kMostBytes / (4 * weights))});
+  p.chunks = 1;
+  if (depth == 0) p.chunks = batch / dividing_chunk(batch, batch > leaf ? most : 1);
+  if (p.chunks > 2 * kMostChunks) p.chunks = 1;
+  while (depth > 0 && 2 * p.chunks <= most) p.chunks *= 2, --depth;
+  p.chunk = batch / p.chunks;
+  p.levels = static_cast<std::size_t>(depth);
+  p.leaves = std::int64_t{1} << depth;
+}
+
+}  // namespace
+
+std::shared_ptr<const Routine> convolution_call(const CallArgs& a) {
+  DType dtype = a.inputs[0].dtype;
+  if (dtype != DType::float32 && dtype != DType::bfloat16 && dtype != DType::float16)
+    return nullptr;
+  ops::ConvDims d = ops::conv_dims(a.attrs);
+  std::optional<ConvProblem> problem = recognise(a, d);
+  if (!problem) return nullptr;
+
+  Plan p;
+  p.problem = *problem;
+  p.dtype = dtype;
+  p.counts = {a.inputs[0].shape.count(), a.inputs[1].shape.count(), a.outputs[0].shape.count()};
+  double flops = a.op.cost(a.inputs, a.outputs, a.attrs).flops;
+  if (!all_equal(d.lhs_dilation, 1)) flops /= static_cast<double>(product(d.lhs_dilation));
+  ConvSpec& s = p.problem.spec;
+  std::int64_t batch = s.source.dims[0];
+  bool gradient = s.kind == ConvKind::backward_weights;
+  if (gradient) {
+    cut_gradient(p, flops);
+  } else {
+    p.chunk = dividing_chunk(batch, tasks_for(flops));
+    p.chunks = batch / p.chunk;
+  }
+  ConvSpec leaf = s;
+  leaf.source.dims[0] = leaf.destination.dims[0] = p.chunk / p.leaves;
+  p.convolution = Convolution::make(leaf);
+  if (!p.convolution) return nullptr;
+  const Convolution& c = *p.convolution;
+
+  auto routine = std::make_shared<Routine>();
+  routine->name = "convolution";
+  ScratchPlan scratch;
+  p.weights_stride = (c.bytes(Tensor::weights) + 63) / 64 * 64;
+  std::size_t sums = gradient ? static_cast<std::size_t>(p.chunks) * (p.levels + 1) : 1;
+  p.weights = scratch.add(p.weights_stride * sums);
+  if (p.problem.reversed)
+    p.reversed = scratch.add(static_cast<std::size_t>(p.counts[1]) * sizeof(float));
+  if (dtype != DType::float32)
+    for (int i = 0; i < 3; ++i)
+      p.wide[i] = scratch.add(static_cast<std::size_t>(p.counts[i]) * sizeof(float));
+  ScratchPlan own;
+  if (!c.in_place(Tensor::source)) own.add(c.bytes(Tensor::source));
+  p.own_destination = own.size();
+  if (!c.in_place(Tensor::destination)) own.add(c.bytes(Tensor::destination));
+  p.own_scratch = own.size();
+  own.add(c.scratch_bytes());
+  p.own_stride = own.size();
+  p.own = scratch.add(p.own_stride * static_cast<std::size_t>(p.chunks));
+  routine->scratch_bytes = scratch.size();
+
+  if (dtype != DType::float32)
+    for (int i = 0; i < 2; ++i)
+      routine->stages.push_back(
+          widening_stage(dtype, p.counts[i], [i, at = p.wide[i]](const RoutineArgs& args) {
+            return Widening{args.inputs[i], Plan::at(args, at)};
+          }));
+  if (!gradient) routine->stages.push_back(pack_weights_stage(p));
+  routine->stages.push_back(run_stage(p));
+  if (gradient) routine->stages.push_back(sum_weights_stage(p));
+  if (dtype != DType::float32)
+    routine->stages.push_back(
+        narrowing_stage(dtype, p.counts[2], [at = p.wide[2]](const RoutineArgs& args) {
+          return Narrowing{Plan::at(args, at), args.outputs[0]};
+        }));
+  routine->seconds = 3e-6 + flops / 1e11;
+  return routine;
+}
+
+}  // namespace tessera::inline v0::codegen

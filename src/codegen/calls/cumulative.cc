@@ -1,0 +1,172 @@
+// Running totals: one pass over each row, rows side by side where the axis is not the last.
+#include "codegen/calls/internal.h"
+#include "ops/combine.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace tessera::inline v0::codegen {
+
+namespace {
+
+using ops::Combine;
+using ops::Total;
+
+/// x as [outer, n, inner]; totals run over n.
+struct Rows {
+  std::int64_t outer, n, inner;
+  bool reverse;
+};
+
+/// The sum of whole runs of kRun elements, `lanes` sums side by side: of a run, of kRun runs, and
+/// so on, so that no addition but the last few is to a number of many terms.
+template <class A, int lanes>
+class Runs {
+ public:
+  static constexpr std::int64_t kRun = 16;
+  static constexpr A kNothing = A(-0.0);  // what leaves -0 as it is
+
+  Runs() { std::fill(sum, sum + lanes, kNothing); }
+  /// Takes the sums of one more run, which it overwrites.
+  void add(A* run) {
+    std::int64_t left = ++count_;
+    for (int k = 0;; ++k, left /= kRun) {
+      A* level = level_[k];
+      if (k == used_) std::fill(level, level + lanes, kNothing), ++used_;
+      for (int j = 0; j < lanes; ++j) level[j] += run[j];
+      if (left % kRun || k + 1 == kLevels) break;
+      for (int j = 0; j < lanes; ++j) run[j] = level[j], level[j] = kNothing;
+    }
+    std::copy(level_[used_ - 1], level_[used_ - 1] + lanes, sum);
+    for (int k = used_ - 1; k-- > 0;)
+      for (int j = 0; j < lanes; ++j) sum[j] += level_[k][j];
+  }
+  A sum[lanes];
+
+ private:
+  static constexpr int kLevels = 10;
+  A level_[kLevels][lanes];
+  std::int64_t count_ = 0;
+  int used_ = 0;
+};
+
+template <Combine how, class T>
+inline constexpr bool kInRuns = how == Combine::add&& std::is_floating_point_v<Total<T>>;
+
+/// One row after the other; `inner` is 1.
+template <Combine how, class T>
+void run_row(const T* x, T* out, const Rows& r) {
+  using A = Total<T>;
+  std::int64_t step = r.reverse ? -1 : 1, at = r.reverse ? r.n - 1 : 0, k = 0;
+  if constexpr (kInRuns<how, T>) {
+    Runs<A, 1> runs;
+    while (k < r.n) {
+      A run = runs.kNothing;
+      for (std::int64_t end = std::min(r.n, k + runs.kRun); k < end; ++k, at += step) {
+        run += static_cast<A>(x[at]);
+        out[at] = static_cast<T>(runs.sum[0] + run);
+      }
+      if (k < r.n) runs.add(&run);
+    }
+  } else {
+    auto total = static_cast<A>(x[at]);
+    out[at] = x[at];
+    for (k = 1; k < r.n; ++k) {
+      at += step;
+      total = ops::combine<how, A>(total, static_cast<A>(x[at]));
+      out[at] = static_cast<T>(total);
+    }
+  }
+}
+
+/// A line of up to 256 columns of one [n, inner] block after the other.
+template <Combine how, class T>
+void run_columns(const T* x, T* out, const Rows& r, std::int64_t c, std::int64_t lanes) {
+  using A = Total<T>;
+  constexpr int kLanes = 256;
+  std::int64_t at = (r.reverse ? r.n - 1 : 0) * r.inner + c, k = 0,
+               step = r.reverse ? -r.inner : r.inner;
+  if constexpr (kInRuns<how, T>) {
+    Runs<A, kLanes> runs;
+    while (k < r.n) {
+      A run[kLanes];
+      std::fill(run, run + kLanes, runs.kNothing);
+      for (std::int64_t end = std::min(r.n, k + runs.kRun); k < end; ++k, at += step)
+        for (std::int64_t j = 0; j < lanes; ++j) {
+          run[j] += static_cast<A>(x[at + j]);
+          out[at + j] = static_cast<T>(runs.sum[j] + run[j]);
+        }
+      if (k < r.n) runs.add(run);
+    }
+  } else {
+    A total[kLanes];
+    for (std::int64_t j = 0; j < lanes; ++j) {
+      total[j] = static_cast<A>(x[at + j]);
+      out[at + j] = x[at + j];
+    }
+    for (k = 1; k < r.n; ++k) {
+      at += step;
+      for (std::int64_t j = 0; j < lanes; ++j) {
+        total[j] = ops::combine<how, A>(total[j], static_cast<A>(x[at + j]));
+        out[at + j] = static_cast<T>(total[j]);
+      }
+    }
+  }
+}
+
+constexpr std::int64_t kTaskElements = 1 << 15;
+
+template <Combine how, class T>
+Stage stage(const Rows& r) {
+  Stage s;
+  if (r.inner == 1) {
+    std::int64_t rows = std::max<std::int64_t>(1, kTaskElements / r.n);
+    s.tasks = (r.outer + rows - 1) / rows;
+    s.run = [r, rows](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
+      const T* x = static_cast<const T*>(a.inputs[0]);
+      T* out = static_cast<T*>(a.outputs[0]);
+      for (std::int64_t k = begin * rows; k < std::min(r.outer, end * rows); ++k)
+        run_row<how>(x + k * r.n, out + k * r.n, r);
+    };
+    return s;
+  }
+  // Each block of columns is a whole number of cache lines, so that neighbours do not write to one
+  // line.
+  std::int64_t columns = std::max<std::int64_t>(64, kTaskElements / r.n / 64 * 64);
+  std::int64_t across = (r.inner + columns - 1) / columns;
+  s.tasks = r.outer * across;
+  s.run = [r, columns, across](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
+    const T* x = static_cast<const T*>(a.inputs[0]);
+    T* out = static_cast<T*>(a.outputs[0]);
+    for (std::int64_t t = begin; t < end; ++t) {
+      std::int64_t block = t / across * r.n * r.inner, c = t % across * columns;
+      for (std::int64_t end = std::min(r.inner, c + columns); c < end; c += 256)
+        run_columns<how>(x + block, out + block, r, c, std::min<std::int64_t>(256, end - c));
+    }
+  };
+  return s;
+}
+
+}  // namespace
+
+std::shared_ptr<const Routine> cumulative_call(const CallArgs& a) {
+  const Shape& shape = a.inputs[0].shape;
+  Rows r{1, 1, 1, a.attrs.flag("reverse")};
+  std::int64_t axis = a.attrs.i("axis");
+  for (std::int64_t d = 0; d < shape.rank(); ++d)
+    (d < axis ? r.outer : d == axis ? r.n : r.inner) *= shape[static_cast<std::size_t>(d)];
+  Combine how = a.op.name == "cumsum"    ? Combine::add
+                : a.op.name == "cumprod" ? Combine::mul
+                : a.op.name == "cummax"  ? Combine::max
+                                         : Combine::min;
+  auto routine = std::make_shared<Routine>();
+  routine->name = a.op.name;
+  routine->seconds = 1e-9 * static_cast<double>(shape.count());
+  ops::with_combine(how, [&](auto h) {
+    dispatch(a.inputs[0].dtype,
+             [&](auto tag) { routine->stages.push_back(stage<h.value, decltype(tag)>(r)); });
+  });
+  return routine;
+}
+
+}  // namespace tessera::inline v0::codegen

@@ -1,0 +1,369 @@
+// Matrix products: dot_general as products of oneDNN (float32) and OpenBLAS (float64), batch by
+// batch.
+//
+// An operand whose roles (batch, free, contracting) merge into one stride each is read where it
+// lies, transposed or not; another is packed first. bfloat16 and float16 are widened, multiplied in
+// float32 and rounded once.
+#include "codegen/calls/add.h"
+#include "codegen/calls/blas.h"
+#include "codegen/calls/internal.h"
+#include "codegen/calls/matrix_operand.h"
+#include "codegen/calls/onednn.h"
+#include "codegen/kernel/reduce_shape.h"
+#include "ops/accumulate.h"
+#include "ops/contraction/dot_dims.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <numeric>
+
+namespace tessera::inline v0::codegen {
+namespace {
+
+struct Plan {
+  Matrix lhs, rhs;
+  DType operand, result;
+  std::int64_t m, n, k, batch;
+  std::int64_t row_block, column_block;  // of a task's part of the result
+  std::int64_t batch_block;
+  std::size_t result_scratch = 0;
+  bool narrow = false;
+  bool over_rows = false;    // contracts the leading dimensions of both operands
+  bool narrow_side = false;  // see cut_narrow
+  int halvings = 0;          // of the rows that are summed, and each task's partial results
+  std::size_t sums_scratch = 0, sums_stride = 0;
+  // Where small matrices are multiplied several at once: as many, and the scratch of each task.
+  std::shared_ptr<const onednn::Matmul> several;
+  std::int64_t together = 1;
+  std::size_t several_scratch = 0, several_stride = 0;
+};
+
+// The order of the contracted pairs under which the fewest elements have to be packed.
+Plan arrange(const CallArgs& a) {
+  ops::DotDims d = ops::dot_dims(a.attrs);
+  const Shape &l = a.inputs[0].shape, &r = a.inputs[1].shape;
+  Ints lhs_free = ops::free_dims(l.rank(), d.lhs_contracting, d.lhs_batch),
+       rhs_free = ops::free_dims(r.rank(), d.rhs_contracting, d.rhs_batch);
+  auto with_order = [&](const Ints& keys) {
+    Ints order(d.lhs_contracting.size()), lc, rc;
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](std::int64_t x, std::int64_t y) { return keys[x] < keys[y]; });
+    for (std::int64_t i : order)
+      lc.push_back(d.lhs_contracting[i]), rc.push_back(d.rhs_contracting[i]);
+    Plan p;
+    p.lhs.batch = group(l, d.lhs_batch);
+    p.lhs.outer = group(l, lhs_free);
+    p.lhs.inner = group(l, lc);
+    p.rhs.batch = group(r, d.rhs_batch);
+    p.rhs.outer = group(r, rc);
+    p.rhs.inner = group(r, rhs_free);
+    p.lhs.settle();
+    p.rhs.settle();
+    return p;
+  };
+  auto cost = [](const Plan& p) {
+    return (p.lhs.packed ? p.lhs.elements() : 0) + (p.rhs.packed ? p.rhs.elements() : 0);
+  };
+  Plan by_lhs = with_order(d.lhs_contracting), by_rhs = with_order(d.rhs_contracting);
+  Plan p = cost(by_rhs) < cost(by_lhs) ? by_rhs : by_lhs;
+  p.operand = a.inputs[0].dtype;
+  p.result = a.outputs[0].dtype;
+  p.m = p.lhs.rows();
+  p.n = p.rhs.columns();
+  p.k = p.lhs.columns();
+  p.batch = p.lhs.batch.count();
+  auto leading = [](const Ints& dims) {
+    for (std::size_t i = 0; i < dims.size(); ++i)
+      if (!std::count(dims.begin(), dims.end(), static_cast<std::int64_t>(i))) return false;
+    return true;
+  };
+  p.over_rows = d.lhs_batch.empty() && leading(d.lhs_contracting) && leading(d.rhs_contracting);
+  return p;
+}
+
+// Blocks of the result, by shape alone: whole matrices where there are many, else of one.
+void cut(Plan& p) {
+  double flops =
+      2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+  p.row_block = p.m;
+  p.column_block = p.n;
+  p.batch_block = 1;
+  if (flops < 1.2e7) {
+    p.batch_block =
+        std::max<std::int64_t>(1, p.batch / tasks_for(flops * static_cast<double>(p.batch)));
+    return;
+  }
+  // Each block packs its rows of one operand and its columns of the other anew, so the blocks are
+  // few, and cut where the least is packed twice.
+  auto tasks = static_cast<std::int64_t>(std::clamp(flops / 2e9, 8.0, 32.0));
+  std::int64_t parts = std::min(tasks, static_cast<std::int64_t>(flops / 3e7) + 1);
+  parts = static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, parts / p.batch))));
+  std::int64_t row_parts = 1, packed = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t r = 1; r <= parts; r *= 2)
+    if (std::int64_t cost = r * p.n + parts / r * p.m; cost < packed) row_parts = r, packed = cost;
+  auto block = [](std::int64_t extent, std::int64_t count) {
+    constexpr std::int64_t kRound = 16;
+    std::int64_t each = (extent + count - 1) / count;
+    return std::min(extent, (each + kRound - 1) / kRound * kRound);
+  };
+  p.row_block = block(p.m, row_parts);
+  p.column_block = block(p.n, parts / row_parts);
+}
+
+// A product with a narrow side, such as those of a classifier's layer: its rows may be a batch that
+// is divided over devices, so its bits should not depend on how many there are. Forward, the
+// library is given few rows at a time, since it may take the last rows in another way than those
+// before. A product that contracts the leading dimensions of both operands, such as the gradient of
+// the weights, is a sum over rows, and takes the tree of codegen/kernel/reduce_shape.h; a leaf costs a
+// call and a pass over the results. Both cost little as long as a narrow product waits for memory
+// anyway, and too much in a wide one, which is left to the library. So is a sum with so many
+// results that a partial one for each halving would fill memory.
+void cut_narrow(Plan& p) {
+  constexpr std::int64_t kNarrow = 16, kMostOfBlock = 32768, kMostResults = 1 << 18;
+  auto rows_worth_a_call = [](std::int64_t of_weights, double flops) {
+    std::int64_t rows = kLeafRows;
+    while (2.0 * static_cast<double>(of_weights * rows) < flops) rows *= 2;
+    return rows;
+  };
+  if (p.batch > 1) return;
+  p.narrow_side = std::min(p.n, p.over_rows ? p.m : p.k) <= kNarrow &&
+                  (!p.over_rows || p.m * p.n <= kMostResults);
+  if (!p.narrow_side) return;
+  p.row_block = p.m;
+  p.column_block = p.n;
+  if (p.over_rows) {
+    p.halvings = halvings(p.k, rows_worth_a_call(p.m * p.n, 6e4));
+    auto& cut = p.m < p.n ? p.column_block : p.row_block;  // the long side
+    cut = std::min(cut, std::max<std::int64_t>(1, kMostOfBlock / std::min(p.m, p.n)));
+  } else {
+    p.row_block = std::min(p.m, rows_worth_a_call(p.n * p.k, 9e4));
+  }
+}
+
+// Many tiny matrices, and inner products: handing each to a library costs more than the op's own
+// loops take.
+bool better_as_loops(const Plan& p) {
+  if (p.m == 1 && p.n == 1) return p.batch >= 8 || p.k >= 4096;
+  return p.batch >= 8 && p.m * p.n * p.k <= 4096;
+}
+
+Stage prepare_stage(const Plan& p, const Matrix& x, int operand) {
+  if (!x.packed)
+    return widening_stage(
+        p.operand, x.elements(), [operand, at = x.scratch](const RoutineArgs& args) {
+          return Widening{args.inputs[operand],
+                          reinterpret_cast<float*>(static_cast<char*>(args.scratch) + at)};
+        });
+  Stage stage;
+  std::int64_t batches = x.batch.count();
+  std::int64_t block =
+      std::max<std::int64_t>(1, (1 << 16) / std::max<std::int64_t>(1, x.rows() * x.columns()));
+  stage.tasks = std::max<std::int64_t>(1, (batches + block - 1) / block);
+  stage.run = [x, block, batches, operand, dtype = p.operand](
+                  const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    pack(dtype, x, args.inputs[operand], static_cast<char*>(args.scratch) + x.scratch,
+         begin * block, std::min(batches, end * block));
+  };
+  return stage;
+}
+
+// Several matrices at once along the innermost batch dimensions, for products that are not cut
+// within a matrix. A right operand that lies transposed gains too: sgemm copies it first.
+void try_several(Plan& p) {
+  constexpr std::size_t kMostScratch = 1 << 17;
+  if (p.row_block < p.m || p.column_block < p.n || p.m == 1 || p.n == 1) return;
+  if (p.batch == 1 && !p.rhs.transposed) return;
+  if (p.lhs.transposed && p.m >= 256) return;
+  double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
+                 static_cast<double>(p.n) * static_cast<double>(p.k);
+  const Ints& extents = p.lhs.batch.extents;
+  std::int64_t inner = extents.empty() ? 1 : extents.back(),
+               outer = extents.size() < 2 ? 1 : extents[extents.size() - 2];
+  std::int64_t parts = tasks_for(flops),
+               together = dividing_chunk(inner, std::max<std::int64_t>(1, parts * inner / p.batch));
+  std::int64_t rounds =
+      together == inner
+          ? dividing_chunk(outer, std::max<std::int64_t>(1, parts * inner * outer / p.batch))
+          : 1;
+  auto operand = [&](const Matrix& x) {
+    std::int64_t size = x.rows() * x.columns();
+    std::int64_t step = inner > 1 ? x.offsets[1] - x.offsets[0] : size,
+                 far = outer > 1 ? x.offsets[inner] - x.offsets[0] : p.batch * size;
+    return x.transposed ? onednn::Matmul::Operand{far, step, 1, x.leading}
+                        : onednn::Matmul::Operand{far, step, x.leading, 1};
+  };
+  auto several =
+      onednn::Matmul::make(rounds, together, p.m, p.n, p.k, operand(p.lhs), operand(p.rhs));
+  together *= rounds;
+  if (!several || several->scratch_bytes() > kMostScratch) return;
+  p.several = several;
+  p.together = together;
+  std::int64_t calls = p.batch / together;
+  p.batch_block = together * std::max<std::int64_t>(1, calls / parts);
+}
+
+Stage multiply_several_stage(const Plan& p) {
+  Stage stage;
+  stage.tasks = (p.batch + p.batch_block - 1) / p.batch_block;
+  stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    char* scratch = static_cast<char*>(args.scratch);
+    auto operand = [&](const Matrix& x, int i) {
+      return reinterpret_cast<const float*>(
+          x.in_scratch ? scratch + x.scratch : static_cast<const char*>(args.inputs[i]));
+    };
+    const float *l = operand(p.lhs, 0), *r = operand(p.rhs, 1);
+    float* out = p.narrow ? reinterpret_cast<float*>(scratch + p.result_scratch)
+                          : static_cast<float*>(args.outputs[0]);
+    for (std::int64_t task = begin; task < end; ++task) {
+      std::int64_t first = task * p.batch_block, last = std::min(p.batch, first + p.batch_block);
+      for (std::int64_t b = first; b < last; b += p.together)
+        p.several->run(
+            l + p.lhs.offsets[b], r + p.rhs.offsets[b], out + b * p.m * p.n,
+            scratch + p.several_scratch + static_cast<std::size_t>(task) * p.several_stride);
+      std::int64_t from = first * p.m * p.n, to = last * p.m * p.n;
+      if (p.narrow)
+        narrow_to(p.result, out + from, static_cast<char*>(args.outputs[0]) + 2 * from, to - from);
+    }
+  };
+  return stage;
+}
+
+struct Factors {
+  const char *lhs, *rhs;
+};
+
+// out[m][n], whose rows are `leading` elements apart, as the product over rows [first, first + k).
+// The second half of the rows goes to `sums`, which holds m * n elements for each halving.
+template <class T>
+void multiply(const Plan& p, Factors x, std::int64_t m, std::int64_t n, std::int64_t first,
+              std::int64_t k, int halvings, T* out, std::int64_t leading, T* sums) {
+  if (halvings > 0) {
+    multiply(p, x, m, n, first, k / 2, halvings - 1, out, leading, sums);
+    multiply(p, x, m, n, first + k / 2, k / 2, halvings - 1, sums, n, sums + m * n);
+    return add_rows(out, leading, sums, m, n);
+  }
+  const T* lhs = reinterpret_cast<const T*>(x.lhs) + first * (p.lhs.transposed ? p.lhs.leading : 1);
+  const T* rhs = reinterpret_cast<const T*>(x.rhs) + first * (p.rhs.transposed ? 1 : p.rhs.leading);
+  if constexpr (std::is_same_v<T, double>)
+    dgemm(p.lhs.transposed, p.rhs.transposed, m, n, k, lhs, p.lhs.leading, rhs, p.rhs.leading, out,
+          leading);
+  else
+    onednn::sgemm(p.lhs.transposed, p.rhs.transposed, m, n, k, lhs, p.lhs.leading, rhs,
+                  p.rhs.leading, out, leading);
+}
+
+Stage multiply_stage(const Plan& p) {
+  std::int64_t row_parts = (p.m + p.row_block - 1) / p.row_block,
+               column_parts = (p.n + p.column_block - 1) / p.column_block;
+  std::int64_t batch_parts = (p.batch + p.batch_block - 1) / p.batch_block,
+               parts = row_parts * column_parts;
+  Stage stage;
+  stage.tasks = batch_parts * parts;
+  stage.run = [p, parts, column_parts](const RoutineArgs& args, std::int64_t begin,
+                                       std::int64_t end) {
+    auto operand = [&](const Matrix& x, int i) {
+      return x.in_scratch ? static_cast<const char*>(args.scratch) + x.scratch
+                          : static_cast<const char*>(args.inputs[i]);
+    };
+    const char *l = operand(p.lhs, 0), *r = operand(p.rhs, 1);
+    char* out = p.narrow ? static_cast<char*>(args.scratch) + p.result_scratch
+                         : static_cast<char*>(args.outputs[0]);
+    std::int64_t size = p.operand == DType::float64 ? 8 : 4;
+    for (std::int64_t task = begin; task < end; ++task) {
+      std::int64_t part = task % parts;
+      std::int64_t row = part / column_parts * p.row_block,
+                   column = part % column_parts * p.column_block;
+      std::int64_t m = std::min(p.row_block, p.m - row), n = std::min(p.column_block, p.n - column);
+      std::int64_t first = task / parts * p.batch_block,
+                   last = std::min(p.batch, first + p.batch_block);
+      for (std::int64_t b = first; b < last; ++b) {
+        std::int64_t lo = p.lhs.offsets[b] + row * (p.lhs.transposed ? 1 : p.lhs.leading);
+        std::int64_t ro = p.rhs.offsets[b] + column * (p.rhs.transposed ? p.rhs.leading : 1);
+        std::int64_t oo = (b * p.m + row) * p.n + column;
+        Factors x{l + lo * size, r + ro * size};
+        char *to = out + oo * size, *sums = static_cast<char*>(args.scratch) + p.sums_scratch +
+                                            static_cast<std::size_t>(task) * p.sums_stride;
+        auto run = [&]<class T>(T) {
+          multiply(p, x, m, n, 0, p.k, p.halvings, reinterpret_cast<T*>(to), p.n,
+                   reinterpret_cast<T*>(sums));
+        };
+        size == 8 ? run(double{}) : run(float{});
+        if (!p.narrow) continue;
+        for (std::int64_t i = 0; i < m; ++i) {
+          std::int64_t at = oo + i * p.n;
+          narrow_to(p.result, reinterpret_cast<const float*>(out) + at,
+                    static_cast<char*>(args.outputs[0]) + 2 * at, n);
+        }
+      }
+    }
+  };
+  return stage;
+}
+
+std::shared_ptr<const Routine> zeros(const Type& type) {
+  auto routine = std::make_shared<Routine>();
+  routine->name = "dot_general";
+  routine->stages.push_back(
+      single_stage([bytes = static_cast<std::size_t>(type.bytes())](const RoutineArgs& args) {
+        if (bytes) std::memset(args.outputs[0], 0, bytes);
+      }));
+  return routine;
+}
+
+}  // namespace
+
+std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
+  DType operand = a.inputs[0].dtype, result = a.outputs[0].dtype;
+  DType acc = ops::accumulator_of(operand, result);
+  bool narrow_operand = operand == DType::bfloat16 || operand == DType::float16;
+  if (!is_floating(operand)) return nullptr;
+  if (acc == DType::float64 && (operand != DType::float64 || result != DType::float64))
+    return nullptr;
+  if (a.inputs[0].shape.count() == 0 || a.inputs[1].shape.count() == 0) return zeros(a.outputs[0]);
+
+  if (ops::multiplies_in_loops(a.inputs[0], a.inputs[1], a.outputs[0], ops::dot_dims(a.attrs)))
+    return nullptr;
+  Plan p = arrange(a);
+  cut(p);
+  cut_narrow(p);
+  if (better_as_loops(p)) return nullptr;
+  p.narrow = acc == DType::float32 && result != DType::float32;
+  if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return nullptr;
+  ScratchPlan scratch;
+  auto routine = std::make_shared<Routine>();
+  routine->name = "dot_general";
+  int index = 0;
+  for (Matrix* x : {&p.lhs, &p.rhs}) {
+    x->in_scratch = x->packed || narrow_operand;
+    if (x->in_scratch) {
+      x->scratch =
+          scratch.add(static_cast<std::size_t>(x->elements() * (acc == DType::float64 ? 8 : 4)));
+      routine->stages.push_back(prepare_stage(p, *x, index));
+    }
+    ++index;
+  }
+  if (p.narrow) p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * 4));
+  if (acc == DType::float32 && !p.narrow_side) try_several(p);
+  if (p.halvings) {
+    std::int64_t parts =
+        ((p.m + p.row_block - 1) / p.row_block) * ((p.n + p.column_block - 1) / p.column_block);
+    p.sums_stride = static_cast<std::size_t>(p.halvings * p.row_block * p.column_block) * 8;
+    p.sums_scratch = scratch.add(p.sums_stride * static_cast<std::size_t>(parts));
+  }
+  if (p.several) {
+    p.several_stride = (p.several->scratch_bytes() + 63) / 64 * 64;
+    p.several_scratch = scratch.add(
+        p.several_stride * static_cast<std::size_t>((p.batch + p.batch_block - 1) / p.batch_block));
+  }
+  routine->stages.push_back(p.several ? multiply_several_stage(p) : multiply_stage(p));
+  routine->scratch_bytes = scratch.size();
+  double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
+                 static_cast<double>(p.n) * static_cast<double>(p.k);
+  routine->seconds = 1e-6 + flops / (acc == DType::float64 ? 4e10 : 1e11);
+  return routine;
+}
+
+}  // namespace tessera::inline v0::codegen

@@ -1,0 +1,79 @@
+#include "codegen/calls/matrix_operand.h"
+
+namespace tessera::inline v0::codegen {
+
+DimGroup group(const Shape& shape, const Ints& dims) {
+  DimGroup g;
+  Shape strides = shape.strides();
+  for (std::int64_t d : dims) {
+    g.extents.push_back(shape[d]);
+    g.strides.push_back(strides[d]);
+  }
+  return g;
+}
+
+void Matrix::settle() {
+  packed = !place();
+  if (packed) transposed = false, leading = std::max<std::int64_t>(1, columns());
+  offsets.clear();
+  std::int64_t next = 0;
+  Shape strides(batch.strides);
+  for_each_index(Shape(batch.extents), [&](const Shape& i) {
+    offsets.push_back(packed ? next : flat_index(i, strides));
+    next += rows() * columns();
+  });
+}
+
+namespace {
+
+template <class T>
+void pack_typed(const Matrix& x, const T* from, auto* to, std::int64_t batch_begin,
+                std::int64_t batch_end) {
+  Shape rows(x.outer.extents), columns(x.inner.extents), row_strides(x.outer.strides),
+      column_strides(x.inner.strides);
+  Shape batch_strides(x.batch.strides), batches = x.batch.extents;
+  Shape b;
+  b.resize(batches.size());
+  std::int64_t inner = columns.empty() ? 1 : columns.back(),
+               step = columns.empty() ? 1 : column_strides.back();
+  Shape outer_columns = columns;
+  if (!outer_columns.empty()) outer_columns.pop_back();
+  Shape outer_strides = column_strides;
+  if (!outer_strides.empty()) outer_strides.pop_back();
+  for (std::int64_t i = batch_begin; i < batch_end; ++i) {
+    std::int64_t rest = i;
+    for (int d = batches.rank(); d-- > 0; rest /= batches[d]) b[d] = rest % batches[d];
+    const T* matrix = from + flat_index(b, batch_strides);
+    auto* out = to + i * x.rows() * x.columns();
+    for_each_index(rows, [&](const Shape& r) {
+      const T* row = matrix + flat_index(r, row_strides);
+      for_each_index(outer_columns, [&](const Shape& c) {
+        const T* p = row + flat_index(c, outer_strides);
+        for (std::int64_t j = 0; j < inner; ++j) {
+          using To = std::remove_reference_t<decltype(*out)>;
+          *out++ = static_cast<To>(p[j * step]);
+        }
+      });
+    });
+  }
+}
+
+}  // namespace
+
+void pack(DType dtype, const Matrix& x, const void* from, void* to, std::int64_t begin,
+          std::int64_t end) {
+  switch (dtype) {
+    case DType::bfloat16:
+      return pack_typed(x, static_cast<const bfloat16_t*>(from), static_cast<float*>(to), begin,
+                        end);
+    case DType::float16:
+      return pack_typed(x, static_cast<const float16_t*>(from), static_cast<float*>(to), begin,
+                        end);
+    case DType::float32:
+      return pack_typed(x, static_cast<const float*>(from), static_cast<float*>(to), begin, end);
+    default:
+      return pack_typed(x, static_cast<const double*>(from), static_cast<double*>(to), begin, end);
+  }
+}
+
+}  // namespace tessera::inline v0::codegen

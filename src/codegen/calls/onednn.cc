@@ -1,0 +1,289 @@
+#include "codegen/calls/onednn.h"
+
+#include "base/process.h"
+#include "base/thread_kept.h"
+
+#include <dlfcn.h>
+#include <dnnl.hpp>
+
+namespace tessera::inline v0::codegen::onednn {
+namespace {
+
+// The OpenMP runtime that the oneDNN library is linked with, found through the library itself: the
+// program may hold another. Builds of oneDNN without OpenMP have none and need none.
+struct OpenMp {
+  int (*get_max_threads)() = nullptr;
+  void (*set_num_threads)(int) = nullptr;
+
+  static const OpenMp& get() {
+    static const OpenMp found = [] {
+      OpenMp o;
+      Dl_info info;
+      if (!dladdr(reinterpret_cast<void*>(&dnnl_sgemm), &info)) return o;
+      void* library = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+      if (!library) library = RTLD_DEFAULT;
+      o.get_max_threads = reinterpret_cast<int (*)()>(dlsym(library, "omp_get_max_threads"));
+      o.set_num_threads = reinterpret_cast<void (*)(int)>(dlsym(library, "omp_set_num_threads"));
+      if (!o.get_max_threads || !o.set_num_threads) o = {};
+      return o;
+    }();
+    return found;
+  }
+};
+
+// omp_set_num_threads is a setting of the calling thread. It counts when a primitive is made, too:
+// blocking depends on it.
+class OneThread {
+ public:
+  OneThread() : before_(omp_.get_max_threads ? omp_.get_max_threads() : 1) {
+    if (before_ != 1) omp_.set_num_threads(1);
+  }
+  ~OneThread() {
+    if (before_ != 1) omp_.set_num_threads(before_);
+  }
+  OneThread(const OneThread&) = delete;
+
+ private:
+  const OpenMp& omp_ = OpenMp::get();
+  int before_;
+};
+
+using dnnl::memory;
+
+const dnnl::engine& engine() {
+  // Leaked on purpose: prepared primitives outlive main's statics.
+  static const auto* e = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *e;
+}
+
+dnnl::stream& stream() {
+  thread_local const ThreadKept<dnnl::stream> s(engine());
+  return *s;
+}
+
+memory::desc plain(const Layout& l) { return {l.dims, memory::data_type::f32, l.strides}; }
+
+memory::desc any(const Layout& l) {
+  return {l.dims, memory::data_type::f32, memory::format_tag::any};
+}
+
+// Dense, batch outermost, channels innermost; strides of dimensions of one element do not matter.
+bool channels_last(const Layout& l) {
+  std::int64_t step = l.dims[1];
+  if (l.dims[1] > 1 && l.strides[1] != 1) return false;
+  for (std::size_t i = l.dims.size(); i-- > 2;) {
+    if (l.dims[i] > 1 && l.strides[i] != step) return false;
+    step *= l.dims[i];
+  }
+  return l.dims[0] <= 1 || l.strides[0] == step;
+}
+
+memory::desc channels_last_desc(const Layout& l) {
+  Dims strides(l.dims.size());
+  strides[1] = 1;
+  std::int64_t step = l.dims[1];
+  for (std::size_t i = l.dims.size(); i-- > 2;) {
+    strides[i] = step;
+    step *= l.dims[i];
+  }
+  strides[0] = step;
+  return {l.dims, memory::data_type::f32, strides};
+}
+
+class Prepared final : public Convolution {
+ public:
+  // `keep` asks for kernels that work on channels-last activations as they are.
+  Prepared(const ConvSpec& spec, bool keep)
+      : plain_{plain(spec.source), plain(spec.weights), plain(spec.destination)} {
+    OneThread guard;
+    auto wanted = [&](const Layout& l, int i) {
+      if (!keep || !channels_last(l)) return any(l);
+      in_place_[i] = true;
+      return channels_last_desc(l);
+    };
+    // A kernel in any layout: packing it costs little next to the convolution, and plain layouts
+    // get slow implementations.
+    memory::desc source = wanted(spec.source, 0), destination = wanted(spec.destination, 2);
+    Layout w = spec.weights;
+    bool grouped = w.dims[0] > 1;
+    if (!grouped) {
+      w.dims.erase(w.dims.begin());
+      w.strides.erase(w.strides.begin());
+    }
+    plain_[1] = plain(w);
+    memory::desc weights = any(w);
+    Dims dilations = spec.dilations;
+    for (std::int64_t& d : dilations) --d;
+    auto direct = dnnl::algorithm::convolution_direct;
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    dnnl::convolution_forward::primitive_desc forward(
+        {dnnl::prop_kind::forward_training, direct, source, weights, destination, spec.strides,
+         dilations, spec.pad_low, spec.pad_high},
+        attr, engine());
+    if (spec.kind == ConvKind::forward) {
+      take(forward.src_desc(), forward.weights_desc(), forward.dst_desc(), forward);
+      primitive_ = dnnl::convolution_forward(forward);
+      args_ = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
+    } else if (spec.kind == ConvKind::backward_data) {
+      dnnl::convolution_backward_data::primitive_desc p(
+          {direct, source, weights, destination, spec.strides, dilations, spec.pad_low,
+           spec.pad_high},
+          attr, engine(), forward);
+      take(p.diff_src_desc(), p.weights_desc(), p.diff_dst_desc(), p);
+      primitive_ = dnnl::convolution_backward_data(p);
+      args_ = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST};
+    } else {
+      dnnl::convolution_backward_weights::primitive_desc p(
+          {direct, source, weights, destination, spec.strides, dilations, spec.pad_low,
+           spec.pad_high},
+          attr, engine(), forward);
+      take(p.src_desc(), p.diff_weights_desc(), p.diff_dst_desc(), p);
+      primitive_ = dnnl::convolution_backward_weights(p);
+      args_ = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST};
+    }
+    for (int i = 0; i < 3; ++i) {
+      if (in_place_[i]) continue;
+      pack_[i] =
+          dnnl::reorder(dnnl::reorder::primitive_desc(engine(), plain_[i], engine(), own_[i]));
+      unpack_[i] =
+          dnnl::reorder(dnnl::reorder::primitive_desc(engine(), own_[i], engine(), plain_[i]));
+    }
+  }
+
+  bool in_place(Tensor t) const override { return in_place_[index(t)]; }
+  std::size_t bytes(Tensor t) const override { return own_[index(t)].get_size(); }
+  std::size_t scratch_bytes() const override { return scratch_.get_size(); }
+  std::string implementation() const override { return implementation_; }
+
+  void pack(Tensor t, const float* from, float* to) const override {
+    int i = index(t);
+    reorder(pack_[i], plain_[i], from, own_[i], to);
+  }
+  void unpack(Tensor t, const float* from, float* to) const override {
+    int i = index(t);
+    reorder(unpack_[i], own_[i], from, plain_[i], to);
+  }
+
+  void run(float* source, float* weights, float* destination, void* scratch) const override {
+    OneThread guard;
+    primitive_.execute(stream(), {{args_[0], memory(own_[0], engine(), source)},
+                                  {args_[1], memory(own_[1], engine(), weights)},
+                                  {args_[2], memory(own_[2], engine(), destination)},
+                                  {DNNL_ARG_SCRATCHPAD, memory(scratch_, engine(), scratch)}});
+    stream().wait();
+  }
+
+  // Implementations made for the purpose, as opposed to the reference and to im2col.
+  bool fast() const {
+    return implementation_.find("jit:") == 0 || implementation_.find("brg") == 0;
+  }
+
+ private:
+  static int index(Tensor t) { return static_cast<int>(t); }
+
+  template <class P>
+  void take(memory::desc source, memory::desc weights, memory::desc destination, const P& p) {
+    own_[0] = source;
+    own_[1] = weights;
+    own_[2] = destination;
+    scratch_ = p.scratchpad_desc();
+    implementation_ = p.impl_info_str();
+  }
+
+  static void reorder(const dnnl::primitive& p, const memory::desc& from_desc, const float* from,
+                      const memory::desc& to_desc, float* to) {
+    OneThread guard;
+    p.execute(stream(), {{DNNL_ARG_FROM, memory(from_desc, engine(), const_cast<float*>(from))},
+                         {DNNL_ARG_TO, memory(to_desc, engine(), to)}});
+    stream().wait();
+  }
+
+  memory::desc plain_[3], own_[3], scratch_;
+  bool in_place_[3] = {false, false, false};
+  dnnl::primitive primitive_, pack_[3], unpack_[3];
+  std::vector<int> args_;
+  std::string implementation_;
+};
+
+class PreparedMatmul final : public Matmul {
+ public:
+  PreparedMatmul(std::int64_t outer, std::int64_t batch, std::int64_t m, std::int64_t n,
+                 std::int64_t k, const Operand& a, const Operand& b) {
+    OneThread guard;
+    // Always in four dimensions: the kernels know a batch that lies between rows and columns in no
+    // fewer.
+    auto desc = [&](std::int64_t rows, std::int64_t columns, const Operand& o) {
+      return memory::desc({outer, batch, rows, columns}, memory::data_type::f32,
+                          Dims{o.outer_stride, o.batch_stride, o.row_stride, o.column_stride});
+    };
+    a_ = desc(m, k, a);
+    b_ = desc(k, n, b);
+    c_ = desc(m, n, {batch * m * n, m * n, n, 1});
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    dnnl::matmul::primitive_desc p({a_, b_, c_}, attr, engine());
+    fast_ = std::string(p.impl_info_str()).find("brg") == 0;
+    scratch_ = p.scratchpad_desc();
+    primitive_ = dnnl::matmul(p);
+  }
+  bool fast() const { return fast_; }
+  std::size_t scratch_bytes() const override { return scratch_.get_size(); }
+  void run(const float* a, const float* b, float* c, void* scratch) const override {
+    OneThread guard;
+    primitive_.execute(stream(), {{DNNL_ARG_SRC, memory(a_, engine(), const_cast<float*>(a))},
+                                  {DNNL_ARG_WEIGHTS, memory(b_, engine(), const_cast<float*>(b))},
+                                  {DNNL_ARG_DST, memory(c_, engine(), c)},
+                                  {DNNL_ARG_SCRATCHPAD, memory(scratch_, engine(), scratch)}});
+    stream().wait();
+  }
+
+ private:
+  memory::desc a_, b_, c_, scratch_;
+  dnnl::primitive primitive_;
+  bool fast_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<const Matmul> Matmul::make(std::int64_t outer, std::int64_t batch, std::int64_t m,
+                                           std::int64_t n, std::int64_t k, const Operand& a,
+                                           const Operand& b) {
+  try {
+    auto made = std::make_shared<const PreparedMatmul>(outer, batch, m, n, k, a, b);
+    return made->fast() ? made : nullptr;
+  } catch (const dnnl::error&) {
+    return nullptr;
+  }
+}
+
+void sgemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
+           std::int64_t lda, const float* b, std::int64_t ldb, float* c, std::int64_t ldc) {
+  OneThread guard;
+  dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc);
+}
+
+void make_variables() {
+  const LibraryBegins begins;
+  // Rows, columns and single elements have kernels of their own.
+  const float x[4] = {};
+  float product[4];
+  for (int which = 0; which < 16; ++which)
+    sgemm(which & 1, which & 2, which & 4 ? 2 : 1, which & 8 ? 2 : 1, 1, x, 2, x, 2, product, 2);
+}
+
+std::shared_ptr<const Convolution> Convolution::make(const ConvSpec& spec) {
+  auto attempt = [&](bool keep) -> std::shared_ptr<const Prepared> {
+    try {
+      return std::make_shared<const Prepared>(spec, keep);
+    } catch (const dnnl::error&) {
+      return nullptr;
+    }
+  };
+  std::shared_ptr<const Prepared> kept = attempt(true);
+  if (kept && kept->fast()) return kept;
+  std::shared_ptr<const Prepared> blocked = attempt(false);
+  return blocked && (blocked->fast() || !kept) ? blocked : kept;
+}
+
+}  // namespace tessera::inline v0::codegen::onednn

@@ -1,0 +1,291 @@
+// Scatters. Windows are applied one after the other in the order of the index vectors; tasks share
+// the work only where each element of the result still sees its updates in that order: by
+// dimensions that batch, by slabs of the result, each task passing over what is not its own, or,
+// where the result has few windows' places, by columns of the windows.
+#include "codegen/calls/internal.h"
+#include "ops/combine.h"
+#include "ops/indexing/indexing.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace tessera::inline v0::codegen {
+
+namespace {
+
+using ops::Combine;
+
+/// A loop over one dimension of the updates; strides in elements, `index` in the indices.
+struct Loop {
+  std::int64_t extent, update, operand, index = 0;
+};
+
+struct Component {
+  std::int64_t offset;  // of the component in an index vector, in the indices
+  std::int64_t last;    // greatest start
+  std::int64_t stride;  // in the operand
+};
+
+struct Plan {
+  std::vector<Loop> batch;   // over index vectors, in order, collapsed; `operand` is not 0 where
+                             // dimensions walk together
+  std::vector<Loop> window;  // within a window, collapsed
+  std::vector<Component> components;
+  DType index = DType::int32;
+  bool clip = false;
+  bool overlap = false;  // windows at different places may share elements
+  bool ordered = false;  // `batch` holds dimensions of windows too, to be gone through in order
+  std::int64_t operand_count = 0;
+};
+
+/// As few loops, at least one: neighbours that lie behind each other in every array become one.
+std::vector<Loop> collapsed(const std::vector<Loop>& loops) {
+  std::vector<Loop> out;
+  for (const Loop& l : loops) {
+    if (l.extent == 1) continue;
+    bool joins = !out.empty() && out.back().update == l.extent * l.update &&
+                 out.back().operand == l.extent * l.operand &&
+                 out.back().index == l.extent * l.index;
+    if (joins)
+      out.back() = {out.back().extent * l.extent, l.update, l.operand, l.index};
+    else
+      out.push_back(l);
+  }
+  if (out.empty()) out.push_back({1, 1, 1, 0});
+  return out;
+}
+
+template <Combine how, class T>
+void apply(const std::vector<Loop>& loops, std::size_t level, const T* update, T* out) {
+  const Loop& l = loops[level];
+  if (level + 1 < loops.size()) {
+    for (std::int64_t i = 0; i < l.extent; ++i)
+      apply<how>(loops, level + 1, update + i * l.update, out + i * l.operand);
+  } else if (l.update == 1 && l.operand == 1) {
+    for (std::int64_t i = 0; i < l.extent; ++i) out[i] = ops::combine<how>(out[i], update[i]);
+  } else {
+    for (std::int64_t i = 0; i < l.extent; ++i)
+      out[i * l.operand] = ops::combine<how>(out[i * l.operand], update[i * l.update]);
+  }
+}
+
+std::int64_t index_at(DType dtype, const void* p, std::int64_t i) {
+  if (dtype == DType::int32) return static_cast<const std::int32_t*>(p)[i];
+  if (dtype == DType::int64) return static_cast<const std::int64_t*>(p)[i];
+  return ops::read_index(HostArray(dtype, Shape{}, const_cast<void*>(p)), i);
+}
+
+/// What one task does: index vectors with the first batch dimension in [from, to), windows whose
+/// place is in [first, last) of the operand, and of these the loops `window`, offset by so much.
+struct Share {
+  std::vector<Loop> window;
+  std::int64_t update_offset, operand_offset, from, to, first, last;
+};
+
+template <Combine how, class T>
+void run(const Plan& p, const Share& s, const RoutineArgs& a) {
+  const T* updates = static_cast<const T*>(a.inputs[2]) + s.update_offset;
+  T* out = static_cast<T*>(a.outputs[0]) + s.operand_offset;
+  const bool single = s.window.size() == 1 && s.window[0].extent == 1;
+  // The last batch dimension is the inner loop, the others count like an odometer.
+  std::size_t outer = p.batch.size() - 1;
+  auto begin = [&](std::size_t d) { return d == 0 ? s.from : 0; };
+  auto end = [&](std::size_t d) { return d == 0 ? s.to : p.batch[d].extent; };
+  if (s.from >= s.to) return;
+  InlineVector<std::int64_t, 8> at;
+  for (std::size_t d = 0; d < outer; ++d) at.push_back(begin(d));
+  const Loop& inner = p.batch[outer];
+  for (;;) {
+    std::int64_t first = begin(outer), update = first * inner.update,
+                 operand = first * inner.operand, vector = first * inner.index;
+    for (std::size_t d = 0; d < outer; ++d) {
+      update += at[d] * p.batch[d].update;
+      operand += at[d] * p.batch[d].operand;
+      vector += at[d] * p.batch[d].index;
+    }
+    for (std::int64_t i = first; i < end(outer); ++i) {
+      bool inside = true;
+      std::int64_t place = operand;
+      for (const Component& c : p.components) {
+        std::int64_t start = index_at(p.index, a.inputs[1], vector + c.offset);
+        std::int64_t moved = std::clamp<std::int64_t>(start, 0, c.last);
+        inside = inside && (p.clip || start == moved);
+        place += moved * c.stride;
+      }
+      if (inside && place >= s.first && place < s.last) {
+        if (single)
+          out[place] = ops::combine<how>(out[place], updates[update]);
+        else
+          apply<how>(s.window, 0, updates + update, out + place);
+      }
+      update += inner.update;
+      operand += inner.operand;
+      vector += inner.index;
+    }
+    std::size_t d = outer;
+    for (;; --d) {
+      if (d == 0) return;
+      if (++at[d - 1] < end(d - 1)) break;
+      at[d - 1] = begin(d - 1);
+    }
+  }
+}
+
+// Single elements at one component: nothing but reading an index, comparing it and combining, so
+// that the processor has many updates under way.
+template <Combine how, class T, class I>
+void run_elements(const Plan& p, const RoutineArgs& a) {
+  const Loop& l = p.batch[0];
+  const Component& c = p.components[0];
+  const I* at = static_cast<const I*>(a.inputs[1]) + c.offset;
+  const T* updates = static_cast<const T*>(a.inputs[2]);
+  T* out = static_cast<T*>(a.outputs[0]);
+  for (std::int64_t i = 0; i < l.extent; ++i) {
+    std::int64_t start = at[i * l.index];
+    if (p.clip) start = std::clamp<std::int64_t>(start, 0, c.last);
+    if (static_cast<std::uint64_t>(start) > static_cast<std::uint64_t>(c.last)) continue;
+    T& to = out[start * c.stride];
+    to = ops::combine<how>(to, updates[i * l.update]);
+  }
+}
+
+template <Combine how, class T>
+std::optional<Stage> elements_stage(const Plan& p) {
+  bool single = p.window.size() == 1 && p.window[0].extent == 1 && p.components.size() == 1 &&
+                p.batch.size() == 1 && p.batch[0].operand == 0;
+  if (!single || (p.index != DType::int32 && p.index != DType::int64)) return {};
+  return single_stage([p](const RoutineArgs& a) {
+    p.index == DType::int32 ? run_elements<how, T, std::int32_t>(p, a)
+                            : run_elements<how, T, std::int64_t>(p, a);
+  });
+}
+
+template <Combine how, class T>
+Stage scatter_stage(const Plan& p) {
+  if (std::optional<Stage> elements = elements_stage<how, T>(p)) return *elements;
+  std::int64_t vectors = 1, elements = 1;
+  for (const Loop& l : p.batch) vectors *= l.extent;
+  for (const Loop& l : p.window) elements *= l.extent;
+  constexpr std::int64_t kWorth = 1 << 15;  // elements that are worth a task of their own
+  const std::int64_t most = std::clamp<std::int64_t>(vectors * elements / kWorth, 1, 16);
+  const std::int64_t extent = p.batch[0].extent, all = p.operand_count;
+  auto widest = std::max_element(p.window.begin(), p.window.end(),
+                                 [](const Loop& x, const Loop& y) { return x.extent < y.extent; });
+  Stage stage;
+  std::function<Share(std::int64_t, std::int64_t)> share;
+  if (p.batch[0].operand != 0 && vectors > 1 && !p.ordered) {
+    stage.tasks = std::min(most, extent);
+    share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) {
+      return Share{p.window, 0, 0, extent * b / n, extent * e / n, 0, all};
+    };
+  } else if (!p.overlap && widest->extent >= 128 && all / elements < 4 * most) {
+    auto level = static_cast<std::size_t>(widest - p.window.begin());
+    stage.tasks = std::clamp<std::int64_t>(widest->extent / 256, 1, most);
+    share = [=, n = stage.tasks, columns = widest->extent](std::int64_t b, std::int64_t e) {
+      std::int64_t from = columns * b / n;
+      Share s{p.window, from * p.window[level].update, from * p.window[level].operand, 0, extent, 0,
+              all};
+      s.window[level].extent = columns * e / n - from;
+      return s;
+    };
+  } else {
+    // Rows stay whole, since memory is read best in long pieces. Each slab reads all indices, which
+    // long rows outweigh.
+    stage.tasks = p.overlap ? 1 : std::min(most, std::max<std::int64_t>(4, elements / 64));
+    share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) {
+      return Share{p.window, 0, 0, 0, extent, all * b / n, all * e / n};
+    };
+  }
+  stage.run = [p, share](const RoutineArgs& a, std::int64_t b, std::int64_t e) {
+    run<how, T>(p, share(b, e), a);
+  };
+  return stage;
+}
+
+}  // namespace
+
+std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
+  const Shape &x = a.inputs[0].shape, &indices = a.inputs[1].shape, &updates = a.inputs[2].shape;
+  auto routine = std::make_shared<Routine>();
+  routine->name = a.op.name;
+  routine->in_place = {{0, 0}};
+  routine->stages.push_back(copy_stage(a.inputs[0].bytes()));
+  if (updates.count() == 0) return routine;
+  ops::WindowDimsOf w =
+      ops::window_dims_of(ops::scatter_dims(a.attrs), updates.rank(), x.rank(), indices.rank());
+  Shape xs = x.strides(), is = indices.strides(), us = updates.strides();
+  Plan p;
+  p.index = a.inputs[1].dtype;
+  p.clip = a.attrs.str("mode") == "clip";
+  p.operand_count = x.count();
+  std::vector<Loop> batch, window;
+  std::vector<Loop> in_order(updates.size());  // by dimension of the updates
+  for (std::size_t b = 0; b < w.batch.size(); ++b) {
+    auto u = static_cast<std::size_t>(w.batch[b]);
+    batch.push_back({updates[u], us[u], 0, is[static_cast<std::size_t>(w.indices_batch[b])]});
+  }
+  for (std::size_t k = 0; k < w.operand_batching.size(); ++k)
+    batch[static_cast<std::size_t>(w.operand_batching_at[k])].operand +=
+        xs[static_cast<std::size_t>(w.operand_batching[k])];
+  Shape size;
+  size.resize(x.size(), 1);
+  bool windows_first = false;
+  for (std::size_t k = 0; k < w.window.size(); ++k) {
+    auto u = static_cast<std::size_t>(w.window[k]),
+         d = static_cast<std::size_t>(w.operand_window[k]);
+    window.push_back({updates[u], us[u], xs[d]});
+    size[d] = updates[u];
+    for (std::int64_t b : w.batch)
+      windows_first = windows_first || (w.window[k] < b && updates[u] > 1);
+    p.overlap = p.overlap || (ops::contains(w.index_map, w.operand_window[k]) && updates[u] > 1 &&
+                              updates[u] < x[d]);
+  }
+  for (std::size_t b = 0; b < w.batch.size(); ++b)
+    in_order[static_cast<std::size_t>(w.batch[b])] = batch[b];
+  for (std::size_t k = 0; k < w.window.size(); ++k)
+    in_order[static_cast<std::size_t>(w.window[k])] = window[k];
+  // With windows that may overlap, their own dimensions in front decide the order of updates:
+  // those are loops around the index vectors, and the indices are read again in each turn.
+  p.ordered = windows_first && p.overlap && !a.attrs.flag("unique");
+  if (p.ordered) {
+    auto inner = in_order.begin() + (w.batch.empty() ? 0 : w.batch.back() + 1);
+    batch.assign(in_order.begin(), inner);
+    window.assign(inner, in_order.end());
+  }
+  p.batch = collapsed(batch);
+  p.window = collapsed(window);
+  for (std::size_t k = 0; k < w.index_map.size(); ++k) {
+    auto d = static_cast<std::size_t>(w.index_map[k]);
+    std::int64_t step =
+        w.vector_dim < indices.rank() ? is[static_cast<std::size_t>(w.vector_dim)] : 0;
+    p.components.push_back({static_cast<std::int64_t>(k) * step, x[d] - size[d], xs[d]});
+  }
+  Combine how = a.op.name == "scatter"       ? Combine::replace
+                : a.op.name == "scatter_add" ? Combine::add
+                : a.op.name == "scatter_mul" ? Combine::mul
+                : a.op.name == "scatter_min" ? Combine::min
+                                             : Combine::max;
+  double vectors = 1;
+  for (const Loop& l : p.batch) vectors *= static_cast<double>(l.extent);
+  routine->seconds = 1e-10 * static_cast<double>(a.inputs[0].bytes()) + 5e-9 * vectors +
+                     1e-9 * static_cast<double>(updates.count());
+  ops::with_combine(how, [&](auto h) {
+    // Replacing moves bytes: one version a width.
+    if constexpr (h.value == Combine::replace) {
+      switch (size_of(a.inputs[0].dtype)) {
+        case 1: return routine->stages.push_back(scatter_stage<h.value, std::uint8_t>(p));
+        case 2: return routine->stages.push_back(scatter_stage<h.value, std::uint16_t>(p));
+        case 4: return routine->stages.push_back(scatter_stage<h.value, std::uint32_t>(p));
+        default: return routine->stages.push_back(scatter_stage<h.value, std::uint64_t>(p));
+      }
+    } else {
+      dispatch(a.inputs[0].dtype, [&](auto tag) {
+        routine->stages.push_back(scatter_stage<h.value, decltype(tag)>(p));
+      });
+    }
+  });
+  return routine;
+}
+
+}  // namespace tessera::inline v0::codegen

@@ -1,0 +1,187 @@
+// Sorting rows. Keys become unsigned integers in the order that is asked for, each with its place
+// in the row; places are distinct, so any correct algorithm gives the one stable result, and how
+// rows are cut into tasks does not matter.
+#include "base/thread_kept.h"
+#include "codegen/calls/internal.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace tessera::inline v0::codegen {
+
+namespace {
+
+/// An unsigned integer that orders as the elements shall: NaN last and equal to NaN, -0 equal to 0.
+template <class T>
+auto ordered(T x) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return static_cast<std::uint8_t>(x);
+  } else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>) {
+    constexpr auto kSign = std::uint16_t{0x8000};
+    auto f = static_cast<float>(x);
+    if (std::isnan(f)) return std::numeric_limits<std::uint16_t>::max();
+    std::uint16_t bits = f == 0 ? std::uint16_t{0} : x.bits;
+    return static_cast<std::uint16_t>(bits & kSign ? ~bits : bits | kSign);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    constexpr U kSign = U{1} << (8 * sizeof(U) - 1);
+    if (std::isnan(x)) return std::numeric_limits<U>::max();
+    U bits = std::bit_cast<U>(x == 0 ? T{0} : x);
+    return static_cast<U>(bits & kSign ? ~bits : bits | kSign);
+  } else {
+    using U = std::make_unsigned_t<T>;
+    constexpr U kFlip = std::is_signed_v<T> ? static_cast<U>(U{1} << (8 * sizeof(U) - 1)) : U{0};
+    return static_cast<U>(static_cast<U>(x) ^ kFlip);
+  }
+}
+
+/// A 64-bit key and where it was.
+struct Placed {
+  std::uint64_t key;
+  std::uint32_t at;
+};
+
+/// Memory of one thread, kept from call to call unless it was large.
+struct Workspace {
+  std::vector<std::uint64_t> a, b;
+  std::vector<Placed> wide_a, wide_b;
+  std::vector<std::uint32_t> order, before;
+  void tidy() {
+    constexpr std::size_t kKeep = std::size_t{1} << 20;
+    if (order.size() > kKeep) *this = {};
+  }
+};
+Workspace& workspace() {
+  thread_local const ThreadKept<Workspace> w;
+  return *w;
+}
+
+/// Sorts by the low `Bytes` bytes of what `key` gives, least significant first; a byte that all
+/// keys share is passed over.
+template <int Bytes, class E, class Key>
+void radix_sort(std::vector<E>& from, std::vector<E>& to, std::size_t n, Key&& key) {
+  std::array<std::array<std::uint32_t, 256>, Bytes> counts{};
+  for (std::size_t i = 0; i < n; ++i) {
+    auto k = key(from[i]);
+    for (int b = 0; b < Bytes; ++b) ++counts[static_cast<std::size_t>(b)][(k >> (8 * b)) & 255];
+  }
+  for (int b = 0; b < Bytes; ++b) {
+    auto& count = counts[static_cast<std::size_t>(b)];
+    if (count[(key(from[0]) >> (8 * b)) & 255] == n) continue;
+    std::uint32_t sum = 0;
+    for (std::uint32_t& c : count) sum += std::exchange(c, sum);
+    for (std::size_t i = 0; i < n; ++i) to[count[(key(from[i]) >> (8 * b)) & 255]++] = from[i];
+    std::swap(from, to);
+  }
+}
+
+constexpr std::size_t kRadixFrom = 1024;
+
+/// Brings `w.order` into the stable order of key(w.order[i]), which is an unsigned integer.
+template <class Key>
+void sort_by(Workspace& w, Key&& key) {
+  using U = decltype(key(std::uint32_t{}));
+  std::size_t n = w.order.size();
+  w.before = w.order;
+  if constexpr (sizeof(U) <= 4) {
+    // Key and position in one number.
+    w.a.resize(n);
+    for (std::size_t i = 0; i < n; ++i) w.a[i] = std::uint64_t{key(w.before[i])} << 32 | i;
+    if (n >= kRadixFrom) {
+      w.b.resize(n);
+      radix_sort<sizeof(U)>(w.a, w.b, n, [](std::uint64_t e) { return static_cast<U>(e >> 32); });
+    } else {
+      std::sort(w.a.begin(), w.a.end());
+    }
+    for (std::size_t i = 0; i < n; ++i) w.order[i] = w.before[static_cast<std::uint32_t>(w.a[i])];
+  } else {
+    w.wide_a.resize(n);
+    for (std::size_t i = 0; i < n; ++i)
+      w.wide_a[i] = {key(w.before[i]), static_cast<std::uint32_t>(i)};
+    if (n >= kRadixFrom) {
+      w.wide_b.resize(n);
+      radix_sort<8>(w.wide_a, w.wide_b, n, [](const Placed& p) { return p.key; });
+    } else {
+      std::sort(w.wide_a.begin(), w.wide_a.end(), [](const Placed& x, const Placed& y) {
+        return x.key != y.key ? x.key < y.key : x.at < y.at;
+      });
+    }
+    for (std::size_t i = 0; i < n; ++i) w.order[i] = w.before[w.wide_a[i].at];
+  }
+}
+
+struct Row {
+  std::int64_t n, inner;  // elements of a row are `inner` apart
+};
+
+template <class T>
+void sort_by_operand(const void* row, const Row& r, Workspace& w) {
+  const T* x = static_cast<const T*>(row);
+  sort_by(w, [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner]); });
+}
+
+void take(const std::byte* x, std::byte* out, int size, const Row& r,
+          const std::vector<std::uint32_t>& order) {
+  auto copy = [&](auto tag) {
+    using U = decltype(tag);
+    const U* from = reinterpret_cast<const U*>(x);
+    U* to = reinterpret_cast<U*>(out);
+    for (std::int64_t i = 0; i < r.n; ++i)
+      to[i * r.inner] = from[order[static_cast<std::size_t>(i)] * r.inner];
+  };
+  switch (size) {
+    case 1: return copy(std::uint8_t{});
+    case 2: return copy(std::uint16_t{});
+    case 4: return copy(std::uint32_t{});
+    default: return copy(std::uint64_t{});
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Routine> sort_call(const CallArgs& a) {
+  const Shape& shape = a.inputs[0].shape;
+  std::int64_t dimension = a.attrs.i("dimension"), outer = 1;
+  Row r{1, 1};
+  for (std::int64_t d = 0; d < shape.rank(); ++d)
+    (d < dimension ? outer : d == dimension ? r.n : r.inner) *= shape[static_cast<std::size_t>(d)];
+  if (r.n > std::numeric_limits<std::uint32_t>::max()) return nullptr;
+  std::vector<DType> dtypes;
+  for (const Type& t : a.inputs) dtypes.push_back(t.dtype);
+  auto keys = static_cast<std::size_t>(a.attrs.i("num_keys"));
+
+  auto routine = std::make_shared<Routine>();
+  routine->name = "sort";
+  routine->seconds = 4e-8 * static_cast<double>(shape.count()) * static_cast<double>(keys);
+  Stage s;
+  std::int64_t rows = outer * r.inner, per_task = std::max<std::int64_t>(1, 4096 / r.n);
+  s.tasks = (rows + per_task - 1) / per_task;
+  s.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    Workspace& w = workspace();
+    for (std::int64_t row = begin * per_task; row < std::min(rows, end * per_task); ++row) {
+      std::int64_t base = row / r.inner * r.n * r.inner + row % r.inner;
+      auto at = [&](const void* p, std::size_t k) {
+        return static_cast<const std::byte*>(p) + base * size_of(dtypes[k]);
+      };
+      w.order.resize(static_cast<std::size_t>(r.n));
+      for (std::size_t i = 0; i < w.order.size(); ++i) w.order[i] = static_cast<std::uint32_t>(i);
+      for (std::size_t k = keys; k-- > 0;)
+        dispatch(dtypes[k],
+                 [&](auto tag) { sort_by_operand<decltype(tag)>(at(args.inputs[k], k), r, w); });
+      for (std::size_t k = 0; k < dtypes.size(); ++k)
+        take(at(args.inputs[k], k),
+             static_cast<std::byte*>(args.outputs[k]) + base * size_of(dtypes[k]),
+             size_of(dtypes[k]), r, w.order);
+    }
+    w.tidy();
+  };
+  routine->stages.push_back(std::move(s));
+  return routine;
+}
+
+}  // namespace tessera::inline v0::codegen

@@ -1,0 +1,71 @@
+// The program as fusion sees it: who makes and who reads each variable, and the groups made so far.
+// For fusion's own files.
+#pragma once
+
+#include "codegen/fuse/fuse.h"
+#include "codegen/fuse/traits.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace tessera::inline v0::codegen {
+
+inline constexpr int kNone = -1;
+inline constexpr std::size_t kNoEquation = std::numeric_limits<std::size_t>::max();
+
+// Equations that become one kernel. Every group has a level, higher than those of the groups it
+// reads: groups of one level are independent, so joining them makes no cycle.
+struct Group {
+  std::vector<std::size_t> equations;
+  std::vector<std::int64_t> space;  // of the widest members, without dimensions of one element
+  int rows =
+      kNone;  // members may also have the shape of the leading `rows` dimensions of the space
+  int level = 0;
+  int readers =
+      std::numeric_limits<int>::max();  // the lowest level of the groups that read this one
+  int exec_class = 0;
+  bool reduces = false, columns = false, window = false, expensive = false, kernel = true,
+       gone = false;
+};
+
+struct Source {
+  Var var;
+  Reading reading;
+  bool reshaped;
+};
+
+struct FuseGraph {
+  FuseGraph(const Program& p, const std::vector<int>& exec_class, const Overwriting& overwriting);
+
+  bool is_view(std::size_t k) const;
+  /// Whether equation `k` is repeated in the kernels that read it instead of being executed once.
+  bool floats(std::size_t k) const { return roles[k] == Role::free && !materialized[k]; }
+  int group_of_var(Var v) const;
+  /// The groups, other than floating ones, that have to be done before equation `k` though it does
+  /// not read them.
+  std::vector<int> groups_before(std::size_t k) const;
+  /// The variables that `v` comes from, through floating equations.
+  void sources(Var v, Reading reading, bool reshaped, std::vector<Source>& out) const;
+  /// Of all inputs of equation `k`.
+  std::vector<Source> sources_of(std::size_t k) const;
+  /// Whether `v` is needed outside group `g` and equation `e`.
+  bool escapes(Var v, int g, std::size_t e) const;
+
+  const Program& program;
+  const std::vector<int>& exec_class;
+  const Overwriting& overwriting;
+  std::vector<Role> roles;                      // by equation
+  std::vector<int> producer;                    // of a variable; kNone for an input
+  std::vector<std::vector<std::size_t>> users;  // of a variable
+  std::vector<bool> is_output;                  // by variable
+  std::vector<bool>
+      materialized;  // by equation: a free one whose result something other than a kernel needs
+  std::vector<Group> groups;
+  std::vector<int> group_of;  // of an equation
+};
+
+/// The groups as clusters, in the program's order as far as dependencies allow.
+std::vector<Cluster> clusters_of(const FuseGraph& graph);
+
+}  // namespace tessera::inline v0::codegen

@@ -1,0 +1,17 @@
+// The arguments of one call of Emitter::reduce; for the kernel emitter's sources only.
+#pragma once
+
+#include "codegen/kernel/scopes.h"
+
+namespace tessera::inline v0::codegen {
+
+struct KernelEmitter::Box {
+  ReduceShape shape;
+  std::span<const std::int64_t> extents;
+  Lane init;
+  const std::function<Lane(std::span<const Index>)>& element;
+  const std::function<Lane(Lane, Lane)>& combine;
+  bool unrolled;
+};
+
+}  // namespace tessera::inline v0::codegen

@@ -1,0 +1,180 @@
+#include "codegen/kernel/jit.h"
+
+#include "base/message.h"
+#include "base/process.h"
+#include "base/settings.h"
+#include "base/thread_kept.h"
+#include "codegen/kernel/isa.h"
+#include "codegen/kernel/llvm_ir.h"
+#include "codegen/kernel/math_functions.h"
+
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/Config/llvm-config.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace tessera::inline v0::codegen {
+
+namespace {
+
+void initialize_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+llvm::TargetMachine& machine() {
+  static thread_local const ThreadKept<std::unique_ptr<llvm::TargetMachine>> tm([] {
+    initialize_llvm();
+    const Isa& isa = host_isa();
+    std::string error;
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(isa.triple, error);
+    if (!target) throw InternalError("LLVM has no target for this machine: " + error);
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+    return std::unique_ptr<llvm::TargetMachine>(
+        target->createTargetMachine(isa.triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_,
+                                    llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  }());
+  return **tm;
+}
+
+// The kernels arrive in good order: what is left is folding, and what the instruction selector
+// likes to see done.
+void optimize(llvm::Module& module, llvm::TargetMachine& tm) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager calls;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&tm);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(calls);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, calls, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::EarlyCSEPass(false));
+  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+  passes.addPass(llvm::SimplifyCFGPass());
+  for (llvm::Function& f : module)
+    if (!f.isDeclaration()) passes.run(f, functions);
+}
+
+llvm::orc::LLJIT& jit() {
+  // Never destroyed: routines may run until the process ends.
+  static llvm::orc::LLJIT* instance = [] {
+    const LibraryBegins begins;
+    initialize_llvm();
+    auto made = llvm::orc::LLJITBuilder().create();
+    if (!made) throw InternalError("LLVM JIT: " + llvm::toString(made.takeError()));
+    llvm::orc::LLJIT* j = made->release();
+    llvm::orc::SymbolMap symbols;
+    for (const MathFunction& f : all_math_functions())
+      symbols[j->mangleAndIntern(f.name)] = {llvm::orc::ExecutorAddr::fromPtr(f.address),
+                                             llvm::JITSymbolFlags::Exported};
+    llvm::cantFail(j->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))));
+    return j;
+  }();
+  return *instance;
+}
+
+}  // namespace
+
+void configure_module(llvm::Module& module) {
+  llvm::TargetMachine& tm = machine();
+  module.setTargetTriple(host_isa().triple);
+  module.setDataLayout(tm.createDataLayout());
+}
+
+std::string compile_object(llvm::Module& module) {
+  llvm::TargetMachine& tm = machine();
+  std::string width = std::to_string(8 * host_isa().vector_bytes);
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    f.addFnAttr("prefer-vector-width", width);
+    f.addFnAttr("min-legal-vector-width", width);
+  }
+#ifdef TESSERA_VERIFY_PASSES
+  std::string problem;
+  llvm::raw_string_ostream out(problem);
+  if (llvm::verifyModule(module, &out))
+    throw InternalError("emitted code is malformed: " + problem);
+#endif
+  if (settings::flag("TESSERA_DUMP_IR")) module.print(llvm::errs(), nullptr);
+  optimize(module, tm);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager codegen;
+  if (tm.addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+    throw InternalError("LLVM cannot write object files for this machine");
+  codegen.run(module);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+namespace {
+
+// An object file in a library of its own, so that a kernel that is being removed by one thread and
+// made again by another may have the same name.
+class Library final : public LinkedCode {
+ public:
+  Library()
+      : library_(jit().getExecutionSession().createBareJITDylib(
+            "kernel" + std::to_string([] {
+              static std::atomic<std::uint64_t> number{0};
+              return number++;
+            }()))) {
+    library_.addToLinkOrder(jit().getMainJITDylib());
+    // What the instruction selector calls where the processor has no instruction, such as the
+    // conversions of float16: the order of one library does not go on with that of the next.
+    if (auto process = jit().getProcessSymbolsJITDylib()) library_.addToLinkOrder(*process);
+  }
+  ~Library() override {
+    const Inside inside;
+    // At the end of the process the memory goes with it, and LLVM is not to be called any more.
+    if (Inside::libraries())
+      llvm::consumeError(jit().getExecutionSession().removeJITDylib(library_));
+  }
+  llvm::orc::JITDylib& library() const { return library_; }
+
+ private:
+  llvm::orc::JITDylib& library_;
+};
+
+}  // namespace
+
+std::unique_ptr<const LinkedCode> link_object(const std::string& object,
+                                              std::span<const std::string> names) {
+  llvm::orc::LLJIT& j = jit();
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()),
+                                                     names.empty() ? "kernel" : names[0]);
+  auto code = std::make_unique<Library>();
+  if (auto error = j.addObjectFile(code->library(), std::move(buffer)))
+    throw InternalError("linking a kernel: " + llvm::toString(std::move(error)));
+  for (const std::string& name : names) {
+    auto address = j.lookup(code->library(), name);
+    if (!address) throw InternalError("linking a kernel: " + llvm::toString(address.takeError()));
+    code->addresses.push_back(address->toPtr<void*>());
+  }
+  return code;
+}
+
+std::string llvm_version() { return LLVM_VERSION_STRING; }
+
+}  // namespace tessera::inline v0::codegen

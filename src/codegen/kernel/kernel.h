@@ -1,0 +1,30 @@
+// Compiles programs of emitted ops to machine code.
+#pragma once
+
+#include "codegen/kernel/routine.h"
+#include "ir/program.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tessera::inline v0::codegen {
+
+/// One routine a program. Each program holds emitted (and view) ops only, and is compiled as a
+/// single pass over memory where that is possible: inputs and outputs are dense row-major buffers.
+/// Equal programs are compiled once; programs that are new to the process and to the disk cache are
+/// batched into modules and compiled on all cores. Thread-safe.
+std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const ProgramPtr> kernels);
+
+/// Whether the kernel compiler takes this equation.
+bool is_emitted(const Equation& eqn);
+
+struct KernelStats {
+  std::int64_t compiled = 0;  // by LLVM in this process
+  std::int64_t from_disk = 0;
+  std::int64_t from_memory = 0;
+  double seconds = 0;  // spent in LLVM
+};
+KernelStats kernel_stats();
+
+}  // namespace tessera::inline v0::codegen

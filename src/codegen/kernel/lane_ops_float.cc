@@ -1,0 +1,208 @@
+// Floating-point arithmetic of the emitter: IEEE operations, and vector math functions for the
+// rest.
+#include "base/message.h"
+#include "codegen/kernel/float_math.h"
+#include "codegen/kernel/isa.h"
+#include "codegen/kernel/lane_ops.h"
+#include "codegen/kernel/llvm_ir.h"
+#include "codegen/kernel/math_functions.h"
+
+#include <limits>
+#include <string>
+
+namespace tessera::inline v0::codegen {
+
+namespace {
+
+// Beyond this magnitude SLEEF's trigonometric functions reduce all lanes of a vector in the slow
+// way.
+double fast_range(bool f64) { return f64 ? 15.0 : 125.0; }
+bool is_trigonometric(Arith op) { return op == Arith::sin || op == Arith::cos || op == Arith::tan; }
+
+llvm::Function* declare(llvm::Module& m, const char* name, llvm::FunctionType* type) {
+  auto* f = llvm::cast<llvm::Function>(m.getOrInsertFunction(name, type).getCallee());
+  f->setDoesNotThrow();
+  f->setDoesNotAccessMemory();
+  f->addFnAttr(llvm::Attribute::WillReturn);
+  return f;
+}
+
+// A function that evaluates lanes in the fast range and the others separately: what a lane gives
+// must not depend on its neighbours.
+llvm::Function* separated(llvm::Module& m, llvm::Function* math, llvm::FunctionType* type,
+                          double range) {
+  llvm::LLVMContext& c = m.getContext();
+  std::string name = math->getName().str() + "_separated";
+  auto* f = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, m);
+  f->setDoesNotThrow();
+  f->setDoesNotAccessMemory();
+  f->addFnAttr(llvm::Attribute::WillReturn);
+  auto* entry = llvm::BasicBlock::Create(c, "entry", f);
+  auto* slow = llvm::BasicBlock::Create(c, "slow", f);
+  auto* done = llvm::BasicBlock::Create(c, "done", f);
+  IrBuilder b(entry);
+  llvm::Value* x = f->getArg(0);
+  llvm::Type* t = x->getType();
+  llvm::Value* magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  llvm::Value* fast = b.CreateFCmpOLT(magnitude, llvm::ConstantFP::get(t, range));
+  llvm::Value* near =
+      b.CreateCall(math, {b.CreateSelect(fast, x, llvm::Constant::getNullValue(t))});
+  b.CreateCondBr(b.CreateAndReduce(fast), done, slow);
+  b.SetInsertPoint(slow);
+  llvm::Value* far =
+      b.CreateCall(math, {b.CreateSelect(fast, llvm::ConstantFP::get(t, 2 * range), x)});
+  llvm::Value* mixed = b.CreateSelect(fast, near, far);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  auto* phi = b.CreatePHI(t, 2);
+  phi->addIncoming(near, entry);
+  phi->addIncoming(mixed, slow);
+  b.CreateRet(phi);
+  return f;
+}
+
+// SLEEF's power of doubles is infinite from 2e-6 below the largest double on: the square of the
+// power of half the exponent is not.
+llvm::Function* power_to_the_end(llvm::Module& m, llvm::Function* math, llvm::FunctionType* type) {
+  llvm::LLVMContext& c = m.getContext();
+  std::string name = math->getName().str() + "_to_the_end";
+  auto* f = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, m);
+  f->setDoesNotThrow();
+  f->setDoesNotAccessMemory();
+  f->addFnAttr(llvm::Attribute::WillReturn);
+  auto* entry = llvm::BasicBlock::Create(c, "entry", f);
+  auto* large = llvm::BasicBlock::Create(c, "large", f);
+  auto* done = llvm::BasicBlock::Create(c, "done", f);
+  IrBuilder b(entry);
+  llvm::Value *x = f->getArg(0), *y = f->getArg(1);
+  llvm::Type* t = x->getType();
+  auto magnitude = [&](llvm::Value* v) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); };
+  llvm::Value* power = b.CreateCall(math, {x, y});
+  // Where the exponent is less than a half the infinity is exact, and the root of it might not be.
+  llvm::Value* infinite =
+      b.CreateAnd(b.CreateFCmpOEQ(magnitude(power), llvm::ConstantFP::getInfinity(t)),
+                  b.CreateFCmpOGT(magnitude(y), llvm::ConstantFP::get(t, 0.5)));
+  b.CreateCondBr(b.CreateOrReduce(infinite), large, done);
+  b.SetInsertPoint(large);
+  llvm::Value* half = b.CreateFMul(y, llvm::ConstantFP::get(t, 0.5));
+  llvm::Value* root = b.CreateCall(math, {magnitude(x), half});
+  llvm::Value* square =
+      b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, b.CreateFMul(root, root), power);
+  llvm::Value* mixed = b.CreateSelect(infinite, square, power);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  auto* phi = b.CreatePHI(t, 2);
+  phi->addIncoming(power, entry);
+  phi->addIncoming(mixed, large);
+  b.CreateRet(phi);
+  return f;
+}
+
+}  // namespace
+
+llvm::Value* LaneOps::math_callee(Arith op, bool f64, int operands) {
+  llvm::Value*& known = callees_[{op, f64}];
+  if (known) return known;
+  MathFunction fn = math_function(op, f64);
+  if (!fn.name)
+    throw InternalError("emitter: no vector function for operation " +
+                        std::to_string(static_cast<int>(op)));
+  llvm::Type* t =
+      type(f64 ? DType::float64 : DType::float32, f64 ? host_isa().math64 : host_isa().math32);
+  auto* ft = llvm::FunctionType::get(
+      t, std::vector<llvm::Type*>(static_cast<std::size_t>(operands), t), false);
+  bool power = op == Arith::pow && f64;
+  if (!is_trigonometric(op) && !power) return known = declare(module_, fn.name, ft);
+  known = module_.getFunction(std::string(fn.name) + (power ? "_to_the_end" : "_separated"));
+  if (known) return known;
+  llvm::Function* math = declare(module_, fn.name, ft);
+  return known = power ? power_to_the_end(module_, math, ft)
+                       : separated(module_, math, ft, fast_range(f64));
+}
+
+// The function works on a fixed number of lanes: longer vectors are cut, shorter ones repeat their
+// lanes.
+llvm::Value* LaneOps::call_math(Arith op, llvm::Value* x, llvm::Value* y, bool f64) {
+  auto* callee = llvm::cast<llvm::Function>(math_callee(op, f64, y ? 2 : 1));
+  int lanes = f64 ? host_isa().math64 : host_isa().math32, width = width_of(x);
+  auto piece = [&](llvm::Value* v, int begin) {
+    if (!width) return splat(v, lanes);
+    std::vector<int> mask;
+    for (int i = 0; i < lanes; ++i) mask.push_back((begin + i) % width);
+    return width == lanes ? v : b_.CreateShuffleVector(v, mask);
+  };
+  std::vector<llvm::Value*> parts;
+  for (int i = 0; i < std::max(width, 1); i += lanes) {
+    std::vector<llvm::Value*> args{piece(x, i)};
+    if (y) args.push_back(piece(y, i));
+    parts.push_back(b_.CreateCall(callee, args));
+  }
+  if (!width) return b_.CreateExtractElement(parts[0], std::uint64_t{0});
+  while (parts.size() > 1) {
+    std::vector<llvm::Value*> joined;
+    int n = width_of(parts[0]);
+    std::vector<int> mask;
+    for (int i = 0; i < 2 * n; ++i) mask.push_back(i);
+    for (std::size_t i = 0; i < parts.size(); i += 2)
+      joined.push_back(b_.CreateShuffleVector(parts[i], parts[i + 1], mask));
+    parts = std::move(joined);
+  }
+  if (width < lanes) {
+    std::vector<int> mask;
+    for (int i = 0; i < width; ++i) mask.push_back(i);
+    return b_.CreateShuffleVector(parts[0], mask);
+  }
+  return parts[0];
+}
+
+llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
+  if (llvm::Value* own = f64 ? nullptr : float_math(b_, op, v)) return own;
+  llvm::Type* t = v->getType();
+  auto intrinsic = [&](llvm::Intrinsic::ID id) { return b_.CreateUnaryIntrinsic(id, v); };
+  switch (op) {
+    case Arith::neg: return b_.CreateFNeg(v);
+    case Arith::abs: return intrinsic(llvm::Intrinsic::fabs);
+    case Arith::sign: {  // zeros and NaN give themselves
+      llvm::Value* zero = number(t, 0);
+      llvm::Value* below = b_.CreateSelect(b_.CreateFCmpOLT(v, zero), number(t, -1), v);
+      return b_.CreateSelect(b_.CreateFCmpOGT(v, zero), number(t, 1), below);
+    }
+    case Arith::floor: return intrinsic(llvm::Intrinsic::floor);
+    case Arith::ceil: return intrinsic(llvm::Intrinsic::ceil);
+    case Arith::round_nearest_even: return intrinsic(llvm::Intrinsic::roundeven);
+    case Arith::round_away: return intrinsic(llvm::Intrinsic::round);
+    case Arith::sqrt: return intrinsic(llvm::Intrinsic::sqrt);
+    case Arith::rsqrt: return b_.CreateFDiv(number(t, 1), intrinsic(llvm::Intrinsic::sqrt));
+    case Arith::logistic: {  // e / (1 + e) below zero, where exp(-x) would overflow
+      llvm::Value* magnitude = intrinsic(llvm::Intrinsic::fabs);
+      llvm::Value* e = float_unary(Arith::exp, b_.CreateFNeg(magnitude), f64);
+      llvm::Value* below = b_.CreateFCmpOLT(v, number(t, 0));
+      return b_.CreateFDiv(b_.CreateSelect(below, e, number(t, 1)), b_.CreateFAdd(number(t, 1), e));
+    }
+    case Arith::erf_inv: return erf_inv(v, f64);
+    case Arith::sinh:
+    case Arith::cosh:
+    case Arith::asinh:
+    case Arith::acosh:
+    case Arith::log1p: return over_whole_range(op, v);
+    default: return call_math(op, v, nullptr, f64);
+  }
+}
+
+llvm::Value* LaneOps::float_binary(Arith op, llvm::Value* x, llvm::Value* y, bool f64) {
+  switch (op) {
+    case Arith::add: return b_.CreateFAdd(x, y);
+    case Arith::sub: return b_.CreateFSub(x, y);
+    case Arith::mul: return b_.CreateFMul(x, y);
+    case Arith::div: return b_.CreateFDiv(x, y);
+    case Arith::rem: return b_.CreateFRem(x, y);
+    case Arith::max: return b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, x, y);
+    case Arith::min: return b_.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, x, y);
+    case Arith::pow:
+    case Arith::atan2: return call_math(op, x, y, f64);
+    default: break;
+  }
+  throw InternalError("emitter: no such operation on floating-point numbers");
+}
+
+}  // namespace tessera::inline v0::codegen

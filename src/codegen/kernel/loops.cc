@@ -1,0 +1,202 @@
+#include "codegen/kernel/loops.h"
+
+#include "codegen/kernel/isa.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::codegen {
+
+namespace {
+
+constexpr double kTaskSeconds = 10e-6;
+constexpr std::int64_t kTaskElements = 16384;
+
+double seconds_per_element(const Tracer& t) {
+  double s = 0.1e-9 + 0.012e-9 * t.ops + 0.6e-9 * t.math * (t.widest == 8 ? 2 : 1);
+  for (const Access& a : t.reads) s += 0.08e-9 * a.times;
+  return s;
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Joins neighbouring dimensions where every index that matters sees them as one.
+void collapse(StagePlan& s, std::span<const Index> at, const Tracer& t, std::size_t first) {
+  // Dimensions `first` and `row_dims` begin loops of their own.
+  std::vector<const Index::Node*> nodes;
+  for (const Access& a : t.reads) nodes.push_back(node_of(a.flat));
+  for (const Index& i : t.linear) nodes.push_back(node_of(i));
+  s.dims.clear();
+  s.groups.clear();
+  for (std::size_t d = s.shape.size(); d-- > 0;) {
+    // A dimension of one element is joined with whatever is next to it.
+    bool join = !s.dims.empty() && d >= first && (s.row_dims == 0 || d + 1 != s.row_dims);
+    if (join && s.shape[d] != 1 && s.dims.front() != 1) {
+      std::size_t next = d + 1;
+      while (s.shape[next] == 1) ++next;
+      const Atom *outer = single_atom(at[d]), *inner = single_atom(at[next]);
+      join = std::all_of(nodes.begin(), nodes.end(), [&](const Index::Node* n) {
+        return !depends_nonlinearly(n, outer) && !depends_nonlinearly(n, inner) &&
+               coefficient(n, outer) == coefficient(n, inner) * s.shape[next];
+      });
+    }
+    if (join) {
+      s.dims.front() *= s.shape[d];
+      ++s.groups.front();
+    } else {
+      s.dims.insert(s.dims.begin(), s.shape[d]);
+      s.groups.insert(s.groups.begin(), 1);
+    }
+  }
+  int covered = 0;
+  for (std::size_t i = 0; i < s.groups.size() && covered < static_cast<int>(s.row_dims);
+       ++i, ++s.row_loops)
+    covered += s.groups[i];
+}
+
+void cut(StagePlan& s, double per_element) {
+  std::int64_t target = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(kTaskSeconds / per_element), 1, kTaskElements);
+  std::int64_t inside = 1;
+  s.unit_dims = s.dims.size();
+  s.block = 0;
+  if (s.width && !s.dims.empty() && !s.row_dims) {
+    std::int64_t n = s.dims.back();
+    std::int64_t step = std::max<std::int64_t>(64, s.width);
+    std::int64_t block = std::max(step, target / step * step);
+    if (n > 2 * block || s.any_length) {
+      s.block = inside = block;
+      --s.unit_dims;
+    }
+  }
+  if (!s.block) {
+    std::size_t whole = s.row_dims                   ? s.row_loops
+                        : s.width && !s.dims.empty() ? s.dims.size() - 1
+                                                     : s.dims.size();
+    while (s.unit_dims > 0 && (s.unit_dims > whole || inside * s.dims[s.unit_dims - 1] <= target))
+      inside *= s.dims[--s.unit_dims];
+  }
+  s.units = 1;
+  for (std::size_t d = 0; d < s.unit_dims; ++d) s.units *= s.dims[d];
+  if (s.block) s.units *= ceil_div(s.dims.back(), s.block);
+  s.units_per_task = std::max<std::int64_t>(1, target / inside);
+  double elements = 1;
+  for (std::int64_t d : s.dims) elements *= static_cast<double>(d);
+  s.seconds = elements * per_element;
+}
+
+// Cuts the tiles of a transposing stage: a cache line of one dimension, a stretch of the other.
+void cut_tiles(StagePlan& s, double per_element) {
+  constexpr std::int64_t kStretch = 512;
+  // A square of one register a row fits the register file.
+  s.width = std::min(s.width, host_isa().math32);
+  s.tile_length = std::max(8, s.width);
+  s.block = s.dims.back() > kStretch ? kStretch : 0;
+  s.unit_dims = s.dims.size() - 1;
+  s.units = 1;
+  double elements = 1;
+  for (std::size_t d = 0; d < s.dims.size(); ++d) elements *= static_cast<double>(s.dims[d]);
+  for (std::size_t d = 0; d + 1 < s.dims.size(); ++d)
+    s.units *= static_cast<int>(d) == s.tile ? ceil_div(s.dims[d], s.tile_length) : s.dims[d];
+  if (s.block) s.units *= ceil_div(s.dims.back(), s.block);
+  std::int64_t inside = s.tile_length * std::min(s.dims.back(), kStretch);
+  s.units_per_task = std::max<std::int64_t>(1, kTaskElements / inside);
+  s.seconds = 4 * elements * per_element;
+}
+
+// The loop that an operand is contiguous along where it is not along the vectorised one; -1 where
+// there is none.
+int tile_dim(const StagePlan& s, std::span<const Index> at, const Tracer& t) {
+  const Atom* inner = nullptr;
+  for (const Index& i : at)
+    if (const Atom* a = single_atom(i)) inner = a;
+  for (const Access& a : t.reads) {
+    const Index::Node* n = node_of(a.flat);
+    std::int64_t along = coefficient(n, inner);
+    if (a.times < 0.5 || depends_nonlinearly(n, inner) || along == 0 || along == 1 || along == -1)
+      continue;
+    std::size_t d = 0;
+    for (std::size_t loop = 0; loop + 1 < s.dims.size(); ++loop) {
+      // The innermost dimension of those that the loop covers.
+      d += static_cast<std::size_t>(s.groups[loop]);
+      const Atom* last = nullptr;
+      for (std::size_t k = d - static_cast<std::size_t>(s.groups[loop]); k < d; ++k)
+        if (const Atom* x = single_atom(at[k])) last = x;
+      if (last && coefficient(n, last) == 1 && s.dims[loop] >= 8) return static_cast<int>(loop);
+    }
+  }
+  return -1;
+}
+
+// The lanes of the innermost loop, or 0 where its index reaches a reduction that is vectorised
+// itself.
+int choose_width(const StagePlan& s, std::span<const Index> at, const Tracer& t, int widest) {
+  const Atom* inner = nullptr;
+  for (const Index& i : at)
+    if (const Atom* a = single_atom(i)) inner = a;
+  if (!inner) return 0;
+  bool rows = false;
+  for (const Tracer::Reduction& r : t.reductions) {
+    bool varies = std::any_of(r.at.begin(), r.at.end(),
+                              [&](const Index& i) { return depends_on(node_of(i), inner); });
+    if (!varies) continue;
+    if (r.shape.lanes) return 0;
+    rows |= r.shape.count() >= 8;
+  }
+  int width = std::min(32, 64 / widest);
+  if (rows) width *= 16;
+  std::int64_t n = s.dims.back();
+  while (width > 1 && width / 2 >= n && !s.any_length) width /= 2;
+  return std::max(width, 2);
+}
+
+constexpr std::int64_t kMaxRow =
+    16384;  // elements: a cached row stays within the first two levels of the processor's caches
+
+}  // namespace
+
+std::size_t row_start(const Shape& shape, std::span<const Index> at, const Tracer& t) {
+  std::size_t start = 0;
+  bool any = false;
+  for (const Tracer::Reduction& r : t.reductions) {
+    if (!r.shape.lanes) continue;
+    any = true;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const Atom* a = single_atom(at[d]);
+      if (a && std::any_of(r.at.begin(), r.at.end(),
+                           [&](const Index& i) { return depends_on(node_of(i), a); }))
+        start = std::max(start, d + 1);
+    }
+  }
+  if (!any || start == 0) return 0;
+  std::int64_t row = 1;
+  for (std::size_t d = start; d < shape.size(); ++d) row *= shape[d];
+  return row > 1 && row <= kMaxRow ? start : 0;
+}
+
+void choose_loops(StagePlan& s, std::span<const Index> at, const Tracer& t,
+                  const LoopsAsked& asked) {
+  if (s.kind == StagePlan::Kind::outputs) s.row_dims = row_start(s.shape, at, t);
+  if (s.row_dims) s.cached = t.repeated(at.first(s.row_dims));
+  if (s.cached.size() > 4) s.cached.clear();
+  collapse(s, at, t, asked.chunks ? 1 : 0);
+  // The chunks of a reduction along the minor dimension are vectorised inside.
+  s.width = asked.vectorised_inside ? 0 : choose_width(s, at, t, asked.widest);
+  double per_element = seconds_per_element(t);
+  if (!asked.chunks && s.width && !s.row_dims && !s.any_length) s.tile = tile_dim(s, at, t);
+  if (s.kind == StagePlan::Kind::partials) per_element /= static_cast<double>(asked.chunks);
+  if (s.tile >= 0) {
+    cut_tiles(s, per_element);
+    s.tile_unrolled = asked.small && !t.math && s.width == s.tile_length && s.width <= 16;
+  } else {
+    cut(s, per_element);
+  }
+}
+
+void set_length(StagePlan& s, std::int64_t length) {
+  s.seconds *= static_cast<double>(length) / static_cast<double>(s.dims.back());
+  s.dims.back() = length;
+  s.shape.back() = length;
+  s.units = ceil_div(length, s.block);
+}
+
+}  // namespace tessera::inline v0::codegen

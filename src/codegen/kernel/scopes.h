@@ -1,0 +1,23 @@
+// What the source files of the kernel emitter share; for them only.
+#pragma once
+
+#include "codegen/kernel/emitter.h"
+#include "codegen/kernel/llvm_ir.h"
+
+namespace tessera::inline v0::codegen {
+
+/// Appends to an outer scope while inner ones are open.
+template <class F>
+auto KernelEmitter::in_scope(Scope* scope, F&& f) {
+  Scope* saved = current_;
+  saved->region->tail = b_->GetInsertBlock();
+  current_ = scope;
+  b_->SetInsertPoint(scope->region->tail);
+  auto result = f();
+  scope->region->tail = b_->GetInsertBlock();
+  current_ = saved;
+  b_->SetInsertPoint(saved->region->tail);
+  return result;
+}
+
+}  // namespace tessera::inline v0::codegen

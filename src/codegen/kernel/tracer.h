@@ -1,0 +1,97 @@
+// A dry run of a kernel's rules: which memory is read at which indices, and how much work there is.
+// Emits nothing.
+#pragma once
+
+#include "codegen/kernel/composer.h"
+#include "codegen/kernel/reduce_shape.h"
+
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace tessera::inline v0::codegen {
+
+struct Access {
+  Var var;
+  Index flat;
+  double times;  // per element of the output
+  bool guarded;
+};
+
+class Tracer : public Composer {
+ public:
+  /// `buffers` are the variables that are read from memory; inputs always are.
+  Tracer(const Program& p, const std::unordered_set<Var>& buffers)
+      : Composer(p), buffers_(buffers) {}
+
+  /// Asks for the outputs `vars` at every element of an index space; gives the space's indices, one
+  /// a dimension. Costs count a value that does not depend on the inner loops once for all of their
+  /// iterations, as it will be emitted.
+  const std::vector<Index>& run(std::span<const Var> vars, const Shape& space);
+  /// Whether the value was asked for at this index.
+  bool asked(Var v, std::span<const Index> at) const { return known_.contains(key_of(v, at)); }
+  /// Values of expensive ops that were asked for at several indices, each beginning with `prefix`.
+  std::vector<Var> repeated(std::span<const Index> prefix) const;
+
+  Lane value(Var v, std::span<const Index> at) override;
+  Lane constant(DType d, double) override { return {nullptr, d}; }
+  Lane constant(DType d, std::int64_t) override { return {nullptr, d}; }
+  Lane literal(const Literal& literal, std::span<const Index> at) override;
+  Lane number(const Index& index, DType dtype) override;
+  Index index(const Lane& number, std::int64_t lo, std::int64_t hi) override;
+  Lane unary(Arith op, Lane x) override;
+  Lane binary(Arith op, Lane x, Lane y) override;
+  Lane select(Lane, Lane on_true, Lane) override { return ops += times_, on_true; }
+  Lane convert(Lane, DType to) override { return ops += times_, Lane{nullptr, to}; }
+  Lane bitcast(Lane, DType to) override { return {nullptr, to}; }
+  Lane guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside,
+               Lane outside) override;
+  Lane reduce(std::span<const std::int64_t> extents, Lane init,
+              const std::function<Lane(std::span<const Index>)>& element,
+              const std::function<Lane(Lane, Lane)>& combine) override;
+  std::vector<Lane> fold(
+      std::span<const std::int64_t> extents, std::vector<Lane> init,
+      const std::function<std::vector<Lane>(std::span<const Index>, std::span<const Lane>)>& step)
+      override;
+
+  struct Reduction {
+    const Equation* eqn;
+    Var var;
+    std::vector<Index> at;
+    ReduceShape shape;
+    DType accumulator;
+  };
+
+  std::vector<Access> reads;
+  std::vector<Index>
+      linear;  // indices that are used otherwise: as numbers, in bounds, into literals
+  std::vector<Reduction> reductions;
+  double ops = 0;   // cheap operations per output element
+  double math = 0;  // vector function calls per output element
+  int widest = 1;   // bytes of the widest element that is computed with
+  bool folds = false;
+
+ private:
+  const std::unordered_set<Var>& buffers_;
+  std::unordered_map<ValueKey, Lane, ValueKeyHash> known_;
+  struct Loop {
+    const Atom* atom;
+    double extent;
+  };
+  std::size_t depth_of(std::span<const Index> at) const;
+  double times_at(std::size_t depth) const;
+  std::vector<Index> enter(std::span<const std::int64_t> extents);
+
+  std::vector<Index> space_;
+  std::vector<Loop> loops_;
+  std::unordered_map<const Atom*, std::size_t> data_depth_;  // loops around the making of a datum
+  double elements_ = 1;
+  double times_ = 1;
+  int guards_ = 0;
+  std::vector<std::pair<Var, std::vector<Index>>> at_;  // of the rules that are running
+};
+
+/// Whether the operation is a call of a vector function.
+bool is_math(Arith op);
+
+}  // namespace tessera::inline v0::codegen

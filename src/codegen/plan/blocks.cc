@@ -1,0 +1,94 @@
+// Entering and leaving a region: whole arrays cut into the devices' blocks, and put together again.
+#include "codegen/plan/lower.h"
+
+namespace tessera::inline v0::tapes {
+
+void Lowerer::lower_block(const Equation& eqn) {
+  const Var whole = eqn.inputs[0], block = eqn.outputs[0];
+  const int region = static_cast<int>(eqn.attrs.i("region"));
+  const std::string& spec = eqn.attrs.str("spec");
+  const Region& r = ctx_.regions[static_cast<std::size_t>(region)];
+  const Type& type = flat_.types[whole];
+  if (assembled_[whole] >= 0) {
+    const Assembled& a = assemblies_[static_cast<std::size_t>(assembled_[whole])];
+    const Region& from = ctx_.regions[static_cast<std::size_t>(a.region)];
+    if (from.axes == r.axes && a.spec == spec) {  // leaving and entering again
+      ref_[block] = dense(a.block);
+      return;
+    }
+  }
+  if (top_ && whole < flat_.inputs.size()) {
+    auto key = std::make_tuple(std::size_t{whole}, region, spec);
+    auto it = blocks_.find(key);
+    if (it == blocks_.end()) {
+      Argument a;
+      a.input = whole;
+      a.region = region;
+      a.spec = spec;
+      a.type = type;
+      a.uniform = level_.mask[block] == 0;
+      it = blocks_
+               .emplace(key, argument(std::move(a), level_.mask[block], flat_.types[block].bytes(),
+                                      type.dtype))
+               .first;
+    }
+    ref_[block] = it->second;
+    return;
+  }
+  spmd::Blocks blocks = ctx_.blocks(type, region, spec);
+  Ref from = dense(whole);
+  for (std::size_t a = 0; a < r.axes.size(); ++a)
+    if (blocks.axis_offsets()[a]) from.cut.push_back({r.axes[a], blocks.axis_offsets()[a]});
+  if (blocks.contiguous() && !ctx_.options.isolated) {
+    ref_[block] = from;
+    return;
+  }
+  Step step;
+  step.kind = Step::Kind::copy;
+  step.name = "block";
+  step.loc = eqn.loc;
+  step.mask = level_.mask[block];
+  step.box = blocks.scatter();
+  step.inputs = {from};
+  step.outputs = {new_value(block, step.mask)};
+  step.seconds = 1e-7 + 3e-10 * static_cast<double>(step.box.bytes());
+  add(std::move(step));
+}
+
+Ref Lowerer::assemble(Var v) {
+  const Assembled a = assemblies_[static_cast<std::size_t>(assembled_[v])];
+  Ref from = dense(a.block);
+  const Region& r = ctx_.regions[static_cast<std::size_t>(a.region)];
+  const Mask cut = ctx_.spec_axes(a.region, a.spec);
+  if (cut == 0) return from;
+  spmd::Blocks blocks = ctx_.blocks(flat_.types[v], a.region, a.spec);
+  const Slot& s = at(from.slot);
+  bool adjacent = s.space == Space::arena && s.stored.empty() && from.offset == 0 &&
+                  from.cut.empty() && from.absorbed == 0 && s.bytes == blocks.block_bytes() &&
+                  (s.mask & cut) == cut && blocks.contiguous();
+  for (std::size_t i = 0; i < r.axes.size() && adjacent; ++i)
+    for (const AxisStride& st : s.instance)
+      if (st.axis == r.axes[i] && (cut >> st.axis & 1))
+        adjacent = st.stride * s.bytes == blocks.axis_offsets()[i];
+  if (adjacent) {
+    from.absorbed = cut;
+    return from;
+  }
+  Step step;
+  step.kind = Step::Kind::copy;
+  step.name = "assemble";
+  step.mask = level_.mask[v] | cut;
+  step.box = blocks.gather();
+  step.inputs = {from};
+  Ref to{slot(Space::arena, level_.mask[v], flat_.types[v].bytes(), flat_.types[v].dtype)};
+  at(to.slot).same = level_.mask[v] & ~level_.differs[v];
+  Ref part = to;
+  for (std::size_t i = 0; i < r.axes.size(); ++i)
+    if (blocks.axis_offsets()[i]) part.cut.push_back({r.axes[i], blocks.axis_offsets()[i]});
+  step.outputs = {part};
+  step.seconds = 1e-7 + 3e-10 * static_cast<double>(step.box.bytes());
+  add(std::move(step));
+  return to;
+}
+
+}  // namespace tessera::inline v0::tapes

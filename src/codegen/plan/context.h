@@ -1,0 +1,109 @@
+// What the parts of the planner share. Order: flatten, lower, compile, schedule, assign memory.
+#pragma once
+
+#include "codegen/plan/plan.h"
+#include "spmd/blocks.h"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace tessera::inline v0::tapes {
+
+/// Axis names visible at an equation, with their numbers in the tape.
+struct Scope {
+  std::vector<std::pair<std::string, int>> axes;
+  int at(std::string_view name) const;
+  Mask all() const;
+  AxisSet names(Mask m) const;
+  Mask mask(const AxisSet& names) const;
+};
+
+/// One program of the nest as a flat list: shard_maps and calls inlined, what crosses a shard_map's
+/// border marked by equations of the pseudo ops `block` and `assemble`.
+struct Level {
+  std::shared_ptr<Program> flat;
+  std::vector<Mask> mask;  // by variable: the axes it is computed over
+  std::vector<Mask>
+      differs;  // by variable: the axes along which it may differ; less than `mask` where isolated
+  std::vector<int> scope;  // by equation
+  std::vector<int> hold;   // by equation: index in holds, or -1
+  /// The operands of a checkpointed region. Its equations wait for all of them, the cotangents too:
+  /// what is computed again is not computed before it is needed.
+  std::vector<std::vector<Var>> holds;
+  std::deque<Scope> scopes;
+};
+
+/// Result of a shard_map before anyone needs the whole.
+struct Assembled {
+  Var block = 0;
+  int region = -1;
+  std::string spec;
+};
+
+struct Draft {
+  std::shared_ptr<Tape> tape = std::make_shared<Tape>();
+  std::vector<Step> steps;    // in an order that respects dependencies
+  std::vector<int> producer;  // by slot: index in steps, -1
+};
+
+struct PendingKernel {
+  ProgramPtr program;
+  Draft* draft;
+  std::size_t step;
+};
+
+struct PlanContext {
+  PlanOptions options;
+  std::vector<TapeAxis> axes;
+  std::vector<Region> regions;
+  std::vector<PendingKernel> kernels;
+  std::deque<Draft> drafts;                // of bodies too
+  std::map<const Tape*, Draft*> draft_of;  // bodies before they are finished
+  std::vector<std::shared_ptr<const Program>> keep;
+
+  int axis(const std::string& name, std::int64_t size, const Scope& scope);
+  std::int64_t instances(Mask m) const;
+  spmd::Blocks blocks(const Type& whole, int region, std::string_view spec) const;
+  Mask spec_axes(int region, std::string_view spec) const;
+};
+
+const Op& block_op();
+const Op& assemble_op();
+
+/// What is known of a level's inputs, by input.
+struct Inputs {
+  std::vector<Mask> mask, differs;
+};
+
+/// `inner`: axes along which this level has instances; coordinates along others are fixed while it
+/// runs.
+Level flatten(PlanContext& ctx, const Program& p, const Inputs& arguments, const Scope& scope,
+              Mask inner, bool top);
+
+/// A body's tape as control flow sees it. `hidden` are axis_index values that the body takes as
+/// further arguments.
+struct Lowered {
+  Draft* draft = nullptr;
+  std::vector<std::vector<int>> hidden;  // axes of each
+};
+/// `results`: the axes over which the caller stores each result; absent at the top. `ties`: by
+/// result, the argument in whose memory the caller wants it, or -1; both have the same axes.
+Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
+              const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top,
+              const std::vector<int>& ties = {});
+
+/// `p` with products instead of sums over devices where sums.cc says so; nothing where there
+/// are none. `differs`: by variable, the axes along which devices may differ; `size`: of an axis.
+std::optional<Program> with_joint_products(
+    const Program& p, const std::vector<AxisSet>& differs,
+    const std::function<std::int64_t(std::string_view)>& size);
+
+/// Orders steps into phases.
+void schedule(PlanContext& ctx, Draft& draft);
+/// Gives slots their places. Bodies must have theirs.
+void assign_memory(PlanContext& ctx, Draft& draft);
+
+}  // namespace tessera::inline v0::tapes

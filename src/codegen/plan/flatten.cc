@@ -1,0 +1,237 @@
+#include "codegen/plan/context.h"
+#include "spmd/spec.h"
+#include "spmd/uniformity.h"
+
+namespace tessera::inline v0::tapes {
+
+int Scope::at(std::string_view name) const {
+  for (std::size_t i = axes.size(); i-- > 0;)
+    if (axes[i].first == name) return axes[i].second;
+  throw InternalError("axis '" + std::string(name) + "' is not bound");
+}
+Mask Scope::all() const {
+  Mask m = 0;
+  for (const auto& [name, id] : axes) m |= Mask{1} << id;
+  return m;
+}
+AxisSet Scope::names(Mask m) const {
+  AxisSet s;
+  for (const auto& [name, id] : axes)
+    if (m >> id & 1) s.insert(name);
+  return s;
+}
+Mask Scope::mask(const AxisSet& names) const {
+  Mask m = 0;
+  for (const auto& n : names) m |= Mask{1} << at(n);
+  return m;
+}
+
+int PlanContext::axis(const std::string& name, std::int64_t size, const Scope& scope) {
+  // Two shard_maps side by side share an axis; one inside the other never does.
+  for (std::size_t a = 0; a < axes.size(); ++a)
+    if (axes[a].name == name && axes[a].size == size && !(scope.all() >> a & 1))
+      return static_cast<int>(a);
+  if (axes.size() == 32) throw InternalError("a program with more than 32 mesh axes");
+  axes.push_back({name, size});
+  return static_cast<int>(axes.size()) - 1;
+}
+std::int64_t PlanContext::instances(Mask m) const {
+  std::int64_t n = 1;
+  for (std::size_t a = 0; a < axes.size(); ++a)
+    if (m >> a & 1) n *= axes[a].size;
+  return n;
+}
+spmd::Blocks PlanContext::blocks(const Type& whole, int region, std::string_view spec) const {
+  const Region& r = regions[static_cast<std::size_t>(region)];
+  return spmd::Blocks(whole, r.names, r.sizes, spec);
+}
+Mask PlanContext::spec_axes(int region, std::string_view spec) const {
+  const Region& r = regions[static_cast<std::size_t>(region)];
+  Mask m = 0;
+  for (const auto& dim : spmd::parse_spec(spec).dims)
+    for (const auto& name : dim)
+      for (std::size_t a = 0; a < r.names.size(); ++a)
+        if (r.names[a] == name) m |= Mask{1} << r.axes[a];
+  return m;
+}
+
+namespace {
+
+Op pseudo(const char* name) {
+  Op op;
+  op.name = name;
+  op.lowering = Lowering::collective;
+  op.cheap = false;
+  return op;
+}
+
+class Flattener {
+ public:
+  Flattener(PlanContext& ctx, Level& level, Mask inner, bool top)
+      : ctx_(ctx), level_(level), inner_(inner), top_(top) {}
+
+  Var define(const Type& t, Mask m, Mask differs) {
+    level_.flat->types.push_back(t);
+    level_.mask.push_back(m);
+    level_.differs.push_back(differs);
+    return static_cast<Var>(level_.flat->types.size() - 1);
+  }
+
+  std::vector<Var> program(const Program& given, const std::vector<Var>& inputs, int scope_id) {
+    const Scope& scope = level_.scopes[static_cast<std::size_t>(scope_id)];
+    std::vector<AxisSet> in;
+    for (Var v : inputs) in.push_back(scope.names(level_.differs[v]));
+    std::vector<AxisSet> sets = spmd::uniformity(given, in);
+    const std::optional<Program> joint =
+        with_joint_products(given, sets, [&](std::string_view name) {
+          return ctx_.axes[static_cast<std::size_t>(scope.at(name))].size;
+        });
+    const Program& p = joint ? *joint : given;
+    if (joint) sets = spmd::uniformity(p, in);
+    std::vector<Var> env(p.types.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) env[p.inputs[i]] = inputs[i];
+
+    for (const Equation& eqn : p.equations) {
+      std::vector<Var> operands, results;
+      for (Var v : eqn.inputs) operands.push_back(env[v]);
+      if (eqn.op->name == "shard_map") {
+        results = shard_map(p, eqn, operands, scope_id);
+      } else if (eqn.op->lowering == Lowering::expanded) {
+        const int outer = hold_;
+        if (eqn.op->name == "remat") {
+          hold_ = static_cast<int>(level_.holds.size());
+          level_.holds.push_back(operands);
+        }
+        results = program(*expansion(eqn), operands, scope_id);
+        hold_ = outer;
+      } else {
+        const Mask own = scope.all() & inner_;
+        Mask all = 0;
+        for (Var v : eqn.outputs) all |= scope.mask(sets[v]) & inner_;
+        for (Var v : eqn.outputs) {
+          const Mask d = eqn.op->lowering == Lowering::control ? scope.mask(sets[v]) & inner_ : all;
+          results.push_back(define(p.types[v], ctx_.options.isolated ? own : d, d));
+        }
+        append(eqn.op, operands, results, eqn.attrs, eqn, scope_id);
+      }
+      for (std::size_t i = 0; i < results.size(); ++i) env[eqn.outputs[i]] = results[i];
+    }
+    std::vector<Var> out;
+    for (Var v : p.outputs) out.push_back(env[v]);
+    return out;
+  }
+
+ private:
+  void append(const Op* op, std::vector<Var> in, std::vector<Var> out, Attrs attrs,
+              const Equation& from, int scope_id) {
+    Equation e;
+    e.op = op;
+    e.inputs = std::move(in);
+    e.outputs = std::move(out);
+    e.attrs = std::move(attrs);
+    e.loc = from.loc;
+    e.scope = from.scope;
+    level_.flat->equations.push_back(std::move(e));
+    level_.scope.push_back(scope_id);
+    level_.hold.push_back(hold_);
+  }
+
+  static const Program* expansion(const Equation& eqn) {
+    for (const auto& [name, value] : eqn.attrs)
+      if (const auto* p = std::get_if<ProgramPtr>(&value);
+          p && *p && (*p)->inputs.size() == eqn.inputs.size() &&
+          (*p)->outputs.size() == eqn.outputs.size())
+        return p->get();
+    throw InternalError("op '" + eqn.op->name + "' has no program to inline");
+  }
+
+  std::vector<Var> shard_map(const Program& p, const Equation& eqn,
+                             const std::vector<Var>& operands, int scope_id) {
+    const auto& names = eqn.attrs.get<Strings>("mesh_axes");
+    const auto& sizes = eqn.attrs.ints("mesh_sizes");
+    const auto& in_specs = eqn.attrs.get<Strings>("in_specs");
+    const auto& out_specs = eqn.attrs.get<Strings>("out_specs");
+    const Program& body = *eqn.attrs.program("body");
+    const Scope outer = level_.scopes[static_cast<std::size_t>(scope_id)];
+    Scope scope = outer;
+    Region region;
+    region.names = names;
+    region.sizes = sizes;
+    if (const AttrValue* d = eqn.attrs.find("devices"))
+      for (std::int64_t id : std::get<Ints>(*d)) region.devices.push_back(static_cast<int>(id));
+    std::int64_t positions = 1;
+    for (std::size_t a = 0; a < names.size(); ++a) {
+      int id = ctx_.axis(names[a], sizes[a], outer);
+      region.axes.push_back(id);
+      scope.axes.emplace_back(names[a], id);
+      inner_ |= Mask{1} << id;  // its axes have instances wherever the region itself runs
+      positions *= sizes[a];
+    }
+    if (region.devices.empty())
+      for (std::int64_t d = 0; d < positions; ++d) region.devices.push_back(static_cast<int>(d));
+    const int region_id = static_cast<int>(ctx_.regions.size());
+    ctx_.regions.push_back(region);
+    const int inside = static_cast<int>(level_.scopes.size());
+    level_.scopes.push_back(scope);
+
+    std::vector<Var> in;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Mask cut = ctx_.spec_axes(region_id, in_specs[i]);
+      if (cut == 0) {
+        in.push_back(operands[i]);
+        continue;
+      }
+      Mask m = level_.mask[operands[i]] | cut, differs = level_.differs[operands[i]] | cut;
+      if (top_ && !ctx_.options.isolated && operands[i] < ctx_.options.uniform.size() &&
+          ctx_.options.uniform[operands[i]])
+        m = differs = 0;
+      in.push_back(define(body.types[body.inputs[i]], m, differs));
+      append(&block_op(), {operands[i]}, {in.back()},
+             {{"region", std::int64_t{region_id}}, {"spec", in_specs[i]}}, eqn, inside);
+    }
+    std::vector<Var> out = program(body, in, inside), results;
+    Mask own = 0;
+    for (int a : region.axes) own |= Mask{1} << a;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      Mask m = ctx_.options.isolated ? outer.all() & inner_ & ~own : level_.mask[out[i]] & ~own;
+      results.push_back(define(p.types[eqn.outputs[i]], m, level_.differs[out[i]] & ~own));
+      append(&assemble_op(), {out[i]}, {results.back()},
+             {{"region", std::int64_t{region_id}}, {"spec", out_specs[i]}}, eqn, inside);
+    }
+    return results;
+  }
+
+  PlanContext& ctx_;
+  Level& level_;
+  Mask inner_;
+  bool top_;
+  int hold_ = -1;
+};
+
+}  // namespace
+
+const Op& block_op() {
+  static const Op* op = new Op(pseudo("block"));
+  return *op;
+}
+const Op& assemble_op() {
+  static const Op* op = new Op(pseudo("assemble"));
+  return *op;
+}
+
+Level flatten(PlanContext& ctx, const Program& p, const Inputs& arguments, const Scope& scope,
+              Mask inner, bool top) {
+  Level level;
+  level.flat = std::make_shared<Program>();
+  level.flat->name = p.name;
+  level.scopes.push_back(scope);
+  Flattener f(ctx, level, inner, top);
+  std::vector<Var> in;
+  for (std::size_t i = 0; i < p.inputs.size(); ++i)
+    in.push_back(f.define(p.types[p.inputs[i]], arguments.mask[i], arguments.differs[i]));
+  level.flat->inputs = in;
+  level.flat->outputs = f.program(p, in, 0);
+  return level;
+}
+
+}  // namespace tessera::inline v0::tapes

@@ -1,0 +1,59 @@
+#include "codegen/plan/plan.h"
+
+#include "codegen/kernel/kernel.h"
+#include "codegen/plan/context.h"
+#include "codegen/plan/tape_verify.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::tapes {
+namespace {
+
+void compile_pending(PlanContext& ctx) {
+  if (ctx.kernels.empty()) return;
+  std::vector<ProgramPtr> programs;
+  for (const PendingKernel& k : ctx.kernels) programs.push_back(k.program);
+  std::vector<std::shared_ptr<const Routine>> routines = codegen::compile_kernels(programs);
+  for (std::size_t i = 0; i < routines.size(); ++i) {
+    Step& step = ctx.kernels[i].draft->steps[ctx.kernels[i].step];
+    step.routine = routines[i];
+    step.name = routines[i]->name;
+    step.seconds = routines[i]->seconds;
+  }
+}
+
+// Bodies before the steps that hold them: drafts are in the order of their beginning, a body after
+// its owner.
+void finish(PlanContext& ctx) {
+  for (std::size_t d = ctx.drafts.size(); d-- > 0;) {
+    Draft& draft = ctx.drafts[d];
+    for (Step& s : draft.steps) {
+      double seconds = 0;
+      for (const auto& body : s.bodies) seconds += body->seconds + 1e-7;
+      if (s.kind == Step::Kind::scan) s.seconds = seconds * static_cast<double>(s.length);
+      if (s.kind == Step::Kind::while_) s.seconds = seconds * 10;
+      if (s.kind == Step::Kind::cond)
+        s.seconds = s.bodies.empty() ? 0 : seconds / static_cast<double>(s.bodies.size());
+    }
+    schedule(ctx, draft);
+    assign_memory(ctx, draft);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Tape> plan(const Program& p, const PlanOptions& options) {
+  PlanContext ctx;
+  ctx.options = options;
+  ctx.options.workers = std::max(1, options.workers);
+  const std::vector<Mask> none(p.inputs.size(), 0);
+  Lowered top = lower(ctx, p, {none, none}, nullptr, Scope{}, 0, true);
+  compile_pending(ctx);
+  finish(ctx);
+#ifdef TESSERA_VERIFY_PASSES
+  verify(*top.draft->tape);
+#endif
+  return top.draft->tape;
+}
+
+}  // namespace tessera::inline v0::tapes

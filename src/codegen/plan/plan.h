@@ -1,0 +1,27 @@
+// Turns a program into a tape.
+#pragma once
+
+#include "codegen/plan/tape.h"
+#include "ir/program.h"
+
+#include <memory>
+#include <vector>
+
+namespace tessera::inline v0::tapes {
+
+struct PlanOptions {
+  bool isolated = false;  // every device computes and stores its own
+  bool evaluate =
+      false;  // the ops' evaluators only, nothing fused: the oracle of compiled execution
+  int workers = 1;
+  std::vector<bool> uniform;  // by input: its blocks are one block
+  std::vector<bool> donated;  // by input
+};
+
+/// Flattens shard_maps into one list of equations, decides over which axes each is executed, fuses,
+/// compiles, orders the steps into few phases and assigns memory by liveness. Nothing in the tape
+/// grows with the number of devices but the values that each of them has. Throws the user's errors
+/// of called ops; thread-safe.
+std::shared_ptr<const Tape> plan(const Program& p, const PlanOptions& options);
+
+}  // namespace tessera::inline v0::tapes

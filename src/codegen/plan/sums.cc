@@ -1,0 +1,114 @@
+// Sums over devices of products that sum over rows, as one product over the rows of all devices.
+//
+// The gradient of a dense layer's weights is a product over the batch, and its mean over the
+// devices would read a result as large as the weights from every device. Where a device's rows are
+// fewer than the weights, gathering the rows instead moves less, often nothing: blocks of one
+// temporary lie side by side. The product is then computed once, as one device with the whole batch
+// computes it.
+#include "codegen/plan/context.h"
+#include "ops/contraction/dot_dims.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::tapes {
+namespace {
+
+bool is_sum(const Equation& e) {
+  if (e.op->name != "psum" && e.op->name != "psum_invariant") return false;
+  const AttrValue* g = e.attrs.find("groups");
+  return !g || std::get<IntLists>(*g).empty();
+}
+
+// Whether both operands' rows are their leading dimension, and the rows of a device are smaller
+// than its product.
+bool sums_few_rows(const Program& p, const Equation& dot) {
+  const Type &l = p.type(dot.inputs[0]), &r = p.type(dot.inputs[1]), &out = p.type(dot.outputs[0]);
+  if (out.dtype != l.dtype || (out.dtype != DType::float32 && out.dtype != DType::float64))
+    return false;
+  ops::DotDims d = ops::dot_dims(dot.attrs);
+  if (!d.lhs_batch.empty()) return false;
+  for (std::size_t i = 0; i < d.lhs_contracting.size(); ++i)
+    if (d.lhs_contracting[i] == 0 && d.rhs_contracting[i] == 0)
+      return 4 * (l.shape.count() + r.shape.count()) < out.shape.count();
+  return false;
+}
+
+}  // namespace
+
+std::optional<Program> with_joint_products(
+    const Program& p, const std::vector<AxisSet>& differs,
+    const std::function<std::int64_t(std::string_view)>& size) {
+  std::vector<int> uses(p.types.size()), producer(p.types.size(), -1);
+  for (const Equation& e : p.equations)
+    for (Var v : e.inputs) ++uses[v];
+  for (Var v : p.outputs) ++uses[v];
+  for (std::size_t k = 0; k < p.equations.size(); ++k)
+    for (Var v : p.equations[k].outputs) producer[v] = static_cast<int>(k);
+
+  std::vector<std::size_t> joint(p.equations.size());  // for a sum: 1 + its product
+  std::vector<bool> gone(p.equations.size());
+  bool any = false;
+  for (std::size_t k = 0; k < p.equations.size(); ++k) {
+    const Equation& sum = p.equations[k];
+    if (!is_sum(sum) || sum.inputs.size() != 1 || uses[sum.inputs[0]] != 1) continue;
+    int made = producer[sum.inputs[0]];
+    if (made < 0) continue;
+    const Equation& dot = p.equations[static_cast<std::size_t>(made)];
+    if (dot.op->name != "dot_general" || !sums_few_rows(p, dot)) continue;
+    std::int64_t members = 1;
+    bool varies = true;
+    for (const std::string& axis : sum.attrs.get<Strings>("axes")) {
+      members *= size(axis);
+      for (Var v : dot.inputs) varies = varies && differs[v].contains(axis);
+    }
+    if (members == 1 || !varies) continue;
+    joint[k] = 1 + static_cast<std::size_t>(made);
+    gone[static_cast<std::size_t>(made)] = true;
+    any = true;
+  }
+  if (!any) return std::nullopt;
+
+  Program q = p;
+  q.equations.clear();
+  const Op* gather = &Registry::get().at("all_gather");
+  std::map<std::pair<Var, Strings>, Var> gathered;
+  for (std::size_t k = 0; k < p.equations.size(); ++k) {
+    if (gone[k]) continue;
+    if (!joint[k]) {
+      q.equations.push_back(p.equations[k]);
+      continue;
+    }
+    const Equation& sum = p.equations[k];
+    const Strings& axes = sum.attrs.get<Strings>("axes");
+    std::int64_t members = 1;
+    for (const std::string& axis : axes) members *= size(axis);
+    Equation dot = p.equations[joint[k] - 1];
+    for (Var& v : dot.inputs) {
+      auto [at, fresh] = gathered.try_emplace({v, axes});
+      if (fresh) {
+        Type t = q.types[v];
+        t.shape[0] *= members;
+        q.types.push_back(t);
+        at->second = static_cast<Var>(q.types.size() - 1);
+        Equation e;
+        e.op = gather;
+        e.inputs = {v};
+        e.outputs = {at->second};
+        e.attrs = {{"axes", axes},
+                   {"size", members},
+                   {"axis", std::int64_t{0}},
+                   {"tiled", true},
+                   {"groups", IntLists{}}};
+        e.loc = dot.loc;
+        e.scope = dot.scope;
+        q.equations.push_back(std::move(e));
+      }
+      v = at->second;
+    }
+    dot.outputs = sum.outputs;
+    q.equations.push_back(std::move(dot));
+  }
+  return q;
+}
+
+}  // namespace tessera::inline v0::tapes

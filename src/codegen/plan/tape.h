@@ -1,0 +1,222 @@
+// A program ready to be executed: plain data that the planner (plan.h) writes and the executor
+// (src/runtime) walks.
+//
+// One tape runs a program for all devices. A value is stored once for every combination of
+// coordinates along the axes it varies over (its instances) and computed as often; a value that is
+// equal on all devices has one instance. Work between two collectives is a phase: its steps run for
+// each instance of the phase's axes, independently of other instances.
+#pragma once
+
+#include "base/box_copy.h"
+#include "codegen/kernel/routine.h"
+#include "ir/op.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera::inline v0::tapes {
+
+/// A set of axes, one bit an axis of the tape.
+using Mask = std::uint32_t;
+
+struct TapeAxis {
+  std::string name;
+  std::int64_t size = 1;
+};
+
+/// A shard_map: where its blocks live.
+struct Region {
+  std::vector<int> axes;  // of the tape, in mesh order
+  std::vector<std::string> names;
+  std::vector<std::int64_t> sizes;
+  std::vector<int> devices;
+};
+
+/// Units of something (bytes, instances) per step along an axis.
+struct AxisStride {
+  int axis = 0;
+  std::int64_t stride = 0;
+};
+using AxisStrides = InlineVector<AxisStride, 3>;
+
+enum class Space : std::uint8_t {
+  argument,  // pointers that the caller provides, one an instance
+  result,    // memory that the caller provides, one pointer an instance
+  constant,  // in the tape
+  arena,     // in the frame of the call; instances are adjacent
+  local,     // in the frame of a worker: lives within one phase only
+};
+
+struct Slot {
+  Space space = Space::arena;
+  Mask mask = 0;
+  Mask same = 0;           // of these, the axes along which the instances are equal
+  std::int64_t bytes = 0;  // of one instance
+  std::int64_t offset =
+      0;  // constant, arena, local: bytes; argument, result: index in the table of pointers
+  AxisStrides
+      instance;  // number of an instance from coordinates, row-major over the axes of `mask`
+  DType dtype = DType::float32;
+  /// Another value lies in the same memory: the earlier slot that this one is written over.
+  int over = -1;
+  bool overwritten = false;  // by a later slot
+  /// Instances that are equal are stored once: by instance, which of those stored it is, and by
+  /// what is stored, the instance that computes it. Empty: each is stored.
+  std::vector<std::int64_t> stored, computed;
+};
+
+/// Where an operand is: instance of a slot by coordinates, and bytes into it.
+struct Ref {
+  int slot = -1;
+  std::int64_t offset = 0;
+  AxisStrides cut;    // further bytes by coordinates: the block of a whole
+  Mask absorbed = 0;  // axes whose instances together are the value: adjacent blocks of a whole
+  /// Instead of all those along `absorbed` one is the value for all devices: that from which
+  /// instances count.
+  bool one = false;
+  std::int64_t instance = 0;
+};
+
+struct Tape;
+
+/// Data movement between devices; docs/ops.md defines the results.
+struct Collective {
+  enum class Kind {
+    psum,
+    pmax,
+    pmin,
+    all_gather,
+    psum_scatter,
+    all_to_all,
+    ppermute,
+    pbroadcast
+  } kind;
+  DType dtype = DType::float32;
+  std::vector<int> axes;  // of the tape, major first
+  std::vector<std::int64_t> sizes;
+  std::int64_t size = 1;                          // product
+  std::vector<std::vector<std::int64_t>> groups;  // at least one: all
+  std::vector<std::pair<int, int>> place;         // by device of the axes: group, position in it
+  std::vector<std::int64_t> source;               // ppermute, pbroadcast: by device; -1 gives zeros
+  std::int64_t outer = 1, run = 0;  // elements: rows and their length on the result's side
+  std::int64_t count = 0;           // elements of the operand
+  BoxCopy box;                      // all_to_all: one chunk
+  std::int64_t from_chunk = 0, to_chunk = 0;  // bytes between chunks
+};
+
+struct Step {
+  enum class Kind { routine, evaluate, copy, scan, while_, cond, collective } kind = Kind::evaluate;
+  std::string name;
+  SourceLoc loc;
+  Mask mask = 0;   // axes it runs over
+  Mask inner = 0;  // control flow with collectives: axes that the bodies' tapes run over
+  std::vector<Ref> inputs, outputs;
+  double seconds = 0;  // estimate, one instance
+  std::vector<std::size_t>
+      after;  // while planning: steps that it has to wait for beside its operands
+
+  std::shared_ptr<const Routine> routine;
+  Ref scratch;  // routine's scratch; control flow: the bodies' frame
+
+  const Op* op = nullptr;  // evaluate
+  Attrs attrs;
+  std::vector<Type> input_types, output_types;  // evaluate, routine
+
+  BoxCopy box;  // copy
+
+  std::shared_ptr<const Collective> collective;
+
+  /// scan: body; while: condition, body; cond: branches. Their arguments are those of the op, then
+  /// hidden ones.
+  std::vector<std::shared_ptr<const Tape>> bodies;
+  std::int64_t length = 0;
+  bool reverse = false;
+  std::size_t consts = 0, cond_consts = 0, carries = 0, hidden = 0;
+  std::vector<std::int64_t> rows;  // bytes of a row of each xs, then each ys
+  std::vector<Ref> spare;          // second buffer of each carry
+  std::vector<bool> kept;          // carries that the body hands on unchanged
+  /// By output, may be shorter: the input that the bodies update where it is, in the output's
+  /// memory; or -1.
+  std::vector<int> tied;
+  int tied_input(std::size_t output) const { return output < tied.size() ? tied[output] : -1; }
+  Ref flag;  // while: the condition's result
+};
+
+struct Phase {
+  Mask mask = 0;
+  std::int64_t instances = 1;
+  bool collective = false;
+  double seconds = 0;  // all instances
+  std::vector<Step> steps;
+};
+
+/// An input of the program as the tape wants it.
+struct Argument {
+  std::size_t input = 0;
+  int slot = -1;
+  int region = -1;  // -1: whole and dense
+  std::string spec;
+  Type type;             // of the input
+  bool uniform = false;  // one block for all devices
+  /// By device of a region of one axis: whose block it has. Empty: its own.
+  std::vector<std::int64_t> source;
+};
+
+struct Result {
+  int slot = -1;      // in space `result`, or
+  int argument = -1;  // the index of the argument that it is
+  int same_as = -1;   // an earlier result that it is
+  int reuse = -1;   // a donated argument whose memory it may take: the argument is dead before the
+                    // result is written
+  int region = -1;  // -1: whole and dense
+  std::string spec;
+  Type type;
+};
+
+struct Tape {
+  std::string name;
+  std::vector<TapeAxis> axes;
+  std::vector<Region> regions;
+  std::vector<Slot> slots;
+  std::vector<Phase> phases;
+  std::vector<Argument> arguments;  // top level; bodies: one an input, in order, then hidden ones
+  std::vector<Result> results;
+  std::vector<std::byte> constants;
+  std::int64_t table = 0;  // pointers
+  std::int64_t arena_bytes = 0;
+  std::int64_t local_bytes = 0;  // of one worker
+  std::int64_t workers = 1;      // frames of local memory
+  std::int64_t frame_bytes = 0;  // table, arena and local memory together
+  std::int64_t temporaries = 0;  // bytes of all temporaries, had each its own memory
+  double seconds = 0;            // estimate of the whole on one core
+  std::vector<std::shared_ptr<const Program>> keep;
+
+  /// How many values a slot holds.
+  std::int64_t stored(const Slot& s) const {
+    return s.stored.empty() ? instances(s.mask) : std::ssize(s.computed);
+  }
+  /// The slot whose place slot `s` has.
+  int place(int s) const {
+    while (slots[static_cast<std::size_t>(s)].over >= 0)
+      s = slots[static_cast<std::size_t>(s)].over;
+    return s;
+  }
+  std::int64_t instances(Mask m) const {
+    std::int64_t n = 1;
+    for (std::size_t a = 0; a < axes.size(); ++a)
+      if (m >> a & 1) n *= axes[a].size;
+    return n;
+  }
+  /// The axes along which devices read another place through `r`: another instance, or another
+  /// block of a whole.
+  Mask varies(const Ref& r) const {
+    Mask m = slots[static_cast<std::size_t>(r.slot)].mask & ~r.absorbed;
+    for (const AxisStride& a : r.cut) m |= Mask{1} << a.axis;
+    return m;
+  }
+};
+
+std::string to_string(const Tape& tape);
+
+}  // namespace tessera::inline v0::tapes

@@ -1,0 +1,122 @@
+// Blocks of all devices of an axis, on each of them: all_gather and, for typed regions,
+// all_gather_invariant.
+#include "ops/collective/collective.h"
+
+namespace tessera::inline v0::ops {
+
+using namespace collective;
+
+namespace {
+
+Attrs gather_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled,
+                   const IntLists& groups) {
+  Attrs a = attrs(axes, size, groups);
+  a.set("axis", static_cast<std::int64_t>(axis));
+  a.set("tiled", tiled);
+  return a;
+}
+
+std::vector<Type> infer(const InferArgs& a) {
+  check_groups(a, true);
+  Type t = a.inputs[0];
+  std::int64_t n = members(a.attrs);
+  bool tiled = a.attrs.flag("tiled");
+  int axis = dimension("all_gather", a.attrs.i("axis"), t.shape.rank() + (tiled ? 0 : 1), a.loc);
+  t.shape = tiled ? replace_dims(t.shape, axis, 1, {t.shape[axis] * n})
+                  : replace_dims(t.shape, axis, 0, {n});
+  return {t};
+}
+
+MaybeValues transpose_to_scatter(const TransposeArgs& a) {
+  if (!a.cotangents[0]) return {std::nullopt};
+  const Attrs& at = a.attrs;
+  return {psum_scatter(*a.cotangents[0], at.get<Strings>("axes"), at.i("size"),
+                       static_cast<int>(at.i("axis")), at.flag("tiled"),
+                       at.get<IntLists>("groups"))};
+}
+
+// All devices share one result, hence one cotangent: each takes the slab that it contributed.
+MaybeValues transpose_to_slice(const TransposeArgs& a) {
+  if (!a.cotangents[0]) return {std::nullopt};
+  const auto& axes = a.attrs.get<Strings>("axes");
+  int axis = static_cast<int>(a.attrs.i("axis"));
+  const Shape& block = a.types[0].shape;
+  Value ct = *a.cotangents[0];
+  bool tiled = a.attrs.flag("tiled");
+  Shape slab = tiled ? block : replace_dims(block, axis, 0, {1});
+  Value index = pvary(axis_index(a.b, axes, a.attrs.i("size")), axes);
+  if (tiled) index = times(index, block[axis]);
+  Values starts(static_cast<std::size_t>(ct.rank()), scalar(a.b, DType::int32, 0));
+  starts[static_cast<std::size_t>(axis)] = index;
+  Value part = dynamic_slice(ct, starts, slab.to_vector());
+  return {tiled ? part : reshape(part, block)};
+}
+
+BatchResult batch(const BatchArgs& a) {
+  Mapped m = mapped(a, true);
+  int axis = static_cast<int>(a.attrs.i("axis"));
+  bool tiled = a.attrs.flag("tiled");
+  int d = a.dims[0];
+  Value x = a.inputs[0];
+  if (!m.is) {
+    // The new dimension (or the grown one) keeps its place among the others; the stacked one stays
+    // where it was.
+    bool before = tiled ? axis < d : axis <= d;
+    Attrs at = a.attrs;
+    at.set("axis", static_cast<std::int64_t>(before ? axis : axis + 1));
+    return {a.b.emit(a.op, a.inputs, at), {before && !tiled ? d + 1 : d}};
+  }
+  // Dimension `axis` becomes the members of the mapped axis; the remaining axes are gathered next
+  // to it and merged.
+  x = stacked_at(x, d, axis, a.size);
+  Ints merged{a.size};
+  if (!m.rest.empty()) {
+    Attrs at = with_axes(a.attrs, m.rest, m.rest_size);
+    at.set("axis", static_cast<std::int64_t>(m.first ? axis + 1 : axis));
+    at.set("tiled", false);
+    x = a.b.emit(a.op, std::span<const Value>(&x, 1), at)[0];
+    x = reshape_dims(x, axis, 2, {a.size * m.rest_size});
+  }
+  if (tiled) x = reshape_dims(x, axis, 2, {x.shape()[axis] * x.shape()[axis + 1]});
+  return {{x}, {kUnbatched}};
+}
+
+}  // namespace
+
+Value all_gather(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled,
+                 const IntLists& groups) {
+  axis = dimension("all_gather", axis, x.rank() + (tiled ? 0 : 1), x.builder->loc);
+  return x.builder->emit1("all_gather", {x}, gather_attrs(axes, size, axis, tiled, groups));
+}
+Value all_gather_invariant(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled) {
+  axis = dimension("all_gather", axis, x.rank() + (tiled ? 0 : 1), x.builder->loc);
+  return x.builder->emit1("all_gather_invariant", {x}, gather_attrs(axes, size, axis, tiled, {}));
+}
+
+void register_all_gather(Registry& r) {
+  for (bool invariant : {false, true}) {
+    Op op =
+        make(invariant ? "all_gather_invariant" : "all_gather",
+             std::string(
+                 "The blocks of the devices of the axes (of the own group), in order: along a new "
+                 "dimension `axis` of the "
+                 "result, or, `tiled`, one after the other along the existing dimension `axis`. ") +
+                 (invariant ? "Typed as equal on all devices, so its transpose takes the own slab."
+                            : "Its transpose is psum_scatter."),
+             "all_gather",
+             {{"axis", AttrKind::integer, "dimension of the result"},
+              {"tiled", AttrKind::boolean, "concatenate instead of stack"}});
+    op.infer = infer;
+    op.transpose = invariant ? transpose_to_slice : transpose_to_scatter;
+    op.batch = batch;
+    if (invariant) op.vary = types_invariant();
+    op.uniform = removes_axes(true);
+    op.examples = [] {
+      return std::vector<OpExample>{{{Type(f32, {3})}, gather_attrs({"i"}, 4, 0, false, {})},
+                                    {{Type(f32, {3})}, gather_attrs({"i"}, 4, 0, true, {})}};
+    };
+    r.add(std::move(op));
+  }
+}
+
+}  // namespace tessera::inline v0::ops

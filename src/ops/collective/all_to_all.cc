@@ -1,0 +1,138 @@
+// Each device sends slab k of a dimension to device k and lines up what it receives along another.
+#include "ops/collective/collective.h"
+
+namespace tessera::inline v0::ops {
+
+using namespace collective;
+
+namespace {
+
+Attrs exchange_attrs(const Strings& axes, std::int64_t size, int split, int concat, bool tiled,
+                     const IntLists& groups) {
+  Attrs a = attrs(axes, size, groups);
+  a.set("split", static_cast<std::int64_t>(split));
+  a.set("concat", static_cast<std::int64_t>(concat));
+  a.set("tiled", tiled);
+  return a;
+}
+
+std::vector<Type> infer(const InferArgs& a) {
+  check_groups(a, true);
+  Type t = a.inputs[0];
+  std::int64_t n = members(a.attrs);
+  bool tiled = a.attrs.flag("tiled");
+  int split = dimension("all_to_all", a.attrs.i("split"), t.shape.rank(), a.loc);
+  int concat = dimension("all_to_all", a.attrs.i("concat"), t.shape.rank(), a.loc);
+  std::int64_t extent = t.shape[split];
+  if (tiled ? extent % n != 0 : extent != n)
+    Message("all_to_all")
+        .problem("the split dimension " + std::to_string(split) + " of " + to_string(t) + " has " +
+                 std::to_string(extent) + " elements, and axis " + axes_text(a.attrs) + " " +
+                 std::to_string(n) + " devices")
+        .rule(tiled ? "with tiled, the extent is a multiple of the number of devices: " +
+                          std::to_string(extent) + " % " + std::to_string(n) + " = " +
+                          std::to_string(extent % n)
+                    : "the extent equals the number of devices: " + std::to_string(extent) +
+                          " != " + std::to_string(n))
+        .from(a.loc)
+        .advice(tiled ? "pad the dimension to a multiple of " + std::to_string(n)
+                      : "pass tiled to send slabs of a larger dimension, or reshape")
+        .raise<ShapeError>();
+  if (tiled) {
+    t.shape[split] /= n;
+    t.shape[concat] *= n;
+  } else {
+    t.shape = replace_dims(replace_dims(t.shape, split, 1, {}), concat, 0, {n});
+  }
+  return {t};
+}
+
+// Over the mapped axis the exchange is a transposition: the split dimension becomes the stack, the
+// old stack the received dimension. Other axes of the tuple are exchanged after that, their
+// received dimension next to the old stack.
+BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
+  int split = static_cast<int>(a.attrs.i("split")), concat = static_cast<int>(a.attrs.i("concat"));
+  bool tiled = a.attrs.flag("tiled"), rest = !m.rest.empty();
+  Value x = stacked_at(a.inputs[0], a.dims[0], 0, a.size);
+  // [from, ...] with the split dimension as (to, to_rest, slab) in the order of the axes.
+  std::int64_t slab = x.shape()[1 + split] / (a.size * m.rest_size);
+  Ints parts{a.size};
+  if (rest) parts.insert(m.first ? parts.end() : parts.begin(), m.rest_size);
+  if (tiled) parts.push_back(slab);
+  x = reshape_dims(x, 1 + split, 1, parts);
+  int to = 1 + split + (rest && !m.first ? 1 : 0), to_rest = 1 + split + (m.first ? 1 : 0);
+  // The dimensions of the result before exchanging the rest: to, then the blocks' own (without
+  // to_rest), `from` before concat.
+  std::vector<int> own;
+  for (int i = 1; i < x.rank(); ++i)
+    if (i != to && !(rest && i == to_rest)) own.push_back(i);
+  Ints perm{to};
+  for (int i = 0; i < static_cast<int>(own.size()); ++i) {
+    if (i == concat) perm.push_back(0);
+    perm.push_back(own[static_cast<std::size_t>(i)]);
+  }
+  if (concat == static_cast<int>(own.size())) perm.push_back(0);
+  if (rest) perm.push_back(to_rest);
+  x = ops::transpose(x, perm);
+  int at = 1 + concat;  // of `from`
+  if (rest) {
+    Attrs attrs = with_axes(a.attrs, m.rest, m.rest_size);
+    attrs.set("split", static_cast<std::int64_t>(x.rank() - 1));
+    attrs.set("concat", static_cast<std::int64_t>(m.first ? at + 1 : at));
+    attrs.set("tiled", false);
+    x = a.b.emit(a.op, std::span<const Value>(&x, 1), attrs)[0];
+    x = reshape_dims(x, at, 2, {a.size * m.rest_size});
+  }
+  if (tiled) x = reshape_dims(x, at, 2, {x.shape()[at] * x.shape()[at + 1]});
+  return {{x}, {0}};
+}
+
+BatchResult batch(const BatchArgs& a) {
+  Mapped m = mapped(a, true);
+  if (m.is) return over_mapped(a, m);
+  Value x = move_dim(a.inputs[0], a.dims[0], 0);
+  Attrs at = a.attrs;
+  at.set("split", a.attrs.i("split") + 1);
+  at.set("concat", a.attrs.i("concat") + 1);
+  return {a.b.emit(a.op, std::span<const Value>(&x, 1), at), {0}};
+}
+
+}  // namespace
+
+Value all_to_all(Value x, const Strings& axes, std::int64_t size, int split, int concat, bool tiled,
+                 const IntLists& groups) {
+  split = dimension("all_to_all", split, x.rank(), x.builder->loc);
+  concat = dimension("all_to_all", concat, x.rank(), x.builder->loc);
+  return x.builder->emit1("all_to_all", {x},
+                          exchange_attrs(axes, size, split, concat, tiled, groups));
+}
+
+void register_all_to_all(Registry& r) {
+  Op op = make("all_to_all",
+               "Device i receives index i of dimension `split` of every device's x and stacks what "
+               "it gets, in the order of the "
+               "devices, along `concat` of the result; `tiled`: equal slabs of `split` are sent "
+               "and concatenated along `concat`. "
+               "Its transpose exchanges the two dimensions.",
+               "all_to_all",
+               {{"split", AttrKind::integer, "dimension of the operand that is cut"},
+                {"concat", AttrKind::integer, "dimension of the result along which pieces line up"},
+                {"tiled", AttrKind::boolean, "slabs instead of single indices"}});
+  op.infer = infer;
+  op.transpose = [](const TransposeArgs& a) -> MaybeValues {
+    if (!a.cotangents[0]) return {std::nullopt};
+    const Attrs& at = a.attrs;
+    return {all_to_all(*a.cotangents[0], at.get<Strings>("axes"), at.i("size"),
+                       static_cast<int>(at.i("concat")), static_cast<int>(at.i("split")),
+                       at.flag("tiled"), at.get<IntLists>("groups"))};
+  };
+  op.batch = batch;
+  op.uniform = adds_axes();
+  op.examples = [] {
+    return std::vector<OpExample>{{{Type(f32, {4, 3})}, exchange_attrs({"i"}, 4, 0, 1, false, {})},
+                                  {{Type(f32, {8, 3})}, exchange_attrs({"i"}, 4, 0, 1, true, {})}};
+  };
+  r.add(std::move(op));
+}
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,216 @@
+#include "ops/collective/collective.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::ops::collective {
+
+Op make(std::string name, std::string doc, std::string stablehlo, std::vector<AttrSpec> extra,
+        bool grouped) {
+  Op op;
+  op.name = std::move(name);
+  op.doc = std::move(doc);
+  op.stablehlo = std::move(stablehlo);
+  op.attrs = {{"axes", AttrKind::strings, "names of the axes, first major"},
+              {"size", AttrKind::integer, "devices along all the axes together"}};
+  if (grouped)
+    op.attrs.push_back(
+        {"groups", AttrKind::int_lists, "a partition of the devices; empty: all together"});
+  for (AttrSpec& a : extra) op.attrs.push_back(std::move(a));
+  op.inputs = 1;
+  op.cheap = false;
+  op.lowering = Lowering::collective;
+  op.jvp = [](const JvpArgs& a) -> MaybeValues {
+    if (!a.tangents[0]) return {std::nullopt};
+    Value t = *a.tangents[0];
+    return {a.b.emit(a.op, std::span<const Value>(&t, 1), a.attrs)[0]};
+  };
+  op.cost = [](std::span<const Type> inputs, std::span<const Type> outputs, const Attrs&) {
+    double bytes = 0;
+    for (const Type& t : inputs) bytes += static_cast<double>(t.bytes());
+    for (const Type& t : outputs) bytes += static_cast<double>(t.bytes());
+    return Cost{0, bytes};
+  };
+  op.waived = {
+      {"sharding",
+       "it runs inside per-device programs, which the partitioner does not cut further"},
+      {"evaluate", "one device does not suffice: spmd/reference.h runs it over all of them"},
+      {"emit", "the executor moves the data"}};
+  return op;
+}
+
+Attrs attrs(const Strings& axes, std::int64_t size) { return {{"axes", axes}, {"size", size}}; }
+Attrs attrs(const Strings& axes, std::int64_t size, const IntLists& groups) {
+  return {{"axes", axes}, {"size", size}, {"groups", groups}};
+}
+
+bool grouped(const Attrs& attrs) {
+  return attrs.has("groups") && !attrs.get<IntLists>("groups").empty();
+}
+
+std::int64_t members(const Attrs& attrs) {
+  return grouped(attrs) ? static_cast<std::int64_t>(attrs.get<IntLists>("groups")[0].size())
+                        : attrs.i("size");
+}
+
+void check_size(const InferArgs& a) {
+  constexpr std::int64_t kMaxDevices = std::int64_t{1} << 24;
+  if (std::int64_t n = a.attrs.has("size") ? a.attrs.i("size") : 1; n < 1 || n > kMaxDevices)
+    Message(a.op.name)
+        .problem("axis " + axes_text(a.attrs) + " has " + std::to_string(n) + " devices")
+        .rule("an axis has at least one device and at most " + std::to_string(kMaxDevices))
+        .from(a.loc)
+        .advice("check the size of the mapped axis")
+        .raise<CollectiveError>();
+}
+
+void check_groups(const InferArgs& a, bool equal) {
+  check_size(a);
+  if (!grouped(a.attrs)) return;
+  const IntLists& groups = a.attrs.get<IntLists>("groups");
+  std::int64_t size = a.attrs.i("size");
+  std::vector<int> seen(static_cast<std::size_t>(size));
+  Message m(a.op.name);
+  m.problem("the axis_index_groups do not cover every index of axis " + axes_text(a.attrs) +
+            " exactly once");
+  bool bad = false;
+  for (const Ints& g : groups)
+    for (std::int64_t i : g) {
+      if (i < 0 || i >= size) {
+        m.offender("index " + std::to_string(i) + " is outside [0, " + std::to_string(size) + ")");
+        bad = true;
+      } else {
+        ++seen[static_cast<std::size_t>(i)];
+      }
+    }
+  for (std::int64_t i = 0; i < size; ++i)
+    if (int n = seen[static_cast<std::size_t>(i)]; n != 1) {
+      m.offender("index " + std::to_string(i) +
+                 (n ? " appears " + std::to_string(n) + " times" : " is missing"));
+      bad = true;
+    }
+  if (bad)
+    m.rule("the groups partition the " + std::to_string(size) + " indices of the axis")
+        .from(a.loc)
+        .advice("put each index from 0 to " + std::to_string(size - 1) +
+                " in one group, or pass no groups for one sum over all")
+        .raise<CollectiveError>();
+  if (!equal) return;
+  for (const Ints& g : groups)
+    if (g.size() != groups[0].size())
+      Message(a.op.name)
+          .problem("the axis_index_groups have " + std::to_string(groups[0].size()) + " and " +
+                   std::to_string(g.size()) + " members")
+          .rule("the shape of the result follows from the size of the groups, so all have the same")
+          .from(a.loc)
+          .advice("make all groups equally large")
+          .raise<CollectiveError>();
+}
+
+int dimension(const char* op, std::int64_t dim, int rank, const SourceLoc& loc) {
+  return normalize_axis(dim, rank, op, loc);
+}
+
+std::string axes_text(const Attrs& attrs) {
+  const auto& axes = attrs.get<Strings>("axes");
+  if (axes.size() == 1) return "'" + axes[0] + "'";
+  std::string s = "(";
+  for (std::size_t i = 0; i < axes.size(); ++i) s += (i ? ", '" : "'") + axes[i] + "'";
+  return s + ")";
+}
+
+VaryRule removes_axes(bool groups_must_be_equal) {
+  return [=](const VaryArgs& a) {
+    AxisSet s = a.inputs[0];
+    const auto& axes = a.attrs.get<Strings>("axes");
+    if (!grouped(a.attrs)) {
+      for (const auto& n : axes) s.erase(n);
+      return std::vector<AxisSet>{s};
+    }
+    const IntLists& groups = a.attrs.get<IntLists>("groups");
+    bool differs = false;
+    for (const auto& n : axes) differs = differs || s.contains(n);
+    for (const Ints& g : groups)
+      differs = differs || (groups_must_be_equal && g.size() != groups[0].size());
+    if (differs)
+      for (const auto& n : axes) s.insert(n);
+    return std::vector<AxisSet>{s};
+  };
+}
+
+VaryRule adds_axes() {
+  return [](const VaryArgs& a) {
+    AxisSet s = a.inputs.empty() ? AxisSet{} : a.inputs[0];
+    for (const auto& n : a.attrs.get<Strings>("axes")) s.insert(n);
+    return std::vector<AxisSet>{s};
+  };
+}
+
+VaryRule types_invariant() {
+  return [](const VaryArgs& a) {
+    AxisSet s = a.inputs[0];
+    if (!grouped(a.attrs))
+      for (const auto& n : a.attrs.get<Strings>("axes")) s.erase(n);
+    return std::vector<AxisSet>{s};
+  };
+}
+
+Mapped mapped(const BatchArgs& a, bool ordered) {
+  Mapped m;
+  if (a.axis_name.empty()) return m;
+  const auto& axes = a.attrs.get<Strings>("axes");
+  auto at = std::find(axes.begin(), axes.end(), a.axis_name);
+  if (at == axes.end()) return m;
+  m.is = true;
+  for (const auto& n : axes)
+    if (n != a.axis_name) m.rest.push_back(n);
+  if (a.attrs.has("size")) m.rest_size = a.attrs.i("size") / a.size;
+  m.first = at == axes.begin();
+  m.last = at + 1 == axes.end();
+  if (grouped(a.attrs))
+    Message(a.op.name)
+        .problem("axis_index_groups are given, and axis '" + a.axis_name + "' is mapped by vmap")
+        .rule("groups are for axes of devices")
+        .from(a.b.loc)
+        .advice(
+            "reshape the mapped dimension to (groups, members), map each by its own vmap and use "
+            "the inner name")
+        .raise<CollectiveError>();
+  if (ordered && !m.first && !m.last)
+    Message(a.op.name)
+        .problem("axis '" + a.axis_name + "', which vmap maps, stands between other axes in " +
+                 axes_text(a.attrs))
+        .rule("a mapped axis is the first or the last of a tuple of axes here")
+        .from(a.b.loc)
+        .advice("apply the collective to one axis after the other")
+        .raise<CollectiveError>();
+  return m;
+}
+
+Value times(Value x, std::int64_t n) {
+  return n == 1 ? x : mul(x, full_like(x, static_cast<double>(n)));
+}
+
+Shape replace_dims(const Shape& s, int at, int count, const Ints& by) {
+  Shape r;
+  for (int i = 0; i < at; ++i) r.push_back(s[i]);
+  for (std::int64_t d : by) r.push_back(d);
+  for (int i = at + count; i < s.rank(); ++i) r.push_back(s[i]);
+  return r;
+}
+
+Value reshape_dims(Value x, int at, int count, const Ints& by) {
+  return reshape(x, replace_dims(x.shape(), at, count, by));
+}
+
+Attrs with_axes(const Attrs& a, const Strings& axes, std::int64_t size) {
+  Attrs r = a;
+  r.set("axes", axes);
+  if (r.has("size")) r.set("size", size);
+  return r;
+}
+
+BatchResult pass_through(const BatchArgs& a) {
+  return {a.b.emit(a.op, a.inputs, a.attrs), {a.dims[0]}};
+}
+
+}  // namespace tessera::inline v0::ops::collective

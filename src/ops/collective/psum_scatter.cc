@@ -1,0 +1,113 @@
+// The sum over the devices of an axis, of which each device keeps its slab.
+#include "ops/collective/collective.h"
+
+namespace tessera::inline v0::ops {
+
+using namespace collective;
+
+namespace {
+
+Attrs scatter_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled,
+                    const IntLists& groups) {
+  Attrs a = attrs(axes, size, groups);
+  a.set("axis", static_cast<std::int64_t>(axis));
+  a.set("tiled", tiled);
+  return a;
+}
+
+std::vector<Type> infer(const InferArgs& a) {
+  check_groups(a, true);
+  Type t = a.inputs[0];
+  if (t.dtype == DType::boolean)
+    Message("psum_scatter")
+        .problem("the operand is boolean")
+        .rule("sums are over numbers")
+        .from(a.loc)
+        .advice("convert it to int32 first")
+        .raise<DTypeError>();
+  std::int64_t n = members(a.attrs);
+  bool tiled = a.attrs.flag("tiled");
+  int axis = dimension("psum_scatter", a.attrs.i("axis"), t.shape.rank(), a.loc);
+  std::int64_t extent = t.shape[axis];
+  if (tiled ? extent % n != 0 : extent != n)
+    Message("psum_scatter")
+        .problem("dimension " + std::to_string(axis) + " of " + to_string(t) + " has " +
+                 std::to_string(extent) + " elements, to be scattered over the " +
+                 std::to_string(n) + " devices of axis " + axes_text(a.attrs))
+        .rule(tiled ? "with tiled, the extent is a multiple of the number of devices: " +
+                          std::to_string(extent) + " % " + std::to_string(n) + " = " +
+                          std::to_string(extent % n)
+                    : "the extent equals the number of devices: " + std::to_string(extent) +
+                          " != " + std::to_string(n))
+        .from(a.loc)
+        .advice(tiled ? "pad the dimension to a multiple of " + std::to_string(n)
+                      : "pass tiled to keep slabs of a larger dimension, or reshape")
+        .raise<ShapeError>();
+  t.shape =
+      tiled ? replace_dims(t.shape, axis, 1, {extent / n}) : replace_dims(t.shape, axis, 1, {});
+  return {t};
+}
+
+BatchResult batch(const BatchArgs& a) {
+  Mapped m = mapped(a, true);
+  int axis = static_cast<int>(a.attrs.i("axis"));
+  bool tiled = a.attrs.flag("tiled");
+  int d = a.dims[0];
+  Value x = a.inputs[0];
+  if (!m.is) {
+    Attrs at = a.attrs;
+    at.set("axis", static_cast<std::int64_t>(axis < d ? axis : axis + 1));
+    return {a.b.emit(a.op, a.inputs, at), {!tiled && axis < d ? d - 1 : d}};
+  }
+  x = d == kUnbatched ? times(x, a.size) : reduce_sum(x, {d});
+  // The scattered dimension falls apart into (mapped members, members of the rest, slab); the first
+  // becomes the stack.
+  std::int64_t slab = x.shape()[axis] / (a.size * m.rest_size);
+  Ints parts{a.size};
+  if (!m.rest.empty()) parts.insert(m.first ? parts.end() : parts.begin(), m.rest_size);
+  if (tiled) parts.push_back(slab);
+  x = reshape_dims(x, axis, 1, parts);
+  if (!m.rest.empty()) {
+    Attrs at = with_axes(a.attrs, m.rest, m.rest_size);
+    at.set("axis", static_cast<std::int64_t>(m.first ? axis + 1 : axis));
+    at.set("tiled", false);
+    x = a.b.emit(a.op, std::span<const Value>(&x, 1), at)[0];
+  }
+  return {{x}, {axis}};
+}
+
+}  // namespace
+
+Value psum_scatter(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled,
+                   const IntLists& groups) {
+  axis = dimension("psum_scatter", axis, x.rank(), x.builder->loc);
+  return x.builder->emit1("psum_scatter", {x}, scatter_attrs(axes, size, axis, tiled, groups));
+}
+
+void register_psum_scatter(Registry& r) {
+  Op op = make("psum_scatter",
+               "Device k of the axes (of its group) gets index k of dimension `axis` of the sum of "
+               "x over the devices, the "
+               "dimension removed; `tiled`: the k-th of equal slabs of the dimension. Its "
+               "transpose is all_gather.",
+               "reduce_scatter",
+               {{"axis", AttrKind::integer, "dimension of the operand"},
+                {"tiled", AttrKind::boolean, "keep the dimension, as slabs"}});
+  op.infer = infer;
+  op.transpose = [](const TransposeArgs& a) -> MaybeValues {
+    if (!a.cotangents[0]) return {std::nullopt};
+    const Attrs& at = a.attrs;
+    return {all_gather(*a.cotangents[0], at.get<Strings>("axes"), at.i("size"),
+                       static_cast<int>(at.i("axis")), at.flag("tiled"),
+                       at.get<IntLists>("groups"))};
+  };
+  op.batch = batch;
+  op.uniform = adds_axes();
+  op.examples = [] {
+    return std::vector<OpExample>{{{Type(f32, {4, 3})}, scatter_attrs({"i"}, 4, 0, false, {})},
+                                  {{Type(f32, {8})}, scatter_attrs({"i"}, 4, 0, true, {})}};
+  };
+  r.add(std::move(op));
+}
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,163 @@
+#include "ops/control/agree.h"
+
+#include "ir/op.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::ops {
+
+namespace {
+
+using Sets = std::vector<AxisSet>;
+
+bool no_axes(const Values& operands, const Program& p) {
+  return std::all_of(operands.begin(), operands.end(),
+                     [](const Value& v) { return v.type().varying.empty(); }) &&
+         std::all_of(p.inputs.begin(), p.inputs.end(),
+                     [&](Var v) { return p.types[v].varying.empty(); }) &&
+         std::all_of(p.outputs.begin(), p.outputs.end(),
+                     [&](Var v) { return p.types[v].varying.empty(); });
+}
+
+Sets input_sets(const Program& p) {
+  Sets sets;
+  for (Var v : p.inputs) sets.push_back(p.types[v].varying);
+  return sets;
+}
+Sets output_sets(const Program& p) {
+  Sets sets;
+  for (Var v : p.outputs) sets.push_back(p.types[v].varying);
+  return sets;
+}
+
+// Copies the equations of `p` to where its inputs vary over more axes: casts may have become idle,
+// and nested control flow has to agree again.
+Values replayed(Builder& b, const Program& p, const Values& inputs) {
+  Values env(p.types.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) env[p.inputs[i]] = inputs[i];
+  for (const Equation& eqn : p.equations) {
+    Values in;
+    for (Var v : eqn.inputs) in.push_back(env[v]);
+    Equation again = eqn;
+    auto size = [&](const char* name) { return static_cast<std::size_t>(eqn.attrs.i(name)); };
+    Values out;
+    if (eqn.op->name == "pvary") {
+      AxisSet axes;
+      for (const std::string& axis : eqn.attrs.get<Strings>("axes")) axes.insert(axis);
+      out.push_back(b.vary_over(in[0], axes));
+    } else if (eqn.op->name == "scan") {
+      ProgramPtr body = eqn.attrs.program("body");
+      agree_scan(b, body, in, size("consts"), size("carry"));
+      again.attrs.set("body", body);
+    } else if (eqn.op->name == "while") {
+      ProgramPtr cond = eqn.attrs.program("cond"), body = eqn.attrs.program("body");
+      agree_while(b, cond, body, in, size("cond_consts"), size("body_consts"));
+      again.attrs.set("cond", cond);
+      again.attrs.set("body", body);
+    } else if (eqn.op->name == "cond") {
+      Programs branches = eqn.attrs.get<Programs>("branches");
+      agree_cond(b, branches, in);
+      again.attrs.set("branches", std::move(branches));
+    }
+    if (out.empty()) out = b.copy(again, in);
+    for (std::size_t i = 0; i < out.size(); ++i) env[eqn.outputs[i]] = out[i];
+  }
+  Values outputs;
+  for (Var v : p.outputs) outputs.push_back(env[v]);
+  return outputs;
+}
+
+// The program with its inputs typed so, and its outputs cast to at least these.
+ProgramPtr retyped(const ProgramPtr& p, const Sets& inputs, const Sets& outputs = {}) {
+  bool same = inputs == input_sets(*p);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    AxisSet all = p->types[p->outputs[i]].varying | outputs[i];
+    same = same && all == p->types[p->outputs[i]].varying;
+  }
+  if (same) return p;
+  Builder b(p->name);
+  Values in;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Type type = p->types[p->inputs[i]];
+    type.varying = inputs[i];
+    in.push_back(b.input(std::move(type)));
+  }
+  Values out = replayed(b, *p, in);
+  for (std::size_t i = 0; i < outputs.size(); ++i) out[i] = b.vary_over(out[i], outputs[i]);
+  return b.finish(out);
+}
+
+bool grow(AxisSet& set, const AxisSet& by) {
+  AxisSet all = set | by;
+  bool grew = !(all == set);
+  set = std::move(all);
+  return grew;
+}
+
+}  // namespace
+
+void agree_scan(Builder& b, ProgramPtr& body, Values& operands, std::size_t consts,
+                std::size_t carry) {
+  if (no_axes(operands, *body)) return;
+  Sets in = input_sets(*body);
+  for (std::size_t i = 0; i < in.size(); ++i) grow(in[i], operands[i].type().varying);
+  for (bool grew = true; grew;) {
+    grew = false;
+    Sets out = output_sets(*retyped(body, in));
+    for (std::size_t i = 0; i < carry; ++i) grew = grow(in[consts + i], out[i]) || grew;
+  }
+  auto first = in.begin() + static_cast<std::ptrdiff_t>(consts);
+  body = retyped(body, in, Sets(first, first + static_cast<std::ptrdiff_t>(carry)));
+  for (std::size_t i = 0; i < in.size(); ++i) operands[i] = b.vary_over(operands[i], in[i]);
+}
+
+void agree_while(Builder& b, ProgramPtr& cond, ProgramPtr& body, Values& operands,
+                 std::size_t cond_consts, std::size_t body_consts) {
+  if (no_axes(operands, *body) && no_axes({}, *cond)) return;
+  std::size_t first = cond_consts + body_consts;
+  Sets in;
+  for (const Value& v : operands) in.push_back(v.type().varying);
+  Sets of_cond = input_sets(*cond), of_body = input_sets(*body);
+  for (std::size_t i = 0; i < of_cond.size(); ++i)
+    grow(in[i < cond_consts ? i : i + body_consts], of_cond[i]);
+  for (std::size_t i = 0; i < of_body.size(); ++i) grow(in[i + cond_consts], of_body[i]);
+  auto place = [&] {
+    of_cond.assign(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(cond_consts));
+    of_cond.insert(of_cond.end(), in.begin() + static_cast<std::ptrdiff_t>(first), in.end());
+    of_body.assign(in.begin() + static_cast<std::ptrdiff_t>(cond_consts), in.end());
+  };
+  for (bool grew = true; grew;) {
+    grew = false;
+    place();
+    AxisSet predicate = output_sets(*retyped(cond, of_cond))[0];
+    Sets out = output_sets(*retyped(body, of_body));
+    for (std::size_t i = 0; i < out.size(); ++i)
+      grew = grow(in[first + i], out[i] | predicate) || grew;
+  }
+  place();
+  cond = retyped(cond, of_cond);
+  body = retyped(body, of_body, Sets(in.begin() + static_cast<std::ptrdiff_t>(first), in.end()));
+  for (std::size_t i = 0; i < in.size(); ++i) operands[i] = b.vary_over(operands[i], in[i]);
+}
+
+void agree_cond(Builder& b, Programs& branches, Values& operands) {
+  bool none = true;
+  for (const ProgramPtr& branch : branches) none = none && no_axes(operands, *branch);
+  if (none) return;
+  // Devices that take different branches differ in every result, so each operand serves different
+  // ends on them.
+  const AxisSet index = operands[0].type().varying;
+  Sets in(operands.size() - 1, index), out(branches[0]->outputs.size(), index);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    grow(in[i], operands[i + 1].type().varying);
+    for (const ProgramPtr& branch : branches) grow(in[i], branch->types[branch->inputs[i]].varying);
+  }
+  for (const ProgramPtr& branch : branches) {
+    Sets own = output_sets(*retyped(branch, in));
+    for (std::size_t i = 0; i < out.size(); ++i) grow(out[i], own[i]);
+  }
+  for (ProgramPtr& branch : branches) branch = retyped(branch, in, out);
+  for (std::size_t i = 0; i < in.size(); ++i) operands[i + 1] = b.vary_over(operands[i + 1], in[i]);
+}
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,89 @@
+#include "ops/control/cotangents.h"
+
+#include "ir/op.h"
+#include "ops/build.h"
+#include "ops/indexing/scatter_rules.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::ops {
+
+namespace {
+
+// Smaller arrays are added in one kernel with what is around.
+constexpr std::int64_t kWorthwhile = 4096;
+
+const Equation* producer(Value v) {
+  const auto& equations = v.builder->so_far().equations;
+  for (std::size_t k = equations.size(); k-- > 0;)
+    for (Var out : equations[k].outputs)
+      if (out == v.var) return &equations[k];
+  return nullptr;
+}
+
+bool is_zero(Value v) {
+  const Equation* e = producer(v);
+  while (e && (e->op->name == "broadcast_in_dim" || e->op->name == "pvary"))
+    e = producer(Value{v.builder, e->inputs[0]});
+  if (!e || e->op->name != "constant") return false;
+  const auto& bytes = *e->attrs.get<Literal>("value").bytes;
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+// What is added to `base` at a place that is data: by scatter_add, or by reading a slice, adding
+// and putting it back, which is what add_slices makes.
+struct Addition {
+  Equation eqn;
+  Value base, part;
+};
+std::optional<Addition> addition(Value v) {
+  const Equation* e = producer(v);
+  if (!e) return std::nullopt;
+  auto in = [&](const Equation& eqn, std::size_t k) { return Value{v.builder, eqn.inputs[k]}; };
+  if (e->op->name == "scatter_add" && windows_apart(e->attrs, in(*e, 1).shape()))
+    return Addition{*e, in(*e, 0), in(*e, 2)};
+  if (e->op->name != "dynamic_update_slice") return std::nullopt;
+  if (is_zero(in(*e, 0))) return Addition{*e, in(*e, 0), in(*e, 1)};
+  const Equation* sum = producer(in(*e, 1));
+  if (!sum || sum->op->name != "add") return std::nullopt;
+  const Equation* read = producer(in(*sum, 0));
+  if (!read || read->op->name != "dynamic_slice" || read->inputs[0] != e->inputs[0] ||
+      !std::equal(read->inputs.begin() + 1, read->inputs.end(), e->inputs.begin() + 2,
+                  e->inputs.end()))
+    return std::nullopt;
+  return Addition{*e, in(*e, 0), in(*sum, 1)};
+}
+
+// `part` added to `sum`, if it is zero but for slices.
+MaybeValue add_slices(Value sum, Value part) {
+  std::vector<Addition> all;
+  for (Value at = part; !is_zero(at); at = all.back().base) {
+    std::optional<Addition> a = addition(at);
+    if (!a || sum.type().bytes() - a->part.type().bytes() < kWorthwhile) return std::nullopt;
+    all.push_back(std::move(*a));
+  }
+  if (all.empty()) return std::nullopt;
+  Builder& b = *sum.builder;
+  for (auto a = all.rbegin(); a != all.rend(); ++a) {
+    if (a->eqn.op->name == "scatter_add") {
+      sum = b.emit1("scatter_add", {sum, Value{&b, a->eqn.inputs[1]}, a->part}, a->eqn.attrs);
+      continue;
+    }
+    Values starts;
+    for (std::size_t k = 2; k < a->eqn.inputs.size(); ++k)
+      starts.push_back(Value{&b, a->eqn.inputs[k]});
+    Value old = dynamic_slice(sum, starts, a->part.shape().to_vector());
+    sum = dynamic_update_slice(sum, b.emit1("add", {old, a->part}), starts);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Value add_cotangents(Value sum, Value part) {
+  if (MaybeValue v = add_slices(sum, part)) return *v;
+  if (MaybeValue v = add_slices(part, sum)) return *v;
+  return sum.builder->emit1("add", {sum, part});
+}
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,124 @@
+// The transpose of a scan: the loop backwards, carrying the cotangents of its carry and adding up
+// those of its consts.
+#include "ir/interpret.h"
+#include "ops/build.h"
+#include "ops/control/cotangents.h"
+#include "ops/control/nested.h"
+#include "ops/control/scan_rules.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace tessera::inline v0::ops {
+
+namespace {
+
+// Linear inputs of the body: a carry is linear where its start is, or where a step makes it so.
+std::vector<bool> linear_inputs(const ScanLayout& s, std::span<const bool> linear) {
+  std::vector<bool> mask(linear.begin(), linear.end());
+  for (bool grew = true; grew;) {
+    grew = false;
+    std::vector<bool> out = depends_on(*s.body, mask);
+    for (std::size_t i = 0; i < s.carry; ++i)
+      if (out[i] && !mask[s.consts + i]) mask[s.consts + i] = grew = true;
+  }
+  return mask;
+}
+
+// Some carries are not linear (a counter, say): run those first, then transpose what is left.
+MaybeValues split_and_transpose(const TransposeArgs& a) {
+  PartialEvalResult r = scan_partial_eval({a.b, a.op, a.attrs, a.inputs, a.types});
+  MaybeValues cts;
+  for (std::size_t i = 0; i < r.outputs.size(); ++i)
+    if (!r.outputs[i]) cts.push_back(a.cotangents[i]);
+  std::vector<std::size_t> linear_at;
+  for (std::size_t i = 0; i < a.inputs.size(); ++i)
+    if (!a.inputs[i]) linear_at.push_back(i);
+  std::size_t count = r.input_order.size();
+  MaybeValues inputs;
+  std::vector<Type> types;
+  std::unique_ptr<bool[]> mask(new bool[count]);
+  for (std::size_t k = 0; k < count; ++k) {
+    std::size_t at = r.input_order[k];
+    mask[k] = at >= r.residuals.size();
+    inputs.push_back(mask[k] ? MaybeValue() : MaybeValue(r.residuals[at]));
+    types.push_back(mask[k] ? a.types[linear_at[at - r.residuals.size()]] : r.residuals[at].type());
+  }
+  MaybeValues in_cts = scan_transpose(
+      {a.b, a.op, r.attrs, inputs, types, std::span<const bool>(mask.get(), count), cts});
+  MaybeValues result(a.inputs.size());
+  for (std::size_t k = 0; k < count; ++k)
+    if (mask[k]) result[linear_at[r.input_order[k] - r.residuals.size()]] = in_cts[k];
+  return result;
+}
+
+}  // namespace
+
+MaybeValues scan_transpose(const TransposeArgs& a) {
+  ScanLayout s(a.attrs);
+  std::vector<bool> linear = linear_inputs(s, a.linear);
+  for (std::size_t i = s.consts; i < s.first_x(); ++i)
+    if (!linear[i]) return split_and_transpose(a);
+
+  // The backward body takes (non-linear consts; cotangents of the carry, sums for the linear
+  // consts; non-linear xs, cotangents of the ys) and gives the carry's cotangents, the sums, and
+  // the cotangents of the linear xs.
+  const Program& body = *s.body;
+  Builder t(body.name);
+  auto type = [&](std::size_t i) { return body.types[body.inputs[i]]; };
+  MaybeValues inputs(body.inputs.size()), cts(body.outputs.size());
+  Values consts, carry, xs;  // outside
+  for (std::size_t i = 0; i < s.consts; ++i) {
+    if (linear[i]) continue;
+    inputs[i] = t.input(type(i));
+    consts.push_back(*a.inputs[i]);
+  }
+  for (std::size_t i = 0; i < s.carry; ++i) {
+    cts[i] = t.input(type(s.consts + i));
+    carry.push_back(a.cotangents[i] ? *a.cotangents[i] : zeros(a.b, a.types[s.consts + i]));
+  }
+  std::size_t sums_at = t.so_far().inputs.size();
+  for (std::size_t i = s.first_x(); i < inputs.size(); ++i) {
+    if (linear[i]) continue;
+    inputs[i] = t.input(type(i));
+    xs.push_back(*a.inputs[i]);
+  }
+  for (std::size_t i = s.carry; i < cts.size(); ++i) {
+    if (!a.cotangents[i]) continue;
+    cts[i] = t.input(body.types[body.outputs[i]]);
+    xs.push_back(*a.cotangents[i]);
+  }
+  std::size_t sums_from = t.so_far().inputs.size();
+
+  MaybeValues in_cts = transpose_inline(t, body, inputs, linear, cts);
+  Values out;
+  std::vector<std::size_t> summed, stacked;  // operands whose cotangents these are
+  for (std::size_t i = s.consts; i < s.first_x(); ++i)
+    out.push_back(in_cts[i] ? *in_cts[i] : zeros(t, type(i)));
+  for (std::size_t i = 0; i < s.consts; ++i) {
+    if (!linear[i] || !in_cts[i]) continue;
+    out.push_back(add_cotangents(t.input(type(i)), *in_cts[i]));
+    carry.push_back(zeros(a.b, a.types[i]));
+    summed.push_back(i);
+  }
+  for (std::size_t i = s.first_x(); i < inputs.size(); ++i) {
+    if (!linear[i] || !in_cts[i]) continue;
+    out.push_back(*in_cts[i]);
+    stacked.push_back(i);
+  }
+  std::shared_ptr<Program> backward = t.finish(out);
+  auto first = backward->inputs.begin();
+  std::rotate(first + static_cast<std::ptrdiff_t>(sums_at),
+              first + static_cast<std::ptrdiff_t>(sums_from), backward->inputs.end());
+
+  Values results = scan(prune(*backward), consts, carry, xs, s.length, !s.reverse, a.b);
+  MaybeValues ct(a.inputs.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < s.carry; ++i, ++next)
+    if (a.linear[s.consts + i]) ct[s.consts + i] = results[next];
+  for (std::size_t i : summed) ct[i] = results[next++];
+  for (std::size_t i : stacked) ct[i] = results[next++];
+  return ct;
+}
+
+}  // namespace tessera::inline v0::ops

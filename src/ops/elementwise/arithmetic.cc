@@ -1,0 +1,216 @@
+// add, sub, mul, div, rem, pow, atan2, max, min.
+#include "ops/elementwise/elementwise.h"
+#include "ops/elementwise/elementwise_eval.h"
+#include "ops/elementwise/integer_math.h"
+#include "ops/updates.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tessera::inline v0::ops {
+
+Value add(Value x, Value y) { return x.builder->emit1("add", {x, y}); }
+Value sub(Value x, Value y) { return x.builder->emit1("sub", {x, y}); }
+Value mul(Value x, Value y) { return x.builder->emit1("mul", {x, y}); }
+Value div(Value x, Value y) { return x.builder->emit1("div", {x, y}); }
+Value rem(Value x, Value y) { return x.builder->emit1("rem", {x, y}); }
+Value atan2(Value y, Value x) { return x.builder->emit1("atan2", {y, x}); }
+Value max(Value x, Value y) { return x.builder->emit1("max", {x, y}); }
+Value min(Value x, Value y) { return x.builder->emit1("min", {x, y}); }
+
+namespace {
+
+// f on floats, g on integers.
+template <class F, class G>
+auto by_kind(F f, G g) {
+  return [f, g](auto x, auto y) {
+    if constexpr (std::is_floating_point_v<decltype(x)>)
+      return f(x, y);
+    else
+      return g(x, y);
+  };
+}
+
+Op make_add() {
+  Op op = arith_op(Arith::add, "add", "add", "x + y. Integers wrap around; of booleans it is `or`.",
+                   2, Accepts::any);
+  op.updates = updates_all();
+  op.jvp = [](const JvpArgs& a) { return MaybeValues{plus(a.tangents[0], a.tangents[1])}; };
+  op.transpose = [](const TransposeArgs& a) {
+    return MaybeValues{a.cotangents[0], a.cotangents[0]};
+  };
+  op.evaluate =
+      [numeric = evaluate_numeric<2>(by_kind([](auto x, auto y) { return x + y; },
+                                             [](auto x, auto y) { return wrap_add(x, y); })),
+       logical = evaluate_predicate<2>([](auto x, auto y) { return x || y; })](const EvalArgs& a) {
+        (a.inputs[0].dtype == DType::boolean ? logical : numeric)(a);
+      };
+  return op;
+}
+
+Op make_sub() {
+  Op op =
+      arith_op(Arith::sub, "sub", "subtract", "x - y. Integers wrap around.", 2, Accepts::numeric);
+  op.updates = updates_of({0});
+  op.jvp = [](const JvpArgs& a) -> MaybeValues {
+    const auto& [x, y] = std::pair(a.tangents[0], a.tangents[1]);
+    if (!y) return {x};
+    return {x ? sub(*x, *y) : neg(*y)};
+  };
+  op.transpose = [](const TransposeArgs& a) -> MaybeValues {
+    const MaybeValue& ct = a.cotangents[0];
+    if (!ct) return {std::nullopt, std::nullopt};
+    return {ct, a.linear[1] ? MaybeValue(neg(*ct)) : std::nullopt};
+  };
+  op.evaluate = evaluate_numeric<2>(
+      by_kind([](auto x, auto y) { return x - y; }, [](auto x, auto y) { return wrap_sub(x, y); }));
+  return op;
+}
+
+Op make_mul() {
+  Op op = arith_op(Arith::mul, "mul", "multiply",
+                   "x * y. Integers wrap around; of booleans it is `and`.", 2, Accepts::any);
+  op.updates = [](const UpdateArgs& a) {
+    std::vector<std::size_t> factors;
+    if (a.same[1]) factors.push_back(0);
+    if (a.same[0]) factors.push_back(1);
+    return factors;
+  };
+  op.jvp = [](const JvpArgs& a) {
+    MaybeValue dx, dy;
+    if (a.tangents[0]) dx = mul(*a.tangents[0], a.inputs[1]);
+    if (a.tangents[1]) dy = mul(a.inputs[0], *a.tangents[1]);
+    return MaybeValues{plus(dx, dy)};
+  };
+  // Linear in exactly one operand; a product of two linear ones is not linear.
+  op.transpose = [](const TransposeArgs& a) -> MaybeValues {
+    if (a.linear[0] && a.linear[1]) throw InternalError("mul is linear in one operand at a time");
+    const MaybeValue& ct = a.cotangents[0];
+    if (!ct) return {std::nullopt, std::nullopt};
+    if (a.linear[0]) return {mul(*ct, *a.inputs[1]), std::nullopt};
+    return {std::nullopt, mul(*a.inputs[0], *ct)};
+  };
+  op.evaluate =
+      [numeric = evaluate_numeric<2>(by_kind([](auto x, auto y) { return x * y; },
+                                             [](auto x, auto y) { return wrap_mul(x, y); })),
+       logical = evaluate_predicate<2>([](auto x, auto y) { return x && y; })](const EvalArgs& a) {
+        (a.inputs[0].dtype == DType::boolean ? logical : numeric)(a);
+      };
+  return op;
+}
+
+Op make_div() {
+  Op op = arith_op(Arith::div, "div", "divide",
+                   "x / y. Integers truncate towards zero; x / 0 is -1 (all ones where unsigned), "
+                   "the least integer divided by "
+                   "-1 is itself.",
+                   2, Accepts::numeric, 0.5, 2);
+  op.updates = [](const UpdateArgs& a) {
+    return a.same[1] ? std::vector<std::size_t>{0} : std::vector<std::size_t>{};
+  };
+  op.jvp = [](const JvpArgs& a) {
+    MaybeValue dx, dy;
+    if (a.tangents[0]) dx = div(*a.tangents[0], a.inputs[1]);
+    if (a.tangents[1]) dy = mul(*a.tangents[1], neg(div(a.outputs[0], a.inputs[1])));
+    return MaybeValues{plus(dx, dy)};
+  };
+  op.transpose = [](const TransposeArgs& a) -> MaybeValues {
+    if (a.linear[1]) throw InternalError("div is not linear in its divisor");
+    const MaybeValue& ct = a.cotangents[0];
+    return {ct ? MaybeValue(div(*ct, *a.inputs[1])) : std::nullopt, std::nullopt};
+  };
+  op.evaluate = evaluate_numeric<2>(by_kind([](auto x, auto y) { return x / y; },
+                                            [](auto x, auto y) { return defined_div(x, y); }));
+  return op;
+}
+
+Op make_rem() {
+  Op op = arith_op(
+      Arith::rem, "rem", "remainder",
+      "The remainder of x / y truncated towards zero: the sign is x's. Of integers, x rem 0 is x.",
+      2, Accepts::numeric, 0.5, 2);
+  op.cheap = false;
+  op.jvp = [](const JvpArgs& a) {
+    MaybeValue dy;
+    if (a.tangents[1]) {
+      Value quotient = div(a.inputs[0], a.inputs[1]);
+      Value truncated = mul(sign(quotient), floor(abs(quotient)));
+      dy = mul(*a.tangents[1], neg(truncated));
+    }
+    return MaybeValues{plus(a.tangents[0], dy)};
+  };
+  op.waived["transpose"] = "its derivative is a product and a sum, never a remainder";
+  op.waived["updates"] = "what a division leaves of a state is none";
+  op.evaluate = evaluate_numeric<2>(by_kind([](auto x, auto y) { return std::fmod(x, y); },
+                                            [](auto x, auto y) { return defined_rem(x, y); }));
+  return op;
+}
+
+Op make_atan2() {
+  Op op = arith_op(Arith::atan2, "atan2", "atan2",
+                   "The angle of the point (x, y), operands in the order y, x, in [-pi, pi].", 2,
+                   Accepts::floating, 0.5, 2);
+  op.cheap = false;
+  op.jvp = [](const JvpArgs& a) {
+    // x / (x^2 + y^2), whose denominator may be out of range where the quotient is not; zero far
+    // away.
+    Value y = a.inputs[0], x = a.inputs[1], distance = hypot(x, y);
+    Value far = eq(distance, like(x, std::numeric_limits<double>::infinity()));
+    auto slope = [&](Value v) { return select(far, like(v, 0), div(div(v, distance), distance)); };
+    MaybeValue dy, dx;
+    if (a.tangents[0]) dy = mul(*a.tangents[0], slope(x));
+    if (a.tangents[1]) dx = mul(*a.tangents[1], neg(slope(y)));
+    return MaybeValues{plus(dy, dx)};
+  };
+  op.waived["transpose"] = "its derivative is a sum of products";
+  op.evaluate = evaluate_floating<2>([](auto y, auto x) { return std::atan2(y, x); });
+  return op;
+}
+
+// Max and min share everything but the direction. The derivative goes to the operand that is
+// chosen, half to each in a tie.
+Op make_extremum(bool is_max) {
+  Op op = arith_op(
+      is_max ? Arith::max : Arith::min, is_max ? "max" : "min", is_max ? "maximum" : "minimum",
+      std::string("The ") + (is_max ? "greater" : "lesser") +
+          " of x and y. NaN where either is NaN; -0 is less than +0; of booleans it is `" +
+          (is_max ? "or" : "and") + "`.",
+      2, Accepts::any);
+  op.updates = updates_all();
+  op.jvp = [is_max](const JvpArgs& a) {
+    // Selected, not multiplied by 0 or 1: an infinite tangent of what is not chosen is no matter.
+    auto chosen = [&](Value t, Value x, Value y) {
+      Value wins = is_max ? gt(x, y) : lt(x, y);
+      return select(wins, t, select(eq(x, y), mul(t, like(t, 0.5)), like(t, 0)));
+    };
+    MaybeValue dx, dy;
+    if (a.tangents[0]) dx = chosen(*a.tangents[0], a.inputs[0], a.inputs[1]);
+    if (a.tangents[1]) dy = chosen(*a.tangents[1], a.inputs[1], a.inputs[0]);
+    return MaybeValues{plus(dx, dy)};
+  };
+  op.waived["transpose"] = "its derivative is a sum of selections";
+  auto choose = [is_max](auto x, auto y) {
+    if constexpr (std::is_floating_point_v<decltype(x)>) {
+      if (x != x) return x;
+      if (y != y) return y;
+      if (x == y) return std::signbit(x) == is_max ? y : x;
+    }
+    return (x < y) == is_max ? y : x;
+  };
+  op.evaluate = [numeric = evaluate_numeric<2>(choose),
+                 logical = evaluate_predicate<2>(choose)](const EvalArgs& a) {
+    (a.inputs[0].dtype == DType::boolean ? logical : numeric)(a);
+  };
+  return op;
+}
+
+}  // namespace
+
+void register_arithmetic(Registry& r) {
+  Op add = make_add(), sub = make_sub(), mul = make_mul(), div = make_div(), rem = make_rem(),
+     atan2 = make_atan2();
+  Op max = make_extremum(true), min = make_extremum(false);
+  add_all(r, add, sub, mul, div, rem, atan2, max, min);
+}
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,136 @@
+// convert and bitcast_convert.
+#include "ops/elementwise/elementwise.h"
+#include "ops/elementwise/elementwise_eval.h"
+#include "ops/updates.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace tessera::inline v0::ops {
+
+Value convert(Value x, DType dtype, bool weak) {
+  if (x.dtype() == dtype && x.type().weak == weak) return x;
+  return x.builder->emit1("convert", {x}, {{"dtype", dtype}, {"weak", weak}});
+}
+
+Value bitcast_convert(Value x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  return x.builder->emit1("bitcast_convert", {x}, {{"dtype", dtype}});
+}
+
+namespace {
+
+template <class To, class From>
+To convert_element(From v) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return v != From(0);
+  } else if constexpr (kNarrow<To>) {
+    return To(static_cast<float>(v));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if (std::isnan(v)) return 0;
+    // Both bounds are powers of two (or zero) and so exact: one past the greatest, and the least.
+    const From past = std::ldexp(From(1), std::numeric_limits<To>::digits);
+    if (v >= past) return std::numeric_limits<To>::max();
+    if (v <= static_cast<From>(std::numeric_limits<To>::min()))
+      return std::numeric_limits<To>::min();
+    return static_cast<To>(v);
+  } else {
+    return static_cast<To>(v);
+  }
+}
+
+Op make_convert() {
+  Op op = elementwise_op(
+      "convert", "convert",
+      "x as `dtype`. Float to integer truncates and saturates, NaN gives 0; integers wrap around; "
+      "to boolean "
+      "is x != 0; to and from 16-bit floats goes through float32, rounding to nearest even.",
+      1, Accepts::any);
+  op.attrs = {{"dtype", AttrKind::dtype, "of the result"},
+              {"weak", AttrKind::boolean, "whether the result is weak"}};
+  op.updates = updates_of({0});
+  op.infer = [](const InferArgs& a) {
+    return std::vector<Type>{Type(a.attrs.dtype("dtype"), a.inputs[0].shape, a.attrs.flag("weak"))};
+  };
+  op.jvp = [](const JvpArgs& a) -> MaybeValues {
+    if (!a.tangents[0] || !is_floating(a.attrs.dtype("dtype"))) return {std::nullopt};
+    return {convert(*a.tangents[0], a.attrs.dtype("dtype"), a.attrs.flag("weak"))};
+  };
+  op.transpose = [](const TransposeArgs& a) -> MaybeValues {
+    if (!a.cotangents[0]) return {std::nullopt};
+    return {convert(*a.cotangents[0], a.types[0].dtype, a.types[0].weak)};
+  };
+  op.evaluate = [](const EvalArgs& a) {
+    dispatch(a.inputs[0].dtype, [&](auto from) {
+      const auto* x = a.inputs[0].data<decltype(from)>();
+      dispatch(a.outputs[0].dtype, [&](auto to) {
+        auto* out = a.outputs[0].data<decltype(to)>();
+        for (std::int64_t i = 0; i < a.outputs[0].count(); ++i)
+          out[i] = convert_element<decltype(to)>(widen(x[i]));
+      });
+    });
+  };
+  op.emit = [](Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+    return e.convert(e.operand(0, at), eqn.attrs.dtype("dtype"));
+  };
+  op.examples = [] {
+    std::vector<OpExample> examples;
+    auto add = [&](DType from, DType to, Shape shape) {
+      examples.push_back({{Type(from, std::move(shape))}, {{"dtype", to}, {"weak", false}}});
+    };
+    add(DType::float64, DType::float64, {2, 3});
+    add(DType::float32, DType::bfloat16, {2, 3});
+    add(DType::float16, DType::float64, {3});
+    add(DType::float32, DType::int32, {4});
+    add(DType::int32, DType::float32, {4});
+    add(DType::int32, DType::uint8, {});
+    add(DType::float32, DType::boolean, {5});
+    return examples;
+  };
+  return op;
+}
+
+Op make_bitcast() {
+  Op op =
+      elementwise_op("bitcast_convert", "bitcast_convert",
+                     "The bits of x read as `dtype`, which has the same width.", 1, Accepts::any);
+  op.attrs = {{"dtype", AttrKind::dtype, "of the result"}};
+  op.infer = [](const InferArgs& a) {
+    DType from = a.inputs[0].dtype, to = a.attrs.dtype("dtype");
+    if (size_of(from) != size_of(to) || (from == DType::boolean) != (to == DType::boolean))
+      Message(a.op.name)
+          .problem("reads " + std::string(name_of(from)) + " as " + std::string(name_of(to)))
+          .rule("both dtypes have the same width, and booleans are read as booleans only")
+          .from(a.loc)
+          .advice("use astype to convert values")
+          .raise<DTypeError>();
+    return std::vector<Type>{Type(to, a.inputs[0].shape)};
+  };
+  op.jvp = no_tangent();
+  op.waived["transpose"] = "bits have no derivative";
+  op.waived["updates"] = "bits under another name are another value";
+  op.evaluate = [](const EvalArgs& a) {
+    if (a.outputs[0].count())
+      std::memcpy(a.outputs[0].bytes, a.inputs[0].bytes,
+                  static_cast<std::size_t>(a.outputs[0].size_bytes()));
+  };
+  op.emit = [](Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+    return e.bitcast(e.operand(0, at), eqn.attrs.dtype("dtype"));
+  };
+  op.examples = [] {
+    return std::vector<OpExample>{{{Type(DType::float32, {2, 3})}, {{"dtype", DType::uint32}}},
+                                  {{Type(DType::int64, {3})}, {{"dtype", DType::float64}}},
+                                  {{Type(DType::uint16, {})}, {{"dtype", DType::bfloat16}}}};
+  };
+  return op;
+}
+
+}  // namespace
+
+void register_convert(Registry& r) {
+  Op convert = make_convert(), bitcast = make_bitcast();
+  add_all(r, convert, bitcast);
+}
+
+}  // namespace tessera::inline v0::ops

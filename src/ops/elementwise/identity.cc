@@ -1,0 +1,70 @@
+// Identities that only transformations see: stop_gradient, optimization_barrier, checkpoint_name.
+#include "ops/elementwise/elementwise.h"
+#include "ops/updates.h"
+
+#include <cstring>
+
+namespace tessera::inline v0::ops {
+
+Value stop_gradient(Value x) { return x.builder->emit1("stop_gradient", {x}); }
+Value optimization_barrier(Value x) { return x.builder->emit1("optimization_barrier", {x}); }
+Value checkpoint_name(Value x, std::string name) {
+  return x.builder->emit1("checkpoint_name", {x}, {{"name", std::move(name)}});
+}
+
+namespace {
+
+Op identity(std::string name, std::string stablehlo, std::string doc) {
+  Op op = elementwise_op(std::move(name), std::move(stablehlo), std::move(doc), 1, Accepts::any);
+  op.updates = updates_of({0});
+  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
+  op.evaluate = [](const EvalArgs& a) {
+    if (a.outputs[0].count())
+      std::memcpy(a.outputs[0].bytes, a.inputs[0].bytes,
+                  static_cast<std::size_t>(a.outputs[0].size_bytes()));
+  };
+  op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
+    return e.operand(0, at);
+  };
+  return op;
+}
+
+}  // namespace
+
+void register_identity(Registry& r) {
+  Op stop = identity("stop_gradient", "", "x, with a derivative of zero.");
+  stop.jvp = no_tangent();
+  stop.examples = [] {
+    OpExample e;
+    e.inputs = {Type(DType::float32, {2, 3})};
+    e.no_numeric_derivative = "its derivative is zero by definition";
+    return std::vector<OpExample>{e};
+  };
+  stop.waived = {{"stablehlo", "it means nothing once derivatives are taken"},
+                 {"transpose", "its derivative is zero"}};
+
+  // The tangent goes through a barrier of its own: what is recomputed for it stays apart too.
+  Op barrier = identity("optimization_barrier", "optimization_barrier",
+                        "x; no simplification crosses it, so that what is computed again after it "
+                        "is not merged with before.");
+  barrier.jvp = [](const JvpArgs& a) -> MaybeValues {
+    return {a.tangents[0] ? MaybeValue(optimization_barrier(*a.tangents[0])) : std::nullopt};
+  };
+  barrier.transpose = [](const TransposeArgs& a) -> MaybeValues {
+    return {a.cotangents[0] ? MaybeValue(optimization_barrier(*a.cotangents[0])) : std::nullopt};
+  };
+
+  Op name =
+      identity("checkpoint_name", "", "x, marked with `name` for the policies of checkpoint.");
+  name.attrs = {{"name", AttrKind::string, "what policies know the value by"}};
+  name.jvp = [](const JvpArgs& a) -> MaybeValues { return {a.tangents[0]}; };
+  name.waived = {{"stablehlo", "it means nothing once derivatives are taken"},
+                 {"transpose", "tangents pass it by, so no linear program holds one"}};
+  name.examples = [] {
+    return std::vector<OpExample>{{{Type(DType::float32, {2, 3})}, {{"name", std::string("h")}}},
+                                  {{Type(DType::int32, {})}, {{"name", std::string("two words")}}}};
+  };
+  add_all(r, stop, barrier, name);
+}
+
+}  // namespace tessera::inline v0::ops

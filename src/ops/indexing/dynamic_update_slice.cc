@@ -1,0 +1,163 @@
+// Replacing a box of fixed size whose place is data.
+#include "ops/factors.h"
+#include "ops/indexing/indexing.h"
+#include "ops/updates.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::ops {
+
+Value dynamic_update_slice(Value x, Value update, std::span<const Value> starts) {
+  if (update.shape() == x.shape() && update.dtype() == x.dtype()) return update;
+  Values in{x, update};
+  in.insert(in.end(), starts.begin(), starts.end());
+  return x.builder->emit1("dynamic_update_slice", in);
+}
+
+namespace {
+
+std::vector<Type> infer(const InferArgs& a) {
+  if (a.inputs.size() < 2) throw InternalError("dynamic_update_slice has an operand and an update");
+  const Type &x = a.inputs[0], &update = a.inputs[1];
+  if (x.dtype != update.dtype)
+    Message(a.op.name)
+        .problem("the operand is " + std::string(name_of(x.dtype)) + ", the update " +
+                 std::string(name_of(update.dtype)))
+        .rule("both have one dtype")
+        .from(a.loc)
+        .advice("convert the update to " + std::string(name_of(x.dtype)))
+        .raise<DTypeError>();
+  bool fits = x.shape.size() == update.shape.size();
+  for (std::size_t d = 0; fits && d < x.shape.size(); ++d) fits = update.shape[d] <= x.shape[d];
+  if (!fits)
+    Message(a.op.name)
+        .problem("an update of shape " + tessera::to_string(update.shape) +
+                 " does not fit into shape " + tessera::to_string(x.shape))
+        .rule("both have one rank, and no extent of the update exceeds that of the operand")
+        .from(a.loc)
+        .advice("slice or reshape the update")
+        .raise<ShapeError>();
+  check_starts(a, 2, x.shape);
+  return {Type(x.dtype, x.shape, x.weak && update.weak)};
+}
+
+MaybeValues transpose_rule(const TransposeArgs& a) {
+  MaybeValues out(a.types.size());
+  if (!a.cotangents[0]) return out;
+  Value ct = *a.cotangents[0];
+  Values starts;
+  for (std::size_t i = 2; i < a.inputs.size(); ++i) starts.push_back(*a.inputs[i]);
+  if (a.linear[0])
+    out[0] = dynamic_update_slice(ct, zeros(a.b, Type(ct.dtype(), a.types[1].shape)), starts);
+  if (a.linear[1]) out[1] = dynamic_slice(ct, starts, to_ints(a.types[1].shape));
+  return out;
+}
+
+BatchResult batch(const BatchArgs& a) {
+  auto starts = a.inputs.subspan(2);
+  auto start_dims = a.dims.subspan(2);
+  if (std::all_of(start_dims.begin(), start_dims.end(), [](int k) { return k == kUnbatched; })) {
+    int to = a.dims[0] != kUnbatched ? a.dims[0] : a.dims[1];
+    Values all(starts.begin(), starts.end());
+    all.insert(all.begin() + to, scalar(a.b, starts.empty() ? DType::int32 : starts[0].dtype(), 0));
+    Value x = stacked_at(a.inputs[0], a.dims[0], to, a.size),
+          update = stacked_at(a.inputs[1], a.dims[1], to, a.size);
+    return {{dynamic_update_slice(x, update, all)}, {to}};
+  }
+  Value x = stacked_at(a.inputs[0], a.dims[0], 0, a.size),
+        update = stacked_at(a.inputs[1], a.dims[1], 0, a.size);
+  ScatterDims dims;
+  for (int k = 1; k < x.rank(); ++k) {
+    dims.update_window_dims.push_back(k);
+    dims.scatter_dims_to_operand_dims.push_back(k);
+  }
+  dims.operand_batching_dims = {0};
+  dims.scatter_indices_batching_dims = {0};
+  dims.index_vector_dim = 1;
+  return {
+      {scatter("scatter", x, stack_starts(starts, start_dims, a.size), update, dims, "clip", true)},
+      {0}};
+}
+
+std::string sharding(const ShardArgs& a) {
+  FactorRule rule;
+  std::vector<int> x = rule.factors(a.inputs[0].shape), update = x;
+  for (std::size_t d = 0; d < x.size(); ++d)
+    if (a.inputs[0].shape[d] != a.inputs[1].shape[d]) {
+      update[d] = rule.factor(a.inputs[1].shape[d]);
+      rule.mark("need_repl", update[d]);
+    }
+  rule.input(x);
+  rule.input(update);
+  for (std::size_t i = 2; i < a.inputs.size(); ++i) rule.input({});
+  rule.output(x);
+  return rule.str();
+}
+
+Lane emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
+  const Shape &x = e.operand_type(0).shape, &update = e.operand_type(1).shape;
+  std::vector<Bound> bounds;
+  std::vector<Index> from(at.begin(), at.end());
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    if (x[d] == update[d]) continue;
+    from[d] = at[d] - e.index(e.operand(static_cast<int>(d) + 2, std::span<const Index>{}), 0,
+                              x[d] - update[d]);
+    bounds.push_back({from[d], 0, update[d]});
+  }
+  if (bounds.empty()) return e.operand(1, from);
+  return e.guarded(
+      bounds, [&] { return e.operand(1, from); }, e.operand(0, at));
+}
+
+}  // namespace
+
+void register_dynamic_update_slice(Registry& r) {
+  Op op;
+  op.name = "dynamic_update_slice";
+  op.doc =
+      "The operand with the box that begins at the starts, one integer scalar a dimension, "
+      "replaced by the update. Starts are "
+      "moved into [0, extent - update extent], so that the box always lies inside.";
+  op.stablehlo = "dynamic_update_slice";
+  op.infer = infer;
+  op.jvp = linear_jvp({0, 1});
+  op.transpose = transpose_rule;
+  op.batch = batch;
+  op.sharding = sharding;
+  op.updates = updates_of({0});
+  op.cost = movement_cost();
+  op.evaluate = [](const EvalArgs& a) {
+    const HostArray &x = a.inputs[0], &update = a.inputs[1];
+    HostArray& out = a.outputs[0];
+    auto n = static_cast<std::size_t>(size_of(x.dtype));
+    if (x.size_bytes() > 0)
+      std::memcpy(out.bytes, x.bytes, static_cast<std::size_t>(x.size_bytes()));
+    Shape strides = x.shape.strides(), first;
+    for (std::size_t d = 0; d < x.shape.size(); ++d)
+      first.push_back(std::clamp<std::int64_t>(read_index(a.inputs[d + 2], 0), 0,
+                                               x.shape[d] - update.shape[d]));
+    std::int64_t origin = flat_index(first, strides);
+    const std::byte* from = update.bytes;
+    for_each_index(update.shape, [&](const Shape& index) {
+      std::memcpy(out.bytes + static_cast<std::size_t>(origin + flat_index(index, strides)) * n,
+                  from, n);
+      from += n;
+    });
+  };
+  op.emit = emit;
+  op.examples = [] {
+    auto example = [](DType dtype, Shape shape, Shape update, DType index) {
+      OpExample e{{Type(dtype, shape), Type(dtype, std::move(update))}, {}};
+      for (std::size_t d = 0; d < shape.size(); ++d) e.inputs.push_back(Type(index, {}));
+      e.int_lo = -1;
+      return e;
+    };
+    return std::vector<OpExample>{example(DType::float32, {5}, {2}, DType::int32),
+                                  example(DType::float64, {4, 3}, {2, 3}, DType::int32),
+                                  example(DType::float32, {4, 3}, {1, 2}, DType::int64),
+                                  example(DType::int32, {3, 3, 2}, {3, 1, 1}, DType::int32)};
+  };
+  r.add(std::move(op));
+}
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,81 @@
+// What ops with indices in their data share: dynamic slices, gather and scatter.
+#pragma once
+
+#include "ops/movement/movement.h"
+
+namespace tessera::inline v0::ops {
+
+/// Element `flat` of an integer array; what does not fit is the nearest that does.
+std::int64_t read_index(const HostArray& a, std::int64_t flat);
+
+/// The dimensions of a scatter's or gather's window and how they lie in the operand. "Window" is
+/// gather's offset and scatter's update window; "batch" are the other dimensions of gather's result
+/// and scatter's updates, which are the dimensions of the indices, in order, without the index
+/// vector's.
+struct WindowDimsOf {
+  Ints window;               // dimensions of the result (updates) that walk a slice
+  Ints operand_window;       // the operand dimension of each
+  Ints batch;                // the other dimensions of the result (updates)
+  Ints indices_batch;        // the indices' dimension of each
+  Ints operand_batching;     // operand dimensions that walk together with dimensions of the indices
+  Ints operand_batching_at;  // for each, the position in `batch`
+  Ints index_map;            // operand dimension of each component of the index vector
+  int vector_dim = 0;        // of the indices; their rank when the vector is implied
+
+  /// Where component `k` of the index vector is in the indices, given an index into the result
+  /// (updates).
+  template <class I, class Make>
+  std::vector<I> index_position(std::span<const I> at, std::size_t k, int indices_rank,
+                                Make&& make) const {
+    std::vector<I> out(static_cast<std::size_t>(indices_rank), make(0));
+    for (std::size_t b = 0; b < batch.size(); ++b)
+      out[static_cast<std::size_t>(indices_batch[b])] = at[static_cast<std::size_t>(batch[b])];
+    if (vector_dim < indices_rank)
+      out[static_cast<std::size_t>(vector_dim)] = make(static_cast<std::int64_t>(k));
+    return out;
+  }
+};
+WindowDimsOf window_dims_of(const GatherDims& dims, int result_rank, int operand_rank,
+                            int indices_rank);
+WindowDimsOf window_dims_of(const ScatterDims& dims, int updates_rank, int operand_rank,
+                            int indices_rank);
+
+GatherDims gather_dims(const Attrs& attrs);
+ScatterDims scatter_dims(const Attrs& attrs);
+/// The scatter that puts back where the gather took from, and the other way round.
+ScatterDims as_scatter(const GatherDims& dims);
+GatherDims as_gather(const ScatterDims& dims);
+
+/// The error that a sliced dynamic op gives for its start operands: one integer scalar a dimension,
+/// all of one dtype.
+void check_starts(const InferArgs& a, std::size_t first, const Shape& operand);
+/// Throws unless the dtype is an integer's.
+void check_index_dtype(const InferArgs& a, DType dtype, const char* what);
+
+[[noreturn]] void fail_index(const InferArgs& a, std::string problem, std::string rule,
+                             std::string advice);
+/// Throws unless `dims` is ascending.
+void check_sorted(const InferArgs& a, const char* attr, const Ints& dims);
+
+/// Throws unless `dim` is a dimension of the indices or their rank.
+void check_vector_dim(const InferArgs& a, std::int64_t dim);
+
+/// How the indices of a gather or scatter lie to the operand, with the attributes' names.
+struct IndexDims {
+  std::int64_t vector_dim;
+  const char* map_name;
+  const Ints& map;  // the operand dimension of each component
+  const Ints& operand_batching;
+  const char* indices_batching_name;
+  const Ints& indices_batching;
+  const char* alone_name;  // "a collapsed", "an inserted"
+  const Ints& alone;       // operand dimensions that the window lacks
+};
+/// Throws unless the index vectors have as many components as the map, and dimensions that batch
+/// together pair up.
+void check_index_vectors(const InferArgs& a, const IndexDims& dims);
+
+/// Scalars as an index vector: batched ones give [size, n], else [n].
+Value stack_starts(std::span<const Value> starts, std::span<const int> dims, std::int64_t size);
+
+}  // namespace tessera::inline v0::ops

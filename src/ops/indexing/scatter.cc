@@ -1,0 +1,152 @@
+// Writing or combining slices into an array at places that are data.
+#include "ops/combine.h"
+#include "ops/indexing/indexing.h"
+#include "ops/indexing/scatter_rules.h"
+#include "ops/updates.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::ops {
+
+Value scatter(std::string_view op, Value x, Value indices, Value updates, const ScatterDims& dims,
+              const std::string& mode, bool unique) {
+  return x.builder->emit1(op, {x, indices, updates},
+                          {{"update_window_dims", dims.update_window_dims},
+                           {"inserted_window_dims", dims.inserted_window_dims},
+                           {"operand_batching_dims", dims.operand_batching_dims},
+                           {"scatter_indices_batching_dims", dims.scatter_indices_batching_dims},
+                           {"scatter_dims_to_operand_dims", dims.scatter_dims_to_operand_dims},
+                           {"index_vector_dim", dims.index_vector_dim},
+                           {"mode", mode},
+                           {"unique", unique}});
+}
+
+namespace {
+
+void evaluate(const EvalArgs& a, Combine how) {
+  const HostArray &x = a.inputs[0], &indices = a.inputs[1], &updates = a.inputs[2];
+  HostArray& out = a.outputs[0];
+  if (x.size_bytes() > 0 && out.bytes != x.bytes)
+    std::memcpy(out.bytes, x.bytes, static_cast<std::size_t>(x.size_bytes()));
+  if (x.count() == 0) return;  // no place to write to, not even for a clipped window
+  bool clip = a.attrs.str("mode") == "clip";
+  WindowDimsOf w = window_dims_of(scatter_dims(a.attrs), updates.shape.rank(), x.shape.rank(),
+                                  indices.shape.rank());
+  Shape strides = x.shape.strides(), index_strides = indices.shape.strides(), window;
+  window.resize(x.shape.size(), 1);
+  for (std::size_t k = 0; k < w.window.size(); ++k)
+    window[static_cast<std::size_t>(w.operand_window[k])] =
+        updates.shape[static_cast<std::size_t>(w.window[k])];
+  std::int64_t flat_update = -1;
+  for_each_index(updates.shape, [&](const Shape& at) {
+    ++flat_update;
+    Shape to;
+    to.resize(x.shape.size(), 0);
+    for (std::size_t k = 0; k < w.index_map.size(); ++k) {
+      auto position =
+          w.index_position<std::int64_t>(std::span(at.data(), at.size()), k, indices.shape.rank(),
+                                         [](std::int64_t c) { return c; });
+      std::int64_t start = read_index(indices, flat_index(Shape(position), index_strides));
+      auto d = static_cast<std::size_t>(w.index_map[k]);
+      std::int64_t last = x.shape[d] - window[d];
+      if (!clip && (start < 0 || start > last)) return;
+      to[d] = std::clamp<std::int64_t>(start, 0, last);
+    }
+    for (std::size_t k = 0; k < w.operand_batching.size(); ++k)
+      to[static_cast<std::size_t>(w.operand_batching[k])] =
+          at[static_cast<std::size_t>(w.batch[static_cast<std::size_t>(w.operand_batching_at[k])])];
+    for (std::size_t k = 0; k < w.window.size(); ++k)
+      to[static_cast<std::size_t>(w.operand_window[k])] +=
+          at[static_cast<std::size_t>(w.window[k])];
+    std::int64_t flat = flat_index(to, strides);
+    dispatch(x.dtype, [&](auto tag) {
+      using T = decltype(tag);
+      T update = updates.data<T>()[flat_update];
+      T& place = out.data<T>()[flat];
+      place = with_combine(how, [&](auto h) { return combine<h.value>(place, update); });
+    });
+  });
+}
+
+Op row(const std::string& name, const std::string& combining, Combine how,
+       const std::string& combiner) {
+  Op op;
+  op.name = name;
+  op.doc =
+      "StableHLO's scatter with one operand: every index vector says where in the operand a window "
+      "of the updates goes, and each "
+      "of its elements " +
+      combining +
+      " the element there, in the row-major order of the updates. A window that does not lie "
+      "inside is left out (mode \"drop\") or "
+      "moved inside (mode \"clip\"). `unique` promises that no two windows overlap.";
+  op.stablehlo = "scatter";
+  op.attrs = {
+      {"update_window_dims", AttrKind::ints,
+       "dimensions of the updates that walk a window, ascending"},
+      {"inserted_window_dims", AttrKind::ints,
+       "operand dimensions that windows lack, having extent 1 there, ascending"},
+      {"operand_batching_dims", AttrKind::ints,
+       "operand dimensions that walk together with the indices, ascending"},
+      {"scatter_indices_batching_dims", AttrKind::ints, "the indices' dimension of each"},
+      {"scatter_dims_to_operand_dims", AttrKind::ints,
+       "operand dimension of each component of an index vector"},
+      {"index_vector_dim", AttrKind::integer,
+       "dimension of the indices that holds the vector; their rank when it has one component"},
+      {"mode", AttrKind::string, "\"drop\" or \"clip\""},
+      {"unique", AttrKind::boolean, "whether windows are known not to overlap"}};
+  op.inputs = 3;
+  op.cheap = false;
+  op.lowering = Lowering::called;
+  op.infer = infer_scatter;
+  op.batch = batch_scatter;
+  op.sharding = [combiner](const ShardArgs& a) { return shard_scatter(a, combiner); };
+  op.updates = updates_of({0});
+  op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
+    Cost cost;
+    cost.flops = static_cast<double>(in[2].shape.count());
+    cost.bytes =
+        static_cast<double>(in[0].bytes() + in[1].bytes() + 3 * in[2].bytes() + out[0].bytes());
+    return cost;
+  };
+  op.evaluate = [how](const EvalArgs& a) { evaluate(a, how); };
+  op.waived["emit"] = "updates are applied in their order by a routine";
+  op.examples = [name] { return scatter_examples(name); };
+  return op;
+}
+
+}  // namespace
+
+void register_scatter(Registry& r) {
+  // Which update is last at a place depends on the indices alone, so the tangent is the same
+  // scatter of tangents.
+  Op set = row("scatter", "replaces", Combine::replace, "");
+  set.jvp = linear_jvp({0, 2});
+  set.transpose = transpose_scatter_set;
+  r.add(std::move(set));
+
+  Op add = row("scatter_add", "is added to", Combine::add, "+");
+  add.jvp = linear_jvp({0, 2});
+  add.transpose = transpose_scatter_add;
+  r.add(std::move(add));
+
+  Op mul = row("scatter_mul", "multiplies", Combine::mul, "*");
+  mul.updates = [](const UpdateArgs& a) {
+    return a.same[2] ? std::vector<std::size_t>{0} : std::vector<std::size_t>{};
+  };
+  mul.jvp = jvp_scatter_mul;
+  mul.transpose = transpose_scatter_mul;
+  r.add(std::move(mul));
+
+  for (auto how : {Combine::min, Combine::max}) {
+    bool max = how == Combine::max;
+    Op op = row(max ? "scatter_max" : "scatter_min",
+                max ? "replaces if it is greater (or NaN)" : "replaces if it is less (or NaN)", how,
+                max ? "max" : "min");
+    op.jvp = jvp_scatter_extremum;
+    op.waived["transpose"] = "it is linear in nothing";
+    r.add(std::move(op));
+  }
+}
+
+}  // namespace tessera::inline v0::ops

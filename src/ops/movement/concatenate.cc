@@ -1,0 +1,169 @@
+// Arrays one behind the other.
+#include "ops/factors.h"
+#include "ops/movement/movement.h"
+#include "ops/updates.h"
+
+namespace tessera::inline v0::ops {
+
+Value concatenate(std::span<const Value> xs, int dimension) {
+  if (xs.size() == 1) return xs[0];
+  if (xs.empty()) throw InternalError("concatenate of no arrays");
+  return xs[0].builder->emit1("concatenate", xs, {{"dimension", std::int64_t{dimension}}});
+}
+
+namespace {
+
+std::vector<Type> infer(const InferArgs& a) {
+  if (a.inputs.empty())
+    Message(a.op.name)
+        .problem("there is nothing to concatenate")
+        .rule("one array or more")
+        .from(a.loc)
+        .advice("pass arrays")
+        .raise<ShapeError>();
+  const Type& first = a.inputs[0];
+  if (first.shape.empty())
+    Message(a.op.name)
+        .problem("a scalar has no dimension to concatenate along")
+        .rule("operands have rank 1 or more")
+        .from(a.loc)
+        .advice("reshape scalars to (1,), or use stack")
+        .raise<ShapeError>();
+  std::int64_t dim = a.attrs.i("dimension");
+  check_dims(a, "dimension", {dim}, first.shape);
+  Shape shape = first.shape;
+  auto d = static_cast<std::size_t>(dim);
+  shape[d] = 0;
+  bool weak = true, shapes = true, dtypes = true;
+  for (const Type& t : a.inputs) {
+    weak = weak && t.weak;
+    dtypes = dtypes && t.dtype == first.dtype;
+    bool fits = t.shape.size() == shape.size();
+    for (std::size_t k = 0; fits && k < shape.size(); ++k) fits = k == d || t.shape[k] == shape[k];
+    if (fits)
+      shape[d] += t.shape[d];
+    else
+      shapes = false;
+  }
+  if (!shapes || !dtypes) {
+    Message message(a.op.name);
+    for (std::size_t i = 0; i < a.inputs.size(); ++i)
+      message.offender("operand " + std::to_string(i) + ": " + tessera::to_string(a.inputs[i]));
+    message
+        .problem(shapes ? "the operands differ in dtype"
+                        : "the operands do not line up along dimension " + std::to_string(dim))
+        .from(a.loc);
+    if (shapes)
+      message.rule("all have one dtype")
+          .advice("convert them to one dtype first")
+          .raise<DTypeError>();
+    message.rule("all extents but that of dimension " + std::to_string(dim) + " are equal")
+        .advice("pad or slice the odd one, or choose another dimension")
+        .raise<ShapeError>();
+  }
+  return {Type(first.dtype, shape, weak)};
+}
+
+MaybeValues transpose_rule(const TransposeArgs& a) {
+  MaybeValues out(a.types.size());
+  if (!a.cotangents[0]) return out;
+  Value ct = *a.cotangents[0];
+  auto d = static_cast<std::size_t>(a.attrs.i("dimension"));
+  Ints start = filled(ct.shape().size(), 0), limit = to_ints(ct.shape()),
+       ones = filled(ct.shape().size(), 1);
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < a.types.size(); ++i) {
+    start[d] = offset;
+    limit[d] = offset += a.types[i].shape[d];
+    if (a.linear[i]) out[i] = slice(ct, start, limit, ones);
+  }
+  return out;
+}
+
+BatchResult batch(const BatchArgs& a) {
+  int to = 0;
+  for (int d : a.dims)
+    if (d != kUnbatched) {
+      to = d;
+      break;
+    }
+  Values xs;
+  for (std::size_t i = 0; i < a.inputs.size(); ++i)
+    xs.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
+  auto dim = static_cast<int>(a.attrs.i("dimension"));
+  return {{concatenate(xs, dim + (dim >= to))}, {to}};
+}
+
+Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+  auto d = static_cast<std::size_t>(eqn.attrs.i("dimension"));
+  if (eqn.inputs.size() == 1) return e.operand(0, at);
+  Lane value = e.constant(e.result_type().dtype, std::int64_t{0});
+  std::int64_t offset = 0;
+  for (int i = 0; i < static_cast<int>(eqn.inputs.size()); ++i) {
+    std::int64_t n = e.operand_type(i).shape[d];
+    if (n == 0) continue;
+    std::vector<Index> from(at.begin(), at.end());
+    from[d] = at[d] - Index(offset);
+    Bound bound{from[d], 0, n};
+    value = e.guarded(
+        std::span<const Bound>(&bound, 1), [&] { return e.operand(i, from); }, value);
+    offset += n;
+  }
+  return value;
+}
+
+}  // namespace
+
+void register_concatenate(Registry& r) {
+  Op op;
+  op.name = "concatenate";
+  op.doc = "The operands one behind the other along `dimension`; their other extents are equal.";
+  op.stablehlo = "concatenate";
+  op.attrs = {{"dimension", AttrKind::integer, "the dimension that grows"}};
+  op.infer = infer;
+  op.jvp = linear_jvp();
+  op.transpose = transpose_rule;
+  op.batch = batch;
+  op.sharding = [](const ShardArgs& a) {
+    FactorRule rule;
+    std::vector<int> dims = rule.factors(a.outputs[0].shape);
+    for (std::size_t i = 0; i < a.inputs.size(); ++i) rule.input(dims);
+    rule.output(dims);
+    if (a.inputs.size() > 1)
+      rule.mark("window", dims[static_cast<std::size_t>(a.attrs.i("dimension"))]);
+    return rule.str();
+  };
+  op.updates = updates_all();
+  op.cost = movement_cost();
+  op.evaluate = [](const EvalArgs& a) {
+    HostArray& out = a.outputs[0];
+    auto d = static_cast<std::size_t>(a.attrs.i("dimension"));
+    Shape strides = out.shape.strides();
+    auto n = static_cast<std::size_t>(size_of(out.dtype));
+    std::int64_t offset = 0;
+    for (const HostArray& x : a.inputs) {
+      const std::byte* from = x.bytes;
+      for_each_index(x.shape, [&](Shape index) {
+        index[d] += offset;
+        std::memcpy(out.bytes + static_cast<std::size_t>(flat_index(index, strides)) * n, from, n);
+        from += n;
+      });
+      offset += x.shape[d];
+    }
+  };
+  op.emit = emit;
+  op.examples = [] {
+    auto example = [](DType dtype, std::vector<Shape> shapes, std::int64_t dimension) {
+      OpExample e{{}, {{"dimension", dimension}}};
+      for (Shape& s : shapes) e.inputs.push_back(Type(dtype, std::move(s)));
+      return e;
+    };
+    return std::vector<OpExample>{example(DType::float32, {{3}, {2}}, 0),
+                                  example(DType::float64, {{2, 3}, {2, 1}, {2, 4}}, 1),
+                                  example(DType::float32, {{2, 3}, {0, 3}, {1, 3}}, 0),
+                                  example(DType::uint8, {{2, 2}}, 1)};
+  };
+  r.add(std::move(op));
+}
+
+}  // namespace tessera::inline v0::ops

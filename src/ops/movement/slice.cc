@@ -1,0 +1,125 @@
+// A box of the operand, every `strides`-th element of it.
+#include "ops/factors.h"
+#include "ops/movement/movement.h"
+#include "ops/updates.h"
+
+namespace tessera::inline v0::ops {
+
+Value slice(Value x, const Ints& start, const Ints& limit, const Ints& strides) {
+  bool all = to_shape(limit) == x.shape();
+  for (std::size_t d = 0; all && d < start.size(); ++d)
+    all = start[d] == 0 && (strides[d] == 1 || limit[d] <= 1);
+  if (all) return x;
+  return x.builder->emit1("slice", {x}, {{"start", start}, {"limit", limit}, {"strides", strides}});
+}
+
+namespace {
+
+std::vector<Type> infer(const InferArgs& a) {
+  const Shape& x = a.inputs[0].shape;
+  const Ints &start = a.attrs.ints("start"), &limit = a.attrs.ints("limit"),
+             &strides = a.attrs.ints("strides");
+  check_one_a_dim(a, "start", start, x);
+  check_one_a_dim(a, "limit", limit, x);
+  check_one_a_dim(a, "strides", strides, x);
+  Message message(a.op.name);
+  bool bad = false;
+  Shape shape;
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    if (start[d] < 0 || limit[d] < start[d] || limit[d] > x[d] || strides[d] < 1) {
+      bad = true;
+      message.offender("dimension " + std::to_string(d) + " of extent " + std::to_string(x[d]) +
+                       ": [" + std::to_string(start[d]) + ", " + std::to_string(limit[d]) +
+                       ") by " + std::to_string(strides[d]));
+      continue;
+    }
+    shape.push_back((limit[d] - start[d] + strides[d] - 1) / strides[d]);
+  }
+  if (bad)
+    message.problem("the slice does not lie in shape " + tessera::to_string(x))
+        .rule("0 <= start <= limit <= extent, and strides of 1 or more")
+        .from(a.loc)
+        .advice("bound the slice by the extents; go backwards with reverse")
+        .raise<ShapeError>();
+  return {with_shape(a.inputs[0], shape)};
+}
+
+/// Spreads the cotangent out again by its strides and fills the rest with zeros.
+MaybeValues transpose_rule(const TransposeArgs& a) {
+  if (!a.cotangents[0]) return MaybeValues(1);
+  Value ct = *a.cotangents[0];
+  const Shape& x = a.types[0].shape;
+  const Ints &start = a.attrs.ints("start"), &strides = a.attrs.ints("strides");
+  Ints low, high, interior;
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    std::int64_t n = ct.shape()[d];
+    std::int64_t end = n == 0 ? start[d] : start[d] + (n - 1) * strides[d] + 1;
+    low.push_back(start[d]);
+    high.push_back(x[d] - end);
+    interior.push_back(strides[d] - 1);
+  }
+  return {pad(ct, scalar(a.b, ct.dtype(), 0), low, high, interior)};
+}
+
+}  // namespace
+
+void register_slice(Registry& r) {
+  Op op;
+  op.name = "slice";
+  op.doc = "The elements start, start + strides, ... below limit of every dimension.";
+  op.stablehlo = "slice";
+  op.attrs = {{"start", AttrKind::ints, "first index of each dimension"},
+              {"limit", AttrKind::ints, "end of each dimension, exclusive"},
+              {"strides", AttrKind::ints, "step of each dimension, 1 or more"}};
+  op.inputs = 1;
+  op.infer = infer;
+  op.jvp = linear_jvp();
+  op.transpose = transpose_rule;
+  op.batch = [](const BatchArgs& a) {
+    int d = a.dims[0];
+    Value out =
+        slice(a.inputs[0], inserted(a.attrs.ints("start"), d, 0),
+              inserted(a.attrs.ints("limit"), d, a.size), inserted(a.attrs.ints("strides"), d, 1));
+    return BatchResult{{out}, {d}};
+  };
+  op.sharding = [](const ShardArgs& a) {
+    FactorRule rule;
+    std::vector<int> dims = rule.factors(a.inputs[0].shape);
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      if (a.inputs[0].shape[d] != a.outputs[0].shape[d]) rule.mark("window", dims[d]);
+    rule.input(dims);
+    rule.output(dims);
+    return rule.str();
+  };
+  op.updates = updates_of({0});
+  op.cost = movement_cost();
+  op.evaluate = [](const EvalArgs& a) {
+    Shape flat = a.inputs[0].shape.strides();
+    const Ints &start = a.attrs.ints("start"), &strides = a.attrs.ints("strides");
+    copy_elements(a.inputs[0], a.outputs[0], [&](Shape index) {
+      for (std::size_t d = 0; d < index.size(); ++d) index[d] = start[d] + index[d] * strides[d];
+      return flat_index(index, flat);
+    });
+  };
+  op.emit = [](Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+    const Ints &start = eqn.attrs.ints("start"), &strides = eqn.attrs.ints("strides");
+    std::vector<Index> from;
+    for (std::size_t d = 0; d < at.size(); ++d)
+      from.push_back(at[d] * strides[d] + Index(start[d]));
+    return e.operand(0, from);
+  };
+  op.examples = [] {
+    return std::vector<OpExample>{
+        {{Type(DType::float32, {8})},
+         {{"start", Ints{2}}, {"limit", Ints{7}}, {"strides", Ints{1}}}},
+        {{Type(DType::float64, {4, 6})},
+         {{"start", Ints{0, 1}}, {"limit", Ints{4, 6}}, {"strides", Ints{1, 2}}}},
+        {{Type(DType::int32, {5, 4})},
+         {{"start", Ints{1, 0}}, {"limit", Ints{5, 4}}, {"strides", Ints{3, 1}}}},
+        {{Type(DType::float32, {3, 4})},
+         {{"start", Ints{2, 0}}, {"limit", Ints{2, 4}}, {"strides", Ints{1, 1}}}}};
+  };
+  r.add(std::move(op));
+}
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,157 @@
+// argmax and argmin.
+#include "ops/elementwise/elementwise_eval.h"
+#include "ops/factors.h"
+#include "ops/reduction/reduce.h"
+
+namespace tessera::inline v0::ops {
+
+Value argmax(Value x, int axis, DType index_dtype) {
+  return x.builder->emit1("argmax", {x}, {{"axis", std::int64_t{axis}}, {"dtype", index_dtype}});
+}
+Value argmin(Value x, int axis, DType index_dtype) {
+  return x.builder->emit1("argmin", {x}, {{"axis", std::int64_t{axis}}, {"dtype", index_dtype}});
+}
+
+namespace {
+
+std::vector<Type> infer(const InferArgs& a) {
+  const Type& x = a.inputs[0];
+  std::int64_t axis = a.attrs.i("axis");
+  check_axes(a, x, {axis});
+  Shape shape = x.shape;
+  std::int64_t n = shape[static_cast<std::size_t>(axis)];
+  DType index = a.attrs.dtype("dtype");
+  if (!is_integer(index))
+    Message(a.op.name)
+        .problem("an index of dtype " + std::string(name_of(index)))
+        .rule("indices are integers")
+        .from(a.loc)
+        .advice("use int32")
+        .raise<DTypeError>();
+  if (n == 0)
+    Message(a.op.name)
+        .problem("axis " + std::to_string(axis) + " of an operand of shape " + to_string(x.shape) +
+                 " is empty")
+        .rule("there is an index only where there is an element")
+        .from(a.loc)
+        .advice("reduce an axis that has elements")
+        .raise<ShapeError>();
+  shape.erase(shape.begin() + axis);
+  return {Type(index, shape)};
+}
+
+BatchResult batch(const BatchArgs& a) {
+  std::int64_t axis = a.attrs.i("axis");
+  Attrs attrs = a.attrs;
+  attrs.set("axis", axis + (axis >= a.dims[0]));
+  return {a.b.emit(a.op, a.inputs, attrs), {a.dims[0] - (axis < a.dims[0])}};
+}
+
+// The index alone does not say which of two blocks wins, so the reduced factor stays whole.
+std::string sharding(const ShardArgs& a) {
+  FactorRule rule;
+  std::vector<int> in = rule.factors(a.inputs[0].shape), out = in;
+  auto axis = static_cast<std::size_t>(a.attrs.i("axis"));
+  out.erase(out.begin() + static_cast<std::ptrdiff_t>(axis));
+  rule.input(in);
+  rule.output(out);
+  rule.mark("need_repl", in[axis]);
+  return rule.str();
+}
+
+// A later element wins only by being strictly better, or the first NaN.
+template <bool kMax>
+bool wins(auto x, auto best) {
+  if constexpr (std::is_floating_point_v<decltype(x)>)
+    if (x != x) return best == best;
+  return kMax ? x > best : x < best;
+}
+
+template <bool kMax>
+void evaluate(const EvalArgs& a) {
+  const Shape& shape = a.inputs[0].shape;
+  auto axis = static_cast<std::size_t>(a.attrs.i("axis"));
+  Shape strides = shape.strides(), outer = a.outputs[0].shape, outer_strides = strides;
+  outer_strides.erase(outer_strides.begin() + static_cast<std::ptrdiff_t>(axis));
+  dispatch(a.inputs[0].dtype, [&](auto tag) {
+    const auto* x = a.inputs[0].data<decltype(tag)>();
+    dispatch(a.outputs[0].dtype, [&](auto index_tag) {
+      auto* out = a.outputs[0].data<decltype(index_tag)>();
+      for_each_index(outer, [&](const Shape& at) {
+        const auto* row = x + flat_index(at, outer_strides);
+        std::int64_t best = 0;
+        for (std::int64_t i = 1; i < shape[axis]; ++i)
+          if (wins<kMax>(widen(row[i * strides[axis]]), widen(row[best * strides[axis]]))) best = i;
+        *out++ = narrow<decltype(index_tag)>(best);
+      });
+    });
+  });
+}
+
+template <bool kMax>
+Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+  auto axis = static_cast<std::size_t>(eqn.attrs.i("axis"));
+  const Type& x = e.operand_type(0);
+  auto element = [&e, at = std::vector<Index>(at.begin(), at.end()), axis](const Index& i) {
+    std::vector<Index> index = at;
+    index.insert(index.begin() + static_cast<std::ptrdiff_t>(axis), i);
+    return e.operand(0, index);
+  };
+  auto step = [&e, element, floating = is_floating(x.dtype)](std::span<const Index> i,
+                                                             std::span<const Lane> best) {
+    Lane v = element(i[0]), better = e.binary(kMax ? Arith::gt : Arith::lt, v, best[0]);
+    if (floating) {
+      Lane first_nan =
+          e.binary(Arith::and_, e.binary(Arith::ne, v, v), e.binary(Arith::eq, best[0], best[0]));
+      better = e.binary(Arith::or_, better, first_nan);
+    }
+    return std::vector<Lane>{e.select(better, v, best[0]),
+                             e.select(better, e.number(i[0], DType::int64), best[1])};
+  };
+  std::vector<Lane> init = {element(Index(0)), e.constant(DType::int64, std::int64_t{0})};
+  std::vector<std::int64_t> extents = {x.shape[axis]};
+  return e.convert(e.fold(extents, std::move(init), step)[1], eqn.attrs.dtype("dtype"));
+}
+
+template <bool kMax>
+Op make() {
+  Op op;
+  op.name = kMax ? "argmax" : "argmin";
+  op.doc = std::string("The index along `axis` of the ") + (kMax ? "greatest" : "least") +
+           " element, the first of equals; NaN wins over every number. The axis goes away.";
+  op.attrs = {{"axis", AttrKind::integer, "the dim to search"},
+              {"dtype", AttrKind::dtype, "of the index"}};
+  op.inputs = 1;
+  op.cheap = false;
+  op.infer = infer;
+  op.jvp = no_tangent();
+  op.batch = batch;
+  op.sharding = sharding;
+  op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
+    return Cost{static_cast<double>(in[0].shape.count()),
+                static_cast<double>(in[0].bytes() + out[0].bytes())};
+  };
+  op.evaluate = evaluate<kMax>;
+  op.emit = emit<kMax>;
+  op.waived = {{"transpose", "indices have no derivative"},
+               {"stablehlo", "exported as a reduce of values and indices"}};
+  op.examples = [] {
+    auto example = [](Type t, std::int64_t axis, DType index) {
+      return OpExample{{t}, {{"axis", axis}, {"dtype", index}}};
+    };
+    return std::vector<OpExample>{example(Type(DType::float32, {3, 5}), 1, DType::int32),
+                                  example(Type(DType::bfloat16, {4, 2}), 0, DType::int64),
+                                  example(Type(DType::int32, {7}), 0, DType::int32),
+                                  example(Type(DType::boolean, {2, 3, 4}), 1, DType::uint8)};
+  };
+  return op;
+}
+
+}  // namespace
+
+void register_argreduce(Registry& r) {
+  Op max = make<true>(), min = make<false>();
+  add_all(r, max, min);
+}
+
+}  // namespace tessera::inline v0::ops

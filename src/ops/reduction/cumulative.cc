@@ -1,0 +1,138 @@
+// Combine sums, products, maxima and minima.
+#include "ops/reduction/associative_scan.h"
+#include "ops/combine.h"
+#include "ops/factors.h"
+#include "ops/movement/movement.h"
+
+namespace tessera::inline v0::ops {
+
+namespace {
+Value cumulative(const char* op, Value x, int axis, bool reverse) {
+  return x.builder->emit1(op, {x}, {{"axis", std::int64_t{axis}}, {"reverse", reverse}});
+}
+
+/// One after the other; 16-bit floats keep the running value in float32 and round what they store.
+void evaluate(const EvalArgs& a, Combine how) {
+  const HostArray& x = a.inputs[0];
+  auto d = static_cast<std::size_t>(a.attrs.i("axis"));
+  bool reverse = a.attrs.flag("reverse");
+  std::int64_t n = x.shape[d], stride = x.shape.strides()[d];
+  Shape rows = x.shape;
+  rows[d] = 1;
+  if (x.count() == 0) return;
+  dispatch(x.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for_each_index(rows, [&](const Shape& row) {
+      std::int64_t base = flat_index(row, x.shape.strides());
+      Total<T> total{};
+      for (std::int64_t k = 0; k < n; ++k) {
+        std::int64_t at = base + (reverse ? n - 1 - k : k) * stride;
+        auto value = static_cast<Total<T>>(x.data<T>()[at]);
+        total = k == 0 ? value
+                       : with_combine(how, [&](auto h) { return combine<h.value>(total, value); });
+        a.outputs[0].data<T>()[at] = static_cast<T>(total);
+      }
+    });
+  });
+}
+
+/// Prefixes of pairs (value, tangent). No division, so zeros are safe in a product; ties of an
+/// extremum share equally.
+MaybeValues jvp(const JvpArgs& a, Combine how) {
+  if (!a.tangents[0]) return MaybeValues(1);
+  auto pair = [&](const Values& l, const Values& r) -> Values {
+    if (how == Combine::mul) {
+      return {mul(l[0], r[0]), add(mul(l[1], r[0]), mul(l[0], r[1]))};
+    }
+    bool max = how == Combine::max;
+    Value half = mul(add(l[1], r[1]), full_like(l[1], 0.5));
+    // NaN wins, the first of them.
+    Value left_wins = or_(max ? gt(l[0], r[0]) : lt(l[0], r[0]), ne(l[0], l[0])),
+          right_wins = or_(max ? lt(l[0], r[0]) : gt(l[0], r[0]), ne(r[0], r[0]));
+    Value tangent = select(left_wins, l[1], select(right_wins, r[1], half));
+    return {max ? ops::max(l[0], r[0]) : ops::min(l[0], r[0]), tangent};
+  };
+  return {associative_scan(pair, {a.inputs[0], *a.tangents[0]}, static_cast<int>(a.attrs.i("axis")),
+                           a.attrs.flag("reverse"))[1]};
+}
+
+Op row(const char* name, Combine how, const char* what, const char* combiner) {
+  Op op;
+  op.name = name;
+  op.doc = std::string("The ") + what +
+           " of each element and all before it along `axis`, or all behind it where `reverse`. "
+           "float16 and bfloat16 run in float32 and round each result.";
+  op.attrs = {{"axis", AttrKind::integer, "the dimension to run along"},
+              {"reverse", AttrKind::boolean, "from the end"}};
+  op.inputs = 1;
+  op.cheap = false;
+  op.lowering = Lowering::called;
+  op.infer = [](const InferArgs& a) {
+    check_dims(a, "axis", {a.attrs.i("axis")}, a.inputs[0].shape);
+    if (a.inputs[0].dtype == DType::boolean && (a.op.name == "cumsum" || a.op.name == "cumprod"))
+      Message(a.op.name)
+          .problem("bool has no arithmetic")
+          .rule("numbers")
+          .from(a.loc)
+          .advice("convert to int32")
+          .raise<DTypeError>();
+    return std::vector<Type>{with_shape(a.inputs[0], a.inputs[0].shape)};
+  };
+  op.batch = [](const BatchArgs& a) {
+    Attrs attrs = a.attrs;
+    attrs.set("axis", attrs.i("axis") + (attrs.i("axis") >= a.dims[0]));
+    return BatchResult{a.b.emit(a.op, a.inputs, attrs), {a.dims[0]}};
+  };
+  op.sharding = [combiner](const ShardArgs& a) {
+    FactorRule rule;
+    std::vector<int> dims = rule.factors(a.inputs[0].shape);
+    rule.input(dims);
+    rule.output(dims);
+    rule.mark("prefix", dims[static_cast<std::size_t>(a.attrs.i("axis"))], combiner);
+    return rule.str();
+  };
+  op.cost = [](std::span<const Type> in, std::span<const Type>, const Attrs&) {
+    return Cost{static_cast<double>(in[0].shape.count()), 2.0 * static_cast<double>(in[0].bytes())};
+  };
+  op.evaluate = [how](const EvalArgs& a) { evaluate(a, how); };
+  if (how == Combine::add) {
+    op.jvp = linear_jvp();
+    op.transpose = [](const TransposeArgs& a) {
+      if (!a.cotangents[0]) return MaybeValues(1);
+      return MaybeValues{
+          cumsum(*a.cotangents[0], static_cast<int>(a.attrs.i("axis")), !a.attrs.flag("reverse"))};
+    };
+  } else {
+    op.jvp = [how](const JvpArgs& a) { return jvp(a, how); };
+    op.waived["transpose"] = "it is not linear";
+  }
+  op.waived["updates"] = "what is gathered along an axis is no element of a state";
+  op.waived["emit"] = "each element needs the one before; a routine runs along";
+  op.waived["stablehlo"] = "spelled as a reduce_window over all before";
+  op.examples = [] {
+    auto example = [](DType dtype, Shape shape, std::int64_t axis, bool reverse) {
+      return OpExample{{Type(dtype, std::move(shape))}, {{"axis", axis}, {"reverse", reverse}}};
+    };
+    return std::vector<OpExample>{
+        example(DType::float32, {5}, 0, false), example(DType::float64, {3, 4}, 0, true),
+        example(DType::float64, {2, 7}, 1, false), example(DType::int32, {2, 3, 2}, 1, true),
+        example(DType::bfloat16, {6}, 0, false)};
+  };
+  return op;
+}
+
+}  // namespace
+
+Value cumsum(Value x, int axis, bool reverse) { return cumulative("cumsum", x, axis, reverse); }
+Value cumprod(Value x, int axis, bool reverse) { return cumulative("cumprod", x, axis, reverse); }
+Value cummax(Value x, int axis, bool reverse) { return cumulative("cummax", x, axis, reverse); }
+Value cummin(Value x, int axis, bool reverse) { return cumulative("cummin", x, axis, reverse); }
+
+void register_cumulative(Registry& r) {
+  r.add(row("cumsum", Combine::add, "sum", "+"));
+  r.add(row("cumprod", Combine::mul, "product", "*"));
+  r.add(row("cummax", Combine::max, "maximum", "max"));
+  r.add(row("cummin", Combine::min, "minimum", "min"));
+}
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,65 @@
+// What reductions over dimensions share: attributes {axes}, sorted; the dtype is kept; the reduced
+// dimensions go away.
+#pragma once
+
+#include "ops/elementwise/elementwise.h"
+#include "ops/elementwise/elementwise_eval.h"
+
+#include <memory>
+
+namespace tessera::inline v0::ops {
+
+/// How a reduction is emitted: elements are folded by `combine` from `identity`. `wide` folds
+/// 16-bit floats in float32.
+struct ReduceEmit {
+  Arith combine;
+  std::function<Lane(Emitter&, DType)> identity;
+  bool wide;
+};
+
+/// A row with all but jvp, transpose and evaluate. `combiner` is the reduction's name in sharding
+/// rules: "+", "max", ...
+Op reduction_op(std::string name, std::string doc, Accepts accepts, const std::string& combiner,
+                ReduceEmit emit);
+
+/// Emits the reduction `op`; over no axes it is `x`.
+Value reduce_over(std::string_view op, Value x, Ints axes);
+
+/// The dims in [0, rank) that `axes` does not name.
+Ints kept_dims(int rank, const Ints& axes);
+/// A reduced array broadcast back to the shape before the reduction over `axes`.
+Value unreduce(Value reduced, const Shape& shape, const Ints& axes);
+/// `x` with the dims named by `axes` made into one last dim, the others before it in order.
+Value reduced_last(Value x, const Ints& axes);
+
+/// Throws unless `axes` are sorted, distinct dims of `x`.
+void check_axes(const InferArgs& a, const Type& x, const Ints& axes);
+
+/// Folds `f(accumulator, element)` in row-major order, in Accumulator<T>, from `init(T{})`.
+template <template <class> class Accumulator, class Init, class F>
+EvalRule evaluate_reduction(Init init, F f) {
+  return [init, f](const EvalArgs& a) {
+    dispatch(a.inputs[0].dtype, [&](auto tag) {
+      using T = decltype(tag);
+      using Acc = Accumulator<T>;
+      const Shape& shape = a.inputs[0].shape;
+      Ints kept = kept_dims(shape.rank(), a.attrs.ints("axes"));
+      Shape out_strides = a.outputs[0].shape.strides(), strides;
+      strides.resize(shape.size(), 0);
+      for (std::size_t i = 0; i < kept.size(); ++i)
+        strides[static_cast<std::size_t>(kept[i])] = out_strides[i];
+
+      auto n = static_cast<std::size_t>(a.outputs[0].count());
+      auto acc = std::make_unique<Acc[]>(n);
+      for (std::size_t i = 0; i < n; ++i) acc[i] = static_cast<Acc>(init(T{}));
+      const T* x = a.inputs[0].template data<T>();
+      for_each_index(shape, [&](const Shape& index) {
+        Acc& slot = acc[static_cast<std::size_t>(flat_index(index, strides))];
+        slot = f(slot, static_cast<Acc>(static_cast<Wide<T>>(*x++)));
+      });
+      for (std::size_t i = 0; i < n; ++i) a.outputs[0].template data<T>()[i] = narrow<T>(acc[i]);
+    });
+  };
+}
+
+}  // namespace tessera::inline v0::ops
