@@ -301,8 +301,8 @@ struct Op {
   LinearRule linear;
   OverwriteRule overwrites;
   std::function<Product(const Attrs&)> product;
-  /// The result dimensions, ascending, that the operand's become, of an op that repeats it along
-  /// the others.
+  /// The result dimension that each of the operand's becomes, of an op that repeats it along the
+  /// others.
   std::function<const Ints&(const Attrs&)> spreads;
   /// The value itself, of constants.
   std::function<const Literal*(const Attrs&)> literal;
