@@ -61,6 +61,8 @@ inline constexpr DType float64 = DType::float64;
 inline constexpr int kDTypeCount = 13;
 
 constexpr bool is_floating(DType d) { return d >= DType::float16; }
+/// Whether values of it have derivatives.
+constexpr bool is_differentiable(DType d) { return is_floating(d); }
 constexpr bool is_signed_integer(DType d) { return d >= DType::int8 && d <= DType::int64; }
 constexpr bool is_unsigned_integer(DType d) { return d >= DType::uint8 && d <= DType::uint64; }
 constexpr bool is_integer(DType d) { return d >= DType::int8 && d <= DType::uint64; }
@@ -178,8 +180,9 @@ decltype(auto) dispatch(DType d, F&& f) {
     case DType::float16: return f(float16_t{});
     case DType::bfloat16: return f(bfloat16_t{});
     case DType::float32: return f(float{});
-    default: return f(double{});
+    case DType::float64: break;
   }
+  return f(double{});
 }
 
 }  // namespace tessera::inline v0

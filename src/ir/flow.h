@@ -26,6 +26,8 @@ struct Flow {
   std::size_t cond_consts = 0, consts = 0, carry = 0;
   std::int64_t length = 1;
   bool reverse = false;
+  /// Nothing inside starts before all operands are there: it would lie in memory until they are.
+  bool waits = false;
 
   const ProgramPtr& condition() const { return programs.front(); }  // of a loop
   const ProgramPtr& body() const { return programs.back(); }        // of the others but branches
@@ -34,8 +36,7 @@ struct Flow {
   std::size_t carry_operand(std::size_t k) const { return cond_consts + consts + k; }
 };
 
-/// `operands`: how many the equation has.
-using FlowRule = std::function<Flow(const Attrs&, std::size_t operands)>;
+using FlowRule = std::function<Flow(const Attrs&)>;
 using RewriteFlow = std::function<Attrs(const Attrs&, const Flow&)>;
 
 }  // namespace tessera::inline v0

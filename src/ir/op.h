@@ -208,13 +208,6 @@ struct UpdateArgs {
 };
 using UpdateRule = std::function<std::vector<std::size_t>(const UpdateArgs&)>;
 
-/// How often an equation runs the programs nested in it.
-struct Runs {
-  std::optional<std::int64_t> times = 1;  // nothing: only the run knows
-  bool always = true;                     // not a branch, which may be passed by
-};
-using RunsRule = std::function<Runs(const Attrs&)>;
-
 struct Cost {
   double flops = 0;
   double bytes = 0;  // read and written once
@@ -283,14 +276,14 @@ struct Op {
   VaryRule vary;
   VaryRule uniform;
   UpdateRule updates;
-  RunsRule runs;  // of ops with nested programs; absent: once
   CostRule cost;
   EvalRule evaluate;
   EmitRule emit;
 
-  /// Programs nested in an equation, and how they are run; absent where there are none.
+  /// Programs nested in an equation, and how they are run; absent where none is run.
   FlowRule flow;
-  /// Attributes of an equation whose flow is changed to this one.
+  /// Attributes of an equation whose flow is changed to this one, its operands and results with it.
+  /// Absent where other attributes go by these (specs, derivative rules).
   RewriteFlow with_flow;
   /// Absent: `elementwise`, else `window`.
   FuseRule fuse;
@@ -321,7 +314,7 @@ struct Op {
   std::size_t library_bytes = 0;  // of code that a library makes for a call; 0: it is our own
 
   /// Why a rule is absent, by the rule's name ("jvp", "transpose", "batch", "sharding", "updates",
-  /// "runs", "evaluate", "emit", "cost", "stablehlo"): a row lacks a rule only with a reason.
+  /// "evaluate", "emit", "cost", "stablehlo"): a row lacks a rule only with a reason.
   std::map<std::string, std::string> waived;
   /// Representative equations for the tests that walk the registry.
   std::function<std::vector<struct OpExample>()> examples;

@@ -43,7 +43,6 @@ class Hasher {
     add(t.shape.size());
     for (auto d : t.shape) add(d);
     add(t.varying);
-    add(t.unreduced);
   }
   void add(const Ints& v) {
     add(v.size());

@@ -103,17 +103,16 @@ class Parser {
         raise_parse_error(at, "a type has more than " + std::to_string(kMaxRank) + " dimensions");
     });
     t.weak = accept("*");
-    while (token_.is("{")) axes(t);
+    if (token_.is("{")) axes(t);
     return t;
   }
   void axes(Type& t) {
     expect("{");
-    Token which = identifier("'varying' or 'unreduced'");
-    if (which.text != "varying" && which.text != "unreduced")
-      raise_parse_error(which, "expected 'varying' or 'unreduced', found " + which.describe());
-    AxisSet& set = which.text == "varying" ? t.varying : t.unreduced;
+    Token which = identifier("'varying'");
+    if (which.text != "varying")
+      raise_parse_error(which, "expected 'varying', found " + which.describe());
     expect(":");
-    do set.insert(name("the name of a mesh axis"));
+    do t.varying.insert(name("the name of a mesh axis"));
     while (accept(","));
     expect("}");
   }
@@ -204,7 +203,6 @@ class Parser {
       if (t.dtype == given[i].dtype && t.shape == given[i].shape && t.weak == given[i].weak)
         continue;
       given[i].varying = t.varying;
-      given[i].unreduced = t.unreduced;
       raise_parse_error(start, "the result is declared " + to_string(t) + " but '" + op.text +
                                    "' gives " + to_string(given[i]));
     }
@@ -288,7 +286,7 @@ class Parser {
   Literal literal() {
     Token at = token_;
     Type t = type();
-    if (t.weak || !t.varying.empty() || !t.unreduced.empty())
+    if (t.weak || !t.varying.empty())
       raise_parse_error(at, "the type of a literal is a dtype and a shape");
     auto bytes = std::make_shared<std::vector<std::byte>>();
     if (t.shape.count() == 0) {

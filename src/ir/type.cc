@@ -51,7 +51,6 @@ std::string to_string(const Type& t) {
   s += ']';
   if (t.weak) s += '*';
   append_axes(s, "varying", t.varying);
-  append_axes(s, "unreduced", t.unreduced);
   return s;
 }
 

@@ -35,14 +35,12 @@ class AxisSet {
 };
 
 /// Inside a per-device program over a mesh, `varying` names the axes along which the devices may
-/// hold different values and `unreduced` those over which the value is a partial sum; elsewhere
-/// both are empty.
+/// hold different values; elsewhere it is empty.
 struct Type {
   DType dtype = DType::float32;
   Shape shape;
   bool weak = false;
   AxisSet varying;
-  AxisSet unreduced;
 
   Type() = default;
   Type(DType d, Shape s, bool w = false) : dtype(d), shape(std::move(s)), weak(w) {}

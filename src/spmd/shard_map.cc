@@ -267,11 +267,13 @@ void register_shard_map(Registry& r) {
   op.transpose = spmd::shard_map_transpose;
   op.batch = spmd::shard_map_batch;
   op.uniform = spmd::nonuniform;
+  op.flow = [](const Attrs& attrs) {
+    return Flow{.kind = Flow::Kind::region, .programs = {attrs.program("body")}};
+  };
   op.evaluate = spmd::evaluate;
   op.waived = {{"jvp", "jvp_both: its body is differentiated whole"},
                {"sharding", "it says itself how its operands are cut"},
                {"emit", "the executor runs its body"},
-               {"runs", "once"},
                {"cost", "its body has its own"},
                {"stablehlo", "it is exported as the per-device program"}};
   op.examples = spmd::examples;

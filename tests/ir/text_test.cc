@@ -90,11 +90,9 @@ TEST(Text, PrintsNamesTypesAndNoEquations) {
   ts::Builder b("my step");
   ts::Type t(ts::bf16, {4}, true);
   t.varying = {"data", "an axis"};
-  t.unreduced = {"m"};
   ts::Value x = b.input(t);
   ts::ProgramPtr p = b.finish(ts::Values{x, x});
-  EXPECT_EQ(to_string(*p),
-            "\"my step\" { (a: bf16[4]*{varying: \"an axis\", data}{unreduced: m}) -> (a, a) }\n");
+  EXPECT_EQ(to_string(*p), "\"my step\" { (a: bf16[4]*{varying: \"an axis\", data}) -> (a, a) }\n");
   expect_round_trip(*p);
 }
 

@@ -1,6 +1,7 @@
 #include <tessera/jit.h>
 
 #include "api/trace/cache.h"
+#include "ir/nested.h"
 #include "ir/op.h"
 
 #include <ostream>
@@ -53,17 +54,13 @@ void list_collectives(const Program& p, const CollectiveUse& around,
       use.bytes = use.times * p.type(eqn.inputs[0]).bytes();
       out.push_back(std::move(use));
     }
-    const Runs runs = eqn.op->runs ? eqn.op->runs(eqn.attrs) : Runs{};
+    const std::optional<Flow> flow = flow_of(eqn);
+    if (!flow) continue;
     CollectiveUse inside = around;
-    inside.times *= runs.times.value_or(1);
-    inside.in_loop |= !runs.times;
-    inside.in_branch |= !runs.always;
-    for (const auto& [name, value] : eqn.attrs) {
-      if (auto* body = std::get_if<ProgramPtr>(&value); body && *body)
-        list_collectives(**body, inside, out);
-      if (auto* bodies = std::get_if<Programs>(&value))
-        for (const ProgramPtr& body : *bodies) list_collectives(*body, inside, out);
-    }
+    inside.times *= flow->length;
+    inside.in_loop |= flow->kind == Flow::Kind::loop;
+    inside.in_branch |= flow->kind == Flow::Kind::branch;
+    for (const ProgramPtr& nested : flow->programs) list_collectives(*nested, inside, out);
   }
 }
 

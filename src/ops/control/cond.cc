@@ -168,7 +168,14 @@ void register_cond(Registry& r) {
   op.transpose = cond_transpose;
   op.batch = cond_batch;
   op.vary = cond_vary;
-  op.runs = [](const Attrs&) { return Runs{1, false}; };
+  op.flow = [](const Attrs& attrs) {
+    return Flow{.kind = Flow::Kind::branch, .programs = attrs.get<Programs>("branches")};
+  };
+  op.with_flow = [](const Attrs& attrs, const Flow& f) {
+    Attrs changed = attrs;
+    changed.set("branches", f.programs);
+    return changed;
+  };
   op.evaluate = cond_evaluate;
   // The dearest branch.
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {

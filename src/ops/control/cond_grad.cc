@@ -1,6 +1,7 @@
 // Derivatives of cond: each branch is transformed, and the branches are made to agree on what they
 // give.
 #include "ir/interpret.h"
+#include "ir/nested.h"
 #include "ops/build.h"
 #include "ops/control/cond_rules.h"
 #include "ops/control/nested.h"
@@ -17,13 +18,11 @@ const Equation* find_collective(const Programs& programs, std::string_view axis)
         const auto& axes = eqn.attrs.get<Strings>("axes");
         if (axis.empty() || std::find(axes.begin(), axes.end(), axis) != axes.end()) return &eqn;
       }
-      for (const auto& [name, value] : eqn.attrs) {
-        const Equation* inside = nullptr;
-        if (const auto* q = std::get_if<ProgramPtr>(&value); q && *q)
-          inside = find_collective({*q}, axis);
-        if (const auto* qs = std::get_if<Programs>(&value)) inside = find_collective(*qs, axis);
-        if (inside) return inside;
-      }
+      const Equation* inside = nullptr;
+      if (any_nested(eqn.attrs, [&](const ProgramPtr& q) {
+            return (inside = find_collective({q}, axis)) != nullptr;
+          }))
+        return inside;
     }
   return nullptr;
 }

@@ -316,6 +316,7 @@ Op tangent_op() {
   op.jvp_both = tangent_jvp;
   op.transpose = tangent_transpose;
   op.batch = tangent_batch;
+  op.backward_only = true;
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
   op.evaluate = [](const EvalArgs&) { no_forward_mode({}); };
   op.waived = {{"jvp", "linear: jvp_both emits it again"},

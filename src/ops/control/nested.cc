@@ -126,6 +126,7 @@ Op body_op(std::string name, std::string doc) {
   op.vary = [](const VaryArgs& a) {
     return vary_through(*a.attrs.program("body"), {a.inputs.begin(), a.inputs.end()});
   };
+  op.flow = [](const Attrs& attrs) { return Flow{.programs = {attrs.program("body")}}; };
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
     return cost_of(*attrs.program("body"));
   };

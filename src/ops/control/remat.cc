@@ -130,6 +130,14 @@ void register_remat(Registry& r) {
   op.partial_eval = remat_partial_eval;
   op.transpose = remat_transpose;
   op.batch = remat_batch;
+  op.flow = [](const Attrs& attrs) {
+    return Flow{.programs = {attrs.program("body")}, .waits = true};
+  };
+  op.with_flow = [](const Attrs& attrs, const Flow& f) {
+    Attrs changed = attrs;
+    changed.set("body", f.body());
+    return changed;
+  };
   op.waived["jvp"] = "jvp_both makes primals and tangents in one region";
   op.examples = remat_examples;
   r.add(std::move(op));

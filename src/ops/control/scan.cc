@@ -88,6 +88,24 @@ void scan_evaluate(const EvalArgs& a) {
                 static_cast<std::size_t>(a.outputs[i].size_bytes()));
 }
 
+Flow scan_flow(const Attrs& attrs) {
+  const ScanLayout s(attrs);
+  return {.kind = Flow::Kind::scan,
+          .programs = {s.body},
+          .consts = s.consts,
+          .carry = s.carry,
+          .length = s.length,
+          .reverse = s.reverse};
+}
+
+Attrs scan_with_flow(const Attrs&, const Flow& f) {
+  return {{"body", f.body()},
+          {"consts", static_cast<std::int64_t>(f.consts)},
+          {"carry", static_cast<std::int64_t>(f.carry)},
+          {"length", f.length},
+          {"reverse", f.reverse}};
+}
+
 std::vector<OpExample> scan_examples() {
   Type vector(DType::float32, {3}), matrix(DType::float32, {4, 3});
   Builder b("body");
@@ -137,7 +155,8 @@ void register_scan(Registry& r) {
     if (a.output >= s.carry) return {};
     return {s.consts + a.output};
   };
-  op.runs = [](const Attrs& attrs) { return Runs{attrs.i("length")}; };
+  op.flow = scan_flow;
+  op.with_flow = scan_with_flow;
   op.evaluate = scan_evaluate;
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
     Cost c = cost_of(*attrs.program("body"));

@@ -324,7 +324,20 @@ void register_while(Registry& r) {
     // What a loop carries stays what it was.
     return {Layout(a.attrs).first_carry + a.output};
   };
-  op.runs = [](const Attrs&) { return Runs{std::nullopt}; };
+  op.flow = [](const Attrs& attrs) {
+    const Layout w(attrs);
+    return Flow{.kind = Flow::Kind::loop,
+                .programs = {w.cond, w.body},
+                .cond_consts = w.cond_consts,
+                .consts = w.body_consts,
+                .carry = w.carry};
+  };
+  op.with_flow = [](const Attrs&, const Flow& f) {
+    return Attrs{{"cond", f.condition()},
+                 {"body", f.body()},
+                 {"cond_consts", static_cast<std::int64_t>(f.cond_consts)},
+                 {"body_consts", static_cast<std::int64_t>(f.consts)}};
+  };
   op.evaluate = while_evaluate;
   // One step, for want of a number.
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
