@@ -153,6 +153,9 @@ enum class FuseRole {
   apart,   // no kernel
 };
 using FuseRule = std::function<FuseRole(const TypedArgs&)>;
+inline FuseRule fuses_as(FuseRole role) {
+  return [role](const TypedArgs&) { return role; };
+}
 
 /// What a collective does with the devices' values; `Op::attrs` have its axes and groups.
 enum class Exchange {
@@ -291,6 +294,9 @@ struct Op {
   LinearRule linear;
   OverwriteRule overwrites;
   std::function<Product(const Attrs&)> product;
+  /// The result dimension that each of the operand's becomes, of an op that repeats it along the
+  /// others.
+  std::function<const Ints&(const Attrs&)> spreads;
   /// The value itself, of constants.
   std::function<const Literal*(const Attrs&)> literal;
   /// The name that the user gave to the result.

@@ -16,6 +16,15 @@ namespace {
 
 constexpr std::int64_t kChunk = 1 << 16;  // elements of a reduction that are one task
 
+Reduction reduction_of(Combiner how) {
+  switch (how) {
+    case Combiner::add: return Reduction::sum;
+    case Combiner::max: return Reduction::max;
+    case Combiner::min: return Reduction::min;
+    default: throw InternalError("devices' values are not combined by " + std::string(name_of(how)));
+  }
+}
+
 // One collective with its operands' addresses resolved for one result.
 struct Work {
   const Tape& tape;
@@ -51,38 +60,30 @@ struct Work {
   }
 
   std::int64_t tasks_each() const {
-    using K = Collective::Kind;
-    switch (col.kind) {
-      case K::psum:
-      case K::pmax:
-      case K::pmin: return std::max<std::int64_t>(1, (col.count + kChunk - 1) / kChunk);
-      case K::all_gather: return static_cast<std::int64_t>(col.groups[0].size());
+    switch (col.exchange) {
+      case Exchange::combine: return std::max<std::int64_t>(1, (col.count + kChunk - 1) / kChunk);
+      case Exchange::gather: return static_cast<std::int64_t>(col.groups[0].size());
       default: return 1;
     }
   }
 
   void run(std::int64_t instance, std::int64_t task) const {
-    using K = Collective::Kind;
     const Coords c = coords(instance);
     const std::int64_t me = self(c);
     const auto& members = group(me);
     const std::int64_t n = static_cast<std::int64_t>(members.size());
     const std::int64_t e = size_of(col.dtype);
     std::byte* out = result(c);
-    switch (col.kind) {
-      case K::psum:
-      case K::pmax:
-      case K::pmin: {
+    switch (col.exchange) {
+      case Exchange::none: return;
+      case Exchange::combine: {
         InlineVector<const std::byte*, 16> in;
         const std::int64_t begin = task * kChunk, count = std::min(kChunk, col.count - begin);
         for (std::int64_t d : members) in.push_back(operand(c, d) + begin * e);
-        Reduction op = col.kind == K::psum   ? Reduction::sum
-                       : col.kind == K::pmax ? Reduction::max
-                                             : Reduction::min;
-        reduce(op, col.dtype, {in.data(), in.size()}, out + begin * e, count);
+        reduce(reduction_of(col.combiner), col.dtype, {in.data(), in.size()}, out + begin * e, count);
         return;
       }
-      case K::psum_scatter: {
+      case Exchange::combine_scatter: {
         InlineVector<const std::byte*, 16> in, row;
         for (std::int64_t d : members) in.push_back(operand(c, d));
         row = in;
@@ -90,11 +91,11 @@ struct Work {
                            bytes = col.run * e;
         for (std::int64_t o = 0; o < col.outer; ++o) {
           for (std::size_t j = 0; j < in.size(); ++j) row[j] = in[j] + (o * n + place) * bytes;
-          reduce(Reduction::sum, col.dtype, {row.data(), row.size()}, out + o * bytes, col.run);
+          reduce(reduction_of(col.combiner), col.dtype, {row.data(), row.size()}, out + o * bytes, col.run);
         }
         return;
       }
-      case K::all_gather: {
+      case Exchange::gather: {
         const std::byte* in = operand(c, members[static_cast<std::size_t>(task)]);
         const std::size_t bytes = static_cast<std::size_t>(col.run * e);
         for (std::int64_t o = 0; bytes && o < col.outer; ++o)
@@ -102,15 +103,15 @@ struct Work {
                       in + static_cast<std::size_t>(o) * bytes, bytes);
         return;
       }
-      case K::all_to_all: {
+      case Exchange::all_to_all: {
         const std::int64_t place = col.place[static_cast<std::size_t>(me)].second;
         for (std::int64_t j = 0; j < n; ++j)
           col.box.run(operand(c, members[static_cast<std::size_t>(j)]) + place * col.from_chunk,
                       out + j * col.to_chunk);
         return;
       }
-      case K::ppermute:
-      case K::pbroadcast: {
+      case Exchange::permute:
+      case Exchange::broadcast: {
         const std::int64_t from = col.source[static_cast<std::size_t>(me)];
         const std::size_t bytes = static_cast<std::size_t>(col.count * e);
         if (bytes == 0) return;

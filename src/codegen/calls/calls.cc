@@ -12,28 +12,6 @@
 namespace tessera::inline v0::codegen {
 namespace {
 
-struct Entry {
-  std::string_view op;
-  CallFactory make;
-  std::size_t library_bytes = 0;  // of code that a library makes for it; 0: the routine is our own
-};
-constexpr Entry kFactories[] = {
-    {"concatenate", concatenate_call},
-    {"dot_general", dot_general_call, std::size_t{32} << 10},
-    {"convolution", convolution_call, std::size_t{128} << 10},
-    {"cumsum", cumulative_call},
-    {"cumprod", cumulative_call},
-    {"cummax", cumulative_call},
-    {"cummin", cumulative_call},
-    {"scatter", scatter_call},
-    {"scatter_add", scatter_call},
-    {"scatter_mul", scatter_call},
-    {"scatter_min", scatter_call},
-    {"scatter_max", scatter_call},
-    {"sort", sort_call},
-    {"dynamic_update_slice", update_call},
-};
-
 // For types that no library takes: the op's own loop nest.
 std::shared_ptr<const Routine> emitted(const CallArgs& a) {
   Builder b;
@@ -112,74 +90,24 @@ std::shared_ptr<const Routine> nothing(const CallArgs& a) {
 
 std::shared_ptr<const Routine> library_call(const CallArgs& a) {
   if (writes_nothing(a)) return nothing(a);
-  for (const Entry& e : kFactories) {
-    if (e.op != a.op.name) continue;
-    auto routine = e.make(a);
-    if (!routine || !e.library_bytes) return routine;
-    static const bool made = (onednn::make_variables(), true);
-    (void)made;
-    auto marked = std::make_shared<Routine>(*routine);
-    marked->library = true;
-    marked->bytes = e.library_bytes;
-    return marked;
-  }
-  return nullptr;
+  if (!a.op.call) return nullptr;
+  auto routine = a.op.call(a);
+  if (!routine || !a.op.library_bytes) return routine;
+  static const bool made = (onednn::make_variables(), true);
+  (void)made;
+  auto marked = std::make_shared<Routine>(*routine);
+  marked->library = true;
+  marked->bytes = a.op.library_bytes;
+  return marked;
 }
 
 std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,
                                             std::span<const Type> inputs,
                                             std::span<const Type> outputs) {
-  if (op.lowering != Lowering::called && op.name != "dynamic_update_slice" &&
-      op.name != "concatenate")
-    return nullptr;
+  if (op.lowering != Lowering::called && !op.call) return nullptr;
   // Leaked on purpose: threads of the pool may still run routines at exit.
   static Cache* cache = new Cache;
   return cache->get({op, attrs, inputs, outputs});
-}
-
-namespace {
-// f(first, last) for each task's part of `count` elements.
-Stage by_blocks(std::int64_t count,
-                std::function<void(const RoutineArgs&, std::int64_t, std::int64_t)> f) {
-  constexpr std::int64_t kBlock = 1 << 16;
-  Stage stage;
-  stage.tasks = std::max<std::int64_t>(1, (count + kBlock - 1) / kBlock);
-  stage.run = [count, f = std::move(f)](const RoutineArgs& args, std::int64_t begin,
-                                        std::int64_t end) {
-    f(args, begin * kBlock, std::min(count, end * kBlock));
-  };
-  return stage;
-}
-}  // namespace
-
-Stage widening_stage(DType from, std::int64_t count,
-                     std::function<Widening(const RoutineArgs&)> locate) {
-  return by_blocks(count, [=, locate = std::move(locate)](const RoutineArgs& args,
-                                                          std::int64_t first, std::int64_t last) {
-    Widening w = locate(args);
-    widen_from(from, static_cast<const char*>(w.from) + first * size_of(from), w.to + first,
-               last - first);
-  });
-}
-
-Stage narrowing_stage(DType to, std::int64_t count,
-                      std::function<Narrowing(const RoutineArgs&)> locate) {
-  return by_blocks(count, [=, locate = std::move(locate)](const RoutineArgs& args,
-                                                          std::int64_t first, std::int64_t last) {
-    Narrowing n = locate(args);
-    narrow_to(to, n.from + first, static_cast<char*>(n.to) + first * size_of(to), last - first);
-  });
-}
-
-std::int64_t tasks_for(double flops) {
-  constexpr double kFlopsPerTask = 1.2e7;  // some 60 to 120 microseconds of one core
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(flops / kFlopsPerTask), 1, 32);
-}
-
-std::int64_t dividing_chunk(std::int64_t n, std::int64_t parts) {
-  std::int64_t chunk = (n + parts - 1) / parts;
-  while (chunk > 1 && n % chunk) --chunk;
-  return std::max<std::int64_t>(1, chunk);
 }
 
 }  // namespace tessera::inline v0::codegen

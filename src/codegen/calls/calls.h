@@ -1,5 +1,5 @@
-// Library routines for called ops: oneDNN, OpenBLAS, sorts. One file a
-// family.
+// Routines of called ops: what their own factories make (Op::call), kept by content. Those that need
+// a library, oneDNN or OpenBLAS, are here, one file a family; the others are next to their ops.
 #pragma once
 
 #include "ir/op.h"
@@ -10,12 +10,8 @@
 
 namespace tessera::inline v0::codegen {
 
-/// Whether a routine puts the operands of a concatenation in their places, piece by piece.
-bool copies_pieces(const Equation& eqn);
-
-/// The routine for one equation of an op whose lowering is `called`, of dynamic_update_slice or of
-/// a concatenation: a
-/// library's, or where none takes these types the op's own loop nest, or nullptr when it has none
+/// The routine for one equation of an op that has a factory or whose lowering is `called`: the
+/// factory's, or where that takes no such types the op's own loop nest, or nullptr when it has none
 /// (the planner then falls back on the evaluator, with a warning). Prepared routines are cached by
 /// op, attributes and types. Thread-safe.
 std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,

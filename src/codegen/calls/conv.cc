@@ -189,9 +189,7 @@ void cut_gradient(Plan& p, double flops) {
   p.leaves = std::int64_t{1} << depth;
 }
 
-}  // namespace
-
-std::shared_ptr<const Routine> convolution_call(const CallArgs& a) {
+std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   DType dtype = a.inputs[0].dtype;
   if (dtype != DType::float32 && dtype != DType::bfloat16 && dtype != DType::float16)
     return nullptr;
@@ -259,4 +257,11 @@ std::shared_ptr<const Routine> convolution_call(const CallArgs& a) {
   return routine;
 }
 
+}  // namespace
 }  // namespace tessera::inline v0::codegen
+
+namespace tessera::inline v0::ops {
+
+std::shared_ptr<const Routine> convolution_call(const CallArgs& a) { return codegen::routine_of(a); }
+
+}  // namespace tessera::inline v0::ops

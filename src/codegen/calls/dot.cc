@@ -313,9 +313,7 @@ std::shared_ptr<const Routine> zeros(const Type& type) {
   return routine;
 }
 
-}  // namespace
-
-std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
+std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   DType operand = a.inputs[0].dtype, result = a.outputs[0].dtype;
   DType acc = ops::accumulator_of(operand, result);
   bool narrow_operand = operand == DType::bfloat16 || operand == DType::float16;
@@ -366,4 +364,11 @@ std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
   return routine;
 }
 
+}  // namespace
 }  // namespace tessera::inline v0::codegen
+
+namespace tessera::inline v0::ops {
+
+std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) { return codegen::routine_of(a); }
+
+}  // namespace tessera::inline v0::ops

@@ -1,24 +1,16 @@
-// What the families of library routines share. Each factory gives the routine of one equation, or
-// nullptr where its library does not take these types.
+// What the families of library routines share.
 #pragma once
 
 #include "codegen/calls/calls.h"
+#include "ops/stages.h"
 
-#include <span>
+#include <algorithm>
 
 namespace tessera::inline v0::codegen {
 
-using CallFactory = std::shared_ptr<const Routine> (*)(const CallArgs&);
+using ops::single_stage;
 
-std::shared_ptr<const Routine> dot_general_call(const CallArgs& a);  // dot.cc
-std::shared_ptr<const Routine> concatenate_call(const CallArgs& a);  // concatenate.cc
-std::shared_ptr<const Routine> convolution_call(const CallArgs& a);  // conv.cc
-std::shared_ptr<const Routine> cumulative_call(const CallArgs& a);   // cumulative.cc
-std::shared_ptr<const Routine> scatter_call(const CallArgs& a);      // scatter.cc
-std::shared_ptr<const Routine> sort_call(const CallArgs& a);         // sort.cc
-std::shared_ptr<const Routine> update_call(const CallArgs& a);       // update.cc
-
-/// What the factory of the op's name makes; nullptr where there is none.
+/// What the op's factory makes; nullptr where there is none, or none for these types.
 std::shared_ptr<const Routine> library_call(const CallArgs& a);
 
 /// Lays out a routine's scratch memory: 64-byte aligned pieces, one after the other.
@@ -35,16 +27,6 @@ class ScratchPlan {
  private:
   std::size_t size_ = 0;
 };
-
-/// Copies input 0 to output 0 unless they are one memory.
-Stage copy_stage(std::int64_t bytes);
-
-/// A stage of one task.
-inline Stage single_stage(std::function<void(const RoutineArgs&)> run) {
-  return {1, [run = std::move(run)](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
-            if (begin < end) run(args);
-          }};
-}
 
 /// A stage that widens `count` elements of `from` (bfloat16, float16) to float32, both found by
 /// `locate`.
@@ -67,8 +49,15 @@ void widen_from(DType from, const void* in, float* out, std::int64_t count);
 
 /// Into how many tasks work of `flops` is cut: enough to share, each long against the cost of
 /// handing it out.
-std::int64_t tasks_for(double flops);
+inline std::int64_t tasks_for(double flops) {
+  constexpr double kFlopsPerTask = 1.2e7;  // some 60 to 120 microseconds of one core
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(flops / kFlopsPerTask), 1, 32);
+}
 /// The largest divisor of `n` that is at most `n / parts` rounded up.
-std::int64_t dividing_chunk(std::int64_t n, std::int64_t parts);
+inline std::int64_t dividing_chunk(std::int64_t n, std::int64_t parts) {
+  std::int64_t chunk = (n + parts - 1) / parts;
+  while (chunk > 1 && n % chunk) --chunk;
+  return std::max<std::int64_t>(1, chunk);
+}
 
 }  // namespace tessera::inline v0::codegen

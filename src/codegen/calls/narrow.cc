@@ -80,4 +80,38 @@ void narrow_to(DType to, const float* in, void* out, std::int64_t count) {
   narrow(in + done, halves + done, count - done);
 }
 
+namespace {
+// f(first, last) for each task's part of `count` elements.
+Stage by_blocks(std::int64_t count,
+                std::function<void(const RoutineArgs&, std::int64_t, std::int64_t)> f) {
+  constexpr std::int64_t kBlock = 1 << 16;
+  Stage stage;
+  stage.tasks = std::max<std::int64_t>(1, (count + kBlock - 1) / kBlock);
+  stage.run = [count, f = std::move(f)](const RoutineArgs& args, std::int64_t begin,
+                                        std::int64_t end) {
+    f(args, begin * kBlock, std::min(count, end * kBlock));
+  };
+  return stage;
+}
+}  // namespace
+
+Stage widening_stage(DType from, std::int64_t count,
+                     std::function<Widening(const RoutineArgs&)> locate) {
+  return by_blocks(count, [=, locate = std::move(locate)](const RoutineArgs& args,
+                                                          std::int64_t first, std::int64_t last) {
+    Widening w = locate(args);
+    widen_from(from, static_cast<const char*>(w.from) + first * size_of(from), w.to + first,
+               last - first);
+  });
+}
+
+Stage narrowing_stage(DType to, std::int64_t count,
+                      std::function<Narrowing(const RoutineArgs&)> locate) {
+  return by_blocks(count, [=, locate = std::move(locate)](const RoutineArgs& args,
+                                                          std::int64_t first, std::int64_t last) {
+    Narrowing n = locate(args);
+    narrow_to(to, n.from + first, static_cast<char*>(n.to) + first * size_of(to), last - first);
+  });
+}
+
 }  // namespace tessera::inline v0::codegen

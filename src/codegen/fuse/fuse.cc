@@ -25,7 +25,7 @@ class Fuser : FuseGraph {
 
   std::vector<Cluster> run() {
     for (std::size_t k = 0; k < program.equations.size(); ++k)
-      if (roles[k] != Role::free || materialized[k]) place(k);
+      if (roles[k] != FuseRole::free || materialized[k]) place(k);
     join_siblings();
     return clusters_of(*this);
   }
@@ -62,7 +62,7 @@ class Fuser : FuseGraph {
     bool plain = !g.reduces && !g.window && g.rows == kNone;
     Group next = to;
     switch (roles[k]) {
-      case Role::elementwise:
+      case FuseRole::elementwise:
         if (s.reading == Reading::same && s.reshaped) {
           if (!plain || any_escapes(g, id, k)) return false;
           break;
@@ -94,13 +94,13 @@ class Fuser : FuseGraph {
             any_escapes(g, id, k))
           return false;
         break;
-      case Role::movement:
+      case FuseRole::movement:
         if (!plain || any_escapes(g, id, k)) return false;
-        if (g.expensive && e.op->name == "concatenate" &&
-            e.attrs.i("dimension") == program.type(e.outputs[0]).shape.rank() - 1)
+        if (g.expensive && e.op->joins &&
+            e.op->joins(e.attrs) == program.type(e.outputs[0]).shape.rank() - 1)
           return false;
         break;
-      case Role::reduction: {
+      case FuseRole::reduction: {
         if (s.reading != Reading::same || g.window || (g.reduces && g.rows == kNone)) return false;
         bool inside = !any_escapes(g, id, k, true);
         bool trailing = reduces_trailing(program, e) && !s.reshaped;
@@ -144,7 +144,7 @@ class Fuser : FuseGraph {
     // A group can be taken in if its level can be raised to that of the highest, below all that
     // read it.
     std::vector<int> taken;
-    if (made.kernel && roles[k] != Role::window && roles[k] != Role::free) {
+    if (made.kernel && roles[k] != FuseRole::window && roles[k] != FuseRole::free) {
       for (const Source& s : from) {
         int g = group_of_var(s.var);
         if (g == kNone || std::count(taken.begin(), taken.end(), g)) continue;
@@ -197,12 +197,12 @@ class Fuser : FuseGraph {
     Group g;
     g.equations = {k};
     g.exec_class = e.outputs.empty() ? kNone : exec_class[e.outputs[0]];
-    g.kernel = roles[k] != Role::apart && !(roles[k] == Role::free && is_view(k));
+    g.kernel = roles[k] != FuseRole::apart && !(roles[k] == FuseRole::free && is_view(k));
     if (!e.outputs.empty()) g.space = squeezed(program.type(e.outputs[0]).shape);
-    g.reduces = roles[k] == Role::reduction;
+    g.reduces = roles[k] == FuseRole::reduction;
     g.columns = g.reduces && !reduces_trailing(program, e);
-    g.window = roles[k] == Role::window;
-    g.expensive = is_expensive(e);
+    g.window = roles[k] == FuseRole::window;
+    g.expensive = !e.op->cheap;
     return g;
   }
 
@@ -225,7 +225,7 @@ class Fuser : FuseGraph {
     for (std::size_t id = 0; id < groups.size(); ++id) {
       if (groups[id].gone || !groups[id].kernel || groups[id].window || groups[id].rows != kNone)
         continue;
-      if (roles[groups[id].equations[0]] == Role::free) continue;
+      if (roles[groups[id].equations[0]] == FuseRole::free) continue;
       std::vector<Source> from;
       for (std::size_t k : groups[id].equations)
         for (Var v : program.equations[k].inputs) sources(v, Reading::same, false, from);
@@ -256,7 +256,7 @@ class Fuser : FuseGraph {
     std::vector<std::pair<std::vector<std::int64_t>, Ints>> forms;
     for (const Group* g : {&a, &b})
       for (std::size_t k : g->equations)
-        if (roles[k] == Role::reduction)
+        if (roles[k] == FuseRole::reduction)
           forms.emplace_back(program.type(program.equations[k].inputs[0]).shape.to_vector(),
                              program.equations[k].attrs.ints("axes"));
     return std::all_of(forms.begin(), forms.end(), [&](const auto& f) { return f == forms[0]; });

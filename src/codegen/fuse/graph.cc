@@ -15,17 +15,17 @@ FuseGraph::FuseGraph(const Program& p, const std::vector<int>& classes, const Ov
       group_of(p.equations.size(), kNone) {
   for (std::size_t k = 0; k < p.equations.size(); ++k) {
     const Equation& e = p.equations[k];
-    roles.push_back(k < o.apart.size() && o.apart[k] ? Role::apart : role_of(p, e));
+    roles.push_back(k < o.apart.size() && o.apart[k] ? FuseRole::apart : role_of(p, e));
     for (Var v : e.outputs) producer[v] = static_cast<int>(k);
     for (Var v : e.inputs) users[v].push_back(k);
   }
   for (Var v : p.outputs) is_output[v] = true;
   for (std::size_t k = p.equations.size(); k-- > 0;) {
-    if (roles[k] != Role::free) continue;
+    if (roles[k] != FuseRole::free) continue;
     for (Var v : p.equations[k].outputs) {
       bool needed = is_output[v];
       for (std::size_t u : users[v])
-        needed |= roles[u] == Role::apart || (materialized[u] && is_view(u));
+        needed |= roles[u] == FuseRole::apart || (materialized[u] && is_view(u));
       materialized[k] = materialized[k] || needed;
     }
   }
@@ -56,13 +56,13 @@ void FuseGraph::sources(Var v, Reading reading, bool reshaped, std::vector<Sourc
   }
   const Equation& e = program.equations[static_cast<std::size_t>(k)];
   if (e.inputs.empty()) return;
-  if (e.op->name == "broadcast_in_dim") {
-    Reading r = reading_of_broadcast(program, e);
+  if (e.op->spreads) {
+    Reading r = reading_of_spread(program, e);
     if (r != Reading::same)
       reading = reading == Reading::same && !reshaped                  ? r
                 : reading == Reading::leading && r == Reading::leading ? r
                                                                        : Reading::other;
-  } else if (e.op->name == "reshape") {
+  } else if (e.op->forwards) {
     reshaped |= squeezed(program.type(e.inputs[0]).shape) != squeezed(program.type(v).shape);
     if (reshaped && reading == Reading::leading) reading = Reading::other;
   }

@@ -4,6 +4,7 @@
 
 #include "codegen/fuse/fuse.h"
 #include "codegen/fuse/traits.h"
+#include "codegen/kernel/reading.h"
 
 #include <cstdint>
 #include <limits>
@@ -40,7 +41,7 @@ struct FuseGraph {
 
   bool is_view(std::size_t k) const;
   /// Whether equation `k` is repeated in the kernels that read it instead of being executed once.
-  bool floats(std::size_t k) const { return roles[k] == Role::free && !materialized[k]; }
+  bool floats(std::size_t k) const { return roles[k] == FuseRole::free && !materialized[k]; }
   int group_of_var(Var v) const;
   /// The groups, other than floating ones, that have to be done before equation `k` though it does
   /// not read them.
@@ -55,7 +56,7 @@ struct FuseGraph {
   const Program& program;
   const std::vector<int>& exec_class;
   const Overwriting& overwriting;
-  std::vector<Role> roles;                      // by equation
+  std::vector<FuseRole> roles;                  // by equation
   std::vector<int> producer;                    // of a variable; kNone for an input
   std::vector<std::vector<std::size_t>> users;  // of a variable
   std::vector<bool> is_output;                  // by variable

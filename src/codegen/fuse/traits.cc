@@ -1,40 +1,33 @@
 #include "codegen/fuse/traits.h"
 
-#include "codegen/calls/calls.h"
 #include "codegen/kernel/kernel.h"
-#include "ir/op.h"
-#include "ops/contraction/dot_dims.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 namespace tessera::inline v0::codegen {
 
 namespace {
-bool named(const Equation& e, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), std::string_view(e.op->name)) != names.end();
+
+template <class Rule>
+auto ask(const Rule& rule, const Program& p, const Equation& e) {
+  std::vector<Type> inputs, outputs;
+  for (Var v : e.inputs) inputs.push_back(p.type(v));
+  for (Var v : e.outputs) outputs.push_back(p.type(v));
+  return rule(TypedArgs{inputs, outputs, e.attrs});
 }
+
 }  // namespace
 
-Role role_of(const Program& p, const Equation& e) {
-  if (e.op->lowering == Lowering::view) return Role::free;
-  if (named(e, {"dot_general"}) &&
-      ops::multiplies_in_loops(p.type(e.inputs[0]), p.type(e.inputs[1]), p.type(e.outputs[0]),
-                               ops::dot_dims(e.attrs)))
-    return Role::window;
-  if (!is_emitted(e) || e.outputs.empty() || copies_pieces(e)) return Role::apart;
-  if (named(e, {"constant", "iota", "broadcast_in_dim", "stop_gradient", "optimization_barrier",
-                "checkpoint_name"}))
-    return Role::free;
-  if (e.op->elementwise) return Role::elementwise;
-  if (named(e, {"transpose", "reverse", "slice", "pad", "concatenate", "dynamic_slice"}))
-    return Role::movement;
-  if (e.op->name.starts_with("reduce_") && e.attrs.has("axes")) return Role::reduction;
-  return Role::window;
+bool prefers_call(const Program& p, const Equation& e) {
+  return e.op->prefers_call && ask(e.op->prefers_call, p, e);
 }
 
-bool is_expensive(const Equation& e) { return !e.op->cheap; }
+FuseRole role_of(const Program& p, const Equation& e) {
+  if (e.outputs.empty() || prefers_call(p, e)) return FuseRole::apart;
+  if (e.op->fuse) return ask(e.op->fuse, p, e);
+  if (!is_emitted(e)) return FuseRole::apart;
+  return e.op->elementwise ? FuseRole::elementwise : FuseRole::window;
+}
 
 bool reduces_trailing(const Program& p, const Equation& e) {
   const Shape& in = p.type(e.inputs[0]).shape;

@@ -103,7 +103,7 @@ std::string name_of(const Program& p) {
   std::string name;
   std::size_t more = 0;
   for (const Equation& e : p.equations) {
-    if (e.op->name == "constant" || e.op->name == "broadcast_in_dim") continue;
+    if (e.op->literal || e.op->spreads) continue;
     if (name.size() > 48)
       ++more;
     else

@@ -76,20 +76,23 @@ Canonical canonical_kernel(const ProgramPtr& p) {
     for (Var& v : c.inputs) v = alias[v];
     bool all_full = std::all_of(e.inputs.begin(), e.inputs.end(), full) &&
                     std::all_of(e.outputs.begin(), e.outputs.end(), full);
-    if (e.op->name == "reshape" && all_full) {
+    if (e.op->forwards && e.outputs.size() == 1 && all_full) {
       alias[e.outputs[0]] = c.inputs[0];
       continue;
     }
-    if (e.op->name == "broadcast_in_dim" && full(e.outputs[0])) {
+    if (e.op->spreads && full(e.outputs[0])) {
       if (full(e.inputs[0])) {
         // With as many elements but in another order it is a transposition.
-        if (reading_of_broadcast(*p, e) != Reading::same) return {p, 0};
+        if (reading_of_spread(*p, e) != Reading::same) return {p, 0};
         alias[e.outputs[0]] = c.inputs[0];
         continue;
       }
       if (p->type(e.inputs[0]).shape.rank() != 0) return {p, 0};
+      // A repeated scalar, in the form that it has at every length.
+      static const Op& repeat = Registry::get().at("broadcast_in_dim");
+      c.op = &repeat;
       c.attrs = Attrs{{"shape", Ints{kAnyLength}}, {"dims", Ints{}}};
-    } else if (e.op->name == "constant") {
+    } else if (e.op->literal) {
       if (p->type(e.outputs[0]).shape.rank() != 0 || full(e.outputs[0])) return {p, 0};
     } else if (!e.op->elementwise || e.inputs.empty() || !all_full) {
       return {p, 0};

@@ -1,5 +1,7 @@
 #include "codegen/kernel/reading.h"
 
+#include "ir/op.h"
+
 namespace tessera::inline v0::codegen {
 
 std::vector<std::int64_t> squeezed(const Shape& shape) {
@@ -9,9 +11,9 @@ std::vector<std::int64_t> squeezed(const Shape& shape) {
   return s;
 }
 
-Reading reading_of_broadcast(const Program& p, const Equation& e) {
+Reading reading_of_spread(const Program& p, const Equation& e) {
   const Shape &in = p.type(e.inputs[0]).shape, &out = p.type(e.outputs[0]).shape;
-  const Ints& dims = e.attrs.ints("dims");
+  const Ints& dims = e.op->spreads(e.attrs);
   // The result dimensions, other than 1, that the operand's dimensions become.
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < in.size(); ++i)

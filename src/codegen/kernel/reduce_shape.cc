@@ -85,7 +85,7 @@ ReduceShape reduce_shape(const Program& p, const Equation& eqn,
 int reduce_lanes(const Equation& eqn, DType accumulator, std::int64_t last_extent) {
   int lanes = size_of(accumulator) == 8 ? 16 : 32;
   // A comparison that keeps NaN has three times the latency of an addition.
-  if (eqn.op->name == "reduce_max" || eqn.op->name == "reduce_min") lanes *= 2;
+  if (eqn.op->combiner == Combiner::max || eqn.op->combiner == Combiner::min) lanes *= 2;
   int needed = 1;
   while (needed < last_extent && needed < lanes) needed *= 2;
   return needed;

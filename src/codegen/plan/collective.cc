@@ -10,7 +10,7 @@ Communication communication_of(const Program& p, const Scope& scope) {
   for (const Equation& eqn : p.equations) {
     const std::optional<Flow> flow = flow_of(eqn);
     c.regions = c.regions || (flow && flow->kind == Flow::Kind::region);
-    if (eqn.op->lowering == Lowering::collective && eqn.op->name != "axis_index")
+    if (eqn.op->exchange != Exchange::none)
       for (const auto& n : eqn.attrs.get<Strings>("axes"))
         for (const auto& [name, id] : scope.axes)
           if (name == n) c.axes |= Mask{1} << id;
@@ -26,18 +26,9 @@ Communication communication_of(const Program& p, const Scope& scope) {
 std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Type& in,
                                                   const Type& out, const Scope& scope,
                                                   const PlanContext& ctx) {
-  using K = Collective::Kind;
   auto c = std::make_shared<Collective>();
-  const std::string& name = eqn.op->name;
-  c->kind = name == "psum" || name == "psum_invariant" ? K::psum
-            : name == "pmax"                           ? K::pmax
-            : name == "pmin"                           ? K::pmin
-            : name.starts_with("all_gather")           ? K::all_gather
-            : name.starts_with("psum_scatter")         ? K::psum_scatter
-            : name == "all_to_all"                     ? K::all_to_all
-            : name == "ppermute"                       ? K::ppermute
-            : name == "pbroadcast"                     ? K::pbroadcast
-                                   : throw InternalError("unknown collective '" + name + "'");
+  c->exchange = eqn.op->exchange;
+  c->combiner = eqn.op->combiner;
   c->dtype = in.dtype;
   c->count = in.shape.count();
   for (const auto& n : eqn.attrs.get<Strings>("axes")) {
@@ -65,25 +56,24 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
     return n;
   };
   const int rank = s.rank();
-  switch (c->kind) {
-    case K::psum:
-    case K::pmax:
-    case K::pmin:
-    case K::pbroadcast:
-    case K::ppermute: c->run = c->count; break;
-    case K::all_gather: {
+  switch (c->exchange) {
+    case Exchange::none:
+    case Exchange::combine:
+    case Exchange::broadcast:
+    case Exchange::permute: c->run = c->count; break;
+    case Exchange::gather: {
       int axis = static_cast<int>(eqn.attrs.i("axis"));
       c->outer = product(0, axis);
       c->run = product(axis, rank);
       break;
     }
-    case K::psum_scatter: {
+    case Exchange::combine_scatter: {
       int axis = static_cast<int>(eqn.attrs.i("axis"));
       c->outer = product(0, axis);
       c->run = product(axis, rank) / members;
       break;
     }
-    case K::all_to_all: {
+    case Exchange::all_to_all: {
       const int split = static_cast<int>(eqn.attrs.i("split")),
                 concat = static_cast<int>(eqn.attrs.i("concat"));
       const std::int64_t e = size_of(in.dtype);
@@ -110,12 +100,12 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
       break;
     }
   }
-  if (c->kind == K::ppermute) {
+  if (c->exchange == Exchange::permute) {
     c->source.assign(static_cast<std::size_t>(c->size), -1);
     for (const Ints& pair : eqn.attrs.get<IntLists>("perm"))
       c->source[static_cast<std::size_t>(pair[1])] = pair[0];
   }
-  if (c->kind == K::pbroadcast)
+  if (c->exchange == Exchange::broadcast)
     c->source.assign(static_cast<std::size_t>(c->size), eqn.attrs.i("source"));
   return c;
 }
@@ -123,7 +113,7 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
 // The blocks of an arena slot lie side by side in the order of the devices: that is their
 // concatenation along dimension 0.
 bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
-  if (c.kind != Collective::Kind::all_gather || c.outer != 1 || c.groups.size() != 1 ||
+  if (c.exchange != Exchange::gather || c.outer != 1 || c.groups.size() != 1 ||
       ctx_.options.isolated)
     return false;
   Ref r = dense(eqn.inputs[0]);
@@ -149,7 +139,7 @@ bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
 
 // What one device has is the value for all of them.
 bool Lowerer::broadcast_in_place(const Equation& eqn, const Collective& c) {
-  if (c.kind != Collective::Kind::pbroadcast || ctx_.options.isolated) return false;
+  if (c.exchange != Exchange::broadcast || ctx_.options.isolated) return false;
   Ref r = dense(eqn.inputs[0]);
   std::int64_t rest = c.source[0];
   for (std::size_t i = c.axes.size(); i-- > 0; rest /= c.sizes[i]) {
@@ -174,8 +164,8 @@ bool Lowerer::broadcast_in_place(const Equation& eqn, const Collective& c) {
 
 // The blocks of an argument in another order are an argument too: its pointers, permuted.
 bool Lowerer::permute_argument(const Equation& eqn, const Collective& c) {
-  const bool same = c.kind == Collective::Kind::pbroadcast;  // one of them for all
-  if ((!same && c.kind != Collective::Kind::ppermute) || c.axes.size() != 1 || !top_ ||
+  const bool same = c.exchange == Exchange::broadcast;  // one of them for all
+  if ((!same && c.exchange != Exchange::permute) || c.axes.size() != 1 || !top_ ||
       ctx_.options.isolated || std::count(c.source.begin(), c.source.end(), std::int64_t{-1}))
     return false;
   const Ref r = dense(eqn.inputs[0]);
@@ -199,9 +189,8 @@ bool Lowerer::permute_argument(const Equation& eqn, const Collective& c) {
 
 // What all devices of a group get is computed once and stored once.
 void Lowerer::share_in_groups(Slot& s, const Collective& c) const {
-  using K = Collective::Kind;
-  const bool same = c.kind == K::psum || c.kind == K::pmax || c.kind == K::pmin ||
-                    c.kind == K::all_gather || c.kind == K::pbroadcast;
+  const bool same = c.exchange == Exchange::combine || c.exchange == Exchange::gather ||
+                    c.exchange == Exchange::broadcast;
   if (!same || c.groups.size() == 1) return;
   Mask own = 0;
   for (int a : c.axes) own |= Mask{1} << a;

@@ -2,6 +2,7 @@
 
 #include "base/warning.h"
 #include "codegen/calls/calls.h"
+#include "codegen/fuse/traits.h"
 #include "codegen/kernel/kernel.h"
 
 #include <algorithm>
@@ -206,10 +207,8 @@ void Lowerer::lower_cluster(const Cluster& c) {
   }
   if (c.equations.size() == 1) {
     const Equation& eqn = flat_.equations[c.equations[0]];
-    if (eqn.op->name == "constant" || lower_alias(eqn)) {
-      if (eqn.op->name == "constant") lower_single(c.equations[0]);
-      return;
-    }
+    if (eqn.op->literal) return lower_single(c.equations[0]);
+    if (lower_alias(eqn)) return;
   }
   Step step;
   step.kind = Step::Kind::routine;
@@ -267,12 +266,12 @@ void Lowerer::lower_single(std::size_t i) {
         {eqn.inputs[0], static_cast<int>(eqn.attrs.i("region")), eqn.attrs.str("spec")});
     return;
   }
-  if (eqn.op->name == "constant") {
-    const Literal& l = eqn.attrs.get<Literal>("value");
+  if (eqn.op->literal) {
+    const Literal& l = *eqn.op->literal(eqn.attrs);
     ref_[eqn.outputs[0]] = constant(0, Type(l.dtype, l.shape), l.bytes->data());
     return;
   }
-  if (eqn.op->name == "axis_index") {
+  if (eqn.op->position) {
     std::vector<int> axes;
     for (const auto& n : eqn.attrs.get<Strings>("axes")) axes.push_back(scope.at(n));
     ref_[eqn.outputs[0]] = axis_index(axes);
@@ -282,17 +281,13 @@ void Lowerer::lower_single(std::size_t i) {
   if (eqn.op->lowering == Lowering::control) return lower_control(eqn, i);
   if (eqn.op->lowering == Lowering::collective) return lower_collective(eqn, scope);
   if (!ctx_.options.evaluate && codegen::is_emitted(eqn) && !updates_.any(i) &&
-      !codegen::copies_pieces(eqn))
+      !codegen::prefers_call(flat_, eqn))
     return lower_cluster(alone(i));
   lower_evaluate(eqn);
 }
 
 bool Lowerer::lower_alias(const Equation& eqn) {
-  constexpr std::string_view identities[] = {"pvary", "stop_gradient", "optimization_barrier",
-                                             "checkpoint_name"};
-  const bool identity =
-      std::find(std::begin(identities), std::end(identities), eqn.op->name) != std::end(identities);
-  if (!identity && eqn.op->lowering != Lowering::view) return false;
+  if (!eqn.op->forwards) return false;
   for (std::size_t i = 0; i < eqn.outputs.size(); ++i) ref_[eqn.outputs[i]] = dense(eqn.inputs[i]);
   return true;
 }
@@ -335,7 +330,7 @@ void Lowerer::lower_evaluate(const Equation& eqn) {
     bytes += static_cast<double>(flat_.types[v].bytes());
   }
   if (!ctx_.options.evaluate &&
-      (over || eqn.op->lowering == Lowering::called || codegen::copies_pieces(eqn)))
+      (over || eqn.op->lowering == Lowering::called || codegen::prefers_call(flat_, eqn)))
     step.routine = codegen::prepare_call(*eqn.op, eqn.attrs, step.input_types, step.output_types);
   if (step.routine) {
     step.kind = Step::Kind::routine;

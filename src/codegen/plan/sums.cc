@@ -6,7 +6,7 @@
 // temporary lie side by side. The product is then computed once, as one device with the whole batch
 // computes it.
 #include "codegen/plan/context.h"
-#include "ops/contraction/dot_dims.h"
+#include "ir/op.h"
 
 #include <algorithm>
 
@@ -14,23 +14,17 @@ namespace tessera::inline v0::tapes {
 namespace {
 
 bool is_sum(const Equation& e) {
-  if (e.op->name != "psum" && e.op->name != "psum_invariant") return false;
+  if (e.op->exchange != Exchange::combine || e.op->combiner != Combiner::add) return false;
   const AttrValue* g = e.attrs.find("groups");
   return !g || std::get<IntLists>(*g).empty();
 }
 
-// Whether both operands' rows are their leading dimension, and the rows of a device are smaller
-// than its product.
-bool sums_few_rows(const Program& p, const Equation& dot) {
-  const Type &l = p.type(dot.inputs[0]), &r = p.type(dot.inputs[1]), &out = p.type(dot.outputs[0]);
-  if (out.dtype != l.dtype || (out.dtype != DType::float32 && out.dtype != DType::float64))
-    return false;
-  ops::DotDims d = ops::dot_dims(dot.attrs);
-  if (!d.lhs_batch.empty()) return false;
-  for (std::size_t i = 0; i < d.lhs_contracting.size(); ++i)
-    if (d.lhs_contracting[i] == 0 && d.rhs_contracting[i] == 0)
-      return 4 * (l.shape.count() + r.shape.count()) < out.shape.count();
-  return false;
+bool sums_few_rows(const Program& p, const Equation& product) {
+  if (!product.op->sums_rows) return false;
+  std::vector<Type> inputs, outputs;
+  for (Var v : product.inputs) inputs.push_back(p.type(v));
+  for (Var v : product.outputs) outputs.push_back(p.type(v));
+  return product.op->sums_rows({inputs, outputs, product.attrs});
 }
 
 }  // namespace
@@ -53,13 +47,13 @@ std::optional<Program> with_joint_products(
     if (!is_sum(sum) || sum.inputs.size() != 1 || uses[sum.inputs[0]] != 1) continue;
     int made = producer[sum.inputs[0]];
     if (made < 0) continue;
-    const Equation& dot = p.equations[static_cast<std::size_t>(made)];
-    if (dot.op->name != "dot_general" || !sums_few_rows(p, dot)) continue;
+    const Equation& product = p.equations[static_cast<std::size_t>(made)];
+    if (!sums_few_rows(p, product)) continue;
     std::int64_t members = 1;
     bool varies = true;
     for (const std::string& axis : sum.attrs.get<Strings>("axes")) {
       members *= size(axis);
-      for (Var v : dot.inputs) varies = varies && differs[v].contains(axis);
+      for (Var v : product.inputs) varies = varies && differs[v].contains(axis);
     }
     if (members == 1 || !varies) continue;
     joint[k] = 1 + static_cast<std::size_t>(made);
@@ -82,8 +76,8 @@ std::optional<Program> with_joint_products(
     const Strings& axes = sum.attrs.get<Strings>("axes");
     std::int64_t members = 1;
     for (const std::string& axis : axes) members *= size(axis);
-    Equation dot = p.equations[joint[k] - 1];
-    for (Var& v : dot.inputs) {
+    Equation product = p.equations[joint[k] - 1];
+    for (Var& v : product.inputs) {
       auto [at, fresh] = gathered.try_emplace({v, axes});
       if (fresh) {
         Type t = q.types[v];
@@ -99,14 +93,14 @@ std::optional<Program> with_joint_products(
                    {"axis", std::int64_t{0}},
                    {"tiled", true},
                    {"groups", IntLists{}}};
-        e.loc = dot.loc;
-        e.scope = dot.scope;
+        e.loc = product.loc;
+        e.scope = product.scope;
         q.equations.push_back(std::move(e));
       }
       v = at->second;
     }
-    dot.outputs = sum.outputs;
-    q.equations.push_back(std::move(dot));
+    product.outputs = sum.outputs;
+    q.equations.push_back(std::move(product));
   }
   return q;
 }

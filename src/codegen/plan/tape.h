@@ -82,23 +82,15 @@ struct Tape;
 
 /// Data movement between devices; docs/ops.md defines the results.
 struct Collective {
-  enum class Kind {
-    psum,
-    pmax,
-    pmin,
-    all_gather,
-    psum_scatter,
-    all_to_all,
-    ppermute,
-    pbroadcast
-  } kind;
+  Exchange exchange = Exchange::none;
+  Combiner combiner = Combiner::replace;
   DType dtype = DType::float32;
   std::vector<int> axes;  // of the tape, major first
   std::vector<std::int64_t> sizes;
   std::int64_t size = 1;                          // product
   std::vector<std::vector<std::int64_t>> groups;  // at least one: all
   std::vector<std::pair<int, int>> place;         // by device of the axes: group, position in it
-  std::vector<std::int64_t> source;               // ppermute, pbroadcast: by device; -1 gives zeros
+  std::vector<std::int64_t> source;               // permute, broadcast: by device; -1 gives zeros
   std::int64_t outer = 1, run = 0;  // elements: rows and their length on the result's side
   std::int64_t count = 0;           // elements of the operand
   BoxCopy box;                      // all_to_all: one chunk

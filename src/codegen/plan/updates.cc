@@ -9,21 +9,11 @@
 namespace tessera::inline v0::tapes {
 namespace {
 
-// Below this a kernel that writes everything anew, fused with its neighbours, costs less than a
-// step of its own.
-constexpr std::int64_t kWorthwhile = 4096;
-
-bool is_identity(const Equation& eqn) {
-  const std::string& op = eqn.op->name;
-  return eqn.op->lowering == Lowering::view || op == "stop_gradient" ||
-         op == "optimization_barrier" || op == "checkpoint_name";
-}
-
 // Communication that may come to nothing: its result is its operand's memory, seen otherwise.
 bool may_be_view(const Equation& eqn) {
-  const std::string& op = eqn.op->name;
-  return eqn.op == &block_op() || eqn.op == &assemble_op() || op.starts_with("all_gather") ||
-         op == "ppermute" || op == "pbroadcast";
+  const Exchange how = eqn.op->exchange;
+  return eqn.op == &block_op() || eqn.op == &assemble_op() || how == Exchange::gather ||
+         how == Exchange::permute || how == Exchange::broadcast;
 }
 
 // Whether a carry of a loop is handed on as it is.
@@ -74,7 +64,7 @@ class Graph {
       if (e < 0) return v;
       const Equation& eqn = p_.equations[static_cast<std::size_t>(e)];
       const std::size_t k = result_number(eqn, v);
-      if (is_identity(eqn))
+      if (eqn.op->forwards)
         v = eqn.inputs[k];
       else if (hands_on(eqn, k))
         v = eqn.inputs[carry_operand(eqn, k)];
@@ -184,12 +174,12 @@ class Graph {
         if (hands_on(eqn, k)) join(eqn.outputs[k], eqn.inputs[carry_operand(eqn, k)]);
       return;
     }
-    if (is_identity(eqn)) {
+    if (eqn.op->forwards) {
       for (std::size_t k = 0; k < eqn.outputs.size(); ++k) join(eqn.outputs[k], eqn.inputs[k]);
       return;
     }
     if (may_be_view(eqn) || (eqn.op->lowering != Lowering::collective &&
-                             codegen::role_of(p_, eqn) == codegen::Role::free))
+                             codegen::role_of(p_, eqn) == FuseRole::free))
       for (Var out : eqn.outputs)
         for (Var in : eqn.inputs) join(out, in);
   }
@@ -257,11 +247,12 @@ void of_branches(const Equation& eqn, std::vector<int>& operands) {
 std::vector<int> updated_operands(const Program& p, const Equation& eqn) {
   std::vector<int> operands(eqn.outputs.size(), -1);
   const std::string& op = eqn.op->name;
-  if (op == "dynamic_update_slice") {
-    const std::int64_t all = p.types[eqn.inputs[0]].bytes(), part = p.types[eqn.inputs[1]].bytes();
-    if (part > 0 && all - part >= kWorthwhile) operands[0] = 0;
-  } else if (op.starts_with("scatter")) {
-    if (p.types[eqn.inputs[0]].bytes() > 0) operands[0] = 0;
+  if (eqn.op->overwrites) {
+    std::vector<Type> inputs, outputs;
+    for (Var v : eqn.inputs) inputs.push_back(p.types[v]);
+    for (Var v : eqn.outputs) outputs.push_back(p.types[v]);
+    for (std::size_t k = 0; k < operands.size(); ++k)
+      operands[k] = eqn.op->overwrites({inputs, outputs, eqn.attrs}, k);
   } else if (op == "scan" || op == "while") {
     const Program& body = *eqn.attrs.program("body");
     const auto consts =
@@ -331,11 +322,11 @@ Updates plan_updates(Level& level, const std::vector<int>& ties, const std::vect
         if (i < donated.size() && donated[i]) take(e, k, j);
         continue;
       }
-      if (may_be_view(made) || made.op->name == "constant" || made.op->name == "axis_index")
+      if (may_be_view(made) || made.op->literal || made.op->position)
         continue;
       // A kernel writes what is made of a number with the update in it.
-      if (eqn.op->name == "dynamic_update_slice" &&
-          codegen::role_of(p, made) == codegen::Role::free)
+      if (eqn.op->lowering == Lowering::emitted &&
+          codegen::role_of(p, made) == FuseRole::free)
         continue;
       take(e, k, j);
     }

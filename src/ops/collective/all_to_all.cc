@@ -118,6 +118,7 @@ void register_all_to_all(Registry& r) {
                {{"split", AttrKind::integer, "dimension of the operand that is cut"},
                 {"concat", AttrKind::integer, "dimension of the result along which pieces line up"},
                 {"tiled", AttrKind::boolean, "slabs instead of single indices"}});
+  op.exchange = Exchange::all_to_all;
   op.infer = infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};

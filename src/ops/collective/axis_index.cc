@@ -17,6 +17,7 @@ void register_axis_index(Registry& r) {
            "('x', 'y') it is x * size(y) + y. It is the position in the mesh, not the device's id.",
            "partition_id", {}, false);
   op.inputs = 0;
+  op.position = true;
   op.infer = [](const InferArgs&) { return std::vector<Type>{Type(i32, {})}; };
   op.jvp = [](const JvpArgs&) { return MaybeValues{std::nullopt}; };
   op.batch = [](const BatchArgs& a) -> BatchResult {

@@ -43,6 +43,7 @@ void register_pbroadcast(Registry& r) {
                "source and gives zeros to the others.",
                "collective_broadcast",
                {{"source", AttrKind::integer, "number of the device along the axes"}}, false);
+  op.exchange = Exchange::broadcast;
   op.infer = [](const InferArgs& a) {
     std::int64_t n = a.attrs.i("size"), source = a.attrs.i("source");
     if (source < 0 || source >= n)

@@ -24,6 +24,8 @@ void add(Registry& r, const std::string& name, const std::string& what) {
                    "gives NaN. Booleans are "
                    "ordered false < true. It has no derivative.",
                "all_reduce", {});
+  op.exchange = Exchange::combine;
+  op.combiner = is_max ? Combiner::max : Combiner::min;
   op.infer = [](const InferArgs& a) {
     check_groups(a, false);
     return std::vector<Type>{a.inputs[0]};

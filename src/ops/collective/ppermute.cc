@@ -119,6 +119,7 @@ void register_ppermute(Registry& r) {
                "get zeros. Its transpose sends the other way.",
                "collective_permute", {{"perm", AttrKind::int_lists, "(source, destination) pairs"}},
                false);
+  op.exchange = Exchange::permute;
   op.infer = infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};

@@ -52,6 +52,8 @@ void register_psum(Registry& r) {
                "sum over all devices of what "
                "each computes.",
                "all_reduce", {});
+  op.exchange = Exchange::combine;
+  op.combiner = Combiner::add;
   op.infer = infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
@@ -69,6 +71,8 @@ void register_psum(Registry& r) {
                   "So its transpose is pvary, which moves nothing.",
                   "all_reduce", {}, false);
   std::erase_if(typed.attrs, [](const AttrSpec& s) { return s.name == "size"; });
+  typed.exchange = Exchange::combine;
+  typed.combiner = Combiner::add;
   typed.infer = [](const InferArgs& a) {
     for (const auto& n : a.attrs.get<Strings>("axes"))
       if (!a.inputs[0].varying.contains(n))

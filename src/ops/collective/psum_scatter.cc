@@ -93,6 +93,8 @@ void register_psum_scatter(Registry& r) {
                "reduce_scatter",
                {{"axis", AttrKind::integer, "dimension of the operand"},
                 {"tiled", AttrKind::boolean, "keep the dimension, as slabs"}});
+  op.exchange = Exchange::combine_scatter;
+  op.combiner = Combiner::add;
   op.infer = infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};

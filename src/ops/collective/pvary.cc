@@ -22,6 +22,8 @@ void register_pvary(Registry& r) {
   op.cheap = true;
   op.elementwise = true;
   op.lowering = Lowering::view;
+  op.forwards = true;
+  op.fuse = fuses_as(FuseRole::free);
   op.infer = [](const InferArgs& a) {
     for (const auto& n : a.attrs.get<Strings>("axes"))
       if (a.inputs[0].varying.contains(n))

@@ -43,6 +43,10 @@ Value convolution_transpose_rhs(Value cotangent, Value lhs, const ConvDims& dims
 /// feature groups.
 BatchResult convolution_batch(const BatchArgs& a);
 
+/// The library's routine, for types that it takes. Defined in codegen/calls/conv.cc, where the
+/// libraries are known.
+std::shared_ptr<const Routine> convolution_call(const CallArgs& a);
+
 /// Moves dimension `from` to just before dimension `to` of what remains and merges the two.
 Value fold_dim(Value x, int from, std::int64_t to);
 /// Splits dimension `dim` into (major, rest).

@@ -335,6 +335,8 @@ void register_convolution(Registry& r) {
   op.inputs = 2;
   op.cheap = false;
   op.lowering = Lowering::called;
+  op.call = convolution_call;
+  op.library_bytes = std::size_t{128} << 10;
   op.infer = infer;
   op.jvp = jvp;
   op.transpose = transpose_rule;

@@ -250,6 +250,20 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   return e.convert(sum, e.result_type().dtype);
 }
 
+// Whether both operands' rows are their leading dimension, and these are smaller than the product:
+// gathering them from all devices then moves less than adding up their products.
+bool sums_few_rows(const TypedArgs& a) {
+  const Type &l = a.inputs[0], &r = a.inputs[1], &out = a.outputs[0];
+  if (out.dtype != l.dtype || (out.dtype != DType::float32 && out.dtype != DType::float64))
+    return false;
+  DotDims d = dot_dims(a.attrs);
+  if (!d.lhs_batch.empty()) return false;
+  for (std::size_t i = 0; i < d.lhs_contracting.size(); ++i)
+    if (d.lhs_contracting[i] == 0 && d.rhs_contracting[i] == 0)
+      return 4 * (l.shape.count() + r.shape.count()) < out.shape.count();
+  return false;
+}
+
 std::vector<OpExample> examples() {
   auto example = [](Shape l, Shape r, const DotDims& d, DType in = DType::float32,
                     DType out = DType::float32) {
@@ -283,6 +297,14 @@ void register_dot_general(Registry& r) {
   op.inputs = 2;
   op.cheap = false;
   op.lowering = Lowering::called;
+  op.call = dot_general_call;
+  op.library_bytes = std::size_t{32} << 10;
+  op.fuse = [](const TypedArgs& a) {
+    return multiplies_in_loops(a.inputs[0], a.inputs[1], a.outputs[0], dot_dims(a.attrs))
+               ? FuseRole::window
+               : FuseRole::apart;
+  };
+  op.sums_rows = sums_few_rows;
   op.infer = infer;
   op.jvp = jvp;
   op.transpose = transpose_rule;

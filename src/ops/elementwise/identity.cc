@@ -16,6 +16,8 @@ namespace {
 
 Op identity(std::string name, std::string stablehlo, std::string doc) {
   Op op = elementwise_op(std::move(name), std::move(stablehlo), std::move(doc), 1, Accepts::any);
+  op.forwards = true;
+  op.fuse = fuses_as(FuseRole::free);
   op.updates = updates_of({0});
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
   op.evaluate = [](const EvalArgs& a) {

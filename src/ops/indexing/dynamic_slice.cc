@@ -91,6 +91,7 @@ void register_dynamic_slice(Registry& r) {
       "that the box always lies inside.";
   op.stablehlo = "dynamic_slice";
   op.attrs = {{"sizes", AttrKind::ints, "of the result"}};
+  op.fuse = fuses_as(FuseRole::movement);
   op.infer = infer;
   op.jvp = linear_jvp({0});
   op.transpose = [](const TransposeArgs& a) {

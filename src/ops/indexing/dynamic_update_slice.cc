@@ -119,6 +119,13 @@ void register_dynamic_update_slice(Registry& r) {
       "replaced by the update. Starts are "
       "moved into [0, extent - update extent], so that the box always lies inside.";
   op.stablehlo = "dynamic_update_slice";
+  op.call = update_call;
+  // With less to leave alone, a kernel that writes everything anew, fused with its neighbours, costs
+  // less than a step of its own.
+  op.overwrites = [](const TypedArgs& a, std::size_t) {
+    const std::int64_t all = a.inputs[0].bytes(), part = a.inputs[1].bytes();
+    return part > 0 && all - part >= 4096 ? 0 : -1;
+  };
   op.infer = infer;
   op.jvp = linear_jvp({0, 1});
   op.transpose = transpose_rule;

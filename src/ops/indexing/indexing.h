@@ -75,6 +75,10 @@ struct IndexDims {
 /// together pair up.
 void check_index_vectors(const InferArgs& a, const IndexDims& dims);
 
+/// How a dynamic_update_slice that writes over its operand is carried out;
+/// dynamic_update_slice_call.cc.
+std::shared_ptr<const Routine> update_call(const CallArgs& a);
+
 /// Scalars as an index vector: batched ones give [size, n], else [n].
 Value stack_starts(std::span<const Value> starts, std::span<const int> dims, std::int64_t size);
 

@@ -97,6 +97,8 @@ Op row(const std::string& name, const std::string& combining, Combiner how) {
   op.inputs = 3;
   op.cheap = false;
   op.lowering = Lowering::called;
+  op.call = scatter_call;
+  op.overwrites = [](const TypedArgs& a, std::size_t) { return a.inputs[0].bytes() > 0 ? 0 : -1; };
   op.infer = infer_scatter;
   op.batch = batch_scatter;
   op.sharding = [how](const ShardArgs& a) { return shard_scatter(a, how); };

@@ -11,6 +11,9 @@ BatchResult batch_scatter(const BatchArgs& a);
 FactorRule shard_scatter(const ShardArgs& a, Combiner combiner);
 std::vector<OpExample> scatter_examples(std::string_view op);
 
+/// scatter_call.cc; by the op's combiner.
+std::shared_ptr<const Routine> scatter_call(const CallArgs& a);
+
 /// Whether no two windows overlap: `unique` promises it, or there is one alone.
 bool windows_apart(const Attrs& attrs, const Shape& indices);
 

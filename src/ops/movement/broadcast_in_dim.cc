@@ -111,6 +111,8 @@ void register_broadcast_in_dim(Registry& r) {
   op.attrs = {{"shape", AttrKind::ints, "of the result"},
               {"dims", AttrKind::ints, "for every operand dimension, a distinct result dimension"}};
   op.inputs = 1;
+  op.fuse = fuses_as(FuseRole::free);
+  op.spreads = [](const Attrs& attrs) -> const Ints& { return attrs.ints("dims"); };
   op.infer = infer;
   op.jvp = linear_jvp();
   op.transpose = transpose_rule;

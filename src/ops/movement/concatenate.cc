@@ -120,6 +120,11 @@ void register_concatenate(Registry& r) {
   op.doc = "The operands one behind the other along `dimension`; their other extents are equal.";
   op.stablehlo = "concatenate";
   op.attrs = {{"dimension", AttrKind::integer, "the dimension that grows"}};
+  op.fuse = fuses_as(FuseRole::movement);
+  op.call = concatenate_call;
+  // A kernel has to find out for every element in which piece it is, and its code grows with their
+  // number.
+  op.prefers_call = [](const TypedArgs& a) { return a.inputs.size() > 32; };
   op.infer = infer;
   op.jvp = linear_jvp();
   op.transpose = transpose_rule;

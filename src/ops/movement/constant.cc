@@ -36,6 +36,8 @@ void register_constant(Registry& r) {
   op.attrs = {{"value", AttrKind::literal, "the array"},
               {"weak", AttrKind::boolean, "optional: a bare C++ number"}};
   op.inputs = 0;
+  op.fuse = fuses_as(FuseRole::free);
+  op.literal = [](const Attrs& attrs) { return &attrs.get<Literal>("value"); };
   op.infer = [](const InferArgs& a) {
     const Literal& v = a.attrs.get<Literal>("value");
     return std::vector<Type>{Type(v.dtype, v.shape, a.attrs.has("weak") && a.attrs.flag("weak"))};

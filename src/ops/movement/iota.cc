@@ -21,6 +21,7 @@ void register_iota(Registry& r) {
               {"shape", AttrKind::ints, "of the result"},
               {"dimension", AttrKind::integer, "the dimension to count along"}};
   op.inputs = 0;
+  op.fuse = fuses_as(FuseRole::free);
   op.infer = [](const InferArgs& a) {
     Shape shape = to_shape(a.attrs.ints("shape"));
     DType dtype = a.attrs.dtype("dtype");

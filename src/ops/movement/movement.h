@@ -1,6 +1,7 @@
 // What the ops that only move data share: types, linear derivatives, plain copying.
 #pragma once
 
+#include "ir/routine.h"
 #include "ops/batching.h"
 #include "ops/build.h"
 
@@ -42,6 +43,10 @@ void check_dims(const InferArgs& a, const char* attr, const Ints& dims, const Sh
 /// op on their tangents, absent ones as zeros unless all are; the other inputs are passed as they
 /// are.
 JvpRule linear_jvp(std::vector<int> which = {});
+
+/// How a concatenation of many pieces and a sort are carried out; concatenate_call.cc, sort_call.cc.
+std::shared_ptr<const Routine> concatenate_call(const CallArgs& a);
+std::shared_ptr<const Routine> sort_call(const CallArgs& a);
 
 /// Bytes in and out, no arithmetic.
 CostRule movement_cost();

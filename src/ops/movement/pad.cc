@@ -161,6 +161,7 @@ void register_pad(Registry& r) {
               {"high", AttrKind::ints, "values behind, a dimension; negative crops"},
               {"interior", AttrKind::ints, "values between neighbours, a dimension"}};
   op.inputs = 2;
+  op.fuse = fuses_as(FuseRole::movement);
   op.infer = infer;
   op.jvp = linear_jvp();
   op.transpose = transpose_rule;

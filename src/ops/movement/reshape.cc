@@ -167,6 +167,8 @@ void register_reshape(Registry& r) {
   op.attrs = {{"shape", AttrKind::ints, "of the result; the number of elements stays"}};
   op.inputs = 1;
   op.lowering = Lowering::view;
+  op.forwards = true;
+  op.fuse = fuses_as(FuseRole::free);
   op.infer = infer;
   op.jvp = linear_jvp();
   op.transpose = [](const TransposeArgs& a) {

@@ -17,6 +17,7 @@ void register_reverse(Registry& r) {
   op.stablehlo = "reverse";
   op.attrs = {{"dims", AttrKind::ints, "distinct dimensions"}};
   op.inputs = 1;
+  op.fuse = fuses_as(FuseRole::movement);
   op.infer = [](const InferArgs& a) {
     check_dims(a, "dims", a.attrs.ints("dims"), a.inputs[0].shape);
     return std::vector<Type>{with_shape(a.inputs[0], a.inputs[0].shape)};

@@ -72,6 +72,7 @@ void register_slice(Registry& r) {
               {"limit", AttrKind::ints, "end of each dimension, exclusive"},
               {"strides", AttrKind::ints, "step of each dimension, 1 or more"}};
   op.inputs = 1;
+  op.fuse = fuses_as(FuseRole::movement);
   op.infer = infer;
   op.jvp = linear_jvp();
   op.transpose = transpose_rule;

@@ -157,6 +157,7 @@ void register_sort(Registry& r) {
   op.outputs = -1;
   op.cheap = false;
   op.lowering = Lowering::called;
+  op.call = sort_call;
   op.infer = infer;
   op.jvp_both = jvp;
   op.batch = batch;

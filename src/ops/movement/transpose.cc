@@ -28,6 +28,7 @@ void register_transpose(Registry& r) {
   op.stablehlo = "transpose";
   op.attrs = {{"permutation", AttrKind::ints, "every operand dimension once"}};
   op.inputs = 1;
+  op.fuse = fuses_as(FuseRole::movement);
   op.infer = [](const InferArgs& a) {
     const Shape& x = a.inputs[0].shape;
     const Ints& permutation = a.attrs.ints("permutation");

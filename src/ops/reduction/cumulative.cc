@@ -3,6 +3,7 @@
 #include "ops/factors.h"
 #include "ops/movement/movement.h"
 #include "ops/reduction/associative_scan.h"
+#include "ops/reduction/cumulative.h"
 
 namespace tessera::inline v0::ops {
 
@@ -67,6 +68,7 @@ Op row(const char* name, Combiner how, const char* what) {
   op.inputs = 1;
   op.cheap = false;
   op.lowering = Lowering::called;
+  op.call = cumulative_call;
   op.infer = [](const InferArgs& a) {
     check_dims(a, "axis", {a.attrs.i("axis")}, a.inputs[0].shape);
     if (a.inputs[0].dtype == DType::boolean && (a.op.name == "cumsum" || a.op.name == "cumprod"))

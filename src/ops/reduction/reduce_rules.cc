@@ -116,6 +116,7 @@ Op reduction_op(std::string name, std::string doc, Accepts what, Combiner combin
   op.infer = [what](const InferArgs& a) { return infer(a, what); };
   op.batch = batch;
   op.combiner = combiner;
+  op.fuse = fuses_as(FuseRole::reduction);
   op.sharding = [combiner](const ShardArgs& a) { return sharding(a, combiner); };
   op.waived["updates"] = "what is gathered from many elements is no element of a state";
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {

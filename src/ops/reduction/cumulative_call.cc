@@ -1,15 +1,13 @@
 // Running totals: one pass over each row, rows side by side where the axis is not the last.
-#include "codegen/calls/internal.h"
+#include "ops/reduction/cumulative.h"
 #include "ops/combine.h"
 
 #include <algorithm>
 #include <type_traits>
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::ops {
 
 namespace {
-
-using ops::Total;
 
 /// x as [outer, n, inner]; totals run over n.
 struct Rows {
@@ -154,18 +152,14 @@ std::shared_ptr<const Routine> cumulative_call(const CallArgs& a) {
   std::int64_t axis = a.attrs.i("axis");
   for (std::int64_t d = 0; d < shape.rank(); ++d)
     (d < axis ? r.outer : d == axis ? r.n : r.inner) *= shape[static_cast<std::size_t>(d)];
-  Combiner how = a.op.name == "cumsum"    ? Combiner::add
-                 : a.op.name == "cumprod" ? Combiner::mul
-                 : a.op.name == "cummax"  ? Combiner::max
-                                          : Combiner::min;
   auto routine = std::make_shared<Routine>();
   routine->name = a.op.name;
   routine->seconds = 1e-9 * static_cast<double>(shape.count());
-  ops::with_combine(how, [&](auto h) {
+  with_combine(a.op.combiner, [&](auto h) {
     dispatch(a.inputs[0].dtype,
              [&](auto tag) { routine->stages.push_back(stage<h.value, decltype(tag)>(r)); });
   });
   return routine;
 }
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::ops

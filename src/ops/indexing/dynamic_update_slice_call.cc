@@ -1,26 +1,13 @@
 // dynamic_update_slice as a routine that touches nothing but the update's box where operand and
 // result are one memory.
 #include "base/box_copy.h"
-#include "codegen/calls/internal.h"
 #include "ops/indexing/indexing.h"
+#include "ops/stages.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace tessera::inline v0::codegen {
-
-Stage copy_stage(std::int64_t bytes) {
-  constexpr std::int64_t kChunk = 1 << 20;
-  Stage s;
-  s.tasks = (bytes + kChunk - 1) / kChunk;
-  s.run = [bytes](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
-    if (a.inputs[0] == a.outputs[0]) return;
-    std::int64_t from = begin * kChunk, to = std::min(bytes, end * kChunk);
-    std::memcpy(static_cast<char*>(a.outputs[0]) + from,
-                static_cast<const char*>(a.inputs[0]) + from, static_cast<std::size_t>(to - from));
-  };
-  return s;
-}
+namespace tessera::inline v0::ops {
 
 std::shared_ptr<const Routine> update_call(const CallArgs& a) {
   const Shape &x = a.inputs[0].shape, &update = a.inputs[1].shape;
@@ -66,7 +53,7 @@ std::shared_ptr<const Routine> update_call(const CallArgs& a) {
       const Start& s = starts[d];
       if (s.last == 0) continue;
       const HostArray start(s.dtype, Shape{}, const_cast<void*>(args.inputs[d + 2]));
-      place += std::clamp<std::int64_t>(ops::read_index(start, 0), 0, s.last) * s.stride;
+      place += std::clamp<std::int64_t>(read_index(start, 0), 0, s.last) * s.stride;
     }
     for (std::int64_t t = begin; t < end; ++t) {
       auto [read, write] = at[static_cast<std::size_t>(t)];
@@ -76,11 +63,11 @@ std::shared_ptr<const Routine> update_call(const CallArgs& a) {
     }
   };
   auto routine = std::make_shared<Routine>();
-  routine->name = "dynamic_update_slice";
+  routine->name = a.op.name;
   routine->seconds = 5e-8 + 2e-10 * static_cast<double>(bytes);
   routine->in_place = {{0, 0}};
   routine->stages = {copy_stage(a.inputs[0].bytes()), std::move(write)};
   return routine;
 }
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::ops

@@ -2,7 +2,7 @@
 // in the row; places are distinct, so any correct algorithm gives the one stable result, and how
 // rows are cut into tasks does not matter.
 #include "base/thread_kept.h"
-#include "codegen/calls/internal.h"
+#include "ops/movement/movement.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::ops {
 
 namespace {
 
@@ -184,4 +184,4 @@ std::shared_ptr<const Routine> sort_call(const CallArgs& a) {
   return routine;
 }
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::ops

@@ -2,15 +2,16 @@
 // the work only where each element of the result still sees its updates in that order: by
 // dimensions that batch, by slabs of the result, each task passing over what is not its own, or,
 // where the result has few windows' places, by columns of the windows.
-#include "codegen/calls/internal.h"
+#include "ops/indexing/scatter_rules.h"
 #include "ops/combine.h"
 #include "ops/indexing/indexing.h"
+#include "ops/stages.h"
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
-namespace tessera::inline v0::codegen {
+namespace tessera::inline v0::ops {
 
 namespace {
 
@@ -71,7 +72,7 @@ void apply(const std::vector<Loop>& loops, std::size_t level, const T* update, T
 std::int64_t index_at(DType dtype, const void* p, std::int64_t i) {
   if (dtype == DType::int32) return static_cast<const std::int32_t*>(p)[i];
   if (dtype == DType::int64) return static_cast<const std::int64_t*>(p)[i];
-  return ops::read_index(HostArray(dtype, Shape{}, const_cast<void*>(p)), i);
+  return read_index(HostArray(dtype, Shape{}, const_cast<void*>(p)), i);
 }
 
 /// What one task does: index vectors with the first batch dimension in [from, to), windows whose
@@ -210,8 +211,8 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   routine->in_place = {{0, 0}};
   routine->stages.push_back(copy_stage(a.inputs[0].bytes()));
   if (updates.count() == 0) return routine;
-  ops::WindowDimsOf w =
-      ops::window_dims_of(ops::scatter_dims(a.attrs), updates.rank(), x.rank(), indices.rank());
+  WindowDimsOf w =
+      window_dims_of(scatter_dims(a.attrs), updates.rank(), x.rank(), indices.rank());
   Shape xs = x.strides(), is = indices.strides(), us = updates.strides();
   Plan p;
   p.index = a.inputs[1].dtype;
@@ -236,7 +237,7 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
     size[d] = updates[u];
     for (std::int64_t b : w.batch)
       windows_first = windows_first || (w.window[k] < b && updates[u] > 1);
-    p.overlap = p.overlap || (ops::contains(w.index_map, w.operand_window[k]) && updates[u] > 1 &&
+    p.overlap = p.overlap || (contains(w.index_map, w.operand_window[k]) && updates[u] > 1 &&
                               updates[u] < x[d]);
   }
   for (std::size_t b = 0; b < w.batch.size(); ++b)
@@ -259,16 +260,11 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
         w.vector_dim < indices.rank() ? is[static_cast<std::size_t>(w.vector_dim)] : 0;
     p.components.push_back({static_cast<std::int64_t>(k) * step, x[d] - size[d], xs[d]});
   }
-  Combiner how = a.op.name == "scatter"       ? Combiner::replace
-                 : a.op.name == "scatter_add" ? Combiner::add
-                 : a.op.name == "scatter_mul" ? Combiner::mul
-                 : a.op.name == "scatter_min" ? Combiner::min
-                                              : Combiner::max;
   double vectors = 1;
   for (const Loop& l : p.batch) vectors *= static_cast<double>(l.extent);
   routine->seconds = 1e-10 * static_cast<double>(a.inputs[0].bytes()) + 5e-9 * vectors +
                      1e-9 * static_cast<double>(updates.count());
-  ops::with_combine(how, [&](auto h) {
+  with_combine(a.op.combiner, [&](auto h) {
     // Replacing moves bytes: one version a width.
     if constexpr (h.value == Combiner::replace) {
       switch (size_of(a.inputs[0].dtype)) {
@@ -286,4 +282,4 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   return routine;
 }
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::ops

@@ -1,26 +1,20 @@
-// A concatenation of many pieces: each is copied to its place. A kernel would have to find out for
-// every element in which piece it is, and its code would grow with their number.
+// A concatenation of many pieces: each is copied to its place.
 #include "base/box_copy.h"
-#include "codegen/calls/internal.h"
+#include "ops/movement/movement.h"
 
 #include <algorithm>
 
-namespace tessera::inline v0::codegen {
-
-bool copies_pieces(const Equation& e) {
-  constexpr std::size_t kMostChosen = 32;  // pieces that a kernel chooses among
-  return e.op->name == "concatenate" && e.inputs.size() > kMostChosen;
-}
+namespace tessera::inline v0::ops {
 
 std::shared_ptr<const Routine> concatenate_call(const CallArgs& a) {
   const auto d = static_cast<std::size_t>(a.attrs.i("dimension"));
   const std::int64_t size = size_of(a.outputs[0].dtype);
   const Shape to = byte_strides(a.outputs[0].shape, size);
-  struct Piece {
+  struct Placed {
     BoxCopy box;
     std::int64_t at;
   };
-  std::vector<Piece> pieces;
+  std::vector<Placed> pieces;
   std::vector<std::size_t> firsts{0};  // of each task
   std::int64_t at = 0, in_task = 0;
   constexpr std::int64_t kWorth = 1 << 18;  // bytes that are worth a task of their own
@@ -32,7 +26,7 @@ std::shared_ptr<const Routine> concatenate_call(const CallArgs& a) {
   }
   firsts.push_back(pieces.size());
   auto routine = std::make_shared<Routine>();
-  routine->name = "concatenate";
+  routine->name = a.op.name;
   routine->seconds =
       5e-9 * static_cast<double>(pieces.size()) + 2e-10 * static_cast<double>(a.outputs[0].bytes());
   Stage s;
@@ -48,4 +42,4 @@ std::shared_ptr<const Routine> concatenate_call(const CallArgs& a) {
   return routine;
 }
 
-}  // namespace tessera::inline v0::codegen
+}  // namespace tessera::inline v0::ops

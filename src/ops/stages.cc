@@ -1,0 +1,21 @@
+#include "ops/stages.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera::inline v0::ops {
+
+Stage copy_stage(std::int64_t bytes) {
+  constexpr std::int64_t kChunk = 1 << 20;
+  Stage s;
+  s.tasks = (bytes + kChunk - 1) / kChunk;
+  s.run = [bytes](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
+    if (a.inputs[0] == a.outputs[0]) return;
+    std::int64_t from = begin * kChunk, to = std::min(bytes, end * kChunk);
+    std::memcpy(static_cast<char*>(a.outputs[0]) + from,
+                static_cast<const char*>(a.inputs[0]) + from, static_cast<std::size_t>(to - from));
+  };
+  return s;
+}
+
+}  // namespace tessera::inline v0::ops
