@@ -159,7 +159,7 @@ const std::vector<Variable>& variables() {
        Kind::list,
        0,
        0,
-       {"cancel", "fold", "join_slices", "arg_extremum", "orient", "hoist", "cse", "dead_code"},
+       {"cancel", "fold", "join_slices", "decompose", "hoist", "cse", "dead_code"},
        "cse,fold"},
       {"TESSERA_DUMP_PASSES", Kind::path, 0, 0, {}, "passes"},
       {"TESSERA_DUMP_IR", Kind::flag, 0, 0, {}, "1"},
