@@ -9,19 +9,6 @@ int Lowerer::takes(const Equation& eqn, std::size_t result) const {
   return t.empty() ? -1 : t[result];
 }
 
-// A new value in the memory of `operand`.
-Ref Lowerer::over(const Ref& operand, const Type& type) {
-  Slot s = at(operand.slot);
-  s.over = operand.slot;
-  s.overwritten = false;
-  s.same = 0;
-  s.dtype = type.dtype;
-  at(operand.slot).overwritten = true;
-  draft_.tape->slots.push_back(s);
-  draft_.producer.push_back(-1);
-  return Ref{static_cast<int>(draft_.tape->slots.size()) - 1};
-}
-
 // A result of `eqn` in the memory of its operand where that is memory to write in, all of it, with
 // one instance for each of the result's. A donated argument is the caller's to give.
 Ref Lowerer::value_over(const Equation& eqn, std::size_t result, Mask mask, const Ref& operand) {
