@@ -1,5 +1,7 @@
 #include "ir/varying.h"
 
+#include "ir/nested.h"
+
 #include <algorithm>
 
 namespace tessera::inline v0 {
@@ -7,10 +9,7 @@ namespace tessera::inline v0 {
 namespace {
 
 bool has_programs(const Attrs& attrs) {
-  for (const auto& [name, value] : attrs)
-    if (std::holds_alternative<ProgramPtr>(value) || std::holds_alternative<Programs>(value))
-      return true;
-  return false;
+  return any_nested(attrs, [](const ProgramPtr&) { return true; });
 }
 
 }  // namespace

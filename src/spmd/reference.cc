@@ -1,5 +1,6 @@
 #include "spmd/reference.h"
 
+#include "ir/nested.h"
 #include "ir/op.h"
 #include "spmd/reference_collectives.h"
 
@@ -17,14 +18,11 @@ using Devices = std::vector<std::int64_t>;
 bool has_collectives(const Program& p);
 bool has_collectives(const Equation& eqn) {
   if (eqn.op->lowering == Lowering::collective) return true;
-  if (eqn.op->name == "shard_map") return false;
-  for (const auto& [name, value] : eqn.attrs) {
-    if (auto* p = std::get_if<ProgramPtr>(&value); p && *p && has_collectives(**p)) return true;
-    if (auto* ps = std::get_if<Programs>(&value))
-      for (const ProgramPtr& p : *ps)
-        if (has_collectives(*p)) return true;
-  }
-  return false;
+  const std::optional<Flow> flow = flow_of(eqn);
+  // A region's own collectives are over axes of its own mesh, which its evaluator runs.
+  return flow && flow->kind != Flow::Kind::region &&
+         std::any_of(flow->programs.begin(), flow->programs.end(),
+                     [](const ProgramPtr& p) { return has_collectives(*p); });
 }
 bool has_collectives(const Program& p) {
   return std::any_of(p.equations.begin(), p.equations.end(),
@@ -76,20 +74,10 @@ class Runner {
  private:
   std::vector<Arrays> equation(const Program& p, const Equation& eqn, const Devices& devices,
                                const std::vector<Arrays>& in) const {
-    const std::string& name = eqn.op->name;
-    if (name == "axis_index") return axis_index(eqn, devices);
+    if (eqn.op->position) return position(eqn, devices);
     if (eqn.op->lowering == Lowering::collective) return exchange(eqn, devices, in);
-    if (has_collectives(eqn)) {
-      if (name == "cond") return cond(eqn, devices, in);
-      if (name == "while") return while_loop(eqn, devices, in);
-      if (name == "scan") return scan(eqn, devices, in);
-      for (const auto& [attr, value] : eqn.attrs)
-        if (auto* body = std::get_if<ProgramPtr>(&value);
-            body && *body && (*body)->inputs.size() == eqn.inputs.size())
-          return run(**body, devices, in);
-      throw InternalError("op '" + name + "' with collectives inside has no reference");
-    }
-    if (!eqn.op->evaluate) throw InternalError("op '" + name + "' has no evaluator");
+    if (has_collectives(eqn)) return nested(*flow_of(eqn), devices, in);
+    if (!eqn.op->evaluate) throw InternalError("op '" + eqn.op->name + "' has no evaluator");
     std::vector<Arrays> out(devices.size());
     for (std::size_t k = 0; k < devices.size(); ++k) {
       for (Var v : eqn.outputs) out[k].emplace_back(p.types[v].dtype, p.types[v].shape);
@@ -98,7 +86,19 @@ class Runner {
     return out;
   }
 
-  std::vector<Arrays> axis_index(const Equation& eqn, const Devices& devices) const {
+  std::vector<Arrays> nested(const Flow& f, const Devices& devices,
+                             const std::vector<Arrays>& in) const {
+    switch (f.kind) {
+      case Flow::Kind::call: return run(*f.body(), devices, in);
+      case Flow::Kind::branch: return branch(f, devices, in);
+      case Flow::Kind::scan: return scan(f, devices, in);
+      case Flow::Kind::loop: return loop(f, devices, in);
+      case Flow::Kind::region: break;
+    }
+    throw InternalError("a region inside a region is evaluated by itself");
+  }
+
+  std::vector<Arrays> position(const Equation& eqn, const Devices& devices) const {
     std::vector<Arrays> out;
     for (std::int64_t d : devices) {
       HostArray a(i32, {});
@@ -158,9 +158,9 @@ class Runner {
     for (std::size_t i = 0; i < positions.size(); ++i) out[positions[i]] = results[i];
   }
 
-  std::vector<Arrays> cond(const Equation& eqn, const Devices& devices,
-                           const std::vector<Arrays>& in) const {
-    const auto& branches = eqn.attrs.get<Programs>("branches");
+  std::vector<Arrays> branch(const Flow& f, const Devices& devices,
+                             const std::vector<Arrays>& in) const {
+    const Programs& branches = f.programs;
     std::vector<std::vector<std::size_t>> taken(branches.size());
     std::vector<Arrays> operands;
     for (std::size_t k = 0; k < devices.size(); ++k) {
@@ -175,34 +175,29 @@ class Runner {
     return out;
   }
 
-  std::vector<Arrays> while_loop(const Equation& eqn, const Devices& devices,
-                                 const std::vector<Arrays>& in) const {
-    std::size_t nc = static_cast<std::size_t>(eqn.attrs.i("cond_consts")),
-                nb = static_cast<std::size_t>(eqn.attrs.i("body_consts"));
+  std::vector<Arrays> loop(const Flow& f, const Devices& devices,
+                           const std::vector<Arrays>& in) const {
     std::vector<Arrays> carry, for_cond(devices.size()), for_body(devices.size()),
         predicate(devices.size());
     std::vector<std::size_t> active;
     for (std::size_t k = 0; k < devices.size(); ++k) {
-      carry.push_back(part(in[k], nc + nb, in[k].size() - nc - nb));
+      carry.push_back(part(in[k], f.carry_operand(0), f.carry));
       active.push_back(k);
     }
     for (;;) {
-      for (std::size_t k : active) append(for_cond[k] = part(in[k], 0, nc), carry[k]);
-      run_some(*eqn.attrs.program("cond"), devices, active, for_cond, predicate);
+      for (std::size_t k : active) append(for_cond[k] = part(in[k], 0, f.cond_consts), carry[k]);
+      run_some(*f.condition(), devices, active, for_cond, predicate);
       std::erase_if(active, [&](std::size_t k) { return integer(predicate[k][0]) == 0; });
       if (active.empty()) return carry;
-      for (std::size_t k : active) append(for_body[k] = part(in[k], nc, nb), carry[k]);
-      run_some(*eqn.attrs.program("body"), devices, active, for_body, carry);
+      for (std::size_t k : active) append(for_body[k] = part(in[k], f.cond_consts, f.consts), carry[k]);
+      run_some(*f.body(), devices, active, for_body, carry);
     }
   }
 
-  std::vector<Arrays> scan(const Equation& eqn, const Devices& devices,
+  std::vector<Arrays> scan(const Flow& f, const Devices& devices,
                            const std::vector<Arrays>& in) const {
-    const Program& body = *eqn.attrs.program("body");
-    std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("consts")),
-                carries = static_cast<std::size_t>(eqn.attrs.i("carry"));
-    std::size_t ys = body.outputs.size() - carries;
-    std::int64_t length = eqn.attrs.i("length");
+    const Program& body = *f.body();
+    const std::size_t consts = f.consts, carries = f.carry, ys = body.outputs.size() - carries;
     std::vector<Arrays> carry, out;
     for (const Arrays& a : in) {
       carry.push_back(part(a, consts, carries));
@@ -210,13 +205,13 @@ class Runner {
       for (std::size_t i = 0; i < ys; ++i) {
         const Type& t = body.type(body.outputs[carries + i]);
         Shape shape = t.shape;
-        shape.insert(shape.begin(), length);
+        shape.insert(shape.begin(), f.length);
         stacks.emplace_back(t.dtype, shape);
       }
       out.push_back(std::move(stacks));
     }
-    for (std::int64_t step = 0; step < length; ++step) {
-      std::int64_t i = eqn.attrs.flag("reverse") ? length - 1 - step : step;
+    for (std::int64_t step = 0; step < f.length; ++step) {
+      std::int64_t i = f.reverse ? f.length - 1 - step : step;
       std::vector<Arrays> inputs;
       for (std::size_t k = 0; k < devices.size(); ++k) {
         Arrays a = part(in[k], 0, consts);

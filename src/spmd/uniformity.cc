@@ -1,5 +1,6 @@
 #include "spmd/uniformity.h"
 
+#include "ir/nested.h"
 #include "ir/op.h"
 
 #include <algorithm>
@@ -30,75 +31,56 @@ bool grow(std::vector<AxisSet>& a, std::size_t at, std::size_t count,
   return changed;
 }
 
-std::vector<NestedProgram> of_while(const Equation& eqn, const std::vector<AxisSet>& operands) {
-  const ProgramPtr &cond = eqn.attrs.program("cond"), &body = eqn.attrs.program("body");
-  std::size_t nc = static_cast<std::size_t>(eqn.attrs.i("cond_consts")),
-              nb = static_cast<std::size_t>(eqn.attrs.i("body_consts"));
-  std::size_t carry = operands.size() - nc - nb;
-  std::vector<AxisSet> in_cond = joined(pick(operands, 0, nc), pick(operands, nc + nb, carry));
-  std::vector<AxisSet> in_body = pick(operands, nc, nb + carry);
+// A carry differs where its start does, where a turn makes it differ, and where devices leave the
+// loop at different times.
+std::vector<NestedProgram> of_loop(const Flow& f, const std::vector<AxisSet>& operands) {
+  const bool tested = f.kind == Flow::Kind::loop;
+  std::vector<AxisSet> in_body = pick(operands, f.cond_consts, operands.size() - f.cond_consts);
+  std::vector<AxisSet> in_cond = pick(operands, 0, f.cond_consts);
+  if (tested) in_cond = joined(in_cond, pick(in_body, f.consts, f.carry));
   AxisSet predicate;
   for (bool changed = true; changed;) {
-    predicate = output_uniformity(*cond, in_cond)[0];
-    std::vector<AxisSet> out = output_uniformity(*body, in_body);
-    for (AxisSet& s : out) s |= predicate;  // devices leave the loop at different times
-    changed = grow(in_body, nb, carry, out);
-    grow(in_cond, nc, carry, out);
+    if (tested) predicate = output_uniformity(*f.condition(), in_cond)[0];
+    std::vector<AxisSet> out = output_uniformity(*f.body(), in_body);
+    for (AxisSet& s : out) s |= predicate;
+    changed = grow(in_body, f.consts, f.carry, out);
+    if (tested) grow(in_cond, f.cond_consts, f.carry, out);
   }
-  return {{cond, in_cond, predicate}, {body, in_body, predicate}};
+  if (!tested) return {{f.body(), in_body, {}}};
+  return {{f.condition(), in_cond, predicate}, {f.body(), in_body, predicate}};
 }
 
-std::vector<NestedProgram> of_scan(const Equation& eqn, const std::vector<AxisSet>& operands) {
-  const ProgramPtr& body = eqn.attrs.program("body");
-  std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("consts")),
-              carry = static_cast<std::size_t>(eqn.attrs.i("carry"));
-  std::vector<AxisSet> in = operands;
-  while (grow(in, consts, carry, output_uniformity(*body, in))) {
-  }
-  return {{body, in, {}}};
-}
-
-std::vector<NestedProgram> of_cond(const Equation& eqn, const std::vector<AxisSet>& operands) {
+std::vector<NestedProgram> of_branches(const Flow& f, const std::vector<AxisSet>& operands) {
   std::vector<NestedProgram> nested;
   std::vector<AxisSet> in = pick(operands, 1, operands.size() - 1);
-  for (const ProgramPtr& branch : eqn.attrs.get<Programs>("branches"))
-    nested.push_back({branch, in, operands[0]});
+  for (const ProgramPtr& branch : f.programs) nested.push_back({branch, in, operands[0]});
   return nested;
 }
 
-// A call: its one program takes the equation's operands.
-const ProgramPtr* called(const Equation& eqn) {
-  const ProgramPtr* only = nullptr;
-  for (const auto& [name, value] : eqn.attrs)
-    if (const ProgramPtr* p = std::get_if<ProgramPtr>(&value); p && *p) {
-      if (name == "body") return (*p)->inputs.size() == eqn.inputs.size() ? p : nullptr;
-      only = p;
-    }
-  return only && (*only)->inputs.size() == eqn.inputs.size() &&
-                 (*only)->outputs.size() == eqn.outputs.size()
-             ? only
-             : nullptr;
+std::vector<NestedProgram> nested_programs(const Flow& f, const std::vector<AxisSet>& operands) {
+  switch (f.kind) {
+    case Flow::Kind::call: return {{f.body(), operands, {}}};
+    case Flow::Kind::branch: return of_branches(f, operands);
+    case Flow::Kind::scan:
+    case Flow::Kind::loop: return of_loop(f, operands);
+    case Flow::Kind::region: return {};  // its operands are blocks of these
+  }
+  return {};
 }
 
 std::vector<AxisSet> results(const Equation& eqn, const std::vector<AxisSet>& operands) {
-  const std::string& name = eqn.op->name;
-  if (name == "while") {
-    std::vector<NestedProgram> nested = of_while(eqn, operands);
-    std::size_t carry = eqn.outputs.size();
-    return pick(nested[1].inputs, nested[1].inputs.size() - carry, carry);
-  }
-  if (name == "shard_map") return nonuniform_of(*eqn.op, eqn.attrs, operands);
-  std::vector<NestedProgram> nested = nested_programs(eqn, operands);
-  if (nested.empty()) return nonuniform_of(*eqn.op, eqn.attrs, operands);
+  const std::optional<Flow> flow = flow_of(eqn);
+  if (!flow || flow->kind == Flow::Kind::region)
+    return nonuniform_of(*eqn.op, eqn.attrs, operands);
+  const std::vector<NestedProgram> nested = nested_programs(*flow, operands);
+  if (flow->kind == Flow::Kind::loop) return pick(nested[1].inputs, flow->consts, flow->carry);
   std::vector<AxisSet> out(eqn.outputs.size());
   for (const NestedProgram& n : nested) {
     grow(out, 0, out.size(), output_uniformity(*n.program, n.inputs));
     for (AxisSet& s : out) s |= n.predicate;
   }
-  if (name == "scan" && eqn.attrs.i("length") == 0)  // the carry comes out as it went in
-    for (std::int64_t i = 0; i < eqn.attrs.i("carry"); ++i)
-      out[static_cast<std::size_t>(i)] |=
-          operands[static_cast<std::size_t>(eqn.attrs.i("consts") + i)];
+  if (flow->length == 0)  // the carry comes out as it went in
+    for (std::size_t i = 0; i < flow->carry; ++i) out[i] |= operands[flow->carry_operand(i)];
   return out;
 }
 
@@ -106,13 +88,8 @@ std::vector<AxisSet> results(const Equation& eqn, const std::vector<AxisSet>& op
 
 std::vector<NestedProgram> nested_programs(const Equation& eqn,
                                            const std::vector<AxisSet>& operands) {
-  const std::string& name = eqn.op->name;
-  if (name == "cond") return of_cond(eqn, operands);
-  if (name == "while") return of_while(eqn, operands);
-  if (name == "scan") return of_scan(eqn, operands);
-  if (name == "shard_map") return {};
-  if (const ProgramPtr* body = called(eqn)) return {{*body, operands, {}}};
-  return {};
+  const std::optional<Flow> flow = flow_of(eqn);
+  return flow ? nested_programs(*flow, operands) : std::vector<NestedProgram>{};
 }
 
 std::vector<AxisSet> uniformity(const Program& p, const std::vector<AxisSet>& inputs) {

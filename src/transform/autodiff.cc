@@ -1,6 +1,7 @@
 #include "transform/autodiff.h"
 
 #include "ir/interpret.h"
+#include "ir/nested.h"
 #include "ir/op.h"
 #include "ops/build.h"
 #include "transform/dead_code.h"
@@ -50,18 +51,14 @@ ProgramPtr vjp_program(const Program& p, const std::vector<bool>& wrt) {
 namespace {
 void find_custom_tangents(const Program& p) {
   for (const Equation& eqn : p.equations) {
-    if (eqn.op->name == "custom_vjp_tangent")
+    if (eqn.op->backward_only)
       Message("jvp")
           .problem("a function with a custom_vjp rule has no forward-mode derivative")
           .rule("custom_vjp gives the backward pass only")
           .from(eqn.loc)
           .advice("grad or vjp instead of jvp, or a custom_jvp rule, which serves both modes")
           .raise<TraceError>();
-    for (const auto& [name, value] : eqn.attrs) {
-      if (const auto* q = std::get_if<ProgramPtr>(&value); q && *q) find_custom_tangents(**q);
-      if (const auto* qs = std::get_if<Programs>(&value))
-        for (const ProgramPtr& q : *qs) find_custom_tangents(*q);
-    }
+    for_each_nested(eqn.attrs, [](const ProgramPtr& q) { find_custom_tangents(*q); });
   }
 }
 }  // namespace

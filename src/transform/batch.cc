@@ -1,10 +1,12 @@
 // Vectorisation: each equation that has a stacked input becomes its op's batched form; the others
 // are copied once.
 #include "ir/interpret.h"
+#include "ir/nested.h"
 #include "ir/op.h"
 #include "ops/batching.h"
 #include "transform/at_equation.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace tessera::inline v0 {
@@ -19,19 +21,10 @@ class AxisUses {
 
   bool in(const Equation& eqn) {
     if (axis_.empty()) return false;
-    for (const auto& [name, value] : eqn.attrs) {
-      if (name == "axes") {
-        if (const Strings* axes = std::get_if<Strings>(&value))
-          for (const std::string& a : *axes)
-            if (a == axis_) return true;
-      } else if (const ProgramPtr* body = std::get_if<ProgramPtr>(&value)) {
-        if (*body && in(**body)) return true;
-      } else if (const Programs* bodies = std::get_if<Programs>(&value)) {
-        for (const ProgramPtr& q : *bodies)
-          if (in(*q)) return true;
-      }
-    }
-    return false;
+    if (const AttrValue* value = eqn.attrs.find("axes"))
+      if (const Strings* axes = std::get_if<Strings>(value))
+        if (std::find(axes->begin(), axes->end(), axis_) != axes->end()) return true;
+    return any_nested(eqn.attrs, [&](const ProgramPtr& q) { return in(*q); });
   }
 
  private:

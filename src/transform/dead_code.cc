@@ -1,6 +1,7 @@
 #include "transform/dead_code.h"
 
 #include "ir/builder.h"
+#include "ir/nested.h"
 #include "ir/op.h"
 
 #include <algorithm>
@@ -41,97 +42,79 @@ ProgramPtr with_inputs(std::shared_ptr<Program> p, const Mask& inputs) {
   p->inputs = chosen(p->inputs, inputs);
   return prune(*p);
 }
-std::int64_t count(const Mask& mask, std::size_t from, std::size_t to) {
-  return std::count(mask.begin() + static_cast<std::ptrdiff_t>(from),
-                    mask.begin() + static_cast<std::ptrdiff_t>(to), true);
+std::size_t count(const Mask& mask, std::size_t from, std::size_t number) {
+  const auto first = mask.begin() + static_cast<std::ptrdiff_t>(from);
+  return static_cast<std::size_t>(
+      std::count(first, first + static_cast<std::ptrdiff_t>(number), true));
 }
 
-// Each of these drops the results that are not in `needed` and what only they used: `needed` may
-// grow. They leave the equation as it is where there is nothing to drop.
+// Each of these drops from the programs what is not in `needed`, by result, and what only that
+// used. `needed` may grow. They give the operands that are left.
 
-void narrow_scan(Equation& eqn, Mask& needed) {
-  const Program& body = *eqn.attrs.program("body");
-  std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("consts")),
-              carry = static_cast<std::size_t>(eqn.attrs.i("carry"));
+Mask narrow_loop(Flow& f, Mask& needed) {
+  const bool tested = f.kind == Flow::Kind::loop;
+  Mask cond_used;
+  if (tested) {
+    cond_used = used_inputs(*f.condition());
+    for (std::size_t i = 0; i < f.carry; ++i)
+      if (cond_used[f.cond_consts + i]) needed[i] = true;
+  }
   std::shared_ptr<Program> kept;
   Mask used;
   for (bool grew = true; grew;) {
     grew = false;
-    kept = with_outputs(body, needed);
+    kept = with_outputs(*f.body(), needed);
     used = used_inputs(*kept);
-    for (std::size_t i = 0; i < carry; ++i) {
-      if (used[consts + i] && !needed[i]) needed[i] = grew = true;
-      used[consts + i] = needed[i];
+    for (std::size_t i = 0; i < f.carry; ++i) {
+      if (used[f.consts + i] && !needed[i]) needed[i] = grew = true;
+      used[f.consts + i] = needed[i];
     }
   }
-  if (all(used) && all(needed)) return;
-  eqn.attrs.set("body", with_inputs(kept, used));
-  eqn.attrs.set("consts", count(used, 0, consts));
-  eqn.attrs.set("carry", count(used, consts, consts + carry));
-  eqn.inputs = chosen(eqn.inputs, used);
-}
-
-void narrow_while(Equation& eqn, Mask& needed) {
-  const ProgramPtr cond = eqn.attrs.program("cond"), body = eqn.attrs.program("body");
-  std::size_t cond_consts = static_cast<std::size_t>(eqn.attrs.i("cond_consts"));
-  std::size_t body_consts = static_cast<std::size_t>(eqn.attrs.i("body_consts")),
-              carry = needed.size();
-  Mask cond_used = used_inputs(*cond), used;
-  for (std::size_t i = 0; i < carry; ++i)
-    if (cond_used[cond_consts + i]) needed[i] = true;
-  std::shared_ptr<Program> kept;
-  for (bool grew = true; grew;) {
-    grew = false;
-    kept = with_outputs(*body, needed);
-    used = used_inputs(*kept);
-    for (std::size_t i = 0; i < carry; ++i) {
-      if (used[body_consts + i] && !needed[i]) needed[i] = grew = true;
-      used[body_consts + i] = needed[i];
-    }
-  }
-  for (std::size_t i = 0; i < carry; ++i) cond_used[cond_consts + i] = needed[i];
-  if (all(used) && all(cond_used)) return;
-  Mask operands(cond_used.begin(), cond_used.begin() + static_cast<std::ptrdiff_t>(cond_consts));
+  if (tested)
+    for (std::size_t i = 0; i < f.carry; ++i) cond_used[f.cond_consts + i] = needed[i];
+  Mask operands(cond_used.begin(), cond_used.begin() + static_cast<std::ptrdiff_t>(f.cond_consts));
   operands.insert(operands.end(), used.begin(), used.end());
-  eqn.attrs.set("cond", with_inputs(std::make_shared<Program>(*cond), cond_used));
-  eqn.attrs.set("body", with_inputs(kept, used));
-  eqn.attrs.set("cond_consts", count(cond_used, 0, cond_consts));
-  eqn.attrs.set("body_consts", count(used, 0, body_consts));
-  eqn.inputs = chosen(eqn.inputs, operands);
+  if (all(operands) && all(needed)) return operands;
+  f.programs.back() = with_inputs(kept, used);
+  if (tested)
+    f.programs.front() = with_inputs(std::make_shared<Program>(*f.condition()), cond_used);
+  f.cond_consts = count(operands, 0, f.cond_consts);
+  const std::size_t consts = count(used, 0, f.consts);
+  f.carry = count(used, f.consts, f.carry);
+  f.consts = consts;
+  return operands;
 }
 
-void narrow_cond(Equation& eqn, Mask& needed) {
-  const Programs branches = eqn.attrs.get<Programs>("branches");
+Mask narrow_branches(Flow& f, Mask& needed, std::size_t operands) {
   std::vector<std::shared_ptr<Program>> kept;
-  Mask used(eqn.inputs.size() - 1);
-  for (const ProgramPtr& branch : branches) {
+  Mask used(operands - 1);
+  for (const ProgramPtr& branch : f.programs) {
     kept.push_back(with_outputs(*branch, needed));
     Mask own = used_inputs(*kept.back());
     for (std::size_t i = 0; i < used.size(); ++i) used[i] = used[i] || own[i];
   }
-  if (all(used) && all(needed)) return;
-  Programs narrowed;
-  for (auto& branch : kept) narrowed.push_back(with_inputs(branch, used));
-  eqn.attrs.set("branches", std::move(narrowed));
+  if (!all(used) || !all(needed))
+    for (std::size_t k = 0; k < kept.size(); ++k) f.programs[k] = with_inputs(kept[k], used);
   used.insert(used.begin(), true);  // the index
-  eqn.inputs = chosen(eqn.inputs, used);
+  return used;
 }
 
-void narrow_region(Equation& eqn, Mask& needed) {
-  std::shared_ptr<Program> kept = with_outputs(*eqn.attrs.program("body"), needed);
+Mask narrow_call(Flow& f, Mask& needed) {
+  std::shared_ptr<Program> kept = with_outputs(*f.body(), needed);
   Mask used = used_inputs(*kept);
-  if (all(used) && all(needed)) return;
-  eqn.attrs.set("body", with_inputs(kept, used));
-  eqn.inputs = chosen(eqn.inputs, used);
+  if (!all(used) || !all(needed)) f.programs = {with_inputs(kept, used)};
+  return used;
 }
 
-using Narrow = void (*)(Equation&, Mask&);
-Narrow narrowing_of(const std::string& op) {
-  if (op == "scan") return narrow_scan;
-  if (op == "while") return narrow_while;
-  if (op == "cond") return narrow_cond;
-  if (op == "remat") return narrow_region;
-  return nullptr;
+Mask narrow(Flow& f, Mask& needed, std::size_t operands) {
+  switch (f.kind) {
+    case Flow::Kind::call: return narrow_call(f, needed);
+    case Flow::Kind::branch: return narrow_branches(f, needed, operands);
+    case Flow::Kind::scan:
+    case Flow::Kind::loop: return narrow_loop(f, needed);
+    case Flow::Kind::region: break;  // its specs go by its operands and results
+  }
+  return Mask(operands, true);
 }
 
 }  // namespace
@@ -147,11 +130,16 @@ std::shared_ptr<Program> dead_code(const Program& p) {
     if (!any) continue;
     kept.push_back(eqn);
     Equation& k = kept.back();
-    if (Narrow narrow = narrowing_of(eqn.op->name)) {
+    if (eqn.op->with_flow) {
       Mask results;
       for (Var v : eqn.outputs) results.push_back(needed[v]);
-      narrow(k, results);
-      k.outputs = chosen(eqn.outputs, results);
+      Flow flow = *flow_of(eqn);
+      const Mask operands = narrow(flow, results, eqn.inputs.size());
+      if (!all(operands) || !all(results)) {
+        k.attrs = eqn.op->with_flow(eqn.attrs, flow);
+        k.inputs = chosen(eqn.inputs, operands);
+        k.outputs = chosen(eqn.outputs, results);
+      }
     }
     for (Var v : k.inputs) needed[v] = true;
   }

@@ -1,4 +1,5 @@
 // What a scan computes anew in every turn although it is the same.
+#include "ir/nested.h"
 #include "ir/op.h"
 #include "transform/simplify.h"
 
@@ -10,10 +11,9 @@ namespace {
 
 // Worth an array of its own, and without effects of where it runs.
 bool moves(const Equation& e) {
-  bool worth = e.op->name == "transpose" || !e.op->cheap;
-  return worth && !e.inputs.empty() &&
-         (e.op->lowering == Lowering::emitted || e.op->lowering == Lowering::called) &&
-         e.op->name != "optimization_barrier" && e.op->name != "checkpoint_name";
+  const bool worth = e.op->own_pass || !e.op->cheap;
+  return worth && !e.op->barrier && !e.inputs.empty() &&
+         (e.op->lowering == Lowering::emitted || e.op->lowering == Lowering::called);
 }
 
 }  // namespace
@@ -25,9 +25,10 @@ ProgramPtr hoist(const ProgramPtr& p) {
     std::vector<std::size_t> moved;
     std::vector<bool> fixed;
     std::size_t consts = 0;
-    if (scan.op->name == "scan" && scan.attrs.i("length") > 1) {
-      const Program& body = *scan.attrs.program("body");
-      consts = static_cast<std::size_t>(scan.attrs.i("consts"));
+    std::optional<Flow> flow = flow_of(scan);
+    if (flow && flow->kind == Flow::Kind::scan && flow->length > 1) {
+      const Program& body = *flow->body();
+      consts = flow->consts;
       fixed.resize(body.types.size());
       for (std::size_t i = 0; i < consts; ++i) fixed[body.inputs[i]] = true;
       for (std::size_t i = 0; i < body.equations.size(); ++i) {
@@ -48,7 +49,7 @@ ProgramPtr hoist(const ProgramPtr& p) {
       if (q) q->equations.push_back(scan);
       continue;
     }
-    auto body = std::make_shared<Program>(*scan.attrs.program("body"));
+    auto body = std::make_shared<Program>(*flow->body());
     Equation loop = scan;
     std::vector<Var> outside(body->types.size());
     for (std::size_t i = 0; i < consts; ++i) outside[body->inputs[i]] = scan.inputs[i];
@@ -70,8 +71,9 @@ ProgramPtr hoist(const ProgramPtr& p) {
     loop.inputs.insert(loop.inputs.begin() + at, operands.begin(), operands.end());
     for (std::size_t i = moved.size(); i-- > 0;)
       body->equations.erase(body->equations.begin() + static_cast<std::ptrdiff_t>(moved[i]));
-    loop.attrs.set("consts", static_cast<std::int64_t>(consts + made.size()));
-    loop.attrs.set("body", ProgramPtr(body));
+    flow->consts += made.size();
+    flow->programs = {body};
+    loop.attrs = scan.op->with_flow(scan.attrs, *flow);
     q->equations.push_back(std::move(loop));
   }
   return q ? ProgramPtr(q) : p;

@@ -1,4 +1,5 @@
 #include "codegen/plan/lower.h"
+#include "ir/nested.h"
 
 #include <algorithm>
 
@@ -7,22 +8,17 @@ namespace tessera::inline v0::tapes {
 Communication communication_of(const Program& p, const Scope& scope) {
   Communication c;
   for (const Equation& eqn : p.equations) {
-    if (eqn.op->name == "shard_map") c.regions = true;
+    const std::optional<Flow> flow = flow_of(eqn);
+    c.regions = c.regions || (flow && flow->kind == Flow::Kind::region);
     if (eqn.op->exchange != Exchange::none)
       for (const auto& n : eqn.attrs.get<Strings>("axes"))
         for (const auto& [name, id] : scope.axes)
           if (name == n) c.axes |= Mask{1} << id;
-    auto nested = [&](const ProgramPtr& q) {
-      if (!q) return;
+    for_each_nested(eqn.attrs, [&](const ProgramPtr& q) {
       Communication d = communication_of(*q, scope);
       c.axes |= d.axes;
       c.regions = c.regions || d.regions;
-    };
-    for (const auto& [name, value] : eqn.attrs) {
-      if (const auto* q = std::get_if<ProgramPtr>(&value)) nested(*q);
-      if (const auto* qs = std::get_if<Programs>(&value))
-        for (const auto& q : *qs) nested(q);
-    }
+    });
   }
   return c;
 }

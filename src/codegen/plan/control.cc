@@ -1,4 +1,5 @@
 #include "codegen/plan/lower.h"
+#include "ir/nested.h"
 #include "spmd/uniformity.h"
 
 namespace tessera::inline v0::tapes {
@@ -7,36 +8,27 @@ namespace tessera::inline v0::tapes {
 // it by itself. With collectives, its instances run it together, their bodies' tapes over all axes.
 void Lowerer::lower_control(const Equation& eqn, std::size_t i) {
   const Scope& scope = level_.scopes[static_cast<std::size_t>(level_.scope[i])];
+  const Flow flow = *flow_of(eqn);
   Communication comm;
-  for (const auto& [name, value] : eqn.attrs) {
-    auto merge = [&](const ProgramPtr& p) {
-      if (!p) return;
-      Communication c = communication_of(*p, scope);
-      comm.axes |= c.axes;
-      comm.regions = comm.regions || c.regions;
-    };
-    if (const auto* p = std::get_if<ProgramPtr>(&value)) merge(*p);
-    if (const auto* ps = std::get_if<Programs>(&value))
-      for (const auto& p : *ps) merge(p);
+  for (const ProgramPtr& p : flow.programs) {
+    Communication c = communication_of(*p, scope);
+    comm.axes |= c.axes;
+    comm.regions = comm.regions || c.regions;
   }
   Mask outer = 0, inner = 0, results = 0;
   for (Var v : eqn.outputs) results |= level_.mask[v];
-  const std::string& op = eqn.op->name;
   if (!comm.any()) {
     outer = results;
   } else {
     inner = active(i);
     Mask predicate = 0;
-    if (op == "cond") predicate = level_.differs[eqn.inputs[0]];
-    if (op == "while") {
-      const Program& cond = *eqn.attrs.program("cond");
-      std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("cond_consts"));
-      std::size_t skip = consts + static_cast<std::size_t>(eqn.attrs.i("body_consts"));
+    if (flow.kind == Flow::Kind::branch) predicate = level_.differs[eqn.inputs[0]];
+    if (flow.kind == Flow::Kind::loop) {
+      const Program& cond = *flow.condition();
       std::vector<AxisSet> in;
-      for (std::size_t k = 0; k < consts; ++k)
+      for (std::size_t k = 0; k < flow.cond_consts; ++k)
         in.push_back(scope.names(level_.differs[eqn.inputs[k]]));
-      for (std::size_t k = 0; skip + k < eqn.inputs.size(); ++k)
-        in.push_back(scope.names(level_.differs[eqn.outputs[k]]));
+      for (Var v : eqn.outputs) in.push_back(scope.names(level_.differs[v]));
       predicate = scope.mask(spmd::uniformity(cond, in)[cond.outputs[0]]) & inner;
     }
     // Rows of the mesh that decide for themselves run one by one; within a row the executor holds
@@ -47,10 +39,14 @@ void Lowerer::lower_control(const Equation& eqn, std::size_t i) {
     }
   }
   const Mask stored = outer;
-  if (op == "scan") return lower_scan(eqn, scope, outer, inner, stored);
-  if (op == "while") return lower_while(eqn, scope, outer, inner, stored);
-  if (op == "cond") return lower_cond(eqn, scope, outer, inner, stored);
-  throw InternalError("unknown control flow '" + op + "'");
+  switch (flow.kind) {
+    case Flow::Kind::branch: return lower_branches(eqn, flow, scope, outer, inner, stored);
+    case Flow::Kind::scan: return lower_scan(eqn, flow, scope, outer, inner, stored);
+    case Flow::Kind::loop: return lower_loop(eqn, flow, scope, outer, inner, stored);
+    case Flow::Kind::call:
+    case Flow::Kind::region: break;
+  }
+  throw InternalError("op '" + eqn.op->name + "' is not flat");
 }
 
 void Lowerer::add_control(Step step, const Equation& eqn, const std::vector<Lowered>& bodies) {
@@ -65,22 +61,21 @@ void Lowerer::add_control(Step step, const Equation& eqn, const std::vector<Lowe
   wait_for_readers(eqn, add(std::move(step)));
 }
 
-void Lowerer::lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Mask inner,
-                         Mask stored) {
-  const Program& body = *eqn.attrs.program("body");
-  const std::size_t consts = static_cast<std::size_t>(eqn.attrs.i("consts")),
-                    carries = static_cast<std::size_t>(eqn.attrs.i("carry"));
+void Lowerer::lower_scan(const Equation& eqn, const Flow& flow, const Scope& scope, Mask outer,
+                         Mask inner, Mask stored) {
+  const Program& body = *flow.body();
+  const std::size_t consts = flow.consts, carries = flow.carry;
   Step step;
   step.kind = Step::Kind::scan;
   step.mask = outer;
   step.inner = inner;
-  step.length = eqn.attrs.i("length");
-  step.reverse = eqn.attrs.flag("reverse");
+  step.length = flow.length;
+  step.reverse = flow.reverse;
   step.consts = consts;
   step.carries = carries;
   Inputs in;
   std::vector<Mask> out;
-  std::vector<int> ties = loop_ties(eqn);
+  std::vector<int> ties = loop_ties(eqn, flow);
   for (std::size_t k = 0; k < eqn.inputs.size(); ++k) {
     const bool carry = k >= consts && k < consts + carries;
     // The first turn reads what the loop starts from, the others what the body gives.
@@ -120,12 +115,10 @@ void Lowerer::lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Ma
   add_control(std::move(step), eqn, {l});
 }
 
-void Lowerer::lower_while(const Equation& eqn, const Scope& scope, Mask outer, Mask inner,
-                          Mask stored) {
-  const Program &cond = *eqn.attrs.program("cond"), &body = *eqn.attrs.program("body");
-  const std::size_t cond_consts = static_cast<std::size_t>(eqn.attrs.i("cond_consts")),
-                    consts = static_cast<std::size_t>(eqn.attrs.i("body_consts")),
-                    carries = eqn.outputs.size();
+void Lowerer::lower_loop(const Equation& eqn, const Flow& flow, const Scope& scope, Mask outer,
+                         Mask inner, Mask stored) {
+  const Program &cond = *flow.condition(), &body = *flow.body();
+  const std::size_t cond_consts = flow.cond_consts, consts = flow.consts, carries = flow.carry;
   Step step;
   step.kind = Step::Kind::while_;
   step.mask = outer;
@@ -135,7 +128,7 @@ void Lowerer::lower_while(const Equation& eqn, const Scope& scope, Mask outer, M
   step.carries = carries;
   Inputs carry, cond_in, body_in;
   std::vector<Mask> out;
-  const std::vector<int> ties = loop_ties(eqn);
+  const std::vector<int> ties = loop_ties(eqn, flow);
   for (std::size_t k = 0; k < eqn.inputs.size(); ++k) step.inputs.push_back(dense(eqn.inputs[k]));
   for (std::size_t k = 0; k < carries; ++k) {
     const Var v = eqn.outputs[k];
@@ -178,9 +171,8 @@ void Lowerer::lower_while(const Equation& eqn, const Scope& scope, Mask outer, M
   add_control(std::move(step), eqn, {c, b});
 }
 
-void Lowerer::lower_cond(const Equation& eqn, const Scope& scope, Mask outer, Mask inner,
-                         Mask stored) {
-  const auto& branches = eqn.attrs.get<Programs>("branches");
+void Lowerer::lower_branches(const Equation& eqn, const Flow& flow, const Scope& scope, Mask outer,
+                             Mask inner, Mask stored) {
   Step step;
   step.kind = Step::Kind::cond;
   step.mask = outer;
@@ -210,7 +202,7 @@ void Lowerer::lower_cond(const Equation& eqn, const Scope& scope, Mask outer, Ma
     ties.push_back(j < 0 ? -1 : j - 1);
   }
   std::vector<Lowered> bodies;
-  for (const ProgramPtr& p : branches)
+  for (const ProgramPtr& p : flow.programs)
     bodies.push_back(lower(ctx_, *p, in, &out, scope, inner, false, ties));
   add_control(std::move(step), eqn, bodies);
 }

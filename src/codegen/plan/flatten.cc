@@ -1,4 +1,5 @@
 #include "codegen/plan/context.h"
+#include "ir/nested.h"
 #include "spmd/spec.h"
 #include "spmd/uniformity.h"
 
@@ -94,15 +95,17 @@ class Flattener {
     for (const Equation& eqn : p.equations) {
       std::vector<Var> operands, results;
       for (Var v : eqn.inputs) operands.push_back(env[v]);
-      if (eqn.op->name == "shard_map") {
-        results = shard_map(p, eqn, operands, scope_id);
+      const std::optional<Flow> flow = flow_of(eqn);
+      if (flow && flow->kind == Flow::Kind::region) {
+        results = region(p, eqn, operands, scope_id);
       } else if (eqn.op->lowering == Lowering::expanded) {
+        const ProgramPtr inside = expansion(eqn);
         const int outer = hold_;
-        if (eqn.op->name == "remat") {
+        if (flow->waits) {
           hold_ = static_cast<int>(level_.holds.size());
           level_.holds.push_back(operands);
         }
-        results = program(*expansion(eqn), operands, scope_id);
+        results = program(*inside, operands, scope_id);
         hold_ = outer;
       } else {
         const Mask own = scope.all() & inner_;
@@ -136,17 +139,8 @@ class Flattener {
     level_.hold.push_back(hold_);
   }
 
-  static const Program* expansion(const Equation& eqn) {
-    for (const auto& [name, value] : eqn.attrs)
-      if (const auto* p = std::get_if<ProgramPtr>(&value);
-          p && *p && (*p)->inputs.size() == eqn.inputs.size() &&
-          (*p)->outputs.size() == eqn.outputs.size())
-        return p->get();
-    throw InternalError("op '" + eqn.op->name + "' has no program to inline");
-  }
-
-  std::vector<Var> shard_map(const Program& p, const Equation& eqn,
-                             const std::vector<Var>& operands, int scope_id) {
+  std::vector<Var> region(const Program& p, const Equation& eqn, const std::vector<Var>& operands,
+                          int scope_id) {
     const auto& names = eqn.attrs.get<Strings>("mesh_axes");
     const auto& sizes = eqn.attrs.ints("mesh_sizes");
     const auto& in_specs = eqn.attrs.get<Strings>("in_specs");

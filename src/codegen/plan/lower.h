@@ -46,10 +46,13 @@ class Lowerer : SlotTable {
   bool permute_argument(const Equation& eqn, const Collective& c);
   void lower_evaluate(const Equation& eqn);
   void lower_control(const Equation& eqn, std::size_t i);
-  std::vector<int> loop_ties(const Equation& eqn) const;
-  void lower_scan(const Equation& eqn, const Scope& scope, Mask outer, Mask inner, Mask stored);
-  void lower_while(const Equation& eqn, const Scope& scope, Mask outer, Mask inner, Mask stored);
-  void lower_cond(const Equation& eqn, const Scope& scope, Mask outer, Mask inner, Mask stored);
+  std::vector<int> loop_ties(const Equation& eqn, const Flow& flow) const;
+  void lower_scan(const Equation& eqn, const Flow& flow, const Scope& scope, Mask outer, Mask inner,
+                  Mask stored);
+  void lower_loop(const Equation& eqn, const Flow& flow, const Scope& scope, Mask outer, Mask inner,
+                  Mask stored);
+  void lower_branches(const Equation& eqn, const Flow& flow, const Scope& scope, Mask outer,
+                      Mask inner, Mask stored);
   void add_control(Step step, const Equation& eqn, const std::vector<Lowered>& bodies);
   void place_results(const std::vector<Mask>* results);
   int tied_slot(const Ref& r, std::size_t result, Mask mask, const Type& type);

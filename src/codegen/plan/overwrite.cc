@@ -39,11 +39,11 @@ void Lowerer::wait_for_readers(const Equation& eqn, std::size_t step) {
 }
 
 // By result of the body: the argument of the carry that it updates in place, or -1.
-std::vector<int> Lowerer::loop_ties(const Equation& eqn) const {
+std::vector<int> Lowerer::loop_ties(const Equation& eqn, const Flow& flow) const {
   std::vector<int> ties(eqn.outputs.size(), -1);
   if (ctx_.options.evaluate) return ties;
   const std::vector<int> operands = updated_operands(flat_, eqn);
-  const int others = eqn.op->name == "while" ? static_cast<int>(eqn.attrs.i("cond_consts")) : 0;
+  const int others = static_cast<int>(flow.cond_consts);
   for (std::size_t k = 0; k < ties.size(); ++k)
     if (operands[k] >= 0) ties[k] = operands[k] - others;
   return ties;
