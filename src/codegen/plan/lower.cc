@@ -296,10 +296,10 @@ Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
               const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top,
               const std::vector<int>& ties) {
   Level level = flatten(ctx, p, arguments, scope, inner, top);
-  const std::size_t n = level.flat->equations.size();
-  Updates updates{std::vector<std::vector<int>>(n), std::vector<std::vector<std::size_t>>(n)};
-  if (!ctx.options.evaluate)
-    updates = plan_updates(level, ties, top ? ctx.options.donated : std::vector<bool>{});
+  const Updates updates =
+      ctx.options.evaluate
+          ? Updates(level.flat->equations.size())
+          : plan_updates(level, ties, top ? ctx.options.donated : std::vector<bool>{});
   ctx.drafts.emplace_back();
   Draft& draft = ctx.drafts.back();
   draft.tape->name = p.name;

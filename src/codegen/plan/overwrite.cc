@@ -41,8 +41,8 @@ void Lowerer::wait_for_readers(const Equation& eqn, std::size_t step) {
 // By result of the body: the argument of the carry that it updates in place, or -1.
 std::vector<int> Lowerer::loop_ties(const Equation& eqn, const Flow& flow) const {
   std::vector<int> ties(eqn.outputs.size(), -1);
-  if (ctx_.options.evaluate) return ties;
-  const std::vector<int> operands = updated_operands(flat_, eqn);
+  const auto& operands = updates_.updated[static_cast<std::size_t>(&eqn - flat_.equations.data())];
+  if (operands.empty()) return ties;
   const int others = static_cast<int>(flow.cond_consts);
   for (std::size_t k = 0; k < ties.size(); ++k)
     if (operands[k] >= 0) ties[k] = operands[k] - others;

@@ -2,6 +2,7 @@
 
 #include "codegen/fuse/traits.h"
 #include "codegen/plan/alias_graph.h"
+#include "transform/pass.h"
 
 #include <algorithm>
 
@@ -66,13 +67,14 @@ std::vector<int> updated_operands(const Program& p, const Equation& eqn) {
   return operands;
 }
 
-Updates plan_updates(Level& level, const std::vector<int>& ties, const std::vector<bool>& donated) {
+namespace {
+
+Updates planned(Level& level, const std::vector<int>& ties, const std::vector<bool>& donated) {
   Program& p = *level.flat;
   const std::size_t n = p.equations.size();
-  Updates u;
-  u.takes.resize(n);
-  u.after.resize(n);
+  Updates u(n);
   AliasGraph g(p);
+  for (std::size_t e = 0; e < n; ++e) u.updated[e] = g.updated(e);
   bool any = false;
   auto take = [&](std::size_t e, std::size_t k, int j) {
     if (!g.sole(e, j) || !g.order(e, j, true)) return;
@@ -92,7 +94,7 @@ Updates plan_updates(Level& level, const std::vector<int>& ties, const std::vect
   for (std::size_t e = n; e-- > 0;) {
     const Equation& eqn = p.equations[e];
     for (std::size_t k = 0; k < eqn.outputs.size(); ++k) {
-      const int j = g.updated(e)[k];
+      const int j = u.updated[e][k];
       if (j < 0 || (!u.takes[e].empty() && u.takes[e][k] >= 0)) continue;
       const Var v = g.origin(eqn.inputs[static_cast<std::size_t>(j)]);
       const int from = g.producer(v);
@@ -129,20 +131,58 @@ Updates plan_updates(Level& level, const std::vector<int>& ties, const std::vect
   for (std::size_t i = 0; i < n; ++i) place[order[i]] = i;
   std::vector<Equation> equations(n);
   std::vector<int> scope(n), hold(n);
-  Updates moved;
-  moved.takes.resize(n);
-  moved.after.resize(n);
+  Updates moved(n);
   for (std::size_t e = 0; e < n; ++e) {
     equations[place[e]] = std::move(p.equations[e]);
     scope[place[e]] = level.scope[e];
     hold[place[e]] = level.hold[e];
     moved.takes[place[e]] = std::move(u.takes[e]);
+    moved.updated[place[e]] = std::move(u.updated[e]);
     for (std::size_t next : g.next()[e]) moved.after[place[next]].push_back(place[e]);
   }
   p.equations = std::move(equations);
   level.scope = std::move(scope);
   level.hold = std::move(hold);
   return moved;
+}
+
+// The program, and which results take whose memory.
+std::string text(const Program& p, const Updates& u) {
+  std::string out = to_string(p);
+  for (std::size_t e = 0; e < p.equations.size(); ++e)
+    for (std::size_t k = 0; k < u.takes[e].size(); ++k)
+      if (u.takes[e][k] >= 0)
+        out += "\n// equation " + std::to_string(e) + ": result " + std::to_string(k) +
+               " over operand " + std::to_string(u.takes[e][k]);
+  return out;
+}
+
+#ifdef TESSERA_VERIFY_PASSES
+// Every value is there before it is read, and nobody reads what has been written over.
+void verify(const Program& p, const Updates& u) {
+  std::vector<bool> there(p.types.size());
+  for (Var v : p.inputs) there[v] = true;
+  for (std::size_t e = 0; e < p.equations.size(); ++e) {
+    for (Var v : p.equations[e].inputs)
+      if (!there[v]) throw InternalError("updates: a value is read before it is there");
+    for (std::size_t before : u.after[e])
+      if (before >= e) throw InternalError("updates: a reader comes after what writes over");
+    for (Var v : p.equations[e].outputs) there[v] = true;
+  }
+}
+#endif
+
+}  // namespace
+
+Updates plan_updates(Level& level, const std::vector<int>& ties, const std::vector<bool>& donated) {
+  PassRun run("updates", *level.flat);
+  if (run.off()) return Updates(level.flat->equations.size());
+  Updates u = planned(level, ties, donated);
+#ifdef TESSERA_VERIFY_PASSES
+  verify(*level.flat, u);
+#endif
+  run.gave([&] { return text(*level.flat, u); });
+  return u;
 }
 
 }  // namespace tessera::inline v0::tapes
