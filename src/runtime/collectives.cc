@@ -21,7 +21,8 @@ Reduction reduction_of(Combiner how) {
     case Combiner::add: return Reduction::sum;
     case Combiner::max: return Reduction::max;
     case Combiner::min: return Reduction::min;
-    default: throw InternalError("devices' values are not combined by " + std::string(name_of(how)));
+    default:
+      throw InternalError("devices' values are not combined by " + std::string(name_of(how)));
   }
 }
 
@@ -80,7 +81,8 @@ struct Work {
         InlineVector<const std::byte*, 16> in;
         const std::int64_t begin = task * kChunk, count = std::min(kChunk, col.count - begin);
         for (std::int64_t d : members) in.push_back(operand(c, d) + begin * e);
-        reduce(reduction_of(col.combiner), col.dtype, {in.data(), in.size()}, out + begin * e, count);
+        reduce(reduction_of(col.combiner), col.dtype, {in.data(), in.size()}, out + begin * e,
+               count);
         return;
       }
       case Exchange::combine_scatter: {
@@ -91,7 +93,8 @@ struct Work {
                            bytes = col.run * e;
         for (std::int64_t o = 0; o < col.outer; ++o) {
           for (std::size_t j = 0; j < in.size(); ++j) row[j] = in[j] + (o * n + place) * bytes;
-          reduce(reduction_of(col.combiner), col.dtype, {row.data(), row.size()}, out + o * bytes, col.run);
+          reduce(reduction_of(col.combiner), col.dtype, {row.data(), row.size()}, out + o * bytes,
+                 col.run);
         }
         return;
       }

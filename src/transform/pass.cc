@@ -5,7 +5,6 @@
 #include "transform/map_nested.h"
 
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <mutex>
@@ -27,11 +26,11 @@ bool disabled(std::string_view name) {
 }
 
 void dump(const std::string& directory, int number, const char* pass, const char* when,
-          const Program& p) {
+          const std::string& text) {
   char prefix[16];
   std::snprintf(prefix, sizeof prefix, "%04d-", number);
   // A dump that cannot be written must not break the program that asked for it.
-  std::ofstream(directory + "/" + prefix + pass + "-" + when + ".txt") << to_string(p) << "\n";
+  std::ofstream(directory + "/" + prefix + pass + "-" + when + ".txt") << text << "\n";
 }
 
 struct Times {
@@ -49,30 +48,51 @@ ProgramPtr run_nested(const Pass& pass, const ProgramPtr& p) {
 
 }  // namespace
 
-ProgramPtr run_pass(const Pass& pass, const ProgramPtr& p) {
-  if (disabled(pass.name)) return p;
+PassRun::PassRun(const char* name, const Program& before) : name_(name), off_(disabled(name)) {
+  if (off_) return;
+  directory_ = settings::text("TESSERA_DUMP_PASSES");
   static std::atomic<int> dumps{0};
-  const std::string directory = settings::text("TESSERA_DUMP_PASSES");
-  int number = directory.empty() ? 0 : ++dumps;
-  if (number) dump(directory, number, pass.name, "before", *p);
-
-  auto start = std::chrono::steady_clock::now();
-  ProgramPtr result = run_nested(pass, p);
-  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  {
-    Times& t = times();
-    Locked guard(t.lock);
-    PassTime* entry = nullptr;
-    for (PassTime& e : t.entries)
-      if (e.name == pass.name) entry = &e;
-    if (!entry) entry = &t.entries.emplace_back(PassTime{pass.name});
-    ++entry->runs;
-    entry->seconds += seconds;
+  if (!directory_.empty()) {
+    number_ = ++dumps;
+    dump(directory_, number_, name_, "before", to_string(before));
   }
+  start_ = std::chrono::steady_clock::now();
+}
+
+void PassRun::stop() {
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  Times& t = times();
+  Locked guard(t.lock);
+  PassTime* entry = nullptr;
+  for (PassTime& e : t.entries)
+    if (e.name == name_) entry = &e;
+  if (!entry) entry = &t.entries.emplace_back(PassTime{name_});
+  ++entry->runs;
+  entry->seconds += seconds;
+}
+
+void PassRun::gave(const Program& after) {
+  stop();
 #ifdef TESSERA_VERIFY_PASSES
-  if (result != p) verify(*result, pass.name);
+  verify(after, name_);
 #endif
-  if (number) dump(directory, number, pass.name, "after", *result);
+  if (number_) dump(directory_, number_, name_, "after", to_string(after));
+}
+
+void PassRun::gave(const std::function<std::string()>& text) {
+  stop();
+  if (number_) dump(directory_, number_, name_, "after", text());
+}
+
+ProgramPtr run_pass(const Pass& pass, const ProgramPtr& p) {
+  PassRun run(pass.name, *p);
+  if (run.off()) return p;
+  ProgramPtr result = run_nested(pass, p);
+  if (result == p)
+    run.gave([&] { return to_string(*p); });
+  else
+    run.gave(*result);
   return result;
 }
 

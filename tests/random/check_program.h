@@ -238,10 +238,13 @@ inline std::string problem(const ProgramPtr& p, const Arrays& inputs, std::uint6
     return "evaluators in a compiled program:\n" + steps;
   std::string wrong = compare_bits(compiled(*whole, inputs), expected, "as a whole");
   if (wrong.empty()) {
-    std::string all, one;
-    for (const Pass& pass : simplify_passes()) all += std::string(pass.name) + ",";
-    one = simplify_passes()[choice % simplify_passes().size()].name;
-    for (const std::string& off : {one, all}) {
+    std::vector<std::string> names;
+    for (const settings::Variable& v : settings::variables())
+      if (std::string_view(v.name) == "TESSERA_DISABLE_PASSES")
+        names.assign(v.choices.begin(), v.choices.end());
+    std::string all;
+    for (const std::string& name : names) all += name + ",";
+    for (const std::string& off : {names[choice % names.size()], all}) {
       Setting setting("TESSERA_DISABLE_PASSES", off);
       if (wrong.empty())
         wrong = compare_bits(compiled(*fresh(), inputs), expected, "without " + off);

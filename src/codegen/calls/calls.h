@@ -1,5 +1,6 @@
-// Routines of called ops: what their own factories make (Op::call), kept by content. Those that need
-// a library, oneDNN or OpenBLAS, are here, one file a family; the others are next to their ops.
+// Routines of called ops: what their own factories make (Op::call), kept by content. Those that
+// need a library, oneDNN or OpenBLAS, are here, one file a family; the others are next to their
+// ops.
 #pragma once
 
 #include "ir/op.h"

@@ -262,6 +262,8 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
 
 namespace tessera::inline v0::ops {
 
-std::shared_ptr<const Routine> convolution_call(const CallArgs& a) { return codegen::routine_of(a); }
+std::shared_ptr<const Routine> convolution_call(const CallArgs& a) {
+  return codegen::routine_of(a);
+}
 
 }  // namespace tessera::inline v0::ops

@@ -2,6 +2,7 @@
 
 #include "codegen/fuse/graph.h"
 #include "ir/op.h"
+#include "transform/pass.h"
 
 #include <algorithm>
 #include <map>
@@ -263,11 +264,60 @@ class Fuser : FuseGraph {
   }
 };
 
+std::vector<Cluster> unfused(const Program& p) {
+  std::vector<Cluster> alone;
+  for (std::size_t k = 0; k < p.equations.size(); ++k) {
+    Cluster c;
+    c.equations = {k};
+    c.inputs = p.equations[k].inputs;
+    c.outputs = p.equations[k].outputs;
+    alone.push_back(std::move(c));
+  }
+  return alone;
+}
+
+std::string text(const Program& p, const std::vector<Cluster>& clusters) {
+  std::string out;
+  for (const Cluster& c : clusters) {
+    out += c.kind == Cluster::Kind::kernel ? "kernel of" : "single";
+    for (std::size_t k : c.equations)
+      out += " " + std::to_string(k) + ":" + p.equations[k].op->name;
+    out += "\n";
+    if (c.program) out += to_string(*c.program) + "\n";
+  }
+  return out;
+}
+
+#ifdef TESSERA_VERIFY_PASSES
+// What a cluster reads is there before it, whatever is needed outside is made once, and its program
+// holds.
+void verify_clusters(const Program& p, const std::vector<Cluster>& clusters) {
+  std::vector<int> made(p.types.size());
+  for (Var v : p.inputs) ++made[v];
+  for (const Cluster& c : clusters) {
+    for (Var v : c.inputs)
+      if (!made[v]) throw InternalError("fuse: a cluster reads what is made behind it");
+    for (Var v : c.outputs)
+      if (made[v]++) throw InternalError("fuse: a value is made twice");
+    if (c.program) verify(*c.program, "fuse");
+  }
+  for (Var v : p.outputs)
+    if (!made[v]) throw InternalError("fuse: a result is made by nobody");
+}
+#endif
+
 }  // namespace
 
 std::vector<Cluster> fuse(const Program& p, const std::vector<int>& exec_class,
                           const Overwriting& overwriting) {
-  return Fuser(p, exec_class, overwriting).run();
+  PassRun run("fuse", p);
+  if (run.off()) return unfused(p);
+  std::vector<Cluster> clusters = Fuser(p, exec_class, overwriting).run();
+#ifdef TESSERA_VERIFY_PASSES
+  verify_clusters(p, clusters);
+#endif
+  run.gave([&] { return text(p, clusters); });
+  return clusters;
 }
 
 }  // namespace tessera::inline v0::codegen

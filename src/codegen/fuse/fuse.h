@@ -29,7 +29,8 @@ struct Overwriting {
 /// `exec_class[v]` numbers the set of devices that variable v has to be computed on (uniform,
 /// varying over one axis, ...): an equation belongs to the class of its outputs. Clusters do not
 /// mix classes, except that cheap uniform producers may be repeated inside a varying kernel. The
-/// clusters come in an order that respects dependencies, and fusing never makes a cycle.
+/// clusters come in an order that respects dependencies, and fusing never makes a cycle. A pass:
+/// without it (transform/pass.h) every equation is a cluster of its own.
 std::vector<Cluster> fuse(const Program& p, const std::vector<int>& exec_class,
                           const Overwriting& overwriting = {});
 

@@ -101,18 +101,20 @@ class KernelEmitter final : public Composer {
   Lane island(const std::function<Lane()>& f);
   Lane per_lane(Var v, std::span<const Index> at);
 
-  // memory.cc
+  // index_values.cc
   bool varying(const Index& i) const;
   bool varying(const Index::Node* n) const;
   bool varying(const Atom& a) const;
   bool aligned(const Atom& a) const;
   std::optional<std::int64_t> lane_stride(const Index& i) const;
-  llvm::Value* every_nth(llvm::Value* base, DType d, const Index& flat, std::int64_t stride);
   llvm::Value* scalar(const Index& i);
   llvm::Value* scalar_atom(const Atom& a);
   llvm::Value* lanes(const Index& i, bool narrow);
   llvm::Value* lanes_of_atom(const Atom& a, bool narrow);
   bool fits_narrow(const Index::Node* n) const;
+
+  // memory.cc
+  llvm::Value* every_nth(llvm::Value* base, DType d, const Index& flat, std::int64_t stride);
   Lane load(llvm::Value* base, DType d, const Index& flat);
   void store(llvm::Value* base, const Index& flat, const Lane& x);
   llvm::Value* input_pointer(std::size_t i);

@@ -4,7 +4,11 @@
 #include "codegen/kernel/emitter.h"
 #include "codegen/kernel/llvm_ir.h"
 
+#include <limits>
+
 namespace tessera::inline v0::codegen {
+
+inline constexpr std::int64_t kNarrowMax = std::numeric_limits<std::int32_t>::max();
 
 /// Appends to an outer scope while inner ones are open.
 template <class F>

@@ -6,14 +6,12 @@
 #include "codegen/kernel/kernel.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tessera::inline v0::tapes {
 
 Lowerer::Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Updates& updates,
                  const std::vector<int>& ties, const Scope& scope, Mask inner, bool top)
-    : ctx_(ctx),
-      draft_(draft),
+    : SlotTable(ctx, draft),
       level_(level),
       flat_(*level.flat),
       updates_(updates),
@@ -23,27 +21,6 @@ Lowerer::Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Updat
       top_(top),
       ref_(flat_.types.size()),
       assembled_(flat_.types.size(), -1) {}
-
-int Lowerer::slot(Space space, Mask mask, std::int64_t bytes, DType dtype) {
-  Slot s;
-  s.space = space;
-  s.mask = mask;
-  s.bytes = bytes;
-  s.dtype = dtype;
-  std::int64_t stride = 1;
-  for (std::size_t a = ctx_.axes.size(); a-- > 0;)
-    if (mask >> a & 1) {
-      s.instance.push_back({static_cast<int>(a), stride});
-      stride *= ctx_.axes[a].size;
-    }
-  if (space == Space::argument || space == Space::result) {
-    s.offset = draft_.tape->table;
-    draft_.tape->table += stride;
-  }
-  draft_.tape->slots.push_back(s);
-  draft_.producer.push_back(-1);
-  return static_cast<int>(draft_.tape->slots.size()) - 1;
-}
 
 std::size_t Lowerer::add(Step step) {
   std::size_t i = draft_.steps.size();
@@ -74,22 +51,6 @@ Ref Lowerer::new_value(Var v, Mask mask) {
   ref_[v] = Ref{slot(Space::arena, mask, t.bytes(), t.dtype)};
   at(ref_[v].slot).same = mask & ~level_.differs[v];
   return ref_[v];
-}
-
-Ref Lowerer::constant(Mask mask, const Type& type, const void* bytes) {
-  int s = slot(Space::constant, mask, type.bytes(), type.dtype);
-  auto& all = draft_.tape->constants;
-  at(s).offset = static_cast<std::int64_t>((all.size() + 63) / 64 * 64);
-  std::size_t n = static_cast<std::size_t>(type.bytes() * ctx_.instances(mask));
-  all.resize(static_cast<std::size_t>(at(s).offset) + n);
-  if (n) std::memcpy(all.data() + at(s).offset, bytes, n);
-  return Ref{s};
-}
-
-Ref Lowerer::argument(Argument a, Mask mask, std::int64_t bytes, DType dtype) {
-  a.slot = slot(Space::argument, mask, bytes, dtype);
-  draft_.tape->arguments.push_back(std::move(a));
-  return Ref{draft_.tape->arguments.back().slot};
 }
 
 Mask Lowerer::active(std::size_t equation) const {
@@ -140,28 +101,11 @@ Ref Lowerer::axis_index(const std::vector<int>& axes) {
     a.type = Type(DType::int32, {});
     r = argument(a, own & ~fixed, 4, DType::int32);
   } else {
-    // Instances are numbered over ascending axes, the index over the axes as listed.
-    std::int64_t n = ctx_.instances(own);
-    std::vector<std::int32_t> values(static_cast<std::size_t>(n));
-    for (std::int64_t i = 0; i < n; ++i) {
-      std::int64_t rest = i;
-      std::map<int, std::int64_t> c;
-      for (std::size_t a = ctx_.axes.size(); a-- > 0;)
-        if (own >> a & 1) {
-          c[static_cast<int>(a)] = rest % ctx_.axes[a].size;
-          rest /= ctx_.axes[a].size;
-        }
-      std::int64_t index = 0;
-      for (int a : axes) index = index * ctx_.axes[static_cast<std::size_t>(a)].size + c[a];
-      values[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(index);
-    }
-    r = constant(own, Type(DType::int32, {}), values.data());
+    r = numbers_along(axes);
   }
   axis_indices_[axes] = r;
   return r;
 }
-
-// --- equations
 
 void Lowerer::run(const std::vector<Mask>* results) {
   if (!top_)
@@ -352,10 +296,10 @@ Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
               const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top,
               const std::vector<int>& ties) {
   Level level = flatten(ctx, p, arguments, scope, inner, top);
-  const std::size_t n = level.flat->equations.size();
-  Updates updates{std::vector<std::vector<int>>(n), std::vector<std::vector<std::size_t>>(n)};
-  if (!ctx.options.evaluate)
-    updates = plan_updates(level, ties, top ? ctx.options.donated : std::vector<bool>{});
+  const Updates updates =
+      ctx.options.evaluate
+          ? Updates(level.flat->equations.size())
+          : plan_updates(level, ties, top ? ctx.options.donated : std::vector<bool>{});
   ctx.drafts.emplace_back();
   Draft& draft = ctx.drafts.back();
   draft.tape->name = p.name;

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "codegen/fuse/fuse.h"
+#include "codegen/plan/slots.h"
 #include "codegen/plan/updates.h"
 
 namespace tessera::inline v0::tapes {
 
 using codegen::Cluster;
 
-class Lowerer {
+class Lowerer : SlotTable {
  public:
   Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Updates& updates,
           const std::vector<int>& ties, const Scope& scope, Mask inner, bool top);
@@ -20,24 +21,17 @@ class Lowerer {
   static constexpr Mask kSkipped = ~Mask{0};
 
  private:
-  int slot(Space space, Mask mask, std::int64_t bytes, DType dtype = DType::uint8);
-  Ref constant(Mask mask, const Type& type, const void* bytes);
-  Ref argument(Argument a, Mask mask, std::int64_t bytes, DType dtype);
-  Slot& at(int s) { return draft_.tape->slots[static_cast<std::size_t>(s)]; }
-  Mask varies(const Ref& r) const { return draft_.tape->varies(r); }
   std::size_t add(Step step);
   void wait_for_readers(const Equation& eqn, std::size_t step);
   void hold(const std::vector<std::size_t>& equations);
   Ref new_value(Var v, Mask mask);
   int takes(const Equation& eqn, std::size_t result) const;
-  Ref over(const Ref& operand, const Type& type);
   Ref value_over(const Equation& eqn, std::size_t result, Mask mask, const Ref& operand);
   Ref dense(Var v);
   Ref axis_index(const std::vector<int>& axes);
   Ref copy_of(const Ref& from, Mask mask, const Type& type, Space space);
   void copy(const Ref& from, const Ref& to, Mask mask, const Type& type);
   Mask active(std::size_t equation) const;
-  Mask cluster_mask(const Cluster& c) const;
 
   void lower_cluster(const Cluster& c);
   Cluster alone(std::size_t equation) const;
@@ -63,8 +57,6 @@ class Lowerer {
   void place_results(const std::vector<Mask>* results);
   int tied_slot(const Ref& r, std::size_t result, Mask mask, const Type& type);
 
-  PlanContext& ctx_;
-  Draft& draft_;
   const Level& level_;
   const Program& flat_;
   const Updates& updates_;

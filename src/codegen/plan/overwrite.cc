@@ -9,19 +9,6 @@ int Lowerer::takes(const Equation& eqn, std::size_t result) const {
   return t.empty() ? -1 : t[result];
 }
 
-// A new value in the memory of `operand`.
-Ref Lowerer::over(const Ref& operand, const Type& type) {
-  Slot s = at(operand.slot);
-  s.over = operand.slot;
-  s.overwritten = false;
-  s.same = 0;
-  s.dtype = type.dtype;
-  at(operand.slot).overwritten = true;
-  draft_.tape->slots.push_back(s);
-  draft_.producer.push_back(-1);
-  return Ref{static_cast<int>(draft_.tape->slots.size()) - 1};
-}
-
 // A result of `eqn` in the memory of its operand where that is memory to write in, all of it, with
 // one instance for each of the result's. A donated argument is the caller's to give.
 Ref Lowerer::value_over(const Equation& eqn, std::size_t result, Mask mask, const Ref& operand) {
@@ -54,8 +41,8 @@ void Lowerer::wait_for_readers(const Equation& eqn, std::size_t step) {
 // By result of the body: the argument of the carry that it updates in place, or -1.
 std::vector<int> Lowerer::loop_ties(const Equation& eqn, const Flow& flow) const {
   std::vector<int> ties(eqn.outputs.size(), -1);
-  if (ctx_.options.evaluate) return ties;
-  const std::vector<int> operands = updated_operands(flat_, eqn);
+  const auto& operands = updates_.updated[static_cast<std::size_t>(&eqn - flat_.equations.data())];
+  if (operands.empty()) return ties;
   const int others = static_cast<int>(flow.cond_consts);
   for (std::size_t k = 0; k < ties.size(); ++k)
     if (operands[k] >= 0) ties[k] = operands[k] - others;

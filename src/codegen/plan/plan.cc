@@ -42,6 +42,11 @@ void finish(PlanContext& ctx) {
 
 }  // namespace
 
+std::span<const std::string_view> plan_passes() {
+  static constexpr std::string_view names[] = {"joint_products", "updates", "fuse"};
+  return names;
+}
+
 std::shared_ptr<const Tape> plan(const Program& p, const PlanOptions& options) {
   PlanContext ctx;
   ctx.options = options;

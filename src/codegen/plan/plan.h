@@ -5,6 +5,8 @@
 #include "ir/program.h"
 
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace tessera::inline v0::tapes {
@@ -17,6 +19,10 @@ struct PlanOptions {
   std::vector<bool> uniform;  // by input: its blocks are one block
   std::vector<bool> donated;  // by input
 };
+
+/// The passes of the planner by name, in the order in which it runs them: "joint_products",
+/// "updates", "fuse". They go through the door of transform/pass.h.
+std::span<const std::string_view> plan_passes();
 
 /// Flattens shard_maps into one list of equations, decides over which axes each is executed, fuses,
 /// compiles, orders the steps into few phases and assigns memory by liveness. Nothing in the tape

@@ -7,6 +7,7 @@
 // computes it.
 #include "codegen/plan/context.h"
 #include "ir/op.h"
+#include "transform/pass.h"
 
 #include <algorithm>
 
@@ -27,11 +28,8 @@ bool sums_few_rows(const Program& p, const Equation& product) {
   return product.op->sums_rows({inputs, outputs, product.attrs});
 }
 
-}  // namespace
-
-std::optional<Program> with_joint_products(
-    const Program& p, const std::vector<AxisSet>& differs,
-    const std::function<std::int64_t(std::string_view)>& size) {
+std::optional<Program> joint_products(const Program& p, const std::vector<AxisSet>& differs,
+                                      const std::function<std::int64_t(std::string_view)>& size) {
   std::vector<int> uses(p.types.size()), producer(p.types.size(), -1);
   for (const Equation& e : p.equations)
     for (Var v : e.inputs) ++uses[v];
@@ -64,7 +62,9 @@ std::optional<Program> with_joint_products(
 
   Program q = p;
   q.equations.clear();
-  const Op* gather = &Registry::get().at("all_gather");
+  // In a typed program what is gathered has to be typed as the sum is: equal on all devices.
+  const Op &gather = Registry::get().at("all_gather"),
+           &gather_invariant = Registry::get().at("all_gather_invariant");
   std::map<std::pair<Var, Strings>, Var> gathered;
   for (std::size_t k = 0; k < p.equations.size(); ++k) {
     if (gone[k]) continue;
@@ -82,10 +82,12 @@ std::optional<Program> with_joint_products(
       if (fresh) {
         Type t = q.types[v];
         t.shape[0] *= members;
+        const bool typed = t.varying.contains(axes[0]);
+        for (const std::string& axis : axes) t.varying.erase(axis);
         q.types.push_back(t);
         at->second = static_cast<Var>(q.types.size() - 1);
         Equation e;
-        e.op = gather;
+        e.op = typed ? &gather_invariant : &gather;
         e.inputs = {v};
         e.outputs = {at->second};
         e.attrs = {{"axes", axes},
@@ -103,6 +105,21 @@ std::optional<Program> with_joint_products(
     q.equations.push_back(std::move(product));
   }
   return q;
+}
+
+}  // namespace
+
+std::optional<Program> with_joint_products(
+    const Program& p, const std::vector<AxisSet>& differs,
+    const std::function<std::int64_t(std::string_view)>& size) {
+  PassRun run("joint_products", p);
+  if (run.off()) return std::nullopt;
+  std::optional<Program> joint = joint_products(p, differs, size);
+  if (joint)
+    run.gave(*joint);
+  else
+    run.gave([&] { return to_string(p); });
+  return joint;
 }
 
 }  // namespace tessera::inline v0::tapes

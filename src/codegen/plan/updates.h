@@ -17,9 +17,14 @@ std::vector<int> updated_operands(const Program& p, const Equation& eqn);
 
 /// What plan_updates decided; all by equation of the level.
 struct Updates {
+  /// Nothing is written over anything.
+  explicit Updates(std::size_t equations)
+      : takes(equations), after(equations), updated(equations) {}
+
   std::vector<std::vector<int>> takes;  // by result: the operand whose memory it takes, or -1
   std::vector<std::vector<std::size_t>>
       after;  // equations that read what it overwrites: they come first
+  std::vector<std::vector<int>> updated;  // `updated_operands`; none where the pass is left out
   bool any(std::size_t equation) const {
     for (int j : takes[equation])
       if (j >= 0) return true;
@@ -29,7 +34,8 @@ struct Updates {
 
 /// `ties`: by output of the level, the input whose memory it is wanted in, or -1; absent where
 /// there are none. `donated`: by input. Puts the level's equations in an order in which every
-/// reader of what is overwritten comes before.
+/// reader of what is overwritten comes before. A pass: without it (transform/pass.h) nothing is
+/// written over anything.
 Updates plan_updates(Level& level, const std::vector<int>& ties, const std::vector<bool>& donated);
 
 }  // namespace tessera::inline v0::tapes

@@ -120,8 +120,8 @@ void register_dynamic_update_slice(Registry& r) {
       "moved into [0, extent - update extent], so that the box always lies inside.";
   op.stablehlo = "dynamic_update_slice";
   op.call = update_call;
-  // With less to leave alone, a kernel that writes everything anew, fused with its neighbours, costs
-  // less than a step of its own.
+  // With less to leave alone, a kernel that writes everything anew, fused with its neighbours,
+  // costs less than a step of its own.
   op.overwrites = [](const TypedArgs& a, std::size_t) {
     const std::int64_t all = a.inputs[0].bytes(), part = a.inputs[1].bytes();
     return part > 0 && all - part >= 4096 ? 0 : -1;

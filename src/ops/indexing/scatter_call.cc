@@ -2,9 +2,9 @@
 // the work only where each element of the result still sees its updates in that order: by
 // dimensions that batch, by slabs of the result, each task passing over what is not its own, or,
 // where the result has few windows' places, by columns of the windows.
-#include "ops/indexing/scatter_rules.h"
 #include "ops/combine.h"
 #include "ops/indexing/indexing.h"
+#include "ops/indexing/scatter_rules.h"
 #include "ops/stages.h"
 
 #include <algorithm>
@@ -211,8 +211,7 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   routine->in_place = {{0, 0}};
   routine->stages.push_back(copy_stage(a.inputs[0].bytes()));
   if (updates.count() == 0) return routine;
-  WindowDimsOf w =
-      window_dims_of(scatter_dims(a.attrs), updates.rank(), x.rank(), indices.rank());
+  WindowDimsOf w = window_dims_of(scatter_dims(a.attrs), updates.rank(), x.rank(), indices.rank());
   Shape xs = x.strides(), is = indices.strides(), us = updates.strides();
   Plan p;
   p.index = a.inputs[1].dtype;
@@ -237,8 +236,8 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
     size[d] = updates[u];
     for (std::int64_t b : w.batch)
       windows_first = windows_first || (w.window[k] < b && updates[u] > 1);
-    p.overlap = p.overlap || (contains(w.index_map, w.operand_window[k]) && updates[u] > 1 &&
-                              updates[u] < x[d]);
+    p.overlap = p.overlap ||
+                (contains(w.index_map, w.operand_window[k]) && updates[u] > 1 && updates[u] < x[d]);
   }
   for (std::size_t b = 0; b < w.batch.size(); ++b)
     in_order[static_cast<std::size_t>(w.batch[b])] = batch[b];

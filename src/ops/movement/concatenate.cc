@@ -121,6 +121,7 @@ void register_concatenate(Registry& r) {
   op.stablehlo = "concatenate";
   op.attrs = {{"dimension", AttrKind::integer, "the dimension that grows"}};
   op.fuse = fuses_as(FuseRole::movement);
+  op.joins = [](const Attrs& attrs) { return static_cast<int>(attrs.i("dimension")); };
   op.call = concatenate_call;
   // A kernel has to find out for every element in which piece it is, and its code grows with their
   // number.

@@ -44,7 +44,8 @@ void check_dims(const InferArgs& a, const char* attr, const Ints& dims, const Sh
 /// are.
 JvpRule linear_jvp(std::vector<int> which = {});
 
-/// How a concatenation of many pieces and a sort are carried out; concatenate_call.cc, sort_call.cc.
+/// How a concatenation of many pieces and a sort are carried out; concatenate_call.cc,
+/// sort_call.cc.
 std::shared_ptr<const Routine> concatenate_call(const CallArgs& a);
 std::shared_ptr<const Routine> sort_call(const CallArgs& a);
 

@@ -1,6 +1,6 @@
 // Running totals: one pass over each row, rows side by side where the axis is not the last.
-#include "ops/reduction/cumulative.h"
 #include "ops/combine.h"
+#include "ops/reduction/cumulative.h"
 
 #include <algorithm>
 #include <type_traits>
