@@ -1,4 +1,5 @@
 // convert and bitcast_convert.
+#include "base/float_format.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/elementwise_eval.h"
 #include "ops/updates.h"
@@ -46,22 +47,8 @@ bool holds_exactly(DType to, DType from) {
   if (from == DType::boolean) return true;
   if (to == DType::boolean) return false;
   const int bits = 8 * size_of(from) - (is_signed_integer(from) ? 1 : 0);
-  switch (to) {
-    case DType::float64: return bits <= 53;
-    case DType::float32: return bits <= 24;
-    case DType::bfloat16: return bits <= 8;
-    case DType::float16: return bits <= 11;
-    case DType::boolean:
-    case DType::int8:
-    case DType::int16:
-    case DType::int32:
-    case DType::int64:
-    case DType::uint8:
-    case DType::uint16:
-    case DType::uint32:
-    case DType::uint64: return size_of(to) >= size_of(from);  // integers wrap, and wrap back
-  }
-  return false;
+  if (is_floating(to)) return bits <= float_format(to).significand_bits;
+  return size_of(to) >= size_of(from);  // integers wrap, and wrap back
 }
 
 Simplified simplify_convert(const SimplifyArgs& a) {
