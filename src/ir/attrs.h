@@ -2,6 +2,8 @@
 // parser, hash, cache) can walk.
 #pragma once
 
+#include "ir/mesh.h"
+#include "ir/spec.h"
 #include "ir/type.h"
 
 #include <cstddef>
@@ -22,6 +24,7 @@ using Ints = std::vector<std::int64_t>;
 using IntLists = std::vector<Ints>;
 using Strings = std::vector<std::string>;
 using Programs = std::vector<ProgramPtr>;
+using Specs = std::vector<Spec>;
 
 /// A small dense constant: row-major bytes of `type`. Large arrays are captured as inputs instead.
 struct Literal {
@@ -43,7 +46,7 @@ struct Hook {
 using HookPtr = std::shared_ptr<const Hook>;
 
 using AttrValue = std::variant<bool, std::int64_t, double, std::string, DType, Ints, IntLists,
-                               Strings, Literal, ProgramPtr, Programs, HookPtr>;
+                               Strings, Literal, ProgramPtr, Programs, HookPtr, Spec, Specs, MeshRef>;
 
 class Attrs {
  public:

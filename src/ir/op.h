@@ -31,7 +31,9 @@ enum class AttrKind {
   literal,
   program,
   programs,
-  hook
+  hook,
+  specs,
+  mesh
 };
 
 struct AttrSpec {

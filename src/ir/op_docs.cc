@@ -20,6 +20,8 @@ const char* kind_name(AttrKind k) {
     case AttrKind::program: return "program";
     case AttrKind::programs: return "programs";
     case AttrKind::hook: return "hook";
+    case AttrKind::specs: return "specs";
+    case AttrKind::mesh: return "mesh";
   }
   return "";
 }

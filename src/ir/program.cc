@@ -65,6 +65,12 @@ class Hasher {
     add(ps.size());
     for (const auto& p : ps) add(p);
   }
+  void add(const Spec& s) { add(s.hash()); }
+  void add(const Specs& v) {
+    add(v.size());
+    for (const Spec& s : v) add(s);
+  }
+  void add(const MeshRef& m) { add(m.hash()); }
   void add(const HookPtr& h) { add(reinterpret_cast<std::uintptr_t>(h.get())); }
   std::uint64_t digest() const { return XXH3_64bits_digest(state_); }
 

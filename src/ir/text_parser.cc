@@ -251,6 +251,12 @@ class Parser {
         return v;
       }
       case AttrKind::hook: return hook();
+      case AttrKind::specs: {
+        Specs v;
+        list("(", ")", [&] { v.push_back(spec()); });
+        return v;
+      }
+      case AttrKind::mesh: return mesh();
     }
     return false;
   }
@@ -271,6 +277,39 @@ class Parser {
     Ints v;
     list("(", ")", [&] { v.push_back(integer()); });
     return v;
+  }
+  void word(const char* expected) {
+    if (token_.kind != Token::identifier || token_.text != expected)
+      fail(std::string("expected '") + expected + "', found " + token_.describe());
+    take();
+  }
+  Spec spec() {
+    Spec::Dims dims;
+    word("P");
+    list("(", ")", [&] {
+      Spec::Axes& axes = dims.emplace_back();
+      if (token_.is("("))
+        list("(", ")", [&] { axes.push_back(string()); });
+      else if (token_.kind == Token::identifier)
+        word("none");
+      else
+        axes.push_back(string());
+    });
+    return Spec(std::move(dims));
+  }
+  MeshRef mesh() {
+    DeviceMesh m;
+    word("mesh");
+    list("(", ")", [&] {
+      if (token_.is("(")) {
+        m.devices = ints();
+        return;
+      }
+      m.axes.push_back(string());
+      expect("=");
+      m.sizes.push_back(integer());
+    });
+    return MeshRef(std::move(m));
   }
   HookPtr hook() {
     if (token_.kind == Token::identifier && token_.text == "none") {

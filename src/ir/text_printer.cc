@@ -135,6 +135,28 @@ class Printer {
     if (!v.empty()) line(indent);
     out_ += ")";
   }
+  void text(const Spec& v, int) {
+    out_ += "P(";
+    for (std::size_t d = 0; d < v.dims().size(); ++d) {
+      const Spec::Axes& axes = v.dims()[d];
+      if (d) out_ += ", ";
+      if (axes.empty()) out_ += "none";
+      if (axes.size() > 1) out_ += "(";
+      for (std::size_t i = 0; i < axes.size(); ++i) out_ += (i ? ", " : "") + quoted(axes[i]);
+      if (axes.size() > 1) out_ += ")";
+    }
+    out_ += ")";
+  }
+  void text(const MeshRef& v, int) {
+    out_ += "mesh(";
+    for (std::size_t a = 0; a < v->axes.size(); ++a)
+      out_ += (a ? ", " : "") + quoted(v->axes[a]) + "=" + std::to_string(v->sizes.at(a));
+    if (!v->devices.empty()) {
+      if (!v->axes.empty()) out_ += ", ";
+      text(v->devices, 0);
+    }
+    out_ += ")";
+  }
   void text(const HookPtr& v, int) { out_ += v ? "<" + v->name() + ">" : "none"; }
 
   void elements(const Literal& v, int dim, std::int64_t offset, const Shape& strides) {

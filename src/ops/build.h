@@ -233,18 +233,11 @@ Values while_(ProgramPtr cond, ProgramPtr body, std::span<const Value> cond_cons
 /// (leading dim length). body(consts, carry, x) gives (carry, y); results: carry, ys.
 Values scan(ProgramPtr body, std::span<const Value> consts, std::span<const Value> carry,
             std::span<const Value> xs, std::int64_t length, bool reverse, Builder& b);
-/// Runs `body` once a device of a mesh over the blocks that the specs (spmd/spec.h, as text) cut;
-/// the rules are in src/spmd/shard_map.cc. A typed body has varying sets in its types: an input's
-/// are the axes of its spec. {body: program, mesh_axes: strings, mesh_sizes: ints, in_specs,
-/// out_specs: strings, typed: boolean, devices: ints (ids, row-major over the mesh; empty: the
-/// first ones)}
-struct ShardMapMesh {
-  Strings axes;
-  Ints sizes;
-  Ints devices;
-};
-Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs,
-                 const ShardMapMesh& mesh, Strings in_specs, Strings out_specs, bool typed);
+/// Runs `body` once a device of a mesh over the blocks that the specs cut; the rules are in
+/// src/spmd/shard_map.cc. A typed body has varying sets in its types: an input's are the axes of
+/// its spec. {body: program, mesh: mesh, in_specs, out_specs: specs, typed: boolean}
+Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs, const MeshRef& mesh,
+                 Specs in_specs, Specs out_specs, bool typed);
 /// {body: program, policy: hook (may be absent: save nothing)}
 Values remat(Builder& b, ProgramPtr body, std::span<const Value> inputs, HookPtr policy = nullptr);
 /// {body: program, rule: hook, a CustomJvpRule (ir/custom.h)}

@@ -1,34 +1,32 @@
 #include "spmd/blocks.h"
 
-#include "spmd/spec.h"
-
 #include <algorithm>
 
 namespace tessera::inline v0::spmd {
 
-Blocks::Blocks(const Type& whole, const std::vector<std::string>& mesh_axes,
-               const std::vector<std::int64_t>& mesh_sizes, std::string_view text)
+Blocks::Blocks(const Type& whole, const MeshShape& mesh, const Spec& spec)
     : whole_(whole), block_(whole.shape) {
-  const auto spec = parse_spec(text).dims;
+  const Spec::Dims& dims = spec.dims();
+  const auto& mesh_sizes = mesh.sizes;
   const std::size_t rank = whole.shape.size();
   grid_.resize(rank, 1);
   std::int64_t positions = 1;
   for (std::int64_t s : mesh_sizes) positions *= s;
 
   std::vector<std::vector<std::size_t>> cut(rank);
-  for (std::size_t d = 0; d < spec.size(); ++d)
-    for (const std::string& name : spec[d]) {
-      auto it = std::find(mesh_axes.begin(), mesh_axes.end(), name);
-      if (d >= rank || it == mesh_axes.end())
-        throw InternalError("spec '" + std::string(text) + "' does not fit " + to_string(whole));
-      std::size_t axis = static_cast<std::size_t>(it - mesh_axes.begin());
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    for (const std::string& name : dims[d]) {
+      const int found = mesh.find(name);
+      if (d >= rank || found < 0)
+        throw InternalError(to_string(spec) + " does not fit " + to_string(whole));
+      const auto axis = static_cast<std::size_t>(found);
       cut[d].push_back(axis);
       grid_[d] *= mesh_sizes[axis];
     }
   bool inside = false;
   for (std::size_t d = 0; d < rank; ++d) {
     if (block_[d] % grid_[d] != 0)
-      throw InternalError("spec '" + std::string(text) + "' does not divide " + to_string(whole));
+      throw InternalError(to_string(spec) + " does not divide " + to_string(whole));
     block_[d] /= grid_[d];
     count_ *= grid_[d];
     if (inside && grid_[d] > 1) contiguous_ = false;

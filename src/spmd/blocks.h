@@ -2,9 +2,7 @@
 #pragma once
 
 #include "base/box_copy.h"
-#include "ir/type.h"
-
-#include <string_view>
+#include "ir/mesh.h"
 
 namespace tessera::inline v0::spmd {
 
@@ -13,8 +11,7 @@ namespace tessera::inline v0::spmd {
 class Blocks {
  public:
   /// InternalError when the spec names an unknown axis or does not divide the shape.
-  Blocks(const Type& whole, const std::vector<std::string>& mesh_axes,
-         const std::vector<std::int64_t>& mesh_sizes, std::string_view spec);
+  Blocks(const Type& whole, const MeshShape& mesh, const Spec& spec);
 
   const Shape& block() const { return block_; }
   std::int64_t block_bytes() const { return bytes_; }

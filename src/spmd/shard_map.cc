@@ -11,12 +11,11 @@ namespace spmd {
 
 ShardMap::ShardMap(const Attrs& attrs)
     : body(attrs.program("body")),
-      mesh{attrs.get<Strings>("mesh_axes"), attrs.ints("mesh_sizes")},
-      typed(attrs.flag("typed")),
-      devices(attrs.ints("devices")) {
-  for (const auto& s : attrs.get<Strings>("in_specs")) in_specs.push_back(parse_spec(s));
-  for (const auto& s : attrs.get<Strings>("out_specs")) out_specs.push_back(parse_spec(s));
-}
+      device_mesh(attrs.get<MeshRef>("mesh")),
+      mesh(*device_mesh),
+      in_specs(attrs.get<Specs>("in_specs")),
+      out_specs(attrs.get<Specs>("out_specs")),
+      typed(attrs.flag("typed")) {}
 
 std::vector<std::string> ShardMap::unnamed(const Spec& spec) const {
   AxisSet named = spec.axes();
@@ -30,12 +29,6 @@ std::vector<AxisSet> ShardMap::input_axes() const {
   std::vector<AxisSet> axes;
   for (const Spec& s : in_specs) axes.push_back(s.axes());
   return axes;
-}
-
-Strings spec_texts(const std::vector<Spec>& specs) {
-  Strings texts;
-  for (const Spec& s : specs) texts.push_back(to_string(s));
-  return texts;
 }
 
 namespace {
@@ -56,23 +49,23 @@ void check_spec(const Spec& spec, const MeshShape& mesh, int rank, const std::st
         .advice(std::move(advice))
         .raise<ShardingError>();
   };
-  if (static_cast<int>(spec.dims.size()) > rank)
-    fail(spelled(spec) + " has " + count_of(spec.dims.size(), "entry", "entries") +
+  if (static_cast<int>(spec.dims().size()) > rank)
+    fail(to_string(spec) + " has " + count_of(spec.dims().size(), "entry", "entries") +
              " for a value of " +
              count_of(static_cast<std::size_t>(rank), "dimension", "dimensions"),
          "a spec has at most one entry a dimension",
          rank == 0 ? "give the scalar a dimension with reshape, or use P()" : "shorten the spec");
   AxisSet seen;
-  for (const auto& dim : spec.dims)
+  for (const auto& dim : spec.dims())
     for (const auto& axis : dim) {
       if (mesh.find(axis) < 0) {
         std::string names;
         for (const auto& a : mesh.axes) names += (names.empty() ? "'" : ", '") + a + "'";
-        fail(spelled(spec) + " names '" + axis + "', which is no axis of the mesh",
+        fail(to_string(spec) + " names '" + axis + "', which is no axis of the mesh",
              "the axes are " + names, "check the spelling");
       }
       if (seen.contains(axis))
-        fail(spelled(spec) + " uses axis '" + axis + "' twice", "an axis cuts one dimension",
+        fail(to_string(spec) + " uses axis '" + axis + "' twice", "an axis cuts one dimension",
              "leave one of them out");
       seen.insert(axis);
     }
@@ -96,7 +89,7 @@ std::vector<Type> infer(const InferArgs& a) {
       std::int64_t n = s.mesh.size_of(s.in_specs[i].axes_of(d)), extent = whole.shape[d];
       if (extent % n != 0)
         Message("shard_map")
-            .problem(to_string(whole) + " is cut by " + spelled(s.in_specs[i]) + ": dimension " +
+            .problem(to_string(whole) + " is cut by " + to_string(s.in_specs[i]) + ": dimension " +
                      std::to_string(d) + " has " + std::to_string(extent) + " elements, for " +
                      std::to_string(n) + " devices")
             .rule("the devices divide the dimension: " + std::to_string(extent) + " % " +
@@ -122,7 +115,7 @@ std::vector<Type> infer(const InferArgs& a) {
       for (const auto& axis : block.varying)
         if (!named.contains(axis))
           Message("shard_map")
-              .problem(spelled(s.out_specs[i]) +
+              .problem(to_string(s.out_specs[i]) +
                        " says that the result is the same on all devices along '" + axis +
                        "', but its type is " + to_string(block))
               .rule("a spec names every axis over which the value varies")
@@ -197,12 +190,10 @@ std::vector<OpExample> examples() {
   Values out{y, ops::psum(ops::reduce_sum(y, {0, 1}), {"i"}, 2)};
   return {{{Type(f32, {4, 3}), Type(f32, {3})},
            {{"body", ProgramPtr(b.finish(out))},
-            {"mesh_axes", Strings{"i"}},
-            {"mesh_sizes", Ints{2}},
-            {"in_specs", Strings{"i", ""}},
-            {"out_specs", Strings{"i", ""}},
-            {"typed", false},
-            {"devices", Ints{}}}}};
+            {"mesh", MeshRef(DeviceMesh{{{"i"}, {2}}, {}})},
+            {"in_specs", Specs{Spec::cut(0, "i"), Spec()}},
+            {"out_specs", Specs{Spec::cut(0, "i"), Spec()}},
+            {"typed", false}}}};
 }
 
 }  // namespace
@@ -212,12 +203,12 @@ std::vector<OpExample> examples() {
 namespace ops {
 
 Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs,
-                 const ShardMapMesh& mesh, Strings in_specs, Strings out_specs, bool typed) {
+                 const MeshRef& mesh, Specs in_specs, Specs out_specs, bool typed) {
   // A typed body's result varies over exactly the axes of its spec: the cotangent that comes back
   // does.
   bool widen = false;
   for (std::size_t i = 0; typed && i < out_specs.size(); ++i)
-    for (const auto& axis : spmd::parse_spec(out_specs[i]).axes())
+    for (const auto& axis : out_specs[i].axes())
       widen = widen || !body->type(body->outputs[i]).varying.contains(axis);
   if (widen) {
     Builder wide(body->name);
@@ -225,17 +216,15 @@ Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs,
     for (Var v : body->inputs) in.push_back(wide.input(body->type(v)));
     Values out = wide.inline_program(*body, in);
     for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = wide.vary_over(out[i], spmd::parse_spec(out_specs[i]).axes());
+      out[i] = wide.vary_over(out[i], out_specs[i].axes());
     body = wide.finish(out);
   }
   return b.emit("shard_map", inputs,
                 {{"body", std::move(body)},
-                 {"mesh_axes", mesh.axes},
-                 {"mesh_sizes", mesh.sizes},
+                 {"mesh", mesh},
                  {"in_specs", std::move(in_specs)},
                  {"out_specs", std::move(out_specs)},
-                 {"typed", typed},
-                 {"devices", mesh.devices}});
+                 {"typed", typed}});
 }
 
 void register_shard_map(Registry& r) {
@@ -252,12 +241,10 @@ void register_shard_map(Registry& r) {
       "hold is shared out among "
       "them, that of an input which several devices read is summed.";
   op.attrs = {{"body", AttrKind::program, "the per-device program"},
-              {"mesh_axes", AttrKind::strings, "names of the axes of the mesh"},
-              {"mesh_sizes", AttrKind::ints, "devices along each"},
-              {"in_specs", AttrKind::strings, "how each input is cut"},
-              {"out_specs", AttrKind::strings, "how the blocks of each result lie"},
-              {"typed", AttrKind::boolean, "whether types carry varying axes"},
-              {"devices", AttrKind::ints, "ids, row-major over the mesh; empty: the first ones"}};
+              {"mesh", AttrKind::mesh, "named axes, devices along each, and the devices"},
+              {"in_specs", AttrKind::specs, "how each input is cut"},
+              {"out_specs", AttrKind::specs, "how the blocks of each result lie"},
+              {"typed", AttrKind::boolean, "whether types carry varying axes"}};
   op.outputs = -1;
   op.cheap = false;
   op.lowering = Lowering::control;

@@ -3,7 +3,7 @@
 
 #include "ir/op.h"
 #include "ops/build.h"
-#include "spmd/spec.h"
+#include "ir/mesh.h"
 
 #include <vector>
 
@@ -13,19 +13,16 @@ struct ShardMap {
   explicit ShardMap(const Attrs& attrs);
 
   ProgramPtr body;
-  MeshShape mesh;
-  std::vector<Spec> in_specs, out_specs;
+  MeshRef device_mesh;
+  const DeviceMesh& mesh;
+  Specs in_specs, out_specs;
   bool typed;
-  Ints devices;  // empty: the first ones
 
-  ops::ShardMapMesh device_mesh() const { return {mesh.axes, mesh.sizes, devices}; }
   /// Axes of the mesh that `spec` does not name.
   std::vector<std::string> unnamed(const Spec& spec) const;
   /// For each body input the axes along which its blocks differ: those of its spec.
   std::vector<AxisSet> input_axes() const;
 };
-
-Strings spec_texts(const std::vector<Spec>& specs);
 
 /// The rules, in shard_map_rules.cc.
 JvpBoth shard_map_jvp(const JvpBothArgs& a);

@@ -9,16 +9,15 @@ namespace tessera::inline v0::spmd {
 
 namespace {
 
-Spec with_free_dim(Spec spec, int at) {
-  if (at < static_cast<int>(spec.dims.size()))
-    spec.dims.insert(spec.dims.begin() + at, std::vector<std::string>{});
-  return spec;
+Spec with_free_dim(const Spec& spec, int at) {
+  Spec::Dims dims = spec.dims();
+  if (at < static_cast<int>(dims.size())) dims.insert(dims.begin() + at, Spec::Axes{});
+  return Spec(std::move(dims));
 }
 
 Values emit(Builder& b, const ShardMap& s, ProgramPtr body, const Values& inputs,
-            const std::vector<Spec>& in, const std::vector<Spec>& out) {
-  return ops::shard_map(b, std::move(body), inputs, s.device_mesh(), spec_texts(in),
-                        spec_texts(out), s.typed);
+            const Specs& in, const Specs& out) {
+  return ops::shard_map(b, std::move(body), inputs, s.device_mesh, in, out, s.typed);
 }
 
 }  // namespace
@@ -27,7 +26,7 @@ JvpBoth shard_map_jvp(const JvpBothArgs& a) {
   ShardMap s(a.attrs);
   std::vector<bool> nonzero;
   Values inputs(a.inputs.begin(), a.inputs.end());
-  std::vector<Spec> in = s.in_specs, out = s.out_specs;
+  Specs in = s.in_specs, out = s.out_specs;
   for (std::size_t i = 0; i < a.tangents.size(); ++i) {
     nonzero.push_back(a.tangents[i].has_value());
     if (!a.tangents[i]) continue;
@@ -54,7 +53,7 @@ PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a) {
   ShardMap s(a.attrs);
   std::vector<bool> unknown_in;
   Values known_inputs;
-  std::vector<Spec> known_in, known_out, unknown_specs, rest_in, rest_out;
+  Specs known_in, known_out, unknown_specs, rest_in, rest_out;
   std::vector<AxisSet> known_axes;
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {
     unknown_in.push_back(!a.inputs[i]);
@@ -95,8 +94,7 @@ PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a) {
       continue;
     }
     std::vector<std::string> axes = s.mesh.ordered(s.typed ? known.type(v).varying : varying[v]);
-    Spec spec;
-    if (!axes.empty()) spec.dims.push_back(axes);
+    const Spec spec(Spec::Dims{axes});
     bool scalar = !axes.empty() && known.type(v).shape.empty();
     kout.push_back(scalar ? ops::reshape(all[i], Shape{1}) : all[i]);
     known_out.push_back(spec);
@@ -131,8 +129,8 @@ PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a) {
   r.op = &a.op;
   r.attrs = a.attrs;
   r.attrs.set("body", ProgramPtr(ub.finish(uout)));
-  r.attrs.set("in_specs", spec_texts(rest_in));
-  r.attrs.set("out_specs", spec_texts(rest_out));
+  r.attrs.set("in_specs", rest_in);
+  r.attrs.set("out_specs", rest_out);
   return r;
 }
 
@@ -146,7 +144,7 @@ MaybeValues shard_map_transpose(const TransposeArgs& a) {
   std::vector<bool> linear(a.linear.begin(), a.linear.end());
   Builder b(body.name);
   Values outside;
-  std::vector<Spec> in, out;
+  Specs in, out;
   MaybeValues inputs(a.inputs.size()), cts(a.cotangents.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (linear[i]) continue;
@@ -187,7 +185,7 @@ BatchResult shard_map_batch(const BatchArgs& a) {
   std::vector<int> dims(a.dims.begin(), a.dims.end());
   BatchProgram batched =
       batch_program(*s.body, dims, a.size, s.mesh.find(a.axis_name) >= 0 ? "" : a.axis_name);
-  std::vector<Spec> in = s.in_specs, out = s.out_specs;
+  Specs in = s.in_specs, out = s.out_specs;
   BatchResult r;
   for (std::size_t i = 0; i < in.size(); ++i)
     if (dims[i] != kUnbatched) in[i] = with_free_dim(in[i], dims[i]);

@@ -1,4 +1,5 @@
 // Common subexpressions.
+#include "base/hash.h"
 #include "ir/builder.h"
 #include "ir/op.h"
 #include "transform/simplify.h"
@@ -10,8 +11,6 @@
 namespace tessera::inline v0 {
 
 namespace {
-
-void mix(std::size_t& h, std::size_t v) { h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2); }
 
 // Cheap rather than complete: what it leaves out, the comparison sees.
 std::size_t hash_of(const AttrValue& value) {
@@ -27,6 +26,7 @@ std::size_t hash_of(const AttrValue& value) {
     mix(h, std::hash<std::string_view>()(
                {reinterpret_cast<const char*>(l->bytes->data()), l->bytes->size()}));
   }
+  if (const auto* s = std::get_if<Spec>(&value)) mix(h, s->hash());
   if (const auto* p = std::get_if<ProgramPtr>(&value))
     if (*p) mix(h, (*p)->equations.size());
   return h;

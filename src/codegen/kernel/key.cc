@@ -30,6 +30,12 @@ class Writer {
     out.append(reinterpret_cast<const char*>(l.bytes->data()), l.bytes->size());
   }
   void add(const ProgramPtr& p) { add(p ? kernel_key(*p) : std::string()); }
+  void add(const Spec& s) { add(to_string(s)); }
+  void add(const MeshRef& m) {
+    add(m->axes);
+    add(m->sizes);
+    add(m->devices);
+  }
   void add(const HookPtr& h) { add(reinterpret_cast<std::uintptr_t>(h.get())); }
 };
 

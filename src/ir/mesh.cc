@@ -1,64 +1,15 @@
-#include "spmd/spec.h"
+#include "ir/mesh.h"
 
-namespace tessera::inline v0::spmd {
+#include "base/hash.h"
 
-AxisSet Spec::axes() const {
-  AxisSet all;
-  for (const auto& dim : dims)
-    for (const auto& a : dim) all.insert(a);
-  return all;
-}
+namespace tessera::inline v0 {
 
-const std::vector<std::string>& Spec::axes_of(int d) const {
-  static const auto& none = *new std::vector<std::string>;
-  return d < static_cast<int>(dims.size()) ? dims[static_cast<std::size_t>(d)] : none;
-}
-
-Spec parse_spec(std::string_view text) {
-  Spec spec;
-  if (text.empty()) return spec;
-  std::string axis;
-  spec.dims.emplace_back();
-  auto flush = [&] {
-    if (!axis.empty()) spec.dims.back().push_back(std::move(axis));
-    axis.clear();
-  };
-  for (char c : text) {
-    if (c == ';') {
-      flush();
-      spec.dims.emplace_back();
-    } else if (c == ',') {
-      flush();
-    } else {
-      axis += c;
-    }
-  }
-  flush();
-  while (!spec.dims.empty() && spec.dims.back().empty()) spec.dims.pop_back();
-  return spec;
-}
-
-std::string to_string(const Spec& spec) {
-  std::string s;
-  for (std::size_t d = 0; d < spec.dims.size(); ++d) {
-    if (d) s += ';';
-    for (std::size_t i = 0; i < spec.dims[d].size(); ++i) s += (i ? "," : "") + spec.dims[d][i];
-  }
-  while (!s.empty() && s.back() == ';') s.pop_back();
-  return s;
-}
-
-std::string spelled(const Spec& spec) {
-  std::string s = "P(";
-  for (std::size_t d = 0; d < spec.dims.size(); ++d) {
-    const auto& axes = spec.dims[d];
-    if (d) s += ", ";
-    if (axes.empty()) s += "none";
-    if (axes.size() > 1) s += '(';
-    for (std::size_t i = 0; i < axes.size(); ++i) s += (i ? ", '" : "'") + axes[i] + "'";
-    if (axes.size() > 1) s += ')';
-  }
-  return s + ")";
+std::size_t hash_of(const DeviceMesh& mesh) {
+  std::size_t h = 0;
+  mix(h, mesh.axes);
+  mix(h, mesh.sizes);
+  mix(h, mesh.devices);
+  return h;
 }
 
 std::int64_t MeshShape::size() const {
@@ -123,4 +74,4 @@ Shape block_start(const Shape& block, const Spec& spec, const MeshShape& mesh,
   return s;
 }
 
-}  // namespace tessera::inline v0::spmd
+}  // namespace tessera::inline v0

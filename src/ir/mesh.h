@@ -1,30 +1,15 @@
-// Partition specifications inside the IR: for each dimension of a value the mesh axes that cut it,
-// major first.
-//
-// In attributes a spec is text: dimensions separated by ';', axes by ','. "" is replicated, "i"
-// cuts dim 0 over i, ";i" cuts dim 1, "x,y" cuts dim 0 over x (major) and y.
+// Named axes over devices, and the blocks that a spec cuts along them.
 #pragma once
 
-#include "ir/type.h"
+#include "base/interned.h"
+#include "ir/spec.h"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace tessera::inline v0::spmd {
-
-struct Spec {
-  std::vector<std::vector<std::string>> dims;  // trailing replicated dims may be absent
-  AxisSet axes() const;
-  /// Axes that cut dimension `d`; none past the end.
-  const std::vector<std::string>& axes_of(int d) const;
-  bool operator==(const Spec&) const = default;
-};
-Spec parse_spec(std::string_view text);
-std::string to_string(const Spec& spec);
-/// As the user writes it: "P()", "P('x')", "P(none, ('x', 'y'))".
-std::string spelled(const Spec& spec);
+namespace tessera::inline v0 {
 
 /// The axes of a mesh with their sizes; devices are numbered row-major.
 struct MeshShape {
@@ -39,7 +24,16 @@ struct MeshShape {
   /// Position of `device` along `names`, first major.
   std::int64_t index_along(std::int64_t device, const std::vector<std::string>& names) const;
   std::vector<std::string> ordered(const AxisSet& set) const;
+  bool operator==(const MeshShape&) const = default;
 };
+
+/// A mesh and the ids of its devices in row-major order; none: the first ones.
+struct DeviceMesh : MeshShape {
+  std::vector<std::int64_t> devices;
+  bool operator==(const DeviceMesh&) const = default;
+};
+std::size_t hash_of(const DeviceMesh& mesh);
+using MeshRef = Interned<DeviceMesh>;
 
 /// Shape of one block, and of the whole from a block. The spec fits: its axes are of the mesh and
 /// divide.
@@ -48,4 +42,4 @@ Shape whole_shape(const Shape& block, const Spec& spec, const MeshShape& mesh);
 /// Where `device`'s block starts in the whole.
 Shape block_start(const Shape& block, const Spec& spec, const MeshShape& mesh, std::int64_t device);
 
-}  // namespace tessera::inline v0::spmd
+}  // namespace tessera::inline v0

@@ -1,0 +1,77 @@
+// Values that are held once, so that comparing them is comparing pointers.
+#pragma once
+
+#include "base/process.h"
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace tessera::inline v0 {
+
+/// One of the values of T that somebody holds; equal ones are the same object, which goes with its
+/// last holder. T has == and `std::size_t hash_of(const T&)`, which looks at the value alone, so
+/// that the hash is the same in every process. Copies are cheap; thread-safe.
+template <class T>
+class Interned {
+ public:
+  Interned() {
+    static const auto* none = new Interned(T{});  // never destroyed: threads run on at exit
+    node_ = none->node_;
+  }
+  explicit Interned(T value) : node_(intern(std::move(value))) {}
+
+  const T& operator*() const { return node_->value; }
+  const T* operator->() const { return &node_->value; }
+  std::size_t hash() const { return node_->hash; }
+  friend bool operator==(const Interned& a, const Interned& b) { return a.node_ == b.node_; }
+
+ private:
+  struct Node {
+    T value;
+    std::size_t hash;
+  };
+  // By hash; those whose holders have gone stay until the last of them is taken out below.
+  struct Table {
+    std::mutex mutex;
+    std::unordered_multimap<std::size_t, std::pair<const Node*, std::weak_ptr<const Node>>> all;
+  };
+  static Table& table() {
+    static auto* t = new Table;
+    return *t;
+  }
+
+  static std::shared_ptr<const Node> intern(T value) {
+    const std::size_t hash = hash_of(value);
+    std::shared_ptr<const Node> made, other;  // released after the lock
+    Table& t = table();
+    Locked lock(t.mutex);
+    auto [first, last] = t.all.equal_range(hash);
+    for (auto it = first; it != last; ++it) {
+      other = it->second.second.lock();
+      if (other && other->value == value) return other;
+    }
+    made = std::shared_ptr<const Node>(new Node{std::move(value), hash}, release);
+    t.all.emplace(hash, std::pair(made.get(), made));
+    return made;
+  }
+  static void release(const Node* node) {
+    {
+      Table& t = table();
+      Locked lock(t.mutex);
+      auto [first, last] = t.all.equal_range(node->hash);
+      for (auto it = first; it != last; ++it)
+        if (it->second.first == node) {
+          t.all.erase(it);
+          break;
+        }
+    }
+    delete node;
+  }
+
+  std::shared_ptr<const Node> node_;
+};
+
+}  // namespace tessera::inline v0
