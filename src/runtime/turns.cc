@@ -1,0 +1,36 @@
+#include "runtime/turns.h"
+
+#include <atomic>
+
+namespace tessera::inline v0::runtime {
+namespace {
+
+// Numbers wrap; they are compared for equality only.
+std::atomic<unsigned> g_taken{0};  // the next number
+std::atomic<unsigned> g_turn{0};   // whose turn it is
+
+}  // namespace
+
+std::optional<Turn> Turn::at_once() {
+  unsigned now = g_turn.load(std::memory_order_acquire);
+  if (!g_taken.compare_exchange_strong(now, now + 1, std::memory_order_acq_rel,
+                                       std::memory_order_relaxed))
+    return std::nullopt;
+  return Turn(now);
+}
+
+Turn Turn::behind_all() { return Turn(g_taken.fetch_add(1, std::memory_order_acq_rel)); }
+
+void Turn::wait() const {
+  for (unsigned now; (now = g_turn.load(std::memory_order_acquire)) != number_;)
+    g_turn.wait(now, std::memory_order_acquire);
+}
+
+Turn::~Turn() {
+  if (!has_) return;
+  wait();  // one that was not used keeps its place until it comes
+  g_turn.store(number_ + 1, std::memory_order_release);
+  g_turn.notify_all();
+}
+
+}  // namespace tessera::inline v0::runtime
