@@ -4,7 +4,11 @@
 
 #include "ir/builder.h"
 #include "ir/emit.h"
+#include "ir/factor_rule.h"
+#include "ir/flow.h"
 #include "ir/host_array.h"
+#include "ir/routine.h"
+#include "ir/simplify_rule.h"
 
 #include <functional>
 #include <map>
@@ -128,15 +132,54 @@ struct PartialEvalResult {
 };
 using PartialEvalRule = std::function<PartialEvalResult(const PartialEvalArgs&)>;
 
-/// How sharding a dimension of one operand relates to the others: the text form of a factor rule,
-/// as in
-/// "([m,k],[k,n])->([m,n]) reduction={k}".
-struct ShardArgs {
+/// An equation as far as its shapes go.
+struct TypedArgs {
   std::span<const Type> inputs;
   std::span<const Type> outputs;
   const Attrs& attrs;
 };
-using ShardRule = std::function<std::string(const ShardArgs&)>;
+
+/// How sharding a dimension of one operand relates to the others.
+using ShardArgs = TypedArgs;
+using ShardRule = std::function<FactorRule(const ShardArgs&)>;
+
+/// What fusion may do with an equation.
+enum class FuseRole {
+  free,         // repeated in every kernel that reads it: constants, broadcasts, identities
+  elementwise,  // computed where it is read
+  movement,     // reads every element of its operands about once
+  reduction,
+  window,  // operands are read more than once: they are not computed inside
+  apart,   // no kernel
+};
+using FuseRule = std::function<FuseRole(const TypedArgs&)>;
+
+/// What a collective does with the devices' values; `Op::attrs` have its axes and groups.
+enum class Exchange {
+  none,
+  combine,          // everybody gets all values combined by `Op::combiner`
+  combine_scatter,  // everybody gets a part of that
+  gather,
+  all_to_all,
+  permute,
+  broadcast
+};
+
+/// For checkpoint policies: what a product costs to compute again.
+enum class Product { none, plain, batched };
+
+/// Which operand a result is written over where nobody needs that any longer, because it holds all
+/// elements but a few; -1: it is not worth it, or none.
+using OverwriteRule = std::function<int(const TypedArgs&, std::size_t output)>;
+
+/// The result is a box of its operand: elements start + i * strides.
+struct Piece {
+  Ints start, limit, strides;
+};
+
+/// Whether an equation that has a transpose is linear in those of its operands together that
+/// `linear` marks.
+using LinearRule = std::function<bool(std::span<const bool> linear)>;
 
 /// From the sets of mesh axes of the inputs to those of the results. Two rules have this form, for
 /// two questions: `Op::vary` types the values of a typed per-device program, for differentiation
@@ -162,7 +205,7 @@ struct UpdateArgs {
 };
 using UpdateRule = std::function<std::vector<std::size_t>(const UpdateArgs&)>;
 
-/// How an equation runs the programs nested in it.
+/// How often an equation runs the programs nested in it.
 struct Runs {
   std::optional<std::int64_t> times = 1;  // nothing: only the run knows
   bool always = true;                     // not a branch, which may be passed by
@@ -187,7 +230,7 @@ using EvalRule = std::function<void(const EvalArgs&)>;
 /// How the compiled form is made.
 enum class Lowering {
   emitted,     // by `emit`, fused with its neighbours
-  called,      // by a library routine that codegen/calls knows under the op's name
+  called,      // by the routine that `call` makes
   view,        // no code: the result shares the operand's memory (reshape of contiguous memory)
   control,     // the executor runs its nested programs
   collective,  // the executor moves data between devices
@@ -206,6 +249,27 @@ struct Op {
   bool cheap = true;  // fusion may repeat it
   Lowering lowering = Lowering::emitted;
 
+  /// Result k is operand k, all of it: views, marks for transformations.
+  bool forwards = false;
+  /// Every element of the result is one of operand 0, so that a number that fills the operand fills
+  /// the result.
+  bool rearranges = false;
+  /// Every implementation gives the same bits: IEEE arithmetic, integers, movement.
+  bool exact = false;
+  /// It stands where it is: no equation is equal to it, and it does not leave a loop.
+  bool barrier = false;
+  /// Cheaper to compute again than to keep, where its operands are at hand.
+  bool recomputed = false;
+  /// Worth computing once before a loop though it is cheap: it has a pass over memory of its own.
+  bool own_pass = false;
+  /// The result is a number that each device knows of itself, without communication.
+  bool position = false;
+  /// A tangent of which only the backward pass exists.
+  bool backward_only = false;
+  Exchange exchange = Exchange::none;
+  /// Of reductions, running totals, scatters and collectives that combine.
+  Combiner combiner = Combiner::replace;
+
   InferRule infer;
   JvpRule jvp;
   JvpBothRule jvp_both;
@@ -220,6 +284,35 @@ struct Op {
   CostRule cost;
   EvalRule evaluate;
   EmitRule emit;
+
+  /// Programs nested in an equation, and how they are run; absent where there are none.
+  FlowRule flow;
+  /// Attributes of an equation whose flow is changed to this one.
+  RewriteFlow with_flow;
+  /// Absent: `elementwise`, else `window`.
+  FuseRule fuse;
+  SimplifyRule simplify;
+  /// Other equations that give the same values and are quicker.
+  DecomposeRule decompose;
+  /// Absent: in all together.
+  LinearRule linear;
+  OverwriteRule overwrites;
+  std::function<Product(const Attrs&)> product;
+  /// The value itself, of constants.
+  std::function<const Literal*(const Attrs&)> literal;
+  /// The name that the user gave to the result.
+  std::function<const std::string*(const Attrs&)> label;
+  std::function<Piece(const Attrs&)> piece;
+  /// The dimension along which the operands, one after the other, are the result.
+  std::function<int(const Attrs&)> joins;
+  /// The result is a sum over dimension 0 of all operands, so that a sum over devices of it is one
+  /// of it over all their rows, and these are fewer bytes than the result.
+  std::function<bool(const TypedArgs&)> sums_rows;
+  /// The routine that carries it out, of ops whose lowering is `called` and of others where
+  /// `prefers_call` says so.
+  CallRule call;
+  std::function<bool(const TypedArgs&)> prefers_call;
+  std::size_t library_bytes = 0;  // of code that a library makes for a call; 0: it is our own
 
   /// Why a rule is absent, by the rule's name ("jvp", "transpose", "batch", "sharding", "updates",
   /// "runs", "evaluate", "emit", "cost", "stablehlo"): a row lacks a rule only with a reason.

@@ -191,7 +191,8 @@ Value select_and_gather_add(Value x, Value tangent, const WindowDims& dims, bool
 // empty)} and as said. Members of the flattened axes are numbered row-major in the order of `axes`;
 // groups and perms use these numbers. Dimensions count from 0. pmap, vmap and untyped shard_map use
 // the ops without suffix (psum's transpose is psum); a typed shard_map uses `*_invariant`, whose
-// results are typed as equal on all devices, and casts with pvary. src/ops/collective/collective.h has more.
+// results are typed as equal on all devices, and casts with pvary. src/ops/collective/collective.h
+// has more.
 Value psum(Value x, const Strings& axes, std::int64_t size, const IntLists& groups = {});
 Value pmax(Value x, const Strings& axes, std::int64_t size, const IntLists& groups = {});
 Value pmin(Value x, const Strings& axes, std::int64_t size, const IntLists& groups = {});

@@ -2,15 +2,17 @@
 // scatters.
 #pragma once
 
+#include "base/message.h"
+#include "ir/combiner.h"
+
 #include <tessera/dtype.h>
 
 #include <bit>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
 namespace tessera::inline v0::ops {
-
-enum class Combine { replace, add, mul, min, max };
 
 /// What running values of element type T are kept in: float for 16-bit floats, else T.
 template <class T>
@@ -26,41 +28,44 @@ bool negative(T x) {
 
 /// Integers wrap; in min and max NaN wins over everything, and -0 is less than 0.
 /// For booleans min is "and", max is "or".
-template <Combine how, class T>
+template <Combiner how, class T>
 inline T combine(T old, T next) {
-  if constexpr (how == Combine::replace) {
+  if constexpr (how == Combiner::replace) {
     return next;
   } else if constexpr (!std::is_same_v<T, Total<T>>) {
     return T(combine<how>(static_cast<float>(old), static_cast<float>(next)));
   } else if constexpr (std::is_same_v<T, bool>) {
-    return how == Combine::max || how == Combine::add ? old || next : old && next;
-  } else if constexpr (how == Combine::max || how == Combine::min) {
+    return how == Combiner::max || how == Combiner::add ? old || next : old && next;
+  } else if constexpr (how == Combiner::max || how == Combiner::min) {
     // Written without branches, so that loops over it vectorise.
-    bool take = how == Combine::max ? old < next : next < old;
+    bool take = how == Combiner::max ? old < next : next < old;
     if constexpr (std::is_floating_point_v<T>) {
       const bool lower =
-          how == Combine::max ? negative(old) & !negative(next) : negative(next) & !negative(old);
+          how == Combiner::max ? negative(old) & !negative(next) : negative(next) & !negative(old);
       take = (take | ((old == next) & lower) | (next != next)) & (old == old);
     }
     return take ? next : old;
   } else if constexpr (std::is_integral_v<T>) {
     auto a = static_cast<std::uint64_t>(old), b = static_cast<std::uint64_t>(next);
-    return static_cast<T>(how == Combine::add ? a + b : a * b);
+    return static_cast<T>(how == Combiner::add ? a + b : a * b);
   } else {
-    return how == Combine::add ? old + next : old * next;
+    return how == Combiner::add ? old + next : old * next;
   }
 }
 
-/// Calls f(std::integral_constant<Combine, how>{}).
+/// Calls f(std::integral_constant<Combiner, how>{}).
 template <class F>
-decltype(auto) with_combine(Combine how, F&& f) {
+decltype(auto) with_combine(Combiner how, F&& f) {
   switch (how) {
-    case Combine::replace: return f(std::integral_constant<Combine, Combine::replace>{});
-    case Combine::add: return f(std::integral_constant<Combine, Combine::add>{});
-    case Combine::mul: return f(std::integral_constant<Combine, Combine::mul>{});
-    case Combine::min: return f(std::integral_constant<Combine, Combine::min>{});
-    default: return f(std::integral_constant<Combine, Combine::max>{});
+    case Combiner::replace: return f(std::integral_constant<Combiner, Combiner::replace>{});
+    case Combiner::add: return f(std::integral_constant<Combiner, Combiner::add>{});
+    case Combiner::mul: return f(std::integral_constant<Combiner, Combiner::mul>{});
+    case Combiner::min: return f(std::integral_constant<Combiner, Combiner::min>{});
+    case Combiner::max: return f(std::integral_constant<Combiner, Combiner::max>{});
+    case Combiner::and_:
+    case Combiner::or_: break;  // of booleans they are min and max
   }
+  throw InternalError("elements are not combined by " + std::string(name_of(how)));
 }
 
 }  // namespace tessera::inline v0::ops

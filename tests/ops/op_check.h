@@ -58,7 +58,7 @@ inline std::string factor_rule(const std::string& name, const std::vector<Type>&
                                const Attrs& attrs) {
   const Op& op = Registry::get().at(name);
   std::vector<Type> outputs = op.infer({op, inputs, attrs, {}});
-  return op.sharding({inputs, outputs, attrs});
+  return to_string(op.sharding({inputs, outputs, attrs}));
 }
 
 /// The message of the error that the op's shape rule throws.

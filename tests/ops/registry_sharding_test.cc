@@ -83,7 +83,7 @@ TEST_P(RegistrySharding, FactorsKeepTheirPromise) {
     }
     Attrs attrs = widened(e.attrs);
     ProgramPtr p = program_of(op, {types, attrs});
-    std::string text = op.sharding({types, p->output_types(), attrs});
+    std::string text = to_string(op.sharding({types, p->output_types(), attrs}));
     Rule rule = parse(text);
     Arrays whole = run(*p, x);
 

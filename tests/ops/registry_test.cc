@@ -74,7 +74,7 @@ TEST_P(RegistryTest, ShardingTextIsWellFormed) {
   for (const ts::OpExample& e : op.examples()) {
     ts::ProgramPtr p = walk::program_of(op, e);
     std::vector<ts::Type> outputs = p->output_types();
-    std::string text = op.sharding({e.inputs, outputs, e.attrs});
+    std::string text = to_string(op.sharding({e.inputs, outputs, e.attrs}));
     static const std::regex whole(
         R"(\(([^()]*)\)->\(([^()]*)\)( \{[^{}]*\})?( [a-z_]+=\{[^{}]*\})*)");
     std::smatch m;

@@ -5,8 +5,8 @@
 #include "ops/build.h"
 #include "ops/contraction/conv_dims.h"
 #include "ops/contraction/dot_dims.h"
-#include "ops/space_movement.h"
 #include "ops/reduction/window_dims.h"
+#include "ops/space_movement.h"
 
 namespace walk {
 

@@ -1,8 +1,8 @@
 #include <tessera/pmap.h>
 
+#include "api/devices/pmap_axes.h"
 #include "api/trace/cache.h"
 #include "api/trace/map_axes.h"
-#include "api/devices/pmap_axes.h"
 #include "base/warning.h"
 #include "ops/build.h"
 #include "runtime/devices.h"

@@ -1,7 +1,7 @@
 #include <tessera/elementwise.h>
 
-#include "api/trace/composite.h"
 #include "api/numpy/integer_math.h"
+#include "api/trace/composite.h"
 #include "api/trace/numbers.h"
 
 #include <cmath>

@@ -1,8 +1,8 @@
 #include "codegen/calls/internal.h"
 
 #include "base/process.h"
-#include "codegen/kernel/kernel.h"
 #include "codegen/calls/onednn.h"
+#include "codegen/kernel/kernel.h"
 
 #include <algorithm>
 #include <mutex>

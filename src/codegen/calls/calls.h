@@ -2,8 +2,8 @@
 // family.
 #pragma once
 
-#include "codegen/kernel/routine.h"
 #include "ir/op.h"
+#include "ir/routine.h"
 
 #include <memory>
 #include <span>

@@ -1,7 +1,7 @@
 // Convolutions in oneDNN: forward, and the two gradients in their own kernels.
 #include "codegen/calls/add.h"
-#include "codegen/calls/internal.h"
 #include "codegen/calls/conv_problem.h"
+#include "codegen/calls/internal.h"
 #include "codegen/calls/onednn.h"
 #include "codegen/kernel/reduce_shape.h"
 
@@ -163,9 +163,9 @@ Stage sum_weights_stage(const Plan& p) {
   });
 }
 
-// A weights' gradient is a sum over images, in the tree of codegen/kernel/reduce_shape.h: each device's
-// part of a batch is then summed as one device would. A leaf costs a pass over the weights and a
-// call, which should be small beside its products.
+// A weights' gradient is a sum over images, in the tree of codegen/kernel/reduce_shape.h: each
+// device's part of a batch is then summed as one device would. A leaf costs a pass over the weights
+// and a call, which should be small beside its products.
 void cut_gradient(Plan& p, double flops) {
   constexpr std::int64_t kMostImages = 8, kMostChunks = 8, kLeastPoints = 16;
   constexpr double kLeafFlops = 2e7, kLeafFlopsOfWeight = 1200;

@@ -1,11 +1,12 @@
 // A convolution in the library's terms: the forward pass, or one of its two gradients.
 //
-// The transposes of a convolution are convolutions again (ops/contraction/convolution_grad.cc). Run as such
-// they would multiply by the holes of a dilated operand, or slide a kernel as large as an image;
-// they are recognised by their geometry and run as the gradients they come from. A dilated operand
-// with a stride of 1 is a gradient with respect to the source. Groups of the batch, or a batch that
-// lies inside the features, as batch and features change places in such a gradient, mean one with
-// respect to the weights. Either reading is right for any convolution; only the speed differs.
+// The transposes of a convolution are convolutions again (ops/contraction/convolution_grad.cc). Run
+// as such they would multiply by the holes of a dilated operand, or slide a kernel as large as an
+// image; they are recognised by their geometry and run as the gradients they come from. A dilated
+// operand with a stride of 1 is a gradient with respect to the source. Groups of the batch, or a
+// batch that lies inside the features, as batch and features change places in such a gradient, mean
+// one with respect to the weights. Either reading is right for any convolution; only the speed
+// differs.
 #pragma once
 
 #include "codegen/calls/internal.h"

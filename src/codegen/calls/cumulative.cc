@@ -9,7 +9,6 @@ namespace tessera::inline v0::codegen {
 
 namespace {
 
-using ops::Combine;
 using ops::Total;
 
 /// x as [outer, n, inner]; totals run over n.
@@ -50,11 +49,11 @@ class Runs {
   int used_ = 0;
 };
 
-template <Combine how, class T>
-inline constexpr bool kInRuns = how == Combine::add&& std::is_floating_point_v<Total<T>>;
+template <Combiner how, class T>
+inline constexpr bool kInRuns = how == Combiner::add&& std::is_floating_point_v<Total<T>>;
 
 /// One row after the other; `inner` is 1.
-template <Combine how, class T>
+template <Combiner how, class T>
 void run_row(const T* x, T* out, const Rows& r) {
   using A = Total<T>;
   std::int64_t step = r.reverse ? -1 : 1, at = r.reverse ? r.n - 1 : 0, k = 0;
@@ -80,7 +79,7 @@ void run_row(const T* x, T* out, const Rows& r) {
 }
 
 /// A line of up to 256 columns of one [n, inner] block after the other.
-template <Combine how, class T>
+template <Combiner how, class T>
 void run_columns(const T* x, T* out, const Rows& r, std::int64_t c, std::int64_t lanes) {
   using A = Total<T>;
   constexpr int kLanes = 256;
@@ -116,7 +115,7 @@ void run_columns(const T* x, T* out, const Rows& r, std::int64_t c, std::int64_t
 
 constexpr std::int64_t kTaskElements = 1 << 15;
 
-template <Combine how, class T>
+template <Combiner how, class T>
 Stage stage(const Rows& r) {
   Stage s;
   if (r.inner == 1) {
@@ -155,10 +154,10 @@ std::shared_ptr<const Routine> cumulative_call(const CallArgs& a) {
   std::int64_t axis = a.attrs.i("axis");
   for (std::int64_t d = 0; d < shape.rank(); ++d)
     (d < axis ? r.outer : d == axis ? r.n : r.inner) *= shape[static_cast<std::size_t>(d)];
-  Combine how = a.op.name == "cumsum"    ? Combine::add
-                : a.op.name == "cumprod" ? Combine::mul
-                : a.op.name == "cummax"  ? Combine::max
-                                         : Combine::min;
+  Combiner how = a.op.name == "cumsum"    ? Combiner::add
+                 : a.op.name == "cumprod" ? Combiner::mul
+                 : a.op.name == "cummax"  ? Combiner::max
+                                          : Combiner::min;
   auto routine = std::make_shared<Routine>();
   routine->name = a.op.name;
   routine->seconds = 1e-9 * static_cast<double>(shape.count());

@@ -117,9 +117,9 @@ void cut(Plan& p) {
 // is divided over devices, so its bits should not depend on how many there are. Forward, the
 // library is given few rows at a time, since it may take the last rows in another way than those
 // before. A product that contracts the leading dimensions of both operands, such as the gradient of
-// the weights, is a sum over rows, and takes the tree of codegen/kernel/reduce_shape.h; a leaf costs a
-// call and a pass over the results. Both cost little as long as a narrow product waits for memory
-// anyway, and too much in a wide one, which is left to the library. So is a sum with so many
+// the weights, is a sum over rows, and takes the tree of codegen/kernel/reduce_shape.h; a leaf
+// costs a call and a pass over the results. Both cost little as long as a narrow product waits for
+// memory anyway, and too much in a wide one, which is left to the library. So is a sum with so many
 // results that a partial one for each halving would fill memory.
 void cut_narrow(Plan& p) {
   constexpr std::int64_t kNarrow = 16, kMostOfBlock = 32768, kMostResults = 1 << 18;

@@ -8,12 +8,6 @@
 
 namespace tessera::inline v0::codegen {
 
-struct CallArgs {
-  const Op& op;
-  const Attrs& attrs;
-  std::span<const Type> inputs;
-  std::span<const Type> outputs;
-};
 using CallFactory = std::shared_ptr<const Routine> (*)(const CallArgs&);
 
 std::shared_ptr<const Routine> dot_general_call(const CallArgs& a);  // dot.cc

@@ -14,8 +14,6 @@ namespace tessera::inline v0::codegen {
 
 namespace {
 
-using ops::Combine;
-
 /// A loop over one dimension of the updates; strides in elements, `index` in the indices.
 struct Loop {
   std::int64_t extent, update, operand, index = 0;
@@ -56,7 +54,7 @@ std::vector<Loop> collapsed(const std::vector<Loop>& loops) {
   return out;
 }
 
-template <Combine how, class T>
+template <Combiner how, class T>
 void apply(const std::vector<Loop>& loops, std::size_t level, const T* update, T* out) {
   const Loop& l = loops[level];
   if (level + 1 < loops.size()) {
@@ -83,7 +81,7 @@ struct Share {
   std::int64_t update_offset, operand_offset, from, to, first, last;
 };
 
-template <Combine how, class T>
+template <Combiner how, class T>
 void run(const Plan& p, const Share& s, const RoutineArgs& a) {
   const T* updates = static_cast<const T*>(a.inputs[2]) + s.update_offset;
   T* out = static_cast<T*>(a.outputs[0]) + s.operand_offset;
@@ -134,7 +132,7 @@ void run(const Plan& p, const Share& s, const RoutineArgs& a) {
 
 // Single elements at one component: nothing but reading an index, comparing it and combining, so
 // that the processor has many updates under way.
-template <Combine how, class T, class I>
+template <Combiner how, class T, class I>
 void run_elements(const Plan& p, const RoutineArgs& a) {
   const Loop& l = p.batch[0];
   const Component& c = p.components[0];
@@ -150,7 +148,7 @@ void run_elements(const Plan& p, const RoutineArgs& a) {
   }
 }
 
-template <Combine how, class T>
+template <Combiner how, class T>
 std::optional<Stage> elements_stage(const Plan& p) {
   bool single = p.window.size() == 1 && p.window[0].extent == 1 && p.components.size() == 1 &&
                 p.batch.size() == 1 && p.batch[0].operand == 0;
@@ -161,7 +159,7 @@ std::optional<Stage> elements_stage(const Plan& p) {
   });
 }
 
-template <Combine how, class T>
+template <Combiner how, class T>
 Stage scatter_stage(const Plan& p) {
   if (std::optional<Stage> elements = elements_stage<how, T>(p)) return *elements;
   std::int64_t vectors = 1, elements = 1;
@@ -261,18 +259,18 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
         w.vector_dim < indices.rank() ? is[static_cast<std::size_t>(w.vector_dim)] : 0;
     p.components.push_back({static_cast<std::int64_t>(k) * step, x[d] - size[d], xs[d]});
   }
-  Combine how = a.op.name == "scatter"       ? Combine::replace
-                : a.op.name == "scatter_add" ? Combine::add
-                : a.op.name == "scatter_mul" ? Combine::mul
-                : a.op.name == "scatter_min" ? Combine::min
-                                             : Combine::max;
+  Combiner how = a.op.name == "scatter"       ? Combiner::replace
+                 : a.op.name == "scatter_add" ? Combiner::add
+                 : a.op.name == "scatter_mul" ? Combiner::mul
+                 : a.op.name == "scatter_min" ? Combiner::min
+                                              : Combiner::max;
   double vectors = 1;
   for (const Loop& l : p.batch) vectors *= static_cast<double>(l.extent);
   routine->seconds = 1e-10 * static_cast<double>(a.inputs[0].bytes()) + 5e-9 * vectors +
                      1e-9 * static_cast<double>(updates.count());
   ops::with_combine(how, [&](auto h) {
     // Replacing moves bytes: one version a width.
-    if constexpr (h.value == Combine::replace) {
+    if constexpr (h.value == Combiner::replace) {
       switch (size_of(a.inputs[0].dtype)) {
         case 1: return routine->stages.push_back(scatter_stage<h.value, std::uint8_t>(p));
         case 2: return routine->stages.push_back(scatter_stage<h.value, std::uint16_t>(p));

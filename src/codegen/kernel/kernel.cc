@@ -3,11 +3,11 @@
 #include "base/message.h"
 #include "base/process.h"
 #include "codegen/kernel/disk_cache.h"
-#include "codegen/kernel/jit.h"
 #include "codegen/kernel/emitter.h"
+#include "codegen/kernel/jit.h"
 #include "codegen/kernel/key.h"
-#include "codegen/kernel/plan.h"
 #include "codegen/kernel/llvm_ir.h"
+#include "codegen/kernel/plan.h"
 
 #include <atomic>
 #include <chrono>

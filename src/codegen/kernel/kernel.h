@@ -1,8 +1,8 @@
 // Compiles programs of emitted ops to machine code.
 #pragma once
 
-#include "codegen/kernel/routine.h"
 #include "ir/program.h"
+#include "ir/routine.h"
 
 #include <memory>
 #include <span>

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "base/box_copy.h"
-#include "codegen/kernel/routine.h"
 #include "ir/op.h"
+#include "ir/routine.h"
 
 #include <memory>
 #include <string>

@@ -134,7 +134,7 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
 // dimension whose windows are centred on its elements moves by its neighbours; one that windows
 // tile goes with them; any other is fetched whole. So is what groups divide: splitting a group
 // would change the number of groups.
-std::string sharding(const ShardArgs& a) {
+FactorRule sharding(const ShardArgs& a) {
   ConvDims d = conv_dims(a.attrs);
   const Shape &l = a.inputs[0].shape, &r = a.inputs[1].shape, &o = a.outputs[0].shape;
   FactorRule rule;
@@ -150,12 +150,13 @@ std::string sharding(const ShardArgs& a) {
     rhs[d.rhs_spec[0]] = out[d.out_spec[1]] = {group, feature};
     (d.batch_groups > 1 ? lhs[d.lhs_spec[0]] : lhs[d.lhs_spec[1]]) = {
         group, d.batch_groups > 1 ? batch : in};
-    rule.mark("need_repl", group);
-    rule.mark("need_repl", feature);
-    rule.mark("need_repl", d.batch_groups > 1 ? batch : in);
+    rule.mark(FactorRule::Kind::need_repl, group);
+    rule.mark(FactorRule::Kind::need_repl, feature);
+    rule.mark(FactorRule::Kind::need_repl, d.batch_groups > 1 ? batch : in);
   }
   if (d.feature_groups == 1)
-    rule.mark("reduction", in, a.inputs[0].dtype == DType::boolean ? "or" : "+");
+    rule.mark(FactorRule::Kind::reduction, in,
+              a.inputs[0].dtype == DType::boolean ? Combiner::or_ : Combiner::add);
   for (std::size_t i = 0; i < d.strides.size(); ++i) {
     std::int64_t extent = l[d.lhs_spec[i + 2]], window = r[d.rhs_spec[i + 2]],
                  count = o[d.out_spec[i + 2]];
@@ -163,22 +164,22 @@ std::string sharding(const ShardArgs& a) {
     int space = rule.factor(count, 'h'), k = rule.factor(window, 's');
     rhs[d.rhs_spec[i + 2]] = {k};
     out[d.out_spec[i + 2]] = lhs[d.lhs_spec[i + 2]] = {space};
-    rule.mark("need_repl", k);
+    rule.mark(FactorRule::Kind::need_repl, k);
     if (plain && d.strides[i] == window && extent == window * count && d.pad_low[i] == 0) {
       if (window > 1) lhs[d.lhs_spec[i + 2]].push_back(k);
     } else if (d.lhs_dilation[i] == 1 && d.strides[i] == 1 && extent == count) {
-      rule.mark("permutation", space);
+      rule.mark(FactorRule::Kind::permutation, space);
     } else {
       int apart = rule.factor(extent, 'p');
       lhs[d.lhs_spec[i + 2]] = {apart};
-      rule.mark("need_repl", space);
-      rule.mark("need_repl", apart);
+      rule.mark(FactorRule::Kind::need_repl, space);
+      rule.mark(FactorRule::Kind::need_repl, apart);
     }
   }
   rule.input_dims(std::move(lhs));
   rule.input_dims(std::move(rhs));
   rule.output_dims(std::move(out));
-  return rule.str();
+  return rule;
 }
 
 Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {

@@ -154,7 +154,7 @@ BatchResult batch(const BatchArgs& a) {
           {static_cast<int>(dim)}};
 }
 
-std::string sharding(const ShardArgs& a) {
+FactorRule sharding(const ShardArgs& a) {
   DotDims d = dot_dims(a.attrs);
   const Shape &ls = a.inputs[0].shape, &rs = a.inputs[1].shape;
   FactorRule rule;
@@ -166,15 +166,15 @@ std::string sharding(const ShardArgs& a) {
       out.push_back(l[i] = rule.factor(ls[i], 'm'));
   for (std::size_t i = 0; i < d.lhs_contracting.size(); ++i) {
     l[d.lhs_contracting[i]] = r[d.rhs_contracting[i]] = rule.factor(ls[d.lhs_contracting[i]], 'k');
-    rule.mark("reduction", l[d.lhs_contracting[i]],
-              a.inputs[0].dtype == DType::boolean ? "or" : "+");
+    rule.mark(FactorRule::Kind::reduction, l[d.lhs_contracting[i]],
+              a.inputs[0].dtype == DType::boolean ? Combiner::or_ : Combiner::add);
   }
   for (std::size_t i = 0; i < rs.size(); ++i)
     if (r[i] < 0) out.push_back(r[i] = rule.factor(rs[i], 'n'));
   rule.input(l);
   rule.input(r);
   rule.output(out);
-  return rule.str();
+  return rule;
 }
 
 Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {

@@ -1,9 +1,9 @@
 // One of several programs, chosen by an index.
 #include "ir/interpret.h"
 #include "ir/op.h"
-#include "ops/control/agree.h"
 #include "ops/batching.h"
 #include "ops/build.h"
+#include "ops/control/agree.h"
 #include "ops/control/cond_rules.h"
 #include "ops/control/nested.h"
 

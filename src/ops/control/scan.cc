@@ -1,7 +1,7 @@
 // A loop over the leading dimension of its inputs that carries values from step to step.
 #include "ir/op.h"
-#include "ops/control/agree.h"
 #include "ops/build.h"
+#include "ops/control/agree.h"
 #include "ops/control/nested.h"
 #include "ops/control/scan_rules.h"
 

@@ -1,9 +1,9 @@
 // A loop that runs while a predicate of its carry holds.
 #include "ir/interpret.h"
 #include "ir/op.h"
-#include "ops/control/agree.h"
 #include "ops/batching.h"
 #include "ops/build.h"
+#include "ops/control/agree.h"
 #include "ops/control/nested.h"
 
 #include <cstring>

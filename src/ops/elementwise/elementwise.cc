@@ -82,7 +82,7 @@ InferRule infer_same(Accepts what) {
   };
 }
 
-std::string pointwise_sharding(const ShardArgs& a) {
+FactorRule pointwise_sharding(const ShardArgs& a) {
   return pointwise_rule(a.outputs[0].shape, static_cast<int>(a.inputs.size()),
                         static_cast<int>(a.outputs.size()));
 }

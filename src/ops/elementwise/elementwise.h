@@ -38,7 +38,7 @@ void check_dtypes(const InferArgs& a, std::span<const Type> types, Accepts what)
 InferRule infer_same(Accepts accepts);
 
 /// The rule of operands and results that all have the same dims.
-std::string pointwise_sharding(const ShardArgs& a);
+FactorRule pointwise_sharding(const ShardArgs& a);
 /// `flops` an element of the first result; every operand and result read or written once.
 CostRule pointwise_cost(double flops);
 

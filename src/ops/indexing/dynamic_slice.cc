@@ -63,21 +63,21 @@ BatchResult batch(const BatchArgs& a) {
           {0}};
 }
 
-std::string sharding(const ShardArgs& a) {
+FactorRule sharding(const ShardArgs& a) {
   FactorRule rule;
   std::vector<int> in = rule.factors(a.inputs[0].shape), out = in;
   for (std::size_t d = 0; d < in.size(); ++d) {
     if (a.inputs[0].shape[d] == a.outputs[0].shape[d]) continue;
     out[d] = rule.factor(a.outputs[0].shape[d]);
     for (int f : {in[d], out[d]}) {
-      rule.mark("need_repl", f);
-      rule.mark("blocked", f);
+      rule.mark(FactorRule::Kind::need_repl, f);
+      rule.mark(FactorRule::Kind::blocked, f);
     }
   }
   rule.input(in);
   for (std::size_t i = 1; i < a.inputs.size(); ++i) rule.input({});
   rule.output(out);
-  return rule.str();
+  return rule;
 }
 
 }  // namespace

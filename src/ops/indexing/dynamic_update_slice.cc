@@ -79,19 +79,19 @@ BatchResult batch(const BatchArgs& a) {
       {0}};
 }
 
-std::string sharding(const ShardArgs& a) {
+FactorRule sharding(const ShardArgs& a) {
   FactorRule rule;
   std::vector<int> x = rule.factors(a.inputs[0].shape), update = x;
   for (std::size_t d = 0; d < x.size(); ++d)
     if (a.inputs[0].shape[d] != a.inputs[1].shape[d]) {
       update[d] = rule.factor(a.inputs[1].shape[d]);
-      rule.mark("need_repl", update[d]);
+      rule.mark(FactorRule::Kind::need_repl, update[d]);
     }
   rule.input(x);
   rule.input(update);
   for (std::size_t i = 2; i < a.inputs.size(); ++i) rule.input({});
   rule.output(x);
-  return rule.str();
+  return rule;
 }
 
 Lane emit(Emitter& e, const Equation&, int, std::span<const Index> at) {

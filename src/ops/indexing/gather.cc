@@ -145,7 +145,7 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return out;
 }
 
-std::string sharding(const ShardArgs& a) {
+FactorRule sharding(const ShardArgs& a) {
   const Shape &x = a.inputs[0].shape, &indices = a.inputs[1].shape, &out = a.outputs[0].shape;
   const Ints& sizes = a.attrs.ints("slice_sizes");
   WindowDimsOf w = window_dims_of(gather_dims(a.attrs), out.rank(), x.rank(), indices.rank());
@@ -154,8 +154,8 @@ std::string sharding(const ShardArgs& a) {
   auto alone = [&](std::int64_t extent) {
     int f = rule.factor(extent);
     if (extent != 1) {
-      rule.mark("need_repl", f);
-      rule.mark("blocked", f);
+      rule.mark(FactorRule::Kind::need_repl, f);
+      rule.mark(FactorRule::Kind::blocked, f);
     }
     return f;
   };
@@ -174,19 +174,19 @@ std::string sharding(const ShardArgs& a) {
     if (in[d] >= 0) continue;
     bool single = sizes[d] == 1 && contains(w.index_map, static_cast<std::int64_t>(d));
     in[d] = single ? rule.factor(x[d]) : alone(x[d]);
-    if (single) rule.mark("indexed", in[d], "+");
+    if (single) rule.mark(FactorRule::Kind::indexed, in[d], Combiner::add);
   }
   for (int d = 0, b = 0; d < indices.rank(); ++d)
     if (d == w.vector_dim) {
       places.push_back(rule.factor(indices[static_cast<std::size_t>(d)]));
-      rule.mark("need_repl", places.back());
+      rule.mark(FactorRule::Kind::need_repl, places.back());
     } else {
       places.push_back(result[static_cast<std::size_t>(w.batch[static_cast<std::size_t>(b++)])]);
     }
   rule.input(in);
   rule.input(places);
   rule.output(result);
-  return rule.str();
+  return rule;
 }
 
 }  // namespace

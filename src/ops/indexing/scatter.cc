@@ -23,7 +23,7 @@ Value scatter(std::string_view op, Value x, Value indices, Value updates, const 
 
 namespace {
 
-void evaluate(const EvalArgs& a, Combine how) {
+void evaluate(const EvalArgs& a, Combiner how) {
   const HostArray &x = a.inputs[0], &indices = a.inputs[1], &updates = a.inputs[2];
   HostArray& out = a.outputs[0];
   if (x.size_bytes() > 0 && out.bytes != x.bytes)
@@ -68,8 +68,7 @@ void evaluate(const EvalArgs& a, Combine how) {
   });
 }
 
-Op row(const std::string& name, const std::string& combining, Combine how,
-       const std::string& combiner) {
+Op row(const std::string& name, const std::string& combining, Combiner how) {
   Op op;
   op.name = name;
   op.doc =
@@ -100,7 +99,8 @@ Op row(const std::string& name, const std::string& combining, Combine how,
   op.lowering = Lowering::called;
   op.infer = infer_scatter;
   op.batch = batch_scatter;
-  op.sharding = [combiner](const ShardArgs& a) { return shard_scatter(a, combiner); };
+  op.sharding = [how](const ShardArgs& a) { return shard_scatter(a, how); };
+  op.combiner = how;
   op.updates = updates_of({0});
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
     Cost cost;
@@ -120,17 +120,17 @@ Op row(const std::string& name, const std::string& combining, Combine how,
 void register_scatter(Registry& r) {
   // Which update is last at a place depends on the indices alone, so the tangent is the same
   // scatter of tangents.
-  Op set = row("scatter", "replaces", Combine::replace, "");
+  Op set = row("scatter", "replaces", Combiner::replace);
   set.jvp = linear_jvp({0, 2});
   set.transpose = transpose_scatter_set;
   r.add(std::move(set));
 
-  Op add = row("scatter_add", "is added to", Combine::add, "+");
+  Op add = row("scatter_add", "is added to", Combiner::add);
   add.jvp = linear_jvp({0, 2});
   add.transpose = transpose_scatter_add;
   r.add(std::move(add));
 
-  Op mul = row("scatter_mul", "multiplies", Combine::mul, "*");
+  Op mul = row("scatter_mul", "multiplies", Combiner::mul);
   mul.updates = [](const UpdateArgs& a) {
     return a.same[2] ? std::vector<std::size_t>{0} : std::vector<std::size_t>{};
   };
@@ -138,11 +138,11 @@ void register_scatter(Registry& r) {
   mul.transpose = transpose_scatter_mul;
   r.add(std::move(mul));
 
-  for (auto how : {Combine::min, Combine::max}) {
-    bool max = how == Combine::max;
-    Op op = row(max ? "scatter_max" : "scatter_min",
-                max ? "replaces if it is greater (or NaN)" : "replaces if it is less (or NaN)", how,
-                max ? "max" : "min");
+  for (auto how : {Combiner::min, Combiner::max}) {
+    bool max = how == Combiner::max;
+    Op op =
+        row(max ? "scatter_max" : "scatter_min",
+            max ? "replaces if it is greater (or NaN)" : "replaces if it is less (or NaN)", how);
     op.jvp = jvp_scatter_extremum;
     op.waived["transpose"] = "it is linear in nothing";
     r.add(std::move(op));

@@ -117,7 +117,7 @@ BatchResult batch_scatter(const BatchArgs& a) {
       {d}};
 }
 
-std::string shard_scatter(const ShardArgs& a, const std::string& combiner) {
+FactorRule shard_scatter(const ShardArgs& a, Combiner combiner) {
   const Shape &x = a.inputs[0].shape, &indices = a.inputs[1].shape, &updates = a.inputs[2].shape;
   WindowDimsOf w = window_dims_of(scatter_dims(a.attrs), updates.rank(), x.rank(), indices.rank());
   FactorRule rule;
@@ -129,8 +129,8 @@ std::string shard_scatter(const ShardArgs& a, const std::string& combiner) {
     in_update[static_cast<std::size_t>(w.operand_batching[k])] = true;
   }
   auto replicate = [&](int f) {
-    rule.mark("need_repl", f);
-    rule.mark("blocked", f);
+    rule.mark(FactorRule::Kind::need_repl, f);
+    rule.mark(FactorRule::Kind::blocked, f);
   };
   for (std::size_t k = 0; k < w.window.size(); ++k) {
     auto d = static_cast<std::size_t>(w.operand_window[k]),
@@ -158,15 +158,15 @@ std::string shard_scatter(const ShardArgs& a, const std::string& combiner) {
     int& f = update[static_cast<std::size_t>(w.batch[b])];
     if (f >= 0) continue;
     f = rule.factor(updates[static_cast<std::size_t>(w.batch[b])]);
-    if (combiner.empty())
-      rule.mark("need_repl", f);
+    if (combiner == Combiner::replace)
+      rule.mark(FactorRule::Kind::need_repl, f);
     else
-      rule.mark("reduction", f, combiner);
+      rule.mark(FactorRule::Kind::reduction, f, combiner);
   }
   for (int d = 0, b = 0; d < indices.rank(); ++d)
     if (d == w.vector_dim) {
       places.push_back(rule.factor(indices[static_cast<std::size_t>(d)]));
-      rule.mark("need_repl", places.back());
+      rule.mark(FactorRule::Kind::need_repl, places.back());
     } else {
       places.push_back(update[static_cast<std::size_t>(w.batch[static_cast<std::size_t>(b++)])]);
     }
@@ -174,7 +174,7 @@ std::string shard_scatter(const ShardArgs& a, const std::string& combiner) {
   rule.input(places);
   rule.input(update);
   rule.output(in);
-  return rule.str();
+  return rule;
 }
 
 std::vector<OpExample> scatter_examples(std::string_view op) {

@@ -7,8 +7,8 @@ namespace tessera::inline v0::ops {
 
 std::vector<Type> infer_scatter(const InferArgs& a);
 BatchResult batch_scatter(const BatchArgs& a);
-std::string shard_scatter(const ShardArgs& a,
-                          const std::string& combiner);  // empty: the order of updates counts
+/// With `replace` the order of updates counts.
+FactorRule shard_scatter(const ShardArgs& a, Combiner combiner);
 std::vector<OpExample> scatter_examples(std::string_view op);
 
 /// Whether no two windows overlap: `unique` promises it, or there is one alone.

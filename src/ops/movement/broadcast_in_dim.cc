@@ -84,7 +84,7 @@ BatchResult batch(const BatchArgs& a) {
   return {{broadcast_in_dim(a.inputs[0], to_shape(shape), dims)}, {0}};
 }
 
-std::string sharding(const ShardArgs& a) {
+FactorRule sharding(const ShardArgs& a) {
   FactorRule rule;
   const Shape& x = a.inputs[0].shape;
   std::vector<int> out = rule.factors(a.outputs[0].shape);
@@ -95,7 +95,7 @@ std::string sharding(const ShardArgs& a) {
   }
   rule.input(in);
   rule.output(out);
-  return rule.str();
+  return rule;
 }
 
 }  // namespace

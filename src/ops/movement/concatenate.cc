@@ -130,8 +130,8 @@ void register_concatenate(Registry& r) {
     for (std::size_t i = 0; i < a.inputs.size(); ++i) rule.input(dims);
     rule.output(dims);
     if (a.inputs.size() > 1)
-      rule.mark("window", dims[static_cast<std::size_t>(a.attrs.i("dimension"))]);
-    return rule.str();
+      rule.mark(FactorRule::Kind::window, dims[static_cast<std::size_t>(a.attrs.i("dimension"))]);
+    return rule;
   };
   op.updates = updates_all();
   op.cost = movement_cost();

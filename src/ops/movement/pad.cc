@@ -171,11 +171,11 @@ void register_pad(Registry& r) {
     for (std::size_t d = 0; d < dims.size(); ++d)
       if (a.attrs.ints("low")[d] != 0 || a.attrs.ints("high")[d] != 0 ||
           a.inputs[0].shape[d] != a.outputs[0].shape[d])
-        rule.mark("window", dims[d]);
+        rule.mark(FactorRule::Kind::window, dims[d]);
     rule.input(dims);
     rule.input({});
     rule.output(dims);
-    return rule.str();
+    return rule;
   };
   op.updates = updates_of({0});
   op.cost = movement_cost();

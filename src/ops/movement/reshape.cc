@@ -39,7 +39,7 @@ std::vector<Type> infer(const InferArgs& a) {
 
 /// Walks both shapes from the major end and shares a factor wherever the products of everything
 /// before agree, so that a block along a shared factor holds the same elements on both sides.
-std::string sharding(const ShardArgs& a) {
+FactorRule sharding(const ShardArgs& a) {
   struct Side {
     const Shape& shape;
     std::vector<std::vector<std::pair<std::int64_t, int>>> dims;  // (size, shared number or -1)
@@ -69,13 +69,13 @@ std::string sharding(const ShardArgs& a) {
       std::vector<int> dims;
       for (std::int64_t d : s) {
         dims.push_back(rule.factor(d, 'p'));
-        rule.mark("need_repl", dims.back());
+        rule.mark(FactorRule::Kind::need_repl, dims.back());
       }
       return dims;
     };
     rule.input(alone(in.shape));
     rule.output(alone(out.shape));
-    return rule.str();
+    return rule;
   }
   int shared = 0;
   while (in.left != 1 || out.left != 1) {
@@ -109,7 +109,7 @@ std::string sharding(const ShardArgs& a) {
         int f = number < 0 ? -1 : shared_factor[static_cast<std::size_t>(number)];
         if (f < 0) f = rule.factor(size, number >= 0 ? 'a' : size == 1 ? 'u' : 'p');
         if (number >= 0) shared_factor[static_cast<std::size_t>(number)] = f;
-        if (number < 0 && size > 1) rule.mark("need_repl", f);
+        if (number < 0 && size > 1) rule.mark(FactorRule::Kind::need_repl, f);
         dims.back().push_back(f);
       }
     }
@@ -118,7 +118,7 @@ std::string sharding(const ShardArgs& a) {
   FactorRule::Dims in_dims = named(in);
   rule.input_dims(in_dims);
   rule.output_dims(named(out));
-  return rule.str();
+  return rule;
 }
 
 /// Dimensions are regrouped within runs of equal products only, so that what is not touched keeps

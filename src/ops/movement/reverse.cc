@@ -35,10 +35,10 @@ void register_reverse(Registry& r) {
     std::vector<int> dims = rule.factors(a.inputs[0].shape);
     for (std::size_t d = 0; d < dims.size(); ++d)
       if (contains(a.attrs.ints("dims"), static_cast<std::int64_t>(d)))
-        rule.mark("permutation", dims[d]);
+        rule.mark(FactorRule::Kind::permutation, dims[d]);
     rule.input(dims);
     rule.output(dims);
-    return rule.str();
+    return rule;
   };
   op.updates = updates_of({0});
   op.cost = movement_cost();

@@ -86,10 +86,11 @@ void register_slice(Registry& r) {
     FactorRule rule;
     std::vector<int> dims = rule.factors(a.inputs[0].shape);
     for (std::size_t d = 0; d < dims.size(); ++d)
-      if (a.inputs[0].shape[d] != a.outputs[0].shape[d]) rule.mark("window", dims[d]);
+      if (a.inputs[0].shape[d] != a.outputs[0].shape[d])
+        rule.mark(FactorRule::Kind::window, dims[d]);
     rule.input(dims);
     rule.output(dims);
-    return rule.str();
+    return rule;
   };
   op.updates = updates_of({0});
   op.cost = movement_cost();

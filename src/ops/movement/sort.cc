@@ -167,8 +167,8 @@ void register_sort(Registry& r) {
       rule.input(dims);
       rule.output(dims);
     }
-    rule.mark("need_repl", dims[static_cast<std::size_t>(a.attrs.i("dimension"))]);
-    return rule.str();
+    rule.mark(FactorRule::Kind::need_repl, dims[static_cast<std::size_t>(a.attrs.i("dimension"))]);
+    return rule;
   };
   op.cost = [](std::span<const Type> in, std::span<const Type>, const Attrs& attrs) {
     Cost cost;

@@ -54,7 +54,7 @@ void register_transpose(Registry& r) {
       out.push_back(in[static_cast<std::size_t>(d)]);
     rule.input(in);
     rule.output(out);
-    return rule.str();
+    return rule;
   };
   op.updates = updates_of({0});
   op.cost = movement_cost();

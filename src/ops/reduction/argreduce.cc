@@ -48,15 +48,15 @@ BatchResult batch(const BatchArgs& a) {
 }
 
 // The index alone does not say which of two blocks wins, so the reduced factor stays whole.
-std::string sharding(const ShardArgs& a) {
+FactorRule sharding(const ShardArgs& a) {
   FactorRule rule;
   std::vector<int> in = rule.factors(a.inputs[0].shape), out = in;
   auto axis = static_cast<std::size_t>(a.attrs.i("axis"));
   out.erase(out.begin() + static_cast<std::ptrdiff_t>(axis));
   rule.input(in);
   rule.output(out);
-  rule.mark("need_repl", in[axis]);
-  return rule.str();
+  rule.mark(FactorRule::Kind::need_repl, in[axis]);
+  return rule;
 }
 
 // A later element wins only by being strictly better, or the first NaN.

@@ -1,8 +1,8 @@
 // Combine sums, products, maxima and minima.
-#include "ops/reduction/associative_scan.h"
 #include "ops/combine.h"
 #include "ops/factors.h"
 #include "ops/movement/movement.h"
+#include "ops/reduction/associative_scan.h"
 
 namespace tessera::inline v0::ops {
 
@@ -12,7 +12,7 @@ Value cumulative(const char* op, Value x, int axis, bool reverse) {
 }
 
 /// One after the other; 16-bit floats keep the running value in float32 and round what they store.
-void evaluate(const EvalArgs& a, Combine how) {
+void evaluate(const EvalArgs& a, Combiner how) {
   const HostArray& x = a.inputs[0];
   auto d = static_cast<std::size_t>(a.attrs.i("axis"));
   bool reverse = a.attrs.flag("reverse");
@@ -38,13 +38,13 @@ void evaluate(const EvalArgs& a, Combine how) {
 
 /// Prefixes of pairs (value, tangent). No division, so zeros are safe in a product; ties of an
 /// extremum share equally.
-MaybeValues jvp(const JvpArgs& a, Combine how) {
+MaybeValues jvp(const JvpArgs& a, Combiner how) {
   if (!a.tangents[0]) return MaybeValues(1);
   auto pair = [&](const Values& l, const Values& r) -> Values {
-    if (how == Combine::mul) {
+    if (how == Combiner::mul) {
       return {mul(l[0], r[0]), add(mul(l[1], r[0]), mul(l[0], r[1]))};
     }
-    bool max = how == Combine::max;
+    bool max = how == Combiner::max;
     Value half = mul(add(l[1], r[1]), full_like(l[1], 0.5));
     // NaN wins, the first of them.
     Value left_wins = or_(max ? gt(l[0], r[0]) : lt(l[0], r[0]), ne(l[0], l[0])),
@@ -56,7 +56,7 @@ MaybeValues jvp(const JvpArgs& a, Combine how) {
                            a.attrs.flag("reverse"))[1]};
 }
 
-Op row(const char* name, Combine how, const char* what, const char* combiner) {
+Op row(const char* name, Combiner how, const char* what) {
   Op op;
   op.name = name;
   op.doc = std::string("The ") + what +
@@ -83,19 +83,20 @@ Op row(const char* name, Combine how, const char* what, const char* combiner) {
     attrs.set("axis", attrs.i("axis") + (attrs.i("axis") >= a.dims[0]));
     return BatchResult{a.b.emit(a.op, a.inputs, attrs), {a.dims[0]}};
   };
-  op.sharding = [combiner](const ShardArgs& a) {
+  op.combiner = how;
+  op.sharding = [how](const ShardArgs& a) {
     FactorRule rule;
     std::vector<int> dims = rule.factors(a.inputs[0].shape);
     rule.input(dims);
     rule.output(dims);
-    rule.mark("prefix", dims[static_cast<std::size_t>(a.attrs.i("axis"))], combiner);
-    return rule.str();
+    rule.mark(FactorRule::Kind::prefix, dims[static_cast<std::size_t>(a.attrs.i("axis"))], how);
+    return rule;
   };
   op.cost = [](std::span<const Type> in, std::span<const Type>, const Attrs&) {
     return Cost{static_cast<double>(in[0].shape.count()), 2.0 * static_cast<double>(in[0].bytes())};
   };
   op.evaluate = [how](const EvalArgs& a) { evaluate(a, how); };
-  if (how == Combine::add) {
+  if (how == Combiner::add) {
     op.jvp = linear_jvp();
     op.transpose = [](const TransposeArgs& a) {
       if (!a.cotangents[0]) return MaybeValues(1);
@@ -129,10 +130,10 @@ Value cummax(Value x, int axis, bool reverse) { return cumulative("cummax", x, a
 Value cummin(Value x, int axis, bool reverse) { return cumulative("cummin", x, axis, reverse); }
 
 void register_cumulative(Registry& r) {
-  r.add(row("cumsum", Combine::add, "sum", "+"));
-  r.add(row("cumprod", Combine::mul, "product", "*"));
-  r.add(row("cummax", Combine::max, "maximum", "max"));
-  r.add(row("cummin", Combine::min, "minimum", "min"));
+  r.add(row("cumsum", Combiner::add, "sum"));
+  r.add(row("cumprod", Combiner::mul, "product"));
+  r.add(row("cummax", Combiner::max, "maximum"));
+  r.add(row("cummin", Combiner::min, "minimum"));
 }
 
 }  // namespace tessera::inline v0::ops

@@ -27,7 +27,7 @@ Op make_sum() {
       "reduce_sum",
       "The sum over `axes`. 16-bit floats accumulate in float32; integers wrap around; an empty "
       "sum is 0.",
-      Accepts::numeric, "+",
+      Accepts::numeric, Combiner::add,
       {Arith::add, [](Emitter& e, DType d) { return e.constant(d, std::int64_t{0}); }, true});
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     if (!a.tangents[0]) return {std::nullopt};
@@ -83,7 +83,7 @@ Op make_prod() {
       "reduce_prod",
       "The product over `axes`. 16-bit floats accumulate in float32; integers wrap around; an "
       "empty product is 1.",
-      Accepts::numeric, "*",
+      Accepts::numeric, Combiner::mul,
       {Arith::mul, [](Emitter& e, DType d) { return e.constant(d, std::int64_t{1}); }, true});
   op.jvp = prod_jvp;
   op.waived["transpose"] = "its derivative is a tree of products";
@@ -135,7 +135,7 @@ Op make_extremum() {
       std::string("The ") + (kMax ? "greatest" : "least") +
           " element over `axes`; NaN where there is one. Of nothing it is the " +
           (kMax ? "least" : "greatest") + " value of the dtype (an infinity where it has one).",
-      Accepts::any, kMax ? "max" : "min",
+      Accepts::any, kMax ? Combiner::max : Combiner::min,
       {kMax ? Arith::max : Arith::min,
        [](Emitter& e, DType d) { return emit_extremum_identity<kMax>(e, d); }, false});
   op.jvp = extremum_jvp;
@@ -158,7 +158,7 @@ Op make_bitwise() {
       kAnd ? "reduce_and" : "reduce_or",
       std::string("The bitwise ") + (kAnd ? "and" : "or") +
           " over `axes`, logical of booleans; of nothing it is " + (kAnd ? "all ones." : "zero."),
-      Accepts::integral, kAnd ? "and" : "or",
+      Accepts::integral, kAnd ? Combiner::and_ : Combiner::or_,
       {kAnd ? Arith::and_ : Arith::or_,
        [](Emitter& e, DType d) {
          return e.constant(d, std::int64_t{kAnd ? (d == DType::boolean ? 1 : -1) : 0});

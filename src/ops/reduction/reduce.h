@@ -17,9 +17,8 @@ struct ReduceEmit {
   bool wide;
 };
 
-/// A row with all but jvp, transpose and evaluate. `combiner` is the reduction's name in sharding
-/// rules: "+", "max", ...
-Op reduction_op(std::string name, std::string doc, Accepts accepts, const std::string& combiner,
+/// A row with all but jvp, transpose and evaluate.
+Op reduction_op(std::string name, std::string doc, Accepts accepts, Combiner combiner,
                 ReduceEmit emit);
 
 /// Emits the reduction `op`; over no axes it is `x`.

@@ -68,7 +68,7 @@ BatchResult batch(const BatchArgs& a) {
   return {{reduce_over(a.op.name, a.inputs[0], axes)}, {a.dims[0] - static_cast<int>(before)}};
 }
 
-std::string sharding(const ShardArgs& a, const std::string& combiner) {
+FactorRule sharding(const ShardArgs& a, Combiner combiner) {
   FactorRule rule;
   std::vector<int> in = rule.factors(a.inputs[0].shape), out;
   for (auto d : kept_dims(a.inputs[0].shape.rank(), a.attrs.ints("axes")))
@@ -76,8 +76,8 @@ std::string sharding(const ShardArgs& a, const std::string& combiner) {
   rule.input(in);
   rule.output(out);
   for (auto d : a.attrs.ints("axes"))
-    rule.mark("reduction", in[static_cast<std::size_t>(d)], combiner);
-  return rule.str();
+    rule.mark(FactorRule::Kind::reduction, in[static_cast<std::size_t>(d)], combiner);
+  return rule;
 }
 
 Lane emit_reduce(Emitter& e, const Equation& eqn, std::span<const Index> at,
@@ -104,7 +104,7 @@ Lane emit_reduce(Emitter& e, const Equation& eqn, std::span<const Index> at,
 
 }  // namespace
 
-Op reduction_op(std::string name, std::string doc, Accepts what, const std::string& combiner,
+Op reduction_op(std::string name, std::string doc, Accepts what, Combiner combiner,
                 ReduceEmit how) {
   Op op;
   op.name = std::move(name);
@@ -115,6 +115,7 @@ Op reduction_op(std::string name, std::string doc, Accepts what, const std::stri
   op.cheap = false;
   op.infer = [what](const InferArgs& a) { return infer(a, what); };
   op.batch = batch;
+  op.combiner = combiner;
   op.sharding = [combiner](const ShardArgs& a) { return sharding(a, combiner); };
   op.waived["updates"] = "what is gathered from many elements is no element of a state";
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {

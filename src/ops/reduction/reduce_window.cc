@@ -30,12 +30,12 @@ BatchResult batch(const BatchArgs& a) {
           {dim}};
 }
 
-std::string sharding(const ShardArgs& a) {
+FactorRule sharding(const ShardArgs& a) {
   FactorRule rule;
   WindowFactors f = window_factors(rule, a.inputs[0].shape, window_dims(a.attrs));
   rule.input_dims(f.array);
   rule.output_dims(f.windows);
-  return rule.str();
+  return rule;
 }
 
 Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {

@@ -66,13 +66,13 @@ BatchResult batch(const BatchArgs& a) {
   return {{again(a.op, x, other, select_attrs(d, x.rank(), selects_max(a.attrs)))}, {dim}};
 }
 
-std::string sharding(const ShardArgs& a, bool scatter) {
+FactorRule sharding(const ShardArgs& a, bool scatter) {
   FactorRule rule;
   WindowFactors f = window_factors(rule, a.inputs[0].shape, window_dims(a.attrs));
   rule.input_dims(f.array);
   rule.input_dims(scatter ? f.windows : f.array);
   rule.output_dims(scatter ? f.array : f.windows);
-  return rule.str();
+  return rule;
 }
 
 Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {

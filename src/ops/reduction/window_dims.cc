@@ -86,14 +86,14 @@ WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims&
     if (plain && d.strides[i] == d.window[i] && d.pad_low[i] == 0 && x[i] == out[i] * d.window[i]) {
       if (d.window[i] == 1) continue;
       int inner = rule.factor(d.window[i], 'p');
-      rule.mark("need_repl", inner);
+      rule.mark(FactorRule::Kind::need_repl, inner);
       f.array.back().push_back(inner);
     } else if (d.base_dilation[i] == 1 && d.strides[i] == 1 && x[i] == out[i]) {
-      rule.mark("permutation", shared);
+      rule.mark(FactorRule::Kind::permutation, shared);
     } else {
       int apart = rule.factor(x[i], 'p');
-      rule.mark("need_repl", shared);
-      rule.mark("need_repl", apart);
+      rule.mark(FactorRule::Kind::need_repl, shared);
+      rule.mark(FactorRule::Kind::need_repl, apart);
       f.array.back() = {apart};
     }
   }

@@ -1,14 +1,21 @@
-// Compiled work: what kernels and library calls have in common for the executor.
+// Compiled work: what kernels and library calls have in common for the executor. Ops that a routine
+// carries out make theirs here (`Op::call`).
 #pragma once
+
+#include "ir/attrs.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tessera::inline v0 {
+
+struct Op;
 
 /// Memory that a routine works on: dense row-major buffers, in the order of its inputs and outputs,
 /// and scratch of the size that the routine asked for (64-byte aligned, contents undefined).
@@ -40,5 +47,15 @@ struct Routine {
   /// where it writes that output.
   std::vector<std::pair<int, int>> in_place;
 };
+
+/// One equation that a routine is made for.
+struct CallArgs {
+  const Op& op;
+  const Attrs& attrs;
+  std::span<const Type> inputs;
+  std::span<const Type> outputs;
+};
+/// nullptr where there is none for these types.
+using CallRule = std::function<std::shared_ptr<const Routine>(const CallArgs&)>;
 
 }  // namespace tessera::inline v0

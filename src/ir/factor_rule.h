@@ -1,0 +1,74 @@
+// How sharding a dimension of one operand relates to the others, as data that a partitioner reads.
+#pragma once
+
+#include "ir/combiner.h"
+
+#include <tessera/shape.h>
+
+#include <string>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+/// Every dimension of every operand and result is a product of factors, major to minor. A factor
+/// that appears in several tensors cuts them alike; what else it does where it is cut, its marks
+/// say. One without marks passes through: each part of the results needs its part of the operands
+/// alone.
+class FactorRule {
+ public:
+  enum class Kind {
+    reduction,    // partial results are combined over the devices
+    indexed,      // positions come from data: a part finds its own and combines
+    prefix,       // running: a part needs the combined total of those before it
+    permutation,  // parts change places
+    window,       // a part needs neighbours' edges
+    need_repl,    // it cannot be cut
+    blocked,      // it can be cut where the op's positions are multiples of the parts
+  };
+  struct Factor {
+    std::string name;  // a letter, and digits where there are more than letters
+    std::int64_t size = 1;
+  };
+  struct Mark {
+    Kind kind;
+    int factor;
+    Combiner combiner = Combiner::replace;  // of reduction, indexed and prefix
+  };
+  using Dims = std::vector<std::vector<int>>;  // by dimension, its factors
+
+  /// A new factor, named by the first free letter from `first` on: by custom 'a' for shared
+  /// factors, 'p' for private ones and 'u' for those of size one.
+  int factor(std::int64_t size, char first = 'a');
+  /// One pass-through factor a dimension.
+  std::vector<int> factors(const Shape& shape);
+
+  /// The next operand or result, with one factor a dimension or with several.
+  void input(const std::vector<int>& dims);
+  void output(const std::vector<int>& dims);
+  void input_dims(Dims dims) { inputs_.push_back(std::move(dims)); }
+  void output_dims(Dims dims) { outputs_.push_back(std::move(dims)); }
+
+  void mark(Kind kind, int factor, Combiner combiner = Combiner::replace) {
+    marks_.push_back({kind, factor, combiner});
+  }
+
+  const std::vector<Factor>& all() const { return factors_; }
+  const std::vector<Dims>& inputs() const { return inputs_; }
+  const std::vector<Dims>& outputs() const { return outputs_; }
+  const std::vector<Mark>& marks() const { return marks_; }
+
+ private:
+  std::vector<Factor> factors_;
+  std::vector<Dims> inputs_, outputs_;
+  std::vector<Mark> marks_;
+};
+
+/// For people and tests:
+///
+///     ([a,bc],[])->([ab,c]) {a=2,b=2,c=6} reduction={b:+} need_repl={c}
+///
+/// A list a tensor, an entry a dimension, its factors one after the other; then the factors' sizes,
+/// then the marks by kind, with their combiners.
+std::string to_string(const FactorRule& rule);
+
+}  // namespace tessera::inline v0
