@@ -40,8 +40,8 @@ LayoutPtr intern(Layout layout);
 /// The CPU's first device, uncommitted: where new arrays live.
 LayoutPtr default_layout();
 
-/// Block `offset` bytes into `buffer`: dense and row-major, of the layout's shard shape. Memory that
-/// is not the host's has one block a buffer, at offset 0.
+/// Block `offset` bytes into `buffer`: dense and row-major, of the layout's shard shape. Memory
+/// that is not the host's has one block a buffer, at offset 0.
 struct Shard {
   BufferPtr buffer;
   std::size_t offset = 0;
@@ -111,11 +111,11 @@ ArrayDataPtr alias(const ArrayData& a);
 /// `a` itself where it is placed so already.
 ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout);
 /// `n` times the array along a new dimension 0, one entry for each of the first n devices, stored
-/// once (`uniform`). Null when there are fewer devices, the array itself is cut or it is not in host
-/// memory.
+/// once (`uniform`). Null when there are fewer devices, the array itself is cut or it is not in
+/// host memory.
 ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n);
-/// The part of `a` at index `i` of dimension 0 without copying, where one shard in host memory holds
-/// it; null otherwise.
+/// The part of `a` at index `i` of dimension 0 without copying, where one shard in host memory
+/// holds it; null otherwise.
 ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i);
 
 }  // namespace tessera::inline v0::runtime

@@ -65,8 +65,7 @@ std::vector<std::string> platforms() {
 
 std::string device_text(std::string_view platform, int id) {
   std::string name(platform);
-  if (!name.empty())
-    name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+  if (!name.empty()) name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
   return name + "Device(id=" + std::to_string(id) + ")";
 }
 

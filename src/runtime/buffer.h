@@ -15,8 +15,8 @@ namespace tessera::inline v0::runtime {
 /// A block of memory with its owner. Freed to the pool; what was lent, to whoever lent it.
 class Buffer {
  public:
-  /// Host memory: at least `bytes`, uninitialised. The block comes from the free list of its size class where
-  /// that holds one.
+  /// Host memory: at least `bytes`, uninitialised. The block comes from the free list of its size
+  /// class where that holds one.
   static BufferPtr allocate(std::size_t bytes);
   /// Host memory of someone else, which `owner` keeps alive.
   static BufferPtr adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner);

@@ -27,7 +27,8 @@ class Executable {
   virtual ~Executable() = default;
   /// Inputs are as the program's; they are placed as it needs (sharded over the mesh of a shard_map
   /// at the top, else on one device), from other platforms too. Throws before anything runs when an
-  /// input cannot be used. Results may be pending. `holds` are of these inputs, and none is refused.
+  /// input cannot be used. Results may be pending. `holds` are of these inputs, and none is
+  /// refused.
   virtual std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs,
                                         Holds& holds) const = 0;
   /// Takes the inputs that the options say are donated; TraceError where one was before.

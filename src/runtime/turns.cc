@@ -1,5 +1,8 @@
 #include "runtime/turns.h"
 
+#include "ir/op.h"
+
+#include <algorithm>
 #include <atomic>
 
 namespace tessera::inline v0::runtime {
@@ -9,7 +12,23 @@ namespace {
 std::atomic<unsigned> g_taken{0};  // the next number
 std::atomic<unsigned> g_turn{0};   // whose turn it is
 
+bool communicates(const Equation& e) {
+  if (e.op->lowering == Lowering::collective && !e.op->position) return true;
+  return std::any_of(e.attrs.begin(), e.attrs.end(), [](const auto& entry) {
+    if (const auto* p = std::get_if<ProgramPtr>(&entry.second))
+      return *p && runtime::communicates(**p);
+    const auto* all = std::get_if<Programs>(&entry.second);
+    return all && std::any_of(all->begin(), all->end(),
+                              [](const ProgramPtr& p) { return runtime::communicates(*p); });
+  });
+}
+
 }  // namespace
+
+bool communicates(const Program& p) {
+  return std::any_of(p.equations.begin(), p.equations.end(),
+                     [](const Equation& e) { return communicates(e); });
+}
 
 std::optional<Turn> Turn::at_once() {
   unsigned now = g_turn.load(std::memory_order_acquire);

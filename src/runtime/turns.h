@@ -6,9 +6,15 @@
 // whether they run here or in the queue (runtime/dispatcher.h), never changes the order.
 #pragma once
 
+#include "ir/program.h"
+
 #include <optional>
 
 namespace tessera::inline v0::runtime {
+
+/// Whether a program has collectives, in itself or in programs nested in it: whether its calls take
+/// turns.
+bool communicates(const Program& p);
 
 /// A place in the order, until it is destroyed.
 class Turn {

@@ -1,55 +1,21 @@
-// A tape with what a call of it needs: which memory each input becomes, which arrays the results
-// are.
+// A program planned for the CPU: the life of its calls.
 #pragma once
 
-#include "codegen/plan/plan.h"
-#include "runtime/buffer.h"
+#include "runtime/cpu/bind.h"
+#include "runtime/cpu/variant.h"
 #include "runtime/executable.h"
-#include "runtime/execute.h"
 #include "runtime/kept.h"
-#include "spmd/blocks.h"
 
-#include <atomic>
+#include <memory>
 #include <mutex>
-#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace tessera::inline v0::runtime {
 
-/// An argument of the tape: how arrays become its pointers.
-struct ArgumentPlan {
-  LayoutPtr committed, uncommitted;    // what is used shard by shard; null for a whole
-  std::vector<std::int64_t> position;  // by instance: place in the mesh
-  std::vector<std::int64_t>
-      offset;  // by instance: bytes into the whole, where blocks are contiguous
-  std::optional<spmd::Blocks> blocks;
-};
-
-struct ResultPlan {
-  LayoutPtr layout;                    // null for a whole
-  std::vector<std::int64_t> instance;  // by place in the mesh
-  std::int64_t bytes = 0;              // of all instances
-  bool uniform = false;
-};
-
-/// The tape for one set of uniform inputs.
-struct Variant {
-  std::vector<bool> uniform;
-  std::shared_ptr<const tapes::Tape> tape;
-  std::vector<ArgumentPlan> arguments;
-  std::vector<ResultPlan> results;
-  std::vector<std::vector<std::size_t>> of_input;  // arguments by input
-  int last_device = 0;                             // of all regions
-  bool libraries = false;                          // are called
-  mutable std::atomic<bool> ran{false};
-};
-
-/// What an argument became for one call: shards of an array, or one dense block and views of it.
-struct Bound {
-  ArrayDataPtr array;
-  BufferPtr whole;
-  std::size_t offset = 0;
-};
-
+/// Runs on the host's memory, in the queue where it takes long.
 class TapeExecutable : public Executable,
                        public Kept,
                        public std::enable_shared_from_this<TapeExecutable> {
@@ -67,30 +33,19 @@ class TapeExecutable : public Executable,
   std::int64_t bytes() const;
 
  private:
-  std::shared_ptr<const Variant> make_variant(std::vector<bool> uniform, bool evaluate) const;
+  std::shared_ptr<const Variant> plan(std::vector<bool> uniform, bool evaluate) const;
   const std::shared_ptr<const Variant>& variant_for(std::span<const ArrayDataPtr> inputs) const;
-  bool fits(const ArrayData& a, const ArgumentPlan& plan) const;
   void check(std::span<const ArrayDataPtr> inputs) const;
   void check_devices(const Variant& v) const;
   void check_places(const Variant& v, std::span<const ArrayDataPtr> inputs) const;
-  std::vector<Bound> bind(const Variant& v, std::span<const ArrayDataPtr> inputs,
-                          const Frame& frame) const;
-  std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDataPtr> inputs,
-                                         Holds& holds, const std::vector<Bound>& bound,
-                                         const Frame& frame, bool queued) const;
 
   ProgramPtr program_;
   CompileOptions options_;
-  bool isolated_, evaluate_;
+  bool isolated_, evaluate_, communicates_;
   std::shared_ptr<const Variant> base_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<const std::shared_ptr<const Variant>>> variants_;
-  struct Fit {
-    LayoutPtr layout;
-    const ArgumentPlan* plan;
-    bool fits;
-  };
-  mutable std::vector<Fit> fits_;  // layouts that are not the plan's own, by their blocks
+  Fits fits_;
 };
 
 }  // namespace tessera::inline v0::runtime
