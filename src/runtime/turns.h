@@ -9,6 +9,7 @@
 #include "ir/program.h"
 
 #include <optional>
+#include <utility>
 
 namespace tessera::inline v0::runtime {
 
@@ -25,7 +26,11 @@ class Turn {
   static Turn behind_all();
 
   Turn(Turn&& other) noexcept : number_(other.number_), has_(other.has_) { other.has_ = false; }
-  Turn& operator=(Turn&&) = delete;
+  Turn& operator=(Turn&& other) noexcept {
+    std::swap(number_, other.number_);
+    std::swap(has_, other.has_);
+    return *this;
+  }
   ~Turn();
 
   /// Returns when all turns before it are over. They have to come to an end without this thread.

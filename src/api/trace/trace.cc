@@ -3,7 +3,7 @@
 #include "base/thread_kept.h"
 #include "ir/op.h"
 #include "ops/build.h"
-#include "runtime/executable.h"
+#include "runtime/backend.h"
 #include "runtime/kept.h"
 
 #include <algorithm>

@@ -33,8 +33,8 @@ bool Fits::operator()(const ArrayData& a, const ArgumentPlan& plan) const {
   return known_.back().fits;
 }
 
-std::vector<Bound> bind(const Variant& v, std::span<const ArrayDataPtr> inputs, const Fits& fits,
-                        const Frame& frame) {
+std::vector<Bound> bind_inputs(const Variant& v, std::span<const ArrayDataPtr> inputs,
+                               const Fits& fits, const Frame& frame) {
   const Tape& tape = *v.tape;
   std::vector<Bound> bound(tape.arguments.size());
   for (std::size_t i = 0; i < tape.arguments.size(); ++i) {

@@ -36,8 +36,8 @@ struct Bound {
 };
 
 /// Fills the table's pointers of arguments. Waits for an input only where it has to be copied.
-std::vector<Bound> bind(const Variant& v, std::span<const ArrayDataPtr> inputs, const Fits& fits,
-                        const Frame& frame);
+std::vector<Bound> bind_inputs(const Variant& v, std::span<const ArrayDataPtr> inputs,
+                               const Fits& fits, const Frame& frame);
 
 /// Makes the results and fills their pointers: the memory of inputs that the call has for itself,
 /// as `holds` says, or new memory. `queued`: the call runs behind others.

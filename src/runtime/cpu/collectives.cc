@@ -1,5 +1,5 @@
-// Collectives between devices of one process: loops over memory that all of them can read. Sums are
-// added in the order of the devices, whoever runs the loop.
+// Collectives between devices of one process: loops over memory that all of them can read. Whoever
+// runs the loop, sums are those of the tree that reduce.h draws over the devices' order.
 #include "runtime/cpu/execute.h"
 #include "runtime/cpu/reduce.h"
 #include "runtime/pool.h"

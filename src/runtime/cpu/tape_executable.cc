@@ -163,7 +163,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
   if (poison())
     std::memset(frame.arena, 0xff,
                 static_cast<std::size_t>(tape.arena_bytes + tape.workers * tape.local_bytes));
-  std::vector<Bound> bound = bind(v, inputs, fits_, frame);
+  std::vector<Bound> bound = bind_inputs(v, inputs, fits_, frame);
   std::vector<ArrayDataPtr> results = make_results(v, inputs, holds, bound, frame, queued);
   if (!queued) {
     // An input that failed before is reported before anything is written.

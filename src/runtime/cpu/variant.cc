@@ -1,5 +1,7 @@
 #include "runtime/cpu/variant.h"
 
+#include "runtime/cpu/execute.h"
+
 #include <algorithm>
 
 namespace tessera::inline v0::runtime {
