@@ -1,6 +1,7 @@
 // A small dense array in the program itself.
 #include "ir/op.h"
 #include "ops/build.h"
+#include "ops/factors.h"
 
 #include <cstring>
 
@@ -41,12 +42,7 @@ void register_constant(Registry& r) {
     return std::vector<Type>{Type(v.dtype, v.shape, a.attrs.has("weak") && a.attrs.flag("weak"))};
   };
   op.jvp = [](const JvpArgs&) { return MaybeValues{std::nullopt}; };
-  op.sharding = [](const ShardArgs& a) {
-    std::string dims;
-    for (int i = 0; i < a.outputs[0].shape.rank(); ++i)
-      dims += (i ? "," : "") + std::string(1, static_cast<char>('a' + i));
-    return "()->([" + dims + "])";
-  };
+  op.sharding = [](const ShardArgs& a) { return pointwise_rule(a.outputs[0].shape, 0, 1); };
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
   op.evaluate = [](const EvalArgs& a) {
     const Literal& v = a.attrs.get<Literal>("value");
