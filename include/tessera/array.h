@@ -5,9 +5,8 @@
 //   empty     default-constructed; a leaf that is not there. Every operation on it throws.
 //   concrete  it has values, perhaps still being computed; reading them waits.
 //   traced    it stands for a value of a function that is being traced (jit, grad, vmap, pmap,
-//   scan, ...): it has a
-//             dtype and a shape but no values yet, and is usable only on its thread while that
-//             trace lasts.
+//             scan, ...): it has a dtype and a shape but no values yet, and is usable only on its
+//             thread while that trace lasts.
 //   abstract  a dtype and a shape only, for lowering without data.
 //
 // Concurrent reads and calls on one Array object are safe; assigning to it while another thread
@@ -122,8 +121,8 @@ class TESSERA_API Array {
   /// Length of the first axis; ShapeError for a scalar.
   std::int64_t length(std::source_location loc = std::source_location::current()) const;
 
-  // --- reading; waits for the value, throws the computation's error, TraceError when there is no
-  // value to read
+  // --- reading. Waits for the value; throws the computation's error, and TraceError where there is
+  // no value to read.
   /// The only element, converted to T; ShapeError unless size() is 1, DTypeError for a value that
   /// the integer type T cannot hold (NaN, too large, negative for an unsigned one).
   template <Number T>
@@ -171,7 +170,7 @@ class TESSERA_API Array {
   /// names the call, and printing says "deleted". Its dtype, shape and sharding stay.
   bool is_deleted() const;
 
-  // --- where it is (tessera/sharding.h)
+  // --- where it is (tessera/device.h)
   Sharding sharding(std::source_location loc = std::source_location::current()) const;
   /// One a device, in the order of the sharding's mesh. No copies.
   std::vector<Shard> shards(std::source_location loc = std::source_location::current()) const;
@@ -370,31 +369,6 @@ struct Operand {
   Operand(const std::vector<T>& values, std::source_location l = std::source_location::current());
 };
 
-/// A pending functional update of the elements that an index picks.
-class TESSERA_API At {
- public:
-  At(Array array, std::vector<AxisIndex> index)
-      : array_(std::move(array)), index_(std::move(index)) {}
-  /// The values broadcast to the picked shape and convert to the array's dtype. Where an index
-  /// array names an element twice: set takes the last, the others combine all.
-  Array set(Operand values) const;
-  Array add(Operand values) const;
-  Array multiply(Operand values) const;
-  Array min(Operand values) const;
-  Array max(Operand values) const;
-  Array get(std::source_location loc = std::source_location::current()) const {
-    return array_.get(index_, loc);
-  }
-
- private:
-  Array array_;
-  std::vector<AxisIndex> index_;
-};
-
-template <class... I>
-requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...)) At Array::at(I&&... index)
-const { return At(*this, {AxisIndex(std::forward<I>(index))...}); }
-
 class Array::Iterator {
  public:
   using value_type = Array;
@@ -430,5 +404,6 @@ TESSERA_API Array abstract(DType dtype, const Shape& shape,
 
 }  // namespace tessera::inline v0
 
+#include <tessera/at.h>
 #include <tessera/operators.h>
 #include <tessera/reductions.h>

@@ -2,8 +2,8 @@
 //
 //   0                        axis 0 of every leaf
 //   ts::replicated           no leaf is mapped
-//   {0, ts::replicated}      one entry a child (argument, element, field in order), each again any
-//   of these
+//   {0, ts::replicated}      one entry a child (argument, element, field in order), each again
+//                            any of these
 //
 // Negative axes count from the end.
 #pragma once

@@ -4,11 +4,13 @@
 //   pmap([](Array x) { return x / ts::psum(x, "i"); }, {.axis_name = "i"})
 //
 // Every function here takes a tree and works on each of its leaves. An axis is a name or a list of
-// names, first major: over
-// {"x", "y"} member number m is at (m / size(y), m % size(y)). A name is that of the innermost
-// function around that binds it; CollectiveError lists the bound ones where there is none.
-// Arguments are the members' blocks: the mapped axis is not among their dimensions. Reductions add
-// in the order of the members, so results do not depend on timing.
+// names, first major: over {"x", "y"} member number m is at (m / size(y), m % size(y)). A name is
+// that of the innermost function around that binds it; CollectiveError lists the bound ones where
+// there is none. Arguments are the members' blocks: the mapped axis is not among their dimensions.
+// Results do not depend on timing: psum and pmean add in a tree that the number of members fixes.
+// An even number is halved, each half summed on its own and the two sums added; an odd number is
+// added from the first member to the last. So eight members add as
+// ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)).
 //
 // Groups (`{{0, 1}, {2, 3}}`) partition the members; each group works on its own. Not over an axis
 // that vmap maps.

@@ -2,8 +2,8 @@
 //
 //   auto log1pexp = ts::custom_jvp([](Array x) { return ts::log(1 + ts::exp(x)); },
 //                                  [](Array x, Array dx) {
-//                                    return std::pair(ts::log(1 + ts::exp(x)), dx *
-//                                    ts::sigmoid(x));
+//                                    return std::pair(ts::log(1 + ts::exp(x)),
+//                                                     dx * ts::sigmoid(x));
 //                                  });
 //
 //   auto clipped = ts::custom_vjp([](Array x) { return x; },

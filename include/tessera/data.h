@@ -25,8 +25,7 @@ struct Images {
   Array images, labels;
 };
 /// Loads both and checks that they belong together. `directory` holds `*-images-idx3-ubyte[.gz]`
-/// and
-/// `*-labels-idx1-ubyte[.gz]`; the first pair by name whose name begins with `prefix` is taken.
+/// and `*-labels-idx1-ubyte[.gz]`; the first pair by name whose name begins with `prefix` is taken.
 TESSERA_API Images load_images(const std::string& directory, const std::string& prefix = "",
                                std::source_location loc = std::source_location::current());
 

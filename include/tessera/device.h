@@ -1,9 +1,10 @@
 // Devices, and what lives on them.
 //
-// A process has as many virtual CPU devices as TESSERA_DEVICES or set_device_count say, one a core
-// by default. They share memory and a pool of as many workers as there are cores; no thread stands
-// for a device, so more devices than cores is normal. All functions here are safe to call from any
-// thread.
+// A device belongs to a platform. The CPU is always there; what is not placed elsewhere lives and
+// runs on it. A process has as many virtual CPU devices as TESSERA_DEVICES or set_device_count say,
+// one a core by default. They share memory and a pool of as many workers as there are cores; no
+// thread stands for a device, so more devices than cores is normal. All functions here are safe to
+// call from any thread.
 //
 // Exit: a process that ends by a return from main or by exit(), on any thread, first waits for the
 // calls that are under way. Arrays may be used to the very end, by destructors of static objects
@@ -30,7 +31,9 @@
 namespace tessera::inline v0 {
 
 struct Device {
-  int id = 0;
+  int id = 0;  // among those of its platform
+  /// Text that lives as long as the process.
+  std::string_view platform = "cpu";
   bool operator==(const Device&) const = default;
 };
 /// "CpuDevice(id=0)"
@@ -39,13 +42,17 @@ TESSERA_API std::ostream& operator<<(std::ostream& out, const Device& device);
 /// "[CpuDevice(id=0), CpuDevice(id=1)]"
 TESSERA_API std::ostream& operator<<(std::ostream& out, const std::vector<Device>& devices);
 
+/// Of the CPU.
 TESSERA_API std::vector<Device> devices();
+/// Of a platform by name; DeviceError where the process has none of that name.
+TESSERA_API std::vector<Device> devices(std::string_view platform,
+                                        std::source_location loc = std::source_location::current());
 TESSERA_API int device_count();
 /// Grows at any time; shrinks while no array lives on the devices that go, else DeviceError. At
 /// least 1.
 TESSERA_API void set_device_count(int n,
                                   std::source_location loc = std::source_location::current());
-/// "cpu"
+/// "cpu": the platform of what is not placed elsewhere.
 TESSERA_API std::string_view default_backend();
 /// "0.1.0"
 TESSERA_API std::string_view version();

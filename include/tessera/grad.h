@@ -9,8 +9,7 @@
 // sees them.
 //
 // A function that returns std::pair<Array, Aux> has auxiliary results: grad gives (gradients, aux)
-// and value_and_grad
-// ((value, aux), gradients).
+// and value_and_grad ((value, aux), gradients).
 #pragma once
 
 #include <tessera/detail/call.h>

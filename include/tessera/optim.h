@@ -1,9 +1,9 @@
 // Optimisers in Optax's manner: pairs of pure functions that compose.
 //
 //   auto opt = optim::adam(1e-3);
-//   auto state = opt.init(params);                            // a tree: replicate, shard and save
-//   it like any other auto [updates, next] = opt.update(grads, state, params); params =
-//   optim::apply_updates(params, updates);
+//   auto state = opt.init(params);  // a tree: replicate, shard and save it like any other
+//   auto [updates, next] = opt.update(grads, state, params);
+//   params = optim::apply_updates(params, updates);
 //
 // `params` and `grads` are trees of one structure. Leaves that are empty in the gradient (integers,
 // keys, statistics) are left alone. A transformation works leaf by leaf on type-erased trees, so

@@ -1,7 +1,7 @@
 // vmap: a function over single examples becomes one over a stack of them.
 //
-//   auto rows = ts::vmap([](Array x, Array w) { return ts::dot(x, w); }, {.in_axes = {0,
-//   ts::replicated}});
+//   auto rows = ts::vmap([](Array x, Array w) { return ts::dot(x, w); },
+//                        {.in_axes = {0, ts::replicated}});
 //
 // The function is traced on examples (the mapped axis removed) and its program rewritten; nothing
 // loops.

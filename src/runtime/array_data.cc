@@ -2,6 +2,7 @@
 
 #include "base/process.h"
 
+#include "runtime/backend.h"
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
 #include "spmd/blocks.h"
@@ -11,12 +12,13 @@
 #include <mutex>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace tessera::inline v0::runtime {
 namespace {
 
 auto key_of(const Layout& l) {
-  return std::tie(l.devices, l.mesh_axes, l.mesh_sizes, l.spec, l.committed);
+  return std::tie(l.backend, l.devices, l.mesh_axes, l.mesh_sizes, l.spec, l.committed);
 }
 struct Less {
   using is_transparent = void;
@@ -119,7 +121,7 @@ Message deleted_message(std::string_view function, const ArrayData& a) {
 ArrayDataPtr from_host(const Type& type, const void* bytes) {
   std::size_t n = static_cast<std::size_t>(type.bytes());
   BufferPtr buffer = Buffer::allocate(n);
-  if (n) std::memcpy(buffer->data(), bytes, n);
+  if (n) std::memcpy(buffer->host_data(), bytes, n);
   buffer->charge(default_layout(), type.bytes());
   return single(type, default_layout(), std::move(buffer), 0);
 }
@@ -146,10 +148,51 @@ bool is_whole(const ArrayData& a) {
   return a.layout->mesh_axes.empty() || a.layout->spec.empty() || a.shards.size() == 1;
 }
 
+// Transfers under way into or out of memory of this scope.
+class Transfers {
+ public:
+  ~Transfers() {  // whatever went wrong, nobody writes any more
+    try {
+      wait();
+    } catch (...) {
+    }
+  }
+  void add(std::shared_ptr<Completion> transfer) { under_way_.push_back(std::move(transfer)); }
+  void wait() {
+    if (const auto all = all_of(std::exchange(under_way_, {}))) all->wait();
+  }
+
+ private:
+  std::vector<std::shared_ptr<Completion>> under_way_;
+};
+
+// All blocks from the devices of another platform into the dense whole, at once.
+void fetch(const ArrayData& a, const spmd::Blocks& blocks, const std::vector<const Shard*>& of,
+           std::byte* whole) {
+  const Type block(a.type.dtype, blocks.block(), a.type.weak);
+  const auto bytes = static_cast<std::size_t>(blocks.block_bytes());
+  const bool in_place = blocks.contiguous();
+  const ScopedBlock parts(in_place ? 0 : bytes * of.size());
+  {
+    Transfers transfers;
+    for (std::size_t b = 0; b < of.size(); ++b)
+      transfers.add(a.layout->backend->to_host(
+          block, *of[b],
+          in_place ? whole + blocks.offset_of(static_cast<std::int64_t>(b))
+                   : parts.data() + b * bytes));
+    transfers.wait();
+  }
+  if (in_place) return;
+  BoxCopy copy = blocks.gather();
+  for (std::size_t b = 0; b < of.size(); ++b)
+    copy.run(parts.data() + b * bytes, whole + blocks.offset_of(static_cast<std::int64_t>(b)));
+}
+
 }  // namespace
 
 const std::byte* dense_view(const ArrayData& a, BufferPtr& hold) {
   const Shard& first = a.shards.at(0);
+  if (!first.buffer->is_host()) return nullptr;
   if (!is_whole(a)) {
     spmd::Blocks blocks = blocks_of(a.type, *a.layout);
     if (!blocks.contiguous()) return nullptr;
@@ -159,10 +202,10 @@ const std::byte* dense_view(const ArrayData& a, BufferPtr& hold) {
           of[b]->offset != of[0]->offset + b * static_cast<std::size_t>(blocks.block_bytes()))
         return nullptr;
     hold = of[0]->buffer;
-    return hold->data() + of[0]->offset;
+    return hold->host_data() + of[0]->offset;
   }
   hold = first.buffer;
-  return first.buffer->data() + first.offset;
+  return first.buffer->host_data() + first.offset;
 }
 
 const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold) {
@@ -171,11 +214,15 @@ const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold) {
   spmd::Blocks blocks = blocks_of(a.type, *a.layout);
   auto of = holders(a, blocks);
   hold = Buffer::allocate(static_cast<std::size_t>(a.type.bytes()));
+  if (!of[0]->buffer->is_host()) {
+    fetch(a, blocks, of, hold->host_data());
+    return hold->host_data();
+  }
   BoxCopy copy = blocks.gather();
   for (std::size_t b = 0; b < of.size(); ++b)
-    copy.run(of[b]->buffer->data() + of[b]->offset,
-             hold->data() + blocks.offset_of(static_cast<std::int64_t>(b)));
-  return hold->data();
+    copy.run(of[b]->buffer->host_data() + of[b]->offset,
+             hold->host_data() + blocks.offset_of(static_cast<std::int64_t>(b)));
+  return hold->host_data();
 }
 
 const std::byte* host_view(const ArrayData& a) {
@@ -190,7 +237,7 @@ const std::byte* host_view(const ArrayData& a) {
     (void)dense_bytes(a, hold);
     a.gathered = std::move(hold);
   }
-  return a.gathered->data();
+  return a.gathered->host_data();
 }
 
 ArrayDataPtr alias(const ArrayData& a) {
@@ -203,22 +250,68 @@ ArrayDataPtr alias(const ArrayData& a) {
   return out;
 }
 
+namespace {
+
+// On another platform, or on other devices of the same one, which has memory of its own.
+ArrayDataPtr send(const ArrayData& a, const LayoutPtr& layout) {
+  Backend& to = *layout->backend;
+  auto out = std::make_shared<ArrayData>();
+  out->type = a.type;
+  out->layout = layout;
+  const spmd::Blocks blocks = blocks_of(a.type, *layout);
+  const Type block(a.type.dtype, blocks.block(), a.type.weak);
+  std::vector<std::shared_ptr<Completion>> transfers;
+  auto add = [&](Placed placed) {
+    out->shards.push_back(std::move(placed.shard));
+    transfers.push_back(std::move(placed.pending));
+  };
+  const std::size_t n = layout->devices.size();
+  if (a.layout->backend == &to && is_whole(a) && blocks.count() == 1) {
+    wait_for(a);
+    for (int device : layout->devices) add(to.copy(block, a.shards[0], device));
+  } else {
+    BufferPtr whole;
+    const std::byte* bytes = dense_bytes(a, whole);
+    const auto base = static_cast<std::size_t>(bytes - whole->host_data());
+    const auto size = static_cast<std::size_t>(blocks.block_bytes());
+    BufferPtr cut;
+    if (!blocks.contiguous()) {
+      cut = Buffer::allocate(static_cast<std::size_t>(a.type.bytes()));
+      BoxCopy copy = blocks.scatter();
+      for (std::int64_t b = 0; b < blocks.count(); ++b)
+        copy.run(bytes + blocks.offset_of(b),
+                 cut->host_data() + static_cast<std::size_t>(b) * size);
+    }
+    for (std::size_t p = 0; p < n; ++p) {
+      const std::int64_t b = blocks.block_of(static_cast<std::int64_t>(p));
+      const Shard part = cut ? Shard{cut, static_cast<std::size_t>(b) * size}
+                             : Shard{whole, base + static_cast<std::size_t>(blocks.offset_of(b))};
+      add(to.to_device(block, part, layout->devices[p]));
+    }
+  }
+  out->pending = all_of(std::move(transfers));
+  return out;
+}
+
+}  // namespace
+
 ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   if (a->layout == layout) return a;
   const Layout& from = *a->layout;
-  if (from.devices == layout->devices && from.mesh_axes == layout->mesh_axes &&
-      from.mesh_sizes == layout->mesh_sizes &&
+  if (from.backend == layout->backend && from.devices == layout->devices &&
+      from.mesh_axes == layout->mesh_axes && from.mesh_sizes == layout->mesh_sizes &&
       from.spec == layout->spec) {  // they differ in `committed` only
     ArrayDataPtr same = alias(*a);
     same->layout = layout;
     return same;
   }
+  if (layout->backend != &default_backend()) return send(*a, layout);
   auto out = std::make_shared<ArrayData>();
   out->type = a->type;
   out->layout = layout;
   BufferPtr whole;
   const std::byte* bytes = dense_bytes(*a, whole);
-  const std::size_t base = static_cast<std::size_t>(bytes - whole->data());
+  const std::size_t base = static_cast<std::size_t>(bytes - whole->host_data());
   spmd::Blocks blocks = blocks_of(a->type, *layout);
   const std::size_t n = layout->devices.size();
   // Memory that no array has been charged for yet, or that is charged to other devices, is charged
@@ -229,7 +322,8 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
     return b;
   };
   if (blocks.count() == 1 || blocks.contiguous()) {
-    BufferPtr view = from.devices == layout->devices && from.spec.empty() && layout->spec.empty()
+    BufferPtr view = from.backend == layout->backend && from.devices == layout->devices &&
+                             from.spec.empty() && layout->spec.empty()
                          ? whole
                          : shared(blocks.block_bytes());
     for (std::size_t p = 0; p < n; ++p)
@@ -242,7 +336,7 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   BoxCopy copy = blocks.scatter();
   const std::size_t block = static_cast<std::size_t>(blocks.block_bytes());
   for (std::int64_t b = 0; b < blocks.count(); ++b)
-    copy.run(bytes + blocks.offset_of(b), cut->data() + static_cast<std::size_t>(b) * block);
+    copy.run(bytes + blocks.offset_of(b), cut->host_data() + static_cast<std::size_t>(b) * block);
   for (std::size_t p = 0; p < n; ++p)
     out->shards.push_back(
         {cut, static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(p))) * block});
@@ -250,7 +344,9 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
 }
 
 ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n) {
-  if (n < 1 || n > device_count() || a->layout->devices.size() != 1) return nullptr;
+  if (n < 1 || n > device_count() || a->layout->devices.size() != 1 ||
+      !a->shards.at(0).buffer->is_host())
+    return nullptr;
   auto out = std::make_shared<ArrayData>();
   out->type = a->type;
   out->type.shape.insert(out->type.shape.begin(), n);
@@ -269,7 +365,8 @@ ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n) {
 }
 
 ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
-  if (a->type.shape.empty() || i < 0 || i >= a->type.shape[0]) return nullptr;
+  if (a->type.shape.empty() || i < 0 || i >= a->type.shape[0] || !a->shards.at(0).buffer->is_host())
+    return nullptr;
   Type row = a->type;
   row.shape.erase(row.shape.begin());
   const std::size_t bytes = static_cast<std::size_t>(row.bytes());

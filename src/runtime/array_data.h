@@ -4,11 +4,11 @@
 #include "base/message.h"
 #include "ir/type.h"
 #include "runtime/claim.h"
+#include "runtime/completion.h"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,38 +16,35 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Reference-counted memory from the pool (runtime/pool.h). Immutable once the computation that
+/// Reference-counted memory of one platform (runtime/buffer.h). Immutable once the computation that
 /// writes it has completed.
 class Buffer;
 using BufferPtr = std::shared_ptr<Buffer>;
 
+class Backend;  // runtime/backend.h
+/// The CPU.
+Backend& default_backend();
+
 /// How an array is laid out over devices. Interned: equal layouts are the same object.
 struct Layout {
-  std::vector<int> devices;            // ids, in mesh order (row-major over mesh_sizes)
+  std::vector<int> devices;            // of the platform, in mesh order (row-major over mesh_sizes)
   std::vector<std::string> mesh_axes;  // empty for a single device
   std::vector<std::int64_t> mesh_sizes;
   std::string spec;  // spmd/spec.h; "" is replicated
   bool committed = false;
+  Backend* backend = &default_backend();  // the platform
   bool operator==(const Layout&) const = default;
 };
 using LayoutPtr = std::shared_ptr<const Layout>;
 LayoutPtr intern(Layout layout);
-/// The first device, uncommitted: where new arrays live.
+/// The CPU's first device, uncommitted: where new arrays live.
 LayoutPtr default_layout();
 
-/// Block `offset` bytes into `buffer`: dense and row-major, of the layout's shard shape.
+/// Block `offset` bytes into `buffer`: dense and row-major, of the layout's shard shape. Memory
+/// that is not the host's has one block a buffer, at offset 0.
 struct Shard {
   BufferPtr buffer;
   std::size_t offset = 0;
-};
-
-/// A computation under way. Waiting is idempotent and rethrows the computation's error, naming the
-/// call.
-class Completion {
- public:
-  virtual ~Completion() = default;
-  virtual void wait() = 0;
-  virtual bool done() const = 0;
 };
 
 /// Immutable. One shard a device of the layout; shards may share a buffer: blocks that are adjacent
@@ -100,24 +97,25 @@ Message deleted_message(std::string_view function, const ArrayData& a);
 ArrayDataPtr from_host(const Type& type, const void* bytes);
 /// Takes over host memory that `owner` keeps alive (64-byte aligned memory is not copied).
 ArrayDataPtr adopt_host(const Type& type, void* bytes, std::shared_ptr<void> owner);
-/// The whole array as dense row-major memory; waits. A view where the shards allow it, else a
-/// gathered copy that `hold` keeps.
+/// The whole array as dense row-major host memory; waits. A view where the shards allow it, else a
+/// copy that `hold` keeps, gathered from the devices.
 const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold);
 /// As dense_bytes, for as long as the array lives. Locks while it gathers, not while it waits.
 const std::byte* host_view(const ArrayData& a);
-/// As dense_bytes where the shards are one row-major whole in memory, without waiting for its
+/// As dense_bytes where the shards are one row-major whole in host memory, without waiting for its
 /// contents; else nullptr.
 const std::byte* dense_view(const ArrayData& a, BufferPtr& hold);
 /// An array of its own with the same shards: donating one leaves the other as it is.
 ArrayDataPtr alias(const ArrayData& a);
-/// The array placed as `layout` says: shares shards where it can, and is `a` itself where it is
-/// placed so already.
+/// The array placed as `layout` says, on another platform too: shares shards where it can, and is
+/// `a` itself where it is placed so already.
 ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout);
 /// `n` times the array along a new dimension 0, one entry for each of the first n devices, stored
-/// once (`uniform`). Null when there are fewer devices or the array itself is cut.
+/// once (`uniform`). Null when there are fewer devices, the array itself is cut or it is not in
+/// host memory.
 ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n);
-/// The part of `a` at index `i` of dimension 0 without copying, where one shard holds it; null
-/// otherwise.
+/// The part of `a` at index `i` of dimension 0 without copying, where one shard in host memory
+/// holds it; null otherwise.
 ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i);
 
 }  // namespace tessera::inline v0::runtime

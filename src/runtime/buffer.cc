@@ -209,8 +209,21 @@ BufferPtr Buffer::adopt(void* data, std::size_t bytes, std::shared_ptr<void> own
   return b;
 }
 
+BufferPtr Buffer::remote(std::shared_ptr<void> handle, std::size_t bytes) {
+  BufferPtr b = BufferAccess::make();
+  b->host_ = false;
+  b->size_ = bytes;
+  b->owner_ = std::move(handle);
+  return b;
+}
+
+void Buffer::not_host() {
+  throw InternalError("a buffer of another platform is read as host memory");
+}
+
 BufferPtr Buffer::share(const BufferPtr& buffer) {
   BufferPtr b = BufferAccess::make();
+  b->host_ = buffer->host_;
   b->data_ = buffer->data_;
   b->size_ = buffer->size_;
   std::lock_guard lock(sharing());

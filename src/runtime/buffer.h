@@ -1,4 +1,5 @@
-// Array memory: 64-byte aligned blocks from a pool that hands warm pages out again.
+// Array memory: on the host 64-byte aligned blocks from a pool that hands warm pages out again; of
+// other platforms handles that they understand.
 #pragma once
 
 #include "runtime/array_data.h"
@@ -11,14 +12,16 @@
 
 namespace tessera::inline v0::runtime {
 
-/// A block of memory with its owner. Freed to the pool; adopted memory to whoever lent it.
+/// A block of memory with its owner. Freed to the pool; what was lent, to whoever lent it.
 class Buffer {
  public:
-  /// At least `bytes`, uninitialised. The block comes from the free list of its size class where
-  /// that holds one.
+  /// Host memory: at least `bytes`, uninitialised. The block comes from the free list of its size
+  /// class where that holds one.
   static BufferPtr allocate(std::size_t bytes);
-  /// Memory of someone else, which `owner` keeps alive.
+  /// Host memory of someone else, which `owner` keeps alive.
   static BufferPtr adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner);
+  /// Memory of another platform, which `handle` stands for and keeps alive.
+  static BufferPtr remote(std::shared_ptr<void> handle, std::size_t bytes);
   /// The memory of another buffer, which lives as long as any of them; what each is charged with is
   /// its own.
   static BufferPtr share(const BufferPtr& buffer);
@@ -27,7 +30,15 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  std::byte* data() const { return data_; }
+  /// Whether the process can read it in place.
+  bool is_host() const { return host_; }
+  /// InternalError where it is not host memory.
+  std::byte* host_data() const {
+    if (!host_) not_host();
+    return data_;
+  }
+  /// What remote memory is to its platform; null for host memory.
+  void* handle() const { return host_ ? nullptr : owner_.get(); }
   std::size_t size() const { return size_; }
 
   /// Whether another buffer has this memory too.
@@ -43,10 +54,12 @@ class Buffer {
  private:
   friend struct BufferAccess;
   Buffer() = default;
+  [[noreturn]] static void not_host();
+  bool host_ = true;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;     // 0: the memory is the owner's
-  std::shared_ptr<void> owner_;  // of adopted memory, and once the memory is shared
+  std::shared_ptr<void> owner_;  // of lent and remote memory, and once the memory is shared
   LayoutPtr charged_;
   std::int64_t charge_ = 0;
 };

@@ -1,11 +1,14 @@
 #include "runtime/dispatcher.h"
 
+#include "base/message.h"
 #include "base/process.h"
+#include "runtime/turns.h"
 
 #include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -14,69 +17,61 @@ namespace {
 
 constexpr std::size_t kDepth = 8;
 
-class Call : public Completion {
+class Call : public Event {
  public:
   Call(std::string name, std::function<void()> work)
       : name_(std::move(name)), work_(std::move(work)) {}
 
+  std::optional<Turn> turn;
+
   void run() noexcept {
+    if (turn) turn->wait();
     std::exception_ptr error;
     try {
       work_();
     } catch (...) {
-      error = std::current_exception();
+      error = named(std::current_exception());
     }
     work_ = nullptr;  // lets go of the inputs before anyone learns that it is over
-    {
-      std::lock_guard lock(mutex_);
-      error_ = std::move(error);
-      done_.store(true, std::memory_order_release);
-    }
-    changed_.notify_all();
+    turn.reset();
+    end(std::move(error));
   }
 
   void wait() override {
-    if (!done_.load(std::memory_order_acquire)) {
-      if (forked())
-        Message(name_)
-            .problem(
-                "the call was under way when the process forked, and the child cannot finish it")
-            .rule("fork waits for calls under way, but not for the call that forks")
-            .advice("fork outside of the library's functions")
-            .raise<Error>();
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return done_.load(std::memory_order_relaxed); });
-    }
-    if (error_) rethrow();
+    if (!done() && forked())
+      Message(name_)
+          .problem("the call was under way when the process forked, and the child cannot finish it")
+          .rule("fork waits for calls under way, but not for the call that forks")
+          .advice("fork outside of the library's functions")
+          .raise<Error>();
+    Event::wait();
   }
-  bool done() const override { return done_.load(std::memory_order_acquire); }
 
  private:
   // The same type as thrown, with the call's name, where it is one of ours.
-  template <class E>
-  void rethrow_as() {
-    try {
-      std::rethrow_exception(error_);
-    } catch (const E& e) {
-      throw E("in the call of '" + name_ + "', which ran asynchronously:\n" + e.what());
-    } catch (...) {
-    }
+  std::exception_ptr named(const std::exception_ptr& error) const {
+    std::exception_ptr named;
+    if (rename<ShapeError>(error, named) || rename<CollectiveError>(error, named) ||
+        rename<ShardingError>(error, named) || rename<DeviceError>(error, named) ||
+        rename<Error>(error, named))
+      return named;
+    return error;
   }
-  void rethrow() {
-    rethrow_as<ShapeError>();
-    rethrow_as<CollectiveError>();
-    rethrow_as<ShardingError>();
-    rethrow_as<DeviceError>();
-    rethrow_as<Error>();
-    std::rethrow_exception(error_);
+  template <class E>
+  bool rename(const std::exception_ptr& error, std::exception_ptr& named) const {
+    try {
+      std::rethrow_exception(error);
+    } catch (const E& e) {
+      named = std::make_exception_ptr(
+          E("in the call of '" + name_ + "', which ran asynchronously:\n" + e.what()));
+      return true;
+    } catch (...) {
+      return false;
+    }
   }
 
   std::string name_;
   std::function<void()> work_;
-  std::exception_ptr error_;
-  std::atomic<bool> done_{false};
-  std::mutex mutex_;
-  std::condition_variable changed_;
 };
 
 class Dispatcher {
@@ -90,12 +85,14 @@ class Dispatcher {
     return *d;
   }
 
-  /// False where there is no thread to run it.
-  bool submit(const std::shared_ptr<Call>& call) {
+  /// False where there is no thread to run it. Turns are taken under the lock, so that calls stand
+  /// in the queue in the order of their turns.
+  bool submit(const std::shared_ptr<Call>& call, bool in_turn) {
     std::unique_lock lock(mutex_);
     if (!started_ && !start()) return false;
     room_.wait(lock, [&] { return queue_.size() < kDepth; });
     queue_.push_back(call);
+    if (in_turn) call->turn.emplace(Turn::behind_all());
     in_flight_.fetch_add(1, std::memory_order_relaxed);
     lock.unlock();
     work_.notify_one();
@@ -153,11 +150,13 @@ std::atomic<bool> g_used{false};
 
 }  // namespace
 
-std::shared_ptr<Completion> dispatch_async(const std::string& name, std::function<void()> work) {
+std::shared_ptr<Completion> dispatch_async(const std::string& name, std::function<void()> work,
+                                           bool in_turn) {
   auto call = std::make_shared<Call>(name, std::move(work));
   g_used.store(true, std::memory_order_relaxed);
-  if (forked() || !Inside::libraries() || !Dispatcher::instance().submit(call)) {
+  if (forked() || !Inside::libraries() || !Dispatcher::instance().submit(call, in_turn)) {
     Dispatcher::instance().drain();
+    if (in_turn) call->turn.emplace(Turn::behind_all());
     call->run();
   }
   return call;

@@ -21,13 +21,14 @@ struct MemoryPlan {
   std::int64_t arguments = 0, outputs = 0, temporaries = 0;  // bytes, all devices
 };
 
-/// Immutable and shared; any number of threads may run it at once.
+/// Immutable and shared; any number of threads may run it at once. Each platform has its own kind.
 class Executable {
  public:
   virtual ~Executable() = default;
   /// Inputs are as the program's; they are placed as it needs (sharded over the mesh of a shard_map
-  /// at the top, else on one device). Throws before anything runs when an input cannot be used.
-  /// Results may be pending. `holds` are of these inputs, and none is refused.
+  /// at the top, else on one device), from other platforms too. Throws before anything runs when an
+  /// input cannot be used. Results may be pending. `holds` are of these inputs, and none is
+  /// refused.
   virtual std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs,
                                         Holds& holds) const = 0;
   /// Takes the inputs that the options say are donated; TraceError where one was before.
@@ -35,7 +36,7 @@ class Executable {
   virtual const CompileOptions& options() const = 0;
   virtual const Program& program() const = 0;
   virtual MemoryPlan memory() const = 0;
-  /// The tape as text: segments, kernels, calls, collectives, and which devices each runs on.
+  /// What it does as text: segments, kernels, calls, collectives, and which devices each runs on.
   virtual std::string schedule() const = 0;
 };
 
@@ -53,9 +54,9 @@ class CallerLine {
   const SourceLoc* before_;
 };
 
-/// What compile depends on besides its arguments: TESSERA_ISOLATE and TESSERA_EVALUATE.
-unsigned compile_mode();
-/// Compiles, or finds a program of the same structure among those compiled before. Thread-safe.
-std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options = {});
+/// Compiles for a platform, or finds a program of the same structure among those compiled before.
+/// Thread-safe.
+std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options = {},
+                                          Backend& backend = default_backend());
 
 }  // namespace tessera::inline v0::runtime

@@ -124,6 +124,7 @@ struct Endless : ts::runtime::Completion {
     end.wait();
   }
   bool done() const override { return end.try_wait(); }
+  void then(Then) override {}
 };
 
 }  // namespace

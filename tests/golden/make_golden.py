@@ -3,7 +3,7 @@
     python -m venv /tmp/jax && /tmp/jax/bin/pip install "jax==0.10.2" && /tmp/jax/bin/python make_golden.py
 
 Each case is named function:variant:dtypes and holds tensors <case>/in<i> and <case>/out<i>. The C++ side
-(golden_test.cc) knows the function by its name; the variant tells it the static arguments.
+(cases_test.cc, with the tables of its neighbours) knows the function by its name; the variant tells it the static arguments.
 """
 import json
 import pathlib

@@ -5,7 +5,7 @@
 #include "ir/op.h"
 #include "ops/registry_values.h"
 #include "runtime/array_data.h"
-#include "runtime/tape_executable.h"
+#include "runtime/cpu/tape_executable.h"
 #include "transform/simplify.h"
 
 #include <cmath>

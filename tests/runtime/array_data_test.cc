@@ -43,7 +43,7 @@ struct Devices {
 TEST(ArrayData, KeepsItsBytes) {
   auto a = counted({2, 3});
   EXPECT_EQ(read(*a), (std::vector<float>{0, 1, 2, 3, 4, 5}));
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a->shards[0].buffer->data()) % 64, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a->shards[0].buffer->host_data()) % 64, 0u);
 }
 
 TEST(ArrayData, LayoutsAreInterned) {
@@ -68,7 +68,8 @@ TEST(ArrayData, ShardsHoldTheirBlocks) {
   auto b = relayout(counted({4, 2}), on_mesh("y;x"));
   EXPECT_EQ(b->shard_shape(), (ts::Shape{2, 1}));
   // Device 1 is x = 0, y = 1: rows 2 and 3 of column 0.
-  const auto* p = reinterpret_cast<const float*>(b->shards[1].buffer->data() + b->shards[1].offset);
+  const auto* p =
+      reinterpret_cast<const float*>(b->shards[1].buffer->host_data() + b->shards[1].offset);
   EXPECT_EQ(p[0], 4.f);
   EXPECT_EQ(p[1], 6.f);
 }
@@ -78,8 +79,8 @@ TEST(ArrayData, FirstDimensionIsCutWithoutACopy) {
   auto a = counted({8, 2});
   auto b = relayout(a, on_mesh("x,y"));
   for (int d = 0; d < 4; ++d)
-    EXPECT_EQ(b->shards[d].buffer->data() + b->shards[d].offset,
-              a->shards[0].buffer->data() + d * 16);
+    EXPECT_EQ(b->shards[d].buffer->host_data() + b->shards[d].offset,
+              a->shards[0].buffer->host_data() + d * 16);
 }
 
 TEST(ArrayData, RowsAreViews) {
@@ -111,8 +112,8 @@ TEST(Memory, LogicalBytesCountEveryDeviceAndPhysicalOnce) {
 }
 
 TEST(Memory, WarmPagesAreReused) {
-  void* first = counted({100000})->shards[0].buffer->data();
-  EXPECT_EQ(counted({100000})->shards[0].buffer->data(), first);
+  void* first = counted({100000})->shards[0].buffer->host_data();
+  EXPECT_EQ(counted({100000})->shards[0].buffer->host_data(), first);
 }
 
 TEST(Devices, ShrinkOnlyWhenEmpty) {

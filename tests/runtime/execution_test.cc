@@ -131,7 +131,7 @@ TEST(Sharing, ShardsGoInAndOutWithoutCopies) {
     EXPECT_EQ(first[0]->shards[d].offset, static_cast<std::size_t>(d) * 64);
   }
   BufferPtr hold;
-  EXPECT_EQ(dense_bytes(*first[0], hold), first[0]->shards[0].buffer->data());
+  EXPECT_EQ(dense_bytes(*first[0], hold), first[0]->shards[0].buffer->host_data());
 }
 TEST(Sharing, NinetySixDevicesTakeNoThreads) {
   Devices devices(96);
@@ -306,9 +306,9 @@ TEST(Donation, MemoryIsReusedWhereNobodyElseHasIt) {
   auto e = compile(p, {"step", {true, false}});
   std::vector<ArrayDataPtr> in = {put(counted(p->types[0])), put(counted(p->types[1]))};
   auto expected = evaluate(*p, std::vector<ts::HostArray>{host(*in[0]), host(*in[1])});
-  auto* memory = in[0]->shards[0].buffer->data();
+  auto* memory = in[0]->shards[0].buffer->host_data();
   auto out = e->run(in);
-  EXPECT_EQ(out[0]->shards[0].buffer->data(), memory);
+  EXPECT_EQ(out[0]->shards[0].buffer->host_data(), memory);
   EXPECT_TRUE(in[0]->deleted());
   EXPECT_TRUE(same_bits(host(*out[0]), expected[0]));
   EXPECT_EQ(in[0]->shards.size(), 0u) << "it lets go of memory that it cannot be read from";
@@ -328,9 +328,9 @@ TEST(Donation, ShardsAreReusedToo) {
   });
   auto warm = compile(s.whole())->run(std::vector<ArrayDataPtr>{put(counted(s.wholes[0]))});
   auto expected = s.oracle({host(*warm[0])});
-  auto* memory = warm[0]->shards[0].buffer->data();
+  auto* memory = warm[0]->shards[0].buffer->host_data();
   auto out = compile(s.whole(), {"step", {true}})->run(warm);
-  EXPECT_EQ(out[0]->shards[0].buffer->data(), memory);
+  EXPECT_EQ(out[0]->shards[0].buffer->host_data(), memory);
   EXPECT_TRUE(same_bits(host(*out[0]), expected[0]));
 }
 
@@ -384,6 +384,7 @@ struct Ended : Completion {
     if (failed) throw ts::DeviceError("the input failed");
   }
   bool done() const override { return false; }
+  void then(Then) override {}
 };
 
 }  // namespace
@@ -395,11 +396,11 @@ TEST(Donation, AFailedCallInTheQueueGivesBackToo) {
                    [](ts::Builder&, ts::Values v) { return ts::Values{ops::add(v[0], v[1])}; });
   for (bool fails : {false, true}) {
     std::vector<ArrayDataPtr> in = {put(counted(kType)), put(counted(kType))};
-    auto* memory = in[0]->shards[0].buffer->data();
+    auto* memory = in[0]->shards[0].buffer->host_data();
     in[1]->pending = std::make_shared<Ended>(fails);
     auto out = compile(p, {"step", {true, false}})->run(in);
     EXPECT_TRUE(fails || in[0]->deleted());
-    EXPECT_EQ(out[0]->shards[0].buffer->data(), memory);
+    EXPECT_EQ(out[0]->shards[0].buffer->host_data(), memory);
     if (!fails) {
       EXPECT_EQ(host(*out[0]).number(7), 2 * counted(kType).number(7));
       EXPECT_EQ(in[0]->shards.size(), 0u);
@@ -416,11 +417,11 @@ TEST(Donation, AChainInTheQueueReusesOnePieceOfMemory) {
   auto e = compile(large(), {"step", {true}});
   std::vector<ArrayDataPtr> x = {put(counted(e->program().types[0]))};
   std::vector<ArrayDataPtr> kept = x;  // handles of arrays given away do not hold their memory
-  auto* memory = x[0]->shards[0].buffer->data();
+  auto* memory = x[0]->shards[0].buffer->host_data();
   for (int k = 0; k < 6; ++k) {
     x = e->run(x);
     kept.push_back(x[0]);
-    EXPECT_EQ(x[0]->shards[0].buffer->data(), memory) << k;
+    EXPECT_EQ(x[0]->shards[0].buffer->host_data(), memory) << k;
   }
   x[0]->pending->wait();
 }

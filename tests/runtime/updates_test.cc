@@ -214,12 +214,12 @@ TEST(Updates, OfADonatedArgumentNeedNoOtherMemory) {
       in.push_back(counted(p->types[p->inputs[i]], static_cast<int>(i)));
       arrays.push_back(put(in.back()));
     }
-    const std::byte* memory = arrays[0]->shards[0].buffer->data();
+    const std::byte* memory = arrays[0]->shards[0].buffer->host_data();
     CompileOptions options;
     options.donated = {true, false, false};
     auto got = compile(p, options)->run(arrays);
     auto expected = evaluate(*p, in);
-    EXPECT_EQ(got[0]->shards[0].buffer->data(), memory);
+    EXPECT_EQ(got[0]->shards[0].buffer->host_data(), memory);
     for (std::size_t k = 0; k < got.size(); ++k)
       EXPECT_TRUE(same_bits(host(*got[k]), expected[k])) << k;
   }

@@ -3,7 +3,7 @@
 // know.
 #include "codegen/plan/plan.h"
 #include "runtime/buffer.h"
-#include "runtime/execute.h"
+#include "runtime/cpu/execute.h"
 #include "runtime/pool.h"
 #include "runtime/programs.h"
 
@@ -58,12 +58,12 @@ void kernels_race() {
     if (slot.space == ts::tapes::Space::result) slot.instance.clear();
   auto in = Buffer::allocate(kCount * 8), out = Buffer::allocate(kCount * 8);
   for (int k = 0; k < 10000; ++k)  // until both workers take part
-    run(tape, {in->data(), in->data() + kCount * 4}, out->data());
+    run(tape, {in->host_data(), in->host_data() + kCount * 4}, out->host_data());
 }
 
 // Memory that went back to the pool is read.
 void read_after_release() {
-  std::byte* p = Buffer::allocate(100)->data();
+  std::byte* p = Buffer::allocate(100)->host_data();
   std::printf("%d\n", static_cast<int>(*static_cast<volatile std::byte*>(p)));
 }
 
@@ -71,15 +71,15 @@ void read_after_release() {
 void kernel_after_release() {
   ts::tapes::Tape tape = tape_of_two_devices();
   auto out = Buffer::allocate(kCount * 8);
-  std::byte* in = Buffer::allocate(kCount * 8)->data();
-  run(tape, {in, in + kCount * 4}, out->data());
+  std::byte* in = Buffer::allocate(kCount * 8)->host_data();
+  run(tape, {in, in + kCount * 4}, out->host_data());
 }
 
 // A kernel is given a result that is too small.
 void kernel_past_the_end() {
   ts::tapes::Tape tape = tape_of_two_devices();
   auto in = Buffer::allocate(kCount * 8), out = Buffer::allocate(kCount * 8 - 4);
-  run(tape, {in->data(), in->data() + kCount * 4}, out->data());
+  run(tape, {in->host_data(), in->host_data() + kCount * 4}, out->host_data());
 }
 
 void overflow() {

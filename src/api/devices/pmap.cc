@@ -133,6 +133,7 @@ class PmapCache final : public CachedFunction {
     Values out = ops::shard_map(b, with_axes(body, in.axes, out_axes), operands,
                                 {{axis}, {in.size}, devices}, in_specs, out_specs, false);
     f.program = b.finish(out);
+    f.backend = in.backend;
     return f;
   }
 

@@ -1,7 +1,7 @@
 #include "api/devices/pmap_axes.h"
 
+#include "api/array/platform.h"
 #include "api/trace/map_axes.h"
-#include "runtime/devices.h"
 
 #include <algorithm>
 
@@ -28,6 +28,22 @@ std::int64_t usual_size(const std::vector<MappedLeaf>& leaves) {
   for (const MappedLeaf& l : leaves)
     if (count(l.size) > count(best)) best = l.size;
   return best;
+}
+
+// The CPU where no devices are named.
+runtime::Backend& platform_of(const std::vector<Device>& devices, const std::string& function,
+                              const SourceLoc& loc) {
+  if (devices.empty()) return runtime::default_backend();
+  for (const Device& d : devices)
+    if (d.platform != devices[0].platform)
+      Message(function)
+          .problem("the list has devices of '" + std::string(devices[0].platform) + "' and of '" +
+                   std::string(d.platform) + "'")
+          .rule("the devices of one call are of one platform")
+          .from(loc)
+          .advice("take them from devices()")
+          .raise<DeviceError>();
+  return need_backend(function.c_str(), devices[0].platform, loc);
 }
 
 }  // namespace
@@ -75,9 +91,11 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
             "gets a row a device from ts::replicate(x, devices)")
         .raise<ShapeError>();
 
+  in.backend = &platform_of(options.devices, function, loc);
+  const int there = in.backend->device_count();
   std::vector<int> ids;
   if (options.devices.empty())
-    for (int d = 0; d < runtime::device_count(); ++d) ids.push_back(d);
+    for (int d = 0; d < there; ++d) ids.push_back(d);
   else
     for (const Device& d : options.devices) ids.push_back(d.id);
   const auto available = static_cast<std::int64_t>(ids.size());
@@ -151,13 +169,11 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
   }
   ids.resize(static_cast<std::size_t>(in.size));
   for (std::size_t i = 0; i < ids.size(); ++i)
-    if (ids[i] < 0 || ids[i] >= runtime::device_count() ||
-        std::count(ids.begin(), ids.end(), ids[i]) > 1)
+    if (ids[i] < 0 || ids[i] >= there || std::count(ids.begin(), ids.end(), ids[i]) > 1)
       Message(function)
           .problem("device " + std::to_string(ids[i]) + " of the list " +
-                   (ids[i] < 0 || ids[i] >= runtime::device_count() ? "does not exist"
-                                                                    : "appears twice"))
-          .rule("there are " + count_of(runtime::device_count(), "device") + ", each used once")
+                   (ids[i] < 0 || ids[i] >= there ? "does not exist" : "appears twice"))
+          .rule("there are " + count_of(there, "device") + ", each used once")
           .from(loc)
           .advice("take them from devices()")
           .raise<DeviceError>();

@@ -15,8 +15,9 @@
 namespace tessera::inline v0::detail {
 
 struct PmapInputs {
-  std::int64_t size = 0;     // devices that take part
-  std::vector<int> devices;  // their ids
+  std::int64_t size = 0;                // devices that take part
+  std::vector<int> devices;             // their ids
+  runtime::Backend* backend = nullptr;  // their platform
   // by leaf that is not empty:
   std::vector<int> axes;  // from the front, or kReplicated
   std::vector<std::string> paths;

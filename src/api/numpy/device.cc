@@ -1,7 +1,9 @@
 #include <tessera/device.h>
 
+#include "api/array/platform.h"
 #include "api/trace/trace.h"
 #include "runtime/accounting.h"
+#include "runtime/backend.h"
 #include "runtime/devices.h"
 #include "runtime/memory_limit.h"
 #include "spmd/blocks.h"
@@ -15,7 +17,7 @@
 namespace tessera::inline v0 {
 
 std::string to_string(const Device& device) {
-  return "CpuDevice(id=" + std::to_string(device.id) + ")";
+  return runtime::device_text(device.platform, device.id);
 }
 std::ostream& operator<<(std::ostream& out, const Device& device) {
   return out << to_string(device);
@@ -31,9 +33,15 @@ std::vector<Device> devices() {
   for (int i = 0; i < runtime::device_count(); ++i) all.push_back({i});
   return all;
 }
+std::vector<Device> devices(std::string_view platform, std::source_location loc) {
+  const runtime::Backend& backend = detail::need_backend("devices", platform, loc);
+  std::vector<Device> all;
+  for (int i = 0; i < backend.device_count(); ++i) all.push_back({i, backend.platform()});
+  return all;
+}
 int device_count() { return runtime::device_count(); }
 void set_device_count(int n, std::source_location loc) { runtime::set_device_count(n, loc); }
-std::string_view default_backend() { return "cpu"; }
+std::string_view default_backend() { return runtime::default_backend().platform(); }
 
 #define TESSERA_TEXT2(x) #x
 #define TESSERA_TEXT(x) TESSERA_TEXT2(x)
@@ -44,13 +52,18 @@ std::string_view version() {
 
 namespace {
 
-void need_device(const char* function, Device d, const SourceLoc& loc) {
-  if (d.id >= 0 && d.id < runtime::device_count()) return;
+// The platform of a device that is there.
+runtime::Backend& need_device(const char* function, Device d, const SourceLoc& loc) {
+  runtime::Backend& backend = detail::need_backend(function, d.platform, loc);
+  const int count = backend.device_count();
+  if (d.id >= 0 && d.id < count) return backend;
+  const bool virtual_ones = &backend == &runtime::default_backend();
   Message(function)
       .problem("there is no device " + std::to_string(d.id))
-      .rule("this process has devices 0 to " + std::to_string(runtime::device_count() - 1))
+      .rule((virtual_ones ? "this process" : "'" + backend.platform() + "'") +
+            " has devices 0 to " + std::to_string(count - 1))
       .from(loc)
-      .advice(d.id >= 0 && d.id < runtime::kMaxDevices
+      .advice(virtual_ones && d.id >= 0 && d.id < runtime::kMaxDevices
                   ? "call set_device_count(" + std::to_string(d.id + 1) +
                         ") first, or set TESSERA_DEVICES"
                   : "take one of devices()")
@@ -78,8 +91,7 @@ Array relaid(const char* function, const Operand& x, runtime::Layout layout) {
 }  // namespace
 
 MemoryStats memory_stats(Device device, std::source_location loc) {
-  need_device("memory_stats", device, loc);
-  return stats(runtime::memory_stats(device.id));
+  return stats(need_device("memory_stats", device, loc).memory_stats(device.id));
 }
 MemoryStats physical_memory_stats() { return stats(runtime::physical_memory_stats()); }
 std::int64_t memory_limit() { return runtime::memory_limit(); }
@@ -144,7 +156,7 @@ Sharding Array::sharding(std::source_location loc) const {
         .raise<TraceError>();
   const runtime::Layout& l = *detail::data_of(a)->layout;
   std::vector<Device> ids;
-  for (int d : l.devices) ids.push_back({d});
+  for (int d : l.devices) ids.push_back({d, l.backend->platform()});
   return Sharding(std::move(ids), l.mesh_axes, l.mesh_sizes, l.spec);
 }
 
@@ -159,12 +171,14 @@ std::vector<Shard> Array::shards(std::source_location loc) const {
   for (std::size_t p = 0; p < data->shards.size(); ++p) {
     auto part = std::make_shared<runtime::ArrayData>();
     part->type = Type(data->type.dtype, data->shard_shape(), data->type.weak);
-    part->layout = runtime::intern(runtime::Layout{{l.devices[p]}, {}, {}, "", true});
+    part->layout = runtime::intern(runtime::Layout{{l.devices[p]}, {}, {}, "", true, l.backend});
     part->shards = {data->shards[p]};
     part->pending = data->pending;
     std::int64_t block = blocks.block_of(static_cast<std::int64_t>(p));
-    Shard s{
-        {l.devices[p]}, {}, copies[static_cast<std::size_t>(block)]++, detail::make_concrete(part)};
+    Shard s{{l.devices[p], l.backend->platform()},
+            {},
+            copies[static_cast<std::size_t>(block)]++,
+            detail::make_concrete(part)};
     // Blocks are numbered row-major over the grid that they make.
     s.index.resize(part->type.shape.size());
     for (std::size_t i = part->type.shape.size(); i-- > 0;) {
@@ -179,8 +193,8 @@ std::vector<Shard> Array::shards(std::source_location loc) const {
 }
 
 Array device_put(Operand x, Device device) {
-  need_device("device_put", device, x.loc);
-  return relaid("device_put", x, runtime::Layout{{device.id}, {}, {}, "", true});
+  runtime::Backend& backend = need_device("device_put", device, x.loc);
+  return relaid("device_put", x, runtime::Layout{{device.id}, {}, {}, "", true, &backend});
 }
 
 namespace {
@@ -202,6 +216,9 @@ void need_sharding(const Sharding& s, const Shape& shape, const SourceLoc& loc) 
   std::vector<int> ids;
   std::int64_t places = 1;
   for (Device d : s.devices()) ids.push_back(d.id);
+  if (std::any_of(s.devices().begin(), s.devices().end(),
+                  [&](const Device& d) { return d.platform != s.devices()[0].platform; }))
+    no_sharding("the sharding names devices of several platforms", "an array lies on one platform");
   for (std::int64_t n : s.mesh_sizes())
     if (n < 1 || __builtin_mul_overflow(places, n, &places)) places = 0;
   std::sort(ids.begin(), ids.end());
@@ -253,7 +270,7 @@ Array device_put(Operand x, const Sharding& sharding) {
   need_sharding(sharding, detail::need(x.array, "device_put", x.loc).type.shape, x.loc);
   runtime::Layout l{{}, sharding.mesh_axes(), sharding.mesh_sizes(), sharding.spec(), true};
   for (Device d : sharding.devices()) {
-    need_device("device_put", d, x.loc);
+    l.backend = &need_device("device_put", d, x.loc);
     l.devices.push_back(d.id);
   }
   return relaid("device_put", x, std::move(l));

@@ -1,56 +1,18 @@
 #include "api/trace/cache.h"
 
+#include "api/trace/entry_store.h"
+#include "api/trace/retraces.h"
 #include "base/process.h"
 #include "base/settings.h"
 #include "base/warning.h"
-#include "runtime/footprint.h"
 
 #include <tessera/jit.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <deque>
-#include <set>
-#include <unordered_map>
+#include <string>
+#include <vector>
 
 namespace tessera::inline v0::detail {
-
-// -------------------------------------------------------------------------------------------------
-// one entry
-
-CacheEntry::~CacheEntry() {
-  for (Version* v = versions_.load(); v;) {
-    Version* next = v->next;
-    delete v;
-    v = next;
-  }
-}
-
-const runtime::Executable& CacheEntry::executable(const std::vector<bool>& donated) const {
-  auto find = [&](Version* v) {
-    while (v && v->donated != donated) v = v->next;
-    return v;
-  };
-  if (Version* v = find(versions_.load(std::memory_order_acquire))) return *v->exe;
-  Locked lock(compiling_);
-  if (Version* v = find(versions_.load(std::memory_order_acquire))) return *v->exe;
-  runtime::CompileOptions options;
-  options.name = name;
-  options.donated = donated;
-  auto* v = new Version{donated, runtime::compile(function.program, options), versions_.load()};
-  versions_.store(v, std::memory_order_release);
-  return *v->exe;
-}
-
-std::int64_t CacheEntry::bytes() const {
-  const std::size_t n = sizeof *this + words.size() * sizeof(std::uint64_t) +
-                        types.size() * sizeof(Type) + args.nodes().size() * sizeof(TreeDef::Node);
-  return static_cast<std::int64_t>(n) + runtime::footprint(*function.program);
-}
-
-// -------------------------------------------------------------------------------------------------
-// the key
 
 namespace {
 
@@ -59,60 +21,6 @@ void add_text(InlineVector<std::uint64_t, 16>& words, std::string_view text) {
   for (char c : text) words.push_back(static_cast<unsigned char>(c));
 }
 
-std::uint64_t hash_words(const InlineVector<std::uint64_t, 16>& words) {
-  std::uint64_t h = 0x9e3779b97f4a7c15u;
-  for (std::uint64_t w : words) h = (h ^ w) * 0xff51afd7ed558ccdu, h ^= h >> 29;
-  return h;
-}
-
-bool matches(const CacheEntry& e, const Call& call) {
-  const auto& words = call.args.words;
-  if (e.words.size() != words.size() || e.present.size() != call.args.leaves.size()) return false;
-  if (std::memcmp(e.words.data(), words.data(), words.size() * sizeof(std::uint64_t)) != 0)
-    return false;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < e.present.size(); ++i) {
-    const ArrayImpl* impl = call.args.leaves[i]->impl().get();
-    if ((impl != nullptr) != (e.present[i] != 0)) return false;
-    if (impl && !(impl->type == e.types[next++])) return false;
-  }
-  return true;
-}
-
-/// Where two structures differ in static values only, the first such node; none where they differ
-/// otherwise.
-std::optional<std::size_t> only_static_difference(const TreeDef& a, const TreeDef& b) {
-  const auto &x = a.nodes(), &y = b.nodes();
-  if (x.size() != y.size()) return std::nullopt;
-  std::optional<std::size_t> first;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (x[i] == y[i]) continue;
-    if (x[i].kind != NodeKind::fixed || y[i].kind != NodeKind::fixed || x[i].label != y[i].label)
-      return std::nullopt;
-    if (!first) first = i;
-  }
-  return first;
-}
-
-constexpr int kRetracesBeforeWarning = 8;
-constexpr std::int64_t kLargeStatics = std::int64_t{64} << 10;
-
-/// Bytes of the static values of a subtree. A StaticArray is two of them: what identifies it and
-/// its size.
-std::int64_t static_bytes(const TreeDef& def, std::size_t root) {
-  const auto& nodes = def.nodes();
-  std::int64_t bytes = 0;
-  for (std::size_t i = root; i < nodes[root].end; ++i) {
-    if (nodes[i].kind == NodeKind::record && nodes[i].text == "StaticArray" &&
-        nodes[i].children == 2 && nodes[i + 2].label == "bytes") {
-      bytes += std::strtoll(nodes[i + 2].text.c_str(), nullptr, 10);
-      i = nodes[i].end - 1;
-    } else if (nodes[i].kind == NodeKind::fixed) {
-      bytes += std::max<std::int64_t>(8, static_cast<std::int64_t>(nodes[i].text.size()));
-    }
-  }
-  return bytes;
-}
 /// Below this many bytes reusing an argument's memory is not worth a program of its own.
 constexpr std::int64_t kSmallestReuse = 4096;
 
@@ -144,103 +52,11 @@ void check_donated(const std::vector<int>& donated, const Call& call, const std:
 
 }  // namespace
 
-// -------------------------------------------------------------------------------------------------
-// the cache
-
 struct CachedFunction::State {
   std::atomic<std::uint32_t> taker{0};  // what arrays given away remember; made on first use
   std::atomic<std::size_t> traces{0};
-  std::mutex mutex;
-  std::shared_ptr<const CacheEntry> newest;
-  std::unordered_multimap<std::uint64_t, std::shared_ptr<const CacheEntry>> entries;
-  /// What was made last, for the warning of statics.
-  std::deque<std::weak_ptr<const CacheEntry>> recent;
-  bool warned = false, warned_of_size = false;
-
-  std::shared_ptr<const CacheEntry> find(const Call& call) {
-    std::shared_ptr<const CacheEntry> last;
-    {
-      Locked lock(mutex);
-      last = newest;
-    }
-    if (last && matches(*last, call)) return last;
-    const std::uint64_t hash = hash_words(call.args.words);
-    Locked lock(mutex);
-    return find(hash, call);
-  }
-  /// Under the lock.
-  std::shared_ptr<const CacheEntry> find(std::uint64_t hash, const Call& call) const {
-    auto [begin, end] = entries.equal_range(hash);
-    for (auto it = begin; it != end; ++it)
-      if (matches(*it->second, call)) return it->second;
-    return nullptr;
-  }
-  /// Takes it in, unless another thread was first; gives what is in, and the warnings due, which
-  /// wait for the lock to be let go: what handles them may call the function.
-  std::shared_ptr<const CacheEntry> insert(const std::shared_ptr<const CacheEntry>& fresh,
-                                           const Call& call, std::vector<Message>& warnings) {
-    Locked lock(mutex);
-    if (auto e = find(fresh->hash, call)) return e;
-    warn_of_size(*fresh, warnings);
-    warn_of_statics(*fresh, warnings);
-    recent.push_back(fresh);
-    if (recent.size() > kRemembered) recent.pop_front();
-    entries.emplace(fresh->hash, fresh);
-    return newest = fresh;
-  }
-  void drop(std::uint64_t hash, const CacheEntry* which) {
-    std::shared_ptr<const CacheEntry> gone[2];  // goes after the lock, with what the user lent
-    Locked lock(mutex);
-    if (newest.get() == which) gone[0] = std::move(newest);
-    auto [begin, end] = entries.equal_range(hash);
-    for (auto it = begin; it != end; ++it)
-      if (it->second.get() == which) {
-        gone[1] = std::move(it->second);
-        entries.erase(it);
-        return;
-      }
-  }
-
-  static constexpr std::size_t kRemembered = 32;
-
-  void warn_of_size(const CacheEntry& fresh, std::vector<Message>& warnings) {
-    if (warned_of_size) return;
-    const auto& nodes = fresh.args.nodes();
-    for (std::size_t arg = 1; arg < nodes.size(); arg = nodes[arg].end) {
-      const std::int64_t bytes = static_bytes(fresh.args, arg);
-      if (bytes <= kLargeStatics) continue;
-      warned_of_size = true;
-      warnings.push_back(
-          Message(fresh.name)
-              .problem("an argument has " + std::to_string(bytes) + " bytes of static values")
-              .rule("static values are part of the key: every call reads and compares them, and "
-                    "each content is traced and compiled anew")
-              .at(fresh.args.path(arg, "args"))
-              .advice("make it an Array, unless the program has to depend on its values"));
-    }
-  }
-
-  void warn_of_statics(const CacheEntry& fresh, std::vector<Message>& warnings) {
-    if (warned) return;
-    int alike = 1;
-    std::shared_ptr<const CacheEntry> other;
-    for (const auto& weak : recent)
-      if (auto e = weak.lock())
-        if (e->types == fresh.types && only_static_difference(e->args, fresh.args))
-          ++alike, other = std::move(e);
-    if (alike < kRetracesBeforeWarning) return;
-    warned = true;
-    const std::size_t node = *only_static_difference(other->args, fresh.args);
-    warnings.push_back(
-        Message(fresh.name)
-            .problem("traced and compiled " + std::to_string(alike) +
-                     " times for arguments that differ in static values only")
-            .rule("a C++ number, enum or string is part of the key: each value of it is traced "
-                  "and compiled anew")
-            .at(fresh.args.path(node, "args") + ", " + other->args.nodes()[node].text +
-                " before and " + fresh.args.nodes()[node].text + " now")
-            .advice("make it an Array, unless the program has to depend on its value"));
-  }
+  EntryStore entries;
+  Retraces retraces;
 };
 
 CachedFunction::CachedFunction(std::string name, std::vector<int> donate, std::source_location loc)
@@ -287,24 +103,6 @@ void check_captures(const CacheEntry& e, const TracedFunction& now) {
       .raise<TraceError>();
 }
 
-std::shared_ptr<CacheEntry> new_entry(const Call& call, TracedFunction f, const std::string& name) {
-  auto e = std::make_shared<CacheEntry>();
-  e->words.assign(call.args.words.begin(), call.args.words.end());
-  e->hash = hash_words(call.args.words);
-  for (const Array* x : call.args.leaves) e->present.push_back(!x->is_empty());
-  e->types = leaf_types(call);
-  e->function = std::move(f);
-  e->args = call.describe_args();
-  e->name = name;
-  for (const Array& c : e->function.captures) {
-    if (c.is_concrete())
-      e->capture_data.push_back(data_of(*c.impl()));
-    else
-      e->cacheable = false;
-  }
-  return e;
-}
-
 Outcome run_inline(Call& call, const CacheEntry& e) {
   const std::vector<Array> in = operands(call, e.function, e.name);
   return outcome(e.function, apply(e.function.program, in, {}));
@@ -317,7 +115,7 @@ void set_check_captures(bool on) { captures_flag().store(on); }
 std::shared_ptr<const CacheEntry> CachedFunction::find_or_build(Call& call) {
   extend_key(call.args.words);
   complete_key(call);
-  if (auto e = state_->find(call)) {
+  if (auto e = state_->entries.find(call)) {
     if (checks_captures()) check_captures(*e, build(call));
     e->touch();
     return e;
@@ -327,18 +125,17 @@ std::shared_ptr<const CacheEntry> CachedFunction::find_or_build(Call& call) {
 
 std::shared_ptr<const CacheEntry> CachedFunction::build_entry(Call& call) {
   check_donated(donate_, call, name_);
-  const std::shared_ptr<const CacheEntry> fresh = new_entry(call, build(call), name_);
+  const auto fresh = std::make_shared<const CacheEntry>(call, build(call), name_);
   state_->traces.fetch_add(1, std::memory_order_relaxed);
   if (!fresh->cacheable) return fresh;
-  std::vector<Message> warnings;
-  std::shared_ptr<const CacheEntry> in = state_->insert(fresh, call, warnings);
+  const std::shared_ptr<const CacheEntry> in = state_->entries.insert(fresh, call);
   if (in != fresh) return in;
   runtime::keep(fresh, fresh->bytes(),
                 [state = std::weak_ptr(state_), hash = fresh->hash, which = fresh.get()] {
-                  if (auto s = state.lock()) s->drop(hash, which);
+                  if (auto s = state.lock()) s->entries.drop(hash, which);
                 });
   runtime::trim_kept();
-  for (const Message& m : warnings) warn(m);
+  for (const Message& m : state_->retraces.note(fresh)) warn(m);
   return fresh;
 }
 
@@ -352,7 +149,7 @@ Outcome CachedFunction::run(Call& call, std::uint64_t moved) {
     const Inside inside;
     extend_key(call.args.words);
     complete_key(call);
-    if (auto e = state_->find(call)) {
+    if (auto e = state_->entries.find(call)) {
       e->touch();
       out = run_entry(call, *e, moved);
       found = true;
@@ -403,7 +200,9 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
   }
   data.insert(data.end(), e.capture_data.begin(), e.capture_data.end());
 
-  const runtime::Executable& executable = e.executable(reused);
+  runtime::Backend& on =
+      e.function.backend ? *e.function.backend : runtime::backend_for(name_, data);
+  const runtime::Executable& executable = e.executable(reused, on);
   runtime::Holds holds(data, given, given.empty() ? 0 : taker());
   if (holds.refused()) deleted_input(call, *holds.refused(), *data[*holds.refused()], name_);
   std::vector<runtime::ArrayDataPtr> results = executable.run(data, holds);
@@ -416,7 +215,7 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
 Outcome CachedFunction::run_only(Call& call, const CacheEntry& e) {
   extend_key(call.args.words);
   complete_key(call);
-  if (matches(e, call)) return run_entry(call, e, 0);
+  if (e.matches(call)) return run_entry(call, e, 0);
   Message m(name_);
   m.problem("the arguments are not those that the program was compiled for");
   const TreeDef def = call.describe_args();

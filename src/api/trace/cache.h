@@ -1,47 +1,9 @@
-// One kind of arguments of a cached function, with the program made for it.
+// What functions that were traced keep, and what is said to it from outside.
 #pragma once
 
-#include "api/trace/traced.h"
-#include "runtime/executable.h"
-#include "runtime/kept.h"
-
-#include <atomic>
-#include <memory>
-#include <mutex>
-#include <vector>
+#include "api/trace/entry.h"
 
 namespace tessera::inline v0::detail {
-
-/// Immutable once it is in a cache, but for the executables, which are made on first use. The cache
-/// may let go of it at any time; who calls it holds it.
-struct CacheEntry : runtime::Kept {
-  // the key
-  std::uint64_t hash = 0;
-  std::vector<std::uint64_t> words;  // tree types, structure, statics, axis names and the like
-  std::vector<char> present;         // by leaf: not empty
-  std::vector<Type> types;           // of the leaves that are not empty
-
-  TracedFunction function;
-  std::vector<runtime::ArrayDataPtr> capture_data;  // where all captures are concrete
-  bool cacheable = true;                            // no capture belongs to a trace
-  TreeDef args;
-  std::string name;
-
-  /// The executable for this donation, one flag an input; compiles on first use.
-  const runtime::Executable& executable(const std::vector<bool>& donated) const;
-  /// Roughly, without the arrays that it captured and its executables.
-  std::int64_t bytes() const;
-  ~CacheEntry();
-
- private:
-  struct Version {
-    std::vector<bool> donated;
-    std::shared_ptr<const runtime::Executable> exe;
-    Version* next = nullptr;
-  };
-  mutable std::atomic<Version*> versions_{nullptr};
-  mutable std::mutex compiling_;
-};
 
 /// Whether every call traces again and compares, to find functions that depend on something which
 /// changed since their first trace: TESSERA_CHECK_CAPTURES=1, or this.

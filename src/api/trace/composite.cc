@@ -2,7 +2,7 @@
 
 #include "api/trace/cache.h"
 #include "base/thread_kept.h"
-#include "runtime/executable.h"
+#include "runtime/backend.h"
 
 #include <algorithm>
 #include <array>
@@ -16,6 +16,7 @@ constexpr std::size_t kOperands = 2;
 
 struct Remembered {
   CompositeKey key;
+  runtime::Backend* backend = nullptr;
   unsigned mode = 0;
   std::size_t operands = 0;
   std::array<Type, kOperands> types;
@@ -104,11 +105,13 @@ Array composite_once(const CompositeKey& key, std::span<const Array> inputs, con
   if (Trace::innermost() || !concrete || inputs.size() > kOperands)
     return composite(key.name, inputs, loc, body)[0];
   Remembered& r = remembered->current()[place_of(key, inputs)];
-  const unsigned mode = runtime::compile_mode();
-  bool found = r.executable && r.key == key && r.mode == mode && r.operands == inputs.size();
+  const runtime::CallerLine line(loc);
+  runtime::Backend& on = backend_of(inputs, key.name);
+  const unsigned mode = on.mode();
+  bool found = r.executable && r.key == key && r.backend == &on && r.mode == mode &&
+               r.operands == inputs.size();
   for (std::size_t i = 0; found && i < inputs.size(); ++i)
     found = r.types[i] == inputs[i].impl()->type;
-  const runtime::CallerLine line(loc);
   if (found) return run(*r.executable, inputs, key.name, loc)[0];
 
   check_alive(inputs, key.name, loc);
@@ -116,7 +119,7 @@ Array composite_once(const CompositeKey& key, std::span<const Array> inputs, con
   if (p.same) return same_values(*p.same, key.name, loc);
   runtime::CompileOptions options;
   options.name = key.name;
-  Remembered fresh{key, mode, inputs.size(), {}, runtime::compile(p.program, options)};
+  Remembered fresh{key, &on, mode, inputs.size(), {}, runtime::compile(p.program, options, on)};
   for (std::size_t i = 0; i < inputs.size(); ++i) fresh.types[i] = inputs[i].impl()->type;
   r = std::move(fresh);
   std::vector<Array> results = run(*r.executable, inputs, key.name, loc);

@@ -3,7 +3,7 @@
 #include "base/thread_kept.h"
 #include "ir/op.h"
 #include "ops/build.h"
-#include "runtime/executable.h"
+#include "runtime/backend.h"
 #include "runtime/kept.h"
 
 #include <algorithm>
@@ -166,10 +166,23 @@ std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> input
   const runtime::CallerLine line(loc);
   runtime::CompileOptions options;
   options.name = program->name;
+  runtime::Backend& on = backend_of(inputs, program->name.c_str());
   std::vector<Array> results =
-      run(*runtime::compile(program, options), inputs, program->name.c_str(), loc);
+      run(*runtime::compile(program, options, on), inputs, program->name.c_str(), loc);
   runtime::trim_kept();
   return results;
+}
+
+runtime::Backend& backend_of(std::span<const Array> inputs, const char* function) {
+  runtime::Backend* const usual = &runtime::default_backend();
+  const bool here = std::all_of(inputs.begin(), inputs.end(), [usual](const Array& a) {
+    const auto& data = a.impl()->data;
+    return !data || data->layout->backend == usual;
+  });
+  if (here) return *usual;
+  std::vector<runtime::ArrayDataPtr> data;
+  for (const Array& a : inputs) data.push_back(data_of(*a.impl()));
+  return runtime::backend_for(function, data);
 }
 
 std::vector<Array> run(const runtime::Executable& executable, std::span<const Array> inputs,

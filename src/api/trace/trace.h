@@ -121,6 +121,8 @@ Array bind1(std::string_view op, std::span<const Array> inputs, Attrs attrs, con
 /// execute.
 std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs,
                          const SourceLoc& loc);
+/// Who runs a program on these arrays, which are concrete (runtime/backend.h).
+runtime::Backend& backend_of(std::span<const Array> inputs, const char* function);
 /// Runs a compiled program on concrete arrays; TraceError naming `function` where one was donated.
 std::vector<Array> run(const runtime::Executable& executable, std::span<const Array> inputs,
                        const char* function, const SourceLoc& loc);

@@ -23,6 +23,8 @@ struct TracedFunction {
   std::vector<NumberBound> bounds;   // what bare integers among the arguments have to fit
   std::vector<bool> result_present;  // by leaf of the result
   std::shared_ptr<const void> prototype;
+  /// The platform of the devices that it names; null: it runs where its arguments are.
+  runtime::Backend* backend = nullptr;
 
   std::size_t explicit_inputs() const { return program->inputs.size() - captures.size(); }
 };

@@ -67,15 +67,15 @@ void list_collectives(const Program& p, const CollectiveUse& around,
 }  // namespace
 
 std::string Lowered::ir() const { return to_string(*entry().function.program); }
-std::string Lowered::partitioned() const { return to_string(entry().executable({}).program()); }
-std::string Lowered::schedule() const { return entry().executable({}).schedule(); }
+std::string Lowered::partitioned() const { return to_string(entry().executable().program()); }
+std::string Lowered::schedule() const { return entry().executable().schedule(); }
 MemoryUse Lowered::memory() const {
-  const runtime::MemoryPlan plan = entry().executable({}).memory();
+  const runtime::MemoryPlan plan = entry().executable().memory();
   return {plan.arguments, plan.outputs, plan.temporaries};
 }
 std::vector<CollectiveUse> Lowered::collectives() const {
   std::vector<CollectiveUse> out;
-  list_collectives(entry().executable({}).program(), {}, out);
+  list_collectives(entry().executable().program(), {}, out);
   return out;
 }
 

@@ -5,8 +5,8 @@
 // while they are even and longer than `kLeafRows`. What is left, lanes, leaves and chunks, is
 // combined in order in runs of `kRun`, runs of runs and so on, so that the error grows with the
 // logarithm of the count. Two halves that two devices reduce, each its own, and psum adds (in the
-// same tree, runtime/reduce.h) then give the bits of one device that reduces both. Chunks may be
-// computed in parallel. Adjacent reduced dimensions count as one.
+// same tree, runtime/cpu/reduce.h) then give the bits of one device that reduces both. Chunks may
+// be computed in parallel. Adjacent reduced dimensions count as one.
 #pragma once
 
 #include "ir/program.h"

@@ -45,13 +45,14 @@ BatchResult batch(const BatchArgs& a) {
 }  // namespace
 
 void register_psum(Registry& r) {
-  Op op = make("psum",
-               "The elementwise sum of x over the devices of the axes, added in the order of the "
-               "devices; with `groups`, over the "
-               "devices of the own group. Its transpose is itself: the derivative is that of the "
-               "sum over all devices of what "
-               "each computes.",
-               "all_reduce", {});
+  Op op =
+      make("psum",
+           "The elementwise sum of x over the devices of the axes; with `groups`, over the "
+           "devices of the own group. An even number of devices is halved, each half summed on "
+           "its own and the two sums added; an odd number is added from the first to the last. "
+           "Its transpose is itself: the derivative is that of the sum over all devices of what "
+           "each computes.",
+           "all_reduce", {});
   op.exchange = Exchange::combine;
   op.combiner = Combiner::add;
   op.infer = infer;

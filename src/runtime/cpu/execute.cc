@@ -1,4 +1,4 @@
-#include "runtime/execute.h"
+#include "runtime/cpu/execute.h"
 
 #include "runtime/pool.h"
 #include "runtime/profiler.h"

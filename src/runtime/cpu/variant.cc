@@ -1,9 +1,6 @@
-// What is worked out once for a tape: how inputs become its pointers and its memory becomes arrays.
-#include "runtime/footprint.h"
-#include "runtime/pool.h"
-#include "runtime/tape_executable.h"
+#include "runtime/cpu/variant.h"
 
-#include "transform/simplify.h"
+#include "runtime/cpu/execute.h"
 
 #include <algorithm>
 
@@ -58,25 +55,14 @@ bool calls_libraries(const Tape& tape) {
 
 }  // namespace
 
-std::int64_t TapeExecutable::bytes() const {
-  return footprint(*base_->tape) + footprint(*program_);
-}
-
-std::shared_ptr<const Variant> TapeExecutable::make_variant(std::vector<bool> uniform,
-                                                            bool evaluate) const {
+std::shared_ptr<const Variant> make_variant(std::shared_ptr<const Tape> planned,
+                                            std::vector<bool> uniform, std::size_t inputs) {
   auto v = std::make_shared<Variant>();
-  PlanOptions options;
-  options.isolated = isolated_;
-  options.evaluate = evaluate;
-  options.workers = worker_count();
-  options.uniform = uniform;
-  options.donated = options_.donated;
   v->uniform = std::move(uniform);
-  // The oracle runs the program as it was written.
-  v->tape = plan(evaluate ? *program_ : *simplify(program_), options);
+  v->tape = std::move(planned);
   const Tape& tape = *v->tape;
   v->libraries = calls_libraries(tape);
-  v->of_input.resize(program_->inputs.size());
+  v->of_input.resize(inputs);
   for (const Region& r : tape.regions)
     for (int d : r.devices) v->last_device = std::max(v->last_device, d);
   for (std::size_t i = 0; i < tape.arguments.size(); ++i) {

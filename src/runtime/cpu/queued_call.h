@@ -2,8 +2,8 @@
 #pragma once
 
 #include "runtime/buffer.h"
+#include "runtime/cpu/tape_executable.h"
 #include "runtime/holds.h"
-#include "runtime/tape_executable.h"
 
 #include <memory>
 #include <vector>

@@ -1,9 +1,9 @@
-// Collectives between devices of one process: loops over memory that all of them can read. Sums are
-// added in the order of the devices, whoever runs the loop.
-#include "runtime/execute.h"
+// Collectives between devices of one process: loops over memory that all of them can read. Whoever
+// runs the loop, sums are those of the tree that reduce.h draws over the devices' order.
+#include "runtime/cpu/execute.h"
+#include "runtime/cpu/reduce.h"
 #include "runtime/pool.h"
 #include "runtime/profiler.h"
-#include "runtime/reduce.h"
 
 #include <algorithm>
 #include <cstring>

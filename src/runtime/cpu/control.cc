@@ -1,5 +1,5 @@
 // Loops and branches: the bodies' tapes run in place, in a frame that the enclosing tape reserved.
-#include "runtime/execute.h"
+#include "runtime/cpu/execute.h"
 
 #include <algorithm>
 #include <cstring>

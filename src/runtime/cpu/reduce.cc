@@ -1,4 +1,4 @@
-#include "runtime/reduce.h"
+#include "runtime/cpu/reduce.h"
 
 #include <algorithm>
 #include <type_traits>

@@ -1,4 +1,4 @@
-#include "runtime/queued_call.h"
+#include "runtime/cpu/queued_call.h"
 
 #include "runtime/profiler.h"
 

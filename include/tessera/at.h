@@ -1,0 +1,38 @@
+// Functional updates: x.at(0, all).set(y) is x with other elements where the index picks.
+#pragma once
+
+#include <tessera/array.h>
+
+#include <concepts>
+#include <source_location>
+#include <utility>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+/// A pending functional update of the elements that an index picks.
+class TESSERA_API At {
+ public:
+  At(Array array, std::vector<AxisIndex> index)
+      : array_(std::move(array)), index_(std::move(index)) {}
+  /// The values broadcast to the picked shape and convert to the array's dtype. Where an index
+  /// array names an element twice: set takes the last, the others combine all.
+  Array set(Operand values) const;
+  Array add(Operand values) const;
+  Array multiply(Operand values) const;
+  Array min(Operand values) const;
+  Array max(Operand values) const;
+  Array get(std::source_location loc = std::source_location::current()) const {
+    return array_.get(index_, loc);
+  }
+
+ private:
+  Array array_;
+  std::vector<AxisIndex> index_;
+};
+
+template <class... I>
+requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...)) At Array::at(I&&... index)
+const { return At(*this, {AxisIndex(std::forward<I>(index))...}); }
+
+}  // namespace tessera::inline v0

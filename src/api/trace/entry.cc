@@ -1,0 +1,81 @@
+#include "api/trace/entry.h"
+
+#include "base/process.h"
+#include "runtime/footprint.h"
+
+#include <cstring>
+
+namespace tessera::inline v0::detail {
+
+CacheEntry::CacheEntry(const Call& call, TracedFunction f, const std::string& called)
+    : hash(hash_of(call)),
+      words(call.args.words.begin(), call.args.words.end()),
+      types(leaf_types(call)),
+      function(std::move(f)),
+      args(call.describe_args()),
+      name(called) {
+  for (const Array* x : call.args.leaves) present.push_back(!x->is_empty());
+  for (const Array& c : function.captures) {
+    if (c.is_concrete())
+      capture_data.push_back(data_of(*c.impl()));
+    else
+      cacheable = false;
+  }
+}
+
+CacheEntry::~CacheEntry() {
+  for (Version* v = versions_.load(); v;) {
+    Version* next = v->next;
+    delete v;
+    v = next;
+  }
+}
+
+std::uint64_t CacheEntry::hash_of(const Call& call) {
+  std::uint64_t h = 0x9e3779b97f4a7c15u;
+  for (std::uint64_t w : call.args.words) h = (h ^ w) * 0xff51afd7ed558ccdu, h ^= h >> 29;
+  return h;
+}
+
+bool CacheEntry::matches(const Call& call) const {
+  const auto& key = call.args.words;
+  if (words.size() != key.size() || present.size() != call.args.leaves.size()) return false;
+  if (std::memcmp(words.data(), key.data(), key.size() * sizeof(std::uint64_t)) != 0) return false;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < present.size(); ++i) {
+    const ArrayImpl* impl = call.args.leaves[i]->impl().get();
+    if ((impl != nullptr) != (present[i] != 0)) return false;
+    if (impl && !(impl->type == types[next++])) return false;
+  }
+  return true;
+}
+
+const runtime::Executable& CacheEntry::executable(const std::vector<bool>& donated,
+                                                  runtime::Backend& on) const {
+  auto find = [&](Version* v) {
+    while (v && (v->backend != &on || v->donated != donated)) v = v->next;
+    return v;
+  };
+  if (Version* v = find(versions_.load(std::memory_order_acquire))) return *v->exe;
+  Locked lock(compiling_);
+  if (Version* v = find(versions_.load(std::memory_order_acquire))) return *v->exe;
+  runtime::CompileOptions options;
+  options.name = name;
+  options.donated = donated;
+  auto* v =
+      new Version{donated, &on, runtime::compile(function.program, options, on), versions_.load()};
+  versions_.store(v, std::memory_order_release);
+  return *v->exe;
+}
+
+const runtime::Executable& CacheEntry::executable() const {
+  return executable({}, function.backend ? *function.backend : runtime::default_backend());
+}
+
+std::int64_t CacheEntry::bytes() const {
+  const std::size_t n = sizeof *this + words.size() * sizeof(std::uint64_t) +
+                        types.size() * sizeof(Type) + args.nodes().size() * sizeof(TreeDef::Node);
+  return static_cast<std::int64_t>(n) + runtime::footprint(*function.program);
+}
+
+}  // namespace tessera::inline v0::detail

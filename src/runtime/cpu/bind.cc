@@ -1,0 +1,180 @@
+#include "runtime/cpu/bind.h"
+
+#include "base/process.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::runtime {
+
+using namespace tapes;
+
+namespace {
+
+bool same_cut(const Layout& a, const Layout& b, const Type& type) {
+  if (a.devices != b.devices) return false;
+  if (a.mesh_axes == b.mesh_axes && a.mesh_sizes == b.mesh_sizes && a.spec == b.spec) return true;
+  spmd::Blocks x(type, a.mesh_axes, a.mesh_sizes, a.mesh_axes.empty() ? "" : a.spec);
+  spmd::Blocks y(type, b.mesh_axes, b.mesh_sizes, b.mesh_axes.empty() ? "" : b.spec);
+  if (!(x.block() == y.block())) return false;
+  for (std::int64_t p = 0; p < x.positions(); ++p)
+    if (x.block_of(p) != y.block_of(p)) return false;
+  return true;
+}
+
+}  // namespace
+
+bool Fits::operator()(const ArrayData& a, const ArgumentPlan& plan) const {
+  if (a.layout == plan.committed || a.layout == plan.uncommitted) return true;
+  if (!plan.committed || a.layout->devices.size() != plan.committed->devices.size()) return false;
+  std::lock_guard lock(mutex_);
+  for (const Fit& f : known_)
+    if (f.layout == a.layout && f.plan == &plan) return f.fits;
+  known_.push_back({a.layout, &plan, same_cut(*a.layout, *plan.committed, a.type)});
+  return known_.back().fits;
+}
+
+std::vector<Bound> bind_inputs(const Variant& v, std::span<const ArrayDataPtr> inputs,
+                               const Fits& fits, const Frame& frame) {
+  const Tape& tape = *v.tape;
+  std::vector<Bound> bound(tape.arguments.size());
+  for (std::size_t i = 0; i < tape.arguments.size(); ++i) {
+    const Argument& a = tape.arguments[i];
+    const ArgumentPlan& plan = v.arguments[i];
+    const ArrayDataPtr& in = inputs[a.input];
+    std::byte** table = frame.table + tape.slots[static_cast<std::size_t>(a.slot)].offset;
+    Bound& b = bound[i];
+    auto view_whole = [&] {
+      const std::byte* p = dense_view(*in, b.whole);
+      if (!p) p = dense_bytes(*in, b.whole);
+      b.offset = static_cast<std::size_t>(p - b.whole->host_data());
+      return const_cast<std::byte*>(p);
+    };
+    if (!plan.committed) {
+      table[0] = view_whole();
+      continue;
+    }
+    if (fits(*in, plan)) {
+      b.array = in;
+    } else if (!plan.offset.empty() &&
+               (in->layout->mesh_axes.empty() || in->layout->spec.empty())) {
+      std::byte* p = view_whole();
+      for (std::size_t k = 0; k < plan.offset.size(); ++k) table[k] = p + plan.offset[k];
+      continue;
+    } else {
+      b.array = relayout(in, plan.committed);
+    }
+    for (std::size_t k = 0; k < plan.position.size(); ++k) {
+      const Shard& s = b.array->shards[static_cast<std::size_t>(plan.position[k])];
+      table[k] = s.buffer->host_data() + s.offset;
+    }
+  }
+  return bound;
+}
+
+namespace {
+
+// The memory of an argument that nobody can use any more, where no other array has it and its
+// instances are adjacent.
+BufferPtr take_over(const ArrayData& in, const Bound& b, std::byte* const* table,
+                    std::int64_t instances, std::int64_t bytes, bool queued) {
+  const BufferPtr& buffer = b.array ? b.array->shards[0].buffer : b.whole;
+  if (b.array && b.array.get() != &in) return nullptr;
+  long own = b.whole ? 1 : 0;
+  for (const Shard& s : in.shards) {
+    if (s.buffer != buffer) return nullptr;
+    ++own;
+  }
+  // Queued calls that read the buffer come before this one, if this one is queued too.
+  if (buffer.use_count() != own + (queued ? buffer->in_flight.load() : 0)) return nullptr;
+  for (std::int64_t k = 1; k < instances; ++k)
+    if (table[k] != table[0] + k * bytes) return nullptr;
+  if (buffer->is_shared()) return nullptr;
+  // use_count() orders nothing; a reference taken now comes after all reads of those that are gone.
+  return BufferPtr(buffer);
+}
+
+}  // namespace
+
+std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDataPtr> inputs,
+                                       Holds& holds, const std::vector<Bound>& bound,
+                                       const Frame& frame, bool queued) {
+  const Tape& tape = *v.tape;
+  // Wholes live where the committed inputs do.
+  const LayoutPtr* single = nullptr;
+  for (const auto& in : inputs)
+    if (in->layout->devices.size() == 1 && in->layout->backend == &default_backend() &&
+        (!single || (in->layout->committed && !(*single)->committed)))
+      single = &in->layout;
+
+  std::vector<ArrayDataPtr> results(tape.results.size());
+  for (std::size_t i = 0; i < tape.results.size(); ++i) {
+    const Result& r = tape.results[i];
+    const ResultPlan& plan = v.results[i];
+    if (r.same_as >= 0) {
+      results[i] = alias(*results[static_cast<std::size_t>(r.same_as)]);
+      continue;
+    }
+    auto out = std::make_shared<ArrayData>();
+    out->type = r.type;
+    out->layout = plan.layout ? plan.layout : single ? *single : default_layout();
+    if (r.argument >= 0) {
+      const Bound& b = bound[static_cast<std::size_t>(r.argument)];
+      const Argument& a = tape.arguments[static_cast<std::size_t>(r.argument)];
+      auto source = [&](std::int64_t p) {
+        return a.source.empty() ? p : a.source[static_cast<std::size_t>(p)];
+      };
+      // One block for all, of those that the argument has.
+      const bool one = !a.source.empty() && tape.slots[static_cast<std::size_t>(a.slot)].mask == 0;
+      out->pending = inputs[a.input]->pending;
+      if (b.array) {
+        const auto& shards = b.array->shards;
+        for (std::int64_t p = 0; p < std::ssize(shards); ++p)
+          out->shards.push_back(shards[static_cast<std::size_t>(source(p))]);
+        out->uniform = one || b.array->uniform;
+      } else if (plan.layout) {
+        const ArgumentPlan& ap = v.arguments[static_cast<std::size_t>(r.argument)];
+        for (std::int64_t p = 0; p < ap.blocks->positions(); ++p)
+          out->shards.push_back({b.whole, b.offset + static_cast<std::size_t>(ap.blocks->offset_of(
+                                                         ap.blocks->block_of(source(p))))});
+        out->uniform = one;
+      } else {
+        out->shards.push_back({b.whole, b.offset});
+      }
+      results[i] = std::move(out);
+      continue;
+    }
+    const Slot& s = tape.slots[static_cast<std::size_t>(r.slot)];
+    const std::int64_t n = tape.stored(s);
+    BufferPtr buffer;
+    std::size_t base = 0;
+    if (r.reuse >= 0) {
+      const Argument& a = tape.arguments[static_cast<std::size_t>(r.reuse)];
+      std::byte** from = frame.table + tape.slots[static_cast<std::size_t>(a.slot)].offset;
+      if (holds.alone(a.input))
+        buffer = take_over(*inputs[a.input], bound[static_cast<std::size_t>(r.reuse)], from, n,
+                           s.bytes, queued);
+      if (buffer) {
+        holds.overwrite(a.input);
+        base = static_cast<std::size_t>(from[0] - buffer->host_data());
+      }
+    }
+    if (!buffer) {
+      buffer = Buffer::allocate(static_cast<std::size_t>(plan.bytes));
+      buffer->charge(out->layout, s.bytes);
+    }
+    std::byte** table = frame.table + s.offset;
+    for (std::int64_t k = 0; k < n; ++k) table[k] = buffer->host_data() + base + k * s.bytes;
+    if (plan.layout) {
+      out->shards.reserve(plan.instance.size());
+      for (std::int64_t k : plan.instance)
+        out->shards.push_back({buffer, base + static_cast<std::size_t>(k * s.bytes)});
+      out->uniform = plan.uniform;
+    } else {
+      out->shards.push_back({std::move(buffer), base});
+    }
+    results[i] = std::move(out);
+  }
+  return results;
+}
+
+}  // namespace tessera::inline v0::runtime

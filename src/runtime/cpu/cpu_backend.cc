@@ -1,0 +1,110 @@
+// The platform that is always there: virtual devices of this process, whose memory is the host's.
+#include "runtime/backend.h"
+
+#include "base/process.h"
+#include "base/settings.h"
+#include "runtime/buffer.h"
+#include "runtime/cpu/tape_executable.h"
+#include "runtime/kept.h"
+
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+namespace tessera::inline v0::runtime {
+namespace {
+
+// Programs compiled before, by structure.
+struct Compiled {
+  struct Entry {
+    bool isolated, evaluate;
+    std::shared_ptr<const TapeExecutable> executable;
+  };
+  std::mutex mutex;
+  std::unordered_multimap<std::uint64_t, Entry> entries;
+
+  std::shared_ptr<const TapeExecutable> find(std::uint64_t hash, const Program& p,
+                                             const CompileOptions& o, bool isolated,
+                                             bool evaluate) {
+    Locked lock(mutex);
+    auto [begin, end] = entries.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+      const Entry& e = it->second;
+      if (e.isolated == isolated && e.evaluate == evaluate &&
+          e.executable->options().donated == o.donated &&
+          same_structure(e.executable->program(), p))
+        return e.executable;
+    }
+    return nullptr;
+  }
+  void insert(std::uint64_t hash, Entry e) {
+    const auto executable = e.executable;
+    {
+      Locked lock(mutex);
+      entries.emplace(hash, std::move(e));
+    }
+    keep(executable, executable->bytes(),
+         [this, hash, which = executable.get()] { drop(hash, which); });
+  }
+  void drop(std::uint64_t hash, const TapeExecutable* which) {
+    std::shared_ptr<const TapeExecutable> gone;
+    Locked lock(mutex);
+    auto [begin, end] = entries.equal_range(hash);
+    for (auto it = begin; it != end; ++it)
+      if (it->second.executable.get() == which) {
+        gone = std::move(it->second.executable);
+        entries.erase(it);
+        return;
+      }
+  }
+};
+class CpuBackend : public Backend {
+ public:
+  CpuBackend() : Backend("cpu") {}
+
+  int device_count() const override { return runtime::device_count(); }
+  MemoryStats memory_stats(int device) const override { return runtime::memory_stats(device); }
+  unsigned mode() const override {
+    const bool evaluate = settings::flag("TESSERA_EVALUATE") || process_is_ending();
+    return (isolated() ? 1u : 0u) | (evaluate ? 2u : 0u);
+  }
+
+  std::shared_ptr<const Executable> compile(const ProgramPtr& p,
+                                            const CompileOptions& options) override {
+    // Settings first: they may be warned of, and a handler is not to run inside.
+    const bool isolate = isolated(), asked = settings::flag("TESSERA_EVALUATE");
+    const Inside inside;
+    const bool evaluate = asked || !Inside::libraries();
+    const std::uint64_t hash = hash_of(*p);
+    if (auto found = compiled_.find(hash, *p, options, isolate, evaluate)) return found;
+    auto made = std::make_shared<const TapeExecutable>(p, options, isolate, evaluate);
+    library_was_used();
+    compiled_.insert(hash, {isolate, evaluate, made});
+    return made;
+  }
+
+  // All devices read the host's memory, so nothing moves.
+  Placed to_device(const Type& block, const Shard& host, int device) override {
+    return copy(block, host, device);
+  }
+  std::shared_ptr<Completion> to_host(const Type& block, const Shard& from,
+                                      std::byte* host) override {
+    if (const auto n = static_cast<std::size_t>(block.bytes()))
+      std::memcpy(host, from.buffer->host_data() + from.offset, n);
+    return nullptr;
+  }
+  Placed copy(const Type& block, const Shard& from, int device) override {
+    Shard view{Buffer::share(from.buffer), from.offset};
+    view.buffer->charge(intern(Layout{{device}, {}, {}, "", false, this}), block.bytes());
+    return {std::move(view), nullptr};
+  }
+
+ private:
+  Compiled compiled_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
+
+}  // namespace tessera::inline v0::runtime

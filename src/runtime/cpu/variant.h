@@ -1,0 +1,48 @@
+// What is worked out once for a tape: how inputs become its pointers and its memory becomes arrays.
+#pragma once
+
+#include "codegen/plan/tape.h"
+#include "runtime/array_data.h"
+#include "spmd/blocks.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tessera::inline v0::runtime {
+
+/// An argument of the tape: how arrays become its pointers.
+struct ArgumentPlan {
+  LayoutPtr committed, uncommitted;    // what is used shard by shard; null for a whole
+  std::vector<std::int64_t> position;  // by instance: place in the mesh
+  std::vector<std::int64_t>
+      offset;  // by instance: bytes into the whole, where blocks are contiguous
+  std::optional<spmd::Blocks> blocks;
+};
+
+struct ResultPlan {
+  LayoutPtr layout;                    // null for a whole
+  std::vector<std::int64_t> instance;  // by place in the mesh
+  std::int64_t bytes = 0;              // of all instances
+  bool uniform = false;
+};
+
+/// The tape for one set of uniform inputs.
+struct Variant {
+  std::vector<bool> uniform;
+  std::shared_ptr<const tapes::Tape> tape;
+  std::vector<ArgumentPlan> arguments;
+  std::vector<ResultPlan> results;
+  std::vector<std::vector<std::size_t>> of_input;  // arguments by input
+  int last_device = 0;                             // of all regions
+  bool libraries = false;                          // are called
+  mutable std::atomic<bool> ran{false};
+};
+
+/// For a tape of a program with `inputs` inputs, planned for those in `uniform`.
+std::shared_ptr<const Variant> make_variant(std::shared_ptr<const tapes::Tape> tape,
+                                            std::vector<bool> uniform, std::size_t inputs);
+
+}  // namespace tessera::inline v0::runtime

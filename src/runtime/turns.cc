@@ -1,0 +1,55 @@
+#include "runtime/turns.h"
+
+#include "ir/op.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace tessera::inline v0::runtime {
+namespace {
+
+// Numbers wrap; they are compared for equality only.
+std::atomic<unsigned> g_taken{0};  // the next number
+std::atomic<unsigned> g_turn{0};   // whose turn it is
+
+bool communicates(const Equation& e) {
+  if (e.op->lowering == Lowering::collective && !e.op->position) return true;
+  return std::any_of(e.attrs.begin(), e.attrs.end(), [](const auto& entry) {
+    if (const auto* p = std::get_if<ProgramPtr>(&entry.second))
+      return *p && runtime::communicates(**p);
+    const auto* all = std::get_if<Programs>(&entry.second);
+    return all && std::any_of(all->begin(), all->end(),
+                              [](const ProgramPtr& p) { return runtime::communicates(*p); });
+  });
+}
+
+}  // namespace
+
+bool communicates(const Program& p) {
+  return std::any_of(p.equations.begin(), p.equations.end(),
+                     [](const Equation& e) { return communicates(e); });
+}
+
+std::optional<Turn> Turn::at_once() {
+  unsigned now = g_turn.load(std::memory_order_acquire);
+  if (!g_taken.compare_exchange_strong(now, now + 1, std::memory_order_acq_rel,
+                                       std::memory_order_relaxed))
+    return std::nullopt;
+  return Turn(now);
+}
+
+Turn Turn::behind_all() { return Turn(g_taken.fetch_add(1, std::memory_order_acq_rel)); }
+
+void Turn::wait() const {
+  for (unsigned now; (now = g_turn.load(std::memory_order_acquire)) != number_;)
+    g_turn.wait(now, std::memory_order_acquire);
+}
+
+Turn::~Turn() {
+  if (!has_) return;
+  wait();  // one that was not used keeps its place until it comes
+  g_turn.store(number_ + 1, std::memory_order_release);
+  g_turn.notify_all();
+}
+
+}  // namespace tessera::inline v0::runtime
