@@ -148,8 +148,8 @@ inline std::vector<ArrayDataPtr> Program::run(std::span<const ArrayDataPtr> inpu
                                               Holds& holds) const {
   int device = 0;
   for (const auto& in : inputs)
-    if (in->layout->backend == &far_ && in->layout->committed) device = in->layout->devices[0];
-  const LayoutPtr here = intern(Layout{{device}, {}, {}, "", true, &far_});
+    if (in->layout->backend == &far_ && in->layout->committed) device = in->layout->devices()[0];
+  const LayoutPtr here = intern(on_device(device, true, &far_));
   std::vector<ArrayDataPtr> placed, results;
   for (const auto& in : inputs) placed.push_back(relayout(in, here));
   std::vector<std::shared_ptr<Block>> rooms;

@@ -79,7 +79,7 @@ class TESSERA_API Sharding {
  public:
   Sharding() = default;
   Sharding(std::vector<Device> devices, std::vector<std::string> mesh_axes,
-           std::vector<std::int64_t> mesh_sizes, std::string spec)
+           std::vector<std::int64_t> mesh_sizes, std::vector<std::vector<std::string>> spec)
       : devices_(std::move(devices)),
         mesh_axes_(std::move(mesh_axes)),
         mesh_sizes_(std::move(mesh_sizes)),
@@ -89,17 +89,18 @@ class TESSERA_API Sharding {
   const std::vector<Device>& devices() const { return devices_; }
   const std::vector<std::string>& mesh_axes() const { return mesh_axes_; }
   const std::vector<std::int64_t>& mesh_sizes() const { return mesh_sizes_; }
-  /// For each dimension, separated by ';', the mesh axes that cut it.
-  const std::string& spec() const { return spec_; }
+  /// For each dimension the mesh axes that cut it, major first. Trailing dimensions that nothing
+  /// cuts may be absent.
+  const std::vector<std::vector<std::string>>& spec() const { return spec_; }
   /// Whether every device holds the whole array.
-  bool is_fully_replicated() const { return spec_.find_first_not_of(';') == std::string::npos; }
+  bool is_fully_replicated() const;
   bool operator==(const Sharding&) const = default;
 
  private:
   std::vector<Device> devices_;
   std::vector<std::string> mesh_axes_;
   std::vector<std::int64_t> mesh_sizes_;
-  std::string spec_;
+  std::vector<std::vector<std::string>> spec_;
 };
 /// "SingleDevice(CpuDevice(id=0))", "NamedSharding({i: 4}, P(i))".
 TESSERA_API std::string to_string(const Sharding& sharding);

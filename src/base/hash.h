@@ -1,6 +1,7 @@
 // Hashes of values put together.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,11 +10,11 @@
 
 namespace tessera::inline v0 {
 
-inline void mix(std::size_t& h, std::size_t v) {
-  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+template <std::integral T>
+void mix(std::size_t& h, T v) {
+  h ^= static_cast<std::size_t>(v) + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
 }
 inline void mix(std::size_t& h, const std::string& s) { mix(h, std::hash<std::string>()(s)); }
-inline void mix(std::size_t& h, std::int64_t n) { mix(h, static_cast<std::size_t>(n)); }
 template <class T>
 void mix(std::size_t& h, const std::vector<T>& list) {
   mix(h, list.size());

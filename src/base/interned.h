@@ -26,6 +26,8 @@ class Interned {
   const T& operator*() const { return node_->value; }
   const T* operator->() const { return &node_->value; }
   std::size_t hash() const { return node_->hash; }
+  /// The value, for as long as the pointer lives.
+  std::shared_ptr<const T> pointer() const { return {node_, &node_->value}; }
   friend bool operator==(const Interned& a, const Interned& b) { return a.node_ == b.node_; }
 
  private:

@@ -45,8 +45,9 @@ struct Hook {
 };
 using HookPtr = std::shared_ptr<const Hook>;
 
-using AttrValue = std::variant<bool, std::int64_t, double, std::string, DType, Ints, IntLists,
-                               Strings, Literal, ProgramPtr, Programs, HookPtr, Spec, Specs, MeshRef>;
+using AttrValue =
+    std::variant<bool, std::int64_t, double, std::string, DType, Ints, IntLists, Strings, Literal,
+                 ProgramPtr, Programs, HookPtr, Spec, Specs, MeshRef>;
 
 class Attrs {
  public:

@@ -27,9 +27,10 @@ struct MeshShape {
   bool operator==(const MeshShape&) const = default;
 };
 
-/// A mesh and the ids of its devices in row-major order; none: the first ones.
+/// A mesh and the ids of its devices in row-major order; none: the first ones. Without axes it is
+/// one device.
 struct DeviceMesh : MeshShape {
-  std::vector<std::int64_t> devices;
+  std::vector<int> devices;
   bool operator==(const DeviceMesh&) const = default;
 };
 std::size_t hash_of(const DeviceMesh& mesh);

@@ -33,12 +33,14 @@ class Spec {
   /// By their axes, dimension by dimension.
   friend bool operator<(const Spec& a, const Spec& b) { return a.dims() < b.dims(); }
 
- private:
+  /// What is interned.
   struct Cuts {
     Dims dims;
     bool operator==(const Cuts&) const = default;
     friend std::size_t hash_of(const Cuts& cuts);
   };
+
+ private:
   Interned<Cuts> cuts_;
 };
 

@@ -302,7 +302,7 @@ class Parser {
     word("mesh");
     list("(", ")", [&] {
       if (token_.is("(")) {
-        m.devices = ints();
+        for (std::int64_t id : ints()) m.devices.push_back(static_cast<int>(id));
         return;
       }
       m.axes.push_back(string());

@@ -153,7 +153,7 @@ class Printer {
       out_ += (a ? ", " : "") + quoted(v->axes[a]) + "=" + std::to_string(v->sizes.at(a));
     if (!v->devices.empty()) {
       if (!v->axes.empty()) out_ += ", ";
-      text(v->devices, 0);
+      text(Ints(v->devices.begin(), v->devices.end()), 0);
     }
     out_ += ")";
   }

@@ -1,41 +1,23 @@
 #include "runtime/array_data.h"
 
+#include "base/hash.h"
+#include "base/interned.h"
 #include "base/process.h"
 
 #include "runtime/backend.h"
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
 #include "spmd/blocks.h"
-#include "spmd/spec.h"
 
 #include <cstring>
 #include <mutex>
-#include <set>
-#include <tuple>
 #include <utility>
 
 namespace tessera::inline v0::runtime {
 namespace {
 
-auto key_of(const Layout& l) {
-  return std::tie(l.backend, l.devices, l.mesh_axes, l.mesh_sizes, l.spec, l.committed);
-}
-struct Less {
-  using is_transparent = void;
-  static const Layout& of(const Layout& l) { return l; }
-  template <class Entry>
-  static const Layout& of(const Entry& e) {
-    return *e.layout;
-  }
-  template <class A, class B>
-  bool operator()(const A& a, const B& b) const {
-    return key_of(of(a)) < key_of(of(b));
-  }
-};
-
 spmd::Blocks blocks_of(const Type& type, const Layout& layout) {
-  return spmd::Blocks(type, layout.mesh_axes, layout.mesh_sizes,
-                      layout.mesh_axes.empty() ? "" : layout.spec);
+  return spmd::Blocks(type, *layout.mesh, layout.spec);
 }
 void wait_for(const ArrayData& a) {
   if (a.pending) a.pending->wait();
@@ -48,53 +30,27 @@ ArrayDataPtr single(const Type& type, LayoutPtr layout, BufferPtr buffer, std::s
   return a;
 }
 
-// Those that somebody has. Whoever lets go of the last takes the layout out.
-struct Interned {
-  std::mutex mutex;
-  struct Entry {
-    const Layout* layout;
-    std::weak_ptr<const Layout> alive;
-  };
-  std::set<Entry, Less> all;
-
-  static Interned& instance() {
-    static auto* i = new Interned;
-    return *i;
-  }
-  void release(const Layout* layout) {
-    {
-      Locked lock(mutex);
-      auto it = all.find(*layout);
-      if (it != all.end() && it->layout == layout) all.erase(it);
-    }
-    delete layout;
-  }
-};
-
 }  // namespace
 
-LayoutPtr intern(Layout layout) {
-  Interned& i = Interned::instance();
-  LayoutPtr made;
-  Locked lock(i.mutex);
-  auto it = i.all.find(layout);
-  if (it != i.all.end()) {
-    if (LayoutPtr alive = it->alive.lock()) return alive;
-    i.all.erase(it);  // on its way out
-  }
-  made = LayoutPtr(new const Layout(std::move(layout)),
-                   [](const Layout* l) { Interned::instance().release(l); });
-  i.all.insert({made.get(), made});
-  return made;
+std::size_t hash_of(const Layout& l) {
+  std::size_t h = l.mesh.hash();
+  mix(h, l.spec.hash());
+  mix(h, static_cast<std::size_t>(l.committed));
+  return h;
+}
+LayoutPtr intern(Layout layout) { return Interned<Layout>(std::move(layout)).pointer(); }
+
+Layout on_device(int device, bool committed, Backend* backend) {
+  return {MeshRef(DeviceMesh{{}, {device}}), Spec(), committed, backend};
 }
 
 LayoutPtr default_layout() {
-  static auto* layout = new LayoutPtr(intern(Layout{{0}, {}, {}, "", false}));
+  static auto* layout = new LayoutPtr(intern(on_device(0, false)));
   return *layout;
 }
 
 Shape ArrayData::shard_shape() const {
-  if (layout->spec.empty() || layout->mesh_axes.empty()) return type.shape;
+  if (layout->spec.replicated()) return type.shape;
   return blocks_of(type, *layout).block();
 }
 
@@ -144,9 +100,7 @@ std::vector<const Shard*> holders(const ArrayData& a, const spmd::Blocks& blocks
   }
   return of;
 }
-bool is_whole(const ArrayData& a) {
-  return a.layout->mesh_axes.empty() || a.layout->spec.empty() || a.shards.size() == 1;
-}
+bool is_whole(const ArrayData& a) { return a.layout->spec.replicated() || a.shards.size() == 1; }
 
 // Transfers under way into or out of memory of this scope.
 class Transfers {
@@ -265,10 +219,10 @@ ArrayDataPtr send(const ArrayData& a, const LayoutPtr& layout) {
     out->shards.push_back(std::move(placed.shard));
     transfers.push_back(std::move(placed.pending));
   };
-  const std::size_t n = layout->devices.size();
+  const std::size_t n = layout->devices().size();
   if (a.layout->backend == &to && is_whole(a) && blocks.count() == 1) {
     wait_for(a);
-    for (int device : layout->devices) add(to.copy(block, a.shards[0], device));
+    for (int device : layout->devices()) add(to.copy(block, a.shards[0], device));
   } else {
     BufferPtr whole;
     const std::byte* bytes = dense_bytes(a, whole);
@@ -286,7 +240,7 @@ ArrayDataPtr send(const ArrayData& a, const LayoutPtr& layout) {
       const std::int64_t b = blocks.block_of(static_cast<std::int64_t>(p));
       const Shard part = cut ? Shard{cut, static_cast<std::size_t>(b) * size}
                              : Shard{whole, base + static_cast<std::size_t>(blocks.offset_of(b))};
-      add(to.to_device(block, part, layout->devices[p]));
+      add(to.to_device(block, part, layout->devices()[p]));
     }
   }
   out->pending = all_of(std::move(transfers));
@@ -298,8 +252,7 @@ ArrayDataPtr send(const ArrayData& a, const LayoutPtr& layout) {
 ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   if (a->layout == layout) return a;
   const Layout& from = *a->layout;
-  if (from.backend == layout->backend && from.devices == layout->devices &&
-      from.mesh_axes == layout->mesh_axes && from.mesh_sizes == layout->mesh_sizes &&
+  if (from.backend == layout->backend && from.mesh == layout->mesh &&
       from.spec == layout->spec) {  // they differ in `committed` only
     ArrayDataPtr same = alias(*a);
     same->layout = layout;
@@ -313,7 +266,7 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   const std::byte* bytes = dense_bytes(*a, whole);
   const std::size_t base = static_cast<std::size_t>(bytes - whole->host_data());
   spmd::Blocks blocks = blocks_of(a->type, *layout);
-  const std::size_t n = layout->devices.size();
+  const std::size_t n = layout->devices().size();
   // Memory that no array has been charged for yet, or that is charged to other devices, is charged
   // by a buffer that owns it.
   auto shared = [&](std::int64_t per_device) {
@@ -322,8 +275,8 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
     return b;
   };
   if (blocks.count() == 1 || blocks.contiguous()) {
-    BufferPtr view = from.backend == layout->backend && from.devices == layout->devices &&
-                             from.spec.empty() && layout->spec.empty()
+    BufferPtr view = from.backend == layout->backend && from.devices() == layout->devices() &&
+                             from.spec.replicated() && layout->spec.replicated()
                          ? whole
                          : shared(blocks.block_bytes());
     for (std::size_t p = 0; p < n; ++p)
@@ -344,14 +297,15 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
 }
 
 ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n) {
-  if (n < 1 || n > device_count() || a->layout->devices.size() != 1 ||
+  if (n < 1 || n > device_count() || a->layout->devices().size() != 1 ||
       !a->shards.at(0).buffer->is_host())
     return nullptr;
   auto out = std::make_shared<ArrayData>();
   out->type = a->type;
   out->type.shape.insert(out->type.shape.begin(), n);
-  Layout layout{{}, {"stack"}, {n}, "stack", false};
-  for (std::int64_t d = 0; d < n; ++d) layout.devices.push_back(static_cast<int>(d));
+  DeviceMesh mesh{{{"stack"}, {n}}, {}};
+  for (std::int64_t d = 0; d < n; ++d) mesh.devices.push_back(static_cast<int>(d));
+  Layout layout{MeshRef(std::move(mesh)), Spec::cut(0, "stack"), false};
   out->layout = intern(std::move(layout));
   // Each device is charged its own copy in the logical account; physically there is the one that
   // exists.
@@ -372,21 +326,18 @@ ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
   const std::size_t bytes = static_cast<std::size_t>(row.bytes());
   const Layout& layout = *a->layout;
   ArrayDataPtr out;
-  if (layout.devices.size() == 1) {
+  if (layout.devices().size() == 1) {
     const Shard& s = a->shards.at(0);
     out = single(row, a->layout, s.buffer, s.offset + static_cast<std::size_t>(i) * bytes);
   } else {
-    const auto spec = spmd::parse_spec(layout.spec).dims;
-    for (std::size_t d = 1; d < spec.size(); ++d)
-      if (!spec[d].empty()) return nullptr;
+    if (layout.spec.dims().size() > 1) return nullptr;
     spmd::Blocks blocks = blocks_of(a->type, layout);
     std::int64_t rows = blocks.block()[0];
     for (std::int64_t p = 0; p < blocks.positions(); ++p) {
       if (blocks.block_of(p) != i / rows) continue;
       const Shard& s = a->shards.at(static_cast<std::size_t>(p));
       // Not committed: rows of one array compute together, though they lie on several devices.
-      LayoutPtr one =
-          intern(Layout{{layout.devices[static_cast<std::size_t>(p)]}, {}, {}, "", false});
+      LayoutPtr one = intern(on_device(layout.devices()[static_cast<std::size_t>(p)], false));
       out = single(row, one, s.buffer, s.offset + static_cast<std::size_t>(i % rows) * bytes);
       break;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/message.h"
+#include "ir/mesh.h"
 #include "ir/type.h"
 #include "runtime/claim.h"
 #include "runtime/completion.h"
@@ -27,14 +28,15 @@ Backend& default_backend();
 
 /// How an array is laid out over devices. Interned: equal layouts are the same object.
 struct Layout {
-  std::vector<int> devices;            // of the platform, in mesh order (row-major over mesh_sizes)
-  std::vector<std::string> mesh_axes;  // empty for a single device
-  std::vector<std::int64_t> mesh_sizes;
-  std::string spec;  // spmd/spec.h; "" is replicated
+  MeshRef mesh;  // with its devices, of the platform; without axes a single one
+  Spec spec;
   bool committed = false;
   Backend* backend = &default_backend();  // the platform
+  const std::vector<int>& devices() const { return mesh->devices; }
   bool operator==(const Layout&) const = default;
 };
+/// The whole of an array on one device.
+Layout on_device(int device, bool committed, Backend* backend = &default_backend());
 using LayoutPtr = std::shared_ptr<const Layout>;
 LayoutPtr intern(Layout layout);
 /// The CPU's first device, uncommitted: where new arrays live.

@@ -90,7 +90,7 @@ void refuse_places(std::string_view name, std::span<const ArrayDataPtr> inputs) 
     const Layout& l = *inputs[i]->layout;
     if (l.committed)
       m.offender("input " + std::to_string(i) + ", " + to_string(inputs[i]->type) + ", is on " +
-                 device_text(l.backend->platform(), l.devices[0]));
+                 device_text(l.backend->platform(), l.devices()[0]));
   }
   m.rule("a computation runs on one device; inputs that are not committed follow those that are")
       .from(CallerLine::now())

@@ -94,7 +94,7 @@ bool isolated() { return isolation().load(std::memory_order_relaxed); }
 void set_isolated(bool on) { isolation().store(on); }
 
 void count_devices(const Layout& layout, std::int64_t bytes, std::int64_t arrays) {
-  for (int d : layout.devices) {
+  for (int d : layout.devices()) {
     g_devices[d].bytes.add(bytes);
     g_devices[d].arrays.fetch_add(arrays, std::memory_order_relaxed);
   }

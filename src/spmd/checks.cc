@@ -11,7 +11,7 @@ namespace tessera::inline v0::spmd {
 
 namespace {
 
-std::vector<AxisSet> axes_of(const std::vector<Spec>& specs) {
+std::vector<AxisSet> axes_of(const Specs& specs) {
   std::vector<AxisSet> axes;
   for (const Spec& s : specs) axes.push_back(s.axes());
   return axes;

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/message.h"
+#include "ir/mesh.h"
 #include "ir/program.h"
-#include "spmd/spec.h"
 
 #include <cstddef>
 #include <optional>
@@ -20,7 +20,7 @@ struct MapInfo {
   std::string function;  // "pmap", "shard_map"
   const Program& body;
   MeshShape mesh;
-  std::vector<Spec> in_specs, out_specs;
+  Specs in_specs, out_specs;
   std::vector<std::string> input_paths, output_paths;
   SourceLoc loc;      // of the call
   bool named = true;  // whether collectives can name the axis

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "ir/host_array.h"
+#include "ir/mesh.h"
 #include "ir/program.h"
-#include "spmd/spec.h"
 
 #include <span>
 #include <vector>

@@ -202,8 +202,8 @@ std::vector<OpExample> examples() {
 
 namespace ops {
 
-Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs,
-                 const MeshRef& mesh, Specs in_specs, Specs out_specs, bool typed) {
+Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs, const MeshRef& mesh,
+                 Specs in_specs, Specs out_specs, bool typed) {
   // A typed body's result varies over exactly the axes of its spec: the cotangent that comes back
   // does.
   bool widen = false;

@@ -1,9 +1,9 @@
 // The attributes of a shard_map equation, read once.
 #pragma once
 
+#include "ir/mesh.h"
 #include "ir/op.h"
 #include "ops/build.h"
-#include "ir/mesh.h"
 
 #include <vector>
 

@@ -15,8 +15,8 @@ Spec with_free_dim(const Spec& spec, int at) {
   return Spec(std::move(dims));
 }
 
-Values emit(Builder& b, const ShardMap& s, ProgramPtr body, const Values& inputs,
-            const Specs& in, const Specs& out) {
+Values emit(Builder& b, const ShardMap& s, ProgramPtr body, const Values& inputs, const Specs& in,
+            const Specs& out) {
   return ops::shard_map(b, std::move(body), inputs, s.device_mesh, in, out, s.typed);
 }
 

@@ -236,7 +236,7 @@ TEST_F(Devices, ShardingsPrint) {
   Array t =
       ts::pmap([](Array v) { return v; }, {.axis_name = "batch", .out_axes = 1})(ts::ones({4, 2}));
   EXPECT_EQ(text(t.sharding()), "NamedSharding({batch: 4}, P(none, batch))");
-  EXPECT_EQ(text(ts::Sharding(ts::devices(), {"a", "b"}, {2, 4}, "a,b;;")),
+  EXPECT_EQ(text(ts::Sharding(ts::devices(), {"a", "b"}, {2, 4}, {{"a", "b"}, {}, {}})),
             "NamedSharding({a: 2, b: 4}, P({a, b}))");
 }
 

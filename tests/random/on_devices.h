@@ -2,6 +2,7 @@
 // memories of their own, each device has the bits of a run alone.
 #pragma once
 
+#include "../specs.h"
 #include "ops/build.h"
 #include "random/check_program.h"
 #include "runtime/devices.h"
@@ -54,8 +55,9 @@ inline std::string problem_on_devices(const ProgramPtr& p, const Arrays& inputs,
   Values out;
   for (Value v : body.inline_program(*p, in)) out.push_back(ops::reshape(v, stacked(v.shape(), 1)));
   Strings out_specs(out.size(), "i");
-  ProgramPtr mapped = b.finish(ops::shard_map(b, body.finish(out), operands,
-                                              {{"i"}, {kDevices}, {}}, in_specs, out_specs, false));
+  ProgramPtr mapped =
+      b.finish(ops::shard_map(b, body.finish(out), operands, first_devices({{"i"}, {kDevices}}),
+                              specs(in_specs), specs(out_specs), false));
   std::vector<Arrays> expected;
   for (const Arrays& mine : of_device) expected.push_back(compiled(*runtime::compile(p), mine));
   for (bool isolated : {false, true}) {

@@ -1,4 +1,5 @@
 #include "runtime/array_data.h"
+#include "../specs.h"
 
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
@@ -23,13 +24,10 @@ std::vector<float> read(const ArrayData& a) {
   const auto* p = reinterpret_cast<const float*>(dense_bytes(a, hold));
   return {p, p + a.type.shape.count()};
 }
-LayoutPtr on_mesh(const std::string& spec, std::vector<std::int64_t> sizes = {2, 2}) {
-  Layout l;
-  l.mesh_axes = {"x", "y"};
-  l.mesh_sizes = sizes;
-  for (int d = 0; d < sizes[0] * sizes[1]; ++d) l.devices.push_back(d);
-  l.spec = spec;
-  return intern(l);
+LayoutPtr on_mesh(const std::string& text, std::vector<std::int64_t> sizes = {2, 2}) {
+  DeviceMesh mesh{{{"x", "y"}, sizes}, {}};
+  for (int d = 0; d < mesh.size(); ++d) mesh.devices.push_back(d);
+  return intern({MeshRef(mesh), spec(text), false});
 }
 
 struct Devices {
@@ -91,7 +89,7 @@ TEST(ArrayData, RowsAreViews) {
   EXPECT_EQ(row->shards[0].buffer, a->shards[0].buffer);
   auto sharded = row_view(relayout(a, on_mesh("x,y")), 3);
   EXPECT_EQ(read(*sharded), (std::vector<float>{9, 10, 11}));
-  EXPECT_EQ(sharded->layout->devices, std::vector<int>{3});
+  EXPECT_EQ(sharded->layout->devices(), std::vector<int>{3});
   EXPECT_EQ(row_view(relayout(a, on_mesh("x;", {2, 1})), 4), nullptr);
 }
 

@@ -1,5 +1,6 @@
 // Every platform keeps the promises of runtime/backend.h: the CPU, and one whose memory is not the
 // host's and that is plugged in here.
+#include "../specs.h"
 #include "far.h"
 #include "programs.h"
 
@@ -17,9 +18,9 @@ class Platforms : public testing::TestWithParam<const char*> {
   Backend& backend =
       std::string(GetParam()) == "far" ? far::platform() : tessera::runtime::default_backend();
 
-  LayoutPtr on(int device) { return intern(Layout{{device}, {}, {}, "", true, &backend}); }
-  LayoutPtr over_three(const std::string& spec) {
-    return intern(Layout{{2, 0, 1}, {"i"}, {3}, spec, true, &backend});
+  LayoutPtr on(int device) { return intern(on_device(device, true, &backend)); }
+  LayoutPtr over_three(const std::string& text) {
+    return intern({MeshRef(DeviceMesh{{{"i"}, {3}}, {2, 0, 1}}), spec(text), true, &backend});
   }
 };
 INSTANTIATE_TEST_SUITE_P(All, Platforms, testing::Values("cpu", "far"),
@@ -65,12 +66,12 @@ TEST_P(Platforms, HoldArraysWholeAndCut) {
        {on(0), on(2), over_three(""), over_three("i"), over_three(";i")}) {
     const ArrayDataPtr there = relayout(put(values), layout);
     EXPECT_EQ(there->layout, layout);
-    EXPECT_EQ(there->shards.size(), layout->devices.size());
-    EXPECT_TRUE(same_bits(host(*there), values)) << layout->spec;
+    EXPECT_EQ(there->shards.size(), layout->devices().size());
+    EXPECT_TRUE(same_bits(host(*there), values)) << to_string(layout->spec);
     // From there to every other place, and home.
     for (const LayoutPtr& next : {on(1), over_three("i"), default_layout()})
       EXPECT_TRUE(same_bits(host(*relayout(there, next)), values))
-          << layout->spec << " to " << next->spec;
+          << to_string(layout->spec) << " to " << to_string(next->spec);
     const auto* view = reinterpret_cast<const float*>(host_view(*there));
     for (std::int64_t i = 0; i < values.count(); ++i) EXPECT_EQ(view[i], values.number(i));
   }
@@ -87,7 +88,7 @@ TEST_P(Platforms, RunProgramsWhereTheirInputsAre) {
     ASSERT_EQ(out.size(), 2u);
     for (std::size_t k = 0; k < 2; ++k) {
       EXPECT_EQ(out[k]->layout->backend, &backend);
-      EXPECT_EQ(out[k]->layout->devices, in->layout->devices);
+      EXPECT_EQ(out[k]->layout->devices(), in->layout->devices());
       EXPECT_TRUE(same_bits(host(*out[k]), expected[k]));
     }
     // What it gave goes in again.
@@ -111,8 +112,7 @@ TEST(Far, RunsBehindTheCaller) {
   std::atomic<int> ended{0};
   {
     const far::HeldUp held;
-    const ArrayDataPtr in =
-        relayout(put(values), intern(Layout{{0}, {}, {}, "", true, &far::platform()}));
+    const ArrayDataPtr in = relayout(put(values), intern(on_device(0, true, &far::platform())));
     out = compile(doubled(), {}, far::platform())->run(std::vector{in});
     ASSERT_NE(out[0]->pending, nullptr);
     EXPECT_FALSE(out[0]->pending->done());
@@ -128,7 +128,7 @@ TEST(Far, RunsBehindTheCaller) {
 
 TEST(Far, MemoryIsNotReadInPlace) {
   const ArrayDataPtr there =
-      relayout(put(counted(kType)), intern(Layout{{0}, {}, {}, "", true, &far::platform()}));
+      relayout(put(counted(kType)), intern(on_device(0, true, &far::platform())));
   BufferPtr hold;
   EXPECT_FALSE(there->shards[0].buffer->is_host());
   EXPECT_EQ(dense_view(*there, hold), nullptr);
@@ -139,10 +139,9 @@ TEST(Far, MemoryIsNotReadInPlace) {
 
 TEST(Far, CopiesBetweenItsDevicesWithoutTheHost) {
   far::Far& far = far::platform();
-  const ArrayDataPtr there =
-      relayout(put(counted(kType)), intern(Layout{{0}, {}, {}, "", true, &far}));
+  const ArrayDataPtr there = relayout(put(counted(kType)), intern(on_device(0, true, &far)));
   const int before = far.copied;
-  const ArrayDataPtr moved = relayout(there, intern(Layout{{1}, {}, {}, "", true, &far}));
+  const ArrayDataPtr moved = relayout(there, intern(on_device(1, true, &far)));
   EXPECT_EQ(far.copied, before + 1);
   EXPECT_TRUE(same_bits(host(*moved), counted(kType)));
 }

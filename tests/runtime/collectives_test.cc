@@ -1,3 +1,4 @@
+#include "../specs.h"
 #include "programs.h"
 
 #include <cmath>
@@ -11,7 +12,7 @@ namespace {
 class OnDevices : public testing::TestWithParam<int> {
  protected:
   std::int64_t n() const { return GetParam(); }
-  ts::spmd::MeshShape mesh() const { return {{"i"}, {n()}}; }
+  ts::MeshShape mesh() const { return {{"i"}, {n()}}; }
   // One operand of [n * rows, columns...] cut along its first dimension.
   void check(const ts::Shape& block, const std::string& out, const Body& body,
              ts::DType dtype = ts::f32) {
@@ -137,7 +138,7 @@ TEST_P(OnDevices, StacksOfUniformValues) {
 INSTANTIATE_TEST_SUITE_P(Counts, OnDevices, testing::Values(1, 2, 3, 4, 8));
 
 TEST(Mesh, EverySpecOnTwoAxes) {
-  ts::spmd::MeshShape mesh{{"x", "y"}, {2, 3}};
+  ts::MeshShape mesh{{"x", "y"}, {2, 3}};
   for (std::string in : {"", "x", "y", "x;y", "y;x", "x,y", "y,x", ";x,y"})
     for (std::string out : {"x", "y", "x;y", "x,y", ";y,x"}) {
       SCOPED_TRACE(in + " -> " + out);
@@ -153,7 +154,7 @@ TEST(Mesh, EverySpecOnTwoAxes) {
     }
 }
 TEST(Mesh, CollectivesOverOneOfTwoAxesAndBoth) {
-  ts::spmd::MeshShape mesh{{"x", "y"}, {2, 3}};
+  ts::MeshShape mesh{{"x", "y"}, {2, 3}};
   Sharded(mesh, {ts::Type(ts::f32, {6, 6})}, {"x;y"}, {"x", ";y", "", "x;y", ""},
           [&](ts::Builder&, ts::Values v) {
             return ts::Values{ops::psum(v[0], {"y"}, 3), ops::psum(v[0], {"x"}, 2),

@@ -1,3 +1,4 @@
+#include "../specs.h"
 #include "programs.h"
 
 #include "runtime/buffer.h"
@@ -11,7 +12,7 @@ namespace {
 const ts::Type kVector(ts::f32, {4});
 const ts::Type kScalar(ts::f32, {});
 const ts::Type kInt(ts::i32, {});
-ts::spmd::MeshShape on(std::int64_t n) { return {{"i"}, {n}}; }
+ts::MeshShape on(std::int64_t n) { return {{"i"}, {n}}; }
 
 void check_alone(const ts::ProgramPtr& p) {
   std::vector<ts::HostArray> in;
@@ -268,7 +269,8 @@ TEST(Control, LoopsAroundShardMaps) {
     return ts::Values{ops::add(v[0], ops::psum(v[0], {"i"}, 4))};
   });
   auto body = program({ts::Type(ts::f32, {16})}, [&](ts::Builder& b, ts::Values v) {
-    return ops::shard_map(b, inside, v, {{"i"}, {4}, {}}, {"i"}, {"i"}, false);
+    return ops::shard_map(b, inside, v, first_devices({{"i"}, {4}}), specs({"i"}), specs({"i"}),
+                          false);
   });
   auto p = program({ts::Type(ts::f32, {16})}, [&](ts::Builder& b, ts::Values v) {
     return ops::scan(body, {}, v, {}, 3, false, b);

@@ -1,3 +1,4 @@
+#include "../specs.h"
 #include "programs.h"
 
 #include "runtime/buffer.h"
@@ -25,7 +26,7 @@ int threads() {
   closedir(d);
   return n - 2;
 }
-ts::spmd::MeshShape on(std::int64_t n) { return {{"i"}, {n}}; }
+ts::MeshShape on(std::int64_t n) { return {{"i"}, {n}}; }
 
 // x * x + y, then a sum and what depends on it.
 ts::ProgramPtr straight() {
@@ -152,14 +153,14 @@ TEST(Sharing, NinetySixDevicesTakeNoThreads) {
 }
 TEST(Sharing, RegionsPassBlocksOn) {
   Devices devices(4);
-  ts::spmd::MeshShape mesh = on(4);
+  ts::MeshShape mesh = on(4);
   ts::ProgramPtr body = program({ts::Type(ts::f32, {1, 8})}, [](ts::Builder&, ts::Values v) {
     return ts::Values{ops::neg(v[0])};
   });
   ts::Builder b("twice");
   ts::Values x = {b.input(ts::Type(ts::f32, {4, 8}))};
-  x = ops::shard_map(b, body, x, {mesh.axes, mesh.sizes, {}}, {"i"}, {"i"}, false);
-  x = ops::shard_map(b, body, x, {mesh.axes, mesh.sizes, {}}, {"i"}, {"i"}, false);
+  x = ops::shard_map(b, body, x, first_devices(mesh), specs({"i"}), specs({"i"}), false);
+  x = ops::shard_map(b, body, x, first_devices(mesh), specs({"i"}), specs({"i"}), false);
   ts::Value outside = ops::add(x[0], x[0]);
   auto p = b.finish(ts::Values{x[0], outside});
   auto in = counted(p->types[0]);

@@ -2,6 +2,7 @@
 // that runs devices in step.
 #pragma once
 
+#include "../specs.h"
 #include "ir/builder.h"
 #include "ir/op.h"
 #include "ops/build.h"
@@ -92,43 +93,41 @@ inline ts::ProgramPtr program(const std::vector<ts::Type>& types, const Body& bo
 }
 
 struct Sharded {
-  ts::spmd::MeshShape mesh;
+  ts::MeshShape mesh;
   std::vector<ts::Type> wholes;
   ts::Strings in_specs, out_specs;
   ts::ProgramPtr body;
 
-  Sharded(ts::spmd::MeshShape m, std::vector<ts::Type> w, ts::Strings in, ts::Strings out,
-          const Body& f)
+  Sharded(ts::MeshShape m, std::vector<ts::Type> w, ts::Strings in, ts::Strings out, const Body& f)
       : mesh(std::move(m)),
         wholes(std::move(w)),
         in_specs(std::move(in)),
         out_specs(std::move(out)) {
     std::vector<ts::Type> blocks;
     for (std::size_t i = 0; i < wholes.size(); ++i)
-      blocks.emplace_back(
-          wholes[i].dtype,
-          ts::spmd::block_shape(wholes[i].shape, ts::spmd::parse_spec(in_specs[i]), mesh));
+      blocks.emplace_back(wholes[i].dtype,
+                          ts::block_shape(wholes[i].shape, spec(in_specs[i]), mesh));
     body = program(blocks, f);
   }
   ts::ProgramPtr whole() const {
     ts::Builder b("mapped");
     ts::Values in;
     for (const auto& t : wholes) in.push_back(b.input(t));
-    return b.finish(
-        ts::ops::shard_map(b, body, in, {mesh.axes, mesh.sizes, {}}, in_specs, out_specs, false));
+    return b.finish(ts::ops::shard_map(b, body, in, first_devices(mesh), specs(in_specs),
+                                       specs(out_specs), false));
   }
   std::vector<ts::HostArray> oracle(const std::vector<ts::HostArray>& inputs) const {
     std::vector<std::vector<ts::HostArray>> blocks(static_cast<std::size_t>(mesh.size()));
     for (std::int64_t d = 0; d < mesh.size(); ++d)
       for (std::size_t i = 0; i < inputs.size(); ++i)
         blocks[static_cast<std::size_t>(d)].push_back(
-            ts::spmd::block_of(inputs[i], ts::spmd::parse_spec(in_specs[i]), mesh, d));
+            ts::spmd::block_of(inputs[i], spec(in_specs[i]), mesh, d));
     auto out = ts::spmd::evaluate_spmd(*body, mesh, blocks);
     std::vector<ts::HostArray> results;
     for (std::size_t k = 0; k < out_specs.size(); ++k) {
       std::vector<ts::HostArray> of;
       for (auto& device : out) of.push_back(device[k]);
-      results.push_back(ts::spmd::assemble(of, ts::spmd::parse_spec(out_specs[k]), mesh));
+      results.push_back(ts::spmd::assemble(of, spec(out_specs[k]), mesh));
     }
     return results;
   }

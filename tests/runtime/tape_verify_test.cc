@@ -1,6 +1,7 @@
 // A tape whose steps run less often than their operands differ would give every device the first
 // one's numbers: it is refused before it runs.
 #include "codegen/plan/tape_verify.h"
+#include "../specs.h"
 #include "programs.h"
 
 #include "codegen/plan/plan.h"
@@ -16,8 +17,8 @@ namespace {
 tapes::Tape planned() {
   const ts::Type whole(ts::f32, {3, 4}), block(ts::f32, {1, 4});
   auto map = [&](ts::Value x, const Body& f) {
-    return ops::shard_map(*x.builder, program({block}, f), ts::Values{x}, {{"i"}, {3}, {}}, {"i"},
-                          {"i"}, false)[0];
+    return ops::shard_map(*x.builder, program({block}, f), ts::Values{x},
+                          first_devices({{"i"}, {3}}), specs({"i"}), specs({"i"}), false)[0];
   };
   ts::Builder b("two_maps");
   ts::Value x = map(b.input(whole), [](ts::Builder&, ts::Values v) {

@@ -1,5 +1,6 @@
 // Each collective against worked vectors; the reference that computes them is the oracle of
 // everything else.
+#include "../specs.h"
 #include "spmd/spmd_check.h"
 
 #include <cmath>
@@ -117,7 +118,7 @@ TEST(Collectives, PermuteAndBroadcast) {
 }
 
 TEST(Collectives, AxesAreRowMajorInTheirOrder) {
-  spmd::MeshShape mesh{{"x", "y"}, {2, 3}};
+  MeshShape mesh{{"x", "y"}, {2, 3}};
   auto index = [&](Strings axes) {
     ProgramPtr p = program_of(
         {}, [&](Builder& b, const Values&) { return Values{ops::axis_index(b, axes, 6)}; });

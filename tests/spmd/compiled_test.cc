@@ -1,5 +1,6 @@
 // The executor against the reference: every collective, dtype, grid order and control flow, with
 // sharing and without.
+#include "../specs.h"
 #include "runtime/devices.h"
 #include "runtime/executable.h"
 #include "spmd/spmd_check.h"
@@ -49,12 +50,8 @@ struct Mesh {
 /// One shard_map of `f` over blocks cut along dimension 0 over all axes of the mesh.
 ProgramPtr map_rows(const Mesh& mesh, const std::vector<Type>& blocks, const Body& f,
                     bool typed = false) {
-  std::string spec;
-  std::int64_t n = 1;
-  for (std::size_t i = 0; i < mesh.axes.size(); ++i) {
-    spec += (i ? "," : "") + mesh.axes[i];
-    n *= mesh.sizes[i];
-  }
+  const Spec rows(Spec::Dims{mesh.axes});
+  const std::int64_t n = mesh.size();
   std::vector<Type> inner = blocks, whole = blocks;
   for (Type& t : inner)
     if (typed)
@@ -67,8 +64,8 @@ ProgramPtr map_rows(const Mesh& mesh, const std::vector<Type>& blocks, const Bod
   });
   for (Type& t : whole) t.shape[0] *= n;
   return program_of(whole, [&](Builder& b, const Values& in) {
-    return ops::shard_map(b, body, in, {mesh.axes, mesh.sizes, {}}, Strings(in.size(), spec),
-                          Strings(body->outputs.size(), spec), typed);
+    return ops::shard_map(b, body, in, first_devices(mesh), Specs(in.size(), rows),
+                          Specs(body->outputs.size(), rows), typed);
   });
 }
 
@@ -224,8 +221,8 @@ TEST_F(Compiled, SharedValues) {
       });
   check(program_of({Type(f32, {3}), Type(f32, {8, 3})},
                    [&](Builder& b, const Values& in) {
-                     return ops::shard_map(b, body, in, {{"i"}, {4}, {}}, {"", "i"},
-                                           {"", "i", "i", "i"}, false);
+                     return ops::shard_map(b, body, in, first_devices({{"i"}, {4}}),
+                                           specs({"", "i"}), specs({"", "i", "i", "i"}), false);
                    }),
         "shared values");
 }
@@ -303,7 +300,8 @@ TEST_F(Compiled, Derivatives) {
     });
     ProgramPtr p =
         program_of({Type(f32, {3}), Type(f32, {8, 3})}, [&](Builder& b, const Values& in) {
-          return ops::shard_map(b, body, in, {{"i"}, {4}, {}}, {"", "i"}, {"", "i"}, typed);
+          return ops::shard_map(b, body, in, first_devices({{"i"}, {4}}), specs({"", "i"}),
+                                specs({"", "i"}), typed);
         });
     check(vjp_program(*p, {true, true}), typed ? "typed vjp" : "untyped vjp");
     check(jvp_program(*p, {true, true}).program, typed ? "typed jvp" : "untyped jvp");

@@ -1,5 +1,6 @@
 // Control flow of per-device programs: what it leaves uniform, which collectives inside it can
 // never be right, and how the reference runs it over devices that disagree.
+#include "../specs.h"
 #include "spmd/checks.h"
 #include "spmd/spmd_check.h"
 #include "spmd/uniformity.h"
@@ -108,7 +109,7 @@ TEST(ControlFlowUniformity, CallsAreSeenThrough) {
 TEST(ControlFlowChecks, LonelyCollectives) {
   auto check = [](const Program& p, Strings in) {
     spmd::MapInfo m{"pmap", p, {{"x", "y"}, {2, 3}}, {}, {}, {}, {}, {}};
-    for (const auto& s : in) m.in_specs.push_back(spmd::parse_spec(s));
+    for (const auto& s : in) m.in_specs.push_back(spec(s));
     return error_of<CollectiveError>([&] { spmd::check_collectives_in_control_flow(m); });
   };
   ProgramPtr branch = [] {

@@ -1,12 +1,12 @@
 // shard_map: blocks by spec, and its derivatives in both regimes against those of the same function
 // on whole arrays.
 #include "spmd/shard_map.h"
+#include "../specs.h"
 #include "spmd/spmd_check.h"
 #include "transform/autodiff.h"
 
 using namespace tessera;
 using namespace tessera::testing;
-using spmd::MeshShape;
 
 namespace {
 
@@ -21,8 +21,8 @@ struct Map {
 ProgramPtr body_of(const Map& m, const std::vector<Type>& wholes, const Body& f) {
   std::vector<Type> blocks;
   for (std::size_t i = 0; i < wholes.size(); ++i) {
-    spmd::Spec spec = spmd::parse_spec(m.in[i]);
-    Type t(wholes[i].dtype, spmd::block_shape(wholes[i].shape, spec, m.mesh));
+    Spec spec = spec(m.in[i]);
+    Type t(wholes[i].dtype, block_shape(wholes[i].shape, spec, m.mesh));
     if (m.typed) t.varying = spec.axes();
     blocks.push_back(t);
   }
@@ -33,7 +33,7 @@ ProgramPtr body_of(const Map& m, const std::vector<Type>& wholes, const Body& f)
 ProgramPtr map_of(const Map& m, const std::vector<Type>& wholes, const Body& f) {
   ProgramPtr body = body_of(m, wholes, f);
   return program_of(wholes, [&](Builder& b, const Values& in) {
-    return ops::shard_map(b, body, in, {m.mesh.axes, m.mesh.sizes, {}}, m.in, m.out, m.typed);
+    return ops::shard_map(b, body, in, first_devices(m.mesh), specs(m.in), specs(m.out), m.typed);
   });
 }
 
@@ -64,12 +64,29 @@ const MeshShape kGrid{{"x", "y"}, {2, 3}};
 
 }  // namespace
 
-TEST(Spec, TextAndBack) {
-  for (const char* text : {"", "i", ";i", "x,y", "x,y;;z", ";;a"})
-    EXPECT_EQ(to_string(spmd::parse_spec(text)), text);
-  EXPECT_EQ(to_string(spmd::parse_spec("i;;")), "i");
-  EXPECT_EQ(spelled(spmd::parse_spec("")), "P()");
-  EXPECT_EQ(spelled(spmd::parse_spec("x,y;;z")), "P(('x', 'y'), none, 'z')");
+TEST(Spec, IsOneStructureHoweverItIsMade) {
+  EXPECT_EQ(spec("i;;"), Spec::cut(0, "i"));
+  EXPECT_EQ(&spec(";i").dims(), &Spec::cut(1, "i").dims());
+  EXPECT_EQ(spec(";;"), Spec());
+  EXPECT_FALSE(spec("x,y") == spec("y,x"));
+  EXPECT_EQ(to_string(Spec()), "P()");
+  EXPECT_EQ(to_string(spec("x,y;;z")), "P(('x', 'y'), none, 'z')");
+}
+
+TEST(Spec, AndMeshesReadBackFromPrograms) {
+  const MeshRef mesh(DeviceMesh{kGrid, {5, 4, 3, 2, 1, 0}});
+  Builder b("map");
+  Value x = b.input(Type(f32, {6, 4, 2}));
+  ProgramPtr body = program_of({Type(f32, {1, 4, 2})}, [](Builder&, const Values& v) { return v; });
+  ProgramPtr p =
+      b.finish(ops::shard_map(b, body, Values{x}, mesh, {spec("y,x")}, {spec("y,x")}, false));
+  const std::string text = to_string(*p);
+  EXPECT_NE(text.find("mesh=mesh(\"x\"=2, \"y\"=3, (5, 4, 3, 2, 1, 0))"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("in_specs=(P((\"y\", \"x\")))"), std::string::npos) << text;
+  const ProgramPtr read = parse_program(text);
+  EXPECT_TRUE(same_structure(*p, *read));
+  EXPECT_EQ(only_map(*read).attrs.get<MeshRef>("mesh"), mesh);
 }
 
 TEST(ShardMap, CutsAndAssembles) {
@@ -344,7 +361,7 @@ TEST(ShardMap, Errors) {
     Value x = b.input(t);
     return error_of<ShardingError>([&] {
       ops::shard_map(b, program_of({t}, [](Builder&, const Values& v) { return v; }), Values{x},
-                     {{"i"}, {4}, {}}, in, {""}, false);
+                     first_devices({{"i"}, {4}}), in, {""}, false);
     });
   };
   EXPECT_EQ(raw({"i"}, Type(f32, {6})),

@@ -1,6 +1,7 @@
 // Per-device programs run on the reference, and the same functions mapped by vmap.
 #pragma once
 
+#include "../specs.h"
 #include "ir/interpret.h"
 #include "ir/op.h"
 #include "ops/build.h"
@@ -46,7 +47,7 @@ inline HostArray stack_of(const std::vector<HostArray>& rows) {
 }
 
 /// The program on every device of the mesh over rows of stacked inputs; stacked results.
-inline std::vector<HostArray> on_devices(const Program& p, const spmd::MeshShape& mesh,
+inline std::vector<HostArray> on_devices(const Program& p, const MeshShape& mesh,
                                          const std::vector<HostArray>& stacked) {
   std::vector<std::vector<HostArray>> inputs(static_cast<std::size_t>(mesh.size()));
   for (std::size_t d = 0; d < inputs.size(); ++d)

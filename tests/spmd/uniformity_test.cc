@@ -1,5 +1,6 @@
 // The proof of what all devices share, and the errors that come from it.
 #include "spmd/uniformity.h"
+#include "../specs.h"
 #include "spmd/checks.h"
 #include "spmd/spmd_check.h"
 
@@ -69,12 +70,12 @@ MapInfo info(const Program& p, Strings out) {
   MapInfo m{"pmap",
             p,
             {{"devices"}, {4}},
-            {spmd::parse_spec(""), spmd::parse_spec("devices")},
+            {spec(""), spec("devices")},
             {},
             {"args[0]", "args[1]"},
             {"result[0].w", "result[1]", "result[2]"},
             {}};
-  for (const auto& s : out) m.out_specs.push_back(spmd::parse_spec(s));
+  for (const auto& s : out) m.out_specs.push_back(spec(s));
   m.loc.file = "main.cc";
   m.loc.line = 30;
   return m;

@@ -1,5 +1,6 @@
 // For every collective: vmap(axis_name) of a program is the program on the devices of that axis,
 // derivatives included; and over an axis that the collective does not name, vmap is a loop.
+#include "../specs.h"
 #include "spmd/spmd_check.h"
 #include "transform/autodiff.h"
 
@@ -159,7 +160,7 @@ TEST(VmapLaw, OverAnotherAxis) {
 
 // One name of a pair belongs to vmap, the other to devices; and both to vmaps.
 TEST(VmapLaw, PairsOfAxes) {
-  spmd::MeshShape mesh{{"i", "j"}, {2, 3}};
+  MeshShape mesh{{"i", "j"}, {2, 3}};
   for (Strings axes : {Strings{"i", "j"}, Strings{"j", "i"}})
     for (const Case& c : cases(6)) {
       std::string what = c.name + " over (" + axes[0] + ", " + axes[1] + ")";

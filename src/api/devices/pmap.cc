@@ -114,9 +114,9 @@ class PmapCache final : public CachedFunction {
         pmap_out_axes(result, f.result_present, ranks, options_, "pmap", loc_);
 
     const std::string axis = options_.axis_name.empty() ? kUnnamed : options_.axis_name;
-    Strings in_specs, out_specs;
+    Specs in_specs, out_specs;
     for (std::size_t i = 0; i < body.inputs.size(); ++i)
-      in_specs.push_back(i < in.axes.size() ? axis_spec(in.axes[i], axis) : std::string());
+      in_specs.push_back(i < in.axes.size() ? axis_spec(in.axes[i], axis) : Spec());
     for (int a : out_axes) out_specs.push_back(axis_spec(a, axis));
     check(call, f, in, result, axis, in_specs, out_specs);
 
@@ -129,9 +129,9 @@ class PmapCache final : public CachedFunction {
         t.shape.insert(t.shape.begin() + in.axes[i], in.size);
       operands.push_back(b.input(std::move(t)));
     }
-    Ints devices(in.devices.begin(), in.devices.end());
     Values out = ops::shard_map(b, with_axes(body, in.axes, out_axes), operands,
-                                {{axis}, {in.size}, devices}, in_specs, out_specs, false);
+                                MeshRef(DeviceMesh{{{axis}, {in.size}}, in.devices}), in_specs,
+                                out_specs, false);
     f.program = b.finish(out);
     f.backend = in.backend;
     return f;
@@ -142,11 +142,11 @@ class PmapCache final : public CachedFunction {
   }
 
   void check(const Call& call, const TracedFunction& f, const PmapInputs& in, const TreeDef& result,
-             const std::string& axis, const Strings& in_specs, const Strings& out_specs) const {
+             const std::string& axis, const Specs& in_specs, const Specs& out_specs) const {
     spmd::MapInfo map{"pmap", *f.program, {{axis}, {in.size}},        {}, {}, in.paths,
                       {},     loc_,       !options_.axis_name.empty()};
-    for (const auto& s : in_specs) map.in_specs.push_back(spmd::parse_spec(s));
-    for (const auto& s : out_specs) map.out_specs.push_back(spmd::parse_spec(s));
+    map.in_specs = in_specs;
+    map.out_specs = out_specs;
     while (map.input_paths.size() < map.in_specs.size())
       map.input_paths.push_back("a captured array");
     const std::vector<std::string> paths = result.paths("result");

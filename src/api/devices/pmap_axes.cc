@@ -214,9 +214,8 @@ std::vector<int> pmap_out_axes(const TreeDef& result, const std::vector<bool>& p
   return axes;
 }
 
-std::string axis_spec(int axis, const std::string& name) {
-  return axis == kReplicated ? std::string()
-                             : std::string(static_cast<std::size_t>(axis), ';') + name;
+Spec axis_spec(int axis, const std::string& name) {
+  return axis == kReplicated ? Spec() : Spec::cut(axis, name);
 }
 
 }  // namespace tessera::inline v0::detail

@@ -34,7 +34,7 @@ std::vector<int> pmap_out_axes(const TreeDef& result, const std::vector<bool>& p
                                const std::vector<int>& ranks, const PmapOptions& options,
                                const std::string& function, const SourceLoc& loc);
 
-/// "" for kReplicated, else the axis cut over `name`: spmd/spec.h.
-std::string axis_spec(int axis, const std::string& name);
+/// Nothing cut for kReplicated, else `axis` over `name`.
+Spec axis_spec(int axis, const std::string& name);
 
 }  // namespace tessera::inline v0::detail

@@ -7,7 +7,6 @@
 #include "runtime/devices.h"
 #include "runtime/memory_limit.h"
 #include "spmd/blocks.h"
-#include "spmd/spec.h"
 
 #include <fmt/format.h>
 
@@ -123,25 +122,19 @@ std::string to_string(const Sharding& s) {
   for (std::size_t i = 0; i < s.mesh_axes().size(); ++i)
     text += (i ? ", " : "") + s.mesh_axes()[i] + ": " + std::to_string(s.mesh_sizes()[i]);
   text += "}, P(";
-  std::string entry;
-  std::vector<std::string> entries;
-  for (char c : s.spec() + ";") {
-    if (c == ';') {
-      entries.push_back(entry);
-      entry.clear();
-    } else {
-      entry += c == ',' ? std::string(", ") : std::string(1, c);
-    }
-  }
-  while (!entries.empty() && entries.back().empty()) entries.pop_back();
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (i) text += ", ";
-    text += entries[i].empty()                          ? "none"
-            : entries[i].find(',') != std::string::npos ? "{" + entries[i] + "}"
-                                                        : entries[i];
+  const Spec spec(s.spec());
+  bool first = true;
+  for (const Spec::Axes& axes : spec.dims()) {
+    if (!first) text += ", ";
+    first = false;
+    if (axes.empty()) text += "none";
+    if (axes.size() > 1) text += "{";
+    for (std::size_t i = 0; i < axes.size(); ++i) text += (i ? ", " : "") + axes[i];
+    if (axes.size() > 1) text += "}";
   }
   return text + "))";
 }
+bool Sharding::is_fully_replicated() const { return Spec(spec_).replicated(); }
 std::ostream& operator<<(std::ostream& out, const Sharding& s) { return out << to_string(s); }
 
 Sharding Array::sharding(std::source_location loc) const {
@@ -156,8 +149,8 @@ Sharding Array::sharding(std::source_location loc) const {
         .raise<TraceError>();
   const runtime::Layout& l = *detail::data_of(a)->layout;
   std::vector<Device> ids;
-  for (int d : l.devices) ids.push_back({d, l.backend->platform()});
-  return Sharding(std::move(ids), l.mesh_axes, l.mesh_sizes, l.spec);
+  for (int d : l.devices()) ids.push_back({d, l.backend->platform()});
+  return Sharding(std::move(ids), l.mesh->axes, l.mesh->sizes, l.spec.dims());
 }
 
 std::vector<Shard> Array::shards(std::source_location loc) const {
@@ -165,17 +158,17 @@ std::vector<Shard> Array::shards(std::source_location loc) const {
   const detail::Reading read(*this, "shards", loc);
   const runtime::ArrayDataPtr& data = read.data();
   const runtime::Layout& l = *data->layout;
-  spmd::Blocks blocks(data->type, l.mesh_axes, l.mesh_sizes, l.mesh_axes.empty() ? "" : l.spec);
+  spmd::Blocks blocks(data->type, *l.mesh, l.spec);
   std::vector<Shard> out;
   std::vector<int> copies(static_cast<std::size_t>(blocks.count()), 0);
   for (std::size_t p = 0; p < data->shards.size(); ++p) {
     auto part = std::make_shared<runtime::ArrayData>();
     part->type = Type(data->type.dtype, data->shard_shape(), data->type.weak);
-    part->layout = runtime::intern(runtime::Layout{{l.devices[p]}, {}, {}, "", true, l.backend});
+    part->layout = runtime::intern(runtime::on_device(l.devices()[p], true, l.backend));
     part->shards = {data->shards[p]};
     part->pending = data->pending;
     std::int64_t block = blocks.block_of(static_cast<std::int64_t>(p));
-    Shard s{{l.devices[p], l.backend->platform()},
+    Shard s{{l.devices()[p], l.backend->platform()},
             {},
             copies[static_cast<std::size_t>(block)]++,
             detail::make_concrete(part)};
@@ -194,7 +187,7 @@ std::vector<Shard> Array::shards(std::source_location loc) const {
 
 Array device_put(Operand x, Device device) {
   runtime::Backend& backend = need_device("device_put", device, x.loc);
-  return relaid("device_put", x, runtime::Layout{{device.id}, {}, {}, "", true, &backend});
+  return relaid("device_put", x, runtime::on_device(device.id, true, &backend));
 }
 
 namespace {
@@ -232,14 +225,15 @@ void need_sharding(const Sharding& s, const Shape& shape, const SourceLoc& loc) 
                 "each axis has a name and a size, and the product of the sizes is the number of "
                 "devices");
   std::vector<std::string> used;
-  const auto dims = spmd::parse_spec(s.spec()).dims;
+  const Spec spec(s.spec());
+  const Spec::Dims& dims = spec.dims();
   for (std::size_t d = 0; d < dims.size(); ++d) {
     std::int64_t parts = 1;
     std::string names;
     for (const std::string& axis : dims[d]) {
       const auto it = std::find(s.mesh_axes().begin(), s.mesh_axes().end(), axis);
       if (it == s.mesh_axes().end() || std::find(used.begin(), used.end(), axis) != used.end())
-        no_sharding("the spec '" + s.spec() + "' names the axis '" + axis + "'" +
+        no_sharding("the spec " + to_string(spec) + " names the axis '" + axis + "'" +
                         (it == s.mesh_axes().end() ? "" : " twice"),
                     "it names axes of the mesh, each once");
       used.push_back(axis);
@@ -268,11 +262,13 @@ void need_sharding(const Sharding& s, const Shape& shape, const SourceLoc& loc) 
 
 Array device_put(Operand x, const Sharding& sharding) {
   need_sharding(sharding, detail::need(x.array, "device_put", x.loc).type.shape, x.loc);
-  runtime::Layout l{{}, sharding.mesh_axes(), sharding.mesh_sizes(), sharding.spec(), true};
+  DeviceMesh mesh{{sharding.mesh_axes(), sharding.mesh_sizes()}, {}};
+  runtime::Layout l{{}, Spec(sharding.spec()), true};
   for (Device d : sharding.devices()) {
     l.backend = &need_device("device_put", d, x.loc);
-    l.devices.push_back(d.id);
+    mesh.devices.push_back(d.id);
   }
+  l.mesh = MeshRef(std::move(mesh));
   return relaid("device_put", x, std::move(l));
 }
 

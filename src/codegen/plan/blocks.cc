@@ -6,7 +6,7 @@ namespace tessera::inline v0::tapes {
 void Lowerer::lower_block(const Equation& eqn) {
   const Var whole = eqn.inputs[0], block = eqn.outputs[0];
   const int region = static_cast<int>(eqn.attrs.i("region"));
-  const std::string& spec = eqn.attrs.str("spec");
+  const Spec& spec = eqn.attrs.get<Spec>("spec");
   const Region& r = ctx_.regions[static_cast<std::size_t>(region)];
   const Type& type = flat_.types[whole];
   if (assembled_[whole] >= 0) {

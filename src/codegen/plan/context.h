@@ -40,7 +40,7 @@ struct Level {
 struct Assembled {
   Var block = 0;
   int region = -1;
-  std::string spec;
+  Spec spec;
 };
 
 struct Draft {
@@ -66,8 +66,8 @@ struct PlanContext {
 
   int axis(const std::string& name, std::int64_t size, const Scope& scope);
   std::int64_t instances(Mask m) const;
-  spmd::Blocks blocks(const Type& whole, int region, std::string_view spec) const;
-  Mask spec_axes(int region, std::string_view spec) const;
+  spmd::Blocks blocks(const Type& whole, int region, const Spec& spec) const;
+  Mask spec_axes(int region, const Spec& spec) const;
 };
 
 const Op& block_op();

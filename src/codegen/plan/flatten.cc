@@ -1,6 +1,5 @@
 #include "codegen/plan/context.h"
 #include "ir/nested.h"
-#include "spmd/spec.h"
 #include "spmd/uniformity.h"
 
 namespace tessera::inline v0::tapes {
@@ -42,17 +41,16 @@ std::int64_t PlanContext::instances(Mask m) const {
     if (m >> a & 1) n *= axes[a].size;
   return n;
 }
-spmd::Blocks PlanContext::blocks(const Type& whole, int region, std::string_view spec) const {
+spmd::Blocks PlanContext::blocks(const Type& whole, int region, const Spec& spec) const {
   const Region& r = regions[static_cast<std::size_t>(region)];
-  return spmd::Blocks(whole, r.names, r.sizes, spec);
+  return spmd::Blocks(whole, *r.mesh, spec);
 }
-Mask PlanContext::spec_axes(int region, std::string_view spec) const {
+Mask PlanContext::spec_axes(int region, const Spec& spec) const {
   const Region& r = regions[static_cast<std::size_t>(region)];
   Mask m = 0;
-  for (const auto& dim : spmd::parse_spec(spec).dims)
-    for (const auto& name : dim)
-      for (std::size_t a = 0; a < r.names.size(); ++a)
-        if (r.names[a] == name) m |= Mask{1} << r.axes[a];
+  for (const std::string& name : spec.axes())
+    if (const int a = r.mesh->find(name); a >= 0)
+      m |= Mask{1} << r.axes[static_cast<std::size_t>(a)];
   return m;
 }
 
@@ -141,28 +139,22 @@ class Flattener {
 
   std::vector<Var> region(const Program& p, const Equation& eqn, const std::vector<Var>& operands,
                           int scope_id) {
-    const auto& names = eqn.attrs.get<Strings>("mesh_axes");
-    const auto& sizes = eqn.attrs.ints("mesh_sizes");
-    const auto& in_specs = eqn.attrs.get<Strings>("in_specs");
-    const auto& out_specs = eqn.attrs.get<Strings>("out_specs");
+    DeviceMesh mesh = *eqn.attrs.get<MeshRef>("mesh");
+    const auto& in_specs = eqn.attrs.get<Specs>("in_specs");
+    const auto& out_specs = eqn.attrs.get<Specs>("out_specs");
     const Program& body = *eqn.attrs.program("body");
     const Scope outer = level_.scopes[static_cast<std::size_t>(scope_id)];
     Scope scope = outer;
     Region region;
-    region.names = names;
-    region.sizes = sizes;
-    if (const AttrValue* d = eqn.attrs.find("devices"))
-      for (std::int64_t id : std::get<Ints>(*d)) region.devices.push_back(static_cast<int>(id));
-    std::int64_t positions = 1;
-    for (std::size_t a = 0; a < names.size(); ++a) {
-      int id = ctx_.axis(names[a], sizes[a], outer);
+    for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
+      int id = ctx_.axis(mesh.axes[a], mesh.sizes[a], outer);
       region.axes.push_back(id);
-      scope.axes.emplace_back(names[a], id);
+      scope.axes.emplace_back(mesh.axes[a], id);
       inner_ |= Mask{1} << id;  // its axes have instances wherever the region itself runs
-      positions *= sizes[a];
     }
-    if (region.devices.empty())
-      for (std::int64_t d = 0; d < positions; ++d) region.devices.push_back(static_cast<int>(d));
+    if (mesh.devices.empty())
+      for (std::int64_t d = 0; d < mesh.size(); ++d) mesh.devices.push_back(static_cast<int>(d));
+    region.mesh = MeshRef(std::move(mesh));
     const int region_id = static_cast<int>(ctx_.regions.size());
     ctx_.regions.push_back(region);
     const int inside = static_cast<int>(level_.scopes.size());

@@ -207,7 +207,7 @@ void Lowerer::lower_single(std::size_t i) {
   if (eqn.op == &assemble_op()) {
     assembled_[eqn.outputs[0]] = static_cast<int>(assemblies_.size());
     assemblies_.push_back(
-        {eqn.inputs[0], static_cast<int>(eqn.attrs.i("region")), eqn.attrs.str("spec")});
+        {eqn.inputs[0], static_cast<int>(eqn.attrs.i("region")), eqn.attrs.get<Spec>("spec")});
     return;
   }
   if (eqn.op->literal) {

@@ -69,8 +69,7 @@ class Lowerer : SlotTable {
   std::vector<Assembled> assemblies_;
   std::vector<std::size_t> after_;  // steps that the steps being added have to wait for
   std::map<std::vector<int>, Ref> axis_indices_;
-  std::map<std::tuple<std::size_t, int, std::string>, Ref>
-      blocks_;  // arguments by input, region, spec
+  std::map<std::tuple<std::size_t, int, Spec>, Ref> blocks_;  // arguments by input, region, spec
 };
 
 /// The axes that the collectives of a program, nested programs included, run over; whether it has

@@ -138,8 +138,8 @@ void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& 
   auto fits = [&](const Argument& a, const Result& r) {
     if ((a.region < 0) != (r.region < 0) || a.spec != r.spec || !(a.type.shape == r.type.shape))
       return false;
-    if (a.region >= 0 && ctx.regions[static_cast<std::size_t>(a.region)].devices !=
-                             ctx.regions[static_cast<std::size_t>(r.region)].devices)
+    if (a.region >= 0 && ctx.regions[static_cast<std::size_t>(a.region)].mesh->devices !=
+                             ctx.regions[static_cast<std::size_t>(r.region)].mesh->devices)
       return false;
     const int place = tape.place(r.slot);
     return dead_before(tape, phase_starts, life[static_cast<std::size_t>(a.slot)], a.slot,

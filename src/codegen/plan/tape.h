@@ -28,9 +28,7 @@ struct TapeAxis {
 /// A shard_map: where its blocks live.
 struct Region {
   std::vector<int> axes;  // of the tape, in mesh order
-  std::vector<std::string> names;
-  std::vector<std::int64_t> sizes;
-  std::vector<int> devices;
+  MeshRef mesh;           // with its devices
 };
 
 /// Units of something (bytes, instances) per step along an axis.
@@ -148,7 +146,7 @@ struct Argument {
   std::size_t input = 0;
   int slot = -1;
   int region = -1;  // -1: whole and dense
-  std::string spec;
+  Spec spec;
   Type type;             // of the input
   bool uniform = false;  // one block for all devices
   /// By device of a region of one axis: whose block it has. Empty: its own.
@@ -162,7 +160,7 @@ struct Result {
   int reuse = -1;   // a donated argument whose memory it may take: the argument is dead before the
                     // result is written
   int region = -1;  // -1: whole and dense
-  std::string spec;
+  Spec spec;
   Type type;
 };
 

@@ -11,10 +11,10 @@ using namespace tapes;
 namespace {
 
 bool same_cut(const Layout& a, const Layout& b, const Type& type) {
-  if (a.devices != b.devices) return false;
-  if (a.mesh_axes == b.mesh_axes && a.mesh_sizes == b.mesh_sizes && a.spec == b.spec) return true;
-  spmd::Blocks x(type, a.mesh_axes, a.mesh_sizes, a.mesh_axes.empty() ? "" : a.spec);
-  spmd::Blocks y(type, b.mesh_axes, b.mesh_sizes, b.mesh_axes.empty() ? "" : b.spec);
+  if (a.devices() != b.devices()) return false;
+  if (a.mesh == b.mesh && a.spec == b.spec) return true;
+  spmd::Blocks x(type, *a.mesh, a.spec);
+  spmd::Blocks y(type, *b.mesh, b.spec);
   if (!(x.block() == y.block())) return false;
   for (std::int64_t p = 0; p < x.positions(); ++p)
     if (x.block_of(p) != y.block_of(p)) return false;
@@ -25,7 +25,8 @@ bool same_cut(const Layout& a, const Layout& b, const Type& type) {
 
 bool Fits::operator()(const ArrayData& a, const ArgumentPlan& plan) const {
   if (a.layout == plan.committed || a.layout == plan.uncommitted) return true;
-  if (!plan.committed || a.layout->devices.size() != plan.committed->devices.size()) return false;
+  if (!plan.committed || a.layout->devices().size() != plan.committed->devices().size())
+    return false;
   std::lock_guard lock(mutex_);
   for (const Fit& f : known_)
     if (f.layout == a.layout && f.plan == &plan) return f.fits;
@@ -55,8 +56,7 @@ std::vector<Bound> bind_inputs(const Variant& v, std::span<const ArrayDataPtr> i
     }
     if (fits(*in, plan)) {
       b.array = in;
-    } else if (!plan.offset.empty() &&
-               (in->layout->mesh_axes.empty() || in->layout->spec.empty())) {
+    } else if (!plan.offset.empty() && in->layout->spec.replicated()) {
       std::byte* p = view_whole();
       for (std::size_t k = 0; k < plan.offset.size(); ++k) table[k] = p + plan.offset[k];
       continue;
@@ -102,7 +102,7 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
   // Wholes live where the committed inputs do.
   const LayoutPtr* single = nullptr;
   for (const auto& in : inputs)
-    if (in->layout->devices.size() == 1 && in->layout->backend == &default_backend() &&
+    if (in->layout->devices().size() == 1 && in->layout->backend == &default_backend() &&
         (!single || (in->layout->committed && !(*single)->committed)))
       single = &in->layout;
 

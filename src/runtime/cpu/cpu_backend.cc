@@ -95,7 +95,7 @@ class CpuBackend : public Backend {
   }
   Placed copy(const Type& block, const Shard& from, int device) override {
     Shard view{Buffer::share(from.buffer), from.offset};
-    view.buffer->charge(intern(Layout{{device}, {}, {}, "", false, this}), block.bytes());
+    view.buffer->charge(intern(on_device(device, false, this)), block.bytes());
     return {std::move(view), nullptr};
   }
 

@@ -113,8 +113,8 @@ void TapeExecutable::check_places(const Variant& v, std::span<const ArrayDataPtr
   bool agree = true;
   for (const auto& in : inputs) {
     const Layout* l = in->layout.get();
-    if (!l->committed || l->devices.size() != 1) continue;
-    agree = agree && (!place || place->devices[0] == l->devices[0]);
+    if (!l->committed || l->devices().size() != 1) continue;
+    agree = agree && (!place || place->devices()[0] == l->devices()[0]);
     place = l;
   }
   if (agree) return;

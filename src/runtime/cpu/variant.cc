@@ -17,7 +17,7 @@ std::vector<std::int64_t> places_of_instances(const Tape& tape, const Region& re
   for_instances(tape, mask, c, [&](std::int64_t) {
     std::int64_t p = 0;
     for (std::size_t a = 0; a < region.axes.size(); ++a)
-      p = p * region.sizes[a] + ((mask >> region.axes[a] & 1) ? c.at[region.axes[a]] : 0);
+      p = p * region.mesh->sizes[a] + ((mask >> region.axes[a] & 1) ? c.at[region.axes[a]] : 0);
     places.push_back(p);
   });
   return places;
@@ -25,12 +25,12 @@ std::vector<std::int64_t> places_of_instances(const Tape& tape, const Region& re
 std::vector<std::int64_t> instances_of_places(const Tape& tape, const Region& region,
                                               const Slot& slot) {
   std::vector<std::int64_t> instances;
-  for (std::size_t p = 0; p < region.devices.size(); ++p) {
+  for (std::size_t p = 0; p < region.mesh->devices.size(); ++p) {
     Coords c;
     std::int64_t rest = static_cast<std::int64_t>(p), index = 0;
     for (std::size_t a = region.axes.size(); a-- > 0;) {
-      c.at[region.axes[a]] = rest % region.sizes[a];
-      rest /= region.sizes[a];
+      c.at[region.axes[a]] = rest % region.mesh->sizes[a];
+      rest /= region.mesh->sizes[a];
     }
     for (const AxisStride& s : slot.instance) index += c.at[s.axis] * s.stride;
     instances.push_back(slot.stored.empty() ? index : slot.stored[static_cast<std::size_t>(index)]);
@@ -39,8 +39,8 @@ std::vector<std::int64_t> instances_of_places(const Tape& tape, const Region& re
   return instances;
 }
 
-LayoutPtr layout_of(const Region& r, const std::string& spec, bool committed) {
-  return intern(Layout{r.devices, r.names, r.sizes, spec, committed});
+LayoutPtr layout_of(const Region& r, const Spec& spec, bool committed) {
+  return intern(Layout{r.mesh, spec, committed});
 }
 
 bool calls_libraries(const Tape& tape) {
@@ -64,7 +64,7 @@ std::shared_ptr<const Variant> make_variant(std::shared_ptr<const Tape> planned,
   v->libraries = calls_libraries(tape);
   v->of_input.resize(inputs);
   for (const Region& r : tape.regions)
-    for (int d : r.devices) v->last_device = std::max(v->last_device, d);
+    for (int d : r.mesh->devices) v->last_device = std::max(v->last_device, d);
   for (std::size_t i = 0; i < tape.arguments.size(); ++i) {
     const Argument& a = tape.arguments[i];
     v->of_input[a.input].push_back(i);
@@ -78,7 +78,7 @@ std::shared_ptr<const Variant> make_variant(std::shared_ptr<const Tape> planned,
       if (!a.source.empty()) {
         for (std::int64_t& p : plan.position) p = a.source[static_cast<std::size_t>(p)];
       }
-      plan.blocks.emplace(a.type, r.names, r.sizes, a.spec);
+      plan.blocks.emplace(a.type, *r.mesh, a.spec);
       if (plan.blocks->contiguous())
         for (std::int64_t p : plan.position)
           plan.offset.push_back(plan.blocks->offset_of(plan.blocks->block_of(p)));
@@ -97,7 +97,7 @@ std::shared_ptr<const Variant> make_variant(std::shared_ptr<const Tape> planned,
       if (r.region >= 0) {
         const Region& region = tape.regions[static_cast<std::size_t>(r.region)];
         plan.instance = instances_of_places(tape, region, s);
-        spmd::Blocks blocks(r.type, region.names, region.sizes, r.spec);
+        spmd::Blocks blocks(r.type, *region.mesh, r.spec);
         plan.uniform = blocks.count() > 1 && s.mask == 0;
       }
     }
