@@ -10,6 +10,7 @@ rooms = ["base", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api"]
 inner = {
     "ops": ["elementwise", "movement", "indexing", "contraction", "reduction", "collective", "random", "control"],
     "codegen": ["kernel", "calls", "fuse", "plan"],
+    "runtime": ["cpu"],
     "api": ["array", "trace", "numpy", "random", "control", "devices", "transform"],
 }
 # Public headers that the rooms below api are written against; the others are api's to implement.
