@@ -1,6 +1,7 @@
 // The dimensions of a contraction, by role.
 #pragma once
 
+#include "ir/routine.h"
 #include "ops/build.h"
 
 namespace tessera::inline v0::ops {

@@ -1,4 +1,5 @@
 // Running totals: one pass over each row, rows side by side where the axis is not the last.
+#include "ir/op.h"
 #include "ops/combine.h"
 #include "ops/reduction/cumulative.h"
 
