@@ -2,11 +2,11 @@
 // whole, with passes left out and with donated arguments, bit for bit against the equations.
 #pragma once
 
+#include "base/settings.h"
 #include "ir/op.h"
 #include "ops/registry_values.h"
 #include "runtime/array_data.h"
 #include "runtime/tape_executable.h"
-#include "transform/simplify.h"
 
 #include <cmath>
 #include <cstdlib>
