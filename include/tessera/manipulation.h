@@ -69,4 +69,11 @@ TESSERA_API Array sort(Operand x, std::int64_t axis = -1);
 /// int32 positions that sort x; stable.
 TESSERA_API Array argsort(Operand x, std::int64_t axis = -1);
 
+/// The k greatest elements of each row along the last axis, descending, and their int32 positions
+/// there. Of equal elements the first comes first; NaN counts as greater than all numbers.
+struct TopK {
+  Array values, indices;
+};
+TESSERA_API TopK top_k(Operand x, std::int64_t k);
+
 }  // namespace tessera::inline v0

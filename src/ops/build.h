@@ -138,6 +138,9 @@ Value scatter(std::string_view op, Value x, Value indices, Value updates, const 
 /// Stable ascending sort of all operands together by the first `num_keys`; NaN last, -0 equals 0.
 /// {dimension, num_keys: integer}
 Values sort(std::span<const Value> xs, int dimension, int num_keys = 1);
+/// The k greatest elements of each row along the last dimension, descending, and their int32
+/// indices; {k: integer}
+Values top_k(Value x, std::int64_t k);
 Value cumsum(
     Value x, int axis,
     bool reverse = false);  // {axis: integer, reverse: boolean}; likewise cumprod, cummax, cummin

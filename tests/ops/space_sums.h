@@ -37,6 +37,11 @@ inline Drawn draw_sort(Dice& dice, const Type& x) {
   return e;
 }
 
+inline Drawn draw_top_k(Dice& dice, const Type& x) {
+  if (rank_of(x) == 0) return std::nullopt;
+  return OpExample{{x}, {{"k", dice.below(x.shape[x.shape.rank() - 1] + 1)}}};
+}
+
 inline Attrs draw_window(Dice& dice, const Type& x, Ints& windows) {
   ops::WindowDims d;
   for (std::int64_t n : x.shape) {

@@ -70,6 +70,7 @@ inline const std::map<std::string, Space>& spaces() {
        [](Dice& dice, const Type& x) { return draw_select_window(dice, x, true); }},
       {"slice", draw_slice},
       {"sort", draw_sort},
+      {"top_k", draw_top_k},
       {"transpose", draw_transpose},
       {"while", draw_while},
   };

@@ -52,6 +52,10 @@ const std::vector<Function>& functions() {
       [](Dice& d, const Array& x) { return ts::argmax(x, axis(d, x)); },
       [](Dice& d, const Array& x) { return ts::sort(x, axis(d, x)); },
       [](Dice& d, const Array& x) { return ts::argsort(x, axis(d, x)); },
+      [](Dice& d, const Array& x) {
+        const ts::TopK top = ts::top_k(x, d.below(extent(x, -1) + 1));
+        return top.values + top.indices;
+      },
       [](Dice& d, const Array& x) { return ts::nn::softmax(x, axis(d, x)); },
       [](Dice& d, const Array& x) { return ts::transpose(x, d.permutation(rank(x))); },
       [](Dice& d, const Array& x) { return ts::moveaxis(x, axis(d, x), axis(d, x)); },

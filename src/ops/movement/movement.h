@@ -44,6 +44,9 @@ void check_dims(const InferArgs& a, const char* attr, const Ints& dims, const Sh
 /// are.
 JvpRule linear_jvp(std::vector<int> which = {});
 
+/// x[..., order[..., i, ...], ...] along dimension d, along which alone the shapes may differ.
+Value take_along(Value x, Value order, int d);
+
 /// How a concatenation of many pieces and a sort are carried out; concatenate_call.cc,
 /// sort_call.cc.
 std::shared_ptr<const Routine> concatenate_call(const CallArgs& a);

@@ -14,6 +14,16 @@ Values sort(std::span<const Value> xs, int dimension, int num_keys) {
       "sort", xs, {{"dimension", std::int64_t{dimension}}, {"num_keys", std::int64_t{num_keys}}});
 }
 
+Value take_along(Value x, Value order, int d) {
+  GatherDims dims;
+  for (int k = 0; k < x.rank(); ++k)
+    if (k != d) dims.operand_batching_dims.push_back(k);
+  dims.start_indices_batching_dims = dims.operand_batching_dims;
+  dims.collapsed_slice_dims = dims.start_index_map = {d};
+  dims.index_vector_dim = x.rank();
+  return gather(x, order, dims, filled(x.shape().size(), 1), "clip");
+}
+
 namespace {
 
 std::vector<Type> infer(const InferArgs& a) {
@@ -96,17 +106,6 @@ void evaluate(const EvalArgs& a) {
                     a.inputs[k].bytes + static_cast<std::size_t>(base + order[i] * stride) * n, n);
     }
   });
-}
-
-/// x[..., order[..., i, ...], ...] along dimension d.
-Value take_along(Value x, Value order, int d) {
-  GatherDims dims;
-  for (int k = 0; k < x.rank(); ++k)
-    if (k != d) dims.operand_batching_dims.push_back(k);
-  dims.start_indices_batching_dims = dims.operand_batching_dims;
-  dims.collapsed_slice_dims = dims.start_index_map = {d};
-  dims.index_vector_dim = x.rank();
-  return gather(x, order, dims, filled(x.shape().size(), 1), "clip");
 }
 
 /// Sorts positions along and takes the tangents by them.

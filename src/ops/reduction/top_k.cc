@@ -1,0 +1,192 @@
+// The greatest elements of each row and their places.
+#include "ops/factors.h"
+#include "ops/movement/movement.h"
+#include "ops/order.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace tessera::inline v0::ops {
+
+Values top_k(Value x, std::int64_t k) { return x.builder->emit("top_k", {{x}}, {{"k", k}}); }
+
+namespace {
+
+constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
+
+std::vector<Type> infer(const InferArgs& a) {
+  const Type& x = a.inputs[0];
+  const std::int64_t k = a.attrs.i("k");
+  if (x.shape.rank() == 0)
+    Message(a.op.name)
+        .problem("the operand " + tessera::to_string(x) + " has no axis")
+        .rule("the greatest elements are those of each row along the last axis")
+        .from(a.loc)
+        .advice("pass an array with an axis, such as reshape(x, {1})")
+        .raise<ShapeError>();
+  const std::int64_t n = x.shape[x.shape.rank() - 1];
+  if (k < 0 || k > n)
+    Message(a.op.name)
+        .problem("k is " + std::to_string(k) + ", and rows of the operand " +
+                 tessera::to_string(x) + " have " + std::to_string(n) +
+                 (n == 1 ? " element" : " elements"))
+        .rule("k lies in [0, " + std::to_string(n) + "]")
+        .from(a.loc)
+        .advice(k < 0 ? "pass how many elements to take"
+                      : "take all with k = " + std::to_string(n))
+        .raise<ShapeError>();
+  if (n > kMostElements)
+    Message(a.op.name)
+        .problem("rows of the operand " + tessera::to_string(x) + " have " + std::to_string(n) +
+                 " elements")
+        .rule("indices are int32, so a row has at most " + std::to_string(kMostElements))
+        .from(a.loc)
+        .advice("reshape to shorter rows, and take the greatest of their greatest")
+        .raise<ShapeError>();
+  Shape shape = x.shape;
+  shape[shape.rank() - 1] = k;
+  return {with_shape(x, shape), Type(DType::int32, shape)};
+}
+
+// Whichever elements are taken, small changes of the others change nothing.
+MaybeValues jvp(const JvpArgs& a) {
+  if (!a.tangents[0]) return MaybeValues(2);
+  return {take_along(*a.tangents[0], a.outputs[1], a.inputs[0].rank() - 1), std::nullopt};
+}
+
+// Rows stay the last dimension.
+BatchResult batch(const BatchArgs& a) {
+  const int last = a.inputs[0].rank() - 1, to = a.dims[0] == last ? 0 : a.dims[0];
+  Value x = stacked_at(a.inputs[0], a.dims[0], to, a.size);
+  return {a.b.emit(a.op, std::span<const Value>(&x, 1), a.attrs), {to, to}};
+}
+
+FactorRule sharding(const ShardArgs& a) {
+  FactorRule rule;
+  std::vector<int> in = rule.factors(a.inputs[0].shape), out = in;
+  rule.mark(FactorRule::Kind::need_repl, in.back());
+  out.back() = rule.factor(a.attrs.i("k"), 'p');
+  rule.mark(FactorRule::Kind::need_repl, out.back());
+  rule.input(in);
+  rule.output(out);
+  rule.output(out);
+  return rule;
+}
+
+void evaluate(const EvalArgs& a) {
+  const std::int64_t n = a.inputs[0].shape.to_vector().back(), k = a.attrs.i("k");
+  std::vector<std::int32_t> order(static_cast<std::size_t>(n));
+  dispatch(a.inputs[0].dtype, [&](auto tag) {
+    using T = decltype(tag);
+    const T* x = a.inputs[0].data<T>();
+    T* values = a.outputs[0].data<T>();
+    auto* indices = a.outputs[1].data<std::int32_t>();
+    for (std::int64_t row = 0; k > 0 && row < a.outputs[0].count() / k; ++row, x += n) {
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](std::int32_t i, std::int32_t j) {
+        return ordered(x[i]) > ordered(x[j]);
+      });
+      for (std::int64_t i = 0; i < k; ++i) {
+        *indices++ = order[static_cast<std::size_t>(i)];
+        *values++ = x[order[static_cast<std::size_t>(i)]];
+      }
+    }
+  });
+}
+
+/// An element's place in the order and, turned round, its index: of equal elements the first is the
+/// greatest, and no two are equal, so any algorithm gives the one result.
+template <class Key>
+struct Placed {
+  Key key;
+  std::uint32_t turned;
+  bool operator>(const Placed& other) const {
+    return key != other.key ? key > other.key : turned > other.turned;
+  }
+};
+
+template <class T>
+void rows(const void* from, void* values, void* indices, std::int64_t n, std::int64_t k,
+          std::int64_t begin, std::int64_t end) {
+  using Key = decltype(ordered(T{}));
+  std::vector<Placed<Key>> row(static_cast<std::size_t>(n));
+  const T* x = static_cast<const T*>(from) + begin * n;
+  T* value = static_cast<T*>(values) + begin * k;
+  auto* index = static_cast<std::int32_t*>(indices) + begin * k;
+  for (std::int64_t r = begin; r < end; ++r, x += n) {
+    for (std::int64_t i = 0; i < n; ++i)
+      row[static_cast<std::size_t>(i)] = {ordered(x[i]), ~static_cast<std::uint32_t>(i)};
+    const auto last = row.begin() + k;
+    if (last != row.end()) std::nth_element(row.begin(), last, row.end(), std::greater<>());
+    std::sort(row.begin(), last, std::greater<>());
+    for (auto it = row.begin(); it != last; ++it) {
+      *index = static_cast<std::int32_t>(~it->turned);
+      *value++ = x[*index++];
+    }
+  }
+}
+
+std::shared_ptr<const Routine> call(const CallArgs& a) {
+  const Shape& shape = a.inputs[0].shape;
+  const std::int64_t n = shape[shape.rank() - 1], k = a.attrs.i("k"),
+                     count = a.outputs[0].shape.count() / std::max<std::int64_t>(1, k),
+                     per_task = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, n));
+  auto routine = std::make_shared<Routine>();
+  routine->name = a.op.name;
+  routine->seconds = 5e-9 * static_cast<double>(shape.count());
+  Stage s;
+  s.tasks = (count + per_task - 1) / per_task;
+  s.run = [=, dtype = a.inputs[0].dtype](const RoutineArgs& args, std::int64_t begin,
+                                         std::int64_t end) {
+    dispatch(dtype, [&](auto tag) {
+      rows<decltype(tag)>(args.inputs[0], args.outputs[0], args.outputs[1], n, k, begin * per_task,
+                          std::min(count, end * per_task));
+    });
+  };
+  routine->stages.push_back(std::move(s));
+  return routine;
+}
+
+}  // namespace
+
+void register_top_k(Registry& r) {
+  Op op;
+  op.name = "top_k";
+  op.doc =
+      "The `k` greatest elements of each row along the last dimension, in descending order, and "
+      "their int32 indices there. Of equal elements the one with the lower index comes first; NaN "
+      "is greater than all numbers, and -0 equals 0.";
+  op.attrs = {{"k", AttrKind::integer, "how many elements of a row"}};
+  op.inputs = 1;
+  op.outputs = 2;
+  op.cheap = false;
+  op.lowering = Lowering::called;
+  op.call = call;
+  op.infer = infer;
+  op.jvp = jvp;
+  op.batch = batch;
+  op.sharding = sharding;
+  op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
+    return Cost{static_cast<double>(in[0].shape.count()),
+                static_cast<double>(in[0].bytes() + out[0].bytes() + out[1].bytes())};
+  };
+  op.evaluate = evaluate;
+  op.waived = {{"transpose", "its tangent is a gather, which has one"},
+               {"updates", "a few elements of a state are no state"},
+               {"emit", "rows are ordered by a routine"},
+               {"stablehlo", "exported as a sort and slices"}};
+  op.examples = [] {
+    auto example = [](DType dtype, Shape shape, std::int64_t k) {
+      return OpExample{{Type(dtype, std::move(shape))}, {{"k", k}}};
+    };
+    return std::vector<OpExample>{example(DType::float32, {3, 5}, 2),
+                                  example(DType::bfloat16, {4}, 4),
+                                  example(DType::float64, {2, 3, 4}, 1),
+                                  example(DType::int32, {2, 7}, 3),
+                                  example(DType::boolean, {5}, 2), example(DType::uint8, {3, 2}, 0)};
+  };
+  r.add(std::move(op));
+}
+
+}  // namespace tessera::inline v0::ops
