@@ -46,7 +46,7 @@ TEST(Settings, ThatAreNoSuchThingAreAnErrorEachTime) {
       twice("TESSERA_DISABLE_PASSES: 'cse,unroll' is no list of its names: there is no 'unroll'\n"
             "  rule: names with commas between them, of cancel, fold, join_slices, arg_extremum, "
             "orient, "
-            "hoist, cse or dead_code\n"
+            "hoist, cse, dead_code, joint_products, updates or fuse\n"
             "  try: TESSERA_DISABLE_PASSES=cse,fold in the environment\n"));
 }
 
@@ -75,7 +75,7 @@ TEST(Settings, NamesOfOthersAndEmptyValuesAreLeftAlone) {
 TEST(Settings, EveryVariableWorksAtItsExample) {
   EXPECT_EQ(said({"TESSERA_DEVICES=4", "TESSERA_WORKERS=2", "TESSERA_ISOLATE=1", "TESSERA_SYNC=1",
                   "TESSERA_POISON=1", "TESSERA_CHECK_CAPTURES=1", "TESSERA_DISABLE_PASSES=cse,fold",
-                  "TESSERA_ISA=avx2", "TESSERA_CACHE=off", "TESSERA_CACHE_DIR=/tmp/kernels",
+                  "TESSERA_DUMP_LOOPS=0", "TESSERA_ISA=avx2", "TESSERA_CACHE=off", "TESSERA_CACHE_DIR=/tmp/kernels",
                   "TESSERA_CACHE_MB=256", "TESSERA_PROGRAM_CACHE_MB=512"}),
             twice("4 devices\n"));
   EXPECT_EQ(said({"TESSERA_EVALUATE=1", "TESSERA_DEVICES=4"}), twice("4 devices\n"));
