@@ -7,6 +7,7 @@
 #include "ir/op.h"
 #include "ops/build.h"
 #include "runtime/array_data.h"
+#include "runtime/cpu/tape_executable.h"
 #include "runtime/devices.h"
 #include "runtime/executable.h"
 #include "spmd/reference.h"
@@ -92,6 +93,16 @@ inline ts::ProgramPtr program(const std::vector<ts::Type>& types, const Body& bo
   return b.finish(out);
 }
 
+/// With memories of their own along some axes of the mesh.
+inline std::vector<ArrayDataPtr> run_apart(const ts::ProgramPtr& p,
+                                           const std::vector<ts::HostArray>& inputs,
+                                           ts::tapes::Apart apart) {
+  std::vector<ArrayDataPtr> in;
+  for (const auto& a : inputs) in.push_back(put(a));
+  return std::make_shared<const TapeExecutable>(p, CompileOptions{}, std::move(apart), false)
+      ->run(in);
+}
+
 struct Sharded {
   ts::MeshShape mesh;
   std::vector<ts::Type> wholes;
@@ -151,6 +162,14 @@ struct Sharded {
             << (evaluate ? ", on evaluators" : "");
         EXPECT_TRUE(same_bits(host(*got[k]), expected[k])) << "result " << k;
       }
+    }
+    if (mesh.axes.size() < 2) return;
+    // Hosts of several devices each: memory is shared along some axes only.
+    for (const std::string& axis : mesh.axes) {
+      auto got = run_apart(whole(), inputs, {false, {axis}});
+      for (std::size_t k = 0; k < got.size(); ++k)
+        EXPECT_TRUE(same_bits(host(*got[k]), expected[k]))
+            << "result " << k << ", apart along " << axis;
     }
   }
 };

@@ -78,8 +78,8 @@ class Notes final : public Tracer {
   }
 
   Lane value(Var v, std::span<const Index> at) override {
-    if (!rules_.empty() && std::count(rules_.back().operands.begin(), rules_.back().operands.end(),
-                                      named(v, at)) == 0)
+    if (!rules_.empty() &&
+        std::count(rules_.back().operands.begin(), rules_.back().operands.end(), named(v, at)) == 0)
       rules_.back().operands.push_back(named(v, at));
     if (asked(v, at)) return Tracer::value(v, at);
     Block* home = home_of(at);
@@ -123,11 +123,11 @@ class Notes final : public Tracer {
       const std::function<std::vector<Lane>(std::span<const Index>, std::span<const Lane>)>& step)
       override {
     auto loop = std::make_unique<Block>();
-    std::vector<Lane> x = Tracer::fold(
-        extents, std::move(init), [&](std::span<const Index> at, std::span<const Lane> best) {
-          begin(*loop, extents, at, "");
-          return step(at, best);
-        });
+    std::vector<Lane> x = Tracer::fold(extents, std::move(init),
+                                       [&](std::span<const Index> at, std::span<const Lane> best) {
+                                         begin(*loop, extents, at, "");
+                                         return step(at, best);
+                                       });
     end(std::move(loop));
     return x;
   }
@@ -203,10 +203,10 @@ class Notes final : public Tracer {
       counts.push_back(std::to_string(extents[i]));
       name(a, names.back(), &loop);
     }
-    loop.head = names.empty()       ? "once"
-                : names.size() == 1 ? "for " + names[0] + " < " + counts[0]
-                                    : "for (" + joined(names, ", ") + ") in " +
-                                          joined(counts, " x ");
+    loop.head = names.empty() ? "once"
+                : names.size() == 1
+                    ? "for " + names[0] + " < " + counts[0]
+                    : "for (" + joined(names, ", ") + ") in " + joined(counts, " x ");
     loop.head += ", " + eqn_->op->name + form;
   }
   // What is outside of it stands in front of it.

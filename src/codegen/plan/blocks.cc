@@ -39,7 +39,7 @@ void Lowerer::lower_block(const Equation& eqn) {
   Ref from = dense(whole);
   for (std::size_t a = 0; a < r.axes.size(); ++a)
     if (blocks.axis_offsets()[a]) from.cut.push_back({r.axes[a], blocks.axis_offsets()[a]});
-  if (blocks.contiguous() && !ctx_.options.isolated) {
+  if (blocks.contiguous() && !(ctx_.spec_axes(region, spec) & ctx_.apart)) {
     ref_[block] = from;
     return;
   }

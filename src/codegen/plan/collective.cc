@@ -110,11 +110,14 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
   return c;
 }
 
+bool Lowerer::crosses_memories(const Collective& c) const {
+  return std::any_of(c.axes.begin(), c.axes.end(), [&](int a) { return ctx_.apart >> a & 1; });
+}
+
 // The blocks of an arena slot lie side by side in the order of the devices: that is their
 // concatenation along dimension 0.
 bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
-  if (c.exchange != Exchange::gather || c.outer != 1 || c.groups.size() != 1 ||
-      ctx_.options.isolated)
+  if (c.exchange != Exchange::gather || c.outer != 1 || c.groups.size() != 1 || crosses_memories(c))
     return false;
   Ref r = dense(eqn.inputs[0]);
   const Slot& s = at(r.slot);
@@ -139,7 +142,7 @@ bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
 
 // What one device has is the value for all of them.
 bool Lowerer::broadcast_in_place(const Equation& eqn, const Collective& c) {
-  if (c.exchange != Exchange::broadcast || ctx_.options.isolated) return false;
+  if (c.exchange != Exchange::broadcast || crosses_memories(c)) return false;
   Ref r = dense(eqn.inputs[0]);
   std::int64_t rest = c.source[0];
   for (std::size_t i = c.axes.size(); i-- > 0; rest /= c.sizes[i]) {
@@ -166,7 +169,7 @@ bool Lowerer::broadcast_in_place(const Equation& eqn, const Collective& c) {
 bool Lowerer::permute_argument(const Equation& eqn, const Collective& c) {
   const bool same = c.exchange == Exchange::broadcast;  // one of them for all
   if ((!same && c.exchange != Exchange::permute) || c.axes.size() != 1 || !top_ ||
-      ctx_.options.isolated || std::count(c.source.begin(), c.source.end(), std::int64_t{-1}))
+      crosses_memories(c) || std::count(c.source.begin(), c.source.end(), std::int64_t{-1}))
     return false;
   const Ref r = dense(eqn.inputs[0]);
   const Slot from = at(r.slot);
@@ -227,7 +230,8 @@ void Lowerer::lower_collective(const Equation& eqn, const Scope& scope) {
   step.mask = level_.mask[eqn.outputs[0]];
   step.inputs = {dense(eqn.inputs[0])};
   step.outputs = {new_value(eqn.outputs[0], step.mask)};
-  if (!ctx_.options.isolated) share_in_groups(at(step.outputs[0].slot), *step.collective);
+  if (!crosses_memories(*step.collective))
+    share_in_groups(at(step.outputs[0].slot), *step.collective);
   step.seconds = 1e-7 + 2e-10 * static_cast<double>(in.bytes()) *
                             static_cast<double>(step.collective->groups[0].size());
   add(std::move(step));

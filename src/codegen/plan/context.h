@@ -27,7 +27,7 @@ struct Level {
   std::shared_ptr<Program> flat;
   std::vector<Mask> mask;  // by variable: the axes it is computed over
   std::vector<Mask>
-      differs;  // by variable: the axes along which it may differ; less than `mask` where isolated
+      differs;  // by variable: the axes along which it may differ; less than `mask` where devices are apart
   std::vector<int> scope;  // by equation
   std::vector<int> hold;   // by equation: index in holds, or -1
   /// The operands of a checkpointed region. Its equations wait for all of them, the cotangents too:
@@ -58,6 +58,7 @@ struct PendingKernel {
 struct PlanContext {
   PlanOptions options;
   std::vector<TapeAxis> axes;
+  Mask apart = 0;  // of these, those along which devices have memories of their own
   std::vector<Region> regions;
   std::vector<PendingKernel> kernels;
   std::deque<Draft> drafts;                // of bodies too

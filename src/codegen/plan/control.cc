@@ -163,7 +163,7 @@ void Lowerer::lower_loop(const Equation& eqn, const Flow& flow, const Scope& sco
   std::vector<AxisSet> sets;
   for (Mask m : cond_in.differs) sets.push_back(scope.names(m));
   Mask flag = scope.mask(spmd::uniformity(cond, sets)[cond.outputs[0]]) & inner;
-  if (ctx_.options.isolated) flag = inner & scope.all();
+  flag |= inner & scope.all() & ctx_.apart;
   step.flag = Ref{slot(Space::arena, stored | flag, 1, DType::boolean)};
   std::vector<Mask> flags = {flag};
   Lowered c = lower(ctx_, cond, cond_in, &flags, scope, inner, false);

@@ -32,6 +32,7 @@ int PlanContext::axis(const std::string& name, std::int64_t size, const Scope& s
     if (axes[a].name == name && axes[a].size == size && !(scope.all() >> a & 1))
       return static_cast<int>(a);
   if (axes.size() == 32) throw InternalError("a program with more than 32 mesh axes");
+  if (options.apart.all || options.apart.axes.contains(name)) apart |= Mask{1} << axes.size();
   axes.push_back({name, size});
   return static_cast<int>(axes.size()) - 1;
 }
@@ -111,7 +112,7 @@ class Flattener {
         for (Var v : eqn.outputs) all |= scope.mask(sets[v]) & inner_;
         for (Var v : eqn.outputs) {
           const Mask d = eqn.op->lowering == Lowering::control ? scope.mask(sets[v]) & inner_ : all;
-          results.push_back(define(p.types[v], ctx_.options.isolated ? own : d, d));
+          results.push_back(define(p.types[v], d | (own & ctx_.apart), d));
         }
         append(eqn.op, operands, results, eqn.attrs, eqn, scope_id);
       }
@@ -168,7 +169,7 @@ class Flattener {
         continue;
       }
       Mask m = level_.mask[operands[i]] | cut, differs = level_.differs[operands[i]] | cut;
-      if (top_ && !ctx_.options.isolated && operands[i] < ctx_.options.uniform.size() &&
+      if (top_ && !(cut & ctx_.apart) && operands[i] < ctx_.options.uniform.size() &&
           ctx_.options.uniform[operands[i]])
         m = differs = 0;
       in.push_back(define(body.types[body.inputs[i]], m, differs));
@@ -179,7 +180,7 @@ class Flattener {
     Mask own = 0;
     for (int a : region.axes) own |= Mask{1} << a;
     for (std::size_t i = 0; i < out.size(); ++i) {
-      Mask m = ctx_.options.isolated ? outer.all() & inner_ & ~own : level_.mask[out[i]] & ~own;
+      const Mask m = (level_.mask[out[i]] | (outer.all() & inner_ & ctx_.apart)) & ~own;
       results.push_back(define(p.types[eqn.outputs[i]], m, level_.differs[out[i]] & ~own));
       append(&assemble_op(), {out[i]}, {results.back()},
              {{"region", std::int64_t{region_id}}, {"spec", out_specs[i]}}, eqn, inside);

@@ -40,6 +40,8 @@ class Lowerer : SlotTable {
   void lower_block(const Equation& eqn);
   Ref assemble(Var v);
   void lower_collective(const Equation& eqn, const Scope& scope);
+  /// Whether the devices of an axis that it moves data along have memories of their own.
+  bool crosses_memories(const Collective& c) const;
   bool gather_in_place(const Equation& eqn, const Collective& c);
   void share_in_groups(Slot& s, const Collective& c) const;
   bool broadcast_in_place(const Equation& eqn, const Collective& c);

@@ -11,8 +11,15 @@
 
 namespace tessera::inline v0::tapes {
 
+/// Mesh axes along which devices have memories of their own: what lies on one of them another
+/// reads by communication only, so that each computes and stores its own.
+struct Apart {
+  bool all = false;
+  AxisSet axes;
+};
+
 struct PlanOptions {
-  bool isolated = false;  // every device computes and stores its own
+  Apart apart;
   bool evaluate =
       false;  // the ops' evaluators only, nothing fused: the oracle of compiled execution
   int workers = 1;

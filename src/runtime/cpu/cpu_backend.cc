@@ -77,7 +77,8 @@ class CpuBackend : public Backend {
     const bool evaluate = asked || !Inside::libraries();
     const std::uint64_t hash = hash_of(*p);
     if (auto found = compiled_.find(hash, *p, options, isolate, evaluate)) return found;
-    auto made = std::make_shared<const TapeExecutable>(p, options, isolate, evaluate);
+    auto made =
+        std::make_shared<const TapeExecutable>(p, options, tapes::Apart{isolate, {}}, evaluate);
     library_was_used();
     compiled_.insert(hash, {isolate, evaluate, made});
     return made;

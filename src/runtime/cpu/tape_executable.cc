@@ -40,10 +40,11 @@ bool poison() {
 
 }  // namespace
 
-TapeExecutable::TapeExecutable(ProgramPtr p, CompileOptions options, bool isolated, bool evaluate)
+TapeExecutable::TapeExecutable(ProgramPtr p, CompileOptions options, tapes::Apart apart,
+                               bool evaluate)
     : program_(std::move(p)),
       options_(std::move(options)),
-      isolated_(isolated),
+      apart_(std::move(apart)),
       evaluate_(evaluate),
       communicates_(runtime::communicates(*program_)) {
   base_ = plan(std::vector<bool>(program_->inputs.size(), false), evaluate_);
@@ -52,7 +53,7 @@ TapeExecutable::TapeExecutable(ProgramPtr p, CompileOptions options, bool isolat
 std::shared_ptr<const Variant> TapeExecutable::plan(std::vector<bool> uniform,
                                                     bool evaluate) const {
   PlanOptions options;
-  options.isolated = isolated_;
+  options.apart = apart_;
   options.evaluate = evaluate;
   options.workers = worker_count();
   options.uniform = uniform;
@@ -70,7 +71,7 @@ const std::shared_ptr<const Variant>& TapeExecutable::variant_for(
     std::span<const ArrayDataPtr> inputs) const {
   bool any = false;
   for (const auto& a : inputs) any = any || a->uniform;
-  if (!any || isolated_) return base_;
+  if (!any || apart_.all) return base_;
   std::vector<bool> bits(inputs.size());
   any = false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

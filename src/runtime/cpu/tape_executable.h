@@ -20,7 +20,7 @@ class TapeExecutable : public Executable,
                        public Kept,
                        public std::enable_shared_from_this<TapeExecutable> {
  public:
-  TapeExecutable(ProgramPtr p, CompileOptions options, bool isolated, bool evaluate);
+  TapeExecutable(ProgramPtr p, CompileOptions options, tapes::Apart apart, bool evaluate);
 
   using Executable::run;
   std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs, Holds& holds) const override;
@@ -41,7 +41,8 @@ class TapeExecutable : public Executable,
 
   ProgramPtr program_;
   CompileOptions options_;
-  bool isolated_, evaluate_, communicates_;
+  tapes::Apart apart_;
+  bool evaluate_, communicates_;
   std::shared_ptr<const Variant> base_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<const std::shared_ptr<const Variant>>> variants_;
