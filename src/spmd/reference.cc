@@ -189,7 +189,8 @@ class Runner {
       run_some(*f.condition(), devices, active, for_cond, predicate);
       std::erase_if(active, [&](std::size_t k) { return integer(predicate[k][0]) == 0; });
       if (active.empty()) return carry;
-      for (std::size_t k : active) append(for_body[k] = part(in[k], f.cond_consts, f.consts), carry[k]);
+      for (std::size_t k : active)
+        append(for_body[k] = part(in[k], f.cond_consts, f.consts), carry[k]);
       run_some(*f.body(), devices, active, for_body, carry);
     }
   }

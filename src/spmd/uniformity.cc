@@ -70,8 +70,7 @@ std::vector<NestedProgram> nested_programs(const Flow& f, const std::vector<Axis
 
 std::vector<AxisSet> results(const Equation& eqn, const std::vector<AxisSet>& operands) {
   const std::optional<Flow> flow = flow_of(eqn);
-  if (!flow || flow->kind == Flow::Kind::region)
-    return nonuniform_of(*eqn.op, eqn.attrs, operands);
+  if (!flow || flow->kind == Flow::Kind::region) return nonuniform_of(*eqn.op, eqn.attrs, operands);
   const std::vector<NestedProgram> nested = nested_programs(*flow, operands);
   if (flow->kind == Flow::Kind::loop) return pick(nested[1].inputs, flow->consts, flow->carry);
   std::vector<AxisSet> out(eqn.outputs.size());

@@ -9,8 +9,8 @@ using namespace tessera;
 
 namespace {
 
-std::string loops(const std::vector<Type>& inputs,
-                  const std::function<Values(const Values&)>& f, bool any_length = false) {
+std::string loops(const std::vector<Type>& inputs, const std::function<Values(const Values&)>& f,
+                  bool any_length = false) {
   Builder b("kernel");
   Values in;
   for (const Type& t : inputs) in.push_back(b.input(t));
@@ -23,17 +23,19 @@ const Type kMatrix(DType::float32, {64, 1000});
 }  // namespace
 
 TEST(PlanPrint, ElementwiseLoopsBecomeOne) {
-  EXPECT_EQ(loops({kMatrix, Type(DType::float32, {1000})},
-                  [](const Values& in) {
-                    return Values{ops::exp(
-                        ops::add(in[0], ops::broadcast_in_dim(in[1], {64, 1000}, {1})))};
-                  }),
-            R"()");
+  EXPECT_EQ(
+      loops(
+          {kMatrix, Type(DType::float32, {1000})},
+          [](const Values& in) {
+            return Values{ops::exp(ops::add(in[0], ops::broadcast_in_dim(in[1], {64, 1000}, {1})))};
+          }),
+      R"()");
 }
 
 TEST(PlanPrint, OneLoopOfAnyLength) {
-  EXPECT_EQ(loops({Type(DType::float32, {std::int64_t{1} << 40})},
-                  [](const Values& in) { return Values{ops::mul(in[0], in[0])}; }, true),
+  EXPECT_EQ(loops(
+                {Type(DType::float32, {std::int64_t{1} << 40})},
+                [](const Values& in) { return Values{ops::mul(in[0], in[0])}; }, true),
             R"()");
 }
 
@@ -49,15 +51,17 @@ TEST(PlanPrint, RowsOfASoftmax) {
 }
 
 TEST(PlanPrint, LongReductionsInChunks) {
-  EXPECT_EQ(loops({Type(DType::float32, {100000})},
-                  [](const Values& in) {
-                    return Values{ops::reduce_sum(ops::mul(in[0], in[0]), {0})};
-                  }),
-            R"()");
+  EXPECT_EQ(
+      loops({Type(DType::float32, {100000})},
+            [](const Values& in) { return Values{ops::reduce_sum(ops::mul(in[0], in[0]), {0})}; }),
+      R"()");
 }
 
 TEST(PlanPrint, TilesOfATransposition) {
-  EXPECT_EQ(loops({kMatrix}, [](const Values& in) { return Values{ops::transpose(in[0], {1, 0})}; })
+  EXPECT_EQ(loops({kMatrix},
+                  [](const Values& in) {
+                    return Values{ops::transpose(in[0], {1, 0})};
+                  })
                 .substr(0, 100),
             R"()");
 }

@@ -60,8 +60,7 @@ TEST(TopK, IsTheBeginningOfASort) {
 TEST(TopK, UnderVmapAlongAnyAxis) {
   const Array x = rows({4, 5, 6});
   for (int axis : {0, 1, 2}) {
-    const ts::TopK got =
-        ts::vmap([](Array y) { return ts::top_k(y, 3); }, {.in_axes = {axis}})(x);
+    const ts::TopK got = ts::vmap([](Array y) { return ts::top_k(y, 3); }, {.in_axes = {axis}})(x);
     const ts::TopK want = ts::top_k(ts::moveaxis(x, axis, 0), 3);
     EXPECT_EQ(got.values.to_vector<float>(), want.values.to_vector<float>());
     EXPECT_EQ(got.indices.to_vector<std::int32_t>(), want.indices.to_vector<std::int32_t>());

@@ -44,15 +44,15 @@ TEST(TopK, NanFirstAndTheFirstOfEquals) {
 }
 
 TEST(TopK, IntegersAtTheirLimits) {
-  HostArray x = host<std::int64_t>({3}, {std::numeric_limits<std::int64_t>::min(), 0,
-                                         std::numeric_limits<std::int64_t>::max()});
+  HostArray x = host<std::int64_t>(
+      {3}, {std::numeric_limits<std::int64_t>::min(), 0, std::numeric_limits<std::int64_t>::max()});
   auto out = run({x}, [](Builder&, const Values& in) { return ops::top_k(in[0], 3); });
   EXPECT_EQ(values<int>(out[1]), (std::vector<int>{2, 1, 0}));
   HostArray b = host<bool>({4}, {false, true, false, true});
-  EXPECT_EQ(values<int>(run({b}, [](Builder&, const Values& in) {
-              return Values{ops::top_k(in[0], 3)[1]};
-            })[0]),
-            (std::vector<int>{1, 3, 0}));
+  EXPECT_EQ(
+      values<int>(
+          run({b}, [](Builder&, const Values& in) { return Values{ops::top_k(in[0], 3)[1]}; })[0]),
+      (std::vector<int>{1, 3, 0}));
 }
 
 TEST(TopK, Errors) {

@@ -23,7 +23,7 @@ struct Updates {
 
   std::vector<std::vector<int>> takes;  // by result: the operand whose memory it takes, or -1
   std::vector<std::vector<std::size_t>>
-      after;  // equations that read what it overwrites: they come first
+      after;                              // equations that read what it overwrites: they come first
   std::vector<std::vector<int>> updated;  // `updated_operands`; none where the pass is left out
   bool any(std::size_t equation) const {
     for (int j : takes[equation])

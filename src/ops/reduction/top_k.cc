@@ -33,8 +33,7 @@ std::vector<Type> infer(const InferArgs& a) {
                  (n == 1 ? " element" : " elements"))
         .rule("k lies in [0, " + std::to_string(n) + "]")
         .from(a.loc)
-        .advice(k < 0 ? "pass how many elements to take"
-                      : "take all with k = " + std::to_string(n))
+        .advice(k < 0 ? "pass how many elements to take" : "take all with k = " + std::to_string(n))
         .raise<ShapeError>();
   if (n > kMostElements)
     Message(a.op.name)
@@ -180,11 +179,10 @@ void register_top_k(Registry& r) {
     auto example = [](DType dtype, Shape shape, std::int64_t k) {
       return OpExample{{Type(dtype, std::move(shape))}, {{"k", k}}};
     };
-    return std::vector<OpExample>{example(DType::float32, {3, 5}, 2),
-                                  example(DType::bfloat16, {4}, 4),
-                                  example(DType::float64, {2, 3, 4}, 1),
-                                  example(DType::int32, {2, 7}, 3),
-                                  example(DType::boolean, {5}, 2), example(DType::uint8, {3, 2}, 0)};
+    return std::vector<OpExample>{
+        example(DType::float32, {3, 5}, 2),    example(DType::bfloat16, {4}, 4),
+        example(DType::float64, {2, 3, 4}, 1), example(DType::int32, {2, 7}, 3),
+        example(DType::boolean, {5}, 2),       example(DType::uint8, {3, 2}, 0)};
   };
   r.add(std::move(op));
 }
