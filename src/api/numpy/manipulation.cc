@@ -277,7 +277,7 @@ Array argsort(Operand x, std::int64_t axis) {
 
 TopK top_k(Operand x, std::int64_t k) {
   std::vector<Array> both =
-      composite("top_k", {&x.array, 1}, x.loc,
+      detail::composite("top_k", {&x.array, 1}, x.loc,
                 [&](Builder&, std::span<const Value> in) { return ops::top_k(in[0], k); });
   return {both[0], both[1]};
 }
