@@ -126,6 +126,22 @@ TEST(Sums, OfProducts) {
   }
 }
 
+// The library sums blocks of a thousand terms one after the other; the blocks are added pairwise.
+TEST(Sums, OfProductsWithMatrices) {
+  for (std::int64_t k : {1000003, 65536, 4097})
+    for (auto [m, n] : {std::pair{1, 3}, {3, 1}, {1, 64}, {64, 1}, {4, 4}, {5, 2}})
+      for (bool turned : {false, true}) {
+        const Array x = ts::full(turned ? ts::Shape{k, m} : ts::Shape{m, k}, 0.1f),
+                    y = ts::ones(turned ? ts::Shape{n, k} : ts::Shape{k, n});
+        const double exact = static_cast<double>(0.1f) * static_cast<double>(k);
+        const double bound = (1024 + std::log2(static_cast<double>(k))) * 0x1p-24 * exact;
+        const Array product =
+            turned ? ts::matmul(ts::transpose(x), ts::transpose(y)) : ts::matmul(x, y);
+        for (float v : product.to_vector<float>())
+          ASSERT_NEAR(v, exact, bound) << m << " x " << k << " x " << n << turned;
+      }
+}
+
 TEST(Sums, RunningSums) {
   for (Terms kind : {Terms::tenths, Terms::spread})
     for (const Shape& shape : {Shape{1000000}, Shape{3, 100001}, Shape{100001, 3}}) {

@@ -98,7 +98,7 @@ constexpr DType kAll[] = {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16
 }  // namespace
 
 TEST(OrderedCalls, Examples) {
-  for (const char* name : {"sort", "cumsum", "cumprod", "cummax", "cummin", "scatter",
+  for (const char* name : {"sort", "top_k", "cumsum", "cumprod", "cummax", "cummin", "scatter",
                            "scatter_add", "scatter_mul", "scatter_min", "scatter_max"})
     for (const OpExample& e : Registry::get().at(name).examples())
       check(name, e.inputs, e.attrs, e.int_lo, e.int_hi);
@@ -112,6 +112,13 @@ TEST(OrderedCalls, SortsEveryDType) {
       check("sort", {Type(d, {5, n, 2}), Type(i32, {5, n, 2})},
             {{"dimension", std::int64_t{1}}, {"num_keys", std::int64_t{1}}}, -100, 100);
     }
+}
+
+TEST(OrderedCalls, TakesTheGreatestOfEveryDType) {
+  for (DType d : kAll)
+    for (std::int64_t n : {1, 7, 300, 3000, 40000})
+      for (std::int64_t k : {std::int64_t{0}, std::int64_t{1}, n / 3, n})
+        check("top_k", {Type(d, {n > 3000 ? 2 : 70, n})}, {{"k", k}}, -100, 100);
 }
 
 TEST(OrderedCalls, SortsBySeveralKeys) {

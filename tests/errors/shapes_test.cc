@@ -56,6 +56,8 @@ MISUSE(values_in_too_many_dimensions) {
   Array(std::vector<float>{1}, ts::Shape(std::vector<std::int64_t>(50000, 1)));
 }
 MISUSE(sort_along_an_axis_too_many) { ts::sort(a83(), 2); }
+MISUSE(top_k_of_more_than_a_row_has) { ts::top_k(a83(), 4); }
+MISUSE(top_k_of_a_number) { ts::top_k(ts::ones({}), 1); }
 MISUSE(shift_of_floats) { a83() << 1; }
 MISUSE(convolution_with_another_number_of_channels) {
   ts::conv(ts::ones({1, 8, 8, 3}), ts::ones({3, 3, 4, 16}));

@@ -33,6 +33,50 @@ TEST(Sort, SeveralKeysAndDimensions) {
   EXPECT_EQ(values<float>(out[1]), (std::vector<float>{6, 8, 4, 9, 5, 7}));
 }
 
+// NaN, of any sign, is the greatest, zeros are equal, and of equals the first comes first.
+TEST(TopK, NanFirstAndTheFirstOfEquals) {
+  HostArray x = host<float>({2, 6}, {1, kNan, -0.0f, 0.0f, -kNan, kInf, 2, 2, -kInf, 3, 2, 3});
+  auto out = run({x}, [](Builder&, const Values& in) { return ops::top_k(in[0], 5); });
+  EXPECT_EQ(values<int>(out[1]), (std::vector<int>{1, 4, 5, 0, 2, 3, 5, 0, 1, 4}));
+  std::vector<float> v = values<float>(out[0]);
+  EXPECT_TRUE(std::isnan(v[0]) && std::isnan(v[1]) && std::signbit(v[4]));
+  EXPECT_EQ(std::vector<float>(v.begin() + 5, v.end()), (std::vector<float>{3, 3, 2, 2, 2}));
+}
+
+TEST(TopK, IntegersAtTheirLimits) {
+  HostArray x = host<std::int64_t>({3}, {std::numeric_limits<std::int64_t>::min(), 0,
+                                         std::numeric_limits<std::int64_t>::max()});
+  auto out = run({x}, [](Builder&, const Values& in) { return ops::top_k(in[0], 3); });
+  EXPECT_EQ(values<int>(out[1]), (std::vector<int>{2, 1, 0}));
+  HostArray b = host<bool>({4}, {false, true, false, true});
+  EXPECT_EQ(values<int>(run({b}, [](Builder&, const Values& in) {
+              return Values{ops::top_k(in[0], 3)[1]};
+            })[0]),
+            (std::vector<int>{1, 3, 0}));
+}
+
+TEST(TopK, Errors) {
+  auto error = [](const Type& x, std::int64_t k) {
+    return infer_error<ShapeError>("top_k", {x}, {{"k", k}});
+  };
+  EXPECT_EQ(error(Type(f32, {}), 1),
+            "top_k: the operand f32[] has no axis\n"
+            "  rule: the greatest elements are those of each row along the last axis\n"
+            "  try: pass an array with an axis, such as reshape(x, {1})");
+  EXPECT_EQ(error(Type(f32, {3, 1}), 2),
+            "top_k: k is 2, and rows of the operand f32[3,1] have 1 element\n"
+            "  rule: k lies in [0, 1]\n"
+            "  try: take all with k = 1");
+  EXPECT_EQ(error(Type(f32, {4}), -1),
+            "top_k: k is -1, and rows of the operand f32[4] have 4 elements\n"
+            "  rule: k lies in [0, 4]\n"
+            "  try: pass how many elements to take");
+  EXPECT_EQ(error(Type(f32, {std::int64_t{1} << 31}), 1),
+            "top_k: rows of the operand f32[2147483648] have 2147483648 elements\n"
+            "  rule: indices are int32, so a row has at most 2147483647\n"
+            "  try: reshape to shorter rows, and take the greatest of their greatest");
+}
+
 TEST(Cumulative, Values) {
   HostArray x = host<int>({2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(values<int>(run_op("cumsum", {x}, run_attrs(1, false))),
@@ -67,6 +111,7 @@ TEST(Cumulative, TransposeAndBatch) {
     s.insert(s.begin() + d, 4);
     for (const char* op : {"cumsum", "cumprod", "cummax", "cummin"})
       check_batch(op, {integers(Type(f32, s), 1)}, {d}, run_attrs(1, true));
+    check_batch("top_k", {integers(Type(f32, s), 1)}, {d}, {{"k", std::int64_t{2}}});
     check_batch("sort", {integers(Type(f32, s), 1), integers(Type(i32, {2, 3}), 2)},
                 {d, kUnbatched}, sort_attrs(1, 1));
   }
@@ -75,6 +120,8 @@ TEST(Cumulative, TransposeAndBatch) {
 TEST(Order, FactorRules) {
   EXPECT_EQ(factor_rule("cumsum", {Type(f32, {8, 16})}, run_attrs(1, false)),
             "([a,b])->([a,b]) {a=8,b=16} prefix={b:+}");
+  EXPECT_EQ(factor_rule("top_k", {Type(f32, {8, 16})}, {{"k", std::int64_t{3}}}),
+            "([a,b])->([a,p],[a,p]) {a=8,b=16,p=3} need_repl={b,p}");
   EXPECT_EQ(factor_rule("sort", {Type(f32, {8, 16})}, sort_attrs(1, 1)),
             "([a,b])->([a,b]) {a=8,b=16} need_repl={b}");
 }

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 namespace tessera::inline v0::codegen {
@@ -31,7 +32,9 @@ struct Plan {
   bool narrow = false;
   bool over_rows = false;    // contracts the leading dimensions of both operands
   bool narrow_side = false;  // see cut_narrow
-  int halvings = 0;          // of the rows that are summed, and each task's partial results
+  int halvings = 0;          // of the rows that are summed
+  std::int64_t most_terms = std::numeric_limits<std::int64_t>::max();  // of one call's sums
+  int partial = 0;  // results of each task that wait to be added
   std::size_t sums_scratch = 0, sums_stride = 0;
   // Where small matrices are multiplied several at once: as many, and the scratch of each task.
   std::shared_ptr<const onednn::Matmul> several;
@@ -135,12 +138,22 @@ void cut_narrow(Plan& p) {
   p.row_block = p.m;
   p.column_block = p.n;
   if (p.over_rows) {
-    p.halvings = halvings(p.k, rows_worth_a_call(p.m * p.n, 6e4));
+    p.partial = p.halvings = halvings(p.k, rows_worth_a_call(p.m * p.n, 6e4));
     auto& cut = p.m < p.n ? p.column_block : p.row_block;  // the long side
     cut = std::min(cut, std::max<std::int64_t>(1, kMostOfBlock / std::min(p.m, p.n)));
   } else {
     p.row_block = std::min(p.m, rows_worth_a_call(p.n * p.k, 9e4));
   }
+}
+
+// The library sums a product with a vector one term after the other, whose error grows with their
+// number, so it is given some at a time. Wider products have blocks of their own.
+void cut_long_sums(Plan& p) {
+  constexpr std::int64_t kMostTerms = 1024;
+  if (p.m != 1 && p.n != 1) return;
+  p.most_terms = kMostTerms;
+  p.partial = p.halvings;
+  for (std::int64_t k = p.k >> p.halvings; k > kMostTerms; k = (k + 1) / 2) ++p.partial;
 }
 
 // Many tiny matrices, and inner products: handing each to a library costs more than the op's own
@@ -236,13 +249,15 @@ struct Factors {
 };
 
 // out[m][n], whose rows are `leading` elements apart, as the product over rows [first, first + k).
-// The second half of the rows goes to `sums`, which holds m * n elements for each halving.
+// The second half of the rows goes to `sums`, which holds m * n elements for each time that they
+// are halved.
 template <class T>
 void multiply(const Plan& p, Factors x, std::int64_t m, std::int64_t n, std::int64_t first,
               std::int64_t k, int halvings, T* out, std::int64_t leading, T* sums) {
-  if (halvings > 0) {
-    multiply(p, x, m, n, first, k / 2, halvings - 1, out, leading, sums);
-    multiply(p, x, m, n, first + k / 2, k / 2, halvings - 1, sums, n, sums + m * n);
+  if (halvings > 0 || k > p.most_terms) {
+    const std::int64_t half = (k + 1) / 2;
+    multiply(p, x, m, n, first, half, halvings - 1, out, leading, sums);
+    multiply(p, x, m, n, first + half, k - half, halvings - 1, sums, n, sums + m * n);
     return add_rows(out, leading, sums, m, n);
   }
   const T* lhs = reinterpret_cast<const T*>(x.lhs) + first * (p.lhs.transposed ? p.lhs.leading : 1);
@@ -327,6 +342,7 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   Plan p = arrange(a);
   cut(p);
   cut_narrow(p);
+  cut_long_sums(p);
   if (better_as_loops(p)) return nullptr;
   p.narrow = acc == DType::float32 && result != DType::float32;
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return nullptr;
@@ -345,11 +361,12 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   }
   if (p.narrow) p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * 4));
   if (acc == DType::float32 && !p.narrow_side) try_several(p);
-  if (p.halvings) {
-    std::int64_t parts =
-        ((p.m + p.row_block - 1) / p.row_block) * ((p.n + p.column_block - 1) / p.column_block);
-    p.sums_stride = static_cast<std::size_t>(p.halvings * p.row_block * p.column_block) * 8;
-    p.sums_scratch = scratch.add(p.sums_stride * static_cast<std::size_t>(parts));
+  if (p.partial) {
+    std::int64_t tasks = ((p.m + p.row_block - 1) / p.row_block) *
+                         ((p.n + p.column_block - 1) / p.column_block) *
+                         ((p.batch + p.batch_block - 1) / p.batch_block);
+    p.sums_stride = static_cast<std::size_t>(p.partial * p.row_block * p.column_block) * 8;
+    p.sums_scratch = scratch.add(p.sums_stride * static_cast<std::size_t>(tasks));
   }
   if (p.several) {
     p.several_stride = (p.several->scratch_bytes() + 63) / 64 * 64;

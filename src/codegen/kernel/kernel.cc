@@ -2,15 +2,17 @@
 
 #include "base/message.h"
 #include "base/process.h"
+#include "base/settings.h"
 #include "codegen/kernel/disk_cache.h"
 #include "codegen/kernel/emitter.h"
 #include "codegen/kernel/jit.h"
 #include "codegen/kernel/key.h"
 #include "codegen/kernel/llvm_ir.h"
-#include "codegen/kernel/plan.h"
+#include "codegen/kernel/plan_print.h"
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <future>
 #include <mutex>
 #include <system_error>
@@ -70,10 +72,26 @@ std::string compile(const Program& p, const KernelPlan& plan,
   return object;
 }
 
+std::string name_of(const Program& p) {
+  std::string name;
+  std::size_t more = 0;
+  for (const Equation& e : p.equations) {
+    if (e.op->literal || e.op->spreads) continue;
+    if (name.size() > 48)
+      ++more;
+    else
+      name += (name.empty() ? "" : "+") + e.op->name;
+  }
+  if (name.empty()) name = p.equations.empty() ? "copy" : p.equations.back().op->name;
+  return more ? name + "+" + std::to_string(more) + " more" : name;
+}
+
 MachinePtr make_machine(const Program& p, bool any_length, const std::string& key) {
   auto m = std::make_shared<Machine>();
   m->key = key;
   m->plan = make_plan(p, any_length);
+  if (settings::flag("TESSERA_DUMP_LOOPS"))
+    std::fputs(("kernel " + name_of(p) + "\n" + to_string(p, m->plan) + "\n").c_str(), stderr);
   if (m->plan.stages.empty()) return m;
   std::string id = cache_id(key);
   std::vector<std::string> names;
@@ -97,20 +115,6 @@ MachinePtr make_machine(const Program& p, bool any_length, const std::string& ke
   m->code_bytes = object->size();
   for (void* address : m->code->addresses) m->stages.push_back(reinterpret_cast<KernelFn>(address));
   return m;
-}
-
-std::string name_of(const Program& p) {
-  std::string name;
-  std::size_t more = 0;
-  for (const Equation& e : p.equations) {
-    if (e.op->literal || e.op->spreads) continue;
-    if (name.size() > 48)
-      ++more;
-    else
-      name += (name.empty() ? "" : "+") + e.op->name;
-  }
-  if (name.empty()) name = p.equations.empty() ? "copy" : p.equations.back().op->name;
-  return more ? name + "+" + std::to_string(more) + " more" : name;
 }
 
 std::shared_ptr<const Routine> make_routine(const Program& p, const MachinePtr& machine,
