@@ -239,8 +239,9 @@ const char* code_of(DType d) {
     case DType::float16: return "F16";
     case DType::bfloat16: return "BF16";
     case DType::float32: return "F32";
-    default: return "F64";
+    case DType::float64: break;
   }
+  return "F64";
 }
 
 std::string parse_header(std::string_view text, std::uint64_t body, Header& out) {

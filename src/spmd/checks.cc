@@ -186,7 +186,7 @@ void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& input
   std::vector<AxisSet> varying = uniformity(p, inputs);
   std::vector<AxisSet> operands;
   for (const Equation& eqn : p.equations) {
-    if (eqn.op->lowering == Lowering::collective && eqn.op->name != "axis_index") {
+    if (eqn.op->lowering == Lowering::collective && !eqn.op->position) {
       for (const Predicate& predicate : under)
         for (const auto& axis : eqn.attrs.get<Strings>("axes"))
           if (predicate.axes.contains(axis) && mesh.find(axis) >= 0) {

@@ -139,7 +139,7 @@ class Runner {
               .raise<CollectiveError>();
         x.push_back(in[static_cast<std::size_t>(line[i])][0]);
       }
-      Arrays y = collective(eqn.op->name, eqn.attrs, x);
+      Arrays y = collective(*eqn.op, eqn.attrs, x);
       for (std::size_t i = 0; i < n; ++i) out[static_cast<std::size_t>(line[i])] = {y[i]};
     }
     return out;

@@ -71,24 +71,25 @@ HostArray stacked(std::vector<HostArray> parts, int dim) {
   return concatenated(parts, dim);
 }
 
-enum class Fold { sum, max, min };
-
 template <class A>
-A fold_two(A a, A b, Fold fold) {
-  if (fold == Fold::sum) {
+A fold_two(A a, A b, Combiner how) {
+  if (how == Combiner::add) {
     if constexpr (std::is_integral_v<A> && !std::is_same_v<A, bool>)
       return static_cast<A>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
     else
       return static_cast<A>(a + b);
   }
+  if (how != Combiner::max && how != Combiner::min)
+    throw InternalError("devices' values are not combined by '" + std::string(name_of(how)) + "'");
   if constexpr (std::is_floating_point_v<A>)
     if (std::isnan(b)) return b;
-  return (fold == Fold::max ? b > a : b < a) ? b : a;  // an `a` that is NaN compares false, stays
+  return (how == Combiner::max ? b > a : b < a) ? b
+                                                : a;  // an `a` that is NaN compares false, stays
 }
 
 // Halves of an even number of members each on its own, an odd number in order; half types add in
 // float and round once.
-HostArray folded(const std::vector<HostArray>& x, Fold fold) {
+HostArray folded(const std::vector<HostArray>& x, Combiner how) {
   HostArray y(x[0].dtype, x[0].shape);
   dispatch(y.dtype, [&](auto tag) {
     using T = decltype(tag);
@@ -97,10 +98,10 @@ HostArray folded(const std::vector<HostArray>& x, Fold fold) {
     for (std::int64_t i = 0; i < y.count(); ++i) {
       auto part = [&](auto&& self, std::size_t begin, std::size_t n) -> A {
         if (n > 1 && n % 2 == 0)
-          return fold_two(self(self, begin, n / 2), self(self, begin + n / 2, n / 2), fold);
+          return fold_two(self(self, begin, n / 2), self(self, begin + n / 2, n / 2), how);
         A acc = static_cast<A>(x[begin].data<T>()[i]);
         for (std::size_t k = 1; k < n; ++k)
-          acc = fold_two(acc, static_cast<A>(x[begin + k].data<T>()[i]), fold);
+          acc = fold_two(acc, static_cast<A>(x[begin + k].data<T>()[i]), how);
         return acc;
       };
       y.data<T>()[i] = static_cast<T>(part(part, 0, x.size()));
@@ -109,56 +110,67 @@ HostArray folded(const std::vector<HostArray>& x, Fold fold) {
   return y;
 }
 
-// `op` within one group.
-std::vector<HostArray> in_group(std::string_view op, const Attrs& attrs,
-                                const std::vector<HostArray>& x) {
-  std::size_t n = x.size();
-  std::int64_t m = static_cast<std::int64_t>(n);
-  auto everywhere = [&](const HostArray& y) { return std::vector<HostArray>(n, y); };
-  if (op == "psum" || op == "psum_invariant") return everywhere(folded(x, Fold::sum));
-  if (op == "pmax") return everywhere(folded(x, Fold::max));
-  if (op == "pmin") return everywhere(folded(x, Fold::min));
-  bool tiled = attrs.flag("tiled");
+std::vector<HostArray> gathered(const Attrs& attrs, const std::vector<HostArray>& x) {
+  const int axis = static_cast<int>(attrs.i("axis"));
+  return std::vector<HostArray>(x.size(),
+                                attrs.flag("tiled") ? concatenated(x, axis) : stacked(x, axis));
+}
+
+std::vector<HostArray> scattered(const Attrs& attrs, const HostArray& whole, std::size_t members) {
+  const int axis = static_cast<int>(attrs.i("axis"));
+  const auto m = static_cast<std::int64_t>(members);
+  const std::int64_t width = whole.shape[axis] / m;
   std::vector<HostArray> y;
-  if (op == "all_gather" || op == "all_gather_invariant") {
-    int axis = static_cast<int>(attrs.i("axis"));
-    return everywhere(tiled ? concatenated(x, axis) : stacked(x, axis));
+  for (std::int64_t i = 0; i < m; ++i)
+    y.push_back(attrs.flag("tiled") ? slab(whole, axis, i * width, width)
+                                    : index_of(whole, axis, i));
+  return y;
+}
+
+std::vector<HostArray> exchanged(const Attrs& attrs, const std::vector<HostArray>& x) {
+  const int split = static_cast<int>(attrs.i("split")),
+            concat = static_cast<int>(attrs.i("concat"));
+  const bool tiled = attrs.flag("tiled");
+  const auto m = static_cast<std::int64_t>(x.size());
+  const std::int64_t width = x[0].shape[split] / m;
+  std::vector<HostArray> y;
+  for (std::int64_t i = 0; i < m; ++i) {
+    std::vector<HostArray> got;
+    for (const HostArray& from : x)
+      got.push_back(tiled ? slab(from, split, i * width, width) : index_of(from, split, i));
+    y.push_back(tiled ? concatenated(got, concat) : stacked(got, concat));
   }
-  if (op == "psum_scatter") {
-    int axis = static_cast<int>(attrs.i("axis"));
-    HostArray sum = folded(x, Fold::sum);
-    std::int64_t width = sum.shape[axis] / m;
-    for (std::int64_t i = 0; i < m; ++i)
-      y.push_back(tiled ? slab(sum, axis, i * width, width) : index_of(sum, axis, i));
-    return y;
+  return y;
+}
+
+std::vector<HostArray> permuted(const Attrs& attrs, const std::vector<HostArray>& x) {
+  std::vector<HostArray> y;
+  for (const HostArray& own : x) y.push_back(zeros(own));
+  for (const Ints& pair : attrs.get<IntLists>("perm"))
+    y[static_cast<std::size_t>(pair[1])] = x[static_cast<std::size_t>(pair[0])];
+  return y;
+}
+
+// `op` within one group.
+std::vector<HostArray> in_group(const Op& op, const Attrs& attrs, const std::vector<HostArray>& x) {
+  switch (op.exchange) {
+    case Exchange::combine: return std::vector<HostArray>(x.size(), folded(x, op.combiner));
+    case Exchange::combine_scatter: return scattered(attrs, folded(x, op.combiner), x.size());
+    case Exchange::gather: return gathered(attrs, x);
+    case Exchange::all_to_all: return exchanged(attrs, x);
+    case Exchange::permute: return permuted(attrs, x);
+    case Exchange::broadcast:
+      return std::vector<HostArray>(x.size(), x[static_cast<std::size_t>(attrs.i("source"))]);
+    case Exchange::none: break;
   }
-  if (op == "all_to_all") {
-    int split = static_cast<int>(attrs.i("split")), concat = static_cast<int>(attrs.i("concat"));
-    std::int64_t width = x[0].shape[split] / m;
-    for (std::int64_t i = 0; i < m; ++i) {
-      std::vector<HostArray> got;
-      for (const HostArray& from : x)
-        got.push_back(tiled ? slab(from, split, i * width, width) : index_of(from, split, i));
-      y.push_back(tiled ? concatenated(got, concat) : stacked(got, concat));
-    }
-    return y;
-  }
-  throw InternalError("'" + std::string(op) + "' is no collective");
+  throw InternalError("'" + op.name + "' is no collective");
 }
 
 }  // namespace
 
-std::vector<HostArray> collective(std::string_view op, const Attrs& attrs,
+std::vector<HostArray> collective(const Op& op, const Attrs& attrs,
                                   const std::vector<HostArray>& x) {
   std::vector<HostArray> y(x.size());
-  if (op == "ppermute") {
-    for (std::size_t i = 0; i < x.size(); ++i) y[i] = zeros(x[i]);
-    for (const Ints& pair : attrs.get<IntLists>("perm"))
-      y[static_cast<std::size_t>(pair[1])] = x[static_cast<std::size_t>(pair[0])];
-    return y;
-  }
-  if (op == "pbroadcast")
-    return std::vector<HostArray>(x.size(), x[static_cast<std::size_t>(attrs.i("source"))]);
   IntLists groups;
   if (attrs.has("groups")) groups = attrs.get<IntLists>("groups");
   if (groups.empty()) {

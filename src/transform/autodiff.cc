@@ -26,7 +26,7 @@ ProgramPtr vjp_program(const Program& p, const std::vector<bool>& wrt) {
   MaybeValues cts;
   for (std::size_t i = 0; i < p.outputs.size(); ++i) {
     const Type& type = p.types[p.outputs[i]];
-    if (!is_floating(type.dtype)) continue;
+    if (!is_differentiable(type.dtype)) continue;
     Value ct = b.input(type);
     if (lin.nonzero_out[i]) cts.push_back(ct);
   }

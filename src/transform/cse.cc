@@ -49,7 +49,7 @@ ProgramPtr merge_common(const ProgramPtr& p) {
   bool changed = false;
   for (Equation& eqn : q->equations) {
     for (Var& v : eqn.inputs) v = same[v];
-    if (eqn.op->name == "optimization_barrier") continue;
+    if (eqn.op->barrier) continue;
     std::size_t h = hash_of(eqn);
     auto [first, last] = seen.equal_range(h);
     const Equation* equal = nullptr;

@@ -6,51 +6,15 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
-#include <string_view>
 
 namespace tessera::inline v0 {
 
 namespace {
 
-// IEEE defines these to the bit; exp and its like depend on the library that computes them.
-bool exact(std::string_view op) {
-  static const auto& ops = *new std::set<std::string_view>{"neg",
-                                                           "abs",
-                                                           "sign",
-                                                           "floor",
-                                                           "ceil",
-                                                           "round_nearest_even",
-                                                           "round_away",
-                                                           "is_finite",
-                                                           "not",
-                                                           "sqrt",
-                                                           "add",
-                                                           "sub",
-                                                           "mul",
-                                                           "div",
-                                                           "max",
-                                                           "min",
-                                                           "and",
-                                                           "or",
-                                                           "xor",
-                                                           "eq",
-                                                           "ne",
-                                                           "lt",
-                                                           "le",
-                                                           "gt",
-                                                           "ge",
-                                                           "select",
-                                                           "clamp",
-                                                           "convert",
-                                                           "reshape",
-                                                           "transpose",
-                                                           "broadcast_in_dim"};
-  return ops.count(op) != 0;
-}
-
-bool is_scalar_constant(const Equation* eqn) {
-  return eqn && eqn->op->name == "constant" && eqn->attrs.get<Literal>("value").shape.empty();
+// The number that an equation is, or nullptr.
+const Literal* scalar_of(const Equation* eqn) {
+  const Literal* literal = eqn && eqn->op->literal ? eqn->op->literal(eqn->attrs) : nullptr;
+  return literal && literal->shape.empty() ? literal : nullptr;
 }
 
 }  // namespace
@@ -62,15 +26,15 @@ ProgramPtr fold(const ProgramPtr& p) {
   bool changed = false;
   for (Equation& eqn : q->equations) {
     for (Var v : eqn.outputs) made_by[v] = &eqn;
-    if (eqn.outputs.size() != 1 || eqn.inputs.empty() || !exact(eqn.op->name) || !eqn.op->evaluate)
+    if (eqn.outputs.size() != 1 || eqn.inputs.empty() || !eqn.op->exact || !eqn.op->evaluate)
       continue;
     const Type& type = q->types[eqn.outputs[0]];
     if (!type.shape.empty() || !type.varying.empty()) continue;
     if (!std::all_of(eqn.inputs.begin(), eqn.inputs.end(),
-                     [&](Var v) { return is_scalar_constant(made_by[v]); }))
+                     [&](Var v) { return scalar_of(made_by[v]) != nullptr; }))
       continue;
     std::vector<HostArray> in, out{HostArray(type.dtype, type.shape)};
-    for (Var v : eqn.inputs) in.push_back(HostArray::from(made_by[v]->attrs.get<Literal>("value")));
+    for (Var v : eqn.inputs) in.push_back(HostArray::from(*scalar_of(made_by[v])));
     eqn.op->evaluate({eqn.attrs, in, out});
     auto bytes =
         std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(size_of(type.dtype)));

@@ -17,28 +17,28 @@ class Joiner {
   explicit Joiner(const Program& p) : q_(std::make_shared<Program>(p)), slice_of_(p.types.size()) {
     q_->equations.clear();
     for (const Equation& e : p.equations)
-      if (e.op->name == "slice") slice_of_[e.outputs[0]] = &e;
-    for (const Equation& e : p.equations)
-      e.op->name == "concatenate" ? join(e) : q_->equations.push_back(e);
+      if (e.op->piece) slice_of_[e.outputs[0]] = &e;
+    for (const Equation& e : p.equations) e.op->joins ? join(e) : q_->equations.push_back(e);
   }
   ProgramPtr run() { return changed_ ? ProgramPtr(prune(*q_)) : nullptr; }
 
  private:
   // Whether two pieces are slices of one array that differ along dimension `d` alone.
   bool alike(Var a, Var b, std::size_t d) const {
-    const Equation *x = piece(a), *y = piece(b);
+    const Equation *x = slice_of(a), *y = slice_of(b);
     if (!x || !y || x->inputs != y->inputs) return false;
-    for (const char* name : {"start", "limit", "strides"}) {
-      Ints u = x->attrs.ints(name), v = y->attrs.ints(name);
-      u[d] = v[d] = 0;
-      if (u != v) return false;
+    Piece u = piece(*x), v = piece(*y);
+    for (auto part : {&Piece::start, &Piece::limit, &Piece::strides}) {
+      (u.*part)[d] = (v.*part)[d] = 0;
+      if (u.*part != v.*part) return false;
     }
     return true;
   }
-  const Equation* piece(Var v) const { return v < slice_of_.size() ? slice_of_[v] : nullptr; }
+  const Equation* slice_of(Var v) const { return v < slice_of_.size() ? slice_of_[v] : nullptr; }
+  static Piece piece(const Equation& e) { return e.op->piece(e.attrs); }
 
   void join(const Equation& e) {
-    const auto d = static_cast<std::size_t>(e.attrs.i("dimension"));
+    const auto d = static_cast<std::size_t>(e.op->joins(e.attrs));
     Equation joined = e;
     joined.inputs.clear();
     for (std::size_t first = 0; first < e.inputs.size();) {
@@ -58,11 +58,11 @@ class Joiner {
 
   // The pieces [first, last) as one array; kNone where they are better left alone.
   Var together(const Equation& e, std::size_t first, std::size_t last, std::size_t d) {
-    const Equation& slice = *piece(e.inputs[first]);
+    const Equation& slice = *slice_of(e.inputs[first]);
     Ints positions;
     for (std::size_t k = first; k < last; ++k) {
-      const Attrs& a = piece(e.inputs[k])->attrs;
-      for (std::int64_t i = a.ints("start")[d]; i < a.ints("limit")[d]; i += a.ints("strides")[d])
+      const Piece at = piece(*slice_of(e.inputs[k]));
+      for (std::int64_t i = at.start[d]; i < at.limit[d]; i += at.strides[d])
         positions.push_back(i);
     }
     if (positions.empty()) return kNone;
@@ -72,27 +72,30 @@ class Joiner {
       even = even && positions[i] - positions[i - 1] == step;
     Type t = q_->types[e.inputs[first]];
     t.shape[d] = static_cast<std::int64_t>(positions.size());
-    Equation made = slice;
-    made.loc = e.loc;
     if (even) {
-      Ints start = slice.attrs.ints("start"), limit = slice.attrs.ints("limit"),
-           strides = slice.attrs.ints("strides");
-      start[d] = positions.front(), limit[d] = positions.back() + 1, strides[d] = step;
-      made.attrs = {{"start", start}, {"limit", limit}, {"strides", strides}};
+      Equation made = sliced(slice, d, positions.front(), positions.back() + 1, step);
+      made.loc = e.loc;
       return add(std::move(made), t);
     }
     if (last - first < kWorthGathering || !t.varying.empty()) return kNone;
     return gathered(slice, std::move(positions), t, d);
   }
 
+  // The slice with another extent along dimension `d`.
+  static Equation sliced(const Equation& slice, std::size_t d, std::int64_t start,
+                         std::int64_t limit, std::int64_t step) {
+    Piece at = piece(slice);
+    at.start[d] = start, at.limit[d] = limit, at.strides[d] = step;
+    Equation made = slice;
+    made.op = &Registry::get().at("slice");
+    made.attrs = {{"start", at.start}, {"limit", at.limit}, {"strides", at.strides}};
+    return made;
+  }
+
   // The block that the slices share, and of it the entries along dimension `d` at `positions`.
   Var gathered(const Equation& slice, Ints positions, const Type& t, std::size_t d) {
-    Equation block = slice;
-    Ints start = slice.attrs.ints("start"), limit = slice.attrs.ints("limit"),
-         strides = slice.attrs.ints("strides");
     const std::int64_t extent = q_->types[slice.inputs[0]].shape[d];
-    start[d] = 0, limit[d] = extent, strides[d] = 1;
-    block.attrs = {{"start", start}, {"limit", limit}, {"strides", strides}};
+    Equation block = sliced(slice, d, 0, extent, 1);
     Type whole = t;
     whole.shape[d] = extent;
 
@@ -140,9 +143,8 @@ class Joiner {
 }  // namespace
 
 ProgramPtr join_slices(const ProgramPtr& p) {
-  if (std::none_of(p->equations.begin(), p->equations.end(), [](const Equation& e) {
-        return e.op->name == "concatenate" && e.inputs.size() > 1;
-      }))
+  if (std::none_of(p->equations.begin(), p->equations.end(),
+                   [](const Equation& e) { return e.op->joins && e.inputs.size() > 1; }))
     return p;
   ProgramPtr q = Joiner(*p).run();
   return q ? q : p;

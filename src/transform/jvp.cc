@@ -33,7 +33,7 @@ JvpBoth jvp_inline(Builder& b, const Program& p, std::span<const Value> inputs,
   MaybeValues tangent(p.types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     primal[p.inputs[i]] = inputs[i];
-    if (is_floating(inputs[i].dtype())) tangent[p.inputs[i]] = tangents[i];
+    if (is_differentiable(inputs[i].dtype())) tangent[p.inputs[i]] = tangents[i];
   }
 
   Values in;
@@ -57,14 +57,14 @@ JvpBoth jvp_inline(Builder& b, const Program& p, std::span<const Value> inputs,
         both.tangents = eqn.op->jvp({b, *eqn.op, eqn.attrs, in, both.outputs, in_tangents});
       } else if (differentiated) {
         for (const Value& v : both.outputs)
-          if (is_floating(v.dtype())) no_derivative(eqn);
+          if (is_differentiable(v.dtype())) no_derivative(eqn);
       }
     }
     both.tangents.resize(both.outputs.size());
     for (std::size_t i = 0; i < both.outputs.size(); ++i) {
       Var v = eqn.outputs[i];
       primal[v] = both.outputs[i];
-      if (!both.tangents[i] || !is_floating(p.types[v].dtype)) continue;
+      if (!both.tangents[i] || !is_differentiable(p.types[v].dtype)) continue;
       check_tangent(*eqn.op, p.types[v], both.tangents[i]->type());
       tangent[v] = both.tangents[i];
     }
@@ -87,7 +87,7 @@ JvpProgram jvp_program(const Program& p, const std::vector<bool>& nonzero_in,
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!nonzero_in[i]) continue;
     Type type = p.types[p.inputs[i]];
-    if (!is_floating(type.dtype))
+    if (!is_differentiable(type.dtype))
       throw InternalError("a tangent is asked for an input " + to_string(type));
     tangents[i] = b.input(std::move(type));
   }
@@ -96,7 +96,8 @@ JvpProgram jvp_program(const Program& p, const std::vector<bool>& nonzero_in,
   Values outputs = both.outputs;
   for (std::size_t i = 0; i < both.outputs.size(); ++i) {
     const Type& type = p.types[p.outputs[i]];
-    if (!both.tangents[i] && !instantiate.empty() && instantiate[i] && is_floating(type.dtype))
+    if (!both.tangents[i] && !instantiate.empty() && instantiate[i] &&
+        is_differentiable(type.dtype))
       both.tangents[i] = ops::zeros(b, type);
     result.nonzero_out.push_back(both.tangents[i].has_value());
     if (both.tangents[i]) outputs.push_back(*both.tangents[i]);

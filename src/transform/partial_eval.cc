@@ -182,12 +182,10 @@ class Splitter {
   }
 
   bool is_cheap(const Equation& eqn) const {
-    const std::string& op = eqn.op->name;
-    if (op == "constant") return known_.type(eqn.outputs[0]).shape.count() <= kSmallConstant;
-    if (op == "iota") return true;
-    if (op != "broadcast_in_dim" && op != "convert" && op != "reshape") return false;
-    std::size_t source = definition_[eqn.inputs[0]];
-    return source != kInput && cheap_[source];
+    if (eqn.op->literal) return known_.type(eqn.outputs[0]).shape.count() <= kSmallConstant;
+    return eqn.op->recomputed && std::all_of(eqn.inputs.begin(), eqn.inputs.end(), [&](Var v) {
+             return definition_[v] != kInput && cheap_[definition_[v]];
+           });
   }
 
   static constexpr std::size_t kInput = static_cast<std::size_t>(-1);

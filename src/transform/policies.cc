@@ -22,8 +22,8 @@ struct Dots : CheckpointPolicy {
     return batched ? "dots_saveable" : "dots_with_no_batch_dims_saveable";
   }
   bool saveable(const Equation& eqn, const Program&) const override {
-    if (eqn.op->name == "dot_general") return batched || eqn.attrs.ints("lhs_batch").empty();
-    return batched && eqn.op->name == "convolution";
+    const Product product = eqn.op->product ? eqn.op->product(eqn.attrs) : Product::none;
+    return product == Product::plain || (batched && product == Product::batched);
   }
 };
 
@@ -37,8 +37,8 @@ struct Names : CheckpointPolicy {
     return s + ")";
   }
   bool saveable(const Equation& eqn, const Program&) const override {
-    if (eqn.op->name != "checkpoint_name") return false;
-    bool listed = std::find(names.begin(), names.end(), eqn.attrs.str("name")) != names.end();
+    if (!eqn.op->label) return false;
+    bool listed = std::find(names.begin(), names.end(), *eqn.op->label(eqn.attrs)) != names.end();
     return listed == keep;
   }
 };

@@ -8,11 +8,10 @@
 namespace tessera::inline v0 {
 
 void Scalars::learn(const Equation& eqn) {
-  const std::string& op = eqn.op->name;
-  if (op == "constant") {
-    const Literal& literal = eqn.attrs.get<Literal>("value");
-    if (literal.shape.count() == 1) literal_[eqn.outputs[0]] = &literal;
-  } else if (op == "broadcast_in_dim" || op == "reshape" || op == "transpose") {
+  if (eqn.op->literal) {
+    const Literal* literal = eqn.op->literal(eqn.attrs);
+    if (literal->shape.count() == 1) literal_[eqn.outputs[0]] = literal;
+  } else if (eqn.op->rearranges) {
     literal_[eqn.outputs[0]] = literal_[eqn.inputs[0]];
   }
 }

@@ -8,7 +8,7 @@
 namespace tessera::inline v0 {
 
 /// For each variable the number that all its elements have, where it is a constant of one element
-/// or is broadcast, reshaped or transposed from one. Built in one walk; add equations as they are
+/// or one rearranged (`Op::rearranges`). Built in one walk; add equations as they are
 /// met.
 class Scalars {
  public:

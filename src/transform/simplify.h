@@ -17,19 +17,16 @@ ProgramPtr fold(const ProgramPtr& p);
 /// Computes equal things once. Barriers are never equal.
 ProgramPtr merge_common(const ProgramPtr& p);
 
-/// The place of an extremum along an axis as two reductions: of the extremum, and of the least
-/// index that has it.
-ProgramPtr split_arg_extremum(const ProgramPtr& p);
-/// Small matrices that a vector is multiplied with lie as the product reads them: transposed before
-/// it where their minor dimension is contracted.
-ProgramPtr orient(const ProgramPtr& p);
+/// Several equations for one, where its op knows quicker ones (`Op::decompose`): the place of an
+/// extremum as two reductions; the matrix of a small product turned to how its loops read it.
+ProgramPtr decompose(const ProgramPtr& p);
 /// Slices of one array that a concatenation puts together become one slice, or one gather.
 ProgramPtr join_slices(const ProgramPtr& p);
 /// Moves out of the bodies of scans what is costly, or a transposition, and the same in every turn.
 ProgramPtr hoist(const ProgramPtr& p);
 
 /// These, and dead_code, in the order in which `simplify` runs them: "cancel", "fold",
-/// "join_slices", "arg_extremum", "orient", "hoist", "cse", "dead_code".
+/// "join_slices", "decompose", "hoist", "cse", "dead_code".
 std::span<const Pass> simplify_passes();
 ProgramPtr simplify(const ProgramPtr& p);
 

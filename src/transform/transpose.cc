@@ -3,7 +3,7 @@
 #include "ir/interpret.h"
 #include "ir/op.h"
 #include "ops/build.h"
-#include "ops/control/cotangents.h"
+#include "ops/indexing/cotangents.h"
 #include "transform/at_equation.h"
 
 namespace tessera::inline v0 {
@@ -45,14 +45,6 @@ class Cotangents {
   const Program& p_;
   MaybeValues values_;
 };
-
-// Whether an operation that has a transpose is linear in these of its operands together.
-bool is_linear_in(const std::string& op, const bool* mask) {
-  if (op == "mul" || op == "dot_general" || op == "convolution") return !(mask[0] && mask[1]);
-  if (op == "div") return !mask[1];
-  if (op == "scatter_mul") return !mask[2];
-  return true;
-}
 
 // The library's own derivative rules are linear in the tangents: this one is a user's.
 [[noreturn]] void not_linear(const Equation& eqn) {
@@ -119,11 +111,10 @@ MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const Maybe
       arguments.push_back(is_linear[v] ? MaybeValue() : MaybeValue(value[v]));
       types.push_back(p.types[v]);
     }
-    if (!is_linear_in(eqn.op->name, mask.get())) not_linear(eqn);
+    const std::span<const bool> in(mask.get(), eqn.inputs.size());
+    if (eqn.op->linear && !eqn.op->linear(in)) not_linear(eqn);
     AtEquation at(b, eqn);
-    MaybeValues in_cts =
-        eqn.op->transpose({b, *eqn.op, eqn.attrs, arguments, types,
-                           std::span<const bool>(mask.get(), eqn.inputs.size()), out_cts});
+    MaybeValues in_cts = eqn.op->transpose({b, *eqn.op, eqn.attrs, arguments, types, in, out_cts});
     for (std::size_t i = 0; i < eqn.inputs.size() && i < in_cts.size(); ++i)
       if (mask[i]) ct.add(eqn.inputs[i], in_cts[i], eqn.op->name.c_str());
   }

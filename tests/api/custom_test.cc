@@ -1,3 +1,4 @@
+#include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/custom.h>
 #include <tessera/elementwise.h>
@@ -44,6 +45,20 @@ TEST(CustomJvp, UnderJitAndVmap) {
   EXPECT_EQ(f32s(ts::vmap(ts::grad(f))(vec({1, 2}))), (Floats{100, 100}));
   EXPECT_EQ(f32s(ts::grad([&](Array x) { return ts::sum(ts::vmap(f)(x)); })(vec({1, 2}))),
             (Floats{100, 100}));
+}
+
+TEST(CustomJvp, CompiledInsideABranch) {
+  auto f = marked();
+  auto either = [&](Array flag, Array x) {
+    return ts::cond(
+        flag, [&](Array v) { return f(v); }, [](Array v) { return v + 1; }, x);
+  };
+  auto g = ts::jit(either);
+  EXPECT_EQ(g(true, 3.0f).item<float>(), 9.f);
+  EXPECT_EQ(g(false, 3.0f).item<float>(), 4.f);
+  auto dx = ts::jit(ts::grad<1>(either));
+  EXPECT_EQ(dx(true, 3.0f).item<float>(), 100.f);
+  EXPECT_EQ(dx(false, 3.0f).item<float>(), 1.f);
 }
 
 TEST(CustomJvp, SeveralArgumentsTreesAndStatics) {

@@ -44,8 +44,7 @@ TEST(Settings, ThatAreNoSuchThingAreAnErrorEachTime) {
   EXPECT_EQ(
       said({"TESSERA_DISABLE_PASSES=cse,unroll"}),
       twice("TESSERA_DISABLE_PASSES: 'cse,unroll' is no list of its names: there is no 'unroll'\n"
-            "  rule: names with commas between them, of cancel, fold, join_slices, arg_extremum, "
-            "orient, "
+            "  rule: names with commas between them, of cancel, fold, join_slices, decompose, "
             "hoist, cse, dead_code, joint_products, updates or fuse\n"
             "  try: TESSERA_DISABLE_PASSES=cse,fold in the environment\n"));
 }

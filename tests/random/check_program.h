@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/settings.h"
+#include "ir/nested.h"
 #include "ir/op.h"
 #include "ops/registry_values.h"
 #include "runtime/array_data.h"
@@ -110,23 +111,12 @@ inline Arrays absolute(const Arrays& all) {
   return out;
 }
 
-inline bool has_programs(const Equation& e) {
-  for (const auto& [name, value] : e.attrs)
-    if (std::holds_alternative<ProgramPtr>(value) || std::holds_alternative<Programs>(value))
-      return true;
-  return false;
-}
 /// Whether every op in the programs inside gives the same bits as its evaluator.
 inline bool exact_inside(const Program& p) {
   for (const Equation& e : p.equations) {
     for (Var v : e.outputs)
       if (exactness(*e.op, p.type(v).dtype) != Exactness::exact) return false;
-    for (const auto& [name, value] : e.attrs) {
-      if (auto* q = std::get_if<ProgramPtr>(&value); q && *q && !exact_inside(**q)) return false;
-      if (auto* all = std::get_if<Programs>(&value))
-        for (const ProgramPtr& q : *all)
-          if (!exact_inside(*q)) return false;
-    }
+    if (any_nested(e.attrs, [](const ProgramPtr& q) { return !exact_inside(*q); })) return false;
   }
   return true;
 }
@@ -148,7 +138,8 @@ inline std::string compare(const Program& alone, const Arrays& operands, const A
   for (std::size_t k = 0; k < got.size(); ++k) {
     const DType d = got[k].dtype;
     Exactness how = exactness(*e.op, d);
-    if (has_programs(e) && !exact_inside(alone)) return "";  // its bodies are drawn alone too
+    if (any_nested(e.attrs, [](const ProgramPtr&) { return true; }) && !exact_inside(alone))
+      return "";  // its bodies are drawn alone too
     if (std::int64_t at = difference(got[k], expected[k]); at >= 0 && how == Exactness::exact)
       return "element " + std::to_string(at) + " of result " + std::to_string(k) + " is " +
              std::to_string(got[k].number(at)) + ", evaluated " +

@@ -4,6 +4,7 @@
 
 #include "ir/host_array.h"
 #include "ir/interpret.h"
+#include "ir/nested.h"
 #include "ir/op.h"
 #include "ops/build.h"
 #include "transform/autodiff.h"
@@ -202,11 +203,7 @@ inline std::size_t count_ops(const Program& p, const std::string& op) {
   std::size_t n = 0;
   for (const Equation& e : p.equations) {
     n += e.op->name == op ? 1 : 0;
-    for (const auto& [name, value] : e.attrs) {
-      if (const auto* q = std::get_if<ProgramPtr>(&value); q && *q) n += count_ops(**q, op);
-      if (const auto* qs = std::get_if<Programs>(&value))
-        for (const ProgramPtr& q : *qs) n += count_ops(*q, op);
-    }
+    for_each_nested(e.attrs, [&](const ProgramPtr& q) { n += count_ops(*q, op); });
   }
   return n;
 }

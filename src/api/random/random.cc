@@ -2,9 +2,9 @@
 
 #include "api/numpy/indexing.h"
 #include "api/random/random_bits.h"
+#include "base/float_format.h"
 
 #include <cmath>
-#include <limits>
 
 namespace tessera::inline v0::random {
 
@@ -25,21 +25,8 @@ Value uniform_between(Value key, const Shape& shape, DType dtype, double lo, dou
   return uniform_value(key, shape, dtype, ops::scalar(b, dtype, lo), ops::scalar(b, dtype, hi));
 }
 
-double above_minus_one(DType d) {
-  switch (d) {
-    case DType::float64: return std::nextafter(-1.0, 0.0);
-    case DType::float32: return std::nextafter(-1.0f, 0.0f);
-    case DType::bfloat16: return -1.0 + 0x1p-8;
-    default: return -1.0 + 0x1p-11;
-  }
-}
-double tiny(DType d) {
-  switch (d) {
-    case DType::float64: return std::numeric_limits<double>::min();
-    case DType::float16: return 0x1p-14;
-    default: return std::numeric_limits<float>::min();
-  }
-}
+double above_minus_one(DType d) { return -1 + std::ldexp(1.0, -float_format(d).significand_bits); }
+double tiny(DType d) { return std::ldexp(1.0, float_format(d).least_exponent); }
 
 Value normal_value(Value key, const Shape& shape, DType dtype) {
   Value u = uniform_between(key, shape, dtype, above_minus_one(dtype), 1.0);

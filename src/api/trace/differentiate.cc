@@ -42,7 +42,7 @@ std::vector<bool> differentiated(const char* function, const Call& call, const T
     for (std::size_t i = call.arg_begin(static_cast<std::size_t>(arg));
          i < call.arg_ends[static_cast<std::size_t>(arg)]; ++i) {
       if (inputs[i] < 0 ||
-          !is_floating(
+          !is_differentiable(
               f.program->type(f.program->inputs[static_cast<std::size_t>(inputs[i])]).dtype))
         continue;
       wrt[static_cast<std::size_t>(inputs[i])] = any = true;

@@ -131,7 +131,8 @@ struct JvpRule final : CustomJvpRule {
       if (nonzero[i])
         tangents.push_back(trace.input(inputs[i]));
       else
-        tangents.push_back(is_floating(inputs[i].dtype) ? zeros_of(trace, inputs[i]) : Array());
+        tangents.push_back(is_differentiable(inputs[i].dtype) ? zeros_of(trace, inputs[i])
+                                                              : Array());
     }
     std::vector<Array> leaves = argument_leaves(s, primals);
     const std::vector<Array> tangent_leaves = argument_leaves(s, tangents);
@@ -157,7 +158,7 @@ struct JvpRule final : CustomJvpRule {
     for (std::size_t i = 0; i < count && k < primal_outputs; ++i) {
       if (!s.result_present[i]) continue;
       const Type t = outputs[k++].impl()->type;
-      if (!is_floating(t.dtype)) continue;
+      if (!is_differentiable(t.dtype)) continue;
       const Array& tangent = r.results[count + i];
       outputs.push_back(tangent.is_empty() ? zeros_of(trace, t)
                                            : in_dtype_of(trace, tangent, t, "custom_jvp"));
@@ -232,7 +233,7 @@ struct VjpRule final : CustomVjpRule {
         continue;
       }
       const Type& t = f.program->type(f.program->outputs[next++]);
-      leaves.push_back(is_floating(t.dtype) ? trace.input(t) : Array());
+      leaves.push_back(is_differentiable(t.dtype) ? trace.input(t) : Array());
     }
     const RuleTrace r = invoke(*user, std::move(leaves));
     if (r.results.size() != s.present.size())
@@ -245,13 +246,13 @@ struct VjpRule final : CustomVjpRule {
     for (std::size_t i = 0; i < s.present.size(); ++i) {
       if (!s.present[i]) continue;
       const Type& t = inputs[input++];
-      if (is_floating(t.dtype))
+      if (is_differentiable(t.dtype))
         outputs.push_back(r.results[i].is_empty()
                               ? zeros_of(trace, t)
                               : in_dtype_of(trace, r.results[i], t, "custom_vjp"));
     }
     for (; input < inputs.size(); ++input)  // captures of the function
-      if (is_floating(inputs[input].dtype)) outputs.push_back(zeros_of(trace, inputs[input]));
+      if (is_differentiable(inputs[input].dtype)) outputs.push_back(zeros_of(trace, inputs[input]));
     return close(trace, outputs, "custom_vjp", s.loc);
   }
 };

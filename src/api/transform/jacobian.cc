@@ -146,7 +146,7 @@ Outcome jacobian(const char* function, Call& call, std::span<const int> argnums,
   for (int k : output_of_leaf(f)) {
     const bool has =
         k >= 0 &&
-        is_floating(f.program->type(f.program->outputs[static_cast<std::size_t>(k)]).dtype);
+        is_differentiable(f.program->type(f.program->outputs[static_cast<std::size_t>(k)]).dtype);
     std::size_t next = static_cast<std::size_t>(k < 0 ? 0 : k) * j.inputs.size();
     for (int arg : argnums)
       for (std::size_t i = call.arg_begin(static_cast<std::size_t>(arg));

@@ -47,7 +47,7 @@ namespace {
 void list_collectives(const Program& p, const CollectiveUse& around,
                       std::vector<CollectiveUse>& out) {
   for (const Equation& eqn : p.equations) {
-    if (eqn.op->lowering == Lowering::collective && eqn.op->name != "axis_index") {
+    if (eqn.op->lowering == Lowering::collective && !eqn.op->position) {
       CollectiveUse use = around;
       use.op = eqn.op->name;
       use.axes = eqn.attrs.get<Strings>("axes");

@@ -39,7 +39,7 @@ JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree
 
   const std::size_t outputs = f.program->outputs.size();
   std::vector<bool> floating;
-  for (const Type& t : f.program->output_types()) floating.push_back(is_floating(t.dtype));
+  for (const Type& t : f.program->output_types()) floating.push_back(is_differentiable(t.dtype));
   const JvpProgram p = jvp_program(*f.program, nonzero, floating);
   require_forward_mode(*p.program);
 

@@ -6,7 +6,7 @@ namespace tessera::inline v0::detail {
 
 std::string tangent_complaint(const Array& got, const Type& want, const std::string& path) {
   const Type& t = got.impl()->type;
-  if (!is_floating(want.dtype))
+  if (!is_differentiable(want.dtype))
     return path + " belongs to " + visible_text(want) + ", which has no derivative: leave it empty";
   const bool number = t.weak && is_floating(t.dtype);
   if ((t.dtype == want.dtype || number) && t.shape == want.shape) return {};
@@ -74,14 +74,14 @@ std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree
   std::vector<Value> out;
   std::size_t next = 0;
   for (std::size_t k = 0; k < s.out_types.size(); ++k)
-    if (is_floating(s.out_types[k].dtype))
+    if (is_differentiable(s.out_types[k].dtype))
       out.push_back(s.out_live[k] ? results[next++] : ops::zeros(b, s.out_types[k]));
   std::vector<Array> arrays = apply(b.finish_pruned(out), operands, loc);
 
   std::vector<Array> by_type(s.out_types.size());
   next = 0;
   for (std::size_t k = 0; k < s.out_types.size(); ++k)
-    if (is_floating(s.out_types[k].dtype)) by_type[k] = arrays[next++];
+    if (is_differentiable(s.out_types[k].dtype)) by_type[k] = arrays[next++];
   std::vector<Array> leaves;
   for (int k : s.out_leaf) leaves.push_back(k < 0 ? Array() : by_type[static_cast<std::size_t>(k)]);
   return leaves;
@@ -95,7 +95,7 @@ LinearOutcome linearize_call(Call& call, bool backward, const char* function,
   const std::vector<bool> wrt = [&] {
     std::vector<bool> mask(f.program->inputs.size());
     for (std::size_t i = 0; i < f.explicit_inputs(); ++i)
-      mask[i] = is_floating(f.program->type(f.program->inputs[i]).dtype);
+      mask[i] = is_differentiable(f.program->type(f.program->inputs[i]).dtype);
     return mask;
   }();
   auto s = std::make_shared<LinearMap::State>();

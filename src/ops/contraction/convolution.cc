@@ -341,6 +341,8 @@ void register_convolution(Registry& r) {
   op.jvp = jvp;
   op.transpose = transpose_rule;
   op.batch = convolution_batch;
+  op.product = [](const Attrs&) { return Product::batched; };
+  op.linear = [](std::span<const bool> in) { return !(in[0] && in[1]); };
   op.sharding = sharding;
   op.cost = cost;
   op.evaluate = evaluate;

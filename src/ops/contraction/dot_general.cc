@@ -7,6 +7,7 @@
 #include "ops/movement/movement.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tessera::inline v0::ops {
 namespace {
@@ -277,6 +278,37 @@ std::vector<OpExample> examples() {
           example({2, 4}, {4, 3}, {{1}, {0}, {}, {}}, DType::bfloat16, DType::float32)};
 }
 
+// Where the operand's minor dimension, those of one element aside, is contracted: the permutation
+// that brings the contracted dimensions to the front, in the order of their pairs. Else nothing.
+Ints to_front(const Shape& shape, const Ints& contracting) {
+  int minor = shape.rank() - 1;
+  while (minor > 0 && shape[static_cast<std::size_t>(minor)] == 1) --minor;
+  if (std::find(contracting.begin(), contracting.end(), minor) == contracting.end()) return {};
+  Ints perm = contracting;
+  for (std::int64_t i : free_dims(shape.rank(), contracting, {})) perm.push_back(i);
+  return perm;
+}
+
+// A small matrix lies as the loops that multiply it read it: turned before the product.
+std::optional<Values> oriented(const DecomposeArgs& a) {
+  const Type types[] = {a.inputs[0].type(), a.inputs[1].type()};
+  const Type out = infer({a.op, types, a.attrs, a.b.loc})[0];
+  DotDims d = dot_dims(a.attrs);
+  const bool left = types[0].shape.count() > types[1].shape.count();  // the matrix
+  const Shape& matrix = types[left ? 0 : 1].shape;
+  Ints& contracting = left ? d.lhs_contracting : d.rhs_contracting;
+  if (contracting.empty() || matrix.count() <= out.shape.count() ||
+      !multiplies_in_loops(types[0], types[1], out, d))
+    return std::nullopt;
+  const Ints perm = to_front(matrix, contracting);
+  if (perm.empty()) return std::nullopt;
+  std::iota(contracting.begin(), contracting.end(), std::int64_t{0});
+  Values operands(a.inputs.begin(), a.inputs.end());
+  Value& turned = operands[left ? 0 : 1];
+  turned = transpose(turned, perm);
+  return a.b.emit(a.op, operands, dot_attrs(d, out.dtype));
+}
+
 }  // namespace
 
 void register_dot_general(Registry& r) {
@@ -309,6 +341,11 @@ void register_dot_general(Registry& r) {
   op.jvp = jvp;
   op.transpose = transpose_rule;
   op.batch = batch;
+  op.product = [](const Attrs& attrs) {
+    return attrs.ints("lhs_batch").empty() ? Product::plain : Product::batched;
+  };
+  op.linear = [](std::span<const bool> in) { return !(in[0] && in[1]); };
+  op.decompose = oriented;
   op.sharding = sharding;
   op.cost = cost;
   op.evaluate = evaluate;

@@ -1,5 +1,6 @@
 #include "ops/control/agree.h"
 
+#include "ir/nested.h"
 #include "ir/op.h"
 
 #include <algorithm>
@@ -30,6 +31,19 @@ Sets output_sets(const Program& p) {
   return sets;
 }
 
+void agree(Builder& b, Flow& flow, Values& operands) {
+  switch (flow.kind) {
+    case Flow::Kind::scan:
+      return agree_scan(b, flow.programs[0], operands, flow.consts, flow.carry);
+    case Flow::Kind::loop:
+      return agree_while(b, flow.programs[0], flow.programs[1], operands, flow.cond_consts,
+                         flow.consts);
+    case Flow::Kind::branch: return agree_cond(b, flow.programs, operands);
+    case Flow::Kind::call:
+    case Flow::Kind::region: return;
+  }
+}
+
 // Copies the equations of `p` to where its inputs vary over more axes: casts may have become idle,
 // and nested control flow has to agree again.
 Values replayed(Builder& b, const Program& p, const Values& inputs) {
@@ -39,25 +53,12 @@ Values replayed(Builder& b, const Program& p, const Values& inputs) {
     Values in;
     for (Var v : eqn.inputs) in.push_back(env[v]);
     Equation again = eqn;
-    auto size = [&](const char* name) { return static_cast<std::size_t>(eqn.attrs.i(name)); };
     Values out;
-    if (eqn.op->name == "pvary") {
-      AxisSet axes;
-      for (const std::string& axis : eqn.attrs.get<Strings>("axes")) axes.insert(axis);
-      out.push_back(b.vary_over(in[0], axes));
-    } else if (eqn.op->name == "scan") {
-      ProgramPtr body = eqn.attrs.program("body");
-      agree_scan(b, body, in, size("consts"), size("carry"));
-      again.attrs.set("body", body);
-    } else if (eqn.op->name == "while") {
-      ProgramPtr cond = eqn.attrs.program("cond"), body = eqn.attrs.program("body");
-      agree_while(b, cond, body, in, size("cond_consts"), size("body_consts"));
-      again.attrs.set("cond", cond);
-      again.attrs.set("body", body);
-    } else if (eqn.op->name == "cond") {
-      Programs branches = eqn.attrs.get<Programs>("branches");
-      agree_cond(b, branches, in);
-      again.attrs.set("branches", std::move(branches));
+    if (eqn.op->forwards && eqn.op->vary) {  // a cast: its axes may be there by now
+      out.push_back(b.vary_over(in[0], p.types[eqn.outputs[0]].varying));
+    } else if (std::optional<Flow> flow = flow_of(eqn); flow && eqn.op->with_flow) {
+      agree(b, *flow, in);
+      again.attrs = eqn.op->with_flow(eqn.attrs, *flow);
     }
     if (out.empty()) out = b.copy(again, in);
     for (std::size_t i = 0; i < out.size(); ++i) env[eqn.outputs[i]] = out[i];

@@ -55,7 +55,7 @@ JvpBoth call_jvp(const JvpBothArgs& a) {
   ProgramPtr rule = rule_of(hook).rule(types, nonzero);
   std::size_t results = expected.size();
   for (std::size_t i = 0; i < results; ++i)
-    if (is_floating(expected[i].dtype)) expected.push_back(expected[i]);
+    if (is_differentiable(expected[i].dtype)) expected.push_back(expected[i]);
   if (rule->outputs.size() != expected.size())
     throw InternalError("the rule of '" + hook->name() + "' gives " +
                         std::to_string(rule->outputs.size()) + " values, not " +
@@ -77,7 +77,7 @@ JvpBoth call_jvp(const JvpBothArgs& a) {
   r.outputs.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(results));
   std::size_t next = results;
   for (const Value& v : r.outputs)
-    r.tangents.push_back(is_floating(v.dtype()) ? MaybeValue(out[next++]) : MaybeValue());
+    r.tangents.push_back(is_differentiable(v.dtype()) ? MaybeValue(out[next++]) : MaybeValue());
   return r;
 }
 

@@ -29,7 +29,7 @@ std::vector<Type> residual_types(const Program& forward, std::size_t results) {
 
 std::size_t floating_count(const std::vector<Type>& types) {
   std::size_t n = 0;
-  for (const Type& t : types) n += is_floating(t.dtype) ? 1 : 0;
+  for (const Type& t : types) n += is_differentiable(t.dtype) ? 1 : 0;
   return n;
 }
 
@@ -69,7 +69,7 @@ struct StackedVjpRule : CustomVjpRule {
     for (std::size_t i = results; i < fwd.batched_out.size(); ++i)
       residual_dims.push_back(fwd.batched_out[i] ? 0 : kUnbatched);
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (is_floating(inputs[i].dtype)) input_dims.push_back(dims[i]);
+      if (is_differentiable(inputs[i].dtype)) input_dims.push_back(dims[i]);
     ProgramPtr bwd =
         rule_of(inner).backward(one, residual_types(*rule_of(inner).forward(one), results));
     return stacked_backward(*bwd, std::move(residual_dims), input_dims, size, axis_name);
@@ -119,7 +119,7 @@ JvpBoth call_jvp(const JvpBothArgs& a) {
       present.push_back(static_cast<std::int64_t>(floating.size()));
       tangents.push_back(*a.tangents[i]);
     }
-    if (is_floating(types[i].dtype)) floating.push_back(types[i]);
+    if (is_differentiable(types[i].dtype)) floating.push_back(types[i]);
   }
   ProgramPtr forward = rule.forward(types);
   check_types(a, "forward pass", forward->output_types(), results);
@@ -140,7 +140,8 @@ JvpBoth call_jvp(const JvpBothArgs& a) {
   JvpBoth r;
   std::size_t next = 0;
   for (const Value& v : out)
-    r.tangents.push_back(is_floating(v.dtype()) ? MaybeValue(out_tangents[next++]) : MaybeValue());
+    r.tangents.push_back(is_differentiable(v.dtype()) ? MaybeValue(out_tangents[next++])
+                                                      : MaybeValue());
   r.outputs = std::move(out);
   return r;
 }

@@ -2,9 +2,9 @@
 // those of its consts.
 #include "ir/interpret.h"
 #include "ops/build.h"
-#include "ops/control/cotangents.h"
 #include "ops/control/nested.h"
 #include "ops/control/scan_rules.h"
+#include "ops/indexing/cotangents.h"
 
 #include <algorithm>
 #include <memory>

@@ -34,6 +34,13 @@ auto by_kind(F f, G g) {
 Op make_add() {
   Op op = arith_op(Arith::add, "add", "add", "x + y. Integers wrap around; of booleans it is `or`.",
                    2, Accepts::any);
+  op.exact = true;
+  op.combiner = Combiner::add;
+  op.simplify = [](const SimplifyArgs& a) {
+    // -0 + 0 is 0.
+    const bool floating = is_floating(a.around.type(a.eqn.outputs[0]).dtype);
+    return neutral_element(floating ? -0.0 : 0.0, true)(a);
+  };
   op.updates = updates_all();
   op.jvp = [](const JvpArgs& a) { return MaybeValues{plus(a.tangents[0], a.tangents[1])}; };
   op.transpose = [](const TransposeArgs& a) {
@@ -51,6 +58,8 @@ Op make_add() {
 Op make_sub() {
   Op op =
       arith_op(Arith::sub, "sub", "subtract", "x - y. Integers wrap around.", 2, Accepts::numeric);
+  op.exact = true;
+  op.simplify = neutral_element(0, false);
   op.updates = updates_of({0});
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     const auto& [x, y] = std::pair(a.tangents[0], a.tangents[1]);
@@ -70,6 +79,8 @@ Op make_sub() {
 Op make_mul() {
   Op op = arith_op(Arith::mul, "mul", "multiply",
                    "x * y. Integers wrap around; of booleans it is `and`.", 2, Accepts::any);
+  op.exact = true;
+  op.simplify = neutral_element(1, true);
   op.updates = [](const UpdateArgs& a) {
     std::vector<std::size_t> factors;
     if (a.same[1]) factors.push_back(0);
@@ -82,7 +93,7 @@ Op make_mul() {
     if (a.tangents[1]) dy = mul(a.inputs[0], *a.tangents[1]);
     return MaybeValues{plus(dx, dy)};
   };
-  // Linear in exactly one operand; a product of two linear ones is not linear.
+  op.linear = [](std::span<const bool> in) { return !(in[0] && in[1]); };
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (a.linear[0] && a.linear[1]) throw InternalError("mul is linear in one operand at a time");
     const MaybeValue& ct = a.cotangents[0];
@@ -105,6 +116,9 @@ Op make_div() {
                    "the least integer divided by "
                    "-1 is itself.",
                    2, Accepts::numeric, 0.5, 2);
+  op.exact = true;
+  op.simplify = neutral_element(1, false);
+  op.linear = [](std::span<const bool> in) { return !in[1]; };
   op.updates = [](const UpdateArgs& a) {
     return a.same[1] ? std::vector<std::size_t>{0} : std::vector<std::size_t>{};
   };
@@ -176,6 +190,7 @@ Op make_extremum(bool is_max) {
           " of x and y. NaN where either is NaN; -0 is less than +0; of booleans it is `" +
           (is_max ? "or" : "and") + "`.",
       2, Accepts::any);
+  op.exact = true;
   op.updates = updates_all();
   op.jvp = [is_max](const JvpArgs& a) {
     // Selected, not multiplied by 0 or 1: an infinite tangent of what is not chosen is no matter.

@@ -22,6 +22,12 @@ constexpr const char* kConstant = "its derivative is zero wherever it exists";
 
 Op make_neg() {
   Op op = arith_op(Arith::neg, "neg", "negate", "-x. Integers wrap around.", 1, Accepts::numeric);
+  op.exact = true;
+  op.simplify = [](const SimplifyArgs& a) {
+    Simplified s;
+    if (const Equation* inner = a.around.same_op(a.eqn.inputs[0])) s.same = inner->inputs[0];
+    return s;
+  };
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     return {a.tangents[0] ? MaybeValue(neg(*a.tangents[0])) : std::nullopt};
   };
@@ -41,6 +47,7 @@ Op make_abs() {
   Op op = arith_op(Arith::abs, "abs", "abs",
                    "|x|; the least integer gives itself. The derivative at 0 is 1.", 1,
                    Accepts::numeric, 0.25, 2);
+  op.exact = true;
   op.waived["updates"] = "the size of a state is another value";
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     if (!a.tangents[0]) return {std::nullopt};
@@ -61,6 +68,7 @@ Op make_sign() {
   Op op = arith_op(Arith::sign, "sign", "sign",
                    "-1, 0 or 1 by the sign of x; of a float zero or NaN, x itself.", 1,
                    Accepts::numeric, 0.25, 2);
+  op.exact = true;
   op.jvp = no_tangent();
   op.waived["transpose"] = kConstant;
   op.evaluate = evaluate_numeric<1>([](auto x) {
@@ -76,6 +84,7 @@ template <class F>
 Op make_rounding(Arith arith, std::string name, std::string stablehlo, std::string doc, F f) {
   Op op = arith_op(arith, std::move(name), std::move(stablehlo), std::move(doc), 1,
                    Accepts::floating, 0.55, 0.95);
+  op.exact = true;
   op.jvp = no_tangent();
   op.waived["transpose"] = kConstant;
   op.evaluate = evaluate_floating<1>(f);
@@ -85,6 +94,7 @@ Op make_rounding(Arith arith, std::string name, std::string stablehlo, std::stri
 Op make_is_finite() {
   Op op = arith_op(Arith::is_finite, "is_finite", "is_finite",
                    "Whether x is neither infinite nor NaN.", 1, Accepts::floating);
+  op.exact = true;
   op.infer = [](const InferArgs& a) {
     check_dtypes(a, a.inputs, Accepts::floating);
     return std::vector<Type>{Type(DType::boolean, a.inputs[0].shape)};

@@ -25,6 +25,7 @@ Op bitwise(Arith arith, std::string name, std::string doc, F f) {
   std::string stablehlo = name;
   Op op = arith_op(arith, std::move(name), std::move(stablehlo), std::move(doc), kArity,
                    Accepts::integral);
+  op.exact = true;
   op.jvp = no_tangent();
   op.waived["transpose"] = "integers and booleans have no derivative";
   op.evaluate = evaluate_integral<kArity>(f);
@@ -70,6 +71,7 @@ void register_bitwise(Registry& r) {
                      [](auto x, auto y) { return x | y; });
   Op xor_op = bitwise(Arith::xor_, "xor", "x exclusive or y: bitwise, or logical of booleans.",
                       [](auto x, auto y) { return x ^ y; });
+  or_op.simplify = xor_op.simplify = neutral_element(0, true);
   Op left = shift(Arith::shift_left, "shift_left", "x shifted left by y bits, zeros coming in.",
                   [](auto x, auto y) { return defined_shl(x, y); });
   Op logical = shift(Arith::shift_right_logical, "shift_right_logical",

@@ -20,6 +20,7 @@ Op comparison(Arith arith, std::string name, std::string symbol, F f) {
                "Whether x " + symbol + " y, as booleans. With a NaN it is " +
                    (name == "ne" ? "true" : "false") + "; -0 equals +0; false is less than true.",
                2, Accepts::any);
+  op.exact = true;
   op.infer = [](const InferArgs& a) {
     check_dtypes(a, a.inputs, Accepts::any);
     Type t = common_shape(a, a.inputs, DType::boolean);

@@ -1,4 +1,5 @@
 // convert and bitcast_convert.
+#include "base/float_format.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/elementwise_eval.h"
 #include "ops/updates.h"
@@ -40,6 +41,29 @@ To convert_element(From v) {
   }
 }
 
+// Whether every value of `from` survives a conversion to `to` and back.
+bool holds_exactly(DType to, DType from) {
+  if (is_floating(from)) return is_floating(to) && size_of(to) > size_of(from);
+  if (from == DType::boolean) return true;
+  if (to == DType::boolean) return false;
+  const int bits = 8 * size_of(from) - (is_signed_integer(from) ? 1 : 0);
+  if (is_floating(to)) return bits <= float_format(to).significand_bits;
+  return size_of(to) >= size_of(from);  // integers wrap, and wrap back
+}
+
+Simplified simplify_convert(const SimplifyArgs& a) {
+  const Var x = a.eqn.inputs[0];
+  const DType between = a.around.type(x).dtype, to = a.around.type(a.eqn.outputs[0]).dtype;
+  Simplified s;
+  if (between == to) {
+    s.same = x;
+  } else if (const Equation* inner = a.around.same_op(x)) {
+    const Var source = inner->inputs[0];
+    if (a.around.type(source).dtype == to && holds_exactly(between, to)) s.same = source;
+  }
+  return s;
+}
+
 Op make_convert() {
   Op op = elementwise_op(
       "convert", "convert",
@@ -49,12 +73,15 @@ Op make_convert() {
       1, Accepts::any);
   op.attrs = {{"dtype", AttrKind::dtype, "of the result"},
               {"weak", AttrKind::boolean, "whether the result is weak"}};
+  op.exact = true;
+  op.recomputed = true;
+  op.simplify = simplify_convert;
   op.updates = updates_of({0});
   op.infer = [](const InferArgs& a) {
     return std::vector<Type>{Type(a.attrs.dtype("dtype"), a.inputs[0].shape, a.attrs.flag("weak"))};
   };
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
-    if (!a.tangents[0] || !is_floating(a.attrs.dtype("dtype"))) return {std::nullopt};
+    if (!a.tangents[0] || !is_differentiable(a.attrs.dtype("dtype"))) return {std::nullopt};
     return {convert(*a.tangents[0], a.attrs.dtype("dtype"), a.attrs.flag("weak"))};
   };
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {

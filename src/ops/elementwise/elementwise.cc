@@ -165,6 +165,18 @@ JvpRule no_tangent(std::size_t results) {
   return [results](const JvpArgs&) { return MaybeValues(results); };
 }
 
+SimplifyRule neutral_element(double neutral, bool commutes) {
+  return [=](const SimplifyArgs& a) {
+    const Var x = a.eqn.inputs[0], y = a.eqn.inputs[1];
+    Simplified s;
+    if (a.around.is(y, neutral))
+      s.same = x;
+    else if (commutes && a.around.is(x, neutral))
+      s.same = y;
+    return s;
+  };
+}
+
 MaybeValue plus(const MaybeValue& x, const MaybeValue& y) {
   if (!x || !y) return x ? x : y;
   return add(*x, *y);

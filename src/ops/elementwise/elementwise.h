@@ -50,6 +50,9 @@ Value like(Value x, double value);
 JvpRule scaled_by(std::function<Value(Value x, Value y)> derivative);
 /// The result is piecewise constant or an integer: it has no tangent.
 JvpRule no_tangent(std::size_t results = 1);
+/// Of two operands, one gives back the other where all its elements are `neutral`: the second, or
+/// either where the op commutes.
+SimplifyRule neutral_element(double neutral, bool commutes);
 /// The sum of two tangents or cotangents, each of which may be zero.
 MaybeValue plus(const MaybeValue& x, const MaybeValue& y);
 

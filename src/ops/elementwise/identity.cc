@@ -49,6 +49,7 @@ void register_identity(Registry& r) {
   Op barrier = identity("optimization_barrier", "optimization_barrier",
                         "x; no simplification crosses it, so that what is computed again after it "
                         "is not merged with before.");
+  barrier.barrier = true;
   barrier.jvp = [](const JvpArgs& a) -> MaybeValues {
     return {a.tangents[0] ? MaybeValue(optimization_barrier(*a.tangents[0])) : std::nullopt};
   };
@@ -59,6 +60,7 @@ void register_identity(Registry& r) {
   Op name =
       identity("checkpoint_name", "", "x, marked with `name` for the policies of checkpoint.");
   name.attrs = {{"name", AttrKind::string, "what policies know the value by"}};
+  name.label = [](const Attrs& attrs) { return &attrs.str("name"); };
   name.jvp = [](const JvpArgs& a) -> MaybeValues { return {a.tangents[0]}; };
   name.waived = {{"stablehlo", "it means nothing once derivatives are taken"},
                  {"transpose", "tangents pass it by, so no linear program holds one"}};

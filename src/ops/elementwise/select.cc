@@ -33,6 +33,7 @@ Op make_select() {
                          "`on_true` where the condition is true, `on_false` elsewhere. Operands: "
                          "condition, on_true, on_false.",
                          3, Accepts::any);
+  op.exact = true;
   op.infer = infer_select;
   op.updates = updates_of({1, 2});
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
@@ -82,6 +83,7 @@ Op make_clamp() {
       elementwise_op("clamp", "clamp",
                      "min(max(x, lo), hi), operands in the order lo, x, hi; NaN where any is NaN.",
                      3, Accepts::numeric);
+  op.exact = true;
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     Value lo = a.inputs[0], x = a.inputs[1], hi = a.inputs[2];
     auto where = [](Value condition, Value t) { return select(condition, t, like(t, 0)); };

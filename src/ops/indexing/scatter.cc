@@ -136,6 +136,7 @@ void register_scatter(Registry& r) {
   mul.updates = [](const UpdateArgs& a) {
     return a.same[2] ? std::vector<std::size_t>{0} : std::vector<std::size_t>{};
   };
+  mul.linear = [](std::span<const bool> in) { return !in[2]; };
   mul.jvp = jvp_scatter_mul;
   mul.transpose = transpose_scatter_mul;
   r.add(std::move(mul));

@@ -117,6 +117,9 @@ void register_broadcast_in_dim(Registry& r) {
   op.jvp = linear_jvp();
   op.transpose = transpose_rule;
   op.batch = batch;
+  op.exact = true;
+  op.rearranges = true;
+  op.recomputed = true;
   op.sharding = sharding;
   op.waived["updates"] = "copies of a state are no state";
   op.cost = movement_cost();

@@ -130,6 +130,7 @@ void register_concatenate(Registry& r) {
   op.jvp = linear_jvp();
   op.transpose = transpose_rule;
   op.batch = batch;
+  op.joins = [](const Attrs& attrs) { return static_cast<int>(attrs.i("dimension")); };
   op.sharding = [](const ShardArgs& a) {
     FactorRule rule;
     std::vector<int> dims = rule.factors(a.outputs[0].shape);

@@ -44,6 +44,7 @@ void register_iota(Registry& r) {
     return std::vector<Type>{Type(dtype, shape)};
   };
   op.jvp = [](const JvpArgs&) { return MaybeValues{std::nullopt}; };
+  op.recomputed = true;
   op.sharding = [](const ShardArgs& a) { return pointwise_rule(a.outputs[0].shape, 0, 1); };
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {

@@ -121,6 +121,20 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
+// Two in a row are one, or none.
+Simplified simplify(const SimplifyArgs& a) {
+  const Var x = a.eqn.inputs[0];
+  const Shape& shape = a.around.type(a.eqn.outputs[0]).shape;
+  Simplified s;
+  if (a.around.type(x).shape == shape) s.same = x;
+  if (const Equation* inner = a.around.same_op(x)) {
+    s.operand = inner->inputs[0];
+    s.attrs = a.eqn.attrs;
+    if (!s.same && a.around.type(*s.operand).shape == shape) s.same = s.operand;
+  }
+  return s;
+}
+
 /// Dimensions are regrouped within runs of equal products only, so that what is not touched keeps
 /// its index.
 Lane emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
@@ -179,6 +193,10 @@ void register_reshape(Registry& r) {
     Value x = move_dim(a.inputs[0], a.dims[0], 0);
     return BatchResult{{reshape(x, to_shape(inserted(a.attrs.ints("shape"), 0, a.size)))}, {0}};
   };
+  op.exact = true;
+  op.rearranges = true;
+  op.recomputed = true;
+  op.simplify = simplify;
   op.sharding = sharding;
   op.updates = updates_of({0});
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };

@@ -31,6 +31,12 @@ void register_reverse(Registry& r) {
     return BatchResult{{reverse(a.inputs[0], shifted_dims(a.attrs.ints("dims"), a.dims[0]))},
                        {a.dims[0]}};
   };
+  op.simplify = [](const SimplifyArgs& a) {
+    Simplified s;
+    const Equation* inner = a.around.same_op(a.eqn.inputs[0]);
+    if (inner && inner->attrs == a.eqn.attrs) s.same = inner->inputs[0];
+    return s;
+  };
   op.sharding = [](const ShardArgs& a) {
     FactorRule rule;
     std::vector<int> dims = rule.factors(a.inputs[0].shape);

@@ -83,6 +83,9 @@ void register_slice(Registry& r) {
               inserted(a.attrs.ints("limit"), d, a.size), inserted(a.attrs.ints("strides"), d, 1));
     return BatchResult{{out}, {d}};
   };
+  op.piece = [](const Attrs& attrs) {
+    return Piece{attrs.ints("start"), attrs.ints("limit"), attrs.ints("strides")};
+  };
   op.sharding = [](const ShardArgs& a) {
     FactorRule rule;
     std::vector<int> dims = rule.factors(a.inputs[0].shape);

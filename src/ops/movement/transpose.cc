@@ -17,6 +17,25 @@ Ints inverse(const Ints& permutation) {
     out[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
   return out;
 }
+
+// Two in a row are one, or none.
+Simplified simplify(const SimplifyArgs& a) {
+  const Var x = a.eqn.inputs[0];
+  const Ints& outer = a.eqn.attrs.ints("permutation");
+  const Ints none = iota_ints(static_cast<int>(outer.size()));
+  const Equation* inner = a.around.same_op(x);
+  Simplified s;
+  if (outer == none) s.same = x;
+  if (!inner) return s;
+  Ints both;
+  for (std::int64_t d : outer)
+    both.push_back(inner->attrs.ints("permutation")[static_cast<std::size_t>(d)]);
+  s.operand = inner->inputs[0];
+  if (!s.same && both == none) s.same = s.operand;
+  s.attrs = a.eqn.attrs;
+  s.attrs.set("permutation", std::move(both));
+  return s;
+}
 }  // namespace
 
 void register_transpose(Registry& r) {
@@ -47,6 +66,10 @@ void register_transpose(Registry& r) {
     Ints permutation = inserted(shifted_dims(a.attrs.ints("permutation"), a.dims[0]), 0, a.dims[0]);
     return BatchResult{{transpose(a.inputs[0], permutation)}, {0}};
   };
+  op.exact = true;
+  op.rearranges = true;
+  op.own_pass = true;
+  op.simplify = simplify;
   op.sharding = [](const ShardArgs& a) {
     FactorRule rule;
     std::vector<int> in = rule.factors(a.inputs[0].shape);

@@ -113,6 +113,30 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   return e.convert(e.fold(extents, std::move(init), step)[1], eqn.attrs.dtype("dtype"));
 }
 
+// As two reductions, which kernels compute in vectors and in parts: the extremum, then the least
+// index of an element that equals it, or is NaN. There is a NaN only where the extremum is one, and
+// then nothing equals it.
+template <bool kMax>
+std::optional<Values> in_reductions(const DecomposeArgs& a) {
+  // Few elements are searched as quickly one after the other.
+  constexpr std::int64_t kWorth = 64;
+  const Value x = a.inputs[0];
+  const auto axis = static_cast<int>(a.attrs.i("axis"));
+  const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
+  if (x.dtype() == DType::boolean || x.shape().count() == 0 || extent < kWorth) return std::nullopt;
+  Value best = kMax ? reduce_max(x, {axis}) : reduce_min(x, {axis});
+  Ints kept;
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != axis) kept.push_back(i);
+  Value found = eq(x, broadcast_in_dim(best, x.shape(), kept));
+  if (is_floating(x.dtype())) found = or_(found, ne(x, x));
+  const DType index = extent > 0x7fffffff ? DType::int64 : DType::int32;
+  Value place = iota(a.b, index, x.shape(), axis);
+  Value least =
+      reduce_min(select(found, place, full_like(place, static_cast<double>(extent))), {axis});
+  return Values{convert(least, a.attrs.dtype("dtype"))};
+}
+
 template <bool kMax>
 Op make() {
   Op op;
@@ -133,6 +157,7 @@ Op make() {
   };
   op.evaluate = evaluate<kMax>;
   op.emit = emit<kMax>;
+  op.decompose = in_reductions<kMax>;
   op.waived = {{"transpose", "indices have no derivative"},
                {"stablehlo", "exported as a reduce of values and indices"}};
   op.examples = [] {

@@ -1,4 +1,4 @@
-#include "ops/control/cotangents.h"
+#include "ops/indexing/cotangents.h"
 
 #include "ir/op.h"
 #include "ops/build.h"
@@ -23,10 +23,10 @@ const Equation* producer(Value v) {
 
 bool is_zero(Value v) {
   const Equation* e = producer(v);
-  while (e && (e->op->name == "broadcast_in_dim" || e->op->name == "pvary"))
+  while (e && !e->op->barrier && (e->op->rearranges || e->op->forwards))
     e = producer(Value{v.builder, e->inputs[0]});
-  if (!e || e->op->name != "constant") return false;
-  const auto& bytes = *e->attrs.get<Literal>("value").bytes;
+  if (!e || !e->op->literal) return false;
+  const auto& bytes = *e->op->literal(e->attrs)->bytes;
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
@@ -45,7 +45,7 @@ std::optional<Addition> addition(Value v) {
   if (e->op->name != "dynamic_update_slice") return std::nullopt;
   if (is_zero(in(*e, 0))) return Addition{*e, in(*e, 0), in(*e, 1)};
   const Equation* sum = producer(in(*e, 1));
-  if (!sum || sum->op->name != "add") return std::nullopt;
+  if (!sum || !sum->op->elementwise || sum->op->combiner != Combiner::add) return std::nullopt;
   const Equation* read = producer(in(*sum, 0));
   if (!read || read->op->name != "dynamic_slice" || read->inputs[0] != e->inputs[0] ||
       !std::equal(read->inputs.begin() + 1, read->inputs.end(), e->inputs.begin() + 2,
