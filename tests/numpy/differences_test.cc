@@ -173,6 +173,12 @@ TEST(Differences, ComparisonLabels) {
             (Ints{0, 0}));
 }
 
+TEST(Differences, GreatestZeros) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const ts::TopK top = ts::top_k(ts::array(std::vector<float>{-0.f, -nan, 0.f, nan, 1.f}), 5);
+  EXPECT_EQ(top.indices.to_vector<std::int32_t>(), (Ints{1, 3, 4, 0, 2}));
+}
+
 TEST(Differences, PowerOfZeroToZero) {
   const auto slope = [](Array n) {
     return ts::grad([n](Array x) { return ts::sum(ts::power(x, n)); })(ts::array({0.0, 2.0}));

@@ -5,17 +5,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
+#include <utility>
 
 namespace tessera::inline v0::codegen {
 
 namespace {
 
-/// A loop, and what is done in a turn of it: lines, loops of reductions, and at the end the next
-/// loop of the stage.
+/// A loop, and what is done in a turn of it: lines and loops of rules, by the variable that they
+/// compute, then those in the order given, at the end the next loop of the stage.
 struct Block {
   struct Item {
+    Var var;
     std::string line;
     std::unique_ptr<Block> loop;
   };
@@ -24,7 +27,11 @@ struct Block {
   std::vector<Item> items;
   std::unique_ptr<Block> next;
 
-  void print(std::string& out) const {
+  void print(std::string& out) {
+    // In which order a rule asks for its operands is the compiler's choice; variables are numbered
+    // in the order of the program.
+    std::stable_sort(items.begin(), items.end(),
+                     [](const Item& a, const Item& b) { return a.var < b.var; });
     if (!head.empty()) out += std::string(2 * static_cast<std::size_t>(depth), ' ') + head + "\n";
     for (const Item& i : items) {
       if (i.loop)
@@ -35,6 +42,7 @@ struct Block {
     if (next) next->print(out);
   }
 };
+constexpr Var kLast = std::numeric_limits<Var>::max();
 
 std::string joined(const std::vector<std::string>& words, const char* between) {
   std::string out;
@@ -51,16 +59,15 @@ class Notes final : public Tracer {
 
   std::string text() {
     std::vector<Index> at = make_loops();
+    row_.assign(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(s_.row_dims));
     const bool outputs = s_.kind == StagePlan::Kind::outputs;
-    auto row = std::span(at).first(s_.row_dims);
     for (int m : s_.row_members) {
       const Var v = program_.outputs[static_cast<std::size_t>(m)];
       const std::vector<Index> here =
-          row_index(row, std::span(s_.shape.data(), s_.row_dims), program_.type(v).shape);
+          row_index(row_, std::span(s_.shape.data(), s_.row_dims), program_.type(v).shape);
       value(v, here);
-      line(home_of(here), "store " + named(v, here));
+      line(home_of(here), kLast, "store " + named(v, here));
     }
-    for (Var v : s_.cached) line(home_of(row), fmt::format("keep %{} for the row", v));
     std::vector<Var> vars;
     for (int m : s_.members)
       vars.push_back(outputs ? program_.outputs[static_cast<std::size_t>(m)]
@@ -69,38 +76,57 @@ class Notes final : public Tracer {
     auto inside = std::span(at).subspan(chunks ? 1 : 0);
     for (Var v : vars) value(v, inside);
     for (Var v : vars)
-      line(innermost_, outputs  ? "store " + named(v, inside)
-                       : chunks ? "store chunk c of " + named(v, inside) + " to scratch"
-                                : "store " + named(v, inside) + " to scratch");
+      line(innermost_, kLast,
+           outputs  ? "store " + named(v, inside)
+           : chunks ? "store chunk c of " + named(v, inside) + " to scratch"
+                    : "store " + named(v, inside) + " to scratch");
     std::string out;
     root_.print(out);
     return out;
   }
 
   Lane value(Var v, std::span<const Index> at) override {
-    if (!rules_.empty() &&
-        std::count(rules_.back().operands.begin(), rules_.back().operands.end(), named(v, at)) == 0)
-      rules_.back().operands.push_back(named(v, at));
-    if (asked(v, at)) return Tracer::value(v, at);
-    Block* home = home_of(at);
+    if (!rules_.empty()) {
+      auto& operands = rules_.back().operands;
+      if (std::pair word(v, named(v, at)); std::count(operands.begin(), operands.end(), word) == 0)
+        operands.push_back(std::move(word));
+    }
+    const Lane done{nullptr, program_.type(v).dtype};
+    if (asked(v, at)) return done;
     const Equation* eqn = producer(v);
     if (!eqn || buffers_.contains(v)) {
-      line(home, "load " + named(v, at) + source_of(v));
+      line(home_of(at), v, "load " + named(v, at) + source_of(v));
       return Tracer::value(v, at);
     }
-    rules_.push_back({home, {}});
-    Lane x = Tracer::value(v, at);
-    const std::vector<std::string> operands = std::move(rules_.back().operands);
+    if (of_row(v, at)) {
+      if (!kept_.contains(v)) keep(v, at.size());
+      if (loaded_.insert(key_of(v, at)).second)
+        line(home_of(at), v, "load " + named(v, at) + " from the row");
+      return done;
+    }
+    Block* home = split_here(v) ? innermost_ : home_of(at);
+    rules_.push_back({v, home, {}, 0});
+    Tracer::value(v, at);
+    Rule rule = std::move(rules_.back());
     rules_.pop_back();
-    line(home, named(v, at) + " = " + eqn->op->name +
-                   (operands.empty() ? "" : "(" + joined(operands, ", ") + ")"));
-    return x;
+    std::stable_sort(rule.operands.begin(), rule.operands.end(), [&](const auto& a, const auto& b) {
+      auto place = [&](Var operand) {
+        return std::find(eqn->inputs.begin(), eqn->inputs.end(), operand);
+      };
+      return place(a.first) < place(b.first);
+    });
+    std::vector<std::string> operands;
+    for (auto& [var, text] : rule.operands) operands.push_back(std::move(text));
+    line(home, v,
+         named(v, at) + " = " + eqn->op->name +
+             (operands.empty() ? "" : "(" + joined(operands, ", ") + ")"));
+    return done;
   }
 
   Index index(const Lane& number, std::int64_t lo, std::int64_t hi) override {
     Index i = Tracer::index(number, lo, hi);
     if (const Atom* a = single_atom(i))
-      name(a, "x" + std::to_string(data_++), rules_.empty() ? &root_ : rules_.back().home);
+      name(a, fmt::format("x{}.{}", rules_.back().var, rules_.back().data++), rules_.back().home);
     return i;
   }
 
@@ -134,15 +160,70 @@ class Notes final : public Tracer {
 
  private:
   struct Rule {
+    Var var;
     Block* home;
-    std::vector<std::string> operands;
+    std::vector<std::pair<Var, std::string>> operands;
+    int data = 0;  // positions that it took from data
   };
 
   void name(const Atom* a, std::string text, Block* home) {
     names_[a] = std::move(text);
     homes_[a] = home;
   }
-  static void line(Block* b, std::string text) { b->items.push_back({std::move(text), nullptr}); }
+  static void line(Block* b, Var v, std::string text) {
+    b->items.push_back({v, std::move(text), nullptr});
+  }
+
+  // Whether this stage computes the chunks of `v`.
+  bool split_here(Var v) const {
+    return s_.kind == StagePlan::Kind::partials &&
+           std::any_of(s_.members.begin(), s_.members.end(),
+                       [&](int m) { return plan_.splits[static_cast<std::size_t>(m)].var == v; });
+  }
+  // Whether `at` is in the row that `v` is kept for.
+  bool of_row(Var v, std::span<const Index> at) const {
+    if (std::count(s_.cached.begin(), s_.cached.end(), v) == 0 || at.size() <= row_.size() ||
+        keeping_ == v)
+      return false;
+    for (std::size_t d = 0; d < row_.size(); ++d)
+      if (node_of(at[d]) != node_of(row_[d])) return false;
+    return true;
+  }
+  void keep(Var v, std::size_t rank) {
+    kept_.insert(v);
+    Block* row = home_of(row_);
+    auto loop = std::make_unique<Block>();
+    loop->depth = row->depth + 1;
+    std::vector<Index> at = row_;
+    std::vector<std::string> names, counts;
+    for (std::size_t d = row_.size(); d < rank; ++d)
+      variable(at.emplace_back(make_variable(program_.type(v).shape[d])), fmt::format("k{}", v),
+               program_.type(v).shape[d], loop.get(), names, counts);
+    loop->head = "for " + in_text(names, counts);
+    const Var outer = std::exchange(keeping_, v);
+    std::vector<Rule> rules = std::exchange(rules_, {});
+    value(v, at);
+    rules_ = std::move(rules);
+    keeping_ = outer;
+    line(loop.get(), kLast, "keep " + named(v, at) + " for the row");
+    row->items.push_back({v, {}, std::move(loop)});
+  }
+
+  // Names the variable of a loop that may have several: k, then k.1, k.2.
+  void variable(const Index& i, const std::string& stem, std::int64_t extent, Block* loop,
+                std::vector<std::string>& names, std::vector<std::string>& counts) {
+    const Atom* a = single_atom(i);
+    if (!a) return;
+    names.push_back(names.empty() ? stem : fmt::format("{}.{}", stem, names.size()));
+    counts.push_back(std::to_string(extent));
+    name(a, names.back(), loop);
+  }
+  static std::string in_text(const std::vector<std::string>& names,
+                             const std::vector<std::string>& counts) {
+    if (names.empty()) return "one turn";
+    if (names.size() == 1) return names[0] + " < " + counts[0];
+    return "(" + joined(names, ", ") + ") in " + joined(counts, " x ");
+  }
 
   std::vector<Index> make_loops() {
     std::vector<Index> at;
@@ -175,12 +256,7 @@ class Notes final : public Tracer {
                    const std::vector<std::string>& extents) const {
     const bool last = k + 1 == s_.dims.size();
     std::string text = k < s_.unit_dims ? "parallel for " : "for ";
-    if (names.empty())
-      text += "one turn";
-    else if (names.size() == 1)
-      text += names[0] + " < " + extents[0];
-    else
-      text += "(" + joined(names, ", ") + ") in " + joined(extents, " x ");
+    text += in_text(names, extents);
     if (static_cast<int>(k) == s_.tile)
       text += fmt::format(", pieces of {} that go innermost{}", s_.tile_length,
                           s_.tile_unrolled ? ", transposed in registers" : "");
@@ -189,29 +265,20 @@ class Notes final : public Tracer {
     return text;
   }
 
-  Block* here() { return rules_.empty() ? innermost_ : rules_.back().home; }
-
   // A loop of the rule that is running, with these variables.
   void begin(Block& loop, std::span<const std::int64_t> extents, std::span<const Index> at,
              const std::string& form) {
-    loop.depth = here()->depth + 1;
+    const Rule& rule = rules_.back();
+    loop.depth = rule.home->depth + 1;
     std::vector<std::string> names, counts;
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      const Atom* a = single_atom(at[i]);
-      if (!a) continue;
-      names.push_back("r" + std::to_string(reduced_++));
-      counts.push_back(std::to_string(extents[i]));
-      name(a, names.back(), &loop);
-    }
-    loop.head = names.empty() ? "once"
-                : names.size() == 1
-                    ? "for " + names[0] + " < " + counts[0]
-                    : "for (" + joined(names, ", ") + ") in " + joined(counts, " x ");
-    loop.head += ", " + eqn_->op->name + form;
+    for (std::size_t i = 0; i < at.size(); ++i)
+      variable(at[i], fmt::format("r{}", rule.var), extents[i], &loop, names, counts);
+    loop.head = "for " + in_text(names, counts) + (split_here(rule.var) ? " in chunk c" : "") +
+                ", " + eqn_->op->name + form;
   }
-  // What is outside of it stands in front of it.
   void end(std::unique_ptr<Block> loop) {
-    if (!loop->head.empty()) here()->items.push_back({{}, std::move(loop)});
+    if (!loop->head.empty())
+      rules_.back().home->items.push_back({rules_.back().var, {}, std::move(loop)});
   }
 
   // How a reduction associates.
@@ -274,16 +341,24 @@ class Notes final : public Tracer {
   std::map<const Atom*, std::string> names_;
   std::map<const Atom*, Block*> homes_;
   std::vector<Rule> rules_;  // that are running
-  int data_ = 0, reduced_ = 0;
+  std::vector<Index> row_;
+  std::unordered_set<Var> kept_;
+  std::unordered_set<ValueKey, ValueKeyHash> loaded_;
+  Var keeping_ = kLast;
 };
+
+std::string short_name(DType d) {
+  std::string text = tessera::to_string(Type(d, {}));
+  return text.substr(0, text.find('['));
+}
 
 std::string values_text(const Program& p, const std::vector<Var>& vars, bool any_length) {
   std::vector<std::string> all;
   for (Var v : vars) {
     const Type& t = p.type(v);
     const bool full = any_length && t.shape.rank() == 1;
-    all.push_back(fmt::format(
-        "%{}: {}", v, full ? std::string(name_of(t.dtype)) + "[n]" : tessera::to_string(t)));
+    all.push_back(
+        fmt::format("%{}: {}", v, full ? short_name(t.dtype) + "[n]" : tessera::to_string(t)));
   }
   return joined(all, ", ");
 }
@@ -307,9 +382,9 @@ std::string to_string(const Program& p, const KernelPlan& plan) {
                        : s.kind == StagePlan::Kind::partials ? "chunks of reductions"
                                                              : "reductions from their chunks";
     out += fmt::format("stage {}: {}, ", k, what);
-    out += any_length ? fmt::format("{} units a task\n", s.units_per_task)
-                      : fmt::format("{} tasks of up to {} of {} units\n", s.tasks(),
-                                    s.units_per_task, s.units);
+    out += any_length ? "units" : s.units == 1 ? "1 unit" : fmt::format("{} units", s.units);
+    out += fmt::format(" in tasks of {}\n",
+                       any_length ? s.units_per_task : std::min(s.units, s.units_per_task));
     IndexArena arena;
     out += Notes(p, plan, s, buffers).text();
   }

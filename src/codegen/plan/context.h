@@ -97,7 +97,8 @@ Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
               const std::vector<int>& ties = {});
 
 /// `p` with products instead of sums over devices where sums.cc says so; nothing where there
-/// are none. A pass (transform/pass.h). `differs`: by variable, the axes along which devices may differ; `size`: of an axis.
+/// are none. A pass (transform/pass.h). `differs`: by variable, the axes along which devices may
+/// differ; `size`: of an axis.
 std::optional<Program> with_joint_products(
     const Program& p, const std::vector<AxisSet>& differs,
     const std::function<std::int64_t(std::string_view)>& size);

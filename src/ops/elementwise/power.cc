@@ -149,6 +149,7 @@ void register_power(Registry& r) {
       "The square root of x; NaN below 0. The derivative at 0 is infinite.", 0.5, 2,
       [](auto x) { return std::sqrt(x); }, [](Value, Value y) { return div(like(y, 0.5), y); });
   sqrt.cheap = true;
+  sqrt.exact = true;
   Op rsqrt = smooth_op(
       Arith::rsqrt, "rsqrt", "rsqrt", "1 / sqrt(x); inf at 0.", 0.5, 2,
       [](auto x) { return 1 / std::sqrt(x); },
