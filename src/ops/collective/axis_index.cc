@@ -18,7 +18,10 @@ void register_axis_index(Registry& r) {
            "partition_id", {}, false);
   op.inputs = 0;
   op.position = true;
-  op.infer = [](const InferArgs&) { return std::vector<Type>{Type(i32, {})}; };
+  op.infer = [](const InferArgs& a) {
+    check_size(a);
+    return std::vector<Type>{Type(i32, {})};
+  };
   op.jvp = [](const JvpArgs&) { return MaybeValues{std::nullopt}; };
   op.batch = [](const BatchArgs& a) -> BatchResult {
     Mapped m = mapped(a, true);

@@ -45,6 +45,7 @@ void register_pbroadcast(Registry& r) {
                {{"source", AttrKind::integer, "number of the device along the axes"}}, false);
   op.exchange = Exchange::broadcast;
   op.infer = [](const InferArgs& a) {
+    check_size(a);
     std::int64_t n = a.attrs.i("size"), source = a.attrs.i("source");
     if (source < 0 || source >= n)
       Message("pbroadcast")
