@@ -7,6 +7,10 @@ MISUSE(fewer_devices_than_arrays_need) {
   ts::set_device_count(2);
 }
 MISUSE(put_on_a_device_that_is_not_there) { ts::device_put(ts::ones({3}), ts::Device{9}); }
+MISUSE(devices_of_a_platform_that_is_not_there) { ts::devices("cuda"); }
+MISUSE(put_on_a_platform_that_is_not_there) {
+  ts::device_put(ts::ones({3}), ts::Device{0, "cuda"});
+}
 MISUSE(put_an_abstract_array) { ts::device_put(ts::abstract(ts::f32, {3}), ts::Device{0}); }
 MISUSE(operands_on_two_devices) {
   Array x = ts::device_put(ts::ones({3}), ts::Device{0});
@@ -38,4 +42,7 @@ MISUSE(put_by_an_unknown_axis) {
 }
 MISUSE(put_on_one_device_twice) {
   ts::device_put(ts::ones({4}), ts::Sharding({{1}, {1}}, {"x"}, {2}, "x"));
+}
+MISUSE(put_on_several_platforms) {
+  ts::device_put(ts::ones({4}), ts::Sharding({{0}, {1, "cuda"}}, {"x"}, {2}, "x"));
 }
