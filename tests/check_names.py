@@ -18,6 +18,7 @@ compared = [
     (rf"{name}\s*(?:==|!=|<=>|\.(?:starts_with|ends_with|find|rfind|substr|compare|contains|front|back)\b|\[)", "compares an op's name"),
     (rf"(?:==|!=)\s*[\w.()>-]*?{name}", "compares an op's name"),
     (rf"(?:\.|->)(?:find|count|contains|at)\(\s*[\w.()>-]*?{name}\s*\)|\[\s*[\w.()>-]*?{name}\s*\]", "looks something up by an op's name"),
+    (rf"\bstr\w*cmp\([^;]*?{name}", "compares an op's name"),
     (rf"{text}\s*\w+\s*(?:=\s*|\{{\s*|\(\s*)[\w.()>-]*?{name}\s*[;)}}]", "keeps an op's name"),
     (rf"(?<!Message)(?<!need_countable)\(\s*[\w.()>-]*?{name}\s*,|,\s*[\w.()>-]*?{name}\s*[,)]", "hands an op's name on"),
     (rf"\bop\w*\s*(?:==|!=)\s*&{same_op}|&Registry::get\(\)\.at\([^)]*\)\s*(?:==|!=)", "compares with an op that is looked up"),
@@ -84,7 +85,8 @@ def planted(ops):
         "auto kind = kinds[e.op->name];", "combine(eqn.op->name, eqn.attrs, x);", 'if (name.starts_with("scatter")) return;',
         'static const std::set<std::string_view> exact{"neg", "abs"};', 'static const std::map<std::string, int> kinds = {{"psum", 1}, {"pmax", 2}};',
         'if (e.op == &Registry::get().at("add")) return;', "if (e.op == &gather) return;", 'const Op* add = Registry::get().find("add");',
-        'std::string_view name{eqn.op->name};', 'if (\n    e.op->name ==\n    kName) return;',
+        'std::string_view name{eqn.op->name};', "if (!std::strcmp(eqn.op->name.c_str(), kName)) return;",
+        "return std::find(names.begin(), names.end(), e.op->name) != names.end();", 'if (std::string_view(o.name) == "psum") return;', 'if (\n    e.op->name ==\n    kName) return;',
     ]
     good = [
         'b.emit1("add", {x, y});', 'made.op = &Registry::get().at("slice");', 'Message(eqn.op->name).problem("no");',

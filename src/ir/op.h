@@ -265,7 +265,7 @@ struct Op {
   /// A tangent of which only the backward pass exists.
   bool backward_only = false;
   Exchange exchange = Exchange::none;
-  /// Of reductions, running totals, scatters and collectives that combine.
+  /// Of sums, reductions, running totals, scatters and collectives that combine.
   Combiner combiner = Combiner::replace;
 
   InferRule infer;
