@@ -35,14 +35,14 @@ MISUSE(put_rows_that_do_not_divide) { ts::device_put(ts::ones({5, 3}), rows_over
 MISUSE(put_a_scalar_over_devices) { ts::device_put(1.0, rows_over_two()); }
 MISUSE(put_by_an_empty_sharding) { ts::device_put(ts::ones({4}), ts::Sharding()); }
 MISUSE(put_by_a_sharding_of_another_size) {
-  ts::device_put(ts::ones({4}), ts::Sharding({{0}, {1}}, {"x"}, {4}, "x"));
+  ts::device_put(ts::ones({4}), ts::Sharding({{0}, {1}}, {"x"}, {4}, {{"x"}}));
 }
 MISUSE(put_by_an_unknown_axis) {
-  ts::device_put(ts::ones({4}), ts::Sharding({{0}, {1}}, {"x"}, {2}, "y"));
+  ts::device_put(ts::ones({4}), ts::Sharding({{0}, {1}}, {"x"}, {2}, {{"y"}}));
 }
 MISUSE(put_on_one_device_twice) {
-  ts::device_put(ts::ones({4}), ts::Sharding({{1}, {1}}, {"x"}, {2}, "x"));
+  ts::device_put(ts::ones({4}), ts::Sharding({{1}, {1}}, {"x"}, {2}, {{"x"}}));
 }
 MISUSE(put_on_several_platforms) {
-  ts::device_put(ts::ones({4}), ts::Sharding({{0}, {1, "cuda"}}, {"x"}, {2}, "x"));
+  ts::device_put(ts::ones({4}), ts::Sharding({{0}, {1, "cuda"}}, {"x"}, {2}, {{"x"}}));
 }
