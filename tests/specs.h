@@ -1,7 +1,7 @@
 // Specs as tests write them.
 #pragma once
 
-#include "ir/mesh.h"
+#include "ir/attrs.h"
 
 #include <string_view>
 

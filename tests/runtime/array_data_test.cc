@@ -25,9 +25,9 @@ std::vector<float> read(const ArrayData& a) {
   return {p, p + a.type.shape.count()};
 }
 LayoutPtr on_mesh(const std::string& text, std::vector<std::int64_t> sizes = {2, 2}) {
-  DeviceMesh mesh{{{"x", "y"}, sizes}, {}};
+  ts::DeviceMesh mesh{{{"x", "y"}, sizes}, {}};
   for (int d = 0; d < mesh.size(); ++d) mesh.devices.push_back(d);
-  return intern({MeshRef(mesh), spec(text), false});
+  return intern({ts::MeshRef(mesh), spec(text), false});
 }
 
 struct Devices {

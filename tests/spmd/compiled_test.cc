@@ -42,10 +42,7 @@ void expect_bits(const std::vector<HostArray>& got, const std::vector<HostArray>
   }
 }
 
-struct Mesh {
-  Strings axes;
-  Ints sizes;
-};
+using Mesh = MeshShape;
 
 /// One shard_map of `f` over blocks cut along dimension 0 over all axes of the mesh.
 ProgramPtr map_rows(const Mesh& mesh, const std::vector<Type>& blocks, const Body& f,

@@ -21,9 +21,9 @@ struct Map {
 ProgramPtr body_of(const Map& m, const std::vector<Type>& wholes, const Body& f) {
   std::vector<Type> blocks;
   for (std::size_t i = 0; i < wholes.size(); ++i) {
-    Spec spec = spec(m.in[i]);
-    Type t(wholes[i].dtype, block_shape(wholes[i].shape, spec, m.mesh));
-    if (m.typed) t.varying = spec.axes();
+    const Spec cut = spec(m.in[i]);
+    Type t(wholes[i].dtype, block_shape(wholes[i].shape, cut, m.mesh));
+    if (m.typed) t.varying = cut.axes();
     blocks.push_back(t);
   }
   return program_of(blocks, f);
@@ -361,7 +361,7 @@ TEST(ShardMap, Errors) {
     Value x = b.input(t);
     return error_of<ShardingError>([&] {
       ops::shard_map(b, program_of({t}, [](Builder&, const Values& v) { return v; }), Values{x},
-                     first_devices({{"i"}, {4}}), in, {""}, false);
+                     first_devices({{"i"}, {4}}), specs(in), {Spec()}, false);
     });
   };
   EXPECT_EQ(raw({"i"}, Type(f32, {6})),
