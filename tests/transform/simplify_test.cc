@@ -49,6 +49,8 @@ TEST(Cancel, ConversionsThroughAWiderType) {
                               {i32, i64},
                               {bool_, f32},
                               {i16, f32},
+                              {u8, f16},
+                              {i8, bf16},
                               {u32, i32}}) {
     ProgramPtr p = trace({Type(narrow, {})}, [&](Builder&, const Values& in) {
       return Values{ops::convert(ops::convert(in[0], wide), narrow)};
@@ -56,7 +58,7 @@ TEST(Cancel, ConversionsThroughAWiderType) {
     EXPECT_TRUE(simplify(p)->equations.empty()) << name_of(narrow);
   }
   for (auto [narrow, wide] :
-       {std::pair{f64, f32}, {f32, bf16}, {i32, f32}, {f16, bf16}, {i64, i32}}) {
+       {std::pair{f64, f32}, {f32, bf16}, {i32, f32}, {f16, bf16}, {i64, i32}, {i16, f16}}) {
     ProgramPtr p = trace({Type(narrow, {})}, [&](Builder&, const Values& in) {
       return Values{ops::convert(ops::convert(in[0], wide), narrow)};
     });
