@@ -1,6 +1,6 @@
 // What the dump of a kernel's loops says.
-#include "codegen/kernel/isa.h"
 #include "codegen/kernel/plan_print.h"
+#include "codegen/kernel/isa.h"
 #include "ir/builder.h"
 #include "ops/build.h"
 
@@ -119,9 +119,11 @@ store %2
 // Squares of as many elements as a register of the processor has.
 TEST(PlanPrint, TilesOfATransposition) {
   const int lanes = codegen::host_isa().math32;
-  EXPECT_EQ(
-      loops({kMatrix}, [](const Values& in) { return Values{ops::transpose(in[0], {1, 0})}; }),
-      fmt::format(R"(inputs %0: f32[64,1000]
+  EXPECT_EQ(loops({kMatrix},
+                  [](const Values& in) {
+                    return Values{ops::transpose(in[0], {1, 0})};
+                  }),
+            fmt::format(R"(inputs %0: f32[64,1000]
 outputs %1: f32[1000,64]
 stage 0: outputs, {0} units in tasks of {1}
 parallel for d0 < 1000, pieces of {2} that go innermost{3}
@@ -130,9 +132,9 @@ parallel for d0 < 1000, pieces of {2} that go innermost{3}
     %1[d0, d1] = transpose(%0[d1, d0])
     store %1[d0, d1]
 )",
-                  (1000 + std::max(8, lanes) - 1) / std::max(8, lanes),
-                  16384 / (std::max(8, lanes) * 64), std::max(8, lanes),
-                  lanes >= 8 ? ", transposed in registers" : "", lanes));
+                        (1000 + std::max(8, lanes) - 1) / std::max(8, lanes),
+                        16384 / (std::max(8, lanes) * 64), std::max(8, lanes),
+                        lanes >= 8 ? ", transposed in registers" : "", lanes));
 }
 
 TEST(PlanPrint, PositionsOutOfData) {
