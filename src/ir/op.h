@@ -19,6 +19,7 @@
 
 namespace tessera::inline v0 {
 
+/// In the order of AttrValue's alternatives.
 enum class AttrKind {
   boolean,
   integer,
@@ -32,6 +33,7 @@ enum class AttrKind {
   program,
   programs,
   hook,
+  spec,
   specs,
   mesh
 };

@@ -20,6 +20,7 @@ const char* kind_name(AttrKind k) {
     case AttrKind::program: return "program";
     case AttrKind::programs: return "programs";
     case AttrKind::hook: return "hook";
+    case AttrKind::spec: return "spec";
     case AttrKind::specs: return "specs";
     case AttrKind::mesh: return "mesh";
   }

@@ -251,6 +251,7 @@ class Parser {
         return v;
       }
       case AttrKind::hook: return hook();
+      case AttrKind::spec: return spec();
       case AttrKind::specs: {
         Specs v;
         list("(", ")", [&] { v.push_back(spec()); });
