@@ -70,8 +70,8 @@ std::string device_text(std::string_view platform, int id) {
 }
 
 Backend& backend_for(std::string_view name, std::span<const ArrayDataPtr> inputs) {
-  Backend* const usual = &default_backend();
-  const auto elsewhere = [usual](const ArrayDataPtr& a) { return a->layout->backend != usual; };
+  static Backend* const usual = &default_backend();
+  const auto elsewhere = [](const ArrayDataPtr& a) { return a->layout->backend != usual; };
   const auto other = std::find_if(inputs.begin(), inputs.end(), elsewhere);
   if (other == inputs.end()) return *usual;
   Backend* committed = nullptr;

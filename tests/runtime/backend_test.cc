@@ -20,7 +20,8 @@ class Platforms : public testing::TestWithParam<const char*> {
 
   LayoutPtr on(int device) { return intern(on_device(device, true, &backend)); }
   LayoutPtr over_three(const std::string& text) {
-    return intern({ts::MeshRef(ts::DeviceMesh{{{"i"}, {3}}, {2, 0, 1}}), spec(text), true, &backend});
+    return intern(
+        {ts::MeshRef(ts::DeviceMesh{{{"i"}, {3}}, {2, 0, 1}}), spec(text), true, &backend});
   }
 };
 INSTANTIATE_TEST_SUITE_P(All, Platforms, testing::Values("cpu", "far"),

@@ -41,7 +41,8 @@ struct Ran {
 // The calls that ran while recording, by when they began.
 std::vector<Ran> calls_in(const std::string& trace) {
   std::vector<Ran> ran;
-  for (const auto& e : nlohmann::json::parse(trace)["traceEvents"])
+  const nlohmann::json all = nlohmann::json::parse(trace);
+  for (const auto& e : all["traceEvents"])
     if (e["ph"] == "X" && e["cat"] == "call")
       ran.push_back({e["name"], e["ts"], e["ts"].get<double>() + e["dur"].get<double>()});
   std::sort(ran.begin(), ran.end(), [](const Ran& a, const Ran& b) { return a.begin < b.begin; });
@@ -59,7 +60,7 @@ TEST(Turns, AreOfProgramsWithCollectives) {
       {t}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::psum(v[0], {"i"}, 2)}; });
   EXPECT_FALSE(communicates(*plain));
   EXPECT_TRUE(communicates(*sums));
-  EXPECT_TRUE(communicates(with_psum("nested", kShort, 0)->program()));
+  EXPECT_TRUE(communicates(with_psum("nested", kShort, 99)->program()));
 }
 
 TEST(Turns, OneAfterTheOther) {
@@ -84,7 +85,7 @@ TEST(Turns, OneAfterTheOther) {
 
 TEST(Turns, ShortCallsDoNotOvertakeLongOnes) {
   Devices devices(2);
-  const auto slow = with_psum("slow", kLong, 0), quick = with_psum("quick", kShort, 1);
+  const auto slow = with_psum("slow", kLong, 97), quick = with_psum("quick", kShort, 98);
   auto other =
       compile(program({ts::Type(ts::f32, {8})},
                       [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; }),

@@ -173,16 +173,23 @@ std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> input
   return results;
 }
 
-runtime::Backend& backend_of(std::span<const Array> inputs, const char* function) {
-  runtime::Backend* const usual = &runtime::default_backend();
-  const bool here = std::all_of(inputs.begin(), inputs.end(), [usual](const Array& a) {
-    const auto& data = a.impl()->data;
-    return !data || data->layout->backend == usual;
-  });
-  if (here) return *usual;
+namespace {
+
+runtime::Backend& backend_elsewhere(std::span<const Array> inputs, const char* function) {
   std::vector<runtime::ArrayDataPtr> data;
   for (const Array& a : inputs) data.push_back(data_of(*a.impl()));
   return runtime::backend_for(function, data);
+}
+
+}  // namespace
+
+runtime::Backend& backend_of(std::span<const Array> inputs, const char* function) {
+  static runtime::Backend* const usual = &runtime::default_backend();
+  for (const Array& a : inputs) {
+    const runtime::ArrayData* data = a.impl()->data.get();
+    if (data && data->layout->backend != usual) return backend_elsewhere(inputs, function);
+  }
+  return *usual;
 }
 
 std::vector<Array> run(const runtime::Executable& executable, std::span<const Array> inputs,

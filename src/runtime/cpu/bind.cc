@@ -100,9 +100,14 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
                                        const Frame& frame, bool queued) {
   const Tape& tape = *v.tape;
   // Wholes live where the committed inputs do.
+  static Backend* const cpu = &default_backend();
   const LayoutPtr* single = nullptr;
   for (const auto& in : inputs)
+<<<<<<< HEAD
     if (in->layout->devices().size() == 1 && in->layout->backend == &default_backend() &&
+=======
+    if (in->layout->devices.size() == 1 && in->layout->backend == cpu &&
+>>>>>>> house
         (!single || (in->layout->committed && !(*single)->committed)))
       single = &in->layout;
 
