@@ -103,11 +103,7 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
   static Backend* const cpu = &default_backend();
   const LayoutPtr* single = nullptr;
   for (const auto& in : inputs)
-<<<<<<< HEAD
-    if (in->layout->devices().size() == 1 && in->layout->backend == &default_backend() &&
-=======
-    if (in->layout->devices.size() == 1 && in->layout->backend == cpu &&
->>>>>>> house
+    if (in->layout->devices().size() == 1 && in->layout->backend == cpu &&
         (!single || (in->layout->committed && !(*single)->committed)))
       single = &in->layout;
 
