@@ -8,11 +8,14 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace tessera::inline v0::codegen {
 
 namespace {
+
+constexpr Var kLast = std::numeric_limits<Var>::max();
 
 /// A loop, and what is done in a turn of it: lines and loops of rules, by the variable that they
 /// compute, then those in the order given, at the end the next loop of the stage.
@@ -30,8 +33,11 @@ struct Block {
   void print(std::string& out) {
     // In which order a rule asks for its operands is the compiler's choice; variables are numbered
     // in the order of the program.
-    std::stable_sort(items.begin(), items.end(),
-                     [](const Item& a, const Item& b) { return a.var < b.var; });
+    std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+      if (a.var != b.var || a.var == kLast) return a.var < b.var;
+      return std::pair(!a.loop, std::string_view(a.line)) <
+             std::pair(!b.loop, std::string_view(b.line));
+    });
     if (!head.empty()) out += std::string(2 * static_cast<std::size_t>(depth), ' ') + head + "\n";
     for (const Item& i : items) {
       if (i.loop)
@@ -42,8 +48,6 @@ struct Block {
     if (next) next->print(out);
   }
 };
-constexpr Var kLast = std::numeric_limits<Var>::max();
-
 std::string joined(const std::vector<std::string>& words, const char* between) {
   std::string out;
   for (const std::string& w : words) out += (out.empty() ? "" : between) + w;
