@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/array.h>
+#include <tessera/at.h>
 #include <tessera/axes.h>
 #include <tessera/axis_list.h>
 #include <tessera/cache.h>
@@ -37,5 +38,6 @@
 #include <tessera/shape.h>
 #include <tessera/static_array.h>
 #include <tessera/tree.h>
+#include <tessera/tree_def.h>
 #include <tessera/vmap.h>
 #include <tessera/warning.h>

@@ -280,19 +280,19 @@ TEST(ShardMap, Residuals) {
       });
   Linearized lin = linearize_program(*p, {true, true});
   const Equation& forward = only_map(*lin.known);
-  const auto& specs = forward.attrs.get<Strings>("out_specs");
+  const auto& left = forward.attrs.get<Specs>("out_specs");
   const Program& body = *forward.attrs.program("body");
   int scalars = 0, once = 0;
-  for (std::size_t i = 1; i < specs.size(); ++i) {
+  for (std::size_t i = 1; i < left.size(); ++i) {
     const Type& t = body.type(body.outputs[i]);
     EXPECT_TRUE(std::find(body.inputs.begin(), body.inputs.end(), body.outputs[i]) ==
                 body.inputs.end());
     if (t.shape == Shape{1}) {
-      EXPECT_EQ(specs[i], "i");
+      EXPECT_EQ(left[i], Spec::cut(0, "i"));
       ++scalars;
     }
     if (t.shape == Shape{3}) {
-      EXPECT_EQ(specs[i], "");
+      EXPECT_EQ(left[i], Spec());
       ++once;
     }
   }
