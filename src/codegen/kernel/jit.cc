@@ -71,8 +71,10 @@ void optimize(llvm::Module& module, llvm::TargetMachine& tm) {
   builder.crossRegisterProxies(loops, functions, calls, modules);
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::EarlyCSEPass(false));
-  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+  // Branches first: the selects that they become are folded with the rest. Of those that are left
+  // unfolded LLVM 19's instruction selector has been seen to turn some back and forth for ever.
   passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
   for (llvm::Function& f : module)
     if (!f.isDeclaration()) passes.run(f, functions);
 }
