@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <vector>
 
@@ -17,8 +18,12 @@ namespace {
 enum class State { open, forking, ending };
 
 // What one thread tells the others.
+// A thread that came in after the end began: it takes nothing that the end takes away, so that
+// the end need not wait for it, which might be for ever where it comes again and again.
+enum class Where : std::uint8_t { outside, inside, after_the_end };
+
 struct Record {
-  std::atomic<bool> inside{false};
+  std::atomic<Where> where{Where::outside};
   std::atomic<bool> taken{true};  // by a living thread
 };
 
@@ -80,8 +85,12 @@ Record& mine() {
   return *g_mine;
 }
 
-void wait_for_others() {
+// Until nobody else is inside, or after the end either.
+void wait_for_others(State why) {
   All& a = all();
+  const auto gone = [why](Where w) {
+    return w == Where::outside || (w == Where::after_the_end && why == State::ending);
+  };
   // Threads that come for the first time see the state: their record is made before they look.
   std::size_t i = 0;
   for (int turn = 0;;) {
@@ -91,7 +100,7 @@ void wait_for_others() {
       if (i == a.records.size()) break;
       r = a.records[i];
     }
-    if (r == g_mine || !r->inside.load(std::memory_order_seq_cst)) {
+    if (r == g_mine || gone(r->where.load(std::memory_order_seq_cst))) {
       ++i;
       turn = 0;
     } else {
@@ -110,14 +119,14 @@ void begin_to_end() {
     if (now == State::forking) a_moment(turn);
     now = State::open;
   }
-  wait_for_others();
+  wait_for_others(State::ending);
 }
 
 void before_fork() {
   All& a = all();
   a.forking.lock();
   State now = State::open;
-  if (a.state.compare_exchange_strong(now, State::forking)) wait_for_others();
+  if (a.state.compare_exchange_strong(now, State::forking)) wait_for_others(State::forking);
   a.records_lock.lock();
   for (std::mutex* m : a.held) m->lock();
 }
@@ -134,7 +143,7 @@ void after_fork_in_child() {
   a.forked.store(true, std::memory_order_relaxed);
   for (Record* r : a.records)
     if (r != g_mine) {
-      r->inside.store(false, std::memory_order_relaxed);
+      r->where.store(Where::outside, std::memory_order_relaxed);
       r->taken.store(false, std::memory_order_relaxed);
     }
   after_fork_in_parent();
@@ -168,15 +177,16 @@ void Inside::enter() {
   All& a = all();
   Record& r = mine();
   for (;;) {
-    r.inside.store(true, std::memory_order_seq_cst);
+    r.where.store(Where::inside, std::memory_order_seq_cst);
     const State now = a.state.load(std::memory_order_seq_cst);
     libraries_ = now == State::open;
+    if (now == State::ending) r.where.store(Where::after_the_end, std::memory_order_release);
     if (now != State::forking) return;
-    r.inside.store(false, std::memory_order_seq_cst);
+    r.where.store(Where::outside, std::memory_order_seq_cst);
     a.state.wait(State::forking);
   }
 }
-void Inside::leave() { mine().inside.store(false, std::memory_order_release); }
+void Inside::leave() { mine().where.store(Where::outside, std::memory_order_release); }
 
 void hold_over_fork(std::mutex& mutex) {
   All& a = all();
