@@ -87,7 +87,7 @@ void check(const ProgramPtr& p, const std::string& what, int seed = 1) {
 
 const Mesh kLine{{"i"}, {4}}, kGrid{{"x", "y"}, {2, 3}};
 
-class Compiled : public ::testing::Test {
+class CompiledPrograms : public ::testing::Test {
  protected:
   void SetUp() override { runtime::set_device_count(8); }
 };
@@ -98,7 +98,7 @@ Body one(const std::function<Value(Value)>& f) {
 
 }  // namespace
 
-TEST_F(Compiled, CollectivesOverALine) {
+TEST_F(CompiledPrograms, CollectivesOverALine) {
   const Strings i{"i"};
   for (DType d : {DType::float32, DType::int32, DType::float64, DType::uint8, DType::bfloat16,
                   DType::float16}) {
@@ -166,7 +166,7 @@ TEST_F(Compiled, CollectivesOverALine) {
         "all_gather bool");
 }
 
-TEST_F(Compiled, AxesOfAGrid) {
+TEST_F(CompiledPrograms, AxesOfAGrid) {
   Type block(f32, {6, 2});
   for (const auto& [axes, n] : std::vector<std::pair<Strings, std::int64_t>>{
            {{"x"}, 2}, {{"y"}, 3}, {{"x", "y"}, 6}, {{"y", "x"}, 6}}) {
@@ -205,7 +205,7 @@ TEST_F(Compiled, AxesOfAGrid) {
 }
 
 // Sums of equal and unequal blocks, reused and mixed with replicated values.
-TEST_F(Compiled, SharedValues) {
+TEST_F(CompiledPrograms, SharedValues) {
   ProgramPtr body =
       program_of({Type(f32, {3}), Type(f32, {2, 3})}, [](Builder& b, const Values& in) {
         Value w = ops::mul(in[0], in[0]);  // once for all devices
@@ -224,7 +224,7 @@ TEST_F(Compiled, SharedValues) {
         "shared values");
 }
 
-TEST_F(Compiled, ControlFlow) {
+TEST_F(CompiledPrograms, ControlFlow) {
   Type block(f32, {1, 3});
   // A scan with a sum in every step.
   ProgramPtr step = program_of({block, Type(f32, {3})}, [](Builder&, const Values& in) {
@@ -285,7 +285,7 @@ TEST_F(Compiled, ControlFlow) {
 }
 
 // Derivatives of typed and untyped maps run as the reference does.
-TEST_F(Compiled, Derivatives) {
+TEST_F(CompiledPrograms, Derivatives) {
   for (bool typed : {false, true}) {
     AxisSet i{"i"};
     Type w(f32, {3}), x(f32, {2, 3});
@@ -305,7 +305,7 @@ TEST_F(Compiled, Derivatives) {
   }
 }
 
-TEST_F(Compiled, NaNsInExtrema) {
+TEST_F(CompiledPrograms, NaNsInExtrema) {
   ProgramPtr p = map_rows(kLine, {Type(f32, {1})}, [](Builder&, const Values& in) {
     return Values{ops::pmax(in[0], {"i"}, 4), ops::pmin(in[0], {"i"}, 4)};
   });
