@@ -86,7 +86,7 @@ std::vector<Case> all_cases(std::int64_t n) {
   return c;
 }
 
-HostArray data(Shape block, const std::vector<std::int64_t>& stacks, int seed) {
+HostArray drawn(Shape block, const std::vector<std::int64_t>& stacks, int seed) {
   for (std::size_t i = stacks.size(); i-- > 0;) block.insert(block.begin(), stacks[i]);
   return integers(Type(f32, block), seed);
 }
@@ -102,7 +102,7 @@ ProgramPtr transposed(const Program& p) { return transpose_program(p, {true}, {t
 TEST(VmapLaw, OverTheNamedAxis) {
   for (const Case& c : all_cases(4)) {
     ProgramPtr p = body_of(c, {"i"}, 4);
-    HostArray x = data(c.block, {4}, 1);
+    HostArray x = drawn(c.block, {4}, 1);
     std::vector<HostArray> want = on_axis(*p, 4, {x});
     expect_same(evaluate(*mapped(*p, 4, "i"), std::vector{x}), want, c.name);
     if (!c.linear) continue;
@@ -133,7 +133,7 @@ TEST(VmapLaw, OverAnotherAxis) {
     // The stacked dimension at every place of the block.
     for (int d = 0; d <= c.block.rank(); ++d) {
       ProgramPtr batched = batch_program(*p, {d}, 5, "other", {true}).program;
-      HostArray x = data(c.block, {4, 5}, 3);  // [device, stack, block...]
+      HostArray x = drawn(c.block, {4, 5}, 3);  // [device, stack, block...]
       Ints perm{0};
       for (int k = 0; k < c.block.rank(); ++k) {
         if (k == d) perm.push_back(1);
@@ -165,7 +165,7 @@ TEST(VmapLaw, PairsOfAxes) {
     for (const Case& c : cases(6)) {
       std::string what = c.name + " over (" + axes[0] + ", " + axes[1] + ")";
       ProgramPtr p = body_of(c, axes, 6);
-      HostArray x = data(c.block, {6}, 4);
+      HostArray x = drawn(c.block, {6}, 4);
       HostArray want = on_devices(*p, mesh, {x})[0];
       HostArray split = x;
       split.shape.erase(split.shape.begin());
