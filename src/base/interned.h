@@ -8,6 +8,7 @@
 #include <mutex>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace tessera::inline v0 {
 
@@ -35,7 +36,7 @@ class Interned {
     T value;
     std::size_t hash;
   };
-  // By hash; those whose holders have gone stay until the last of them is taken out below.
+  // By hash; whoever lets go of the last takes it out.
   struct Table {
     std::mutex mutex;
     std::unordered_multimap<std::size_t, std::pair<const Node*, std::weak_ptr<const Node>>> all;
@@ -47,13 +48,17 @@ class Interned {
 
   static std::shared_ptr<const Node> intern(T value) {
     const std::size_t hash = hash_of(value);
-    std::shared_ptr<const Node> made, other;  // released after the lock
+    std::shared_ptr<const Node> made;
+    // Let go of after the lock, which whoever lets go of the last takes.
+    std::vector<std::shared_ptr<const Node>> others;
     Table& t = table();
     Locked lock(t.mutex);
     auto [first, last] = t.all.equal_range(hash);
     for (auto it = first; it != last; ++it) {
-      other = it->second.second.lock();
-      if (other && other->value == value) return other;
+      std::shared_ptr<const Node> other = it->second.second.lock();
+      if (!other) continue;
+      if (other->value == value) return other;
+      others.push_back(std::move(other));
     }
     made = std::shared_ptr<const Node>(new Node{std::move(value), hash}, release);
     t.all.emplace(hash, std::pair(made.get(), made));

@@ -1,5 +1,6 @@
 #include "runtime/turns.h"
 
+#include "ir/nested.h"
 #include "ir/op.h"
 
 #include <algorithm>
@@ -13,14 +14,8 @@ std::atomic<unsigned> g_taken{0};  // the next number
 std::atomic<unsigned> g_turn{0};   // whose turn it is
 
 bool communicates(const Equation& e) {
-  if (e.op->lowering == Lowering::collective && !e.op->position) return true;
-  return std::any_of(e.attrs.begin(), e.attrs.end(), [](const auto& entry) {
-    if (const auto* p = std::get_if<ProgramPtr>(&entry.second))
-      return *p && runtime::communicates(**p);
-    const auto* all = std::get_if<Programs>(&entry.second);
-    return all && std::any_of(all->begin(), all->end(),
-                              [](const ProgramPtr& p) { return runtime::communicates(*p); });
-  });
+  return (e.op->lowering == Lowering::collective && !e.op->position) ||
+         any_nested(e.attrs, [](const ProgramPtr& p) { return runtime::communicates(*p); });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "codegen/calls/internal.h"
 
+#include "base/hash.h"
 #include "base/process.h"
 #include "codegen/calls/onednn.h"
 #include "codegen/kernel/kernel.h"
@@ -63,10 +64,9 @@ class Cache {
  private:
   static std::size_t hash(const Op& op, const std::vector<Type>& types) {
     std::size_t h = std::hash<const Op*>{}(&op);
-    auto mix = [&](std::size_t v) { h ^= v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2); };
     for (const Type& t : types) {
-      mix(static_cast<std::size_t>(t.dtype));
-      for (std::int64_t d : t.shape) mix(static_cast<std::size_t>(d));
+      mix(h, static_cast<std::size_t>(t.dtype));
+      for (std::int64_t d : t.shape) mix(h, d);
     }
     return h;
   }
