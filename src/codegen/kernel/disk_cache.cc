@@ -77,7 +77,7 @@ std::string build_identity() {
 const std::string& environment_identity() {
   static const std::string& id = *new std::string([] {
     const Isa& isa = host_isa();
-    return build_identity() + "|" + llvm_version() + "|" + isa.triple + "|" + isa.cpu + "|" +
+    return build_identity() + "|" + compiler_version() + "|" + isa.triple + "|" + isa.cpu + "|" +
            isa.features + "|" + std::to_string(isa.vector_bytes);
   }());
   return id;

@@ -40,6 +40,11 @@ void initialize_llvm() {
   });
 }
 
+bool unoptimized() {
+  static const bool set = settings::flag("TESSERA_UNOPTIMIZED");
+  return set;
+}
+
 llvm::TargetMachine& machine() {
   static thread_local const ThreadKept<std::unique_ptr<llvm::TargetMachine>> tm([] {
     initialize_llvm();
@@ -49,9 +54,9 @@ llvm::TargetMachine& machine() {
     if (!target) throw InternalError("LLVM has no target for this machine: " + error);
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    return std::unique_ptr<llvm::TargetMachine>(
-        target->createTargetMachine(isa.triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_,
-                                    llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+        isa.triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+        unoptimized() ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
   }());
   return **tm;
 }
@@ -120,7 +125,7 @@ std::string compile_object(llvm::Module& module) {
     throw InternalError("emitted code is malformed: " + problem);
 #endif
   if (settings::flag("TESSERA_DUMP_IR")) module.print(llvm::errs(), nullptr);
-  optimize(module, tm);
+  if (!unoptimized()) optimize(module, tm);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager codegen;
@@ -177,6 +182,8 @@ std::unique_ptr<const LinkedCode> link_object(const std::string& object,
   return code;
 }
 
-std::string llvm_version() { return LLVM_VERSION_STRING; }
+std::string compiler_version() {
+  return std::string(LLVM_VERSION_STRING) + (unoptimized() ? ", unoptimized" : "");
+}
 
 }  // namespace tessera::inline v0::codegen

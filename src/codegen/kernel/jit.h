@@ -28,6 +28,6 @@ class LinkedCode {
 std::unique_ptr<const LinkedCode> link_object(const std::string& object,
                                               std::span<const std::string> names);
 /// "19.1.4"
-std::string llvm_version();
+std::string compiler_version();
 
 }  // namespace tessera::inline v0::codegen
