@@ -74,38 +74,6 @@ TESSERA_API void reset_peak_memory();
 /// A table for people: memory_stats of each device, their sums, and physical_memory_stats.
 TESSERA_API std::string memory_table();
 
-/// How an array is laid out over devices.
-class TESSERA_API Sharding {
- public:
-  Sharding() = default;
-  Sharding(std::vector<Device> devices, std::vector<std::string> mesh_axes,
-           std::vector<std::int64_t> mesh_sizes, std::vector<std::vector<std::string>> spec)
-      : devices_(std::move(devices)),
-        mesh_axes_(std::move(mesh_axes)),
-        mesh_sizes_(std::move(mesh_sizes)),
-        spec_(std::move(spec)) {}
-
-  /// In mesh order, row-major.
-  const std::vector<Device>& devices() const { return devices_; }
-  const std::vector<std::string>& mesh_axes() const { return mesh_axes_; }
-  const std::vector<std::int64_t>& mesh_sizes() const { return mesh_sizes_; }
-  /// For each dimension the mesh axes that cut it, major first. Trailing dimensions that nothing
-  /// cuts may be absent.
-  const std::vector<std::vector<std::string>>& spec() const { return spec_; }
-  /// Whether every device holds the whole array.
-  bool is_fully_replicated() const;
-  bool operator==(const Sharding&) const = default;
-
- private:
-  std::vector<Device> devices_;
-  std::vector<std::string> mesh_axes_;
-  std::vector<std::int64_t> mesh_sizes_;
-  std::vector<std::vector<std::string>> spec_;
-};
-/// "SingleDevice(CpuDevice(id=0))", "NamedSharding({i: 4}, P(i))".
-TESSERA_API std::string to_string(const Sharding& sharding);
-TESSERA_API std::ostream& operator<<(std::ostream& out, const Sharding& sharding);
-
 /// The part of an array that one device holds.
 struct Shard {
   Device device;
@@ -120,8 +88,6 @@ struct Shard {
 /// x on one device, committed to it: computations with it run there, and arrays that are not
 /// committed follow.
 TESSERA_API Array device_put(Operand x, Device device);
-/// x laid out as another array is. ShardingError where its shape does not divide.
-TESSERA_API Array device_put(Operand x, const Sharding& sharding);
 /// A tree, leaf by leaf.
 template <class T>
 requires(!std::convertible_to<T, Operand>) T

@@ -25,10 +25,12 @@
 #include <tessera/jit.h>
 #include <tessera/linear.h>
 #include <tessera/manipulation.h>
+#include <tessera/mesh.h>
 #include <tessera/message.h>
 #include <tessera/nn.h>
 #include <tessera/operators.h>
 #include <tessera/optim.h>
+#include <tessera/partition_spec.h>
 #include <tessera/pmap.h>
 #include <tessera/profile.h>
 #include <tessera/random.h>
@@ -36,6 +38,7 @@
 #include <tessera/reflect.h>
 #include <tessera/safetensors.h>
 #include <tessera/shape.h>
+#include <tessera/sharding.h>
 #include <tessera/static_array.h>
 #include <tessera/tree.h>
 #include <tessera/tree_def.h>

@@ -10,6 +10,7 @@
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>
 #include <tessera/safetensors.h>
+#include <tessera/sharding.h>
 #include <tessera/static_array.h>
 
 #include "api/check.h"

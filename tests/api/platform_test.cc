@@ -8,6 +8,7 @@
 #include <tessera/manipulation.h>
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>
+#include <tessera/sharding.h>
 
 #include "api/check.h"
 #include "far.h"
@@ -102,16 +103,17 @@ TEST_F(Platform, PmapTakesArgumentsFromThere) {
 }
 
 TEST_F(Platform, ShardingsAreOfOne) {
-  const ts::Sharding rows({there[2], there[0]}, {"i"}, {2}, {{"i"}});
+  const ts::Sharding rows(ts::Mesh({{"i", 2}}, {there[2], there[0]}), ts::P("i"));
   const Array y = ts::device_put(ts::device_get(x), rows);
   EXPECT_EQ(y.sharding(), rows);
   EXPECT_EQ(f32s(y), f32s(x));
   EXPECT_EQ(f32s(y.shards()[1].data), (std::vector<float>{4, 5, 6}));
-  const ts::Sharding mixed({there[0], Device{1}}, {"i"}, {2}, {{"i"}});
-  EXPECT_EQ(message<ts::ShardingError>([&] { ts::device_put(x, mixed); }),
-            "device_put: the sharding names devices of several platforms\n"
+  EXPECT_EQ(message<ts::ShardingError>([&] {
+              ts::Mesh({{"i", 2}}, {there[0], Device{1}});
+            }),
+            "Mesh: the devices are of the platforms 'far' and 'cpu'\n"
             "  rule: an array lies on one platform\n"
-            "  try: take the sharding of an array: y.sharding()");
+            "  try: a mesh a platform");
 }
 
 TEST_F(Platform, Misuse) {

@@ -8,6 +8,7 @@
 #include <tessera/manipulation.h>
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>
+#include <tessera/sharding.h>
 #include <tessera/vmap.h>
 #include <tessera/warning.h>
 

@@ -1,6 +1,7 @@
 // Random programs that copy, move, view and donate arrays, against a model of who has which.
 // TESSERA_DONATIONS=100000 in the environment runs as many.
 #include <tessera/reductions.h>
+#include <tessera/sharding.h>
 
 #include "api/check.h"
 #include "api/stored.h"

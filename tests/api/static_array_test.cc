@@ -6,6 +6,7 @@
 #include <tessera/jit.h>
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>
+#include <tessera/sharding.h>
 #include <tessera/static_array.h>
 #include <tessera/warning.h>
 

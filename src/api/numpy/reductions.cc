@@ -1,5 +1,6 @@
 #include <tessera/device.h>
 #include <tessera/reductions.h>
+#include <tessera/sharding.h>
 
 #include "api/trace/composite.h"
 

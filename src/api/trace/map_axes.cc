@@ -105,20 +105,23 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
   return m;
 }
 
+std::string odd_character(const std::string& name) {
+  for (const char c : name) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || code == 0x7f) return "number " + std::to_string(code);
+    if (std::string_view(",;:'\"\\").find(c) != std::string_view::npos) return std::string(1, c);
+  }
+  return "";
+}
+const char* axis_name_rule() {
+  return "names stand between quotes, with commas between them and a ':' before a part of an axis";
+}
 void check_axis_name(const char* function, const std::string& name, const SourceLoc& loc) {
-  const auto bad = std::find_if(name.begin(), name.end(), [](unsigned char c) {
-    return c < 0x20 || c == 0x7f ||
-           std::string_view(",;'\"\\").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (bad == name.end()) return;
+  const std::string odd = odd_character(name);
+  if (odd.empty()) return;
   Message(function)
-      .problem("the axis_name '" + name + "' holds the character " +
-               (static_cast<unsigned char>(*bad) < 0x20 || *bad == 0x7f
-                    ? "number " + std::to_string(static_cast<unsigned char>(*bad))
-                    : std::string(1, *bad)))
-      .rule(
-          "layouts are written with names between ',' and ';', and programs with quotes around "
-          "them")
+      .problem("the axis_name '" + name + "' holds the character " + odd)
+      .rule(axis_name_rule())
       .from(loc)
       .advice("a word, such as \"devices\"; two axes have two names")
       .raise<CollectiveError>();

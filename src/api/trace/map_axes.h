@@ -26,7 +26,12 @@ struct MappedArguments {
 /// size, `asked` where that is not 0. Lists all offenders.
 MappedArguments mapped_arguments(const char* function, const Call& call, const Axes& in_axes,
                                  std::int64_t asked, const SourceLoc& loc);
-/// CollectiveError for a name that layouts and programs cannot be written with.
+/// "'" or "number 10": a character of an axis' name that programs and specs cannot be written with;
+/// else empty.
+std::string odd_character(const std::string& name);
+/// Which those are, for errors.
+const char* axis_name_rule();
+/// CollectiveError for a name with such a character.
 void check_axis_name(const char* function, const std::string& name, const SourceLoc& loc);
 /// The types of examples.
 std::vector<Type> example_types(const Call& call, const MappedArguments& mapped);

@@ -1,6 +1,8 @@
 #include <tessera/device.h>
 
 #include "api/array/platform.h"
+#include "api/devices/mesh_data.h"
+#include "api/devices/relaid.h"
 #include "api/trace/trace.h"
 #include "runtime/accounting.h"
 #include "runtime/backend.h"
@@ -71,8 +73,10 @@ runtime::Backend& need_device(const char* function, Device d, const SourceLoc& l
 
 MemoryStats stats(const runtime::MemoryStats& s) { return {s.live, s.peak}; }
 
-Array relaid(const char* function, const Operand& x, runtime::Layout layout) {
-  const detail::ArrayImpl& a = detail::need(x.array, function, x.loc);
+}  // namespace
+
+Array detail::relaid(const char* function, const Operand& x, runtime::Layout layout) {
+  const ArrayImpl& a = detail::need(x.array, function, x.loc);
   if (!a.concrete() && !a.traced())
     Message(function)
         .problem("the array " + detail::visible_text(a.type) + " is abstract")
@@ -86,8 +90,6 @@ Array relaid(const char* function, const Operand& x, runtime::Layout layout) {
   runtime::ArrayDataPtr placed = runtime::relayout(read.data(), runtime::intern(std::move(layout)));
   return detail::make_concrete(placed == read.data() ? runtime::alias(*read) : std::move(placed));
 }
-
-}  // namespace
 
 MemoryStats memory_stats(Device device, std::source_location loc) {
   return stats(need_device("memory_stats", device, loc).memory_stats(device.id));
@@ -114,29 +116,6 @@ std::string memory_table() {
   return s;
 }
 
-std::string to_string(const Sharding& s) {
-  if (s.mesh_axes().empty())
-    return "SingleDevice(" + (s.devices().empty() ? std::string("-") : to_string(s.devices()[0])) +
-           ")";
-  std::string text = "NamedSharding({";
-  for (std::size_t i = 0; i < s.mesh_axes().size(); ++i)
-    text += (i ? ", " : "") + s.mesh_axes()[i] + ": " + std::to_string(s.mesh_sizes()[i]);
-  text += "}, P(";
-  const Spec spec(s.spec());
-  bool first = true;
-  for (const Spec::Axes& axes : spec.dims()) {
-    if (!first) text += ", ";
-    first = false;
-    if (axes.empty()) text += "none";
-    if (axes.size() > 1) text += "{";
-    for (std::size_t i = 0; i < axes.size(); ++i) text += (i ? ", " : "") + axes[i];
-    if (axes.size() > 1) text += "}";
-  }
-  return text + "))";
-}
-bool Sharding::is_fully_replicated() const { return Spec(spec_).replicated(); }
-std::ostream& operator<<(std::ostream& out, const Sharding& s) { return out << to_string(s); }
-
 Sharding Array::sharding(std::source_location loc) const {
   const detail::ArrayImpl& a = detail::need(*this, "sharding", loc);
   if (!a.concrete())
@@ -147,10 +126,7 @@ Sharding Array::sharding(std::source_location loc) const {
         .from(loc)
         .advice("ask for the sharding of a result")
         .raise<TraceError>();
-  const runtime::Layout& l = *detail::data_of(a)->layout;
-  std::vector<Device> ids;
-  for (int d : l.devices()) ids.push_back({d, l.backend->platform()});
-  return Sharding(std::move(ids), l.mesh->axes, l.mesh->sizes, l.spec.dims());
+  return detail::sharding_of(*detail::data_of(a)->layout);
 }
 
 std::vector<Shard> Array::shards(std::source_location loc) const {
@@ -187,93 +163,11 @@ std::vector<Shard> Array::shards(std::source_location loc) const {
 
 Array device_put(Operand x, Device device) {
   runtime::Backend& backend = need_device("device_put", device, x.loc);
-  return relaid("device_put", x, runtime::on_device(device.id, true, &backend));
-}
-
-namespace {
-
-std::string count_text(std::size_t n, const char* what) {
-  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-}
-
-// ShardingError unless the sharding is one, and fits the shape.
-void need_sharding(const Sharding& s, const Shape& shape, const SourceLoc& loc) {
-  Message m("device_put");
-  m.from(loc);
-  const auto no_sharding = [&](std::string problem, std::string rule) {
-    m.problem(std::move(problem))
-        .rule(std::move(rule))
-        .advice("take the sharding of an array: y.sharding()")
-        .raise<ShardingError>();
-  };
-  std::vector<int> ids;
-  std::int64_t places = 1;
-  for (Device d : s.devices()) ids.push_back(d.id);
-  if (std::any_of(s.devices().begin(), s.devices().end(),
-                  [&](const Device& d) { return d.platform != s.devices()[0].platform; }))
-    no_sharding("the sharding names devices of several platforms", "an array lies on one platform");
-  for (std::int64_t n : s.mesh_sizes())
-    if (n < 1 || __builtin_mul_overflow(places, n, &places)) places = 0;
-  std::sort(ids.begin(), ids.end());
-  if (ids.empty()) no_sharding("the sharding names no devices", "an array lies on one or more");
-  if (std::adjacent_find(ids.begin(), ids.end()) != ids.end())
-    no_sharding("the sharding names a device twice", "each device has one place in the mesh");
-  if (s.mesh_axes().size() != s.mesh_sizes().size() || places != std::ssize(ids))
-    no_sharding("the sharding has " + count_text(ids.size(), "device") + ", " +
-                    count_text(s.mesh_axes().size(), "mesh axis name") + " and " +
-                    count_text(s.mesh_sizes().size(), "mesh size"),
-                "each axis has a name and a size, and the product of the sizes is the number of "
-                "devices");
-  std::vector<std::string> used;
-  const Spec spec(s.spec());
-  const Spec::Dims& dims = spec.dims();
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    std::int64_t parts = 1;
-    std::string names;
-    for (const std::string& axis : dims[d]) {
-      const auto it = std::find(s.mesh_axes().begin(), s.mesh_axes().end(), axis);
-      if (it == s.mesh_axes().end() || std::find(used.begin(), used.end(), axis) != used.end())
-        no_sharding("the spec " + to_string(spec) + " names the axis '" + axis + "'" +
-                        (it == s.mesh_axes().end() ? "" : " twice"),
-                    "it names axes of the mesh, each once");
-      used.push_back(axis);
-      parts *= s.mesh_sizes()[static_cast<std::size_t>(it - s.mesh_axes().begin())];
-      names += (names.empty() ? "'" : ", '") + axis + "'";
-    }
-    if (parts > 1 && d >= shape.size())
-      m.problem("an array of shape " + to_string(shape) + " has no dimension " + std::to_string(d) +
-                " for " + to_string(s))
-          .rule("each dimension that is cut exists")
-          .advice("reshape it, or put it whole on one device: device_put(x, device)")
-          .raise<ShardingError>();
-    if (parts > 1 && shape[d] % parts != 0)
-      m.problem("an array of shape " + to_string(shape) + " does not divide for " + to_string(s))
-          .rule("dimension " + std::to_string(d) + " is cut by " + names + " into " +
-                std::to_string(parts) + " parts: " + std::to_string(shape[d]) + " = " +
-                std::to_string(parts) + " x " + std::to_string(shape[d] / parts) + " + " +
-                std::to_string(shape[d] % parts))
-          .advice("pad it to " + std::to_string((shape[d] / parts + 1) * parts) +
-                  ", or put it whole on one device: device_put(x, device)")
-          .raise<ShardingError>();
-  }
-}
-
-}  // namespace
-
-Array device_put(Operand x, const Sharding& sharding) {
-  need_sharding(sharding, detail::need(x.array, "device_put", x.loc).type.shape, x.loc);
-  DeviceMesh mesh{{sharding.mesh_axes(), sharding.mesh_sizes()}, {}};
-  runtime::Layout l{{}, Spec(sharding.spec()), true};
-  for (Device d : sharding.devices()) {
-    l.backend = &need_device("device_put", d, x.loc);
-    mesh.devices.push_back(d.id);
-  }
-  l.mesh = MeshRef(std::move(mesh));
-  return relaid("device_put", x, std::move(l));
+  return detail::relaid("device_put", x, runtime::on_device(device.id, true, &backend));
 }
 
 Array device_get(Operand x) {
-  Array here = relaid("device_get", x, *runtime::default_layout());
+  Array here = detail::relaid("device_get", x, *runtime::default_layout());
   if (here.is_concrete()) (void)here.block_until_ready();
   return here;
 }

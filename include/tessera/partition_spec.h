@@ -1,0 +1,144 @@
+// Partition specs: for each dimension of an array, the mesh axes that cut it.
+//
+//   P("data")                     rows over "data"; what is not named is not cut
+//   P(none, "model")              columns over "model"
+//   P({"data", "model"})          rows over both, "data" major
+//   P("data", unconstrained)      columns as the compiler likes
+//   P()                           whole on every device
+//
+// For several arrays there is a SpecTree: one spec for all leaves, a list with an entry a child
+// (argument, element, field in order), each again any of these, or rules by path:
+//
+//   ts::specs(model, {{"layers/*/w", P(none, "model")}, {"layers/*/b", P("model")}, {"**", P()}})
+#pragma once
+
+#include <tessera/tree.h>
+
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <iosfwd>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+/// A dimension that no axis cuts.
+struct None {};
+inline constexpr None none{};
+/// A dimension that is cut as others want it.
+struct Unconstrained {};
+inline constexpr Unconstrained unconstrained{};
+
+class TESSERA_API PartitionSpec {
+ public:
+  /// Of one dimension: axes, major first, or `none`, or `unconstrained`.
+  class Dim {
+   public:
+    Dim(None) {}
+    Dim(Unconstrained) : unconstrained_(true) {}
+    Dim(const char* axis) : axes_{axis} {}
+    Dim(std::string axis) : axes_{std::move(axis)} {}
+    Dim(std::initializer_list<std::string_view> axes) : axes_(axes.begin(), axes.end()) {}
+    Dim(std::vector<std::string> axes) : axes_(std::move(axes)) {}
+
+    const std::vector<std::string>& axes() const { return axes_; }
+    bool is_unconstrained() const { return unconstrained_; }
+    bool operator==(const Dim&) const = default;
+
+   private:
+    std::vector<std::string> axes_;
+    bool unconstrained_ = false;
+  };
+
+  /// Nothing is cut.
+  PartitionSpec() = default;
+  explicit PartitionSpec(std::vector<Dim> dims) : dims_(std::move(dims)) {}
+
+  /// As they were given.
+  const std::vector<Dim>& dims() const { return dims_; }
+  /// Dimension d; `none` past the end.
+  const Dim& operator[](std::size_t d) const;
+  /// Trailing dimensions that are not cut make no difference.
+  bool operator==(const PartitionSpec& other) const;
+
+ private:
+  std::vector<Dim> dims_;
+};
+
+/// A spec by its dimensions.
+template <class... D>
+requires(std::convertible_to<D, PartitionSpec::Dim>&&...) PartitionSpec P(D&&... dims) {
+  return PartitionSpec(std::vector<PartitionSpec::Dim>{PartitionSpec::Dim(dims)...});
+}
+// Axes in braces have no type that a parameter pack could take.
+inline PartitionSpec P(PartitionSpec::Dim d0) { return PartitionSpec({d0}); }
+inline PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1) {
+  return PartitionSpec({d0, d1});
+}
+inline PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1, PartitionSpec::Dim d2) {
+  return PartitionSpec({d0, d1, d2});
+}
+inline PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1, PartitionSpec::Dim d2,
+                       PartitionSpec::Dim d3) {
+  return PartitionSpec({d0, d1, d2, d3});
+}
+
+/// As written: "P('data', none)", "P(('data', 'model'))", "P(unconstrained)".
+TESSERA_API std::string to_string(const PartitionSpec& spec);
+TESSERA_API std::ostream& operator<<(std::ostream& out, const PartitionSpec& spec);
+
+/// Specs for the leaves of a tree, as a prefix of it.
+class TESSERA_API SpecTree {
+ public:
+  enum class Kind { spec, list, leaves };
+
+  /// Every leaf is whole on every device.
+  SpecTree() = default;
+  SpecTree(PartitionSpec spec) : spec_(std::move(spec)) {}
+  SpecTree(std::initializer_list<SpecTree> children) : kind_(Kind::list), children_(children) {}
+  SpecTree(std::vector<SpecTree> children) : kind_(Kind::list), children_(std::move(children)) {}
+  /// One spec a leaf, in order.
+  static SpecTree of_leaves(std::vector<PartitionSpec> specs);
+
+  Kind kind() const { return kind_; }
+  const PartitionSpec& spec() const { return spec_; }
+  const std::vector<SpecTree>& children() const { return children_; }
+
+ private:
+  Kind kind_ = Kind::spec;
+  PartitionSpec spec_;
+  std::vector<SpecTree> children_;
+};
+/// "P('x')", "{P('x'), {P(), P(none, 'x')}}".
+TESSERA_API std::string to_string(const SpecTree& tree);
+
+/// A rule for leaves whose path fits the pattern: '*' stands for any part of a name, '**' for any
+/// part of a path.
+struct PathRule {
+  std::string pattern;
+  PartitionSpec spec;
+};
+
+namespace detail {
+TESSERA_API std::vector<PartitionSpec> specs_by_path(const std::vector<std::string>& paths,
+                                                     const std::vector<PathRule>& rules,
+                                                     std::source_location loc);
+/// The spec of every leaf. TreeError where `specs` is no prefix of the tree.
+TESSERA_API std::vector<PartitionSpec> specs_by_leaf(const char* function, const SpecTree& specs,
+                                                     const TreeDef& tree, const std::string& root,
+                                                     const SourceLoc& loc);
+}  // namespace detail
+
+/// The specs of a tree's leaves ("layers/0/w") by the first rule that fits each. TreeError that
+/// lists leaves that no rule fits, and rules that fit no leaf.
+template <class T>
+SpecTree specs(const T& tree, const std::vector<PathRule>& rules,
+               std::source_location loc = std::source_location::current()) {
+  return SpecTree::of_leaves(detail::specs_by_path(tree::paths(tree), rules, loc));
+}
+
+}  // namespace tessera::inline v0

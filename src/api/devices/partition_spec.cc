@@ -1,0 +1,188 @@
+#include <tessera/partition_spec.h>
+
+#include "base/message.h"
+
+#include <algorithm>
+#include <ostream>
+
+namespace tessera::inline v0 {
+
+const PartitionSpec::Dim& PartitionSpec::operator[](std::size_t d) const {
+  static const auto& uncut = *new Dim(none);
+  return d < dims_.size() ? dims_[d] : uncut;
+}
+
+bool PartitionSpec::operator==(const PartitionSpec& other) const {
+  for (std::size_t d = 0; d < std::max(dims_.size(), other.dims_.size()); ++d)
+    if (!((*this)[d] == other[d])) return false;
+  return true;
+}
+
+std::string to_string(const PartitionSpec& spec) {
+  std::string s = "P(";
+  bool first = true;
+  for (const PartitionSpec::Dim& dim : spec.dims()) {
+    if (!first) s += ", ";
+    first = false;
+    if (dim.is_unconstrained()) {
+      s += "unconstrained";
+    } else if (dim.axes().empty()) {
+      s += "none";
+    } else {
+      const bool several = dim.axes().size() > 1;
+      if (several) s += '(';
+      for (std::size_t i = 0; i < dim.axes().size(); ++i)
+        s += (i ? ", '" : "'") + dim.axes()[i] + "'";
+      if (several) s += ')';
+    }
+  }
+  return s + ")";
+}
+std::ostream& operator<<(std::ostream& out, const PartitionSpec& spec) {
+  return out << to_string(spec);
+}
+
+SpecTree SpecTree::of_leaves(std::vector<PartitionSpec> specs) {
+  SpecTree tree;
+  tree.kind_ = Kind::leaves;
+  tree.children_.assign(specs.begin(), specs.end());
+  return tree;
+}
+
+std::string to_string(const SpecTree& tree) {
+  if (tree.kind() == SpecTree::Kind::spec) return to_string(tree.spec());
+  std::string s = "{";
+  for (const SpecTree& child : tree.children()) s += (s.size() > 1 ? ", " : "") + to_string(child);
+  return s + "}";
+}
+
+namespace detail {
+namespace {
+
+/// '*' stands for any characters but '/', '**' for any, and "**/" for nothing too, so that "**/w"
+/// is a w at the top as well. By the set of positions that what was read of the pattern can end at.
+bool fits(std::string_view pattern, std::string_view path) {
+  std::vector<bool> at(path.size() + 1, false), before;
+  at[0] = true;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '*') {
+      const bool deep = pattern.substr(i).starts_with("**");
+      if (deep) ++i;
+      before = at;
+      for (std::size_t p = 0; p < path.size(); ++p)
+        if (at[p] && (deep || path[p] != '/')) at[p + 1] = true;
+      if (!deep || i + 1 == pattern.size() || pattern[i + 1] != '/') continue;
+      ++i;
+      for (std::size_t p = path.size() + 1; p-- > 0;)
+        at[p] = p == 0 || path[p - 1] == '/' ? (p > 0 && at[p - 1]) || before[p] : false;
+      continue;
+    }
+    for (std::size_t p = path.size() + 1; p-- > 0;)
+      at[p] = p > 0 && at[p - 1] && path[p - 1] == pattern[i];
+  }
+  return at[path.size()];
+}
+
+struct Spread {
+  const TreeDef& def;
+  const std::string& root;
+  std::vector<PartitionSpec>& out;
+  std::vector<std::string> offenders;
+
+  void visit(const SpecTree& specs, std::size_t node, const std::string& path) {
+    const TreeDef::Node& n = def.nodes()[node];
+    if (specs.kind() == SpecTree::Kind::spec) {
+      for (std::size_t i = n.first_leaf; i < n.last_leaf; ++i) out[i] = specs.spec();
+      return;
+    }
+    const std::size_t entries = specs.children().size();
+    auto count = [](std::size_t k, const char* one, const char* many) {
+      return std::to_string(k) + ' ' + (k == 1 ? one : many);
+    };
+    if (specs.kind() == SpecTree::Kind::leaves) {
+      const std::size_t leaves = n.last_leaf - n.first_leaf;
+      if (entries != leaves)
+        offenders.push_back(path + " has the specs of " + count(entries, "leaf", "leaves") +
+                            ", but " + def.path(node, root) + " has " +
+                            count(leaves, "leaf", "leaves"));
+      else
+        for (std::size_t i = 0; i < leaves; ++i) out[n.first_leaf + i] = specs.children()[i].spec();
+      return;
+    }
+    if (n.kind == NodeKind::fixed) return;
+    if (n.kind == NodeKind::optional) {
+      if (n.children) visit(specs, node + 1, path);
+      return;
+    }
+    if (n.kind == NodeKind::leaf || entries != n.children) {
+      offenders.push_back(path + " = " + to_string(specs) + " has " +
+                          count(entries, "entry", "entries") + ", but " + def.path(node, root) +
+                          (n.kind == NodeKind::leaf
+                               ? " is an array"
+                               : " has " + count(n.children, "child", "children")));
+      return;
+    }
+    std::size_t i = 0;
+    for (std::size_t c = node + 1; c < n.end; c = def.nodes()[c].end, ++i)
+      visit(specs.children()[i], c, path + "[" + std::to_string(i) + "]");
+  }
+};
+
+}  // namespace
+
+std::vector<PartitionSpec> specs_by_path(const std::vector<std::string>& paths,
+                                         const std::vector<PathRule>& rules,
+                                         std::source_location loc) {
+  std::vector<PartitionSpec> out;
+  std::vector<bool> used(rules.size(), false);
+  Message m("specs");
+  m.from(loc);
+  std::size_t wrong = 0;
+  for (const std::string& path : paths) {
+    const auto rule = std::find_if(rules.begin(), rules.end(),
+                                   [&](const PathRule& r) { return fits(r.pattern, path); });
+    if (rule == rules.end()) {
+      m.offender("no rule fits the leaf '" + path + "'");
+      ++wrong;
+    } else {
+      used[static_cast<std::size_t>(rule - rules.begin())] = true;
+      out.push_back(rule->spec);
+    }
+  }
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (used[i]) continue;
+    const bool shadowed = std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
+      return fits(rules[i].pattern, path);
+    });
+    m.offender("the rule '" + rules[i].pattern + "' " +
+               (shadowed ? "fits only leaves that a rule before it fits" : "fits no leaf"));
+    ++wrong;
+  }
+  if (wrong > 0)
+    m.problem("the rules do not fit the tree")
+        .rule(
+            "each leaf has the spec of the first rule that fits its path, and each rule is of use; "
+            "'*' stands for any part of a name, '**' for any part of a path")
+        .advice("{\"**\", P()} as the last rule leaves the rest whole")
+        .raise<TreeError>();
+  return out;
+}
+
+std::vector<PartitionSpec> specs_by_leaf(const char* function, const SpecTree& specs,
+                                         const TreeDef& tree, const std::string& root,
+                                         const SourceLoc& loc) {
+  std::vector<PartitionSpec> out(tree.leaf_count());
+  Spread spread{tree, root, out, {}};
+  if (!tree.nodes().empty()) spread.visit(specs, 0, "specs");
+  if (spread.offenders.empty()) return out;
+  Message m(function);
+  m.problem("the specs are no prefix of the tree");
+  for (std::string& o : spread.offenders) m.offender(std::move(o));
+  m.rule("an entry is a spec for everything below it, or a list with one entry a child")
+      .from(loc)
+      .advice("give one entry for each: {P(\"x\"), P()}, or a single spec for all: P()")
+      .raise<TreeError>();
+}
+
+}  // namespace detail
+}  // namespace tessera::inline v0

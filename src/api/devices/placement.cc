@@ -1,0 +1,205 @@
+// Arrays laid out by shardings, and made of parts.
+#include <tessera/sharding.h>
+
+#include "api/array/array_impl.h"
+#include "api/devices/mesh_data.h"
+#include "api/devices/relaid.h"
+#include "base/message.h"
+#include "runtime/backend.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0 {
+namespace {
+
+/// The mesh, or that of the scope; its devices are there.
+Mesh need_mesh(const char* function, const Mesh& given, const SourceLoc& loc) {
+  const Mesh mesh = given.empty() ? current_mesh() : given;
+  Message m(function);
+  m.from(loc);
+  if (mesh.empty())
+    m.problem("there is no mesh for the spec")
+        .rule("a spec names axes of a mesh: one that is passed, or that of the scope")
+        .advice("device_put(x, mesh, spec), or const auto scope = use_mesh(mesh)")
+        .raise<ShardingError>();
+  if (mesh.is_abstract())
+    m.problem(to_string(mesh) + " has no devices")
+        .rule("data lies on devices; an abstract mesh is for plans")
+        .advice("a Mesh of devices")
+        .raise<ShardingError>();
+  const detail::MeshData& data = detail::MeshData::of(mesh);
+  for (const Device& d : mesh.devices())
+    if (d.id >= data.backend->device_count())
+      m.problem("there is no device " + std::to_string(d.id) + " any more")
+          .rule("'" + std::string(d.platform) + "' has devices 0 to " +
+                std::to_string(data.backend->device_count() - 1))
+          .advice("make the mesh after set_device_count")
+          .raise<DeviceError>();
+  return mesh;
+}
+
+/// Empty where the data can lie so.
+detail::Misfit place_misfit(const Shape& shape, const Sharding& s) {
+  for (std::size_t d = 0; d < s.spec().dims().size(); ++d)
+    if (s.spec()[d].is_unconstrained())
+      return {to_string(s.spec()) + " leaves dimension " + std::to_string(d) + " open",
+              "data has a place, and an unconstrained dimension leaves it to others",
+              "none, or the axes that cut it"};
+  return detail::misfit(shape, s);
+}
+
+void need_fit(const char* function, const Shape& shape, const Sharding& s, const SourceLoc& loc) {
+  if (const detail::Misfit no = place_misfit(shape, s))
+    Message(function)
+        .problem(no.problem)
+        .rule(no.rule)
+        .from(loc)
+        .advice(no.advice)
+        .raise<ShardingError>();
+}
+
+}  // namespace
+
+Array device_put(Operand x, const Sharding& sharding) {
+  const detail::ArrayImpl& a = detail::need(x.array, "device_put", x.loc);
+  if (sharding.mesh().empty())
+    Message("device_put")
+        .problem("the sharding is of no devices")
+        .rule("an array lies on one or more")
+        .from(x.loc)
+        .advice("Sharding(mesh, spec), or y.sharding() of another array")
+        .raise<ShardingError>();
+  need_mesh("device_put", sharding.mesh(), x.loc);
+  need_fit("device_put", a.type.shape, sharding, x.loc);
+  return detail::relaid("device_put", x, detail::layout_of(sharding));
+}
+Array device_put(Operand x, const Mesh& mesh, const PartitionSpec& spec) {
+  const InFunction named("device_put", x.loc);
+  (void)detail::need(x.array, "device_put", x.loc);
+  return device_put(x, Sharding(need_mesh("device_put", mesh, x.loc), spec));
+}
+Array device_put(Operand x, const PartitionSpec& spec) { return device_put(x, Mesh(), spec); }
+
+std::vector<Array> detail::put_leaves(const std::vector<Array>& leaves, const TreeDef& tree,
+                                      const Mesh& given, const SpecTree& specs,
+                                      std::source_location loc) {
+  const InFunction named("device_put", loc);
+  const Mesh mesh = need_mesh("device_put", given, loc);
+  const std::vector<PartitionSpec> by_leaf = specs_by_leaf("device_put", specs, tree, "x", loc);
+  const std::vector<std::string> paths = tree.paths("x");
+  std::vector<Sharding> shardings;
+  Message m("device_put");
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    shardings.emplace_back(mesh, by_leaf[i]);
+    if (leaves[i].is_empty()) continue;
+    if (const Misfit no = place_misfit(leaves[i].shape(), shardings[i])) {
+      m.offender(paths[i] + ": " + no.problem + "; " + no.rule);
+      ++wrong;
+    }
+  }
+  if (wrong > 0)
+    m.problem(std::to_string(wrong) + (wrong == 1 ? " leaf does" : " leaves do") +
+              " not fit the specs")
+        .rule("each dimension that is cut exists, and the number of parts divides it")
+        .from(loc)
+        .advice("other specs for these leaves, or other sizes")
+        .raise<ShardingError>();
+  std::vector<Array> out;
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    out.push_back(leaves[i].is_empty() ? Array()
+                                       : device_put(Operand(leaves[i], loc), shardings[i]));
+  return out;
+}
+
+Array make_array_from_single_device_arrays(const Shape& shape, const Sharding& sharding,
+                                           const std::vector<Array>& parts,
+                                           std::source_location loc) {
+  const char* function = "make_array_from_single_device_arrays";
+  const InFunction named(function, loc);
+  need_mesh(function, sharding.mesh(), loc);
+  need_fit(function, shape, sharding, loc);
+  Message m(function);
+  m.from(loc);
+  const Shape block = sharding.shard_shape(shape);
+  const std::vector<Device>& devices = sharding.devices();
+  std::vector<const Array*> by_place(devices.size(), nullptr);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::vector<Device> at = parts[i].sharding().devices();
+    const auto place =
+        at.size() == 1 ? std::find(devices.begin(), devices.end(), at[0]) : devices.end();
+    const std::string name = "parts[" + std::to_string(i) + "]";
+    if (place == devices.end() || by_place[static_cast<std::size_t>(place - devices.begin())])
+      m.problem(at.size() != 1 ? name + " lies on " + std::to_string(at.size()) + " devices"
+                : place == devices.end() ? name + " lies on " + to_string(at[0]) +
+                                               ", which is not of " + to_string(sharding)
+                                         : "two parts lie on " + to_string(at[0]))
+          .rule("there is one part on each device of the sharding")
+          .advice("device_put(part, device) for each of sharding.devices()")
+          .raise<ShardingError>();
+    by_place[static_cast<std::size_t>(place - devices.begin())] = &parts[i];
+    if (parts[i].shape() != block)
+      m.problem(name + " has the shape " + to_string(parts[i].shape()))
+          .rule("a part of shape " + to_string(shape) + " by " + to_string(sharding) +
+                " has the shape " + to_string(block))
+          .advice("sharding.indices(shape) are the ranges of each device")
+          .raise<ShapeError>();
+    if (parts[i].dtype() != parts[0].dtype())
+      m.problem(name + " is " + std::string(name_of(parts[i].dtype())) + ", and parts[0] " +
+                std::string(name_of(parts[0].dtype())))
+          .rule("the parts of an array have one dtype")
+          .advice("convert them first: part.astype(f32)")
+          .raise<DTypeError>();
+  }
+  if (parts.size() != devices.size())
+    m.problem("there are " + std::to_string(devices.size()) + " devices, and parts for " +
+              std::to_string(parts.size()))
+        .rule("there is one part on each device of the sharding")
+        .advice("device_put(part, device) for each of sharding.devices()")
+        .raise<ShardingError>();
+  auto whole = std::make_shared<runtime::ArrayData>();
+  whole->layout = runtime::intern(detail::layout_of(sharding));
+  std::vector<std::shared_ptr<runtime::Completion>> pending;
+  for (const Array* part : by_place) {
+    const detail::Reading read(*part, function, loc);
+    whole->type = Type(read->type.dtype, shape);
+    whole->shards.push_back(read->shards.at(0));
+    if (read->pending) pending.push_back(read->pending);
+  }
+  whole->pending = runtime::all_of(std::move(pending));
+  return detail::make_concrete(std::move(whole));
+}
+
+Array make_array_from_callback(const Shape& shape, const Sharding& sharding,
+                               const std::function<Array(const std::vector<Range>&)>& part,
+                               std::source_location loc) {
+  const char* function = "make_array_from_callback";
+  const InFunction named(function, loc);
+  need_mesh(function, sharding.mesh(), loc);
+  need_fit(function, shape, sharding, loc);
+  if (!part)
+    Message(function)
+        .problem("the function is empty")
+        .rule("it gives the part of the array for each device's ranges")
+        .from(loc)
+        .advice("[&](const std::vector<Range>& index) { ... }")
+        .raise<TraceError>();
+  const std::vector<std::vector<Range>> indices = sharding.indices(shape);
+  const auto same = [](const std::vector<Range>& a, const std::vector<Range>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const Range& x, const Range& y) { return x.start == y.start; });
+  };
+  std::vector<Array> parts;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    std::size_t first = 0;
+    while (first < d && !same(indices[first], indices[d])) ++first;
+    Array made = first < d ? parts[first] : [&] {
+      InUserCode user;
+      return part(indices[d]);
+    }();
+    parts.push_back(device_put(Operand(made, loc), sharding.devices()[d]));
+  }
+  return make_array_from_single_device_arrays(shape, sharding, parts, loc);
+}
+
+}  // namespace tessera::inline v0

@@ -1,0 +1,242 @@
+// Arrays at other places: on other devices, cut in another way.
+#include "base/box_copy.h"
+#include "runtime/array_data.h"
+#include "runtime/backend.h"
+#include "runtime/buffer.h"
+#include "runtime/pool.h"
+#include "spmd/blocks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera::inline v0::runtime {
+
+namespace {
+
+// On another platform, or on other devices of the same one, which has memory of its own.
+ArrayDataPtr send(const ArrayData& a, const LayoutPtr& layout) {
+  Backend& to = *layout->backend;
+  auto out = std::make_shared<ArrayData>();
+  out->type = a.type;
+  out->layout = layout;
+  const spmd::Blocks blocks(a.type, *layout->mesh, layout->spec);
+  const Type block(a.type.dtype, blocks.block(), a.type.weak);
+  std::vector<std::shared_ptr<Completion>> transfers;
+  auto add = [&](Placed placed) {
+    out->shards.push_back(std::move(placed.shard));
+    transfers.push_back(std::move(placed.pending));
+  };
+  const std::size_t n = layout->devices().size();
+  if (a.layout->backend == &to && (a.layout->spec.replicated() || a.shards.size() == 1) &&
+      blocks.count() == 1) {
+    if (a.pending) a.pending->wait();
+    for (int device : layout->devices()) add(to.copy(block, a.shards[0], device));
+  } else {
+    BufferPtr whole;
+    const std::byte* bytes = dense_bytes(a, whole);
+    const auto base = static_cast<std::size_t>(bytes - whole->host_data());
+    const auto size = static_cast<std::size_t>(blocks.block_bytes());
+    BufferPtr cut;
+    if (!blocks.contiguous()) {
+      cut = Buffer::allocate(static_cast<std::size_t>(a.type.bytes()));
+      BoxCopy copy = blocks.scatter();
+      for (std::int64_t b = 0; b < blocks.count(); ++b)
+        copy.run(bytes + blocks.offset_of(b),
+                 cut->host_data() + static_cast<std::size_t>(b) * size);
+    }
+    for (std::size_t p = 0; p < n; ++p) {
+      const std::int64_t b = blocks.block_of(static_cast<std::int64_t>(p));
+      const Shard part = cut ? Shard{cut, static_cast<std::size_t>(b) * size}
+                             : Shard{whole, base + static_cast<std::size_t>(blocks.offset_of(b))};
+      add(to.to_device(block, part, layout->devices()[p]));
+    }
+  }
+  out->pending = all_of(std::move(transfers));
+  return out;
+}
+
+// One of the parts of a grid: where it lies in the whole.
+struct Box {
+  Shape start, extent;
+};
+Box box_of(std::int64_t block, const Shape& extent, const Shape& whole) {
+  Box box{extent, extent};
+  for (std::size_t d = extent.size(); d-- > 0;) {
+    const std::int64_t grid = extent[d] ? whole[d] / extent[d] : 1;
+    box.start[d] = block % grid * extent[d];
+    block /= grid;
+  }
+  return box;
+}
+
+// A box that is common to a block of the source and one of the target.
+struct Piece {
+  std::int64_t from;  // block of the source
+  Box box;            // in the whole
+};
+// What of the source a box of the whole consists of. The source's blocks are of one size, so those
+// that it meets along a dimension are neighbours.
+std::vector<Piece> pieces_of(const Box& target, const Shape& source_block, const Shape& whole) {
+  const std::size_t rank = whole.size();
+  std::vector<Piece> pieces;
+  Shape first = whole, last = whole, at = whole;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (target.extent[d] == 0) return pieces;
+    at[d] = first[d] = target.start[d] / source_block[d];
+    last[d] = (target.start[d] + target.extent[d] - 1) / source_block[d];
+  }
+  for (;;) {
+    Piece piece{0, target};
+    for (std::size_t d = 0; d < rank; ++d) {
+      piece.from = piece.from * (whole[d] / source_block[d]) + at[d];
+      const std::int64_t low = std::max(target.start[d], at[d] * source_block[d]);
+      const std::int64_t high =
+          std::min(target.start[d] + target.extent[d], (at[d] + 1) * source_block[d]);
+      piece.box.start[d] = low;
+      piece.box.extent[d] = high - low;
+    }
+    pieces.push_back(std::move(piece));
+    std::size_t d = rank;
+    while (d > 0 && at[d - 1] == last[d - 1]) --d, at[d] = first[d];
+    if (d == 0) return pieces;
+    ++at[d - 1];
+  }
+}
+
+// Offset of a box in a dense block that holds it.
+std::int64_t offset_in(const Box& box, const Box& block, const Shape& strides) {
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < strides.size(); ++d)
+    offset += (box.start[d] - block.start[d]) * strides[d];
+  return offset;
+}
+// Whether the box is one run of the dense block that holds it.
+bool is_run(const Box& box, const Box& block) {
+  bool inside = false;
+  for (std::size_t d = 0; d < box.extent.size(); ++d) {
+    if (inside && box.extent[d] != block.extent[d]) return false;
+    inside = inside || box.extent[d] > 1;
+  }
+  return true;
+}
+
+// Copies below this are not worth handing out.
+constexpr std::int64_t kParallelBytes = 1 << 18;
+
+// Blocks of one size, row-major, by whoever holds each.
+struct Source {
+  Shape block;
+  std::vector<Shard> holders;
+};
+Source source_of(const ArrayData& a, bool same_platform) {
+  BufferPtr whole;
+  if (a.pending) a.pending->wait();
+  const std::byte* bytes = same_platform ? dense_view(a, whole) : dense_bytes(a, whole);
+  if (bytes) return {a.type.shape, {{whole, static_cast<std::size_t>(bytes - whole->host_data())}}};
+  const spmd::Blocks blocks(a.type, *a.layout->mesh, a.layout->spec);
+  Source source{blocks.block(), std::vector<Shard>(static_cast<std::size_t>(blocks.count()))};
+  for (std::size_t p = 0; p < a.shards.size(); ++p)
+    source.holders[static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(p)))] =
+        a.shards[p];
+  return source;
+}
+
+// By block of the target: a view of a block of the source that has it in one run, else copied into
+// new memory, straight from those that have pieces of it.
+std::vector<Shard> blocks_from(const Source& source, const Type& type, const spmd::Blocks& target) {
+  struct Copy {
+    BoxCopy box;
+    const Shard* from;
+    std::int64_t from_offset, to_offset;
+  };
+  const Shape& whole = type.shape;
+  const std::int64_t element = size_of(type.dtype);
+  const Shape from_strides = byte_strides(source.block, element),
+              to_strides = byte_strides(target.block(), element);
+  std::vector<Shard> blocks;
+  std::vector<Copy> copies;
+  std::int64_t copied = 0;
+  for (std::int64_t t = 0; t < target.count(); ++t) {
+    const Box to = box_of(t, target.block(), whole);
+    const std::vector<Piece> pieces = pieces_of(to, source.block, whole);
+    if (pieces.empty()) {  // no elements
+      blocks.push_back(source.holders[0]);
+      continue;
+    }
+    if (pieces.size() == 1) {
+      const Box from = box_of(pieces[0].from, source.block, whole);
+      if (is_run(to, from)) {
+        const Shard& holder = source.holders[static_cast<std::size_t>(pieces[0].from)];
+        blocks.push_back({holder.buffer, holder.offset + static_cast<std::size_t>(
+                                                             offset_in(to, from, from_strides))});
+        continue;
+      }
+    }
+    for (const Piece& piece : pieces) {
+      const Box from = box_of(piece.from, source.block, whole);
+      copies.push_back({BoxCopy(piece.box.extent, from_strides, to_strides, element),
+                        &source.holders[static_cast<std::size_t>(piece.from)],
+                        offset_in(piece.box, from, from_strides),
+                        copied + offset_in(piece.box, to, to_strides)});
+    }
+    blocks.push_back({nullptr, static_cast<std::size_t>(copied)});
+    copied += target.block_bytes();
+  }
+  if (copies.empty()) return blocks;
+  const BufferPtr memory = Buffer::allocate(static_cast<std::size_t>(copied));
+  const auto run = [&](std::int64_t i) {
+    const Copy& c = copies[static_cast<std::size_t>(i)];
+    c.box.run(c.from->buffer->host_data() + c.from->offset + c.from_offset,
+              memory->host_data() + c.to_offset);
+  };
+  const std::int64_t n = std::ssize(copies);
+  if (copied >= kParallelBytes)
+    parallel_for(n, run);
+  else
+    for (std::int64_t i = 0; i < n; ++i) run(i);
+  for (Shard& block : blocks)
+    if (!block.buffer) block.buffer = memory;
+  return blocks;
+}
+
+}  // namespace
+
+ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
+  if (a->layout == layout) return a;
+  const Layout& from = *a->layout;
+  const bool same_platform = from.backend == layout->backend;
+  const bool same_devices = same_platform && from.devices() == layout->devices();
+  if (same_devices &&
+      (from.mesh == layout->mesh ? from.spec == layout->spec
+                                 : from.spec.replicated() && layout->spec.replicated())) {
+    ArrayDataPtr same = alias(*a);  // only the names differ, or `committed`
+    same->layout = layout;
+    return same;
+  }
+  if (layout->backend != &default_backend()) return send(*a, layout);
+  const spmd::Blocks target(a->type, *layout->mesh, layout->spec);
+  const std::vector<Shard> blocks = blocks_from(source_of(*a, same_platform), a->type, target);
+  auto out = std::make_shared<ArrayData>();
+  out->type = a->type;
+  out->layout = layout;
+  // What is charged to other devices, or to none yet, is charged to these by buffers that own it:
+  // one where all blocks are of one memory, so that they can be read as one, else one a device.
+  const bool one = std::all_of(blocks.begin(), blocks.end(),
+                               [&](const Shard& b) { return b.buffer == blocks[0].buffer; });
+  const auto charged = [&](const BufferPtr& memory, const LayoutPtr& to) {
+    BufferPtr b = Buffer::share(memory);
+    b->charge(to, target.block_bytes());
+    return b;
+  };
+  const BufferPtr shared = one ? charged(blocks[0].buffer, layout) : nullptr;
+  for (std::size_t p = 0; p < layout->devices().size(); ++p) {
+    const Shard& b =
+        blocks[static_cast<std::size_t>(target.block_of(static_cast<std::int64_t>(p)))];
+    out->shards.push_back(
+        {one ? shared : charged(b.buffer, intern(on_device(layout->devices()[p], true))),
+         b.offset});
+  }
+  return out;
+}
+
+}  // namespace tessera::inline v0::runtime

@@ -1,0 +1,68 @@
+// Meshes, specs and what does not fit them.
+#include "errors/misuse.h"
+
+namespace {
+const ts::Mesh& mesh() {
+  static const auto& m = *[] { return new ts::Mesh({{"data", 2}, {"model", 2}}); }();
+  return m;
+}
+}  // namespace
+
+MISUSE(mesh_of_more_devices_than_there_are) { ts::Mesh({{"data", 4}, {"model", 8}}); }
+MISUSE(mesh_of_zero_devices) { ts::Mesh({{"data", 0}}); }
+MISUSE(mesh_with_two_axes_of_a_name) { ts::Mesh({{"x", 2}, {"x", 2}}); }
+MISUSE(mesh_with_a_nameless_axis) { ts::Mesh({{"", 2}}); }
+MISUSE(mesh_with_an_odd_name) { ts::Mesh({{"x:y", 2}}); }
+MISUSE(mesh_beyond_all_numbers) {
+  ts::Mesh::abstract({{"a", std::int64_t{1} << 40}, {"b", std::int64_t{1} << 40}});
+}
+MISUSE(mesh_of_a_device_that_is_not_there) { ts::Mesh({{"x", 2}}, {{0}, {77}}); }
+MISUSE(sizes_without_names) { ts::make_mesh({2, 2}, {"x"}); }
+MISUSE(size_of_an_unknown_axis) { (void)mesh().size("batch"); }
+MISUSE(scope_of_an_empty_mesh) { (void)ts::use_mesh(ts::Mesh()); }
+MISUSE(spec_with_an_axis_twice) { ts::Sharding(mesh(), ts::P("data", "data")); }
+MISUSE(spec_of_another_mesh) { ts::Sharding(mesh(), ts::P("rows")); }
+MISUSE(spec_longer_than_the_rank) { ts::device_put(ts::ones({4}), mesh(), ts::P("data", "model")); }
+MISUSE(size_that_does_not_divide) {
+  ts::device_put(ts::ones({6, 3}), mesh(), ts::P(ts::none, {"data", "model"}));
+}
+MISUSE(spec_without_a_mesh) { ts::device_put(ts::ones({4}), ts::P("data")); }
+MISUSE(put_unconstrained) { ts::device_put(ts::ones({4}), mesh(), ts::P(ts::unconstrained)); }
+MISUSE(put_on_an_abstract_mesh) {
+  ts::device_put(ts::ones({4}), ts::Mesh::abstract({{"x", 2}}), ts::P("x"));
+}
+MISUSE(specs_that_are_no_prefix) {
+  ts::device_put(std::pair(ts::ones({4}), ts::ones({4})), mesh(),
+                 {ts::P("data"), ts::P(), ts::P()});
+}
+MISUSE(leaves_that_do_not_divide) {
+  ts::device_put(std::pair(ts::ones({5}), std::vector{ts::ones({4}), ts::ones({})}), mesh(),
+                 ts::P("data"));
+}
+MISUSE(rules_that_fit_nothing) {
+  struct Layer {
+    Array w, b;
+  };
+  ts::specs(Layer{}, {{"w", ts::P()}, {"*", ts::P()}, {"b", ts::P()}, {"layers/*", ts::P()}});
+}
+MISUSE(leaf_without_a_rule) { ts::specs(std::pair(Array(), Array()), {{"0", ts::P()}}); }
+MISUSE(part_of_another_shape) {
+  ts::make_array_from_callback({4}, ts::Sharding(mesh(), ts::P("data")),
+                               [](const auto&) { return ts::ones({3}); });
+}
+MISUSE(part_of_another_dtype) {
+  int n = 0;
+  ts::make_array_from_callback({4}, ts::Sharding(mesh(), ts::P("data")), [&](const auto&) {
+    return ts::ones({2}).astype(n++ ? ts::i32 : ts::f32);
+  });
+}
+MISUSE(too_few_parts) {
+  ts::make_array_from_single_device_arrays({4}, ts::Sharding(mesh(), ts::P("data")),
+                                           {ts::device_put(ts::ones({2}), ts::Device{0})});
+}
+MISUSE(picture_of_a_dimension_that_is_not_there) {
+  (void)ts::visualize_sharding({4, 4, 4}, ts::Sharding(mesh(), ts::P()), {.dims = {0, 3}});
+}
+MISUSE(picture_of_too_many_parts) {
+  (void)ts::visualize_sharding({64, 64}, ts::Sharding(ts::Mesh::abstract({{"x", 64}}), ts::P("x")));
+}
