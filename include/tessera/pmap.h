@@ -17,8 +17,8 @@
 // warning.
 #pragma once
 
+#include <tessera/detail/mapped.h>
 #include <tessera/device.h>
-#include <tessera/jit.h>
 
 namespace tessera::inline v0 {
 
@@ -49,46 +49,6 @@ TESSERA_API std::shared_ptr<CachedFunction> make_pmap_cache(const PmapOptions& o
                                                             std::source_location loc);
 }
 
-template <class F>
-class Pmap {
- public:
-  using tessera_function = F;
-
-  Pmap(F f, const PmapOptions& options, std::source_location loc)
-      : f_(std::make_shared<F>(std::move(f))),
-        cache_(detail::make_pmap_cache(options, loc)),
-        made_(loc) {}
-
-  template <class... A>
-  auto operator()(A&&... args) const {
-    TESSERA_CHECK_CALL_(F, A);
-    return detail::with_call(
-        detail::still_here(f_, "pmap", made_),
-        [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
-        args...);
-  }
-  /// Traces without running; arguments may be abstract.
-  template <class... A>
-  LoweredFunction<F> lower(A&&... args) const {
-    TESSERA_CHECK_CALL_(F, A);
-    return detail::with_call(
-        detail::still_here(f_, "pmap", made_),
-        [&](auto& call) {
-          return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call), made_), f_);
-        },
-        args...);
-  }
-  /// How often the function was traced to the end.
-  std::size_t trace_count() const {
-    return detail::still_here(cache_, "pmap", made_).trace_count();
-  }
-
- private:
-  std::shared_ptr<F> f_;
-  std::shared_ptr<detail::CachedFunction> cache_;
-  std::source_location made_;
-};
-
 namespace detail {
 /// Options of other libraries, and slips of the pen, in the order of those that they stand for.
 struct NoPmapOption {
@@ -108,9 +68,9 @@ pmap(detail::AnyFunction, const detail::NoPmapOption&);
 /// Copies of the result share the cache.
 /// pmap(f) names its axis "i".
 template <class F>
-Pmap<std::decay_t<F>> pmap(F&& f, const PmapOptions& options = {},
-                           std::source_location loc = std::source_location::current()) {
-  return {std::forward<F>(f), options, loc};
+Mapped<std::decay_t<F>> pmap(F&& f, const PmapOptions& options = {},
+                             std::source_location loc = std::source_location::current()) {
+  return {std::forward<F>(f), detail::make_pmap_cache(options, loc), "pmap", loc};
 }
 
 // --- state with a row a device, as in_axes = 0 wants it

@@ -38,6 +38,7 @@
 #include <tessera/reflect.h>
 #include <tessera/safetensors.h>
 #include <tessera/shape.h>
+#include <tessera/shard_map.h>
 #include <tessera/sharding.h>
 #include <tessera/static_array.h>
 #include <tessera/tree.h>

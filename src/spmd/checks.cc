@@ -71,7 +71,7 @@ void check_replicated_outputs(const MapInfo& map) {
                          : "give " + map.function +
                                " a name for its axis, .axis_name = \"devices\", and pmean or psum "
                                "over it before returning") +
-              ", or declare the result as mapped: 0 in out_axes")
+              ", or " + map.declaring)
       .raise<ShardingError>();
 }
 

@@ -24,6 +24,8 @@ struct MapInfo {
   std::vector<std::string> input_paths, output_paths;
   SourceLoc loc;      // of the call
   bool named = true;  // whether collectives can name the axis
+  /// How a result is declared to differ: "declare the result as mapped: 0 in out_axes".
+  std::string declaring = {};
 };
 
 /// Throws ShardingError that lists every result whose spec leaves out an axis over which it varies,

@@ -66,3 +66,57 @@ MISUSE(picture_of_a_dimension_that_is_not_there) {
 MISUSE(picture_of_too_many_parts) {
   (void)ts::visualize_sharding({64, 64}, ts::Sharding(ts::Mesh::abstract({{"x", 64}}), ts::P("x")));
 }
+
+MISUSE(shard_map_forgotten_psum) {
+  ts::shard_map(
+      [](Array x) {
+        const Array s = ts::sum(x);
+        return s * 2;
+      },
+      {.mesh = mesh(), .in_specs = ts::P("data"), .out_specs = ts::P()})(ts::ones({4}));
+}
+MISUSE(shard_map_without_a_mesh) {
+  ts::shard_map([](Array x) { return x; }, {.in_specs = ts::P("data")})(ts::ones({4}));
+}
+MISUSE(shard_map_of_blocks_that_do_not_divide) {
+  ts::shard_map([](Array x, Array) { return x; },
+                {.mesh = mesh(), .in_specs = {ts::P("data"), ts::P(ts::none, "model")}})(
+      ts::ones({3}), ts::ones({4}));
+}
+MISUSE(shard_map_of_other_results) {
+  ts::shard_map([](Array x) { return std::pair(x, x); },
+                {.mesh = mesh(),
+                 .in_specs = ts::P("data"),
+                 .out_specs = {ts::P("data"), ts::P("data"), ts::P()}})(ts::ones({4}));
+}
+MISUSE(shard_map_result_without_the_dimension) {
+  ts::shard_map(
+      [](Array x) { return ts::sum(x); },
+      {.mesh = mesh(), .in_specs = ts::P("data"), .out_specs = ts::P("data")})(ts::ones({4}));
+}
+MISUSE(shard_map_inside_pmap) {
+  ts::pmap([](Array x) {
+    return ts::shard_map([](Array y) { return y; },
+                         {.mesh = mesh(), .in_specs = ts::P(), .out_specs = ts::P()})(x);
+  })(ts::ones({2, 2}));
+}
+MISUSE(shard_map_on_an_abstract_mesh) {
+  ts::shard_map([](Array x) { return x; }, {.mesh = ts::Mesh::abstract({{"x", 64}})});
+}
+MISUSE(shard_map_collective_over_another_axis) {
+  ts::shard_map([](Array x) { return ts::psum(x, "batch"); },
+                {.mesh = mesh(), .in_specs = ts::P("data")})(ts::ones({4}));
+}
+MISUSE(shard_map_collective_in_a_branch_by_device) {
+  ts::shard_map(
+      [](Array x) {
+        return ts::cond(
+            ts::axis_index("data") == 0, [](Array a) { return ts::psum(a, "data"); },
+            [](Array a) { return a; }, x);
+      },
+      {.mesh = mesh(), .in_specs = ts::P("data"), .out_specs = ts::P("data")})(ts::ones({4}));
+}
+MISUSE(shard_map_left_open) {
+  ts::shard_map([](Array x) { return x; },
+                {.mesh = mesh(), .in_specs = ts::P(ts::unconstrained)})(ts::ones({4}));
+}

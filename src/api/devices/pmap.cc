@@ -1,5 +1,6 @@
 #include <tessera/pmap.h>
 
+#include "api/devices/nested.h"
 #include "api/devices/pmap_axes.h"
 #include "api/trace/cache.h"
 #include "api/trace/map_axes.h"
@@ -14,18 +15,6 @@ namespace {
 
 /// The mesh axis of a pmap without a name; no collective can say it.
 constexpr const char* kUnnamed = "pmap";
-
-[[noreturn]] void nested(const std::string& function, const BoundAxis& outer,
-                         const SourceLoc& loc) {
-  Message(function)
-      .problem("it is called inside a function that " +
-               std::string(outer.kind == BoundAxis::Kind::pmap ? "pmap" : "shard_map") +
-               " already runs on devices")
-      .rule("a device does not split up further")
-      .from(loc)
-      .advice("use vmap inside")
-      .raise<CollectiveError>();
-}
 
 /// Subtrees by node, for finding arguments in the result.
 bool same_subtree(const TreeDef& a, std::size_t i, const TreeDef& b, std::size_t j) {
@@ -97,8 +86,7 @@ class PmapCache final : public CachedFunction {
 
  private:
   TracedFunction build(Call& call) const override {
-    for (const BoundAxis& a : AxisScope::bound())
-      if (a.kind != BoundAxis::Kind::vmap) nested("pmap", a, loc_);
+    refuse_nested("pmap", loc_);
     PmapInputs in = pmap_inputs(call, options_, "pmap", loc_);
     TracedFunction f = [&] {
       AxisScope scope({{options_.axis_name, in.size, BoundAxis::Kind::pmap}});
@@ -143,8 +131,16 @@ class PmapCache final : public CachedFunction {
 
   void check(const Call& call, const TracedFunction& f, const PmapInputs& in, const TreeDef& result,
              const std::string& axis, const Specs& in_specs, const Specs& out_specs) const {
-    spmd::MapInfo map{"pmap", *f.program, {{axis}, {in.size}},        {}, {}, in.paths,
-                      {},     loc_,       !options_.axis_name.empty()};
+    spmd::MapInfo map{"pmap",
+                      *f.program,
+                      {{axis}, {in.size}},
+                      {},
+                      {},
+                      in.paths,
+                      {},
+                      loc_,
+                      !options_.axis_name.empty(),
+                      "declare the result as mapped: 0 in out_axes"};
     map.in_specs = in_specs;
     map.out_specs = out_specs;
     while (map.input_paths.size() < map.in_specs.size())
@@ -174,6 +170,19 @@ class PmapCache final : public CachedFunction {
 };
 
 }  // namespace
+
+void refuse_nested(const char* function, const SourceLoc& loc) {
+  for (const BoundAxis& a : AxisScope::bound())
+    if (a.kind != BoundAxis::Kind::vmap)
+      Message(function)
+          .problem("it is called inside a function that " +
+                   std::string(a.kind == BoundAxis::Kind::pmap ? "pmap" : "shard_map") +
+                   " already runs on devices")
+          .rule("a device does not split up further")
+          .from(loc)
+          .advice("use vmap inside")
+          .raise<CollectiveError>();
+}
 
 std::shared_ptr<CachedFunction> make_pmap_cache(const PmapOptions& options,
                                                 std::source_location loc) {
