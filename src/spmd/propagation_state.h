@@ -1,0 +1,31 @@
+// What a propagation leaves behind: every value's placement, and a log of how it came about.
+#pragma once
+
+#include "spmd/propagate.h"
+#include "spmd/value_graph.h"
+
+#include <vector>
+
+namespace tessera::inline v0::spmd {
+
+/// One growth of one value.
+struct LogEntry {
+  std::uint32_t value, node;
+  DraftTable::Id before, after;
+  std::uint8_t rung;
+  bool aggressive;
+};
+
+struct Propagation::State {
+  explicit State(AtomMesh m) : mesh(std::move(m)) {}
+
+  AtomMesh mesh;
+  DraftTable table;
+  ValueGraph graph;
+  std::vector<DraftTable::Id> drafts;           // by value, at the end of the ladder
+  std::vector<DraftTable::Id> inputs, outputs;  // trimmed
+  std::vector<LogEntry> log;
+  Effort effort;
+};
+
+}  // namespace tessera::inline v0::spmd
