@@ -32,7 +32,7 @@ ValueGraph::Id GraphBuilder::wanted(const Wanted& w, const Shape& shape, Origin:
                         std::to_string(w.priority.size()) + " with priorities");
   if (atoms != used.size() || used.intersects(w.replicated))
     throw InternalError("an axis is asked for twice: " + mesh_.to_string(w.placement));
-  if (rank == 0) return ValueGraph::scalar;
+  if (rank == 0 && used.empty()) return ValueGraph::scalar;
   Draft d{w.placement, 0, w.replicated};
   const Id id = value(ValueGraph::none);
   const auto asked = static_cast<std::uint32_t>(g_.asked.size());
@@ -80,7 +80,7 @@ void GraphBuilder::outputs(const Program& p, const PropagationOptions& options) 
     const std::size_t hidden = g_.hidden.size();
     const Id out = wanted(w, shape, Origin::Kind::output, i);
     g_.outputs.push_back(out);
-    if (out == ValueGraph::scalar) continue;
+    if (shape.empty()) continue;
     bool open = w.placement.unreduced.size() > 0 || !w.replicated.empty();
     for (bool o : w.open) open = open || o;
     if (!open && g_.hidden.size() == hidden) wishes_.push_back({id, out, asked});

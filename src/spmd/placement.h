@@ -102,6 +102,9 @@ class AtomMesh {
 
   /// Axes in `spec` are the mesh's, or its atoms by their names; InternalError otherwise, or where it is longer than `rank`.
   Placement placement(const Spec& spec, int rank) const;
+  /// Over mesh(); parts of axes by their names where `placement` reads them again, InternalError
+  /// where a part is of several atoms and not all.
+  Spec spec(const Placement& placement) const;
   /// Over atom_mesh().
   Spec atom_spec(const Placement& placement) const;
   /// Shape of the largest part: sizes that atoms do not divide are rounded up.

@@ -81,7 +81,11 @@ std::vector<ValueGraph::Id> GraphBuilder::walk(const Program& p, ProgramPtr hold
   scope.of.assign(p.types.size(), ValueGraph::scalar);
   f.now = scope.of;
   if (f.scope != 0) g_.nested[{parent, equation}].push_back(f.scope);
-  for (std::size_t i = 0; i < inputs.size(); ++i) define(f, p.inputs[i], inputs[i]);
+  // A scalar of which something is asked is a value, to which nothing comes and which gives nothing.
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    define(f, p.inputs[i], inputs[i]);
+    if (p.types[p.inputs[i]].shape.empty()) f.now[p.inputs[i]] = ValueGraph::scalar;
+  }
   for (std::size_t k = 0; k < p.equations.size(); ++k) {
     const Equation& eqn = p.equations[k];
     if (eqn.op->flow)
@@ -132,9 +136,12 @@ void GraphBuilder::constraint(Frame& f, std::size_t k, const Equation& eqn) {
   const Var x = eqn.inputs[0];
   const int rank = f.program.types[x].shape.rank();
   if (rank == 0) return define(f, eqn.outputs[0], ValueGraph::scalar);
+  // Its mesh has axes of this one, or parts of them.
   for (std::size_t i = 0; i < c.mesh->axes.size(); ++i) {
-    const int axis = mesh_.mesh().find(c.mesh->axes[i]);
-    const std::int64_t there = axis < 0 ? 0 : mesh_.mesh().sizes[static_cast<std::size_t>(axis)];
+    std::int64_t there = 0;
+    for (const MeshShape* m : {&mesh_.mesh(), &mesh_.atom_mesh()})
+      if (const int axis = m->find(c.mesh->axes[i]); axis >= 0)
+        there = m->sizes[static_cast<std::size_t>(axis)];
     if (there != c.mesh->sizes[i])
       throw InternalError("a constraint's mesh has " + std::to_string(c.mesh->sizes[i]) +
                           " devices along '" + c.mesh->axes[i] + "', the program's " +
