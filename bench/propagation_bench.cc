@@ -15,7 +15,7 @@ using namespace tessera::spmd;
 
 namespace {
 
-constexpr std::int64_t kBatch = 8192, kWidth = 4096, kHidden = 16384;
+constexpr std::int64_t kBatch = 8192, kWidth = 4096, kHidden = 16384, kStep = 4096;
 
 Value matmul(Value x, Value y) { return ops::dot_general(x, y, {{1}, {0}, {}, {}}); }
 Value wide(Value row, Value like, int dim) {
@@ -36,24 +36,22 @@ Value block(Value x, Value scale, Value w1, Value b1, Value w2) {
   return ops::add(x, matmul(hidden, w2));
 }
 
-// Inputs: rows, then the weights of each block.
-ProgramPtr network(int blocks) {
+// Inputs: rows, then the weights of each block. `other`: each block has a width of its own.
+ProgramPtr network(int blocks, bool other) {
   Builder b("network");
   const DType f = DType::float32;
   Value x = b.input(Type(f, {kBatch, kWidth}));
   for (int k = 0; k < blocks; ++k) {
-    Value scale = b.input(Type(f, {kWidth})), w1 = b.input(Type(f, {kWidth, kHidden}));
-    Value b1 = b.input(Type(f, {kHidden})), w2 = b.input(Type(f, {kHidden, kWidth}));
+    const std::int64_t hidden = kHidden + (other ? kStep * k : 0);
+    Value scale = b.input(Type(f, {kWidth})), w1 = b.input(Type(f, {kWidth, hidden}));
+    Value b1 = b.input(Type(f, {hidden})), w2 = b.input(Type(f, {hidden, kWidth}));
     x = block(x, scale, w1, b1, w2);
   }
   return b.finish(Values{ops::reduce_sum(ops::mul(x, x), {0, 1})});
 }
 
-}  // namespace
-
-int main(int count, char** words) {
-  const int blocks = count > 1 ? std::atoi(words[1]) : 1000;
-  const ProgramPtr forward = network(blocks);
+void measure(int blocks, bool other) {
+  const ProgramPtr forward = network(blocks, other);
   const ProgramPtr p = vjp_program(*forward, std::vector<bool>(forward->inputs.size(), true));
   std::printf("%zu equations, %zu inputs\n", p->equations.size(), p->inputs.size());
   std::printf("%-14s %9s %9s %9s %9s %9s\n", "mesh", "ms", "nodes", "changes", "visits",
@@ -85,5 +83,15 @@ int main(int count, char** words) {
     std::printf("%-14s %9.1f %9zu %9zu %9zu %9zu   last weights %s\n", name.c_str(), best,
                 effort.nodes, effort.changes, effort.visits, effort.questions, last.c_str());
   }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const int blocks = count > 1 ? std::atoi(words[1]) : 1613;
+  std::printf("blocks alike\n");
+  measure(blocks, false);
+  std::printf("\nblocks of different widths\n");
+  measure(blocks, true);
   return 0;
 }

@@ -122,8 +122,9 @@ bool Ladder::visit(std::size_t k, Strategy strategy) {
     const std::uint32_t value = g.ends[n.first + i];
     // A value that the node has twice grows in one place at a time.
     if (after[i] == before_[i] || s_.drafts[value] != before_[i]) continue;
-    s_.log.push_back({value, static_cast<std::uint32_t>(k), before_[i], after[i],
+    s_.log.push_back({value, static_cast<std::uint32_t>(k), s_.last[value], before_[i], after[i],
                       static_cast<std::uint8_t>(rung_), strategy == Strategy::aggressive});
+    s_.last[value] = static_cast<std::uint32_t>(s_.log.size()) - 1;
     change(value, after[i]);
     changed = true;
   }

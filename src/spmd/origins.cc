@@ -37,10 +37,10 @@ class Walk {
   std::optional<Origin> from(ValueGraph::Id value, int dim, Atom atom) {
     if (!has(s_.table[s_.drafts[value]], dim, atom)) return std::nullopt;
     Origin origin;
-    std::size_t before = s_.log.size();
+    std::uint32_t before = LogEntry::none;
     for (;;) {
-      const std::size_t k = grown(value, dim, atom, before);
-      if (k == s_.log.size()) break;
+      const std::uint32_t k = grown(value, dim, atom, before);
+      if (k == LogEntry::none) break;
       const LogEntry& e = s_.log[k];
       const ValueGraph::Node& n = s_.graph.nodes[e.node];
       origin.steps.push_back({n.scope, n.equation, e.rung, e.aggressive});
@@ -58,26 +58,28 @@ class Walk {
   }
 
  private:
-  // The entry before `end` that gave the dimension the atom, or the log's size: it was there.
-  std::size_t grown(ValueGraph::Id value, int dim, Atom atom, std::size_t end) const {
-    for (std::size_t k = 0; k < end; ++k) {
-      const LogEntry& e = s_.log[k];
-      if (e.value == value && has(s_.table[e.after], dim, atom) &&
-          !has(s_.table[e.before], dim, atom))
+  // The entry before `end` that gave the dimension the atom; none: it was there.
+  std::uint32_t grown(ValueGraph::Id value, int dim, Atom atom, std::uint32_t end) const {
+    for (std::uint32_t k = s_.last[value]; k != LogEntry::none; k = s_.log[k].previous)
+      if (k < end && has(s_.table[s_.log[k].after], dim, atom) &&
+          !has(s_.table[s_.log[k].before], dim, atom))
         return k;
-    }
-    return s_.log.size();
+    return LogEntry::none;
   }
 
-  DraftTable::Id at(ValueGraph::Id value, std::size_t k) const {
-    DraftTable::Id now = s_.graph.drafts[value];
-    for (std::size_t i = 0; i < k; ++i)
-      if (s_.log[i].value == value) now = s_.log[i].after;
+  // What the value was when entry k was made.
+  DraftTable::Id at(ValueGraph::Id value, std::uint32_t k) const {
+    DraftTable::Id now = s_.last[value] == LogEntry::none ? s_.drafts[value] : LogEntry::none;
+    for (std::uint32_t i = s_.last[value]; i != LogEntry::none; i = s_.log[i].previous) {
+      if (i < k) return s_.log[i].after;
+      now = s_.log[i].before;
+    }
     return now;
   }
 
   // Moves to the value of the entry's node that had the atom along the same factor.
-  bool source(const LogEntry& e, std::size_t k, ValueGraph::Id& value, int& dim, Atom atom) const {
+  bool source(const LogEntry& e, std::uint32_t k, ValueGraph::Id& value, int& dim,
+              Atom atom) const {
     const ValueGraph::Node& n = s_.graph.nodes[e.node];
     const CutRule& rule = s_.graph.rules[n.rule];
     for (std::size_t t = 0; t < n.count; ++t) {

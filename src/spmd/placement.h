@@ -20,7 +20,7 @@ namespace tessera::inline v0::spmd {
 /// Atoms are numbered axis by axis in the order of the mesh, and within an axis major first.
 using Atom = std::uint8_t;
 /// Major first.
-using Atoms = InlineVector<Atom, 8>;
+using Atoms = InlineVector<Atom, 16>;
 
 class AtomSet {
  public:

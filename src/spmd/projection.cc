@@ -47,7 +47,7 @@ bool Projection::has_room(std::size_t tensor, std::size_t factor, std::int64_t s
   if ((draft.closed >> place.dim & 1) != 0 || overflows(tensor, place.dim)) return false;
   if (draft.barred.contains(next) || draft.placement.unreduced.contains(next)) return false;
   const std::int64_t parts = so_far * mesh_.size(next);
-  if (!place.minor) return rule_->factors()[factor].size % parts == 0;
+  if (!place.minor && rule_->factors()[factor].size % parts != 0) return false;
   const auto dim = static_cast<std::size_t>(place.dim);
   return place.before * parts <= rule_->tensors()[tensor].dims[dim].extent;
 }

@@ -57,6 +57,7 @@ Propagation propagate(const Program& program, const AtomMesh& mesh,
   auto s = std::make_shared<Propagation::State>(mesh);
   s->graph = value_graph(program, mesh, options, s->table);
   s->drafts = s->graph.drafts;
+  s->last.assign(s->drafts.size(), LogEntry::none);
   s->effort.nodes = s->graph.nodes.size();
   if (options.from) go_on(*s, options.from->state());
   Ladder(*s).climb(!options.from);

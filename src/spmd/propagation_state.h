@@ -8,9 +8,10 @@
 
 namespace tessera::inline v0::spmd {
 
-/// One growth of one value.
+/// One growth of one value. `previous` is the entry before it of the same value.
 struct LogEntry {
-  std::uint32_t value, node;
+  static constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
+  std::uint32_t value, node, previous;
   DraftTable::Id before, after;
   std::uint8_t rung;
   bool aggressive;
@@ -25,6 +26,7 @@ struct Propagation::State {
   std::vector<DraftTable::Id> drafts;           // by value, at the end of the ladder
   std::vector<DraftTable::Id> inputs, outputs;  // trimmed
   std::vector<LogEntry> log;
+  std::vector<std::uint32_t> last;  // entry by value
   Effort effort;
 };
 

@@ -15,18 +15,23 @@ void mix_shape(std::size_t& h, const Shape& shape) {
   for (std::int64_t n : shape) mix(h, n);
 }
 
-// Of what most attributes are; others tell equations apart by comparison.
+// Of what most attributes are; others tell equations apart by comparison. Ops that are computed
+// element by element have one rule, whatever they compute.
 std::size_t hash_of(const Program& p, const Equation& eqn) {
-  std::size_t h = reinterpret_cast<std::uintptr_t>(eqn.op);
+  const bool elementwise = eqn.op->elementwise;
+  std::size_t h = elementwise ? 0 : reinterpret_cast<std::uintptr_t>(eqn.op);
   for (Var v : eqn.inputs) mix_shape(h, p.types[v].shape);
   mix(h, eqn.inputs.size());
   for (Var v : eqn.outputs) mix_shape(h, p.types[v].shape);
   for (const auto& [name, value] : eqn.attrs) {
+    if (elementwise) break;
     mix(h, value.index());
     std::visit(
         [&](const auto& v) {
           using T = std::decay_t<decltype(v)>;
-          if constexpr (std::is_integral_v<T> || std::is_same_v<T, Ints>) mix(h, v);
+          if constexpr (std::is_integral_v<T> || std::is_same_v<T, Ints> ||
+                        std::is_same_v<T, std::string>)
+            mix(h, v);
         },
         value);
   }
@@ -38,8 +43,8 @@ bool same_signature(const Program& p, const Equation& a, const Program& q, const
     return std::equal(u.begin(), u.end(), v.begin(), v.end(),
                       [&](Var x, Var y) { return p.types[x].shape == q.types[y].shape; });
   };
-  return a.op == b.op && shapes(a.inputs, b.inputs) && shapes(a.outputs, b.outputs) &&
-         a.attrs == b.attrs;
+  if (!shapes(a.inputs, b.inputs) || !shapes(a.outputs, b.outputs)) return false;
+  return (a.op->elementwise && b.op->elementwise) || (a.op == b.op && a.attrs == b.attrs);
 }
 
 }  // namespace

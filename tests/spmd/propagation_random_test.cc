@@ -6,6 +6,7 @@
 #include "ir/nested.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 
 using namespace propagation;
@@ -171,7 +172,8 @@ TEST(PropagationRandom, IsValidAndComplete) {
   std::mt19937_64 rng(17);
   std::size_t changes = 0;
   int programs = 0;
-  for (int k = 0; k < 1500; ++k) {
+  const char* many = std::getenv("TESSERA_RANDOM_PROGRAMS");
+  for (int k = 0; k < (many ? std::atoi(many) : 1500); ++k) {
     walk::Tape tape(400);
     for (std::uint32_t& n : tape) n = static_cast<std::uint32_t>(rng() % 27720);
     walk::Dice dice(tape);
@@ -186,8 +188,8 @@ TEST(PropagationRandom, IsValidAndComplete) {
       FAIL() << e.what() << "\nprogram " << k << "\n" << to_string(*p);
     }
   }
-  EXPECT_GT(programs, 1000);
-  EXPECT_GT(changes, 1000u) << "nothing is propagated";
+  EXPECT_GT(programs, 0);
+  EXPECT_GT(changes, static_cast<std::size_t>(programs)) << "nothing is propagated";
 }
 
 TEST(PropagationRandom, EqualAxesMayChangePlaces) {
