@@ -57,17 +57,12 @@ void Growth::basic(int mode) {
     AtomSet others;
     for (std::size_t t = 0; t < tensors; ++t)
       others |= projection_.cut(t) - AtomSet(projection_.axes(t, f));
-    Atoms agreed;
-    std::int64_t so_far = 1;
-    for (Atom a : wanted) {
-      bool ok = !others.contains(a);
-      for (std::size_t t = 0; ok && t < tensors; ++t)
-        ok = !rule.place(t, f) || projection_.axes(t, f).size() > agreed.size() ||
-             projection_.has_room(t, f, so_far, a);
-      if (!ok) break;
-      agreed.push_back(a);
-      so_far *= projection_.size(a);
-    }
+    std::size_t n = 0;
+    while (n < wanted.size() && !others.contains(wanted[n])) ++n;
+    for (std::size_t t = 0; t < tensors; ++t)
+      if (rule.place(t, f) && projection_.axes(t, f).size() < n)
+        n = std::min(n, projection_.room(t, f, wanted));
+    const Atoms agreed(wanted.begin(), wanted.begin() + n);
     for (std::size_t t = 0; t < tensors; ++t)
       if (rule.place(t, f) && receives(rule, toward, t) &&
           projection_.axes(t, f).size() < agreed.size())
@@ -82,13 +77,9 @@ void Growth::extend(std::size_t tensor, std::size_t factor, const Atoms& wanted,
   if (axes.size() >= limit || !projection_.begins(tensor, factor)) return;
   const AtomSet others = projection_.cut(tensor) - AtomSet(axes);
   const std::size_t before = axes.size();
-  std::int64_t so_far = projection_.size(axes);
-  while (axes.size() < limit) {
-    const Atom next = wanted[axes.size()];
-    if (others.contains(next) || !projection_.has_room(tensor, factor, so_far, next)) break;
-    axes.push_back(next);
-    so_far *= projection_.size(next);
-  }
+  limit = std::min(limit, projection_.room(tensor, factor, wanted));
+  while (axes.size() < limit && !others.contains(wanted[axes.size()]))
+    axes.push_back(wanted[axes.size()]);
   if (axes.size() > before) projection_.grow(tensor, factor, axes, true);
 }
 

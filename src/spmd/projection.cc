@@ -40,16 +40,21 @@ void Projection::read(const CutRule& rule, std::span<const Draft* const> drafts)
   }
 }
 
-bool Projection::has_room(std::size_t tensor, std::size_t factor, std::int64_t so_far,
-                          Atom next) const {
+std::size_t Projection::room(std::size_t tensor, std::size_t factor, const Atoms& wanted) const {
   const CutRule::Place& place = rule_->place(tensor, factor);
   const Draft& draft = *drafts_[tensor];
-  if ((draft.closed >> place.dim & 1) != 0 || overflows(tensor, place.dim)) return false;
-  if (draft.barred.contains(next) || draft.placement.unreduced.contains(next)) return false;
-  const std::int64_t parts = so_far * mesh_.size(next);
-  if (!place.minor && rule_->factors()[factor].size % parts != 0) return false;
-  const auto dim = static_cast<std::size_t>(place.dim);
-  return place.before * parts <= rule_->tensors()[tensor].dims[dim].extent;
+  const Atoms& now = axes(tensor, factor);
+  std::size_t n = now.size();
+  if ((draft.closed >> place.dim & 1) != 0 || overflows(tensor, place.dim)) return n;
+  const AtomSet barred = draft.barred | draft.placement.unreduced;
+  const std::int64_t whole = rule_->factors()[factor].size;
+  const std::int64_t extent =
+      rule_->tensors()[tensor].dims[static_cast<std::size_t>(place.dim)].extent;
+  for (std::int64_t parts = size(now); n < wanted.size() && !barred.contains(wanted[n]); ++n) {
+    parts *= mesh_.size(wanted[n]);
+    if (place.before * parts > extent || (!place.minor && whole % parts != 0)) break;
+  }
+  return n;
 }
 
 bool Projection::begins(std::size_t tensor, std::size_t factor) const {

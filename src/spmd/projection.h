@@ -29,10 +29,10 @@ class Projection {
   AtomSet cut(std::size_t tensor) const { return cut_[tensor]; }
   bool overflows(std::size_t tensor, int dim) const { return overflow_[tensor] >> dim & 1; }
   std::int64_t size(const Atoms& atoms) const { return mesh_.size(atoms); }
-  std::int64_t size(Atom atom) const { return mesh_.size(atom); }
-  /// Whether `next` may cut the tensor along the factor behind axes that multiply to `so_far`: not
-  /// where the dimension is closed, the axis is barred, or the factor has no room for it.
-  bool has_room(std::size_t tensor, std::size_t factor, std::int64_t so_far, Atom next) const;
+  /// How many of the first axes of `wanted`, which begins with those that the tensor has along the
+  /// factor, it may have: none are added where the dimension is closed, none that is barred, and
+  /// none for which the factor has no room.
+  std::size_t room(std::size_t tensor, std::size_t factor, const Atoms& wanted) const;
   /// The factors before this one in its dimension have all their axes, so that what cuts this one
   /// makes blocks.
   bool begins(std::size_t tensor, std::size_t factor) const;

@@ -1,6 +1,6 @@
 // Axes of dimensions dealt out to factors and back, by hand.
-#include "ops/op_check.h"
 #include "spmd/projection.h"
+#include "ops/op_check.h"
 
 using namespace tessera;
 using namespace tessera::spmd;
@@ -24,8 +24,7 @@ CutRule reshape(Shape from, Ints to) {
 
 struct Projected {
   Projected(const CutRule& rule, std::vector<std::vector<Atoms>> dims) : p(mesh) {
-    for (std::vector<Atoms>& d : dims)
-      drafts.push_back({{std::move(d), {}, Combiner::add}, 0, {}});
+    for (std::vector<Atoms>& d : dims) drafts.push_back({{std::move(d), {}, Combiner::add}, 0, {}});
     for (const Draft& d : drafts) pointers.push_back(&d);
     p.read(rule, pointers);
   }
@@ -109,19 +108,27 @@ TEST(Projection, FactorsOfOneAreSkipped) {
 TEST(Projection, RoomIsWhatTheDimensionHas) {
   const CutRule r = reshape({6}, {2, 3});
   Projected s(r, {{{}}, {{}, {}}});
-  EXPECT_TRUE(s.p.has_room(0, 0, 1, x0));
-  EXPECT_FALSE(s.p.has_room(0, 0, 2, y0));  // 2 has no 4 parts
-  EXPECT_FALSE(s.p.has_room(0, 0, 1, z1));  // nor 3
-  EXPECT_TRUE(s.p.has_room(0, 1, 1, x0));   // the last factor may be cut unevenly
-  EXPECT_FALSE(s.p.has_room(0, 1, 2, y0));  // but not into more parts than it has elements
+  auto room = [&](std::size_t factor, Atoms wanted) { return s.p.room(0, factor, wanted); };
+  EXPECT_EQ(room(0, {x0}), 1u);
+  EXPECT_EQ(room(0, {x0, y0}), 1u);  // 2 has no 4 parts
+  EXPECT_EQ(room(0, {z1}), 0u);      // nor 3
+  EXPECT_EQ(room(1, {x0}), 1u);      // the last factor may be cut unevenly
+  EXPECT_EQ(room(1, {x0, y0}), 1u);  // but not into more parts than it has elements
   s.drafts[0].closed = 1;
-  EXPECT_FALSE(s.p.has_room(0, 0, 1, x0));
+  EXPECT_EQ(room(0, {x0}), 0u);
   s.drafts[0].closed = 0;
   s.drafts[0].barred.insert(x0);
-  EXPECT_FALSE(s.p.has_room(0, 0, 1, x0));
+  EXPECT_EQ(room(0, {x0}), 0u);
   s.drafts[0].barred = {};
   s.drafts[0].placement.unreduced.insert(x0);
-  EXPECT_FALSE(s.p.has_room(0, 0, 1, x0));
+  EXPECT_EQ(room(0, {x0}), 0u);
+
+  // Further axes are room too, and what overflows has none.
+  const CutRule wide = reshape({16}, {8, 2}), odd = reshape({6}, {3, 2});
+  Projected t(wide, {{{x0}}, {{}, {}}});
+  EXPECT_EQ(t.p.room(0, 0, {x0, y0, y1, z0}), 3u);
+  Projected u(odd, {{{x0}}, {{}, {}}});
+  EXPECT_EQ(u.p.room(0, 0, {z1}), 0u);
 }
 
 TEST(Projection, PlacementsThatDoNotFitAreRefused) {
