@@ -1,7 +1,7 @@
 // How axes come from some values of an equation to the others, by both strategies.
+#include "spmd/growth.h"
 #include "ops/op_check.h"
 #include "propagation_check.h"
-#include "spmd/growth.h"
 
 using namespace propagation;
 
@@ -115,10 +115,8 @@ TEST(Growth, MarkedFactorsWaitForTheFourthRung) {
 }
 
 TEST(Growth, ASliceHasRoomForWhatItHolds) {
-  Asked s{"slice",
-          {{16}},
-          {{"start", Ints{1}}, {"limit", Ints{4}}, {"strides", Ints{1}}},
-          {"x,y", ""}};
+  Asked s{
+      "slice", {{16}}, {{"start", Ints{1}}, {"limit", Ints{4}}, {"strides", Ints{1}}}, {"x,y", ""}};
   EXPECT_EQ(grown(s, Strategy::basic, 4), (Texts{"P(('x', 'y'))", "P('x')"}));
 }
 

@@ -37,15 +37,13 @@ TEST(Propagation, ContractedDimensionsAgreeLate) {
 // Rows and columns of the result want one axis: nobody gets it by agreement, and then the larger
 // operand does.
 TEST(Propagation, TheLargerOperandWins) {
-  for (bool rows : {true, false}) {
-    Case c;
-    Value x0 = c.input({8, rows ? 64 : 4}, "x"), w = c.input({rows ? 64 : 4, 16}, ";x");
-    Value y = ops::tanh(x0), z = matmul(y, w);
-    Propagation p = c.run({z});
-    EXPECT_EQ(c.text(p, y), "P('x')");
-    EXPECT_EQ(c.text(p, z), rows ? "P(none, 'x')" : "P(none, 'x')");
-    EXPECT_TRUE(p.why(z.var, 1, 0)->steps.back().aggressive);
-  }
+  Case other;
+  Value small = other.input({8, 64}, "x"), large = other.input({64, 16}, ";x");
+  Value t = ops::tanh(small), r = matmul(t, large);
+  Propagation p = other.run({r});
+  EXPECT_EQ(other.text(p, t), "P('x')");
+  EXPECT_EQ(other.text(p, r), "P(none, 'x')");
+  EXPECT_TRUE(p.why(r.var, 1, 0)->steps.back().aggressive);
   Case c;
   Value x0 = c.input({64, 16}, "x"), w = c.input({16, 8}, ";x");
   Value z = matmul(ops::tanh(x0), w);
