@@ -20,6 +20,8 @@ CutRule::CutRule(const FactorRule& rule, std::span<const Shape> inputs,
     Factor& f = factors_[static_cast<std::size_t>(m.factor)];
     f.plain = false;
     f.blocked = f.blocked || m.kind == FactorRule::Kind::blocked;
+    f.works = f.works || (m.kind != FactorRule::Kind::blocked &&
+                          m.kind != FactorRule::Kind::need_repl && f.size > 1);
   }
   add_tensors(rule.inputs(), inputs);
   operands_ = tensors_.size();
@@ -70,14 +72,16 @@ void CutRule::add_tensors(const std::vector<FactorRule::Dims>& dims,
   }
 }
 
-// An equation is cheap where each part of its results comes from the same part of its first operand:
-// element by element, or moved. Where an operand lacks a plain factor, or a part of the operand is
-// all of the result, the result does not say where that operand should lie.
+// An equation hands its first operand on where each part of its results comes from the same part of
+// that, element by element or moved, and no factor makes work. Where another operand lacks a plain
+// factor, or a part of the operand is all of the result, the result does not say where the operands
+// should lie.
 Toward CutRule::early() const {
   bool back = true;
   if (operands_ == 0) return Toward::none;
   for (std::size_t f = 0; f < factors_.size(); ++f) {
     if (factors_[f].size < 2) continue;
+    if (factors_[f].works) return Toward::none;
     bool somewhere = false, everywhere = true, in_results = true;
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
       const bool here = bool(place(t, f));
@@ -98,7 +102,7 @@ Toward CutRule::early() const {
 void CutRule::make_modes(Toward edge) {
   const std::size_t n = factors_.size();
   modes_.emplace_back(n, Toward::none);
-  const Toward cheap = early();
+  const Toward handed_on = early();
   bool repeats = false;  // its results hold an operand several times
   for (std::size_t f = 0; f < n; ++f) {
     if (factors_[f].size < 2) continue;
@@ -114,7 +118,7 @@ void CutRule::make_modes(Toward edge) {
       if (edge != Toward::none)
         mode[f] = edge;
       else if (rung <= 2)
-        mode[f] = cheap;
+        mode[f] = handed_on;
       else
         mode[f] = rung < rungs && repeats ? Toward::operands : Toward::all;
     }

@@ -21,6 +21,7 @@ class CutRule {
   struct Factor {
     std::int64_t size = 1;
     bool plain = true;     // no mark
+    bool works = false;    // where it is cut, there is something to do: to combine, or to move
     bool blocked = false;  // axes never go along it
   };
   struct Dim {
@@ -38,8 +39,8 @@ class CutRule {
     std::int64_t before = 1;  // what the factors before it multiply to
     explicit operator bool() const { return dim >= 0; }
   };
-  /// The steps of the ladder: cheap equations whose operands nobody else reads; cheap ones; plain
-  /// factors of all; all factors; repetitions forwards too.
+  /// The steps of the ladder: along equations that hand their operands on, where nobody else reads
+  /// these; along all such; plain factors of any equation; all factors; repetitions forwards too.
   static constexpr int rungs = 5;
 
   CutRule(const FactorRule& rule, std::span<const Shape> inputs, std::span<const Shape> outputs);

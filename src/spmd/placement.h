@@ -66,7 +66,7 @@ struct Placement {
   Combiner combiner = Combiner::add;  // of what is unreduced, else add
 
   static Placement replicated(int rank) {
-    return {std::vector<Atoms>(static_cast<std::size_t>(rank)), {}, {Combiner::add}};
+    return {std::vector<Atoms>(static_cast<std::size_t>(rank)), {}, Combiner::add};
   }
   int rank() const { return static_cast<int>(dims.size()); }
   /// Atoms that cut a dimension.

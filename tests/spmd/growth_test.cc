@@ -21,7 +21,8 @@ std::vector<std::string> grown(const Asked& q, Strategy strategy, int rung = 5) 
   const Op& op = Registry::get().at(q.op);
   std::vector<Type> in;
   std::vector<Shape> outs;
-  for (const Shape& s : q.shapes) in.push_back(f32_of(s));
+  for (const Shape& s : q.shapes)  // the scalars are places
+    in.push_back(s.empty() ? Type(DType::int32, s) : f32_of(s));
   const std::vector<Type> out = op.infer({op, in, q.attrs, {}});
   for (const Type& t : out) outs.push_back(t.shape);
   const CutRule rule(op.sharding({in, out, q.attrs}), q.shapes, outs);
@@ -108,10 +109,32 @@ TEST(Growth, DirectionsFollowTheRung) {
 
 TEST(Growth, MarkedFactorsWaitForTheFourthRung) {
   Asked sum{"reduce_sum", {{8, 16}}, {{"axes", Ints{1}}}, {"", "x"}};
-  EXPECT_EQ(grown(sum, Strategy::basic, 2), (Texts{"P('x')", "P('x')"}));
+  EXPECT_EQ(grown(sum, Strategy::basic, 2), (Texts{"P()", "P('x')"}));
+  EXPECT_EQ(grown(sum, Strategy::basic, 3), (Texts{"P('x')", "P('x')"}));
   Asked run{"cumsum", {{8, 16}}, {{"axis", std::int64_t{1}}, {"reverse", false}}, {"x;y", ""}};
   EXPECT_EQ(grown(run, Strategy::basic, 3), (Texts{"P('x', 'y')", "P('x')"}));
   EXPECT_EQ(grown(run, Strategy::basic, 4), (Texts{"P('x', 'y')", "P('x', 'y')"}));
+}
+
+// Of slices at places that data gives, what is sliced says where the slice lies, and not the other
+// way round.
+TEST(Growth, SlicesAtDataAreHandedOnForwards) {
+  const Texts rows(2, "P('x')");
+  auto slice = [](std::vector<std::string> before, int rung) {
+    return grown({"dynamic_slice", {{8, 16}, {}, {}}, {{"sizes", Ints{8, 4}}}, before},
+                 Strategy::basic, rung);
+  };
+  EXPECT_EQ(slice({"x", ""}, 2), rows);
+  EXPECT_EQ(slice({"", "x"}, 2), (Texts{"P()", "P('x')"}));
+  EXPECT_EQ(slice({"", "x"}, 3), rows);
+  EXPECT_EQ(slice({";y", ""}, 5), (Texts{"P(none, 'y')", "P()"}));
+  auto update = [](std::vector<std::string> before, int rung) {
+    return grown({"dynamic_update_slice", {{8, 16}, {8, 4}, {}, {}}, {}, before}, Strategy::basic,
+                 rung);
+  };
+  EXPECT_EQ(update({"x;y", "", ""}, 2), (Texts{"P('x', 'y')", "P()", "P('x', 'y')"}));
+  EXPECT_EQ(update({"", "", "x;y"}, 2), (Texts{"P()", "P()", "P('x', 'y')"}));
+  EXPECT_EQ(update({"", "", "x;y"}, 3), (Texts{"P('x', 'y')", "P('x')", "P('x', 'y')"}));
 }
 
 TEST(Growth, ASliceHasRoomForWhatItHolds) {
