@@ -184,6 +184,14 @@ struct Piece {
   Ints start, limit, strides;
 };
 
+/// What a user asks of where a value lies: for each dimension the axes that cut it. Behind them
+/// others may cut it too where it is in `open`.
+struct Constraint {
+  MeshRef mesh;
+  Spec spec;
+  Ints open;  // dimensions
+};
+
 /// Whether an equation that has a transpose is linear in those of its operands together that
 /// `linear` marks.
 using LinearRule = std::function<bool(std::span<const bool> linear)>;
@@ -306,6 +314,8 @@ struct Op {
   /// The name that the user gave to the result.
   std::function<const std::string*(const Attrs&)> label;
   std::function<Piece(const Attrs&)> piece;
+  /// Where the value shall lie, of identities that say that and nothing else.
+  std::function<Constraint(const Attrs&)> constrains;
   /// The dimension along which the operands, one after the other, are the result.
   std::function<int(const Attrs&)> joins;
   /// The result is a sum over dimension 0 of all operands, so that a sum over devices of it is one

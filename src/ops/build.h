@@ -81,6 +81,9 @@ Value convert(Value x, DType dtype,
 Value bitcast_convert(Value x, DType dtype);  // {dtype: dtype}; same width only
 Value stop_gradient(Value x);
 Value optimization_barrier(Value x);
+/// x, which shall lie on the mesh as the spec says, and dimensions in `open` at least so.
+/// {mesh: mesh, spec: spec, open: ints}
+Value sharding_constraint(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open = {});
 /// Marks a value for checkpoint policies; identity. {name: string}; op "checkpoint_name"
 Value checkpoint_name(Value x, std::string name);
 /// The Threefry-2x32 block, elementwise over four uint32 arrays of one shape; two results. op

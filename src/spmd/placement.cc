@@ -73,6 +73,17 @@ Placement AtomMesh::placement(const Spec& spec, int rank) const {
   return p;
 }
 
+Spec AtomMesh::spec(const Placement& placement) const {
+  Spec::Dims dims;
+  for (const Atoms& dim : placement.dims) dims.push_back(names(dim));
+  Spec spec(std::move(dims));
+  for (const Spec::Axes& axes : spec.dims())
+    for (const std::string& name : axes)
+      if (mesh_.find(name) < 0 && atom_mesh_.find(name) < 0)
+        throw InternalError(name + " is neither an axis nor an atom of the mesh");
+  return spec;
+}
+
 Spec AtomMesh::atom_spec(const Placement& placement) const {
   Spec::Dims dims(placement.dims.size());
   for (std::size_t d = 0; d < dims.size(); ++d)

@@ -20,7 +20,7 @@ namespace tessera::inline v0::spmd {
 /// Atoms are numbered axis by axis in the order of the mesh, and within an axis major first.
 using Atom = std::uint8_t;
 /// Major first.
-using Atoms = InlineVector<Atom, 8>;
+using Atoms = InlineVector<Atom, 16>;
 
 class AtomSet {
  public:
@@ -66,7 +66,7 @@ struct Placement {
   Combiner combiner = Combiner::add;  // of what is unreduced, else add
 
   static Placement replicated(int rank) {
-    return {std::vector<Atoms>(static_cast<std::size_t>(rank)), {}, {Combiner::add}};
+    return {std::vector<Atoms>(static_cast<std::size_t>(rank)), {}, Combiner::add};
   }
   int rank() const { return static_cast<int>(dims.size()); }
   /// Atoms that cut a dimension.
@@ -102,6 +102,9 @@ class AtomMesh {
 
   /// Axes in `spec` are the mesh's, or its atoms by their names; InternalError otherwise, or where it is longer than `rank`.
   Placement placement(const Spec& spec, int rank) const;
+  /// Over mesh(); parts of axes by their names where `placement` reads them again, InternalError
+  /// where a part is of several atoms and not all.
+  Spec spec(const Placement& placement) const;
   /// Over atom_mesh().
   Spec atom_spec(const Placement& placement) const;
   /// Shape of the largest part: sizes that atoms do not divide are rounded up.

@@ -98,6 +98,18 @@ inline Drawn draw_concatenate(Dice& dice, const Type& x) {
   return e;
 }
 
+/// Any of the axes on any dimensions; that they divide them is not asked.
+inline Drawn draw_constraint(Dice& dice, const Type& x) {
+  const std::vector<std::string> axes{"x", "y", "z"};
+  DeviceMesh mesh{{axes, {2, dice.of(Ints{2, 3, 4}), dice.of(Ints{2, 1})}}, {}};
+  Spec::Dims dims(x.shape.size());
+  for (const std::string& axis : axes)
+    if (const std::int64_t d = dice.below(rank_of(x) + 1); d < rank_of(x))
+      dims[static_cast<std::size_t>(d)].push_back(axis);
+  return OpExample{
+      {x}, {{"mesh", MeshRef(mesh)}, {"spec", Spec(dims)}, {"open", dice.subset(rank_of(x))}}};
+}
+
 inline Drawn draw_iota(Dice& dice, const Type& x) {
   Ints shape = shape_of(x);
   if (shape.empty()) shape.push_back(dice.extent());

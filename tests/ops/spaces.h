@@ -68,6 +68,7 @@ inline const std::map<std::string, Space>& spaces() {
        [](Dice& dice, const Type& x) { return draw_select_window(dice, x, false); }},
       {"select_and_scatter_add",
        [](Dice& dice, const Type& x) { return draw_select_window(dice, x, true); }},
+      {"sharding_constraint", draw_constraint},
       {"slice", draw_slice},
       {"sort", draw_sort},
       {"top_k", draw_top_k},

@@ -96,10 +96,16 @@ Op make_clamp() {
   op.waived["transpose"] = "its derivative is a sum of selects";
   op.updates = updates_of({1});
   op.evaluate = evaluate_numeric<3>([](auto lo, auto x, auto hi) {
+    // As max and min have it, -0 is less than +0.
+    auto less = [](auto p, auto q) {
+      if constexpr (std::is_floating_point_v<decltype(p)>)
+        if (p == q) return std::signbit(p) && !std::signbit(q);
+      return p < q;
+    };
     if constexpr (std::is_floating_point_v<decltype(x)>)
       if (lo != lo || x != x || hi != hi) return std::numeric_limits<decltype(x)>::quiet_NaN();
-    auto raised = x < lo ? lo : x;
-    return raised > hi ? hi : raised;
+    auto raised = less(x, lo) ? lo : x;
+    return less(hi, raised) ? hi : raised;
   });
   op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
     return e.binary(Arith::min, e.binary(Arith::max, e.operand(1, at), e.operand(0, at)),
