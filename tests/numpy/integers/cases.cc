@@ -193,7 +193,7 @@ std::string problem(const Case& c, Dice& dice) {
         return tell("result " + std::to_string(k) + ": " + wrong);
   // Numbers are arguments, or captured.
   std::vector<bool> mask;
-  const bool capture = dice.toss();
+  const bool capture = c.captures || dice.toss();
   for (const Grid& g : c.operands) mask.push_back(!(g.number && capture));
   const Run jitted = run([&] { return ts::jit(of_some(c, in, mask))(picked(in, mask)); });
   if (std::string wrong = agree(jitted, eager, capture ? "jitted with captured numbers" : "jitted");
@@ -208,13 +208,7 @@ Wide draw_value(Dice& dice, DType d) { return dice.of(edges_of(d)); }
 
 Grid draw_number(Dice& dice, DType d) {
   if (dice.below(3) != 2) return number(draw_value(dice, d));
-  static const auto& all = *[] {
-    auto* v = new std::vector<Wide>;
-    for (Wide n : edges())
-      if (n >= least(ts::i64) && n <= most(ts::u64)) v->push_back(n);
-    return v;
-  }();
-  return number(dice.of(all));
+  return number(draw_value(dice, draw_dtype(dice, false)));
 }
 
 DType draw_dtype(Dice& dice, bool booleans) {

@@ -38,6 +38,8 @@ struct Case {
   Refusal refused = Refusal::none;
   /// Whether the operands may be stacked and the function mapped over them.
   bool maps = true;
+  /// Whether numbers have to be numbers in traces too, where the function looks at their values.
+  bool captures = false;
 };
 
 /// A public function, or an overload of one, and how cases of it are drawn.

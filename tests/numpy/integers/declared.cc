@@ -250,9 +250,6 @@ const std::map<std::string, std::string>& excluded_functions() {
                            initialiser = "draws floats from a key",
                            layer = "makes a layer of float parameters";
   static const auto& all = *new std::map<std::string, std::string>{
-      {"Array::Iterator", iterates},
-      {"Array::operator*", iterates},
-      {"Array::operator++", iterates},
       {"Array::begin", iterates},
       {"Array::end", iterates},
       {"Array::block_until_ready", handle},

@@ -20,6 +20,7 @@ Case randint_case(Dice& dice) {
   c.call = "randint(key, {64}, x, y, " + std::string(ts::short_name_of(d)) + ")";
   c.operands = {lo, hi};
   c.maps = false;
+  c.captures = true;
   c.f = [d](const Arrays& in) {
     return Arrays{ts::random::randint(ts::random::key(11), {64}, in[0], in[1], d)};
   };

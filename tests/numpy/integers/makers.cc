@@ -87,26 +87,33 @@ Case arange_case(Dice& dice) {
   const std::optional<DType> given =
       dice.toss() ? std::optional(draw_dtype(dice, false)) : std::nullopt;
   const Wide start =
-      std::min(draw_value(dice, dice.toss() ? given.value_or(ts::i32) : ts::i64), most(ts::i64));
+      draw_value(dice, dice.toss() ? given.value_or(ts::i32) : draw_dtype(dice, false));
   const std::int64_t step =
       dice.of(Ints{1, 2, 3, -1, -2, 100, -100, INT32_MAX, std::int64_t{1} << 31,
                    std::int64_t{1} << 53, INT64_MAX, INT64_MIN});
   const Wide stop = std::clamp<Wide>(start + times(step, dice.below(6)) + dice.between(-1, 1),
-                                     least(ts::i64), most(ts::i64));
+                                     least(ts::i64), most(ts::u64));
   Case c;
   c.call = "arange(" + text(start) + ", " + text(stop) + ", " + std::to_string(step) +
            (given ? ", " + std::string(ts::short_name_of(*given)) + ")" : ")");
   c.maps = false;
   c.f = [=](const Arrays&) {
-    return Arrays{
-        ts::arange(static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop), step, given)};
+    // As int64, or as uint64 where that does not hold it.
+    const auto typed = [](Wide v, auto f) {
+      return v > most(ts::i64) ? f(static_cast<std::uint64_t>(v)) : f(static_cast<std::int64_t>(v));
+    };
+    return Arrays{typed(start, [&](auto from) {
+      return typed(stop, [&](auto to) { return ts::arange(from, to, step, given); });
+    })};
   };
   std::vector<Wide> want;
   for (Wide v = start; step > 0 ? v < stop : v > stop; v += step) want.push_back(v);
-  const bool narrow = want.empty() || (fits(want.front(), ts::i32) && fits(want.back(), ts::i32));
-  const DType d = given.value_or(narrow ? ts::i32 : ts::i64);
-  for (Wide v : want)
-    if (!fits(v, d)) c.refused = Refusal::dtype;
+  const auto hold = [&](DType d) {
+    return std::all_of(want.begin(), want.end(), [&](Wide v) { return fits(v, d); });
+  };
+  const DType needed = hold(ts::i32) ? ts::i32 : hold(ts::i64) ? ts::i64 : ts::u64;
+  const DType d = given.value_or(needed);
+  if (!hold(d)) c.refused = Refusal::dtype;
   if (c.refused == Refusal::none) c.expected = {exactly(d, Shape{want.size()}, want)};
   return c;
 }

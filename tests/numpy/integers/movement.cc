@@ -130,11 +130,18 @@ Case join_case(Dice& dice, bool stacks) {
   kind = {ts::bool_, false};
   for (const Grid& g : parts) kind = promoted(kind, kind_of(g));
   Case c;
+  // Scalars stack with numbers.
+  if (stacks && s.empty()) {
+    parts.push_back(draw_number(dice, kind.dtype == ts::bool_ ? ts::i64 : kind.dtype));
+    kind = promoted(kind, kind_of(parts.back()));
+    if (!kind.weak && !fits(parts.back().at[0], kind.dtype)) c.refused = Refusal::dtype;
+  }
   c.call = stacks ? "stack" : "concatenate";
   c.operands = parts;
   c.f = [stacks](const Arrays& in) { return Arrays{stacks ? ts::stack(in) : ts::concatenate(in)}; };
   Grid r = zeros(kind.dtype, s);
   r.at.clear();
+  r.weak = kind.weak;
   const auto n = static_cast<std::int64_t>(parts.size());
   if (stacks)
     r.shape.insert(r.shape.begin(), n);

@@ -77,7 +77,7 @@ Case embedding_case(Dice& dice) {
 
 // Losses of integers are those of their float values.
 Case pairs_case(Dice& dice, const std::string& name, std::function<Array(Array, Array)> f,
-                bool labels) {
+                bool labels, DType widest = ts::f32) {
   const DType d = draw_dtype(dice, false);
   Case c;
   c.operands = {draw_array(dice, d, {2, 4}),
@@ -87,17 +87,17 @@ Case pairs_case(Dice& dice, const std::string& name, std::function<Array(Array, 
   c.call = name + "(x, y)";
   c.f = [f](const Arrays& in) { return Arrays{f(in[0], in[1])}; };
   const Kind kind = promoted(kind_of(c.operands[0]), kind_of(c.operands[1]));
-  const DType to = bits_of(labels ? d : kind.dtype) == 64 ? ts::f64 : ts::f32;
+  const DType to = bits_of(labels ? d : kind.dtype) == 64 ? widest : ts::f32;
   c.expected = {bits_of_array(f(array_of(c.operands[0], to), array_of(c.operands[1], to)))};
   return c;
 }
-Case in_floats(Dice& dice, const std::string& name, std::function<Array(Array)> f) {
+Case in_floats(Dice& dice, const std::string& name, std::function<Array(Array)> f, DType widest) {
   Case c;
-  c.operands = {draw_array(dice, draw_dtype(dice), {2, 4})};
+  c.operands = {draw_array(dice, draw_dtype(dice, false), {2, 4})};
   c.call = name + "(x)";
   c.f = [f](const Arrays& in) { return Arrays{f(in[0])}; };
   c.expected = {bits_of_array(
-      f(array_of(c.operands[0], bits_of(c.operands[0].dtype) == 64 ? ts::f64 : ts::f32)))};
+      f(array_of(c.operands[0], bits_of(c.operands[0].dtype) == 64 ? widest : ts::f32)))};
   return c;
 }
 
@@ -163,7 +163,7 @@ std::vector<Row> network_rows() {
        [](Dice& d) {
          return pairs_case(
              d, "softmax_cross_entropy", [](A x, A y) { return nn::softmax_cross_entropy(x, y); },
-             true);
+             true, ts::f64);
        }},
       {"nn::sigmoid_binary_cross_entropy",
        [](Dice& d) {
@@ -177,11 +177,20 @@ std::vector<Row> network_rows() {
              d, "masked_mean", [](A x, A y) { return nn::masked_mean(x, y); }, true);
        }},
       {"nn::softmax",
-       [](Dice& d) { return in_floats(d, "softmax", [](A x) { return nn::softmax(x); }); }},
+       [](Dice& d) {
+         return in_floats(
+             d, "softmax", [](A x) { return nn::softmax(x); }, ts::f64);
+       }},
       {"nn::log_softmax",
-       [](Dice& d) { return in_floats(d, "log_softmax", [](A x) { return nn::log_softmax(x); }); }},
+       [](Dice& d) {
+         return in_floats(
+             d, "log_softmax", [](A x) { return nn::log_softmax(x); }, ts::f64);
+       }},
       {"nn::leaky_relu",
-       [](Dice& d) { return in_floats(d, "leaky_relu", [](A x) { return nn::leaky_relu(x); }); }},
+       [](Dice& d) {
+         return in_floats(
+             d, "leaky_relu", [](A x) { return nn::leaky_relu(x); }, ts::f32);
+       }},
       {"conv", conv_case},
       {"max_pool", [](Dice& d) { return pool_case(d, false); }},
       {"avg_pool", [](Dice& d) { return pool_case(d, true); }},

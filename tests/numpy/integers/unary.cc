@@ -11,7 +11,7 @@ using OfValue = Wide (*)(Wide);
 Wide same(Wide v) { return v; }
 
 // What a function does with booleans.
-enum class Booleans { taken, refused };
+enum class Booleans { taken, refused, others };  // `others`: not drawn
 
 // Results in the operand's dtype; of numbers in the number's.
 Row kept(const std::string& name, std::function<Array(Array)> f, OfValue g,
@@ -19,7 +19,8 @@ Row kept(const std::string& name, std::function<Array(Array)> f, OfValue g,
   return {name, [=](Dice& dice) {
             const bool is_number = dice.once_in(8);
             Case c;
-            c.operands = {is_number ? draw_number(dice, ts::i64) : draw_array(dice)};
+            c.operands = {is_number ? draw_number(dice, ts::i64)
+                                    : draw_array(dice, booleans != Booleans::others)};
             const Grid& x = c.operands[0];
             c.call = name + "(x)";
             c.f = [f](const Arrays& in) { return Arrays{f(in[0])}; };
@@ -50,7 +51,7 @@ Row tested(const std::string& name, std::function<Array(Array)> f, OfValue g) {
 }
 // Functions in floats give the bits that they give of the values as float32, or as float64 where
 // the integers have 64 bits. Numbers are doubles to them.
-Row in_floats(const std::string& name, std::function<Array(Array)> f) {
+Row in_floats(const std::string& name, std::function<Array(Array)> f, DType widest = ts::f64) {
   return {
       name, [=](Dice& dice) {
         Case c;
@@ -58,10 +59,11 @@ Row in_floats(const std::string& name, std::function<Array(Array)> f) {
         const Grid& x = c.operands[0];
         c.call = name + "(x)";
         c.f = [f](const Arrays& in) { return Arrays{f(in[0])}; };
-        if (x.number)
+        // Scalars that meet bare floats are doubles inside, as numbers are.
+        if (x.number || (widest == ts::f32 && x.shape.empty()))
           c.expected = {bits_of_array(f(Array(static_cast<double>(x.at[0]))))};
         else
-          c.expected = {bits_of_array(f(array_of(x, bits_of(x.dtype) == 64 ? ts::f64 : ts::f32)))};
+          c.expected = {bits_of_array(f(array_of(x, bits_of(x.dtype) == 64 ? widest : ts::f32)))};
         return c;
       }};
 }
@@ -81,7 +83,7 @@ std::vector<Row> unary_rows() {
           "abs", [](Array x) { return ts::abs(x); }, [](Wide v) { return v < 0 ? -v : v; }),
       kept(
           "sign", [](Array x) { return ts::sign(x); },
-          [](Wide v) { return Wide(v > 0) - Wide(v < 0); }),
+          [](Wide v) { return Wide(v > 0) - Wide(v < 0); }, Booleans::refused),
       kept(
           "square", [](Array x) { return ts::square(x); }, [](Wide v) { return times(v, v); }),
       kept(
@@ -141,14 +143,13 @@ std::vector<Row> unary_rows() {
   for (const auto& [name, f] : std::vector<std::pair<std::string, std::function<Array(Array)>>>{
            {"nn::gelu", [](Array x) { return ts::nn::gelu(x); }},
            {"nn::silu", [](Array x) { return ts::nn::silu(x); }},
-           {"nn::elu", [](Array x) { return ts::nn::elu(x); }},
            {"nn::log_sigmoid", [](Array x) { return ts::nn::log_sigmoid(x); }},
            {"nn::softplus", [](Array x) { return ts::nn::softplus(x); }}})
-    rows.push_back(in_floats(name, f));
-  rows.push_back({"nn::relu", kept(
-                                  "nn::relu", [](Array x) { return ts::nn::relu(x); },
-                                  [](Wide v) { return v > 0 ? v : 0; })
-                                  .draw});
+    rows.push_back(in_floats(name, f, ts::f32));  // they meet bare floats
+  rows.push_back(kept(
+      "nn::relu", [](Array x) { return ts::nn::relu(x); }, [](Wide v) { return v > 0 ? v : 0; },
+      Booleans::others));
+  rows.push_back(in_floats("nn::elu", [](Array x) { return ts::nn::elu(x); }));
   return rows;
 }
 
