@@ -18,8 +18,7 @@ void check_fits(const char* function, const Operand& x, DType dtype);
 void check_stored(const char* function, const Array& into, const Operand& x);
 /// As check_fits, for each of the operands in the dtype that they promote to.
 void check_all_fit(const char* function, std::initializer_list<const Operand*> operands);
-void check_all_fit(const char* function, std::span<const Array> operands,
-                   std::source_location loc);
+void check_all_fit(const char* function, std::span<const Array> operands, std::source_location loc);
 
 /// The least and the largest value of an integer dtype, as text.
 struct Limits {

@@ -142,7 +142,9 @@ Row bitwise(const std::string& name, Binary f, std::function<Wide(Wide, Wide, DT
 Case power_case(Dice& dice, const std::string& name, const Binary& f) {
   Case c = arithmetic(name, f, power_of, Booleans::as_integers).draw(dice);
   const Grid& y = c.operands[1];
-  if (y.number && y.at[0] < 0) c.refused = Refusal::dtype;
+  // What a number is a trace does not know of its arguments, and takes them as it takes arrays.
+  c.captures = y.number && y.at[0] < 0;
+  if (c.captures) c.refused = Refusal::dtype;
   return c;
 }
 
