@@ -169,12 +169,12 @@ auto fori_loop(Lo lo, Hi hi, Body&& body, const Init& init,
                std::source_location loc = std::source_location::current()) {
   using C = typename detail::ForTypes<Body, Init>::Carry;
   C start(init);
-  Array index(static_cast<std::int64_t>(lo));
+  Array index(detail::as_position(lo));
   detail::CallOf<std::remove_reference_t<Body>, Array, C> step(body, index, start);
   static_assert(std::is_same_v<typename decltype(step)::Result, C>,
                 "tessera: the body of fori_loop returns another type than it carries");
   return step.result(
-      detail::fori_loop(static_cast<std::int64_t>(lo), static_cast<std::int64_t>(hi), step, loc));
+      detail::fori_loop(detail::as_position(lo), detail::as_position(hi), step, loc));
 }
 template <class Lo, class Hi, class Body, class Init>
 requires(std::is_same_v<Lo, Array> || std::is_same_v<Hi, Array>) auto fori_loop(

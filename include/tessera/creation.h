@@ -76,15 +76,22 @@ TESSERA_API Array full_like(Operand x, Operand value);
 
 namespace detail {
 // start, start + step, ... below stop; the count of floats is computed in double. Without a dtype
-// integers give int32 (int64 where one needs it), floats float32.
+// integers give int32 (int64 or uint64 where one needs it), floats float32.
 TESSERA_API Array arange(double start, double stop, double step, std::optional<DType> dtype,
                          std::source_location loc);
-TESSERA_API Array arange_integers(std::int64_t start, std::int64_t stop, std::int64_t step,
-                                  std::optional<DType> dtype, std::source_location loc);
+struct Whole {
+  std::int64_t integer = 0;
+  bool past_int64 = false;  // `integer` is the bits of a uint64 beyond int64
+  template <std::integral I>
+  Whole(I v)
+      : integer(static_cast<std::int64_t>(v)), past_int64(std::is_unsigned_v<I> && integer < 0) {}
+};
+TESSERA_API Array arange_integers(Whole start, Whole stop, Whole step, std::optional<DType> dtype,
+                                  std::source_location loc);
 template <class T, class U, class S>
 Array arange_of(T start, U stop, S step, std::optional<DType> dtype, std::source_location loc) {
   if constexpr (std::is_integral_v<T> && std::is_integral_v<U> && std::is_integral_v<S>)
-    return arange_integers(as_position(start), as_position(stop), as_position(step), dtype, loc);
+    return arange_integers(start, stop, step, dtype, loc);
   else
     return arange(static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step),
                   dtype, loc);
@@ -107,7 +114,7 @@ requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_arithmetic_
   return detail::arange_of(start, stop, step, dtype, loc);
 }
 /// `num` values from start to stop, evenly spaced, stop included unless `endpoint` is false. Of an
-/// integer dtype they are the largest integers below.
+/// integer dtype they are the largest integers below; DTypeError where it does not hold them.
 TESSERA_API Array linspace(double start, double stop, std::int64_t num = 50, bool endpoint = true,
                            DType dtype = DType::float32,
                            std::source_location loc = std::source_location::current());

@@ -1,4 +1,5 @@
 #include "nn/checks.h"
+#include "nn/floats.h"
 
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
@@ -78,7 +79,7 @@ Array elu(Operand x, double alpha) {
 Array log_sigmoid(Operand x) {
   const InFunction called("log_sigmoid", x.loc);
   need_array("log_sigmoid", "x", x.array, x.loc);
-  return negative(logaddexp(Operand(negative(x), x.loc), 0.0));
+  return negative(logaddexp(Operand(negative(as_real(x)), x.loc), 0.0));
 }
 Array softplus(Operand x) {
   const InFunction called("softplus", x.loc);
@@ -107,7 +108,8 @@ Array shifted(const char* function, const Operand& x, std::int64_t axis) {
         .advice("count axes from 0, or from the end with -1, the last axis")
         .raise<ShapeError>();
   if (x.array.shape(static_cast<int>(axis)) == 0) return x.array;  // nothing to shift
-  return subtract(x, stop_gradient(max(x, axis, true)));
+  const Operand v = in_floats(x);
+  return subtract(v, stop_gradient(max(v, axis, true)));
 }
 }  // namespace
 

@@ -1,4 +1,5 @@
 #include "nn/checks.h"
+#include "nn/floats.h"
 
 #include <tessera/elementwise.h>
 #include <tessera/manipulation.h>
@@ -67,7 +68,8 @@ void check_pairs(const char* function, const char* first, const Operand& x, cons
 Array sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
   const InFunction called("sigmoid_binary_cross_entropy", logits.loc);
   check_pairs("sigmoid_binary_cross_entropy", "logits", logits, "labels", labels);
-  const Array yes = log_sigmoid(logits), no = log_sigmoid(Operand(negative(logits), logits.loc));
+  const Array yes = log_sigmoid(logits),
+              no = log_sigmoid(Operand(negative(as_real(logits)), logits.loc));
   const Operand against(subtract(1, labels), labels.loc);
   return negative(add(weighted(labels, yes), weighted(against, no)));
 }
@@ -82,7 +84,11 @@ Array huber_loss(Operand predictions, Operand targets, double delta) {
         .from(predictions.loc)
         .advice("1.0 is usual")
         .raise<ShapeError>();
-  const Array error = abs(subtract(predictions, targets)), near = minimum(error, delta);
+  const bool integers =
+      !is_floating(predictions.array.dtype()) && !is_floating(targets.array.dtype());
+  const Array error = abs(integers ? subtract(as_real(predictions), as_real(targets))
+                                   : subtract(predictions, targets)),
+              near = minimum(error, delta);
   return add(multiply(square(near), 0.5), multiply(subtract(error, near), delta));
 }
 

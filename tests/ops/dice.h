@@ -2,9 +2,6 @@
 // tape of smaller numbers is a simpler draw, and shrinking a failure is shrinking its tape.
 #pragma once
 
-#include "ir/attrs.h"
-#include "ir/type.h"
-
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -12,7 +9,7 @@
 
 namespace walk {
 
-using tessera::Ints;
+using Ints = std::vector<std::int64_t>;
 
 using Tape = std::vector<std::uint32_t>;
 

@@ -135,7 +135,10 @@ Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_loca
         .from(loc)
         .advice("convert with astype(ts::i32), or pass C++ integers")
         .raise<ShapeError>();
-  const DType dtype = promote(l.dtype, l.weak, h.dtype, h.weak).dtype;
+  const DType both = promote(l.dtype, l.weak, h.dtype, h.weak).dtype;
+  // Nothing lies beyond the largest int64 that an int64 below it counts to.
+  const bool mixed = is_floating(both);
+  const DType dtype = mixed ? DType::int64 : both;
   check_fits("fori_loop", Operand(lo, where), dtype);
   check_fits("fori_loop", Operand(hi, where), dtype);
   std::vector<Type> types = leaf_types(body);
@@ -171,8 +174,12 @@ Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_loca
     Builder b("fori_loop");
     b.loc = loc;
     const Values in = add_inputs(b, arrays, "fori_loop");
-    const Values bounds =
-        convert_all({in[0], in[1]}, std::vector<Type>{Type(dtype, {}), Type(dtype, {})});
+    const auto within = [&](Value v) {
+      if (!mixed || v.dtype() != DType::uint64) return v;
+      return ops::min(v, ops::constant(b, scalar_literal(DType::uint64, std::int64_t{INT64_MAX})));
+    };
+    const Values bounds = convert_all({within(in[0]), within(in[1])},
+                                      std::vector<Type>{Type(dtype, {}), Type(dtype, {})});
     Values carry =
         convert_all(Values(in.begin() + static_cast<std::ptrdiff_t>(2 + captures), in.end()),
                     std::span<const Type>(loop.inputs).subspan(1));

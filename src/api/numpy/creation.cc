@@ -151,24 +151,37 @@ namespace {
       .advice("use a larger step")
       .raise<ShapeError>();
 }
-// The values are monotonic, so where the first and the last fit, all do.
-void values_fit(const std::string& call, double first, double last, DType dtype,
-                const SourceLoc& loc) {
-  if (!is_integer(dtype)) return;
-  const bool fits = dispatch(dtype, [&](auto tag) {
+__extension__ using Wide = __int128;
+std::string text_of(Wide v) {
+  return v < 0 ? std::to_string(static_cast<std::int64_t>(v))
+               : std::to_string(static_cast<std::uint64_t>(v));
+}
+std::string text_of(double v) { return fmt::format("{}", v); }
+
+// Whether a whole number, or a float without its fraction, is a value of `dtype`.
+template <class V>
+bool holds(DType dtype, V v) {
+  return dispatch(dtype, [&](auto tag) {
     using T = decltype(tag);
-    if constexpr (std::is_integral_v<T>) {
-      const double past = std::ldexp(1.0, std::numeric_limits<T>::digits);
-      const auto least = static_cast<double>(std::numeric_limits<T>::min());
-      auto holds = [&](double v) { return std::trunc(v) >= least && std::trunc(v) < past; };
-      return holds(first) && holds(last);
+    if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) {
+      return true;
+    } else if constexpr (std::is_same_v<V, Wide>) {
+      return v >= Wide(std::numeric_limits<T>::min()) && v <= Wide(std::numeric_limits<T>::max());
+    } else {  // one past the largest is a power of two, which floats hold
+      return std::trunc(v) >= static_cast<double>(std::numeric_limits<T>::min()) &&
+             std::trunc(v) < std::ldexp(1.0, std::numeric_limits<T>::digits);
     }
-    return true;
   });
-  if (fits) return;
+}
+// The values are monotonic, so where the first and the last fit, all do.
+template <class V>
+void values_fit(const char* function, const std::string& call, V first, V last, DType dtype,
+                const SourceLoc& loc) {
+  if (!is_integer(dtype) || (holds(dtype, first) && holds(dtype, last))) return;
   const Limits range = limits_of(dtype);
-  Message("arange")
-      .problem(call + fmt::format(" goes from {} to {}", first, last))
+  const std::string problem = call + " goes from " + text_of(first) + " to " + text_of(last);
+  Message(function)
+      .problem(problem)
       .rule(fmt::format("{} holds {} to {}", name_of(dtype), range.least, range.most))
       .from(loc)
       .advice("name a wider dtype, ts::i64 or ts::f32")
@@ -185,7 +198,8 @@ Array arange(double start, double stop, double step, std::optional<DType> given,
   const double count = std::ceil((stop - start) / step);
   if (count > 0x1p50) too_many(call, fmt::format("{}", count), loc);
   std::int64_t n = std::max<std::int64_t>(0, static_cast<std::int64_t>(count));
-  if (n > 0) values_fit(call, start, start + static_cast<double>(n - 1) * step, dtype, loc);
+  if (n > 0)
+    values_fit("arange", call, start, start + static_cast<double>(n - 1) * step, dtype, loc);
   return composite1("arange", {}, loc, [&](Builder& b, std::span<const Value>) {
     // In double, then rounded once, so that long ranges do not drift.
     Value v = ops::iota(b, DType::float64, Shape{n}, 0);
@@ -195,26 +209,34 @@ Array arange(double start, double stop, double step, std::optional<DType> given,
   });
 }
 
-Array arange_integers(std::int64_t start, std::int64_t stop, std::int64_t step,
-                      std::optional<DType> given, std::source_location loc) {
-  const std::string call = fmt::format("arange({}, {}, {})", start, stop, step);
+Array arange_integers(Whole from, Whole to, Whole by_each, std::optional<DType> given,
+                      std::source_location loc) {
+  const auto wide = [](Whole v) {
+    return v.past_int64 ? Wide(static_cast<std::uint64_t>(v.integer)) : Wide(v.integer);
+  };
+  const Wide start = wide(from), stop = wide(to), step = wide(by_each);
+  const std::string call =
+      "arange(" + text_of(start) + ", " + text_of(stop) + ", " + text_of(step) + ")";
   if (step == 0) endless(call, loc);
-  __extension__ using Wide = __int128;
-  const Wide span = step > 0 ? Wide(stop) - start : Wide(start) - stop,
-             by = step > 0 ? Wide(step) : -Wide(step);
+  const Wide span = step > 0 ? stop - start : start - stop, by = step > 0 ? step : -step;
   const Wide count = span <= 0 ? 0 : (span + by - 1) / by;
   if (count > Wide(1) << 50) too_many(call, fmt::format("{}", static_cast<double>(count)), loc);
   const auto n = static_cast<std::int64_t>(count);
-  const std::int64_t last = n > 0 ? start + (n - 1) * step : start;
-  const bool narrow = std::in_range<std::int32_t>(start) && std::in_range<std::int32_t>(last);
-  const DType dtype = given.value_or(narrow || n == 0 ? DType::int32 : DType::int64);
-  if (n > 0) values_fit(call, static_cast<double>(start), static_cast<double>(last), dtype, loc);
+  const Wide last = n > 0 ? start + (n - 1) * step : start;
+  const auto all_in = [&](DType d) { return n == 0 || (holds(d, start) && holds(d, last)); };
+  const DType needed = all_in(DType::int32)   ? DType::int32
+                       : all_in(DType::int64) ? DType::int64
+                                              : DType::uint64;
+  const DType dtype = given.value_or(needed);
+  if (n > 0) values_fit("arange", call, start, last, dtype, loc);
   return composite1("arange", {}, loc, [&](Builder& b, std::span<const Value>) {
     // Integers wrap together, so that a product past the dtype does no harm to the sum.
     const bool exact = is_integer(dtype);
-    Value v = ops::iota(b, exact ? dtype : DType::int64, Shape{n}, 0);
-    const auto all = [&](std::int64_t value) {
-      const Value one = ops::constant(b, scalar_literal(v.dtype(), value));
+    const DType work = needed == DType::uint64 ? DType::uint64 : DType::int64;
+    Value v = ops::iota(b, exact ? dtype : work, Shape{n}, 0);
+    const auto all = [&](Wide value) {
+      const Value one =
+          ops::constant(b, scalar_literal(v.dtype(), static_cast<std::int64_t>(value)));
       return ops::broadcast_in_dim(one, v.shape(), {});
     };
     if (step != 1) v = ops::mul(v, all(step));
@@ -282,6 +304,15 @@ Array linspace(double start, double stop, std::int64_t num, bool endpoint, DType
         .advice("give the number of values third: linspace(start, stop, 50)")
         .raise<ShapeError>();
   std::int64_t parts = endpoint ? num - 1 : num;
+  if (num > 0 && is_integer(dtype)) {
+    const double last =
+        num == 1 ? start
+        : endpoint
+            ? stop
+            : start + (stop - start) * (static_cast<double>(num - 1) / static_cast<double>(num));
+    detail::values_fit("linspace", fmt::format("linspace({}, {}, {})", start, stop, num),
+                       std::floor(start), std::floor(last), dtype, loc);
+  }
   return composite1("linspace", {}, loc, [&](Builder& b, std::span<const Value>) {
     // i / parts is exact at both ends, so the first and the last value are the bounds to the bit.
     Value t = ops::iota(b, DType::float64, Shape{std::max<std::int64_t>(0, num)}, 0);

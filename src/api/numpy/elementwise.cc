@@ -64,8 +64,9 @@ Array compare(const char* name, const Operand& x, const Operand& y, Binary f, Co
     if (!number && detail::differ_in_sign(a.type(), b.type()))
       return detail::compare_64_bits(name, a, b, f, kind);
     if (!number && detail::weak_beside_integer(a.type(), b.type())) {
-      a = ops::convert(a, DType::int64);
-      b = ops::convert(b, DType::int64);
+      const bool beyond = a.dtype() == DType::uint64 || b.dtype() == DType::uint64;
+      a = ops::convert(a, beyond ? DType::uint64 : DType::int64);
+      b = ops::convert(b, beyond ? DType::uint64 : DType::int64);
     }
     detail::promote_and_broadcast(a, b, name);
     return f(a, b);
@@ -276,11 +277,16 @@ Array power(Operand x, Operand y) {
     if (integers) detail::check_exponent(n, x.loc);
     if (integers) detail::check_all_fit("power", {&x, &y});
     return composite1("power", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-      Value v = is_bool(in[0]) ? ops::convert(in[0], DType::int32) : in[0];
+      // Beside a number a boolean is as weak as that.
+      Value v = is_bool(in[0]) ? ops::convert(in[0], y.array.impl()->type.dtype, true) : in[0];
       return ops::integer_pow(v, n);
     });
   }
-  if (integers)
+  // Those of int64 with uint64 are in floats, as all of the two are.
+  const bool common =
+      integers &&
+      !is_floating(detail::promote_types(x.array.impl()->type, y.array.impl()->type).dtype);
+  if (common)
     return binary("power", x, y,
                   [](Value a, Value b) { return as_integers<detail::power_of_integers>(a, b); });
   return binary_in_floats("power", x, y, ops::pow);

@@ -1,6 +1,8 @@
 // Arrays put together, cut apart and repeated: concatenate, stack, split, tile, repeat.
 #include "api/numpy/joining.h"
 
+#include "api/trace/numbers.h"
+
 #include <tessera/manipulation.h>
 
 #include <algorithm>
@@ -59,6 +61,7 @@ void refuse_empty_list(const char* name, const std::vector<Array>& xs, const Sou
 
 Array concatenate(const std::vector<Array>& xs, std::int64_t axis, std::source_location loc) {
   refuse_empty_list("concatenate", xs, loc);
+  detail::check_all_fit("concatenate", xs, loc);
   return composite1("concatenate", xs, loc, [&](Builder&, std::span<const Value> in) {
     Values vs(in.begin(), in.end());
     promote_all(vs);
@@ -69,6 +72,7 @@ Array concatenate(const std::vector<Array>& xs, std::int64_t axis, std::source_l
 Array stack(const std::vector<Array>& xs, std::int64_t axis, std::source_location loc) {
   const InFunction called("stack", loc);
   refuse_empty_list("stack", xs, loc);
+  detail::check_all_fit("stack", xs, loc);
   for (const Array& x : xs)
     if (x.shape() != xs[0].shape())
       Message("stack")

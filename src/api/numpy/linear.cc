@@ -1,6 +1,7 @@
 #include <tessera/linear.h>
 
 #include "api/trace/composite.h"
+#include "api/trace/numbers.h"
 
 #include <algorithm>
 #include <map>
@@ -43,6 +44,7 @@ Value contract(const char* name, Value x, Value y, const ops::DotDims& d, const 
 }  // namespace
 
 Array dot(Operand x, Operand y) {
+  detail::check_all_fit("dot", {&x, &y});
   return composite1("dot", {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     Value a = in[0], b = in[1];
     detail::promote_dtypes(a, b);
@@ -127,6 +129,7 @@ Array matmul(Operand x, Operand y) {
 }
 
 Array outer(Operand x, Operand y) {
+  detail::check_all_fit("outer", {&x, &y});
   return composite1("outer", {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     Value a = ops::reshape(in[0], Shape{in[0].shape().count(), 1}),
           b = ops::reshape(in[1], Shape{1, in[1].shape().count()});
@@ -136,6 +139,7 @@ Array outer(Operand x, Operand y) {
 }
 
 Array inner(Operand x, Operand y) {
+  detail::check_all_fit("inner", {&x, &y});
   return composite1("inner", {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     Value a = in[0], b = in[1];
     detail::promote_dtypes(a, b);
@@ -148,6 +152,7 @@ Array inner(Operand x, Operand y) {
 }
 
 Array tensordot(Operand x, Operand y, int axes) {
+  detail::check_all_fit("tensordot", {&x, &y});
   return composite1(
       "tensordot", {x.array, y.array}, x.loc, [&](Builder&, std::span<const Value> in) {
         Value a = in[0], b = in[1];
@@ -200,6 +205,11 @@ Array trace(Operand x, std::int64_t offset, std::int64_t axis1, std::int64_t axi
 
 namespace {
 
+// Booleans add as a logical or.
+Value summed(Value x, const Ints& axes) {
+  return x.dtype() == DType::boolean ? ops::reduce_or(x, axes) : ops::reduce_sum(x, axes);
+}
+
 // A value whose axes carry letters.
 struct Lettered {
   Value value;
@@ -233,8 +243,8 @@ struct Einsum {
              "a letter has one extent", "use different letters");
       Value on = ops::eq(ops::iota(b, DType::int32, s, static_cast<int>(i)),
                          ops::iota(b, DType::int32, s, static_cast<int>(j)));
-      x.value = ops::reduce_sum(ops::select(on, x.value, ops::zeros_like(x.value)),
-                                {static_cast<std::int64_t>(j)});
+      x.value = summed(ops::select(on, x.value, ops::zeros_like(x.value)),
+                       {static_cast<std::int64_t>(j)});
       x.letters.erase(j, 1);
       --i;
     }
@@ -251,7 +261,7 @@ struct Einsum {
       else
         kept += x.letters[i];
     }
-    x.value = ops::reduce_sum(x.value, axes);
+    x.value = summed(x.value, axes);
     x.letters = kept;
     return x;
   }
@@ -301,6 +311,7 @@ Array einsum(const std::string& subscripts, const std::vector<Array>& operands,
                " operands",
            "one term an operand, separated by commas", "add or remove a term");
 
+  detail::check_all_fit("einsum", operands, where);
   return composite1("einsum", operands, where, [&](Builder&, std::span<const Value> in) {
     // "..." becomes letters that no user can write, aligned from the right.
     auto ellipsis_letters = [](int n) {

@@ -1,6 +1,7 @@
 #include "api/numpy/masked_update.h"
 
 #include "api/trace/composite.h"
+#include "api/trace/numbers.h"
 
 #include <algorithm>
 
@@ -44,6 +45,7 @@ void check(const char* name, const Shape& x, const Shape& mask, const Shape& val
 
 Array masked_update(const char* name, const Array& x, const Array& mask, const Operand& values,
                     double identity, Value (*combine)(Value, Value)) {
+  check_stored(name, x, values);
   return composite1(
       name, {x, mask, values.array}, values.loc, [&](Builder&, std::span<const Value> in) {
         Value base = in[0];

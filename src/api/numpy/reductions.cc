@@ -1,8 +1,11 @@
 #include <tessera/device.h>
+#include <tessera/elementwise.h>
 #include <tessera/reductions.h>
 #include <tessera/sharding.h>
 
+#include "api/numpy/integer_math.h"
 #include "api/trace/composite.h"
+#include "api/trace/numbers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -101,8 +104,15 @@ Value accumulate(Value x, const Ints& axes, std::optional<DType> dtype, Reduce f
   return f(ops::convert(x, result, !dtype && x.type().weak), axes);
 }
 
+// A bare number is one more element only where the result's dtype holds it.
+void check_initial(const char* name, const Operand& x, const ReduceOptions& o, DType result) {
+  if (o.initial) detail::check_fits(name, Operand(*o.initial, x.loc), result);
+}
+
 Array accumulated(const char* name, const Operand& x, const ReduceOptions& o, double identity,
                   Reduce f, Value (*combine)(Value, Value)) {
+  check_initial(name, x, o,
+                o.dtype.value_or(accumulation(detail::need(x.array, name, x.loc).type.dtype)));
   return reduce(name, x, o.axis, o.keepdims, o.where, o.initial, [&](const Input& in) {
     Value v = accumulate(counted(in, in.x, identity), in.axes, o.dtype, f);
     return in.initial ? combine(v, initial_like(name, in, v)) : v;
@@ -158,6 +168,7 @@ Value var_of(const Input& in, std::optional<DType> dtype, int ddof) {
 
 Array extremum(const char* name, const Operand& x, const ReduceOptions& o, Reduce f,
                Value (*combine)(Value, Value)) {
+  check_initial(name, x, o, o.dtype.value_or(detail::need(x.array, name, x.loc).type.dtype));
   return reduce(name, x, o.axis, o.keepdims, o.where, o.initial, [&](const Input& in) {
     const bool nothing = count_of(in.x.shape(), in.axes) == 0;
     if ((nothing || in.where) && !in.initial)
@@ -306,7 +317,35 @@ Array cummin(Operand x, const CumulativeExtremumOptions& o) {
 }
 
 namespace {
+// |x - y| of integers in float64. Those of 64 bits are subtracted as they are where the difference
+// is one of 64 bits too, for float64 would lose its last bits.
+Value distance(Value x, Value y, const char* name) {
+  const Value far =
+      ops::abs(ops::sub(ops::convert(x, DType::float64), ops::convert(y, DType::float64)));
+  if (size_of(x.dtype()) < 8 && size_of(y.dtype()) < 8) return far;
+  const bool beyond = x.dtype() == DType::uint64 || y.dtype() == DType::uint64;
+  const DType wide = beyond ? DType::uint64 : DType::int64;
+  const Value above =
+      detail::differ_in_sign(x.type(), y.type())
+          ? detail::compare_64_bits(name, x, y, ops::gt, detail::Comparison::greater)
+          : ops::gt(ops::convert(x, wide), ops::convert(y, wide));
+  const Value a = ops::convert(x, DType::uint64), b = ops::convert(y, DType::uint64);
+  const Value near = ops::select(above, ops::sub(a, b), ops::sub(b, a));
+  return ops::select(ops::lt(far, ops::full_like(far, 0x1p62)), ops::convert(near, DType::float64),
+                     far);
+}
+Value close_integers(Value x, Value y, double rtol, double atol, const char* name) {
+  const Shape shape = broadcast_shapes(x.shape(), y.shape(), name, x.builder->loc);
+  x = detail::broadcast_to(x, shape);
+  y = detail::broadcast_to(y, shape);
+  const Value size = ops::abs(ops::convert(y, DType::float64));
+  const Value bound =
+      ops::add(ops::full_like(size, atol), ops::mul(ops::full_like(size, rtol), size));
+  return ops::le(distance(x, y, name), bound);
+}
 Value close(Value x, Value y, double rtol, double atol, bool equal_nan, const char* name) {
+  if (!is_floating(x.dtype()) && !is_floating(y.dtype()))
+    return close_integers(x, y, rtol, atol, name);
   detail::promote_inexact(x, y);
   detail::promote_and_broadcast(x, y, name);
   Value bound = ops::add(ops::full_like(y, atol), ops::mul(ops::full_like(y, rtol), ops::abs(y)));
@@ -345,6 +384,10 @@ Array array_equal(Operand x, Operand y) {
       detail::need(y.array, "array_equal").type.shape)
     return Array(false);
   y.array = beside(x.array, y.array);
+  const Type &a = x.array.impl()->type, &b = y.array.impl()->type;
+  if (detail::is_integer_number(x.array) || detail::is_integer_number(y.array) ||
+      detail::differ_in_sign(a, b) || detail::weak_beside_integer(a, b))
+    return all(Operand(equal(x, y), x.loc));
   return composite1("array_equal", {x.array, y.array}, x.loc,
                     [](Builder&, std::span<const Value> in) {
                       Value a = in[0], b = in[1];

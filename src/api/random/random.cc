@@ -2,6 +2,7 @@
 
 #include "api/numpy/indexing.h"
 #include "api/random/random_bits.h"
+#include "api/trace/numbers.h"
 #include "base/float_format.h"
 
 #include <cmath>
@@ -116,27 +117,27 @@ void check_bounds(const Operand& minval, const Operand& maxval, DType dtype) {
         .rule("the bounds of integers are integers")
         .advice("use uniform for floats")
         .raise<DTypeError>();
-  if (!lo.is_number || !hi.is_number || lo.type.dtype == DType::uint64 ||
-      hi.type.dtype == DType::uint64)
-    return;
+  if (!lo.is_number || !hi.is_number) return;
+  __extension__ using Wide = __int128;
+  const auto value = [](const detail::ArrayImpl& a) {
+    return a.type.dtype == DType::uint64 ? Wide(a.unsigned_integer) : Wide(a.integer);
+  };
   const bool is_signed = !is_unsigned_integer(dtype);
   const int bits = static_cast<int>(8 * size_of(dtype));
-  const double least = is_signed ? -std::ldexp(1.0, bits - 1) : 0;
-  const double most = std::ldexp(1.0, is_signed ? bits - 1 : bits) - 1;
-  const auto text = [](double v) { return std::to_string(static_cast<long double>(v)); };
-  const auto whole = [&](double v) { return text(v).substr(0, text(v).find('.')); };
-  const auto l = static_cast<double>(lo.integer), h = static_cast<double>(hi.integer);
+  const Wide least = is_signed ? -(Wide(1) << (bits - 1)) : 0;
+  const Wide most = (Wide(1) << (is_signed ? bits - 1 : bits)) - 1;
   // Narrow types are drawn in 32 bits, where one beyond the largest value is a bound like any
   // other.
-  const double highest = bits < 32 ? most + 1 : most;
-  const std::string bounds =
-      "[" + std::to_string(lo.integer) + ", " + std::to_string(hi.integer) + ")";
-  if (bits < 64 && (l < least || h > highest))
+  const Wide highest = bits < 32 ? most + 1 : most;
+  const std::string bounds = "[" + detail::number_text(lo) + ", " + detail::number_text(hi) + ")";
+  if (value(lo) < least || value(hi) > highest) {
+    const detail::Limits range = detail::limits_of(dtype);
     m.problem("integers in " + bounds + " do not fit " + std::string(name_of(dtype)))
-        .rule(std::string(name_of(dtype)) + " holds " + whole(least) + " to " + whole(most))
+        .rule(std::string(name_of(dtype)) + " holds " + range.least + " to " + range.most)
         .advice("pass a wider dtype, such as ts::i64")
         .raise<ShapeError>();
-  if (lo.integer >= hi.integer)
+  }
+  if (value(lo) >= value(hi))
     m.problem("there is no integer in " + bounds)
         .rule("the lower bound is drawn, the upper one is not: minval < maxval")
         .advice("maxval is one more than the largest integer wanted")

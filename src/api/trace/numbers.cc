@@ -18,14 +18,10 @@ Limits limits_of(DType d) {
   });
 }
 
-namespace {
-
 std::string number_text(const ArrayImpl& a) {
   return a.type.dtype == DType::uint64 ? std::to_string(a.unsigned_integer)
                                        : std::to_string(a.integer);
 }
-
-}  // namespace
 
 bool is_integer_number(const Array& x) {
   return x.impl() && x.impl()->is_number && is_integer(x.impl()->type.dtype);
@@ -93,7 +89,8 @@ void check_stored(const char* function, const Array& into, const Operand& x) {
   check_fits(function, x, holds.dtype);
 }
 
-void check_all_fit(const char* function, std::initializer_list<const Operand*> operands) {
+namespace {
+void check_all(const char* function, std::span<const Operand* const> operands) {
   bool any = false, first = true;
   for (const Operand* x : operands)
     any |= x->array.impl() && x->array.impl()->type.weak && is_integer(x->array.impl()->type.dtype);
@@ -108,6 +105,19 @@ void check_all_fit(const char* function, std::initializer_list<const Operand*> o
     common.weak = p.weak;
   }
   for (const Operand* x : operands) check_fits(function, *x, common.dtype);
+}
+}  // namespace
+
+void check_all_fit(const char* function, std::initializer_list<const Operand*> operands) {
+  check_all(function, {operands.begin(), operands.size()});
+}
+void check_all_fit(const char* function, std::span<const Array> operands,
+                   std::source_location loc) {
+  std::vector<Operand> all;
+  std::vector<const Operand*> each;
+  for (const Array& x : operands) all.emplace_back(x, loc);
+  for (const Operand& x : all) each.push_back(&x);
+  check_all(function, each);
 }
 
 }  // namespace tessera::inline v0::detail

@@ -6,6 +6,7 @@
 #include "api/array/array_impl.h"
 
 #include <initializer_list>
+#include <span>
 #include <string>
 
 namespace tessera::inline v0::detail {
@@ -17,6 +18,7 @@ void check_fits(const char* function, const Operand& x, DType dtype);
 void check_stored(const char* function, const Array& into, const Operand& x);
 /// As check_fits, for each of the operands in the dtype that they promote to.
 void check_all_fit(const char* function, std::initializer_list<const Operand*> operands);
+void check_all_fit(const char* function, std::span<const Array> operands, std::source_location loc);
 
 /// The least and the largest value of an integer dtype, as text.
 struct Limits {
@@ -24,6 +26,8 @@ struct Limits {
 };
 Limits limits_of(DType dtype);
 
+/// A bare integer as text.
+std::string number_text(const ArrayImpl& number);
 /// Where a bare integer lies to the range of an integer dtype: below (-1), in it (0), above (1).
 int side_of_range(const ArrayImpl& number, DType dtype);
 /// Whether it is a bare C++ integer.

@@ -1,0 +1,309 @@
+#include "numpy/integers/declared.h"
+
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace integers {
+
+namespace {
+
+using Tokens = std::vector<std::string>;
+
+// Names, numbers and single signs, without comments, strings and preprocessor lines. Macros that
+// declare functions are called at the scope that they declare them in.
+Tokens tokens_of(const std::string& text) {
+  Tokens all;
+  bool line_start = true;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    const auto upto = [&](const std::string& end) {
+      const std::size_t at = text.find(end, i);
+      i = at == std::string::npos ? text.size() : at + end.size();
+    };
+    if (c == '\n') {
+      line_start = true, ++i;
+    } else if (std::isspace(static_cast<unsigned char>(c))) {
+      ++i;
+    } else if (c == '#' && line_start) {
+      for (bool more = true; more;) {
+        const std::size_t end = text.find('\n', i);
+        more = end != std::string::npos && end > 0 && text[end - 1] == '\\';
+        i = end == std::string::npos ? text.size() : end + 1;
+      }
+    } else if (text.compare(i, 2, "//") == 0) {
+      upto("\n"), line_start = true;
+    } else if (text.compare(i, 2, "/*") == 0) {
+      i += 2, upto("*/");
+    } else if (c == '"' ||
+               (c == '\'' && (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1]))))) {
+      for (++i; i < text.size() && text[i] != c; ++i) i += text[i] == '\\';
+      ++i, line_start = false;
+    } else if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
+      std::size_t end = i;
+      while (end < text.size() &&
+             (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
+        ++end;
+      all.push_back(text.substr(i, end - i));
+      i = end, line_start = false;
+    } else {
+      all.emplace_back(1, c);
+      ++i, line_start = false;
+    }
+  }
+  return all;
+}
+
+class Reader {
+ public:
+  Reader(Tokens tokens, std::string header, std::vector<Declared>& into)
+      : t_(std::move(tokens)), header_(std::move(header)), into_(into) {}
+
+  // Declarations up to the brace that closes the scope.
+  void scope(const std::string& type) {
+    bool is_public = true;
+    while (at_ < t_.size() && t_[at_] != "}") {
+      if (t_[at_] == "namespace") {
+        nested_namespace(type);
+      } else if ((t_[at_] == "public" || t_[at_] == "private" || t_[at_] == "protected") &&
+                 next(1) == ":") {
+        is_public = t_[at_] == "public";
+        at_ += 2;
+      } else {
+        declaration(type, is_public);
+      }
+    }
+    ++at_;
+  }
+
+ private:
+  const std::string& next(std::size_t n) const {
+    static const std::string none;
+    return at_ + n < t_.size() ? t_[at_ + n] : none;
+  }
+  void skip_balanced(const std::string& open, const std::string& close) {
+    for (int depth = 0; at_ < t_.size();) {
+      depth += t_[at_] == open, depth -= t_[at_] == close;
+      ++at_;
+      if (depth == 0) return;
+    }
+  }
+  void nested_namespace(std::string inside) {
+    static const std::set<std::string> silent = {"namespace", "tessera", "inline", "v0", ":"};
+    bool hidden = false;
+    for (; at_ < t_.size() && t_[at_] != "{"; ++at_) {
+      hidden = hidden || t_[at_] == "detail";
+      if (!silent.count(t_[at_])) inside = t_[at_];
+    }
+    if (hidden) return skip_balanced("{", "}");
+    ++at_;
+    scope(inside);
+  }
+  void note(const std::string& type, const std::string& name) {
+    into_.push_back({header_, type.empty() ? name : type + "::" + name});
+  }
+  // One declaration: the first name in front of a parenthesis is the function's, unless the name is
+  // one of those that take parentheses of their own.
+  void declaration(const std::string& type, bool is_public) {
+    static const std::set<std::string> own = {
+        "requires",          "__attribute__", "decltype",
+        "explicit",          "noexcept",      "alignas",
+        "static_assert",     "sizeof",        "TESSERA_UNAVAILABLE_",
+        "TESSERA_NO_OPTION_"};
+    static const std::set<std::string> declaring = {"TESSERA_REDUCE_", "TESSERA_ALONG_",
+                                                    "TESSERA_REDUCE_METHOD_", "TESSERA_METHOD_"};
+    static const std::set<std::string> with_members = {"Array", "At", "All"};
+    std::string name, described;
+    described_name_.clear();
+    bool is_friend = false, found = false, assigned = false;
+    while (at_ < t_.size()) {
+      const std::string token = t_[at_];
+      if (token == ";") {
+        ++at_;
+        return;
+      }
+      if (token == "}") return;
+      if (declaring.count(token) && next(1) == "(") {
+        at_ += 2;
+        if (is_public) note(type, t_[at_]);
+        while (t_[at_] != ")") ++at_;
+        ++at_;
+        if (next(0) == ";") ++at_;
+        return;
+      }
+      if (token == "struct" || token == "class" || token == "enum" || token == "union" ||
+          token == "concept")
+        described = token;
+      is_friend = is_friend || token == "friend" || token == "using";
+      if (token == "=" && name.rfind("operator", 0) != 0) assigned = true;
+      if (token == "template" && next(1) == "<") {
+        ++at_;
+        skip_balanced("<", ">");
+        continue;
+      }
+      if (token == "(") {
+        const bool call_operator = name == "operator" && next(1) == ")";
+        if (call_operator) {
+          name = "operator()";
+          at_ += 2;
+          continue;
+        }
+        if (!found && !assigned && !own.count(name) && described.empty() && !is_friend) {
+          found = true;
+          if (is_public && !name.empty() && name != type && previous_tilde_ == 0) note(type, name);
+        }
+        skip_balanced("(", ")");
+        name.clear();
+        continue;
+      }
+      if (token == "{") {
+        // The members of some types are functions too.
+        if (with_members.count(described_name_) && t_[at_ - 1] == described_name_) {
+          const std::string inner = described_name_;
+          described_name_.clear();
+          ++at_;
+          scope(inner);
+          if (next(0) == ";") ++at_;
+          return;
+        }
+        skip_balanced("{", "}");
+        if (next(0) == ";") ++at_;
+        described_name_.clear();
+        if (found || !described.empty()) return;
+        continue;
+      }
+      if (token == "operator") {
+        name = "operator";
+      } else if (name == "operator" ||
+                 (name.rfind("operator", 0) == 0 &&
+                  !std::isalnum(static_cast<unsigned char>(token[0])) && next(0) != "(")) {
+        name += token;
+      } else if (std::isalnum(static_cast<unsigned char>(token[0])) || token[0] == '_') {
+        previous_tilde_ = at_ > 0 && t_[at_ - 1] == "~";
+        name = token;
+        if (!described.empty() && token != described && token != "TESSERA_API" &&
+            described_name_.empty())
+          described_name_ = token;
+      }
+      ++at_;
+    }
+  }
+
+  Tokens t_;
+  std::size_t at_ = 0;
+  std::string header_, described_name_;
+  int previous_tilde_ = 0;
+  std::vector<Declared>& into_;
+};
+
+}  // namespace
+
+std::vector<Declared> declared_functions(const std::string& folder) {
+  std::vector<Declared> all;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (file.path().extension() != ".h") continue;
+    std::stringstream text;
+    text << std::ifstream(file.path()).rdbuf();
+    Reader(tokens_of(text.str()), file.path().filename().string(), all).scope("");
+  }
+  return all;
+}
+
+const std::map<std::string, std::string>& excluded_headers() {
+  static const auto& all = *new std::map<std::string, std::string>{
+      {"axes.h", "describes which axes are mapped"},
+      {"axis_list.h", "lists of axes; functions that take them are drawn with them"},
+      {"cache.h", "sizes of caches"},
+      {"checkpoint.h", "says what derivatives keep; integers have none"},
+      {"collectives.h", "tests/devices draws programs of them, of integers too"},
+      {"config.h", "macros"},
+      {"constants.h", "constants, all floats"},
+      {"custom.h", "rules of derivatives; integers have none"},
+      {"data.h", "reads files and batches of bytes"},
+      {"device.h", "places values as they are"},
+      {"error.h", "errors"},
+      {"grad.h", "derivatives; integers have none"},
+      {"inline_vector.h", "a container"},
+      {"jit.h", "every case is run jitted"},
+      {"message.h", "texts of errors"},
+      {"optim.h", "updates of parameters, which are floats"},
+      {"pmap.h", "tests/devices draws programs mapped over devices"},
+      {"profile.h", "measures"},
+      {"reflect.h", "fields of structs"},
+      {"safetensors.h", "writes and reads the bytes of arrays as they are"},
+      {"static_array.h", "constants of a program, by their bytes"},
+      {"tree.h", "walks trees; its comparisons are array_equal and allclose of the leaves"},
+      {"tree_def.h", "describes trees"},
+      {"vmap.h", "every case is run mapped"},
+      {"warning.h", "warnings"},
+  };
+  return all;
+}
+
+const std::map<std::string, std::string>& excluded_functions() {
+  static const std::string handle = "asks or says what the handle is",
+                           iterates = "walks the first axis by x[i], which has a row",
+                           dtypes = "of dtypes, without values", shapes = "of shapes only",
+                           floats_only = "takes floats only",
+                           initialiser = "draws floats from a key",
+                           layer = "makes a layer of float parameters";
+  static const auto& all = *new std::map<std::string, std::string>{
+      {"Array::begin", iterates},
+      {"Array::end", iterates},
+      {"Array::block_until_ready", handle},
+      {"Array::dtype", handle},
+      {"Array::impl", handle},
+      {"Array::is_abstract", handle},
+      {"Array::is_concrete", handle},
+      {"Array::is_deleted", handle},
+      {"Array::is_empty", handle},
+      {"Array::is_ready", handle},
+      {"Array::is_traced", handle},
+      {"Array::length", handle},
+      {"Array::nbytes", handle},
+      {"Array::ndim", handle},
+      {"Array::operator=", handle},
+      {"Array::shape", handle},
+      {"Array::sharding", handle},
+      {"Array::shards", handle},
+      {"Array::size", handle},
+      {"Array::tolist", "refused by the compiler"},
+      {"Array::weak_type", handle},
+      {"abstract", handle},
+      {"describe", handle},
+      {"to_string", "texts are those of tests/numpy/printing_test.cc"},
+      {"at", "the definition of Array::at"},
+      {"dispatch", dtypes},
+      {"dtype_of", dtypes},
+      {"is_differentiable", dtypes},
+      {"is_floating", dtypes},
+      {"is_integer", dtypes},
+      {"is_signed_integer", dtypes},
+      {"is_unsigned_integer", dtypes},
+      {"name_of", dtypes},
+      {"short_name_of", dtypes},
+      {"size_of", dtypes},
+      {"promote", "the rows of two operands check its table"},
+      {"broadcast_shapes", shapes},
+      {"normalize_axis", shapes},
+      {"random::bits", "takes no integers but the shape"},
+      {"random::exponential", floats_only},
+      {"random::gumbel", floats_only},
+      {"random::normal", floats_only},
+      {"random::split", "takes a key and a count"},
+      {"nn::glorot_normal", initialiser},
+      {"nn::glorot_uniform", initialiser},
+      {"nn::he_normal", initialiser},
+      {"nn::he_uniform", initialiser},
+      {"nn::lecun_normal", initialiser},
+      {"nn::batch_norm", layer},
+      {"nn::conv", layer},
+      {"nn::layer_norm", layer},
+      {"nn::linear", layer},
+  };
+  return all;
+}
+
+}  // namespace integers
