@@ -95,6 +95,14 @@ class AtomMesh {
   std::int64_t size(Atom a) const { return atom_mesh_.sizes[a]; }
   std::int64_t size(const Atoms& atoms) const;
   std::int64_t size(AtomSet atoms) const { return size(atoms.atoms()); }
+  /// Where a position is along atoms, first major.
+  std::int64_t index_along(std::int64_t position, const Atoms& atoms) const {
+    std::int64_t index = 0;
+    for (Atom a : atoms) index = index * size(a) + position / strides_[a] % size(a);
+    return index;
+  }
+  /// The position that is at `index` along `atoms` and at 0 along the others.
+  std::int64_t position_at(std::int64_t index, const Atoms& atoms) const;
   /// The axis of the mesh that an atom is part of, by number.
   int axis_of(Atom a) const { return axis_[a]; }
   /// Of an axis by number, major first.
@@ -104,6 +112,11 @@ class AtomMesh {
   Placement placement(const Spec& spec, int rank) const;
   /// Over atom_mesh().
   Spec atom_spec(const Placement& placement) const;
+  AtomSet all() const {
+    AtomSet atoms;
+    for (int a = 0; a < count(); ++a) atoms.insert(static_cast<Atom>(a));
+    return atoms;
+  }
   /// Shape of the largest part: sizes that atoms do not divide are rounded up.
   Shape local_shape(const Shape& whole, const Placement& placement) const;
   bool divides(const Shape& whole, const Placement& placement) const;
@@ -116,8 +129,9 @@ class AtomMesh {
 
  private:
   MeshShape mesh_, atom_mesh_;
-  std::vector<int> axis_;     // by atom
-  std::vector<Atoms> atoms_;  // by axis
+  std::vector<int> axis_;              // by atom
+  std::vector<std::int64_t> strides_;  // by atom: from a position to the next one along it
+  std::vector<Atoms> atoms_;           // by axis
 };
 
 }  // namespace tessera::inline v0::spmd
