@@ -154,23 +154,13 @@ class Assembly {
 
   void add(MoveKind kind, const Placement& after) {
     const Placement& before = plan_.to();
-    Move move{kind, after, {}, {}, 0};
-    for (std::size_t d = 0; d < after.dims.size(); ++d) {
-      if (before.dims[d] == after.dims[d]) continue;
-      move.dims.push_back(static_cast<int>(d));
-      const AtomSet was(before.dims[d]), is(after.dims[d]);
-      if (kind == MoveKind::permute)
-        move.atoms |= (was | is) - at_rest(mesh_, before.dims[d], after.dims[d]);
-      else if (kind == MoveKind::exchange)
-        move.atoms |= was | is;
-      else
-        move.atoms |= (was | is) - (was & is);
-    }
-    const AtomSet reduced = before.unreduced - after.unreduced;
-    if (!reduced.empty() && kind != MoveKind::reduce_scatter && kind != MoveKind::all_reduce)
+    Move move{kind, after, moved_atoms(mesh_, kind, before, after), {}, 0};
+    for (std::size_t d = 0; d < after.dims.size(); ++d)
+      if (!(before.dims[d] == after.dims[d])) move.dims.push_back(static_cast<int>(d));
+    if (before.unreduced != after.unreduced && kind != MoveKind::reduce_scatter &&
+        kind != MoveKind::all_reduce)
       throw InternalError("partial results are lost from " + mesh_.to_string(before) + " to " +
                           mesh_.to_string(after));
-    move.atoms |= reduced;
     const std::int64_t part = bytes_of(after);
     move.bytes = kind == MoveKind::exchange
                      ? lower_bound_bytes(mesh_, whole_, before, after)

@@ -70,7 +70,7 @@ void Expander::reductions() {
       reach(MoveKind::all_reduce, some, 1);
       s_.unreduced |= some;
     }
-  if (!may(MoveKind::reduce_scatter) || std::popcount(all) > SearchSpace::full_atoms) return;
+  if (!may(MoveKind::reduce_scatter) || std::popcount(all) > SearchSpace::full_units) return;
   for (Mask some = all; some != 0; some = (some - 1) & all) {
     s_.unreduced &= ~some;
     deal(some, some, 0, ~Mask{0}, MoveKind::reduce_scatter, 0);
@@ -192,9 +192,10 @@ void Expander::drop(int d, Mask gone, int effort) {
 void Expander::likely_moves(const PackedState& state) {
   const Placement at = space_.placement(state);
   const auto try_move = [&](MoveKind kind, const std::optional<Placement>& next) {
-    if (!next) return;
+    const std::optional<PackedState> closed = next ? space_.closed(*next) : std::nullopt;
+    if (!closed) return;
     const OpenState was = s_;
-    s_ = space_.opened(space_.closed(*next));
+    s_ = space_.opened(*closed);
     reach(kind, space_.moved(kind, was, s_), space_.touched(was, s_));
     s_ = was;
   };

@@ -11,7 +11,7 @@ class Expander {
       : q_(question), space_(space), rank_(space.rank()), full_(space.full()) {}
   virtual ~Expander() = default;
 
-  /// Where few atoms are concerned every move; else likely ones, in the order slices, a permutation,
+  /// Where few units are concerned every move; else likely ones, in the order slices, a permutation,
   /// all_to_alls, a reduction, a gather. No move leads to parts beyond space.most().
   void expand(const PackedState& state);
 
@@ -21,7 +21,7 @@ class Expander {
 
  private:
   using Mask = SearchSpace::Mask;
-  // With many atoms each move may be followed by its like and those after it; a permutation and a
+  // With many units each move may be followed by its like and those after it; a permutation and a
   // gather come once.
   enum Phase : std::uint32_t { slicing, permuted, exchanging, reduced, gathered };
   std::uint32_t phase_after(MoveKind kind) const;

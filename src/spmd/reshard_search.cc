@@ -10,26 +10,33 @@ namespace tessera::inline v0::spmd {
 
 namespace {
 
-constexpr int kMostExpanded = 5000;
+// Moves that are tried at most, by guesses and for certain.
+constexpr int kMostGuessed = 3000, kMostTried = 10000, kMostTriedOfAll = 200000;
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 // A*, with costs in lexical order. Where links differ rounding may make the bound on what is left
 // inconsistent in the last bit, so that a state may be opened again.
 class Search final : public Expander {
  public:
-  Search(const SearchQuestion& question, const SearchSpace& space)
-      : Expander(question, space), space_(space) {}
+  /// By guesses it finds some way soon, else the cheapest.
+  Search(const SearchQuestion& question, const SearchSpace& space, bool guesses)
+      : Expander(question, space),
+        space_(space),
+        guesses_(guesses),
+        most_(guesses        ? kMostGuessed
+              : space.full() ? kMostTriedOfAll
+                             : kMostTried) {}
 
   /// The number of the last node of the cheapest way that costs less than `bound`, or kNone.
   std::size_t run(const PackedState& start, const std::optional<PlanCost>& bound) {
     bound_ = bound;
     table_.assign(256, kNone);
     arrive(MoveKind::slice, start, {});
-    for (int expanded = 0; !open_.empty() && expanded < kMostExpanded; ++expanded) {
+    while (!open_.empty() && tried_ < most_) {
       const Entry e = open_.top();
       open_.pop();
       if (nodes_[e.node].cost < e.cost) continue;
-      if (too_dear(e.expected)) return kNone;
+      if (too_dear(e.expected) && !guesses_) return kNone;
       const PackedState state = nodes_[e.node].state;
       if (is_goal(state)) return e.node;
       from_ = e.node;
@@ -68,12 +75,15 @@ class Search final : public Expander {
   }
 
   void arrive(MoveKind kind, const PackedState& s, const PlanCost& move) override {
+    ++tried_;
     const PlanCost cost = cost_ + move;
     if (too_dear(cost)) return;
     std::size_t& at = slot(s);
     if (at != kNone && !(cost < nodes_[at].cost)) return;
-    const PlanCost expected = cost + space_.left(space_.opened(s));
+    const OpenState open = space_.opened(s);
+    PlanCost expected = cost + space_.left(open);
     if (too_dear(expected)) return;
+    if (guesses_) expected = cost + space_.guess(open);
     const std::size_t n = at == kNone ? nodes_.size() : at;
     if (at == kNone) {
       at = n;
@@ -92,10 +102,13 @@ class Search final : public Expander {
   }
 
   const SearchSpace& space_;
+  const bool guesses_;
+  const int most_;
   std::optional<PlanCost> bound_;
   std::vector<Node> nodes_;
   std::vector<std::size_t> table_;  // of nodes, by the hash of their states
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open_;
+  int tried_ = 0;
   std::size_t from_ = kNone;  // the node that is expanded
   PlanCost cost_;
 };
@@ -104,20 +117,32 @@ class Search final : public Expander {
 
 std::optional<std::vector<Step>> cheapest_steps(const SearchQuestion& question,
                                                 const std::vector<std::vector<Step>>& known) {
-  const SearchSpace space(question);
-  if (!space.fits())
-    return known.empty() ? std::nullopt : std::optional<std::vector<Step>>(known.front());
+  const SearchSpace atoms(question, false);
   std::optional<std::vector<Step>> best;
   std::optional<PlanCost> bound;
   for (const auto& steps : known) {
-    const std::optional<PlanCost> cost = space.cost_of(steps);
+    const std::optional<PlanCost> cost = atoms.cost_of(steps);
     if (!cost || (bound && !(*cost < *bound))) continue;
     best = steps;
     bound = cost;
   }
-  Search search(question, space);
-  const std::size_t end = search.run(space.closed(question.from), bound);
-  return end == kNone ? best : search.steps_to(end);
+  const auto search = [&](const SearchSpace& space, bool guesses) {
+    if (!space.fits()) return;
+    Search search(question, space, guesses);
+    const std::size_t end = search.run(space.start(), bound);
+    if (end == kNone) return;
+    best = search.steps_to(end);
+    bound = atoms.cost_of(*best);
+  };
+  // Whole axes are few units, and their search is full; what it finds bounds that of the atoms.
+  if (!atoms.full()) {
+    const SearchSpace runs(question, true);
+    if (!runs.full()) search(runs, true);
+    search(runs, false);
+    search(atoms, true);
+  }
+  search(atoms, false);
+  return best;
 }
 
 }  // namespace tessera::inline v0::spmd

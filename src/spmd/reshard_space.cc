@@ -14,45 +14,71 @@ void each_bit(std::uint32_t mask, F&& f) {
 
 }  // namespace
 
-SearchSpace::SearchSpace(const SearchQuestion& question)
+SearchSpace::SearchSpace(const SearchQuestion& question, bool runs)
     : q_(question), mesh_(question.ground.mesh) {
-  choose_atoms();
+  choose_units(runs);
   choose_dims();
-  if (!fits_) return;
   alike_ = q_.links.alike(mesh_);
-  double all = 1;
-  for (int a = 0; a < count_; ++a) all *= size(a);
+  const double all = static_cast<double>(mesh_.mesh().size());
   whole_ = all * all;  // of which all parts, and what of them is sent, are whole numbers
   scale_ = q_.bytes > 0 ? q_.bytes / whole_ : 1;
   best_bandwidth_ = q_.links.best_bandwidth(mesh_);
-  goal_ = closed(q_.to);
+  most_ = std::max(part_of(q_.from), part_of(q_.to));
+  if (!fits_) return;
+  start_ = closed(q_.from).value();
+  goal_ = closed(q_.to).value();
   open_goal_ = opened(goal_);
   goal_part_ = part_of(open_goal_);
-  most_ = std::max(goal_part_, part_of(opened(closed(q_.from))));
 }
 
-void SearchSpace::choose_atoms() {
+// Whether two atoms are in one place, one behind the other.
+bool SearchSpace::belongs(const Placement& p, Atom a, Atom next) const {
+  if (mesh_.axis_of(a) != mesh_.axis_of(next)) return false;
+  if (p.unreduced.contains(a) || p.unreduced.contains(next))
+    return p.unreduced.contains(a) && p.unreduced.contains(next);
+  for (const Atoms& dim : p.dims) {
+    const auto it = std::find(dim.begin(), dim.end(), a);
+    const auto other = std::find(dim.begin(), dim.end(), next);
+    if (it != dim.end()) return other != dim.end() && it + 1 == other;
+    if (other != dim.end()) return false;
+  }
+  return true;
+}
+
+void SearchSpace::choose_units(bool runs) {
   kept_ = q_.from.unreduced & q_.to.unreduced;
-  AtomSet atoms = (q_.from.used() | q_.to.used()) - kept_;
-  AtomSet other = mesh_.all() - atoms - kept_;
+  AtomSet concerned = (q_.from.used() | q_.to.used()) - kept_;
+  AtomSet other = mesh_.all() - concerned - kept_;
   for (std::size_t d = 0; d < q_.from.dims.size(); ++d)
     if (q_.ground.is_frozen(d)) {
-      atoms -= AtomSet(q_.from.dims[d]);
+      concerned -= AtomSet(q_.from.dims[d]);
       other -= AtomSet(q_.from.dims[d]);
     }
+  std::vector<Atoms> units, spare;
+  for (AtomSet set : {concerned, other})
+    for (Atom a : set.atoms()) {
+      std::vector<Atoms>& list = set == other ? spare : units;
+      if (runs && !list.empty() && list.back().back() + 1 == a &&
+          belongs(q_.from, list.back().back(), a) && belongs(q_.to, list.back().back(), a))
+        list.back().push_back(a);
+      else
+        list.push_back({a});
+    }
   // Free ones too while it costs little: moves of smaller parts may pay for a gather at the end.
-  const auto bandwidth = [&](Atom a) { return q_.links.of(mesh_.axis_of(a)).bandwidth; };
-  Atoms spare = other.atoms();
+  const auto bandwidth = [&](const Atoms& unit) {
+    return q_.links.of(mesh_.axis_of(unit[0])).bandwidth;
+  };
   std::stable_sort(spare.begin(), spare.end(),
-                   [&](Atom a, Atom b) { return bandwidth(a) > bandwidth(b); });
-  for (Atom a : spare)
-    if (atoms.size() < full_atoms) atoms.insert(a);
-  fits_ = atoms.size() <= ShortList::most;
+                   [&](const Atoms& a, const Atoms& b) { return bandwidth(a) > bandwidth(b); });
+  for (const Atoms& unit : spare)
+    if (units.size() < full_units) units.push_back(unit);
+  fits_ = units.size() <= ShortList::most;
   if (!fits_) return;
-  for (Atom a : atoms.atoms()) {
-    number_[a] = static_cast<std::uint8_t>(count_);
-    atom_[static_cast<std::size_t>(count_)] = a;
-    size_[static_cast<std::size_t>(count_++)] = static_cast<double>(mesh_.size(a));
+  std::sort(units.begin(), units.end(), [](const Atoms& a, const Atoms& b) { return a[0] < b[0]; });
+  for (const Atoms& unit : units) {
+    for (Atom a : unit) number_[a] = static_cast<std::uint8_t>(count_);
+    atoms_[static_cast<std::size_t>(count_)] = unit;
+    size_[static_cast<std::size_t>(count_++)] = static_cast<double>(mesh_.size(unit));
   }
 }
 
@@ -80,11 +106,23 @@ std::uint64_t SearchSpace::dims_of(std::uint32_t dims) const {
   return in;
 }
 
-PackedState SearchSpace::closed(const Placement& p) const {
+std::optional<PackedState> SearchSpace::closed(const Placement& p) const {
   OpenState s;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(rank_); ++i)
-    for (Atom a : p.dims[dim_[i]]) s.dims[i].push(number_[a]);
-  for (Atom a : (p.unreduced - kept_).atoms()) s.unreduced |= Mask{1} << number_[a];
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rank_); ++i) {
+    const Atoms& dim = p.dims[dim_[i]];
+    for (auto at = dim.begin(); at != dim.end();) {
+      const Atoms& unit = atoms_[number_[*at]];
+      if (dim.end() - at < std::ssize(unit) || !std::equal(unit.begin(), unit.end(), at))
+        return std::nullopt;
+      s.dims[i].push(number_[*at]);
+      at += unit.size();
+    }
+  }
+  const AtomSet partial = p.unreduced - kept_;
+  for (Atom a : partial.atoms()) {
+    if (!partial.includes(AtomSet(atoms_[number_[a]]))) return std::nullopt;
+    s.unreduced |= Mask{1} << number_[a];
+  }
   return PackedState(s, rank_);
 }
 
@@ -99,10 +137,11 @@ Placement SearchSpace::placement(const PackedState& state) const {
   Placement p = q_.from;
   for (std::size_t i = 0; i < static_cast<std::size_t>(rank_); ++i) {
     p.dims[dim_[i]].clear();
-    for (std::uint8_t a : s.dims[i]) p.dims[dim_[i]].push_back(atom_[a]);
+    for (std::uint8_t unit : s.dims[i])
+      for (Atom a : atoms_[unit]) p.dims[dim_[i]].push_back(a);
   }
   AtomSet partial = kept_;
-  each_bit(s.unreduced, [&](std::size_t a) { partial.insert(atom_[a]); });
+  each_bit(s.unreduced, [&](std::size_t a) { partial |= AtomSet(atoms_[a]); });
   reduce(p, p.unreduced - partial);
   return p;
 }
@@ -113,9 +152,9 @@ SearchSpace::Mask SearchSpace::mask(const ShortList& dim) {
   return m;
 }
 
-double SearchSpace::size_of(Mask atoms) const {
+double SearchSpace::size_of(Mask units) const {
   double n = 1;
-  each_bit(atoms, [&](std::size_t a) { n *= size_[a]; });
+  each_bit(units, [&](std::size_t a) { n *= size_[a]; });
   return n;
 }
 
@@ -163,7 +202,7 @@ PlanCost SearchSpace::cost(MoveKind kind, Mask over, double before, double after
   if (kind == MoveKind::slice) return {0, 0, effort};
   if (alike_) return {received_bytes(kind, size_of(over), before, after), 1, effort};
   AtomSet atoms;
-  each_bit(over, [&](std::size_t a) { atoms.insert(atom_[a]); });
+  each_bit(over, [&](std::size_t a) { atoms |= AtomSet(atoms_[a]); });
   return {q_.links.seconds(mesh_, kind, atoms, before * scale_, after * scale_), 1, effort};
 }
 
@@ -185,16 +224,44 @@ PlanCost SearchSpace::left(const OpenState& s) const {
   return {alike_ ? missing : missing * scale_ / best_bandwidth_, 1, 0};
 }
 
+PlanCost SearchSpace::guess(const OpenState& s) const {
+  std::ptrdiff_t wrong = std::popcount(s.unreduced & ~open_goal_.unreduced);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rank_); ++i) {
+    const ShortList &a = s.dims[i], &b = open_goal_.dims[i];
+    const auto [p, q] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+    wrong += (a.end() - p) + (b.end() - q);
+  }
+  PlanCost cost = left(s);
+  const double each = goal_part_ / 4;
+  cost.time += static_cast<double>(wrong) * (alike_ ? each : each * scale_ / best_bandwidth_);
+  return cost;
+}
+
+double SearchSpace::part_of(const Placement& p) const {
+  double n = 1;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rank_); ++i)
+    n *= static_cast<double>(mesh_.size(p.dims[dim_[i]]));
+  return whole_ / n;
+}
+
 std::optional<PlanCost> SearchSpace::cost_of(const std::vector<Step>& steps) const {
   PlanCost sum;
-  OpenState before = opened(closed(q_.from));
+  const Placement* before = &q_.from;
   for (const Step& step : steps) {
-    const OpenState after = opened(closed(step.after));
-    const double part = part_of(after);
+    const double part = part_of(step.after);
     if (part > most_) return std::nullopt;
-    sum = sum + cost(step.kind, moved(step.kind, before, after), part_of(before), part,
-                     touched(before, after));
-    before = after;
+    if (step.kind != MoveKind::slice) {
+      const AtomSet over = moved_atoms(mesh_, step.kind, *before, step.after);
+      const double was = part_of(*before);
+      sum = sum +
+            PlanCost{
+                alike_ ? received_bytes(step.kind, static_cast<double>(mesh_.size(over)), was, part)
+                       : q_.links.seconds(mesh_, step.kind, over, was * scale_, part * scale_),
+                1, 0};
+    }
+    for (std::size_t d = 0; d < before->dims.size(); ++d)
+      sum.effort += !(before->dims[d] == step.after.dims[d]);
+    before = &step.after;
   }
   return sum;
 }

@@ -50,6 +50,22 @@ AtomSet at_rest(const AtomMesh& mesh, const Atoms& a, const Atoms& b) {
   return set;
 }
 
+AtomSet moved_atoms(const AtomMesh& mesh, MoveKind kind, const Placement& from,
+                    const Placement& to) {
+  AtomSet moved = from.unreduced - to.unreduced;
+  for (std::size_t d = 0; d < from.dims.size(); ++d) {
+    if (from.dims[d] == to.dims[d]) continue;
+    const AtomSet was(from.dims[d]), is(to.dims[d]);
+    if (kind == MoveKind::permute)
+      moved |= (was | is) - at_rest(mesh, from.dims[d], to.dims[d]);
+    else if (kind == MoveKind::exchange)
+      moved |= was | is;
+    else
+      moved |= (was | is) - (was & is);
+  }
+  return moved;
+}
+
 std::optional<Placement> likely_slice(const Ground& g, const Placement& at, const Placement& to) {
   Placement next = at;
   const AtomSet free = free_atoms(g, at);

@@ -48,6 +48,10 @@ Bits at_rest(const List& a, const List& b, SizeOf&& size_of) {
 }
 AtomSet at_rest(const AtomMesh& mesh, const Atoms& a, const Atoms& b);
 
+/// Along which a move from one placement to another is.
+AtomSet moved_atoms(const AtomMesh& mesh, MoveKind kind, const Placement& from,
+                    const Placement& to);
+
 /// Free atoms cut as `to` has them, as long as they come next in their dimensions.
 std::optional<Placement> likely_slice(const Ground& ground, const Placement& at,
                                       const Placement& to);
