@@ -1,152 +1,23 @@
 #include "spmd/reshard.h"
 
-#include "base/hash.h"
 #include "base/message.h"
 #include "spmd/boxes.h"
-#include "spmd/reshard_search.h"
+#include "spmd/reshard_question.h"
 
 #include <algorithm>
-#include <memory>
-#include <mutex>
 #include <numeric>
-#include <unordered_map>
+#include <optional>
 
 namespace tessera::inline v0::spmd {
 
 namespace {
-
-using Steps = std::vector<Step>;
-
-// What decides which steps are cheapest.
-struct Question {
-  const AtomMesh& mesh;
-  const Placement &from, &to;
-  const Links& links;
-  bool joint;
-  std::int64_t bytes;  // of the whole; 0 where it does not matter
-  std::uint64_t frozen;
-  InlineVector<std::int64_t, 8> extents;
-
-  std::size_t hash() const {
-    std::size_t h = hash_of(from);
-    mix(h, hash_of(to));
-    for (std::int64_t s : mesh.atom_mesh().sizes) mix(h, s);
-    for (std::int64_t e : extents) mix(h, e);
-    mix(h, bytes);
-    mix(h, frozen * 2 + joint);
-    return h;
-  }
-};
-
-// An answer with its question.
-struct Answer {
-  std::vector<std::int64_t> sizes;
-  std::vector<int> axes;  // by atom, where the links differ
-  Links links;
-  Placement from, to;
-  bool joint;
-  std::int64_t bytes;
-  std::uint64_t frozen;
-  InlineVector<std::int64_t, 8> extents;
-  std::shared_ptr<const Steps> steps;  // null: none keeps within the bound
-
-  bool is_for(const Question& q) const {
-    if (joint != q.joint || bytes != q.bytes || frozen != q.frozen || !(extents == q.extents) ||
-        sizes != q.mesh.atom_mesh().sizes || !(from == q.from) || !(to == q.to) ||
-        !(links == q.links))
-      return false;
-    for (std::size_t a = 0; a < axes.size(); ++a)
-      if (axes[a] != q.mesh.axis_of(static_cast<Atom>(a))) return false;
-    return true;
-  }
-};
-
-// The answers of two generations: when the young one is full, the old one goes.
-class Kept {
- public:
-  bool find(const Question& q, std::size_t hash, std::shared_ptr<const Steps>& steps) {
-    const std::lock_guard lock(mutex_);
-    for (auto* generation : {&young_, &old_})
-      if (const auto it = generation->find(hash); it != generation->end() && it->second.is_for(q)) {
-        steps = it->second.steps;
-        if (generation == &old_) {
-          Answer answer = std::move(it->second);
-          old_.erase(it);
-          put(hash, std::move(answer));
-        }
-        return true;
-      }
-    return false;
-  }
-  void add(std::size_t hash, Answer answer) {
-    const std::lock_guard lock(mutex_);
-    put(hash, std::move(answer));
-  }
-
- private:
-  static constexpr std::size_t kMost = 4096;  // in a generation
-  void put(std::size_t hash, Answer answer) {
-    if (young_.size() >= kMost) {
-      old_ = std::move(young_);
-      young_.clear();
-    }
-    young_.insert_or_assign(hash, std::move(answer));
-  }
-  std::mutex mutex_;
-  std::unordered_map<std::size_t, Answer> young_, old_;
-};
-Kept& kept() {
-  static Kept* const kept =
-      new Kept;  // destroyed by nobody: calls may come at the end of the process
-  return *kept;
-}
-
-std::shared_ptr<const Steps> find_steps(const Question& q) {
-  const Ground ground{q.mesh, {q.extents.begin(), q.extents.end()}, q.frozen};
-  std::vector<Steps> known;
-  // What is built step by step takes from several dimensions at once.
-  if (q.joint)
-    for (bool eager : {false, true}) known.push_back(built_steps(ground, q.from, q.to, eager));
-  std::optional<Steps> best =
-      cheapest_steps({ground, q.from, q.to, q.links, q.joint, static_cast<double>(q.bytes)}, known);
-  if (!best) return nullptr;
-  // Slices one after the other are one.
-  Steps steps;
-  for (Step& s : *best) {
-    if (!steps.empty() && s.kind == MoveKind::slice && steps.back().kind == MoveKind::slice)
-      steps.pop_back();
-    steps.push_back(std::move(s));
-  }
-  return std::make_shared<const Steps>(std::move(steps));
-}
-
-std::shared_ptr<const Steps> steps_of(const Question& q) {
-  const std::size_t hash = q.hash();
-  std::shared_ptr<const Steps> steps;
-  if (kept().find(q, hash, steps)) return steps;
-  steps = find_steps(q);
-  Answer answer{q.mesh.atom_mesh().sizes,
-                {},
-                q.links,
-                q.from,
-                q.to,
-                q.joint,
-                q.bytes,
-                q.frozen,
-                q.extents,
-                steps};
-  if (!q.links.by_axis().empty())
-    for (int a = 0; a < q.mesh.count(); ++a)
-      answer.axes.push_back(q.mesh.axis_of(static_cast<Atom>(a)));
-  kept().add(hash, std::move(answer));
-  return steps;
-}
 
 // Puts a plan together, with what each move costs.
 class Assembly {
  public:
   Assembly(const AtomMesh& mesh, const Type& whole, const Placement& from, const Links& links)
       : mesh_(mesh), whole_(whole), links_(links) {
+    plan_.whole = whole.shape;
     plan_.from = from;
     part_ = bytes_of(from);
     plan_.peak_bytes = part_;
@@ -162,9 +33,8 @@ class Assembly {
       throw InternalError("partial results are lost from " + mesh_.to_string(before) + " to " +
                           mesh_.to_string(after));
     const std::int64_t part = bytes_of(after);
-    move.bytes = kind == MoveKind::exchange
-                     ? lower_bound_bytes(mesh_, whole_, before, after)
-                     : received_bytes(kind, mesh_.size(move.atoms), part_, part);
+    move.bytes = kind == MoveKind::exchange ? lower_bound_bytes(mesh_, whole_, before, after)
+                                            : received(kind, mesh_.size(move.atoms), part);
     plan_.bytes += move.bytes;
     plan_.seconds += links_.seconds(mesh_, kind, move.atoms, static_cast<double>(part_),
                                     static_cast<double>(part), static_cast<double>(move.bytes));
@@ -176,6 +46,11 @@ class Assembly {
   Reshard finish() { return std::move(plan_); }
 
  private:
+  // Of uneven parts as many bytes are sent as of even ones.
+  std::int64_t received(MoveKind kind, std::int64_t members, std::int64_t part) const {
+    const bool gather = kind == MoveKind::all_gather;
+    return received_bytes(kind, members, part_, gather ? part_ * members : part);
+  }
   std::int64_t bytes_of(const Placement& p) const {
     return mesh_.local_shape(whole_.shape, p).count() * size_of(whole_.dtype);
   }
@@ -195,15 +70,45 @@ void check(const AtomMesh& mesh, const Type& whole, const Placement& from, const
 }
 
 Reshard by_exchange(const AtomMesh& mesh, const Type& whole, const Placement& from,
-                    const Placement& to, const Links& links) {
+                    const Placement& to, const Links& links, const ReshardOptions& options) {
   Assembly plan(mesh, whole, from, links);
   Placement at = from;
   if (from.unreduced != to.unreduced) {
     reduce(at, from.unreduced - to.unreduced);
     plan.add(MoveKind::all_reduce, at);
+    // What is reduced may go on as others do.
+    for (const Move& m : plan_reshard(mesh, whole, at, to, links, options).moves)
+      plan.add(m.kind, m.after);
+  } else if (at != to) {
+    plan.add(MoveKind::exchange, to);
   }
-  if (at.dims != to.dims) plan.add(MoveKind::exchange, to);
   return plan.finish();
+}
+
+// A dimension that atoms do not divide keeps its cut while others are moved, and may get it from
+// none before, or lose it to none after: the only cuts of it whose parts lie in one another.
+struct Uneven {
+  Placement from, to;  // between the slice before and the gather after
+  std::uint64_t frozen = 0;
+  bool feasible = true;
+};
+Uneven uneven_dims(const AtomMesh& mesh, const Type& whole, const Placement& from,
+                   const Placement& to) {
+  Uneven u{from, to};
+  for (std::size_t d = 0; d < from.dims.size(); ++d) {
+    const std::int64_t extent = whole.shape[static_cast<int>(d)];
+    const Atoms &a = from.dims[d], &b = to.dims[d];
+    if (extent % mesh.size(a) == 0 && extent % mesh.size(b) == 0) continue;
+    u.frozen |= std::uint64_t{1} << d;
+    if (a == b) continue;
+    if (a.empty() && !from.used().intersects(AtomSet(b)))
+      u.from.dims[d] = b;
+    else if (b.empty() && !to.used().intersects(AtomSet(a)))
+      u.to.dims[d] = a;
+    else
+      u.feasible = false;
+  }
+  return u;
 }
 
 }  // namespace
@@ -217,41 +122,47 @@ Reshard plan_reshard(const AtomMesh& mesh, const Type& whole, const Placement& f
                      const Placement& to, const Links& links, const ReshardOptions& options) {
   check(mesh, whole, from, to);
   if (from == to) return Assembly(mesh, whole, from, links).finish();
-  Question q{mesh, from, to, links, options.joint, 0, 0, {}};
+  std::optional<Uneven> uneven;
+  if (!mesh.divides(whole.shape, from) || !mesh.divides(whole.shape, to)) {
+    uneven = uneven_dims(mesh, whole, from, to);
+    if (!uneven->feasible) return by_exchange(mesh, whole, from, to, links, options);
+  }
+  StepsQuestion q{mesh,
+                  uneven ? uneven->from : from,
+                  uneven ? uneven->to : to,
+                  links,
+                  options.joint,
+                  0,
+                  uneven ? uneven->frozen : 0,
+                  {}};
   if (!links.scales()) q.bytes = std::max<std::int64_t>(whole.bytes(), 1);
   // Of an extent only what the atoms have in common with it counts.
   const std::int64_t all = mesh.mesh().size();
-  for (int d = 0; d < from.rank(); ++d) {
-    const std::int64_t extent = whole.shape[d];
-    const Atoms &a = from.dims[static_cast<std::size_t>(d)],
-                &b = to.dims[static_cast<std::size_t>(d)];
-    if (extent % mesh.size(a) == 0 && extent % mesh.size(b) == 0) {
-      q.extents.push_back(std::gcd(extent, all));
-      continue;
-    }
-    // Where its parts stay as they are, they may be uneven.
-    if (!(a == b) || d >= 64) return by_exchange(mesh, whole, from, to, links);
-    q.extents.push_back(mesh.size(a));
-    q.frozen |= std::uint64_t{1} << d;
-  }
-  const std::shared_ptr<const Steps> steps = steps_of(q);
-  if (!steps) return by_exchange(mesh, whole, from, to, links);
+  for (int d = 0; d < from.rank(); ++d)
+    q.extents.push_back(q.frozen >> d & 1 ? mesh.size(q.from.dims[static_cast<std::size_t>(d)])
+                                          : std::gcd(whole.shape[d], all));
+  std::shared_ptr<const Steps> steps;
+  if (q.from == q.to)
+    steps = std::make_shared<const Steps>();
+  else
+    steps = steps_of(q);
+  if (!steps) return by_exchange(mesh, whole, from, to, links, options);
+
   Assembly sequence(mesh, whole, from, links);
-  sequence.reserve(steps->size());
-  for (const Step& s : *steps) sequence.add(s.kind, s.after);
+  sequence.reserve(steps->size() + 2);
+  const bool slices = !steps->empty() && steps->front().kind == MoveKind::slice,
+             gathers = !steps->empty() && steps->back().kind == MoveKind::all_gather;
+  if (q.from != from && !slices) sequence.add(MoveKind::slice, q.from);
+  for (const Step& s : *steps) sequence.add(s.kind, gathers && &s == &steps->back() ? to : s.after);
+  if (q.to != to && !gathers) sequence.add(MoveKind::all_gather, to);
   Reshard plan = sequence.finish();
   if (plan.to() != to)
     throw InternalError("a plan ends at " + mesh.to_string(plan.to()) + " instead of " +
                         mesh.to_string(to));
-  const std::int64_t ends = std::max(mesh.local_shape(whole.shape, from).count(),
-                                     mesh.local_shape(whole.shape, to).count()) *
-                            size_of(whole.dtype);
-  const bool large = plan.peak_bytes > ends;
-  const bool dear =
-      options.one_address_space && 2 * plan.bytes > 3 * lower_bound_bytes(mesh, whole, from, to);
-  if (!large && !dear) return plan;
-  Reshard exchange = by_exchange(mesh, whole, from, to, links);
-  return large || exchange.bytes < plan.bytes ? exchange : plan;
+  if (!options.one_address_space || 2 * plan.bytes <= 3 * lower_bound_bytes(mesh, whole, from, to))
+    return plan;
+  Reshard exchange = by_exchange(mesh, whole, from, to, links, options);
+  return exchange.bytes < plan.bytes ? exchange : plan;
 }
 
 std::string to_string(const AtomMesh& mesh, const Reshard& plan) {

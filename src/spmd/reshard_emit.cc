@@ -12,7 +12,8 @@ namespace {
 
 class MoveWriter {
  public:
-  MoveWriter(Builder& b, const AtomMesh& mesh, Value local) : b_(b), mesh_(mesh), x_(local) {}
+  MoveWriter(Builder& b, const AtomMesh& mesh, const Shape& whole, Value local)
+      : b_(b), mesh_(mesh), whole_(whole), x_(local) {}
 
   void move(const Placement& before, const Move& m) {
     lost_.assign(before.dims.size(), {});
@@ -62,7 +63,18 @@ class MoveWriter {
     return found;
   }
 
+  // Whole dimensions that atoms do not divide are filled up first, so that the last parts are as
+  // long as the others.
   void slice() {
+    Ints missing;
+    for (std::size_t d = 0; d < gained_.size(); ++d) {
+      const std::int64_t n = mesh_.size(gained_[d]), extent = x_.shape()[static_cast<int>(d)];
+      missing.push_back((n - extent % n) % n);
+    }
+    if (std::any_of(missing.begin(), missing.end(), [](std::int64_t n) { return n != 0; })) {
+      const Ints none(missing.size(), 0);
+      x_ = ops::pad(x_, ops::scalar(b_, x_.dtype(), 0), none, missing, none);
+    }
     Values starts;
     Ints sizes = x_.shape().to_vector();
     for (std::size_t d = 0; d < gained_.size(); ++d) {
@@ -119,6 +131,16 @@ class MoveWriter {
     const int d = lone(lost_);
     x_ = ops::all_gather_invariant(x_, names(order), mesh_.size(order), std::max(d, 0), d >= 0);
     if (d < 0) from_front(order);
+    // Behind the last element of a dimension that atoms do not divide lies what filled it up.
+    Ints limits = x_.shape().to_vector();
+    bool longer = false;
+    for (std::size_t i = 0; i < lost_.size(); ++i)
+      if (const std::int64_t extent = whole_[static_cast<int>(i)];
+          !lost_[i].empty() && limits[i] > extent) {
+        limits[i] = extent;
+        longer = true;
+      }
+    if (longer) x_ = ops::slice(x_, Ints(limits.size(), 0), limits, Ints(limits.size(), 1));
   }
 
   void reduce_scatter(Combiner how) {
@@ -201,6 +223,7 @@ class MoveWriter {
 
   Builder& b_;
   const AtomMesh& mesh_;
+  const Shape& whole_;
   Value x_;
   Lists lost_, gained_;  // by dimension, of the move
 };
@@ -208,7 +231,7 @@ class MoveWriter {
 }  // namespace
 
 Value emit_reshard(Builder& b, const AtomMesh& mesh, const Reshard& plan, Value local) {
-  MoveWriter e(b, mesh, local);
+  MoveWriter e(b, mesh, plan.whole, local);
   const Placement* before = &plan.from;
   for (const Move& m : plan.moves) {
     e.move(*before, m);

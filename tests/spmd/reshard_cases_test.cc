@@ -109,8 +109,15 @@ TEST(ReshardCases, WhatNobodyDividesIsExchanged) {
   EXPECT_EQ(stays.text(), "slice 'y' -> P('x', 'y'), 0 B");
   const Asked back(kSquare, {5, 4}, {{"x"}, {"y"}}, {{"x"}});
   EXPECT_EQ(back.text(), "all_gather 'y' -> P('x'), 24 B");
-  const Asked partial(kSquare, {5}, {}, {{"y"}}, {"x"});
-  EXPECT_EQ(partial.text(), "all_reduce 'x' -> P(), 20 B; exchange 'y' -> P('y'), 0 B");
+  // And one that is whole on one side is cut, or made whole, by moves: the last part is filled up.
+  const Asked cut(kSquare, {5, 4}, {{}, {"x"}}, {{"y"}});
+  EXPECT_EQ(cut.text(), "slice 'y' -> P('y', 'x'), 0 B; all_gather 'x' -> P('y'), 24 B");
+  const Asked whole(kSquare, {5, 4}, {{"y"}, {"x"}}, {});
+  EXPECT_EQ(whole.text(), "all_gather 'x' 'y' -> P(), 72 B");
+  const Asked partial(kSquare, {5}, {}, {{"x"}}, {"x"});
+  EXPECT_EQ(partial.text(), "all_reduce 'x' -> P(), 20 B; slice 'x' -> P('x'), 0 B");
+  const Asked crossed(kSquare, {5, 4}, {{"x"}}, {{}, {"x"}});
+  EXPECT_EQ(crossed.text(), "exchange 'x' -> P(none, 'x'), 24 B");
 }
 
 TEST(ReshardCases, FastLinksArePreferred) {
@@ -126,6 +133,55 @@ TEST(ReshardCases, FastLinksArePreferred) {
   rename.links = Links({{0, 1e6}, {0, 1e9}, {0, 1e9}});
   EXPECT_EQ(rename.text(), "permute 'y' 'z' -> P(('slow', 'z')), 64 B");
   EXPECT_DOUBLE_EQ(rename.plan().seconds, 64e-9);
+}
+
+// Where moves wait, the plan is the quickest, whatever it sends: quicker than what sends least.
+TEST(ReshardCases, LatenciesAreSaved) {
+  const Links links({{1, 1e9}, {1, 1e9}, {1, 1e9}});
+  const std::vector<Placement> all = tessera::testing::all_placements(kCube, 2);
+  int quicker = 0;
+  for (const Placement& from : all)
+    for (const Placement& to : all) {
+      Asked q(kCube, {8, 8}, {}, {});
+      q.from = from;
+      q.to = to;
+      const Reshard least = q.plan();
+      q.links = links;
+      const Reshard quick = q.plan();
+      double seconds = 0;
+      const Placement* before = &least.from;
+      for (const Move& m : least.moves) {
+        const auto part = [&](const Placement& p) {
+          return static_cast<double>(kCube.local_shape(q.whole.shape, p).count() * 4);
+        };
+        seconds += links.seconds(kCube, m.kind, m.atoms, part(*before), part(m.after));
+        before = &m.after;
+      }
+      EXPECT_LE(quick.seconds, seconds + 1e-9) << q.text();
+      EXPECT_GE(quick.bytes, least.bytes) << q.text();
+      quicker += quick.seconds < seconds - 0.5;
+    }
+  EXPECT_GT(quicker, 0);
+}
+
+TEST(ReshardCases, TimesOfMoves) {
+  const AtomMesh mesh({{"x", "y"}, {4, 2}});
+  const Links links({{1e-3, 1e6}, {1e-6, 1e9}});
+  const AtomSet x(mesh.atoms_of(0)), y(mesh.atoms_of(1)), both = x | y;
+  const auto time = [&](MoveKind kind, AtomSet over, double before, double after) {
+    return links.seconds(mesh, kind, over, before, after);
+  };
+  EXPECT_EQ(time(MoveKind::slice, both, 8e6, 1e6), 0);
+  EXPECT_DOUBLE_EQ(time(MoveKind::permute, both, 1e6, 1e6), 1e-3 + 1);
+  EXPECT_DOUBLE_EQ(time(MoveKind::permute, y, 1e6, 1e6), 1e-6 + 1e-3);
+  // Three pieces of 1 MB over the slow axis, then 4 MB over the fast one; two steps of waiting there
+  // and one here.
+  EXPECT_DOUBLE_EQ(time(MoveKind::all_gather, both, 1e6, 8e6), 2e-3 + 3 + 1e-6 + 4e-3);
+  EXPECT_DOUBLE_EQ(time(MoveKind::reduce_scatter, both, 8e6, 1e6), 2e-3 + 3 + 1e-6 + 4e-3);
+  EXPECT_DOUBLE_EQ(time(MoveKind::all_reduce, both, 8e6, 8e6), 2 * (2e-3 + 3 + 1e-6 + 4e-3));
+  // To each of 8 devices 1 MB: 6 are away along the slow axis, 1 along the fast one only.
+  EXPECT_DOUBLE_EQ(time(MoveKind::all_to_all, both, 8e6, 8e6), 2e-3 + 6 + 1e-6 + 1e-3);
+  EXPECT_DOUBLE_EQ(links.seconds(mesh, MoveKind::exchange, both, 0, 0, 5e6), 7e-3 + 5);
 }
 
 TEST(ReshardCases, EqualQuestionsHaveEqualAnswers) {
