@@ -110,14 +110,27 @@ std::optional<Placement> likely_permute(const Ground& g, const Placement& at, co
     for (Atom a : to.dims[d])
       if (!place(d, a)) break;
   }
-  // What is needed elsewhere, in the order in which it is needed, and then the others, fill up.
-  Atoms rest;
-  for (const Atoms& dim : to.dims)
-    for (Atom a : dim) rest.push_back(a);
-  for (Atom a : (at.cut() - to.cut()).atoms()) rest.push_back(a);
-  for (Atom a : rest)
+  // What is needed elsewhere comes last in its dimension, in the order in which it is needed, so that
+  // one all_to_all can move it on; as many of the others as there is room for come before that.
+  const auto place_anywhere = [&](Atom a, std::size_t but) {
     for (std::size_t d = 0; d < at.dims.size(); ++d)
-      if (!g.is_frozen(d) && place(d, a)) break;
+      if (d != but && !g.is_frozen(d) && place(d, a)) return;
+    if (but < at.dims.size() && !g.is_frozen(but)) place(but, a);
+  };
+  std::vector<std::pair<Atom, std::size_t>> needed;  // and where
+  for (std::size_t d = 0; d < at.dims.size(); ++d)
+    for (Atom a : to.dims[d])
+      if (pool.contains(a)) needed.emplace_back(a, d);
+  const auto space = [&](std::int64_t of) {
+    int n = 0;
+    for (const auto& dim : room)
+      for (const auto& r : dim) n += r.first == of ? r.second : 0;
+    for (const auto& [a, d] : needed) n -= size(a) == of;
+    return n;
+  };
+  for (Atom a : (at.cut() - to.cut()).atoms())
+    if (pool.contains(a) && space(size(a)) > 0) place_anywhere(a, at.dims.size());
+  for (const auto& [a, d] : needed) place_anywhere(a, d);
   return unless_same(std::move(next), at);
 }
 

@@ -119,6 +119,8 @@ const std::vector<MeshShape> kMeshes{
     {{"x"}, {2}},         {{"x"}, {3}},         {{"x"}, {4}}, {{"x", "y"}, {2, 2}},
     {{"x", "y"}, {4, 2}}, {{"x", "y"}, {2, 3}}, {{"x"}, {6}}, {{"x", "y", "z"}, {2, 2, 2}},
 };
+// Of more atoms than the search tries all moves of.
+const std::vector<MeshShape> kLarge{{{"x", "y"}, {8, 4}}, {{"x", "y"}, {12, 4}}};
 
 struct Question {
   Type whole;
@@ -152,12 +154,14 @@ Question drawn(Draw& draw, const AtomMesh& mesh, int rank) {
 
 }  // namespace
 
-TEST(ReshardRun, RandomPlacements) {
+namespace {
+
+void run_random(const std::vector<MeshShape>& meshes, std::uint32_t seed, int turns) {
   int exchanges = 0, plans = 0;
-  for (std::size_t m = 0; m < kMeshes.size(); ++m) {
-    const AtomMesh mesh(kMeshes[m]);
-    Draw draw(100 + static_cast<std::uint32_t>(m));
-    for (int turn = 0; turn < 240; ++turn) {
+  for (const MeshShape& shape : meshes) {
+    const AtomMesh mesh(shape);
+    Draw draw(seed++);
+    for (int turn = 0; turn < turns; ++turn) {
       const Question q = drawn(draw, mesh, turn % 4);
       const std::string what =
           to_string(q.whole) + " from " + mesh.to_string(q.from) + " to " + mesh.to_string(q.to);
@@ -185,6 +189,11 @@ TEST(ReshardRun, RandomPlacements) {
   }
   EXPECT_EQ(exchanges, 0) << "of " << plans;
 }
+
+}  // namespace
+
+TEST(ReshardRun, RandomPlacements) { run_random(kMeshes, 100, 240); }
+TEST(ReshardRun, RandomPlacementsOfManyAtoms) { run_random(kLarge, 150, 80); }
 
 TEST(ReshardRun, ThereAndBackAndOnTwoWays) {
   for (std::size_t m = 0; m < kMeshes.size(); ++m) {
@@ -282,7 +291,7 @@ TEST(ReshardRun, CompiledRegionsAndTheirTransposes) {
   for (std::size_t m = 0; m < kMeshes.size(); ++m) {
     const AtomMesh mesh(kMeshes[m]);
     Draw draw(400 + static_cast<std::uint32_t>(m));
-    for (int turn = 0; turn < 6; ++turn) {
+    for (int turn = 0; turn < 3; ++turn) {
       const int rank = 1 + turn % 3;
       Shape shape;
       for (int d = 0; d < rank; ++d) shape.push_back(mesh.mesh().size());
