@@ -76,6 +76,9 @@ double Links::seconds(const AtomMesh& mesh, MoveKind kind, AtomSet over, double 
   struct Level {
     Link link;
     double members;
+    double waiting() const {
+      return link.latency == 0 ? 0 : std::ceil(std::log2(members)) * link.latency;
+    }
   };
   InlineVector<Level, 8> levels;  // fastest first
   double members = 1;
@@ -83,13 +86,13 @@ double Links::seconds(const AtomMesh& mesh, MoveKind kind, AtomSet over, double 
     double size = 1;
     for (Atom a : mesh.atoms_of(static_cast<int>(axis)))
       if (over.contains(a)) size *= static_cast<double>(mesh.size(a));
-    if (size > 1) levels.push_back({of(static_cast<int>(axis)), size});
+    if (size == 1) continue;
+    const Level level{of(static_cast<int>(axis)), size};
+    auto at = levels.begin();
+    while (at != levels.end() && at->link.bandwidth >= level.link.bandwidth) ++at;
+    levels.insert(at, level);
     members *= size;
   }
-  std::stable_sort(levels.begin(), levels.end(), [](const Level& a, const Level& b) {
-    return a.link.bandwidth > b.link.bandwidth;
-  });
-  const auto steps = [](double n) { return std::ceil(std::log2(n)); };
   double time = 0;
   switch (kind) {
     case MoveKind::slice: break;
@@ -100,8 +103,7 @@ double Links::seconds(const AtomMesh& mesh, MoveKind kind, AtomSet over, double 
     case MoveKind::all_to_all: {
       double piece = before / members, nearer = 1;
       for (const Level& l : levels) {
-        time +=
-            steps(l.members) * l.link.latency + piece * nearer * (l.members - 1) / l.link.bandwidth;
+        time += l.waiting() + piece * nearer * (l.members - 1) / l.link.bandwidth;
         nearer *= l.members;
       }
       break;
@@ -112,8 +114,7 @@ double Links::seconds(const AtomMesh& mesh, MoveKind kind, AtomSet over, double 
       // A gather is a reduction backwards: the greatest pieces on the fastest links.
       double bytes = kind == MoveKind::all_gather ? after : before;
       for (const Level& l : levels) {
-        time += steps(l.members) * l.link.latency +
-                bytes * (l.members - 1) / l.members / l.link.bandwidth;
+        time += l.waiting() + bytes * (l.members - 1) / l.members / l.link.bandwidth;
         bytes /= l.members;
       }
       if (kind == MoveKind::all_reduce) time *= 2;
