@@ -108,7 +108,8 @@ class AtomMesh {
   /// Of an axis by number, major first.
   const Atoms& atoms_of(int axis) const { return atoms_[static_cast<std::size_t>(axis)]; }
 
-  /// Axes in `spec` are the mesh's, or its atoms by their names; InternalError otherwise, or where it is longer than `rank`.
+  /// Axes in `spec` are the mesh's, or its atoms by their names; InternalError otherwise, or where
+  /// it is longer than `rank`.
   Placement placement(const Spec& spec, int rank) const;
   /// Over atom_mesh().
   Spec atom_spec(const Placement& placement) const;
@@ -121,8 +122,8 @@ class AtomMesh {
   Shape local_shape(const Shape& whole, const Placement& placement) const;
   bool divides(const Shape& whole, const Placement& placement) const;
 
-  /// Neighbouring atoms of one axis as one name: "x" for all of them, "x:(2)6" for the part of size 6
-  /// behind those of sizes that multiply to 2.
+  /// Neighbouring atoms of one axis as one name: "x" for all of them, "x:(2)6" for the part of size
+  /// 6 behind those of sizes that multiply to 2.
   std::vector<std::string> names(const Atoms& atoms) const;
   /// "P('x', none, ('y', 'x:(1)2'))", with " unreduced {'z'}" or " unreduced max {'z'}" behind it.
   std::string to_string(const Placement& placement) const;

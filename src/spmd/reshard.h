@@ -57,9 +57,9 @@ struct ReshardOptions {
 /// moves only, with a bound, and never worse than what is built step by step. No part on the way is
 /// larger than both the first and the last.
 ///
-/// A dimension that atoms do not divide is cut from whole by a slice and made whole by a gather, and
-/// keeps its cut meanwhile. Where its cut changes otherwise, and where no sequence keeps within that
-/// bound, the plan is an exchange; after an all_reduce, where something is to be reduced.
+/// A dimension that atoms do not divide is cut from whole by a slice and made whole by a gather,
+/// and keeps its cut meanwhile. Where its cut changes otherwise, and where no sequence keeps within
+/// that bound, the plan is an exchange; after an all_reduce, where something is to be reduced.
 ///
 /// Equal questions have equal answers, whatever was asked before. Answers are kept by what decides
 /// them: the atoms, the two placements, and by what of them each dimension can be divided.

@@ -143,8 +143,8 @@ void Expander::all_to_alls() {
     dim(i) = list;
   }
 }
-// The last atoms of some of the dimensions from `d` on join those of `sources`, and are dealt out to
-// the other dimensions.
+// The last atoms of some of the dimensions from `d` on join those of `sources`, and are dealt out
+// to the other dimensions.
 void Expander::take(int d, Mask sources, Mask moved) {
   if (d == rank_) {
     if (moved != 0) deal(moved, moved, 0, ~sources, MoveKind::all_to_all, std::popcount(sources));

@@ -11,8 +11,8 @@ class Expander {
       : q_(question), space_(space), rank_(space.rank()), full_(space.full()) {}
   virtual ~Expander() = default;
 
-  /// Where few units are concerned every move; else likely ones, in the order slices, a permutation,
-  /// all_to_alls, a reduction, a gather. No move leads to parts beyond space.most().
+  /// Where few units are concerned every move; else likely ones, in the order slices, a
+  /// permutation, all_to_alls, a reduction, a gather. No move leads to parts beyond space.most().
   void expand(const PackedState& state);
 
  protected:

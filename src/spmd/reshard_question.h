@@ -1,5 +1,5 @@
-// Which steps are cheapest, as far as the answer depends on less than the whole question: asked once,
-// and kept.
+// Which steps are cheapest, as far as the answer depends on less than the whole question: asked
+// once, and kept.
 #pragma once
 
 #include "spmd/reshard_steps.h"

@@ -110,8 +110,9 @@ std::optional<Placement> likely_permute(const Ground& g, const Placement& at, co
     for (Atom a : to.dims[d])
       if (!place(d, a)) break;
   }
-  // What is needed elsewhere comes last in its dimension, in the order in which it is needed, so that
-  // one all_to_all can move it on; as many of the others as there is room for come before that.
+  // What is needed elsewhere comes last in its dimension, in the order in which it is needed, so
+  // that one all_to_all can move it on; as many of the others as there is room for come before
+  // that.
   const auto place_anywhere = [&](Atom a, std::size_t but) {
     for (std::size_t d = 0; d < at.dims.size(); ++d)
       if (d != but && !g.is_frozen(d) && place(d, a)) return;

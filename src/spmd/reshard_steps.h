@@ -30,8 +30,8 @@ struct Ground {
 void reduce(Placement& p, AtomSet atoms);
 std::size_t common_prefix(const Atoms& a, const Atoms& b);
 
-/// Those of two lists for one dimension, of equal sizes in all, that are in the same place in both: a
-/// permutation from one to the other is not along them. As a set of bits.
+/// Those of two lists for one dimension, of equal sizes in all, that are in the same place in both:
+/// a permutation from one to the other is not along them. As a set of bits.
 template <class Bits, class List, class SizeOf>
 Bits at_rest(const List& a, const List& b, SizeOf&& size_of) {
   Bits still = 0;

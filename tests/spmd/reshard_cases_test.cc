@@ -174,8 +174,8 @@ TEST(ReshardCases, TimesOfMoves) {
   EXPECT_EQ(time(MoveKind::slice, both, 8e6, 1e6), 0);
   EXPECT_DOUBLE_EQ(time(MoveKind::permute, both, 1e6, 1e6), 1e-3 + 1);
   EXPECT_DOUBLE_EQ(time(MoveKind::permute, y, 1e6, 1e6), 1e-6 + 1e-3);
-  // Three pieces of 1 MB over the slow axis, then 4 MB over the fast one; two steps of waiting there
-  // and one here.
+  // Three pieces of 1 MB over the slow axis, then 4 MB over the fast one; two steps of waiting
+  // there and one here.
   EXPECT_DOUBLE_EQ(time(MoveKind::all_gather, both, 1e6, 8e6), 2e-3 + 3 + 1e-6 + 4e-3);
   EXPECT_DOUBLE_EQ(time(MoveKind::reduce_scatter, both, 8e6, 1e6), 2e-3 + 3 + 1e-6 + 4e-3);
   EXPECT_DOUBLE_EQ(time(MoveKind::all_reduce, both, 8e6, 8e6), 2 * (2e-3 + 3 + 1e-6 + 4e-3));

@@ -1,5 +1,5 @@
-// Sends blocks so that they lie along other axes than before: in typed regions, where a value that is
-// cut along some axes becomes one that is cut along others.
+// Sends blocks so that they lie along other axes than before: in typed regions, where a value that
+// is cut along some axes becomes one that is cut along others.
 #include "ops/collective/collective.h"
 
 #include <algorithm>
