@@ -275,6 +275,8 @@ struct Op {
   /// A tangent of which only the backward pass exists.
   bool backward_only = false;
   Exchange exchange = Exchange::none;
+  /// Of a permutation: by number of the device that receives the one that sends; -1: none, zeros.
+  std::function<std::vector<std::int64_t>(const Attrs&)> sources;
   /// Of sums, reductions, running totals, scatters and collectives that combine.
   Combiner combiner = Combiner::replace;
 

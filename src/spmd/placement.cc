@@ -50,6 +50,21 @@ AtomMesh::AtomMesh(MeshShape mesh) : mesh_(std::move(mesh)) {
       before *= p;
     }
   }
+  strides_.resize(axis_.size());
+  std::int64_t stride = 1;
+  for (std::size_t a = axis_.size(); a-- > 0;) {
+    strides_[a] = stride;
+    stride *= atom_mesh_.sizes[a];
+  }
+}
+
+std::int64_t AtomMesh::position_at(std::int64_t index, const Atoms& atoms) const {
+  std::int64_t position = 0;
+  for (std::size_t i = atoms.size(); i-- > 0;) {
+    position += index % size(atoms[i]) * strides_[atoms[i]];
+    index /= size(atoms[i]);
+  }
+  return position;
 }
 
 std::int64_t AtomMesh::size(const Atoms& atoms) const {

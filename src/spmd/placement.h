@@ -95,32 +95,47 @@ class AtomMesh {
   std::int64_t size(Atom a) const { return atom_mesh_.sizes[a]; }
   std::int64_t size(const Atoms& atoms) const;
   std::int64_t size(AtomSet atoms) const { return size(atoms.atoms()); }
+  /// Where a position is along atoms, first major.
+  std::int64_t index_along(std::int64_t position, const Atoms& atoms) const {
+    std::int64_t index = 0;
+    for (Atom a : atoms) index = index * size(a) + position / strides_[a] % size(a);
+    return index;
+  }
+  /// The position that is at `index` along `atoms` and at 0 along the others.
+  std::int64_t position_at(std::int64_t index, const Atoms& atoms) const;
   /// The axis of the mesh that an atom is part of, by number.
   int axis_of(Atom a) const { return axis_[a]; }
   /// Of an axis by number, major first.
   const Atoms& atoms_of(int axis) const { return atoms_[static_cast<std::size_t>(axis)]; }
 
-  /// Axes in `spec` are the mesh's, or its atoms by their names; InternalError otherwise, or where it is longer than `rank`.
+  /// Axes in `spec` are the mesh's, or its atoms by their names; InternalError otherwise, or where
+  /// it is longer than `rank`.
   Placement placement(const Spec& spec, int rank) const;
   /// Over mesh(); parts of axes by their names where `placement` reads them again, InternalError
   /// where a part is of several atoms and not all.
   Spec spec(const Placement& placement) const;
   /// Over atom_mesh().
   Spec atom_spec(const Placement& placement) const;
+  AtomSet all() const {
+    AtomSet atoms;
+    for (int a = 0; a < count(); ++a) atoms.insert(static_cast<Atom>(a));
+    return atoms;
+  }
   /// Shape of the largest part: sizes that atoms do not divide are rounded up.
   Shape local_shape(const Shape& whole, const Placement& placement) const;
   bool divides(const Shape& whole, const Placement& placement) const;
 
-  /// Neighbouring atoms of one axis as one name: "x" for all of them, "x:(2)6" for the part of size 6
-  /// behind those of sizes that multiply to 2.
+  /// Neighbouring atoms of one axis as one name: "x" for all of them, "x:(2)6" for the part of size
+  /// 6 behind those of sizes that multiply to 2.
   std::vector<std::string> names(const Atoms& atoms) const;
   /// "P('x', none, ('y', 'x:(1)2'))", with " unreduced {'z'}" or " unreduced max {'z'}" behind it.
   std::string to_string(const Placement& placement) const;
 
  private:
   MeshShape mesh_, atom_mesh_;
-  std::vector<int> axis_;     // by atom
-  std::vector<Atoms> atoms_;  // by axis
+  std::vector<int> axis_;              // by atom
+  std::vector<std::int64_t> strides_;  // by atom: from a position to the next one along it
+  std::vector<Atoms> atoms_;           // by axis
 };
 
 }  // namespace tessera::inline v0::spmd

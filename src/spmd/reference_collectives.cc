@@ -143,11 +143,11 @@ std::vector<HostArray> exchanged(const Attrs& attrs, const std::vector<HostArray
   return y;
 }
 
-std::vector<HostArray> permuted(const Attrs& attrs, const std::vector<HostArray>& x) {
+std::vector<HostArray> permuted(const std::vector<std::int64_t>& sources,
+                                const std::vector<HostArray>& x) {
   std::vector<HostArray> y;
-  for (const HostArray& own : x) y.push_back(zeros(own));
-  for (const Ints& pair : attrs.get<IntLists>("perm"))
-    y[static_cast<std::size_t>(pair[1])] = x[static_cast<std::size_t>(pair[0])];
+  for (std::int64_t source : sources)
+    y.push_back(source < 0 ? zeros(x[0]) : x[static_cast<std::size_t>(source)]);
   return y;
 }
 
@@ -158,7 +158,7 @@ std::vector<HostArray> in_group(const Op& op, const Attrs& attrs, const std::vec
     case Exchange::combine_scatter: return scattered(attrs, folded(x, op.combiner), x.size());
     case Exchange::gather: return gathered(attrs, x);
     case Exchange::all_to_all: return exchanged(attrs, x);
-    case Exchange::permute: return permuted(attrs, x);
+    case Exchange::permute: return permuted(op.sources(attrs), x);
     case Exchange::broadcast:
       return std::vector<HostArray>(x.size(), x[static_cast<std::size_t>(attrs.i("source"))]);
     case Exchange::none: break;

@@ -100,11 +100,7 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
       break;
     }
   }
-  if (c->exchange == Exchange::permute) {
-    c->source.assign(static_cast<std::size_t>(c->size), -1);
-    for (const Ints& pair : eqn.attrs.get<IntLists>("perm"))
-      c->source[static_cast<std::size_t>(pair[1])] = pair[0];
-  }
+  if (c->exchange == Exchange::permute) c->source = eqn.op->sources(eqn.attrs);
   if (c->exchange == Exchange::broadcast)
     c->source.assign(static_cast<std::size_t>(c->size), eqn.attrs.i("source"));
   return c;

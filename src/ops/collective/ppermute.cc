@@ -120,6 +120,12 @@ void register_ppermute(Registry& r) {
                "collective_permute", {{"perm", AttrKind::int_lists, "(source, destination) pairs"}},
                false);
   op.exchange = Exchange::permute;
+  op.sources = [](const Attrs& attrs) {
+    std::vector<std::int64_t> source(static_cast<std::size_t>(attrs.i("size")), -1);
+    for (const Ints& pair : attrs.get<IntLists>("perm"))
+      source[static_cast<std::size_t>(pair[1])] = pair[0];
+    return source;
+  };
   op.infer = infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
