@@ -196,6 +196,7 @@ int main(int argc, char** argv) {
   int devices = 8;
   app.add_option("--devices", devices, "virtual devices; the arrays' sizes divide by these numbers")
       ->capture_default_str()
+      ->check(CLI::Range(1, 16))
       ->check(CLI::IsMember({1, 2, 4, 8, 16}));
   try {
     app.parse(argc, argv);

@@ -1,9 +1,9 @@
 """Runs an example: run.py PROGRAM EXPECTED.txt [--update]
 
-What it prints must be the text kept in EXPECTED.txt. Not compared are the line numbers of its own sources, times, the fastest of several,
-the version, and memory that depends on the number of workers. Other processors have other vector units and libraries, so
-numbers with a point may differ by rounding, and lines by their spaces. Under TESSERA_ISOLATE=1 the process holds the
-replicated weights once for each device. It must print nothing to stderr, explain itself
+What it prints must be the text kept in EXPECTED.txt. Not compared are the line numbers of its own sources, times, the
+fastest of several, the version, and memory that depends on the number of workers. Other processors have other vector
+units and libraries, so numbers with a point may differ by rounding, and lines by their spaces. Under TESSERA_ISOLATE=1
+the process holds the replicated weights once for each device. It must print nothing to stderr, explain itself
 with --help, and refuse wrong options with a sentence and exit code 2 before anything else. --update writes the text instead.
 """
 import difflib
