@@ -182,21 +182,22 @@ class LoweredFunction : public Lowered {
   std::shared_ptr<F> f_;
 };
 
+/// A function whose programs are kept by the kind of its arguments: what jit, pmap and shard_map give.
 template <class F>
 class Jit {
  public:
   using tessera_function = F;
 
-  Jit(F f, const JitOptions& options, std::source_location loc)
-      : f_(std::make_shared<F>(std::move(f))),
-        cache_(detail::make_jit_cache(options, loc)),
-        made_(loc) {}
+  /// `what` made it at `loc`.
+  Jit(F f, std::shared_ptr<detail::CachedFunction> cache, const char* what,
+      std::source_location loc)
+      : f_(std::make_shared<F>(std::move(f))), cache_(std::move(cache)), what_(what), made_(loc) {}
 
   template <class... A>
   auto operator()(A&&... args) const {
     TESSERA_CHECK_CALL_(F, A);
     return detail::with_call(
-        detail::still_here(f_, "jit", made_),
+        detail::still_here(f_, what_, made_),
         [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
         args...);
   }
@@ -205,18 +206,19 @@ class Jit {
   LoweredFunction<F> lower(A&&... args) const {
     TESSERA_CHECK_CALL_(F, A);
     return detail::with_call(
-        detail::still_here(f_, "jit", made_),
+        detail::still_here(f_, what_, made_),
         [&](auto& call) {
           return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call), made_), f_);
         },
         args...);
   }
   /// How often the function was traced to the end.
-  std::size_t trace_count() const { return detail::still_here(cache_, "jit", made_).trace_count(); }
+  std::size_t trace_count() const { return detail::still_here(cache_, what_, made_).trace_count(); }
 
  private:
   std::shared_ptr<F> f_;
   std::shared_ptr<detail::CachedFunction> cache_;
+  const char* what_;
   std::source_location made_;
 };
 
@@ -238,7 +240,7 @@ jit(detail::AnyFunction, const detail::NoJitOption&);
 template <class F>
 Jit<std::decay_t<F>> jit(F&& f, const JitOptions& options = {},
                          std::source_location loc = std::source_location::current()) {
-  return {std::forward<F>(f), options, loc};
+  return {std::forward<F>(f), detail::make_jit_cache(options, loc), "jit", loc};
 }
 
 /// The result of f(args...) as abstract arrays; nothing is computed, and arguments may be abstract.

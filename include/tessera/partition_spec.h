@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <iosfwd>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -29,7 +30,7 @@ namespace tessera::inline v0 {
 /// A dimension that no axis cuts.
 struct None {};
 inline constexpr None none{};
-/// A dimension that is cut as others want it.
+/// What is cut as others want it: a dimension, or a whole array.
 struct Unconstrained {};
 inline constexpr Unconstrained unconstrained{};
 
@@ -94,11 +95,13 @@ TESSERA_API std::ostream& operator<<(std::ostream& out, const PartitionSpec& spe
 /// Specs for the leaves of a tree, as a prefix of it.
 class TESSERA_API SpecTree {
  public:
-  enum class Kind { spec, list, leaves };
+  enum class Kind { spec, unconstrained, list, leaves };
 
   /// Every leaf is whole on every device.
   SpecTree() = default;
   SpecTree(PartitionSpec spec) : spec_(std::move(spec)) {}
+  /// Nothing is said of these leaves.
+  SpecTree(Unconstrained) : kind_(Kind::unconstrained) {}
   SpecTree(std::initializer_list<SpecTree> children) : kind_(Kind::list), children_(children) {}
   SpecTree(std::vector<SpecTree> children) : kind_(Kind::list), children_(std::move(children)) {}
   /// One spec a leaf, in order.
@@ -113,7 +116,7 @@ class TESSERA_API SpecTree {
   PartitionSpec spec_;
   std::vector<SpecTree> children_;
 };
-/// "P('x')", "{P('x'), {P(), P(none, 'x')}}".
+/// "P('x')", "{P('x'), {unconstrained, P(none, 'x')}}".
 TESSERA_API std::string to_string(const SpecTree& tree);
 
 /// A rule for leaves whose path fits the pattern: '*' stands for any part of a name, '**' for any
@@ -127,10 +130,13 @@ namespace detail {
 TESSERA_API std::vector<PartitionSpec> specs_by_path(const std::vector<std::string>& paths,
                                                      const std::vector<PathRule>& rules,
                                                      std::source_location loc);
-/// The spec of every leaf. TreeError where `specs` is no prefix of the tree.
-TESSERA_API std::vector<PartitionSpec> specs_by_leaf(const char* function, const SpecTree& specs,
-                                                     const TreeDef& tree, const std::string& root,
-                                                     const SourceLoc& loc);
+/// The spec of every leaf; none where it is unconstrained. TreeError where `specs` is no prefix of
+/// the tree.
+TESSERA_API std::vector<std::optional<PartitionSpec>> specs_by_leaf(const char* function,
+                                                                    const SpecTree& specs,
+                                                                    const TreeDef& tree,
+                                                                    const std::string& root,
+                                                                    const SourceLoc& loc);
 }  // namespace detail
 
 /// The specs of a tree's leaves ("layers/0/w") by the first rule that fits each. TreeError that

@@ -17,8 +17,8 @@
 // warning.
 #pragma once
 
-#include <tessera/detail/mapped.h>
 #include <tessera/device.h>
+#include <tessera/jit.h>
 
 namespace tessera::inline v0 {
 
@@ -68,8 +68,8 @@ pmap(detail::AnyFunction, const detail::NoPmapOption&);
 /// Copies of the result share the cache.
 /// pmap(f) names its axis "i".
 template <class F>
-Mapped<std::decay_t<F>> pmap(F&& f, const PmapOptions& options = {},
-                             std::source_location loc = std::source_location::current()) {
+Jit<std::decay_t<F>> pmap(F&& f, const PmapOptions& options = {},
+                          std::source_location loc = std::source_location::current()) {
   return {std::forward<F>(f), detail::make_pmap_cache(options, loc), "pmap", loc};
 }
 

@@ -22,7 +22,7 @@
 // collective under a branch that the devices take differently.
 #pragma once
 
-#include <tessera/detail/mapped.h>
+#include <tessera/jit.h>
 #include <tessera/sharding.h>
 
 namespace tessera::inline v0 {
@@ -63,8 +63,8 @@ shard_map(detail::AnyFunction, const detail::NoShardMapOption&);
 
 /// Copies of the result share the cache.
 template <class F>
-Mapped<std::decay_t<F>> shard_map(F&& f, const ShardMapOptions& options,
-                                  std::source_location loc = std::source_location::current()) {
+Jit<std::decay_t<F>> shard_map(F&& f, const ShardMapOptions& options,
+                               std::source_location loc = std::source_location::current()) {
   return {std::forward<F>(f), detail::make_shard_map_cache(options, loc), "shard_map", loc};
 }
 

@@ -72,8 +72,8 @@ TESSERA_API std::vector<Array> put_leaves(const std::vector<Array>& leaves, cons
                                           const Mesh& mesh, const SpecTree& specs,
                                           std::source_location loc);
 }
-/// A tree, leaf by leaf. TreeError where the specs are no prefix of it; one ShardingError lists all
-/// leaves that do not divide.
+/// A tree, leaf by leaf; unconstrained ones stay where they are. TreeError where the specs are no
+/// prefix of it; one ShardingError lists all leaves that do not divide.
 template <class T>
 requires(!std::convertible_to<T, Operand>) T
     device_put(const T& x, const Mesh& mesh, const SpecTree& specs,

@@ -147,6 +147,25 @@ struct TypedArgs {
 using ShardArgs = TypedArgs;
 using ShardRule = std::function<FactorRule(const ShardArgs&)>;
 
+/// An equation as one device of a mesh computes it, on its parts of the operands. A spec says for
+/// each dimension the mesh axes that cut it; all parts are of one shape.
+struct LocalArgs {
+  Builder& b;
+  const Op& op;
+  const Attrs& attrs;  // of the whole
+  std::span<const Type> whole_inputs, whole_outputs;
+  std::span<const Value> inputs;   // parts
+  std::span<const Shape> outputs;  // of the parts that the rule gives
+  std::span<const Spec> input_specs, output_specs;
+  /// Over these axes, of so many devices together, the results are combined afterwards.
+  Strings partial;
+  std::int64_t partial_size = 1;
+};
+/// The parts of the results. It is asked for cuts along factors that are not marked, that reduce,
+/// and that are `indexed` or `prefix`, where the op's attributes, or positions in its data, are not
+/// the part's as they are the whole's.
+using LocalRule = std::function<Values(const LocalArgs&)>;
+
 /// What fusion may do with an equation.
 enum class FuseRole {
   free,         // repeated in every kernel that reads it: constants, broadcasts, identities
@@ -287,6 +306,8 @@ struct Op {
   BatchRule batch;
   PartialEvalRule partial_eval;
   ShardRule sharding;
+  /// Absent: the same equation, on parts.
+  LocalRule local;
   VaryRule vary;
   VaryRule uniform;
   UpdateRule updates;

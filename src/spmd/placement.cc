@@ -33,15 +33,19 @@ std::string part_name(const std::string& axis, std::int64_t before, std::int64_t
 }
 }  // namespace
 
-AtomMesh::AtomMesh(MeshShape mesh) : mesh_(std::move(mesh)) {
+AtomMesh::AtomMesh(MeshShape mesh, Parts parts) : mesh_(std::move(mesh)) {
   for (std::size_t i = 0; i < mesh_.axes.size(); ++i) {
-    const std::vector<std::int64_t> factors = prime_factors(mesh_.sizes[i]);
+    std::vector<std::int64_t> factors;
+    if (parts == Parts::primes)
+      factors = prime_factors(mesh_.sizes[i]);
+    else if (mesh_.sizes[i] > 1)
+      factors = {mesh_.sizes[i]};
     std::int64_t before = 1;
     Atoms& atoms = atoms_.emplace_back();
     for (std::int64_t p : factors) {
       if (axis_.size() == AtomSet::most)
         throw Error("the mesh has more than " + std::to_string(AtomSet::most) +
-                    " prime factors in its sizes");
+                    " parts: axes, or prime factors of their sizes");
       atoms.push_back(static_cast<Atom>(axis_.size()));
       axis_.push_back(static_cast<int>(i));
       atom_mesh_.axes.push_back(factors.size() == 1 ? mesh_.axes[i]

@@ -84,11 +84,13 @@ std::size_t hash_of(const Placement& placement);
 
 class AtomMesh {
  public:
+  /// What an atom is: a prime factor of an axis's size, or the axis.
+  enum class Parts { primes, axes };
   /// Error where the mesh has more than AtomSet::most atoms. Axes of size 1 have none.
-  explicit AtomMesh(MeshShape mesh);
+  explicit AtomMesh(MeshShape mesh, Parts parts = Parts::primes);
 
   const MeshShape& mesh() const { return mesh_; }
-  /// The same positions with an axis an atom: named as the axis where that is prime, else
+  /// The same positions with an axis an atom: named as the axis where it is all of that, else
   /// "x:(1)2", the part of size 2 of x that has no parts before it, then "x:(2)3".
   const MeshShape& atom_mesh() const { return atom_mesh_; }
   int count() const { return static_cast<int>(axis_.size()); }

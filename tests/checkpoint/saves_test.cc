@@ -211,12 +211,17 @@ TEST_F(Saves, FoldersThatMayNotBeEntered) {
   ASSERT_EQ(::chmod(path.c_str(), 0444), 0);
   ASSERT_EQ(::chmod(closed.c_str(), 0), 0);
   const bool root = ::geteuid() == 0;
-  if (root) ASSERT_EQ(::seteuid(65534), 0);  // whoever is not root
+  // As somebody who is not root.
+  if (root) {
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
   const std::string load = message<ts::IoError>([&] { ts::load(file, ts::ones({3})); }),
                     save = message<ts::IoError>([&] { ts::save(file, ts::ones({3})); }),
                     made = message<ts::IoError>([&] { ts::save(file + "/x/y", ts::ones({3})); }),
                     locked = message<ts::IoError>([&] { ts::save(path, ts::ones({4})); });
-  if (root) ASSERT_EQ(::seteuid(0), 0);
+  if (root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
   ::chmod(closed.c_str(), 0700);
   EXPECT_EQ(load, "load: " + file +
                       ": it cannot be opened: Permission denied\n  try: check its permissions, and "

@@ -198,11 +198,16 @@ TEST_F(HostileData, FoldersThatMayNotBeEntered) {
   ASSERT_EQ(::chmod(dir.c_str(), 0755), 0);
   ASSERT_EQ(::chmod(closed.c_str(), 0), 0);
   const bool root = ::geteuid() == 0;
-  if (root) ASSERT_EQ(::seteuid(65534), 0);  // whoever is not root
+  // As somebody who is not root.
+  if (root) {
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
   const std::string images = test::message<ts::IoError>([&] { data::load_images(closed); }),
                     deeper = test::message<ts::IoError>([&] { data::load_images(closed + "/a"); }),
                     file = test::message<ts::IoError>([&] { data::load_idx(closed + "/a"); });
-  if (root) ASSERT_EQ(::seteuid(0), 0);
+  if (root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
   ::chmod(closed.c_str(), 0700);
   const std::string advice =
       "\n  try: check its permissions, and those of the folders that it is in";

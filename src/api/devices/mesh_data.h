@@ -8,6 +8,7 @@
 #include <tessera/sharding.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,12 @@ struct MeshData {
   static Mesh make(MeshRef ref, runtime::Backend* backend, bool abstract);
 };
 std::size_t hash_of(const MeshData& data);
+
+/// The mesh that a function without one of its own is for: the scope's. ShardingError in the name of
+/// `function` where there is none, or none with axes.
+Mesh need_scope_mesh(const char* function, const Mesh& given, const SourceLoc& loc);
+/// What a key of programs says of the scope's mesh.
+void add_scope_mesh(InlineVector<std::uint64_t, 16>& words);
 
 /// A spec as programs and layouts have it; unconstrained dimensions are as uncut ones.
 Spec spec_of(const PartitionSpec& spec);

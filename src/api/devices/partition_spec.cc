@@ -51,6 +51,7 @@ SpecTree SpecTree::of_leaves(std::vector<PartitionSpec> specs) {
 
 std::string to_string(const SpecTree& tree) {
   if (tree.kind() == SpecTree::Kind::spec) return to_string(tree.spec());
+  if (tree.kind() == SpecTree::Kind::unconstrained) return "unconstrained";
   std::string s = "{";
   for (const SpecTree& child : tree.children()) s += (s.size() > 1 ? ", " : "") + to_string(child);
   return s + "}";
@@ -86,11 +87,12 @@ bool fits(std::string_view pattern, std::string_view path) {
 struct Spread {
   const TreeDef& def;
   const std::string& root;
-  std::vector<PartitionSpec>& out;
+  std::vector<std::optional<PartitionSpec>>& out;
   std::vector<std::string> offenders;
 
   void visit(const SpecTree& specs, std::size_t node, const std::string& path) {
     const TreeDef::Node& n = def.nodes()[node];
+    if (specs.kind() == SpecTree::Kind::unconstrained) return;
     if (specs.kind() == SpecTree::Kind::spec) {
       for (std::size_t i = n.first_leaf; i < n.last_leaf; ++i) out[i] = specs.spec();
       return;
@@ -168,10 +170,11 @@ std::vector<PartitionSpec> specs_by_path(const std::vector<std::string>& paths,
   return out;
 }
 
-std::vector<PartitionSpec> specs_by_leaf(const char* function, const SpecTree& specs,
-                                         const TreeDef& tree, const std::string& root,
-                                         const SourceLoc& loc) {
-  std::vector<PartitionSpec> out(tree.leaf_count());
+std::vector<std::optional<PartitionSpec>> specs_by_leaf(const char* function, const SpecTree& specs,
+                                                        const TreeDef& tree,
+                                                        const std::string& root,
+                                                        const SourceLoc& loc) {
+  std::vector<std::optional<PartitionSpec>> out(tree.leaf_count());
   Spread spread{tree, root, out, {}};
   if (!tree.nodes().empty()) spread.visit(specs, 0, "specs");
   if (spread.offenders.empty()) return out;

@@ -85,14 +85,14 @@ std::vector<Array> detail::put_leaves(const std::vector<Array>& leaves, const Tr
                                       std::source_location loc) {
   const InFunction named("device_put", loc);
   const Mesh mesh = need_mesh("device_put", given, loc);
-  const std::vector<PartitionSpec> by_leaf = specs_by_leaf("device_put", specs, tree, "x", loc);
+  const auto by_leaf = specs_by_leaf("device_put", specs, tree, "x", loc);
   const std::vector<std::string> paths = tree.paths("x");
   std::vector<Sharding> shardings;
   Message m("device_put");
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    shardings.emplace_back(mesh, by_leaf[i]);
-    if (leaves[i].is_empty()) continue;
+    shardings.push_back(by_leaf[i] ? Sharding(mesh, *by_leaf[i]) : Sharding());
+    if (leaves[i].is_empty() || !by_leaf[i]) continue;
     if (const Misfit no = place_misfit(leaves[i].shape(), shardings[i])) {
       m.offender(paths[i] + ": " + no.problem + "; " + no.rule);
       ++wrong;
@@ -107,8 +107,9 @@ std::vector<Array> detail::put_leaves(const std::vector<Array>& leaves, const Tr
         .raise<ShardingError>();
   std::vector<Array> out;
   for (std::size_t i = 0; i < leaves.size(); ++i)
-    out.push_back(leaves[i].is_empty() ? Array()
-                                       : device_put(Operand(leaves[i], loc), shardings[i]));
+    out.push_back(leaves[i].is_empty() || !by_leaf[i]
+                      ? leaves[i]
+                      : device_put(Operand(leaves[i], loc), shardings[i]));
   return out;
 }
 

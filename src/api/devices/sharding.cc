@@ -13,6 +13,26 @@ using detail::MeshData;
 
 namespace detail {
 
+Mesh need_scope_mesh(const char* function, const Mesh& given, const SourceLoc& loc) {
+  const Mesh mesh = given.empty() ? current_mesh() : given;
+  if (mesh.empty() || mesh.axes().empty())
+    Message(function)
+        .problem(mesh.empty() ? "there is no mesh for the specs" : "the mesh has no axes")
+        .rule("a spec names axes of a mesh: one that is passed, or that of the scope")
+        .from(loc)
+        .advice("{.mesh = mesh, ...}, or const auto scope = use_mesh(mesh)")
+        .raise<ShardingError>();
+  return mesh;
+}
+
+void add_scope_mesh(InlineVector<std::uint64_t, 16>& words) {
+  const Mesh mesh = current_mesh();
+  if (mesh.empty()) return;
+  // Programs hold what is interned, so its address is nobody else's while they are kept.
+  words.push_back(reinterpret_cast<std::uintptr_t>(MeshData::of(mesh).ref.pointer().get()));
+  words.push_back(reinterpret_cast<std::uintptr_t>(MeshData::of(mesh).backend));
+}
+
 Spec spec_of(const PartitionSpec& spec) {
   Spec::Dims dims;
   for (const PartitionSpec::Dim& d : spec.dims()) dims.push_back(d.axes());

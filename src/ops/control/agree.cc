@@ -31,19 +31,6 @@ Sets output_sets(const Program& p) {
   return sets;
 }
 
-void agree(Builder& b, Flow& flow, Values& operands) {
-  switch (flow.kind) {
-    case Flow::Kind::scan:
-      return agree_scan(b, flow.programs[0], operands, flow.consts, flow.carry);
-    case Flow::Kind::loop:
-      return agree_while(b, flow.programs[0], flow.programs[1], operands, flow.cond_consts,
-                         flow.consts);
-    case Flow::Kind::branch: return agree_cond(b, flow.programs, operands);
-    case Flow::Kind::call:
-    case Flow::Kind::region: return;
-  }
-}
-
 // Copies the equations of `p` to where its inputs vary over more axes: casts may have become idle,
 // and nested control flow has to agree again.
 Values replayed(Builder& b, const Program& p, const Values& inputs) {
@@ -57,7 +44,7 @@ Values replayed(Builder& b, const Program& p, const Values& inputs) {
     if (eqn.op->forwards && eqn.op->vary) {  // a cast: its axes may be there by now
       out.push_back(b.vary_over(in[0], p.types[eqn.outputs[0]].varying));
     } else if (std::optional<Flow> flow = flow_of(eqn); flow && eqn.op->with_flow) {
-      agree(b, *flow, in);
+      agree_flow(b, *flow, in);
       again.attrs = eqn.op->with_flow(eqn.attrs, *flow);
     }
     if (out.empty()) out = b.copy(again, in);
@@ -159,6 +146,19 @@ void agree_cond(Builder& b, Programs& branches, Values& operands) {
   }
   for (ProgramPtr& branch : branches) branch = retyped(branch, in, out);
   for (std::size_t i = 0; i < in.size(); ++i) operands[i + 1] = b.vary_over(operands[i + 1], in[i]);
+}
+
+void agree_flow(Builder& b, Flow& flow, Values& operands) {
+  switch (flow.kind) {
+    case Flow::Kind::scan:
+      return agree_scan(b, flow.programs[0], operands, flow.consts, flow.carry);
+    case Flow::Kind::loop:
+      return agree_while(b, flow.programs[0], flow.programs[1], operands, flow.cond_consts,
+                         flow.consts);
+    case Flow::Kind::branch: return agree_cond(b, flow.programs, operands);
+    case Flow::Kind::call:
+    case Flow::Kind::region: return;
+  }
 }
 
 }  // namespace tessera::inline v0::ops

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "ir/builder.h"
+#include "ir/flow.h"
 
 namespace tessera::inline v0::ops {
 
@@ -18,5 +19,7 @@ void agree_while(Builder& b, ProgramPtr& cond, ProgramPtr& body, Values& operand
                  std::size_t cond_consts, std::size_t body_consts);
 /// Operands are the index, then those of the branches.
 void agree_cond(Builder& b, Programs& branches, Values& operands);
+/// Whichever it is. Operands are the equation's.
+void agree_flow(Builder& b, Flow& flow, Values& operands);
 
 }  // namespace tessera::inline v0::ops

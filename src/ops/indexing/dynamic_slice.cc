@@ -1,6 +1,7 @@
 // A box of fixed size whose place is data.
 #include "ops/factors.h"
 #include "ops/indexing/indexing.h"
+#include "ops/local.h"
 #include "ops/updates.h"
 
 #include <algorithm>
@@ -105,6 +106,9 @@ void register_dynamic_slice(Registry& r) {
   };
   op.batch = batch;
   op.sharding = sharding;
+  op.local = with_local_attrs([](const LocalArgs& a) -> Attrs {
+    return {{"sizes", to_ints(a.outputs[0])}};
+  });
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {

@@ -1,6 +1,6 @@
 // Replacing a box of fixed size whose place is data.
 #include "ops/factors.h"
-#include "ops/indexing/indexing.h"
+#include "ops/indexing/index_parts.h"
 #include "ops/updates.h"
 
 #include <algorithm>
@@ -94,6 +94,29 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
+// Each part takes what of the update lies in it: the update is written into the part with room for
+// all of it on either side, which is cut off again.
+Values local(const LocalArgs& a) {
+  const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(),
+              &update = a.inputs[1].shape();
+  Values starts;
+  Ints room(part.size(), 0), limit = part.to_vector();
+  for (std::size_t d = 0; d < part.size(); ++d) {
+    Value start = moved_inside(wide_index(a.inputs[d + 2]), whole[d] - a.whole_inputs[1].shape[d]);
+    if (part[d] != whole[d] && a.whole_inputs[1].shape[d] != whole[d]) {
+      const std::int64_t u = room[d] = update[d];
+      limit[d] = part[d] + u;
+      start = from_part(start, a.input_specs[0].axes_of(static_cast<int>(d)), whole[d], part[d]);
+      start = moved_inside(add(start, full_like(start, static_cast<double>(u))), part[d] + u);
+    }
+    starts.push_back(start);
+  }
+  const Ints none(part.size(), 0), ones(part.size(), 1);
+  Value x = a.inputs[0];
+  if (room != none) x = pad(x, scalar(a.b, x.dtype(), 0), room, room, none);
+  return {slice(dynamic_update_slice(x, a.inputs[1], starts), room, limit, ones)};
+}
+
 Lane emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
   const Shape &x = e.operand_type(0).shape, &update = e.operand_type(1).shape;
   std::vector<Bound> bounds;
@@ -131,6 +154,7 @@ void register_dynamic_update_slice(Registry& r) {
   op.transpose = transpose_rule;
   op.batch = batch;
   op.sharding = sharding;
+  op.local = local;
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {

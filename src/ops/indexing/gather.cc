@@ -27,10 +27,6 @@ Value gather(Value x, Value indices, const GatherDims& dims, const Ints& slice_s
                            {"mode", mode}});
 }
 
-namespace {
-
-/// What "fill" puts where a slice does not lie inside: NaN, the least integer, the largest unsigned
-/// one, true.
 Literal fill_value(DType dtype) {
   if (dtype == DType::boolean) return scalar_literal(dtype, std::int64_t{1});
   if (is_floating(dtype)) return scalar_literal(dtype, std::numeric_limits<double>::quiet_NaN());
@@ -38,6 +34,8 @@ Literal fill_value(DType dtype) {
   return scalar_literal(dtype,
                         std::numeric_limits<std::int64_t>::min() >> (64 - 8 * size_of(dtype)));
 }
+
+namespace {
 
 void evaluate(const EvalArgs& a) {
   const HostArray &x = a.inputs[0], &indices = a.inputs[1];
@@ -219,6 +217,7 @@ void register_gather(Registry& r) {
   op.transpose = transpose_rule;
   op.batch = batch_gather;
   op.sharding = sharding;
+  op.local = local_gather;
   op.waived["updates"] = "rows looked up in a table are no next table";
   op.cost = movement_cost();
   op.evaluate = evaluate;

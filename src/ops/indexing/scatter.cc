@@ -102,6 +102,7 @@ Op row(const std::string& name, const std::string& combining, Combiner how) {
   op.infer = infer_scatter;
   op.batch = batch_scatter;
   op.sharding = [how](const ShardArgs& a) { return shard_scatter(a, how); };
+  op.local = local_scatter;
   op.combiner = how;
   op.updates = updates_of({0});
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {

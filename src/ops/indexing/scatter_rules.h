@@ -9,6 +9,7 @@ std::vector<Type> infer_scatter(const InferArgs& a);
 BatchResult batch_scatter(const BatchArgs& a);
 /// With `replace` the order of updates counts.
 FactorRule shard_scatter(const ShardArgs& a, Combiner combiner);
+Values local_scatter(const LocalArgs& a);  // scatter_local.cc
 std::vector<OpExample> scatter_examples(std::string_view op);
 
 /// scatter_call.cc; by the op's combiner.

@@ -1,5 +1,6 @@
 // Repeating along new dimensions and along those of extent one.
 #include "ops/factors.h"
+#include "ops/local.h"
 #include "ops/movement/movement.h"
 
 #include <algorithm>
@@ -121,6 +122,9 @@ void register_broadcast_in_dim(Registry& r) {
   op.rearranges = true;
   op.recomputed = true;
   op.sharding = sharding;
+  op.local = with_local_attrs([](const LocalArgs& a) -> Attrs {
+    return {{"shape", to_ints(a.outputs[0])}, {"dims", a.attrs.ints("dims")}};
+  });
   op.waived["updates"] = "copies of a state are no state";
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {

@@ -1,5 +1,6 @@
 // Counting along a dimension.
 #include "ops/factors.h"
+#include "ops/local.h"
 #include "ops/movement/movement.h"
 
 namespace tessera::inline v0::ops {
@@ -9,6 +10,24 @@ Value iota(Builder& b, DType dtype, const Shape& shape, int dimension) {
       "iota", std::span<const Value>{},
       {{"dtype", dtype}, {"shape", to_ints(shape)}, {"dimension", std::int64_t{dimension}}});
 }
+
+namespace {
+
+// A part counts on from where it begins, in integers that hold all indices of the whole: in the
+// result's dtype the sum could be rounded twice.
+Values local(const LocalArgs& a) {
+  const int d = static_cast<int>(a.attrs.i("dimension"));
+  const DType dtype = a.attrs.dtype("dtype");
+  const std::int64_t extent = a.whole_outputs[0].shape[d];
+  const Strings& axes = a.output_specs[0].axes_of(d);
+  if (axes.empty()) return {iota(a.b, dtype, a.outputs[0], d)};
+  const DType wide = extent > (std::int64_t{1} << 31) ? DType::int64 : DType::int32;
+  Value start = part_start(a.b, wide, axes, extent, a.outputs[0][d]);
+  Value index = add(iota(a.b, wide, a.outputs[0], d), everywhere(start, a.outputs[0]));
+  return {dtype == wide ? index : convert(index, dtype)};
+}
+
+}  // namespace
 
 void register_iota(Registry& r) {
   Op op;
@@ -46,6 +65,7 @@ void register_iota(Registry& r) {
   op.jvp = [](const JvpArgs&) { return MaybeValues{std::nullopt}; };
   op.recomputed = true;
   op.sharding = [](const ShardArgs& a) { return pointwise_rule(a.outputs[0].shape, 0, 1); };
+  op.local = local;
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
     auto d = static_cast<std::size_t>(a.attrs.i("dimension"));

@@ -1,5 +1,6 @@
 // The same elements in row-major order under other extents.
 #include "ops/factors.h"
+#include "ops/local.h"
 #include "ops/movement/movement.h"
 #include "ops/updates.h"
 
@@ -198,6 +199,9 @@ void register_reshape(Registry& r) {
   op.recomputed = true;
   op.simplify = simplify;
   op.sharding = sharding;
+  op.local = with_local_attrs([](const LocalArgs& a) -> Attrs {
+    return {{"shape", to_ints(a.outputs[0])}};
+  });
   op.updates = updates_of({0});
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
   op.evaluate = [](const EvalArgs& a) {

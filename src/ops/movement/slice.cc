@@ -1,5 +1,6 @@
 // A box of the operand, every `strides`-th element of it.
 #include "ops/factors.h"
+#include "ops/local.h"
 #include "ops/movement/movement.h"
 #include "ops/updates.h"
 
@@ -96,6 +97,15 @@ void register_slice(Registry& r) {
     rule.output(dims);
     return rule;
   };
+  // Dimensions that are cut are taken whole.
+  op.local = with_local_attrs([](const LocalArgs& a) {
+    Ints limit = a.attrs.ints("limit");
+    for (std::size_t d = 0; d < limit.size(); ++d)
+      if (a.whole_inputs[0].shape[d] == a.whole_outputs[0].shape[d]) limit[d] = a.outputs[0][d];
+    Attrs attrs = a.attrs;
+    attrs.set("limit", std::move(limit));
+    return attrs;
+  });
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {

@@ -2,8 +2,11 @@
 #include "ops/reduction/cumulative.h"
 #include "ops/combine.h"
 #include "ops/factors.h"
+#include "ops/local.h"
 #include "ops/movement/movement.h"
 #include "ops/reduction/associative_scan.h"
+
+#include <limits>
 
 namespace tessera::inline v0::ops {
 
@@ -57,6 +60,60 @@ MaybeValues jvp(const JvpArgs& a, Combiner how) {
                            a.attrs.flag("reverse"))[1]};
 }
 
+// What changes nothing that it is combined with.
+Literal neutral(DType d, Combiner how) {
+  if (how == Combiner::mul) return scalar_literal(d, std::int64_t{1});
+  if (how == Combiner::add) return scalar_literal(d, is_floating(d) ? -0.0 : 0.0);
+  const bool max = how == Combiner::max;
+  if (d == DType::boolean) return scalar_literal(d, std::int64_t{!max});
+  if (is_floating(d)) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return scalar_literal(d, max ? -infinity : infinity);
+  }
+  const std::int64_t least =
+      is_unsigned_integer(d) ? 0
+                             : std::numeric_limits<std::int64_t>::min() >> (64 - 8 * size_of(d));
+  return scalar_literal(d, max ? least : ~least);
+}
+
+Value combined(Value x, Value y, Combiner how) {
+  if (how == Combiner::add) return add(x, y);
+  if (how == Combiner::mul) return mul(x, y);
+  const bool max = how == Combiner::max;
+  if (x.dtype() == DType::boolean) return max ? or_(x, y) : and_(x, y);
+  return max ? ops::max(x, y) : ops::min(x, y);
+}
+
+Value total(Value x, Combiner how) {
+  if (how == Combiner::add) return reduce_sum(x, {0});
+  if (how == Combiner::mul) return reduce_prod(x, {0});
+  const bool max = how == Combiner::max;
+  if (x.dtype() == DType::boolean) return max ? reduce_or(x, {0}) : reduce_and(x, {0});
+  return max ? reduce_max(x, {0}) : reduce_min(x, {0});
+}
+
+// A part runs alone and goes on from the totals of those before it, which all devices send one
+// another.
+Values local(const LocalArgs& a, Combiner how) {
+  Value x = a.b.emit(a.op, a.inputs, a.attrs)[0];
+  const int d = static_cast<int>(a.attrs.i("axis"));
+  const Strings& axes = a.input_specs[0].axes_of(d);
+  if (axes.empty()) return {x};
+  const bool reverse = a.attrs.flag("reverse");
+  const std::int64_t n = x.shape()[d], parts = a.whole_inputs[0].shape[d] / n;
+  Ints start(x.shape().size(), 0), limit = x.shape().to_vector();
+  start[static_cast<std::size_t>(d)] = reverse ? 0 : n - 1;
+  limit[static_cast<std::size_t>(d)] = reverse ? 1 : n;
+  Value last = slice(x, start, limit, Ints(start.size(), 1));
+  Value all = all_gather_invariant(pvary(last, axes), axes, parts, 0, false);
+  Value number = iota(a.b, DType::int32, {parts}, 0),
+        mine = everywhere(part_number(a.b, axes, parts), {parts});
+  Value before = broadcast_in_dim(reverse ? gt(number, mine) : lt(number, mine), all.shape(), {0});
+  Value neutrals = everywhere(constant(a.b, neutral(x.dtype(), how)), all.shape());
+  Value sum = total(select(before, all, neutrals), how);
+  return {combined(broadcast_in_dim(sum, x.shape(), iota_ints(x.rank())), x, how)};
+}
+
 Op row(const char* name, Combiner how, const char* what) {
   Op op;
   op.name = name;
@@ -94,6 +151,7 @@ Op row(const char* name, Combiner how, const char* what) {
     rule.mark(FactorRule::Kind::prefix, dims[static_cast<std::size_t>(a.attrs.i("axis"))], how);
     return rule;
   };
+  op.local = [how](const LocalArgs& a) { return local(a, how); };
   op.cost = [](std::span<const Type> in, std::span<const Type>, const Attrs&) {
     return Cost{static_cast<double>(in[0].shape.count()), 2.0 * static_cast<double>(in[0].bytes())};
   };

@@ -135,7 +135,7 @@ inline long double real_of(const Seen& s, std::size_t i) {
   return ts::dispatch(s.dtype, [&](auto tag) -> long double {
     using T = decltype(tag);
     T v;
-    std::memcpy(&v, &s.bits[i], sizeof(T));
+    std::memcpy(static_cast<void*>(&v), &s.bits[i], sizeof(T));
     if constexpr (std::is_same_v<T, ts::float16_t> || std::is_same_v<T, ts::bfloat16_t>)
       return static_cast<float>(v);
     else

@@ -1,0 +1,52 @@
+// Scatters on parts of their operands.
+#include "ops/indexing/index_parts.h"
+#include "ops/indexing/scatter_rules.h"
+#include "ops/local.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::ops {
+
+// Of a dimension that is written to and cut each device takes the updates that are its own, by
+// places counted from where its part begins. Where devices share the updates out, what they are
+// added to counts once; for minima and maxima it may count more often.
+Values local_scatter(const LocalArgs& a) {
+  const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(),
+              &updates = a.whole_inputs[2].shape;
+  const ScatterDims dims = scatter_dims(a.attrs);
+  Value x = a.inputs[0], indices = a.inputs[1];
+  std::string mode = a.attrs.str("mode");
+  if (!a.partial.empty() && a.op.combiner == Combiner::add)
+    x = select(everywhere(is_first(a.b, a.partial, a.partial_size), part), x, zeros_like(x));
+
+  Ints window(whole.size(), 1);  // extents of the updates' windows, by dimension
+  const WindowDimsOf w =
+      window_dims_of(dims, updates.rank(), whole.rank(), a.whole_inputs[1].shape.rank());
+  for (std::size_t k = 0; k < w.window.size(); ++k)
+    window[static_cast<std::size_t>(w.operand_window[k])] =
+        updates[static_cast<std::size_t>(w.window[k])];
+  auto is_shared_out = [&](std::int64_t map) {
+    const auto d = static_cast<std::size_t>(map);
+    return part[d] != whole[d] && window[d] != whole[d];
+  };
+  const Ints& map = dims.scatter_dims_to_operand_dims;
+  if (std::any_of(map.begin(), map.end(), is_shared_out)) {
+    const int vector_dim = static_cast<int>(dims.index_vector_dim);
+    Values places = index_components(indices, vector_dim);
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      const auto d = static_cast<std::size_t>(map[k]);
+      if (mode == "clip") places[k] = moved_inside(places[k], whole[d] - window[d]);
+      // A window over all of a dimension that is cut is a part's too, and begins at 0 or is dropped.
+      if (is_shared_out(map[k]))
+        places[k] = from_part(places[k], a.input_specs[0].axes_of(static_cast<int>(map[k])),
+                              whole[d], part[d]);
+    }
+    indices = index_vectors(places, vector_dim);
+    mode = "drop";
+  }
+  Attrs attrs = a.attrs;
+  attrs.set("mode", std::move(mode));
+  return a.b.emit(a.op, Values{x, indices, a.inputs[2]}, std::move(attrs));
+}
+
+}  // namespace tessera::inline v0::ops

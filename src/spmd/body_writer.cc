@@ -1,0 +1,201 @@
+#include "spmd/body_writer.h"
+
+#include "ops/build.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::spmd {
+
+namespace {
+
+bool is_zero(const Equation& eqn) {
+  const Literal* value = eqn.op->literal ? eqn.op->literal(eqn.attrs) : nullptr;
+  return value && value->shape.empty() &&
+         std::all_of(value->bytes->begin(), value->bytes->end(),
+                     [](std::byte b) { return b == std::byte{0}; });
+}
+
+// By variable how often it is read by equations that outputs need, and by outputs.
+std::vector<std::uint32_t> reads_of(const Program& p) {
+  std::vector<std::uint32_t> reads(p.types.size());
+  for (Var v : p.outputs) ++reads[v];
+  for (std::size_t k = p.equations.size(); k-- > 0;) {
+    const Equation& eqn = p.equations[k];
+    if (std::any_of(eqn.outputs.begin(), eqn.outputs.end(), [&](Var v) { return reads[v] > 0; }))
+      for (Var v : eqn.inputs) ++reads[v];
+  }
+  return reads;
+}
+
+}  // namespace
+
+// An op's own rule may lose that the whole is weak.
+Value BodyWriter::like(const Type& type, Value part) {
+  return part.type().weak == type.weak ? part : ops::convert(part, type.dtype, type.weak);
+}
+
+BodyWriter::Id BodyWriter::lies(std::size_t scope, Var v) const {
+  return work_.placements.divided(work_.where.of(v, scope),
+                                  work_.where.program(scope).types[v].shape);
+}
+
+BodyWriter::Id BodyWriter::lies_output(std::size_t scope, std::size_t i) const {
+  const Program& p = work_.where.program(scope);
+  return work_.placements.divided(work_.where.operand(scope, p.equations.size(), i),
+                                  p.types[p.outputs[i]].shape);
+}
+
+std::vector<BodyWriter::Slot> BodyWriter::walk(std::size_t scope, std::span<const Slot> inputs) {
+  const Program& p = work_.where.program(scope);
+  Frame f{p, scope, std::vector<Slot>(p.types.size()), reads_of(p)};
+  for (std::size_t i = 0; i < inputs.size(); ++i) f.slots[p.inputs[i]] = inputs[i];
+  for (std::size_t k = 0; k < p.equations.size(); ++k) {
+    const Equation& eqn = p.equations[k];
+    if (std::any_of(eqn.outputs.begin(), eqn.outputs.end(), [&](Var v) { return f.reads[v] > 0; }))
+      equation(f, k, eqn);
+  }
+  std::vector<Slot> outputs;
+  for (Var v : p.outputs) outputs.push_back(f.slots[v]);
+  return outputs;
+}
+
+void BodyWriter::equation(Frame& f, std::size_t k, const Equation& eqn) {
+  const At at_equation(*this, eqn);
+  if (eqn.op->flow) return flow(f, k, eqn, eqn.op->flow(eqn.attrs));
+  if (eqn.op->constrains) {
+    // What the user asks for is the only copy that its readers know.
+    const Id id = lies(f.scope, eqn.outputs[0]);
+    const Slot x = f.slots[eqn.inputs[0]];
+    f.slots[eqn.outputs[0]] = held_[x].made_by ? x : add(*held_[x].type, id, at(x, id));
+    return;
+  }
+  if (is_made_anywhere(f, eqn)) return make_anywhere(f, eqn);
+  plain(f, k, eqn);
+}
+
+bool BodyWriter::is_made_anywhere(const Frame& f, const Equation& eqn) const {
+  const auto is_scalar = [&](Var v) { return f.program.types[v].shape.empty(); };
+  return eqn.outputs.size() == 1 && !is_scalar(eqn.outputs[0]) && eqn.op->cheap &&
+         eqn.op->sharding && !eqn.op->literal &&
+         std::all_of(eqn.inputs.begin(), eqn.inputs.end(), is_scalar);
+}
+
+void BodyWriter::make_anywhere(Frame& f, const Equation& eqn) {
+  Held& h = held_.emplace_back();
+  h.type = &f.program.types[eqn.outputs[0]];
+  h.made_by = &eqn;
+  h.rule = &work_.rules.of(f.program, eqn);
+  for (Var v : eqn.inputs) h.made_of.push_back(f.slots[v]);
+  h.zero = eqn.op->rearranges && eqn.inputs.size() == 1 && held_[h.made_of[0]].zero;
+  f.slots[eqn.outputs[0]] = static_cast<Slot>(held_.size()) - 1;
+}
+
+void BodyWriter::plain(Frame& f, std::size_t k, const Equation& eqn) {
+  if (eqn.inputs.empty() && eqn.op->literal) {
+    const Type& type = f.program.types[eqn.outputs[0]];
+    const Slot slot = add(type, work_.placements.replicated(type.shape.rank()),
+                          b_.emit(*eqn.op, {}, eqn.attrs)[0]);
+    held_[slot].zero = is_zero(eqn);
+    f.slots[eqn.outputs[0]] = slot;
+    return;
+  }
+  std::vector<OperandState> operands(eqn.inputs.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Var v = eqn.inputs[i];
+    const Held& h = held_[f.slots[v]];
+    operands[i].wished =
+        work_.placements.divided(work_.where.operand(f.scope, k, i), h.type->shape);
+    for (const Copy& c : h.copies) operands[i].copies.push_back(c.at);
+    operands[i].anywhere = h.made_by != nullptr;
+    operands[i].zero = h.zero;
+    operands[i].read_once = f.reads[v] == 1;
+    if (operands[i].anywhere) operands[i].copies.clear();
+  }
+  std::vector<Id> wanted;
+  for (Var v : eqn.outputs)
+    wanted.push_back(f.reads[v] > 0 ? lies(f.scope, v) : PlacementTable::none);
+  const DivisionRule& rule = work_.rules.of(f.program, eqn);
+  const DivisionChoice& choice = work_.divider.choose(rule, operands, wanted);
+  Values parts;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    parts.push_back(at(f.slots[eqn.inputs[i]], choice.operands[i]));
+  Values results = emit(eqn, rule, choice.division, choice.operands, choice.results, parts);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Type& type = f.program.types[eqn.outputs[i]];
+    f.slots[eqn.outputs[i]] = add(type, choice.results[i], like(type, results[i]));
+  }
+}
+
+Values BodyWriter::emit(const Equation& eqn, const DivisionRule& rule, const Division& division,
+                        std::span<const Id> operands, std::span<const Id> results,
+                        const Values& parts) {
+  const bool whole =
+      std::all_of(division.begin(), division.end(), [](const Atoms& a) { return a.empty(); });
+  Values out;
+  if (whole || !eqn.op->local) {
+    out = b_.emit(*eqn.op, parts, eqn.attrs);
+  } else {
+    std::vector<Type> in_types, out_types;
+    std::vector<Shape> shapes;
+    std::vector<Spec> in_specs, out_specs;
+    for (std::size_t i = 0; i < rule.tensors.size(); ++i) {
+      const bool operand = i < rule.operands;
+      const Id id = operand ? operands[i] : results[i - rule.operands];
+      (operand ? in_types : out_types).push_back(rule.tensors[i].type);
+      (operand ? in_specs : out_specs).push_back(work_.placements.spec(id));
+      if (!operand)
+        shapes.push_back(work_.mesh.local_shape(rule.tensors[i].type.shape, work_.placements[id]));
+    }
+    LocalArgs args{b_,    *eqn.op, eqn.attrs, in_types,  out_types,
+                   parts, shapes,  in_specs,  out_specs, {}};
+    for (std::size_t f = 0; f < division.size(); ++f)
+      for (Atom a : division[f])
+        if (rule.factors[f].reduces) {
+          args.partial.push_back(work_.mesh.atom_mesh().axes[a]);
+          args.partial_size *= work_.mesh.size(a);
+        }
+    const std::size_t first = b_.so_far().equations.size();
+    out = eqn.op->local(args);
+    note_emitted(first);
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Type& type = rule.tensors[rule.operands + i].type;
+    const Placement& p = work_.placements[results[i]];
+    if (!(out[i].shape() == work_.mesh.local_shape(type.shape, p)) || out[i].dtype() != type.dtype)
+      throw InternalError("'" + eqn.op->name + "' on parts gives " + to_string(out[i].type()) +
+                          " for " + to_string(type) + " at " + work_.mesh.to_string(p));
+    // Equal partial results of devices still add up.
+    AxisSet partial;
+    for (Atom a : p.unreduced.atoms()) partial.insert(work_.mesh.atom_mesh().axes[a]);
+    out[i] = b_.vary_over(out[i], partial);
+  }
+  return out;
+}
+
+// Collectives that an op's own rule wrote.
+void BodyWriter::note_emitted(std::size_t first) {
+  const std::deque<Type>& types = b_.so_far().types;
+  const std::vector<Equation>& equations = b_.so_far().equations;
+  for (std::size_t k = first; k < equations.size(); ++k) {
+    const Equation& e = equations[k];
+    MoveKind kind = MoveKind::permute;
+    switch (e.op->exchange) {
+      case Exchange::none: continue;
+      case Exchange::combine: kind = MoveKind::all_reduce; break;
+      case Exchange::combine_scatter: kind = MoveKind::reduce_scatter; break;
+      case Exchange::gather: kind = MoveKind::all_gather; break;
+      case Exchange::all_to_all: kind = MoveKind::all_to_all; break;
+      case Exchange::permute:
+      case Exchange::broadcast: break;
+    }
+    const Type &in = types[e.inputs[0]], &out = types[e.outputs[0]];
+    const auto& axes = e.attrs.get<std::vector<std::string>>("axes");
+    Placement p = Placement::replicated(in.shape.rank());
+    work_.causes.push_back(
+        {kind, axes, now_ ? now_->op->name : "output", b_.loc, Type(in.dtype, in.shape), p, p,
+         received_bytes(kind, work_.mesh.mesh().size_of(axes), in.bytes(), out.bytes()), times_,
+         in_while_});
+  }
+}
+
+}  // namespace tessera::inline v0::spmd

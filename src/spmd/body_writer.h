@@ -1,0 +1,122 @@
+// Writes the per-device program of a program: plain equations in body_writer.cc, values and how they
+// come to where they are read in body_values.cc, control flow in body_flow.cc.
+#pragma once
+
+#include "ir/builder.h"
+#include "spmd/divide.h"
+#include "spmd/partition.h"
+
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace tessera::inline v0::spmd {
+
+/// What the writers of a program's bodies share.
+struct PartitionWork {
+  PartitionWork(const AtomMesh& m, const Propagation& p, const Links& links)
+      : mesh(m), where(p), placements(m), routes(links, placements), divider(placements, routes) {}
+
+  const AtomMesh& mesh;
+  const Propagation& where;
+  PlacementTable placements;
+  Routes routes;
+  DivisionRules rules;
+  Divider divider;
+  std::vector<CollectiveCause> causes;
+};
+
+/// One body. A slot is a value of the program and its copies, each where somebody needed it.
+class BodyWriter {
+ public:
+  using Slot = std::uint32_t;
+  using Id = PlacementTable::Id;
+
+  /// The body runs so many times; `in_while`: more often.
+  BodyWriter(PartitionWork& work, Builder& b, std::int64_t times, bool in_while)
+      : work_(work), b_(b), times_(times), in_while_(in_while) {}
+
+  /// A device's part, of a value of type `whole`, which outlives the writer.
+  Slot add(const Type& whole, Id at, Value part);
+  /// An input of the body that lies so.
+  Slot input(const Type& whole, Id at);
+  /// The equations of a scope (spmd/propagate.h); gives its outputs.
+  std::vector<Slot> walk(std::size_t scope, std::span<const Slot> inputs);
+  /// The part of a value that lies so.
+  Value at(Slot slot, Id id);
+
+ private:
+  struct Copy {
+    Id at;
+    Value value;
+  };
+  struct Held {
+    const Type* type = nullptr;
+    InlineVector<Copy, 2> copies;
+    // Made of scalars where it is read, each time as it is needed.
+    const Equation* made_by = nullptr;
+    const DivisionRule* rule = nullptr;
+    std::vector<Slot> made_of;
+    bool zero = false;
+  };
+  struct Frame {
+    const Program& program;
+    std::size_t scope;
+    std::vector<Slot> slots;           // by variable
+    std::vector<std::uint32_t> reads;  // by variable, by equations that somebody needs
+  };
+  // Sets where new equations come from, for a scope.
+  class At;
+
+  Id lies(std::size_t scope, Var v) const;
+  Id lies_output(std::size_t scope, std::size_t i) const;
+
+  void equation(Frame& f, std::size_t k, const Equation& eqn);
+  void plain(Frame& f, std::size_t k, const Equation& eqn);
+  bool is_made_anywhere(const Frame& f, const Equation& eqn) const;
+  void make_anywhere(Frame& f, const Equation& eqn);
+  Values emit(const Equation& eqn, const DivisionRule& rule, const Division& division,
+              std::span<const Id> operands, std::span<const Id> results, const Values& parts);
+  Value make(Slot slot, Id id);
+  static Value like(const Type& type, Value part);
+  void note(const Reshard& plan, const Type& whole);
+  void note_emitted(std::size_t first);
+
+  void flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow);
+  void inlined(Frame& f, std::size_t k, const Equation& eqn);
+  /// The program of a scope as one of its own, from and to these placements.
+  ProgramPtr nested(std::size_t scope, std::span<const Id> inputs, std::span<const Id> outputs,
+                    std::int64_t times, bool in_while);
+
+  PartitionWork& work_;
+  Builder& b_;
+  std::int64_t times_;
+  bool in_while_;
+  std::deque<Held> held_;
+  const Equation* now_ = nullptr;
+};
+
+class BodyWriter::At {
+ public:
+  At(BodyWriter& w, const Equation& eqn)
+      : w_(w), loc_(w.b_.loc), scope_(w.b_.scope), before_(w.now_) {
+    w.now_ = &eqn;
+    if (eqn.loc) w.b_.loc = eqn.loc;
+    if (!eqn.scope.empty()) w.b_.scope = scope_.empty() ? eqn.scope : scope_ + "/" + eqn.scope;
+  }
+  ~At() {
+    w_.b_.loc = loc_;
+    w_.b_.scope = std::move(scope_);
+    w_.now_ = before_;
+  }
+  At(const At&) = delete;
+  At& operator=(const At&) = delete;
+
+ private:
+  BodyWriter& w_;
+  SourceLoc loc_;
+  std::string scope_;
+  const Equation* before_;
+};
+
+}  // namespace tessera::inline v0::spmd

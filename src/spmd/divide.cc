@@ -1,0 +1,282 @@
+#include "spmd/divide.h"
+
+#include "base/hash.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace tessera::inline v0::spmd {
+
+namespace {
+
+using Id = PlacementTable::Id;
+
+// Of a core with vector units and its share of the memory: what counts is that work done twice is
+// dearer than work that is shared out, where communication is the same.
+constexpr double kOperationsPerSecond = 1e11, kBytesPerSecond = 1e10;
+constexpr std::size_t kMostTried = 4096;
+
+class Search {
+ public:
+  Search(PlacementTable& placements, Routes& routes, const DivisionRule& rule,
+         std::span<const OperandState> operands, std::span<const Id> wanted)
+      : placements_(placements),
+        mesh_(placements.mesh()),
+        routes_(routes),
+        rule_(rule),
+        operands_(operands),
+        wanted_(wanted),
+        runs_(rule.factors.size()),
+        work_(rule.cost.flops / kOperationsPerSecond + rule.cost.bytes / kBytesPerSecond) {}
+
+  DivisionChoice run() {
+    collect();
+    find_sums();
+    std::size_t ways = 1;
+    for (const auto& o : options_) ways = std::min(ways * o.size(), kMostTried + 1);
+    if (ways <= kMostTried)
+      try_all();
+    else
+      try_one_by_one();
+    if (!found_) throw InternalError("the work of '" + rule_.op->name + "' cannot be divided");
+    return std::move(best_);
+  }
+
+ private:
+  // Factors that an atom may cut; -1: none.
+  using Options = std::vector<int>;
+  struct Run {
+    std::int64_t bytes;
+    Atoms atoms;
+  };
+
+  void collect() {
+    std::vector<std::vector<double>> weight(static_cast<std::size_t>(mesh_.count()));
+    AtomSet stuck;
+    auto look = [&](std::size_t tensor, Id id) {
+      if (id == PlacementTable::none) return;
+      const std::int64_t bytes = rule_.tensors[tensor].type.bytes();
+      AtomSet used;
+      std::vector<Atoms> runs(rule_.factors.size());
+      for_each_cut(mesh_, rule_, tensor, placements_[id], [&](std::size_t f, Atom a) {
+        if (!rule_.factors[f].divides) return;
+        weight[a].resize(rule_.factors.size(), -1);
+        weight[a][f] = std::max(weight[a][f], 0.0) + static_cast<double>(bytes);
+        used.insert(a);
+        runs[f].push_back(a);
+      });
+      stuck |= placements_[id].cut() - used;
+      for (std::size_t f = 0; f < runs.size(); ++f)
+        if (!runs[f].empty()) runs_[f].push_back({bytes, runs[f]});
+    };
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      look(i, operands_[i].wished);
+      for (Id id : operands_[i].copies) look(i, id);
+    }
+    for (std::size_t i = 0; i < wanted_.size(); ++i) look(rule_.operands + i, wanted_[i]);
+    for (auto& runs : runs_)
+      std::stable_sort(runs.begin(), runs.end(),
+                       [](const Run& a, const Run& b) { return a.bytes > b.bytes; });
+    for (std::size_t a = 0; a < weight.size(); ++a) {
+      weight[a].resize(rule_.factors.size(), -1);
+      // What cuts a value where the work cannot be cut may cut it where that is free.
+      if (stuck.contains(static_cast<Atom>(a)))
+        for (std::size_t f = 0; f < rule_.factors.size(); ++f)
+          if (rule_.factors[f].divides && rule_.factors[f].batches)
+            weight[a][f] = std::max(weight[a][f], 0.0);
+      Options o;
+      for (std::size_t f = 0; f < rule_.factors.size(); ++f)
+        if (weight[a][f] >= 0) o.push_back(static_cast<int>(f));
+      if (o.empty()) continue;
+      std::stable_sort(o.begin(), o.end(), [&](int f, int g) {
+        return weight[a][static_cast<std::size_t>(f)] > weight[a][static_cast<std::size_t>(g)];
+      });
+      o.push_back(-1);
+      atoms_.push_back(static_cast<Atom>(a));
+      options_.push_back(std::move(o));
+    }
+  }
+
+  // Which operands may stay partial sums, all over the same atoms.
+  void find_sums() {
+    partial_.assign(operands_.size(), false);
+    bool once = true;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const OperandState& o = operands_[i];
+      partial_[i] = o.zero && is_floating(rule_.tensors[i].type.dtype);
+      for (Id id : o.copies) {
+        const Placement& p = placements_[id];
+        if (o.zero || p.unreduced.empty() || p.combiner != Combiner::add) continue;
+        if (!sum_over_.empty() && sum_over_ != p.unreduced) {
+          sum_over_ = {};
+          return;
+        }
+        sum_over_ = p.unreduced;
+        partial_[i] = true;
+        once = once && o.read_once;
+      }
+    }
+    if (sum_over_.empty()) return;
+    if (rule_.sums(partial_)) {
+      sums_ = true;
+      sums_first_ = once;
+      return;
+    }
+    // Without the zeros, which an op that is linear in one operand at a time may have as another.
+    for (std::size_t i = 0; i < operands_.size(); ++i)
+      if (operands_[i].zero) partial_[i] = false;
+    sums_ = rule_.sums(partial_);
+    sums_first_ = once;
+  }
+
+  void try_all() {
+    std::vector<std::size_t> at(atoms_.size(), 0);
+    for (;;) {
+      consider(at);
+      std::size_t i = at.size();
+      while (i > 0 && ++at[i - 1] == options_[i - 1].size()) at[--i] = 0;
+      if (i == 0) return;
+    }
+  }
+
+  void try_one_by_one() {
+    std::vector<std::size_t> at;
+    for (const Options& o : options_) at.push_back(o.size() - 1);
+    consider(at);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      std::size_t kept = at[i];
+      for (std::size_t k = 0; k + 1 < options_[i].size(); ++k) {
+        at[i] = k;
+        if (consider(at)) kept = k;
+      }
+      at[i] = kept;
+    }
+  }
+
+  // Whether it is the best so far.
+  bool consider(const std::vector<std::size_t>& at) {
+    Division division(rule_.factors.size());
+    for (std::size_t i = 0; i < at.size(); ++i)
+      if (const int f = options_[i][at[i]]; f >= 0)
+        division[static_cast<std::size_t>(f)].push_back(atoms_[i]);
+    for (std::size_t f = 0; f < division.size(); ++f)
+      if (division[f].size() > 1) division[f] = in_order(f, AtomSet(division[f]));
+    if (!fits(mesh_, rule_, division)) return false;
+    bool better = false;
+    if (sums_ && sums_first_) better = price(division, true) || better;
+    better = price(division, false) || better;
+    if (sums_ && !sums_first_) better = price(division, true) || better;
+    return better;
+  }
+
+  // As the largest value that has them there has them.
+  Atoms in_order(std::size_t factor, AtomSet atoms) const {
+    Atoms order;
+    for (const Run& run : runs_[factor])
+      for (Atom a : run.atoms)
+        if (atoms.contains(a)) {
+          order.push_back(a);
+          atoms.erase(a);
+        }
+    for (Atom a : atoms.atoms()) order.push_back(a);
+    return order;
+  }
+
+  bool price(const Division& division, bool sums) {
+    AtomSet cut, reduced;
+    Combiner how = Combiner::add;
+    for (std::size_t f = 0; f < division.size(); ++f) {
+      cut |= AtomSet(division[f]);
+      if (!rule_.factors[f].reduces || division[f].empty()) continue;
+      reduced |= AtomSet(division[f]);
+      how = rule_.factors[f].combiner;
+    }
+    if (sums && (cut.intersects(sum_over_) || (!reduced.empty() && how != Combiner::add)))
+      return false;
+    double seconds = work_ / static_cast<double>(mesh_.size(cut));
+    int collectives = 0;
+    auto add = [&](const Reshard& plan) {
+      seconds += plan.seconds;
+      collectives += plan.collectives();
+    };
+    DivisionChoice choice{division, {}, {}};
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      Placement p = part_of(rule_, i, division);
+      if (sums && partial_[i]) p.unreduced = sum_over_;
+      choice.operands.push_back(placements_.id(std::move(p)));
+      if (operands_[i].anywhere || operands_[i].zero) continue;
+      const Reshard* plan = nullptr;
+      for (Id from : operands_[i].copies) {
+        if (!routes_.leads(from, choice.operands[i])) continue;
+        const Reshard& one = routes_.route(rule_.tensors[i].type, from, choice.operands[i]);
+        if (!plan || one.seconds < plan->seconds) plan = &one;
+      }
+      if (!plan) return false;
+      add(*plan);
+    }
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      Placement p = part_of(rule_, rule_.operands + i, division);
+      p.unreduced = reduced;
+      if (sums) p.unreduced |= sum_over_;
+      p.combiner = reduced.empty() ? Combiner::add : how;
+      choice.results.push_back(placements_.id(std::move(p)));
+      if (wanted_[i] != PlacementTable::none)
+        add(routes_.route(rule_.tensors[rule_.operands + i].type, choice.results[i], wanted_[i]));
+    }
+    const double close = 1e-9 * seconds_;
+    if (found_ &&
+        (seconds > seconds_ - close && (seconds > seconds_ + close || collectives >= collectives_)))
+      return false;
+    found_ = true;
+    seconds_ = seconds;
+    collectives_ = collectives;
+    best_ = std::move(choice);
+    return true;
+  }
+
+  PlacementTable& placements_;
+  const AtomMesh& mesh_;
+  Routes& routes_;
+  const DivisionRule& rule_;
+  std::span<const OperandState> operands_;
+  std::span<const Id> wanted_;
+
+  std::vector<Atom> atoms_;
+  std::vector<Options> options_;        // by place in atoms_
+  std::vector<std::vector<Run>> runs_;  // by factor, largest first
+  AtomSet sum_over_;
+  std::vector<bool> partial_;
+  bool sums_ = false, sums_first_ = false;
+
+  double work_;  // seconds, undivided
+  bool found_ = false;
+  double seconds_ = 0;
+  int collectives_ = 0;
+  DivisionChoice best_;
+};
+
+}  // namespace
+
+const DivisionChoice& Divider::choose(const DivisionRule& rule,
+                                      std::span<const OperandState> operands,
+                                      std::span<const Id> wanted) {
+  std::vector<std::uint32_t> key{rule.number};
+  for (const OperandState& o : operands) {
+    key.push_back(static_cast<std::uint32_t>(o.copies.size()) * 8 + (o.anywhere ? 4u : 0u) +
+                  (o.zero ? 2u : 0u) + (o.read_once ? 1u : 0u));
+    key.push_back(o.wished);
+    key.insert(key.end(), o.copies.begin(), o.copies.end());
+  }
+  key.insert(key.end(), wanted.begin(), wanted.end());
+  std::size_t h = 0;
+  mix(h, key);
+  const auto [first, last] = known_.equal_range(h);
+  for (auto it = first; it != last; ++it)
+    if (it->second.first == key) return *it->second.second;
+  choices_.push_back(Search(placements_, routes_, rule, operands, wanted).run());
+  known_.emplace(h, std::pair(std::move(key), &choices_.back()));
+  return choices_.back();
+}
+
+}  // namespace tessera::inline v0::spmd

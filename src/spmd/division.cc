@@ -1,0 +1,187 @@
+#include "spmd/division.h"
+
+#include "base/hash.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace tessera::inline v0::spmd {
+
+namespace {
+
+// Partial results of this kind can be combined by collectives.
+bool combinable(Combiner& how, DType dtype) {
+  switch (how) {
+    case Combiner::add:
+      if (dtype == DType::boolean) how = Combiner::or_;
+      return true;
+    case Combiner::min:
+    case Combiner::max: return true;
+    case Combiner::and_:
+    case Combiner::or_: return dtype == DType::boolean;
+    case Combiner::mul:
+    case Combiner::replace: return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+DivisionRule::DivisionRule(std::uint32_t rule_number, const Program& program, const Equation& eqn)
+    : op(eqn.op), number(rule_number), operands(eqn.inputs.size()) {
+  std::vector<Type> in, out;
+  for (Var v : eqn.inputs) in.push_back(program.types[v]);
+  for (Var v : eqn.outputs) out.push_back(program.types[v]);
+  auto add = [&](const std::vector<Type>& types, const std::vector<FactorRule::Dims>* dims) {
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      Tensor t{types[i], {}};
+      t.dims.resize(types[i].shape.size());
+      for (std::size_t d = 0; dims && d < t.dims.size(); ++d)
+        t.dims[d].assign((*dims)[i][d].begin(), (*dims)[i][d].end());
+      tensors.push_back(std::move(t));
+    }
+  };
+  if (op->cost) cost = op->cost(in, out, eqn.attrs);
+  if (!op->sharding) {
+    add(in, nullptr);
+    add(out, nullptr);
+    return;
+  }
+  const FactorRule rule = op->sharding({in, out, eqn.attrs});
+  add(in, &rule.inputs());
+  add(out, &rule.outputs());
+  for (const FactorRule::Factor& f : rule.all())
+    factors.push_back({f.size, f.size > 1, false, true, Combiner::add});
+  for (const FactorRule::Mark& m : rule.marks()) {
+    Factor& f = factors[static_cast<std::size_t>(m.factor)];
+    f.batches = false;
+    switch (m.kind) {
+      case FactorRule::Kind::indexed: f.divides = f.divides && op->local; [[fallthrough]];
+      case FactorRule::Kind::reduction:
+        f.reduces = true;
+        f.combiner = m.combiner;
+        for (const Type& t : out) f.divides = f.divides && combinable(f.combiner, t.dtype);
+        break;
+      case FactorRule::Kind::prefix: f.divides = f.divides && op->local; break;
+      case FactorRule::Kind::permutation:
+      case FactorRule::Kind::window:
+      case FactorRule::Kind::need_repl:
+      case FactorRule::Kind::blocked: f.divides = false; break;
+    }
+  }
+  // What a factor cuts of an operand, it has to cut of each result, or to make it partial.
+  std::vector<std::size_t> reads(factors.size()), writes(factors.size());
+  std::size_t ranked = 0;
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    ranked += tensors[t].dims.empty() ? 0 : 1;
+    for (const auto& dim : tensors[t].dims)
+      for (std::uint16_t f : dim) ++(t < operands ? reads : writes)[f];
+  }
+  for (std::size_t f = 0; f < factors.size(); ++f) {
+    if (reads[f] > 0 && !factors[f].reduces && writes[f] < out.size()) factors[f].divides = false;
+    if (factors[f].reduces && writes[f] > 0) factors[f].divides = false;
+    factors[f].batches = factors[f].batches && reads[f] + writes[f] == ranked;
+  }
+}
+
+bool DivisionRule::sums(const std::vector<bool>& partial) const {
+  if (!op->transpose || tensors.size() != operands + 1) return false;
+  const DType dtype = tensors[operands].type.dtype;
+  if (!is_floating(dtype)) return false;
+  bool all = true, any = false;
+  const auto marks = std::make_unique<bool[]>(operands);
+  for (std::size_t i = 0; i < operands; ++i) {
+    const DType d = tensors[i].type.dtype;
+    if (partial[i] && d != dtype) return false;
+    marks[i] = partial[i];
+    any = any || partial[i];
+    all = all && (partial[i] || !is_floating(d));
+  }
+  return any && (op->linear ? op->linear(std::span<const bool>(marks.get(), operands)) : all);
+}
+
+Placement part_of(const DivisionRule& rule, std::size_t tensor, const Division& division) {
+  const auto& dims = rule.tensors[tensor].dims;
+  Placement p = Placement::replicated(static_cast<int>(dims.size()));
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    for (std::uint16_t f : dims[d])
+      for (Atom a : division[f]) p.dims[d].push_back(a);
+  return p;
+}
+
+bool fits(const AtomMesh& mesh, const DivisionRule& rule, const Division& division) {
+  bool partial = false;
+  Combiner how = Combiner::add;
+  for (std::size_t f = 0; f < division.size(); ++f) {
+    if (division[f].empty()) continue;
+    const DivisionRule::Factor& factor = rule.factors[f];
+    if (!factor.divides || factor.size % mesh.size(division[f]) != 0) return false;
+    if (!factor.reduces) continue;
+    if (partial && how != factor.combiner) return false;
+    partial = true;
+    how = factor.combiner;
+  }
+  for (const DivisionRule::Tensor& t : rule.tensors)
+    for (std::size_t d = 0; d < t.dims.size(); ++d) {
+      std::int64_t parts = 1;
+      bool whole = true;  // so far each factor is cut all the way
+      for (std::uint16_t f : t.dims[d]) {
+        if (!whole && !division[f].empty()) return false;
+        const std::int64_t n = mesh.size(division[f]);
+        whole = whole && n == rule.factors[f].size;
+        parts *= n;
+      }
+      const std::int64_t extent = t.type.shape[static_cast<int>(d)];
+      if (parts > 1 && (extent == 0 || extent % parts != 0)) return false;
+    }
+  return true;
+}
+
+namespace {
+
+std::size_t hash_of(const Program& p, const Equation& eqn) {
+  std::size_t h = reinterpret_cast<std::uintptr_t>(eqn.op);
+  auto mix_types = [&](const std::vector<Var>& vars) {
+    mix(h, vars.size());
+    for (Var v : vars) {
+      mix(h, static_cast<int>(p.types[v].dtype));
+      for (std::int64_t n : p.types[v].shape) mix(h, n);
+    }
+  };
+  mix_types(eqn.inputs);
+  mix_types(eqn.outputs);
+  for (const auto& [name, value] : eqn.attrs)
+    std::visit(
+        [&](const auto& v) {
+          using T = std::decay_t<decltype(v)>;
+          if constexpr (std::is_integral_v<T> || std::is_same_v<T, Ints> ||
+                        std::is_same_v<T, std::string>)
+            mix(h, v);
+        },
+        value);
+  return h;
+}
+
+bool same(const Program& p, const Equation& a, const Program& q, const Equation& b) {
+  auto types = [&](const std::vector<Var>& u, const std::vector<Var>& v) {
+    return std::equal(u.begin(), u.end(), v.begin(), v.end(), [&](Var x, Var y) {
+      return p.types[x].dtype == q.types[y].dtype && p.types[x].shape == q.types[y].shape;
+    });
+  };
+  return a.op == b.op && types(a.inputs, b.inputs) && types(a.outputs, b.outputs) &&
+         a.attrs == b.attrs;
+}
+
+}  // namespace
+
+const DivisionRule& DivisionRules::of(const Program& program, const Equation& eqn) {
+  const std::size_t h = hash_of(program, eqn);
+  const auto [first, last] = known_.equal_range(h);
+  for (auto it = first; it != last; ++it)
+    if (same(program, eqn, *it->second.program, *it->second.eqn)) return *it->second.rule;
+  rules_.emplace_back(static_cast<std::uint32_t>(rules_.size()), program, eqn);
+  known_.emplace(h, Known{&program, &eqn, &rules_.back()});
+  return rules_.back();
+}
+
+}  // namespace tessera::inline v0::spmd

@@ -1,0 +1,79 @@
+#include "spmd/partition.h"
+
+#include "base/message.h"
+#include "ops/build.h"
+#include "spmd/body_writer.h"
+
+namespace tessera::inline v0::spmd {
+
+namespace {
+
+void check_end(const AtomMesh& mesh, const Type& whole, const Placement& p, const char* what,
+               std::size_t number) {
+  auto refuse = [&](std::string problem, std::string rule, std::string advice) {
+    Message("jit")
+        .problem(std::move(problem))
+        .rule(std::move(rule))
+        .at(std::string(what) + " " + std::to_string(number))
+        .advice(std::move(advice))
+        .raise<ShardingError>();
+  };
+  if (!p.unreduced.empty())
+    refuse(to_string(whole) + " is asked for as " + mesh.to_string(p),
+           "what goes in and comes out of a program is whole", "ask for it reduced");
+  if (!mesh.divides(whole.shape, p))
+    refuse(to_string(whole) + " is asked for as " + mesh.to_string(p),
+           "the devices along an axis divide the dimension that it cuts",
+           "pad the dimension, or cut another one");
+}
+
+}  // namespace
+
+Partitioned partition(const ProgramPtr& program, const MeshRef& mesh_ref,
+                      const PartitionOptions& options) {
+  const AtomMesh mesh(*mesh_ref, AtomMesh::Parts::axes);
+  const Propagation where = propagate(*program, mesh, options.wanted);
+  PartitionWork work(mesh, where, options.links);
+  Partitioned result;
+  Builder body(program->name);
+  BodyWriter writer(work, body, 1, false);
+  Specs in_specs, out_specs;
+  std::vector<BodyWriter::Slot> in;
+  for (std::size_t i = 0; i < program->inputs.size(); ++i) {
+    const Type& whole = program->types[program->inputs[i]];
+    const Placement& p = where.input(i);
+    check_end(mesh, whole, p, "input", i);
+    in.push_back(writer.input(whole, work.placements.id(p)));
+    in_specs.push_back(mesh.spec(p));
+    result.inputs.push_back(p);
+  }
+  const std::vector<BodyWriter::Slot> out = writer.walk(0, in);
+  Values results;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Placement& p = where.output(i);
+    check_end(mesh, program->types[program->outputs[i]], p, "output", i);
+    results.push_back(writer.at(out[i], work.placements.id(p)));
+    out_specs.push_back(mesh.spec(p));
+    result.outputs.push_back(p);
+  }
+  const ProgramPtr local = body.finish_pruned(results);
+  Builder b(program->name);
+  Values operands;
+  for (Var v : program->inputs) operands.push_back(b.input(program->types[v]));
+  result.program = b.finish(ops::shard_map(b, local, operands, mesh_ref, std::move(in_specs),
+                                           std::move(out_specs), true));
+  result.collectives = std::move(work.causes);
+  return result;
+}
+
+std::string to_string(const AtomMesh& mesh, const CollectiveCause& c) {
+  std::string text = name_of(c.kind);
+  for (const std::string& axis : c.axes) text += " '" + axis + "'";
+  text += " of " + tessera::to_string(c.whole) + " for " + c.op + ": " + mesh.to_string(c.from) +
+          " -> " + mesh.to_string(c.to) + ", " + std::to_string(c.bytes) + " B";
+  if (c.times != 1) text += " " + std::to_string(c.times) + " times";
+  if (c.in_while) text += " a turn";
+  return text;
+}
+
+}  // namespace tessera::inline v0::spmd

@@ -1,0 +1,53 @@
+// A program over whole arrays as one per-device program with explicit collectives.
+#pragma once
+
+#include "ir/mesh.h"
+#include "spmd/links.h"
+#include "spmd/propagate.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera::inline v0::spmd {
+
+struct PartitionOptions {
+  /// Placements over `AtomMesh(*mesh, AtomMesh::Parts::axes)`.
+  PropagationOptions wanted;
+  Links links;
+};
+
+/// A collective of a partitioned program, and why it is there.
+struct CollectiveCause {
+  MoveKind kind = MoveKind::all_gather;
+  std::vector<std::string> axes;  // of the mesh
+  std::string op;                 // of the equation that needed it, "output" for the end
+  SourceLoc loc;
+  Type whole;  // of the value that moves
+  Placement from, to;
+  std::int64_t bytes = 0;  // that a device receives at most, each time
+  std::int64_t times = 1;  // by the lengths of the loops around it
+  bool in_while = false;   // and by nobody knows how many turns more
+};
+std::string to_string(const AtomMesh& mesh, const CollectiveCause& cause);
+
+struct Partitioned {
+  /// Of the same inputs and outputs. All of its work is one typed `shard_map` over the mesh, whose
+  /// specs are the placements below.
+  ProgramPtr program;
+  std::vector<Placement> inputs, outputs;
+  /// In the order of the program, what loops hold in its place.
+  std::vector<CollectiveCause> collectives;
+};
+
+/// Every value is cut along whole axes that divide it, as propagation has it (spmd/propagate.h).
+/// Each equation's work is divided in the cheapest way (spmd/divide.h); operands are brought to it,
+/// once for all readers that need them so; results stay where they come out, partial sums too, until
+/// somebody reads them. Factors along which the op says no way to divide it are computed whole.
+///
+/// Deterministic. Nothing depends on the number of devices or grows with it but sizes of parts.
+/// ShardingError where an input or output is asked for in parts that do not divide it, or as partial
+/// results; Error for a `shard_map` in the program.
+Partitioned partition(const ProgramPtr& program, const MeshRef& mesh,
+                      const PartitionOptions& options = {});
+
+}  // namespace tessera::inline v0::spmd

@@ -1,0 +1,117 @@
+// Programs over whole arrays and what partitioning makes of them: checked against the evaluator, and
+// listed by their collectives.
+#pragma once
+
+#include "compiled.h"
+#include "propagation_check.h"
+#include "spmd/partition.h"
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace partitioning {
+
+using namespace tessera;
+using namespace tessera::spmd;
+using tessera::testing::expect_same;
+
+/// A program that is written, then partitioned.
+class Case {
+ public:
+  explicit Case(MeshShape shape) : shape(std::move(shape)), mesh(this->shape, kAxes) {}
+
+  Value input(Type type, std::string_view where) {
+    options.wanted.inputs.emplace_back(wanted(type.shape.rank(), where));
+    return b.input(std::move(type));
+  }
+  Value input(Shape s, std::string_view where) {
+    return input(Type(DType::float32, std::move(s)), where);
+  }
+  Wanted wanted(int rank, std::string_view where) const {
+    return {mesh.placement(spec(where), rank)};
+  }
+  /// Outputs lie as the specs say; "?": as they come.
+  Partitioned run(const Values& outputs, const std::vector<std::string>& where = {}) {
+    for (std::size_t i = 0; i < where.size(); ++i)
+      options.wanted.outputs.push_back(
+          where[i] == "?" ? std::nullopt : std::optional(wanted(outputs[i].rank(), where[i])));
+    program = b.finish(outputs);
+    return run();
+  }
+  Partitioned run() {
+    Partitioned p = partition(program, ref(), options);
+    verify(*p.program, "partition");
+    return p;
+  }
+  MeshRef ref() const { return MeshRef(DeviceMesh{shape, {}}); }
+
+  static constexpr AtomMesh::Parts kAxes = AtomMesh::Parts::axes;
+  MeshShape shape;
+  AtomMesh mesh;
+  Builder b;
+  PartitionOptions options;
+  ProgramPtr program;
+};
+
+/// "all_reduce x 256": kind, axes and bytes of each, sorted, with the number of times.
+inline std::vector<std::string> collectives(const Partitioned& p) {
+  std::vector<std::string> all;
+  for (const CollectiveCause& c : p.collectives) {
+    std::string text = name_of(c.kind);
+    for (const std::string& axis : c.axes) text += " " + axis;
+    text += " " + std::to_string(c.bytes);
+    if (c.times != 1) text += " * " + std::to_string(c.times);
+    all.push_back(text);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+inline std::vector<std::string> list(std::vector<std::string> all) { return all; }
+
+/// The body of the one region.
+inline const Program& body_of(const Partitioned& p) {
+  return *p.program->equations.at(0).attrs.program("body");
+}
+
+/// Small integers in any dtype.
+inline HostArray whole_numbers(const Type& type, std::uint32_t seed, int spread = 5) {
+  std::mt19937 rng(seed);
+  HostArray a(type.dtype, type.shape);
+  dispatch(type.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for (std::int64_t i = 0; i < a.count(); ++i) {
+      int n = static_cast<int>(rng() % static_cast<std::uint32_t>(spread)) - spread / 2;
+      if (is_unsigned_integer(type.dtype)) n = std::abs(n);
+      if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
+        a.data<T>()[i] = T(static_cast<float>(n));
+      else
+        a.data<T>()[i] = static_cast<T>(n);
+    }
+  });
+  return a;
+}
+inline std::vector<HostArray> drawn_inputs(const Program& p, std::uint32_t seed = 3) {
+  std::vector<HostArray> in;
+  for (Var v : p.inputs) in.push_back(whole_numbers(p.types[v], seed++));
+  return in;
+}
+
+inline void enough_devices() {
+  if (runtime::device_count() < 8) runtime::set_device_count(8);
+}
+
+/// Evaluated device by device, and compiled, the partitioned program gives what the program gives.
+inline void expect_right(const Program& program, const Partitioned& p,
+                         const std::vector<HostArray>& inputs) {
+  const std::vector<HostArray> whole = evaluate(program, inputs);
+  enough_devices();
+  expect_same(evaluate(*p.program, inputs), whole, "evaluated");
+  expect_same(tessera::testing::run_compiled(p.program, inputs), whole, "compiled");
+}
+inline void expect_right(const Case& c, const Partitioned& p) {
+  expect_right(*c.program, p, drawn_inputs(*c.program));
+}
+
+}  // namespace partitioning
