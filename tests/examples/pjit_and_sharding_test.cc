@@ -105,9 +105,12 @@ TEST_F(PjitAndSharding, Mlp) {
   Mlp params = init_mlp(ts::random::key(20), {784, 512, 256, 10});
   Array x = normal(21, {16, 784});
   {
-    Array output = parallel_mlp(meshes.line, params)(params, x);
+    auto forward = parallel_mlp(meshes.line, params);
+    Array output = forward(params, x);
     golden.near(output, "mlp", 1e-4);
     EXPECT_EQ(output.sharding(), on_line(P("x")));
+    // The second layer's 16 x 256 sums; nothing for the first and the last.
+    EXPECT_EQ(moves(forward.lower(params, x)), "psum_scatter over 'x': 16384 bytes");
   }
   const std::string refusal = refusal_of_mlp_by_columns(meshes.line, params, x);
   EXPECT_NE(refusal.find("10"), std::string::npos) << refusal;
@@ -127,6 +130,8 @@ TEST_F(PjitAndSharding, Training) {
     EXPECT_EQ(params.w.sharding(), on_line(P("x", none)));
     EXPECT_TRUE(params.b.sharding().is_fully_replicated());
   }
+  // 32 x 64 predictions; each device has the gradient of its weights.
+  EXPECT_EQ(moves(step.lower(params, x, y, 0.01f)), "psum over 'x': 8192 bytes");
   golden.near(Array(losses), "losses", 1e-6 * 268);
   golden.near(some(params.w), "trained_w", 1e-6);
   golden.near(params.b, "trained_b", 1e-7);
@@ -158,6 +163,7 @@ TEST_F(PjitAndSharding, LargeLayer) {
   golden.near(some(output), "large", rounding(1024));
   EXPECT_TRUE(bool(ts::allclose(output, ts::dot(x, w), 0, rounding(1024))));
   EXPECT_EQ(output.sharding(), on_line(P(none, "x")));
+  EXPECT_EQ(moves(layer.lower(w, x)), "psum_scatter over 'x': 524288 bytes");
   Array grads = ts::grad([&](Array w, Array x) { return ts::sum(layer(w, x)); })(w, x);
   golden.near(some(grads), "large_grads", rounding(64));
   // Each row is a sum over the 64 examples, the same for all outputs.
