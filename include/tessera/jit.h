@@ -18,6 +18,8 @@
 #pragma once
 
 #include <tessera/detail/call.h>
+#include <tessera/mesh.h>
+#include <tessera/partition_spec.h>
 
 #include <concepts>
 #include <cstdint>
@@ -32,6 +34,18 @@
 namespace tessera::inline v0 {
 
 struct JitOptions {
+  /// The mesh of the specs below, and of constraints inside. By default that of the scope
+  /// (use_mesh), when it is made or else when it is called.
+  Mesh mesh = {};
+  /// How the arguments are cut, as a prefix of their tree; what is left unconstrained is placed as
+  /// the program likes. Arguments that lie otherwise are moved. Static arguments have an entry too; it
+  /// is ignored, as are entries of parameters left to their defaults. With specs, here or for the
+  /// results, the program is partitioned: each device computes its part, and collectives are put
+  /// where parts have to meet. Values are those of the whole program; sums over several devices may
+  /// be added in another order.
+  SpecTree in_shardings = unconstrained;
+  /// How the results lie, as a prefix of their tree.
+  SpecTree out_shardings = unconstrained;
   /// Positions of arguments to give away: whatever their size, their arrays are deleted, copies of
   /// the handles included, and the results may have their memory. An array passed with std::move is
   /// donated too, where nobody else holds it. Other arrays that share memory with one (rows,
@@ -225,15 +239,15 @@ class Jit {
 namespace detail {
 /// Options of other libraries, and slips of the pen, in the order of those that they stand for.
 struct NoJitOption {
-  Anything axis_name{}, in_axes{}, out_axes{}, device{}, devices{}, backend{}, mesh{},
-      in_shardings{}, out_shardings{}, donated{}, donate_args{}, donate_argnums{},
-      donate_argnames{}, donate{}, static_args{}, static_argnums{}, static_argnames{},
-      keep_unused{}, inlined{}, names{}, name{};
+  Anything axis_name{}, device{}, devices{}, backend{}, mesh{}, in_axes{}, in_specs{},
+      in_axis_resources{}, in_shardings{}, out_axes{}, out_specs{}, out_axis_resources{},
+      out_shardings{}, donated{}, donate_args{}, donate_argnums{}, donate_argnames{}, donate{},
+      static_args{}, static_argnums{}, static_argnames{}, keep_unused{}, inlined{}, names{}, name{};
 };
 }  // namespace detail
 __attribute__((unavailable(
-    "tessera: jit has no option of this name; its options, in this order: donate, name (a "
-    "parameter of a C++ number type is static)"))) detail::Anything
+    "tessera: jit has no option of this name; its options, in this order: mesh, in_shardings, "
+    "out_shardings, donate, name (a parameter of a C++ number type is static)"))) detail::Anything
 jit(detail::AnyFunction, const detail::NoJitOption&);
 
 /// Copies of the result share the cache.
@@ -241,6 +255,12 @@ template <class F>
 Jit<std::decay_t<F>> jit(F&& f, const JitOptions& options = {},
                          std::source_location loc = std::source_location::current()) {
   return {std::forward<F>(f), detail::make_jit_cache(options, loc), "jit", loc};
+}
+/// jit, as it was called where shardings came first.
+template <class F>
+Jit<std::decay_t<F>> pjit(F&& f, const JitOptions& options = {},
+                          std::source_location loc = std::source_location::current()) {
+  return {std::forward<F>(f), detail::make_jit_cache(options, loc), "pjit", loc};
 }
 
 /// The result of f(args...) as abstract arrays; nothing is computed, and arguments may be abstract.

@@ -95,6 +95,25 @@ requires(!std::convertible_to<T, Operand>) T
   return device_put(x, sharding.mesh(), SpecTree(sharding.spec()), loc);
 }
 
+/// x, which lies so in the program that is compiled, on the mesh of the scope or of the jit around it:
+/// a value in the middle of a function is where propagation starts from too. Unconstrained dimensions
+/// lie as the others want them. The values are x's. Outside of functions that are traced it is
+/// device_put. ShardingError as there.
+TESSERA_API Array with_sharding_constraint(Operand x, const PartitionSpec& spec);
+TESSERA_API Array with_sharding_constraint(Operand x, const Sharding& sharding);
+namespace detail {
+TESSERA_API std::vector<Array> constrain_leaves(const std::vector<Array>& leaves,
+                                                const TreeDef& tree, const SpecTree& specs,
+                                                std::source_location loc);
+}
+template <class T>
+requires(!std::convertible_to<T, Operand>) T
+    with_sharding_constraint(const T& x, const SpecTree& specs,
+                             std::source_location loc = std::source_location::current()) {
+  return tree::unflatten(
+      x, detail::constrain_leaves(tree::leaves(x), tree::structure(x), specs, loc), loc);
+}
+
 /// An array of `shape` from the parts that `part` gives for their ranges in the whole: called once
 /// for each different part, in the order of the devices. ShapeError and DTypeError where a part is
 /// not as the first one, or not of the size of its ranges.

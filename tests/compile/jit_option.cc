@@ -1,4 +1,4 @@
-// expect: tessera: jit has no option of this name; its options, in this order: donate, name
+// expect: tessera: jit has no option of this name; its options, in this order: mesh, in_shardings
 #include <tessera/tessera.h>
 
 namespace ts = tessera;

@@ -120,3 +120,45 @@ MISUSE(shard_map_left_open) {
   ts::shard_map([](Array x) { return x; },
                 {.mesh = mesh(), .in_specs = ts::P(ts::unconstrained)})(ts::ones({4}));
 }
+
+MISUSE(jit_of_arguments_that_do_not_divide) {
+  ts::jit([](Array x, Array y) { return ts::dot(x, y); },
+          {.mesh = mesh(), .in_shardings = {ts::P("data"), ts::P(ts::none, "model")}})(
+      ts::ones({3, 4}), ts::ones({4, 5}));
+}
+MISUSE(jit_of_results_that_do_not_divide) {
+  ts::jit([](Array x) { return std::pair(x, ts::sum(x)); },
+          {.mesh = mesh(), .out_shardings = {ts::P("data"), ts::P("model")}})(ts::ones({5}));
+}
+MISUSE(jit_with_an_unknown_axis) {
+  ts::jit([](Array x) { return x; },
+          {.mesh = mesh(), .in_shardings = ts::P("batch")})(ts::ones({4}));
+}
+MISUSE(jit_with_specs_and_no_mesh) {
+  ts::jit([](Array x) { return x; }, {.in_shardings = ts::P("data")})(ts::ones({4}));
+}
+MISUSE(jit_with_specs_that_are_no_prefix) {
+  ts::jit([](std::pair<Array, Array> x) { return x.first; },
+          {.mesh = mesh(), .in_shardings = {{ts::P("data"), ts::P(), ts::P()}}})(
+      std::pair(ts::ones({4}), ts::ones({4})));
+}
+MISUSE(jit_with_shardings_inside_pmap) {
+  ts::pmap([](Array x) {
+    return ts::jit([](Array y) { return y; }, {.mesh = mesh(), .in_shardings = ts::P("data")})(x);
+  })(ts::ones({2, 2}));
+}
+MISUSE(jit_with_shardings_on_an_abstract_mesh) {
+  ts::jit([](Array x) { return x; },
+          {.mesh = ts::Mesh::abstract({{"x", 64}}), .in_shardings = ts::P("x")})(ts::ones({64}));
+}
+MISUSE(constraint_without_a_mesh) {
+  ts::jit([](Array x) { return ts::with_sharding_constraint(x, ts::P("data")); })(ts::ones({4}));
+}
+MISUSE(constraint_that_does_not_divide) {
+  ts::jit([](Array x) { return ts::with_sharding_constraint(x, ts::P("data")); },
+          {.mesh = mesh()})(ts::ones({5}));
+}
+MISUSE(constraint_with_an_axis_twice) {
+  ts::jit([](Array x) { return ts::with_sharding_constraint(x, ts::P("data", "data")); },
+          {.mesh = mesh()})(ts::ones({4, 4}));
+}

@@ -92,7 +92,34 @@ struct Tally {
   int programs = 0, exact = 0, collectives = 0, compiled = 0;
 };
 
-std::string wrong(const walk::Tape& tape, Tally& tally) {
+using Maker = std::function<ProgramPtr(walk::Dice&)>;
+
+// One equation over extents that axes divide, and sometimes its derivative.
+ProgramPtr one_equation(walk::Dice& dice) {
+  const Op& op = *dice.of(walk::drawn_ops());
+  Ints shape;
+  for (std::int64_t r = 1 + dice.below(3); r > 0; --r)
+    shape.push_back(dice.of(Ints{4, 2, 8, 6, 3}));
+  Builder b("one");
+  for (DType d : {DType::float32, DType::int32, DType::boolean, DType::uint32}) {
+    const walk::Drawn e = walk::draw_equation(op, dice, Type(d, Shape(shape.begin(), shape.end())));
+    if (!e) continue;
+    Values in;
+    for (const Type& t : e->inputs) in.push_back(b.input(Type(t.dtype, t.shape)));
+    const ProgramPtr p = b.finish(b.emit(op, in, e->attrs));
+    const bool smooth = walk::some(walk::floating(p->input_types())) &&
+                        walk::some(walk::floating(p->output_types()));
+    if (!smooth || dice.toss()) return p;
+    try {
+      return vjp_program(*p, walk::floating(p->input_types()));
+    } catch (const TraceError&) {
+      return p;
+    }
+  }
+  return nullptr;
+}
+
+std::string wrong(const walk::Tape& tape, Tally& tally, const Maker& make) {
   static const std::vector<MeshShape> meshes = {{{"x"}, {2}},         {{"x"}, {4}},
                                                 {{"x"}, {3}},         {{"x", "y"}, {2, 2}},
                                                 {{"x", "y"}, {4, 2}}, {{"x", "y", "z"}, {2, 2, 2}}};
@@ -100,7 +127,8 @@ std::string wrong(const walk::Tape& tape, Tally& tally) {
   ProgramPtr p;
   try {
     Case c(dice.of(meshes));
-    p = c.program = walk::draw_program(dice);
+    p = c.program = make(dice);
+    if (!p) return "";
     // Constraints are drawn over meshes of their own; rounding may turn a comparison, a choice or an
     // index, and then nothing is close.
     if (any_equation(*p, [](const Equation& e) { return e.op->constrains != nullptr; })) return "";
@@ -142,9 +170,18 @@ std::string wrong(const walk::Tape& tape, Tally& tally) {
 
 TEST(PartitionRandom, GivesWhatTheProgramGives) {
   Tally tally;
-  check::check_many(800, 400, [&](const walk::Tape& tape) { return wrong(tape, tally); });
+  check::check_many(800, 400,
+                    [&](const walk::Tape& tape) { return wrong(tape, tally, walk::draw_program); });
   EXPECT_GT(tally.exact, 0);
   EXPECT_GT(tally.collectives, 0);
+  std::printf("%d programs, %d exact, %d compiled, %d collectives\n", tally.programs, tally.exact,
+              tally.compiled, tally.collectives);
+}
+
+TEST(PartitionRandom, GivesWhatEachOpGives) {
+  Tally tally;
+  check::check_many(3000, 200,
+                    [&](const walk::Tape& tape) { return wrong(tape, tally, one_equation); });
   std::printf("%d programs, %d exact, %d compiled, %d collectives\n", tally.programs, tally.exact,
               tally.compiled, tally.collectives);
 }

@@ -4,6 +4,7 @@
 #include "api/array/array_impl.h"
 #include "api/devices/mesh_data.h"
 #include "api/devices/relaid.h"
+#include "api/trace/composite.h"
 #include "base/message.h"
 #include "runtime/backend.h"
 
@@ -110,6 +111,45 @@ std::vector<Array> detail::put_leaves(const std::vector<Array>& leaves, const Tr
     out.push_back(leaves[i].is_empty() || !by_leaf[i]
                       ? leaves[i]
                       : device_put(Operand(leaves[i], loc), shardings[i]));
+  return out;
+}
+
+Array with_sharding_constraint(Operand x, const Sharding& sharding) {
+  const char* function = "with_sharding_constraint";
+  const detail::ArrayImpl& a = detail::need(x.array, function, x.loc);
+  const InFunction named(function, x.loc);
+  if (!detail::Trace::innermost()) return device_put(x, sharding);
+  detail::need_scope_mesh(function, sharding.mesh(), x.loc);
+  if (const detail::Misfit no = detail::misfit(a.type.shape, sharding))
+    Message(function)
+        .problem(no.problem)
+        .rule(no.rule)
+        .from(x.loc)
+        .advice(no.advice)
+        .raise<ShardingError>();
+  Ints open;
+  for (std::size_t d = 0; d < sharding.spec().dims().size(); ++d)
+    if (sharding.spec()[d].is_unconstrained()) open.push_back(static_cast<std::int64_t>(d));
+  const MeshRef mesh = detail::MeshData::of(sharding.mesh()).ref;
+  const Spec spec = detail::spec_of(sharding.spec());
+  return detail::composite1(function, {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
+    return ops::sharding_constraint(in[0], mesh, spec, open);
+  });
+}
+Array with_sharding_constraint(Operand x, const PartitionSpec& spec) {
+  const InFunction named("with_sharding_constraint", x.loc);
+  return with_sharding_constraint(
+      x, Sharding(detail::need_scope_mesh("with_sharding_constraint", Mesh(), x.loc), spec));
+}
+std::vector<Array> detail::constrain_leaves(const std::vector<Array>& leaves, const TreeDef& tree,
+                                            const SpecTree& specs, std::source_location loc) {
+  const InFunction named("with_sharding_constraint", loc);
+  const auto by_leaf = specs_by_leaf("with_sharding_constraint", specs, tree, "x", loc);
+  std::vector<Array> out;
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    out.push_back(leaves[i].is_empty() || !by_leaf[i]
+                      ? leaves[i]
+                      : with_sharding_constraint(Operand(leaves[i], loc), *by_leaf[i]));
   return out;
 }
 

@@ -219,8 +219,8 @@ std::string sharding_svg(const Shape& shape, const Sharding& sharding,
       s += fmt::format(
           "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"4\" "
           "fill=\"rgb({},{},{})\" stroke=\"white\" stroke-width=\"3\"/>\n"
-          "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" "
-          "dominant-baseline=\"central\" fill=\"#222\">{}</text>\n",
+          "<text x=\"{:.1f}\" y=\"{:.1f}\" dy=\"0.35em\" "
+          "text-anchor=\"middle\" fill=\"#222\">{}</text>\n",
           x, y, w, h, c.red, c.green, c.blue, x + w / 2, y + h / 2, text_of(g, i, j));
     }
   if (!g.others.empty())

@@ -62,8 +62,9 @@ const runtime::Executable& CacheEntry::executable(const std::vector<bool>& donat
   runtime::CompileOptions options;
   options.name = name;
   options.donated = donated;
-  auto* v =
-      new Version{donated, &on, runtime::compile(function.program, options, on), versions_.load()};
+  const ProgramPtr program =
+      function.cutting ? spmd::cut(function.program, *function.cutting) : function.program;
+  auto* v = new Version{donated, &on, runtime::compile(program, options, on), versions_.load()};
   versions_.store(v, std::memory_order_release);
   return *v->exe;
 }

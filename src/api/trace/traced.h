@@ -3,6 +3,8 @@
 
 #include "api/trace/trace.h"
 
+#include "spmd/cutting.h"
+
 #include <tessera/detail/call.h>
 
 #include <memory>
@@ -25,6 +27,8 @@ struct TracedFunction {
   std::shared_ptr<const void> prototype;
   /// The platform of the devices that it names; null: it runs where its arguments are.
   runtime::Backend* backend = nullptr;
+  /// How it is to be cut into a program a device; null: it runs as it is.
+  std::shared_ptr<const spmd::Cutting> cutting;
 
   std::size_t explicit_inputs() const { return program->inputs.size() - captures.size(); }
 };

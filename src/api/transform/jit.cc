@@ -1,6 +1,7 @@
 #include <tessera/jit.h>
 
 #include "api/trace/cache.h"
+#include "api/transform/sharded_jit.h"
 #include "ir/nested.h"
 #include "ir/op.h"
 
@@ -23,6 +24,7 @@ class JitCache final : public CachedFunction {
 std::shared_ptr<CachedFunction> make_jit_cache(const JitOptions& options,
                                                std::source_location loc) {
   std::string name = options.name.empty() ? "jit(" + to_string(SourceLoc(loc)) + ")" : options.name;
+  if (is_sharded(options)) return make_sharded_jit_cache(std::move(name), options, loc);
   return std::make_shared<JitCache>(std::move(name), options.donate, loc);
 }
 

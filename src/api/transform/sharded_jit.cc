@@ -1,0 +1,113 @@
+#include "api/transform/sharded_jit.h"
+
+#include "api/devices/leaf_specs.h"
+#include "api/devices/nested.h"
+#include "ops/build.h"
+#include "runtime/devices.h"
+
+namespace tessera::inline v0::detail {
+
+namespace {
+
+class ShardedJitCache final : public CachedFunction {
+ public:
+  ShardedJitCache(std::string name, const JitOptions& options, std::source_location loc)
+      : CachedFunction(std::move(name), options.donate, loc), options_(options), loc_(loc) {}
+
+ private:
+  TracedFunction build(Call& call) const override {
+    refuse_nested("jit", loc_);
+    const Mesh mesh = need_scope_mesh("jit", options_.mesh, loc_);
+    const MeshData& data = MeshData::of(mesh);
+    const LeafSpecs in =
+        argument_specs("jit", call, options_.in_shardings, mesh, leaf_types(call), loc_);
+    TracedFunction f = [&] {
+      const MeshScope scope(mesh);  // of constraints inside
+      return trace_call(call, name(), "jit");
+    }();
+    const LeafSpecs out =
+        result_specs("jit", f, result_tree(call, f), options_.out_shardings, loc_);
+    check_results(out, *f.program, mesh);
+
+    // Inside another function the specs are constraints of the whole program there.
+    const Program& body = *f.program;
+    Builder b(body.name);
+    b.loc = loc_;
+    auto cutting = std::make_shared<spmd::Cutting>();
+    cutting->mesh = data.ref;
+    Values inputs;
+    for (std::size_t i = 0; i < body.inputs.size(); ++i) {
+      const Value x = b.input(body.type(body.inputs[i]));
+      cutting->inputs.push_back(i < in.specs.size() ? wanted(in.specs[i]) : std::nullopt);
+      inputs.push_back(constrained(x, cutting->inputs[i], data.ref));
+    }
+    Values results = b.inline_program(body, inputs);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      cutting->outputs.push_back(wanted(out.specs[i]));
+      results[i] = constrained(results[i], cutting->outputs[i], data.ref);
+    }
+    f.program = b.finish(results);
+    f.backend = data.backend;
+    f.cutting = std::move(cutting);
+    return f;
+  }
+
+  void extend_key(InlineVector<std::uint64_t, 16>& words) const override {
+    words.push_back(static_cast<std::uint64_t>(runtime::device_count()));
+    if (options_.mesh.empty()) add_scope_mesh(words);
+  }
+
+  static std::optional<spmd::SpecWanted> wanted(const std::optional<PartitionSpec>& spec) {
+    if (!spec) return std::nullopt;
+    spmd::SpecWanted w{spec_of(*spec)};
+    for (const PartitionSpec::Dim& d : spec->dims()) w.open.push_back(d.is_unconstrained());
+    return w;
+  }
+  static Value constrained(Value x, const std::optional<spmd::SpecWanted>& w, const MeshRef& mesh) {
+    if (!w) return x;
+    Ints open;
+    for (std::size_t d = 0; d < w->open.size(); ++d)
+      if (w->open[d]) open.push_back(static_cast<std::int64_t>(d));
+    return ops::sharding_constraint(x, mesh, w->spec, open);
+  }
+
+  void check_results(const LeafSpecs& out, const Program& body, const Mesh& mesh) const {
+    const InFunction named("jit", loc_);
+    Message m("jit");
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < out.specs.size(); ++i) {
+      if (!out.specs[i]) continue;
+      const Misfit no = misfit(body.type(body.outputs[i]).shape, Sharding(mesh, *out.specs[i]));
+      if (!no) continue;
+      m.offender(out.paths[i] + ": " + no.problem + "; " + no.rule);
+      ++wrong;
+    }
+    if (wrong > 0) raise_misfits(m, wrong, "result", loc_);
+  }
+
+  JitOptions options_;
+  SourceLoc loc_;
+};
+
+}  // namespace
+
+bool is_sharded(const JitOptions& options) {
+  return !options.mesh.empty() || options.in_shardings.kind() != SpecTree::Kind::unconstrained ||
+         options.out_shardings.kind() != SpecTree::Kind::unconstrained;
+}
+
+std::shared_ptr<CachedFunction> make_sharded_jit_cache(std::string name, const JitOptions& options,
+                                                       std::source_location loc) {
+  JitOptions with_mesh = options;
+  if (with_mesh.mesh.empty()) with_mesh.mesh = current_mesh();
+  if (with_mesh.mesh.is_abstract())
+    Message("jit")
+        .problem(to_string(with_mesh.mesh) + " has no devices")
+        .rule("a partitioned program runs on devices")
+        .from(line_of(loc))
+        .advice("a Mesh of devices")
+        .raise<ShardingError>();
+  return std::make_shared<ShardedJitCache>(std::move(name), with_mesh, loc);
+}
+
+}  // namespace tessera::inline v0::detail

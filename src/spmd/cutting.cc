@@ -1,0 +1,33 @@
+#include "spmd/cutting.h"
+
+#include "spmd/partition.h"
+
+namespace tessera::inline v0::spmd {
+
+namespace {
+std::vector<std::optional<Wanted>> placed(const std::vector<std::optional<SpecWanted>>& specs,
+                                          const std::vector<Type>& types, const AtomMesh& mesh) {
+  std::vector<std::optional<Wanted>> out;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    std::optional<Wanted>& w = out.emplace_back();
+    if (!specs[i]) continue;
+    const int rank = types[i].shape.rank();
+    w = Wanted{mesh.placement(specs[i]->spec, rank)};
+    w->open = specs[i]->open;
+    w->open.resize(static_cast<std::size_t>(rank), false);
+  }
+  return out;
+}
+}  // namespace
+
+ProgramPtr cut(const ProgramPtr& program, const Cutting& how) {
+  const AtomMesh mesh(*how.mesh, AtomMesh::Parts::axes);
+  std::vector<Type> inputs;
+  for (Var v : program->inputs) inputs.push_back(program->type(v));
+  PartitionOptions options;
+  options.wanted.inputs = placed(how.inputs, inputs, mesh);
+  options.wanted.outputs = placed(how.outputs, program->output_types(), mesh);
+  return partition(program, how.mesh, options).program;
+}
+
+}  // namespace tessera::inline v0::spmd
