@@ -112,7 +112,7 @@ void show_resharding(const Mesh& line) {
             << "\n";
   std::cout << "Column operation result shape: " << shape(r.column_sums) << ", x moved before\n";
   std::cout << "  x by columns inside the program, exchanged: " << r.constrained_moves << "\n";
-  std::cout << "  only the result by columns, exchanged: " << r.added_moves << "\n";
+  std::cout << "  left to the compiler, exchanged: " << r.added_moves << "\n";
   std::cout << "  all three match: "
             << ts::logical_and(ts::allclose(r.column_sums, r.added_sums, 1e-5, 1e-5),
                                ts::allclose(r.column_sums, r.constrained_sums, 1e-5, 1e-5))

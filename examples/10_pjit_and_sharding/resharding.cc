@@ -27,12 +27,12 @@ Resharding demonstrate_resharding(const Mesh& line) {
   // The same inside the program, where its plan shows it.
   auto constrained =
       ts::pjit([](Array x) { return sum_columns(ts::with_sharding_constraint(x, P(none, "x"))); },
-               {.out_shardings = P("x")});
+               {.in_shardings = {P("x")}, .out_shardings = P("x")});
   r.constrained_sums = constrained(r.x);
   r.constrained_moves = moves(constrained.lower(r.x));
 
-  // Asked for the result only, each device adds its rows, and the sums move instead of x.
-  auto added = ts::pjit(sum_columns, {.out_shardings = P("x")});
+  // Left to the compiler, each device adds its rows, and the sums move instead of x.
+  auto added = ts::pjit(sum_columns, {.in_shardings = {P("x")}, .out_shardings = P("x")});
   r.added_sums = added(r.x);
   r.added_moves = moves(added.lower(r.x));
 
