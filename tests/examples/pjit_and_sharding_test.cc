@@ -13,8 +13,8 @@ using namespace pjit_and_sharding;
 
 namespace {
 
-/// Sums of n products of standard normal numbers, added in another order: n roundings, by up to half
-/// a unit in the last place of numbers like sqrt(n).
+/// Sums of n products of standard normal numbers, added in another order: n roundings, by up to
+/// half a unit in the last place of numbers like sqrt(n).
 double rounding(int n) { return n * std::sqrt(double(n)) * 0x1p-24; }
 
 /// Up to four entries along each axis, as the script keeps them.
