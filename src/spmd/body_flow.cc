@@ -1,5 +1,4 @@
 // Loops, branches and calls of a per-device program.
-#include "base/message.h"
 #include "ir/op.h"
 #include "ops/control/agree.h"
 #include "spmd/body_writer.h"
@@ -32,13 +31,6 @@ void BodyWriter::inlined(Frame& f, std::size_t k, const Equation& eqn) {
 // What a program inside takes and gives lies as propagation has it there: operands outside are
 // brought to it, and a row of an array lies as the array does without the dimension of the rows.
 void BodyWriter::flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow) {
-  if (flow.kind == Flow::Kind::region)
-    Message("jit")
-        .problem("a shard_map is inside a program that is partitioned")
-        .rule("a program is partitioned as a whole, or is a per-device program")
-        .from(eqn.loc)
-        .advice("call the shard_map outside, or write its body for whole arrays")
-        .raise<ShardingError>();
   if (flow.kind == Flow::Kind::call && !eqn.op->with_flow) return inlined(f, k, eqn);
 
   const auto scopes = work_.where.nested(f.scope, k);

@@ -25,7 +25,7 @@ struct MapInfo {
   SourceLoc loc;      // of the call
   bool named = true;  // whether collectives can name the axis
   /// How a result is declared to differ: "declare the result as mapped: 0 in out_axes".
-  std::string declaring = {};
+  std::string declaring = "declare the result as mapped: 0 in out_axes";
 };
 
 /// Throws ShardingError that lists every result whose spec leaves out an axis over which it varies,

@@ -1,6 +1,7 @@
 #include "spmd/partition.h"
 
 #include "base/message.h"
+#include "ir/nested.h"
 #include "ops/build.h"
 #include "spmd/body_writer.h"
 
@@ -29,8 +30,27 @@ void check_end(const AtomMesh& mesh, const Type& whole, const Placement& p, cons
 
 }  // namespace
 
+namespace {
+/// A region has a mesh of its own.
+void refuse_regions(const Program& program) {
+  for (const Equation& eqn : program.equations) {
+    const std::optional<Flow> flow = flow_of(eqn);
+    if (!flow) continue;
+    if (flow->kind == Flow::Kind::region)
+      Message("jit")
+          .problem("a pmap or shard_map is inside a program that is partitioned")
+          .rule("a program is partitioned as a whole, or is a per-device program")
+          .from(eqn.loc)
+          .advice("call it outside, or write its body for whole arrays")
+          .raise<ShardingError>();
+    for (const ProgramPtr& nested : flow->programs) refuse_regions(*nested);
+  }
+}
+}  // namespace
+
 Partitioned partition(const ProgramPtr& program, const MeshRef& mesh_ref,
                       const PartitionOptions& options) {
+  refuse_regions(*program);
   const AtomMesh mesh(*mesh_ref, AtomMesh::Parts::axes);
   const Propagation where = propagate(*program, mesh, options.wanted);
   PartitionWork work(mesh, where, options.links);

@@ -291,6 +291,12 @@ TEST_F(Meshes, Pictures) {
             "│ CPU 1,3,5,7 │\n"
             "└─────────────┘\n"
             "dimension 0 is cut by 'x' too\n");
+  EXPECT_EQ(picture({0, 4}, P("y")),
+            "┌─────────────┐\n"
+            "│ CPU 0,2,4,6 │\n"
+            "├─────────────┤\n"
+            "│ CPU 1,3,5,7 │\n"
+            "└─────────────┘\n");
   const std::string colours =
       ts::visualize_sharding({2}, ts::Sharding(ts::Mesh({{"x", 2}}), P("x")), {.color = true});
   EXPECT_EQ(colours,

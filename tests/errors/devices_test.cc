@@ -34,15 +34,7 @@ static ts::Sharding rows_over_two() {
 MISUSE(put_rows_that_do_not_divide) { ts::device_put(ts::ones({5, 3}), rows_over_two()); }
 MISUSE(put_a_scalar_over_devices) { ts::device_put(1.0, rows_over_two()); }
 MISUSE(put_by_an_empty_sharding) { ts::device_put(ts::ones({4}), ts::Sharding()); }
-MISUSE(mesh_of_another_size) {
-  ts::Mesh({{"x", 4}}, {{0}, {1}});
-}
-MISUSE(put_by_an_unknown_axis) {
-  ts::device_put(ts::ones({4}), ts::Mesh({{"x", 2}}), ts::P("y"));
-}
-MISUSE(mesh_with_one_device_twice) {
-  ts::Mesh({{"x", 2}}, {{1}, {1}});
-}
-MISUSE(mesh_on_several_platforms) {
-  ts::Mesh({{"x", 2}}, {{0}, {1, "cuda"}});
-}
+MISUSE(mesh_of_another_size) { ts::Mesh({{"x", 4}}, {{0}, {1}}); }
+MISUSE(put_by_an_unknown_axis) { ts::device_put(ts::ones({4}), ts::Mesh({{"x", 2}}), ts::P("y")); }
+MISUSE(mesh_with_one_device_twice) { ts::Mesh({{"x", 2}}, {{1}, {1}}); }
+MISUSE(mesh_on_several_platforms) { ts::Mesh({{"x", 2}}, {{0}, {1, "cuda"}}); }

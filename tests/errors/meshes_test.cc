@@ -162,3 +162,14 @@ MISUSE(constraint_with_an_axis_twice) {
   ts::jit([](Array x) { return ts::with_sharding_constraint(x, ts::P("data", "data")); },
           {.mesh = mesh()})(ts::ones({4, 4}));
 }
+
+MISUSE(mesh_of_too_many_axes) {
+  std::vector<ts::Mesh::Axis> axes;
+  for (int i = 0; i < 40; ++i) axes.push_back({"a" + std::to_string(i), 1});
+  ts::Mesh::abstract(axes);
+}
+MISUSE(pmap_inside_a_jit_with_shardings) {
+  auto rows = ts::pmap([](Array x) { return x * 2; });
+  ts::jit([&](Array x) { return rows(x); },
+          {.mesh = mesh(), .in_shardings = ts::P("data")})(ts::ones({2, 2}));
+}

@@ -47,10 +47,18 @@ std::string count_text(std::size_t n) {
   return std::to_string(n) + (n == 1 ? " device" : " devices");
 }
 
+/// What a compiled program tells apart.
+constexpr std::size_t kMostAxes = 32;
+
 /// Devices along all axes; raises what is wrong with them.
 std::int64_t need_axes(const std::vector<Mesh::Axis>& axes, const SourceLoc& loc) {
   Message m("Mesh");
   m.from(loc);
+  if (axes.size() > kMostAxes)
+    m.problem("a mesh of " + std::to_string(axes.size()) + " axes")
+        .rule("a mesh has at most " + std::to_string(kMostAxes) + " axes")
+        .advice("leave out axes of size 1")
+        .raise<ShardingError>();
   std::int64_t size = 1;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto& [name, n] = axes[i];

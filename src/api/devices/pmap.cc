@@ -131,16 +131,8 @@ class PmapCache final : public CachedFunction {
 
   void check(const Call& call, const TracedFunction& f, const PmapInputs& in, const TreeDef& result,
              const std::string& axis, const Specs& in_specs, const Specs& out_specs) const {
-    spmd::MapInfo map{"pmap",
-                      *f.program,
-                      {{axis}, {in.size}},
-                      {},
-                      {},
-                      in.paths,
-                      {},
-                      loc_,
-                      !options_.axis_name.empty(),
-                      "declare the result as mapped: 0 in out_axes"};
+    spmd::MapInfo map{"pmap", *f.program, {{axis}, {in.size}},        {}, {}, in.paths,
+                      {},     loc_,       !options_.axis_name.empty()};
     map.in_specs = in_specs;
     map.out_specs = out_specs;
     while (map.input_paths.size() < map.in_specs.size())

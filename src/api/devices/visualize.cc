@@ -52,8 +52,10 @@ Grid grid_of(const Shape& shape, const Sharding& s, const std::vector<int>& dims
   Grid g;
   if (rank == 1) g.across_dim = 0;
   if (rank >= 2) g.down_dim = dims[0], g.across_dim = dims[1];
-  const Shape block = s.shard_shape(shape);
-  const auto parts = [&](int d) { return d < 0 || block[d] == 0 ? 1 : shape[d] / block[d]; };
+  (void)s.shard_shape(shape);  // its errors
+  const Spec spec = detail::spec_of(s.spec());
+  const MeshShape& mesh = *detail::MeshData::of(s.mesh()).ref;
+  const auto parts = [&](int d) { return d < 0 ? 1 : mesh.size_of(spec.axes_of(d)); };
   g.down = parts(g.down_dim), g.across = parts(g.across_dim);
   if (g.down > kMostDown || g.across > kMostAcross)
     no_picture(fmt::format("there are {} x {} parts", g.down, g.across),
@@ -62,8 +64,6 @@ Grid grid_of(const Shape& shape, const Sharding& s, const std::vector<int>& dims
   if (g.down_dim >= 0) g.height = shape[g.down_dim];
   if (g.across_dim >= 0) g.width = shape[g.across_dim];
   g.holders.resize(static_cast<std::size_t>(g.down * g.across));
-  const Spec spec = detail::spec_of(s.spec());
-  const MeshShape& mesh = *detail::MeshData::of(s.mesh()).ref;
   for (std::int64_t device = 0; device < mesh.size(); ++device) {
     const auto at = [&](int d) { return d < 0 ? 0 : mesh.index_along(device, spec.axes_of(d)); };
     const auto place = static_cast<std::size_t>(at(g.down_dim) * g.across + at(g.across_dim));
