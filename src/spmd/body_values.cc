@@ -52,7 +52,8 @@ Value BodyWriter::at(Slot slot, Id id) {
   if (!plan)
     throw InternalError("no copy of " + to_string(*h.type) + " leads to " +
                         work_.mesh.to_string(to));
-  // Devices may hold the same by chance; their parts are typed as what they stand for.
+  // Devices may hold the same by chance; their parts are typed as what they stand for, and equal
+  // partial results still add up.
   Value part = b_.vary_over(from->value, work_.placements.axes(from->at));
   note(*plan, *h.type);
   part = emit_reshard(b_, work_.mesh, *plan, part);

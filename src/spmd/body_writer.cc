@@ -164,10 +164,6 @@ Values BodyWriter::emit(const Equation& eqn, const DivisionRule& rule, const Div
     if (!(out[i].shape() == work_.mesh.local_shape(type.shape, p)) || out[i].dtype() != type.dtype)
       throw InternalError("'" + eqn.op->name + "' on parts gives " + to_string(out[i].type()) +
                           " for " + to_string(type) + " at " + work_.mesh.to_string(p));
-    // Equal partial results of devices still add up.
-    AxisSet partial;
-    for (Atom a : p.unreduced.atoms()) partial.insert(work_.mesh.atom_mesh().axes[a]);
-    out[i] = b_.vary_over(out[i], partial);
   }
   return out;
 }

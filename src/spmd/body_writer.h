@@ -1,5 +1,5 @@
-// Writes the per-device program of a program: plain equations in body_writer.cc, values and how they
-// come to where they are read in body_values.cc, control flow in body_flow.cc and
+// Writes the per-device program of a program: plain equations in body_writer.cc, values and how
+// they come to where they are read in body_values.cc, control flow in body_flow.cc and
 // body_sums.cc.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Which division of an equation's work is cheapest, with what its operands have to be brought to and
-// what its results come out as.
+// Which division of an equation's work is cheapest, with what its operands have to be brought to
+// and what its results come out as.
 #pragma once
 
 #include "spmd/division.h"
@@ -37,8 +37,8 @@ class Divider {
   /// along the factors that it cuts in one of them, are tried in all ways, or where these are very
   /// many one atom after the other.
   ///
-  /// Operands that are partial sums stay so where the equation is linear in them, so that the result
-  /// is one, if that costs no more.
+  /// Operands that are partial sums stay so where the equation is linear in them, so that the
+  /// result is one, if that costs no more.
   const DivisionChoice& choose(const DivisionRule& rule, std::span<const OperandState> operands,
                                std::span<const PlacementTable::Id> wanted);
 

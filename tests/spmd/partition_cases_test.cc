@@ -157,6 +157,17 @@ TEST(Partition, ASoftmaxOverPartsOfAVocabularyReducesTwice) {
   expect_right(c, p);
 }
 
+TEST(Partition, ALabelIsPickedFromPartsOfAVocabulary) {
+  Case c(kFour);
+  Value x = c.input({64, 12}, ";x"), labels = c.input(Type(DType::int32, {64, 1}), "");
+  ops::GatherDims dims{{}, {1}, {0}, {0}, {1}, 1};
+  Value picked = ops::gather(x, labels, dims, {1, 1}, "clip");
+  Value total = ops::reduce_sum(x, {1});
+  const Partitioned p = c.run({ops::reduce_sum(ops::sub(total, picked), {0})}, {""});
+  EXPECT_EQ(collectives(p), Texts{"all_reduce x 6"});
+  expect_right(c, p);
+}
+
 TEST(Partition, CountersAndMasksAreMadeInParts) {
   Case c(kSquare);
   Value x = c.input({8, 4}, "x;y");
