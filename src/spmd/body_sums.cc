@@ -48,7 +48,7 @@ std::vector<BodyWriter::Id> BodyWriter::come_out(std::size_t scope, std::span<co
   std::vector<Slot> in;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     in.push_back(inside.input(p.types[p.inputs[i]], inputs[i]));
-    inside.held_[in.back()].zero = free[i];
+    inside.held_[in.back()].zero = inside.held_[in.back()].free = free[i];
   }
   std::vector<Id> out;
   for (Slot s : inside.walk(scope, in)) {

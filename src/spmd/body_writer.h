@@ -59,12 +59,15 @@ class BodyWriter {
     const DivisionRule* rule = nullptr;
     std::vector<Slot> made_of;
     bool zero = false;
+    bool free = false;  // on trial: it may lie and be partial in any way
   };
+  static constexpr Slot kNoSlot = static_cast<Slot>(-1);
   struct Frame {
     const Program& program;
     std::size_t scope;
-    std::vector<Slot> slots;           // by variable
-    std::vector<std::uint32_t> reads;  // by variable, by equations that somebody needs
+    std::vector<Slot> slots;            // by variable
+    std::vector<std::uint32_t> reads;   // by variable, by equations that somebody needs
+    std::vector<std::uint32_t> reader;  // the first of these
   };
   // Sets where new equations come from, for a scope.
   class At;
@@ -74,6 +77,7 @@ class BodyWriter {
 
   void equation(Frame& f, std::size_t k, const Equation& eqn);
   void plain(Frame& f, std::size_t k, const Equation& eqn);
+  void find_sum(const Frame& f, Var v, ResultState& result) const;
   bool is_made_anywhere(const Frame& f, const Equation& eqn) const;
   void make_anywhere(Frame& f, const Equation& eqn);
   Values emit(const Equation& eqn, const DivisionRule& rule, const Division& division,

@@ -168,6 +168,19 @@ TEST(Partition, ALabelIsPickedFromPartsOfAVocabulary) {
   expect_right(c, p);
 }
 
+TEST(Partition, ReshapesOfWholeBlocksMoveNothing) {
+  auto moves = [](Shape from, const char* where, Shape to, const char* then) {
+    Case c(kTwo);
+    Value x = c.input(from, where);
+    const Partitioned p = c.run({ops::reshape(x, to)}, {then});
+    expect_right(c, p);
+    return collectives(p);
+  };
+  EXPECT_EQ(moves({4, 6}, "x", {24}, "x"), Texts{});
+  EXPECT_EQ(moves({24}, "x", {2, 12}, "x"), Texts{});
+  EXPECT_EQ(moves({4, 6}, ";x", {24}, "x"), Texts{"all_to_all x 24"});
+}
+
 TEST(Partition, CountersAndMasksAreMadeInParts) {
   Case c(kSquare);
   Value x = c.input({8, 4}, "x;y");
@@ -250,9 +263,9 @@ TEST(Partition, LoopsCarryWhatLiesInParts) {
 TEST(Partition, WhatALoopAddsUpIsReducedBehindIt) {
   for (bool zero : {false, true}) {
     Case c(kTwo);
-    Value w = c.input({16, 8}, ""), xs = c.input({4, 64, 16}, ";x"), start = c.input({16, 8}, "");
+    Value w = c.input({16, 8}, ""), xs = c.input({4, 6, 16}, ";x"), start = c.input({16, 8}, "");
     const ProgramPtr body =
-        propagation::body_of({{16, 8}, {16, 8}, {64, 16}}, [](Builder&, Values in) {
+        propagation::body_of({{16, 8}, {16, 8}, {6, 16}}, [](Builder&, Values in) {
           Value y = matmul(in[2], in[0]);
           return Values{ops::add(in[1], matmul(ops::transpose(in[2], {1, 0}), y))};
         });
