@@ -60,6 +60,7 @@ void BodyWriter::flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& 
       break;
     case Flow::Kind::scan:
     case Flow::Kind::loop:
+      keep_sums(flow, scopes, in);
       for (std::size_t i = 0; i < flow.cond_consts; ++i)
         operands.push_back(lies(scopes[0], flow.condition()->inputs[i]));
       for (std::size_t i = 0; i < in.size(); ++i)

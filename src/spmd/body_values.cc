@@ -25,11 +25,17 @@ Value BodyWriter::at(Slot slot, Id id) {
   for (const Copy& c : h.copies)
     if (c.at == id) return c.value;
   const Placement& to = work_.placements[id];
-  if (h.zero && !to.unreduced.empty()) {
+  const auto is_partial = [&](const Copy& c) { return work_.routes.leads(c.at, id); };
+  if (!to.unreduced.empty() && std::none_of(h.copies.begin(), h.copies.end(), is_partial)) {
+    if (to.combiner != Combiner::add)
+      throw InternalError("no copy of " + to_string(*h.type) + " leads to " +
+                          work_.mesh.to_string(to));
     Placement whole = to;
     whole.unreduced = {};
-    whole.combiner = Combiner::add;
-    return at(slot, work_.placements.id(std::move(whole)));
+    const Value all = at(slot, work_.placements.id(std::move(whole)));
+    if (h.zero) return all;
+    h.copies.push_back({id, as_partial(all, to.unreduced)});
+    return h.copies.back().value;
   }
   if (h.made_by) return make(slot, id);
   const Reshard* plan = nullptr;
@@ -46,7 +52,8 @@ Value BodyWriter::at(Slot slot, Id id) {
   if (!plan)
     throw InternalError("no copy of " + to_string(*h.type) + " leads to " +
                         work_.mesh.to_string(to));
-  // Devices may hold the same by chance; their parts are typed as what they stand for.
+  // Devices may hold the same by chance; their parts are typed as what they stand for, and equal
+  // partial results still add up.
   Value part = b_.vary_over(from->value, work_.placements.axes(from->at));
   note(*plan, *h.type);
   part = emit_reshard(b_, work_.mesh, *plan, part);

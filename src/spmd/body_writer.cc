@@ -15,14 +15,19 @@ bool is_zero(const Equation& eqn) {
                      [](std::byte b) { return b == std::byte{0}; });
 }
 
-// By variable how often it is read by equations that outputs need, and by outputs.
-std::vector<std::uint32_t> reads_of(const Program& p) {
+// By variable how often it is read by equations that outputs need, and by outputs; and by which
+// equation first.
+std::vector<std::uint32_t> reads_of(const Program& p, std::vector<std::uint32_t>& reader) {
   std::vector<std::uint32_t> reads(p.types.size());
+  reader.assign(p.types.size(), PlacementTable::none);
   for (Var v : p.outputs) ++reads[v];
   for (std::size_t k = p.equations.size(); k-- > 0;) {
     const Equation& eqn = p.equations[k];
     if (std::any_of(eqn.outputs.begin(), eqn.outputs.end(), [&](Var v) { return reads[v] > 0; }))
-      for (Var v : eqn.inputs) ++reads[v];
+      for (Var v : eqn.inputs) {
+        ++reads[v];
+        reader[v] = static_cast<std::uint32_t>(k);
+      }
   }
   return reads;
 }
@@ -47,7 +52,8 @@ BodyWriter::Id BodyWriter::lies_output(std::size_t scope, std::size_t i) const {
 
 std::vector<BodyWriter::Slot> BodyWriter::walk(std::size_t scope, std::span<const Slot> inputs) {
   const Program& p = work_.where.program(scope);
-  Frame f{p, scope, std::vector<Slot>(p.types.size()), reads_of(p)};
+  Frame f{p, scope, std::vector<Slot>(p.types.size(), kNoSlot), {}, {}};
+  f.reads = reads_of(p, f.reader);
   for (std::size_t i = 0; i < inputs.size(); ++i) f.slots[p.inputs[i]] = inputs[i];
   for (std::size_t k = 0; k < p.equations.size(); ++k) {
     const Equation& eqn = p.equations[k];
@@ -90,6 +96,40 @@ void BodyWriter::make_anywhere(Frame& f, const Equation& eqn) {
   f.slots[eqn.outputs[0]] = static_cast<Slot>(held_.size()) - 1;
 }
 
+// By ops that say of nothing that they are linear in it alone, but are so in all together, and hand
+// on what they read once.
+void BodyWriter::find_sum(const Frame& f, Var v, ResultState& result) const {
+  for (int steps = 0; steps < 8; ++steps) {
+    if (f.reads[v] != 1 || f.reader[v] == PlacementTable::none) return;
+    const Equation& eqn = f.program.equations[f.reader[v]];
+    if (!eqn.op->transpose || eqn.op->linear || eqn.op->flow || eqn.outputs.size() != 1) return;
+    bool alone = true;
+    AtomSet over;
+    for (Var u : eqn.inputs) {
+      if (u == v || !is_floating(f.program.types[u].dtype)) continue;
+      alone = false;
+      if (f.slots[u] == kNoSlot) return;
+      const Held& h = held_[f.slots[u]];
+      if (h.free) {
+        result.sum_over_any = true;
+        return;
+      }
+      AtomSet partial;
+      for (const Copy& c : h.copies) {
+        const Placement& p = work_.placements[c.at];
+        if (p.combiner == Combiner::add) partial |= p.unreduced;
+      }
+      if (partial.empty() || (!over.empty() && over != partial)) return;
+      over = partial;
+    }
+    if (!alone) {
+      result.sum_over = over;
+      return;
+    }
+    v = eqn.outputs[0];
+  }
+}
+
 void BodyWriter::plain(Frame& f, std::size_t k, const Equation& eqn) {
   if (eqn.inputs.empty() && eqn.op->literal) {
     const Type& type = f.program.types[eqn.outputs[0]];
@@ -111,9 +151,12 @@ void BodyWriter::plain(Frame& f, std::size_t k, const Equation& eqn) {
     operands[i].read_once = f.reads[v] == 1;
     if (operands[i].anywhere) operands[i].copies.clear();
   }
-  std::vector<Id> wanted;
-  for (Var v : eqn.outputs)
-    wanted.push_back(f.reads[v] > 0 ? lies(f.scope, v) : PlacementTable::none);
+  std::vector<ResultState> wanted;
+  for (Var v : eqn.outputs) {
+    wanted.emplace_back();
+    if (f.reads[v] > 0) wanted.back().wanted = lies(f.scope, v);
+    if (is_floating(f.program.types[v].dtype)) find_sum(f, v, wanted.back());
+  }
   const DivisionRule& rule = work_.rules.of(f.program, eqn);
   const DivisionChoice& choice = work_.divider.choose(rule, operands, wanted);
   Values parts;
@@ -164,10 +207,6 @@ Values BodyWriter::emit(const Equation& eqn, const DivisionRule& rule, const Div
     if (!(out[i].shape() == work_.mesh.local_shape(type.shape, p)) || out[i].dtype() != type.dtype)
       throw InternalError("'" + eqn.op->name + "' on parts gives " + to_string(out[i].type()) +
                           " for " + to_string(type) + " at " + work_.mesh.to_string(p));
-    // Equal partial results of devices still add up.
-    AxisSet partial;
-    for (Atom a : p.unreduced.atoms()) partial.insert(work_.mesh.atom_mesh().axes[a]);
-    out[i] = b_.vary_over(out[i], partial);
   }
   return out;
 }

@@ -1,5 +1,6 @@
-// Writes the per-device program of a program: plain equations in body_writer.cc, values and how they
-// come to where they are read in body_values.cc, control flow in body_flow.cc.
+// Writes the per-device program of a program: plain equations in body_writer.cc, values and how
+// they come to where they are read in body_values.cc, control flow in body_flow.cc and
+// body_sums.cc.
 #pragma once
 
 #include "ir/builder.h"
@@ -58,12 +59,15 @@ class BodyWriter {
     const DivisionRule* rule = nullptr;
     std::vector<Slot> made_of;
     bool zero = false;
+    bool free = false;  // on trial: it may lie and be partial in any way
   };
+  static constexpr Slot kNoSlot = static_cast<Slot>(-1);
   struct Frame {
     const Program& program;
     std::size_t scope;
-    std::vector<Slot> slots;           // by variable
-    std::vector<std::uint32_t> reads;  // by variable, by equations that somebody needs
+    std::vector<Slot> slots;            // by variable
+    std::vector<std::uint32_t> reads;   // by variable, by equations that somebody needs
+    std::vector<std::uint32_t> reader;  // the first of these
   };
   // Sets where new equations come from, for a scope.
   class At;
@@ -73,6 +77,7 @@ class BodyWriter {
 
   void equation(Frame& f, std::size_t k, const Equation& eqn);
   void plain(Frame& f, std::size_t k, const Equation& eqn);
+  void find_sum(const Frame& f, Var v, ResultState& result) const;
   bool is_made_anywhere(const Frame& f, const Equation& eqn) const;
   void make_anywhere(Frame& f, const Equation& eqn);
   Values emit(const Equation& eqn, const DivisionRule& rule, const Division& division,
@@ -84,6 +89,14 @@ class BodyWriter {
 
   void flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow);
   void inlined(Frame& f, std::size_t k, const Equation& eqn);
+  /// Replaces placements of what a loop's body takes, body_sums.cc.
+  void keep_sums(const Flow& flow, std::span<const std::uint32_t> scopes, std::vector<Id>& inputs);
+  /// Where the outputs of a scope come out, in a body that is thrown away; those inputs that are
+  /// `free` may lie and be partial in any way.
+  std::vector<Id> come_out(std::size_t scope, std::span<const Id> inputs,
+                           const std::vector<bool>& free);
+  /// A part that counts on the first device along the atoms alone.
+  Value as_partial(Value part, AtomSet atoms);
   /// The program of a scope as one of its own, from and to these placements.
   ProgramPtr nested(std::size_t scope, std::span<const Id> inputs, std::span<const Id> outputs,
                     std::int64_t times, bool in_while);

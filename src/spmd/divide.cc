@@ -20,13 +20,13 @@ constexpr std::size_t kMostTried = 4096;
 class Search {
  public:
   Search(PlacementTable& placements, Routes& routes, const DivisionRule& rule,
-         std::span<const OperandState> operands, std::span<const Id> wanted)
+         std::span<const OperandState> operands, std::span<const ResultState> results)
       : placements_(placements),
         mesh_(placements.mesh()),
         routes_(routes),
         rule_(rule),
         operands_(operands),
-        wanted_(wanted),
+        results_(results),
         runs_(rule.factors.size()),
         work_(rule.cost.flops / kOperationsPerSecond + rule.cost.bytes / kBytesPerSecond) {}
 
@@ -74,14 +74,20 @@ class Search {
       look(i, operands_[i].wished);
       for (Id id : operands_[i].copies) look(i, id);
     }
-    for (std::size_t i = 0; i < wanted_.size(); ++i) look(rule_.operands + i, wanted_[i]);
+    for (std::size_t i = 0; i < results_.size(); ++i) look(rule_.operands + i, results_[i].wanted);
     for (auto& runs : runs_)
       std::stable_sort(runs.begin(), runs.end(),
                        [](const Run& a, const Run& b) { return a.bytes > b.bytes; });
+    bool folds = false;  // a dimension of several factors, of which a minor one is not cut alone
+    for (const DivisionRule::Tensor& t : rule_.tensors)
+      for (const auto& dim : t.dims) folds = folds || dim.size() > 1;
+    const auto is_offered = [](const std::vector<double>& w) {
+      return std::any_of(w.begin(), w.end(), [](double x) { return x >= 0; });
+    };
     for (std::size_t a = 0; a < weight.size(); ++a) {
       weight[a].resize(rule_.factors.size(), -1);
-      // What cuts a value where the work cannot be cut may cut it where that is free.
-      if (stuck.contains(static_cast<Atom>(a)))
+      // What cuts a value where the work cannot be cut, or not alone, may cut it where that is free.
+      if (stuck.contains(static_cast<Atom>(a)) || (folds && is_offered(weight[a])))
         for (std::size_t f = 0; f < rule_.factors.size(); ++f)
           if (rule_.factors[f].divides && rule_.factors[f].batches)
             weight[a][f] = std::max(weight[a][f], 0.0);
@@ -215,14 +221,19 @@ class Search {
       if (!plan) return false;
       add(*plan);
     }
-    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+    for (std::size_t i = 0; i < results_.size(); ++i) {
       Placement p = part_of(rule_, rule_.operands + i, division);
       p.unreduced = reduced;
       if (sums) p.unreduced |= sum_over_;
       p.combiner = reduced.empty() ? Combiner::add : how;
-      choice.results.push_back(placements_.id(std::move(p)));
-      if (wanted_[i] != PlacementTable::none)
-        add(routes_.route(rule_.tensors[rule_.operands + i].type, choice.results[i], wanted_[i]));
+      choice.results.push_back(placements_.id(p));
+      const ResultState& r = results_[i];
+      if (r.wanted == PlacementTable::none) continue;
+      if (!p.unreduced.empty() && p.combiner == Combiner::add &&
+          (r.sum_over_any || r.sum_over == p.unreduced))
+        p.unreduced = {};  // it will be reduced as part of the sum
+      add(routes_.route(rule_.tensors[rule_.operands + i].type, placements_.id(std::move(p)),
+                        r.wanted));
     }
     const double close = 1e-9 * seconds_;
     if (found_ &&
@@ -240,7 +251,7 @@ class Search {
   Routes& routes_;
   const DivisionRule& rule_;
   std::span<const OperandState> operands_;
-  std::span<const Id> wanted_;
+  std::span<const ResultState> results_;
 
   std::vector<Atom> atoms_;
   std::vector<Options> options_;        // by place in atoms_
@@ -260,7 +271,7 @@ class Search {
 
 const DivisionChoice& Divider::choose(const DivisionRule& rule,
                                       std::span<const OperandState> operands,
-                                      std::span<const Id> wanted) {
+                                      std::span<const ResultState> results) {
   std::vector<std::uint32_t> key{rule.number};
   for (const OperandState& o : operands) {
     key.push_back(static_cast<std::uint32_t>(o.copies.size()) * 8 + (o.anywhere ? 4u : 0u) +
@@ -268,13 +279,18 @@ const DivisionChoice& Divider::choose(const DivisionRule& rule,
     key.push_back(o.wished);
     key.insert(key.end(), o.copies.begin(), o.copies.end());
   }
-  key.insert(key.end(), wanted.begin(), wanted.end());
+  for (const ResultState& r : results) {
+    key.push_back(r.wanted);
+    key.push_back(r.sum_over_any);
+    key.push_back(static_cast<std::uint32_t>(r.sum_over.bits()));
+    key.push_back(static_cast<std::uint32_t>(r.sum_over.bits() >> 32));
+  }
   std::size_t h = 0;
   mix(h, key);
   const auto [first, last] = known_.equal_range(h);
   for (auto it = first; it != last; ++it)
     if (it->second.first == key) return *it->second.second;
-  choices_.push_back(Search(placements_, routes_, rule, operands, wanted).run());
+  choices_.push_back(Search(placements_, routes_, rule, operands, results).run());
   known_.emplace(h, std::pair(std::move(key), &choices_.back()));
   return choices_.back();
 }

@@ -1,5 +1,5 @@
-// Which division of an equation's work is cheapest, with what its operands have to be brought to and
-// what its results come out as.
+// Which division of an equation's work is cheapest, with what its operands have to be brought to
+// and what its results come out as.
 #pragma once
 
 #include "spmd/division.h"
@@ -21,6 +21,15 @@ struct OperandState {
   bool read_once = false;                            // by nobody but this equation
 };
 
+/// A result as its readers find it.
+struct ResultState {
+  PlacementTable::Id wanted = PlacementTable::none;  // where propagation has it; none: no reader
+  /// It is added to sums that are partial over these atoms, so that it may be one too; or to one
+  /// that is partial or not as it likes.
+  AtomSet sum_over;
+  bool sum_over_any = false;
+};
+
 struct DivisionChoice {
   Division division;
   std::vector<PlacementTable::Id> operands, results;
@@ -31,16 +40,15 @@ class Divider {
  public:
   Divider(PlacementTable& placements, Routes& routes) : placements_(placements), routes_(routes) {}
 
-  /// `wanted` are the placements of the results, `none` of those that nobody reads. Least is the
-  /// time to bring operands and results from and to where they lie, by the routes that are written,
+  /// Least is the time to bring operands and results from and to where they lie, by the routes that are written,
   /// and that of the work itself, by a rough rate; the atoms that cut any of these values, each
   /// along the factors that it cuts in one of them, are tried in all ways, or where these are very
   /// many one atom after the other.
   ///
-  /// Operands that are partial sums stay so where the equation is linear in them, so that the result
-  /// is one, if that costs no more.
+  /// Operands that are partial sums stay so where the equation is linear in them, so that the
+  /// result is one, if that costs no more.
   const DivisionChoice& choose(const DivisionRule& rule, std::span<const OperandState> operands,
-                               std::span<const PlacementTable::Id> wanted);
+                               std::span<const ResultState> results);
 
  private:
   PlacementTable& placements_;

@@ -41,12 +41,13 @@ struct Partitioned {
 
 /// Every value is cut along whole axes that divide it, as propagation has it (spmd/propagate.h).
 /// Each equation's work is divided in the cheapest way (spmd/divide.h); operands are brought to it,
-/// once for all readers that need them so; results stay where they come out, partial sums too, until
-/// somebody reads them. Factors along which the op says no way to divide it are computed whole.
+/// once for all readers that need them so; results stay where they come out, partial sums too,
+/// until somebody reads them. Factors along which the op says no way to divide it are computed
+/// whole.
 ///
 /// Deterministic. Nothing depends on the number of devices or grows with it but sizes of parts.
-/// ShardingError where an input or output is asked for in parts that do not divide it, or as partial
-/// results; Error for a `shard_map` in the program.
+/// ShardingError where an input or output is asked for in parts that do not divide it, or as
+/// partial results, and for a `shard_map` in the program.
 Partitioned partition(const ProgramPtr& program, const MeshRef& mesh,
                       const PartitionOptions& options = {});
 

@@ -1,5 +1,5 @@
-// Ways of values from one placement to another that collectives of a per-device program can go, each
-// planned once.
+// Ways of values from one placement to another that collectives of a per-device program can go,
+// each planned once.
 #pragma once
 
 #include "spmd/placement_table.h"

@@ -1,6 +1,7 @@
 // Products, sums and lookups with known collectives and bytes (docs of partitioners call most of them
 // by name), and programs of control flow.
 #include "partition_check.h"
+#include "transform/autodiff.h"
 
 using namespace partitioning;
 using propagation::f32_of;
@@ -156,6 +157,30 @@ TEST(Partition, ASoftmaxOverPartsOfAVocabularyReducesTwice) {
   expect_right(c, p);
 }
 
+TEST(Partition, ALabelIsPickedFromPartsOfAVocabulary) {
+  Case c(kFour);
+  Value x = c.input({64, 12}, ";x"), labels = c.input(Type(DType::int32, {64, 1}), "");
+  ops::GatherDims dims{{}, {1}, {0}, {0}, {1}, 1};
+  Value picked = ops::gather(x, labels, dims, {1, 1}, "clip");
+  Value total = ops::reduce_sum(x, {1});
+  const Partitioned p = c.run({ops::reduce_sum(ops::sub(total, picked), {0})}, {""});
+  EXPECT_EQ(collectives(p), Texts{"all_reduce x 6"});
+  expect_right(c, p);
+}
+
+TEST(Partition, ReshapesOfWholeBlocksMoveNothing) {
+  auto moves = [](Shape from, const char* where, Shape to, const char* then) {
+    Case c(kTwo);
+    Value x = c.input(from, where);
+    const Partitioned p = c.run({ops::reshape(x, to)}, {then});
+    expect_right(c, p);
+    return collectives(p);
+  };
+  EXPECT_EQ(moves({4, 6}, "x", {24}, "x"), Texts{});
+  EXPECT_EQ(moves({24}, "x", {2, 12}, "x"), Texts{});
+  EXPECT_EQ(moves({4, 6}, ";x", {24}, "x"), Texts{"all_to_all x 24"});
+}
+
 TEST(Partition, CountersAndMasksAreMadeInParts) {
   Case c(kSquare);
   Value x = c.input({8, 4}, "x;y");
@@ -182,6 +207,44 @@ TEST(Partition, ATwoLayerNetworkReducesOnceForwards) {
   expect_right(c, p);
 }
 
+TEST(Partition, ATrainingStepOfTwoLayersReducesOnceForwardsAndOnceBackwards) {
+  Case c({{"m"}, {2}});
+  Builder& b = c.b;
+  Builder inner("loss");
+  Value x = inner.input(f32_of({8, 16})), w1 = inner.input(f32_of({16, 32})),
+        w2 = inner.input(f32_of({32, 16}));
+  Value h = matmul(x, w1);
+  h = ops::max(h, ops::zeros_like(h));
+  const ProgramPtr f = inner.finish(Values{matmul(h, w2)});
+  const ProgramPtr g = vjp_program(*f, {true, true, true});
+  Values in{c.input({8, 16}, ""), c.input({16, 32}, ";m"), c.input({32, 16}, "m"),
+            c.input({8, 16}, "")};
+  const Partitioned p = c.run(b.inline_program(*g, in), {"", "", ";m", "m"});
+  EXPECT_EQ(collectives(p), (Texts{"all_reduce m 512", "all_reduce m 512"}));
+  expect_right(c, p);
+}
+
+TEST(Partition, GradientsOfACutBatchAreReducedOnceEach) {
+  Case c({{"d"}, {4}});
+  Builder inner("loss");
+  Value x = inner.input(f32_of({8, 6})), w = inner.input(f32_of({6, 3})),
+        bias = inner.input(f32_of({3}));
+  Value y = matmul(x, w);
+  y = ops::add(y, ops::broadcast_in_dim(bias, y.shape(), {1}));
+  const ProgramPtr f = inner.finish(Values{ops::reduce_sum(ops::mul(y, y), {0, 1})});
+  const ProgramPtr g = vjp_program(*f, {false, true, true});
+  Values in{c.input({8, 6}, "d"), c.input({6, 3}, ""), c.input({3}, ""), c.input(Shape{}, "")};
+  const Partitioned p = c.run(c.b.inline_program(*g, in), {"", "", ""});
+  std::int64_t gradients = 0;
+  for (const CollectiveCause& cause : p.collectives) {
+    EXPECT_EQ(cause.kind, MoveKind::all_reduce);
+    if (!cause.whole.shape.empty()) gradients += cause.whole.bytes();
+  }
+  EXPECT_EQ(p.collectives.size(), 3u);
+  EXPECT_EQ(gradients, (6 * 3 + 3) * 4);
+  expect_right(c, p);
+}
+
 TEST(Partition, LoopsCarryWhatLiesInParts) {
   Case c(kSquare);
   Value h = c.input({8, 4}, "x"), w = c.input({4, 4}, ";y"), xs = c.input({3, 8, 4}, ";x");
@@ -194,6 +257,36 @@ TEST(Partition, LoopsCarryWhatLiesInParts) {
   for (const CollectiveCause& cause : p.collectives)
     if (cause.op != "output") EXPECT_EQ(cause.times, 3) << to_string(c.mesh, cause);
   EXPECT_FALSE(p.collectives.empty());
+  expect_right(c, p);
+}
+
+TEST(Partition, WhatALoopAddsUpIsReducedBehindIt) {
+  for (bool zero : {false, true}) {
+    Case c(kTwo);
+    Value w = c.input({16, 8}, ""), xs = c.input({4, 6, 16}, ";x"), start = c.input({16, 8}, "");
+    const ProgramPtr body =
+        propagation::body_of({{16, 8}, {16, 8}, {6, 16}}, [](Builder&, Values in) {
+          Value y = matmul(in[2], in[0]);
+          return Values{ops::add(in[1], matmul(ops::transpose(in[2], {1, 0}), y))};
+        });
+    if (zero) start = ops::zeros_like(start);
+    Values out = ops::scan(body, Values{w}, Values{start}, Values{xs}, 4, false, c.b);
+    const Partitioned p = c.run(out, {""});
+    EXPECT_EQ(collectives(p), Texts{"all_reduce x 512"});
+    expect_right(c, p);
+  }
+}
+
+TEST(Partition, ASumThatEachTurnReadsIsReducedInIt) {
+  Case c(kTwo);
+  Value xs = c.input({4, 6, 16}, ";x"), start = c.input({16}, "");
+  const ProgramPtr body = propagation::body_of({{16}, {6, 16}}, [](Builder&, Values in) {
+    Value sum = ops::add(in[0], ops::reduce_sum(in[1], {0}));
+    return Values{sum, ops::mul(sum, sum)};
+  });
+  const Partitioned p =
+      c.run(ops::scan(body, Values{}, Values{start}, Values{xs}, 4, false, c.b), {"", ""});
+  EXPECT_EQ(collectives(p), Texts{"all_reduce x 64 * 4"});
   expect_right(c, p);
 }
 

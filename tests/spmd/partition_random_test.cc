@@ -36,6 +36,31 @@ Wanted draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& mesh) {
   return w;
 }
 
+// The program with constraints of this mesh on some of its values.
+ProgramPtr constrained(walk::Dice& dice, const Program& p, const Case& c) {
+  Builder b(p.name);
+  std::vector<Value> now(p.types.size());
+  for (Var v : p.inputs) now[v] = b.input(p.types[v]);
+  for (const Equation& eqn : p.equations) {
+    Values in;
+    for (Var v : eqn.inputs) in.push_back(now[v]);
+    const Values out = b.copy(eqn, in);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      now[eqn.outputs[i]] = out[i];
+      if (!dice.once_in(4) || out[i].shape().empty()) continue;
+      const Wanted w = draw_wanted(dice, out[i].shape(), c.mesh);
+      Ints open;
+      for (int d = 0; d < out[i].rank(); ++d)
+        if (w.open[static_cast<std::size_t>(d)]) open.push_back(d);
+      now[eqn.outputs[i]] =
+          ops::sharding_constraint(out[i], c.ref(), c.mesh.spec(w.placement), open);
+    }
+  }
+  Values out;
+  for (Var v : p.outputs) out.push_back(now[v]);
+  return b.finish(out);
+}
+
 // Integers so small that no sum or product in the program is rounded, whatever its order.
 bool is_exact(const Program& p, const std::vector<HostArray>& inputs) {
   std::vector<HostArray> values(p.types.size());
@@ -129,9 +154,9 @@ std::string wrong(const walk::Tape& tape, Tally& tally, const Maker& make) {
     Case c(dice.of(meshes));
     p = c.program = make(dice);
     if (!p) return "";
-    // Constraints are drawn over meshes of their own; rounding may turn a comparison, a choice or an
-    // index, and then nothing is close.
+    // Constraints are drawn over meshes of their own.
     if (any_equation(*p, [](const Equation& e) { return e.op->constrains != nullptr; })) return "";
+    if (dice.toss()) p = c.program = constrained(dice, *p, c);
     for (Var v : p->inputs)
       c.options.wanted.inputs.push_back(
           dice.once_in(4) ? std::nullopt
@@ -156,6 +181,7 @@ std::string wrong(const walk::Tape& tape, Tally& tally, const Maker& make) {
       enough_devices();
       w = difference(tessera::testing::run_compiled(q.program, in), whole, exact, "compiled");
     }
+    // Rounding may turn a comparison, a choice or an index, and then nothing is close.
     if (!exact && !w.empty() &&
         any_equation(*p, [](const Equation& e) { return !e.op->jvp || !e.op->exact; }))
       return "";

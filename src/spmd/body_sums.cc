@@ -1,0 +1,103 @@
+// Sums that loops carry: where each turn adds partial results to one, it stays partial through all
+// turns and is reduced once behind the loop.
+#include "ops/build.h"
+#include "ops/local.h"
+#include "spmd/body_writer.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::spmd {
+
+namespace {
+
+// Whether the carry goes from one equation to the next, each time as the only thing that is read of
+// it, until the body gives it back, and nothing on the way rules out that this is a sum.
+bool only_grows(const Program& body, Var carry, Var next) {
+  std::vector<std::uint32_t> reads(body.types.size());
+  for (const Equation& eqn : body.equations)
+    for (Var v : eqn.inputs) ++reads[v];
+  for (Var v : body.outputs) ++reads[v];
+  if (!is_floating(body.types[carry].dtype)) return false;
+  Var at = carry;
+  for (const Equation& eqn : body.equations) {
+    if (at == next) break;
+    if (std::find(eqn.inputs.begin(), eqn.inputs.end(), at) == eqn.inputs.end()) continue;
+    if (reads[at] != 1 || eqn.op->flow || eqn.outputs.size() != 1 ||
+        !(eqn.op->transpose || eqn.op->constrains))
+      return false;
+    at = eqn.outputs[0];
+  }
+  return at == next && next != carry && reads[next] == 1;
+}
+
+}  // namespace
+
+Value BodyWriter::as_partial(Value part, AtomSet atoms) {
+  Strings axes;
+  for (Atom a : atoms.atoms()) axes.push_back(work_.mesh.atom_mesh().axes[a]);
+  Value first = ops::is_first(b_, axes, work_.mesh.size(atoms));
+  return ops::select(ops::everywhere(first, part.shape()), part, ops::zeros_like(part));
+}
+
+std::vector<BodyWriter::Id> BodyWriter::come_out(std::size_t scope, std::span<const Id> inputs,
+                                                 const std::vector<bool>& free) {
+  const std::size_t causes = work_.causes.size();
+  const Program& p = work_.where.program(scope);
+  Builder scratch(p.name);
+  BodyWriter inside(work_, scratch, times_, in_while_);
+  std::vector<Slot> in;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    in.push_back(inside.input(p.types[p.inputs[i]], inputs[i]));
+    inside.held_[in.back()].zero = inside.held_[in.back()].free = free[i];
+  }
+  std::vector<Id> out;
+  for (Slot s : inside.walk(scope, in)) {
+    const Held& h = inside.held_[s];
+    out.push_back(h.copies.empty() ? PlacementTable::none : h.copies[0].at);
+  }
+  work_.causes.resize(causes);
+  return out;
+}
+
+// A body is written on trial: once as if it took each such carry partial or not as it likes, which
+// says over which atoms it would be; then with these, until all come out as they went in.
+void BodyWriter::keep_sums(const Flow& flow, std::span<const std::uint32_t> scopes,
+                           std::vector<Id>& inputs) {
+  const Program& body = work_.where.program(scopes.back());
+  const std::size_t first = flow.consts;
+  std::vector<bool> candidates(inputs.size(), false), none(inputs.size(), false);
+  for (std::size_t i = 0; i < flow.carry; ++i) {
+    bool grows = only_grows(body, body.inputs[first + i], body.outputs[i]);
+    if (flow.kind == Flow::Kind::loop) {
+      const Program& test = *flow.condition();
+      const Var tested = test.inputs[flow.cond_consts + i];
+      for (const Equation& eqn : test.equations)
+        grows =
+            grows && std::find(eqn.inputs.begin(), eqn.inputs.end(), tested) == eqn.inputs.end();
+    }
+    candidates[first + i] = grows;
+  }
+  if (std::find(candidates.begin(), candidates.end(), true) == candidates.end()) return;
+  std::vector<Id> kept = inputs;
+  std::vector<Id> out = come_out(scopes.back(), inputs, candidates);
+  for (std::size_t i = 0; i < flow.carry; ++i) {
+    if (!candidates[first + i] || out[i] == PlacementTable::none) continue;
+    const Placement& p = work_.placements[out[i]];
+    Placement whole = work_.placements[inputs[first + i]];
+    if (p.unreduced.empty() || p.combiner != Combiner::add || p.dims != whole.dims) continue;
+    kept[first + i] = out[i];
+  }
+  for (bool settled = false; !settled;) {
+    if (kept == inputs) return;
+    settled = true;
+    out = come_out(scopes.back(), kept, none);
+    for (std::size_t i = 0; i < flow.carry; ++i)
+      if (kept[first + i] != inputs[first + i] && out[i] != kept[first + i]) {
+        kept[first + i] = inputs[first + i];
+        settled = false;
+      }
+  }
+  inputs = std::move(kept);
+}
+
+}  // namespace tessera::inline v0::spmd
