@@ -245,6 +245,16 @@ TEST(Partition, GradientsOfACutBatchAreReducedOnceEach) {
   expect_right(c, p);
 }
 
+TEST(Partition, APartialSumDoesNotChooseByItself) {
+  Case c(kTwo);
+  Value x = c.input({8, 2}, ";x");
+  Value sum = ops::reduce_sum(x, {1});
+  const ops::WindowDims pairs{{2}, {2}, {0}, {0}, {1}, {1}};
+  const Partitioned p = c.run({ops::select_and_gather_add(sum, sum, pairs)}, {""});
+  EXPECT_EQ(collectives(p), Texts{"all_reduce x 32"});
+  expect_right(c, p);
+}
+
 TEST(Partition, LoopsCarryWhatLiesInParts) {
   Case c(kSquare);
   Value h = c.input({8, 4}, "x"), w = c.input({4, 4}, ";y"), xs = c.input({3, 8, 4}, ";x");
