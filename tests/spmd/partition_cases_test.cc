@@ -287,6 +287,22 @@ TEST(Partition, WhatALoopAddsUpIsReducedBehindIt) {
   }
 }
 
+TEST(Partition, WhatLoopsInLoopsAddUpIsReducedBehindAllOfThem) {
+  Case c(kTwo);
+  Value xs = c.input({3, 2, 6, 16}, ";;x");
+  const ProgramPtr inner = propagation::body_of({{16}, {6, 16}}, [](Builder&, Values in) {
+    return Values{ops::add(in[0], ops::reduce_sum(in[1], {0}))};
+  });
+  const ProgramPtr outer = propagation::body_of({{16}, {2, 6, 16}}, [&](Builder& b, Values in) {
+    return ops::scan(inner, Values{}, Values{in[0]}, Values{in[1]}, 2, false, b);
+  });
+  Value zero = ops::zeros(c.b, f32_of({16}));
+  const Partitioned p =
+      c.run(ops::scan(outer, Values{}, Values{zero}, Values{xs}, 3, true, c.b), {""});
+  EXPECT_EQ(collectives(p), Texts{"all_reduce x 64"});
+  expect_right(c, p);
+}
+
 TEST(Partition, ASumThatEachTurnReadsIsReducedInIt) {
   Case c(kTwo);
   Value xs = c.input({4, 6, 16}, ";x"), start = c.input({16}, "");
