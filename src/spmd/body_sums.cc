@@ -22,9 +22,17 @@ bool only_grows(const Program& body, Var carry, Var next) {
   for (const Equation& eqn : body.equations) {
     if (at == next) break;
     if (std::find(eqn.inputs.begin(), eqn.inputs.end(), at) == eqn.inputs.end()) continue;
-    if (reads[at] != 1 || eqn.op->flow || eqn.outputs.size() != 1 ||
-        !(eqn.op->transpose || eqn.op->constrains))
-      return false;
+    if (reads[at] != 1) return false;
+    if (eqn.op->flow) {  // a loop inside may carry it on
+      const Flow inner = eqn.op->flow(eqn.attrs);
+      if (!inner.repeats()) return false;
+      std::size_t k = 0;
+      while (k < inner.carry && eqn.inputs[inner.carry_operand(k)] != at) ++k;
+      if (k == inner.carry) return false;
+      at = eqn.outputs[k];
+      continue;
+    }
+    if (eqn.outputs.size() != 1 || !(eqn.op->transpose || eqn.op->constrains)) return false;
     at = eqn.outputs[0];
   }
   return at == next && next != carry && reads[next] == 1;

@@ -102,7 +102,9 @@ void BodyWriter::find_sum(const Frame& f, Var v, ResultState& result) const {
   for (int steps = 0; steps < 8; ++steps) {
     if (f.reads[v] != 1 || f.reader[v] == PlacementTable::none) return;
     const Equation& eqn = f.program.equations[f.reader[v]];
-    if (!eqn.op->transpose || eqn.op->linear || eqn.op->flow || eqn.outputs.size() != 1) return;
+    if (!eqn.op->transpose || eqn.op->linear || eqn.op->flow || eqn.outputs.size() != 1 ||
+        f.program.types[eqn.outputs[0]].dtype != f.program.types[v].dtype)
+      return;
     bool alone = true;
     AtomSet over;
     for (Var u : eqn.inputs) {

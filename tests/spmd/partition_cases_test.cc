@@ -245,6 +245,16 @@ TEST(Partition, GradientsOfACutBatchAreReducedOnceEach) {
   expect_right(c, p);
 }
 
+TEST(Partition, APartialSumDoesNotChooseByItself) {
+  Case c(kTwo);
+  Value x = c.input({8, 2}, ";x");
+  Value sum = ops::reduce_sum(x, {1});
+  const ops::WindowDims pairs{{2}, {2}, {0}, {0}, {1}, {1}};
+  const Partitioned p = c.run({ops::select_and_gather_add(sum, sum, pairs)}, {""});
+  EXPECT_EQ(collectives(p), Texts{"all_reduce x 32"});
+  expect_right(c, p);
+}
+
 TEST(Partition, LoopsCarryWhatLiesInParts) {
   Case c(kSquare);
   Value h = c.input({8, 4}, "x"), w = c.input({4, 4}, ";y"), xs = c.input({3, 8, 4}, ";x");
@@ -275,6 +285,22 @@ TEST(Partition, WhatALoopAddsUpIsReducedBehindIt) {
     EXPECT_EQ(collectives(p), Texts{"all_reduce x 512"});
     expect_right(c, p);
   }
+}
+
+TEST(Partition, WhatLoopsInLoopsAddUpIsReducedBehindAllOfThem) {
+  Case c(kTwo);
+  Value xs = c.input({3, 2, 6, 16}, ";;x");
+  const ProgramPtr inner = propagation::body_of({{16}, {6, 16}}, [](Builder&, Values in) {
+    return Values{ops::add(in[0], ops::reduce_sum(in[1], {0}))};
+  });
+  const ProgramPtr outer = propagation::body_of({{16}, {2, 6, 16}}, [&](Builder& b, Values in) {
+    return ops::scan(inner, Values{}, Values{in[0]}, Values{in[1]}, 2, false, b);
+  });
+  Value zero = ops::zeros(c.b, f32_of({16}));
+  const Partitioned p =
+      c.run(ops::scan(outer, Values{}, Values{zero}, Values{xs}, 3, true, c.b), {""});
+  EXPECT_EQ(collectives(p), Texts{"all_reduce x 64"});
+  expect_right(c, p);
 }
 
 TEST(Partition, ASumThatEachTurnReadsIsReducedInIt) {

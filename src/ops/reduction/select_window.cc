@@ -283,6 +283,7 @@ void register_one(Registry& r, bool scatter) {
   op.cheap = false;
   op.infer = infer;
   op.jvp = jvp;
+  op.linear = [](std::span<const bool> in) { return !in[0]; };
   op.transpose = transpose_rule;
   op.batch = batch;
   op.sharding = [scatter](const ShardArgs& a) { return sharding(a, scatter); };
