@@ -86,7 +86,8 @@ class Search {
     };
     for (std::size_t a = 0; a < weight.size(); ++a) {
       weight[a].resize(rule_.factors.size(), -1);
-      // What cuts a value where the work cannot be cut, or not alone, may cut it where that is free.
+      // What cuts a value where the work cannot be cut, or not alone, may cut it where that is
+      // free.
       if (stuck.contains(static_cast<Atom>(a)) || (folds && is_offered(weight[a])))
         for (std::size_t f = 0; f < rule_.factors.size(); ++f)
           if (rule_.factors[f].divides && rule_.factors[f].batches)

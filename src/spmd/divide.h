@@ -40,10 +40,10 @@ class Divider {
  public:
   Divider(PlacementTable& placements, Routes& routes) : placements_(placements), routes_(routes) {}
 
-  /// Least is the time to bring operands and results from and to where they lie, by the routes that are written,
-  /// and that of the work itself, by a rough rate; the atoms that cut any of these values, each
-  /// along the factors that it cuts in one of them, are tried in all ways, or where these are very
-  /// many one atom after the other.
+  /// Least is the time to bring operands and results from and to where they lie, by the routes that
+  /// are written, and that of the work itself, by a rough rate. The atoms that cut any of these
+  /// values, each along the factors that it cuts in one of them, are tried in all ways, or where
+  /// these are very many one atom after the other.
   ///
   /// Operands that are partial sums stay so where the equation is linear in them, so that the
   /// result is one, if that costs no more.

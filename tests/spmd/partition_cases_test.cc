@@ -1,5 +1,4 @@
-// Products, sums and lookups with known collectives and bytes (docs of partitioners call most of them
-// by name), and programs of control flow.
+// Products, sums and lookups with known collectives and bytes, and programs of control flow.
 #include "partition_check.h"
 #include "transform/autodiff.h"
 

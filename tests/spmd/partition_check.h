@@ -1,5 +1,5 @@
-// Programs over whole arrays and what partitioning makes of them: checked against the evaluator, and
-// listed by their collectives.
+// Programs over whole arrays and what partitioning makes of them: checked against the evaluator,
+// and listed by their collectives.
 #pragma once
 
 #include "compiled.h"

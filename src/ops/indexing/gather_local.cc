@@ -6,8 +6,8 @@
 namespace tessera::inline v0::ops {
 
 // Of a dimension that is looked up and cut each device takes what it has, by places counted from
-// where its part begins; elsewhere it gives what changes no sum, and the sum over the devices is the
-// result. What "fill" and "zero" put for slices that do not lie inside, the first device gives.
+// where its part begins; elsewhere it gives what changes no sum, and the sum over the devices is
+// the result. What "fill" and "zero" put for slices that do not lie inside, the first device gives.
 Values local_gather(const LocalArgs& a) {
   const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(), &out = a.outputs[0];
   const GatherDims dims = gather_dims(a.attrs);

@@ -36,7 +36,8 @@ Values local_scatter(const LocalArgs& a) {
     for (std::size_t k = 0; k < places.size(); ++k) {
       const auto d = static_cast<std::size_t>(map[k]);
       if (mode == "clip") places[k] = moved_inside(places[k], whole[d] - window[d]);
-      // A window over all of a dimension that is cut is a part's too, and begins at 0 or is dropped.
+      // A window over all of a dimension that is cut is a part's too, and begins at 0 or is
+      // dropped.
       if (is_shared_out(map[k]))
         places[k] = from_part(places[k], a.input_specs[0].axes_of(static_cast<int>(map[k])),
                               whole[d], part[d]);
