@@ -16,11 +16,30 @@ import sys
 import tempfile
 
 
+FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-DTESSERA_STATIC"]
+# Where g++ looks for what was compiled before, ahead of the headers themselves.
+precompiled = []
+
+
 def compiles(compiler, include, path):
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers",
-               "-DTESSERA_STATIC", f"-I{include}", str(path)]
-    run = subprocess.run(command, capture_output=True, text=True)
+    run = subprocess.run([compiler, *FLAGS, "-fsyntax-only", *precompiled, f"-I{include}", str(path)],
+                         capture_output=True, text=True)
     return run.returncode == 0, run.stderr
+
+
+def precompile(compiler, include, folder):
+    """What every program includes is read once: two thirds of the time that they take."""
+    if "clang" in compiler:
+        return
+    out = pathlib.Path(folder, "tessera", "tessera.h.gch")
+    out.parent.mkdir()
+    header = include / "tessera" / "tessera.h"
+    # It is told of "pragma once in main file".
+    flags = [flag for flag in FLAGS if flag != "-Werror"]
+    run = subprocess.run([compiler, *flags, f"-I{include}", "-x", "c++-header", str(header), "-o", str(out)],
+                         capture_output=True)
+    if run.returncode == 0:
+        precompiled.append(f"-I{folder}")
 
 
 # A screen of the output; further down nobody looks.
@@ -59,7 +78,9 @@ def main():
         check, paths = check_misuse, sorted((tests / "compile").glob("*.cc"))
     else:
         check, paths = check_header, sorted((include / "tessera").rglob("*.h"))
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        if mode == "misuse":
+            precompile(compiler, include, folder)
         failures = [f for f in pool.map(lambda p: check(compiler, include, p), paths) if f]
     if mode == "headers":
         everything = (include / "tessera/tessera.h").read_text()

@@ -8,6 +8,9 @@
 #include <limits>
 #include <map>
 
+// Long lists of values, which g++ would optimise for twice as long as it compiles them.
+#pragma GCC optimize("O0")
+
 namespace ts = tessera;
 using ts::Array;
 
