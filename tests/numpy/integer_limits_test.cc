@@ -9,7 +9,9 @@
 #include <map>
 
 // Long lists of values, which g++ would optimise for twice as long as it compiles them.
+#ifndef __clang__
 #pragma GCC optimize("O0")
+#endif
 
 namespace ts = tessera;
 using ts::Array;
