@@ -1,9 +1,9 @@
 #include "spmd/division.h"
 
 #include "base/hash.h"
+#include "ir/attr_hash.h"
 
 #include <algorithm>
-#include <type_traits>
 
 namespace tessera::inline v0::spmd {
 
@@ -150,15 +150,7 @@ std::size_t hash_of(const Program& p, const Equation& eqn) {
   };
   mix_types(eqn.inputs);
   mix_types(eqn.outputs);
-  for (const auto& [name, value] : eqn.attrs)
-    std::visit(
-        [&](const auto& v) {
-          using T = std::decay_t<decltype(v)>;
-          if constexpr (std::is_integral_v<T> || std::is_same_v<T, Ints> ||
-                        std::is_same_v<T, std::string>)
-            mix(h, v);
-        },
-        value);
+  for (const auto& [name, value] : eqn.attrs) mix(h, tessera::hash_of(value));
   return h;
 }
 

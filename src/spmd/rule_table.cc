@@ -1,10 +1,10 @@
 #include "spmd/rule_table.h"
 
 #include "base/hash.h"
+#include "ir/attr_hash.h"
 #include "ir/op.h"
 
 #include <algorithm>
-#include <type_traits>
 
 namespace tessera::inline v0::spmd {
 
@@ -15,26 +15,15 @@ void mix_shape(std::size_t& h, const Shape& shape) {
   for (std::int64_t n : shape) mix(h, n);
 }
 
-// Of what most attributes are; others tell equations apart by comparison. Ops that are computed
-// element by element have one rule, whatever they compute.
+// Ops that are computed element by element have one rule, whatever they compute.
 std::size_t hash_of(const Program& p, const Equation& eqn) {
   const bool elementwise = eqn.op->elementwise;
   std::size_t h = elementwise ? 0 : reinterpret_cast<std::uintptr_t>(eqn.op);
   for (Var v : eqn.inputs) mix_shape(h, p.types[v].shape);
   mix(h, eqn.inputs.size());
   for (Var v : eqn.outputs) mix_shape(h, p.types[v].shape);
-  for (const auto& [name, value] : eqn.attrs) {
-    if (elementwise) break;
-    mix(h, value.index());
-    std::visit(
-        [&](const auto& v) {
-          using T = std::decay_t<decltype(v)>;
-          if constexpr (std::is_integral_v<T> || std::is_same_v<T, Ints> ||
-                        std::is_same_v<T, std::string>)
-            mix(h, v);
-        },
-        value);
-  }
+  if (!elementwise)
+    for (const auto& [name, value] : eqn.attrs) mix(h, tessera::hash_of(value));
   return h;
 }
 

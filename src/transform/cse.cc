@@ -1,5 +1,6 @@
 // Common subexpressions.
 #include "base/hash.h"
+#include "ir/attr_hash.h"
 #include "ir/builder.h"
 #include "ir/op.h"
 #include "transform/simplify.h"
@@ -11,26 +12,6 @@
 namespace tessera::inline v0 {
 
 namespace {
-
-// Cheap rather than complete: what it leaves out, the comparison sees.
-std::size_t hash_of(const AttrValue& value) {
-  std::size_t h = value.index();
-  if (const auto* i = std::get_if<std::int64_t>(&value)) mix(h, static_cast<std::size_t>(*i));
-  if (const auto* b = std::get_if<bool>(&value)) mix(h, *b);
-  if (const auto* d = std::get_if<DType>(&value)) mix(h, static_cast<std::size_t>(*d));
-  if (const auto* s = std::get_if<std::string>(&value)) mix(h, std::hash<std::string>()(*s));
-  if (const auto* v = std::get_if<Ints>(&value))
-    for (std::int64_t i : *v) mix(h, static_cast<std::size_t>(i));
-  if (const auto* l = std::get_if<Literal>(&value)) {
-    mix(h, static_cast<std::size_t>(l->dtype));
-    mix(h, std::hash<std::string_view>()(
-               {reinterpret_cast<const char*>(l->bytes->data()), l->bytes->size()}));
-  }
-  if (const auto* s = std::get_if<Spec>(&value)) mix(h, s->hash());
-  if (const auto* p = std::get_if<ProgramPtr>(&value))
-    if (*p) mix(h, (*p)->equations.size());
-  return h;
-}
 
 std::size_t hash_of(const Equation& eqn) {
   std::size_t h = std::hash<const void*>()(eqn.op);
