@@ -5,9 +5,9 @@
 //   Array y = step(model, x);
 //
 // The kind of arguments is: the tree types and structure with their static values, dtype, shape and
-// weakness of each leaf, and the axis names bound around the call. A number passed for an Array
-// parameter is a weakly typed scalar; a parameter that is a C++ number, enum, string or StaticArray
-// is static. A generic lambda takes numbers as they are: static.
+// weakness of each leaf, the axis names bound around the call, and the mesh of the scope. A number
+// passed for an Array parameter is a weakly typed scalar; a parameter that is a C++ number, enum,
+// string or StaticArray is static. A generic lambda takes numbers as they are: static.
 //
 // C++ side effects of the function happen when it is traced, not when it runs, and what it captures
 // is frozen then; with TESSERA_CHECK_CAPTURES=1 in the environment each call traces again and
@@ -38,11 +38,11 @@ struct JitOptions {
   /// (use_mesh), when it is made or else when it is called.
   Mesh mesh = {};
   /// How the arguments are cut, as a prefix of their tree; what is left unconstrained is placed as
-  /// the program likes. Arguments that lie otherwise are moved. Static arguments have an entry too; it
-  /// is ignored, as are entries of parameters left to their defaults. With specs, here or for the
-  /// results, the program is partitioned: each device computes its part, and collectives are put
-  /// where parts have to meet. Values are those of the whole program; sums over several devices may
-  /// be added in another order.
+  /// the program likes. Arguments that lie otherwise are moved. Static arguments have an entry too;
+  /// it is ignored, as are entries of parameters left to their defaults. With a mesh or specs, here
+  /// or for the results, the program is partitioned: each device computes its part, and collectives
+  /// are put where parts have to meet. Values are those of the whole program; sums over several
+  /// devices may be added in another order.
   SpecTree in_shardings = unconstrained;
   /// How the results lie, as a prefix of their tree.
   SpecTree out_shardings = unconstrained;
@@ -196,7 +196,8 @@ class LoweredFunction : public Lowered {
   std::shared_ptr<F> f_;
 };
 
-/// A function whose programs are kept by the kind of its arguments: what jit, pmap and shard_map give.
+/// A function whose programs are kept by the kind of its arguments: what jit, pmap and shard_map
+/// give.
 template <class F>
 class Jit {
  public:

@@ -3,8 +3,8 @@
 //   ts::Mesh mesh({{"data", 2}, {"model", 4}});             // the first eight devices
 //   Array a = ts::device_put(x, mesh, ts::P("data"));       // rows over two, each part on four
 //
-// Specs (tessera/partition_spec.h) say which dimensions of an array the axes cut. A scope says which
-// mesh is meant where none is named:
+// Specs (tessera/partition_spec.h) say which dimensions of an array the axes cut. A scope says
+// which mesh is meant where none is named:
 //
 //   const auto scope = ts::use_mesh(mesh);
 //   Array b = ts::device_put(y, ts::P(ts::none, "model"));
@@ -61,6 +61,8 @@ class TESSERA_API Mesh {
   bool is_abstract() const;
   bool empty() const { return data_ == nullptr; }
   bool operator==(const Mesh& other) const { return data_ == other.data_; }
+  /// Equal meshes have one, which is nobody else's while one of them lives.
+  const void* id() const { return data_.get(); }
 
  private:
   friend struct detail::MeshData;

@@ -100,6 +100,17 @@ TEST_F(ShardedJit, MeshOfTheScope) {
   EXPECT_EQ(later(x).sharding(), ts::Sharding(two, P("x")));
 }
 
+// A function inside asks for places on the mesh of whoever is around it, each time.
+TEST_F(ShardedJit, FunctionsInsideFollowTheMesh) {
+  auto inner = ts::jit([](Array x) { return ts::with_sharding_constraint(x * 2, P("x")); });
+  const auto outer = [&](Array x) { return inner(x); };
+  const ts::Mesh other({{"y", 2}, {"x", 2}});
+  const Array x = whole({8}, 13);
+  EXPECT_EQ(ts::jit(outer, {.mesh = line})(x).sharding(), ts::Sharding(line, P("x")));
+  EXPECT_EQ(ts::jit(outer, {.mesh = other})(x).sharding(), ts::Sharding(other, P("x")));
+  EXPECT_EQ(inner.trace_count(), 2u);
+}
+
 TEST_F(ShardedJit, TreesAndTrainingSteps) {
   struct Linear {
     Array w, b;

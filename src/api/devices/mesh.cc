@@ -3,6 +3,7 @@
 #include "api/array/platform.h"
 #include "api/devices/mesh_data.h"
 #include "api/trace/map_axes.h"
+#include "api/trace/scope_mesh.h"
 #include "base/hash.h"
 #include "base/interned.h"
 #include "base/message.h"
@@ -196,16 +197,9 @@ std::string to_string(const Mesh& mesh) {
 }
 std::ostream& operator<<(std::ostream& out, const Mesh& mesh) { return out << to_string(mesh); }
 
-namespace {
-Mesh& scope() {
-  static thread_local Mesh mesh;
-  return mesh;
-}
-}  // namespace
-
-MeshScope::MeshScope(Mesh mesh) : outer_(std::exchange(scope(), std::move(mesh))) {}
-MeshScope::~MeshScope() { scope() = std::move(outer_); }
-Mesh current_mesh() { return scope(); }
+MeshScope::MeshScope(Mesh mesh) : outer_(std::exchange(detail::scope_mesh(), std::move(mesh))) {}
+MeshScope::~MeshScope() { detail::scope_mesh() = std::move(outer_); }
+Mesh current_mesh() { return detail::scope_mesh(); }
 MeshScope use_mesh(const Mesh& mesh, std::source_location loc) {
   if (mesh.empty())
     Message("use_mesh")

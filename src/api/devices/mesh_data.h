@@ -32,12 +32,9 @@ struct MeshData {
 };
 std::size_t hash_of(const MeshData& data);
 
-/// The mesh that a function without one of its own is for: the scope's. ShardingError in the name of
-/// `function` where there is none, or none with axes.
+/// The mesh that a function without one of its own is for: the scope's. ShardingError in the name
+/// of `function` where there is none, or none with axes.
 Mesh need_scope_mesh(const char* function, const Mesh& given, const SourceLoc& loc);
-/// What a key of programs says of the scope's mesh.
-void add_scope_mesh(InlineVector<std::uint64_t, 16>& words);
-
 /// A spec as programs and layouts have it; unconstrained dimensions are as uncut ones.
 Spec spec_of(const PartitionSpec& spec);
 PartitionSpec spec_of(const Spec& spec);
@@ -46,8 +43,8 @@ PartitionSpec spec_of(const Spec& spec);
 runtime::Layout layout_of(const Sharding& sharding);
 Sharding sharding_of(const runtime::Layout& layout);
 
-/// Why a value of this shape cannot be laid out so: what is wrong, the rule with its arithmetic, and
-/// what would work. All empty where it can.
+/// Why a value of this shape cannot be laid out so: what is wrong, the rule with its arithmetic,
+/// and what would work. All empty where it can.
 struct Misfit {
   std::string problem, rule, advice;
   explicit operator bool() const { return !problem.empty(); }

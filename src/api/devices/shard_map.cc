@@ -60,7 +60,6 @@ class ShardMapCache final : public CachedFunction {
 
   void extend_key(InlineVector<std::uint64_t, 16>& words) const override {
     words.push_back(static_cast<std::uint64_t>(runtime::device_count()));
-    if (options_.mesh.empty()) add_scope_mesh(words);
   }
 
   /// A device works on one block, so nothing is left open.

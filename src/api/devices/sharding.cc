@@ -25,14 +25,6 @@ Mesh need_scope_mesh(const char* function, const Mesh& given, const SourceLoc& l
   return mesh;
 }
 
-void add_scope_mesh(InlineVector<std::uint64_t, 16>& words) {
-  const Mesh mesh = current_mesh();
-  if (mesh.empty()) return;
-  // Programs hold what is interned, so its address is nobody else's while they are kept.
-  words.push_back(reinterpret_cast<std::uintptr_t>(MeshData::of(mesh).ref.pointer().get()));
-  words.push_back(reinterpret_cast<std::uintptr_t>(MeshData::of(mesh).backend));
-}
-
 Spec spec_of(const PartitionSpec& spec) {
   Spec::Dims dims;
   for (const PartitionSpec::Dim& d : spec.dims()) dims.push_back(d.axes());

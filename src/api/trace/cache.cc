@@ -2,6 +2,7 @@
 
 #include "api/trace/entry_store.h"
 #include "api/trace/retraces.h"
+#include "api/trace/scope_mesh.h"
 #include "base/process.h"
 #include "base/settings.h"
 #include "base/warning.h"
@@ -71,11 +72,18 @@ std::size_t CachedFunction::trace_count() const { return state_->traces.load(); 
 
 namespace {
 
+/// Tells a mesh from an axis, which begins with its kind.
+constexpr std::uint64_t kOfScope = ~std::uint64_t{0};
+
 void complete_key(Call& call) {
   for (const BoundAxis& a : AxisScope::bound()) {
     call.args.words.push_back(static_cast<std::uint64_t>(a.kind));
     call.args.words.push_back(static_cast<std::uint64_t>(a.size));
     add_text(call.args.words, a.name);
+  }
+  if (const Mesh& mesh = scope_mesh(); !mesh.empty()) {
+    call.args.words.push_back(kOfScope);
+    call.args.words.push_back(reinterpret_cast<std::uintptr_t>(mesh.id()));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "api/trace/entry.h"
 
+#include "api/trace/scope_mesh.h"
+
 #include "base/process.h"
 #include "runtime/footprint.h"
 
@@ -10,6 +12,7 @@ namespace tessera::inline v0::detail {
 CacheEntry::CacheEntry(const Call& call, TracedFunction f, const std::string& called)
     : hash(hash_of(call)),
       words(call.args.words.begin(), call.args.words.end()),
+      scope(scope_mesh()),
       types(leaf_types(call)),
       function(std::move(f)),
       args(call.describe_args()),

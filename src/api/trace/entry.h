@@ -5,6 +5,8 @@
 #include "runtime/backend.h"
 #include "runtime/kept.h"
 
+#include <tessera/mesh.h>
+
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -18,6 +20,7 @@ struct CacheEntry : runtime::Kept {
   // the key
   std::uint64_t hash = 0;
   std::vector<std::uint64_t> words;  // tree types, structure, statics, axis names and the like
+  Mesh scope;                        // whose id is in the key
   std::vector<char> present;         // by leaf: not empty
   std::vector<Type> types;           // of the leaves that are not empty
 

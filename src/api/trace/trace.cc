@@ -1,5 +1,6 @@
 #include "api/trace/trace.h"
 
+#include "api/trace/scope_mesh.h"
 #include "base/thread_kept.h"
 #include "ir/op.h"
 #include "ops/build.h"
@@ -133,6 +134,11 @@ bool Trace::note_bound(const ArrayImpl& a, DType dtype, const char* function,
   });
   if (!known) bounds_.push_back({input, dtype, function, loc});
   return true;
+}
+
+Mesh& scope_mesh() {
+  static thread_local const ThreadKept<Mesh> mesh;
+  return *mesh;
 }
 
 AxisScope::AxisScope(std::vector<BoundAxis> bound) : count_(bound.size()) {

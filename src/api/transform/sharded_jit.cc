@@ -54,7 +54,6 @@ class ShardedJitCache final : public CachedFunction {
 
   void extend_key(InlineVector<std::uint64_t, 16>& words) const override {
     words.push_back(static_cast<std::uint64_t>(runtime::device_count()));
-    if (options_.mesh.empty()) add_scope_mesh(words);
   }
 
   static std::optional<spmd::SpecWanted> wanted(const std::optional<PartitionSpec>& spec) {
