@@ -31,9 +31,16 @@ void check_end(const AtomMesh& mesh, const Type& whole, const Placement& p, cons
 }  // namespace
 
 namespace {
-/// A region has a mesh of its own.
-void refuse_regions(const Program& program) {
+/// A region has a mesh of its own, and so has a constraint from elsewhere.
+void need_one_mesh(const Program& program, const MeshRef& mesh) {
   for (const Equation& eqn : program.equations) {
+    if (eqn.op->constrains && eqn.op->constrains(eqn.attrs).mesh != mesh)
+      Message("jit")
+          .problem("a value is asked to lie on another mesh inside a program that is partitioned")
+          .rule("a program is partitioned over one mesh")
+          .from(eqn.loc)
+          .advice("the same mesh for constraints, functions inside and the jit around them")
+          .raise<ShardingError>();
     const std::optional<Flow> flow = flow_of(eqn);
     if (!flow) continue;
     if (flow->kind == Flow::Kind::region)
@@ -43,14 +50,14 @@ void refuse_regions(const Program& program) {
           .from(eqn.loc)
           .advice("call it outside, or write its body for whole arrays")
           .raise<ShardingError>();
-    for (const ProgramPtr& nested : flow->programs) refuse_regions(*nested);
+    for (const ProgramPtr& nested : flow->programs) need_one_mesh(*nested, mesh);
   }
 }
 }  // namespace
 
 Partitioned partition(const ProgramPtr& program, const MeshRef& mesh_ref,
                       const PartitionOptions& options) {
-  refuse_regions(*program);
+  need_one_mesh(*program, mesh_ref);
   const AtomMesh mesh(*mesh_ref, AtomMesh::Parts::axes);
   const Propagation where = propagate(*program, mesh, options.wanted);
   PartitionWork work(mesh, where, options.links);

@@ -173,3 +173,21 @@ MISUSE(pmap_inside_a_jit_with_shardings) {
   ts::jit([&](Array x) { return rows(x); },
           {.mesh = mesh(), .in_shardings = ts::P("data")})(ts::ones({2, 2}));
 }
+
+MISUSE(constraint_on_another_mesh) {
+  const ts::Mesh other({{"rows", 2}});
+  ts::jit(
+      [&](Array x) { return ts::with_sharding_constraint(x, ts::Sharding(other, ts::P("rows"))); },
+      {.mesh = mesh()})(ts::ones({4}));
+}
+MISUSE(jit_of_another_mesh_inside) {
+  const ts::Mesh other({{"rows", 2}});
+  auto inner =
+      ts::jit([](Array x) { return x + 1; }, {.mesh = other, .in_shardings = ts::P("rows")});
+  ts::jit([&](Array x) { return inner(x); }, {.mesh = mesh()})(ts::ones({4}));
+}
+MISUSE(constraint_inside_shard_map) {
+  ts::shard_map(
+      [](Array x) { return ts::with_sharding_constraint(x, ts::Sharding(mesh(), ts::P("data"))); },
+      {.mesh = mesh(), .in_specs = ts::P("data"), .out_specs = ts::P("data")})(ts::ones({4}));
+}

@@ -3,10 +3,12 @@
 
 #include "api/array/array_impl.h"
 #include "api/devices/mesh_data.h"
+#include "api/devices/nested.h"
 #include "api/devices/relaid.h"
 #include "api/trace/composite.h"
 #include "base/message.h"
 #include "runtime/backend.h"
+#include "spmd/blocks.h"
 
 #include <algorithm>
 
@@ -118,6 +120,7 @@ Array with_sharding_constraint(Operand x, const Sharding& sharding) {
   const char* function = "with_sharding_constraint";
   const detail::ArrayImpl& a = detail::need(x.array, function, x.loc);
   const InFunction named(function, x.loc);
+  detail::refuse_nested(function, x.loc);
   if (!detail::Trace::innermost()) return device_put(x, sharding);
   detail::need_scope_mesh(function, sharding.mesh(), x.loc);
   if (const detail::Misfit no = detail::misfit(a.type.shape, sharding))
@@ -226,19 +229,16 @@ Array make_array_from_callback(const Shape& shape, const Sharding& sharding,
         .advice("[&](const std::vector<Range>& index) { ... }")
         .raise<TraceError>();
   const std::vector<std::vector<Range>> indices = sharding.indices(shape);
-  const auto same = [](const std::vector<Range>& a, const std::vector<Range>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](const Range& x, const Range& y) { return x.start == y.start; });
-  };
-  std::vector<Array> parts;
+  const spmd::Blocks blocks(Type(DType::float32, shape), *detail::MeshData::of(sharding.mesh()).ref,
+                            detail::spec_of(sharding.spec()));
+  std::vector<Array> made(static_cast<std::size_t>(blocks.count())), parts;
   for (std::size_t d = 0; d < indices.size(); ++d) {
-    std::size_t first = 0;
-    while (first < d && !same(indices[first], indices[d])) ++first;
-    Array made = first < d ? parts[first] : [&] {
+    Array& block = made[static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(d)))];
+    if (block.is_empty()) {
       InUserCode user;
-      return part(indices[d]);
-    }();
-    parts.push_back(device_put(Operand(made, loc), sharding.devices()[d]));
+      block = part(indices[d]);
+    }
+    parts.push_back(device_put(Operand(block, loc), sharding.devices()[d]));
   }
   return make_array_from_single_device_arrays(shape, sharding, parts, loc);
 }
