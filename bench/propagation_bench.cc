@@ -1,5 +1,6 @@
 // How long placements take to go through a deep network that is written out, forward and backward:
-// about 100,000 equations, on small and on large meshes. The time has to depend on the program alone.
+// about 100,000 equations, on small and on large meshes. The time has to depend on the program
+// alone.
 #include "deep_network.h"
 #include "spmd/propagate.h"
 #include "transform/autodiff.h"
@@ -22,8 +23,8 @@ void measure(int blocks, bool other) {
               "questions");
   for (auto [x, y] : {std::pair{2, 2}, {4, 4}, {64, 64}, {4096, 256}}) {
     const AtomMesh mesh({{"x", "y"}, {x, y}});
-    // Rows over x; the first layer's columns and the second's rows over y, of the first block alone:
-    // the others follow.
+    // Rows over x; the first layer's columns and the second's rows over y, of the first block
+    // alone: the others follow.
     PropagationOptions options;
     auto asked = [&](const Spec& spec, int rank) { return Wanted{mesh.placement(spec, rank)}; };
     options.inputs = {asked(Spec({{"x"}}), 2), std::nullopt, asked(Spec({{}, {"y"}}), 2)};

@@ -13,8 +13,8 @@
 // proven when the function is traced. Derivatives follow from these types: the gradient of
 // what all devices share is the sum of theirs, with no collective written for it.
 //
-// It composes with jit, grad, vmap, scan and checkpoint, inside and outside. Under jit it is part of
-// the whole program.
+// It composes with jit, grad, vmap, scan and checkpoint, inside and outside. Under jit it is part
+// of the whole program.
 //
 // Errors come before anything runs: TreeError for specs that are no prefix of arguments or results,
 // ShardingError that lists every block that does not divide, and every result that differs where
@@ -28,8 +28,8 @@
 namespace tessera::inline v0 {
 
 struct ShardMapOptions {
-  /// Whose devices run it. By default the mesh of the scope (use_mesh), when it is made or else when
-  /// it is called.
+  /// Whose devices run it. By default the mesh of the scope (use_mesh), when it is made or else
+  /// when it is called.
   Mesh mesh = {};
   /// How each argument is cut, as a prefix of the arguments' tree. Static arguments have an entry
   /// too; it is ignored, as are entries of parameters left to their defaults.

@@ -95,10 +95,10 @@ requires(!std::convertible_to<T, Operand>) T
   return device_put(x, sharding.mesh(), SpecTree(sharding.spec()), loc);
 }
 
-/// x, which lies so in the program that is compiled, on the mesh of the scope or of the jit around it:
-/// a value in the middle of a function is where propagation starts from too. Unconstrained dimensions
-/// lie as the others want them. The values are x's. Outside of functions that are traced it is
-/// device_put. ShardingError as there.
+/// x, which lies so in the program that is compiled, on the mesh of the scope or of the jit around
+/// it: a value in the middle of a function is where propagation starts from too. Unconstrained
+/// dimensions lie as the others want them. The values are x's. Outside of functions that are traced
+/// it is device_put. ShardingError as there.
 TESSERA_API Array with_sharding_constraint(Operand x, const PartitionSpec& spec);
 TESSERA_API Array with_sharding_constraint(Operand x, const Sharding& sharding);
 namespace detail {

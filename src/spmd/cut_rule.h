@@ -12,8 +12,8 @@
 
 namespace tessera::inline v0::spmd {
 
-/// To which of an equation's values axes go along a factor, from the others; `all` goes from operand
-/// to operand too.
+/// To which of an equation's values axes go along a factor, from the others; `all` goes from
+/// operand to operand too.
 enum class Toward : std::uint8_t { none, results, operands, all };
 
 class CutRule {

@@ -55,8 +55,9 @@ void GraphBuilder::branch(Frame& f, std::size_t k, const Equation& eqn, const Fl
   }
 }
 
-// What a turn sees whole is the same inside and outside. A carried slot is one value, which its start
-// and what a turn gives meet in; a row is its array without the dimension that the turns go along.
+// What a turn sees whole is the same inside and outside. A carried slot is one value, which its
+// start and what a turn gives meet in; a row is its array without the dimension that the turns go
+// along.
 void GraphBuilder::loop(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow) {
   const AtomSet barred = g_.scopes[f.scope].barred;
   const Program& body = *flow.body();

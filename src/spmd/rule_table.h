@@ -15,7 +15,8 @@ class RuleTable {
 
   explicit RuleTable(std::deque<CutRule>& rules) : rules_(rules) {}
 
-  /// By op, attributes and shapes; the others' for elementwise ops. `none` where no axis goes from one of its values to another.
+  /// By op, attributes and shapes; the others' for elementwise ops. `none` where no axis goes from
+  /// one of its values to another.
   std::uint32_t of(const Program& program, const Equation& eqn);
   /// Of `operands` values and one result that all are one another, or of operands alone.
   std::uint32_t identity(const Shape& shape, std::size_t operands, bool result,

@@ -81,7 +81,8 @@ std::vector<ValueGraph::Id> GraphBuilder::walk(const Program& p, ProgramPtr hold
   scope.of.assign(p.types.size(), ValueGraph::scalar);
   f.now = scope.of;
   if (f.scope != 0) g_.nested[{parent, equation}].push_back(f.scope);
-  // A scalar of which something is asked is a value, to which nothing comes and which gives nothing.
+  // A scalar of which something is asked is a value, to which nothing comes and which gives
+  // nothing.
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     define(f, p.inputs[i], inputs[i]);
     if (p.types[p.inputs[i]].shape.empty()) f.now[p.inputs[i]] = ValueGraph::scalar;
@@ -162,8 +163,8 @@ void GraphBuilder::constraint(Frame& f, std::size_t k, const Equation& eqn) {
   const auto asked = static_cast<std::uint32_t>(g_.asked.size());
   g_.asked.push_back({out, Origin::Kind::constraint, static_cast<std::uint32_t>(k), f.scope});
   if (!open) wishes_.push_back({in, out, asked});
-  // What a loop carries is its start's and its turns' affair: a constraint on it is for who reads it
-  // from here on.
+  // What a loop carries is its start's and its turns' affair: a constraint on it is for who reads
+  // it from here on.
   const bool shared = values_[in].shared;
   if (shared) f.now[x] = out;
   connect(

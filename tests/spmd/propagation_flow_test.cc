@@ -54,7 +54,8 @@ TEST(PropagationFlow, ConstantsOfALoopAreThemselves) {
   Values out = ops::scan(body, Values{w}, Values{x}, {}, 3, false, c.b);
   Propagation p = c.run(out);
   EXPECT_EQ(p.number(w.var), p.number(body->inputs[0], only(p, 0, 0)));
-  // What a turn gives lies as what it is given, which asks for the columns before rows are asked for.
+  // What a turn gives lies as what it is given, which asks for the columns before rows are asked
+  // for.
   EXPECT_EQ(c.text(p, w), "P(none, 'y')");
 }
 

@@ -7,8 +7,8 @@ using namespace propagation;
 
 namespace {
 
-// Two layers, forward and backward: rows over x, the first weights by columns and the second by rows
-// over y.
+// Two layers, forward and backward: rows over x, the first weights by columns and the second by
+// rows over y.
 struct Network {
   explicit Network(MeshShape shape = {{"x", "y"}, {2, 4}}, const std::string& x = "x",
                    const std::string& y = "y")

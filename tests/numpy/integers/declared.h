@@ -1,4 +1,5 @@
-// The functions that the public headers declare, and those that the table of drawn cases leaves out.
+// The functions that the public headers declare, and those that the table of drawn cases leaves
+// out.
 #pragma once
 
 #include <map>
