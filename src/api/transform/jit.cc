@@ -1,6 +1,7 @@
 #include <tessera/jit.h>
 
 #include "api/trace/cache.h"
+#include "api/trace/entry.h"
 #include "api/transform/sharded_jit.h"
 #include "ir/nested.h"
 #include "ir/op.h"
@@ -69,15 +70,17 @@ void list_collectives(const Program& p, const CollectiveUse& around,
 }  // namespace
 
 std::string Lowered::ir() const { return to_string(*entry().function.program); }
-std::string Lowered::partitioned() const { return to_string(entry().executable().program()); }
-std::string Lowered::schedule() const { return entry().executable().schedule(); }
+std::string Lowered::partitioned() const {
+  return to_string(entry().executable(places_->places).program());
+}
+std::string Lowered::schedule() const { return entry().executable(places_->places).schedule(); }
 MemoryUse Lowered::memory() const {
-  const runtime::MemoryPlan plan = entry().executable().memory();
+  const runtime::MemoryPlan plan = entry().executable(places_->places).memory();
   return {plan.arguments, plan.outputs, plan.temporaries};
 }
 std::vector<CollectiveUse> Lowered::collectives() const {
   std::vector<CollectiveUse> out;
-  list_collectives(entry().executable().program(), {}, out);
+  list_collectives(entry().executable(places_->places).program(), {}, out);
   return out;
 }
 

@@ -1,0 +1,180 @@
+#include "api/trace/follow.h"
+
+#include "base/hash.h"
+#include "base/message.h"
+#include "base/process.h"
+#include "ir/nested.h"
+#include "ir/op.h"
+#include "runtime/backend.h"
+#include "runtime/footprint.h"
+#include "runtime/kept.h"
+#include "spmd/blocks.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+namespace tessera::inline v0::detail {
+
+namespace {
+
+bool spreads(const runtime::ArrayDataPtr& a) { return a->layout->devices().size() > 1; }
+
+/// What a program says itself of the devices that it runs on.
+struct Said {
+  std::optional<MeshRef> constrained;  // the mesh of its first constraint
+  bool maps = false;                   // a function for each device of a mesh is in it
+};
+void look(const Program& p, Said& said) {
+  for (const Equation& eqn : p.equations) {
+    if (eqn.op->constrains && !said.constrained)
+      said.constrained = eqn.op->constrains(eqn.attrs).mesh;
+    if (!eqn.op->flow) continue;
+    const Flow flow = eqn.op->flow(eqn.attrs);
+    said.maps = said.maps || flow.kind == Flow::Kind::region;
+    for (const ProgramPtr& nested : flow.programs) look(*nested, said);
+  }
+}
+
+std::vector<int> sorted_devices(const DeviceMesh& mesh) {
+  std::vector<int> devices = mesh.devices;
+  std::sort(devices.begin(), devices.end());
+  return devices;
+}
+
+void need_the_devices_of(const DeviceMesh& mesh, const Program& program, const Places& places,
+                         std::string_view name) {
+  const std::vector<int> all = sorted_devices(mesh);
+  const bool agree = std::all_of(places.begin(), places.end(), [&](const runtime::LayoutPtr& l) {
+    return !l || l->mesh->devices == mesh.devices || sorted_devices(*l->mesh) == all;
+  });
+  if (agree) return;
+  Message m{name};
+  m.problem("the inputs are committed to different devices");
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!places[i]) continue;
+    const std::vector<int> on = sorted_devices(*places[i]->mesh);
+    std::string text = "input " + std::to_string(i) + ", " +
+                       to_string(program.type(program.inputs[i])) + ", is on ";
+    for (std::size_t d = 0; d < on.size(); ++d)
+      text += (d ? ", " : "") + runtime::device_text(places[i]->backend->platform(), on[d]);
+    m.offender(text);
+  }
+  m.rule(
+       "a computation runs on one set of devices; inputs that are not committed follow those that "
+       "are")
+      .from(runtime::CallerLine::now())
+      .advice("move one of them: device_put(x, y.sharding())")
+      .raise<ShardingError>();
+}
+
+ProgramPtr cut_for(const ProgramPtr& program, const Said& said, const spmd::Cutting* asked,
+                   const Places& places, std::string_view name) {
+  if (!asked && (said.maps || (places.empty() && !said.constrained))) return program;
+  spmd::Cutting how;
+  if (asked) {
+    how = *asked;
+  } else if (said.constrained) {
+    how.mesh = *said.constrained;
+  } else {
+    how.mesh = (*std::find_if(places.begin(), places.end(), [](const runtime::LayoutPtr& l) {
+                 return l && l->devices().size() > 1;
+               }))->mesh;
+  }
+  if (!asked) need_the_devices_of(*how.mesh, *program, places, name);
+  how.inputs.resize(program->inputs.size());
+  // An array whose cut the axes of this mesh cannot say is moved, and lies as the others like.
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!places[i] || how.inputs[i]) continue;
+    if (std::optional<Spec> spec =
+            spmd::same_cut_over(*how.mesh, *places[i]->mesh, places[i]->spec))
+      how.inputs[i] = spmd::SpecWanted{std::move(*spec)};
+  }
+  return spmd::cut(program, how);
+}
+
+/// Programs that were cut before, by content and places.
+struct Followed final : runtime::Kept {
+  ProgramPtr program, cut;
+  Places places;
+};
+struct FollowedPrograms {
+  std::mutex mutex;
+  std::unordered_multimap<std::size_t, std::shared_ptr<const Followed>> all;
+
+  // Never destroyed: threads run on at exit.
+  static FollowedPrograms& instance() {
+    static auto* programs = new FollowedPrograms;
+    return *programs;
+  }
+  std::shared_ptr<const Followed> find(std::size_t hash, const Program& p,
+                                       std::span<const runtime::ArrayDataPtr> inputs) {
+    Locked lock(mutex);
+    const auto [first, last] = all.equal_range(hash);
+    for (auto it = first; it != last; ++it)
+      if (lie_at(it->second->places, inputs) && same_structure(*it->second->program, p))
+        return it->second;
+    return nullptr;
+  }
+  void insert(std::size_t hash, const std::shared_ptr<const Followed>& made) {
+    {
+      Locked lock(mutex);
+      all.emplace(hash, made);
+    }
+    const std::int64_t bytes = runtime::footprint(*made->program) + runtime::footprint(*made->cut);
+    runtime::keep(made, bytes, [this, hash, which = made.get()] { drop(hash, which); });
+  }
+  void drop(std::size_t hash, const Followed* which) {
+    std::shared_ptr<const Followed> gone;
+    Locked lock(mutex);
+    const auto [first, last] = all.equal_range(hash);
+    for (auto it = first; it != last; ++it)
+      if (it->second.get() == which) {
+        gone = std::move(it->second);
+        all.erase(it);
+        return;
+      }
+  }
+};
+
+}  // namespace
+
+Places places_of(std::span<const runtime::ArrayDataPtr> inputs) {
+  if (std::none_of(inputs.begin(), inputs.end(), spreads)) return {};
+  Places places;
+  for (const runtime::ArrayDataPtr& a : inputs)
+    places.push_back(spreads(a) || a->layout->committed ? a->layout : nullptr);
+  return places;
+}
+
+ProgramPtr follow(const ProgramPtr& program, const spmd::Cutting* asked, const Places& places,
+                  std::string_view name) {
+  Said said;
+  if (!asked) look(*program, said);
+  return cut_for(program, said, asked, places, name);
+}
+
+ProgramPtr follow_again(const ProgramPtr& program, std::span<const runtime::ArrayDataPtr> inputs) {
+  Said said;
+  look(*program, said);
+  const bool spread = std::any_of(inputs.begin(), inputs.end(), spreads);
+  if (said.maps || !(spread || said.constrained)) return program;
+  std::size_t hash = hash_of(*program);
+  if (spread)
+    for (const runtime::ArrayDataPtr& a : inputs)
+      if (spreads(a)) mix(hash, reinterpret_cast<std::uintptr_t>(a->layout.get()));
+  FollowedPrograms& programs = FollowedPrograms::instance();
+  if (const auto found = programs.find(hash, *program, inputs)) {
+    found->touch();
+    return found->cut;
+  }
+  auto made = std::make_shared<Followed>();
+  made->program = program;
+  made->places = places_of(inputs);
+  made->cut = cut_for(program, said, nullptr, made->places, program->name);
+  programs.insert(hash, made);
+  return made->cut;
+}
+
+}  // namespace tessera::inline v0::detail
