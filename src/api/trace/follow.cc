@@ -9,6 +9,7 @@
 #include "runtime/footprint.h"
 #include "runtime/kept.h"
 #include "spmd/blocks.h"
+#include "spmd/shard_map.h"
 
 #include <algorithm>
 #include <mutex>
@@ -23,19 +24,35 @@ bool spreads(const runtime::ArrayDataPtr& a) { return a->layout->devices().size(
 
 /// What a program says itself of the devices that it runs on.
 struct Said {
-  std::optional<MeshRef> constrained;  // the mesh of its first constraint
-  bool maps = false;                   // a function for each device of a mesh is in it
+  std::optional<MeshRef> mesh;  // of its first constraint or per-device program
+  bool constrained = false;
+  bool apart = false;  // per-device programs that no other can hold, or on several meshes
 };
 void look(const Program& p, Said& said) {
   for (const Equation& eqn : p.equations) {
-    if (eqn.op->constrains && !said.constrained)
-      said.constrained = eqn.op->constrains(eqn.attrs).mesh;
+    if (eqn.op->constrains) {
+      said.constrained = true;
+      if (!said.mesh) said.mesh = eqn.op->constrains(eqn.attrs).mesh;
+    }
     if (!eqn.op->flow) continue;
     const Flow flow = eqn.op->flow(eqn.attrs);
-    said.maps = said.maps || flow.kind == Flow::Kind::region;
+    if (flow.kind == Flow::Kind::region) {
+      const spmd::ShardMap map(eqn.attrs);
+      if (!said.mesh) said.mesh = map.device_mesh;
+      said.apart = said.apart || !map.typed || map.device_mesh != *said.mesh;
+      continue;
+    }
     for (const ProgramPtr& nested : flow.programs) look(*nested, said);
   }
 }
+/// Whether to cut it for arguments on several devices: a per-device program by itself is cut.
+bool leads(const Program& p) {
+  return std::any_of(p.equations.begin(), p.equations.end(), [](const Equation& eqn) {
+    return !eqn.op->flow || eqn.op->flow(eqn.attrs).kind != Flow::Kind::region;
+  });
+}
+
+constexpr std::size_t kListed = 4;  // devices of an array, in errors
 
 std::vector<int> sorted_devices(const DeviceMesh& mesh) {
   std::vector<int> devices = mesh.devices;
@@ -54,11 +71,14 @@ void need_the_devices_of(const DeviceMesh& mesh, const Program& program, const P
   m.problem("the inputs are committed to different devices");
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (!places[i]) continue;
-    const std::vector<int> on = sorted_devices(*places[i]->mesh);
+    const runtime::Layout& l = *places[i];
     std::string text = "input " + std::to_string(i) + ", " +
-                       to_string(program.type(program.inputs[i])) + ", is on ";
-    for (std::size_t d = 0; d < on.size(); ++d)
-      text += (d ? ", " : "") + runtime::device_text(places[i]->backend->platform(), on[d]);
+                       to_string(program.type(program.inputs[i])) + ", lies by " +
+                       to_string(l.spec) + " on ";
+    const std::vector<int>& on = l.devices();
+    for (std::size_t d = 0; d < std::min(on.size(), kListed); ++d)
+      text += (d ? ", " : "") + runtime::device_text(l.backend->platform(), on[d]);
+    if (on.size() > kListed) text += " and " + std::to_string(on.size() - kListed) + " more";
     m.offender(text);
   }
   m.rule(
@@ -69,14 +89,17 @@ void need_the_devices_of(const DeviceMesh& mesh, const Program& program, const P
       .raise<ShardingError>();
 }
 
+bool stays(const Program& program, const Said& said, bool spread) {
+  return said.apart || !(said.constrained || (spread && leads(program)));
+}
+
 ProgramPtr cut_for(const ProgramPtr& program, const Said& said, const spmd::Cutting* asked,
                    const Places& places, std::string_view name) {
-  if (!asked && (said.maps || (places.empty() && !said.constrained))) return program;
   spmd::Cutting how;
   if (asked) {
     how = *asked;
-  } else if (said.constrained) {
-    how.mesh = *said.constrained;
+  } else if (said.mesh) {
+    how.mesh = *said.mesh;
   } else {
     how.mesh = (*std::find_if(places.begin(), places.end(), [](const runtime::LayoutPtr& l) {
                  return l && l->devices().size() > 1;
@@ -151,7 +174,10 @@ Places places_of(std::span<const runtime::ArrayDataPtr> inputs) {
 ProgramPtr follow(const ProgramPtr& program, const spmd::Cutting* asked, const Places& places,
                   std::string_view name) {
   Said said;
-  if (!asked) look(*program, said);
+  if (!asked) {
+    look(*program, said);
+    if (stays(*program, said, !places.empty())) return program;
+  }
   return cut_for(program, said, asked, places, name);
 }
 
@@ -159,7 +185,7 @@ ProgramPtr follow_again(const ProgramPtr& program, std::span<const runtime::Arra
   Said said;
   look(*program, said);
   const bool spread = std::any_of(inputs.begin(), inputs.end(), spreads);
-  if (said.maps || !(spread || said.constrained)) return program;
+  if (stays(*program, said, spread)) return program;
   std::size_t hash = hash_of(*program);
   if (spread)
     for (const runtime::ArrayDataPtr& a : inputs)
