@@ -94,6 +94,15 @@ TEST_F(Follow, OneTraceForAllPlacesAndAProgramForEach) {
   EXPECT_EQ(f.trace_count(), 1u);
 }
 
+TEST_F(Follow, WhatIsHandedThroughStays) {
+  const Array x = whole({8, 4});
+  auto [a, b] = ts::jit([](Array v, Array w) { return std::pair(v, w); })(rows(x), x);
+  EXPECT_EQ(a.sharding(), ts::Sharding(grid, P("d")));
+  EXPECT_EQ(devices_of(b), 8u);
+  expect_same(a, x);
+  expect_same(b, x);
+}
+
 TEST_F(Follow, MeshesOfTheSameDevicesMeet) {
   const Array x = whole({16, 4});
   const Array a = ts::device_put(x, line, P("x")), b = ts::device_put(x, grid, P({"d", "m"}));

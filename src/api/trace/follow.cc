@@ -45,11 +45,12 @@ void look(const Program& p, Said& said) {
     for (const ProgramPtr& nested : flow.programs) look(*nested, said);
   }
 }
-/// Whether to cut it for arguments on several devices: a per-device program by itself is cut.
-bool leads(const Program& p) {
-  return std::any_of(p.equations.begin(), p.equations.end(), [](const Equation& eqn) {
-    return !eqn.op->flow || eqn.op->flow(eqn.attrs).kind != Flow::Kind::region;
-  });
+/// Whether it is nothing but per-device programs, which are cut already.
+bool is_cut(const Program& p) {
+  return !p.equations.empty() &&
+         std::all_of(p.equations.begin(), p.equations.end(), [](const Equation& eqn) {
+           return eqn.op->flow && eqn.op->flow(eqn.attrs).kind == Flow::Kind::region;
+         });
 }
 
 constexpr std::size_t kListed = 4;  // devices of an array, in errors
@@ -90,7 +91,7 @@ void need_the_devices_of(const DeviceMesh& mesh, const Program& program, const P
 }
 
 bool stays(const Program& program, const Said& said, bool spread) {
-  return said.apart || !(said.constrained || (spread && leads(program)));
+  return said.apart || !(said.constrained || (spread && !is_cut(program)));
 }
 
 ProgramPtr cut_for(const ProgramPtr& program, const Said& said, const spmd::Cutting* asked,
