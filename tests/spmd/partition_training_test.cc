@@ -16,7 +16,7 @@ TEST(Propagation, ContractedRowsDoNotKeepABatchFromResults) {
   c.options.outputs = {c.wanted(1, "x")};
   const Propagation p = c.run({column_sums});
   EXPECT_EQ(c.text(p, z), "P('x')");
-  EXPECT_FALSE(p.why(z.var, 0, 0)->steps.back().aggressive);
+  EXPECT_FALSE(p.why(z.var, 0, 0).value().steps.back().aggressive);
 }
 
 // Rows and columns of the result that want one axis still do not agree.
@@ -24,7 +24,9 @@ TEST(Propagation, RowsAndColumnsThatWantOneAxisDoNotAgree) {
   propagation::Case c;
   Value a = c.input({8, 16}, "x"), w = c.input({16, 12}, ";x");
   Value z = matmul(a, w);
-  EXPECT_TRUE(c.run({z}).why(z.var, 0, 0)->steps.back().aggressive);
+  const Propagation p = c.run({z});
+  EXPECT_EQ(c.text(p, z), "P(none, 'x')");  // the larger operand's
+  EXPECT_TRUE(p.why(z.var, 1, 0).value().steps.back().aggressive);
 }
 
 TEST(Partition, CutParametersAreGatheredAndTheirGradientsScattered) {
