@@ -90,21 +90,6 @@ Partitioned partition(const ProgramPtr& program, const MeshRef& mesh_ref,
   result.program = b.finish(ops::shard_map(b, local, operands, mesh_ref, std::move(in_specs),
                                            std::move(out_specs), true));
   result.collectives = std::move(work.causes);
-  if (getenv("EX11_WHY"))
-    for (std::size_t k = 0; k < program->equations.size(); ++k)
-      for (Var v : program->equations[k].outputs)
-        for (int d = 0; d < program->types[v].shape.rank(); ++d)
-          for (Atom a : where.of(v).dims[(size_t)d])
-            if (tessera::to_string(program->types[v]) == getenv("EX11_WHY")) {
-              auto o = where.why(v, d, a);
-              fprintf(stderr, "%zu %s dim %d: %s @%s:%d\n", k,
-                      program->equations[k].op->name.c_str(), d,
-                      o ? where.to_string(*o).c_str() : "?", program->equations[k].loc.file,
-                      program->equations[k].loc.line);
-            }
-  if (getenv("EX11_CAUSES"))
-    for (auto& c : result.collectives)
-      fprintf(stderr, "%s   @%s:%d\n", to_string(mesh, c).c_str(), c.loc.file, (int)c.loc.line);
   return result;
 }
 
