@@ -222,6 +222,8 @@ class Search {
       if (!plan) return false;
       add(*plan);
     }
+    // What is moved behind the equation may turn out not to be read there.
+    const double before = seconds;
     for (std::size_t i = 0; i < results_.size(); ++i) {
       Placement p = part_of(rule_, rule_.operands + i, division);
       p.unreduced = reduced;
@@ -237,11 +239,14 @@ class Search {
                         r.wanted));
     }
     const double close = 1e-9 * seconds_;
-    if (found_ &&
-        (seconds > seconds_ - close && (seconds > seconds_ + close || collectives >= collectives_)))
+    if (found_ && seconds > seconds_ - close &&
+        (seconds > seconds_ + close || collectives > collectives_ ||
+         (collectives == collectives_ && (before >= before_ - close || sums != best_sums_))))
       return false;
     found_ = true;
     seconds_ = seconds;
+    before_ = before;
+    best_sums_ = sums;
     collectives_ = collectives;
     best_ = std::move(choice);
     return true;
@@ -263,7 +268,8 @@ class Search {
 
   double work_;  // seconds, undivided
   bool found_ = false;
-  double seconds_ = 0;
+  double seconds_ = 0, before_ = 0;  // in all, and without what is moved behind it
+  bool best_sums_ = false;
   int collectives_ = 0;
   DivisionChoice best_;
 };
