@@ -190,6 +190,44 @@ class Search {
     return order;
   }
 
+  // What the op's own rule sends: windows' edges, totals of parts, what parts would choose.
+  void add_inner(const Division& division, double& seconds, int& collectives) const {
+    // Of a device's part where the factor is not cut.
+    auto bytes_of = [&](std::size_t tensor, std::size_t factor) {
+      const DivisionRule::Tensor& t = rule_.tensors[tensor];
+      AtomSet others;
+      for (const auto& dim : t.dims)
+        for (std::uint16_t f : dim)
+          if (f != factor) others |= AtomSet(division[f]);
+      return static_cast<double>(t.type.bytes()) / static_cast<double>(mesh_.size(others));
+    };
+    for (std::size_t w = 0; w < rule_.windows.size(); ++w) {
+      const auto f = static_cast<std::size_t>(rule_.windows[w].reads.factor);
+      if (division[f].empty()) continue;
+      const auto& plan = rule_.fetching(w, mesh_.size(division[f]));
+      if (!plan) continue;
+      const double element = bytes_of(rule_.windows[w].tensor, f) /
+                             static_cast<double>(rule_.windows[w].reads.extent);
+      for (const ops::FetchPlan::Round& round : plan->rounds) {
+        if (!round.sent) continue;
+        const double bytes = element * static_cast<double>(round.limit - round.start);
+        seconds += routes_.seconds(MoveKind::permute, AtomSet(division[f]), bytes, bytes);
+      }
+      collectives += plan->collectives;
+    }
+    for (std::size_t f = 0; f < division.size(); ++f) {
+      const DivisionRule::Factor& factor = rule_.factors[f];
+      if (division[f].empty() || !(factor.runs || factor.settles)) continue;
+      double bytes = 0;
+      for (std::size_t i = 0; i < results_.size(); ++i) bytes += bytes_of(rule_.operands + i, f);
+      if (factor.settles && results_.size() == 1) bytes *= 2;  // positions, and what is there
+      if (factor.runs) bytes /= static_cast<double>(factor.size);
+      seconds += routes_.seconds(MoveKind::all_gather, AtomSet(division[f]), bytes,
+                                 bytes * static_cast<double>(mesh_.size(division[f])));
+      ++collectives;
+    }
+  }
+
   bool price(const Division& division, bool sums) {
     AtomSet cut, reduced;
     Combiner how = Combiner::add;
@@ -207,9 +245,10 @@ class Search {
       seconds += plan.seconds;
       collectives += plan.collectives();
     };
+    add_inner(division, seconds, collectives);
     DivisionChoice choice{division, {}, {}};
     for (std::size_t i = 0; i < operands_.size(); ++i) {
-      Placement p = part_of(rule_, i, division);
+      Placement p = part_of(mesh_, rule_, i, division);
       if (sums && partial_[i]) p.unreduced = sum_over_;
       choice.operands.push_back(placements_.id(std::move(p)));
       if (operands_[i].anywhere || operands_[i].zero) continue;
@@ -223,7 +262,7 @@ class Search {
       add(*plan);
     }
     for (std::size_t i = 0; i < results_.size(); ++i) {
-      Placement p = part_of(rule_, rule_.operands + i, division);
+      Placement p = part_of(mesh_, rule_, rule_.operands + i, division);
       p.unreduced = reduced;
       if (sums) p.unreduced |= sum_over_;
       p.combiner = reduced.empty() ? Combiner::add : how;
