@@ -1,7 +1,5 @@
 #include "ops/fetch.h"
 
-#include "ops/movement/movement.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -49,8 +47,7 @@ Value begin_of(Builder& b, const Stretch& s, const Strings& axes, std::int64_t p
                std::int64_t and_more) {
   const std::int64_t most = 4 * (s.extent + s.count + std::abs(s.first) + std::abs(and_more)) +
                             2 * parts * std::abs(s.step);
-  const DType dtype =
-      most < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
+  const DType dtype = most < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
   auto number = [&](std::int64_t n) { return scalar(b, dtype, static_cast<double>(n)); };
   Value p = part_number(b, axes, parts);
   if (dtype != p.dtype()) p = convert(p, dtype);
@@ -166,8 +163,8 @@ Value fetch(Value x, int dim, const Stretch& s, const Strings& axes, std::int64_
   if (!plan->masked && (!fill || (least >= 0 && most <= s.extent))) return x;
   Value begin = begin_of(b, s, axes, parts, 0);
   Value at = add(iota(b, begin.dtype(), {s.count}, 0), everywhere(begin, {s.count}));
-  const Value inside = and_(ge(at, zeros_like(at)),
-                            lt(at, full_like(at, static_cast<double>(s.extent))));
+  const Value inside =
+      and_(ge(at, zeros_like(at)), lt(at, full_like(at, static_cast<double>(s.extent))));
   const Value around = fill ? *fill : scalar(b, x.dtype(), 0);
   return select(broadcast_in_dim(inside, x.shape(), {dim}), x, everywhere(around, x.shape()));
 }

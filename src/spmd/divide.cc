@@ -1,6 +1,7 @@
 #include "spmd/divide.h"
 
 #include "base/hash.h"
+#include "spmd/move_cost.h"
 
 #include <algorithm>
 #include <limits>
@@ -190,42 +191,46 @@ class Search {
     return order;
   }
 
-  // What the op's own rule sends: windows' edges, totals of parts, what parts would choose.
-  void add_inner(const Division& division, double& seconds, int& collectives) const {
-    // Of a device's part where the factor is not cut.
-    auto bytes_of = [&](std::size_t tensor, std::size_t factor) {
-      const DivisionRule::Tensor& t = rule_.tensors[tensor];
-      AtomSet others;
-      for (const auto& dim : t.dims)
-        for (std::uint16_t f : dim)
-          if (f != factor) others |= AtomSet(division[f]);
-      return static_cast<double>(t.type.bytes()) / static_cast<double>(mesh_.size(others));
-    };
-    for (std::size_t w = 0; w < rule_.windows.size(); ++w) {
-      const auto f = static_cast<std::size_t>(rule_.windows[w].reads.factor);
-      if (division[f].empty()) continue;
-      const auto& plan = rule_.fetching(w, mesh_.size(division[f]));
-      if (!plan) continue;
-      const double element = bytes_of(rule_.windows[w].tensor, f) /
-                             static_cast<double>(rule_.windows[w].reads.extent);
-      for (const ops::FetchPlan::Round& round : plan->rounds) {
-        if (!round.sent) continue;
-        const double bytes = element * static_cast<double>(round.limit - round.start);
-        seconds += routes_.seconds(MoveKind::permute, AtomSet(division[f]), bytes, bytes);
+  // Where operand i is brought to: in parts, whose edges are fetched, or whole along the dimensions
+  // that windows read, where that takes less. Whether it can be brought there.
+  bool bring(std::size_t i, const Division& division, bool sums, DivisionChoice& choice,
+             MoveCost& cost) {
+    Placement parts = part_of(mesh_, rule_, i, division), whole = parts;
+    bool windows = false;
+    for (std::size_t d = 0; d < whole.dims.size(); ++d)
+      if (!whole.dims[d].empty() && rule_.window_of(i, d) >= 0) {
+        whole.dims[d] = {};
+        windows = true;
       }
-      collectives += plan->collectives;
+    if (sums && partial_[i]) parts.unreduced = whole.unreduced = sum_over_;
+    const Id in_parts = placements_.id(std::move(parts));
+    std::optional<MoveCost> least = cost_to(i, in_parts);
+    Id best = in_parts;
+    if (windows) {
+      if (least) least->add(fetching_cost(mesh_, rule_, i, division, routes_));
+      const Id in_whole = placements_.id(std::move(whole));
+      const std::optional<MoveCost> other = cost_to(i, in_whole);
+      if (other && (!least || other->seconds < least->seconds)) {
+        least = other;
+        best = in_whole;
+      }
     }
-    for (std::size_t f = 0; f < division.size(); ++f) {
-      const DivisionRule::Factor& factor = rule_.factors[f];
-      if (division[f].empty() || !(factor.runs || factor.settles)) continue;
-      double bytes = 0;
-      for (std::size_t i = 0; i < results_.size(); ++i) bytes += bytes_of(rule_.operands + i, f);
-      if (factor.settles && results_.size() == 1) bytes *= 2;  // positions, and what is there
-      if (factor.runs) bytes /= static_cast<double>(factor.size);
-      seconds += routes_.seconds(MoveKind::all_gather, AtomSet(division[f]), bytes,
-                                 bytes * static_cast<double>(mesh_.size(division[f])));
-      ++collectives;
+    if (!least) return false;
+    cost.add(*least);
+    choice.operands.push_back(best);
+    return true;
+  }
+
+  std::optional<MoveCost> cost_to(std::size_t i, Id to) {
+    if (operands_[i].anywhere || operands_[i].zero) return MoveCost{};
+    const Reshard* plan = nullptr;
+    for (Id from : operands_[i].copies) {
+      if (!routes_.leads(from, to)) continue;
+      const Reshard& one = routes_.route(rule_.tensors[i].type, from, to);
+      if (!plan || one.seconds < plan->seconds) plan = &one;
     }
+    if (!plan) return std::nullopt;
+    return MoveCost{plan->seconds, plan->collectives()};
   }
 
   bool price(const Division& division, bool sums) {
@@ -245,22 +250,12 @@ class Search {
       seconds += plan.seconds;
       collectives += plan.collectives();
     };
-    add_inner(division, seconds, collectives);
     DivisionChoice choice{division, {}, {}};
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      Placement p = part_of(mesh_, rule_, i, division);
-      if (sums && partial_[i]) p.unreduced = sum_over_;
-      choice.operands.push_back(placements_.id(std::move(p)));
-      if (operands_[i].anywhere || operands_[i].zero) continue;
-      const Reshard* plan = nullptr;
-      for (Id from : operands_[i].copies) {
-        if (!routes_.leads(from, choice.operands[i])) continue;
-        const Reshard& one = routes_.route(rule_.tensors[i].type, from, choice.operands[i]);
-        if (!plan || one.seconds < plan->seconds) plan = &one;
-      }
-      if (!plan) return false;
-      add(*plan);
-    }
+    MoveCost inner = settling_cost(mesh_, rule_, division, routes_);
+    for (std::size_t i = 0; i < operands_.size(); ++i)
+      if (!bring(i, division, sums, choice, inner)) return false;
+    seconds += inner.seconds;
+    collectives += inner.collectives;
     for (std::size_t i = 0; i < results_.size(); ++i) {
       Placement p = part_of(mesh_, rule_, rule_.operands + i, division);
       p.unreduced = reduced;

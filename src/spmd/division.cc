@@ -119,8 +119,7 @@ bool DivisionRule::sums(const std::vector<bool>& partial) const {
   return any && (op->linear ? op->linear(std::span<const bool>(marks.get(), operands)) : all);
 }
 
-const DivisionRule::Fetching& DivisionRule::fetching(std::size_t window,
-                                                     std::int64_t parts) const {
+const DivisionRule::Fetching& DivisionRule::fetching(std::size_t window, std::int64_t parts) const {
   const auto [it, is_new] = fetchings_.try_emplace({window, parts});
   if (is_new) {
     const auto stretch = ops::stretch_of(windows[window].reads, parts);

@@ -124,9 +124,8 @@ class Rewriter {
   bool is_of_pieces(const Equation& eqn) const {
     if (eqn.op->joins) {
       const int dim = eqn.op->joins(eqn.attrs);
-      return std::any_of(eqn.inputs.begin(), eqn.inputs.end(), [&](Var v) {
-        return is_uncut(v, dim, extent(eqn.outputs[0], dim));
-      });
+      return std::any_of(eqn.inputs.begin(), eqn.inputs.end(),
+                         [&](Var v) { return is_uncut(v, dim, extent(eqn.outputs[0], dim)); });
     }
     const std::optional<Move> move = move_of(eqn);
     return move && is_uncut(eqn.inputs[0], move->dim, extent(eqn.outputs[0], move->dim));

@@ -180,6 +180,8 @@ inline HostArray by_index(const Special& s) {
   if (s.op.name == "dynamic_slice") return by_box(s);
   const std::int64_t size = s.attrs.ints("slice_sizes")[static_cast<std::size_t>(d)];
   const bool clip = s.attrs.str("mode") == "clip";
+  if (clip && s.attrs.ints("start_index_map").size() > 1)
+    return {};  // the other components are still to be moved inside
   Attrs attrs = s.attrs;
   attrs.set("mode", std::string("zero"));
   HostArray sum;
@@ -194,8 +196,8 @@ inline HostArray by_index(const Special& s) {
                                   static_cast<double>(n + size));
       return here >= 0 && here < static_cast<double>(n) ? here : -1;
     });
-    HostArray piece = size > 1 ? with_room(s.x[0], d, part, s.parts, size)
-                               : block(s.x[0], d, part, s.parts);
+    HostArray piece =
+        size > 1 ? with_room(s.x[0], d, part, s.parts, size) : block(s.x[0], d, part, s.parts);
     HostArray mine = s.run_with({piece, at}, attrs)[0];
     sum = part == 0 ? mine
                     : mapped(mine, [&](std::int64_t i, double v) { return v + sum.number(i); });
@@ -313,13 +315,26 @@ inline HostArray by_shared_updates(const Special& s) {
   return result;
 }
 
-/// Of window and permutation factors: a block of the result needs one run of the operand, later
-/// blocks later runs (or earlier ones, of all), and no entry needs all of a long operand. Gives
-/// what is wrong, or nothing.
+/// What the rule says that results from j on read of an operand: whether entry `at` is in the window
+/// of result i.
+inline bool is_read(const FactorRule::Window& w, std::int64_t i, std::int64_t at) {
+  if (w.mirrored) return at == w.extent - 1 - i;
+  const std::int64_t begin = i * w.stride - w.low;
+  return at * w.dilation >= begin && at * w.dilation < begin + w.span;
+}
+
+/// Of window and permutation factors: an entry of the result changes with those of an operand that
+/// the rule says it reads, and no others. Where the rule does not say, later blocks of the result
+/// need later runs (or earlier ones, of all), and no entry needs all of a long operand. Gives what
+/// is wrong, or nothing.
 inline std::string not_a_window(const Special& s) {
   const int o = s.out();
   if (o < 0) return "the factor is in no result";
   const std::int64_t results = s.whole[0].shape[static_cast<std::size_t>(o)];
+  std::vector<Type> in, out;
+  for (const HostArray& a : s.x) in.emplace_back(a.dtype, a.shape);
+  for (const HostArray& a : s.whole) out.emplace_back(a.dtype, a.shape);
+  const FactorRule full = s.op.sharding({in, out, s.attrs});
   for (std::size_t k = 0; k < s.x.size(); ++k) {
     const int d = s.in(k);
     if (d < 0) continue;
@@ -340,6 +355,22 @@ inline std::string not_a_window(const Special& s) {
         for (std::int64_t e = 0; e < a.count(); ++e) same = same && a.number(e) == b.number(e);
         if (!same) needs[static_cast<std::size_t>(i)].push_back(j);
       }
+    }
+    const FactorRule::Window* window = nullptr;
+    for (const FactorRule::Window& w : full.windows())
+      if (w.input == k && full.all()[static_cast<std::size_t>(w.factor)].name == s.factor)
+        window = &w;
+    if (window) {
+      if (window->extent != entries || window->results != results) return "other extents";
+      std::int64_t every = 1;  // parts begin where all operands have an element
+      for (const FactorRule::Window& w : full.windows())
+        if (w.factor == window->factor) every = std::max(every, w.dilation);
+      for (std::int64_t i = 0; i < results; i += every)
+        for (std::int64_t at : needs[static_cast<std::size_t>(i)])
+          if (!is_read(*window, i, at))
+            return "entry " + std::to_string(i) + " reads " + std::to_string(at) + " of operand " +
+                   std::to_string(k);
+      continue;
     }
     int direction = 0;
     const std::vector<std::int64_t>* before = nullptr;

@@ -28,8 +28,9 @@ Value along(Value x, int dim, const std::function<ops::WindowDims(std::int64_t n
 // Windows of an array of n elements that are so many as axes divide.
 ops::WindowDims draw_windows(Dice& dice, std::int64_t n, bool dilates) {
   const std::int64_t window = 1 + dice.below(5), stride = 1 + dice.below(3),
-                     base = dilates ? 1 + dice.below(3) : 1, apart = dilates ? 1 + dice.below(2) : 1,
-                     low = dice.below(6) - 2, count = even(dice);
+                     base = dilates ? 1 + dice.below(3) : 1,
+                     apart = dilates ? 1 + dice.below(2) : 1, low = dice.below(6) - 2,
+                     count = even(dice);
   const std::int64_t reach = (count - 1) * stride + (window - 1) * apart + 1,
                      high = reach - ((n - 1) * base + 1) - low;
   return {{window}, {stride}, {low}, {high}, {base}, {apart}};
@@ -77,8 +78,8 @@ Value draw_step(Dice& dice, Builder& b, Value x, Value position) {
     }
     case 5:
     case 6: {
-      const char* op = dice.of(std::vector<const char*>{"reduce_window_sum", "reduce_window_max",
-                                                        "reduce_window_min"});
+      const char* op = dice.of(
+          std::vector<const char*>{"reduce_window_sum", "reduce_window_max", "reduce_window_min"});
       const bool dilates = dice.toss();
       return along(
           x, dim, [&](std::int64_t m) { return draw_windows(dice, m, dilates); }, op);

@@ -90,8 +90,9 @@ inline bool is_exact(const Program& p, const std::vector<HostArray>& inputs) {
 }
 
 // The first difference of more than rounding.
-inline std::string difference(const std::vector<HostArray>& got, const std::vector<HostArray>& whole,
-                       bool exact, const std::string& how) {
+inline std::string difference(const std::vector<HostArray>& got,
+                              const std::vector<HostArray>& whole, bool exact,
+                              const std::string& how) {
   for (std::size_t i = 0; i < whole.size(); ++i) {
     const HostArray &a = got[i], &b = whole[i];
     if (!(a.shape == b.shape) || a.dtype != b.dtype)

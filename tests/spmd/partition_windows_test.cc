@@ -9,8 +9,7 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-const MeshShape kTwo{{"x"}, {2}}, kThree{{"x"}, {3}}, kFour{{"x"}, {4}},
-    kGrid{{"x", "y"}, {2, 2}};
+const MeshShape kTwo{{"x"}, {2}}, kThree{{"x"}, {3}}, kFour{{"x"}, {4}}, kGrid{{"x", "y"}, {2, 2}};
 
 // What moves where f of one operand, which lies so, is to lie so.
 Texts moves(const MeshShape& mesh, Shape shape, const char* from,
@@ -113,9 +112,8 @@ TEST(PartitionWindows, ARollSendsEachBlockOnce) {
     return moves(
         mesh, {n}, "x",
         [&](Value x) {
-          return ops::concatenate(Values{ops::slice(x, {n - by}, {n}, {1}),
-                                         ops::slice(x, {0}, {n - by}, {1})},
-                                  0);
+          return ops::concatenate(
+              Values{ops::slice(x, {n - by}, {n}, {1}), ops::slice(x, {0}, {n - by}, {1})}, 0);
         },
         "x");
   };
@@ -141,6 +139,19 @@ TEST(PartitionWindows, AConvolutionExchangesRowsAtTheCuts) {
   EXPECT_EQ(convolved(2, 0, 1), Texts{"permute x 24"});
 }
 
+TEST(PartitionWindows, WhatEveryDeviceHasIsNotFetched) {
+  for (std::int64_t n : {16, 18}) {  // axes divide the one, not the other
+    Case c(kFour);
+    Value x = c.input({2, n, 3}, ""), w = c.input({3, 3, 5}, "");
+    const std::int64_t edge = (18 - n) / 2;
+    const Partitioned p = c.run({ops::convolution(x, w, conv(1, edge, edge))}, {";x"});
+    EXPECT_EQ(collectives(p), Texts{});
+    const std::string text = tessera::to_string(body_of(p));
+    EXPECT_NE(text.find("f32[2,4,5]{varying: x} = convolution"), std::string::npos) << text;
+    expect_right(c, p);
+  }
+}
+
 TEST(PartitionWindows, ADepthwiseConvolutionOfCutChannelsMovesNothing) {
   Case c(kFour);
   Value x = c.input({2, 6, 8}, ";;x"), w = c.input({3, 1, 8}, ";;x");
@@ -154,8 +165,8 @@ TEST(PartitionWindows, AKernelsGradientIsReducedOnce) {
     const Shape out{2, 16 / stride, 5};
     Builder inner("f");
     Value x = inner.input(f32_of({2, 16, 3})), w = inner.input(f32_of({3, 3, 5}));
-    const ProgramPtr f = inner.finish(
-        Values{ops::convolution(x, w, stride == 1 ? conv(1, 1, 1) : conv(2, 0, 1))});
+    const ProgramPtr f =
+        inner.finish(Values{ops::convolution(x, w, stride == 1 ? conv(1, 1, 1) : conv(2, 0, 1))});
     const ProgramPtr g = vjp_program(*f, {true, true});
     Case c(kFour);
     Values in{c.input({2, 16, 3}, ";x"), c.input({3, 3, 5}, ""), c.input(out, ";x")};
@@ -169,18 +180,15 @@ TEST(PartitionWindows, AKernelsGradientIsReducedOnce) {
 }
 
 TEST(PartitionWindows, GradientsOfConvolutionsAreThoseOfOneDevice) {
-  EXPECT_EQ(gradient_moves(kFour, {{2, 16, 3}, {3, 3, 5}}, {";x", ""}, ";x",
-                           [](const Values& in) {
-                             return ops::convolution(in[0], in[1], conv(1, 1, 1));
-                           }),
+  EXPECT_EQ(gradient_moves(
+                kFour, {{2, 16, 3}, {3, 3, 5}}, {";x", ""}, ";x",
+                [](const Values& in) { return ops::convolution(in[0], in[1], conv(1, 1, 1)); }),
             (Texts{"all_reduce x 270", "permute x 24", "permute x 24", "permute x 24",
                    "permute x 24", "permute x 40", "permute x 40"}));
-  gradient_moves(kFour, {{2, 16, 3}, {3, 3, 5}}, {";x", ""}, ";x", [](const Values& in) {
-    return ops::convolution(in[0], in[1], conv(2, 0, 1));
-  });
-  gradient_moves(kThree, {{2, 12, 3}, {2, 3, 5}}, {";x", ""}, ";x", [](const Values& in) {
-    return ops::convolution(in[0], in[1], conv(2, 0, 0));
-  });
+  gradient_moves(kFour, {{2, 16, 3}, {3, 3, 5}}, {";x", ""}, ";x",
+                 [](const Values& in) { return ops::convolution(in[0], in[1], conv(2, 0, 1)); });
+  gradient_moves(kThree, {{2, 12, 3}, {2, 3, 5}}, {";x", ""}, ";x",
+                 [](const Values& in) { return ops::convolution(in[0], in[1], conv(2, 0, 0)); });
 }
 
 TEST(PartitionWindows, PoolsExchangeRowsAtTheCuts) {
@@ -221,17 +229,18 @@ TEST(PartitionWindows, GradientsOfRunningTotalsAndSlicesAreThoseOfOneDevice) {
                            [](const Values& in) { return ops::slice(in[0], {4}, {12}, {1}); }),
             (Texts{"permute x 16", "permute x 8", "permute x 8"}));
   gradient_moves(kFour, {{16}}, {"x"}, "x", [](const Values& in) {
-    return ops::mul(ops::reverse(in[0], {0}),
-                    ops::pad(in[0], zero(in[0]), {1}, {-1}, {0}));
+    return ops::mul(ops::reverse(in[0], {0}), ops::pad(in[0], zero(in[0]), {1}, {-1}, {0}));
   });
 }
 
 TEST(PartitionWindows, TheFirstBestOfPartsIsTheFirstOfAll) {
   const float nan = std::nanf(""), inf = INFINITY;
-  for (const std::vector<float>& row :
-       {std::vector<float>{1, 3, 2, 3, 0, 3, 1, 1}, {0, -0.F, 0, -0.F, 0, 0, -0.F, 0},
-        {-inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf}, {1, 5, nan, 2, nan, 9, nan, 0},
-        {inf, inf, inf, inf, inf, inf, inf, inf}, {4, 4, 4, 4, 5, 5, 5, 5}}) {
+  for (const std::vector<float>& row : {std::vector<float>{1, 3, 2, 3, 0, 3, 1, 1},
+                                        {0, -0.F, 0, -0.F, 0, 0, -0.F, 0},
+                                        {-inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf},
+                                        {1, 5, nan, 2, nan, 9, nan, 0},
+                                        {inf, inf, inf, inf, inf, inf, inf, inf},
+                                        {4, 4, 4, 4, 5, 5, 5, 5}}) {
     Case c(kFour);
     Value x = c.input({32, 1}, "x");
     const Partitioned p = c.run({ops::argmax(x, 0), ops::argmin(x, 0, DType::int64)}, {"", ""});
@@ -244,7 +253,8 @@ TEST(PartitionWindows, TheFirstBestOfPartsIsTheFirstOfAll) {
     }
   }
   Case c(kTwo);
-  Value x = c.input(Type(DType::boolean, {4, 6}), ";x"), y = c.input(Type(DType::uint8, {4, 6}), ";x");
+  Value x = c.input(Type(DType::boolean, {4, 6}), ";x"),
+        y = c.input(Type(DType::uint8, {4, 6}), ";x");
   const Partitioned p = c.run({ops::argmax(x, 1), ops::argmin(x, 1), ops::argmin(y, 1)});
   expect_right(c, p);
 }
@@ -278,8 +288,7 @@ TEST(PartitionWindows, ABoxIsGivenByWhoHasIt) {
       Value x = c.input({8, 16}, "x"), at = c.input(Type(DType::int32, {}), "");
       const Partitioned p = c.run(
           {ops::dynamic_slice(x, Values{at, ops::scalar(c.b, DType::int32, 0)}, {size, 16})}, {""});
-      EXPECT_EQ(collectives(p),
-                Texts{"all_reduce x " + std::to_string(size * 64 * 2 * 3 / 4)});
+      EXPECT_EQ(collectives(p), Texts{"all_reduce x " + std::to_string(size * 64 * 2 * 3 / 4)});
       std::vector<HostArray> in = drawn_inputs(*c.program);
       *in[1].data<std::int32_t>() = start;
       expect_right(*c.program, p, in);

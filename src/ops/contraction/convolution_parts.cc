@@ -114,7 +114,8 @@ Values convolution_local(const LocalArgs& a) {
   for (std::size_t i = 0; i < d.strides.size(); ++i) {
     const Space s = space_of(d, i, l, r, o);
     if (s.tiles()) continue;
-    const auto at = static_cast<int>(d.lhs_spec[i + 2]), of_kernel = static_cast<int>(d.rhs_spec[i + 2]),
+    const auto at = static_cast<int>(d.lhs_spec[i + 2]),
+               of_kernel = static_cast<int>(d.rhs_spec[i + 2]),
                of_result = static_cast<int>(d.out_spec[i + 2]);
     Stretch got;
     if (kernel[of_kernel] != s.kernel)

@@ -92,8 +92,8 @@ Values local(const LocalArgs& a) {
     if (part[d] == whole[d] || a.whole_outputs[0].shape[d] == whole[d]) continue;
     Value start = moved_inside(wide_index(starts[d]), whole[d] - box[d]);
     start = from_part(start, a.input_specs[0].axes_of(static_cast<int>(d)), whole[d], part[d]);
-    starts[d] = moved_inside(add(start, full_like(start, static_cast<double>(box[d]))),
-                             part[d] + box[d]);
+    starts[d] =
+        moved_inside(add(start, full_like(start, static_cast<double>(box[d]))), part[d] + box[d]);
     room[d] = box[d];
     shared_out = true;
   }

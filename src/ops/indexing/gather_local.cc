@@ -25,6 +25,7 @@ Values local_gather(const LocalArgs& a) {
   auto also = [](std::optional<Value>& all, Value one) { all = all ? and_(*all, one) : one; };
   const Ints none(part.size(), 0);
   Ints room = none;
+  bool shared_out = false;
   for (std::size_t k = 0; k < places.size(); ++k) {
     const std::int64_t map = dims.start_index_map[k];
     const auto d = static_cast<std::size_t>(map);
@@ -32,6 +33,7 @@ Values local_gather(const LocalArgs& a) {
     also(inside, lies_inside(places[k], last));
     places[k] = moved_inside(places[k], last);
     if (part[d] == whole[d] || size == whole[d]) continue;
+    shared_out = true;
     places[k] =
         from_part(places[k], a.input_specs[0].axes_of(static_cast<int>(map)), whole[d], part[d]);
     if (size == 1) {
@@ -43,7 +45,7 @@ Values local_gather(const LocalArgs& a) {
                                part[d] + size);
     }
   }
-  if (!mine && room == none)
+  if (!shared_out)
     throw InternalError("a gather is divided along a dimension that it does not look up");
   const DType dtype = a.inputs[0].dtype();
   // In sums of floats -0 changes nothing, not even another -0.

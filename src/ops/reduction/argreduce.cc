@@ -77,10 +77,12 @@ Values local(const LocalArgs& a) {
   Value index = a.b.emit(a.op, a.inputs, attrs)[0];
   index = add(index, everywhere(part_start(a.b, wide, axes, whole, part), index.shape()));
   const bool boolean = x.dtype() == DType::boolean;
-  const Value mine = kMax ? boolean ? reduce_or(x, {axis}) : reduce_max(x, {axis})
-                     : boolean ? reduce_and(x, {axis}) : reduce_min(x, {axis});
+  const Value mine = kMax      ? boolean ? reduce_or(x, {axis}) : reduce_max(x, {axis})
+                          : boolean ? reduce_and(x, {axis})
+                               : reduce_min(x, {axis});
   const std::int64_t parts = whole / part;
-  const Value best = kMax ? pmax(pvary(mine, axes), axes, parts) : pmin(pvary(mine, axes), axes, parts);
+  const Value best =
+      kMax ? pmax(pvary(mine, axes), axes, parts) : pmin(pvary(mine, axes), axes, parts);
   Value wins = eq(mine, best);
   if (is_floating(x.dtype())) wins = or_(wins, ne(mine, mine));
   index = select(wins, index, full_like(index, static_cast<double>(whole)));

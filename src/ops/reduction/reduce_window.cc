@@ -33,8 +33,10 @@ BatchResult batch(const BatchArgs& a) {
 
 FactorRule sharding(const ShardArgs& a) {
   FactorRule rule;
-  WindowFactors f = window_factors(rule, a.inputs[0].shape, window_dims(a.attrs), 1,
-                                   [](int) { return true; });
+  const Shape& x = a.inputs[0].shape;
+  const WindowDims d = window_dims(a.attrs);
+  WindowFactors f = window_factors(
+      rule, x, d, [&](int i) { return std::vector<FactorRule::Window>{window_along(x, d, i)}; });
   rule.input_dims(f.array);
   rule.output_dims(f.windows);
   return rule;
@@ -212,9 +214,8 @@ Op common(const char* name, const char* what, Combiner how) {
 }
 
 void register_extreme(Registry& r, bool max) {
-  Op op =
-      common(max ? "reduce_window_max" : "reduce_window_min", max ? "The maximum" : "The minimum",
-             max ? Combiner::max : Combiner::min);
+  Op op = common(max ? "reduce_window_max" : "reduce_window_min",
+                 max ? "The maximum" : "The minimum", max ? Combiner::max : Combiner::min);
   op.doc += " NaN propagates. The derivative goes to the first of equal elements.";
   op.jvp = [max](const JvpArgs& a) {
     if (!a.tangents[0]) return MaybeValues{std::nullopt};

@@ -84,10 +84,9 @@ Values local(const LocalArgs& a) {
   if (part == whole) return a.b.emit(a.op, a.inputs, a.attrs);
   const Strings& axes = a.input_specs[0].axes_of(last);
   Values mine = top_k(x, std::min(k, part));
-  mine[1] = add(mine[1], everywhere(part_start(a.b, DType::int32, axes, whole, part),
-                                    mine[1].shape()));
-  for (Value& v : mine)
-    v = all_gather_invariant(pvary(v, axes), axes, whole / part, last, true);
+  mine[1] =
+      add(mine[1], everywhere(part_start(a.b, DType::int32, axes, whole, part), mine[1].shape()));
+  for (Value& v : mine) v = all_gather_invariant(pvary(v, axes), axes, whole / part, last, true);
   Values best = top_k(mine[0], k);
   best[1] = take_along(mine[1], best[1], last);
   return best;

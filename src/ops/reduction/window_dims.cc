@@ -89,31 +89,32 @@ bool tiles(const Shape& x, const WindowDims& d, int i) {
 
 // A dimension that windows tile goes with its windows; any other needs what lies next to it.
 WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims& d,
-                             std::size_t arrays, const std::function<bool(int)>& fetched) {
+                             const std::function<std::vector<FactorRule::Window>(int)>& fetched) {
   WindowFactors f;
   Shape out = windowed_shape(x, d);
   for (int i = 0; i < x.rank(); ++i) {
-    int shared = rule.factor(out[i]);
+    const bool tiled = tiles(x, d, i);
+    const std::vector<FactorRule::Window> windows =
+        tiled ? std::vector<FactorRule::Window>{} : fetched(i);
+    int shared = rule.factor(windows.empty() ? out[i] : windows[0].results);
     f.array.push_back({shared});
     f.windows.push_back({shared});
-    if (tiles(x, d, i)) {
+    if (tiled) {
       if (d.window[i] == 1) continue;
       int inner = rule.factor(d.window[i], 'p');
       rule.mark(FactorRule::Kind::need_repl, inner);
       f.array.back().push_back(inner);
       continue;
     }
-    const bool centred = d.base_dilation[i] == 1 && d.strides[i] == 1 && x[i] == out[i];
-    if (fetched(i) || centred)
-      rule.mark(centred ? FactorRule::Kind::permutation : FactorRule::Kind::window, shared);
-    if (fetched(i)) {
-      for (std::size_t k = 0; k < arrays; ++k) {
-        FactorRule::Window w = window_along(x, d, i);
-        w.factor = shared;
-        w.input = k;
-        rule.window(w);
-      }
-    } else if (!centred) {
+    for (FactorRule::Window w : windows) {
+      w.factor = shared;
+      rule.window(w);
+    }
+    if (d.base_dilation[i] == 1 && d.strides[i] == 1 && x[i] == out[i]) {
+      rule.mark(FactorRule::Kind::permutation, shared);
+    } else if (!windows.empty()) {
+      rule.mark(FactorRule::Kind::window, shared);
+    } else {
       int apart = rule.factor(x[i], 'p');
       rule.mark(FactorRule::Kind::need_repl, shared);
       rule.mark(FactorRule::Kind::need_repl, apart);

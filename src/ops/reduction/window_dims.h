@@ -27,13 +27,13 @@ FactorRule::Window window_along(const Shape& x, const WindowDims& d, int i);
 /// Whether windows tile dimension i of an array, so that a part of it has those of its elements.
 bool tiles(const Shape& x, const WindowDims& d, int i);
 
-/// The factors of the array's and the windows' dimensions, marked in `rule`. The first `arrays`
-/// operands lie as the array does and may be fetched along those in which `fetched` says so.
+/// The factors of the array's and the windows' dimensions, marked in `rule`. `fetched` gives for a
+/// dimension what parts of the results read of operands, where they can fetch it.
 struct WindowFactors {
   FactorRule::Dims array, windows;
 };
 WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims& d,
-                             std::size_t arrays, const std::function<bool(int)>& fetched);
+                             const std::function<std::vector<FactorRule::Window>(int)>& fetched);
 
 /// On parts of operands that lie as an array of shape `whole` does, and of results a window of it:
 /// replaces those by what the part's windows read, and gives the windows in them. `fills` are read
