@@ -5,6 +5,7 @@
 #include "ops/build.h"
 #include "spmd/body_writer.h"
 #include "spmd/shard_map.h"
+#include "spmd/uncut_pieces.h"
 
 namespace tessera::inline v0::spmd {
 
@@ -67,10 +68,11 @@ void need_one_mesh(const Program& program, const MeshRef& mesh) {
 }
 }  // namespace
 
-Partitioned partition(const ProgramPtr& program, const MeshRef& mesh_ref,
+Partitioned partition(const ProgramPtr& whole_program, const MeshRef& mesh_ref,
                       const PartitionOptions& options) {
-  need_one_mesh(*program, mesh_ref);
+  need_one_mesh(*whole_program, mesh_ref);
   const AtomMesh mesh(*mesh_ref, AtomMesh::Parts::axes);
+  const ProgramPtr program = without_uncut_pieces(whole_program, mesh);
   const Propagation where = propagate(*program, mesh, options.wanted);
   PartitionWork work(mesh, where, options.links);
   Partitioned result;
