@@ -20,6 +20,7 @@
 #include <tessera/detail/call.h>
 #include <tessera/mesh.h>
 #include <tessera/partition_spec.h>
+#include <tessera/plan.h>
 
 #include <concepts>
 #include <cstdint>
@@ -155,6 +156,8 @@ class TESSERA_API Lowered {
   /// What the devices exchange in a call, in the program's order, each collective once with how
   /// often it runs.
   std::vector<CollectiveUse> collectives() const;
+  /// What partitioning made of it, why, and what it will cost (tessera/plan.h).
+  Plan plan(const PlanOptions& options = {}) const;
 
  protected:
   const detail::CacheEntry& entry() const {
@@ -226,6 +229,11 @@ class Jit {
           return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call), made_), f_);
         },
         args...);
+  }
+  /// The plan of these arguments' program, which may be abstract; so may the mesh be.
+  template <class... A>
+  Plan explain(A&&... args) const {
+    return lower(std::forward<A>(args)...).plan();
   }
   /// How often the function was traced to the end.
   std::size_t trace_count() const { return detail::still_here(cache_, what_, made_).trace_count(); }

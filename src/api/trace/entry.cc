@@ -76,6 +76,16 @@ const runtime::Executable& CacheEntry::executable() const {
   return executable({}, function.backend ? *function.backend : runtime::default_backend());
 }
 
+void CacheEntry::need_devices(const SourceLoc& loc) const {
+  if (!function.cutting || !function.cutting->abstract) return;
+  Message("jit")
+      .problem(spmd::mesh_text(*function.cutting) + " has no devices")
+      .rule("a partitioned program runs on devices; what is made for an abstract mesh is planned")
+      .from(loc)
+      .advice("a Mesh of devices to run it, explain(...) or lower(...).plan() to look at it")
+      .raise<ShardingError>();
+}
+
 std::int64_t CacheEntry::bytes() const {
   const std::size_t n = sizeof *this + words.size() * sizeof(std::uint64_t) +
                         types.size() * sizeof(Type) + args.nodes().size() * sizeof(TreeDef::Node);

@@ -40,6 +40,8 @@ struct CacheEntry : runtime::Kept {
                                         runtime::Backend& on) const;
   /// For looking at: nothing is donated, and it runs where the function says.
   const runtime::Executable& executable() const;
+  /// ShardingError in the name of the jit at `loc` where it is for a mesh without devices.
+  void need_devices(const SourceLoc& loc) const;
   /// Roughly, without the arrays that it captured and its executables.
   std::int64_t bytes() const;
 

@@ -4,6 +4,7 @@
 #include "api/transform/sharded_jit.h"
 #include "ir/nested.h"
 #include "ir/op.h"
+#include "plan/question.h"
 
 #include <ostream>
 
@@ -68,17 +69,53 @@ void list_collectives(const Program& p, const CollectiveUse& around,
 
 }  // namespace
 
+namespace {
+/// Calls `f` with the program that each device runs.
+template <class F>
+auto on_devices(const detail::CacheEntry& entry, F&& f) {
+  const detail::TracedFunction& traced = entry.function;
+  if (traced.cutting && traced.cutting->abstract)
+    return f(*spmd::cut(traced.program, *traced.cutting));
+  return f(entry.executable().program());
+}
+}  // namespace
+
 std::string Lowered::ir() const { return to_string(*entry().function.program); }
-std::string Lowered::partitioned() const { return to_string(entry().executable().program()); }
-std::string Lowered::schedule() const { return entry().executable().schedule(); }
+std::string Lowered::partitioned() const {
+  return on_devices(entry(), [](const Program& p) { return to_string(p); });
+}
+std::string Lowered::schedule() const {
+  entry().need_devices(detail::line_of(made_));
+  return entry().executable().schedule();
+}
 MemoryUse Lowered::memory() const {
+  entry().need_devices(detail::line_of(made_));
   const runtime::MemoryPlan plan = entry().executable().memory();
   return {plan.arguments, plan.outputs, plan.temporaries};
 }
 std::vector<CollectiveUse> Lowered::collectives() const {
-  std::vector<CollectiveUse> out;
-  list_collectives(entry().executable().program(), {}, out);
-  return out;
+  return on_devices(entry(), [](const Program& p) {
+    std::vector<CollectiveUse> out;
+    list_collectives(p, {}, out);
+    return out;
+  });
+}
+Plan Lowered::plan(const PlanOptions& options) const {
+  const detail::CacheEntry& e = entry();
+  plans::Question q;
+  q.name = e.name;
+  q.program = e.function.program;
+  q.cutting = e.function.cutting;
+  const std::vector<std::string> paths = e.args.paths("args");
+  for (std::size_t i = 0; i < paths.size(); ++i)
+    if (e.present[i]) q.inputs.push_back(paths[i]);
+  const std::size_t explicit_inputs = q.inputs.size();
+  while (q.inputs.size() < q.program->inputs.size())
+    q.inputs.push_back("capture " + std::to_string(q.inputs.size() - explicit_inputs));
+  q.outputs = e.function.result_paths;
+  while (q.outputs.size() < q.program->outputs.size())
+    q.outputs.push_back("result[" + std::to_string(q.outputs.size()) + "]");
+  return plans::make(q, options);
 }
 
 std::string to_string(const CollectiveUse& use) {

@@ -35,6 +35,7 @@ class ShardedJitCache final : public CachedFunction {
     b.loc = loc_;
     auto cutting = std::make_shared<spmd::Cutting>();
     cutting->mesh = data.ref;
+    cutting->abstract = data.abstract;
     Values inputs;
     for (std::size_t i = 0; i < body.inputs.size(); ++i) {
       const Value x = b.input(body.type(body.inputs[i]));
@@ -49,6 +50,7 @@ class ShardedJitCache final : public CachedFunction {
     f.program = b.finish(results);
     f.backend = data.backend;
     f.cutting = std::move(cutting);
+    f.result_paths = out.paths;
     return f;
   }
 
@@ -99,13 +101,6 @@ std::shared_ptr<CachedFunction> make_sharded_jit_cache(std::string name, const J
                                                        std::source_location loc) {
   JitOptions with_mesh = options;
   if (with_mesh.mesh.empty()) with_mesh.mesh = current_mesh();
-  if (with_mesh.mesh.is_abstract())
-    Message("jit")
-        .problem(to_string(with_mesh.mesh) + " has no devices")
-        .rule("a partitioned program runs on devices")
-        .from(line_of(loc))
-        .advice("a Mesh of devices")
-        .raise<ShardingError>();
   return std::make_shared<ShardedJitCache>(std::move(name), with_mesh, loc);
 }
 

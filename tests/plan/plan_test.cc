@@ -1,0 +1,2 @@
+#include <tessera/tessera.h>
+#include <gtest/gtest.h>
