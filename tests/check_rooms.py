@@ -5,7 +5,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-rooms = ["base", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api"]
+rooms = ["base", "ir", "ops", "transform", "spmd", "codegen", "plan", "runtime", "api"]
 # Inside a room a folder includes only itself, what is in no folder, and folders before it.
 inner = {
     "ops": ["elementwise", "movement", "indexing", "contraction", "reduction", "collective", "random", "control"],
@@ -14,7 +14,7 @@ inner = {
     "api": ["array", "trace", "numpy", "random", "control", "devices", "transform"],
 }
 # Public headers that the rooms below api are written against; the others are api's to implement.
-shared_headers = {"config", "dtype", "error", "shape", "axis_list", "inline_vector", "message", "warning", "detail/input_file", "detail/replace_file"}
+shared_headers = {"config", "dtype", "error", "shape", "axis_list", "inline_vector", "message", "warning", "plan", "detail/input_file", "detail/replace_file"}
 libraries = ["nn", "optim", "data", "checkpoint"]
 third_party_in_headers = re.compile(r'#include <(llvm/|dnnl|oneapi/|tbb/|nlohmann/|fmt/|cblas|sleef|gtest)')
 bad = []

@@ -9,6 +9,11 @@
 // passed for an Array parameter is a weakly typed scalar; a parameter that is a C++ number, enum,
 // string or StaticArray is static. A generic lambda takes numbers as they are: static.
 //
+// It runs where its arguments are: those that lie on several devices (tessera/sharding.h) get a
+// program that each of these runs on its parts, others of the same kind another, without tracing
+// again. Arguments that are committed nowhere follow; ShardingError where two are on different
+// devices.
+//
 // C++ side effects of the function happen when it is traced, not when it runs, and what it captures
 // is frozen then; with TESSERA_CHECK_CAPTURES=1 in the environment each call traces again and
 // throws where that would change the program. Inside another trace the program is inlined.
@@ -20,6 +25,7 @@
 #include <tessera/detail/call.h>
 #include <tessera/mesh.h>
 #include <tessera/partition_spec.h>
+#include <tessera/plan.h>
 
 #include <concepts>
 #include <cstdint>
@@ -37,8 +43,9 @@ struct JitOptions {
   /// The mesh of the specs below, and of constraints inside. By default that of the scope
   /// (use_mesh), when it is made or else when it is called.
   Mesh mesh = {};
-  /// How the arguments are cut, as a prefix of their tree; what is left unconstrained is placed as
-  /// the program likes. Arguments that lie otherwise are moved. Static arguments have an entry too;
+  /// How the arguments are cut, as a prefix of their tree; what is left unconstrained stays as it
+  /// lies on this mesh, or else is placed as the program likes. Arguments that lie otherwise are
+  /// moved. Static arguments have an entry too;
   /// it is ignored, as are entries of parameters left to their defaults. With a mesh or specs, here
   /// or for the results, the program is partitioned: each device computes its part, and collectives
   /// are put where parts have to meet. Values are those of the whole program; sums over several
@@ -63,7 +70,7 @@ struct MemoryUse {
 
 /// A collective of a program, and what it moves in a call.
 struct CollectiveUse {
-  std::string op;                 // "psum"
+  std::string op;                 // "psum"; "psum_invariant" where results are typed as equal
   std::vector<std::string> axes;  // names of the mesh axes that it runs over
   /// How often it runs: the product of the lengths of the loops around it (scan, map, fori_loop
   /// between C++ numbers). Where only the run knows the number of rounds of a loop around it
@@ -124,7 +131,8 @@ class TESSERA_API CachedFunction {
   std::shared_ptr<State> state_;
 };
 
-TESSERA_API std::shared_ptr<CachedFunction> make_jit_cache(const JitOptions& options,
+TESSERA_API std::shared_ptr<CachedFunction> make_jit_cache(const char* what,
+                                                           const JitOptions& options,
                                                            std::source_location loc);
 TESSERA_API Outcome eval_shape(Call& call);
 TESSERA_API std::string ir_of(Call& call, const std::string& name);
@@ -162,6 +170,8 @@ class TESSERA_API Lowered {
   /// What the devices exchange in a call, in the program's order, each collective once with how
   /// often it runs.
   std::vector<CollectiveUse> collectives() const;
+  /// What partitioning made of it, why, and what it will cost (tessera/plan.h).
+  Plan plan(const PlanOptions& options = {}) const;
 
  protected:
   const detail::CacheEntry& entry() const {
@@ -238,6 +248,11 @@ class Jit {
         },
         args...);
   }
+  /// The plan of these arguments' program, which may be abstract; so may the mesh be.
+  template <class... A>
+  Plan explain(A&&... args) const {
+    return lower(std::forward<A>(args)...).plan();
+  }
   /// How often the function was traced to the end.
   std::size_t trace_count() const { return detail::still_here(cache_, what_, made_).trace_count(); }
 
@@ -266,13 +281,13 @@ jit(detail::AnyFunction, const detail::NoJitOption&);
 template <class F>
 Jit<std::decay_t<F>> jit(F&& f, const JitOptions& options = {},
                          std::source_location loc = std::source_location::current()) {
-  return {std::forward<F>(f), detail::make_jit_cache(options, loc), "jit", loc};
+  return {std::forward<F>(f), detail::make_jit_cache("jit", options, loc), "jit", loc};
 }
 /// jit, as it was called where shardings came first.
 template <class F>
 Jit<std::decay_t<F>> pjit(F&& f, const JitOptions& options = {},
                           std::source_location loc = std::source_location::current()) {
-  return {std::forward<F>(f), detail::make_jit_cache(options, loc), "pjit", loc};
+  return {std::forward<F>(f), detail::make_jit_cache("pjit", options, loc), "pjit", loc};
 }
 
 /// The result of f(args...) as abstract arrays; nothing is computed, and arguments may be abstract.

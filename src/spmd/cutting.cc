@@ -20,14 +20,25 @@ std::vector<std::optional<Wanted>> placed(const std::vector<std::optional<SpecWa
 }
 }  // namespace
 
-ProgramPtr cut(const ProgramPtr& program, const Cutting& how) {
+std::string mesh_text(const Cutting& how) {
+  std::string s = how.abstract ? "AbstractMesh(" : "Mesh(";
+  for (std::size_t i = 0; i < how.mesh->axes.size(); ++i)
+    s += (i ? ", '" : "'") + how.mesh->axes[i] + "': " + std::to_string(how.mesh->sizes[i]);
+  return s + ")";
+}
+
+Partitioned divided(const ProgramPtr& program, const Cutting& how) {
   const AtomMesh mesh(*how.mesh, AtomMesh::Parts::axes);
   std::vector<Type> inputs;
   for (Var v : program->inputs) inputs.push_back(program->type(v));
   PartitionOptions options;
   options.wanted.inputs = placed(how.inputs, inputs, mesh);
   options.wanted.outputs = placed(how.outputs, program->output_types(), mesh);
-  return partition(program, how.mesh, options).program;
+  return partition(program, how.mesh, options);
+}
+
+ProgramPtr cut(const ProgramPtr& program, const Cutting& how) {
+  return divided(program, how).program;
 }
 
 }  // namespace tessera::inline v0::spmd

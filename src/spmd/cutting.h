@@ -5,6 +5,7 @@
 #include "ir/program.h"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tessera::inline v0::spmd {
@@ -20,9 +21,17 @@ struct SpecWanted {
 struct Cutting {
   MeshRef mesh;
   std::vector<std::optional<SpecWanted>> inputs = {}, outputs = {};
+  /// The mesh is one without devices: a program for it is planned and never run.
+  bool abstract = false;
 };
+
+/// "Mesh('data': 2, 'model': 4)", "AbstractMesh('data': 64)", as the user's mesh says of itself.
+std::string mesh_text(const Cutting& how);
 
 /// A program of the same types whose whole work is one shard_map over the mesh.
 ProgramPtr cut(const ProgramPtr& program, const Cutting& how);
+/// That, with what the partitioner says about it.
+struct Partitioned;  // spmd/partition.h
+Partitioned divided(const ProgramPtr& program, const Cutting& how);
 
 }  // namespace tessera::inline v0::spmd

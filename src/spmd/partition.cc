@@ -104,6 +104,7 @@ Partitioned partition(const ProgramPtr& whole_program, const MeshRef& mesh_ref,
   result.program = b.finish(ops::shard_map(b, local, operands, mesh_ref, std::move(in_specs),
                                            std::move(out_specs), true));
   result.collectives = std::move(work.causes);
+  result.where = where;
   return result;
 }
 

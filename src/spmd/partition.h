@@ -5,6 +5,7 @@
 #include "spmd/links.h"
 #include "spmd/propagate.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,10 @@ struct CollectiveCause {
   SourceLoc loc;
   Type whole;  // of the value that moves
   Placement from, to;
-  std::int64_t bytes = 0;  // that a device receives at most, each time
-  std::int64_t times = 1;  // by the lengths of the loops around it
-  bool in_while = false;   // and by nobody knows how many turns more
+  std::int64_t bytes = 0;              // that a device receives at most, each time
+  std::int64_t times = 1;              // by the lengths of the loops around it
+  bool in_while = false;               // and by nobody knows how many turns more
+  const Equation* equation = nullptr;  // that needed it; null at the end
 };
 std::string to_string(const AtomMesh& mesh, const CollectiveCause& cause);
 
@@ -37,6 +39,8 @@ struct Partitioned {
   std::vector<Placement> inputs, outputs;
   /// In the order of the program, what loops hold in its place.
   std::vector<CollectiveCause> collectives;
+  /// Keeps the nested programs whose equations are causes; those at the top are the program's.
+  std::optional<Propagation> where = {};
 };
 
 /// Every value is cut along whole axes that divide it, as propagation has it (spmd/propagate.h).

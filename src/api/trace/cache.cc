@@ -181,6 +181,7 @@ std::uint32_t CachedFunction::taker() const {
 Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t moved) const {
   check_bounds(call, e.function);
   if (Trace::innermost() || !e.cacheable) return run_inline(call, e);
+  e.need_devices(line_of(loc_));
 
   std::vector<runtime::ArrayDataPtr> data;
   data.reserve(e.function.program->inputs.size());

@@ -68,7 +68,8 @@ const runtime::Executable& CacheEntry::version(const Lie& lie, const std::vector
   options.name = name;
   options.donated = donated;
   Places at = places();
-  const ProgramPtr program = follow(function.program, function.cutting.get(), at, name);
+  const auto how = cutting(at);
+  const ProgramPtr program = how ? spmd::cut(function.program, *how) : function.program;
   auto* v = new Version{donated, &on, std::move(at), runtime::compile(program, options, on),
                         versions_.load()};
   versions_.store(v, std::memory_order_release);
@@ -88,6 +89,20 @@ const runtime::Executable& CacheEntry::executable(const Places& places) const {
     if (!on && place) on = place->backend;
   return version([&](const Places& at) { return at == places; }, {},
                  on ? *on : runtime::default_backend(), [&] { return places; });
+}
+
+std::shared_ptr<const spmd::Cutting> CacheEntry::cutting(const Places& places) const {
+  return follow(*function.program, function.cutting.get(), places, name);
+}
+
+void CacheEntry::need_devices(const SourceLoc& loc) const {
+  if (!function.cutting || !function.cutting->abstract) return;
+  Message("jit")
+      .problem(spmd::mesh_text(*function.cutting) + " has no devices")
+      .rule("a partitioned program runs on devices; what is made for an abstract mesh is planned")
+      .from(loc)
+      .advice("a Mesh of devices to run it, explain(...) or lower(...).plan() to look at it")
+      .raise<ShardingError>();
 }
 
 std::int64_t CacheEntry::bytes() const {

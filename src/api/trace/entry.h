@@ -42,6 +42,10 @@ struct CacheEntry : runtime::Kept {
                                         std::span<const runtime::ArrayDataPtr> inputs) const;
   /// For looking at: nothing is donated, and it runs where the function says or these places are.
   const runtime::Executable& executable(const Places& places) const;
+  /// How its program is cut for such places; null where it runs as it is.
+  std::shared_ptr<const spmd::Cutting> cutting(const Places& places) const;
+  /// ShardingError in the name of the jit at `loc` where it is for a mesh without devices.
+  void need_devices(const SourceLoc& loc) const;
   /// Roughly, without the arrays that it captured and its executables.
   std::int64_t bytes() const;
 

@@ -94,8 +94,8 @@ bool stays(const Program& program, const Said& said, bool spread) {
   return said.apart || !(said.constrained || (spread && !is_cut(program)));
 }
 
-ProgramPtr cut_for(const ProgramPtr& program, const Said& said, const spmd::Cutting* asked,
-                   const Places& places, std::string_view name) {
+spmd::Cutting cutting_for(const Program& program, const Said& said, const spmd::Cutting* asked,
+                          const Places& places, std::string_view name) {
   spmd::Cutting how;
   if (asked) {
     how = *asked;
@@ -106,8 +106,8 @@ ProgramPtr cut_for(const ProgramPtr& program, const Said& said, const spmd::Cutt
                  return l && l->devices().size() > 1;
                }))->mesh;
   }
-  if (!asked) need_the_devices_of(*how.mesh, *program, places, name);
-  how.inputs.resize(program->inputs.size());
+  if (!asked) need_the_devices_of(*how.mesh, program, places, name);
+  how.inputs.resize(program.inputs.size());
   // An array whose cut the axes of this mesh cannot say is moved, and lies as the others like.
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (!places[i] || how.inputs[i]) continue;
@@ -115,7 +115,7 @@ ProgramPtr cut_for(const ProgramPtr& program, const Said& said, const spmd::Cutt
             spmd::same_cut_over(*how.mesh, *places[i]->mesh, places[i]->spec))
       how.inputs[i] = spmd::SpecWanted{std::move(*spec)};
   }
-  return spmd::cut(program, how);
+  return how;
 }
 
 /// Programs that were cut before, by content and places.
@@ -172,14 +172,14 @@ Places places_of(std::span<const runtime::ArrayDataPtr> inputs) {
   return places;
 }
 
-ProgramPtr follow(const ProgramPtr& program, const spmd::Cutting* asked, const Places& places,
-                  std::string_view name) {
+std::shared_ptr<const spmd::Cutting> follow(const Program& program, const spmd::Cutting* asked,
+                                            const Places& places, std::string_view name) {
   Said said;
   if (!asked) {
-    look(*program, said);
-    if (stays(*program, said, !places.empty())) return program;
+    look(program, said);
+    if (stays(program, said, !places.empty())) return nullptr;
   }
-  return cut_for(program, said, asked, places, name);
+  return std::make_shared<const spmd::Cutting>(cutting_for(program, said, asked, places, name));
 }
 
 ProgramPtr follow_again(const ProgramPtr& program, std::span<const runtime::ArrayDataPtr> inputs) {
@@ -199,7 +199,7 @@ ProgramPtr follow_again(const ProgramPtr& program, std::span<const runtime::Arra
   auto made = std::make_shared<Followed>();
   made->program = program;
   made->places = places_of(inputs);
-  made->cut = cut_for(program, said, nullptr, made->places, program->name);
+  made->cut = spmd::cut(program, cutting_for(*program, said, nullptr, made->places, program->name));
   programs.insert(hash, made);
   return made->cut;
 }

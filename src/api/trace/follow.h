@@ -28,14 +28,15 @@ inline bool lie_at(const Places& places, std::span<const runtime::ArrayDataPtr> 
   return true;
 }
 
-/// The program as it runs on inputs that lie there: itself, or cut over the mesh that is `asked`
-/// for, else over that of the constraints in it, else over that of the first input on several
-/// devices. What is asked of an input goes before where it lies. ShardingError that lists the
-/// inputs in the name of `name` where no mesh is asked for and they are on different devices.
-ProgramPtr follow(const ProgramPtr& program, const spmd::Cutting* asked, const Places& places,
-                  std::string_view name);
-/// The same of programs that are made anew at each call, as those of eager operations are: what an
-/// equal program was cut into is kept.
+/// How the program is cut for inputs that lie there, null where it runs as it is: over the mesh that
+/// is `asked` for, else over that of the constraints and per-device programs in it, else over that
+/// of the first input on several devices. What is asked of an input goes before where it lies.
+/// ShardingError that lists the inputs in the name of `name` where no mesh is asked for and they are
+/// on different devices.
+std::shared_ptr<const spmd::Cutting> follow(const Program& program, const spmd::Cutting* asked,
+                                            const Places& places, std::string_view name);
+/// A program that is made anew at each call, as those of eager operations are, as it runs on these
+/// inputs: what an equal program was cut into is kept.
 ProgramPtr follow_again(const ProgramPtr& program, std::span<const runtime::ArrayDataPtr> inputs);
 
 }  // namespace tessera::inline v0::detail

@@ -29,6 +29,8 @@ struct TracedFunction {
   runtime::Backend* backend = nullptr;
   /// How it is to be cut into a program a device; null: it runs as it is.
   std::shared_ptr<const spmd::Cutting> cutting;
+  /// By output, where specs go by them; else none.
+  std::vector<std::string> result_paths;
 
   std::size_t explicit_inputs() const { return program->inputs.size() - captures.size(); }
 };

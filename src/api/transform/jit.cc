@@ -5,6 +5,7 @@
 #include "api/transform/sharded_jit.h"
 #include "ir/nested.h"
 #include "ir/op.h"
+#include "plan/question.h"
 
 #include <ostream>
 
@@ -22,10 +23,11 @@ class JitCache final : public CachedFunction {
 
 }  // namespace
 
-std::shared_ptr<CachedFunction> make_jit_cache(const JitOptions& options,
+std::shared_ptr<CachedFunction> make_jit_cache(const char* what, const JitOptions& options,
                                                std::source_location loc) {
-  std::string name = options.name.empty() ? "jit(" + to_string(SourceLoc(loc)) + ")" : options.name;
-  if (is_sharded(options)) return make_sharded_jit_cache(std::move(name), options, loc);
+  std::string name =
+      options.name.empty() ? what + ("(" + to_string(SourceLoc(loc)) + ")") : options.name;
+  if (is_sharded(options)) return make_sharded_jit_cache(what, std::move(name), options, loc);
   return std::make_shared<JitCache>(std::move(name), options.donate, loc);
 }
 
@@ -67,21 +69,53 @@ void list_collectives(const Program& p, const CollectiveUse& around,
   }
 }
 
+/// Calls `f` with the program that each device runs.
+template <class F>
+auto on_devices(const detail::CacheEntry& entry, const detail::Places& places, F&& f) {
+  const detail::TracedFunction& traced = entry.function;
+  if (traced.cutting && traced.cutting->abstract)
+    return f(*spmd::cut(traced.program, *traced.cutting));
+  return f(entry.executable(places).program());
+}
+
 }  // namespace
 
 std::string Lowered::ir() const { return to_string(*entry().function.program); }
 std::string Lowered::partitioned() const {
-  return to_string(entry().executable(places_->places).program());
+  return on_devices(entry(), places_->places, [](const Program& p) { return to_string(p); });
 }
-std::string Lowered::schedule() const { return entry().executable(places_->places).schedule(); }
+std::string Lowered::schedule() const {
+  entry().need_devices(detail::line_of(made_));
+  return entry().executable(places_->places).schedule();
+}
 MemoryUse Lowered::memory() const {
+  entry().need_devices(detail::line_of(made_));
   const runtime::MemoryPlan plan = entry().executable(places_->places).memory();
   return {plan.arguments, plan.outputs, plan.temporaries};
 }
 std::vector<CollectiveUse> Lowered::collectives() const {
-  std::vector<CollectiveUse> out;
-  list_collectives(entry().executable(places_->places).program(), {}, out);
-  return out;
+  return on_devices(entry(), places_->places, [](const Program& p) {
+    std::vector<CollectiveUse> out;
+    list_collectives(p, {}, out);
+    return out;
+  });
+}
+Plan Lowered::plan(const PlanOptions& options) const {
+  const detail::CacheEntry& e = entry();
+  plans::Question q;
+  q.name = e.name;
+  q.program = e.function.program;
+  q.cutting = e.cutting(places_->places);
+  const std::vector<std::string> paths = e.args.paths("args");
+  for (std::size_t i = 0; i < paths.size(); ++i)
+    if (e.present[i]) q.inputs.push_back(paths[i]);
+  const std::size_t explicit_inputs = q.inputs.size();
+  while (q.inputs.size() < q.program->inputs.size())
+    q.inputs.push_back("capture " + std::to_string(q.inputs.size() - explicit_inputs));
+  q.outputs = e.function.result_paths;
+  while (q.outputs.size() < q.program->outputs.size())
+    q.outputs.push_back("result[" + std::to_string(q.outputs.size()) + "]");
+  return plans::make(q, options);
 }
 
 std::string to_string(const CollectiveUse& use) {

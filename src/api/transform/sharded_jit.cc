@@ -11,22 +11,26 @@ namespace {
 
 class ShardedJitCache final : public CachedFunction {
  public:
-  ShardedJitCache(std::string name, const JitOptions& options, std::source_location loc)
-      : CachedFunction(std::move(name), options.donate, loc), options_(options), loc_(loc) {}
+  ShardedJitCache(const char* what, std::string name, const JitOptions& options,
+                  std::source_location loc)
+      : CachedFunction(std::move(name), options.donate, loc),
+        what_(what),
+        options_(options),
+        loc_(loc) {}
 
  private:
   TracedFunction build(Call& call) const override {
-    refuse_nested("jit", loc_);
-    const Mesh mesh = need_scope_mesh("jit", options_.mesh, loc_);
+    refuse_nested(what_, loc_);
+    const Mesh mesh = need_scope_mesh(what_, options_.mesh, loc_);
     const MeshData& data = MeshData::of(mesh);
     const LeafSpecs in =
-        argument_specs("jit", call, options_.in_shardings, mesh, leaf_types(call), loc_);
+        argument_specs(what_, call, options_.in_shardings, mesh, leaf_types(call), loc_);
     TracedFunction f = [&] {
       const MeshScope scope(mesh);  // of constraints inside
-      return trace_call(call, name(), "jit");
+      return trace_call(call, name(), what_);
     }();
     const LeafSpecs out =
-        result_specs("jit", f, result_tree(call, f), options_.out_shardings, loc_);
+        result_specs(what_, f, result_tree(call, f), options_.out_shardings, loc_);
     check_results(out, *f.program, mesh);
 
     // Inside another function the specs are constraints of the whole program there.
@@ -35,6 +39,7 @@ class ShardedJitCache final : public CachedFunction {
     b.loc = loc_;
     auto cutting = std::make_shared<spmd::Cutting>();
     cutting->mesh = data.ref;
+    cutting->abstract = data.abstract;
     Values inputs;
     for (std::size_t i = 0; i < body.inputs.size(); ++i) {
       const Value x = b.input(body.type(body.inputs[i]));
@@ -49,6 +54,7 @@ class ShardedJitCache final : public CachedFunction {
     f.program = b.finish(results);
     f.backend = data.backend;
     f.cutting = std::move(cutting);
+    f.result_paths = out.paths;
     return f;
   }
 
@@ -71,8 +77,8 @@ class ShardedJitCache final : public CachedFunction {
   }
 
   void check_results(const LeafSpecs& out, const Program& body, const Mesh& mesh) const {
-    const InFunction named("jit", loc_);
-    Message m("jit");
+    const InFunction named(what_, loc_);
+    Message m(what_);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < out.specs.size(); ++i) {
       if (!out.specs[i]) continue;
@@ -84,6 +90,7 @@ class ShardedJitCache final : public CachedFunction {
     if (wrong > 0) raise_misfits(m, wrong, "result", loc_);
   }
 
+  const char* what_;
   JitOptions options_;
   SourceLoc loc_;
 };
@@ -95,18 +102,12 @@ bool is_sharded(const JitOptions& options) {
          options.out_shardings.kind() != SpecTree::Kind::unconstrained;
 }
 
-std::shared_ptr<CachedFunction> make_sharded_jit_cache(std::string name, const JitOptions& options,
+std::shared_ptr<CachedFunction> make_sharded_jit_cache(const char* what, std::string name,
+                                                       const JitOptions& options,
                                                        std::source_location loc) {
   JitOptions with_mesh = options;
   if (with_mesh.mesh.empty()) with_mesh.mesh = current_mesh();
-  if (with_mesh.mesh.is_abstract())
-    Message("jit")
-        .problem(to_string(with_mesh.mesh) + " has no devices")
-        .rule("a partitioned program runs on devices")
-        .from(line_of(loc))
-        .advice("a Mesh of devices")
-        .raise<ShardingError>();
-  return std::make_shared<ShardedJitCache>(std::move(name), with_mesh, loc);
+  return std::make_shared<ShardedJitCache>(what, std::move(name), with_mesh, loc);
 }
 
 }  // namespace tessera::inline v0::detail

@@ -1,0 +1,207 @@
+// Plans: what the partitioner made of a program, why, and what it will cost, before anything runs.
+//
+//   auto step = ts::jit(train, {.mesh = mesh, .in_shardings = specs});
+//   std::cout << step.explain(model, x, y);            // a table
+//   ts::save_html(step.explain(model, x, y), "plan.html");
+//
+// Nothing is computed and no array is made: arguments may be abstract (ts::abstract,
+// ts::abstract_like), and so may the mesh, of any size (Mesh::abstract).
+//
+// All figures are of one device. Bytes and flops are counted, exactly, in the program that each
+// device runs; seconds are a model's, by the speeds in PlanOptions.
+#pragma once
+
+#include <tessera/config.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <source_location>
+#include <string>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+/// What a device has along one axis of a mesh.
+struct LinkSpeed {
+  double latency = 1e-6;    // seconds that a message takes beside its bytes
+  double bandwidth = 5e10;  // bytes a second that a device receives
+  bool operator==(const LinkSpeed&) const = default;
+};
+
+/// Speeds are those of an accelerator of today, rounded, unless somebody says better. They price a
+/// plan and do not change it: the program is the one that is run.
+struct PlanOptions {
+  std::map<std::string, LinkSpeed> links = {};  // by axis
+  LinkSpeed other_links = {};                   // of axes that are not among them
+  double peak_flops = 1e14;                     // floating-point operations a second
+  double memory_bandwidth = 1e12;               // bytes a second
+  /// Values of so many bytes are listed where they end up whole on every device.
+  std::int64_t large = std::int64_t{1} << 20;
+  /// Plan the memory of temporaries too, which compiles the program's kernels.
+  bool memory = true;
+  /// How many other plans are made at most to find advice.
+  int alternatives = 12;
+};
+
+/// What `calibrate_links` has written (bench/calibrate_links.cc). IoError for a file that cannot be
+/// read, Error for one that says something else.
+TESSERA_API PlanOptions load_links(const std::string& path,
+                                   std::source_location loc = std::source_location::current());
+
+struct PlannedAxis {
+  std::string name;
+  std::int64_t size = 1;
+  LinkSpeed link;
+  bool operator==(const PlannedAxis&) const = default;
+};
+
+/// An argument, a captured array or a result.
+struct PlannedEnd {
+  std::string name;        // "args[0]/w", "capture 0", "result[1]"
+  std::string type, part;  // "f32[16,32]", "f32[16,8]"
+  std::string spec;        // "P(none, 'model')"
+  std::int64_t bytes = 0;  // of the part
+  bool asked = false;      // of it the user said how it lies
+  std::string why;         // where he did not: the way on which its first axis came
+  bool operator==(const PlannedEnd&) const = default;
+};
+
+/// A collective, and what it is there for.
+struct PlannedCollective {
+  std::string kind;               // "all_reduce"
+  std::vector<std::string> axes;  // it runs over
+  std::string op;                 // that needed it; "output" at the program's end
+  std::string line, code;         // of the user; what is written there, if it can be read
+  std::string type;               // of the whole value that moves
+  std::string from, to;           // how it lies, and how the op wants it
+  std::int64_t bytes = 0;         // that a device receives each time
+  std::int64_t times = 1;         // by the lengths of the loops around it
+  bool in_while = false;          // and by turns that only the run knows
+  bool in_branch = false;         // perhaps it does not run
+  double seconds = 0;             // each time
+  std::size_t equation = none;    // in Plan::equations
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  std::int64_t total_bytes() const { return bytes * times; }
+  double total_seconds() const { return seconds * static_cast<double>(times); }
+  bool operator==(const PlannedCollective&) const = default;
+};
+
+/// A value.
+struct PlannedResult {
+  std::string name;  // "%12"
+  std::string type, spec;
+  std::int64_t bytes = 0;  // of a device's part
+  bool operator==(const PlannedResult&) const = default;
+};
+
+/// A large value that every device holds whole.
+struct PlannedWhole {
+  std::string name, type;
+  std::int64_t bytes = 0;
+  std::string op, line;  // that made it; "argument"
+  std::string why;
+  bool operator==(const PlannedWhole&) const = default;
+};
+
+/// An equation of the whole program. Those of a loop's body or a branch follow theirs, deeper.
+struct PlannedEquation {
+  int depth = 0;
+  std::string op, line, scope;
+  std::vector<std::string> operands;
+  std::vector<PlannedResult> results;
+  std::vector<std::size_t> collectives;  // that it needed
+  bool operator==(const PlannedEquation&) const = default;
+};
+
+/// Temporaries that are alive while a step of the compiled program runs, in a device's memory.
+struct PlannedStep {
+  std::string name, line;
+  std::int64_t live = 0;  // bytes
+  bool operator==(const PlannedStep&) const = default;
+};
+
+/// A stretch of time. What a loop runs stands there once, for all its turns together.
+struct PlannedSpan {
+  std::string lane;  // "compute", or the axes of a collective
+  std::string name, line;
+  double start = 0, seconds = 0;
+  bool operator==(const PlannedSpan&) const = default;
+};
+
+/// Devices that do the same.
+struct PlannedDevices {
+  std::int64_t first = 0, count = 1;
+  std::vector<PlannedSpan> spans;
+  bool operator==(const PlannedDevices&) const = default;
+};
+
+/// One program on one mesh. Figures are those of one device.
+struct Plan {
+  std::string name, mesh;  // "jit(main.cc:12)", "AbstractMesh('data': 64)"
+  std::vector<PlannedAxis> axes;
+  std::int64_t devices = 1;
+
+  /// By the ops' counts: 2mnk of a product, one an element of simple arithmetic. Of a while loop
+  /// one turn counts, of branches the costliest.
+  double flops = 0;
+  /// Bytes that its work reads from memory and writes there, where chains of elementwise operations
+  /// pass values on without storing them.
+  double memory_traffic = 0;
+  double compute_seconds = 0;    // each equation at the slower of peak_flops and bandwidth
+  std::int64_t moved_bytes = 0;  // that it receives in all collectives
+  double communication_seconds = 0;
+  double seconds() const { return compute_seconds + communication_seconds; }
+
+  /// Parts of arguments and captured arrays, and of results: what memory_stats counts. Nothing is
+  /// taken for donated.
+  std::int64_t argument_bytes = 0, result_bytes = 0;
+  /// What the runtime's planner lays out for one device that shares with nobody: values between
+  /// phases, packed, and the most that a phase needs of its own. -1 where it was not asked for.
+  std::int64_t temporary_bytes = -1;
+  std::int64_t peak_bytes() const {
+    return argument_bytes + result_bytes + (temporary_bytes > 0 ? temporary_bytes : 0);
+  }
+
+  std::vector<PlannedEnd> arguments, results;
+  std::vector<PlannedCollective> collectives;  // in the order of the program
+  std::vector<PlannedWhole> wholes;            // the largest first
+  std::vector<PlannedEquation> equations;
+  std::vector<PlannedStep> steps;
+  std::vector<PlannedDevices> timeline;
+  /// What makes the costliest collective cheaper, with figures of the plan that was made to see;
+  /// empty where nothing was found.
+  std::string advice;
+
+  bool operator==(const Plan&) const = default;
+};
+
+/// A table for the terminal: figures, collectives by cost, what is whole everywhere, arguments and
+/// results, advice. Collectives that are alike are one row.
+TESSERA_API std::string to_string(const Plan& plan);
+TESSERA_API std::ostream& operator<<(std::ostream& out, const Plan& plan);
+/// All of it. Names are those of the members above.
+TESSERA_API std::string to_json(const Plan& plan);
+/// One page that needs nothing else, with the JSON in it.
+TESSERA_API std::string to_html(const Plan& plan);
+/// IoError where the file cannot be written.
+TESSERA_API void save_html(const Plan& plan, const std::string& path,
+                           std::source_location loc = std::source_location::current());
+
+/// What a second plan has otherwise than a first.
+struct PlanDiff {
+  struct Figure {
+    std::string name, before, after;
+  };
+  std::vector<Figure> figures;          // those that differ
+  std::vector<std::string> gone, came;  // collectives
+  std::vector<std::string> placed;      // arguments and results that lie otherwise
+  bool empty() const { return figures.empty() && gone.empty() && came.empty() && placed.empty(); }
+};
+TESSERA_API PlanDiff diff(const Plan& before, const Plan& after);
+TESSERA_API std::string to_string(const PlanDiff& diff);
+TESSERA_API std::ostream& operator<<(std::ostream& out, const PlanDiff& diff);
+
+}  // namespace tessera::inline v0

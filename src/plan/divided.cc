@@ -1,0 +1,73 @@
+#include "plan/divided.h"
+
+#include "ir/nested.h"
+#include "ir/op.h"
+#include "transform/simplify.h"
+
+namespace tessera::inline v0::plans {
+
+namespace {
+
+// The per-device program in it; null: there is none, or several.
+const Equation* lone_region(const Program& p) {
+  const Equation* found = nullptr;
+  for (const Equation& eqn : p.equations) {
+    const std::optional<Flow> flow = flow_of(eqn);
+    if (!flow || flow->kind != Flow::Kind::region) continue;
+    if (found) return nullptr;
+    found = &eqn;
+  }
+  return found;
+}
+
+spmd::Links links_of(const DeviceMesh& mesh, const PlanOptions& options) {
+  std::vector<spmd::Link> links;
+  for (const std::string& axis : mesh.axes) {
+    const auto it = options.links.find(axis);
+    const LinkSpeed& speed = it == options.links.end() ? options.other_links : it->second;
+    links.push_back({speed.latency, speed.bandwidth});
+  }
+  return spmd::Links(std::move(links));
+}
+
+}  // namespace
+
+Divided divide(const ProgramPtr& program, const spmd::Cutting* cutting,
+               const PlanOptions& options) {
+  std::optional<spmd::Partitioned> made;
+  if (cutting) made = spmd::divided(program, *cutting);
+  const ProgramPtr simplified = simplify(made ? made->program : program);
+  const Equation* region = lone_region(*simplified);
+  const MeshRef mesh = cutting  ? cutting->mesh
+                       : region ? region->attrs.get<MeshRef>("mesh")
+                                : MeshRef(DeviceMesh{});
+  Divided d{mesh,
+            spmd::AtomMesh(*mesh, spmd::AtomMesh::Parts::axes),
+            links_of(*mesh, options),
+            std::move(made),
+            program,
+            simplified,
+            {},
+            {}};
+  // What goes past the region is whole.
+  const auto placed = [&](Var v, bool input) {
+    const int rank = simplified->types[v].shape.rank();
+    if (region) {
+      const std::vector<Var>& ends = input ? region->inputs : region->outputs;
+      const Specs& specs = region->attrs.get<Specs>(input ? "in_specs" : "out_specs");
+      for (std::size_t i = 0; i < ends.size(); ++i)
+        if (ends[i] == v) return d.atoms.placement(specs[i], rank);
+    }
+    return spmd::Placement::replicated(rank);
+  };
+  if (d.made) {
+    d.inputs = d.made->inputs;
+    d.outputs = d.made->outputs;
+  } else {
+    for (Var v : simplified->inputs) d.inputs.push_back(placed(v, true));
+    for (Var v : simplified->outputs) d.outputs.push_back(placed(v, false));
+  }
+  return d;
+}
+
+}  // namespace tessera::inline v0::plans

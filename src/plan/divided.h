@@ -1,0 +1,31 @@
+// A program and the one that each device runs, with what is asked of one device.
+#pragma once
+
+#include "plan/question.h"
+#include "spmd/partition.h"
+
+#include <optional>
+#include <string_view>
+
+namespace tessera::inline v0::plans {
+
+struct Divided {
+  MeshRef mesh;  // without axes: one device
+  spmd::AtomMesh atoms;
+  spmd::Links links;
+  std::optional<spmd::Partitioned> made;  // where the partitioner made it
+  ProgramPtr whole;                       // as traced, kept for the causes
+  /// What the platforms compile: the device's program stands in it as a region.
+  ProgramPtr simplified;
+  std::vector<spmd::Placement> inputs, outputs;
+
+  std::string spec(const spmd::Placement& p) const { return atoms.to_string(p); }
+  Type part(const Type& whole_type, const spmd::Placement& p) const {
+    return Type(whole_type.dtype, atoms.local_shape(whole_type.shape, p), whole_type.weak);
+  }
+};
+
+/// By the cutting; else by the one shard_map that the program is; else one device has all of it.
+Divided divide(const ProgramPtr& program, const spmd::Cutting* cutting, const PlanOptions& options);
+
+}  // namespace tessera::inline v0::plans

@@ -1,0 +1,48 @@
+#include "plan/advice.h"
+#include "plan/listing.h"
+#include "plan/memory.h"
+
+namespace tessera::inline v0::plans {
+
+Plan make(const Question& question, const PlanOptions& options) {
+  const Divided divided = divide(question.program, question.cutting.get(), options);
+  Work work = work_of(divided, options, true);
+  const Listing listing(divided, question, options);
+  Plan p;
+  p.name = question.name;
+  if (question.cutting)
+    p.mesh = spmd::mesh_text(*question.cutting);
+  else if (!divided.mesh->axes.empty())
+    p.mesh = spmd::mesh_text({divided.mesh});
+  for (std::size_t i = 0; i < divided.mesh->axes.size(); ++i) {
+    const spmd::Link link = divided.links.of(static_cast<int>(i));
+    p.axes.push_back(
+        {divided.mesh->axes[i], divided.mesh->sizes[i], {link.latency, link.bandwidth}});
+    p.devices *= divided.mesh->sizes[i];
+  }
+  p.flops = work.flops;
+  p.memory_traffic = work.traffic;
+  p.compute_seconds = work.compute_seconds;
+  p.communication_seconds = work.communication_seconds;
+  p.moved_bytes = work.moved;
+  p.arguments = arguments_of(divided, question);
+  p.results = results_of(divided, question);
+  for (const PlannedEnd& e : p.arguments) p.argument_bytes += e.bytes;
+  for (const PlannedEnd& e : p.results) p.result_bytes += e.bytes;
+  p.collectives = collectives_of(divided, work, listing);
+  p.wholes = listing.wholes;
+  p.equations = listing.equations;
+  for (std::size_t i = 0; i < p.collectives.size(); ++i)
+    if (p.collectives[i].equation != PlannedCollective::none)
+      p.equations[p.collectives[i].equation].collectives.push_back(i);
+  if (options.memory) {
+    DeviceMemory memory = memory_of(divided);
+    p.temporary_bytes = memory.bytes;
+    p.steps = std::move(memory.steps);
+  }
+  p.timeline.push_back({0, p.devices, std::move(work.spans)});
+  p.advice = advice_for(question, divided, work, p.collectives, options);
+  return p;
+}
+
+}  // namespace tessera::inline v0::plans

@@ -1,0 +1,10 @@
+// page.html as it is in the source, with marks where a plan goes.
+#pragma once
+
+#include <string_view>
+
+namespace tessera::inline v0::plans {
+
+std::string_view page_template();
+
+}  // namespace tessera::inline v0::plans

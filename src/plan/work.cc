@@ -1,0 +1,188 @@
+#include "plan/work.h"
+
+#include "codegen/fuse/traits.h"
+#include "ir/nested.h"
+#include "ir/op.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::plans {
+
+namespace {
+
+bool passes_on(FuseRole role) { return role == FuseRole::elementwise || role == FuseRole::free; }
+
+// By variable, whether it is stored: not where the equation that makes it is computed where the
+// only one that reads it is.
+std::vector<bool> stored(const Program& p) {
+  std::vector<std::uint32_t> reads(p.types.size());
+  std::vector<bool> fused(p.types.size()), made_freely(p.types.size());
+  for (const Equation& eqn : p.equations) {
+    const FuseRole role = codegen::role_of(p, eqn);
+    for (Var v : eqn.inputs) {
+      ++reads[v];
+      fused[v] = passes_on(role) || role == FuseRole::reduction;
+    }
+    for (Var v : eqn.outputs) made_freely[v] = passes_on(role);
+  }
+  for (Var v : p.outputs) reads[v] += 2;
+  std::vector<bool> all(p.types.size());
+  for (std::size_t v = 0; v < all.size(); ++v)
+    all[v] = !(made_freely[v] && fused[v] && reads[v] == 1);
+  return all;
+}
+
+spmd::MoveKind kind_of(Exchange exchange) {
+  switch (exchange) {
+    case Exchange::combine: return spmd::MoveKind::all_reduce;
+    case Exchange::combine_scatter: return spmd::MoveKind::reduce_scatter;
+    case Exchange::gather: return spmd::MoveKind::all_gather;
+    case Exchange::all_to_all: return spmd::MoveKind::all_to_all;
+    case Exchange::none:
+    case Exchange::permute:
+    case Exchange::broadcast: break;
+  }
+  return spmd::MoveKind::permute;
+}
+
+struct Around {
+  std::int64_t times = 1;
+  bool in_while = false, in_branch = false;
+};
+
+class Walk {
+ public:
+  Walk(const Divided& d, const PlanOptions& options, bool spans)
+      : d_(d), options_(options), spans_(spans) {}
+
+  void program(const Program& p, const Around& around) {
+    const std::vector<bool> is_stored = stored(p);
+    for (const Equation& eqn : p.equations) {
+      if (const std::optional<Flow> flow = flow_of(eqn))
+        nested(*flow, around);
+      else if (eqn.op->lowering == Lowering::collective && !eqn.op->position)
+        collective(p, eqn, around);
+      else
+        plain(p, eqn, around, is_stored);
+    }
+  }
+  Work result() { return std::move(work_); }
+
+ private:
+  void nested(const Flow& flow, Around around) {
+    around.times *= flow.length;
+    around.in_while |= flow.kind == Flow::Kind::loop;
+    if (flow.kind != Flow::Kind::branch) {
+      for (const ProgramPtr& p : flow.programs) program(*p, around);
+      return;
+    }
+    around.in_branch = true;
+    const Work before = work_;
+    std::optional<Work> costliest;
+    for (const ProgramPtr& p : flow.programs) {
+      Work alone = std::move(work_);
+      work_ = before;
+      work_.collectives = std::move(alone.collectives);
+      work_.moved = alone.moved;
+      work_.communication_seconds = alone.communication_seconds;
+      program(*p, around);
+      if (!costliest || work_.compute_seconds > costliest->compute_seconds) costliest = work_;
+    }
+    work_.flops = costliest->flops;
+    work_.traffic = costliest->traffic;
+    work_.compute_seconds = costliest->compute_seconds;
+    work_.spans = std::move(costliest->spans);
+  }
+
+  void collective(const Program& p, const Equation& eqn, const Around& around) {
+    Emitted e;
+    e.equation = &eqn;
+    e.kind = kind_of(eqn.op->exchange);
+    e.axes = eqn.attrs.get<Strings>("axes");
+    e.operand = p.types[eqn.inputs[0]];
+    e.times = around.times;
+    e.in_while = around.in_while;
+    e.in_branch = around.in_branch;
+    const std::int64_t before = e.operand.bytes(), after = p.types[eqn.outputs[0]].bytes();
+    spmd::AtomSet over;
+    std::int64_t members = 1;
+    for (const std::string& axis : e.axes) {
+      const int number = d_.mesh->find(axis);
+      if (number < 0) continue;  // of a mapped axis: everything is on one device
+      members *= d_.mesh->sizes[static_cast<std::size_t>(number)];
+      over |= spmd::AtomSet(d_.atoms.atoms_of(number));
+    }
+    e.bytes = spmd::received_bytes(e.kind, members, before, after);
+    e.seconds = d_.links.seconds(d_.atoms, e.kind, over, static_cast<double>(before),
+                                 static_cast<double>(after));
+    const double seconds = e.seconds * static_cast<double>(e.times);
+    std::string lane;
+    for (const std::string& axis : e.axes) lane += (lane.empty() ? "" : ", ") + axis;
+    span(lane, spmd::name_of(e.kind), eqn.loc, seconds);
+    work_.moved += e.bytes * e.times;
+    work_.communication_seconds += seconds;
+    work_.collectives.push_back(std::move(e));
+  }
+
+  void plain(const Program& p, const Equation& eqn, const Around& around,
+             const std::vector<bool>& is_stored) {
+    std::vector<Type> in, out;
+    double traffic = 0;
+    const bool views = eqn.op->forwards || eqn.op->lowering == Lowering::view;
+    for (Var v : eqn.inputs) {
+      in.push_back(p.types[v]);
+      if (is_stored[v]) traffic += static_cast<double>(in.back().bytes());
+    }
+    for (Var v : eqn.outputs) {
+      out.push_back(p.types[v]);
+      if (is_stored[v]) traffic += static_cast<double>(out.back().bytes());
+    }
+    const Cost cost = eqn.op->cost && !views ? eqn.op->cost(in, out, eqn.attrs) : Cost{};
+    // An op that reads a few elements of a large operand says so.
+    traffic = std::min(traffic, cost.bytes);
+    const auto times = static_cast<double>(around.times);
+    const double seconds =
+        times * std::max(cost.flops / options_.peak_flops, traffic / options_.memory_bandwidth);
+    work_.flops += times * cost.flops;
+    work_.traffic += times * traffic;
+    work_.compute_seconds += seconds;
+    span("compute", eqn.op->name, eqn.loc, seconds);
+  }
+
+  void span(const std::string& lane, const std::string& name, const SourceLoc& loc,
+            double seconds) {
+    if (!spans_ || seconds == 0) return;
+    const std::string line = to_string(loc);
+    if (!work_.spans.empty()) {
+      PlannedSpan& last = work_.spans.back();
+      if (lane == "compute" && last.lane == lane && last.line == line) {
+        if (seconds > longest_) {
+          last.name = name;
+          longest_ = seconds;
+        }
+        last.seconds += seconds;
+        return;
+      }
+    }
+    longest_ = seconds;
+    const double start =
+        work_.spans.empty() ? 0 : work_.spans.back().start + work_.spans.back().seconds;
+    work_.spans.push_back({lane, name, line, start, seconds});
+  }
+
+  const Divided& d_;
+  const PlanOptions& options_;
+  bool spans_;
+  Work work_;
+  double longest_ = 0;  // equation of the last span
+};
+
+}  // namespace
+
+Work work_of(const Divided& divided, const PlanOptions& options, bool spans) {
+  Walk walk(divided, options, spans);
+  walk.program(*divided.simplified, {});
+  return walk.result();
+}
+
+}  // namespace tessera::inline v0::plans

@@ -1,0 +1,32 @@
+// What a device's program does, equation by equation: operations, memory, collectives, time.
+#pragma once
+
+#include "plan/divided.h"
+
+namespace tessera::inline v0::plans {
+
+/// A collective as the device's program has it.
+struct Emitted {
+  const Equation* equation = nullptr;
+  spmd::MoveKind kind = spmd::MoveKind::permute;
+  std::vector<std::string> axes;
+  Type operand;
+  std::int64_t bytes = 0;  // received each time
+  double seconds = 0;      // each time
+  std::int64_t times = 1;
+  bool in_while = false, in_branch = false;
+};
+
+struct Work {
+  double flops = 0, traffic = 0, compute_seconds = 0, communication_seconds = 0;
+  std::int64_t moved = 0;  // bytes, all collectives
+  std::vector<Emitted> collectives;
+  std::vector<PlannedSpan> spans;
+};
+
+/// A loop's body is walked once and counts for all its turns, that of a while loop for one; of
+/// branches the costliest is worked, and the collectives of all count. Compute that follows on
+/// compute of the same line is one span. `spans`: whether they are wanted.
+Work work_of(const Divided& divided, const PlanOptions& options, bool spans);
+
+}  // namespace tessera::inline v0::plans

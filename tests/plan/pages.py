@@ -1,0 +1,226 @@
+"""Opens the pages of plans in a browser, or only reads them.
+
+pages.py structure|browser PLAN_PAGES FOLDER [--keep-pictures]
+
+PLAN_PAGES writes pages and their JSON into FOLDER. `structure` checks what can be seen without a browser. `browser` opens each page in
+Debian's Chromium over its driver: nothing in the console, figures and rows as in the JSON, sorting, search, the way from a collective to its
+equation, light and dark. Without a browser it says so, with exit code 77, which ctest shows as skipped."""
+import base64
+import html.parser
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+
+mode, program, folder = sys.argv[1:4]
+folder = pathlib.Path(folder)
+folder.mkdir(parents=True, exist_ok=True)
+names = ["mlp", "one", "transformer", "scan"]
+
+
+def expect(got, want, what):
+    if got != want:
+        sys.exit(f"{what}: got {got!r}, expected {want!r}")
+
+
+class Page(html.parser.HTMLParser):
+    """What a page refers to, its ids, and the text of its plan."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.outside, self.plan, self.title = [], [], [], "", ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if "id" in attrs:
+            self.ids.append(attrs["id"])
+        for key in ("src", "href"):
+            if attrs.get(key) and not attrs[key].startswith(("#", "data:")):
+                self.outside.append(attrs[key])
+        self.open.append((tag, attrs.get("id")))
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == ("script", "plan"):
+            self.plan += data
+        if self.open and self.open[-1][0] == "title":
+            self.title += data
+
+
+def check_structure(name):
+    text = (folder / f"{name}.html").read_text()
+    plan = json.loads((folder / f"{name}.json").read_text())
+    page = Page(text)
+    expect(page.outside, [], f"{name}: what it refers to")
+    expect(sorted(page.ids), sorted(set(page.ids)), f"{name}: ids")
+    expect(json.loads(page.plan), plan, f"{name}: the plan in the page")
+    expect(page.title, plan["name"] + " · plan", f"{name}: title")
+    expect(re.findall(r"https?://", re.sub(r'<script id="plan".*?</script>', "", text, flags=re.S)), [], f"{name}: addresses")
+    expect(sum(c["total_bytes"] for c in plan["collectives"]), plan["moved_bytes"], f"{name}: bytes of the collectives together")
+    expect(sum(e["bytes"] for e in plan["arguments"]), plan["argument_bytes"], f"{name}: bytes of the arguments together")
+    expect(plan["peak_bytes"], plan["argument_bytes"] + plan["result_bytes"] + plan["temporary_bytes"], f"{name}: bytes at most")
+    for number, equation in enumerate(plan["equations"]):
+        for k in equation["collectives"]:
+            expect(plan["collectives"][k]["equation"], number, f"{name}: equation of collective {k}")
+    for devices in plan["timeline"]:
+        end = 0
+        for span in devices["spans"]:
+            if abs(span["start"] - end) > 1e-9 * plan["seconds"]:
+                sys.exit(f"{name}: a span starts at {span['start']}, the one before ends at {end}")
+            end = span["start"] + span["seconds"]
+        if abs(end - plan["seconds"]) > 1e-9 * plan["seconds"]:
+            sys.exit(f"{name}: the timeline ends at {end}, not at {plan['seconds']}")
+    return plan
+
+
+class Browser:
+    """The driver's protocol, as far as it is needed here."""
+
+    def __init__(self, chromium, driver):
+        self.profile = tempfile.TemporaryDirectory()
+        self.process = subprocess.Popen([driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.address, self.session = None, None
+        for line in self.process.stdout:
+            if m := re.search(r"successfully on port (\d+)", line):
+                self.address = f"http://127.0.0.1:{m[1]}"
+                break
+        options = {"binary": chromium, "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1440,1000",
+                                                f"--user-data-dir={self.profile.name}"]}
+        made = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})
+        self.session = f"/session/{made['sessionId']}"
+
+    def ask(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                return json.loads(answer.read())["value"]
+        except urllib.error.HTTPError as error:
+            sys.exit(f"the driver says of {path}: {error.read().decode()[:2000]}")
+
+    def go(self, path):
+        self.ask("POST", self.session + "/url", {"url": path.resolve().as_uri()})
+
+    def js(self, script, *args):
+        return self.ask("POST", self.session + "/execute/sync", {"script": script, "args": list(args)})
+
+    def later(self, script):
+        """`script` calls done(value)."""
+        return self.ask("POST", self.session + "/execute/async", {"script": f"const done = arguments[0];\n{script}", "args": []})
+
+    def console(self):
+        return [e["message"] for e in self.ask("POST", self.session + "/se/log", {"type": "browser"})]
+
+    def picture(self, path):
+        path.write_bytes(base64.b64decode(self.ask("GET", self.session + "/screenshot")))
+
+    def end(self):
+        if self.session:
+            self.ask("DELETE", self.session)
+        self.process.terminate()
+        self.process.wait()
+        self.profile.cleanup()
+
+
+def grouped(plan):
+    """Costliest first, those that are alike together."""
+    groups = {}
+    for c in plan["collectives"]:
+        key = json.dumps([c[k] for k in ("kind", "axes", "op", "line", "type", "from", "to", "bytes", "in_while", "in_branch")])
+        groups.setdefault(key, []).append(c)
+    return sorted(groups.values(), key=lambda g: -sum(c["total_seconds"] for c in g))
+
+
+SEARCH = """
+const box = document.getElementById("search");
+box.value = %s;
+box.dispatchEvent(new Event("input"));
+setTimeout(() => done(["collectives", "ends", "program"].map(id => document.getElementById(id + "-count").textContent)), 300);
+"""
+CELLS = "return [...document.querySelectorAll('#collectives-table tbody tr')].map(r => r.cells[%d].textContent)"
+
+
+def check_in_browser(browser, name, plan):
+    browser.go(folder / f"{name}.html")
+    browser.js("document.documentElement.style.scrollBehavior = 'auto'")
+    for key in ("seconds", "moved_bytes", "peak_bytes", "flops"):
+        got = browser.js("return document.querySelector(`[data-figure=${arguments[0]}]`).dataset.value", key)
+        expect(float(got), float(plan[key]), f"{name}: figure {key}")
+    expect(browser.js("return document.getElementById('title').textContent"), plan["name"], f"{name}: heading")
+    expect(browser.js("return document.querySelectorAll('#legend .axis').length"), len(plan["axes"]), f"{name}: axes")
+    expect(browser.js("return document.querySelectorAll('#timeline-chart .span').length > 0"), True, f"{name}: timeline")
+    expect(browser.js("return document.querySelectorAll('#memory-chart path').length"), 1, f"{name}: memory")
+    expect(browser.js("return document.documentElement.scrollWidth <= innerWidth"), True, f"{name}: it fits the window")
+    groups = grouped(plan)
+    if groups:
+        # Sorted by cost at first, then by what is clicked, either way.
+        kinds = browser.js(CELLS % 4)
+        expect(kinds[0], groups[0][0]["kind"], f"{name}: the costliest collective")
+        expect(len(kinds), len(groups), f"{name}: rows of collectives")
+        times = [sum(c["times"] for c in g) for g in groups]
+        click = "document.querySelector('#collectives-table th[data-key=times]').click();"
+        expect([int(re.match(r"[\d,]+", t)[0].replace(",", "")) for t in browser.js(click + CELLS % 2)], sorted(times, reverse=True), f"{name}: sorted down")
+        expect([int(re.match(r"[\d,]+", t)[0].replace(",", "")) for t in browser.js(click + CELLS % 2)], sorted(times), f"{name}: sorted up")
+        expect(browser.js("return document.querySelector('#collectives-table th[aria-sort]').getAttribute('aria-sort')"), "ascending", f"{name}: the sort's mark")
+        # One by one.
+        rows = browser.js("document.getElementById('group').click(); return document.querySelectorAll('#collectives-table tbody tr').length")
+        expect(rows, min(200, len(plan["collectives"])), f"{name}: collectives one by one")
+        browser.js("document.getElementById('group').click()")
+        # From a collective to its equation.
+        equations = {c["equation"] for c in plan["collectives"] if c["equation"] is not None}
+        if equations:
+            lit = browser.js("""[...document.querySelectorAll('#collectives-table tbody tr.go')].pop().click();
+                                return document.querySelector('tr.lit').dataset.equation""")
+            expect(int(lit) in equations, True, f"{name}: the equation of a collective")
+            kinds = browser.js("return document.querySelectorAll('tr.lit .tag').length")
+            expect(kinds, len(plan["equations"][int(lit)]["collectives"]), f"{name}: its marks")
+    # Search.
+    def count(found, everything):
+        return f"{everything:,}" if found == everything else f"{found:,} of {everything:,}"
+    ends = plan["arguments"] + plan["results"]
+    equations = [e for e in plan["equations"] if e["collectives"] or not all(re.search(r"\[\]\*?$", r["type"]) for r in e["results"])]
+    counts = browser.later(SEARCH % json.dumps("RESULT["))
+    expect(counts[1], count(sum(e["name"].startswith("result[") for e in ends), len(ends)), f"{name}: ends found")
+    counts = browser.later(SEARCH % json.dumps("no such thing anywhere"))
+    expect(counts, [count(0, len(groups)), count(0, len(ends)), count(0, len(equations))], f"{name}: nothing found")
+    counts = browser.later(SEARCH % '""')
+    expect(counts[2], count(len(equations), len(equations)), f"{name}: everything again")
+    rows = browser.js("document.getElementById('scalars').click(); return document.getElementById('program-count').textContent")
+    expect(rows, f"{len(plan['equations']):,}", f"{name}: with scalars")
+    browser.js("document.getElementById('scalars').click()")
+    # Both looks.
+    looks = set()
+    for _ in range(2):
+        looks.add(browser.js("document.getElementById('theme').click(); return getComputedStyle(document.body).backgroundColor"))
+    expect(len(looks), 2, f"{name}: light and dark")
+    expect(browser.console(), [], f"{name}: console")
+    for look in ("light", "dark"):
+        browser.js("document.documentElement.dataset.theme = arguments[0]; scrollTo(0, 0)", look)
+        for part in ([None] if "--keep-pictures" not in sys.argv else [None, "memory", "collectives", "ends", "program"]):
+            browser.js("if (arguments[0]) document.getElementById(arguments[0]).scrollIntoView()", part)
+            browser.picture(folder / f"{name}_{look}{'_' + part if part else ''}.png")
+
+
+subprocess.run([program, str(folder)], check=True)
+plans = {name: check_structure(name) for name in names}
+if mode == "browser":
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not driver:
+        print("SKIPPED: no browser; Debian's packages chromium and chromium-driver are one")
+        sys.exit(77)
+    browser = Browser(chromium, driver)
+    try:
+        for name in names:
+            check_in_browser(browser, name, plans[name])
+    finally:
+        browser.end()
+print("pages are in order")
