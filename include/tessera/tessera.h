@@ -3,6 +3,7 @@
 
 #include <tessera/array.h>
 #include <tessera/at.h>
+#include <tessera/autoshard.h>
 #include <tessera/axes.h>
 #include <tessera/axis_list.h>
 #include <tessera/cache.h>

@@ -2,6 +2,7 @@
 
 #include "ir/nested.h"
 #include "ir/op.h"
+#include "plan/paths.h"
 #include "plan/units.h"
 
 #include <algorithm>
@@ -21,33 +22,6 @@ struct Alternative {
   const Kind* kind = nullptr;
   std::optional<spmd::Placement> placement;  // none: nothing is asked
 };
-
-// "args[0]/layers/*/w"
-std::string pattern_of(const std::string& path) {
-  std::string out;
-  const std::size_t root = std::min(path.find('/'), path.size());
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    const bool digit = path[i] >= '0' && path[i] <= '9';
-    const bool whole = i > root && digit && path[i - 1] == '/';
-    if (!whole) {
-      out += path[i];
-      continue;
-    }
-    std::size_t end = i;
-    while (end < path.size() && path[end] >= '0' && path[end] <= '9') ++end;
-    if (end < path.size() && path[end] != '/') {
-      out += path[i];
-      continue;
-    }
-    out += '*';
-    i = end - 1;
-  }
-  return out;
-}
-std::string behind_root(const std::string& path) {
-  const std::size_t at = path.find('/');
-  return at == std::string::npos ? std::string() : path.substr(at);
-}
 
 bool contains(const Program& p, const Equation* wanted) {
   return std::any_of(p.equations.begin(), p.equations.end(), [&](const Equation& eqn) {

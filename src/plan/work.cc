@@ -1,36 +1,14 @@
 #include "plan/work.h"
 
-#include "codegen/fuse/traits.h"
 #include "ir/nested.h"
 #include "ir/op.h"
+#include "plan/live.h"
 
 #include <algorithm>
 
 namespace tessera::inline v0::plans {
 
 namespace {
-
-bool passes_on(FuseRole role) { return role == FuseRole::elementwise || role == FuseRole::free; }
-
-// By variable, whether it is stored: not where the equation that makes it is computed where the
-// only one that reads it is.
-std::vector<bool> stored(const Program& p) {
-  std::vector<std::uint32_t> reads(p.types.size());
-  std::vector<bool> fused(p.types.size()), made_freely(p.types.size());
-  for (const Equation& eqn : p.equations) {
-    const FuseRole role = codegen::role_of(p, eqn);
-    for (Var v : eqn.inputs) {
-      ++reads[v];
-      fused[v] = passes_on(role) || role == FuseRole::reduction;
-    }
-    for (Var v : eqn.outputs) made_freely[v] = passes_on(role);
-  }
-  for (Var v : p.outputs) reads[v] += 2;
-  std::vector<bool> all(p.types.size());
-  for (std::size_t v = 0; v < all.size(); ++v)
-    all[v] = !(made_freely[v] && fused[v] && reads[v] == 1);
-  return all;
-}
 
 spmd::MoveKind kind_of(Exchange exchange) {
   switch (exchange) {

@@ -1,5 +1,6 @@
 #include "spmd/cutting.h"
 
+#include "ops/build.h"
 #include "spmd/partition.h"
 
 namespace tessera::inline v0::spmd {
@@ -18,7 +19,29 @@ std::vector<std::optional<Wanted>> placed(const std::vector<std::optional<SpecWa
   }
   return out;
 }
+
+Value constrained(Value x, const std::vector<std::optional<SpecWanted>>& wanted, std::size_t i,
+                  const MeshRef& mesh) {
+  if (i >= wanted.size() || !wanted[i]) return x;
+  Ints open;
+  for (std::size_t d = 0; d < wanted[i]->open.size(); ++d)
+    if (wanted[i]->open[d]) open.push_back(static_cast<std::int64_t>(d));
+  return ops::sharding_constraint(x, mesh, wanted[i]->spec, open);
+}
 }  // namespace
+
+ProgramPtr constrained(const Program& program, const Cutting& how, const SourceLoc& loc) {
+  Builder b(program.name);
+  b.loc = loc;
+  Values inputs;
+  for (std::size_t i = 0; i < program.inputs.size(); ++i)
+    inputs.push_back(
+        constrained(b.input(program.type(program.inputs[i])), how.inputs, i, how.mesh));
+  Values results = b.inline_program(program, inputs);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    results[i] = constrained(results[i], how.outputs, i, how.mesh);
+  return b.finish(results);
+}
 
 std::string mesh_text(const Cutting& how) {
   std::string s = how.abstract ? "AbstractMesh(" : "Mesh(";

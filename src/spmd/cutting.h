@@ -28,6 +28,10 @@ struct Cutting {
 /// "Mesh('data': 2, 'model': 4)", "AbstractMesh('data': 64)", as the user's mesh says of itself.
 std::string mesh_text(const Cutting& how);
 
+/// The program as it is handed on to be cut: what is asked of its ends stands in it too, as
+/// constraints, so that it holds wherever the program is inlined.
+ProgramPtr constrained(const Program& program, const Cutting& how, const SourceLoc& loc = {});
+
 /// A program of the same types whose whole work is one shard_map over the mesh.
 ProgramPtr cut(const ProgramPtr& program, const Cutting& how);
 /// That, with what the partitioner says about it.

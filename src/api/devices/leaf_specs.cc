@@ -11,6 +11,13 @@ void raise_misfits(Message& m, std::size_t n, const char* what, const SourceLoc&
       .raise<ShardingError>();
 }
 
+std::optional<spmd::SpecWanted> wanted(const std::optional<PartitionSpec>& spec) {
+  if (!spec) return std::nullopt;
+  spmd::SpecWanted w{spec_of(*spec)};
+  for (const PartitionSpec::Dim& d : spec->dims()) w.open.push_back(d.is_unconstrained());
+  return w;
+}
+
 LeafSpecs argument_specs(const char* function, const Call& call, const SpecTree& given,
                          const Mesh& mesh, const std::vector<Type>& types, const SourceLoc& loc) {
   const InFunction named(function, loc);

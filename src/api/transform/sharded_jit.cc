@@ -2,7 +2,6 @@
 
 #include "api/devices/leaf_specs.h"
 #include "api/devices/nested.h"
-#include "ops/build.h"
 #include "runtime/devices.h"
 
 namespace tessera::inline v0::detail {
@@ -35,23 +34,13 @@ class ShardedJitCache final : public CachedFunction {
 
     // Inside another function the specs are constraints of the whole program there.
     const Program& body = *f.program;
-    Builder b(body.name);
-    b.loc = loc_;
     auto cutting = std::make_shared<spmd::Cutting>();
     cutting->mesh = data.ref;
     cutting->abstract = data.abstract;
-    Values inputs;
-    for (std::size_t i = 0; i < body.inputs.size(); ++i) {
-      const Value x = b.input(body.type(body.inputs[i]));
+    for (std::size_t i = 0; i < body.inputs.size(); ++i)
       cutting->inputs.push_back(i < in.specs.size() ? wanted(in.specs[i]) : std::nullopt);
-      inputs.push_back(constrained(x, cutting->inputs[i], data.ref));
-    }
-    Values results = b.inline_program(body, inputs);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      cutting->outputs.push_back(wanted(out.specs[i]));
-      results[i] = constrained(results[i], cutting->outputs[i], data.ref);
-    }
-    f.program = b.finish(results);
+    for (const auto& spec : out.specs) cutting->outputs.push_back(wanted(spec));
+    f.program = spmd::constrained(body, *cutting, loc_);
     f.backend = data.backend;
     f.cutting = std::move(cutting);
     f.result_paths = out.paths;
@@ -60,20 +49,6 @@ class ShardedJitCache final : public CachedFunction {
 
   void extend_key(InlineVector<std::uint64_t, 16>& words) const override {
     words.push_back(static_cast<std::uint64_t>(runtime::device_count()));
-  }
-
-  static std::optional<spmd::SpecWanted> wanted(const std::optional<PartitionSpec>& spec) {
-    if (!spec) return std::nullopt;
-    spmd::SpecWanted w{spec_of(*spec)};
-    for (const PartitionSpec::Dim& d : spec->dims()) w.open.push_back(d.is_unconstrained());
-    return w;
-  }
-  static Value constrained(Value x, const std::optional<spmd::SpecWanted>& w, const MeshRef& mesh) {
-    if (!w) return x;
-    Ints open;
-    for (std::size_t d = 0; d < w->open.size(); ++d)
-      if (w->open[d]) open.push_back(static_cast<std::int64_t>(d));
-    return ops::sharding_constraint(x, mesh, w->spec, open);
   }
 
   void check_results(const LeafSpecs& out, const Program& body, const Mesh& mesh) const {

@@ -1,0 +1,69 @@
+// All ways to cut some arrays over a mesh, as specs; whoever asks for them plans each by itself.
+#pragma once
+
+#include <tessera/tessera.h>
+
+#include <vector>
+
+namespace every_choice {
+
+namespace ts = tessera;
+
+/// Of one array: for each axis a dimension that it cuts, or none; axes of a dimension in the order
+/// of the mesh, and where they divide it.
+inline std::vector<ts::PartitionSpec> of(const ts::Shape& shape, const ts::Mesh& mesh) {
+  std::vector<std::vector<int>> dims{{}};
+  for (std::size_t a = 0; a < mesh.axes().size(); ++a) {
+    std::vector<std::vector<int>> longer;
+    for (const std::vector<int>& d : dims)
+      for (int k = -1; k < shape.rank(); ++k) {
+        longer.push_back(d);
+        longer.back().push_back(k);
+      }
+    dims = longer;
+  }
+  std::vector<ts::PartitionSpec> all;
+  for (const std::vector<int>& where : dims) {
+    std::vector<std::vector<std::string>> axes(static_cast<std::size_t>(shape.rank()));
+    std::vector<std::int64_t> parts(axes.size(), 1);
+    for (std::size_t a = 0; a < where.size(); ++a)
+      if (where[a] >= 0) {
+        axes[static_cast<std::size_t>(where[a])].push_back(mesh.axes()[a].name);
+        parts[static_cast<std::size_t>(where[a])] *= mesh.axes()[a].size;
+      }
+    bool divides = true;
+    for (std::size_t d = 0; d < parts.size(); ++d)
+      divides = divides && shape[d] % parts[d] == 0;
+    if (!divides) continue;
+    std::vector<ts::PartitionSpec::Dim> spec(axes.begin(), axes.end());
+    all.push_back(ts::PartitionSpec(spec));
+  }
+  return all;
+}
+
+/// Calls f with one spec an array, in all ways.
+template <class F>
+void for_each(const std::vector<ts::Shape>& shapes, const ts::Mesh& mesh, F&& f) {
+  std::vector<std::vector<ts::PartitionSpec>> ways;
+  for (const ts::Shape& s : shapes) ways.push_back(of(s, mesh));
+  std::vector<std::size_t> at(ways.size());
+  for (;;) {
+    std::vector<ts::PartitionSpec> specs;
+    for (std::size_t i = 0; i < at.size(); ++i) specs.push_back(ways[i][at[i]]);
+    f(specs);
+    std::size_t i = 0;
+    while (i < at.size() && at[i] + 1 == ways[i].size()) at[i++] = 0;
+    if (i == at.size()) return;
+    ++at[i];
+  }
+}
+
+/// Figures alone.
+inline ts::PlanOptions bare(bool memory = false) {
+  ts::PlanOptions options;
+  options.memory = memory;
+  options.alternatives = 0;
+  return options;
+}
+
+}  // namespace every_choice
