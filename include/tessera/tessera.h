@@ -31,6 +31,7 @@
 #include <tessera/operators.h>
 #include <tessera/optim.h>
 #include <tessera/partition_spec.h>
+#include <tessera/pipeline.h>
 #include <tessera/pmap.h>
 #include <tessera/profile.h>
 #include <tessera/random.h>
