@@ -220,12 +220,12 @@ auto pipeline_value_and_grad(F&& layer, G&& loss, const PipelineOptions& options
                              std::source_location loc = std::source_location::current()) {
   using Arguments = std::integer_sequence<int, I...>;
   constexpr bool both = std::is_same_v<Arguments, std::integer_sequence<int, 0, 1>>;
-  static_assert(both || sizeof...(I) == 0 ||
-                    std::is_same_v<Arguments, std::integer_sequence<int, 0>>,
-                "tessera: pipeline_value_and_grad differentiates the parameters, or <0, 1> the "
-                "parameters and the batch");
-  return PipelineGrad<std::decay_t<F>, std::decay_t<G>, both>(
-      std::forward<F>(layer), std::forward<G>(loss), options, loc);
+  static_assert(
+      both || sizeof...(I) == 0 || std::is_same_v<Arguments, std::integer_sequence<int, 0>>,
+      "tessera: pipeline_value_and_grad differentiates the parameters, or <0, 1> the "
+      "parameters and the batch");
+  return PipelineGrad<std::decay_t<F>, std::decay_t<G>, both>(std::forward<F>(layer),
+                                                              std::forward<G>(loss), options, loc);
 }
 
 }  // namespace tessera::inline v0

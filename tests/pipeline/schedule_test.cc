@@ -80,8 +80,7 @@ TEST(Schedules, Laws) {
         EXPECT_EQ(s.idle(), 2 * p * (p - 1));
         EXPECT_EQ(s.bubble(), static_cast<double>(p - 1) / static_cast<double>(m + p - 1));
         for (std::int64_t stage = 0; stage < p; ++stage) {
-          EXPECT_EQ(s.in_flight(stage),
-                    schedule == Schedule::gpipe ? m : std::min(m, p - stage));
+          EXPECT_EQ(s.in_flight(stage), schedule == Schedule::gpipe ? m : std::min(m, p - stage));
           for (std::int64_t i = 0; i < m; ++i) {
             const std::int64_t f = tick_of(s, stage, Kind::forward, i),
                                b = tick_of(s, stage, Kind::backward, i);

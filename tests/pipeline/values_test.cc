@@ -84,9 +84,8 @@ TEST_F(Pipelines, ValuesAndGradients) {
       options.checkpoint = checkpoint;
       const auto network = ts::pipeline(layer, options);
       EXPECT_TRUE(ts::tree::equal(ts::jit(network)(params, x), sequential(params, x)));
-      const auto got = ts::jit(ts::value_and_grad<0, 1>([&](Layer p, Array rows) {
-        return loss(network(p, rows), target);
-      }))(params, x);
+      const auto got = ts::jit(ts::value_and_grad<0, 1>(
+          [&](Layer p, Array rows) { return loss(network(p, rows), target); }))(params, x);
       const auto want = ts::jit(ts::value_and_grad<0, 1>(
           [&](Layer p, Array rows) { return loss(sequential(p, rows), target); }))(params, x);
       EXPECT_TRUE(ts::tree::equal(got, want));
@@ -109,10 +108,151 @@ TEST_F(Pipelines, Training) {
       const auto n = static_cast<double>(c.parts());
       EXPECT_TRUE(ts::tree::equal(got.first, sum / n));
       const auto mean = [&](const Array& g) { return g / n; };
-      EXPECT_TRUE(ts::tree::equal(std::get<0>(got.second),
-                                  ts::tree::map(mean, std::get<0>(gradients))));
+      EXPECT_TRUE(
+          ts::tree::equal(std::get<0>(got.second), ts::tree::map(mean, std::get<0>(gradients))));
       EXPECT_TRUE(ts::tree::equal(std::get<1>(got.second), std::get<1>(gradients) / n));
     }
+}
+
+// The parts of a batch may be trees, with integers among them, and so may parameters.
+struct State {
+  Array h, position;
+};
+struct Shift {
+  Array by, times;  // times counts: int32
+  Array unused;     // empty
+  int power = 1;
+};
+State shift(const Shift& p, const State& s) {
+  Array h = s.h;
+  for (int i = 0; i < p.power; ++i) h = h * p.times + p.by * s.position;
+  return {h, s.position + 1};
+}
+
+TEST_F(Pipelines, TreesWithIntegers) {
+  const Shift params{ts::array({1.0, -2.0, 3.0, 0.5}), ts::array({1, 2, -1, 3}), Array(), 2};
+  const State batch{ts::arange(12.0).reshape(6, 2), ts::arange(6).reshape(6, 1)};
+  const Array target = ts::array({1.0, 2.0, -1.0, 0.0, 1.0, 3.0});
+  const auto one = [](const Shift& p, int i) {
+    return Shift{p.by[i], p.times[i], Array(), p.power};
+  };
+  const auto whole = [&](const Shift& p, State s) {
+    for (int i = 0; i < 4; ++i) s = shift(one(p, i), s);
+    return s;
+  };
+  const auto of_rows = [](const State& s, Array t) {
+    return ts::sum(ts::sum(s.h, 1) * t) + 0 * ts::sum(s.position);
+  };
+  const ts::Mesh mesh({{"stage", 2}});
+  const auto network = ts::pipeline(shift, {.mesh = mesh, .microbatches = 3});
+  EXPECT_TRUE(ts::tree::equal(network(params, batch), whole(params, batch)));
+  for (Schedule schedule : {Schedule::gpipe, Schedule::one_f_one_b}) {
+    const auto [value, gradients] = ts::pipeline_value_and_grad<0, 1>(
+        shift, of_rows, {.mesh = mesh, .microbatches = 3, .schedule = schedule})(params, batch,
+                                                                                 target);
+    const auto [sum, want] = ts::value_and_grad<0, 1>([&](const Shift& p, const State& s) {
+      return of_rows(whole(p, s), target);
+    })(params, batch);
+    EXPECT_TRUE(ts::tree::equal(value, sum / 3));
+    EXPECT_TRUE(ts::tree::equal(std::get<0>(gradients).by, std::get<0>(want).by / 3));
+    EXPECT_TRUE(std::get<0>(gradients).times.is_empty());
+    EXPECT_TRUE(std::get<0>(gradients).unused.is_empty());
+    EXPECT_TRUE(ts::tree::equal(std::get<1>(gradients).h, std::get<1>(want).h / 3));
+    EXPECT_TRUE(std::get<1>(gradients).position.is_empty());
+  }
+}
+
+// What an idle device would make of zeros has no derivative: nothing of it gets anywhere.
+TEST_F(Pipelines, IdleDevicesComputeNothing) {
+  const auto unit = [](Array scale, Array x) {
+    return scale * x / ts::sqrt(ts::sum(ts::square(x), {.axis = 1, .keepdims = true}));
+  };
+  const Array scales = ts::array({2.0, 0.5, 1.0, 3.0});
+  const Array x = ts::array({3.0, 4.0, 0.0, 5.0, -6.0, 8.0}).reshape(3, 2);
+  const ts::Mesh mesh({{"stage", 4}});
+  const auto mean = [](Array y, Array t) { return ts::mean(y * t); };
+  const Array t = ts::array({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}).reshape(3, 2);
+  const auto [value, want] = ts::value_and_grad<0, 1>([&](Array s, Array rows) {
+    for (int i = 0; i < 4; ++i) rows = unit(s[i], rows);
+    return mean(rows, t);
+  })(scales, x);
+  const ts::PipelineOptions options{.mesh = mesh, .microbatches = 3};
+  const auto network = ts::pipeline(unit, options);
+  const auto through = ts::value_and_grad<0, 1>(
+      [&](Array s, Array rows) { return mean(network(s, rows), t); })(scales, x);
+  // A few roundings of numbers near one.
+  EXPECT_TRUE(ts::tree::allclose(through, std::pair(value, want), 1e-6, 1e-6));
+  for (Schedule schedule : {Schedule::gpipe, Schedule::one_f_one_b}) {
+    ts::PipelineOptions training = options;
+    training.schedule = schedule;
+    const auto got = ts::pipeline_value_and_grad<0, 1>(unit, mean, training)(scales, x, t);
+    EXPECT_TRUE(ts::tree::allclose(got, std::pair(value, want), 1e-6, 1e-6));
+  }
+}
+
+// A layer whose features are cut over an axis of their own, by its own collectives.
+TEST_F(Pipelines, CollectivesOverAnotherAxis) {
+  const ts::Mesh mesh({{"stage", 2}, {"model", 2}, {"data", 2}});
+  const Array w = integers(5, {4, 3, 4}, -1, 2), v = integers(6, {4, 4, 3}, -1, 2);
+  const auto cut = [](const std::pair<Array, Array>& p, Array x) {
+    const Array columns = ts::axis_index("model") * 2 + ts::arange(2);
+    const Array hidden = ts::nn::relu(ts::dot(x, ts::take(p.first, columns, 1)));
+    return ts::psum(ts::dot(hidden, ts::take(p.second, columns, 0)), "model");
+  };
+  const auto whole = [](const std::pair<Array, Array>& p, Array x) {
+    for (int i = 0; i < 4; ++i) x = ts::dot(ts::nn::relu(ts::dot(x, p.first[i])), p.second[i]);
+    return x;
+  };
+  const Array x = integers(7, {12, 3}, -2, 3), target = integers(8, {12, 3}, -1, 2);
+  const std::pair params(w, v);
+  const auto want = ts::value_and_grad<0, 1>([&](const std::pair<Array, Array>& p, Array rows) {
+    return loss(whole(p, rows), target);
+  })(params, x);
+  ts::PipelineOptions options{.mesh = mesh, .microbatches = 3, .batch_axis = "data"};
+  const auto network = ts::pipeline(cut, options);
+  EXPECT_TRUE(
+      ts::tree::equal(ts::value_and_grad<0, 1>([&](const std::pair<Array, Array>& p, Array rows) {
+                        return loss(network(p, rows), target);
+                      })(params, x),
+                      want));
+  for (Schedule schedule : {Schedule::gpipe, Schedule::one_f_one_b}) {
+    options.schedule = schedule;
+    const auto got = ts::pipeline_value_and_grad<0, 1>(cut, loss, options)(params, x, target);
+    EXPECT_TRUE(ts::tree::equal(got.first, want.first / 6));
+    const auto mean = [](const Array& g) { return g / 6; };
+    EXPECT_TRUE(ts::tree::equal(got.second, ts::tree::map(mean, want.second)));
+  }
+}
+
+// What a layer captures is shared by all of them; its gradient is taken from outside.
+TEST_F(Pipelines, CapturedParameters) {
+  const Array scale = 3.0, x = ts::arange(8.0).reshape(4, 2);
+  const Array shifts = ts::array({1.0, -2.0});
+  const ts::Mesh mesh({{"stage", 2}});
+  const Array got = ts::grad([&](Array s) {
+    return ts::sum(ts::pipeline([&](Array by, Array h) { return h * s + by; },
+                                {.mesh = mesh, .microbatches = 2})(shifts, x));
+  })(scale);
+  const Array want = ts::grad([&](Array s) { return ts::sum((x * s + 1.0) * s - 2.0); })(scale);
+  EXPECT_EQ(got.item<float>(), want.item<float>());
+}
+
+TEST_F(Pipelines, MeshesOfScopesAndPlacedArguments) {
+  const ts::Mesh mesh({{"data", 2}, {"stage", 4}});
+  const auto scope = ts::use_mesh(mesh);
+  const Layer params = layers(8);
+  const Array x = integers(3, {12, 3}, -2, 3), target = integers(4, {12, 3}, -1, 2);
+  const ts::PipelineOptions options{
+      .microbatches = 3, .schedule = Schedule::one_f_one_b, .batch_axis = "data"};
+  auto step = ts::pipeline_value_and_grad(layer, loss, options);
+  const auto want = step(params, x, target);
+  const Layer placed = ts::device_put(params, P("stage"));
+  const auto got = step(placed, ts::device_put(x, P("data")), ts::device_put(target, P("data")));
+  EXPECT_TRUE(ts::tree::equal(got, want));
+  // Gradients lie as the parameters do.
+  EXPECT_EQ(got.second.w.sharding(), ts::Sharding(mesh, P("stage")));
+  const auto jitted = ts::jit(step)(placed, ts::device_put(x, P("data")), target);
+  EXPECT_TRUE(ts::tree::equal(jitted, want));
 }
 
 }  // namespace

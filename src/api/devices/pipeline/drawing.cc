@@ -53,7 +53,8 @@ std::string text(double x, double y, const char* anchor, const char* colour,
 
 std::string to_string(const PipelineSchedule& s) {
   const std::size_t letters = std::to_string(std::max<std::int64_t>(s.microbatches, 1) - 1).size();
-  std::size_t width = std::max(letters + 1, std::to_string(std::max<std::int64_t>(s.ticks(), 1) - 1).size()) + 1;
+  std::size_t width =
+      std::max(letters + 1, std::to_string(std::max<std::int64_t>(s.ticks(), 1) - 1).size()) + 1;
   const std::size_t margin = fmt::format("stage {} ", s.stages - 1).size();
   std::string out = title(s) + "\n" + fmt::format("{:<{}}", "tick", margin);
   for (std::int64_t t = 0; t < s.ticks(); ++t) out += fmt::format("{:>{}}", t, width);
@@ -76,8 +77,8 @@ std::ostream& operator<<(std::ostream& out, const PipelineSchedule& schedule) {
 
 std::string schedule_svg(const PipelineSchedule& s) {
   const double left = 72, top = 44, row = 30;
-  const double digits = static_cast<double>(
-      std::to_string(std::max<std::int64_t>(s.microbatches, 1) - 1).size());
+  const double digits =
+      static_cast<double>(std::to_string(std::max<std::int64_t>(s.microbatches, 1) - 1).size());
   const double column = std::max(26.0, 8 * digits + 12);
   const double width = column * static_cast<double>(s.ticks());
   const double height = row * static_cast<double>(s.stages);

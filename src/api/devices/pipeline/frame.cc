@@ -20,12 +20,13 @@ std::int64_t size_of(const char* function, const Mesh& mesh, const std::string& 
   for (const Mesh::Axis& a : mesh.axes())
     if (a.name == axis) return a.size;
   std::string names;
-  for (const std::string& name : mesh.axis_names()) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name);
+  for (const std::string& name : mesh.axis_names())
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name);
   at(function, loc)
-      .problem(fmt::format("{} is '{}', and there is no such axis in {}", option, axis,
-                           to_string(mesh)))
+      .problem(
+          fmt::format("{} is '{}', and there is no such axis in {}", option, axis, to_string(mesh)))
       .rule("it is an axis of the mesh: " + names)
-      .advice(fmt::format("{{{} = \"{}\"}}", option, mesh.axis_names()[0]))
+      .advice(fmt::format("one of these names, or a mesh with an axis '{}'", axis))
       .raise<ShardingError>();
 }
 
@@ -51,10 +52,10 @@ void find_microbatches(const char* function, const PipelineOptions& options, con
   if (f.microbatches >= 1) return;
   at(function, loc)
       .problem(fmt::format(".microbatches is {}", f.microbatches))
-      .rule(fmt::format(
-          "a batch is cut into at least one; with m of them {0} stages are idle for {1} / (m + {1}) "
-          "of the time",
-          f.stages, f.stages - 1))
+      .rule(fmt::format("a batch is cut into at least one; with m of them {0} stages are idle for "
+                        "{1} / (m + {1}) "
+                        "of the time",
+                        f.stages, f.stages - 1))
       .advice(fmt::format("{{.microbatches = {}}}", 4 * f.stages))
       .raise<ShardingError>();
 }
@@ -75,16 +76,6 @@ Leading leading_of(const Leaves& leaves) {
     l.agree &= x.shape(0) == l.size;
   }
   return l;
-}
-
-/// Lists the leaves of an argument of a call under its name for the user.
-void list_leaves(Message& m, const Call& call, std::size_t argument, const std::string& name) {
-  const std::vector<std::string> paths =
-      call.describe_args().child(argument).paths(name);
-  for (std::size_t i = call.arg_begin(argument); i < call.arg_ends[argument]; ++i)
-    if (const Array& x = *call.args.leaves[i]; !x.is_empty())
-      m.offender(fmt::format("{}: {}", paths[i - call.arg_begin(argument)],
-                             visible_text(x.impl()->type)));
 }
 
 void check_layers(const char* function, const Call& stage, const SourceLoc& loc,
@@ -110,8 +101,9 @@ void check_layers(const char* function, const Call& stage, const SourceLoc& loc,
         .raise<ShapeError>();
   m.problem(fmt::format("{} layer{} on {} device{} along '{}'", l.size, l.size == 1 ? "" : "s",
                         f.stages, f.stages == 1 ? "" : "s", f.axis))
-      .rule(l.size < 1 ? rule
-                       : fmt::format("{}: {} % {} is {}", rule, l.size, f.stages, l.size % f.stages))
+      .rule(l.size < 1
+                ? rule
+                : fmt::format("{}: {} % {} is {}", rule, l.size, f.stages, l.size % f.stages))
       .advice(fmt::format("{} layers, or an axis with another number of devices",
                           (std::max<std::int64_t>(l.size, 1) + f.stages - 1) / f.stages * f.stages))
       .raise<ShardingError>();
@@ -152,6 +144,15 @@ void check_rows(const char* function, const Call& stage, const Call* loss, const
 }
 
 }  // namespace
+
+std::string type_text(const Array& x) { return to_string(Type(x.dtype(), x.shape())); }
+
+void list_leaves(Message& m, const Call& call, std::size_t argument, const std::string& name) {
+  const std::vector<std::string> paths = call.describe_args().child(argument).paths(name);
+  for (std::size_t i = call.arg_begin(argument); i < call.arg_ends[argument]; ++i)
+    if (const Array& x = *call.args.leaves[i]; !x.is_empty())
+      m.offender(paths[i - call.arg_begin(argument)] + ": " + type_text(x));
+}
 
 Leaves argument_leaves(const Call& call, std::size_t argument) {
   Leaves out;

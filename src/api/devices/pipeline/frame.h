@@ -34,6 +34,11 @@ struct PipelineFrame {
 PipelineFrame pipeline_frame(const char* function, const Call& stage, const Call* loss,
                              const PipelineOptions& options, const SourceLoc& loc);
 
+/// "f32[8,3]".
+std::string type_text(const Array& x);
+/// Lists the leaves of an argument under the name that it has for the user.
+void list_leaves(Message& m, const Call& call, std::size_t argument, const std::string& name);
+
 /// The leaves of an argument that are not empty.
 Leaves argument_leaves(const Call& call, std::size_t argument);
 /// Rows (m n, ...) as microbatches (m, n, ...), and back.

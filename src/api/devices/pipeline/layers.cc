@@ -10,9 +10,8 @@ Leaves PipelineLayers::operator()(const Leaves& params, const Leaves& activation
     for (const Array& p : params) only.push_back(p[0]);
     return layer(only, activation);
   }
-  return scan(
-             [this](Leaves x, Leaves p) { return std::pair(layer(p, x), Leaves()); },
-             activation, params)
+  return scan([this](Leaves x, Leaves p) { return std::pair(layer(p, x), Leaves()); }, activation,
+              params)
       .first;
 }
 
@@ -42,9 +41,7 @@ Leaves PipelineLayers::layer(const Leaves& params, const Leaves& activation) con
       result.push_back(y.weak_type() ? y.astype(x.dtype()) : y);
       continue;
     }
-    const auto text = [](const Array& a) {
-      return a.is_empty() ? std::string("an empty array") : visible_text(a.impl()->type);
-    };
+    const auto text = [](const Array& a) { return a.is_empty() ? "an empty array" : type_text(a); };
     m.offender(paths[i] + ": " + text(x) + " goes in, " + text(y) + " comes out");
     changed = true;
     structure |= one_empty;
@@ -56,8 +53,7 @@ Leaves PipelineLayers::layer(const Leaves& params, const Leaves& activation) con
       .from(loc_);
   if (structure) m.advice("return all parts that went in").raise<TreeError>();
   if (dtype) m.advice("use astype in the layer").raise<DTypeError>();
-  m.advice(
-       "keep what changes shapes (embeddings, heads) outside of the pipeline, or in the loss")
+  m.advice("keep what changes shapes (embeddings, heads) outside of the pipeline, or in the loss")
       .raise<ShapeError>();
 }
 

@@ -35,9 +35,7 @@ Ticks one_f_one_b(std::int64_t s, std::int64_t i, std::int64_t p) {
 
 }  // namespace
 
-std::string to_string(Schedule schedule) {
-  return schedule == Schedule::gpipe ? "GPipe" : "1F1B";
-}
+std::string to_string(Schedule schedule) { return schedule == Schedule::gpipe ? "GPipe" : "1F1B"; }
 
 PipelineSchedule pipeline_schedule(std::int64_t stages, std::int64_t microbatches,
                                    Schedule schedule, std::source_location where) {
@@ -66,9 +64,8 @@ std::int64_t PipelineSchedule::ticks() const {
 std::int64_t PipelineSchedule::idle() const {
   std::int64_t n = 0;
   for (const auto& row : work)
-    n += std::count_if(row.begin(), row.end(), [](const PipelineWork& w) {
-      return w.kind == PipelineWork::Kind::idle;
-    });
+    n += std::count_if(row.begin(), row.end(),
+                       [](const PipelineWork& w) { return w.kind == PipelineWork::Kind::idle; });
   return n;
 }
 

@@ -13,9 +13,8 @@ Array constant_of(const Shape& shape, const std::vector<std::int32_t>& numbers) 
   auto bytes = std::make_shared<std::vector<std::byte>>(numbers.size() * sizeof(std::int32_t));
   std::memcpy(bytes->data(), numbers.data(), bytes->size());
   const Literal literal{DType::int32, shape, std::move(bytes)};
-  return composite1("pipeline", {}, SourceLoc(), [&](Builder& b, std::span<const Value>) {
-    return ops::constant(b, literal);
-  });
+  return composite1("pipeline", {}, SourceLoc(),
+                    [&](Builder& b, std::span<const Value>) { return ops::constant(b, literal); });
 }
 
 /// By microbatch: from when to when what goes into a stage waits there. The first stage has the
@@ -77,8 +76,8 @@ TrainingTable training_table(const PipelineSchedule& s) {
       if (stage > 0 && tick > 0 && s.work[stage - 1][tick - 1].kind == Kind::forward)
         arrived = s.work[stage - 1][tick - 1].microbatch % t.slots;
       const std::int64_t microbatch = std::max<std::int64_t>(w.microbatch, 0);
-      for (std::int64_t n : {static_cast<std::int64_t>(step), microbatch, microbatch % t.slots,
-                             arrived})
+      for (std::int64_t n :
+           {static_cast<std::int64_t>(step), microbatch, microbatch % t.slots, arrived})
         numbers.push_back(static_cast<std::int32_t>(n));
     }
   }

@@ -91,7 +91,7 @@ class MicrobatchLoss {
     if (!loss.is_empty() && loss.ndim() == 0 && is_floating(loss.dtype())) return loss;
     Message m(kName);
     m.problem(loss.is_empty() ? "the loss of a microbatch is an empty array"
-                              : "the loss of a microbatch is " + visible_text(loss.impl()->type))
+                              : "the loss of a microbatch is " + type_text(loss))
         .rule("it is one floating number, of shape ()")
         .from(loc_)
         .advice("reduce it with ts::mean; the mean over the microbatches is taken here");
@@ -109,26 +109,25 @@ void check_floating(const Call& stage, const PipelineFrame& f, bool of_batch,
   const bool params = !floats_of(f.params).empty();
   if (params && !(of_batch && floats_of(f.batch).empty())) return;
   Message m(kName);
-  for (const Array& x : params ? f.batch : f.params) m.offender(visible_text(x.impl()->type));
+  list_leaves(m, stage, params ? 1 : 0, params ? "batch" : "params");
   m.problem(std::string(params ? "the batch has" : "the parameters have") + " no floating leaf")
       .rule("derivatives are taken with respect to floating arrays")
       .from(loc)
       .advice("convert with astype(ts::f32)")
       .raise<DTypeError>();
-  (void)stage;
 }
 
 /// What a tick changes.
 struct Work {
-  Leaves onwards, back;       // an activation for the next stage, its derivative for the one before
-  Leaves gradients;           // of this device's layers, added up
-  Array loss;                 // likewise
+  Leaves onwards, back;  // an activation for the next stage, its derivative for the one before
+  Leaves gradients;      // of this device's layers, added up
+  Array loss;            // likewise
 };
 /// What a device carries from tick to tick. Leaves of `waiting` are (slots, rows, ...).
 struct Carry {
   Leaves waiting, received, received_back, gradients;
   Array loss;
-  Leaves batch_gradients;     // (microbatches, rows, ...); no leaves unless they are asked for
+  Leaves batch_gradients;  // (microbatches, rows, ...); no leaves unless they are asked for
 };
 
 /// A loop over the ticks of one device.
@@ -159,9 +158,9 @@ class Training {
     for (const Array& x : targets) target.push_back(x[0]);
     const Array some_loss = loss_(layers_(params, row), target);
 
-    Carry start{stack_of(row, times.slots), zeros_of(row), zeros_of(floats_of(row)),
-                zeros_of(floats_of(params)), zeros_like(some_loss),
-                of_batch_ ? zeros_of(floats_of(batch)) : Leaves()};
+    Carry start{stack_of(row, times.slots), zeros_of(row),
+                zeros_of(floats_of(row)),   zeros_of(floats_of(params)),
+                zeros_like(some_loss),      of_batch_ ? zeros_of(floats_of(batch)) : Leaves()};
     auto tick = [&](Carry c, Array now) {
       const Array step = now[0], microbatch = now[1], slot = now[2], arrived = now[3];
       c.waiting = with_row(c.waiting, maximum(arrived, 0), arrived >= 0, c.received);
@@ -208,8 +207,8 @@ class Training {
       auto [of_params, of_input] = pull(ones_like(value));
       return Work{zeros_of(in), of_input, sums(gradients, of_params), loss + value};
     };
-    return switch_(step, std::tuple(idle, forward, backward, loss_and_backward), x,
-                   c.received_back, c.gradients, c.loss);
+    return switch_(step, std::tuple(idle, forward, backward, loss_and_backward), x, c.received_back,
+                   c.gradients, c.loss);
   }
 
   /// From sums over a device's microbatches to means over all.
@@ -267,8 +266,8 @@ PipelineGradients pipeline_value_and_grad(Call& stage, Call& loss_call, bool of_
     std::size_t next = 0;
     for (std::size_t i = stage.arg_begin(argument); i < stage.arg_ends[argument]; ++i) {
       const Array& x = *stage.args.leaves[i];
-      out.gradients.push_back(
-          x.is_empty() || !is_differentiable(x.dtype()) ? Array() : gradients[next++]);
+      out.gradients.push_back(x.is_empty() || !is_differentiable(x.dtype()) ? Array()
+                                                                            : gradients[next++]);
     }
   };
   give(0, r.gradients);
