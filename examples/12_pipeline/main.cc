@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
   std::string folder = "runs/pipeline";
   app.add_option("--devices", devices, "virtual devices: 4 stages of them, the rest data-parallel")
       ->capture_default_str()
+      ->check(CLI::Range(1, 8))
       ->check(CLI::IsMember({1, 2, 4, 8}));
   app.add_option("--save", folder, "folder for the drawings")->capture_default_str();
   try {

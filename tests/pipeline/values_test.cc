@@ -224,6 +224,32 @@ TEST_F(Pipelines, CollectivesOverAnotherAxis) {
   }
 }
 
+// Over the data axis gradients are added once, not at each tick, and nothing else is exchanged.
+TEST_F(Pipelines, GradientsAreAddedOverTheDataAxisOnce) {
+  const Case c{4, 2, 6, 2};
+  const Layer params = layers(8);
+  const Array x = integers(3, {c.rows(), 3}, -2, 3), target = x;
+  ts::PipelineOptions options = c.options();
+  const auto network = ts::pipeline(layer, options);
+  const auto through = ts::jit(ts::value_and_grad(
+      [&](const Layer& p, Array rows, Array t) { return loss(network(p, rows), t); }));
+  options.schedule = Schedule::one_f_one_b;
+  const auto training = ts::jit(ts::pipeline_value_and_grad(layer, loss, options));
+  const auto over_data = [](const ts::Lowered& program) {
+    std::int64_t bytes = 0;
+    for (const ts::CollectiveUse& use : program.collectives())
+      if (use.axes == std::vector<std::string>{"data"}) {
+        EXPECT_EQ(use.times, 1) << use;
+        EXPECT_FALSE(use.in_branch) << use;
+        bytes += use.bytes;
+      }
+    return bytes;
+  };
+  const std::int64_t gradients = 2 * (3 * 3 + 3) * 4;  // of two layers
+  EXPECT_EQ(over_data(through.lower(params, x, target)), gradients);
+  EXPECT_EQ(over_data(training.lower(params, x, target)), gradients + 4);  // and the loss
+}
+
 // What a layer captures is shared by all of them; its gradient is taken from outside.
 TEST_F(Pipelines, CapturedParameters) {
   const Array scale = 3.0, x = ts::arange(8.0).reshape(4, 2);

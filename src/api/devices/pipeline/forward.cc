@@ -34,12 +34,13 @@ Outcome pipeline(Call& call, const PipelineOptions& options, std::source_locatio
   const InFunction named("pipeline", loc);
   check_schedule(options.schedule, loc);
   const PipelineFrame frame = pipeline_frame("pipeline", call, nullptr, options, loc);
-  const PipelineLayers layers("pipeline", call, loc);
+  const PipelineLayers layers("pipeline", call, frame.layers, loc);
   const PipelineSchedule schedule =
       pipeline_schedule(frame.stages, frame.microbatches, Schedule::gpipe);
   const std::int64_t flight = frame.stages - 1;  // ticks until the first result
 
-  auto on_device = [&](Leaves params, Leaves rows) {
+  auto on_device = [&](Leaves stacked, Leaves rows) {
+    const Leaves params = own_values(layers.unstacked(stacked), frame);
     const Array place = axis_index(frame.axis);
     const Array first = place == 0, last = place == frame.stages - 1;
     const Array microbatch = forward_table(schedule)[place];
@@ -52,21 +53,18 @@ Outcome pipeline(Call& call, const PipelineOptions& options, std::source_locatio
     }
     auto stage = [&](Leaves p, Leaves x) { return layers(p, x); };
     const auto recomputed = v0::checkpoint(stage);
+    auto work = [&](Leaves x) {
+      return options.checkpoint ? recomputed(params, x) : stage(params, x);
+    };
+    // An idle device computes nothing: what a layer makes of zeros may have no derivative.
+    auto idle = [](Leaves x) {
+      return tree::map([](const Array& part) { return zeros_like(part); }, x);
+    };
     auto tick = [&](Leaves received, Leaves now) {
-      Leaves fresh(now.begin() + 1, now.end());
-      // An idle device computes nothing: what a layer makes of zeros may have no derivative.
-      Leaves made = cond(
-          now[0] >= 0,
-          [&](Leaves from_before, Leaves from_batch) {
-            Leaves x;
-            for (std::size_t i = 0; i < from_before.size(); ++i)
-              x.push_back(where(first, from_batch[i], from_before[i]));
-            return options.checkpoint ? recomputed(params, x) : stage(params, x);
-          },
-          [](Leaves from_before, Leaves) {
-            return tree::map([](const Array& x) { return zeros_like(x); }, from_before);
-          },
-          received, fresh);
+      Leaves x;
+      for (std::size_t i = 0; i < received.size(); ++i)
+        x.push_back(where(first, now[i + 1], received[i]));
+      Leaves made = cond(now[0] >= 0, work, idle, x);
       return std::pair(ppermute(made, frame.axis, frame.onwards()), made);
     };
     Leaves start;

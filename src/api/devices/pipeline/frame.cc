@@ -1,6 +1,7 @@
 #include "api/devices/pipeline/frame.h"
 
 #include "api/devices/mesh_data.h"
+#include "api/trace/composite.h"
 
 #include <tessera/control_flow.h>
 #include <tessera/manipulation.h>
@@ -174,6 +175,7 @@ PipelineFrame pipeline_frame(const char* function, const Call& stage, const Call
     f.targets = argument_leaves(*loss, 1);
   }
   check_layers(function, stage, loc, f);
+  f.layers = f.params[0].shape(0) / f.stages;
   check_rows(function, stage, loss, loc, f);
   for (Array& x : f.batch)
     if (x.weak_type()) x = x.astype(x.dtype());
@@ -190,6 +192,18 @@ Permutation PipelineFrame::back() const {
   Permutation pairs;
   for (std::int64_t i = 0; i + 1 < stages; ++i) pairs.emplace_back(i + 1, i);
   return pairs;
+}
+
+Leaves own_values(const Leaves& leaves, const PipelineFrame& frame) {
+  AxisSet axes{frame.axis};
+  if (!frame.batch_axis.empty()) axes.insert(frame.batch_axis);
+  return tree::map(
+      [&](const Array& x) {
+        return composite1("pipeline", {x}, SourceLoc(), [&](Builder& b, std::span<const Value> in) {
+          return b.vary_over(in[0], axes);
+        });
+      },
+      leaves);
 }
 
 Leaves in_microbatches(const Leaves& rows, std::int64_t microbatches) {

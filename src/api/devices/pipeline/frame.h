@@ -20,6 +20,7 @@ struct PipelineFrame {
   Mesh mesh;
   std::string axis, batch_axis;
   std::int64_t stages = 1, replicas = 1;  // devices along the two
+  std::int64_t layers = 1;                // on each device
   std::int64_t microbatches = 1;
   Leaves params, batch, targets;
 
@@ -41,6 +42,9 @@ void list_leaves(Message& m, const Call& call, std::size_t argument, const std::
 
 /// The leaves of an argument that are not empty.
 Leaves argument_leaves(const Call& call, std::size_t argument);
+/// Typed as each device's own: derivatives are not summed over devices where the values are used,
+/// which is in loops, but where they come from.
+Leaves own_values(const Leaves& leaves, const PipelineFrame& frame);
 /// Rows (m n, ...) as microbatches (m, n, ...), and back.
 Leaves in_microbatches(const Leaves& rows, std::int64_t microbatches);
 Leaves in_rows(const Leaves& microbatches);
@@ -48,17 +52,22 @@ Leaves in_rows(const Leaves& microbatches);
 /// The layers of one device as a function of leaves: the user's, called on each layer in turn.
 class PipelineLayers {
  public:
-  PipelineLayers(const char* function, Call& call, const SourceLoc& loc)
-      : function_(function), call_(call), loc_(loc) {}
-  /// Leaves of the parameters have this device's layers along their leading dimension. Throws where
-  /// the activation comes out as it did not go in.
-  Leaves operator()(const Leaves& params, const Leaves& activation) const;
+  PipelineLayers(const char* function, Call& call, std::int64_t count, const SourceLoc& loc)
+      : function_(function), call_(call), count_(count), loc_(loc) {}
+  /// Parameters of one layer lose their dimension of layers, and get it back. They do so outside of
+  /// loops and branches: what is made in these of a parameter is kept for the derivative at each
+  /// tick, and what comes from outside is not.
+  Leaves unstacked(const Leaves& params) const;
+  Leaves stacked(const Leaves& params) const;
+  /// Throws where the activation comes out as it did not go in.
+  Leaves operator()(const Leaves& unstacked_params, const Leaves& activation) const;
 
  private:
   Leaves layer(const Leaves& params, const Leaves& activation) const;
 
   const char* function_;
   Call& call_;
+  std::int64_t count_;
   SourceLoc loc_;
 };
 

@@ -4,15 +4,24 @@
 
 namespace tessera::inline v0::detail {
 
+Leaves PipelineLayers::unstacked(const Leaves& params) const {
+  if (count_ != 1) return params;
+  Leaves only;
+  for (const Array& p : params) only.push_back(p[0]);
+  return only;
+}
+
+Leaves PipelineLayers::stacked(const Leaves& params) const {
+  if (count_ != 1) return params;
+  Leaves out;
+  for (const Array& p : params) out.push_back(p(newaxis));
+  return out;
+}
+
 Leaves PipelineLayers::operator()(const Leaves& params, const Leaves& activation) const {
-  if (params[0].shape(0) == 1) {
-    Leaves only;
-    for (const Array& p : params) only.push_back(p[0]);
-    return layer(only, activation);
-  }
-  return scan([this](Leaves x, Leaves p) { return std::pair(layer(p, x), Leaves()); }, activation,
-              params)
-      .first;
+  if (count_ == 1) return layer(params, activation);
+  auto next = [this](Leaves x, Leaves p) { return std::pair(layer(p, x), Leaves()); };
+  return scan(next, activation, params).first;
 }
 
 Leaves PipelineLayers::layer(const Leaves& params, const Leaves& activation) const {

@@ -34,15 +34,17 @@ std::vector<Wait> waits_in(const PipelineSchedule& s, std::size_t stage) {
   return waits;
 }
 
-/// The fewest slots such that microbatches i and i + slots are never in a stage at once.
+/// The fewest slots such that microbatches i and i + slots are never in a stage at once. They come
+/// in order.
 std::int64_t slots_for(const PipelineSchedule& s) {
   std::int64_t slots = 1;
   for (std::size_t stage = 1; stage < s.work.size(); ++stage) {
     const std::vector<Wait> waits = waits_in(s, stage);
-    for (std::size_t i = 0; i < waits.size(); ++i)
-      for (std::size_t j = i + 1; j < waits.size(); ++j)
-        if (waits[j].from <= waits[i].to && waits[i].from <= waits[j].to)
-          slots = std::max(slots, static_cast<std::int64_t>(j - i) + 1);
+    for (auto here = waits.begin(); here != waits.end(); ++here) {
+      const auto later = std::upper_bound(here, waits.end(), here->to,
+                                          [](std::int64_t t, const Wait& w) { return t < w.from; });
+      slots = std::max<std::int64_t>(slots, later - here);
+    }
   }
   return slots;
 }

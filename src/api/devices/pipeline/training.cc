@@ -62,17 +62,6 @@ Leaves stack_of(const Leaves& row, std::int64_t n) {
   return out;
 }
 
-/// Typed as each device's own along these axes, so that derivatives are not summed over them.
-Leaves own(const Leaves& leaves, const AxisSet& axes) {
-  return tree::map(
-      [&](const Array& x) {
-        return composite1(kName, {x}, SourceLoc(), [&](Builder& b, std::span<const Value> in) {
-          return b.vary_over(in[0], axes);
-        });
-      },
-      leaves);
-}
-
 /// The user's loss of one microbatch.
 class MicrobatchLoss {
  public:
@@ -141,12 +130,10 @@ class Training {
     Array loss;
     Leaves gradients, batch_gradients;
   };
-  Result on_device(const Leaves& own_params, const Leaves& rows, const Leaves& target_rows) const {
+  Result on_device(const Leaves& stacked, const Leaves& rows, const Leaves& target_rows) const {
     const Leaves batch = in_microbatches(rows, frame_.microbatches);
     const Leaves targets = in_microbatches(target_rows, frame_.microbatches);
-    AxisSet axes{frame_.axis};
-    if (!frame_.batch_axis.empty()) axes.insert(frame_.batch_axis);
-    const Leaves params = own(own_params, axes);
+    const Leaves params = own_values(layers_.unstacked(stacked), frame_);
     const TrainingTable times = training_table(schedule_);
     const Array place = axis_index(frame_.axis);
     const Array first = place == 0;
@@ -226,6 +213,7 @@ class Training {
     }
     r.loss = r.loss / n;
     for (Array& g : r.gradients) g = g / n;
+    r.gradients = layers_.stacked(r.gradients);
     r.batch_gradients = in_rows(r.batch_gradients);
     return r;
   }
@@ -246,7 +234,7 @@ PipelineGradients pipeline_value_and_grad(Call& stage, Call& loss_call, bool of_
   const InFunction named(kName, loc);
   const PipelineFrame frame = pipeline_frame(kName, stage, &loss_call, options, loc);
   check_floating(stage, frame, of_batch, loc);
-  const PipelineLayers layers(kName, stage, loc);
+  const PipelineLayers layers(kName, stage, frame.layers, loc);
   const MicrobatchLoss loss(loss_call, loc);
   const PipelineSchedule schedule =
       pipeline_schedule(frame.stages, frame.microbatches, options.schedule);
