@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <source_location>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -108,13 +109,18 @@ namespace detail {
 /// Stage: (parameters of a layer, activation), given the stacked parameters and the batch.
 TESSERA_API Outcome pipeline(Call& stage, const PipelineOptions& options, std::source_location loc);
 
+/// Which derivatives are wanted besides those of the parameters.
+struct PipelineWanted {
+  bool batch = false, head = false;
+};
 struct PipelineGradients {
   Array loss;
-  /// By leaf of the parameters; of the batch too where they are asked for.
+  /// By leaf of the parameters, of the batch and of the head, as they are wanted.
   std::vector<Array> gradients;
 };
-/// Loss: (activation, targets), given the batch and the targets.
-TESSERA_API PipelineGradients pipeline_value_and_grad(Call& stage, Call& loss, bool of_batch,
+/// Loss: (activation, targets, head if there is one), given the batch, the targets and the head.
+TESSERA_API PipelineGradients pipeline_value_and_grad(Call& layer, Call& loss,
+                                                      PipelineWanted wanted,
                                                       const PipelineOptions& options,
                                                       std::source_location loc);
 
@@ -167,34 +173,46 @@ Pipeline<std::decay_t<F>> pipeline(F&& layer, const PipelineOptions& options,
   return {std::forward<F>(layer), options, loc};
 }
 
-template <class F, class G, bool OfBatch>
+template <class F, class G, int... I>
 class PipelineGrad {
  public:
   PipelineGrad(F f, G g, PipelineOptions options, std::source_location loc)
       : f_(std::move(f)), g_(std::move(g)), options_(std::move(options)), loc_(loc) {}
 
-  template <class P, class X, class T>
-  auto operator()(P&& params, X&& x, T&& targets) const {
+  template <class Params, class X, class... TargetsAndHead>
+  auto operator()(Params&& params, X&& x, TargetsAndHead&&... rest) const {
+    constexpr bool head = ((I == 3) || ...);
+    static_assert(sizeof...(rest) == 2 || (sizeof...(rest) == 1 && !head),
+                  "tessera: a pipeline is trained on (params, x, targets), or (params, x, targets, "
+                  "head) for a loss that takes a head");
+    auto use = [&]<class L, class G2>(L& layer, G2& loss) {
+      static_assert(std::is_same_v<typename G2::Result, Array>,
+                    "tessera: the loss of a pipeline takes (activation, targets), or (activation, "
+                    "targets, head), and returns an Array");
+      detail::PipelineGradients o = detail::pipeline_value_and_grad(
+          layer, loss, {.batch = ((I == 1) || ...), .head = head}, options_, loc_);
+      std::span<const Array> left(o.gradients);
+      auto like = [&]<int Argument>(std::integral_constant<int, Argument>) {
+        auto take = [&]<std::size_t K>(auto& call, std::integral_constant<std::size_t, K>) {
+          return detail::restore_like(call.template arg<K>(), call.arg_ends[K] - call.arg_begin(K),
+                                      left);
+        };
+        if constexpr (Argument == 3)
+          return take(loss, std::integral_constant<std::size_t, 2>());
+        else
+          return take(layer, std::integral_constant<std::size_t, Argument>());
+      };
+      if constexpr (sizeof...(I) == 1)
+        return std::pair(o.loss, (like(std::integral_constant<int, I>()), ...));
+      else
+        return std::pair(o.loss, std::tuple{like(std::integral_constant<int, I>())...});
+    };
     return detail::with_call(
         f_,
-        [&]<class C>(C& stage) {
+        [&]<class C>(C& layer) {
           TESSERA_CHECK_STAGE_(C);
           return detail::with_call(
-              g_,
-              [&]<class L>(L& loss) {
-                static_assert(std::is_same_v<typename L::Result, Array>,
-                              "tessera: the loss of a pipeline takes (activation, targets) and "
-                              "returns an Array");
-                detail::PipelineGradients o =
-                    detail::pipeline_value_and_grad(stage, loss, OfBatch, options_, loc_);
-                if constexpr (OfBatch)
-                  return std::pair(std::move(o.loss),
-                                   detail::gradients_like<0, 1>(stage, o.gradients));
-                else
-                  return std::pair(std::move(o.loss),
-                                   detail::gradients_like<0>(stage, o.gradients));
-              },
-              stage.template arg<1>(), targets);
+              g_, [&](auto& loss) { return use(layer, loss); }, layer.template arg<1>(), rest...);
         },
         params, x);
   }
@@ -208,24 +226,33 @@ class PipelineGrad {
 
 /// A step of training: pipeline_value_and_grad(layer, loss, options)(params, x, targets) is the
 /// mean over all microbatches of loss(activation, targets), where both are of one microbatch, and
-/// its gradient with respect to the parameters, a pair. pipeline_value_and_grad<0, 1> gives a tuple
-/// of the gradients with respect to the parameters and the batch.
+/// its gradient with respect to the parameters, a pair. With a head, which all microbatches share,
+/// it is of loss(activation, targets, head), called with (params, x, targets, head). Template
+/// arguments are positions of arguments to differentiate: <0, 1> gives a tuple of the gradients
+/// with respect to the parameters and the batch, <0, 1, 3> that of the head too.
 ///
 /// Forwards and backwards go by the timetable, in one loop. A stage keeps what goes into it and
 /// computes what is inside again in the backward: with 1F1B of as many microbatches as there are
 /// stages at most, however many there are. Errors as those of `pipeline`; and as those of
-/// value_and_grad for a loss that is no floating scalar and parameters that are not floating.
+/// value_and_grad for a loss that is no floating scalar and arguments that are not floating.
 template <int... I, class F, class G>
 auto pipeline_value_and_grad(F&& layer, G&& loss, const PipelineOptions& options,
                              std::source_location loc = std::source_location::current()) {
-  using Arguments = std::integer_sequence<int, I...>;
-  constexpr bool both = std::is_same_v<Arguments, std::integer_sequence<int, 0, 1>>;
-  static_assert(
-      both || sizeof...(I) == 0 || std::is_same_v<Arguments, std::integer_sequence<int, 0>>,
-      "tessera: pipeline_value_and_grad differentiates the parameters, or <0, 1> the "
-      "parameters and the batch");
-  return PipelineGrad<std::decay_t<F>, std::decay_t<G>, both>(std::forward<F>(layer),
-                                                              std::forward<G>(loss), options, loc);
+  using Given = std::integer_sequence<int, I...>;
+  constexpr bool some = (std::is_same_v<Given, std::integer_sequence<int>> ||
+                         std::is_same_v<Given, std::integer_sequence<int, 0>> ||
+                         std::is_same_v<Given, std::integer_sequence<int, 0, 1>> ||
+                         std::is_same_v<Given, std::integer_sequence<int, 0, 3>> ||
+                         std::is_same_v<Given, std::integer_sequence<int, 0, 1, 3>>);
+  static_assert(some,
+                "tessera: pipeline_value_and_grad differentiates the parameters, 0, and besides "
+                "them the batch, 1, and the head, 3: <0>, <0, 1>, <0, 3> or <0, 1, 3>");
+  if constexpr (sizeof...(I) == 0)
+    return PipelineGrad<std::decay_t<F>, std::decay_t<G>, 0>(std::forward<F>(layer),
+                                                             std::forward<G>(loss), options, loc);
+  else
+    return PipelineGrad<std::decay_t<F>, std::decay_t<G>, I...>(
+        std::forward<F>(layer), std::forward<G>(loss), options, loc);
 }
 
 }  // namespace tessera::inline v0

@@ -99,6 +99,11 @@ MISUSE(pipeline_of_integer_parameters) {
   ts::pipeline_value_and_grad([](Array p, Array x) { return x * p; }, loss, options(4))(
       ts::arange(4), ts::ones({8, 3}), ts::ones({8, 3}));
 }
+MISUSE(pipeline_of_an_integer_head) {
+  ts::pipeline_value_and_grad<0, 3>(
+      layer, [](Array y, Array t, Array h) { return ts::mean(y * t * h); }, options(4))(
+      layers(4), ts::ones({8, 3}), ts::ones({8, 3}), ts::arange(3));
+}
 MISUSE(pipeline_inside_shard_map) {
   ts::shard_map(
       [](Array x) { return ts::pipeline(layer, options(4))(layers(4), x); },

@@ -250,6 +250,47 @@ TEST_F(Pipelines, GradientsAreAddedOverTheDataAxisOnce) {
   EXPECT_EQ(over_data(training.lower(params, x, target)), gradients + 4);  // and the loss
 }
 
+// The ends of a network: an embedding before the pipeline, whose gradient is pulled back from the
+// batch's, and a head, which the loss has.
+TEST_F(Pipelines, EmbeddingAndHead) {
+  const ts::Mesh mesh({{"data", 2}, {"stage", 4}});
+  const Layer params = layers(4);
+  const Array table = integers(9, {5, 3}, -2, 3), tokens = ts::arange(12) % 5;
+  const std::pair head(integers(10, {3, 4}, -1, 2), ts::array({1, 2, 3, 4}));  // floats, integers
+  const Array target = integers(11, {12, 4}, -1, 2);
+  using Head = std::pair<Array, Array>;
+  const auto embed = [&](Array t) { return ts::take(t, tokens, 0); };
+  const auto with_head = [](Array y, Array t, const Head& h) {
+    return ts::sum(ts::dot(y, h.first) * t * h.second);
+  };
+  const auto [sum, want] = ts::value_and_grad<0, 1, 2>([&](Layer p, Array t, const Head& h) {
+    return with_head(sequential(p, embed(t)), target, h);
+  })(params, table, head);
+  for (Schedule schedule : {Schedule::gpipe, Schedule::one_f_one_b}) {
+    const ts::PipelineOptions options{
+        .mesh = mesh, .microbatches = 3, .schedule = schedule, .batch_axis = "data"};
+    const auto step = ts::jit([&](Layer p, Array t, const Head& h) {
+      auto [x, back] = ts::vjp(embed, t);
+      auto [value, g] =
+          ts::pipeline_value_and_grad<0, 1, 3>(layer, with_head, options)(p, x, target, h);
+      return std::tuple(value, std::get<0>(g), back(std::get<1>(g)), std::get<2>(g));
+    });
+    const auto [value, of_layers, of_table, of_head] = step(params, table, head);
+    EXPECT_TRUE(ts::tree::equal(value, sum / 6));
+    EXPECT_TRUE(ts::tree::equal(of_layers.w, std::get<0>(want).w / 6));
+    EXPECT_TRUE(ts::tree::equal(of_layers.b, std::get<0>(want).b / 6));
+    // Up to five rows are added, each of which was divided by 6.
+    EXPECT_TRUE(ts::tree::allclose(of_table, std::get<1>(want) / 6, 1e-6, 1e-5));
+    EXPECT_TRUE(ts::tree::equal(of_head.first, std::get<2>(want).first / 6));
+    EXPECT_TRUE(of_head.second.is_empty());
+    // Without its gradient.
+    const auto [again, only] =
+        ts::pipeline_value_and_grad(layer, with_head, options)(params, embed(table), target, head);
+    EXPECT_TRUE(ts::tree::equal(again, value));
+    EXPECT_TRUE(ts::tree::equal(only, of_layers));
+  }
+}
+
 // What a layer captures is shared by all of them; its gradient is taken from outside.
 TEST_F(Pipelines, CapturedParameters) {
   const Array scale = 3.0, x = ts::arange(8.0).reshape(4, 2);

@@ -1,5 +1,6 @@
 // The differentiable pipeline: a scan over GPipe's forward ticks, whose transpose is its backward.
 #include "api/devices/pipeline/frame.h"
+#include "api/devices/pipeline/functions.h"
 #include "api/devices/pipeline/timetable.h"
 
 #include <tessera/checkpoint.h>
@@ -57,13 +58,9 @@ Outcome pipeline(Call& call, const PipelineOptions& options, std::source_locatio
       return options.checkpoint ? recomputed(params, x) : stage(params, x);
     };
     // An idle device computes nothing: what a layer makes of zeros may have no derivative.
-    auto idle = [](Leaves x) {
-      return tree::map([](const Array& part) { return zeros_like(part); }, x);
-    };
+    auto idle = [](Leaves x) { return zeros_of(x); };
     auto tick = [&](Leaves received, Leaves now) {
-      Leaves x;
-      for (std::size_t i = 0; i < received.size(); ++i)
-        x.push_back(where(first, now[i + 1], received[i]));
+      const Leaves x = chosen(first, Leaves(now.begin() + 1, now.end()), received);
       Leaves made = cond(now[0] >= 0, work, idle, x);
       return std::pair(ppermute(made, frame.axis, frame.onwards()), made);
     };

@@ -3,9 +3,6 @@
 #include "api/devices/mesh_data.h"
 #include "api/trace/composite.h"
 
-#include <tessera/control_flow.h>
-#include <tessera/manipulation.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -173,6 +170,7 @@ PipelineFrame pipeline_frame(const char* function, const Call& stage, const Call
   if (loss) {
     check_arguments(*loss, function, loc);
     f.targets = argument_leaves(*loss, 1);
+    if (loss->arg_count() > 2) f.head = argument_leaves(*loss, 2);
   }
   check_layers(function, stage, loc, f);
   f.layers = f.params[0].shape(0) / f.stages;
@@ -204,23 +202,6 @@ Leaves own_values(const Leaves& leaves, const PipelineFrame& frame) {
         });
       },
       leaves);
-}
-
-Leaves in_microbatches(const Leaves& rows, std::int64_t microbatches) {
-  Leaves out;
-  for (const Array& x : rows) {
-    Shape shape = x.shape();
-    shape[0] /= microbatches;
-    shape.insert(shape.begin(), microbatches);
-    out.push_back(x.reshape(shape));
-  }
-  return out;
-}
-
-Leaves in_rows(const Leaves& microbatches) {
-  Leaves out;
-  for (const Array& x : microbatches) out.push_back(merge_leading(x));
-  return out;
 }
 
 }  // namespace tessera::inline v0::detail

@@ -1,9 +1,8 @@
 // A step of training: forwards and backwards of microbatches in one loop, by a timetable.
-#include "api/devices/nested.h"
 #include "api/devices/pipeline/frame.h"
+#include "api/devices/pipeline/functions.h"
 #include "api/devices/pipeline/timetable.h"
 
-#include <tessera/at.h>
 #include <tessera/collectives.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
@@ -11,255 +10,205 @@
 #include <tessera/operators.h>
 #include <tessera/shard_map.h>
 
-#include <algorithm>
-
 namespace tessera::inline v0::detail {
 
 namespace {
 
 constexpr const char* kName = "pipeline_value_and_grad";
 
-/// The leaves that have derivatives.
-Leaves floats_of(const Leaves& all) {
-  Leaves out;
-  for (const Array& x : all)
-    if (is_differentiable(x.dtype())) out.push_back(x);
-  return out;
-}
-/// `all` with these in their places.
-Leaves with_floats(Leaves all, const Leaves& floats) {
-  std::size_t next = 0;
-  for (Array& x : all)
-    if (is_differentiable(x.dtype())) x = floats[next++];
-  return all;
-}
-
-Leaves zeros_of(const Leaves& like) {
-  return tree::map([](const Array& x) { return zeros_like(x); }, like);
-}
-Leaves sums(const Leaves& a, const Leaves& b) {
-  return tree::map([](const Array& x, const Array& y) { return x + y; }, a, b);
-}
-Leaves chosen(const Array& condition, const Leaves& a, const Leaves& b) {
-  return tree::map([&](const Array& x, const Array& y) { return where(condition, x, y); }, a, b);
-}
-Leaves rows_at(const Leaves& stacked, const Array& i) {
-  return tree::map([&](const Array& x) { return x[i]; }, stacked);
-}
-/// Row i of each is `row` where the condition holds.
-Leaves with_row(const Leaves& stacked, const Array& i, const Array& condition, const Leaves& row) {
-  return tree::map(
-      [&](const Array& x, const Array& r) { return x.at(i).set(where(condition, r, x[i])); },
-      stacked, row);
-}
-Leaves stack_of(const Leaves& row, std::int64_t n) {
-  Leaves out;
-  for (const Array& x : row) {
-    Shape shape = x.shape();
-    shape.insert(shape.begin(), n);
-    out.push_back(zeros(shape, x.dtype()));
-  }
-  return out;
-}
-
-/// The user's loss of one microbatch.
-class MicrobatchLoss {
- public:
-  MicrobatchLoss(Call& call, const SourceLoc& loc) : call_(call), loc_(loc) {}
-  Array operator()(const Leaves& activation, const Leaves& targets) const {
-    Leaves all(call_.args.leaves.size());
-    std::size_t part = 0, target = 0;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (!call_.args.leaves[i]->is_empty())
-        all[i] = i < call_.arg_ends[0] ? activation[part++] : targets[target++];
-    Array loss;
-    {
-      const InUserCode user;
-      loss = call_.invoke(all).at(0);
-    }
-    if (!loss.is_empty() && loss.ndim() == 0 && is_floating(loss.dtype())) return loss;
-    Message m(kName);
-    m.problem(loss.is_empty() ? "the loss of a microbatch is an empty array"
-                              : "the loss of a microbatch is " + type_text(loss))
-        .rule("it is one floating number, of shape ()")
-        .from(loc_)
-        .advice("reduce it with ts::mean; the mean over the microbatches is taken here");
-    if (loss.is_empty() || loss.ndim() == 0) m.raise<DTypeError>();
-    m.raise<ShapeError>();
-  }
-
- private:
-  Call& call_;
-  SourceLoc loc_;
-};
-
-void check_floating(const Call& stage, const PipelineFrame& f, bool of_batch,
+void check_floating(const Call& call, std::size_t argument, const char* name, const Leaves& leaves,
                     const SourceLoc& loc) {
-  const bool params = !floats_of(f.params).empty();
-  if (params && !(of_batch && floats_of(f.batch).empty())) return;
+  if (!floats_of(leaves).empty()) return;
   Message m(kName);
-  list_leaves(m, stage, params ? 1 : 0, params ? "batch" : "params");
-  m.problem(std::string(params ? "the batch has" : "the parameters have") + " no floating leaf")
+  list_leaves(m, call, argument, name);
+  m.problem(std::string("of ") + name + " no leaf is floating")
       .rule("derivatives are taken with respect to floating arrays")
       .from(loc)
       .advice("convert with astype(ts::f32)")
       .raise<DTypeError>();
 }
 
-/// What a tick changes.
-struct Work {
-  Leaves onwards, back;  // an activation for the next stage, its derivative for the one before
-  Leaves gradients;      // of this device's layers, added up
-  Array loss;            // likewise
-};
-/// What a device carries from tick to tick. Leaves of `waiting` are (slots, rows, ...).
-struct Carry {
-  Leaves waiting, received, received_back, gradients;
+/// Over the microbatches that were on this device.
+struct Sums {
+  Leaves layers, head;  // derivatives with respect to them
   Array loss;
-  Leaves batch_gradients;  // (microbatches, rows, ...); no leaves unless they are asked for
+};
+/// What a tick makes: an activation for the next stage, its derivative for the one before.
+struct Work {
+  Leaves onwards, back;
+  Sums sums;
+};
+/// What a device carries from tick to tick. Leaves of `waiting` are (slots, rows, ...), those of
+/// `batch_gradients` (microbatches, rows, ...); these are none unless they are asked for.
+struct Carry {
+  Leaves waiting, received, received_back;
+  Sums sums;
+  Leaves batch_gradients;
 };
 
-/// A loop over the ticks of one device.
+/// The program of one device.
 class Training {
  public:
-  Training(const PipelineFrame& frame, const PipelineLayers& layers, const MicrobatchLoss& loss,
-           const PipelineSchedule& schedule, bool of_batch)
-      : frame_(frame), layers_(layers), loss_(loss), schedule_(schedule), of_batch_(of_batch) {}
+  Training(const PipelineFrame& frame, const PipelineLayers& layers, const PipelineLoss& loss,
+           const PipelineSchedule& schedule, PipelineWanted wanted)
+      : frame_(frame), layers_(layers), loss_(loss), schedule_(schedule), wanted_(wanted) {}
 
   struct Result {
     Array loss;
-    Leaves gradients, batch_gradients;
+    Leaves layers, batch, head;  // derivatives
   };
-  Result on_device(const Leaves& stacked, const Leaves& rows, const Leaves& target_rows) const {
-    const Leaves batch = in_microbatches(rows, frame_.microbatches);
-    const Leaves targets = in_microbatches(target_rows, frame_.microbatches);
-    const Leaves params = own_values(layers_.unstacked(stacked), frame_);
+  Result operator()(const Leaves& stacked, const Leaves& rows, const Leaves& target_rows,
+                    const Leaves& shared_head) const {
+    Device d;
+    d.layers = own_values(layers_.unstacked(stacked), frame_);
+    d.head = own_values(shared_head, frame_);
+    d.batch = in_microbatches(rows, frame_.microbatches);
+    d.targets = in_microbatches(target_rows, frame_.microbatches);
     const TrainingTable times = training_table(schedule_);
     const Array place = axis_index(frame_.axis);
-    const Array first = place == 0;
-
-    // What a microbatch looks like; it is not computed.
-    Leaves row;
-    for (const Array& x : batch) row.push_back(x[0]);
-    Leaves target;
-    for (const Array& x : targets) target.push_back(x[0]);
-    const Array some_loss = loss_(layers_(params, row), target);
-
-    Carry start{stack_of(row, times.slots), zeros_of(row),
-                zeros_of(floats_of(row)),   zeros_of(floats_of(params)),
-                zeros_like(some_loss),      of_batch_ ? zeros_of(floats_of(batch)) : Leaves()};
+    d.first = place == 0;
     auto tick = [&](Carry c, Array now) {
-      const Array step = now[0], microbatch = now[1], slot = now[2], arrived = now[3];
-      c.waiting = with_row(c.waiting, maximum(arrived, 0), arrived >= 0, c.received);
-      const Leaves x = chosen(first, rows_at(batch, microbatch), rows_at(c.waiting, slot));
-      const Work done = work(step, params, x, targets, microbatch, c);
-      c.received = ppermute(done.onwards, frame_.axis, frame_.onwards());
-      c.received_back = ppermute(done.back, frame_.axis, frame_.back());
-      c.gradients = done.gradients;
-      c.loss = done.loss;
-      if (of_batch_) {
-        const Array backward = step >= static_cast<std::int32_t>(PipelineStep::backward);
-        c.batch_gradients = with_row(c.batch_gradients, microbatch, backward, done.back);
-      }
-      return std::pair(c, std::tuple<>());
+      return std::pair(next(d, std::move(c), now), std::tuple<>());
     };
-    const Carry end = scan(tick, start, Array(times.table[place])).first;
-    return finish(end, first);
+    return means(scan(tick, start(d, times.slots), Array(times.table[place])).first, d.first);
   }
 
  private:
-  Work work(const Array& step, const Leaves& params, const Leaves& x, const Leaves& targets,
-            const Array& microbatch, const Carry& c) const {
-    const Leaves wrt_params = floats_of(params);
-    auto idle = [&](Leaves in, Leaves, Leaves gradients, Array loss) {
-      return Work{zeros_of(in), zeros_of(floats_of(in)), gradients, loss};
-    };
-    auto forward = [&](Leaves in, Leaves, Leaves gradients, Array loss) {
-      return Work{layers_(params, in), zeros_of(floats_of(in)), gradients, loss};
-    };
-    auto backward = [&](Leaves in, Leaves received, Leaves gradients, Array loss) {
-      auto stage = [&](Leaves p, Leaves a) {
-        return floats_of(layers_(with_floats(params, p), with_floats(in, a)));
-      };
-      auto [made, pull] = v0::vjp(stage, wrt_params, floats_of(in));
-      auto [of_params, of_input] = pull(received);
-      return Work{zeros_of(in), of_input, sums(gradients, of_params), loss};
-    };
-    auto loss_and_backward = [&](Leaves in, Leaves, Leaves gradients, Array loss) {
-      const Leaves target = rows_at(targets, microbatch);
-      auto stage = [&](Leaves p, Leaves a) {
-        return loss_(layers_(with_floats(params, p), with_floats(in, a)), target);
-      };
-      auto [value, pull] = v0::vjp(stage, wrt_params, floats_of(in));
-      auto [of_params, of_input] = pull(ones_like(value));
-      return Work{zeros_of(in), of_input, sums(gradients, of_params), loss + value};
-    };
-    return switch_(step, std::tuple(idle, forward, backward, loss_and_backward), x, c.received_back,
-                   c.gradients, c.loss);
+  struct Device {
+    Leaves layers, head;    // parameters
+    Leaves batch, targets;  // (microbatches, rows, ...)
+    Array first;            // whether it is the first stage
+  };
+
+  Carry start(const Device& d, std::int64_t slots) const {
+    // What a microbatch looks like, and its loss: for the types, nobody computes them.
+    Leaves row, target;
+    for (const Array& x : d.batch) row.push_back(x[0]);
+    for (const Array& x : d.targets) target.push_back(x[0]);
+    const Array loss = loss_(layers_(d.layers, row), target, d.head);
+    return {stacks_of(row, slots),
+            zeros_of(row),
+            zeros_of(floats_of(row)),
+            {zeros_of(floats_of(d.layers)), zeros_of(head_floats(d)), zeros_like(loss)},
+            wanted_.batch ? zeros_of(floats_of(d.batch)) : Leaves()};
   }
 
-  /// From sums over a device's microbatches to means over all.
-  Result finish(const Carry& end, const Array& first) const {
-    const double n = static_cast<double>(frame_.microbatches * frame_.replicas);
-    const std::string &axis = frame_.axis, &batch_axis = frame_.batch_axis;
-    Result r;
-    r.loss = psum(end.loss, axis);
-    r.gradients = end.gradients;
-    for (const Array& g : end.batch_gradients)
-      r.batch_gradients.push_back(psum(where(first, g, zeros_like(g)), axis) / n);
-    if (!batch_axis.empty()) {
-      r.loss = psum(r.loss, batch_axis);
-      r.gradients = psum(r.gradients, batch_axis);
+  /// `now`: a row of the table.
+  Carry next(const Device& d, Carry c, const Array& now) const {
+    const Array step = now[0], microbatch = now[1], slot = now[2], arrived = now[3];
+    c.waiting = with_rows(c.waiting, maximum(arrived, 0), arrived >= 0, c.received);
+    const Leaves x = chosen(d.first, rows_at(d.batch, microbatch), rows_at(c.waiting, slot));
+    const Work done = work(d, step, microbatch, x, c);
+    c.received = ppermute(done.onwards, frame_.axis, frame_.onwards());
+    c.received_back = ppermute(done.back, frame_.axis, frame_.back());
+    c.sums = done.sums;
+    if (wanted_.batch) {
+      const Array backward = step >= static_cast<std::int32_t>(PipelineStep::backward);
+      c.batch_gradients = with_rows(c.batch_gradients, microbatch, backward, done.back);
     }
-    r.loss = r.loss / n;
-    for (Array& g : r.gradients) g = g / n;
-    r.gradients = layers_.stacked(r.gradients);
-    r.batch_gradients = in_rows(r.batch_gradients);
-    return r;
+    return c;
+  }
+
+  Work work(const Device& d, const Array& step, const Array& microbatch, const Leaves& x,
+            const Carry& c) const {
+    const Leaves params = floats_of(d.layers), head = head_floats(d);
+    auto idle = [&](Leaves in, Leaves, Sums sums) {
+      return Work{zeros_of(in), zeros_of(floats_of(in)), sums};
+    };
+    auto forward = [&](Leaves in, Leaves, Sums sums) {
+      return Work{layers_(d.layers, in), zeros_of(floats_of(in)), sums};
+    };
+    auto backward = [&](Leaves in, Leaves received, Sums sums) {
+      auto stage = [&](Leaves p, Leaves a) {
+        return floats_of(layers_(with_floats(d.layers, p), with_floats(in, a)));
+      };
+      auto [made, pull] = v0::vjp(stage, params, floats_of(in));
+      auto [of_params, of_input] = pull(received);
+      sums.layers = sums_of(sums.layers, of_params);
+      return Work{zeros_of(in), of_input, sums};
+    };
+    auto loss_and_backward = [&](Leaves in, Leaves, Sums sums) {
+      const Leaves targets = rows_at(d.targets, microbatch);
+      auto stage = [&](Leaves p, Leaves a, Leaves h) {
+        return loss_(layers_(with_floats(d.layers, p), with_floats(in, a)), targets,
+                     wanted_.head ? with_floats(d.head, h) : d.head);
+      };
+      auto [value, pull] = v0::vjp(stage, params, floats_of(in), head);
+      auto [of_params, of_input, of_head] = pull(ones_like(value));
+      return Work{
+          zeros_of(in), of_input,
+          Sums{sums_of(sums.layers, of_params), sums_of(sums.head, of_head), sums.loss + value}};
+    };
+    return switch_(step, std::tuple(idle, forward, backward, loss_and_backward), x, c.received_back,
+                   c.sums);
+  }
+
+  Leaves head_floats(const Device& d) const { return wanted_.head ? floats_of(d.head) : Leaves(); }
+
+  /// Of sums over a device's microbatches the means over all.
+  Result means(const Carry& end, const Array& first) const {
+    const double n = static_cast<double>(frame_.microbatches * frame_.replicas);
+    Result r{psum(end.sums.loss, frame_.axis), end.sums.layers,
+             psum(chosen(first, end.batch_gradients, zeros_of(end.batch_gradients)), frame_.axis),
+             psum(end.sums.head, frame_.axis)};
+    if (!frame_.batch_axis.empty()) {
+      r.loss = psum(r.loss, frame_.batch_axis);
+      r.layers = psum(r.layers, frame_.batch_axis);
+      r.head = psum(r.head, frame_.batch_axis);
+    }
+    return {r.loss / n, layers_.stacked(quotients_of(r.layers, n)),
+            in_rows(quotients_of(r.batch, n)), quotients_of(r.head, n)};
   }
 
   const PipelineFrame& frame_;
   const PipelineLayers& layers_;
-  const MicrobatchLoss& loss_;
+  const PipelineLoss& loss_;
   const PipelineSchedule& schedule_;
-  bool of_batch_;
+  PipelineWanted wanted_;
 };
+
+/// Appends them, with an empty leaf in the place of each that has no derivative.
+void append(std::vector<Array>& out, const Call& call, std::size_t argument,
+            const Leaves& gradients) {
+  std::size_t next = 0;
+  for (std::size_t i = call.arg_begin(argument); i < call.arg_ends[argument]; ++i) {
+    const Array& x = *call.args.leaves[i];
+    const bool has = !x.is_empty() && is_differentiable(x.dtype());
+    out.push_back(has ? gradients[next++] : Array());
+  }
+}
 
 }  // namespace
 
-PipelineGradients pipeline_value_and_grad(Call& stage, Call& loss_call, bool of_batch,
+PipelineGradients pipeline_value_and_grad(Call& layer, Call& loss_call, PipelineWanted wanted,
                                           const PipelineOptions& options,
                                           std::source_location where) {
   const SourceLoc loc = line_of(where);
   const InFunction named(kName, loc);
-  const PipelineFrame frame = pipeline_frame(kName, stage, &loss_call, options, loc);
-  check_floating(stage, frame, of_batch, loc);
-  const PipelineLayers layers(kName, stage, frame.layers, loc);
-  const MicrobatchLoss loss(loss_call, loc);
+  const PipelineFrame frame = pipeline_frame(kName, layer, &loss_call, options, loc);
+  check_floating(layer, 0, "params", frame.params, loc);
+  if (wanted.batch) check_floating(layer, 1, "batch", frame.batch, loc);
+  if (wanted.head) check_floating(loss_call, 2, "head", frame.head, loc);
+  const PipelineLayers layers(kName, layer, frame.layers, loc);
+  const PipelineLoss loss(kName, loss_call, loc);
   const PipelineSchedule schedule =
       pipeline_schedule(frame.stages, frame.microbatches, options.schedule);
-  const Training training(frame, layers, loss, schedule, of_batch);
-  auto on_device = [&](Leaves params, Leaves rows, Leaves targets) {
-    return training.on_device(params, rows, targets);
+  const Training training(frame, layers, loss, schedule, wanted);
+  auto on_device = [&](Leaves params, Leaves rows, Leaves targets, Leaves head) {
+    return training(params, rows, targets, head);
   };
+  const PartitionSpec rows = frame.row_spec(), stacked = frame.layer_spec();
   auto run = shard_map(on_device,
                        {.mesh = frame.mesh,
-                        .in_specs = {frame.layer_spec(), frame.row_spec(), frame.row_spec()},
-                        .out_specs = {P(), frame.layer_spec(), frame.row_spec()},
+                        .in_specs = {stacked, rows, rows, P()},
+                        .out_specs = {P(), stacked, rows, P()},
                         .name = kName},
                        where);
-  const Training::Result r = run(frame.params, frame.batch, frame.targets);
+  const Training::Result r = run(frame.params, frame.batch, frame.targets, frame.head);
   PipelineGradients out{r.loss, {}};
-  const auto give = [&](std::size_t argument, const Leaves& gradients) {
-    std::size_t next = 0;
-    for (std::size_t i = stage.arg_begin(argument); i < stage.arg_ends[argument]; ++i) {
-      const Array& x = *stage.args.leaves[i];
-      out.gradients.push_back(x.is_empty() || !is_differentiable(x.dtype()) ? Array()
-                                                                            : gradients[next++]);
-    }
-  };
-  give(0, r.gradients);
-  if (of_batch) give(1, r.batch_gradients);
+  append(out.gradients, layer, 0, r.layers);
+  if (wanted.batch) append(out.gradients, layer, 1, r.batch);
+  if (wanted.head) append(out.gradients, loss_call, 2, r.head);
   return out;
 }
 

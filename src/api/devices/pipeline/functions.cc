@@ -1,8 +1,27 @@
+#include "api/devices/pipeline/functions.h"
+
 #include "api/devices/pipeline/frame.h"
 
 #include <tessera/control_flow.h>
 
 namespace tessera::inline v0::detail {
+
+namespace {
+
+/// What the function gives for these leaves of its arguments.
+std::vector<Array> invoke(Call& call, std::span<const Leaves* const> arguments,
+                          std::vector<Array>& all) {
+  all.assign(call.args.leaves.size(), Array());
+  for (std::size_t argument = 0, i = 0; argument < arguments.size(); ++argument) {
+    std::size_t next = 0;
+    for (; i < call.arg_ends[argument]; ++i)
+      if (!call.args.leaves[i]->is_empty()) all[i] = (*arguments[argument])[next++];
+  }
+  const InUserCode user;
+  return call.invoke(all);
+}
+
+}  // namespace
 
 Leaves PipelineLayers::unstacked(const Leaves& params) const {
   if (count_ != 1) return params;
@@ -25,16 +44,9 @@ Leaves PipelineLayers::operator()(const Leaves& params, const Leaves& activation
 }
 
 Leaves PipelineLayers::layer(const Leaves& params, const Leaves& activation) const {
-  Leaves all(call_.args.leaves.size());
-  std::size_t param = 0, part = 0;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (!call_.args.leaves[i]->is_empty())
-      all[i] = i < call_.arg_ends[0] ? params[param++] : activation[part++];
-  std::vector<Array> given;
-  {
-    const InUserCode user;
-    given = call_.invoke(all);
-  }
+  std::vector<Array> all;
+  const Leaves* arguments[] = {&params, &activation};
+  std::vector<Array> given = invoke(call_, arguments, all);
   const TreeDef in = call_.describe_args().child(1), out = call_.describe_result();
   require_same_structure(function_, in, "the activation", out, "the layer's result", loc_);
   const std::vector<std::string> paths = in.paths("activation");
@@ -64,6 +76,22 @@ Leaves PipelineLayers::layer(const Leaves& params, const Leaves& activation) con
   if (dtype) m.advice("use astype in the layer").raise<DTypeError>();
   m.advice("keep what changes shapes (embeddings, heads) outside of the pipeline, or in the loss")
       .raise<ShapeError>();
+}
+
+Array PipelineLoss::operator()(const Leaves& activation, const Leaves& targets,
+                               const Leaves& head) const {
+  std::vector<Array> all;
+  const Leaves* arguments[] = {&activation, &targets, &head};
+  Array loss = invoke(call_, std::span(arguments).first(call_.arg_count()), all).at(0);
+  if (!loss.is_empty() && loss.ndim() == 0 && is_floating(loss.dtype())) return loss;
+  Message m(function_);
+  m.problem(loss.is_empty() ? "the loss of a microbatch is an empty array"
+                            : "the loss of a microbatch is " + type_text(loss))
+      .rule("it is one floating number, of shape ()")
+      .from(loc_)
+      .advice("reduce it with ts::mean; the mean over the microbatches is taken here");
+  if (loss.is_empty() || loss.ndim() == 0) m.raise<DTypeError>();
+  m.raise<ShapeError>();
 }
 
 }  // namespace tessera::inline v0::detail
