@@ -21,7 +21,7 @@ void check_floating(const Call& call, std::size_t argument, const char* name, co
   if (!floats_of(leaves).empty()) return;
   Message m(kName);
   list_leaves(m, call, argument, name);
-  m.problem(std::string("of ") + name + " no leaf is floating")
+  m.problem(std::string("no leaf of ") + name + " is floating")
       .rule("derivatives are taken with respect to floating arrays")
       .from(loc)
       .advice("convert with astype(ts::f32)")
