@@ -111,3 +111,9 @@ MISUSE(pipeline_inside_shard_map) {
 }
 MISUSE(schedule_of_no_stages) { ts::pipeline_schedule(0, 4, ts::Schedule::gpipe); }
 MISUSE(schedule_of_no_microbatches) { ts::pipeline_schedule(4, 0, ts::Schedule::one_f_one_b); }
+MISUSE(schedule_of_too_many_microbatches) {
+  ts::pipeline_schedule(4, std::int64_t{1} << 62, ts::Schedule::gpipe);
+}
+MISUSE(pipeline_of_too_many_microbatches) {
+  ts::pipeline(layer, options(std::int64_t{1} << 62))(layers(4), ts::ones({8, 3}));
+}

@@ -250,6 +250,26 @@ TEST_F(Pipelines, GradientsAreAddedOverTheDataAxisOnce) {
   EXPECT_EQ(over_data(training.lower(params, x, target)), gradients + 4);  // and the loss
 }
 
+// Forward mode, and derivatives of derivatives: the pipeline is a function like any other.
+TEST_F(Pipelines, OtherDerivatives) {
+  const auto smooth = [](Array w, Array x) { return ts::tanh(ts::dot(x, w)); };
+  const Array w = ts::random::normal(ts::random::key(12), {4, 3, 3}) / 2,
+              x = ts::random::normal(ts::random::key(13), {6, 3}),
+              v = ts::random::normal(ts::random::key(14), {4, 3, 3});
+  const auto network = ts::pipeline(
+      smooth, {.mesh = ts::Mesh({{"stage", 2}}), .microbatches = 3, .checkpoint = true});
+  const auto piped = [&](Array p) { return ts::mean(ts::square(network(p, x))); };
+  const auto whole = [&](Array p) {
+    Array h = x;
+    for (int i = 0; i < 4; ++i) h = smooth(p[i], h);
+    return ts::mean(ts::square(h));
+  };
+  const auto along = [&](auto f) { return ts::jvp(ts::grad(f), w, v).second; };
+  // Numbers of order one in four layers: a few roundings.
+  EXPECT_TRUE(ts::tree::allclose(ts::jvp(piped, w, v), ts::jvp(whole, w, v), 1e-5, 1e-5));
+  EXPECT_TRUE(ts::tree::allclose(along(piped), along(whole), 1e-5, 1e-5));
+}
+
 // The ends of a network: an embedding before the pipeline, whose gradient is pulled back from the
 // batch's, and a head, which the loss has.
 TEST_F(Pipelines, EmbeddingAndHead) {

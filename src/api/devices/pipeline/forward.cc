@@ -37,7 +37,7 @@ Outcome pipeline(Call& call, const PipelineOptions& options, std::source_locatio
   const PipelineFrame frame = pipeline_frame("pipeline", call, nullptr, options, loc);
   const PipelineLayers layers("pipeline", call, frame.layers, loc);
   const PipelineSchedule schedule =
-      pipeline_schedule(frame.stages, frame.microbatches, Schedule::gpipe);
+      pipeline_schedule(frame.stages, frame.microbatches, Schedule::gpipe, called);
   const std::int64_t flight = frame.stages - 1;  // ticks until the first result
 
   auto on_device = [&](Leaves stacked, Leaves rows) {

@@ -47,13 +47,16 @@ void find_axes(const char* function, const PipelineOptions& options, const Sourc
 void find_microbatches(const char* function, const PipelineOptions& options, const SourceLoc& loc,
                        PipelineFrame& f) {
   f.microbatches = options.microbatches;
-  if (f.microbatches >= 1) return;
+  // More than that are more than any batch has rows, and tables count them in int32.
+  constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
+  if (f.microbatches >= 1 && f.microbatches <= most) return;
+  const std::int64_t others = f.stages - 1;
   at(function, loc)
       .problem(fmt::format(".microbatches is {}", f.microbatches))
-      .rule(fmt::format("a batch is cut into at least one; with m of them {0} stages are idle for "
-                        "{1} / (m + {1}) "
-                        "of the time",
-                        f.stages, f.stages - 1))
+      .rule(
+          fmt::format("it is from 1 to {}; with m of them the {} stages are idle for {} / (m + {}) "
+                      "of the time",
+                      most, f.stages, others, others))
       .advice(fmt::format("{{.microbatches = {}}}", 4 * f.stages))
       .raise<ShardingError>();
 }

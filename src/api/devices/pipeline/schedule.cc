@@ -33,6 +33,25 @@ Ticks one_f_one_b(std::int64_t s, std::int64_t i, std::int64_t p) {
       .raise<ShardingError>();
 }
 
+/// What is drawn or run has far fewer.
+constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
+
+void check_size(std::int64_t stages, std::int64_t microbatches, const SourceLoc& loc) {
+  if (stages < 1) too_few("stages", stages, loc);
+  if (microbatches < 1) too_few("microbatches", microbatches, loc);
+  if (stages <= kMostEntries && microbatches <= kMostEntries &&
+      stages <= kMostEntries / (2 * (microbatches + stages - 1)))
+    return;
+  Message("pipeline_schedule")
+      .problem(std::to_string(stages) + " stages and " + std::to_string(microbatches) +
+               " microbatches")
+      .rule("a timetable has 2 (microbatches + stages - 1) ticks for each stage, and at most " +
+            std::to_string(kMostEntries) + " entries")
+      .from(loc)
+      .advice("fewer microbatches: the bubble is (stages - 1) / (microbatches + stages - 1)")
+      .raise<ShardingError>();
+}
+
 }  // namespace
 
 std::string to_string(Schedule schedule) { return schedule == Schedule::gpipe ? "GPipe" : "1F1B"; }
@@ -40,8 +59,7 @@ std::string to_string(Schedule schedule) { return schedule == Schedule::gpipe ? 
 PipelineSchedule pipeline_schedule(std::int64_t stages, std::int64_t microbatches,
                                    Schedule schedule, std::source_location where) {
   const SourceLoc loc(where);
-  if (stages < 1) too_few("stages", stages, loc);
-  if (microbatches < 1) too_few("microbatches", microbatches, loc);
+  check_size(stages, microbatches, loc);
   PipelineSchedule s{schedule, stages, microbatches, {}};
   const std::vector<PipelineWork> nothing(
       static_cast<std::size_t>(2 * (microbatches + stages - 1)));

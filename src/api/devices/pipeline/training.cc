@@ -192,7 +192,7 @@ PipelineGradients pipeline_value_and_grad(Call& layer, Call& loss_call, Pipeline
   const PipelineLayers layers(kName, layer, frame.layers, loc);
   const PipelineLoss loss(kName, loss_call, loc);
   const PipelineSchedule schedule =
-      pipeline_schedule(frame.stages, frame.microbatches, options.schedule);
+      pipeline_schedule(frame.stages, frame.microbatches, options.schedule, where);
   const Training training(frame, layers, loss, schedule, wanted);
   auto on_device = [&](Leaves params, Leaves rows, Leaves targets, Leaves head) {
     return training(params, rows, targets, head);
