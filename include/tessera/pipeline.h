@@ -77,7 +77,8 @@ struct TESSERA_API PipelineSchedule {
   bool operator==(const PipelineSchedule&) const = default;
 };
 
-/// The timetable that pipelines follow. ShardingError for fewer than one stage or microbatch.
+/// The timetable that pipelines follow. ShardingError for fewer than one stage or microbatch, and
+/// for so many that the table has more than 2^28 entries.
 TESSERA_API PipelineSchedule
 pipeline_schedule(std::int64_t stages, std::int64_t microbatches, Schedule schedule,
                   std::source_location loc = std::source_location::current());
