@@ -32,6 +32,7 @@
 #include <tessera/operators.h>
 #include <tessera/optim.h>
 #include <tessera/partition_spec.h>
+#include <tessera/pipeline.h>
 #include <tessera/plan.h>
 #include <tessera/pmap.h>
 #include <tessera/profile.h>

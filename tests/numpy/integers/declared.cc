@@ -232,6 +232,7 @@ const std::map<std::string, std::string>& excluded_headers() {
       {"optim.h", "updates of parameters, which are floats"},
       {"mesh.h", "names devices"},
       {"partition_spec.h", "names axes"},
+      {"pipeline.h", "runs layers, mostly of floats, on microbatches"},
       {"pmap.h", "tests/devices draws programs mapped over devices"},
       {"profile.h", "measures"},
       {"shard_map.h", "runs functions on blocks of what it is given"},

@@ -1,0 +1,73 @@
+// A stack of residual blocks, trained in five ways that all give the same numbers: on one device,
+// data-parallel, and as pipelines.
+#pragma once
+
+#include <tessera/tessera.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pipeline_example {
+
+namespace ts = tessera;
+using ts::Array;
+using ts::Mesh;
+using ts::P;
+using ts::Schedule;
+
+// --- model.cc
+constexpr std::int64_t kBlocks = 8, kWidth = 16, kHidden = 32, kRows = 64;
+
+/// Of one block; stacked, of all blocks: up (blocks, width, hidden), and so on.
+struct Block {
+  Array up, bias, down;
+};
+/// x + gelu(x . up + bias) . down: what comes out can go into the next block.
+Array block(const Block& p, Array x);
+/// All blocks, stacked: one initialisation under vmap, a key for each.
+Block init_blocks(Array key, std::int64_t width = kWidth, std::int64_t hidden = kHidden);
+/// One block after the other.
+Array network(const Block& blocks, Array x);
+Array loss_fn(Array y, Array target);
+
+struct Batch {
+  Array x, target;
+};
+/// Random inputs, and what a random layer with tanh makes of them.
+Batch make_batch(Array key);
+
+// --- training.cc
+struct Meshes {
+  Mesh line;  // all devices along "data"
+  Mesh grid;  // "data" x "stage", 4 stages where there are so many devices
+};
+Meshes make_meshes();
+
+/// (blocks, x, target) to the loss and the gradients of the blocks.
+using Step = std::function<std::pair<Array, Block>(const Block&, Array, Array)>;
+struct Way {
+  std::string name;
+  Step step;
+};
+std::vector<Way> ways(const Meshes& meshes, std::int64_t microbatches);
+
+struct Run {
+  std::vector<float> losses;  // before each step
+  Block blocks;               // after the last one
+};
+/// Gradient descent.
+Run train(const Way& way, int steps = 8, double rate = 0.3);
+
+// --- memory.cc
+struct Memory {
+  std::int64_t microbatches = 0;
+  std::int64_t gpipe = 0, one_f_one_b = 0;      // bytes of temporaries of pipeline_value_and_grad
+  std::int64_t gradient = 0, checkpointed = 0;  // of the gradient of `pipeline`
+};
+/// Of more and more microbatches, each of 32 rows of 64 numbers. Nothing runs.
+std::vector<Memory> memory_by_microbatches(const Mesh& grid);
+
+}  // namespace pipeline_example
