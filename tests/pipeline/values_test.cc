@@ -324,6 +324,30 @@ TEST_F(Pipelines, CapturedParameters) {
   EXPECT_EQ(got.item<float>(), want.item<float>());
 }
 
+// A step over specs with the pipeline in the middle: what is around it is partitioned.
+TEST_F(Pipelines, InsideAJitWithShardings) {
+  const ts::Mesh mesh({{"data", 2}, {"stage", 4}});
+  const ts::PipelineOptions options{
+      .mesh = mesh, .microbatches = 3, .schedule = Schedule::one_f_one_b, .batch_axis = "data"};
+  const Layer params = layers(8);
+  const Array x = integers(3, {12, 3}, -2, 3), target = integers(4, {12, 3}, -1, 2);
+  const auto train = ts::pipeline_value_and_grad(layer, loss, options);
+  const auto step = [&](Layer p, Array rows) {
+    const auto [value, g] = train(p, rows, target);
+    return std::pair(value, Layer{p.w - g.w, p.b - g.b});
+  };
+  const auto sharded = ts::jit(
+      step,
+      {.mesh = mesh, .in_shardings = {P("stage"), P("data")}, .out_shardings = {P(), P("stage")}});
+  const auto got = sharded(params, x), want = ts::jit(step)(params, x);
+  EXPECT_TRUE(ts::tree::equal(got, want));
+  EXPECT_EQ(got.second.w.sharding(), ts::Sharding(mesh, P("stage")));
+  const auto placed =
+      ts::jit(step)(ts::device_put(params, mesh, P("stage")), ts::device_put(x, mesh, P("data")));
+  EXPECT_TRUE(ts::tree::equal(placed, want));
+  EXPECT_EQ(placed.second.b.sharding(), ts::Sharding(mesh, P("stage")));
+}
+
 TEST_F(Pipelines, MeshesOfScopesAndPlacedArguments) {
   const ts::Mesh mesh({{"data", 2}, {"stage", 4}});
   const auto scope = ts::use_mesh(mesh);

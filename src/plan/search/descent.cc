@@ -18,8 +18,7 @@ Descent::Descent(Judge& judge, const Space& space, const DimClasses& classes,
 }
 
 bool Descent::fits(const Figures& f) const {
-  return options_.memory_limit == 0 ||
-         f.peak(scale) <= static_cast<double>(options_.memory_limit);
+  return options_.memory_limit == 0 || f.peak(scale) <= static_cast<double>(options_.memory_limit);
 }
 
 bool Descent::better(const Figures& a, const Figures& b) const {
@@ -119,9 +118,8 @@ void Descent::improve(Choice now) {
 std::vector<Choice> Descent::best(std::size_t count) const {
   std::vector<Choice> all;
   for (const auto& [choice, figures] : judge_.all()) all.push_back(choice);
-  std::stable_sort(all.begin(), all.end(), [&](const Choice& a, const Choice& b) {
-    return better(judge_(a), judge_(b));
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Choice& a, const Choice& b) { return better(judge_(a), judge_(b)); });
   all.resize(std::min(count, all.size()));
   return all;
 }

@@ -41,7 +41,7 @@ class Descent {
   const DimClasses& classes_;
   const SearchOptions& options_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::vector<std::size_t> order_;       // of variables: large first
+  std::vector<std::size_t> order_;         // of variables: large first
   std::vector<std::vector<Choice>> ways_;  // of each variable
 };
 

@@ -36,7 +36,8 @@ class Searcher {
     found_->evaluations = judge_.count();
     found_->repeats = judge_.repeats();
     found_->scale = walk_.scale;
-    for (const Template& t : best_templates()) found_->templates.emplace_back(t, judge_.whole(t.choice));
+    for (const Template& t : best_templates())
+      found_->templates.emplace_back(t, judge_.whole(t.choice));
     return std::move(*found_);
   }
 
@@ -63,8 +64,8 @@ class Searcher {
     std::vector<Template> all;
     for (const Template& t : templates_) {
       if (!judge_.known(t.choice)) continue;
-      const auto it = std::find_if(all.begin(), all.end(),
-                                   [&](const Template& o) { return o.kind == t.kind; });
+      const auto it =
+          std::find_if(all.begin(), all.end(), [&](const Template& o) { return o.kind == t.kind; });
       if (it == all.end())
         all.push_back(t);
       else if (walk_.better(judge_(t.choice), judge_(it->choice)))

@@ -15,11 +15,11 @@ struct SearchOptions {
 
 struct Found {
   Choice choice;
-  Figures figures;                // by the whole program
-  std::int64_t temporaries = 0;   // as they are packed
-  bool fits = true;               // else it is the choice of least memory
+  Figures figures;                                      // by the whole program
+  std::int64_t temporaries = 0;                         // as they are packed
+  bool fits = true;                                     // else it is the choice of least memory
   std::vector<std::pair<Template, Figures>> templates;  // the best of each kind
-  double scale = 1;  // from live bytes to temporaries
+  double scale = 1;                                     // from live bytes to temporaries
   int evaluations = 0, repeats = 0;
   bool exhaustive = false;
 };
