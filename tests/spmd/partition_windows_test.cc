@@ -221,6 +221,30 @@ TEST(PartitionWindows, GradientsOfPoolsAreThoseOfOneDevice) {
   gradient_moves(kFour, {{16}}, {"x"}, "x", sum);
 }
 
+TEST(PartitionWindows, AGradientOfPaddedWindowsGoesToTheFirstElementThere) {
+  const float inf = INFINITY;
+  const ops::WindowDims d{
+      .window = {3, 3}, .strides = {2, 1}, .pad_low = {1, 1}, .pad_high = {0, 1}};
+  for (bool max : {false, true}) {
+    Builder inner("f");
+    Value x = inner.input(f32_of({8, 8}));
+    const char* op = max ? "reduce_window_max" : "reduce_window_min";
+    const ProgramPtr g = vjp_program(*inner.finish(Values{ops::reduce_window(op, x, d)}), {true});
+    Case c(kGrid);
+    Values in{c.input({8, 8}, "x;y"), c.input({4, 8}, "x;y")};
+    const Partitioned p = c.run(c.b.inline_program(*g, in), {"x;y", "x;y"});
+    for (const CollectiveCause& cause : p.collectives)
+      EXPECT_EQ(cause.kind, MoveKind::permute) << to_string(c.mesh, cause);
+    std::vector<HostArray> drawn = drawn_inputs(*c.program);
+    expect_right(*c.program, p, drawn);
+    // All that a window has is the least there is.
+    std::fill_n(drawn[0].data<float>(), 64, max ? -inf : inf);
+    expect_right(*c.program, p, drawn);
+    drawn[0].data<float>()[9] = 1;
+    expect_right(*c.program, p, drawn);
+  }
+}
+
 TEST(PartitionWindows, GradientsOfRunningTotalsAndSlicesAreThoseOfOneDevice) {
   EXPECT_EQ(gradient_moves(kFour, {{8, 3}}, {"x"}, "x",
                            [](const Values& in) { return ops::cumsum(in[0], 0); }),
