@@ -127,6 +127,18 @@ TEST(PartitionWindows, ARollSendsEachBlockOnce) {
   EXPECT_EQ(gradient_moves(kFour, {{16}}, {"x"}, "x", by_one), Texts(4, "permute x 4"));
 }
 
+TEST(PartitionWindows, ARollInALoopSendsEachBlockOnceATurn) {
+  Case c(kFour);
+  Value x = c.input({16}, "x");
+  const ProgramPtr turn = propagation::body_of({{16}}, [](Builder&, Values in) {
+    return Values{ops::concatenate(
+        Values{ops::slice(in[0], {1}, {16}, {1}), ops::slice(in[0], {0}, {1}, {1})}, 0)};
+  });
+  const Partitioned p = c.run(ops::scan(turn, Values{}, Values{x}, Values{}, 3, false, c.b), {"x"});
+  EXPECT_EQ(collectives(p), Texts(2, "permute x 4 * 3"));
+  expect_right(c, p);
+}
+
 TEST(PartitionWindows, AConvolutionExchangesRowsAtTheCuts) {
   auto convolved = [](std::int64_t stride, std::int64_t low, std::int64_t high) {
     Case c(kFour);
