@@ -361,6 +361,41 @@ TEST(PartitionWindows, WindowsThatAreWrittenAcrossPartsMoveNothing) {
     }
 }
 
+// Differentiated again, as a per-device program whose collectives are transposed by their types.
+TEST(PartitionWindows, DerivativesOfPartitionedProgramsAreThoseOfPrograms) {
+  for (const MeshShape& mesh : {kTwo, kThree, kFour}) {
+    Case c(mesh);
+    Value x = c.input({2, 24, 3}, ";x"), w = c.input({3, 3, 2}, "");
+    Value y = ops::convolution(x, w, conv(2, 0, 1));
+    y = ops::add(y, ops::reverse(y, {1}));
+    y = ops::concatenate(Values{ops::slice(y, {0, 5, 0}, {2, 12, 2}, {1, 1, 1}),
+                                ops::slice(y, {0, 0, 0}, {2, 5, 2}, {1, 1, 1})},
+                         1);
+    y = ops::cumsum(ops::pad(y, zero(y), {0, 12, 0}, {0, 0, 0}, {0, 0, 0}), 1);
+    const Partitioned p = c.run({y}, {";x"});
+    std::vector<HostArray> in = drawn_inputs(*c.program);
+    in.push_back(whole_numbers(f32_of({2, 24, 2}), 9));
+    const std::vector<bool> both{true, true};
+    expect_same(evaluate(*vjp_program(*p.program, both), in),
+                evaluate(*vjp_program(*c.program, both), in), "derivative");
+  }
+}
+
+TEST(PartitionWindows, WhatNoBlocksShareIsStillTheSame) {
+  auto reshaped = [](const MeshShape& mesh, Shape from, Shape to, const char* then) {
+    Case c(mesh);
+    Value x = c.input(std::move(from), "x");
+    expect_right(c, c.run({ops::reshape(x, to)}, {then}));
+  };
+  reshaped(kThree, {6, 4}, {4, 6}, ";x");
+  reshaped(kTwo, {6, 4}, {3, 8}, ";x");
+  Case c(kFour);
+  Value x = c.input({16}, "x");  // 15 and 5 elements are not cut by 4
+  const Partitioned p = c.run({ops::slice(x, {1}, {16}, {1}), ops::slice(x, {0}, {15}, {3})});
+  EXPECT_EQ(collectives(p), Texts{"all_gather x 48"});
+  expect_right(c, p);
+}
+
 TEST(PartitionWindows, ProgramsDoNotGrowWithTheMesh) {
   auto text = [](std::int64_t n) {
     Case c({{"x"}, {n}});
