@@ -42,13 +42,13 @@ Value sliced_from(Value x, int dim, Value start, std::int64_t count) {
   return dynamic_slice(x, starts, sizes);
 }
 
-// step * p + first, of device p.
+// step * p + first + and_more, of device p.
 Value begin_of(Builder& b, const Stretch& s, const Strings& axes, std::int64_t parts,
                std::int64_t and_more) {
   const std::int64_t most = 4 * (s.extent + s.count + std::abs(s.first) + std::abs(and_more)) +
                             2 * parts * std::abs(s.step);
   const DType dtype = most < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
-  auto number = [&](std::int64_t n) { return scalar(b, dtype, static_cast<double>(n)); };
+  auto number = [&](std::int64_t n) { return constant(b, scalar_literal(dtype, n)); };
   Value p = part_number(b, axes, parts);
   if (dtype != p.dtype()) p = convert(p, dtype);
   return add(mul(p, number(s.step)), number(s.first + and_more));

@@ -1,6 +1,7 @@
 #include "spmd/divide.h"
 
 #include "base/hash.h"
+#include "spmd/divide_options.h"
 #include "spmd/move_cost.h"
 
 #include <algorithm>
@@ -28,14 +29,13 @@ class Search {
         rule_(rule),
         operands_(operands),
         results_(results),
-        runs_(rule.factors.size()),
+        options_(division_options(placements, rule, operands, results)),
         work_(rule.cost.flops / kOperationsPerSecond + rule.cost.bytes / kBytesPerSecond) {}
 
   DivisionChoice run() {
-    collect();
     find_sums();
     std::size_t ways = 1;
-    for (const auto& o : options_) ways = std::min(ways * o.size(), kMostTried + 1);
+    for (const auto& o : options_.factors) ways = std::min(ways * o.size(), kMostTried + 1);
     if (ways <= kMostTried)
       try_all();
     else
@@ -45,67 +45,6 @@ class Search {
   }
 
  private:
-  // Factors that an atom may cut; -1: none.
-  using Options = std::vector<int>;
-  struct Run {
-    std::int64_t bytes;
-    Atoms atoms;
-  };
-
-  void collect() {
-    std::vector<std::vector<double>> weight(static_cast<std::size_t>(mesh_.count()));
-    AtomSet stuck;
-    auto look = [&](std::size_t tensor, Id id) {
-      if (id == PlacementTable::none) return;
-      const std::int64_t bytes = rule_.tensors[tensor].type.bytes();
-      AtomSet used;
-      std::vector<Atoms> runs(rule_.factors.size());
-      for_each_cut(mesh_, rule_, tensor, placements_[id], [&](std::size_t f, Atom a) {
-        if (!rule_.factors[f].divides) return;
-        weight[a].resize(rule_.factors.size(), -1);
-        weight[a][f] = std::max(weight[a][f], 0.0) + static_cast<double>(bytes);
-        used.insert(a);
-        runs[f].push_back(a);
-      });
-      stuck |= placements_[id].cut() - used;
-      for (std::size_t f = 0; f < runs.size(); ++f)
-        if (!runs[f].empty()) runs_[f].push_back({bytes, runs[f]});
-    };
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      look(i, operands_[i].wished);
-      for (Id id : operands_[i].copies) look(i, id);
-    }
-    for (std::size_t i = 0; i < results_.size(); ++i) look(rule_.operands + i, results_[i].wanted);
-    for (auto& runs : runs_)
-      std::stable_sort(runs.begin(), runs.end(),
-                       [](const Run& a, const Run& b) { return a.bytes > b.bytes; });
-    bool folds = false;  // a dimension of several factors, of which a minor one is not cut alone
-    for (const DivisionRule::Tensor& t : rule_.tensors)
-      for (const auto& dim : t.dims) folds = folds || dim.size() > 1;
-    const auto is_offered = [](const std::vector<double>& w) {
-      return std::any_of(w.begin(), w.end(), [](double x) { return x >= 0; });
-    };
-    for (std::size_t a = 0; a < weight.size(); ++a) {
-      weight[a].resize(rule_.factors.size(), -1);
-      // What cuts a value where the work cannot be cut, or not alone, may cut it where that is
-      // free.
-      if (stuck.contains(static_cast<Atom>(a)) || (folds && is_offered(weight[a])))
-        for (std::size_t f = 0; f < rule_.factors.size(); ++f)
-          if (rule_.factors[f].divides && rule_.factors[f].batches)
-            weight[a][f] = std::max(weight[a][f], 0.0);
-      Options o;
-      for (std::size_t f = 0; f < rule_.factors.size(); ++f)
-        if (weight[a][f] >= 0) o.push_back(static_cast<int>(f));
-      if (o.empty()) continue;
-      std::stable_sort(o.begin(), o.end(), [&](int f, int g) {
-        return weight[a][static_cast<std::size_t>(f)] > weight[a][static_cast<std::size_t>(g)];
-      });
-      o.push_back(-1);
-      atoms_.push_back(static_cast<Atom>(a));
-      options_.push_back(std::move(o));
-    }
-  }
-
   // Which operands may stay partial sums, all over the same atoms.
   void find_sums() {
     partial_.assign(operands_.size(), false);
@@ -139,22 +78,22 @@ class Search {
   }
 
   void try_all() {
-    std::vector<std::size_t> at(atoms_.size(), 0);
+    std::vector<std::size_t> at(options_.atoms.size(), 0);
     for (;;) {
       consider(at);
       std::size_t i = at.size();
-      while (i > 0 && ++at[i - 1] == options_[i - 1].size()) at[--i] = 0;
+      while (i > 0 && ++at[i - 1] == options_.factors[i - 1].size()) at[--i] = 0;
       if (i == 0) return;
     }
   }
 
   void try_one_by_one() {
     std::vector<std::size_t> at;
-    for (const Options& o : options_) at.push_back(o.size() - 1);
+    for (const auto& o : options_.factors) at.push_back(o.size() - 1);
     consider(at);
     for (std::size_t i = 0; i < at.size(); ++i) {
       std::size_t kept = at[i];
-      for (std::size_t k = 0; k + 1 < options_[i].size(); ++k) {
+      for (std::size_t k = 0; k + 1 < options_.factors[i].size(); ++k) {
         at[i] = k;
         if (consider(at)) kept = k;
       }
@@ -166,8 +105,8 @@ class Search {
   bool consider(const std::vector<std::size_t>& at) {
     Division division(rule_.factors.size());
     for (std::size_t i = 0; i < at.size(); ++i)
-      if (const int f = options_[i][at[i]]; f >= 0)
-        division[static_cast<std::size_t>(f)].push_back(atoms_[i]);
+      if (const int f = options_.factors[i][at[i]]; f >= 0)
+        division[static_cast<std::size_t>(f)].push_back(options_.atoms[i]);
     for (std::size_t f = 0; f < division.size(); ++f)
       if (division[f].size() > 1) division[f] = in_order(f, AtomSet(division[f]));
     if (!fits(mesh_, rule_, division)) return false;
@@ -181,7 +120,7 @@ class Search {
   // As the largest value that has them there has them.
   Atoms in_order(std::size_t factor, AtomSet atoms) const {
     Atoms order;
-    for (const Run& run : runs_[factor])
+    for (const DivisionOptions::Run& run : options_.runs[factor])
       for (Atom a : run.atoms)
         if (atoms.contains(a)) {
           order.push_back(a);
@@ -293,9 +232,7 @@ class Search {
   std::span<const OperandState> operands_;
   std::span<const ResultState> results_;
 
-  std::vector<Atom> atoms_;
-  std::vector<Options> options_;        // by place in atoms_
-  std::vector<std::vector<Run>> runs_;  // by factor, largest first
+  const DivisionOptions options_;
   AtomSet sum_over_;
   std::vector<bool> partial_;
   bool sums_ = false, sums_first_ = false;

@@ -57,7 +57,9 @@ class Rewriter {
         out = b.copy(changed, in);
       } else if (is_of_pieces(eqn)) {
         const AtLocation at(b, eqn.loc);
+        b.scope = eqn.scope;
         out = {eqn.op->joins ? joined(b, eqn) : padded(eqn)};
+        b.scope.clear();
       } else {
         out = b.copy(eqn, in);
       }

@@ -127,6 +127,18 @@ TEST(PartitionWindows, ARollSendsEachBlockOnce) {
   EXPECT_EQ(gradient_moves(kFour, {{16}}, {"x"}, "x", by_one), Texts(4, "permute x 4"));
 }
 
+TEST(PartitionWindows, ARollInALoopSendsEachBlockOnceATurn) {
+  Case c(kFour);
+  Value x = c.input({16}, "x");
+  const ProgramPtr turn = propagation::body_of({{16}}, [](Builder&, Values in) {
+    return Values{ops::concatenate(
+        Values{ops::slice(in[0], {1}, {16}, {1}), ops::slice(in[0], {0}, {1}, {1})}, 0)};
+  });
+  const Partitioned p = c.run(ops::scan(turn, Values{}, Values{x}, Values{}, 3, false, c.b), {"x"});
+  EXPECT_EQ(collectives(p), Texts(2, "permute x 4 * 3"));
+  expect_right(c, p);
+}
+
 TEST(PartitionWindows, AConvolutionExchangesRowsAtTheCuts) {
   auto convolved = [](std::int64_t stride, std::int64_t low, std::int64_t high) {
     Case c(kFour);
@@ -219,6 +231,30 @@ TEST(PartitionWindows, GradientsOfPoolsAreThoseOfOneDevice) {
   EXPECT_EQ(gradient_moves(kFour, {{16}}, {"x"}, "x", max),
             (Texts{"permute x 4", "permute x 4", "permute x 4", "permute x 8"}));
   gradient_moves(kFour, {{16}}, {"x"}, "x", sum);
+}
+
+TEST(PartitionWindows, AGradientOfPaddedWindowsGoesToTheFirstElementThere) {
+  const float inf = INFINITY;
+  const ops::WindowDims d{
+      .window = {3, 3}, .strides = {2, 1}, .pad_low = {1, 1}, .pad_high = {0, 1}};
+  for (bool max : {false, true}) {
+    Builder inner("f");
+    Value x = inner.input(f32_of({8, 8}));
+    const char* op = max ? "reduce_window_max" : "reduce_window_min";
+    const ProgramPtr g = vjp_program(*inner.finish(Values{ops::reduce_window(op, x, d)}), {true});
+    Case c(kGrid);
+    Values in{c.input({8, 8}, "x;y"), c.input({4, 8}, "x;y")};
+    const Partitioned p = c.run(c.b.inline_program(*g, in), {"x;y", "x;y"});
+    for (const CollectiveCause& cause : p.collectives)
+      EXPECT_EQ(cause.kind, MoveKind::permute) << to_string(c.mesh, cause);
+    std::vector<HostArray> drawn = drawn_inputs(*c.program);
+    expect_right(*c.program, p, drawn);
+    // All that a window has is the least there is.
+    std::fill_n(drawn[0].data<float>(), 64, max ? -inf : inf);
+    expect_right(*c.program, p, drawn);
+    drawn[0].data<float>()[9] = 1;
+    expect_right(*c.program, p, drawn);
+  }
 }
 
 TEST(PartitionWindows, GradientsOfRunningTotalsAndSlicesAreThoseOfOneDevice) {
@@ -323,6 +359,41 @@ TEST(PartitionWindows, WindowsThatAreWrittenAcrossPartsMoveNothing) {
       std::copy_n(places, 5, in[1].data<std::int32_t>());
       expect_right(*c.program, p, in);
     }
+}
+
+// Differentiated again, as a per-device program whose collectives are transposed by their types.
+TEST(PartitionWindows, DerivativesOfPartitionedProgramsAreThoseOfPrograms) {
+  for (const MeshShape& mesh : {kTwo, kThree, kFour}) {
+    Case c(mesh);
+    Value x = c.input({2, 24, 3}, ";x"), w = c.input({3, 3, 2}, "");
+    Value y = ops::convolution(x, w, conv(2, 0, 1));
+    y = ops::add(y, ops::reverse(y, {1}));
+    y = ops::concatenate(Values{ops::slice(y, {0, 5, 0}, {2, 12, 2}, {1, 1, 1}),
+                                ops::slice(y, {0, 0, 0}, {2, 5, 2}, {1, 1, 1})},
+                         1);
+    y = ops::cumsum(ops::pad(y, zero(y), {0, 12, 0}, {0, 0, 0}, {0, 0, 0}), 1);
+    const Partitioned p = c.run({y}, {";x"});
+    std::vector<HostArray> in = drawn_inputs(*c.program);
+    in.push_back(whole_numbers(f32_of({2, 24, 2}), 9));
+    const std::vector<bool> both{true, true};
+    expect_same(evaluate(*vjp_program(*p.program, both), in),
+                evaluate(*vjp_program(*c.program, both), in), "derivative");
+  }
+}
+
+TEST(PartitionWindows, WhatNoBlocksShareIsStillTheSame) {
+  auto reshaped = [](const MeshShape& mesh, Shape from, Shape to, const char* then) {
+    Case c(mesh);
+    Value x = c.input(std::move(from), "x");
+    expect_right(c, c.run({ops::reshape(x, to)}, {then}));
+  };
+  reshaped(kThree, {6, 4}, {4, 6}, ";x");
+  reshaped(kTwo, {6, 4}, {3, 8}, ";x");
+  Case c(kFour);
+  Value x = c.input({16}, "x");  // 15 and 5 elements are not cut by 4
+  const Partitioned p = c.run({ops::slice(x, {1}, {16}, {1}), ops::slice(x, {0}, {15}, {3})});
+  EXPECT_EQ(collectives(p), Texts{"all_gather x 48"});
+  expect_right(c, p);
 }
 
 TEST(PartitionWindows, ProgramsDoNotGrowWithTheMesh) {

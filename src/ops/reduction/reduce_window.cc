@@ -3,6 +3,7 @@
 #include "ops/batching.h"
 #include "ops/combine.h"
 #include "ops/contraction/conv_dims.h"
+#include "ops/fetch.h"
 #include "ops/reduction/window_dims.h"
 
 #include <cmath>
@@ -44,10 +45,20 @@ FactorRule sharding(const ShardArgs& a) {
 
 // Outside the array lies what changes no result.
 Values local(const LocalArgs& a, Combiner how) {
-  Values x(a.inputs.begin(), a.inputs.end());
-  const WindowDims d = fetch_windows(a, window_dims(a.attrs), a.whole_inputs[0].shape, x,
-                                     {constant(a.b, neutral_literal(x[0].dtype(), how))});
-  return a.b.emit(a.op, x, window_attrs(d, x[0].rank()));
+  const Shape& whole = a.whole_inputs[0].shape;
+  const WindowDims d = window_dims(a.attrs);
+  const Shape windows = windowed_shape(whole, d);
+  WindowDims part = d;
+  Value x = a.inputs[0];
+  for (int i = 0; i < whole.rank(); ++i) {
+    if (a.outputs[0][i] == windows[i] || tiles(whole, d, i)) continue;
+    const Stretch s =
+        fetch_window(x, i, window_along(whole, d, i), a.output_specs[0].axes_of(i),
+                     windows[i] / a.outputs[0][i], constant(a.b, neutral_literal(x.dtype(), how)));
+    part.pad_low[i] = s.low;
+    part.pad_high[i] = s.high;
+  }
+  return a.b.emit(a.op, Values{x}, window_attrs(part, whole.rank()));
 }
 
 Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {

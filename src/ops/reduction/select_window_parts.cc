@@ -1,5 +1,6 @@
 // Selections in windows on parts of their operands.
 #include "ops/contraction/conv_dims.h"
+#include "ops/fetch.h"
 #include "ops/reduction/select_window.h"
 
 #include <algorithm>
@@ -8,9 +9,14 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-// Parts of a dimension fetch what they lack where nothing lies in front of the array: what is put
-// behind it is never preferred to an element before it, but in front it would be.
-bool is_fetched(const WindowDims& d, int i) { return d.pad_low[i] <= 0 && d.base_dilation[i] == 1; }
+// What is put behind an array is never preferred to an element before it. In front of it, it is
+// where all elements of a window are the least that there are; then element 0 is the first of them,
+// which what is put there stands for. It has to lie with the first device alone.
+bool is_fetched(const WindowDims& d, int i) {
+  if (d.base_dilation[i] != 1) return false;
+  return d.pad_low[i] <= 0 ||
+         (d.window_dilation[i] == 1 && d.pad_low[i] < d.window[i] && d.pad_low[i] <= d.strides[i]);
+}
 
 // Of the windows that hold an element of the array: they lie `strides` apart in it.
 FactorRule::Window holders_along(const Shape& x, const WindowDims& d, int i) {
@@ -44,6 +50,19 @@ std::vector<FactorRule::Window> fetched(const Shape& x, const WindowDims& d, int
   return both;
 }
 
+// Elements [begin, end) along a dimension.
+Value row(Value x, int dim, std::int64_t begin, std::int64_t end) {
+  Ints start(x.shape().size(), 0), limit = x.shape().to_vector();
+  start[static_cast<std::size_t>(dim)] = begin;
+  limit[static_cast<std::size_t>(dim)] = end;
+  return slice(x, start, limit, Ints(start.size(), 1));
+}
+Ints all_dims(Value x) {
+  Ints dims;
+  for (int d = 0; d < x.rank(); ++d) dims.push_back(d);
+  return dims;
+}
+
 }  // namespace
 
 FactorRule shard_select(const ShardArgs& a, bool scatter) {
@@ -58,16 +77,36 @@ FactorRule shard_select(const ShardArgs& a, bool scatter) {
 }
 
 Values local_select_gather(const LocalArgs& a) {
-  const Value x = a.inputs[0];
-  Values in(a.inputs.begin(), a.inputs.end());
+  const Shape& whole = a.whole_inputs[0].shape;
+  const WindowDims d = window_dims(a.attrs);
+  const Shape windows = windowed_shape(whole, d);
+  WindowDims part = d;
+  Value x = a.inputs[0], tangent = a.inputs[1];
   const Combiner how = selects_max(a.attrs) ? Combiner::max : Combiner::min;
-  const WindowDims d = fetch_windows(a, window_dims(a.attrs), a.whole_inputs[0].shape, in,
-                                     {constant(a.b, neutral_literal(x.dtype(), how)), {}});
-  return a.b.emit(a.op, in, select_attrs(d, x.rank(), selects_max(a.attrs)));
+  for (int i = 0; i < whole.rank(); ++i) {
+    const std::int64_t mine = a.outputs[0][i], parts = mine ? windows[i] / mine : 1;
+    if (parts == 1 || tiles(whole, d, i)) continue;
+    const FactorRule::Window w = window_along(whole, d, i);
+    const Strings& axes = a.output_specs[0].axes_of(i);
+    const Value edge = row(tangent, i, 0, 1);
+    const Stretch s =
+        fetch_window(x, i, w, axes, parts, constant(a.b, neutral_literal(x.dtype(), how)));
+    fetch_window(tangent, i, w, axes, parts, std::nullopt);
+    if (w.low > 0) {
+      const Value at = iota(a.b, DType::int64, {s.count}, 0);
+      const Value before = and_(lt(at, full_like(at, static_cast<double>(w.low))),
+                                everywhere(is_first(a.b, axes, parts), at.shape()));
+      tangent = select(broadcast_in_dim(before, tangent.shape(), {i}),
+                       broadcast_in_dim(edge, tangent.shape(), all_dims(tangent)), tangent);
+    }
+    part.pad_low[i] = s.low;
+    part.pad_high[i] = s.high;
+  }
+  return a.b.emit(a.op, Values{x, tangent}, select_attrs(part, whole.rank(), selects_max(a.attrs)));
 }
 
 // All windows that hold an element of the part give what they give; what they give to others is cut
-// off.
+// off, and what lies in front of the array goes to element 0.
 Values local_select_scatter(const LocalArgs& a) {
   const Shape& whole = a.whole_inputs[0].shape;
   const WindowDims d = window_dims(a.attrs);
@@ -88,8 +127,23 @@ Values local_select_scatter(const LocalArgs& a) {
     low[k] = -read.low;
     high[k] = mine - (x.shape()[k] - read.low);
   }
-  const Value y =
+  Value y =
       a.b.emit(a.op, Values{x, source}, select_attrs(part, whole.rank(), selects_max(a.attrs)))[0];
+  for (int i = 0; i < whole.rank(); ++i) {
+    const std::int64_t before = -low[static_cast<std::size_t>(i)];
+    if (before <= 0 || d.pad_low[i] <= 0) continue;
+    const Strings& axes = a.output_specs[0].axes_of(i);
+    const Value first = is_first(a.b, axes, whole[i] / a.outputs[0][i]);
+    Value given = row(y, i, 0, before);
+    given = select(everywhere(first, given.shape()), given, zeros_like(given));
+    Shape one = given.shape();
+    one[i] = 1;
+    given = reshape(reduce_sum(given, {i}), one);
+    Ints at(rank, 0), behind = at;
+    at[static_cast<std::size_t>(i)] = before;
+    behind[static_cast<std::size_t>(i)] = y.shape()[i] - before - 1;
+    y = add(y, pad(given, scalar(a.b, y.dtype(), 0), at, behind, Ints(rank, 0)));
+  }
   return {pad(y, scalar(a.b, y.dtype(), 0), low, high, Ints(rank, 0))};
 }
 

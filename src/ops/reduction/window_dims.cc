@@ -124,23 +124,6 @@ WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims&
   return f;
 }
 
-WindowDims fetch_windows(const LocalArgs& a, const WindowDims& d, const Shape& whole,
-                         Values& operands, const std::vector<std::optional<Value>>& fills) {
-  WindowDims part = d;
-  const Shape windows = windowed_shape(whole, d);
-  for (int i = 0; i < whole.rank(); ++i) {
-    if (a.outputs[0][i] == windows[i] || tiles(whole, d, i)) continue;
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      const Stretch s =
-          fetch_window(operands[k], i, window_along(whole, d, i), a.output_specs[0].axes_of(i),
-                       windows[i] / a.outputs[0][i], fills[k]);
-      part.pad_low[i] = s.low;
-      part.pad_high[i] = s.high;
-    }
-  }
-  return part;
-}
-
 std::int64_t window_element(const Shape& x, const Shape& strides, const WindowDims& d,
                             const Shape& o, const Shape& k) {
   std::int64_t flat = 0;

@@ -4,7 +4,6 @@
 #include "ir/op.h"
 #include "ops/build.h"
 #include "ops/factors.h"
-#include "ops/fetch.h"
 
 namespace tessera::inline v0::ops {
 
@@ -34,12 +33,6 @@ struct WindowFactors {
 };
 WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims& d,
                              const std::function<std::vector<FactorRule::Window>(int)>& fetched);
-
-/// On parts of operands that lie as an array of shape `whole` does, and of results a window of it:
-/// replaces those by what the part's windows read, and gives the windows in them. `fills` are read
-/// outside the array, one an operand; absent: zero.
-WindowDims fetch_windows(const LocalArgs& a, const WindowDims& d, const Shape& whole,
-                         Values& operands, const std::vector<std::optional<Value>>& fills);
 
 /// Where window `o` has its element `k` in an array of shape `x`: flat index, or -1 in the padding
 /// or a hole.
