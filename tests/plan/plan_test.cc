@@ -256,6 +256,21 @@ TEST(Plan, AnAbstractMeshPlansWhatARealOneRuns) {
             sharded_mlp(ts::Mesh({{"data", 2}, {"model", 2}})).lower(x, w1, w2).collectives());
 }
 
+// Without any spec the arrays say where they lie.
+TEST(Plan, WhereTheDataIs) {
+  ts::set_device_count(4);
+  const ts::Mesh mesh({{"data", 2}, {"model", 2}});
+  const ts::Plan p =
+      ts::jit(mlp).explain(ts::device_put(ts::ones({8, 16}), mesh, P("data")),
+                           ts::device_put(ts::ones({16, 32}), mesh, P(none, "model")),
+                           ts::device_put(ts::ones({32, 16}), mesh, P("model")));
+  EXPECT_EQ(p.mesh, "Mesh('data': 2, 'model': 2)");
+  EXPECT_EQ(p.arguments[1].spec, "P(none, 'model')");
+  EXPECT_EQ(p.argument_bytes, 4 * (4 * 16 + 16 * 16 + 16 * 16));
+  EXPECT_EQ(p.flops, 2 * 4 * 16 * 16 + 4 * 16 + 2 * 4 * 16 * 16);
+  EXPECT_EQ(listed(p), (Texts{"all_reduce model 256"}));
+}
+
 TEST(Plan, LargeValuesThatStayWhole) {
   const auto f = [](Array a, Array b) {
     return ts::dot(a, b) + ts::with_sharding_constraint(ts::transpose(ts::dot(a, b)), P());
