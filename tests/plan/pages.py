@@ -93,6 +93,8 @@ class Browser:
             if m := re.search(r"successfully on port (\d+)", line):
                 self.address = f"http://127.0.0.1:{m[1]}"
                 break
+        if not self.address:
+            sys.exit(f"{driver} does not start")
         options = {"binary": chromium, "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1440,1000",
                                                 f"--user-data-dir={self.profile.name}"]}
         made = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 namespace ts = tessera;
@@ -234,10 +235,14 @@ TEST(Plan, TemporariesAreThoseOfTheFrame) {
   const ts::Mesh mesh({{"data", 2}, {"model", 2}});
   const auto f = sharded_mlp(mesh);
   const ts::Plan p = f.explain(x, w1, w2);
-  const std::int64_t frame = f.lower(x, w1, w2).memory().temporaries;
-  // The frame has a table of pointers too, and the memory of one phase a worker.
-  EXPECT_GE(frame, p.temporary_bytes);
-  EXPECT_LE(frame, 4 * p.temporary_bytes + 1024);
+  // All devices' values between phases, and what one device at a time needs within one.
+  std::smatch found;
+  const std::string schedule = f.lower(x, w1, w2).schedule();
+  ASSERT_TRUE(std::regex_search(schedule, found, std::regex("arena (\\d+) B, local (\\d+) B")))
+      << schedule;
+  EXPECT_EQ(p.temporary_bytes, std::stoll(found[1]) / 4 + std::stoll(found[2]));
+  // The frame of a call has these and a table of pointers.
+  EXPECT_GE(f.lower(x, w1, w2).memory().temporaries, std::stoll(found[1]) + std::stoll(found[2]));
 }
 
 TEST(Plan, AnAbstractMeshPlansWhatARealOneRuns) {
@@ -249,6 +254,21 @@ TEST(Plan, AnAbstractMeshPlansWhatARealOneRuns) {
   EXPECT_EQ(planned, real);
   EXPECT_EQ(sharded_mlp(grid).lower(x, w1, w2).collectives(),
             sharded_mlp(ts::Mesh({{"data", 2}, {"model", 2}})).lower(x, w1, w2).collectives());
+}
+
+// Without any spec the arrays say where they lie.
+TEST(Plan, WhereTheDataIs) {
+  ts::set_device_count(4);
+  const ts::Mesh mesh({{"data", 2}, {"model", 2}});
+  const ts::Plan p =
+      ts::jit(mlp).explain(ts::device_put(ts::ones({8, 16}), mesh, P("data")),
+                           ts::device_put(ts::ones({16, 32}), mesh, P(none, "model")),
+                           ts::device_put(ts::ones({32, 16}), mesh, P("model")));
+  EXPECT_EQ(p.mesh, "Mesh('data': 2, 'model': 2)");
+  EXPECT_EQ(p.arguments[1].spec, "P(none, 'model')");
+  EXPECT_EQ(p.argument_bytes, 4 * (4 * 16 + 16 * 16 + 16 * 16));
+  EXPECT_EQ(p.flops, 2 * 4 * 16 * 16 + 4 * 16 + 2 * 4 * 16 * 16);
+  EXPECT_EQ(listed(p), (Texts{"all_reduce model 256"}));
 }
 
 TEST(Plan, LargeValuesThatStayWhole) {
