@@ -32,8 +32,7 @@ inline std::vector<ts::PartitionSpec> of(const ts::Shape& shape, const ts::Mesh&
         parts[static_cast<std::size_t>(where[a])] *= mesh.axes()[a].size;
       }
     bool divides = true;
-    for (std::size_t d = 0; d < parts.size(); ++d)
-      divides = divides && shape[d] % parts[d] == 0;
+    for (std::size_t d = 0; d < parts.size(); ++d) divides = divides && shape[d] % parts[d] == 0;
     if (!divides) continue;
     std::vector<ts::PartitionSpec::Dim> spec(axes.begin(), axes.end());
     all.push_back(ts::PartitionSpec(spec));

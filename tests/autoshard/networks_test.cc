@@ -79,19 +79,18 @@ TEST(Autoshard, LargeWeightsAreCutWhereMemoryIsShort) {
 
 TEST(Autoshard, NoWorseThanWhatIsWrittenForATransformer) {
   using Blocks = std::vector<transformer::Block>;
-  transformer::Sizes s{.layers = 1, .width = 1024, .heads = 16, .sequence = 256, .batch = 64,
-                       .vocabulary = 8192};
+  transformer::Sizes s{
+      .layers = 1, .width = 1024, .heads = 16, .sequence = 256, .batch = 64, .vocabulary = 8192};
   const ts::Mesh mesh = ts::Mesh::abstract({{"data", 4}, {"model", 4}});
   const auto model = transformer::written_out(s);
   const Array ids = transformer::ids(s);
   const auto step = transformer::step_of<Blocks>(s.heads);
   const ts::AutoShardings found = ts::autoshard(step, {.mesh = mesh})(model, ids, ids);
   const auto seconds = [&](const ts::SpecTree& specs, const ts::PartitionSpec& rows) {
-    return planned(step,
-                   {.mesh = mesh,
-                    .in_shardings = {specs, rows, rows},
-                    .out_shardings = {specs, P()}},
-                   false, model, ids, ids)
+    return planned(
+               step,
+               {.mesh = mesh, .in_shardings = {specs, rows, rows}, .out_shardings = {specs, P()}},
+               false, model, ids, ids)
         .seconds();
   };
   const ts::SpecTree fully = ts::specs(model, {{"**norm*", P({"data", "model"})},
@@ -111,8 +110,8 @@ TEST(Autoshard, NoWorseThanWhatIsWrittenForATransformer) {
 
 TEST(Autoshard, RepeatedLayersAreCutAlikeAndJudgedByFewer) {
   using Blocks = std::vector<transformer::Block>;
-  transformer::Sizes s{.layers = 16, .width = 512, .heads = 8, .sequence = 128, .batch = 32,
-                       .vocabulary = 2048};
+  transformer::Sizes s{
+      .layers = 16, .width = 512, .heads = 8, .sequence = 128, .batch = 32, .vocabulary = 2048};
   const ts::Mesh mesh = ts::Mesh::abstract({{"data", 4}, {"model", 4}});
   const auto model = transformer::written_out(s);
   const Array ids = transformer::ids(s);
@@ -149,8 +148,8 @@ TEST(Autoshard, TheSameEveryTime) {
 TEST(Autoshard, WhatIsSettledStays) {
   const Mlp m = mlp(512, 1024, 256);
   const Array x = f32({256, 512}), y = f32({256, 256});
-  const ts::AutoshardOptions options{
-      .mesh = two_axes(), .in_shardings = {ts::unconstrained, P("model"), P("model")}};
+  const ts::AutoshardOptions options{.mesh = two_axes(),
+                                     .in_shardings = {ts::unconstrained, P("model"), P("model")}};
   const ts::AutoShardings found = ts::autoshard(Step(), options)(m, x, y);
   EXPECT_EQ(to_string(found.in_shardings.children()[1]), "P('model')");
   EXPECT_EQ(to_string(found.in_shardings.children()[2]), "P('model')");
@@ -182,6 +181,7 @@ TEST(Autoshard, MomentsLieAsTheirParameters) {
 }
 
 TEST(Autoshard, ValuesAreThoseOfOneDevice) {
+  ts::set_device_count(8);
   const ts::Mesh mesh({{"data", 4}, {"model", 2}});
   const auto normal = [](std::uint64_t seed, const ts::Shape& shape) {
     return ts::random::normal(ts::random::key(seed), shape);

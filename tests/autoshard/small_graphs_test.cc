@@ -35,9 +35,10 @@ Best brute_force(const ts::Mesh& mesh, const std::vector<int>& carried, F f, A..
       out.push_back(i < 0 ? ts::SpecTree(ts::unconstrained)
                           : ts::SpecTree(specs[static_cast<std::size_t>(i)]));
     const auto program = ts::jit(
-        f, {.mesh = mesh,
-            .in_shardings = std::vector<ts::SpecTree>(specs.begin(), specs.end()),
-            .out_shardings = carried.empty() ? ts::SpecTree(ts::unconstrained) : ts::SpecTree(out)});
+        f,
+        {.mesh = mesh,
+         .in_shardings = std::vector<ts::SpecTree>(specs.begin(), specs.end()),
+         .out_shardings = carried.empty() ? ts::SpecTree(ts::unconstrained) : ts::SpecTree(out)});
     best.seconds = std::min(best.seconds, program.lower(args...).plan(speeds()).seconds());
     ++best.choices;
   });
@@ -62,8 +63,7 @@ void expect_best(const char* name, const std::vector<int>& carried, F f, A... ar
     // An axis of one device cuts nothing, so that there are fewer choices than specs.
     EXPECT_LE(found.choices, best.choices);
     EXPECT_EQ(found.evaluations, static_cast<int>(found.choices));
-    const double made =
-        ts::jit(f, found.options()).lower(args...).plan(speeds()).seconds();
+    const double made = ts::jit(f, found.options()).lower(args...).plan(speeds()).seconds();
     EXPECT_NEAR(made, best.seconds, kSame * best.seconds) << to_string(found);
 
     // Here the walk finds it too.
@@ -99,8 +99,8 @@ TEST(SmallGraphs, Reduction) {
   expect_best(
       "sum of squares", {}, [](Array a) { return ts::sum(ts::square(a)); }, f32({128, 64, 16}));
   expect_best(
-      "rows less their mean", {},
-      [](Array a) { return a - ts::mean(a, 1, true); }, f32({64, 2048}));
+      "rows less their mean", {}, [](Array a) { return a - ts::mean(a, 1, true); },
+      f32({64, 2048}));
 }
 
 TEST(SmallGraphs, TwoLayers) {

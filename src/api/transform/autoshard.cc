@@ -72,9 +72,8 @@ std::string text_of(const Type& t) { return to_string(Type(t.dtype, t.shape)); }
   m.offender("arguments " + bytes(best.argument_bytes) + ", results " + bytes(best.result_bytes) +
              ", temporaries " + bytes(best.temporary_bytes));
   std::vector<AutoshardGroup> groups = best.groups;
-  std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
-    return a.bytes > b.bytes;
-  });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
   for (std::size_t i = 0; i < std::min(kMost, groups.size()); ++i) {
     const AutoshardGroup& g = groups[i];
     std::string text = g.name + ": " + bytes(g.bytes);
@@ -111,13 +110,12 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   s.name = options.name.empty() ? "autoshard(" + to_string(loc) + ")" : options.name;
   s.mesh = need_scope_mesh("autoshard", options.mesh, loc);
   s.memory_limit = options.memory_limit;
-  if (options.memory_limit < 0 || options.evaluations < 1 || !(options.seconds >= 0))
+  if (options.memory_limit < 0 || options.evaluations < 0 || !(options.seconds >= 0))
     Message("autoshard")
         .problem("memory_limit is " + std::to_string(options.memory_limit) + ", evaluations " +
                  std::to_string(options.evaluations) + ", seconds " +
                  std::to_string(options.seconds))
-        .rule("the limit is 0 (none) or more bytes, at least 1 choice is judged, and seconds are "
-              "not negative")
+        .rule("bytes, choices to be judged and seconds are not negative; 0 bytes are no limit")
         .from(loc)
         .advice("leave out what shall be as it is by default")
         .raise<Error>();
@@ -170,9 +168,9 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   for (std::size_t i = 0; i < present.size(); ++i)  // what was settled stays as it was said
     if (present[i] && in.specs[next++]) in_specs[i] = in.specs[next - 1];
   s.in_shardings = tree_of(arguments, in_specs);
-  s.out_shardings = tree_of(
-      result, leaf_specs(result.leaf_count(), f.result_present,
-                         [&](std::size_t o) { return space.variable_of_output(o); }));
+  s.out_shardings =
+      tree_of(result, leaf_specs(result.leaf_count(), f.result_present,
+                                 [&](std::size_t o) { return space.variable_of_output(o); }));
   s.seconds = found.figures.seconds;
   s.argument_bytes = static_cast<std::int64_t>(found.figures.argument_bytes);
   s.result_bytes = static_cast<std::int64_t>(found.figures.result_bytes);
@@ -183,8 +181,8 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   s.repeats = found.repeats;
   for (const auto& [t, figures] : found.templates) {
     const auto peak = static_cast<std::int64_t>(figures.peak(found.scale));
-    s.templates.push_back({t.name, figures.seconds, peak,
-                           options.memory_limit == 0 || peak <= options.memory_limit});
+    s.templates.push_back(
+        {t.name, figures.seconds, peak, options.memory_limit == 0 || peak <= options.memory_limit});
   }
   s.search_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -32,8 +32,7 @@ std::string to_string(const AutoShardings& s) {
   out += "\n  searched   " + plans::seconds_text(s.search_seconds) + ": " +
          (s.exhaustive ? "all " : std::to_string(s.evaluations) + " of ") +
          choices_text(s.choices) + (s.choices == 1 ? " choice" : " choices");
-  if (s.repeats > 0)
-    out += ", with fewer than its " + std::to_string(s.repeats) + " layers";
+  if (s.repeats > 0) out += ", with fewer than its " + std::to_string(s.repeats) + " layers";
   out += "\n";
 
   std::vector<std::vector<std::string>> rows;

@@ -89,8 +89,7 @@ DimClasses dim_classes(const Program& program, const Space& space) {
   }
   std::vector<std::vector<std::size_t>> of_result;
   for (std::size_t o = 0; o < program.outputs.size(); ++o)
-    of_result.push_back(
-        dims_of(graph.outputs[o], program.types[program.outputs[o]].shape.rank()));
+    of_result.push_back(dims_of(graph.outputs[o], program.types[program.outputs[o]].shape.rank()));
 
   std::map<std::size_t, double> total;
   for (std::size_t i = 0; i < weight.size(); ++i) total[sets.find(i)] += weight[i];

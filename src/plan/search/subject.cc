@@ -97,8 +97,9 @@ std::vector<std::vector<int>> layers_of(const Program& p, const std::vector<Run>
   for (const Run& r : runs) {
     std::vector<int>& of = all.emplace_back();
     for (int j = 0; j < r.repeats; ++j) {
-      const auto first = p.equations.begin() +
-                         static_cast<std::ptrdiff_t>(r.begin + r.period * static_cast<std::size_t>(j));
+      const auto first =
+          p.equations.begin() +
+          static_cast<std::ptrdiff_t>(r.begin + r.period * static_cast<std::size_t>(j));
       const auto last = first + static_cast<std::ptrdiff_t>(r.period);
       std::vector<int> votes(static_cast<std::size_t>(layers));
       for (auto eqn = first; eqn != last; ++eqn)

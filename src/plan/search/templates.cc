@@ -111,8 +111,7 @@ class Maker {
   Choice tensor(const std::set<int>& set, std::size_t axis, Choice c) const {
     for (std::size_t v = 0; v < is_data_.size(); ++v)
       for (int d = 0; d < space_.variables()[v].type.shape.rank(); ++d)
-        if (set.count(classes_.of[v][static_cast<std::size_t>(d)]) &&
-            space_.put(c, v, axis, d))
+        if (set.count(classes_.of[v][static_cast<std::size_t>(d)]) && space_.put(c, v, axis, d))
           break;
     return c;
   }

@@ -169,8 +169,7 @@ std::vector<Choice> Space::options(std::size_t variable) const {
 
 double Space::choices() const {
   double n = 1;
-  for (std::size_t v = 0; v < variables_.size(); ++v)
-    n *= static_cast<double>(options(v).size());
+  for (std::size_t v = 0; v < variables_.size(); ++v) n *= static_cast<double>(options(v).size());
   return n;
 }
 
