@@ -1,2 +1,2 @@
-#include <gtest/gtest.h>
 #include <tessera/tessera.h>
+#include <gtest/gtest.h>
