@@ -34,9 +34,9 @@ struct AutoshardOptions {
   SpecTree in_shardings = unconstrained;
   /// Speeds of the devices and of the links between them.
   PlanOptions plan = {};
-  /// How many choices are judged at most. Where there are no more in all, the best is found for
-  /// certain.
-  int evaluations = 400;
+  /// How many choices are judged at most; 0: from 160 to 4096, the more the smaller the program is.
+  /// Where there are no more in all, the best is found for certain.
+  int evaluations = 0;
   /// When the search ends at the latest, with the best so far. The result is the same every time
   /// as long as the number above ends it first.
   double seconds = 300;

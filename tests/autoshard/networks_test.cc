@@ -181,6 +181,7 @@ TEST(Autoshard, MomentsLieAsTheirParameters) {
 }
 
 TEST(Autoshard, ValuesAreThoseOfOneDevice) {
+  ts::set_device_count(8);
   const ts::Mesh mesh({{"data", 4}, {"model", 2}});
   const auto normal = [](std::uint64_t seed, const ts::Shape& shape) {
     return ts::random::normal(ts::random::key(seed), shape);

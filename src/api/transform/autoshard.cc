@@ -110,14 +110,12 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   s.name = options.name.empty() ? "autoshard(" + to_string(loc) + ")" : options.name;
   s.mesh = need_scope_mesh("autoshard", options.mesh, loc);
   s.memory_limit = options.memory_limit;
-  if (options.memory_limit < 0 || options.evaluations < 1 || !(options.seconds >= 0))
+  if (options.memory_limit < 0 || options.evaluations < 0 || !(options.seconds >= 0))
     Message("autoshard")
         .problem("memory_limit is " + std::to_string(options.memory_limit) + ", evaluations " +
                  std::to_string(options.evaluations) + ", seconds " +
                  std::to_string(options.seconds))
-        .rule(
-            "the limit is 0 (none) or more bytes, at least 1 choice is judged, and seconds are "
-            "not negative")
+        .rule("bytes, choices to be judged and seconds are not negative; 0 bytes are no limit")
         .from(loc)
         .advice("leave out what shall be as it is by default")
         .raise<Error>();

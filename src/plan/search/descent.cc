@@ -14,7 +14,13 @@ Descent::Descent(Judge& judge, const Space& space, const DimClasses& classes,
   std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
     return space.variables()[a].bytes() > space.variables()[b].bytes();
   });
-  for (std::size_t v = 0; v < order_.size(); ++v) ways_.push_back(space.options(v));
+  constexpr std::size_t kThorough = 96;
+  std::size_t all = 0;
+  for (std::size_t v = 0; v < order_.size(); ++v) {
+    ways_.push_back(space.options(v));
+    all += ways_.back().size();
+  }
+  thorough_ = all <= kThorough;
 }
 
 bool Descent::fits(const Figures& f) const {
@@ -36,14 +42,14 @@ bool Descent::visit(const Choice& choice) {
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
   // The first is always judged, so that there is one.
   if (judge_.count() > 0 &&
-      (judge_.count() >= options_.evaluations || passed.count() > options_.seconds))
+      (judge_.count() >= judge_.budget() || passed.count() > options_.seconds))
     return false;
   judge_(choice);
   return true;
 }
 
 bool Descent::try_all() {
-  if (space_.choices() > options_.evaluations) return false;
+  if (space_.choices() > judge_.budget()) return false;
   std::vector<std::size_t> way(ways_.size());
   const std::size_t axes = space_.axes().size();
   for (;;) {
@@ -66,9 +72,8 @@ bool Descent::take(Choice& now, const Choice& to) {
 }
 
 // An axis onto a class of dimensions, beside what it cuts or instead, or away from it.
-bool Descent::change_classes(Choice& now) {
+void Descent::change_classes(Choice& now) {
   constexpr int kMost = 8;
-  bool any = false;
   for (std::size_t a = 0; a < space_.axes().size(); ++a)
     for (int number = 0; number < std::min(kMost, classes_.count); ++number) {
       Choice added = now, alone = now, removed = now;
@@ -80,38 +85,37 @@ bool Descent::change_classes(Choice& now) {
         space_.put(added, v, a, d);
         space_.put(alone, v, a, d);
       }
-      for (const Choice& to : {added, alone, removed}) any = take(now, to) || any;
+      for (const Choice& to : {added, alone, removed}) take(now, to);
     }
-  return any;
 }
 
-bool Descent::change_variables(Choice& now) {
-  constexpr std::size_t kAllWays = 16;
-  bool any = false;
+void Descent::change_variables(Choice& now) {
   const std::size_t axes = space_.axes().size();
   for (std::size_t v : order_) {
     if (space_.variables()[v].settled) continue;
     const auto begin = static_cast<std::ptrdiff_t>(v * axes);
     for (const Choice& way : ways_[v]) {
-      // Of a variable with very many, one axis at a time.
-      if (ways_[v].size() > kAllWays) {
-        std::size_t differ = 0;
-        for (std::size_t a = 0; a < axes; ++a) differ += way[a] != space_.at(now, v, a);
-        if (differ > 1) continue;
-      }
+      std::size_t differ = 0;
+      for (std::size_t a = 0; a < axes; ++a) differ += way[a] != space_.at(now, v, a);
+      if (differ > 1 && !thorough_) continue;
       Choice to = now;
       std::copy(way.begin(), way.end(), to.begin() + begin);
-      any = take(now, to) || any;
+      take(now, to);
     }
   }
-  return any;
 }
 
 void Descent::improve(Choice now) {
+  constexpr double kWorthwhile = 0.995;
   if (!visit(now)) return;
-  for (bool any = true; any;) {
-    any = change_variables(now);
-    any = change_classes(now) || any;
+  for (;;) {
+    const Figures before = judge_(now);
+    change_variables(now);
+    change_classes(now);
+    const Figures& after = judge_(now);
+    const bool gained = fits(after) ? !fits(before) || after.seconds < kWorthwhile * before.seconds
+                                    : after.peak(scale) < kWorthwhile * before.peak(scale);
+    if (!gained && !(thorough_ && better(after, before))) return;
   }
 }
 

@@ -16,7 +16,8 @@ class Descent {
   bool try_all();
   /// Judges it. False where there is no time for that.
   bool visit(const Choice& choice);
-  /// From there as long as a change of a variable, or of a class of dimensions, makes it better.
+  /// From there as long as changes of variables, and of classes of dimensions, make it much better;
+  /// where there are few, as long as they make it better.
   void improve(Choice from);
 
   /// What fits goes before what does not, quicker before slower, and of equal ones the smaller. What
@@ -33,8 +34,8 @@ class Descent {
  private:
   /// Whether `to` was better and is taken.
   bool take(Choice& now, const Choice& to);
-  bool change_classes(Choice& now);
-  bool change_variables(Choice& now);
+  void change_classes(Choice& now);
+  void change_variables(Choice& now);
 
   Judge& judge_;
   const Space& space_;
@@ -43,6 +44,7 @@ class Descent {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::vector<std::size_t> order_;         // of variables: large first
   std::vector<std::vector<Choice>> ways_;  // of each variable
+  bool thorough_;  // all ways of a variable are tried, else those that move one axis
 };
 
 }  // namespace tessera::inline v0::plans

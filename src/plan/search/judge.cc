@@ -1,18 +1,40 @@
 #include "plan/search/judge.h"
 
+#include "ir/nested.h"
 #include "plan/live.h"
 #include "plan/memory.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0::plans {
 
-Judge::Judge(const Question& question, const Space& space, bool abstract,
-             const PlanOptions& options)
+namespace {
+std::size_t size_of(const Program& p) {
+  std::size_t n = p.equations.size();
+  for (const Equation& eqn : p.equations)
+    if (const std::optional<Flow> flow = flow_of(eqn))
+      for (const ProgramPtr& nested : flow->programs) n += size_of(*nested);
+  return n;
+}
+}  // namespace
+
+Judge::Judge(const Question& question, const Space& space, const PlanOptions& options,
+             int evaluations)
     : space_(space),
-      abstract_(abstract),
+      abstract_(question.cutting->abstract),
       options_(options),
       mesh_(question.cutting->mesh),
       whole_(whole_subject(question, space)),
-      shortened_(shortened(question, space)) {}
+      shortened_(shortened(question, space)),
+      budget_(evaluations) {
+  if (evaluations > 0) return;
+  constexpr std::size_t kEquations = 100'000, kFewest = 160, kMost = 4096;
+  const std::size_t size =
+      shortened_ ? size_of(*shortened_->first.program) + size_of(*shortened_->second.program)
+                 : size_of(*whole_.program);
+  budget_ =
+      static_cast<int>(std::clamp(kEquations / std::max<std::size_t>(1, size), kFewest, kMost));
+}
 
 Divided Judge::divided(const Subject& subject, const Choice& choice) const {
   spmd::Cutting cutting;

@@ -20,7 +20,9 @@ struct Figures {
 
 class Judge {
  public:
-  Judge(const Question& question, const Space& space, bool abstract, const PlanOptions& options);
+  /// `evaluations`: how many choices are to be judged at most; 0: as many as the programs' sizes
+  /// allow.
+  Judge(const Question& question, const Space& space, const PlanOptions& options, int evaluations);
 
   /// Kept: equal choices are judged once. By the shortened program where there is one.
   const Figures& operator()(const Choice& choice);
@@ -36,6 +38,7 @@ class Judge {
   void use_whole();
   const std::map<Choice, Figures>& all() const { return known_; }
   int count() const { return static_cast<int>(known_.size()); }
+  int budget() const { return budget_; }
 
  private:
   Divided divided(const Subject& subject, const Choice& choice) const;
@@ -47,6 +50,7 @@ class Judge {
   MeshRef mesh_;
   Subject whole_;
   std::optional<Shortened> shortened_;
+  int budget_;
   std::map<Choice, Figures> known_, known_whole_;
 };
 

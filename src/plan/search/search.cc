@@ -10,15 +10,16 @@ namespace tessera::inline v0::plans {
 
 namespace {
 
-constexpr std::size_t kPolished = 3;   // templates that a walk starts from
-constexpr std::size_t kFinalists = 2;  // of what was found, judged whole
+constexpr std::size_t kPolished = 3;  // templates that a walk starts from
+constexpr double kHopeless = 1.5;     // times the best one's seconds: no walk starts there
+constexpr double kAllowed = 0.02;     // by which a program with fewer layers may be wrong
 
 class Searcher {
  public:
   Searcher(const Question& question, const Space& space, const SearchOptions& options)
       : space_(space),
         options_(options),
-        judge_(question, space, question.cutting->abstract, options.plan),
+        judge_(question, space, options.plan, options.evaluations),
         classes_(dim_classes(*question.program, space)),
         templates_(templates(space, classes_)),
         walk_(judge_, space, classes_, options) {}
@@ -28,36 +29,37 @@ class Searcher {
     constexpr int kRounds = 5;
     for (int round = 0; round < kRounds; ++round) {
       walk();
-      const double before = walk_.scale;
       if (settle()) break;
-      if (walk_.scale == before) break;
     }
     if (!found_) give_up();
     found_->evaluations = judge_.count();
     found_->repeats = judge_.repeats();
     found_->scale = walk_.scale;
-    for (const Template& t : best_templates())
-      found_->templates.emplace_back(t, judge_.whole(t.choice));
+    for (const Template& t : best_templates()) found_->templates.emplace_back(t, judge_(t.choice));
     return std::move(*found_);
   }
 
  private:
   // A program with fewer layers tells about the whole one what that says of itself.
+  bool agrees(const Choice& choice) {
+    const double few = judge_(choice).seconds, all = judge_.whole(choice).seconds;
+    return std::abs(few - all) <= kAllowed * all;
+  }
   void trust_or_drop_repeats() {
-    constexpr double kAllowed = 0.02;
     if (judge_.repeats() == 0) return;
-    for (const Template& t : templates_) {
-      if (t.kind != Template::Kind::data && t.kind != Template::Kind::sharded) continue;
-      const double few = judge_(t.choice).seconds, all = judge_.whole(t.choice).seconds;
-      if (std::abs(few - all) > kAllowed * all) return judge_.use_whole();
-      if (t.kind == Template::Kind::sharded) return;
-    }
+    const auto hard = std::find_if(templates_.rbegin(), templates_.rend(), [](const Template& t) {
+      return t.kind == Template::Kind::sharded;
+    });
+    if (hard == templates_.rend() || !agrees(hard->choice)) judge_.use_whole();
   }
 
   void walk() {
     if (exhaustive_ || (exhaustive_ = walk_.try_all())) return;
     for (const Template& t : templates_) walk_.visit(t.choice);
-    for (const Choice& c : walk_.best(kPolished)) walk_.improve(c);
+    const std::vector<Choice> starts = walk_.best(kPolished);
+    const Figures best = judge_(starts[0]);
+    for (const Choice& c : starts)
+      if (!walk_.fits(best) || judge_(c).seconds <= kHopeless * best.seconds) walk_.improve(c);
   }
 
   std::vector<Template> best_templates() {
@@ -77,9 +79,14 @@ class Searcher {
   // The best by the whole program whose memory is as it has to be. Where what was taken for it is
   // otherwise than it is planned, the next round knows.
   bool settle() {
-    std::vector<Choice> finalists = walk_.best(kFinalists);
+    std::vector<Choice> finalists = walk_.best(1);
+    const Figures best = judge_(finalists[0]);
+    if (judge_.repeats() > 0 && !agrees(finalists[0])) {
+      judge_.use_whole();
+      return false;
+    }
     for (const Template& t : best_templates())
-      if (std::find(finalists.begin(), finalists.end(), t.choice) == finalists.end())
+      if (t.choice != finalists[0] && judge_(t.choice).seconds <= (1 + 2 * kAllowed) * best.seconds)
         finalists.push_back(t.choice);
     std::stable_sort(finalists.begin(), finalists.end(), [&](const Choice& a, const Choice& b) {
       return walk_.better(judge_.whole(a), judge_.whole(b));
@@ -91,7 +98,8 @@ class Searcher {
     if (fits && (!found_ || f.seconds < found_->figures.seconds))
       found_ = Found{first, f, temporaries, true, {}, 1, 0, 0, exhaustive_};
     if (fits == expected) return true;
-    if (f.live > 0) walk_.scale = static_cast<double>(temporaries) / f.live;
+    if (f.live == 0) return true;
+    walk_.scale = static_cast<double>(temporaries) / f.live;
     return false;
   }
   bool fits_with(const Figures& f, std::int64_t temporaries) const {

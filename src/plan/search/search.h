@@ -8,7 +8,7 @@ namespace tessera::inline v0::plans {
 
 struct SearchOptions {
   std::int64_t memory_limit = 0;  // bytes a device; 0: none
-  int evaluations = 400;
+  int evaluations = 0;            // 0: by the program's size
   double seconds = 300;
   PlanOptions plan;
 };
@@ -18,7 +18,7 @@ struct Found {
   Figures figures;                                      // by the whole program
   std::int64_t temporaries = 0;                         // as they are packed
   bool fits = true;                                     // else it is the choice of least memory
-  std::vector<std::pair<Template, Figures>> templates;  // the best of each kind
+  std::vector<std::pair<Template, Figures>> templates;  // the best of each kind, as it was judged
   double scale = 1;                                     // from live bytes to temporaries
   int evaluations = 0, repeats = 0;
   bool exhaustive = false;
