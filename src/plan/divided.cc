@@ -32,6 +32,11 @@ spmd::Links links_of(const DeviceMesh& mesh, const PlanOptions& options) {
 
 }  // namespace
 
+ProgramPtr Divided::of_device() const {
+  const Equation* region = lone_region(*simplified);
+  return region ? flow_of(*region)->body() : simplified;
+}
+
 Divided divide(const ProgramPtr& program, const spmd::Cutting* cutting,
                const PlanOptions& options) {
   std::optional<spmd::Partitioned> made;

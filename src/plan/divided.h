@@ -19,6 +19,8 @@ struct Divided {
   ProgramPtr simplified;
   std::vector<spmd::Placement> inputs, outputs;
 
+  /// What a device runs: the region's body, or all of it.
+  ProgramPtr of_device() const;
   std::string spec(const spmd::Placement& p) const { return atoms.to_string(p); }
   Type part(const Type& whole_type, const spmd::Placement& p) const {
     return Type(whole_type.dtype, atoms.local_shape(whole_type.shape, p), whole_type.weak);

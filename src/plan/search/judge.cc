@@ -66,7 +66,7 @@ Figures Judge::figures(const Subject& subject, const Choice& choice) const {
   };
   f.argument_bytes = bytes(d.whole->inputs, d.inputs);
   f.result_bytes = bytes(d.whole->outputs, d.outputs);
-  f.live = static_cast<double>(live_bytes(*d.local));
+  f.live = static_cast<double>(live_bytes(*d.of_device()));
   return f;
 }
 
