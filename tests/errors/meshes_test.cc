@@ -181,6 +181,11 @@ MISUSE(shard_map_of_another_mesh_inside_a_jit) {
   ts::jit([&](Array x) { return rows(x); },
           {.mesh = mesh(), .in_shardings = ts::P("data")})(ts::ones({2, 2}));
 }
+MISUSE(constraint_on_an_abstract_mesh) {
+  const ts::Mesh none = ts::Mesh::abstract({{"x", 64}});
+  ts::jit([&](Array x) { return ts::with_sharding_constraint(x, ts::Sharding(none, ts::P("x"))); })(
+      ts::ones({64}));
+}
 MISUSE(arrays_on_different_meshes) {
   const ts::Mesh two({{"rows", 2}}), four({{"rows", 4}});
   const Array x = ts::device_put(ts::ones({4}), two, ts::P("rows"));

@@ -69,6 +69,7 @@ const runtime::Executable& CacheEntry::version(const Lie& lie, const std::vector
   options.donated = donated;
   Places at = places();
   const auto how = cutting(at);
+  if (how) detail::need_devices(name, *how, {});
   const ProgramPtr program = how ? spmd::cut(function.program, *how) : function.program;
   auto* v = new Version{donated, &on, std::move(at), runtime::compile(program, options, on),
                         versions_.load()};
@@ -96,13 +97,7 @@ std::shared_ptr<const spmd::Cutting> CacheEntry::cutting(const Places& places) c
 }
 
 void CacheEntry::need_devices(const SourceLoc& loc) const {
-  if (!function.cutting || !function.cutting->abstract) return;
-  Message("jit")
-      .problem(spmd::mesh_text(*function.cutting) + " has no devices")
-      .rule("a partitioned program runs on devices; what is made for an abstract mesh is planned")
-      .from(loc)
-      .advice("a Mesh of devices to run it, explain(...) or lower(...).plan() to look at it")
-      .raise<ShardingError>();
+  if (function.cutting) detail::need_devices("jit", *function.cutting, loc);
 }
 
 std::int64_t CacheEntry::bytes() const {

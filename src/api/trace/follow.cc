@@ -101,12 +101,13 @@ spmd::Cutting cutting_for(const Program& program, const Said& said, const spmd::
     how = *asked;
   } else if (said.mesh) {
     how.mesh = *said.mesh;
+    how.abstract = how.mesh->devices.empty();
   } else {
     how.mesh = (*std::find_if(places.begin(), places.end(), [](const runtime::LayoutPtr& l) {
                  return l && l->devices().size() > 1;
                }))->mesh;
   }
-  if (!asked) need_the_devices_of(*how.mesh, program, places, name);
+  if (!asked && !how.abstract) need_the_devices_of(*how.mesh, program, places, name);
   how.inputs.resize(program.inputs.size());
   // An array whose cut the axes of this mesh cannot say is moved, and lies as the others like.
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -182,6 +183,16 @@ std::shared_ptr<const spmd::Cutting> follow(const Program& program, const spmd::
   return std::make_shared<const spmd::Cutting>(cutting_for(program, said, asked, places, name));
 }
 
+void need_devices(std::string_view function, const spmd::Cutting& how, const SourceLoc& loc) {
+  if (!how.abstract) return;
+  Message(function)
+      .problem(spmd::mesh_text(how) + " has no devices")
+      .rule("a partitioned program runs on devices; what is made for an abstract mesh is planned")
+      .from(loc)
+      .advice("a Mesh of devices to run it, explain(...) or lower(...).plan() to look at it")
+      .raise<ShardingError>();
+}
+
 ProgramPtr follow_again(const ProgramPtr& program, std::span<const runtime::ArrayDataPtr> inputs) {
   Said said;
   look(*program, said);
@@ -199,7 +210,9 @@ ProgramPtr follow_again(const ProgramPtr& program, std::span<const runtime::Arra
   auto made = std::make_shared<Followed>();
   made->program = program;
   made->places = places_of(inputs);
-  made->cut = spmd::cut(program, cutting_for(*program, said, nullptr, made->places, program->name));
+  const spmd::Cutting how = cutting_for(*program, said, nullptr, made->places, program->name);
+  need_devices(program->name, how, runtime::CallerLine::now());
+  made->cut = spmd::cut(program, how);
   programs.insert(hash, made);
   return made->cut;
 }

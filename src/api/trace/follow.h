@@ -35,6 +35,8 @@ inline bool lie_at(const Places& places, std::span<const runtime::ArrayDataPtr> 
 /// on different devices.
 std::shared_ptr<const spmd::Cutting> follow(const Program& program, const spmd::Cutting* asked,
                                             const Places& places, std::string_view name);
+/// ShardingError in the name of `function` where that is for a mesh without devices.
+void need_devices(std::string_view function, const spmd::Cutting& how, const SourceLoc& loc);
 /// A program that is made anew at each call, as those of eager operations are, as it runs on these
 /// inputs: what an equal program was cut into is kept.
 ProgramPtr follow_again(const ProgramPtr& program, std::span<const runtime::ArrayDataPtr> inputs);
