@@ -126,8 +126,9 @@ class Autoshard {
 ///
 ///   autoshard(step, {.mesh = mesh})(model, x, y)
 ///
-/// Arguments whose paths differ in numbers only and whose shapes agree (repeated layers), and those
-/// of a shape whose path ends as another's does (an optimiser's moments), are cut alike. Where few
+/// Arguments of a shape whose path ends as another's does (an optimiser's moments) are cut alike, and
+/// where there are more than a dozen others, those whose paths differ in numbers only and whose
+/// shapes agree (repeated layers). Where few
 /// choices are left, all are judged. Else templates (replicated, data parallel, fully sharded,
 /// tensor parallel) and dimensions that go together are tried, and the best are changed group by
 /// group while that helps; the result is never worse than a template. A program of many equal layers

@@ -180,6 +180,23 @@ TEST(Autoshard, MomentsLieAsTheirParameters) {
   EXPECT_EQ(to_string(out[0]), to_string(in[0]));
 }
 
+TEST(Autoshard, AFewLayersAreCutEachInItsWay) {
+  // All layers are of one shape, and communicate least where every other one is cut along its
+  // columns: the rows are too few to be cut.
+  const auto net = [](std::vector<Array> ws, Array x) {
+    for (const Array& w : ws) x = ts::tanh(ts::dot(x, w));
+    return x;
+  };
+  const std::vector<Array> ws(4, f32({4096, 4096}));
+  const ts::Mesh mesh = ts::Mesh::abstract({{"model", 8}});
+  const Array x = f32({4, 4096});
+  const ts::AutoShardings found = ts::autoshard(net, {.mesh = mesh})(ws, x);
+  const auto columns = P(none, "model"), rows = P("model");
+  const ts::Plan by_hand = planned(
+      net, {.mesh = mesh, .in_shardings = {{columns, rows, columns, rows}, P()}}, false, ws, x);
+  EXPECT_LE(found.seconds, by_hand.seconds() * (1 + 1e-9));
+}
+
 TEST(Autoshard, ValuesAreThoseOfOneDevice) {
   ts::set_device_count(8);
   const ts::Mesh mesh({{"data", 4}, {"model", 2}});

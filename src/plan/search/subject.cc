@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
+#include <utility>
 
 namespace tessera::inline v0::plans {
 
@@ -48,17 +50,23 @@ std::vector<std::size_t> hashes(const Program& p) {
 /// stretches is one.
 std::vector<Run> runs_of(const std::vector<std::size_t>& hash, int layers) {
   constexpr int kTried = 24;
+  std::vector<std::size_t> next(hash.size(), hash.size());  // that is the same
+  std::unordered_map<std::size_t, std::size_t> latest;
+  for (std::size_t i = hash.size(); i-- > 0;) {
+    const auto [it, fresh] = latest.try_emplace(hash[i], i);
+    if (!fresh) next[i] = std::exchange(it->second, i);
+  }
+  std::unordered_map<std::size_t, std::size_t> ends;  // by period, of the run that was seen last
   std::vector<Run> runs;
   for (std::size_t i = 0; i < hash.size();) {
     std::optional<Run> found;
-    int tried = 0;
-    for (std::size_t j = i + 1; j < hash.size() && tried < kTried && !found; ++j) {
-      if (hash[j] != hash[i]) continue;
-      ++tried;
+    std::size_t j = next[i];
+    for (int tried = 0; j < hash.size() && tried < kTried && !found; ++tried, j = next[j]) {
       const std::size_t period = j - i;
-      std::size_t same = 0;
-      while (j + same < hash.size() && hash[i + same] == hash[j + same]) ++same;
-      const int repeats = static_cast<int>(same / period) + 1;
+      std::size_t& end = ends[period];
+      if (end <= j)
+        for (end = j; end < hash.size() && hash[end - period] == hash[end];) ++end;
+      const int repeats = static_cast<int>((end - j) / period) + 1;
       const int each = std::max(1, (repeats + layers / 2) / layers);
       if (repeats / each < layers - 2 || repeats / each > layers + 1) continue;
       found = Run{i, period * static_cast<std::size_t>(each), repeats / each};

@@ -32,12 +32,21 @@ Space::Space(const Question& question, const MeshRef& mesh,
       of_output_(question.program->outputs.size(), -1) {
   for (std::size_t a = 0; a < mesh->axes.size(); ++a)
     if (mesh->sizes[a] > 1) axes_.push_back(static_cast<int>(a));
-  tie_arguments(question, arguments, settled);
+  constexpr std::size_t kFew = 12;
+  tie_arguments(question, arguments, settled, false);
+  if (variables_.size() > kFew) {
+    variables_.clear();
+    tie_arguments(question, arguments, settled, true);
+  }
   tie_results(question);
 }
 
 void Space::tie_arguments(const Question& question, std::size_t arguments,
-                          const std::vector<std::optional<spmd::SpecWanted>>& settled) {
+                          const std::vector<std::optional<spmd::SpecWanted>>& settled,
+                          bool layers) {
+  const auto name_of = [&](std::size_t i) {
+    return layers ? pattern_of(question.inputs[i]) : question.inputs[i];
+  };
   const Program& p = *question.program;
   const std::optional<spmd::SpecWanted> free;
   const auto settled_at = [&](std::size_t i) -> const std::optional<spmd::SpecWanted>& {
@@ -47,7 +56,7 @@ void Space::tie_arguments(const Question& question, std::size_t arguments,
   std::multimap<std::string, std::size_t> known;
   for (std::size_t i = 0; i < arguments; ++i) {
     const Type& t = p.types[p.inputs[i]];
-    const std::string pattern = pattern_of(question.inputs[i]);
+    const std::string pattern = name_of(i);
     const auto [first, last] = known.equal_range(pattern);
     const auto it = std::find_if(first, last, [&](const auto& entry) {
       const Variable& v = variables_[entry.second];
@@ -66,8 +75,7 @@ void Space::tie_arguments(const Question& question, std::size_t arguments,
   // What has the shape of another, and a path that ends as that one's does, goes with it: the
   // shortest such path is the parameter's.
   std::vector<std::string> rests;
-  for (const Variable& v : variables_)
-    rests.push_back(behind_root(pattern_of(question.inputs[v.inputs[0]])));
+  for (const Variable& v : variables_) rests.push_back(behind_root(name_of(v.inputs[0])));
   std::vector<std::size_t> goes_with(variables_.size());
   for (std::size_t v = 0; v < variables_.size(); ++v) {
     goes_with[v] = v;
