@@ -180,6 +180,37 @@ TEST(Autoshard, MomentsLieAsTheirParameters) {
   EXPECT_EQ(to_string(out[0]), to_string(in[0]));
 }
 
+TEST(Autoshard, AnOptimisersStateLiesAsItsParameters) {
+  const Mlp m = mlp(2048, 8192, 2048);
+  const auto adam = ts::optim::adam(1e-3);
+  const auto step = [adam](Mlp p, ts::optim::State state, Array x, Array y) {
+    const auto loss = [&](const Mlp& q) {
+      const Array h = ts::tanh(ts::dot(x, q.first.w) + q.first.b);
+      return ts::mean(ts::square(ts::dot(h, q.second.w) + q.second.b - y));
+    };
+    auto [l, g] = ts::value_and_grad(loss)(p);
+    auto [updates, next] = adam.update(g, state, p);
+    return std::tuple(ts::optim::apply_updates(p, updates), next, l);
+  };
+  const auto state = ts::eval_shape([&](Mlp p) { return adam.init(p); }, m);
+  const Array x = f32({64, 2048});
+  const std::int64_t whole = 3 * 2 * (std::int64_t{128} << 20);  // with moments, come and gone
+  const ts::AutoShardings found =
+      ts::autoshard(step, {.mesh = two_axes(), .memory_limit = whole / 3})(m, state, x, x);
+  EXPECT_LE(found.peak_bytes(), whole / 3);
+  // Parameters with their two moments each, and what counts steps.
+  std::size_t threes = 0;
+  for (const ts::AutoshardGroup& g : found.groups) threes += g.arguments == 3;
+  EXPECT_EQ(threes, 4u) << found;
+  const ts::Plan made = planned(step, found.options(), true, m, state, x, x);
+  EXPECT_EQ(made.peak_bytes(), found.peak_bytes());
+  for (const ts::PlannedEnd& e : made.results) {
+    if (e.name.find("moments/0/0") != std::string::npos) {
+      EXPECT_EQ(e.spec, made.results[0].spec) << e.name;
+    }
+  }
+}
+
 TEST(Autoshard, AFewLayersAreCutEachInItsWay) {
   // All layers are of one shape, and communicate least where every other one is cut along its
   // columns: the rows are too few to be cut.

@@ -1,6 +1,7 @@
 #include "plan/search/variables.h"
 
 #include "plan/paths.h"
+#include "plan/search/kept_beside.h"
 
 #include <algorithm>
 #include <map>
@@ -52,9 +53,11 @@ void Space::tie_arguments(const Question& question, std::size_t arguments,
   const auto settled_at = [&](std::size_t i) -> const std::optional<spmd::SpecWanted>& {
     return i < settled.size() ? settled[i] : free;
   };
+  const std::vector<std::size_t> beside = kept_beside(question, arguments);
   // By pattern; several of one that differ in shape or in what is settled.
   std::multimap<std::string, std::size_t> known;
   for (std::size_t i = 0; i < arguments; ++i) {
+    if (beside[i] != i) continue;
     const Type& t = p.types[p.inputs[i]];
     const std::string pattern = name_of(i);
     const auto [first, last] = known.equal_range(pattern);
@@ -102,10 +105,14 @@ void Space::tie_arguments(const Question& question, std::size_t arguments,
     into.inputs.insert(into.inputs.end(), variables_[v].inputs.begin(), variables_[v].inputs.end());
   }
   variables_ = std::move(tied);
-  for (std::size_t v = 0; v < variables_.size(); ++v) {
-    std::sort(variables_[v].inputs.begin(), variables_[v].inputs.end());
+  for (std::size_t v = 0; v < variables_.size(); ++v)
     for (std::size_t i : variables_[v].inputs) of_input_[i] = static_cast<int>(v);
-  }
+  for (std::size_t i = 0; i < arguments; ++i)
+    if (beside[i] != i) {
+      of_input_[i] = of_input_[beside[i]];
+      variables_[static_cast<std::size_t>(of_input_[i])].inputs.push_back(i);
+    }
+  for (Variable& v : variables_) std::sort(v.inputs.begin(), v.inputs.end());
 }
 
 // A result of the path of an argument is what becomes of it: of the one in its own place among the
