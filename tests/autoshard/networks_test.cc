@@ -130,6 +130,32 @@ TEST(Autoshard, RepeatedLayersAreCutAlikeAndJudgedByFewer) {
   EXPECT_EQ(made.result_bytes, found.result_bytes);
 }
 
+TEST(Autoshard, RepeatedLayersWithAnOptimiserAreJudgedByFewer) {
+  using Model = transformer::Model<std::vector<transformer::Block>>;
+  transformer::Sizes s{
+      .layers = 12, .width = 512, .heads = 8, .sequence = 128, .batch = 32, .vocabulary = 2048};
+  const ts::Mesh mesh = ts::Mesh::abstract({{"data", 4}, {"model", 4}});
+  const Model model = transformer::written_out(s);
+  const auto adam = ts::optim::adam(1e-3);
+  const auto step = [adam, s](Model m, ts::optim::State state, Array ids, Array labels) {
+    const auto loss = [&](const Model& p) {
+      const Array x = transformer::through(p.blocks, ts::take(p.embedding, ids, 0), s.heads);
+      return ts::mean(ts::nn::softmax_cross_entropy_with_integer_labels(
+          ts::dot(transformer::normed(x, p.norm), p.head), labels));
+    };
+    auto [l, g] = ts::value_and_grad(loss)(m);
+    auto [updates, next] = adam.update(g, state, m);
+    return std::tuple(ts::optim::apply_updates(m, updates), next, l);
+  };
+  const auto state = ts::eval_shape([&](Model m) { return adam.init(m); }, model);
+  const Array ids = transformer::ids(s);
+  const ts::AutoshardOptions options{.mesh = mesh, .evaluations = 60};
+  const ts::AutoShardings found = ts::autoshard(step, options)(model, state, ids, ids);
+  EXPECT_EQ(found.repeats, 12);
+  const ts::Plan made = planned(step, found.options(), false, model, state, ids, ids);
+  EXPECT_NEAR(made.seconds(), found.seconds, 1e-9 * found.seconds);
+}
+
 TEST(Autoshard, TheSameEveryTime) {
   const Mlp m = mlp(512, 1024, 256);
   const Array x = f32({256, 512}), y = f32({256, 256});

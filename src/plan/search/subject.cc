@@ -5,6 +5,7 @@
 #include "ir/attr_hash.h"
 #include "ir/op.h"
 #include "plan/paths.h"
+#include "plan/search/kept_beside.h"
 
 #include <algorithm>
 #include <numeric>
@@ -207,6 +208,9 @@ std::optional<Shortened> shortened(const Question& question, const Space& space)
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   const Subject whole = whole_subject(question, space);
   const std::vector<std::size_t> hash = hashes(p);
+  std::vector<std::string> paths = question.inputs;  // of parameters, for what is kept beside them
+  const std::vector<std::size_t> beside = kept_beside(question, paths.size());
+  for (std::size_t i = 0; i < paths.size(); ++i) paths[i] = question.inputs[beside[i]];
   for (std::size_t size : sizes)
     for (std::size_t parts = 1; parts <= 4; ++parts) {
       const int layers = static_cast<int>(size / parts);
@@ -215,7 +219,7 @@ std::optional<Shortened> shortened(const Question& question, const Space& space)
       std::size_t covered = 0;
       for (const Run& r : runs) covered += r.period * static_cast<std::size_t>(r.repeats);
       if (2 * covered < p.equations.size()) continue;
-      const auto of = layers_of(p, runs, question.inputs, layers);
+      const auto of = layers_of(p, runs, paths, layers);
       for (int half = 1; half <= 2; ++half) {
         std::optional<Subject> first = without(whole, runs, of, layers, half);
         std::optional<Subject> second = without(whole, runs, of, layers, half + 1);
