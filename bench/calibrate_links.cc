@@ -111,8 +111,7 @@ ts::Mesh mesh_of(const std::string& text) {
   std::int64_t devices = 1;
   for (std::string word; std::getline(words, word, ',');) {
     const std::size_t equals = word.find('=');
-    const long long size =
-        equals == std::string::npos ? 0 : std::atoll(word.c_str() + equals + 1);
+    const long long size = equals == std::string::npos ? 0 : std::atoll(word.c_str() + equals + 1);
     if (equals == 0 || size < 1) {
       std::fprintf(stderr, "calibrate_links: '%s' is no axis=size\n", word.c_str());
       std::exit(2);
@@ -153,21 +152,21 @@ int main(int count, char** words) {
   // A product of its own for each device, and a pass over its own memory.
   const std::int64_t n = 512;
   const auto rows = everywhere(mesh);
-  auto product =
-      ts::shard_map([](Array a) { return ts::dot(a, ts::transpose(a) * 0.5f); },
-                    {.mesh = mesh, .in_specs = rows, .out_specs = rows});
-  const Array a = ts::device_put(
-      ts::random::uniform(ts::random::key(1), {n * mesh.size(), n}), mesh, rows);
-  const double flops = 2.0 * static_cast<double>(n * n * n) /
-                       seconds([&] { product(a).block_until_ready(); });
+  auto product = ts::shard_map([](Array a) { return ts::dot(a, ts::transpose(a) * 0.5f); },
+                               {.mesh = mesh, .in_specs = rows, .out_specs = rows});
+  const Array a =
+      ts::device_put(ts::random::uniform(ts::random::key(1), {n * mesh.size(), n}), mesh, rows);
+  const double flops =
+      2.0 * static_cast<double>(n * n * n) / seconds([&] { product(a).block_until_ready(); });
   auto pass = ts::shard_map([](Array x) { return x * 0.5f; },
                             {.mesh = mesh, .in_specs = rows, .out_specs = rows});
   const std::int64_t floats = std::int64_t{1} << 22;
   const Array x = ts::device_put(ts::ones({floats * mesh.size()}), mesh, rows);
-  const double memory = 8.0 * static_cast<double>(floats) /
-                        seconds([&] { pass(x).block_until_ready(); });
+  const double memory =
+      8.0 * static_cast<double>(floats) / seconds([&] { pass(x).block_until_ready(); });
   std::printf("%-12s %.2f Gflop/s, memory %.2f GB/s\n", "a device", 1e-9 * flops, 1e-9 * memory);
-  json << "\n  },\n  \"peak_flops\": " << flops << ",\n  \"memory_bandwidth\": " << memory << "\n}\n";
+  json << "\n  },\n  \"peak_flops\": " << flops << ",\n  \"memory_bandwidth\": " << memory
+       << "\n}\n";
   std::ofstream file(words[2]);
   file << json.str();
   if (!file.flush()) {

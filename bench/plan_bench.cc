@@ -33,7 +33,8 @@ void measure(const char* name, const M& model, const transformer::Sizes& s, bool
   const ts::Plan plan = transformer::plan(model, s, mesh);
   const std::string json = ts::to_json(plan);
   std::printf("  %zu equations, %zu collectives, %.1f MB of JSON, %lld B of arrays live\n",
-              plan.equations.size(), plan.collectives.size(), 1e-6 * static_cast<double>(json.size()),
+              plan.equations.size(), plan.collectives.size(),
+              1e-6 * static_cast<double>(json.size()),
               static_cast<long long>(ts::physical_memory_stats().peak));
   if (tables) std::cout << plan;
   if (!page.empty()) ts::save_html(plan, page + "/" + name + ".html");

@@ -49,6 +49,7 @@ Call bound(F f, A... args) {
 void add_dispatch_rows();
 void add_array_rows();
 void add_collective_rows();
+void add_sharded_rows();
 void add_training_rows();
 void add_gpt_rows();
 void add_op_rows();

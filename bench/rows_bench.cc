@@ -116,6 +116,7 @@ int main(int argc, char** argv) {
   bench::add_dispatch_rows();
   bench::add_array_rows();
   bench::add_collective_rows();
+  bench::add_sharded_rows();
   bench::add_training_rows();
   bench::add_gpt_rows();
   bench::add_op_rows();

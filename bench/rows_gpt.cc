@@ -17,7 +17,7 @@ struct Block {
 
   Array attend(Array x) const {
     std::int64_t b = x.shape(0), t = x.shape(1), d = kWidth / kHeads;
-    std::vector<Array> parts = ts::split(qkv(x).reshape(b, t, 3 * kHeads, d), 3, 2);
+    std::vector<Array> parts = ts::split(qkv(x).reshape(b, t, kHeads, 3 * d), 3, 3);
     Array scores = ts::einsum("bqhd,bkhd->bhqk", {parts[0], parts[1]}) *
                    (1.0f / std::sqrt(static_cast<float>(d)));
     Array mask = ts::tril(ts::ones({t, t}, ts::bool_));
@@ -62,6 +62,24 @@ Array gpt_loss(const Gpt& model, Array ids, Array labels) {
   return ts::mean(nn::softmax_cross_entropy_with_integer_labels(model(ids), labels));
 }
 
+// A step on whole arrays over a mesh, its state and batch where the rules have them.
+Call sharded(std::vector<ts::Mesh::Axis> axes, const std::vector<ts::PathRule>& rules,
+             const ts::PartitionSpec& batch, Array x, Array y) {
+  const ts::Mesh mesh(std::move(axes));
+  const Gpt model = make_gpt();
+  const ts::optim::State moments = ts::optim::adam(1e-3).init(model);
+  const ts::SpecTree of_model = ts::specs(model, rules);
+  std::vector<ts::SpecTree> stages;
+  for (const auto& stage : moments.stages)
+    stages.push_back({ts::P(), std::vector<ts::SpecTree>(stage.moments.size(), of_model)});
+  const ts::SpecTree state{of_model, {ts::SpecTree(stages)}};
+  auto step = ts::jit(
+      step_of<Gpt>(gpt_loss, false),
+      {.mesh = mesh, .in_shardings = {state, batch, batch}, .out_shardings = {state, ts::P()}});
+  return fed_back(step, ts::device_put(Training<Gpt>{model, moments}, mesh, state),
+                  ts::device_put(x, mesh, batch), ts::device_put(y, mesh, batch));
+}
+
 }  // namespace
 
 void add_gpt_rows() {
@@ -73,6 +91,28 @@ void add_gpt_rows() {
     return std::pair(ids(1), ids(2));
   };
   add_training<Gpt>("gpt", gpt_loss, make_gpt, text, kBatch, {0, 4, 8});
+
+  using ts::none;
+  using ts::P;
+  // Megatron's cuts along "model"; the rest lies whole.
+  const std::vector<ts::PathRule> tensor = {{"**/qkv/weight", P(none, "model")},
+                                            {"**/qkv/bias", P("model")},
+                                            {"**/up/weight", P(none, "model")},
+                                            {"**/up/bias", P("model")},
+                                            {"**/project/weight", P("model")},
+                                            {"**/down/weight", P("model")},
+                                            {"**", P()}};
+  auto add = [&](const char* name, std::vector<ts::Mesh::Axis> axes,
+                 std::vector<ts::PathRule> rules, ts::PartitionSpec batch) {
+    rows().push_back({std::string("gpt_") + name + "/4", [=] {
+                        auto [x, y] = text({kBatch});
+                        return sharded(axes, rules, batch, x, y);
+                      }});
+  };
+  add("data", {{"data", 4}}, {{"**", P()}}, P("data"));
+  add("fsdp", {{"data", 4}}, {{"**", P("data")}}, P("data"));
+  add("tensor", {{"model", 4}}, tensor, P());
+  add("2x2", {{"data", 2}, {"model", 2}}, tensor, P("data"));
 }
 
 }  // namespace bench

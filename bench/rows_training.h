@@ -29,22 +29,25 @@ auto step_of(Loss<Model> loss, bool mapped) {
   };
 }
 
-/// Steps that feed each other, each loss read as a training loop does. `devices` is 0 without pmap.
+/// Steps that feed each other, each loss read as a training loop does.
+template <class Step, class Model>
+Call fed_back(Step step, Training<Model> start, Array x, Array y) {
+  return [=, state = std::make_shared<Training<Model>>(std::move(start))] {
+    auto [next, value] = step(std::move(*state), x, y);
+    *state = std::move(next);
+    value.template item<float>();
+  };
+}
+
+/// `devices` is 0 without pmap.
 template <class Model>
 Call training(Loss<Model> loss, Model model, Array x, Array y, std::int64_t devices) {
-  auto start =
-      std::make_shared<Training<Model>>(Training<Model>{model, ts::optim::adam(1e-3).init(model)});
-  auto loop = [=](auto step) {
-    return Call([=] {
-      auto [next, value] = step(std::move(*start), x, y);
-      *start = std::move(next);
-      value.template item<float>();
-    });
-  };
-  if (devices == 0) return loop(ts::jit(step_of(loss, false)));
-  return loop(ts::pmap(step_of(loss, true), {.axis_name = "devices",
-                                             .in_axes = {ts::replicated, 0, 0},
-                                             .out_axes = {ts::replicated, ts::replicated}}));
+  const Training<Model> start{model, ts::optim::adam(1e-3).init(model)};
+  if (devices == 0) return fed_back(ts::jit(step_of(loss, false)), start, x, y);
+  return fed_back(ts::pmap(step_of(loss, true), {.axis_name = "devices",
+                                                 .in_axes = {ts::replicated, 0, 0},
+                                                 .out_axes = {ts::replicated, ts::replicated}}),
+                  start, x, y);
 }
 
 /// A row for each number of devices ("name/4"; 0 is "name/one", without pmap): `batch` examples a

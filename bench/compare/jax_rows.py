@@ -326,6 +326,47 @@ def chain_of_sums(x):
 collective("psum_chain", (4, 1000), chain_of_sums, None, forms=("pmap", "shard_map"))
 
 
+# --- whole arrays over meshes
+def on(sizes, names):
+    """A mesh of the first devices, as a function from specs to shardings."""
+    mesh = Mesh(np.array(jax.devices()[: np.prod(sizes)]).reshape(sizes), names)
+    return lambda *spec: NamedSharding(mesh, PartitionSpec(*spec))
+
+
+WAYS = {"whole": ((), (), ()), "rows": (("x",), (), ("x",)), "columns": ((), (None, "x"), (None, "x")),
+        "contracted": ((None, "x"), ("x",), ()), "grid": (("x",), (None, "y"), ("x", "y"))}
+
+
+def product(way, n, devices, form):
+    at = on((devices // 2, 2), ("x", "y")) if way == "grid" else on((devices,), ("x",))
+    a, b, out = (at(*spec) for spec in WAYS[way])
+
+    def body(a, b):
+        return lax.psum(a @ b, "x") if way == "contracted" else a @ b
+
+    f = jax.jit(jnp.dot, out_shardings=out) if form == "jit" else jax.jit(
+        jax.shard_map(body, mesh=out.mesh, in_specs=(a.spec, b.spec), out_specs=out.spec, check_vma=False))
+    return bound(f, *jax.block_until_ready([jax.device_put(normal(0, (n, n)), a), jax.device_put(normal(1, (n, n)), b)]))
+
+
+for way in WAYS:
+    for n in (512, 2048):
+        for devices in (4, 8):
+            for form in ("jit", "shard_map"):
+                row(f"sharded_matmul_{way}/{n}/{devices}@{form}")(
+                    lambda way=way, n=n, devices=devices, form=form: product(way, n, devices, form))
+
+
+def reshard(f):
+    at = on((4,), ("x",))
+    return bound(f(at(None, "x")), jax.block_until_ready(jax.device_put(normal(0, (4096, 4096)), at("x"))))
+
+
+row("reshard/4@jit")(lambda: reshard(lambda to: jax.jit(lambda x: x, out_shardings=to)))
+row("reshard/4@put")(lambda: reshard(lambda to: lambda x: jax.device_put(x, to)))
+row("sharded_plus_one@jit")(lambda: bound(jax.jit(lambda x: x + 1), jax.device_put(jnp.zeros((4, 8)), on((4,), ("x",))("x"))))
+
+
 # --- training
 def adam_init(p):
     return jnp.zeros((), jnp.int32), jax.tree.map(jnp.zeros_like, p), jax.tree.map(jnp.zeros_like, p)
@@ -420,7 +461,7 @@ def layer_norm(p, x):
 def attend(p, x):
     b, t, _ = x.shape
     d = WIDTH // HEADS
-    q, k, v = jnp.split(apply(p["qkv"], x).reshape(b, t, 3 * HEADS, d), 3, 2)
+    q, k, v = jnp.split(apply(p["qkv"], x).reshape(b, t, HEADS, 3 * d), 3, 3)
     scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * d**-0.5
     weights = jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((t, t), bool)), scores, -1e9))
     return apply(p["project"], jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(b, t, WIDTH))
@@ -473,6 +514,37 @@ def training(loss, params, data, batch, devices, form):
         value.block_until_ready()
 
     return call
+
+
+def gpt_sharded(form):
+    """Steps of whole arrays; state and batch lie as the form has them, and so do the results."""
+    at = on((2, 2), ("data", "model")) if form == "2x2" else on((4,), ("data" if form in ("data", "fsdp") else "model",))
+    cut = {"qkv": (at(None, "model"), at("model")), "up": (at(None, "model"), at("model")), "project": (at("model"), at()),
+           "down": (at("model"), at())} if form in ("tensor", "2x2") else {}
+
+    def place(path, leaf):
+        if form == "fsdp":
+            return at("data")
+        keys = [str(getattr(k, "key", "")) for k in path]
+        return next((cut[k][keys[-1] == "b"] for k in keys if k in cut), at())
+
+    p = gpt_params()
+    where = jax.tree_util.tree_map_with_path(place, p)
+    where_state = (at(), where, where)
+    batch = at() if form == "tensor" else at("data")
+    step = jax.jit(step_of(gpt_loss), donate_argnums=(0, 1), out_shardings=(where, where_state, at()))
+    x, y = jax.block_until_ready(jax.device_put(text((8,)), batch))
+    box = list(jax.block_until_ready(jax.device_put((p, adam_init(p)), (where, where_state))))
+
+    def call():
+        box[0], box[1], value = step(box[0], box[1], x, y)
+        value.block_until_ready()
+
+    return call
+
+
+for form in ("data", "fsdp", "tensor", "2x2"):
+    row(f"gpt_{form}/4@jit")(lambda form=form: gpt_sharded(form))
 
 
 def integers(seed, shape, high):

@@ -52,6 +52,13 @@ def first(name, title, devices):
                note="tracing, derivatives, planning, LLVM and one step; nothing cached on disk")
 
 
+def sharded(way, title, goal=1.0, **more):
+    """A product of whole arrays over a mesh."""
+    return [Row(f"sharded_matmul_{way}/{n}/{devices}", f"matmul {n}, {title}, {devices} devices", devices, goal=goal,
+                amount=2e-9 * n**3, unit="GFLOP/s", forms=("jit", "shard_map"), **more)
+            for n in (512, 2048) for devices in (4, 8)]
+
+
 def alone(*names):
     """Operations without parameters, under readable titles."""
     return [Row(f"op/{n}", n.replace("_", " ")) for n in names]
@@ -126,6 +133,18 @@ GROUPS = {
         Row("psum_chain", "100 psums of 1,000, one after the other", 4, forms=("pmap", "shard_map"),
             note="a phase each; no thread waits for another"),
     ],
+    "Whole arrays over a mesh": [
+        *sharded("whole", "replicated",
+            note="computed once, not once a device"),
+        *sharded("rows", "by rows"),
+        *sharded("columns", "by columns"),
+        *sharded("contracted", "contracted"),
+        *sharded("grid", "2-D"),
+        Row("reshard/4", "64 MB from rows to columns", 4, forms=("jit", "put")),
+        Row("sharded_plus_one", "jit `x + 1`, (4, 8) by rows", 4, goal=3, forms=("jit",)),
+        *(Row(f"gpt_{form}/4", f"GPT, {title}, 4 devices", 4, forms=("jit",)) for form, title in (
+            ("data", "data parallel by specs"), ("fsdp", "fully sharded"), ("tensor", "tensor"), ("2x2", "2 x 2"))),
+    ],
     "Training": [
         training("mlp", "MLP", 0, torch=True,
             note="nine tenths in matrix products"),
@@ -168,6 +187,8 @@ DEVICES = [
     ("mlp/8", "mlp/4", 1.1, "MLP, 8 devices over 4"),
     ("cnn/8", "cnn/4", 1.1, "CNN, 8 devices over 4"),
     ("gpt/8", "gpt/4", 1.1, "GPT, 8 devices over 4"),
+    ("gpt_data/4", "gpt/4", 1.05, "GPT, data parallel by specs over pmap"),
+    *((f"gpt_{form}/4", "gpt/one", 1.3, f"GPT, {form} over one device") for form in ("data", "fsdp", "tensor", "2x2")),
     ("mlp_480/96", "mlp_480/4", 1.3, "MLP, batch 480, 96 devices over 4"),
     ("cnn_96/96", "cnn_96/4", 1.3, "CNN, batch 96, 96 devices over 4"),
 ]

@@ -1,7 +1,8 @@
 // Data-parallel training: the model is replicated over virtual devices, each batch is cut over
 // them, every device computes its gradients, pmean averages them, and all apply the same update.
+#include "common/interrupt.h"
+#include "common/outputs.h"
 #include "data.h"
-#include "interrupt.h"
 #include "model.h"
 #include "options.h"
 #include "report.h"
@@ -175,7 +176,7 @@ int run(const Options& o) {
                          std::to_string(sets.train_rows.size()) + "; use a smaller --batch");
 
   // What would fail behind the training fails before it: places to write to, and the evaluation.
-  Outputs outputs(o.out);
+  Outputs outputs(o.out, {"model.safetensors", "trace.json", "metrics.csv", "loss.svg"});
   watch_for_interrupts();
   evaluate(count, model, sets, o.devices, 1);
   std::cout << "training on " << sets.train_rows.size() << " digits of " << h << " x " << w

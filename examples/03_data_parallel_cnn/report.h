@@ -1,13 +1,8 @@
 // What a run shows while it goes and leaves behind: a progress bar, metrics.csv, loss.svg.
 #pragma once
 
-#include <tessera/profile.h>
-
 #include <chrono>
 #include <cstdint>
-#include <exception>
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,41 +29,7 @@ class Progress {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), shown_{};
 };
 
-/// The folder of a run. Made where it is missing; IoError where what a run writes could not be put
-/// there.
-class Outputs {
- public:
-  explicit Outputs(std::string folder);
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  /// Runs `write`. A failure is reported and remembered, and does not keep the others from being
-  /// written.
-  void write(const std::string& name, const std::function<void()>& write);
-  bool failed() const { return failed_; }
-  /// "wrote a, b and c to the folder", of what was written.
-  std::string report() const;
-
- private:
-  std::string folder_;
-  std::vector<std::string> written_;
-  bool failed_ = false;
-};
-
-/// A profile of some steps, begun when those that compile are through.
-class Trace {
- public:
-  explicit Trace(std::string path) : path_(std::move(path)) {}
-  void before_step(std::int64_t done);
-  /// Whether there is a trace, or a reason why there is none.
-  bool recorded() const { return profile_ || problem_; }
-  void finish();
-
- private:
-  std::string path_;
-  std::optional<tessera::Profile> profile_;
-  std::exception_ptr problem_;
-};
-
-/// Each writes beside the file and renames. IoError when that fails.
+/// IoError when it cannot be written.
 void write_csv(const std::string& path, const std::vector<Point>& points);
 void write_loss_svg(const std::string& path, const std::vector<Point>& points,
                     const std::string& title);

@@ -82,7 +82,8 @@ TESSERA_API std::string to_string(const CollectiveUse& use);
 TESSERA_API std::ostream& operator<<(std::ostream& out, const CollectiveUse& use);
 
 namespace detail {
-struct CacheEntry;      // src/api/trace/cache.h
+struct CacheEntry;      // src/api/trace/entry.h
+struct CallPlaces;      // src/api/trace/entry.h
 struct TracedFunction;  // src/api/trace/traced.h
 
 /// Programs of one function by the kind of its arguments. What becomes of the traced function is up
@@ -100,6 +101,8 @@ class TESSERA_API CachedFunction {
   /// differences otherwise.
   Outcome run_only(Call& call, const CacheEntry& entry);
   std::shared_ptr<const CacheEntry> find_or_build(Call& call);
+  /// Where the arguments of a call of `entry` lie.
+  static std::shared_ptr<const CallPlaces> places(const Call& call, const CacheEntry& entry);
   std::size_t trace_count() const;
   const std::string& name() const { return name_; }
 
@@ -144,8 +147,12 @@ constexpr std::uint64_t moved_mask() {
 class TESSERA_API Lowered {
  public:
   Lowered(std::shared_ptr<detail::CachedFunction> cache,
-          std::shared_ptr<const detail::CacheEntry> entry, std::source_location made)
-      : cache_(std::move(cache)), entry_(std::move(entry)), made_(made) {}
+          std::shared_ptr<const detail::CacheEntry> entry,
+          std::shared_ptr<const detail::CallPlaces> places, std::source_location made)
+      : cache_(std::move(cache)),
+        entry_(std::move(entry)),
+        places_(std::move(places)),
+        made_(made) {}
   /// As traced.
   std::string ir() const;
   /// As it runs on each device, collectives explicit.
@@ -166,6 +173,7 @@ class TESSERA_API Lowered {
 
   std::shared_ptr<detail::CachedFunction> cache_;
   std::shared_ptr<const detail::CacheEntry> entry_;
+  std::shared_ptr<const detail::CallPlaces> places_;
   std::source_location made_;
 };
 
@@ -226,7 +234,10 @@ class Jit {
     return detail::with_call(
         detail::still_here(f_, what_, made_),
         [&](auto& call) {
-          return LoweredFunction<F>(Lowered(cache_, cache_->find_or_build(call), made_), f_);
+          auto entry = cache_->find_or_build(call);
+          auto places = cache_->places(call, *entry);
+          return LoweredFunction<F>(Lowered(cache_, std::move(entry), std::move(places), made_),
+                                    f_);
         },
         args...);
   }

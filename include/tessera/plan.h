@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <map>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,8 @@ struct PlanOptions {
 
 /// What `calibrate_links` has written (bench/calibrate_links.cc). IoError for a file that cannot be
 /// read, Error for one that says something else.
-TESSERA_API PlanOptions load_links(const std::string& path);
+TESSERA_API PlanOptions load_links(const std::string& path,
+                                   std::source_location loc = std::source_location::current());
 
 struct PlannedAxis {
   std::string name;
@@ -185,7 +187,8 @@ TESSERA_API std::string to_json(const Plan& plan);
 /// One page that needs nothing else, with the JSON in it.
 TESSERA_API std::string to_html(const Plan& plan);
 /// IoError where the file cannot be written.
-TESSERA_API void save_html(const Plan& plan, const std::string& path);
+TESSERA_API void save_html(const Plan& plan, const std::string& path,
+                           std::source_location loc = std::source_location::current());
 
 /// What a second plan has otherwise than a first.
 struct PlanDiff {

@@ -18,6 +18,7 @@ std::string_view name_of(FactorRule::Kind kind) {
     case FactorRule::Kind::reduction: return "reduction";
     case FactorRule::Kind::indexed: return "indexed";
     case FactorRule::Kind::prefix: return "prefix";
+    case FactorRule::Kind::contest: return "contest";
     case FactorRule::Kind::permutation: return "permutation";
     case FactorRule::Kind::window: return "window";
     case FactorRule::Kind::need_repl: return "need_repl";

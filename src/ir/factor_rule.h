@@ -5,6 +5,7 @@
 
 #include <tessera/shape.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,11 @@ class FactorRule {
     reduction,    // partial results are combined over the devices
     indexed,      // positions come from data: a part finds its own and combines
     prefix,       // running: a part needs the combined total of those before it
+    contest,      // parts offer their best elements, of which the op chooses
     permutation,  // parts change places
     window,       // a part needs neighbours' edges
     need_repl,    // it cannot be cut
-    blocked,      // it can be cut where the op's positions are multiples of the parts
+    blocked,      // axes do not go along it, whatever else it is
   };
   struct Factor {
     std::string name;  // a letter, and digits where there are more than letters
@@ -33,6 +35,18 @@ class FactorRule {
     Kind kind;
     int factor;
     Combiner combiner = Combiner::replace;  // of reduction, indexed and prefix
+  };
+  /// What a part of the results along a factor is made of: of the input's dimension that has the
+  /// factor alone, whose elements lie `dilation` apart, results from j on, c of them, need those in
+  /// [j * stride - low, (j + c - 1) * stride - low + span); where it is mirrored, counted from the
+  /// other end.
+  struct Window {
+    int factor = 0;
+    std::size_t input = 0;
+    std::int64_t extent = 0, results = 0;  // of the input's dimension; along the factor
+    std::int64_t stride = 1, low = 0, span = 1, dilation = 1;
+    bool mirrored = false;
+    int fill = -1;  // the operand, a scalar, that lies around the elements and between them
   };
   using Dims = std::vector<std::vector<int>>;  // by dimension, its factors
 
@@ -52,15 +66,20 @@ class FactorRule {
     marks_.push_back({kind, factor, combiner});
   }
 
+  /// Of a factor whose parts can be fetched from where they lie; one an input that has it.
+  void window(Window w) { windows_.push_back(w); }
+
   const std::vector<Factor>& all() const { return factors_; }
   const std::vector<Dims>& inputs() const { return inputs_; }
   const std::vector<Dims>& outputs() const { return outputs_; }
   const std::vector<Mark>& marks() const { return marks_; }
+  const std::vector<Window>& windows() const { return windows_; }
 
  private:
   std::vector<Factor> factors_;
   std::vector<Dims> inputs_, outputs_;
   std::vector<Mark> marks_;
+  std::vector<Window> windows_;
 };
 
 /// For people and tests:

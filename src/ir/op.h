@@ -162,8 +162,10 @@ struct LocalArgs {
   std::int64_t partial_size = 1;
 };
 /// The parts of the results. It is asked for cuts along factors that are not marked, that reduce,
-/// and that are `indexed` or `prefix`, where the op's attributes, or positions in its data, are not
-/// the part's as they are the whole's.
+/// and that are `indexed`, `prefix` or a `contest`, where the op's attributes, or positions in its
+/// data, are not the part's as they are the whole's; and along factors with windows, where it
+/// fetches what the part is made of (ops/fetch.h), of operands that lie in as many parts or whole.
+/// Along a `contest` it gives results that are the same on all devices.
 using LocalRule = std::function<Values(const LocalArgs&)>;
 
 /// What fusion may do with an equation.

@@ -213,6 +213,10 @@ Value all_to_all(Value x, const Strings& axes, std::int64_t size, int split, int
                  const IntLists& groups = {});
 /// {axes, size, perm: int_lists of (source, destination)}; destinations not named get zeros
 Value ppermute(Value x, const Strings& axes, std::int64_t size, const IntLists& perm);
+/// Device p gets the x of device floor((step * p + offset) / every), zeros where there is none;
+/// {axes, size, step, offset, every: integer}
+Value ppermute_affine(Value x, const Strings& axes, std::int64_t size, std::int64_t step,
+                      std::int64_t offset, std::int64_t every = 1);
 /// From devices along `from` to devices along `to`, where all `axes` together have `sizes`; {axes,
 /// size, sizes: ints, from, to: strings}. For typed regions.
 Value ppermute_axes(Value x, const Strings& axes, const Ints& sizes, const Strings& from,

@@ -32,6 +32,9 @@ inline Value is_first(Builder& b, const Strings& axes, std::int64_t size) {
   return eq(part_number(b, axes, size), scalar(b, DType::int32, 0));
 }
 
+/// A scalar that changes nothing that it is combined with by a sum, a product or an extremum.
+Literal neutral_literal(DType dtype, Combiner how);
+
 /// A scalar in every place of the shape.
 inline Value everywhere(Value x, const Shape& shape) { return broadcast_in_dim(x, shape, {}); }
 

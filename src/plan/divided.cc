@@ -8,7 +8,7 @@ namespace tessera::inline v0::plans {
 
 namespace {
 
-// The equation that the program consists of, beside views of what goes in and out; null: none.
+// The per-device program in it; null: there is none, or several.
 const Equation* lone_region(const Program& p) {
   const Equation* found = nullptr;
   for (const Equation& eqn : p.equations) {
@@ -47,7 +47,6 @@ Divided divide(const ProgramPtr& program, const spmd::Cutting* cutting,
             std::move(made),
             program,
             simplified,
-            region ? flow_of(*region)->body() : simplified,
             {},
             {}};
   // What goes past the region is whole.

@@ -15,8 +15,8 @@ struct Divided {
   spmd::Links links;
   std::optional<spmd::Partitioned> made;  // where the partitioner made it
   ProgramPtr whole;                       // as traced, kept for the causes
-  ProgramPtr simplified;                  // what the platforms compile, of whole values
-  ProgramPtr local;                       // of its parts, on a device
+  /// What the platforms compile: the device's program stands in it as a region.
+  ProgramPtr simplified;
   std::vector<spmd::Placement> inputs, outputs;
 
   std::string spec(const spmd::Placement& p) const { return atoms.to_string(p); }

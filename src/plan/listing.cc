@@ -98,8 +98,10 @@ void Listing::whole(const Program& p, std::size_t scope, const Equation& eqn, Va
     for (Var u : eqn.inputs) {
       const spmd::Placement at = fitted(d_.atoms, where.of(u, scope), p.types[u].shape);
       if (at.is_replicated()) continue;
-      why = "operand " + name_of(u) + " is " + d_.spec(at) +
-            ", along dimensions that the result does not have in one piece";
+      why = p.types[u].shape == p.types[v].shape
+                ? "it is wanted whole where it is read"
+                : "operand " + name_of(u) + " is " + d_.spec(at) +
+                      ", along what the result has not or cannot have in parts";
       break;
     }
     if (why.empty()) why = "its operands are whole";

@@ -34,6 +34,15 @@ std::vector<Life> lives_of(const tapes::Tape& tape) {
   return life;
 }
 
+// Of the tape and those inside: devices take turns, each with all of it.
+std::int64_t most_local(const tapes::Tape& tape) {
+  std::int64_t most = tape.local_bytes;
+  for (const tapes::Phase& phase : tape.phases)
+    for (const tapes::Step& step : phase.steps)
+      for (const auto& body : step.bodies) most = std::max(most, most_local(*body));
+  return most;
+}
+
 }  // namespace
 
 DeviceMemory memory_of(const Divided& d) {
@@ -43,20 +52,23 @@ DeviceMemory memory_of(const Divided& d) {
   const std::shared_ptr<const tapes::Tape> tape = tapes::plan(*d.simplified, options);
   DeviceMemory m;
   const std::int64_t devices = std::max<std::int64_t>(1, d.mesh->axes.empty() ? 1 : d.mesh->size());
-  m.bytes = (tape->arena_bytes + devices - 1) / devices + tape->local_bytes;
+  m.bytes = (tape->arena_bytes + devices - 1) / devices + most_local(*tape);
 
   const std::vector<Life> lives = lives_of(*tape);
+  std::vector<bool> of_all(tape->slots.size());  // frames of bodies that run for all devices
   for (const tapes::Phase& phase : tape->phases)
-    for (const tapes::Step& step : phase.steps)
+    for (const tapes::Step& step : phase.steps) {
       m.steps.push_back({step.name, to_string(step.loc), 0});
+      if (step.inner && step.scratch.slot >= 0)
+        of_all[static_cast<std::size_t>(step.scratch.slot)] = true;
+    }
   std::vector<std::int64_t> change(m.steps.size() + 1);
   for (std::size_t i = 0; i < lives.size(); ++i) {
     const tapes::Slot& s = tape->slots[i];
     if (lives[i].first < 0 || (s.space != tapes::Space::arena && s.space != tapes::Space::local))
       continue;
-    // What is no value of a device's own is there once for all.
-    const std::int64_t bytes = s.bytes * tape->stored(s) / devices;
-    const std::int64_t one = s.mask == 0 ? s.bytes : bytes;
+    const bool shared = s.mask == 0 && !of_all[i];
+    const std::int64_t one = shared ? s.bytes : s.bytes * tape->stored(s) / devices;
     change[static_cast<std::size_t>(lives[i].first)] += one;
     change[static_cast<std::size_t>(lives[i].last) + 1] -= one;
   }

@@ -54,7 +54,7 @@ std::string to_html(const Plan& plan) {
   return page;
 }
 
-void save_html(const Plan& plan, const std::string& path) {
+void save_html(const Plan& plan, const std::string& path, std::source_location loc) {
   const std::string page = to_html(plan);
   const std::array<std::string_view, 1> parts{page};
   const std::string problem = detail::replace_file(path, parts);
@@ -62,6 +62,7 @@ void save_html(const Plan& plan, const std::string& path) {
     Message("save_html")
         .problem("'" + detail::shown_path(path) + "' cannot be written: " + problem)
         .rule("the page is one file")
+        .from(loc)
         .advice("a path in a folder where files may be written")
         .raise<IoError>();
 }

@@ -159,7 +159,7 @@ class Walk {
 
 Work work_of(const Divided& divided, const PlanOptions& options, bool spans) {
   Walk walk(divided, options, spans);
-  walk.program(*divided.local, {});
+  walk.program(*divided.simplified, {});
   return walk.result();
 }
 

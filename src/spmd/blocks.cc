@@ -80,4 +80,53 @@ BoxCopy Blocks::scatter() const {
   return BoxCopy(block_, byte_strides(whole_.shape, e), byte_strides(block_, e), e);
 }
 
+namespace {
+
+// Devices in rows of a mesh: `size` of them, each `stride` positions after the one before.
+struct Row {
+  std::int64_t size, stride;
+};
+Row row_of(const MeshShape& mesh, std::size_t axis) {
+  Row row{mesh.sizes[axis], 1};
+  for (std::size_t a = axis + 1; a < mesh.sizes.size(); ++a) row.stride *= mesh.sizes[a];
+  return row;
+}
+
+// What the axes number together, as few rows as it takes.
+std::vector<Row> rows_of(const MeshShape& mesh, const Spec::Axes& axes) {
+  std::vector<Row> rows;
+  for (const std::string& name : axes) {
+    const Row next = row_of(mesh, static_cast<std::size_t>(mesh.find(name)));
+    if (next.size == 1) continue;
+    if (!rows.empty() && rows.back().stride == next.size * next.stride)
+      rows.back() = {rows.back().size * next.size, next.stride};
+    else
+      rows.push_back(next);
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::optional<Spec> same_cut_over(const DeviceMesh& other, const DeviceMesh& mesh,
+                                  const Spec& spec) {
+  if (other.devices != mesh.devices) return std::nullopt;
+  Spec::Dims dims;
+  for (const Spec::Axes& axes : spec.dims()) {
+    Spec::Axes& there = dims.emplace_back();
+    for (const Row& row : rows_of(mesh, axes)) {
+      // Axes in their order, from the one that ends where the row does.
+      std::int64_t left = row.size * row.stride;
+      for (std::size_t a = 0; a < other.axes.size() && left > row.stride; ++a) {
+        const Row axis = row_of(other, a);
+        if (axis.size == 1 || axis.size * axis.stride != left) continue;
+        there.push_back(other.axes[a]);
+        left = axis.stride;
+      }
+      if (left != row.stride) return std::nullopt;
+    }
+  }
+  return Spec(std::move(dims));
+}
+
 }  // namespace tessera::inline v0::spmd

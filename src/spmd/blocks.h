@@ -4,6 +4,8 @@
 #include "base/box_copy.h"
 #include "ir/mesh.h"
 
+#include <optional>
+
 namespace tessera::inline v0::spmd {
 
 /// The geometry of one cut: which block a position of the mesh has, and where that block lies in
@@ -39,5 +41,10 @@ class Blocks {
   std::vector<std::int64_t> of_, axis_offsets_;
   bool contiguous_ = true;
 };
+
+/// The spec over another mesh that gives every device the same block of every array, where the axes
+/// there can say it. Both meshes have their devices in the same order, else there is none.
+std::optional<Spec> same_cut_over(const DeviceMesh& other, const DeviceMesh& mesh,
+                                  const Spec& spec);
 
 }  // namespace tessera::inline v0::spmd

@@ -1,7 +1,8 @@
-// Loops, branches and calls of a per-device program.
+// Loops, branches, calls and regions of a per-device program.
 #include "ir/op.h"
 #include "ops/control/agree.h"
 #include "spmd/body_writer.h"
+#include "spmd/shard_map.h"
 
 namespace tessera::inline v0::spmd {
 
@@ -28,10 +29,29 @@ void BodyWriter::inlined(Frame& f, std::size_t k, const Equation& eqn) {
   for (std::size_t i = 0; i < out.size(); ++i) f.slots[eqn.outputs[i]] = out[i];
 }
 
+// A per-device program over this mesh stands in the call's place as it is, on blocks by its specs.
+void BodyWriter::region(Frame& f, const Equation& eqn) {
+  const ShardMap s(eqn.attrs);
+  const auto id_of = [&](const Spec& spec, Var v) {
+    return work_.placements.id(work_.mesh.placement(spec, f.program.types[v].shape.rank()));
+  };
+  Values parts;
+  for (std::size_t i = 0; i < eqn.inputs.size(); ++i)
+    parts.push_back(b_.vary_over(at(f.slots[eqn.inputs[i]], id_of(s.in_specs[i], eqn.inputs[i])),
+                                 s.in_specs[i].axes()));
+  const std::size_t first = b_.so_far().equations.size();
+  const Values made = b_.inline_program(*s.body, parts);
+  note_emitted(first);
+  for (std::size_t i = 0; i < made.size(); ++i)
+    f.slots[eqn.outputs[i]] =
+        add(f.program.types[eqn.outputs[i]], id_of(s.out_specs[i], eqn.outputs[i]), made[i]);
+}
+
 // What a program inside takes and gives lies as propagation has it there: operands outside are
 // brought to it, and a row of an array lies as the array does without the dimension of the rows.
 void BodyWriter::flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow) {
   if (flow.kind == Flow::Kind::call && !eqn.op->with_flow) return inlined(f, k, eqn);
+  if (flow.kind == Flow::Kind::region) return region(f, eqn);
 
   const auto scopes = work_.where.nested(f.scope, k);
   const std::size_t body = scopes.back();

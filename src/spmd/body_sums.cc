@@ -49,6 +49,9 @@ Value BodyWriter::as_partial(Value part, AtomSet atoms) {
 
 std::vector<BodyWriter::Id> BodyWriter::come_out(std::size_t scope, std::span<const Id> inputs,
                                                  const std::vector<bool>& free) {
+  const std::tuple question(scope, std::vector<Id>(inputs.begin(), inputs.end()), free);
+  if (const auto known = work_.trials.find(question); known != work_.trials.end())
+    return known->second;
   const std::size_t causes = work_.causes.size();
   const Program& p = work_.where.program(scope);
   Builder scratch(p.name);
@@ -64,6 +67,7 @@ std::vector<BodyWriter::Id> BodyWriter::come_out(std::size_t scope, std::span<co
     out.push_back(h.copies.empty() ? PlacementTable::none : h.copies[0].at);
   }
   work_.causes.resize(causes);
+  work_.trials.emplace(question, out);
   return out;
 }
 

@@ -71,7 +71,7 @@ Value BodyWriter::make(Slot slot, Id id) {
                [&](std::size_t f, Atom a) { division[f].push_back(a); });
   const Id whole = work_.placements.replicated(h.type->shape.rank());
   const bool there =
-      fits(work_.mesh, rule, division) && part_of(rule, rule.operands, division) == to;
+      fits(work_.mesh, rule, division) && part_of(work_.mesh, rule, rule.operands, division) == to;
   if (!there && id != whole) {
     const Value all = at(slot, whole);
     const Reshard& plan = work_.routes.route(*h.type, whole, id);

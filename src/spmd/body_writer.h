@@ -8,7 +8,9 @@
 #include "spmd/partition.h"
 
 #include <deque>
+#include <map>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace tessera::inline v0::spmd {
@@ -25,6 +27,11 @@ struct PartitionWork {
   DivisionRules rules;
   Divider divider;
   std::vector<CollectiveCause> causes;
+  /// Where the outputs of a scope came out on trial, by the scope, where its inputs lie, and which
+  /// of these are free: loops inside loops ask the same again and again.
+  std::map<std::tuple<std::size_t, std::vector<PlacementTable::Id>, std::vector<bool>>,
+           std::vector<PlacementTable::Id>>
+      trials;
 };
 
 /// One body. A slot is a value of the program and its copies, each where somebody needed it.
@@ -89,6 +96,7 @@ class BodyWriter {
 
   void flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow);
   void inlined(Frame& f, std::size_t k, const Equation& eqn);
+  void region(Frame& f, const Equation& eqn);
   /// Replaces placements of what a loop's body takes, body_sums.cc.
   void keep_sums(const Flow& flow, std::span<const std::uint32_t> scopes, std::vector<Id>& inputs);
   /// Where the outputs of a scope come out, in a body that is thrown away; those inputs that are

@@ -20,9 +20,11 @@ CutRule::CutRule(const FactorRule& rule, std::span<const Shape> inputs,
     Factor& f = factors_[static_cast<std::size_t>(m.factor)];
     f.plain = false;
     f.blocked = f.blocked || m.kind == FactorRule::Kind::blocked;
-    f.works = f.works || (m.kind != FactorRule::Kind::blocked &&
-                          m.kind != FactorRule::Kind::need_repl && f.size > 1);
+    f.works =
+        f.works || (m.kind != FactorRule::Kind::blocked && m.kind != FactorRule::Kind::contest &&
+                    m.kind != FactorRule::Kind::need_repl && f.size > 1);
   }
+  for (Factor& f : factors_) f.works = f.works && !f.blocked;
   add_tensors(rule.inputs(), inputs);
   operands_ = tensors_.size();
   add_tensors(rule.outputs(), outputs);

@@ -1,6 +1,7 @@
 #include "spmd/divide.h"
 
 #include "base/hash.h"
+#include "spmd/move_cost.h"
 
 #include <algorithm>
 #include <limits>
@@ -190,6 +191,48 @@ class Search {
     return order;
   }
 
+  // Where operand i is brought to: in parts, whose edges are fetched, or whole along the dimensions
+  // that windows read, where that takes less. Whether it can be brought there.
+  bool bring(std::size_t i, const Division& division, bool sums, DivisionChoice& choice,
+             MoveCost& cost) {
+    Placement parts = part_of(mesh_, rule_, i, division), whole = parts;
+    bool windows = false;
+    for (std::size_t d = 0; d < whole.dims.size(); ++d)
+      if (!whole.dims[d].empty() && rule_.window_of(i, d) >= 0) {
+        whole.dims[d] = {};
+        windows = true;
+      }
+    if (sums && partial_[i]) parts.unreduced = whole.unreduced = sum_over_;
+    const Id in_parts = placements_.id(std::move(parts));
+    std::optional<MoveCost> least = cost_to(i, in_parts);
+    Id best = in_parts;
+    if (windows) {
+      if (least) least->add(fetching_cost(mesh_, rule_, i, division, routes_));
+      const Id in_whole = placements_.id(std::move(whole));
+      const std::optional<MoveCost> other = cost_to(i, in_whole);
+      if (other && (!least || other->seconds < least->seconds)) {
+        least = other;
+        best = in_whole;
+      }
+    }
+    if (!least) return false;
+    cost.add(*least);
+    choice.operands.push_back(best);
+    return true;
+  }
+
+  std::optional<MoveCost> cost_to(std::size_t i, Id to) {
+    if (operands_[i].anywhere || operands_[i].zero) return MoveCost{};
+    const Reshard* plan = nullptr;
+    for (Id from : operands_[i].copies) {
+      if (!routes_.leads(from, to)) continue;
+      const Reshard& one = routes_.route(rule_.tensors[i].type, from, to);
+      if (!plan || one.seconds < plan->seconds) plan = &one;
+    }
+    if (!plan) return std::nullopt;
+    return MoveCost{plan->seconds, plan->collectives()};
+  }
+
   bool price(const Division& division, bool sums) {
     AtomSet cut, reduced;
     Combiner how = Combiner::add;
@@ -208,22 +251,15 @@ class Search {
       collectives += plan.collectives();
     };
     DivisionChoice choice{division, {}, {}};
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      Placement p = part_of(rule_, i, division);
-      if (sums && partial_[i]) p.unreduced = sum_over_;
-      choice.operands.push_back(placements_.id(std::move(p)));
-      if (operands_[i].anywhere || operands_[i].zero) continue;
-      const Reshard* plan = nullptr;
-      for (Id from : operands_[i].copies) {
-        if (!routes_.leads(from, choice.operands[i])) continue;
-        const Reshard& one = routes_.route(rule_.tensors[i].type, from, choice.operands[i]);
-        if (!plan || one.seconds < plan->seconds) plan = &one;
-      }
-      if (!plan) return false;
-      add(*plan);
-    }
+    MoveCost inner = settling_cost(mesh_, rule_, division, routes_);
+    for (std::size_t i = 0; i < operands_.size(); ++i)
+      if (!bring(i, division, sums, choice, inner)) return false;
+    seconds += inner.seconds;
+    collectives += inner.collectives;
+    // What is moved behind the equation may turn out not to be read there.
+    const double before = seconds;
     for (std::size_t i = 0; i < results_.size(); ++i) {
-      Placement p = part_of(rule_, rule_.operands + i, division);
+      Placement p = part_of(mesh_, rule_, rule_.operands + i, division);
       p.unreduced = reduced;
       if (sums) p.unreduced |= sum_over_;
       p.combiner = reduced.empty() ? Combiner::add : how;
@@ -237,11 +273,14 @@ class Search {
                         r.wanted));
     }
     const double close = 1e-9 * seconds_;
-    if (found_ &&
-        (seconds > seconds_ - close && (seconds > seconds_ + close || collectives >= collectives_)))
+    if (found_ && seconds > seconds_ - close &&
+        (seconds > seconds_ + close || collectives > collectives_ ||
+         (collectives == collectives_ && (before >= before_ - close || sums != best_sums_))))
       return false;
     found_ = true;
     seconds_ = seconds;
+    before_ = before;
+    best_sums_ = sums;
     collectives_ = collectives;
     best_ = std::move(choice);
     return true;
@@ -263,7 +302,8 @@ class Search {
 
   double work_;  // seconds, undivided
   bool found_ = false;
-  double seconds_ = 0;
+  double seconds_ = 0, before_ = 0;  // in all, and without what is moved behind it
+  bool best_sums_ = false;
   int collectives_ = 0;
   DivisionChoice best_;
 };

@@ -51,7 +51,16 @@ DivisionRule::DivisionRule(std::uint32_t rule_number, const Program& program, co
   add(in, &rule.inputs());
   add(out, &rule.outputs());
   for (const FactorRule::Factor& f : rule.all())
-    factors.push_back({f.size, f.size > 1, false, true, Combiner::add});
+    factors.push_back({.size = f.size, .divides = f.size > 1, .batches = true});
+  for (const FactorRule::Window& w : rule.windows()) {
+    const auto& in = tensors[w.input].dims;
+    for (std::size_t d = 0; d < in.size(); ++d)
+      if (in[d].size() == 1 && in[d][0] == w.factor) windows.push_back({w, w.input, d});
+  }
+  const auto is_fetched = [&](int factor) {
+    return std::any_of(windows.begin(), windows.end(),
+                       [&](const Window& w) { return w.reads.factor == factor; });
+  };
   for (const FactorRule::Mark& m : rule.marks()) {
     Factor& f = factors[static_cast<std::size_t>(m.factor)];
     f.batches = false;
@@ -62,11 +71,20 @@ DivisionRule::DivisionRule(std::uint32_t rule_number, const Program& program, co
         f.combiner = m.combiner;
         for (const Type& t : out) f.divides = f.divides && combinable(f.combiner, t.dtype);
         break;
-      case FactorRule::Kind::prefix: f.divides = f.divides && op->local; break;
+      case FactorRule::Kind::prefix:
+        f.runs = true;
+        f.divides = f.divides && op->local;
+        break;
+      case FactorRule::Kind::contest:
+        f.settles = true;
+        f.divides = f.divides && op->local;
+        break;
       case FactorRule::Kind::permutation:
       case FactorRule::Kind::window:
-      case FactorRule::Kind::need_repl:
-      case FactorRule::Kind::blocked: f.divides = false; break;
+        f.divides = f.divides && op->local && is_fetched(m.factor);
+        break;
+      case FactorRule::Kind::need_repl: f.divides = false; break;
+      case FactorRule::Kind::blocked: break;
     }
   }
   // What a factor cuts of an operand, it has to cut of each result, or to make it partial.
@@ -78,8 +96,9 @@ DivisionRule::DivisionRule(std::uint32_t rule_number, const Program& program, co
       for (std::uint16_t f : dim) ++(t < operands ? reads : writes)[f];
   }
   for (std::size_t f = 0; f < factors.size(); ++f) {
-    if (reads[f] > 0 && !factors[f].reduces && writes[f] < out.size()) factors[f].divides = false;
-    if (factors[f].reduces && writes[f] > 0) factors[f].divides = false;
+    const bool ends = factors[f].reduces || factors[f].settles;
+    if (reads[f] > 0 && !ends && writes[f] < out.size()) factors[f].divides = false;
+    if (ends && writes[f] > 0) factors[f].divides = false;
     factors[f].batches = factors[f].batches && reads[f] + writes[f] == ranked;
   }
 }
@@ -100,12 +119,33 @@ bool DivisionRule::sums(const std::vector<bool>& partial) const {
   return any && (op->linear ? op->linear(std::span<const bool>(marks.get(), operands)) : all);
 }
 
-Placement part_of(const DivisionRule& rule, std::size_t tensor, const Division& division) {
+const DivisionRule::Fetching& DivisionRule::fetching(std::size_t window, std::int64_t parts) const {
+  const auto [it, is_new] = fetchings_.try_emplace({window, parts});
+  if (is_new) {
+    const auto stretch = ops::stretch_of(windows[window].reads, parts);
+    if (stretch) it->second = ops::plan_fetch(*stretch, parts);
+  }
+  return it->second;
+}
+
+int DivisionRule::window_of(std::size_t tensor, std::size_t dim) const {
+  for (std::size_t w = 0; w < windows.size(); ++w)
+    if (windows[w].tensor == tensor && windows[w].dim == dim) return static_cast<int>(w);
+  return -1;
+}
+
+Placement part_of(const AtomMesh& mesh, const DivisionRule& rule, std::size_t tensor,
+                  const Division& division) {
   const auto& dims = rule.tensors[tensor].dims;
   Placement p = Placement::replicated(static_cast<int>(dims.size()));
-  for (std::size_t d = 0; d < dims.size(); ++d)
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const int w = rule.window_of(tensor, d);
+    if (w >= 0 && !division[dims[d][0]].empty() &&
+        !rule.fetching(static_cast<std::size_t>(w), mesh.size(division[dims[d][0]])))
+      continue;
     for (std::uint16_t f : dims[d])
       for (Atom a : division[f]) p.dims[d].push_back(a);
+  }
   return p;
 }
 
@@ -121,8 +161,14 @@ bool fits(const AtomMesh& mesh, const DivisionRule& rule, const Division& divisi
     partial = true;
     how = factor.combiner;
   }
-  for (const DivisionRule::Tensor& t : rule.tensors)
+  for (const DivisionRule::Window& w : rule.windows) {
+    const Atoms& atoms = division[static_cast<std::size_t>(w.reads.factor)];
+    if (!atoms.empty() && !ops::stretch_of(w.reads, mesh.size(atoms))) return false;
+  }
+  for (std::size_t k = 0; k < rule.tensors.size(); ++k) {
+    const DivisionRule::Tensor& t = rule.tensors[k];
     for (std::size_t d = 0; d < t.dims.size(); ++d) {
+      if (rule.window_of(k, d) >= 0) continue;
       std::int64_t parts = 1;
       bool whole = true;  // so far each factor is cut all the way
       for (std::uint16_t f : t.dims[d]) {
@@ -134,6 +180,7 @@ bool fits(const AtomMesh& mesh, const DivisionRule& rule, const Division& divisi
       const std::int64_t extent = t.type.shape[static_cast<int>(d)];
       if (parts > 1 && (extent == 0 || extent % parts != 0)) return false;
     }
+  }
   return true;
 }
 

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "ir/op.h"
+#include "ops/fetch.h"
 #include "spmd/placement.h"
 
 #include <deque>
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tessera::inline v0::spmd {
@@ -20,6 +23,8 @@ struct DivisionRule {
     bool divides = false;  // may be cut, in operands and results alike
     bool reduces = false;  // where it is cut, results are partial
     bool batches = false;  // each value with dimensions has it, and nothing is to be done
+    bool runs = false;     // where it is cut, parts send one another their totals
+    bool settles = false;  // where it is cut, parts send one another what they would give
     Combiner combiner = Combiner::add;
   };
   struct Tensor {
@@ -27,18 +32,35 @@ struct DivisionRule {
     std::vector<std::vector<std::uint16_t>> dims;  // by dimension its factors, major first
   };
 
+  /// An operand's dimension that is fetched where the factor is cut.
+  struct Window {
+    FactorRule::Window reads;
+    std::size_t tensor;
+    std::size_t dim;
+  };
+  /// How, in so many parts; absent: the operand has to be whole, and nothing is sent.
+  using Fetching = std::optional<ops::FetchPlan>;
+
   DivisionRule(std::uint32_t number, const Program& program, const Equation& eqn);
 
   const Op* op;
   std::uint32_t number;  // of this rule
   std::vector<Factor> factors;
   std::vector<Tensor> tensors;  // operands, then results
+  std::vector<Window> windows;
   std::size_t operands;
   Cost cost;  // undivided
+
+  const Fetching& fetching(std::size_t window, std::int64_t parts) const;
+  /// The window of the tensor's dimension; -1: it has none.
+  int window_of(std::size_t tensor, std::size_t dim) const;
 
   /// Whether the results are a sum where the operands that `partial` marks are: linear in them
   /// together while the others are fixed. Where it says no it may still be so.
   bool sums(const std::vector<bool>& partial) const;
+
+ private:
+  mutable std::map<std::pair<std::size_t, std::int64_t>, Fetching> fetchings_;
 };
 
 /// Calls f(factor, atom) for the atoms of a placement's dimensions as the factors of the dimensions
@@ -61,7 +83,8 @@ void for_each_cut(const AtomMesh& mesh, const DivisionRule& rule, std::size_t te
 }
 
 /// How the tensor lies where the work is divided so; partial results are not told.
-Placement part_of(const DivisionRule& rule, std::size_t tensor, const Division& division);
+Placement part_of(const AtomMesh& mesh, const DivisionRule& rule, std::size_t tensor,
+                  const Division& division);
 
 /// Atoms divide the factors, parts of all tensors are blocks, and there is one way at most in which
 /// results are partial.

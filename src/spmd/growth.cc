@@ -54,9 +54,17 @@ void Growth::basic(int mode) {
     if (toward == Toward::none) continue;
     const Atoms wanted = common(projection_, f, toward);
     if (wanted.empty()) continue;
+    // A value that lacks the factor competes for axes only by factors that could take them now: the
+    // rows of weights that are contracted do not keep a batch from its results.
     AtomSet others;
-    for (std::size_t t = 0; t < tensors; ++t)
-      others |= projection_.cut(t) - AtomSet(projection_.axes(t, f));
+    for (std::size_t t = 0; t < tensors; ++t) {
+      if (rule.place(t, f)) {
+        others |= projection_.cut(t) - AtomSet(projection_.axes(t, f));
+        continue;
+      }
+      for (std::size_t g = 0; g < rule.factors().size(); ++g)
+        if (rule.toward(mode, g) != Toward::none) others |= AtomSet(projection_.axes(t, g));
+    }
     std::size_t n = 0;
     while (n < wanted.size() && !others.contains(wanted[n])) ++n;
     for (std::size_t t = 0; t < tensors; ++t)

@@ -4,6 +4,8 @@
 #include "ir/nested.h"
 #include "ops/build.h"
 #include "spmd/body_writer.h"
+#include "spmd/shard_map.h"
+#include "spmd/uncut_pieces.h"
 
 namespace tessera::inline v0::spmd {
 
@@ -31,34 +33,46 @@ void check_end(const AtomMesh& mesh, const Type& whole, const Placement& p, cons
 }  // namespace
 
 namespace {
-/// A region has a mesh of its own, and so has a constraint from elsewhere.
+/// Constraints and per-device programs are of the mesh that the whole is partitioned over.
 void need_one_mesh(const Program& program, const MeshRef& mesh) {
   for (const Equation& eqn : program.equations) {
-    if (eqn.op->constrains && eqn.op->constrains(eqn.attrs).mesh != mesh)
+    const auto refuse = [&](const char* problem, const char* rule, const char* advice) {
       Message("jit")
-          .problem("a value is asked to lie on another mesh inside a program that is partitioned")
-          .rule("a program is partitioned over one mesh")
+          .problem(problem)
+          .rule(rule)
           .from(eqn.loc)
-          .advice("the same mesh for constraints, functions inside and the jit around them")
+          .advice(advice)
           .raise<ShardingError>();
+    };
+    if (eqn.op->constrains && eqn.op->constrains(eqn.attrs).mesh != mesh)
+      refuse("a value is asked to lie on another mesh inside a program that is partitioned",
+             "a program is partitioned over one mesh",
+             "the same mesh for constraints, functions inside and the jit around them");
     const std::optional<Flow> flow = flow_of(eqn);
     if (!flow) continue;
-    if (flow->kind == Flow::Kind::region)
-      Message("jit")
-          .problem("a pmap or shard_map is inside a program that is partitioned")
-          .rule("a program is partitioned as a whole, or is a per-device program")
-          .from(eqn.loc)
-          .advice("call it outside, or write its body for whole arrays")
-          .raise<ShardingError>();
+    if (flow->kind == Flow::Kind::region) {
+      const ShardMap s(eqn.attrs);
+      if (!s.typed)
+        refuse(
+            "a pmap, or a shard_map without types, is inside a program that is partitioned",
+            "values of a partitioned program are typed with the axes along which they may differ",
+            "shard_map with check_vma, or call it outside");
+      if (s.device_mesh != mesh)
+        refuse("a shard_map over another mesh is inside a program that is partitioned",
+               "a program is partitioned over one mesh",
+               "the same mesh for the shard_map and the jit around it");
+      continue;
+    }
     for (const ProgramPtr& nested : flow->programs) need_one_mesh(*nested, mesh);
   }
 }
 }  // namespace
 
-Partitioned partition(const ProgramPtr& program, const MeshRef& mesh_ref,
+Partitioned partition(const ProgramPtr& whole_program, const MeshRef& mesh_ref,
                       const PartitionOptions& options) {
-  need_one_mesh(*program, mesh_ref);
+  need_one_mesh(*whole_program, mesh_ref);
   const AtomMesh mesh(*mesh_ref, AtomMesh::Parts::axes);
+  const ProgramPtr program = without_uncut_pieces(whole_program, mesh);
   const Propagation where = propagate(*program, mesh, options.wanted);
   PartitionWork work(mesh, where, options.links);
   Partitioned result;

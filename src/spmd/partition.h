@@ -51,7 +51,8 @@ struct Partitioned {
 ///
 /// Deterministic. Nothing depends on the number of devices or grows with it but sizes of parts.
 /// ShardingError where an input or output is asked for in parts that do not divide it, or as
-/// partial results, and for a `shard_map` in the program.
+/// partial results, and for constraints and `shard_map`s over other meshes, or without types, in
+/// the program. One over this mesh stands in the body as it is.
 Partitioned partition(const ProgramPtr& program, const MeshRef& mesh,
                       const PartitionOptions& options = {});
 

@@ -19,6 +19,10 @@ class Routes {
   /// The cheapest plan (spmd/reshard.h). Where that is an exchange of boxes, whose parts have no
   /// common shape: what both placements have in common is kept, the rest gathered and cut again.
   const Reshard& route(const Type& whole, Id from, Id to);
+  /// Of a collective along the atoms, from a device's bytes before and after it.
+  double seconds(MoveKind kind, AtomSet over, double before, double after) const {
+    return links_.seconds(placements_.mesh(), kind, over, before, after);
+  }
   /// Partial results become whole, never the other way round.
   bool leads(Id from, Id to) const {
     const Placement &p = placements_[from], &q = placements_[to];

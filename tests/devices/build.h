@@ -24,7 +24,8 @@ class Build {
     for (const Node& n : block.nodes) {
       Arrays in;
       for (int v : n.in) in.push_back(env[static_cast<std::size_t>(v)]);
-      for (Array& x : n.blocks.empty() ? single(n, in) : nested(n, in)) env.push_back(x);
+      for (const Array& x : n.blocks.empty() ? single(n, in) : nested(n, in))
+        env.push_back(on_all_or_none(x));
     }
     Arrays out;
     for (int v : block.outputs) out.push_back(env[static_cast<std::size_t>(v)]);
@@ -32,6 +33,13 @@ class Build {
   }
 
  private:
+  // What lies on some of the devices may not meet what lies on others.
+  static Array on_all_or_none(const Array& x) {
+    if (!x.is_concrete()) return x;
+    const std::size_t on = x.sharding().devices().size();
+    return on == ts::devices().size() ? x : ts::device_get(x);
+  }
+
   Arrays single(const Node& n, const Arrays& in) const {
     const ts::Shape shape = shape_of(n.results[0]);
     const auto a = static_cast<int>(n.a), b = static_cast<int>(n.b);

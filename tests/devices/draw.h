@@ -30,6 +30,8 @@ class Draw {
     return v;
   }
   bool one_in(int n) { return pick(n) == 0; }
+  /// One of them, or -1.
+  int dimension(std::size_t rank) { return static_cast<int>(pick(static_cast<int>(rank) + 1)) - 1; }
 
  private:
   struct Axis {

@@ -174,6 +174,25 @@ MISUSE(pmap_inside_a_jit_with_shardings) {
           {.mesh = mesh(), .in_shardings = ts::P("data")})(ts::ones({2, 2}));
 }
 
+MISUSE(shard_map_of_another_mesh_inside_a_jit) {
+  auto rows = ts::shard_map(
+      [](Array x) { return x; },
+      {.mesh = ts::Mesh({{"rows", 2}}), .in_specs = ts::P("rows"), .out_specs = ts::P("rows")});
+  ts::jit([&](Array x) { return rows(x); },
+          {.mesh = mesh(), .in_shardings = ts::P("data")})(ts::ones({2, 2}));
+}
+MISUSE(arrays_on_different_meshes) {
+  const ts::Mesh two({{"rows", 2}}), four({{"rows", 4}});
+  const Array x = ts::device_put(ts::ones({4}), two, ts::P("rows"));
+  const Array y = ts::device_put(ts::ones({4}), four, ts::P("rows"));
+  (void)(x + y);
+}
+MISUSE(arrays_on_different_meshes_in_a_jit) {
+  const Array x = ts::device_put(ts::ones({4}), mesh(), ts::P("data"));
+  const Array y = ts::device_put(ts::ones({4}), ts::devices()[3]);
+  ts::jit([](Array a, Array b) { return a + b; })(x, y);
+}
+
 MISUSE(constraint_on_another_mesh) {
   const ts::Mesh other({{"rows", 2}});
   ts::jit(

@@ -189,6 +189,22 @@ TEST(Convolution, FactorRules) {
   EXPECT_EQ(factor_rule("convolution", {Type(f32, {2, 224, 3}), Type(f32, {16, 3, 8})},
                         conv_attrs(patches)),
             "([n,hs,i],[s,i,o])->([n,h,o]) {h=14,i=3,n=2,o=8,s=16} reduction={i:+} need_repl={s}");
+  // The gradient of a kernel: what is long is summed over, and goes with the cotangent.
+  ConvDims kernel{.pad_low = {1},
+                  .pad_high = {1},
+                  .lhs_spec = {2, 0, 1},
+                  .rhs_spec = {2, 0, 1},
+                  .out_spec = {1, 2, 0}};
+  EXPECT_EQ(factor_rule("convolution", {Type(f32, {2, 16, 3}), Type(f32, {2, 16, 5})},
+                        conv_attrs(kernel)),
+            "([i,s,n],[i,s,o])->([h,n,o]) {h=3,i=2,n=3,o=5,s=16} reduction={i:+,s:+} "
+            "need_repl={h}");
+  ConvDims depthwise{
+      .lhs_spec = {0, 2, 1}, .rhs_spec = {2, 1, 0}, .out_spec = {0, 2, 1}, .feature_groups = 4};
+  EXPECT_EQ(factor_rule("convolution", {Type(f32, {2, 6, 4}), Type(f32, {3, 1, 8})},
+                        conv_attrs(depthwise)),
+            "([n,h,gi],[s,i,go])->([n,h,go]) {g=4,h=4,i=1,n=2,o=2,s=3} need_repl={o,i,s} "
+            "window={h}");
 }
 
 TEST(Convolution, Errors) {

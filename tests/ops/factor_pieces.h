@@ -128,6 +128,10 @@ inline Attrs local(const Attrs& attrs, const Rule& r, const std::string& factor,
     out.set(name, v);
   };
   cut("shape", r.outputs[0]);
+  // Groups of a convolution are computed apart.
+  if (factor == "g")
+    for (const char* name : {"feature_groups", "batch_groups"})
+      if (attrs.has(name) && attrs.i(name) > 1) out.set(name, attrs.i(name) / parts);
   if (!r.inputs.empty())
     for (const char* name : {"limit", "sizes", "slice_sizes"}) cut(name, r.inputs[0]);
   return out;

@@ -101,6 +101,32 @@ inline HostArray by_prefix(const Special& s) {
   return result;
 }
 
+/// What the pieces would give, each for itself, of which the op chooses: none but one of those that
+/// a piece offers can be what the whole gives.
+inline std::string not_a_contest(const Special& s) {
+  const int d = s.in(0);
+  const bool with_values = s.whole.size() == 2;
+  const std::int64_t n = s.x[0].shape[static_cast<std::size_t>(d)] / s.parts;
+  std::vector<Arrays> offers;
+  for (std::int64_t part = 0; part < s.parts; ++part) {
+    Attrs attrs = s.attrs;
+    if (with_values) attrs.set("k", std::min(attrs.i("k"), n));
+    offers.push_back(s.run_with({block(s.x[0], d, part, s.parts)}, attrs));
+  }
+  const std::size_t i = s.whole.size() - 1;  // the indices
+  const std::int64_t k = with_values ? s.attrs.i("k") : 1,
+                     offered = with_values ? std::min(k, n) : 1;
+  for (std::int64_t at = 0; at < s.whole[i].count(); ++at) {
+    const auto index = static_cast<std::int64_t>(s.whole[i].number(at));
+    const HostArray& offer = offers[static_cast<std::size_t>(index / n)][i];
+    bool found = false;
+    for (std::int64_t o = 0; o < offered; ++o)
+      found = found || static_cast<std::int64_t>(offer.number(at / k * offered + o)) == index % n;
+    if (!found) return "element " + std::to_string(index) + " is not among what its piece offers";
+  }
+  return "";
+}
+
 /// The component of the index vectors that walks operand dimension `dim`, moved by `f`.
 inline HostArray indices_moved(const Special& s, const char* map_name, int dim,
                                const std::function<double(double)>& f) {
@@ -116,22 +142,63 @@ inline HostArray indices_moved(const Special& s, const char* map_name, int dim,
   });
 }
 
+/// Block `part` with `room` zeros on either side.
+inline HostArray with_room(const HostArray& x, int dim, std::int64_t part, std::int64_t parts,
+                           std::int64_t room) {
+  const HostArray piece = block(x, dim, part, parts);
+  const std::int64_t n = piece.shape[static_cast<std::size_t>(dim)];
+  return stretch(piece, dim, -room, n + 2 * room);
+}
+
+/// Each piece gives what it has of the box, and zeros; the sum is the box.
+inline HostArray by_box(const Special& s) {
+  const int d = s.in(0);
+  const auto at = static_cast<std::size_t>(d);
+  const std::int64_t extent = s.x[0].shape[at], n = extent / s.parts,
+                     size = s.attrs.ints("sizes")[at];
+  HostArray sum;
+  for (std::int64_t part = 0; part < s.parts; ++part) {
+    Arrays inputs = s.x;
+    inputs[0] = with_room(s.x[0], d, part, s.parts, size);
+    inputs[1 + at] = mapped(s.x[1 + at], [&](std::int64_t, double v) {
+      v = std::clamp<double>(v, 0, static_cast<double>(extent - size));
+      return std::clamp<double>(v - static_cast<double>(part * n - size), 0,
+                                static_cast<double>(n + size));
+    });
+    HostArray mine = s.run_with(inputs, s.attrs)[0];
+    sum = part == 0 ? mine
+                    : mapped(mine, [&](std::int64_t i, double v) { return v + sum.number(i); });
+  }
+  return sum;
+}
+
 /// Each piece gives the rows that it has, and zeros; the sum is what the whole gives, where the
 /// indices lie inside.
 inline HostArray by_index(const Special& s) {
   const int d = s.in(0);
   const std::int64_t extent = s.x[0].shape[static_cast<std::size_t>(d)], n = extent / s.parts;
+  if (s.op.name == "dynamic_slice") return by_box(s);
+  const std::int64_t size = s.attrs.ints("slice_sizes")[static_cast<std::size_t>(d)];
   const bool clip = s.attrs.str("mode") == "clip";
+  if (clip && s.attrs.ints("start_index_map").size() > 1)
+    return {};  // the other components are still to be moved inside
   Attrs attrs = s.attrs;
   attrs.set("mode", std::string("zero"));
   HostArray sum;
   for (std::int64_t part = 0; part < s.parts; ++part) {
     HostArray at = indices_moved(s, "start_index_map", d, [&](double v) {
-      if (clip) v = std::clamp<double>(v, 0, static_cast<double>(extent - 1));
+      if (clip) v = std::clamp<double>(v, 0, static_cast<double>(extent - size));
+      if (v < 0 || v > static_cast<double>(extent - size)) return -1.0;
       const double here = v - static_cast<double>(part * n);
+      // With room for a slice on either side, which is zero.
+      if (size > 1)
+        return std::clamp<double>(here + static_cast<double>(size), 0,
+                                  static_cast<double>(n + size));
       return here >= 0 && here < static_cast<double>(n) ? here : -1;
     });
-    HostArray mine = s.run_with({block(s.x[0], d, part, s.parts), at}, attrs)[0];
+    HostArray piece =
+        size > 1 ? with_room(s.x[0], d, part, s.parts, size) : block(s.x[0], d, part, s.parts);
+    HostArray mine = s.run_with({piece, at}, attrs)[0];
     sum = part == 0 ? mine
                     : mapped(mine, [&](std::int64_t i, double v) { return v + sum.number(i); });
   }
@@ -146,6 +213,26 @@ inline HostArray by_index(const Special& s) {
     });
   }
   return sum;
+}
+
+/// The extent of a scatter's windows along a dimension of the operand.
+inline std::int64_t window_of(const Special& s, int dim) {
+  std::int64_t k = 0;
+  for (int d = 0; d < static_cast<int>(s.x[0].shape.size()); ++d) {
+    const auto lacks = [&](const char* name) {
+      const Ints& dims = s.attrs.ints(name);
+      return std::find(dims.begin(), dims.end(), d) != dims.end();
+    };
+    if (lacks("inserted_window_dims") || lacks("operand_batching_dims")) {
+      if (d == dim) return 1;
+      continue;
+    }
+    if (d == dim)
+      return s.x[2].shape[static_cast<std::size_t>(
+          s.attrs.ints("update_window_dims")[static_cast<std::size_t>(k)])];
+    ++k;
+  }
+  return 1;
 }
 
 /// A piece of what is updated takes the updates that are its own, by places counted from its start.
@@ -179,11 +266,17 @@ inline HostArray by_offset(const Special& s) {
       mine = stretch(s.run_with(inputs, s.attrs)[0], d, u, n);
     } else {
       Arrays inputs = s.x;
-      inputs[0] = block(s.x[0], d, part, s.parts);
+      const std::int64_t u = window_of(s, d);
+      inputs[0] = u > 1 ? with_room(s.x[0], d, part, s.parts, u) : block(s.x[0], d, part, s.parts);
       const bool clip = s.attrs.str("mode") == "clip";
+      const auto last = static_cast<double>(extent - u);
       inputs[1] = indices_moved(s, "scatter_dims_to_operand_dims", d, [&](double v) {
-        if (clip) v = std::clamp<double>(v, 0, static_cast<double>(extent - 1));
+        if (clip) v = std::clamp<double>(v, 0, last);
         const double here = v - first;
+        if (u > 1)
+          return v < 0 || v > last ? -1
+                                   : std::clamp<double>(here + static_cast<double>(u), 0,
+                                                        static_cast<double>(n + u));
         return here >= 0 && here < static_cast<double>(n) ? here : -1;
       });
       Attrs attrs = s.attrs;
@@ -192,6 +285,7 @@ inline HostArray by_offset(const Special& s) {
       else
         return {};  // the other components are still to be moved inside
       mine = s.run_with(inputs, attrs)[0];
+      if (u > 1) mine = stretch(mine, d, u, n);
     }
     put_block(result, mine, d, part);
   }
@@ -221,13 +315,26 @@ inline HostArray by_shared_updates(const Special& s) {
   return result;
 }
 
-/// Of window and permutation factors: a block of the result needs one run of the operand, later
-/// blocks later runs (or earlier ones, of all), and no entry needs all of a long operand. Gives
-/// what is wrong, or nothing.
+/// What the rule says that results from j on read of an operand: whether entry `at` is in the window
+/// of result i.
+inline bool is_read(const FactorRule::Window& w, std::int64_t i, std::int64_t at) {
+  if (w.mirrored) return at == w.extent - 1 - i;
+  const std::int64_t begin = i * w.stride - w.low;
+  return at * w.dilation >= begin && at * w.dilation < begin + w.span;
+}
+
+/// Of window and permutation factors: an entry of the result changes with those of an operand that
+/// the rule says it reads, and no others. Where the rule does not say, later blocks of the result
+/// need later runs (or earlier ones, of all), and no entry needs all of a long operand. Gives what
+/// is wrong, or nothing.
 inline std::string not_a_window(const Special& s) {
   const int o = s.out();
   if (o < 0) return "the factor is in no result";
   const std::int64_t results = s.whole[0].shape[static_cast<std::size_t>(o)];
+  std::vector<Type> in, out;
+  for (const HostArray& a : s.x) in.emplace_back(a.dtype, a.shape);
+  for (const HostArray& a : s.whole) out.emplace_back(a.dtype, a.shape);
+  const FactorRule full = s.op.sharding({in, out, s.attrs});
   for (std::size_t k = 0; k < s.x.size(); ++k) {
     const int d = s.in(k);
     if (d < 0) continue;
@@ -248,6 +355,22 @@ inline std::string not_a_window(const Special& s) {
         for (std::int64_t e = 0; e < a.count(); ++e) same = same && a.number(e) == b.number(e);
         if (!same) needs[static_cast<std::size_t>(i)].push_back(j);
       }
+    }
+    const FactorRule::Window* window = nullptr;
+    for (const FactorRule::Window& w : full.windows())
+      if (w.input == k && full.all()[static_cast<std::size_t>(w.factor)].name == s.factor)
+        window = &w;
+    if (window) {
+      if (window->extent != entries || window->results != results) return "other extents";
+      std::int64_t every = 1;  // parts begin where all operands have an element
+      for (const FactorRule::Window& w : full.windows())
+        if (w.factor == window->factor) every = std::max(every, w.dilation);
+      for (std::int64_t i = 0; i < results; i += every)
+        for (std::int64_t at : needs[static_cast<std::size_t>(i)])
+          if (!is_read(*window, i, at))
+            return "entry " + std::to_string(i) + " reads " + std::to_string(at) + " of operand " +
+                   std::to_string(k);
+      continue;
     }
     int direction = 0;
     const std::vector<std::int64_t>* before = nullptr;

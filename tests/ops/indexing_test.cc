@@ -226,7 +226,7 @@ TEST(Indexing, BatchingIsALoop) {
 TEST(Indexing, FactorRules) {
   EXPECT_EQ(factor_rule("dynamic_slice", {Type(f32, {8, 16}), Type(i32, {}), Type(i32, {})},
                         {{"sizes", Ints{8, 4}}}),
-            "([a,b],[],[])->([a,c]) {a=8,b=16,c=4} need_repl={b,c} blocked={b,c}");
+            "([a,b],[],[])->([a,c]) {a=8,b=16,c=4} indexed={b:+} blocked={b,c} need_repl={c}");
   EXPECT_EQ(factor_rule("dynamic_update_slice",
                         {Type(f32, {8, 16}), Type(f32, {8, 4}), Type(i32, {}), Type(i32, {})}, {}),
             "([a,b],[a,c],[],[])->([a,b]) {a=8,b=16,c=4} need_repl={c}");

@@ -36,6 +36,10 @@ bool check_special(const Special& s) {
     EXPECT_EQ(not_a_window(s), "");
     return true;
   }
+  if (name == "contest") {
+    EXPECT_EQ(not_a_contest(s), "");
+    return true;
+  }
   HostArray got;
   if (name == "prefix")
     got = by_prefix(s);

@@ -95,6 +95,7 @@ inline const std::map<std::string, std::string>& not_drawn() {
       {"pmax", devices},
       {"pmin", devices},
       {"ppermute", devices},
+      {"ppermute_affine", devices},
       {"ppermute_axes", devices},
       {"psum", devices},
       {"psum_invariant", devices},

@@ -93,6 +93,8 @@ class Browser:
             if m := re.search(r"successfully on port (\d+)", line):
                 self.address = f"http://127.0.0.1:{m[1]}"
                 break
+        if not self.address:
+            sys.exit(f"{driver} does not start")
         options = {"binary": chromium, "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1440,1000",
                                                 f"--user-data-dir={self.profile.name}"]}
         made = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})
@@ -151,6 +153,7 @@ CELLS = "return [...document.querySelectorAll('#collectives-table tbody tr')].ma
 
 def check_in_browser(browser, name, plan):
     browser.go(folder / f"{name}.html")
+    browser.js("document.documentElement.style.scrollBehavior = 'auto'")
     for key in ("seconds", "moved_bytes", "peak_bytes", "flops"):
         got = browser.js("return document.querySelector(`[data-figure=${arguments[0]}]`).dataset.value", key)
         expect(float(got), float(plan[key]), f"{name}: figure {key}")
@@ -186,12 +189,16 @@ def check_in_browser(browser, name, plan):
     def count(found, everything):
         return f"{everything:,}" if found == everything else f"{found:,} of {everything:,}"
     ends = plan["arguments"] + plan["results"]
+    equations = [e for e in plan["equations"] if e["collectives"] or not all(re.search(r"\[\]\*?$", r["type"]) for r in e["results"])]
     counts = browser.later(SEARCH % json.dumps("RESULT["))
     expect(counts[1], count(sum(e["name"].startswith("result[") for e in ends), len(ends)), f"{name}: ends found")
     counts = browser.later(SEARCH % json.dumps("no such thing anywhere"))
-    expect(counts, [count(0, len(groups)), count(0, len(ends)), count(0, len(plan["equations"]))], f"{name}: nothing found")
+    expect(counts, [count(0, len(groups)), count(0, len(ends)), count(0, len(equations))], f"{name}: nothing found")
     counts = browser.later(SEARCH % '""')
-    expect(counts[2], count(len(plan["equations"]), len(plan["equations"])), f"{name}: everything again")
+    expect(counts[2], count(len(equations), len(equations)), f"{name}: everything again")
+    rows = browser.js("document.getElementById('scalars').click(); return document.getElementById('program-count').textContent")
+    expect(rows, f"{len(plan['equations']):,}", f"{name}: with scalars")
+    browser.js("document.getElementById('scalars').click()")
     # Both looks.
     looks = set()
     for _ in range(2):
@@ -199,7 +206,7 @@ def check_in_browser(browser, name, plan):
     expect(len(looks), 2, f"{name}: light and dark")
     expect(browser.console(), [], f"{name}: console")
     for look in ("light", "dark"):
-        browser.js("document.documentElement.dataset.theme = arguments[0]; document.documentElement.style.scrollBehavior = 'auto'; scrollTo(0, 0)", look)
+        browser.js("document.documentElement.dataset.theme = arguments[0]; scrollTo(0, 0)", look)
         for part in ([None] if "--keep-pictures" not in sys.argv else [None, "memory", "collectives", "ends", "program"]):
             browser.js("if (arguments[0]) document.getElementById(arguments[0]).scrollIntoView()", part)
             browser.picture(folder / f"{name}_{look}{'_' + part if part else ''}.png")

@@ -1,2 +1,421 @@
-#include <tessera/tessera.h>
+// Plans with figures by hand.
+#include "transformer.h"
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+namespace ts = tessera;
+using transformer::Sizes;
+using ts::Array;
+using ts::none;
+using ts::P;
+
+namespace {
+
+const ts::Mesh grid = ts::Mesh::abstract({{"data", 2}, {"model", 2}});
+
+// One microsecond and one byte a nanosecond for everything.
+ts::PlanOptions slow() {
+  ts::PlanOptions options;
+  options.other_links = {1e-6, 1e9};
+  options.peak_flops = 1e9;
+  options.memory_bandwidth = 1e9;
+  return options;
+}
+
+Array mlp(Array x, Array w1, Array w2) { return ts::dot(ts::maximum(ts::dot(x, w1), 0), w2); }
+
+auto sharded_mlp(const ts::Mesh& mesh) {
+  return ts::jit(mlp, {.mesh = mesh,
+                       .in_shardings = {P("data"), P(none, "model"), P("model")},
+                       .out_shardings = P("data"),
+                       .name = "mlp"});
+}
+const Array x = ts::abstract(ts::f32, {8, 16}), w1 = ts::abstract(ts::f32, {16, 32}),
+            w2 = ts::abstract(ts::f32, {32, 16});
+
+std::vector<std::string> listed(const ts::Plan& plan) {
+  std::vector<std::string> all;
+  for (const ts::PlannedCollective& c : plan.collectives) {
+    std::string text = c.kind;
+    for (const std::string& axis : c.axes) text += " " + axis;
+    text += " " + std::to_string(c.bytes);
+    if (c.times != 1) text += " * " + std::to_string(c.times);
+    all.push_back(text);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+using Texts = std::vector<std::string>;
+
+TEST(Plan, ForwardPassByHand) {
+  const ts::Plan p = sharded_mlp(grid).lower(x, w1, w2).plan(slow());
+  EXPECT_EQ(p.name, "mlp");
+  EXPECT_EQ(p.mesh, "AbstractMesh('data': 2, 'model': 2)");
+  EXPECT_EQ(p.devices, 4);
+  // Parts: x [4,16], w1 [16,16], w2 [16,16]; the hidden layer is [4,16] on each device.
+  EXPECT_EQ(p.argument_bytes, 4 * (4 * 16 + 16 * 16 + 16 * 16));
+  EXPECT_EQ(p.result_bytes, 4 * 4 * 16);
+  // Two products of 2 m n k, and a maximum.
+  EXPECT_EQ(p.flops, 2 * 4 * 16 * 16 + 4 * 16 + 2 * 4 * 16 * 16);
+  // Each product reads two operands and writes; the maximum reads and writes.
+  EXPECT_EQ(p.memory_traffic, 2 * (256 + 1024 + 256) + 2 * 256);
+  // A product takes its operations, the maximum its bytes.
+  EXPECT_DOUBLE_EQ(p.compute_seconds, 1e-9 * (2048 + 512 + 2048));
+  // The second product is a sum over "model": a reduction and a gather of halves of 256 bytes.
+  EXPECT_EQ(listed(p), (Texts{"all_reduce model 256"}));
+  EXPECT_EQ(p.moved_bytes, 256);
+  EXPECT_DOUBLE_EQ(p.communication_seconds, 2 * (1e-6 + 128e-9));
+  const ts::PlannedCollective& c = p.collectives[0];
+  EXPECT_EQ(c.type, "f32[8,16]");
+  EXPECT_EQ(c.from, "P('data') unreduced {'model'}");
+  EXPECT_EQ(c.to, "P('data')");
+  EXPECT_EQ(c.times, 1);
+  EXPECT_FALSE(c.in_while || c.in_branch);
+}
+
+// Gradients of a mean square. With fewer rows the devices would exchange these instead.
+TEST(Plan, TrainingStepByHand) {
+  const Array rows = ts::abstract(ts::f32, {256, 16});
+  const auto step = [](Array in, Array a, Array b, Array want) {
+    const auto loss = [](std::pair<Array, Array> w, Array i, Array o) {
+      return ts::mean(ts::square(mlp(i, w.first, w.second) - o));
+    };
+    return ts::value_and_grad(loss)(std::pair(a, b), in, want);
+  };
+  const ts::Plan p =
+      ts::jit(step, {.mesh = grid,
+                     .in_shardings = {P("data"), P(none, "model"), P("model"), P("data")},
+                     .out_shardings = {P(), {P(none, "model"), P("model")}}})
+          .explain(rows, w1, w2, rows);
+  // A device has 128 rows: two products forward, and three backward, for x needs no gradient; and
+  // some elementwise work for each.
+  EXPECT_GE(p.flops, 5 * 2 * 128 * 16 * 16);
+  EXPECT_LE(p.flops, 6 * 2 * 128 * 16 * 16);
+  // The second layer's sum: 128 x 16 floats; two gradients of 16 x 16 floats; and the loss.
+  EXPECT_EQ(listed(p), (Texts{"all_reduce data 1024", "all_reduce data 1024", "all_reduce data 4",
+                              "all_reduce model 8192"}));
+}
+
+TEST(Plan, ALoopCountsItsTurns) {
+  const auto chain = [](Array in, Array w) {
+    return ts::scan([](Array h, Array one) { return std::pair(ts::dot(h, one), Array()); }, in, w)
+        .first;
+  };
+  const ts::Plan p = ts::jit(chain, {.mesh = grid,
+                                     .in_shardings = {P("data"), P(none, "model")},
+                                     .out_shardings = P("data")})
+                         .lower(ts::abstract(ts::f32, {8, 16}), ts::abstract(ts::f32, {5, 16, 16}))
+                         .plan(slow());
+  // Each turn a product over the cut dimension: [4,8] x [8,16].
+  // And one multiplication: where in the start the device's part begins.
+  EXPECT_EQ(p.flops, 5 * 2 * 4 * 8 * 16 + 1);
+  std::int64_t bytes = 0;
+  for (const ts::PlannedCollective& c : p.collectives) bytes += c.total_bytes();
+  EXPECT_EQ(bytes, p.moved_bytes);
+  ASSERT_FALSE(p.collectives.empty());
+  EXPECT_EQ(p.collectives.front().times, 5);
+  double end = 0;
+  for (const ts::PlannedSpan& s : p.timeline.at(0).spans) {
+    EXPECT_NEAR(s.start, end, 1e-12);
+    end = s.start + s.seconds;
+  }
+  EXPECT_NEAR(end, p.seconds(), 1e-12);
+}
+
+TEST(Plan, TableOfAForwardPass) {
+  ts::Plan p = sharded_mlp(grid).lower(x, w1, w2).plan(slow());
+  // Lines are this file's, and where temporaries lie is the planner's.
+  for (ts::PlannedCollective& c : p.collectives) c.line = "mlp.cc:1";
+  p.temporary_bytes = 512;
+  EXPECT_EQ(to_string(p), R"(plan of mlp over AbstractMesh('data': 2, 'model': 2), 4 devices, each
+  work           4.61 us: 4.16 kflop, 3.58 kB read and written
+  communication  2.26 us: 256 B received in 1 collective
+  memory         3.07 kB: arguments 2.30 kB, results 256 B, temporaries 512 B
+
+collectives, costliest first
+     time  bytes  times  kind        over     value      from -> to                                  for                  line
+  2.26 us  256 B      1  all_reduce  'model'  f32[8,16]  P('data') unreduced {'model'} -> P('data')  sharding_constraint  mlp.cc:1
+
+arguments
+    bytes  name     type        spec              part        because
+    256 B  args[0]  f32[8,16]   P('data')         f32[4,16]   asked for
+  1.02 kB  args[1]  f32[16,32]  P(none, 'model')  f32[16,16]  asked for
+  1.02 kB  args[2]  f32[32,16]  P('model')        f32[16,16]  asked for
+
+results
+  bytes  name    type       spec       part       because
+  256 B  result  f32[8,16]  P('data')  f32[4,16]  asked for
+)");
+}
+
+TEST(Plan, WhatIsNotAskedForSaysHowItCame) {
+  const ts::Plan p =
+      ts::jit(mlp, {.mesh = grid, .in_shardings = {P("data"), P(none, "model"), ts::unconstrained}})
+          .explain(x, w1, w2);
+  EXPECT_FALSE(p.arguments[2].asked);
+  EXPECT_EQ(p.arguments[2].spec, "P('model')");
+  EXPECT_NE(p.arguments[2].why.find("through"), std::string::npos) << p.arguments[2].why;
+  EXPECT_EQ(p.arguments[0].why, "");
+}
+
+TEST(Plan, OneDeviceAndMappedFunctions) {
+  const ts::Plan one = ts::jit(mlp, {.name = "one"}).explain(x, w1, w2);
+  EXPECT_EQ(one.mesh, "");
+  EXPECT_EQ(one.devices, 1);
+  EXPECT_EQ(one.flops, 2 * 8 * 16 * 32 + 8 * 32 + 2 * 8 * 32 * 16);
+  EXPECT_TRUE(one.collectives.empty());
+  ts::set_device_count(4);
+  const ts::Mesh mesh({{"i", 4}});
+  const ts::Plan mapped = ts::shard_map([](Array v) { return ts::psum(v * 2, "i"); },
+                                        {.mesh = mesh, .in_specs = P("i"), .out_specs = P()})
+                              .explain(ts::ones({8, 3}));
+  EXPECT_EQ(mapped.mesh, "Mesh('i': 4)");
+  // A part has two rows of 12 bytes: a reduction receives 3/4 of that, and a gather again.
+  EXPECT_EQ(listed(mapped), (Texts{"all_reduce i 36"}));
+  EXPECT_EQ(mapped.collectives[0].op, "psum_invariant");
+  EXPECT_EQ(mapped.arguments[0].spec, "P('i')");
+  EXPECT_EQ(mapped.argument_bytes, 24);
+}
+
+TEST(Plan, FunctionsOfEachDevice) {
+  ts::set_device_count(4);
+  const ts::Plan p = ts::pmap([](Array v) { return ts::psum(v * 2, "i"); }, {.axis_name = "i"})
+                         .explain(ts::ones({4, 3}));
+  EXPECT_EQ(p.devices, 4);
+  EXPECT_EQ(p.argument_bytes, 12);
+  EXPECT_EQ(listed(p), (Texts{"all_reduce i 18"}));
+  // Around it work for one device, which nobody shares.
+  auto inner = ts::pmap([](Array v) { return ts::psum(v * 2, "i"); }, {.axis_name = "i"});
+  const ts::Plan outer = ts::jit([&](Array v) { return inner(v) + 1; }).explain(ts::ones({4, 3}));
+  EXPECT_EQ(outer.moved_bytes, 18);
+  EXPECT_EQ(outer.flops, 3 + 12);
+}
+
+// What is predicted is what the devices hold, to the byte.
+TEST(Plan, ArgumentsAndResultsAreThoseOfTheRuntime) {
+  ts::set_device_count(4);
+  const ts::Mesh mesh({{"data", 2}, {"model", 2}});
+  const auto f = sharded_mlp(mesh);
+  const ts::Plan p = f.explain(x, w1, w2);
+  const auto live = [&] {
+    std::vector<std::int64_t> all;
+    for (const ts::Device& d : mesh.devices()) all.push_back(ts::memory_stats(d).live);
+    return all;
+  };
+  const Array in = ts::ones({8, 16}), a = ts::ones({16, 32}), b = ts::ones({32, 16});
+  const auto before = live();
+  const Array pin = ts::device_put(in, mesh, P("data")),
+              pa = ts::device_put(a, mesh, P(none, "model")),
+              pb = ts::device_put(b, mesh, P("model"));
+  const auto held = live();
+  const Array out = f(pin, pa, pb).block_until_ready();
+  const auto after = live();
+  for (std::size_t d = 0; d < before.size(); ++d) {
+    EXPECT_EQ(held[d] - before[d], p.argument_bytes) << d;
+    EXPECT_EQ(after[d] - held[d], p.result_bytes) << d;
+  }
+  // What each device puts in, and what it receives of that.
+  const auto uses = f.lower(x, w1, w2).collectives();
+  ASSERT_EQ(uses.size(), 1u);
+  EXPECT_EQ(uses[0].bytes, 256);
+  EXPECT_EQ(p.moved_bytes, 256);
+}
+
+// The planner that lays out the frame of a call, where no two devices share.
+TEST(Plan, TemporariesAreThoseOfTheFrame) {
+  const char* text = std::getenv("TESSERA_ISOLATE");
+  if (!text || std::string(text) != "1") GTEST_SKIP() << "devices share memory";
+  ts::set_device_count(4);
+  const ts::Mesh mesh({{"data", 2}, {"model", 2}});
+  const auto f = sharded_mlp(mesh);
+  const ts::Plan p = f.explain(x, w1, w2);
+  // All devices' values between phases, and what one device at a time needs within one.
+  std::smatch found;
+  const std::string schedule = f.lower(x, w1, w2).schedule();
+  ASSERT_TRUE(std::regex_search(schedule, found, std::regex("arena (\\d+) B, local (\\d+) B")))
+      << schedule;
+  EXPECT_EQ(p.temporary_bytes, std::stoll(found[1]) / 4 + std::stoll(found[2]));
+  // The frame of a call has these and a table of pointers.
+  EXPECT_GE(f.lower(x, w1, w2).memory().temporaries, std::stoll(found[1]) + std::stoll(found[2]));
+}
+
+TEST(Plan, AnAbstractMeshPlansWhatARealOneRuns) {
+  ts::set_device_count(4);
+  ts::Plan planned = sharded_mlp(grid).explain(x, w1, w2);
+  const ts::Plan real = sharded_mlp(ts::Mesh({{"data", 2}, {"model", 2}})).explain(x, w1, w2);
+  EXPECT_EQ(real.mesh, "Mesh('data': 2, 'model': 2)");
+  planned.mesh = real.mesh;
+  EXPECT_EQ(planned, real);
+  EXPECT_EQ(sharded_mlp(grid).lower(x, w1, w2).collectives(),
+            sharded_mlp(ts::Mesh({{"data", 2}, {"model", 2}})).lower(x, w1, w2).collectives());
+}
+
+// Without any spec the arrays say where they lie.
+TEST(Plan, WhereTheDataIs) {
+  ts::set_device_count(4);
+  const ts::Mesh mesh({{"data", 2}, {"model", 2}});
+  const ts::Plan p =
+      ts::jit(mlp).explain(ts::device_put(ts::ones({8, 16}), mesh, P("data")),
+                           ts::device_put(ts::ones({16, 32}), mesh, P(none, "model")),
+                           ts::device_put(ts::ones({32, 16}), mesh, P("model")));
+  EXPECT_EQ(p.mesh, "Mesh('data': 2, 'model': 2)");
+  EXPECT_EQ(p.arguments[1].spec, "P(none, 'model')");
+  EXPECT_EQ(p.argument_bytes, 4 * (4 * 16 + 16 * 16 + 16 * 16));
+  EXPECT_EQ(p.flops, 2 * 4 * 16 * 16 + 4 * 16 + 2 * 4 * 16 * 16);
+  EXPECT_EQ(listed(p), (Texts{"all_reduce model 256"}));
+}
+
+TEST(Plan, LargeValuesThatStayWhole) {
+  const auto f = [](Array a, Array b) {
+    return ts::dot(a, b) + ts::with_sharding_constraint(ts::transpose(ts::dot(a, b)), P());
+  };
+  const Array a = ts::abstract(ts::f32, {1024, 1024});
+  const ts::Plan p = ts::jit(f, {.mesh = grid, .in_shardings = {P("data"), P()}}).explain(a, a);
+  std::map<std::string, std::string> by;
+  for (const ts::PlannedWhole& w : p.wholes) {
+    EXPECT_EQ(w.bytes, 4 << 20);
+    by[w.op] = w.why;
+  }
+  EXPECT_EQ(by["argument"], "asked for");
+  EXPECT_EQ(by["sharding_constraint"], "asked for by a constraint");
+}
+
+// The weights are asked for in parts that the product has no use for.
+TEST(Plan, AdviceIsAPlanThatWasMade) {
+  const auto f = [](Array a, Array w) { return ts::dot(a, w); };
+  const Array a = ts::abstract(ts::f32, {64, 16}), w = ts::abstract(ts::f32, {16, 32});
+  const auto made = [&](const ts::SpecTree& spec) {
+    return ts::jit(f, {.mesh = grid, .in_shardings = {P("data"), spec}, .out_shardings = P("data")})
+        .lower(a, w)
+        .plan(slow());
+  };
+  const ts::Plan now = made(P("data"));
+  // 16 x 32 floats are gathered, half of which a device has.
+  EXPECT_EQ(listed(now), (Texts{"all_gather data 1024"}));
+  ASSERT_FALSE(now.advice.empty());
+  EXPECT_NE(now.advice.find("args[1]"), std::string::npos) << now.advice;
+  EXPECT_NE(now.advice.find("a device receives 0 B instead of 1.02 kB"), std::string::npos)
+      << now.advice;
+  EXPECT_EQ(made(P()).moved_bytes, 0);
+  EXPECT_EQ(made(P()).advice, "");
+  ts::PlanOptions quiet = slow();
+  quiet.alternatives = 0;
+  EXPECT_EQ(ts::jit(f, {.mesh = grid, .in_shardings = {P("data"), P("data")}})
+                .lower(a, w)
+                .plan(quiet)
+                .advice,
+            "");
+}
+
+TEST(Plan, DifferencesOfTwo) {
+  const auto f = [](Array a, Array w) { return ts::dot(a, w); };
+  const Array a = ts::abstract(ts::f32, {64, 16}), w = ts::abstract(ts::f32, {16, 32});
+  const auto made = [&](const ts::SpecTree& spec) {
+    ts::Plan p =
+        ts::jit(f, {.mesh = grid, .in_shardings = {P("data"), spec}, .out_shardings = P("data")})
+            .lower(a, w)
+            .plan(slow());
+    for (ts::PlannedCollective& c : p.collectives) c.line = "f.cc:1";
+    p.temporary_bytes = 0;
+    return p;
+  };
+  const ts::Plan parts = made(P("data")), whole = made(P());
+  EXPECT_EQ(to_string(diff(parts, parts)), "the plans are alike\n");
+  EXPECT_EQ(to_string(diff(parts, whole)),
+            "time           34.8 us -> 32.8 us\n"
+            "communication  2.02 us -> 0 s\n"
+            "received       1.02 kB -> 0 B\n"
+            "memory         7.17 kB -> 8.19 kB\n"
+            "arguments      3.07 kB -> 4.10 kB\n"
+            "~ args[1]: P('data') -> P()\n"
+            "- all_gather over 'data' of f32[16,32] for dot_general at f.cc:1: P('data') -> P(), "
+            "1.02 kB\n");
+}
+
+TEST(Plan, JsonHasAllOfIt) {
+  const ts::Plan p = sharded_mlp(grid).explain(x, w1, w2);
+  const nlohmann::json j = nlohmann::json::parse(to_json(p));
+  EXPECT_EQ(j["format"], "tessera plan 1");
+  EXPECT_EQ(j["moved_bytes"], p.moved_bytes);
+  EXPECT_EQ(j["flops"], p.flops);
+  EXPECT_EQ(j["seconds"], p.seconds());
+  EXPECT_EQ(j["peak_bytes"], p.peak_bytes());
+  EXPECT_EQ(j["axes"][1]["name"], "model");
+  EXPECT_EQ(j["axes"][1]["bandwidth"], 5e10);
+  ASSERT_EQ(j["collectives"].size(), 1u);
+  EXPECT_EQ(j["collectives"][0]["from"], "P('data') unreduced {'model'}");
+  EXPECT_EQ(j["collectives"][0]["axes"], (std::vector<std::string>{"model"}));
+  const std::size_t at = j["collectives"][0]["equation"];
+  EXPECT_EQ(j["equations"][at]["op"], p.collectives[0].op);
+  EXPECT_EQ(j["equations"][at]["collectives"], (std::vector<int>{0}));
+  EXPECT_EQ(j["equations"].size(), p.equations.size());
+  EXPECT_EQ(j["arguments"][2]["part"], "f32[16,16]");
+  EXPECT_EQ(j["timeline"][0]["count"], 4);
+}
+
+TEST(Plan, PagesAreWritten) {
+  const ts::Plan p = sharded_mlp(grid).explain(x, w1, w2);
+  const auto folder = std::filesystem::temp_directory_path() / "tessera_plan_test";
+  const auto path = folder / "plan.html";
+  ts::save_html(p, path.string());
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), to_html(p));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Plan, SpeedsComeFromAFile) {
+  const auto path = std::filesystem::temp_directory_path() / "tessera_links_test.json";
+  std::ofstream(path) << R"({"links": {"data": {"latency": 2e-6, "bandwidth": 4e9}},
+                            "peak_flops": 3e12})";
+  const ts::PlanOptions o = ts::load_links(path.string());
+  std::filesystem::remove(path);
+  EXPECT_EQ(o.links.at("data"), (ts::LinkSpeed{2e-6, 4e9}));
+  EXPECT_EQ(o.peak_flops, 3e12);
+  EXPECT_EQ(o.memory_bandwidth, ts::PlanOptions().memory_bandwidth);
+  EXPECT_EQ(o.links.count("model"), 0u);
+  const ts::Plan p = sharded_mlp(grid).lower(x, w1, w2).plan(o);
+  EXPECT_EQ(p.axes[0].link, (ts::LinkSpeed{2e-6, 4e9}));
+  EXPECT_EQ(p.axes[1].link, ts::LinkSpeed());
+}
+
+// 64 x 64 devices, and parameters that no machine here holds.
+TEST(Plan, ATransformerOn4096Devices) {
+  Sizes s;
+  s.layers = 2;
+  const ts::Mesh mesh = ts::Mesh::abstract({{"data", 64}, {"model", 64}});
+  ts::PlanOptions options;
+  options.memory = false;
+  options.alternatives = 0;
+  const std::int64_t held = ts::physical_memory_stats().live;
+  ts::reset_peak_memory();
+  const ts::Plan out = transformer::plan(transformer::written_out(s), s, mesh, options);
+  const ts::Plan in = transformer::plan(transformer::scanned(s), s, mesh, options);
+  EXPECT_LE(ts::physical_memory_stats().peak - held, 4096);
+  EXPECT_EQ(out.devices, 4096);
+  EXPECT_EQ(out.timeline.at(0).count, 4096);
+  // Weights cut over 64, norms whole: 4 w^2 and 8 w^2 a layer, and two of the vocabulary.
+  const std::int64_t w = s.width, norms = 2 * s.layers * w + w;
+  const std::int64_t weights = s.layers * 12 * w * w + 2 * s.vocabulary * w;
+  const std::int64_t tokens = 2 * s.batch / 64 * s.sequence;
+  EXPECT_EQ(out.argument_bytes, 4 * (weights / 64 + norms + tokens));
+  EXPECT_EQ(in.argument_bytes, out.argument_bytes);
+  EXPECT_EQ(out.result_bytes, 4 * (weights / 64 + norms + 1));
+  // Three products of each weight with the tokens of a device, but that of the embedding, and the
+  // two of attention, of which each has a pair of derivatives.
+  const double rows = static_cast<double>(s.batch / 64 * s.sequence);
+  const double products =
+      6.0 * rows * static_cast<double>(s.layers * 12 * w * w + s.vocabulary * w) / 64;
+  const double attention = 3.0 * 2 * 2 * rows * static_cast<double>(s.sequence * w * s.layers) / 64;
+  EXPECT_GT(out.flops, products + attention);
+  EXPECT_LT(out.flops, 1.05 * (products + attention));
+}
+
+}  // namespace

@@ -50,8 +50,9 @@ inline Array through(const std::vector<Block>& blocks, Array x, std::int64_t hea
   return x;
 }
 inline Array through(const Block& stacked, Array x, std::int64_t heads) {
-  return ts::scan([heads](Array carry, Block b) { return std::pair(apply(b, carry, heads), Array()); },
-                  x, stacked)
+  return ts::scan(
+             [heads](Array carry, Block b) { return std::pair(apply(b, carry, heads), Array()); },
+             x, stacked)
       .first;
 }
 
@@ -115,11 +116,11 @@ ts::SpecTree specs(const Model<Blocks>& m) {
 template <class Blocks>
 ts::Plan plan(const Model<Blocks>& m, const Sizes& s, const ts::Mesh& mesh,
               const ts::PlanOptions& options = {}) {
-  auto step = ts::jit(step_of<Blocks>(s.heads),
-                      {.mesh = mesh,
-                       .in_shardings = {specs(m), ts::P("data"), ts::P("data")},
-                       .out_shardings = {specs(m), ts::P()},
-                       .name = "transformer step"});
+  auto step =
+      ts::jit(step_of<Blocks>(s.heads), {.mesh = mesh,
+                                         .in_shardings = {specs(m), ts::P("data"), ts::P("data")},
+                                         .out_shardings = {specs(m), ts::P()},
+                                         .name = "transformer step"});
   return step.lower(m, ids(s), ids(s)).plan(options);
 }
 

@@ -1,123 +1,10 @@
 // Drawn programs with drawn requests, forwards and differentiated: a partitioned program gives what
 // the program gives, evaluated device by device and compiled.
-#include "ops/drawn_program.h"
-#include "partition_check.h"
-
-#include "ir/nested.h"
-#include "random/shrink.h"
-
-#include <cmath>
-#include <optional>
-#include <random>
+#include "partition_draw.h"
 
 using namespace partitioning;
 
 namespace {
-
-bool any_equation(const Program& p, const std::function<bool(const Equation&)>& f) {
-  for (const Equation& eqn : p.equations)
-    if (f(eqn) || any_nested(eqn.attrs, [&](const ProgramPtr& q) { return any_equation(*q, f); }))
-      return true;
-  return false;
-}
-
-// Axes in any order on any dimensions that they divide.
-Wanted draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& mesh) {
-  Wanted w{Placement::replicated(shape.rank())};
-  for (std::int64_t a : dice.permutation(mesh.count())) {
-    const std::int64_t d = dice.below(shape.rank() + 1);
-    if (d == shape.rank()) continue;
-    Atoms& dim = w.placement.dims[static_cast<std::size_t>(d)];
-    const std::int64_t parts = mesh.size(dim) * mesh.size(static_cast<Atom>(a)),
-                       extent = shape[static_cast<std::size_t>(d)];
-    if (extent > 0 && extent % parts == 0) dim.push_back(static_cast<Atom>(a));
-  }
-  for (int d = 0; d < shape.rank(); ++d) w.open.push_back(dice.toss());
-  return w;
-}
-
-// The program with constraints of this mesh on some of its values.
-ProgramPtr constrained(walk::Dice& dice, const Program& p, const Case& c) {
-  Builder b(p.name);
-  std::vector<Value> now(p.types.size());
-  for (Var v : p.inputs) now[v] = b.input(p.types[v]);
-  for (const Equation& eqn : p.equations) {
-    Values in;
-    for (Var v : eqn.inputs) in.push_back(now[v]);
-    const Values out = b.copy(eqn, in);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      now[eqn.outputs[i]] = out[i];
-      if (!dice.once_in(4) || out[i].shape().empty()) continue;
-      const Wanted w = draw_wanted(dice, out[i].shape(), c.mesh);
-      Ints open;
-      for (int d = 0; d < out[i].rank(); ++d)
-        if (w.open[static_cast<std::size_t>(d)]) open.push_back(d);
-      now[eqn.outputs[i]] =
-          ops::sharding_constraint(out[i], c.ref(), c.mesh.spec(w.placement), open);
-    }
-  }
-  Values out;
-  for (Var v : p.outputs) out.push_back(now[v]);
-  return b.finish(out);
-}
-
-// Integers so small that no sum or product in the program is rounded, whatever its order.
-bool is_exact(const Program& p, const std::vector<HostArray>& inputs) {
-  std::vector<HostArray> values(p.types.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) values[p.inputs[i]] = inputs[i];
-  for (const Equation& eqn : p.equations) {
-    Builder b("one");
-    Values in;
-    std::vector<HostArray> operands;
-    for (Var v : eqn.inputs) {
-      in.push_back(b.input(p.types[v]));
-      operands.push_back(values[v]);
-    }
-    const ProgramPtr one = b.finish(b.emit(*eqn.op, in, eqn.attrs));
-    const std::vector<HostArray> out = evaluate(*one, operands);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const HostArray& a = values[eqn.outputs[i]] = out[i];
-      if (!is_floating(a.dtype)) continue;
-      const double most = a.dtype == DType::bfloat16 ? 16 : a.dtype == DType::float16 ? 64 : 4096;
-      for (std::int64_t k = 0; k < a.count(); ++k)
-        if (const double x = a.number(k); !(std::fabs(x) <= most) || x != std::trunc(x))
-          return false;
-    }
-  }
-  return true;
-}
-
-// The first difference of more than rounding.
-std::string difference(const std::vector<HostArray>& got, const std::vector<HostArray>& whole,
-                       bool exact, const std::string& how) {
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    const HostArray &a = got[i], &b = whole[i];
-    if (!(a.shape == b.shape) || a.dtype != b.dtype)
-      return how + ": output " + std::to_string(i) + " has another type";
-    double size = 1;
-    for (std::int64_t k = 0; k < b.count(); ++k)
-      if (std::isfinite(b.number(k))) size = std::max(size, std::fabs(b.number(k)));
-    for (std::int64_t k = 0; k < b.count(); ++k) {
-      const double x = a.number(k), y = b.number(k);
-      if (x == y || (x != x && y != y)) continue;
-      if (!exact && is_floating(b.dtype)) {
-        const double close = b.dtype == DType::bfloat16  ? 0.2
-                             : b.dtype == DType::float16 ? 0.02
-                                                         : 1e-3;
-        if (std::fabs(x - y) <= close * size || !std::isfinite(x) || !std::isfinite(y)) continue;
-      }
-      return how + ": element " + std::to_string(k) + " of output " + std::to_string(i) + " is " +
-             std::to_string(x) + ", not " + std::to_string(y);
-    }
-  }
-  return "";
-}
-
-struct Tally {
-  int programs = 0, exact = 0, collectives = 0, compiled = 0;
-};
-
-using Maker = std::function<ProgramPtr(walk::Dice&)>;
 
 // One equation over extents that axes divide, and sometimes its derivative.
 ProgramPtr one_equation(walk::Dice& dice) {
@@ -144,74 +31,12 @@ ProgramPtr one_equation(walk::Dice& dice) {
   return nullptr;
 }
 
-std::string wrong(const walk::Tape& tape, Tally& tally, const Maker& make) {
-  static const std::vector<MeshShape> meshes = {{{"x"}, {2}},         {{"x"}, {4}},
-                                                {{"x"}, {3}},         {{"x", "y"}, {2, 2}},
-                                                {{"x", "y"}, {4, 2}}, {{"x", "y", "z"}, {2, 2, 2}}};
-  walk::Dice dice(tape);
-  ProgramPtr p;
-  try {
-    Case c(dice.of(meshes));
-    p = c.program = make(dice);
-    if (!p) return "";
-    // Constraints are drawn over meshes of their own; and the sign of a NaN, which is nobody's, is
-    // not to be seen.
-    if (any_equation(*p, [](const Equation& e) {
-          return e.op->constrains || e.op->name == "bitcast_convert";
-        }))
-      return "";
-    if (dice.toss()) p = c.program = constrained(dice, *p, c);
-    for (Var v : p->inputs)
-      c.options.wanted.inputs.push_back(
-          dice.once_in(4) ? std::nullopt
-                          : std::optional(draw_wanted(dice, p->types[v].shape, c.mesh)));
-    for (Var v : p->outputs)
-      c.options.wanted.outputs.push_back(
-          dice.toss() ? std::nullopt : std::optional(draw_wanted(dice, p->types[v].shape, c.mesh)));
-    const Partitioned q = c.run();
-    ++tally.programs;
-    tally.collectives += static_cast<int>(q.collectives.size());
-    if (tessera::to_string(*c.run().program) != tessera::to_string(*q.program))
-      return "a second run differs\n" + to_string(*p);
-    if (q.inputs.size() != p->inputs.size() || q.program->output_types() != p->output_types())
-      return "other types\n" + to_string(*p);
-    const std::vector<HostArray> in = drawn_inputs(*p, 5);
-    const bool exact = is_exact(*p, in);
-    tally.exact += exact ? 1 : 0;
-    const std::vector<HostArray> whole = evaluate(*p, in);
-    std::string w = difference(evaluate(*q.program, in), whole, exact, "evaluated");
-    if (w.empty() && tally.programs % 8 == 0 && exact) {
-      ++tally.compiled;
-      enough_devices();
-      w = difference(tessera::testing::run_compiled(q.program, in), whole, exact, "compiled");
-    }
-    // Rounding may turn a comparison, a choice or an index, and then nothing is close.
-    if (!exact && !w.empty() &&
-        any_equation(*p, [](const Equation& e) { return !e.op->jvp || !e.op->exact; }))
-      return "";
-    if (w.empty()) return w;
-    return w + "\n" + to_string(*p) + "\n" + to_string(*q.program);
-  } catch (const std::exception& e) {
-    return std::string(e.what()) + (p ? "\n" + to_string(*p) : "");
-  }
-}
-
 }  // namespace
 
 TEST(PartitionRandom, GivesWhatTheProgramGives) {
-  Tally tally;
-  check::check_many(800, 400,
-                    [&](const walk::Tape& tape) { return wrong(tape, tally, walk::draw_program); });
+  const Tally tally = check_drawn(800, 400, walk::draw_program);
   EXPECT_GT(tally.exact, 0);
   EXPECT_GT(tally.collectives, 0);
-  std::printf("%d programs, %d exact, %d compiled, %d collectives\n", tally.programs, tally.exact,
-              tally.compiled, tally.collectives);
 }
 
-TEST(PartitionRandom, GivesWhatEachOpGives) {
-  Tally tally;
-  check::check_many(3000, 200,
-                    [&](const walk::Tape& tape) { return wrong(tape, tally, one_equation); });
-  std::printf("%d programs, %d exact, %d compiled, %d collectives\n", tally.programs, tally.exact,
-              tally.compiled, tally.collectives);
-}
+TEST(PartitionRandom, GivesWhatEachOpGives) { check_drawn(3000, 200, one_equation); }

@@ -211,14 +211,31 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
 
   runtime::Backend& on =
       e.function.backend ? *e.function.backend : runtime::backend_for(name_, data);
-  const runtime::Executable& executable = e.executable(reused, on);
   runtime::Holds holds(data, given, given.empty() ? 0 : taker());
   if (holds.refused()) deleted_input(call, *holds.refused(), *data[*holds.refused()], name_);
+  const runtime::Executable& executable = e.executable(reused, on, data);
   std::vector<runtime::ArrayDataPtr> results = executable.run(data, holds);
   std::vector<Array> arrays;
   arrays.reserve(results.size());
   for (auto& r : results) arrays.push_back(make_concrete(std::move(r)));
   return outcome(e.function, std::move(arrays));
+}
+
+// Abstract arguments lie nowhere.
+std::shared_ptr<const CallPlaces> CachedFunction::places(const Call& call, const CacheEntry& e) {
+  auto out = std::make_shared<CallPlaces>();
+  if (!e.cacheable) return out;
+  std::vector<runtime::ArrayDataPtr> data;
+  bool concrete = true;
+  for (const std::size_t i : present_leaves(call)) {
+    const ArrayImpl& a = *call.args.leaves[i]->impl();
+    concrete = concrete && a.concrete();
+    if (concrete) data.push_back(data_of(a));
+  }
+  if (!concrete) return out;
+  data.insert(data.end(), e.capture_data.begin(), e.capture_data.end());
+  out->places = places_of(data);
+  return out;
 }
 
 Outcome CachedFunction::run_only(Call& call, const CacheEntry& e) {

@@ -1,6 +1,7 @@
 #include "api/trace/composite.h"
 
 #include "api/trace/cache.h"
+#include "api/trace/follow.h"
 #include "base/thread_kept.h"
 #include "runtime/backend.h"
 
@@ -20,6 +21,7 @@ struct Remembered {
   unsigned mode = 0;
   std::size_t operands = 0;
   std::array<Type, kOperands> types;
+  Places places;
   std::shared_ptr<const runtime::Executable> executable;
 };
 constexpr std::size_t kRemembered = 64;
@@ -110,8 +112,12 @@ Array composite_once(const CompositeKey& key, std::span<const Array> inputs, con
   const unsigned mode = on.mode();
   bool found = r.executable && r.key == key && r.backend == &on && r.mode == mode &&
                r.operands == inputs.size();
-  for (std::size_t i = 0; found && i < inputs.size(); ++i)
-    found = r.types[i] == inputs[i].impl()->type;
+  for (std::size_t i = 0; found && i < inputs.size(); ++i) {
+    const ArrayImpl& a = *inputs[i].impl();
+    // A bare number lies nowhere yet.
+    found = r.types[i] == a.type &&
+            (a.data ? lies_at(r.places, i, *a.data->layout) : r.places.empty() || !r.places[i]);
+  }
   if (found) return run(*r.executable, inputs, key.name, loc)[0];
 
   check_alive(inputs, key.name, loc);
@@ -119,7 +125,15 @@ Array composite_once(const CompositeKey& key, std::span<const Array> inputs, con
   if (p.same) return same_values(*p.same, key.name, loc);
   runtime::CompileOptions options;
   options.name = key.name;
-  Remembered fresh{key, &on, mode, inputs.size(), {}, runtime::compile(p.program, options, on)};
+  std::vector<runtime::ArrayDataPtr> data;
+  for (const Array& a : inputs) data.push_back(data_of(*a.impl()));
+  Remembered fresh{key,
+                   &on,
+                   mode,
+                   inputs.size(),
+                   {},
+                   places_of(data),
+                   runtime::compile(follow_again(p.program, data), options, on)};
   for (std::size_t i = 0; i < inputs.size(); ++i) fresh.types[i] = inputs[i].impl()->type;
   r = std::move(fresh);
   std::vector<Array> results = run(*r.executable, inputs, key.name, loc);

@@ -53,10 +53,12 @@ bool CacheEntry::matches(const Call& call) const {
   return true;
 }
 
-const runtime::Executable& CacheEntry::executable(const std::vector<bool>& donated,
-                                                  runtime::Backend& on) const {
+template <class Lie, class MakePlaces>
+const runtime::Executable& CacheEntry::version(const Lie& lie, const std::vector<bool>& donated,
+                                               runtime::Backend& on,
+                                               const MakePlaces& places) const {
   auto find = [&](Version* v) {
-    while (v && (v->backend != &on || v->donated != donated)) v = v->next;
+    while (v && (v->backend != &on || v->donated != donated || !lie(v->places))) v = v->next;
     return v;
   };
   if (Version* v = find(versions_.load(std::memory_order_acquire))) return *v->exe;
@@ -65,15 +67,27 @@ const runtime::Executable& CacheEntry::executable(const std::vector<bool>& donat
   runtime::CompileOptions options;
   options.name = name;
   options.donated = donated;
-  const ProgramPtr program =
-      function.cutting ? spmd::cut(function.program, *function.cutting) : function.program;
-  auto* v = new Version{donated, &on, runtime::compile(program, options, on), versions_.load()};
+  Places at = places();
+  const ProgramPtr program = follow(function.program, function.cutting.get(), at, name);
+  auto* v = new Version{donated, &on, std::move(at), runtime::compile(program, options, on),
+                        versions_.load()};
   versions_.store(v, std::memory_order_release);
   return *v->exe;
 }
 
-const runtime::Executable& CacheEntry::executable() const {
-  return executable({}, function.backend ? *function.backend : runtime::default_backend());
+const runtime::Executable& CacheEntry::executable(
+    const std::vector<bool>& donated, runtime::Backend& on,
+    std::span<const runtime::ArrayDataPtr> inputs) const {
+  return version([&](const Places& places) { return lie_at(places, inputs); }, donated, on,
+                 [&] { return places_of(inputs); });
+}
+
+const runtime::Executable& CacheEntry::executable(const Places& places) const {
+  runtime::Backend* on = function.backend;
+  for (const runtime::LayoutPtr& place : places)
+    if (!on && place) on = place->backend;
+  return version([&](const Places& at) { return at == places; }, {},
+                 on ? *on : runtime::default_backend(), [&] { return places; });
 }
 
 void CacheEntry::need_devices(const SourceLoc& loc) const {

@@ -1,6 +1,7 @@
 // One kind of arguments of a cached function, with the program made for it.
 #pragma once
 
+#include "api/trace/follow.h"
 #include "api/trace/traced.h"
 #include "runtime/backend.h"
 #include "runtime/kept.h"
@@ -35,11 +36,12 @@ struct CacheEntry : runtime::Kept {
 
   static std::uint64_t hash_of(const Call& call);
   bool matches(const Call& call) const;
-  /// The executable for this donation, one flag an input; compiles on first use.
-  const runtime::Executable& executable(const std::vector<bool>& donated,
-                                        runtime::Backend& on) const;
-  /// For looking at: nothing is donated, and it runs where the function says.
-  const runtime::Executable& executable() const;
+  /// The executable for inputs that lie so and this donation, one flag an input; compiles on first
+  /// use.
+  const runtime::Executable& executable(const std::vector<bool>& donated, runtime::Backend& on,
+                                        std::span<const runtime::ArrayDataPtr> inputs) const;
+  /// For looking at: nothing is donated, and it runs where the function says or these places are.
+  const runtime::Executable& executable(const Places& places) const;
   /// ShardingError in the name of the jit at `loc` where it is for a mesh without devices.
   void need_devices(const SourceLoc& loc) const;
   /// Roughly, without the arrays that it captured and its executables.
@@ -49,11 +51,20 @@ struct CacheEntry : runtime::Kept {
   struct Version {
     std::vector<bool> donated;
     runtime::Backend* backend = nullptr;
+    Places places;
     std::shared_ptr<const runtime::Executable> exe;
     Version* next = nullptr;
   };
+  template <class Lie, class MakePlaces>
+  const runtime::Executable& version(const Lie& lie, const std::vector<bool>& donated,
+                                     runtime::Backend& on, const MakePlaces& places) const;
   mutable std::atomic<Version*> versions_{nullptr};
   mutable std::mutex compiling_;
+};
+
+/// Where the arguments lie that a program was lowered for.
+struct CallPlaces {
+  Places places;
 };
 
 }  // namespace tessera::inline v0::detail

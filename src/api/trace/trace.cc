@@ -1,5 +1,6 @@
 #include "api/trace/trace.h"
 
+#include "api/trace/follow.h"
 #include "api/trace/scope_mesh.h"
 #include "base/thread_kept.h"
 #include "ir/op.h"
@@ -173,8 +174,12 @@ std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> input
   runtime::CompileOptions options;
   options.name = program->name;
   runtime::Backend& on = backend_of(inputs, program->name.c_str());
+  std::vector<runtime::ArrayDataPtr> data;
+  data.reserve(inputs.size());
+  for (const Array& a : inputs) data.push_back(data_of(*a.impl()));
+  const ProgramPtr here = follow_again(program, data);
   std::vector<Array> results =
-      run(*runtime::compile(program, options, on), inputs, program->name.c_str(), loc);
+      run(*runtime::compile(here, options, on), inputs, program->name.c_str(), loc);
   runtime::trim_kept();
   return results;
 }

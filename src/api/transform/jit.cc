@@ -1,6 +1,7 @@
 #include <tessera/jit.h>
 
 #include "api/trace/cache.h"
+#include "api/trace/entry.h"
 #include "api/transform/sharded_jit.h"
 #include "ir/nested.h"
 #include "ir/op.h"
@@ -72,29 +73,29 @@ void list_collectives(const Program& p, const CollectiveUse& around,
 namespace {
 /// Calls `f` with the program that each device runs.
 template <class F>
-auto on_devices(const detail::CacheEntry& entry, F&& f) {
+auto on_devices(const detail::CacheEntry& entry, const detail::Places& places, F&& f) {
   const detail::TracedFunction& traced = entry.function;
   if (traced.cutting && traced.cutting->abstract)
     return f(*spmd::cut(traced.program, *traced.cutting));
-  return f(entry.executable().program());
+  return f(entry.executable(places).program());
 }
 }  // namespace
 
 std::string Lowered::ir() const { return to_string(*entry().function.program); }
 std::string Lowered::partitioned() const {
-  return on_devices(entry(), [](const Program& p) { return to_string(p); });
+  return on_devices(entry(), places_->places, [](const Program& p) { return to_string(p); });
 }
 std::string Lowered::schedule() const {
   entry().need_devices(detail::line_of(made_));
-  return entry().executable().schedule();
+  return entry().executable(places_->places).schedule();
 }
 MemoryUse Lowered::memory() const {
   entry().need_devices(detail::line_of(made_));
-  const runtime::MemoryPlan plan = entry().executable().memory();
+  const runtime::MemoryPlan plan = entry().executable(places_->places).memory();
   return {plan.arguments, plan.outputs, plan.temporaries};
 }
 std::vector<CollectiveUse> Lowered::collectives() const {
-  return on_devices(entry(), [](const Program& p) {
+  return on_devices(entry(), places_->places, [](const Program& p) {
     std::vector<CollectiveUse> out;
     list_collectives(p, {}, out);
     return out;
@@ -105,7 +106,8 @@ Plan Lowered::plan(const PlanOptions& options) const {
   plans::Question q;
   q.name = e.name;
   q.program = e.function.program;
-  q.cutting = e.function.cutting;
+  if (auto how = detail::cutting_of(q.program, e.function.cutting.get(), places_->places, e.name))
+    q.cutting = std::make_shared<const spmd::Cutting>(*std::move(how));
   const std::vector<std::string> paths = e.args.paths("args");
   for (std::size_t i = 0; i < paths.size(); ++i)
     if (e.present[i]) q.inputs.push_back(paths[i]);

@@ -43,6 +43,10 @@ Value convolution_transpose_rhs(Value cotangent, Value lhs, const ConvDims& dims
 /// feature groups.
 BatchResult convolution_batch(const BatchArgs& a);
 
+/// How its work is divided, and the convolution on parts; convolution_parts.cc.
+FactorRule convolution_sharding(const ShardArgs& a);
+Values convolution_local(const LocalArgs& a);
+
 /// The library's routine, for types that it takes. Defined in codegen/calls/conv.cc, where the
 /// libraries are known.
 std::shared_ptr<const Routine> convolution_call(const CallArgs& a);

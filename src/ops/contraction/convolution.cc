@@ -2,7 +2,6 @@
 #include "ir/op.h"
 #include "ops/accumulate.h"
 #include "ops/contraction/conv_dims.h"
-#include "ops/factors.h"
 
 #include <algorithm>
 
@@ -128,58 +127,6 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   else
     out[1] = convolution_transpose_rhs(*a.cotangents[0], *a.inputs[0], d, a.types[1]);
   return out;
-}
-
-// Batch and output features are shared with the result, input features are summed. A spatial
-// dimension whose windows are centred on its elements moves by its neighbours; one that windows
-// tile goes with them; any other is fetched whole. So is what groups divide: splitting a group
-// would change the number of groups.
-FactorRule sharding(const ShardArgs& a) {
-  ConvDims d = conv_dims(a.attrs);
-  const Shape &l = a.inputs[0].shape, &r = a.inputs[1].shape, &o = a.outputs[0].shape;
-  FactorRule rule;
-  FactorRule::Dims lhs(l.size()), rhs(r.size()), out(o.size());
-  std::int64_t groups = d.feature_groups * d.batch_groups;
-  int batch = rule.factor(o[d.out_spec[0]], 'n'), in = rule.factor(r[d.rhs_spec[1]], 'i');
-  int feature = rule.factor(r[d.rhs_spec[0]] / groups, 'o');
-  lhs[d.lhs_spec[0]] = out[d.out_spec[0]] = {batch};
-  lhs[d.lhs_spec[1]] = rhs[d.rhs_spec[1]] = {in};
-  rhs[d.rhs_spec[0]] = out[d.out_spec[1]] = {feature};
-  if (groups > 1) {
-    int group = rule.factor(groups, 'g');
-    rhs[d.rhs_spec[0]] = out[d.out_spec[1]] = {group, feature};
-    (d.batch_groups > 1 ? lhs[d.lhs_spec[0]] : lhs[d.lhs_spec[1]]) = {
-        group, d.batch_groups > 1 ? batch : in};
-    rule.mark(FactorRule::Kind::need_repl, group);
-    rule.mark(FactorRule::Kind::need_repl, feature);
-    rule.mark(FactorRule::Kind::need_repl, d.batch_groups > 1 ? batch : in);
-  }
-  if (d.feature_groups == 1)
-    rule.mark(FactorRule::Kind::reduction, in,
-              a.inputs[0].dtype == DType::boolean ? Combiner::or_ : Combiner::add);
-  for (std::size_t i = 0; i < d.strides.size(); ++i) {
-    std::int64_t extent = l[d.lhs_spec[i + 2]], window = r[d.rhs_spec[i + 2]],
-                 count = o[d.out_spec[i + 2]];
-    bool plain = d.lhs_dilation[i] == 1 && d.rhs_dilation[i] == 1;
-    int space = rule.factor(count, 'h'), k = rule.factor(window, 's');
-    rhs[d.rhs_spec[i + 2]] = {k};
-    out[d.out_spec[i + 2]] = lhs[d.lhs_spec[i + 2]] = {space};
-    rule.mark(FactorRule::Kind::need_repl, k);
-    if (plain && d.strides[i] == window && extent == window * count && d.pad_low[i] == 0) {
-      if (window > 1) lhs[d.lhs_spec[i + 2]].push_back(k);
-    } else if (d.lhs_dilation[i] == 1 && d.strides[i] == 1 && extent == count) {
-      rule.mark(FactorRule::Kind::permutation, space);
-    } else {
-      int apart = rule.factor(extent, 'p');
-      lhs[d.lhs_spec[i + 2]] = {apart};
-      rule.mark(FactorRule::Kind::need_repl, space);
-      rule.mark(FactorRule::Kind::need_repl, apart);
-    }
-  }
-  rule.input_dims(std::move(lhs));
-  rule.input_dims(std::move(rhs));
-  rule.output_dims(std::move(out));
-  return rule;
 }
 
 Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
@@ -343,7 +290,8 @@ void register_convolution(Registry& r) {
   op.batch = convolution_batch;
   op.product = [](const Attrs&) { return Product::batched; };
   op.linear = [](std::span<const bool> in) { return !(in[0] && in[1]); };
-  op.sharding = sharding;
+  op.sharding = convolution_sharding;
+  op.local = convolution_local;
   op.cost = cost;
   op.evaluate = evaluate;
   op.emit = emit;

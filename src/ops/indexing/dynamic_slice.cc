@@ -1,6 +1,6 @@
 // A box of fixed size whose place is data.
 #include "ops/factors.h"
-#include "ops/indexing/indexing.h"
+#include "ops/indexing/index_parts.h"
 #include "ops/local.h"
 #include "ops/updates.h"
 
@@ -70,15 +70,40 @@ FactorRule sharding(const ShardArgs& a) {
   for (std::size_t d = 0; d < in.size(); ++d) {
     if (a.inputs[0].shape[d] == a.outputs[0].shape[d]) continue;
     out[d] = rule.factor(a.outputs[0].shape[d]);
-    for (int f : {in[d], out[d]}) {
-      rule.mark(FactorRule::Kind::need_repl, f);
-      rule.mark(FactorRule::Kind::blocked, f);
-    }
+    rule.mark(FactorRule::Kind::indexed, in[d], Combiner::add);
+    rule.mark(FactorRule::Kind::blocked, in[d]);
+    rule.mark(FactorRule::Kind::need_repl, out[d]);
+    rule.mark(FactorRule::Kind::blocked, out[d]);
   }
   rule.input(in);
   for (std::size_t i = 1; i < a.inputs.size(); ++i) rule.input({});
   rule.output(out);
   return rule;
+}
+
+// Of a dimension that is cut each device gives what it has of the box, which lies in the part with
+// room for all of it on either side; there is what changes no sum.
+Values local(const LocalArgs& a) {
+  const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(), &box = a.outputs[0];
+  Values starts(a.inputs.begin() + 1, a.inputs.end());
+  Ints room(part.size(), 0);
+  bool shared_out = false;
+  for (std::size_t d = 0; d < part.size(); ++d) {
+    if (part[d] == whole[d] || a.whole_outputs[0].shape[d] == whole[d]) continue;
+    Value start = moved_inside(wide_index(starts[d]), whole[d] - box[d]);
+    start = from_part(start, a.input_specs[0].axes_of(static_cast<int>(d)), whole[d], part[d]);
+    starts[d] =
+        moved_inside(add(start, full_like(start, static_cast<double>(box[d]))), part[d] + box[d]);
+    room[d] = box[d];
+    shared_out = true;
+  }
+  Value x = a.inputs[0];
+  if (shared_out) {
+    x = pad(x, constant(a.b, neutral_literal(x.dtype(), Combiner::add)), room, room,
+            Ints(room.size(), 0));
+    for (Value& start : starts) start = wide_index(start);
+  }
+  return {dynamic_slice(x, starts, to_ints(box))};
 }
 
 }  // namespace
@@ -106,9 +131,7 @@ void register_dynamic_slice(Registry& r) {
   };
   op.batch = batch;
   op.sharding = sharding;
-  op.local = with_local_attrs([](const LocalArgs& a) -> Attrs {
-    return {{"sizes", to_ints(a.outputs[0])}};
-  });
+  op.local = local;
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {

@@ -164,15 +164,16 @@ FactorRule sharding(const ShardArgs& a) {
     in[static_cast<std::size_t>(w.operand_batching[k])] = result[static_cast<std::size_t>(
         w.batch[static_cast<std::size_t>(w.operand_batching_at[k])])];
   for (std::size_t k = 0; k < w.window.size(); ++k) {
-    auto d = static_cast<std::size_t>(w.operand_window[k]);
+    const auto d = static_cast<std::size_t>(w.operand_window[k]);
     int& f = result[static_cast<std::size_t>(w.window[k])];
     f = sizes[d] == x[d] ? in[d] = rule.factor(x[d]) : alone(sizes[d]);
   }
   for (std::size_t d = 0; d < x.size(); ++d) {
     if (in[d] >= 0) continue;
-    bool single = sizes[d] == 1 && contains(w.index_map, static_cast<std::int64_t>(d));
-    in[d] = single ? rule.factor(x[d]) : alone(x[d]);
-    if (single) rule.mark(FactorRule::Kind::indexed, in[d], Combiner::add);
+    const bool looked_up = contains(w.index_map, static_cast<std::int64_t>(d));
+    in[d] = looked_up ? rule.factor(x[d]) : alone(x[d]);
+    if (looked_up) rule.mark(FactorRule::Kind::indexed, in[d], Combiner::add);
+    if (looked_up && sizes[d] != 1) rule.mark(FactorRule::Kind::blocked, in[d]);
   }
   for (int d = 0, b = 0; d < indices.rank(); ++d)
     if (d == w.vector_dim) {

@@ -7,7 +7,8 @@ namespace tessera::inline v0::ops {
 
 // Of a dimension that is looked up and cut each device takes what it has, by places counted from
 // where its part begins; elsewhere it gives what changes no sum, and the sum over the devices is
-// the result. What "fill" and "zero" put for slices that do not lie inside, the first device gives.
+// the result. A slice that may lie in several parts is taken with room for all of it around the
+// part. What "fill" and "zero" put for slices that do not lie inside, the first device gives.
 Values local_gather(const LocalArgs& a) {
   const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(), &out = a.outputs[0];
   const GatherDims dims = gather_dims(a.attrs);
@@ -22,32 +23,46 @@ Values local_gather(const LocalArgs& a) {
   Values places = index_components(a.inputs[1], vector_dim);
   std::optional<Value> inside, mine;
   auto also = [](std::optional<Value>& all, Value one) { all = all ? and_(*all, one) : one; };
+  const Ints none(part.size(), 0);
+  Ints room = none;
+  bool shared_out = false;
   for (std::size_t k = 0; k < places.size(); ++k) {
     const std::int64_t map = dims.start_index_map[k];
     const auto d = static_cast<std::size_t>(map);
-    const std::int64_t last = whole[d] - whole_sizes[d];
+    const std::int64_t size = whole_sizes[d], last = whole[d] - size;
     also(inside, lies_inside(places[k], last));
     places[k] = moved_inside(places[k], last);
-    if (part[d] == whole[d] || whole_sizes[d] == whole[d]) continue;
+    if (part[d] == whole[d] || size == whole[d]) continue;
+    shared_out = true;
     places[k] =
         from_part(places[k], a.input_specs[0].axes_of(static_cast<int>(map)), whole[d], part[d]);
-    also(mine, lies_inside(places[k], part[d] - 1));
-    places[k] = moved_inside(places[k], part[d] - 1);
+    if (size == 1) {
+      also(mine, lies_inside(places[k], part[d] - 1));
+      places[k] = moved_inside(places[k], part[d] - 1);
+    } else {
+      room[d] = size;
+      places[k] = moved_inside(add(places[k], full_like(places[k], static_cast<double>(size))),
+                               part[d] + size);
+    }
   }
-  if (!mine) throw InternalError("a gather is divided along a dimension that it does not look up");
-  Value found = gather(a.inputs[0], index_vectors(places, vector_dim), dims, sizes, "clip");
+  if (!shared_out)
+    throw InternalError("a gather is divided along a dimension that it does not look up");
+  const DType dtype = a.inputs[0].dtype();
+  // In sums of floats -0 changes nothing, not even another -0.
+  const Value neutral = constant(a.b, neutral_literal(dtype, Combiner::add));
+  Value x = a.inputs[0];
+  if (room != none) x = pad(x, neutral, room, room, none);
+  Value found = gather(x, index_vectors(places, vector_dim), dims, sizes, "clip");
 
   const WindowDimsOf w = window_dims_of(dims, out.rank(), part.rank(), a.inputs[1].rank());
   auto where = [&](Value mask) { return broadcast_in_dim(mask, out, w.batch); };
-  // In sums of floats -0 changes nothing, not even another -0.
-  const DType dtype = found.dtype();
-  Value nothing = full(a.b, dtype, out, is_floating(dtype) ? -0.0 : 0.0);
-  if (mode == "clip") return {select(where(*mine), found, nothing)};
+  const Value nothing = everywhere(neutral, out);
+  if (mine) found = select(where(*mine), found, nothing);
+  if (mode == "clip") return {found};
   Value outside =
       mode == "fill" ? everywhere(constant(a.b, fill_value(dtype)), out) : full(a.b, dtype, out, 0);
   Value first = everywhere(is_first(a.b, a.partial, a.partial_size), inside->shape());
-  return {select(where(*inside), select(where(*mine), found, nothing),
-                 select(where(first), outside, nothing))};
+  return {select(where(*inside), found, select(where(first), outside, nothing))};
 }
 
 }  // namespace tessera::inline v0::ops

@@ -143,17 +143,9 @@ FactorRule shard_scatter(const ShardArgs& a, Combiner combiner) {
       if (updates[u] > 1) replicate(update[u]);
     }
   }
-  // A shard of an indexed dimension takes the updates that are its own; windows across shards it
-  // cannot.
-  for (std::size_t d = 0; d < x.size(); ++d) {
-    if (in_update[d]) continue;
-    bool indexed = contains(w.index_map, static_cast<std::int64_t>(d));
-    bool single = true;
-    for (std::size_t k = 0; k < w.window.size(); ++k)
-      if (w.operand_window[k] == static_cast<std::int64_t>(d))
-        single = updates[static_cast<std::size_t>(w.window[k])] == 1;
-    if (!indexed || !single) replicate(in[d]);
-  }
+  // A shard of an indexed dimension takes what of the updates is its own.
+  for (std::size_t d = 0; d < x.size(); ++d)
+    if (!in_update[d] && !contains(w.index_map, static_cast<std::int64_t>(d))) replicate(in[d]);
   for (std::size_t b = 0; b < w.batch.size(); ++b) {
     int& f = update[static_cast<std::size_t>(w.batch[b])];
     if (f >= 0) continue;

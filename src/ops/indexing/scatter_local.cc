@@ -8,7 +8,8 @@
 namespace tessera::inline v0::ops {
 
 // Of a dimension that is written to and cut each device takes the updates that are its own, by
-// places counted from where its part begins. Where devices share the updates out, what they are
+// places counted from where its part begins; windows that may lie in several parts are written into
+// the part with room for all of them on either side, which is cut off again. Where devices share the updates out, what they are
 // added to counts once; for minima and maxima it may count more often.
 Values local_scatter(const LocalArgs& a) {
   const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(),
@@ -30,6 +31,8 @@ Values local_scatter(const LocalArgs& a) {
     return part[d] != whole[d] && window[d] != whole[d];
   };
   const Ints& map = dims.scatter_dims_to_operand_dims;
+  const Ints none(whole.size(), 0);
+  Ints room = none;
   if (std::any_of(map.begin(), map.end(), is_shared_out)) {
     const int vector_dim = static_cast<int>(dims.index_vector_dim);
     Values places = index_components(indices, vector_dim);
@@ -38,16 +41,26 @@ Values local_scatter(const LocalArgs& a) {
       if (mode == "clip") places[k] = moved_inside(places[k], whole[d] - window[d]);
       // A window over all of a dimension that is cut is a part's too, and begins at 0 or is
       // dropped.
-      if (is_shared_out(map[k]))
-        places[k] = from_part(places[k], a.input_specs[0].axes_of(static_cast<int>(map[k])),
-                              whole[d], part[d]);
+      if (!is_shared_out(map[k])) continue;
+      const Value here = places[k];
+      places[k] = from_part(places[k], a.input_specs[0].axes_of(static_cast<int>(map[k])), whole[d],
+                            part[d]);
+      if (window[d] == 1) continue;
+      room[d] = window[d];
+      const Value at = add(places[k], full_like(here, static_cast<double>(window[d])));
+      places[k] = select(lies_inside(here, whole[d] - window[d]),
+                         moved_inside(at, part[d] + window[d]), full_like(here, -1));
     }
     indices = index_vectors(places, vector_dim);
     mode = "drop";
   }
   Attrs attrs = a.attrs;
   attrs.set("mode", std::move(mode));
-  return a.b.emit(a.op, Values{x, indices, a.inputs[2]}, std::move(attrs));
+  Ints limit = part.to_vector();
+  for (std::size_t d = 0; d < limit.size(); ++d) limit[d] += room[d];
+  if (room != none) x = pad(x, scalar(a.b, x.dtype(), 0), room, room, none);
+  x = a.b.emit(a.op, Values{x, indices, a.inputs[2]}, std::move(attrs))[0];
+  return {slice(x, room, limit, Ints(limit.size(), 1))};
 }
 
 }  // namespace tessera::inline v0::ops

@@ -1,7 +1,10 @@
 // Arrays one behind the other.
 #include "ops/factors.h"
+#include "ops/fetch.h"
 #include "ops/movement/movement.h"
 #include "ops/updates.h"
+
+#include <limits>
 
 namespace tessera::inline v0::ops {
 
@@ -112,6 +115,53 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   return value;
 }
 
+FactorRule sharding(const ShardArgs& a) {
+  const auto d = static_cast<std::size_t>(a.attrs.i("dimension"));
+  FactorRule rule;
+  const std::vector<int> dims = rule.factors(a.outputs[0].shape);
+  if (a.inputs.size() > 1) rule.mark(FactorRule::Kind::window, dims[d]);
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < a.inputs.size(); ++i) {
+    const std::int64_t n = a.inputs[i].shape[d];
+    rule.input(dims);
+    if (a.inputs.size() > 1)
+      rule.window({.factor = dims[d],
+                   .input = i,
+                   .extent = n,
+                   .results = a.outputs[0].shape[d],
+                   .low = offset});
+    offset += n;
+  }
+  rule.output(dims);
+  return rule;
+}
+
+// A device gets as much of each operand as its part could hold, and takes of them what it holds.
+Values local(const LocalArgs& a) {
+  const auto dim = static_cast<int>(a.attrs.i("dimension"));
+  const auto d = static_cast<std::size_t>(dim);
+  const std::int64_t part = a.outputs[0][d], whole = a.whole_outputs[0].shape[d];
+  if (part == whole) return {concatenate(a.inputs, dim)};
+  const Strings& axes = a.output_specs[0].axes_of(dim);
+  const DType dtype =
+      whole < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
+  const Value at = add(iota(a.b, dtype, {part}, 0),
+                       everywhere(part_start(a.b, dtype, axes, whole, part), {part}));
+  std::optional<Value> out;
+  std::int64_t offset = whole;
+  for (std::size_t i = a.inputs.size(); i-- > 0;) {
+    const std::int64_t n = a.whole_inputs[i].shape[d], end = offset;
+    offset -= n;
+    if (n == 0) continue;
+    Value x = a.inputs[i];
+    fetch_window(x, dim, {.extent = n, .results = whole, .low = offset}, axes, whole / part,
+                 std::nullopt);
+    const Value before = lt(at, full_like(at, static_cast<double>(end)));
+    out = out ? select(broadcast_in_dim(before, x.shape(), {dim}), x, *out) : x;
+  }
+  return {*out};
+}
+
 }  // namespace
 
 void register_concatenate(Registry& r) {
@@ -131,15 +181,8 @@ void register_concatenate(Registry& r) {
   op.transpose = transpose_rule;
   op.batch = batch;
   op.joins = [](const Attrs& attrs) { return static_cast<int>(attrs.i("dimension")); };
-  op.sharding = [](const ShardArgs& a) {
-    FactorRule rule;
-    std::vector<int> dims = rule.factors(a.outputs[0].shape);
-    for (std::size_t i = 0; i < a.inputs.size(); ++i) rule.input(dims);
-    rule.output(dims);
-    if (a.inputs.size() > 1)
-      rule.mark(FactorRule::Kind::window, dims[static_cast<std::size_t>(a.attrs.i("dimension"))]);
-    return rule;
-  };
+  op.sharding = sharding;
+  op.local = local;
   op.updates = updates_all();
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {

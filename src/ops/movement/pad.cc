@@ -1,5 +1,6 @@
 // Putting a value around and between the elements; negative amounts crop.
 #include "ops/factors.h"
+#include "ops/fetch.h"
 #include "ops/movement/movement.h"
 #include "ops/updates.h"
 
@@ -147,6 +148,52 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
       bounds, [&] { return e.operand(0, from); }, e.operand(1, std::span<const Index>{}));
 }
 
+FactorRule::Window window(const Attrs& attrs, std::size_t d, std::int64_t extent,
+                          std::int64_t results) {
+  return {.extent = extent,
+          .results = results,
+          .low = attrs.ints("low")[d],
+          .dilation = attrs.ints("interior")[d] + 1,
+          .fill = 1};
+}
+bool is_padded(const Attrs& attrs, std::size_t d, std::int64_t extent, std::int64_t results) {
+  return attrs.ints("low")[d] != 0 || attrs.ints("high")[d] != 0 || extent != results;
+}
+
+FactorRule sharding(const ShardArgs& a) {
+  const Shape &x = a.inputs[0].shape, &y = a.outputs[0].shape;
+  FactorRule rule;
+  const std::vector<int> dims = rule.factors(y);
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (!is_padded(a.attrs, d, x[d], y[d])) continue;
+    rule.mark(FactorRule::Kind::window, dims[d]);
+    FactorRule::Window w = window(a.attrs, d, x[d], y[d]);
+    w.factor = dims[d];
+    rule.window(w);
+  }
+  rule.input(dims);
+  rule.input({});
+  rule.output(dims);
+  return rule;
+}
+
+// A part is padded as far as its first and last elements are from its edges.
+Values local(const LocalArgs& a) {
+  Value part = a.inputs[0];
+  Ints low = a.attrs.ints("low"), high = a.attrs.ints("high");
+  for (std::size_t d = 0; d < low.size(); ++d) {
+    const std::int64_t x = a.whole_inputs[0].shape[d], y = a.whole_outputs[0].shape[d];
+    if (a.outputs[0][d] == y || !is_padded(a.attrs, d, x, y)) continue;
+    const auto dim = static_cast<int>(d);
+    const Stretch s =
+        fetch_window(part, dim, window(a.attrs, d, x, y), a.output_specs[0].axes_of(dim),
+                     y / a.outputs[0][d], a.inputs[1]);
+    low[d] = s.low;
+    high[d] = s.high;
+  }
+  return {pad(part, a.inputs[1], low, high, a.attrs.ints("interior"))};
+}
+
 }  // namespace
 
 void register_pad(Registry& r) {
@@ -166,18 +213,8 @@ void register_pad(Registry& r) {
   op.jvp = linear_jvp();
   op.transpose = transpose_rule;
   op.batch = batch;
-  op.sharding = [](const ShardArgs& a) {
-    FactorRule rule;
-    std::vector<int> dims = rule.factors(a.inputs[0].shape);
-    for (std::size_t d = 0; d < dims.size(); ++d)
-      if (a.attrs.ints("low")[d] != 0 || a.attrs.ints("high")[d] != 0 ||
-          a.inputs[0].shape[d] != a.outputs[0].shape[d])
-        rule.mark(FactorRule::Kind::window, dims[d]);
-    rule.input(dims);
-    rule.input({});
-    rule.output(dims);
-    return rule;
-  };
+  op.sharding = sharding;
+  op.local = local;
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {

@@ -1,5 +1,6 @@
 // Mirroring dimensions.
 #include "ops/factors.h"
+#include "ops/fetch.h"
 #include "ops/movement/movement.h"
 #include "ops/updates.h"
 
@@ -9,6 +10,44 @@ Value reverse(Value x, const Ints& dims) {
   if (dims.empty()) return x;
   return x.builder->emit1("reverse", {x}, {{"dims", dims}});
 }
+
+namespace {
+
+FactorRule::Window window(std::int64_t extent) {
+  return {.extent = extent, .results = extent, .mirrored = true};
+}
+
+FactorRule sharding(const ShardArgs& a) {
+  const Shape& x = a.inputs[0].shape;
+  FactorRule rule;
+  const std::vector<int> dims = rule.factors(x);
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (!contains(a.attrs.ints("dims"), static_cast<std::int64_t>(d))) continue;
+    rule.mark(FactorRule::Kind::permutation, dims[d]);
+    FactorRule::Window w = window(x[d]);
+    w.factor = dims[d];
+    rule.window(w);
+  }
+  rule.input(dims);
+  rule.output(dims);
+  return rule;
+}
+
+// Each device turns the part round that lies as far from the other end.
+Values local(const LocalArgs& a) {
+  Value part = a.inputs[0];
+  for (std::int64_t d : a.attrs.ints("dims")) {
+    const auto k = static_cast<std::size_t>(d);
+    const std::int64_t extent = a.whole_outputs[0].shape[k];
+    if (a.outputs[0][k] != extent)
+      fetch_window(part, static_cast<int>(d), window(extent),
+                   a.output_specs[0].axes_of(static_cast<int>(d)), extent / a.outputs[0][k],
+                   std::nullopt);
+  }
+  return {reverse(part, a.attrs.ints("dims"))};
+}
+
+}  // namespace
 
 void register_reverse(Registry& r) {
   Op op;
@@ -37,16 +76,8 @@ void register_reverse(Registry& r) {
     if (inner && inner->attrs == a.eqn.attrs) s.same = inner->inputs[0];
     return s;
   };
-  op.sharding = [](const ShardArgs& a) {
-    FactorRule rule;
-    std::vector<int> dims = rule.factors(a.inputs[0].shape);
-    for (std::size_t d = 0; d < dims.size(); ++d)
-      if (contains(a.attrs.ints("dims"), static_cast<std::int64_t>(d)))
-        rule.mark(FactorRule::Kind::permutation, dims[d]);
-    rule.input(dims);
-    rule.output(dims);
-    return rule;
-  };
+  op.sharding = sharding;
+  op.local = local;
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {

@@ -1,6 +1,6 @@
 // A box of the operand, every `strides`-th element of it.
 #include "ops/factors.h"
-#include "ops/local.h"
+#include "ops/fetch.h"
 #include "ops/movement/movement.h"
 #include "ops/updates.h"
 
@@ -62,6 +62,47 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return {pad(ct, scalar(a.b, ct.dtype(), 0), low, high, interior)};
 }
 
+FactorRule::Window window(const Attrs& attrs, std::size_t d, std::int64_t extent,
+                          std::int64_t results) {
+  return {.extent = extent,
+          .results = results,
+          .stride = attrs.ints("strides")[d],
+          .low = -attrs.ints("start")[d]};
+}
+
+FactorRule sharding(const ShardArgs& a) {
+  const Shape &x = a.inputs[0].shape, &y = a.outputs[0].shape;
+  FactorRule rule;
+  const std::vector<int> dims = rule.factors(y);
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (x[d] == y[d]) continue;
+    rule.mark(FactorRule::Kind::window, dims[d]);
+    FactorRule::Window w = window(a.attrs, d, x[d], y[d]);
+    w.factor = dims[d];
+    rule.window(w);
+  }
+  rule.input(dims);
+  rule.output(dims);
+  return rule;
+}
+
+// What the part of a dimension that is sliced begins with is its first element.
+Values local(const LocalArgs& a) {
+  Value part = a.inputs[0];
+  Ints start = a.attrs.ints("start"), limit = a.attrs.ints("limit");
+  for (std::size_t d = 0; d < start.size(); ++d) {
+    const std::int64_t x = a.whole_inputs[0].shape[d], y = a.whole_outputs[0].shape[d];
+    if (a.outputs[0][d] == y) continue;
+    const auto dim = static_cast<int>(d);
+    if (x != y)
+      fetch_window(part, dim, window(a.attrs, d, x, y), a.output_specs[0].axes_of(dim),
+                   y / a.outputs[0][d], std::nullopt);
+    start[d] = 0;
+    limit[d] = part.shape()[d];
+  }
+  return {slice(part, start, limit, a.attrs.ints("strides"))};
+}
+
 }  // namespace
 
 void register_slice(Registry& r) {
@@ -87,25 +128,8 @@ void register_slice(Registry& r) {
   op.piece = [](const Attrs& attrs) {
     return Piece{attrs.ints("start"), attrs.ints("limit"), attrs.ints("strides")};
   };
-  op.sharding = [](const ShardArgs& a) {
-    FactorRule rule;
-    std::vector<int> dims = rule.factors(a.inputs[0].shape);
-    for (std::size_t d = 0; d < dims.size(); ++d)
-      if (a.inputs[0].shape[d] != a.outputs[0].shape[d])
-        rule.mark(FactorRule::Kind::window, dims[d]);
-    rule.input(dims);
-    rule.output(dims);
-    return rule;
-  };
-  // Dimensions that are cut are taken whole.
-  op.local = with_local_attrs([](const LocalArgs& a) {
-    Ints limit = a.attrs.ints("limit");
-    for (std::size_t d = 0; d < limit.size(); ++d)
-      if (a.whole_inputs[0].shape[d] == a.whole_outputs[0].shape[d]) limit[d] = a.outputs[0][d];
-    Attrs attrs = a.attrs;
-    attrs.set("limit", std::move(limit));
-    return attrs;
-  });
+  op.sharding = sharding;
+  op.local = local;
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {

@@ -1,7 +1,10 @@
 // argmax and argmin.
 #include "ops/elementwise/elementwise_eval.h"
 #include "ops/factors.h"
+#include "ops/local.h"
 #include "ops/reduction/reduce.h"
+
+#include <limits>
 
 namespace tessera::inline v0::ops {
 
@@ -47,7 +50,6 @@ BatchResult batch(const BatchArgs& a) {
   return {a.b.emit(a.op, a.inputs, attrs), {a.dims[0] - (axis < a.dims[0])}};
 }
 
-// The index alone does not say which of two blocks wins, so the reduced factor stays whole.
 FactorRule sharding(const ShardArgs& a) {
   FactorRule rule;
   std::vector<int> in = rule.factors(a.inputs[0].shape), out = in;
@@ -55,8 +57,36 @@ FactorRule sharding(const ShardArgs& a) {
   out.erase(out.begin() + static_cast<std::ptrdiff_t>(axis));
   rule.input(in);
   rule.output(out);
-  rule.mark(FactorRule::Kind::need_repl, in[axis]);
+  rule.mark(FactorRule::Kind::contest, in[axis]);
   return rule;
+}
+
+// Of the parts whose best is the best of all, or NaN where that is, the one with the least index
+// wins.
+template <bool kMax>
+Values local(const LocalArgs& a) {
+  const Value x = a.inputs[0];
+  const auto axis = static_cast<int>(a.attrs.i("axis"));
+  const std::int64_t part = x.shape()[static_cast<std::size_t>(axis)],
+                     whole = a.whole_inputs[0].shape[static_cast<std::size_t>(axis)];
+  if (part == whole) return a.b.emit(a.op, a.inputs, a.attrs);
+  const Strings& axes = a.input_specs[0].axes_of(axis);
+  const DType wide = whole < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
+  Attrs attrs = a.attrs;
+  attrs.set("dtype", wide);
+  Value index = a.b.emit(a.op, a.inputs, attrs)[0];
+  index = add(index, everywhere(part_start(a.b, wide, axes, whole, part), index.shape()));
+  const bool boolean = x.dtype() == DType::boolean;
+  const Value mine = kMax      ? boolean ? reduce_or(x, {axis}) : reduce_max(x, {axis})
+                          : boolean ? reduce_and(x, {axis})
+                               : reduce_min(x, {axis});
+  const std::int64_t parts = whole / part;
+  const Value best =
+      kMax ? pmax(pvary(mine, axes), axes, parts) : pmin(pvary(mine, axes), axes, parts);
+  Value wins = eq(mine, best);
+  if (is_floating(x.dtype())) wins = or_(wins, ne(mine, mine));
+  index = select(wins, index, full_like(index, static_cast<double>(whole)));
+  return {convert(pmin(index, axes, parts), a.attrs.dtype("dtype"))};
 }
 
 // A later element wins only by being strictly better, or the first NaN.
@@ -151,6 +181,7 @@ Op make() {
   op.jvp = no_tangent();
   op.batch = batch;
   op.sharding = sharding;
+  op.local = local<kMax>;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
     return Cost{static_cast<double>(in[0].shape.count()),
                 static_cast<double>(in[0].bytes() + out[0].bytes())};

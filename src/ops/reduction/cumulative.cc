@@ -6,8 +6,6 @@
 #include "ops/movement/movement.h"
 #include "ops/reduction/associative_scan.h"
 
-#include <limits>
-
 namespace tessera::inline v0::ops {
 
 namespace {
@@ -60,22 +58,6 @@ MaybeValues jvp(const JvpArgs& a, Combiner how) {
                            a.attrs.flag("reverse"))[1]};
 }
 
-// What changes nothing that it is combined with.
-Literal neutral(DType d, Combiner how) {
-  if (how == Combiner::mul) return scalar_literal(d, std::int64_t{1});
-  if (how == Combiner::add) return scalar_literal(d, is_floating(d) ? -0.0 : 0.0);
-  const bool max = how == Combiner::max;
-  if (d == DType::boolean) return scalar_literal(d, std::int64_t{!max});
-  if (is_floating(d)) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    return scalar_literal(d, max ? -infinity : infinity);
-  }
-  const std::int64_t least =
-      is_unsigned_integer(d) ? 0
-                             : std::numeric_limits<std::int64_t>::min() >> (64 - 8 * size_of(d));
-  return scalar_literal(d, max ? least : ~least);
-}
-
 Value combined(Value x, Value y, Combiner how) {
   if (how == Combiner::add) return add(x, y);
   if (how == Combiner::mul) return mul(x, y);
@@ -109,7 +91,7 @@ Values local(const LocalArgs& a, Combiner how) {
   Value number = iota(a.b, DType::int32, {parts}, 0),
         mine = everywhere(part_number(a.b, axes, parts), {parts});
   Value before = broadcast_in_dim(reverse ? gt(number, mine) : lt(number, mine), all.shape(), {0});
-  Value neutrals = everywhere(constant(a.b, neutral(x.dtype(), how)), all.shape());
+  Value neutrals = everywhere(constant(a.b, neutral_literal(x.dtype(), how)), all.shape());
   Value sum = total(select(before, all, neutrals), how);
   return {combined(broadcast_in_dim(sum, x.shape(), iota_ints(x.rank())), x, how)};
 }

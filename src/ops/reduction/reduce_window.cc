@@ -1,6 +1,7 @@
 // Sum, maximum and minimum over sliding windows.
 #include "ops/accumulate.h"
 #include "ops/batching.h"
+#include "ops/combine.h"
 #include "ops/contraction/conv_dims.h"
 #include "ops/reduction/window_dims.h"
 
@@ -32,10 +33,21 @@ BatchResult batch(const BatchArgs& a) {
 
 FactorRule sharding(const ShardArgs& a) {
   FactorRule rule;
-  WindowFactors f = window_factors(rule, a.inputs[0].shape, window_dims(a.attrs));
+  const Shape& x = a.inputs[0].shape;
+  const WindowDims d = window_dims(a.attrs);
+  WindowFactors f = window_factors(
+      rule, x, d, [&](int i) { return std::vector<FactorRule::Window>{window_along(x, d, i)}; });
   rule.input_dims(f.array);
   rule.output_dims(f.windows);
   return rule;
+}
+
+// Outside the array lies what changes no result.
+Values local(const LocalArgs& a, Combiner how) {
+  Values x(a.inputs.begin(), a.inputs.end());
+  const WindowDims d = fetch_windows(a, window_dims(a.attrs), a.whole_inputs[0].shape, x,
+                                     {constant(a.b, neutral_literal(x[0].dtype(), how))});
+  return a.b.emit(a.op, x, window_attrs(d, x[0].rank()));
 }
 
 Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
@@ -181,7 +193,7 @@ std::vector<OpExample> examples(bool ties) {
           example(DType::bfloat16, {6}, {.window = {3}, .strides = {2}})};
 }
 
-Op common(const char* name, const char* what) {
+Op common(const char* name, const char* what, Combiner how) {
   Op op;
   op.name = name;
   op.doc = std::string(what) +
@@ -195,14 +207,15 @@ Op common(const char* name, const char* what) {
   op.infer = infer;
   op.batch = batch;
   op.sharding = sharding;
+  op.local = [how](const LocalArgs& a) { return local(a, how); };
   op.waived["updates"] = "what is gathered from a window is no element of a state";
   op.cost = cost;
   return op;
 }
 
 void register_extreme(Registry& r, bool max) {
-  Op op =
-      common(max ? "reduce_window_max" : "reduce_window_min", max ? "The maximum" : "The minimum");
+  Op op = common(max ? "reduce_window_max" : "reduce_window_min",
+                 max ? "The maximum" : "The minimum", max ? Combiner::max : Combiner::min);
   op.doc += " NaN propagates. The derivative goes to the first of equal elements.";
   op.jvp = [max](const JvpArgs& a) {
     if (!a.tangents[0]) return MaybeValues{std::nullopt};
@@ -221,7 +234,7 @@ void register_extreme(Registry& r, bool max) {
 }  // namespace
 
 void register_reduce_window(Registry& r) {
-  Op sum = common("reduce_window_sum", "The sum");
+  Op sum = common("reduce_window_sum", "The sum", Combiner::add);
   sum.doc += " Adds up as dot_general does.";
   sum.jvp = [](const JvpArgs& a) {
     if (!a.tangents[0]) return MaybeValues{std::nullopt};

@@ -1,21 +1,14 @@
 // The derivative of max pooling and its transpose: both find the first maximum (or minimum) of each
 // window again.
+#include "ops/reduction/select_window.h"
 #include "ops/accumulate.h"
 #include "ops/batching.h"
 #include "ops/contraction/conv_dims.h"
-#include "ops/reduction/window_dims.h"
 
 #include <limits>
 
 namespace tessera::inline v0::ops {
 namespace {
-
-Attrs select_attrs(const WindowDims& dims, int rank, bool max) {
-  Attrs attrs = window_attrs(dims, rank);
-  attrs.set("select", std::string(max ? "ge" : "le"));
-  return attrs;
-}
-bool selects_max(const Attrs& attrs) { return attrs.str("select") == "ge"; }
 
 std::vector<Type> infer(const InferArgs& a) {
   const Type &x = a.inputs[0], &other = a.inputs[1];
@@ -64,15 +57,6 @@ BatchResult batch(const BatchArgs& a) {
         other = stacked_at(a.inputs[1], a.dims[1], dim, a.size);
   WindowDims d = with_stacked_dim(window_dims(a.attrs), dim);
   return {{again(a.op, x, other, select_attrs(d, x.rank(), selects_max(a.attrs)))}, {dim}};
-}
-
-FactorRule sharding(const ShardArgs& a, bool scatter) {
-  FactorRule rule;
-  WindowFactors f = window_factors(rule, a.inputs[0].shape, window_dims(a.attrs));
-  rule.input_dims(f.array);
-  rule.input_dims(scatter ? f.windows : f.array);
-  rule.output_dims(scatter ? f.array : f.windows);
-  return rule;
 }
 
 Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
@@ -286,7 +270,8 @@ void register_one(Registry& r, bool scatter) {
   op.linear = [](std::span<const bool> in) { return !in[0]; };
   op.transpose = transpose_rule;
   op.batch = batch;
-  op.sharding = [scatter](const ShardArgs& a) { return sharding(a, scatter); };
+  op.sharding = [scatter](const ShardArgs& a) { return shard_select(a, scatter); };
+  op.local = scatter ? local_select_scatter : local_select_gather;
   op.waived["updates"] = "what is gathered from a window is no element of a state";
   op.cost = cost;
   op.evaluate = scatter ? evaluate_scatter : evaluate_gather;

@@ -1,5 +1,6 @@
 // The greatest elements of each row and their places.
 #include "ops/factors.h"
+#include "ops/local.h"
 #include "ops/movement/movement.h"
 #include "ops/order.h"
 
@@ -64,13 +65,31 @@ BatchResult batch(const BatchArgs& a) {
 FactorRule sharding(const ShardArgs& a) {
   FactorRule rule;
   std::vector<int> in = rule.factors(a.inputs[0].shape), out = in;
-  rule.mark(FactorRule::Kind::need_repl, in.back());
+  rule.mark(FactorRule::Kind::contest, in.back());
   out.back() = rule.factor(a.attrs.i("k"), 'p');
   rule.mark(FactorRule::Kind::need_repl, out.back());
   rule.input(in);
   rule.output(out);
   rule.output(out);
   return rule;
+}
+
+// The greatest of the parts' greatest. Parts offer them in the order of their elements, so that of
+// equal ones the first comes first.
+Values local(const LocalArgs& a) {
+  const Value x = a.inputs[0];
+  const int last = x.rank() - 1;
+  const std::int64_t part = x.shape()[last], whole = a.whole_inputs[0].shape[last],
+                     k = a.attrs.i("k");
+  if (part == whole) return a.b.emit(a.op, a.inputs, a.attrs);
+  const Strings& axes = a.input_specs[0].axes_of(last);
+  Values mine = top_k(x, std::min(k, part));
+  mine[1] =
+      add(mine[1], everywhere(part_start(a.b, DType::int32, axes, whole, part), mine[1].shape()));
+  for (Value& v : mine) v = all_gather_invariant(pvary(v, axes), axes, whole / part, last, true);
+  Values best = top_k(mine[0], k);
+  best[1] = take_along(mine[1], best[1], last);
+  return best;
 }
 
 void evaluate(const EvalArgs& a) {
@@ -166,6 +185,7 @@ void register_top_k(Registry& r) {
   op.jvp = jvp;
   op.batch = batch;
   op.sharding = sharding;
+  op.local = local;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
     return Cost{static_cast<double>(in[0].shape.count()),
                 static_cast<double>(in[0].bytes() + out[0].bytes() + out[1].bytes())};

@@ -73,23 +73,47 @@ WindowDims with_stacked_dim(WindowDims d, int dim) {
   return d;
 }
 
-// A dimension that windows tile goes with its windows; one with a window centred on each element
-// needs its neighbours.
-WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims& d) {
+FactorRule::Window window_along(const Shape& x, const WindowDims& d, int i) {
+  return {.extent = x[i],
+          .results = windowed_shape(x, d)[i],
+          .stride = d.strides[i],
+          .low = d.pad_low[i],
+          .span = dilated(d.window[i], d.window_dilation[i]),
+          .dilation = d.base_dilation[i]};
+}
+
+bool tiles(const Shape& x, const WindowDims& d, int i) {
+  return d.base_dilation[i] == 1 && d.window_dilation[i] == 1 && d.strides[i] == d.window[i] &&
+         d.pad_low[i] == 0 && x[i] == windowed_shape(x, d)[i] * d.window[i];
+}
+
+// A dimension that windows tile goes with its windows; any other needs what lies next to it.
+WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims& d,
+                             const std::function<std::vector<FactorRule::Window>(int)>& fetched) {
   WindowFactors f;
   Shape out = windowed_shape(x, d);
   for (int i = 0; i < x.rank(); ++i) {
-    bool plain = d.base_dilation[i] == 1 && d.window_dilation[i] == 1;
-    int shared = rule.factor(out[i]);
+    const bool tiled = tiles(x, d, i);
+    const std::vector<FactorRule::Window> windows =
+        tiled ? std::vector<FactorRule::Window>{} : fetched(i);
+    int shared = rule.factor(windows.empty() ? out[i] : windows[0].results);
     f.array.push_back({shared});
     f.windows.push_back({shared});
-    if (plain && d.strides[i] == d.window[i] && d.pad_low[i] == 0 && x[i] == out[i] * d.window[i]) {
+    if (tiled) {
       if (d.window[i] == 1) continue;
       int inner = rule.factor(d.window[i], 'p');
       rule.mark(FactorRule::Kind::need_repl, inner);
       f.array.back().push_back(inner);
-    } else if (d.base_dilation[i] == 1 && d.strides[i] == 1 && x[i] == out[i]) {
+      continue;
+    }
+    for (FactorRule::Window w : windows) {
+      w.factor = shared;
+      rule.window(w);
+    }
+    if (d.base_dilation[i] == 1 && d.strides[i] == 1 && x[i] == out[i]) {
       rule.mark(FactorRule::Kind::permutation, shared);
+    } else if (!windows.empty()) {
+      rule.mark(FactorRule::Kind::window, shared);
     } else {
       int apart = rule.factor(x[i], 'p');
       rule.mark(FactorRule::Kind::need_repl, shared);
@@ -98,6 +122,23 @@ WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims&
     }
   }
   return f;
+}
+
+WindowDims fetch_windows(const LocalArgs& a, const WindowDims& d, const Shape& whole,
+                         Values& operands, const std::vector<std::optional<Value>>& fills) {
+  WindowDims part = d;
+  const Shape windows = windowed_shape(whole, d);
+  for (int i = 0; i < whole.rank(); ++i) {
+    if (a.outputs[0][i] == windows[i] || tiles(whole, d, i)) continue;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const Stretch s =
+          fetch_window(operands[k], i, window_along(whole, d, i), a.output_specs[0].axes_of(i),
+                       windows[i] / a.outputs[0][i], fills[k]);
+      part.pad_low[i] = s.low;
+      part.pad_high[i] = s.high;
+    }
+  }
+  return part;
 }
 
 std::int64_t window_element(const Shape& x, const Shape& strides, const WindowDims& d,

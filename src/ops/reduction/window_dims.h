@@ -4,6 +4,7 @@
 #include "ir/op.h"
 #include "ops/build.h"
 #include "ops/factors.h"
+#include "ops/fetch.h"
 
 namespace tessera::inline v0::ops {
 
@@ -21,11 +22,24 @@ Shape windowed_shape(const Shape& x, const WindowDims& d);
 /// The attributes for an array with one more dimension at `dim`.
 WindowDims with_stacked_dim(WindowDims d, int dim);
 
-/// The factors of the array's and the windows' dimensions, marked in `rule`.
+/// What the windows along dimension i of an array read of it.
+FactorRule::Window window_along(const Shape& x, const WindowDims& d, int i);
+/// Whether windows tile dimension i of an array, so that a part of it has those of its elements.
+bool tiles(const Shape& x, const WindowDims& d, int i);
+
+/// The factors of the array's and the windows' dimensions, marked in `rule`. `fetched` gives for a
+/// dimension what parts of the results read of operands, where they can fetch it.
 struct WindowFactors {
   FactorRule::Dims array, windows;
 };
-WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims& d);
+WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims& d,
+                             const std::function<std::vector<FactorRule::Window>(int)>& fetched);
+
+/// On parts of operands that lie as an array of shape `whole` does, and of results a window of it:
+/// replaces those by what the part's windows read, and gives the windows in them. `fills` are read
+/// outside the array, one an operand; absent: zero.
+WindowDims fetch_windows(const LocalArgs& a, const WindowDims& d, const Shape& whole,
+                         Values& operands, const std::vector<std::optional<Value>>& fills);
 
 /// Where window `o` has its element `k` in an array of shape `x`: flat index, or -1 in the padding
 /// or a hole.

@@ -1,0 +1,49 @@
+// What a run leaves behind: a folder, a trace of some steps.
+#pragma once
+
+#include <tessera/profile.h>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The folder of a run. Made where it is missing; IoError where what a run writes could not be put
+/// there.
+class Outputs {
+ public:
+  Outputs(std::string folder, const std::vector<std::string>& names);
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  /// Runs `write`. A failure is reported and remembered, and does not keep the others from being
+  /// written.
+  void write(const std::string& name, const std::function<void()>& write);
+  bool failed() const { return failed_; }
+  /// "wrote a, b and c to the folder", of what was written.
+  std::string report() const;
+
+ private:
+  std::string folder_;
+  std::vector<std::string> written_;
+  bool failed_ = false;
+};
+
+/// Writes beside the file and renames. IoError when that fails.
+void write_file(const std::string& path, const std::string& text);
+
+/// A profile of some steps, begun when those that compile are through.
+class Trace {
+ public:
+  explicit Trace(std::string path) : path_(std::move(path)) {}
+  /// `done`: steps of this run.
+  void before_step(std::int64_t done);
+  /// Whether there is a trace, or a reason why there is none.
+  bool recorded() const { return profile_ || problem_; }
+  void finish();
+
+ private:
+  std::string path_;
+  std::optional<tessera::Profile> profile_;
+  std::exception_ptr problem_;
+};

@@ -1,0 +1,213 @@
+#include "api/trace/follow.h"
+
+#include "base/hash.h"
+#include "base/message.h"
+#include "base/process.h"
+#include "ir/nested.h"
+#include "ir/op.h"
+#include "runtime/backend.h"
+#include "runtime/footprint.h"
+#include "runtime/kept.h"
+#include "spmd/blocks.h"
+#include "spmd/shard_map.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+namespace tessera::inline v0::detail {
+
+namespace {
+
+bool spreads(const runtime::ArrayDataPtr& a) { return a->layout->devices().size() > 1; }
+
+/// What a program says itself of the devices that it runs on.
+struct Said {
+  std::optional<MeshRef> mesh;  // of its first constraint or per-device program
+  bool constrained = false;
+  bool apart = false;  // per-device programs that no other can hold, or on several meshes
+};
+void look(const Program& p, Said& said) {
+  for (const Equation& eqn : p.equations) {
+    if (eqn.op->constrains) {
+      said.constrained = true;
+      if (!said.mesh) said.mesh = eqn.op->constrains(eqn.attrs).mesh;
+    }
+    if (!eqn.op->flow) continue;
+    const Flow flow = eqn.op->flow(eqn.attrs);
+    if (flow.kind == Flow::Kind::region) {
+      const spmd::ShardMap map(eqn.attrs);
+      if (!said.mesh) said.mesh = map.device_mesh;
+      said.apart = said.apart || !map.typed || map.device_mesh != *said.mesh;
+      continue;
+    }
+    for (const ProgramPtr& nested : flow.programs) look(*nested, said);
+  }
+}
+/// Whether it is nothing but per-device programs, which are cut already.
+bool is_cut(const Program& p) {
+  return !p.equations.empty() &&
+         std::all_of(p.equations.begin(), p.equations.end(), [](const Equation& eqn) {
+           return eqn.op->flow && eqn.op->flow(eqn.attrs).kind == Flow::Kind::region;
+         });
+}
+
+constexpr std::size_t kListed = 4;  // devices of an array, in errors
+
+std::vector<int> sorted_devices(const DeviceMesh& mesh) {
+  std::vector<int> devices = mesh.devices;
+  std::sort(devices.begin(), devices.end());
+  return devices;
+}
+
+void need_the_devices_of(const DeviceMesh& mesh, const Program& program, const Places& places,
+                         std::string_view name) {
+  const std::vector<int> all = sorted_devices(mesh);
+  const bool agree = std::all_of(places.begin(), places.end(), [&](const runtime::LayoutPtr& l) {
+    return !l || l->mesh->devices == mesh.devices || sorted_devices(*l->mesh) == all;
+  });
+  if (agree) return;
+  Message m{name};
+  m.problem("the inputs are committed to different devices");
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!places[i]) continue;
+    const runtime::Layout& l = *places[i];
+    std::string text = "input " + std::to_string(i) + ", " +
+                       to_string(program.type(program.inputs[i])) + ", lies by " +
+                       to_string(l.spec) + " on ";
+    const std::vector<int>& on = l.devices();
+    for (std::size_t d = 0; d < std::min(on.size(), kListed); ++d)
+      text += (d ? ", " : "") + runtime::device_text(l.backend->platform(), on[d]);
+    if (on.size() > kListed) text += " and " + std::to_string(on.size() - kListed) + " more";
+    m.offender(text);
+  }
+  m.rule(
+       "a computation runs on one set of devices; inputs that are not committed follow those that "
+       "are")
+      .from(runtime::CallerLine::now())
+      .advice("move one of them: device_put(x, y.sharding())")
+      .raise<ShardingError>();
+}
+
+bool stays(const Program& program, const Said& said, bool spread) {
+  return said.apart || !(said.constrained || (spread && !is_cut(program)));
+}
+
+spmd::Cutting cutting_for(const ProgramPtr& program, const Said& said, const spmd::Cutting* asked,
+                          const Places& places, std::string_view name) {
+  spmd::Cutting how;
+  if (asked) {
+    how = *asked;
+  } else if (said.mesh) {
+    how.mesh = *said.mesh;
+  } else {
+    how.mesh = (*std::find_if(places.begin(), places.end(), [](const runtime::LayoutPtr& l) {
+                 return l && l->devices().size() > 1;
+               }))->mesh;
+  }
+  if (!asked) need_the_devices_of(*how.mesh, *program, places, name);
+  how.inputs.resize(program->inputs.size());
+  // An array whose cut the axes of this mesh cannot say is moved, and lies as the others like.
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!places[i] || how.inputs[i]) continue;
+    if (std::optional<Spec> spec =
+            spmd::same_cut_over(*how.mesh, *places[i]->mesh, places[i]->spec))
+      how.inputs[i] = spmd::SpecWanted{std::move(*spec)};
+  }
+  return how;
+}
+
+/// Programs that were cut before, by content and places.
+struct Followed final : runtime::Kept {
+  ProgramPtr program, cut;
+  Places places;
+};
+struct FollowedPrograms {
+  std::mutex mutex;
+  std::unordered_multimap<std::size_t, std::shared_ptr<const Followed>> all;
+
+  // Never destroyed: threads run on at exit.
+  static FollowedPrograms& instance() {
+    static auto* programs = new FollowedPrograms;
+    return *programs;
+  }
+  std::shared_ptr<const Followed> find(std::size_t hash, const Program& p,
+                                       std::span<const runtime::ArrayDataPtr> inputs) {
+    Locked lock(mutex);
+    const auto [first, last] = all.equal_range(hash);
+    for (auto it = first; it != last; ++it)
+      if (lie_at(it->second->places, inputs) && same_structure(*it->second->program, p))
+        return it->second;
+    return nullptr;
+  }
+  void insert(std::size_t hash, const std::shared_ptr<const Followed>& made) {
+    {
+      Locked lock(mutex);
+      all.emplace(hash, made);
+    }
+    const std::int64_t bytes = runtime::footprint(*made->program) + runtime::footprint(*made->cut);
+    runtime::keep(made, bytes, [this, hash, which = made.get()] { drop(hash, which); });
+  }
+  void drop(std::size_t hash, const Followed* which) {
+    std::shared_ptr<const Followed> gone;
+    Locked lock(mutex);
+    const auto [first, last] = all.equal_range(hash);
+    for (auto it = first; it != last; ++it)
+      if (it->second.get() == which) {
+        gone = std::move(it->second);
+        all.erase(it);
+        return;
+      }
+  }
+};
+
+}  // namespace
+
+Places places_of(std::span<const runtime::ArrayDataPtr> inputs) {
+  if (std::none_of(inputs.begin(), inputs.end(), spreads)) return {};
+  Places places;
+  for (const runtime::ArrayDataPtr& a : inputs)
+    places.push_back(spreads(a) || a->layout->committed ? a->layout : nullptr);
+  return places;
+}
+
+std::optional<spmd::Cutting> cutting_of(const ProgramPtr& program, const spmd::Cutting* asked,
+                                        const Places& places, std::string_view name) {
+  Said said;
+  if (!asked) {
+    look(*program, said);
+    if (stays(*program, said, !places.empty())) return std::nullopt;
+  }
+  return cutting_for(program, said, asked, places, name);
+}
+
+ProgramPtr follow(const ProgramPtr& program, const spmd::Cutting* asked, const Places& places,
+                  std::string_view name) {
+  const std::optional<spmd::Cutting> how = cutting_of(program, asked, places, name);
+  return how ? spmd::cut(program, *how) : program;
+}
+
+ProgramPtr follow_again(const ProgramPtr& program, std::span<const runtime::ArrayDataPtr> inputs) {
+  Said said;
+  look(*program, said);
+  const bool spread = std::any_of(inputs.begin(), inputs.end(), spreads);
+  if (stays(*program, said, spread)) return program;
+  std::size_t hash = hash_of(*program);
+  if (spread)
+    for (const runtime::ArrayDataPtr& a : inputs)
+      if (spreads(a)) mix(hash, reinterpret_cast<std::uintptr_t>(a->layout.get()));
+  FollowedPrograms& programs = FollowedPrograms::instance();
+  if (const auto found = programs.find(hash, *program, inputs)) {
+    found->touch();
+    return found->cut;
+  }
+  auto made = std::make_shared<Followed>();
+  made->program = program;
+  made->places = places_of(inputs);
+  made->cut = spmd::cut(program, cutting_for(program, said, nullptr, made->places, program->name));
+  programs.insert(hash, made);
+  return made->cut;
+}
+
+}  // namespace tessera::inline v0::detail

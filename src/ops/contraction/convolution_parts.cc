@@ -1,0 +1,135 @@
+// How the work of a convolution is divided: its factors, and what each part needs of the operand.
+#include "ops/contraction/conv_dims.h"
+#include "ops/fetch.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::ops {
+
+namespace {
+
+// A spatial dimension, by the extents of operand, kernel and result.
+struct Space {
+  std::int64_t operand, kernel, result;
+  std::int64_t stride, low, lhs_dilation, rhs_dilation;
+
+  // A part of the operand has the windows of its elements.
+  bool tiles() const {
+    return lhs_dilation == 1 && rhs_dilation == 1 && stride == kernel &&
+           operand == kernel * result && low == 0;
+  }
+  bool centred() const { return lhs_dilation == 1 && stride == 1 && operand == result; }
+  // The kernel is as long as activations are, as in the gradients of kernels: it is what is cut.
+  bool sums() const { return kernel > result; }
+
+  // What a part of the result, or of the kernel, reads of the operand.
+  FactorRule::Window of_result() const {
+    return {.extent = operand,
+            .results = result,
+            .stride = stride,
+            .low = low,
+            .span = dilated(kernel, rhs_dilation),
+            .dilation = lhs_dilation};
+  }
+  FactorRule::Window of_kernel() const {
+    return {.extent = operand,
+            .results = kernel,
+            .stride = rhs_dilation,
+            .low = low,
+            .span = dilated(result, stride),
+            .dilation = lhs_dilation};
+  }
+};
+
+Space space_of(const ConvDims& d, std::size_t i, const Shape& l, const Shape& r, const Shape& o) {
+  return {l[d.lhs_spec[i + 2]], r[d.rhs_spec[i + 2]], o[d.out_spec[i + 2]], d.strides[i],
+          d.pad_low[i],         d.lhs_dilation[i],    d.rhs_dilation[i]};
+}
+
+}  // namespace
+
+// Batch and output features are shared with the result, input features are summed, groups are
+// computed apart; splitting a group would change the number of groups. A spatial dimension that
+// windows tile goes with them; of any other a part fetches what its windows read.
+FactorRule convolution_sharding(const ShardArgs& a) {
+  ConvDims d = conv_dims(a.attrs);
+  const Shape &l = a.inputs[0].shape, &r = a.inputs[1].shape, &o = a.outputs[0].shape;
+  FactorRule rule;
+  FactorRule::Dims lhs(l.size()), rhs(r.size()), out(o.size());
+  std::int64_t groups = d.feature_groups * d.batch_groups;
+  const Combiner sum = a.inputs[0].dtype == DType::boolean ? Combiner::or_ : Combiner::add;
+  int batch = rule.factor(o[d.out_spec[0]], 'n'), in = rule.factor(r[d.rhs_spec[1]], 'i');
+  int feature = rule.factor(r[d.rhs_spec[0]] / groups, 'o');
+  lhs[d.lhs_spec[0]] = out[d.out_spec[0]] = {batch};
+  lhs[d.lhs_spec[1]] = rhs[d.rhs_spec[1]] = {in};
+  rhs[d.rhs_spec[0]] = out[d.out_spec[1]] = {feature};
+  if (groups > 1) {
+    int group = rule.factor(groups, 'g');
+    rhs[d.rhs_spec[0]] = out[d.out_spec[1]] = {group, feature};
+    (d.batch_groups > 1 ? lhs[d.lhs_spec[0]] : lhs[d.lhs_spec[1]]) = {
+        group, d.batch_groups > 1 ? batch : in};
+    rule.mark(FactorRule::Kind::need_repl, feature);
+    rule.mark(FactorRule::Kind::need_repl, d.batch_groups > 1 ? batch : in);
+  }
+  if (d.feature_groups == 1) rule.mark(FactorRule::Kind::reduction, in, sum);
+  for (std::size_t i = 0; i < d.strides.size(); ++i) {
+    const Space s = space_of(d, i, l, r, o);
+    int space = rule.factor(s.result, 'h'), k = rule.factor(s.kernel, 's');
+    rhs[d.rhs_spec[i + 2]] = {k};
+    out[d.out_spec[i + 2]] = lhs[d.lhs_spec[i + 2]] = {space};
+    FactorRule::Window w = s.of_result();
+    w.factor = space;
+    if (s.tiles()) {
+      rule.mark(FactorRule::Kind::need_repl, k);
+      if (s.kernel > 1) lhs[d.lhs_spec[i + 2]].push_back(k);
+      continue;
+    }
+    if (s.sums()) {
+      rule.mark(FactorRule::Kind::need_repl, space);
+      rule.mark(FactorRule::Kind::reduction, k, sum);
+      lhs[d.lhs_spec[i + 2]] = {k};
+      w = s.of_kernel();
+      w.factor = k;
+    } else {
+      rule.mark(FactorRule::Kind::need_repl, k);
+      rule.mark(s.centred() ? FactorRule::Kind::permutation : FactorRule::Kind::window, space);
+    }
+    rule.window(w);
+  }
+  rule.input_dims(std::move(lhs));
+  rule.input_dims(std::move(rhs));
+  rule.output_dims(std::move(out));
+  return rule;
+}
+
+Values convolution_local(const LocalArgs& a) {
+  ConvDims d = conv_dims(a.attrs);
+  const Shape &l = a.whole_inputs[0].shape, &r = a.whole_inputs[1].shape,
+              &o = a.whole_outputs[0].shape;
+  Value x = a.inputs[0];
+  const Shape &kernel = a.inputs[1].shape(), &part = a.outputs[0];
+  // Features are cut along groups alone where there are groups.
+  std::int64_t& groups = d.batch_groups > 1 ? d.batch_groups : d.feature_groups;
+  if (groups > 1) groups /= o[d.out_spec[1]] / part[d.out_spec[1]];
+  for (std::size_t i = 0; i < d.strides.size(); ++i) {
+    const Space s = space_of(d, i, l, r, o);
+    if (s.tiles()) continue;
+    const auto at = static_cast<int>(d.lhs_spec[i + 2]),
+               of_kernel = static_cast<int>(d.rhs_spec[i + 2]),
+               of_result = static_cast<int>(d.out_spec[i + 2]);
+    Stretch got;
+    if (kernel[of_kernel] != s.kernel)
+      got = fetch_window(x, at, s.of_kernel(), a.input_specs[1].axes_of(of_kernel),
+                         s.kernel / kernel[of_kernel], std::nullopt);
+    else if (part[of_result] != s.result)
+      got = fetch_window(x, at, s.of_result(), a.output_specs[0].axes_of(of_result),
+                         s.result / part[of_result], std::nullopt);
+    else
+      continue;
+    d.pad_low[i] = got.low;
+    d.pad_high[i] = got.high;
+  }
+  return {convolution(x, a.inputs[1], d)};
+}
+
+}  // namespace tessera::inline v0::ops

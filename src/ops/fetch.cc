@@ -1,0 +1,180 @@
+#include "ops/fetch.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+
+namespace tessera::inline v0::ops {
+
+namespace {
+
+// Beyond so many sources a device needs most of what there is.
+constexpr std::int64_t kMostRounds = 8;
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
+std::int64_t modulo(std::int64_t a, std::int64_t b) { return a - b * floor_div(a, b); }
+
+Ints only(int rank, int dim, std::int64_t n) {
+  Ints v(static_cast<std::size_t>(rank), 0);
+  v[static_cast<std::size_t>(dim)] = n;
+  return v;
+}
+std::int64_t extent_of(Value x, int dim) { return x.shape()[static_cast<std::size_t>(dim)]; }
+
+Value padded(Value x, int dim, std::int64_t low, std::int64_t high,
+             const std::optional<Value>& fill) {
+  const int r = x.rank();
+  return pad(x, fill ? *fill : scalar(*x.builder, x.dtype(), 0), only(r, dim, low),
+             only(r, dim, high), only(r, dim, 0));
+}
+Value sliced(Value x, int dim, std::int64_t start, std::int64_t limit) {
+  Ints limits = x.shape().to_vector();
+  limits[static_cast<std::size_t>(dim)] = limit;
+  return slice(x, only(x.rank(), dim, start), limits, Ints(limits.size(), 1));
+}
+Value sliced_from(Value x, int dim, Value start, std::int64_t count) {
+  Values starts(static_cast<std::size_t>(x.rank()), scalar(*x.builder, start.dtype(), 0));
+  starts[static_cast<std::size_t>(dim)] = start;
+  Ints sizes = x.shape().to_vector();
+  sizes[static_cast<std::size_t>(dim)] = count;
+  return dynamic_slice(x, starts, sizes);
+}
+
+// step * p + first, of device p.
+Value begin_of(Builder& b, const Stretch& s, const Strings& axes, std::int64_t parts,
+               std::int64_t and_more) {
+  const std::int64_t most = 4 * (s.extent + s.count + std::abs(s.first) + std::abs(and_more)) +
+                            2 * parts * std::abs(s.step);
+  const DType dtype = most < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
+  auto number = [&](std::int64_t n) { return scalar(b, dtype, static_cast<double>(n)); };
+  Value p = part_number(b, axes, parts);
+  if (dtype != p.dtype()) p = convert(p, dtype);
+  return add(mul(p, number(s.step)), number(s.first + and_more));
+}
+
+Value from_parts(Value x, int dim, const Stretch& s, const FetchPlan& plan, const Strings& axes,
+                 std::int64_t parts) {
+  Builder& b = *x.builder;
+  const std::int64_t part = s.extent / parts, end = plan.latest + s.count;
+  const std::int64_t common = std::gcd(s.step, part);
+  Values pieces;
+  for (std::size_t k = 0; k < plan.rounds.size(); ++k) {
+    const FetchPlan::Round& round = plan.rounds[k];
+    const std::int64_t before = static_cast<std::int64_t>(k) * part;
+    const std::int64_t from = std::max<std::int64_t>(0, plan.begin - before),
+                       to = std::min(part, end - before);
+    Value piece = x;
+    if (round.limit <= round.start) {
+      Shape shape = x.shape();
+      shape[static_cast<std::size_t>(dim)] = to - from;
+      pieces.push_back(full(b, x.dtype(), shape, 0));
+      continue;
+    }
+    piece = sliced(x, dim, round.start, round.limit);
+    if (round.sent)
+      piece = ppermute_affine(piece, axes, parts, s.step / common,
+                              floor_div(s.first + before, common), part / common);
+    pieces.push_back(padded(piece, dim, round.start - from, to - round.limit, std::nullopt));
+  }
+  Value all = concatenate(pieces, dim);
+  if (plan.begin == plan.latest) return all;
+  // Where the device begins in its first source, of a number that is not negative.
+  const std::int64_t up = (parts * std::abs(s.step) + std::abs(s.first)) / part + 1;
+  Value begin = begin_of(b, s, axes, parts, up * part);
+  begin = rem(begin, full_like(begin, static_cast<double>(part)));
+  return sliced_from(all, dim, sub(begin, full_like(begin, static_cast<double>(plan.begin))),
+                     s.count);
+}
+
+}  // namespace
+
+std::optional<Stretch> stretch_of(const FactorRule::Window& w, std::int64_t parts) {
+  if (w.results % parts != 0) return std::nullopt;
+  const std::int64_t c = w.results / parts;
+  if (w.mirrored) return Stretch{w.extent, -c, w.extent - c, c};
+  if (c * w.stride % w.dilation != 0 || c == 0) return std::nullopt;
+  Stretch s;
+  s.extent = w.extent;
+  s.step = c * w.stride / w.dilation;
+  s.first = ceil_div(-w.low, w.dilation);
+  s.low = s.first * w.dilation + w.low;
+  const std::int64_t reach = (c - 1) * w.stride + w.span;
+  s.count = std::max<std::int64_t>(1, ceil_div(reach - s.low, w.dilation));
+  s.high = reach - s.low - ((s.count - 1) * w.dilation + 1);
+  return s;
+}
+
+std::optional<FetchPlan> plan_fetch(const Stretch& s, std::int64_t parts) {
+  if (s.extent == 0 || s.extent % parts != 0) return std::nullopt;
+  const std::int64_t part = s.extent / parts;
+  FetchPlan plan;
+  plan.begin = part;
+  for (std::int64_t p = 0; p < parts; ++p) {
+    const std::int64_t at = modulo(s.step * p + s.first, part);
+    plan.begin = std::min(plan.begin, at);
+    plan.latest = std::max(plan.latest, at);
+  }
+  const std::int64_t rounds = (plan.latest + s.count - 1) / part + 1;
+  if (rounds > kMostRounds) return std::nullopt;
+  for (std::int64_t k = 0; k < rounds; ++k) {
+    FetchPlan::Round round;
+    round.start = part;
+    bool own = true, outside = false;
+    for (std::int64_t p = 0; p < parts; ++p) {
+      const std::int64_t begin = s.step * p + s.first, source = floor_div(begin, part) + k,
+                         at = modulo(begin, part) - k * part;
+      const std::int64_t from = std::max<std::int64_t>(0, at), to = std::min(part, at + s.count);
+      if (to <= from) continue;
+      if (source < 0 || source >= parts) {
+        outside = true;
+        continue;
+      }
+      own = own && source == p;
+      round.start = std::min(round.start, from);
+      round.limit = std::max(round.limit, to);
+    }
+    round.sent = !own && round.limit > round.start;
+    plan.masked = plan.masked || (own && outside && round.limit > round.start);
+    if (round.sent) {
+      plan.received += round.limit - round.start;
+      ++plan.collectives;
+    }
+    plan.rounds.push_back(round);
+  }
+  if (plan.received > s.extent - part) return std::nullopt;
+  return plan;
+}
+
+Value fetch(Value x, int dim, const Stretch& s, const Strings& axes, std::int64_t parts,
+            const std::optional<Value>& fill) {
+  Builder& b = *x.builder;
+  const std::int64_t last = s.step * (parts - 1), least = s.first + std::min<std::int64_t>(0, last),
+                     most = s.first + std::max<std::int64_t>(0, last) + s.count;
+  if (extent_of(x, dim) == s.extent) {
+    const std::int64_t low = std::max<std::int64_t>(0, -least);
+    x = padded(x, dim, low, std::max<std::int64_t>(0, most - s.extent), fill);
+    return sliced_from(x, dim, begin_of(b, s, axes, parts, low), s.count);
+  }
+  const std::optional<FetchPlan> plan = plan_fetch(s, parts);
+  if (!plan) throw InternalError("no plan fetches a stretch of " + to_string(x.type()));
+  x = from_parts(x, dim, s, *plan, axes, parts);
+  if (!plan->masked && (!fill || (least >= 0 && most <= s.extent))) return x;
+  Value begin = begin_of(b, s, axes, parts, 0);
+  Value at = add(iota(b, begin.dtype(), {s.count}, 0), everywhere(begin, {s.count}));
+  const Value inside =
+      and_(ge(at, zeros_like(at)), lt(at, full_like(at, static_cast<double>(s.extent))));
+  const Value around = fill ? *fill : scalar(b, x.dtype(), 0);
+  return select(broadcast_in_dim(inside, x.shape(), {dim}), x, everywhere(around, x.shape()));
+}
+
+Stretch fetch_window(Value& x, int dim, const FactorRule::Window& w, const Strings& axes,
+                     std::int64_t parts, const std::optional<Value>& fill) {
+  const std::optional<Stretch> s = stretch_of(w, parts);
+  if (!s) throw InternalError("work is divided where windows do not begin alike");
+  x = fetch(x, dim, *s, axes, parts, fill);
+  return *s;
+}
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,20 @@
+// Ops that select an element of each window.
+#pragma once
+
+#include "ops/reduction/window_dims.h"
+
+namespace tessera::inline v0::ops {
+
+inline Attrs select_attrs(const WindowDims& dims, int rank, bool max) {
+  Attrs attrs = window_attrs(dims, rank);
+  attrs.set("select", std::string(max ? "ge" : "le"));
+  return attrs;
+}
+inline bool selects_max(const Attrs& attrs) { return attrs.str("select") == "ge"; }
+
+/// How their work is divided, and the ops on parts; select_window_parts.cc.
+FactorRule shard_select(const ShardArgs& a, bool scatter);
+Values local_select_gather(const LocalArgs& a);
+Values local_select_scatter(const LocalArgs& a);
+
+}  // namespace tessera::inline v0::ops

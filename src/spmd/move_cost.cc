@@ -1,0 +1,56 @@
+#include "spmd/move_cost.h"
+
+namespace tessera::inline v0::spmd {
+
+namespace {
+// Of a device's part where the factor is not cut.
+double bytes_of(const AtomMesh& mesh, const DivisionRule::Tensor& t, const Division& division,
+                std::size_t factor) {
+  AtomSet others;
+  for (const auto& dim : t.dims)
+    for (std::uint16_t f : dim)
+      if (f != factor) others |= AtomSet(division[f]);
+  return static_cast<double>(t.type.bytes()) / static_cast<double>(mesh.size(others));
+}
+}  // namespace
+
+MoveCost fetching_cost(const AtomMesh& mesh, const DivisionRule& rule, std::size_t operand,
+                       const Division& division, const Routes& routes) {
+  MoveCost cost;
+  for (std::size_t w = 0; w < rule.windows.size(); ++w) {
+    const auto f = static_cast<std::size_t>(rule.windows[w].reads.factor);
+    if (rule.windows[w].tensor != operand || division[f].empty()) continue;
+    const DivisionRule::Fetching& plan = rule.fetching(w, mesh.size(division[f]));
+    if (!plan) continue;
+    const double element = bytes_of(mesh, rule.tensors[operand], division, f) /
+                           static_cast<double>(rule.windows[w].reads.extent);
+    for (const ops::FetchPlan::Round& round : plan->rounds) {
+      if (!round.sent) continue;
+      const double bytes = element * static_cast<double>(round.limit - round.start);
+      cost.seconds += routes.seconds(MoveKind::permute, AtomSet(division[f]), bytes, bytes);
+    }
+    cost.collectives += plan->collectives;
+  }
+  return cost;
+}
+
+MoveCost settling_cost(const AtomMesh& mesh, const DivisionRule& rule, const Division& division,
+                       const Routes& routes) {
+  MoveCost cost;
+  for (std::size_t f = 0; f < division.size(); ++f) {
+    const DivisionRule::Factor& factor = rule.factors[f];
+    if (division[f].empty() || !(factor.runs || factor.settles)) continue;
+    double bytes = 0;
+    for (std::size_t t = rule.operands; t < rule.tensors.size(); ++t)
+      bytes += bytes_of(mesh, rule.tensors[t], division, f);
+    if (factor.runs) bytes /= static_cast<double>(factor.size);
+    // Positions, and what is there.
+    if (factor.settles && rule.tensors.size() == rule.operands + 1) bytes *= 2;
+    cost.seconds += routes.seconds(MoveKind::all_gather, AtomSet(division[f]), bytes,
+                                   bytes * static_cast<double>(mesh.size(division[f])));
+    ++cost.collectives;
+  }
+  return cost;
+}
+
+}  // namespace tessera::inline v0::spmd

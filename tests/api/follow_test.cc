@@ -1,0 +1,227 @@
+// Computation follows data: programs and operations run where their arrays lie.
+#include <tessera/tessera.h>
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace ts = tessera;
+using ts::Array;
+using ts::none;
+using ts::P;
+
+namespace {
+
+class Follow : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    before_ = ts::device_count();
+    ts::set_device_count(8);
+    grid = ts::Mesh({{"d", 2}, {"m", 4}});
+    line = ts::Mesh({{"x", 8}});
+  }
+  void TearDown() override { ts::set_device_count(before_); }
+
+  // Small integers, so that sums are exact in any order.
+  static Array whole(const ts::Shape& shape, int seed = 1) {
+    std::vector<float> v(static_cast<std::size_t>(shape.count()));
+    for (std::size_t i = 0; i < v.size(); ++i)
+      v[i] = static_cast<float>(
+          static_cast<int>((i * 7 + static_cast<std::size_t>(seed) * 5) % 11) - 5);
+    return Array(v).reshape(shape);
+  }
+  Array rows(const Array& x) const { return ts::device_put(x, grid, P("d")); }
+  Array columns(const Array& x) const { return ts::device_put(x, grid, P(none, "m")); }
+  static void expect_same(const Array& got, const Array& want) {
+    EXPECT_EQ(got.shape(), want.shape());
+    EXPECT_EQ(got.to_vector<float>(), want.to_vector<float>());
+  }
+  static std::size_t devices_of(const Array& x) { return x.sharding().devices().size(); }
+
+  ts::Mesh grid, line;
+
+ private:
+  int before_ = 0;
+};
+
+TEST_F(Follow, EagerOperationsStayWhereTheirArraysAre) {
+  const Array x = whole({8, 12}), w = whole({12, 4}, 2);
+  const Array a = rows(x), b = columns(w);
+  const ts::Sharding by_rows(grid, P("d")), everywhere(grid, P());
+  struct Case {
+    const char* name;
+    Array got, want;
+    ts::Sharding lies;
+  };
+  const std::vector<Case> cases = {
+      {"a number", a * 2 + 1, x * 2 + 1, by_rows},
+      {"itself", a + a, x + x, by_rows},
+      {"a row that is not committed", a * whole({12}, 3), x * whole({12}, 3), by_rows},
+      {"a function", ts::abs(a), ts::abs(x), by_rows},
+      {"columns summed", ts::sum(a, 1), ts::sum(x, 1), by_rows},
+      {"rows summed", ts::sum(a, 0), ts::sum(x, 0), everywhere},
+      {"all", ts::max(a), ts::max(x), everywhere},
+      {"a product", ts::dot(a, b), ts::dot(x, w), ts::Sharding(grid, P("d", "m"))},
+      {"transposed", ts::transpose(a), ts::transpose(x), ts::Sharding(grid, P(none, "d"))},
+      {"a column", a(ts::all, 3), x(ts::all, 3), by_rows},
+      {"an update", a.at(ts::all, 3).set(9), x.at(ts::all, 3).set(9), by_rows},
+      {"chosen", ts::where(a > 0, a, 0), ts::where(x > 0, x, 0), by_rows},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    expect_same(c.got, c.want);
+    EXPECT_TRUE(c.got.sharding().is_equivalent_to(c.lies, c.got.ndim())) << c.got.sharding();
+  }
+}
+
+TEST_F(Follow, OneTraceForAllPlacesAndAProgramForEach) {
+  const auto f = ts::jit([](Array x, Array w) { return ts::sum(ts::dot(x, w), 1); });
+  const Array x = whole({8, 16}), w = whole({16, 4}, 2), want = f(x, w);
+  EXPECT_EQ(devices_of(want), 1u);
+  const Array by_rows = f(rows(x), w);
+  expect_same(by_rows, want);
+  EXPECT_EQ(by_rows.sharding(), ts::Sharding(grid, P("d")));
+  EXPECT_TRUE(f.lower(rows(x), w).collectives().empty());
+  // The contraction is cut: devices have the sum over a part of it.
+  const Array a = ts::device_put(x, line, P(none, "x")), b = ts::device_put(w, line, P("x"));
+  const Array contracted = f(a, b);
+  expect_same(contracted, want);
+  EXPECT_EQ(contracted.sharding(), ts::Sharding(line, P()));
+  const auto uses = f.lower(a, b).collectives();
+  ASSERT_EQ(uses.size(), 1u);
+  EXPECT_EQ(to_string(uses[0]), "psum_invariant over 'x': 32 bytes");
+  EXPECT_TRUE(f.lower(x, w).collectives().empty());
+  EXPECT_EQ(f.trace_count(), 1u);
+}
+
+TEST_F(Follow, WhatIsHandedThroughStays) {
+  const Array x = whole({8, 4});
+  auto [a, b] = ts::jit([](Array v, Array w) { return std::pair(v, w); })(rows(x), x);
+  EXPECT_EQ(a.sharding(), ts::Sharding(grid, P("d")));
+  EXPECT_EQ(devices_of(b), 8u);
+  expect_same(a, x);
+  expect_same(b, x);
+}
+
+TEST_F(Follow, MeshesOfTheSameDevicesMeet) {
+  const Array x = whole({16, 4});
+  const Array a = ts::device_put(x, line, P("x")), b = ts::device_put(x, grid, P({"d", "m"}));
+  const Array y = a + b;
+  expect_same(y, x + x);
+  EXPECT_EQ(y.sharding(), ts::Sharding(line, P("x")));
+  EXPECT_EQ((b + a).sharding(), ts::Sharding(grid, P({"d", "m"})));
+  // What the axes of the other mesh cannot say is moved.
+  const ts::Mesh turned({{"m", 4}, {"d", 2}}, [&] {
+    std::vector<ts::Device> order;
+    for (int m = 0; m < 4; ++m)
+      for (int d = 0; d < 2; ++d)
+        order.push_back(ts::devices()[static_cast<std::size_t>(d * 4 + m)]);
+    return order;
+  }());
+  expect_same(a * ts::device_put(x, turned, P("m")), x * x);
+}
+
+TEST_F(Follow, ResultsOfMapsStayOnTheirDevices) {
+  const Array x = whole({8, 3});
+  const Array y = ts::pmap([](Array row) { return row * 2; })(x);
+  const Array z = y - 1;
+  expect_same(z, x * 2 - 1);
+  EXPECT_EQ(devices_of(z), 8u);
+  EXPECT_TRUE(z.sharding().is_equivalent_to(y.sharding(), 2));
+  expect_same(ts::mean(y, 0) * 8, ts::sum(x * 2, 0));
+}
+
+TEST_F(Follow, DerivativesLieAsTheirArguments) {
+  const auto loss = [](Array w, Array x) { return ts::sum(ts::square(ts::dot(x, w))); };
+  const Array x = whole({8, 12}), w = whole({12, 4}, 2);
+  const Array want = ts::grad(loss)(w, x);
+  const Array by_data = ts::grad(loss)(ts::device_put(w, grid, P()), rows(x));
+  expect_same(by_data, want);
+  EXPECT_TRUE(by_data.sharding().is_fully_replicated());
+  EXPECT_EQ(devices_of(by_data), 8u);
+  const Array by_columns = ts::jit(ts::grad(loss))(columns(w), rows(x));
+  expect_same(by_columns, want);
+  EXPECT_EQ(by_columns.sharding(), ts::Sharding(grid, P(none, "m")));
+}
+
+// The specs of the function inside decide where its gradient runs.
+TEST_F(Follow, GradientsOfFunctionsWithShardings) {
+  const auto loss = ts::jit([](Array w, Array x) { return ts::sum(ts::square(ts::dot(x, w))); },
+                            {.mesh = grid, .in_shardings = {P(none, "m"), P("d")}});
+  const Array x = whole({8, 12}), w = whole({12, 4}, 2);
+  const Array g = ts::grad(loss)(w, x);
+  expect_same(g,
+              ts::grad([](Array v, Array y) { return ts::sum(ts::square(ts::dot(y, v))); })(w, x));
+  EXPECT_EQ(g.sharding(), ts::Sharding(grid, P(none, "m")));
+  EXPECT_EQ(ts::jit(ts::grad(loss))(w, x).sharding(), ts::Sharding(grid, P(none, "m")));
+}
+
+TEST_F(Follow, StatesStayCutThroughTraining) {
+  struct State {
+    Array w, m;
+  };
+  const auto step = ts::jit(
+      [](State s, Array x) {
+        const Array g = ts::grad([&](Array w) { return ts::sum(ts::square(ts::dot(x, w))); })(s.w);
+        const Array m = s.m + g;
+        return State{s.w - m, m};
+      },
+      {.donate = {0}});
+  const Array x = whole({8, 16}), w = whole({16, 64}, 2) * 0.25f;
+  State one{w + 0, ts::zeros({16, 64})};
+  State cut{ts::device_put(w, line, P(none, "x")),
+            ts::device_put(ts::zeros({16, 64}), line, P(none, "x"))};
+  for (int i = 0; i < 2; ++i) {
+    one = step(std::move(one), x);
+    cut = step(std::move(cut), ts::device_put(x, line, P()));
+    EXPECT_EQ(cut.w.sharding(), ts::Sharding(line, P(none, "x")));
+    EXPECT_EQ(cut.m.sharding(), ts::Sharding(line, P(none, "x")));
+  }
+  expect_same(cut.w, one.w);
+  EXPECT_EQ(step.trace_count(), 1u);
+}
+
+TEST_F(Follow, ArgumentsWithoutSpecsOfAJitWithShardings) {
+  const auto f = ts::jit([](Array x, Array y) { return x + y; },
+                         {.mesh = grid, .in_shardings = {P("d"), ts::unconstrained}});
+  const Array x = whole({8, 4}), y = whole({8, 4}, 2);
+  const Array z = f(x, ts::device_put(y, grid, P("d", "m")));
+  expect_same(z, x + y);
+  // Nothing is gathered: the argument that may lie anywhere stays cut as it is.
+  EXPECT_EQ(z.sharding(), ts::Sharding(grid, P("d", "m")));
+}
+
+TEST_F(Follow, MapsInsidePartitionedPrograms) {
+  const auto normal = ts::shard_map(
+      [](Array x) { return x - ts::psum(ts::sum(x, {.axis = 1, .keepdims = true}), "m"); },
+      {.mesh = grid, .in_specs = P("d", "m"), .out_specs = P("d", "m")});
+  const auto f = [&](Array x, Array w) { return ts::sum(normal(ts::dot(x, w)) * 2); };
+  const Array x = whole({8, 12}), w = whole({12, 4}, 2), product = ts::dot(x, w);
+  const Array want = ts::sum((product - ts::sum(product, {.axis = 1, .keepdims = true})) * 2);
+  const auto with_specs = ts::jit(f, {.mesh = grid, .in_shardings = {P("d"), P(none, "m")}});
+  expect_same(with_specs(x, w), want);
+  // The whole runs on devices, with the two sums as the only meetings.
+  const auto uses = with_specs.lower(x, w).collectives();
+  ASSERT_EQ(uses.size(), 2u);
+  EXPECT_EQ(uses[0].op, "psum_invariant");
+  EXPECT_EQ(uses[0].bytes, 4 * 4);
+  EXPECT_EQ(uses[1].bytes, 4);
+  const auto plain = ts::jit(f);
+  expect_same(plain(rows(x), columns(w)), want);
+  EXPECT_EQ(plain.lower(rows(x), columns(w)).collectives(), uses);
+  const Array g = ts::jit(ts::grad([&](Array v) { return f(x, v); }),
+                          {.mesh = grid, .in_shardings = P(none, "m")})(w);
+  expect_same(g, ts::grad([&](Array v) { return f(x, v); })(w));
+  EXPECT_EQ(g.sharding(), ts::Sharding(grid, P(none, "m")));
+}
+
+TEST_F(Follow, WhatNobodyAsksForRunsOnOneDevice) {
+  const Array x = whole({4});
+  EXPECT_EQ(devices_of(x + x), 1u);
+  const Array there = ts::device_put(x, ts::devices()[3]);
+  EXPECT_EQ((there * 2).sharding(), ts::Sharding(ts::devices()[3]));
+  // A whole that was read back is committed nowhere and follows again.
+  EXPECT_EQ(devices_of(ts::device_get(rows(whole({4, 2}))) + 1), 1u);
+}
+
+}  // namespace

@@ -1,0 +1,40 @@
+// Plans of what cannot be planned, and programs of what can only be planned.
+#include "misuse.h"
+
+#include <cstdio>
+#include <fstream>
+
+namespace {
+
+struct File {
+  explicit File(const char* text) { std::ofstream(name) << text; }
+  ~File() { std::remove(name); }
+  static constexpr const char* name = "misuse_links.json";
+};
+
+}  // namespace
+
+MISUSE(memory_of_a_program_for_an_abstract_mesh) {
+  auto f = ts::jit([](Array x) { return x * 2; }, {.mesh = ts::Mesh::abstract({{"x", 64}})});
+  (void)f.lower(ts::ones({64})).memory();
+}
+MISUSE(compile_for_an_abstract_mesh) {
+  auto f = ts::jit([](Array x) { return x * 2; }, {.mesh = ts::Mesh::abstract({{"x", 64}})});
+  (void)f.lower(ts::ones({64})).compile();
+}
+MISUSE(load_links_of_no_file) { ts::load_links("no_such_links.json"); }
+MISUSE(load_links_of_something_else) {
+  const File file("{\"data\": 1}");
+  ts::load_links(file.name);
+}
+MISUSE(load_links_without_a_bandwidth) {
+  const File file("{\"links\": {\"data\": {\"latency\": 1e-6}}}");
+  ts::load_links(file.name);
+}
+MISUSE(load_links_of_a_link_that_is_no_link) {
+  const File file("{\"links\": {\"data\": {\"latency\": 1e-6, \"bandwidth\": 0}}}");
+  ts::load_links(file.name);
+}
+MISUSE(save_html_where_there_is_a_folder) {
+  ts::save_html(ts::jit([](Array x) { return x; }).explain(ts::ones({2})), "/");
+}
