@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 
 namespace ts = tessera;
@@ -23,10 +24,17 @@ void measure(const char* name, const M& model, const transformer::Sizes& s, cons
   options.memory_limit = static_cast<std::int64_t>(memory_limit);
   options.name = name;
   double begin = now();
+  const std::clock_t core = std::clock();
   const auto step = transformer::step_of<decltype(model.blocks)>(s.heads);
-  const ts::AutoShardings found =
-      ts::autoshard(step, options)(model, transformer::ids(s), transformer::ids(s));
-  std::printf("%.2f s\n", now() - begin);
+  ts::AutoShardings found;
+  try {
+    found = ts::autoshard(step, options)(model, transformer::ids(s), transformer::ids(s));
+  } catch (const ts::ShardingError& e) {  // the memory limit
+    std::printf("%.2f s\n%s\n\n", now() - begin, e.what());
+    return;
+  }
+  std::printf("%.2f s, %.2f s of them on a core\n", now() - begin,
+              static_cast<double>(std::clock() - core) / CLOCKS_PER_SEC);
   std::cout << found;
   begin = now();
   ts::PlanOptions bare;

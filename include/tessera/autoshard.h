@@ -126,12 +126,16 @@ class Autoshard {
 ///
 ///   autoshard(step, {.mesh = mesh})(model, x, y)
 ///
-/// Arguments whose paths differ in numbers only and whose shapes agree (repeated layers), and those
-/// of a shape whose path ends as another's does (an optimiser's moments), are cut alike. Where few
-/// choices are left, all are judged. Else templates (replicated, data parallel, fully sharded,
-/// tensor parallel) and dimensions that go together are tried, and the best are changed group by
-/// group while that helps; the result is never worse than a template. A program of many equal layers
-/// is judged by two with few of them while it is searched, and what is found by the whole one.
+/// What an optimiser keeps is cut as the parameters are: arguments of a shape whose path ends as
+/// another's does, and lists of arrays that have the parameters' shapes in their order. Where there
+/// are more than a dozen others, those whose paths differ in numbers only and whose shapes agree
+/// (repeated layers) are cut alike, too.
+///
+/// Where few choices are left, all are judged. Else templates (replicated, data parallel, fully
+/// sharded, tensor parallel) and dimensions that go together are tried, and the best are changed
+/// group by group while that helps; the result is never worse than a template. A program of many
+/// equal layers is judged by two with few of them while it is searched, and what is found by the
+/// whole one.
 template <class F>
 Autoshard<std::decay_t<F>> autoshard(F&& f, const AutoshardOptions& options = {},
                                      std::source_location loc = std::source_location::current()) {

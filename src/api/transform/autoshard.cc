@@ -84,8 +84,29 @@ std::string text_of(const Type& t) { return to_string(Type(t.dtype, t.shape)); }
          std::to_string(best.evaluations) + (best.evaluations == 1 ? " choice" : " choices") +
          " over " + to_string(best.mesh) + " were judged")
       .from(loc)
-      .advice("a larger mesh, smaller batches, or checkpoint for the temporaries")
+      .advice(best.temporary_bytes > best.argument_bytes + best.result_bytes
+                  ? "ts::checkpoint around layers, smaller batches, or a mesh of more devices"
+                  : "a mesh of more devices, or fewer and smaller parameters")
       .raise<ShardingError>();
+}
+
+void check(const AutoshardOptions& options, const SourceLoc& loc) {
+  const auto refuse = [&](const char* option, const std::string& value, const char* rule) {
+    Message("autoshard")
+        .problem(std::string(option) + " is " + value)
+        .rule(rule)
+        .from(loc)
+        .advice("leave it out for the default")
+        .raise<Error>();
+  };
+  if (options.memory_limit < 0)
+    refuse("memory_limit", std::to_string(options.memory_limit),
+           "it is what a device has, in bytes; 0: as much as you like");
+  if (options.evaluations < 0)
+    refuse("evaluations", std::to_string(options.evaluations),
+           "it is how many choices are judged at most; 0: by the size of the program");
+  if (!(options.seconds >= 0))
+    refuse("seconds", std::to_string(options.seconds), "it is when the search ends at the latest");
 }
 
 plans::Question question_of(const TracedFunction& f, const LeafSpecs& in, const TreeDef& result) {
@@ -110,15 +131,7 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   s.name = options.name.empty() ? "autoshard(" + to_string(loc) + ")" : options.name;
   s.mesh = need_scope_mesh("autoshard", options.mesh, loc);
   s.memory_limit = options.memory_limit;
-  if (options.memory_limit < 0 || options.evaluations < 0 || !(options.seconds >= 0))
-    Message("autoshard")
-        .problem("memory_limit is " + std::to_string(options.memory_limit) + ", evaluations " +
-                 std::to_string(options.evaluations) + ", seconds " +
-                 std::to_string(options.seconds))
-        .rule("bytes, choices to be judged and seconds are not negative; 0 bytes are no limit")
-        .from(loc)
-        .advice("leave out what shall be as it is by default")
-        .raise<Error>();
+  check(options, loc);
   const LeafSpecs in =
       argument_specs("autoshard", call, options.in_shardings, s.mesh, leaf_types(call), loc);
   const TracedFunction f = [&] {

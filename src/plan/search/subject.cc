@@ -5,9 +5,12 @@
 #include "ir/attr_hash.h"
 #include "ir/op.h"
 #include "plan/paths.h"
+#include "plan/search/kept_beside.h"
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
+#include <utility>
 
 namespace tessera::inline v0::plans {
 
@@ -48,17 +51,23 @@ std::vector<std::size_t> hashes(const Program& p) {
 /// stretches is one.
 std::vector<Run> runs_of(const std::vector<std::size_t>& hash, int layers) {
   constexpr int kTried = 24;
+  std::vector<std::size_t> next(hash.size(), hash.size());  // that is the same
+  std::unordered_map<std::size_t, std::size_t> latest;
+  for (std::size_t i = hash.size(); i-- > 0;) {
+    const auto [it, fresh] = latest.try_emplace(hash[i], i);
+    if (!fresh) next[i] = std::exchange(it->second, i);
+  }
+  std::unordered_map<std::size_t, std::size_t> ends;  // by period, of the run that was seen last
   std::vector<Run> runs;
   for (std::size_t i = 0; i < hash.size();) {
     std::optional<Run> found;
-    int tried = 0;
-    for (std::size_t j = i + 1; j < hash.size() && tried < kTried && !found; ++j) {
-      if (hash[j] != hash[i]) continue;
-      ++tried;
+    std::size_t j = next[i];
+    for (int tried = 0; j < hash.size() && tried < kTried && !found; ++tried, j = next[j]) {
       const std::size_t period = j - i;
-      std::size_t same = 0;
-      while (j + same < hash.size() && hash[i + same] == hash[j + same]) ++same;
-      const int repeats = static_cast<int>(same / period) + 1;
+      std::size_t& end = ends[period];
+      if (end <= j)
+        for (end = j; end < hash.size() && hash[end - period] == hash[end];) ++end;
+      const int repeats = static_cast<int>((end - j) / period) + 1;
       const int each = std::max(1, (repeats + layers / 2) / layers);
       if (repeats / each < layers - 2 || repeats / each > layers + 1) continue;
       found = Run{i, period * static_cast<std::size_t>(each), repeats / each};
@@ -199,6 +208,9 @@ std::optional<Shortened> shortened(const Question& question, const Space& space)
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   const Subject whole = whole_subject(question, space);
   const std::vector<std::size_t> hash = hashes(p);
+  std::vector<std::string> paths = question.inputs;  // of parameters, for what is kept beside them
+  const std::vector<std::size_t> beside = kept_beside(question, paths.size());
+  for (std::size_t i = 0; i < paths.size(); ++i) paths[i] = question.inputs[beside[i]];
   for (std::size_t size : sizes)
     for (std::size_t parts = 1; parts <= 4; ++parts) {
       const int layers = static_cast<int>(size / parts);
@@ -207,7 +219,7 @@ std::optional<Shortened> shortened(const Question& question, const Space& space)
       std::size_t covered = 0;
       for (const Run& r : runs) covered += r.period * static_cast<std::size_t>(r.repeats);
       if (2 * covered < p.equations.size()) continue;
-      const auto of = layers_of(p, runs, question.inputs, layers);
+      const auto of = layers_of(p, runs, paths, layers);
       for (int half = 1; half <= 2; ++half) {
         std::optional<Subject> first = without(whole, runs, of, layers, half);
         std::optional<Subject> second = without(whole, runs, of, layers, half + 1);

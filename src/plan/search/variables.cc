@@ -1,6 +1,7 @@
 #include "plan/search/variables.h"
 
 #include "plan/paths.h"
+#include "plan/search/kept_beside.h"
 
 #include <algorithm>
 #include <map>
@@ -32,22 +33,33 @@ Space::Space(const Question& question, const MeshRef& mesh,
       of_output_(question.program->outputs.size(), -1) {
   for (std::size_t a = 0; a < mesh->axes.size(); ++a)
     if (mesh->sizes[a] > 1) axes_.push_back(static_cast<int>(a));
-  tie_arguments(question, arguments, settled);
+  constexpr std::size_t kFew = 12;
+  tie_arguments(question, arguments, settled, false);
+  if (variables_.size() > kFew) {
+    variables_.clear();
+    tie_arguments(question, arguments, settled, true);
+  }
   tie_results(question);
 }
 
 void Space::tie_arguments(const Question& question, std::size_t arguments,
-                          const std::vector<std::optional<spmd::SpecWanted>>& settled) {
+                          const std::vector<std::optional<spmd::SpecWanted>>& settled,
+                          bool layers) {
+  const auto name_of = [&](std::size_t i) {
+    return layers ? pattern_of(question.inputs[i]) : question.inputs[i];
+  };
   const Program& p = *question.program;
   const std::optional<spmd::SpecWanted> free;
   const auto settled_at = [&](std::size_t i) -> const std::optional<spmd::SpecWanted>& {
     return i < settled.size() ? settled[i] : free;
   };
+  const std::vector<std::size_t> beside = kept_beside(question, arguments);
   // By pattern; several of one that differ in shape or in what is settled.
   std::multimap<std::string, std::size_t> known;
   for (std::size_t i = 0; i < arguments; ++i) {
+    if (beside[i] != i) continue;
     const Type& t = p.types[p.inputs[i]];
-    const std::string pattern = pattern_of(question.inputs[i]);
+    const std::string pattern = name_of(i);
     const auto [first, last] = known.equal_range(pattern);
     const auto it = std::find_if(first, last, [&](const auto& entry) {
       const Variable& v = variables_[entry.second];
@@ -66,8 +78,7 @@ void Space::tie_arguments(const Question& question, std::size_t arguments,
   // What has the shape of another, and a path that ends as that one's does, goes with it: the
   // shortest such path is the parameter's.
   std::vector<std::string> rests;
-  for (const Variable& v : variables_)
-    rests.push_back(behind_root(pattern_of(question.inputs[v.inputs[0]])));
+  for (const Variable& v : variables_) rests.push_back(behind_root(name_of(v.inputs[0])));
   std::vector<std::size_t> goes_with(variables_.size());
   for (std::size_t v = 0; v < variables_.size(); ++v) {
     goes_with[v] = v;
@@ -94,10 +105,14 @@ void Space::tie_arguments(const Question& question, std::size_t arguments,
     into.inputs.insert(into.inputs.end(), variables_[v].inputs.begin(), variables_[v].inputs.end());
   }
   variables_ = std::move(tied);
-  for (std::size_t v = 0; v < variables_.size(); ++v) {
-    std::sort(variables_[v].inputs.begin(), variables_[v].inputs.end());
+  for (std::size_t v = 0; v < variables_.size(); ++v)
     for (std::size_t i : variables_[v].inputs) of_input_[i] = static_cast<int>(v);
-  }
+  for (std::size_t i = 0; i < arguments; ++i)
+    if (beside[i] != i) {
+      of_input_[i] = of_input_[beside[i]];
+      variables_[static_cast<std::size_t>(of_input_[i])].inputs.push_back(i);
+    }
+  for (Variable& v : variables_) std::sort(v.inputs.begin(), v.inputs.end());
 }
 
 // A result of the path of an argument is what becomes of it: of the one in its own place among the

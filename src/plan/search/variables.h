@@ -28,7 +28,8 @@ using Choice = std::vector<std::int8_t>;
 class Space {
  public:
   /// `settled` is by input of the question's program; none past the end. `arguments` is how many of
-  /// the inputs may be cut, the first ones.
+  /// the inputs may be cut, the first ones. Repeated layers are one where there would be very many
+  /// variables.
   Space(const Question& question, const MeshRef& mesh,
         const std::vector<std::optional<spmd::SpecWanted>>& settled, std::size_t arguments);
 
@@ -66,8 +67,9 @@ class Space {
   spmd::SpecWanted wanted(const Choice& c, std::size_t variable) const;
 
  private:
+  /// `layers`: those whose paths differ in numbers only, too.
   void tie_arguments(const Question& question, std::size_t arguments,
-                     const std::vector<std::optional<spmd::SpecWanted>>& settled);
+                     const std::vector<std::optional<spmd::SpecWanted>>& settled, bool layers);
   void tie_results(const Question& question);
 
   spmd::AtomMesh atoms_;
