@@ -29,7 +29,8 @@ class Descent {
   /// That with the least memory.
   Choice smallest() const;
 
-  double scale = 1;  // from live bytes to temporaries
+  double scale = 1;     // from live bytes to temporaries
+  bool limited = true;  // whether the memory limit counts
 
  private:
   /// Whether `to` was better and is taken.

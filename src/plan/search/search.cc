@@ -56,6 +56,12 @@ class Searcher {
   void walk() {
     if (exhaustive_ || (exhaustive_ = walk_.try_all())) return;
     for (const Template& t : templates_) walk_.visit(t.choice);
+    // Where nothing fits yet, what is quick is small as often as what is small by itself.
+    if (!walk_.fits(judge_(walk_.best(1)[0]))) {
+      walk_.limited = false;
+      walk_.improve(walk_.best(1)[0]);
+      walk_.limited = true;
+    }
     const std::vector<Choice> starts = walk_.best(kPolished);
     const Figures best = judge_(starts[0]);
     for (const Choice& c : starts)
