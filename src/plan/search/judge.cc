@@ -66,16 +66,7 @@ Figures Judge::figures(const Subject& subject, const Choice& choice) const {
   };
   f.argument_bytes = bytes(d.whole->inputs, d.inputs);
   f.result_bytes = bytes(d.whole->outputs, d.outputs);
-<<<<<<< HEAD
   f.live = static_cast<double>(live_bytes(*d.of_device()));
-=======
-  // The device's program is a region of what is compiled.
-  std::int64_t live = 0;
-  for (const Equation& eqn : d.simplified->equations)
-    if (const std::optional<Flow> flow = flow_of(eqn); flow && flow->kind == Flow::Kind::region)
-      live = std::max(live, live_bytes(*flow->body()));
-  f.live = static_cast<double>(live);
->>>>>>> auto
   return f;
 }
 
