@@ -1,5 +1,6 @@
 // Loops, branches, calls and regions of a per-device program.
 #include "ir/op.h"
+#include "ops/build.h"
 #include "ops/control/agree.h"
 #include "spmd/body_writer.h"
 #include "spmd/shard_map.h"
@@ -42,9 +43,16 @@ void BodyWriter::region(Frame& f, const Equation& eqn) {
   const std::size_t first = b_.so_far().equations.size();
   const Values made = b_.inline_program(*s.body, parts);
   note_emitted(first);
-  for (std::size_t i = 0; i < made.size(); ++i)
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    // Placements know nothing of axes of one device, and types do.
+    Strings alone;
+    for (const std::string& axis : made[i].type().varying)
+      if (s.mesh.size_of(axis) == 1) alone.push_back(axis);
+    const Value part =
+        alone.empty() ? made[i] : ops::all_gather_invariant(made[i], alone, 1, 0, true);
     f.slots[eqn.outputs[i]] =
-        add(f.program.types[eqn.outputs[i]], id_of(s.out_specs[i], eqn.outputs[i]), made[i]);
+        add(f.program.types[eqn.outputs[i]], id_of(s.out_specs[i], eqn.outputs[i]), part);
+  }
 }
 
 // What a program inside takes and gives lies as propagation has it there: operands outside are

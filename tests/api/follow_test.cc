@@ -215,6 +215,21 @@ TEST_F(Follow, MapsInsidePartitionedPrograms) {
   EXPECT_EQ(g.sharding(), ts::Sharding(grid, P(none, "m")));
 }
 
+// Placements leave them out, types do not.
+TEST_F(Follow, MapsOverAxesOfOneDevice) {
+  const ts::Mesh mesh({{"d", 1}, {"m", 4}});
+  const auto twice =
+      ts::shard_map([](Array x) { return std::pair(x * 2, x > 0); },
+                    {.mesh = mesh, .in_specs = P("d", "m"), .out_specs = P("d", "m")});
+  const auto f = [&](Array x) {
+    const auto [y, positive] = twice(x + 1);
+    return ts::sum(ts::where(positive, y, 0));
+  };
+  const Array x = whole({6, 8});
+  expect_same(ts::jit(f)(ts::device_put(x, mesh, P(none, "m"))), f(x));
+  expect_same(ts::jit(ts::grad(f), {.mesh = mesh})(x), ts::grad(f)(x));
+}
+
 TEST_F(Follow, WhatNobodyAsksForRunsOnOneDevice) {
   const Array x = whole({4});
   EXPECT_EQ(devices_of(x + x), 1u);
