@@ -117,8 +117,9 @@ std::int64_t bytes_of(const PlanContext& ctx, const Draft& draft,
     lives.begin(p.key.mask, instances, collective, p.steps.size());
     for (StepNumber i : p.steps) lives.step(draft.steps[i]);
   }
+  if (ctx.apart == 0) workers = std::min<std::int64_t>(workers, ctx.options.workers);
   const Layout layout = lay_out(tape, lives);
-  return layout.arena + std::min<std::int64_t>(workers, ctx.options.workers) * layout.local;
+  return layout.arena + workers * layout.local;
 }
 
 }  // namespace tessera::inline v0::tapes

@@ -13,7 +13,7 @@ inline std::int64_t taken(std::int64_t n) { return std::max<std::int64_t>(64, al
 struct Life {
   std::int64_t first = -1, last = -1;  // the first and last position that it has to be kept for
   int phase = -1, last_phase = -1;     // where it is defined and last read
-  bool one_phase = true;  // its instances are each for one instance of one phase
+  bool one_phase = true;               // its instances are each for one instance of one phase
   std::int64_t exact_first = -1, exact_last = -1;  // positions as one instance sees them
 };
 
@@ -22,7 +22,9 @@ class Lives {
  public:
   explicit Lives(const Tape& tape) : tape_(tape), life_(tape.slots.size()) {}
 
-  void begin(const Phase& phase) { begin(phase.mask, phase.instances, phase.collective, phase.steps.size()); }
+  void begin(const Phase& phase) {
+    begin(phase.mask, phase.instances, phase.collective, phase.steps.size());
+  }
   void begin(Mask mask, std::int64_t instances, bool collective, std::size_t steps);
   void step(const Step& step);
 
@@ -51,7 +53,8 @@ struct Layout {
 };
 Layout lay_out(const Tape& tape, const Lives& lives);
 
-/// The bytes of the temporaries of a draft in such phases.
+/// The bytes of the temporaries of a draft in such phases; devices with memories of their own work
+/// at the same time.
 std::int64_t bytes_of(const PlanContext& ctx, const Draft& draft,
                       const std::vector<PhaseOutline>& phases);
 

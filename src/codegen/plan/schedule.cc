@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <queue>
 
 namespace tessera::inline v0::tapes {
@@ -28,7 +29,8 @@ class Phases {
         phase_of_(order.steps.size(), -1),
         at_(order.steps) {
     for (std::size_t k = 0; k < at_.size(); ++k) rank_[at_[k]] = k;
-    later_.resize(rounds.empty() ? 0 : std::size_t(*std::max_element(rounds.begin(), rounds.end()) + 1));
+    later_.resize(
+        rounds.empty() ? 0 : std::size_t(*std::max_element(rounds.begin(), rounds.end()) + 1));
     for (std::size_t i = 0; i < rank_.size(); ++i) {
       waiting_[i] = graph.before[i].size();
       if (waiting_[i] == 0) later_[static_cast<std::size_t>(rounds[i])].push_back(rank_[i]);
@@ -68,10 +70,9 @@ class Phases {
       const std::size_t k = heap.top();
       const StepNumber i = at_[k];
       heap.pop();
-      const bool later =
-          std::any_of(graph_.behind[i].begin(), graph_.behind[i].end(),
-                      [&](StepNumber p) { return phase_of_[p] == number; }) ||
-          (key.kind == PhaseKey::Kind::together && !phases_.back().steps.empty());
+      const bool later = std::any_of(graph_.behind[i].begin(), graph_.behind[i].end(),
+                                     [&](StepNumber p) { return phase_of_[p] == number; }) ||
+                         (key.kind == PhaseKey::Kind::together && !phases_.back().steps.empty());
       if (later) {
         next.push_back(k);
         continue;
@@ -104,10 +105,6 @@ class Phases {
   std::vector<PhaseOutline> phases_;
 };
 
-// A phase costs 5 us on the workers' barrier, and memory takes 10 GB/s: what waits for as much as
-// this is worth a phase of its own at a twentieth of its time.
-constexpr std::int64_t kWorthAPhase = 1 << 20;
-
 void write(Draft& draft, const std::vector<PhaseOutline>& outlines) {
   Tape& tape = *draft.tape;
   for (const PhaseOutline& outline : outlines) {
@@ -126,6 +123,8 @@ void write(Draft& draft, const std::vector<PhaseOutline>& outlines) {
 }
 
 }  // namespace
+
+std::atomic<std::int64_t> bytes_worth_a_phase{std::int64_t{1} << 20};
 
 std::int64_t instances_of(const Tape& tape, const PhaseKey& key) {
   return key.kind == PhaseKey::Kind::collective ? 1 : tape.instances(key.mask);
@@ -159,7 +158,8 @@ void schedule(PlanContext& ctx, Draft& draft) {
   consider(given, kUnbounded, 1);
   const StepOrder order = memory_order(ctx, draft, graph);
   if (order.steps != given.steps || order.late != given.late) consider(order, kUnbounded, 1);
-  consider(order, kWorthAPhase, 15.0 / 16);
+  const std::int64_t bytes = bytes_worth_a_phase;
+  consider(order, bytes, bytes == 0 ? std::numeric_limits<double>::infinity() : 15.0 / 16);
   write(draft, best);
 }
 

@@ -18,13 +18,13 @@ std::vector<bool> late_steps(const Draft& draft, const StepGraph& graph) {
   const std::size_t n = draft.steps.size();
   const auto& slots = draft.tape->slots;
   const auto all_operands = [&](std::size_t i, const std::vector<bool>& producers) {
-    return std::all_of(
-        draft.steps[i].inputs.begin(), draft.steps[i].inputs.end(), [&](const Ref& r) {
-          const int p = draft.producer[static_cast<std::size_t>(r.slot)];
-          if (p >= 0) return bool{producers[static_cast<std::size_t>(p)]};
-          const Space space = slots[static_cast<std::size_t>(r.slot)].space;
-          return space == Space::argument || space == Space::constant;
-        });
+    return std::all_of(draft.steps[i].inputs.begin(), draft.steps[i].inputs.end(),
+                       [&](const Ref& r) {
+                         const int p = draft.producer[static_cast<std::size_t>(r.slot)];
+                         if (p >= 0) return bool{producers[static_cast<std::size_t>(p)]};
+                         const Space space = slots[static_cast<std::size_t>(r.slot)].space;
+                         return space == Space::argument || space == Space::constant;
+                       });
   };
   const auto fresh = [&](std::size_t i) {
     return std::all_of(draft.steps[i].outputs.begin(), draft.steps[i].outputs.end(),
