@@ -21,8 +21,8 @@ struct StepGraph {
 /// An order of all steps.
 struct StepOrder {
   std::vector<StepNumber> steps;
-  /// By step: communication of what the caller has, and what only prepares that. It holds memory and
-  /// frees none, so that it comes as late as it can.
+  /// By step: communication that takes more memory than it frees, and what only prepares that of what
+  /// the caller has. It comes as late as it can.
   std::vector<bool> late;
 };
 StepOrder program_order(const Draft& draft);

@@ -12,8 +12,8 @@ namespace {
 
 bool communicates(const Step& s) { return s.kind == Step::Kind::collective; }
 
-// Work on what the caller has that is for one collective only, and those collectives: they may wait
-// without holding anything.
+// Collectives whose results take more memory than their operands, of which what the caller has takes
+// none; and work on what the caller has that is for one of those only.
 std::vector<bool> late_steps(const Draft& draft, const StepGraph& graph) {
   const std::size_t n = draft.steps.size();
   const auto& slots = draft.tape->slots;
@@ -40,10 +40,19 @@ std::vector<bool> late_steps(const Draft& draft, const StepGraph& graph) {
   for (std::size_t i = n; i-- > 0;)
     prepares[i] = prepares[i] && graph.users[i][0] > i &&
                   (communicates(draft.steps[graph.users[i][0]]) || prepares[graph.users[i][0]]);
+  const auto bytes = [&](const std::vector<Ref>& refs) {
+    std::int64_t sum = 0;
+    for (const Ref& r : refs) {
+      const Slot& s = slots[static_cast<std::size_t>(r.slot)];
+      const int p = draft.producer[static_cast<std::size_t>(r.slot)];
+      const bool waits = p < 0 ? s.space != Space::arena : prepares[static_cast<std::size_t>(p)];
+      if (!waits) sum += s.bytes * draft.tape->stored(s);
+    }
+    return sum;
+  };
   for (std::size_t i = 0; i < n; ++i)
-    late[i] = prepares[i] || (communicates(draft.steps[i]) && !graph.users[i].empty() && fresh(i) &&
-                              all_operands(i, prepares));
-  // Where the collective itself cannot wait, nor does what prepares it.
+    late[i] = communicates(draft.steps[i]) && !graph.users[i].empty() && fresh(i) &&
+              bytes(draft.steps[i].outputs) > bytes(draft.steps[i].inputs);
   for (std::size_t i = n; i-- > 0;)
     if (prepares[i]) late[i] = late[graph.users[i][0]];
   return late;
