@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 #include <queue>
+#include <span>
 
 namespace tessera::inline v0::tapes {
 
@@ -75,8 +76,14 @@ class MemoryOrder {
       for (const Argument& a : tape_.arguments)
         if (a.input < ctx.options.donated.size() && ctx.options.donated[a.input])
           kind_[static_cast<std::size_t>(a.slot)] = Kind::donated;
+    first_read_.push_back(0);
     for (std::size_t i = 0; i < draft.steps.size(); ++i) {
       waiting_[i] = graph.before[i].size();
+      const auto first = static_cast<std::ptrdiff_t>(reads_.size());
+      for (const Ref& r : draft.steps[i].inputs) reads_.push_back(tape_.place(r.slot));
+      std::sort(reads_.begin() + first, reads_.end());
+      reads_.erase(std::unique(reads_.begin() + first, reads_.end()), reads_.end());
+      first_read_.push_back(reads_.size());
       for (int place : places_read(i)) {
         ++readers_[static_cast<std::size_t>(place)].left;
         readers_[static_cast<std::size_t>(place)].sum += i;
@@ -99,12 +106,8 @@ class MemoryOrder {
     std::size_t left = 0, sum = 0;
   };
 
-  std::vector<int> places_read(std::size_t i) const {
-    std::vector<int> all;
-    for (const Ref& r : draft_.steps[i].inputs) all.push_back(tape_.place(r.slot));
-    std::sort(all.begin(), all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    return all;
+  std::span<const int> places_read(std::size_t i) const {
+    return std::span(reads_).subspan(first_read_[i], first_read_[i + 1] - first_read_[i]);
   }
 
   std::int64_t bytes(int place) const {
@@ -116,7 +119,7 @@ class MemoryOrder {
   // for a result, but only when its last reader has run.
   bool frees(std::size_t i) const {
     std::int64_t taken = 0, freed = 0;
-    std::vector<int> kept;
+    InlineVector<int, 4> kept;
     for (const Ref& r : draft_.steps[i].outputs) {
       const int place = tape_.place(r.slot);
       if (place != r.slot)
@@ -153,18 +156,18 @@ class MemoryOrder {
 
   // The step, what it needs before it, and what can follow for nothing.
   void demand(std::size_t i) {
-    std::vector<std::size_t> stack{i};
+    std::vector<std::pair<std::size_t, std::size_t>> stack{{i, 0}};  // and how many it has seen to
     while (!stack.empty()) {
-      const std::size_t at = stack.back();
+      auto& [at, next] = stack.back();
       const auto& before = graph_.before[at];
-      const auto missing =
-          std::find_if(before.begin(), before.end(), [&](StepNumber p) { return !done_[p]; });
-      if (!done_[at] && missing != before.end()) {
-        stack.push_back(*missing);
+      while (!done_[at] && next < before.size() && done_[before[next]]) ++next;
+      if (!done_[at] && next < before.size()) {
+        stack.emplace_back(before[next], 0);
         continue;
       }
+      const std::size_t ready = at;
       stack.pop_back();
-      if (!done_[at]) emit(at);
+      if (!done_[ready]) emit(ready);
     }
     while (!soon_.empty()) {
       const std::size_t next = soon_.top();
@@ -176,8 +179,10 @@ class MemoryOrder {
   const Draft& draft_;
   const Tape& tape_;
   const StepGraph& graph_;
-  std::vector<Readers> readers_;  // by place
-  std::vector<Kind> kind_;        // by place
+  std::vector<int> reads_;               // places that steps read, each once, step by step
+  std::vector<std::size_t> first_read_;  // by step: where its own begin
+  std::vector<Readers> readers_;         // by place
+  std::vector<Kind> kind_;               // by place
   std::vector<std::size_t> waiting_;
   std::vector<bool> done_;
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> soon_;
