@@ -1,81 +1,11 @@
-#include "codegen/plan/context.h"
+#include "codegen/plan/lives.h"
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 
 namespace tessera::inline v0::tapes {
 namespace {
-
-std::int64_t aligned(std::int64_t n) { return (n + 63) / 64 * 64; }
-
-// Best fit over a growing range.
-class Allocator {
- public:
-  std::int64_t take(std::int64_t bytes) {
-    bytes = std::max<std::int64_t>(64, aligned(bytes));
-    auto fit = by_size_.lower_bound({bytes, 0});
-    if (fit != by_size_.end()) {
-      auto [size, offset] = *fit;
-      remove(offset, size);
-      if (size > bytes) insert(offset + bytes, size - bytes);
-      return offset;
-    }
-    // Extend the free block at the end, if there is one.
-    std::int64_t offset = end_;
-    if (!by_offset_.empty()) {
-      auto last = std::prev(by_offset_.end());
-      if (last->first + last->second == end_) {
-        offset = last->first;
-        remove(last->first, last->second);
-      }
-    }
-    end_ = offset + bytes;
-    return offset;
-  }
-  void give(std::int64_t offset, std::int64_t bytes) {
-    bytes = std::max<std::int64_t>(64, aligned(bytes));
-    auto next = by_offset_.lower_bound(offset);
-    if (next != by_offset_.end() && offset + bytes == next->first) {
-      bytes += next->second;
-      remove(next->first, next->second);
-    }
-    auto before = by_offset_.lower_bound(offset);
-    if (before != by_offset_.begin()) {
-      --before;
-      if (before->first + before->second == offset) {
-        std::int64_t start = before->first, size = before->second;
-        remove(start, size);
-        offset = start;
-        bytes += size;
-      }
-    }
-    insert(offset, bytes);
-  }
-  std::int64_t end() const { return end_; }
-
- private:
-  void insert(std::int64_t offset, std::int64_t size) {
-    by_offset_[offset] = size;
-    by_size_.insert({size, offset});
-  }
-  void remove(std::int64_t offset, std::int64_t size) {
-    by_offset_.erase(offset);
-    by_size_.erase({size, offset});
-  }
-  std::map<std::int64_t, std::int64_t> by_offset_;
-  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;
-  std::int64_t end_ = 0;
-};
-
-struct Life {
-  std::int64_t first = -1, last = -1;  // positions of steps
-  int phase = -1;                      // where it is defined
-  bool one_phase = true;
-  std::int64_t exact_first = -1, exact_last = -1;  // steps as one instance sees them
-  int last_phase = -1;
-};
 
 // Whether the value of slot `from` is no longer read when slot `to` is written, where both are in
 // the same memory instance by instance.
@@ -163,144 +93,28 @@ void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& 
 
 void assign_memory(PlanContext& ctx, Draft& draft) {
   Tape& tape = *draft.tape;
-  tape.axes = ctx.axes;
-  tape.regions = ctx.regions;
-  std::vector<Life> life(tape.slots.size());
-
-  // Scratch.
-  for (Phase& phase : tape.phases)
-    for (Step& step : phase.steps) {
-      std::int64_t bytes = 0;
-      if (step.routine && step.routine->scratch_bytes) {
-        bytes = static_cast<std::int64_t>(step.routine->scratch_bytes);
-        Slot s;
-        s.space = Space::arena;
-        s.mask = step.mask;
-        std::int64_t stride = 1;
-        for (std::size_t a = ctx.axes.size(); a-- > 0;)
-          if (step.mask >> a & 1) {
-            s.instance.push_back({static_cast<int>(a), stride});
-            stride *= ctx.axes[a].size;
-          }
-        step.scratch = Ref{static_cast<int>(tape.slots.size())};
-        tape.slots.push_back(s);
-        life.emplace_back();
-      }
-      for (const auto& body : step.bodies)
-        bytes = step.kind == Step::Kind::while_ ? bytes + aligned(body->frame_bytes)
-                                                : std::max(bytes, body->frame_bytes);
-      if (step.scratch.slot >= 0)
-        tape.slots[static_cast<std::size_t>(step.scratch.slot)].bytes =
-            aligned(std::max<std::int64_t>(bytes, 64));
-    }
-
-  // Lifetimes.
-  std::int64_t position = 0;
-  for (std::size_t p = 0; p < tape.phases.size(); ++p) {
-    const Phase& phase = tape.phases[p];
-    const std::int64_t begin = position,
-                       end = position + static_cast<std::int64_t>(phase.steps.size()) - 1;
-    const bool at_once = phase.collective || phase.instances > 1;
-    for (const Step& step : phase.steps) {
-      auto touch = [&](const Ref& r) {
-        if (r.slot < 0) return;
-        const auto place = static_cast<std::size_t>(tape.place(r.slot));
-        Life& l = life[place];
-        if (l.first < 0) {
-          l.first = at_once ? begin : position;
-          l.phase = static_cast<int>(p);
-        }
-        l.last = std::max(l.last, at_once ? end : position);
-        if (l.exact_first < 0) l.exact_first = position;
-        l.exact_last = position;
-        l.last_phase = static_cast<int>(p);
-        const Slot& s = tape.slots[place];
-        if (l.phase != static_cast<int>(p) || !at_once || phase.collective ||
-            s.mask != phase.mask || r.absorbed)
-          l.one_phase = false;
-      };
-      for (const Ref& r : step.inputs) touch(r);
-      for (const Ref& r : step.outputs) touch(r);
-      for (const Ref& r : step.spare) touch(r);
-      touch(step.flag);
-      touch(step.scratch);
-      ++position;
-    }
+  Lives lives(tape);
+  for (const Phase& phase : tape.phases) {
+    lives.begin(phase);
+    for (const Step& step : phase.steps) lives.step(step);
   }
+  const std::vector<Life>& life = lives.places();
 
   if (&draft == &ctx.drafts.front()) plan_donation(ctx, tape, life);  // bodies get no arrays
 
-  std::vector<std::vector<int>> starts(static_cast<std::size_t>(position)),
-      ends(static_cast<std::size_t>(position));
-  std::vector<std::vector<int>> local(tape.phases.size());
+  const Layout layout = lay_out(tape, lives);
   for (std::size_t i = 0; i < tape.slots.size(); ++i) {
     Slot& s = tape.slots[i];
     if (s.space != Space::arena || life[i].first < 0) continue;
     tape.temporaries += aligned(s.bytes * tape.stored(s));
-    if (life[i].one_phase) {
-      s.space = Space::local;
-      local[static_cast<std::size_t>(life[i].phase)].push_back(static_cast<int>(i));
-      continue;
-    }
-    starts[static_cast<std::size_t>(life[i].first)].push_back(static_cast<int>(i));
-    ends[static_cast<std::size_t>(life[i].last)].push_back(static_cast<int>(i));
+    if (life[i].one_phase) s.space = Space::local;
+    s.offset = layout.offsets[i];
   }
-
-  Allocator arena;
-  for (std::size_t t = 0; t < starts.size(); ++t) {
-    for (int i : starts[t]) {
-      Slot& s = tape.slots[static_cast<std::size_t>(i)];
-      s.offset = arena.take(s.bytes * tape.stored(s));
-    }
-    for (int i : ends[t]) {
-      const Slot& s = tape.slots[static_cast<std::size_t>(i)];
-      arena.give(s.offset, s.bytes * tape.stored(s));
-    }
-  }
-  tape.arena_bytes = arena.end();
-
-  // A worker runs all steps of a phase for one device before it takes the next one.
-  position = 0;
+  tape.arena_bytes = layout.arena;
+  tape.local_bytes = layout.local;
   std::int64_t most = 1;
-  for (std::size_t p = 0; p < tape.phases.size(); ++p) {
-    const Phase& phase = tape.phases[p];
+  for (const Phase& phase : tape.phases)
     if (!phase.collective) most = std::max(most, phase.instances);
-    if (!local[p].empty()) {
-      std::map<std::int64_t, std::vector<int>> begin, end;
-      // Inside a phase lifetimes are step by step.
-      std::map<int, std::pair<std::int64_t, std::int64_t>> exact;
-      std::int64_t t = 0;
-      for (const Step& step : phase.steps) {
-        auto touch = [&](const Ref& r) {
-          if (r.slot < 0) return;
-          const int place = tape.place(r.slot);
-          if (tape.slots[static_cast<std::size_t>(place)].space != Space::local) return;
-          auto [it, fresh] = exact.try_emplace(place, t, t);
-          it->second.second = t;
-        };
-        for (const Ref& r : step.inputs) touch(r);
-        for (const Ref& r : step.outputs) touch(r);
-        for (const Ref& r : step.spare) touch(r);
-        touch(step.flag);
-        touch(step.scratch);
-        ++t;
-      }
-      for (const auto& [slot, when] : exact) {
-        begin[when.first].push_back(slot);
-        end[when.second].push_back(slot);
-      }
-      Allocator a;
-      for (t = 0; t < static_cast<std::int64_t>(phase.steps.size()); ++t) {
-        for (int i : begin[t])
-          tape.slots[static_cast<std::size_t>(i)].offset =
-              a.take(tape.slots[static_cast<std::size_t>(i)].bytes);
-        for (int i : end[t])
-          a.give(tape.slots[static_cast<std::size_t>(i)].offset,
-                 tape.slots[static_cast<std::size_t>(i)].bytes);
-      }
-      tape.local_bytes = std::max(tape.local_bytes, a.end());
-    }
-  }
   for (std::size_t i = 0; i < tape.slots.size(); ++i)
     if (tape.slots[i].over >= 0) {
       const Slot& at = tape.slots[static_cast<std::size_t>(tape.place(static_cast<int>(i)))];

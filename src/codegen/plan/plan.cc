@@ -1,7 +1,7 @@
 #include "codegen/plan/plan.h"
 
 #include "codegen/kernel/kernel.h"
-#include "codegen/plan/context.h"
+#include "codegen/plan/lives.h"
 #include "codegen/plan/tape_verify.h"
 
 #include <algorithm>
@@ -35,6 +35,9 @@ void finish(PlanContext& ctx) {
       if (s.kind == Step::Kind::cond)
         s.seconds = s.bodies.empty() ? 0 : seconds / static_cast<double>(s.bodies.size());
     }
+    draft.tape->axes = ctx.axes;
+    draft.tape->regions = ctx.regions;
+    add_scratch(ctx, draft);
     schedule(ctx, draft);
     assign_memory(ctx, draft);
   }

@@ -4,6 +4,7 @@
 #include "codegen/plan/tape.h"
 #include "ir/program.h"
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -26,6 +27,11 @@ struct PlanOptions {
   std::vector<bool> uniform;  // by input: its blocks are one block
   std::vector<bool> donated;  // by input
 };
+
+/// Communication that holds up so many bytes is worth a phase of its own where that saves memory: a
+/// phase costs 5 us on the workers' barrier, a twentieth of the time that memory of 10 GB/s takes for
+/// them. Tests set 0, at which it always has one, so that small programs are put in order as large ones.
+extern std::atomic<std::int64_t> bytes_worth_a_phase;
 
 /// The passes of the planner by name, in the order in which it runs them: "joint_products",
 /// "updates", "fuse". They go through the door of transform/pass.h.

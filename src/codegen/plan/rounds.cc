@@ -1,0 +1,99 @@
+// Which steps come between the same two phases of communication.
+#include "codegen/plan/schedule.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::tapes {
+
+namespace {
+
+class Rounds {
+ public:
+  Rounds(const Draft& draft, const StepGraph& graph, const StepOrder& order, std::int64_t bytes)
+      : draft_(draft),
+        graph_(graph),
+        late_(order.late),
+        most_(bytes),
+        round_(draft.steps.size()),
+        waits_(order.late) {}
+
+  std::vector<int> run(const std::vector<StepNumber>& order) {
+    for (StepNumber i : order) {
+      // Communication comes before the work of its round.
+      int at = late_[i] ? 0 : from_;
+      for (StepNumber p : graph_.before[i]) at = std::max(at, round_[p] + communicates(i));
+      if (late_[i]) {
+        round_[i] = at;  // the first that it could have; it gets that of its reader
+        continue;
+      }
+      round_[i] = fetch(i, at);
+      if (communicates(i) && add(held_, round_[i], bytes(draft_.steps[i].inputs)) >= most_)
+        from_ = std::max(from_, round_[i]);
+    }
+    return std::move(round_);
+  }
+
+ private:
+  int communicates(std::size_t i) const {
+    return draft_.steps[i].kind == Step::Kind::collective ? 1 : 0;
+  }
+  std::int64_t bytes(const std::vector<Ref>& refs) const {
+    std::int64_t sum = 0;
+    for (const Ref& r : refs) {
+      const Slot& s = draft_.tape->slots[static_cast<std::size_t>(r.slot)];
+      sum += s.bytes * draft_.tape->stored(s);
+    }
+    return sum;
+  }
+  static std::int64_t add(std::vector<std::int64_t>& sums, int round, std::int64_t bytes) {
+    const auto at = static_cast<std::size_t>(round);
+    if (sums.size() <= at) sums.resize(at + 1);
+    return sums[at] += bytes;
+  }
+
+  // Gives what waits for step `i` its round, the one before the step; the step's own where they
+  // are too much for round `at`.
+  int fetch(std::size_t i, int at) {
+    std::int64_t sum = 0;
+    for (StepNumber p : graph_.before[i])
+      if (waits_[p]) sum += bytes(draft_.steps[p].outputs);
+    if (sum == 0) return at;
+    const int own = at - communicates(i);
+    const std::int64_t there = add(ahead_, own, 0);
+    if (there > 0 && sum > most_ - std::min(most_, there)) from_ = std::max(from_, ++at);
+    for (StepNumber p : graph_.before[i])
+      if (waits_[p]) settle(p, at - communicates(i));
+    add(ahead_, at - communicates(i), sum);
+    return at;
+  }
+  // What is there already for somebody else may have to come earlier still.
+  void settle(std::size_t late, int round) {
+    std::vector<std::pair<std::size_t, int>> all{{late, round}};
+    while (!all.empty()) {
+      const auto [i, at] = all.back();
+      all.pop_back();
+      if (!late_[i] || (!waits_[i] && round_[i] <= at)) continue;
+      round_[i] = at;
+      waits_[i] = false;
+      for (StepNumber p : graph_.before[i]) all.emplace_back(p, at - communicates(i));
+    }
+  }
+
+  const Draft& draft_;
+  const StepGraph& graph_;
+  const std::vector<bool>& late_;
+  const std::int64_t most_;
+  std::vector<int> round_;
+  std::vector<bool> waits_;                 // late steps without their round
+  std::vector<std::int64_t> held_, ahead_;  // by round: operands that wait, results that are early
+  int from_ = 0;                            // the round of what follows, at least
+};
+
+}  // namespace
+
+std::vector<int> rounds_of(const Draft& draft, const StepGraph& graph, const StepOrder& order,
+                           std::int64_t bytes) {
+  return Rounds(draft, graph, order, bytes).run(order.steps);
+}
+
+}  // namespace tessera::inline v0::tapes

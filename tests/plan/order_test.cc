@@ -1,0 +1,136 @@
+// When the planner has devices communicate, seen by the memory that a training step takes: of deep
+// networks whose layers are written out, the bytes of a device to the byte.
+#include "isolated.h"
+
+#include <tessera/tessera.h>
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace ts = tessera;
+using ts::Array;
+using ts::P;
+
+namespace {
+
+constexpr std::int64_t kDevices = 4, kRows = 256, kWidth = 128;  // rows of a device
+// Two weights of a layer; its activations between layers and within it.
+constexpr std::int64_t kWeights = 2 * kWidth * 4 * kWidth * 4, kOuter = kRows * kWidth * 4,
+                       kInner = 4 * kOuter;
+
+struct Layer {
+  Array up, down;
+};
+using Model = std::vector<Layer>;
+
+Array apply(const Layer& l, Array x) { return x + ts::dot(ts::tanh(ts::dot(x, l.up)), l.down); }
+
+auto step_of(bool checkpointed, bool mapped = false) {
+  return [=](Model m, Array x, Array y) {
+    const auto loss = [=](const Model& p, Array in, Array want) {
+      for (const Layer& l : p) in = checkpointed ? ts::checkpoint(apply)(l, in) : apply(l, in);
+      return ts::mean(ts::square(in - want));
+    };
+    auto [value, g] = ts::value_and_grad(loss)(m, x, y);
+    if (mapped) g = ts::pmean(g, "data");
+    return ts::tree::map([](Array p, Array d) { return p - 1e-3f * d; }, m, g);
+  };
+}
+
+Model abstract_model(std::int64_t layers, std::int64_t width = kWidth) {
+  return Model(static_cast<std::size_t>(layers), {ts::abstract(ts::f32, {width, 4 * width}),
+                                                  ts::abstract(ts::f32, {4 * width, width})});
+}
+
+auto step_on(const ts::Mesh& mesh, const Model& m, const ts::PartitionSpec& weights,
+             bool checkpointed) {
+  const ts::SpecTree of_model = ts::specs(m, {{"**", weights}});
+  return ts::jit(step_of(checkpointed), {.mesh = mesh,
+                                         .in_shardings = {of_model, P("data"), P("data")},
+                                         .out_shardings = of_model,
+                                         .donate = {0}});
+}
+
+// Of one of four devices that share nothing.
+std::int64_t temporaries(std::int64_t layers, const ts::PartitionSpec& weights, bool checkpointed) {
+  const Model m = abstract_model(layers);
+  const Array x = ts::abstract(ts::f32, {kDevices * kRows, kWidth});
+  ts::PlanOptions options;
+  options.alternatives = 0;
+  return step_on(ts::Mesh::abstract({{"data", kDevices}}), m, weights, checkpointed)
+      .lower(m, x, x)
+      .plan(options)
+      .temporary_bytes;
+}
+
+// By phase of a schedule, the names of its collectives; nothing for those of work.
+std::vector<std::vector<std::string>> phases(const std::string& schedule) {
+  std::vector<std::vector<std::string>> all;
+  std::istringstream lines(schedule);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" phase ") != std::string::npos) all.emplace_back();
+    if (const auto at = line.find("collective "); at != std::string::npos && !all.empty())
+      all.back().push_back(line.substr(at + 11, line.find(' ', at + 11) - at - 11));
+  }
+  return all;
+}
+
+}  // namespace
+
+// What a layer more takes is what its backward pass starts from: its input. No weights, gathered or
+// summed, and no gradients.
+TEST(Order, FullyShardedAndCheckpointedHoldsALayer) {
+  const std::int64_t six = temporaries(6, P("data"), true),
+                     twelve = temporaries(12, P("data"), true);
+  EXPECT_EQ(twelve - six, 6 * kOuter);
+  // Of the layer at hand and the next one the weights as gathered, and the gradients.
+  EXPECT_LE(twelve, 12 * kOuter + 4 * kInner + 4 * kWeights);
+}
+
+// The gradients of a layer are summed, and its weights updated, before the next layer's.
+TEST(Order, DataParallelGradientsDieLayerByLayer) {
+  const std::int64_t six = temporaries(6, P(), false), twelve = temporaries(12, P(), false);
+  EXPECT_EQ(twelve - six, 6 * (kOuter + 2 * kInner));
+  EXPECT_LE(twelve, 13 * (kOuter + 2 * kInner) + 2 * kWeights);
+}
+
+// Gradients of 32 KiB a layer and device: as many as make a MiB on all devices share a phase, those of
+// eight layers. What is ready anyway joins them.
+TEST(Order, SmallGradientsMeet) {
+  if (!test::isolated())
+    GTEST_SKIP() << "how many devices' values there are depends on the workers";
+  ts::set_device_count(kDevices);
+  const Model m = abstract_model(24, 32);
+  const Array x = ts::abstract(ts::f32, {kDevices, 128, 32});
+  const auto step = ts::pmap(
+      step_of(false, true),
+      {.axis_name = "data", .in_axes = {ts::replicated, 0, 0}, .out_axes = ts::replicated});
+  std::vector<std::size_t> sums;
+  for (const auto& names : phases(step.lower(m, x, x).schedule()))
+    if (!names.empty()) sums.push_back(names.size());
+  EXPECT_EQ(sums, (std::vector<std::size_t>{17, 16, 15}));
+}
+
+// The planner of the call and that of the prediction come to the same order.
+TEST(Order, WhatIsPredictedIsLaidOut) {
+  if (!test::isolated()) GTEST_SKIP() << "devices share memory";
+  ts::set_device_count(kDevices);
+  const Model m = abstract_model(5);
+  const Array x = ts::abstract(ts::f32, {kDevices * kRows, kWidth});
+  for (const auto& [weights, checkpointed] : {std::pair(P("data"), true), {P(), false}}) {
+    auto step = step_on(ts::Mesh({{"data", kDevices}}), m, weights, checkpointed);
+    const std::int64_t frame = step.lower(m, x, x).memory().temporaries,
+                       predicted = kDevices * temporaries(5, weights, checkpointed);
+    // A call has a table of pointers too, and local memory for each worker only.
+    EXPECT_LE(frame, predicted + 8192);
+    const std::string schedule = step.lower(m, x, x).schedule();
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(schedule, found, std::regex("arena (\\d+) B, local (\\d+) B")))
+        << schedule;
+    EXPECT_EQ(predicted, std::stoll(found[1]) + kDevices * std::stoll(found[2]));
+  }
+}
