@@ -97,8 +97,9 @@ requires(!std::convertible_to<T, Operand>) T
 
 /// x, which lies so in the program that is compiled, on the mesh of the scope or of the jit around
 /// it: a value in the middle of a function is where propagation starts from too. Unconstrained
-/// dimensions lie as the others want them. The values are x's. Outside of functions that are traced
-/// it is device_put. ShardingError as there.
+/// dimensions lie as the others want them. The values are x's. The sizes of x need not divide: the
+/// last parts are short then, or empty. Outside of functions that are traced it is device_put.
+/// ShardingError as there, but for that.
 TESSERA_API Array with_sharding_constraint(Operand x, const PartitionSpec& spec);
 TESSERA_API Array with_sharding_constraint(Operand x, const Sharding& sharding);
 namespace detail {

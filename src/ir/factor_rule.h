@@ -34,7 +34,8 @@ class FactorRule {
   struct Mark {
     Kind kind;
     int factor;
-    Combiner combiner = Combiner::replace;  // of reduction, indexed and prefix
+    /// Of reduction, indexed and prefix; of a contest which elements win, max or min.
+    Combiner combiner = Combiner::replace;
   };
   /// What a part of the results along a factor is made of: of the input's dimension that has the
   /// factor alone, whose elements lie `dilation` apart, results from j on, c of them, need those in

@@ -148,7 +148,8 @@ using ShardArgs = TypedArgs;
 using ShardRule = std::function<FactorRule(const ShardArgs&)>;
 
 /// An equation as one device of a mesh computes it, on its parts of the operands. A spec says for
-/// each dimension the mesh axes that cut it; all parts are of one shape.
+/// each dimension the mesh axes that cut it. All parts are of one shape: where the devices do not
+/// divide an extent, what the last parts hold behind the end of the whole is anything.
 struct LocalArgs {
   Builder& b;
   const Op& op;
@@ -157,15 +158,20 @@ struct LocalArgs {
   std::span<const Value> inputs;   // parts
   std::span<const Shape> outputs;  // of the parts that the rule gives
   std::span<const Spec> input_specs, output_specs;
+  const MeshShape& mesh;
   /// Over these axes, of so many devices together, the results are combined afterwards.
   Strings partial;
   std::int64_t partial_size = 1;
+
+  std::int64_t parts(const Strings& axes) const { return mesh.size_of(axes); }
 };
 /// The parts of the results. It is asked for cuts along factors that are not marked, that reduce,
 /// and that are `indexed`, `prefix` or a `contest`, where the op's attributes, or positions in its
 /// data, are not the part's as they are the whole's; and along factors with windows, where it
 /// fetches what the part is made of (ops/fetch.h), of operands that lie in as many parts or whole.
-/// Along a `contest` it gives results that are the same on all devices.
+/// Along a `contest` it gives results that are the same on all devices. What lies behind the end of
+/// an operand along a reduction or a contest changes no result when it is asked; of what it reads
+/// besides it sees to that itself.
 using LocalRule = std::function<Values(const LocalArgs&)>;
 
 /// What fusion may do with an equation.

@@ -1,5 +1,7 @@
 #include "ops/fetch.h"
 
+#include "ops/padding.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -57,7 +59,7 @@ Value begin_of(Builder& b, const Stretch& s, const Strings& axes, std::int64_t p
 Value from_parts(Value x, int dim, const Stretch& s, const FetchPlan& plan, const Strings& axes,
                  std::int64_t parts) {
   Builder& b = *x.builder;
-  const std::int64_t part = s.extent / parts, end = plan.latest + s.count;
+  const std::int64_t part = s.part, end = plan.latest + s.count;
   const std::int64_t common = std::gcd(s.step, part);
   Values pieces;
   for (std::size_t k = 0; k < plan.rounds.size(); ++k) {
@@ -91,12 +93,12 @@ Value from_parts(Value x, int dim, const Stretch& s, const FetchPlan& plan, cons
 }  // namespace
 
 std::optional<Stretch> stretch_of(const FactorRule::Window& w, std::int64_t parts) {
-  if (w.results % parts != 0) return std::nullopt;
-  const std::int64_t c = w.results / parts;
-  if (w.mirrored) return Stretch{w.extent, -c, w.extent - c, c};
+  const std::int64_t c = part_extent(w.results, parts), part = part_extent(w.extent, parts);
+  if (w.mirrored) return Stretch{w.extent, part, -c, w.extent - c, c};
   if (c * w.stride % w.dilation != 0 || c == 0) return std::nullopt;
   Stretch s;
   s.extent = w.extent;
+  s.part = part;
   s.step = c * w.stride / w.dilation;
   s.first = ceil_div(-w.low, w.dilation);
   s.low = s.first * w.dilation + w.low;
@@ -107,8 +109,8 @@ std::optional<Stretch> stretch_of(const FactorRule::Window& w, std::int64_t part
 }
 
 std::optional<FetchPlan> plan_fetch(const Stretch& s, std::int64_t parts) {
-  if (s.extent == 0 || s.extent % parts != 0) return std::nullopt;
-  const std::int64_t part = s.extent / parts;
+  if (s.extent < 2) return std::nullopt;
+  const std::int64_t part = s.part;
   FetchPlan plan;
   plan.begin = part;
   for (std::int64_t p = 0; p < parts; ++p) {
@@ -125,31 +127,33 @@ std::optional<FetchPlan> plan_fetch(const Stretch& s, std::int64_t parts) {
     for (std::int64_t p = 0; p < parts; ++p) {
       const std::int64_t begin = s.step * p + s.first, source = floor_div(begin, part) + k,
                          at = modulo(begin, part) - k * part;
-      const std::int64_t from = std::max<std::int64_t>(0, at), to = std::min(part, at + s.count);
+      const std::int64_t from = std::max<std::int64_t>(0, at), to = std::min(part, at + s.count),
+                         held = source < 0 ? 0 : std::min(part, s.extent - source * part);
       if (to <= from) continue;
-      if (source < 0 || source >= parts) {
-        outside = true;
-        continue;
-      }
+      if (to > held) outside = true;
+      if (held <= from) continue;
       own = own && source == p;
       round.start = std::min(round.start, from);
-      round.limit = std::max(round.limit, to);
+      round.limit = std::max(round.limit, std::min(to, held));
     }
     round.sent = !own && round.limit > round.start;
-    plan.masked = plan.masked || (own && outside && round.limit > round.start);
+    // Behind the end of the whole the last parts hold anything.
+    plan.masked = plan.masked ||
+                  (outside && round.limit > round.start && (own || s.part * parts != s.extent));
     if (round.sent) {
       plan.received += round.limit - round.start;
       ++plan.collectives;
     }
     plan.rounds.push_back(round);
   }
-  if (plan.received > s.extent - part) return std::nullopt;
+  if (plan.received > part * (parts - 1)) return std::nullopt;
   return plan;
 }
 
 Value fetch(Value x, int dim, const Stretch& s, const Strings& axes, std::int64_t parts,
-            const std::optional<Value>& fill) {
+            const Around& around) {
   Builder& b = *x.builder;
+  const std::optional<Value>& fill = around.fill;
   const std::int64_t last = s.step * (parts - 1), least = s.first + std::min<std::int64_t>(0, last),
                      most = s.first + std::max<std::int64_t>(0, last) + s.count;
   if (extent_of(x, dim) == s.extent) {
@@ -160,20 +164,20 @@ Value fetch(Value x, int dim, const Stretch& s, const Strings& axes, std::int64_
   const std::optional<FetchPlan> plan = plan_fetch(s, parts);
   if (!plan) throw InternalError("no plan fetches a stretch of " + to_string(x.type()));
   x = from_parts(x, dim, s, *plan, axes, parts);
-  if (!plan->masked && (!fill || (least >= 0 && most <= s.extent))) return x;
+  if (!around.is_read || (!plan->masked && (!fill || (least >= 0 && most <= s.extent)))) return x;
   Value begin = begin_of(b, s, axes, parts, 0);
   Value at = add(iota(b, begin.dtype(), {s.count}, 0), everywhere(begin, {s.count}));
   const Value inside =
       and_(ge(at, zeros_like(at)), lt(at, full_like(at, static_cast<double>(s.extent))));
-  const Value around = fill ? *fill : scalar(b, x.dtype(), 0);
-  return select(broadcast_in_dim(inside, x.shape(), {dim}), x, everywhere(around, x.shape()));
+  return select(broadcast_in_dim(inside, x.shape(), {dim}), x,
+                everywhere(fill ? *fill : scalar(b, x.dtype(), 0), x.shape()));
 }
 
 Stretch fetch_window(Value& x, int dim, const FactorRule::Window& w, const Strings& axes,
-                     std::int64_t parts, const std::optional<Value>& fill) {
+                     std::int64_t parts, const Around& around) {
   const std::optional<Stretch> s = stretch_of(w, parts);
   if (!s) throw InternalError("work is divided where windows do not begin alike");
-  x = fetch(x, dim, *s, axes, parts, fill);
+  x = fetch(x, dim, *s, axes, parts, around);
   return *s;
 }
 

@@ -7,7 +7,7 @@ namespace tessera::inline v0::ops {
 Literal neutral_literal(DType d, Combiner how) {
   if (how == Combiner::mul) return scalar_literal(d, std::int64_t{1});
   if (how == Combiner::add) return scalar_literal(d, is_floating(d) ? -0.0 : 0.0);
-  const bool max = how == Combiner::max;
+  const bool max = how == Combiner::max || how == Combiner::or_;
   if (d == DType::boolean) return scalar_literal(d, std::int64_t{!max});
   if (is_floating(d)) {
     const double infinity = std::numeric_limits<double>::infinity();

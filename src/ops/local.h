@@ -17,12 +17,12 @@ inline Value part_number(Builder& b, const Strings& axes, std::int64_t parts) {
   return pvary(axis_index(b, axes, parts), axes);
 }
 
-/// Where this device's part of a dimension begins, an integer scalar; `extent` and `part` are those
-/// of the whole and of a part.
-inline Value part_start(Builder& b, DType dtype, const Strings& axes, std::int64_t extent,
+/// Where this device's part of a dimension begins, an integer scalar: of so many `parts`, each of
+/// the extent `part`.
+inline Value part_start(Builder& b, DType dtype, const Strings& axes, std::int64_t parts,
                         std::int64_t part) {
-  if (part == extent) return scalar(b, dtype, 0);
-  Value start = part_number(b, axes, extent / part);
+  if (parts == 1) return scalar(b, dtype, 0);
+  Value start = part_number(b, axes, parts);
   if (dtype != start.dtype()) start = convert(start, dtype);
   return mul(start, scalar(b, dtype, static_cast<double>(part)));
 }
@@ -32,7 +32,8 @@ inline Value is_first(Builder& b, const Strings& axes, std::int64_t size) {
   return eq(part_number(b, axes, size), scalar(b, DType::int32, 0));
 }
 
-/// A scalar that changes nothing that it is combined with by a sum, a product or an extremum.
+/// A scalar that changes nothing that it is combined with by a sum, a product, an extremum or, of
+/// booleans, a conjunction or disjunction.
 Literal neutral_literal(DType dtype, Combiner how);
 
 /// A scalar in every place of the shape.

@@ -12,12 +12,10 @@ namespace {
 std::string name_of(Var v) { return "%" + std::to_string(v); }
 
 // Where a value lies as far as it can be cut so.
-spmd::Placement fitted(const spmd::AtomMesh& mesh, spmd::Placement p, const Shape& shape) {
+spmd::Placement fitted(spmd::Placement p, const Shape& shape) {
   p.unreduced = {};
-  for (int d = 0; d < shape.rank(); ++d) {
-    spmd::Atoms& dim = p.dims[static_cast<std::size_t>(d)];
-    while (!dim.empty() && (shape[d] == 0 || shape[d] % mesh.size(dim) != 0)) dim.pop_back();
-  }
+  for (int d = 0; d < shape.rank(); ++d)
+    if (shape[d] < 2) p.dims[static_cast<std::size_t>(d)].clear();
   return p;
 }
 
@@ -66,7 +64,7 @@ void Listing::scope(std::size_t number, int depth) {
     PlannedEquation& e = listed(eqn, depth);
     for (Var v : eqn.outputs) {
       const Type& type = p.types[v];
-      const spmd::Placement at = fitted(d_.atoms, where.of(v, number), type.shape);
+      const spmd::Placement at = fitted(where.of(v, number), type.shape);
       e.results.push_back({name_of(v), to_string(type), d_.spec(at), d_.part(type, at).bytes()});
       if (at.is_replicated() && type.bytes() >= options_.large) whole(p, number, eqn, v);
     }
@@ -96,7 +94,7 @@ void Listing::whole(const Program& p, std::size_t scope, const Equation& eqn, Va
     why = "asked for by a constraint";
   } else {
     for (Var u : eqn.inputs) {
-      const spmd::Placement at = fitted(d_.atoms, where.of(u, scope), p.types[u].shape);
+      const spmd::Placement at = fitted(where.of(u, scope), p.types[u].shape);
       if (at.is_replicated()) continue;
       why = p.types[u].shape == p.types[v].shape
                 ? "it is wanted whole where it is read"

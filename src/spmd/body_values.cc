@@ -10,7 +10,7 @@ namespace tessera::inline v0::spmd {
 BodyWriter::Slot BodyWriter::add(const Type& whole, Id at, Value part) {
   Held& h = held_.emplace_back();
   h.type = &whole;
-  h.copies.push_back({at, part});
+  hold(h, at, part);
   return static_cast<Slot>(held_.size()) - 1;
 }
 
@@ -34,8 +34,7 @@ Value BodyWriter::at(Slot slot, Id id) {
     whole.unreduced = {};
     const Value all = at(slot, work_.placements.id(std::move(whole)));
     if (h.zero) return all;
-    h.copies.push_back({id, as_partial(all, to.unreduced)});
-    return h.copies.back().value;
+    return hold(h, id, as_partial(all, to.unreduced));
   }
   if (h.made_by) return make(slot, id);
   const Reshard* plan = nullptr;
@@ -56,9 +55,7 @@ Value BodyWriter::at(Slot slot, Id id) {
   // partial results still add up.
   Value part = b_.vary_over(from->value, work_.placements.axes(from->at));
   note(*plan, *h.type);
-  part = emit_reshard(b_, work_.mesh, *plan, part);
-  h.copies.push_back({id, part});
-  return part;
+  return hold(h, id, emit_reshard(b_, work_.mesh, *plan, part));
 }
 
 Value BodyWriter::make(Slot slot, Id id) {
@@ -75,9 +72,7 @@ Value BodyWriter::make(Slot slot, Id id) {
   if (!there && id != whole) {
     const Value all = at(slot, whole);
     const Reshard& plan = work_.routes.route(*h.type, whole, id);
-    const Value part = emit_reshard(b_, work_.mesh, plan, all);
-    h.copies.push_back({id, part});
-    return part;
+    return hold(h, id, emit_reshard(b_, work_.mesh, plan, all));
   }
   Values parts;
   std::vector<Id> operands;
@@ -86,9 +81,7 @@ Value BodyWriter::make(Slot slot, Id id) {
     parts.push_back(at(s, operands.back()));
   }
   Value part = emit(*h.made_by, rule, division, operands, std::span(&id, 1), parts)[0];
-  part = like(*h.type, part);
-  h.copies.push_back({id, part});
-  return part;
+  return hold(h, id, like(*h.type, part));
 }
 
 void BodyWriter::note(const Reshard& plan, const Type& whole) {

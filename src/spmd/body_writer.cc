@@ -52,8 +52,11 @@ BodyWriter::Id BodyWriter::lies_output(std::size_t scope, std::size_t i) const {
 
 std::vector<BodyWriter::Slot> BodyWriter::walk(std::size_t scope, std::span<const Slot> inputs) {
   const Program& p = work_.where.program(scope);
-  Frame f{p, scope, std::vector<Slot>(p.types.size(), kNoSlot), {}, {}};
+  Frame f{p, scope, std::vector<Slot>(p.types.size(), kNoSlot), {}, {}, {}};
   f.reads = reads_of(p, f.reader);
+  for (std::size_t i = 0; scope == 0 && i < p.outputs.size(); ++i)
+    if (f.reads[p.outputs[i]] == 1)
+      f.ends.emplace(p.outputs[i], work_.placements.id(work_.where.output(i)));
   for (std::size_t i = 0; i < inputs.size(); ++i) f.slots[p.inputs[i]] = inputs[i];
   for (std::size_t k = 0; k < p.equations.size(); ++k) {
     const Equation& eqn = p.equations[k];
@@ -156,7 +159,10 @@ void BodyWriter::plain(Frame& f, std::size_t k, const Equation& eqn) {
   std::vector<ResultState> wanted;
   for (Var v : eqn.outputs) {
     wanted.emplace_back();
-    if (f.reads[v] > 0) wanted.back().wanted = lies(f.scope, v);
+    if (f.reads[v] > 0) {
+      const auto end = f.ends.find(v);
+      wanted.back().wanted = end == f.ends.end() ? lies(f.scope, v) : end->second;
+    }
     if (is_floating(f.program.types[v].dtype)) find_sum(f, v, wanted.back());
   }
   const DivisionRule& rule = work_.rules.of(f.program, eqn);
@@ -172,10 +178,10 @@ void BodyWriter::plain(Frame& f, std::size_t k, const Equation& eqn) {
 }
 
 Values BodyWriter::emit(const Equation& eqn, const DivisionRule& rule, const Division& division,
-                        std::span<const Id> operands, std::span<const Id> results,
-                        const Values& parts) {
+                        std::span<const Id> operands, std::span<const Id> results, Values parts) {
   const bool whole =
       std::all_of(division.begin(), division.end(), [](const Atoms& a) { return a.empty(); });
+  fill_up(rule, division, parts);
   Values out;
   if (whole || !eqn.op->local) {
     out = b_.emit(*eqn.op, parts, eqn.attrs);
@@ -192,7 +198,8 @@ Values BodyWriter::emit(const Equation& eqn, const DivisionRule& rule, const Div
         shapes.push_back(work_.mesh.local_shape(rule.tensors[i].type.shape, work_.placements[id]));
     }
     LocalArgs args{b_,    *eqn.op, eqn.attrs, in_types,  out_types,
-                   parts, shapes,  in_specs,  out_specs, {}};
+                   parts, shapes,  in_specs,  out_specs, work_.mesh.atom_mesh(),
+                   {}};
     for (std::size_t f = 0; f < division.size(); ++f)
       for (Atom a : division[f])
         if (rule.factors[f].reduces) {

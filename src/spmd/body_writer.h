@@ -1,6 +1,6 @@
 // Writes the per-device program of a program: plain equations in body_writer.cc, values and how
-// they come to where they are read in body_values.cc, control flow in body_flow.cc and
-// body_sums.cc.
+// they come to where they are read in body_values.cc, what their parts hold behind the end of the
+// whole in body_padding.cc, control flow in body_flow.cc and body_sums.cc.
 #pragma once
 
 #include "ir/builder.h"
@@ -11,17 +11,24 @@
 #include <map>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 namespace tessera::inline v0::spmd {
 
 /// What the writers of a program's bodies share.
 struct PartitionWork {
-  PartitionWork(const AtomMesh& m, const Propagation& p, const Links& links)
-      : mesh(m), where(p), placements(m), routes(links, placements), divider(placements, routes) {}
+  PartitionWork(const AtomMesh& m, const Propagation& p, const PartitionOptions& o)
+      : mesh(m),
+        where(p),
+        poison(o.poison),
+        placements(m),
+        routes(o.links, placements),
+        divider(placements, routes) {}
 
   const AtomMesh& mesh;
   const Propagation& where;
+  const bool poison;
   PlacementTable placements;
   Routes routes;
   DivisionRules rules;
@@ -75,6 +82,7 @@ class BodyWriter {
     std::vector<Slot> slots;            // by variable
     std::vector<std::uint32_t> reads;   // by variable, by equations that somebody needs
     std::vector<std::uint32_t> reader;  // the first of these
+    std::unordered_map<Var, Id> ends;   // where results lie that nobody else reads
   };
   // Sets where new equations come from, for a scope.
   class At;
@@ -88,7 +96,12 @@ class BodyWriter {
   bool is_made_anywhere(const Frame& f, const Equation& eqn) const;
   void make_anywhere(Frame& f, const Equation& eqn);
   Values emit(const Equation& eqn, const DivisionRule& rule, const Division& division,
-              std::span<const Id> operands, std::span<const Id> results, const Values& parts);
+              std::span<const Id> operands, std::span<const Id> results, Values parts);
+  void fill_up(const DivisionRule& rule, const Division& division, Values& parts);
+  Value behind(Value part, std::size_t dim, std::int64_t extent, const Atoms& cut,
+               const Literal& fill);
+  /// A new copy; gives it.
+  Value hold(Held& h, Id at, Value part);
   Value make(Slot slot, Id id);
   static Value like(const Type& type, Value part);
   void note(const Reshard& plan, const Type& whole);
@@ -114,6 +127,9 @@ class BodyWriter {
   std::int64_t times_;
   bool in_while_;
   std::deque<Held> held_;
+  /// Parts with neutral elements behind the end of the whole: by the part, the dimension, its whole
+  /// extent, and what the elements are neutral to.
+  std::map<std::tuple<Var, std::size_t, std::int64_t, Combiner>, Value> filled_;
   const Equation* now_ = nullptr;
 };
 

@@ -145,8 +145,8 @@ class Search {
     const Id in_parts = placements_.id(std::move(parts));
     std::optional<MoveCost> least = cost_to(i, in_parts);
     Id best = in_parts;
+    if (least) least->add(fetching_cost(mesh_, rule_, i, division, routes_));
     if (windows) {
-      if (least) least->add(fetching_cost(mesh_, rule_, i, division, routes_));
       const Id in_whole = placements_.id(std::move(whole));
       const std::optional<MoveCost> other = cost_to(i, in_whole);
       if (other && (!least || other->seconds < least->seconds)) {
@@ -183,7 +183,8 @@ class Search {
     }
     if (sums && (cut.intersects(sum_over_) || (!reduced.empty() && how != Combiner::add)))
       return false;
-    double seconds = work_ / static_cast<double>(mesh_.size(cut));
+    double seconds =
+        work_ * padding_of(mesh_, rule_, division) / static_cast<double>(mesh_.size(cut));
     int collectives = 0;
     auto add = [&](const Reshard& plan) {
       seconds += plan.seconds;

@@ -68,6 +68,7 @@ DivisionRule::DivisionRule(std::uint32_t rule_number, const Program& program, co
       case FactorRule::Kind::indexed: f.divides = f.divides && op->local; [[fallthrough]];
       case FactorRule::Kind::reduction:
         f.reduces = true;
+        f.meets = f.meets || m.kind == FactorRule::Kind::reduction;
         f.combiner = m.combiner;
         for (const Type& t : out) f.divides = f.divides && combinable(f.combiner, t.dtype);
         break;
@@ -76,7 +77,8 @@ DivisionRule::DivisionRule(std::uint32_t rule_number, const Program& program, co
         f.divides = f.divides && op->local;
         break;
       case FactorRule::Kind::contest:
-        f.settles = true;
+        f.settles = f.meets = true;
+        f.combiner = m.combiner;
         f.divides = f.divides && op->local;
         break;
       case FactorRule::Kind::permutation:
@@ -101,6 +103,15 @@ DivisionRule::DivisionRule(std::uint32_t rule_number, const Program& program, co
     if (ends && writes[f] > 0) factors[f].divides = false;
     factors[f].batches = factors[f].batches && reads[f] + writes[f] == ranked;
   }
+  find_regroupings();
+  // What elements behind the end meet is of a window, and counts for others, or is no one dimension.
+  for (const Window& w : windows) {
+    Factor& f = factors[static_cast<std::size_t>(w.reads.factor)];
+    f.evenly = f.evenly || f.meets;
+  }
+  for (std::size_t t = 0; t < operands; ++t)
+    for (const auto& dim : tensors[t].dims)
+      for (std::uint16_t f : dim) factors[f].evenly |= factors[f].meets && dim.size() > 1;
 }
 
 bool DivisionRule::sums(const std::vector<bool>& partial) const {
@@ -139,10 +150,11 @@ Placement part_of(const AtomMesh& mesh, const DivisionRule& rule, std::size_t te
   const auto& dims = rule.tensors[tensor].dims;
   Placement p = Placement::replicated(static_cast<int>(dims.size()));
   for (std::size_t d = 0; d < dims.size(); ++d) {
-    const int w = rule.window_of(tensor, d);
-    if (w >= 0 && !division[dims[d][0]].empty() &&
-        !rule.fetching(static_cast<std::size_t>(w), mesh.size(division[dims[d][0]])))
-      continue;
+    if (dims[d].empty()) continue;
+    const std::int64_t parts = mesh.size(division[dims[d][0]]);
+    const int g = rule.regrouping_of(tensor, d, parts), w = rule.window_of(tensor, d);
+    if (g >= 0 && !rule.regrouped(static_cast<std::size_t>(g), parts)) continue;
+    if (w >= 0 && parts > 1 && !rule.fetching(static_cast<std::size_t>(w), parts)) continue;
     for (std::uint16_t f : dims[d])
       for (Atom a : division[f]) p.dims[d].push_back(a);
   }
@@ -155,7 +167,8 @@ bool fits(const AtomMesh& mesh, const DivisionRule& rule, const Division& divisi
   for (std::size_t f = 0; f < division.size(); ++f) {
     if (division[f].empty()) continue;
     const DivisionRule::Factor& factor = rule.factors[f];
-    if (!factor.divides || factor.size % mesh.size(division[f]) != 0) return false;
+    if (!factor.divides || (factor.evenly && factor.size % mesh.size(division[f]) != 0))
+      return false;
     if (!factor.reduces) continue;
     if (partial && how != factor.combiner) return false;
     partial = true;
@@ -169,16 +182,15 @@ bool fits(const AtomMesh& mesh, const DivisionRule& rule, const Division& divisi
     const DivisionRule::Tensor& t = rule.tensors[k];
     for (std::size_t d = 0; d < t.dims.size(); ++d) {
       if (rule.window_of(k, d) >= 0) continue;
-      std::int64_t parts = 1;
-      bool whole = true;  // so far each factor is cut all the way
-      for (std::uint16_t f : t.dims[d]) {
-        if (!whole && !division[f].empty()) return false;
-        const std::int64_t n = mesh.size(division[f]);
-        whole = whole && n == rule.factors[f].size;
-        parts *= n;
+      const std::vector<std::uint16_t>& dim = t.dims[d];
+      bool whole = true, is_cut = false;  // so far each factor is cut all the way
+      for (std::size_t i = 0; i < dim.size(); ++i) {
+        const std::int64_t n = mesh.size(division[dim[i]]), size = rule.factors[dim[i]].size;
+        if (n > 1 && (!whole || (size % n != 0 && !may_be_uneven(rule, dim, i, n)))) return false;
+        whole = whole && n == size;
+        is_cut = is_cut || n > 1;
       }
-      const std::int64_t extent = t.type.shape[static_cast<int>(d)];
-      if (parts > 1 && (extent == 0 || extent % parts != 0)) return false;
+      if (is_cut && t.type.shape[static_cast<int>(d)] < 2) return false;
     }
   }
   return true;

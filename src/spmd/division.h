@@ -21,7 +21,9 @@ struct DivisionRule {
   struct Factor {
     std::int64_t size = 1;
     bool divides = false;  // may be cut, in operands and results alike
+    bool evenly = false;   // and then into parts of one length only
     bool reduces = false;  // where it is cut, results are partial
+    bool meets = false;    // where it is cut, each element counts: none may be behind the end
     bool batches = false;  // each value with dimensions has it, and nothing is to be done
     bool runs = false;     // where it is cut, parts send one another their totals
     bool settles = false;  // where it is cut, parts send one another what they would give
@@ -38,6 +40,14 @@ struct DivisionRule {
     std::size_t tensor;
     std::size_t dim;
   };
+  /// An operand and a result that hold the same elements in the same order, as reshapes do: where the
+  /// factor, which begins a dimension of each, is cut into parts that are not blocks of both, they
+  /// are fetched. A row is what one element of the factor's dimension stands for.
+  struct Regrouping {
+    std::uint16_t factor;
+    std::size_t dim;                        // of operand 0
+    std::int64_t in, in_row, out, out_row;  // extents of the dimensions
+  };
   /// How, in so many parts; absent: the operand has to be whole, and nothing is sent.
   using Fetching = std::optional<ops::FetchPlan>;
 
@@ -48,10 +58,14 @@ struct DivisionRule {
   std::vector<Factor> factors;
   std::vector<Tensor> tensors;  // operands, then results
   std::vector<Window> windows;
+  std::vector<Regrouping> regroupings;
   std::size_t operands;
   Cost cost;  // undivided
 
   const Fetching& fetching(std::size_t window, std::int64_t parts) const;
+  const Fetching& regrouped(std::size_t regrouping, std::int64_t parts) const;
+  /// Of the operand's dimension, where it is fetched in so many parts; -1: none is.
+  int regrouping_of(std::size_t tensor, std::size_t dim, std::int64_t parts) const;
   /// The window of the tensor's dimension; -1: it has none.
   int window_of(std::size_t tensor, std::size_t dim) const;
 
@@ -60,11 +74,20 @@ struct DivisionRule {
   bool sums(const std::vector<bool>& partial) const;
 
  private:
-  mutable std::map<std::pair<std::size_t, std::int64_t>, Fetching> fetchings_;
+  void find_regroupings();
+
+  mutable std::map<std::pair<std::size_t, std::int64_t>, Fetching> fetchings_, regrouped_;
 };
 
+/// Whether this factor of a dimension may be cut into so many parts, uneven ones maybe, while those
+/// behind it are not cut: the factors before it are 1, and the parts are blocks of the dimension, or
+/// are fetched.
+bool may_be_uneven(const DivisionRule& rule, const std::vector<std::uint16_t>& dim, std::size_t k,
+                   std::int64_t parts);
+
 /// Calls f(factor, atom) for the atoms of a placement's dimensions as the factors of the dimensions
-/// have them: major first, while they divide what is left. What does not divide is left out.
+/// have them: major first, while they divide what is left, or cut a factor that makes blocks of the
+/// dimension unevenly. What does neither is left out.
 template <class F>
 void for_each_cut(const AtomMesh& mesh, const DivisionRule& rule, std::size_t tensor,
                   const Placement& placement, F&& f) {
@@ -72,11 +95,15 @@ void for_each_cut(const AtomMesh& mesh, const DivisionRule& rule, std::size_t te
     const std::vector<std::uint16_t>& factors = rule.tensors[tensor].dims[d];
     if (factors.empty()) continue;
     std::size_t k = 0;
-    std::int64_t left = rule.factors[factors[0]].size;
+    std::int64_t left = rule.factors[factors[0]].size, parts = 1;
+    bool even = true;
     for (Atom a : placement.dims[d]) {
+      if (left == 1 && k + 1 < factors.size()) parts = 1;
       while (left == 1 && k + 1 < factors.size()) left = rule.factors[factors[++k]].size;
-      if (left % mesh.size(a) != 0) break;
-      left /= mesh.size(a);
+      parts *= mesh.size(a);
+      even = even && left % mesh.size(a) == 0;
+      if (!even && !may_be_uneven(rule, factors, k, parts)) break;
+      if (even) left /= mesh.size(a);
       f(factors[k], a);
     }
   }
@@ -86,9 +113,12 @@ void for_each_cut(const AtomMesh& mesh, const DivisionRule& rule, std::size_t te
 Placement part_of(const AtomMesh& mesh, const DivisionRule& rule, std::size_t tensor,
                   const Division& division);
 
-/// Atoms divide the factors, parts of all tensors are blocks, and there is one way at most in which
-/// results are partial.
+/// Parts of all tensors are blocks, uneven ones only where the equation gives what it should of
+/// them, and there is one way at most in which results are partial.
 bool fits(const AtomMesh& mesh, const DivisionRule& rule, const Division& division);
+
+/// How many times as much is to be done as where all parts were full.
+double padding_of(const AtomMesh& mesh, const DivisionRule& rule, const Division& division);
 
 /// The rules of equations, each built once.
 class DivisionRules {

@@ -17,19 +17,29 @@ double bytes_of(const AtomMesh& mesh, const DivisionRule::Tensor& t, const Divis
 MoveCost fetching_cost(const AtomMesh& mesh, const DivisionRule& rule, std::size_t operand,
                        const Division& division, const Routes& routes) {
   MoveCost cost;
-  for (std::size_t w = 0; w < rule.windows.size(); ++w) {
-    const auto f = static_cast<std::size_t>(rule.windows[w].reads.factor);
-    if (rule.windows[w].tensor != operand || division[f].empty()) continue;
-    const DivisionRule::Fetching& plan = rule.fetching(w, mesh.size(division[f]));
-    if (!plan) continue;
-    const double element = bytes_of(mesh, rule.tensors[operand], division, f) /
-                           static_cast<double>(rule.windows[w].reads.extent);
+  const auto add = [&](const DivisionRule::Fetching& plan, std::size_t f, std::int64_t extent) {
+    if (!plan) return;
+    const double element =
+        bytes_of(mesh, rule.tensors[operand], division, f) / static_cast<double>(extent);
     for (const ops::FetchPlan::Round& round : plan->rounds) {
       if (!round.sent) continue;
       const double bytes = element * static_cast<double>(round.limit - round.start);
       cost.seconds += routes.seconds(MoveKind::permute, AtomSet(division[f]), bytes, bytes);
     }
     cost.collectives += plan->collectives;
+  };
+  for (std::size_t w = 0; w < rule.windows.size(); ++w) {
+    const auto f = static_cast<std::size_t>(rule.windows[w].reads.factor);
+    if (rule.windows[w].tensor != operand || division[f].empty()) continue;
+    add(rule.fetching(w, mesh.size(division[f])), f, rule.windows[w].reads.extent);
+  }
+  for (std::size_t d = 0; d < rule.tensors[operand].dims.size(); ++d) {
+    const std::vector<std::uint16_t>& dim = rule.tensors[operand].dims[d];
+    const std::int64_t parts = dim.empty() ? 1 : mesh.size(division[dim[0]]);
+    if (const int g = rule.regrouping_of(operand, d, parts); g >= 0) {
+      const auto k = static_cast<std::size_t>(g);
+      add(rule.regrouped(k, parts), dim[0], rule.regroupings[k].in * rule.regroupings[k].in_row);
+    }
   }
   return cost;
 }

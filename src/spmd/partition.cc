@@ -74,7 +74,7 @@ Partitioned partition(const ProgramPtr& whole_program, const MeshRef& mesh_ref,
   const AtomMesh mesh(*mesh_ref, AtomMesh::Parts::axes);
   const ProgramPtr program = without_uncut_pieces(whole_program, mesh);
   const Propagation where = propagate(*program, mesh, options.wanted);
-  PartitionWork work(mesh, where, options.links);
+  PartitionWork work(mesh, where, options);
   Partitioned result;
   Builder body(program->name);
   BodyWriter writer(work, body, 1, false);
@@ -104,6 +104,7 @@ Partitioned partition(const ProgramPtr& whole_program, const MeshRef& mesh_ref,
   result.program = b.finish(ops::shard_map(b, local, operands, mesh_ref, std::move(in_specs),
                                            std::move(out_specs), true));
   result.collectives = std::move(work.causes);
+  result.whole = program;
   result.where = where;
   return result;
 }

@@ -15,6 +15,9 @@ struct PartitionOptions {
   /// Placements over `AtomMesh(*mesh, AtomMesh::Parts::axes)`.
   PropagationOptions wanted;
   Links links;
+  /// For tests: what parts hold behind the end of the whole is NaN, or a loud integer, wherever an
+  /// equation reads them.
+  bool poison = false;
 };
 
 /// A collective of a partitioned program, and why it is there.
@@ -39,11 +42,15 @@ struct Partitioned {
   std::vector<Placement> inputs, outputs;
   /// In the order of the program, what loops hold in its place.
   std::vector<CollectiveCause> collectives;
-  /// Keeps the nested programs whose equations are causes; those at the top are the program's.
+  /// What was divided: the program, or what was made of it first. Its equations are causes.
+  ProgramPtr whole = {};
+  /// Of that; keeps its nested programs.
   std::optional<Propagation> where = {};
 };
 
-/// Every value is cut along whole axes that divide it, as propagation has it (spmd/propagate.h).
+/// Every value is cut along whole axes, as propagation has it (spmd/propagate.h). Where these do not
+/// divide a dimension the last parts are short, or empty: on the device they are as long as the
+/// first, and what they hold behind the end of the whole is never part of a result.
 /// Each equation's work is divided in the cheapest way (spmd/divide.h); operands are brought to it,
 /// once for all readers that need them so; results stay where they come out, partial sums too,
 /// until somebody reads them. Factors along which the op says no way to divide it are computed

@@ -37,24 +37,16 @@ class PlacementTable {
   /// lies so varies over these at most.
   const AxisSet& axes(Id id) const { return used_[id]; }
 
-  /// The placement without the atoms of each dimension that do not divide it and those behind them,
-  /// and without partial results.
+  /// The placement without cuts of dimensions that have no two elements, and without partial
+  /// results.
   Id divided(const Placement& p, const Shape& whole) {
     bool fits = p.unreduced.empty();
-    for (int d = 0; d < whole.rank() && fits; ++d) {
-      const Atoms& dim = p.dims[static_cast<std::size_t>(d)];
-      fits = dim.empty() || (whole[d] > 0 && whole[d] % mesh_.size(dim) == 0);
-    }
+    for (int d = 0; d < whole.rank() && fits; ++d)
+      fits = whole[d] > 1 || p.dims[static_cast<std::size_t>(d)].empty();
     if (fits) return id(p);
     Placement q = Placement::replicated(whole.rank());
-    for (int d = 0; d < whole.rank(); ++d) {
-      std::int64_t parts = 1;
-      for (Atom a : p.dims[static_cast<std::size_t>(d)]) {
-        parts *= mesh_.size(a);
-        if (whole[d] == 0 || whole[d] % parts != 0) break;
-        q.dims[static_cast<std::size_t>(d)].push_back(a);
-      }
-    }
+    for (int d = 0; d < whole.rank(); ++d)
+      if (const auto k = static_cast<std::size_t>(d); whole[d] > 1) q.dims[k] = p.dims[k];
     return id(std::move(q));
   }
   Id replicated(int rank) { return id(Placement::replicated(rank)); }

@@ -1,5 +1,7 @@
 #include "spmd/projection.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0::spmd {
 
 void Projection::read(const CutRule& rule, std::span<const Draft* const> drafts) {
@@ -40,6 +42,30 @@ void Projection::read(const CutRule& rule, std::span<const Draft* const> drafts)
   }
 }
 
+namespace {
+// Of a cut that is nobody's wish: an eighth of the work is for nothing, or a device has none.
+bool is_wasteful(std::int64_t extent, std::int64_t parts) {
+  const std::int64_t part = (extent + parts - 1) / parts;
+  return 8 * (part * parts - extent) > extent || part * (parts - 1) >= extent;
+}
+}  // namespace
+
+// Whether another value has its first `count` axes along the factor, and as many elements.
+bool Projection::is_cut_elsewhere(std::size_t tensor, std::size_t factor, const Atoms& wanted,
+                                  std::size_t count) const {
+  const auto extent = [&](std::size_t t) {
+    const CutRule::Place& p = rule_->place(t, factor);
+    return p ? rule_->tensors()[t].dims[static_cast<std::size_t>(p.dim)].extent : -1;
+  };
+  for (std::size_t t = 0; t < rule_->tensors().size(); ++t) {
+    const Atoms& has = axes(t, factor);
+    if (t != tensor && has.size() >= count && extent(t) == extent(tensor) &&
+        std::equal(wanted.begin(), wanted.begin() + count, has.begin()))
+      return true;
+  }
+  return false;
+}
+
 std::size_t Projection::room(std::size_t tensor, std::size_t factor, const Atoms& wanted) const {
   const CutRule::Place& place = rule_->place(tensor, factor);
   const Draft& draft = *drafts_[tensor];
@@ -53,6 +79,9 @@ std::size_t Projection::room(std::size_t tensor, std::size_t factor, const Atoms
   for (std::int64_t parts = size(now); n < wanted.size() && !barred.contains(wanted[n]); ++n) {
     parts *= mesh_.size(wanted[n]);
     if (place.before * parts > extent || (!place.minor && whole % parts != 0)) break;
+    if (place.before == 1 && extent % parts != 0 && is_wasteful(extent, parts) &&
+        !is_cut_elsewhere(tensor, factor, wanted, n + 1))
+      break;
   }
   return n;
 }

@@ -31,7 +31,8 @@ class Projection {
   std::int64_t size(const Atoms& atoms) const { return mesh_.size(atoms); }
   /// How many of the first axes of `wanted`, which begins with those that the tensor has along the
   /// factor, it may have: none are added where the dimension is closed, none that is barred, and
-  /// none for which the factor has no room.
+  /// none for which the factor has no room, and none that leaves a device without elements, or with
+  /// much that is none, unless another value of that extent is cut so.
   std::size_t room(std::size_t tensor, std::size_t factor, const Atoms& wanted) const;
   /// The factors before this one in its dimension have all their axes, so that what cuts this one
   /// makes blocks.
@@ -47,6 +48,9 @@ class Projection {
   bool write(std::size_t tensor, Draft& draft) const;
 
  private:
+  bool is_cut_elsewhere(std::size_t tensor, std::size_t factor, const Atoms& wanted,
+                        std::size_t count) const;
+
   const AtomMesh& mesh_;
   const CutRule* rule_ = nullptr;
   std::size_t factors_ = 0;

@@ -15,8 +15,10 @@ namespace {
 // Puts a plan together, with what each move costs.
 class Assembly {
  public:
-  Assembly(const AtomMesh& mesh, const Type& whole, const Placement& from, const Links& links)
-      : mesh_(mesh), whole_(whole), links_(links) {
+  /// Parts are those of the whole as it is filled up.
+  Assembly(const AtomMesh& mesh, const Type& whole, Shape filled, const Placement& from,
+           const Links& links)
+      : mesh_(mesh), whole_(whole), filled_(std::move(filled)), links_(links) {
     plan_.whole = whole.shape;
     plan_.from = from;
     part_ = bytes_of(from);
@@ -34,7 +36,7 @@ class Assembly {
                           mesh_.to_string(after));
     const std::int64_t part = bytes_of(after);
     move.bytes = kind == MoveKind::exchange ? lower_bound_bytes(mesh_, whole_, before, after)
-                                            : received(kind, mesh_.size(move.atoms), part);
+                                            : received(kind, mesh_.size(move.atoms), before, after);
     plan_.bytes += move.bytes;
     plan_.seconds += links_.seconds(mesh_, kind, move.atoms, static_cast<double>(part_),
                                     static_cast<double>(part), static_cast<double>(move.bytes));
@@ -46,16 +48,23 @@ class Assembly {
   Reshard finish() { return std::move(plan_); }
 
  private:
-  // Of uneven parts as many bytes are sent as of even ones.
-  std::int64_t received(MoveKind kind, std::int64_t members, std::int64_t part) const {
-    const bool gather = kind == MoveKind::all_gather;
-    return received_bytes(kind, members, part_, gather ? part_ * members : part);
+  std::int64_t received(MoveKind kind, std::int64_t members, const Placement& before,
+                        const Placement& after) const {
+    return received_bytes(kind, members, bytes_of(before, &after), bytes_of(after, &before));
   }
-  std::int64_t bytes_of(const Placement& p) const {
-    return mesh_.local_shape(whole_.shape, p).count() * size_of(whole_.dtype);
+  // Of a part. A dimension that is whole is filled up only while a move, from or to `other`, gives
+  // or takes its cut.
+  std::int64_t bytes_of(const Placement& p, const Placement* other = nullptr) const {
+    Shape extents = filled_;
+    for (int d = 0; d < extents.rank(); ++d) {
+      const auto k = static_cast<std::size_t>(d);
+      if (p.dims[k].empty() && (!other || other->dims[k].empty())) extents[d] = whole_.shape[d];
+    }
+    return mesh_.local_shape(extents, p).count() * size_of(whole_.dtype);
   }
   const AtomMesh& mesh_;
   const Type& whole_;
+  const Shape filled_;
   const Links& links_;
   Reshard plan_;
   std::int64_t part_ = 0;
@@ -71,7 +80,7 @@ void check(const AtomMesh& mesh, const Type& whole, const Placement& from, const
 
 Reshard by_exchange(const AtomMesh& mesh, const Type& whole, const Placement& from,
                     const Placement& to, const Links& links, const ReshardOptions& options) {
-  Assembly plan(mesh, whole, from, links);
+  Assembly plan(mesh, whole, whole.shape, from, links);
   Placement at = from;
   if (from.unreduced != to.unreduced) {
     reduce(at, from.unreduced - to.unreduced);
@@ -85,33 +94,28 @@ Reshard by_exchange(const AtomMesh& mesh, const Type& whole, const Placement& fr
   return plan.finish();
 }
 
-// A dimension that atoms do not divide keeps its cut while others are moved, and may get it from
-// none before, or lose it to none after: the only cuts of it whose parts lie in one another.
-struct Uneven {
-  Placement from, to;  // between the slice before and the gather after
-  std::uint64_t frozen = 0;
-  bool feasible = true;
-};
-Uneven uneven_dims(const AtomMesh& mesh, const Type& whole, const Placement& from,
-                   const Placement& to) {
-  Uneven u{from, to};
-  for (std::size_t d = 0; d < from.dims.size(); ++d) {
-    const std::int64_t extent = whole.shape[static_cast<int>(d)];
-    const Atoms &a = from.dims[d], &b = to.dims[d];
-    if (extent % mesh.size(a) == 0 && extent % mesh.size(b) == 0) continue;
-    u.frozen |= std::uint64_t{1} << d;
-    if (a == b) continue;
-    if (a.empty() && !from.used().intersects(AtomSet(b)))
-      u.from.dims[d] = b;
-    else if (b.empty() && !to.used().intersects(AtomSet(a)))
-      u.to.dims[d] = a;
-    else
-      u.feasible = false;
-  }
-  return u;
+}  // namespace
+
+Shape filled_up(const AtomMesh& mesh, const Shape& whole, const Placement& p) {
+  Shape filled = mesh.local_shape(whole, p);
+  for (int d = 0; d < filled.rank(); ++d)
+    filled[d] *= mesh.size(p.dims[static_cast<std::size_t>(d)]);
+  return filled;
 }
 
-}  // namespace
+std::optional<Shape> filled_alike(const AtomMesh& mesh, const Shape& whole, const Placement& p,
+                                  const Placement& q) {
+  Shape one = filled_up(mesh, whole, p);
+  const Shape other = filled_up(mesh, whole, q);
+  for (int d = 0; d < one.rank(); ++d) {
+    const auto k = static_cast<std::size_t>(d);
+    if (p.dims[k].empty())
+      one[d] = other[d];
+    else if (!q.dims[k].empty() && one[d] != other[d])
+      return std::nullopt;
+  }
+  return one;
+}
 
 int Reshard::collectives() const {
   return static_cast<int>(std::count_if(moves.begin(), moves.end(),
@@ -121,40 +125,20 @@ int Reshard::collectives() const {
 Reshard plan_reshard(const AtomMesh& mesh, const Type& whole, const Placement& from,
                      const Placement& to, const Links& links, const ReshardOptions& options) {
   check(mesh, whole, from, to);
-  if (from == to) return Assembly(mesh, whole, from, links).finish();
-  std::optional<Uneven> uneven;
-  if (!mesh.divides(whole.shape, from) || !mesh.divides(whole.shape, to)) {
-    uneven = uneven_dims(mesh, whole, from, to);
-    if (!uneven->feasible) return by_exchange(mesh, whole, from, to, links, options);
-  }
-  StepsQuestion q{mesh,
-                  uneven ? uneven->from : from,
-                  uneven ? uneven->to : to,
-                  links,
-                  options.joint,
-                  0,
-                  uneven ? uneven->frozen : 0,
-                  {}};
+  if (from == to) return Assembly(mesh, whole, whole.shape, from, links).finish();
+  const std::optional<Shape> filled = filled_alike(mesh, whole.shape, from, to);
+  if (!filled) return by_exchange(mesh, whole, from, to, links, options);
+  StepsQuestion q{mesh, from, to, links, options.joint, 0, {}};
   if (!links.scales()) q.bytes = std::max<std::int64_t>(whole.bytes(), 1);
   // Of an extent only what the atoms have in common with it counts.
   const std::int64_t all = mesh.mesh().size();
-  for (int d = 0; d < from.rank(); ++d)
-    q.extents.push_back(q.frozen >> d & 1 ? mesh.size(q.from.dims[static_cast<std::size_t>(d)])
-                                          : std::gcd(whole.shape[d], all));
-  std::shared_ptr<const Steps> steps;
-  if (q.from == q.to)
-    steps = std::make_shared<const Steps>();
-  else
-    steps = steps_of(q);
+  for (std::int64_t extent : *filled) q.extents.push_back(std::gcd(extent, all));
+  const std::shared_ptr<const Steps> steps = steps_of(q);
   if (!steps) return by_exchange(mesh, whole, from, to, links, options);
 
-  Assembly sequence(mesh, whole, from, links);
-  sequence.reserve(steps->size() + 2);
-  const bool slices = !steps->empty() && steps->front().kind == MoveKind::slice,
-             gathers = !steps->empty() && steps->back().kind == MoveKind::all_gather;
-  if (q.from != from && !slices) sequence.add(MoveKind::slice, q.from);
-  for (const Step& s : *steps) sequence.add(s.kind, gathers && &s == &steps->back() ? to : s.after);
-  if (q.to != to && !gathers) sequence.add(MoveKind::all_gather, to);
+  Assembly sequence(mesh, whole, *filled, from, links);
+  sequence.reserve(steps->size());
+  for (const Step& s : *steps) sequence.add(s.kind, s.after);
   Reshard plan = sequence.finish();
   if (plan.to() != to)
     throw InternalError("a plan ends at " + mesh.to_string(plan.to()) + " instead of " +

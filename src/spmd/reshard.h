@@ -15,6 +15,7 @@
 
 #include "spmd/links.h"
 
+#include <optional>
 #include <vector>
 
 namespace tessera::inline v0::spmd {
@@ -51,15 +52,23 @@ struct ReshardOptions {
   bool joint = true;
 };
 
+/// The shape that its dimensions have when the last parts are as long as the first.
+Shape filled_up(const AtomMesh& mesh, const Shape& whole, const Placement& placement);
+/// That from which the parts of both placements are cut; absent where they are not cut from one. A
+/// dimension that one of them leaves whole is as long as for the other.
+std::optional<Shape> filled_alike(const AtomMesh& mesh, const Shape& whole, const Placement& p,
+                                  const Placement& q);
+
 /// Of the sequences that receive the fewest bytes (take the least time, where links differ) one
 /// with the fewest collectives, found by a search over all placements where few atoms are
 /// concerned; with many, over sequences slice*, permute, all_to_all*, all_gather and the likely
 /// moves only, with a bound, and never worse than what is built step by step. No part on the way is
 /// larger than both the first and the last.
 ///
-/// A dimension that atoms do not divide is cut from whole by a slice and made whole by a gather,
-/// and keeps its cut meanwhile. Where its cut changes otherwise, and where no sequence keeps within
-/// that bound, the plan is an exchange; after an all_reduce, where something is to be reduced.
+/// A dimension that atoms do not divide is moved as if it were filled up to what they do, before its
+/// first cut; what fills it goes where it is whole again. Where its parts before and after do not
+/// come from one filling, and where no sequence keeps within that bound, the plan is an exchange;
+/// after an all_reduce, where something is to be reduced.
 ///
 /// Equal questions have equal answers, whatever was asked before. Answers are kept by what decides
 /// them: the atoms, the two placements, and by what of them each dimension can be divided.

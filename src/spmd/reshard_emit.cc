@@ -12,8 +12,7 @@ namespace {
 
 class MoveWriter {
  public:
-  MoveWriter(Builder& b, const AtomMesh& mesh, const Shape& whole, Value local)
-      : b_(b), mesh_(mesh), whole_(whole), x_(local) {}
+  MoveWriter(Builder& b, const AtomMesh& mesh, Value local) : b_(b), mesh_(mesh), x_(local) {}
 
   void move(const Placement& before, const Move& m) {
     lost_.assign(before.dims.size(), {});
@@ -35,6 +34,22 @@ class MoveWriter {
     }
     throw InternalError("an exchange to " + mesh_.to_string(m.after) +
                         " is no collective of a per-device program");
+  }
+  /// Dimensions are from now on so long; those that the list gives.
+  void resize(const Ints& dims, const Shape& extents) {
+    Ints more(x_.shape().size(), 0), limits = x_.shape().to_vector();
+    bool longer = false, shorter = false;
+    for (std::int64_t dim : dims) {
+      const auto d = static_cast<std::size_t>(dim);
+      more[d] = std::max<std::int64_t>(0, extents[d] - limits[d]);
+      longer = longer || more[d] > 0;
+      shorter = shorter || extents[d] < limits[d];
+      limits[d] = extents[d];
+    }
+    const Ints none(more.size(), 0);
+    if (longer)
+      x_ = ops::pad(x_, ops::scalar(b_, x_.dtype(), 0, x_.type().weak), none, more, none);
+    if (shorter) x_ = ops::slice(x_, none, limits, Ints(limits.size(), 1));
   }
   Value result() const { return x_; }
 
@@ -63,18 +78,7 @@ class MoveWriter {
     return found;
   }
 
-  // Whole dimensions that atoms do not divide are filled up first, so that the last parts are as
-  // long as the others.
   void slice() {
-    Ints missing;
-    for (std::size_t d = 0; d < gained_.size(); ++d) {
-      const std::int64_t n = mesh_.size(gained_[d]), extent = x_.shape()[static_cast<int>(d)];
-      missing.push_back((n - extent % n) % n);
-    }
-    if (std::any_of(missing.begin(), missing.end(), [](std::int64_t n) { return n != 0; })) {
-      const Ints none(missing.size(), 0);
-      x_ = ops::pad(x_, ops::scalar(b_, x_.dtype(), 0), none, missing, none);
-    }
     Values starts;
     Ints sizes = x_.shape().to_vector();
     for (std::size_t d = 0; d < gained_.size(); ++d) {
@@ -131,16 +135,6 @@ class MoveWriter {
     const int d = lone(lost_);
     x_ = ops::all_gather_invariant(x_, names(order), mesh_.size(order), std::max(d, 0), d >= 0);
     if (d < 0) from_front(order);
-    // Behind the last element of a dimension that atoms do not divide lies what filled it up.
-    Ints limits = x_.shape().to_vector();
-    bool longer = false;
-    for (std::size_t i = 0; i < lost_.size(); ++i)
-      if (const std::int64_t extent = whole_[static_cast<int>(i)];
-          !lost_[i].empty() && limits[i] > extent) {
-        limits[i] = extent;
-        longer = true;
-      }
-    if (longer) x_ = ops::slice(x_, Ints(limits.size(), 0), limits, Ints(limits.size(), 1));
   }
 
   void reduce_scatter(Combiner how) {
@@ -223,18 +217,52 @@ class MoveWriter {
 
   Builder& b_;
   const AtomMesh& mesh_;
-  const Shape& whole_;
   Value x_;
   Lists lost_, gained_;  // by dimension, of the move
 };
 
+// The extents, whole, of a dimension at each placement of a plan: from where it is cut to where it is
+// whole again it is filled up to what all cuts on the way divide.
+Ints extents_along(const AtomMesh& mesh, const Reshard& plan, int dim) {
+  const auto d = static_cast<std::size_t>(dim);
+  std::vector<const Atoms*> cuts{&plan.from.dims[d]};
+  for (const Move& m : plan.moves) cuts.push_back(&m.after.dims[d]);
+  const std::int64_t whole = plan.whole[dim];
+  Ints extents(cuts.size(), whole);
+  for (std::size_t i = 0; i < cuts.size();) {
+    std::size_t end = i;
+    std::int64_t filled = whole;
+    for (; end < cuts.size() && !cuts[end]->empty(); ++end) {
+      const std::int64_t n = mesh.size(*cuts[end]);
+      filled = std::max(filled, (whole + n - 1) / n * n);
+    }
+    std::fill(extents.begin() + static_cast<std::ptrdiff_t>(i),
+              extents.begin() + static_cast<std::ptrdiff_t>(end), filled);
+    i = end + 1;
+  }
+  return extents;
+}
+
 }  // namespace
 
 Value emit_reshard(Builder& b, const AtomMesh& mesh, const Reshard& plan, Value local) {
-  MoveWriter e(b, mesh, plan.whole, local);
+  MoveWriter e(b, mesh, local);
+  std::vector<Ints> extents;
+  for (int d = 0; d < plan.whole.rank(); ++d) extents.push_back(extents_along(mesh, plan, d));
   const Placement* before = &plan.from;
-  for (const Move& m : plan.moves) {
+  for (std::size_t i = 0; i < plan.moves.size(); ++i) {
+    const Move& m = plan.moves[i];
+    Ints begun, ended;
+    Shape filled = plan.whole;
+    for (int d : m.dims) {
+      const auto k = static_cast<std::size_t>(d);
+      filled[d] = extents[k][i + 1];
+      if (before->dims[k].empty()) begun.push_back(d);
+      if (m.after.dims[k].empty()) ended.push_back(d);
+    }
+    e.resize(begun, filled);
     e.move(*before, m);
+    e.resize(ended, plan.whole);
     before = &m.after;
   }
   return e.result();

@@ -18,9 +18,7 @@ struct StepsQuestion {
   bool joint;
   /// Of the whole; 0 where it does not matter, as without latencies.
   std::int64_t bytes;
-  /// As in Ground.
-  std::uint64_t frozen;
-  InlineVector<std::int64_t, 8> extents;
+  InlineVector<std::int64_t, 8> extents;  // as in Ground
 };
 
 /// Null where no sequence keeps within the larger of the two parts. Kept, with a bound; from any

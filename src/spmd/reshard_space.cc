@@ -49,11 +49,6 @@ void SearchSpace::choose_units(bool runs) {
   kept_ = q_.from.unreduced & q_.to.unreduced;
   AtomSet concerned = (q_.from.used() | q_.to.used()) - kept_;
   AtomSet other = mesh_.all() - concerned - kept_;
-  for (std::size_t d = 0; d < q_.from.dims.size(); ++d)
-    if (q_.ground.is_frozen(d)) {
-      concerned -= AtomSet(q_.from.dims[d]);
-      other -= AtomSet(q_.from.dims[d]);
-    }
   std::vector<Atoms> units, spare;
   for (AtomSet set : {concerned, other})
     for (Atom a : set.atoms()) {
@@ -88,7 +83,7 @@ void SearchSpace::choose_dims() {
   for (bool cut : {true, false})
     for (std::size_t d = 0; d < q_.from.dims.size(); ++d) {
       const bool is_cut = !q_.from.dims[d].empty() || !q_.to.dims[d].empty();
-      if (is_cut != cut || q_.ground.is_frozen(d)) continue;
+      if (is_cut != cut) continue;
       if (rank_ == OpenState::most_dims) {
         fits_ = fits_ && !cut;
         continue;

@@ -83,10 +83,6 @@ std::optional<Placement> likely_permute(const Ground& g, const Placement& at, co
   std::vector<std::vector<std::pair<std::int64_t, int>>> room(at.dims.size());
   AtomSet pool = (at.cut() | to.cut()) - at.unreduced;
   for (std::size_t d = 0; d < at.dims.size(); ++d) {
-    if (g.is_frozen(d)) {
-      pool -= AtomSet(at.dims[d]);
-      continue;
-    }
     for (Atom a : at.dims[d]) {
       auto it = std::find_if(room[d].begin(), room[d].end(),
                              [&](const auto& r) { return r.first == size(a); });
@@ -105,7 +101,6 @@ std::optional<Placement> likely_permute(const Ground& g, const Placement& at, co
     return true;
   };
   for (std::size_t d = 0; d < at.dims.size(); ++d) {
-    if (g.is_frozen(d)) continue;
     next.dims[d].clear();
     for (Atom a : to.dims[d])
       if (!place(d, a)) break;
@@ -115,8 +110,8 @@ std::optional<Placement> likely_permute(const Ground& g, const Placement& at, co
   // that.
   const auto place_anywhere = [&](Atom a, std::size_t but) {
     for (std::size_t d = 0; d < at.dims.size(); ++d)
-      if (d != but && !g.is_frozen(d) && place(d, a)) return;
-    if (but < at.dims.size() && !g.is_frozen(but)) place(but, a);
+      if (d != but && place(d, a)) return;
+    if (but < at.dims.size()) place(but, a);
   };
   std::vector<std::pair<Atom, std::size_t>> needed;  // and where
   for (std::size_t d = 0; d < at.dims.size(); ++d)
@@ -181,7 +176,7 @@ std::optional<Placement> likely_all_gather(const Ground& g, const Placement& at,
                                            const Placement& to) {
   Placement next = at;
   for (std::size_t d = 0; d < at.dims.size(); ++d)
-    if (!g.is_frozen(d)) next.dims[d].resize(common_prefix(at.dims[d], to.dims[d]));
+    next.dims[d].resize(common_prefix(at.dims[d], to.dims[d]));
   return unless_same(std::move(next), at);
 }
 
@@ -208,8 +203,7 @@ std::optional<Placement> best_all_to_all(const Ground& g, const Placement& at,
   // All dimensions whose last atoms belong elsewhere, then each by itself.
   Sources wrong = 0;
   for (std::size_t d = 0; d < rank; ++d)
-    if (!g.is_frozen(d) && common_prefix(at.dims[d], to.dims[d]) < at.dims[d].size())
-      wrong |= Sources{1} << d;
+    if (common_prefix(at.dims[d], to.dims[d]) < at.dims[d].size()) wrong |= Sources{1} << d;
   best = likely_all_to_all(g, at, to, wrong);
   for (std::size_t d = 0; d < rank; ++d) {
     if (!(wrong >> d & 1)) continue;

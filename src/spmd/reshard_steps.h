@@ -17,12 +17,9 @@ struct Ground {
   const AtomMesh& mesh;
   /// By dimension: a multiple of the size of every list of atoms that may cut it.
   std::vector<std::int64_t> extents;
-  /// Dimensions that no move may touch.
-  std::uint64_t frozen = 0;
 
-  bool is_frozen(std::size_t d) const { return frozen >> d & 1; }
   bool can_cut(const Placement& p, std::size_t d, Atom a) const {
-    return !is_frozen(d) && extents[d] % (mesh.size(p.dims[d]) * mesh.size(a)) == 0;
+    return extents[d] % (mesh.size(p.dims[d]) * mesh.size(a)) == 0;
   }
 };
 

@@ -38,6 +38,13 @@ Reshard Routes::planned(const Type& whole, const Placement& from, const Placemen
     const auto [end, other] = std::mismatch(from.dims[d].begin(), from.dims[d].end(),
                                             to.dims[d].begin(), to.dims[d].end());
     common.dims[d] = Atoms(from.dims[d].begin(), end);
+    // Parts of which neither are made of the other's are not of one filling.
+    Placement alone = Placement::replicated(whole.shape.rank()), was = alone, is = alone;
+    alone.dims[d] = common.dims[d];
+    was.dims[d] = from.dims[d];
+    is.dims[d] = to.dims[d];
+    if (!filled_alike(mesh, whole.shape, was, alone) || !filled_alike(mesh, whole.shape, alone, is))
+      common.dims[d] = {};
   }
   plan = plan_reshard(mesh, whole, from, common, links_);
   const Reshard rest = plan_reshard(mesh, whole, common, to, links_);

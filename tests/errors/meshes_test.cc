@@ -154,10 +154,6 @@ MISUSE(jit_with_shardings_on_an_abstract_mesh) {
 MISUSE(constraint_without_a_mesh) {
   ts::jit([](Array x) { return ts::with_sharding_constraint(x, ts::P("data")); })(ts::ones({4}));
 }
-MISUSE(constraint_that_does_not_divide) {
-  ts::jit([](Array x) { return ts::with_sharding_constraint(x, ts::P("data")); },
-          {.mesh = mesh()})(ts::ones({5}));
-}
 MISUSE(constraint_with_an_axis_twice) {
   ts::jit([](Array x) { return ts::with_sharding_constraint(x, ts::P("data", "data")); },
           {.mesh = mesh()})(ts::ones({4, 4}));

@@ -121,7 +121,7 @@ TEST(Order, FactorRules) {
   EXPECT_EQ(factor_rule("cumsum", {Type(f32, {8, 16})}, run_attrs(1, false)),
             "([a,b])->([a,b]) {a=8,b=16} prefix={b:+}");
   EXPECT_EQ(factor_rule("top_k", {Type(f32, {8, 16})}, {{"k", std::int64_t{3}}}),
-            "([a,b])->([a,p],[a,p]) {a=8,b=16,p=3} contest={b} need_repl={p}");
+            "([a,b])->([a,p],[a,p]) {a=8,b=16,p=3} contest={b:max} need_repl={p}");
   EXPECT_EQ(factor_rule("sort", {Type(f32, {8, 16})}, sort_attrs(1, 1)),
             "([a,b])->([a,b]) {a=8,b=16} need_repl={b}");
 }

@@ -1,7 +1,7 @@
 // How axes come from some values of an equation to the others, by both strategies.
-#include "spmd/growth.h"
 #include "ops/op_check.h"
 #include "propagation_check.h"
+#include "spmd/growth.h"
 
 using namespace propagation;
 
@@ -139,8 +139,25 @@ TEST(Growth, SlicesAtDataAreHandedOnForwards) {
 
 TEST(Growth, ASliceHasRoomForWhatItHolds) {
   Asked s{
-      "slice", {{16}}, {{"start", Ints{1}}, {"limit", Ints{4}}, {"strides", Ints{1}}}, {"x,y", ""}};
+      "slice", {{16}}, {{"start", Ints{1}}, {"limit", Ints{3}}, {"strides", Ints{1}}}, {"x,y", ""}};
   EXPECT_EQ(grown(s, Strategy::basic, 4), (Texts{"P(('x', 'y'))", "P('x')"}));
+}
+
+TEST(Growth, AnotherExtentIsCutUnevenlyWhereLittleIsForNothing) {
+  const auto sliced = [](std::int64_t limit, const char* asked = "") {
+    return grown({"slice",
+                  {{64}},
+                  {{"start", Ints{0}}, {"limit", Ints{limit}}, {"strides", Ints{1}}},
+                  {"y", asked}},
+                 Strategy::basic, 4);
+  };
+  EXPECT_EQ(sliced(63), Texts(2, "P('y')"));
+  EXPECT_EQ(sliced(29), Texts(2, "P('y')"));                // 32 places, 3 for nothing
+  EXPECT_EQ(sliced(17), (Texts{"P('y')", "P('y:(1)2')"}));  // 20, but 18 with half of the axis
+  EXPECT_EQ(sliced(3), (Texts{"P('y')", "P()"}));
+  EXPECT_EQ(sliced(17, "y"), Texts(2, "P('y')"));
+  // Of one extent both are cut alike.
+  EXPECT_EQ(grown({"neg", {{5}}, {}, {"y", ""}}, Strategy::basic, 4), Texts(2, "P('y')"));
 }
 
 }  // namespace

@@ -7,8 +7,9 @@ using walk::Dice;
 
 namespace {
 
-// Extents that axes of 2, 3 and 4 devices divide.
+// Extents that axes of 2, 3 and 4 devices divide, and others.
 std::int64_t even(Dice& dice) { return 12 * (1 + dice.below(3)); }
+std::int64_t any(Dice& dice) { return dice.toss() ? even(dice) : 1 + dice.below(30); }
 
 Value along(Value x, int dim, const std::function<ops::WindowDims(std::int64_t n)>& windows,
             const char* op) {
@@ -25,12 +26,12 @@ Value along(Value x, int dim, const std::function<ops::WindowDims(std::int64_t n
   return ops::reduce_window(op, x, all);
 }
 
-// Windows of an array of n elements that are so many as axes divide.
+// Windows of an array of n elements.
 ops::WindowDims draw_windows(Dice& dice, std::int64_t n, bool dilates) {
   const std::int64_t window = 1 + dice.below(5), stride = 1 + dice.below(3),
                      base = dilates ? 1 + dice.below(3) : 1,
                      apart = dilates ? 1 + dice.below(2) : 1, low = dice.below(6) - 2,
-                     count = even(dice);
+                     count = any(dice);
   const std::int64_t reach = (count - 1) * stride + (window - 1) * apart + 1,
                      high = reach - ((n - 1) * base + 1) - low;
   return {{window}, {stride}, {low}, {high}, {base}, {apart}};
@@ -57,14 +58,16 @@ Value draw_step(Dice& dice, Builder& b, Value x, Value position) {
   starts[static_cast<std::size_t>(dim)] = position;
   switch (dice.below(13)) {
     case 0: {
-      const std::int64_t m = 12 * (1 + dice.below(n / 12)), most = m > 1 ? (n - 1) / (m - 1) : 1,
+      const std::int64_t m = n >= 12 && dice.toss() ? 12 * (1 + dice.below(n / 12))
+                                                    : 1 + dice.below(n),
+                         most = m > 1 ? (n - 1) / (m - 1) : 1,
                          stride = 1 + dice.below(std::min<std::int64_t>(most, 3)),
                          reach = (m - 1) * stride + 1, start = dice.below(n - reach + 1);
       return slice_along(x, dim, start, start + reach, stride);
     }
     case 1: {
       const std::int64_t interior = dice.below(3), low = dice.below(30) - 14,
-                         high = even(dice) - low - (n + (n - 1) * interior);
+                         high = any(dice) - low - (n + (n - 1) * interior);
       return ops::pad(x, ops::scalar(b, x.dtype(), static_cast<double>(dice.below(3))),
                       around(x.rank(), dim, low), around(x.rank(), dim, high),
                       around(x.rank(), dim, interior));
@@ -72,6 +75,7 @@ Value draw_step(Dice& dice, Builder& b, Value x, Value position) {
     case 2: return ops::reverse(x, {dim});
     case 3: return ops::concatenate(Values{x, ops::reverse(x, {dim})}, dim);
     case 4: {  // a roll
+      if (n < 2) return x;
       const std::int64_t k = 1 + dice.below(n - 1);
       return ops::concatenate(
           Values{slice_along(x, dim, n - k, n, 1), slice_along(x, dim, 0, n - k, 1)}, dim);
@@ -100,7 +104,7 @@ Value draw_step(Dice& dice, Builder& b, Value x, Value position) {
     case 9: return ops::top_k(x, std::min<std::int64_t>(12, x.shape()[x.rank() - 1]))[0];
     case 10: return ops::sort(Values{x}, dim)[0];
     case 11: {
-      const std::int64_t m = n == 12 ? 12 : 12 * (1 + dice.below(n / 12));
+      const std::int64_t m = n % 12 == 0 && dice.toss() ? n : 1 + dice.below(n);
       Ints sizes = x.shape().to_vector();
       sizes[static_cast<std::size_t>(dim)] = m;
       Value box = ops::dynamic_slice(x, starts, sizes);
@@ -140,7 +144,7 @@ Value draw_step(Dice& dice, Builder& b, Value x, Value position) {
 ProgramPtr across_cuts(Dice& dice) {
   Builder b("across");
   Shape shape;
-  for (std::int64_t r = 1 + dice.below(2); r > 0; --r) shape.push_back(even(dice));
+  for (std::int64_t r = 1 + dice.below(2); r > 0; --r) shape.push_back(any(dice));
   const DType dtype = dice.once_in(3) ? DType::int32 : DType::float32;
   Value x = b.input(Type(dtype, shape));
   const Value position = b.input(Type(DType::int32, {}));
@@ -156,7 +160,7 @@ ProgramPtr across_cuts(Dice& dice) {
 // A convolution and its gradients: cut along space, features and batch.
 ProgramPtr convolutions(Dice& dice) {
   Builder b("convolutions");
-  const std::int64_t n = even(dice), groups = dice.once_in(3) ? 4 : 1,
+  const std::int64_t n = any(dice), groups = dice.once_in(3) ? 4 : 1,
                      in = groups * (1 + dice.below(2)), out = 4 * (1 + dice.below(2));
   const ops::WindowDims d = draw_windows(dice, n, dice.toss());
   Value x = b.input(Type(DType::float32, {2, n, in})),

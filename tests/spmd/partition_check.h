@@ -20,7 +20,9 @@ using tessera::testing::expect_same;
 /// A program that is written, then partitioned.
 class Case {
  public:
-  explicit Case(MeshShape shape) : shape(std::move(shape)), mesh(this->shape, kAxes) {}
+  explicit Case(MeshShape shape) : shape(std::move(shape)), mesh(this->shape, kAxes) {
+    options.poison = true;
+  }
 
   Value input(Type type, std::string_view where) {
     options.wanted.inputs.emplace_back(wanted(type.shape.rank(), where));
@@ -28,6 +30,10 @@ class Case {
   }
   Value input(Shape s, std::string_view where) {
     return input(Type(DType::float32, std::move(s)), where);
+  }
+  /// A value in the middle of the program; its sizes need not divide.
+  Value constrain(Value x, std::string_view where) {
+    return ops::sharding_constraint(x, ref(), spec(where), {});
   }
   Wanted wanted(int rank, std::string_view where) const {
     return {mesh.placement(spec(where), rank)};

@@ -23,8 +23,9 @@ inline bool any_equation(const Program& p, const std::function<bool(const Equati
   return false;
 }
 
-// Axes in any order on any dimensions that they divide.
-inline Wanted draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& mesh) {
+// Axes in any order on any dimensions, at ends of a program on such as they divide.
+inline Wanted draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& mesh,
+                          bool evenly = true) {
   Wanted w{Placement::replicated(shape.rank())};
   for (std::int64_t a : dice.permutation(mesh.count())) {
     const std::int64_t d = dice.below(shape.rank() + 1);
@@ -32,7 +33,7 @@ inline Wanted draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& 
     Atoms& dim = w.placement.dims[static_cast<std::size_t>(d)];
     const std::int64_t parts = mesh.size(dim) * mesh.size(static_cast<Atom>(a)),
                        extent = shape[static_cast<std::size_t>(d)];
-    if (extent > 0 && extent % parts == 0) dim.push_back(static_cast<Atom>(a));
+    if (extent > 0 && (!evenly || extent % parts == 0)) dim.push_back(static_cast<Atom>(a));
   }
   for (int d = 0; d < shape.rank(); ++d) w.open.push_back(dice.toss());
   return w;
@@ -42,21 +43,20 @@ inline Wanted draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& 
 inline ProgramPtr constrained(walk::Dice& dice, const Program& p, const Case& c) {
   Builder b(p.name);
   std::vector<Value> now(p.types.size());
-  for (Var v : p.inputs) now[v] = b.input(p.types[v]);
+  const auto maybe = [&](Value x) {
+    if (dice.below(10) >= 3 || x.shape().empty()) return x;
+    const Wanted w = draw_wanted(dice, x.shape(), c.mesh, dice.once_in(4));
+    Ints open;
+    for (int d = 0; d < x.rank(); ++d)
+      if (w.open[static_cast<std::size_t>(d)]) open.push_back(d);
+    return ops::sharding_constraint(x, c.ref(), c.mesh.spec(w.placement), open);
+  };
+  for (Var v : p.inputs) now[v] = maybe(b.input(p.types[v]));
   for (const Equation& eqn : p.equations) {
     Values in;
     for (Var v : eqn.inputs) in.push_back(now[v]);
     const Values out = b.copy(eqn, in);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      now[eqn.outputs[i]] = out[i];
-      if (!dice.once_in(4) || out[i].shape().empty()) continue;
-      const Wanted w = draw_wanted(dice, out[i].shape(), c.mesh);
-      Ints open;
-      for (int d = 0; d < out[i].rank(); ++d)
-        if (w.open[static_cast<std::size_t>(d)]) open.push_back(d);
-      now[eqn.outputs[i]] =
-          ops::sharding_constraint(out[i], c.ref(), c.mesh.spec(w.placement), open);
-    }
+    for (std::size_t i = 0; i < out.size(); ++i) now[eqn.outputs[i]] = maybe(out[i]);
   }
   Values out;
   for (Var v : p.outputs) out.push_back(now[v]);
@@ -116,16 +116,32 @@ inline std::string difference(const std::vector<HostArray>& got,
   return "";
 }
 
+// Whether some value is cut along a dimension that its axes do not divide.
+inline bool is_uneven(const Partitioned& q, const AtomMesh& mesh) {
+  for (std::size_t s = 0; s < q.where->scopes(); ++s) {
+    const Program& p = q.where->program(s);
+    for (Var v = 0; v < p.types.size(); ++v)
+      if (const Placement& at = q.where->of(v, s);
+          at.rank() == p.types[v].shape.rank() && !mesh.divides(p.types[v].shape, at))
+        return true;
+  }
+  return false;
+}
+
 struct Tally {
-  int programs = 0, exact = 0, collectives = 0, permutations = 0, compiled = 0;
+  int programs = 0, exact = 0, uneven = 0, collectives = 0, permutations = 0, compiled = 0;
 };
 
 using Maker = std::function<ProgramPtr(walk::Dice&)>;
 
 inline std::string wrong(const walk::Tape& tape, Tally& tally, const Maker& make) {
-  static const std::vector<MeshShape> meshes = {{{"x"}, {2}},         {{"x"}, {4}},
-                                                {{"x"}, {3}},         {{"x", "y"}, {2, 2}},
-                                                {{"x", "y"}, {4, 2}}, {{"x", "y", "z"}, {2, 2, 2}}};
+  static const std::vector<MeshShape> meshes = {{{"x"}, {2}},
+                                                {{"x"}, {4}},
+                                                {{"x"}, {3}},
+                                                {{"x", "y"}, {2, 2}},
+                                                {{"x", "y"}, {4, 2}},
+                                                {{"x", "y"}, {2, 3}},
+                                                {{"x", "y", "z"}, {2, 2, 2}}};
   walk::Dice dice(tape);
   ProgramPtr p;
   try {
@@ -138,6 +154,7 @@ inline std::string wrong(const walk::Tape& tape, Tally& tally, const Maker& make
           return e.op->constrains || e.op->name == "bitcast_convert";
         }))
       return "";
+    c.options.poison = !dice.once_in(4);
     if (dice.toss()) p = c.program = constrained(dice, *p, c);
     for (Var v : p->inputs)
       c.options.wanted.inputs.push_back(
@@ -148,6 +165,7 @@ inline std::string wrong(const walk::Tape& tape, Tally& tally, const Maker& make
           dice.toss() ? std::nullopt : std::optional(draw_wanted(dice, p->types[v].shape, c.mesh)));
     const Partitioned q = c.run();
     ++tally.programs;
+    tally.uneven += is_uneven(q, c.mesh) ? 1 : 0;
     tally.collectives += static_cast<int>(q.collectives.size());
     for (const CollectiveCause& cause : q.collectives)
       tally.permutations += cause.kind == MoveKind::permute ? 1 : 0;
@@ -181,8 +199,9 @@ inline Tally check_drawn(int programs, int most, const Maker& make) {
   Tally tally;
   check::check_many(programs, most,
                     [&](const walk::Tape& tape) { return wrong(tape, tally, make); });
-  std::printf("%d programs, %d exact, %d compiled, %d collectives, %d permutations\n",
-              tally.programs, tally.exact, tally.compiled, tally.collectives, tally.permutations);
+  std::printf("%d programs, %d exact, %d uneven, %d compiled, %d collectives, %d permutations\n",
+              tally.programs, tally.exact, tally.uneven, tally.compiled, tally.collectives,
+              tally.permutations);
   return tally;
 }
 

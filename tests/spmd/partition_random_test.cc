@@ -6,12 +6,12 @@ using namespace partitioning;
 
 namespace {
 
-// One equation over extents that axes divide, and sometimes its derivative.
+// One equation, and sometimes its derivative.
 ProgramPtr one_equation(walk::Dice& dice) {
   const Op& op = *dice.of(walk::drawn_ops());
   Ints shape;
   for (std::int64_t r = 1 + dice.below(3); r > 0; --r)
-    shape.push_back(dice.of(Ints{4, 2, 8, 6, 3}));
+    shape.push_back(dice.of(Ints{4, 2, 8, 6, 3, 5, 7, 12, 1}));
   Builder b("one");
   for (DType d : {DType::float32, DType::int32, DType::boolean, DType::uint32}) {
     const walk::Drawn e = walk::draw_equation(op, dice, Type(d, Shape(shape.begin(), shape.end())));
@@ -36,6 +36,7 @@ ProgramPtr one_equation(walk::Dice& dice) {
 TEST(PartitionRandom, GivesWhatTheProgramGives) {
   const Tally tally = check_drawn(800, 400, walk::draw_program);
   EXPECT_GT(tally.exact, 0);
+  EXPECT_GT(tally.uneven, 0);
   EXPECT_GT(tally.collectives, 0);
 }
 

@@ -404,9 +404,10 @@ TEST(PartitionWindows, WhatNoBlocksShareIsStillTheSame) {
   reshaped(kThree, {6, 4}, {4, 6}, ";x");
   reshaped(kTwo, {6, 4}, {3, 8}, ";x");
   Case c(kFour);
-  Value x = c.input({16}, "x");  // 15 and 5 elements are not cut by 4
+  Value x = c.input({16}, "x");  // 15 and 5 elements, which come out whole
   const Partitioned p = c.run({ops::slice(x, {1}, {16}, {1}), ops::slice(x, {0}, {15}, {3})});
-  EXPECT_EQ(collectives(p), Texts{"all_gather x 48"});
+  EXPECT_EQ(collectives(p), (Texts{"all_gather x 24", "all_gather x 48", "permute x 16",
+                                   "permute x 4", "permute x 8"}));
   expect_right(c, p);
 }
 

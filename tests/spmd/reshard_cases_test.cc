@@ -115,9 +115,9 @@ TEST(ReshardCases, WhatNobodyDividesIsExchanged) {
   const Asked whole(kSquare, {5, 4}, {{"y"}, {"x"}}, {});
   EXPECT_EQ(whole.text(), "all_gather 'x' 'y' -> P(), 72 B");
   const Asked partial(kSquare, {5}, {}, {{"x"}}, {"x"});
-  EXPECT_EQ(partial.text(), "all_reduce 'x' -> P(), 20 B; slice 'x' -> P('x'), 0 B");
+  EXPECT_EQ(partial.text(), "reduce_scatter 'x' -> P('x'), 12 B");
   const Asked crossed(kSquare, {5, 4}, {{"x"}}, {{}, {"x"}});
-  EXPECT_EQ(crossed.text(), "exchange 'x' -> P(none, 'x'), 24 B");
+  EXPECT_EQ(crossed.text(), "all_to_all 'x' -> P(none, 'x'), 24 B");
 }
 
 TEST(ReshardCases, FastLinksArePreferred) {

@@ -49,6 +49,6 @@ struct Misfit {
   std::string problem, rule, advice;
   explicit operator bool() const { return !problem.empty(); }
 };
-Misfit misfit(const Shape& shape, const Sharding& sharding);
+Misfit misfit(const Shape& shape, const Sharding& sharding, bool evenly = true);
 
 }  // namespace tessera::inline v0::detail

@@ -123,7 +123,7 @@ Array with_sharding_constraint(Operand x, const Sharding& sharding) {
   detail::refuse_nested(function, x.loc);
   if (!detail::Trace::innermost()) return device_put(x, sharding);
   detail::need_scope_mesh(function, sharding.mesh(), x.loc);
-  if (const detail::Misfit no = detail::misfit(a.type.shape, sharding))
+  if (const detail::Misfit no = detail::misfit(a.type.shape, sharding, false))
     Message(function)
         .problem(no.problem)
         .rule(no.rule)

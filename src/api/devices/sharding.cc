@@ -51,7 +51,7 @@ std::string names_text(const std::vector<std::string>& names) {
 }
 }  // namespace
 
-Misfit misfit(const Shape& shape, const Sharding& sharding) {
+Misfit misfit(const Shape& shape, const Sharding& sharding, bool evenly) {
   const MeshShape& mesh = *MeshData::of(sharding.mesh()).ref;
   const auto& dims = sharding.spec().dims();
   for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -63,7 +63,7 @@ Misfit misfit(const Shape& shape, const Sharding& sharding) {
                   " for " + to_string(sharding),
               "each dimension that is cut exists",
               "reshape it, or put it whole on one device: device_put(x, device)"};
-    if (shape[d] % parts != 0) {
+    if (evenly && shape[d] % parts != 0) {
       const std::int64_t less = shape[d] / parts * parts;
       return {
           "an array of shape " + to_string(shape) + " does not divide for " + to_string(sharding),

@@ -110,22 +110,19 @@ Values convolution_local(const LocalArgs& a) {
   const Shape &kernel = a.inputs[1].shape(), &part = a.outputs[0];
   // Features are cut along groups alone where there are groups.
   std::int64_t& groups = d.batch_groups > 1 ? d.batch_groups : d.feature_groups;
-  if (groups > 1) groups /= o[d.out_spec[1]] / part[d.out_spec[1]];
+  if (groups > 1) groups = part[d.out_spec[1]] / (o[d.out_spec[1]] / groups);
   for (std::size_t i = 0; i < d.strides.size(); ++i) {
     const Space s = space_of(d, i, l, r, o);
     if (s.tiles()) continue;
     const auto at = static_cast<int>(d.lhs_spec[i + 2]),
                of_kernel = static_cast<int>(d.rhs_spec[i + 2]),
                of_result = static_cast<int>(d.out_spec[i + 2]);
-    Stretch got;
-    if (kernel[of_kernel] != s.kernel)
-      got = fetch_window(x, at, s.of_kernel(), a.input_specs[1].axes_of(of_kernel),
-                         s.kernel / kernel[of_kernel], std::nullopt);
-    else if (part[of_result] != s.result)
-      got = fetch_window(x, at, s.of_result(), a.output_specs[0].axes_of(of_result),
-                         s.result / part[of_result], std::nullopt);
-    else
-      continue;
+    const bool cuts_kernel = kernel[of_kernel] != s.kernel;
+    if (!cuts_kernel && part[of_result] == s.result) continue;
+    const Strings& axes =
+        cuts_kernel ? a.input_specs[1].axes_of(of_kernel) : a.output_specs[0].axes_of(of_result);
+    const Stretch got = fetch_window(x, at, cuts_kernel ? s.of_kernel() : s.of_result(), axes,
+                                     a.parts(axes), Around::zeros());
     d.pad_low[i] = got.low;
     d.pad_high[i] = got.high;
   }

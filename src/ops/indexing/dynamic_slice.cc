@@ -91,7 +91,8 @@ Values local(const LocalArgs& a) {
   for (std::size_t d = 0; d < part.size(); ++d) {
     if (part[d] == whole[d] || a.whole_outputs[0].shape[d] == whole[d]) continue;
     Value start = moved_inside(wide_index(starts[d]), whole[d] - box[d]);
-    start = from_part(start, a.input_specs[0].axes_of(static_cast<int>(d)), whole[d], part[d]);
+    const Strings& axes = a.input_specs[0].axes_of(static_cast<int>(d));
+    start = from_part(start, axes, a.parts(axes), part[d]);
     starts[d] =
         moved_inside(add(start, full_like(start, static_cast<double>(box[d]))), part[d] + box[d]);
     room[d] = box[d];

@@ -106,7 +106,8 @@ Values local(const LocalArgs& a) {
     if (part[d] != whole[d] && a.whole_inputs[1].shape[d] != whole[d]) {
       const std::int64_t u = room[d] = update[d];
       limit[d] = part[d] + u;
-      start = from_part(start, a.input_specs[0].axes_of(static_cast<int>(d)), whole[d], part[d]);
+      const Strings& axes = a.input_specs[0].axes_of(static_cast<int>(d));
+      start = from_part(start, axes, a.parts(axes), part[d]);
       start = moved_inside(add(start, full_like(start, static_cast<double>(u))), part[d] + u);
     }
     starts.push_back(start);

@@ -34,8 +34,8 @@ Values local_gather(const LocalArgs& a) {
     places[k] = moved_inside(places[k], last);
     if (part[d] == whole[d] || size == whole[d]) continue;
     shared_out = true;
-    places[k] =
-        from_part(places[k], a.input_specs[0].axes_of(static_cast<int>(map)), whole[d], part[d]);
+    const Strings& axes = a.input_specs[0].axes_of(static_cast<int>(map));
+    places[k] = from_part(places[k], axes, a.parts(axes), part[d]);
     if (size == 1) {
       also(mine, lies_inside(places[k], part[d] - 1));
       places[k] = moved_inside(places[k], part[d] - 1);

@@ -22,8 +22,8 @@ Value lies_inside(Value index, std::int64_t last) {
   return and_(ge(index, like(index, 0)), le(index, like(index, last)));
 }
 
-Value from_part(Value index, const Strings& axes, std::int64_t extent, std::int64_t part) {
-  Value start = part_start(*index.builder, index.dtype(), axes, extent, part);
+Value from_part(Value index, const Strings& axes, std::int64_t parts, std::int64_t part) {
+  Value start = part_start(*index.builder, index.dtype(), axes, parts, part);
   return sub(index, everywhere(start, index.shape()));
 }
 

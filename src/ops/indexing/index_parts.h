@@ -12,8 +12,8 @@ Value wide_index(Value x);
 Value moved_inside(Value index, std::int64_t last);
 /// Where a wide index lies in [0, last].
 Value lies_inside(Value index, std::int64_t last);
-/// Less where this device's part of a dimension begins.
-Value from_part(Value index, const Strings& axes, std::int64_t extent, std::int64_t part);
+/// Less where this device's part of a dimension begins: of so many `parts`, each of extent `part`.
+Value from_part(Value index, const Strings& axes, std::int64_t parts, std::int64_t part);
 
 /// One array a component, wide, of the shape of the indices without `vector_dim`.
 Values index_components(Value indices, int vector_dim);

@@ -43,8 +43,8 @@ Values local_scatter(const LocalArgs& a) {
       // dropped.
       if (!is_shared_out(map[k])) continue;
       const Value here = places[k];
-      places[k] = from_part(places[k], a.input_specs[0].axes_of(static_cast<int>(map[k])), whole[d],
-                            part[d]);
+      const Strings& axes = a.input_specs[0].axes_of(static_cast<int>(map[k]));
+      places[k] = from_part(places[k], axes, a.parts(axes), part[d]);
       if (window[d] == 1) continue;
       room[d] = window[d];
       const Value at = add(places[k], full_like(here, static_cast<double>(window[d])));

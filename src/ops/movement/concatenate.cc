@@ -149,10 +149,11 @@ Values local(const LocalArgs& a) {
   const std::int64_t part = a.outputs[0][d], whole = a.whole_outputs[0].shape[d];
   if (part == whole) return {concatenate(a.inputs, dim)};
   const Strings& axes = a.output_specs[0].axes_of(dim);
+  const std::int64_t parts = a.parts(axes);
   const DType dtype =
-      whole < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
+      part * parts < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
   const Value at = add(iota(a.b, dtype, {part}, 0),
-                       everywhere(part_start(a.b, dtype, axes, whole, part), {part}));
+                       everywhere(part_start(a.b, dtype, axes, parts, part), {part}));
   std::optional<Value> out;
   std::int64_t offset = whole;
   for (std::size_t i = a.inputs.size(); i-- > 0;) {
@@ -160,8 +161,8 @@ Values local(const LocalArgs& a) {
     offset -= n;
     if (n == 0) continue;
     Value x = a.inputs[i];
-    fetch_window(x, dim, {.extent = n, .results = whole, .low = offset}, axes, whole / part,
-                 std::nullopt);
+    fetch_window(x, dim, {.extent = n, .results = whole, .low = offset}, axes, parts,
+                 Around::unread());
     const Value before = lt(at, full_like(at, static_cast<double>(end)));
     out = out ? select(broadcast_in_dim(before, x.shape(), {dim}), x, *out) : x;
   }

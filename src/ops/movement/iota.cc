@@ -22,7 +22,7 @@ Values local(const LocalArgs& a) {
   const Strings& axes = a.output_specs[0].axes_of(d);
   if (axes.empty()) return {iota(a.b, dtype, a.outputs[0], d)};
   const DType wide = extent > (std::int64_t{1} << 31) ? DType::int64 : DType::int32;
-  Value start = part_start(a.b, wide, axes, extent, a.outputs[0][d]);
+  Value start = part_start(a.b, wide, axes, a.parts(axes), a.outputs[0][d]);
   Value index = add(iota(a.b, wide, a.outputs[0], d), everywhere(start, a.outputs[0]));
   return {dtype == wide ? index : convert(index, dtype)};
 }

@@ -185,9 +185,9 @@ Values local(const LocalArgs& a) {
     const std::int64_t x = a.whole_inputs[0].shape[d], y = a.whole_outputs[0].shape[d];
     if (a.outputs[0][d] == y || !is_padded(a.attrs, d, x, y)) continue;
     const auto dim = static_cast<int>(d);
-    const Stretch s =
-        fetch_window(part, dim, window(a.attrs, d, x, y), a.output_specs[0].axes_of(dim),
-                     y / a.outputs[0][d], a.inputs[1]);
+    const Strings& axes = a.output_specs[0].axes_of(dim);
+    const Stretch s = fetch_window(part, dim, window(a.attrs, d, x, y), axes, a.parts(axes),
+                                   Around::of(a.inputs[1]));
     low[d] = s.low;
     high[d] = s.high;
   }

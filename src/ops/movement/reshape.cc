@@ -1,6 +1,6 @@
 // The same elements in row-major order under other extents.
 #include "ops/factors.h"
-#include "ops/local.h"
+#include "ops/fetch.h"
 #include "ops/movement/movement.h"
 #include "ops/updates.h"
 
@@ -122,6 +122,55 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
+// Dimensions of the operand and of the result that hold the same elements, by their ends.
+std::vector<std::pair<int, int>> groups(const Shape& in, const Shape& out) {
+  std::vector<std::pair<int, int>> ends;
+  std::int64_t here = 1, there = 1;
+  for (int i = 0, j = 0; i < in.rank() || j < out.rank();) {
+    if (i < in.rank() && (here <= there || j == out.rank()))
+      here *= in[i++];
+    else
+      there *= out[j++];
+    if (here == there && (i == in.rank()) == (j == out.rank()))
+      ends.emplace_back(i, j), here = there = 1;
+  }
+  return ends;
+}
+
+// Where parts of the operand's rows are no parts of the result's, each device gets what its part is
+// made of, as it lies in a row.
+Values local(const LocalArgs& a) {
+  const Shape &in = a.whole_inputs[0].shape, &out = a.whole_outputs[0].shape;
+  const auto rows = [](const Shape& s, int begin, int end) {
+    return std::accumulate(s.begin() + begin, s.begin() + end, std::int64_t{1}, std::multiplies{});
+  };
+  struct Flat {
+    std::int64_t extent, part, count;
+    Strings axes;  // of the result
+  };
+  std::vector<Flat> flats;
+  Shape flat;
+  int i = 0, j = 0;
+  for (const auto& [end, to] : groups(in, out)) {
+    Flat f{rows(in, i, end), rows(a.inputs[0].shape(), i, end), rows(a.outputs[0], j, to), {}};
+    for (int d = j; d < to && f.axes.empty(); ++d) f.axes = a.output_specs[0].axes_of(d);
+    flat.push_back(f.part);
+    flats.push_back(std::move(f));
+    i = end;
+    j = to;
+  }
+  Value x = a.inputs[0];
+  for (std::size_t g = 0; g < flats.size(); ++g) {
+    const Flat& f = flats[g];
+    if (f.part == f.count) continue;
+    if (!(x.shape() == flat)) x = reshape(x, flat);
+    const Stretch s{.extent = f.extent, .part = f.part, .step = f.count, .count = f.count};
+    x = fetch(x, static_cast<int>(g), s, f.axes, a.parts(f.axes), Around::unread());
+    flat[g] = f.count;
+  }
+  return {reshape(x, a.outputs[0])};
+}
+
 // Two in a row are one, or none.
 Simplified simplify(const SimplifyArgs& a) {
   const Var x = a.eqn.inputs[0];
@@ -199,9 +248,7 @@ void register_reshape(Registry& r) {
   op.recomputed = true;
   op.simplify = simplify;
   op.sharding = sharding;
-  op.local = with_local_attrs([](const LocalArgs& a) -> Attrs {
-    return {{"shape", to_ints(a.outputs[0])}};
-  });
+  op.local = local;
   op.updates = updates_of({0});
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
   op.evaluate = [](const EvalArgs& a) {

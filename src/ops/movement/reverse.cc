@@ -37,12 +37,11 @@ FactorRule sharding(const ShardArgs& a) {
 Values local(const LocalArgs& a) {
   Value part = a.inputs[0];
   for (std::int64_t d : a.attrs.ints("dims")) {
-    const auto k = static_cast<std::size_t>(d);
-    const std::int64_t extent = a.whole_outputs[0].shape[k];
-    if (a.outputs[0][k] != extent)
-      fetch_window(part, static_cast<int>(d), window(extent),
-                   a.output_specs[0].axes_of(static_cast<int>(d)), extent / a.outputs[0][k],
-                   std::nullopt);
+    const auto dim = static_cast<int>(d);
+    const std::int64_t extent = a.whole_outputs[0].shape[dim];
+    const Strings& axes = a.output_specs[0].axes_of(dim);
+    if (a.outputs[0][dim] != extent)
+      fetch_window(part, dim, window(extent), axes, a.parts(axes), Around::unread());
   }
   return {reverse(part, a.attrs.ints("dims"))};
 }

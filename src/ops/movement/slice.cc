@@ -94,9 +94,9 @@ Values local(const LocalArgs& a) {
     const std::int64_t x = a.whole_inputs[0].shape[d], y = a.whole_outputs[0].shape[d];
     if (a.outputs[0][d] == y) continue;
     const auto dim = static_cast<int>(d);
+    const Strings& axes = a.output_specs[0].axes_of(dim);
     if (x != y)
-      fetch_window(part, dim, window(a.attrs, d, x, y), a.output_specs[0].axes_of(dim),
-                   y / a.outputs[0][d], std::nullopt);
+      fetch_window(part, dim, window(a.attrs, d, x, y), axes, a.parts(axes), Around::unread());
     start[d] = 0;
     limit[d] = part.shape()[d];
   }

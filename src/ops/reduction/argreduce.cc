@@ -50,6 +50,7 @@ BatchResult batch(const BatchArgs& a) {
   return {a.b.emit(a.op, a.inputs, attrs), {a.dims[0] - (axis < a.dims[0])}};
 }
 
+template <bool kMax>
 FactorRule sharding(const ShardArgs& a) {
   FactorRule rule;
   std::vector<int> in = rule.factors(a.inputs[0].shape), out = in;
@@ -57,7 +58,7 @@ FactorRule sharding(const ShardArgs& a) {
   out.erase(out.begin() + static_cast<std::ptrdiff_t>(axis));
   rule.input(in);
   rule.output(out);
-  rule.mark(FactorRule::Kind::contest, in[axis]);
+  rule.mark(FactorRule::Kind::contest, in[axis], kMax ? Combiner::max : Combiner::min);
   return rule;
 }
 
@@ -71,16 +72,17 @@ Values local(const LocalArgs& a) {
                      whole = a.whole_inputs[0].shape[static_cast<std::size_t>(axis)];
   if (part == whole) return a.b.emit(a.op, a.inputs, a.attrs);
   const Strings& axes = a.input_specs[0].axes_of(axis);
-  const DType wide = whole < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
+  const std::int64_t parts = a.parts(axes);
+  const DType wide =
+      part * parts < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
   Attrs attrs = a.attrs;
   attrs.set("dtype", wide);
   Value index = a.b.emit(a.op, a.inputs, attrs)[0];
-  index = add(index, everywhere(part_start(a.b, wide, axes, whole, part), index.shape()));
+  index = add(index, everywhere(part_start(a.b, wide, axes, parts, part), index.shape()));
   const bool boolean = x.dtype() == DType::boolean;
   const Value mine = kMax      ? boolean ? reduce_or(x, {axis}) : reduce_max(x, {axis})
                           : boolean ? reduce_and(x, {axis})
                                : reduce_min(x, {axis});
-  const std::int64_t parts = whole / part;
   const Value best =
       kMax ? pmax(pvary(mine, axes), axes, parts) : pmin(pvary(mine, axes), axes, parts);
   Value wins = eq(mine, best);
@@ -180,7 +182,7 @@ Op make() {
   op.infer = infer;
   op.jvp = no_tangent();
   op.batch = batch;
-  op.sharding = sharding;
+  op.sharding = sharding<kMax>;
   op.local = local<kMax>;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
     return Cost{static_cast<double>(in[0].shape.count()),

@@ -1,10 +1,11 @@
 // Combine sums, products, maxima and minima.
-#include "ops/reduction/cumulative.h"
 #include "ops/combine.h"
 #include "ops/factors.h"
 #include "ops/local.h"
 #include "ops/movement/movement.h"
+#include "ops/padding.h"
 #include "ops/reduction/associative_scan.h"
+#include "ops/reduction/cumulative.h"
 
 namespace tessera::inline v0::ops {
 
@@ -77,12 +78,17 @@ Value total(Value x, Combiner how) {
 // A part runs alone and goes on from the totals of those before it, which all devices send one
 // another.
 Values local(const LocalArgs& a, Combiner how) {
-  Value x = a.b.emit(a.op, a.inputs, a.attrs)[0];
   const int d = static_cast<int>(a.attrs.i("axis"));
   const Strings& axes = a.input_specs[0].axes_of(d);
-  if (axes.empty()) return {x};
+  if (axes.empty()) return a.b.emit(a.op, a.inputs, a.attrs);
   const bool reverse = a.attrs.flag("reverse");
-  const std::int64_t n = x.shape()[d], parts = a.whole_inputs[0].shape[d] / n;
+  const std::int64_t n = a.inputs[0].shape()[d], parts = a.parts(axes);
+  Value x = a.inputs[0];
+  // What lies behind the end comes first.
+  if (reverse)
+    x = filled_behind(x, d, a.whole_inputs[0].shape[d], axes, parts,
+                      neutral_literal(x.dtype(), how));
+  x = a.b.emit(a.op, Values{x}, a.attrs)[0];
   Ints start(x.shape().size(), 0), limit = x.shape().to_vector();
   start[static_cast<std::size_t>(d)] = reverse ? 0 : n - 1;
   limit[static_cast<std::size_t>(d)] = reverse ? 1 : n;

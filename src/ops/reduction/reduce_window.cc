@@ -52,9 +52,9 @@ Values local(const LocalArgs& a, Combiner how) {
   Value x = a.inputs[0];
   for (int i = 0; i < whole.rank(); ++i) {
     if (a.outputs[0][i] == windows[i] || tiles(whole, d, i)) continue;
-    const Stretch s =
-        fetch_window(x, i, window_along(whole, d, i), a.output_specs[0].axes_of(i),
-                     windows[i] / a.outputs[0][i], constant(a.b, neutral_literal(x.dtype(), how)));
+    const Strings& axes = a.output_specs[0].axes_of(i);
+    const Stretch s = fetch_window(x, i, window_along(whole, d, i), axes, a.parts(axes),
+                                   Around::of(constant(a.b, neutral_literal(x.dtype(), how))));
     part.pad_low[i] = s.low;
     part.pad_high[i] = s.high;
   }

@@ -84,14 +84,14 @@ Values local_select_gather(const LocalArgs& a) {
   Value x = a.inputs[0], tangent = a.inputs[1];
   const Combiner how = selects_max(a.attrs) ? Combiner::max : Combiner::min;
   for (int i = 0; i < whole.rank(); ++i) {
-    const std::int64_t mine = a.outputs[0][i], parts = mine ? windows[i] / mine : 1;
-    if (parts == 1 || tiles(whole, d, i)) continue;
+    if (a.outputs[0][i] == windows[i] || tiles(whole, d, i)) continue;
     const FactorRule::Window w = window_along(whole, d, i);
     const Strings& axes = a.output_specs[0].axes_of(i);
+    const std::int64_t parts = a.parts(axes);
     const Value edge = row(tangent, i, 0, 1);
-    const Stretch s =
-        fetch_window(x, i, w, axes, parts, constant(a.b, neutral_literal(x.dtype(), how)));
-    fetch_window(tangent, i, w, axes, parts, std::nullopt);
+    const Stretch s = fetch_window(x, i, w, axes, parts,
+                                   Around::of(constant(a.b, neutral_literal(x.dtype(), how))));
+    fetch_window(tangent, i, w, axes, parts, Around::zeros());
     if (w.low > 0) {
       const Value at = iota(a.b, DType::int64, {s.count}, 0);
       const Value before = and_(lt(at, full_like(at, static_cast<double>(w.low))),
@@ -121,8 +121,9 @@ Values local_select_scatter(const LocalArgs& a) {
     if (mine == whole[k] || tiles(whole, d, i)) continue;
     const Strings& axes = a.output_specs[0].axes_of(i);
     const FactorRule::Window read = read_along(whole, d, i);
-    fetch_window(x, i, read, axes, whole[k] / mine, constant(a.b, neutral_literal(x.dtype(), how)));
-    fetch_window(source, i, holders_along(whole, d, i), axes, whole[k] / mine, std::nullopt);
+    fetch_window(x, i, read, axes, a.parts(axes),
+                 Around::of(constant(a.b, neutral_literal(x.dtype(), how))));
+    fetch_window(source, i, holders_along(whole, d, i), axes, a.parts(axes), Around::zeros());
     part.pad_low[k] = part.pad_high[k] = 0;
     low[k] = -read.low;
     high[k] = mine - (x.shape()[k] - read.low);
@@ -133,7 +134,7 @@ Values local_select_scatter(const LocalArgs& a) {
     const std::int64_t before = -low[static_cast<std::size_t>(i)];
     if (before <= 0 || d.pad_low[i] <= 0) continue;
     const Strings& axes = a.output_specs[0].axes_of(i);
-    const Value first = is_first(a.b, axes, whole[i] / a.outputs[0][i]);
+    const Value first = is_first(a.b, axes, a.parts(axes));
     Value given = row(y, i, 0, before);
     given = select(everywhere(first, given.shape()), given, zeros_like(given));
     Shape one = given.shape();

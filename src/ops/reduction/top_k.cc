@@ -65,7 +65,7 @@ BatchResult batch(const BatchArgs& a) {
 FactorRule sharding(const ShardArgs& a) {
   FactorRule rule;
   std::vector<int> in = rule.factors(a.inputs[0].shape), out = in;
-  rule.mark(FactorRule::Kind::contest, in.back());
+  rule.mark(FactorRule::Kind::contest, in.back(), Combiner::max);
   out.back() = rule.factor(a.attrs.i("k"), 'p');
   rule.mark(FactorRule::Kind::need_repl, out.back());
   rule.input(in);
@@ -83,10 +83,11 @@ Values local(const LocalArgs& a) {
                      k = a.attrs.i("k");
   if (part == whole) return a.b.emit(a.op, a.inputs, a.attrs);
   const Strings& axes = a.input_specs[0].axes_of(last);
+  const std::int64_t parts = a.parts(axes);
   Values mine = top_k(x, std::min(k, part));
   mine[1] =
-      add(mine[1], everywhere(part_start(a.b, DType::int32, axes, whole, part), mine[1].shape()));
-  for (Value& v : mine) v = all_gather_invariant(pvary(v, axes), axes, whole / part, last, true);
+      add(mine[1], everywhere(part_start(a.b, DType::int32, axes, parts, part), mine[1].shape()));
+  for (Value& v : mine) v = all_gather_invariant(pvary(v, axes), axes, parts, last, true);
   Values best = top_k(mine[0], k);
   best[1] = take_along(mine[1], best[1], last);
   return best;
