@@ -70,7 +70,7 @@ struct MemoryUse {
 
 /// A collective of a program, and what it moves in a call.
 struct CollectiveUse {
-  std::string op;                 // "psum"; "psum_invariant" where results are typed as equal
+  std::string op;                 // "psum"
   std::vector<std::string> axes;  // names of the mesh axes that it runs over
   /// How often it runs: the product of the lengths of the loops around it (scan, map, fori_loop
   /// between C++ numbers). Where only the run knows the number of rounds of a loop around it

@@ -274,6 +274,9 @@ enum class Lowering {
 
 struct Op {
   std::string name;
+  /// What users call it, where that is not its name: collectives have twins for typed programs.
+  std::string called = {};
+  const std::string& shown() const { return called.empty() ? name : called; }
   std::string doc;        // one paragraph: what, shapes, dtypes, source of the formula
   std::string stablehlo;  // spelling there; empty where it has none
   std::vector<AttrSpec> attrs;

@@ -248,7 +248,7 @@ std::string advice_for(const Question& question, const Divided& divided, const W
                                       });
   const Equation* equation = nullptr;
   for (const spmd::CollectiveCause& c : divided.made->collectives)
-    if (c.equation && c.equation->op->name == worst->op && to_string(c.loc) == worst->line &&
+    if (c.equation && c.equation->op->shown() == worst->op && to_string(c.loc) == worst->line &&
         to_string(c.whole) == worst->type) {
       equation = c.equation;
       break;

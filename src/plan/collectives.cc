@@ -62,7 +62,7 @@ std::vector<PlannedCollective> collectives_of(const Divided& d, const Work& work
     c.in_while = e.in_while;
     c.in_branch = e.in_branch;
     c.seconds = e.seconds;
-    c.op = e.equation->op->name;
+    c.op = e.equation->op->shown();
     c.type = to_string(Type(e.operand.dtype, e.operand.shape));
     c.equation = listing.index_of(e.equation);
     std::deque<const spmd::CollectiveCause*>& causes = waiting[key_of(e.equation->loc, e.axes)];

@@ -49,7 +49,7 @@ PlannedEquation& Listing::listed(const Equation& eqn, int depth) {
   index_[&eqn] = equations.size();
   PlannedEquation& e = equations.emplace_back();
   e.depth = depth;
-  e.op = eqn.op->name;
+  e.op = eqn.op->shown();
   e.line = to_string(eqn.loc);
   e.scope = eqn.scope;
   for (Var v : eqn.inputs) e.operands.push_back(name_of(v));

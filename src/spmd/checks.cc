@@ -26,7 +26,7 @@ std::string since(const MapInfo& map, const std::vector<AxisSet>& varying, Var v
   std::string along = " from device to device";
   if (map.named) along += " along '" + axis + "'";
   if (source.equation != VaryingSource::npos)
-    return "differs" + along + " since " + map.body.equations[source.equation].op->name +
+    return "differs" + along + " since " + map.body.equations[source.equation].op->shown() +
            in_line(source.loc);
   std::string input = source.input < map.input_paths.size()
                           ? map.input_paths[source.input]
@@ -190,7 +190,7 @@ void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& input
       for (const Predicate& predicate : under)
         for (const auto& axis : eqn.attrs.get<Strings>("axes"))
           if (predicate.axes.contains(axis) && mesh.find(axis) >= 0) {
-            offenders.push_back(eqn.op->name + in_line(eqn.loc) + " over '" + axis +
+            offenders.push_back(eqn.op->shown() + in_line(eqn.loc) + " over '" + axis +
                                 "' is inside the " + predicate.control->op->name +
                                 in_line(predicate.control->loc) +
                                 ", whose predicate differs along '" + axis + "'");

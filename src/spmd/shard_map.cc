@@ -121,7 +121,7 @@ std::vector<Type> infer(const InferArgs& a) {
               .rule("a spec names every axis over which the value varies")
               .at(what)
               .from(a.loc)
-              .advice("psum, pmean or all_gather_invariant over '" + axis +
+              .advice("psum, pmean or an invariant all_gather over '" + axis +
                       "', or name the axis in the spec")
               .raise<ShardingError>();
     results.emplace_back(block.dtype, whole_shape(block.shape, s.out_specs[i], s.mesh), block.weak);

@@ -109,7 +109,7 @@ TEST_F(Follow, OneTraceForAllPlacesAndAProgramForEach) {
   EXPECT_EQ(contracted.sharding(), ts::Sharding(line, P()));
   const auto uses = f.lower(a, b).collectives();
   ASSERT_EQ(uses.size(), 1u);
-  EXPECT_EQ(to_string(uses[0]), "psum_invariant over 'x': 32 bytes");
+  EXPECT_EQ(to_string(uses[0]), "psum over 'x': 32 bytes");
   EXPECT_TRUE(f.lower(x, w).collectives().empty());
   EXPECT_EQ(f.trace_count(), 1u);
 }
@@ -223,7 +223,7 @@ TEST_F(Follow, MapsInsidePartitionedPrograms) {
   // The whole runs on devices, with the two sums as the only meetings.
   const auto uses = with_specs.lower(x, w).collectives();
   ASSERT_EQ(uses.size(), 2u);
-  EXPECT_EQ(uses[0].op, "psum_invariant");
+  EXPECT_EQ(uses[0].op, "psum");
   EXPECT_EQ(uses[0].bytes, 4 * 4);
   EXPECT_EQ(uses[1].bytes, 4);
   const auto plain = ts::jit(f);

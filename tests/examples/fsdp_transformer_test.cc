@@ -138,29 +138,29 @@ TEST_F(FsdpTransformer, OtherNumbersOfDevicesAndRecomputationChangeNothing) {
 // One sum a parameter, and that of the loss.
 TEST_F(FsdpTransformer, DataParallelReducesEachGradientOnce) {
   EXPECT_EQ(times(exchanged(form("data", 8), kSizes, 16)),
-            (Times{{"psum_invariant data", kArrays + 1}}));
+            (Times{{"psum data", kArrays + 1}}));
 }
 
 // Every parameter is gathered once, and its gradient is summed onto its parts; nothing else moves,
 // so that the bytes are those of the parameters.
 TEST_F(FsdpTransformer, FullyShardedGathersParametersAndScattersGradients) {
   const Totals totals = exchanged(form("fsdp", 8), kSizes, 16);
-  EXPECT_EQ(times(totals), (Times{{"all_gather_invariant data", kArrays},
+  EXPECT_EQ(times(totals), (Times{{"all_gather data", kArrays},
                                   {"psum_scatter data", kArrays},
-                                  {"psum_invariant data", 1}}));
+                                  {"psum data", 1}}));
   const std::int64_t model = bytes(start().model);
-  EXPECT_EQ(totals.at("all_gather_invariant data").bytes, model / 8);
+  EXPECT_EQ(totals.at("all_gather data").bytes, model / 8);
   EXPECT_EQ(totals.at("psum_scatter data").bytes, model);
-  EXPECT_EQ(totals.at("psum_invariant data").bytes, 4);
+  EXPECT_EQ(totals.at("psum data").bytes, 4);
 }
 
 // What a block needs is gathered again for its backward pass; the bias of its last sum is not
 // needed there.
 TEST_F(FsdpTransformer, FullyShardedGathersAgainWhereBlocksAreRecomputed) {
   EXPECT_EQ(times(exchanged(form("fsdp", 8), kSizes, 16, true)),
-            (Times{{"all_gather_invariant data", kArrays + 11 * 2},
+            (Times{{"all_gather data", kArrays + 11 * 2},
                    {"psum_scatter data", kArrays},
-                   {"psum_invariant data", 1}}));
+                   {"psum data", 1}}));
 }
 
 // Where weights are large against the batch: two sums a layer forward and two backward, of the
@@ -169,8 +169,8 @@ TEST_F(FsdpTransformer, FullyShardedGathersAgainWhereBlocksAreRecomputed) {
 TEST_F(FsdpTransformer, TensorParallelReducesTwiceALayerInEachDirection) {
   const Sizes sizes{.width = 512, .layers = 2};
   const Totals totals = exchanged(form("tensor", 8), sizes, 4);
-  EXPECT_EQ(times(totals), (Times{{"psum_invariant model", 4 * 2 + 2 * 2}}));
-  EXPECT_EQ(totals.at("psum_invariant model").bytes,
+  EXPECT_EQ(times(totals), (Times{{"psum model", 4 * 2 + 2 * 2}}));
+  EXPECT_EQ(totals.at("psum model").bytes,
             4 * 2 * (4 * 64 * 512 * 4) + 2 * 2 * (512 * 4));
 }
 
@@ -180,11 +180,11 @@ TEST_F(FsdpTransformer, TensorParallelReducesTwiceALayerInEachDirection) {
 TEST_F(FsdpTransformer, SequenceParallelScattersAndGathersWhereTensorParallelReduces) {
   const Sizes sizes{.width = 512, .layers = 2};
   const Totals totals = exchanged(form("sequence", 8), sizes, 4);
-  EXPECT_EQ(times(totals), (Times{{"all_gather_invariant model", 4 * 2},
+  EXPECT_EQ(times(totals), (Times{{"all_gather model", 4 * 2},
                                   {"psum_scatter model", 4 * 2},
-                                  {"psum_invariant model", 1 + 6 * 2 + 2 + 2 + 1}}));
+                                  {"psum model", 1 + 6 * 2 + 2 + 2 + 1}}));
   const std::int64_t stream = 4 * 64 * 512 * 4;
-  EXPECT_EQ(totals.at("all_gather_invariant model").bytes, 4 * 2 * stream / 8);
+  EXPECT_EQ(totals.at("all_gather model").bytes, 4 * 2 * stream / 8);
   EXPECT_EQ(totals.at("psum_scatter model").bytes, 4 * 2 * stream);
 }
 
@@ -192,10 +192,10 @@ TEST_F(FsdpTransformer, SequenceParallelScattersAndGathersWhereTensorParallelRed
 // that as tensor parallel.
 TEST_F(FsdpTransformer, OnAGridBothHappenOnTheirAxes) {
   EXPECT_EQ(times(exchanged(form("2d", 4), kSizes, 16)),
-            (Times{{"all_gather_invariant data", kArrays - 2 * 2},
+            (Times{{"all_gather data", kArrays - 2 * 2},
                    {"psum_scatter data", kArrays - 2 * 2},
-                   {"psum_invariant data", 2 * 2 + 1},
-                   {"psum_invariant model", 4 * 2 + 2 * 2}}));
+                   {"psum data", 2 * 2 + 1},
+                   {"psum model", 4 * 2 + 2 * 2}}));
 }
 
 // By their plans, beside the forms that are specs alone; and held to the memory that there is.

@@ -79,7 +79,7 @@ TEST_F(PjitAndSharding, ProductOnTheGrid) {
   EXPECT_TRUE(bool(ts::allclose(p.result, ts::dot(p.a, p.b), 0, rounding(256))));
   EXPECT_EQ(p.result.sharding(), ts::Sharding(meshes.grid, P("data", none)));
   // Each device has a term of 128 x 128 sums.
-  EXPECT_EQ(p.moves, "psum_invariant over 'model': 65536 bytes");
+  EXPECT_EQ(p.moves, "psum over 'model': 65536 bytes");
 }
 
 TEST_F(PjitAndSharding, Timings) {
@@ -132,7 +132,7 @@ TEST_F(PjitAndSharding, Training) {
   }
   EXPECT_EQ(step.trace_count(), 1u);  // from where it lies first, and from where the steps leave it
   // 32 x 64 predictions; each device has the gradient of its weights.
-  EXPECT_EQ(moves(step.lower(params, x, y, 0.01f)), "psum_invariant over 'x': 8192 bytes");
+  EXPECT_EQ(moves(step.lower(params, x, y, 0.01f)), "psum over 'x': 8192 bytes");
   golden.near(Array(losses), "losses", 1e-6 * 268);
   golden.near(some(params.w), "trained_w", 1e-6);
   golden.near(params.b, "trained_b", 1e-7);

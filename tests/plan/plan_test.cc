@@ -204,7 +204,7 @@ TEST(Plan, OneDeviceAndMappedFunctions) {
   EXPECT_EQ(mapped.mesh, "Mesh('i': 4)");
   // A part has two rows of 12 bytes: a reduction receives 3/4 of that, and a gather again.
   EXPECT_EQ(listed(mapped), (Texts{"all_reduce i 36"}));
-  EXPECT_EQ(mapped.collectives[0].op, "psum_invariant");
+  EXPECT_EQ(mapped.collectives[0].op, "psum");
   EXPECT_EQ(mapped.arguments[0].spec, "P('i')");
   EXPECT_EQ(mapped.argument_bytes, 24);
 }

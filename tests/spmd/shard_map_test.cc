@@ -355,7 +355,7 @@ TEST(ShardMap, Errors) {
             "type is f32[2]{varying: i}\n"
             "  rule: a spec names every axis over which the value varies\n"
             "  at: output 0\n"
-            "  try: psum, pmean or all_gather_invariant over 'i', or name the axis in the spec");
+            "  try: psum, pmean or an invariant all_gather over 'i', or name the axis in the spec");
   auto raw = [](Strings in, Type t) {
     Builder b;
     Value x = b.input(t);

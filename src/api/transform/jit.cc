@@ -54,7 +54,7 @@ void list_collectives(const Program& p, const CollectiveUse& around,
   for (const Equation& eqn : p.equations) {
     if (eqn.op->lowering == Lowering::collective && !eqn.op->position) {
       CollectiveUse use = around;
-      use.op = eqn.op->name;
+      use.op = eqn.op->shown();
       use.axes = eqn.attrs.get<Strings>("axes");
       use.bytes = use.times * p.type(eqn.inputs[0]).bytes();
       out.push_back(std::move(use));

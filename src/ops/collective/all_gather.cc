@@ -106,6 +106,7 @@ void register_all_gather(Registry& r) {
              "all_gather",
              {{"axis", AttrKind::integer, "dimension of the result"},
               {"tiled", AttrKind::boolean, "concatenate instead of stack"}});
+    op.called = "all_gather";
     op.exchange = Exchange::gather;
     op.infer = infer;
     op.transpose = invariant ? transpose_to_slice : transpose_to_scatter;

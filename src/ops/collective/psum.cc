@@ -72,6 +72,7 @@ void register_psum(Registry& r) {
                   "So its transpose is pvary, which moves nothing.",
                   "all_reduce", {}, false);
   std::erase_if(typed.attrs, [](const AttrSpec& s) { return s.name == "size"; });
+  typed.called = "psum";
   typed.exchange = Exchange::combine;
   typed.combiner = Combiner::add;
   typed.infer = [](const InferArgs& a) {
