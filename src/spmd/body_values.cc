@@ -16,7 +16,7 @@ BodyWriter::Slot BodyWriter::add(const Type& whole, Id at, Value part) {
 
 BodyWriter::Slot BodyWriter::input(const Type& whole, Id at) {
   Type part(whole.dtype, work_.mesh.local_shape(whole.shape, work_.placements[at]), whole.weak);
-  part.varying = work_.placements.axes(at);
+  part.varying = whole.varying | work_.placements.axes(at);
   return add(whole, at, b_.input(std::move(part)));
 }
 

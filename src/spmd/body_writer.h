@@ -96,7 +96,7 @@ class BodyWriter {
 
   void flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow);
   void inlined(Frame& f, std::size_t k, const Equation& eqn);
-  void region(Frame& f, const Equation& eqn);
+  void region(Frame& f, std::size_t k, const Equation& eqn);
   /// Replaces placements of what a loop's body takes, body_sums.cc.
   void keep_sums(const Flow& flow, std::span<const std::uint32_t> scopes, std::vector<Id>& inputs);
   /// Where the outputs of a scope come out, in a body that is thrown away; those inputs that are

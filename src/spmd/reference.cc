@@ -3,6 +3,7 @@
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "spmd/reference_collectives.h"
+#include "spmd/shard_map.h"
 
 #include <algorithm>
 #include <cstring>
@@ -19,8 +20,8 @@ bool has_collectives(const Program& p);
 bool has_collectives(const Equation& eqn) {
   if (eqn.op->lowering == Lowering::collective) return true;
   const std::optional<Flow> flow = flow_of(eqn);
-  // A region's own collectives are over axes of its own mesh, which its evaluator runs.
-  return flow && flow->kind != Flow::Kind::region &&
+  // A region's own axes are bound where it is evaluated, among those of the regions around it.
+  return flow &&
          std::any_of(flow->programs.begin(), flow->programs.end(),
                      [](const ProgramPtr& p) { return has_collectives(*p); });
 }
@@ -76,7 +77,9 @@ class Runner {
                                const std::vector<Arrays>& in) const {
     if (eqn.op->position) return position(eqn, devices);
     if (eqn.op->lowering == Lowering::collective) return exchange(eqn, devices, in);
-    if (has_collectives(eqn)) return nested(*flow_of(eqn), devices, in);
+    const std::optional<Flow> flow = flow_of(eqn);
+    if (flow && flow->kind == Flow::Kind::region) return region(eqn, devices, in);
+    if (has_collectives(eqn)) return nested(*flow, devices, in);
     if (!eqn.op->evaluate) throw InternalError("op '" + eqn.op->name + "' has no evaluator");
     std::vector<Arrays> out(devices.size());
     for (std::size_t k = 0; k < devices.size(); ++k) {
@@ -95,7 +98,36 @@ class Runner {
       case Flow::Kind::loop: return loop(f, devices, in);
       case Flow::Kind::region: break;
     }
-    throw InternalError("a region inside a region is evaluated by itself");
+    throw InternalError("a region is no plain flow");
+  }
+
+  // Each of the devices is as many as the region's axes have, which go behind those around it.
+  std::vector<Arrays> region(const Equation& eqn, const Devices& devices,
+                             const std::vector<Arrays>& in) const {
+    const ShardMap s(eqn.attrs);
+    MeshShape mesh = mesh_;
+    mesh.axes.insert(mesh.axes.end(), s.mesh.axes.begin(), s.mesh.axes.end());
+    mesh.sizes.insert(mesh.sizes.end(), s.mesh.sizes.begin(), s.mesh.sizes.end());
+    const std::int64_t n = s.mesh.size();
+    Devices inner;
+    std::vector<Arrays> blocks;
+    for (std::size_t k = 0; k < devices.size(); ++k)
+      for (std::int64_t d = 0; d < n; ++d) {
+        inner.push_back(devices[k] * n + d);
+        Arrays& own = blocks.emplace_back();
+        for (std::size_t i = 0; i < in[k].size(); ++i)
+          own.push_back(block_of(in[k][i], s.in_specs[i], s.mesh, d));
+      }
+    const std::vector<Arrays> made = Runner(mesh).run(*s.body, inner, blocks);
+    std::vector<Arrays> out(devices.size());
+    for (std::size_t k = 0; k < devices.size(); ++k)
+      for (std::size_t i = 0; i < s.out_specs.size(); ++i) {
+        Arrays parts;
+        for (std::int64_t d = 0; d < n; ++d)
+          parts.push_back(made[k * static_cast<std::size_t>(n) + static_cast<std::size_t>(d)][i]);
+        out[k].push_back(assemble(parts, s.out_specs[i], s.mesh));
+      }
+    return out;
   }
 
   std::vector<Arrays> position(const Equation& eqn, const Devices& devices) const {

@@ -1,21 +1,60 @@
 #include "spmd/shard_map.h"
 
+#include "ops/control/agree.h"
 #include "spmd/reference.h"
 #include "spmd/uniformity.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tessera::inline v0 {
 
 namespace spmd {
 
+namespace {
+MeshShape along(const MeshShape& all, const Strings& axes) {
+  if (axes.empty()) return all;
+  MeshShape some{axes, {}};
+  for (const std::string& axis : axes) some.sizes.push_back(all.size_of(axis));
+  return some;
+}
+
+AxisSet without(AxisSet set, const AxisSet& axes) {
+  for (const std::string& axis : axes) set.erase(axis);
+  return set;
+}
+}  // namespace
+
 ShardMap::ShardMap(const Attrs& attrs)
-    : body(attrs.program("body")),
-      device_mesh(attrs.get<MeshRef>("mesh")),
-      mesh(*device_mesh),
-      in_specs(attrs.get<Specs>("in_specs")),
-      out_specs(attrs.get<Specs>("out_specs")),
-      typed(attrs.flag("typed")) {}
+    : ShardMap(attrs.program("body"), attrs.get<MeshRef>("mesh"),
+               attrs.has("manual") ? attrs.get<Strings>("manual") : Strings{},
+               attrs.get<Specs>("in_specs"), attrs.get<Specs>("out_specs"), attrs.flag("typed")) {}
+
+ShardMap::ShardMap(ProgramPtr program, const MeshRef& devices, Strings manual_axes, Specs in,
+                   Specs out, bool with_types)
+    : body(std::move(program)),
+      device_mesh(devices),
+      manual(manual_axes.size() < devices->axes.size() ? std::move(manual_axes) : Strings{}),
+      mesh(along(*devices, manual)),
+      in_specs(std::move(in)),
+      out_specs(std::move(out)),
+      typed(with_types) {}
+
+Attrs ShardMap::attrs() const {
+  Attrs a{{"body", body},
+          {"mesh", device_mesh},
+          {"in_specs", in_specs},
+          {"out_specs", out_specs},
+          {"typed", typed}};
+  if (is_partial()) a.set("manual", manual);
+  return a;
+}
+
+AxisSet ShardMap::axes() const {
+  AxisSet all;
+  for (const std::string& axis : mesh.axes) all.insert(axis);
+  return all;
+}
 
 std::vector<std::string> ShardMap::unnamed(const Spec& spec) const {
   AxisSet named = spec.axes();
@@ -74,6 +113,7 @@ void check_spec(const Spec& spec, const MeshShape& mesh, int rank, const std::st
 std::vector<Type> infer(const InferArgs& a) {
   ShardMap s(a.attrs);
   const Program& body = *s.body;
+  const AxisSet own = s.axes();
   if (s.mesh.axes.size() != s.mesh.sizes.size())
     throw InternalError("a mesh has a size for each axis");
   for (std::int64_t n : s.mesh.sizes)
@@ -101,7 +141,8 @@ std::vector<Type> infer(const InferArgs& a) {
             .raise<ShardingError>();
     }
     if (whole.dtype != block.dtype ||
-        !(block_shape(whole.shape, s.in_specs[i], s.mesh) == block.shape))
+        !(block_shape(whole.shape, s.in_specs[i], s.mesh) == block.shape) ||
+        (s.typed && !(without(block.varying, own) == whole.varying)))
       throw InternalError("the body of a shard_map takes " + to_string(block) + " for a block of " +
                           to_string(whole));
   }
@@ -113,7 +154,7 @@ std::vector<Type> infer(const InferArgs& a) {
     AxisSet named = s.out_specs[i].axes();
     if (s.typed)
       for (const auto& axis : block.varying)
-        if (!named.contains(axis))
+        if (own.contains(axis) && !named.contains(axis))
           Message("shard_map")
               .problem(to_string(s.out_specs[i]) +
                        " says that the result is the same on all devices along '" + axis +
@@ -125,6 +166,7 @@ std::vector<Type> infer(const InferArgs& a) {
                       "', or name the axis in the spec")
               .raise<ShardingError>();
     results.emplace_back(block.dtype, whole_shape(block.shape, s.out_specs[i], s.mesh), block.weak);
+    results.back().varying = without(block.varying, own);
   }
   return results;
 }
@@ -148,8 +190,8 @@ std::vector<Type> infer(const InferArgs& a) {
 // claim that does not hold would be a wrong number.
 std::vector<AxisSet> nonuniform(const VaryArgs& a) {
   ShardMap s(a.attrs);
-  AxisSet own, hidden;
-  for (const std::string& axis : s.mesh.axes) own.insert(axis);
+  const AxisSet own = s.axes();
+  AxisSet hidden;
   std::vector<AxisSet> in = s.input_axes();
   for (std::size_t i = 0; i < in.size(); ++i)
     for (const std::string& axis : a.inputs[i]) (own.contains(axis) ? hidden : in[i]).insert(axis);
@@ -198,33 +240,28 @@ std::vector<OpExample> examples() {
 
 }  // namespace
 
+Values emit_shard_map(Builder& b, ShardMap s, std::span<const Value> inputs) {
+  if (!s.typed) return b.emit("shard_map", inputs, s.attrs());
+  const AxisSet own = s.axes();
+  std::vector<AxisSet> in, out;
+  Values operands(inputs.begin(), inputs.end());
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    in.push_back(s.body->type(s.body->inputs[i]).varying | operands[i].type().varying);
+    operands[i] = b.vary_over(operands[i], without(in[i], own));
+  }
+  for (const Spec& spec : s.out_specs) out.push_back(spec.axes());
+  s.body = ops::retyped(s.body, in, out);
+  return b.emit("shard_map", operands, s.attrs());
+}
+
 }  // namespace spmd
 
 namespace ops {
 
 Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs, const MeshRef& mesh,
                  Specs in_specs, Specs out_specs, bool typed) {
-  // A typed body's result varies over exactly the axes of its spec: the cotangent that comes back
-  // does.
-  bool widen = false;
-  for (std::size_t i = 0; typed && i < out_specs.size(); ++i)
-    for (const auto& axis : out_specs[i].axes())
-      widen = widen || !body->type(body->outputs[i]).varying.contains(axis);
-  if (widen) {
-    Builder wide(body->name);
-    Values in;
-    for (Var v : body->inputs) in.push_back(wide.input(body->type(v)));
-    Values out = wide.inline_program(*body, in);
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = wide.vary_over(out[i], out_specs[i].axes());
-    body = wide.finish(out);
-  }
-  return b.emit("shard_map", inputs,
-                {{"body", std::move(body)},
-                 {"mesh", mesh},
-                 {"in_specs", std::move(in_specs)},
-                 {"out_specs", std::move(out_specs)},
-                 {"typed", typed}});
+  return spmd::emit_shard_map(
+      b, {std::move(body), mesh, {}, std::move(in_specs), std::move(out_specs), typed}, inputs);
 }
 
 void register_shard_map(Registry& r) {
@@ -235,13 +272,16 @@ void register_shard_map(Registry& r) {
       "axis first; the body sees its "
       "device's block. The blocks of a result are put together by its spec; along axes that it "
       "does not name the devices hold "
-      "the same. In a typed body the types say which values vary, and derivatives follow from "
+      "the same. With `manual` it is for one device along these axes alone, and the partitioner "
+      "divides it along the others. In a typed body the types say which values vary, and derivatives follow from "
       "them. In an untyped one every "
       "device differentiates its own computation: the cotangent of a result that several devices "
       "hold is shared out among "
       "them, that of an input which several devices read is summed.";
   op.attrs = {{"body", AttrKind::program, "the per-device program"},
               {"mesh", AttrKind::mesh, "named axes, devices along each, and the devices"},
+              {"manual", AttrKind::strings,
+               "axes of the mesh that the body is for; absent: all of them"},
               {"in_specs", AttrKind::specs, "how each input is cut"},
               {"out_specs", AttrKind::specs, "how the blocks of each result lie"},
               {"typed", AttrKind::boolean, "whether types carry varying axes"}};

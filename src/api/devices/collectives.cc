@@ -1,5 +1,6 @@
 #include <tessera/collectives.h>
 
+#include "api/devices/nested.h"
 #include "api/trace/composite.h"
 
 #include <algorithm>
@@ -27,6 +28,7 @@ std::string kind_name(BoundAxis::Kind kind) {
   switch (kind) {
     case BoundAxis::Kind::vmap: return "vmap";
     case BoundAxis::Kind::pmap: return "pmap";
+    case BoundAxis::Kind::automatic: return "automatic";
     case BoundAxis::Kind::shard_map: break;
   }
   return "shard_map";
@@ -54,11 +56,30 @@ std::string kind_name(BoundAxis::Kind kind) {
       .raise<CollectiveError>();
 }
 
+[[noreturn]] void automatic(const char* function, const std::string& name, const SourceLoc& loc) {
+  Strings manual;
+  for (const BoundAxis& a : AxisScope::bound())
+    if (a.kind == BoundAxis::Kind::shard_map && AxisScope::find(a.name) == &a)
+      manual.push_back(a.name);
+  Strings more = manual;
+  more.push_back(name);
+  Message(function)
+      .problem("axis '" + name + "' is automatic here")
+      .rule("a collective names axes that shard_map takes as manual, " +
+            detail::axes_list(manual) +
+            "; along the others values are whole, and are partitioned with what is around")
+      .from(loc)
+      .advice("add it to the shard_map, .axis_names = {" + detail::axes_list(more, '"') +
+              "}, or write the operation on the whole: sum(x) in the place of psum(x)")
+      .raise<CollectiveError>();
+}
+
 Members members(const char* function, const AxisNames& axes, const SourceLoc& loc) {
   Members m;
   for (const std::string& name : axes.get()) {
     const BoundAxis* bound = name.empty() ? nullptr : AxisScope::find(name);
     if (!bound) unbound(function, name, loc);
+    if (bound->kind == BoundAxis::Kind::automatic) automatic(function, name, loc);
     if (std::find(m.names.begin(), m.names.end(), name) != m.names.end())
       Message(function)
           .problem("axis '" + name + "' is named twice")
