@@ -5,6 +5,8 @@
 #include "spmd/body_writer.h"
 #include "spmd/shard_map.h"
 
+#include <utility>
+
 namespace tessera::inline v0::spmd {
 
 ProgramPtr BodyWriter::nested(std::size_t scope, std::span<const Id> inputs,
@@ -12,6 +14,7 @@ ProgramPtr BodyWriter::nested(std::size_t scope, std::span<const Id> inputs,
   const Program& p = work_.where.program(scope);
   Builder b(p.name);
   BodyWriter inside(work_, b, times, in_while);
+  inside.ways_ = ways_;
   std::vector<Slot> in;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     in.push_back(inside.input(p.types[p.inputs[i]], inputs[i]));
@@ -55,9 +58,12 @@ void BodyWriter::region(Frame& f, std::size_t k, const Equation& eqn) {
   AxisSet alone;
   for (const std::string& axis : s.mesh.axes)
     if (s.mesh.size_of(axis) == 1) alone.insert(axis);
+  Ways* const around_it = std::exchange(ways_, &work_.ways(work_.where.barred(scope)));
   const std::vector<Slot> out = walk(scope, in);
-  for (std::size_t i = 0; i < out.size(); ++i) {
+  for (std::size_t i = 0; i < out.size(); ++i)
     if (held_[out[i]].made_by) at(out[i], lies_output(scope, i));
+  ways_ = around_it;
+  for (std::size_t i = 0; i < out.size(); ++i) {
     Held whole;
     whole.type = &f.program.types[eqn.outputs[i]];
     for (const Copy& c : held_[out[i]].copies) {

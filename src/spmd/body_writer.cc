@@ -160,7 +160,7 @@ void BodyWriter::plain(Frame& f, std::size_t k, const Equation& eqn) {
     if (is_floating(f.program.types[v].dtype)) find_sum(f, v, wanted.back());
   }
   const DivisionRule& rule = work_.rules.of(f.program, eqn);
-  const DivisionChoice& choice = work_.divider.choose(rule, operands, wanted);
+  const DivisionChoice& choice = ways_->divider.choose(rule, operands, wanted);
   Values parts;
   for (std::size_t i = 0; i < operands.size(); ++i)
     parts.push_back(at(f.slots[eqn.inputs[i]], choice.operands[i]));

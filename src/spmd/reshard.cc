@@ -134,6 +134,7 @@ Reshard plan_reshard(const AtomMesh& mesh, const Type& whole, const Placement& f
                   options.joint,
                   0,
                   uneven ? uneven->frozen : 0,
+                  options.barred,
                   {}};
   if (!links.scales()) q.bytes = std::max<std::int64_t>(whole.bytes(), 1);
   // Of an extent only what the atoms have in common with it counts.

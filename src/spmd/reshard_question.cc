@@ -17,6 +17,7 @@ std::size_t hash_of(const StepsQuestion& q) {
   for (std::int64_t e : q.extents) mix(h, e);
   mix(h, q.bytes);
   mix(h, q.frozen * 2 + q.joint);
+  mix(h, q.barred.bits());
   return h;
 }
 
@@ -29,11 +30,13 @@ struct Answer {
   bool joint;
   std::int64_t bytes;
   std::uint64_t frozen;
+  AtomSet barred;
   InlineVector<std::int64_t, 8> extents;
   std::shared_ptr<const Steps> steps;  // null: none keeps within the bound
 
   bool is_for(const StepsQuestion& q) const {
-    if (joint != q.joint || bytes != q.bytes || frozen != q.frozen || !(extents == q.extents) ||
+    if (joint != q.joint || bytes != q.bytes || frozen != q.frozen || barred != q.barred ||
+        !(extents == q.extents) ||
         sizes != q.mesh.atom_mesh().sizes || !(from == q.from) || !(to == q.to) ||
         !(links == q.links))
       return false;
@@ -84,7 +87,7 @@ Kept& kept() {
 }
 
 std::shared_ptr<const Steps> find_steps(const StepsQuestion& q) {
-  const Ground ground{q.mesh, {q.extents.begin(), q.extents.end()}, q.frozen};
+  const Ground ground{q.mesh, {q.extents.begin(), q.extents.end()}, q.frozen, q.barred};
   std::vector<Steps> known;
   // What is built step by step takes from several dimensions at once.
   if (q.joint)
@@ -117,6 +120,7 @@ std::shared_ptr<const Steps> steps_of(const StepsQuestion& q) {
                 q.joint,
                 q.bytes,
                 q.frozen,
+                q.barred,
                 q.extents,
                 steps};
   if (!q.links.by_axis().empty())

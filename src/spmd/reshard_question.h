@@ -20,6 +20,8 @@ struct StepsQuestion {
   std::int64_t bytes;
   /// As in Ground.
   std::uint64_t frozen;
+  /// As in ReshardOptions.
+  AtomSet barred;
   InlineVector<std::int64_t, 8> extents;
 };
 

@@ -19,6 +19,8 @@ struct Ground {
   std::vector<std::int64_t> extents;
   /// Dimensions that no move may touch.
   std::uint64_t frozen = 0;
+  /// Atoms that no move is along.
+  AtomSet barred = {};
 
   bool is_frozen(std::size_t d) const { return frozen >> d & 1; }
   bool can_cut(const Placement& p, std::size_t d, Atom a) const {

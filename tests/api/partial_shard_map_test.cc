@@ -135,8 +135,13 @@ TEST_F(PartialShardMaps, CollectivesOfBothKindsAreListed) {
   auto jitted = ts::jit(step(), {.mesh = grid,
                                  .in_shardings = {{P(ts::none, "model"), P("model")}, P("data")}});
   const auto lowered = jitted.lower(w, x);
-  EXPECT_EQ(listed(lowered.collectives()), (Uses{}));
-  EXPECT_EQ(listed(lowered.plan()), (Uses{}));
+  EXPECT_EQ(listed(lowered.collectives()),
+            (Uses{"psum_invariant over 'data': 4 bytes", "psum_invariant over 'data': 128 bytes",
+                  "psum_invariant over 'data': 128 bytes", "psum_invariant over 'model': 4 bytes"}));
+  EXPECT_EQ(listed(lowered.plan()),
+            (Uses{"all_reduce data for psum_invariant", "all_reduce data for psum_invariant",
+                  "all_reduce data for psum_invariant", "all_reduce model for output"}));
+  EXPECT_EQ(lowered.plan().moved_bytes, 4 + 128 + 128 + 6);
 }
 
 TEST_F(PartialShardMaps, ConstraintsInside) {
@@ -257,8 +262,10 @@ TEST_F(PartialShardMaps, AllNamesAreAllAxes) {
   auto named = ts::shard_map(body, {.mesh = grid,
                                     .in_specs = P("data", "model"),
                                     .out_specs = P(),
-                                    .axis_names = {"model", "data"}});
-  auto all = ts::shard_map(body, {.mesh = grid, .in_specs = P("data", "model"), .out_specs = P()});
+                                    .axis_names = {"model", "data"},
+                                    .name = "sum"});
+  auto all = ts::shard_map(
+      body, {.mesh = grid, .in_specs = P("data", "model"), .out_specs = P(), .name = "sum"});
   EXPECT_EQ(f32s(named(x)), f32s(all(x)));
   EXPECT_EQ(ts::jit(named).lower(x).ir(), ts::jit(all).lower(x).ir());
 }

@@ -2,6 +2,8 @@
 // against the evaluator, and the collectives of both kinds.
 #include "manual_region.h"
 #include "partition_check.h"
+#include "spmd/reshard.h"
+#include "transform/autodiff.h"
 
 using namespace partitioning;
 using propagation::matmul;
@@ -56,7 +58,7 @@ TEST(ManualAxes, BothCutOneDimension) {
   expect_right(other, q);
 }
 
-// Weights lie over "model", so the product is partial over it and is summed once.
+// Weights lie over "model", so the product is partial over it, and so is the sum of its elements.
 TEST(ManualAxes, TensorParallelInside) {
   Case c(kGrid);
   const Value x = c.input(Shape{4, 8}, "data"), w = c.input(Shape{8, 16}, ";model"),
@@ -69,7 +71,7 @@ TEST(ManualAxes, TensorParallelInside) {
                                            y, psum(ops::reduce_sum(y, {0, 1}), {"data"})};
                                      }),
                               {"data", ""});
-  EXPECT_EQ(collectives(p), list({"all_reduce data 4", "all_reduce model 64"}));
+  EXPECT_EQ(collectives(p), list({"all_reduce data 4", "all_reduce model 4", "all_reduce model 64"}));
   expect_right(c, p);
 }
 
@@ -134,7 +136,7 @@ TEST(ManualAxes, Nested) {
                return Values{y, psum(ops::reduce_sum(y, {0}), {"data"})};
              }),
       {"?", "?"});
-  EXPECT_EQ(collectives(p), list({"all_reduce data 32", "all_reduce data model 64"}));
+  EXPECT_EQ(collectives(p), list({"all_reduce data 32", "all_reduce data model 96"}));
   EXPECT_EQ(c.mesh.to_string(p.outputs[0]), "P('data', 'model', 'pipe')");
   EXPECT_EQ(c.mesh.to_string(p.outputs[1]), "P('model', 'pipe')");
   expect_right(c, p);
@@ -207,7 +209,26 @@ TEST(ManualAxes, Gradients) {
   c.options.wanted.inputs.emplace_back(c.wanted(0, ""));
   c.options.wanted.outputs = {c.wanted(0, ""), c.wanted(2, "data"), c.wanted(2, ";model")};
   const Partitioned p = c.run();
-  EXPECT_EQ(collectives(p), list({"all_reduce data 64", "all_reduce data,model 4",
+  EXPECT_EQ(collectives(p), list({"all_reduce data 4", "all_reduce data 64", "all_reduce model 4",
                                   "all_reduce model 64"}));
   expect_right(c, p);
+}
+
+// Devices along a manual axis hold values of their own, however alike their placements are: what
+// is elsewhere cut along a free axis for a while, so that less is sent, is not cut along it.
+TEST(ManualAxes, NothingMovesAlongThem) {
+  const AtomMesh mesh(kBlock, AtomMesh::Parts::axes);
+  const Type whole(f32, {16});
+  Placement from = Placement::replicated(1), to = mesh.placement(spec("data"), 1);
+  from.unreduced = AtomSet(mesh.atoms_of(0)) | AtomSet(mesh.atoms_of(1));
+  const AtomSet pipe(mesh.atoms_of(2));
+  const auto is_along = [&](const Reshard& plan) {
+    return std::any_of(plan.moves.begin(), plan.moves.end(),
+                       [&](const Move& m) { return m.atoms.intersects(pipe); });
+  };
+  const Reshard free = plan_reshard(mesh, whole, from, to),
+                barred = plan_reshard(mesh, whole, from, to, {}, {.barred = pipe});
+  EXPECT_TRUE(is_along(free)) << to_string(mesh, free);
+  EXPECT_FALSE(is_along(barred)) << to_string(mesh, barred);
+  EXPECT_LT(free.bytes, barred.bytes);
 }

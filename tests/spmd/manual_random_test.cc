@@ -106,7 +106,7 @@ struct Regions {
 };
 
 struct Tallies : Tally {
-  int exchanges = 0, nested = 0;
+  int exchanges = 0, nested = 0, transformed = 0;
 };
 
 std::string wrong(const walk::Tape& tape, Tallies& tally) {
@@ -141,6 +141,12 @@ std::string wrong(const walk::Tape& tape, Tallies& tally) {
     p = c.program = c.b.finish(
         emit_shard_map(c.b, {body, c.ref(), manual, in, out, true}, operands));
     verify(*p, "the drawn program");
+    for (std::int64_t k = dice.below(3); k > 0; --k)
+      if (const ProgramPtr q = walk::draw_transformed(dice, p); q && walk::is_small(*q)) {
+        ++tally.transformed;
+        p = c.program = q;
+        verify(*p, "a transformation");
+      }
     for (Var v : p->inputs)
       c.options.wanted.inputs.push_back(
           dice.once_in(4) ? std::nullopt
@@ -178,9 +184,10 @@ std::string wrong(const walk::Tape& tape, Tallies& tally) {
 TEST(ManualRandom, GivesWhatEachDeviceGives) {
   Tallies tally;
   check::check_many(600, 400, [&](const walk::Tape& tape) { return wrong(tape, tally); });
-  std::printf("%d programs, %d exact, %d compiled, %d collectives, %d exchanges, %d nested\n",
+  std::printf("%d programs, %d exact, %d compiled, %d collectives, %d exchanges, %d nested, "
+              "%d transformations\n",
               tally.programs, tally.exact, tally.compiled, tally.collectives, tally.exchanges,
-              tally.nested);
+              tally.nested, tally.transformed);
   EXPECT_GT(tally.exact, 0);
   EXPECT_GT(tally.exchanges, 0);
   EXPECT_GT(tally.nested, 0);

@@ -61,16 +61,14 @@ std::string kind_name(BoundAxis::Kind kind) {
   for (const BoundAxis& a : AxisScope::bound())
     if (a.kind == BoundAxis::Kind::shard_map && AxisScope::find(a.name) == &a)
       manual.push_back(a.name);
-  Strings more = manual;
-  more.push_back(name);
   Message(function)
       .problem("axis '" + name + "' is automatic here")
       .rule("a collective names axes that shard_map takes as manual, " +
             detail::axes_list(manual) +
             "; along the others values are whole, and are partitioned with what is around")
       .from(loc)
-      .advice("add it to the shard_map, .axis_names = {" + detail::axes_list(more, '"') +
-              "}, or write the operation on the whole: sum(x) in the place of psum(x)")
+      .advice("add \"" + name +
+              "\" to the axis_names of the shard_map, or call it in a shard_map over it inside")
       .raise<CollectiveError>();
 }
 

@@ -6,10 +6,9 @@
 
 namespace tessera::inline v0::detail {
 
-std::string axes_list(const std::vector<std::string>& names, char quote) {
+std::string axes_list(const std::vector<std::string>& names) {
   std::string text;
-  for (const std::string& name : names)
-    text += (text.empty() ? "" : ", ") + (quote + name) + quote;
+  for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
   return text;
 }
 

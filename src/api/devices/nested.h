@@ -11,7 +11,7 @@
 namespace tessera::inline v0::detail {
 
 /// "'data', 'model'"
-std::string axes_list(const std::vector<std::string>& names, char quote = '\'');
+std::string axes_list(const std::vector<std::string>& names);
 
 /// CollectiveError where `function` is called inside a function that runs on devices already.
 void refuse_nested(const char* function, const SourceLoc& loc);

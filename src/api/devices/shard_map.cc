@@ -13,6 +13,10 @@ namespace tessera::inline v0::detail {
 
 namespace {
 
+bool has(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
 class ShardMapCache final : public CachedFunction {
  public:
   ShardMapCache(std::string name, const ShardMapOptions& options, std::source_location loc)
@@ -20,33 +24,34 @@ class ShardMapCache final : public CachedFunction {
 
  private:
   TracedFunction build(Call& call) const override {
-    const Around around = axes_around("shard_map", loc_);
-    const Mesh mesh = need_scope_mesh("shard_map", options_.mesh, loc_);
-    check_inside("shard_map", around, mesh, loc_);
-    const Strings manual = manual_axes(around, mesh);
+    Axes axes{axes_around("shard_map", loc_), need_scope_mesh("shard_map", options_.mesh, loc_), {}};
+    check_inside("shard_map", axes.around, axes.mesh, loc_);
+    axes.manual = manual_axes(axes.around, axes.mesh);
+    const Mesh& mesh = axes.mesh;
     const MeshData& data = MeshData::of(mesh);
     const std::vector<Type> wholes = leaf_types(call);
     const LeafSpecs in = argument_specs("shard_map", call, options_.in_specs, mesh, wholes, loc_);
     Specs in_specs;
     std::vector<Type> blocks;
     for (std::size_t i = 0; i < wholes.size(); ++i) {
-      in_specs.push_back(closed(in.specs[i], mesh, manual));
+      in_specs.push_back(closed(in.specs[i], axes));
       Type t = wholes[i];
       t.shape = block_shape(t.shape, in_specs[i], *data.ref);
       if (options_.check_vma) t.varying |= in_specs[i].axes();
       blocks.push_back(std::move(t));
     }
     TracedFunction f = [&] {
-      const AxisScope axes(bound_axes(around, mesh, manual));
+      const AxisScope bound(bound_axes(axes));
       const MeshScope scope(mesh);  // of constraints and regions inside
       return trace_call(call, "shard_map", name(), blocks);
     }();
     const Program& body = *f.program;
     const LeafSpecs out =
         result_specs("shard_map", f, result_tree(call, f), options_.out_specs, loc_);
-    const Specs out_specs = cuts_out(out, body, mesh, manual);
+    const Specs out_specs = cuts_out(out, body, axes);
     in_specs.resize(body.inputs.size());  // what is captured is the same everywhere
-    const spmd::ShardMap map(f.program, data.ref, manual, in_specs, out_specs, options_.check_vma);
+    const spmd::ShardMap map(f.program, data.ref, axes.manual, in_specs, out_specs,
+                             options_.check_vma);
     check(map, in.paths, out.paths);
     Builder b(name());
     b.loc = loc_;
@@ -62,14 +67,17 @@ class ShardMapCache final : public CachedFunction {
     words.push_back(static_cast<std::uint64_t>(runtime::device_count()));
   }
 
+  struct Axes {
+    Around around;
+    Mesh mesh;
+    Strings manual;
+  };
+
   /// In the order of the mesh.
   Strings manual_axes(const Around& around, const Mesh& mesh) const {
     const Strings names = mesh.axis_names();
     const std::vector<std::string>& free = around.mesh.empty() ? names : around.automatic;
     const std::vector<std::string>& asked = options_.axis_names;
-    const auto has = [](const std::vector<std::string>& list, const std::string& name) {
-      return std::find(list.begin(), list.end(), name) != list.end();
-    };
     Message m("shard_map");
     m.from(loc_);
     for (const std::string& axis : asked) {
@@ -100,26 +108,22 @@ class ShardMapCache final : public CachedFunction {
     return manual;
   }
 
-  std::vector<BoundAxis> bound_axes(const Around& around, const Mesh& mesh,
-                                    const Strings& manual) const {
+  std::vector<BoundAxis> bound_axes(const Axes& axes) const {
     std::vector<BoundAxis> bound;
-    for (const Mesh::Axis& a : mesh.axes()) {
-      const bool own = std::find(manual.begin(), manual.end(), a.name) != manual.end();
-      if (!own && std::find(around.manual.begin(), around.manual.end(), a.name) !=
-                      around.manual.end())
-        continue;  // as it is bound around
+    for (const Mesh::Axis& a : axes.mesh.axes()) {
+      const bool own = has(axes.manual, a.name);
+      if (!own && has(axes.around.manual, a.name)) continue;  // as it is bound around
       bound.push_back({a.name, a.size,
                        !own                 ? BoundAxis::Kind::automatic
                        : options_.check_vma ? BoundAxis::Kind::shard_map
                                             : BoundAxis::Kind::pmap,
-                       mesh});
+                       axes.mesh});
     }
     return bound;
   }
 
   /// A device works on one block, so nothing is left open.
-  Spec closed(const std::optional<PartitionSpec>& spec, const Mesh& mesh,
-              const Strings& manual) const {
+  Spec closed(const std::optional<PartitionSpec>& spec, const Axes& axes) const {
     const bool open = !spec || std::any_of(spec->dims().begin(), spec->dims().end(),
                                            [](const auto& d) { return d.is_unconstrained(); });
     if (open)
@@ -129,12 +133,13 @@ class ShardMapCache final : public CachedFunction {
           .from(loc_)
           .advice("none, or the axes that cut it")
           .raise<ShardingError>();
-    const Spec cut = spec_of(Sharding(mesh, *spec).spec());
+    const Spec cut = spec_of(Sharding(axes.mesh, *spec).spec());
+    check_inside("shard_map", axes.around, *spec, loc_);
     for (const std::string& axis : cut.axes())
-      if (std::find(manual.begin(), manual.end(), axis) == manual.end())
+      if (!has(axes.manual, axis))
         Message("shard_map")
             .problem(to_string(*spec) + " names '" + axis + "', which is not manual here")
-            .rule("in_specs and out_specs name the manual axes: " + axes_list(manual))
+            .rule("in_specs and out_specs name the manual axes: " + axes_list(axes.manual))
             .from(loc_)
             .advice("add '" + axis +
                     "' to axis_names; along automatic axes a value lies as it comes, or as "
@@ -143,15 +148,14 @@ class ShardMapCache final : public CachedFunction {
     return cut;
   }
 
-  Specs cuts_out(const LeafSpecs& out, const Program& body, const Mesh& mesh,
-                 const Strings& manual) const {
+  Specs cuts_out(const LeafSpecs& out, const Program& body, const Axes& axes) const {
     const InFunction named("shard_map", loc_);
     Specs specs;
     Message m("shard_map");
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < out.specs.size(); ++i) {
       const Type& block = body.type(body.outputs[i]);
-      specs.push_back(closed(out.specs[i], mesh, manual));
+      specs.push_back(closed(out.specs[i], axes));
       if (static_cast<int>(specs[i].dims().size()) <= block.shape.rank()) continue;
       m.offender(out.paths[i] + ": " + to_string(*out.specs[i]) + " for blocks " +
                  to_string(Type(block.dtype, block.shape)));
