@@ -125,8 +125,16 @@ std::string Propagation::to_string(const Origin& origin) const {
       s = name(origin.scope, origin.index) + " in equation " + std::to_string(origin.index);
       break;
   }
+  // A long way is told by its ends.
+  constexpr std::size_t most = 8, ends = 3;
+  const std::size_t n = origin.steps.size();
   const char* separator = ", through ";
-  for (const Origin::Step& step : origin.steps) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (n > most && i == ends) {
+      s += ", " + std::to_string(n - 2 * ends) + " more";
+      i = n - ends;
+    }
+    const Origin::Step& step = origin.steps[i];
     s += separator + name(step.scope, step.equation) + " (rung " + std::to_string(step.rung) +
          (step.aggressive ? ", aggressive)" : ")");
     separator = ", ";

@@ -81,7 +81,8 @@ class Propagation {
 
   /// Nothing where the atom does not cut the dimension.
   std::optional<Origin> why(Var v, int dim, Atom atom, std::size_t scope = 0) const;
-  /// "input 0, through add (rung 1), dot_general (rung 4)".
+  /// "input 0, through add (rung 1), dot_general (rung 4)"; of more than eight steps the first and
+  /// last three, "exp (rung 2), 12 more, tanh (rung 2)".
   std::string to_string(const Origin& origin) const;
 
   /// Values that were changed, over all steps; equations whose values were looked at; questions

@@ -88,15 +88,17 @@ class Rewriter {
     return {whole, piece.start[static_cast<std::size_t>(dim)], itself.extent};
   }
 
-  // Whether some axis cuts the value and not the piece of it.
-  bool is_uncut(Var v, int dim, std::int64_t result) const {
+  // The parts of the largest axis that cuts the value and not the piece of it, 1 without one.
+  std::int64_t parts_lost(Var v, int dim, std::int64_t result) const {
     const Source s = source(v, dim);
-    if (s.whole == v) return false;
+    if (s.whole == v) return 1;
+    std::int64_t most = 1;
     for (int a = 0; a < mesh_.count(); ++a) {
       const std::int64_t n = mesh_.size(static_cast<Atom>(a));
-      if (result % n == 0 && extent(s.whole, dim) % n == 0 && s.extent % n != 0) return true;
+      if (result % n == 0 && extent(s.whole, dim) % n == 0 && s.extent % n != 0)
+        most = std::max(most, n);
     }
-    return false;
+    return most;
   }
 
   // The dimension along which operand 0 is moved and something put around it, and nothing else.
@@ -126,11 +128,15 @@ class Rewriter {
   bool is_of_pieces(const Equation& eqn) const {
     if (eqn.op->joins) {
       const int dim = eqn.op->joins(eqn.attrs);
-      return std::any_of(eqn.inputs.begin(), eqn.inputs.end(),
-                         [&](Var v) { return is_uncut(v, dim, extent(eqn.outputs[0], dim)); });
+      std::int64_t most = 1;
+      for (Var v : eqn.inputs)
+        most = std::max(most, parts_lost(v, dim, extent(eqn.outputs[0], dim)));
+      // Each piece is as long as the result then: more pieces than parts are more work on each
+      // device than the whole result is.
+      return most > 1 && eqn.inputs.size() <= static_cast<std::size_t>(most);
     }
     const std::optional<Move> move = move_of(eqn);
-    return move && is_uncut(eqn.inputs[0], move->dim, extent(eqn.outputs[0], move->dim));
+    return move && parts_lost(eqn.inputs[0], move->dim, extent(eqn.outputs[0], move->dim)) > 1;
   }
 
   // The source as long as the result, its piece where that begins at `at`.

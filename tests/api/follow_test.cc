@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace ts = tessera;
@@ -72,6 +73,25 @@ TEST_F(Follow, EagerOperationsStayWhereTheirArraysAre) {
     expect_same(c.got, c.want);
     EXPECT_TRUE(c.got.sharding().is_equivalent_to(c.lies, c.got.ndim())) << c.got.sharding();
   }
+}
+
+// Each order of the devices is another place, and an entry holds 64 programs at most.
+TEST_F(Follow, ProgramsForManyPlacesGiveWay) {
+  const auto f = ts::jit([](Array x) { return ts::cumsum(x) * 2; });
+  const Array x = whole({6}), want = f(x);
+  std::vector<ts::Device> order = ts::devices();
+  order.resize(6);
+  std::vector<int> at = {0, 1, 2, 3, 4, 5};
+  int places = 1;  // one device
+  do {
+    std::vector<ts::Device> devices;
+    for (int i : at) devices.push_back(order[static_cast<std::size_t>(i)]);
+    const Array there = ts::device_put(x, ts::Mesh({{"x", 6}}, devices), P("x"));
+    expect_same(f(there), want);
+    EXPECT_EQ(f.trace_count(), static_cast<std::size_t>(1 + places / 64));
+    ++places;
+  } while (places < 200 && std::next_permutation(at.begin(), at.end()));
+  EXPECT_EQ(places, 200);
 }
 
 TEST_F(Follow, OneTraceForAllPlacesAndAProgramForEach) {

@@ -2,6 +2,8 @@
 #include "codegen/run.h"
 #include "ops/build.h"
 
+#include <fstream>
+
 namespace ts = tessera;
 namespace ops = tessera::ops;
 
@@ -68,6 +70,32 @@ TEST(Kernel, IsCompiledOnceForAllLengths) {
   }
   ts::codegen::KernelStats after = ts::codegen::kernel_stats();
   EXPECT_LE(after.compiled + after.from_disk - before.compiled - before.from_disk, 1);
+}
+
+// A process has some tens of thousands of mappings, and holds as many kernels as it likes.
+TEST(Kernel, CodeLiesNextToCode) {
+  auto mappings = [] {
+    std::ifstream maps("/proc/self/maps");
+    std::string line;
+    int lines = 0;
+    while (std::getline(maps, line)) ++lines;
+    return lines;
+  };
+  std::vector<std::shared_ptr<const ts::Routine>> held;
+  auto hold = [&](int more) {
+    for (int i = 0; i < more; ++i) {
+      const auto n = static_cast<double>(held.size());
+      ts::ProgramPtr p = unary_program(
+          [&](ts::Value x) { return ops::mul(ops::exp(x), ops::full_like(x, n + 0.5)); },
+          {ts::f32, {3}});
+      held.push_back(run::compiled(p));
+    }
+  };
+  hold(10);
+  const int before = mappings();
+  ASSERT_GT(before, 10);
+  hold(200);
+  EXPECT_LE(mappings() - before, 50);
 }
 
 // No position lies in an update of no elements, and none of its positions is computed.

@@ -127,6 +127,20 @@ TEST(PartitionWindows, ARollSendsEachBlockOnce) {
   EXPECT_EQ(gradient_moves(kFour, {{16}}, {"x"}, "x", by_one), Texts(4, "permute x 4"));
 }
 
+// In parts each piece would cost every device as much as its part of the result.
+TEST(PartitionWindows, ManyPiecesArePutTogetherWhole) {
+  for (std::int64_t n : {36, 400}) {
+    Case c(kFour);
+    Value x = c.input({16}, "x");
+    Values pieces;
+    for (std::int64_t i = 0; i < n; ++i) pieces.push_back(ops::slice(x, {i % 9}, {i % 9 + 7}, {1}));
+    const Partitioned p = c.run({ops::concatenate(pieces, 0)}, {"x"});
+    EXPECT_EQ(collectives(p), Texts{"all_gather x 48"}) << n;
+    EXPECT_LE(body_of(p).equations.size(), static_cast<std::size_t>(n + 16)) << n;
+    expect_right(c, p);
+  }
+}
+
 TEST(PartitionWindows, ARollInALoopSendsEachBlockOnceATurn) {
   Case c(kFour);
   Value x = c.input({16}, "x");

@@ -37,6 +37,21 @@ TEST(PropagationOrigin, IsThatOfEachPart) {
   EXPECT_EQ(p.to_string(*p.why(r.var, 1, 2)), "input 0, through reshape (rung 1)");
 }
 
+TEST(PropagationOrigin, ALongWayIsToldByItsEnds) {
+  Case c;
+  Value a = c.input({8}, "x"), e = ops::exp(a);
+  for (int i = 0; i < 6; ++i) e = ops::sin(e);
+  const Value eight = e = ops::tanh(e);
+  for (int i = 0; i < 40; ++i) e = ops::cos(e);
+  Propagation p = c.run({e});
+  EXPECT_EQ(p.to_string(*p.why(eight.var, 0, 0)),
+            "input 0, through exp (rung 1), sin (rung 1), sin (rung 1), sin (rung 1), sin (rung 1), "
+            "sin (rung 1), sin (rung 1), tanh (rung 1)");
+  EXPECT_EQ(p.to_string(*p.why(e.var, 0, 0)),
+            "input 0, through exp (rung 1), sin (rung 1), sin (rung 1), 42 more, cos (rung 1), "
+            "cos (rung 1), cos (rung 1)");
+}
+
 TEST(PropagationOrigin, GoesThroughLoops) {
   Case c;
   Value x = c.input({8, 16}, "x");

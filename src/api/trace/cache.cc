@@ -152,18 +152,22 @@ Outcome CachedFunction::run(Call& call, std::uint64_t moved) {
   // first look at the settings, whose warnings are not to be handled inside.
   const bool checks = checks_captures();
   Outcome out;
-  bool found = false;
+  std::shared_ptr<const CacheEntry> e;
   if (!checks) {
     const Inside inside;
     extend_key(call.args.words);
     complete_key(call);
-    if (auto e = state_->entries.find(call)) {
+    e = state_->entries.find(call);
+    if (e) {
       e->touch();
       out = run_entry(call, *e, moved);
-      found = true;
     }
   }
-  if (!found) out = run_entry(call, checks ? *find_or_build(call) : *build_entry(call), moved);
+  if (!e) {
+    e = checks ? find_or_build(call) : build_entry(call);
+    out = run_entry(call, *e, moved);
+  }
+  if (e->is_full()) state_->entries.drop(e->hash, e.get());
   runtime::trim_kept();
   return out;
 }

@@ -74,6 +74,7 @@ const runtime::Executable& CacheEntry::version(const Lie& lie, const std::vector
   auto* v = new Version{donated, &on, std::move(at), runtime::compile(program, options, on),
                         versions_.load()};
   versions_.store(v, std::memory_order_release);
+  count_.fetch_add(1, std::memory_order_relaxed);
   return *v->exe;
 }
 

@@ -46,6 +46,10 @@ struct CacheEntry : runtime::Kept {
   std::shared_ptr<const spmd::Cutting> cutting(const Places& places) const;
   /// ShardingError in the name of the jit at `loc` where it is for a mesh without devices.
   void need_devices(const SourceLoc& loc) const;
+  /// Whether it has been compiled for as many places and donations as one entry is to hold. A cache
+  /// lets go of it then: what a function is called with goes in turn, and nothing is kept for ever.
+  bool is_full() const { return count_.load(std::memory_order_relaxed) >= most_versions; }
+  static constexpr int most_versions = 64;
   /// Roughly, without the arrays that it captured and its executables.
   std::int64_t bytes() const;
 
@@ -61,6 +65,7 @@ struct CacheEntry : runtime::Kept {
   const runtime::Executable& version(const Lie& lie, const std::vector<bool>& donated,
                                      runtime::Backend& on, const MakePlaces& places) const;
   mutable std::atomic<Version*> versions_{nullptr};
+  mutable std::atomic<int> count_{0};
   mutable std::mutex compiling_;
 };
 

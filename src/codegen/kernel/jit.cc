@@ -10,7 +10,9 @@
 
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Config/llvm-config.h>
+#include <llvm/ExecutionEngine/JITLink/JITLink.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/IR/Verifier.h>
@@ -84,12 +86,43 @@ void optimize(llvm::Module& module, llvm::TargetMachine& tm) {
     if (!f.isDeclaration()) passes.run(f, functions);
 }
 
+// What a kernel reads lies with its code. A piece of memory of other rights is a mapping of its own,
+// of which a process has some tens of thousands; code next to code is one.
+class InOnePiece final : public llvm::orc::ObjectLinkingLayer::Plugin {
+ public:
+  void modifyPassConfig(llvm::orc::MaterializationResponsibility&, llvm::jitlink::LinkGraph&,
+                        llvm::jitlink::PassConfiguration& config) override {
+    config.PostPrunePasses.push_back([](llvm::jitlink::LinkGraph& graph) {
+      using llvm::BitmaskEnumDetail::operator|;
+      for (llvm::jitlink::Section& s : graph.sections())
+        if (s.getMemProt() == llvm::orc::MemProt::Read)
+          s.setMemProt(llvm::orc::MemProt::Read | llvm::orc::MemProt::Exec);
+      return llvm::Error::success();
+    });
+  }
+  llvm::Error notifyFailed(llvm::orc::MaterializationResponsibility&) override {
+    return llvm::Error::success();
+  }
+  llvm::Error notifyRemovingResources(llvm::orc::JITDylib&, llvm::orc::ResourceKey) override {
+    return llvm::Error::success();
+  }
+  void notifyTransferringResources(llvm::orc::JITDylib&, llvm::orc::ResourceKey,
+                                   llvm::orc::ResourceKey) override {}
+};
+
 llvm::orc::LLJIT& jit() {
   // Never destroyed: routines may run until the process ends.
   static llvm::orc::LLJIT* instance = [] {
     const LibraryBegins begins;
     initialize_llvm();
-    auto made = llvm::orc::LLJITBuilder().create();
+    auto made = llvm::orc::LLJITBuilder()
+                    .setObjectLinkingLayerCreator(
+                        [](llvm::orc::ExecutionSession& session, const llvm::Triple&) {
+                          auto layer = std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
+                          layer->addPlugin(std::make_unique<InOnePiece>());
+                          return layer;
+                        })
+                    .create();
     if (!made) throw InternalError("LLVM JIT: " + llvm::toString(made.takeError()));
     llvm::orc::LLJIT* j = made->release();
     llvm::orc::SymbolMap symbols;

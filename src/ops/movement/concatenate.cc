@@ -115,16 +115,22 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   return value;
 }
 
+// A device gets as much of each operand as its part could hold, and a kernel finds out for every
+// element in which of them it is: with more operands than this both cost more than the whole.
+constexpr std::size_t kMostPieces = 32;
+
 FactorRule sharding(const ShardArgs& a) {
   const auto d = static_cast<std::size_t>(a.attrs.i("dimension"));
   FactorRule rule;
   const std::vector<int> dims = rule.factors(a.outputs[0].shape);
-  if (a.inputs.size() > 1) rule.mark(FactorRule::Kind::window, dims[d]);
+  const bool in_parts = a.inputs.size() > 1 && a.inputs.size() <= kMostPieces;
+  if (a.inputs.size() > 1)
+    rule.mark(in_parts ? FactorRule::Kind::window : FactorRule::Kind::need_repl, dims[d]);
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {
     const std::int64_t n = a.inputs[i].shape[d];
     rule.input(dims);
-    if (a.inputs.size() > 1)
+    if (in_parts)
       rule.window({.factor = dims[d],
                    .input = i,
                    .extent = n,
@@ -136,7 +142,7 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-// A device gets as much of each operand as its part could hold, and takes of them what it holds.
+// Takes of the operands what the device's part holds.
 Values local(const LocalArgs& a) {
   const auto dim = static_cast<int>(a.attrs.i("dimension"));
   const auto d = static_cast<std::size_t>(dim);
@@ -171,11 +177,8 @@ void register_concatenate(Registry& r) {
   op.stablehlo = "concatenate";
   op.attrs = {{"dimension", AttrKind::integer, "the dimension that grows"}};
   op.fuse = fuses_as(FuseRole::movement);
-  op.joins = [](const Attrs& attrs) { return static_cast<int>(attrs.i("dimension")); };
   op.call = concatenate_call;
-  // A kernel has to find out for every element in which piece it is, and its code grows with their
-  // number.
-  op.prefers_call = [](const TypedArgs& a) { return a.inputs.size() > 32; };
+  op.prefers_call = [](const TypedArgs& a) { return a.inputs.size() > kMostPieces; };
   op.infer = infer;
   op.jvp = linear_jvp();
   op.transpose = transpose_rule;
