@@ -21,9 +21,8 @@ bool has_collectives(const Equation& eqn) {
   if (eqn.op->lowering == Lowering::collective) return true;
   const std::optional<Flow> flow = flow_of(eqn);
   // A region's own axes are bound where it is evaluated, among those of the regions around it.
-  return flow &&
-         std::any_of(flow->programs.begin(), flow->programs.end(),
-                     [](const ProgramPtr& p) { return has_collectives(*p); });
+  return flow && std::any_of(flow->programs.begin(), flow->programs.end(),
+                             [](const ProgramPtr& p) { return has_collectives(*p); });
 }
 bool has_collectives(const Program& p) {
   return std::any_of(p.equations.begin(), p.equations.end(),
@@ -276,44 +275,6 @@ std::vector<std::vector<HostArray>> evaluate_spmd(const Program& body, const Mes
   Devices all;
   for (std::int64_t d = 0; d < mesh.size(); ++d) all.push_back(d);
   return Runner(mesh).run(body, all, {inputs.begin(), inputs.end()});
-}
-
-namespace {
-// Copies between a block and its place in the whole.
-template <class Copy>
-void each_element(const HostArray& whole, const Shape& block, const Shape& start, Copy&& copy) {
-  Shape strides = whole.shape.strides(), own = block.strides();
-  std::int64_t size = size_of(whole.dtype);
-  for_each_index(block, [&](const Shape& index) {
-    Shape at = index;
-    for (int d = 0; d < at.rank(); ++d) at[d] += start[d];
-    copy(flat_index(at, strides) * size, flat_index(index, own) * size);
-  });
-}
-}  // namespace
-
-HostArray block_of(const HostArray& whole, const Spec& spec, const MeshShape& mesh,
-                   std::int64_t device) {
-  HostArray block(whole.dtype, block_shape(whole.shape, spec, mesh));
-  each_element(whole, block.shape, block_start(block.shape, spec, mesh, device),
-               [&](std::int64_t from, std::int64_t to) {
-                 std::memcpy(block.bytes + to, whole.bytes + from,
-                             static_cast<std::size_t>(size_of(whole.dtype)));
-               });
-  return block;
-}
-
-HostArray assemble(std::span<const HostArray> blocks, const Spec& spec, const MeshShape& mesh) {
-  HostArray whole(blocks[0].dtype, whole_shape(blocks[0].shape, spec, mesh));
-  for (std::int64_t d = mesh.size(); d-- > 0;) {
-    const HostArray& block = blocks[static_cast<std::size_t>(d)];
-    each_element(whole, block.shape, block_start(block.shape, spec, mesh, d),
-                 [&](std::int64_t to, std::int64_t from) {
-                   std::memcpy(whole.bytes + to, block.bytes + from,
-                               static_cast<std::size_t>(size_of(whole.dtype)));
-                 });
-  }
-  return whole;
 }
 
 }  // namespace tessera::inline v0::spmd

@@ -127,15 +127,9 @@ Reshard plan_reshard(const AtomMesh& mesh, const Type& whole, const Placement& f
     uneven = uneven_dims(mesh, whole, from, to);
     if (!uneven->feasible) return by_exchange(mesh, whole, from, to, links, options);
   }
-  StepsQuestion q{mesh,
-                  uneven ? uneven->from : from,
-                  uneven ? uneven->to : to,
-                  links,
-                  options.joint,
-                  0,
-                  uneven ? uneven->frozen : 0,
-                  options.barred,
-                  {}};
+  StepsQuestion q{
+      mesh, uneven ? uneven->from : from, uneven ? uneven->to : to, links, options.joint,
+      0,    uneven ? uneven->frozen : 0,  options.barred,           {}};
   if (!links.scales()) q.bytes = std::max<std::int64_t>(whole.bytes(), 1);
   // Of an extent only what the atoms have in common with it counts.
   const std::int64_t all = mesh.mesh().size();

@@ -36,9 +36,8 @@ struct Answer {
 
   bool is_for(const StepsQuestion& q) const {
     if (joint != q.joint || bytes != q.bytes || frozen != q.frozen || barred != q.barred ||
-        !(extents == q.extents) ||
-        sizes != q.mesh.atom_mesh().sizes || !(from == q.from) || !(to == q.to) ||
-        !(links == q.links))
+        !(extents == q.extents) || sizes != q.mesh.atom_mesh().sizes || !(from == q.from) ||
+        !(to == q.to) || !(links == q.links))
       return false;
     for (std::size_t a = 0; a < axes.size(); ++a)
       if (axes[a] != q.mesh.axis_of(static_cast<Atom>(a))) return false;

@@ -1,74 +1,13 @@
 #include "spmd/shard_map.h"
 
-#include "ops/control/agree.h"
 #include "spmd/reference.h"
 #include "spmd/uniformity.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace tessera::inline v0 {
 
 namespace spmd {
-
-namespace {
-MeshShape along(const MeshShape& all, const Strings& axes) {
-  if (axes.empty()) return all;
-  MeshShape some{axes, {}};
-  for (const std::string& axis : axes) some.sizes.push_back(all.size_of(axis));
-  return some;
-}
-
-AxisSet without(AxisSet set, const AxisSet& axes) {
-  for (const std::string& axis : axes) set.erase(axis);
-  return set;
-}
-}  // namespace
-
-ShardMap::ShardMap(const Attrs& attrs)
-    : ShardMap(attrs.program("body"), attrs.get<MeshRef>("mesh"),
-               attrs.has("manual") ? attrs.get<Strings>("manual") : Strings{},
-               attrs.get<Specs>("in_specs"), attrs.get<Specs>("out_specs"), attrs.flag("typed")) {}
-
-ShardMap::ShardMap(ProgramPtr program, const MeshRef& devices, Strings manual_axes, Specs in,
-                   Specs out, bool with_types)
-    : body(std::move(program)),
-      device_mesh(devices),
-      manual(manual_axes.size() < devices->axes.size() ? std::move(manual_axes) : Strings{}),
-      mesh(along(*devices, manual)),
-      in_specs(std::move(in)),
-      out_specs(std::move(out)),
-      typed(with_types) {}
-
-Attrs ShardMap::attrs() const {
-  Attrs a{{"body", body},
-          {"mesh", device_mesh},
-          {"in_specs", in_specs},
-          {"out_specs", out_specs},
-          {"typed", typed}};
-  if (is_partial()) a.set("manual", manual);
-  return a;
-}
-
-AxisSet ShardMap::axes() const {
-  AxisSet all;
-  for (const std::string& axis : mesh.axes) all.insert(axis);
-  return all;
-}
-
-std::vector<std::string> ShardMap::unnamed(const Spec& spec) const {
-  AxisSet named = spec.axes();
-  std::vector<std::string> rest;
-  for (const auto& a : mesh.axes)
-    if (!named.contains(a)) rest.push_back(a);
-  return rest;
-}
-
-std::vector<AxisSet> ShardMap::input_axes() const {
-  std::vector<AxisSet> axes;
-  for (const Spec& s : in_specs) axes.push_back(s.axes());
-  return axes;
-}
 
 namespace {
 
@@ -142,7 +81,7 @@ std::vector<Type> infer(const InferArgs& a) {
     }
     if (whole.dtype != block.dtype ||
         !(block_shape(whole.shape, s.in_specs[i], s.mesh) == block.shape) ||
-        (s.typed && !(without(block.varying, own) == whole.varying)))
+        (s.typed && !(s.outer(block.varying) == whole.varying)))
       throw InternalError("the body of a shard_map takes " + to_string(block) + " for a block of " +
                           to_string(whole));
   }
@@ -166,7 +105,7 @@ std::vector<Type> infer(const InferArgs& a) {
                       "', or name the axis in the spec")
               .raise<ShardingError>();
     results.emplace_back(block.dtype, whole_shape(block.shape, s.out_specs[i], s.mesh), block.weak);
-    results.back().varying = without(block.varying, own);
+    results.back().varying = s.outer(block.varying);
   }
   return results;
 }
@@ -240,20 +179,6 @@ std::vector<OpExample> examples() {
 
 }  // namespace
 
-Values emit_shard_map(Builder& b, ShardMap s, std::span<const Value> inputs) {
-  if (!s.typed) return b.emit("shard_map", inputs, s.attrs());
-  const AxisSet own = s.axes();
-  std::vector<AxisSet> in, out;
-  Values operands(inputs.begin(), inputs.end());
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    in.push_back(s.body->type(s.body->inputs[i]).varying | operands[i].type().varying);
-    operands[i] = b.vary_over(operands[i], without(in[i], own));
-  }
-  for (const Spec& spec : s.out_specs) out.push_back(spec.axes());
-  s.body = ops::retyped(s.body, in, out);
-  return b.emit("shard_map", operands, s.attrs());
-}
-
 }  // namespace spmd
 
 namespace ops {
@@ -273,18 +198,19 @@ void register_shard_map(Registry& r) {
       "device's block. The blocks of a result are put together by its spec; along axes that it "
       "does not name the devices hold "
       "the same. With `manual` it is for one device along these axes alone, and the partitioner "
-      "divides it along the others. In a typed body the types say which values vary, and derivatives follow from "
+      "divides it along the others. In a typed body the types say which values vary, and "
+      "derivatives follow from "
       "them. In an untyped one every "
       "device differentiates its own computation: the cotangent of a result that several devices "
       "hold is shared out among "
       "them, that of an input which several devices read is summed.";
-  op.attrs = {{"body", AttrKind::program, "the per-device program"},
-              {"mesh", AttrKind::mesh, "named axes, devices along each, and the devices"},
-              {"manual", AttrKind::strings,
-               "axes of the mesh that the body is for; absent: all of them"},
-              {"in_specs", AttrKind::specs, "how each input is cut"},
-              {"out_specs", AttrKind::specs, "how the blocks of each result lie"},
-              {"typed", AttrKind::boolean, "whether types carry varying axes"}};
+  op.attrs = {
+      {"body", AttrKind::program, "the per-device program"},
+      {"mesh", AttrKind::mesh, "named axes, devices along each, and the devices"},
+      {"manual", AttrKind::strings, "axes of the mesh that the body is for; absent: all of them"},
+      {"in_specs", AttrKind::specs, "how each input is cut"},
+      {"out_specs", AttrKind::specs, "how the blocks of each result lie"},
+      {"typed", AttrKind::boolean, "whether types carry varying axes"}};
   op.outputs = -1;
   op.cheap = false;
   op.lowering = Lowering::control;

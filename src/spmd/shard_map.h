@@ -28,6 +28,8 @@ struct ShardMap {
   /// Whether the mesh has axes that are not this region's.
   bool is_partial() const { return !manual.empty(); }
   AxisSet axes() const;
+  /// Without the region's own axes: those of regions around it.
+  AxisSet outer(AxisSet set) const;
   /// Axes of the mesh that `spec` does not name.
   std::vector<std::string> unnamed(const Spec& spec) const;
   /// For each body input the axes along which its blocks differ: those of its spec.

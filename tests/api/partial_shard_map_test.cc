@@ -48,7 +48,9 @@ struct Step {
   Weights gradients;
 };
 
-Array mlp(const Weights& w, const Array& x) { return ts::dot(ts::maximum(ts::dot(x, w.up), 0), w.down); }
+Array mlp(const Weights& w, const Array& x) {
+  return ts::dot(ts::maximum(ts::dot(x, w.up), 0), w.down);
+}
 Array loss_of(const Weights& w, const Array& x) { return ts::sum(mlp(w, x)); }
 
 class PartialShardMaps : public testing::Test {
@@ -67,9 +69,8 @@ class PartialShardMaps : public testing::Test {
   auto step() const {
     return ts::shard_map(
         [](const Weights& weights, Array block) {
-          auto [loss, g] = ts::value_and_grad([&](const Weights& p) {
-            return ts::psum(loss_of(p, block), "data");
-          })(weights);
+          auto [loss, g] = ts::value_and_grad(
+              [&](const Weights& p) { return ts::psum(loss_of(p, block), "data"); })(weights);
           return Step{loss, g};
         },
         {.mesh = grid, .in_specs = {P(), P("data")}, .out_specs = P(), .axis_names = {"data"}});
@@ -125,19 +126,20 @@ TEST_F(PartialShardMaps, TensorParallelStepWithGradientsByHand) {
   expect_step(s);
   EXPECT_EQ(s.gradients.up.sharding(), ts::Sharding(grid, P(ts::none, "model")));
   EXPECT_EQ(s.gradients.down.sharding(), ts::Sharding(grid, P("model")));
-  auto jitted = ts::jit(step(), {.mesh = grid,
-                                 .in_shardings = {{P(ts::none, "model"), P("model")}, P("data")}});
+  auto jitted = ts::jit(
+      step(), {.mesh = grid, .in_shardings = {{P(ts::none, "model"), P("model")}, P("data")}});
   expect_step(jitted(w, x));
   expect_step(ts::jit([&](const Weights& p, Array b) { return step()(p, b); })(placed, rows));
 }
 
 TEST_F(PartialShardMaps, CollectivesOfBothKindsAreListed) {
-  auto jitted = ts::jit(step(), {.mesh = grid,
-                                 .in_shardings = {{P(ts::none, "model"), P("model")}, P("data")}});
+  auto jitted = ts::jit(
+      step(), {.mesh = grid, .in_shardings = {{P(ts::none, "model"), P("model")}, P("data")}});
   const auto lowered = jitted.lower(w, x);
-  EXPECT_EQ(listed(lowered.collectives()),
-            (Uses{"psum_invariant over 'data': 4 bytes", "psum_invariant over 'data': 128 bytes",
-                  "psum_invariant over 'data': 128 bytes", "psum_invariant over 'model': 4 bytes"}));
+  EXPECT_EQ(
+      listed(lowered.collectives()),
+      (Uses{"psum_invariant over 'data': 4 bytes", "psum_invariant over 'data': 128 bytes",
+            "psum_invariant over 'data': 128 bytes", "psum_invariant over 'model': 4 bytes"}));
   EXPECT_EQ(listed(lowered.plan()),
             (Uses{"all_reduce data for psum_invariant", "all_reduce data for psum_invariant",
                   "all_reduce data for psum_invariant", "all_reduce model for output"}));
@@ -159,11 +161,9 @@ TEST_F(PartialShardMaps, ConstraintsInside) {
 TEST_F(PartialShardMaps, JitsInside) {
   auto inner = ts::jit([](Array a) { return a + 1; });
   auto placing = ts::jit([](Array a) { return a * 3; }, {.out_shardings = P(ts::none, "model")});
-  auto f = ts::shard_map([&](Array block) { return placing(inner(block)); },
-                         {.mesh = grid,
-                          .in_specs = P("data"),
-                          .out_specs = P("data"),
-                          .axis_names = {"data"}});
+  auto f = ts::shard_map(
+      [&](Array block) { return placing(inner(block)); },
+      {.mesh = grid, .in_specs = P("data"), .out_specs = P("data"), .axis_names = {"data"}});
   EXPECT_EQ(f32s(f(x)), f32s((x + 1) * 3));
   EXPECT_EQ(f(x).sharding(), ts::Sharding(grid, P("data", "model")));
 }
@@ -203,10 +203,11 @@ TEST_F(PartialShardMaps, Nested) {
 // The inner map's captured parameter is shared along both axes: its gradient is summed over both.
 TEST_F(PartialShardMaps, GradientsThroughNestedMaps) {
   const Array p = integers({8}, 5);
-  auto inner = ts::shard_map(
-      [](Array v, Array b) { return ts::psum(ts::sum(b * b * v), "model"); },
-      {.mesh = grid, .in_specs = {P("model"), P(ts::none, "model")}, .out_specs = P(),
-       .axis_names = {"model"}});
+  auto inner = ts::shard_map([](Array v, Array b) { return ts::psum(ts::sum(b * b * v), "model"); },
+                             {.mesh = grid,
+                              .in_specs = {P("model"), P(ts::none, "model")},
+                              .out_specs = P(),
+                              .axis_names = {"model"}});
   auto outer = ts::shard_map(
       [&](Array v, Array b) { return ts::psum(inner(v, b), "data"); },
       {.mesh = grid, .in_specs = {P(), P("data")}, .out_specs = P(), .axis_names = {"data"}});

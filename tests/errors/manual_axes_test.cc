@@ -60,9 +60,9 @@ MISUSE(forgotten_psum_over_a_manual_axis) {
 }
 MISUSE(shard_map_inside_over_a_manual_axis) {
   along_data([](Array x) {
-    return ts::shard_map([](Array y) { return y; }, {.in_specs = ts::P("data"),
-                                                     .out_specs = ts::P("data"),
-                                                     .axis_names = {"data"}})(x);
+    return ts::shard_map(
+        [](Array y) { return y; },
+        {.in_specs = ts::P("data"), .out_specs = ts::P("data"), .axis_names = {"data"}})(x);
   });
 }
 MISUSE(shard_map_inside_with_a_manual_spec) {

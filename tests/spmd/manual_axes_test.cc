@@ -20,11 +20,10 @@ Value psum(Value x, const Strings& axes) { return ops::psum_invariant(ops::pvary
 TEST(ManualAxes, ASumOfParts) {
   Case c(kGrid);
   const Value x = c.input(Shape{4, 8}, "data;model");
-  const Partitioned p = c.run(region(kGrid, {"data"}, {"data"}, {""}, {x},
-                                     [](Builder&, const Values& in) {
-                                       return Values{psum(in[0], {"data"})};
-                                     }),
-                              {"?"});
+  const Partitioned p =
+      c.run(region(kGrid, {"data"}, {"data"}, {""}, {x},
+                   [](Builder&, const Values& in) { return Values{psum(in[0], {"data"})}; }),
+            {"?"});
   EXPECT_EQ(collectives(p), list({"all_reduce data 32"}));
   EXPECT_EQ(c.mesh.to_string(p.outputs[0]), "P(none, 'model')");
   expect_right(c, p);
@@ -34,15 +33,14 @@ TEST(ManualAxes, ASumOfParts) {
 TEST(ManualAxes, BothCutOneDimension) {
   Case c(kGrid);
   const Value x = c.input(Shape{8}, "data,model");
-  const Partitioned p = c.run(region(kGrid, {"data"}, {"data"}, {"data"}, {x},
-                                     [](Builder& b, const Values& in) {
-                                       const Value at = ops::pvary(ops::axis_index(b, {"data"}, 2),
-                                                                   {"data"});
-                                       return Values{ops::add(
-                                           in[0], ops::broadcast_in_dim(ops::convert(at, f32),
-                                                                        in[0].shape(), {}))};
-                                     }),
-                              {"?"});
+  const Partitioned p =
+      c.run(region(kGrid, {"data"}, {"data"}, {"data"}, {x},
+                   [](Builder& b, const Values& in) {
+                     const Value at = ops::pvary(ops::axis_index(b, {"data"}, 2), {"data"});
+                     return Values{ops::add(
+                         in[0], ops::broadcast_in_dim(ops::convert(at, f32), in[0].shape(), {}))};
+                   }),
+            {"?"});
   EXPECT_EQ(collectives(p), list({}));
   EXPECT_EQ(c.mesh.to_string(p.inputs[0]), "P(('data', 'model'))");
   EXPECT_EQ(c.mesh.to_string(p.outputs[0]), "P(('data', 'model'))");
@@ -67,17 +65,18 @@ TEST(ManualAxes, TensorParallelInside) {
                                      [](Builder&, const Values& in) {
                                        const Value h = matmul(in[0], ops::pvary(in[1], {"data"}));
                                        const Value y = matmul(h, ops::pvary(in[2], {"data"}));
-                                       return Values{
-                                           y, psum(ops::reduce_sum(y, {0, 1}), {"data"})};
+                                       return Values{y, psum(ops::reduce_sum(y, {0, 1}), {"data"})};
                                      }),
                               {"data", ""});
-  EXPECT_EQ(collectives(p), list({"all_reduce data 4", "all_reduce model 4", "all_reduce model 64"}));
+  EXPECT_EQ(collectives(p),
+            list({"all_reduce data 4", "all_reduce model 4", "all_reduce model 64"}));
   expect_right(c, p);
 }
 
 // What exchanges along a dimension leaves the others to the automatic axes.
 TEST(ManualAxes, CollectivesOfParts) {
-  const auto run = [](const char* where, const std::function<Values(Builder&, const Values&)>& f, const std::string& out) {
+  const auto run = [](const char* where, const std::function<Values(Builder&, const Values&)>& f,
+                      const std::string& out) {
     Case c(kGrid);
     const Value x = c.input(Shape{8, 8}, where);
     const Partitioned p = c.run(region(kGrid, {"data"}, {"data"}, {out}, {x}, f), {"?"});
@@ -98,19 +97,22 @@ TEST(ManualAxes, CollectivesOfParts) {
     EXPECT_EQ(along, tiled ? list({"all_gather data 128", "all_gather model 64", "P()"})
                            : list({"all_gather data 64", "P(none, 'model')"}));
   }
-  EXPECT_EQ(run("data;model",
+  EXPECT_EQ(run(
+                "data;model",
                 [&](Builder&, const Values& in) {
                   return Values{ops::psum_scatter(in[0], data, 2, 0, true)};
                 },
                 "data"),
             list({"reduce_scatter data 32", "P('data', 'model')"}));
-  EXPECT_EQ(run("data;model",
+  EXPECT_EQ(run(
+                "data;model",
                 [&](Builder&, const Values& in) {
                   return Values{ops::ppermute(in[0], data, 2, {{0, 1}, {1, 0}})};
                 },
                 "data"),
             list({"permute data 64", "P('data', 'model')"}));
-  EXPECT_EQ(run("data,model",
+  EXPECT_EQ(run(
+                "data,model",
                 [&](Builder&, const Values& in) {
                   return Values{ops::all_to_all(in[0], data, 2, 1, 0, true)};
                 },
@@ -123,19 +125,19 @@ TEST(ManualAxes, CollectivesOfParts) {
 TEST(ManualAxes, Nested) {
   Case c(kBlock);
   const Value x = c.input(Shape{4, 8, 4}, "data;model;pipe");
-  const Partitioned p = c.run(
-      region(kBlock, {"data"}, {"data"}, {"data", ""}, {x},
-             [](Builder&, const Values& in) {
-               const Value y = region(kBlock, {"model"}, {";model"}, {";model"}, {in[0]},
-                                      [](Builder&, const Values& inner) {
-                                        EXPECT_EQ(to_string(inner[0].type()),
-                                                  "f32[2,4,4]{varying: data, model}");
-                                        const Value s = psum(inner[0], {"data", "model"});
-                                        return Values{ops::mul(inner[0], s)};
-                                      })[0];
-               return Values{y, psum(ops::reduce_sum(y, {0}), {"data"})};
-             }),
-      {"?", "?"});
+  const Partitioned p =
+      c.run(region(kBlock, {"data"}, {"data"}, {"data", ""}, {x},
+                   [](Builder&, const Values& in) {
+                     const Value y = region(kBlock, {"model"}, {";model"}, {";model"}, {in[0]},
+                                            [](Builder&, const Values& inner) {
+                                              EXPECT_EQ(to_string(inner[0].type()),
+                                                        "f32[2,4,4]{varying: data, model}");
+                                              const Value s = psum(inner[0], {"data", "model"});
+                                              return Values{ops::mul(inner[0], s)};
+                                            })[0];
+                     return Values{y, psum(ops::reduce_sum(y, {0}), {"data"})};
+                   }),
+            {"?", "?"});
   EXPECT_EQ(collectives(p), list({"all_reduce data 32", "all_reduce data model 96"}));
   EXPECT_EQ(c.mesh.to_string(p.outputs[0]), "P('data', 'model', 'pipe')");
   EXPECT_EQ(c.mesh.to_string(p.outputs[1]), "P('model', 'pipe')");
@@ -153,12 +155,12 @@ TEST(ManualAxes, NestedInALoop) {
                Type block = in[0].type(), start = block;
                start.varying = {};
                const Value rows = turn.input(block), carry = turn.input(start);
-               const Value doubled =
-                   region(kGrid, {"model"}, {";model"}, {";model"}, {carry},
-                          [](Builder&, const Values& v) { return Values{ops::add(v[0], v[0])}; })[0];
+               const Value doubled = region(
+                   kGrid, {"model"}, {";model"}, {";model"}, {carry},
+                   [](Builder&, const Values& v) { return Values{ops::add(v[0], v[0])}; })[0];
                const ProgramPtr body = turn.finish(Values{ops::add(rows, doubled)});
-               return ops::scan(body, Values{in[0]}, Values{ops::zeros(b, Type(f32, block.shape))}, {}, 3,
-                                false, b);
+               return ops::scan(body, Values{in[0]}, Values{ops::zeros(b, Type(f32, block.shape))},
+                                {}, 3, false, b);
              }),
       {"data;model"});
   EXPECT_EQ(collectives(p), list({}));
@@ -170,16 +172,15 @@ TEST(ManualAxes, InLoopsAreCounted) {
   for (const Strings& manual : {Strings{"data"}, Strings{"data", "model"}}) {
     Case c(kGrid);
     const Value x = c.input(Shape{4, 8}, "data");
-    const Partitioned p =
-        c.run(region(kGrid, manual, {"data"}, {"data"}, {x},
-                     [](Builder& b, const Values& in) {
-                       Builder turn("turn");
-                       const Value carry = turn.input(in[0].type());
-                       const ProgramPtr body = turn.finish(
-                           Values{ops::sub(carry, ops::pvary(psum(carry, {"data"}), {"data"}))});
-                       return ops::scan(body, {}, Values{in[0]}, {}, 3, false, b);
-                     }),
-              {"?"});
+    const Partitioned p = c.run(region(kGrid, manual, {"data"}, {"data"}, {x},
+                                       [](Builder& b, const Values& in) {
+                                         Builder turn("turn");
+                                         const Value carry = turn.input(in[0].type());
+                                         const ProgramPtr body = turn.finish(Values{ops::sub(
+                                             carry, ops::pvary(psum(carry, {"data"}), {"data"}))});
+                                         return ops::scan(body, {}, Values{in[0]}, {}, 3, false, b);
+                                       }),
+                                {"?"});
     EXPECT_EQ(collectives(p), list({"all_reduce data 64 * 3"}));
     expect_right(c, p);
   }
@@ -200,8 +201,8 @@ TEST(ManualAxes, ReadBackFromText) {
 TEST(ManualAxes, Gradients) {
   Case c(kGrid);
   const Value x = c.input(Shape{4, 8}, "data"), w = c.input(Shape{8, 4}, ";model");
-  c.program = c.b.finish(region(
-      kGrid, {"data"}, {"data", ""}, {""}, {x, w}, [](Builder&, const Values& in) {
+  c.program = c.b.finish(
+      region(kGrid, {"data"}, {"data", ""}, {""}, {x, w}, [](Builder&, const Values& in) {
         const Value y = matmul(in[0], ops::pvary(in[1], {"data"}));
         return Values{psum(ops::reduce_sum(ops::mul(y, y), {0, 1}), {"data"})};
       }));

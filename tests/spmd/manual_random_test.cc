@@ -40,11 +40,10 @@ struct Regions {
     const std::int64_t n = c.shape.size_of(axes);
     const int d = static_cast<int>(dice.below(x.rank()));
     const bool number = x.dtype() != DType::boolean;
-    const std::int64_t which =
-        std::all_of(axes.begin(), axes.end(),
-                    [&](const std::string& a) { return before.contains(a); })
-            ? dice.below(5)
-            : 0;
+    const std::int64_t which = std::all_of(axes.begin(), axes.end(),
+                                           [&](const std::string& a) { return before.contains(a); })
+                                   ? dice.below(5)
+                                   : 0;
     Builder& b = *x.builder;
     if (which == 1 && n > 1) return ops::ppermute(x, axes, n, {{0, n - 1}, {n - 1, 0}});
     if (which == 2 && x.shape()[d] % n == 0) return ops::all_to_all(x, axes, n, d, d, true);
@@ -52,8 +51,7 @@ struct Regions {
       const bool tiled = dice.toss();
       return ops::psum_scatter(ops::all_gather(x, axes, n, d, tiled), axes, n, d, tiled);
     }
-    if (!number || which == 4)
-      return b.vary_over(ops::pmax(ops::pvary(x, axes), axes, n), before);
+    if (!number || which == 4) return b.vary_over(ops::pmax(ops::pvary(x, axes), axes, n), before);
     return b.vary_over(ops::psum_invariant(ops::pvary(x, axes), axes), before);
   }
 
@@ -110,8 +108,9 @@ struct Tallies : Tally {
 };
 
 std::string wrong(const walk::Tape& tape, Tallies& tally) {
-  static const std::vector<MeshShape> meshes = {
-      {{"x", "y"}, {2, 2}}, {{"x", "y"}, {3, 2}}, {{"x", "y"}, {2, 4}}, {{"x", "y", "z"}, {2, 2, 2}}};
+  static const std::vector<MeshShape> meshes = {{{"x", "y"}, {2, 2}}, {{"x", "y"}, {3, 2}},
+                                                {{"x", "y"}, {2, 4}}, {{"x", "y"}, {1, 2}},
+                                                {{"x", "y"}, {2, 1}}, {{"x", "y", "z"}, {2, 2, 2}}};
   walk::Dice dice(tape);
   ProgramPtr p;
   try {
@@ -138,8 +137,8 @@ std::string wrong(const walk::Tape& tape, Tallies& tally) {
     }
     Regions regions{c, dice};
     const ProgramPtr body = regions.body(*ops::retyped(plain, differ), manual, out);
-    p = c.program = c.b.finish(
-        emit_shard_map(c.b, {body, c.ref(), manual, in, out, true}, operands));
+    p = c.program =
+        c.b.finish(emit_shard_map(c.b, {body, c.ref(), manual, in, out, true}, operands));
     verify(*p, "the drawn program");
     for (std::int64_t k = dice.below(3); k > 0; --k)
       if (const ProgramPtr q = walk::draw_transformed(dice, p); q && walk::is_small(*q)) {
@@ -184,10 +183,11 @@ std::string wrong(const walk::Tape& tape, Tallies& tally) {
 TEST(ManualRandom, GivesWhatEachDeviceGives) {
   Tallies tally;
   check::check_many(600, 400, [&](const walk::Tape& tape) { return wrong(tape, tally); });
-  std::printf("%d programs, %d exact, %d compiled, %d collectives, %d exchanges, %d nested, "
-              "%d transformations\n",
-              tally.programs, tally.exact, tally.compiled, tally.collectives, tally.exchanges,
-              tally.nested, tally.transformed);
+  std::printf(
+      "%d programs, %d exact, %d compiled, %d collectives, %d exchanges, %d nested, "
+      "%d transformations\n",
+      tally.programs, tally.exact, tally.compiled, tally.collectives, tally.exchanges, tally.nested,
+      tally.transformed);
   EXPECT_GT(tally.exact, 0);
   EXPECT_GT(tally.exchanges, 0);
   EXPECT_GT(tally.nested, 0);

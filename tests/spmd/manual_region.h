@@ -24,10 +24,9 @@ inline Values region(const MeshShape& mesh, const Strings& manual, const Strings
     t.varying |= cuts[i].axes();
     blocks.push_back(b.input(t));
   }
-  return spmd::emit_shard_map(*operands[0].builder,
-                              {b.finish(f(b, blocks)), first_devices(mesh), manual, cuts,
-                               specs(out), true},
-                              operands);
+  return spmd::emit_shard_map(
+      *operands[0].builder,
+      {b.finish(f(b, blocks)), first_devices(mesh), manual, cuts, specs(out), true}, operands);
 }
 
 }  // namespace partitioning

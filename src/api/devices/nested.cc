@@ -64,9 +64,10 @@ void check_inside(const char* function, const Around& around, const PartitionSpe
       if (std::find(around.manual.begin(), around.manual.end(), axis) != around.manual.end())
         Message(function)
             .problem(to_string(spec) + " names '" + axis + "', which is manual here")
-            .rule("inside shard_map a value is a block along its manual axes; a spec may name the "
-                  "automatic ones, " +
-                  axes_list(around.automatic))
+            .rule(
+                "inside shard_map a value is a block along its manual axes; a spec may name the "
+                "automatic ones, " +
+                axes_list(around.automatic))
             .from(loc)
             .advice("leave '" + axis + "' out: the block is cut along it already")
             .raise<ShardingError>();

@@ -24,7 +24,8 @@ class ShardMapCache final : public CachedFunction {
 
  private:
   TracedFunction build(Call& call) const override {
-    Axes axes{axes_around("shard_map", loc_), need_scope_mesh("shard_map", options_.mesh, loc_), {}};
+    Axes axes{
+        axes_around("shard_map", loc_), need_scope_mesh("shard_map", options_.mesh, loc_), {}};
     check_inside("shard_map", axes.around, axes.mesh, loc_);
     axes.manual = manual_axes(axes.around, axes.mesh);
     const Mesh& mesh = axes.mesh;
@@ -167,10 +168,11 @@ class ShardMapCache final : public CachedFunction {
 
   void check(const spmd::ShardMap& of, const std::vector<std::string>& in_paths,
              const std::vector<std::string>& out_paths) const {
-    spmd::MapInfo map{"shard_map",  *of.body, of.mesh,   of.in_specs,
-                      of.out_specs, in_paths, out_paths, loc_,
-                      true,         "name the axis in the result's spec"};
-    while (map.input_paths.size() < of.in_specs.size()) map.input_paths.push_back("a captured array");
+    spmd::MapInfo map{
+        "shard_map", *of.body,  of.mesh, of.in_specs, of.out_specs,
+        in_paths,    out_paths, loc_,    true,        "name the axis in the result's spec"};
+    while (map.input_paths.size() < of.in_specs.size())
+      map.input_paths.push_back("a captured array");
     spmd::check_collectives_in_control_flow(map);
     spmd::check_replicated_outputs(map);
   }

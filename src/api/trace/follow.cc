@@ -27,7 +27,7 @@ struct Said {
   std::optional<MeshRef> mesh;  // of its first constraint or per-device program
   bool constrained = false;
   bool partial = false;  // a per-device program that leaves axes to partitioning
-  bool apart = false;  // per-device programs that no other can hold, or on several meshes
+  bool apart = false;    // per-device programs that no other can hold, or on several meshes
 };
 void look(const Program& p, Said& said) {
   for (const Equation& eqn : p.equations) {
