@@ -13,13 +13,25 @@
 // proven when the function is traced. Derivatives follow from these types: the gradient of
 // what all devices share is the sum of theirs, with no collective written for it.
 //
+// With `axis_names` it is for one device along these axes alone: along the others values are whole,
+// and the program is partitioned over them as around the call, so that a function may exchange
+// gradients over "data" by hand and be tensor parallel over "model" by where its weights lie.
+//
+//   auto step = ts::shard_map([](Array w, Array block) { ... ts::psum(g, "data"); ... },
+//                             {.in_specs = {P(), P("data")}, .out_specs = P(),
+//                              .axis_names = {"data"}});
+//
+// There with_sharding_constraint may name the automatic axes, and a shard_map inside may take them
+// as manual, all that are left where it names none.
+//
 // It composes with jit, grad, vmap, scan and checkpoint, inside and outside. Under jit it is part
 // of the whole program.
 //
 // Errors come before anything runs: TreeError for specs that are no prefix of arguments or results,
 // ShardingError that lists every block that does not divide, and every result that differs where
-// its spec says that it does not, with the line since which it does; CollectiveError for a
-// collective under a branch that the devices take differently.
+// its spec says that it does not, with the line since which it does, and for axes that are not the
+// mesh's or are not manual where they have to be; CollectiveError for a collective under a branch
+// that the devices take differently, and for one over an automatic axis.
 #pragma once
 
 #include <tessera/jit.h>
@@ -36,6 +48,9 @@ struct ShardMapOptions {
   SpecTree in_specs = {};
   /// How the blocks of the results are put together.
   SpecTree out_specs = {};
+  /// The axes of the mesh that are manual: specs and collectives name these alone. The others are
+  /// automatic. None: all of the mesh, or inside of another shard_map all that it leaves.
+  std::vector<std::string> axis_names = {};
   /// false: types say nothing, results are taken to be as their specs say where that cannot be
   /// refuted, and derivatives are as in pmap (tessera/pmap.h): the transpose of psum is psum.
   bool check_vma = true;
@@ -50,14 +65,14 @@ TESSERA_API std::shared_ptr<CachedFunction> make_shard_map_cache(const ShardMapO
                                                                  std::source_location loc);
 /// Options of other libraries, and slips of the pen, in the order of those that they stand for.
 struct NoShardMapOption {
-  Anything axis_names{}, axis_name{}, devices{}, mesh{}, in_axes{}, in_spec{}, in_shardings{},
-      in_specs{}, out_axes{}, out_spec{}, out_shardings{}, out_specs{}, check_rep{}, check{},
+  Anything devices{}, mesh{}, in_axes{}, in_spec{}, in_shardings{}, in_specs{}, out_axes{},
+      out_spec{}, out_shardings{}, out_specs{}, axis_name{}, axis_names{}, check_rep{}, check{},
       check_vma{}, donate_argnums{}, donate{}, name{};
 };
 }  // namespace detail
 __attribute__((unavailable(
     "tessera: shard_map has no option of this name; its options, in this order: mesh, in_specs, "
-    "out_specs, check_vma, donate, name (a parameter of a C++ number type is static)")))
+    "out_specs, axis_names, check_vma, donate, name (a parameter of a C++ number type is static)")))
 detail::Anything
 shard_map(detail::AnyFunction, const detail::NoShardMapOption&);
 

@@ -5,6 +5,8 @@
 #include "spmd/body_writer.h"
 #include "spmd/shard_map.h"
 
+#include <utility>
+
 namespace tessera::inline v0::spmd {
 
 ProgramPtr BodyWriter::nested(std::size_t scope, std::span<const Id> inputs,
@@ -12,6 +14,7 @@ ProgramPtr BodyWriter::nested(std::size_t scope, std::span<const Id> inputs,
   const Program& p = work_.where.program(scope);
   Builder b(p.name);
   BodyWriter inside(work_, b, times, in_while);
+  inside.ways_ = ways_;
   std::vector<Slot> in;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     in.push_back(inside.input(p.types[p.inputs[i]], inputs[i]));
@@ -30,28 +33,49 @@ void BodyWriter::inlined(Frame& f, std::size_t k, const Equation& eqn) {
   for (std::size_t i = 0; i < out.size(); ++i) f.slots[eqn.outputs[i]] = out[i];
 }
 
-// A per-device program over this mesh stands in the call's place as it is, on blocks by its specs.
-void BodyWriter::region(Frame& f, const Equation& eqn) {
+// What a region's axes cut comes before what the others cut of its blocks: the body is walked as if
+// it stood in the call's place, on blocks by its specs.
+void BodyWriter::region(Frame& f, std::size_t k, const Equation& eqn) {
   const ShardMap s(eqn.attrs);
-  const auto id_of = [&](const Spec& spec, Var v) {
-    return work_.placements.id(work_.mesh.placement(spec, f.program.types[v].shape.rank()));
+  const std::size_t scope = work_.where.nested(f.scope, k)[0];
+  const Program& body = work_.where.program(scope);
+  const auto around = [&](const Spec& spec, Id block) {
+    Placement inside = work_.placements[block];
+    Placement p = work_.mesh.placement(spec, inside.rank());
+    for (std::size_t d = 0; d < p.dims.size(); ++d)
+      for (Atom a : inside.dims[d]) p.dims[d].push_back(a);
+    p.unreduced = inside.unreduced;
+    p.combiner = inside.combiner;
+    return work_.placements.id(std::move(p));
   };
-  Values parts;
-  for (std::size_t i = 0; i < eqn.inputs.size(); ++i)
-    parts.push_back(b_.vary_over(at(f.slots[eqn.inputs[i]], id_of(s.in_specs[i], eqn.inputs[i])),
-                                 s.in_specs[i].axes()));
-  const std::size_t first = b_.so_far().equations.size();
-  const Values made = b_.inline_program(*s.body, parts);
-  note_emitted(first);
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    // Placements know nothing of axes of one device, and types do.
-    Strings alone;
-    for (const std::string& axis : made[i].type().varying)
-      if (s.mesh.size_of(axis) == 1) alone.push_back(axis);
-    const Value part =
-        alone.empty() ? made[i] : ops::all_gather_invariant(made[i], alone, 1, 0, true);
-    f.slots[eqn.outputs[i]] =
-        add(f.program.types[eqn.outputs[i]], id_of(s.out_specs[i], eqn.outputs[i]), part);
+  std::vector<Slot> in;
+  for (std::size_t i = 0; i < eqn.inputs.size(); ++i) {
+    const Id block = lies(scope, body.inputs[i]);
+    const Value part = at(f.slots[eqn.inputs[i]], around(s.in_specs[i], block));
+    in.push_back(add(body.types[body.inputs[i]], block, b_.vary_over(part, s.in_specs[i].axes())));
+  }
+  // Placements know nothing of axes of one device, and types do.
+  AxisSet alone;
+  for (const std::string& axis : s.mesh.axes)
+    if (s.mesh.size_of(axis) == 1) alone.insert(axis);
+  Ways* const around_it = std::exchange(ways_, &work_.ways(work_.where.barred(scope)));
+  const std::vector<Slot> out = walk(scope, in);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (held_[out[i]].made_by) at(out[i], lies_output(scope, i));
+  ways_ = around_it;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    Held whole;
+    whole.type = &f.program.types[eqn.outputs[i]];
+    for (const Copy& c : held_[out[i]].copies) {
+      Strings lone;
+      for (const std::string& axis : c.value.type().varying)
+        if (alone.contains(axis)) lone.push_back(axis);
+      whole.copies.push_back(
+          {around(s.out_specs[i], c.at),
+           lone.empty() ? c.value : ops::all_gather_invariant(c.value, lone, 1, 0, true)});
+    }
+    f.slots[eqn.outputs[i]] = static_cast<Slot>(held_.size());
+    held_.push_back(std::move(whole));
   }
 }
 
@@ -59,7 +83,7 @@ void BodyWriter::region(Frame& f, const Equation& eqn) {
 // brought to it, and a row of an array lies as the array does without the dimension of the rows.
 void BodyWriter::flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow) {
   if (flow.kind == Flow::Kind::call && !eqn.op->with_flow) return inlined(f, k, eqn);
-  if (flow.kind == Flow::Kind::region) return region(f, eqn);
+  if (flow.kind == Flow::Kind::region) return region(f, k, eqn);
 
   const auto scopes = work_.where.nested(f.scope, k);
   const std::size_t body = scopes.back();

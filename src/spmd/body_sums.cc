@@ -56,6 +56,7 @@ std::vector<BodyWriter::Id> BodyWriter::come_out(std::size_t scope, std::span<co
   const Program& p = work_.where.program(scope);
   Builder scratch(p.name);
   BodyWriter inside(work_, scratch, times_, in_while_);
+  inside.ways_ = ways_;
   std::vector<Slot> in;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     in.push_back(inside.input(p.types[p.inputs[i]], inputs[i]));

@@ -16,7 +16,7 @@ BodyWriter::Slot BodyWriter::add(const Type& whole, Id at, Value part) {
 
 BodyWriter::Slot BodyWriter::input(const Type& whole, Id at) {
   Type part(whole.dtype, work_.mesh.local_shape(whole.shape, work_.placements[at]), whole.weak);
-  part.varying = work_.placements.axes(at);
+  part.varying = whole.varying | work_.placements.axes(at);
   return add(whole, at, b_.input(std::move(part)));
 }
 
@@ -25,7 +25,7 @@ Value BodyWriter::at(Slot slot, Id id) {
   for (const Copy& c : h.copies)
     if (c.at == id) return c.value;
   const Placement& to = work_.placements[id];
-  const auto is_partial = [&](const Copy& c) { return work_.routes.leads(c.at, id); };
+  const auto is_partial = [&](const Copy& c) { return ways_->routes.leads(c.at, id); };
   if (!to.unreduced.empty() && std::none_of(h.copies.begin(), h.copies.end(), is_partial)) {
     if (to.combiner != Combiner::add)
       throw InternalError("no copy of " + to_string(*h.type) + " leads to " +
@@ -40,8 +40,8 @@ Value BodyWriter::at(Slot slot, Id id) {
   const Reshard* plan = nullptr;
   const Copy* from = nullptr;
   for (const Copy& c : h.copies) {
-    if (!work_.routes.leads(c.at, id)) continue;
-    const Reshard& one = work_.routes.route(*h.type, c.at, id);
+    if (!ways_->routes.leads(c.at, id)) continue;
+    const Reshard& one = ways_->routes.route(*h.type, c.at, id);
     if (plan && (one.seconds > plan->seconds ||
                  (one.seconds == plan->seconds && one.collectives() >= plan->collectives())))
       continue;
@@ -71,7 +71,7 @@ Value BodyWriter::make(Slot slot, Id id) {
       fits(work_.mesh, rule, division) && part_of(work_.mesh, rule, rule.operands, division) == to;
   if (!there && id != whole) {
     const Value all = at(slot, whole);
-    const Reshard& plan = work_.routes.route(*h.type, whole, id);
+    const Reshard& plan = ways_->routes.route(*h.type, whole, id);
     return hold(h, id, emit_reshard(b_, work_.mesh, plan, all));
   }
   Values parts;

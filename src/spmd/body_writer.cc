@@ -166,7 +166,7 @@ void BodyWriter::plain(Frame& f, std::size_t k, const Equation& eqn) {
     if (is_floating(f.program.types[v].dtype)) find_sum(f, v, wanted.back());
   }
   const DivisionRule& rule = work_.rules.of(f.program, eqn);
-  const DivisionChoice& choice = work_.divider.choose(rule, operands, wanted);
+  const DivisionChoice& choice = ways_->divider.choose(rule, operands, wanted);
   Values parts;
   for (std::size_t i = 0; i < operands.size(); ++i)
     parts.push_back(at(f.slots[eqn.inputs[i]], choice.operands[i]));
@@ -183,6 +183,7 @@ Values BodyWriter::emit(const Equation& eqn, const DivisionRule& rule, const Div
       std::all_of(division.begin(), division.end(), [](const Atoms& a) { return a.empty(); });
   fill_up(rule, division, parts);
   Values out;
+  const std::size_t first = b_.so_far().equations.size();
   if (whole || !eqn.op->local) {
     out = b_.emit(*eqn.op, parts, eqn.attrs);
   } else {
@@ -206,10 +207,9 @@ Values BodyWriter::emit(const Equation& eqn, const DivisionRule& rule, const Div
           args.partial.push_back(work_.mesh.atom_mesh().axes[a]);
           args.partial_size *= work_.mesh.size(a);
         }
-    const std::size_t first = b_.so_far().equations.size();
     out = eqn.op->local(args);
-    note_emitted(first);
   }
+  note_emitted(first);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Type& type = rule.tensors[rule.operands + i].type;
     const Placement& p = work_.placements[results[i]];
@@ -220,7 +220,7 @@ Values BodyWriter::emit(const Equation& eqn, const DivisionRule& rule, const Div
   return out;
 }
 
-// Collectives that an op's own rule wrote.
+// Collectives of the program's own regions, and those that an op's own rule wrote.
 void BodyWriter::note_emitted(std::size_t first) {
   const std::deque<Type>& types = b_.so_far().types;
   const std::vector<Equation>& equations = b_.so_far().equations;

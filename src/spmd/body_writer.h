@@ -16,23 +16,29 @@
 
 namespace tessera::inline v0::spmd {
 
+/// How values move and work is divided where devices hold values of their own along some atoms.
+struct Ways {
+  Ways(const Links& links, PlacementTable& placements, AtomSet barred)
+      : routes(links, placements, barred), divider(placements, routes) {}
+  Routes routes;
+  Divider divider;
+};
+
 /// What the writers of a program's bodies share.
 struct PartitionWork {
   PartitionWork(const AtomMesh& m, const Propagation& p, const PartitionOptions& o)
-      : mesh(m),
-        where(p),
-        poison(o.poison),
-        placements(m),
-        routes(o.links, placements),
-        divider(placements, routes) {}
+      : mesh(m), where(p), poison(o.poison), placements(m), links(o.links) {}
+  Ways& ways(AtomSet barred) {
+    return known_ways.try_emplace(barred.bits(), links, placements, barred).first->second;
+  }
 
   const AtomMesh& mesh;
   const Propagation& where;
   const bool poison;
   PlacementTable placements;
-  Routes routes;
+  const Links& links;
+  std::map<std::uint64_t, Ways> known_ways;  // by the bits of what is barred
   DivisionRules rules;
-  Divider divider;
   std::vector<CollectiveCause> causes;
   /// Where the outputs of a scope came out on trial, by the scope, where its inputs lie, and which
   /// of these are free: loops inside loops ask the same again and again.
@@ -49,7 +55,7 @@ class BodyWriter {
 
   /// The body runs so many times; `in_while`: more often.
   BodyWriter(PartitionWork& work, Builder& b, std::int64_t times, bool in_while)
-      : work_(work), b_(b), times_(times), in_while_(in_while) {}
+      : work_(work), ways_(&work.ways({})), b_(b), times_(times), in_while_(in_while) {}
 
   /// A device's part, of a value of type `whole`, which outlives the writer.
   Slot add(const Type& whole, Id at, Value part);
@@ -109,7 +115,7 @@ class BodyWriter {
 
   void flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow);
   void inlined(Frame& f, std::size_t k, const Equation& eqn);
-  void region(Frame& f, const Equation& eqn);
+  void region(Frame& f, std::size_t k, const Equation& eqn);
   /// Replaces placements of what a loop's body takes, body_sums.cc.
   void keep_sums(const Flow& flow, std::span<const std::uint32_t> scopes, std::vector<Id>& inputs);
   /// Where the outputs of a scope come out, in a body that is thrown away; those inputs that are
@@ -123,6 +129,7 @@ class BodyWriter {
                     std::int64_t times, bool in_while);
 
   PartitionWork& work_;
+  Ways* ways_;
   Builder& b_;
   std::int64_t times_;
   bool in_while_;

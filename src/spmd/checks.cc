@@ -2,6 +2,7 @@
 
 #include <tessera/inline_vector.h>
 
+#include "ir/nested.h"
 #include "ir/op.h"
 #include "spmd/uniformity.h"
 
@@ -200,6 +201,11 @@ void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& input
     }
     operands.clear();
     for (Var v : eqn.inputs) operands.push_back(varying[v]);
+    // A region inside may name the axes around it; its own are checked where it is made.
+    if (const std::optional<Flow> flow = flow_of(eqn); flow && flow->kind == Flow::Kind::region) {
+      find_lonely_collectives(*flow->body(), operands, mesh, under, offenders);
+      continue;
+    }
     for (const NestedProgram& nested : nested_programs(eqn, operands)) {
       if (!nested.predicate.empty()) under.push_back({nested.predicate, &eqn});
       find_lonely_collectives(*nested.program, nested.inputs, mesh, under, offenders);

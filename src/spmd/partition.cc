@@ -61,7 +61,6 @@ void need_one_mesh(const Program& program, const MeshRef& mesh) {
         refuse("a shard_map over another mesh is inside a program that is partitioned",
                "a program is partitioned over one mesh",
                "the same mesh for the shard_map and the jit around it");
-      continue;
     }
     for (const ProgramPtr& nested : flow->programs) need_one_mesh(*nested, mesh);
   }

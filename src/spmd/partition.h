@@ -60,7 +60,8 @@ struct Partitioned {
 /// Deterministic. Nothing depends on the number of devices or grows with it but sizes of parts.
 /// ShardingError where an input or output is asked for in parts that do not divide it, or as
 /// partial results, and for constraints and `shard_map`s over other meshes, or without types, in
-/// the program. One over this mesh stands in the body as it is.
+/// the program. The body of one over this mesh is divided over the axes that it leaves to others;
+/// along its own its collectives stand as they are.
 Partitioned partition(const ProgramPtr& program, const MeshRef& mesh,
                       const PartitionOptions& options = {});
 

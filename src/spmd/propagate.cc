@@ -79,6 +79,10 @@ const Program& Propagation::program(std::size_t scope) const {
   return *state_->graph.scopes.at(scope).program;
 }
 
+AtomSet Propagation::barred(std::size_t scope) const {
+  return state_->graph.scopes.at(scope).barred;
+}
+
 std::span<const std::uint32_t> Propagation::nested(std::size_t scope, std::size_t equation) const {
   const auto it = state_->graph.nested.find({scope, equation});
   if (it == state_->graph.nested.end()) return {};

@@ -61,6 +61,8 @@ class Propagation {
 
   std::size_t scopes() const;
   const Program& program(std::size_t scope) const;
+  /// Atoms that cut nothing there: those of the regions around it.
+  AtomSet barred(std::size_t scope) const;
   /// Of the programs that the equation runs, in the flow's order; none where it runs none.
   std::span<const std::uint32_t> nested(std::size_t scope, std::size_t equation) const;
 

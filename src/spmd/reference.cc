@@ -3,6 +3,7 @@
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "spmd/reference_collectives.h"
+#include "spmd/shard_map.h"
 
 #include <algorithm>
 #include <cstring>
@@ -19,10 +20,9 @@ bool has_collectives(const Program& p);
 bool has_collectives(const Equation& eqn) {
   if (eqn.op->lowering == Lowering::collective) return true;
   const std::optional<Flow> flow = flow_of(eqn);
-  // A region's own collectives are over axes of its own mesh, which its evaluator runs.
-  return flow && flow->kind != Flow::Kind::region &&
-         std::any_of(flow->programs.begin(), flow->programs.end(),
-                     [](const ProgramPtr& p) { return has_collectives(*p); });
+  // A region's own axes are bound where it is evaluated, among those of the regions around it.
+  return flow && std::any_of(flow->programs.begin(), flow->programs.end(),
+                             [](const ProgramPtr& p) { return has_collectives(*p); });
 }
 bool has_collectives(const Program& p) {
   return std::any_of(p.equations.begin(), p.equations.end(),
@@ -76,7 +76,9 @@ class Runner {
                                const std::vector<Arrays>& in) const {
     if (eqn.op->position) return position(eqn, devices);
     if (eqn.op->lowering == Lowering::collective) return exchange(eqn, devices, in);
-    if (has_collectives(eqn)) return nested(*flow_of(eqn), devices, in);
+    const std::optional<Flow> flow = flow_of(eqn);
+    if (flow && flow->kind == Flow::Kind::region) return region(eqn, devices, in);
+    if (has_collectives(eqn)) return nested(*flow, devices, in);
     if (!eqn.op->evaluate) throw InternalError("op '" + eqn.op->name + "' has no evaluator");
     std::vector<Arrays> out(devices.size());
     for (std::size_t k = 0; k < devices.size(); ++k) {
@@ -95,7 +97,36 @@ class Runner {
       case Flow::Kind::loop: return loop(f, devices, in);
       case Flow::Kind::region: break;
     }
-    throw InternalError("a region inside a region is evaluated by itself");
+    throw InternalError("a region is no plain flow");
+  }
+
+  // Each of the devices is as many as the region's axes have, which go behind those around it.
+  std::vector<Arrays> region(const Equation& eqn, const Devices& devices,
+                             const std::vector<Arrays>& in) const {
+    const ShardMap s(eqn.attrs);
+    MeshShape mesh = mesh_;
+    mesh.axes.insert(mesh.axes.end(), s.mesh.axes.begin(), s.mesh.axes.end());
+    mesh.sizes.insert(mesh.sizes.end(), s.mesh.sizes.begin(), s.mesh.sizes.end());
+    const std::int64_t n = s.mesh.size();
+    Devices inner;
+    std::vector<Arrays> blocks;
+    for (std::size_t k = 0; k < devices.size(); ++k)
+      for (std::int64_t d = 0; d < n; ++d) {
+        inner.push_back(devices[k] * n + d);
+        Arrays& own = blocks.emplace_back();
+        for (std::size_t i = 0; i < in[k].size(); ++i)
+          own.push_back(block_of(in[k][i], s.in_specs[i], s.mesh, d));
+      }
+    const std::vector<Arrays> made = Runner(mesh).run(*s.body, inner, blocks);
+    std::vector<Arrays> out(devices.size());
+    for (std::size_t k = 0; k < devices.size(); ++k)
+      for (std::size_t i = 0; i < s.out_specs.size(); ++i) {
+        Arrays parts;
+        for (std::int64_t d = 0; d < n; ++d)
+          parts.push_back(made[k * static_cast<std::size_t>(n) + static_cast<std::size_t>(d)][i]);
+        out[k].push_back(assemble(parts, s.out_specs[i], s.mesh));
+      }
+    return out;
   }
 
   std::vector<Arrays> position(const Equation& eqn, const Devices& devices) const {
@@ -244,44 +275,6 @@ std::vector<std::vector<HostArray>> evaluate_spmd(const Program& body, const Mes
   Devices all;
   for (std::int64_t d = 0; d < mesh.size(); ++d) all.push_back(d);
   return Runner(mesh).run(body, all, {inputs.begin(), inputs.end()});
-}
-
-namespace {
-// Copies between a block and its place in the whole.
-template <class Copy>
-void each_element(const HostArray& whole, const Shape& block, const Shape& start, Copy&& copy) {
-  Shape strides = whole.shape.strides(), own = block.strides();
-  std::int64_t size = size_of(whole.dtype);
-  for_each_index(block, [&](const Shape& index) {
-    Shape at = index;
-    for (int d = 0; d < at.rank(); ++d) at[d] += start[d];
-    copy(flat_index(at, strides) * size, flat_index(index, own) * size);
-  });
-}
-}  // namespace
-
-HostArray block_of(const HostArray& whole, const Spec& spec, const MeshShape& mesh,
-                   std::int64_t device) {
-  HostArray block(whole.dtype, block_shape(whole.shape, spec, mesh));
-  each_element(whole, block.shape, block_start(block.shape, spec, mesh, device),
-               [&](std::int64_t from, std::int64_t to) {
-                 std::memcpy(block.bytes + to, whole.bytes + from,
-                             static_cast<std::size_t>(size_of(whole.dtype)));
-               });
-  return block;
-}
-
-HostArray assemble(std::span<const HostArray> blocks, const Spec& spec, const MeshShape& mesh) {
-  HostArray whole(blocks[0].dtype, whole_shape(blocks[0].shape, spec, mesh));
-  for (std::int64_t d = mesh.size(); d-- > 0;) {
-    const HostArray& block = blocks[static_cast<std::size_t>(d)];
-    each_element(whole, block.shape, block_start(block.shape, spec, mesh, d),
-                 [&](std::int64_t to, std::int64_t from) {
-                   std::memcpy(whole.bytes + to, block.bytes + from,
-                               static_cast<std::size_t>(size_of(whole.dtype)));
-                 });
-  }
-  return whole;
 }
 
 }  // namespace tessera::inline v0::spmd

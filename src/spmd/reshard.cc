@@ -128,7 +128,7 @@ Reshard plan_reshard(const AtomMesh& mesh, const Type& whole, const Placement& f
   if (from == to) return Assembly(mesh, whole, whole.shape, from, links).finish();
   const std::optional<Shape> filled = filled_alike(mesh, whole.shape, from, to);
   if (!filled) return by_exchange(mesh, whole, from, to, links, options);
-  StepsQuestion q{mesh, from, to, links, options.joint, 0, {}};
+  StepsQuestion q{mesh, from, to, links, options.joint, 0, options.barred, {}};
   if (!links.scales()) q.bytes = std::max<std::int64_t>(whole.bytes(), 1);
   // Of an extent only what the atoms have in common with it counts.
   const std::int64_t all = mesh.mesh().size();

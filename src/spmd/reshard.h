@@ -50,6 +50,9 @@ struct ReshardOptions {
   /// An all_to_all may take from several dimensions, give to several and reorder; else it moves the
   /// last atoms of one dimension, as they are, behind those of another.
   bool joint = true;
+  /// Atoms along which the devices hold values of their own, each with these placements: no move is
+  /// along them. They are in neither placement.
+  AtomSet barred = {};
 };
 
 /// The shape that its dimensions have when the last parts are as long as the first.

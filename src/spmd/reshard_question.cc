@@ -17,6 +17,7 @@ std::size_t hash_of(const StepsQuestion& q) {
   for (std::int64_t e : q.extents) mix(h, e);
   mix(h, q.bytes);
   mix(h, q.joint);
+  mix(h, q.barred.bits());
   return h;
 }
 
@@ -28,11 +29,12 @@ struct Answer {
   Placement from, to;
   bool joint;
   std::int64_t bytes;
+  AtomSet barred;
   InlineVector<std::int64_t, 8> extents;
   std::shared_ptr<const Steps> steps;  // null: none keeps within the bound
 
   bool is_for(const StepsQuestion& q) const {
-    if (joint != q.joint || bytes != q.bytes || !(extents == q.extents) ||
+    if (joint != q.joint || bytes != q.bytes || barred != q.barred || !(extents == q.extents) ||
         sizes != q.mesh.atom_mesh().sizes || !(from == q.from) || !(to == q.to) ||
         !(links == q.links))
       return false;
@@ -83,7 +85,7 @@ Kept& kept() {
 }
 
 std::shared_ptr<const Steps> find_steps(const StepsQuestion& q) {
-  const Ground ground{q.mesh, {q.extents.begin(), q.extents.end()}};
+  const Ground ground{q.mesh, {q.extents.begin(), q.extents.end()}, q.barred};
   std::vector<Steps> known;
   // What is built step by step takes from several dimensions at once.
   if (q.joint)
@@ -108,8 +110,16 @@ std::shared_ptr<const Steps> steps_of(const StepsQuestion& q) {
   std::shared_ptr<const Steps> steps;
   if (kept().find(q, hash, steps)) return steps;
   steps = find_steps(q);
-  Answer answer{
-      q.mesh.atom_mesh().sizes, {}, q.links, q.from, q.to, q.joint, q.bytes, q.extents, steps};
+  Answer answer{q.mesh.atom_mesh().sizes,
+                {},
+                q.links,
+                q.from,
+                q.to,
+                q.joint,
+                q.bytes,
+                q.barred,
+                q.extents,
+                steps};
   if (!q.links.by_axis().empty())
     for (int a = 0; a < q.mesh.count(); ++a)
       answer.axes.push_back(q.mesh.axis_of(static_cast<Atom>(a)));

@@ -18,6 +18,8 @@ struct StepsQuestion {
   bool joint;
   /// Of the whole; 0 where it does not matter, as without latencies.
   std::int64_t bytes;
+  /// As in ReshardOptions.
+  AtomSet barred;
   InlineVector<std::int64_t, 8> extents;  // as in Ground
 };
 

@@ -48,7 +48,7 @@ bool SearchSpace::belongs(const Placement& p, Atom a, Atom next) const {
 void SearchSpace::choose_units(bool runs) {
   kept_ = q_.from.unreduced & q_.to.unreduced;
   AtomSet concerned = (q_.from.used() | q_.to.used()) - kept_;
-  AtomSet other = mesh_.all() - concerned - kept_;
+  AtomSet other = mesh_.all() - concerned - kept_ - q_.ground.barred;
   std::vector<Atoms> units, spare;
   for (AtomSet set : {concerned, other})
     for (Atom a : set.atoms()) {

@@ -17,6 +17,8 @@ struct Ground {
   const AtomMesh& mesh;
   /// By dimension: a multiple of the size of every list of atoms that may cut it.
   std::vector<std::int64_t> extents;
+  /// Atoms that no move is along.
+  AtomSet barred = {};
 
   bool can_cut(const Placement& p, std::size_t d, Atom a) const {
     return extents[d] % (mesh.size(p.dims[d]) * mesh.size(a)) == 0;

@@ -29,7 +29,8 @@ Reshard Routes::planned(const Type& whole, const Placement& from, const Placemen
     return std::any_of(plan.moves.begin(), plan.moves.end(),
                        [](const Move& m) { return m.kind == MoveKind::exchange; });
   };
-  Reshard plan = plan_reshard(mesh, whole, from, to, links_);
+  const ReshardOptions options{.barred = barred_};
+  Reshard plan = plan_reshard(mesh, whole, from, to, links_, options);
   if (!exchanges(plan)) return plan;
   Placement common = from;
   common.unreduced = to.unreduced;
@@ -46,8 +47,8 @@ Reshard Routes::planned(const Type& whole, const Placement& from, const Placemen
     if (!filled_alike(mesh, whole.shape, was, alone) || !filled_alike(mesh, whole.shape, alone, is))
       common.dims[d] = {};
   }
-  plan = plan_reshard(mesh, whole, from, common, links_);
-  const Reshard rest = plan_reshard(mesh, whole, common, to, links_);
+  plan = plan_reshard(mesh, whole, from, common, links_, options);
+  const Reshard rest = plan_reshard(mesh, whole, common, to, links_, options);
   plan.moves.insert(plan.moves.end(), rest.moves.begin(), rest.moves.end());
   plan.bytes += rest.bytes;
   plan.seconds += rest.seconds;

@@ -14,7 +14,9 @@ class Routes {
  public:
   using Id = PlacementTable::Id;
 
-  Routes(const Links& links, PlacementTable& placements) : links_(links), placements_(placements) {}
+  /// Along `barred` the devices hold values of their own.
+  Routes(const Links& links, PlacementTable& placements, AtomSet barred)
+      : links_(links), placements_(placements), barred_(barred) {}
 
   /// The cheapest plan (spmd/reshard.h). Where that is an exchange of boxes, whose parts have no
   /// common shape: what both placements have in common is kept, the rest gathered and cut again.
@@ -40,6 +42,7 @@ class Routes {
 
   const Links& links_;
   PlacementTable& placements_;
+  AtomSet barred_;
   std::deque<Reshard> plans_;
   std::unordered_multimap<std::size_t, Known> known_;
 };

@@ -9,28 +9,6 @@ namespace tessera::inline v0 {
 
 namespace spmd {
 
-ShardMap::ShardMap(const Attrs& attrs)
-    : body(attrs.program("body")),
-      device_mesh(attrs.get<MeshRef>("mesh")),
-      mesh(*device_mesh),
-      in_specs(attrs.get<Specs>("in_specs")),
-      out_specs(attrs.get<Specs>("out_specs")),
-      typed(attrs.flag("typed")) {}
-
-std::vector<std::string> ShardMap::unnamed(const Spec& spec) const {
-  AxisSet named = spec.axes();
-  std::vector<std::string> rest;
-  for (const auto& a : mesh.axes)
-    if (!named.contains(a)) rest.push_back(a);
-  return rest;
-}
-
-std::vector<AxisSet> ShardMap::input_axes() const {
-  std::vector<AxisSet> axes;
-  for (const Spec& s : in_specs) axes.push_back(s.axes());
-  return axes;
-}
-
 namespace {
 
 std::string count_of(std::size_t n, const char* one, const char* many) {
@@ -74,6 +52,7 @@ void check_spec(const Spec& spec, const MeshShape& mesh, int rank, const std::st
 std::vector<Type> infer(const InferArgs& a) {
   ShardMap s(a.attrs);
   const Program& body = *s.body;
+  const AxisSet own = s.axes();
   if (s.mesh.axes.size() != s.mesh.sizes.size())
     throw InternalError("a mesh has a size for each axis");
   for (std::int64_t n : s.mesh.sizes)
@@ -101,7 +80,8 @@ std::vector<Type> infer(const InferArgs& a) {
             .raise<ShardingError>();
     }
     if (whole.dtype != block.dtype ||
-        !(block_shape(whole.shape, s.in_specs[i], s.mesh) == block.shape))
+        !(block_shape(whole.shape, s.in_specs[i], s.mesh) == block.shape) ||
+        (s.typed && !(s.outer(block.varying) == whole.varying)))
       throw InternalError("the body of a shard_map takes " + to_string(block) + " for a block of " +
                           to_string(whole));
   }
@@ -113,7 +93,7 @@ std::vector<Type> infer(const InferArgs& a) {
     AxisSet named = s.out_specs[i].axes();
     if (s.typed)
       for (const auto& axis : block.varying)
-        if (!named.contains(axis))
+        if (own.contains(axis) && !named.contains(axis))
           Message("shard_map")
               .problem(to_string(s.out_specs[i]) +
                        " says that the result is the same on all devices along '" + axis +
@@ -125,6 +105,7 @@ std::vector<Type> infer(const InferArgs& a) {
                       "', or name the axis in the spec")
               .raise<ShardingError>();
     results.emplace_back(block.dtype, whole_shape(block.shape, s.out_specs[i], s.mesh), block.weak);
+    results.back().varying = s.outer(block.varying);
   }
   return results;
 }
@@ -148,8 +129,8 @@ std::vector<Type> infer(const InferArgs& a) {
 // claim that does not hold would be a wrong number.
 std::vector<AxisSet> nonuniform(const VaryArgs& a) {
   ShardMap s(a.attrs);
-  AxisSet own, hidden;
-  for (const std::string& axis : s.mesh.axes) own.insert(axis);
+  const AxisSet own = s.axes();
+  AxisSet hidden;
   std::vector<AxisSet> in = s.input_axes();
   for (std::size_t i = 0; i < in.size(); ++i)
     for (const std::string& axis : a.inputs[i]) (own.contains(axis) ? hidden : in[i]).insert(axis);
@@ -204,27 +185,8 @@ namespace ops {
 
 Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs, const MeshRef& mesh,
                  Specs in_specs, Specs out_specs, bool typed) {
-  // A typed body's result varies over exactly the axes of its spec: the cotangent that comes back
-  // does.
-  bool widen = false;
-  for (std::size_t i = 0; typed && i < out_specs.size(); ++i)
-    for (const auto& axis : out_specs[i].axes())
-      widen = widen || !body->type(body->outputs[i]).varying.contains(axis);
-  if (widen) {
-    Builder wide(body->name);
-    Values in;
-    for (Var v : body->inputs) in.push_back(wide.input(body->type(v)));
-    Values out = wide.inline_program(*body, in);
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = wide.vary_over(out[i], out_specs[i].axes());
-    body = wide.finish(out);
-  }
-  return b.emit("shard_map", inputs,
-                {{"body", std::move(body)},
-                 {"mesh", mesh},
-                 {"in_specs", std::move(in_specs)},
-                 {"out_specs", std::move(out_specs)},
-                 {"typed", typed}});
+  return spmd::emit_shard_map(
+      b, {std::move(body), mesh, {}, std::move(in_specs), std::move(out_specs), typed}, inputs);
 }
 
 void register_shard_map(Registry& r) {
@@ -235,16 +197,20 @@ void register_shard_map(Registry& r) {
       "axis first; the body sees its "
       "device's block. The blocks of a result are put together by its spec; along axes that it "
       "does not name the devices hold "
-      "the same. In a typed body the types say which values vary, and derivatives follow from "
+      "the same. With `manual` it is for one device along these axes alone, and the partitioner "
+      "divides it along the others. In a typed body the types say which values vary, and "
+      "derivatives follow from "
       "them. In an untyped one every "
       "device differentiates its own computation: the cotangent of a result that several devices "
       "hold is shared out among "
       "them, that of an input which several devices read is summed.";
-  op.attrs = {{"body", AttrKind::program, "the per-device program"},
-              {"mesh", AttrKind::mesh, "named axes, devices along each, and the devices"},
-              {"in_specs", AttrKind::specs, "how each input is cut"},
-              {"out_specs", AttrKind::specs, "how the blocks of each result lie"},
-              {"typed", AttrKind::boolean, "whether types carry varying axes"}};
+  op.attrs = {
+      {"body", AttrKind::program, "the per-device program"},
+      {"mesh", AttrKind::mesh, "named axes, devices along each, and the devices"},
+      {"manual", AttrKind::strings, "axes of the mesh that the body is for; absent: all of them"},
+      {"in_specs", AttrKind::specs, "how each input is cut"},
+      {"out_specs", AttrKind::specs, "how the blocks of each result lie"},
+      {"typed", AttrKind::boolean, "whether types carry varying axes"}};
   op.outputs = -1;
   op.cheap = false;
   op.lowering = Lowering::control;

@@ -17,7 +17,7 @@ Spec with_free_dim(const Spec& spec, int at) {
 
 Values emit(Builder& b, const ShardMap& s, ProgramPtr body, const Values& inputs, const Specs& in,
             const Specs& out) {
-  return ops::shard_map(b, std::move(body), inputs, s.device_mesh, in, out, s.typed);
+  return emit_shard_map(b, {std::move(body), s.device_mesh, s.manual, in, out, s.typed}, inputs);
 }
 
 }  // namespace

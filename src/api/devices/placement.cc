@@ -120,9 +120,11 @@ Array with_sharding_constraint(Operand x, const Sharding& sharding) {
   const char* function = "with_sharding_constraint";
   const detail::ArrayImpl& a = detail::need(x.array, function, x.loc);
   const InFunction named(function, x.loc);
-  detail::refuse_nested(function, x.loc);
+  const detail::Around around = detail::axes_around(function, x.loc);
   if (!detail::Trace::innermost()) return device_put(x, sharding);
   detail::need_scope_mesh(function, sharding.mesh(), x.loc);
+  detail::check_inside(function, around, sharding.mesh(), x.loc);
+  detail::check_inside(function, around, sharding.spec(), x.loc);
   if (const detail::Misfit no = detail::misfit(a.type.shape, sharding, false))
     Message(function)
         .problem(no.problem)

@@ -163,19 +163,6 @@ class PmapCache final : public CachedFunction {
 
 }  // namespace
 
-void refuse_nested(const char* function, const SourceLoc& loc) {
-  for (const BoundAxis& a : AxisScope::bound())
-    if (a.kind != BoundAxis::Kind::vmap)
-      Message(function)
-          .problem("it is called inside a function that " +
-                   std::string(a.kind == BoundAxis::Kind::pmap ? "pmap" : "shard_map") +
-                   " already runs on devices")
-          .rule("a device does not split up further")
-          .from(loc)
-          .advice("use vmap inside")
-          .raise<CollectiveError>();
-}
-
 std::shared_ptr<CachedFunction> make_pmap_cache(const PmapOptions& options,
                                                 std::source_location loc) {
   check_axis_name("pmap", options.axis_name, line_of(loc));

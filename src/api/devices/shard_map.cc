@@ -5,12 +5,17 @@
 #include "ops/build.h"
 #include "runtime/devices.h"
 #include "spmd/checks.h"
+#include "spmd/shard_map.h"
 
 #include <algorithm>
 
 namespace tessera::inline v0::detail {
 
 namespace {
+
+bool has(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
 
 class ShardMapCache final : public CachedFunction {
  public:
@@ -19,41 +24,42 @@ class ShardMapCache final : public CachedFunction {
 
  private:
   TracedFunction build(Call& call) const override {
-    refuse_nested("shard_map", loc_);
-    const Mesh mesh = need_scope_mesh("shard_map", options_.mesh, loc_);
+    Axes axes{
+        axes_around("shard_map", loc_), need_scope_mesh("shard_map", options_.mesh, loc_), {}};
+    check_inside("shard_map", axes.around, axes.mesh, loc_);
+    axes.manual = manual_axes(axes.around, axes.mesh);
+    const Mesh& mesh = axes.mesh;
     const MeshData& data = MeshData::of(mesh);
     const std::vector<Type> wholes = leaf_types(call);
     const LeafSpecs in = argument_specs("shard_map", call, options_.in_specs, mesh, wholes, loc_);
     Specs in_specs;
     std::vector<Type> blocks;
     for (std::size_t i = 0; i < wholes.size(); ++i) {
-      in_specs.push_back(closed(in.specs[i], mesh));
+      in_specs.push_back(closed(in.specs[i], axes));
       Type t = wholes[i];
       t.shape = block_shape(t.shape, in_specs[i], *data.ref);
-      if (options_.check_vma) t.varying = in_specs[i].axes();
+      if (options_.check_vma) t.varying |= in_specs[i].axes();
       blocks.push_back(std::move(t));
     }
     TracedFunction f = [&] {
-      std::vector<BoundAxis> bound;
-      for (const Mesh::Axis& a : mesh.axes())
-        bound.push_back({a.name, a.size,
-                         options_.check_vma ? BoundAxis::Kind::shard_map : BoundAxis::Kind::pmap});
-      AxisScope scope(std::move(bound));
+      const AxisScope bound(bound_axes(axes));
+      const MeshScope scope(mesh);  // of constraints and regions inside
       return trace_call(call, "shard_map", name(), blocks);
     }();
     const Program& body = *f.program;
     const LeafSpecs out =
         result_specs("shard_map", f, result_tree(call, f), options_.out_specs, loc_);
-    const Specs out_specs = cuts_out(out, body, mesh);
+    const Specs out_specs = cuts_out(out, body, axes);
     in_specs.resize(body.inputs.size());  // what is captured is the same everywhere
-    check(body, *data.ref, in_specs, in.paths, out_specs, out.paths);
+    const spmd::ShardMap map(f.program, data.ref, axes.manual, in_specs, out_specs,
+                             options_.check_vma);
+    check(map, in.paths, out.paths);
     Builder b(name());
     b.loc = loc_;
     Values operands;
     for (std::size_t i = 0; i < body.inputs.size(); ++i)
       operands.push_back(b.input(i < wholes.size() ? wholes[i] : body.type(body.inputs[i])));
-    f.program = b.finish(
-        ops::shard_map(b, f.program, operands, data.ref, in_specs, out_specs, options_.check_vma));
+    f.program = b.finish(spmd::emit_shard_map(b, map, operands));
     f.backend = data.backend;
     return f;
   }
@@ -62,8 +68,63 @@ class ShardMapCache final : public CachedFunction {
     words.push_back(static_cast<std::uint64_t>(runtime::device_count()));
   }
 
+  struct Axes {
+    Around around;
+    Mesh mesh;
+    Strings manual;
+  };
+
+  /// In the order of the mesh.
+  Strings manual_axes(const Around& around, const Mesh& mesh) const {
+    const Strings names = mesh.axis_names();
+    const std::vector<std::string>& free = around.mesh.empty() ? names : around.automatic;
+    const std::vector<std::string>& asked = options_.axis_names;
+    Message m("shard_map");
+    m.from(loc_);
+    for (const std::string& axis : asked) {
+      if (!has(names, axis))
+        m.problem("axis_names has '" + axis + "', which " + to_string(mesh) + " does not have")
+            .rule("the manual axes are some of the mesh: " + axes_list(names))
+            .advice("check the spelling, or leave axis_names out: all axes are manual then")
+            .raise<ShardingError>();
+      if (!has(free, axis))
+        m.problem("'" + axis + "' is manual already, in the shard_map around")
+            .rule("a shard_map inside another takes axes that this one leaves automatic: " +
+                  axes_list(free))
+            .advice("leave '" + axis + "' out: collectives over it work inside as they are")
+            .raise<ShardingError>();
+    }
+    Strings manual;
+    for (const std::string& axis : asked.empty() ? free : asked)
+      if (!has(manual, axis)) manual.push_back(axis);
+    std::sort(manual.begin(), manual.end(), [&](const std::string& a, const std::string& b) {
+      return std::find(names.begin(), names.end(), a) < std::find(names.begin(), names.end(), b);
+    });
+    if (!options_.check_vma && (manual.size() < names.size() || !around.mesh.empty()))
+      m.problem("check_vma is false, and of " + to_string(mesh) + " only " + axes_list(manual) +
+                (manual.size() == 1 ? " is" : " are") + " manual")
+          .rule("what is partitioned is typed with the axes along which values may differ")
+          .advice("leave check_vma true, or make all axes manual")
+          .raise<ShardingError>();
+    return manual;
+  }
+
+  std::vector<BoundAxis> bound_axes(const Axes& axes) const {
+    std::vector<BoundAxis> bound;
+    for (const Mesh::Axis& a : axes.mesh.axes()) {
+      const bool own = has(axes.manual, a.name);
+      if (!own && has(axes.around.manual, a.name)) continue;  // as it is bound around
+      bound.push_back({a.name, a.size,
+                       !own                 ? BoundAxis::Kind::automatic
+                       : options_.check_vma ? BoundAxis::Kind::shard_map
+                                            : BoundAxis::Kind::pmap,
+                       axes.mesh});
+    }
+    return bound;
+  }
+
   /// A device works on one block, so nothing is left open.
-  Spec closed(const std::optional<PartitionSpec>& spec, const Mesh& mesh) const {
+  Spec closed(const std::optional<PartitionSpec>& spec, const Axes& axes) const {
     const bool open = !spec || std::any_of(spec->dims().begin(), spec->dims().end(),
                                            [](const auto& d) { return d.is_unconstrained(); });
     if (open)
@@ -73,17 +134,29 @@ class ShardMapCache final : public CachedFunction {
           .from(loc_)
           .advice("none, or the axes that cut it")
           .raise<ShardingError>();
-    return spec_of(Sharding(mesh, *spec).spec());
+    const Spec cut = spec_of(Sharding(axes.mesh, *spec).spec());
+    check_inside("shard_map", axes.around, *spec, loc_);
+    for (const std::string& axis : cut.axes())
+      if (!has(axes.manual, axis))
+        Message("shard_map")
+            .problem(to_string(*spec) + " names '" + axis + "', which is not manual here")
+            .rule("in_specs and out_specs name the manual axes: " + axes_list(axes.manual))
+            .from(loc_)
+            .advice("add '" + axis +
+                    "' to axis_names; along automatic axes a value lies as it comes, or as "
+                    "with_sharding_constraint says inside")
+            .raise<ShardingError>();
+    return cut;
   }
 
-  Specs cuts_out(const LeafSpecs& out, const Program& body, const Mesh& mesh) const {
+  Specs cuts_out(const LeafSpecs& out, const Program& body, const Axes& axes) const {
     const InFunction named("shard_map", loc_);
     Specs specs;
     Message m("shard_map");
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < out.specs.size(); ++i) {
       const Type& block = body.type(body.outputs[i]);
-      specs.push_back(closed(out.specs[i], mesh));
+      specs.push_back(closed(out.specs[i], axes));
       if (static_cast<int>(specs[i].dims().size()) <= block.shape.rank()) continue;
       m.offender(out.paths[i] + ": " + to_string(*out.specs[i]) + " for blocks " +
                  to_string(Type(block.dtype, block.shape)));
@@ -93,12 +166,13 @@ class ShardMapCache final : public CachedFunction {
     return specs;
   }
 
-  void check(const Program& body, const MeshShape& mesh, const Specs& in_specs,
-             const std::vector<std::string>& in_paths, const Specs& out_specs,
+  void check(const spmd::ShardMap& of, const std::vector<std::string>& in_paths,
              const std::vector<std::string>& out_paths) const {
-    spmd::MapInfo map{"shard_map", body,      mesh, in_specs, out_specs,
-                      in_paths,    out_paths, loc_, true,     "name the axis in the result's spec"};
-    while (map.input_paths.size() < in_specs.size()) map.input_paths.push_back("a captured array");
+    spmd::MapInfo map{
+        "shard_map", *of.body,  of.mesh, of.in_specs, of.out_specs,
+        in_paths,    out_paths, loc_,    true,        "name the axis in the result's spec"};
+    while (map.input_paths.size() < of.in_specs.size())
+      map.input_paths.push_back("a captured array");
     spmd::check_collectives_in_control_flow(map);
     spmd::check_replicated_outputs(map);
   }

@@ -26,7 +26,8 @@ bool spreads(const runtime::ArrayDataPtr& a) { return a->layout->devices().size(
 struct Said {
   std::optional<MeshRef> mesh;  // of its first constraint or per-device program
   bool constrained = false;
-  bool apart = false;  // per-device programs that no other can hold, or on several meshes
+  bool partial = false;  // a per-device program that leaves axes to partitioning
+  bool apart = false;    // per-device programs that no other can hold, or on several meshes
 };
 void look(const Program& p, Said& said) {
   for (const Equation& eqn : p.equations) {
@@ -39,6 +40,7 @@ void look(const Program& p, Said& said) {
     if (flow.kind == Flow::Kind::region) {
       const spmd::ShardMap map(eqn.attrs);
       if (!said.mesh) said.mesh = map.device_mesh;
+      said.partial = said.partial || map.is_partial();
       said.apart = said.apart || !map.typed || map.device_mesh != *said.mesh;
       continue;
     }
@@ -91,6 +93,7 @@ void need_the_devices_of(const DeviceMesh& mesh, const Program& program, const P
 }
 
 bool stays(const Program& program, const Said& said, bool spread) {
+  if (said.partial) return false;
   return said.apart || !(said.constrained || (spread && !is_cut(program)));
 }
 

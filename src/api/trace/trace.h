@@ -10,6 +10,8 @@
 #include "api/array/array_impl.h"
 #include "ir/builder.h"
 
+#include <tessera/mesh.h>
+
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -26,10 +28,13 @@ namespace tessera::inline v0::detail {
 
 /// A mesh or map axis that collectives may name while a function is traced.
 struct BoundAxis {
-  enum class Kind { vmap, pmap, shard_map };
+  /// automatic: of the mesh of a shard_map that leaves it to partitioning, so that collectives may
+  /// not name it.
+  enum class Kind { vmap, pmap, shard_map, automatic };
   std::string name;
   std::int64_t size = 0;
   Kind kind = Kind::vmap;
+  Mesh mesh = {};  // of a shard_map
 };
 
 /// What an input of a trace has to fit if it is a bare integer: its value is known where the

@@ -19,8 +19,9 @@ class ShardedJitCache final : public CachedFunction {
 
  private:
   TracedFunction build(Call& call) const override {
-    refuse_nested(what_, loc_);
+    const Around around = axes_around(what_, loc_);
     const Mesh mesh = need_scope_mesh(what_, options_.mesh, loc_);
+    check_inside(what_, around, mesh, loc_);
     const MeshData& data = MeshData::of(mesh);
     const LeafSpecs in =
         argument_specs(what_, call, options_.in_shardings, mesh, leaf_types(call), loc_);
@@ -31,6 +32,9 @@ class ShardedJitCache final : public CachedFunction {
     const LeafSpecs out =
         result_specs(what_, f, result_tree(call, f), options_.out_shardings, loc_);
     check_results(out, *f.program, mesh);
+    for (const LeafSpecs* specs : {&in, &out})
+      for (const auto& spec : specs->specs)
+        if (spec) check_inside(what_, around, *spec, loc_);
 
     // Inside another function the specs are constraints of the whole program there.
     const Program& body = *f.program;

@@ -140,6 +140,8 @@ class Flattener {
 
   std::vector<Var> region(const Program& p, const Equation& eqn, const std::vector<Var>& operands,
                           int scope_id) {
+    if (eqn.attrs.has("manual"))
+      throw InternalError("a region for some axes of its mesh is partitioned before it is planned");
     DeviceMesh mesh = *eqn.attrs.get<MeshRef>("mesh");
     const auto& in_specs = eqn.attrs.get<Specs>("in_specs");
     const auto& out_specs = eqn.attrs.get<Specs>("out_specs");

@@ -113,6 +113,9 @@ void register_all_gather(Registry& r) {
     op.batch = batch;
     if (invariant) op.vary = types_invariant();
     op.uniform = removes_axes(true);
+    op.sharding = [](const ShardArgs& a) {
+      return dims_exchanged(a, -1, static_cast<int>(a.attrs.i("axis")), a.attrs.flag("tiled"));
+    };
     op.examples = [] {
       return std::vector<OpExample>{{{Type(f32, {3})}, gather_attrs({"i"}, 4, 0, false, {})},
                                     {{Type(f32, {3})}, gather_attrs({"i"}, 4, 0, true, {})}};

@@ -129,6 +129,10 @@ void register_all_to_all(Registry& r) {
   };
   op.batch = batch;
   op.uniform = adds_axes();
+  op.sharding = [](const ShardArgs& a) {
+    return dims_exchanged(a, static_cast<int>(a.attrs.i("split")),
+                          static_cast<int>(a.attrs.i("concat")), a.attrs.flag("tiled"));
+  };
   op.examples = [] {
     return std::vector<OpExample>{{{Type(f32, {4, 3})}, exchange_attrs({"i"}, 4, 0, 1, false, {})},
                                   {{Type(f32, {8, 3})}, exchange_attrs({"i"}, 4, 0, 1, true, {})}};

@@ -1,5 +1,7 @@
 #include "ops/collective/collective.h"
 
+#include "ops/factors.h"
+
 #include <algorithm>
 
 namespace tessera::inline v0::ops::collective {
@@ -30,9 +32,8 @@ Op make(std::string name, std::string doc, std::string stablehlo, std::vector<At
     for (const Type& t : outputs) bytes += static_cast<double>(t.bytes());
     return Cost{0, bytes};
   };
+  op.sharding = dims_pass;
   op.waived = {
-      {"sharding",
-       "it runs inside per-device programs, which the partitioner does not cut further"},
       {"evaluate", "one device does not suffice: spmd/reference.h runs it over all of them"},
       {"emit", "the executor moves the data"}};
   return op;
@@ -207,6 +208,42 @@ Attrs with_axes(const Attrs& a, const Strings& axes, std::int64_t size) {
   r.set("axes", axes);
   if (r.has("size")) r.set("size", size);
   return r;
+}
+
+FactorRule dims_pass(const ShardArgs& a) {
+  return pointwise_rule(a.outputs[0].shape, static_cast<int>(a.inputs.size()), 1);
+}
+
+FactorRule dims_exchanged(const ShardArgs& a, int from, int to, bool tiled) {
+  const std::int64_t n = members(a.attrs);
+  FactorRule rule;
+  const auto member = [&] {
+    const int f = rule.factor(n, 'p');
+    rule.mark(FactorRule::Kind::need_repl, f);
+    return f;
+  };
+  // By dimension of the operand what a device keeps of it; nothing for one that goes.
+  const Shape& whole = a.inputs[0].shape;
+  FactorRule::Dims in, out;
+  for (int d = 0; d < whole.rank(); ++d) {
+    std::vector<int> own;
+    if (d != from || tiled) own.push_back(rule.factor(d == from ? whole[d] / n : whole[d]));
+    in.push_back(own);
+    if (!own.empty()) out.push_back(own);
+  }
+  if (from >= 0) {
+    auto& dim = in[static_cast<std::size_t>(from)];
+    dim.insert(dim.begin(), member());
+  }
+  if (to >= 0 && tiled) {
+    auto& dim = out[static_cast<std::size_t>(to)];
+    dim.insert(dim.begin(), member());
+  } else if (to >= 0) {
+    out.insert(out.begin() + to, {member()});
+  }
+  rule.input_dims(std::move(in));
+  rule.output_dims(std::move(out));
+  return rule;
 }
 
 BatchResult pass_through(const BatchArgs& a) {

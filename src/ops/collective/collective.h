@@ -64,6 +64,14 @@ Value reshape_dims(Value x, int at, int count, const Ints& by);
 /// Attributes of `a` with other axes.
 Attrs with_axes(const Attrs& a, const Strings& axes, std::int64_t size);
 
+/// Sharding rules, for the axes that a per-device program leaves to the partitioner: along these
+/// each part exchanges with its peers alone. Dimensions pass through, but what the devices of the
+/// collective make of one, or of which they take one each, is cut along no other axis.
+FactorRule dims_pass(const ShardArgs& a);
+/// Where the operand's dimension `from` is shared out, and the result's dimension `to` collected,
+/// -1 for none; `tiled`: along the dimension that is there, else it goes and comes.
+FactorRule dims_exchanged(const ShardArgs& a, int from, int to, bool tiled);
+
 /// The batch rule of an op that leaves shapes alone, over an axis it does not name.
 BatchResult pass_through(const BatchArgs& a);
 

@@ -105,6 +105,9 @@ void register_psum_scatter(Registry& r) {
   };
   op.batch = batch;
   op.uniform = adds_axes();
+  op.sharding = [](const ShardArgs& a) {
+    return dims_exchanged(a, static_cast<int>(a.attrs.i("axis")), -1, a.attrs.flag("tiled"));
+  };
   op.examples = [] {
     return std::vector<OpExample>{{{Type(f32, {4, 3})}, scatter_attrs({"i"}, 4, 0, false, {})},
                                   {{Type(f32, {8})}, scatter_attrs({"i"}, 4, 0, true, {})}};

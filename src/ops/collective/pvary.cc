@@ -55,9 +55,7 @@ void register_pvary(Registry& r) {
   op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
     return e.operand(0, at);
   };
-  op.waived = {{"sharding",
-                "it runs inside per-device programs, which the partitioner does not cut further"},
-               {"stablehlo", "types there carry no axes"}};
+  op.waived = {{"stablehlo", "types there carry no axes"}};
   op.examples = [] { return std::vector<OpExample>{{{Type(f32, {3})}, {{"axes", Strings{"i"}}}}}; };
   r.add(std::move(op));
 }

@@ -31,6 +31,18 @@ Sets output_sets(const Program& p) {
   return sets;
 }
 
+// What differs along axes of regions around this one does so in its body too.
+Attrs region_for(const Attrs& attrs, const Values& operands) {
+  Attrs again = attrs;
+  for (const auto& [name, value] : attrs)
+    if (const auto* body = std::get_if<ProgramPtr>(&value)) {
+      Sets in = input_sets(**body);
+      for (std::size_t i = 0; i < in.size(); ++i) in[i] = in[i] | operands[i].type().varying;
+      again.set(name, retyped(*body, in));
+    }
+  return again;
+}
+
 // Copies the equations of `p` to where its inputs vary over more axes: casts may have become idle,
 // and nested control flow has to agree again.
 Values replayed(Builder& b, const Program& p, const Values& inputs) {
@@ -46,6 +58,8 @@ Values replayed(Builder& b, const Program& p, const Values& inputs) {
     } else if (std::optional<Flow> flow = flow_of(eqn); flow && eqn.op->with_flow) {
       agree_flow(b, *flow, in);
       again.attrs = eqn.op->with_flow(eqn.attrs, *flow);
+    } else if (flow && flow->kind == Flow::Kind::region) {
+      again.attrs = region_for(eqn.attrs, in);
     }
     if (out.empty()) out = b.copy(again, in);
     for (std::size_t i = 0; i < out.size(); ++i) env[eqn.outputs[i]] = out[i];
@@ -55,8 +69,16 @@ Values replayed(Builder& b, const Program& p, const Values& inputs) {
   return outputs;
 }
 
-// The program with its inputs typed so, and its outputs cast to at least these.
-ProgramPtr retyped(const ProgramPtr& p, const Sets& inputs, const Sets& outputs = {}) {
+bool grow(AxisSet& set, const AxisSet& by) {
+  AxisSet all = set | by;
+  bool grew = !(all == set);
+  set = std::move(all);
+  return grew;
+}
+
+}  // namespace
+
+ProgramPtr retyped(const ProgramPtr& p, const Sets& inputs, const Sets& outputs) {
   bool same = inputs == input_sets(*p);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     AxisSet all = p->types[p->outputs[i]].varying | outputs[i];
@@ -74,15 +96,6 @@ ProgramPtr retyped(const ProgramPtr& p, const Sets& inputs, const Sets& outputs 
   for (std::size_t i = 0; i < outputs.size(); ++i) out[i] = b.vary_over(out[i], outputs[i]);
   return b.finish(out);
 }
-
-bool grow(AxisSet& set, const AxisSet& by) {
-  AxisSet all = set | by;
-  bool grew = !(all == set);
-  set = std::move(all);
-  return grew;
-}
-
-}  // namespace
 
 void agree_scan(Builder& b, ProgramPtr& body, Values& operands, std::size_t consts,
                 std::size_t carry) {
@@ -156,7 +169,15 @@ void agree_flow(Builder& b, Flow& flow, Values& operands) {
       return agree_while(b, flow.programs[0], flow.programs[1], operands, flow.cond_consts,
                          flow.consts);
     case Flow::Kind::branch: return agree_cond(b, flow.programs, operands);
-    case Flow::Kind::call:
+    case Flow::Kind::call: {
+      Sets in = input_sets(*flow.body());
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        grow(in[i], operands[i].type().varying);
+        operands[i] = b.vary_over(operands[i], in[i]);
+      }
+      flow.programs[0] = retyped(flow.programs[0], in);
+      return;
+    }
     case Flow::Kind::region: return;
   }
 }

@@ -9,7 +9,14 @@
 #include "ir/builder.h"
 #include "ir/flow.h"
 
+#include <vector>
+
 namespace tessera::inline v0::ops {
+
+/// The program with its inputs typed as varying so, and its outputs cast to at least these; casts
+/// in it that have become idle are left out, and control flow in it agrees again.
+ProgramPtr retyped(const ProgramPtr& p, const std::vector<AxisSet>& inputs,
+                   const std::vector<AxisSet>& outputs = {});
 
 /// Operands are consts, carry, xs.
 void agree_scan(Builder& b, ProgramPtr& body, Values& operands, std::size_t consts,
