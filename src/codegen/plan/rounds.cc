@@ -19,8 +19,9 @@ class Rounds {
 
   std::vector<int> run(const std::vector<StepNumber>& order) {
     for (StepNumber i : order) {
-      // Communication comes before the work of its round.
-      int at = late_[i] ? 0 : from_;
+      // Communication comes before the work of its round; the first round has none, for what can be
+      // done before any.
+      int at = std::max(late_[i] ? 0 : from_, communicates(i));
       for (StepNumber p : graph_.before[i]) at = std::max(at, round_[p] + communicates(i));
       if (late_[i]) {
         round_[i] = at;  // the first that it could have; it gets that of its reader
