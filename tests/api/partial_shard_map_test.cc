@@ -258,6 +258,33 @@ TEST_F(PartialShardMaps, UnderAndAroundTransformations) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(f32s(mapped[i]), f32s(plain(stack[i], starts))) << i;
 }
 
+// What the carry is at first is the same on all devices; checkpoint and the map inside see it both
+// before and after it comes to differ.
+TEST_F(PartialShardMaps, CarriesThatComeToVaryInsideOfOthers) {
+  auto doubled = ts::shard_map(
+      [](Array part) { return part + part; },
+      {.mesh = grid, .in_specs = P(ts::none, "model"), .out_specs = P(ts::none, "model")});
+  auto f = ts::shard_map(
+      [&](Array block) {
+        return ts::scan(
+                   [&](Array c, Array k) {
+                     c = ts::checkpoint([](Array a) { return ts::where(a > 8, a - 8, a); })(c);
+                     return std::pair(doubled(c) + block * k, k);
+                   },
+                   ts::zeros({2, 8}), ts::arange(3.0))
+            .first;
+      },
+      {.mesh = grid, .in_specs = P("data"), .out_specs = P("data"), .axis_names = {"data"}});
+  auto plain = [](Array a) {
+    Array c = ts::zeros({4, 8});
+    for (float k : {0.0f, 1.0f, 2.0f}) c = ts::where(c > 8, c - 8, c) * 2 + a * k;
+    return c;
+  };
+  EXPECT_EQ(f32s(f(x)), f32s(plain(x)));
+  auto sum = [&](auto h) { return [h](Array a) { return ts::sum(h(a) * a); }; };
+  EXPECT_EQ(f32s(ts::grad(sum(f))(x)), f32s(ts::grad(sum(plain))(x)));
+}
+
 TEST_F(PartialShardMaps, AllNamesAreAllAxes) {
   auto body = [](Array b) { return ts::psum(b, {"data", "model"}); };
   auto named = ts::shard_map(body, {.mesh = grid,
