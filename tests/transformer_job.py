@@ -27,9 +27,11 @@ def losses(name):
 # Every form says what it exchanges, all agree, the loss falls, a text comes out.
 out, err = run("--steps", "40", "--compare", "3", "--characters", "30", "--out", "full")
 assert not err, err
-for form in ("one", "data", "fsdp", "tensor", "2d", "sequence"):
+for form in ("one", "data", "fsdp", "tensor", "2d", "sequence", "auto"):
     assert f"\n== {form}: " in out, out
-assert "psum_scatter over 'data'             54 times" in out, out
+assert "reduce_scatter over 'data'         54 times" in out, out
+assert re.search(r"\n  found +[\d.]+ us +1 ", out), out
+assert "</html>" in (work / "full" / "plan.html").read_text()
 assert float(re.search(r"agree to ([\d.e-]+)", out).group(1)) <= 1e-4, out
 full = losses("full")
 assert sorted(full) == list(range(1, 41)) and full[40] < full[1] - 0.8, full

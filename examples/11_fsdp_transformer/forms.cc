@@ -52,6 +52,10 @@ std::vector<Form> forms(std::int64_t n) {
        .axes = {{"model", n}},
        .parameters = megatron(none, "model"),
        .stream = P(none, "model")},
+      {.name = "auto",
+       .what = "specs that were found",
+       .axes = {{"data", n / pairs}, {"model", pairs}},
+       .automatic = true},
   };
 }
 
@@ -64,11 +68,25 @@ Form form(const std::string& name, std::int64_t devices) {
   throw std::invalid_argument("there is no form \"" + name + "\"; they are " + names);
 }
 
+Form settled(Form form, const State& state, const Array& ids, const optim::Optimizer& opt,
+             bool recompute, std::int64_t memory) {
+  if (!form.automatic) return form;
+  // A search of all that it knows how to try is a few seconds; this much of it gets within some
+  // percent.
+  form.found = ts::autoshard(
+      training_step(form, opt, recompute),
+      {.mesh = form.mesh(), .memory_limit = memory, .evaluations = 48, .name = form.name})(
+      ts::abstract_like(state), ts::abstract_like(ids), ts::abstract_like(ids));
+  return form;
+}
+
 ts::SpecTree model_specs(const Form& form, const Gpt& model) {
+  if (form.found) return form.found->in_shardings.children()[0].children()[0];
   return form.axes.empty() ? ts::SpecTree() : ts::specs(model, form.parameters);
 }
 
 ts::SpecTree state_specs(const Form& form, const State& state) {
+  if (form.found) return form.found->in_shardings.children()[0];
   const ts::SpecTree model = model_specs(form, state.model);
   std::vector<ts::SpecTree> stages;
   for (const optim::State::Stage& stage : state.optimizer.stages)

@@ -34,6 +34,9 @@ struct Job {
   Batch batch(std::int64_t step) const {
     return draw_batch(corpus, ts::random::fold_in(batch_key, step), o.batch, o.sizes.context);
   }
+  Form settle(const Form& form, const State& state) const {
+    return settled(form, state, batch(0).ids, opt, o.recompute, o.memory * 1000000);
+  }
 };
 
 struct Trained {
@@ -68,15 +71,18 @@ const auto nothing = [](auto...) {};
 bool compare(const Job& job, const State& start) {
   std::vector<double> first;
   double worst = 0;
-  for (const Form& form : forms(job.o.devices)) {
+  for (const Form& row : forms(job.o.devices)) {
     if (interrupted()) return true;
+    const Form form = job.settle(row, start);
     // Steps take the memory of their state; the start is everybody's.
     State state = place(form, ts::tree::map([](const Array& x) { return x.copy(); }, start));
     const Batch batch = job.batch(0);
     std::printf("\n== %s: %s\n", form.name.c_str(), form.what.c_str());
-    if (!form.axes.empty()) std::cout << form.mesh() << "\n";
-    print_plan(
-        make_step(form, state, job.opt, job.o.recompute).lower(state, batch.ids, batch.labels));
+    std::fflush(stdout);
+    if (form.found) std::cout << *form.found << "\n";
+    print_plan(make_step(form, state, job.opt, job.o.recompute)
+                   .lower(state, batch.ids, batch.labels)
+                   .plan({.memory = false, .alternatives = 0}));
     const Trained t = train(job, form, std::move(state), 0, job.o.compare, nothing, nothing);
     std::printf("  losses");
     for (double loss : t.losses) std::printf(" %.4f", loss);
@@ -142,7 +148,8 @@ int run(Options o) {
                     "; choose --steps beyond that");
 
   // Places that cannot be written to are found before the training.
-  Outputs outputs(o.out, {"state.safetensors", "trace.json", "metrics.csv", "loss.svg"});
+  Outputs outputs(o.out,
+                  {"plan.html", "state.safetensors", "trace.json", "metrics.csv", "loss.svg"});
   watch_for_interrupts();
   std::printf("%lld parameters, %lld characters of text, %lld devices, batch %lld x %lld\n",
               static_cast<long long>(ts::tree::element_count(ts::tree::leaves(state.model))),
@@ -151,11 +158,16 @@ int run(Options o) {
   bool agree = true;
   if (o.compare > 0 && done == 0) agree = compare(job, state);
 
-  const Form chosen = form(o.form, o.devices);
+  const Form chosen = job.settle(form(o.form, o.devices), state);
   std::printf("\n== training: %s, steps %lld to %lld\n", chosen.name.c_str(),
               static_cast<long long>(done + 1), static_cast<long long>(o.steps));
   state = place(chosen, state);
   print_memory(chosen, state);
+  outputs.write("plan.html", [&] {
+    const Batch batch = job.batch(done);
+    const auto step = make_step(chosen, state, opt, o.recompute);
+    ts::save_html(step.explain(state, batch.ids, batch.labels), outputs.path("plan.html"));
+  });
   Trace trace(outputs.path("trace.json"));
   const std::int64_t every = std::max<std::int64_t>(1, (o.steps - done) / 10);
   Trained t = train(

@@ -42,6 +42,8 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   app.add_option("--out", o.out, "folder for the trace, the curve and the checkpoint")
       ->capture_default_str();
   app.add_option("--resume", o.resume, "go on from this state.safetensors, in any form");
+  number("--memory", o.memory, "megabytes that a device has, for the form auto; 0: no limit", 0,
+         1000000000);
   number("--characters", o.characters, "to generate at the end", 0, 1000000);
   app.add_option("--temperature", o.temperature, "of the text that is generated")
       ->capture_default_str();

@@ -8,7 +8,7 @@
 #include <string>
 
 struct Options {
-  std::int64_t devices = 8, steps = 300, compare = 10, batch = 16, characters = 300;
+  std::int64_t devices = 8, steps = 300, compare = 10, batch = 16, characters = 300, memory = 0;
   fsdp_transformer::Sizes sizes;
   std::uint64_t seed = 1;
   double lr = 1e-3, temperature = 0.7;

@@ -1,8 +1,9 @@
-// What a form's program exchanges between devices, for people.
+// What a device does in a form's step, for people.
 #pragma once
 
-#include <tessera/jit.h>
+#include <tessera/plan.h>
 
 namespace fsdp_transformer {
-void print_plan(const tessera::Lowered& program);
+/// Its figures, and collectives by kind.
+void print_plan(const tessera::Plan& plan);
 }

@@ -178,7 +178,9 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-/// A table for the terminal: figures, collectives by cost, what is whole everywhere, arguments and
+/// Its figures: work, communication and memory, a line each.
+TESSERA_API std::string summary(const Plan& plan);
+/// A table for the terminal: these figures, collectives by cost, what is whole everywhere, arguments and
 /// results, advice. Collectives that are alike are one row.
 TESSERA_API std::string to_string(const Plan& plan);
 TESSERA_API std::ostream& operator<<(std::ostream& out, const Plan& plan);

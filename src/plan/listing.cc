@@ -44,18 +44,24 @@ std::size_t Listing::index_of(const Equation* equation) const {
   return it == index_.end() ? PlannedCollective::none : it->second;
 }
 
+// With everything but its results.
+PlannedEquation& Listing::listed(const Equation& eqn, int depth) {
+  index_[&eqn] = equations.size();
+  PlannedEquation& e = equations.emplace_back();
+  e.depth = depth;
+  e.op = eqn.op->name;
+  e.line = to_string(eqn.loc);
+  e.scope = eqn.scope;
+  for (Var v : eqn.inputs) e.operands.push_back(name_of(v));
+  return e;
+}
+
 void Listing::scope(std::size_t number, int depth) {
   const spmd::Propagation& where = *d_.made->where;
   const Program& p = where.program(number);
   for (std::size_t k = 0; k < p.equations.size(); ++k) {
     const Equation& eqn = p.equations[k];
-    index_[&eqn] = equations.size();
-    PlannedEquation& e = equations.emplace_back();
-    e.depth = depth;
-    e.op = eqn.op->name;
-    e.line = to_string(eqn.loc);
-    e.scope = eqn.scope;
-    for (Var v : eqn.inputs) e.operands.push_back(name_of(v));
+    PlannedEquation& e = listed(eqn, depth);
     for (Var v : eqn.outputs) {
       const Type& type = p.types[v];
       const spmd::Placement at = fitted(where.of(v, number), type.shape);
@@ -69,13 +75,7 @@ void Listing::scope(std::size_t number, int depth) {
 // On one device, or as the user divided it.
 void Listing::program(const Program& p, int depth) {
   for (const Equation& eqn : p.equations) {
-    index_[&eqn] = equations.size();
-    PlannedEquation& e = equations.emplace_back();
-    e.depth = depth;
-    e.op = eqn.op->name;
-    e.line = to_string(eqn.loc);
-    e.scope = eqn.scope;
-    for (Var v : eqn.inputs) e.operands.push_back(name_of(v));
+    PlannedEquation& e = listed(eqn, depth);
     for (Var v : eqn.outputs)
       e.results.push_back({name_of(v), to_string(p.types[v]), "", p.types[v].bytes()});
     if (const std::optional<Flow> flow = flow_of(eqn))

@@ -21,6 +21,7 @@ class Listing {
   std::size_t index_of(const Equation* equation) const;
 
  private:
+  PlannedEquation& listed(const Equation& eqn, int depth);
   void scope(std::size_t number, int depth);
   void program(const Program& p, int depth);
   void whole(const Program& p, std::size_t scope, const Equation& eqn, Var v);

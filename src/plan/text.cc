@@ -100,7 +100,7 @@ std::string ends_text(const char* title, const std::vector<PlannedEnd>& ends) {
 
 }  // namespace
 
-std::string to_string(const Plan& p) {
+std::string summary(const Plan& p) {
   std::string s = "plan of " + p.name;
   if (!p.mesh.empty()) s += " over " + p.mesh;
   s += ", " + std::to_string(p.devices) + (p.devices == 1 ? " device" : " devices, each") + "\n";
@@ -115,8 +115,12 @@ std::string to_string(const Plan& p) {
   s += "  memory         " + bytes(p.peak_bytes()) + ": arguments " + bytes(p.argument_bytes) +
        ", results " + bytes(p.result_bytes);
   if (p.temporary_bytes >= 0) s += ", temporaries " + bytes(p.temporary_bytes);
-  s += "\n" + collectives_text(p) + wholes_text(p) + ends_text("arguments", p.arguments) +
-       ends_text("results", p.results);
+  return s + "\n";
+}
+
+std::string to_string(const Plan& p) {
+  std::string s = summary(p) + collectives_text(p) + wholes_text(p) +
+                  ends_text("arguments", p.arguments) + ends_text("results", p.results);
   if (!p.advice.empty()) s += "\n" + p.advice + "\n";
   return s;
 }

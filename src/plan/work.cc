@@ -55,21 +55,41 @@ class Walk {
       return;
     }
     around.in_branch = true;
-    const Work before = work_;
-    std::optional<Work> costliest;
+    const End before = end();
+    std::optional<End> costliest;
+    std::vector<PlannedSpan> behind;  // the costliest's spans after `before`
     for (const ProgramPtr& p : flow.programs) {
-      Work alone = std::move(work_);
-      work_ = before;
-      work_.collectives = std::move(alone.collectives);
-      work_.moved = alone.moved;
-      work_.communication_seconds = alone.communication_seconds;
       program(*p, around);
-      if (!costliest || work_.compute_seconds > costliest->compute_seconds) costliest = work_;
+      if (!costliest || work_.compute_seconds > costliest->compute_seconds) {
+        costliest = end();
+        costliest->last = before.spans > 0 ? work_.spans[before.spans - 1] : PlannedSpan{};
+        behind.assign(work_.spans.begin() + static_cast<std::ptrdiff_t>(before.spans),
+                      work_.spans.end());
+      }
+      back_to(before, before.spans);
     }
-    work_.flops = costliest->flops;
-    work_.traffic = costliest->traffic;
-    work_.compute_seconds = costliest->compute_seconds;
-    work_.spans = std::move(costliest->spans);
+    back_to(*costliest, before.spans);
+    work_.spans.insert(work_.spans.end(), behind.begin(), behind.end());
+  }
+
+  // What a branch adds to, but for what counts of all of them.
+  struct End {
+    double flops, traffic, compute_seconds, longest;
+    std::size_t spans;
+    PlannedSpan last;  // goes on where compute follows on compute
+  };
+  End end() const {
+    return {work_.flops,           work_.traffic,
+            work_.compute_seconds, longest_,
+            work_.spans.size(),    work_.spans.empty() ? PlannedSpan{} : work_.spans.back()};
+  }
+  void back_to(const End& e, std::size_t spans) {
+    work_.flops = e.flops;
+    work_.traffic = e.traffic;
+    work_.compute_seconds = e.compute_seconds;
+    longest_ = e.longest;
+    work_.spans.resize(spans);
+    if (spans > 0) work_.spans.back() = e.last;
   }
 
   void collective(const Program& p, const Equation& eqn, const Around& around) {

@@ -22,7 +22,7 @@ const Sizes kSizes{.layers = 2};
 /// Arrays of a model with two layers: embeddings, 12 a layer, the last norm and the head.
 constexpr std::int64_t kArrays = 2 + 12 * 2 + 4;
 
-const std::vector<std::string> kForms = {"one", "data", "fsdp", "tensor", "2d", "sequence"};
+const std::vector<std::string> kForms = {"one", "data", "fsdp", "tensor", "2d", "sequence", "auto"};
 
 class FsdpTransformer : public testing::Test {
  protected:
@@ -30,6 +30,14 @@ class FsdpTransformer : public testing::Test {
 
   State start(const Sizes& sizes = kSizes) const {
     return optim::train_state(make_gpt(ts::random::key(0), sizes), opt);
+  }
+  /// With its specs; what is found is looked for once.
+  Form form(const std::string& name, std::int64_t devices) const {
+    static std::map<std::pair<std::string, std::int64_t>, Form> all;
+    const auto [at, is_new] = all.try_emplace({name, devices});
+    if (is_new)
+      at->second = settled(fsdp_transformer::form(name, devices), start(), batch(0).ids, opt);
+    return at->second;
   }
   Batch batch(int step, std::int64_t examples = 16, std::int64_t context = 64) const {
     return draw_batch(corpus, ts::random::fold_in(ts::random::key(1), step), examples, context);
@@ -190,6 +198,25 @@ TEST_F(FsdpTransformer, OnAGridBothHappenOnTheirAxes) {
                    {"psum_invariant model", 4 * 2 + 2 * 2}}));
 }
 
+// By their plans, beside the forms that are specs alone; and held to the memory that there is.
+TEST_F(FsdpTransformer, FoundSpecsAreNoWorseThanTheOthersAndFit) {
+  const State state = ts::abstract_like(start());
+  const Batch b = batch(0);
+  const auto planned = [&](const Form& f) {
+    return make_step(f, state, opt).lower(state, b.ids, b.labels).plan({.alternatives = 0});
+  };
+  const Form found = form("auto", 8);
+  const double seconds = planned(found).seconds();
+  EXPECT_EQ(seconds, found.found->seconds);
+  for (const std::string& name : kForms)
+    if (const Form f = form(name, 8); !f.axes.empty() && !f.stream)
+      EXPECT_LE(seconds, planned(f).seconds()) << name;
+  const std::int64_t some = found.found->peak_bytes() * 9 / 10;
+  const Form fits = settled(fsdp_transformer::form("auto", 8), state, b.ids, opt, false, some);
+  EXPECT_LE(planned(fits).peak_bytes(), some);
+  EXPECT_GE(planned(fits).seconds(), seconds);
+}
+
 TEST_F(FsdpTransformer, FullyShardedStateTakesAnEighthADevice) {
   const Form f = form("fsdp", 8);
   const std::int64_t counters = 2 * 4;  // Adam's and the state's own: int32, on every device
@@ -284,11 +311,12 @@ TEST_F(FsdpTransformer, TextIsTheSameInAllForms) {
 
 TEST_F(FsdpTransformer, UnknownFormsAreRefused) {
   try {
-    form("pipeline", 8);
+    fsdp_transformer::form("pipeline", 8);
     FAIL();
   } catch (const std::invalid_argument& e) {
-    EXPECT_STREQ(e.what(),
-                 "there is no form \"pipeline\"; they are one, data, fsdp, tensor, 2d, sequence");
+    EXPECT_STREQ(
+        e.what(),
+        "there is no form \"pipeline\"; they are one, data, fsdp, tensor, 2d, sequence, auto");
   }
 }
 

@@ -128,6 +128,32 @@ TEST(Plan, ALoopCountsItsTurns) {
   EXPECT_NEAR(end, p.seconds(), 1e-12);
 }
 
+TEST(Plan, OfBranchesTheCostliestCounts) {
+  const auto branches = [](Array which, Array x, Array w) {
+    const auto chosen = [&](Array x) {
+      return ts::switch_(which,
+                         std::tuple([](Array v) { return ts::dot(v, v); },
+                                    [](Array v) { return ts::exp(v); },
+                                    [](Array v) { return ts::dot(ts::dot(v, v), v); },
+                                    [](Array v) { return -v; }),
+                         x);
+    };
+    return chosen(ts::dot(chosen(ts::dot(x, w)), w));
+  };
+  const Array square = ts::abstract(ts::f32, {16, 16}), which = ts::abstract(ts::i32, {});
+  const ts::Plan p =
+      ts::jit(branches, {.mesh = grid, .in_shardings = {P(), P(), P()}, .out_shardings = P()})
+          .lower(which, square, square)
+          .plan(slow());
+  EXPECT_EQ(p.flops, 6 * 2 * 16 * 16 * 16);
+  double end = 0;
+  for (const ts::PlannedSpan& s : p.timeline.at(0).spans) {
+    EXPECT_NEAR(s.start, end, 1e-12);
+    end = s.start + s.seconds;
+  }
+  EXPECT_NEAR(end, p.compute_seconds, 1e-12);
+}
+
 TEST(Plan, TableOfAForwardPass) {
   ts::Plan p = sharded_mlp(grid).lower(x, w1, w2).plan(slow());
   // Lines are this file's, and where temporaries lie is the planner's.

@@ -44,9 +44,10 @@ TEST(PropagationOrigin, ALongWayIsToldByItsEnds) {
   const Value eight = e = ops::tanh(e);
   for (int i = 0; i < 40; ++i) e = ops::cos(e);
   Propagation p = c.run({e});
-  EXPECT_EQ(p.to_string(*p.why(eight.var, 0, 0)),
-            "input 0, through exp (rung 1), sin (rung 1), sin (rung 1), sin (rung 1), sin (rung 1), "
-            "sin (rung 1), sin (rung 1), tanh (rung 1)");
+  EXPECT_EQ(
+      p.to_string(*p.why(eight.var, 0, 0)),
+      "input 0, through exp (rung 1), sin (rung 1), sin (rung 1), sin (rung 1), sin (rung 1), "
+      "sin (rung 1), sin (rung 1), tanh (rung 1)");
   EXPECT_EQ(p.to_string(*p.why(e.var, 0, 0)),
             "input 0, through exp (rung 1), sin (rung 1), sin (rung 1), 42 more, cos (rung 1), "
             "cos (rung 1), cos (rung 1)");
