@@ -109,7 +109,7 @@ class Search {
         division[static_cast<std::size_t>(f)].push_back(options_.atoms[i]);
     for (std::size_t f = 0; f < division.size(); ++f)
       if (division[f].size() > 1) division[f] = in_order(f, AtomSet(division[f]));
-    if (!fits(mesh_, rule_, division)) return false;
+    if (!fits(mesh_, rule_, division) || !options_.asks_for(mesh_, rule_, division)) return false;
     bool better = false;
     if (sums_ && sums_first_) better = price(division, true) || better;
     better = price(division, false) || better;

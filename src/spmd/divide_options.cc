@@ -4,6 +4,22 @@
 
 namespace tessera::inline v0::spmd {
 
+bool DivisionOptions::asks_for(const AtomMesh& mesh, const DivisionRule& rule,
+                               const Division& division) const {
+  for (std::size_t k = 0; k < rule.tensors.size(); ++k) {
+    const DivisionRule::Tensor& t = rule.tensors[k];
+    for (std::size_t d = 0; d < t.dims.size(); ++d) {
+      if (t.dims[d].size() != 1 || rule.window_of(k, d) >= 0) continue;
+      const std::uint16_t f = t.dims[d][0];
+      const std::int64_t extent = t.type.shape[static_cast<int>(d)];
+      if (extent % mesh.size(division[f]) != 0 &&
+          std::find(uneven[f].begin(), uneven[f].end(), extent) == uneven[f].end())
+        return false;
+    }
+  }
+  return true;
+}
+
 DivisionOptions division_options(const PlacementTable& placements, const DivisionRule& rule,
                                  std::span<const OperandState> operands,
                                  std::span<const ResultState> results) {
@@ -11,6 +27,7 @@ DivisionOptions division_options(const PlacementTable& placements, const Divisio
   const AtomMesh& mesh = placements.mesh();
   DivisionOptions found;
   found.runs.resize(rule.factors.size());
+  found.uneven.resize(rule.factors.size());
   std::vector<std::vector<double>> weight(static_cast<std::size_t>(mesh.count()));
   AtomSet stuck;
   auto look = [&](std::size_t tensor, Id id) {
@@ -26,6 +43,11 @@ DivisionOptions division_options(const PlacementTable& placements, const Divisio
       runs[f].push_back(a);
     });
     stuck |= placements[id].cut() - used;
+    const auto& dims = rule.tensors[tensor].dims;
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      if (const std::int64_t extent = rule.tensors[tensor].type.shape[static_cast<int>(d)];
+          dims[d].size() == 1 && extent % mesh.size(placements[id].dims[d]) != 0)
+        found.uneven[dims[d][0]].push_back(extent);
     for (std::size_t f = 0; f < runs.size(); ++f)
       if (!runs[f].empty()) found.runs[f].push_back({bytes, runs[f]});
   };

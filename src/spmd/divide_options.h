@@ -19,6 +19,13 @@ struct DivisionOptions {
   /// none.
   std::vector<std::vector<int>> factors;
   std::vector<std::vector<Run>> runs;  // by factor, largest first
+  /// By factor: extents of dimensions of that factor alone that some value has in parts, not all of
+  /// them full.
+  std::vector<InlineVector<std::int64_t, 4>> uneven;
+
+  /// Dimensions are cut unevenly as some value lies, or is to lie, and no others but such as windows
+  /// read, which may stay whole.
+  bool asks_for(const AtomMesh& mesh, const DivisionRule& rule, const Division& division) const;
 };
 
 DivisionOptions division_options(const PlacementTable& placements, const DivisionRule& rule,

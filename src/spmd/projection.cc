@@ -43,7 +43,8 @@ void Projection::read(const CutRule& rule, std::span<const Draft* const> drafts)
 }
 
 namespace {
-// Of a cut that is nobody's wish: an eighth of the work is for nothing, or a device has none.
+// Of a cut that nobody asked for: more than an eighth of what there is would be filling, or a device
+// would have no elements.
 bool is_wasteful(std::int64_t extent, std::int64_t parts) {
   const std::int64_t part = (extent + parts - 1) / parts;
   return 8 * (part * parts - extent) > extent || part * (parts - 1) >= extent;
