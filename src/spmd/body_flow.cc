@@ -5,6 +5,7 @@
 #include "spmd/body_writer.h"
 #include "spmd/shard_map.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tessera::inline v0::spmd {
@@ -48,9 +49,21 @@ void BodyWriter::region(Frame& f, std::size_t k, const Equation& eqn) {
     p.combiner = inside.combiner;
     return work_.placements.id(std::move(p));
   };
+  // Two blocks of 7 rows, each in parts of 4 and 3, are no four parts of 14 rows: what both kinds of
+  // axes cut is cut evenly.
+  const auto evened = [&](const Spec& spec, Id block, const Shape& shape) {
+    Placement inside = work_.placements[block];
+    const Placement manual = work_.mesh.placement(spec, inside.rank());
+    for (std::size_t d = 0; d < inside.dims.size(); ++d)
+      while (!manual.dims[d].empty() && !inside.dims[d].empty() &&
+             shape[d] % work_.mesh.size(inside.dims[d]) != 0)
+        inside.dims[d].pop_back();
+    return work_.placements.id(std::move(inside));
+  };
   std::vector<Slot> in;
   for (std::size_t i = 0; i < eqn.inputs.size(); ++i) {
-    const Id block = lies(scope, body.inputs[i]);
+    const Id block = evened(s.in_specs[i], lies(scope, body.inputs[i]),
+                            body.types[body.inputs[i]].shape);
     const Value part = at(f.slots[eqn.inputs[i]], around(s.in_specs[i], block));
     in.push_back(add(body.types[body.inputs[i]], block, b_.vary_over(part, s.in_specs[i].axes())));
   }
@@ -60,13 +73,22 @@ void BodyWriter::region(Frame& f, std::size_t k, const Equation& eqn) {
     if (s.mesh.size_of(axis) == 1) alone.insert(axis);
   Ways* const around_it = std::exchange(ways_, &work_.ways(work_.where.barred(scope)));
   const std::vector<Slot> out = walk(scope, in);
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (held_[out[i]].made_by) at(out[i], lies_output(scope, i));
+  const auto leaves = [&](std::size_t i, Id block) {
+    return evened(s.out_specs[i], block, body.types[body.outputs[i]].shape) == block;
+  };
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Held& h = held_[out[i]];
+    if (h.made_by || std::none_of(h.copies.begin(), h.copies.end(),
+                                  [&](const Copy& c) { return leaves(i, c.at); }))
+      at(out[i], evened(s.out_specs[i], lies_output(scope, i),
+                        body.types[body.outputs[i]].shape));
+  }
   ways_ = around_it;
   for (std::size_t i = 0; i < out.size(); ++i) {
     Held whole;
     whole.type = &f.program.types[eqn.outputs[i]];
     for (const Copy& c : held_[out[i]].copies) {
+      if (!leaves(i, c.at)) continue;
       Strings lone;
       for (const std::string& axis : c.value.type().varying)
         if (alone.contains(axis)) lone.push_back(axis);

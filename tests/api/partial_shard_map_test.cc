@@ -298,4 +298,23 @@ TEST_F(PartialShardMaps, AllNamesAreAllAxes) {
   EXPECT_EQ(ts::jit(named).lower(x).ir(), ts::jit(all).lower(x).ir());
 }
 
+// Two blocks of 7 rows over "data"; inside each lies in parts of 2, 2, 2 and 1 over "model", which
+// are no eight parts of 14 rows.
+TEST_F(PartialShardMaps, BlocksThatOtherAxesCutUnevenlyComeAndGoWhole) {
+  const Array x = integers({14, 8}, 3);
+  const auto f = [&](Array block) {
+    Array y = ts::with_sharding_constraint(block * 2, ts::Sharding(grid, P("model")));
+    Array z = ts::with_sharding_constraint(y + 1, ts::Sharding(grid, P("model")));
+    return std::pair(z, ts::sum(z, 0, true));
+  };
+  const auto mapped = ts::shard_map(
+      f, {.mesh = grid, .in_specs = P("data"), .out_specs = P("data"), .axis_names = {"data"}});
+  const auto [all, sums] = mapped(x);
+  EXPECT_EQ(f32s(all), f32s(x * 2 + 1));
+  EXPECT_EQ(f32s(sums), f32s(ts::sum((x * 2 + 1).reshape(2, 7, 8), 1)));
+  const auto g = ts::grad([&](Array a) { return ts::sum(mapped(a * a).first * a); });
+  EXPECT_EQ(f32s(g(x)), f32s(6 * x * x + 1));
+  EXPECT_EQ(f32s(ts::jit(g)(ts::device_put(x, grid, P("data")))), f32s(6 * x * x + 1));
+}
+
 }  // namespace
