@@ -47,8 +47,7 @@ class MoveWriter {
       limits[d] = extents[d];
     }
     const Ints none(more.size(), 0);
-    if (longer)
-      x_ = ops::pad(x_, ops::scalar(b_, x_.dtype(), 0, x_.type().weak), none, more, none);
+    if (longer) x_ = ops::pad(x_, ops::scalar(b_, x_.dtype(), 0, x_.type().weak), none, more, none);
     if (shorter) x_ = ops::slice(x_, none, limits, Ints(limits.size(), 1));
   }
   Value result() const { return x_; }

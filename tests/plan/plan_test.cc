@@ -131,12 +131,11 @@ TEST(Plan, ALoopCountsItsTurns) {
 TEST(Plan, OfBranchesTheCostliestCounts) {
   const auto branches = [](Array which, Array x, Array w) {
     const auto chosen = [&](Array x) {
-      return ts::switch_(which,
-                         std::tuple([](Array v) { return ts::dot(v, v); },
-                                    [](Array v) { return ts::exp(v); },
-                                    [](Array v) { return ts::dot(ts::dot(v, v), v); },
-                                    [](Array v) { return -v; }),
-                         x);
+      return ts::switch_(
+          which,
+          std::tuple([](Array v) { return ts::dot(v, v); }, [](Array v) { return ts::exp(v); },
+                     [](Array v) { return ts::dot(ts::dot(v, v), v); }, [](Array v) { return -v; }),
+          x);
     };
     return chosen(ts::dot(chosen(ts::dot(x, w)), w));
   };
