@@ -62,8 +62,8 @@ void BodyWriter::region(Frame& f, std::size_t k, const Equation& eqn) {
   };
   std::vector<Slot> in;
   for (std::size_t i = 0; i < eqn.inputs.size(); ++i) {
-    const Id block = evened(s.in_specs[i], lies(scope, body.inputs[i]),
-                            body.types[body.inputs[i]].shape);
+    const Id block =
+        evened(s.in_specs[i], lies(scope, body.inputs[i]), body.types[body.inputs[i]].shape);
     const Value part = at(f.slots[eqn.inputs[i]], around(s.in_specs[i], block));
     in.push_back(add(body.types[body.inputs[i]], block, b_.vary_over(part, s.in_specs[i].axes())));
   }
@@ -80,8 +80,7 @@ void BodyWriter::region(Frame& f, std::size_t k, const Equation& eqn) {
     const Held& h = held_[out[i]];
     if (h.made_by || std::none_of(h.copies.begin(), h.copies.end(),
                                   [&](const Copy& c) { return leaves(i, c.at); }))
-      at(out[i], evened(s.out_specs[i], lies_output(scope, i),
-                        body.types[body.outputs[i]].shape));
+      at(out[i], evened(s.out_specs[i], lies_output(scope, i), body.types[body.outputs[i]].shape));
   }
   ways_ = around_it;
   for (std::size_t i = 0; i < out.size(); ++i) {

@@ -136,13 +136,12 @@ TEST_F(PartialShardMaps, CollectivesOfBothKindsAreListed) {
   auto jitted = ts::jit(
       step(), {.mesh = grid, .in_shardings = {{P(ts::none, "model"), P("model")}, P("data")}});
   const auto lowered = jitted.lower(w, x);
-  EXPECT_EQ(
-      listed(lowered.collectives()),
-      (Uses{"psum_invariant over 'data': 4 bytes", "psum_invariant over 'data': 128 bytes",
-            "psum_invariant over 'data': 128 bytes", "psum_invariant over 'model': 4 bytes"}));
+  EXPECT_EQ(listed(lowered.collectives()),
+            (Uses{"psum over 'data': 4 bytes", "psum over 'data': 128 bytes",
+                  "psum over 'data': 128 bytes", "psum over 'model': 4 bytes"}));
   EXPECT_EQ(listed(lowered.plan()),
-            (Uses{"all_reduce data for psum_invariant", "all_reduce data for psum_invariant",
-                  "all_reduce data for psum_invariant", "all_reduce model for output"}));
+            (Uses{"all_reduce data for psum", "all_reduce data for psum",
+                  "all_reduce data for psum", "all_reduce model for output"}));
   EXPECT_EQ(lowered.plan().moved_bytes, 4 + 128 + 128 + 6);
 }
 

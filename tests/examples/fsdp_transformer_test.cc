@@ -137,17 +137,16 @@ TEST_F(FsdpTransformer, OtherNumbersOfDevicesAndRecomputationChangeNothing) {
 
 // One sum a parameter, and that of the loss.
 TEST_F(FsdpTransformer, DataParallelReducesEachGradientOnce) {
-  EXPECT_EQ(times(exchanged(form("data", 8), kSizes, 16)),
-            (Times{{"psum data", kArrays + 1}}));
+  EXPECT_EQ(times(exchanged(form("data", 8), kSizes, 16)), (Times{{"psum data", kArrays + 1}}));
 }
 
 // Every parameter is gathered once, and its gradient is summed onto its parts; nothing else moves,
 // so that the bytes are those of the parameters.
 TEST_F(FsdpTransformer, FullyShardedGathersParametersAndScattersGradients) {
   const Totals totals = exchanged(form("fsdp", 8), kSizes, 16);
-  EXPECT_EQ(times(totals), (Times{{"all_gather data", kArrays},
-                                  {"psum_scatter data", kArrays},
-                                  {"psum data", 1}}));
+  EXPECT_EQ(
+      times(totals),
+      (Times{{"all_gather data", kArrays}, {"psum_scatter data", kArrays}, {"psum data", 1}}));
   const std::int64_t model = bytes(start().model);
   EXPECT_EQ(totals.at("all_gather data").bytes, model / 8);
   EXPECT_EQ(totals.at("psum_scatter data").bytes, model);
@@ -170,8 +169,7 @@ TEST_F(FsdpTransformer, TensorParallelReducesTwiceALayerInEachDirection) {
   const Sizes sizes{.width = 512, .layers = 2};
   const Totals totals = exchanged(form("tensor", 8), sizes, 4);
   EXPECT_EQ(times(totals), (Times{{"psum model", 4 * 2 + 2 * 2}}));
-  EXPECT_EQ(totals.at("psum model").bytes,
-            4 * 2 * (4 * 64 * 512 * 4) + 2 * 2 * (512 * 4));
+  EXPECT_EQ(totals.at("psum model").bytes, 4 * 2 * (4 * 64 * 512 * 4) + 2 * 2 * (512 * 4));
 }
 
 // Each of those sums is scattered over the positions, and gathered for the next product

@@ -1,7 +1,7 @@
 // How axes come from some values of an equation to the others, by both strategies.
+#include "spmd/growth.h"
 #include "ops/op_check.h"
 #include "propagation_check.h"
-#include "spmd/growth.h"
 
 using namespace propagation;
 

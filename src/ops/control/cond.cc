@@ -84,8 +84,8 @@ void check_split(const BatchArgs& a, const Programs& branches) {
   const Equation* found = find_collective(branches, a.axis_name);
   if (!found) return;
   Message m("vmap");
-  m.problem("a derivative is taken inside, through a " + found->op->shown() + " over '" + a.axis_name +
-            "' in a branch that each member chooses by itself")
+  m.problem("a derivative is taken inside, through a " + found->op->shown() + " over '" +
+            a.axis_name + "' in a branch that each member chooses by itself")
       .rule(
           "a collective has a derivative where all members come by it, or where the derivative is "
           "taken of the whole map")

@@ -1,11 +1,11 @@
 // Combine sums, products, maxima and minima.
+#include "ops/reduction/cumulative.h"
 #include "ops/combine.h"
 #include "ops/factors.h"
 #include "ops/local.h"
 #include "ops/movement/movement.h"
 #include "ops/padding.h"
 #include "ops/reduction/associative_scan.h"
-#include "ops/reduction/cumulative.h"
 
 namespace tessera::inline v0::ops {
 
