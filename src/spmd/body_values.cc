@@ -89,7 +89,7 @@ void BodyWriter::note(const Reshard& plan, const Type& whole) {
   for (const Move& m : plan.moves) {
     if (m.kind != MoveKind::slice)
       work_.causes.push_back({m.kind, work_.mesh.names(m.atoms.atoms()),
-                              now_ ? now_->op->name : "output", b_.loc, whole, *before, m.after,
+                              now_ ? now_->op->shown() : "output", b_.loc, whole, *before, m.after,
                               m.bytes, times_, in_while_, now_});
     before = &m.after;
   }

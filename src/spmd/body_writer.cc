@@ -240,7 +240,7 @@ void BodyWriter::note_emitted(std::size_t first) {
     const auto& axes = e.attrs.get<std::vector<std::string>>("axes");
     Placement p = Placement::replicated(in.shape.rank());
     work_.causes.push_back(
-        {kind, axes, now_ ? now_->op->name : "output", b_.loc, Type(in.dtype, in.shape), p, p,
+        {kind, axes, now_ ? now_->op->shown() : "output", b_.loc, Type(in.dtype, in.shape), p, p,
          received_bytes(kind, work_.mesh.mesh().size_of(axes), in.bytes(), out.bytes()), times_,
          in_while_, now_});
   }
