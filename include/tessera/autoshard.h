@@ -87,7 +87,7 @@ struct AutoShardings {
   double search_seconds = 0;  // by the clock
 
   /// {.mesh = mesh, .in_shardings = in_shardings, .out_shardings = out_shardings}
-  JitOptions options() const;
+  TESSERA_API JitOptions options() const;
 };
 
 /// A table: what was found, the templates beside it, and the arguments.

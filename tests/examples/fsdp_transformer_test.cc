@@ -207,8 +207,9 @@ TEST_F(FsdpTransformer, FoundSpecsAreNoWorseThanTheOthersAndFit) {
   const double seconds = planned(found).seconds();
   EXPECT_EQ(seconds, found.found->seconds);
   for (const std::string& name : kForms)
-    if (const Form f = form(name, 8); !f.axes.empty() && !f.stream)
+    if (const Form f = form(name, 8); !f.axes.empty() && !f.stream) {
       EXPECT_LE(seconds, planned(f).seconds()) << name;
+    }
   const std::int64_t some = found.found->peak_bytes() * 9 / 10;
   const Form fits = settled(fsdp_transformer::form("auto", 8), state, b.ids, opt, false, some);
   EXPECT_LE(planned(fits).peak_bytes(), some);
@@ -253,9 +254,10 @@ TEST_F(FsdpTransformer, StatesStayWhereTheyAreAndInTheirMemory) {
     train(f, state, 0, 1);
     const std::vector<Array> leaves = ts::tree::leaves(state);
     for (std::size_t i = 0; i < leaves.size(); ++i)
-      if (!leaves[i].is_empty())
+      if (!leaves[i].is_empty()) {
         EXPECT_TRUE(leaves[i].sharding().is_equivalent_to(placed[i].sharding(), leaves[i].ndim()))
             << name << " " << ts::tree::paths(state)[i] << " " << leaves[i].sharding();
+      }
   }
   const Form f = form("fsdp", 8);
   State state = place(f, start());
