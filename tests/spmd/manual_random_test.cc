@@ -159,20 +159,11 @@ std::string wrong(const walk::Tape& tape, Tallies& tally) {
     tally.exchanges += regions.exchanges;
     tally.nested += regions.nested;
     const std::vector<HostArray> inputs = drawn_inputs(*p, 5);
-    const std::vector<HostArray> whole = evaluate(*p, inputs);
     const bool exact = is_exact(*plain, drawn_inputs(*plain, 5)) && is_exact(*p, inputs);
+    const bool compiled = tally.programs % 8 == 0 && exact;
     tally.exact += exact ? 1 : 0;
-    std::string w = difference(evaluate(*q.program, inputs), whole, exact, "evaluated");
-    if (w.empty() && tally.programs % 8 == 0 && exact) {
-      ++tally.compiled;
-      enough_devices();
-      w = difference(tessera::testing::run_compiled(q.program, inputs), whole, exact, "compiled");
-    }
-    if (!exact && !w.empty() &&
-        any_equation(*p, [](const Equation& e) { return !e.op->jvp || !e.op->exact; }))
-      return "";
-    if (w.empty()) return w;
-    return w + "\n" + to_string(*p) + "\n" + to_string(*q.program);
+    tally.compiled += compiled ? 1 : 0;
+    return wrong_results(*p, q.program, inputs, exact, compiled);
   } catch (const std::exception& e) {
     return std::string(e.what()) + (p ? "\n" + to_string(*p) : "");
   }
@@ -188,7 +179,7 @@ TEST(ManualRandom, GivesWhatEachDeviceGives) {
       "%d transformations\n",
       tally.programs, tally.exact, tally.compiled, tally.collectives, tally.exchanges, tally.nested,
       tally.transformed);
-  EXPECT_GT(tally.exact, 0);
+  EXPECT_GT(3 * tally.exact, tally.programs);
   EXPECT_GT(tally.exchanges, 0);
   EXPECT_GT(tally.nested, 0);
 }

@@ -128,6 +128,21 @@ inline bool is_uneven(const Partitioned& q, const AtomMesh& mesh) {
   return false;
 }
 
+/// What the partitioned program gives otherwise than the program; empty where nothing.
+inline std::string wrong_results(const Program& p, const ProgramPtr& partitioned,
+                                 const std::vector<HostArray>& in, bool exact, bool compiled) {
+  const std::vector<HostArray> whole = evaluate(p, in);
+  std::string w = difference(evaluate(*partitioned, in), whole, exact, "evaluated");
+  if (w.empty() && compiled) {
+    enough_devices();
+    w = difference(tessera::testing::run_compiled(partitioned, in), whole, exact, "compiled");
+  }
+  // Rounding may turn a comparison, a choice or an index, and then nothing is close.
+  if (!exact && any_equation(p, [](const Equation& e) { return !e.op->jvp || !e.op->exact; }))
+    return "";
+  return w.empty() ? w : w + "\n" + to_string(p) + "\n" + to_string(*partitioned);
+}
+
 struct Tally {
   int programs = 0, exact = 0, uneven = 0, collectives = 0, permutations = 0, compiled = 0;
 };
@@ -176,19 +191,9 @@ inline std::string wrong(const walk::Tape& tape, Tally& tally, const Maker& make
     const std::vector<HostArray> in = drawn_inputs(*p, 5);
     const bool exact = is_exact(*p, in);
     tally.exact += exact ? 1 : 0;
-    const std::vector<HostArray> whole = evaluate(*p, in);
-    std::string w = difference(evaluate(*q.program, in), whole, exact, "evaluated");
-    if (w.empty() && tally.programs % 8 == 0 && exact) {
-      ++tally.compiled;
-      enough_devices();
-      w = difference(tessera::testing::run_compiled(q.program, in), whole, exact, "compiled");
-    }
-    // Rounding may turn a comparison, a choice or an index, and then nothing is close.
-    if (!exact && !w.empty() &&
-        any_equation(*p, [](const Equation& e) { return !e.op->jvp || !e.op->exact; }))
-      return "";
-    if (w.empty()) return w;
-    return w + "\n" + to_string(*p) + "\n" + to_string(*q.program);
+    const bool compiled = tally.programs % 8 == 0 && exact;
+    tally.compiled += compiled ? 1 : 0;
+    return wrong_results(*p, q.program, in, exact, compiled);
   } catch (const std::exception& e) {
     return std::string(e.what()) + (p ? "\n" + to_string(*p) : "");
   }
