@@ -1,0 +1,273 @@
+#include "stablehlo/bytecode/values.h"
+#include "stablehlo/text/parser.h"
+
+#include <iterator>
+
+namespace tessera::inline v0::stablehlo {
+
+namespace {
+
+using A = AttributeSyntax;
+using T = TypeSyntax;
+
+// Programs that frameworks write come to less than one for each byte.
+constexpr std::size_t kPartsPerByte = 32, kPartsOfAny = 1 << 16;
+
+// The codes of attributes of VHLO, which are never used again for something else.
+enum Code {
+  kList = 1,
+  kBool,
+  kComparisonDirection,
+  kComparisonType,
+  kApiVersion,
+  kDictionary,
+  kFftType,
+  kFloat,
+  kInteger,
+  kAlias,
+  kPrecision,
+  kRngAlgorithm,
+  kRngDistribution,
+  kString,
+  kTensor,
+  kTranspose,
+  kType,
+  kBounds,
+  kAccuracyMode,
+  kAccuracy,
+};
+
+struct Enumeration {
+  Code code;
+  std::vector<std::string_view> values;  // by number; empty where there is none
+};
+const std::vector<Enumeration>& enumerations() {
+  static const std::vector<Enumeration> all{
+      {kComparisonDirection, {"EQ", "NE", "GE", "GT", "LE", "LT"}},
+      {kComparisonType, {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"}},
+      {kApiVersion,
+       {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
+        "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"}},
+      {kFftType, {"FFT", "IFFT", "RFFT", "IRFFT"}},
+      {kPrecision, {"DEFAULT", "HIGH", "HIGHEST"}},
+      {kRngAlgorithm, {"DEFAULT", "THREE_FRY", "PHILOX"}},
+      {kRngDistribution, {"", "UNIFORM", "NORMAL"}},
+      {kTranspose, {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}},
+      {kAccuracyMode, {"DEFAULT", "HIGHEST", "TOLERANCE"}},
+  };
+  return all;
+}
+
+A made(A::Kind kind, std::size_t at) {
+  A a;
+  a.kind = kind;
+  a.at = at;
+  return a;
+}
+
+int width_of(std::string_view element) {
+  if (element == "index") return 64;
+  int width = 0;
+  for (const char c : element) width = is_digit(c) ? width * 10 + (c - '0') : 0;
+  return width;
+}
+
+// Attributes and types within one, itself included.
+std::size_t parts_of(const T& t) {
+  std::size_t n = 1;
+  for (const T& m : t.members) n += parts_of(m);
+  for (const T& r : t.results) n += parts_of(r);
+  return n;
+}
+std::size_t parts_of(const A& a) {
+  std::size_t n = 1;
+  for (const A& i : a.items) n += parts_of(i);
+  for (const NamedAttribute& e : a.entries) n += parts_of(e.value);
+  return n;
+}
+
+void skip_signed(Bytes& in) {
+  for (std::size_t n = in.count("numbers"); n-- > 0;) in.signed_number();
+}
+
+}  // namespace
+
+const AttributeSyntax& Values::attribute(std::size_t index) {
+  std::optional<A>& known = attributes_[index];
+  if (!known) {
+    const Tables::Entry& e = tables_.attributes[index];
+    if (++depth_ > kDeepest) stablehlo::fail(*source_, e.begin, {"attributes nest deeper than " + std::to_string(kDeepest) + " levels"});
+    A a = read_attribute(e);
+    a.at = e.begin;
+    --depth_;
+    known = std::move(a);
+  }
+  return *known;
+}
+
+void Values::spend(const Bytes& in, std::size_t parts) {
+  spent_ += parts;
+  const std::size_t limit = source_->text.size() * kPartsPerByte + kPartsOfAny;
+  if (spent_ > limit) in.fail("attributes and types that come to more than " + std::to_string(limit) + " where they are used");
+}
+
+AttributeSyntax Values::attribute(Bytes& in) {
+  const A& a = attribute(in.index(attributes_.size(), "attribute"));
+  spend(in, parts_of(a));
+  return a;
+}
+
+TypeSyntax Values::type(Bytes& in) {
+  const T& t = type(in.index(types_.size(), "type"));
+  spend(in, parts_of(t));
+  return t;
+}
+
+AttributeSyntax Values::read_attribute(const Tables::Entry& e) {
+  if (!e.encoded) {
+    Parser p(source_, {e.begin, e.end - (e.end > e.begin ? 1 : 0)});
+    return p.attribute();
+  }
+  const Bytes in(*source_, e.begin, e.end);
+  if (e.dialect == "vhlo") return vhlo_attribute(in);
+  if (e.dialect == "builtin") return builtin_attribute(in);
+  A a = made(A::other, e.begin);
+  a.text = e.dialect;
+  return a;
+}
+
+AttributeSyntax Values::vhlo_attribute(Bytes in) {
+  const std::size_t at = in.at();
+  const std::uint64_t code = in.number();
+  for (const Enumeration& e : enumerations())
+    if (static_cast<std::uint64_t>(e.code) == code) {
+      A a = made(A::enumerator, at);
+      const std::size_t n = in.index(e.values.size(), "value of an enumeration");
+      a.text = e.values[n];
+      return a;
+    }
+  switch (code) {
+    case kList: {
+      A a = made(A::list, at);
+      for (std::size_t n = in.count("attributes"); n-- > 0;) a.items.push_back(attribute(in));
+      return a;
+    }
+    case kBool: {
+      A a = made(A::boolean, at);
+      a.integer_value = in.number() != 0;
+      return a;
+    }
+    case kDictionary: {
+      A a = made(A::dict, at);
+      a.entries = dictionary(in);
+      return a;
+    }
+    case kFloat: return real(in);
+    case kInteger: return integer(in);
+    case kString: {
+      A a = made(A::string, at);
+      a.text = string(in);
+      return a;
+    }
+    case kTensor: return tensor(in);
+    case kType: {
+      A a = made(A::type, at);
+      a.value_type = type(in);
+      return a;
+    }
+    case kAlias:
+      skip_signed(in);
+      in.signed_number();
+      skip_signed(in);
+      return made(A::other, at);
+    case kBounds: skip_signed(in); return made(A::other, at);
+    case kAccuracy: return made(A::other, at);
+    default: in.fail("attribute code " + std::to_string(code) + ", which is not known", "codes 1 to 20 are");
+  }
+}
+
+// Of MLIR itself: what sharding annotations are made of.
+AttributeSyntax Values::builtin_attribute(Bytes in) {
+  const std::size_t at = in.at();
+  switch (in.number()) {
+    case 0: {
+      A a = made(A::list, at);
+      for (std::size_t n = in.count("attributes"); n-- > 0;) a.items.push_back(attribute(in));
+      return a;
+    }
+    case 1: {
+      A a = made(A::dict, at);
+      a.entries = dictionary(in);
+      return a;
+    }
+    case 2:
+    case 3: {
+      A a = made(A::string, at);
+      a.text = string(in);
+      return a;
+    }
+    case 4: {
+      A a = made(A::symbol, at);
+      a.text = attribute(in).text;
+      return a;
+    }
+    case 6: {
+      A a = made(A::type, at);
+      a.value_type = type(in);
+      return a;
+    }
+    case 7: return made(A::unit, at);
+    case 8: return integer(in);
+    default: return made(A::other, at);  // locations, and kinds that no operation reads
+  }
+}
+
+std::vector<NamedAttribute> Values::dictionary(Bytes& in) {
+  std::vector<NamedAttribute> entries;
+  for (std::size_t n = in.count("attributes"); n-- > 0;) {
+    std::string name = attribute(in).text;
+    entries.push_back({std::move(name), attribute(in)});
+  }
+  return entries;
+}
+
+// Up to 8 bits are a byte, up to 64 a number with a sign.
+AttributeSyntax Values::integer(Bytes& in) {
+  A a = made(A::integer, in.at());
+  a.value_type = type(in);
+  const std::string_view element = a.value_type.element;
+  const int width = width_of(element);
+  if (width < 1 || width > 64) in.fail("an integer of type " + shown(element));
+  std::uint64_t bits = width <= 8 ? in.byte() : static_cast<std::uint64_t>(in.signed_number());
+  const bool is_unsigned = element.starts_with("u");
+  if (width < 64) {
+    bits &= (std::uint64_t{1} << width) - 1;
+    if (!is_unsigned && width > 1 && bits >> (width - 1)) bits |= ~std::uint64_t{0} << width;
+  }
+  if (element == "i1") a.kind = A::boolean;
+  a.integer_value = static_cast<std::int64_t>(bits);
+  return a;
+}
+
+AttributeSyntax Values::real(Bytes& in) {
+  A a = made(A::real, in.at());
+  a.value_type = type(in);
+  const int width = width_of(a.value_type.element);
+  if (width < 1 || width > 64) in.fail("a number of type " + shown(a.value_type.element));
+  std::uint64_t bits = width <= 8 ? in.byte() : static_cast<std::uint64_t>(in.signed_number());
+  if (width < 64) bits &= (std::uint64_t{1} << width) - 1;
+  // As the text has numbers that have no short decimal form.
+  constexpr char digits[] = "0123456789ABCDEF";
+  a.text = "0x";
+  for (int i = (width + 3) / 4; i-- > 0;) a.text += digits[bits >> (4 * i) & 15];
+  return a;
+}
+
+AttributeSyntax Values::tensor(Bytes& in) {
+  A a = made(A::bytes, in.at());
+  a.value_type = type(in);
+  a.data = in.take(in.count("bytes of a constant"), "a constant");
+  return a;
+}
+
+}  // namespace tessera::inline v0::stablehlo

@@ -1,0 +1,155 @@
+#include "stablehlo/bytecode/exported.h"
+
+#include "stablehlo/bytecode/read.h"
+
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+namespace tessera::inline v0::stablehlo {
+
+namespace {
+
+// Of a FlatBuffer: tables whose fields are found through a list of offsets, vectors and strings behind
+// their lengths. All numbers are little-endian, and every place is checked before it is read.
+class Buffer {
+ public:
+  explicit Buffer(const Source& source) : source_(source) {}
+
+  template <typename T>
+  T number(std::size_t at) const {
+    if (at > source_.text.size() || source_.text.size() - at < sizeof(T)) fail(at, "a number beyond the end of the file");
+    T value;
+    std::memcpy(&value, source_.text.data() + at, sizeof(T));
+    return value;
+  }
+  /// Where the offset at `at` leads, which counts from itself.
+  std::size_t follow(std::size_t at) const { return at + number<std::uint32_t>(at); }
+  /// Where a table has its field with this place in the list of offsets.
+  std::optional<std::size_t> field(std::size_t table, std::size_t slot) const {
+    const std::int64_t list = static_cast<std::int64_t>(table) - number<std::int32_t>(table);
+    if (list < 0) fail(table, "a table whose fields are before the file");
+    const std::size_t at = static_cast<std::size_t>(list);
+    if (slot + 2 > number<std::uint16_t>(at)) return std::nullopt;
+    const std::uint16_t offset = number<std::uint16_t>(at + slot);
+    if (offset == 0) return std::nullopt;
+    return table + offset;
+  }
+  struct Vector {
+    std::size_t at = 0, size = 0;
+  };
+  /// A vector of elements of `width` bytes; empty where the field is not there.
+  Vector vector(std::size_t table, std::size_t slot, std::size_t width) const {
+    const auto at = field(table, slot);
+    if (!at) return {};
+    const std::size_t begin = follow(*at);
+    const std::size_t n = number<std::uint32_t>(begin), room = source_.text.size() - begin - 4;
+    if (n > room / width)
+      fail(begin, std::to_string(n) + " elements of " + std::to_string(width) + " bytes, and " + std::to_string(room) + " bytes are left");
+    return {begin + 4, n};
+  }
+  std::string_view bytes(Vector v) const { return std::string_view(source_.text).substr(v.at, v.size); }
+  [[noreturn]] void fail(std::size_t at, const std::string& problem) const { stablehlo::fail(source_, at, {problem}); }
+
+ private:
+  const Source& source_;
+};
+
+// The fields that are read, by their places.
+enum Exported { kVersion = 4, kAvals = 10, kPlatforms = 22, kModule = 30, kKept = 34, kUniqueAvals = 42, kAvalIndices = 48 };
+enum Aval { kShape = 6, kDtype = 8 };
+
+constexpr std::string_view kDtypes[] = {"i1",  "i8",  "i16", "i32",          "i64",          "ui8", "ui16", "ui32",
+                                        "ui64", "f16", "f32", "f64", "complex<f32>", "complex<f64>", "bf16"};
+
+TypeSyntax type_of(const Buffer& b, std::size_t aval) {
+  TypeSyntax t;
+  t.kind = TypeSyntax::tensor;
+  const auto dtype = b.field(aval, kDtype);
+  const std::size_t code = dtype ? b.number<std::uint8_t>(*dtype) : 0;
+  if (code >= std::size(kDtypes)) b.fail(aval, "an argument of dtype code " + std::to_string(code) + ", which is not known");
+  t.element = kDtypes[code];
+  const Buffer::Vector shape = b.vector(aval, kShape, 4);
+  for (std::size_t i = 0; i < shape.size; ++i) {
+    const std::size_t at = b.follow(shape.at + 4 * i);
+    const std::string_view text = b.bytes({at + 4, std::min<std::size_t>(b.number<std::uint32_t>(at), 32)});
+    std::int64_t d = kDynamic;  // a name, or arithmetic of names
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), d);
+    if (error != std::errc() || end != text.data() + text.size() || d < 0) d = kDynamic;
+    t.dims.push_back(d);
+  }
+  return t;
+}
+
+// Where the table of each argument's type is; newer files hold equal ones once.
+std::vector<std::size_t> avals_of(const Buffer& b, std::size_t root) {
+  std::vector<std::size_t> tables, all;
+  const Buffer::Vector unique = b.vector(root, kUniqueAvals, 4), indices = b.vector(root, kAvalIndices, 4);
+  const Buffer::Vector listed = indices.size ? unique : b.vector(root, kAvals, 4);
+  for (std::size_t i = 0; i < listed.size; ++i) tables.push_back(b.follow(listed.at + 4 * i));
+  if (!indices.size) return tables;
+  for (std::size_t i = 0; i < indices.size; ++i) {
+    const std::uint32_t index = b.number<std::uint32_t>(indices.at + 4 * i);
+    if (index >= tables.size()) b.fail(indices.at + 4 * i, "type " + std::to_string(index) + " is named, and there are " + std::to_string(tables.size()));
+    all.push_back(tables[index]);
+  }
+  return all;
+}
+
+// Puts the arguments that are not in the module back to their places. Dimension sizes and the
+// platform's number, if the module has such arguments, come first and stay there.
+void restore_arguments(const Buffer& b, std::size_t root, ModuleSyntax& m) {
+  const std::vector<std::size_t> avals = avals_of(b, root);
+  const Buffer::Vector kept = b.vector(root, kKept, 2);
+  FunctionSyntax* main = nullptr;
+  for (FunctionSyntax& f : m.functions)
+    if (f.name == "main") main = &f;
+  if (!main || kept.size == avals.size()) return;
+  if (kept.size > main->arguments.size() || kept.size > avals.size()) b.fail(kept.at, "more arguments are kept than there are");
+  const std::size_t before = main->arguments.size() - kept.size;
+  std::vector<ArgumentSyntax> all(main->arguments.begin(), main->arguments.begin() + static_cast<std::ptrdiff_t>(before));
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < avals.size(); ++i) {
+    if (next < kept.size && b.number<std::uint16_t>(kept.at + 2 * next) == i) {
+      all.push_back(main->arguments[before + next++]);
+      continue;
+    }
+    ArgumentSyntax unused;
+    unused.at = main->at;
+    unused.type = type_of(b, avals[i]);
+    all.push_back(std::move(unused));
+  }
+  if (next != kept.size) b.fail(kept.at, "the numbers of kept arguments do not ascend");
+  main->arguments = std::move(all);
+}
+
+constexpr std::size_t kLongestList = 1 << 12;  // bytes of offsets of a table
+
+}  // namespace
+
+bool is_exported(std::string_view bytes) {
+  if (bytes.size() < 16) return false;
+  std::uint32_t root = 0;
+  std::memcpy(&root, bytes.data(), 4);
+  if (root > bytes.size() - 4) return false;
+  std::int32_t back = 0;
+  std::memcpy(&back, bytes.data() + root, 4);
+  const std::int64_t list = static_cast<std::int64_t>(root) - back;
+  if (list < 4 || list > static_cast<std::int64_t>(bytes.size()) - 4) return false;
+  std::uint16_t size = 0;
+  std::memcpy(&size, bytes.data() + list, 2);
+  return size % 2 == 0 && size > kModule && size < kLongestList;
+}
+
+ModuleSyntax read_exported(std::string name, std::string bytes) {
+  Source source{std::move(name), std::move(bytes), true};
+  const Buffer b(source);
+  const std::size_t root = b.follow(0);
+  const Buffer::Vector inside = b.vector(root, kModule, 1);
+  if (!is_bytecode(b.bytes(inside))) b.fail(inside.at, "a file of jax.export, if it is one, without a portable artifact");
+  ModuleSyntax m = read_bytecode(source.name, std::string(b.bytes(inside)));
+  restore_arguments(b, root, m);
+  return m;
+}
+
+}  // namespace tessera::inline v0::stablehlo

@@ -1,0 +1,249 @@
+#include "stablehlo/bytecode/read.h"
+
+#include "stablehlo/bytecode/values.h"
+#include "stablehlo/bytecode/vhlo.h"
+
+#include <cstring>
+
+namespace tessera::inline v0::stablehlo {
+
+namespace {
+
+using A = AttributeSyntax;
+
+// The bits that say what an operation has.
+enum Has { kAttributes = 1, kResults = 2, kOperands = 4, kSuccessors = 8, kRegions = 16, kUseOrders = 32, kProperties = 64 };
+
+// Lists of dimensions are tensors of int64 here; constants stay as they are.
+void to_integers(A& a) {
+  if (a.kind != A::bytes || a.value_type.dims.size() != 1) return;
+  const std::size_t n = static_cast<std::size_t>(std::max<std::int64_t>(a.value_type.dims[0], 0));
+  const std::size_t width = a.value_type.element == "i64" ? 8 : a.value_type.element == "i1" ? 1 : 0;
+  const std::size_t held = width ? a.data.size() / width : 0;
+  if (width == 0 || a.data.size() != held * width || (held != n && held != 1)) return;
+  std::vector<std::int64_t> values;
+  for (std::size_t i = 0; i < held; ++i) {
+    std::int64_t v = 0;
+    if (width == 8)
+      std::memcpy(&v, a.data.data() + 8 * i, 8);
+    else
+      v = a.data[i] != 0;
+    values.push_back(v);
+  }
+  // Of equal elements one is stored; more than there can be dimensions is no list of them.
+  if (held == 1 && n <= 64) values.assign(n, values[0]);
+  if (values.size() != n) return;
+  a.kind = A::integers;
+  a.values = std::move(values);
+}
+
+class Reader {
+ public:
+  Reader(BytecodeSourcePtr source, const Tables& tables) : source_(source), tables_(tables), values_(source, tables) {}
+
+  ModuleSyntax module();
+
+ private:
+  // Values are numbered through a region and those in it, and anew where one is isolated.
+  struct Numbering {
+    std::size_t next = 0, end = 0;
+  };
+
+  OperationSyntax operation(Bytes& in, Numbering& values);
+  void operands(Bytes& in, OperationSyntax& op);
+  void properties(Bytes& in, OperationSyntax& op, std::string_view dialect, std::string_view name);
+  void regions(Bytes& in, OperationSyntax& op, const Numbering& values);
+  RegionSyntax region(Bytes& in, Numbering values);
+  void arguments(Bytes& in, RegionSyntax& r, Numbering& values);
+  void orders(Bytes& in, std::size_t n);
+  std::string_view define(const Bytes& in, Numbering& values);
+  std::string_view name_of(std::size_t value);
+  FunctionSyntax function(OperationSyntax op);
+
+  BytecodeSourcePtr source_;
+  const Tables& tables_;
+  Values values_;
+  std::vector<std::string_view> names_;
+  std::size_t highest_ = 0;  // no value has this number or a higher one
+  int depth_ = 0;
+};
+
+std::string_view Reader::name_of(std::size_t value) {
+  while (names_.size() <= value) names_.push_back(source_->keep(std::to_string(names_.size())));
+  return names_[value];
+}
+
+std::string_view Reader::define(const Bytes& in, Numbering& values) {
+  if (values.next == values.end) in.fail("a region with more values than it announces");
+  return name_of(values.next++);
+}
+
+// The order in which the uses of a value are listed, which says nothing of what is computed.
+void Reader::orders(Bytes& in, std::size_t n) {
+  std::size_t count = 1;
+  if (n > 1) count = in.count("orders");
+  for (std::size_t i = 0; i < count; ++i) {
+    if (n > 1) in.number();
+    for (std::uint64_t k = in.number() >> 1; k-- > 0;) in.number();
+  }
+}
+
+void Reader::properties(Bytes& in, OperationSyntax& op, std::string_view dialect, std::string_view name) {
+  const Tables::Range range = tables_.properties[in.index(tables_.properties.size(), "property")];
+  if (dialect != "vhlo") return;
+  Bytes blob(*source_, range.begin, range.end);
+  for (const std::string_view key : keys_of(name)) {
+    if (!blob.left()) blob.fail(shown(name) + " has no " + std::string(key));
+    A value = values_.attribute(blob);
+    if (key != "value") to_integers(value);
+    op.attributes.push_back({std::string(key), std::move(value)});
+  }
+  if (blob.left())
+    blob.fail(shown(name) + " has more attributes than are known of it", "of StableHLO up to 1.20",
+              "Export for an older version of StableHLO.");
+}
+
+void Reader::arguments(Bytes& in, RegionSyntax& r, Numbering& values) {
+  for (std::size_t n = in.count("arguments"); n-- > 0;) {
+    ArgumentSyntax a;
+    a.at = in.at();
+    if (tables_.version >= 4) {
+      const std::uint64_t type = in.number();
+      if (type >> 1 >= tables_.types.size()) in.fail("type " + std::to_string(type >> 1) + " is named, and there are " + std::to_string(tables_.types.size()));
+      a.type = values_.type(static_cast<std::size_t>(type >> 1));
+      if (type & 1) in.number();
+    } else {
+      a.type = values_.type(in);
+      in.number();
+    }
+    a.name = define(in, values);
+    r.arguments.push_back(std::move(a));
+  }
+  if (tables_.version >= 3 && in.byte() != 0) orders(in, r.arguments.size());
+}
+
+RegionSyntax Reader::region(Bytes& in, Numbering values) {
+  if (++depth_ > kDeepest) in.fail("regions nest deeper than " + std::to_string(kDeepest) + " levels");
+  RegionSyntax r;
+  r.at = in.at();
+  const std::size_t blocks = in.count("blocks");
+  if (blocks > 1) in.fail("a region with " + std::to_string(blocks) + " blocks", "a region has one block: control flow is structured");
+  if (blocks == 1) {
+    values.end = values.next + in.count("values");
+    highest_ = std::max(highest_, values.end);
+    const std::uint64_t head = in.number();
+    if (head & 1) arguments(in, r, values);
+    for (std::uint64_t n = head >> 1; n-- > 0;) r.operations.push_back(operation(in, values));
+  }
+  --depth_;
+  return r;
+}
+
+void Reader::regions(Bytes& in, OperationSyntax& op, const Numbering& values) {
+  const std::uint64_t head = in.number();
+  const bool isolated = head & 1;
+  // An isolated region is a section of its own in newer files, all of an operation's together.
+  std::optional<Section> own;
+  if (isolated && tables_.version >= 2) own = section(in);
+  Bytes& from = own ? own->bytes : in;
+  const std::size_t at = from.at();
+  if (head >> 1 > from.left()) from.fail(std::to_string(head >> 1) + " regions are announced, and " + std::to_string(from.left()) + " bytes are left");
+  for (std::uint64_t n = head >> 1; n-- > 0;) {
+    Numbering inner = isolated ? Numbering{} : Numbering{values.end, values.end};
+    op.regions.push_back(region(from, inner));
+    op.regions.back().at = at;
+  }
+}
+
+void Reader::operands(Bytes& in, OperationSyntax& op) {
+  for (std::size_t n = in.count("operands"); n-- > 0;) {
+    UseSyntax use;
+    use.at = op.at;
+    use.name = name_of(in.index(highest_, "value"));
+    op.operands.push_back(use);
+  }
+}
+
+OperationSyntax Reader::operation(Bytes& in, Numbering& values) {
+  OperationSyntax op;
+  op.at = in.at();
+  const Tables::OperationName& name = tables_.operations[in.index(tables_.operations.size(), "operation")];
+  op.name = name.dialect == "vhlo" ? unversioned(name.name) : std::string(name.dialect) + "." + std::string(name.name);
+  const std::uint8_t has = in.byte();
+  in.number();  // where it was written
+  if (has & kAttributes) {
+    A dictionary = values_.attribute(in);
+    op.attributes = std::move(dictionary.entries);
+  }
+  if (has & kProperties) properties(in, op, name.dialect, name.name);
+  if (has & kResults)
+    for (std::size_t n = in.count("results"); n-- > 0;) {
+      op.result_types.push_back(values_.type(in));
+      op.defs.push_back({define(in, values), 1, op.at});
+    }
+  if (has & kOperands) operands(in, op);
+  if (has & kSuccessors) in.fail("an operation with successors", "control flow is structured");
+  if (has & kUseOrders) orders(in, op.defs.size());
+  if (has & kRegions) regions(in, op, values);
+  fold_attributes(op);
+  return op;
+}
+
+FunctionSyntax Reader::function(OperationSyntax op) {
+  FunctionSyntax f;
+  f.at = op.at;
+  if (const A* name = op.find("sym_name")) f.name = name->text;
+  if (const A* visibility = op.find("sym_visibility")) f.is_private = visibility->text == "private";
+  const A* type = op.find("function_type");
+  if (f.name.empty() || !type || type->value_type.kind != TypeSyntax::function || op.regions.size() != 1)
+    stablehlo::fail(*source_, op.at, {"a function without a name, a type or a body"});
+  f.body = std::move(op.regions[0]);
+  f.arguments = std::move(f.body.arguments);
+  f.body.arguments.clear();
+  f.declared_only = f.body.operations.empty();
+  for (const TypeSyntax& t : type->value_type.results) {
+    ArgumentSyntax r;
+    r.type = t;
+    r.at = op.at;
+    f.results.push_back(std::move(r));
+  }
+  auto annotate = [&](std::string_view key, std::vector<ArgumentSyntax>& what) {
+    const A* all = op.find(key);
+    for (std::size_t i = 0; all && i < std::min(all->items.size(), what.size()); ++i) what[i].attributes = all->items[i].entries;
+  };
+  annotate("arg_attrs", f.arguments);
+  annotate("res_attrs", f.results);
+  return f;
+}
+
+ModuleSyntax Reader::module() {
+  Bytes in(*source_, tables_.program.begin, tables_.program.end);
+  const std::uint64_t head = in.number();
+  if (head != 2) in.fail("a file of " + std::to_string(head >> 1) + " operations", "a file holds one module");
+  Numbering none;
+  OperationSyntax top = operation(in, none);
+  if (top.name != "builtin.module" || top.regions.size() != 1)
+    stablehlo::fail(*source_, top.at, {"the file's operation is " + shown(top.name), "a file holds one module"});
+  ModuleSyntax m;
+  m.source = source_;
+  m.at = top.at;
+  m.attributes = std::move(top.attributes);
+  for (OperationSyntax& op : top.regions[0].operations)
+    if (op.name == "func.func") m.functions.push_back(function(std::move(op)));
+  return m;
+}
+
+}  // namespace
+
+bool is_bytecode(std::string_view bytes) { return bytes.starts_with(kBytecodeMagic); }
+
+ModuleSyntax read_bytecode(std::string name, std::string bytes) {
+  auto source = std::make_shared<BytecodeSource>();
+  source->name = std::move(name);
+  source->text = std::move(bytes);
+  source->is_binary = true;
+  const Tables tables = read_tables(*source);
+  return Reader(source, tables).module();
+}
+
+}  // namespace tessera::inline v0::stablehlo

@@ -1,0 +1,17 @@
+// Portable artifacts: StableHLO in MLIR's bytecode, in its versioned form (VHLO), as `jax.export`
+// writes it.
+#pragma once
+
+#include "stablehlo/text/syntax.h"
+
+namespace tessera::inline v0::stablehlo {
+
+/// Whether a file begins like one of bytecode.
+bool is_bytecode(std::string_view bytes);
+
+/// The module of a file of bytecode of versions 0 to 6 that holds VHLO 0.9 or newer. IoError with the byte
+/// at which something is wrong; any bytes end in a module or an error. Time and memory are
+/// proportional to the file.
+ModuleSyntax read_bytecode(std::string name, std::string bytes);
+
+}  // namespace tessera::inline v0::stablehlo

@@ -1,0 +1,47 @@
+// What a file of MLIR bytecode says before its operations: strings, dialects, names of operations,
+// and where attributes, types and properties are.
+#pragma once
+
+#include "stablehlo/bytecode/bytes.h"
+
+#include <vector>
+
+namespace tessera::inline v0::stablehlo {
+
+struct Tables {
+  /// An attribute or a type, which is read when something names it.
+  struct Entry {
+    std::string_view dialect;
+    std::size_t begin = 0, end = 0;
+    bool encoded = false;  // or a text that ends with a zero byte
+  };
+  struct OperationName {
+    std::string_view dialect, name;
+  };
+  struct Range {
+    std::size_t begin = 0, end = 0;
+  };
+
+  std::uint64_t version = 0;
+  std::string_view producer;
+  std::vector<std::string_view> strings, dialects;
+  std::vector<OperationName> operations;
+  std::vector<Entry> attributes, types;
+  std::vector<Range> properties;
+  Range program;
+};
+
+/// The first four bytes of every such file.
+inline constexpr std::string_view kBytecodeMagic = "ML\xefR";
+
+/// A section's number, and its bytes.
+struct Section {
+  int id = 0;
+  Bytes bytes;
+};
+Section section(Bytes& in);
+
+/// Of bytecode versions 0 to 6. IoError with the byte at which something is wrong.
+Tables read_tables(const Source& source);
+
+}  // namespace tessera::inline v0::stablehlo

@@ -1,0 +1,148 @@
+#include "stablehlo/bytecode/values.h"
+#include "stablehlo/text/parser.h"
+
+#include <limits>
+
+namespace tessera::inline v0::stablehlo {
+
+namespace {
+
+using T = TypeSyntax;
+
+// The types of VHLO by their codes, which are never used again for something else. Those that are made
+// of others have no name here.
+constexpr std::string_view kNames[] = {
+    "i1",   "",     "bf16", "f16",  "f32",  "f64",        "f8E4M3FN",   "f8E5M2",     "",         "index",    "i4",
+    "i8",   "i16",  "i32",  "i64",  "ui4",  "ui8",        "ui16",       "ui32",       "ui64",     "",         "",
+    "",     "",     "",     "",     "",     "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ", "",      "i2",       "ui2",
+    "none", "tf32", "f8E4M3", "f8E3M4", "f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E8M0FNU"};
+enum Code {
+  kComplex = 1,
+  kFunction = 8,
+  kTensor = 20,
+  kTensorWithEncoding = 21,
+  kToken = 22,
+  kTuple = 23,
+  kQuantized = 24,
+  kUnranked = 25,
+  kQuantizedPerAxis = 30,
+};
+
+}  // namespace
+
+const TypeSyntax& Values::type(std::size_t index) {
+  std::optional<T>& known = types_[index];
+  if (!known) {
+    const Tables::Entry& e = tables_.types[index];
+    if (++depth_ > kDeepest) stablehlo::fail(*source_, e.begin, {"types nest deeper than " + std::to_string(kDeepest) + " levels"});
+    T t = read_type(e);
+    t.at = e.begin;
+    --depth_;
+    known = std::move(t);
+  }
+  return *known;
+}
+
+TypeSyntax Values::read_type(const Tables::Entry& e) {
+  if (!e.encoded) {
+    Parser p(source_, {e.begin, e.end - (e.end > e.begin ? 1 : 0)});
+    return p.type();
+  }
+  const Bytes in(*source_, e.begin, e.end);
+  if (e.dialect == "vhlo") return vhlo_type(in);
+  if (e.dialect == "builtin") return builtin_type(in);
+  T t;
+  t.kind = T::other;
+  t.text = source_->keep("a type of dialect " + std::string(e.dialect));
+  return t;
+}
+
+// The type of an element stands where a type is named, too.
+TypeSyntax Values::element_type(std::string_view name) {
+  T t;
+  t.kind = T::other;
+  t.text = t.element = name;
+  return t;
+}
+
+std::vector<TypeSyntax> Values::types(Bytes& in) {
+  std::vector<T> all;
+  for (std::size_t n = in.count("types"); n-- > 0;) all.push_back(type(in));
+  return all;
+}
+
+TypeSyntax Values::vhlo_type(Bytes in) {
+  const std::uint64_t code = in.number();
+  if (code < std::size(kNames) && !kNames[code].empty()) return element_type(kNames[code]);
+  T t;
+  switch (code) {
+    case kComplex: return element_type(source_->keep("complex<" + std::string(type(in).element) + ">"));
+    case kFunction:
+      t.kind = T::function;
+      t.text = "a function type";
+      t.members = types(in);
+      t.results = types(in);
+      return t;
+    case kTensor: return tensor_type(in);
+    case kTensorWithEncoding: attribute(in); return tensor_type(in);
+    case kToken:
+      t.kind = T::token;
+      t.text = "!stablehlo.token";
+      return t;
+    case kTuple:
+      t.kind = T::tuple;
+      t.text = "a tuple";
+      t.members = types(in);
+      return t;
+    case kUnranked:
+      t.kind = T::tensor;
+      t.ranked = false;
+      t.element = type(in).element;
+      t.text = source_->keep("tensor<*x" + std::string(t.element) + ">");
+      return t;
+    case kQuantized:
+    case kQuantizedPerAxis: return element_type("!quant.uniform");
+    default:
+      t.kind = T::other;
+      t.text = source_->keep("type code " + std::to_string(code));
+      return t;
+  }
+}
+
+TypeSyntax Values::builtin_type(Bytes in) {
+  const std::uint64_t code = in.number();
+  switch (code) {
+    case 0: {  // its width, and in the two low bits whether it is signed
+      const std::uint64_t n = in.number();
+      return element_type(source_->keep(((n & 3) == 2 ? "ui" : "i") + std::to_string(n >> 2)));
+    }
+    case 1: return element_type("index");
+    case 3: return element_type("bf16");
+    case 4: return element_type("f16");
+    case 5: return element_type("f32");
+    case 6: return element_type("f64");
+    default: {
+      T t;
+      t.kind = T::other;
+      t.text = source_->keep("builtin type code " + std::to_string(code));
+      return t;
+    }
+  }
+}
+
+TypeSyntax Values::tensor_type(Bytes& in) {
+  T t;
+  t.kind = T::tensor;
+  for (std::size_t n = in.count("dimensions"); n-- > 0;) {
+    const std::int64_t d = in.signed_number();
+    if (d < 0 && d != std::numeric_limits<std::int64_t>::min()) in.fail("a dimension of " + std::to_string(d));
+    t.dims.push_back(d < 0 ? kDynamic : d);
+  }
+  t.element = type(in).element;
+  std::string text = "tensor<";
+  for (const std::int64_t d : t.dims) text += (d == kDynamic ? "?" : std::to_string(d)) + "x";
+  t.text = source_->keep(text + std::string(t.element) + ">");
+  return t;
+}
+
+}  // namespace tessera::inline v0::stablehlo

@@ -1,0 +1,58 @@
+// Attributes and types of a file of bytecode, as the syntax that the text of the module would be
+// read into.
+#pragma once
+
+#include "stablehlo/bytecode/tables.h"
+#include "stablehlo/text/syntax.h"
+
+#include <deque>
+#include <optional>
+
+namespace tessera::inline v0::stablehlo {
+
+/// The bytes of a file, and the names that nothing in it spells out.
+struct BytecodeSource : Source {
+  mutable std::deque<std::string> names;
+  std::string_view keep(std::string name) const { return names.emplace_back(std::move(name)); }
+};
+using BytecodeSourcePtr = std::shared_ptr<const BytecodeSource>;
+
+class Values {
+ public:
+  Values(BytecodeSourcePtr source, const Tables& tables)
+      : source_(std::move(source)), tables_(tables), attributes_(tables.attributes.size()), types_(tables.types.size()) {}
+
+  const AttributeSyntax& attribute(std::size_t index);
+  const TypeSyntax& type(std::size_t index);
+  /// A copy of the attribute or type that a number names. Files share what is equal, so copies of
+  /// copies could be exponentially larger than the file: an error where they come to more than any
+  /// program's.
+  AttributeSyntax attribute(Bytes& in);
+  TypeSyntax type(Bytes& in);
+  std::vector<NamedAttribute> dictionary(Bytes& in);
+
+ private:
+  AttributeSyntax read_attribute(const Tables::Entry& e);
+  AttributeSyntax vhlo_attribute(Bytes in);
+  AttributeSyntax builtin_attribute(Bytes in);
+  AttributeSyntax tensor(Bytes& in);
+  AttributeSyntax integer(Bytes& in);
+  AttributeSyntax real(Bytes& in);
+  TypeSyntax read_type(const Tables::Entry& e);
+  TypeSyntax vhlo_type(Bytes in);
+  TypeSyntax builtin_type(Bytes in);
+  TypeSyntax tensor_type(Bytes& in);
+  TypeSyntax element_type(std::string_view name);
+  std::vector<TypeSyntax> types(Bytes& in);
+  void spend(const Bytes& in, std::size_t parts);
+  std::string string(Bytes& in) { return std::string(tables_.strings[in.index(tables_.strings.size(), "string")]); }
+
+  BytecodeSourcePtr source_;
+  const Tables& tables_;
+  std::vector<std::optional<AttributeSyntax>> attributes_;
+  std::vector<std::optional<TypeSyntax>> types_;
+  int depth_ = 0;
+  std::size_t spent_ = 0;
+};
+
+}  // namespace tessera::inline v0::stablehlo
