@@ -5,13 +5,14 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-rooms = ["base", "ir", "ops", "transform", "spmd", "codegen", "plan", "runtime", "api"]
+rooms = ["base", "ir", "ops", "transform", "stablehlo", "spmd", "codegen", "plan", "runtime", "api"]
 # Inside a room a folder includes only itself, what is in no folder, and folders before it.
 inner = {
     "ops": ["elementwise", "movement", "indexing", "contraction", "reduction", "collective", "random", "control"],
+    "stablehlo": ["text", "import"],
     "codegen": ["kernel", "calls", "fuse", "plan"],
     "runtime": ["cpu"],
-    "api": ["array", "trace", "numpy", "random", "control", "devices", "transform"],
+    "api": ["array", "trace", "numpy", "random", "control", "devices", "transform", "interop"],
 }
 # Public headers that the rooms below api are written against; the others are api's to implement.
 shared_headers = {"config", "dtype", "error", "shape", "axis_list", "inline_vector", "message", "warning", "plan", "detail/input_file", "detail/replace_file"}

@@ -1,0 +1,113 @@
+// Models that other frameworks export: functions of StableHLO modules, read from text.
+//
+//   auto f = ts::load_stablehlo("model.mlir");       // what jax.jit(f).lower(x).as_text() writes
+//   std::vector<Array> y = f(x);
+//   auto gradient = ts::grad(f.single())(x);         // a function like any other
+//
+// A module's @main is read once and becomes a program; calling it inlines that into whatever is
+// traced, so jit, grad, vmap and pmap work on it, and outside any trace it is compiled once.
+//
+// Supported are functions of static shapes over the dtypes of this library, in the pretty and the
+// generic form of any version of the text. What is not supported is refused by its name and place
+// when it is read: quantized and dynamic types, custom calls, collectives.
+#pragma once
+
+#include <tessera/array.h>
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+/// An argument or a result of a loaded function.
+struct ArrayType {
+  std::string name;  // "arg0"; of a result the path in what the exported function gave
+  DType dtype = DType::float32;
+  Shape shape;
+  bool operator==(const ArrayType&) const = default;
+};
+
+struct LoadOptions {
+  std::string function = "main";
+};
+
+namespace detail {
+struct LoadedModule;  // src/api/interop/loaded.h
+}
+
+/// A function that was loaded. Copies share it; calls of several threads at once are safe.
+class TESSERA_API LoadedFunction {
+ public:
+  LoadedFunction() = default;
+  explicit LoadedFunction(std::shared_ptr<const detail::LoadedModule> module)
+      : module_(std::move(module)) {}
+
+  const std::vector<ArrayType>& inputs() const;
+  const std::vector<ArrayType>& outputs() const;
+
+  /// Its results. A bare number takes the dtype of its argument. ShapeError or DTypeError listing
+  /// the arguments that are not as `inputs()` says.
+  std::vector<Array> operator()(const std::vector<Array>& arguments,
+                                std::source_location loc = std::source_location::current()) const {
+    return call(arguments, loc);
+  }
+  template <std::convertible_to<Array>... A>
+  std::vector<Array> operator()(const A&... arguments) const {
+    return call(std::vector<Array>{Array(arguments)...}, {});
+  }
+
+  /// The same function, giving its only result as an Array: what grad takes.
+  class Single;
+  /// ShapeError where it has several results, or none.
+  Single single(std::source_location loc = std::source_location::current()) const;
+
+ private:
+  std::vector<Array> call(std::span<const Array> arguments, std::source_location loc) const;
+  std::shared_ptr<const detail::LoadedModule> module_;
+};
+
+class LoadedFunction::Single {
+ public:
+  explicit Single(LoadedFunction function) : function_(std::move(function)) {}
+  template <std::convertible_to<Array>... A>
+  Array operator()(const A&... arguments) const {
+    return function_(Array(arguments)...)[0];
+  }
+
+ private:
+  LoadedFunction function_;
+};
+
+/// Reads a file of one module. IoError where there is no such file, where it is no module (with
+/// line, column and what should stand there), and where something in it is not supported.
+TESSERA_API LoadedFunction
+load_stablehlo(const std::string& path, const LoadOptions& options = {},
+               std::source_location loc = std::source_location::current());
+/// The same from a text.
+TESSERA_API LoadedFunction
+load_stablehlo_text(std::string_view text, const LoadOptions& options = {},
+                    std::source_location loc = std::source_location::current());
+
+/// A module that was run for the checks in it (custom calls and operations named `check.`).
+struct StableHloCheck {
+  enum Outcome { passed, failed, refused } outcome = passed;
+  std::string module;      // "file.mlir", or "file.mlir, line 12" of one of several
+  std::size_t checks = 0;  // that were made
+  std::string message;     // why it failed, or what is not supported
+};
+/// Runs @main, or the function without arguments, of each module of a file; modules are separated
+/// by lines "// -----". Values are compared as StableHLO's interpreter does: equal, by units in the
+/// last place, or by an absolute difference. IoError where the file cannot be read.
+TESSERA_API std::vector<StableHloCheck> check_stablehlo(
+    const std::string& path, std::source_location loc = std::source_location::current());
+/// The program of a function as text (docs/ir.md).
+TESSERA_API std::string stablehlo_program(const std::string& path, const LoadOptions& options = {},
+                                          std::source_location loc = std::source_location::current());
+
+}  // namespace tessera::inline v0

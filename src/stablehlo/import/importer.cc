@@ -1,0 +1,283 @@
+#include "stablehlo/import/importer.h"
+
+#include "ir/interpret.h"
+#include "ir/op.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::stablehlo {
+
+namespace {
+
+// A constant of more elements is an input of the program, not a part of its text.
+constexpr std::int64_t kMostInProgram = 16;
+// Calls are inlined, so that a short text could stand for a program that fills any memory.
+constexpr std::size_t kMostOperations = 4'000'000;
+constexpr int kDeepestBlocks = 100;
+
+bool ends_block(std::string_view name) {
+  return name == "return" || name == "func.return" || name == "stablehlo.return" || name == "sdy.return";
+}
+
+std::string first_line(std::string text) { return text.substr(0, text.find('\n')); }
+
+std::string text_of(const std::vector<Type>& types) {
+  std::string s;
+  for (const Type& t : types) s += (s.empty() ? "" : ", ") + to_string(t);
+  return "(" + s + ")";
+}
+
+}  // namespace
+
+Importer::Importer(const ModuleSyntax& m) : module(m) {
+  for (const FunctionSyntax& f : m.functions)
+    if (!functions_.emplace(f.name, &f).second)
+      fail(*m.source, f.at, {"@" + f.name + " is defined twice"});
+}
+
+Type Importer::type(const TypeSyntax& t) const {
+  const auto refuse = [&](const std::string& problem, const std::string& advice) {
+    fail(*module.source, t.at, {problem, "", advice});
+  };
+  if (t.kind != TypeSyntax::tensor)
+    refuse(shown(t.text) + " is no array", "only arrays, tuples of them and tokens are supported");
+  if (!t.ranked) refuse(shown(t.text) + " has no known rank", "export the model for fixed shapes");
+  Shape shape;
+  for (std::int64_t d : t.dims) {
+    if (d == kDynamic)
+      refuse(shown(t.text) + " has a dimension that is not known", "export the model for fixed shapes");
+    shape.push_back(d);
+  }
+  need_countable("load_stablehlo", shape, {});
+  const std::optional<DType> dtype = dtype_of_element(t.element);
+  if (!dtype)
+    refuse("elements of type " + shown(t.element) + " are not supported",
+           "convert the model to one of bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64");
+  return Type(*dtype, shape);
+}
+
+std::vector<Type> Importer::leaf_types(const TypeSyntax& t) const {
+  if (t.kind == TypeSyntax::token) return {};
+  if (t.kind != TypeSyntax::tuple) return {type(t)};
+  std::vector<Type> out;
+  for (const TypeSyntax& m : t.members)
+    for (Type& leaf : leaf_types(m)) out.push_back(std::move(leaf));
+  return out;
+}
+
+void Importer::count(const OperationSyntax& op) {
+  if (++operations_ > kMostOperations)
+    fail(*module.source, op.at,
+         {"with its calls inlined the program has more than " + std::to_string(kMostOperations) + " operations"});
+}
+
+std::vector<Bound> Importer::bind(const OperationSyntax& op, const Scope& scope, Values results) const {
+  std::vector<Bound> out;
+  std::size_t used = 0;
+  std::vector<Type> declared, got;
+  for (const TypeSyntax& t : op.result_types) {
+    Bound b{{}, &t};
+    for (Type& leaf : leaf_types(t)) {
+      declared.push_back(std::move(leaf));
+      if (used < results.size()) b.leaves.push_back(results[used]);
+      ++used;
+    }
+    out.push_back(std::move(b));
+  }
+  for (const Value& v : results) got.emplace_back(v.dtype(), v.shape());
+  const bool unknown = op.result_types.empty() && op.defs.empty();
+  if (!unknown && got != declared)
+    fail(*scope.module().source, op.at,
+         {op.name + " gives " + text_of(got) + " for its operands, and is declared to give " + text_of(declared)});
+  return out;
+}
+
+void Importer::operation(Scope& scope, const OperationSyntax& op) {
+  count(op);
+  const Rule rule = rule_of(op.name);
+  if (!rule)
+    fail(*module.source, op.at,
+         {shown(op.name) + " is not supported", "",
+          "lower it to operations of StableHLO that are, or leave it out of the exported function"});
+  std::vector<Bound> results;
+  try {
+    Reading r(*this, scope, op);
+    results = bind(op, scope, rule(r));
+  } catch (const IoError&) {
+    throw;
+  } catch (const Error& e) {
+    fail(*module.source, op.at, {op.name + ": " + first_line(e.what())});
+  } catch (const InternalError& e) {
+    fail(*module.source, op.at, {op.name + " is not well-formed: " + first_line(e.what())});
+  }
+  std::size_t next = 0;
+  for (const DefSyntax& d : op.defs) {
+    std::vector<Bound> values(results.begin() + static_cast<std::ptrdiff_t>(next),
+                              results.begin() + static_cast<std::ptrdiff_t>(next + d.count));
+    next += d.count;
+    scope.define(d.name, d.at, std::move(values));
+  }
+}
+
+std::vector<Bound> Importer::block(Scope& scope, const RegionSyntax& region) {
+  struct Depth {
+    int& depth;
+    explicit Depth(int& d) : depth(d) { ++depth; }
+    ~Depth() { --depth; }
+  } here(depth_);
+  if (depth_ > kDeepestBlocks)
+    fail(*module.source, region.at,
+         {"calls and regions nest more than " + std::to_string(kDeepestBlocks) + " deep"});
+  for (const OperationSyntax& op : region.operations) {
+    if (!ends_block(op.name)) {
+      operation(scope, op);
+      continue;
+    }
+    std::vector<Bound> out;
+    for (const UseSyntax& u : op.operands) out.push_back(scope.read(u));
+    if (&op != &region.operations.back())
+      fail(*module.source, op.at, {"operations stand behind this " + op.name, "it ends its block"});
+    return out;
+  }
+  fail(*module.source, region.at, {"this block has no return", "a block ends with the values that it gives"});
+}
+
+std::vector<Bound> Importer::call(const Reading& r, const std::string& function,
+                                  const std::vector<Bound>& arguments) {
+  const auto it = functions_.find(function);
+  if (it == functions_.end()) r.refuse("there is no function @" + function + " in this module");
+  const FunctionSyntax& f = *it->second;
+  if (f.declared_only) r.refuse("@" + function + " is declared, and has no body here");
+  if (std::find(calls_.begin(), calls_.end(), &f) != calls_.end())
+    r.refuse("@" + function + " calls itself", "functions are inlined where they are called");
+  if (arguments.size() != f.arguments.size())
+    r.refuse("@" + function + " takes " + std::to_string(f.arguments.size()) + " arguments, and gets " +
+             std::to_string(arguments.size()));
+  calls_.push_back(&f);
+  Scope inside(r.scope.level(), nullptr, module);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::vector<Type> got;
+    for (const Value& v : arguments[i].leaves) got.emplace_back(v.dtype(), v.shape());
+    const std::vector<Type> want = leaf_types(f.arguments[i].type);
+    if (got != want)
+      r.refuse("argument " + std::to_string(i) + " of @" + function + " is " + text_of(got) + ", and it takes " +
+               text_of(want));
+    inside.define(f.arguments[i].name, f.arguments[i].at, {{arguments[i].leaves, &f.arguments[i].type}});
+  }
+  std::vector<Bound> out = block(inside, f.body);
+  calls_.pop_back();
+  if (out.size() != f.results.size())
+    fail(*module.source, f.at, {"@" + function + " returns " + std::to_string(out.size()) + " values, and is declared to return " +
+                                std::to_string(f.results.size())});
+  return out;
+}
+
+RegionProgram Importer::region(const Reading& r, const RegionSyntax& region) {
+  Level level("", &r.scope.level());
+  Scope scope(level, &r.scope, module);
+  for (const ArgumentSyntax& a : region.arguments) {
+    Bound bound{{}, &a.type};
+    for (const Type& t : leaf_types(a.type)) bound.leaves.push_back(level.builder().input(t));
+    scope.define(a.name, a.at, {std::move(bound)});
+  }
+  const std::size_t declared = level.builder().so_far().inputs.size();
+  Values out;
+  for (const Bound& bound : block(scope, region))
+    out.insert(out.end(), bound.leaves.begin(), bound.leaves.end());
+  RegionProgram p{level.builder().finish(out), level.captured()};
+  if (p.program->inputs.size() != declared + p.captured.size())
+    throw InternalError("a region's inputs are its arguments and what it reads");
+  return p;
+}
+
+ProgramPtr Importer::closed_region(const Reading& r, const RegionSyntax& region) {
+  RegionProgram p = this->region(r, region);
+  if (!p.captured.empty())
+    fail(*module.source, region.at,
+         {"the region of " + r.op.name + " reads a value from outside",
+          "this is supported for constants only, and for regions of while, if and case"});
+  return prune(*p.program);
+}
+
+Value Importer::constant(const Scope& scope, const AttributeSyntax& attribute) {
+  if (const auto it = large_.find(&attribute); it != large_.end()) return scope.level().here(it->second);
+  Data d = read_data(module, attribute);
+  need_countable("load_stablehlo", d.shape, {});
+  if (d.splat || d.shape.count() <= kMostInProgram) return scope.level().write({std::move(d.literal), d.shape});
+  const Value v = top_->builder().input(Type(d.literal.dtype, d.shape));
+  out_.constants.push_back(std::move(d.literal));
+  large_.emplace(&attribute, v);
+  return scope.level().here(v);
+}
+
+void Importer::add_check(const Reading& r, Check check, Value got, Value want) {
+  if (&r.scope.level() != top_) r.refuse("a check inside a loop or branch is not supported");
+  check.place = place_of(*module.source, r.op.at);
+  out_.checks.push_back(std::move(check));
+  checked_.push_back(got);
+  checked_.push_back(want);
+}
+
+Imported Importer::import(const std::string& function) {
+  const auto it = functions_.find(function);
+  if (it == functions_.end()) {
+    std::string names;
+    for (const FunctionSyntax& f : module.functions)
+      if (!f.is_private) names += (names.empty() ? "@" : ", @") + f.name;
+    fail(*module.source, module.at,
+         {"there is no function @" + function, names.empty() ? "" : "the functions of this module are " + names});
+  }
+  const FunctionSyntax& f = *it->second;
+  if (f.declared_only) fail(*module.source, f.at, {"@" + function + " has no body"});
+  Level level(function, nullptr);
+  top_ = &level;
+  Scope scope(level, nullptr, module);
+  calls_.push_back(&f);
+  for (const ArgumentSyntax& a : f.arguments) {
+    Bound bound{{}, &a.type};
+    for (const Type& t : leaf_types(a.type)) {
+      bound.leaves.push_back(level.builder().input(t));
+      out_.inputs.push_back({std::string(a.name), t});
+    }
+    scope.define(a.name, a.at, {std::move(bound)});
+  }
+  const std::vector<Bound> results = block(scope, f.body);
+  if (results.size() != f.results.size())
+    fail(*module.source, f.at, {"@" + f.name + " returns " + std::to_string(results.size()) + " values, and is declared to return " +
+                                std::to_string(f.results.size())});
+  Values outputs;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    std::vector<Type> got;
+    const AttributeSyntax* info = stablehlo::find(f.results[i].attributes, "jax.result_info");
+    for (const Value& v : results[i].leaves) {
+      outputs.push_back(v);
+      got.emplace_back(v.dtype(), v.shape());
+      out_.outputs.push_back({info && !info->text.empty() ? info->text : "result" + std::to_string(i), got.back()});
+    }
+    if (const std::vector<Type> want = leaf_types(f.results[i].type); got != want)
+      fail(*module.source, f.results[i].at,
+           {"result " + std::to_string(i) + " is " + text_of(got) + ", and is declared as " + text_of(want)});
+  }
+  outputs.insert(outputs.end(), checked_.begin(), checked_.end());
+  out_.program = level.builder().finish_pruned(outputs);
+  return std::move(out_);
+}
+
+Imported import_function(const ModuleSyntax& module, const std::string& function) {
+  return Importer(module).import(function);
+}
+
+Values elementwise(Builder& b, const Program& p, const Values& arrays, const Shape& shape) {
+  const std::int64_t n = shape.count();
+  Values flat;
+  for (const Value& v : arrays) flat.push_back(ops::reshape(v, Shape{n}));
+  const std::vector<int> dims(arrays.size(), 0);
+  const BatchResult r = batch_inline(b, p, flat, dims, n, "");
+  Values out;
+  for (std::size_t i = 0; i < r.outputs.size(); ++i)
+    out.push_back(r.dims[i] == kUnbatched ? ops::broadcast_in_dim(r.outputs[i], shape, {})
+                                          : ops::reshape(r.outputs[i], shape));
+  return out;
+}
+
+}  // namespace tessera::inline v0::stablehlo

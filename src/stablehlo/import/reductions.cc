@@ -1,0 +1,228 @@
+// Reductions, whole and over windows. A region that is one operation of a monoid is ours; any other
+// combines halves until one is left.
+#include "stablehlo/import/rules.h"
+#include "stablehlo/import/windows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tessera::inline v0::stablehlo::rules {
+
+namespace {
+
+// What the operations of StableHLO that are monoids are here.
+struct Monoid {
+  const char* name;
+  Value (*reduce)(Value, const Ints&);
+  Value (*combine)(Value, Value);
+  const char* window;                      // the op over windows; null where there is none
+  Value (*cumulative)(Value, int, bool);  // over all windows that begin, or end, with the array
+  enum Neutral { zero, one, least, greatest, ones } neutral;
+};
+constexpr Monoid kMonoids[] = {
+    {"stablehlo.add", ops::reduce_sum, ops::add, "reduce_window_sum", ops::cumsum, Monoid::zero},
+    {"stablehlo.multiply", ops::reduce_prod, ops::mul, nullptr, ops::cumprod, Monoid::one},
+    {"stablehlo.maximum", ops::reduce_max, ops::max, "reduce_window_max", ops::cummax, Monoid::least},
+    {"stablehlo.minimum", ops::reduce_min, ops::min, "reduce_window_min", ops::cummin, Monoid::greatest},
+    {"stablehlo.and", ops::reduce_and, ops::and_, nullptr, nullptr, Monoid::ones},
+    {"stablehlo.or", ops::reduce_or, ops::or_, nullptr, nullptr, Monoid::zero},
+};
+
+const Monoid* monoid_of(const RegionSyntax& region, DType dtype) {
+  std::string_view name = applied(region);
+  if (dtype == DType::boolean) {  // where a sum is `or` and a product `and`
+    if (name == "stablehlo.add" || name == "stablehlo.maximum") name = "stablehlo.or";
+    if (name == "stablehlo.multiply" || name == "stablehlo.minimum") name = "stablehlo.and";
+  }
+  for (const Monoid& m : kMonoids)
+    if (name == m.name) return &m;
+  return nullptr;
+}
+
+bool is_neutral(const Reading& r, const Monoid& m, Value init) {
+  const std::optional<double> x = r.known_number(init);
+  if (!x) return false;
+  const DType d = init.dtype();
+  const bool lowest = m.neutral == Monoid::least;
+  switch (m.neutral) {
+    case Monoid::zero: return *x == 0;
+    case Monoid::one: return *x == 1;
+    case Monoid::ones: return d == DType::boolean ? *x == 1 : is_signed_integer(d) && *x == -1;
+    default: break;
+  }
+  if (is_floating(d)) return std::isinf(*x) && std::signbit(*x) == lowest;
+  return dispatch(d, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_integral_v<T> && sizeof(T) < 8)
+      return *x == static_cast<double>(lowest ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max());
+    else if constexpr (std::is_integral_v<T>) {
+      const std::optional<Ints> i = r.known_integers(init);
+      return i && i->size() == 1 &&
+             (*i)[0] == static_cast<std::int64_t>(lowest ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max());
+    } else {
+      return false;
+    }
+  });
+}
+
+// Inputs and start values in the dtypes that the region computes in.
+struct Operands {
+  Values inputs, inits;
+};
+Operands operands_of(Reading& r) {
+  r.need_regions(1);
+  const std::size_t n = r.in.size() / 2;
+  const RegionSyntax& region = r.op.regions[0];
+  if (n == 0 || r.in.size() != 2 * n || region.arguments.size() != 2 * n)
+    r.refuse("it takes inputs, as many start values, and a region with two arguments for each input");
+  Operands o;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Type t = r.importer.type(region.arguments[i].type);
+    if (t.shape.rank() != 0 || r.importer.type(region.arguments[n + i].type) != t)
+      r.refuse("its region does not take pairs of scalars");
+    if (r.in[n + i].rank() != 0) r.refuse("its start values are no scalars");
+    if (r.in[i].shape() != r.in[0].shape()) r.refuse("its inputs have different shapes");
+    o.inputs.push_back(ops::convert(r.in[i], t.dtype));
+    const Value init = r.in[n + i];
+    o.inits.push_back(init.dtype() == t.dtype ? init : ops::convert(init, t.dtype));
+  }
+  return o;
+}
+
+ProgramPtr reducer_of(Reading& r, std::size_t n) {
+  ProgramPtr p = r.importer.closed_region(r, r.op.regions[0]);
+  std::vector<Type> in = p->input_types(), out = p->output_types();
+  bool fits = out.size() == n;
+  for (std::size_t i = 0; fits && i < n; ++i)
+    fits = out[i].shape.rank() == 0 && out[i].dtype == in[i].dtype;
+  if (!fits) r.refuse("its region does not give a scalar for each input");
+  return p;
+}
+
+Value part(Value x, std::int64_t start, std::int64_t limit, std::int64_t stride) {
+  const auto rank = static_cast<std::size_t>(x.rank());
+  Ints from(rank, 0), to = x.shape().to_vector(), steps(rank, 1);
+  from[0] = start;
+  to[0] = limit;
+  steps[0] = stride;
+  return ops::slice(x, from, to, steps);
+}
+
+// The rows of arrays (n, ...) combined, neighbours first, with the start values in front.
+Values combine_rows(Reading& r, const Program& p, Values rows, const Values& inits) {
+  Shape shape(rows[0].shape().begin() + 1, rows[0].shape().end());
+  Values start;
+  for (const Value& i : inits) start.push_back(ops::broadcast_in_dim(i, shape, {}));
+  std::int64_t n = rows[0].shape()[0];
+  if (n == 0 || shape.count() == 0) return start;
+  const auto apply = [&](const Values& left, const Values& right) {
+    Values both = left;
+    both.insert(both.end(), right.begin(), right.end());
+    return elementwise(r.b, p, both, left[0].shape());
+  };
+  while (n > 1) {
+    Values even, odd, next;
+    const std::int64_t pairs = n / 2;
+    for (const Value& x : rows) {
+      even.push_back(part(x, 0, 2 * pairs, 2));
+      odd.push_back(part(x, 1, 2 * pairs, 2));
+    }
+    next = apply(even, odd);
+    if (n % 2)
+      for (std::size_t i = 0; i < next.size(); ++i)
+        next[i] = ops::concatenate(Values{next[i], part(rows[i], n - 1, n, 1)}, 0);
+    rows = std::move(next);
+    n = pairs + n % 2;
+  }
+  for (Value& x : rows) x = ops::reshape(x, shape);
+  return apply(start, rows);
+}
+
+Value with_start(const Reading& r, const Monoid& m, Value init, Value x) {
+  return is_neutral(r, m, init) ? x : m.combine(ops::broadcast_in_dim(init, x.shape(), {}), x);
+}
+
+// Windows that all begin, or all end, where the array does, are running totals.
+std::optional<Value> running(const Monoid& m, Value x, const ops::WindowDims& d) {
+  int along = -1;
+  bool reverse = false;
+  for (int i = 0; i < x.rank(); ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const std::int64_t n = x.shape()[k];
+    if (d.strides[k] != 1 || d.base_dilation[k] != 1 || d.window_dilation[k] != 1) return std::nullopt;
+    if (d.window[k] == 1 && d.pad_low[k] == 0 && d.pad_high[k] == 0) continue;
+    const bool before = d.pad_low[k] == n - 1 && d.pad_high[k] == 0;
+    const bool behind = d.pad_low[k] == 0 && d.pad_high[k] == n - 1;
+    if (along >= 0 || d.window[k] != n || (!before && !behind)) return std::nullopt;
+    along = i;
+    reverse = !before;
+  }
+  if (along < 0 || !m.cumulative) return std::nullopt;
+  return m.cumulative(x, along, reverse);
+}
+
+}  // namespace
+
+Values reduce(Reading& r) {
+  const Operands o = operands_of(r);
+  const std::size_t n = o.inputs.size();
+  Ints dims = r.ints("dimensions");
+  const int rank = o.inputs[0].rank();
+  r.check_dims(dims, rank, "dimensions");
+  std::sort(dims.begin(), dims.end());
+  if (n == 1) {
+    if (const Monoid* m = monoid_of(r.op.regions[0], o.inputs[0].dtype()))
+      return {with_start(r, *m, o.inits[0], m->reduce(o.inputs[0], dims))};
+  }
+  const ProgramPtr p = reducer_of(r, n);
+  Ints order = dims;
+  Shape rows{1};
+  for (std::int64_t d : dims) rows[0] *= o.inputs[0].shape()[static_cast<std::size_t>(d)];
+  for (int d = 0; d < rank; ++d)
+    if (std::find(dims.begin(), dims.end(), d) == dims.end()) {
+      order.push_back(d);
+      rows.push_back(o.inputs[0].shape()[static_cast<std::size_t>(d)]);
+    }
+  Values flat;
+  for (const Value& x : o.inputs) flat.push_back(ops::reshape(ops::transpose(x, order), rows));
+  return combine_rows(r, *p, std::move(flat), o.inits);
+}
+
+Values reduce_window(Reading& r) {
+  const Operands o = operands_of(r);
+  const std::size_t n = o.inputs.size();
+  const Value x = o.inputs[0];
+  const ops::WindowDims d = window_dims(r, x.rank());
+  const Shape windows = windows_of(r, x.shape(), d);
+  if (n == 1) {
+    const Monoid* m = monoid_of(r.op.regions[0], x.dtype());
+    // Padding is the start value, and counts like an element.
+    const bool neutral = m && is_neutral(r, *m, o.inits[0]);
+    if (neutral && windows.count() > 0)
+      if (const std::optional<Value> y = running(*m, x, d)) return {*y};
+    if (m && m->window && (neutral || is_unpadded(d)))
+      return {with_start(r, *m, o.inits[0], ops::reduce_window(m->window, x, d))};
+  }
+  const ProgramPtr p = reducer_of(r, n);
+  Values rows;
+  for (std::size_t i = 0; i < n; ++i) rows.push_back(unfold(r, o.inputs[i], o.inits[i], d, windows));
+  return combine_rows(r, *p, std::move(rows), o.inits);
+}
+
+Values select_and_scatter(Reading& r) {
+  r.need_operands(3);
+  r.need_regions(2);
+  const Value x = r.in[0], init = r.in[2];
+  const ops::WindowDims d = window_dims(r, x.rank());
+  const std::string direction = compared(r.op.regions[0]);
+  const Monoid* m = monoid_of(r.op.regions[1], x.dtype());
+  if ((direction != "GE" && direction != "LE") || !m || m->combine != ops::add)
+    r.refuse("this pair of regions is not supported",
+             "the first compares its arguments by GE or LE, the second adds them");
+  if (init.rank() != 0) r.refuse("its start value is no scalar");
+  if (r.in[1].shape() != windows_of(r, x.shape(), d)) r.refuse("its source does not have an element for each window");
+  return {with_start(r, *m, init, ops::select_and_scatter_add(x, r.in[1], d, direction == "GE"))};
+}
+
+}  // namespace tessera::inline v0::stablehlo::rules

@@ -1,0 +1,81 @@
+// The rules of operations, by family; table.cc names them.
+#pragma once
+
+#include "stablehlo/import/importer.h"
+
+namespace tessera::inline v0::stablehlo::rules {
+
+// values.cc
+Values constant(Reading& r);
+Values iota(Reading& r);
+Values convert(Reading& r);
+Values bitcast_convert(Reading& r);
+Values compare(Reading& r);
+Values select(Reading& r);
+Values clamp(Reading& r);
+Values pass(Reading& r);     // the operands
+Values nothing(Reading& r);  // tokens
+Values square(Reading& r);
+Values is_inf(Reading& r);
+Values is_pos_inf(Reading& r);
+Values is_neg_inf(Reading& r);
+Values constant_like(Reading& r);
+Values top_k(Reading& r);
+/// Any operation that one of our elementwise ops names as its spelling; null where there is none.
+Rule elementwise_rule(std::string_view name);
+
+// shapes.cc
+Values broadcast_in_dim(Reading& r);
+Values broadcast(Reading& r);
+Values reshape(Reading& r);
+Values transpose(Reading& r);
+Values reverse(Reading& r);
+Values concatenate(Reading& r);
+Values slice(Reading& r);
+Values real_dynamic_slice(Reading& r);
+Values dynamic_slice(Reading& r);
+Values dynamic_update_slice(Reading& r);
+Values pad(Reading& r);
+Values dynamic_pad(Reading& r);
+Values get_dimension_size(Reading& r);
+
+// control.cc
+Values call(Reading& r);
+Values composite(Reading& r);
+Values custom_call(Reading& r);
+Values while_loop(Reading& r);
+Values if_else(Reading& r);
+Values case_of(Reading& r);
+Values get_tuple_element(Reading& r);
+Values map(Reading& r);
+Values check_equal(Reading& r);
+Values check_close(Reading& r);
+Values check_almost_equal(Reading& r);
+
+// indexing.cc
+Values gather(Reading& r);
+Values scatter(Reading& r);
+Values sort(Reading& r);
+
+// reductions.cc
+Values reduce(Reading& r);
+Values reduce_window(Reading& r);
+Values select_and_scatter(Reading& r);
+
+// contractions.cc
+Values dot(Reading& r);
+Values dot_general(Reading& r);
+Values convolution(Reading& r);
+
+// batch_norm.cc
+Values batch_norm_inference(Reading& r);
+Values batch_norm_training(Reading& r);
+Values batch_norm_grad(Reading& r);
+
+/// The operation of StableHLO that a region applies to its two arguments, in either order; empty
+/// where it is anything else.
+std::string_view applied(const RegionSyntax& region);
+/// Whether a region gives its argument number k.
+bool gives_argument(const RegionSyntax& region, std::size_t k);
+
+}  // namespace tessera::inline v0::stablehlo::rules

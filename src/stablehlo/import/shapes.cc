@@ -1,0 +1,127 @@
+// What moves elements and computes nothing.
+#include "stablehlo/import/rules.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tessera::inline v0::stablehlo::rules {
+
+namespace {
+
+void keep_known(Reading& r, Value from, Value to) {
+  if (const Known* k = r.known(from); k && !(from == to) && k->literal.shape.count() == 1)
+    r.scope.level().know(to, {{k->literal.dtype, Shape(), k->literal.bytes}, to.shape()});
+}
+
+// The start indices behind the first `skip` operands, one a dimension.
+Values starts(Reading& r, std::size_t skip, int rank) {
+  if (r.in.size() != skip + static_cast<std::size_t>(rank))
+    r.refuse("it has " + std::to_string(r.in.size() - std::min(skip, r.in.size())) + " start indices, and takes " +
+             std::to_string(rank));
+  return Values(r.in.begin() + static_cast<std::ptrdiff_t>(skip), r.in.end());
+}
+
+Ints need_known(Reading& r, std::size_t operand) {
+  const std::optional<Ints> found = r.known_integers(r.in[operand]);
+  if (!found)
+    r.refuse("its operand " + std::to_string(operand) + " is not known before the program runs",
+             "shapes are static: operands that decide a shape are constants", "export the model for fixed shapes");
+  return *found;
+}
+
+}  // namespace
+
+Values broadcast_in_dim(Reading& r) {
+  if (r.in.empty()) r.refuse("it has no operand");
+  const Value x = r.in[0];
+  const Ints dims = r.ints("broadcast_dimensions");
+  const Shape shape = r.result().shape;
+  if (dims.size() != static_cast<std::size_t>(x.rank()))
+    r.refuse("it has " + std::to_string(dims.size()) + " broadcast_dimensions for an operand of " +
+             std::to_string(x.rank()) + " dimensions");
+  r.check_dims(dims, shape.rank(), "broadcast_dimensions");
+  const Value y = ops::broadcast_in_dim(x, shape, dims);
+  keep_known(r, x, y);
+  return {y};
+}
+
+Values broadcast(Reading& r) {
+  r.need_operands(1);
+  Ints dims(static_cast<std::size_t>(r.in[0].rank()));
+  std::iota(dims.begin(), dims.end(), static_cast<std::int64_t>(r.ints("broadcast_sizes").size()));
+  const Shape shape = r.result().shape;
+  r.check_dims(dims, shape.rank(), "broadcast_sizes");
+  return {ops::broadcast_in_dim(r.in[0], shape, dims)};
+}
+
+Values reshape(Reading& r) {
+  if (r.in.empty()) r.refuse("it has no operand");
+  const Value y = ops::reshape(r.in[0], r.result().shape);
+  keep_known(r, r.in[0], y);
+  return {y};
+}
+
+Values transpose(Reading& r) {
+  r.need_operands(1);
+  const Ints permutation = r.ints("permutation");
+  r.check_dims(permutation, r.in[0].rank(), "permutation");
+  if (permutation.size() != static_cast<std::size_t>(r.in[0].rank()))
+    r.refuse("the permutation has " + std::to_string(permutation.size()) + " dimensions, and the operand " +
+             std::to_string(r.in[0].rank()));
+  return {ops::transpose(r.in[0], permutation)};
+}
+
+Values reverse(Reading& r) {
+  r.need_operands(1);
+  Ints dims = r.ints("dimensions");
+  r.check_dims(dims, r.in[0].rank(), "dimensions");
+  std::sort(dims.begin(), dims.end());
+  return {dims.empty() ? r.in[0] : ops::reverse(r.in[0], dims)};
+}
+
+Values concatenate(Reading& r) {
+  if (r.in.empty()) r.refuse("it has no operand");
+  const std::int64_t d = r.integer("dimension");
+  r.check_dims({d}, r.in[0].rank(), "dimension");
+  return {ops::concatenate(r.in, static_cast<int>(d))};
+}
+
+Values slice(Reading& r) {
+  r.need_operands(1);
+  return {ops::slice(r.in[0], r.ints("start_indices"), r.ints("limit_indices"), r.ints("strides"))};
+}
+
+Values real_dynamic_slice(Reading& r) {
+  r.need_operands(4);
+  return {ops::slice(r.in[0], need_known(r, 1), need_known(r, 2), need_known(r, 3))};
+}
+
+Values dynamic_slice(Reading& r) {
+  if (r.in.empty()) r.refuse("it has no operand");
+  return {ops::dynamic_slice(r.in[0], starts(r, 1, r.in[0].rank()), r.ints("slice_sizes"))};
+}
+
+Values dynamic_update_slice(Reading& r) {
+  if (r.in.size() < 2) r.refuse("it has no update");
+  return {ops::dynamic_update_slice(r.in[0], r.in[1], starts(r, 2, r.in[0].rank()))};
+}
+
+Values pad(Reading& r) {
+  r.need_operands(2);
+  return {ops::pad(r.in[0], r.in[1], r.ints("edge_padding_low"), r.ints("edge_padding_high"),
+                   r.ints("interior_padding"))};
+}
+
+Values dynamic_pad(Reading& r) {
+  r.need_operands(5);
+  return {ops::pad(r.in[0], r.in[1], need_known(r, 2), need_known(r, 3), need_known(r, 4))};
+}
+
+Values get_dimension_size(Reading& r) {
+  r.need_operands(1);
+  const std::int64_t d = r.integer("dimension");
+  r.check_dims({d}, r.in[0].rank(), "dimension");
+  return {r.scope.level().write({scalar_literal(DType::int32, r.in[0].shape()[static_cast<std::size_t>(d)]), Shape()})};
+}
+
+}  // namespace tessera::inline v0::stablehlo::rules

@@ -1,0 +1,91 @@
+// What imports each operation. One line an operation; those that are elementwise ops of ours by
+// their StableHLO spelling (`Op::stablehlo`) need none.
+#include "stablehlo/import/rules.h"
+
+#include <unordered_map>
+
+namespace tessera::inline v0::stablehlo {
+
+namespace {
+
+const std::unordered_map<std::string_view, Rule>& table() {
+  static const auto* const rows = new std::unordered_map<std::string_view, Rule>{
+      {"stablehlo.constant", rules::constant},
+      {"stablehlo.iota", rules::iota},
+      {"stablehlo.dynamic_iota", rules::iota},
+      {"stablehlo.convert", rules::convert},
+      {"stablehlo.bitcast_convert", rules::bitcast_convert},
+      {"stablehlo.compare", rules::compare},
+      {"stablehlo.select", rules::select},
+      {"stablehlo.clamp", rules::clamp},
+      {"stablehlo.optimization_barrier", rules::pass},
+      {"stablehlo.tuple", rules::pass},
+      {"stablehlo.get_tuple_element", rules::get_tuple_element},
+      {"stablehlo.create_token", rules::nothing},
+      {"stablehlo.after_all", rules::nothing},
+      {"sdy.sharding_constraint", rules::pass},
+      // shapes
+      {"stablehlo.broadcast_in_dim", rules::broadcast_in_dim},
+      {"stablehlo.dynamic_broadcast_in_dim", rules::broadcast_in_dim},
+      {"stablehlo.broadcast", rules::broadcast},
+      {"stablehlo.reshape", rules::reshape},
+      {"stablehlo.dynamic_reshape", rules::reshape},
+      {"stablehlo.transpose", rules::transpose},
+      {"stablehlo.reverse", rules::reverse},
+      {"stablehlo.concatenate", rules::concatenate},
+      {"stablehlo.slice", rules::slice},
+      {"stablehlo.real_dynamic_slice", rules::real_dynamic_slice},
+      {"stablehlo.dynamic_slice", rules::dynamic_slice},
+      {"stablehlo.dynamic_update_slice", rules::dynamic_update_slice},
+      {"stablehlo.pad", rules::pad},
+      {"stablehlo.dynamic_pad", rules::dynamic_pad},
+      {"stablehlo.get_dimension_size", rules::get_dimension_size},
+      // control flow
+      {"call", rules::call},
+      {"func.call", rules::call},
+      {"stablehlo.composite", rules::composite},
+      {"stablehlo.custom_call", rules::custom_call},
+      {"stablehlo.while", rules::while_loop},
+      {"stablehlo.if", rules::if_else},
+      {"stablehlo.case", rules::case_of},
+      {"stablehlo.map", rules::map},
+      // indices, reductions, contractions
+      {"stablehlo.gather", rules::gather},
+      {"stablehlo.dynamic_gather", rules::gather},
+      {"stablehlo.scatter", rules::scatter},
+      {"stablehlo.sort", rules::sort},
+      {"stablehlo.reduce", rules::reduce},
+      {"stablehlo.reduce_window", rules::reduce_window},
+      {"stablehlo.select_and_scatter", rules::select_and_scatter},
+      {"stablehlo.dot", rules::dot},
+      {"stablehlo.dot_general", rules::dot_general},
+      {"stablehlo.convolution", rules::convolution},
+      {"stablehlo.dynamic_conv", rules::convolution},
+      {"stablehlo.batch_norm_inference", rules::batch_norm_inference},
+      {"stablehlo.batch_norm_training", rules::batch_norm_training},
+      {"stablehlo.batch_norm_grad", rules::batch_norm_grad},
+      // CHLO
+      {"chlo.square", rules::square},
+      {"chlo.is_inf", rules::is_inf},
+      {"chlo.is_pos_inf", rules::is_pos_inf},
+      {"chlo.is_neg_inf", rules::is_neg_inf},
+      {"chlo.constant_like", rules::constant_like},
+      {"chlo.top_k", rules::top_k},
+      // tests
+      {"check.expect_eq", rules::check_equal},
+      {"check.expect_eq_const", rules::check_equal},
+      {"check.expect_close", rules::check_close},
+      {"check.expect_almost_eq", rules::check_almost_equal},
+      {"check.expect_almost_eq_const", rules::check_almost_equal},
+  };
+  return *rows;
+}
+
+}  // namespace
+
+Rule rule_of(std::string_view name) {
+  const auto it = table().find(name);
+  return it != table().end() ? it->second : rules::elementwise_rule(name);
+}
+
+}  // namespace tessera::inline v0::stablehlo

@@ -1,0 +1,146 @@
+// Constants, conversions, comparisons, and whatever is elementwise.
+#include "ir/op.h"
+#include "stablehlo/import/rules.h"
+#include "stablehlo/import/total_order.h"
+
+#include <limits>
+#include <unordered_map>
+
+namespace tessera::inline v0::stablehlo::rules {
+
+namespace {
+
+// Our elementwise op with this spelling; StableHLO's own are written without the dialect.
+const Op* spelled(std::string_view name) {
+  constexpr std::string_view kDialect = "stablehlo.";
+  if (name.starts_with(kDialect)) name.remove_prefix(kDialect.size());
+  static const auto* const by_spelling = [] {
+    auto* map = new std::unordered_map<std::string_view, const Op*>;
+    for (const auto& op : Registry::get().all())
+      if (op->elementwise && op->attrs.empty() && !op->stablehlo.empty())
+        map->emplace(op->stablehlo, op.get());
+    return map;
+  }();
+  const auto it = by_spelling->find(name);
+  return it == by_spelling->end() ? nullptr : it->second;
+}
+
+Values elementwise_op(Reading& r) {
+  const Op* op = spelled(r.op.name);
+  if (op->inputs >= 0) r.need_operands(static_cast<std::size_t>(op->inputs));
+  return r.b.emit(*op, r.in);
+}
+
+Value to_shape(Value x, const Shape& shape) {
+  return x.rank() == 0 && shape.rank() > 0 ? ops::broadcast_in_dim(x, shape, {}) : x;
+}
+
+Value infinite(Value x, bool negative) {
+  const double inf = std::numeric_limits<double>::infinity();
+  return ops::eq(x, ops::full_like(x, negative ? -inf : inf));
+}
+
+}  // namespace
+
+// The bits of a negative one are turned round.
+Value total_order(Value x) {
+  const int width = size_of(x.dtype());
+  const DType bits = width == 2 ? DType::int16 : width == 4 ? DType::int32 : DType::int64;
+  const Value i = ops::bitcast_convert(x, bits);
+  const std::int64_t greatest = width == 2   ? std::numeric_limits<std::int16_t>::max()
+                                : width == 4 ? std::numeric_limits<std::int32_t>::max()
+                                             : std::numeric_limits<std::int64_t>::max();
+  const Value mask = ops::broadcast_in_dim(ops::constant(*x.builder, scalar_literal(bits, greatest)), x.shape(), {});
+  return ops::select(ops::lt(i, ops::zeros_like(i)), ops::xor_(i, mask), i);
+}
+
+Rule elementwise_rule(std::string_view name) { return spelled(name) ? elementwise_op : nullptr; }
+
+Values constant(Reading& r) {
+  r.need_operands(0);
+  return {r.importer.constant(r.scope, r.need("value"))};
+}
+
+Values iota(Reading& r) {
+  const Type t = r.result();
+  const std::int64_t d = r.integer("iota_dimension");
+  r.check_dims({d}, t.shape.rank(), "iota_dimension");
+  return {ops::iota(r.b, t.dtype, t.shape, static_cast<int>(d))};
+}
+
+Values convert(Reading& r) {
+  r.need_operands(1);
+  return {ops::convert(r.in[0], r.result().dtype)};
+}
+
+Values bitcast_convert(Reading& r) {
+  r.need_operands(1);
+  const Type t = r.result();
+  if (size_of(t.dtype) != size_of(r.in[0].dtype()))
+    r.refuse("from " + to_string(r.in[0].type()) + " to " + to_string(t) + " is not supported",
+             "both have elements of one width");
+  return {ops::bitcast_convert(r.in[0], t.dtype)};
+}
+
+Values compare(Reading& r) {
+  r.need_operands(2);
+  Value x = r.in[0], y = r.in[1];
+  if (r.word_or("compare_type", "") == "TOTALORDER" && is_floating(x.dtype()) && x.dtype() == y.dtype()) {
+    x = total_order(x);
+    y = total_order(y);
+  }
+  struct Row {
+    const char* name;
+    Value (*build)(Value, Value);
+  };
+  static constexpr Row kRows[] = {{"EQ", ops::eq}, {"NE", ops::ne}, {"LT", ops::lt},
+                                  {"LE", ops::le}, {"GT", ops::gt}, {"GE", ops::ge}};
+  const std::string direction = r.word_or("comparison_direction", "");
+  for (const Row& row : kRows)
+    if (direction == row.name) return {row.build(x, y)};
+  r.refuse(shown(direction) + " is no direction of a comparison", "it is one of EQ, NE, LT, LE, GT, GE");
+}
+
+Values select(Reading& r) {
+  r.need_operands(3);
+  return {ops::select(to_shape(r.in[0], r.in[1].shape()), r.in[1], r.in[2])};
+}
+
+Values clamp(Reading& r) {
+  r.need_operands(3);
+  const Shape& shape = r.in[1].shape();
+  return {ops::clamp(to_shape(r.in[0], shape), r.in[1], to_shape(r.in[2], shape))};
+}
+
+Values pass(Reading& r) { return r.in; }
+Values nothing(Reading&) { return {}; }
+
+Values square(Reading& r) {
+  r.need_operands(1);
+  return {ops::mul(r.in[0], r.in[0])};
+}
+Values is_pos_inf(Reading& r) {
+  r.need_operands(1);
+  return {infinite(r.in[0], false)};
+}
+Values is_neg_inf(Reading& r) {
+  r.need_operands(1);
+  return {infinite(r.in[0], true)};
+}
+Values is_inf(Reading& r) {
+  r.need_operands(1);
+  return {ops::or_(infinite(r.in[0], false), infinite(r.in[0], true))};
+}
+Values constant_like(Reading& r) {
+  r.need_operands(1);
+  const AttributeSyntax& a = r.need("value");
+  const double value = a.kind == AttributeSyntax::integer ? static_cast<double>(a.integer_value) : r.real_or("value", 0);
+  return {ops::full_like(r.in[0], value)};
+}
+
+Values top_k(Reading& r) {
+  r.need_operands(1);
+  return ops::top_k(r.in[0], r.integer("k"));
+}
+
+}  // namespace tessera::inline v0::stablehlo::rules

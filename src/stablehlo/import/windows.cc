@@ -1,0 +1,129 @@
+#include "stablehlo/import/windows.h"
+
+#include "stablehlo/import/rules.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::stablehlo::rules {
+
+namespace {
+
+// Far from where sums of products of such numbers overflow.
+constexpr std::int64_t kMost = std::int64_t{1} << 31;
+
+// `region` is one operation on its arguments, whose result it gives.
+const OperationSyntax* only_operation(const RegionSyntax& region) {
+  if (region.arguments.size() != 2 || region.operations.size() != 2) return nullptr;
+  const OperationSyntax &op = region.operations[0], &end = region.operations[1];
+  const bool given = op.defs.size() == 1 && end.operands.size() == 1 && end.operands[0].name == op.defs[0].name;
+  return given && op.operands.size() == 2 ? &op : nullptr;
+}
+
+}  // namespace
+
+std::string_view applied(const RegionSyntax& region) {
+  const OperationSyntax* op = only_operation(region);
+  if (!op) return {};
+  const std::string_view a = region.arguments[0].name, b = region.arguments[1].name;
+  const std::string_view x = op->operands[0].name, y = op->operands[1].name;
+  return (x == a && y == b) || (x == b && y == a) ? std::string_view(op->name) : std::string_view();
+}
+
+bool gives_argument(const RegionSyntax& region, std::size_t k) {
+  if (region.operations.size() != 1 || region.operations[0].operands.size() != 1) return false;
+  return region.operations[0].operands[0].name == region.arguments[k].name;
+}
+
+std::string compared(const RegionSyntax& region) {
+  const OperationSyntax* op = only_operation(region);
+  if (!op || op->name != "stablehlo.compare") return {};
+  if (op->operands[0].name != region.arguments[0].name || op->operands[1].name != region.arguments[1].name) return {};
+  const AttributeSyntax* direction = op->find("comparison_direction");
+  return direction ? direction->text : std::string();
+}
+
+ops::WindowDims window_dims(Reading& r, int rank) {
+  const auto n = static_cast<std::size_t>(rank);
+  const auto list = [&](const char* name) {
+    const Ints v = r.ints_or(name, Ints(n, 1));
+    if (v.size() != n)
+      r.refuse(std::string(name) + " has " + std::to_string(v.size()) + " entries for an array of " +
+               std::to_string(rank) + " dimensions");
+    for (std::int64_t x : v)
+      if (x < 1 || x > kMost) r.refuse(std::string(name) + " has " + std::to_string(x), "it is 1 or more, below 2^31");
+    return v;
+  };
+  ops::WindowDims d;
+  d.window = list("window_dimensions");
+  d.strides = list("window_strides");
+  d.base_dilation = list("base_dilations");
+  d.window_dilation = list("window_dilations");
+  const IntLists padding = r.rows_or("padding", IntLists(n, Ints{0, 0}));
+  if (padding.size() != n)
+    r.refuse("padding has " + std::to_string(padding.size()) + " rows for an array of " + std::to_string(rank) +
+             " dimensions");
+  for (const Ints& row : padding) {
+    for (std::int64_t x : row)
+      if (x < -kMost || x > kMost) r.refuse("padding has " + std::to_string(x), "it is below 2^31");
+    d.pad_low.push_back(row[0]);
+    d.pad_high.push_back(row[1]);
+  }
+  return d;
+}
+
+Shape windows_of(Reading& r, const Shape& x, const ops::WindowDims& d) {
+  Shape out;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i] > kMost || d.base_dilation[i] > kMost / std::max<std::int64_t>(x[i], 1) || d.window_dilation[i] > kMost / d.window[i])
+      r.refuse("its windows are too large");
+    const std::int64_t dilated = x[i] == 0 ? 0 : (x[i] - 1) * d.base_dilation[i] + 1;
+    const std::int64_t all = dilated + d.pad_low[i] + d.pad_high[i];
+    const std::int64_t window = (d.window[i] - 1) * d.window_dilation[i] + 1;
+    out.push_back(all < window ? 0 : (all - window) / d.strides[i] + 1);
+  }
+  return out;
+}
+
+bool is_unpadded(const ops::WindowDims& d) {
+  const auto all = [](const Ints& v, std::int64_t limit) {
+    return std::all_of(v.begin(), v.end(), [&](std::int64_t x) { return x <= limit; });
+  };
+  return all(d.pad_low, 0) && all(d.pad_high, 0) && all(d.base_dilation, 1);
+}
+
+Value unfold(Reading& r, Value x, Value padding, const ops::WindowDims& d, const Shape& windows) {
+  Ints interior = d.base_dilation;
+  for (std::int64_t& i : interior) --i;
+  const Value padded = ops::pad(x, padding, d.pad_low, d.pad_high, interior);
+  const std::size_t rank = windows.size();
+  // Where element (k, o) of window o is in the flattened array: a sum over the dimensions.
+  Shape grid(d.window.begin(), d.window.end());
+  grid.resize(2 * rank, 0);
+  std::copy(windows.begin(), windows.end(), grid.begin() + static_cast<std::ptrdiff_t>(rank));
+  need_countable(r.op.name, grid, {});
+  std::int64_t elements = 1;
+  for (std::int64_t w : d.window) elements *= w;
+  if (grid.count() > kMost) r.refuse("its windows have " + std::to_string(grid.count()) + " elements together",
+                                     "a reduction over windows by a region of several operations has less than 2^31");
+  Shape rows{elements};
+  for (std::int64_t w : windows) rows.push_back(w);
+  if (grid.count() == 0) return ops::zeros(r.b, Type(x.dtype(), rows));
+  const Shape strides = padded.shape().strides();
+  Value at = ops::full(r.b, DType::int64, grid, 0);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const auto step = [&](int dim, std::int64_t by) {
+      const Value places = ops::iota(r.b, DType::int64, grid, dim);
+      const Value factor = ops::constant(r.b, scalar_literal(DType::int64, by));
+      at = ops::add(at, ops::mul(places, ops::broadcast_in_dim(factor, grid, {})));
+    };
+    step(static_cast<int>(i), d.window_dilation[i] * strides[i]);
+    step(static_cast<int>(rank + i), d.strides[i] * strides[i]);
+  }
+  ops::GatherDims g;
+  g.collapsed_slice_dims = g.start_index_map = {0};
+  g.index_vector_dim = static_cast<std::int64_t>(grid.size());
+  const Value flat = ops::reshape(padded, Shape{padded.shape().count()});
+  return ops::reshape(ops::gather(flat, at, g, {1}), rows);
+}
+
+}  // namespace tessera::inline v0::stablehlo::rules

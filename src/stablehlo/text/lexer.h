@@ -1,0 +1,75 @@
+// Cuts the text of a module into tokens, one ahead.
+#pragma once
+
+#include "stablehlo/text/source.h"
+
+#include <cstdint>
+
+namespace tessera::inline v0::stablehlo {
+
+struct Token {
+  enum Kind {
+    end,
+    word,         // stablehlo.add, tensor, true
+    value,        // %x, %0#1
+    symbol,       // @main, @"any text"
+    block,        // ^bb0
+    attribute,    // #stablehlo.scatter, #loc1
+    type,         // !stablehlo.token
+    number,       // -1, 4.5e+00, 0x7F80
+    string,       // "text"
+    punctuation,  // one character, or "->"
+  } kind = end;
+  std::size_t begin = 0, end_at = 0;
+  std::string_view text;  // as it stands, without the sign of its kind: the name, what is in quotes
+  std::uint32_t number_of_result = 0;  // the 1 of %0#1
+
+  bool is(char c) const { return kind == punctuation && text.size() == 1 && text[0] == c; }
+  bool is_arrow() const { return kind == punctuation && text.size() == 2; }
+  bool is_word(std::string_view w) const { return kind == word && text == w; }
+};
+
+/// Spaces and comments ("//" to the end of the line) separate tokens and mean nothing else. Time is
+/// linear in the text: it is read once, but for what is taken back by `jump`.
+class Lexer {
+ public:
+  Lexer(const Source& source, std::size_t begin, std::size_t end)
+      : source_(source), text_(std::string_view(source.text).substr(0, end)), at_(begin) {
+    advance();
+  }
+
+  const Source& source() const { return source_; }
+  /// The text up to where this lexer's ends.
+  std::string_view text() const { return text_; }
+  const Token& now() const { return now_; }
+  /// Where the token before this one ends.
+  std::size_t before() const { return before_; }
+  void advance();
+  /// Goes on at `at`, for what is no sequence of tokens: the dimensions of a type, data.
+  void jump(std::size_t at);
+  /// The token behind this one.
+  Token next() const;
+  [[noreturn]] void expected(const std::string& what) const;
+  [[noreturn]] void fail(std::size_t at, const std::string& problem, const std::string& rule = {},
+                         const std::string& advice = {}) const {
+    stablehlo::fail(source_, at, {problem, rule, advice});
+  }
+
+ private:
+  char peek(std::size_t ahead) const { return ahead < text_.size() ? text_[ahead] : '\0'; }
+  void skip_blanks();
+  void read();
+  void read_string(std::size_t quote);
+  void read_number();
+
+  const Source& source_;
+  std::string_view text_;
+  std::size_t at_ = 0, before_ = 0;
+  Token now_;
+};
+
+bool is_digit(char c);
+bool is_hex_digit(char c);
+int hex_value(char c);
+
+}  // namespace tessera::inline v0::stablehlo

@@ -1,0 +1,381 @@
+// Attributes.
+#include "stablehlo/text/parser.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace tessera::inline v0::stablehlo {
+
+const AttributeSyntax* find(const std::vector<NamedAttribute>& entries, std::string_view name) {
+  for (const NamedAttribute& e : entries)
+    if (e.name == name) return &e.value;
+  return nullptr;
+}
+
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      out += text[i];
+    } else if (i + 2 < text.size() && is_hex_digit(text[i + 1]) && is_hex_digit(text[i + 2])) {
+      out += static_cast<char>(hex_value(text[i + 1]) * 16 + hex_value(text[i + 2]));
+      i += 2;
+    } else {
+      const char c = text[++i];
+      out += c == 'n' ? '\n' : c == 't' ? '\t' : c;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// The bracket that closes this one; zero where it is none that opens.
+char closing(char open) {
+  switch (open) {
+    case '(': return ')';
+    case '[': return ']';
+    case '{': return '}';
+    case '<': return '>';
+    default: return 0;
+  }
+}
+
+std::size_t size_of_syntax(const AttributeSyntax& a) {
+  std::size_t n = 1 + a.values.size() / 16;
+  for (const AttributeSyntax& i : a.items) n += size_of_syntax(i);
+  for (const NamedAttribute& e : a.entries) n += size_of_syntax(e.value);
+  return n;
+}
+
+bool all_are(const std::vector<AttributeSyntax>& items, AttributeSyntax::Kind kind) {
+  return std::all_of(items.begin(), items.end(),
+                     [&](const AttributeSyntax& a) { return a.kind == kind; });
+}
+
+}  // namespace
+
+void Parser::expand(std::size_t at, std::size_t size) {
+  constexpr std::size_t kMost = 1'000'000;
+  expanded_ += size;
+  if (expanded_ > kMost)
+    in_.fail(at, "the aliases of this file stand for more than " + std::to_string(kMost) + " parts");
+}
+
+std::string_view Parser::balanced() {
+  std::string open;
+  const std::size_t begin = now().end_at;
+  for (;;) {
+    const Token& t = now();
+    if (t.kind == Token::end)
+      in_.expected(open.empty() ? "a bracket" : std::string("'") + open.back() + "'");
+    const char c = t.kind == Token::punctuation && t.text.size() == 1 ? t.text[0] : 0;
+    if (const char close = closing(c))
+      open.push_back(close);
+    else if (c == ')' || c == ']' || c == '}' || c == '>') {
+      if (open.empty() || open.back() != c)
+        in_.expected(open.empty() ? "a bracket" : std::string("'") + open.back() + "'");
+      open.pop_back();
+    }
+    const std::size_t end = t.begin;
+    in_.advance();
+    if (open.empty()) return in_.text().substr(begin, end - begin);
+  }
+}
+
+void Parser::skip_location() {
+  if (!now().is_word("loc")) return;
+  in_.advance();
+  if (!now().is('(')) in_.expected("'(' and a location");
+  balanced();
+}
+
+void Parser::typed(AttributeSyntax& a) {
+  if (take(':')) a.value_type = type();
+}
+
+AttributeSyntax Parser::data() {
+  AttributeSyntax a;
+  a.kind = AttributeSyntax::dense;
+  a.at = now().begin;
+  in_.advance();
+  if (!now().is('<')) in_.expected("'<' and elements");
+  // Megabytes of numbers: not by tokens. They are read when their type is known.
+  const std::string_view text = in_.text();
+  const std::size_t begin = now().begin + 1;
+  std::size_t i = begin;
+  for (;;) {
+    i = std::min(text.find_first_of("\">", i), text.size());
+    if (i < text.size() && text[i] == '>') break;
+    if (i < text.size()) i = text.find('"', i + 1);
+    if (i >= text.size()) in_.fail(now().begin, "this '<' is never closed", "", "is the file whole?");
+    ++i;
+  }
+  a.data = text.substr(begin, i - begin);
+  in_.jump(i + 1);
+  return a;
+}
+
+AttributeSyntax Parser::number() {
+  AttributeSyntax a;
+  a.at = now().begin;
+  const std::string_view t = now().text;
+  const bool hexadecimal = t.find('x') != t.npos;
+  if (!hexadecimal && t.find_first_of(".eE") == t.npos) {
+    a.kind = AttributeSyntax::integer;
+    std::uint64_t large = 0;
+    const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), a.integer_value);
+    if (error != std::errc()) {  // perhaps an unsigned one
+      if (std::from_chars(t.data(), t.data() + t.size(), large).ec != std::errc())
+        in_.expected("an integer of 64 bits");
+      a.integer_value = static_cast<std::int64_t>(large);
+    }
+  } else {
+    a.kind = AttributeSyntax::real;
+  }
+  a.text = t;
+  in_.advance();
+  typed(a);
+  return a;
+}
+
+AttributeSyntax Parser::list() {
+  AttributeSyntax a;
+  a.kind = AttributeSyntax::list;
+  a.at = now().begin;
+  need('[', "'[' and a list");
+  items(']', "',' or ']' in the list", [&] { a.items.push_back(attribute()); });
+  if (all_are(a.items, AttributeSyntax::integer)) {
+    a.kind = AttributeSyntax::integers;
+    for (const AttributeSyntax& i : a.items) a.values.push_back(i.integer_value);
+    a.items.clear();
+  }
+  return a;
+}
+
+std::vector<NamedAttribute> Parser::dictionary() {
+  const Nesting level(depth_, in_);
+  std::vector<NamedAttribute> out;
+  need('{', "'{' and attributes");
+  items('}', "',' or '}' among the attributes", [&] {
+    NamedAttribute e;
+    if (now().kind != Token::word && now().kind != Token::string)
+      in_.expected("the name of an attribute");
+    e.name = now().kind == Token::string ? unescaped(now().text) : std::string(now().text);
+    e.value.at = now().begin;
+    in_.advance();
+    if (take('=')) e.value = attribute();
+    out.push_back(std::move(e));
+  });
+  return out;
+}
+
+// [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
+AttributeSyntax Parser::conv_dimensions() {
+  AttributeSyntax a;
+  a.kind = AttributeSyntax::conv;
+  a.at = now().begin;
+  for (int k = 0; k < 3; ++k) {
+    if (k == 1 && !take_word("x")) in_.expected("'x' and the dimensions of the kernel");
+    if (k == 2) {
+      if (!now().is_arrow()) in_.expected("'->' and the dimensions of the result");
+      in_.advance();
+    }
+    AttributeSyntax labels;
+    labels.kind = AttributeSyntax::list;
+    labels.at = now().begin;
+    need('[', "'[' and the names of dimensions");
+    items(']', "',' or ']' among the names of dimensions", [&] {
+      AttributeSyntax label;
+      label.kind = AttributeSyntax::enumerator;
+      label.at = now().begin;
+      label.text = now().text;
+      if (now().kind != Token::word && now().kind != Token::number && !now().is('?'))
+        in_.expected("b, f, i, o, or the number of a spatial dimension");
+      in_.advance();
+      labels.items.push_back(std::move(label));
+    });
+    a.items.push_back(std::move(labels));
+  }
+  return a;
+}
+
+AttributeSyntax Parser::hashed_attribute() {
+  AttributeSyntax a;
+  a.at = now().begin;
+  a.text = now().text;
+  in_.advance();
+  if (!now().is('<')) {
+    const auto alias = attribute_aliases_.find(a.text);
+    if (alias != attribute_aliases_.end()) {
+      expand(a.at, size_of_syntax(alias->second));
+      return alias->second;
+    }
+    a.kind = AttributeSyntax::other;  // a location, defined at the end of the file
+    if (a.text.find('.') == a.text.npos && !a.text.starts_with("loc"))
+      in_.fail(a.at, "#" + a.text + " is not defined");
+    return a;
+  }
+  const bool ours = a.text.starts_with("stablehlo") || a.text.starts_with("chlo");
+  const Token inside = in_.next();
+  if (ours && inside.is('[')) {
+    in_.advance();
+    a = conv_dimensions();
+    need('>', "'>' behind the dimensions");
+    return a;
+  }
+  if (!ours || inside.kind != Token::word) {
+    a.kind = AttributeSyntax::other;
+    a.data = balanced();
+    return a;
+  }
+  in_.advance();
+  const std::string first(now().text);
+  const std::size_t at = now().begin;
+  in_.advance();
+  if (now().is('=')) {
+    a.kind = AttributeSyntax::fields;
+    bool begun = false;
+    items('>', "',' or '>' in #" + a.text, [&] {
+      NamedAttribute e;
+      e.name = begun ? std::string(now().text) : first;
+      if (begun) {
+        if (now().kind != Token::word) in_.expected("the name of a field");
+        in_.advance();
+      }
+      begun = true;
+      need('=', "'=' and the value of " + e.name);
+      e.value = attribute();
+      a.entries.push_back(std::move(e));
+    });
+    return a;
+  }
+  if (now().kind != Token::word) {
+    in_.jump(at);  // one word: #stablehlo.x<WORD>
+    if (in_.next().is('>')) {
+      a.kind = AttributeSyntax::enumerator;
+      a.text = now().text;
+      in_.advance();
+      in_.advance();
+      return a;
+    }
+    in_.expected("'key = value', or a kind and a value");
+  }
+  a.kind = AttributeSyntax::enumerator;
+  a.text = now().text;
+  in_.advance();
+  need('>', "'>' behind the value");
+  return a;
+}
+
+AttributeSyntax Parser::word_attribute() {
+  AttributeSyntax a;
+  a.at = now().begin;
+  const Token word = now();
+  if (word.is_word("dense")) {
+    a = data();
+    typed(a);
+    return a;
+  }
+  if (word.is_word("true") || word.is_word("false") || word.is_word("unit")) {
+    a.kind = word.is_word("unit") ? AttributeSyntax::unit : AttributeSyntax::boolean;
+    a.integer_value = word.is_word("true");
+    in_.advance();
+    return a;
+  }
+  if (word.is_word("dense_resource")) {
+    a.kind = AttributeSyntax::resource;
+    in_.advance();
+    need('<', "'<' and the name of the data");
+    if (now().kind != Token::word && now().kind != Token::string) in_.expected("the name of the data");
+    a.text = now().text;
+    in_.advance();
+    need('>', "'>' behind the name of the data");
+    typed(a);
+    return a;
+  }
+  if (word.is_word("array")) {
+    a.kind = AttributeSyntax::integers;
+    in_.advance();
+    need('<', "'<' and the elements of the array");
+    const bool booleans = now().is_word("i1");
+    a.value_type = type();
+    if (take('>')) return a;
+    need(':', "':' or '>' in the array");
+    items('>', "',' or '>' in the array", [&] {
+      if (booleans && (now().is_word("true") || now().is_word("false"))) {
+        a.values.push_back(now().is_word("true"));
+        in_.advance();
+      } else {
+        a.values.push_back(integer("an integer"));
+      }
+    });
+    return a;
+  }
+  if (word.is_word("loc") || word.is_word("affine_map") || word.is_word("opaque") ||
+      word.is_word("sparse") || word.is_word("strided")) {
+    a.kind = AttributeSyntax::other;
+    in_.advance();
+    a.data = balanced();
+    return a;
+  }
+  const Token behind = in_.next();
+  const bool is_type = behind.is('<') || word.text == "index" || word.text == "none" ||
+                       (word.text.size() > 1 && is_digit(word.text.back()));
+  if (is_type) {
+    a.kind = AttributeSyntax::type;
+    a.value_type = type();
+    return a;
+  }
+  a.kind = AttributeSyntax::enumerator;
+  a.text = word.text;
+  in_.advance();
+  return a;
+}
+
+AttributeSyntax Parser::attribute() {
+  const Nesting level(depth_, in_);
+  AttributeSyntax a;
+  a.at = now().begin;
+  switch (now().kind) {
+    case Token::word: return word_attribute();
+    case Token::number: return number();
+    case Token::attribute: return hashed_attribute();
+    case Token::string:
+      a.kind = AttributeSyntax::string;
+      a.text = unescaped(now().text);
+      in_.advance();
+      typed(a);
+      return a;
+    case Token::symbol:
+      a.kind = AttributeSyntax::symbol;
+      a.text = now().text;
+      in_.advance();
+      while (now().is(':') && in_.next().is(':')) {  // @outer::@inner
+        in_.advance(), in_.advance();
+        if (now().kind != Token::symbol) in_.expected("a symbol");
+        a.text += "::" + std::string(now().text);
+        in_.advance();
+      }
+      return a;
+    case Token::type: break;
+    default:
+      if (now().is('{')) {
+        a.kind = AttributeSyntax::dict;
+        a.entries = dictionary();
+        return a;
+      }
+      if (now().is('[')) return list();
+      if (now().is('<')) {
+        a.kind = AttributeSyntax::other;
+        a.data = balanced();
+        return a;
+      }
+      if (!now().is('(')) in_.expected("an attribute");
+  }
+  a.kind = AttributeSyntax::type;
+  a.value_type = type();
+  return a;
+}
+
+}  // namespace tessera::inline v0::stablehlo

@@ -1,0 +1,135 @@
+// Operations, regions, and what all pretty forms share.
+#include "stablehlo/text/parser.h"
+
+namespace tessera::inline v0::stablehlo {
+
+UseSyntax Parser::use() {
+  if (now().kind != Token::value) in_.expected("a value such as %0");
+  const UseSyntax u{now().text, now().number_of_result, now().begin};
+  in_.advance();
+  return u;
+}
+
+ArgumentSyntax Parser::argument() {
+  ArgumentSyntax a;
+  a.at = now().begin;
+  if (now().kind != Token::value) in_.expected("an argument such as %arg0");
+  a.name = now().text;
+  in_.advance();
+  need(':', "':' and the type of %" + std::string(a.name));
+  a.type = type();
+  if (now().is('{')) a.attributes = dictionary();
+  skip_location();
+  return a;
+}
+
+RegionSyntax Parser::region() {
+  const Nesting level(depth_, in_);
+  RegionSyntax r;
+  r.at = now().begin;
+  need('{', "'{' and a region");
+  if (now().kind == Token::block) {
+    in_.advance();
+    if (take('('))
+      items(')', "',' or ')' among the block's arguments", [&] { r.arguments.push_back(argument()); });
+    need(':', "':' behind the block's arguments");
+  }
+  while (!take('}')) {
+    if (now().kind == Token::block)
+      in_.fail(now().begin, "a second block", "a region has one block: control flow is structured");
+    r.operations.push_back(operation());
+  }
+  return r;
+}
+
+std::size_t Parser::results_wanted(const OperationSyntax& op) const {
+  std::size_t n = 0;
+  for (const DefSyntax& d : op.defs) n += d.count;
+  return n;
+}
+
+void Parser::optional_dictionary(OperationSyntax& op) {
+  if (!now().is('{')) return;
+  for (NamedAttribute& e : dictionary()) op.attributes.push_back(std::move(e));
+}
+
+TypeSyntax Parser::types_of(OperationSyntax& op) {
+  if (!take(':')) in_.expected("':' and the types of " + op.name);
+  std::vector<TypeSyntax> listed;
+  const std::size_t at = now().begin;
+  if (now().is('('))
+    listed = types_in_parentheses();
+  else
+    do listed.push_back(type());
+    while (take(','));
+  const std::size_t wanted = results_wanted(op);
+  const TypeSyntax last = listed.empty() ? TypeSyntax() : listed.back();
+  if (now().is_arrow()) {
+    in_.advance();
+    if (now().is('('))
+      op.result_types = types_in_parentheses();
+    else
+      op.result_types.push_back(type());
+    op.operand_types = std::move(listed);
+  } else if (listed.size() == wanted || wanted == 0) {
+    op.result_types = wanted ? std::move(listed) : std::vector<TypeSyntax>{};
+  } else if (wanted == 1) {
+    op.result_types = {listed.back()};  // those of the operands come first
+  } else if (listed.size() == 1) {
+    op.result_types.assign(wanted, listed[0]);
+  }
+  if (wanted && op.result_types.size() != wanted)
+    in_.fail(at, op.name + " gives " + std::to_string(op.result_types.size() ? op.result_types.size() : listed.size()) +
+                     " values by its type, and " + std::to_string(wanted) + " by its names");
+  return last;
+}
+
+// "dialect.op"(%a, %b) <{properties}> ({region}, {region}) {attributes} : (A, B) -> C
+OperationSyntax Parser::generic(OperationSyntax op) {
+  op.name = unescaped(now().text);
+  in_.advance();
+  need('(', "'(' and the operands of " + op.name);
+  items(')', "',' or ')' among the operands of " + op.name, [&] { op.operands.push_back(use()); });
+  if (now().is('<')) {
+    in_.advance();
+    if (!now().is('{')) in_.expected("'{' and properties");
+    op.attributes = dictionary();
+    need('>', "'>' behind the properties");
+  }
+  if (take('('))
+    items(')', "',' or ')' among the regions of " + op.name, [&] { op.regions.push_back(region()); });
+  optional_dictionary(op);
+  types_of(op);
+  return op;
+}
+
+OperationSyntax Parser::operation() {
+  OperationSyntax op;
+  while (now().kind == Token::value) {
+    DefSyntax d{now().text, 1, now().begin};
+    in_.advance();
+    if (take(':')) {
+      const std::int64_t count = integer("the number of results");
+      if (count < 1 || count > 1 << 20) in_.fail(d.at, "no operation has " + std::to_string(count) + " results");
+      d.count = static_cast<std::uint32_t>(count);
+    }
+    op.defs.push_back(d);
+    if (take(',')) continue;
+    need('=', "'=' and an operation");
+    break;
+  }
+  op.at = now().begin;
+  if (now().kind == Token::string) {
+    op = generic(std::move(op));
+  } else if (now().kind == Token::word) {
+    op.name = now().text;
+    in_.advance();
+    parse_pretty(*this, op);
+  } else {
+    in_.expected("an operation");
+  }
+  skip_location();
+  return op;
+}
+
+}  // namespace tessera::inline v0::stablehlo

@@ -1,0 +1,149 @@
+// Types. Dimensions ("2x?x3xf32") are no sequence of tokens, so tensors are read by character.
+#include "stablehlo/text/parser.h"
+
+#include <charconv>
+
+namespace tessera::inline v0::stablehlo {
+
+Nesting::Nesting(int& depth, const Lexer& lexer) : depth_(depth) {
+  if (++depth_ > kDeepest) {
+    --depth_;  // there will be no destructor
+    lexer.fail(lexer.now().begin, "this nests more than " + std::to_string(kDeepest) + " deep",
+               "regions, attributes and types nest at most " + std::to_string(kDeepest) + " deep");
+  }
+}
+
+bool Parser::take(char c) {
+  if (!now().is(c)) return false;
+  in_.advance();
+  return true;
+}
+void Parser::need(char c, const std::string& what) {
+  if (!take(c)) in_.expected(what);
+}
+bool Parser::take_word(std::string_view w) {
+  if (!now().is_word(w)) return false;
+  in_.advance();
+  return true;
+}
+
+std::int64_t Parser::integer(const std::string& what) {
+  const std::string_view t = now().text;
+  std::int64_t value = 0;
+  if (now().kind != Token::number) in_.expected(what);
+  const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), value);
+  if (error != std::errc() || end != t.data() + t.size()) in_.expected(what + " of 64 bits");
+  in_.advance();
+  return value;
+}
+
+void Parser::items(char close, const std::string& what, const std::function<void()>& item) {
+  if (take(close)) return;
+  do item();
+  while (take(','));
+  need(close, what);
+}
+
+void Parser::dimensions(TypeSyntax& type) {
+  const std::string_view text = in_.text();
+  std::size_t i = now().begin;
+  if (now().is('*')) {
+    type.ranked = false;
+    if (i + 1 >= text.size() || text[i + 1] != 'x') in_.expected("'*x' and an element type");
+    in_.jump(i + 2);
+    return;
+  }
+  while (i < text.size() && (text[i] == '?' || is_digit(text[i]))) {
+    std::int64_t extent = kDynamic;
+    std::size_t end = i + 1;
+    if (text[i] != '?') {
+      const auto [stop, error] = std::from_chars(text.data() + i, text.data() + text.size(), extent);
+      if (error != std::errc()) in_.fail(i, "this dimension does not fit into 64 bits");
+      end = static_cast<std::size_t>(stop - text.data());
+    }
+    if (end >= text.size() || text[end] != 'x')
+      in_.fail(end, "'x' should follow the dimension", "a tensor is written as tensor<2x3xf32>");
+    type.dims.push_back(extent);
+    if (type.dims.size() > kDeepest)
+      in_.fail(i, "a tensor has at most " + std::to_string(kDeepest) + " dimensions");
+    i = end + 1;
+  }
+  in_.jump(i);
+}
+
+void Parser::element(TypeSyntax& type) {
+  const std::size_t begin = now().begin;
+  if (now().kind != Token::word && now().kind != Token::type) in_.expected("an element type");
+  if (now().kind == Token::type) {
+    if (const auto alias = type_aliases_.find(now().text); alias != type_aliases_.end()) {
+      type.element = alias->second.text;
+      in_.advance();
+      return;
+    }
+  }
+  in_.advance();
+  if (now().is('<')) balanced();
+  type.element = in_.text().substr(begin, in_.before() - begin);
+}
+
+TypeSyntax Parser::angled_type(TypeSyntax type) {
+  const std::string_view name = now().text;
+  in_.advance();
+  if (name == "tensor" || name == "memref" || name == "vector") {
+    type.kind = name == "tensor" ? TypeSyntax::tensor : TypeSyntax::other;
+    if (!now().is('<')) in_.expected("'<' and the shape of the " + std::string(name));
+    in_.advance();
+    dimensions(type);
+    element(type);
+    if (take(',')) attribute();  // an encoding: bounds of dynamic dimensions, for one
+    need('>', "'>' and the end of the " + std::string(name) + " type");
+  } else if (name == "tuple") {
+    type.kind = TypeSyntax::tuple;
+    need('<', "'<' and the types of the tuple");
+    items('>', "',' or '>' in the tuple type", [&] { type.members.push_back(this->type()); });
+  } else {  // an element type, or another dialect's
+    type.kind = name == "stablehlo.token" ? TypeSyntax::token : TypeSyntax::other;
+    if (now().is('<')) balanced();
+  }
+  return type;
+}
+
+std::vector<TypeSyntax> Parser::types_in_parentheses() {
+  std::vector<TypeSyntax> out;
+  need('(', "'(' and types");
+  items(')', "',' or ')' in the list of types", [&] { out.push_back(type()); });
+  return out;
+}
+
+TypeSyntax Parser::type() {
+  const Nesting level(depth_, in_);
+  TypeSyntax type;
+  type.at = now().begin;
+  if (now().is('(')) {
+    type.kind = TypeSyntax::function;
+    type.members = types_in_parentheses();
+    if (!now().is_arrow()) in_.expected("'->' and the results of the function type");
+    in_.advance();
+    if (now().is('('))
+      type.results = types_in_parentheses();
+    else
+      type.results.push_back(this->type());
+  } else if (now().kind == Token::word) {
+    type = angled_type(type);
+  } else if (now().kind == Token::type) {
+    const auto alias = type_aliases_.find(now().text);
+    if (alias != type_aliases_.end()) {
+      expand(type.at, 1 + alias->second.text.size() / 16);
+      type = alias->second;
+      in_.advance();
+      return type;
+    }
+    type = angled_type(type);
+  } else {
+    in_.expected("a type");
+  }
+  type.text = in_.text().substr(type.at, in_.before() - type.at);
+  return type;
+}
+
+}  // namespace tessera::inline v0::stablehlo

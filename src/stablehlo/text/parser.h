@@ -1,0 +1,109 @@
+// The parser: one method a part of the grammar. Each reads from the token at hand and leaves the
+// one behind what it has read.
+#pragma once
+
+#include "stablehlo/text/lexer.h"
+#include "stablehlo/text/syntax.h"
+
+#include <functional>
+#include <map>
+
+namespace tessera::inline v0::stablehlo {
+
+/// A level of nesting while it lives; an error where there are too many.
+class Nesting {
+ public:
+  Nesting(int& depth, const Lexer& lexer);
+  ~Nesting() { --depth_; }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+
+ private:
+  int& depth_;
+};
+
+class Parser {
+ public:
+  Parser(SourcePtr source, Part part)
+      : source_(std::move(source)), in_(*source_, part.begin, part.end) {}
+
+  std::vector<ModuleSyntax> modules();  // parse_module.cc
+
+  // --- parse_type.cc
+  TypeSyntax type();
+  std::vector<TypeSyntax> types_in_parentheses();
+
+  // --- parse_attribute.cc
+  AttributeSyntax attribute();
+  /// `{key = value, ...}`, of which the first brace is at hand.
+  std::vector<NamedAttribute> dictionary();
+  /// `[1, 2]`: integers, or a list.
+  AttributeSyntax list();
+  /// What is in `dense<...>`, without a type.
+  AttributeSyntax data();
+  AttributeSyntax conv_dimensions();
+  /// From an opening bracket to where it is closed; gives what is between.
+  std::string_view balanced();
+  /// `loc(...)`, if it is there.
+  void skip_location();
+
+  // --- parse_operation.cc
+  OperationSyntax operation();
+  RegionSyntax region();
+  /// A value that is read.
+  UseSyntax use();
+  ArgumentSyntax argument();
+  /// `: type` and what follows from it for operands and results. Gives the last type before "->".
+  TypeSyntax types_of(OperationSyntax& op);
+  void optional_dictionary(OperationSyntax& op);
+
+  // --- small steps
+  Lexer& in() { return in_; }
+  const Token& now() const { return in_.now(); }
+  bool take(char c);
+  void need(char c, const std::string& what);
+  bool take_word(std::string_view w);
+  std::int64_t integer(const std::string& what);
+  /// Items with commas between them up to `close`, which is taken.
+  void items(char close, const std::string& what, const std::function<void()>& item);
+
+ private:
+  // parse_module.cc
+  void module(std::vector<ModuleSyntax>& out);
+  bool inside_module(ModuleSyntax& into);
+  FunctionSyntax function();
+  void trailer(ModuleSyntax& into);
+  // parse_type.cc
+  TypeSyntax angled_type(TypeSyntax type);
+  void dimensions(TypeSyntax& type);
+  void element(TypeSyntax& type);
+  // parse_attribute.cc
+  AttributeSyntax word_attribute();
+  AttributeSyntax hashed_attribute();
+  AttributeSyntax number();
+  void typed(AttributeSyntax& a);
+  // parse_operation.cc
+  OperationSyntax generic(OperationSyntax op);
+  std::size_t results_wanted(const OperationSyntax& op) const;
+  /// Counts what aliases stand for: aliases of aliases could be longer than any memory.
+  void expand(std::size_t at, std::size_t size);
+
+  SourcePtr source_;
+  Lexer in_;
+  int depth_ = 0;
+  std::size_t expanded_ = 0;
+  std::map<std::string, AttributeSyntax, std::less<>> attribute_aliases_;
+  std::map<std::string, TypeSyntax, std::less<>> type_aliases_;
+};
+
+/// Reads the operands, attributes and regions of an operation in the pretty form of its name, and
+/// its types; pretty.cc and pretty_regions.cc. An error where no such form is known.
+void parse_pretty(Parser& p, OperationSyntax& op);
+using PrettyForm = void (*)(Parser& p, OperationSyntax& op);
+/// The forms of single operations that have a syntax of their own; null for others.
+PrettyForm form_with_regions(std::string_view name);
+
+/// A string's escapes resolved.
+std::string unescaped(std::string_view text);
+
+}  // namespace tessera::inline v0::stablehlo

@@ -1,0 +1,255 @@
+// The pretty forms. Most are one grammar: operands, words, keys with values and data, separated by
+// commas, then attributes and types. What a key or word means for an operation is a table.
+#include "stablehlo/text/parser.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera::inline v0::stablehlo {
+
+namespace {
+
+struct Key {
+  const char* op;
+  const char* key;        // "dims" of `dims = [0]`
+  const char* attribute;  // its name in the generic form
+  const char* second = nullptr;  // of what is behind the 'x' of `[0] x [1]`
+};
+
+constexpr Key kKeys[] = {
+    {"stablehlo.iota", "dim", "iota_dimension"},
+    {"stablehlo.dynamic_iota", "dim", "iota_dimension"},
+    {"stablehlo.concatenate", "dim", "dimension"},
+    {"stablehlo.get_dimension_size", "dim", "dimension"},
+    {"stablehlo.set_dimension_size", "dim", "dimension"},
+    {"stablehlo.transpose", "dims", "permutation"},
+    {"stablehlo.reverse", "dims", "dimensions"},
+    {"stablehlo.broadcast_in_dim", "dims", "broadcast_dimensions"},
+    {"stablehlo.dynamic_broadcast_in_dim", "dims", "broadcast_dimensions"},
+    {"stablehlo.broadcast", "sizes", "broadcast_sizes"},
+    {"stablehlo.dynamic_slice", "sizes", "slice_sizes"},
+    {"stablehlo.pad", "low", "edge_padding_low"},
+    {"stablehlo.pad", "high", "edge_padding_high"},
+    {"stablehlo.pad", "interior", "interior_padding"},
+    {"stablehlo.reduce_precision", "format", "format"},
+    {"stablehlo.dot", "precision", "precision_config"},
+    {"stablehlo.dot_general", "precision", "precision_config"},
+    {"stablehlo.dot_general", "algorithm", "algorithm"},
+    {"stablehlo.dot_general", "batching_dims", "lhs_batching_dimensions", "rhs_batching_dimensions"},
+    {"stablehlo.dot_general", "contracting_dims", "lhs_contracting_dimensions",
+     "rhs_contracting_dimensions"},
+    {"stablehlo.fft", "type", "fft_type"},
+    {"stablehlo.fft", "length", "fft_length"},
+    {"stablehlo.rng", "distribution", "rng_distribution"},
+    {"stablehlo.rng_bit_generator", "algorithm", "rng_algorithm"},
+    {"stablehlo.cholesky", "lower", "lower"},
+    {"chlo.top_k", "k", "k"},
+};
+
+// What words, symbols and texts among the operands are.
+struct Words {
+  const char* op;
+  const char* first;
+  const char* second = nullptr;
+};
+constexpr Words kWords[] = {
+    {"stablehlo.compare", "comparison_direction", "compare_type"},
+    {"stablehlo.custom_call", "call_target_name"},
+    {"stablehlo.composite", "name"},
+    {"call", "callee"},
+    {"func.call", "callee"},
+};
+
+AttributeSyntax enumerator(const Token& t) {
+  AttributeSyntax a;
+  a.kind = AttributeSyntax::enumerator;
+  a.at = t.begin;
+  a.text = t.text;
+  return a;
+}
+
+const Key* find_key(const OperationSyntax& op, std::string_view key) {
+  for (const Key& k : kKeys)
+    if (op.name == k.op && key == k.key) return &k;
+  return nullptr;
+}
+
+// Operations of tests have no forms of their own: their keys are the attributes.
+bool of_tests(const OperationSyntax& op) {
+  return op.name.starts_with("check.") || op.name.starts_with("interpreter.");
+}
+
+// A value of a key, without a type behind it: that is the operation's.
+AttributeSyntax key_value(Parser& p) {
+  const Token t = p.now();
+  if (t.kind == Token::number) {
+    AttributeSyntax a;
+    a.kind = t.text.find('.') == t.text.npos ? AttributeSyntax::integer : AttributeSyntax::real;
+    a.at = t.begin;
+    a.text = t.text;
+    if (a.kind == AttributeSyntax::real)
+      p.in().advance();
+    else
+      a.integer_value = p.integer("an integer");
+    return a;
+  }
+  const bool word = t.kind == Token::word && t.text != "true" && t.text != "false";
+  if (word || t.kind == Token::string) {
+    AttributeSyntax a = enumerator(t);
+    if (!word) a.kind = AttributeSyntax::string, a.text = unescaped(t.text);
+    p.in().advance();
+    return a;
+  }
+  return p.attribute();
+}
+
+void read_key(Parser& p, OperationSyntax& op) {
+  const Token name = p.now();
+  const Key* key = find_key(op, name.text);
+  if (!key && !of_tests(op)) p.in().fail(name.begin, op.name + " has no " + shown(name.text));
+  p.in().advance();
+  p.need('=', "'=' and the value of " + std::string(name.text));
+  op.attributes.push_back({key ? key->attribute : std::string(name.text), key_value(p)});
+  if (!key || !key->second) return;
+  if (!p.take_word("x")) p.in().expected("'x' and the dimensions of the right operand");
+  op.attributes.push_back({key->second, key_value(p)});
+}
+
+void read_word(Parser& p, OperationSyntax& op, std::size_t number) {
+  const auto* row = std::find_if(std::begin(kWords), std::end(kWords),
+                                 [&](const Words& w) { return op.name == w.op; });
+  const char* name = row == std::end(kWords) ? nullptr : number == 0 ? row->first : number == 1 ? row->second : nullptr;
+  if (!name) p.in().expected("an operand, or ':' and the types of " + op.name);
+  AttributeSyntax a = enumerator(p.now());
+  if (p.now().kind == Token::symbol) a.kind = AttributeSyntax::symbol;
+  if (p.now().kind == Token::string) a.kind = AttributeSyntax::string, a.text = unescaped(a.text);
+  p.in().advance();
+  op.attributes.push_back({name, std::move(a)});
+}
+
+// [0:4:2, 1:3] behind the operand of a slice.
+void read_ranges(Parser& p, OperationSyntax& op) {
+  AttributeSyntax start, limit, strides;
+  for (AttributeSyntax* a : {&start, &limit, &strides}) {
+    a->kind = AttributeSyntax::integers;
+    a->at = p.now().begin;
+  }
+  p.need('[', "'[' and the ranges of the slice");
+  p.items(']', "',' or ']' among the ranges", [&] {
+    start.values.push_back(p.integer("the start of a range"));
+    p.need(':', "':' and the limit of the range");
+    limit.values.push_back(p.integer("the limit of a range"));
+    strides.values.push_back(p.take(':') ? p.integer("the stride of a range") : 1);
+  });
+  op.attributes.push_back({"start_indices", std::move(start)});
+  op.attributes.push_back({"limit_indices", std::move(limit)});
+  op.attributes.push_back({"strides", std::move(strides)});
+}
+
+void read_index(Parser& p, OperationSyntax& op) {
+  AttributeSyntax a;
+  a.kind = AttributeSyntax::integer;
+  a.at = p.now().begin;
+  p.need('[', "'[' and the number of the element");
+  a.integer_value = p.integer("the number of the element");
+  p.need(']', "']'");
+  op.attributes.push_back({"index", std::move(a)});
+}
+
+bool begins_item(const Token& t) {
+  switch (t.kind) {
+    case Token::value:
+    case Token::word:
+    case Token::symbol:
+    case Token::string: return true;
+    default: return t.is('(') || t.is('<');
+  }
+}
+
+void read_items(Parser& p, OperationSyntax& op, bool inside);
+
+void read_item(Parser& p, OperationSyntax& op, std::size_t& words, bool inside) {
+  const Token t = p.now();
+  if (t.kind == Token::value) {
+    op.operands.push_back(p.use());
+    if (!p.now().is('[')) return;
+    if (op.name == "stablehlo.slice")
+      read_ranges(p, op);
+    else if (op.name == "stablehlo.get_tuple_element")
+      read_index(p, op);
+  } else if (t.is('(') && !inside) {
+    p.in().advance();
+    if (!p.take(')')) {
+      read_items(p, op, true);
+      p.need(')', "',' or ')' among the operands of " + op.name);
+    }
+  } else if (t.is('<')) {  // a sharding
+    op.attributes.push_back({"value", p.attribute()});
+  } else if (t.is_word("dense") ) {
+    op.attributes.push_back({"value", p.data()});
+  } else if (t.is_word("dense_resource")) {
+    AttributeSyntax a;
+    a.kind = AttributeSyntax::resource;
+    a.at = t.begin;
+    p.in().advance();
+    p.need('<', "'<' and the name of the data");
+    a.text = p.now().text;
+    p.in().advance();
+    p.need('>', "'>' behind the name of the data");
+    op.attributes.push_back({"value", std::move(a)});
+  } else if (t.kind == Token::word && p.in().next().is('=')) {
+    read_key(p, op);
+  } else {
+    read_word(p, op, words++);
+  }
+}
+
+// A comma separates items, but for what is behind a name or a data type.
+void read_items(Parser& p, OperationSyntax& op, bool inside) {
+  for (std::size_t words = 0;;) {
+    const Token t = p.now();
+    if (!begins_item(t)) p.in().expected("an operand of " + op.name);
+    const std::size_t operands = op.operands.size();
+    read_item(p, op, words, inside);
+    if (p.take(',')) continue;
+    const bool names = t.kind == Token::symbol || t.kind == Token::string;
+    const bool more = (names || op.operands.size() > operands) && (p.now().is('(') || p.now().is('<'));
+    if (!more && !(names && p.now().kind == Token::value)) return;
+  }
+}
+
+// The type of data is the operation's.
+void type_data(OperationSyntax& op, const TypeSyntax& type) {
+  for (NamedAttribute& e : op.attributes) {
+    const bool data =
+        e.value.kind == AttributeSyntax::dense || e.value.kind == AttributeSyntax::resource;
+    if (e.name == "value" && data && e.value.value_type.kind == TypeSyntax::none)
+      e.value.value_type = type;
+  }
+}
+
+bool ends_function(std::string_view name) { return name == "return" || name == "func.return"; }
+
+}  // namespace
+
+void parse_pretty(Parser& p, OperationSyntax& op) {
+  if (const PrettyForm form = form_with_regions(op.name)) return form(p, op);
+  const bool known = op.name.starts_with("stablehlo.") || op.name.starts_with("chlo.") ||
+                     op.name.starts_with("check.") || op.name.starts_with("func.") ||
+                     op.name.starts_with("interpreter.") || op.name == "sdy.sharding_constraint" ||
+                     op.name == "call" || op.name == "return";
+  if (!known)
+    p.in().fail(op.at, "the form of " + shown(op.name) + " is not known",
+                "operations of StableHLO, CHLO and func are read in both forms, those of other "
+                "dialects in the generic form only",
+                "print the module in the generic form, or lower it to StableHLO first");
+  p.optional_dictionary(op);
+  if (begins_item(p.now()) && !(ends_function(op.name) && p.now().kind != Token::value)) read_items(p, op, false);
+  p.optional_dictionary(op);
+  const bool nothing = op.operands.empty() && op.defs.empty();
+  if (nothing && !p.now().is(':')) return;  // return, optimization_barrier()
+  type_data(op, p.types_of(op));
+  if (of_tests(op)) p.optional_dictionary(op);
+}
+
+}  // namespace tessera::inline v0::stablehlo

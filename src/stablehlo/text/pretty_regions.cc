@@ -1,0 +1,159 @@
+// Pretty forms with a syntax of their own: loops, reductions, convolutions.
+#include "stablehlo/text/parser.h"
+
+#include <string>
+
+namespace tessera::inline v0::stablehlo {
+
+namespace {
+
+// while(%a = %0, %b = %1) : A, B attributes {...} cond {...} do {...}
+void parse_while(Parser& p, OperationSyntax& op) {
+  std::vector<ArgumentSyntax> arguments;
+  p.need('(', "'(' and what the loop carries");
+  p.items(')', "',' or ')' among what the loop carries", [&] {
+    const UseSyntax name = p.use();
+    arguments.push_back({name.name, {}, {}, name.at});
+    p.need('=', "'=' and the start value");
+    op.operands.push_back(p.use());
+  });
+  if (p.now().is(':')) p.types_of(op);
+  if (op.result_types.empty() && !arguments.empty())
+    p.in().fail(op.at, "what the loop carries has no types here",
+                "a loop that carries something gives as many results");
+  if (op.result_types.size() != arguments.size())
+    p.in().fail(op.at, "the loop carries " + std::to_string(arguments.size()) + " values of " +
+                           std::to_string(op.result_types.size()) + " types");
+  for (std::size_t i = 0; i < arguments.size(); ++i) arguments[i].type = op.result_types[i];
+  op.operand_types = op.result_types;
+  if (p.take_word("attributes")) p.optional_dictionary(op);
+  for (const char* word : {"cond", "do"}) {
+    if (!p.take_word(word)) p.in().expected(std::string("'") + word + "' and a region");
+    op.regions.push_back(p.region());
+    op.regions.back().arguments = arguments;
+  }
+}
+
+TypeSyntax scalar_of(const TypeSyntax& t) {
+  TypeSyntax s;
+  s.kind = TypeSyntax::tensor;
+  s.at = t.at;
+  s.text = t.text;
+  s.element = t.element;
+  return s;
+}
+
+// `applies stablehlo.add` is a region of that operation on the two arguments.
+RegionSyntax applied(const std::string& name, std::size_t at, const TypeSyntax& element) {
+  RegionSyntax r;
+  r.at = at;
+  r.arguments = {{"lhs", element, {}, at}, {"rhs", element, {}, at}};
+  OperationSyntax inner, end;
+  inner.name = name;
+  inner.at = end.at = at;
+  inner.defs = {{"result", 1, at}};
+  inner.operands = {{"lhs", 0, at}, {"rhs", 0, at}};
+  inner.result_types = {element};
+  end.name = "stablehlo.return";
+  end.operands = {{"result", 0, at}};
+  r.operations.push_back(std::move(inner));
+  r.operations.push_back(std::move(end));
+  return r;
+}
+
+// reducer(%e0: t, %a0: t) (%e1: u, %a1: u) {...}: the block's arguments are all first ones, then
+// all second ones.
+RegionSyntax reducer(Parser& p) {
+  std::vector<ArgumentSyntax> first, second;
+  while (p.take('(')) {
+    first.push_back(p.argument());
+    p.need(',', "',' and the second argument");
+    second.push_back(p.argument());
+    p.need(')', "')' behind the two arguments");
+  }
+  RegionSyntax r = p.region();
+  r.arguments = std::move(first);
+  r.arguments.insert(r.arguments.end(), second.begin(), second.end());
+  return r;
+}
+
+// reduce(%x init: %z), (%y init: %w) applies stablehlo.add across dimensions = [1] : types
+void parse_reduce(Parser& p, OperationSyntax& op) {
+  std::vector<UseSyntax> inits;
+  do {
+    p.need('(', "'(' and an operand with its start value");
+    op.operands.push_back(p.use());
+    if (!p.take_word("init")) p.in().expected("'init:' and the start value");
+    p.need(':', "':' and the start value");
+    inits.push_back(p.use());
+    p.need(')', "')' behind the start value");
+  } while (p.take(','));
+  op.operands.insert(op.operands.end(), inits.begin(), inits.end());
+  std::string applies;
+  const std::size_t at = p.now().begin;
+  if (p.take_word("applies")) {
+    if (p.now().kind != Token::word) p.in().expected("the name of an operation");
+    applies = p.now().text;
+    p.in().advance();
+  }
+  if (!p.take_word("across")) p.in().expected("'across dimensions = [...]'");
+  if (!p.take_word("dimensions")) p.in().expected("'dimensions = [...]'");
+  p.need('=', "'=' and dimensions");
+  op.attributes.push_back({"dimensions", p.list()});
+  p.optional_dictionary(op);
+  p.types_of(op);
+  if (!applies.empty()) {
+    if (op.operand_types.empty()) p.in().fail(op.at, "the operands have no types here");
+    op.regions.push_back(applied(applies, at, scalar_of(op.operand_types[0])));
+  } else {
+    if (!p.take_word("reducer")) p.in().expected("'reducer' and its arguments");
+    op.regions.push_back(reducer(p));
+  }
+}
+
+// window = {stride = [2, 2], pad = [[3, 3], [3, 3]], lhs_dilate = [..], ...}
+void parse_window(Parser& p, OperationSyntax& op) {
+  struct Row {
+    const char *key, *attribute;
+  };
+  constexpr Row kRows[] = {{"stride", "window_strides"},     {"pad", "padding"},
+                           {"lhs_dilate", "lhs_dilation"},   {"rhs_dilate", "rhs_dilation"},
+                           {"reverse", "window_reversal"}};
+  const std::size_t at = p.now().begin;
+  for (NamedAttribute& e : p.dictionary()) {
+    const Row* row = nullptr;
+    for (const Row& r : kRows)
+      if (e.name == r.key) row = &r;
+    if (!row)
+      p.in().fail(at, "a window has no " + shown(e.name),
+                  "it has stride, pad, lhs_dilate, rhs_dilate and reverse");
+    op.attributes.push_back({row->attribute, std::move(e.value)});
+  }
+}
+
+// convolution(%x, %w) dim_numbers = [...]x[...]->[...], window = {...} {...} : types
+void parse_convolution(Parser& p, OperationSyntax& op) {
+  p.need('(', "'(' and the operands of the convolution");
+  p.items(')', "',' or ')' among the operands", [&] { op.operands.push_back(p.use()); });
+  if (!p.take_word("dim_numbers")) p.in().expected("'dim_numbers = ...'");
+  p.need('=', "'=' and the dimensions of the convolution");
+  op.attributes.push_back({"dimension_numbers", p.conv_dimensions()});
+  if (p.take(',')) {
+    if (!p.take_word("window")) p.in().expected("'window = {...}'");
+    p.need('=', "'=' and a window");
+    parse_window(p, op);
+  }
+  p.optional_dictionary(op);
+  p.types_of(op);
+}
+
+}  // namespace
+
+PrettyForm form_with_regions(std::string_view name) {
+  if (name == "stablehlo.while") return parse_while;
+  if (name == "stablehlo.reduce") return parse_reduce;
+  if (name == "stablehlo.convolution") return parse_convolution;
+  return nullptr;
+}
+
+}  // namespace tessera::inline v0::stablehlo

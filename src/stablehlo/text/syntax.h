@@ -1,0 +1,138 @@
+// A module as it is written: functions, operations, attributes and types as data. Names and data
+// point into the text of its source.
+#pragma once
+
+#include "stablehlo/text/source.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::inline v0::stablehlo {
+
+inline constexpr std::int64_t kDynamic = -1;
+
+struct TypeSyntax {
+  enum Kind { none, tensor, tuple, token, function, other } kind = none;
+  std::size_t at = 0;
+  std::string_view text;           // as it stands
+  std::string_view element;        // of a tensor: "f32", "complex<f32>", "!quant.uniform<...>"
+  std::vector<std::int64_t> dims;  // of a tensor; kDynamic for '?'
+  bool ranked = true;
+  std::vector<TypeSyntax> members;  // of a tuple; operands of a function
+  std::vector<TypeSyntax> results;  // of a function
+};
+
+struct NamedAttribute;
+
+struct AttributeSyntax {
+  enum Kind {
+    unit,
+    boolean,     // integer is 0 or 1
+    integer,     // with the type behind it, if there is one
+    real,        // text has the number as it stands
+    string,      // text, its escapes resolved
+    symbol,      // text
+    type,        // type
+    list,        // items
+    integers,    // array<i64: ...>, [1, 2]: integers
+    dict,        // entries
+    fields,      // #dialect.name<key = value, ...>: text is "dialect.name", entries
+    enumerator,  // #stablehlo<kind VALUE>, or a word where one is expected: text is VALUE
+    conv,        // [b, 0, f]x[0, i, o]->[b, 0, f]: three lists of enumerators
+    dense,       // data points at what is in dense<...>, type is behind it
+    resource,    // dense_resource<text>, type is behind it
+    other,       // of another dialect, not looked into: text
+  } kind = unit;
+  std::size_t at = 0;
+  std::int64_t integer_value = 0;
+  std::string text;
+  std::string_view data;
+  TypeSyntax value_type;
+  std::vector<std::int64_t> values;
+  std::vector<AttributeSyntax> items;
+  std::vector<NamedAttribute> entries;
+};
+
+struct NamedAttribute {
+  std::string name;
+  AttributeSyntax value;
+};
+const AttributeSyntax* find(const std::vector<NamedAttribute>& entries, std::string_view name);
+
+/// A value that is read: %name#index.
+struct UseSyntax {
+  std::string_view name;
+  std::uint32_t index = 0;
+  std::size_t at = 0;
+};
+/// Values that are defined: %name:count.
+struct DefSyntax {
+  std::string_view name;
+  std::uint32_t count = 1;
+  std::size_t at = 0;
+};
+struct ArgumentSyntax {
+  std::string_view name;
+  TypeSyntax type;
+  std::vector<NamedAttribute> attributes;
+  std::size_t at = 0;
+};
+
+struct OperationSyntax;
+struct RegionSyntax {
+  std::vector<ArgumentSyntax> arguments;
+  std::vector<OperationSyntax> operations;
+  std::size_t at = 0;
+};
+
+struct OperationSyntax {
+  std::string name;
+  std::size_t at = 0;
+  std::vector<DefSyntax> defs;
+  std::vector<UseSyntax> operands;
+  std::vector<NamedAttribute> attributes;
+  std::vector<RegionSyntax> regions;
+  std::vector<TypeSyntax> operand_types;  // none where the form does not say them
+  std::vector<TypeSyntax> result_types;
+
+  const AttributeSyntax* find(std::string_view key) const {
+    return stablehlo::find(attributes, key);
+  }
+};
+
+struct FunctionSyntax {
+  std::string name;
+  bool is_private = false;
+  bool declared_only = false;
+  std::vector<ArgumentSyntax> arguments;
+  std::vector<ArgumentSyntax> results;  // without names
+  RegionSyntax body;
+  std::size_t at = 0;
+};
+
+struct ModuleSyntax {
+  SourcePtr source;
+  std::string name;
+  std::vector<NamedAttribute> attributes;
+  std::vector<FunctionSyntax> functions;
+  std::map<std::string, std::string_view> resources;  // hexadecimal, with "0x"
+  std::size_t at = 0;
+
+  const FunctionSyntax* find(std::string_view function) const;
+};
+
+/// A part of a text with several modules, which lines "// -----" separate.
+struct Part {
+  std::size_t begin = 0, end = 0;
+};
+std::vector<Part> parts_of(const Source& source);
+/// Reads the modules of a part, in the pretty or the generic form; functions outside any module are
+/// one of their own. IoError with line, column and what is expected. Time and memory are
+/// proportional to the text. Regions, attributes and types nest at most kDeepest deep.
+std::vector<ModuleSyntax> parse(const SourcePtr& source, Part part);
+inline constexpr int kDeepest = 64;
+
+}  // namespace tessera::inline v0::stablehlo

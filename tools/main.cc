@@ -1,0 +1,61 @@
+// The command `tessera`: runs, checks and prints StableHLO modules.
+#include "command.h"
+
+#include <tessera/error.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+namespace {
+
+constexpr const char* kUsage = R"(usage: tessera COMMAND ...
+
+  tessera check [--evaluate] [--verbose] FILE...
+      Runs StableHLO modules that hold their own expectations (custom calls named check.*), and says
+      how many pass, by the primitive in front of the first underscore of the file's name that a
+      dtype follows. Exit code 1 where one fails or is not supported.
+      --evaluate  on the evaluator instead of compiled
+      --verbose   a line for every module
+
+  tessera run FILE [--function NAME] [--arg x.npy]... [--out FOLDER] [--evaluate]
+      Runs a function (main) on arrays in NumPy's format, in the order of its arguments, and prints
+      its results, or writes them into the folder.
+
+  tessera print FILE [--function NAME]
+      Prints the program that a function becomes.
+
+  tessera --help
+
+Exit codes: 0 all is well, 1 a check failed, 2 the command line or a file cannot be used.
+)";
+
+int dispatch(const command::Words& words) {
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    std::fputs(kUsage, words.empty() ? stderr : stdout);
+    return words.empty() ? command::kUnusable : command::kWell;
+  }
+  const command::Words rest(words.begin() + 1, words.end());
+  // The evaluator is chosen by the environment, which is read at the first computation.
+  for (const std::string& w : rest)
+    if (w == "--evaluate") setenv("TESSERA_EVALUATE", "1", 1);
+  if (words[0] == "check") return command::check(rest);
+  if (words[0] == "run") return command::run(rest);
+  if (words[0] == "print") return command::print(rest);
+  throw command::Unusable{"there is no command '" + words[0] + "'; there are check, run and print"};
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    return dispatch(command::Words(words + 1, words + count));
+  } catch (const command::Unusable& e) {
+    std::fprintf(stderr, "tessera: %s\ntry: tessera --help\n", e.problem.c_str());
+  } catch (const tessera::Error& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "tessera: %s\n", e.what());
+  }
+  return command::kUnusable;
+}
