@@ -1,6 +1,8 @@
 // Functions of StableHLO modules as functions of arrays.
 #include "api/interop/loaded.h"
 #include "api/trace/trace.h"
+#include "stablehlo/bytecode/exported.h"
+#include "stablehlo/bytecode/read.h"
 
 #include <tessera/detail/input_file.h>
 
@@ -26,9 +28,8 @@ stablehlo::SourcePtr read_source(const std::string& path, const SourceLoc& loc) 
 }
 
 stablehlo::ModuleSyntax only_module(const stablehlo::SourcePtr& source) {
-  constexpr std::string_view kBytecode = "ML\xefR";
-  if (std::string_view(source->text).starts_with(kBytecode))
-    stablehlo::fail(*source, 0, {"this is MLIR bytecode, and only its text is read", "", "write the module as text"});
+  if (stablehlo::is_bytecode(source->text)) return stablehlo::read_bytecode(*source);
+  if (stablehlo::is_exported(source->text)) return stablehlo::read_exported(*source);
   std::vector<stablehlo::ModuleSyntax> modules;
   for (const stablehlo::Part& part : stablehlo::parts_of(*source))
     for (stablehlo::ModuleSyntax& m : stablehlo::parse(source, part)) modules.push_back(std::move(m));

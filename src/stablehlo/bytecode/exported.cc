@@ -1,6 +1,7 @@
 #include "stablehlo/bytecode/exported.h"
 
 #include "stablehlo/bytecode/read.h"
+#include "stablehlo/bytecode/values.h"
 
 #include <charconv>
 #include <cstring>
@@ -57,6 +58,7 @@ class Buffer {
 
 // The fields that are read, by their places.
 enum Exported { kVersion = 4, kAvals = 10, kPlatforms = 22, kModule = 30, kKept = 34, kUniqueAvals = 42, kAvalIndices = 48 };
+constexpr std::size_t kLongestName = 32;  // that is looked at
 enum Aval { kShape = 6, kDtype = 8 };
 
 constexpr std::string_view kDtypes[] = {"i1",  "i8",  "i16", "i32",          "i64",          "ui8", "ui16", "ui32",
@@ -72,7 +74,7 @@ TypeSyntax type_of(const Buffer& b, std::size_t aval) {
   const Buffer::Vector shape = b.vector(aval, kShape, 4);
   for (std::size_t i = 0; i < shape.size; ++i) {
     const std::size_t at = b.follow(shape.at + 4 * i);
-    const std::string_view text = b.bytes({at + 4, std::min<std::size_t>(b.number<std::uint32_t>(at), 32)});
+    const std::string_view text = b.bytes({at + 4, std::min<std::size_t>(b.number<std::uint32_t>(at), kLongestName)});
     std::int64_t d = kDynamic;  // a name, or arithmetic of names
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), d);
     if (error != std::errc() || end != text.data() + text.size() || d < 0) d = kDynamic;
@@ -96,14 +98,18 @@ std::vector<std::size_t> avals_of(const Buffer& b, std::size_t root) {
   return all;
 }
 
+FunctionSyntax* main_of(ModuleSyntax& m) {
+  for (FunctionSyntax& f : m.functions)
+    if (f.name == "main") return &f;
+  return nullptr;
+}
+
 // Puts the arguments that are not in the module back to their places. Dimension sizes and the
 // platform's number, if the module has such arguments, come first and stay there.
 void restore_arguments(const Buffer& b, std::size_t root, ModuleSyntax& m) {
   const std::vector<std::size_t> avals = avals_of(b, root);
   const Buffer::Vector kept = b.vector(root, kKept, 2);
-  FunctionSyntax* main = nullptr;
-  for (FunctionSyntax& f : m.functions)
-    if (f.name == "main") main = &f;
+  FunctionSyntax* main = main_of(m);
   if (!main || kept.size == avals.size()) return;
   if (kept.size > main->arguments.size() || kept.size > avals.size()) b.fail(kept.at, "more arguments are kept than there are");
   const std::size_t before = main->arguments.size() - kept.size;
@@ -121,6 +127,39 @@ void restore_arguments(const Buffer& b, std::size_t root, ModuleSyntax& m) {
   }
   if (next != kept.size) b.fail(kept.at, "the numbers of kept arguments do not ascend");
   main->arguments = std::move(all);
+}
+
+// A function exported for several platforms takes the number of the one that it runs on first.
+void choose_platform(const Buffer& b, std::size_t root, ModuleSyntax& m) {
+  const Buffer::Vector platforms = b.vector(root, kPlatforms, 4);
+  FunctionSyntax* main = main_of(m);
+  if (platforms.size < 2 || !main || main->arguments.empty()) return;
+  const ArgumentSyntax number = main->arguments[0];
+  const AttributeSyntax* what = find(number.attributes, "jax.global_constant");
+  if (!what || what->text != "_platform_index") return;
+  std::string listed;
+  for (std::size_t i = 0; i < platforms.size; ++i) {
+    const std::size_t at = b.follow(platforms.at + 4 * i);
+    const std::string_view platform = b.bytes({at + 4, std::min<std::size_t>(b.number<std::uint32_t>(at), kLongestName)});
+    listed += (i ? ", " : "") + shown(platform);
+    if (platform != "cpu") continue;
+    const auto index = static_cast<std::int32_t>(i);
+    OperationSyntax constant;
+    constant.name = "stablehlo.constant";
+    constant.at = number.at;
+    constant.defs.push_back({number.name, 1, number.at});
+    constant.result_types.push_back(number.type);
+    AttributeSyntax value;
+    value.kind = AttributeSyntax::bytes;
+    value.at = number.at;
+    value.value_type = number.type;
+    value.data = static_cast<const BytecodeSource&>(*m.source).keep(std::string(reinterpret_cast<const char*>(&index), sizeof index));
+    constant.attributes.push_back({"value", std::move(value)});
+    main->arguments.erase(main->arguments.begin());
+    main->body.operations.insert(main->body.operations.begin(), std::move(constant));
+    return;
+  }
+  b.fail(platforms.at, "it is exported for " + listed + ", and not for 'cpu'");
 }
 
 constexpr std::size_t kLongestList = 1 << 12;  // bytes of offsets of a table
@@ -141,13 +180,14 @@ bool is_exported(std::string_view bytes) {
   return size % 2 == 0 && size > kModule && size < kLongestList;
 }
 
-ModuleSyntax read_exported(std::string name, std::string bytes) {
-  Source source{std::move(name), std::move(bytes), true};
-  const Buffer b(source);
+ModuleSyntax read_exported(Source file) {
+  file.is_binary = true;
+  const Buffer b(file);
   const std::size_t root = b.follow(0);
   const Buffer::Vector inside = b.vector(root, kModule, 1);
   if (!is_bytecode(b.bytes(inside))) b.fail(inside.at, "a file of jax.export, if it is one, without a portable artifact");
-  ModuleSyntax m = read_bytecode(source.name, std::string(b.bytes(inside)));
+  ModuleSyntax m = read_bytecode({file.name, std::string(b.bytes(inside)), true});
+  choose_platform(b, root, m);
   restore_arguments(b, root, m);
   return m;
 }

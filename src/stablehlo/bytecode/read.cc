@@ -237,10 +237,9 @@ ModuleSyntax Reader::module() {
 
 bool is_bytecode(std::string_view bytes) { return bytes.starts_with(kBytecodeMagic); }
 
-ModuleSyntax read_bytecode(std::string name, std::string bytes) {
+ModuleSyntax read_bytecode(Source file) {
   auto source = std::make_shared<BytecodeSource>();
-  source->name = std::move(name);
-  source->text = std::move(bytes);
+  static_cast<Source&>(*source) = std::move(file);
   source->is_binary = true;
   const Tables tables = read_tables(*source);
   return Reader(source, tables).module();

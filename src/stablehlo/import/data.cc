@@ -204,6 +204,15 @@ class Reader {
   fail(*m.source, a.at, {problem});
 }
 
+// Data that came as bytes, or as digits of them; `text` is where errors point.
+Data from_bytes(const ModuleSyntax& m, const AttributeSyntax& a, std::shared_ptr<Bytes> bytes, std::string_view text, DType dtype) {
+  Data d;
+  d.shape = Shape(a.value_type.dims);
+  Reader(m, text, a.value_type, dtype).finish_bytes(*bytes, d);
+  d.literal = {dtype, d.splat ? Shape() : d.shape, std::move(bytes)};
+  return d;
+}
+
 }  // namespace
 
 std::optional<DType> dtype_of_element(std::string_view element) {
@@ -220,6 +229,10 @@ Data read_data(const ModuleSyntax& module, const AttributeSyntax& a) {
   const std::optional<DType> dtype = dtype_of_element(type.element);
   if (!dtype) no_data(module, a, "elements of type " + shown(type.element) + " are not supported");
   if (a.kind == AttributeSyntax::dense) return Reader(module, a.data, type, *dtype).read();
+  if (a.kind == AttributeSyntax::bytes) {
+    const auto* begin = reinterpret_cast<const std::byte*>(a.data.data());
+    return from_bytes(module, a, std::make_shared<Bytes>(begin, begin + a.data.size()), a.data, *dtype);
+  }
   if (a.kind != AttributeSyntax::resource) no_data(module, a, "dense<...> should stand here");
   const auto found = module.resources.find(a.text);
   if (found == module.resources.end())
@@ -232,13 +245,8 @@ Data read_data(const ModuleSyntax& module, const AttributeSyntax& a) {
   if (text.size() < kHead || text.size() % 2 || !text.starts_with("0x"))
     no_data(module, a, "the data of " + shown(a.text) + " are damaged");
   auto bytes = std::make_shared<Bytes>();
-  Data d;
-  d.shape = Shape(type.dims);
-  Reader reader(module, text, type, *dtype);
-  reader.from_digits(*bytes, text.substr(kHead), kHead);
-  reader.finish_bytes(*bytes, d);
-  d.literal = {*dtype, d.splat ? Shape() : d.shape, std::move(bytes)};
-  return d;
+  Reader(module, text, type, *dtype).from_digits(*bytes, text.substr(kHead), kHead);
+  return from_bytes(module, a, std::move(bytes), text, *dtype);
 }
 
 namespace {

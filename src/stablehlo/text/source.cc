@@ -49,6 +49,7 @@ std::string shown(std::string_view text) {
 }
 
 std::string place_of(const Source& source, std::size_t at) {
+  if (source.is_binary) return (source.name.empty() ? "" : source.name + ", ") + "byte " + std::to_string(at);
   const std::string_view text = source.text;
   at = std::min(at, text.size());
   const Line line = line_at(text, at);
@@ -57,6 +58,12 @@ std::string place_of(const Source& source, std::size_t at) {
 }
 
 void fail(const Source& source, std::size_t at, const Complaint& complaint) {
+  if (source.is_binary)
+    Message("load_stablehlo")
+        .problem(place_of(source, at) + ": " + complaint.problem)
+        .rule(complaint.rule)
+        .advice(complaint.advice)
+        .raise<IoError>();
   const std::string_view text = source.text;
   at = std::min(at, text.size());
   const Line line = line_at(text, at);

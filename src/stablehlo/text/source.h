@@ -12,6 +12,7 @@ namespace tessera::inline v0::stablehlo {
 struct Source {
   std::string name;  // of the file, for errors; empty for a text
   std::string text;
+  bool is_binary = false;  // places are counted in bytes
 };
 using SourcePtr = std::shared_ptr<const Source>;
 

@@ -1,0 +1,117 @@
+// Portable artifacts and files of jax.export against the text of the same functions; made by
+// exported/make.py.
+#include <tessera/stablehlo.h>
+#include <tessera/tessera.h>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+namespace {
+
+namespace ts = tessera;
+using ts::Array;
+
+std::string file(const std::string& name) { return std::string(TESSERA_TEST_DIR) + "/stablehlo/exported/" + name; }
+
+std::string contents(const std::string& name) {
+  std::ifstream in(file(name), std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+constexpr const char* kLoaded = "it was loaded";
+
+// What is said of a file, without the line that names this one.
+std::string message(const std::string& path) {
+  try {
+    ts::load_stablehlo(path);
+  } catch (const ts::IoError& e) {
+    std::string text = e.what();
+    if (const std::size_t line = text.find("\n  from: "); line != text.npos)
+      text.erase(line, text.find('\n', line + 1) - line);
+    return text;
+  }
+  return kLoaded;
+}
+
+// A file with these bytes, while it lives.
+struct Written {
+  std::string path = testing::TempDir() + "bytecode_test.mlirbc";
+  explicit Written(const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+  ~Written() { std::filesystem::remove(path); }
+};
+
+constexpr const char* kFunctions[] = {"dense", "loop", "constants", "scattered", "convolved"};
+
+}  // namespace
+
+TEST(Bytecode, IsTheProgramOfItsText) {
+  for (const std::string name : kFunctions) {
+    const std::string text = ts::stablehlo_program(file(name + ".mlir"));
+    EXPECT_EQ(ts::stablehlo_program(file(name + ".mlirbc")), text) << name;
+    EXPECT_EQ(ts::stablehlo_program(file(name + ".jaxexport")), text) << name;
+  }
+}
+
+TEST(Bytecode, ComputesWhatWasExported) {
+  const auto f = ts::load_stablehlo(file("constants.mlirbc"));
+  ASSERT_EQ(f.inputs().size(), 1u);
+  EXPECT_EQ(f.inputs()[0].shape, ts::Shape({6}));
+  // x * i + cumsum(x) - 2.5
+  EXPECT_EQ(f(ts::ones({6}))[0].to_vector<float>(), (std::vector<float>{-1.5f, 0.5f, 2.5f, 4.5f, 6.5f, 8.5f}));
+}
+
+TEST(Exported, TakesTheArgumentsThatItDoesNotUse) {
+  const auto f = ts::load_stablehlo(file("unused.jaxexport"));
+  ASSERT_EQ(f.inputs().size(), 3u);
+  EXPECT_EQ(f.inputs()[1].dtype, ts::i32);
+  EXPECT_EQ(f.inputs()[1].shape, ts::Shape({4}));
+  EXPECT_EQ(f(ts::ones({2, 3}), ts::zeros({4}, ts::i32), 3.0f)[0].to_vector<float>(), std::vector<float>(6, 7.0f));
+}
+
+TEST(Exported, ForSeveralPlatformsRunsOnThisOne) {
+  const auto f = ts::load_stablehlo(file("platforms.jaxexport"));
+  EXPECT_EQ(f.inputs().size(), 1u);
+  EXPECT_EQ(f(ts::zeros({3}))[0].to_vector<float>(), std::vector<float>(3, 0.0f));
+  const std::string text = message(file("only_tpu.jaxexport"));
+  EXPECT_NE(text.find("it is exported for 'tpu', 'cuda', and not for 'cpu'"), std::string::npos) << text;
+}
+
+TEST(Bytecode, ThatIsCutOffIsAnErrorOrTheModule) {
+  const std::string whole = contents("loop.mlirbc");
+  ASSERT_GT(whole.size(), 500u);
+  for (std::size_t n = 4; n < whole.size(); n += 1 + n % 5) {
+    const Written cut(whole.substr(0, n));
+    const std::string text = message(cut.path);
+    EXPECT_NE(text.find("byte "), std::string::npos) << n << ": " << text;
+  }
+}
+
+TEST(Bytecode, OfAnyBytesIsAnErrorOrAModule) {
+  std::mt19937_64 random(7);
+  std::size_t errors = 0;
+  constexpr int kFiles = 400;
+  for (int i = 0; i < kFiles; ++i) {
+    std::string bytes = contents(std::string(kFunctions[random() % std::size(kFunctions)]) + (i % 2 ? ".mlirbc" : ".jaxexport"));
+    for (std::uint64_t k = 1 + random() % 3; k-- > 0;) bytes[random() % bytes.size()] = static_cast<char>(random());
+    const Written damaged(bytes);
+    errors += message(damaged.path) != kLoaded;
+  }
+  EXPECT_GT(errors, kFiles / 4u);
+}
+
+TEST(Bytecode, SaysWhatItDoesNotRead) {
+  {
+    std::string bytes = contents("loop.mlirbc");
+    bytes[4] = static_cast<char>(7 << 1 | 1);  // the version
+    const Written newer(bytes);
+    EXPECT_EQ(message(newer.path), "load_stablehlo: " + newer.path +
+                                       ", byte 5: bytecode of version 7\n  rule: versions 0 to 6 are read\n"
+                                       "  try: Write it for an older version: jax.export does so for every file.");
+  }
+  const Written empty("ML\xefR");
+  EXPECT_EQ(message(empty.path), "load_stablehlo: " + empty.path + ", byte 4: the file ends here, and a number is expected");
+}
