@@ -54,9 +54,13 @@ int check(const Words& arguments) {
     Count& category = categories[category_of(file)];
     for (const tessera::StableHloCheck& c : tessera::check_stablehlo(file)) {
       using Check = tessera::StableHloCheck;
-      const char* word = c.outcome == Check::passed ? "passed" : c.outcome == Check::failed ? "FAILED" : "refused";
+      const char* word = c.outcome == Check::passed   ? "passed"
+                         : c.outcome == Check::failed ? "FAILED"
+                                                      : "refused";
       for (Count* n : {&category, &all})
-        ++(c.outcome == Check::passed ? n->passed : c.outcome == Check::failed ? n->failed : n->refused);
+        ++(c.outcome == Check::passed   ? n->passed
+           : c.outcome == Check::failed ? n->failed
+                                        : n->refused);
       if (c.outcome != Check::passed)
         std::printf("%s %s\n", word, (verbose ? c.message : first_line(c.message)).c_str());
       else if (verbose)

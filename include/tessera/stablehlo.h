@@ -107,7 +107,8 @@ struct StableHloCheck {
 TESSERA_API std::vector<StableHloCheck> check_stablehlo(
     const std::string& path, std::source_location loc = std::source_location::current());
 /// The program of a function as text (docs/ir.md).
-TESSERA_API std::string stablehlo_program(const std::string& path, const LoadOptions& options = {},
-                                          std::source_location loc = std::source_location::current());
+TESSERA_API std::string stablehlo_program(
+    const std::string& path, const LoadOptions& options = {},
+    std::source_location loc = std::source_location::current());
 
 }  // namespace tessera::inline v0

@@ -29,6 +29,7 @@
 #include <tessera/mesh.h>
 #include <tessera/message.h>
 #include <tessera/nn.h>
+#include <tessera/npy.h>
 #include <tessera/operators.h>
 #include <tessera/optim.h>
 #include <tessera/partition_spec.h>
@@ -43,6 +44,7 @@
 #include <tessera/shape.h>
 #include <tessera/shard_map.h>
 #include <tessera/sharding.h>
+#include <tessera/stablehlo.h>
 #include <tessera/static_array.h>
 #include <tessera/tree.h>
 #include <tessera/tree_def.h>

@@ -2,6 +2,7 @@
 #include "api/interop/loaded.h"
 #include "api/trace/trace.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -38,21 +39,31 @@ double as_double(T x) {
 template <class T>
 double distance(Check::Kind kind, T a, T b) {
   constexpr double kFar = std::numeric_limits<double>::infinity();
-  if constexpr (std::is_integral_v<T>) {
+  if constexpr (requires { a.real(); }) {  // complex numbers by their parts
+    return std::max(distance(kind, a.real(), b.real()), distance(kind, a.imag(), b.imag()));
+  } else if constexpr (std::is_integral_v<T>) {
     if (a == b) return 0;
-    return kind == Check::almost_equal ? std::abs(static_cast<double>(a) - static_cast<double>(b)) : kFar;
+    return kind == Check::almost_equal ? std::abs(static_cast<double>(a) - static_cast<double>(b))
+                                       : kFar;
   } else {
     const double x = as_double(a), y = as_double(b);
     if (x == y || (std::isnan(x) && std::isnan(y))) return 0;
     if (kind == Check::equal || std::isnan(x) || std::isnan(y)) return kFar;
     if (kind == Check::almost_equal) return std::abs(x - y);
-    return std::abs(static_cast<double>(place_in_order(a)) - static_cast<double>(place_in_order(b)));
+    const std::int64_t p = place_in_order(a), q = place_in_order(b);
+    // Exact where it matters; of opposite signs they may be 2^64 apart.
+    const std::uint64_t apart = p < q
+                                    ? static_cast<std::uint64_t>(q) - static_cast<std::uint64_t>(p)
+                                    : static_cast<std::uint64_t>(p) - static_cast<std::uint64_t>(q);
+    return static_cast<double>(apart);
   }
 }
 
 template <class T>
 std::string number(T x) {
-  if constexpr (std::is_integral_v<T>) {
+  if constexpr (requires { x.real(); }) {
+    return "(" + number(x.real()) + ", " + number(x.imag()) + ")";
+  } else if constexpr (std::is_integral_v<T>) {
     return std::to_string(x);
   } else {
     char text[64];
@@ -74,9 +85,12 @@ std::string compare(const Check& check, const Array& got, const Array& want) {
       if (d > most) most = d, worst = i;
     }
     if (wrong == 0 && (check.kind != Check::close || most >= check.least)) return {};
-    std::string by = check.kind == Check::close && std::isfinite(most) ? ", " + number(most) + " units in the last place apart" : "";
-    return check.place + ": " + std::to_string(wrong) + " of " + std::to_string(a.size()) + " elements differ, most at " +
-           std::to_string(worst) + ": " + number(a[worst]) + " where " + number(b[worst]) + " is expected" + by;
+    std::string by = check.kind == Check::close && std::isfinite(most)
+                         ? ", " + number(most) + " units in the last place apart"
+                         : "";
+    return check.place + ": " + std::to_string(wrong) + " of " + std::to_string(a.size()) +
+           " elements differ, most at " + std::to_string(worst) + ": " + number(a[worst]) +
+           " where " + number(b[worst]) + " is expected" + by;
   });
 }
 
@@ -98,9 +112,13 @@ void run(const stablehlo::ModuleSyntax& m, StableHloCheck& out) {
   if (!entry) stablehlo::fail(*m.source, m.at, {"the module has no function"});
   const stablehlo::Imported imported = stablehlo::import_function(m, entry->name);
   if (!imported.inputs.empty())
-    stablehlo::fail(*m.source, entry->at, {"@" + entry->name + " takes arguments", "a module that is checked brings its inputs along"});
-  if (imported.checks.empty()) stablehlo::fail(*m.source, entry->at, {"nothing is checked in @" + entry->name});
-  const std::vector<Array> results = detail::apply(imported.program, detail::constants_of(imported), {});
+    stablehlo::fail(*m.source, entry->at,
+                    {"@" + entry->name + " takes arguments",
+                     "a module that is checked brings its inputs along"});
+  if (imported.checks.empty())
+    stablehlo::fail(*m.source, entry->at, {"nothing is checked in @" + entry->name});
+  const std::vector<Array> results =
+      detail::apply(imported.program, detail::constants_of(imported), {});
   out.checks = imported.checks.size();
   std::size_t next = imported.outputs.size();
   for (const Check& c : imported.checks) {
@@ -117,7 +135,7 @@ void run(const stablehlo::ModuleSyntax& m, StableHloCheck& out) {
 std::vector<StableHloCheck> check_stablehlo(const std::string& path, std::source_location loc) {
   const stablehlo::SourcePtr source = detail::read_source(path, loc);
   std::vector<StableHloCheck> out;
-  const auto parts = stablehlo::parts_of(*source);
+  const auto parts = detail::parts_of(*source);
   for (const stablehlo::Part& part : parts) {
     const auto guarded = [&](StableHloCheck check, auto&& step) {
       try {
@@ -130,13 +148,13 @@ std::vector<StableHloCheck> check_stablehlo(const std::string& path, std::source
     };
     std::vector<stablehlo::ModuleSyntax> modules;
     try {
-      modules = stablehlo::parse(source, part);
+      modules = detail::modules_of(source, part);
     } catch (const Error& e) {
       out.push_back({StableHloCheck::refused, source->name, 0, problem_of(e)});
     }
     for (const stablehlo::ModuleSyntax& m : modules) {
       StableHloCheck check;
-      const std::string at = stablehlo::place_of(*source, m.at);
+      const std::string at = stablehlo::place_of(*m.source, m.at);
       check.module = parts.size() > 1 ? at.substr(0, at.rfind(", column")) : source->name;
       guarded(std::move(check), [&](StableHloCheck& c) { run(m, c); });
     }

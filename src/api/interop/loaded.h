@@ -14,9 +14,14 @@ struct LoadedModule {
   std::string name;
 };
 
-/// The text of a file; IoError where it cannot be read.
+/// The bytes of a file; IoError where it cannot be read.
 stablehlo::SourcePtr read_source(const std::string& path, const SourceLoc& loc);
-/// The only module of a text; IoError where there are several.
+/// The parts of a file that hold modules of their own: one of a portable artifact or of a file of
+/// jax.export, and those of a text that lines "// -----" separate.
+std::vector<stablehlo::Part> parts_of(const stablehlo::Source& source);
+std::vector<stablehlo::ModuleSyntax> modules_of(const stablehlo::SourcePtr& source,
+                                                stablehlo::Part part);
+/// The only module of a file; IoError where there are several.
 stablehlo::ModuleSyntax only_module(const stablehlo::SourcePtr& source);
 /// The constants of an imported function as arrays.
 std::vector<Array> constants_of(const stablehlo::Imported& imported);

@@ -14,11 +14,16 @@ namespace detail {
 
 stablehlo::SourcePtr read_source(const std::string& path, const SourceLoc& loc) {
   const auto fail = [&](const std::string& problem, const std::string& advice) {
-    Message("load_stablehlo").problem(shown_path(path) + ": " + problem).from(loc).advice(advice).raise<IoError>();
+    Message("load_stablehlo")
+        .problem(shown_path(path) + ": " + problem)
+        .from(loc)
+        .advice(advice)
+        .raise<IoError>();
   };
   InputFile in(path);
   if (!in.problem().empty()) fail(in.problem(), in.advice());
-  if (in.size() > machine_memory() / 4) fail("it is too large for this machine's memory", "check that it is a module");
+  if (in.size() > machine_memory() / 4)
+    fail("it is too large for this machine's memory", "check that it is a module");
   auto source = std::make_shared<stablehlo::Source>();
   source->name = shown_path(path);
   source->text.resize(static_cast<std::size_t>(in.size()));
@@ -27,21 +32,36 @@ stablehlo::SourcePtr read_source(const std::string& path, const SourceLoc& loc) 
   return source;
 }
 
+std::vector<stablehlo::Part> parts_of(const stablehlo::Source& source) {
+  if (stablehlo::is_bytecode(source.text) || stablehlo::is_exported(source.text))
+    return {{0, source.text.size()}};
+  return stablehlo::parts_of(source);
+}
+
+std::vector<stablehlo::ModuleSyntax> modules_of(const stablehlo::SourcePtr& source,
+                                                stablehlo::Part part) {
+  if (stablehlo::is_bytecode(source->text)) return {stablehlo::read_bytecode(*source)};
+  if (stablehlo::is_exported(source->text)) return {stablehlo::read_exported(*source)};
+  return stablehlo::parse(source, part);
+}
+
 stablehlo::ModuleSyntax only_module(const stablehlo::SourcePtr& source) {
-  if (stablehlo::is_bytecode(source->text)) return stablehlo::read_bytecode(*source);
-  if (stablehlo::is_exported(source->text)) return stablehlo::read_exported(*source);
   std::vector<stablehlo::ModuleSyntax> modules;
-  for (const stablehlo::Part& part : stablehlo::parts_of(*source))
-    for (stablehlo::ModuleSyntax& m : stablehlo::parse(source, part)) modules.push_back(std::move(m));
-  if (modules.empty()) stablehlo::fail(*source, source->text.size(), {"there is no module and no function"});
+  for (const stablehlo::Part& part : parts_of(*source))
+    for (stablehlo::ModuleSyntax& m : modules_of(source, part)) modules.push_back(std::move(m));
+  if (modules.empty())
+    stablehlo::fail(*source, source->text.size(), {"there is no module and no function"});
   if (modules.size() > 1)
-    stablehlo::fail(*source, modules[1].at, {"a second module begins here", "a file to load has one module", "divide the file at its lines '// -----'"});
+    stablehlo::fail(*source, modules[1].at,
+                    {"a second module begins here", "a file to load has one module",
+                     "divide the file at its lines '// -----'"});
   return std::move(modules[0]);
 }
 
 std::vector<Array> constants_of(const stablehlo::Imported& imported) {
   std::vector<Array> out;
-  for (const Literal& l : imported.constants) out.push_back(Array::from_bytes(l.dtype, l.shape, l.bytes->data()));
+  for (const Literal& l : imported.constants)
+    out.push_back(Array::from_bytes(l.dtype, l.shape, l.bytes->data()));
   return out;
 }
 
@@ -56,7 +76,8 @@ std::vector<ArrayType> public_types(const std::vector<stablehlo::NamedType>& typ
 }
 
 LoadedFunction load(const stablehlo::SourcePtr& source, const LoadOptions& options) {
-  stablehlo::Imported imported = stablehlo::import_function(detail::only_module(source), options.function);
+  stablehlo::Imported imported =
+      stablehlo::import_function(detail::only_module(source), options.function);
   auto m = std::make_shared<detail::LoadedModule>();
   // Checks are for `check_stablehlo`; here a module is what it gives.
   auto program = std::make_shared<Program>(*imported.program);
@@ -71,7 +92,10 @@ LoadedFunction load(const stablehlo::SourcePtr& source, const LoadOptions& optio
 
 const detail::LoadedModule& need_loaded(const std::shared_ptr<const detail::LoadedModule>& m) {
   if (!m)
-    Message("load_stablehlo").problem("this function was never loaded").advice("assign it what load_stablehlo gives").raise<TraceError>();
+    Message("load_stablehlo")
+        .problem("this function was never loaded")
+        .advice("assign it what load_stablehlo gives")
+        .raise<TraceError>();
   return *m;
 }
 
@@ -80,7 +104,9 @@ std::string text_of(DType dtype, const Shape& shape) { return to_string(Type(dty
 }  // namespace
 
 const std::vector<ArrayType>& LoadedFunction::inputs() const { return need_loaded(module_).inputs; }
-const std::vector<ArrayType>& LoadedFunction::outputs() const { return need_loaded(module_).outputs; }
+const std::vector<ArrayType>& LoadedFunction::outputs() const {
+  return need_loaded(module_).outputs;
+}
 
 LoadedFunction::Single LoadedFunction::single(std::source_location loc) const {
   if (outputs().size() != 1)
@@ -93,13 +119,15 @@ LoadedFunction::Single LoadedFunction::single(std::source_location loc) const {
   return Single(*this);
 }
 
-std::vector<Array> LoadedFunction::call(std::span<const Array> arguments, std::source_location loc) const {
+std::vector<Array> LoadedFunction::call(std::span<const Array> arguments,
+                                        std::source_location loc) const {
   const detail::LoadedModule& m = need_loaded(module_);
   const std::string function = "@" + m.name;
   const SourceLoc line(loc);
   if (arguments.size() != m.inputs.size())
     Message(function)
-        .problem("it takes " + std::to_string(m.inputs.size()) + " arguments, and gets " + std::to_string(arguments.size()))
+        .problem("it takes " + std::to_string(m.inputs.size()) + " arguments, and gets " +
+                 std::to_string(arguments.size()))
         .from(line)
         .advice("inputs() lists their names, dtypes and shapes")
         .raise<ShapeError>();
@@ -109,15 +137,19 @@ std::vector<Array> LoadedFunction::call(std::span<const Array> arguments, std::s
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ArrayType& want = m.inputs[i];
     const Type& got = detail::need(arguments[i], function.c_str(), line).type;
-    const bool weak = got.weak && got.shape.rank() == 0 && want.shape.rank() == 0 &&
-                      (is_floating(want.dtype) || (is_integer(want.dtype) && is_integer(got.dtype)));
+    const bool weak =
+        got.weak && got.shape.rank() == 0 && want.shape.rank() == 0 &&
+        (is_floating(want.dtype) || (is_integer(want.dtype) && is_integer(got.dtype)));
     if (got.shape != want.shape || (got.dtype != want.dtype && !weak)) {
       (got.shape != want.shape ? shapes : dtypes) = true;
-      wrong.offender(want.name + " is " + text_of(want.dtype, want.shape) + ", and gets " + text_of(detail::visible_dtype(got), got.shape));
+      wrong.offender(want.name + " is " + text_of(want.dtype, want.shape) + ", and gets " +
+                     text_of(detail::visible_dtype(got), got.shape));
     }
     operands.push_back(got.weak ? arguments[i].astype(want.dtype, loc) : arguments[i]);
   }
-  wrong.problem("arguments that are not what it takes:").rule("dtypes and shapes are those that it was exported for").from(line)
+  wrong.problem("arguments that are not what it takes:")
+      .rule("dtypes and shapes are those that it was exported for")
+      .from(line)
       .advice("convert and reshape the arguments as inputs() says");
   if (shapes) wrong.raise<ShapeError>();
   if (dtypes) wrong.raise<DTypeError>();
@@ -125,21 +157,26 @@ std::vector<Array> LoadedFunction::call(std::span<const Array> arguments, std::s
   return detail::apply(m.program, operands, line);
 }
 
-LoadedFunction load_stablehlo(const std::string& path, const LoadOptions& options, std::source_location loc) {
+LoadedFunction load_stablehlo(const std::string& path, const LoadOptions& options,
+                              std::source_location loc) {
   const InFunction called("load_stablehlo", loc);
   return load(detail::read_source(path, loc), options);
 }
 
-LoadedFunction load_stablehlo_text(std::string_view text, const LoadOptions& options, std::source_location loc) {
+LoadedFunction load_stablehlo_text(std::string_view text, const LoadOptions& options,
+                                   std::source_location loc) {
   const InFunction called("load_stablehlo_text", loc);
   auto source = std::make_shared<stablehlo::Source>();
   source->text = text;
   return load(source, options);
 }
 
-std::string stablehlo_program(const std::string& path, const LoadOptions& options, std::source_location loc) {
+std::string stablehlo_program(const std::string& path, const LoadOptions& options,
+                              std::source_location loc) {
   const InFunction called("stablehlo_program", loc);
-  return to_string(*stablehlo::import_function(detail::only_module(detail::read_source(path, loc)), options.function).program);
+  return to_string(*stablehlo::import_function(detail::only_module(detail::read_source(path, loc)),
+                                               options.function)
+                        .program);
 }
 
 }  // namespace tessera::inline v0

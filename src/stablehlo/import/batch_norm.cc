@@ -7,10 +7,14 @@ namespace {
 
 // The parts of it that all three forms share.
 struct Norm {
-  explicit Norm(Reading& r, std::size_t operands) : x(check(r, operands)), feature(feature_of(r, x)) {
+  explicit Norm(Reading& r, std::size_t operands)
+      : x(check(r, operands)), feature(feature_of(r, x)) {
     for (int d = 0; d < x.rank(); ++d)
       if (d != feature) axes.push_back(d);
-    count = static_cast<double>(x.shape()[static_cast<std::size_t>(feature)] ? x.shape().count() / x.shape()[static_cast<std::size_t>(feature)] : 0);
+    count =
+        static_cast<double>(x.shape()[static_cast<std::size_t>(feature)]
+                                ? x.shape().count() / x.shape()[static_cast<std::size_t>(feature)]
+                                : 0);
     epsilon = r.real_or("epsilon", 0);
   }
   static Value check(Reading& r, std::size_t operands) {
@@ -68,8 +72,10 @@ Values batch_norm_grad(Reading& r) {
   const Value of_offset = n.sum(gradient), product = n.sum(ops::mul(gradient, centered));
   const Value of_scale = ops::div(product, deviation);
   const Value count = ops::full_like(deviation, n.count);
-  const Value across = ops::div(ops::mul(centered, n.wide(product)), n.wide(ops::mul(deviation, deviation)));
-  const Value inner = ops::sub(ops::sub(ops::mul(n.wide(count), gradient), n.wide(of_offset)), across);
+  const Value across =
+      ops::div(ops::mul(centered, n.wide(product)), n.wide(ops::mul(deviation, deviation)));
+  const Value inner =
+      ops::sub(ops::sub(ops::mul(n.wide(count), gradient), n.wide(of_offset)), across);
   const Value of_x = ops::mul(n.wide(ops::div(ops::div(scale, deviation), count)), inner);
   return {of_x, of_scale, of_offset};
 }

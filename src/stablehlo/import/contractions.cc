@@ -32,15 +32,16 @@ Ints positions(Reading& r, const AttributeSyntax& labels, const char* first, con
     if (k >= out.size() || out[k] >= 0)
       fail(*r.importer.module.source, labels.items[i].at,
            {shown(name) + " is no further dimension of this array",
-            std::string("its dimensions are ") + first + ", " + second + " and the spatial ones from 0, once each"});
+            std::string("its dimensions are ") + first + ", " + second +
+                " and the spatial ones from 0, once each"});
     out[k] = static_cast<std::int64_t>(i);
   }
   return out;
 }
 
 // As #stablehlo.conv<raw input_batch_dimension = 0, ...> or another struct of fields.
-Ints raw_positions(Reading& r, const AttributeSyntax& a, const std::string& first, const std::string& second,
-                   const std::string& spatial) {
+Ints raw_positions(Reading& r, const AttributeSyntax& a, const std::string& first,
+                   const std::string& second, const std::string& spatial) {
   Ints out;
   for (const std::string& name : {first, second}) {
     const Ints one = r.field(a, name);
@@ -66,7 +67,8 @@ Values dot(Reading& r) {
   r.need_operands(2);
   const DType result = r.result().dtype;
   const auto [x, y] = agree(r.in[0], r.in[1], result);
-  if (x.rank() < 1 || x.rank() > 2 || y.rank() < 1 || y.rank() > 2) r.refuse("it takes vectors and matrices");
+  if (x.rank() < 1 || x.rank() > 2 || y.rank() < 1 || y.rank() > 2)
+    r.refuse("it takes vectors and matrices");
   return {ops::dot_general(x, y, {{x.rank() - 1}, {0}, {}, {}}, result)};
 }
 
@@ -75,7 +77,9 @@ Values dot_general(Reading& r) {
   const DType result = r.result().dtype;
   const auto [x, y] = agree(r.in[0], r.in[1], result);
   const AttributeSyntax* fields = r.find("dot_dimension_numbers");
-  const auto dims = [&](const char* name) { return fields ? r.field(*fields, name) : r.ints_or(name, {}); };
+  const auto dims = [&](const char* name) {
+    return fields ? r.field(*fields, name) : r.ints_or(name, {});
+  };
   return {ops::dot_general(x, y,
                            {dims("lhs_contracting_dimensions"), dims("rhs_contracting_dimensions"),
                             dims("lhs_batching_dimensions"), dims("rhs_batching_dimensions")},
@@ -94,21 +98,26 @@ Values convolution(Reading& r) {
     d.rhs_spec = positions(r, a.items[1], "o", "i");
     d.out_spec = positions(r, a.items[2], "b", "f");
   } else {
-    d.lhs_spec = raw_positions(r, a, "input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions");
-    d.rhs_spec = raw_positions(r, a, "kernel_output_feature_dimension", "kernel_input_feature_dimension",
-                               "kernel_spatial_dimensions");
-    d.out_spec = raw_positions(r, a, "output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions");
+    d.lhs_spec = raw_positions(r, a, "input_batch_dimension", "input_feature_dimension",
+                               "input_spatial_dimensions");
+    d.rhs_spec = raw_positions(r, a, "kernel_output_feature_dimension",
+                               "kernel_input_feature_dimension", "kernel_spatial_dimensions");
+    d.out_spec = raw_positions(r, a, "output_batch_dimension", "output_feature_dimension",
+                               "output_spatial_dimensions");
   }
   const auto rank = static_cast<std::size_t>(x.rank());
-  if (rank < 2 || w.rank() != x.rank() || d.lhs_spec.size() != rank || d.rhs_spec.size() != rank || d.out_spec.size() != rank)
-    r.refuse("its dimension numbers do not fit operands " + to_string(x.type()) + " and " + to_string(w.type()));
-  for (const Ints* spec : {&d.lhs_spec, &d.rhs_spec, &d.out_spec}) r.check_dims(*spec, x.rank(), "dimension_numbers");
+  if (rank < 2 || w.rank() != x.rank() || d.lhs_spec.size() != rank || d.rhs_spec.size() != rank ||
+      d.out_spec.size() != rank)
+    r.refuse("its dimension numbers do not fit operands " + to_string(x.type()) + " and " +
+             to_string(w.type()));
+  for (const Ints* spec : {&d.lhs_spec, &d.rhs_spec, &d.out_spec})
+    r.check_dims(*spec, x.rank(), "dimension_numbers");
   const std::size_t spatial = rank - 2;
   const auto per_dim = [&](const char* name) {
     const Ints v = r.ints_or(name, Ints(spatial, 1));
     if (v.size() != spatial)
-      r.refuse(std::string(name) + " has " + std::to_string(v.size()) + " entries for " + std::to_string(spatial) +
-               " spatial dimensions");
+      r.refuse(std::string(name) + " has " + std::to_string(v.size()) + " entries for " +
+               std::to_string(spatial) + " spatial dimensions");
     return v;
   };
   d.strides = per_dim("window_strides");
@@ -121,7 +130,9 @@ Values convolution(Reading& r) {
       r.refuse("its padding is not known before the program runs", "shapes are static");
     for (std::size_t i = 0; i < spatial; ++i) padding[i] = {(*known)[2 * i], (*known)[2 * i + 1]};
   }
-  if (padding.size() != spatial) r.refuse("padding has " + std::to_string(padding.size()) + " rows for " + std::to_string(spatial) + " spatial dimensions");
+  if (padding.size() != spatial)
+    r.refuse("padding has " + std::to_string(padding.size()) + " rows for " +
+             std::to_string(spatial) + " spatial dimensions");
   for (const Ints& row : padding) {
     d.pad_low.push_back(row[0]);
     d.pad_high.push_back(row[1]);

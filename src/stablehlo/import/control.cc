@@ -22,7 +22,8 @@ std::vector<Type> plain_types(const std::vector<Type>& types) {
 // The program with what it reads from outside before its arguments.
 ProgramPtr captures_first(const RegionProgram& p) {
   auto& inputs = p.program->inputs;
-  std::rotate(inputs.begin(), inputs.end() - static_cast<std::ptrdiff_t>(p.captured.size()), inputs.end());
+  std::rotate(inputs.begin(), inputs.end() - static_cast<std::ptrdiff_t>(p.captured.size()),
+              inputs.end());
   return p.program;
 }
 
@@ -31,14 +32,16 @@ ProgramPtr on_all(const RegionProgram& branch, const Values& all, std::size_t fi
   Builder b;
   Values in;
   for (const Value& v : all) in.push_back(b.input(v.type()));
-  return b.finish(b.inline_program(*branch.program, std::span(in).subspan(first, branch.captured.size())));
+  return b.finish(
+      b.inline_program(*branch.program, std::span(in).subspan(first, branch.captured.size())));
 }
 
 Values choose(Reading& r, Value index) {
   std::vector<RegionProgram> branches;
   Values all;
   for (const RegionSyntax& region : r.op.regions) {
-    if (!region.arguments.empty()) r.refuse("a branch has no arguments: it reads what it needs from outside");
+    if (!region.arguments.empty())
+      r.refuse("a branch has no arguments: it reads what it needs from outside");
     branches.push_back(r.importer.region(r, region));
     all.insert(all.end(), branches.back().captured.begin(), branches.back().captured.end());
   }
@@ -53,15 +56,21 @@ Values choose(Reading& r, Value index) {
   return ops::cond(index, programs, all);
 }
 
-Value scalar_of(Reading& r, DType dtype, std::int64_t n) { return ops::constant(r.b, scalar_literal(dtype, n)); }
+Value scalar_of(Reading& r, DType dtype, std::int64_t n) {
+  return ops::constant(r.b, scalar_literal(dtype, n));
+}
 
-Check check(Check::Kind kind, double tolerance, double least = 0) { return {kind, tolerance, least, {}}; }
+Check check(Check::Kind kind, double tolerance, double least = 0) {
+  return {kind, tolerance, least, {}};
+}
 
 Values add_check(Reading& r, const Check& c) {
   Values pair = r.in;
-  if (const AttributeSyntax* value = r.find("value")) pair.push_back(r.importer.constant(r.scope, *value));
+  if (const AttributeSyntax* value = r.find("value"))
+    pair.push_back(r.importer.constant(r.scope, *value));
   if (pair.size() != 2) r.refuse("a check takes two arrays");
-  if (pair[0].type() != pair[1].type() && Type(pair[0].dtype(), pair[0].shape()) != Type(pair[1].dtype(), pair[1].shape()))
+  if (pair[0].type() != pair[1].type() &&
+      Type(pair[0].dtype(), pair[0].shape()) != Type(pair[1].dtype(), pair[1].shape()))
     r.refuse("it compares " + to_string(pair[0].type()) + " with " + to_string(pair[1].type()));
   r.importer.add_check(r, c, pair[0], pair[1]);
   return {};
@@ -83,20 +92,25 @@ Values custom_call(Reading& r) {
     Rule rule;
   };
   static constexpr Row kRows[] = {
-      {"check.expect_eq", check_equal},          {"check.expect_close", check_close},
-      {"check.expect_almost_eq", check_almost_equal}, {"Sharding", pass},
-      {"annotate_device_placement", pass},       {"LayoutConstraint", pass},
+      {"check.expect_eq", check_equal},
+      {"check.expect_close", check_close},
+      {"check.expect_almost_eq", check_almost_equal},
+      {"Sharding", pass},
+      {"annotate_device_placement", pass},
+      {"LayoutConstraint", pass},
   };
   const std::string target = r.word_or("call_target_name", "");
   for (const Row& row : kRows)
     if (target == row.target) return row.rule(r);
-  r.refuse("the custom call " + shown(target) + " is not supported", "a custom call is code of another library",
+  r.refuse("the custom call " + shown(target) + " is not supported",
+           "a custom call is code of another library",
            "export the function for a platform without it, or write this part with Tessera");
 }
 
 Values while_loop(Reading& r) {
   r.need_regions(2);
-  const RegionProgram cond = r.importer.region(r, r.op.regions[0]), body = r.importer.region(r, r.op.regions[1]);
+  const RegionProgram cond = r.importer.region(r, r.op.regions[0]),
+                      body = r.importer.region(r, r.op.regions[1]);
   const auto arguments = [](const RegionProgram& p) {
     std::vector<Type> types = plain_types(p.program->input_types());
     types.resize(types.size() - p.captured.size());
@@ -104,41 +118,51 @@ Values while_loop(Reading& r) {
   };
   std::vector<Type> carry;
   for (const Value& v : r.in) carry.emplace_back(v.dtype(), v.shape());
-  if (arguments(cond) != carry || arguments(body) != carry || plain_types(body.program->output_types()) != carry)
+  if (arguments(cond) != carry || arguments(body) != carry ||
+      plain_types(body.program->output_types()) != carry)
     r.refuse("the types of what it carries are not those of its regions");
   if (plain_types(cond.program->output_types()) != std::vector<Type>{Type(DType::boolean, {})})
     r.refuse("its condition does not give one tensor<i1>");
-  return ops::while_(captures_first(cond), captures_first(body), cond.captured, body.captured, r.in);
+  return ops::while_(captures_first(cond), captures_first(body), cond.captured, body.captured,
+                     r.in);
 }
 
 Values if_else(Reading& r) {
   r.need_operands(1);
   r.need_regions(2);
-  if (Type(r.in[0].dtype(), r.in[0].shape()) != Type(DType::boolean, {})) r.refuse("its operand is no tensor<i1>");
-  return choose(r, ops::select(r.in[0], scalar_of(r, DType::int32, 0), scalar_of(r, DType::int32, 1)));
+  if (Type(r.in[0].dtype(), r.in[0].shape()) != Type(DType::boolean, {}))
+    r.refuse("its operand is no tensor<i1>");
+  return choose(r,
+                ops::select(r.in[0], scalar_of(r, DType::int32, 0), scalar_of(r, DType::int32, 1)));
 }
 
 // An index out of range, a negative one too, means the last branch.
 Values case_of(Reading& r) {
   r.need_operands(1);
   if (r.op.regions.empty()) r.refuse("it has no branches");
-  if (Type(r.in[0].dtype(), r.in[0].shape()) != Type(DType::int32, {})) r.refuse("its operand is no tensor<i32>");
-  const Value i = r.in[0], last = scalar_of(r, DType::int32, static_cast<std::int64_t>(r.op.regions.size()) - 1);
+  if (Type(r.in[0].dtype(), r.in[0].shape()) != Type(DType::int32, {}))
+    r.refuse("its operand is no tensor<i32>");
+  const Value i = r.in[0],
+              last = scalar_of(r, DType::int32, static_cast<std::int64_t>(r.op.regions.size()) - 1);
   const Value outside = ops::lt(i, scalar_of(r, DType::int32, 0));
   return choose(r, ops::select(outside, last, ops::min(i, last)));
 }
 
 Values get_tuple_element(Reading& r) {
-  if (r.operands.size() != 1 || !r.operands[0].type || r.operands[0].type->kind != TypeSyntax::tuple)
+  if (r.operands.size() != 1 || !r.operands[0].type ||
+      r.operands[0].type->kind != TypeSyntax::tuple)
     r.refuse("its operand is no tuple");
   const std::vector<TypeSyntax>& members = r.operands[0].type->members;
   const std::int64_t index = r.integer("index");
   if (index < 0 || index >= static_cast<std::int64_t>(members.size()))
-    r.refuse("the tuple has " + std::to_string(members.size()) + " elements, and no number " + std::to_string(index));
+    r.refuse("the tuple has " + std::to_string(members.size()) + " elements, and no number " +
+             std::to_string(index));
   std::size_t first = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(index); ++i) first += r.importer.leaf_types(members[i]).size();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(index); ++i)
+    first += r.importer.leaf_types(members[i]).size();
   const std::size_t n = r.importer.leaf_types(members[static_cast<std::size_t>(index)]).size();
-  return Values(r.in.begin() + static_cast<std::ptrdiff_t>(first), r.in.begin() + static_cast<std::ptrdiff_t>(first + n));
+  return Values(r.in.begin() + static_cast<std::ptrdiff_t>(first),
+                r.in.begin() + static_cast<std::ptrdiff_t>(first + n));
 }
 
 Values map(Reading& r) {
@@ -151,15 +175,17 @@ Values map(Reading& r) {
     if (v.shape() != shape) r.refuse("its operands have different shapes");
     want.emplace_back(v.dtype(), Shape());
   }
-  if (plain_types(p->input_types()) != want) r.refuse("its region does not take an element of each operand");
+  if (plain_types(p->input_types()) != want)
+    r.refuse("its region does not take an element of each operand");
   return elementwise(r.b, *p, r.in, shape);
 }
 
 Values check_equal(Reading& r) { return add_check(r, check(Check::equal, 0)); }
 Values check_close(Reading& r) {
   constexpr std::int64_t kUlps = 3;
-  return add_check(r, check(Check::close, static_cast<double>(r.integer_or("max_ulp_difference", kUlps)),
-                            static_cast<double>(r.integer_or("min_ulp_difference", 0))));
+  return add_check(
+      r, check(Check::close, static_cast<double>(r.integer_or("max_ulp_difference", kUlps)),
+               static_cast<double>(r.integer_or("min_ulp_difference", 0))));
 }
 Values check_almost_equal(Reading& r) {
   constexpr double kTolerance = 1e-3;

@@ -15,10 +15,11 @@ struct Element {
   DType dtype;
 };
 constexpr Element kElements[] = {
-    {"i1", DType::boolean}, {"i8", DType::int8},     {"i16", DType::int16},   {"i32", DType::int32},
-    {"i64", DType::int64},  {"ui8", DType::uint8},   {"ui16", DType::uint16}, {"ui32", DType::uint32},
-    {"ui64", DType::uint64}, {"f16", DType::float16}, {"bf16", DType::bfloat16},
-    {"f32", DType::float32}, {"f64", DType::float64},
+    {"i1", DType::boolean},  {"i8", DType::int8},       {"i16", DType::int16},
+    {"i32", DType::int32},   {"i64", DType::int64},     {"ui8", DType::uint8},
+    {"ui16", DType::uint16}, {"ui32", DType::uint32},   {"ui64", DType::uint64},
+    {"f16", DType::float16}, {"bf16", DType::bfloat16}, {"f32", DType::float32},
+    {"f64", DType::float64},
 };
 
 using Bytes = std::vector<std::byte>;
@@ -35,7 +36,8 @@ class Reader {
     skip();
     auto bytes = std::make_shared<Bytes>();
     if (at_ == text_.size()) {
-      if (d.shape.count() != 0) fail("there are no elements, and " + std::string(type_.text) + " has some");
+      if (d.shape.count() != 0)
+        fail("there are no elements, and " + std::string(type_.text) + " has some");
     } else if (now() == '"') {
       hexadecimal(*bytes, d);
     } else if (now() == '[') {
@@ -52,7 +54,8 @@ class Reader {
 
  private:
   [[noreturn]] void fail(const std::string& problem) const {
-    stablehlo::fail(source_, static_cast<std::size_t>(text_.data() - source_.text.data()) + at_, {problem});
+    stablehlo::fail(source_, static_cast<std::size_t>(text_.data() - source_.text.data()) + at_,
+                    {problem});
   }
   char now() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void skip() {
@@ -66,14 +69,16 @@ class Reader {
     const auto close = [&] {
       if (seen.back() != type_.dims[seen.size() - 1])
         fail("there are " + std::to_string(seen.back()) + " elements in this list, and " +
-             std::string(type_.text) + " has " + std::to_string(type_.dims[seen.size() - 1]) + " there");
+             std::string(type_.text) + " has " + std::to_string(type_.dims[seen.size() - 1]) +
+             " there");
       seen.pop_back();
       if (!seen.empty()) ++seen.back();
     };
     do {
       skip();
       if (now() == '[') {
-        if (seen.size() == rank) fail("lists nest deeper than " + std::string(type_.text) + " has dimensions");
+        if (seen.size() == rank)
+          fail("lists nest deeper than " + std::string(type_.text) + " has dimensions");
         ++at_;
         seen.push_back(0);
         skip();
@@ -82,7 +87,8 @@ class Reader {
         element(out);
         ++seen.back();
       } else if (now() != ']') {
-        fail("a list should begin here: " + std::string(type_.text) + " has " + std::to_string(rank) + " dimensions");
+        fail("a list should begin here: " + std::string(type_.text) + " has " +
+             std::to_string(rank) + " dimensions");
       }
       for (skip(); now() == ']'; skip()) {
         ++at_;
@@ -97,7 +103,8 @@ class Reader {
   void hexadecimal(Bytes& out, Data& d) {
     const std::size_t begin = at_ + 1, end = std::min(text_.find('"', begin), text_.size());
     std::string_view digits = text_.substr(begin, end - begin);
-    if (!digits.starts_with("0x") || digits.size() % 2) fail("the data should be '0x' and pairs of hexadecimal digits");
+    if (!digits.starts_with("0x") || digits.size() % 2)
+      fail("the data should be '0x' and pairs of hexadecimal digits");
     digits.remove_prefix(2);
     from_digits(out, digits, begin + 2);
     finish_bytes(out, d);
@@ -126,8 +133,8 @@ class Reader {
       out.assign(n, std::byte{0});
       for (std::size_t i = 0; i < n; ++i) out[i] = bits[i / 8] >> (i % 8) & std::byte{1};
     } else if (out.size() % size || out.size() / size != n) {
-      fail("the data are " + std::to_string(out.size()) + " bytes, and " + std::string(type_.text) + " has " +
-           std::to_string(count) + " elements of " + std::to_string(size));
+      fail("the data are " + std::to_string(out.size()) + " bytes, and " + std::string(type_.text) +
+           " has " + std::to_string(count) + " elements of " + std::to_string(size));
     }
     if (dtype_ == DType::boolean)
       for (std::byte& b : out) b = b == std::byte{0} ? b : std::byte{1};
@@ -135,7 +142,7 @@ class Reader {
 
  private:
   template <class T>
-  void put(Bytes& out, T value) {
+  void put(Bytes& out, const T& value) {
     const std::size_t n = out.size();
     out.resize(n + sizeof(T));
     std::memcpy(out.data() + n, &value, sizeof(T));
@@ -147,12 +154,23 @@ class Reader {
     return text_.substr(begin, at_ - begin);
   }
 
+  std::string_view trimmed_word() {
+    skip();
+    return word();
+  }
+  void need(char c) {
+    skip();
+    if (now() != c) fail(std::string("'") + c + "' should stand here");
+    ++at_;
+  }
+
   template <class T>
   T integer(std::string_view w) {
     T value{};
     const bool hexadecimal = w.starts_with("0x");
     if (hexadecimal) w.remove_prefix(2);
-    const auto [end, error] = std::from_chars(w.data(), w.data() + w.size(), value, hexadecimal ? 16 : 10);
+    const auto [end, error] =
+        std::from_chars(w.data(), w.data() + w.size(), value, hexadecimal ? 16 : 10);
     if (error != std::errc() || end != w.data() + w.size() || w.empty())
       at_ -= w.size(), fail(shown(w) + " is no " + std::string(type_.element));
     return value;
@@ -160,7 +178,9 @@ class Reader {
 
   template <class T>
   T real(std::string_view w) {
-    using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+    using Bits =
+        std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                           std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
     if (w.starts_with("0x")) return std::bit_cast<T>(integer<Bits>(w));
     double value = 0;
     const auto [end, error] = std::from_chars(w.data(), w.data() + w.size(), value);
@@ -180,16 +200,27 @@ class Reader {
   void element(Bytes& out) {
     const std::string_view w = word();
     if (dtype_ == DType::boolean) {
-      if (w != "true" && w != "false" && w != "0" && w != "1") at_ -= w.size(), fail(shown(w) + " is neither true nor false");
+      if (w != "true" && w != "false" && w != "0" && w != "1")
+        at_ -= w.size(), fail(shown(w) + " is neither true nor false");
       out.push_back(static_cast<std::byte>(w == "true" || w == "1"));
       return;
     }
     dispatch(dtype_, [&](auto tag) {
       using T = decltype(tag);
-      if constexpr (!std::is_integral_v<T>)
+      if constexpr (requires { tag.real(); }) {  // a complex number: (re, im), no word
+        using Part = decltype(tag.real());
+        Part parts[2] = {};
+        need('(');
+        parts[0] = real<Part>(trimmed_word());
+        need(',');
+        parts[1] = real<Part>(trimmed_word());
+        need(')');
+        put(out, parts);
+      } else if constexpr (!std::is_integral_v<T>) {
         put(out, real<T>(w));
-      else if constexpr (!std::is_same_v<T, bool>)
+      } else if constexpr (!std::is_same_v<T, bool>) {
         put(out, integer<T>(w));
+      }
     });
   }
 
@@ -200,7 +231,8 @@ class Reader {
   DType dtype_;
 };
 
-[[noreturn]] void no_data(const ModuleSyntax& m, const AttributeSyntax& a, const std::string& problem) {
+[[noreturn]] void no_data(const ModuleSyntax& m, const AttributeSyntax& a,
+                          const std::string& problem) {
   fail(*m.source, a.at, {problem});
 }
 
@@ -238,7 +270,8 @@ Data read_data(const ModuleSyntax& module, const AttributeSyntax& a) {
   if (found == module.resources.end())
     fail(*module.source, a.at,
          {"the data of " + shown(a.text) + " are not in this file",
-          "dense_resource<name> stands for data at the end of the file", "write the module with its constants"});
+          "dense_resource<name> stands for data at the end of the file",
+          "write the module with its constants"});
   // Four bytes of alignment, then the data.
   constexpr std::size_t kHead = 10;
   const std::string_view text = found->second;
@@ -256,11 +289,12 @@ std::int64_t integer_at(const Data& d, std::int64_t i) {
   return dispatch(d.literal.dtype, [&](auto tag) -> std::int64_t {
     using T = decltype(tag);
     T value{};
-    std::memcpy(&value, d.literal.bytes->data() + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
+    std::memcpy(&value, d.literal.bytes->data() + static_cast<std::size_t>(i) * sizeof(T),
+                sizeof(T));
     if constexpr (std::is_integral_v<T>)
       return static_cast<std::int64_t>(value);
     else
-      return static_cast<std::int64_t>(static_cast<double>(static_cast<float>(value)));
+      return 0;  // refused by the caller
   });
 }
 
@@ -274,12 +308,15 @@ Ints read_integers(const ModuleSyntax& module, const AttributeSyntax& a) {
   if (a.kind == AttributeSyntax::list) {
     Ints out;
     for (const AttributeSyntax& i : a.items) {
-      if (i.kind != AttributeSyntax::integer && i.kind != AttributeSyntax::boolean) no_data(module, i, "an integer should stand here");
+      if (i.kind != AttributeSyntax::integer && i.kind != AttributeSyntax::boolean)
+        no_data(module, i, "an integer should stand here");
       out.push_back(i.integer_value);
     }
     return out;
   }
   const Data d = read_data(module, a);
+  if (!is_integer(d.literal.dtype) && d.literal.dtype != DType::boolean)
+    no_data(module, a, "integers should stand here");
   if (d.shape.count() > kMostIntegers) no_data(module, a, "this list is too long");
   Ints out;
   for (std::int64_t i = 0; i < d.shape.count(); ++i) out.push_back(integer_at(d, i));

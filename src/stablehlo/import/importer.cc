@@ -12,14 +12,21 @@ namespace {
 // A constant of more elements is an input of the program, not a part of its text.
 constexpr std::int64_t kMostInProgram = 16;
 // Calls are inlined, so that a short text could stand for a program that fills any memory.
-constexpr std::size_t kMostOperations = 4'000'000;
+constexpr std::size_t kMostOperations = 1'000'000;
 constexpr int kDeepestBlocks = 100;
 
 bool ends_block(std::string_view name) {
-  return name == "return" || name == "func.return" || name == "stablehlo.return" || name == "sdy.return";
+  return name == "return" || name == "func.return" || name == "stablehlo.return" ||
+         name == "sdy.return";
 }
 
-std::string first_line(std::string text) { return text.substr(0, text.find('\n')); }
+// The problem of a message, without the function at its head and the advice behind it, which are
+// for programs that are written here.
+std::string problem_of(std::string text) {
+  text.resize(std::min(text.find('\n'), text.size()));
+  const std::size_t head = text.find(": ");
+  return head == text.npos ? text : text.substr(head + 2);
+}
 
 std::string text_of(const std::vector<Type>& types) {
   std::string s;
@@ -45,14 +52,16 @@ Type Importer::type(const TypeSyntax& t) const {
   Shape shape;
   for (std::int64_t d : t.dims) {
     if (d == kDynamic)
-      refuse(shown(t.text) + " has a dimension that is not known", "export the model for fixed shapes");
+      refuse(shown(t.text) + " has a dimension that is not known",
+             "export the model for fixed shapes");
     shape.push_back(d);
   }
   need_countable("load_stablehlo", shape, {});
   const std::optional<DType> dtype = dtype_of_element(t.element);
   if (!dtype)
     refuse("elements of type " + shown(t.element) + " are not supported",
-           "convert the model to one of bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64");
+           "convert the model to one of bool, int8 to int64, uint8 to uint64, float16, bfloat16, "
+           "float32, float64");
   return Type(*dtype, shape);
 }
 
@@ -68,10 +77,12 @@ std::vector<Type> Importer::leaf_types(const TypeSyntax& t) const {
 void Importer::count(const OperationSyntax& op) {
   if (++operations_ > kMostOperations)
     fail(*module.source, op.at,
-         {"with its calls inlined the program has more than " + std::to_string(kMostOperations) + " operations"});
+         {"with its calls inlined the program has more than " + std::to_string(kMostOperations) +
+          " operations"});
 }
 
-std::vector<Bound> Importer::bind(const OperationSyntax& op, const Scope& scope, Values results) const {
+std::vector<Bound> Importer::bind(const OperationSyntax& op, const Scope& scope,
+                                  Values results) const {
   std::vector<Bound> out;
   std::size_t used = 0;
   std::vector<Type> declared, got;
@@ -88,7 +99,8 @@ std::vector<Bound> Importer::bind(const OperationSyntax& op, const Scope& scope,
   const bool unknown = op.result_types.empty() && op.defs.empty();
   if (!unknown && got != declared)
     fail(*scope.module().source, op.at,
-         {op.name + " gives " + text_of(got) + " for its operands, and is declared to give " + text_of(declared)});
+         {op.name + " gives " + text_of(got) + " for its operands, and is declared to give " +
+          text_of(declared)});
   return out;
 }
 
@@ -96,9 +108,10 @@ void Importer::operation(Scope& scope, const OperationSyntax& op) {
   count(op);
   const Rule rule = rule_of(op.name);
   if (!rule)
-    fail(*module.source, op.at,
-         {shown(op.name) + " is not supported", "",
-          "lower it to operations of StableHLO that are, or leave it out of the exported function"});
+    fail(
+        *module.source, op.at,
+        {shown(op.name) + " is not supported", "",
+         "lower it to operations of StableHLO that are, or leave it out of the exported function"});
   std::vector<Bound> results;
   try {
     Reading r(*this, scope, op);
@@ -106,9 +119,9 @@ void Importer::operation(Scope& scope, const OperationSyntax& op) {
   } catch (const IoError&) {
     throw;
   } catch (const Error& e) {
-    fail(*module.source, op.at, {op.name + ": " + first_line(e.what())});
+    fail(*module.source, op.at, {op.name + ": " + problem_of(e.what())});
   } catch (const InternalError& e) {
-    fail(*module.source, op.at, {op.name + " is not well-formed: " + first_line(e.what())});
+    fail(*module.source, op.at, {op.name + " is not well-formed: " + problem_of(e.what())});
   }
   std::size_t next = 0;
   for (const DefSyntax& d : op.defs) {
@@ -139,7 +152,8 @@ std::vector<Bound> Importer::block(Scope& scope, const RegionSyntax& region) {
       fail(*module.source, op.at, {"operations stand behind this " + op.name, "it ends its block"});
     return out;
   }
-  fail(*module.source, region.at, {"this block has no return", "a block ends with the values that it gives"});
+  fail(*module.source, region.at,
+       {"this block has no return", "a block ends with the values that it gives"});
 }
 
 std::vector<Bound> Importer::call(const Reading& r, const std::string& function,
@@ -151,8 +165,8 @@ std::vector<Bound> Importer::call(const Reading& r, const std::string& function,
   if (std::find(calls_.begin(), calls_.end(), &f) != calls_.end())
     r.refuse("@" + function + " calls itself", "functions are inlined where they are called");
   if (arguments.size() != f.arguments.size())
-    r.refuse("@" + function + " takes " + std::to_string(f.arguments.size()) + " arguments, and gets " +
-             std::to_string(arguments.size()));
+    r.refuse("@" + function + " takes " + std::to_string(f.arguments.size()) +
+             " arguments, and gets " + std::to_string(arguments.size()));
   calls_.push_back(&f);
   Scope inside(r.scope.level(), nullptr, module);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -160,15 +174,17 @@ std::vector<Bound> Importer::call(const Reading& r, const std::string& function,
     for (const Value& v : arguments[i].leaves) got.emplace_back(v.dtype(), v.shape());
     const std::vector<Type> want = leaf_types(f.arguments[i].type);
     if (got != want)
-      r.refuse("argument " + std::to_string(i) + " of @" + function + " is " + text_of(got) + ", and it takes " +
-               text_of(want));
-    inside.define(f.arguments[i].name, f.arguments[i].at, {{arguments[i].leaves, &f.arguments[i].type}});
+      r.refuse("argument " + std::to_string(i) + " of @" + function + " is " + text_of(got) +
+               ", and it takes " + text_of(want));
+    inside.define(f.arguments[i].name, f.arguments[i].at,
+                  {{arguments[i].leaves, &f.arguments[i].type}});
   }
   std::vector<Bound> out = block(inside, f.body);
   calls_.pop_back();
   if (out.size() != f.results.size())
-    fail(*module.source, f.at, {"@" + function + " returns " + std::to_string(out.size()) + " values, and is declared to return " +
-                                std::to_string(f.results.size())});
+    fail(*module.source, f.at,
+         {"@" + function + " returns " + std::to_string(out.size()) +
+          " values, and is declared to return " + std::to_string(f.results.size())});
   return out;
 }
 
@@ -200,10 +216,12 @@ ProgramPtr Importer::closed_region(const Reading& r, const RegionSyntax& region)
 }
 
 Value Importer::constant(const Scope& scope, const AttributeSyntax& attribute) {
-  if (const auto it = large_.find(&attribute); it != large_.end()) return scope.level().here(it->second);
+  if (const auto it = large_.find(&attribute); it != large_.end())
+    return scope.level().here(it->second);
   Data d = read_data(module, attribute);
   need_countable("load_stablehlo", d.shape, {});
-  if (d.splat || d.shape.count() <= kMostInProgram) return scope.level().write({std::move(d.literal), d.shape});
+  if (d.splat || d.shape.count() <= kMostInProgram)
+    return scope.level().write({std::move(d.literal), d.shape});
   const Value v = top_->builder().input(Type(d.literal.dtype, d.shape));
   out_.constants.push_back(std::move(d.literal));
   large_.emplace(&attribute, v);
@@ -225,7 +243,8 @@ Imported Importer::import(const std::string& function) {
     for (const FunctionSyntax& f : module.functions)
       if (!f.is_private) names += (names.empty() ? "@" : ", @") + f.name;
     fail(*module.source, module.at,
-         {"there is no function @" + function, names.empty() ? "" : "the functions of this module are " + names});
+         {"there is no function @" + function,
+          names.empty() ? "" : "the functions of this module are " + names});
   }
   const FunctionSyntax& f = *it->second;
   if (f.declared_only) fail(*module.source, f.at, {"@" + function + " has no body"});
@@ -243,8 +262,9 @@ Imported Importer::import(const std::string& function) {
   }
   const std::vector<Bound> results = block(scope, f.body);
   if (results.size() != f.results.size())
-    fail(*module.source, f.at, {"@" + f.name + " returns " + std::to_string(results.size()) + " values, and is declared to return " +
-                                std::to_string(f.results.size())});
+    fail(*module.source, f.at,
+         {"@" + f.name + " returns " + std::to_string(results.size()) +
+          " values, and is declared to return " + std::to_string(f.results.size())});
   Values outputs;
   for (std::size_t i = 0; i < results.size(); ++i) {
     std::vector<Type> got;
@@ -252,11 +272,13 @@ Imported Importer::import(const std::string& function) {
     for (const Value& v : results[i].leaves) {
       outputs.push_back(v);
       got.emplace_back(v.dtype(), v.shape());
-      out_.outputs.push_back({info && !info->text.empty() ? info->text : "result" + std::to_string(i), got.back()});
+      out_.outputs.push_back(
+          {info && !info->text.empty() ? info->text : "result" + std::to_string(i), got.back()});
     }
     if (const std::vector<Type> want = leaf_types(f.results[i].type); got != want)
       fail(*module.source, f.results[i].at,
-           {"result " + std::to_string(i) + " is " + text_of(got) + ", and is declared as " + text_of(want)});
+           {"result " + std::to_string(i) + " is " + text_of(got) + ", and is declared as " +
+            text_of(want)});
   }
   outputs.insert(outputs.end(), checked_.begin(), checked_.end());
   out_.program = level.builder().finish_pruned(outputs);

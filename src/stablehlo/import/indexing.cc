@@ -41,15 +41,23 @@ const char* scatter_of(const RegionSyntax& region, DType dtype) {
 class WindowLoop {
  public:
   WindowLoop(Reading& r, const ops::ScatterDims& d, std::size_t n)
-      : r_(r), d_(d), n_(n), operand_(r.in[0].shape()), indices_(r.in[n].shape()), updates_(r.in[n + 1].shape()) {
+      : r_(r),
+        d_(d),
+        n_(n),
+        operand_(r.in[0].shape()),
+        indices_(r.in[n].shape()),
+        updates_(r.in[n + 1].shape()) {
     // What our own scatter asks of the dimensions holds for this one too.
-    if (n == 1) ops::scatter("scatter", r.in[0], r.in[1], r.in[2], d);
-    else check();
+    if (n == 1)
+      ops::scatter("scatter", r.in[0], r.in[1], r.in[2], d);
+    else
+      check();
     for (int i = 0; i < updates_.rank(); ++i)
       (contains(d.update_window_dims, i) ? window_ : batch_).push_back(i);
     std::size_t next = 0;
     for (int i = 0; i < operand_.rank(); ++i) {
-      const bool alone = contains(d.inserted_window_dims, i) || contains(d.operand_batching_dims, i);
+      const bool alone =
+          contains(d.inserted_window_dims, i) || contains(d.operand_batching_dims, i);
       box_.push_back(alone ? 1 : updates_[static_cast<std::size_t>(window_[next++])]);
     }
     for (std::int64_t i : batch_) count_ *= updates_[static_cast<std::size_t>(i)];
@@ -68,10 +76,13 @@ class WindowLoop {
   }
 
  private:
-  static bool contains(const Ints& v, std::int64_t x) { return std::find(v.begin(), v.end(), x) != v.end(); }
+  static bool contains(const Ints& v, std::int64_t x) {
+    return std::find(v.begin(), v.end(), x) != v.end();
+  }
 
   void check() const {
-    for (std::size_t i = 0; i < n_; ++i) ops::scatter("scatter", r_.in[i], r_.in[n_], r_.in[n_ + 1 + i], d_);
+    for (std::size_t i = 0; i < n_; ++i)
+      ops::scatter("scatter", r_.in[i], r_.in[n_], r_.in[n_ + 1 + i], d_);
   }
 
   // (windows, operand dimensions): where each window begins.
@@ -94,12 +105,15 @@ class WindowLoop {
     indices = ops::reshape(indices, Shape{count_, components});
     Values columns;
     for (int i = 0; i < operand_.rank(); ++i) columns.push_back(column(i, indices, batch));
-    return columns.empty() ? ops::zeros(r_.b, Type(DType::int64, Shape{count_, 0})) : ops::concatenate(columns, 1);
+    return columns.empty() ? ops::zeros(r_.b, Type(DType::int64, Shape{count_, 0}))
+                           : ops::concatenate(columns, 1);
   }
 
   Value column(int dim, Value indices, const Shape& batch) const {
     const Shape one{count_, 1};
-    const auto position = [&](const Ints& v) { return std::find(v.begin(), v.end(), dim) - v.begin(); };
+    const auto position = [&](const Ints& v) {
+      return std::find(v.begin(), v.end(), dim) - v.begin();
+    };
     const auto k = position(d_.scatter_dims_to_operand_dims);
     if (k < static_cast<std::ptrdiff_t>(d_.scatter_dims_to_operand_dims.size()))
       return ops::slice(indices, {0, k}, {count_, k + 1}, {1, 1});
@@ -116,7 +130,9 @@ class WindowLoop {
     Builder b;
     Values operands, starts, old, fresh;
     for (const Value& v : carry) operands.push_back(b.input(Type(v.dtype(), v.shape())));
-    const auto row = [&](Value x) { return b.input(Type(x.dtype(), Shape(x.shape().begin() + 1, x.shape().end()))); };
+    const auto row = [&](Value x) {
+      return b.input(Type(x.dtype(), Shape(x.shape().begin() + 1, x.shape().end())));
+    };
     const Value start = row(xs[0]);
     Value inside = ops::constant(b, scalar_literal(DType::boolean, std::int64_t{1}));
     for (int i = 0; i < operand_.rank(); ++i) {
@@ -124,7 +140,8 @@ class WindowLoop {
       starts.push_back(ops::reshape(ops::slice(start, {i}, {i + 1}, {1}), Shape{}));
       const Value last = ops::constant(b, scalar_literal(DType::int64, operand_[k] - box_[k]));
       const Value zero = ops::constant(b, scalar_literal(DType::int64, std::int64_t{0}));
-      inside = ops::and_(inside, ops::and_(ops::ge(starts.back(), zero), ops::le(starts.back(), last)));
+      inside =
+          ops::and_(inside, ops::and_(ops::ge(starts.back(), zero), ops::le(starts.back(), last)));
     }
     for (const Value& x : operands) old.push_back(ops::dynamic_slice(x, starts, box_));
     fresh = old;
@@ -132,7 +149,8 @@ class WindowLoop {
     fresh = elementwise(b, *region, fresh, Shape(box_));
     const Value where = ops::broadcast_in_dim(inside, Shape(box_), {});
     for (std::size_t i = 0; i < operands.size(); ++i)
-      fresh[i] = ops::dynamic_update_slice(operands[i], ops::select(where, fresh[i], old[i]), starts);
+      fresh[i] =
+          ops::dynamic_update_slice(operands[i], ops::select(where, fresh[i], old[i]), starts);
     return b.finish(fresh);
   }
 
@@ -160,7 +178,8 @@ Values gather(Reading& r) {
   Ints sizes;
   if (r.in.size() == 3) {  // dynamic_gather
     const std::optional<Ints> known = r.known_integers(r.in[2]);
-    if (!known) r.refuse("its slice sizes are not known before the program runs", "shapes are static");
+    if (!known)
+      r.refuse("its slice sizes are not known before the program runs", "shapes are static");
     sizes = *known;
   } else {
     sizes = r.ints("slice_sizes");
@@ -173,7 +192,9 @@ Values scatter(Reading& r) {
   const std::size_t n = r.in.size() / 2;
   const RegionSyntax& region = r.op.regions[0];
   if (n == 0 || r.in.size() != 2 * n + 1 || region.arguments.size() != 2 * n)
-    r.refuse("it takes inputs, indices, as many updates, and a region with two arguments for each input");
+    r.refuse(
+        "it takes inputs, indices, as many updates, and a region with two arguments for each "
+        "input");
   const ops::ScatterDims d = scatter_dims(r);
   const bool unique = r.flag_or("unique_indices", false);
   const bool plain = r.importer.type(region.arguments[0].type).dtype == r.in[0].dtype();
@@ -185,7 +206,8 @@ Values scatter(Reading& r) {
   const ProgramPtr p = r.importer.closed_region(r, region);
   bool fits = p->outputs.size() == n;
   for (std::size_t i = 0; fits && i < n; ++i)
-    fits = p->output_types()[i] == Type(r.in[i].dtype(), {}) && p->input_types()[i] == Type(r.in[i].dtype(), {}) &&
+    fits = p->output_types()[i] == Type(r.in[i].dtype(), {}) &&
+           p->input_types()[i] == Type(r.in[i].dtype(), {}) &&
            p->input_types()[n + i] == Type(r.in[n + 1 + i].dtype(), {});
   if (!fits) r.refuse("its region does not take and give scalars of its inputs' dtypes");
   return WindowLoop(r, d, n).run(p);

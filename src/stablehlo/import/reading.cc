@@ -16,17 +16,20 @@ Reading::Reading(Importer& i, const Scope& s, const OperationSyntax& o)
   }
 }
 
-void Reading::refuse(const std::string& problem, const std::string& rule, const std::string& advice) const {
+void Reading::refuse(const std::string& problem, const std::string& rule,
+                     const std::string& advice) const {
   fail(*importer.module.source, op.at, {op.name + ": " + problem, rule, advice});
 }
 
 void Reading::need_operands(std::size_t n) const {
   if (in.size() != n || operands.size() != n)
-    refuse("it has " + std::to_string(op.operands.size()) + " operands, and takes " + std::to_string(n));
+    refuse("it has " + std::to_string(op.operands.size()) + " operands, and takes " +
+           std::to_string(n));
 }
 void Reading::need_regions(std::size_t n) const {
   if (op.regions.size() != n)
-    refuse("it has " + std::to_string(op.regions.size()) + " regions, and takes " + std::to_string(n));
+    refuse("it has " + std::to_string(op.regions.size()) + " regions, and takes " +
+           std::to_string(n));
 }
 
 const AttributeSyntax& Reading::need(std::string_view name) const {
@@ -34,7 +37,9 @@ const AttributeSyntax& Reading::need(std::string_view name) const {
   if (!a) refuse("it has no attribute " + std::string(name));
   return *a;
 }
-Ints Reading::ints(std::string_view name) const { return read_integers(importer.module, need(name)); }
+Ints Reading::ints(std::string_view name) const {
+  return read_integers(importer.module, need(name));
+}
 Ints Reading::ints_or(std::string_view name, Ints otherwise) const {
   return find(name) ? ints(name) : std::move(otherwise);
 }
@@ -42,13 +47,15 @@ IntLists Reading::rows_or(std::string_view name, IntLists otherwise) const {
   if (!find(name)) return otherwise;
   IntLists rows = read_rows(importer.module, need(name));
   for (const Ints& row : rows)
-    if (row.size() != 2) refuse(std::string(name) + " has " + std::to_string(row.size()) + " columns, and takes 2");
+    if (row.size() != 2)
+      refuse(std::string(name) + " has " + std::to_string(row.size()) + " columns, and takes 2");
   return rows;
 }
 std::int64_t Reading::integer(std::string_view name) const {
   const AttributeSyntax& a = need(name);
   if (a.kind != AttributeSyntax::integer)
-    fail(*importer.module.source, a.at, {std::string(name) + " of " + op.name + " should be an integer"});
+    fail(*importer.module.source, a.at,
+         {std::string(name) + " of " + op.name + " should be an integer"});
   return a.integer_value;
 }
 std::int64_t Reading::integer_or(std::string_view name, std::int64_t otherwise) const {
@@ -59,7 +66,8 @@ bool Reading::flag_or(std::string_view name, bool otherwise) const {
   if (!a) return otherwise;
   if (a->kind == AttributeSyntax::unit) return true;
   if (a->kind != AttributeSyntax::boolean)
-    fail(*importer.module.source, a->at, {std::string(name) + " of " + op.name + " should be true or false"});
+    fail(*importer.module.source, a->at,
+         {std::string(name) + " of " + op.name + " should be true or false"});
   return a->integer_value != 0;
 }
 double Reading::real_or(std::string_view name, double otherwise) const {
@@ -68,7 +76,8 @@ double Reading::real_or(std::string_view name, double otherwise) const {
   double value = 0;
   const char* end = a->text.data() + a->text.size();
   if (std::from_chars(a->text.data(), end, value).ptr != end || a->text.empty())
-    fail(*importer.module.source, a->at, {std::string(name) + " of " + op.name + " should be a number"});
+    fail(*importer.module.source, a->at,
+         {std::string(name) + " of " + op.name + " should be a number"});
   return value;
 }
 std::string Reading::word_or(std::string_view name, std::string otherwise) const {
@@ -85,7 +94,8 @@ Ints Reading::field(const AttributeSyntax& fields, std::string_view name) const 
 }
 
 Type Reading::result(std::size_t i) const {
-  if (i >= op.result_types.size()) refuse("the type of result " + std::to_string(i) + " is not declared");
+  if (i >= op.result_types.size())
+    refuse("the type of result " + std::to_string(i) + " is not declared");
   return importer.type(op.result_types[i]);
 }
 
@@ -93,8 +103,8 @@ void Reading::check_dims(const Ints& dims, int rank, const char* what) const {
   Ints seen;
   for (std::int64_t d : dims) {
     if (d < 0 || d >= rank)
-      refuse(std::string(what) + " has dimension " + std::to_string(d) + " of an array of " + std::to_string(rank) +
-             " dimensions");
+      refuse(std::string(what) + " has dimension " + std::to_string(d) + " of an array of " +
+             std::to_string(rank) + " dimensions");
     if (std::find(seen.begin(), seen.end(), d) != seen.end())
       refuse(std::string(what) + " has dimension " + std::to_string(d) + " twice");
     seen.push_back(d);
@@ -110,7 +120,9 @@ std::optional<Ints> Reading::known_integers(Value v) const {
     using T = decltype(tag);
     for (std::int64_t i = 0; i < k->shape.count(); ++i) {
       T value{};
-      std::memcpy(&value, k->literal.bytes->data() + (splat ? 0 : static_cast<std::size_t>(i)) * sizeof(T), sizeof(T));
+      std::memcpy(&value,
+                  k->literal.bytes->data() + (splat ? 0 : static_cast<std::size_t>(i)) * sizeof(T),
+                  sizeof(T));
       if constexpr (std::is_integral_v<T>) out.push_back(static_cast<std::int64_t>(value));
     }
   });

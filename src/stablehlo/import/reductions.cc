@@ -16,15 +16,17 @@ struct Monoid {
   const char* name;
   Value (*reduce)(Value, const Ints&);
   Value (*combine)(Value, Value);
-  const char* window;                      // the op over windows; null where there is none
+  const char* window;                     // the op over windows; null where there is none
   Value (*cumulative)(Value, int, bool);  // over all windows that begin, or end, with the array
   enum Neutral { zero, one, least, greatest, ones } neutral;
 };
 constexpr Monoid kMonoids[] = {
     {"stablehlo.add", ops::reduce_sum, ops::add, "reduce_window_sum", ops::cumsum, Monoid::zero},
     {"stablehlo.multiply", ops::reduce_prod, ops::mul, nullptr, ops::cumprod, Monoid::one},
-    {"stablehlo.maximum", ops::reduce_max, ops::max, "reduce_window_max", ops::cummax, Monoid::least},
-    {"stablehlo.minimum", ops::reduce_min, ops::min, "reduce_window_min", ops::cummin, Monoid::greatest},
+    {"stablehlo.maximum", ops::reduce_max, ops::max, "reduce_window_max", ops::cummax,
+     Monoid::least},
+    {"stablehlo.minimum", ops::reduce_min, ops::min, "reduce_window_min", ops::cummin,
+     Monoid::greatest},
     {"stablehlo.and", ops::reduce_and, ops::and_, nullptr, nullptr, Monoid::ones},
     {"stablehlo.or", ops::reduce_or, ops::or_, nullptr, nullptr, Monoid::zero},
 };
@@ -55,11 +57,13 @@ bool is_neutral(const Reading& r, const Monoid& m, Value init) {
   return dispatch(d, [&](auto tag) {
     using T = decltype(tag);
     if constexpr (std::is_integral_v<T> && sizeof(T) < 8)
-      return *x == static_cast<double>(lowest ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max());
+      return *x == static_cast<double>(lowest ? std::numeric_limits<T>::min()
+                                              : std::numeric_limits<T>::max());
     else if constexpr (std::is_integral_v<T>) {
       const std::optional<Ints> i = r.known_integers(init);
       return i && i->size() == 1 &&
-             (*i)[0] == static_cast<std::int64_t>(lowest ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max());
+             (*i)[0] == static_cast<std::int64_t>(lowest ? std::numeric_limits<T>::min()
+                                                         : std::numeric_limits<T>::max());
     } else {
       return false;
     }
@@ -75,7 +79,8 @@ Operands operands_of(Reading& r) {
   const std::size_t n = r.in.size() / 2;
   const RegionSyntax& region = r.op.regions[0];
   if (n == 0 || r.in.size() != 2 * n || region.arguments.size() != 2 * n)
-    r.refuse("it takes inputs, as many start values, and a region with two arguments for each input");
+    r.refuse(
+        "it takes inputs, as many start values, and a region with two arguments for each input");
   Operands o;
   for (std::size_t i = 0; i < n; ++i) {
     const Type t = r.importer.type(region.arguments[i].type);
@@ -150,7 +155,8 @@ std::optional<Value> running(const Monoid& m, Value x, const ops::WindowDims& d)
   for (int i = 0; i < x.rank(); ++i) {
     const auto k = static_cast<std::size_t>(i);
     const std::int64_t n = x.shape()[k];
-    if (d.strides[k] != 1 || d.base_dilation[k] != 1 || d.window_dilation[k] != 1) return std::nullopt;
+    if (d.strides[k] != 1 || d.base_dilation[k] != 1 || d.window_dilation[k] != 1)
+      return std::nullopt;
     if (d.window[k] == 1 && d.pad_low[k] == 0 && d.pad_high[k] == 0) continue;
     const bool before = d.pad_low[k] == n - 1 && d.pad_high[k] == 0;
     const bool behind = d.pad_low[k] == 0 && d.pad_high[k] == n - 1;
@@ -206,7 +212,8 @@ Values reduce_window(Reading& r) {
   }
   const ProgramPtr p = reducer_of(r, n);
   Values rows;
-  for (std::size_t i = 0; i < n; ++i) rows.push_back(unfold(r, o.inputs[i], o.inits[i], d, windows));
+  for (std::size_t i = 0; i < n; ++i)
+    rows.push_back(unfold(r, o.inputs[i], o.inits[i], d, windows));
   return combine_rows(r, *p, std::move(rows), o.inits);
 }
 
@@ -221,7 +228,8 @@ Values select_and_scatter(Reading& r) {
     r.refuse("this pair of regions is not supported",
              "the first compares its arguments by GE or LE, the second adds them");
   if (init.rank() != 0) r.refuse("its start value is no scalar");
-  if (r.in[1].shape() != windows_of(r, x.shape(), d)) r.refuse("its source does not have an element for each window");
+  if (r.in[1].shape() != windows_of(r, x.shape(), d))
+    r.refuse("its source does not have an element for each window");
   return {with_start(r, *m, init, ops::select_and_scatter_add(x, r.in[1], d, direction == "GE"))};
 }
 

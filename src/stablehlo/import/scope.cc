@@ -37,14 +37,17 @@ Bound Scope::read(const UseSyntax& use) const {
     if (it == s->names_.end()) continue;
     if (use.index >= it->second.size())
       fail(*module_.source, use.at,
-           {"%" + std::string(use.name) + " is of " + std::to_string(it->second.size()) + " values",
+           {"%" + std::string(use.name) + " has no number " + std::to_string(use.index) +
+                ": it stands for " + std::to_string(it->second.size()) +
+                (it->second.size() == 1 ? " value" : " values"),
             "%x#1 is the second value of what defines %x"});
     Bound b = it->second[use.index];
     for (Value& v : b.leaves) v = level_.here(v);
     return b;
   }
   fail(*module_.source, use.at,
-       {"%" + std::string(use.name) + " is not defined", "a value is defined before it is used, in its block or one around it"});
+       {"%" + std::string(use.name) + " is not defined",
+        "a value is defined before it is used, in its block or one around it"});
 }
 
 }  // namespace tessera::inline v0::stablehlo

@@ -16,8 +16,8 @@ void keep_known(Reading& r, Value from, Value to) {
 // The start indices behind the first `skip` operands, one a dimension.
 Values starts(Reading& r, std::size_t skip, int rank) {
   if (r.in.size() != skip + static_cast<std::size_t>(rank))
-    r.refuse("it has " + std::to_string(r.in.size() - std::min(skip, r.in.size())) + " start indices, and takes " +
-             std::to_string(rank));
+    r.refuse("it has " + std::to_string(r.in.size() - std::min(skip, r.in.size())) +
+             " start indices, and takes " + std::to_string(rank));
   return Values(r.in.begin() + static_cast<std::ptrdiff_t>(skip), r.in.end());
 }
 
@@ -25,7 +25,8 @@ Ints need_known(Reading& r, std::size_t operand) {
   const std::optional<Ints> found = r.known_integers(r.in[operand]);
   if (!found)
     r.refuse("its operand " + std::to_string(operand) + " is not known before the program runs",
-             "shapes are static: operands that decide a shape are constants", "export the model for fixed shapes");
+             "shapes are static: operands that decide a shape are constants",
+             "export the model for fixed shapes");
   return *found;
 }
 
@@ -66,8 +67,8 @@ Values transpose(Reading& r) {
   const Ints permutation = r.ints("permutation");
   r.check_dims(permutation, r.in[0].rank(), "permutation");
   if (permutation.size() != static_cast<std::size_t>(r.in[0].rank()))
-    r.refuse("the permutation has " + std::to_string(permutation.size()) + " dimensions, and the operand " +
-             std::to_string(r.in[0].rank()));
+    r.refuse("the permutation has " + std::to_string(permutation.size()) +
+             " dimensions, and the operand " + std::to_string(r.in[0].rank()));
   return {ops::transpose(r.in[0], permutation)};
 }
 
@@ -121,7 +122,8 @@ Values get_dimension_size(Reading& r) {
   r.need_operands(1);
   const std::int64_t d = r.integer("dimension");
   r.check_dims({d}, r.in[0].rank(), "dimension");
-  return {r.scope.level().write({scalar_literal(DType::int32, r.in[0].shape()[static_cast<std::size_t>(d)]), Shape()})};
+  return {r.scope.level().write(
+      {scalar_literal(DType::int32, r.in[0].shape()[static_cast<std::size_t>(d)]), Shape()})};
 }
 
 }  // namespace tessera::inline v0::stablehlo::rules

@@ -40,7 +40,8 @@ bool reads_right(const Program& p) {
 
 ProgramPtr sides_swapped(const Program& p) {
   auto q = std::make_shared<Program>(p);
-  for (std::size_t i = 0; i + 1 < q->inputs.size(); i += 2) std::swap(q->inputs[i], q->inputs[i + 1]);
+  for (std::size_t i = 0; i + 1 < q->inputs.size(); i += 2)
+    std::swap(q->inputs[i], q->inputs[i + 1]);
   return q;
 }
 
@@ -55,12 +56,15 @@ std::optional<Value> key_of(Reading& r, const RegionSyntax& region) {
   const OperationSyntax& end = region.operations.back();
   if (end.operands.size() != 1) return std::nullopt;
   const OperationSyntax* compare = definition(region, end.operands[0]);
-  if (!compare || compare->name != "stablehlo.compare" || compare->operands.size() != 2) return std::nullopt;
+  if (!compare || compare->name != "stablehlo.compare" || compare->operands.size() != 2)
+    return std::nullopt;
   const AttributeSyntax* direction = compare->find("comparison_direction");
   const AttributeSyntax* type = compare->find("compare_type");
   if (!direction || (direction->text != "LT" && direction->text != "GT")) return std::nullopt;
-  const ProgramPtr left = up_to(r, region, compare->operands[0]), right = up_to(r, region, compare->operands[1]);
-  if (left->outputs.size() != 1 || reads_right(*left) || !same_structure(*left, *sides_swapped(*right)))
+  const ProgramPtr left = up_to(r, region, compare->operands[0]),
+                   right = up_to(r, region, compare->operands[1]);
+  if (left->outputs.size() != 1 || reads_right(*left) ||
+      !same_structure(*left, *sides_swapped(*right)))
     return std::nullopt;
   Values both;
   for (const Value& x : r.in) both.insert(both.end(), {x, x});
@@ -74,8 +78,10 @@ Value ranks(Reading& r, const Program& p, int dimension) {
   const Shape& shape = r.in[0].shape();
   const std::int64_t n = shape[static_cast<std::size_t>(dimension)];
   if (n && shape.count() > kMostPairs / n)
-    r.refuse("a comparator of this form over " + std::to_string(n) + " elements a row is not supported",
-             "a comparator that compares a key of each side is sorted by it; any other takes a comparison of all pairs");
+    r.refuse(
+        "a comparator of this form over " + std::to_string(n) + " elements a row is not supported",
+        "a comparator that compares a key of each side is sorted by it; any other takes a "
+        "comparison of all pairs");
   // One dimension more: pairs (i, j) of a row, i along `dimension` and j behind all others.
   Shape pairs = shape;
   pairs.push_back(n);
@@ -87,16 +93,20 @@ Value ranks(Reading& r, const Program& p, int dimension) {
   }
   Values both;
   for (const Value& x : r.in)
-    both.insert(both.end(), {ops::broadcast_in_dim(x, pairs, as_left), ops::broadcast_in_dim(x, pairs, as_right)});
+    both.insert(both.end(), {ops::broadcast_in_dim(x, pairs, as_left),
+                             ops::broadcast_in_dim(x, pairs, as_right)});
   const Value less = elementwise(r.b, p, both, pairs)[0];
   Ints swap;
   for (int d = 0; d <= last; ++d) swap.push_back(d == dimension ? last : d == last ? dimension : d);
   const Value greater = ops::transpose(less, swap);
-  const Value earlier = ops::lt(ops::iota(r.b, DType::int64, pairs, dimension), ops::iota(r.b, DType::int64, pairs, last));
+  const Value earlier = ops::lt(ops::iota(r.b, DType::int64, pairs, dimension),
+                                ops::iota(r.b, DType::int64, pairs, last));
   const Value before = ops::or_(less, ops::and_(earlier, ops::not_(greater)));
-  const Value count = ops::reduce_sum(ops::convert(before, DType::int64), {dimension});  // by (others, j)
+  const Value count =
+      ops::reduce_sum(ops::convert(before, DType::int64), {dimension});  // by (others, j)
   Ints back;
-  for (int d = 0; d < shape.rank(); ++d) back.push_back(d < dimension ? d : d == dimension ? last - 1 : d - 1);
+  for (int d = 0; d < shape.rank(); ++d)
+    back.push_back(d < dimension ? d : d == dimension ? last - 1 : d - 1);
   return ops::transpose(count, back);
 }
 

@@ -50,7 +50,8 @@ Value total_order(Value x) {
   const std::int64_t greatest = width == 2   ? std::numeric_limits<std::int16_t>::max()
                                 : width == 4 ? std::numeric_limits<std::int32_t>::max()
                                              : std::numeric_limits<std::int64_t>::max();
-  const Value mask = ops::broadcast_in_dim(ops::constant(*x.builder, scalar_literal(bits, greatest)), x.shape(), {});
+  const Value mask = ops::broadcast_in_dim(
+      ops::constant(*x.builder, scalar_literal(bits, greatest)), x.shape(), {});
   return ops::select(ops::lt(i, ops::zeros_like(i)), ops::xor_(i, mask), i);
 }
 
@@ -85,7 +86,8 @@ Values bitcast_convert(Reading& r) {
 Values compare(Reading& r) {
   r.need_operands(2);
   Value x = r.in[0], y = r.in[1];
-  if (r.word_or("compare_type", "") == "TOTALORDER" && is_floating(x.dtype()) && x.dtype() == y.dtype()) {
+  if (r.word_or("compare_type", "") == "TOTALORDER" && is_floating(x.dtype()) &&
+      x.dtype() == y.dtype()) {
     x = total_order(x);
     y = total_order(y);
   }
@@ -98,7 +100,8 @@ Values compare(Reading& r) {
   const std::string direction = r.word_or("comparison_direction", "");
   for (const Row& row : kRows)
     if (direction == row.name) return {row.build(x, y)};
-  r.refuse(shown(direction) + " is no direction of a comparison", "it is one of EQ, NE, LT, LE, GT, GE");
+  r.refuse(shown(direction) + " is no direction of a comparison",
+           "it is one of EQ, NE, LT, LE, GT, GE");
 }
 
 Values select(Reading& r) {
@@ -134,7 +137,8 @@ Values is_inf(Reading& r) {
 Values constant_like(Reading& r) {
   r.need_operands(1);
   const AttributeSyntax& a = r.need("value");
-  const double value = a.kind == AttributeSyntax::integer ? static_cast<double>(a.integer_value) : r.real_or("value", 0);
+  const double value = a.kind == AttributeSyntax::integer ? static_cast<double>(a.integer_value)
+                                                          : r.real_or("value", 0);
   return {ops::full_like(r.in[0], value)};
 }
 

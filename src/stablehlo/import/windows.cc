@@ -15,7 +15,8 @@ constexpr std::int64_t kMost = std::int64_t{1} << 31;
 const OperationSyntax* only_operation(const RegionSyntax& region) {
   if (region.arguments.size() != 2 || region.operations.size() != 2) return nullptr;
   const OperationSyntax &op = region.operations[0], &end = region.operations[1];
-  const bool given = op.defs.size() == 1 && end.operands.size() == 1 && end.operands[0].name == op.defs[0].name;
+  const bool given =
+      op.defs.size() == 1 && end.operands.size() == 1 && end.operands[0].name == op.defs[0].name;
   return given && op.operands.size() == 2 ? &op : nullptr;
 }
 
@@ -37,7 +38,9 @@ bool gives_argument(const RegionSyntax& region, std::size_t k) {
 std::string compared(const RegionSyntax& region) {
   const OperationSyntax* op = only_operation(region);
   if (!op || op->name != "stablehlo.compare") return {};
-  if (op->operands[0].name != region.arguments[0].name || op->operands[1].name != region.arguments[1].name) return {};
+  if (op->operands[0].name != region.arguments[0].name ||
+      op->operands[1].name != region.arguments[1].name)
+    return {};
   const AttributeSyntax* direction = op->find("comparison_direction");
   return direction ? direction->text : std::string();
 }
@@ -47,10 +50,11 @@ ops::WindowDims window_dims(Reading& r, int rank) {
   const auto list = [&](const char* name) {
     const Ints v = r.ints_or(name, Ints(n, 1));
     if (v.size() != n)
-      r.refuse(std::string(name) + " has " + std::to_string(v.size()) + " entries for an array of " +
-               std::to_string(rank) + " dimensions");
+      r.refuse(std::string(name) + " has " + std::to_string(v.size()) +
+               " entries for an array of " + std::to_string(rank) + " dimensions");
     for (std::int64_t x : v)
-      if (x < 1 || x > kMost) r.refuse(std::string(name) + " has " + std::to_string(x), "it is 1 or more, below 2^31");
+      if (x < 1 || x > kMost)
+        r.refuse(std::string(name) + " has " + std::to_string(x), "it is 1 or more, below 2^31");
     return v;
   };
   ops::WindowDims d;
@@ -60,8 +64,8 @@ ops::WindowDims window_dims(Reading& r, int rank) {
   d.window_dilation = list("window_dilations");
   const IntLists padding = r.rows_or("padding", IntLists(n, Ints{0, 0}));
   if (padding.size() != n)
-    r.refuse("padding has " + std::to_string(padding.size()) + " rows for an array of " + std::to_string(rank) +
-             " dimensions");
+    r.refuse("padding has " + std::to_string(padding.size()) + " rows for an array of " +
+             std::to_string(rank) + " dimensions");
   for (const Ints& row : padding) {
     for (std::int64_t x : row)
       if (x < -kMost || x > kMost) r.refuse("padding has " + std::to_string(x), "it is below 2^31");
@@ -74,7 +78,8 @@ ops::WindowDims window_dims(Reading& r, int rank) {
 Shape windows_of(Reading& r, const Shape& x, const ops::WindowDims& d) {
   Shape out;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (x[i] > kMost || d.base_dilation[i] > kMost / std::max<std::int64_t>(x[i], 1) || d.window_dilation[i] > kMost / d.window[i])
+    if (x[i] > kMost || d.base_dilation[i] > kMost / std::max<std::int64_t>(x[i], 1) ||
+        d.window_dilation[i] > kMost / d.window[i])
       r.refuse("its windows are too large");
     const std::int64_t dilated = x[i] == 0 ? 0 : (x[i] - 1) * d.base_dilation[i] + 1;
     const std::int64_t all = dilated + d.pad_low[i] + d.pad_high[i];
@@ -103,8 +108,9 @@ Value unfold(Reading& r, Value x, Value padding, const ops::WindowDims& d, const
   need_countable(r.op.name, grid, {});
   std::int64_t elements = 1;
   for (std::int64_t w : d.window) elements *= w;
-  if (grid.count() > kMost) r.refuse("its windows have " + std::to_string(grid.count()) + " elements together",
-                                     "a reduction over windows by a region of several operations has less than 2^31");
+  if (grid.count() > kMost)
+    r.refuse("its windows have " + std::to_string(grid.count()) + " elements together",
+             "a reduction over windows by a region of several operations has less than 2^31");
   Shape rows{elements};
   for (std::int64_t w : windows) rows.push_back(w);
   if (grid.count() == 0) return ops::zeros(r.b, Type(x.dtype(), rows));

@@ -36,7 +36,8 @@ void Lexer::read_string(std::size_t quote) {
   std::size_t i = quote + 1;
   for (;; ++i) {
     if (i >= text_.size() || text_[i] == '\n')
-      fail(quote, "this string has no end", "a string ends with '\"' in the line that it begins in");
+      fail(quote, "this string has no end",
+           "a string ends with '\"' in the line that it begins in");
     if (text_[i] == '"') break;
     if (text_[i] == '\\') ++i;
   }
@@ -71,7 +72,8 @@ void Lexer::read() {
     at_ = i;
   };
   const auto named = [&](Token::Kind kind, auto&& in) {
-    if (!in(peek(at_ + 1))) fail(at_, "a name should stand behind this '" + std::string(1, text_[at_]) + "'");
+    if (!in(peek(at_ + 1)))
+      fail(at_, "a name should stand behind this '" + std::string(1, text_[at_]) + "'");
     now_.kind = kind;
     take(in, 1);
   };
@@ -83,7 +85,8 @@ void Lexer::read() {
     named(Token::value, in_name);
     if (peek(at_) == '#' && is_digit(peek(at_ + 1))) {
       const char* from = text_.data() + at_ + 1;
-      const auto [to, error] = std::from_chars(from, text_.data() + text_.size(), now_.number_of_result);
+      const auto [to, error] =
+          std::from_chars(from, text_.data() + text_.size(), now_.number_of_result);
       if (error != std::errc()) fail(at_ + 1, "no operation has so many results");
       at_ = static_cast<std::size_t>(to - text_.data());
     }
@@ -135,7 +138,10 @@ Token Lexer::next() const {
 
 void Lexer::expected(const std::string& what) const {
   if (now_.kind == Token::end) fail(now_.begin, "the text ends where " + what + " should be");
-  std::string_view text = text_.substr(now_.begin, now_.end_at - now_.begin);
+  const std::string_view between = text_.substr(before_, now_.begin - before_);
+  if (before_ > 0 && between.find('\n') != between.npos)
+    fail(before_, "the line ends where " + what + " should be");
+  const std::string_view text = text_.substr(now_.begin, now_.end_at - now_.begin);
   fail(now_.begin, shown(text) + " stands where " + what + " should be");
 }
 

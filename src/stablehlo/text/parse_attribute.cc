@@ -59,7 +59,8 @@ void Parser::expand(std::size_t at, std::size_t size) {
   constexpr std::size_t kMost = 1'000'000;
   expanded_ += size;
   if (expanded_ > kMost)
-    in_.fail(at, "the aliases of this file stand for more than " + std::to_string(kMost) + " parts");
+    in_.fail(at,
+             "the aliases of this file stand for more than " + std::to_string(kMost) + " parts");
 }
 
 std::string_view Parser::balanced() {
@@ -108,7 +109,8 @@ AttributeSyntax Parser::data() {
     i = std::min(text.find_first_of("\">", i), text.size());
     if (i < text.size() && text[i] == '>') break;
     if (i < text.size()) i = text.find('"', i + 1);
-    if (i >= text.size()) in_.fail(now().begin, "this '<' is never closed", "", "is the file whole?");
+    if (i >= text.size())
+      in_.fail(now().begin, "this '<' is never closed", "", "is the file whole?");
     ++i;
   }
   a.data = text.substr(begin, i - begin);
@@ -287,7 +289,8 @@ AttributeSyntax Parser::word_attribute() {
     a.kind = AttributeSyntax::resource;
     in_.advance();
     need('<', "'<' and the name of the data");
-    if (now().kind != Token::word && now().kind != Token::string) in_.expected("the name of the data");
+    if (now().kind != Token::word && now().kind != Token::string)
+      in_.expected("the name of the data");
     a.text = now().text;
     in_.advance();
     need('>', "'>' behind the name of the data");

@@ -105,7 +105,7 @@ FunctionSyntax Parser::function() {
     if (take('('))
       items(')', "',' or ')' among the results of @" + f.name, result);
     else
-      f.results.push_back({{}, type(), {}, now().begin});
+      f.results.push_back({{}, type(), {}, f.at}), f.results.back().at = f.results.back().type.at;
   }
   if (take_word("attributes")) dictionary();
   f.declared_only = !now().is('{');
@@ -118,6 +118,7 @@ FunctionSyntax Parser::function() {
 void Parser::trailer(ModuleSyntax& into) {
   in_.advance();
   need('-', "'{-#'");
+  need('#', "'{-#'");
   std::string_view name;
   for (int depth = 0; !now().is('#') || depth > 0;) {
     if (now().kind == Token::end) in_.expected("'#-}'");

@@ -31,7 +31,8 @@ RegionSyntax Parser::region() {
   if (now().kind == Token::block) {
     in_.advance();
     if (take('('))
-      items(')', "',' or ')' among the block's arguments", [&] { r.arguments.push_back(argument()); });
+      items(')', "',' or ')' among the block's arguments",
+            [&] { r.arguments.push_back(argument()); });
     need(':', "':' behind the block's arguments");
   }
   while (!take('}')) {
@@ -79,8 +80,10 @@ TypeSyntax Parser::types_of(OperationSyntax& op) {
     op.result_types.assign(wanted, listed[0]);
   }
   if (wanted && op.result_types.size() != wanted)
-    in_.fail(at, op.name + " gives " + std::to_string(op.result_types.size() ? op.result_types.size() : listed.size()) +
-                     " values by its type, and " + std::to_string(wanted) + " by its names");
+    in_.fail(at,
+             op.name + " gives " +
+                 std::to_string(op.result_types.size() ? op.result_types.size() : listed.size()) +
+                 " values by its type, and " + std::to_string(wanted) + " by its names");
   return last;
 }
 
@@ -97,7 +100,8 @@ OperationSyntax Parser::generic(OperationSyntax op) {
     need('>', "'>' behind the properties");
   }
   if (take('('))
-    items(')', "',' or ')' among the regions of " + op.name, [&] { op.regions.push_back(region()); });
+    items(')', "',' or ')' among the regions of " + op.name,
+          [&] { op.regions.push_back(region()); });
   optional_dictionary(op);
   types_of(op);
   return op;
@@ -110,7 +114,8 @@ OperationSyntax Parser::operation() {
     in_.advance();
     if (take(':')) {
       const std::int64_t count = integer("the number of results");
-      if (count < 1 || count > 1 << 20) in_.fail(d.at, "no operation has " + std::to_string(count) + " results");
+      if (count < 1 || count > 1 << 20)
+        in_.fail(d.at, "no operation has " + std::to_string(count) + " results");
       d.count = static_cast<std::uint32_t>(count);
     }
     op.defs.push_back(d);

@@ -57,7 +57,8 @@ void Parser::dimensions(TypeSyntax& type) {
     std::int64_t extent = kDynamic;
     std::size_t end = i + 1;
     if (text[i] != '?') {
-      const auto [stop, error] = std::from_chars(text.data() + i, text.data() + text.size(), extent);
+      const auto [stop, error] =
+          std::from_chars(text.data() + i, text.data() + text.size(), extent);
       if (error != std::errc()) in_.fail(i, "this dimension does not fit into 64 bits");
       end = static_cast<std::size_t>(stop - text.data());
     }

@@ -11,8 +11,8 @@ namespace {
 
 struct Key {
   const char* op;
-  const char* key;        // "dims" of `dims = [0]`
-  const char* attribute;  // its name in the generic form
+  const char* key;               // "dims" of `dims = [0]`
+  const char* attribute;         // its name in the generic form
   const char* second = nullptr;  // of what is behind the 'x' of `[0] x [1]`
 };
 
@@ -35,7 +35,8 @@ constexpr Key kKeys[] = {
     {"stablehlo.dot", "precision", "precision_config"},
     {"stablehlo.dot_general", "precision", "precision_config"},
     {"stablehlo.dot_general", "algorithm", "algorithm"},
-    {"stablehlo.dot_general", "batching_dims", "lhs_batching_dimensions", "rhs_batching_dimensions"},
+    {"stablehlo.dot_general", "batching_dims", "lhs_batching_dimensions",
+     "rhs_batching_dimensions"},
     {"stablehlo.dot_general", "contracting_dims", "lhs_contracting_dimensions",
      "rhs_contracting_dimensions"},
     {"stablehlo.fft", "type", "fft_type"},
@@ -74,6 +75,13 @@ const Key* find_key(const OperationSyntax& op, std::string_view key) {
   return nullptr;
 }
 
+std::string keys_of(const OperationSyntax& op) {
+  std::string names;
+  for (const Key& k : kKeys)
+    if (op.name == k.op) names += (names.empty() ? "" : ", ") + std::string(k.key);
+  return names.empty() ? "operands alone" : names;
+}
+
 // Operations of tests have no forms of their own: their keys are the attributes.
 bool of_tests(const OperationSyntax& op) {
   return op.name.starts_with("check.") || op.name.starts_with("interpreter.");
@@ -106,7 +114,9 @@ AttributeSyntax key_value(Parser& p) {
 void read_key(Parser& p, OperationSyntax& op) {
   const Token name = p.now();
   const Key* key = find_key(op, name.text);
-  if (!key && !of_tests(op)) p.in().fail(name.begin, op.name + " has no " + shown(name.text));
+  if (!key && !of_tests(op))
+    p.in().fail(name.begin, op.name + " has no " + shown(name.text),
+                "in this form it has " + keys_of(op));
   p.in().advance();
   p.need('=', "'=' and the value of " + std::string(name.text));
   op.attributes.push_back({key ? key->attribute : std::string(name.text), key_value(p)});
@@ -118,7 +128,10 @@ void read_key(Parser& p, OperationSyntax& op) {
 void read_word(Parser& p, OperationSyntax& op, std::size_t number) {
   const auto* row = std::find_if(std::begin(kWords), std::end(kWords),
                                  [&](const Words& w) { return op.name == w.op; });
-  const char* name = row == std::end(kWords) ? nullptr : number == 0 ? row->first : number == 1 ? row->second : nullptr;
+  const char* name = row == std::end(kWords) ? nullptr
+                     : number == 0           ? row->first
+                     : number == 1           ? row->second
+                                             : nullptr;
   if (!name) p.in().expected("an operand, or ':' and the types of " + op.name);
   AttributeSyntax a = enumerator(p.now());
   if (p.now().kind == Token::symbol) a.kind = AttributeSyntax::symbol;
@@ -185,7 +198,7 @@ void read_item(Parser& p, OperationSyntax& op, std::size_t& words, bool inside) 
     }
   } else if (t.is('<')) {  // a sharding
     op.attributes.push_back({"value", p.attribute()});
-  } else if (t.is_word("dense") ) {
+  } else if (t.is_word("dense")) {
     op.attributes.push_back({"value", p.data()});
   } else if (t.is_word("dense_resource")) {
     AttributeSyntax a;
@@ -213,7 +226,8 @@ void read_items(Parser& p, OperationSyntax& op, bool inside) {
     read_item(p, op, words, inside);
     if (p.take(',')) continue;
     const bool names = t.kind == Token::symbol || t.kind == Token::string;
-    const bool more = (names || op.operands.size() > operands) && (p.now().is('(') || p.now().is('<'));
+    const bool more =
+        (names || op.operands.size() > operands) && (p.now().is('(') || p.now().is('<'));
     if (!more && !(names && p.now().kind == Token::value)) return;
   }
 }
@@ -244,7 +258,8 @@ void parse_pretty(Parser& p, OperationSyntax& op) {
                 "dialects in the generic form only",
                 "print the module in the generic form, or lower it to StableHLO first");
   p.optional_dictionary(op);
-  if (begins_item(p.now()) && !(ends_function(op.name) && p.now().kind != Token::value)) read_items(p, op, false);
+  if (begins_item(p.now()) && !(ends_function(op.name) && p.now().kind != Token::value))
+    read_items(p, op, false);
   p.optional_dictionary(op);
   const bool nothing = op.operands.empty() && op.defs.empty();
   if (nothing && !p.now().is(':')) return;  // return, optimization_barrier()

@@ -116,8 +116,10 @@ void parse_window(Parser& p, OperationSyntax& op) {
   struct Row {
     const char *key, *attribute;
   };
-  constexpr Row kRows[] = {{"stride", "window_strides"},     {"pad", "padding"},
-                           {"lhs_dilate", "lhs_dilation"},   {"rhs_dilate", "rhs_dilation"},
+  constexpr Row kRows[] = {{"stride", "window_strides"},
+                           {"pad", "padding"},
+                           {"lhs_dilate", "lhs_dilation"},
+                           {"rhs_dilate", "rhs_dilation"},
                            {"reverse", "window_reversal"}};
   const std::size_t at = p.now().begin;
   for (NamedAttribute& e : p.dictionary()) {

@@ -27,7 +27,8 @@ struct Line {
 };
 Line line_at(std::string_view text, std::size_t at) {
   Line line;
-  line.number += static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+  line.number += static_cast<std::size_t>(
+      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
   const std::size_t before = at ? text.rfind('\n', at - 1) : text.npos;
   line.begin = before == text.npos ? 0 : before + 1;
   line.end = std::min(text.find('\n', at), text.size());

@@ -1,0 +1,146 @@
+// What is said of texts that are no module, and of modules that are not supported: whole texts, in
+// errors.txt. TESSERA_UPDATE_EXPECTED=1 writes them; read them as somebody who has made the mistake.
+#include <tessera/tessera.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace ts = tessera;
+
+namespace {
+
+struct Mistake {
+  const char* what;
+  std::string text;
+};
+
+std::string in_main(const std::string& body,
+                    const std::string& arguments = "%a: tensor<4xf32>, %b: tensor<4xf32>") {
+  return "func.func @main(" + arguments + ") -> tensor<4xf32> {\n  " + body +
+         "\n  return %0 : tensor<4xf32>\n}\n";
+}
+
+std::vector<Mistake> mistakes() {
+  const std::string t = "tensor<4xf32>";
+  return {
+      {"an empty text", ""},
+      {"no module", "hello"},
+      {"an unknown character", in_main("%0 = stablehlo.add %a, %b ; " + t)},
+      {"no types", in_main("%0 = stablehlo.add %a, %b")},
+      {"an operand that is no value", in_main("%0 = stablehlo.add %a, b : " + t)},
+      {"a key that the operation does not have",
+       in_main("%0 = stablehlo.transpose %a, dimensions = [0] : (" + t + ") -> " + t)},
+      {"a bracket that is not closed",
+       in_main("%0 = stablehlo.transpose %a, dims = [0 : (" + t + ") -> " + t)},
+      {"a string without end", in_main("%0 = \"stablehlo.add(%a, %b) : (" + t + ") -> " + t)},
+      {"a dimension without 'x'", in_main("%0 = stablehlo.add %a, %b : tensor<4,4>")},
+      {"a dialect that is not known", in_main("%0 = linalg.matmul ins(%a, %b)")},
+      {"two results for one name",
+       in_main("%0 = stablehlo.convert %a : (" + t + ") -> (" + t + ", " + t + ")")},
+      {"an operation that is not supported",
+       in_main("%0 = stablehlo.rng %a, %b, %a, distribution = NORMAL : (" + t + ", " + t + ", " +
+               t + ") -> " + t)},
+      {"a custom call",
+       in_main("%0 = stablehlo.custom_call @lapack_sgeqrf_ffi(%a) : (" + t + ") -> " + t)},
+      {"a value that is not defined", in_main("%0 = stablehlo.add %a, %c : " + t)},
+      {"a result that is none", in_main("%0 = stablehlo.add %a, %b#1 : " + t)},
+      {"a name defined twice", in_main("%a = stablehlo.add %a, %b : " + t)},
+      {"operands of two shapes",
+       in_main("%0 = stablehlo.add %a, %b : " + t, "%a: tensor<4xf32>, %b: tensor<3xf32>")},
+      {"a type that is not the result's",
+       in_main("%0 = stablehlo.transpose %a, dims = [0] : (" + t + ") -> tensor<5xf32>")},
+      {"too few operands", in_main("%0 = stablehlo.add %a : " + t)},
+      {"a missing attribute", in_main("%0 = \"stablehlo.transpose\"(%a) : (" + t + ") -> " + t)},
+      {"a dynamic type", in_main("%0 = stablehlo.convert %a : (" + t + ") -> tensor<?xf32>")},
+      {"a quantized type", in_main("%0 = stablehlo.uniform_quantize %a : (" + t +
+                                   ") -> tensor<4x!quant.uniform<i8:f32, 0.1>>")},
+      {"a dtype that there is not",
+       in_main("%0 = stablehlo.convert %a : (" + t + ") -> tensor<4xf8E5M2>")},
+      {"a constant of the wrong length",
+       in_main("%0 = stablehlo.constant dense<[1.0, 2.0, 3.0]> : " + t)},
+      {"a constant of the wrong depth",
+       in_main("%0 = stablehlo.constant dense<[[1.0], [2.0]]> : " + t)},
+      {"a constant that is no number",
+       in_main("%0 = stablehlo.constant dense<[1.0, x, 3.0, 4.0]> : " + t)},
+      {"a constant of damaged bytes", in_main("%0 = stablehlo.constant dense<\"0x0000\"> : " + t)},
+      {"data that are elsewhere",
+       in_main("%0 = stablehlo.constant dense_resource<__elided__> : " + t)},
+      {"a function that is not there", in_main("%0 = call @g(%a) : (" + t + ") -> " + t)},
+      {"a function that calls itself",
+       in_main("%0 = call @main(%a, %b) : (" + t + ", " + t + ") -> " + t)},
+      {"no main", "func.func @f() { return }\nfunc.func private @g() { return }"},
+      {"two modules", "module @a { func.func @main() { return } }\n// -----\nmodule @b { }"},
+      {"results that are not declared",
+       "func.func @main(%a: tensor<f32>) -> tensor<i32> {\n  return %a : tensor<f32>\n}"},
+      {"a collective",
+       in_main("%0 = \"stablehlo.all_reduce\"(%a) <{replica_groups = dense<[[0, 1]]> : "
+               "tensor<1x2xi64>}> ({\n  ^bb0(%x: tensor<f32>, %y: tensor<f32>):\n    "
+               "%s = stablehlo.add %x, %y : tensor<f32>\n    stablehlo.return %s : tensor<f32>\n  "
+               "}) : (" +
+               t + ") -> " + t)},
+  };
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(Errors, SayWhereAndWhatIsExpected) {
+  std::string got;
+  for (const Mistake& m : mistakes()) {
+    got += "== " + std::string(m.what) + "\n";
+    try {
+      ts::load_stablehlo_text(m.text, {}, std::source_location());
+      got += "no error\n";
+    } catch (const ts::IoError& e) {
+      got += std::string(e.what()) + "\n";
+    }
+  }
+  const std::string path = TESSERA_TEST_DIR "/stablehlo/errors.txt";
+  if (const char* v = std::getenv("TESSERA_UPDATE_EXPECTED"); v && std::string(v) == "1")
+    std::ofstream(path) << got;
+  EXPECT_EQ(read_file(path), got);
+}
+
+std::string message_of(const auto& call) {
+  try {
+    call();
+  } catch (const ts::Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Errors, OfCalls) {
+  const auto f = ts::load_stablehlo_text(
+      "func.func @main(%x: tensor<2xf32>, %n: tensor<i32>) -> (tensor<2xf32>, tensor<i32>) { "
+      "return %x, %n : tensor<2xf32>, tensor<i32> }");
+  EXPECT_EQ(message_of([&] { f(std::vector<ts::Array>{ts::zeros(2)}, std::source_location()); }),
+            "@main: it takes 2 arguments, and gets 1\n"
+            "  try: inputs() lists their names, dtypes and shapes");
+  EXPECT_EQ(message_of([&] {
+              f(std::vector<ts::Array>{ts::zeros({3}, ts::f64), 1.5}, std::source_location());
+            }),
+            "@main: arguments that are not what it takes:\n"
+            "  - x is f32[2], and gets f64[3]\n"
+            "  - n is i32[], and gets f32[]\n"
+            "  rule: dtypes and shapes are those that it was exported for\n"
+            "  try: convert and reshape the arguments as inputs() says");
+  EXPECT_EQ(message_of([&] { f.single(std::source_location()); }),
+            "single: @main has 2 results\n"
+            "  rule: a function for grad has one\n"
+            "  try: call the function itself, and take one of its results in a lambda");
+  EXPECT_EQ(message_of([&] { ts::LoadedFunction().inputs(); }),
+            "load_stablehlo: this function was never loaded\n"
+            "  try: assign it what load_stablehlo gives");
+  EXPECT_NE(message_of([&] { ts::load_stablehlo("no/such/file.mlir"); }).find("no/such/file.mlir"),
+            std::string::npos);
+}
+
+}  // namespace
