@@ -2,6 +2,7 @@
 
 #include "ir/op.h"
 #include "ops/build.h"
+#include "spmd/shard_map.h"
 
 #include <algorithm>
 #include <limits>
@@ -20,7 +21,9 @@ struct Source {
 
 class Rewriter {
  public:
-  Rewriter(const Program& p, const AtomMesh& mesh) : p_(p), mesh_(mesh), made_by_(p.types.size()) {
+  // `taken` are the axes of the regions around.
+  Rewriter(const Program& p, const AtomMesh& mesh, const AxisSet& taken)
+      : p_(p), mesh_(mesh), taken_(taken), made_by_(p.types.size()) {
     for (const Equation& eqn : p.equations)
       for (Var v : eqn.outputs) made_by_[v] = &eqn;
   }
@@ -31,16 +34,7 @@ class Rewriter {
     std::vector<std::optional<Flow>> flows(p_.equations.size());
     for (std::size_t k = 0; k < p_.equations.size(); ++k) {
       const Equation& eqn = p_.equations[k];
-      if (eqn.op->flow && eqn.op->with_flow) {
-        Flow flow = eqn.op->flow(eqn.attrs);
-        bool inside = false;
-        for (ProgramPtr& p : flow.programs)
-          if (ProgramPtr q = Rewriter(*p, mesh_).run()) {
-            p = std::move(q);
-            inside = true;
-          }
-        if (inside) flows[k] = std::move(flow);
-      }
+      flows[k] = changed_inside(eqn);
       changes = changes || flows[k] || is_of_pieces(eqn);
     }
     if (!changes) return nullptr;
@@ -52,9 +46,7 @@ class Rewriter {
       Values in, out;
       for (Var v : eqn.inputs) in.push_back(now_[v]);
       if (flows[k]) {
-        Equation changed = eqn;
-        changed.attrs = eqn.op->with_flow(eqn.attrs, *flows[k]);
-        out = b.copy(changed, in);
+        out = with_changed(b, eqn, *flows[k], in);
       } else if (is_of_pieces(eqn)) {
         const AtLocation at(b, eqn.loc);
         b.scope = eqn.scope;
@@ -71,6 +63,36 @@ class Rewriter {
   }
 
  private:
+  // Absent where no program that the equation runs changes.
+  std::optional<Flow> changed_inside(const Equation& eqn) const {
+    if (!eqn.op->flow) return std::nullopt;
+    Flow flow = eqn.op->flow(eqn.attrs);
+    AxisSet taken = taken_;
+    if (flow.kind == Flow::Kind::region) taken |= ShardMap(eqn.attrs).axes();
+    bool changes = false;
+    for (ProgramPtr& p : flow.programs)
+      if (ProgramPtr q = Rewriter(*p, mesh_, taken).run()) {
+        p = std::move(q);
+        changes = true;
+      }
+    return changes ? std::optional(std::move(flow)) : std::nullopt;
+  }
+
+  // What stands for its own program alone is written out, as partitioning does it with all of these.
+  static Values with_changed(Builder& b, const Equation& eqn, const Flow& flow, const Values& in) {
+    if (flow.kind == Flow::Kind::call && !eqn.op->with_flow)
+      return b.inline_program(*flow.body(), in);
+    Equation changed = eqn;
+    if (flow.kind == Flow::Kind::region) {
+      ShardMap region(eqn.attrs);
+      region.body = flow.body();
+      changed.attrs = region.attrs();
+    } else {
+      changed.attrs = eqn.op->with_flow(eqn.attrs, flow);
+    }
+    return b.copy(changed, in);
+  }
+
   std::int64_t extent(Var v, int d) const { return p_.types[v].shape[d]; }
 
   // What operand v is along the dimension, where it is one of another value's in all others.
@@ -94,6 +116,7 @@ class Rewriter {
     if (s.whole == v) return 1;
     std::int64_t most = 1;
     for (int a = 0; a < mesh_.count(); ++a) {
+      if (taken_.contains(mesh_.atom_mesh().axes[static_cast<std::size_t>(a)])) continue;
       const std::int64_t n = mesh_.size(static_cast<Atom>(a));
       if (result % n == 0 && extent(s.whole, dim) % n == 0 && s.extent % n != 0)
         most = std::max(most, n);
@@ -189,11 +212,13 @@ class Rewriter {
   }
 
   static Value typed(Value x, const Type& type) {
-    return x.type().weak == type.weak ? x : ops::convert(x, type.dtype, type.weak);
+    x = x.type().weak == type.weak ? x : ops::convert(x, type.dtype, type.weak);
+    return x.builder->vary_over(x, type.varying);
   }
 
   const Program& p_;
   const AtomMesh& mesh_;
+  const AxisSet taken_;
   std::vector<const Equation*> made_by_;
   Values now_;  // by variable
 };
@@ -201,7 +226,7 @@ class Rewriter {
 }  // namespace
 
 ProgramPtr without_uncut_pieces(const ProgramPtr& program, const AtomMesh& mesh) {
-  const ProgramPtr changed = Rewriter(*program, mesh).run();
+  const ProgramPtr changed = Rewriter(*program, mesh, {}).run();
   return changed ? changed : program;
 }
 

@@ -197,6 +197,41 @@ TEST(ManualAxes, ReadBackFromText) {
   EXPECT_TRUE(same_structure(*c.program, *parse_program(text)));
 }
 
+// Slices that no axis divides stay in parts inside a region and what it runs; its own axes cut
+// nothing there.
+TEST(ManualAxes, ARollSendsEachBlockOnce) {
+  const MeshShape mesh{{"data", "x"}, {2, 4}};
+  const auto rolled = [](Value x) {
+    return ops::concatenate(
+        Values{ops::slice(x, {0, 13}, {2, 16}, {1, 1}), ops::slice(x, {0, 0}, {2, 13}, {1, 1})}, 1);
+  };
+  const auto run = [&](const std::function<Values(Builder&, const Values&)>& f) {
+    Case c(mesh);
+    const Value x = c.input(Shape{4, 16}, "data;x");
+    const Partitioned p = c.run(region(mesh, {"data"}, {"data"}, {"data"}, {x}, f), {"data;x"});
+    expect_right(c, p);
+    return collectives(p);
+  };
+  EXPECT_EQ(run([&](Builder&, const Values& in) { return Values{rolled(in[0])}; }),
+            list({"permute x 24", "permute x 24"}));
+  EXPECT_EQ(run([&](Builder& b, const Values& in) {
+              Builder turn("turn");
+              const Value carry = turn.input(in[0].type());
+              return ops::scan(turn.finish(Values{rolled(carry)}), {}, Values{in[0]}, {}, 3, false,
+                               b);
+            }),
+            list({"permute x 24 * 3", "permute x 24 * 3"}));
+  Case c(mesh);
+  const Value x = c.input(Shape{2, 16}, ";data");
+  const Partitioned p = c.run(region(mesh, {"x"}, {""}, {""}, {x},
+                                     [&](Builder&, const Values& in) {
+                                       return Values{rolled(in[0])};
+                                     }),
+                              {";data"});
+  EXPECT_EQ(collectives(p), list({"permute data 24", "permute data 24"}));
+  expect_right(c, p);
+}
+
 // Gradients need no more than the partial sums that they are.
 TEST(ManualAxes, Gradients) {
   Case c(kGrid);
