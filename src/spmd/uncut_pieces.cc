@@ -2,12 +2,14 @@
 
 #include "ir/op.h"
 #include "ops/build.h"
+#include "spmd/projection.h"
 #include "spmd/shard_map.h"
 
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <span>
+#include <unordered_map>
 
 namespace tessera::inline v0::spmd {
 
@@ -26,6 +28,8 @@ class Rewriter {
       : p_(p), mesh_(mesh), taken_(taken), made_by_(p.types.size()) {
     for (const Equation& eqn : p.equations)
       for (Var v : eqn.outputs) made_by_[v] = &eqn;
+    for (const Equation& eqn : p.equations)
+      if (eqn.op->constrains) asked_.emplace(eqn.inputs[0], eqn.op->constrains(eqn.attrs).spec);
   }
 
   // Absent where nothing changes.
@@ -110,15 +114,26 @@ class Rewriter {
     return {whole, piece.start[static_cast<std::size_t>(dim)], itself.extent};
   }
 
-  // The parts of the largest axis that cuts the value and not the piece of it, 1 without one.
-  std::int64_t parts_lost(Var v, int dim, std::int64_t result) const {
+  // Whether the axis divides the dimension, or cuts it all the same.
+  bool cuts(Var v, int dim, const std::string& axis, std::int64_t n) const {
+    if (extent(v, dim) % n == 0 || !is_wasteful(extent(v, dim), n)) return true;
+    const auto asked = asked_.find(v);
+    if (asked == asked_.end()) return false;
+    const Strings& axes = asked->second.axes_of(dim);
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  }
+
+  // The parts of the largest axis that cuts the result and the value that the operand is a piece of,
+  // and not the piece; 1 without one.
+  std::int64_t parts_lost(Var v, int dim, Var result) const {
     const Source s = source(v, dim);
     if (s.whole == v) return 1;
     std::int64_t most = 1;
     for (int a = 0; a < mesh_.count(); ++a) {
-      if (taken_.contains(mesh_.atom_mesh().axes[static_cast<std::size_t>(a)])) continue;
+      const std::string& axis = mesh_.atom_mesh().axes[static_cast<std::size_t>(a)];
       const std::int64_t n = mesh_.size(static_cast<Atom>(a));
-      if (result % n == 0 && extent(s.whole, dim) % n == 0 && s.extent % n != 0)
+      if (!taken_.contains(axis) && extent(s.whole, dim) % n == 0 && s.extent % n != 0 &&
+          cuts(result, dim, axis, n))
         most = std::max(most, n);
     }
     return most;
@@ -152,14 +167,13 @@ class Rewriter {
     if (eqn.op->joins) {
       const int dim = eqn.op->joins(eqn.attrs);
       std::int64_t most = 1;
-      for (Var v : eqn.inputs)
-        most = std::max(most, parts_lost(v, dim, extent(eqn.outputs[0], dim)));
+      for (Var v : eqn.inputs) most = std::max(most, parts_lost(v, dim, eqn.outputs[0]));
       // Each piece is as long as the result then: more pieces than parts are more work on each
       // device than the whole result is.
       return most > 1 && eqn.inputs.size() <= static_cast<std::size_t>(most);
     }
     const std::optional<Move> move = move_of(eqn);
-    return move && parts_lost(eqn.inputs[0], move->dim, extent(eqn.outputs[0], move->dim)) > 1;
+    return move && parts_lost(eqn.inputs[0], move->dim, eqn.outputs[0]) > 1;
   }
 
   // The source as long as the result, its piece where that begins at `at`.
@@ -220,7 +234,8 @@ class Rewriter {
   const AtomMesh& mesh_;
   const AxisSet taken_;
   std::vector<const Equation*> made_by_;
-  Values now_;  // by variable
+  std::unordered_map<Var, Spec> asked_;  // by variable that a constraint follows
+  Values now_;                           // by variable
 };
 
 }  // namespace
