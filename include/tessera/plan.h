@@ -155,14 +155,17 @@ struct Plan {
   double communication_seconds = 0;
   double seconds() const { return compute_seconds + communication_seconds; }
 
-  /// Parts of arguments and captured arrays, and of results: what memory_stats counts. Nothing is
-  /// taken for donated.
+  /// Parts of arguments and captured arrays, and of results: what memory_stats counts.
   std::int64_t argument_bytes = 0, result_bytes = 0;
+  /// Of the results, those that lie where arguments lay that the jit's `donate` gives away. 0 where
+  /// temporary memory was not asked for, since the same planner says it.
+  std::int64_t donated_bytes = 0;
   /// What the runtime's planner lays out for one device that shares with nobody: values between
   /// phases, packed, and the most that a phase needs of its own. -1 where it was not asked for.
   std::int64_t temporary_bytes = -1;
   std::int64_t peak_bytes() const {
-    return argument_bytes + result_bytes + (temporary_bytes > 0 ? temporary_bytes : 0);
+    return argument_bytes + result_bytes - donated_bytes +
+           (temporary_bytes > 0 ? temporary_bytes : 0);
   }
 
   std::vector<PlannedEnd> arguments, results;

@@ -47,6 +47,9 @@ class FactorRule {
     std::int64_t extent = 0, results = 0;  // of the input's dimension; along the factor
     std::int64_t stride = 1, low = 0, span = 1, dilation = 1;
     bool mirrored = false;
+    /// Whether the op may have the operand with its holes filled in, where the parts' windows do not
+    /// all begin at the same place between two elements.
+    bool spreads = false;
     int fill = -1;  // the operand, a scalar, that lies around the elements and between them
   };
   using Dims = std::vector<std::vector<int>>;  // by dimension, its factors

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace tessera::inline v0::ops {
 
@@ -95,16 +96,21 @@ Value from_parts(Value x, int dim, const Stretch& s, const FetchPlan& plan, cons
 std::optional<Stretch> stretch_of(const FactorRule::Window& w, std::int64_t parts) {
   const std::int64_t c = part_extent(w.results, parts), part = part_extent(w.extent, parts);
   if (w.mirrored) return Stretch{w.extent, part, -c, w.extent - c, c};
-  if (c * w.stride % w.dilation != 0 || c == 0) return std::nullopt;
+  if (c == 0) return std::nullopt;
   Stretch s;
-  s.extent = w.extent;
-  s.part = part;
-  s.step = c * w.stride / w.dilation;
-  s.first = ceil_div(-w.low, w.dilation);
-  s.low = s.first * w.dilation + w.low;
+  std::int64_t dilation = w.dilation;
+  if (c * w.stride % dilation != 0) {
+    if (!w.spreads || dilation > parts) return std::nullopt;
+    s.spread = std::exchange(dilation, 1);
+  }
+  s.extent = w.extent * s.spread;
+  s.part = part * s.spread;
+  s.step = c * w.stride / dilation;
+  s.first = ceil_div(-w.low, dilation);
+  s.low = s.first * dilation + w.low;
   const std::int64_t reach = (c - 1) * w.stride + w.span;
-  s.count = std::max<std::int64_t>(1, ceil_div(reach - s.low, w.dilation));
-  s.high = reach - s.low - ((s.count - 1) * w.dilation + 1);
+  s.count = std::max<std::int64_t>(1, ceil_div(reach - s.low, dilation));
+  s.high = reach - s.low - ((s.count - 1) * dilation + 1);
   return s;
 }
 
@@ -146,7 +152,7 @@ std::optional<FetchPlan> plan_fetch(const Stretch& s, std::int64_t parts) {
     }
     plan.rounds.push_back(round);
   }
-  if (plan.received > part * (parts - 1)) return std::nullopt;
+  if (plan.received > part / s.spread * (parts - 1)) return std::nullopt;
   return plan;
 }
 
@@ -177,6 +183,11 @@ Stretch fetch_window(Value& x, int dim, const FactorRule::Window& w, const Strin
                      std::int64_t parts, const Around& around) {
   const std::optional<Stretch> s = stretch_of(w, parts);
   if (!s) throw InternalError("work is divided where windows do not begin alike");
+  if (s->spread > 1) {
+    const Value between = around.fill ? *around.fill : scalar(*x.builder, x.dtype(), 0);
+    const Ints none = only(x.rank(), dim, 0), holes = only(x.rank(), dim, s->spread - 1);
+    x = pad(x, between, none, holes, holes);
+  }
   x = fetch(x, dim, *s, axes, parts, around);
   return *s;
 }

@@ -18,9 +18,13 @@ struct Stretch {
   /// The padding with which an op of windows gives the part from the stretch: what the first and
   /// the last element of it are away from the windows' edges; negative where they are beyond.
   std::int64_t low = 0, high = 0;
+  /// All this is of the operand with its elements so far apart, and what is around between them: the
+  /// op is not to dilate it.
+  std::int64_t spread = 1;
 };
 
-/// Absent where the devices' windows do not all begin at the same place between two elements.
+/// Absent where the devices' windows do not all begin at the same place between two elements, and
+/// either the op does not have it spread out or that would be more than the whole is.
 std::optional<Stretch> stretch_of(const FactorRule::Window& w, std::int64_t parts);
 
 struct FetchPlan {

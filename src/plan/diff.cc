@@ -68,6 +68,7 @@ PlanDiff diff(const Plan& before, const Plan& after) {
   figure("memory", before.peak_bytes(), after.peak_bytes(), plans::bytes_text);
   figure("arguments", before.argument_bytes, after.argument_bytes, plans::bytes_text);
   figure("results", before.result_bytes, after.result_bytes, plans::bytes_text);
+  figure("donated", before.donated_bytes, after.donated_bytes, plans::bytes_text);
   if (before.temporary_bytes >= 0 && after.temporary_bytes >= 0)
     figure("temporaries", before.temporary_bytes, after.temporary_bytes, plans::bytes_text);
 

@@ -76,6 +76,7 @@ std::string to_json(const Plan& p) {
          {"seconds", p.seconds()},
          {"argument_bytes", p.argument_bytes},
          {"result_bytes", p.result_bytes},
+         {"donated_bytes", p.donated_bytes},
          {"temporary_bytes", p.temporary_bytes},
          {"peak_bytes", p.peak_bytes()},
          {"advice", p.advice},

@@ -45,14 +45,18 @@ std::int64_t most_local(const tapes::Tape& tape) {
 
 }  // namespace
 
-DeviceMemory memory_of(const Divided& d) {
+DeviceMemory memory_of(const Divided& d, const std::vector<bool>& donated) {
   // Each device for itself: every value is there once a device.
   tapes::PlanOptions options;
   options.apart.all = true;
+  options.donated = donated;
   const std::shared_ptr<const tapes::Tape> tape = tapes::plan(*d.simplified, options);
   DeviceMemory m;
   const std::int64_t devices = std::max<std::int64_t>(1, d.mesh->axes.empty() ? 1 : d.mesh->size());
   m.bytes = (tape->arena_bytes + devices - 1) / devices + most_local(*tape);
+
+  for (const tapes::Result& r : tape->results)
+    if (r.reuse >= 0) m.donated += tape->slots[static_cast<std::size_t>(r.slot)].bytes;
 
   const std::vector<Life> lives = lives_of(*tape);
   std::vector<bool> of_all(tape->slots.size());  // frames of bodies that run for all devices

@@ -18,6 +18,7 @@ struct Question {
   std::shared_ptr<const spmd::Cutting> cutting;
   /// Of the program's inputs and outputs.
   std::vector<std::string> inputs, outputs;
+  std::vector<bool> donated = {};  // by input; none: nothing is
 };
 
 Plan make(const Question& question, const PlanOptions& options);

@@ -114,6 +114,7 @@ std::string summary(const Plan& p) {
        (runs == 1 ? " collective\n" : " collectives\n");
   s += "  memory         " + bytes(p.peak_bytes()) + ": arguments " + bytes(p.argument_bytes) +
        ", results " + bytes(p.result_bytes);
+  if (p.donated_bytes > 0) s += " (" + bytes(p.donated_bytes) + " in donated arguments)";
   if (p.temporary_bytes >= 0) s += ", temporaries " + bytes(p.temporary_bytes);
   return s + "\n";
 }

@@ -23,7 +23,10 @@ BodyWriter::Slot BodyWriter::input(const Type& whole, Id at) {
 Value BodyWriter::at(Slot slot, Id id) {
   Held& h = held_[slot];
   for (const Copy& c : h.copies)
-    if (c.at == id) return c.value;
+    if (c.at == id) {
+      own_sums_.erase(c.value.var);
+      return c.value;
+    }
   const Placement& to = work_.placements[id];
   const auto is_partial = [&](const Copy& c) { return ways_->routes.leads(c.at, id); };
   if (!to.unreduced.empty() && std::none_of(h.copies.begin(), h.copies.end(), is_partial)) {
@@ -37,6 +40,7 @@ Value BodyWriter::at(Slot slot, Id id) {
     return hold(h, id, as_partial(all, to.unreduced));
   }
   if (h.made_by) return make(slot, id);
+  if (h.type->shape.count() == 0) return hold(h, id, without_elements(h, id));
   const Reshard* plan = nullptr;
   const Copy* from = nullptr;
   for (const Copy& c : h.copies) {
@@ -53,6 +57,8 @@ Value BodyWriter::at(Slot slot, Id id) {
                         work_.mesh.to_string(to));
   // Devices may hold the same by chance; their parts are typed as what they stand for, and equal
   // partial results still add up.
+  if (const std::optional<Value> sum = summed_at_once(h, *from, *plan)) return hold(h, id, *sum);
+  own_sums_.erase(from->value.var);
   Value part = b_.vary_over(from->value, work_.placements.axes(from->at));
   note(*plan, *h.type);
   return hold(h, id, emit_reshard(b_, work_.mesh, *plan, part));
@@ -82,6 +88,57 @@ Value BodyWriter::make(Slot slot, Id id) {
   }
   Value part = emit(*h.made_by, rule, division, operands, std::span(&id, 1), parts)[0];
   return hold(h, id, like(*h.type, part));
+}
+
+void BodyWriter::find_own_sum(const Equation& eqn, Value operand, const Held& result) {
+  const Copy& c = result.copies[0];
+  const Placement& p = work_.placements[c.at];
+  if (p.unreduced.empty() || p.combiner != eqn.op->combiner || work_.causes.empty()) return;
+  own_sums_.emplace(c.value.var, OwnSum{operand, &eqn, work_.causes.size() - 1});
+}
+
+// What a collective of the program's own has combined along its axes is to be combined along those
+// over which it is still partial, and nobody has read it as it is: one collective does both.
+std::optional<Value> BodyWriter::summed_at_once(Held& h, const Copy& from, const Reshard& plan) {
+  const auto found = own_sums_.find(from.value.var);
+  if (found == own_sums_.end() || plan.moves.size() != 1 ||
+      plan.moves[0].kind != MoveKind::all_reduce)
+    return std::nullopt;
+  const OwnSum own = found->second;
+  const Id partial = from.at;
+  own_sums_.erase(found);
+  const auto& manual = own.by->attrs.get<Strings>("axes");
+  const Strings others = work_.mesh.names(plan.moves[0].atoms.atoms());
+  Strings all;
+  for (const std::string& axis : work_.mesh.mesh().axes)
+    if (std::find(manual.begin(), manual.end(), axis) != manual.end() ||
+        std::find(others.begin(), others.end(), axis) != others.end())
+      all.push_back(axis);
+  CollectiveCause& cause = work_.causes[own.cause];
+  const AtLocation at_sum(b_, cause.loc);
+  Attrs attrs = own.by->attrs;
+  attrs.set("axes", all);
+  const Value operand = b_.vary_over(own.operand, work_.placements.axes(from.at));
+  const Value sum = b_.emit(*own.by->op, std::span(&operand, 1), attrs)[0];
+  cause.axes = all;
+  cause.whole = *h.type;
+  cause.from = plan.from;
+  cause.to = plan.to();
+  cause.bytes = received_bytes(MoveKind::all_reduce, work_.mesh.mesh().size_of(all),
+                               operand.type().bytes(), sum.type().bytes());
+  h.copies.erase(std::find_if(h.copies.begin(), h.copies.end(),
+                              [&](const Copy& c) { return c.at == partial; }));
+  return sum;
+}
+
+// Nothing has to come from anywhere. A part varies over the axes of the regions around, too.
+Value BodyWriter::without_elements(const Held& h, Id id) {
+  const Copy& c = h.copies[0];
+  AxisSet varying = c.value.type().varying;
+  for (const std::string& axis : work_.placements.axes(c.at)) varying.erase(axis);
+  const Value none = ops::zeros(
+      b_, Type(h.type->dtype, work_.mesh.local_shape(h.type->shape, work_.placements[id])));
+  return b_.vary_over(like(*h.type, none), varying | work_.placements.axes(id));
 }
 
 void BodyWriter::note(const Reshard& plan, const Type& whole) {

@@ -175,6 +175,8 @@ void BodyWriter::plain(Frame& f, std::size_t k, const Equation& eqn) {
     const Type& type = f.program.types[eqn.outputs[i]];
     f.slots[eqn.outputs[i]] = add(type, choice.results[i], like(type, results[i]));
   }
+  if (eqn.op->exchange == Exchange::combine)
+    find_own_sum(eqn, parts[0], held_[f.slots[eqn.outputs[0]]]);
 }
 
 Values BodyWriter::emit(const Equation& eqn, const DivisionRule& rule, const Division& division,

@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -81,6 +82,12 @@ class BodyWriter {
     bool zero = false;
     bool free = false;  // on trial: it may lie and be partial in any way
   };
+  // A collective of the program's own that combines what is partial over other axes, too.
+  struct OwnSum {
+    Value operand;
+    const Equation* by;
+    std::size_t cause;  // its place among them
+  };
   static constexpr Slot kNoSlot = static_cast<Slot>(-1);
   struct Frame {
     const Program& program;
@@ -109,6 +116,9 @@ class BodyWriter {
   /// A new copy; gives it.
   Value hold(Held& h, Id at, Value part);
   Value make(Slot slot, Id id);
+  Value without_elements(const Held& h, Id id);
+  void find_own_sum(const Equation& eqn, Value operand, const Held& result);
+  std::optional<Value> summed_at_once(Held& h, const Copy& from, const Reshard& plan);
   static Value like(const Type& type, Value part);
   void note(const Reshard& plan, const Type& whole);
   void note_emitted(std::size_t first);
@@ -137,6 +147,8 @@ class BodyWriter {
   /// Parts with neutral elements behind the end of the whole: by the part, the dimension, its whole
   /// extent, and what the elements are neutral to.
   std::map<std::tuple<Var, std::size_t, std::int64_t, Combiner>, Value> filled_;
+  /// By its result, as long as nobody has read that.
+  std::unordered_map<Var, OwnSum> own_sums_;
   const Equation* now_ = nullptr;
 };
 

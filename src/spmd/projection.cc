@@ -42,14 +42,10 @@ void Projection::read(const CutRule& rule, std::span<const Draft* const> drafts)
   }
 }
 
-namespace {
-// Of a cut that nobody asked for: more than an eighth of what there is would be filling, or a device
-// would have no elements.
 bool is_wasteful(std::int64_t extent, std::int64_t parts) {
   const std::int64_t part = (extent + parts - 1) / parts;
   return 8 * (part * parts - extent) > extent || part * (parts - 1) >= extent;
 }
-}  // namespace
 
 // Whether another value has its first `count` axes along the factor, and as many elements.
 bool Projection::is_cut_elsewhere(std::size_t tensor, std::size_t factor, const Atoms& wanted,

@@ -10,6 +10,10 @@
 
 namespace tessera::inline v0::spmd {
 
+/// Of a cut that nobody asked for: more than an eighth of what there is would be filling, or a
+/// device would have no elements.
+bool is_wasteful(std::int64_t extent, std::int64_t parts);
+
 /// A dimension's axes go to its factors major first: a factor takes axes while they divide what is
 /// left of it, and the last factor takes all that come, evenly or not. Where one does not divide,
 /// it and those behind it are overflow: they stay on the dimension and go nowhere. Keeps its memory

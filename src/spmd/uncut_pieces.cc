@@ -2,11 +2,14 @@
 
 #include "ir/op.h"
 #include "ops/build.h"
+#include "spmd/projection.h"
+#include "spmd/shard_map.h"
 
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <span>
+#include <unordered_map>
 
 namespace tessera::inline v0::spmd {
 
@@ -20,9 +23,13 @@ struct Source {
 
 class Rewriter {
  public:
-  Rewriter(const Program& p, const AtomMesh& mesh) : p_(p), mesh_(mesh), made_by_(p.types.size()) {
+  // `taken` are the axes of the regions around.
+  Rewriter(const Program& p, const AtomMesh& mesh, const AxisSet& taken)
+      : p_(p), mesh_(mesh), taken_(taken), made_by_(p.types.size()) {
     for (const Equation& eqn : p.equations)
       for (Var v : eqn.outputs) made_by_[v] = &eqn;
+    for (const Equation& eqn : p.equations)
+      if (eqn.op->constrains) asked_.emplace(eqn.inputs[0], eqn.op->constrains(eqn.attrs).spec);
   }
 
   // Absent where nothing changes.
@@ -31,16 +38,7 @@ class Rewriter {
     std::vector<std::optional<Flow>> flows(p_.equations.size());
     for (std::size_t k = 0; k < p_.equations.size(); ++k) {
       const Equation& eqn = p_.equations[k];
-      if (eqn.op->flow && eqn.op->with_flow) {
-        Flow flow = eqn.op->flow(eqn.attrs);
-        bool inside = false;
-        for (ProgramPtr& p : flow.programs)
-          if (ProgramPtr q = Rewriter(*p, mesh_).run()) {
-            p = std::move(q);
-            inside = true;
-          }
-        if (inside) flows[k] = std::move(flow);
-      }
+      flows[k] = changed_inside(eqn);
       changes = changes || flows[k] || is_of_pieces(eqn);
     }
     if (!changes) return nullptr;
@@ -52,9 +50,7 @@ class Rewriter {
       Values in, out;
       for (Var v : eqn.inputs) in.push_back(now_[v]);
       if (flows[k]) {
-        Equation changed = eqn;
-        changed.attrs = eqn.op->with_flow(eqn.attrs, *flows[k]);
-        out = b.copy(changed, in);
+        out = with_changed(b, eqn, *flows[k], in);
       } else if (is_of_pieces(eqn)) {
         const AtLocation at(b, eqn.loc);
         b.scope = eqn.scope;
@@ -71,6 +67,36 @@ class Rewriter {
   }
 
  private:
+  // Absent where no program that the equation runs changes.
+  std::optional<Flow> changed_inside(const Equation& eqn) const {
+    if (!eqn.op->flow) return std::nullopt;
+    Flow flow = eqn.op->flow(eqn.attrs);
+    AxisSet taken = taken_;
+    if (flow.kind == Flow::Kind::region) taken |= ShardMap(eqn.attrs).axes();
+    bool changes = false;
+    for (ProgramPtr& p : flow.programs)
+      if (ProgramPtr q = Rewriter(*p, mesh_, taken).run()) {
+        p = std::move(q);
+        changes = true;
+      }
+    return changes ? std::optional(std::move(flow)) : std::nullopt;
+  }
+
+  // What stands for its own program alone is written out, as partitioning does it with all of these.
+  static Values with_changed(Builder& b, const Equation& eqn, const Flow& flow, const Values& in) {
+    if (flow.kind == Flow::Kind::call && !eqn.op->with_flow)
+      return b.inline_program(*flow.body(), in);
+    Equation changed = eqn;
+    if (flow.kind == Flow::Kind::region) {
+      ShardMap region(eqn.attrs);
+      region.body = flow.body();
+      changed.attrs = region.attrs();
+    } else {
+      changed.attrs = eqn.op->with_flow(eqn.attrs, flow);
+    }
+    return b.copy(changed, in);
+  }
+
   std::int64_t extent(Var v, int d) const { return p_.types[v].shape[d]; }
 
   // What operand v is along the dimension, where it is one of another value's in all others.
@@ -88,14 +114,26 @@ class Rewriter {
     return {whole, piece.start[static_cast<std::size_t>(dim)], itself.extent};
   }
 
-  // The parts of the largest axis that cuts the value and not the piece of it, 1 without one.
-  std::int64_t parts_lost(Var v, int dim, std::int64_t result) const {
+  // Whether the axis divides the dimension, or cuts it all the same.
+  bool cuts(Var v, int dim, const std::string& axis, std::int64_t n) const {
+    if (extent(v, dim) % n == 0 || !is_wasteful(extent(v, dim), n)) return true;
+    const auto asked = asked_.find(v);
+    if (asked == asked_.end()) return false;
+    const Strings& axes = asked->second.axes_of(dim);
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  }
+
+  // The parts of the largest axis that cuts the result and the value that the operand is a piece of,
+  // and not the piece; 1 without one.
+  std::int64_t parts_lost(Var v, int dim, Var result) const {
     const Source s = source(v, dim);
     if (s.whole == v) return 1;
     std::int64_t most = 1;
     for (int a = 0; a < mesh_.count(); ++a) {
+      const std::string& axis = mesh_.atom_mesh().axes[static_cast<std::size_t>(a)];
       const std::int64_t n = mesh_.size(static_cast<Atom>(a));
-      if (result % n == 0 && extent(s.whole, dim) % n == 0 && s.extent % n != 0)
+      if (!taken_.contains(axis) && extent(s.whole, dim) % n == 0 && s.extent % n != 0 &&
+          cuts(result, dim, axis, n))
         most = std::max(most, n);
     }
     return most;
@@ -129,14 +167,13 @@ class Rewriter {
     if (eqn.op->joins) {
       const int dim = eqn.op->joins(eqn.attrs);
       std::int64_t most = 1;
-      for (Var v : eqn.inputs)
-        most = std::max(most, parts_lost(v, dim, extent(eqn.outputs[0], dim)));
+      for (Var v : eqn.inputs) most = std::max(most, parts_lost(v, dim, eqn.outputs[0]));
       // Each piece is as long as the result then: more pieces than parts are more work on each
       // device than the whole result is.
       return most > 1 && eqn.inputs.size() <= static_cast<std::size_t>(most);
     }
     const std::optional<Move> move = move_of(eqn);
-    return move && parts_lost(eqn.inputs[0], move->dim, extent(eqn.outputs[0], move->dim)) > 1;
+    return move && parts_lost(eqn.inputs[0], move->dim, eqn.outputs[0]) > 1;
   }
 
   // The source as long as the result, its piece where that begins at `at`.
@@ -189,19 +226,22 @@ class Rewriter {
   }
 
   static Value typed(Value x, const Type& type) {
-    return x.type().weak == type.weak ? x : ops::convert(x, type.dtype, type.weak);
+    x = x.type().weak == type.weak ? x : ops::convert(x, type.dtype, type.weak);
+    return x.builder->vary_over(x, type.varying);
   }
 
   const Program& p_;
   const AtomMesh& mesh_;
+  const AxisSet taken_;
   std::vector<const Equation*> made_by_;
-  Values now_;  // by variable
+  std::unordered_map<Var, Spec> asked_;  // by variable that a constraint follows
+  Values now_;                           // by variable
 };
 
 }  // namespace
 
 ProgramPtr without_uncut_pieces(const ProgramPtr& program, const AtomMesh& mesh) {
-  const ProgramPtr changed = Rewriter(*program, mesh).run();
+  const ProgramPtr changed = Rewriter(*program, mesh, {}).run();
   return changed ? changed : program;
 }
 

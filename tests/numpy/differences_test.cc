@@ -187,6 +187,22 @@ TEST(Differences, PowerOfZeroToZero) {
   EXPECT_EQ(of<float>(slope(ts::array({0, 0}))), (std::vector{0.f, 0.f}));
 }
 
+TEST(Differences, PartialShardMap) {
+  ts::set_device_count(4);
+  const ts::ShardMapOptions options{.mesh = ts::Mesh({{"data", 2}, {"model", 2}}),
+                                    .in_specs = {ts::P("data")},
+                                    .out_specs = ts::P(),
+                                    .axis_names = {"data"}};
+  const auto sum = [](Array rows) { return ts::psum(rows, "data"); };
+  const Array x = ts::array({1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
+  EXPECT_EQ(of<float>(ts::shard_map(sum, options)(x)), (std::vector{5.f, 7.f, 9.f}));
+  ts::ShardMapOptions untyped = options;
+  untyped.check_vma = false;
+  EXPECT_THROW(ts::shard_map(sum, untyped)(x), ts::ShardingError);
+  const auto inside = [&](Array rows) { return ts::shard_map(sum, options)(rows); };
+  EXPECT_THROW(ts::shard_map(inside, options)(ts::ones({4})), ts::ShardingError);
+}
+
 // Every row of the page is here, and nothing else.
 TEST(Differences, ThePageHasTheseRows) {
   std::ifstream page(TESSERA_SOURCE_DIR "/docs/differences.md");

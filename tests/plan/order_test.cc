@@ -134,3 +134,44 @@ TEST(Order, WhatIsPredictedIsLaidOut) {
     EXPECT_EQ(predicted, std::stoll(found[1]) + kDevices * std::stoll(found[2]));
   }
 }
+
+// Arguments that are given away hold the results: what is taken at most, to the byte.
+TEST(Order, ADonatedStepTakesWhatIsPredicted) {
+  if (!test::isolated()) GTEST_SKIP() << "devices share memory";
+  ts::set_device_count(kDevices);
+  const ts::Mesh mesh({{"data", kDevices}});
+  ts::PlanOptions options;
+  options.alternatives = 0;
+  for (const auto& weights : {P("data"), P()}) {
+    Model m;
+    for (int i = 0; i < 3; ++i)
+      m.push_back({ts::device_put(ts::full({kWidth, 4 * kWidth}, 0.01f), mesh, weights),
+                   ts::device_put(ts::full({4 * kWidth, kWidth}, 0.01f), mesh, weights)});
+    const Array x = ts::device_put(ts::ones({kDevices * kRows, kWidth}), mesh, P("data")),
+                y = ts::device_put(ts::zeros({kDevices * kRows, kWidth}), mesh, P("data"));
+    auto step = step_on(mesh, m, weights, false);
+    const ts::Plan p = step.lower(m, x, y).plan(options);
+    // What all devices share, as these do here, is not written over.
+    EXPECT_EQ(p.donated_bytes, weights == P() ? 0 : p.result_bytes);
+    EXPECT_EQ(p.result_bytes, 3 * kWeights / (weights == P() ? 1 : kDevices));
+    const std::string schedule = step.lower(m, x, y).schedule();
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(schedule, found, std::regex("arena (\\d+) B, local (\\d+) B")))
+        << schedule;
+    EXPECT_EQ(p.temporary_bytes, std::stoll(found[1]) / kDevices + std::stoll(found[2]));
+    for (const ts::Array* a : {&x, &y}) a->block_until_ready();
+    for (const Layer& l : m) (void)l.up.block_until_ready(), (void)l.down.block_until_ready();
+    std::vector<std::int64_t> before;
+    for (const ts::Device& d : mesh.devices()) before.push_back(ts::memory_stats(d).live);
+    ts::reset_peak_memory();
+    const Model next = step(m, x, y);
+    for (const Layer& l : next) (void)l.up.block_until_ready(), (void)l.down.block_until_ready();
+    for (std::size_t d = 0; d < before.size(); ++d) {
+      const ts::MemoryStats now = ts::memory_stats(mesh.devices()[d]);
+      // The arguments of this test are all that there is.
+      EXPECT_EQ(before[d], p.argument_bytes) << d;
+      EXPECT_EQ(now.peak, p.argument_bytes + p.result_bytes - p.donated_bytes) << d;
+      EXPECT_EQ(now.peak + p.temporary_bytes, p.peak_bytes()) << d;
+    }
+  }
+}

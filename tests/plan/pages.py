@@ -67,7 +67,7 @@ def check_structure(name):
     expect(re.findall(r"https?://", re.sub(r'<script id="plan".*?</script>', "", text, flags=re.S)), [], f"{name}: addresses")
     expect(sum(c["total_bytes"] for c in plan["collectives"]), plan["moved_bytes"], f"{name}: bytes of the collectives together")
     expect(sum(e["bytes"] for e in plan["arguments"]), plan["argument_bytes"], f"{name}: bytes of the arguments together")
-    expect(plan["peak_bytes"], plan["argument_bytes"] + plan["result_bytes"] + plan["temporary_bytes"], f"{name}: bytes at most")
+    expect(plan["peak_bytes"], plan["argument_bytes"] + plan["result_bytes"] - plan["donated_bytes"] + plan["temporary_bytes"], f"{name}: bytes at most")
     for number, equation in enumerate(plan["equations"]):
         for k in equation["collectives"]:
             expect(plan["collectives"][k]["equation"], number, f"{name}: equation of collective {k}")

@@ -68,9 +68,28 @@ TEST(ManualAxes, TensorParallelInside) {
                                        return Values{y, psum(ops::reduce_sum(y, {0, 1}), {"data"})};
                                      }),
                               {"data", ""});
-  EXPECT_EQ(collectives(p),
-            list({"all_reduce data 4", "all_reduce model 4", "all_reduce model 64"}));
+  EXPECT_EQ(collectives(p), list({"all_reduce data model 6", "all_reduce model 64"}));
   expect_right(c, p);
+}
+
+// A sum over a manual axis of what is partial over another is one collective, but where somebody
+// reads what the manual axis alone gives.
+TEST(ManualAxes, ASumOfPartialSumsIsReducedAtOnce) {
+  for (const bool twice : {false, true}) {
+    Case c(kGrid);
+    const Value x = c.input(Shape{4, 8}, "data;model");
+    const Value total =
+        region(kGrid, {"data"}, {"data"}, {""}, {x}, [](Builder&, const Values& in) {
+          return Values{psum(ops::reduce_sum(in[0], {1}), {"data"})};
+        })[0];
+    const Value more = ops::reduce_sum(ops::mul(x, x), {1});
+    Values out{ops::mul(total, total)};
+    if (twice) out.push_back(ops::add(ops::reduce_sum(more, {0}), ops::reduce_sum(total, {0})));
+    const Partitioned p = c.run(out, std::vector<std::string>(out.size(), ""));
+    EXPECT_EQ(collectives(p), twice ? list({"all_reduce data model 12", "all_reduce data model 6"})
+                                    : list({"all_reduce data model 12"}));
+    expect_right(c, p);
+  }
 }
 
 // What exchanges along a dimension leaves the others to the automatic axes.
@@ -197,6 +216,40 @@ TEST(ManualAxes, ReadBackFromText) {
   EXPECT_TRUE(same_structure(*c.program, *parse_program(text)));
 }
 
+// Slices that no axis divides stay in parts inside a region and what it runs; its own axes cut
+// nothing there.
+TEST(ManualAxes, ARollSendsEachBlockOnce) {
+  const MeshShape mesh{{"data", "x"}, {2, 4}};
+  const auto rolled = [](Value x) {
+    return ops::concatenate(
+        Values{ops::slice(x, {0, 13}, {2, 16}, {1, 1}), ops::slice(x, {0, 0}, {2, 13}, {1, 1})}, 1);
+  };
+  const auto run = [&](const std::function<Values(Builder&, const Values&)>& f) {
+    Case c(mesh);
+    const Value x = c.input(Shape{4, 16}, "data;x");
+    const Partitioned p = c.run(region(mesh, {"data"}, {"data"}, {"data"}, {x}, f), {"data;x"});
+    expect_right(c, p);
+    return collectives(p);
+  };
+  EXPECT_EQ(run([&](Builder&, const Values& in) { return Values{rolled(in[0])}; }),
+            list({"permute x 24", "permute x 24"}));
+  EXPECT_EQ(run([&](Builder& b, const Values& in) {
+              Builder turn("turn");
+              const Value carry = turn.input(in[0].type());
+              return ops::scan(turn.finish(Values{rolled(carry)}), {}, Values{in[0]}, {}, 3, false,
+                               b);
+            }),
+            list({"permute x 24 * 3", "permute x 24 * 3"}));
+  Case c(mesh);
+  const Value x = c.input(Shape{2, 16}, ";data");
+  const Partitioned p =
+      c.run(region(mesh, {"x"}, {""}, {""}, {x},
+                   [&](Builder&, const Values& in) { return Values{rolled(in[0])}; }),
+            {";data"});
+  EXPECT_EQ(collectives(p), list({"permute data 24", "permute data 24"}));
+  expect_right(c, p);
+}
+
 // Gradients need no more than the partial sums that they are.
 TEST(ManualAxes, Gradients) {
   Case c(kGrid);
@@ -210,8 +263,8 @@ TEST(ManualAxes, Gradients) {
   c.options.wanted.inputs.emplace_back(c.wanted(0, ""));
   c.options.wanted.outputs = {c.wanted(0, ""), c.wanted(2, "data"), c.wanted(2, ";model")};
   const Partitioned p = c.run();
-  EXPECT_EQ(collectives(p), list({"all_reduce data 4", "all_reduce data 64", "all_reduce model 4",
-                                  "all_reduce model 64"}));
+  EXPECT_EQ(collectives(p),
+            list({"all_reduce data 64", "all_reduce data model 6", "all_reduce model 64"}));
   expect_right(c, p);
 }
 

@@ -22,9 +22,6 @@ void add_text(InlineVector<std::uint64_t, 16>& words, std::string_view text) {
   for (char c : text) words.push_back(static_cast<unsigned char>(c));
 }
 
-/// Below this many bytes reusing an argument's memory is not worth a program of its own.
-constexpr std::int64_t kSmallestReuse = 4096;
-
 /// Says of input `i` of the program that it had been given away.
 [[noreturn]] void deleted_input(const Call& call, std::size_t i, const runtime::ArrayData& data,
                                 const std::string& name) {
@@ -133,7 +130,7 @@ std::shared_ptr<const CacheEntry> CachedFunction::find_or_build(Call& call) {
 
 std::shared_ptr<const CacheEntry> CachedFunction::build_entry(Call& call) {
   check_donated(donate_, call, name_);
-  const auto fresh = std::make_shared<const CacheEntry>(call, build(call), name_);
+  const auto fresh = std::make_shared<const CacheEntry>(call, build(call), name_, donate_);
   state_->traces.fetch_add(1, std::memory_order_relaxed);
   if (!fresh->cacheable) return fresh;
   const std::shared_ptr<const CacheEntry> in = state_->entries.insert(fresh, call);
@@ -206,7 +203,7 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
       const runtime::ArrayDataPtr& d = data_of(*impl);
       if (asked || (free && impl.use_count() == 1 && d.use_count() == 1)) {
         mark(given);
-        if (impl->type.bytes() >= kSmallestReuse) mark(reused);
+        if (impl->type.bytes() >= CacheEntry::smallest_reuse) mark(reused);
       }
       data.push_back(d);
     }

@@ -5,11 +5,13 @@
 #include "base/process.h"
 #include "runtime/footprint.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tessera::inline v0::detail {
 
-CacheEntry::CacheEntry(const Call& call, TracedFunction f, const std::string& called)
+CacheEntry::CacheEntry(const Call& call, TracedFunction f, const std::string& called,
+                       const std::vector<int>& donate)
     : hash(hash_of(call)),
       words(call.args.words.begin(), call.args.words.end()),
       scope(scope_mesh()),
@@ -24,6 +26,17 @@ CacheEntry::CacheEntry(const Call& call, TracedFunction f, const std::string& ca
     else
       cacheable = false;
   }
+  std::size_t input = 0;
+  for (std::size_t arg = 0; arg < call.arg_count(); ++arg)
+    for (std::size_t i = call.arg_begin(arg); i < call.arg_ends[arg]; ++i) {
+      if (present[i] == 0) continue;
+      const std::size_t at = input++;
+      if (types[at].bytes() < smallest_reuse ||
+          std::find(donate.begin(), donate.end(), static_cast<int>(arg)) == donate.end())
+        continue;
+      donated.resize(function.program->inputs.size());
+      donated[at] = true;
+    }
 }
 
 CacheEntry::~CacheEntry() {
@@ -89,7 +102,7 @@ const runtime::Executable& CacheEntry::executable(const Places& places) const {
   runtime::Backend* on = function.backend;
   for (const runtime::LayoutPtr& place : places)
     if (!on && place) on = place->backend;
-  return version([&](const Places& at) { return at == places; }, {},
+  return version([&](const Places& at) { return at == places; }, donated,
                  on ? *on : runtime::default_backend(), [&] { return places; });
 }
 

@@ -31,7 +31,13 @@ struct CacheEntry : runtime::Kept {
   TreeDef args;
   std::string name;
 
-  CacheEntry(const Call& call, TracedFunction f, const std::string& called);
+  /// By input, whether each call gives it away for good and its memory is worth reusing; empty where
+  /// none is.
+  std::vector<bool> donated;
+
+  /// `donate`: arguments of the call.
+  CacheEntry(const Call& call, TracedFunction f, const std::string& called,
+             const std::vector<int>& donate);
   ~CacheEntry();
 
   static std::uint64_t hash_of(const Call& call);
@@ -40,7 +46,10 @@ struct CacheEntry : runtime::Kept {
   /// use.
   const runtime::Executable& executable(const std::vector<bool>& donated, runtime::Backend& on,
                                         std::span<const runtime::ArrayDataPtr> inputs) const;
-  /// For looking at: nothing is donated, and it runs where the function says or these places are.
+  /// Below so many bytes reusing an argument's memory is not worth a program of its own.
+  static constexpr std::int64_t smallest_reuse = 4096;
+  /// For looking at, and for calls whose arguments are given away as the function says alone: it runs
+  /// where the function says or these places are.
   const runtime::Executable& executable(const Places& places) const;
   /// How its program is cut for such places; null where it runs as it is.
   std::shared_ptr<const spmd::Cutting> cutting(const Places& places) const;

@@ -115,6 +115,7 @@ Plan Lowered::plan(const PlanOptions& options) const {
   q.outputs = e.function.result_paths;
   while (q.outputs.size() < q.program->outputs.size())
     q.outputs.push_back("result[" + std::to_string(q.outputs.size()) + "]");
+  q.donated = e.donated;
   return plans::make(q, options);
 }
 

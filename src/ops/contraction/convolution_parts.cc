@@ -29,7 +29,8 @@ struct Space {
             .stride = stride,
             .low = low,
             .span = dilated(kernel, rhs_dilation),
-            .dilation = lhs_dilation};
+            .dilation = lhs_dilation,
+            .spreads = true};
   }
   FactorRule::Window of_kernel() const {
     return {.extent = operand,
@@ -37,7 +38,8 @@ struct Space {
             .stride = rhs_dilation,
             .low = low,
             .span = dilated(result, stride),
-            .dilation = lhs_dilation};
+            .dilation = lhs_dilation,
+            .spreads = true};
   }
 };
 
@@ -125,6 +127,7 @@ Values convolution_local(const LocalArgs& a) {
                                      a.parts(axes), Around::zeros());
     d.pad_low[i] = got.low;
     d.pad_high[i] = got.high;
+    if (got.spread > 1) d.lhs_dilation[i] = 1;
   }
   return {convolution(x, a.inputs[1], d)};
 }

@@ -154,6 +154,7 @@ FactorRule::Window window(const Attrs& attrs, std::size_t d, std::int64_t extent
           .results = results,
           .low = attrs.ints("low")[d],
           .dilation = attrs.ints("interior")[d] + 1,
+          .spreads = true,
           .fill = 1};
 }
 bool is_padded(const Attrs& attrs, std::size_t d, std::int64_t extent, std::int64_t results) {
@@ -180,7 +181,7 @@ FactorRule sharding(const ShardArgs& a) {
 // A part is padded as far as its first and last elements are from its edges.
 Values local(const LocalArgs& a) {
   Value part = a.inputs[0];
-  Ints low = a.attrs.ints("low"), high = a.attrs.ints("high");
+  Ints low = a.attrs.ints("low"), high = a.attrs.ints("high"), interior = a.attrs.ints("interior");
   for (std::size_t d = 0; d < low.size(); ++d) {
     const std::int64_t x = a.whole_inputs[0].shape[d], y = a.whole_outputs[0].shape[d];
     if (a.outputs[0][d] == y || !is_padded(a.attrs, d, x, y)) continue;
@@ -190,8 +191,9 @@ Values local(const LocalArgs& a) {
                                    Around::of(a.inputs[1]));
     low[d] = s.low;
     high[d] = s.high;
+    if (s.spread > 1) interior[d] = 0;
   }
-  return {pad(part, a.inputs[1], low, high, a.attrs.ints("interior"))};
+  return {pad(part, a.inputs[1], low, high, interior)};
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ Values local(const LocalArgs& a, Combiner how) {
                                    Around::of(constant(a.b, neutral_literal(x.dtype(), how))));
     part.pad_low[i] = s.low;
     part.pad_high[i] = s.high;
+    if (s.spread > 1) part.base_dilation[i] = 1;
   }
   return a.b.emit(a.op, Values{x}, window_attrs(part, whole.rank()));
 }

@@ -79,7 +79,8 @@ FactorRule::Window window_along(const Shape& x, const WindowDims& d, int i) {
           .stride = d.strides[i],
           .low = d.pad_low[i],
           .span = dilated(d.window[i], d.window_dilation[i]),
-          .dilation = d.base_dilation[i]};
+          .dilation = d.base_dilation[i],
+          .spreads = true};
 }
 
 bool tiles(const Shape& x, const WindowDims& d, int i) {

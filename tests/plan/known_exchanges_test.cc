@@ -1,0 +1,133 @@
+// What functions as users write them exchange, in how many goes: gradients of a batch, the loss of a
+// vocabulary in parts, random numbers.
+#include "isolated.h"
+
+#include <tessera/tessera.h>
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace ts = tessera;
+using ts::Array;
+using ts::none;
+using ts::P;
+using Texts = std::vector<std::string>;
+
+namespace {
+
+// By phase of a schedule that has any, how many collectives.
+std::vector<std::size_t> exchanges(const std::string& schedule) {
+  std::vector<std::size_t> all;
+  bool fresh = true;
+  std::istringstream lines(schedule);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" phase ") != std::string::npos) fresh = true;
+    if (line.find("collective ") == std::string::npos) continue;
+    if (fresh) all.push_back(0);
+    fresh = false;
+    ++all.back();
+  }
+  return all;
+}
+
+Texts listed(const ts::Plan& plan) {
+  Texts all;
+  for (const ts::PlannedCollective& c : plan.collectives)
+    all.push_back(c.kind + " " + std::to_string(c.bytes));
+  return all;
+}
+
+ts::PlanOptions quick() {
+  ts::PlanOptions options;
+  options.alternatives = 0;
+  options.memory = false;
+  return options;
+}
+
+struct Layer {
+  Array w, b;
+};
+
+}  // namespace
+
+// Each gradient is a sum of its own, and all are exchanged at once: as many bytes as parameters.
+TEST(KnownExchanges, GradientsOfABatchAreOneExchange) {
+  ts::set_device_count(4);
+  const ts::Mesh mesh({{"data", 4}});
+  const auto step = [](std::vector<Layer> m, Array x) {
+    auto [value, g] = ts::value_and_grad([](const std::vector<Layer>& p, Array in) {
+      for (const Layer& l : p) in = ts::tanh(ts::dot(in, l.w) + l.b);
+      return ts::sum(in);
+    })(m, x);
+    return g;
+  };
+  const std::vector<Layer> m(3, {ts::ones({8, 8}), ts::ones({8})});
+  const Array x = ts::ones({16, 8});
+  const auto f =
+      ts::jit(step, {.mesh = mesh, .in_shardings = {P(), P("data")}, .out_shardings = P()});
+  const auto lowered = f.lower(m, x);
+  const ts::Plan plan = lowered.plan(quick());
+  std::int64_t bytes = 0;
+  for (const ts::PlannedCollective& c : plan.collectives) {
+    EXPECT_EQ(c.kind, "all_reduce");
+    bytes += c.bytes;
+  }
+  EXPECT_EQ(plan.collectives.size(), 6u);
+  EXPECT_EQ(bytes, 3 * (8 * 8 + 8) * 4 * 2 * 3 / 4);
+  if (test::isolated()) {
+    EXPECT_EQ(exchanges(lowered.schedule()), (std::vector<std::size_t>{6}));
+  }
+}
+
+// The greatest logit, the sum of exponentials, and the label's logit with whatever is summed of it:
+// of a mean it is a number.
+TEST(KnownExchanges, ALossOverAVocabularyInParts) {
+  ts::set_device_count(4);
+  const ts::Mesh mesh({{"x", 4}});
+  for (bool mean : {false, true}) {
+    const auto loss = [=](Array h, Array w, Array labels) {
+      const Array logits =
+          ts::with_sharding_constraint(ts::dot(h, w), ts::Sharding(mesh, P(none, "x")));
+      const Array rows = ts::nn::softmax_cross_entropy_with_integer_labels(logits, labels);
+      return mean ? ts::mean(rows) : rows;
+    };
+    const Array h = ts::random::normal(ts::random::key(1), {6, 8}),
+                w = ts::random::normal(ts::random::key(2), {8, 11}),
+                labels = ts::array({0, 2, 3, 8, 9, 10});
+    const auto f =
+        ts::jit(loss, {.mesh = mesh, .in_shardings = {P(), P(), P()}, .out_shardings = P()});
+    EXPECT_EQ(listed(f.lower(h, w, labels).plan(quick())),
+              (Texts{"all_reduce 36", "all_reduce 36", mean ? "all_reduce 6" : "all_reduce 36"}));
+    Array want = ts::nn::softmax_cross_entropy_with_integer_labels(ts::dot(h, w), labels);
+    if (mean) want = ts::mean(want);
+    const Array got = ts::device_get(f(h, w, labels));
+    EXPECT_LE(ts::max(ts::abs(got - want)).item<double>(), 1e-5);
+  }
+}
+
+TEST(KnownExchanges, RandomNumbersAreThoseOfOneDevice) {
+  ts::set_device_count(6);
+  const ts::Mesh mesh({{"x", 2}, {"y", 3}});
+  const auto drawn = [=](Array key, bool cut) {
+    const auto lies = [&](Array a, const ts::PartitionSpec& spec) {
+      return cut ? ts::with_sharding_constraint(a, ts::Sharding(mesh, spec)) : a;
+    };
+    return std::vector<Array>{lies(ts::random::bits(key, {7, 5}), P("x", "y")),
+                              lies(ts::random::uniform(key, {7, 5}), P("x", "y")),
+                              lies(ts::random::normal(key, {7, 5}), P("x", "y")),
+                              lies(ts::random::permutation(key, 35), P("x"))};
+  };
+  const Array key = ts::random::key(5);
+  const auto f = ts::jit([=](Array k) { return drawn(k, true); },
+                         {.mesh = mesh, .in_shardings = {P()}, .out_shardings = P()});
+  const std::vector<Array> got = f(key),
+                           want = ts::jit([=](Array k) { return drawn(k, false); })(key);
+  for (std::size_t i = 0; i < want.size(); ++i)
+    EXPECT_TRUE(ts::all(ts::device_get(got[i]) == want[i]).item<bool>()) << i;
+  // Numbers are drawn where they are: what is exchanged brings results together, and what is sorted.
+  for (const ts::PlannedCollective& c : f.lower(key).plan(quick()).collectives)
+    EXPECT_TRUE(c.op == "sharding_constraint" || c.op == "sort") << c.op;
+}
