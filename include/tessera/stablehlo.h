@@ -1,14 +1,17 @@
-// Models that other frameworks export: functions of StableHLO modules, read from text.
+// Models that other frameworks export: functions of StableHLO modules.
 //
 //   auto f = ts::load_stablehlo("model.mlir");       // what jax.jit(f).lower(x).as_text() writes
+//   auto g = ts::load_stablehlo("model.bin");        // what jax.export.export(f)(x).serialize() gives
 //   std::vector<Array> y = f(x);
 //   auto gradient = ts::grad(f.single())(x);         // a function like any other
 //
 // A module's @main is read once and becomes a program; calling it inlines that into whatever is
 // traced, so jit, grad, vmap and pmap work on it, and outside any trace it is compiled once.
 //
-// Supported are functions of static shapes over the dtypes of this library, in the pretty and the
-// generic form of any version of the text. What is not supported is refused by its name and place
+// Supported are functions of static shapes over the dtypes of this library: text in the pretty and the
+// generic form of any version, portable artifacts (MLIR bytecode of VHLO 0.9 to 1.20), and files of
+// jax.export, whose functions take all arguments of the exported one, those that it does not use
+// included. What is not supported is refused by its name and place
 // when it is read: quantized and dynamic types, custom calls, collectives.
 #pragma once
 
@@ -84,8 +87,8 @@ class LoadedFunction::Single {
   LoadedFunction function_;
 };
 
-/// Reads a file of one module. IoError where there is no such file, where it is no module (with
-/// line, column and what should stand there), and where something in it is not supported.
+/// Reads a file of one module, whichever its form. IoError where there is no such file, where it is no
+/// module (with line and column, or byte, and what should stand there), and where something in it is not supported.
 TESSERA_API LoadedFunction
 load_stablehlo(const std::string& path, const LoadOptions& options = {},
                std::source_location loc = std::source_location::current());

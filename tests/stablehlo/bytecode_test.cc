@@ -15,7 +15,9 @@ namespace {
 namespace ts = tessera;
 using ts::Array;
 
-std::string file(const std::string& name) { return std::string(TESSERA_TEST_DIR) + "/stablehlo/exported/" + name; }
+std::string file(const std::string& name) {
+  return std::string(TESSERA_TEST_DIR) + "/stablehlo/exported/" + name;
+}
 
 std::string contents(const std::string& name) {
   std::ifstream in(file(name), std::ios::binary);
@@ -61,7 +63,8 @@ TEST(Bytecode, ComputesWhatWasExported) {
   ASSERT_EQ(f.inputs().size(), 1u);
   EXPECT_EQ(f.inputs()[0].shape, ts::Shape({6}));
   // x * i + cumsum(x) - 2.5
-  EXPECT_EQ(f(ts::ones({6}))[0].to_vector<float>(), (std::vector<float>{-1.5f, 0.5f, 2.5f, 4.5f, 6.5f, 8.5f}));
+  EXPECT_EQ(f(ts::ones({6}))[0].to_vector<float>(),
+            (std::vector<float>{-1.5f, 0.5f, 2.5f, 4.5f, 6.5f, 8.5f}));
 }
 
 TEST(Exported, TakesTheArgumentsThatItDoesNotUse) {
@@ -69,7 +72,8 @@ TEST(Exported, TakesTheArgumentsThatItDoesNotUse) {
   ASSERT_EQ(f.inputs().size(), 3u);
   EXPECT_EQ(f.inputs()[1].dtype, ts::i32);
   EXPECT_EQ(f.inputs()[1].shape, ts::Shape({4}));
-  EXPECT_EQ(f(ts::ones({2, 3}), ts::zeros({4}, ts::i32), 3.0f)[0].to_vector<float>(), std::vector<float>(6, 7.0f));
+  EXPECT_EQ(f(ts::ones({2, 3}), ts::zeros({4}, ts::i32), 3.0f)[0].to_vector<float>(),
+            std::vector<float>(6, 7.0f));
 }
 
 TEST(Exported, ForSeveralPlatformsRunsOnThisOne) {
@@ -77,7 +81,8 @@ TEST(Exported, ForSeveralPlatformsRunsOnThisOne) {
   EXPECT_EQ(f.inputs().size(), 1u);
   EXPECT_EQ(f(ts::zeros({3}))[0].to_vector<float>(), std::vector<float>(3, 0.0f));
   const std::string text = message(file("only_tpu.jaxexport"));
-  EXPECT_NE(text.find("it is exported for 'tpu', 'cuda', and not for 'cpu'"), std::string::npos) << text;
+  EXPECT_NE(text.find("it is exported for 'tpu', 'cuda', and not for 'cpu'"), std::string::npos)
+      << text;
 }
 
 TEST(Bytecode, ThatIsCutOffIsAnErrorOrTheModule) {
@@ -95,8 +100,10 @@ TEST(Bytecode, OfAnyBytesIsAnErrorOrAModule) {
   std::size_t errors = 0;
   constexpr int kFiles = 400;
   for (int i = 0; i < kFiles; ++i) {
-    std::string bytes = contents(std::string(kFunctions[random() % std::size(kFunctions)]) + (i % 2 ? ".mlirbc" : ".jaxexport"));
-    for (std::uint64_t k = 1 + random() % 3; k-- > 0;) bytes[random() % bytes.size()] = static_cast<char>(random());
+    std::string bytes = contents(std::string(kFunctions[random() % std::size(kFunctions)]) +
+                                 (i % 2 ? ".mlirbc" : ".jaxexport"));
+    for (std::uint64_t k = 1 + random() % 3; k-- > 0;)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
     const Written damaged(bytes);
     errors += message(damaged.path) != kLoaded;
   }
@@ -108,10 +115,12 @@ TEST(Bytecode, SaysWhatItDoesNotRead) {
     std::string bytes = contents("loop.mlirbc");
     bytes[4] = static_cast<char>(7 << 1 | 1);  // the version
     const Written newer(bytes);
-    EXPECT_EQ(message(newer.path), "load_stablehlo: " + newer.path +
-                                       ", byte 5: bytecode of version 7\n  rule: versions 0 to 6 are read\n"
-                                       "  try: Write it for an older version: jax.export does so for every file.");
+    EXPECT_EQ(message(newer.path),
+              "load_stablehlo: " + newer.path +
+                  ", byte 5: bytecode of version 7\n  rule: versions 0 to 6 are read\n"
+                  "  try: Write it for an older version: jax.export does so for every file.");
   }
   const Written empty("ML\xefR");
-  EXPECT_EQ(message(empty.path), "load_stablehlo: " + empty.path + ", byte 4: the file ends here, and a number is expected");
+  EXPECT_EQ(message(empty.path), "load_stablehlo: " + empty.path +
+                                     ", byte 4: the file ends here, and a number is expected");
 }

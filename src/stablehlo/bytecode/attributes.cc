@@ -96,7 +96,9 @@ const AttributeSyntax& Values::attribute(std::size_t index) {
   std::optional<A>& known = attributes_[index];
   if (!known) {
     const Tables::Entry& e = tables_.attributes[index];
-    if (++depth_ > kDeepest) stablehlo::fail(*source_, e.begin, {"attributes nest deeper than " + std::to_string(kDeepest) + " levels"});
+    if (++depth_ > kDeepest)
+      stablehlo::fail(*source_, e.begin,
+                      {"attributes nest deeper than " + std::to_string(kDeepest) + " levels"});
     A a = read_attribute(e);
     a.at = e.begin;
     --depth_;
@@ -108,7 +110,9 @@ const AttributeSyntax& Values::attribute(std::size_t index) {
 void Values::spend(const Bytes& in, std::size_t parts) {
   spent_ += parts;
   const std::size_t limit = source_->text.size() * kPartsPerByte + kPartsOfAny;
-  if (spent_ > limit) in.fail("attributes and types that come to more than " + std::to_string(limit) + " where they are used");
+  if (spent_ > limit)
+    in.fail("attributes and types that come to more than " + std::to_string(limit) +
+            " where they are used");
 }
 
 AttributeSyntax Values::attribute(Bytes& in) {
@@ -182,7 +186,9 @@ AttributeSyntax Values::vhlo_attribute(Bytes in) {
       return made(A::other, at);
     case kBounds: skip_signed(in); return made(A::other, at);
     case kAccuracy: return made(A::other, at);
-    default: in.fail("attribute code " + std::to_string(code) + ", which is not known", "codes 1 to 20 are");
+    default:
+      in.fail("attribute code " + std::to_string(code) + ", which is not known",
+              "codes 1 to 20 are");
   }
 }
 

@@ -31,7 +31,8 @@ std::size_t Bytes::count(const char* what) {
   const std::uint64_t n = number();
   if (n > left()) {
     at_ = before;
-    fail(std::to_string(n) + " " + what + " are announced, and " + std::to_string(left()) + " bytes are left");
+    fail(std::to_string(n) + " " + what + " are announced, and " + std::to_string(left()) +
+         " bytes are left");
   }
   return static_cast<std::size_t>(n);
 }
@@ -41,14 +42,16 @@ std::size_t Bytes::index(std::size_t limit, const char* what) {
   const std::uint64_t n = number();
   if (n >= limit) {
     at_ = before;
-    fail(std::string(what) + " " + std::to_string(n) + " is named, and there are " + std::to_string(limit));
+    fail(std::string(what) + " " + std::to_string(n) + " is named, and there are " +
+         std::to_string(limit));
   }
   return static_cast<std::size_t>(n);
 }
 
 std::string_view Bytes::take(std::size_t n, const char* what) {
   if (n > left())
-    fail(std::string(what) + " of " + std::to_string(n) + " bytes, of which " + std::to_string(left()) + " are there");
+    fail(std::string(what) + " of " + std::to_string(n) + " bytes, of which " +
+         std::to_string(left()) + " are there");
   const std::string_view t = std::string_view(source_->text).substr(at_, n);
   at_ += n;
   return t;
@@ -63,7 +66,8 @@ std::string_view Bytes::text() {
 }
 
 void Bytes::align(std::size_t alignment) {
-  if (!std::has_single_bit(alignment)) fail("an alignment of " + std::to_string(alignment) + ", which is no power of two");
+  if (!std::has_single_bit(alignment))
+    fail("an alignment of " + std::to_string(alignment) + ", which is no power of two");
   const std::size_t padding = (alignment - at_ % alignment) % alignment;
   take(padding, "padding");
 }

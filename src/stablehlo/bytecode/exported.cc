@@ -19,7 +19,8 @@ class Buffer {
 
   template <typename T>
   T number(std::size_t at) const {
-    if (at > source_.text.size() || source_.text.size() - at < sizeof(T)) fail(at, "a number beyond the end of the file");
+    if (at > source_.text.size() || source_.text.size() - at < sizeof(T))
+      fail(at, "a number beyond the end of the file");
     T value;
     std::memcpy(&value, source_.text.data() + at, sizeof(T));
     return value;
@@ -46,35 +47,51 @@ class Buffer {
     const std::size_t begin = follow(*at);
     const std::size_t n = number<std::uint32_t>(begin), room = source_.text.size() - begin - 4;
     if (n > room / width)
-      fail(begin, std::to_string(n) + " elements of " + std::to_string(width) + " bytes, and " + std::to_string(room) + " bytes are left");
+      fail(begin, std::to_string(n) + " elements of " + std::to_string(width) + " bytes, and " +
+                      std::to_string(room) + " bytes are left");
     return {begin + 4, n};
   }
-  std::string_view bytes(Vector v) const { return std::string_view(source_.text).substr(v.at, v.size); }
-  [[noreturn]] void fail(std::size_t at, const std::string& problem) const { stablehlo::fail(source_, at, {problem}); }
+  std::string_view bytes(Vector v) const {
+    return std::string_view(source_.text).substr(v.at, v.size);
+  }
+  [[noreturn]] void fail(std::size_t at, const std::string& problem) const {
+    stablehlo::fail(source_, at, {problem});
+  }
 
  private:
   const Source& source_;
 };
 
 // The fields that are read, by their places.
-enum Exported { kVersion = 4, kAvals = 10, kPlatforms = 22, kModule = 30, kKept = 34, kUniqueAvals = 42, kAvalIndices = 48 };
+enum Exported {
+  kVersion = 4,
+  kAvals = 10,
+  kPlatforms = 22,
+  kModule = 30,
+  kKept = 34,
+  kUniqueAvals = 42,
+  kAvalIndices = 48
+};
 constexpr std::size_t kLongestName = 32;  // that is looked at
 enum Aval { kShape = 6, kDtype = 8 };
 
-constexpr std::string_view kDtypes[] = {"i1",  "i8",  "i16", "i32",          "i64",          "ui8", "ui16", "ui32",
-                                        "ui64", "f16", "f32", "f64", "complex<f32>", "complex<f64>", "bf16"};
+constexpr std::string_view kDtypes[] = {"i1",  "i8",   "i16",          "i32",          "i64",
+                                        "ui8", "ui16", "ui32",         "ui64",         "f16",
+                                        "f32", "f64",  "complex<f32>", "complex<f64>", "bf16"};
 
 TypeSyntax type_of(const Buffer& b, std::size_t aval) {
   TypeSyntax t;
   t.kind = TypeSyntax::tensor;
   const auto dtype = b.field(aval, kDtype);
   const std::size_t code = dtype ? b.number<std::uint8_t>(*dtype) : 0;
-  if (code >= std::size(kDtypes)) b.fail(aval, "an argument of dtype code " + std::to_string(code) + ", which is not known");
+  if (code >= std::size(kDtypes))
+    b.fail(aval, "an argument of dtype code " + std::to_string(code) + ", which is not known");
   t.element = kDtypes[code];
   const Buffer::Vector shape = b.vector(aval, kShape, 4);
   for (std::size_t i = 0; i < shape.size; ++i) {
     const std::size_t at = b.follow(shape.at + 4 * i);
-    const std::string_view text = b.bytes({at + 4, std::min<std::size_t>(b.number<std::uint32_t>(at), kLongestName)});
+    const std::string_view text =
+        b.bytes({at + 4, std::min<std::size_t>(b.number<std::uint32_t>(at), kLongestName)});
     std::int64_t d = kDynamic;  // a name, or arithmetic of names
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), d);
     if (error != std::errc() || end != text.data() + text.size() || d < 0) d = kDynamic;
@@ -86,13 +103,16 @@ TypeSyntax type_of(const Buffer& b, std::size_t aval) {
 // Where the table of each argument's type is; newer files hold equal ones once.
 std::vector<std::size_t> avals_of(const Buffer& b, std::size_t root) {
   std::vector<std::size_t> tables, all;
-  const Buffer::Vector unique = b.vector(root, kUniqueAvals, 4), indices = b.vector(root, kAvalIndices, 4);
+  const Buffer::Vector unique = b.vector(root, kUniqueAvals, 4),
+                       indices = b.vector(root, kAvalIndices, 4);
   const Buffer::Vector listed = indices.size ? unique : b.vector(root, kAvals, 4);
   for (std::size_t i = 0; i < listed.size; ++i) tables.push_back(b.follow(listed.at + 4 * i));
   if (!indices.size) return tables;
   for (std::size_t i = 0; i < indices.size; ++i) {
     const std::uint32_t index = b.number<std::uint32_t>(indices.at + 4 * i);
-    if (index >= tables.size()) b.fail(indices.at + 4 * i, "type " + std::to_string(index) + " is named, and there are " + std::to_string(tables.size()));
+    if (index >= tables.size())
+      b.fail(indices.at + 4 * i, "type " + std::to_string(index) + " is named, and there are " +
+                                     std::to_string(tables.size()));
     all.push_back(tables[index]);
   }
   return all;
@@ -111,9 +131,11 @@ void restore_arguments(const Buffer& b, std::size_t root, ModuleSyntax& m) {
   const Buffer::Vector kept = b.vector(root, kKept, 2);
   FunctionSyntax* main = main_of(m);
   if (!main || kept.size == avals.size()) return;
-  if (kept.size > main->arguments.size() || kept.size > avals.size()) b.fail(kept.at, "more arguments are kept than there are");
+  if (kept.size > main->arguments.size() || kept.size > avals.size())
+    b.fail(kept.at, "more arguments are kept than there are");
   const std::size_t before = main->arguments.size() - kept.size;
-  std::vector<ArgumentSyntax> all(main->arguments.begin(), main->arguments.begin() + static_cast<std::ptrdiff_t>(before));
+  std::vector<ArgumentSyntax> all(main->arguments.begin(),
+                                  main->arguments.begin() + static_cast<std::ptrdiff_t>(before));
   std::size_t next = 0;
   for (std::size_t i = 0; i < avals.size(); ++i) {
     if (next < kept.size && b.number<std::uint16_t>(kept.at + 2 * next) == i) {
@@ -140,7 +162,8 @@ void choose_platform(const Buffer& b, std::size_t root, ModuleSyntax& m) {
   std::string listed;
   for (std::size_t i = 0; i < platforms.size; ++i) {
     const std::size_t at = b.follow(platforms.at + 4 * i);
-    const std::string_view platform = b.bytes({at + 4, std::min<std::size_t>(b.number<std::uint32_t>(at), kLongestName)});
+    const std::string_view platform =
+        b.bytes({at + 4, std::min<std::size_t>(b.number<std::uint32_t>(at), kLongestName)});
     listed += (i ? ", " : "") + shown(platform);
     if (platform != "cpu") continue;
     const auto index = static_cast<std::int32_t>(i);
@@ -153,7 +176,8 @@ void choose_platform(const Buffer& b, std::size_t root, ModuleSyntax& m) {
     value.kind = AttributeSyntax::bytes;
     value.at = number.at;
     value.value_type = number.type;
-    value.data = static_cast<const BytecodeSource&>(*m.source).keep(std::string(reinterpret_cast<const char*>(&index), sizeof index));
+    value.data = static_cast<const BytecodeSource&>(*m.source).keep(
+        std::string(reinterpret_cast<const char*>(&index), sizeof index));
     constant.attributes.push_back({"value", std::move(value)});
     main->arguments.erase(main->arguments.begin());
     main->body.operations.insert(main->body.operations.begin(), std::move(constant));
@@ -185,7 +209,8 @@ ModuleSyntax read_exported(Source file) {
   const Buffer b(file);
   const std::size_t root = b.follow(0);
   const Buffer::Vector inside = b.vector(root, kModule, 1);
-  if (!is_bytecode(b.bytes(inside))) b.fail(inside.at, "a file of jax.export, if it is one, without a portable artifact");
+  if (!is_bytecode(b.bytes(inside)))
+    b.fail(inside.at, "a file of jax.export, if it is one, without a portable artifact");
   ModuleSyntax m = read_bytecode({file.name, std::string(b.bytes(inside)), true});
   choose_platform(b, root, m);
   restore_arguments(b, root, m);

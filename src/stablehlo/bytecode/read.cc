@@ -12,13 +12,23 @@ namespace {
 using A = AttributeSyntax;
 
 // The bits that say what an operation has.
-enum Has { kAttributes = 1, kResults = 2, kOperands = 4, kSuccessors = 8, kRegions = 16, kUseOrders = 32, kProperties = 64 };
+enum Has {
+  kAttributes = 1,
+  kResults = 2,
+  kOperands = 4,
+  kSuccessors = 8,
+  kRegions = 16,
+  kUseOrders = 32,
+  kProperties = 64
+};
 
 // Lists of dimensions are tensors of int64 here; constants stay as they are.
 void to_integers(A& a) {
   if (a.kind != A::bytes || a.value_type.dims.size() != 1) return;
   const std::size_t n = static_cast<std::size_t>(std::max<std::int64_t>(a.value_type.dims[0], 0));
-  const std::size_t width = a.value_type.element == "i64" ? 8 : a.value_type.element == "i1" ? 1 : 0;
+  const std::size_t width = a.value_type.element == "i64"  ? 8
+                            : a.value_type.element == "i1" ? 1
+                                                           : 0;
   const std::size_t held = width ? a.data.size() / width : 0;
   if (width == 0 || a.data.size() != held * width || (held != n && held != 1)) return;
   std::vector<std::int64_t> values;
@@ -39,7 +49,8 @@ void to_integers(A& a) {
 
 class Reader {
  public:
-  Reader(BytecodeSourcePtr source, const Tables& tables) : source_(source), tables_(tables), values_(source, tables) {}
+  Reader(BytecodeSourcePtr source, const Tables& tables)
+      : source_(source), tables_(tables), values_(source, tables) {}
 
   ModuleSyntax module();
 
@@ -88,7 +99,8 @@ void Reader::orders(Bytes& in, std::size_t n) {
   }
 }
 
-void Reader::properties(Bytes& in, OperationSyntax& op, std::string_view dialect, std::string_view name) {
+void Reader::properties(Bytes& in, OperationSyntax& op, std::string_view dialect,
+                        std::string_view name) {
   const Tables::Range range = tables_.properties[in.index(tables_.properties.size(), "property")];
   if (dialect != "vhlo") return;
   Bytes blob(*source_, range.begin, range.end);
@@ -109,7 +121,9 @@ void Reader::arguments(Bytes& in, RegionSyntax& r, Numbering& values) {
     a.at = in.at();
     if (tables_.version >= 4) {
       const std::uint64_t type = in.number();
-      if (type >> 1 >= tables_.types.size()) in.fail("type " + std::to_string(type >> 1) + " is named, and there are " + std::to_string(tables_.types.size()));
+      if (type >> 1 >= tables_.types.size())
+        in.fail("type " + std::to_string(type >> 1) + " is named, and there are " +
+                std::to_string(tables_.types.size()));
       a.type = values_.type(static_cast<std::size_t>(type >> 1));
       if (type & 1) in.number();
     } else {
@@ -123,11 +137,14 @@ void Reader::arguments(Bytes& in, RegionSyntax& r, Numbering& values) {
 }
 
 RegionSyntax Reader::region(Bytes& in, Numbering values) {
-  if (++depth_ > kDeepest) in.fail("regions nest deeper than " + std::to_string(kDeepest) + " levels");
+  if (++depth_ > kDeepest)
+    in.fail("regions nest deeper than " + std::to_string(kDeepest) + " levels");
   RegionSyntax r;
   r.at = in.at();
   const std::size_t blocks = in.count("blocks");
-  if (blocks > 1) in.fail("a region with " + std::to_string(blocks) + " blocks", "a region has one block: control flow is structured");
+  if (blocks > 1)
+    in.fail("a region with " + std::to_string(blocks) + " blocks",
+            "a region has one block: control flow is structured");
   if (blocks == 1) {
     values.end = values.next + in.count("values");
     highest_ = std::max(highest_, values.end);
@@ -147,7 +164,9 @@ void Reader::regions(Bytes& in, OperationSyntax& op, const Numbering& values) {
   if (isolated && tables_.version >= 2) own = section(in);
   Bytes& from = own ? own->bytes : in;
   const std::size_t at = from.at();
-  if (head >> 1 > from.left()) from.fail(std::to_string(head >> 1) + " regions are announced, and " + std::to_string(from.left()) + " bytes are left");
+  if (head >> 1 > from.left())
+    from.fail(std::to_string(head >> 1) + " regions are announced, and " +
+              std::to_string(from.left()) + " bytes are left");
   for (std::uint64_t n = head >> 1; n-- > 0;) {
     Numbering inner = isolated ? Numbering{} : Numbering{values.end, values.end};
     op.regions.push_back(region(from, inner));
@@ -167,8 +186,10 @@ void Reader::operands(Bytes& in, OperationSyntax& op) {
 OperationSyntax Reader::operation(Bytes& in, Numbering& values) {
   OperationSyntax op;
   op.at = in.at();
-  const Tables::OperationName& name = tables_.operations[in.index(tables_.operations.size(), "operation")];
-  op.name = name.dialect == "vhlo" ? unversioned(name.name) : std::string(name.dialect) + "." + std::string(name.name);
+  const Tables::OperationName& name =
+      tables_.operations[in.index(tables_.operations.size(), "operation")];
+  op.name = name.dialect == "vhlo" ? unversioned(name.name)
+                                   : std::string(name.dialect) + "." + std::string(name.name);
   const std::uint8_t has = in.byte();
   in.number();  // where it was written
   if (has & kAttributes) {
@@ -195,7 +216,8 @@ FunctionSyntax Reader::function(OperationSyntax op) {
   if (const A* name = op.find("sym_name")) f.name = name->text;
   if (const A* visibility = op.find("sym_visibility")) f.is_private = visibility->text == "private";
   const A* type = op.find("function_type");
-  if (f.name.empty() || !type || type->value_type.kind != TypeSyntax::function || op.regions.size() != 1)
+  if (f.name.empty() || !type || type->value_type.kind != TypeSyntax::function ||
+      op.regions.size() != 1)
     stablehlo::fail(*source_, op.at, {"a function without a name, a type or a body"});
   f.body = std::move(op.regions[0]);
   f.arguments = std::move(f.body.arguments);
@@ -209,7 +231,8 @@ FunctionSyntax Reader::function(OperationSyntax op) {
   }
   auto annotate = [&](std::string_view key, std::vector<ArgumentSyntax>& what) {
     const A* all = op.find(key);
-    for (std::size_t i = 0; all && i < std::min(all->items.size(), what.size()); ++i) what[i].attributes = all->items[i].entries;
+    for (std::size_t i = 0; all && i < std::min(all->items.size(), what.size()); ++i)
+      what[i].attributes = all->items[i].entries;
   };
   annotate("arg_attrs", f.arguments);
   annotate("res_attrs", f.results);
@@ -219,11 +242,13 @@ FunctionSyntax Reader::function(OperationSyntax op) {
 ModuleSyntax Reader::module() {
   Bytes in(*source_, tables_.program.begin, tables_.program.end);
   const std::uint64_t head = in.number();
-  if (head != 2) in.fail("a file of " + std::to_string(head >> 1) + " operations", "a file holds one module");
+  if (head != 2)
+    in.fail("a file of " + std::to_string(head >> 1) + " operations", "a file holds one module");
   Numbering none;
   OperationSyntax top = operation(in, none);
   if (top.name != "builtin.module" || top.regions.size() != 1)
-    stablehlo::fail(*source_, top.at, {"the file's operation is " + shown(top.name), "a file holds one module"});
+    stablehlo::fail(*source_, top.at,
+                    {"the file's operation is " + shown(top.name), "a file holds one module"});
   ModuleSyntax m;
   m.source = source_;
   m.at = top.at;

@@ -7,7 +7,18 @@ namespace tessera::inline v0::stablehlo {
 namespace {
 
 constexpr std::uint64_t kNewest = 6;
-enum Id { kStrings, kDialects, kEntries, kOffsets, kProgram, kResources, kResourceOffsets, kDialectVersions, kProperties, kIds };
+enum Id {
+  kStrings,
+  kDialects,
+  kEntries,
+  kOffsets,
+  kProgram,
+  kResources,
+  kResourceOffsets,
+  kDialectVersions,
+  kProperties,
+  kIds
+};
 constexpr std::uint8_t kAligned = 0x80;
 
 // The lengths come from the last string to the first, the strings from the first to the last.
@@ -32,7 +43,9 @@ void read_dialects(Bytes in, Tables& t) {
     const std::uint64_t name = in.number();
     const bool has_version = t.version >= 1 && (name & 1);
     const std::uint64_t index = t.version >= 1 ? name >> 1 : name;
-    if (index >= t.strings.size()) in.fail("a dialect is named by string " + std::to_string(index) + " of " + std::to_string(t.strings.size()));
+    if (index >= t.strings.size())
+      in.fail("a dialect is named by string " + std::to_string(index) + " of " +
+              std::to_string(t.strings.size()));
     t.dialects.push_back(t.strings[index]);
     if (has_version) section(in);
   }
@@ -43,7 +56,9 @@ void read_dialects(Bytes in, Tables& t) {
     for (std::size_t i = 0; i < names; ++i) {
       const std::uint64_t name = in.number();
       const std::uint64_t index = t.version >= 5 ? name >> 1 : name;
-      if (index >= t.strings.size()) in.fail("an operation is named by string " + std::to_string(index) + " of " + std::to_string(t.strings.size()));
+      if (index >= t.strings.size())
+        in.fail("an operation is named by string " + std::to_string(index) + " of " +
+                std::to_string(t.strings.size()));
       t.operations.push_back({dialect, t.strings[index]});
     }
   }
@@ -57,10 +72,14 @@ void read_offsets(Bytes in, const Bytes& entries, Tables& t) {
     while (into.size() < wanted) {
       const std::string_view dialect = t.dialects[in.index(t.dialects.size(), "dialect")];
       const std::size_t n = in.count("entries");
-      if (n > wanted - into.size()) in.fail(std::to_string(n) + " entries, and " + std::to_string(wanted - into.size()) + " are wanted");
+      if (n > wanted - into.size())
+        in.fail(std::to_string(n) + " entries, and " + std::to_string(wanted - into.size()) +
+                " are wanted");
       for (std::size_t i = 0; i < n; ++i) {
         const std::uint64_t size = in.number();
-        if (size >> 1 > end - at) in.fail("an entry of " + std::to_string(size >> 1) + " bytes, of which " + std::to_string(end - at) + " are there");
+        if (size >> 1 > end - at)
+          in.fail("an entry of " + std::to_string(size >> 1) + " bytes, of which " +
+                  std::to_string(end - at) + " are there");
         into.push_back({dialect, at, at + (size >> 1), (size & 1) != 0});
         at += size >> 1;
       }
@@ -95,15 +114,18 @@ Tables read_tables(const Source& source) {
   Tables t;
   t.version = in.number();
   if (t.version > kNewest)
-    in.fail("bytecode of version " + std::to_string(t.version), "versions 0 to " + std::to_string(kNewest) + " are read",
+    in.fail("bytecode of version " + std::to_string(t.version),
+            "versions 0 to " + std::to_string(kNewest) + " are read",
             "Write it for an older version: jax.export does so for every file.");
   t.producer = in.text();
   std::optional<Bytes> sections[kIds];
   while (in.left()) {
     const std::size_t at = in.at();
     const Section s = section(in);
-    if (s.id >= kIds) stablehlo::fail(source, at, {"section " + std::to_string(s.id) + ", which no version has"});
-    if (sections[s.id]) stablehlo::fail(source, at, {"section " + std::to_string(s.id) + " for the second time"});
+    if (s.id >= kIds)
+      stablehlo::fail(source, at, {"section " + std::to_string(s.id) + ", which no version has"});
+    if (sections[s.id])
+      stablehlo::fail(source, at, {"section " + std::to_string(s.id) + " for the second time"});
     sections[s.id] = s.bytes;
   }
   for (const int id : {kStrings, kDialects, kEntries, kOffsets, kProgram})

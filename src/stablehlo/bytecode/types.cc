@@ -12,10 +12,13 @@ using T = TypeSyntax;
 // The types of VHLO by their codes, which are never used again for something else. Those that are made
 // of others have no name here.
 constexpr std::string_view kNames[] = {
-    "i1",   "",     "bf16", "f16",  "f32",  "f64",        "f8E4M3FN",   "f8E5M2",     "",         "index",    "i4",
-    "i8",   "i16",  "i32",  "i64",  "ui4",  "ui8",        "ui16",       "ui32",       "ui64",     "",         "",
-    "",     "",     "",     "",     "",     "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ", "",      "i2",       "ui2",
-    "none", "tf32", "f8E4M3", "f8E3M4", "f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E8M0FNU"};
+    "i1",       "",         "bf16",     "f16",        "f32",        "f64",
+    "f8E4M3FN", "f8E5M2",   "",         "index",      "i4",         "i8",
+    "i16",      "i32",      "i64",      "ui4",        "ui8",        "ui16",
+    "ui32",     "ui64",     "",         "",           "",           "",
+    "",         "",         "",         "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ",
+    "",         "i2",       "ui2",      "none",       "tf32",       "f8E4M3",
+    "f8E3M4",   "f4E2M1FN", "f6E2M3FN", "f6E3M2FN",   "f8E8M0FNU"};
 enum Code {
   kComplex = 1,
   kFunction = 8,
@@ -34,7 +37,9 @@ const TypeSyntax& Values::type(std::size_t index) {
   std::optional<T>& known = types_[index];
   if (!known) {
     const Tables::Entry& e = tables_.types[index];
-    if (++depth_ > kDeepest) stablehlo::fail(*source_, e.begin, {"types nest deeper than " + std::to_string(kDeepest) + " levels"});
+    if (++depth_ > kDeepest)
+      stablehlo::fail(*source_, e.begin,
+                      {"types nest deeper than " + std::to_string(kDeepest) + " levels"});
     T t = read_type(e);
     t.at = e.begin;
     --depth_;
@@ -76,7 +81,8 @@ TypeSyntax Values::vhlo_type(Bytes in) {
   if (code < std::size(kNames) && !kNames[code].empty()) return element_type(kNames[code]);
   T t;
   switch (code) {
-    case kComplex: return element_type(source_->keep("complex<" + std::string(type(in).element) + ">"));
+    case kComplex:
+      return element_type(source_->keep("complex<" + std::string(type(in).element) + ">"));
     case kFunction:
       t.kind = T::function;
       t.text = "a function type";
@@ -135,7 +141,8 @@ TypeSyntax Values::tensor_type(Bytes& in) {
   t.kind = T::tensor;
   for (std::size_t n = in.count("dimensions"); n-- > 0;) {
     const std::int64_t d = in.signed_number();
-    if (d < 0 && d != std::numeric_limits<std::int64_t>::min()) in.fail("a dimension of " + std::to_string(d));
+    if (d < 0 && d != std::numeric_limits<std::int64_t>::min())
+      in.fail("a dimension of " + std::to_string(d));
     t.dims.push_back(d < 0 ? kDynamic : d);
   }
   t.element = type(in).element;

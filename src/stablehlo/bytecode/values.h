@@ -20,7 +20,10 @@ using BytecodeSourcePtr = std::shared_ptr<const BytecodeSource>;
 class Values {
  public:
   Values(BytecodeSourcePtr source, const Tables& tables)
-      : source_(std::move(source)), tables_(tables), attributes_(tables.attributes.size()), types_(tables.types.size()) {}
+      : source_(std::move(source)),
+        tables_(tables),
+        attributes_(tables.attributes.size()),
+        types_(tables.types.size()) {}
 
   const AttributeSyntax& attribute(std::size_t index);
   const TypeSyntax& type(std::size_t index);
@@ -45,7 +48,9 @@ class Values {
   TypeSyntax element_type(std::string_view name);
   std::vector<TypeSyntax> types(Bytes& in);
   void spend(const Bytes& in, std::size_t parts);
-  std::string string(Bytes& in) { return std::string(tables_.strings[in.index(tables_.strings.size(), "string")]); }
+  std::string string(Bytes& in) {
+    return std::string(tables_.strings[in.index(tables_.strings.size(), "string")]);
+  }
 
   BytecodeSourcePtr source_;
   const Tables& tables_;

@@ -11,9 +11,10 @@ using A = AttributeSyntax;
 struct Keys {
   std::string_view name, keys;
 };
-constexpr std::string_view kAccurate[] = {"cbrt_v2",     "cosine_v2", "exponential_v2", "exponential_minus_one_v2",
-                                          "log_v2",      "log_plus_one_v2", "logistic_v2", "rsqrt_v2",
-                                          "sine_v2",     "sqrt_v2",   "tan_v2",         "tanh_v2"};
+constexpr std::string_view kAccurate[] = {
+    "cbrt_v2", "cosine_v2",       "exponential_v2", "exponential_minus_one_v2",
+    "log_v2",  "log_plus_one_v2", "logistic_v2",    "rsqrt_v2",
+    "sine_v2", "sqrt_v2",         "tan_v2",         "tanh_v2"};
 constexpr Keys kKeys[] = {
     {"all_gather_v1", "all_gather_dim channel_id replica_groups use_global_device_ids"},
     {"all_gather_v2", "all_gather_dim channel_id replica_groups use_global_device_ids"},
@@ -36,45 +37,62 @@ constexpr Keys kKeys[] = {
     {"concatenate_v1", "dimension"},
     {"constant_v1", "value"},
     {"convolution_v1",
-     "batch_group_count feature_group_count input_batch_dimension input_feature_dimension input_spatial_dimensions "
-     "kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions lhs_dilation "
-     "output_batch_dimension output_feature_dimension output_spatial_dimensions padding precision_config rhs_dilation "
+     "batch_group_count feature_group_count input_batch_dimension input_feature_dimension "
+     "input_spatial_dimensions "
+     "kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions "
+     "lhs_dilation "
+     "output_batch_dimension output_feature_dimension output_spatial_dimensions padding "
+     "precision_config rhs_dilation "
      "window_reversal window_strides"},
     {"cross-replica-sum_v1", "replica_groups"},
     {"custom_call_v1",
-     "api_version backend_config call_target_name called_computations has_side_effect operand_layouts "
+     "api_version backend_config call_target_name called_computations has_side_effect "
+     "operand_layouts "
      "output_operand_aliases result_layouts"},
     {"dot_general_v1",
      "lhs_batching_dimensions lhs_contracting_dimensions precision_config rhs_batching_dimensions "
      "rhs_contracting_dimensions"},
     {"dot_general_v2",
      "accumulation_type allow_imprecise_accumulation lhs_batching_dimensions lhs_component_count "
-     "lhs_contracting_dimensions lhs_precision_type num_primitive_operations precision_config rhs_batching_dimensions "
+     "lhs_contracting_dimensions lhs_precision_type num_primitive_operations precision_config "
+     "rhs_batching_dimensions "
      "rhs_component_count rhs_contracting_dimensions rhs_precision_type"},
     {"dot_v1", "precision_config"},
-    {"dynamic_broadcast_in_dim_v1", "broadcast_dimensions known_expanding_dimensions known_nonexpanding_dimensions"},
+    {"dynamic_broadcast_in_dim_v1",
+     "broadcast_dimensions known_expanding_dimensions known_nonexpanding_dimensions"},
     {"dynamic_conv_v1",
-     "batch_group_count feature_group_count input_batch_dimension input_feature_dimension input_spatial_dimensions "
-     "kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions lhs_dilation "
-     "output_batch_dimension output_feature_dimension output_spatial_dimensions padding precision_config rhs_dilation "
+     "batch_group_count feature_group_count input_batch_dimension input_feature_dimension "
+     "input_spatial_dimensions "
+     "kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions "
+     "lhs_dilation "
+     "output_batch_dimension output_feature_dimension output_spatial_dimensions padding "
+     "precision_config rhs_dilation "
      "window_reversal window_strides"},
     {"dynamic_conv_v2",
-     "batch_group_count feature_group_count input_batch_dimension input_feature_dimension input_spatial_dimensions "
-     "kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions lhs_dilation "
-     "output_batch_dimension output_feature_dimension output_spatial_dimensions precision_config rhs_dilation "
+     "batch_group_count feature_group_count input_batch_dimension input_feature_dimension "
+     "input_spatial_dimensions "
+     "kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions "
+     "lhs_dilation "
+     "output_batch_dimension output_feature_dimension output_spatial_dimensions precision_config "
+     "rhs_dilation "
      "window_reversal window_strides"},
-    {"dynamic_gather_v1", "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims start_index_map"},
+    {"dynamic_gather_v1",
+     "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims start_index_map"},
     {"dynamic_gather_v2",
-     "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims operand_batching_dims start_index_map "
+     "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims operand_batching_dims "
+     "start_index_map "
      "start_indices_batching_dims"},
     {"dynamic_iota_v1", "iota_dimension"},
     {"dynamic_slice_v1", "slice_sizes"},
     {"einsum_v1", "einsum_config"},
     {"fft_v1", "fft_length fft_type"},
     {"func_v1", "arg_attrs function_type res_attrs sym_name sym_visibility"},
-    {"gather_v1", "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims slice_sizes start_index_map"},
+    {"gather_v1",
+     "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims slice_sizes "
+     "start_index_map"},
     {"gather_v2",
-     "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims operand_batching_dims slice_sizes "
+     "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims operand_batching_dims "
+     "slice_sizes "
      "start_index_map start_indices_batching_dims"},
     {"get_dimension_size_v1", "dimension"},
     {"get_tuple_element_v1", "index"},
@@ -88,15 +106,18 @@ constexpr Keys kKeys[] = {
     {"reduce_precision_v1", "exponent_bits mantissa_bits"},
     {"reduce_scatter_v1", "channel_id replica_groups scatter_dimension use_global_device_ids"},
     {"reduce_v1", "dimensions"},
-    {"reduce_window_v1", "base_dilations padding window_dilations window_dimensions window_strides"},
+    {"reduce_window_v1",
+     "base_dilations padding window_dilations window_dimensions window_strides"},
     {"reverse_v1", "dimensions"},
     {"rng_bit_generator_v1", "rng_algorithm"},
     {"rng_v1", "rng_distribution"},
     {"scatter_v1",
-     "index_vector_dim indices_are_sorted inserted_window_dims scatter_dims_to_operand_dims unique_indices "
+     "index_vector_dim indices_are_sorted inserted_window_dims scatter_dims_to_operand_dims "
+     "unique_indices "
      "update_window_dims"},
     {"scatter_v2",
-     "index_vector_dim indices_are_sorted input_batching_dims inserted_window_dims scatter_dims_to_operand_dims "
+     "index_vector_dim indices_are_sorted input_batching_dims inserted_window_dims "
+     "scatter_dims_to_operand_dims "
      "scatter_indices_batching_dims unique_indices update_window_dims"},
     {"select_and_scatter_v1", "padding window_dimensions window_strides"},
     {"send_v1", "channel_id channel_type is_host_transfer"},
@@ -119,7 +140,8 @@ A* attribute_of(OperationSyntax& op, std::string_view key) {
 }
 
 A taken(OperationSyntax& op, std::string_view key) {
-  const auto at = std::find_if(op.attributes.begin(), op.attributes.end(), [&](const NamedAttribute& a) { return a.name == key; });
+  const auto at = std::find_if(op.attributes.begin(), op.attributes.end(),
+                               [&](const NamedAttribute& a) { return a.name == key; });
   A value = std::move(at->value);
   op.attributes.erase(at);
   return value;
@@ -129,7 +151,8 @@ void drop(OperationSyntax& op, std::string_view key) {
   if (attribute_of(op, key)) taken(op, key);
 }
 
-void fold(OperationSyntax& op, std::string_view into, std::string_view kind, std::initializer_list<std::string_view> keys) {
+void fold(OperationSyntax& op, std::string_view into, std::string_view kind,
+          std::initializer_list<std::string_view> keys) {
   A folded;
   folded.kind = A::fields;
   folded.text = kind;
@@ -146,7 +169,8 @@ std::vector<std::int64_t> integers(const A& a) {
 }
 
 // [b, 0, f]: where each dimension of the operand is.
-A dimension_list(const std::vector<std::pair<std::string_view, std::int64_t>>& letters, const std::vector<std::int64_t>& spatial) {
+A dimension_list(const std::vector<std::pair<std::string_view, std::int64_t>>& letters,
+                 const std::vector<std::int64_t>& spatial) {
   A list;
   list.kind = A::list;
   list.items.resize(letters.size() + spatial.size());
@@ -172,10 +196,13 @@ void fold_convolution(OperationSyntax& op) {
   for (const std::string_view side : {"input", "kernel", "output"}) {
     const std::string head(side);
     const bool kernel = side == "kernel";
-    const std::int64_t first = one(head + (kernel ? "_input_feature_dimension" : "_batch_dimension")),
-                       second = one(head + (kernel ? "_output_feature_dimension" : "_feature_dimension"));
+    const std::int64_t first =
+                           one(head + (kernel ? "_input_feature_dimension" : "_batch_dimension")),
+                       second = one(head +
+                                    (kernel ? "_output_feature_dimension" : "_feature_dimension"));
     const std::vector<std::int64_t> spatial = integers(taken(op, head + "_spatial_dimensions"));
-    conv.items.push_back(dimension_list({{kernel ? "i" : "b", first}, {kernel ? "o" : "f", second}}, spatial));
+    conv.items.push_back(
+        dimension_list({{kernel ? "i" : "b", first}, {kernel ? "o" : "f", second}}, spatial));
   }
   op.attributes.push_back({"dimension_numbers", std::move(conv)});
 }
@@ -201,7 +228,8 @@ void fold_channel(OperationSyntax& op) {
 
 std::vector<std::string_view> keys_of(std::string_view versioned_name) {
   std::vector<std::string_view> keys;
-  if (std::ranges::find(kAccurate, versioned_name) != std::end(kAccurate)) return {"result_accuracy"};
+  if (std::ranges::find(kAccurate, versioned_name) != std::end(kAccurate))
+    return {"result_accuracy"};
   for (const Keys& k : kKeys) {
     if (k.name != versioned_name) continue;
     for (std::string_view rest = k.keys; !rest.empty();) {
@@ -225,22 +253,27 @@ void fold_attributes(OperationSyntax& op) {
   const std::string_view name = op.name;
   if (name == "stablehlo.dot_general")
     fold(op, "dot_dimension_numbers", "stablehlo.dot",
-         {"lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions", "rhs_contracting_dimensions"});
+         {"lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
+          "rhs_contracting_dimensions"});
   if (name == "stablehlo.gather" || name == "stablehlo.dynamic_gather")
     fold(op, "dimension_numbers", "stablehlo.gather",
-         {"offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims", "start_index_map",
-          "index_vector_dim"});
+         {"offset_dims", "collapsed_slice_dims", "operand_batching_dims",
+          "start_indices_batching_dims", "start_index_map", "index_vector_dim"});
   if (name == "stablehlo.scatter")
     fold(op, "scatter_dimension_numbers", "stablehlo.scatter",
-         {"update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims",
-          "scatter_dims_to_operand_dims", "index_vector_dim"});
+         {"update_window_dims", "inserted_window_dims", "input_batching_dims",
+          "scatter_indices_batching_dims", "scatter_dims_to_operand_dims", "index_vector_dim"});
   // What only says that nothing was said.
   drop(op, "result_accuracy");
-  if (const A* type = attribute_of(op, "compare_type"); type && type->text == "NOTYPE") drop(op, "compare_type");
+  if (const A* type = attribute_of(op, "compare_type"); type && type->text == "NOTYPE")
+    drop(op, "compare_type");
   for (const std::string_view key : {"use_global_device_ids"})
-    if (const A* flag = attribute_of(op, key); flag && flag->kind == A::boolean && !flag->integer_value) drop(op, key);
+    if (const A* flag = attribute_of(op, key);
+        flag && flag->kind == A::boolean && !flag->integer_value)
+      drop(op, key);
   for (const std::string_view key : {"callee", "decomposition"})
-    if (A* symbol = attribute_of(op, key); symbol && symbol->kind == A::string) symbol->kind = A::symbol;
+    if (A* symbol = attribute_of(op, key); symbol && symbol->kind == A::string)
+      symbol->kind = A::symbol;
 }
 
 }  // namespace tessera::inline v0::stablehlo

@@ -237,7 +237,8 @@ class Reader {
 }
 
 // Data that came as bytes, or as digits of them; `text` is where errors point.
-Data from_bytes(const ModuleSyntax& m, const AttributeSyntax& a, std::shared_ptr<Bytes> bytes, std::string_view text, DType dtype) {
+Data from_bytes(const ModuleSyntax& m, const AttributeSyntax& a, std::shared_ptr<Bytes> bytes,
+                std::string_view text, DType dtype) {
   Data d;
   d.shape = Shape(a.value_type.dims);
   Reader(m, text, a.value_type, dtype).finish_bytes(*bytes, d);
@@ -263,7 +264,8 @@ Data read_data(const ModuleSyntax& module, const AttributeSyntax& a) {
   if (a.kind == AttributeSyntax::dense) return Reader(module, a.data, type, *dtype).read();
   if (a.kind == AttributeSyntax::bytes) {
     const auto* begin = reinterpret_cast<const std::byte*>(a.data.data());
-    return from_bytes(module, a, std::make_shared<Bytes>(begin, begin + a.data.size()), a.data, *dtype);
+    return from_bytes(module, a, std::make_shared<Bytes>(begin, begin + a.data.size()), a.data,
+                      *dtype);
   }
   if (a.kind != AttributeSyntax::resource) no_data(module, a, "dense<...> should stand here");
   const auto found = module.resources.find(a.text);

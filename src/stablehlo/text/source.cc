@@ -50,7 +50,8 @@ std::string shown(std::string_view text) {
 }
 
 std::string place_of(const Source& source, std::size_t at) {
-  if (source.is_binary) return (source.name.empty() ? "" : source.name + ", ") + "byte " + std::to_string(at);
+  if (source.is_binary)
+    return (source.name.empty() ? "" : source.name + ", ") + "byte " + std::to_string(at);
   const std::string_view text = source.text;
   at = std::min(at, text.size());
   const Line line = line_at(text, at);

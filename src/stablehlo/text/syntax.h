@@ -43,9 +43,9 @@ struct AttributeSyntax {
     enumerator,  // #stablehlo<kind VALUE>, or a word where one is expected: text is VALUE
     conv,        // [b, 0, f]x[0, i, o]->[b, 0, f]: three lists of enumerators
     dense,       // data points at what is in dense<...>, type is behind it
-    bytes,       // data is the elements, row-major and little-endian, or one for all; type is value_type
-    resource,    // dense_resource<text>, type is behind it
-    other,       // of another dialect, not looked into: text
+    bytes,  // data is the elements, row-major and little-endian, or one for all; type is value_type
+    resource,  // dense_resource<text>, type is behind it
+    other,     // of another dialect, not looked into: text
   } kind = unit;
   std::size_t at = 0;
   std::int64_t integer_value = 0;
