@@ -135,7 +135,7 @@ void run(const stablehlo::ModuleSyntax& m, StableHloCheck& out) {
 std::vector<StableHloCheck> check_stablehlo(const std::string& path, std::source_location loc) {
   const stablehlo::SourcePtr source = detail::read_source(path, loc);
   std::vector<StableHloCheck> out;
-  const auto parts = detail::parts_of(*source);
+  const auto parts = detail::parts_of_file(*source);
   for (const stablehlo::Part& part : parts) {
     const auto guarded = [&](StableHloCheck check, auto&& step) {
       try {

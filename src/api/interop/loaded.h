@@ -18,7 +18,7 @@ struct LoadedModule {
 stablehlo::SourcePtr read_source(const std::string& path, const SourceLoc& loc);
 /// The parts of a file that hold modules of their own: one of a portable artifact or of a file of
 /// jax.export, and those of a text that lines "// -----" separate.
-std::vector<stablehlo::Part> parts_of(const stablehlo::Source& source);
+std::vector<stablehlo::Part> parts_of_file(const stablehlo::Source& source);
 std::vector<stablehlo::ModuleSyntax> modules_of(const stablehlo::SourcePtr& source,
                                                 stablehlo::Part part);
 /// The only module of a file; IoError where there are several.

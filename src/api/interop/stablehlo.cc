@@ -32,7 +32,7 @@ stablehlo::SourcePtr read_source(const std::string& path, const SourceLoc& loc) 
   return source;
 }
 
-std::vector<stablehlo::Part> parts_of(const stablehlo::Source& source) {
+std::vector<stablehlo::Part> parts_of_file(const stablehlo::Source& source) {
   if (stablehlo::is_bytecode(source.text) || stablehlo::is_exported(source.text))
     return {{0, source.text.size()}};
   return stablehlo::parts_of(source);
@@ -47,7 +47,7 @@ std::vector<stablehlo::ModuleSyntax> modules_of(const stablehlo::SourcePtr& sour
 
 stablehlo::ModuleSyntax only_module(const stablehlo::SourcePtr& source) {
   std::vector<stablehlo::ModuleSyntax> modules;
-  for (const stablehlo::Part& part : parts_of(*source))
+  for (const stablehlo::Part& part : parts_of_file(*source))
     for (stablehlo::ModuleSyntax& m : modules_of(source, part)) modules.push_back(std::move(m));
   if (modules.empty())
     stablehlo::fail(*source, source->text.size(), {"there is no module and no function"});
