@@ -127,8 +127,8 @@ TEST(Hostile, WhatGrowsWhenItIsExpanded) {
              "(%0) : (tensor<f32>) -> tensor<f32>\nreturn %1 : tensor<f32> }\n";
   }
   EXPECT_TRUE(refused(aliases + "func.func @main() { return }"));
-  EXPECT_TRUE(
-      refused(calls + "func.func @main(%x: tensor<f32>) -> tensor<f32> { %0 = call @f39(%x) : "
+  EXPECT_TRUE(refused(calls +
+                      "func.func @main(%x: tensor<f32>) -> tensor<f32> { %0 = call @f39(%x) : "
                       "(tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32> }"));
 }
 
