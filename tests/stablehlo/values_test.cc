@@ -268,6 +268,17 @@ TEST(Loaded, TuplesAndTokens) {
   EXPECT_EQ(f.single()(1.0f, ts::full({}, 9, ts::i32)).item<int>(), 9);
 }
 
+TEST(Loaded, PowersOfIntegers) {
+  const auto f = load("%x: tensor<7xi32>, %y: tensor<7xi32>", "tensor<7xi32>", R"(
+    %0 = stablehlo.power %x, %y : tensor<7xi32>
+    return %0 : tensor<7xi32>)");
+  const Array y = f.single()(ints({3, -3, -1, -1, 2, 0, 7}), ints({4, 3, -3, -2, -1, 0, 30}));
+  std::uint32_t seventh = 1;
+  for (int i = 0; i < 30; ++i) seventh *= 7;
+  EXPECT_EQ(y.to_vector<std::int32_t>(),
+            (Ints{81, -27, -1, 1, 0, 1, static_cast<std::int32_t>(seventh)}));
+}
+
 TEST(Loaded, TotalOrder) {
   const auto f = load("%x: tensor<4xf32>, %y: tensor<4xf32>", "tensor<4xi1>", R"(
     %0 = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>

@@ -65,6 +65,12 @@ struct RegionProgram {
   Values captured;  // of the level around
 };
 
+/// The devices that a function is imported for: each runs it.
+struct Devices {
+  std::int64_t replicas = 1, partitions = 1;
+  std::int64_t count() const { return replicas * partitions; }
+};
+
 using Rule = Values (*)(Reading& r);
 /// What imports an operation; null where none does.
 Rule rule_of(std::string_view name);
@@ -76,6 +82,7 @@ class Importer {
   Imported import(const std::string& function);
 
   const ModuleSyntax& module;
+  std::optional<Devices> devices;  // none: one, which knows of no others
   /// The results of a function on these arguments, written where the scope is.
   std::vector<Bound> call(const Reading& r, const std::string& function,
                           const std::vector<Bound>& arguments);

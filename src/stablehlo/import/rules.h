@@ -10,6 +10,10 @@ Values constant(Reading& r);
 Values iota(Reading& r);
 Values convert(Reading& r);
 Values bitcast_convert(Reading& r);
+Values reduce_precision(Reading& r);
+Values power(Reading& r);
+Values real_part(Reading& r);
+Values imaginary_part(Reading& r);
 Values compare(Reading& r);
 Values select(Reading& r);
 Values clamp(Reading& r);
@@ -66,6 +70,17 @@ Values select_and_scatter(Reading& r);
 Values dot(Reading& r);
 Values dot_general(Reading& r);
 Values convolution(Reading& r);
+
+// collectives.cc; they run over the devices of a run_parallel.
+Values run_parallel(Reading& r);
+Values replica_id(Reading& r);
+Values partition_id(Reading& r);
+Values all_reduce(Reading& r);
+Values all_gather(Reading& r);
+Values reduce_scatter(Reading& r);
+Values all_to_all(Reading& r);
+Values collective_permute(Reading& r);
+Values collective_broadcast(Reading& r);
 
 // batch_norm.cc
 Values batch_norm_inference(Reading& r);

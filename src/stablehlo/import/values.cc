@@ -3,6 +3,7 @@
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/total_order.h"
 
+#include <cstdio>
 #include <limits>
 #include <unordered_map>
 
@@ -25,8 +26,9 @@ const Op* spelled(std::string_view name) {
   return it == by_spelling->end() ? nullptr : it->second;
 }
 
-Values elementwise_op(Reading& r) {
+Values by_spelling(Reading& r) {
   const Op* op = spelled(r.op.name);
+  if (!op) r.refuse("it is not supported for " + to_string(r.in[0].type()));
   if (op->inputs >= 0) r.need_operands(static_cast<std::size_t>(op->inputs));
   return r.b.emit(*op, r.in);
 }
@@ -55,7 +57,7 @@ Value total_order(Value x) {
   return ops::select(ops::lt(i, ops::zeros_like(i)), ops::xor_(i, mask), i);
 }
 
-Rule elementwise_rule(std::string_view name) { return spelled(name) ? elementwise_op : nullptr; }
+Rule elementwise_rule(std::string_view name) { return spelled(name) ? by_spelling : nullptr; }
 
 Values constant(Reading& r) {
   r.need_operands(0);
@@ -77,10 +79,55 @@ Values convert(Reading& r) {
 Values bitcast_convert(Reading& r) {
   r.need_operands(1);
   const Type t = r.result();
-  if (size_of(t.dtype) != size_of(r.in[0].dtype()))
-    r.refuse("from " + to_string(r.in[0].type()) + " to " + to_string(t) + " is not supported",
-             "both have elements of one width");
   return {ops::bitcast_convert(r.in[0], t.dtype)};
+}
+
+// "e8m10": bits of the exponent, bits of the mantissa; or two attributes.
+Values reduce_precision(Reading& r) {
+  r.need_operands(1);
+  const Op* op = Registry::get().find("reduce_precision");
+  if (!op) r.refuse("it is not supported");
+  long long exponent = 0, mantissa = 0;
+  const std::string format = r.word_or("format", "");
+  if (format.empty()) {
+    exponent = r.integer("exponent_bits");
+    mantissa = r.integer("mantissa_bits");
+  } else if (std::sscanf(format.c_str(), "e%lldm%lld", &exponent, &mantissa) != 2) {
+    r.refuse(shown(format) + " is no format", "a format is written as e8m10");
+  }
+  return r.b.emit(
+      *op, r.in,
+      {{"exponent_bits", std::int64_t{exponent}}, {"mantissa_bits", std::int64_t{mantissa}}});
+}
+
+// Integers by squaring, a bit of the exponent a step; a negative exponent leaves 1 and -1 alone.
+Values power(Reading& r) {
+  r.need_operands(2);
+  const Value x = r.in[0], y = r.in[1];
+  if (!is_integer(x.dtype()) || x.type() != y.type()) return {ops::pow(x, y)};
+  Builder step;
+  const auto input = [&](Value v) { return step.input(Type(v.dtype(), v.shape())); };
+  const Value result = input(x), base = input(x), exponent = input(y),
+              one = ops::full_like(base, 1);
+  const Value odd = ops::ne(ops::and_(exponent, one), ops::zeros_like(base));
+  const ProgramPtr body =
+      step.finish(Values{ops::select(odd, ops::mul(result, base), result), ops::mul(base, base),
+                         ops::shift_right_logical(exponent, one)});
+  const std::int64_t bits = 8 * size_of(x.dtype());
+  const Value unit = ops::full_like(x, 1), zero = ops::zeros_like(x);
+  const Value all = ops::scan(body, {}, Values{unit, x, y}, {}, bits, false, r.b)[0];
+  if (is_unsigned_integer(x.dtype())) return {all};
+  const Value kept = ops::or_(ops::eq(x, unit), ops::eq(x, ops::neg(unit)));
+  return {ops::select(ops::and_(ops::lt(y, zero), ops::not_(kept)), zero, all)};
+}
+
+Values real_part(Reading& r) {
+  r.need_operands(1);
+  return is_floating(r.in[0].dtype()) ? r.in : by_spelling(r);
+}
+Values imaginary_part(Reading& r) {
+  r.need_operands(1);
+  return is_floating(r.in[0].dtype()) ? Values{ops::zeros_like(r.in[0])} : by_spelling(r);
 }
 
 Values compare(Reading& r) {

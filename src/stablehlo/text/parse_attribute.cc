@@ -41,27 +41,12 @@ char closing(char open) {
   }
 }
 
-std::size_t size_of_syntax(const AttributeSyntax& a) {
-  std::size_t n = 1 + a.values.size() / 16;
-  for (const AttributeSyntax& i : a.items) n += size_of_syntax(i);
-  for (const NamedAttribute& e : a.entries) n += size_of_syntax(e.value);
-  return n;
-}
-
 bool all_are(const std::vector<AttributeSyntax>& items, AttributeSyntax::Kind kind) {
   return std::all_of(items.begin(), items.end(),
                      [&](const AttributeSyntax& a) { return a.kind == kind; });
 }
 
 }  // namespace
-
-void Parser::expand(std::size_t at, std::size_t size) {
-  constexpr std::size_t kMost = 1'000'000;
-  expanded_ += size;
-  if (expanded_ > kMost)
-    in_.fail(at,
-             "the aliases of this file stand for more than " + std::to_string(kMost) + " parts");
-}
 
 std::string_view Parser::balanced() {
   std::string open;
@@ -170,104 +155,6 @@ std::vector<NamedAttribute> Parser::dictionary() {
     out.push_back(std::move(e));
   });
   return out;
-}
-
-// [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
-AttributeSyntax Parser::conv_dimensions() {
-  AttributeSyntax a;
-  a.kind = AttributeSyntax::conv;
-  a.at = now().begin;
-  for (int k = 0; k < 3; ++k) {
-    if (k == 1 && !take_word("x")) in_.expected("'x' and the dimensions of the kernel");
-    if (k == 2) {
-      if (!now().is_arrow()) in_.expected("'->' and the dimensions of the result");
-      in_.advance();
-    }
-    AttributeSyntax labels;
-    labels.kind = AttributeSyntax::list;
-    labels.at = now().begin;
-    need('[', "'[' and the names of dimensions");
-    items(']', "',' or ']' among the names of dimensions", [&] {
-      AttributeSyntax label;
-      label.kind = AttributeSyntax::enumerator;
-      label.at = now().begin;
-      label.text = now().text;
-      if (now().kind != Token::word && now().kind != Token::number && !now().is('?'))
-        in_.expected("b, f, i, o, or the number of a spatial dimension");
-      in_.advance();
-      labels.items.push_back(std::move(label));
-    });
-    a.items.push_back(std::move(labels));
-  }
-  return a;
-}
-
-AttributeSyntax Parser::hashed_attribute() {
-  AttributeSyntax a;
-  a.at = now().begin;
-  a.text = now().text;
-  in_.advance();
-  if (!now().is('<')) {
-    const auto alias = attribute_aliases_.find(a.text);
-    if (alias != attribute_aliases_.end()) {
-      expand(a.at, size_of_syntax(alias->second));
-      return alias->second;
-    }
-    a.kind = AttributeSyntax::other;  // a location, defined at the end of the file
-    if (a.text.find('.') == a.text.npos && !a.text.starts_with("loc"))
-      in_.fail(a.at, "#" + a.text + " is not defined");
-    return a;
-  }
-  const bool ours = a.text.starts_with("stablehlo") || a.text.starts_with("chlo");
-  const Token inside = in_.next();
-  if (ours && inside.is('[')) {
-    in_.advance();
-    a = conv_dimensions();
-    need('>', "'>' behind the dimensions");
-    return a;
-  }
-  if (!ours || inside.kind != Token::word) {
-    a.kind = AttributeSyntax::other;
-    a.data = balanced();
-    return a;
-  }
-  in_.advance();
-  const std::string first(now().text);
-  const std::size_t at = now().begin;
-  in_.advance();
-  if (now().is('=')) {
-    a.kind = AttributeSyntax::fields;
-    bool begun = false;
-    items('>', "',' or '>' in #" + a.text, [&] {
-      NamedAttribute e;
-      e.name = begun ? std::string(now().text) : first;
-      if (begun) {
-        if (now().kind != Token::word) in_.expected("the name of a field");
-        in_.advance();
-      }
-      begun = true;
-      need('=', "'=' and the value of " + e.name);
-      e.value = attribute();
-      a.entries.push_back(std::move(e));
-    });
-    return a;
-  }
-  if (now().kind != Token::word) {
-    in_.jump(at);  // one word: #stablehlo.x<WORD>
-    if (in_.next().is('>')) {
-      a.kind = AttributeSyntax::enumerator;
-      a.text = now().text;
-      in_.advance();
-      in_.advance();
-      return a;
-    }
-    in_.expected("'key = value', or a kind and a value");
-  }
-  a.kind = AttributeSyntax::enumerator;
-  a.text = now().text;
-  in_.advance();
-  need('>', "'>' behind the value");
-  return a;
 }
 
 AttributeSyntax Parser::word_attribute() {

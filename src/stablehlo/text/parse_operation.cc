@@ -74,7 +74,7 @@ TypeSyntax Parser::types_of(OperationSyntax& op) {
     op.operand_types = std::move(listed);
   } else if (listed.size() == wanted || wanted == 0) {
     op.result_types = wanted ? std::move(listed) : std::vector<TypeSyntax>{};
-  } else if (wanted == 1) {
+  } else if (wanted == 1 && !listed.empty()) {
     op.result_types = {listed.back()};  // those of the operands come first
   } else if (listed.size() == 1) {
     op.result_types.assign(wanted, listed[0]);
