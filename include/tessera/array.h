@@ -20,6 +20,7 @@
 #include <tessera/shape.h>
 
 #include <array>
+#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -52,8 +53,8 @@ struct CumulativeOptions;
 
 /// C++ numbers that stand for arrays of no dimensions.
 template <class T>
-concept Number =
-    std::is_arithmetic_v<T> || std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>;
+concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, float16_t> ||
+    std::is_same_v<T, bfloat16_t> || is_complex_v<T>;
 
 class TESSERA_API Array {
  public:
@@ -68,7 +69,7 @@ class TESSERA_API Array {
   ~Array() = default;
 
   /// A weakly typed scalar: bool stays bool; integers are int32 (int64 where the value needs it),
-  /// floats float32. It keeps all its bits until it meets a dtype: 0.1 is 0.1 beside a float64.
+  /// floats float32, complex numbers complex64. It keeps all its bits until it meets a dtype: 0.1 is 0.1 beside a float64.
   template <Number T>
   Array(T value) : Array(scalar(value)) {}
   /// One dimension, strongly typed as the vector is.
@@ -124,7 +125,8 @@ class TESSERA_API Array {
   // --- reading. Waits for the value; throws the computation's error, and TraceError where there is
   // no value to read.
   /// The only element, converted to T; ShapeError unless size() is 1, DTypeError for a value that
-  /// the integer type T cannot hold (NaN, too large, negative for an unsigned one).
+  /// the integer type T cannot hold (NaN, too large, negative for an unsigned one), and for a
+  /// complex one that is read as a real number.
   template <Number T>
   T item(std::source_location loc = std::source_location::current()) const {
     if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
@@ -132,7 +134,9 @@ class TESSERA_API Array {
     else if constexpr (std::is_floating_point_v<T>)
       return static_cast<T>(item_double(loc));
     else if constexpr (std::is_same_v<T, bool>)
-      return item_double(loc) != 0;
+      return item_complex(loc) != 0.0;
+    else if constexpr (is_complex_v<T>)
+      return T(item_complex(loc));
     else if constexpr (std::is_unsigned_v<T>)
       return static_cast<T>(item_uint(std::numeric_limits<T>::max(), loc));
     else
@@ -162,7 +166,9 @@ class TESSERA_API Array {
   /// Reads a scalar in a condition. A traced one throws: use `cond` or `where`.
   explicit operator bool() const;
   template <Number T>
-  requires(!std::is_same_v<T, bool>) explicit operator T() const { return item<T>(); }
+  requires(!std::is_same_v<T, bool> && !is_complex_v<T>) explicit operator T() const {
+    return item<T>();
+  }
   /// Waits until the values are there; gives this array.
   const Array& block_until_ready(std::source_location loc = std::source_location::current()) const;
   bool is_ready() const;
@@ -320,6 +326,7 @@ class TESSERA_API Array {
  private:
   static Array bool_scalar(bool v);
   static Array float_scalar(double v);
+  static Array complex_scalar(std::complex<double> v);
   static Array int_scalar(std::int64_t v);
   static Array uint_scalar(std::uint64_t v);
   template <Number T>
@@ -330,6 +337,8 @@ class TESSERA_API Array {
       return from_bytes(dtype_of<T>(), {}, &v);
     else if constexpr (std::is_floating_point_v<T>)
       return float_scalar(static_cast<double>(v));
+    else if constexpr (is_complex_v<T>)
+      return complex_scalar(std::complex<double>(v));
     else if constexpr (std::is_unsigned_v<T>)
       return uint_scalar(v);
     else
@@ -339,6 +348,7 @@ class TESSERA_API Array {
                            std::source_location loc);
   void require_length(std::size_t length, std::source_location loc) const;
   double item_double(std::source_location loc) const;
+  std::complex<double> item_complex(std::source_location loc) const;
   std::int64_t item_int(std::int64_t least, std::int64_t most, std::source_location loc) const;
   std::uint64_t item_uint(std::uint64_t most, std::source_location loc) const;
   /// For as long as the array lives.

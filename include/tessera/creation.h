@@ -12,17 +12,21 @@ namespace detail {
 struct Nested {
   template <class T>
   requires std::is_arithmetic_v<T> Nested(T v)
-      : kind(std::is_same_v<T, bool>       ? 0
-             : std::is_floating_point_v<T> ? 2
-                                           : 1),
+      : kind(std::is_same_v<T, bool>       ? kBoolean
+             : std::is_floating_point_v<T> ? kReal
+                                           : kInteger),
         integer(std::is_integral_v<T> ? static_cast<std::int64_t>(v) : 0),
         past_int64(std::is_unsigned_v<T> && integer < 0),
         real(static_cast<double>(v)) {}
-  Nested(std::initializer_list<Nested> v) : kind(3), rows(v) {}
-  int kind;  // boolean, integer, real, list
+  template <class T>
+  Nested(std::complex<T> v)
+      : kind(kComplex), real(static_cast<double>(v.real())), imag(static_cast<double>(v.imag())) {}
+  Nested(std::initializer_list<Nested> v) : kind(kList), rows(v) {}
+  static constexpr int kBoolean = 0, kInteger = 1, kReal = 2, kComplex = 3, kList = 4;
+  int kind;
   std::int64_t integer = 0;
   bool past_int64 = false;  // `integer` is the bits of a uint64 beyond int64
-  double real = 0;
+  double real = 0, imag = 0;
   std::vector<Nested> rows;
 };
 TESSERA_API Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype,
@@ -32,7 +36,8 @@ TESSERA_API Array nested(const std::vector<Nested>& rows, std::optional<DType> d
 }  // namespace detail
 
 /// An array from nested braces: array({{1, 2}, {3, 4}}) is int32 of shape (2, 2) (int64 where a
-/// value needs it), array({1.5, 2}) float32, array({true}) bool; `dtype` says otherwise. ShapeError
+/// value needs it), array({1.5, 2}) float32, array({true}) bool, complex64 where a number is
+/// complex; `dtype` says otherwise. ShapeError
 /// when rows differ in length, DTypeError for a value that the dtype does not hold.
 inline Array array(std::initializer_list<detail::Nested> values, std::optional<DType> dtype = {},
                    std::source_location loc = std::source_location::current()) {

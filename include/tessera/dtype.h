@@ -8,6 +8,7 @@
 #include <tessera/config.h>
 
 #include <bit>
+#include <complex>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
@@ -30,6 +31,8 @@ enum class DType : std::uint8_t {
   bfloat16,
   float32,
   float64,
+  complex64,
+  complex128,
 };
 
 // By their short names and by NumPy's.
@@ -46,6 +49,8 @@ inline constexpr DType f16 = DType::float16;
 inline constexpr DType bf16 = DType::bfloat16;
 inline constexpr DType f32 = DType::float32;
 inline constexpr DType f64 = DType::float64;
+inline constexpr DType c64 = DType::complex64;
+inline constexpr DType c128 = DType::complex128;
 inline constexpr DType int8 = DType::int8;
 inline constexpr DType int16 = DType::int16;
 inline constexpr DType int32 = DType::int32;
@@ -58,11 +63,16 @@ inline constexpr DType float16 = DType::float16;
 inline constexpr DType bfloat16 = DType::bfloat16;
 inline constexpr DType float32 = DType::float32;
 inline constexpr DType float64 = DType::float64;
-inline constexpr int kDTypeCount = 13;
+inline constexpr DType complex64 = DType::complex64;
+inline constexpr DType complex128 = DType::complex128;
+inline constexpr int kDTypeCount = 15;
 
-constexpr bool is_floating(DType d) { return d >= DType::float16; }
+/// Real floats; `is_inexact` is these and complex numbers.
+constexpr bool is_floating(DType d) { return d >= DType::float16 && d <= DType::float64; }
+constexpr bool is_complex(DType d) { return d >= DType::complex64; }
+constexpr bool is_inexact(DType d) { return d >= DType::float16; }
 /// Whether values of it have derivatives.
-constexpr bool is_differentiable(DType d) { return is_floating(d); }
+constexpr bool is_differentiable(DType d) { return is_inexact(d); }
 constexpr bool is_signed_integer(DType d) { return d >= DType::int8 && d <= DType::int64; }
 constexpr bool is_unsigned_integer(DType d) { return d >= DType::uint8 && d <= DType::uint64; }
 constexpr bool is_integer(DType d) { return d >= DType::int8 && d <= DType::uint64; }
@@ -82,9 +92,23 @@ constexpr int size_of(DType d) {
     case DType::float32: return 4;
     case DType::int64:
     case DType::uint64:
-    case DType::float64: return 8;
+    case DType::float64:
+    case DType::complex64: return 8;
+    case DType::complex128: return 16;
   }
   return 0;
+}
+
+/// The dtype of the real and the imaginary part; a dtype that is not complex is its own.
+constexpr DType real_dtype(DType d) {
+  return d == DType::complex64 ? DType::float32 : d == DType::complex128 ? DType::float64 : d;
+}
+/// The complex dtype that holds numbers of `d`: complex128 of float64 and of integers that need
+/// its precision, else complex64.
+constexpr DType complex_dtype(DType d) {
+  return d == DType::float64 || d == DType::int64 || d == DType::uint64 || d == DType::complex128
+             ? DType::complex128
+             : DType::complex64;
 }
 
 /// NumPy's name: "bool", "int32", "bfloat16", "float32", ...
@@ -102,7 +126,8 @@ struct Promoted {
 };
 
 /// The least upper bound of two (dtype, weak) pairs in the promotion lattice of JAX (64-bit types
-/// enabled). Booleans are never weak. The weak integer is int32, the weak float float32.
+/// enabled). Booleans are never weak. The weak integer is int32, the weak float float32, the weak
+/// complex number complex64.
 TESSERA_API Promoted promote(DType a, bool a_weak, DType b, bool b_weak);
 
 /// IEEE binary16, for storage and conversion; arithmetic goes through float.
@@ -139,13 +164,18 @@ template <class T, class... U>
 inline constexpr bool is_one_of = (std::is_same_v<T, U> || ...);
 }
 
+/// C++ types of complex elements.
+template <class T>
+inline constexpr bool is_complex_v =
+    detail::is_one_of<T, std::complex<float>, std::complex<double>>;
+
 /// C++ types that are elements of arrays. long long is int64_t where the platform has that for
 /// long.
 template <class T>
-concept Element =
-    detail::is_one_of<T, bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-                      std::uint16_t, std::uint32_t, std::uint64_t, long long, unsigned long long,
-                      float16_t, bfloat16_t, float, double>;
+concept Element = detail::is_one_of<T, bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+                                    std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t,
+                                    long long, unsigned long long, float16_t, bfloat16_t, float,
+                                    double, std::complex<float>, std::complex<double>>;
 
 template <Element T>
 constexpr DType dtype_of() {
@@ -162,6 +192,8 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, bfloat16_t>) return DType::bfloat16;
   if constexpr (std::is_same_v<T, float>) return DType::float32;
   if constexpr (std::is_same_v<T, double>) return DType::float64;
+  if constexpr (std::is_same_v<T, std::complex<float>>) return DType::complex64;
+  if constexpr (std::is_same_v<T, std::complex<double>>) return DType::complex128;
 }
 
 /// Calls `f(T{})` with the C++ type that stores `d`.
@@ -180,7 +212,30 @@ decltype(auto) dispatch(DType d, F&& f) {
     case DType::float16: return f(float16_t{});
     case DType::bfloat16: return f(bfloat16_t{});
     case DType::float32: return f(float{});
-    case DType::float64: break;
+    case DType::float64: return f(double{});
+    case DType::complex64: return f(std::complex<float>{});
+    case DType::complex128: break;
+  }
+  return f(std::complex<double>{});
+}
+
+/// As dispatch, for what complex numbers do not have and callers refuse: an order, a fraction.
+template <class F>
+decltype(auto) dispatch_real(DType d, F&& f) {
+  switch (d) {
+    case DType::boolean: return f(bool{});
+    case DType::int8: return f(std::int8_t{});
+    case DType::int16: return f(std::int16_t{});
+    case DType::int32: return f(std::int32_t{});
+    case DType::int64: return f(std::int64_t{});
+    case DType::uint8: return f(std::uint8_t{});
+    case DType::uint16: return f(std::uint16_t{});
+    case DType::uint32: return f(std::uint32_t{});
+    case DType::uint64: return f(std::uint64_t{});
+    case DType::float16: return f(float16_t{});
+    case DType::bfloat16: return f(bfloat16_t{});
+    case DType::float32: return f(float{});
+    default: break;
   }
   return f(double{});
 }

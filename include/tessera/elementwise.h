@@ -54,9 +54,9 @@ TESSERA_API Array trunc(Operand x);
 
 // --- one operand, dtype kept
 TESSERA_API Array negative(Operand x);
-/// Absolute value; its derivative at 0 is 1.
+/// Absolute value, real where x is complex; its derivative at 0 is 1, of complex numbers 0.
 TESSERA_API Array abs(Operand x);
-/// -1, 0 or 1; NaN stays NaN.
+/// -1, 0 or 1; NaN stays NaN. x / |x| of complex numbers.
 TESSERA_API Array sign(Operand x);
 TESSERA_API Array square(Operand x);
 TESSERA_API Array logical_not(Operand x);
@@ -65,6 +65,27 @@ TESSERA_API Array bitwise_not(Operand x);
 TESSERA_API Array isnan(Operand x);
 TESSERA_API Array isinf(Operand x);
 TESSERA_API Array isfinite(Operand x);
+
+// --- complex numbers. Real operands are their own real part and conjugate.
+/// re + im i: complex128 where a part is float64 or a 64-bit integer, else complex64. Broadcasts;
+/// DTypeError for complex parts.
+TESSERA_API Array complex(Operand re, Operand im);
+/// The parts, float32 of complex64 and float64 of complex128.
+TESSERA_API Array real(Operand x);
+TESSERA_API Array imag(Operand x);
+/// The imaginary part negated.
+TESSERA_API Array conj(Operand x);
+TESSERA_API Array conjugate(Operand x);
+/// The angle of x in [-pi, pi], in floats.
+TESSERA_API Array angle(Operand x);
+/// Boolean results: whether the imaginary part is zero, or not.
+TESSERA_API Array isreal(Operand x);
+TESSERA_API Array iscomplex(Operand x);
+/// Whether the dtype is complex, or not.
+TESSERA_API bool iscomplexobj(const Array& x,
+                              std::source_location loc = std::source_location::current());
+TESSERA_API bool isrealobj(const Array& x,
+                           std::source_location loc = std::source_location::current());
 
 // --- two operands
 TESSERA_API Array add(Operand x, Operand y);
@@ -106,7 +127,8 @@ TESSERA_API Array clip(Operand x, Operand lo, Operand hi);
 /// Zeros in place of NaN, the largest finite values in place of infinities.
 TESSERA_API Array nan_to_num(Operand x);
 
-/// x converted to `dtype`; floats to integers truncate and saturate.
+/// x converted to `dtype`; floats to integers truncate and saturate. DTypeError for complex to real:
+/// take real(x), imag(x) or abs(x).
 TESSERA_API Array astype(Operand x, DType dtype);
 /// x, as a constant for differentiation.
 TESSERA_API Array stop_gradient(Operand x);

@@ -10,8 +10,8 @@ namespace tessera::inline v0 {
 
 std::string_view name_of(DType d) {
   static constexpr std::array<std::string_view, kDTypeCount> names = {
-      "bool",   "int8",   "int16",   "int32",    "int64",   "uint8",  "uint16",
-      "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
+      "bool",   "int8",    "int16",    "int32",   "int64",   "uint8",     "uint16",    "uint32",
+      "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"};
   return names[static_cast<std::size_t>(d)];
 }
 
@@ -20,14 +20,17 @@ std::ostream& operator<<(std::ostream& out, DType d) { return out << name_of(d);
 
 std::string_view short_name_of(DType d) {
   static constexpr std::array<std::string_view, kDTypeCount> names = {
-      "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"};
+      "bool", "i8",  "i16",  "i32", "i64", "u8",  "u16", "u32",
+      "u64",  "f16", "bf16", "f32", "f64", "c64", "c128"};
   return names[static_cast<std::size_t>(d)];
 }
 
 namespace {
 
-// Nodes of the promotion lattice: the strong dtypes, then the weak integer and the weak float.
-constexpr int kWeakInt = kDTypeCount, kWeakFloat = kDTypeCount + 1, kNodes = kDTypeCount + 2;
+// Nodes of the promotion lattice: the strong dtypes, then the weak integer, float and complex
+// number.
+constexpr int kWeakInt = kDTypeCount, kWeakFloat = kDTypeCount + 1, kWeakComplex = kDTypeCount + 2,
+              kNodes = kDTypeCount + 3;
 
 // Reachability in the lattice of semantics of JAX with 64-bit types: up[n] is the set of nodes
 // above or equal to n.
@@ -61,7 +64,12 @@ const std::array<unsigned, kNodes>& upper_sets() {
     edge(kWeakFloat, id(DType::float16));
     edge(id(DType::bfloat16), id(DType::float32));
     edge(id(DType::float16), id(DType::float32));
+    edge(kWeakFloat, kWeakComplex);
     edge(id(DType::float32), id(DType::float64));
+    edge(id(DType::float32), id(DType::complex64));
+    edge(id(DType::float64), id(DType::complex128));
+    edge(kWeakComplex, id(DType::complex64));
+    edge(id(DType::complex64), id(DType::complex128));
     std::array<unsigned, kNodes> sets{};
     for (bool changed = true; changed;) {
       changed = false;
@@ -98,7 +106,7 @@ Promoted promote(DType a, bool a_weak, DType b, bool b_weak) {
   // A weak value of a narrow dtype (a loop counter, say) stands for its kind.
   auto node = [](DType d, bool weak) {
     if (!weak || d == DType::boolean) return static_cast<int>(d);
-    return is_floating(d) ? kWeakFloat : kWeakInt;
+    return is_complex(d) ? kWeakComplex : is_floating(d) ? kWeakFloat : kWeakInt;
   };
   if (a == b && a_weak == b_weak) return {a, a_weak && a != DType::boolean};
   const auto& up = upper_sets();
@@ -110,9 +118,11 @@ Promoted promote(DType a, bool a_weak, DType b, bool b_weak) {
     if (n == kWeakInt) return {weakest_that_holds(a, b, is_integer, DType::int32), true};
     // 64-bit integers of both kinds have no integer above them; a weak float would lose their bits.
     if (n == kWeakFloat && !a_weak && !b_weak) return {DType::float64, false};
-    if (n == kWeakFloat) {
+    if (n == kWeakFloat || n == kWeakComplex) {
       const DType x = a_weak ? a : DType::boolean, y = b_weak ? b : DType::boolean;
-      return {weakest_that_holds(x, y, is_floating, DType::float32), true};
+      return n == kWeakFloat
+                 ? Promoted{weakest_that_holds(x, y, is_floating, DType::float32), true}
+                 : Promoted{weakest_that_holds(x, y, is_complex, DType::complex64), true};
     }
     return {static_cast<DType>(n), false};
   }

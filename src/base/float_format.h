@@ -24,7 +24,9 @@ constexpr FloatFormat float_format(DType d) {
     case DType::uint8:
     case DType::uint16:
     case DType::uint32:
-    case DType::uint64: break;
+    case DType::uint64:
+    case DType::complex64:
+    case DType::complex128: break;
   }
   return {};
 }

@@ -64,6 +64,10 @@ void save_safetensors(const std::string& path, const SafeTensors& contents,
       complaint.fail("tensor '" + name + "' is an empty Array",
                      "leave it out, or give it a value first",
                      "a file holds tensors of a dtype and a shape");
+    if (!*safetensors::code_of(x.dtype()))
+      complaint.fail("tensor '" + name + "' is " + std::string(name_of(x.dtype())),
+                     "convert it to complex64 with astype, or save real(x) and imag(x)",
+                     "of complex numbers the format has complex64 only");
     std::uint64_t bytes = static_cast<std::uint64_t>(x.nbytes());
     header[name] = {{"dtype", safetensors::code_of(x.dtype())},
                     {"shape", x.shape().to_vector()},

@@ -28,7 +28,7 @@ std::string shown(std::string_view text) {
 
 std::optional<DType> dtype_of(std::string_view code) {
   for (int i = 0; i < kDTypeCount; ++i)
-    if (code == code_of(static_cast<DType>(i))) return static_cast<DType>(i);
+    if (!code.empty() && code == code_of(static_cast<DType>(i))) return static_cast<DType>(i);
   return std::nullopt;
 }
 
@@ -239,9 +239,11 @@ const char* code_of(DType d) {
     case DType::float16: return "F16";
     case DType::bfloat16: return "BF16";
     case DType::float32: return "F32";
-    case DType::float64: break;
+    case DType::float64: return "F64";
+    case DType::complex64: return "C64";
+    case DType::complex128: break;
   }
-  return "F64";
+  return "";
 }
 
 std::string parse_header(std::string_view text, std::uint64_t body, Header& out) {

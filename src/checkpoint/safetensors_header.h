@@ -26,6 +26,7 @@ struct Header {
   std::map<std::string, std::string> metadata;
 };
 
+/// Empty where the format has none.
 const char* code_of(DType d);
 
 /// Reads `text`, the header of a file whose tensors take `body` bytes. Gives what is wrong with it,

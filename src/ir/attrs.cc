@@ -21,10 +21,19 @@ Literal make_scalar(DType dtype, N value) {
   dispatch(dtype, [&](auto tag) {
     using T = decltype(tag);
     T v;
-    if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
+    if constexpr (is_complex_v<T>) {
+      using Part = typename T::value_type;
+      if constexpr (is_complex_v<N>)
+        v = {static_cast<Part>(value.real()), static_cast<Part>(value.imag())};
+      else
+        v = static_cast<Part>(value);
+    } else if constexpr (is_complex_v<N>) {
+      throw InternalError("a complex number as a literal of a real dtype");
+    } else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>) {
       v = T(static_cast<float>(value));
-    else
+    } else {
       v = static_cast<T>(value);
+    }
     std::memcpy(bytes->data(), &v, sizeof v);
   });
   return {dtype, Shape{}, std::move(bytes)};
@@ -33,6 +42,9 @@ Literal make_scalar(DType dtype, N value) {
 
 Literal scalar_literal(DType dtype, double value) { return make_scalar(dtype, value); }
 Literal scalar_literal(DType dtype, std::int64_t value) { return make_scalar(dtype, value); }
+Literal scalar_literal(DType dtype, std::complex<double> value) {
+  return make_scalar(dtype, value);
+}
 
 const AttrValue* Attrs::find(std::string_view name) const {
   for (const auto& [n, v] : entries_)

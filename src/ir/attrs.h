@@ -36,6 +36,7 @@ struct Literal {
 /// A literal of one element; `value` is converted as C++ converts it.
 Literal scalar_literal(DType dtype, double value);
 Literal scalar_literal(DType dtype, std::int64_t value);
+Literal scalar_literal(DType dtype, std::complex<double> value);
 
 /// Rules given by user code (custom derivatives, checkpoint policies): compared by identity,
 /// printed by name, and so the one kind of attribute that text cannot carry.

@@ -49,7 +49,8 @@ struct Bound {
 
 /// Elementwise arithmetic of the emitter. Semantics are the op's of the same name: integers wrap,
 /// integer division by zero and shifts past the width are defined as in docs/ops.md, max and min
-/// propagate NaN, nothing is contracted or reassociated.
+/// propagate NaN, nothing is contracted or reassociated. Complex numbers have no order, and abs of
+/// them is real.
 enum class Arith {
   // unary
   neg,
@@ -88,6 +89,10 @@ enum class Arith {
   lgamma,
   popcount,
   clz,
+  // of complex numbers; real and imag give one part
+  real,
+  imag,
+  conj,
   // binary
   add,
   sub,
@@ -104,6 +109,7 @@ enum class Arith {
   shift_left,
   shift_right_logical,
   shift_right_arithmetic,
+  complex,  // of a real and an imaginary part
   // comparisons, giving booleans; a comparison with NaN is false except ne
   eq,
   ne,

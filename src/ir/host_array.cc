@@ -3,6 +3,7 @@
 #include "ir/op.h"
 
 #include <cstring>
+#include <limits>
 
 namespace tessera::inline v0 {
 
@@ -24,6 +25,9 @@ double HostArray::number(std::int64_t flat) const {
     T v = data<T>()[flat];
     if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
       return static_cast<double>(static_cast<float>(v));
+    else if constexpr (is_complex_v<T>)
+      return v.imag() == 0 ? static_cast<double>(v.real())
+                           : std::numeric_limits<double>::quiet_NaN();
     else
       return static_cast<double>(v);
   });

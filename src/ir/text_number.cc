@@ -85,6 +85,15 @@ bool parse_float(std::string_view text, T& v) {
   return true;
 }
 
+template <class T>
+void append_complex(std::string& out, std::complex<T> v) {
+  out += '(';
+  append_float(out, v.real());
+  out += ", ";
+  append_float(out, v.imag());
+  out += ')';
+}
+
 }  // namespace
 
 void append_element(std::string& out, DType d, const std::byte* bytes) {
@@ -96,6 +105,8 @@ void append_element(std::string& out, DType d, const std::byte* bytes) {
       out += v ? "true" : "false";
     else if constexpr (std::is_integral_v<T>)
       out += std::to_string(v);
+    else if constexpr (is_complex_v<T>)
+      append_complex(out, v);
     else
       append_float(out, v);
   });
@@ -110,6 +121,8 @@ bool parse_element(std::string_view text, DType d, std::byte* bytes) {
       v = text == "true";
     } else if constexpr (std::is_integral_v<T>) {
       if (!parse_whole(text, v)) return false;
+    } else if constexpr (is_complex_v<T>) {
+      return false;  // two numbers
     } else {
       if (!parse_float(text, v)) return false;
     }

@@ -338,6 +338,15 @@ class Parser {
     return {t.dtype, t.shape, std::move(bytes)};
   }
   void elements(const Type& t, std::size_t dim, std::vector<std::byte>& bytes) {
+    if (dim == t.shape.size() && is_complex(t.dtype)) {
+      const Type part(real_dtype(t.dtype), {});
+      expect("(");
+      elements(part, 0, bytes);
+      expect(",");
+      elements(part, 0, bytes);
+      expect(")");
+      return;
+    }
     if (dim == t.shape.size()) {
       auto n = static_cast<std::size_t>(size_of(t.dtype));
       bytes.resize(bytes.size() + n);

@@ -2,10 +2,11 @@
 // four accumulators, and each result is rounded once.
 //
 // float16, bfloat16 and float32 add in float32, in row-major order of the contracted indices;
-// float64 adds in float64. Integers wrap: they add modulo 2^64, which is exact modulo every
+// float64 adds in float64, complex numbers in complex128. Integers wrap: they add modulo 2^64, which is exact modulo every
 // narrower width. Booleans: or of ands.
 #pragma once
 
+#include "base/complex_math.h"
 #include "ir/host_array.h"
 
 #include <vector>
@@ -18,12 +19,26 @@ inline DType accumulator_of(DType operand, DType result) {
   return operand == DType::float64 || result == DType::float64 ? DType::float64 : DType::float32;
 }
 
+/// Complex numbers with the product of base/complex_math.h.
+struct Complex {
+  std::complex<double> value;
+  Complex() = default;
+  template <class T>
+  explicit Complex(std::complex<T> v) : value(v) {}
+  Complex operator*(Complex o) const { return Complex(times(value, o.value)); }
+  Complex& operator+=(Complex o) { return value += o.value, *this; }
+};
+
 /// An or of ands, spelled as a sum of products.
 struct Truth {
   bool value = false;
   Truth operator*(Truth o) const { return {value && o.value}; }
   Truth& operator+=(Truth o) { return value = value || o.value, *this; }
 };
+
+[[noreturn]] inline void mixed() {
+  throw InternalError("complex and real elements in one contraction");
+}
 
 template <class A>
 std::vector<A> widen(const HostArray& x) {
@@ -32,7 +47,9 @@ std::vector<A> widen(const HostArray& x) {
     using T = decltype(tag);
     const T* p = x.data<T>();
     for (std::size_t i = 0; i < out.size(); ++i) {
-      if constexpr (std::is_same_v<A, Truth>)
+      if constexpr (std::is_same_v<A, Complex> != is_complex_v<T>)
+        mixed();
+      else if constexpr (std::is_same_v<A, Truth>)
         out[i] = {p[i] != T{}};
       else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
         out[i] = static_cast<A>(static_cast<float>(p[i]));
@@ -49,7 +66,11 @@ void narrow(const std::vector<A>& from, HostArray& to) {
     using T = decltype(tag);
     T* p = to.data<T>();
     for (std::size_t i = 0; i < from.size(); ++i) {
-      if constexpr (std::is_same_v<A, Truth>)
+      if constexpr (std::is_same_v<A, Complex> != is_complex_v<T>)
+        mixed();
+      else if constexpr (std::is_same_v<A, Truth>)
+        p[i] = static_cast<T>(from[i].value);
+      else if constexpr (is_complex_v<T>)
         p[i] = static_cast<T>(from[i].value);
       else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
         p[i] = T(static_cast<float>(from[i]));
@@ -65,6 +86,8 @@ void with_accumulator(DType operand, DType result, F&& f) {
   DType acc = accumulator_of(operand, result);
   if (operand == DType::boolean)
     f(Truth{});
+  else if (is_complex(acc))
+    f(Complex{});
   else if (acc == DType::float32)
     f(float{});
   else if (acc == DType::float64)

@@ -25,6 +25,10 @@ Value ceil(Value x);
 Value round_nearest_even(Value x);
 Value round_away(Value x);
 Value is_finite(Value x);
+Value complex(Value re, Value im);  // of float32 or float64 parts
+Value real(Value x);                // of a complex number; likewise imag, conj
+Value imag(Value x);
+Value conj(Value x);
 Value not_(Value x);  // boolean or bitwise
 Value sqrt(Value x);
 Value rsqrt(Value x);

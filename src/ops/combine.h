@@ -2,6 +2,7 @@
 // scatters.
 #pragma once
 
+#include "base/complex_math.h"
 #include "base/message.h"
 #include "ir/combiner.h"
 
@@ -32,6 +33,10 @@ template <Combiner how, class T>
 inline T combine(T old, T next) {
   if constexpr (how == Combiner::replace) {
     return next;
+  } else if constexpr (is_complex_v<T>) {
+    if (how == Combiner::add) return old + next;
+    if (how == Combiner::mul) return times(old, next);
+    throw InternalError("complex numbers have no order");
   } else if constexpr (!std::is_same_v<T, Total<T>>) {
     return T(combine<how>(static_cast<float>(old), static_cast<float>(next)));
   } else if constexpr (std::is_same_v<T, bool>) {

@@ -1,11 +1,13 @@
 #include "ops/local.h"
 
+#include <complex>
 #include <limits>
 
 namespace tessera::inline v0::ops {
 
 Literal neutral_literal(DType d, Combiner how) {
   if (how == Combiner::mul) return scalar_literal(d, std::int64_t{1});
+  if (how == Combiner::add && is_complex(d)) return scalar_literal(d, std::complex(-0.0, -0.0));
   if (how == Combiner::add) return scalar_literal(d, is_floating(d) ? -0.0 : 0.0);
   const bool max = how == Combiner::max || how == Combiner::or_;
   if (d == DType::boolean) return scalar_literal(d, std::int64_t{!max});

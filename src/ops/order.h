@@ -1,6 +1,8 @@
 // The order of elements that sort and top_k share.
 #pragma once
 
+#include "ir/op.h"
+
 #include <tessera/dtype.h>
 
 #include <bit>
@@ -10,6 +12,17 @@
 #include <type_traits>
 
 namespace tessera::inline v0::ops {
+
+/// Throws the user's error for complex elements, of which none is the greatest.
+inline void check_ordered(const InferArgs& a, const Type& x) {
+  if (is_complex(x.dtype))
+    Message(a.op.name)
+        .problem("operands have dtype " + std::string(name_of(x.dtype)))
+        .rule("operands are of a dtype with an order, which complex numbers lack")
+        .from(a.loc)
+        .advice("take a part of each element: real(x), imag(x) or abs(x)")
+        .raise<DTypeError>();
+}
 
 /// An unsigned integer that orders as the elements shall: NaN last and equal to NaN, -0 equal to 0.
 template <class T>

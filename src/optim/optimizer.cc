@@ -19,7 +19,7 @@ Leaves each(const Leaves& updates, F&& f) {
   return out;
 }
 
-bool trainable(const Array& p) { return !p.is_empty() && is_differentiable(p.dtype()); }
+bool trainable(const Array& p) { return !p.is_empty() && is_floating(p.dtype()); }
 
 Leaves zeros_like_all(const Leaves& params) {
   Leaves z(params.size());

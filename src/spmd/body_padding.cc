@@ -11,7 +11,7 @@ namespace {
 
 // Nothing that is computed of it looks right.
 Literal poison(DType dtype) {
-  if (is_floating(dtype)) return scalar_literal(dtype, std::numeric_limits<double>::quiet_NaN());
+  if (is_inexact(dtype)) return scalar_literal(dtype, std::numeric_limits<double>::quiet_NaN());
   if (dtype == DType::boolean) return scalar_literal(dtype, std::int64_t{1});
   constexpr std::int64_t loud = 0x7b7b7b7b7b7b7b7b;
   return scalar_literal(dtype, loud >> (64 - 8 * size_of(dtype)));

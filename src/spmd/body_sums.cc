@@ -17,7 +17,7 @@ bool only_grows(const Program& body, Var carry, Var next) {
   for (const Equation& eqn : body.equations)
     for (Var v : eqn.inputs) ++reads[v];
   for (Var v : body.outputs) ++reads[v];
-  if (!is_floating(body.types[carry].dtype)) return false;
+  if (!is_inexact(body.types[carry].dtype)) return false;
   Var at = carry;
   for (const Equation& eqn : body.equations) {
     if (at == next) break;

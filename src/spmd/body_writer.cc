@@ -111,7 +111,7 @@ void BodyWriter::find_sum(const Frame& f, Var v, ResultState& result) const {
     bool alone = true;
     AtomSet over;
     for (Var u : eqn.inputs) {
-      if (u == v || !is_floating(f.program.types[u].dtype)) continue;
+      if (u == v || !is_inexact(f.program.types[u].dtype)) continue;
       alone = false;
       if (f.slots[u] == kNoSlot) return;
       const Held& h = held_[f.slots[u]];
@@ -163,7 +163,7 @@ void BodyWriter::plain(Frame& f, std::size_t k, const Equation& eqn) {
       const auto end = f.ends.find(v);
       wanted.back().wanted = end == f.ends.end() ? lies(f.scope, v) : end->second;
     }
-    if (is_floating(f.program.types[v].dtype)) find_sum(f, v, wanted.back());
+    if (is_inexact(f.program.types[v].dtype)) find_sum(f, v, wanted.back());
   }
   const DivisionRule& rule = work_.rules.of(f.program, eqn);
   const DivisionChoice& choice = ways_->divider.choose(rule, operands, wanted);

@@ -51,7 +51,7 @@ class Search {
     bool once = true;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       const OperandState& o = operands_[i];
-      partial_[i] = o.zero && is_floating(rule_.tensors[i].type.dtype);
+      partial_[i] = o.zero && is_inexact(rule_.tensors[i].type.dtype);
       for (Id id : o.copies) {
         const Placement& p = placements_[id];
         if (o.zero || p.unreduced.empty() || p.combiner != Combiner::add) continue;

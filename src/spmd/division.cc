@@ -117,7 +117,7 @@ DivisionRule::DivisionRule(std::uint32_t rule_number, const Program& program, co
 bool DivisionRule::sums(const std::vector<bool>& partial) const {
   if (!op->transpose || tensors.size() != operands + 1) return false;
   const DType dtype = tensors[operands].type.dtype;
-  if (!is_floating(dtype)) return false;
+  if (!is_inexact(dtype)) return false;
   bool all = true, any = false;
   const auto marks = std::make_unique<bool[]>(operands);
   for (std::size_t i = 0; i < operands; ++i) {
@@ -125,7 +125,7 @@ bool DivisionRule::sums(const std::vector<bool>& partial) const {
     if (partial[i] && d != dtype) return false;
     marks[i] = partial[i];
     any = any || partial[i];
-    all = all && (partial[i] || !is_floating(d));
+    all = all && (partial[i] || !is_inexact(d));
   }
   return any && (op->linear ? op->linear(std::span<const bool>(marks.get(), operands)) : all);
 }

@@ -81,10 +81,14 @@ A fold_two(A a, A b, Combiner how) {
   }
   if (how != Combiner::max && how != Combiner::min)
     throw InternalError("devices' values are not combined by '" + std::string(name_of(how)) + "'");
-  if constexpr (std::is_floating_point_v<A>)
-    if (std::isnan(b)) return b;
-  return (how == Combiner::max ? b > a : b < a) ? b
-                                                : a;  // an `a` that is NaN compares false, stays
+  if constexpr (is_complex_v<A>) {
+    throw InternalError("complex numbers have no order");
+  } else {
+    if constexpr (std::is_floating_point_v<A>)
+      if (std::isnan(b)) return b;
+    return (how == Combiner::max ? b > a : b < a) ? b
+                                                  : a;  // an `a` that is NaN compares false, stays
+  }
 }
 
 // Halves of an even number of members each on its own, an odd number in order; half types add in

@@ -79,6 +79,7 @@ TEST_F(Files, EveryDtypeComesBackBitForBit) {
   ts::SafeTensors out;
   for (int i = 0; i < ts::kDTypeCount; ++i) {
     auto d = static_cast<ts::DType>(i);
+    if (d == ts::c128) continue;  // the format has none
     std::vector<unsigned char> bytes;
     for (int k = 0; k < 6 * ts::size_of(d); ++k)
       bytes.push_back(static_cast<unsigned char>(d == ts::bool_ ? k % 2 : 37 * k + i));

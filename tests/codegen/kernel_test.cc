@@ -286,6 +286,7 @@ TEST(Kernel, Conversions) {
   for (int from = 0; from < ts::kDTypeCount; ++from)
     for (int to = 0; to < ts::kDTypeCount; ++to) {
       auto a = static_cast<ts::DType>(from), b = static_cast<ts::DType>(to);
+      if (ts::is_complex(a) && !ts::is_complex(b) && b != ts::bool_) continue;  // refused
       ts::ProgramPtr p = unary_program([&](ts::Value x) { return ops::convert(x, b); }, {a, {40}});
       std::mt19937_64 rng(3);
       ts::HostArray x = run::random_array({a, {40}}, rng, -300, 300, -100000, 100000);

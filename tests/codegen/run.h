@@ -4,6 +4,7 @@
 #include "codegen/kernel/kernel.h"
 #include "ir/builder.h"
 #include "ir/op.h"
+#include "parts.h"
 
 #include <gtest/gtest.h>
 
@@ -128,6 +129,8 @@ inline std::vector<ts::HostArray> compiled(const ts::ProgramPtr& p,
 inline ts::HostArray random_array(const ts::Type& t, std::mt19937_64& rng, double lo = -1,
                                   double hi = 1, std::int64_t int_lo = -8,
                                   std::int64_t int_hi = 8) {
+  if (ts::is_complex(t.dtype))
+    return parts::joined(random_array(parts::of(t), rng, lo, hi), t.dtype);
   ts::HostArray a(t.dtype, t.shape);
   ts::dispatch(t.dtype, [&](auto tag) {
     using T = decltype(tag);
@@ -169,6 +172,8 @@ inline void expect_close(const ts::HostArray& actual, const ts::HostArray& expec
                          double tolerance, const std::string& what) {
   ASSERT_EQ(actual.dtype, expected.dtype) << what;
   ASSERT_EQ(actual.shape, expected.shape) << what;
+  if (ts::is_complex(actual.dtype))
+    return expect_close(parts::of(actual), parts::of(expected), tolerance, what);
   int shown = 0;
   for (std::int64_t i = 0; i < expected.count() && shown < 4; ++i) {
     if (!ts::is_floating(expected.dtype)) {

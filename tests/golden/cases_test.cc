@@ -84,7 +84,7 @@ double unit(ts::DType d) {
 }
 
 std::vector<double> as_doubles(const Array& x) {
-  return ts::dispatch(x.dtype(), [&](auto tag) {
+  return ts::dispatch_real(x.dtype(), [&](auto tag) {
     std::vector<double> out;
     for (auto v : x.to_vector<decltype(tag)>()) {
       if constexpr (std::is_class_v<decltype(tag)>)

@@ -31,6 +31,21 @@ TEST(Differences, Defaults) {
   EXPECT_EQ(ts::zeros({1}, ts::f64).dtype(), ts::f64);
 }
 
+TEST(Differences, ComplexOrder) {
+  const Array z = ts::array({std::complex<float>(1, 5), std::complex<float>(1, -5)});
+  EXPECT_THROW((void)(z < z), ts::DTypeError);
+  EXPECT_THROW(ts::max(z), ts::DTypeError);
+  EXPECT_THROW(ts::argmax(z), ts::DTypeError);
+  EXPECT_EQ(of<float>(ts::imag(ts::sort(z))), (std::vector<float>{-5, 5}));
+}
+
+TEST(Differences, ComplexToReal) {
+  const Array z(std::complex<float>(1, 2));
+  EXPECT_THROW(z.astype(ts::f32), ts::DTypeError);
+  EXPECT_THROW(z.item<float>(), ts::DTypeError);
+  EXPECT_EQ(ts::real(z).item<float>(), 1);
+}
+
 TEST(Differences, WeakNumbers) {
   EXPECT_EQ(Array(0.1).dtype(), ts::f32);
   EXPECT_EQ((0.1 * ts::ones({}, ts::f64)).item<double>(), 0.1);

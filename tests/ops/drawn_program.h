@@ -34,9 +34,10 @@ class Grower {
     });
     if (nested && depth_ >= 2) return;
     Value x = latest(pool_);
-    for (DType d : {x.dtype(), f32, i32, DType::boolean, u32}) {
+    for (DType d : {x.dtype(), f32, i32, DType::boolean, u32, c64}) {
       Drawn e = draw_equation(op, dice_, Type(d, x.shape()));
       if (!e) continue;
+      if (is_complex(x.dtype()) && !is_complex(d) && d != DType::boolean) x = ops::real(x);
       if (d != x.dtype()) x = ops::convert(x, d);
       Values operands;
       bool used = false;
@@ -110,7 +111,7 @@ inline ProgramPtr draw_body(Dice& dice, const std::vector<Type>& inputs,
 
 inline std::vector<bool> floating(const std::vector<Type>& types) {
   std::vector<bool> f;
-  for (const Type& t : types) f.push_back(is_floating(t.dtype));
+  for (const Type& t : types) f.push_back(is_inexact(t.dtype));
   return f;
 }
 inline bool some(const std::vector<bool>& f) {

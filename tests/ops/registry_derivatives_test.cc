@@ -17,18 +17,21 @@ namespace {
 Arrays draw_directions(const std::vector<Type>& types, Random& random) {
   Arrays v;
   for (const Type& t : types)
-    if (is_floating(t.dtype)) v.push_back(draw(t, random, -1, 1, 0, 0));
+    if (is_inexact(t.dtype)) v.push_back(draw(t, random, -1, 1, 0, 0));
   return v;
 }
 std::vector<bool> floating(const std::vector<Type>& types) {
   std::vector<bool> f;
-  for (const Type& t : types) f.push_back(is_floating(t.dtype));
+  for (const Type& t : types) f.push_back(is_inexact(t.dtype));
   return f;
 }
 
-double dot(const HostArray& a, const HostArray& b) {
+// Of complex numbers the real part of the sum of products, for cotangents are not conjugated.
+double dot(const HostArray& u, const HostArray& v) {
+  const HostArray a = parts::of(u), b = parts::of(v);
   double s = 0;
-  for (std::int64_t i = 0; i < a.count(); ++i) s += a.number(i) * b.number(i);
+  for (std::int64_t i = 0; i < a.count(); ++i)
+    s += (is_complex(u.dtype) && i % 2 ? -1 : 1) * a.number(i) * b.number(i);
   return s;
 }
 Arrays joined(Arrays a, const Arrays& b) {
@@ -44,10 +47,11 @@ Arrays differences(const Program& p, const Arrays& x, const Arrays& v, double h)
     Arrays y = x;
     std::size_t k = 0;
     for (HostArray& a : y) {
-      if (!is_floating(a.dtype)) continue;
+      if (!is_inexact(a.dtype)) continue;
+      const HostArray from = parts::of(a), along = parts::of(v.at(k));
       HostArray b(a.dtype, a.shape);
-      for (std::int64_t i = 0; i < a.count(); ++i)
-        b.data<double>()[i] = a.number(i) + step * v.at(k).number(i);
+      for (std::int64_t i = 0; i < from.count(); ++i)
+        b.data<double>()[i] = from.number(i) + step * along.number(i);
       a = b;
       ++k;
     }
@@ -55,10 +59,11 @@ Arrays differences(const Program& p, const Arrays& x, const Arrays& v, double h)
   };
   Arrays up = moved(h), down = moved(-h), d;
   for (std::size_t i = 0; i < up.size(); ++i) {
-    if (!is_floating(up[i].dtype)) continue;
+    if (!is_inexact(up[i].dtype)) continue;
     d.emplace_back(up[i].dtype, up[i].shape);
-    for (std::int64_t j = 0; j < up[i].count(); ++j) {
-      double a = up[i].number(j), b = down[i].number(j);
+    const HostArray more = parts::of(up[i]), less = parts::of(down[i]);
+    for (std::int64_t j = 0; j < more.count(); ++j) {
+      double a = more.number(j), b = less.number(j);
       d.back().data<double>()[j] =
           a == b ? 0 : (a - b) / (2 * h);  // of nothing, an extremum is infinite
     }
@@ -108,8 +113,9 @@ void check_derivatives(const Program& p, const Arrays& x, Random& random, bool n
     for (std::size_t k = 0; k < jv.size(); ++k) {
       forward += dot(jv[k], w[k]);
       scale += largest({jv[k]});
-      for (std::int64_t i = 0; numeric && i < jv[k].count(); ++i)
-        ASSERT_NEAR(jv[k].number(i), expected[k].number(i), 1e-6 * scale)
+      const HostArray got = parts::of(jv[k]), want = parts::of(expected[k]);
+      for (std::int64_t i = 0; numeric && i < got.count(); ++i)
+        ASSERT_NEAR(got.number(i), want.number(i), 1e-6 * scale)
             << "jvp, output " << k << ", element " << i << "\n"
             << to_string(p) << to_string(*jvp.program);
     }

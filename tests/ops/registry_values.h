@@ -5,6 +5,7 @@
 #include "ir/builder.h"
 #include "ir/host_array.h"
 #include "ir/op.h"
+#include "parts.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +19,9 @@ using namespace tessera;
 using Arrays = std::vector<HostArray>;
 using Random = std::mt19937;
 
-inline DType widened(DType d) { return is_floating(d) ? DType::float64 : d; }
+inline DType widened(DType d) {
+  return is_floating(d) ? DType::float64 : is_complex(d) ? DType::complex128 : d;
+}
 inline Type widened(Type t) {
   t.dtype = widened(t.dtype);
   return t;
@@ -43,12 +46,13 @@ inline Attrs widened(const Attrs& attrs) {
   for (const auto& [name, value] : attrs) {
     if (auto* d = std::get_if<DType>(&value)) out.set(name, widened(*d));
     if (auto* p = std::get_if<ProgramPtr>(&value)) out.set(name, widened(*p));
-    if (auto* l = std::get_if<Literal>(&value); l && is_floating(l->dtype)) {
-      auto bytes = std::make_shared<std::vector<std::byte>>(
-          static_cast<std::size_t>(l->shape.count()) * sizeof(double));
-      HostArray from = HostArray::from(*l), to(DType::float64, l->shape, bytes->data());
+    if (auto* l = std::get_if<Literal>(&value); l && is_inexact(l->dtype)) {
+      HostArray from = parts::of(HostArray::from(*l));
+      auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(from.count()) *
+                                                            sizeof(double));
+      HostArray to(DType::float64, from.shape, bytes->data());
       for (std::int64_t i = 0; i < from.count(); ++i) to.data<double>()[i] = from.number(i);
-      out.set(name, Literal{DType::float64, l->shape, bytes});
+      out.set(name, Literal{widened(l->dtype), l->shape, bytes});
     }
     if (auto* ps = std::get_if<Programs>(&value)) {
       Programs all;
@@ -61,6 +65,8 @@ inline Attrs widened(const Attrs& attrs) {
 
 inline HostArray draw(const Type& t, Random& random, double lo, double hi, std::int64_t int_lo,
                       std::int64_t int_hi) {
+  if (is_complex(t.dtype))
+    return parts::joined(draw(parts::of(t), random, lo, hi, int_lo, int_hi), t.dtype);
   HostArray a(t.dtype, t.shape);
   std::uniform_real_distribution<double> real(lo, hi);
   std::uniform_int_distribution<std::int64_t> whole(int_lo, int_hi);
@@ -82,9 +88,11 @@ inline HostArray draw(const Type& t, Random& random, double lo, double hi, std::
 
 inline double largest(const Arrays& all) {
   double m = 0;
-  for (const HostArray& a : all)
+  for (const HostArray& each : all) {
+    const HostArray a = parts::of(each);
     for (std::int64_t i = 0; i < a.count(); ++i)
       if (std::isfinite(a.number(i))) m = std::max(m, std::fabs(a.number(i)));
+  }
   return m;
 }
 inline Arrays run(const Program& p, const Arrays& inputs) {

@@ -91,6 +91,7 @@ inline Drawn draw_dot_general(Dice& dice, const Type& x) {
   }
   std::vector<DType> results{x.dtype};
   if (is_floating(x.dtype)) results.insert(results.end(), {f32, f64, bf16});
+  if (is_complex(x.dtype)) results.insert(results.end(), {c64, c128});
   if (is_integer(x.dtype)) results.insert(results.end(), {i32, i64, u8});
   return OpExample{{x, typed(x.dtype, shape)}, ops::dot_attrs(d, dice.of(results))};
 }

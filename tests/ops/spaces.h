@@ -42,7 +42,7 @@ inline const std::map<std::string, Space>& spaces() {
       {"gather", draw_gather},
       {"integer_pow",
        [](Dice& dice, const Type& x) {
-         return Drawn({{x}, {{"exponent", dice.between(is_floating(x.dtype) ? -3 : 0, 5)}}});
+         return Drawn({{x}, {{"exponent", dice.between(is_inexact(x.dtype) ? -3 : 0, 5)}}});
        }},
       {"iota", draw_iota},
       {"pad", draw_pad},
@@ -115,8 +115,8 @@ inline bool row_is_enough(const Op& op) {
 }
 
 inline const std::vector<DType>& all_dtypes() {
-  static const auto& all = *new std::vector<DType>{f32, i32, f64, DType::boolean, u8, i8, i16, i64,
-                                                   u16, u32, u64, bf16,           f16};
+  static const auto& all = *new std::vector<DType>{
+      f32, i32, f64, DType::boolean, u8, i8, i16, i64, u16, u32, u64, bf16, f16, c64, c128};
   return all;
 }
 

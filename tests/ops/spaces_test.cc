@@ -32,7 +32,7 @@ TEST_P(Spaces, DrawWhatTheOpTakes) {
     walk::Dice dice(tape);
     Ints shape;
     for (std::int64_t r = dice.below(4); r > 0; --r) shape.push_back(dice.extent());
-    for (DType d : {dice.of(walk::all_dtypes()), f32, i32, DType::boolean, u32}) {
+    for (DType d : {dice.of(walk::all_dtypes()), f32, i32, DType::boolean, u32, c64}) {
       walk::Drawn e = walk::draw_equation(op, dice, walk::typed(d, shape));
       if (!e) continue;
       ++made;

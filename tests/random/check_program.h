@@ -6,6 +6,7 @@
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "ops/registry_values.h"
+#include "parts.h"
 #include "runtime/array_data.h"
 #include "runtime/cpu/tape_executable.h"
 
@@ -45,7 +46,14 @@ inline std::int64_t difference(const HostArray& a, const HostArray& b) {
   for (std::int64_t i = 0; i < a.count(); ++i) {
     const auto at = static_cast<std::size_t>(i) * n;
     if (!std::memcmp(a.bytes + at, b.bytes + at, n)) continue;
-    if (is_floating(a.dtype) && std::isnan(a.number(i)) && std::isnan(b.number(i))) continue;
+    const HostArray x = parts::of(a), y = parts::of(b);
+    const std::int64_t each = is_complex(a.dtype) ? 2 : 1;
+    bool same = is_inexact(a.dtype);
+    for (std::int64_t k = i * each; same && k < (i + 1) * each; ++k) {
+      const double u = x.number(k), v = y.number(k);
+      same = (std::isnan(u) && std::isnan(v)) || (u == v && std::signbit(u) == std::signbit(v));
+    }
+    if (same) continue;
     return i;
   }
   return -1;
@@ -55,7 +63,7 @@ inline std::int64_t difference(const HostArray& a, const HostArray& b) {
 // which may cancel.
 enum class Exactness { exact, function, shift, sum, product };
 inline Exactness exactness(const Op& op, DType dtype) {
-  if (!is_floating(dtype)) return Exactness::exact;
+  if (!is_inexact(dtype)) return Exactness::exact;
   static const std::set<std::string> rounded = {"add",
                                                 "sub",
                                                 "mul",
@@ -76,7 +84,11 @@ inline Exactness exactness(const Op& op, DType dtype) {
                                                 "bitcast_convert",
                                                 "stop_gradient",
                                                 "optimization_barrier",
-                                                "checkpoint_name"};
+                                                "checkpoint_name",
+                                                "complex",
+                                                "real",
+                                                "imag",
+                                                "conj"};
   static const std::set<std::string> sums = {
       "reduce_sum",  "cumsum",     "reduce_window_sum", "scatter_add", "select_and_scatter_add",
       "dot_general", "convolution"};
@@ -95,10 +107,25 @@ inline double most(DType d) {
   return d == f64 ? std::numeric_limits<double>::max() : d == f16 ? 65504.0 : 0x1.fp127;
 }
 
+// Of complex numbers the sum of the parts' sizes, which bounds those of products too.
+inline HostArray absolute_complex(const HostArray& a) {
+  const HostArray x = parts::of(a);
+  HostArray b(x.dtype, x.shape);
+  for (std::int64_t i = 0; i < x.count(); ++i) {
+    const double size = i % 2 ? 0 : std::fabs(x.number(i)) + std::fabs(x.number(i + 1));
+    if (x.dtype == f64)
+      b.data<double>()[i] = size;
+    else
+      b.data<float>()[i] = static_cast<float>(size);
+  }
+  return parts::joined(b, a.dtype);
+}
+
 inline Arrays absolute(const Arrays& all) {
   Arrays out;
   for (const HostArray& a : all) {
     out.push_back(a);
+    if (is_complex(a.dtype)) out.back() = absolute_complex(a);
     if (!is_floating(a.dtype)) continue;
     HostArray b(a.dtype, a.shape);
     dispatch(a.dtype, [&](auto tag) {
@@ -136,7 +163,9 @@ inline std::string compare(const Program& alone, const Arrays& operands, const A
   const Equation& e = alone.equations.back();
   Arrays expected = evaluate(alone, operands), bound;
   for (std::size_t k = 0; k < got.size(); ++k) {
-    const DType d = got[k].dtype;
+    const bool complex = is_complex(got[k].dtype);
+    const DType d = real_dtype(got[k].dtype);
+    const HostArray found = parts::of(got[k]), wanted = parts::of(expected[k]);
     Exactness how = exactness(*e.op, d);
     if (any_nested(e.attrs, [](const ProgramPtr&) { return true; }) && !exact_inside(alone))
       return "";  // its bodies are drawn alone too
@@ -147,10 +176,14 @@ inline std::string compare(const Program& alone, const Arrays& operands, const A
     if (how == Exactness::sum && bound.empty()) bound = evaluate(alone, absolute(operands));
     const bool pointwise = how == Exactness::function || how == Exactness::shift;
     const double n = pointwise ? 8 : 4 * terms_of(operands);
-    for (std::int64_t i = 0; i < got[k].count(); ++i) {
-      const double a = got[k].number(i), b = expected[k].number(i);
+    for (std::int64_t i = 0; i < found.count(); ++i) {
+      const double a = found.number(i), b = wanted.number(i);
       if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-      double size = how == Exactness::sum ? bound[k].number(i) : std::fabs(b);
+      double size = std::fabs(b);
+      if (how == Exactness::sum)
+        size = parts::of(bound[k]).number(complex ? i / 2 * 2 : i);
+      else if (complex)
+        size = std::hypot(wanted.number(i / 2 * 2), wanted.number(i / 2 * 2 + 1));
       if (how == Exactness::shift)
         for (const HostArray& x : operands) size = std::max(size, std::fabs(x.number(i)));
       // The order of terms decides where a sum or product leaves the range.

@@ -16,7 +16,7 @@ walk::Arrays draw_inputs(const Program& p) {
   for (const Type& t : p.input_types()) {
     HostArray a = walk::draw(t, random, -3, 3, is_unsigned_integer(t.dtype) ? 0 : -3, 6);
     // Whole numbers, so that sums are exact in any order.
-    if (is_floating(t.dtype) && t.shape.count() % 3)
+    if (is_inexact(t.dtype) && t.shape.count() % 3)
       a = walk::draw(t, random, 0, 0, 0, 0), dispatch(t.dtype, [&](auto tag) {
         using T = decltype(tag);
         if constexpr (!std::is_integral_v<T>)

@@ -13,7 +13,7 @@ namespace {
 HostArray ties(DType dtype, const Shape& shape, bool nans) {
   HostArray x(dtype, shape);
   std::mt19937 rng(7);
-  dispatch(dtype, [&](auto tag) {
+  dispatch_real(dtype, [&](auto tag) {
     using T = decltype(tag);
     if constexpr (!std::is_same_v<T, bool>)
       for (std::int64_t i = 0; i < shape.count(); ++i) {

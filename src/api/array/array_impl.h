@@ -13,8 +13,9 @@ namespace tessera::inline v0::detail {
 struct ArrayImpl {
   Type type;
   // concrete
-  runtime::ArrayDataPtr data;                                   // of what is no bare number
-  mutable std::shared_ptr<const std::vector<float>> as_floats;  // a weak double, for host()
+  runtime::ArrayDataPtr data;  // of what is no bare number
+  mutable std::shared_ptr<const std::vector<float>>
+      as_floats;  // a weak double or its parts, for host()
   /// A bare C++ number: a literal inside traces, an argument outside them (so that x * i compiles
   /// once for every i).
   bool is_number = false;
@@ -25,6 +26,7 @@ struct ArrayImpl {
     std::uint64_t unsigned_integer;
     double real;
   };
+  double imaginary = 0;  // of a complex one
   // traced: a variable of the trace whose id this is
   std::uint64_t trace = 0;
   Var var = 0;
@@ -35,9 +37,12 @@ struct ArrayImpl {
 };
 
 /// A weak float is computed in double until it meets a dtype, so that 0.1 is 0.1 in a float64
-/// program; to users it is what it becomes where it meets none: float32.
+/// program; to users it is what it becomes where it meets none: float32. So are complex numbers.
 inline DType visible_dtype(const Type& t) {
-  return t.weak && t.dtype == DType::float64 ? DType::float32 : t.dtype;
+  if (!t.weak) return t.dtype;
+  return t.dtype == DType::float64      ? DType::float32
+         : t.dtype == DType::complex128 ? DType::complex64
+                                        : t.dtype;
 }
 /// A type as users see it, for messages: "f32[3]", "f32[]*" where it is weak.
 std::string visible_text(const Type& t);

@@ -197,7 +197,32 @@ std::string integer_text(const HostArray& a, std::int64_t i) {
   });
 }
 
+// The parts by a format of their own each, as NumPy does: "1.+2.j", the imaginary one with its sign
+// and padded behind its digits.
+Formatter complex_formatter(const HostArray& a, const std::vector<std::int64_t>& shown) {
+  const DType part = real_dtype(a.dtype);
+  auto parts = std::make_shared<HostArray>(part, Shape{2 * a.count()}, a.bytes);
+  std::vector<std::int64_t> real, imag;
+  for (std::int64_t i : shown) {
+    real.push_back(2 * i);
+    imag.push_back(2 * i + 1);
+  }
+  Formatter re = float_formatter(*parts, real), im = float_formatter(*parts, imag);
+  auto with_sign = [im](std::int64_t i) {
+    std::string text = im(2 * i + 1);
+    text.erase(0, text.find_first_not_of(' '));
+    if (text[0] != '-') text = "+" + text;
+    return text.insert(text.find_last_not_of(' ') + 1, "j");
+  };
+  std::size_t width = 0;
+  for (std::int64_t i : shown) width = std::max(width, with_sign(i).size());
+  return [parts, re, with_sign, width](std::int64_t i) {
+    return re(2 * i) + pad_left(with_sign(i), width);
+  };
+}
+
 Formatter formatter(const HostArray& a, const std::vector<std::int64_t>& shown) {
+  if (is_complex(a.dtype)) return complex_formatter(a, shown);
   if (is_floating(a.dtype)) return float_formatter(a, shown);
   bool boolean = a.dtype == DType::boolean;
   auto text = [&a, boolean](std::int64_t i) {
@@ -271,6 +296,17 @@ struct Printer {
 };
 
 std::string scalar_text(const HostArray& a) {
+  if (is_complex(a.dtype)) {  // (1+2j), without points that say nothing
+    const DType part = real_dtype(a.dtype);
+    auto text = [&](int which) {
+      std::string s = scalar_text(HostArray(part, {}, a.bytes + which * size_of(part)));
+      if (s.ends_with(".0")) s.resize(s.size() - 2);
+      return s;
+    };
+    std::string re = text(0), im = text(1);
+    if (im[0] != '-') im = "+" + im;
+    return re == "0" ? im.substr(im[0] == '+') + "j" : "(" + re + im + "j)";
+  }
   if (!is_floating(a.dtype))
     return a.dtype == DType::boolean ? (a.data<bool>()[0] ? "True" : "False") : integer_text(a, 0);
   double v = a.number(0);
@@ -297,7 +333,7 @@ std::string to_string(const Array& x) {
   HostArray a(x.impl()->type.dtype, x.shape(), const_cast<std::byte*>(bytes));
   std::vector<float> floats;  // of a weak array, which is held in double
   if (x.dtype() != a.dtype) {
-    floats.assign(a.data<double>(), a.data<double>() + x.size());
+    floats.assign(a.data<double>(), a.data<double>() + x.size() * (is_complex(a.dtype) ? 2 : 1));
     a = HostArray(x.dtype(), x.shape(), reinterpret_cast<std::byte*>(floats.data()));
   }
   if (x.ndim() == 0) return scalar_text(a);

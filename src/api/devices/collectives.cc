@@ -78,6 +78,7 @@ bool is_number(const Array& x) { return !x.is_empty() && x.impl()->is_number; }
 bool is_boolean(const Array& x) { return x.impl()->type.dtype == DType::boolean; }
 Array number_times(const Array& x, std::int64_t n) {
   if (is_floating(x.dtype())) return Array(x.item<double>() * static_cast<double>(n));
+  if (is_complex(x.dtype())) return Array(x.item<std::complex<double>>() * static_cast<double>(n));
   std::int64_t product = 0;
   if (__builtin_mul_overflow(x.item<std::int64_t>(), n, &product))
     return Array(x.item<double>() * static_cast<double>(n));
@@ -97,7 +98,7 @@ Array pmean(Operand x, const AxisNames& axes, const AxisGroups& groups) {
   const Members m = members("pmean", axes, x.loc);
   check_groups("pmean", m, groups, x.loc);
   const std::int64_t n = group_size("pmean", m, groups, x.loc);
-  if (is_number(x.array) && is_floating(x.array.dtype())) return x.array;
+  if (is_number(x.array) && is_inexact(x.array.dtype())) return x.array;
   return collective("pmean", x, [&](Value v) {
     Value sum = emit_psum(detail::to_inexact(v), m, groups);
     return ops::div(sum, ops::full_like(sum, static_cast<double>(n)));

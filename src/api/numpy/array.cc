@@ -28,6 +28,7 @@ Array number(const Type& type, auto&& set) {
 Literal literal_of(const ArrayImpl& a) {
   DType d = a.type.dtype;
   if (is_floating(d)) return scalar_literal(d, a.real);
+  if (is_complex(d)) return scalar_literal(d, std::complex(a.real, a.imaginary));
   if (d == DType::uint64) {
     auto bytes = std::make_shared<std::vector<std::byte>>(8);
     std::memcpy(bytes->data(), &a.unsigned_integer, 8);
@@ -98,7 +99,8 @@ namespace {
 const float* floats_of(const ArrayImpl& a, const runtime::ArrayData& data) {
   runtime::BufferPtr hold;
   const auto* doubles = reinterpret_cast<const double*>(runtime::dense_bytes(data, hold));
-  const auto count = static_cast<std::size_t>(a.type.shape.count());
+  const auto count =
+      static_cast<std::size_t>(a.type.shape.count()) * (is_complex(a.type.dtype) ? 2 : 1);
   auto floats = std::make_shared<const std::vector<float>>(doubles, doubles + count);
   Locked lock(data.gathering);
   if (!a.as_floats) a.as_floats = std::move(floats);
@@ -159,6 +161,7 @@ Array same_values(const Array& x, const char* function, const SourceLoc& loc) {
   impl->type = a.type;
   impl->is_number = true;
   impl->unsigned_integer = a.unsigned_integer;  // the bits of whichever it is
+  impl->imaginary = a.imaginary;
   return Array(std::move(impl));
 }
 
@@ -208,6 +211,12 @@ Array Array::bool_scalar(bool v) {
 }
 Array Array::float_scalar(double v) {
   return detail::number(Type(DType::float64, {}, true), [&](detail::ArrayImpl& a) { a.real = v; });
+}
+Array Array::complex_scalar(std::complex<double> v) {
+  return detail::number(Type(DType::complex128, {}, true), [&](detail::ArrayImpl& a) {
+    a.real = v.real();
+    a.imaginary = v.imag();
+  });
 }
 Array Array::int_scalar(std::int64_t v) {
   DType d = v == static_cast<std::int32_t>(v) ? DType::int32 : DType::int64;
@@ -327,12 +336,23 @@ auto with_item(const Array& a, const SourceLoc& loc, F&& f) {
   });
 }
 
+[[noreturn]] void read_as_real(const Array& a, const SourceLoc& loc) {
+  Message("item")
+      .problem("the value " + to_string(a) + " is read as a real number")
+      .rule("the element is complex")
+      .from(loc)
+      .advice("read it as it is, item<std::complex<double>>(), or a part: real(x).item<double>()")
+      .raise<DTypeError>();
+}
+
 // The element as an integer from `least` to `most`; fractions are cut off.
 template <class I>
 I integer_item(const Array& a, I least, I most, const SourceLoc& loc) {
   return with_item(a, loc, [&](auto e) {
     bool fits = false;
-    if constexpr (std::is_floating_point_v<decltype(e)>) {
+    if constexpr (is_complex_v<decltype(e)>) {
+      read_as_real(a, loc);
+    } else if constexpr (std::is_floating_point_v<decltype(e)>) {
       const double whole = std::trunc(static_cast<double>(e));
       // The bound above, a power of two, is exact in double where `most` itself may not be.
       fits = whole >= static_cast<double>(least) &&
@@ -350,14 +370,30 @@ I integer_item(const Array& a, I least, I most, const SourceLoc& loc) {
                                          : "ask for a wider type, item<std::int64_t>()")
           .raise<DTypeError>();
     }
-    return static_cast<I>(e);
+    if constexpr (!is_complex_v<decltype(e)>)
+      return static_cast<I>(e);
+    else
+      return I{};
   });
 }
 
 }  // namespace
 
 double Array::item_double(std::source_location loc) const {
-  return with_item(*this, loc, [](auto e) { return static_cast<double>(e); });
+  return with_item(*this, loc, [&](auto e) -> double {
+    if constexpr (is_complex_v<decltype(e)>)
+      read_as_real(*this, loc);
+    else
+      return static_cast<double>(e);
+  });
+}
+std::complex<double> Array::item_complex(std::source_location loc) const {
+  return with_item(*this, loc, [](auto e) {
+    if constexpr (is_complex_v<decltype(e)>)
+      return std::complex<double>(e);
+    else
+      return std::complex<double>(static_cast<double>(e));
+  });
 }
 std::int64_t Array::item_int(std::int64_t least, std::int64_t most,
                              std::source_location loc) const {
@@ -375,7 +411,7 @@ Array::operator bool() const {
         .rule("a condition reads one element")
         .advice("reduce it first: all(x) or any(x); array_equal(x, y) compares whole arrays")
         .raise<ShapeError>();
-  return item_double({}) != 0;
+  return item_complex({}) != 0.0;
 }
 
 const Array& Array::block_until_ready(std::source_location loc) const {

@@ -21,9 +21,10 @@ namespace {
 void measure(const std::vector<Nested>& rows, std::size_t depth, Shape& shape, int& kind,
              const SourceLoc& loc) {
   if (shape.size() == depth) shape.push_back(static_cast<std::int64_t>(rows.size()));
-  bool lists = !rows.empty() && rows[0].kind == 3;
+  bool lists = !rows.empty() && rows[0].kind == Nested::kList;
   for (const Nested& r : rows)
-    if (shape[depth] != static_cast<std::int64_t>(rows.size()) || (r.kind == 3) != lists)
+    if (shape[depth] != static_cast<std::int64_t>(rows.size()) ||
+        (r.kind == Nested::kList) != lists)
       Message("array")
           .problem(shape[depth] != static_cast<std::int64_t>(rows.size())
                        ? "rows of " + std::to_string(shape[depth]) + " and " +
@@ -47,19 +48,29 @@ template <class T>
 T element(const Nested& r, DType dtype, const SourceLoc& loc) {
   bool holds = true;
   T value{};
+  if (r.kind == Nested::kComplex && !is_complex_v<T>)
+    Message("array")
+        .problem(fmt::format("the value {}{:+}j is not real", r.real, r.imag))
+        .rule(std::string(name_of(dtype)) + " holds real numbers")
+        .from(loc)
+        .advice("name a complex dtype, for example array({...}, ts::c64)")
+        .raise<DTypeError>();
   if constexpr (std::is_same_v<T, bool>) {
-    value = r.kind == 2 ? r.real != 0 : r.integer != 0;
+    value = r.kind == Nested::kReal ? r.real != 0 : r.integer != 0;
   } else if constexpr (std::is_integral_v<T>) {
     // Fractions are cut off; the bound above, one past the largest, is a power of two and exact.
     const double past = std::ldexp(1.0, std::numeric_limits<T>::digits);
     const auto least = static_cast<double>(std::numeric_limits<T>::min());
-    if (r.kind == 2) {
+    if (r.kind == Nested::kReal) {
       holds = std::trunc(r.real) >= least && std::trunc(r.real) < past;
       if (holds) value = static_cast<T>(r.real);
     } else {
       holds = r.past_int64 ? std::is_same_v<T, std::uint64_t> : std::in_range<T>(r.integer);
       value = static_cast<T>(r.integer);
     }
+  } else if constexpr (is_complex_v<T>) {
+    using Part = typename T::value_type;
+    value = {static_cast<Part>(r.real), static_cast<Part>(r.imag)};
   } else if constexpr (std::is_floating_point_v<T>) {
     value = static_cast<T>(r.real);
   } else {
@@ -69,7 +80,7 @@ T element(const Nested& r, DType dtype, const SourceLoc& loc) {
     const Limits range = limits_of(dtype);
     Message("array")
         .problem(fmt::format("the value {} is not {} {}",
-                             r.kind == 2    ? fmt::format("{}", r.real)
+                             r.kind == Nested::kReal ? fmt::format("{}", r.real)
                              : r.past_int64 ? std::to_string(static_cast<std::uint64_t>(r.integer))
                                             : std::to_string(r.integer),
                              is_unsigned_integer(dtype) ? "a" : "an", name_of(dtype)))
@@ -84,7 +95,7 @@ T element(const Nested& r, DType dtype, const SourceLoc& loc) {
 template <class F>
 void each_number(const std::vector<Nested>& rows, F&& f) {
   for (const Nested& r : rows) {
-    if (r.kind == 3)
+    if (r.kind == Nested::kList)
       each_number(r.rows, f);
     else
       f(r);
@@ -108,11 +119,12 @@ DType integers_in(const std::vector<Nested>& rows) {
 Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype,
              std::source_location where) {
   Shape shape;
-  int kind = rows.empty() ? 2 : 0;
+  int kind = rows.empty() ? Nested::kReal : Nested::kBoolean;
   measure(rows, 0, shape, kind, where);
-  const DType d = dtype.value_or(kind == 0   ? DType::boolean
-                                 : kind == 1 ? integers_in(rows)
-                                             : DType::float32);
+  const DType d = dtype.value_or(kind == Nested::kBoolean   ? DType::boolean
+                                 : kind == Nested::kInteger ? integers_in(rows)
+                                 : kind == Nested::kComplex ? DType::complex64
+                                                            : DType::float32);
   return dispatch(d, [&](auto tag) {
     using T = decltype(tag);
     // std::vector<bool> has no bytes of its own.

@@ -104,7 +104,7 @@ Value neg_value(Value x) {
 
 template <Binary f>
 Value bitwise(const char* name, Value x, Value y) {
-  if (is_floating(x.dtype()))
+  if (is_inexact(x.dtype()))
     refuse_dtype(name, x, "bits of floats are not combined", "convert with astype(i32)");
   return f(x, y);
 }
@@ -126,14 +126,14 @@ Value shift_right_values(Value x, Value y) {
   return bitwise<ops::shift_right_arithmetic>("operator>>", x, y);
 }
 Value not_value(Value x) {
-  if (is_floating(x.dtype()))
+  if (is_inexact(x.dtype()))
     refuse_dtype("operator~", x, "bits of floats are not combined", "use !x for logical not");
   return ops::not_(x);
 }
 
 Value floor_div_values(Value x, Value y) {
-  return is_floating(x.dtype()) ? detail::floor_divide_floats(x, y)
-                                : as_integers<detail::floor_divide_integers>(x, y);
+  return is_inexact(x.dtype()) ? detail::floor_divide_floats(x, y)
+                               : as_integers<detail::floor_divide_integers>(x, y);
 }
 Value remainder_values(Value x, Value y) { return as_integers<detail::remainder_of>(x, y); }
 
@@ -144,15 +144,16 @@ Value isnan_value(Value x) {
   return ops::ne(x, x);  // no integer differs from itself
 }
 Value isinf_value(Value x) {
+  if (is_complex(x.dtype())) return ops::or_(isinf_value(ops::real(x)), isinf_value(ops::imag(x)));
   if (!is_floating(x.dtype())) return ops::ne(x, x);
   return ops::and_(ops::eq(x, x), ops::not_(ops::is_finite(x)));
 }
-Value isfinite_value(Value x) { return is_floating(x.dtype()) ? ops::is_finite(x) : ops::eq(x, x); }
+Value isfinite_value(Value x) { return is_inexact(x.dtype()) ? ops::is_finite(x) : ops::eq(x, x); }
 // Rounding of integers and booleans changes nothing.
-Value floor_value(Value x) { return is_floating(x.dtype()) ? ops::floor(x) : x; }
-Value ceil_value(Value x) { return is_floating(x.dtype()) ? ops::ceil(x) : x; }
-Value round_value(Value x) { return is_floating(x.dtype()) ? ops::round_nearest_even(x) : x; }
-Value trunc_or_same(Value x) { return is_floating(x.dtype()) ? trunc_value(x) : x; }
+Value floor_value(Value x) { return is_inexact(x.dtype()) ? ops::floor(x) : x; }
+Value ceil_value(Value x) { return is_inexact(x.dtype()) ? ops::ceil(x) : x; }
+Value round_value(Value x) { return is_inexact(x.dtype()) ? ops::round_nearest_even(x) : x; }
+Value trunc_or_same(Value x) { return is_inexact(x.dtype()) ? trunc_value(x) : x; }
 Value square_value(Value x) { return mul_values(x, x); }
 Value logical_not_value(Value x) { return ops::not_(to_bool(x)); }
 
@@ -267,7 +268,7 @@ Array logical_xor(Operand x, Operand y) { return logical("logical_xor", x, y, op
 
 Array power(Operand x, Operand y) {
   const auto exact = [](const Operand& o) {
-    return o.array.impl() && !is_floating(o.array.impl()->type.dtype);
+    return o.array.impl() && !is_inexact(o.array.impl()->type.dtype);
   };
   const bool integers = exact(x) && exact(y);
   // A bare integer exponent is static: multiplications are exact for integers and differentiate
@@ -285,7 +286,7 @@ Array power(Operand x, Operand y) {
   // Those of int64 with uint64 are in floats, as all of the two are.
   const bool common =
       integers &&
-      !is_floating(detail::promote_types(x.array.impl()->type, y.array.impl()->type).dtype);
+      !is_inexact(detail::promote_types(x.array.impl()->type, y.array.impl()->type).dtype);
   if (common)
     return binary("power", x, y,
                   [](Value a, Value b) { return as_integers<detail::power_of_integers>(a, b); });
@@ -312,18 +313,48 @@ Array clip(Operand x, Operand lo, Operand hi) {
   return minimum(maximum(x, std::move(lo)), std::move(hi));
 }
 
-Array nan_to_num(Operand x) {
-  return unary("nan_to_num", x, [](Value v) {
-    if (!is_floating(v.dtype())) return v;
-    double biggest = v.dtype() == DType::float64    ? std::numeric_limits<double>::max()
-                     : v.dtype() == DType::float32  ? std::numeric_limits<float>::max()
-                     : v.dtype() == DType::bfloat16 ? 3.3895313892515355e38
-                                                    : 65504.0;
-    Value r = ops::select(ops::ne(v, v), ops::zeros_like(v), v);
-    r = ops::select(ops::eq(v, ops::full_like(v, INFINITY)), ops::full_like(v, biggest), r);
-    return ops::select(ops::eq(v, ops::full_like(v, -INFINITY)), ops::full_like(v, -biggest), r);
-  });
+namespace {
+Value nan_to_num_value(Value v) {
+  if (is_complex(v.dtype()))
+    return ops::complex(nan_to_num_value(ops::real(v)), nan_to_num_value(ops::imag(v)));
+  if (!is_floating(v.dtype())) return v;
+  double biggest = v.dtype() == DType::float64    ? std::numeric_limits<double>::max()
+                   : v.dtype() == DType::float32  ? std::numeric_limits<float>::max()
+                   : v.dtype() == DType::bfloat16 ? 3.3895313892515355e38
+                                                  : 65504.0;
+  Value r = ops::select(ops::ne(v, v), ops::zeros_like(v), v);
+  r = ops::select(ops::eq(v, ops::full_like(v, INFINITY)), ops::full_like(v, biggest), r);
+  return ops::select(ops::eq(v, ops::full_like(v, -INFINITY)), ops::full_like(v, -biggest), r);
 }
+Value real_value(Value x) { return is_complex(x.dtype()) ? ops::real(x) : x; }
+Value imag_value(Value x) {
+  return is_complex(x.dtype()) ? ops::imag(x) : ops::zeros_like(is_bool(x) ? to_inexact(x) : x);
+}
+Value conj_value(Value x) { return is_complex(x.dtype()) ? ops::conj(x) : x; }
+Value angle_value(Value x) { return ops::atan2(imag_value(x), real_value(x)); }
+// The parts meet in float32 or float64.
+Value complex_value(Value re, Value im) {
+  if (size_of(re.dtype()) == 2) {
+    re = ops::convert(re, DType::float32);
+    im = ops::convert(im, DType::float32);
+  }
+  return ops::complex(re, im);
+}
+Value isreal_value(Value x) { return ops::eq(imag_value(x), ops::zeros_like(imag_value(x))); }
+Value iscomplex_value(Value x) { return ops::ne(imag_value(x), ops::zeros_like(imag_value(x))); }
+}  // namespace
+
+Array nan_to_num(Operand x) { return unary("nan_to_num", x, nan_to_num_value); }
+Array complex(Operand re, Operand im) { return binary_in_floats("complex", re, im, complex_value); }
+Array real(Operand x) { return unary("real", x, real_value); }
+Array imag(Operand x) { return unary("imag", x, imag_value); }
+Array conj(Operand x) { return unary("conj", x, conj_value); }
+Array conjugate(Operand x) { return unary("conj", x, conj_value); }
+Array angle(Operand x) { return in_floats("angle", x, angle_value); }
+Array isreal(Operand x) { return unary("isreal", x, isreal_value); }
+Array iscomplex(Operand x) { return unary("iscomplex", x, iscomplex_value); }
+bool iscomplexobj(const Array& x, std::source_location loc) { return is_complex(x.dtype(loc)); }
+bool isrealobj(const Array& x, std::source_location loc) { return !is_complex(x.dtype(loc)); }
 
 Array astype(Operand x, DType dtype) {
   return composite1("astype", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {

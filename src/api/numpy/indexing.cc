@@ -222,7 +222,7 @@ std::vector<Array> operands(const Array& x, const std::vector<AxisIndex>& index,
   for (const AxisIndex& i : index) {
     if (i.kind() != AxisIndex::Kind::array) continue;
     DType d = need(i.array(), name, loc).type.dtype;
-    if (d == DType::boolean || is_floating(d))
+    if (d == DType::boolean || is_inexact(d))
       Message(name)
           .problem("an index array has dtype " + std::string(name_of(d)))
           .rule(d == DType::boolean

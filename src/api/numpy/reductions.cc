@@ -151,7 +151,14 @@ Value var_of(const Input& in, std::optional<DType> dtype, int ddof) {
   Value n = count_like(in, s);
   Value m = ops::div(s, n);
   Value centred = ops::sub(v, detail::broadcast_to(detail::keep_dims(m, in.axes), v.shape()));
-  Value q = ops::reduce_sum(counted(in, ops::mul(centred, centred), 0), in.axes);
+  Value squares = ops::mul(centred, centred);
+  if (is_complex(v.dtype())) {  // of the distances from the mean
+    const Value re = ops::real(centred), im = ops::imag(centred);
+    squares = ops::add(ops::mul(re, re), ops::mul(im, im));
+    n = ops::real(n);
+    result.dtype = real_dtype(result.dtype);
+  }
+  Value q = ops::reduce_sum(counted(in, squares, 0), in.axes);
   // Without a degree of freedom there is no variance, and a negative number of them divides
   // nothing.
   Value none = ops::full_like(q, NAN);
@@ -344,11 +351,12 @@ Value close_integers(Value x, Value y, double rtol, double atol, const char* nam
   return ops::le(distance(x, y, name), bound);
 }
 Value close(Value x, Value y, double rtol, double atol, bool equal_nan, const char* name) {
-  if (!is_floating(x.dtype()) && !is_floating(y.dtype()))
+  if (!is_inexact(x.dtype()) && !is_inexact(y.dtype()))
     return close_integers(x, y, rtol, atol, name);
   detail::promote_inexact(x, y);
   detail::promote_and_broadcast(x, y, name);
-  Value bound = ops::add(ops::full_like(y, atol), ops::mul(ops::full_like(y, rtol), ops::abs(y)));
+  const Value size = ops::abs(y);
+  Value bound = ops::add(ops::full_like(size, atol), ops::mul(ops::full_like(size, rtol), size));
   Value near = ops::and_(ops::le(ops::abs(ops::sub(x, y)), bound), ops::is_finite(y));
   near = ops::or_(near, ops::eq(x, y));
   if (equal_nan) near = ops::or_(near, ops::and_(ops::ne(x, x), ops::ne(y, y)));

@@ -180,16 +180,19 @@ Promoted promote_types(const Type& x, const Type& y) {
   // A weak array of floats would cost twice its memory in double; a weak scalar costs nothing.
   const bool scalar = x.shape.empty() && y.shape.empty();
   const auto keeps = [&](const Type& t) {
-    return t.weak && t.dtype == DType::float64 && (scalar || !t.shape.empty());
+    return t.weak && (t.dtype == DType::float64 || t.dtype == DType::complex128) &&
+           (scalar || !t.shape.empty());
   };
   if (p.weak && is_floating(p.dtype))
     p.dtype = scalar || keeps(x) || keeps(y) ? DType::float64 : DType::float32;
+  if (p.weak && is_complex(p.dtype))
+    p.dtype = scalar || keeps(x) || keeps(y) ? DType::complex128 : DType::complex64;
   return p;
 }
 
 namespace {
 Promoted inexact(Promoted p, bool scalar) {
-  if (is_floating(p.dtype)) return p;
+  if (is_inexact(p.dtype)) return p;
   const bool wide = p.dtype == DType::int64 || p.dtype == DType::uint64;
   return {(p.weak ? scalar : wide) ? DType::float64 : DType::float32, p.weak};
 }

@@ -103,12 +103,14 @@ bool leaves_close(const Array& a, const Array& b, double rtol, double atol) {
     auto number = [](T v) {
       if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
         return static_cast<double>(static_cast<float>(v));
+      else if constexpr (is_complex_v<T>)
+        return std::complex<double>(v);
       else
         return static_cast<double>(v);
     };
     auto x = a.host<T>(), y = b.host<T>();
     for (std::size_t i = 0; i < x.size(); ++i) {
-      double u = number(x[i]), v = number(y[i]);
+      const auto u = number(x[i]), v = number(y[i]);
       if (!(u == v || std::abs(u - v) <= atol + rtol * std::abs(v))) return false;
     }
     return true;

@@ -81,7 +81,7 @@ Array zeros_of(Trace& t, const Type& type) {
 /// A rule may give a bare number where the function has a dtype.
 Array in_dtype_of(Trace& t, const Array& x, const Type& want, const char* function) {
   const Type& is = x.impl()->type;
-  if (!is.weak || !is_floating(is.dtype) || !is_floating(want.dtype)) return x;
+  if (!is.weak || !is_floating(is.dtype) || !is_inexact(want.dtype)) return x;
   const Value v = ops::convert(t.lift(x, function), want.dtype, want.weak);
   return make_traced(t.id(), v.var, v.type(), {});
 }

@@ -25,7 +25,9 @@ void check_loss(const char* function, const TracedFunction& f, const SourceLoc& 
   if (!is_floating(t.dtype))
     m.problem("the loss has dtype " + std::string(name_of(t.dtype)))
         .rule("the gradient exists for one floating number")
-        .advice("compute the loss from floating values, or convert it with astype(ts::f32)")
+        .advice(is_complex(t.dtype)
+                    ? "take a real number of it, real(z), imag(z) or abs(z), or use ts::vjp"
+                    : "compute the loss from floating values, or convert it with astype(ts::f32)")
         .raise<DTypeError>();
 }
 

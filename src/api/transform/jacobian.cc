@@ -120,6 +120,24 @@ struct Jacobian {
   }
 };
 
+// One number an element says how a complex result changes with a complex argument only where the
+// function is holomorphic, which nobody knows.
+void check_real(const char* function, const TracedFunction& f, const std::vector<bool>& wrt,
+                const SourceLoc& loc) {
+  auto refuse = [&](const char* what, const Type& t) {
+    if (is_complex(t.dtype))
+      Message(function)
+          .problem(std::string(what) + " has dtype " + std::string(name_of(t.dtype)))
+          .rule("the derivatives of all elements are those of real numbers by real numbers")
+          .from(loc)
+          .advice("take real(z) and imag(z) of it, or use ts::jvp or ts::vjp")
+          .raise<DTypeError>();
+  };
+  for (std::size_t i = 0; i < wrt.size(); ++i)
+    if (wrt[i]) refuse("an argument", f.program->type(f.program->inputs[i]));
+  for (Var v : f.program->outputs) refuse("the result", f.program->type(v));
+}
+
 }  // namespace
 
 Outcome jacobian(const char* function, Call& call, std::span<const int> argnums, bool forward,
@@ -127,6 +145,7 @@ Outcome jacobian(const char* function, Call& call, std::span<const int> argnums,
   const SourceLoc loc = line_of(where);
   const TracedFunction f = trace_call(call, function, function);
   const std::vector<bool> wrt = differentiated(function, call, f, argnums, loc);
+  check_real(function, f, wrt, loc);
   const Linearized lin = linearize_program(*f.program, wrt);
   if (forward) require_forward_mode(*lin.linear);
 

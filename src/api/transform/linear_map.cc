@@ -8,7 +8,8 @@ std::string tangent_complaint(const Array& got, const Type& want, const std::str
   const Type& t = got.impl()->type;
   if (!is_differentiable(want.dtype))
     return path + " belongs to " + visible_text(want) + ", which has no derivative: leave it empty";
-  const bool number = t.weak && is_floating(t.dtype);
+  const bool number =
+      t.weak && (is_floating(t.dtype) || (is_complex(t.dtype) && is_complex(want.dtype)));
   if ((t.dtype == want.dtype || number) && t.shape == want.shape) return {};
   return path + " is " + visible_text(t) + ", but what it belongs to is " + visible_text(want);
 }

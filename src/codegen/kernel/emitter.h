@@ -117,6 +117,9 @@ class KernelEmitter final : public Composer {
   llvm::Value* every_nth(llvm::Value* base, DType d, const Index& flat, std::int64_t stride);
   Lane load(llvm::Value* base, DType d, const Index& flat);
   void store(llvm::Value* base, const Index& flat, const Lane& x);
+  Lane load_complex(llvm::Value* base, DType d, const Index& flat);
+  void store_complex(llvm::Value* base, const Index& flat, const Lane& x);
+  llvm::Value* twice(llvm::Value* v);
   llvm::Value* input_pointer(std::size_t i);
   llvm::Value* output_pointer(std::size_t i);
   llvm::Value* scratch_pointer(std::size_t offset);

@@ -32,6 +32,10 @@ bool is_comparison(Arith op) { return op >= Arith::eq; }
 
 llvm::Type* LaneOps::type(DType d, int width) const {
   llvm::LLVMContext& c = module_.getContext();
+  if (is_complex(d)) {
+    llvm::Type* part = type(real_dtype(d), width);
+    return llvm::StructType::get(part, part);
+  }
   if (d == DType::boolean) return widened(llvm::Type::getInt1Ty(c), width);
   if (d == DType::float64) return widened(llvm::Type::getDoubleTy(c), width);
   if (is_floating(d)) return widened(llvm::Type::getFloatTy(c), width);
@@ -81,7 +85,9 @@ Lane LaneOps::lane(llvm::Value* v, DType d) {
 }
 
 llvm::Value* LaneOps::splat(llvm::Value* v, int width) {
-  return width_of(v) || !width ? v : b_.CreateVectorSplat(static_cast<unsigned>(width), v);
+  if (width_of(v) || !width) return v;
+  if (v->getType()->isStructTy()) return joined(splat(part(v, 0), width), splat(part(v, 1), width));
+  return b_.CreateVectorSplat(static_cast<unsigned>(width), v);
 }
 llvm::Value* LaneOps::vector(const Lane& x, int width) { return splat(value(x).v, width); }
 
@@ -90,6 +96,7 @@ llvm::Value* LaneOps::number(llvm::Type* like, double value) {
 }
 
 Lane LaneOps::constant(DType d, double value) {
+  if (is_complex(d)) return complex(constant(real_dtype(d), value), constant(real_dtype(d), 0.0));
   if (!is_floating(d)) return constant(d, static_cast<std::int64_t>(value));
   if (d != DType::float64) value = static_cast<float>(value);
   if (d == DType::float16) value = static_cast<float>(float16_t(static_cast<float>(value)));
@@ -97,7 +104,7 @@ Lane LaneOps::constant(DType d, double value) {
   return lane(llvm::ConstantFP::get(type(d), value), d);
 }
 Lane LaneOps::constant(DType d, std::int64_t value) {
-  if (is_floating(d)) return constant(d, static_cast<double>(value));
+  if (is_inexact(d)) return constant(d, static_cast<double>(value));
   if (d == DType::boolean) value = value != 0;
   return lane(llvm::ConstantInt::get(type(d), static_cast<std::uint64_t>(value), true), d);
 }
@@ -119,6 +126,7 @@ llvm::Value* LaneOps::round(llvm::Value* v, DType d) {
 }
 
 Lane LaneOps::unary(Arith op, Lane x) {
+  if (is_complex(x.dtype)) return complex_unary(op, x);
   llvm::Value* v = value(x).v;
   if (op == Arith::is_finite) {
     if (!is_floating(x.dtype)) return constant(DType::boolean, std::int64_t{1});
@@ -134,6 +142,8 @@ Lane LaneOps::unary(Arith op, Lane x) {
 Lane LaneOps::binary(Arith op, Lane x, Lane y) {
   if (x.dtype != y.dtype)
     throw InternalError("emitter: operands of a binary operation differ in dtype");
+  if (op == Arith::complex) return complex(x, y);
+  if (is_complex(x.dtype)) return complex_binary(op, x, y);
   int width = std::max(value(x).width, value(y).width);
   llvm::Value *a = vector(x, width), *c = vector(y, width);
   if (is_comparison(op)) return lane(compare(op, a, c, x.dtype), DType::boolean);
@@ -145,6 +155,9 @@ Lane LaneOps::binary(Arith op, Lane x, Lane y) {
 Lane LaneOps::select(Lane condition, Lane on_true, Lane on_false) {
   if (on_true.dtype != on_false.dtype)
     throw InternalError("emitter: branches of a select differ in dtype");
+  if (is_complex(on_true.dtype))
+    return complex(select(condition, part(on_true, 0), part(on_false, 0)),
+                   select(condition, part(on_true, 1), part(on_false, 1)));
   int width = std::max({value(condition).width, value(on_true).width, value(on_false).width});
   llvm::Value* c = value(condition).v;  // a scalar condition selects whole vectors
   return lane(b_.CreateSelect(c, vector(on_true, width), vector(on_false, width)), on_true.dtype);
@@ -169,6 +182,7 @@ llvm::Value* LaneOps::compare(Arith op, llvm::Value* x, llvm::Value* y, DType d)
 Lane LaneOps::convert(Lane x, DType to) {
   DType from = x.dtype;
   if (from == to) return x;
+  if (is_complex(from) || is_complex(to)) return complex_convert(x, to);
   const LaneValue& l = value(x);
   llvm::Type* t = type(to, l.width);
   llvm::Value* v = l.v;

@@ -2,7 +2,8 @@
 //
 // A lane value is a scalar, the same for all lanes, until an operation meets a vector. Halves and
 // bfloat16 live in registers as float32 values already rounded to their type; booleans as single
-// bits. Nothing is contracted or reassociated.
+// bits; complex numbers as structs of their two parts, each a scalar or a vector. Nothing is
+// contracted or reassociated.
 #pragma once
 
 #include "ir/emit.h"
@@ -44,6 +45,13 @@ class LaneOps {
   /// As a vector of `width` lanes.
   llvm::Value* vector(const Lane& x, int width);
   llvm::Value* splat(llvm::Value* v, int width);
+  /// Lanes of a value in registers, both parts of a complex one.
+  llvm::Value* shuffled(llvm::Value* v, std::span<const int> lanes);
+  llvm::Value* extracted(llvm::Value* v, llvm::Value* lane);
+  llvm::Value* inserted(llvm::Value* v, llvm::Value* element, llvm::Value* lane);
+  /// The real (0) or the imaginary part (1) of a complex value, and such a value of both.
+  llvm::Value* part(llvm::Value* v, unsigned which);
+  llvm::Value* joined(llvm::Value* real, llvm::Value* imag);
 
   Lane constant(DType d, double value);
   Lane constant(DType d, std::int64_t value);
@@ -67,6 +75,14 @@ class LaneOps {
   llvm::Value* over_whole_range(Arith op, llvm::Value* x);
   llvm::Value* erf_inv(llvm::Value* x, bool f64);
   llvm::Value* number(llvm::Type* like, double value);
+  Lane complex(Lane real, Lane imag);
+  Lane part(Lane x, unsigned which);
+  Lane complex_unary(Arith op, Lane x);
+  Lane complex_binary(Arith op, Lane x, Lane y);
+  Lane complex_convert(Lane x, DType to);
+  Lane complex_quotient(Lane x, Lane y);
+  Lane magnitude(Lane x);
+  Lane call_complex(Arith op, Lane x, const Lane* y);
 
   llvm::Module& module_;
   IrBuilder& b_;

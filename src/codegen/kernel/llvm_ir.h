@@ -6,6 +6,7 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -17,9 +18,11 @@ struct IrBuilder : llvm::IRBuilder<> {
   using llvm::IRBuilder<>::IRBuilder;
 };
 
-/// Lanes of a vector; 0 for a scalar.
+/// Lanes of a vector, or of the parts of a complex number; 0 for a scalar.
 inline int width_of(const llvm::Value* v) {
-  auto* t = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+  llvm::Type* type = v->getType();
+  if (type->isStructTy()) type = type->getStructElementType(0);
+  auto* t = llvm::dyn_cast<llvm::FixedVectorType>(type);
   return t ? static_cast<int>(t->getNumElements()) : 0;
 }
 

@@ -12,7 +12,7 @@ constexpr double kTaskSeconds = 10e-6;
 constexpr std::int64_t kTaskElements = 16384;
 
 double seconds_per_element(const Tracer& t) {
-  double s = 0.1e-9 + 0.012e-9 * t.ops + 0.6e-9 * t.math * (t.widest == 8 ? 2 : 1);
+  double s = 0.1e-9 + 0.012e-9 * t.ops + 0.6e-9 * t.math * (t.widest >= 8 ? 2 : 1);
   for (const Access& a : t.reads) s += 0.08e-9 * a.times;
   return s;
 }

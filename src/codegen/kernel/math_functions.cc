@@ -1,6 +1,7 @@
 #include "codegen/kernel/math_functions.h"
 
 #include "codegen/kernel/isa.h"
+#include "ir/complex_functions.h"
 
 #include <cmath>
 #include <map>
@@ -85,6 +86,8 @@ const std::vector<MathFunction>& all_math_functions() {
     // Remainders are exact, which only the C library's are for every quotient.
     v.push_back({"fmodf", reinterpret_cast<void*>(static_cast<float (*)(float, float)>(&fmodf))});
     v.push_back({"fmod", reinterpret_cast<void*>(static_cast<double (*)(double, double)>(&fmod))});
+    for (const ComplexFunction& f : all_complex_functions())
+      v.push_back({f.name.c_str(), reinterpret_cast<void*>(f.call)});
     return v;
   }());
   return all;

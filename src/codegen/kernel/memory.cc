@@ -31,7 +31,59 @@ llvm::Value* KernelEmitter::every_nth(llvm::Value* base, DType d, const Index& f
   return picked;
 }
 
+// Two real numbers an element. Where elements are no neighbours each part is loaded by itself.
+Lane KernelEmitter::load_complex(llvm::Value* base, DType d, const Index& flat) {
+  const DType real = real_dtype(d);
+  if (!varying(flat) || lane_stride(flat) != 1) {
+    const Index first = flat * 2;
+    Lane re = load(base, real, first);
+    return ops_.binary(Arith::complex, re, load(base, real, first + Index(1)));
+  }
+  const int width = current_->width;
+  llvm::Type *element = ops_.memory_type(d), *type = ops_.memory_type(real, 2 * width);
+  llvm::Value* p = b_->CreateInBoundsGEP(element, base, scalar(flat));
+  llvm::Align align(static_cast<std::uint64_t>(size_of(real)));
+  llvm::Value* v =
+      current_->mask
+          ? static_cast<llvm::Value*>(b_->CreateMaskedLoad(type, p, align, twice(current_->mask),
+                                                           llvm::Constant::getNullValue(type)))
+          : b_->CreateAlignedLoad(type, p, align);
+  std::vector<int> even, odd;
+  for (int l = 0; l < width; ++l) even.push_back(2 * l), odd.push_back(2 * l + 1);
+  return ops_.lane(ops_.joined(b_->CreateShuffleVector(v, even), b_->CreateShuffleVector(v, odd)),
+                   d);
+}
+
+// Each lane of a vector two times.
+llvm::Value* KernelEmitter::twice(llvm::Value* v) {
+  std::vector<int> lanes;
+  for (int l = 0; l < width_of(v); ++l) lanes.insert(lanes.end(), {l, l});
+  return b_->CreateShuffleVector(v, lanes);
+}
+
+void KernelEmitter::store_complex(llvm::Value* base, const Index& flat, const Lane& x) {
+  const DType real = real_dtype(x.dtype);
+  if (!current_->vec || lane_stride(flat) != 1) {
+    const Index first = flat * 2;
+    store(base, first, ops_.unary(Arith::real, x));
+    store(base, first + Index(1), ops_.unary(Arith::imag, x));
+    return;
+  }
+  const int width = current_->width;
+  llvm::Value* v = ops_.vector(x, width);
+  std::vector<int> lanes;
+  for (int l = 0; l < width; ++l) lanes.insert(lanes.end(), {l, width + l});
+  v = b_->CreateShuffleVector(ops_.part(v, 0), ops_.part(v, 1), lanes);
+  llvm::Value* p = b_->CreateInBoundsGEP(ops_.memory_type(x.dtype), base, scalar(flat));
+  llvm::Align align(static_cast<std::uint64_t>(size_of(real)));
+  if (current_->mask)
+    b_->CreateMaskedStore(v, p, align, twice(current_->mask));
+  else
+    b_->CreateAlignedStore(v, p, align);
+}
+
 Lane KernelEmitter::load(llvm::Value* base, DType d, const Index& flat) {
+  if (is_complex(d)) return load_complex(base, d, flat);
   llvm::Type* element = ops_.memory_type(d);
   llvm::Align align(static_cast<std::uint64_t>(size_of(d)));
   if (!varying(flat)) {
@@ -93,6 +145,7 @@ Lane KernelEmitter::load(llvm::Value* base, DType d, const Index& flat) {
 }
 
 void KernelEmitter::store(llvm::Value* base, const Index& flat, const Lane& x) {
+  if (is_complex(x.dtype)) return store_complex(base, flat, x);
   llvm::Type* element = ops_.memory_type(x.dtype);
   llvm::Align align(static_cast<std::uint64_t>(size_of(x.dtype)));
   int width = current_->width;
@@ -173,6 +226,10 @@ Lane KernelEmitter::literal(const Literal& literal, std::span<const Index> at) {
         return constant(literal.dtype, static_cast<double>(static_cast<float>(x)));
       else if constexpr (std::is_floating_point_v<T>)
         return constant(literal.dtype, static_cast<double>(x));
+      else if constexpr (is_complex_v<T>)
+        return binary(Arith::complex,
+                      constant(real_dtype(literal.dtype), static_cast<double>(x.real())),
+                      constant(real_dtype(literal.dtype), static_cast<double>(x.imag())));
       else
         return constant(literal.dtype, static_cast<std::int64_t>(x));
     });

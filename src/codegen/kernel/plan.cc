@@ -43,7 +43,7 @@ struct Planner {
     std::vector<Index> at = t.run(vars, space);
     int widest = 1;
     for (Var v : vars) widest = std::max(widest, lane_bytes(p.type(v).dtype));
-    widest = std::max({widest, t.widest == 8 ? 8 : 1, t.math > 0 ? 4 : 1});
+    widest = std::max({widest, t.widest >= 8 ? 8 : 1, t.math > 0 ? 4 : 1});
     if (chunks) at.insert(at.begin(), make_variable(std::max<std::int64_t>(2, chunks)));
     const bool inside = kind != StagePlan::Kind::outputs &&
                         plan.splits[static_cast<std::size_t>(s.members[0])].shape.lanes;

@@ -29,11 +29,10 @@ Lane KernelEmitter::tree(const Box& box, llvm::Value* acc, DType d, int width) {
   for (; width > 1; width /= 2) {
     std::vector<int> low, high;
     for (int i = 0; i < width / 2; ++i) low.push_back(i), high.push_back(width / 2 + i);
-    Lane a = ops_.lane(b_->CreateShuffleVector(acc, low), d),
-         b = ops_.lane(b_->CreateShuffleVector(acc, high), d);
+    Lane a = ops_.lane(ops_.shuffled(acc, low), d), b = ops_.lane(ops_.shuffled(acc, high), d);
     acc = LaneOps::value(box.combine(a, b)).v;
   }
-  return ops_.lane(b_->CreateExtractElement(acc, std::uint64_t{0}), d);
+  return ops_.lane(ops_.extracted(acc, b_->getInt64(0)), d);
 }
 
 // A loop of at most `turns` turns, in runs of up to kRun, runs of those, and so on. Each run starts
@@ -122,7 +121,10 @@ Lane KernelEmitter::lanes_chunk(const Box& box, std::vector<Index> at, std::int6
               llvm::Value* x = ops_.vector(box.element(expand(box, at)), width);
               llvm::Value* sum =
                   ops_.vector(box.combine(ops_.lane(a[0], d), ops_.lane(x, d)), width);
-              return {current_->mask ? b_->CreateSelect(current_->mask, sum, a[0]) : sum};
+              if (!current_->mask) return {sum};
+              Lane taken = ops_.select(ops_.lane(current_->mask, DType::boolean), ops_.lane(sum, d),
+                                       ops_.lane(a[0], d));
+              return {LaneOps::value(taken).v};
             });
       };
   if (width == 1) {  // one element a row

@@ -83,7 +83,7 @@ ReduceShape reduce_shape(const Program& p, const Equation& eqn,
 }
 
 int reduce_lanes(const Equation& eqn, DType accumulator, std::int64_t last_extent) {
-  int lanes = size_of(accumulator) == 8 ? 16 : 32;
+  int lanes = size_of(accumulator) >= 8 ? 16 : 32;
   // A comparison that keeps NaN has three times the latency of an addition.
   if (eqn.op->combiner == Combiner::max || eqn.op->combiner == Combiner::min) lanes *= 2;
   int needed = 1;

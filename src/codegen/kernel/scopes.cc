@@ -106,18 +106,12 @@ KernelEmitter::Accumulators KernelEmitter::branch(llvm::Value* condition,
   b_->SetInsertPoint(before);
   Accumulators skipped;
   for (std::size_t i = 0; i < taken.size(); ++i) {
-    bool widen = taken[i]->getType()->isVectorTy() && !otherwise[i]->getType()->isVectorTy();
-    int width = widen
-                    ? static_cast<int>(
-                          llvm::cast<llvm::FixedVectorType>(taken[i]->getType())->getNumElements())
-                    : 0;
-    skipped.push_back(widen ? ops_.splat(otherwise[i], width) : otherwise[i]);
+    skipped.push_back(ops_.splat(otherwise[i], width_of(taken[i])));
   }
   for (std::size_t i = 0; i < taken.size(); ++i) {
-    if (!skipped[i]->getType()->isVectorTy() || taken[i]->getType()->isVectorTy()) continue;
-    auto* vt = llvm::cast<llvm::FixedVectorType>(skipped[i]->getType());
+    if (!width_of(skipped[i]) || width_of(taken[i])) continue;
     b_->SetInsertPoint(end->getTerminator());
-    taken[i] = ops_.splat(taken[i], static_cast<int>(vt->getNumElements()));
+    taken[i] = ops_.splat(taken[i], width_of(skipped[i]));
     b_->SetInsertPoint(before);
   }
   b_->CreateCondBr(condition, inside, after);
@@ -220,7 +214,7 @@ Lane KernelEmitter::per_lane(Var v, std::span<const Index> at) {
             i = substitute(i, a, make_datum(x, a->lo, a->hi, current_));
           }
         }
-        return {b_->CreateInsertElement(acc[0], typed(value(v, here)), l)};
+        return {ops_.inserted(acc[0], typed(value(v, here)), l)};
       };
       if (!mask) return one();
       return branch(b_->CreateExtractElement(mask, l), {acc[0]}, one);

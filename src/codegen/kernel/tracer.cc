@@ -96,10 +96,12 @@ Index Tracer::index(const Lane& number, std::int64_t lo, std::int64_t hi) {
 
 Lane Tracer::unary(Arith op, Lane x) {
   (is_math(op) ? math : ops) += times_;
-  return {nullptr, op == Arith::is_finite ? DType::boolean : x.dtype};
+  const bool part = op == Arith::real || op == Arith::imag || op == Arith::abs;
+  return {nullptr, op == Arith::is_finite ? DType::boolean : part ? real_dtype(x.dtype) : x.dtype};
 }
 Lane Tracer::binary(Arith op, Lane x, Lane) {
   (is_math(op) ? math : ops) += times_;
+  if (op == Arith::complex) return {nullptr, complex_dtype(x.dtype)};
   return {nullptr, op >= Arith::eq ? DType::boolean : x.dtype};
 }
 

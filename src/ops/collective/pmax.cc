@@ -1,5 +1,6 @@
 // Extrema over the devices of named axes.
 #include "ops/collective/collective.h"
+#include "ops/order.h"
 
 namespace tessera::inline v0::ops {
 
@@ -28,6 +29,7 @@ void add(Registry& r, const std::string& name, const std::string& what) {
   op.combiner = is_max ? Combiner::max : Combiner::min;
   op.infer = [](const InferArgs& a) {
     check_groups(a, false);
+    check_ordered(a, a.inputs[0]);
     return std::vector<Type>{a.inputs[0]};
   };
   op.jvp = [](const JvpArgs& a) -> MaybeValues {

@@ -58,7 +58,7 @@ bool is_identity(const Ints& p) { return p == iota_ints(0, p.size()); }
 
 // Of two dtypes of one kind, the one that holds the values of both where there is one.
 DType wider(DType a, DType b) {
-  if (is_floating(a) && is_floating(b)) return promote(a, false, b, false).dtype;
+  if (is_inexact(a) && is_inexact(b)) return promote(a, false, b, false).dtype;
   return size_of(a) >= size_of(b) ? a : b;
 }
 

@@ -48,11 +48,11 @@ std::vector<Type> infer(const InferArgs& a) {
         .rule("both operands have one dtype")
         .advice("convert one of them")
         .raise<DTypeError>();
-  if (is_floating(result) != is_floating(l.dtype) ||
+  if (is_floating(result) != is_floating(l.dtype) || is_complex(result) != is_complex(l.dtype) ||
       (result == DType::boolean) != (l.dtype == DType::boolean))
     fail(std::string(name_of(l.dtype)) + " operands cannot give a result of " +
          std::string(name_of(result)))
-        .rule("the result's dtype is of the operands' kind: floating, integer or bool")
+        .rule("the result's dtype is of the operands' kind: floating, complex, integer or bool")
         .advice("convert the operands first, or the result after")
         .raise<DTypeError>();
   std::string shapes = to_string(l.shape) + " and " + to_string(r.shape);

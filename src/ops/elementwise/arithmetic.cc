@@ -20,11 +20,11 @@ Value min(Value x, Value y) { return x.builder->emit1("min", {x, y}); }
 
 namespace {
 
-// f on floats, g on integers.
+// f on floats and complex numbers, g on integers.
 template <class F, class G>
 auto by_kind(F f, G g) {
   return [f, g](auto x, auto y) {
-    if constexpr (std::is_floating_point_v<decltype(x)>)
+    if constexpr (kRounds<decltype(x)>)
       return f(x, y);
     else
       return g(x, y);
@@ -49,9 +49,8 @@ Op make_add() {
   op.evaluate =
       [numeric = evaluate_numeric<2>(by_kind([](auto x, auto y) { return x + y; },
                                              [](auto x, auto y) { return wrap_add(x, y); })),
-       logical = evaluate_predicate<2>([](auto x, auto y) { return x || y; })](const EvalArgs& a) {
-        (a.inputs[0].dtype == DType::boolean ? logical : numeric)(a);
-      };
+       logical = evaluate_ordered_predicate<2>([](auto x, auto y) { return x || y; })](
+          const EvalArgs& a) { (a.inputs[0].dtype == DType::boolean ? logical : numeric)(a); };
   return op;
 }
 
@@ -102,17 +101,17 @@ Op make_mul() {
     return {std::nullopt, mul(*a.inputs[0], *ct)};
   };
   op.evaluate =
-      [numeric = evaluate_numeric<2>(by_kind([](auto x, auto y) { return x * y; },
+      [numeric = evaluate_numeric<2>(by_kind([](auto x, auto y) { return times(x, y); },
                                              [](auto x, auto y) { return wrap_mul(x, y); })),
-       logical = evaluate_predicate<2>([](auto x, auto y) { return x && y; })](const EvalArgs& a) {
-        (a.inputs[0].dtype == DType::boolean ? logical : numeric)(a);
-      };
+       logical = evaluate_ordered_predicate<2>([](auto x, auto y) { return x && y; })](
+          const EvalArgs& a) { (a.inputs[0].dtype == DType::boolean ? logical : numeric)(a); };
   return op;
 }
 
 Op make_div() {
   Op op = arith_op(Arith::div, "div", "divide",
-                   "x / y. Integers truncate towards zero; x / 0 is -1 (all ones where unsigned), "
+                   "x / y. Complex numbers divide by Smith's formula. Integers truncate towards "
+                   "zero; x / 0 is -1 (all ones where unsigned), "
                    "the least integer divided by "
                    "-1 is itself.",
                    2, Accepts::numeric, 0.5, 2);
@@ -133,7 +132,7 @@ Op make_div() {
     const MaybeValue& ct = a.cotangents[0];
     return {ct ? MaybeValue(div(*ct, *a.inputs[1])) : std::nullopt, std::nullopt};
   };
-  op.evaluate = evaluate_numeric<2>(by_kind([](auto x, auto y) { return x / y; },
+  op.evaluate = evaluate_numeric<2>(by_kind([](auto x, auto y) { return over(x, y); },
                                             [](auto x, auto y) { return defined_div(x, y); }));
   return op;
 }
@@ -142,7 +141,7 @@ Op make_rem() {
   Op op = arith_op(
       Arith::rem, "rem", "remainder",
       "The remainder of x / y truncated towards zero: the sign is x's. Of integers, x rem 0 is x.",
-      2, Accepts::numeric, 0.5, 2);
+      2, Accepts::real_numeric, 0.5, 2);
   op.cheap = false;
   op.jvp = [](const JvpArgs& a) {
     MaybeValue dy;
@@ -155,8 +154,8 @@ Op make_rem() {
   };
   op.waived["transpose"] = "its derivative is a product and a sum, never a remainder";
   op.waived["updates"] = "what a division leaves of a state is none";
-  op.evaluate = evaluate_numeric<2>(by_kind([](auto x, auto y) { return std::fmod(x, y); },
-                                            [](auto x, auto y) { return defined_rem(x, y); }));
+  op.evaluate = evaluate_real_numeric<2>(by_kind([](auto x, auto y) { return std::fmod(x, y); },
+                                                 [](auto x, auto y) { return defined_rem(x, y); }));
   return op;
 }
 
@@ -189,7 +188,7 @@ Op make_extremum(bool is_max) {
       std::string("The ") + (is_max ? "greater" : "lesser") +
           " of x and y. NaN where either is NaN; -0 is less than +0; of booleans it is `" +
           (is_max ? "or" : "and") + "`.",
-      2, Accepts::any);
+      2, Accepts::ordered);
   op.exact = true;
   op.updates = updates_all();
   op.jvp = [is_max](const JvpArgs& a) {
@@ -212,8 +211,8 @@ Op make_extremum(bool is_max) {
     }
     return (x < y) == is_max ? y : x;
   };
-  op.evaluate = [numeric = evaluate_numeric<2>(choose),
-                 logical = evaluate_predicate<2>(choose)](const EvalArgs& a) {
+  op.evaluate = [numeric = evaluate_real_numeric<2>(choose),
+                 logical = evaluate_ordered_predicate<2>(choose)](const EvalArgs& a) {
     (a.inputs[0].dtype == DType::boolean ? logical : numeric)(a);
   };
   return op;

@@ -35,7 +35,7 @@ Op make_neg() {
     return {a.cotangents[0] ? MaybeValue(neg(*a.cotangents[0])) : std::nullopt};
   };
   op.evaluate = evaluate_numeric<1>([](auto x) {
-    if constexpr (std::is_floating_point_v<decltype(x)>)
+    if constexpr (kRounds<decltype(x)>)
       return -x;
     else
       return wrap_neg(x);
@@ -45,37 +45,65 @@ Op make_neg() {
 
 Op make_abs() {
   Op op = arith_op(Arith::abs, "abs", "abs",
-                   "|x|; the least integer gives itself. The derivative at 0 is 1.", 1,
-                   Accepts::numeric, 0.25, 2);
+                   "|x|, real where x is complex; the least integer gives itself. The derivative "
+                   "at 0 is 1, of complex numbers 0.",
+                   1, Accepts::numeric, 0.25, 2);
   op.exact = true;
   op.waived["updates"] = "the size of a state is another value";
+  op.infer = [](const InferArgs& a) {
+    check_dtypes(a, a.inputs, Accepts::numeric);
+    const Type& x = a.inputs[0];
+    return std::vector<Type>{Type(real_dtype(x.dtype), x.shape, x.weak)};
+  };
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     if (!a.tangents[0]) return {std::nullopt};
     Value t = *a.tangents[0], x = a.inputs[0];
+    if (is_complex(x.dtype())) {  // the part of the tangent along x; 0 at 0
+      Value size = a.outputs[0];
+      size = select(eq(size, like(size, 0)), like(size, 1), size);
+      return {real(mul(t, div(conj(x), convert(size, x.dtype(), x.type().weak))))};
+    }
     return {select(ge(x, like(x, 0)), t, neg(t))};
   };
   op.waived["transpose"] = "its derivative is a select";
-  op.evaluate = evaluate_numeric<1>([](auto x) {
-    if constexpr (std::is_floating_point_v<decltype(x)>)
-      return std::fabs(x);
+  op.evaluate = [real = evaluate_real_numeric<1>([](auto x) {
+                   if constexpr (std::is_floating_point_v<decltype(x)>)
+                     return std::fabs(x);
+                   else
+                     return x < 0 ? wrap_neg(x) : x;
+                 })](const EvalArgs& a) {
+    auto sizes = [&]<class T>(T) {
+      for (std::int64_t i = 0; i < a.outputs[0].count(); ++i)
+        a.outputs[0].data<T>()[i] = magnitude(a.inputs[0].data<std::complex<T>>()[i]);
+    };
+    if (a.inputs[0].dtype == DType::complex64)
+      sizes(float{});
+    else if (a.inputs[0].dtype == DType::complex128)
+      sizes(double{});
     else
-      return x < 0 ? wrap_neg(x) : x;
-  });
+      real(a);
+  };
   return op;
 }
 
 Op make_sign() {
   Op op = arith_op(Arith::sign, "sign", "sign",
-                   "-1, 0 or 1 by the sign of x; of a float zero or NaN, x itself.", 1,
-                   Accepts::numeric, 0.25, 2);
+                   "-1, 0 or 1 by the sign of x; of a float zero or NaN, x itself; x / |x| of a "
+                   "complex number.",
+                   1, Accepts::numeric, 0.25, 2);
   op.exact = true;
   op.jvp = no_tangent();
   op.waived["transpose"] = kConstant;
   op.evaluate = evaluate_numeric<1>([](auto x) {
     using T = decltype(x);
-    if (x > 0) return T(1);
-    if (x < 0) return static_cast<T>(-1);
-    return x;
+    if constexpr (is_complex_v<T>) {
+      const auto size = magnitude(x);
+      return size == 0 ? x : T(x.real() / size, x.imag() / size);
+    } else {
+      if (x > 0) return T(1);
+      if (x < 0) return static_cast<T>(-1);
+      return x;
+    }
   });
   return op;
 }
@@ -93,10 +121,10 @@ Op make_rounding(Arith arith, std::string name, std::string stablehlo, std::stri
 
 Op make_is_finite() {
   Op op = arith_op(Arith::is_finite, "is_finite", "is_finite",
-                   "Whether x is neither infinite nor NaN.", 1, Accepts::floating);
+                   "Whether x is neither infinite nor NaN, nor a part of it.", 1, Accepts::inexact);
   op.exact = true;
   op.infer = [](const InferArgs& a) {
-    check_dtypes(a, a.inputs, Accepts::floating);
+    check_dtypes(a, a.inputs, Accepts::inexact);
     return std::vector<Type>{Type(DType::boolean, a.inputs[0].shape)};
   };
   op.jvp = no_tangent();
@@ -104,6 +132,8 @@ Op make_is_finite() {
   op.evaluate = evaluate_predicate<1>([](auto x) {
     if constexpr (std::is_floating_point_v<decltype(x)>)
       return std::isfinite(x);
+    else if constexpr (is_complex_v<decltype(x)>)
+      return std::isfinite(x.real()) && std::isfinite(x.imag());
     else
       return true;
   });

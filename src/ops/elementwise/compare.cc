@@ -13,35 +13,43 @@ Value ge(Value x, Value y) { return x.builder->emit1("ge", {x, y}); }
 
 namespace {
 
-template <class F>
-Op comparison(Arith arith, std::string name, std::string symbol, F f) {
+// Complex numbers are equal or not, and have no order.
+bool orders(Arith arith) { return arith != Arith::eq && arith != Arith::ne; }
+
+Op comparison(Arith arith, std::string name, std::string symbol, EvalRule evaluate) {
   Op op =
       arith_op(arith, name, "compare",
                "Whether x " + symbol + " y, as booleans. With a NaN it is " +
                    (name == "ne" ? "true" : "false") + "; -0 equals +0; false is less than true.",
-               2, Accepts::any);
+               2, orders(arith) ? Accepts::ordered : Accepts::any);
   op.exact = true;
-  op.infer = [](const InferArgs& a) {
-    check_dtypes(a, a.inputs, Accepts::any);
+  op.infer = [arith](const InferArgs& a) {
+    check_dtypes(a, a.inputs, orders(arith) ? Accepts::ordered : Accepts::any);
     Type t = common_shape(a, a.inputs, DType::boolean);
     t.weak = false;
     return std::vector<Type>{t};
   };
   op.jvp = no_tangent();
   op.waived["transpose"] = "booleans have no derivative";
-  op.evaluate = evaluate_predicate<2>(f);
+  op.evaluate = std::move(evaluate);
   return op;
 }
 
 }  // namespace
 
 void register_compare(Registry& r) {
-  Op eq = comparison(Arith::eq, "eq", "==", [](auto x, auto y) { return x == y; });
-  Op ne = comparison(Arith::ne, "ne", "!=", [](auto x, auto y) { return x != y; });
-  Op lt = comparison(Arith::lt, "lt", "<", [](auto x, auto y) { return x < y; });
-  Op le = comparison(Arith::le, "le", "<=", [](auto x, auto y) { return x <= y; });
-  Op gt = comparison(Arith::gt, "gt", ">", [](auto x, auto y) { return x > y; });
-  Op ge = comparison(Arith::ge, "ge", ">=", [](auto x, auto y) { return x >= y; });
+  Op eq = comparison(Arith::eq, "eq",
+                     "==", evaluate_predicate<2>([](auto x, auto y) { return x == y; }));
+  Op ne = comparison(Arith::ne, "ne",
+                     "!=", evaluate_predicate<2>([](auto x, auto y) { return x != y; }));
+  Op lt = comparison(Arith::lt, "lt", "<",
+                     evaluate_ordered_predicate<2>([](auto x, auto y) { return x < y; }));
+  Op le = comparison(Arith::le, "le",
+                     "<=", evaluate_ordered_predicate<2>([](auto x, auto y) { return x <= y; }));
+  Op gt = comparison(Arith::gt, "gt", ">",
+                     evaluate_ordered_predicate<2>([](auto x, auto y) { return x > y; }));
+  Op ge = comparison(Arith::ge, "ge",
+                     ">=", evaluate_ordered_predicate<2>([](auto x, auto y) { return x >= y; }));
   add_all(r, eq, ne, lt, le, gt, ge);
 }
 

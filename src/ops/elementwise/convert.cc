@@ -26,6 +26,14 @@ template <class To, class From>
 To convert_element(From v) {
   if constexpr (std::is_same_v<To, bool>) {
     return v != From(0);
+  } else if constexpr (is_complex_v<To>) {
+    using Part = typename To::value_type;
+    if constexpr (is_complex_v<From>)
+      return {static_cast<Part>(v.real()), static_cast<Part>(v.imag())};
+    else
+      return {static_cast<Part>(v), 0};
+  } else if constexpr (is_complex_v<From>) {
+    throw InternalError("a complex number as a real one");
   } else if constexpr (kNarrow<To>) {
     return To(static_cast<float>(v));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
@@ -43,6 +51,8 @@ To convert_element(From v) {
 
 // Whether every value of `from` survives a conversion to `to` and back.
 bool holds_exactly(DType to, DType from) {
+  if (is_complex(from) || is_complex(to))
+    return is_complex(from) && is_complex(to) && size_of(to) > size_of(from);
   if (is_floating(from)) return is_floating(to) && size_of(to) > size_of(from);
   if (from == DType::boolean) return true;
   if (to == DType::boolean) return false;
@@ -69,7 +79,8 @@ Op make_convert() {
       "convert", "convert",
       "x as `dtype`. Float to integer truncates and saturates, NaN gives 0; integers wrap around; "
       "to boolean "
-      "is x != 0; to and from 16-bit floats goes through float32, rounding to nearest even.",
+      "is x != 0; to and from 16-bit floats goes through float32, rounding to nearest even; real "
+      "numbers get an imaginary part of 0.",
       1, Accepts::any);
   op.attrs = {{"dtype", AttrKind::dtype, "of the result"},
               {"weak", AttrKind::boolean, "whether the result is weak"}};
@@ -78,7 +89,15 @@ Op make_convert() {
   op.simplify = simplify_convert;
   op.updates = updates_of({0});
   op.infer = [](const InferArgs& a) {
-    return std::vector<Type>{Type(a.attrs.dtype("dtype"), a.inputs[0].shape, a.attrs.flag("weak"))};
+    const DType from = a.inputs[0].dtype, to = a.attrs.dtype("dtype");
+    if (is_complex(from) && !is_complex(to) && to != DType::boolean)
+      Message(a.op.name)
+          .problem("converts " + std::string(name_of(from)) + " to " + std::string(name_of(to)))
+          .rule("a complex number is converted to complex dtypes and to bool only")
+          .from(a.loc)
+          .advice("take a part of each element first: real(x), imag(x) or abs(x)")
+          .raise<DTypeError>();
+    return std::vector<Type>{Type(to, a.inputs[0].shape, a.attrs.flag("weak"))};
   };
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     if (!a.tangents[0] || !is_differentiable(a.attrs.dtype("dtype"))) return {std::nullopt};
@@ -86,7 +105,9 @@ Op make_convert() {
   };
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
-    return {convert(*a.cotangents[0], a.types[0].dtype, a.types[0].weak)};
+    const Value ct = *a.cotangents[0];
+    const bool part = is_complex(ct.dtype()) && !is_complex(a.types[0].dtype);
+    return {convert(part ? real(ct) : ct, a.types[0].dtype, a.types[0].weak)};
   };
   op.evaluate = [](const EvalArgs& a) {
     dispatch(a.inputs[0].dtype, [&](auto from) {
@@ -113,6 +134,9 @@ Op make_convert() {
     add(DType::int32, DType::float32, {4});
     add(DType::int32, DType::uint8, {});
     add(DType::float32, DType::boolean, {5});
+    add(DType::float64, DType::complex64, {3});
+    add(DType::complex64, DType::complex128, {2, 2});
+    add(DType::complex128, DType::boolean, {4});
     return examples;
   };
   return op;
@@ -125,10 +149,13 @@ Op make_bitcast() {
   op.attrs = {{"dtype", AttrKind::dtype, "of the result"}};
   op.infer = [](const InferArgs& a) {
     DType from = a.inputs[0].dtype, to = a.attrs.dtype("dtype");
-    if (size_of(from) != size_of(to) || (from == DType::boolean) != (to == DType::boolean))
+    if (size_of(from) != size_of(to) || (from == DType::boolean) != (to == DType::boolean) ||
+        (is_complex(from) != is_complex(to)))
       Message(a.op.name)
           .problem("reads " + std::string(name_of(from)) + " as " + std::string(name_of(to)))
-          .rule("both dtypes have the same width, and booleans are read as booleans only")
+          .rule(
+              "both dtypes have the same width, and booleans and complex numbers are read as such "
+              "only")
           .from(a.loc)
           .advice("use astype to convert values")
           .raise<DTypeError>();

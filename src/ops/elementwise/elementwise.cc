@@ -7,10 +7,14 @@ namespace tessera::inline v0::ops {
 bool accepts(Accepts what, DType d) {
   switch (what) {
     case Accepts::floating: return is_floating(d);
+    case Accepts::inexact: return is_inexact(d);
+    case Accepts::complex: return is_complex(d);
     case Accepts::signed_numeric: return is_floating(d) || is_signed_integer(d);
+    case Accepts::real_numeric: return d != DType::boolean && !is_complex(d);
     case Accepts::numeric: return d != DType::boolean;
     case Accepts::integer: return is_integer(d);
     case Accepts::integral: return is_integer(d) || d == DType::boolean;
+    case Accepts::ordered: return !is_complex(d);
     case Accepts::any: return true;
   }
   return false;
@@ -19,10 +23,14 @@ bool accepts(Accepts what, DType d) {
 std::string describe(Accepts what) {
   switch (what) {
     case Accepts::floating: return "floating-point";
+    case Accepts::inexact: return "floating-point or complex";
+    case Accepts::complex: return "complex";
     case Accepts::signed_numeric: return "floating-point or signed integer";
-    case Accepts::numeric: return "floating-point or integer";
+    case Accepts::real_numeric: return "floating-point or integer";
+    case Accepts::numeric: return "floating-point, complex or integer";
     case Accepts::integer: return "integer";
     case Accepts::integral: return "integer or boolean";
+    case Accepts::ordered: return "of a dtype with an order, which complex numbers lack";
     case Accepts::any: return "any";
   }
   return "";
@@ -54,8 +62,10 @@ void check_dtypes(const InferArgs& a, std::span<const Type> types, Accepts what)
   m.problem("operands have dtype " + std::string(name_of(types[0].dtype)))
       .rule("operands are " + describe(what))
       .from(a.loc);
-  m.advice(accepts(what, DType::float32) ? "convert to float32 with astype"
-                                         : "convert to int32 with astype");
+  m.advice(is_complex(types[0].dtype) ? "take a part of each element: real(x), imag(x) or abs(x)"
+           : accepts(what, DType::float32)   ? "convert to float32 with astype"
+           : accepts(what, DType::complex64) ? "convert to complex64 with astype"
+                                             : "convert to int32 with astype");
   m.raise<DTypeError>();
 }
 
@@ -122,6 +132,10 @@ Op elementwise_op(std::string name, std::string stablehlo, std::string doc, int 
       add(Type(DType::bfloat16, {4}));
       add(Type(DType::float64, {}, true));
     }
+    if (accepts(what, DType::complex64)) {
+      add(Type(DType::complex64, {2, 3}));
+      add(Type(DType::complex128, {3}));
+    }
     if (accepts(what, DType::int32)) add(Type(DType::int32, {3, 2}));
     if (accepts(what, DType::uint8)) add(Type(DType::uint8, {5}));
     if (accepts(what, DType::boolean)) add(Type(DType::boolean, {4}));
@@ -169,6 +183,8 @@ SimplifyRule neutral_element(double neutral, bool commutes) {
   return [=](const SimplifyArgs& a) {
     const Var x = a.eqn.inputs[0], y = a.eqn.inputs[1];
     Simplified s;
+    // A complex product by 1, or sum with 0, changes signs of zeros.
+    if (is_complex(a.around.type(x).dtype)) return s;
     if (a.around.is(y, neutral))
       s.same = x;
     else if (commutes && a.around.is(x, neutral))

@@ -10,9 +10,21 @@
 
 namespace tessera::inline v0::ops {
 
-/// Element types an op takes. `signed_numeric` is floats and signed integers; `integral` is
-/// integers and booleans.
-enum class Accepts { floating, signed_numeric, numeric, integer, integral, any };
+/// Element types an op takes. `floating` is real floats, `inexact` these and complex numbers,
+/// `signed_numeric` floats and signed integers, `numeric` all but booleans, `real_numeric` and
+/// `ordered` are `numeric` and `any` without complex numbers, `integral` is integers and booleans.
+enum class Accepts {
+  floating,
+  inexact,
+  complex,
+  signed_numeric,
+  real_numeric,
+  numeric,
+  integer,
+  integral,
+  ordered,
+  any
+};
 bool accepts(Accepts what, DType d);
 /// "floating-point", "numeric (not boolean)", ...
 std::string describe(Accepts what);

@@ -6,6 +6,8 @@
 // function's result is converted to the element type, which wraps.
 #pragma once
 
+#include "base/complex_math.h"
+#include "ir/complex_functions.h"
 #include "ops/elementwise/elementwise.h"
 
 #include <type_traits>
@@ -17,6 +19,10 @@ template <class T>
 inline constexpr bool kNarrow = std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>;
 template <class T>
 inline constexpr bool kFloating = kNarrow<T> || std::is_floating_point_v<T>;
+
+/// Of the types that arithmetic happens in, those that round.
+template <class T>
+inline constexpr bool kRounds = std::is_floating_point_v<T> || is_complex_v<T>;
 
 /// The type that arithmetic on T happens in.
 template <class T>
@@ -63,6 +69,33 @@ EvalRule evaluate_floating(F f) {
   };
 }
 
+/// Every dtype but boolean and complex.
+template <int N, class F>
+EvalRule evaluate_real_numeric(F f) {
+  return [f](const EvalArgs& a) {
+    dispatch_real(a.inputs[0].dtype, [&](auto tag) {
+      using T = decltype(tag);
+      if constexpr (!std::is_same_v<T, bool>)
+        detail::map_elements<N, T, T>(a, f);
+      else
+        detail::unsupported(a.inputs[0].dtype);
+    });
+  };
+}
+
+/// The function of complex numbers for `arith`, of N operands.
+template <int N>
+void evaluate_complex(const EvalArgs& a, Arith arith) {
+  auto run = [&](auto tag) {
+    using T = decltype(tag);
+    detail::map_elements<N, T, T>(a, [arith](auto... x) { return call_complex(arith, x...); });
+  };
+  if (a.inputs[0].dtype == DType::complex64)
+    run(std::complex<float>{});
+  else
+    run(std::complex<double>{});
+}
+
 /// Every dtype but boolean.
 template <int N, class F>
 EvalRule evaluate_numeric(F f) {
@@ -91,18 +124,30 @@ EvalRule evaluate_integral(F f) {
   };
 }
 
-/// A differentiable function of one float, not cheap: f evaluates it, `derivative` is of (x, y).
+/// A differentiable function of one float, of a complex number too where there is such a function
+/// for `arith`; not cheap: f evaluates it for floats, `derivative` is of (x, y).
 template <class F>
 Op smooth_op(Arith arith, std::string name, std::string stablehlo, std::string doc, double lo,
              double hi, F f, std::function<Value(Value, Value)> derivative) {
   Op op = arith_op(arith, std::move(name), std::move(stablehlo), std::move(doc), 1,
-                   Accepts::floating, lo, hi);
+                   complex_function(arith, false) ? Accepts::inexact : Accepts::floating, lo, hi);
   op.cheap = false;
   op.cost = pointwise_cost(10);
   op.jvp = scaled_by(std::move(derivative));
   op.waived["transpose"] = "its derivative is a product";
-  op.evaluate = evaluate_floating<1>(f);
+  op.evaluate = [arith, floats = evaluate_floating<1>(f)](const EvalArgs& a) {
+    is_complex(a.inputs[0].dtype) ? evaluate_complex<1>(a, arith) : floats(a);
+  };
   return op;
+}
+
+/// Operands that have an order, a boolean result.
+template <int N, class F>
+EvalRule evaluate_ordered_predicate(F f) {
+  return [f](const EvalArgs& a) {
+    dispatch_real(a.inputs[0].dtype,
+                  [&](auto tag) { detail::map_elements<N, decltype(tag), bool>(a, f); });
+  };
 }
 
 /// Any operands, a boolean result.

@@ -35,9 +35,10 @@ std::uint64_t magnitude(std::int64_t e) {
 Op make_pow() {
   Op op = arith_op(Arith::pow, "pow", "power",
                    "x to the power y, as IEEE pow: 1 where y is 0, NaN where x is negative and y "
-                   "no integer. The derivative in x "
+                   "no integer. Of complex numbers exp(y log x), with the principal logarithm. "
+                   "The derivative in x "
                    "is 0 where y is 0; that in y takes log(x) as 0 where x is 0.",
-                   2, Accepts::floating, 0.5, 2);
+                   2, Accepts::inexact, 0.5, 2);
   op.cheap = false;
   op.cost = pointwise_cost(20);
   op.jvp = [](const JvpArgs& a) {
@@ -56,7 +57,10 @@ Op make_pow() {
     return MaybeValues{plus(dx, dy)};
   };
   op.waived["transpose"] = "its derivative is a sum of products";
-  op.evaluate = evaluate_floating<2>([](auto x, auto y) { return std::pow(x, y); });
+  op.evaluate = [floats = evaluate_floating<2>([](auto x, auto y) { return std::pow(x, y); })](
+                    const EvalArgs& a) {
+    is_complex(a.inputs[0].dtype) ? evaluate_complex<2>(a, Arith::pow) : floats(a);
+  };
   return op;
 }
 
@@ -72,7 +76,7 @@ Op make_integer_pow() {
   op.infer = [](const InferArgs& a) {
     check_dtypes(a, a.inputs, Accepts::numeric);
     std::int64_t exponent = a.attrs.i("exponent");
-    if (exponent < 0 && !is_floating(a.inputs[0].dtype))
+    if (exponent < 0 && !is_inexact(a.inputs[0].dtype))
       Message(a.op.name)
           .problem("integers of dtype " + std::string(name_of(a.inputs[0].dtype)) +
                    " to the power " + std::to_string(exponent))
@@ -105,13 +109,13 @@ Op make_integer_pow() {
       using T = decltype(x);
       if (n == 0) return T(1);
       T p = power(x, magnitude(n), [](T u, T v) {
-        if constexpr (std::is_floating_point_v<T>)
-          return u * v;
+        if constexpr (kRounds<T>)
+          return times(u, v);
         else
           return wrap_mul(u, v);
       });
-      if constexpr (std::is_floating_point_v<T>)
-        if (n < 0) return 1 / p;
+      if constexpr (kRounds<T>)
+        if (n < 0) return over(T(1), p);
       return p;
     })(a);
   };
@@ -135,6 +139,7 @@ Op make_integer_pow() {
     };
     for (std::int64_t n : {-3, -1, 0, 1, 2, 3, 10}) add(Type(DType::float32, {2, 3}), n);
     add(Type(DType::bfloat16, {4}), 3);
+    for (std::int64_t n : {-2, 3}) add(Type(DType::complex64, {3}), n);
     add(Type(DType::int32, {4}), 5);
     return examples;
   };

@@ -65,7 +65,7 @@ Op make_select() {
   op.examples = [] {
     std::vector<OpExample> examples;
     for (Type t : {Type(DType::float32, {2, 3}), Type(DType::bfloat16, {4}), Type(DType::int32, {}),
-                   Type(DType::boolean, {5})}) {
+                   Type(DType::boolean, {5}), Type(DType::complex64, {2, 2})}) {
       OpExample e;
       e.inputs = {Type(DType::boolean, t.shape), t, t};
       e.int_hi = 1;
@@ -82,7 +82,7 @@ Op make_clamp() {
   Op op =
       elementwise_op("clamp", "clamp",
                      "min(max(x, lo), hi), operands in the order lo, x, hi; NaN where any is NaN.",
-                     3, Accepts::numeric);
+                     3, Accepts::real_numeric);
   op.exact = true;
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     Value lo = a.inputs[0], x = a.inputs[1], hi = a.inputs[2];
@@ -95,7 +95,7 @@ Op make_clamp() {
   };
   op.waived["transpose"] = "its derivative is a sum of selects";
   op.updates = updates_of({1});
-  op.evaluate = evaluate_numeric<3>([](auto lo, auto x, auto hi) {
+  op.evaluate = evaluate_real_numeric<3>([](auto lo, auto x, auto hi) {
     // As max and min have it, -0 is less than +0.
     auto less = [](auto p, auto q) {
       if constexpr (std::is_floating_point_v<decltype(p)>)

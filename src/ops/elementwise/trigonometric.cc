@@ -67,7 +67,12 @@ void register_trigonometric(Registry& r) {
   Op acosh = smooth_op(
       Arith::acosh, "acosh", "chlo.acosh", "The number in [0, inf) whose cosh is x; NaN below 1.",
       1.5, 3, [](auto x) { return std::acosh(x); },
-      [](Value x, Value) { return rsqrt(mul(sub(x, like(x, 1)), plus_one(x))); });
+      [](Value x, Value) {
+        const Value less = sub(x, like(x, 1)), more = plus_one(x);
+        // Of complex numbers the root of the product has another sign where the real part is less
+        // than 0.
+        return is_complex(x.dtype()) ? mul(rsqrt(less), rsqrt(more)) : rsqrt(mul(less, more));
+      });
   Op atanh = smooth_op(
       Arith::atanh, "atanh", "chlo.atanh", "The number whose tanh is x; NaN outside [-1, 1].",
       -0.75, 0.75, [](auto x) { return std::atanh(x); },

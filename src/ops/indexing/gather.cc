@@ -29,7 +29,7 @@ Value gather(Value x, Value indices, const GatherDims& dims, const Ints& slice_s
 
 Literal fill_value(DType dtype) {
   if (dtype == DType::boolean) return scalar_literal(dtype, std::int64_t{1});
-  if (is_floating(dtype)) return scalar_literal(dtype, std::numeric_limits<double>::quiet_NaN());
+  if (is_inexact(dtype)) return scalar_literal(dtype, std::numeric_limits<double>::quiet_NaN());
   if (is_unsigned_integer(dtype)) return scalar_literal(dtype, std::int64_t{-1});
   return scalar_literal(dtype,
                         std::numeric_limits<std::int64_t>::min() >> (64 - 8 * size_of(dtype)));

@@ -270,7 +270,8 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
         case 1: return routine->stages.push_back(scatter_stage<h.value, std::uint8_t>(p));
         case 2: return routine->stages.push_back(scatter_stage<h.value, std::uint16_t>(p));
         case 4: return routine->stages.push_back(scatter_stage<h.value, std::uint32_t>(p));
-        default: return routine->stages.push_back(scatter_stage<h.value, std::uint64_t>(p));
+        case 8: return routine->stages.push_back(scatter_stage<h.value, std::uint64_t>(p));
+        default: return routine->stages.push_back(scatter_stage<h.value, std::complex<double>>(p));
       }
     } else {
       dispatch(a.inputs[0].dtype, [&](auto tag) {

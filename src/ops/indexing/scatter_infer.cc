@@ -2,6 +2,7 @@
 #include "ops/factors.h"
 #include "ops/indexing/indexing.h"
 #include "ops/indexing/scatter_rules.h"
+#include "ops/order.h"
 
 #include <algorithm>
 
@@ -21,6 +22,7 @@ std::vector<Type> infer_scatter(const InferArgs& a) {
         .from(a.loc)
         .advice("convert the updates to " + std::string(name_of(xt.dtype)))
         .raise<DTypeError>();
+  if (a.op.combiner == Combiner::max || a.op.combiner == Combiner::min) check_ordered(a, xt);
   if (xt.dtype == DType::boolean && (a.op.name == "scatter_add" || a.op.name == "scatter_mul"))
     Message(a.op.name)
         .problem("bool has no arithmetic")

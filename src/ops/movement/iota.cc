@@ -76,6 +76,8 @@ void register_iota(Registry& r) {
       for_each_index(out.shape, [&](const Shape& index) {
         if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
           *to++ = T(static_cast<float>(index[d]));
+        else if constexpr (is_complex_v<T>)
+          *to++ = T(static_cast<typename T::value_type>(index[d]));
         else
           *to++ = static_cast<T>(index[d]);
       });
@@ -91,6 +93,7 @@ void register_iota(Registry& r) {
         {{}, {{"dtype", DType::int32}, {"shape", Ints{5}}, {"dimension", std::int64_t{0}}}},
         {{}, {{"dtype", DType::float32}, {"shape", Ints{2, 3, 4}}, {"dimension", std::int64_t{1}}}},
         {{}, {{"dtype", DType::bfloat16}, {"shape", Ints{4, 6}}, {"dimension", std::int64_t{1}}}},
+        {{}, {{"dtype", DType::complex64}, {"shape", Ints{3}}, {"dimension", std::int64_t{0}}}},
         {{}, {{"dtype", DType::uint8}, {"shape", Ints{0, 3}}, {"dimension", std::int64_t{0}}}}};
   };
   r.add(std::move(op));

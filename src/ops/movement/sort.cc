@@ -68,6 +68,13 @@ int compare(const HostArray& a, std::int64_t i, std::int64_t j) {
     auto order = [](auto x, auto y) { return x < y ? -1 : y < x ? 1 : 0; };
     if constexpr (std::is_integral_v<T>) {
       return order(a.data<T>()[i], a.data<T>()[j]);
+    } else if constexpr (is_complex_v<T>) {
+      auto parts = [&](auto p, auto q) {
+        return std::isnan(p) || std::isnan(q) ? order(std::isnan(p), std::isnan(q)) : order(p, q);
+      };
+      const T x = a.data<T>()[i], y = a.data<T>()[j];
+      const int by_real = parts(x.real(), y.real());
+      return by_real ? by_real : parts(x.imag(), y.imag());
     } else {
       auto x = static_cast<double>(
           static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(
@@ -149,7 +156,8 @@ void register_sort(Registry& r) {
   op.doc =
       "Sorts all operands together along `dimension`, ascending by the first operand, then the "
       "second, up to `num_keys`. Stable; "
-      "NaN comes last, and -0 equals 0.";
+      "NaN comes last, and -0 equals 0. Complex numbers are ordered by their real parts, then by "
+      "their imaginary ones.";
   op.stablehlo = "sort";
   op.attrs = {{"dimension", AttrKind::integer, "the dimension to sort along"},
               {"num_keys", AttrKind::integer, "how many operands, from the first, are compared"}};
@@ -189,8 +197,8 @@ void register_sort(Registry& r) {
     return std::vector<OpExample>{
         example({Type(DType::float32, {7})}, 0, 1), example({Type(DType::float64, {3, 5})}, 0, 1),
         example({Type(DType::int32, {2, 6}), Type(DType::float32, {2, 6})}, 1, 1),
-        example({Type(DType::int8, {6}), Type(DType::float32, {6}), Type(DType::int32, {6})}, 0,
-                2)};
+        example({Type(DType::int8, {6}), Type(DType::float32, {6}), Type(DType::int32, {6})}, 0, 2),
+        example({Type(DType::complex64, {2, 5})}, 1, 1)};
   };
   r.add(std::move(op));
 }

@@ -97,7 +97,12 @@ struct Row {
 template <class T>
 void sort_by_operand(const void* row, const Row& r, Workspace& w) {
   const T* x = static_cast<const T*>(row);
-  sort_by(w, [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner]); });
+  if constexpr (is_complex_v<T>) {  // by the real part, then by the imaginary one
+    sort_by(w, [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner].imag()); });
+    sort_by(w, [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner].real()); });
+  } else {
+    sort_by(w, [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner]); });
+  }
 }
 
 void take(const std::byte* x, std::byte* out, int size, const Row& r,
@@ -113,7 +118,8 @@ void take(const std::byte* x, std::byte* out, int size, const Row& r,
     case 1: return copy(std::uint8_t{});
     case 2: return copy(std::uint16_t{});
     case 4: return copy(std::uint32_t{});
-    default: return copy(std::uint64_t{});
+    case 8: return copy(std::uint64_t{});
+    default: return copy(std::complex<double>{});
   }
 }
 

@@ -2,6 +2,7 @@
 #include "ops/elementwise/elementwise_eval.h"
 #include "ops/factors.h"
 #include "ops/local.h"
+#include "ops/order.h"
 #include "ops/reduction/reduce.h"
 
 #include <limits>
@@ -19,6 +20,7 @@ namespace {
 
 std::vector<Type> infer(const InferArgs& a) {
   const Type& x = a.inputs[0];
+  check_ordered(a, x);
   std::int64_t axis = a.attrs.i("axis");
   check_axes(a, x, {axis});
   Shape shape = x.shape;
@@ -105,9 +107,9 @@ void evaluate(const EvalArgs& a) {
   auto axis = static_cast<std::size_t>(a.attrs.i("axis"));
   Shape strides = shape.strides(), outer = a.outputs[0].shape, outer_strides = strides;
   outer_strides.erase(outer_strides.begin() + static_cast<std::ptrdiff_t>(axis));
-  dispatch(a.inputs[0].dtype, [&](auto tag) {
+  dispatch_real(a.inputs[0].dtype, [&](auto tag) {
     const auto* x = a.inputs[0].data<decltype(tag)>();
-    dispatch(a.outputs[0].dtype, [&](auto index_tag) {
+    dispatch_real(a.outputs[0].dtype, [&](auto index_tag) {
       auto* out = a.outputs[0].data<decltype(index_tag)>();
       for_each_index(outer, [&](const Shape& at) {
         const auto* row = x + flat_index(at, outer_strides);

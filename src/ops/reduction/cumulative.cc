@@ -4,6 +4,7 @@
 #include "ops/factors.h"
 #include "ops/local.h"
 #include "ops/movement/movement.h"
+#include "ops/order.h"
 #include "ops/padding.h"
 #include "ops/reduction/associative_scan.h"
 
@@ -116,6 +117,8 @@ Op row(const char* name, Combiner how, const char* what) {
   op.call = cumulative_call;
   op.infer = [](const InferArgs& a) {
     check_dims(a, "axis", {a.attrs.i("axis")}, a.inputs[0].shape);
+    if (a.op.combiner == Combiner::max || a.op.combiner == Combiner::min)
+      check_ordered(a, a.inputs[0]);
     if (a.inputs[0].dtype == DType::boolean && (a.op.name == "cumsum" || a.op.name == "cumprod"))
       Message(a.op.name)
           .problem("bool has no arithmetic")

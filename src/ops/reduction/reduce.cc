@@ -20,7 +20,9 @@ namespace {
 // Sums and products of floats accumulate in double: the evaluator is the oracle, so it is the more
 // exact one.
 template <class T>
-using Accumulator = std::conditional_t<kFloating<T>, double, T>;
+using Accumulator =
+    std::conditional_t<kFloating<T>, double,
+                       std::conditional_t<is_complex_v<T>, std::complex<double>, T>>;
 
 Op make_sum() {
   Op op = reduction_op(
@@ -37,14 +39,13 @@ Op make_sum() {
     if (!a.cotangents[0]) return {std::nullopt};
     return {unreduce(*a.cotangents[0], a.types[0].shape, a.attrs.ints("axes"))};
   };
-  op.evaluate =
-      evaluate_reduction<Accumulator>([](auto) { return 0; },
-                                      [](auto acc, auto x) {
-                                        if constexpr (std::is_floating_point_v<decltype(acc)>)
-                                          return acc + x;
-                                        else
-                                          return wrap_add(acc, x);
-                                      });
+  op.evaluate = evaluate_reduction<Accumulator, true>([](auto) { return 0; },
+                                                      [](auto acc, auto x) {
+                                                        if constexpr (kRounds<decltype(acc)>)
+                                                          return acc + x;
+                                                        else
+                                                          return wrap_add(acc, x);
+                                                      });
   return op;
 }
 
@@ -87,14 +88,13 @@ Op make_prod() {
       {Arith::mul, [](Emitter& e, DType d) { return e.constant(d, std::int64_t{1}); }, true});
   op.jvp = prod_jvp;
   op.waived["transpose"] = "its derivative is a tree of products";
-  op.evaluate =
-      evaluate_reduction<Accumulator>([](auto) { return 1; },
-                                      [](auto acc, auto x) {
-                                        if constexpr (std::is_floating_point_v<decltype(acc)>)
-                                          return acc * x;
-                                        else
-                                          return wrap_mul(acc, x);
-                                      });
+  op.evaluate = evaluate_reduction<Accumulator, true>([](auto) { return 1; },
+                                                      [](auto acc, auto x) {
+                                                        if constexpr (kRounds<decltype(acc)>)
+                                                          return times(acc, x);
+                                                        else
+                                                          return wrap_mul(acc, x);
+                                                      });
   return op;
 }
 
@@ -119,7 +119,7 @@ T extremum_identity() {
 
 template <bool kMax>
 Lane emit_extremum_identity(Emitter& e, DType d) {
-  return dispatch(d, [&](auto tag) {
+  return dispatch_real(d, [&](auto tag) {
     auto identity = extremum_identity<kMax, Wide<decltype(tag)>>();
     if constexpr (std::is_floating_point_v<decltype(identity)>)
       return e.constant(d, static_cast<double>(identity));
@@ -135,12 +135,12 @@ Op make_extremum() {
       std::string("The ") + (kMax ? "greatest" : "least") +
           " element over `axes`; NaN where there is one. Of nothing it is the " +
           (kMax ? "least" : "greatest") + " value of the dtype (an infinity where it has one).",
-      Accepts::any, kMax ? Combiner::max : Combiner::min,
+      Accepts::ordered, kMax ? Combiner::max : Combiner::min,
       {kMax ? Arith::max : Arith::min,
        [](Emitter& e, DType d) { return emit_extremum_identity<kMax>(e, d); }, false});
   op.jvp = extremum_jvp;
   op.waived["transpose"] = "its derivative is a sum of selected elements over a count";
-  op.evaluate = evaluate_reduction<Wide>(
+  op.evaluate = evaluate_reduction<Wide, false>(
       [](auto tag) { return extremum_identity<kMax, Wide<decltype(tag)>>(); },
       [](auto acc, auto x) {
         if constexpr (std::is_floating_point_v<decltype(acc)>) {
@@ -166,7 +166,7 @@ Op make_bitwise() {
        false});
   op.jvp = no_tangent();
   op.waived["transpose"] = "integers and booleans have no derivative";
-  op.evaluate = evaluate_reduction<Wide>(
+  op.evaluate = evaluate_reduction<Wide, false>(
       [](auto tag) { return kAnd ? (std::is_same_v<decltype(tag), bool> ? 1 : -1) : 0; },
       [](auto acc, auto x) {
         using A = decltype(acc);

@@ -34,11 +34,18 @@ Value reduced_last(Value x, const Ints& axes);
 /// Throws unless `axes` are sorted, distinct dims of `x`.
 void check_axes(const InferArgs& a, const Type& x, const Ints& axes);
 
-/// Folds `f(accumulator, element)` in row-major order, in Accumulator<T>, from `init(T{})`.
-template <template <class> class Accumulator, class Init, class F>
+/// Folds `f(accumulator, element)` in row-major order, in Accumulator<T>, from `init(T{})`; of
+/// complex numbers where `f` takes them.
+template <template <class> class Accumulator, bool complex, class Init, class F>
 EvalRule evaluate_reduction(Init init, F f) {
   return [init, f](const EvalArgs& a) {
-    dispatch(a.inputs[0].dtype, [&](auto tag) {
+    auto each = [](DType d, auto&& fold) {
+      if constexpr (complex)
+        dispatch(d, fold);
+      else
+        dispatch_real(d, fold);
+    };
+    each(a.inputs[0].dtype, [&](auto tag) {
       using T = decltype(tag);
       using Acc = Accumulator<T>;
       const Shape& shape = a.inputs[0].shape;

@@ -137,6 +137,8 @@ Op reduction_op(std::string name, std::string doc, Accepts what, Combiner combin
     add(DType::float32, {2, 3, 4}, {0, 2});
     add(DType::float32, {4}, {0});
     add(DType::bfloat16, {4, 7}, {0});
+    add(DType::complex64, {3, 4}, {1});
+    add(DType::complex128, {2, 3}, {0, 1});
     add(DType::int32, {3, 4}, {0, 1});
     add(DType::uint8, {2, 3}, {1});
     add(DType::boolean, {3, 4}, {0});

@@ -4,6 +4,7 @@
 #include "ops/combine.h"
 #include "ops/contraction/conv_dims.h"
 #include "ops/fetch.h"
+#include "ops/order.h"
 #include "ops/reduction/window_dims.h"
 
 #include <cmath>
@@ -131,7 +132,7 @@ void evaluate_extreme(const EvalArgs& a, bool max) {
   const HostArray& x = a.inputs[0];
   HostArray& out = a.outputs[0];
   Shape strides = x.shape.strides(), window(d.window);
-  dispatch(x.dtype, [&](auto tag) {
+  dispatch_real(x.dtype, [&](auto tag) {
     using T = decltype(tag);
     const T* from = x.data<T>();
     T* to = out.data<T>();
@@ -184,7 +185,7 @@ Lane emit_sum(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
 Lane emit_extreme(Emitter& e, const Equation& eqn, std::span<const Index> at, bool max) {
   DType t = e.result_type().dtype;
   Lane init =
-      is_floating(t) ? e.constant(t, max ? -INFINITY : INFINITY) : dispatch(t, [&](auto tag) {
+      is_floating(t) ? e.constant(t, max ? -INFINITY : INFINITY) : dispatch_real(t, [&](auto tag) {
         return e.constant(t, static_cast<std::int64_t>(comparable(identity<decltype(tag)>(max))));
       });
   return emit_windows(e, eqn, at, t, init, max ? Arith::max : Arith::min);
@@ -216,7 +217,10 @@ Op common(const char* name, const char* what, Combiner how) {
   op.attrs = window_attr_specs();
   op.inputs = 1;
   op.cheap = false;
-  op.infer = infer;
+  op.infer = [how](const InferArgs& a) {
+    if (how != Combiner::add) check_ordered(a, a.inputs[0]);
+    return infer(a);
+  };
   op.batch = batch;
   op.sharding = sharding;
   op.local = [how](const LocalArgs& a) { return local(a, how); };

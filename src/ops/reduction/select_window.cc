@@ -4,6 +4,7 @@
 #include "ops/accumulate.h"
 #include "ops/batching.h"
 #include "ops/contraction/conv_dims.h"
+#include "ops/order.h"
 
 #include <limits>
 
@@ -17,6 +18,7 @@ std::vector<Type> infer(const InferArgs& a) {
   auto fail = [&](std::string problem) {
     return Message(a.op.name).problem(std::move(problem)).from(a.loc);
   };
+  check_ordered(a, x);
   if (x.dtype != other.dtype || x.dtype == DType::boolean)
     fail("the operands are " + std::string(name_of(x.dtype)) + " and " +
          std::string(name_of(other.dtype)))
@@ -71,7 +73,7 @@ void for_each_selected(const HostArray& x, const Attrs& attrs, F&& f) {
   WindowDims d = window_dims(attrs);
   bool max = selects_max(attrs);
   Shape strides = x.shape.strides(), window(d.window);
-  dispatch(x.dtype, [&](auto tag) {
+  dispatch_real(x.dtype, [&](auto tag) {
     using T = decltype(tag);
     auto value = [&](std::int64_t i) {
       if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
@@ -110,7 +112,7 @@ void evaluate_scatter(const EvalArgs& a) {
 }
 
 void evaluate_gather(const EvalArgs& a) {
-  dispatch(a.outputs[0].dtype, [&](auto tag) {
+  dispatch_real(a.outputs[0].dtype, [&](auto tag) {
     using T = decltype(tag);
     const T* tangent = a.inputs[1].data<T>();
     T* out = a.outputs[0].data<T>();

@@ -18,6 +18,7 @@ constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
 
 std::vector<Type> infer(const InferArgs& a) {
   const Type& x = a.inputs[0];
+  check_ordered(a, x);
   const std::int64_t k = a.attrs.i("k");
   if (x.shape.rank() == 0)
     Message(a.op.name)
@@ -96,7 +97,7 @@ Values local(const LocalArgs& a) {
 void evaluate(const EvalArgs& a) {
   const std::int64_t n = a.inputs[0].shape.to_vector().back(), k = a.attrs.i("k");
   std::vector<std::int32_t> order(static_cast<std::size_t>(n));
-  dispatch(a.inputs[0].dtype, [&](auto tag) {
+  dispatch_real(a.inputs[0].dtype, [&](auto tag) {
     using T = decltype(tag);
     const T* x = a.inputs[0].data<T>();
     T* values = a.outputs[0].data<T>();
@@ -158,7 +159,7 @@ std::shared_ptr<const Routine> call(const CallArgs& a) {
   s.tasks = (count + per_task - 1) / per_task;
   s.run = [=, dtype = a.inputs[0].dtype](const RoutineArgs& args, std::int64_t begin,
                                          std::int64_t end) {
-    dispatch(dtype, [&](auto tag) {
+    dispatch_real(dtype, [&](auto tag) {
       rows<decltype(tag)>(args.inputs[0], args.outputs[0], args.outputs[1], n, k, begin * per_task,
                           std::min(count, end * per_task));
     });

@@ -1,5 +1,7 @@
 #include "runtime/cpu/reduce.h"
 
+#include "base/message.h"
+
 #include <algorithm>
 #include <type_traits>
 
@@ -32,6 +34,8 @@ A combine(A a, A b) {
     } else {
       return a + b;
     }
+  } else if constexpr (is_complex_v<A>) {
+    throw InternalError("complex numbers have no order");
   } else if constexpr (op == Reduction::max) {
     return (a > b || a != a) ? a : b;  // b where it is NaN
   } else {

@@ -83,8 +83,8 @@ Case astype_case(Dice& dice, bool method) {
   };
   if (ts::is_floating(to)) {
     if (to == ts::f16 || to == ts::bf16) {  // through float32
-      c.expected = {
-          bits_of_array(ts::dispatch(to, [&](auto tag) { return array_as<decltype(tag)>(x); }))};
+      c.expected = {bits_of_array(
+          ts::dispatch_real(to, [&](auto tag) { return array_as<decltype(tag)>(x); }))};
     } else {
       c.expected = {bits_of_array(array_of(x, to))};
     }

@@ -199,7 +199,7 @@ Case item_case(Dice& dice, bool conversion) {
   c.call =
       (conversion ? "static_cast<" : "item<") + std::string(ts::name_of(to)) + "> of " + text(x);
   c.maps = false;
-  ts::dispatch(to, [&](auto tag) {
+  ts::dispatch_real(to, [&](auto tag) {
     using T = decltype(tag);
     if constexpr (std::is_integral_v<T>) {
       c.expected = {read<T>(x, c)};
@@ -220,7 +220,7 @@ Case vector_case(Dice& dice, const std::string& how) {
   c.maps = false;
   const Array from = array_of(x);
   c.f = [from, how, s = x.shape](const Arrays&) {
-    return Arrays{ts::dispatch(from.dtype(), [&](auto tag) {
+    return Arrays{ts::dispatch_real(from.dtype(), [&](auto tag) {
       using T = decltype(tag);
       if constexpr (std::is_same_v<T, bool>) {
         return from;

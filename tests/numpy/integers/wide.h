@@ -97,7 +97,7 @@ Array array_as(const Grid& g) {
 }
 /// The values as an array of `d`, each rounded once where that is a float.
 inline Array array_of(const Grid& g, DType d) {
-  return ts::dispatch(d, [&](auto tag) { return array_as<decltype(tag)>(g); });
+  return ts::dispatch_real(d, [&](auto tag) { return array_as<decltype(tag)>(g); });
 }
 inline Array array_of(const Grid& g, std::int64_t kind = 0) {
   return g.number ? bare(g.at[0], kind) : array_of(g, g.dtype);
@@ -115,7 +115,7 @@ struct Seen {
 };
 inline Seen seen(const Array& x) {
   Seen s{x.dtype(), x.weak_type(), x.shape(), {}};
-  ts::dispatch(x.dtype(), [&](auto tag) {
+  ts::dispatch_real(x.dtype(), [&](auto tag) {
     using T = decltype(tag);
     for (const T v : x.to_vector<T>()) {
       std::uint64_t b = 0;
@@ -132,7 +132,7 @@ inline Wide integer_of(const Seen& s, std::size_t i) {
   return ts::is_signed_integer(s.dtype) ? wrapped(v, s.dtype) : v;
 }
 inline long double real_of(const Seen& s, std::size_t i) {
-  return ts::dispatch(s.dtype, [&](auto tag) -> long double {
+  return ts::dispatch_real(s.dtype, [&](auto tag) -> long double {
     using T = decltype(tag);
     T v;
     std::memcpy(static_cast<void*>(&v), &s.bits[i], sizeof(T));

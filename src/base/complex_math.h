@@ -1,0 +1,40 @@
+// Products and quotients of complex numbers by the formulas that NumPy and XLA's CPU use and that
+// kernels emit. The operators of std::complex depend on compile flags, and try to repair results
+// that are NaN.
+#pragma once
+
+#include <tessera/dtype.h>
+
+#include <cmath>
+#include <complex>
+
+namespace tessera::inline v0 {
+
+/// x * y, of real numbers too.
+template <class T>
+T times(T x, T y) {
+  if constexpr (is_complex_v<T>)
+    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+  else
+    return x * y;
+}
+
+/// x / y by R. L. Smith's formula ("Algorithm 116: complex division", 1962), whose intermediate
+/// numbers stay in range; by zero it is infinite or NaN part by part.
+template <class T>
+T over(T x, T y) {
+  if constexpr (!is_complex_v<T>) {
+    return x / y;
+  } else {
+    const auto a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
+    if (c == 0 && d == 0) return {a / std::fabs(c), b / std::fabs(c)};
+    if (std::fabs(c) >= std::fabs(d)) {
+      const auto ratio = d / c, whole = c + d * ratio;
+      return {(a + b * ratio) / whole, (b - a * ratio) / whole};
+    }
+    const auto ratio = c / d, whole = c * ratio + d;
+    return {(a * ratio + b) / whole, (b * ratio - a) / whole};
+  }
+}
+
+}  // namespace tessera::inline v0
