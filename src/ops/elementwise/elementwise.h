@@ -14,6 +14,8 @@ namespace tessera::inline v0::ops {
 /// integers and booleans.
 enum class Accepts { floating, signed_numeric, numeric, integer, integral, any };
 bool accepts(Accepts what, DType d);
+/// The unsigned integers as wide as `d`.
+DType unsigned_of(DType d);
 /// "floating-point", "numeric (not boolean)", ...
 std::string describe(Accepts what);
 
