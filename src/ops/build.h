@@ -72,6 +72,12 @@ Value xor_(Value x, Value y);
 Value shift_left(Value x, Value y);
 Value shift_right_logical(Value x, Value y);
 Value shift_right_arithmetic(Value x, Value y);
+Value population_count(Value x);
+Value count_leading_zeros(Value x);
+Value mulhi(Value x, Value y);  // the upper half of the product
+Value nextafter(Value x, Value y);
+Value reduce_precision(Value x, int exponent_bits,
+                       int mantissa_bits);  // {exponent_bits, mantissa_bits: integer}
 Value eq(Value x, Value y);
 Value ne(Value x, Value y);
 Value lt(Value x, Value y);
@@ -81,8 +87,10 @@ Value ge(Value x, Value y);
 Value select(Value condition, Value on_true, Value on_false);  // condition boolean, same shape
 Value clamp(Value lo, Value x, Value hi);
 Value convert(Value x, DType dtype,
-              bool weak = false);             // {dtype: dtype, weak: boolean}; op "convert"
-Value bitcast_convert(Value x, DType dtype);  // {dtype: dtype}; same width only
+              bool weak = false);  // {dtype: dtype, weak: boolean}; op "convert"
+/// {dtype: dtype}. To a narrower dtype a last dimension comes of the pieces, the lowest bits first;
+/// to a wider one it goes.
+Value bitcast_convert(Value x, DType dtype);
 Value stop_gradient(Value x);
 Value optimization_barrier(Value x);
 /// x, which shall lie on the mesh as the spec says, and dimensions in `open` at least so.

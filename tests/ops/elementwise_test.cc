@@ -221,8 +221,66 @@ TEST(Elementwise, BitcastKeepsBits) {
   EXPECT_EQ(infer_error<ts::DTypeError>("bitcast_convert", {ts::Type(ts::f32, {2})},
                                         {{"dtype", ts::i64}}),
             "bitcast_convert: reads float32 as int64\n"
-            "  rule: both dtypes have the same width, and booleans are read as booleans only\n"
+            "  rule: both dtypes have the same width, or the last dimension of the narrower one "
+            "makes up for it; booleans are read as booleans only\n"
             "  try: use astype to convert values");
+}
+
+TEST(Elementwise, BitcastBetweenWidthsCutsAndJoins) {
+  // StableHLO: the lowest bits are the first element of the last dimension.
+  ts::Builder b;
+  ts::Value x = b.input(ts::Type(ts::f32, {2})), y = b.input(ts::Type(ts::u8, {1, 8}));
+  ts::Value cut = ts::ops::bitcast_convert(x, ts::u16), wide = ts::ops::bitcast_convert(y, ts::i64);
+  EXPECT_EQ(wide.shape(), ts::Shape{1});
+  ts::Values out{cut, wide, ts::ops::bitcast_convert(cut, ts::f32)};
+  auto p = b.finish(out);
+  std::vector<ts::HostArray> in{host<float>({2}, {1, -0.15625f}),
+                                host<std::uint8_t>({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0x88})};
+  std::vector<ts::HostArray> got = ts::evaluate(*p, in);
+  EXPECT_EQ(got[0].shape, (ts::Shape{2, 2}));
+  EXPECT_EQ(values<std::uint16_t>(got[0]), (std::vector<std::uint16_t>{0, 0x3f80, 0, 0xbe20}));
+  EXPECT_EQ(values<std::int64_t>(got[1])[0], static_cast<std::int64_t>(0x8807060504030201u));
+  expect_same(values<float>(got[2]), {1, -0.15625f});
+}
+
+TEST(Elementwise, BitsOfIntegers) {
+  using I = std::int32_t;
+  EXPECT_EQ(unary<I>("population_count", {0, 1, -1, 0x55, INT32_MIN}),
+            (std::vector<I>{0, 1, 32, 4, 1}));
+  EXPECT_EQ(unary<I>("count_leading_zeros", {0, 1, -1, 0x55}), (std::vector<I>{32, 31, 0, 25}));
+  EXPECT_EQ(unary<std::uint8_t>("count_leading_zeros", {0, 3}), (std::vector<std::uint8_t>{8, 6}));
+  EXPECT_EQ(binary<I>("mulhi", {INT32_MAX, INT32_MIN, -1}, {INT32_MAX, INT32_MIN, 1}),
+            (std::vector<I>{0x3fffffff, 0x40000000, -1}));
+  EXPECT_EQ(binary<std::uint64_t>("mulhi", {~0ull, 1ull << 63}, {~0ull, 6}),
+            (std::vector<std::uint64_t>{~0ull - 1, 3}));
+  EXPECT_EQ(binary<std::int64_t>("mulhi", {-1, INT64_MIN}, {1, INT64_MIN}),
+            (std::vector<std::int64_t>{-1, std::int64_t{1} << 62}));
+}
+
+TEST(Elementwise, NextAfter) {
+  expect_same(binary<float>("nextafter", {1, 1, 0, 0, -0.0f, kInf, 1, kNan, 3e38f * 10},
+                            {2, 0, 1, -1, 0, 0, 1, 1, kInf}),
+              {1 + 0x1p-23f, 1 - 0x1p-24f, 1e-45f, -1e-45f, 0, 3.40282347e38f, 1, kNan, kInf});
+}
+
+TEST(Elementwise, ReducePrecision) {
+  // As XLA has it: what falls below the least normal number of the smaller format is zero.
+  const std::vector<float> x{1.3f,    3.7f,     65519,    65520, 1e-7f,
+                             -1e-30f, 0x1p-14f, 0x1p-15f, kInf,  kNan};
+  auto reduced = [&](std::int64_t exponent, std::int64_t mantissa) {
+    return values<float>(run_op("reduce_precision", {host<float>({10}, x)},
+                                {{"exponent_bits", exponent}, {"mantissa_bits", mantissa}}));
+  };
+  expect_same(reduced(5, 10),
+              {1.2998047f, 3.6992188f, 65504, kInf, 0, -0.0f, 0x1p-14f, 0, kInf, kNan});
+  expect_same(reduced(4, 3), {1.25f, 3.75f, kInf, kInf, 0, -0.0f, 0, 0, kInf, kNan});
+  expect_same(reduced(1, 2), {0, kInf, kInf, kInf, 0, -0.0f, 0, 0, kInf, kNan});
+  EXPECT_EQ(infer_error<ts::Error>(
+                "reduce_precision", {ts::Type(ts::f32, {2})},
+                {{"exponent_bits", std::int64_t{0}}, {"mantissa_bits", std::int64_t{3}}}),
+            "reduce_precision: a float of 0 exponent bits and 3 mantissa bits\n"
+            "  rule: at least one exponent bit, and no fewer than zero mantissa bits\n"
+            "  try: 8 and 7 are bfloat16's, 5 and 10 those of float16");
 }
 
 TEST(Elementwise, FunctionsAreTheLibrarys) {

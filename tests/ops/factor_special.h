@@ -47,6 +47,8 @@ inline HostArray mapped(const HostArray& x, const std::function<double(std::int6
       const double v = f(i, x.number(i));
       if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
         out.data<T>()[i] = T(static_cast<float>(v));
+      else if constexpr (std::is_integral_v<T>)
+        out.data<T>()[i] = static_cast<T>(static_cast<std::int64_t>(v));
       else
         out.data<T>()[i] = static_cast<T>(v);
     }

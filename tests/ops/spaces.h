@@ -5,6 +5,7 @@
 // neither, so an op that is added is in the random programs from then on.
 #pragma once
 
+#include "ops/space_bodies.h"
 #include "ops/space_indexing.h"
 #include "ops/space_movement.h"
 #include "ops/space_nested.h"
@@ -28,6 +29,7 @@ inline const std::map<std::string, Space>& spaces() {
        [](Dice&, const Type& x) {
          return Drawn({{x}, {{"name", std::string("kept")}}});
        }},
+      {"combine_at", draw_combine_at},
       {"concatenate", draw_concatenate},
       {"cond", draw_cond},
       {"constant", draw_constant},
@@ -45,13 +47,22 @@ inline const std::map<std::string, Space>& spaces() {
          return Drawn({{x}, {{"exponent", dice.between(is_inexact(x.dtype) ? -3 : 0, 5)}}});
        }},
       {"iota", draw_iota},
+      {"order_by", draw_order_by},
       {"pad", draw_pad},
+      {"reduce", draw_general_reduce},
       {"reduce_and", draw_reduction},
       {"reduce_max", draw_reduction},
       {"reduce_min", draw_reduction},
       {"reduce_or", draw_reduction},
+      {"reduce_precision",
+       [](Dice& dice, const Type& x) {
+         return Drawn(
+             {{x},
+              {{"exponent_bits", dice.between(1, 12)}, {"mantissa_bits", dice.between(0, 53)}}});
+       }},
       {"reduce_prod", draw_reduction},
       {"reduce_sum", draw_reduction},
+      {"reduce_window", draw_general_window},
       {"reduce_window_max", draw_reduce_window},
       {"reduce_window_min", draw_reduce_window},
       {"reduce_window_sum", draw_reduce_window},

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 namespace tessera::inline v0::ops {
 
@@ -15,8 +16,39 @@ Value convert(Value x, DType dtype, bool weak) {
   return x.builder->emit1("convert", {x}, {{"dtype", dtype}, {"weak", weak}});
 }
 
+namespace {
+
+// The pieces of each element along a last dimension.
+Value cut(Value x, DType dtype) {
+  const int bits = 8 * size_of(dtype);
+  Shape shape = x.shape();
+  Ints dims(shape.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  shape.push_back(size_of(x.dtype()) / size_of(dtype));
+  Value whole = broadcast_in_dim(bitcast_convert(x, unsigned_of(x.dtype())), shape, dims);
+  Value place = iota(*x.builder, whole.dtype(), shape, shape.rank() - 1);
+  Value piece = shift_right_logical(whole, mul(place, full_like(place, bits)));
+  return bitcast_convert(convert(piece, unsigned_of(dtype)), dtype);
+}
+// One element of each row of the last dimension.
+Value joined(Value x, DType dtype) {
+  const int bits = 8 * size_of(x.dtype()), last = x.rank() - 1;
+  Value wide = convert(bitcast_convert(x, unsigned_of(x.dtype())), unsigned_of(dtype));
+  Value place = iota(*x.builder, wide.dtype(), wide.shape(), last);
+  return bitcast_convert(reduce_or(shift_left(wide, mul(place, full_like(place, bits))), {last}),
+                         dtype);
+}
+
+}  // namespace
+
 Value bitcast_convert(Value x, DType dtype) {
-  if (x.dtype() == dtype) return x;
+  const DType from = x.dtype();
+  if (from == dtype) return x;
+  const bool boolean = from == DType::boolean || dtype == DType::boolean;
+  if (!boolean && size_of(from) > size_of(dtype)) return cut(x, dtype);
+  if (!boolean && size_of(from) < size_of(dtype) && x.rank() > 0 &&
+      x.shape().back() * size_of(from) == size_of(dtype))
+    return joined(x, dtype);
   return x.builder->emit1("bitcast_convert", {x}, {{"dtype", dtype}});
 }
 
@@ -154,8 +186,8 @@ Op make_bitcast() {
       Message(a.op.name)
           .problem("reads " + std::string(name_of(from)) + " as " + std::string(name_of(to)))
           .rule(
-              "both dtypes have the same width, and booleans and complex numbers are read as such "
-              "only")
+              "both dtypes have the same width, or the last dimension of the narrower one makes up "
+              "for it; booleans and complex numbers are read as such only")
           .from(a.loc)
           .advice("use astype to convert values")
           .raise<DTypeError>();

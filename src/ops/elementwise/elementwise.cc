@@ -20,6 +20,15 @@ bool accepts(Accepts what, DType d) {
   return false;
 }
 
+DType unsigned_of(DType d) {
+  switch (size_of(d)) {
+    case 1: return DType::uint8;
+    case 2: return DType::uint16;
+    case 4: return DType::uint32;
+    default: return DType::uint64;
+  }
+}
+
 std::string describe(Accepts what) {
   switch (what) {
     case Accepts::floating: return "floating-point";

@@ -26,6 +26,8 @@ enum class Accepts {
   any
 };
 bool accepts(Accepts what, DType d);
+/// The unsigned integers as wide as `d`.
+DType unsigned_of(DType d);
 /// "floating-point", "numeric (not boolean)", ...
 std::string describe(Accepts what);
 

@@ -1,0 +1,104 @@
+// philox4x32.
+#include "ops/elementwise/elementwise.h"
+#include "ops/random/rng_bit_generator.h"
+
+#include <array>
+
+namespace tessera::inline v0::ops {
+
+Values philox4x32(std::span<const Value> key_and_counter) {
+  return key_and_counter[0].builder->emit("philox4x32", key_and_counter);
+}
+
+namespace {
+
+// J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011: ten rounds, between
+// which the key goes on by the golden ratio and by the square root of three less one. W is a 32-bit
+// word: a number, or a lane of the emitter.
+template <class W, class Arithmetic>
+std::array<W, 4> block(std::array<W, 2> key, std::array<W, 4> x, const Arithmetic& m) {
+  for (int round = 0; round < 10; ++round) {
+    auto [high0, low0] = m.product(x[0], 0xD2511F53);
+    auto [high1, low1] = m.product(x[2], 0xCD9E8D57);
+    x = {m.exclusive_or(m.exclusive_or(high1, x[1]), key[0]), low1,
+         m.exclusive_or(m.exclusive_or(high0, x[3]), key[1]), low0};
+    key = {m.add(key[0], 0x9E3779B9), m.add(key[1], 0xBB67AE85)};
+  }
+  return x;
+}
+
+struct Numbers {
+  using W = std::uint32_t;
+  W add(W a, W b) const { return a + b; }
+  W exclusive_or(W a, W b) const { return a ^ b; }
+  std::array<W, 2> product(W a, W b) const {
+    const std::uint64_t p = std::uint64_t{a} * b;
+    return {static_cast<W>(p >> 32), static_cast<W>(p)};
+  }
+};
+
+struct Lanes {
+  Emitter& e;
+  Lane word(std::uint32_t v) const {
+    return e.constant(DType::uint32, static_cast<std::int64_t>(v));
+  }
+  Lane add(Lane a, std::uint32_t b) const { return e.binary(Arith::add, a, word(b)); }
+  Lane exclusive_or(Lane a, Lane b) const { return e.binary(Arith::xor_, a, b); }
+  std::array<Lane, 2> product(Lane a, std::uint32_t b) const {
+    Lane p = e.binary(Arith::mul, e.convert(a, DType::uint64),
+                      e.constant(DType::uint64, static_cast<std::int64_t>(b)));
+    Lane high =
+        e.binary(Arith::shift_right_logical, p, e.constant(DType::uint64, std::int64_t{32}));
+    return {e.convert(high, DType::uint32), e.convert(p, DType::uint32)};
+  }
+};
+
+std::vector<Type> infer(const InferArgs& a) {
+  check_dtypes(a, a.inputs, Accepts::integer);
+  if (a.inputs[0].dtype != DType::uint32)
+    Message(a.op.name)
+        .problem("operands have dtype " + std::string(name_of(a.inputs[0].dtype)))
+        .rule("keys and counters are uint32")
+        .from(a.loc)
+        .advice("convert them with astype(u32)")
+        .raise<DTypeError>();
+  Type t = common_shape(a, a.inputs, DType::uint32);
+  t.weak = false;
+  return std::vector<Type>(4, t);
+}
+
+}  // namespace
+
+void register_philox(Registry& r) {
+  Op op = elementwise_op("philox4x32", "",
+                         "The Philox-4x32 block function with 10 rounds, element by element. "
+                         "Operands: the key's two words, the counter's four words, all uint32; "
+                         "results: four words.",
+                         6, Accepts::integer);
+  op.outputs = 4;
+  op.cheap = false;
+  op.infer = infer;
+  op.jvp = no_tangent(4);
+  op.waived = {{"transpose", "integers have no derivative"},
+               {"stablehlo", "exported as integer arithmetic"}};
+  op.cost = pointwise_cost(10 * 8);
+  op.evaluate = [](const EvalArgs& a) {
+    for (std::int64_t i = 0; i < a.outputs[0].count(); ++i) {
+      auto in = [&](std::size_t k) { return a.inputs[k].data<std::uint32_t>()[i]; };
+      const auto y = block<std::uint32_t>({in(0), in(1)}, {in(2), in(3), in(4), in(5)}, Numbers{});
+      for (std::size_t k = 0; k < 4; ++k) a.outputs[k].data<std::uint32_t>()[i] = y[k];
+    }
+  };
+  op.emit = [](Emitter& e, const Equation&, int result, std::span<const Index> at) {
+    auto in = [&](int k) { return e.operand(k, at); };
+    return block<Lane>({in(0), in(1)}, {in(2), in(3), in(4), in(5)},
+                       Lanes{e})[static_cast<std::size_t>(result)];
+  };
+  op.examples = [] {
+    return std::vector<OpExample>{{std::vector<Type>(6, Type(DType::uint32, {2, 3}))},
+                                  {std::vector<Type>(6, Type(DType::uint32, {}))}};
+  };
+  r.add(std::move(op));
+}
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,86 @@
+// Ops that combine elements by a body of scalars.
+#pragma once
+
+#include "ops/movement/order_by.h"
+#include "ops/space_sums.h"
+
+namespace walk {
+
+/// (x..., y...) to one of each dtype: every one combined by itself, or all of them chosen by the
+/// order of the first. Associative, so that derivatives may take any tree.
+inline ProgramPtr draw_combiner(Dice& dice, const std::vector<DType>& dtypes) {
+  Builder b("combined");
+  Values x, y, out;
+  for (Values* side : {&x, &y})
+    for (DType d : dtypes) side->push_back(b.input(Type(d, {})));
+  const bool chosen = dtypes[0] != DType::boolean && dice.toss();
+  const Value keep = chosen ? (dice.toss() ? ops::ge(x[0], y[0]) : ops::le(x[0], y[0])) : x[0];
+  for (std::size_t i = 0; i < dtypes.size(); ++i) {
+    using Combine = Value (*)(Value, Value);
+    static const std::vector<Combine> numbers{ops::add, ops::mul, ops::max, ops::min},
+        truths{ops::and_, ops::or_, ops::xor_};
+    out.push_back(chosen ? ops::select(keep, x[i], y[i])
+                         : dice.of(dtypes[i] == DType::boolean ? truths : numbers)(x[i], y[i]));
+  }
+  return b.finish(out);
+}
+
+/// x, and perhaps more of its shape; then for each a scalar.
+inline OpExample draw_reduced(Dice& dice, const Type& x) {
+  std::vector<DType> dtypes{x.dtype};
+  if (dice.toss()) dtypes.push_back(dice.of(std::vector<DType>{i32, f32, u8, DType::boolean}));
+  OpExample e;
+  for (DType d : dtypes) e.inputs.push_back(Type(d, x.shape));
+  for (DType d : dtypes) e.inputs.push_back(Type(d, {}));
+  e.attrs.set("body", draw_combiner(dice, dtypes));
+  return e;
+}
+
+inline Drawn draw_general_reduce(Dice& dice, const Type& x) {
+  OpExample e = draw_reduced(dice, x);
+  e.attrs.set("axes", dice.subset(rank_of(x)));
+  return e;
+}
+
+inline Drawn draw_general_window(Dice& dice, const Type& x) {
+  OpExample e = draw_reduced(dice, x);
+  Ints windows;
+  for (const auto& [name, value] : draw_window(dice, x, windows)) e.attrs.set(name, value);
+  return e;
+}
+
+inline Drawn draw_combine_at(Dice& dice, const Type& x) {
+  if (rank_of(x) == 0) return std::nullopt;
+  std::vector<DType> dtypes{x.dtype};
+  if (dice.toss()) dtypes.push_back(dice.of(std::vector<DType>{i32, f32, DType::boolean}));
+  Shape updates = x.shape;
+  updates[updates.rank() - 1] = dice.below(6);
+  OpExample e;
+  for (DType d : dtypes) e.inputs.push_back(Type(d, x.shape));
+  e.inputs.push_back(Type(dice.of(std::vector<DType>{i32, DType::int64, u8}), updates));
+  for (DType d : dtypes) e.inputs.push_back(Type(d, updates));
+  e.attrs.set("body", draw_combiner(dice, dtypes));
+  return e;
+}
+
+inline Drawn draw_order_by(Dice& dice, const Type& x) {
+  if (rank_of(x) == 0) return std::nullopt;
+  OpExample e{{x}, {}};
+  if (dice.toss())
+    e.inputs.push_back(Type(dice.of(std::vector<DType>{i32, f32, DType::boolean}), x.shape));
+  Builder b("before");
+  Values pairs;
+  for (const Type& t : e.inputs)
+    for (int side = 0; side < 2; ++side) pairs.push_back(b.input(Type(t.dtype, {})));
+  // A strict order of what are numbers, and of NaNs behind them.
+  const std::size_t by =
+      2 * static_cast<std::size_t>(dice.below(static_cast<std::int64_t>(e.inputs.size())));
+  Value a = pairs[by], c = pairs[by + 1];
+  Value before = dice.toss() ? ops::lt(a, c) : ops::gt(a, c);
+  before = ops::or_(before, ops::and_(ops::eq(a, a), ops::ne(c, c)));
+  e.attrs = {{"comparator", ProgramPtr(b.finish(Values{before}))},
+             {"dimension", dice.below(rank_of(x))}};
+  return e;
+}
+
+}  // namespace walk
