@@ -9,7 +9,7 @@ rooms = ["base", "ir", "ops", "transform", "stablehlo", "spmd", "codegen", "plan
 # Inside a room a folder includes only itself, what is in no folder, and folders before it.
 inner = {
     "ops": ["elementwise", "movement", "indexing", "contraction", "reduction", "collective", "random", "control"],
-    "stablehlo": ["text", "import"],
+    "stablehlo": ["text", "bytecode", "import"],
     "codegen": ["kernel", "calls", "fuse", "plan"],
     "runtime": ["cpu"],
     "api": ["array", "trace", "numpy", "random", "control", "devices", "transform", "interop"],
