@@ -1,4 +1,5 @@
 // Gathers and scatters.
+#include "ops/indexing/combine_at.h"
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -36,131 +37,6 @@ const char* scatter_of(const RegionSyntax& region, DType dtype) {
     if (applied(region) == row.region) return dtype == DType::boolean ? row.of_booleans : row.ours;
   return nullptr;
 }
-
-// A scatter by any region: one window after the other, in a loop.
-class WindowLoop {
- public:
-  WindowLoop(Reading& r, const ops::ScatterDims& d, std::size_t n)
-      : r_(r),
-        d_(d),
-        n_(n),
-        operand_(r.in[0].shape()),
-        indices_(r.in[n].shape()),
-        updates_(r.in[n + 1].shape()) {
-    // What our own scatter asks of the dimensions holds for this one too.
-    if (n == 1)
-      ops::scatter("scatter", r.in[0], r.in[1], r.in[2], d);
-    else
-      check();
-    for (int i = 0; i < updates_.rank(); ++i)
-      (contains(d.update_window_dims, i) ? window_ : batch_).push_back(i);
-    std::size_t next = 0;
-    for (int i = 0; i < operand_.rank(); ++i) {
-      const bool alone =
-          contains(d.inserted_window_dims, i) || contains(d.operand_batching_dims, i);
-      box_.push_back(alone ? 1 : updates_[static_cast<std::size_t>(window_[next++])]);
-    }
-    for (std::int64_t i : batch_) count_ *= updates_[static_cast<std::size_t>(i)];
-  }
-
-  Values run(const ProgramPtr& region) {
-    Values xs{starts()};
-    Ints order = batch_;
-    order.insert(order.end(), window_.begin(), window_.end());
-    Shape rows{count_};
-    for (std::int64_t e : box_) rows.push_back(e);
-    for (std::size_t i = 0; i < n_; ++i)
-      xs.push_back(ops::reshape(ops::transpose(r_.in[n_ + 1 + i], order), rows));
-    const Values carry(r_.in.begin(), r_.in.begin() + static_cast<std::ptrdiff_t>(n_));
-    return ops::scan(body(region, carry, xs), {}, carry, xs, count_, false, r_.b);
-  }
-
- private:
-  static bool contains(const Ints& v, std::int64_t x) {
-    return std::find(v.begin(), v.end(), x) != v.end();
-  }
-
-  void check() const {
-    for (std::size_t i = 0; i < n_; ++i)
-      ops::scatter("scatter", r_.in[i], r_.in[n_], r_.in[n_ + 1 + i], d_);
-  }
-
-  // (windows, operand dimensions): where each window begins.
-  Value starts() const {
-    Shape batch;
-    for (std::int64_t i : batch_) batch.push_back(updates_[static_cast<std::size_t>(i)]);
-    const int vector_dim = static_cast<int>(d_.index_vector_dim);
-    Value indices = ops::convert(r_.in[n_], DType::int64);
-    if (vector_dim == indices_.rank()) {
-      Shape one = indices_;
-      one.push_back(1);
-      indices = ops::reshape(indices, one);
-    }
-    Ints order;
-    for (int i = 0; i < indices.rank(); ++i)
-      if (i != vector_dim) order.push_back(i);
-    order.push_back(vector_dim);
-    indices = ops::transpose(indices, order);
-    const auto components = static_cast<std::int64_t>(d_.scatter_dims_to_operand_dims.size());
-    indices = ops::reshape(indices, Shape{count_, components});
-    Values columns;
-    for (int i = 0; i < operand_.rank(); ++i) columns.push_back(column(i, indices, batch));
-    return columns.empty() ? ops::zeros(r_.b, Type(DType::int64, Shape{count_, 0}))
-                           : ops::concatenate(columns, 1);
-  }
-
-  Value column(int dim, Value indices, const Shape& batch) const {
-    const Shape one{count_, 1};
-    const auto position = [&](const Ints& v) {
-      return std::find(v.begin(), v.end(), dim) - v.begin();
-    };
-    const auto k = position(d_.scatter_dims_to_operand_dims);
-    if (k < static_cast<std::ptrdiff_t>(d_.scatter_dims_to_operand_dims.size()))
-      return ops::slice(indices, {0, k}, {count_, k + 1}, {1, 1});
-    const auto together = position(d_.operand_batching_dims);
-    if (together == static_cast<std::ptrdiff_t>(d_.operand_batching_dims.size()))
-      return ops::zeros(r_.b, Type(DType::int64, one));
-    std::int64_t along = d_.scatter_indices_batching_dims[static_cast<std::size_t>(together)];
-    if (along > d_.index_vector_dim) --along;
-    return ops::reshape(ops::iota(r_.b, DType::int64, batch, static_cast<int>(along)), one);
-  }
-
-  // (operands, start, updates) -> operands. A window that does not lie inside changes nothing.
-  ProgramPtr body(const ProgramPtr& region, const Values& carry, const Values& xs) const {
-    Builder b;
-    Values operands, starts, old, fresh;
-    for (const Value& v : carry) operands.push_back(b.input(Type(v.dtype(), v.shape())));
-    const auto row = [&](Value x) {
-      return b.input(Type(x.dtype(), Shape(x.shape().begin() + 1, x.shape().end())));
-    };
-    const Value start = row(xs[0]);
-    Value inside = ops::constant(b, scalar_literal(DType::boolean, std::int64_t{1}));
-    for (int i = 0; i < operand_.rank(); ++i) {
-      const auto k = static_cast<std::size_t>(i);
-      starts.push_back(ops::reshape(ops::slice(start, {i}, {i + 1}, {1}), Shape{}));
-      const Value last = ops::constant(b, scalar_literal(DType::int64, operand_[k] - box_[k]));
-      const Value zero = ops::constant(b, scalar_literal(DType::int64, std::int64_t{0}));
-      inside =
-          ops::and_(inside, ops::and_(ops::ge(starts.back(), zero), ops::le(starts.back(), last)));
-    }
-    for (const Value& x : operands) old.push_back(ops::dynamic_slice(x, starts, box_));
-    fresh = old;
-    for (std::size_t i = 1; i < xs.size(); ++i) fresh.push_back(row(xs[i]));
-    fresh = elementwise(b, *region, fresh, Shape(box_));
-    const Value where = ops::broadcast_in_dim(inside, Shape(box_), {});
-    for (std::size_t i = 0; i < operands.size(); ++i)
-      fresh[i] =
-          ops::dynamic_update_slice(operands[i], ops::select(where, fresh[i], old[i]), starts);
-    return b.finish(fresh);
-  }
-
-  Reading& r_;
-  const ops::ScatterDims& d_;
-  std::size_t n_;
-  Shape operand_, indices_, updates_;
-  Ints window_, batch_, box_;
-  std::int64_t count_ = 1;
-};
 
 }  // namespace
 
@@ -210,7 +86,8 @@ Values scatter(Reading& r) {
            p->input_types()[i] == Type(r.in[i].dtype(), {}) &&
            p->input_types()[n + i] == Type(r.in[n + 1 + i].dtype(), {});
   if (!fits) r.refuse("its region does not take and give scalars of its inputs' dtypes");
-  return WindowLoop(r, d, n).run(p);
+  const std::span<const Value> in(r.in);
+  return ops::scatter_by(in.first(n), r.in[n], in.subspan(n + 1), d, p);
 }
 
 }  // namespace tessera::inline v0::stablehlo::rules

@@ -1,5 +1,6 @@
 // Reductions, whole and over windows. A region that is one operation of a monoid is ours; any other
-// combines halves until one is left.
+// is the body of a general reduction.
+#include "ops/reduction/general.h"
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/windows.h"
 
@@ -105,43 +106,14 @@ ProgramPtr reducer_of(Reading& r, std::size_t n) {
   return p;
 }
 
-Value part(Value x, std::int64_t start, std::int64_t limit, std::int64_t stride) {
-  const auto rank = static_cast<std::size_t>(x.rank());
-  Ints from(rank, 0), to = x.shape().to_vector(), steps(rank, 1);
-  from[0] = start;
-  to[0] = limit;
-  steps[0] = stride;
-  return ops::slice(x, from, to, steps);
-}
-
-// The rows of arrays (n, ...) combined, neighbours first, with the start values in front.
-Values combine_rows(Reading& r, const Program& p, Values rows, const Values& inits) {
-  Shape shape(rows[0].shape().begin() + 1, rows[0].shape().end());
-  Values start;
-  for (const Value& i : inits) start.push_back(ops::broadcast_in_dim(i, shape, {}));
-  std::int64_t n = rows[0].shape()[0];
-  if (n == 0 || shape.count() == 0) return start;
-  const auto apply = [&](const Values& left, const Values& right) {
-    Values both = left;
-    both.insert(both.end(), right.begin(), right.end());
-    return elementwise(r.b, p, both, left[0].shape());
-  };
-  while (n > 1) {
-    Values even, odd, next;
-    const std::int64_t pairs = n / 2;
-    for (const Value& x : rows) {
-      even.push_back(part(x, 0, 2 * pairs, 2));
-      odd.push_back(part(x, 1, 2 * pairs, 2));
-    }
-    next = apply(even, odd);
-    if (n % 2)
-      for (std::size_t i = 0; i < next.size(); ++i)
-        next[i] = ops::concatenate(Values{next[i], part(rows[i], n - 1, n, 1)}, 0);
-    rows = std::move(next);
-    n = pairs + n % 2;
-  }
-  for (Value& x : rows) x = ops::reshape(x, shape);
-  return apply(start, rows);
+// A region of two elements of the first operand that gives a scalar of this dtype.
+ProgramPtr scalar_region(Reading& r, std::size_t i, DType gives) {
+  ProgramPtr p = r.importer.closed_region(r, r.op.regions[i]);
+  const std::vector<Type> pair(2, Type(r.in[0].dtype(), {}));
+  if (p->input_types() != pair || p->output_types() != std::vector<Type>{Type(gives, {})})
+    r.refuse("its region does not take two elements and give a scalar of " +
+             std::string(name_of(gives)));
+  return p;
 }
 
 Value with_start(const Reading& r, const Monoid& m, Value init, Value x) {
@@ -181,18 +153,7 @@ Values reduce(Reading& r) {
     if (const Monoid* m = monoid_of(r.op.regions[0], o.inputs[0].dtype()))
       return {with_start(r, *m, o.inits[0], m->reduce(o.inputs[0], dims))};
   }
-  const ProgramPtr p = reducer_of(r, n);
-  Ints order = dims;
-  Shape rows{1};
-  for (std::int64_t d : dims) rows[0] *= o.inputs[0].shape()[static_cast<std::size_t>(d)];
-  for (int d = 0; d < rank; ++d)
-    if (std::find(dims.begin(), dims.end(), d) == dims.end()) {
-      order.push_back(d);
-      rows.push_back(o.inputs[0].shape()[static_cast<std::size_t>(d)]);
-    }
-  Values flat;
-  for (const Value& x : o.inputs) flat.push_back(ops::reshape(ops::transpose(x, order), rows));
-  return combine_rows(r, *p, std::move(flat), o.inits);
+  return ops::reduce(o.inputs, o.inits, reducer_of(r, n), dims);
 }
 
 Values reduce_window(Reading& r) {
@@ -210,11 +171,7 @@ Values reduce_window(Reading& r) {
     if (m && m->window && (neutral || is_unpadded(d)))
       return {with_start(r, *m, o.inits[0], ops::reduce_window(m->window, x, d))};
   }
-  const ProgramPtr p = reducer_of(r, n);
-  Values rows;
-  for (std::size_t i = 0; i < n; ++i)
-    rows.push_back(unfold(r, o.inputs[i], o.inits[i], d, windows));
-  return combine_rows(r, *p, std::move(rows), o.inits);
+  return ops::reduce_window(o.inputs, o.inits, reducer_of(r, n), d);
 }
 
 Values select_and_scatter(Reading& r) {
@@ -222,15 +179,15 @@ Values select_and_scatter(Reading& r) {
   r.need_regions(2);
   const Value x = r.in[0], init = r.in[2];
   const ops::WindowDims d = window_dims(r, x.rank());
-  const std::string direction = compared(r.op.regions[0]);
-  const Monoid* m = monoid_of(r.op.regions[1], x.dtype());
-  if ((direction != "GE" && direction != "LE") || !m || m->combine != ops::add)
-    r.refuse("this pair of regions is not supported",
-             "the first compares its arguments by GE or LE, the second adds them");
   if (init.rank() != 0) r.refuse("its start value is no scalar");
   if (r.in[1].shape() != windows_of(r, x.shape(), d))
     r.refuse("its source does not have an element for each window");
-  return {with_start(r, *m, init, ops::select_and_scatter_add(x, r.in[1], d, direction == "GE"))};
+  const std::string direction = compared(r.op.regions[0]);
+  const Monoid* m = monoid_of(r.op.regions[1], x.dtype());
+  if ((direction == "GE" || direction == "LE") && m && m->combine == ops::add)
+    return {with_start(r, *m, init, ops::select_and_scatter_add(x, r.in[1], d, direction == "GE"))};
+  return {ops::select_and_scatter(x, r.in[1], init, scalar_region(r, 0, DType::boolean),
+                                  scalar_region(r, 1, x.dtype()), d)};
 }
 
 }  // namespace tessera::inline v0::stablehlo::rules

@@ -1,6 +1,7 @@
-// Sorts by any comparator. One that compares a key of each side is a sort by that key; for any other
-// each element's rank is counted.
+// Sorts by any comparator. One that compares a key of each side is a sort by that key, which takes no
+// call of the comparator.
 #include "ir/nested.h"
+#include "ops/movement/order_by.h"
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/total_order.h"
 
@@ -9,8 +10,6 @@
 namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
-
-constexpr std::int64_t kMostPairs = std::int64_t{1} << 26;
 
 const OperationSyntax* definition(const RegionSyntax& region, const UseSyntax& use) {
   for (const OperationSyntax& op : region.operations)
@@ -73,43 +72,6 @@ std::optional<Value> key_of(Reading& r, const RegionSyntax& region) {
   return direction->text == "LT" ? key : turned_round(key);
 }
 
-// How many elements of its row come before each, which is its place.
-Value ranks(Reading& r, const Program& p, int dimension) {
-  const Shape& shape = r.in[0].shape();
-  const std::int64_t n = shape[static_cast<std::size_t>(dimension)];
-  if (n && shape.count() > kMostPairs / n)
-    r.refuse(
-        "a comparator of this form over " + std::to_string(n) + " elements a row is not supported",
-        "a comparator that compares a key of each side is sorted by it; any other takes a "
-        "comparison of all pairs");
-  // One dimension more: pairs (i, j) of a row, i along `dimension` and j behind all others.
-  Shape pairs = shape;
-  pairs.push_back(n);
-  const int last = shape.rank();
-  Ints as_left, as_right;
-  for (int d = 0; d < shape.rank(); ++d) {
-    as_left.push_back(d);
-    as_right.push_back(d == dimension ? last : d);
-  }
-  Values both;
-  for (const Value& x : r.in)
-    both.insert(both.end(), {ops::broadcast_in_dim(x, pairs, as_left),
-                             ops::broadcast_in_dim(x, pairs, as_right)});
-  const Value less = elementwise(r.b, p, both, pairs)[0];
-  Ints swap;
-  for (int d = 0; d <= last; ++d) swap.push_back(d == dimension ? last : d == last ? dimension : d);
-  const Value greater = ops::transpose(less, swap);
-  const Value earlier = ops::lt(ops::iota(r.b, DType::int64, pairs, dimension),
-                                ops::iota(r.b, DType::int64, pairs, last));
-  const Value before = ops::or_(less, ops::and_(earlier, ops::not_(greater)));
-  const Value count =
-      ops::reduce_sum(ops::convert(before, DType::int64), {dimension});  // by (others, j)
-  Ints back;
-  for (int d = 0; d < shape.rank(); ++d)
-    back.push_back(d < dimension ? d : d == dimension ? last - 1 : d - 1);
-  return ops::transpose(count, back);
-}
-
 }  // namespace
 
 Values sort(Reading& r) {
@@ -129,8 +91,9 @@ Values sort(Reading& r) {
   if (p->input_types() != want || p->output_types() != std::vector<Type>{Type(DType::boolean, {})})
     r.refuse("its comparator does not take two scalars of each operand and give one tensor<i1>");
   const int along = static_cast<int>(dimension);
-  std::optional<Value> key = key_of(r, region);
-  Values with_key{key ? *key : ranks(r, *p, along)};
+  const std::optional<Value> key = key_of(r, region);
+  if (!key) return ops::sort_by(r.in, p, along);
+  Values with_key{*key};
   with_key.insert(with_key.end(), r.in.begin(), r.in.end());
   Values out = ops::sort(with_key, along, 1);
   out.erase(out.begin());

@@ -96,40 +96,4 @@ bool is_unpadded(const ops::WindowDims& d) {
   return all(d.pad_low, 0) && all(d.pad_high, 0) && all(d.base_dilation, 1);
 }
 
-Value unfold(Reading& r, Value x, Value padding, const ops::WindowDims& d, const Shape& windows) {
-  Ints interior = d.base_dilation;
-  for (std::int64_t& i : interior) --i;
-  const Value padded = ops::pad(x, padding, d.pad_low, d.pad_high, interior);
-  const std::size_t rank = windows.size();
-  // Where element (k, o) of window o is in the flattened array: a sum over the dimensions.
-  Shape grid(d.window.begin(), d.window.end());
-  grid.resize(2 * rank, 0);
-  std::copy(windows.begin(), windows.end(), grid.begin() + static_cast<std::ptrdiff_t>(rank));
-  need_countable(r.op.name, grid, {});
-  std::int64_t elements = 1;
-  for (std::int64_t w : d.window) elements *= w;
-  if (grid.count() > kMost)
-    r.refuse("its windows have " + std::to_string(grid.count()) + " elements together",
-             "a reduction over windows by a region of several operations has less than 2^31");
-  Shape rows{elements};
-  for (std::int64_t w : windows) rows.push_back(w);
-  if (grid.count() == 0) return ops::zeros(r.b, Type(x.dtype(), rows));
-  const Shape strides = padded.shape().strides();
-  Value at = ops::full(r.b, DType::int64, grid, 0);
-  for (std::size_t i = 0; i < rank; ++i) {
-    const auto step = [&](int dim, std::int64_t by) {
-      const Value places = ops::iota(r.b, DType::int64, grid, dim);
-      const Value factor = ops::constant(r.b, scalar_literal(DType::int64, by));
-      at = ops::add(at, ops::mul(places, ops::broadcast_in_dim(factor, grid, {})));
-    };
-    step(static_cast<int>(i), d.window_dilation[i] * strides[i]);
-    step(static_cast<int>(rank + i), d.strides[i] * strides[i]);
-  }
-  ops::GatherDims g;
-  g.collapsed_slice_dims = g.start_index_map = {0};
-  g.index_vector_dim = static_cast<std::int64_t>(grid.size());
-  const Value flat = ops::reshape(padded, Shape{padded.shape().count()});
-  return ops::reshape(ops::gather(flat, at, g, {1}), rows);
-}
-
 }  // namespace tessera::inline v0::stablehlo::rules

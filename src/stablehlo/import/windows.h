@@ -11,9 +11,6 @@ ops::WindowDims window_dims(Reading& r, int rank);
 Shape windows_of(Reading& r, const Shape& x, const ops::WindowDims& d);
 /// Whether every window holds elements only: no padding, no holes.
 bool is_unpadded(const ops::WindowDims& d);
-/// All windows' elements, (elements of a window, windows...), what is not in x being `padding`.
-Value unfold(Reading& r, Value x, Value padding, const ops::WindowDims& d, const Shape& windows);
-
 /// The direction in which a region compares its two arguments, the first with the second; empty
 /// where it is anything else.
 std::string compared(const RegionSyntax& region);
