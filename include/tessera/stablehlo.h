@@ -30,7 +30,9 @@ namespace tessera::inline v0 {
 
 /// An argument or a result of a loaded function.
 struct ArrayType {
-  std::string name;  // "arg0"; of a result the path in what the exported function gave
+  std::string
+      name;  // "x", "params['w']", or "arg0" where no name is in the file; of a result its path in
+             // what the exported function gave
   DType dtype = DType::float32;
   Shape shape;
   bool operator==(const ArrayType&) const = default;

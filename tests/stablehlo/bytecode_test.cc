@@ -61,10 +61,19 @@ TEST(Bytecode, IsTheProgramOfItsText) {
 TEST(Bytecode, ComputesWhatWasExported) {
   const auto f = ts::load_stablehlo(file("constants.mlirbc"));
   ASSERT_EQ(f.inputs().size(), 1u);
+  EXPECT_EQ(f.inputs()[0].name, "x");
   EXPECT_EQ(f.inputs()[0].shape, ts::Shape({6}));
   // x * i + cumsum(x) - 2.5
   EXPECT_EQ(f(ts::ones({6}))[0].to_vector<float>(),
             (std::vector<float>{-1.5f, 0.5f, 2.5f, 4.5f, 6.5f, 8.5f}));
+}
+
+TEST(Bytecode, NamesArgumentsAsItsTextDoes) {
+  for (const std::string name : kFunctions)
+    EXPECT_EQ(ts::load_stablehlo(file(name + ".mlirbc")).inputs(),
+              ts::load_stablehlo(file(name + ".mlir")).inputs())
+        << name;
+  EXPECT_EQ(ts::load_stablehlo(file("dense.mlir")).inputs()[1].name, "w");
 }
 
 TEST(Exported, TakesTheArgumentsThatItDoesNotUse) {

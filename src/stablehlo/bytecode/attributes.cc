@@ -224,6 +224,11 @@ AttributeSyntax Values::builtin_attribute(Bytes in) {
     }
     case 7: return made(A::unit, at);
     case 8: return integer(in);
+    case 14: {  // a location that is a name
+      A a = made(A::string, at);
+      a.text = attribute(in).text;
+      return a;
+    }
     default: return made(A::other, at);  // locations, and kinds that no operation reads
   }
 }

@@ -65,6 +65,7 @@ class Reader {
   void properties(Bytes& in, OperationSyntax& op, std::string_view dialect, std::string_view name);
   void regions(Bytes& in, OperationSyntax& op, const Numbering& values);
   RegionSyntax region(Bytes& in, Numbering values);
+  std::string label(Bytes& in);
   void arguments(Bytes& in, RegionSyntax& r, Numbering& values);
   void orders(Bytes& in, std::size_t n);
   std::string_view define(const Bytes& in, Numbering& values);
@@ -115,6 +116,12 @@ void Reader::properties(Bytes& in, OperationSyntax& op, std::string_view dialect
               "Export for an older version of StableHLO.");
 }
 
+// The name that a location is, if it is one.
+std::string Reader::label(Bytes& in) {
+  const AttributeSyntax& a = values_.attribute(in.index(tables_.attributes.size(), "location"));
+  return a.kind == AttributeSyntax::string ? a.text : std::string();
+}
+
 void Reader::arguments(Bytes& in, RegionSyntax& r, Numbering& values) {
   for (std::size_t n = in.count("arguments"); n-- > 0;) {
     ArgumentSyntax a;
@@ -125,10 +132,10 @@ void Reader::arguments(Bytes& in, RegionSyntax& r, Numbering& values) {
         in.fail("type " + std::to_string(type >> 1) + " is named, and there are " +
                 std::to_string(tables_.types.size()));
       a.type = values_.type(static_cast<std::size_t>(type >> 1));
-      if (type & 1) in.number();
+      if (type & 1) a.label = label(in);
     } else {
       a.type = values_.type(in);
-      in.number();
+      a.label = label(in);
     }
     a.name = define(in, values);
     r.arguments.push_back(std::move(a));

@@ -209,7 +209,7 @@ Imported Importer::import(const std::string& function) {
     Bound bound{{}, &a.type};
     for (const Type& t : leaf_types(a.type)) {
       bound.leaves.push_back(level.builder().input(t));
-      out_.inputs.push_back({std::string(a.name), t});
+      out_.inputs.push_back({a.label.empty() ? std::string(a.name) : a.label, t});
     }
     scope.define(a.name, a.at, {std::move(bound)});
   }

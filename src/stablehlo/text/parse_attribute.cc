@@ -69,11 +69,15 @@ std::string_view Parser::balanced() {
   }
 }
 
-void Parser::skip_location() {
-  if (!now().is_word("loc")) return;
+std::string Parser::location() {
+  if (!now().is_word("loc")) return {};
   in_.advance();
   if (!now().is('(')) in_.expected("'(' and a location");
-  balanced();
+  const std::string_view what = balanced();
+  const std::size_t quote = what.starts_with('"') ? what.find('"', 1) : what.npos;
+  // Behind the name of a file stand line and column.
+  if (quote == what.npos || what.substr(quote + 1).starts_with(':')) return {};
+  return unescaped(what.substr(1, quote - 1));
 }
 
 void Parser::typed(AttributeSyntax& a) {

@@ -97,7 +97,7 @@ FunctionSyntax Parser::function() {
     a.at = now().begin;
     a.type = type();
     if (now().is('{')) a.attributes = dictionary();
-    skip_location();
+    location();
     f.results.push_back(std::move(a));
   };
   if (now().is_arrow()) {
@@ -110,7 +110,7 @@ FunctionSyntax Parser::function() {
   if (take_word("attributes")) dictionary();
   f.declared_only = !now().is('{');
   if (!f.declared_only) f.body = region();
-  skip_location();
+  location();
   return f;
 }
 
@@ -148,7 +148,7 @@ bool Parser::inside_module(ModuleSyntax& into) {
     need('=', "'=' and a mesh");
     take_word("maximal");
     balanced();
-    skip_location();
+    location();
   } else if (now().kind == Token::attribute || now().kind == Token::type) {
     const bool is_type = now().kind == Token::type;
     const std::string name(now().text);
@@ -185,7 +185,7 @@ void Parser::module(std::vector<ModuleSyntax>& out) {
     else if (!inside_module(m))
       in_.expected("a function, or '}' and the end of the module");
   }
-  skip_location();
+  location();
   out.push_back(std::move(m));
 }
 

@@ -19,7 +19,7 @@ ArgumentSyntax Parser::argument() {
   need(':', "':' and the type of %" + std::string(a.name));
   a.type = type();
   if (now().is('{')) a.attributes = dictionary();
-  skip_location();
+  a.label = location();
   return a;
 }
 
@@ -133,7 +133,7 @@ OperationSyntax Parser::operation() {
   } else {
     in_.expected("an operation");
   }
-  skip_location();
+  location();
   return op;
 }
 

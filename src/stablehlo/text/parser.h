@@ -44,8 +44,8 @@ class Parser {
   AttributeSyntax conv_dimensions();
   /// From an opening bracket to where it is closed; gives what is between.
   std::string_view balanced();
-  /// `loc(...)`, if it is there.
-  void skip_location();
+  /// `loc(...)`, if it is there; the name in `loc("name")`.
+  std::string location();
 
   // --- parse_operation.cc
   OperationSyntax operation();

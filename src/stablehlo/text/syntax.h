@@ -77,6 +77,7 @@ struct DefSyntax {
 };
 struct ArgumentSyntax {
   std::string_view name;
+  std::string label;  // what the function that was exported called it; empty where nothing says
   TypeSyntax type;
   std::vector<NamedAttribute> attributes;
   std::size_t at = 0;
