@@ -222,6 +222,24 @@ TEST(KnownCases, BoxesOfEightOverFour) {
     }
 }
 
+// What nobody has whole is added up where it is wanted; what all have, or need all of, is looked up.
+TEST(KnownCases, BoxesThatAreWantedInParts) {
+  for (const char* where : {"x", ""})
+    for (std::int32_t start : {-1, 0, 3, 8, 99}) {
+      Case c(kFour);
+      Value x = c.input({16}, where), at = c.input(Type(DType::int32, {}), "");
+      Value ids = c.input(Type(DType::int32, {8}), "x");
+      Value box = ops::dynamic_slice(x, Values{at}, {8}),
+            found = ops::gather(x, ids, {{}, {0}, {}, {}, {0}, 1}, {1}, "clip");
+      const Partitioned p = c.run({box, found}, {"x", "x"});
+      EXPECT_EQ(collectives(p),
+                *where ? (Texts{"all_gather x 48", "reduce_scatter x 24"}) : Texts{});
+      std::vector<HostArray> in = drawn_inputs(*c.program);
+      *in[1].data<std::int32_t>() = start;
+      expect_right(*c.program, p, in);
+    }
+}
+
 TEST(KnownCases, TiesAndZerosAtTheEdgesOfUnevenParts) {
   const float inf = INFINITY, nan = std::nanf("");
   for (const std::vector<float>& row : {std::vector<float>{1, 2, 5, 5, 0, 5, 5, 1, 5},
