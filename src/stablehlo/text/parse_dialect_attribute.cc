@@ -88,7 +88,7 @@ AttributeSyntax Parser::hashed_attribute() {
   if (now().is('=')) {
     a.kind = AttributeSyntax::fields;
     bool begun = false;
-    items('>', "',' or '>' in #" + a.text, [&] {
+    items('>', "',' or '>' among the fields", [&] {
       NamedAttribute e;
       e.name = begun ? std::string(now().text) : first;
       if (begun) {
@@ -96,7 +96,7 @@ AttributeSyntax Parser::hashed_attribute() {
         in_.advance();
       }
       begun = true;
-      need('=', "'=' and the value of " + e.name);
+      need('=', "'=' and the value of the field");
       e.value = attribute();
       a.entries.push_back(std::move(e));
     });

@@ -80,8 +80,8 @@ FunctionSyntax Parser::function() {
   if (now().kind != Token::symbol) in_.expected("the name of the function, such as @main");
   f.name = now().text;
   in_.advance();
-  need('(', "'(' and the arguments of @" + f.name);
-  items(')', "',' or ')' among the arguments of @" + f.name, [&] {
+  need('(', "'(' and the arguments of the function");
+  items(')', "',' or ')' among the arguments of the function", [&] {
     if (now().kind == Token::value) {
       f.arguments.push_back(argument());
     } else {
@@ -103,7 +103,7 @@ FunctionSyntax Parser::function() {
   if (now().is_arrow()) {
     in_.advance();
     if (take('('))
-      items(')', "',' or ')' among the results of @" + f.name, result);
+      items(')', "',' or ')' among the results of the function", result);
     else
       f.results.push_back({{}, type(), {}, f.at}), f.results.back().at = f.results.back().type.at;
   }
@@ -153,7 +153,7 @@ bool Parser::inside_module(ModuleSyntax& into) {
     const bool is_type = now().kind == Token::type;
     const std::string name(now().text);
     in_.advance();
-    need('=', "'=' and what " + name + " stands for");
+    need('=', "'=' and what the name stands for");
     if (is_type)
       type_aliases_[name] = type();
     else

@@ -16,7 +16,7 @@ ArgumentSyntax Parser::argument() {
   if (now().kind != Token::value) in_.expected("an argument such as %arg0");
   a.name = now().text;
   in_.advance();
-  need(':', "':' and the type of %" + std::string(a.name));
+  need(':', "':' and the type of the argument");
   a.type = type();
   if (now().is('{')) a.attributes = dictionary();
   a.label = location();
@@ -91,8 +91,8 @@ TypeSyntax Parser::types_of(OperationSyntax& op) {
 OperationSyntax Parser::generic(OperationSyntax op) {
   op.name = unescaped(now().text);
   in_.advance();
-  need('(', "'(' and the operands of " + op.name);
-  items(')', "',' or ')' among the operands of " + op.name, [&] { op.operands.push_back(use()); });
+  need('(', "'(' and the operands of the operation");
+  items(')', "',' or ')' among the operands", [&] { op.operands.push_back(use()); });
   if (now().is('<')) {
     in_.advance();
     if (!now().is('{')) in_.expected("'{' and properties");
@@ -100,8 +100,7 @@ OperationSyntax Parser::generic(OperationSyntax op) {
     need('>', "'>' behind the properties");
   }
   if (take('('))
-    items(')', "',' or ')' among the regions of " + op.name,
-          [&] { op.regions.push_back(region()); });
+    items(')', "',' or ')' among the regions", [&] { op.regions.push_back(region()); });
   optional_dictionary(op);
   types_of(op);
   return op;

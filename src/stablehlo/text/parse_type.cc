@@ -18,8 +18,8 @@ bool Parser::take(char c) {
   in_.advance();
   return true;
 }
-void Parser::need(char c, const std::string& what) {
-  if (!take(c)) in_.expected(what);
+void Parser::need(char c, std::string_view what) {
+  if (!take(c)) in_.expected(std::string(what));
 }
 bool Parser::take_word(std::string_view w) {
   if (!now().is_word(w)) return false;
@@ -27,21 +27,15 @@ bool Parser::take_word(std::string_view w) {
   return true;
 }
 
-std::int64_t Parser::integer(const std::string& what) {
+std::int64_t Parser::integer(std::string_view what) {
   const std::string_view t = now().text;
   std::int64_t value = 0;
-  if (now().kind != Token::number) in_.expected(what);
+  if (now().kind != Token::number) in_.expected(std::string(what));
   const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), value);
-  if (error != std::errc() || end != t.data() + t.size()) in_.expected(what + " of 64 bits");
+  if (error != std::errc() || end != t.data() + t.size())
+    in_.expected(std::string(what) + " of 64 bits");
   in_.advance();
   return value;
-}
-
-void Parser::items(char close, const std::string& what, const std::function<void()>& item) {
-  if (take(close)) return;
-  do item();
-  while (take(','));
-  need(close, what);
 }
 
 void Parser::dimensions(TypeSyntax& type) {
@@ -97,7 +91,7 @@ TypeSyntax Parser::angled_type(TypeSyntax type) {
     dimensions(type);
     element(type);
     if (take(',')) attribute();  // an encoding: bounds of dynamic dimensions, for one
-    need('>', "'>' and the end of the " + std::string(name) + " type");
+    need('>', "'>' and the end of the type");
   } else if (name == "tuple") {
     type.kind = TypeSyntax::tuple;
     need('<', "'<' and the types of the tuple");

@@ -5,7 +5,6 @@
 #include "stablehlo/text/lexer.h"
 #include "stablehlo/text/syntax.h"
 
-#include <functional>
 #include <map>
 
 namespace tessera::inline v0::stablehlo {
@@ -61,11 +60,17 @@ class Parser {
   Lexer& in() { return in_; }
   const Token& now() const { return in_.now(); }
   bool take(char c);
-  void need(char c, const std::string& what);
+  void need(char c, std::string_view what);
   bool take_word(std::string_view w);
-  std::int64_t integer(const std::string& what);
+  std::int64_t integer(std::string_view what);
   /// Items with commas between them up to `close`, which is taken.
-  void items(char close, const std::string& what, const std::function<void()>& item);
+  template <class Item>
+  void items(char close, std::string_view what, Item&& item) {
+    if (take(close)) return;
+    do item();
+    while (take(','));
+    need(close, what);
+  }
 
  private:
   // parse_module.cc

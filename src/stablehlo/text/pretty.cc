@@ -118,7 +118,7 @@ void read_key(Parser& p, OperationSyntax& op) {
     p.in().fail(name.begin, op.name + " has no " + shown(name.text),
                 "in this form it has " + keys_of(op));
   p.in().advance();
-  p.need('=', "'=' and the value of " + std::string(name.text));
+  p.need('=', "'=' and the value of the key");
   op.attributes.push_back({key ? key->attribute : std::string(name.text), key_value(p)});
   if (!key || !key->second) return;
   if (!p.take_word("x")) p.in().expected("'x' and the dimensions of the right operand");
@@ -194,7 +194,7 @@ void read_item(Parser& p, OperationSyntax& op, std::size_t& words, bool inside) 
     p.in().advance();
     if (!p.take(')')) {
       read_items(p, op, true);
-      p.need(')', "',' or ')' among the operands of " + op.name);
+      p.need(')', "',' or ')' among the operands");
     }
   } else if (t.is('<')) {  // a sharding
     op.attributes.push_back({"value", p.attribute()});

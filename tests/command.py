@@ -1,0 +1,90 @@
+"""The command `tessera` as its users run it: COMMAND.py TESSERA."""
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+program = sys.argv[1]
+work = pathlib.Path(tempfile.mkdtemp())
+
+
+def run(*args, code=0):
+    r = subprocess.run([program, *map(str, args)], capture_output=True, text=True, timeout=300, cwd=work)
+    assert r.returncode == code, (args, r.returncode, r.stdout, r.stderr)
+    return r.stdout, r.stderr
+
+
+def npy(descr, shape, data):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
+
+
+out, _ = run("--help")
+assert out.startswith("usage: tessera COMMAND"), out
+_, err = run(code=2)
+assert err.startswith("usage: tessera COMMAND"), err
+_, err = run("fly", code=2)
+assert err == "tessera: there is no command 'fly'; there are check, run and print\ntry: tessera --help\n", err
+_, err = run("check", code=2)
+assert err == "tessera: check takes files\ntry: tessera --help\n", err
+_, err = run("run", "f.mlir", "--arg", code=2)
+assert err == "tessera: --arg takes a value\ntry: tessera --help\n", err
+
+(work / "scale.mlir").write_text("""module @scale {
+  func.func public @main(%x: tensor<3xf32>, %k: tensor<f32>) -> (tensor<3xf32> {jax.result_info = "['y']"}) {
+    %0 = stablehlo.broadcast_in_dim %k, dims = [] : (tensor<f32>) -> tensor<3xf32>
+    %1 = stablehlo.multiply %x, %0 : tensor<3xf32>
+    return %1 : tensor<3xf32>
+  }
+}
+""")
+(work / "x.npy").write_bytes(npy("<f4", "(3,)", struct.pack("<3f", 1, 2, 4)))
+(work / "k.npy").write_bytes(npy("<f4", "()", struct.pack("<f", 0.5)))
+for options in ([], ["--evaluate"]):
+    out, _ = run("run", "scale.mlir", "--arg", "x.npy", "--arg", "k.npy", *options)
+    assert out.startswith("['y']: float32(3,)\n") and "0.5" in out and "2" in out, out
+run("run", "scale.mlir", "--arg", "x.npy", "--arg", "k.npy", "--out", "results")
+assert (work / "results" / "0.npy").read_bytes() == npy("<f4", "(3,)", struct.pack("<3f", 0.5, 1, 2))
+_, err = run("run", "scale.mlir", "--arg", "x.npy", code=2)
+assert "@main: it takes 2 arguments, and gets 1" in err, err
+_, err = run("run", "scale.mlir", "--function", "other", code=2)
+assert "there is no function @other" in err, err
+out, _ = run("print", "scale.mlir")
+assert "broadcast_in_dim" in out and "mul" in out, out
+_, err = run("print", "nothing.mlir", code=2)
+assert "nothing.mlir" in err, err
+
+(work / "sums_float32.mlir").write_text("""func.func @main() {
+  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = stablehlo.add %0, %0 : tensor<2xf32>
+  check.expect_eq_const %1, dense<[2.0, 4.0]> : tensor<2xf32>
+  return
+}
+// -----
+func.func @close() {
+  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  check.expect_almost_eq_const %0, dense<[1.0, 2.0009]> : tensor<2xf32>
+  return
+}
+""")
+(work / "wrong_int32_3.mlir").write_text("""func.func @main() {
+  %0 = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>
+  check.expect_eq_const %0, dense<[1, 7, 3]> : tensor<3xi32>
+  return
+}
+// -----
+func.func @main() {
+  %0 = "other.op"() : () -> tensor<3xi32>
+  return
+}
+""")
+for options in ([], ["--evaluate"]):
+    out, _ = run("check", "sums_float32.mlir", *options)
+    assert out.splitlines()[-1].split() == ["all", "2", "0", "0"] and "sums " in out, out
+    out, _ = run("check", "sums_float32.mlir", "wrong_int32_3.mlir", *options, code=1)
+    assert "FAILED wrong_int32_3.mlir, line 3, column 3: 1 of 3 elements differ, most at 1: 2 where 7 is expected\n" in out, out
+    assert "refused wrong_int32_3.mlir, line 8, column 8: 'other.op' is not supported\n" in out, out
+    assert out.splitlines()[-1].split() == ["all", "2", "1", "1"], out
+print("the command does what it says")
