@@ -158,7 +158,7 @@ TEST(DotGeneral, Errors) {
   EXPECT_EQ(infer_error<DTypeError>("dot_general", {Type(f32, {2}), Type(f32, {2})},
                                     dot_attrs({{0}, {0}, {}, {}}, i32)),
             "dot_general: float32 operands cannot give a result of int32\n"
-            "  rule: the result's dtype is of the operands' kind: floating, integer or bool\n"
+            "  rule: the result's dtype is of the operands' kind: floating, complex, integer or bool\n"
             "  try: convert the operands first, or the result after");
 }
 

@@ -102,10 +102,14 @@ Value neg_value(Value x) {
   return ops::neg(x);
 }
 
+const char* whole_numbers(Value x) {
+  return is_complex(x.dtype()) ? "take real(x) or imag(x), and convert that with astype(i32)"
+                               : "convert with astype(i32)";
+}
 template <Binary f>
 Value bitwise(const char* name, Value x, Value y) {
   if (is_inexact(x.dtype()))
-    refuse_dtype(name, x, "bits of floats are not combined", "convert with astype(i32)");
+    refuse_dtype(name, x, "bits of floats are not combined", whole_numbers(x));
   return f(x, y);
 }
 Value and_values(Value x, Value y) { return bitwise<ops::and_>("operator&", x, y); }

@@ -78,7 +78,15 @@ void check_fits(const char* function, const Operand& x, DType dtype) {
 void check_stored(const char* function, const Array& into, const Operand& x) {
   const Type &holds = need(into, function, x.loc).type,
              &given = need(x.array, function, x.loc).type;
-  if (is_integer(holds.dtype) && is_inexact(given.dtype))
+  if (!is_complex(holds.dtype) && is_complex(given.dtype))
+    Message(function)
+        .problem("an array of " + std::string(name_of(holds.dtype)) + " is to take in " +
+                 std::string(name_of(visible_dtype(given))) + " values")
+        .rule("an update has its array's dtype, and real arrays have no imaginary parts")
+        .from(x.loc)
+        .advice("convert the array first, x.astype(ts::c64), or pass real(values)")
+        .raise<DTypeError>();
+  if (is_integer(holds.dtype) && is_floating(given.dtype))
     Message(function)
         .problem("an array of " + std::string(name_of(holds.dtype)) + " is to take in " +
                  std::string(name_of(visible_dtype(given))) + " values")

@@ -92,8 +92,17 @@ Op make_sign() {
                    "complex number.",
                    1, Accepts::numeric, 0.25, 2);
   op.exact = true;
-  op.jvp = no_tangent();
-  op.waived["transpose"] = kConstant;
+  op.jvp = [](const JvpArgs& a) -> MaybeValues {
+    if (!a.tangents[0] || !is_complex(a.inputs[0].dtype())) return {std::nullopt};
+    // What turns x, without what stretches it.
+    Value t = *a.tangents[0], s = a.outputs[0], size = abs(a.inputs[0]), none = like(size, 0);
+    Value zero = eq(size, none);
+    auto widened = [&](Value v) { return convert(v, s.dtype(), s.type().weak); };
+    Value turned = sub(t, mul(s, widened(real(mul(conj(s), t)))));
+    turned = div(turned, widened(select(zero, like(size, 1), size)));
+    return {select(zero, like(turned, 0), turned)};
+  };
+  op.waived["transpose"] = "its derivative is zero, of complex numbers a sum of products";
   op.evaluate = evaluate_numeric<1>([](auto x) {
     using T = decltype(x);
     if constexpr (is_complex_v<T>) {

@@ -3,7 +3,6 @@
 // (0, -ct), so that the pairing of tangents and cotangents is Re(ct t).
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/elementwise_eval.h"
-#include "ops/updates.h"
 
 namespace tessera::inline v0::ops {
 
@@ -44,7 +43,7 @@ Op make_complex() {
           .raise<DTypeError>();
     return std::vector<Type>{common_shape(a, a.inputs, complex_dtype(part))};
   };
-  op.updates = updates_of({0, 1});
+  op.waived["updates"] = "a number made of two is another value";
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     const MaybeValue &re = a.tangents[0], &im = a.tangents[1];
     if (!re && !im) return {std::nullopt};
@@ -79,7 +78,7 @@ Op make_part(bool imaginary) {
                              : "The real part of x, a float of half the bytes.",
                    1, Accepts::complex);
   op.exact = true;
-  op.updates = updates_of({0});
+  op.waived["updates"] = "a part of a state is another value";
   op.infer = [](const InferArgs& a) {
     check_dtypes(a, a.inputs, Accepts::complex);
     const Type& x = a.inputs[0];
@@ -108,7 +107,7 @@ Op make_conj() {
   Op op = arith_op(Arith::conj, "conj", "chlo.conj",
                    "The complex conjugate of x: its imaginary part negated.", 1, Accepts::complex);
   op.exact = true;
-  op.updates = updates_of({0});
+  op.waived["updates"] = "a state that is mirrored is another value";
   op.simplify = [](const SimplifyArgs& a) {
     Simplified s;
     if (const Equation* inner = a.around.same_op(a.eqn.inputs[0])) s.same = inner->inputs[0];
