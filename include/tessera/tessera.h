@@ -6,9 +6,11 @@
 #include <tessera/autoshard.h>
 #include <tessera/axes.h>
 #include <tessera/axis_list.h>
+#include <tessera/bits.h>
 #include <tessera/cache.h>
 #include <tessera/checkpoint.h>
 #include <tessera/collectives.h>
+#include <tessera/combine.h>
 #include <tessera/config.h>
 #include <tessera/constants.h>
 #include <tessera/control_flow.h>

@@ -102,11 +102,17 @@ void check_body(const InferArgs& a, const Program& body, std::span<const DType> 
   const std::vector<Type> takes = body.input_types(), gives = body.output_types();
   if (are_scalars(takes, in) && are_scalars(gives, out)) return;
   Message(a.op.name)
-      .problem("the body takes " + list(takes) + " and gives " + list(gives))
+      .problem("the function takes " + list(takes) + " and gives " + list(gives))
       .rule(what + ": it takes scalars " + list(in) + " and gives scalars " + list(out))
       .from(a.loc)
-      .advice("write the body for single elements, and convert its results with astype")
+      .advice("write it for single elements, and convert its results with astype")
       .raise<DTypeError>();
+}
+
+std::vector<AxisSet> vary_as_operands(const VaryArgs& a) {
+  AxisSet all;
+  for (const AxisSet& axes : a.inputs) all |= axes;
+  return {all};
 }
 
 ProgramPtr inlined_body(const ProgramPtr& body) {

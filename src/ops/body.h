@@ -12,6 +12,9 @@ namespace tessera::inline v0::ops {
 void check_body(const InferArgs& a, const Program& body, std::span<const DType> in,
                 std::span<const DType> out, const std::string& what);
 
+/// The results vary over what any operand varies over: a body brings nothing from outside.
+std::vector<AxisSet> vary_as_operands(const VaryArgs& a);
+
 /// The body with calls in it replaced by what they call.
 ProgramPtr inlined_body(const ProgramPtr& body);
 /// Whether kernels compose it: scalars only, computed element by element.

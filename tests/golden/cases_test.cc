@@ -26,9 +26,13 @@ std::vector<std::int64_t> numbers(const std::string& text) {
 }
 
 std::vector<Case> load_cases() {
-  auto file = ts::load_safetensors(TESSERA_TEST_DIR "/golden/jax.safetensors");
+  std::map<std::string, Array> tensors;
+  for (const char* name : {"jax", "ops"})
+    tensors.merge(
+        ts::load_safetensors(std::string(TESSERA_TEST_DIR "/golden/") + name + ".safetensors")
+            .tensors);
   std::map<std::string, Case> cases;
-  for (const auto& [name, x] : file.tensors) {
+  for (const auto& [name, x] : tensors) {
     std::size_t slash = name.rfind('/');
     std::string key = name.substr(0, slash), slot = name.substr(slash + 1);
     Case& c = cases[key];
@@ -57,6 +61,7 @@ const std::map<std::string, Function>& table() {
     add_arrays(*m);
     add_random(*m);
     add_derivatives(*m);
+    add_ops(*m);
     return m;
   }();
   return *t;

@@ -27,6 +27,7 @@ void add_elementwise(std::map<std::string, Function>& table);
 void add_arrays(std::map<std::string, Function>& table);
 void add_random(std::map<std::string, Function>& table);
 void add_derivatives(std::map<std::string, Function>& table);
+void add_ops(std::map<std::string, Function>& table);
 
 /// "0,-1" as numbers.
 std::vector<std::int64_t> numbers(const std::string& text);

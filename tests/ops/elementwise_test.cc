@@ -275,6 +275,11 @@ TEST(Elementwise, ReducePrecision) {
   expect_same(reduced(5, 10),
               {1.2998047f, 3.6992188f, 65504, kInf, 0, -0.0f, 0x1p-14f, 0, kInf, kNan});
   expect_same(reduced(4, 3), {1.25f, 3.75f, kInf, kInf, 0, -0.0f, 0, 0, kInf, kNan});
+  // Without a mantissa ties go to the even exponent.
+  expect_same(values<float>(
+                  run_op("reduce_precision", {host<float>({5}, {3, 1.5f, 6, -3, 0.75f})},
+                         {{"exponent_bits", std::int64_t{8}}, {"mantissa_bits", std::int64_t{0}}})),
+              {2, 2, 8, -2, 0.5f});
   expect_same(reduced(1, 2), {0, kInf, kInf, kInf, 0, -0.0f, 0, 0, kInf, kNan});
   EXPECT_EQ(infer_error<ts::Error>(
                 "reduce_precision", {ts::Type(ts::f32, {2})},

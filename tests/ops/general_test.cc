@@ -79,8 +79,8 @@ TEST(General, ReduceOfSeveralArraysIsAnArgmax) {
   EXPECT_EQ(values<I>(got[1]), (std::vector<I>{2, 3, 2}));
 }
 
-TEST(General, WindowsCountPaddingAsTheInit) {
-  // The sum with an init of 1: one for the beginning, one for every place outside.
+TEST(General, WindowsPassOverPaddingAndHoles) {
+  // The sum with an init of 1, which counts once.
   const ProgramPtr sum =
       body({ts::i32, ts::i32}, [](const Values& v) { return Values{ts::ops::add(v[0], v[1])}; });
   auto got = run({host<I>({4}, {1, 2, 3, 4})}, [&](Builder& b, const Values& x) {
@@ -91,9 +91,9 @@ TEST(General, WindowsCountPaddingAsTheInit) {
         x, one, sum, {.window = {2}, .base_dilation = {2}, .window_dilation = {3}});
     return Values{plain[0], holes[0]};
   });
-  // (1) 1 2, 2 3 4; and of 1 . 2 . 3 . 4 those three apart.
-  EXPECT_EQ(values<I>(got[0]), (std::vector<I>{5, 10}));
-  EXPECT_EQ(values<I>(got[1]), (std::vector<I>{1 + 1 + 1, 1 + 1 + 3, 1 + 2 + 1, 1 + 1 + 4}));
+  // 1 2, 2 3 4; and of 1 . 2 . 3 . 4 those three apart.
+  EXPECT_EQ(values<I>(got[0]), (std::vector<I>{4, 10}));
+  EXPECT_EQ(values<I>(got[1]), (std::vector<I>{1 + 1, 1 + 3, 1 + 2, 1 + 4}));
 }
 
 TEST(General, SelectAndScatterIsALoop) {
@@ -171,10 +171,10 @@ TEST(General, BodiesThatDoNotFitAreRefused) {
               ts::ops::reduce(Values{b.input(Type(ts::i32, {3}))},
                               Values{b.input(Type(ts::i32, {}))}, floats, {0});
             }),
-            "reduce: the body takes (f32[], f32[]) and gives (f32[])\n"
+            "reduce: the function takes (f32[], f32[]) and gives (f32[])\n"
             "  rule: it combines accumulators with elements: it takes scalars (int32, int32) and "
             "gives scalars (int32)\n"
-            "  try: write the body for single elements, and convert its results with astype");
+            "  try: write it for single elements, and convert its results with astype");
   EXPECT_EQ(refused([&](Builder& b) {
               ts::ops::reduce(Values{b.input(Type(ts::f32, {3}))},
                               Values{b.input(Type(ts::f32, {2}))}, floats, {0});

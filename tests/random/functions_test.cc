@@ -124,6 +124,17 @@ const std::vector<Function>& functions() {
       [](Dice& d, const Array& x) {
         return x.astype(d.of(std::vector<ts::DType>{ts::f32, ts::i32, ts::f64, ts::u8, ts::bf16}));
       },
+      [](Dice&, const Array& x) { return ts::nextafter(x, 1); },
+      [](Dice&, const Array& x) { return ts::population_count(x.astype(ts::i32)); },
+      [](Dice& d, const Array& x) {
+        return ts::reduce(
+            x, 0, [](Array a, Array b) { return a * b + a + b; }, axis(d, x));
+      },
+      [](Dice& d, const Array& x) {
+        return ts::sort_by(
+            {x}, [](auto a, auto b) { return a[0] > b[0] || (a[0] == a[0] && b[0] != b[0]); },
+            axis(d, x))[0];
+      },
       [](Dice& d, const Array& x) { return ts::one_hot(x.astype(ts::i32), 1 + d.below(4)); },
   };
   return all;

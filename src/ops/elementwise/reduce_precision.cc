@@ -54,7 +54,13 @@ T reduced(T x, const Format& f) {
   const int least = 2 - (1 << (f.exponent - 1));  // exponent of the least normal number
   const int unit = std::max(std::ilogb(x), least) - f.kept_mantissa;
   T r = x;
-  if (f.kept_mantissa < f.mantissa) r = std::ldexp(std::nearbyint(std::ldexp(x, -unit)), unit);
+  if (f.kept_mantissa < f.mantissa) {
+    T digits = std::nearbyint(std::ldexp(x, -unit));
+    // Without a mantissa it is the last bit of the exponent that is even.
+    const bool tie = f.kept_mantissa == 0 && std::ldexp(std::fabs(x), -unit) == T(1.5);
+    if (tie && (unit - least) % 2 != 0) digits = std::copysign(T(1), x);
+    r = std::ldexp(digits, unit);
+  }
   const int greatest = (1 << (f.kept_exponent - 1)) - 1;
   if (std::isinf(r) || std::ilogb(r) > greatest)
     return std::copysign(std::numeric_limits<T>::infinity(), x);

@@ -209,6 +209,7 @@ void register_combine_at(Registry& r) {
   op.lowering = Lowering::called;
   op.call = call;
   op.infer = infer;
+  op.vary = vary_as_operands;
   op.batch = batch;
   op.sharding = sharding;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {

@@ -198,6 +198,7 @@ void register_order_by(Registry& r) {
   op.lowering = Lowering::called;
   op.call = call;
   op.infer = infer;
+  op.vary = vary_as_operands;
   op.jvp = [](const JvpArgs&) { return MaybeValues(1); };
   op.batch = batch;
   op.sharding = sharding;

@@ -121,7 +121,7 @@ void check(Value state, DType dtype, BitGenerator algorithm) {
       .rule(std::string("uint64, a key and a counter: of shape (2,)") +
             (three ? "" : ", or (3,) with a counter of 128 bits"))
       .from(state.builder->loc)
-      .advice("bitcast four uint32 to two uint64");
+      .advice("make it of 64-bit numbers: bitcast four uint32, or take two of three");
   if (t.dtype != DType::uint64) m.raise<DTypeError>();
   m.raise<ShapeError>();
 }

@@ -13,8 +13,8 @@ namespace tessera::inline v0::ops {
 /// shape. {body: program, axes: ints}
 Values reduce(std::span<const Value> xs, std::span<const Value> inits, const ProgramPtr& body,
               const Ints& axes);
-/// StableHLO's reduce_window: the same over windows; padding and holes are elements that equal the
-/// inits. {body: program, the window attributes}
+/// StableHLO's reduce_window: the same over windows; as XLA has it padding and holes do not count,
+/// so that an init that is no identity counts once. {body: program, the window attributes}
 Values reduce_window(std::span<const Value> xs, std::span<const Value> inits,
                      const ProgramPtr& body, const WindowDims& dims);
 /// StableHLO's select_and_scatter: of each window of x the element that `select` (a boolean of an

@@ -187,6 +187,7 @@ void register_general_reduce(Registry& r) {
   op.outputs = -1;
   op.cheap = false;
   op.infer = infer;
+  op.vary = vary_as_operands;
   op.jvp_both = [](const JvpBothArgs& a) {
     return jvp_spelled(
         a, [&](Builder& b, std::span<const Value> in) { return in_a_tree(b, in, a.attrs); });

@@ -50,9 +50,11 @@ Values element_by_element(Builder& b, std::span<const Value> inputs, const Attrs
       to.push_back(from.back() + (windows[i] - 1) * d.strides[i] + 1);
     }
     const Value inside = slice(there, from, to, d.strides);
+    Values next = acc;
     for (std::size_t i = 0; i < arrays.size(); ++i)
-      acc.push_back(select(inside, slice(arrays[i], from, to, d.strides), start[i]));
-    acc = map_body(b, body, acc);
+      next.push_back(slice(arrays[i], from, to, d.strides));
+    next = map_body(b, body, next);
+    for (std::size_t i = 0; i < acc.size(); ++i) acc[i] = select(inside, next[i], acc[i]);
   });
   return acc;
 }
@@ -99,14 +101,13 @@ void evaluate(const EvalArgs& a) {
   const Shape &x = a.inputs[0].shape, strides = x.strides(), window(d.window);
   std::int64_t at = 0;
   for_each_index(a.outputs[0].shape, [&](const Shape& o) {
-    std::vector<HostArray> inits;
+    std::vector<HostArray> acc;
     for (std::size_t i = 0; i < n; ++i)
-      inits.push_back(element_of(a.inputs[n + i], a.inputs[n + i].shape.rank() == 0 ? 0 : at));
-    std::vector<HostArray> acc = inits;
+      acc.push_back(element_of(a.inputs[n + i], a.inputs[n + i].shape.rank() == 0 ? 0 : at));
     for_each_index(window, [&](const Shape& k) {
       const std::int64_t flat = window_element(x, strides, d, o, k);
-      for (std::size_t i = 0; i < n; ++i)
-        acc.push_back(flat < 0 ? inits[i] : element_of(a.inputs[i], flat));
+      if (flat < 0) return;
+      for (std::size_t i = 0; i < n; ++i) acc.push_back(element_of(a.inputs[i], flat));
       acc = evaluate_body(body, acc);
     });
     for (std::size_t i = 0; i < n; ++i)
@@ -116,7 +117,7 @@ void evaluate(const EvalArgs& a) {
   });
 }
 
-// Holes and padding count, so no element of the window is passed over.
+// Outside the array, and in holes, the accumulators stay as they are.
 Lane emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at) {
   const ProgramPtr body = inlined_body(eqn.attrs.program("body"));
   const WindowDims d = window_dims(eqn.attrs);
@@ -141,7 +142,12 @@ Lane emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at
     for (int i = 0; i < n; ++i)
       in.push_back(e.guarded(
           bounds, [&] { return e.operand(i, where); }, init[static_cast<std::size_t>(i)]));
-    return emit_body(e, *body, in);
+    const Lane inside = e.guarded(
+        bounds, [&] { return e.constant(DType::boolean, std::int64_t{1}); },
+        e.constant(DType::boolean, std::int64_t{0}));
+    std::vector<Lane> next = emit_body(e, *body, in);
+    for (std::size_t i = 0; i < next.size(); ++i) next[i] = e.select(inside, next[i], acc[i]);
+    return next;
   };
   return e.fold(Ints(d.window), init, step).at(static_cast<std::size_t>(result));
 }
@@ -170,13 +176,13 @@ Value select_and_scatter(Value x, Value source, Value init, const ProgramPtr& se
   Builder& b = *x.builder;
   const std::int64_t count = x.shape().count();
   const DType place = count > 0x7fffffff ? DType::int64 : DType::int32;
-  // A place of -1 is none: the accumulator before the first element, or padding.
+  // A place of -1 is none: the accumulator before the first element.
   Builder body("selected");
   const Type number(x.dtype(), Shape{}), index(place, Shape{});
   Value kept = body.input(number), kept_at = body.input(index), next = body.input(number),
         next_at = body.input(index), zero = ops::scalar(body, place, 0);
   Value chosen = body.inline_program(*select, Values{kept, next})[0];
-  Value keep = or_(lt(next_at, zero), and_(ge(kept_at, zero), chosen));
+  Value keep = and_(ge(kept_at, zero), chosen);
   const ProgramPtr selected =
       body.finish(Values{ops::select(keep, kept, next), ops::select(keep, kept_at, next_at)});
 
@@ -195,7 +201,7 @@ void register_general_window(Registry& r) {
   op.name = "reduce_window";
   op.doc =
       "Folds the elements of each window of one array or of several of one shape, as reduce does; "
-      "padding and holes are elements that equal the inits. Derivatives spell every element of "
+      "padding and holes do not count. Derivatives spell every element of "
       "the window out.";
   op.stablehlo = "reduce_window";
   op.attrs = window_attr_specs();
@@ -203,6 +209,7 @@ void register_general_window(Registry& r) {
   op.outputs = -1;
   op.cheap = false;
   op.infer = infer;
+  op.vary = vary_as_operands;
   op.jvp_both = [](const JvpBothArgs& a) {
     return jvp_spelled(a, [&](Builder& b, std::span<const Value> in) {
       return element_by_element(b, in, a.attrs);
