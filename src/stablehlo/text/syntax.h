@@ -77,10 +77,10 @@ struct DefSyntax {
 };
 struct ArgumentSyntax {
   std::string_view name;
-  std::string label;  // what the function that was exported called it; empty where nothing says
   TypeSyntax type;
   std::vector<NamedAttribute> attributes;
   std::size_t at = 0;
+  std::string label = {};  // what the function that was exported called it, where the file says
 };
 
 struct OperationSyntax;
