@@ -77,16 +77,25 @@ Value from_parts(Value x, int dim, const Stretch& s, const FetchPlan& plan, cons
     }
     piece = sliced(x, dim, round.start, round.limit);
     if (round.sent)
-      piece = ppermute_affine(piece, axes, parts, s.step / common,
-                              floor_div(s.first + before, common), part / common);
+      piece = plan.shift ? ppermute_affine(piece, axes, parts, 1,
+                                           *plan.shift + static_cast<std::int64_t>(k))
+                         : ppermute_affine(piece, axes, parts, s.step / common,
+                                           floor_div(s.first + before, common), part / common);
     pieces.push_back(padded(piece, dim, round.start - from, to - round.limit, std::nullopt));
   }
   Value all = concatenate(pieces, dim);
   if (plan.begin == plan.latest) return all;
-  // Where the device begins in its first source, of a number that is not negative.
-  const std::int64_t up = (parts * std::abs(s.step) + std::abs(s.first)) / part + 1;
-  Value begin = begin_of(b, s, axes, parts, up * part);
-  begin = rem(begin, full_like(begin, static_cast<double>(part)));
+  // Where the device begins in its first source.
+  Value begin;
+  if (plan.shift) {
+    Stretch from_own = s;
+    from_own.step = s.step - part;
+    begin = begin_of(b, from_own, axes, parts, -*plan.shift * part);
+  } else {  // of a number that is not negative
+    const std::int64_t up = (parts * std::abs(s.step) + std::abs(s.first)) / part + 1;
+    begin = begin_of(b, s, axes, parts, up * part);
+    begin = rem(begin, full_like(begin, static_cast<double>(part)));
+  }
   return sliced_from(all, dim, sub(begin, full_like(begin, static_cast<double>(plan.begin))),
                      s.count);
 }
@@ -100,7 +109,7 @@ std::optional<Stretch> stretch_of(const FactorRule::Window& w, std::int64_t part
   Stretch s;
   std::int64_t dilation = w.dilation;
   if (c * w.stride % dilation != 0) {
-    if (!w.spreads || dilation > parts) return std::nullopt;
+    if (!w.spreads || w.extent == 0 || dilation > parts) return std::nullopt;
     s.spread = std::exchange(dilation, 1);
   }
   s.extent = w.extent * s.spread;
@@ -114,13 +123,20 @@ std::optional<Stretch> stretch_of(const FactorRule::Window& w, std::int64_t part
   return s;
 }
 
-std::optional<FetchPlan> plan_fetch(const Stretch& s, std::int64_t parts) {
-  if (s.extent < 2) return std::nullopt;
+namespace {
+
+std::int64_t first_source(const Stretch& s, const FetchPlan& plan, std::int64_t p) {
+  return plan.shift ? p + *plan.shift : floor_div(s.step * p + s.first, s.part);
+}
+
+std::optional<FetchPlan> plan_with(const Stretch& s, std::int64_t parts,
+                                   std::optional<std::int64_t> shift) {
   const std::int64_t part = s.part;
   FetchPlan plan;
+  plan.shift = shift;
   plan.begin = part;
   for (std::int64_t p = 0; p < parts; ++p) {
-    const std::int64_t at = modulo(s.step * p + s.first, part);
+    const std::int64_t at = s.step * p + s.first - first_source(s, plan, p) * part;
     plan.begin = std::min(plan.begin, at);
     plan.latest = std::max(plan.latest, at);
   }
@@ -131,8 +147,8 @@ std::optional<FetchPlan> plan_fetch(const Stretch& s, std::int64_t parts) {
     round.start = part;
     bool own = true, outside = false;
     for (std::int64_t p = 0; p < parts; ++p) {
-      const std::int64_t begin = s.step * p + s.first, source = floor_div(begin, part) + k,
-                         at = modulo(begin, part) - k * part;
+      const std::int64_t source = first_source(s, plan, p) + k,
+                         at = s.step * p + s.first - source * part;
       const std::int64_t from = std::max<std::int64_t>(0, at), to = std::min(part, at + s.count),
                          held = source < 0 ? 0 : std::min(part, s.extent - source * part);
       if (to <= from) continue;
@@ -154,6 +170,18 @@ std::optional<FetchPlan> plan_fetch(const Stretch& s, std::int64_t parts) {
   }
   if (plan.received > part / s.spread * (parts - 1)) return std::nullopt;
   return plan;
+}
+
+}  // namespace
+
+std::optional<FetchPlan> plan_fetch(const Stretch& s, std::int64_t parts) {
+  if (s.extent < 2) return std::nullopt;
+  std::int64_t before = s.first;  // the least that a stretch begins from its device's own part
+  for (std::int64_t p = 1; p < parts; ++p)
+    before = std::min(before, (s.step - s.part) * p + s.first);
+  std::optional<FetchPlan> plan = plan_with(s, parts, std::nullopt),
+                           near = plan_with(s, parts, floor_div(before, s.part));
+  return !plan || (near && near->received < plan->received) ? near : plan;
 }
 
 Value fetch(Value x, int dim, const Stretch& s, const Strings& axes, std::int64_t parts,

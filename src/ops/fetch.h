@@ -34,6 +34,9 @@ struct FetchPlan {
     bool sent = false;  // else it is the device's own part, or nobody's
   };
   std::vector<Round> rounds;
+  /// Device p has p + shift for its first source: stretches lie near the devices' own parts. Absent:
+  /// the part in which its stretch begins.
+  std::optional<std::int64_t> shift;
   /// Something else than zero may stand where there are no elements in a stretch.
   bool masked = false;
   /// Devices begin between these elements of their first sources' parts.

@@ -125,15 +125,19 @@ TEST(KnownCases, SlicesReceiveNoMoreThanTheirStretch) {
   EXPECT_EQ(part(11, 16, 1), 16);
 }
 
+// Parts of 3 become parts of 4, and those of 256 parts of 257, which begin elsewhere in each. No
+// constraint says that 1026 elements are cut.
 TEST(KnownCases, APeriodicHaloOfOne) {
-  Case c(kFour);
-  Value x = c.input({12}, "x");
-  Value y = c.constrain(ops::concatenate(Values{sliced(x, 11, 12), x, sliced(x, 0, 1)}, 0), "x");
-  const Partitioned p = c.run({ops::reduce_sum(ops::mul(y, y), {0})}, {""});
-  // Parts of 3 become parts of 4, which begin elsewhere in each.
-  EXPECT_EQ(collectives(p),
-            (Texts{"all_reduce x 6", "permute x 12", "permute x 12", "permute x 4"}));
-  expect_right(c, p);
+  for (std::int64_t n : {12, 1024}) {
+    Case c(kFour);
+    Value x = c.input({n}, "x");
+    Value y = ops::concatenate(Values{sliced(x, n - 1, n), x, sliced(x, 0, 1)}, 0);
+    if (n == 12) y = c.constrain(y, "x");
+    const Partitioned p = c.run({ops::reduce_sum(ops::mul(y, y), {0})}, {""});
+    EXPECT_EQ(collectives(p),
+              (Texts{"all_reduce x 6", "permute x 12", "permute x 4", "permute x 8"}));
+    expect_right(c, p);
+  }
 }
 
 // Rows at the cuts are sent as where they divide; a kernel's gradient is computed whole.

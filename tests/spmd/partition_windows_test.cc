@@ -65,7 +65,7 @@ TEST(PartitionWindows, SlicesFetchWhatTheyNeed) {
   EXPECT_EQ(sliced(kFour, 16, {0}, {16}, {2}), Texts{});
   EXPECT_EQ(sliced(kFour, 16, {1}, {16}, {2}), Texts{});
   EXPECT_EQ(sliced(kFour, 16, {4}, {12}, {1}), Texts{"permute x 16"});
-  EXPECT_EQ(sliced(kFour, 16, {1}, {13}, {1}), Texts{"permute x 16"});
+  EXPECT_EQ(sliced(kFour, 16, {1}, {13}, {1}), Texts{"permute x 8"});
   EXPECT_EQ(sliced(kTwo, 12, {2}, {12}, {1}), Texts{"permute x 4"});
   EXPECT_EQ(sliced(kThree, 27, {2}, {27}, {3}), Texts{});
 }
