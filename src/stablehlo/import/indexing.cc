@@ -8,6 +8,16 @@ namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
+std::int64_t vector_dim_of(Reading& r, const AttributeSyntax& fields) {
+  const Ints d = r.field(fields, "index_vector_dim");
+  return d.empty() ? 0 : d[0];
+}
+void check_vector_dim(Reading& r, std::int64_t d, int indices) {
+  if (d < 0 || d > indices)
+    r.refuse("index_vector_dim is " + std::to_string(d) + ", and the indices have " +
+             std::to_string(indices) + " dimensions");
+}
+
 ops::ScatterDims scatter_dims(Reading& r) {
   const AttributeSyntax& a = r.need("scatter_dimension_numbers");
   ops::ScatterDims d;
@@ -16,8 +26,14 @@ ops::ScatterDims scatter_dims(Reading& r) {
   d.operand_batching_dims = r.field(a, "input_batching_dims");
   d.scatter_indices_batching_dims = r.field(a, "scatter_indices_batching_dims");
   d.scatter_dims_to_operand_dims = r.field(a, "scatter_dims_to_operand_dims");
-  const Ints vector_dim = r.field(a, "index_vector_dim");
-  d.index_vector_dim = vector_dim.empty() ? 0 : vector_dim[0];
+  d.index_vector_dim = vector_dim_of(r, a);
+  const int rank = r.in[0].rank(), indices = r.in[r.in.size() / 2].rank();
+  check_vector_dim(r, d.index_vector_dim, indices);
+  r.check_dims(d.update_window_dims, r.in.back().rank(), "update_window_dims");
+  r.check_dims(d.inserted_window_dims, rank, "inserted_window_dims");
+  r.check_dims(d.operand_batching_dims, rank, "input_batching_dims");
+  r.check_dims(d.scatter_dims_to_operand_dims, rank, "scatter_dims_to_operand_dims");
+  r.check_dims(d.scatter_indices_batching_dims, indices, "scatter_indices_batching_dims");
   return d;
 }
 
@@ -49,8 +65,14 @@ Values gather(Reading& r) {
   d.operand_batching_dims = r.field(a, "operand_batching_dims");
   d.start_indices_batching_dims = r.field(a, "start_indices_batching_dims");
   d.start_index_map = r.field(a, "start_index_map");
-  const Ints vector_dim = r.field(a, "index_vector_dim");
-  d.index_vector_dim = vector_dim.empty() ? 0 : vector_dim[0];
+  d.index_vector_dim = vector_dim_of(r, a);
+  const int rank = r.in[0].rank(), indices = r.in[1].rank();
+  check_vector_dim(r, d.index_vector_dim, indices);
+  r.check_dims(d.offset_dims, r.result().shape.rank(), "offset_dims");
+  r.check_dims(d.collapsed_slice_dims, rank, "collapsed_slice_dims");
+  r.check_dims(d.operand_batching_dims, rank, "operand_batching_dims");
+  r.check_dims(d.start_index_map, rank, "start_index_map");
+  r.check_dims(d.start_indices_batching_dims, indices, "start_indices_batching_dims");
   Ints sizes;
   if (r.in.size() == 3) {  // dynamic_gather
     const std::optional<Ints> known = r.known_integers(r.in[2]);
@@ -60,6 +82,9 @@ Values gather(Reading& r) {
   } else {
     sizes = r.ints("slice_sizes");
   }
+  if (sizes.size() != static_cast<std::size_t>(rank))
+    r.refuse("it has " + std::to_string(sizes.size()) + " slice sizes for an operand of " +
+             std::to_string(rank) + " dimensions");
   return {ops::gather(r.in[0], r.in[1], d, sizes)};
 }
 
