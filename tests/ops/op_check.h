@@ -81,8 +81,12 @@ inline HostArray integers(const Type& type, int seed) {
   dispatch(type.dtype, [&](auto tag) {
     using T = decltype(tag);
     for (std::int64_t i = 0; i < a.count(); ++i) {
-      auto v = static_cast<float>((i * 7 + seed * 5 + 3) % 11 - 5);
-      a.data<T>()[i] = static_cast<T>(v);
+      const std::int64_t v = (i * 7 + seed * 5 + 3) % 11 - 5;
+      // A negative integer wraps; a negative float has no value in an unsigned type.
+      if constexpr (std::is_integral_v<T>)
+        a.data<T>()[i] = static_cast<T>(v);
+      else
+        a.data<T>()[i] = static_cast<T>(static_cast<float>(v));
     }
   });
   return a;

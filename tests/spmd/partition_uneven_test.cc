@@ -168,6 +168,15 @@ TEST(PartitionUneven, LargestElementsOfWindows) {
   expect_right(c, p);
 }
 
+TEST(PartitionUneven, WindowsOverNoElements) {
+  Case c(kTwo);
+  const ops::WindowDims pairs{{1, 2}, {1, 1}, {0, 1}, {0, 2}, {1, 1}, {1, 1}};
+  Value x = c.input({2, 0}, ""), tangent = c.input({2, 0}, "");
+  const Value wanted = c.constrain(ops::select_and_gather_add(x, tangent, pairs), ";x");
+  const Partitioned p = c.run({wanted}, {""});
+  expect_right(c, p);
+}
+
 TEST(PartitionUneven, ShapesThatTheDevicesDoNotDivide) {
   const auto reshaped = [](const MeshShape& mesh, Shape from, const char* cut, Shape to,
                            const char* then) {

@@ -209,7 +209,7 @@ Array arange(double start, double stop, double step, std::optional<DType> given,
     endless(call, loc);
   const double count = std::ceil((stop - start) / step);
   if (count > 0x1p50) too_many(call, fmt::format("{}", count), loc);
-  std::int64_t n = std::max<std::int64_t>(0, static_cast<std::int64_t>(count));
+  const std::int64_t n = count > 0 ? static_cast<std::int64_t>(count) : 0;
   if (n > 0)
     values_fit("arange", call, start, start + static_cast<double>(n - 1) * step, dtype, loc);
   return composite1("arange", {}, loc, [&](Builder& b, std::span<const Value>) {

@@ -43,7 +43,7 @@ FactorRule::Window read_along(const Shape& x, const WindowDims& d, int i) {
 
 // Both operands of a gather lie as the array does.
 std::vector<FactorRule::Window> fetched(const Shape& x, const WindowDims& d, int i, bool scatter) {
-  if (!is_fetched(d, i)) return {};
+  if (!is_fetched(d, i) || x[i] == 0) return {};
   std::vector<FactorRule::Window> both(2, window_along(x, d, i));
   if (scatter) both = {read_along(x, d, i), holders_along(x, d, i)};
   both[1].input = 1;
