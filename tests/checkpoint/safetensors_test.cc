@@ -140,8 +140,8 @@ TEST_F(Files, DamagedFiles) {
   EXPECT_EQ(error(R"({"a":1})"), "tensor 'a' lacks dtype, shape or data_offsets");
   EXPECT_EQ(error(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", "1234"),
             "tensor 'a' lacks dtype, shape or data_offsets");
-  EXPECT_EQ(error(R"({"a":{"dtype":"C64","shape":[1],"data_offsets":[0,8]}})", "12345678"),
-            "tensor 'a' has the unknown dtype \"C64\"");
+  EXPECT_EQ(error(R"({"a":{"dtype":"F8","shape":[1],"data_offsets":[0,8]}})", "12345678"),
+            "tensor 'a' has the unknown dtype \"F8\"");
   EXPECT_EQ(error(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234"),
             "tensor 'a' has the shape [-1]");
   EXPECT_EQ(

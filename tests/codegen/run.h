@@ -167,13 +167,24 @@ inline double ulps(double actual, double expected, ts::DType d) {
   return std::abs(actual - expected) / std::ldexp(1.0, std::max(exponent - digits + 1, least));
 }
 
-/// Integers and booleans must be equal, floats within `tolerance` units of the last place.
+/// The distance of the parts of complex numbers in units of the last place of the greater one.
+inline double part_ulps(const ts::HostArray& actual, const ts::HostArray& expected,
+                        std::int64_t i) {
+  const double a = actual.number(i), b = expected.number(i), other = expected.number(i ^ 1);
+  const double size = std::max(std::fabs(b), std::fabs(other));
+  if (!std::isfinite(a) || !std::isfinite(b) || !std::isfinite(other) || a == b)
+    return ulps(a, b, expected.dtype);
+  return ulps(size + std::fabs(a - b), size, expected.dtype);
+}
+
+/// Integers and booleans must be equal, floats within `tolerance` units of the last place, complex
+/// numbers within as many of their greater part.
 inline void expect_close(const ts::HostArray& actual, const ts::HostArray& expected,
-                         double tolerance, const std::string& what) {
+                         double tolerance, const std::string& what, bool complex = false) {
   ASSERT_EQ(actual.dtype, expected.dtype) << what;
   ASSERT_EQ(actual.shape, expected.shape) << what;
   if (ts::is_complex(actual.dtype))
-    return expect_close(parts::of(actual), parts::of(expected), tolerance, what);
+    return expect_close(parts::of(actual), parts::of(expected), tolerance, what, true);
   int shown = 0;
   for (std::int64_t i = 0; i < expected.count() && shown < 4; ++i) {
     if (!ts::is_floating(expected.dtype)) {
@@ -181,7 +192,9 @@ inline void expect_close(const ts::HostArray& actual, const ts::HostArray& expec
                       expected.bytes + i * ts::size_of(actual.dtype),
                       static_cast<std::size_t>(ts::size_of(actual.dtype))) == 0)
         continue;
-    } else if (ulps(actual.number(i), expected.number(i), expected.dtype) <= tolerance) {
+    } else if ((complex
+                    ? part_ulps(actual, expected, i)
+                    : ulps(actual.number(i), expected.number(i), expected.dtype)) <= tolerance) {
       continue;
     }
     ++shown;

@@ -36,8 +36,8 @@ void combine_into(HostArray& all, const HostArray& result, const std::string& ho
   double* to = all.data<double>();
   for (std::int64_t i = 0; i < piece.count(); ++i) {
     if (!first && how == "*" && is_complex(result.dtype)) {
-      const std::complex<double> product = std::complex(to[i], to[i + 1]) *
-                                           std::complex(piece.number(i), piece.number(i + 1));
+      const std::complex<double> product =
+          std::complex(to[i], to[i + 1]) * std::complex(piece.number(i), piece.number(i + 1));
       to[i] = product.real();
       to[++i] = product.imag();
       continue;
