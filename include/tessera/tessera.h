@@ -45,6 +45,7 @@
 #include <tessera/shape.h>
 #include <tessera/shard_map.h>
 #include <tessera/sharding.h>
+#include <tessera/special.h>
 #include <tessera/static_array.h>
 #include <tessera/tree.h>
 #include <tessera/tree_def.h>
