@@ -46,6 +46,7 @@
 #include <tessera/shape.h>
 #include <tessera/shard_map.h>
 #include <tessera/sharding.h>
+#include <tessera/special.h>
 #include <tessera/stablehlo.h>
 #include <tessera/static_array.h>
 #include <tessera/tree.h>

@@ -24,7 +24,7 @@ constexpr Row kRows[] = {
     {DType::int32, "<i4"},   {DType::int64, "<i8"},    {DType::uint8, "|u1"},
     {DType::uint16, "<u2"},  {DType::uint32, "<u4"},   {DType::uint64, "<u8"},
     {DType::float16, "<f2"}, {DType::bfloat16, "<V2"}, {DType::float32, "<f4"},
-    {DType::float64, "<f8"},
+    {DType::float64, "<f8"}, {DType::complex64, "<c8"}, {DType::complex128, "<c16"},
 };
 
 class Complaint {

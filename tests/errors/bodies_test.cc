@@ -29,6 +29,7 @@ MISUSE(sort_nothing) {
   ts::sort_by({}, [](auto a, auto b) { return a[0] < b[0]; });
 }
 MISUSE(reduce_precision_without_an_exponent) { ts::reduce_precision(row(), 0, 7); }
+MISUSE(polygamma_of_a_negative_order) { ts::polygamma(-1, row()); }
 MISUSE(bits_of_floats) { ts::population_count(row()); }
 MISUSE(bitcast_to_a_wider_number) { ts::bitcast_convert_type(row(), ts::f64); }
 MISUSE(derivative_of_a_neighbour) {

@@ -74,7 +74,9 @@ double ulps(const std::string& f) {
     return 64;
   if (f == "conv" || f == "einsum" || f == "dot" || f == "matmul" || f == "tensordot" ||
       f == "inner")
-    return 32;  // sums of <= 36 products
+    return 32;                       // sums of <= 36 products
+  if (f == "gammaln") return 16;     // JAX is off by 11 at 0.7
+  if (f == "polygamma") return 256;  // JAX multiplies by the exponential of a logarithm
   if (f == "normal" || f == "truncated_normal" || f == "gumbel" || f == "exponential") return 16;
   return 8;
 }

@@ -64,6 +64,14 @@ for name, how in (("three_fry", lax.RandomAlgorithm.RNG_THREE_FRY), ("philox", l
         case(f"rng_bit_generator:{name} {dtype} {text}", lambda s: lax.rng_bit_generator(s, shape, dtype=dtype, algorithm=how), state)
 
 
+for dtype in ("float32", "float64"):
+    x = np.array([0.03, 0.25, 0.7, 2.5, 3.75, 8.5, 33.0, 1e4], dtype)
+    case("gammaln:", jax.scipy.special.gammaln, x)
+    case("digamma:", jax.scipy.special.digamma, x)
+    for n in (1, 2, 5):
+        case(f"polygamma:{n}", lambda x: jax.scipy.special.polygamma(n, x), x[:6])
+
+
 def affine(x, y):
     return x * y + x + y
 

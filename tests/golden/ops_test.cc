@@ -7,6 +7,7 @@
 #include <tessera/grad.h>
 #include <tessera/manipulation.h>
 #include <tessera/reductions.h>
+#include <tessera/special.h>
 
 namespace golden {
 
@@ -61,6 +62,9 @@ void add_ops(std::map<std::string, Function>& t) {
   });
   add("bitcast_convert_type",
       [](const Inputs& in, Text v) { return ts::bitcast_convert_type(in[0], dtype_named(v)); });
+  add("gammaln", [](const Inputs& in, Text) { return ts::gammaln(in[0]); });
+  add("digamma", [](const Inputs& in, Text) { return ts::digamma(in[0]); });
+  add("polygamma", [](const Inputs& in, Text v) { return ts::polygamma(numbers(v)[0], in[0]); });
   t["rng_bit_generator"] = random_bits;
   add("reduce_affine",
       [](const Inputs& in, Text v) { return ts::reduce(in[0], 0.5, affine, numbers(v)); });

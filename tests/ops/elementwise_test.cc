@@ -222,8 +222,7 @@ TEST(Elementwise, BitcastKeepsBits) {
                                         {{"dtype", ts::i64}}),
             "bitcast_convert: reads float32 as int64\n"
             "  rule: both dtypes have the same width, or the last dimension of the narrower one "
-            "makes up for it; booleans and complex numbers are read as such only
-"
+            "makes up for it; booleans and complex numbers are read as such only\n"
             "  try: use astype to convert values");
 }
 
@@ -262,6 +261,26 @@ TEST(Elementwise, NextAfter) {
   expect_same(binary<float>("nextafter", {1, 1, 0, 0, -0.0f, kInf, 1, kNan, 3e38f * 10},
                             {2, 0, 1, -1, 0, 0, 1, 1, kInf}),
               {1 + 0x1p-23f, 1 - 0x1p-24f, 1e-45f, -1e-45f, 0, 3.40282347e38f, 1, kNan, kInf});
+}
+
+TEST(Elementwise, GammaFamily) {
+  // Summed to 60 digits by Euler and Maclaurin's formula.
+  const std::vector<double> x{0.25, 1, 1.5, 2, 5.5, 40};
+  const std::vector<double> psi{-4.2274535333762655, -0.5772156649015329, 0.03648997397857652,
+                                0.42278433509846713, 1.6110931485817512,  3.676327374034843},
+      first{17.19732915450711,  1.6449340668482264,  0.9348022005446793,
+            0.6449340668482264, 0.19934238698962767, 0.02531510384129103},
+      fifth{491552.5137676813, 122.0811674381339,    11.113548602435497,
+            2.081167438133897, 0.007318980739550786, 2.4938943509996704e-07};
+  const std::vector<double> computed = unary("digamma", x);
+  auto of_order = [&](std::int64_t n) {
+    return values<double>(run_op("polygamma", {host<double>({6}, x)}, {{"order", n}}));
+  };
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    EXPECT_NEAR(computed[i], psi[i], 4e-16 * std::fabs(psi[i]));
+    EXPECT_NEAR(of_order(1)[i], first[i], 4e-16 * first[i]);
+    EXPECT_NEAR(of_order(5)[i], fifth[i], 4e-16 * fifth[i]);
+  }
 }
 
 TEST(Elementwise, ReducePrecision) {

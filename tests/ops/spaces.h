@@ -49,6 +49,10 @@ inline const std::map<std::string, Space>& spaces() {
       {"iota", draw_iota},
       {"order_by", draw_order_by},
       {"pad", draw_pad},
+      {"polygamma",
+       [](Dice& dice, const Type& x) {
+         return Drawn({{x}, {{"order", dice.between(1, 4)}}});
+       }},
       {"reduce", draw_general_reduce},
       {"reduce_and", draw_reduction},
       {"reduce_max", draw_reduction},

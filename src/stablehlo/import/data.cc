@@ -18,7 +18,7 @@ constexpr Element kElements[] = {
     {"i32", DType::int32},   {"i64", DType::int64},     {"ui8", DType::uint8},
     {"ui16", DType::uint16}, {"ui32", DType::uint32},   {"ui64", DType::uint64},
     {"f16", DType::float16}, {"bf16", DType::bfloat16}, {"f32", DType::float32},
-    {"f64", DType::float64},
+    {"f64", DType::float64}, {"complex<f32>", DType::complex64}, {"complex<f64>", DType::complex128},
 };
 
 [[noreturn]] void no_data(const ModuleSyntax& m, const AttributeSyntax& a,

@@ -19,6 +19,8 @@ Values select(Reading& r);
 Values clamp(Reading& r);
 Values pass(Reading& r);     // the operands
 Values nothing(Reading& r);  // tokens
+Values polygamma(Reading& r);
+Values rng_bit_generator(Reading& r);
 Values square(Reading& r);
 Values is_inf(Reading& r);
 Values is_pos_inf(Reading& r);

@@ -17,6 +17,7 @@ const std::unordered_map<std::string_view, Rule>& table() {
       {"stablehlo.bitcast_convert", rules::bitcast_convert},
       {"stablehlo.reduce_precision", rules::reduce_precision},
       {"stablehlo.power", rules::power},
+      {"stablehlo.rng_bit_generator", rules::rng_bit_generator},
       {"stablehlo.real", rules::real_part},
       {"stablehlo.imag", rules::imaginary_part},
       {"stablehlo.compare", rules::compare},
@@ -79,6 +80,7 @@ const std::unordered_map<std::string_view, Rule>& table() {
       {"stablehlo.collective_permute", rules::collective_permute},
       {"stablehlo.collective_broadcast", rules::collective_broadcast},
       // CHLO
+      {"chlo.polygamma", rules::polygamma},
       {"chlo.square", rules::square},
       {"chlo.is_inf", rules::is_inf},
       {"chlo.is_pos_inf", rules::is_pos_inf},

@@ -1,5 +1,6 @@
 // Constants, conversions, comparisons, and whatever is elementwise.
 #include "ir/op.h"
+#include "ops/random/rng_bit_generator.h"
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/total_order.h"
 
@@ -85,8 +86,6 @@ Values bitcast_convert(Reading& r) {
 // "e8m10": bits of the exponent, bits of the mantissa; or two attributes.
 Values reduce_precision(Reading& r) {
   r.need_operands(1);
-  const Op* op = Registry::get().find("reduce_precision");
-  if (!op) r.refuse("it is not supported");
   long long exponent = 0, mantissa = 0;
   const std::string format = r.word_or("format", "");
   if (format.empty()) {
@@ -95,9 +94,29 @@ Values reduce_precision(Reading& r) {
   } else if (std::sscanf(format.c_str(), "e%lldm%lld", &exponent, &mantissa) != 2) {
     r.refuse(shown(format) + " is no format", "a format is written as e8m10");
   }
-  return r.b.emit(
-      *op, r.in,
-      {{"exponent_bits", std::int64_t{exponent}}, {"mantissa_bits", std::int64_t{mantissa}}});
+  // What the bits may be, the op says.
+  const auto number = [](long long n) { return static_cast<int>(std::clamp(n, -1LL, 1LL << 20)); };
+  return {ops::reduce_precision(r.in[0], number(exponent), number(mantissa))};
+}
+
+Values polygamma(Reading& r) {
+  r.need_operands(2);
+  const std::optional<double> order = r.known_number(r.in[0]);
+  if (!order || *order < 0 || *order != std::floor(*order) || *order > kMostOrder)
+    r.refuse("its order is not one whole number that is known before the program runs",
+             "orders are 0 to " + std::to_string(kMostOrder));
+  return {ops::polygamma(static_cast<int>(*order), r.in[1])};
+}
+
+Values rng_bit_generator(Reading& r) {
+  r.need_operands(1);
+  const std::string algorithm = r.word_or("rng_algorithm", r.word_or("algorithm", "DEFAULT"));
+  const Type drawn = r.result(1);
+  const bool three = algorithm == "THREE_FRY";
+  if (!three && algorithm != "PHILOX" && algorithm != "DEFAULT")
+    r.refuse(shown(algorithm) + " is no algorithm", "there are DEFAULT, THREE_FRY and PHILOX");
+  return ops::rng_bit_generator(r.in[0], drawn.shape, drawn.dtype,
+                                three ? ops::BitGenerator::three_fry : ops::BitGenerator::philox);
 }
 
 // Integers by squaring, a bit of the exponent a step; a negative exponent leaves 1 and -1 alone.

@@ -1,0 +1,271 @@
+// lgamma, digamma and polygamma.
+//
+// Kernels compute digamma and polygamma in double, whatever the dtype; the evaluators in long
+// double, by longer sums.
+#include "ops/elementwise/special.h"
+
+#include "ops/elementwise/elementwise.h"
+#include "ops/elementwise/elementwise_eval.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <vector>
+
+namespace tessera::inline v0::ops {
+
+Value lgamma(Value x) { return x.builder->emit1("lgamma", {x}); }
+Value digamma(Value x) { return x.builder->emit1("digamma", {x}); }
+Value polygamma(Value x, std::int64_t n) {
+  return n == 0 ? digamma(x) : x.builder->emit1("polygamma", {x}, {{"order", n}});
+}
+
+namespace {
+
+// The positive root of digamma in two parts, and the power series of digamma(x) / (x - root) around
+// it, highest power first: the coefficient of (x - root)^k is (-1)^k zeta(k + 2, root).
+constexpr double kRoot = 1.4616321449683622, kRootRest = 9.549995429965697e-17;
+constexpr double kAroundRoot[] = {
+    5.446941930669446e-07,   -7.96142543124197e-07,  1.1636675363548843e-06,
+    -1.7008538854332607e-06, 2.486022733129538e-06,  -3.6336507898010456e-06,
+    5.3110609208898636e-06,  -7.762817668462094e-06, 1.134638458466385e-05,
+    -1.6584242271854135e-05, 2.424006611860132e-05,  -3.5430070947659604e-05,
+    5.178575795222081e-05,   -7.569179582195066e-05, 0.0001106337276874741,
+    -0.00016170622091974803, 0.00023635601564027053, -0.0003454680251063077,
+    0.000504953265834602,    -0.0007380709389960052, 0.0010788252019162967,
+    -0.0015769367714301972,  0.002305126326734928,   -0.003369801655439328,
+    0.004926781395729853,    -0.007204534386356869,  0.010538791616612175,
+    -0.01542476590494896,    0.022597648232218104,   -0.03316112647484736,
+    0.04880428816414311,     -0.07219956125645471,   0.10782405069126237,
+    -0.16394270544240652,    0.258499760955651,      -0.4427631689835921,
+    0.9676722454476212};
+// -B(2k) / 2k and B(2k) / (2k)! for the asymptotic series, B the Bernoulli numbers; first k = 1.
+constexpr double kAsymptotic[] = {-1.0 / 12,        1.0 / 120,      -1.0 / 252, 1.0 / 240,
+                                  -1.0 / 132,       691.0 / 32760,  -1.0 / 12,  3617.0 / 8160,
+                                  -43867.0 / 14364, 174611.0 / 6600};
+constexpr double kEulerMaclaurin[] = {
+    0.08333333333333333,   -0.001388888888888889,  3.306878306878307e-05,  -8.267195767195768e-07,
+    2.08767569878681e-08,  -5.284190138687493e-10, 1.3382536530684679e-11, -3.3896802963225827e-13,
+    8.586062056277845e-15, -2.174868698558062e-16, 5.5090028283602295e-18};
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+long double exact_digamma(long double x) {
+  constexpr long double pi = std::numbers::pi_v<long double>;
+  if (x <= 0) {
+    if (x == std::floor(x)) return kNan;
+    return exact_digamma(1 - x) - pi / std::tan(pi * (x - std::round(x)));
+  }
+  long double shifted = 0;
+  for (; x < 24; ++x) shifted += 1 / x;
+  long double series = 0, square = 1 / (x * x);
+  for (int k = 9; k >= 0; --k) series = (series + kAsymptotic[k]) * square;
+  return std::log(x) - 1 / (2 * x) + series - shifted;
+}
+
+// Euler and Maclaurin's sum of the Hurwitz zeta function at order + 1, times order factorial.
+long double exact_polygamma(long double x, std::int64_t order) {
+  if (!(x >= 0)) return kNan;
+  const auto s = static_cast<long double>(order + 1);
+  long double sum = 0, factorial = order % 2 ? 1 : -1;
+  for (std::int64_t k = 2; k <= order; ++k) factorial *= static_cast<long double>(k);
+  for (int k = 0; k < 32; ++k) sum += std::pow(x + k, -s);
+  const long double a = x + 32;
+  if (std::isinf(a)) return 0 * factorial;
+  sum += std::pow(a, 1 - s) / (s - 1) + std::pow(a, -s) / 2;
+  long double rising = s;
+  for (int j = 0; j < 11; ++j) {
+    sum += kEulerMaclaurin[j] * rising * std::pow(a, -s - 2 * j - 1);
+    rising *= (s + 2 * j + 1) * (s + 2 * j + 2);
+  }
+  return factorial * sum;
+}
+
+/// Arithmetic on doubles in a kernel.
+struct Doubles {
+  Emitter& e;
+  Lane number(double v) const { return e.constant(DType::float64, v); }
+  Lane add(Lane x, Lane y) const { return e.binary(Arith::add, x, y); }
+  Lane sub(Lane x, Lane y) const { return e.binary(Arith::sub, x, y); }
+  Lane mul(Lane x, Lane y) const { return e.binary(Arith::mul, x, y); }
+  Lane over(double v, Lane x) const { return e.binary(Arith::div, number(v), x); }
+  Lane power(Lane x, std::int64_t n) const {
+    Lane result = number(1);
+    for (; n > 0; n /= 2) {
+      if (n % 2) result = mul(result, x);
+      if (n > 1) x = mul(x, x);
+    }
+    return result;
+  }
+};
+
+// Of a positive number below 8, which `lost` has to be added to: brought into [1, 2] by steps of
+// one, and the series around the root.
+Lane near_root(const Doubles& m, Lane x, Lane lost) {
+  Emitter& e = m.e;
+  const Lane one = m.number(1), two = m.number(2), zero = m.number(0);
+  const Lane small = e.binary(Arith::lt, x, one);
+  Lane steps = e.select(small, m.over(-1, x), zero);
+  x = e.select(small, m.add(x, one), x);
+  for (int k = 0; k < 6; ++k) {
+    const Lane above = e.binary(Arith::gt, x, two), less = m.sub(x, one);
+    steps = e.select(above, m.add(steps, m.over(1, less)), steps);
+    x = e.select(above, less, x);
+  }
+  const Lane t = m.add(m.sub(x, m.number(kRoot)), m.sub(lost, m.number(kRootRest)));
+  Lane series = m.number(0);
+  for (double c : kAroundRoot) series = m.add(m.mul(series, t), m.number(c));
+  return m.add(m.mul(t, series), steps);
+}
+
+Lane far_from_root(const Doubles& m, Lane x) {
+  const Lane inverse = m.over(1, x), square = m.mul(inverse, inverse);
+  Lane series = m.number(0);
+  for (int k = 9; k >= 0; --k) series = m.mul(m.add(series, m.number(kAsymptotic[k])), square);
+  const Lane rest = m.sub(series, m.mul(m.number(0.5), inverse));
+  return m.add(m.e.unary(Arith::log, x), rest);
+}
+
+// pi cot(pi x), by the tangent of an angle of at most an eighth of a turn.
+Lane turned_cotangent(const Doubles& m, Lane x) {
+  Emitter& e = m.e;
+  const Lane rest = m.sub(x, e.unary(Arith::round_nearest_even, x));
+  const Lane size = e.unary(Arith::abs, rest);
+  const Lane wide = e.binary(Arith::gt, size, m.number(0.25));
+  const Lane angle = e.select(wide, m.sub(m.number(0.5), size), size);
+  const Lane t = e.unary(Arith::tan, m.mul(m.number(std::numbers::pi), angle));
+  const Lane r = m.mul(m.number(std::numbers::pi), e.select(wide, t, m.over(1, t)));
+  return e.select(e.binary(Arith::lt, rest, m.number(0)), e.unary(Arith::neg, r), r);
+}
+
+Lane emit_digamma(Emitter& e, const Equation&, int, std::span<const Index> at) {
+  const Doubles m{e};
+  const Lane given = e.operand(0, at), x = e.convert(given, DType::float64);
+  const Lane reflected = e.binary(Arith::le, x, m.number(0));
+  // What the difference loses by rounding counts where digamma is small.
+  const Lane one = m.number(1), zero = m.number(0), mirror = m.sub(one, x);
+  const Lane part = m.sub(mirror, one);
+  const Lane lost = m.sub(m.sub(one, m.sub(mirror, part)), m.add(x, part));
+  const Lane y = e.select(reflected, mirror, x);
+  Lane r = e.select(e.binary(Arith::lt, y, m.number(8)),
+                    near_root(m, y, e.select(reflected, lost, zero)), far_from_root(m, y));
+  const Lane pole = e.binary(Arith::eq, x, e.unary(Arith::floor, x));
+  const Lane mirrored = e.select(pole, m.number(kNan), m.sub(r, turned_cotangent(m, x)));
+  return e.convert(e.select(reflected, mirrored, r), given.dtype);
+}
+
+// In double where x is narrower: the library's function of float32 overflows before its results do.
+Lane emit_lgamma(Emitter& e, const Equation&, int, std::span<const Index> at) {
+  const Lane x = e.operand(0, at);
+  return e.convert(e.unary(Arith::lgamma, e.convert(x, DType::float64)), x.dtype);
+}
+
+Lane emit_polygamma(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+  const Doubles m{e};
+  const std::int64_t n = eqn.attrs.i("order");
+  const Lane given = e.operand(0, at), x = e.convert(given, DType::float64);
+  double factorial = n % 2 ? 1 : -1;
+  for (std::int64_t k = 2; k <= n; ++k) factorial *= static_cast<double>(k);
+  constexpr int kTerms = 12;
+  const Lane a = m.add(x, m.number(kTerms)), inverse = m.over(1, a);
+  const Lane square = m.mul(inverse, inverse);
+  const auto s = static_cast<double>(n + 1);
+  // The least terms first.
+  Lane term = m.power(inverse, n), tail = m.number(0);
+  std::vector<double> rising{s};
+  for (int j = 0; j < 10; ++j) rising.push_back(rising.back() * (s + 2 * j + 1) * (s + 2 * j + 2));
+  for (int j = 10; j >= 0; --j)
+    tail = m.mul(m.add(tail, m.number(kEulerMaclaurin[j] * rising[static_cast<std::size_t>(j)])),
+                 square);
+  tail = m.add(tail, m.add(m.number(1 / (s - 1)), m.mul(m.number(0.5), inverse)));
+  Lane sum = m.mul(term, tail);
+  for (int k = kTerms - 1; k >= 0; --k)
+    sum = m.add(sum, m.over(1, m.power(m.add(x, m.number(k)), n + 1)));
+  const Lane r = m.mul(m.number(factorial), sum);
+  const Lane inside = e.binary(Arith::ge, x, m.number(0));
+  return e.convert(e.select(inside, r, m.number(kNan)), given.dtype);
+}
+
+Op make_lgamma() {
+  Op op = smooth_op(
+      Arith::lgamma, "lgamma", "chlo.lgamma",
+      "The logarithm of the magnitude of the gamma function; infinite at zero, at the negative "
+      "integers and at both infinities.",
+      0.5, 4,
+      [](auto x) {
+        int sign = 0;  // the library's own is one for all threads
+        if constexpr (std::is_same_v<decltype(x), double>)
+          return ::lgamma_r(x, &sign);
+        else
+          return ::lgammaf_r(x, &sign);
+      },
+      [](Value x, Value) { return digamma(x); });
+  op.emit = emit_lgamma;
+  return op;
+}
+
+Op make_digamma() {
+  Op op = smooth_op(
+      Arith::lgamma, "digamma", "chlo.digamma",
+      "The derivative of lgamma; NaN at zero and at the negative integers.", 0.5, 4,
+      [](auto x) { return static_cast<decltype(x)>(exact_digamma(x)); },
+      [](Value x, Value) { return polygamma(x, 1); });
+  op.cost = pointwise_cost(120);
+  op.emit = emit_digamma;
+  return op;
+}
+
+Op make_polygamma() {
+  Op op = elementwise_op("polygamma", "chlo.polygamma",
+                         "The derivative of digamma of an order of at least 1; infinite at 0, NaN "
+                         "below.",
+                         1, Accepts::floating, 0.5, 4);
+  op.attrs = {{"order", AttrKind::integer, "how often digamma is differentiated, 1 to 100"}};
+  op.cheap = false;
+  op.cost = pointwise_cost(120);
+  op.infer = [](const InferArgs& a) {
+    check_dtypes(a, a.inputs, Accepts::floating);
+    const std::int64_t n = a.attrs.i("order");
+    if (n < 1 || n > 100)
+      Message(a.op.name)
+          .problem("an order of " + std::to_string(n))
+          .rule("orders are from 0, digamma itself, to 100")
+          .from(a.loc)
+          .advice("1 is the derivative of digamma")
+          .raise<Error>();
+    return std::vector<Type>{a.inputs[0]};
+  };
+  op.jvp = [](const JvpArgs& a) -> MaybeValues {
+    if (!a.tangents[0]) return {std::nullopt};
+    return {mul(*a.tangents[0], polygamma(a.inputs[0], a.attrs.i("order") + 1))};
+  };
+  op.waived["transpose"] = "its derivative is a product";
+  op.evaluate = [](const EvalArgs& a) {
+    const std::int64_t n = a.attrs.i("order");
+    evaluate_floating<1>([n](auto x) { return static_cast<decltype(x)>(exact_polygamma(x, n)); })(
+        a);
+  };
+  op.emit = emit_polygamma;
+  op.examples = [] {
+    std::vector<OpExample> examples;
+    auto add = [&](Type t, std::int64_t n) {
+      OpExample e{{std::move(t)}, {{"order", n}}};
+      e.lo = 0.5, e.hi = 4;
+      examples.push_back(std::move(e));
+    };
+    add(Type(DType::float32, {2, 3}), 1);
+    add(Type(DType::float64, {4}), 3);
+    add(Type(DType::bfloat16, {3}), 2);
+    return examples;
+  };
+  return op;
+}
+
+}  // namespace
+
+void register_special(Registry& r) {
+  Op lgamma = make_lgamma(), digamma = make_digamma(), polygamma = make_polygamma();
+  add_all(r, lgamma, digamma, polygamma);
+}
+
+}  // namespace tessera::inline v0::ops
