@@ -155,11 +155,12 @@ TEST(DotGeneral, Errors) {
             "dot_general: the operands are float32 and int32\n"
             "  rule: both operands have one dtype\n"
             "  try: convert one of them");
-  EXPECT_EQ(infer_error<DTypeError>("dot_general", {Type(f32, {2}), Type(f32, {2})},
-                                    dot_attrs({{0}, {0}, {}, {}}, i32)),
-            "dot_general: float32 operands cannot give a result of int32\n"
-            "  rule: the result's dtype is of the operands' kind: floating, complex, integer or bool\n"
-            "  try: convert the operands first, or the result after");
+  EXPECT_EQ(
+      infer_error<DTypeError>("dot_general", {Type(f32, {2}), Type(f32, {2})},
+                              dot_attrs({{0}, {0}, {}, {}}, i32)),
+      "dot_general: float32 operands cannot give a result of int32\n"
+      "  rule: the result's dtype is of the operands' kind: floating, complex, integer or bool\n"
+      "  try: convert the operands first, or the result after");
 }
 
 }  // namespace
