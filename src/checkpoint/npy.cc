@@ -20,10 +20,10 @@ struct Row {
   std::string_view text;  // of the header
 };
 constexpr Row kRows[] = {
-    {DType::boolean, "|b1"}, {DType::int8, "|i1"},     {DType::int16, "<i2"},
-    {DType::int32, "<i4"},   {DType::int64, "<i8"},    {DType::uint8, "|u1"},
-    {DType::uint16, "<u2"},  {DType::uint32, "<u4"},   {DType::uint64, "<u8"},
-    {DType::float16, "<f2"}, {DType::bfloat16, "<V2"}, {DType::float32, "<f4"},
+    {DType::boolean, "|b1"}, {DType::int8, "|i1"},      {DType::int16, "<i2"},
+    {DType::int32, "<i4"},   {DType::int64, "<i8"},     {DType::uint8, "|u1"},
+    {DType::uint16, "<u2"},  {DType::uint32, "<u4"},    {DType::uint64, "<u8"},
+    {DType::float16, "<f2"}, {DType::bfloat16, "<V2"},  {DType::float32, "<f4"},
     {DType::float64, "<f8"}, {DType::complex64, "<c8"}, {DType::complex128, "<c16"},
 };
 

@@ -421,7 +421,8 @@ TEST(Elementwise, OperandsThatDoNotFit) {
       "  rule: operands have one dtype; nothing is promoted here\n"
       "  try: convert one operand to the dtype of the other with astype");
   EXPECT_EQ(infer_error<ts::DTypeError>("exp", {ts::Type(ts::i32, {3})}, {}),
-            "exp: operands have dtype int32\n  rule: operands are floating-point or complex\n  try: convert "
+            "exp: operands have dtype int32\n  rule: operands are floating-point or complex\n  "
+            "try: convert "
             "to float32 with astype");
   EXPECT_EQ(
       infer_error<ts::DTypeError>("and", {ts::Type(ts::f32, {3}), ts::Type(ts::f32, {3})}, {}),

@@ -14,11 +14,21 @@ struct Element {
   DType dtype;
 };
 constexpr Element kElements[] = {
-    {"i1", DType::boolean},  {"i8", DType::int8},       {"i16", DType::int16},
-    {"i32", DType::int32},   {"i64", DType::int64},     {"ui8", DType::uint8},
-    {"ui16", DType::uint16}, {"ui32", DType::uint32},   {"ui64", DType::uint64},
-    {"f16", DType::float16}, {"bf16", DType::bfloat16}, {"f32", DType::float32},
-    {"f64", DType::float64}, {"complex<f32>", DType::complex64}, {"complex<f64>", DType::complex128},
+    {"i1", DType::boolean},
+    {"i8", DType::int8},
+    {"i16", DType::int16},
+    {"i32", DType::int32},
+    {"i64", DType::int64},
+    {"ui8", DType::uint8},
+    {"ui16", DType::uint16},
+    {"ui32", DType::uint32},
+    {"ui64", DType::uint64},
+    {"f16", DType::float16},
+    {"bf16", DType::bfloat16},
+    {"f32", DType::float32},
+    {"f64", DType::float64},
+    {"complex<f32>", DType::complex64},
+    {"complex<f64>", DType::complex128},
 };
 
 [[noreturn]] void no_data(const ModuleSyntax& m, const AttributeSyntax& a,

@@ -1,9 +1,12 @@
 // Constants, conversions, comparisons, and whatever is elementwise.
 #include "ir/op.h"
+#include "ops/elementwise/special.h"
 #include "ops/random/rng_bit_generator.h"
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/total_order.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <unordered_map>
@@ -11,6 +14,8 @@
 namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
+
+constexpr int kMostOrder = 1000;  // of polygamma
 
 // Our elementwise op with this spelling; StableHLO's own are written without the dialect.
 const Op* spelled(std::string_view name) {
@@ -105,12 +110,12 @@ Values polygamma(Reading& r) {
   if (!order || *order < 0 || *order != std::floor(*order) || *order > kMostOrder)
     r.refuse("its order is not one whole number that is known before the program runs",
              "orders are 0 to " + std::to_string(kMostOrder));
-  return {ops::polygamma(static_cast<int>(*order), r.in[1])};
+  return {ops::polygamma(r.in[1], static_cast<std::int64_t>(*order))};
 }
 
 Values rng_bit_generator(Reading& r) {
   r.need_operands(1);
-  const std::string algorithm = r.word_or("rng_algorithm", r.word_or("algorithm", "DEFAULT"));
+  const std::string algorithm = r.word_or("rng_algorithm", "DEFAULT");
   const Type drawn = r.result(1);
   const bool three = algorithm == "THREE_FRY";
   if (!three && algorithm != "PHILOX" && algorithm != "DEFAULT")
