@@ -13,14 +13,17 @@ inline ProgramPtr draw_combiner(Dice& dice, const std::vector<DType>& dtypes) {
   Values x, y, out;
   for (Values* side : {&x, &y})
     for (DType d : dtypes) side->push_back(b.input(Type(d, {})));
-  const bool chosen = dtypes[0] != DType::boolean && dice.toss();
+  const bool chosen = dtypes[0] != DType::boolean && !is_complex(dtypes[0]) && dice.toss();
   const Value keep = chosen ? (dice.toss() ? ops::ge(x[0], y[0]) : ops::le(x[0], y[0])) : x[0];
   for (std::size_t i = 0; i < dtypes.size(); ++i) {
     using Combine = Value (*)(Value, Value);
     static const std::vector<Combine> numbers{ops::add, ops::mul, ops::max, ops::min},
-        truths{ops::and_, ops::or_, ops::xor_};
+        unordered{ops::add, ops::mul}, truths{ops::and_, ops::or_, ops::xor_};
+    const DType d = dtypes[i];
     out.push_back(chosen ? ops::select(keep, x[i], y[i])
-                         : dice.of(dtypes[i] == DType::boolean ? truths : numbers)(x[i], y[i]));
+                         : dice.of(d == DType::boolean ? truths
+                                   : is_complex(d)     ? unordered
+                                                       : numbers)(x[i], y[i]));
   }
   return b.finish(out);
 }
@@ -64,7 +67,7 @@ inline Drawn draw_combine_at(Dice& dice, const Type& x) {
 }
 
 inline Drawn draw_order_by(Dice& dice, const Type& x) {
-  if (rank_of(x) == 0) return std::nullopt;
+  if (rank_of(x) == 0 || is_complex(x.dtype)) return std::nullopt;
   OpExample e{{x}, {}};
   if (dice.toss())
     e.inputs.push_back(Type(dice.of(std::vector<DType>{i32, f32, DType::boolean}), x.shape));

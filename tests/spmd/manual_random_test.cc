@@ -51,7 +51,8 @@ struct Regions {
       const bool tiled = dice.toss();
       return ops::psum_scatter(ops::all_gather(x, axes, n, d, tiled), axes, n, d, tiled);
     }
-    if (!number || which == 4) return b.vary_over(ops::pmax(ops::pvary(x, axes), axes, n), before);
+    if (!number || (which == 4 && !is_complex(x.dtype())))
+      return b.vary_over(ops::pmax(ops::pvary(x, axes), axes, n), before);
     return b.vary_over(ops::psum_invariant(ops::pvary(x, axes), axes), before);
   }
 
@@ -95,7 +96,9 @@ struct Regions {
     for (Var v : p.outputs) {
       Value x = now[v];
       const Strings over = c.shape.ordered(x.type().varying);
-      if (x.rank() == 0 && !over.empty()) x = ops::pmax(x, over, c.shape.size_of(over));
+      if (x.rank() == 0 && !over.empty())
+        x = is_complex(x.dtype()) ? ops::psum_invariant(x, over)
+                                  : ops::pmax(x, over, c.shape.size_of(over));
       out.push_back(draw_spec(dice, x.rank(), manual, x.type().varying));
       results.push_back(x);
     }

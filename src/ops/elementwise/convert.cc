@@ -44,9 +44,10 @@ Value joined(Value x, DType dtype) {
 Value bitcast_convert(Value x, DType dtype) {
   const DType from = x.dtype();
   if (from == dtype) return x;
-  const bool boolean = from == DType::boolean || dtype == DType::boolean;
-  if (!boolean && size_of(from) > size_of(dtype)) return cut(x, dtype);
-  if (!boolean && size_of(from) < size_of(dtype) && x.rank() > 0 &&
+  const auto has_bits = [](DType d) { return d != DType::boolean && !is_complex(d); };
+  const bool both = has_bits(from) && has_bits(dtype);
+  if (both && size_of(from) > size_of(dtype)) return cut(x, dtype);
+  if (both && size_of(from) < size_of(dtype) && x.rank() > 0 &&
       x.shape().back() * size_of(from) == size_of(dtype))
     return joined(x, dtype);
   return x.builder->emit1("bitcast_convert", {x}, {{"dtype", dtype}});

@@ -48,8 +48,9 @@ Value other_factors(Value x, Value indices, Value updates, const Attrs& attrs) {
   const Value zeros_there = scattered("scatter_add", zeros_like(x), indices,
                                       select(is_zero, one, zeros_like(one)), attrs);
   const Value own = select(is_zero, one, zeros_like(one));
-  const Value others_are_zero =
-      gt(sub(under(zeros_there, indices, shape, attrs), own), full_like(own, 0.5));
+  const Value other_zeros = sub(under(zeros_there, indices, shape, attrs), own);
+  const Value how_many = is_complex(other_zeros.dtype()) ? real(other_zeros) : other_zeros;
+  const Value others_are_zero = gt(how_many, full_like(how_many, 0.5));
   const Value others = div(under(product, indices, shape, attrs), factors);
   return select(others_are_zero, zeros_like(others), others);
 }

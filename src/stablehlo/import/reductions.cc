@@ -171,7 +171,18 @@ Values reduce_window(Reading& r) {
     if (m && m->window && (neutral || is_unpadded(d)))
       return {with_start(r, *m, o.inits[0], ops::reduce_window(m->window, x, d))};
   }
-  return ops::reduce_window(o.inputs, o.inits, reducer_of(r, n), d);
+  Values inputs = o.inputs;
+  ops::WindowDims inside = d;
+  if (!is_unpadded(d)) {  // what is put around and between the elements counts as they do
+    Ints holes = d.base_dilation;
+    for (std::int64_t& h : holes) --h;
+    for (std::size_t i = 0; i < n; ++i)
+      inputs[i] = ops::pad(inputs[i], o.inits[i], d.pad_low, d.pad_high, holes);
+    inside.pad_low.assign(holes.size(), 0);
+    inside.pad_high = inside.pad_low;
+    inside.base_dilation.assign(holes.size(), 1);
+  }
+  return ops::reduce_window(inputs, o.inits, reducer_of(r, n), inside);
 }
 
 Values select_and_scatter(Reading& r) {

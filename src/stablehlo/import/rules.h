@@ -21,6 +21,7 @@ Values pass(Reading& r);     // the operands
 Values nothing(Reading& r);  // tokens
 Values polygamma(Reading& r);
 Values rng_bit_generator(Reading& r);
+Values tangent(Reading& r);
 Values square(Reading& r);
 Values is_inf(Reading& r);
 Values is_pos_inf(Reading& r);

@@ -81,6 +81,7 @@ const std::unordered_map<std::string_view, Rule>& table() {
       {"stablehlo.collective_broadcast", rules::collective_broadcast},
       // CHLO
       {"chlo.polygamma", rules::polygamma},
+      {"chlo.tan", rules::tangent},
       {"chlo.square", rules::square},
       {"chlo.is_inf", rules::is_inf},
       {"chlo.is_pos_inf", rules::is_pos_inf},

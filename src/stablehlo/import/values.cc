@@ -79,7 +79,10 @@ Values iota(Reading& r) {
 
 Values convert(Reading& r) {
   r.need_operands(1);
-  return {ops::convert(r.in[0], r.result().dtype)};
+  const DType to = r.result().dtype;
+  // Of a complex number the real part is converted, to booleans too.
+  const Value x = is_complex(r.in[0].dtype()) && !is_complex(to) ? ops::real(r.in[0]) : r.in[0];
+  return {ops::convert(x, to)};
 }
 
 Values bitcast_convert(Reading& r) {
@@ -101,7 +104,11 @@ Values reduce_precision(Reading& r) {
   }
   // What the bits may be, the op says.
   const auto number = [](long long n) { return static_cast<int>(std::clamp(n, -1LL, 1LL << 20)); };
-  return {ops::reduce_precision(r.in[0], number(exponent), number(mantissa))};
+  const Value x = r.in[0], reduced = ops::reduce_precision(x, number(exponent), number(mantissa));
+  if (mantissa != 0) return {reduced};
+  // Without digits there is no NaN. XLA keeps it, and so does our op.
+  const Value infinity = ops::full_like(x, std::numeric_limits<double>::infinity());
+  return {ops::select(ops::ne(x, x), infinity, reduced)};
 }
 
 Values polygamma(Reading& r) {
@@ -189,6 +196,10 @@ Values clamp(Reading& r) {
 Values pass(Reading& r) { return r.in; }
 Values nothing(Reading&) { return {}; }
 
+Values tangent(Reading& r) {
+  r.need_operands(1);
+  return {ops::tan(r.in[0])};
+}
 Values square(Reading& r) {
   r.need_operands(1);
   return {ops::mul(r.in[0], r.in[0])};
