@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <complex>
 #include <vector>
 
@@ -117,6 +118,17 @@ TEST(Complex, Derivatives) {
       grad([](Array z) { return ts::abs(ts::sin(z) * ts::conj(z)) + ts::angle(z); }, {1, 2});
   EXPECT_NEAR(g.real(), 1.5381157552796711, 1e-14);
   EXPECT_NEAR(g.imag(), -11.724983469626888, 1e-13);
+}
+
+TEST(Complex, NormsAreOfMagnitudes) {
+  const Array z = ts::array({C(3, 4), C(0, -12)});
+  EXPECT_EQ(ts::norm(z).dtype(), ts::f32);
+  EXPECT_EQ(ts::norm(z).item<float>(), 13);
+  EXPECT_EQ(ts::norm(z, {.ord = 1}).item<float>(), 17);
+  EXPECT_EQ(ts::norm(z, {.ord = HUGE_VAL}).item<float>(), 12);
+  EXPECT_EQ(ts::norm(z.astype(ts::c128)).dtype(), ts::f64);
+  // |z - mean|^2, with the mean 1.5 - 4i: 2.25 + 64 twice.
+  EXPECT_EQ(ts::var(z).item<float>(), 66.25f);
 }
 
 TEST(Complex, LoopsAndTransformations) {

@@ -75,6 +75,7 @@ Array norm(Operand x, const NormOptions& o) {
   return detail::composite1("norm", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     const Ints axes = detail::normalize_axes(o.axis.get(), in[0].rank(), "norm", x.loc);
     Value v = detail::to_inexact(in[0]);
+    if (is_complex(v.dtype())) v = ops::abs(v);  // all norms are of magnitudes
     const Type result = v.type();
     if (result.dtype == DType::float16 || result.dtype == DType::bfloat16)
       v = ops::convert(v, DType::float32);
