@@ -23,6 +23,7 @@ def npy(descr, shape, data):
 
 out, _ = run("--help")
 assert out.startswith("usage: tessera COMMAND"), out
+assert run("check", "--help")[0] == out
 _, err = run(code=2)
 assert err.startswith("usage: tessera COMMAND"), err
 _, err = run("fly", code=2)

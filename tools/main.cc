@@ -3,6 +3,7 @@
 
 #include <tessera/error.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -31,7 +32,8 @@ Exit codes: 0 all is well, 1 a check failed, 2 the command line or a file cannot
 )";
 
 int dispatch(const command::Words& words) {
-  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+  const auto has = [&](const char* w) { return std::ranges::find(words, w) != words.end(); };
+  if (words.empty() || has("--help") || has("-h") || words[0] == "help") {
     std::fputs(kUsage, words.empty() ? stderr : stdout);
     return words.empty() ? command::kUnusable : command::kWell;
   }
