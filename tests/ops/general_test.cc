@@ -4,6 +4,7 @@
 #include "ops/movement/order_by.h"
 #include "ops/op_check.h"
 #include "ops/random/rng_bit_generator.h"
+#include "transform/autodiff.h"
 
 #include <gtest/gtest.h>
 
@@ -94,6 +95,20 @@ TEST(General, WindowsPassOverPaddingAndHoles) {
   // 1 2, 2 3 4; and of 1 . 2 . 3 . 4 those three apart.
   EXPECT_EQ(values<I>(got[0]), (std::vector<I>{4, 10}));
   EXPECT_EQ(values<I>(got[1]), (std::vector<I>{1 + 1, 1 + 3, 1 + 2, 1 + 4}));
+}
+
+TEST(General, WindowsOfLessThanNothingHaveDerivatives) {
+  Builder b;
+  const Values in{b.input(Type(ts::f32, {1})), b.input(Type(ts::f32, {}))};
+  const ProgramPtr p = b.finish(ts::ops::reduce_window(
+      std::span(in).first(1), std::span(in).subspan(1), ts::ops::example_body("affine", ts::f32),
+      {.window = {1}, .strides = {1}, .pad_low = {-1}, .pad_high = {-1}}));
+  const std::vector<HostArray> at{host<float>({1}, {2}), host<float>({}, {3}),
+                                  host<float>({0}, {})};
+  const auto got = ts::evaluate(*ts::vjp_program(*p, {true, true}), at);
+  ASSERT_EQ(got.size(), 3u);  // the result, and the gradients
+  EXPECT_EQ(values<float>(got[1]), std::vector<float>{0});
+  EXPECT_EQ(values<float>(got[2]), std::vector<float>{0});
 }
 
 TEST(General, SelectAndScatterIsALoop) {

@@ -31,17 +31,17 @@ Values element_by_element(Builder& b, std::span<const Value> inputs, const Attrs
   const WindowDims d = window_dims(attrs);
   const auto [xs, inits] = reduced(inputs);
   const Shape shape = xs[0].shape(), windows = windowed_shape(shape, d);
+  Values arrays, start;
+  for (Value init : inits)
+    start.push_back(init.rank() == 0 ? broadcast_in_dim(init, windows, {}) : init);
+  if (windows.count() == 0) return start;  // cropping may leave less than nothing
   Ints interior;
   for (std::int64_t n : d.base_dilation) interior.push_back(n - 1);
   auto padded = [&](Value x) {
     return pad(x, scalar(b, x.dtype(), 0), d.pad_low, d.pad_high, interior);
   };
   const Value there = padded(full(b, DType::boolean, shape, 1));
-  Values arrays, start;
   for (Value x : xs) arrays.push_back(padded(x));
-  for (Value init : inits)
-    start.push_back(init.rank() == 0 ? broadcast_in_dim(init, windows, {}) : init);
-  if (windows.count() == 0) return start;
   Values acc = start;
   for_each_index(Shape(d.window), [&](const Shape& k) {
     Ints from, to;
