@@ -4,6 +4,7 @@
 
 #include "ops/drawn_program.h"
 #include "partition_check.h"
+#include "parts.h"
 
 #include "ir/nested.h"
 #include "random/shrink.h"
@@ -78,8 +79,10 @@ inline bool is_exact(const Program& p, const std::vector<HostArray>& inputs) {
     const ProgramPtr one = b.finish(b.emit(*eqn.op, in, eqn.attrs));
     const std::vector<HostArray> out = evaluate(*one, operands);
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const HostArray& a = values[eqn.outputs[i]] = out[i];
+      const HostArray a = parts::of(values[eqn.outputs[i]] = out[i]);
       if (!is_floating(a.dtype)) continue;
+      // A quotient of complex numbers is rounded on its way, also where it is an integer.
+      if (is_complex(out[i].dtype) && eqn.op->name == "div") return false;
       const double most = a.dtype == DType::bfloat16 ? 16 : a.dtype == DType::float16 ? 64 : 4096;
       for (std::int64_t k = 0; k < a.count(); ++k)
         if (const double x = a.number(k); !(std::fabs(x) <= most) || x != std::trunc(x))
@@ -94,7 +97,7 @@ inline std::string difference(const std::vector<HostArray>& got,
                               const std::vector<HostArray>& whole, bool exact,
                               const std::string& how) {
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    const HostArray &a = got[i], &b = whole[i];
+    const HostArray a = parts::of(got[i]), b = parts::of(whole[i]);
     if (!(a.shape == b.shape) || a.dtype != b.dtype)
       return how + ": output " + std::to_string(i) + " has another type";
     double size = 1;
