@@ -1,11 +1,12 @@
 // Measures how far each elementwise function is from the exact result, in units in the last place,
 // and prints the rows of the table in docs/accuracy.md.
 //
-//   accuracy [--points N] [--every N] [function...]
+//   accuracy [--points N] [--every N] [--exact FOLDER] [function...]
 //
 // The worst of what the processor's kinds of vectors give (TESSERA_ISA), and the evaluator: each in
 // a process of its own, since a process decides once. `--every 1` goes through all float32
-// operands. `--raw` prints what one process measures.
+// operands. `--exact` names a folder with what tests/accuracy/make_exact.py made there, for functions
+// whose exact results are stored. `--raw` prints what one process measures.
 #include "../tests/accuracy/measure.h"
 
 #include <algorithm>
@@ -24,6 +25,7 @@ using accuracy::Worst;
 struct Options {
   accuracy::Sample sample{1 << 21, 16};
   bool raw = false;
+  std::string exact;
   std::vector<std::string> names;
 };
 
@@ -37,24 +39,33 @@ Options parsed(int argc, char** argv) {
       o.sample.points = std::atoll(argv[++i]);
     else if (a == "--every" && i + 1 < argc)
       o.sample.every = std::atoll(argv[++i]);
+    else if (a == "--exact" && i + 1 < argc)
+      o.exact = argv[++i];
     else
       o.names.push_back(a);
   }
   return o;
 }
 
+bool asked(const Options& o, const std::string& name) {
+  return o.names.empty() || std::find(o.names.begin(), o.names.end(), name) != o.names.end();
+}
+
+void print_raw(const std::string& name, tessera::DType d, const Worst& w) {
+  std::printf("%s;%s;%.17g;%.17g;%.17g;%.17g;%.17g;%.17g\n", name.c_str(),
+              std::string(name_of(d)).c_str(), w.ulps, w.x, w.y, w.got, w.exact, w.z);
+  std::fflush(stdout);
+}
+
 void measure_all(const Options& o) {
-  for (const accuracy::Function& f : accuracy::functions()) {
-    bool asked = o.names.empty();
-    for (const std::string& name : o.names) asked |= name == f.name;
-    if (!asked) continue;
-    for (tessera::DType d : accuracy::kDTypes) {
-      const Worst w = accuracy::measure(f, d, o.sample);
-      std::printf("%s;%s;%.17g;%.17g;%.17g;%.17g;%.17g\n", f.name.c_str(),
-                  std::string(name_of(d)).c_str(), w.ulps, w.x, w.y, w.got, w.exact);
-      std::fflush(stdout);
-    }
-  }
+  for (const accuracy::Function& f : accuracy::functions())
+    if (asked(o, f.name))
+      for (tessera::DType d : accuracy::kDTypes)
+        print_raw(f.name, d, accuracy::measure(f, d, o.sample));
+  for (const accuracy::Stored& f : accuracy::stored_functions())
+    if (asked(o, f.name))
+      for (tessera::DType d : accuracy::kDTypes)
+        print_raw(f.name, d, accuracy::measure(f, d, o.exact));
 }
 
 struct Row {
@@ -70,7 +81,7 @@ void collect(Table& table, const std::string& kind, const std::string& environme
   if (!pipe) throw std::runtime_error("no process for " + kind);
   char line[1024];
   while (std::fgets(line, sizeof line, pipe)) {
-    std::string text = line, cells[7];
+    std::string text = line, cells[8];
     std::size_t at = 0;
     for (std::string& c : cells) {
       std::size_t end = std::min(text.find_first_of(";\n", at), text.size());
@@ -78,7 +89,7 @@ void collect(Table& table, const std::string& kind, const std::string& environme
       at = end + 1;
     }
     auto number = [&](int i) { return std::strtod(cells[i].c_str(), nullptr); };
-    const Worst w{number(2), number(3), number(4), number(5), number(6)};
+    const Worst w{number(2), number(3), number(4), number(5), number(6), number(7)};
     auto [row, is_new] = table[cells[0]].try_emplace(cells[1], Row{w, kind});
     if (w.ulps > row->second.worst.ulps) row->second = {w, kind};
     std::fprintf(stderr, "%-10s %s", kind.c_str(), line);
@@ -101,20 +112,28 @@ std::string bound_text(double ulps) {
   return text;
 }
 
-void print_table(const Table& table) {
-  for (const accuracy::Function& f : accuracy::functions()) {
-    auto row = table.find(f.name);
-    if (row == table.end()) continue;
-    std::printf("| `%s` |", f.name.c_str());
-    for (tessera::DType d : accuracy::kDTypes)
-      std::printf(" %s |", bound_text(row->second.at(std::string(name_of(d))).worst.ulps).c_str());
-    const auto& [worst, kind] = row->second.at("float32");
-    std::string where;
-    if (worst.ulps > 0)
-      where = number_text(worst.x) + (f.operands == 2 ? ", " + number_text(worst.y) : "") + " (" +
-              kind + ")";
-    std::printf(" %s | %s |\n", where.c_str(), f.tails.c_str());
+void print_row(const Table& table, const std::string& name, int operands,
+               const std::string& tails) {
+  auto row = table.find(name);
+  if (row == table.end()) return;
+  std::printf("| `%s` |", name.c_str());
+  for (tessera::DType d : accuracy::kDTypes)
+    std::printf(" %s |", bound_text(row->second.at(std::string(name_of(d))).worst.ulps).c_str());
+  const auto& [worst, kind] = row->second.at("float32");
+  std::string where;
+  const double at[] = {worst.x, worst.y, worst.z};
+  if (worst.ulps > 0) {
+    for (int i = 0; i < operands; ++i) where += (i ? ", " : "") + number_text(at[i]);
+    where += " (" + kind + ")";
   }
+  std::printf(" %s | %s |\n", where.c_str(), tails.c_str());
+}
+
+void print_table(const Table& table) {
+  for (const accuracy::Function& f : accuracy::functions())
+    print_row(table, f.name, f.operands, f.tails);
+  for (const accuracy::Stored& f : accuracy::stored_functions())
+    print_row(table, f.name, f.operands, f.tails);
 }
 
 }  // namespace

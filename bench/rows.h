@@ -53,5 +53,6 @@ void add_sharded_rows();
 void add_training_rows();
 void add_gpt_rows();
 void add_op_rows();
+void add_from_jax_rows();
 
 }  // namespace bench

@@ -120,6 +120,7 @@ int main(int argc, char** argv) {
   bench::add_training_rows();
   bench::add_gpt_rows();
   bench::add_op_rows();
+  bench::add_from_jax_rows();
   std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "--serve") return serve();
   if (mode == "--first" && argc == 3) return once(argv[2], 1);

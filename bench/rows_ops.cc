@@ -244,6 +244,25 @@ void add_layers() {
       [] { return ts::random::key(0); });
 }
 
+void add_linear_algebra() {
+  const auto waves = [](const ts::Shape& shape) {
+    return [=] { return ts::complex(normal(11, shape), normal(12, shape)); };
+  };
+  const Data square = normals(13, {1000, 1000});
+  const Data definite = [=] {
+    return ts::dot(square(), ts::transpose(square())) + 1000 * ts::eye(1000);
+  };
+  add(
+      "fft_line", [](Array x) { return ts::fft::fft(x); }, waves({1 << 20}));
+  add(
+      "fft_rows", [](Array x) { return ts::fft::fft(x); }, waves({1024, 1024}));
+  add(
+      "solve", [](Array a, Array b) { return ts::linalg::solve(a, b); }, square,
+      normals(14, {1000}));
+  add(
+      "cholesky", [](Array a) { return ts::linalg::cholesky(a); }, definite);
+}
+
 }  // namespace
 
 void add_op_rows() {
@@ -252,6 +271,7 @@ void add_op_rows() {
   add_movement();
   add_products();
   add_layers();
+  add_linear_algebra();
 }
 
 }  // namespace bench

@@ -1,5 +1,7 @@
 """The command `tessera` as its users run it: COMMAND.py TESSERA."""
 import pathlib
+import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -27,7 +29,7 @@ assert run("check", "--help")[0] == out
 _, err = run(code=2)
 assert err.startswith("usage: tessera COMMAND"), err
 _, err = run("fly", code=2)
-assert err == "tessera: there is no command 'fly'; there are check, run and print\ntry: tessera --help\n", err
+assert err == "tessera: there is no command 'fly'; there are check, run, print, bench and explain\ntry: tessera --help\n", err
 _, err = run("check", code=2)
 assert err == "tessera: check takes files\ntry: tessera --help\n", err
 _, err = run("run", "f.mlir", "--arg", code=2)
@@ -54,6 +56,17 @@ _, err = run("run", "scale.mlir", "--function", "other", code=2)
 assert "there is no function @other" in err, err
 out, _ = run("print", "scale.mlir")
 assert "broadcast_in_dim" in out and "mul" in out, out
+out, _ = run("bench", "scale.mlir", "--calls", "7")
+assert [line.split()[0] for line in out.splitlines()] == ["load", "first", "median", "quartiles", "extremes", "work"] and " of 7 calls\n" in out, out
+assert out.splitlines()[-1].startswith("work        3e-09 GFLOP, "), out
+_, err = run("bench", "scale.mlir", "--calls", "none", code=2)
+assert err == "tessera: --calls takes a number of 1 or more, and gets 'none'\ntry: tessera --help\n", err
+_, err = run("bench", "scale.mlir", "--out", "x", code=2)
+assert err == "tessera: bench has no option --out\ntry: tessera --help\n", err
+out, _ = run("explain", "scale.mlir")
+assert out.endswith("\nscale.html\n") and "mul" in (work / "scale.html").read_text(), out
+out, _ = run("explain", "scale.mlir", "--arg", "x.npy", "--arg", "k.npy", "--out", "page.html")
+assert (work / "page.html").read_text().startswith("<!doctype html>"), (work / "page.html").read_text()[:80]
 _, err = run("print", "nothing.mlir", code=2)
 assert "nothing.mlir" in err, err
 
@@ -81,6 +94,23 @@ func.func @main() {
   return
 }
 """)
+(work / "open.mlir").write_text("""func.func @main(%x: tensor<?x3xf32>) -> tensor<?xf32> {
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
+  %2 = stablehlo.constant dense<2> : tensor<i32>
+  %more = stablehlo.compare GE, %n, %2, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.custom_call @shape_assertion(%more, %n) {error_message = "there are {0} rows", has_side_effect = true} : (tensor<i1>, tensor<i32>) -> ()
+  %0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = stablehlo.reduce(%x init: %0) applies stablehlo.add across dimensions = [1] : (tensor<?x3xf32>, tensor<f32>) -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+""")
+for rows in (2, 5):
+    (work / "rows.npy").write_bytes(npy("<f4", f"({rows}, 3)", struct.pack(f"<{3 * rows}f", *range(3 * rows))))
+    run("run", "open.mlir", "--arg", "rows.npy", "--out", "results")
+    assert (work / "results" / "0.npy").read_bytes() == npy("<f4", f"({rows},)", struct.pack(f"<{rows}f", *(9 * r + 3 for r in range(rows))))
+_, err = run("bench", "open.mlir", "--calls", "1", code=2)
+assert "@main: there are 1 rows\n" in err, err
+run("bench", "open.mlir", "--calls", "1", "--size", "4")
 for options in ([], ["--evaluate"]):
     out, _ = run("check", "sums_float32.mlir", *options)
     assert out.splitlines()[-1].split() == ["all", "2", "0", "0"] and "sums " in out, out
@@ -88,4 +118,13 @@ for options in ([], ["--evaluate"]):
     assert "FAILED wrong_int32_3.mlir, line 3, column 3: 1 of 3 elements differ, most at 1: 2 where 7 is expected\n" in out, out
     assert "refused wrong_int32_3.mlir, line 8, column 8: 'other.op' is not supported\n" in out, out
     assert out.splitlines()[-1].split() == ["all", "2", "1", "1"], out
+
+# The man page has every command and option of --help, and renders without a warning.
+page = pathlib.Path(__file__).parent.parent / "docs" / "tessera.1"
+plain = page.read_text().replace("\\-", "-")
+for word in re.findall(r"(?<=tessera )[a-z]+|--[a-z]+", run("--help")[0]):
+    assert word in plain, word
+if shutil.which("groff"):
+    r = subprocess.run(["groff", "-man", "-Tascii", "-ww", page], capture_output=True, text=True)
+    assert r.returncode == 0 and not r.stderr, r.stderr
 print("the command does what it says")

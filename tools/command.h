@@ -20,5 +20,7 @@ struct Unusable {
 int check(const Words& arguments);
 int run(const Words& arguments);
 int print(const Words& arguments);
+int bench(const Words& arguments);
+int explain(const Words& arguments);
 
 }  // namespace command

@@ -1,4 +1,4 @@
-// The command `tessera`: runs, checks and prints StableHLO modules.
+// The command `tessera`: runs, checks, prints, measures and explains StableHLO modules.
 #include "command.h"
 
 #include <tessera/error.h>
@@ -26,6 +26,17 @@ constexpr const char* kUsage = R"(usage: tessera COMMAND ...
   tessera print FILE [--function NAME]
       Prints the program that a function becomes.
 
+  tessera bench FILE [--function NAME] [--arg x.npy]... [--size N] [--calls N]
+      Measures a function: reading it, its first call, which compiles it, and further calls, of
+      which it says the median, the quartiles and the extremes; and how much work that is a second,
+      where the plan knows it. Without --arg it draws arguments.
+      --size   of dimensions that the file leaves open (1)
+      --calls  after the first; otherwise as many as take a second, and 5 at least
+
+  tessera explain FILE [--function NAME] [--arg x.npy]... [--size N] [--out PAGE.html]
+      Plans a function without running it, prints the figures and writes the page of its plan: work,
+      memory, communication, and where each value lies.
+
   tessera --help
 
 Exit codes: 0 all is well, 1 a check failed, 2 the command line or a file cannot be used.
@@ -44,7 +55,10 @@ int dispatch(const command::Words& words) {
   if (words[0] == "check") return command::check(rest);
   if (words[0] == "run") return command::run(rest);
   if (words[0] == "print") return command::print(rest);
-  throw command::Unusable{"there is no command '" + words[0] + "'; there are check, run and print"};
+  if (words[0] == "bench") return command::bench(rest);
+  if (words[0] == "explain") return command::explain(rest);
+  throw command::Unusable{"there is no command '" + words[0] +
+                          "'; there are check, run, print, bench and explain"};
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ sharded by NamedSharding; ROW@shard_map. Arguments lie on their devices before t
 donated.
 """
 
+import functools
+import pathlib
 import resource
 import statistics
 import sys
@@ -18,7 +20,7 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import export, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 ROWS = {}
@@ -203,6 +205,13 @@ op("cumsum_rows", lambda x: jnp.cumsum(x, 1), matrix)
 op("cumsum_columns", lambda x: jnp.cumsum(x, 0), matrix)
 op("sort_rows", lambda x: jnp.sort(x, 1), matrix)
 op("argsort_rows", lambda x: jnp.argsort(x, 1), matrix)
+
+square = lambda: normal(13, (1000, 1000))
+waves = lambda *shape: lambda: normal(11, shape) + 1j * normal(12, shape)
+op("fft_line", jnp.fft.fft, waves(1 << 20))
+op("fft_rows", jnp.fft.fft, waves(1024, 1024))
+op("solve", jnp.linalg.solve, square, lambda: normal(14, (1000,)))
+op("cholesky", jnp.linalg.cholesky, lambda: square() @ square().T + 1000 * jnp.eye(1000))
 
 op("transpose", jnp.transpose, matrix)
 op("nhwc_to_nchw", lambda x: jnp.transpose(x, (0, 3, 1, 2)), images)
@@ -581,6 +590,20 @@ for name, loss, params, data, batch, counts in (
 def cpu_seconds():
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
+
+
+def exported(name):
+    """A model of examples/20_from_jax, read from its file, with weights that its `init` drew."""
+    folder = pathlib.Path(__file__).resolve().parents[2] / "examples" / "20_from_jax" / "models"
+    init, function = (export.deserialize(bytearray((folder / f"{n}.bin").read_bytes())) for n in (name + "_init", name))
+    weights = init.call(jax.random.key_data(jax.random.key(0)))
+    arguments = jax.tree.unflatten(function.in_tree, function.in_avals)[0]
+    rest = [jnp.zeros([n if isinstance(n, int) else 8 for n in a.shape], a.dtype) for a in arguments[1:]]
+    return bound_tree(jax.jit(function.call), weights, *jax.block_until_ready(rest))
+
+
+for model in ("resnet", "transformer", "diffusion"):
+    row(f"from_jax/{model}")(functools.partial(exported, model))
 
 
 def time_calls(call, budget):

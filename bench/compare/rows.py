@@ -52,6 +52,12 @@ def first(name, title, devices):
                note="tracing, derivatives, planning, LLVM and one step; nothing cached on disk")
 
 
+def from_jax(name, title):
+    """A model whose file both sides read."""
+    return [Row(f"from_jax/{name}", title, goal=2),
+            Row(f"first:from_jax/{name}", f"{title}, first call", goal=2, kind="first", note="of the function that the file holds; nothing cached on disk")]
+
+
 def sharded(way, title, goal=1.0, **more):
     """A product of whole arrays over a mesh."""
     return [Row(f"sharded_matmul_{way}/{n}/{devices}", f"matmul {n}, {title}, {devices} devices", devices, goal=goal,
@@ -116,7 +122,7 @@ GROUPS = {
         "few_columns", "many_small", "attention_scores", "product_bfloat16", "product_int32", "conv_3x3", "conv_1x1",
         "conv_3x3_strided", "conv_depthwise", "conv_one_image", "max_pool", "max_pool_gradient", "batch_norm",
         "layer_norm_gradient", "softmax_gradient", "cross_entropy", "cross_entropy_gradient", "scan_elementwise",
-        "gradients_of_examples", "categorical"),
+        "gradients_of_examples", "categorical", "fft_line", "fft_rows", "solve", "cholesky"),
     "Collectives, 4 devices": [
         Row("psum", "psum, 16 MB a device", 4,
             note="one pass over the four blocks; the result is stored once for all devices"),
@@ -175,6 +181,9 @@ GROUPS = {
         first("gpt", "GPT", 4),
     ],
     "Processes": [
+        *from_jax("resnet", "ResNet-18 exported by JAX, 8 images"),
+        *from_jax("transformer", "transformer exported by JAX, a token"),
+        *from_jax("diffusion", "diffusion step exported by JAX"),
         Row("start:jit_scalar", "start of a process to its first result", torch=False, kind="start"),
         Row("peak:cnn/4", "peak memory, five CNN steps, 4 devices", 4, kind="peak"),
         Row("peak:cnn/8", "peak memory, five CNN steps, 8 devices", 8, kind="peak"),

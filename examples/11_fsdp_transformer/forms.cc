@@ -90,7 +90,7 @@ ts::SpecTree state_specs(const Form& form, const State& state) {
   const ts::SpecTree model = model_specs(form, state.model);
   std::vector<ts::SpecTree> stages;
   for (const optim::State::Stage& stage : state.optimizer.stages)
-    stages.push_back({P(), std::vector<ts::SpecTree>(stage.moments.size(), model)});
+    stages.push_back({P(), std::vector<ts::SpecTree>(stage.moments.size(), model), P(), P()});
   return {model, {ts::SpecTree(stages)}, P()};
 }
 

@@ -94,7 +94,8 @@ class TESSERA_API Array {
 
   /// Copies `shape.count()` row-major elements.
   static Array from_bytes(DType dtype, const Shape& shape, const void* bytes);
-  /// Uses memory that `owner` keeps alive, without a copy when it is 64-byte aligned.
+  /// Reads memory that `owner` keeps alive, without a copy when it is 64-byte aligned. It is never
+  /// written, also where the array is donated.
   static Array adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr<void> owner);
 
   // --- what it is

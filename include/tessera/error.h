@@ -60,6 +60,12 @@ class TESSERA_API IoError : public Error {
   using Error::Error;
 };
 
+/// Values that debug::check refuses.
+class TESSERA_API CheckError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A broken promise of Tessera itself, never of its user. The message asks for a report.
 class TESSERA_API InternalError : public std::logic_error {
  public:

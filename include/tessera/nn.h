@@ -8,6 +8,7 @@
 
 #include <tessera/array.h>
 #include <tessera/convolution.h>
+#include <tessera/nn/initializers.h>
 #include <tessera/tree.h>
 
 #include <optional>
@@ -16,24 +17,6 @@
 #include <vector>
 
 namespace tessera::inline v0::nn {
-
-// --- initialisers: arrays of `shape` from a key
-
-/// Normal or uniform with variance scale / fan; `fan` is "in", "out" or "average". The receptive
-/// field (all axes but the last two) counts in both fans. "truncated_normal" is cut at two standard
-/// deviations and rescaled (He et al. 2015, Glorot and Bengio 2010, LeCun et al. 1998).
-struct VarianceScaling {
-  double scale = 1.0;
-  std::string fan = "in";
-  std::string distribution = "truncated_normal";  // or "normal", "uniform"
-  TESSERA_API Array operator()(const Array& key, const Shape& shape, DType dtype = DType::float32,
-                               std::source_location loc = std::source_location::current()) const;
-};
-inline VarianceScaling lecun_normal() { return {1.0, "in", "truncated_normal"}; }
-inline VarianceScaling he_normal() { return {2.0, "in", "truncated_normal"}; }
-inline VarianceScaling he_uniform() { return {2.0, "in", "uniform"}; }
-inline VarianceScaling glorot_normal() { return {1.0, "average", "truncated_normal"}; }
-inline VarianceScaling glorot_uniform() { return {1.0, "average", "uniform"}; }
 
 // --- layers
 
@@ -45,7 +28,7 @@ struct Linear {
 };
 struct LinearOptions {
   bool bias = true;
-  VarianceScaling init = {};
+  Initializer init = VarianceScaling{};
   std::optional<DType> dtype = {};
 };
 TESSERA_API Linear linear(const Array& key, std::int64_t in, std::int64_t out,
@@ -68,7 +51,7 @@ struct ConvLayerOptions {
   std::vector<std::int64_t> dilation = {};
   std::int64_t groups = 1;
   bool bias = true;
-  VarianceScaling init = {};
+  Initializer init = VarianceScaling{};
   std::optional<DType> dtype = {};
 };
 /// `kernel` has the spatial extents: {3, 3}.

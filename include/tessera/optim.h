@@ -16,6 +16,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,9 @@ using Leaves = std::vector<Array>;
 struct State {
   struct Stage {
     Array count;                              // empty unless the stage counts steps
-    std::vector<std::vector<Array>> moments;  // [kind][parameter]
+    std::vector<std::vector<Array>> moments;  // [kind][parameter], or numbers of the stage's own
+    std::vector<Stage> inner = {};            // of optimisers that the stage runs
+    std::vector<std::string> names = {};      // of its numbers, where they have any
   };
   std::vector<Stage> stages;
 };
@@ -126,10 +129,12 @@ TESSERA_API Optimizer chain(std::initializer_list<Optimizer> stages);
 /// -rate * g, with momentum m = decay * m + g (Nesterov's variant looks one step ahead).
 TESSERA_API Optimizer sgd(Rate rate, double momentum = 0.0, bool nesterov = false,
                           std::source_location loc = std::source_location::current());
+/// With `nesterov` the mean looks one step ahead (Dozat 2016).
 struct AdamOptions {
-  double b1 = 0.9, b2 = 0.999, eps = 1e-8;
+  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0.0;
+  bool nesterov = false;
 };
-/// Kingma and Ba 2015, with bias correction: -rate * mhat / (sqrt(vhat) + eps).
+/// Kingma and Ba 2015, with bias correction: -rate * mhat / (sqrt(vhat + eps_root) + eps).
 TESSERA_API Optimizer adam(Rate rate, AdamOptions options = {},
                            std::source_location loc = std::source_location::current());
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019).

@@ -1,21 +1,24 @@
-// Models that other frameworks export: functions of StableHLO modules.
+// Models that other frameworks export, and functions for them: StableHLO modules.
 //
 //   auto f = ts::load_stablehlo("model.mlir");       // what jax.jit(f).lower(x).as_text() writes
 //   auto g = ts::load_stablehlo("model.bin");        // what jax.export.export(f)(x).serialize() gives
 //   std::vector<Array> y = f(x);
 //   auto gradient = ts::grad(f.single())(x);         // a function like any other
+//   ts::save_stablehlo(g, x, y, "g.mlir");           // any function of ours, for other frameworks
 //
 // A module's @main is read once and becomes a program; calling it inlines that into whatever is
 // traced, so jit, grad, vmap and pmap work on it, and outside any trace it is compiled once.
 //
-// Supported are functions of static shapes over the dtypes of this library: text in the pretty and the
-// generic form of any version, portable artifacts (MLIR bytecode of VHLO 0.9 to 1.20), and files of
-// jax.export, whose functions take all arguments of the exported one, those that it does not use
-// included. What is not supported is refused by its name and place
-// when it is read: quantized and dynamic types, custom calls, collectives.
+// Supported are functions over the dtypes of this library: text in the pretty and the generic form of
+// any version, portable artifacts (MLIR bytecode of VHLO 0.9 to 1.20), and files of jax.export, whose
+// functions take all arguments of the exported one, those that it does not use included. Dimensions
+// that the file leaves open are settled by each call's arguments, one program a size. What is not
+// supported is refused by its name and place when it is read: quantized types, custom calls, shapes
+// that depend on the values of data.
 #pragma once
 
 #include <tessera/array.h>
+#include <tessera/detail/call.h>
 
 #include <concepts>
 #include <cstddef>
@@ -24,6 +27,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace tessera::inline v0 {
@@ -34,12 +39,15 @@ struct ArrayType {
       name;  // "x", "params['w']", or "arg0" where no name is in the file; of a result its path in
              // what the exported function gave
   DType dtype = DType::float32;
-  Shape shape;
+  Shape shape;  // -1 for a dimension that each call settles
   bool operator==(const ArrayType&) const = default;
 };
 
 struct LoadOptions {
   std::string function = "main";
+  /// Whether meshes and shardings in the module are kept where there are as many devices as it
+  /// asks for; without them the function is for whole arrays wherever they lie.
+  bool shardings = true;
 };
 
 namespace detail {
@@ -98,6 +106,43 @@ load_stablehlo(const std::string& path, const LoadOptions& options = {},
 TESSERA_API LoadedFunction
 load_stablehlo_text(std::string_view text, const LoadOptions& options = {},
                     std::source_location loc = std::source_location::current());
+
+namespace detail {
+TESSERA_API std::string stablehlo_of(Call& call, const char* function);
+TESSERA_API void write_stablehlo(const std::string& path, const std::string& text);
+}  // namespace detail
+
+/// What f(args...) traces to as a StableHLO module that XLA compiles; nothing is computed, and
+/// arguments may be abstract. Its @main takes the arguments' leaves, whose paths are their locations
+/// ("args[0]/w"), and gives the result's; arrays that f reads from outside are constants in it. Ops
+/// that StableHLO does not have are composites named "tessera.", with what they stand for: other
+/// readers use that, and load_stablehlo gives the op back. Maps over devices are Shardy's manual
+/// computations. TraceError where something has no form there, naming the op and the line.
+template <class F, class... A>
+std::string stablehlo_text(F&& f, A&&... args) {
+  using Function = std::remove_reference_t<F>;
+  TESSERA_CHECK_CALL_(Function, A);
+  return detail::with_call(
+      f, [](auto& call) { return detail::stablehlo_of(call, "stablehlo_text"); }, args...);
+}
+/// save_stablehlo(f, args..., path) writes that to a file, in the place of one that is there as a
+/// whole. IoError where it cannot.
+template <class F, class... A>
+void save_stablehlo(F&& f, A&&... args_and_path) {
+  static_assert(sizeof...(A) > 0, "tessera: save_stablehlo takes the path of the file last");
+  constexpr std::size_t kArgs = sizeof...(A) - 1;
+  const auto all = std::forward_as_tuple(args_and_path...);
+  static_assert(
+      std::is_convertible_v<std::tuple_element_t<kArgs, decltype(all)>, const std::string&>,
+      "tessera: save_stablehlo takes the path of the file last");
+  const std::string text = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return detail::with_call(
+        f, [](auto& call) { return detail::stablehlo_of(call, "save_stablehlo"); },
+        std::get<I>(all)...);
+  }
+  (std::make_index_sequence<kArgs>());
+  detail::write_stablehlo(std::get<kArgs>(all), text);
+}
 
 /// A module that was run for the checks in it (custom calls and operations named `check.`).
 struct StableHloCheck {

@@ -1,5 +1,8 @@
 #include "base/message.h"
 
+#include "base/named_scopes.h"
+#include "base/thread_kept.h"
+
 #include <cstring>
 #include <utility>
 
@@ -53,6 +56,11 @@ InFunction::~InFunction() {
 }
 const InFunction* InFunction::outermost() { return outermost_function; }
 
+std::string& named_scopes() {
+  static thread_local const ThreadKept<std::string> names;
+  return *names;
+}
+
 InUserCode::InUserCode() : outside_(std::exchange(outermost_function, nullptr)) {}
 void InUserCode::end() {
   if (live_) outermost_function = outside_;
@@ -67,6 +75,7 @@ std::string Message::str() const {
   if (!at_.empty()) s += "\n  at: " + at_;
   const std::string from = from_.empty() && called ? to_string(called->loc()) : from_;
   if (!from.empty()) s += "\n  from: " + from;
+  if (!named_scopes().empty()) s += "\n  in: " + named_scopes();
   if (!advice_.empty()) s += "\n  try: " + advice_;
   return without_stars(std::move(s));
 }

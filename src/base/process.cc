@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +26,8 @@ enum class Where : std::uint8_t { outside, inside, after_the_end };
 struct Record {
   std::atomic<Where> where{Where::outside};
   std::atomic<bool> taken{true};  // by a living thread
+  /// The thread that gives it back, which ends, or ends the process.
+  std::atomic<pid_t> leaving{0};
 };
 
 struct All {
@@ -55,12 +58,24 @@ void a_moment(int& turn) {
   ::nanosleep(&some, nullptr);
 }
 
+// Another thread of this number lives; that this one has it, the system may have given it again.
+bool is_alive(pid_t thread) {
+  return thread != 0 && thread != ::gettid() && ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0;
+}
+
 // Gives the thread's record back when the thread ends or calls exit. The main thread keeps its own:
 // it still computes while static objects are destroyed.
 struct GiveBack {
   ~GiveBack() {
-    for (int turn = 0; all().beginning.load() > 0 && !all().forked.load();) a_moment(turn);
-    if (::gettid() == ::getpid()) return;
+    All& a = all();
+    const bool keeps = ::gettid() == ::getpid();
+    // Either it sees a library that begins, or that sees it leave.
+    for (int turn = 0;; a_moment(turn)) {
+      if (!keeps) g_mine->leaving.store(::gettid(), std::memory_order_seq_cst);
+      if (a.beginning.load(std::memory_order_seq_cst) == 0 || a.forked.load()) break;
+      g_mine->leaving.store(0, std::memory_order_seq_cst);
+    }
+    if (keeps) return;
     g_mine->taken.store(false, std::memory_order_release);
     g_mine = nullptr;
   }
@@ -73,7 +88,9 @@ Record& mine() {
     std::lock_guard lock(a.records_lock);
     for (Record* r : a.records) {
       bool taken = false;
+      if (r->taken.load(std::memory_order_relaxed) || is_alive(r->leaving.load())) continue;
       if (r->taken.compare_exchange_strong(taken, true, std::memory_order_acquire)) {
+        r->leaving.store(0, std::memory_order_relaxed);
         g_mine = r;
         break;
       }
@@ -145,6 +162,7 @@ void after_fork_in_child() {
     if (r != g_mine) {
       r->where.store(Where::outside, std::memory_order_relaxed);
       r->taken.store(false, std::memory_order_relaxed);
+      r->leaving.store(0, std::memory_order_relaxed);
     }
   after_fork_in_parent();
 }
@@ -206,7 +224,26 @@ void library_was_used() {
     std::atexit(begin_to_end);
 }
 
-LibraryBegins::LibraryBegins() { all().beginning.fetch_add(1); }
+// A thread that gave its record back and lives may be about to end the process: what the library
+// makes now would be destroyed at once, by whoever runs the handlers of the end from the last to the
+// first. Either it is gone in a moment, or it says that the end has begun, which then waits for this
+// thread. It may also be held up by a variable of its own that waits for something else: then this
+// goes on.
+LibraryBegins::LibraryBegins() {
+  All& a = all();
+  a.beginning.fetch_add(1, std::memory_order_seq_cst);
+  std::vector<Record*> records;
+  {
+    std::lock_guard lock(a.records_lock);
+    records = a.records;
+  }
+  constexpr int kAWhile = 2000;  // turns, a second
+  int turn = 0;
+  for (Record* r : records)
+    while (turn < kAWhile && a.state.load() != State::ending &&
+           is_alive(r->leaving.load(std::memory_order_seq_cst)))
+      a_moment(turn);
+}
 LibraryBegins::~LibraryBegins() {
   library_was_used();
   all().beginning.fetch_sub(1);

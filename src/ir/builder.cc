@@ -1,5 +1,6 @@
 #include "ir/builder.h"
 
+#include "ir/nested.h"
 #include "ir/op.h"
 #include "ir/varying.h"
 
@@ -116,17 +117,17 @@ std::shared_ptr<Program> Builder::finish(std::span<const Value> outputs) {
   return std::move(program_);
 }
 
-std::shared_ptr<Program> Builder::finish_pruned(std::span<const Value> outputs) {
-  return prune(*finish(outputs));
-}
+namespace {
 
-std::shared_ptr<Program> prune(const Program& p) {
+// `from` is what is pruned, or null where it is somebody's.
+std::shared_ptr<Program> pruned(const Program& p, Program* from) {
   std::vector<bool> needed(p.types.size());
   for (Var v : p.outputs) needed[v] = true;
   std::vector<bool> keep(p.equations.size());
   for (std::size_t i = p.equations.size(); i-- > 0;) {
     const Equation& eqn = p.equations[i];
     for (Var v : eqn.outputs) keep[i] = keep[i] || needed[v];
+    keep[i] = keep[i] || has_effects(eqn);
     if (keep[i])
       for (Var v : eqn.inputs) needed[v] = true;
   }
@@ -135,14 +136,14 @@ std::shared_ptr<Program> prune(const Program& p) {
   std::vector<Var> renamed(p.types.size());
   auto define = [&](Var v) {
     renamed[v] = static_cast<Var>(out->types.size());
-    out->types.push_back(p.types[v]);
+    out->types.push_back(from ? std::move(from->types[v]) : p.types[v]);
     return renamed[v];
   };
   for (Var v : p.inputs) out->inputs.push_back(define(v));
   out->equations.reserve(static_cast<std::size_t>(std::count(keep.begin(), keep.end(), true)));
   for (std::size_t i = 0; i < p.equations.size(); ++i) {
     if (!keep[i]) continue;
-    Equation eqn = p.equations[i];
+    Equation eqn = from ? std::move(from->equations[i]) : p.equations[i];
     for (Var& v : eqn.inputs) v = renamed[v];
     for (Var& v : eqn.outputs) v = define(v);
     out->equations.push_back(std::move(eqn));
@@ -150,5 +151,14 @@ std::shared_ptr<Program> prune(const Program& p) {
   for (Var v : p.outputs) out->outputs.push_back(renamed[v]);
   return out;
 }
+
+}  // namespace
+
+std::shared_ptr<Program> Builder::finish_pruned(std::span<const Value> outputs) {
+  const std::shared_ptr<Program> own = finish(outputs);
+  return pruned(*own, own.get());
+}
+
+std::shared_ptr<Program> prune(const Program& p) { return pruned(p, nullptr); }
 
 }  // namespace tessera::inline v0

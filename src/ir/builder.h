@@ -83,7 +83,7 @@ class AtLocation {
   SourceLoc saved_;
 };
 
-/// Removes equations whose results reach no output; an op with effects stays. Keeps inputs.
+/// Removes equations whose results reach no output and that have no effects. Keeps inputs.
 std::shared_ptr<Program> prune(const Program& p);
 
 }  // namespace tessera::inline v0

@@ -15,6 +15,10 @@ std::optional<Flow> flow_of(const Equation& eqn);
 /// The program that an equation of lowering `expanded` stands for, on the equation's operands.
 ProgramPtr expansion(const Equation& eqn);
 
+/// Whether it does something besides its results (Op::effect), or a program nested in it does.
+bool has_effects(const Equation& eqn);
+bool has_effects(const Program& p);
+
 /// Whether `f` holds of a program among the attributes, one that is kept and not run included.
 template <class F>
 bool any_nested(const Attrs& attrs, F&& f) {

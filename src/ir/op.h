@@ -296,6 +296,9 @@ struct Op {
   bool exact = false;
   /// It stands where it is: no equation is equal to it, and it does not leave a loop.
   bool barrier = false;
+  /// It does something besides its results: it runs as often as the program says, whether somebody
+  /// needs these or not, where operand 0, a boolean scalar, holds.
+  bool effect = false;
   /// Cheaper to compute again than to keep, where its operands are at hand.
   bool recomputed = false;
   /// Worth computing once before a loop though it is cheap: it has a pass over memory of its own.
@@ -374,6 +377,8 @@ struct OpExample {
   Attrs attrs;
   double lo = -1.0, hi = 1.0;
   std::int64_t int_lo = 0, int_hi = 4;
+  /// The diagonals of operand 0, a stack of matrices, have their length added: they dominate.
+  bool dominant = false;
   /// Where a derivative does not exist on a set the test could hit (ties, kinks), numeric checks
   /// are skipped with a reason.
   std::string no_numeric_derivative;

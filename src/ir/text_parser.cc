@@ -300,6 +300,7 @@ class Parser {
   }
   MeshRef mesh() {
     DeviceMesh m;
+    std::int64_t devices = 1;
     word("mesh");
     list("(", ")", [&] {
       if (token_.is("(")) {
@@ -308,7 +309,14 @@ class Parser {
       }
       m.axes.push_back(string());
       expect("=");
-      m.sizes.push_back(integer());
+      const Token at = token_;
+      const std::int64_t size = integer();
+      // Devices have numbers that are ints, and so has what is computed of a mesh.
+      if (size < 1 || devices > std::numeric_limits<int>::max() / size)
+        raise_parse_error(at, "a mesh has an axis of " + std::to_string(size) + " devices",
+                          "an axis has one at least, and a mesh 2147483647 at most");
+      devices *= size;
+      m.sizes.push_back(size);
     });
     return MeshRef(std::move(m));
   }

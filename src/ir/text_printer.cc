@@ -75,10 +75,10 @@ class Printer {
     bool nested = std::any_of(e.attrs.begin(), e.attrs.end(),
                               [](const auto& entry) { return holds_programs(entry.second); });
     if (!e.attrs.empty()) attributes(e.attrs, nested, indent);
-    if (options_.locations && (e.loc || !e.scope.empty())) {
-      out_ += "  # " + to_string(e.loc);
-      if (!e.scope.empty()) out_ += (e.loc ? " in " : "in ") + name_text(e.scope);
-    }
+    const bool located = options_.locations && e.loc;
+    if (located || !e.scope.empty()) out_ += "  #";
+    if (located) out_ += " " + to_string(e.loc);
+    if (!e.scope.empty()) out_ += " in " + name_text(e.scope);
   }
 
   // On the equation's line; with nested programs, one attribute a line.

@@ -26,14 +26,6 @@ Array leaky_relu(Operand x, double slope) {
 
 namespace {
 
-// f of x, in float32 where x is of 16 bits: what is computed in several steps is rounded once.
-template <class F>
-Array in_float32(const Operand& x, F f) {
-  const DType d = x.array.dtype();
-  if (!is_floating(d) || size_of(d) > 2) return f(x);
-  return astype(Operand(f(Operand(astype(x, DType::float32), x.loc)), x.loc), d);
-}
-
 // x times a gate that is 0 far below zero and 1 far above: `f` sees x within bounds where the gate
 // is still open or shut, so that no infinity is multiplied by 0, in value or derivative.
 template <class F>

@@ -14,5 +14,12 @@ inline Operand as_real(const Operand& x) {
 inline Operand in_floats(const Operand& x) {
   return is_floating(x.array.dtype()) ? x : Operand(divide(x, 1), x.loc);
 }
+/// f of x, in float32 where x is of 16 bits: what is computed in several steps is rounded once.
+template <class F>
+Array in_float32(const Operand& x, F f) {
+  const DType d = x.array.dtype();
+  if (!is_floating(d) || size_of(d) > 2) return f(x);
+  return astype(Operand(f(Operand(astype(x, DType::float32), x.loc)), x.loc), d);
+}
 
 }  // namespace tessera::inline v0::nn

@@ -33,63 +33,6 @@ void need_float(const char* layer, const std::optional<DType>& dtype, const Sour
 
 }  // namespace
 
-Array VarianceScaling::operator()(const Array& key, const Shape& shape, DType dtype,
-                                  std::source_location loc) const {
-  const InFunction called("VarianceScaling", loc);
-  double receptive = 1;
-  for (int i = 0; i + 2 < shape.rank(); ++i)
-    receptive *= static_cast<double>(shape[static_cast<std::size_t>(i)]);
-  double fan_in = shape.rank() >= 2 ? static_cast<double>(shape[shape.size() - 2]) * receptive
-                                    : static_cast<double>(shape.count());
-  double fan_out = shape.rank() >= 2 ? static_cast<double>(shape[shape.size() - 1]) * receptive
-                                     : static_cast<double>(shape.count());
-  double n = fan == "in" ? fan_in : fan == "out" ? fan_out : (fan_in + fan_out) / 2;
-  if (fan != "in" && fan != "out" && fan != "average")
-    Message("VarianceScaling")
-        .problem("the fan is \"" + fan + "\"")
-        .rule("it is \"in\", \"out\" or \"average\"")
-        .from(loc)
-        .advice("\"in\"")
-        .raise<Error>();
-  need_key("VarianceScaling", key, loc);
-  if (!(scale >= 0 && std::isfinite(scale)))
-    Message("VarianceScaling")
-        .problem("the scale is " + to_string(Array(scale)))
-        .rule("scale / fan is a variance: finite, and 0 or more")
-        .from(loc)
-        .advice("1.0, or 2.0 for layers before a relu")
-        .raise<Error>();
-  if (!is_floating(dtype))
-    Message("VarianceScaling")
-        .problem("the dtype is " + std::string(name_of(dtype)))
-        .rule("parameters are fractions, which only floats hold")
-        .from(loc)
-        .advice("ts::f32")
-        .raise<DTypeError>();
-  if (std::any_of(shape.begin(), shape.end(), [](std::int64_t n) { return n < 0; }))
-    Message("VarianceScaling")
-        .problem("the shape is " + to_string(shape))
-        .rule("extents are 0 or more")
-        .from(loc)
-        .advice("check the arithmetic that gave the negative one")
-        .raise<ShapeError>();
-  double variance = scale / std::max(1.0, n);
-  if (distribution == "normal")
-    return random::normal({key, loc}, shape, dtype) * std::sqrt(variance);
-  if (distribution == "uniform")
-    return random::uniform({key, loc}, shape, dtype, -1.0, 1.0) * std::sqrt(3 * variance);
-  if (distribution == "truncated_normal")
-    // The standard deviation of a standard normal cut at -2 and 2.
-    return random::truncated_normal({key, loc}, -2.0, 2.0, shape, dtype) *
-           (std::sqrt(variance) / 0.87962566103423978);
-  Message("VarianceScaling")
-      .problem("the distribution is \"" + distribution + "\"")
-      .rule("it is \"normal\", \"truncated_normal\" or \"uniform\"")
-      .from(loc)
-      .advice("\"truncated_normal\"")
-      .raise<Error>();
-}
-
 Linear linear(const Array& key, std::int64_t inputs, std::int64_t outputs, const LinearOptions& o,
               std::source_location loc) {
   const InFunction called("linear", loc);

@@ -1,5 +1,6 @@
 #include "nn/checks.h"
 #include "nn/floats.h"
+#include "nn/pairs.h"
 
 #include <tessera/elementwise.h>
 #include <tessera/manipulation.h>
@@ -47,11 +48,8 @@ Array softmax_cross_entropy(Operand logits, Operand labels) {
   return negative(sum(weighted(labels, log_softmax(logits)), -1));
 }
 
-namespace {
-// An elementwise loss has one target for each prediction: broadcasting (n, 1) with (n,) would pair
-// all with all.
-void check_pairs(const char* function, const char* first, const Operand& x, const char* second,
-                 const Operand& y) {
+void need_pairs(const char* function, const char* first, const Operand& x, const char* second,
+                const Operand& y) {
   need_array(function, first, x.array, x.loc);
   need_array(function, second, y.array, x.loc);
   if (x.array.shape() == y.array.shape()) return;
@@ -63,11 +61,10 @@ void check_pairs(const char* function, const char* first, const Operand& x, cons
       .advice("reshape or broadcast_to one of them")
       .raise<ShapeError>();
 }
-}  // namespace
 
 Array sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
   const InFunction called("sigmoid_binary_cross_entropy", logits.loc);
-  check_pairs("sigmoid_binary_cross_entropy", "logits", logits, "labels", labels);
+  need_pairs("sigmoid_binary_cross_entropy", "logits", logits, "labels", labels);
   const Array yes = log_sigmoid(logits),
               no = log_sigmoid(Operand(negative(as_real(logits)), logits.loc));
   const Operand against(subtract(1, labels), labels.loc);
@@ -76,7 +73,7 @@ Array sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
 
 Array huber_loss(Operand predictions, Operand targets, double delta) {
   const InFunction called("huber_loss", predictions.loc);
-  check_pairs("huber_loss", "predictions", predictions, "targets", targets);
+  need_pairs("huber_loss", "predictions", predictions, "targets", targets);
   if (!(delta > 0))
     Message("huber_loss")
         .problem("delta is " + std::to_string(delta))

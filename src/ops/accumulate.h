@@ -1,9 +1,9 @@
-// How contractions add up, for evaluators: operands are widened once, sums are formed in one of
-// four accumulators, and each result is rounded once.
+// How contractions add up, for evaluators: operands are widened once, sums are formed in an
+// accumulator, and each result is rounded once.
 //
 // float16, bfloat16 and float32 add in float32, in row-major order of the contracted indices;
-// float64 adds in float64, complex numbers in complex128. Integers wrap: they add modulo 2^64, which is exact modulo every
-// narrower width. Booleans: or of ands.
+// float64 and complex numbers in their own dtype. Integers wrap: they add modulo 2^64, which is exact
+// modulo every narrower width. Booleans: or of ands.
 #pragma once
 
 #include "base/complex_math.h"
@@ -20,14 +20,19 @@ inline DType accumulator_of(DType operand, DType result) {
 }
 
 /// Complex numbers with the product of base/complex_math.h.
+template <class R>
 struct Complex {
-  std::complex<double> value;
+  std::complex<R> value;
   Complex() = default;
   template <class T>
   explicit Complex(std::complex<T> v) : value(v) {}
   Complex operator*(Complex o) const { return Complex(times(value, o.value)); }
   Complex& operator+=(Complex o) { return value += o.value, *this; }
 };
+template <class A>
+inline constexpr bool adds_complex = false;
+template <class R>
+inline constexpr bool adds_complex<Complex<R>> = true;
 
 /// An or of ands, spelled as a sum of products.
 struct Truth {
@@ -47,10 +52,12 @@ std::vector<A> widen(const HostArray& x) {
     using T = decltype(tag);
     const T* p = x.data<T>();
     for (std::size_t i = 0; i < out.size(); ++i) {
-      if constexpr (std::is_same_v<A, Complex> != is_complex_v<T>)
+      if constexpr (adds_complex<A> != is_complex_v<T>)
         mixed();
       else if constexpr (std::is_same_v<A, Truth>)
         out[i] = {p[i] != T{}};
+      else if constexpr (adds_complex<A>)
+        out[i] = A(p[i]);
       else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
         out[i] = static_cast<A>(static_cast<float>(p[i]));
       else
@@ -66,11 +73,11 @@ void narrow(const std::vector<A>& from, HostArray& to) {
     using T = decltype(tag);
     T* p = to.data<T>();
     for (std::size_t i = 0; i < from.size(); ++i) {
-      if constexpr (std::is_same_v<A, Complex> != is_complex_v<T>)
+      if constexpr (adds_complex<A> != is_complex_v<T>)
         mixed();
       else if constexpr (std::is_same_v<A, Truth>)
         p[i] = static_cast<T>(from[i].value);
-      else if constexpr (is_complex_v<T>)
+      else if constexpr (adds_complex<A>)
         p[i] = static_cast<T>(from[i].value);
       else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
         p[i] = T(static_cast<float>(from[i]));
@@ -87,7 +94,7 @@ void with_accumulator(DType operand, DType result, F&& f) {
   if (operand == DType::boolean)
     f(Truth{});
   else if (is_complex(acc))
-    f(Complex{});
+    acc == DType::complex64 ? f(Complex<float>{}) : f(Complex<double>{});
   else if (acc == DType::float32)
     f(float{});
   else if (acc == DType::float64)

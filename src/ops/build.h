@@ -96,6 +96,10 @@ Value optimization_barrier(Value x);
 /// x, which shall lie on the mesh as the spec says, and dimensions in `open` at least so.
 /// {mesh: mesh, spec: spec, open: ints}
 Value sharding_constraint(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open = {});
+/// Calls a Callback (ir/callback.h) where `holds`, with the positions along named axes and the
+/// values; true.
+Value debug_callback(Value holds, const HookPtr& hook, const Strings& names,
+                     std::span<const Value> positions, std::span<const Value> values);
 /// Marks a value for checkpoint policies; identity. {name: string}; op "checkpoint_name"
 Value checkpoint_name(Value x, std::string name);
 /// The Threefry-2x32 block, elementwise over four uint32 arrays of one shape; two results. op

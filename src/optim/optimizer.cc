@@ -2,85 +2,13 @@
 #include <tessera/elementwise.h>
 #include <tessera/message.h>
 #include <tessera/optim.h>
+#include <tessera/optim/transformations.h>
 #include <tessera/reductions.h>
 
 #include "optim/checks.h"
+#include "optim/stages.h"
 
 namespace tessera::inline v0::optim {
-
-namespace {
-
-// f on the leaves that are there; absent ones stay absent.
-template <class F>
-Leaves each(const Leaves& updates, F&& f) {
-  Leaves out(updates.size());
-  for (std::size_t i = 0; i < updates.size(); ++i)
-    if (!updates[i].is_empty()) out[i] = f(i);
-  return out;
-}
-
-bool trainable(const Array& p) { return !p.is_empty() && is_floating(p.dtype()); }
-
-Leaves zeros_like_all(const Leaves& params) {
-  Leaves z(params.size());
-  for (std::size_t i = 0; i < params.size(); ++i)
-    if (trainable(params[i])) z[i] = zeros_like(params[i]);
-  return z;
-}
-
-Array zero_count() { return zeros({}, DType::int32); }
-
-// What is wrong with a state, for update to say with its caller's line.
-struct Mismatch {
-  Message message;
-};
-
-// The moments of a state, after a check that they are `kinds` for each of these parameters.
-const std::vector<Leaves>& moments_of(const State::Stage& state, std::size_t kinds,
-                                      const Leaves& params, bool counts) {
-  Message m("Optimizer::update");
-  bool fits = false;
-  if (state.moments.size() != kinds) {
-    m.offender("it keeps " + std::to_string(state.moments.size()) +
-               " moments a parameter, the optimiser " + std::to_string(kinds));
-  } else if (counts && state.count.is_empty()) {
-    m.offender("it counts no steps");
-  } else {
-    fits = true;
-    for (std::size_t k = 0; fits && k < kinds; ++k) {
-      if (state.moments[k].size() != params.size()) {
-        m.offender("it is of " + std::to_string(state.moments[k].size()) +
-                   " parameters, the model has " + std::to_string(params.size()));
-        fits = false;
-        break;
-      }
-      for (std::size_t i = 0; i < params.size(); ++i) {
-        const Array& x = state.moments[k][i];
-        if (!(trainable(params[i]) ? x.is_empty() || x.shape() != params[i].shape()
-                                   : !x.is_empty()))
-          continue;
-        m.offender("the moment of parameter " + std::to_string(i) + " is " + describe(x) +
-                   ", the parameter " + describe(params[i]));
-        fits = false;
-      }
-    }
-  }
-  if (!fits)
-    throw Mismatch{
-        m.problem("the state is another optimiser's or another model's")
-            .rule("a state belongs to the optimiser and the parameters whose init made it")
-            .advice("state = optimizer.init(params)")};
-  return state.moments;
-}
-
-Stage stateless(std::function<Leaves(const Leaves&, const Leaves&)> f) {
-  return {[](const Leaves&) { return State::Stage{}; },
-          [f](const Leaves& u, const State::Stage&, const Leaves& p, State::Stage&) {
-            return f(u, p);
-          }};
-}
-
-}  // namespace
 
 State Optimizer::init_leaves(const Leaves& params) const {
   State s;
@@ -226,6 +154,7 @@ Optimizer scale_by_adam(AdamOptions o, std::source_location loc) {
   need_decay("scale_by_adam", "b1", o.b1, loc);
   need_decay("scale_by_adam", "b2", o.b2, loc);
   need_amount("scale_by_adam", "eps", o.eps, loc);
+  need_amount("scale_by_adam", "eps_root", o.eps_root, loc);
   return Optimizer(
       {{[](const Leaves& p) {
           return State::Stage{zero_count(), {zeros_like_all(p), zeros_like_all(p)}};
@@ -237,12 +166,17 @@ Optimizer scale_by_adam(AdamOptions o, std::source_location loc) {
           Leaves m1 = m, v1 = v;
           // 1 - b^t, so that the first steps are not biased towards zero.
           Array c1 = 1 - power(Array(o.b1), after.count), c2 = 1 - power(Array(o.b2), after.count);
+          Array next_c1 = 1 - power(Array(o.b1), after.count + 1);
           Leaves u = each(g, [&](std::size_t i) {
             DType d = m[i].dtype();
             Array gi = g[i].astype(d);
             m1[i] = m[i] * o.b1 + gi * (1 - o.b1);
             v1[i] = v[i] * o.b2 + square(gi) * (1 - o.b2);
-            return (m1[i] / c1.astype(d)) / (sqrt(v1[i] / c2.astype(d)) + o.eps);
+            const Array mean = m1[i] / c1.astype(d);
+            const Array ahead =
+                o.nesterov ? m1[i] * o.b1 / next_c1.astype(d) + gi * (1 - o.b1) / c1.astype(d)
+                           : mean;
+            return ahead / (sqrt(v1[i] / c2.astype(d) + o.eps_root) + o.eps);
           });
           after.moments = {std::move(m1), std::move(v1)};
           return u;
@@ -264,20 +198,7 @@ Optimizer sgd(Rate rate, double momentum, bool nesterov, std::source_location lo
   const InFunction called("sgd", loc);
   need_decay("sgd", "momentum", momentum, loc);
   if (momentum == 0) return scale_by_rate(std::move(rate));
-  Stage trace{[](const Leaves& p) {
-                return State::Stage{Array(), {zeros_like_all(p)}};
-              },
-              [momentum, nesterov](const Leaves& g, const State::Stage& before, const Leaves& p,
-                                   State::Stage& after) {
-                Leaves m = moments_of(before, 1, p, false)[0];
-                Leaves u = each(g, [&](std::size_t i) {
-                  m[i] = m[i] * momentum + g[i].astype(m[i].dtype());
-                  return nesterov ? m[i] * momentum + g[i] : m[i];
-                });
-                after.moments = {std::move(m)};
-                return u;
-              }};
-  return chain({Optimizer({trace}), scale_by_rate(std::move(rate))});
+  return chain({trace(momentum, nesterov, loc), scale_by_rate(std::move(rate))});
 }
 
 }  // namespace tessera::inline v0::optim

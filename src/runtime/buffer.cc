@@ -205,6 +205,7 @@ BufferPtr Buffer::adopt(void* data, std::size_t bytes, std::shared_ptr<void> own
   BufferPtr b = BufferAccess::make();
   b->data_ = static_cast<std::byte*>(data);
   b->size_ = bytes;
+  b->lent_ = true;
   b->owner_ = std::make_shared<Lent>(std::move(owner), static_cast<std::int64_t>(bytes));
   return b;
 }
@@ -224,6 +225,7 @@ void Buffer::not_host() {
 BufferPtr Buffer::share(const BufferPtr& buffer) {
   BufferPtr b = BufferAccess::make();
   b->host_ = buffer->host_;
+  b->lent_ = buffer->lent_;
   b->data_ = buffer->data_;
   b->size_ = buffer->size_;
   std::lock_guard lock(sharing());

@@ -18,7 +18,7 @@ class Buffer {
   /// Host memory: at least `bytes`, uninitialised. The block comes from the free list of its size
   /// class where that holds one.
   static BufferPtr allocate(std::size_t bytes);
-  /// Host memory of someone else, which `owner` keeps alive.
+  /// Host memory of someone else, which `owner` keeps alive. It is read and never written.
   static BufferPtr adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner);
   /// Memory of another platform, which `handle` stands for and keeps alive.
   static BufferPtr remote(std::shared_ptr<void> handle, std::size_t bytes);
@@ -43,6 +43,8 @@ class Buffer {
 
   /// Whether another buffer has this memory too.
   bool is_shared() const;
+  /// Whether it is memory of someone else's.
+  bool is_lent() const { return lent_; }
 
   /// Counts `bytes_per_device` on every device of the layout until this buffer dies. Once a buffer.
   void charge(const LayoutPtr& layout, std::int64_t bytes_per_device);
@@ -55,7 +57,7 @@ class Buffer {
   friend struct BufferAccess;
   Buffer() = default;
   [[noreturn]] static void not_host();
-  bool host_ = true;
+  bool host_ = true, lent_ = false;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;     // 0: the memory is the owner's

@@ -2,6 +2,7 @@
 
 #include "base/message.h"
 #include "base/process.h"
+#include "ir/callback.h"
 #include "runtime/turns.h"
 
 #include <atomic>
@@ -44,6 +45,13 @@ class Call : public Event {
           .rule("fork waits for calls under way, but not for the call that forks")
           .advice("fork outside of the library's functions")
           .raise<Error>();
+    // The call that runs the callback may be the one that this one waits behind.
+    if (!done() && InCallback::is())
+      Message(name_)
+          .problem("a handler of prints waits for the call")
+          .rule("handlers run in the middle of a call, and others wait until it is over")
+          .advice("keep what is printed, and compute with it outside")
+          .raise<Error>();
     Event::wait();
   }
 
@@ -53,7 +61,7 @@ class Call : public Event {
     std::exception_ptr named;
     if (rename<ShapeError>(error, named) || rename<CollectiveError>(error, named) ||
         rename<ShardingError>(error, named) || rename<DeviceError>(error, named) ||
-        rename<Error>(error, named))
+        rename<CheckError>(error, named) || rename<Error>(error, named))
       return named;
     return error;
   }
@@ -165,6 +173,10 @@ std::shared_ptr<Completion> dispatch_async(const std::string& name, std::functio
 int calls_in_flight() {
   return g_used.load(std::memory_order_relaxed) && !forked() ? Dispatcher::instance().in_flight()
                                                              : 0;
+}
+
+void wait_for_calls() {
+  if (calls_in_flight() > 0) Dispatcher::instance().drain();
 }
 
 }  // namespace tessera::inline v0::runtime

@@ -20,5 +20,7 @@ std::shared_ptr<Completion> dispatch_async(const std::string& name, std::functio
 
 /// Calls queued or running.
 int calls_in_flight();
+/// Returns when those have run that were queued before.
+void wait_for_calls();
 
 }  // namespace tessera::inline v0::runtime

@@ -1,6 +1,8 @@
 #include "spmd/body_writer.h"
 
+#include "ir/nested.h"
 #include "ops/build.h"
+#include "ops/local.h"
 
 #include <algorithm>
 
@@ -23,7 +25,8 @@ std::vector<std::uint32_t> reads_of(const Program& p, std::vector<std::uint32_t>
   for (Var v : p.outputs) ++reads[v];
   for (std::size_t k = p.equations.size(); k-- > 0;) {
     const Equation& eqn = p.equations[k];
-    if (std::any_of(eqn.outputs.begin(), eqn.outputs.end(), [&](Var v) { return reads[v] > 0; }))
+    if (std::any_of(eqn.outputs.begin(), eqn.outputs.end(), [&](Var v) { return reads[v] > 0; }) ||
+        has_effects(eqn))
       for (Var v : eqn.inputs) {
         ++reads[v];
         reader[v] = static_cast<std::uint32_t>(k);
@@ -60,7 +63,9 @@ std::vector<BodyWriter::Slot> BodyWriter::walk(std::size_t scope, std::span<cons
   for (std::size_t i = 0; i < inputs.size(); ++i) f.slots[p.inputs[i]] = inputs[i];
   for (std::size_t k = 0; k < p.equations.size(); ++k) {
     const Equation& eqn = p.equations[k];
-    if (std::any_of(eqn.outputs.begin(), eqn.outputs.end(), [&](Var v) { return f.reads[v] > 0; }))
+    if (std::any_of(eqn.outputs.begin(), eqn.outputs.end(),
+                    [&](Var v) { return f.reads[v] > 0; }) ||
+        has_effects(eqn))
       equation(f, k, eqn);
   }
   std::vector<Slot> outputs;
@@ -170,6 +175,7 @@ void BodyWriter::plain(Frame& f, std::size_t k, const Equation& eqn) {
   Values parts;
   for (std::size_t i = 0; i < operands.size(); ++i)
     parts.push_back(at(f.slots[eqn.inputs[i]], choice.operands[i]));
+  if (eqn.op->effect) parts[0] = on_one_device(f.scope, parts[0]);
   Values results = emit(eqn, rule, choice.division, choice.operands, choice.results, parts);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Type& type = f.program.types[eqn.outputs[i]];
@@ -177,6 +183,20 @@ void BodyWriter::plain(Frame& f, std::size_t k, const Equation& eqn) {
   }
   if (eqn.op->exchange == Exchange::combine)
     find_own_sum(eqn, parts[0], held_[f.slots[eqn.outputs[0]]]);
+}
+
+// All devices come by, and one of them acts: the first along what is automatic here.
+Value BodyWriter::on_one_device(std::size_t scope, Value holds) {
+  AtomSet atoms;
+  const AtomSet barred = work_.where.barred(scope);
+  Strings axes;
+  for (std::size_t a = 0; a < work_.mesh.atom_mesh().axes.size(); ++a) {
+    if (barred.contains(static_cast<Atom>(a))) continue;
+    atoms.insert(static_cast<Atom>(a));
+    axes.push_back(work_.mesh.atom_mesh().axes[a]);
+  }
+  if (axes.empty()) return holds;
+  return ops::and_(holds, ops::is_first(b_, axes, work_.mesh.size(atoms)));
 }
 
 Values BodyWriter::emit(const Equation& eqn, const DivisionRule& rule, const Division& division,

@@ -228,7 +228,7 @@ void register_shard_map(Registry& r) {
                {"sharding", "it says itself how its operands are cut"},
                {"emit", "the executor runs its body"},
                {"cost", "its body has its own"},
-               {"stablehlo", "it is exported as the per-device program"}};
+               {"stablehlo", "it is exported as a manual computation of Shardy"}};
   op.examples = spmd::examples;
   r.add(std::move(op));
 }

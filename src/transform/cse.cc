@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "ir/attr_hash.h"
 #include "ir/builder.h"
+#include "ir/nested.h"
 #include "ir/op.h"
 #include "transform/simplify.h"
 
@@ -40,6 +41,7 @@ ProgramPtr merge_common(const ProgramPtr& p) {
           e.attrs == eqn.attrs)
         equal = &e;
     }
+    if (equal && has_effects(eqn)) equal = nullptr;
     for (std::size_t i = 0; equal && i < eqn.outputs.size(); ++i)
       if (!(q->types[eqn.outputs[i]] == q->types[equal->outputs[i]])) equal = nullptr;
     if (!equal) {

@@ -127,10 +127,11 @@ std::shared_ptr<Program> dead_code(const Program& p) {
     const Equation& eqn = p.equations[i];
     bool any = false;
     for (Var v : eqn.outputs) any = any || needed[v];
-    if (!any) continue;
+    if (!any && !has_effects(eqn)) continue;
     kept.push_back(eqn);
     Equation& k = kept.back();
-    if (eqn.op->with_flow) {
+    // What runs for its effects alone stays as it is.
+    if (any && eqn.op->with_flow) {
       Mask results;
       for (Var v : eqn.outputs) results.push_back(needed[v]);
       Flow flow = *flow_of(eqn);

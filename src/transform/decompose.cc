@@ -16,8 +16,12 @@ std::shared_ptr<Program> parts_of(const Program& p, const Equation& eqn) {
   AtEquation at(b, eqn);
   Values in;
   for (Var v : eqn.inputs) in.push_back(b.input(p.types[v]));
-  const std::optional<Values> out = eqn.op->decompose({b, *eqn.op, eqn.attrs, in});
-  return out ? b.finish(*out) : nullptr;
+  std::optional<Values> out = eqn.op->decompose({b, *eqn.op, eqn.attrs, in});
+  if (!out) return nullptr;
+  // Parts may tell apart which results an operand that varies goes into, where the op does not.
+  for (std::size_t i = 0; i < out->size(); ++i)
+    (*out)[i] = b.vary_over((*out)[i], p.types[eqn.outputs[i]].varying);
+  return b.finish(*out);
 }
 
 class Decomposer {

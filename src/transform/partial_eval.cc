@@ -7,6 +7,7 @@
 #include "ir/interpret.h"
 #include "ir/op.h"
 #include "ir/policy.h"
+#include "ops/control/effects.h"
 #include "transform/at_equation.h"
 #include "transform/dead_code.h"
 
@@ -161,7 +162,8 @@ class Splitter {
       if (!ready) continue;
       Values in;
       for (Var i : eqn.inputs) in.push_back(*moved_[i]);
-      Values out = unknown_.copy(eqn, in);
+      // What it does besides is not done again.
+      Values out = unknown_.copy(ops::without_effects(eqn), in);
       for (std::size_t i = 0; i < out.size(); ++i) moved_[eqn.outputs[i]] = out[i];
     }
     return *moved_[root];

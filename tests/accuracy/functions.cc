@@ -83,26 +83,6 @@ T remainder(T x, T y) {
   return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
-// By recurrence to where the asymptotic series holds.
-template <class T>
-T digamma(T at) {
-  auto x = static_cast<long double>(at);
-  if (x <= 0) {
-    if (x == std::floor(x)) return T(NAN);
-    return static_cast<T>(digamma(1 - x) -
-                          kPi<long double> / std::tan(kPi<long double> * (x - std::round(x))));
-  }
-  long double sum = 0;
-  for (; x < 40; ++x) sum -= 1 / x;
-  const long double y = 1 / (x * x);
-  const long double series =
-      y * (-1 / 12.0L +
-           y * (1 / 120.0L +
-                y * (-1 / 252.0L +
-                     y * (1 / 240.0L + y * (-1 / 132.0L + y * (691 / 32760.0L - y / 12))))));
-  return static_cast<T>(std::log(x) - 1 / (2 * x) + series + sum);
-}
-
 }  // namespace
 
 #define TESSERA_STD(name, std_name, tails)                                                        \
@@ -148,11 +128,6 @@ const std::vector<Function>& functions() {
             "gammaln", [](const Array& x) { return ts::gammaln(x); },
             [](auto x) { return std::lgamma(x); },
             "inf at zero, at negative integers and at infinities; below 0 ulps of at least 1"),
-        unary(
-            "digamma", [](const Array& x) { return ts::digamma(x); },
-            [](auto x) { return digamma(x); },
-            "NaN at zero and negative integers, inf at inf; below 0 ulps of at least what is "
-            "subtracted"),
         unary(
             "sigmoid", [](const Array& x) { return ts::sigmoid(x); },
             [](auto x) { return sigmoid(x); }, "0 at -inf, 1 at inf"),
@@ -206,11 +181,6 @@ const std::vector<Function>& functions() {
     };
     for (Function& f : list) {
       if (f.name == "gammaln") f.least = [](double x, double) { return x < 0 ? 1.0 : 0.0; };
-      if (f.name == "digamma")
-        f.least = [](double x, double) {
-          const double mirrored = digamma(1 - x);
-          return x < 0 ? std::max(std::fabs(mirrored), std::fabs(mirrored - digamma(x))) : 0.0;
-        };
       if (f.name == "logaddexp") {
         f.least = [](double x, double y) { return std::max(std::fabs(x), std::fabs(y)); };
         f.tails += "; ulps of the greater operand where the result is less";

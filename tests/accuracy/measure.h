@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,21 @@ struct Worst {
   double ulps = 0;
   double x = 0, y = 0;
   double got = 0, exact = 0;
+  double z = 0;  // the third operand
 };
 /// An error of infinitely many ulps is a wrong special value: a NaN, an infinity or a sign of zero.
 Worst measure(const Function& f, DType dtype, const Sample& sample);
+
+/// A function that no wider type of the language has: its exact results are those of a file, which
+/// make_exact.py makes with many digits.
+struct Stored {
+  std::string name;
+  int operands;
+  std::function<Array(std::span<const Array>)> computed;
+  std::string tails;
+};
+const std::vector<Stored>& stored_functions();
+/// At the operands that the files of `folder` have; those that are committed by default.
+Worst measure(const Stored& f, DType dtype, const std::string& folder = "");
 
 }  // namespace accuracy

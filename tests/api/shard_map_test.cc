@@ -2,6 +2,7 @@
 // written for them.
 #include <tessera/checkpoint.h>
 #include <tessera/collectives.h>
+#include <tessera/combine.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
@@ -178,6 +179,39 @@ TEST_F(ShardMaps, BranchesAndLoopsInside) {
       },
       {.mesh = line, .in_specs = P("i"), .out_specs = P("i")});
   EXPECT_EQ(f32s(f(v)), (Floats{40, 50, 60, 70, 0, 1, 2, 3}));
+}
+
+// One of two arrays varies, so both totals of one reduction do, though the body keeps them apart.
+// By its derivative, and with a loop in the body, the reduction is taken to parts that are apart.
+TEST_F(ShardMaps, TotalsThatABodyKeepsApartVaryTogether) {
+  using Sum = std::function<Array(Array, Array)>;
+  const Array w = Array(Floats{3, 4});
+  for (const Sum& add : {Sum([](Array a, Array x) { return a + x; }), Sum([](Array a, Array x) {
+                           return ts::fori_loop(
+                               0, 1, [&](Array, Array sum) { return sum + x; }, a);
+                         })}) {
+    auto f = ts::shard_map(
+        [&](Array p, Array b) {
+          const std::vector<Array> totals =
+              ts::reduce({p, b}, {0.0, 0.0},
+                         [&](std::vector<Array> acc, std::vector<Array> x) {
+                           return std::vector<Array>{add(acc[0], x[0]), acc[1] + x[1]};
+                         },
+                         {0});
+          return std::pair(ts::psum(totals[0], "i"), ts::psum(totals[1], "i"));
+        },
+        {.mesh = line, .in_specs = {P(), P("i")}, .out_specs = P()});
+    const auto [of_w, of_v] = f(w, v);
+    EXPECT_EQ(of_w.item<float>(), 4 * 7);
+    EXPECT_EQ(of_v.item<float>(), 28);
+    auto loss = [&](Array p, Array q) {
+      const auto [a, b] = f(p, q);
+      return a + 3 * b;
+    };
+    EXPECT_EQ(f32s(ts::grad(loss)(w, v)), (Floats{4, 4}));
+    EXPECT_EQ(f32s(ts::grad<1>(loss)(w, v)), Floats(8, 3));
+    EXPECT_EQ(f32s(ts::jit(ts::grad(loss))(w, v)), (Floats{4, 4}));
+  }
 }
 
 TEST_F(ShardMaps, MeshOfTheScope) {

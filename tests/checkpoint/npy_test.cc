@@ -1,30 +1,20 @@
 // Files of one array, beside bytes that NumPy writes.
 #include <tessera/tessera.h>
 
+#include "checkpoint/files.h"
+
 #include <gtest/gtest.h>
 
 #include <complex>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace ts = tessera;
+using checkpoint_test::path_of;
+using checkpoint_test::read;
+using checkpoint_test::write;
 
 namespace {
-
-std::string path_of(const char* name) {
-  return (std::filesystem::path(testing::TempDir()) / name).string();
-}
-void write(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-std::string read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
-}
 
 // As numpy.save writes it: the header fills a multiple of 64 bytes.
 std::string file(std::string header, const std::string& data) {

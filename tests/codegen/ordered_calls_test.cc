@@ -99,7 +99,8 @@ constexpr DType kAll[] = {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16
 
 TEST(OrderedCalls, Examples) {
   for (const char* name : {"sort", "top_k", "cumsum", "cumprod", "cummax", "cummin", "scatter",
-                           "scatter_add", "scatter_mul", "scatter_min", "scatter_max"})
+                           "cholesky", "triangular_solve", "lu", "qr", "svd", "eigh", "scatter_add",
+                           "scatter_mul", "scatter_min", "scatter_max"})
     for (const OpExample& e : Registry::get().at(name).examples())
       check(name, e.inputs, e.attrs, e.int_lo, e.int_hi);
 }

@@ -93,7 +93,7 @@ MISUSE(sum_where_another_shape_says) { ts::sum(ts::ones(3), {.where = ts::ones(2
 MISUSE(sum_where_numbers_say) { ts::mean(ts::ones(3), {.where = ts::ones(3)}); }
 MISUSE(sum_of_integers_from_a_half) { ts::sum(ts::arange(3), {.initial = 0.5}); }
 MISUSE(sum_from_many) { ts::sum(ts::ones(3), {.initial = ts::ones(3)}); }
-MISUSE(norm_of_an_order_of_matrices) { ts::norm(ts::ones({2, 3}), {.ord = 2}); }
+MISUSE(norm_of_an_order_of_matrices) { ts::norm(ts::ones({2, 3}), {.ord = 3}); }
 MISUSE(norm_of_an_order_over_three_axes) { ts::norm(ts::ones({2, 3, 4}), {.ord = 1}); }
 MISUSE(norm_of_nothing_by_infinity) { ts::norm(ts::zeros(0), {.ord = ts::inf}); }
 MISUSE(slice_from_a_half) { ts::dynamic_slice(ts::ones(4), {0.5}, {2}); }

@@ -37,6 +37,7 @@ std::string kind_of(const std::exception& e) {
   KIND(TraceError)
   KIND(DeviceError)
   KIND(IoError)
+  KIND(CheckError)
   KIND(Error)
   KIND(InternalError)
 #undef KIND

@@ -250,6 +250,16 @@ TEST(Text, ErrorsSayWhere) {
             "1, column 24");
   EXPECT_EQ(parse_error("{ (a: f32[2]) -> (a) $"),
             "parse_program: '$' means nothing here\n  at: line 1, column 22");
+  const auto mesh_of = [](const std::string& sizes) {
+    return "{ (a: f32[8]) -> (b)\n  b: f32[8] = shard_map a [mesh=mesh(" + sizes + ")]\n}";
+  };
+  // Their product is 2^64, which is no divisor of an extent.
+  EXPECT_EQ(
+      parse_error(mesh_of("\"i\"=4, \"j\"=4611686018427387904")),
+      "parse_program: a mesh has an axis of 4611686018427387904 devices\n  at: line 2, column "
+      "49\n  try: an axis has one at least, and a mesh 2147483647 at most");
+  EXPECT_EQ(parse_error(mesh_of("\"i\"=0")).substr(0, 49),
+            "parse_program: a mesh has an axis of 0 devices\n  ");
   std::string deep;
   for (int i = 0; i < 1000; ++i) deep += "{ () -> () () = nest [body=";
   nest();

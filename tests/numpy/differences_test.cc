@@ -218,6 +218,34 @@ TEST(Differences, PartialShardMap) {
   EXPECT_THROW(ts::shard_map(inside, options)(ts::ones({4})), ts::ShardingError);
 }
 
+TEST(Differences, SortedPartitions) {
+  const Array x = ts::array({5, 3, 9, 1});
+  EXPECT_EQ(of<std::int32_t>(ts::partition(x, 0)), (Ints{1, 3, 5, 9}));
+  EXPECT_EQ(of<std::int32_t>(ts::argpartition(x, 0)), (Ints{3, 1, 0, 2}));
+}
+
+TEST(Differences, ExactExtremes) {
+  const Array x = ts::array({5, 3, 9, 1});
+  EXPECT_EQ(of<std::int32_t>(ts::approx_max_k(x, 2).values), (Ints{9, 5}));
+  EXPECT_EQ(of<std::int32_t>(ts::approx_min_k(x, 2).indices), (Ints{3, 1}));
+}
+
+TEST(Differences, SizesInTraces) {
+  const Array x = ts::array({5, 0, 9, 5});
+  EXPECT_EQ(of<std::int32_t>(ts::unique(x)), (Ints{0, 5, 9}));
+  EXPECT_THROW(ts::jit([](Array v) { return ts::unique(v); })(x), ts::TraceError);
+  const auto two = ts::jit([](Array v) { return ts::unique(v, {.size = 4}); });
+  EXPECT_EQ(of<std::int32_t>(two(x)), (Ints{0, 5, 9, 0}));
+}
+
+TEST(Differences, PositionsOfInt32) {
+  const Array x = ts::array({5, 0, 9, 5});
+  EXPECT_EQ(ts::nonzero(x)[0].dtype(), ts::i32);
+  EXPECT_EQ(ts::unique_all(x).counts.dtype(), ts::i32);
+  EXPECT_EQ(ts::searchsorted(ts::arange(3), x).dtype(), ts::i32);
+  EXPECT_EQ(ts::bincount(x).dtype(), ts::i32);
+}
+
 // Every row of the page is here, and nothing else.
 TEST(Differences, ThePageHasTheseRows) {
   std::ifstream page(TESSERA_SOURCE_DIR "/docs/differences.md");

@@ -193,9 +193,7 @@ class RegistryDerivatives : public testing::TestWithParam<std::string> {
   Arrays draw_inputs(const OpExample& e, const std::vector<int>& dims = {}) {
     Arrays x;
     for (std::size_t i = 0; i < e.inputs.size(); ++i) {
-      Type t = widened(e.inputs[i]);
-      if (!dims.empty() && dims[i] >= 0) t.shape.insert(t.shape.begin() + dims[i], kSize);
-      x.push_back(draw(t, random, e.lo, e.hi, e.int_lo, e.int_hi));
+      x.push_back(draw_operand(e, i, widened(e.inputs[i]), random, dims.empty() ? -1 : dims[i]));
     }
     return x;
   }

@@ -22,8 +22,8 @@ class RegistryProperties : public testing::TestWithParam<std::string> {
     std::vector<Drawn> all;
     for (const ts::OpExample& e : op.examples()) {
       Drawn d{e, {}, {}};
-      for (const ts::Type& t : e.inputs)
-        d.inputs.push_back(walk::draw(t, random, e.lo, e.hi, e.int_lo, e.int_hi));
+      for (std::size_t i = 0; i < e.inputs.size(); ++i)
+        d.inputs.push_back(walk::draw_operand(e, i, e.inputs[i], random));
       for (std::int64_t i = 1; same && i < d.inputs[0].count(); ++i) {
         const std::int64_t n = ts::size_of(d.inputs[0].dtype);
         std::memcpy(d.inputs[0].bytes + i * n, d.inputs[0].bytes, static_cast<std::size_t>(n));

@@ -52,9 +52,9 @@ class RegistryUpdates : public testing::TestWithParam<std::string> {
     std::vector<Drawn> all;
     for (ts::OpExample e : op.examples()) {
       Drawn d;
-      for (ts::Type& t : e.inputs) {
-        t = walk::widened(t);
-        d.inputs.push_back(walk::draw(t, random, e.lo, e.hi, e.int_lo, e.int_hi));
+      for (std::size_t i = 0; i < e.inputs.size(); ++i) {
+        e.inputs[i] = walk::widened(e.inputs[i]);
+        d.inputs.push_back(walk::draw_operand(e, i, e.inputs[i], random));
       }
       d.attrs = e.attrs = walk::widened(e.attrs);
       d.program = walk::program_of(op, e);

@@ -86,6 +86,27 @@ inline HostArray draw(const Type& t, Random& random, double lo, double hi, std::
   return a;
 }
 
+/// Operand `i` of an example, stacked along `stack` where that is a dimension.
+inline HostArray draw_operand(const OpExample& e, std::size_t i, Type t, Random& random,
+                              int stack = -1) {
+  if (stack >= 0) t.shape.insert(t.shape.begin() + stack, 3);
+  HostArray x = draw(t, random, e.lo, e.hi, e.int_lo, e.int_hi);
+  if (!e.dominant || i > 0) return x;
+  std::vector<int> dims;
+  for (int d = 0; d < t.shape.rank(); ++d)
+    if (d != stack) dims.push_back(d);
+  const int row = dims[dims.size() - 2], column = dims.back();
+  std::int64_t flat = 0;
+  for_each_index(t.shape, [&](const Shape& at) {
+    dispatch(t.dtype, [&]<class T>(T) {
+      if constexpr (std::is_floating_point_v<T> || is_complex_v<T>)
+        if (at[row] == at[column]) x.data<T>()[flat] += T(static_cast<float>(t.shape[row]));
+    });
+    ++flat;
+  });
+  return x;
+}
+
 inline double largest(const Arrays& all) {
   double m = 0;
   for (const HostArray& each : all) {

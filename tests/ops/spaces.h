@@ -7,6 +7,7 @@
 
 #include "ops/space_bodies.h"
 #include "ops/space_indexing.h"
+#include "ops/space_linalg.h"
 #include "ops/space_movement.h"
 #include "ops/space_nested.h"
 #include "ops/space_sums.h"
@@ -41,6 +42,7 @@ inline const std::map<std::string, Space>& spaces() {
       {"dot_general", draw_dot_general},
       {"dynamic_slice", draw_dynamic_slice},
       {"dynamic_update_slice", draw_dynamic_update_slice},
+      {"fft", draw_fft},
       {"gather", draw_gather},
       {"integer_pow",
        [](Dice& dice, const Type& x) {
@@ -98,14 +100,21 @@ inline const std::map<std::string, std::string>& not_drawn() {
   static const std::string devices =
       "needs devices: tests/spmd and tests/runtime draw programs over them";
   static const std::string rule = "holds a user's rule: tests/api draws functions with rules";
+  static const std::string condition =
+      "what it gives of any numbers may hang on their last bits: tests/linalg draws matrices";
   static const auto& all = *new std::map<std::string, std::string>{
       {"all_gather", devices},
       {"all_gather_invariant", devices},
       {"all_to_all", devices},
       {"axis_index", devices},
+      {"cholesky", condition},
       {"custom_jvp_call", rule},
       {"custom_vjp_call", rule},
       {"custom_vjp_tangent", rule},
+      {"debug_callback", "holds host code: tests/api has it in every place of a program"},
+      {"eig", condition},
+      {"eigh", condition},
+      {"lu", condition},
       {"pbroadcast", devices},
       {"pmax", devices},
       {"pmin", devices},
@@ -116,7 +125,10 @@ inline const std::map<std::string, std::string>& not_drawn() {
       {"psum_invariant", devices},
       {"psum_scatter", devices},
       {"pvary", devices},
+      {"qr", condition},
       {"shard_map", devices},
+      {"svd", condition},
+      {"triangular_solve", condition},
   };
   return all;
 }

@@ -60,8 +60,8 @@ inline std::int64_t difference(const HostArray& a, const HostArray& b) {
 }
 
 // What the results of an op may be off by; a shift adds a function of its operands to one of them,
-// which may cancel.
-enum class Exactness { exact, function, shift, sum, product };
+// which may cancel; a mixture has something of every operand in every result.
+enum class Exactness { exact, function, shift, sum, product, mixture };
 inline Exactness exactness(const Op& op, DType dtype) {
   if (!is_inexact(dtype)) return Exactness::exact;
   static const std::set<std::string> rounded = {"add",
@@ -93,7 +93,8 @@ inline Exactness exactness(const Op& op, DType dtype) {
       "reduce_sum",  "cumsum",     "reduce_window_sum", "scatter_add", "select_and_scatter_add",
       "dot_general", "convolution"};
   static const std::set<std::string> products = {"reduce_prod", "cumprod", "scatter_mul"};
-  static const std::set<std::string> shifts = {"logaddexp"};
+  static const std::set<std::string> shifts = {"logaddexp"}, mixtures = {"fft"};
+  if (mixtures.count(op.name)) return Exactness::mixture;
   if (sums.count(op.name)) return Exactness::sum;
   if (shifts.count(op.name)) return Exactness::shift;
   if (products.count(op.name)) return Exactness::product;
@@ -158,6 +159,16 @@ inline double terms_of(const Arrays& operands) {
   return n;
 }
 
+/// The sum of all magnitudes.
+inline double size_of_all(const Arrays& operands) {
+  double size = 0;
+  for (const HostArray& a : operands) {
+    const HostArray x = parts::of(a);
+    for (std::int64_t i = 0; i < x.count(); ++i) size += std::fabs(x.number(i));
+  }
+  return size;
+}
+
 /// Says what is wrong with results of one equation, or nothing.
 inline std::string compare(const Program& alone, const Arrays& operands, const Arrays& got) {
   const Equation& e = alone.equations.back();
@@ -184,6 +195,7 @@ inline std::string compare(const Program& alone, const Arrays& operands, const A
         size = parts::of(bound[k]).number(complex ? i / 2 * 2 : i);
       else if (complex)
         size = std::hypot(wanted.number(i / 2 * 2), wanted.number(i / 2 * 2 + 1));
+      if (how == Exactness::mixture) size = size_of_all(operands);
       if (how == Exactness::shift)
         for (const HostArray& x : operands) size = std::max(size, std::fabs(x.number(i)));
       // The order of terms decides where a sum or product leaves the range.

@@ -64,6 +64,10 @@ const std::vector<Function>& functions() {
       [](Dice& d, const Array& x) {  // beside itself in another place
         return ts::expand_dims(x, d.below(rank(x) + 1)) + ts::sin(x);
       },
+      [](Dice& d, const Array& x) { return ts::real(ts::fft::fft(x, {.axis = axis(d, x)})); },
+      [](Dice& d, const Array& x) {
+        return ts::imag(ts::fft::rfft(x, {.n = 1 + d.below(9), .axis = axis(d, x)}));
+      },
       [](Dice&, const Array& x) { return ts::ravel(x); },
       [](Dice& d, const Array& x) {
         ts::Shape s = x.shape();

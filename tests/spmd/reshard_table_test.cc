@@ -69,7 +69,7 @@ Row row_of(const AtomMesh& mesh, int rank, bool joint) {
 }
 
 const AtomMesh kCube({{"x", "y", "z"}, {2, 2, 2}}), kMixed({{"x", "y", "z"}, {2, 3, 2}});
-using Histogram = std::map<int, int>;
+using Counts = std::map<int, int>;
 
 }  // namespace
 
@@ -79,7 +79,7 @@ TEST(ReshardTable, MatrixOnACube) {
   const Row r = row_of(kCube, 2, false);
   EXPECT_EQ(r.states, 49u);
   EXPECT_EQ(r.pairs, 2352u);
-  EXPECT_EQ(r.collectives, (Histogram{{0, 144}, {1, 972}, {2, 1068}, {3, 168}}));
+  EXPECT_EQ(r.collectives, (Counts{{0, 144}, {1, 972}, {2, 1068}, {3, 168}}));
   EXPECT_EQ(printed(r.mean, 2), 1.17);
   EXPECT_EQ(r.p95, 1.75);
   EXPECT_EQ(r.most, 2.33);
@@ -91,7 +91,7 @@ TEST(ReshardTable, RankThreeOnACube) {
   const Row r = row_of(kCube, 3, false);
   EXPECT_EQ(r.states, 106u);
   EXPECT_EQ(r.pairs, 11130u);
-  EXPECT_EQ(r.collectives, (Histogram{{0, 375}, {1, 3267}, {2, 5544}, {3, 1908}, {4, 36}}));
+  EXPECT_EQ(r.collectives, (Counts{{0, 375}, {1, 3267}, {2, 5544}, {3, 1908}, {4, 36}}));
   EXPECT_EQ(printed(r.mean, 2), 1.24);
   EXPECT_EQ(r.most, 2.33);
   EXPECT_EQ(printed(r.naive_mean, 2), 5.78);
@@ -101,7 +101,7 @@ TEST(ReshardTable, MatrixOnAxesOfTwoAndThree) {
   const Row r = row_of(kMixed, 2, false);
   EXPECT_EQ(r.states, 49u);
   EXPECT_EQ(r.pairs, 2352u);
-  EXPECT_EQ(r.collectives, (Histogram{{0, 144}, {1, 796}, {2, 1056}, {3, 332}, {4, 24}}));
+  EXPECT_EQ(r.collectives, (Counts{{0, 144}, {1, 796}, {2, 1056}, {3, 332}, {4, 24}}));
   EXPECT_EQ(r.mean, 1.245);
   EXPECT_EQ(r.most, 2.42);
   EXPECT_EQ(printed(r.naive_mean, 1), 7.6);
@@ -111,15 +111,15 @@ TEST(ReshardTable, MatrixOnAxesOfTwoAndThree) {
 // With all_to_alls between several dimensions at once.
 TEST(ReshardTable, JointExchanges) {
   const Row matrix = row_of(kCube, 2, true);
-  EXPECT_EQ(matrix.collectives, (Histogram{{0, 144}, {1, 1116}, {2, 996}, {3, 96}}));
+  EXPECT_EQ(matrix.collectives, (Counts{{0, 144}, {1, 1116}, {2, 996}, {3, 96}}));
   EXPECT_EQ(matrix.mean, 1.102);
   EXPECT_EQ(matrix.most, 1.75);
   const Row cube = row_of(kCube, 3, true);
-  EXPECT_EQ(cube.collectives, (Histogram{{0, 375}, {1, 4743}, {2, 5364}, {3, 648}}));
+  EXPECT_EQ(cube.collectives, (Counts{{0, 375}, {1, 4743}, {2, 5364}, {3, 648}}));
   EXPECT_EQ(cube.mean, 1.119);
   EXPECT_EQ(cube.most, 1.75);
   const Row mixed = row_of(kMixed, 2, true);
-  EXPECT_EQ(mixed.collectives, (Histogram{{0, 144}, {1, 940}, {2, 976}, {3, 268}, {4, 24}}));
+  EXPECT_EQ(mixed.collectives, (Counts{{0, 144}, {1, 940}, {2, 976}, {3, 268}, {4, 24}}));
   EXPECT_EQ(mixed.mean, 1.172);
   EXPECT_EQ(mixed.most, 2.25);
 }

@@ -46,7 +46,9 @@ struct Written {
   ~Written() { std::filesystem::remove(path); }
 };
 
-constexpr const char* kFunctions[] = {"dense", "loop", "constants", "scattered", "convolved"};
+constexpr const char* kFunctions[] = {"dense",     "loop",    "constants", "scattered",
+                                      "convolved", "factors", "sharded",   "sharded_by_tiles",
+                                      "mapped"};
 
 }  // namespace
 
@@ -66,6 +68,71 @@ TEST(Bytecode, ComputesWhatWasExported) {
   // x * i + cumsum(x) - 2.5
   EXPECT_EQ(f(ts::ones({6}))[0].to_vector<float>(),
             (std::vector<float>{-1.5f, 0.5f, 2.5f, 4.5f, 6.5f, 8.5f}));
+}
+
+// The results lie as the exported function said, over as many devices; otherwise they are whole.
+TEST(Exported, ShardingsAreKept) {
+  const int before = ts::device_count();
+  ts::set_device_count(4);
+  const Array a = ts::sin(ts::arange(32.0)).reshape({8, 4}),
+              b = ts::cos(ts::arange(32.0)).reshape({4, 8}), c = ts::matmul(a, b);
+  const Array want[] = {2 * c, ts::sum(ts::tanh(c), 0)};
+  for (const std::string name : {"sharded", "sharded_by_tiles"})
+    for (const char* form : {".mlir", ".mlirbc", ".jaxexport"})
+      for (const bool kept : {true, false}) {
+        const auto y = ts::load_stablehlo(file(name + form), {.shardings = kept})(a, b);
+        for (int i = 0; i < 2; ++i) {
+          EXPECT_TRUE(ts::allclose(y[i], want[i], 1e-5).item<bool>()) << name << form << i;
+          EXPECT_EQ(y[i].shards().size(), kept ? 4u : 1u) << name << form << i;
+          for (const auto& s : y[i].shards())
+            EXPECT_EQ(s.data.shape(0), want[i].shape(0) / (kept ? 2 : 1)) << name << form << i;
+        }
+      }
+  // A program for each device inside: rows are added over "x".
+  for (const char* form : {".mlir", ".mlirbc", ".jaxexport"}) {
+    const auto y = ts::load_stablehlo(file(std::string("mapped") + form))(a, b);
+    const Array sums = want[0](ts::range(0, 4)) + want[0](ts::range(4, 8));
+    EXPECT_TRUE(ts::allclose(y[0], sums, 1e-5).item<bool>()) << form;
+    EXPECT_TRUE(ts::allclose(y[1], want[1], 1e-5).item<bool>()) << form;
+  }
+  ts::set_device_count(before);
+}
+
+// LAPACK's factors, put together again: each result is known by what it was made of.
+TEST(Exported, LinearAlgebraIsOurs) {
+  namespace L = ts::linalg;
+  const Array a = ts::array({{2.0, 1.0, 0.5, -1.0},
+                             {0.25, 3.0, -0.5, 1.0},
+                             {-1.0, 0.5, 1.5, 2.0},
+                             {1.0, -2.0, 0.75, -1.0}}),
+              b = ts::array({{1.0, 0.0, 2.0, 1.0},
+                             {3.0, -1.0, 0.5, 0.0},
+                             {0.0, 1.0, -2.0, 0.25},
+                             {-1.0, 2.0, 1.0, 0.5}});
+  const Array definite = ts::matmul(a, ts::transpose(a)) + 4.0 * ts::eye(4), z = ts::complex(a, b);
+  const Array want[] = {L::cholesky(definite),
+                        a,
+                        a(ts::all, ts::range(0, 2)),
+                        z[ts::range(0, 3)],
+                        a[ts::range(0, 3)],
+                        L::svdvals(b),
+                        definite,
+                        L::eigvalsh(definite),
+                        ts::zeros({4, 4}, ts::c64),
+                        L::solve(a, b),
+                        L::inv(z),
+                        L::det(a),
+                        L::solve_triangular(definite, b, {.lower = true, .trans = 1}),
+                        ts::fft::rfft(b),
+                        ts::fft::ifft2(z)};
+  for (const char* name : {"factors.mlir", "factors.jaxexport"}) {
+    const std::vector<Array> got = ts::load_stablehlo(file(name))(a, b);
+    ASSERT_EQ(got.size(), std::size(want));
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].dtype(), want[i].dtype()) << i;
+      EXPECT_LE(ts::max(ts::abs(got[i] - want[i])).item<double>(), 2e-5) << "result " << i;
+    }
+  }
 }
 
 TEST(Bytecode, NamesArgumentsAsItsTextDoes) {

@@ -37,6 +37,9 @@ std::vector<Mistake> mistakes() {
        in_main("%0 = stablehlo.transpose %a, dims = [0 : (" + t + ") -> " + t)},
       {"a string without end", in_main("%0 = \"stablehlo.add(%a, %b) : (" + t + ") -> " + t)},
       {"a dimension without 'x'", in_main("%0 = stablehlo.add %a, %b : tensor<4,4>")},
+      {"a zeta function of integers",
+       "func.func @main(%a: tensor<4xi32>) -> tensor<4xi32> {\n  %0 = chlo.zeta %a, %a : "
+       "tensor<4xi32>, tensor<4xi32> -> tensor<4xi32>\n  return %0 : tensor<4xi32>\n}\n"},
       {"a dialect that is not known", in_main("%0 = linalg.matmul ins(%a, %b)")},
       {"two results for one name",
        in_main("%0 = stablehlo.convert %a : (" + t + ") -> (" + t + ", " + t + ")")},
@@ -44,7 +47,7 @@ std::vector<Mistake> mistakes() {
        in_main("%0 = stablehlo.rng %a, %b, %a, distribution = NORMAL : (" + t + ", " + t + ", " +
                t + ") -> " + t)},
       {"a custom call",
-       in_main("%0 = stablehlo.custom_call @lapack_sgeqrf_ffi(%a) : (" + t + ") -> " + t)},
+       in_main("%0 = stablehlo.custom_call @lapack_sgtsv_ffi(%a) : (" + t + ") -> " + t)},
       {"a value that is not defined", in_main("%0 = stablehlo.add %a, %c : " + t)},
       {"a result that is none", in_main("%0 = stablehlo.add %a, %b#1 : " + t)},
       {"a name defined twice", in_main("%a = stablehlo.add %a, %b : " + t)},
@@ -58,7 +61,7 @@ std::vector<Mistake> mistakes() {
       {"a quantized type", in_main("%0 = stablehlo.uniform_quantize %a : (" + t +
                                    ") -> tensor<4x!quant.uniform<i8:f32, 0.1>>")},
       {"a dtype that there is not",
-       in_main("%0 = stablehlo.convert %a : (" + t + ") -> tensor<4xf8E5M2>")},
+       in_main("%0 = stablehlo.convert %a : (" + t + ") -> tensor<4xtf32>")},
       {"a constant of the wrong length",
        in_main("%0 = stablehlo.constant dense<[1.0, 2.0, 3.0]> : " + t)},
       {"a constant of the wrong depth",

@@ -236,7 +236,7 @@ TEST(Parse, Attributes) {
   EXPECT_EQ(op.find("k")->text, "2.5e-01");
   EXPECT_EQ(op.find("l")->text, "0x7F800000");
   EXPECT_EQ(op.find("m")->value_type.text, "tensor<2xf32>");
-  EXPECT_EQ(op.find("n")->kind, AttributeSyntax::other);
+  EXPECT_EQ(op.find("n")->kind, AttributeSyntax::sharding);
   EXPECT_EQ(op.find("o.p")->kind, AttributeSyntax::unit);
   EXPECT_EQ(op.find("q")->text, "w");
   EXPECT_EQ(op.find("r")->items.size(), 3u);

@@ -61,6 +61,23 @@ TEST(Loaded, GradVmapAndJitWorkOnIt) {
   EXPECT_EQ(ts::pmap(f.single())(Array(Floats{1, 2, 3}, {1, 3})).to_vector<float>(), Floats{28});
 }
 
+TEST(Loaded, SpecialFunctionsOfChlo) {
+  const auto zeta = load("%s: tensor<3xf64>, %q: tensor<3xf64>", "tensor<3xf64>",
+                         "%0 = chlo.zeta %s, %q : tensor<3xf64>, tensor<3xf64> -> tensor<3xf64>\n"
+                         "return %0 : tensor<3xf64>");
+  const double pi = std::acos(-1.0);
+  const Array s(std::vector<double>{2, 4, 2}), q(std::vector<double>{1, 1, 2});
+  const auto sums = zeta(s, q)[0].to_vector<double>();
+  EXPECT_DOUBLE_EQ(sums[0], pi * pi / 6);
+  EXPECT_DOUBLE_EQ(sums[1], std::pow(pi, 4) / 90);
+  EXPECT_DOUBLE_EQ(sums[2], pi * pi / 6 - 1);
+  const auto bessel = load("%x: tensor<3xf32>", "tensor<3xf32>",
+                           "%0 = chlo.bessel_i1e %x : tensor<3xf32> -> tensor<3xf32>\n"
+                           "return %0 : tensor<3xf32>");
+  EXPECT_EQ(bessel.single()(floats({0, 1, -10})).to_vector<float>(),
+            (Floats{0, 0.20791041534970844f, -0.12126268138445550f}));
+}
+
 TEST(Loaded, LargeConstantsAreKeptBesideTheProgram) {
   std::string list;
   for (int i = 0; i < 100; ++i) list += (i ? ", " : "") + std::to_string(i);

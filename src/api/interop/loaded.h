@@ -5,13 +5,38 @@
 
 #include <tessera/stablehlo.h>
 
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
 namespace tessera::inline v0::detail {
 
-struct LoadedModule {
+struct LoadedProgram {
   ProgramPtr program;  // (arguments..., constants...) -> results
-  std::vector<ArrayType> inputs, outputs;
   std::vector<Array> constants;
+};
+
+struct LoadedModule {
+  std::vector<ArrayType> inputs, outputs;
   std::string name;
+  /// Of arguments of these shapes. ShapeError where the module asserts that they are others.
+  std::shared_ptr<const LoadedProgram> program(std::span<const Array> arguments,
+                                               const SourceLoc& loc) const;
+
+  /// Where no dimension is open.
+  std::shared_ptr<const LoadedProgram> fixed;
+  /// Where one is: what programs are made of, one a size, and those of the last sizes.
+  stablehlo::ModuleSyntax syntax;
+  stablehlo::ImportOptions options;
+  struct Settled {
+    std::shared_ptr<const LoadedProgram> program;
+    std::uint64_t used = 0;
+  };
+  static constexpr std::size_t kMostSizes = 64;
+  mutable std::mutex mutex;
+  mutable std::uint64_t calls = 0;
+  mutable std::map<std::vector<std::vector<std::int64_t>>, Settled> by_shapes;
 };
 
 /// The bytes of a file; IoError where it cannot be read.

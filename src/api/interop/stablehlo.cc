@@ -1,6 +1,7 @@
 // Functions of StableHLO modules as functions of arrays.
 #include "api/interop/loaded.h"
 #include "api/trace/trace.h"
+#include "runtime/devices.h"
 #include "stablehlo/bytecode/exported.h"
 #include "stablehlo/bytecode/read.h"
 
@@ -65,6 +66,57 @@ std::vector<Array> constants_of(const stablehlo::Imported& imported) {
   return out;
 }
 
+namespace {
+
+std::shared_ptr<const LoadedProgram> imported(const stablehlo::ModuleSyntax& syntax,
+                                              const std::string& function,
+                                              const stablehlo::ImportOptions& options) {
+  const stablehlo::Imported i = stablehlo::import_function(syntax, function, options);
+  auto out = std::make_shared<LoadedProgram>();
+  out->program = i.program;
+  if (i.program->outputs.size() != i.outputs.size()) {
+    // Checks are for `check_stablehlo`; here a module is what it gives.
+    auto program = std::make_shared<Program>(*i.program);
+    program->outputs.resize(i.outputs.size());
+    out->program = prune(*program);
+  }
+  out->constants = constants_of(i);
+  return out;
+}
+
+}  // namespace
+
+std::shared_ptr<const LoadedProgram> LoadedModule::program(std::span<const Array> arguments,
+                                                           const SourceLoc& loc) const {
+  if (fixed) return fixed;
+  std::vector<std::vector<std::int64_t>> key;
+  for (const Array& a : arguments) key.emplace_back(a.shape().begin(), a.shape().end());
+  const std::lock_guard lock(mutex);
+  if (const auto it = by_shapes.find(key); it != by_shapes.end()) {
+    it->second.used = ++calls;
+    return it->second.program;
+  }
+  stablehlo::ImportOptions with_shapes = options;
+  for (const Array& a : arguments) with_shapes.arguments.push_back(a.shape());
+  std::shared_ptr<const LoadedProgram> made;
+  try {
+    made = imported(syntax, name, with_shapes);
+  } catch (const stablehlo::BrokenAssertion& broken) {
+    Message("@" + name)
+        .problem(broken.what())
+        .rule("the module asserts what it was exported for")
+        .from(loc)
+        .advice("call it with arguments of such shapes")
+        .raise<ShapeError>();
+  }
+  if (by_shapes.size() == kMostSizes)
+    by_shapes.erase(std::min_element(
+        by_shapes.begin(), by_shapes.end(),
+        [](const auto& x, const auto& y) { return x.second.used < y.second.used; }));
+  by_shapes[key] = {made, ++calls};
+  return made;
+}
+
 }  // namespace detail
 
 namespace {
@@ -76,17 +128,19 @@ std::vector<ArrayType> public_types(const std::vector<stablehlo::NamedType>& typ
 }
 
 LoadedFunction load(const stablehlo::SourcePtr& source, const LoadOptions& options) {
-  stablehlo::Imported imported =
-      stablehlo::import_function(detail::only_module(source), options.function);
   auto m = std::make_shared<detail::LoadedModule>();
-  // Checks are for `check_stablehlo`; here a module is what it gives.
-  auto program = std::make_shared<Program>(*imported.program);
-  program->outputs.resize(imported.outputs.size());
-  m->program = prune(*program);
-  m->inputs = public_types(imported.inputs);
-  m->outputs = public_types(imported.outputs);
-  m->constants = detail::constants_of(imported);
+  m->syntax = detail::only_module(source);
+  m->options.devices = options.shardings ? runtime::device_count() : 0;
+  const stablehlo::Signature s = stablehlo::signature_of(m->syntax, options.function);
+  m->inputs = public_types(s.inputs);
+  m->outputs = public_types(s.outputs);
   m->name = options.function;
+  if (!s.open) {
+    m->fixed = detail::imported(m->syntax, m->name, m->options);
+    m->syntax = {};
+    const auto types = m->fixed->program->output_types();
+    for (std::size_t i = 0; i < types.size(); ++i) m->outputs[i].shape = types[i].shape;
+  }
   return LoadedFunction(std::move(m));
 }
 
@@ -99,7 +153,17 @@ const detail::LoadedModule& need_loaded(const std::shared_ptr<const detail::Load
   return *m;
 }
 
-std::string text_of(DType dtype, const Shape& shape) { return to_string(Type(dtype, shape)); }
+// "f32[?,3]": a question mark for what each call settles.
+std::string text_of(DType dtype, const Shape& shape) {
+  std::string text = to_string(Type(dtype, shape));
+  for (std::size_t at = 0; (at = text.find("-1", at)) != text.npos;) text.replace(at, 2, "?");
+  return text;
+}
+
+bool fits(const Shape& want, const Shape& got) {
+  return std::equal(want.begin(), want.end(), got.begin(), got.end(),
+                    [](std::int64_t w, std::int64_t g) { return w < 0 || w == g; });
+}
 
 }  // namespace
 
@@ -140,8 +204,9 @@ std::vector<Array> LoadedFunction::call(std::span<const Array> arguments,
     const bool weak =
         got.weak && got.shape.rank() == 0 && want.shape.rank() == 0 &&
         (is_floating(want.dtype) || (is_integer(want.dtype) && is_integer(got.dtype)));
-    if (got.shape != want.shape || (got.dtype != want.dtype && !weak)) {
-      (got.shape != want.shape ? shapes : dtypes) = true;
+    const bool shaped = fits(want.shape, got.shape);
+    if (!shaped || (got.dtype != want.dtype && !weak)) {
+      (shaped ? dtypes : shapes) = true;
       wrong.offender(want.name + " is " + text_of(want.dtype, want.shape) + ", and gets " +
                      text_of(detail::visible_dtype(got), got.shape));
     }
@@ -153,8 +218,9 @@ std::vector<Array> LoadedFunction::call(std::span<const Array> arguments,
       .advice("convert and reshape the arguments as inputs() says");
   if (shapes) wrong.raise<ShapeError>();
   if (dtypes) wrong.raise<DTypeError>();
-  operands.insert(operands.end(), m.constants.begin(), m.constants.end());
-  return detail::apply(m.program, operands, line);
+  const auto program = m.program(operands, line);
+  operands.insert(operands.end(), program->constants.begin(), program->constants.end());
+  return detail::apply(program->program, operands, line);
 }
 
 LoadedFunction load_stablehlo(const std::string& path, const LoadOptions& options,

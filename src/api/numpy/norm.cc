@@ -2,6 +2,7 @@
 #include <tessera/reductions.h>
 
 #include "api/trace/composite.h"
+#include "ops/linalg/solve.h"
 
 #include <cmath>
 
@@ -15,8 +16,8 @@ namespace {
   Message m("norm");
   m.problem("the order " + to_string(Array(ord)) + " over " + std::to_string(axes.size()) +
             (axes.size() == 1 ? " axis" : " axes") + " of an array of shape " + to_string(shape))
-      .rule(matrix ? "the orders of a matrix are 1, -1, inf and -inf, and without one the root of "
-                     "the sum of squares"
+      .rule(matrix ? "the orders of a matrix are 1, -1, 2, -2, inf and -inf, and without one the "
+                     "root of the sum of squares"
                    : "an order that is a number is that of vectors, over one axis, or of matrices, "
                      "over two")
       .from(loc)
@@ -69,17 +70,31 @@ Value norm_of(Value x, const Ints& axes, std::optional<double> ord, const Source
                   : of_sums(ops::abs(x), row, column, *ord > 0);
 }
 
+// The greatest singular value of the matrices along two axes, or the least.
+Value of_singular_values(Value x, const Ints& axes, bool largest) {
+  Ints order;
+  for (int d = 0; d < x.rank(); ++d)
+    if (d != axes[0] && d != axes[1]) order.push_back(d);
+  order.insert(order.end(), axes.begin(), axes.end());
+  const Value s = ops::svd(ops::transpose(x, order), false, false)[0];
+  need_elements(s.shape(), {s.rank() - 1}, HUGE_VAL, s.builder->loc);
+  return largest ? ops::reduce_max(s, {s.rank() - 1}) : ops::reduce_min(s, {s.rank() - 1});
+}
+
 }  // namespace
 
 Array norm(Operand x, const NormOptions& o) {
   return detail::composite1("norm", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
     const Ints axes = detail::normalize_axes(o.axis.get(), in[0].rank(), "norm", x.loc);
     Value v = detail::to_inexact(in[0]);
-    if (is_complex(v.dtype())) v = ops::abs(v);  // all norms are of magnitudes
+    const bool singular = axes.size() == 2 && o.ord && std::abs(*o.ord) == 2;
+    if (is_complex(v.dtype()) && !singular) v = ops::abs(v);  // all norms are of magnitudes
     const Type result = v.type();
     if (result.dtype == DType::float16 || result.dtype == DType::bfloat16)
       v = ops::convert(v, DType::float32);
-    Value n = ops::convert(norm_of(v, axes, o.ord, x.loc), result.dtype, result.weak);
+    const Value found =
+        singular ? of_singular_values(v, axes, *o.ord > 0) : norm_of(v, axes, o.ord, x.loc);
+    Value n = ops::convert(found, real_dtype(result.dtype), result.weak);
     return o.keepdims ? detail::keep_dims(n, axes) : n;
   });
 }

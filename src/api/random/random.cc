@@ -1,7 +1,7 @@
 #include <tessera/random.h>
 
 #include "api/numpy/indexing.h"
-#include "api/random/random_bits.h"
+#include "api/random/draws.h"
 #include "api/trace/numbers.h"
 #include "base/float_format.h"
 
@@ -10,8 +10,6 @@
 namespace tessera::inline v0::random {
 
 using detail::composite1;
-
-namespace {
 
 Value uniform_value(Value key, const Shape& shape, DType dtype, Value lo, Value hi) {
   lo = detail::broadcast_to(ops::convert(lo, dtype), shape);
@@ -26,17 +24,16 @@ Value uniform_between(Value key, const Shape& shape, DType dtype, double lo, dou
   return uniform_value(key, shape, dtype, ops::scalar(b, dtype, lo), ops::scalar(b, dtype, hi));
 }
 
-double above_minus_one(DType d) { return -1 + std::ldexp(1.0, -float_format(d).significand_bits); }
 double tiny(DType d) { return std::ldexp(1.0, float_format(d).least_exponent); }
 
 Value normal_value(Value key, const Shape& shape, DType dtype) {
-  Value u = uniform_between(key, shape, dtype, above_minus_one(dtype), 1.0);
+  const double above_minus_one = -1 + std::ldexp(1.0, -float_format(dtype).significand_bits);
+  Value u = uniform_between(key, shape, dtype, above_minus_one, 1.0);
   return ops::mul(ops::full_like(u, std::sqrt(2.0)), ops::erf_inv(u));
 }
 
-Value gumbel_value(Value key, const Shape& shape, DType dtype) {
-  Value u = uniform_between(key, shape, dtype, tiny(dtype), 1.0);
-  return ops::neg(ops::log(ops::neg(ops::log(u))));
+Value exponential_value(Value key, const Shape& shape, DType dtype) {
+  return ops::neg(ops::log1p(ops::neg(unit(key, shape, dtype))));
 }
 
 void check_float(const char* name, DType d, const Operand& key) {
@@ -47,6 +44,13 @@ void check_float(const char* name, DType d, const Operand& key) {
       .from(key.loc)
       .advice("use randint for integers")
       .raise<DTypeError>();
+}
+
+namespace {
+
+Value gumbel_value(Value key, const Shape& shape, DType dtype) {
+  Value u = uniform_between(key, shape, dtype, tiny(dtype), 1.0);
+  return ops::neg(ops::log(ops::neg(ops::log(u))));
 }
 
 // Rounds of stable sorts by fresh random words, enough that ties are improbable.
@@ -259,7 +263,7 @@ Array exponential(Operand key, const Shape& shape, DType dtype) {
   check_key("exponential", key);
   check_float("exponential", dtype, key);
   return composite1("exponential", {key.array}, key.loc, [&](Builder&, std::span<const Value> in) {
-    return ops::neg(ops::log1p(ops::neg(unit(in[0], shape, dtype))));
+    return exponential_value(in[0], shape, dtype);
   });
 }
 

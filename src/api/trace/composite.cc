@@ -83,13 +83,16 @@ std::vector<Array> composite(const char* name, std::span<const Array> inputs, co
                              const CompositeBody& body) {
   const InFunction called(name, loc);
   if (Trace* t = Trace::innermost()) {
-    AtLocation at(t->builder(), loc);
+    // Within a function that is made of others the line is that of its call.
+    const SourceLoc& outermost = InFunction::outermost()->loc();
+    const SourceLoc& line = outermost ? outermost : loc;
+    AtLocation at(t->builder(), line);
     Values in;
     in.reserve(inputs.size());
     for (const Array& a : inputs) in.push_back(t->lift(a, name));
     std::vector<Array> out;
     for (const Value& v : body(t->builder(), in))
-      out.push_back(make_traced(t->id(), v.var, v.type(), loc));
+      out.push_back(make_traced(t->id(), v.var, v.type(), line));
     return out;
   }
   check_alive(inputs, name, loc);

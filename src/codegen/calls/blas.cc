@@ -6,31 +6,21 @@
 
 namespace tessera::inline v0::codegen {
 namespace {
-
-// OpenBLAS knows one number of threads for the whole process. It is 1 while any call of ours runs,
-// and what it was before once the last has returned; a product of the user's that runs meanwhile
-// uses one thread, which changes its speed only.
-class OneThread {
- public:
-  OneThread() {
-    std::lock_guard lock(mutex_);
-    if (inside_++ == 0) {
-      before_ = openblas_get_num_threads();
-      if (before_ != 1) openblas_set_num_threads(1);
-    }
-  }
-  ~OneThread() {
-    std::lock_guard lock(mutex_);
-    if (--inside_ == 0 && before_ != 1) openblas_set_num_threads(before_);
-  }
-  OneThread(const OneThread&) = delete;
-
- private:
-  static inline std::mutex mutex_;
-  static inline int inside_ = 0, before_ = 1;
-};
-
+std::mutex mutex;
+int inside = 0, before = 1;
 }  // namespace
+
+OneThread::OneThread() {
+  std::lock_guard lock(mutex);
+  if (inside++ == 0) {
+    before = openblas_get_num_threads();
+    if (before != 1) openblas_set_num_threads(1);
+  }
+}
+OneThread::~OneThread() {
+  std::lock_guard lock(mutex);
+  if (--inside == 0 && before != 1) openblas_set_num_threads(before);
+}
 
 void dgemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, const double* a,
            std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc) {

@@ -8,12 +8,6 @@ namespace {
 
 constexpr double kLn2 = 0.693147180559945309417, kLog2E = 1.44269504088896340736;
 
-// x * y + z, rounded once where the processor can.
-llvm::Value* multiply_add(IrBuilder& b, llvm::Value* x, llvm::Value* y, llvm::Value* z) {
-  return host_isa().avx2 ? b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z})
-                         : b.CreateFAdd(b.CreateFMul(x, y), z);
-}
-
 class FloatMath {
  public:
   FloatMath(IrBuilder& b, llvm::Value* x) : b_(b), t_(x->getType()) {
@@ -121,15 +115,21 @@ class FloatMath {
     llvm::Value* z = b_.CreateFAdd(square, rest);
     rest = b_.CreateFAdd(b_.CreateFSub(square, z), rest);
     llvm::Value* e = scaled_exp(b_.CreateFNeg(z), -24);
-    e = multiply_add(b_, b_.CreateFNeg(rest), e, e);
     llvm::Value* t = b_.CreateFDiv(b_.CreateFSub(a, number(3)), b_.CreateFAdd(a, number(3)));
     llvm::Value* r = polynomial(
         b_, t,
         {-0.00027732690796256065, -0.0007983391406014562, 0.001994474558159709,
          0.0025794347748160362, -0.023790234699845314, 0.0682935118675232, -0.11927264928817749,
          0.12964656949043274, -0.04756227880716324, -0.13562114536762238, 1.2530080080032349});
-    r = b_.CreateFDiv(r, b_.CreateFAdd(b_.CreateFAdd(a, a), number(1)));
-    llvm::Value* v = b_.CreateFMul(b_.CreateFMul(e, r), number(0x1p-24));
+    // What is left in doubles: five roundings of floats would be half of the error.
+    llvm::Type* wide = t_->getWithNewType(b_.getDoubleTy());
+    auto widened = [&](llvm::Value* v) { return b_.CreateFPExt(v, wide); };
+    auto number64 = [&](double v) { return llvm::ConstantFP::get(wide, v); };
+    llvm::Value* top = b_.CreateFMul(
+        widened(e),
+        b_.CreateFSub(number64(0x1p-24), b_.CreateFMul(widened(rest), number64(0x1p-24))));
+    llvm::Value* bottom = b_.CreateFAdd(b_.CreateFMul(widened(a), number64(2)), number64(1));
+    llvm::Value* v = b_.CreateFPTrunc(b_.CreateFDiv(b_.CreateFMul(top, widened(r)), bottom), t_);
     llvm::Value* negative = b_.CreateFCmpOLT(x, number(0));
     v = b_.CreateSelect(negative, b_.CreateFSub(number(2), v), v);
     llvm::Value* near = b_.CreateFCmpOLT(a, number(0.5));
@@ -252,6 +252,11 @@ llvm::Value* float_math(IrBuilder& b, Arith op, llvm::Value* x) {
     case Arith::erfc: return math.erfc(x);
     default: return nullptr;
   }
+}
+
+llvm::Value* multiply_add(IrBuilder& b, llvm::Value* x, llvm::Value* y, llvm::Value* z) {
+  return host_isa().avx2 ? b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z})
+                         : b.CreateFAdd(b.CreateFMul(x, y), z);
 }
 
 llvm::Value* polynomial(IrBuilder& b, llvm::Value* x, std::initializer_list<double> coefficients) {

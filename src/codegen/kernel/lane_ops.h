@@ -74,6 +74,8 @@ class LaneOps {
   llvm::Value* math_callee(Arith op, bool f64, int operands);
   llvm::Value* over_whole_range(Arith op, llvm::Value* x);
   llvm::Value* erf_inv(llvm::Value* x, bool f64);
+  llvm::Value* erf_inv_of_floats(llvm::Value* x, llvm::Value* w);
+  llvm::Value* erf_inv_of_doubles(llvm::Value* x, llvm::Value* w);
   llvm::Value* number(llvm::Type* like, double value);
   Lane complex(Lane real, Lane imag);
   Lane part(Lane x, unsigned which);

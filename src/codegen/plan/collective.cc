@@ -221,7 +221,7 @@ void Lowerer::lower_collective(const Equation& eqn, const Scope& scope) {
   if (gather_in_place(eqn, *step.collective) || permute_argument(eqn, *step.collective) ||
       broadcast_in_place(eqn, *step.collective))
     return;
-  step.name = eqn.op->shown();
+  step.name = in_scope(eqn, eqn.op->shown());
   step.loc = eqn.loc;
   step.mask = level_.mask[eqn.outputs[0]];
   step.inputs = {dense(eqn.inputs[0])};

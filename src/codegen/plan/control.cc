@@ -5,7 +5,8 @@
 namespace tessera::inline v0::tapes {
 
 // Without collectives inside, a loop is a step like any other: every instance of its results runs
-// it by itself. With collectives, its instances run it together, their bodies' tapes over all axes.
+// it by itself. With collectives, its instances run it together, their bodies' tapes over all axes;
+// with effects too, which every device has though all have the same results.
 void Lowerer::lower_control(const Equation& eqn, std::size_t i) {
   const Scope& scope = level_.scopes[static_cast<std::size_t>(level_.scope[i])];
   const Flow flow = *flow_of(eqn);
@@ -17,7 +18,7 @@ void Lowerer::lower_control(const Equation& eqn, std::size_t i) {
   }
   Mask outer = 0, inner = 0, results = 0;
   for (Var v : eqn.outputs) results |= level_.mask[v];
-  if (!comm.any()) {
+  if (!comm.any() && !has_effects(eqn)) {
     outer = results;
   } else {
     inner = active(i);
@@ -50,7 +51,7 @@ void Lowerer::lower_control(const Equation& eqn, std::size_t i) {
 }
 
 void Lowerer::add_control(Step step, const Equation& eqn, const std::vector<Lowered>& bodies) {
-  step.name = eqn.op->name;
+  step.name = in_scope(eqn, eqn.op->shown());
   step.loc = eqn.loc;
   for (const Lowered& b : bodies) {
     step.bodies.push_back(b.draft->tape);
@@ -58,7 +59,9 @@ void Lowerer::add_control(Step step, const Equation& eqn, const std::vector<Lowe
     for (const auto& axes : b.hidden) step.inputs.push_back(axis_index(axes));
   }
   step.scratch = Ref{slot(Space::arena, step.mask, 0)};
-  wait_for_readers(eqn, add(std::move(step)));
+  const std::size_t added = add(std::move(step));
+  wait_for_readers(eqn, added);
+  keep_order(eqn, added);
 }
 
 void Lowerer::lower_scan(const Equation& eqn, const Flow& flow, const Scope& scope, Mask outer,

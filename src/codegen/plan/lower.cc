@@ -4,6 +4,7 @@
 #include "codegen/calls/calls.h"
 #include "codegen/fuse/traits.h"
 #include "codegen/kernel/kernel.h"
+#include "ir/nested.h"
 
 #include <algorithm>
 
@@ -124,17 +125,28 @@ void Lowerer::run(const std::vector<Mask>* results) {
       lower_single(i);
     }
   } else {
-    // What a checkpointed region computes again does not fuse with the first time.
-    std::map<std::pair<Mask, int>, int> numbers;
+    // What a checkpointed region computes again does not fuse with the first time; nor does what
+    // comes before a loop or branch that acts fuse with what comes after: effects keep their order.
+    std::map<std::tuple<Mask, int, int>, int> numbers;
     std::vector<int> classes(flat_.types.size());
-    for (std::size_t i = 0; i < flat_.equations.size(); ++i)
-      for (Var v : flat_.equations[i].outputs)
-        classes[v] =
-            numbers.try_emplace({level_.mask[v], level_.hold[i]}, static_cast<int>(numbers.size()))
-                .first->second;
+    int acts = 0;
+    for (std::size_t i = 0; i < flat_.equations.size(); ++i) {
+      const Equation& eqn = flat_.equations[i];
+      if (eqn.op->flow && has_effects(eqn)) ++acts;
+      for (Var v : eqn.outputs)
+        classes[v] = numbers
+                         .try_emplace({level_.mask[v], level_.hold[i], acts},
+                                      static_cast<int>(numbers.size()))
+                         .first->second;
+    }
     codegen::Overwriting overwriting{{}, updates_.after};
-    for (std::size_t i = 0; i < flat_.equations.size(); ++i)
+    std::size_t last = flat_.equations.size();
+    for (std::size_t i = 0; i < flat_.equations.size(); ++i) {
       overwriting.apart.push_back(updates_.any(i));
+      if (!has_effects(flat_.equations[i])) continue;
+      if (last < i) overwriting.after[i].push_back(last);
+      last = i;
+    }
     for (const Cluster& c : codegen::fuse(flat_, classes, overwriting)) {
       hold(c.equations);
       lower_cluster(c);
@@ -156,8 +168,9 @@ void Lowerer::lower_cluster(const Cluster& c) {
   }
   Step step;
   step.kind = Step::Kind::routine;
-  step.name = c.program->name;
-  step.loc = flat_.equations[c.equations.back()].loc;
+  const Equation& last = flat_.equations[c.equations.back()];
+  step.name = in_scope(last, c.program->name);
+  step.loc = last.loc;
   for (Var v : c.outputs) step.mask |= level_.mask[v];
   for (Var v : c.inputs) {
     step.inputs.push_back(dense(v));
@@ -253,7 +266,7 @@ void warn_of_evaluator(const Equation& eqn, const Step& step) {
 
 void Lowerer::lower_evaluate(const Equation& eqn) {
   Step step;
-  step.name = eqn.op->name;
+  step.name = in_scope(eqn, eqn.op->shown());
   step.loc = eqn.loc;
   for (Var v : eqn.outputs) step.mask |= level_.mask[v];
   double bytes = 0;
@@ -289,7 +302,16 @@ void Lowerer::lower_evaluate(const Equation& eqn) {
         eqn.op->cost ? eqn.op->cost(step.input_types, step.output_types, eqn.attrs).flops : 0;
     step.seconds = 5e-7 + 1e-9 * bytes + 1e-8 * flops;
   }
-  wait_for_readers(eqn, add(std::move(step)));
+  const std::size_t added = add(std::move(step));
+  wait_for_readers(eqn, added);
+  keep_order(eqn, added);
+}
+
+// What acts comes after what acted before.
+void Lowerer::keep_order(const Equation& eqn, std::size_t step) {
+  if (!has_effects(eqn)) return;
+  if (acted_) draft_.steps[step].after.push_back(*acted_);
+  acted_ = step;
 }
 
 Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,

@@ -9,6 +9,11 @@ namespace tessera::inline v0::tapes {
 
 using codegen::Cluster;
 
+/// What profiles call a step: behind the names of its equation's scopes.
+inline std::string in_scope(const Equation& eqn, const std::string& name) {
+  return eqn.scope.empty() ? name : eqn.scope + "/" + name;
+}
+
 class Lowerer : SlotTable {
  public:
   Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Updates& updates,
@@ -23,6 +28,7 @@ class Lowerer : SlotTable {
  private:
   std::size_t add(Step step);
   void wait_for_readers(const Equation& eqn, std::size_t step);
+  void keep_order(const Equation& eqn, std::size_t step);
   void hold(const std::vector<std::size_t>& equations);
   Ref new_value(Var v, Mask mask);
   int takes(const Equation& eqn, std::size_t result) const;
@@ -69,7 +75,8 @@ class Lowerer : SlotTable {
   std::vector<Ref> ref_;        // by variable
   std::vector<int> assembled_;  // by variable: index in assemblies_, -1
   std::vector<Assembled> assemblies_;
-  std::vector<std::size_t> after_;  // steps that the steps being added have to wait for
+  std::vector<std::size_t> after_;    // steps that the steps being added have to wait for
+  std::optional<std::size_t> acted_;  // the last step with effects
   std::map<std::vector<int>, Ref> axis_indices_;
   std::map<std::tuple<std::size_t, int, Spec>, Ref> blocks_;  // arguments by input, region, spec
 };

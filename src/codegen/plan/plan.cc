@@ -17,7 +17,8 @@ void compile_pending(PlanContext& ctx) {
   for (std::size_t i = 0; i < routines.size(); ++i) {
     Step& step = ctx.kernels[i].draft->steps[ctx.kernels[i].step];
     step.routine = routines[i];
-    step.name = routines[i]->name;
+    // Behind the names of its scopes.
+    step.name = step.name.substr(0, step.name.rfind('/') + 1) + routines[i]->name;
     step.seconds = routines[i]->seconds;
   }
 }

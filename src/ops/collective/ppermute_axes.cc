@@ -35,7 +35,10 @@ std::int64_t size_of(const Attrs& a, const Strings& names) {
   for (const auto& name : names) {
     const auto it = std::find(axes.begin(), axes.end(), name);
     if (it == axes.end()) throw InternalError("ppermute_axes has no axis '" + name + "'");
-    n *= sizes[static_cast<std::size_t>(it - axes.begin())];
+    const std::int64_t size = sizes[static_cast<std::size_t>(it - axes.begin())];
+    if (size < 1 || __builtin_mul_overflow(n, size, &n))
+      throw InternalError("ppermute_axes has an axis '" + name + "' of " + std::to_string(size) +
+                          " devices");
   }
   return n;
 }

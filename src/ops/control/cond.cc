@@ -1,10 +1,12 @@
 // One of several programs, chosen by an index.
 #include "ir/interpret.h"
+#include "ir/nested.h"
 #include "ir/op.h"
 #include "ops/batching.h"
 #include "ops/build.h"
 #include "ops/control/agree.h"
 #include "ops/control/cond_rules.h"
+#include "ops/control/effects.h"
 #include "ops/control/nested.h"
 
 #include <algorithm>
@@ -95,6 +97,19 @@ void check_split(const BatchArgs& a, const Programs& branches) {
       .raise<CollectiveError>();
 }
 
+// A branch for all members; what it does besides computing, for those that take it.
+BatchResult branch_batch(const BatchArgs& a, std::size_t k) {
+  const Programs& branches = a.attrs.get<Programs>("branches");
+  if (!has_effects(*branches[k]))
+    return batch_inline(a.b, *branches[k], a.inputs.subspan(1), a.dims.subspan(1), a.size,
+                        a.axis_name);
+  const Value last = full_like(a.inputs[0], static_cast<double>(branches.size() - 1));
+  const Value index = clamp(zeros_like(last), a.inputs[0], last);
+  Values in(a.inputs.begin(), a.inputs.end());
+  in[0] = eq(index, full_like(index, static_cast<double>(k)));
+  return batch_inline(a.b, *guarded(*branches[k]), in, a.dims, a.size, a.axis_name);
+}
+
 // A stacked index runs every branch and selects; otherwise one branch runs over the stack.
 BatchResult cond_batch(const BatchArgs& a) {
   const Programs& branches = a.attrs.get<Programs>("branches");
@@ -116,8 +131,7 @@ BatchResult cond_batch(const BatchArgs& a) {
   }
   check_split(a, branches);
   for (std::size_t k = branches.size(); k-- > 0;) {
-    BatchResult one = batch_inline(a.b, *branches[k], a.inputs.subspan(1), a.dims.subspan(1),
-                                   a.size, a.axis_name);
+    BatchResult one = branch_batch(a, k);
     for (std::size_t i = 0; i < results; ++i)
       one.outputs[i] = stacked_at(one.outputs[i], one.dims[i], 0, a.size);
     if (r.outputs.empty()) {

@@ -176,7 +176,9 @@ PartialEvalResult cond_partial_eval(const PartialEvalArgs& a) {
   }
 
   Values out;
-  if (!known[0]->outputs.empty())
+  const bool acts =
+      std::any_of(known.begin(), known.end(), [](const ProgramPtr& p) { return has_effects(*p); });
+  if (!known[0]->outputs.empty() || acts)
     out = cond(*a.inputs[0], known, known_operands, a.attrs.has("split"));
   PartialEvalResult r;
   std::size_t next = 0;

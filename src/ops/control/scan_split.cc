@@ -1,6 +1,7 @@
 // Partial evaluation of a scan: a loop over what is known, and a loop over the rest that reads what
 // the first one left.
 #include "ir/interpret.h"
+#include "ir/nested.h"
 #include "ops/build.h"
 #include "ops/control/nested.h"
 #include "ops/control/scan_rules.h"
@@ -40,7 +41,7 @@ Hoisted hoist(Builder& b, const Program& known, std::size_t consts, std::size_t 
   outside->inputs.assign(known.inputs.begin(),
                          known.inputs.begin() + static_cast<std::ptrdiff_t>(consts));
   for (const Equation& eqn : known.equations) {
-    bool all = true;
+    bool all = !has_effects(eqn);
     for (Var v : eqn.inputs) all = all && invariant[v];
     if (!all) continue;
     for (Var v : eqn.outputs) invariant[v] = true;
@@ -112,7 +113,7 @@ PartialEvalResult scan_partial_eval(const PartialEvalArgs& a) {
   Values loop_consts = known_in[0];
   loop_consts.insert(loop_consts.end(), h.extra_consts.begin(), h.extra_consts.end());
   Values known_out;
-  if (!h.body->outputs.empty())
+  if (!h.body->outputs.empty() || has_effects(*h.body))
     known_out = scan(h.body, loop_consts, known_in[1], known_in[2], s.length, s.reverse, a.known);
 
   PartialEvalResult r;

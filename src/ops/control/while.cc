@@ -1,9 +1,11 @@
 // A loop that runs while a predicate of its carry holds.
 #include "ir/interpret.h"
+#include "ir/nested.h"
 #include "ir/op.h"
 #include "ops/batching.h"
 #include "ops/build.h"
 #include "ops/control/agree.h"
+#include "ops/control/effects.h"
 #include "ops/control/nested.h"
 
 #include <cstring>
@@ -196,6 +198,10 @@ PartialEvalResult while_partial_eval(const PartialEvalArgs& a) {
   if (r.taken_outputs.empty()) return r;
   r.op = &a.op;
   r.attrs = a.attrs;
+  if (!kept.empty()) {  // which have done what is done besides
+    r.attrs.set("cond", without_effects(w.cond));
+    r.attrs.set("body", without_effects(w.body));
+  }
   std::size_t unknowns = 0;
   for (const MaybeValue& v : a.inputs)
     if (v) r.residuals.push_back(*v);
@@ -254,7 +260,7 @@ BatchResult while_batch(const BatchArgs& a) {
     return result;
   }
 
-  // Runs while any lane wants to; lanes that have stopped keep their carry.
+  // Runs while any lane wants to; lanes that have stopped keep their carry, and do nothing else.
   Builder any(w.cond->name);
   Values seen;
   for (Var v : cond.program->inputs) seen.push_back(any.input(cond.program->types[v]));
@@ -268,8 +274,21 @@ BatchResult while_batch(const BatchArgs& a) {
     cond_in.push_back(c);
     body_in.push_back(c);
   }
-  Value runs = step.inline_program(*cond.program, cond_in)[0];
-  Values next = step.inline_program(*body.program, body_in);
+  // What the predicate does besides, it has done when the loop asked it.
+  Value runs = step.inline_program(*without_effects(cond.program), cond_in)[0];
+  Values next;
+  if (has_effects(*w.body)) {
+    std::vector<int> lanes = w.for_body<int>(dims);
+    lanes.insert(lanes.begin(), 0);
+    body_in.insert(body_in.begin(), runs);
+    next = step.inline_program(*batch_program(*guarded(*w.body), lanes, a.size, a.axis_name,
+                                              std::vector<bool>(w.carry, true))
+                                    .program,
+                               body_in);
+    body_in.erase(body_in.begin());
+  } else {
+    next = step.inline_program(*body.program, body_in);
+  }
   for (std::size_t i = 0; i < w.carry; ++i)
     next[i] =
         select(broadcast_in_dim(runs, next[i].shape(), {0}), next[i], body_in[w.body_consts + i]);

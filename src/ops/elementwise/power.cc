@@ -162,7 +162,7 @@ void register_power(Registry& r) {
   rsqrt.cheap = true;
   Op cbrt = smooth_op(
       Arith::cbrt, "cbrt", "cbrt", "The cube root of x, negative where x is.", 0.5, 2,
-      [](auto x) { return std::cbrt(x); },
+      [](auto x) { return static_cast<decltype(x)>(std::cbrt(static_cast<long double>(x))); },
       [](Value, Value y) { return mul(like(y, 1.0 / 3), integer_pow(y, -2)); });
   Op pow = make_pow(), integer_pow = make_integer_pow();
   add_all(r, sqrt, rsqrt, cbrt, pow, integer_pow);

@@ -1,25 +1,21 @@
-// lgamma, digamma and polygamma.
+// lgamma and digamma.
 //
-// Kernels compute digamma and polygamma in double, whatever the dtype; the evaluators in long
+// Kernels compute digamma in double, whatever the dtype; the evaluators in long
 // double, by longer sums.
 #include "ops/elementwise/special.h"
 
+#include "ops/elementwise/doubles.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/elementwise_eval.h"
 
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <vector>
 
 namespace tessera::inline v0::ops {
 
 Value lgamma(Value x) { return x.builder->emit1("lgamma", {x}); }
 Value digamma(Value x) { return x.builder->emit1("digamma", {x}); }
-Value polygamma(Value x, std::int64_t n) {
-  return n == 0 ? digamma(x) : x.builder->emit1("polygamma", {x}, {{"order", n}});
-}
-
 namespace {
 
 // The positive root of digamma in two parts, and the power series of digamma(x) / (x - root) around
@@ -43,11 +39,6 @@ constexpr double kAroundRoot[] = {
 constexpr double kAsymptotic[] = {-1.0 / 12,        1.0 / 120,      -1.0 / 252, 1.0 / 240,
                                   -1.0 / 132,       691.0 / 32760,  -1.0 / 12,  3617.0 / 8160,
                                   -43867.0 / 14364, 174611.0 / 6600};
-constexpr double kEulerMaclaurin[] = {
-    0.08333333333333333,   -0.001388888888888889,  3.306878306878307e-05,  -8.267195767195768e-07,
-    2.08767569878681e-08,  -5.284190138687493e-10, 1.3382536530684679e-11, -3.3896802963225827e-13,
-    8.586062056277845e-15, -2.174868698558062e-16, 5.5090028283602295e-18};
-
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 long double exact_digamma(long double x) {
@@ -56,48 +47,18 @@ long double exact_digamma(long double x) {
     if (x == std::floor(x)) return kNan;
     return exact_digamma(1 - x) - pi / std::tan(pi * (x - std::round(x)));
   }
+  if (x > 1 && x < 2) {
+    long double r = 0;
+    const long double t = (x - kRoot) - kRootRest;
+    for (double c : kAroundRoot) r = r * t + c;
+    return r * t;
+  }
   long double shifted = 0;
   for (; x < 24; ++x) shifted += 1 / x;
   long double series = 0, square = 1 / (x * x);
   for (int k = 9; k >= 0; --k) series = (series + kAsymptotic[k]) * square;
   return std::log(x) - 1 / (2 * x) + series - shifted;
 }
-
-// Euler and Maclaurin's sum of the Hurwitz zeta function at order + 1, times order factorial.
-long double exact_polygamma(long double x, std::int64_t order) {
-  if (!(x >= 0)) return kNan;
-  const auto s = static_cast<long double>(order + 1);
-  long double sum = 0, factorial = order % 2 ? 1 : -1;
-  for (std::int64_t k = 2; k <= order; ++k) factorial *= static_cast<long double>(k);
-  for (int k = 0; k < 32; ++k) sum += std::pow(x + k, -s);
-  const long double a = x + 32;
-  if (std::isinf(a)) return 0 * factorial;
-  sum += std::pow(a, 1 - s) / (s - 1) + std::pow(a, -s) / 2;
-  long double rising = s;
-  for (int j = 0; j < 11; ++j) {
-    sum += kEulerMaclaurin[j] * rising * std::pow(a, -s - 2 * j - 1);
-    rising *= (s + 2 * j + 1) * (s + 2 * j + 2);
-  }
-  return factorial * sum;
-}
-
-/// Arithmetic on doubles in a kernel.
-struct Doubles {
-  Emitter& e;
-  Lane number(double v) const { return e.constant(DType::float64, v); }
-  Lane add(Lane x, Lane y) const { return e.binary(Arith::add, x, y); }
-  Lane sub(Lane x, Lane y) const { return e.binary(Arith::sub, x, y); }
-  Lane mul(Lane x, Lane y) const { return e.binary(Arith::mul, x, y); }
-  Lane over(double v, Lane x) const { return e.binary(Arith::div, number(v), x); }
-  Lane power(Lane x, std::int64_t n) const {
-    Lane result = number(1);
-    for (; n > 0; n /= 2) {
-      if (n % 2) result = mul(result, x);
-      if (n > 1) x = mul(x, x);
-    }
-    return result;
-  }
-};
 
 // Of a positive number below 8, which `lost` has to be added to: brought into [1, 2] by steps of
 // one, and the series around the root.
@@ -160,32 +121,6 @@ Lane emit_lgamma(Emitter& e, const Equation&, int, std::span<const Index> at) {
   return e.convert(e.unary(Arith::lgamma, e.convert(x, DType::float64)), x.dtype);
 }
 
-Lane emit_polygamma(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
-  const Doubles m{e};
-  const std::int64_t n = eqn.attrs.i("order");
-  const Lane given = e.operand(0, at), x = e.convert(given, DType::float64);
-  double factorial = n % 2 ? 1 : -1;
-  for (std::int64_t k = 2; k <= n; ++k) factorial *= static_cast<double>(k);
-  constexpr int kTerms = 12;
-  const Lane a = m.add(x, m.number(kTerms)), inverse = m.over(1, a);
-  const Lane square = m.mul(inverse, inverse);
-  const auto s = static_cast<double>(n + 1);
-  // The least terms first.
-  Lane term = m.power(inverse, n), tail = m.number(0);
-  std::vector<double> rising{s};
-  for (int j = 0; j < 10; ++j) rising.push_back(rising.back() * (s + 2 * j + 1) * (s + 2 * j + 2));
-  for (int j = 10; j >= 0; --j)
-    tail = m.mul(m.add(tail, m.number(kEulerMaclaurin[j] * rising[static_cast<std::size_t>(j)])),
-                 square);
-  tail = m.add(tail, m.add(m.number(1 / (s - 1)), m.mul(m.number(0.5), inverse)));
-  Lane sum = m.mul(term, tail);
-  for (int k = kTerms - 1; k >= 0; --k)
-    sum = m.add(sum, m.over(1, m.power(m.add(x, m.number(k)), n + 1)));
-  const Lane r = m.mul(m.number(factorial), sum);
-  const Lane inside = e.binary(Arith::ge, x, m.number(0));
-  return e.convert(e.select(inside, r, m.number(kNan)), given.dtype);
-}
-
 Op make_lgamma() {
   Op op = smooth_op(
       Arith::lgamma, "lgamma", "chlo.lgamma",
@@ -215,57 +150,11 @@ Op make_digamma() {
   return op;
 }
 
-Op make_polygamma() {
-  Op op = elementwise_op("polygamma", "chlo.polygamma",
-                         "The derivative of digamma of an order of at least 1; infinite at 0, NaN "
-                         "below.",
-                         1, Accepts::floating, 0.5, 4);
-  op.attrs = {{"order", AttrKind::integer, "how often digamma is differentiated, 1 to 100"}};
-  op.cheap = false;
-  op.cost = pointwise_cost(120);
-  op.infer = [](const InferArgs& a) {
-    check_dtypes(a, a.inputs, Accepts::floating);
-    const std::int64_t n = a.attrs.i("order");
-    if (n < 1 || n > 100)
-      Message(a.op.name)
-          .problem("an order of " + std::to_string(n))
-          .rule("orders are from 0, digamma itself, to 100")
-          .from(a.loc)
-          .advice("1 is the derivative of digamma")
-          .raise<Error>();
-    return std::vector<Type>{a.inputs[0]};
-  };
-  op.jvp = [](const JvpArgs& a) -> MaybeValues {
-    if (!a.tangents[0]) return {std::nullopt};
-    return {mul(*a.tangents[0], polygamma(a.inputs[0], a.attrs.i("order") + 1))};
-  };
-  op.waived["transpose"] = "its derivative is a product";
-  op.evaluate = [](const EvalArgs& a) {
-    const std::int64_t n = a.attrs.i("order");
-    evaluate_floating<1>([n](auto x) { return static_cast<decltype(x)>(exact_polygamma(x, n)); })(
-        a);
-  };
-  op.emit = emit_polygamma;
-  op.examples = [] {
-    std::vector<OpExample> examples;
-    auto add = [&](Type t, std::int64_t n) {
-      OpExample e{{std::move(t)}, {{"order", n}}};
-      e.lo = 0.5, e.hi = 4;
-      examples.push_back(std::move(e));
-    };
-    add(Type(DType::float32, {2, 3}), 1);
-    add(Type(DType::float64, {4}), 3);
-    add(Type(DType::bfloat16, {3}), 2);
-    return examples;
-  };
-  return op;
-}
-
 }  // namespace
 
 void register_special(Registry& r) {
-  Op lgamma = make_lgamma(), digamma = make_digamma(), polygamma = make_polygamma();
-  add_all(r, lgamma, digamma, polygamma);
+  Op lgamma = make_lgamma(), digamma = make_digamma();
+  add_all(r, lgamma, digamma);
 }
 
 }  // namespace tessera::inline v0::ops

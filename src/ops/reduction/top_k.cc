@@ -196,7 +196,7 @@ void register_top_k(Registry& r) {
   op.waived = {{"transpose", "its tangent is a gather, which has one"},
                {"updates", "a few elements of a state are no state"},
                {"emit", "rows are ordered by a routine"},
-               {"stablehlo", "exported as a sort and slices"}};
+               {"stablehlo", "exported as an operation of CHLO"}};
   op.examples = [] {
     auto example = [](DType dtype, Shape shape, std::int64_t k) {
       return OpExample{{Type(dtype, std::move(shape))}, {{"k", k}}};

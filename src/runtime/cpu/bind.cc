@@ -88,7 +88,7 @@ BufferPtr take_over(const ArrayData& in, const Bound& b, std::byte* const* table
   if (buffer.use_count() != own + (queued ? buffer->in_flight.load() : 0)) return nullptr;
   for (std::int64_t k = 1; k < instances; ++k)
     if (table[k] != table[0] + k * bytes) return nullptr;
-  if (buffer->is_shared()) return nullptr;
+  if (buffer->is_lent() || buffer->is_shared()) return nullptr;
   // use_count() orders nothing; a reference taken now comes after all reads of those that are gone.
   return BufferPtr(buffer);
 }

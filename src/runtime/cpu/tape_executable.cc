@@ -3,6 +3,7 @@
 #include "base/process.h"
 #include "base/settings.h"
 #include "codegen/plan/plan.h"
+#include "ir/callback.h"
 #include "runtime/backend.h"
 #include "runtime/cpu/queued_call.h"
 #include "runtime/dispatcher.h"
@@ -136,6 +137,12 @@ void has_run(const Variant& v) {
 
 std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inputs,
                                               Holds& holds) const {
+  if (InCallback::is())
+    Message(name())
+        .problem("a handler of prints computes with arrays")
+        .rule("handlers run in the middle of a call, and others wait until it is over")
+        .advice("keep what is printed, and compute with it outside")
+        .raise<Error>();
   const Inside inside;
   touch();
   check(inputs);
@@ -161,9 +168,8 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
 
   ScopedBlock memory(static_cast<std::size_t>(tape.frame_bytes));
   Frame frame(tape, memory.data());
-  if (poison())
-    std::memset(frame.arena, 0xff,
-                static_cast<std::size_t>(tape.arena_bytes + tape.workers * tape.local_bytes));
+  const std::int64_t poisoned = poison() ? tape.arena_bytes + tape.workers * tape.local_bytes : 0;
+  if (poisoned) std::memset(frame.arena, 0xff, static_cast<std::size_t>(poisoned));
   std::vector<Bound> bound = bind_inputs(v, inputs, fits_, frame);
   std::vector<ArrayDataPtr> results = make_results(v, inputs, holds, bound, frame, queued);
   if (!queued) {

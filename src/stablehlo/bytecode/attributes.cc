@@ -1,6 +1,7 @@
 #include "stablehlo/bytecode/values.h"
 #include "stablehlo/text/parser.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace tessera::inline v0::stablehlo {
@@ -11,7 +12,10 @@ using A = AttributeSyntax;
 using T = TypeSyntax;
 
 // Programs that frameworks write come to less than one for each byte.
-constexpr std::size_t kPartsPerByte = 32, kPartsOfAny = 1 << 16;
+constexpr std::size_t kPartsPerByte = 4, kPartsOfAny = 1 << 16;
+// So much text takes the memory of a part at most, and so many dimensions do.
+constexpr std::size_t kTextOfPart = 64, kDimsOfPart = 16;
+constexpr int kWidest = 1000;  // is wider than any number
 
 // The codes of attributes of VHLO, which are never used again for something else.
 enum Code {
@@ -42,7 +46,7 @@ struct Enumeration {
   std::vector<std::string_view> values;  // by number; empty where there is none
 };
 const std::vector<Enumeration>& enumerations() {
-  static const std::vector<Enumeration> all{
+  static const auto* const all = new std::vector<Enumeration>{
       {kComparisonDirection, {"EQ", "NE", "GE", "GT", "LE", "LT"}},
       {kComparisonType, {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"}},
       {kApiVersion,
@@ -55,7 +59,7 @@ const std::vector<Enumeration>& enumerations() {
       {kTranspose, {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}},
       {kAccuracyMode, {"DEFAULT", "HIGHEST", "TOLERANCE"}},
   };
-  return all;
+  return *all;
 }
 
 A made(A::Kind kind, std::size_t at) {
@@ -68,19 +72,19 @@ A made(A::Kind kind, std::size_t at) {
 int width_of(std::string_view element) {
   if (element == "index") return 64;
   int width = 0;
-  for (const char c : element) width = is_digit(c) ? width * 10 + (c - '0') : 0;
+  for (const char c : element) width = is_digit(c) ? std::min(width * 10 + (c - '0'), kWidest) : 0;
   return width;
 }
 
 // Attributes and types within one, itself included.
 std::size_t parts_of(const T& t) {
-  std::size_t n = 1;
+  std::size_t n = 1 + t.dims.size() / kDimsOfPart;
   for (const T& m : t.members) n += parts_of(m);
   for (const T& r : t.results) n += parts_of(r);
   return n;
 }
 std::size_t parts_of(const A& a) {
-  std::size_t n = 1;
+  std::size_t n = parts_of(a.value_type) + a.text.size() / kTextOfPart;
   for (const A& i : a.items) n += parts_of(i);
   for (const NamedAttribute& e : a.entries) n += parts_of(e.value);
   return n;
@@ -121,10 +125,23 @@ AttributeSyntax Values::attribute(Bytes& in) {
   return a;
 }
 
-TypeSyntax Values::type(Bytes& in) {
-  const T& t = type(in.index(types_.size(), "type"));
+TypeSyntax Values::type(Bytes& in) { return type(in, in.index(types_.size(), "type")); }
+
+TypeSyntax Values::type(const Bytes& in, std::size_t index) {
+  const T& t = type(index);
   spend(in, parts_of(t));
   return t;
+}
+
+std::string Values::string(Bytes& in) {
+  const std::string_view text = tables_.strings[in.index(tables_.strings.size(), "string")];
+  spend(in, text.size() / kTextOfPart);
+  return std::string(text);
+}
+
+std::string_view Values::keep(const Bytes& in, std::string text) {
+  spend(in, text.size() / kTextOfPart);
+  return source_->keep(std::move(text));
 }
 
 AttributeSyntax Values::read_attribute(const Tables::Entry& e) {
@@ -135,6 +152,7 @@ AttributeSyntax Values::read_attribute(const Tables::Entry& e) {
   const Bytes in(*source_, e.begin, e.end);
   if (e.dialect == "vhlo") return vhlo_attribute(in);
   if (e.dialect == "builtin") return builtin_attribute(in);
+  if (e.dialect == "sdy") return sdy_attribute(in);
   A a = made(A::other, e.begin);
   a.text = e.dialect;
   return a;

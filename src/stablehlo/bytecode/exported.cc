@@ -88,6 +88,8 @@ TypeSyntax type_of(const Buffer& b, std::size_t aval) {
     b.fail(aval, "an argument of dtype code " + std::to_string(code) + ", which is not known");
   t.element = kDtypes[code];
   const Buffer::Vector shape = b.vector(aval, kShape, 4);
+  if (shape.size > kDeepest)
+    b.fail(aval, "a tensor has at most " + std::to_string(kDeepest) + " dimensions");
   for (std::size_t i = 0; i < shape.size; ++i) {
     const std::size_t at = b.follow(shape.at + 4 * i);
     const std::string_view text =

@@ -71,6 +71,7 @@ class Reader {
   std::string_view define(const Bytes& in, Numbering& values);
   std::string_view name_of(std::size_t value);
   FunctionSyntax function(OperationSyntax op);
+  void mesh(const OperationSyntax& op, ModuleSyntax& into);
 
   BytecodeSourcePtr source_;
   const Tables& tables_;
@@ -103,23 +104,24 @@ void Reader::orders(Bytes& in, std::size_t n) {
 void Reader::properties(Bytes& in, OperationSyntax& op, std::string_view dialect,
                         std::string_view name) {
   const Tables::Range range = tables_.properties[in.index(tables_.properties.size(), "property")];
-  if (dialect != "vhlo") return;
+  if (dialect != "vhlo" && dialect != "sdy") return;
   Bytes blob(*source_, range.begin, range.end);
-  for (const std::string_view key : keys_of(name)) {
+  for (const std::string_view key : keys_of(dialect, name)) {
     if (!blob.left()) blob.fail(shown(name) + " has no " + std::string(key));
     A value = values_.attribute(blob);
     if (key != "value") to_integers(value);
     op.attributes.push_back({std::string(key), std::move(value)});
   }
-  if (blob.left())
+  // Shardy's operations have no versions, and get attributes that may be left out.
+  if (blob.left() && dialect == "vhlo")
     blob.fail(shown(name) + " has more attributes than are known of it", "of StableHLO up to 1.20",
               "Export for an older version of StableHLO.");
 }
 
 // The name that a location is, if it is one.
 std::string Reader::label(Bytes& in) {
-  const AttributeSyntax& a = values_.attribute(in.index(tables_.attributes.size(), "location"));
-  return a.kind == AttributeSyntax::string ? a.text : std::string();
+  AttributeSyntax a = values_.attribute(in);
+  return a.kind == AttributeSyntax::string ? std::move(a.text) : std::string();
 }
 
 void Reader::arguments(Bytes& in, RegionSyntax& r, Numbering& values) {
@@ -131,7 +133,7 @@ void Reader::arguments(Bytes& in, RegionSyntax& r, Numbering& values) {
       if (type >> 1 >= tables_.types.size())
         in.fail("type " + std::to_string(type >> 1) + " is named, and there are " +
                 std::to_string(tables_.types.size()));
-      a.type = values_.type(static_cast<std::size_t>(type >> 1));
+      a.type = values_.type(in, static_cast<std::size_t>(type >> 1));
       if (type & 1) a.label = label(in);
     } else {
       a.type = values_.type(in);
@@ -246,6 +248,20 @@ FunctionSyntax Reader::function(OperationSyntax op) {
   return f;
 }
 
+void Reader::mesh(const OperationSyntax& op, ModuleSyntax& into) {
+  const A *name = op.find("sym_name"), *mesh = op.find("mesh");
+  if (!name || !mesh || mesh->kind != A::fields)
+    stablehlo::fail(*source_, op.at, {"a mesh without a name or axes"});
+  MeshSyntax m;
+  m.at = op.at;
+  for (const A& axis : mesh->items) {
+    m.axes.push_back(axis.text);
+    m.sizes.push_back(axis.integer_value);
+  }
+  m.devices = mesh->values;
+  into.meshes[name->text] = std::move(m);
+}
+
 ModuleSyntax Reader::module() {
   Bytes in(*source_, tables_.program.begin, tables_.program.end);
   const std::uint64_t head = in.number();
@@ -261,7 +277,10 @@ ModuleSyntax Reader::module() {
   m.at = top.at;
   m.attributes = std::move(top.attributes);
   for (OperationSyntax& op : top.regions[0].operations)
-    if (op.name == "func.func") m.functions.push_back(function(std::move(op)));
+    if (op.name == "func.func")
+      m.functions.push_back(function(std::move(op)));
+    else if (op.name == "sdy.mesh")
+      mesh(op, m);
   return m;
 }
 

@@ -20,6 +20,7 @@ enum Id {
   kIds
 };
 constexpr std::uint8_t kAligned = 0x80;
+constexpr std::size_t kLongestName = 256;
 
 // The lengths come from the last string to the first, the strings from the first to the last.
 void read_strings(Bytes in, Tables& t) {
@@ -46,6 +47,9 @@ void read_dialects(Bytes in, Tables& t) {
     if (index >= t.strings.size())
       in.fail("a dialect is named by string " + std::to_string(index) + " of " +
               std::to_string(t.strings.size()));
+    if (t.strings[index].size() > kLongestName)
+      in.fail("a dialect's name of " + std::to_string(t.strings[index].size()) + " characters",
+              "it has at most " + std::to_string(kLongestName));
     t.dialects.push_back(t.strings[index]);
     if (has_version) section(in);
   }
@@ -59,6 +63,10 @@ void read_dialects(Bytes in, Tables& t) {
       if (index >= t.strings.size())
         in.fail("an operation is named by string " + std::to_string(index) + " of " +
                 std::to_string(t.strings.size()));
+      // Each operation has a copy of its name.
+      if (t.strings[index].size() > kLongestName)
+        in.fail("an operation's name of " + std::to_string(t.strings[index].size()) + " characters",
+                "it has at most " + std::to_string(kLongestName));
       t.operations.push_back({dialect, t.strings[index]});
     }
   }

@@ -81,8 +81,7 @@ TypeSyntax Values::vhlo_type(Bytes in) {
   if (code < std::size(kNames) && !kNames[code].empty()) return element_type(kNames[code]);
   T t;
   switch (code) {
-    case kComplex:
-      return element_type(source_->keep("complex<" + std::string(type(in).element) + ">"));
+    case kComplex: return element_type(keep(in, "complex<" + std::string(type(in).element) + ">"));
     case kFunction:
       t.kind = T::function;
       t.text = "a function type";
@@ -104,7 +103,7 @@ TypeSyntax Values::vhlo_type(Bytes in) {
       t.kind = T::tensor;
       t.ranked = false;
       t.element = type(in).element;
-      t.text = source_->keep("tensor<*x" + std::string(t.element) + ">");
+      t.text = keep(in, "tensor<*x" + std::string(t.element) + ">");
       return t;
     case kQuantized:
     case kQuantizedPerAxis: return element_type("!quant.uniform");
@@ -127,6 +126,8 @@ TypeSyntax Values::builtin_type(Bytes in) {
     case 4: return element_type("f16");
     case 5: return element_type("f32");
     case 6: return element_type("f64");
+    case 9: return element_type(source_->keep("complex<" + std::string(type(in).element) + ">"));
+    case 13: return tensor_type(in);
     default: {
       T t;
       t.kind = T::other;
@@ -139,7 +140,9 @@ TypeSyntax Values::builtin_type(Bytes in) {
 TypeSyntax Values::tensor_type(Bytes& in) {
   T t;
   t.kind = T::tensor;
-  for (std::size_t n = in.count("dimensions"); n-- > 0;) {
+  const std::size_t rank = in.count("dimensions");
+  if (rank > kDeepest) in.fail("a tensor has at most " + std::to_string(kDeepest) + " dimensions");
+  for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t d = in.signed_number();
     if (d < 0 && d != std::numeric_limits<std::int64_t>::min())
       in.fail("a dimension of " + std::to_string(d));
@@ -148,7 +151,7 @@ TypeSyntax Values::tensor_type(Bytes& in) {
   t.element = type(in).element;
   std::string text = "tensor<";
   for (const std::int64_t d : t.dims) text += (d == kDynamic ? "?" : std::to_string(d)) + "x";
-  t.text = source_->keep(text + std::string(t.element) + ">");
+  t.text = keep(in, text + std::string(t.element) + ">");
   return t;
 }
 

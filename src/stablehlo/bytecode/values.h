@@ -25,19 +25,21 @@ class Values {
         attributes_(tables.attributes.size()),
         types_(tables.types.size()) {}
 
-  const AttributeSyntax& attribute(std::size_t index);
-  const TypeSyntax& type(std::size_t index);
   /// A copy of the attribute or type that a number names. Files share what is equal, so copies of
   /// copies could be exponentially larger than the file: an error where they come to more than any
   /// program's.
   AttributeSyntax attribute(Bytes& in);
   TypeSyntax type(Bytes& in);
+  TypeSyntax type(const Bytes& in, std::size_t index);
   std::vector<NamedAttribute> dictionary(Bytes& in);
 
  private:
+  const AttributeSyntax& attribute(std::size_t index);
+  const TypeSyntax& type(std::size_t index);
   AttributeSyntax read_attribute(const Tables::Entry& e);
   AttributeSyntax vhlo_attribute(Bytes in);
   AttributeSyntax builtin_attribute(Bytes in);
+  AttributeSyntax sdy_attribute(Bytes in);
   AttributeSyntax tensor(Bytes& in);
   AttributeSyntax integer(Bytes& in);
   AttributeSyntax real(Bytes& in);
@@ -48,9 +50,8 @@ class Values {
   TypeSyntax element_type(std::string_view name);
   std::vector<TypeSyntax> types(Bytes& in);
   void spend(const Bytes& in, std::size_t parts);
-  std::string string(Bytes& in) {
-    return std::string(tables_.strings[in.index(tables_.strings.size(), "string")]);
-  }
+  std::string string(Bytes& in);
+  std::string_view keep(const Bytes& in, std::string text);
 
   BytecodeSourcePtr source_;
   const Tables& tables_;

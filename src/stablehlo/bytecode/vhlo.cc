@@ -1,6 +1,7 @@
 #include "stablehlo/bytecode/vhlo.h"
 
 #include <algorithm>
+#include <span>
 
 namespace tessera::inline v0::stablehlo {
 
@@ -130,6 +131,12 @@ constexpr Keys kKeys[] = {
     {"triangular_solve_v1", "left_side lower transpose_a unit_diagonal"},
     {"unary_einsum_v1", "einsum_config"},
 };
+// Of Shardy, whose names have no versions.
+constexpr Keys kShardyKeys[] = {
+    {"manual_computation", "in_shardings manual_axes out_shardings"},
+    {"mesh", "mesh sym_name"},
+    {"sharding_constraint", "sharding"},
+};
 
 // --- attributes that the text has under one key
 
@@ -226,12 +233,14 @@ void fold_channel(OperationSyntax& op) {
 
 }  // namespace
 
-std::vector<std::string_view> keys_of(std::string_view versioned_name) {
+std::vector<std::string_view> keys_of(std::string_view dialect, std::string_view name) {
   std::vector<std::string_view> keys;
-  if (std::ranges::find(kAccurate, versioned_name) != std::end(kAccurate))
+  if (dialect == "vhlo" && std::ranges::find(kAccurate, name) != std::end(kAccurate))
     return {"result_accuracy"};
-  for (const Keys& k : kKeys) {
-    if (k.name != versioned_name) continue;
+  const std::span<const Keys> table =
+      dialect == "vhlo" ? std::span<const Keys>(kKeys) : std::span<const Keys>(kShardyKeys);
+  for (const Keys& k : table) {
+    if (k.name != name) continue;
     for (std::string_view rest = k.keys; !rest.empty();) {
       const std::size_t end = std::min(rest.find(' '), rest.size());
       keys.push_back(rest.substr(0, end));

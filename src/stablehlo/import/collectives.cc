@@ -1,6 +1,7 @@
-// Programs for several devices: `run_parallel` becomes a map over a mesh of replicas and partitions,
-// and collectives in it those of its axes. Device (r, p) is number r * partitions + p along both.
-#include "stablehlo/import/rules.h"
+// Collectives of devices: those of the axes of the mesh that their groups are along. Device (r, p) is
+// number r * partitions + p.
+#include "stablehlo/import/collectives.h"
+#include "stablehlo/import/groups.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,17 +9,6 @@
 namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
-
-const Strings kAxes = {"replica", "partition"};
-
-const Devices& need_devices(const Reading& r) {
-  const std::optional<Devices>& d = r.importer.devices;
-  if (!d)
-    r.refuse("it is supported inside interpreter.run_parallel only",
-             "a loaded function is for one device",
-             "export the function without shardings, and map it with pmap or jit's shardings");
-  return *d;
-}
 
 std::int64_t channel_of(const Reading& r) {
   const AttributeSyntax* a = r.find("channel_handle");
@@ -67,11 +57,28 @@ IntLists expanded(const IntLists& listed, Members members, const Devices& d) {
   return out;
 }
 
-IntLists groups_of(Reading& r, bool reduces) {
-  const Devices& d = need_devices(r);
+}  // namespace
+
+const Devices& need_devices(const Reading& r) {
+  const std::optional<Devices>& d = r.importer.devices;
+  if (!d)
+    r.refuse("it stands in no program for each device",
+             "devices are those of a sdy.manual_computation, of interpreter.run_parallel, or of a "
+             "module with several partitions or replicas",
+             "export the function without shardings, and map it with pmap or jit's shardings");
+  return *d;
+}
+
+IntLists device_groups(Reading& r, bool reduces) {
   const AttributeSyntax& a = r.need("replica_groups");
   if (a.kind == AttributeSyntax::other) r.refuse("groups by axes of a mesh are not supported");
-  return expanded(read_rows(r.importer.module, a), members_of(r, reduces), d);
+  return expanded(read_rows(r.importer.module, a), members_of(r, reduces), need_devices(r));
+}
+
+namespace {
+
+Over groups_of(Reading& r, bool reduces) {
+  return over_groups(need_devices(r).mesh, device_groups(r, reduces));
 }
 
 Values each_operand(Reading& r, const std::function<Value(Value)>& f) {
@@ -80,95 +87,49 @@ Values each_operand(Reading& r, const std::function<Value(Value)>& f) {
   return out;
 }
 
-// The function on every device of its own level, its arguments and results with a leading dimension
-// of one.
-RegionProgram per_device(Reading& r, const std::string& function,
-                         const std::vector<Type>& arguments) {
-  Level level(function, &r.scope.level());
-  const Scope scope(level, nullptr, r.importer.module);
-  OperationSyntax at;
-  at.name = r.op.name;
-  at.at = r.op.at;
-  const Reading inside(r.importer, scope, at);
-  std::vector<Bound> bound;
-  for (const Type& t : arguments) {
-    Shape block = t.shape;
-    block.insert(block.begin(), 1);
-    bound.push_back(
-        {{ops::reshape(level.builder().input(Type(t.dtype, block)), t.shape)}, nullptr});
-  }
-  Values out;
-  for (const Bound& b : r.importer.call(inside, function, bound))
-    for (const Value& v : b.leaves) {
-      Shape block = v.shape();
-      block.insert(block.begin(), 1);
-      out.push_back(ops::reshape(v, block));
-    }
-  return {level.builder().finish(out), level.captured()};
+Value scalar_of_zero(Reading& r) {
+  return r.scope.level().write({scalar_literal(DType::uint32, std::int64_t{0}), Shape()});
+}
+
+// The device's number along these axes.
+Value place(Reading& r, AxisRange range) {
+  const MeshShape& mesh = need_devices(r).mesh;
+  const Strings axes(mesh.axes.begin() + static_cast<std::ptrdiff_t>(range.begin),
+                     mesh.axes.begin() + static_cast<std::ptrdiff_t>(range.end));
+  if (axes.empty()) return scalar_of_zero(r);
+  const Value v = ops::convert(ops::axis_index(r.b, axes, mesh.size_of(axes)), DType::uint32);
+  r.scope.level().place(v, range);
+  return v;
+}
+
+template <class Part>
+Value place_after(Reading& r, Part part, Value (*otherwise)(Value, Value)) {
+  r.need_operands(2);
+  const AxisRange* range = r.scope.level().place_of(r.in[0]);
+  const std::optional<Ints> by = r.known_integers(r.in[1]);
+  if (range && by && by->size() == 1 && r.importer.devices)
+    if (const auto rest = part(r.importer.devices->mesh, *range, (*by)[0])) return place(r, *rest);
+  return otherwise(r.in[0], r.in[1]);
 }
 
 }  // namespace
 
-Values run_parallel(Reading& r) {
-  if (r.importer.devices) r.refuse("it stands inside another");
-  const AttributeSyntax& programs = r.need("programs");
-  Strings names;
-  for (const AttributeSyntax& row : programs.items)
-    for (const AttributeSyntax& name : row.items) names.push_back(name.text);
-  const auto n = names.size();
-  const auto replicas = static_cast<std::int64_t>(programs.items.size());
-  if (n == 0 || n % programs.items.size())
-    r.refuse("its programs are no table of replicas and partitions");
-  if (std::count(names.begin(), names.end(), names[0]) != static_cast<std::ptrdiff_t>(n))
-    r.refuse("different programs on different devices are not supported");
-  if (r.in.size() % n || r.find("infeed")) r.refuse("its operands are not as many for each device");
-  const std::size_t each = r.in.size() / n;
-  std::vector<Type> arguments;
-  Values stacked;
-  for (std::size_t k = 0; k < each; ++k) {
-    Values blocks;
-    for (std::size_t d = 0; d < n; ++d) {
-      const Value x = r.in[d * each + k];
-      Shape block = x.shape();
-      block.insert(block.begin(), 1);
-      blocks.push_back(ops::reshape(x, block));
-    }
-    arguments.emplace_back(r.in[k].dtype(), r.in[k].shape());
-    stacked.push_back(ops::concatenate(blocks, 0));
-  }
-  r.importer.devices = Devices{replicas, static_cast<std::int64_t>(n) / replicas};
-  const RegionProgram body = per_device(r, names[0], arguments);
-  const Devices devices = *r.importer.devices;
-  r.importer.devices.reset();
-  DeviceMesh mesh;
-  mesh.axes = kAxes;
-  mesh.sizes = {devices.replicas, devices.partitions};
-  const Spec cut(Spec::Dims{kAxes});
-  Specs in(stacked.size(), cut), out(body.program->outputs.size(), cut);
-  in.resize(stacked.size() + body.captured.size());
-  stacked.insert(stacked.end(), body.captured.begin(), body.captured.end());
-  const Values whole = ops::shard_map(r.b, body.program, stacked, MeshRef(mesh), in, out, false);
-  Values results;
-  for (std::size_t d = 0; d < n; ++d)
-    for (const Value& x : whole) {
-      const auto i = static_cast<std::int64_t>(d);
-      Ints start(static_cast<std::size_t>(x.rank()), 0), limit = x.shape().to_vector(),
-                                                         strides(start.size(), 1);
-      start[0] = i;
-      limit[0] = i + 1;
-      results.push_back(ops::reshape(ops::slice(x, start, limit, strides),
-                                     Shape(x.shape().begin() + 1, x.shape().end())));
-    }
-  return results;
-}
-
 Values replica_id(Reading& r) {
-  return {ops::convert(ops::axis_index(r.b, {kAxes[0]}, need_devices(r).replicas), DType::uint32)};
+  const Devices& d = need_devices(r);
+  if (d.replicas == 1) return {scalar_of_zero(r)};
+  if (d.partitions == 1) return {place(r, {0, d.mesh.axes.size()})};
+  return {place(r, {0, 1})};
 }
 Values partition_id(Reading& r) {
-  return {
-      ops::convert(ops::axis_index(r.b, {kAxes[1]}, need_devices(r).partitions), DType::uint32)};
+  const Devices& d = need_devices(r);
+  if (d.partitions == 1) return {scalar_of_zero(r)};
+  if (d.replicas == 1) return {place(r, {0, d.mesh.axes.size()})};
+  return {place(r, {1, 2})};
 }
+
+// Of a device's number, its place along axes.
+Values divide(Reading& r) { return {place_after(r, quotient, ops::div)}; }
+Values remainder_of(Reading& r) { return {place_after(r, remainder, ops::rem)}; }
 
 Values all_reduce(Reading& r) {
   r.need_regions(1);
@@ -179,21 +140,21 @@ Values all_reduce(Reading& r) {
   static constexpr Row kRows[] = {{"stablehlo.add", ops::psum},
                                   {"stablehlo.maximum", ops::pmax},
                                   {"stablehlo.minimum", ops::pmin}};
-  const IntLists groups = groups_of(r, true);
+  const Over over = groups_of(r, true);
   for (const Row& row : kRows)
     if (applied(r.op.regions[0]) == row.name)
       return each_operand(
-          r, [&](Value x) { return row.reduce(x, kAxes, need_devices(r).count(), groups); });
+          r, [&](Value x) { return row.reduce(x, over.axes, over.size, over.groups); });
   r.refuse("a reduction by this region is not supported",
            "devices add, or take the greatest or least");
 }
 
 Values all_gather(Reading& r) {
   const auto axis = static_cast<int>(r.integer("all_gather_dim"));
-  const IntLists groups = groups_of(r, true);
+  const Over over = groups_of(r, true);
   return each_operand(r, [&](Value x) {
     r.check_dims({axis}, x.rank(), "all_gather_dim");
-    return ops::all_gather(x, kAxes, need_devices(r).count(), axis, true, groups);
+    return ops::all_gather(x, over.axes, over.size, axis, true, over.groups);
   });
 }
 
@@ -204,53 +165,27 @@ Values reduce_scatter(Reading& r) {
     r.refuse("a reduction by this region is not supported", "devices add");
   const auto axis = static_cast<int>(r.integer("scatter_dimension"));
   r.check_dims({axis}, r.in[0].rank(), "scatter_dimension");
-  return {
-      ops::psum_scatter(r.in[0], kAxes, need_devices(r).count(), axis, true, groups_of(r, true))};
+  const Over over = groups_of(r, true);
+  return {ops::psum_scatter(r.in[0], over.axes, over.size, axis, true, over.groups)};
 }
 
 Values all_to_all(Reading& r) {
   const auto split = static_cast<int>(r.integer("split_dimension")),
              concat = static_cast<int>(r.integer("concat_dimension"));
-  const IntLists groups = groups_of(r, false);
+  const Over over = groups_of(r, false);
   return each_operand(r, [&](Value x) {
     r.check_dims({split}, x.rank(), "split_dimension");
     r.check_dims({concat}, x.rank(), "concat_dimension");
-    return ops::all_to_all(x, kAxes, need_devices(r).count(), split, concat, true, groups);
+    return ops::all_to_all(x, over.axes, over.size, split, concat, true, over.groups);
   });
 }
 
 Values collective_permute(Reading& r) {
   const Devices& d = need_devices(r);
-  const IntLists perm = expanded(r.rows_or("source_target_pairs", {}), members_of(r, false), d);
-  return each_operand(r, [&](Value x) { return ops::ppermute(x, kAxes, d.count(), perm); });
-}
-
-// The first of each group sends; who is in none gets zeros.
-Values collective_broadcast(Reading& r) {
-  const std::int64_t n = need_devices(r).count();
-  auto senders =
-      std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(n) * sizeof(std::int64_t));
-  std::vector<std::int64_t> sender(static_cast<std::size_t>(n), -1);
-  for (const Ints& group : groups_of(r, false))
-    for (std::int64_t d : group) {
-      if (d >= n || group[0] < 0) r.refuse("there is no device " + std::to_string(d));
-      sender[static_cast<std::size_t>(d)] = group[0];
-    }
-  std::memcpy(senders->data(), sender.data(), senders->size());
-  const Value table = ops::constant(r.b, {DType::int64, Shape{n}, std::move(senders)});
-  const Value me = ops::convert(ops::axis_index(r.b, kAxes, n), DType::int64);
-  const Value from = ops::reshape(ops::dynamic_slice(table, Values{me}, {1}), Shape{});
-  const Value zero = ops::zeros_like(from);
-  return each_operand(r, [&](Value x) {
-    Values start(static_cast<std::size_t>(x.rank()) + 1, zero);
-    start[0] = ops::max(from, zero);
-    Ints one = x.shape().to_vector();
-    one.insert(one.begin(), 1);
-    const Value all = ops::all_gather(x, kAxes, n, 0, false);
-    const Value sent = ops::reshape(ops::dynamic_slice(all, start, one), x.shape());
-    const Value gets = ops::broadcast_in_dim(ops::ge(from, zero), x.shape(), {});
-    return ops::select(gets, sent, ops::zeros_like(x));
-  });
+  const Moves moves =
+      over_pairs(d.mesh, expanded(r.rows_or("source_target_pairs", {}), members_of(r, false), d));
+  return each_operand(
+      r, [&](Value x) { return ops::ppermute(x, moves.over.axes, moves.over.size, moves.pairs); });
 }
 
 }  // namespace tessera::inline v0::stablehlo::rules

@@ -65,7 +65,7 @@ Value reversed_kernel(Reading& r, Value w, const Ints& spec) {
 
 Values dot(Reading& r) {
   r.need_operands(2);
-  const DType result = r.result().dtype;
+  const DType result = r.result_dtype();
   const auto [x, y] = agree(r.in[0], r.in[1], result);
   if (x.rank() < 1 || x.rank() > 2 || y.rank() < 1 || y.rank() > 2)
     r.refuse("it takes vectors and matrices");
@@ -74,7 +74,7 @@ Values dot(Reading& r) {
 
 Values dot_general(Reading& r) {
   r.need_operands(2);
-  const DType result = r.result().dtype;
+  const DType result = r.result_dtype();
   const auto [x, y] = agree(r.in[0], r.in[1], result);
   const AttributeSyntax* fields = r.find("dot_dimension_numbers");
   const auto dims = [&](const char* name) {
@@ -88,7 +88,7 @@ Values dot_general(Reading& r) {
 
 Values convolution(Reading& r) {
   if (r.in.size() < 2) r.refuse("it takes two operands");
-  const DType result = r.result().dtype;
+  const DType result = r.result_dtype();
   auto [x, w] = agree(r.in[0], r.in[1], result);
   if (x.dtype() != result) x = ops::convert(x, result), w = ops::convert(w, result);
   ops::ConvDims d;

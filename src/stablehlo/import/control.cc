@@ -1,4 +1,5 @@
 // Calls, loops, branches and tuples.
+#include "ir/op.h"
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -28,12 +29,13 @@ ProgramPtr captures_first(const RegionProgram& p) {
 }
 
 // One branch of several on the operands of all of them.
-ProgramPtr on_all(const RegionProgram& branch, const Values& all, std::size_t first) {
+ProgramPtr on_all(const RegionProgram& branch, const Values& all) {
   Builder b;
-  Values in;
+  Values in, own;
   for (const Value& v : all) in.push_back(b.input(v.type()));
-  return b.finish(
-      b.inline_program(*branch.program, std::span(in).subspan(first, branch.captured.size())));
+  for (const Value& v : branch.captured)
+    own.push_back(in[static_cast<std::size_t>(std::find(all.begin(), all.end(), v) - all.begin())]);
+  return b.finish(b.inline_program(*branch.program, own));
 }
 
 Values choose(Reading& r, Value index) {
@@ -43,17 +45,26 @@ Values choose(Reading& r, Value index) {
     if (!region.arguments.empty())
       r.refuse("a branch has no arguments: it reads what it needs from outside");
     branches.push_back(r.importer.region(r, region));
-    all.insert(all.end(), branches.back().captured.begin(), branches.back().captured.end());
+    for (const Value& v : branches.back().captured)
+      if (std::find(all.begin(), all.end(), v) == all.end()) all.push_back(v);
   }
   Programs programs;
-  std::size_t first = 0;
   for (const RegionProgram& p : branches) {
-    programs.push_back(on_all(p, all, first));
-    first += p.captured.size();
+    programs.push_back(on_all(p, all));
     if (plain_types(programs.back()->output_types()) != plain_types(programs[0]->output_types()))
       r.refuse("its branches give values of different types");
   }
   return ops::cond(index, programs, all);
+}
+
+// What an index is made of that clamp(0, index, n - 1) gives.
+std::optional<Value> clamped_to(Reading& r, std::int64_t n) {
+  const Equation* e = r.scope.level().made_by(r.in[0]);
+  if (!e || e->op->stablehlo != "clamp") return std::nullopt;
+  const std::optional<Ints> low = r.known_integers({&r.b, e->inputs[0]}),
+                            high = r.known_integers({&r.b, e->inputs[2]});
+  if (low != Ints{0} || high != Ints{n - 1}) return std::nullopt;
+  return Value{&r.b, e->inputs[1]};
 }
 
 Value scalar_of(Reading& r, DType dtype, std::int64_t n) {
@@ -83,7 +94,28 @@ Values call(Reading& r) {
 }
 
 Values composite(Reading& r) {
+  if (std::optional<Values> own = own_composite(r)) return *std::move(own);
   return leaves_of(r.importer.call(r, r.word_or("decomposition", ""), r.operands));
+}
+
+// Of what the arguments' shapes settle; "{0}" in the text is the first number behind the condition.
+Values shape_assertion(Reading& r) {
+  if (r.in.empty() || Type(r.in[0].dtype(), r.in[0].shape()) != Type(DType::boolean, {}))
+    r.refuse("its condition is no tensor<i1>");
+  const Known* holds = r.scope.level().settle(r.in[0]);
+  if (!holds)
+    r.refuse("its condition is not known before the program runs",
+             "it follows from constants and the arguments' shapes");
+  if ((*holds->literal.bytes)[0] != std::byte{0}) return {};
+  std::string text =
+      r.word_or("error_message", "the shapes are not those that it was exported for");
+  for (std::size_t i = 1; i < r.in.size(); ++i) {
+    const std::optional<Ints> n = r.known_integers(r.in[i]);
+    const std::string mark = "{" + std::to_string(i - 1) + "}";
+    for (std::size_t at = 0; n && n->size() == 1 && (at = text.find(mark, at)) != text.npos;)
+      text.replace(at, mark.size(), std::to_string((*n)[0]));
+  }
+  throw BrokenAssertion(text);
 }
 
 Values custom_call(Reading& r) {
@@ -95,13 +127,18 @@ Values custom_call(Reading& r) {
       {"check.expect_eq", check_equal},
       {"check.expect_close", check_close},
       {"check.expect_almost_eq", check_almost_equal},
-      {"Sharding", pass},
+      {"shape_assertion", shape_assertion},
+      {"stablehlo.dynamic_top_k", dynamic_top_k},
+      {"stablehlo.dynamic_reduce_window", dynamic_reduce_window},
+      {"stablehlo.dynamic_rng_bit_generator", dynamic_rng_bit_generator},
+      {"Sharding", tile_sharding},
       {"annotate_device_placement", pass},
       {"LayoutConstraint", pass},
   };
   const std::string target = r.word_or("call_target_name", "");
   for (const Row& row : kRows)
     if (target == row.target) return row.rule(r);
+  if (const Rule rule = lapack_rule(target)) return rule(r);
   r.refuse("the custom call " + shown(target) + " is not supported",
            "a custom call is code of another library",
            "export the function for a platform without it, or write this part with Tessera");
@@ -109,15 +146,15 @@ Values custom_call(Reading& r) {
 
 Values while_loop(Reading& r) {
   r.need_regions(2);
-  const RegionProgram cond = r.importer.region(r, r.op.regions[0]),
-                      body = r.importer.region(r, r.op.regions[1]);
+  std::vector<Type> carry;
+  for (const Value& v : r.in) carry.emplace_back(v.dtype(), v.shape());
+  const RegionProgram cond = r.importer.region(r, r.op.regions[0], carry),
+                      body = r.importer.region(r, r.op.regions[1], carry);
   const auto arguments = [](const RegionProgram& p) {
     std::vector<Type> types = plain_types(p.program->input_types());
     types.resize(types.size() - p.captured.size());
     return types;
   };
-  std::vector<Type> carry;
-  for (const Value& v : r.in) carry.emplace_back(v.dtype(), v.shape());
   if (arguments(cond) != carry || arguments(body) != carry ||
       plain_types(body.program->output_types()) != carry)
     r.refuse("the types of what it carries are not those of its regions");
@@ -142,6 +179,9 @@ Values case_of(Reading& r) {
   if (r.op.regions.empty()) r.refuse("it has no branches");
   if (Type(r.in[0].dtype(), r.in[0].shape()) != Type(DType::int32, {}))
     r.refuse("its operand is no tensor<i32>");
+  // Ours moves an index into range by itself.
+  if (const std::optional<Value> i = clamped_to(r, static_cast<std::int64_t>(r.op.regions.size())))
+    return choose(r, *i);
   const Value i = r.in[0],
               last = scalar_of(r, DType::int32, static_cast<std::int64_t>(r.op.regions.size()) - 1);
   const Value outside = ops::lt(i, scalar_of(r, DType::int32, 0));

@@ -1,6 +1,7 @@
 #include "stablehlo/import/data.h"
 
 #include "stablehlo/import/elements.h"
+#include "stablehlo/import/narrow.h"
 
 #include <algorithm>
 #include <cstring>
@@ -41,8 +42,27 @@ constexpr Element kElements[] = {
 std::optional<DType> dtype_of_element(std::string_view element) {
   for (const Element& e : kElements)
     if (e.name == element) return e.dtype;
+  if (const Narrow* narrow = narrow_of(element)) return narrow->carrier;
   return std::nullopt;
 }
+
+namespace {
+
+// Bits of elements as the numbers that they stand for.
+Data carried(Data d, const Narrow& type) {
+  auto numbers = std::make_shared<std::vector<std::byte>>(d.literal.bytes->size() * sizeof(float));
+  for (std::size_t i = 0; i < d.literal.bytes->size(); ++i) {
+    const auto x =
+        static_cast<float>(number_of_bits(static_cast<std::uint8_t>((*d.literal.bytes)[i]), type));
+    std::memcpy(numbers->data() + i * sizeof x, &x, sizeof x);
+  }
+  d.literal = {type.carrier, d.literal.shape, std::move(numbers)};
+  return d;
+}
+
+Data read_as(const ModuleSyntax& module, const AttributeSyntax& a, DType dtype);
+
+}  // namespace
 
 Data read_data(const ModuleSyntax& module, const AttributeSyntax& a) {
   const TypeSyntax& type = a.value_type;
@@ -51,8 +71,17 @@ Data read_data(const ModuleSyntax& module, const AttributeSyntax& a) {
     no_data(module, a, "constant data need a tensor type of known shape");
   const std::optional<DType> dtype = dtype_of_element(type.element);
   if (!dtype) no_data(module, a, "elements of type " + shown(type.element) + " are not supported");
-  if (a.kind == AttributeSyntax::dense) return read_elements(module, a.data, type, *dtype);
-  if (a.kind == AttributeSyntax::bytes) return read_stored(module, a.data, type, *dtype);
+  const Narrow* narrow = narrow_of(type.element);
+  if (narrow && is_floating(*dtype)) return carried(read_as(module, a, DType::uint8), *narrow);
+  return read_as(module, a, *dtype);
+}
+
+namespace {
+
+Data read_as(const ModuleSyntax& module, const AttributeSyntax& a, DType dtype) {
+  const TypeSyntax& type = a.value_type;
+  if (a.kind == AttributeSyntax::dense) return read_elements(module, a.data, type, dtype);
+  if (a.kind == AttributeSyntax::bytes) return read_stored(module, a.data, type, dtype);
   if (a.kind != AttributeSyntax::resource) no_data(module, a, "dense<...> should stand here");
   const auto found = module.resources.find(a.text);
   if (found == module.resources.end())
@@ -65,10 +94,8 @@ Data read_data(const ModuleSyntax& module, const AttributeSyntax& a) {
   const std::string_view text = found->second;
   if (text.size() < kHead || text.size() % 2 || !text.starts_with("0x"))
     no_data(module, a, "the data of " + shown(a.text) + " are damaged");
-  return read_hexadecimal(module, text, kHead, type, *dtype);
+  return read_hexadecimal(module, text, kHead, type, dtype);
 }
-
-namespace {
 
 std::int64_t integer_at(const Data& d, std::int64_t i) {
   if (d.splat) i = 0;

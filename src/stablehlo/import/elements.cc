@@ -1,9 +1,11 @@
 #include "stablehlo/import/elements.h"
 
+#include "stablehlo/import/narrow.h"
 #include "stablehlo/text/lexer.h"
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 
 namespace tessera::inline v0::stablehlo {
@@ -17,7 +19,11 @@ class ElementReader {
  public:
   ElementReader(const ModuleSyntax& module, std::string_view text, const TypeSyntax& type,
                 DType dtype)
-      : source_(*module.source), text_(text), type_(type), dtype_(dtype) {}
+      : source_(*module.source),
+        text_(text),
+        type_(type),
+        dtype_(dtype),
+        narrow_(narrow_of(type.element)) {}
 
   // Digits alone, of which the first is number `from` of the text.
   Data read_digits(std::size_t from) {
@@ -147,6 +153,41 @@ class ElementReader {
     }
     if (dtype_ == DType::boolean)
       for (std::byte& b : out) b = b == std::byte{0} ? b : std::byte{1};
+    if (narrow_ && is_integer(narrow_->carrier))
+      for (std::byte& b : out) b = wrapped(std::to_integer<int>(b));
+  }
+
+  // The lowest bits of a narrow integer, as its carrier has them.
+  std::byte wrapped(int value) const {
+    const int range = 1 << narrow_->bits, low = value & (range - 1);
+    const bool negative = is_signed_integer(narrow_->carrier) && low >= range / 2;
+    return static_cast<std::byte>(negative ? low - range : low);
+  }
+
+  // A narrow element, of an integer its number, of a float its bits.
+  std::byte narrow_element(std::string_view w) {
+    const int range = 1 << narrow_->bits;
+    const auto refuse = [&] {
+      at_ -= w.size();
+      fail(shown(w) + " is no " + std::string(type_.element));
+    };
+    if (is_integer(narrow_->carrier) || w.starts_with("0x")) {
+      const int value = integer<int>(w);
+      const bool negative = value < 0 && is_signed_integer(narrow_->carrier);
+      if (value >= range || (value < 0 && !negative) || value < -range / 2) refuse();
+      return is_integer(narrow_->carrier) ? wrapped(value) : static_cast<std::byte>(value);
+    }
+    if (numbers_.empty())
+      for (int bits = 0; bits < range; ++bits)
+        numbers_.push_back(number_of_bits(static_cast<std::uint8_t>(bits), *narrow_));
+    const double x = narrowed(real<double>(w), *narrow_);
+    for (int bits = 0; bits < range; ++bits) {
+      const double y = numbers_[static_cast<std::size_t>(bits)];
+      if ((x == y && std::signbit(x) == std::signbit(y)) || (std::isnan(x) && std::isnan(y)))
+        return static_cast<std::byte>(bits);
+    }
+    refuse();
+    return {};
   }
 
   template <class T>
@@ -213,6 +254,10 @@ class ElementReader {
       out.push_back(static_cast<std::byte>(w == "true" || w == "1"));
       return;
     }
+    if (narrow_) {
+      out.push_back(narrow_element(w));
+      return;
+    }
     dispatch(dtype_, [&](auto tag) {
       using T = decltype(tag);
       if constexpr (requires { tag.real(); }) {  // a complex number: (re, im), no word
@@ -237,6 +282,8 @@ class ElementReader {
   std::size_t at_ = 0;
   const TypeSyntax& type_;
   DType dtype_;
+  const Narrow* narrow_;
+  std::vector<double> numbers_;  // of a narrow float, by their bits
 };
 
 }  // namespace

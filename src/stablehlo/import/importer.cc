@@ -1,4 +1,5 @@
 #include "stablehlo/import/importer.h"
+#include "stablehlo/import/narrow.h"
 
 #include "ir/interpret.h"
 #include "ir/op.h"
@@ -26,15 +27,15 @@ std::string problem_of(std::string text) {
   return head == text.npos ? text : text.substr(head + 2);
 }
 
+}  // namespace
+
 std::string text_of(const std::vector<Type>& types) {
   std::string s;
   for (const Type& t : types) s += (s.empty() ? "" : ", ") + to_string(t);
   return "(" + s + ")";
 }
 
-}  // namespace
-
-Importer::Importer(const ModuleSyntax& m) : module(m) {
+Importer::Importer(const ModuleSyntax& m, const ImportOptions& o) : module(m), options(o) {
   for (const FunctionSyntax& f : m.functions)
     if (!functions_.emplace(f.name, &f).second)
       fail(*m.source, f.at, {"@" + f.name + " is defined twice"});
@@ -50,6 +51,12 @@ void Importer::count(const OperationSyntax& op) {
 std::vector<Bound> Importer::bind(const OperationSyntax& op, const Scope& scope,
                                   Values results) const {
   std::vector<Bound> out;
+  if (op.result_types.size() == 1 && results.size() == 1 &&
+      op.result_types[0].kind == TypeSyntax::tensor &&
+      fits(this->declared(op.result_types[0]), Type(results[0].dtype(), results[0].shape()))) {
+    out.push_back({{results[0]}, &op.result_types[0]});
+    return out;
+  }
   std::size_t used = 0;
   std::vector<Type> declared, got;
   for (const TypeSyntax& t : op.result_types) {
@@ -63,12 +70,26 @@ std::vector<Bound> Importer::bind(const OperationSyntax& op, const Scope& scope,
   }
   for (const Value& v : results) got.emplace_back(v.dtype(), v.shape());
   const bool unknown = op.result_types.empty() && op.defs.empty();
-  if (!unknown && got != declared)
+  if (!unknown && !fits(declared, got))
     fail(*scope.module().source, op.at,
          {op.name + " gives " + text_of(got) + " for its operands, and is declared to give " +
           text_of(declared)});
   return out;
 }
+
+namespace {
+
+// Results of types narrower than any dtype, among the values of their types again.
+Values within_types(const OperationSyntax& op, Values results) {
+  if (results.size() != op.result_types.size()) return results;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (const Narrow* type = narrow_of(op.result_types[i].element);
+        type && results[i].dtype() == type->carrier)
+      results[i] = narrowed(results[i], *type);
+  return results;
+}
+
+}  // namespace
 
 void Importer::operation(Scope& scope, const OperationSyntax& op) {
   count(op);
@@ -81,7 +102,7 @@ void Importer::operation(Scope& scope, const OperationSyntax& op) {
   std::vector<Bound> results;
   try {
     Reading r(*this, scope, op);
-    results = bind(op, scope, rule(r));
+    results = bind(op, scope, within_types(op, rule(r)));
   } catch (const IoError&) {
     throw;
   } catch (const Error& e) {
@@ -91,10 +112,8 @@ void Importer::operation(Scope& scope, const OperationSyntax& op) {
   }
   std::size_t next = 0;
   for (const DefSyntax& d : op.defs) {
-    std::vector<Bound> values(results.begin() + static_cast<std::ptrdiff_t>(next),
-                              results.begin() + static_cast<std::ptrdiff_t>(next + d.count));
+    scope.define(d.name, d.at, std::span(results).subspan(next, d.count));
     next += d.count;
-    scope.define(d.name, d.at, std::move(values));
   }
 }
 
@@ -122,14 +141,39 @@ std::vector<Bound> Importer::block(Scope& scope, const RegionSyntax& region) {
        {"this block has no return", "a block ends with the values that it gives"});
 }
 
+const FunctionSyntax& Importer::need_function(const Reading& r, const std::string& name) const {
+  const auto it = functions_.find(name);
+  if (it == functions_.end()) r.refuse("there is no function @" + name + " in this module");
+  const FunctionSyntax& f = *it->second;
+  if (f.declared_only) r.refuse("@" + name + " is declared, and has no body here");
+  if (std::find(calls_.begin(), calls_.end(), &f) != calls_.end())
+    r.refuse("@" + name + " calls itself", "functions are inlined where they are called");
+  return f;
+}
+
+ProgramPtr Importer::function(const Reading& r, const std::string& name) {
+  const FunctionSyntax& f = need_function(r, name);
+  if (const auto it = programs_.find(&f); it != programs_.end()) return it->second;
+  Level level(f.name, nullptr);
+  Scope inside(level, nullptr, module);
+  for (const ArgumentSyntax& a : f.arguments) {
+    Bound bound{{}, &a.type};
+    for (const Type& t : leaf_types(a.type))
+      bound.leaves.push_back(
+          level.builder().input(a.type.kind == TypeSyntax::tensor ? type(a.type) : t));
+    inside.define(a.name, a.at, bound);
+  }
+  calls_.push_back(&f);
+  Values out;
+  for (const Bound& b : block(inside, f.body))
+    out.insert(out.end(), b.leaves.begin(), b.leaves.end());
+  calls_.pop_back();
+  return programs_[&f] = level.builder().finish_pruned(out);
+}
+
 std::vector<Bound> Importer::call(const Reading& r, const std::string& function,
                                   const std::vector<Bound>& arguments) {
-  const auto it = functions_.find(function);
-  if (it == functions_.end()) r.refuse("there is no function @" + function + " in this module");
-  const FunctionSyntax& f = *it->second;
-  if (f.declared_only) r.refuse("@" + function + " is declared, and has no body here");
-  if (std::find(calls_.begin(), calls_.end(), &f) != calls_.end())
-    r.refuse("@" + function + " calls itself", "functions are inlined where they are called");
+  const FunctionSyntax& f = need_function(r, function);
   if (arguments.size() != f.arguments.size())
     r.refuse("@" + function + " takes " + std::to_string(f.arguments.size()) +
              " arguments, and gets " + std::to_string(arguments.size()));
@@ -139,11 +183,11 @@ std::vector<Bound> Importer::call(const Reading& r, const std::string& function,
     std::vector<Type> got;
     for (const Value& v : arguments[i].leaves) got.emplace_back(v.dtype(), v.shape());
     const std::vector<Type> want = leaf_types(f.arguments[i].type);
-    if (got != want)
+    if (!fits(want, got))
       r.refuse("argument " + std::to_string(i) + " of @" + function + " is " + text_of(got) +
                ", and it takes " + text_of(want));
     inside.define(f.arguments[i].name, f.arguments[i].at,
-                  {{arguments[i].leaves, &f.arguments[i].type}});
+                  Bound{arguments[i].leaves, &f.arguments[i].type});
   }
   std::vector<Bound> out = block(inside, f.body);
   calls_.pop_back();
@@ -154,13 +198,22 @@ std::vector<Bound> Importer::call(const Reading& r, const std::string& function,
   return out;
 }
 
-RegionProgram Importer::region(const Reading& r, const RegionSyntax& region) {
+RegionProgram Importer::region(const Reading& r, const RegionSyntax& region,
+                               const std::vector<Type>& arguments) {
   Level level("", &r.scope.level());
   Scope scope(level, &r.scope, module);
   for (const ArgumentSyntax& a : region.arguments) {
     Bound bound{{}, &a.type};
-    for (const Type& t : leaf_types(a.type)) bound.leaves.push_back(level.builder().input(t));
-    scope.define(a.name, a.at, {std::move(bound)});
+    for (const Type& t : leaf_types(a.type)) {
+      const std::size_t i = level.builder().so_far().inputs.size();
+      if (i < arguments.size() && !fits(t, arguments[i]))
+        fail(*module.source, a.at,
+             {"this argument of the region is " + text_of({t}) + ", and gets " +
+              text_of({arguments[i]})});
+      bound.leaves.push_back(
+          level.builder().input(i < arguments.size() ? arguments[i] : type(a.type)));
+    }
+    scope.define(a.name, a.at, bound);
   }
   const std::size_t declared = level.builder().so_far().inputs.size();
   Values out;
@@ -187,59 +240,6 @@ void Importer::add_check(const Reading& r, Check check, Value got, Value want) {
   out_.checks.push_back(std::move(check));
   checked_.push_back(got);
   checked_.push_back(want);
-}
-
-Imported Importer::import(const std::string& function) {
-  const auto it = functions_.find(function);
-  if (it == functions_.end()) {
-    std::string names;
-    for (const FunctionSyntax& f : module.functions)
-      if (!f.is_private) names += (names.empty() ? "@" : ", @") + f.name;
-    fail(*module.source, module.at,
-         {"there is no function @" + function,
-          names.empty() ? "" : "the functions of this module are " + names});
-  }
-  const FunctionSyntax& f = *it->second;
-  if (f.declared_only) fail(*module.source, f.at, {"@" + function + " has no body"});
-  Level level(function, nullptr);
-  top_ = &level;
-  Scope scope(level, nullptr, module);
-  calls_.push_back(&f);
-  for (const ArgumentSyntax& a : f.arguments) {
-    Bound bound{{}, &a.type};
-    for (const Type& t : leaf_types(a.type)) {
-      bound.leaves.push_back(level.builder().input(t));
-      out_.inputs.push_back({a.label.empty() ? std::string(a.name) : a.label, t});
-    }
-    scope.define(a.name, a.at, {std::move(bound)});
-  }
-  const std::vector<Bound> results = block(scope, f.body);
-  if (results.size() != f.results.size())
-    fail(*module.source, f.at,
-         {"@" + f.name + " returns " + std::to_string(results.size()) +
-          " values, and is declared to return " + std::to_string(f.results.size())});
-  Values outputs;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    std::vector<Type> got;
-    const AttributeSyntax* info = stablehlo::find(f.results[i].attributes, "jax.result_info");
-    for (const Value& v : results[i].leaves) {
-      outputs.push_back(v);
-      got.emplace_back(v.dtype(), v.shape());
-      out_.outputs.push_back(
-          {info && !info->text.empty() ? info->text : "result" + std::to_string(i), got.back()});
-    }
-    if (const std::vector<Type> want = leaf_types(f.results[i].type); got != want)
-      fail(*module.source, f.results[i].at,
-           {"result " + std::to_string(i) + " is " + text_of(got) + ", and is declared as " +
-            text_of(want)});
-  }
-  outputs.insert(outputs.end(), checked_.begin(), checked_.end());
-  out_.program = level.builder().finish_pruned(outputs);
-  return std::move(out_);
-}
-
-Imported import_function(const ModuleSyntax& module, const std::string& function) {
-  return Importer(module).import(function);
 }
 
 }  // namespace tessera::inline v0::stablehlo

@@ -50,6 +50,12 @@ class Reading {
 
   /// The declared type of a result; refuses what is no array of known shape.
   Type result(std::size_t i = 0) const;
+  DType result_dtype(std::size_t i = 0) const;
+  /// The shape of the only result: as declared, or where dimensions are open what an operand says.
+  Shape result_shape(std::size_t operand) const;
+  /// The integers that an operand holds, which decide a shape; refuses what the arguments' shapes
+  /// do not settle.
+  Ints settled(std::size_t operand) const;
   /// Refuses dimensions that x does not have.
   void check_dims(const Ints& dims, int rank, const char* what) const;
   const Known* known(Value v) const { return scope.level().known(v); }
@@ -60,14 +66,22 @@ class Reading {
 };
 
 /// A region as a program of its own: its arguments, then what it reads from outside.
+/// "(f32[2], i32[])".
+std::string text_of(const std::vector<Type>& types);
+/// Whether an array is of a declared type, whose dimensions may be open.
+bool fits(const Type& declared, const Type& got);
+bool fits(const std::vector<Type>& declared, const std::vector<Type>& got);
+
 struct RegionProgram {
   std::shared_ptr<Program> program;
   Values captured;  // of the level around
 };
 
-/// The devices that a function is imported for: each runs it.
+/// The devices that a function is imported for: each runs it. Device (r, p) is number
+/// r * partitions + p of the mesh.
 struct Devices {
   std::int64_t replicas = 1, partitions = 1;
+  MeshShape mesh;
   std::int64_t count() const { return replicas * partitions; }
 };
 
@@ -77,29 +91,60 @@ Rule rule_of(std::string_view name);
 
 class Importer {
  public:
-  explicit Importer(const ModuleSyntax& module);
+  Importer(const ModuleSyntax& module, const ImportOptions& options);
 
   Imported import(const std::string& function);
+  Signature signature(const std::string& function) const;
 
   const ModuleSyntax& module;
+  const ImportOptions options;
   std::optional<Devices> devices;  // none: one, which knows of no others
   /// The results of a function on these arguments, written where the scope is.
   std::vector<Bound> call(const Reading& r, const std::string& function,
                           const std::vector<Bound>& arguments);
   /// A region whose arguments have these types, or where there are none those that it declares.
-  RegionProgram region(const Reading& r, const RegionSyntax& region);
+  RegionProgram region(const Reading& r, const RegionSyntax& region,
+                       const std::vector<Type>& arguments = {});
   /// A region that reads nothing from outside but numbers.
   ProgramPtr closed_region(const Reading& r, const RegionSyntax& region);
+  const FunctionSyntax& need_function(const Reading& r, const std::string& name) const;
+  /// A function as a program of its own; each is made once.
+  ProgramPtr function(const Reading& r, const std::string& function);
   /// A constant in the program; a large one becomes an input.
   Value constant(const Scope& scope, const AttributeSyntax& data);
   /// Equality that a test wants; of the outermost program.
   void add_check(const Reading& r, Check check, Value got, Value want);
 
+  /// By the scalars of the reflectors that JAX makes Q of, the matrix that they are of.
+  std::vector<std::pair<Value, Value>> reflected;
+  /// x as a sharding says that it shall lie; x itself where shardings are not kept.
+  Value constrained(Value x, const AttributeSyntax& sharding, const Ints& open = {}) const;
+  /// The mesh of a sharding, and how it cuts an array of so many dimensions.
+  MeshRef mesh_of(const AttributeSyntax& sharding) const;
+  struct Cut {
+    Spec spec;
+    Ints open;
+  };
+  Cut cut_of(const AttributeSyntax& sharding, int rank) const;
+  /// What an argument or result says of where it lies, in either form; null where it says nothing.
+  static const AttributeSyntax* sharding_in(const std::vector<NamedAttribute>& attributes);
+
   Type type(const TypeSyntax& t) const;
-  /// The types of the arrays in it: one of a tensor, several of a tuple, none of a token.
+  /// As `type`, where dimensions may be open: -1.
+  Type declared(const TypeSyntax& t) const;
+  /// The types of the arrays in it, as declared: one of a tensor, several of a tuple, none of a
+  /// token.
   std::vector<Type> leaf_types(const TypeSyntax& t) const;
 
  private:
+  const FunctionSyntax& entry(const std::string& function) const;
+  /// The mesh whose axes the module's shardings of the older form go along, tile_shardings.cc.
+  const MeshRef& tile_mesh() const;
+  Value constrained_by_tiles(Value x, const AttributeSyntax& sharding, const Ints& open) const;
+  Strings labels_of(const FunctionSyntax& f) const;
+  /// Replicas and partitions that the function communicates between outside of regions of its own.
+  std::optional<Devices> devices_of(const FunctionSyntax& f) const;
+  Imported import_on_devices(const FunctionSyntax& f, const Signature& s, const Devices& d);
   std::vector<Bound> block(Scope& scope, const RegionSyntax& region);
   void operation(Scope& scope, const OperationSyntax& op);
   std::vector<Bound> bind(const OperationSyntax& op, const Scope& scope, Values results) const;
@@ -112,6 +157,8 @@ class Importer {
   int depth_ = 0;
   std::vector<const FunctionSyntax*> calls_;  // under way
   std::unordered_map<std::string, const FunctionSyntax*> functions_;
+  mutable std::optional<MeshRef> tile_mesh_;
+  std::unordered_map<const FunctionSyntax*, ProgramPtr> programs_;
   std::unordered_map<const AttributeSyntax*, Value> large_;
 };
 

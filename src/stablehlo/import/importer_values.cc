@@ -3,6 +3,8 @@
 #include "ir/op.h"
 #include "stablehlo/import/importer.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0::stablehlo {
 
 namespace {
@@ -13,6 +15,17 @@ constexpr std::int64_t kMostInProgram = 16;
 }  // namespace
 
 Type Importer::type(const TypeSyntax& t) const {
+  const Type d = declared(t);
+  for (std::int64_t extent : d.shape)
+    if (extent == kDynamic)
+      fail(*module.source, t.at,
+           {shown(t.text) + " has a dimension that is not known", "",
+            "export the model for fixed shapes"});
+  need_countable("load_stablehlo", d.shape, {});
+  return d;
+}
+
+Type Importer::declared(const TypeSyntax& t) const {
   const auto refuse = [&](const std::string& problem, const std::string& advice) {
     fail(*module.source, t.at, {problem, "", advice});
   };
@@ -20,24 +33,28 @@ Type Importer::type(const TypeSyntax& t) const {
     refuse(shown(t.text) + " is no array", "only arrays, tuples of them and tokens are supported");
   if (!t.ranked) refuse(shown(t.text) + " has no known rank", "export the model for fixed shapes");
   Shape shape;
-  for (std::int64_t d : t.dims) {
-    if (d == kDynamic)
-      refuse(shown(t.text) + " has a dimension that is not known",
-             "export the model for fixed shapes");
-    shape.push_back(d);
-  }
-  need_countable("load_stablehlo", shape, {});
+  for (std::int64_t d : t.dims) shape.push_back(d);
   const std::optional<DType> dtype = dtype_of_element(t.element);
   if (!dtype)
     refuse("elements of type " + shown(t.element) + " are not supported",
-           "convert the model to one of bool, int8 to int64, uint8 to uint64, float16, bfloat16, "
-           "float32, float64");
+           "convert the model to booleans, integers, floats or complex numbers of known widths");
   return Type(*dtype, shape);
+}
+
+bool fits(const Type& declared, const Type& got) {
+  if (declared.dtype != got.dtype || declared.shape.rank() != got.shape.rank()) return false;
+  for (int d = 0; d < got.shape.rank(); ++d)
+    if (declared.shape[d] != kDynamic && declared.shape[d] != got.shape[d]) return false;
+  return true;
+}
+bool fits(const std::vector<Type>& declared, const std::vector<Type>& got) {
+  return std::equal(declared.begin(), declared.end(), got.begin(), got.end(),
+                    [](const Type& d, const Type& g) { return fits(d, g); });
 }
 
 std::vector<Type> Importer::leaf_types(const TypeSyntax& t) const {
   if (t.kind == TypeSyntax::token) return {};
-  if (t.kind != TypeSyntax::tuple) return {type(t)};
+  if (t.kind != TypeSyntax::tuple) return {declared(t)};
   std::vector<Type> out;
   for (const TypeSyntax& m : t.members)
     for (Type& leaf : leaf_types(m)) out.push_back(std::move(leaf));
@@ -45,11 +62,13 @@ std::vector<Type> Importer::leaf_types(const TypeSyntax& t) const {
 }
 
 Value Importer::constant(const Scope& scope, const AttributeSyntax& attribute) {
-  if (const auto it = large_.find(&attribute); it != large_.end())
+  // A program of its own reads no inputs of the outermost.
+  const bool alone = !scope.level().is_inside(*top_);
+  if (const auto it = large_.find(&attribute); it != large_.end() && !alone)
     return scope.level().here(it->second);
   Data d = read_data(module, attribute);
   need_countable("load_stablehlo", d.shape, {});
-  if (d.splat || d.shape.count() <= kMostInProgram)
+  if (d.splat || d.shape.count() <= kMostInProgram || alone)
     return scope.level().write({std::move(d.literal), d.shape});
   const Value v = top_->builder().input(Type(d.literal.dtype, d.shape));
   out_.constants.push_back(std::move(d.literal));

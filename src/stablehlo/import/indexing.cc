@@ -68,17 +68,15 @@ Values gather(Reading& r) {
   d.index_vector_dim = vector_dim_of(r, a);
   const int rank = r.in[0].rank(), indices = r.in[1].rank();
   check_vector_dim(r, d.index_vector_dim, indices);
-  r.check_dims(d.offset_dims, r.result().shape.rank(), "offset_dims");
+  r.check_dims(d.offset_dims, r.importer.declared(r.op.result_types.at(0)).shape.rank(),
+               "offset_dims");
   r.check_dims(d.collapsed_slice_dims, rank, "collapsed_slice_dims");
   r.check_dims(d.operand_batching_dims, rank, "operand_batching_dims");
   r.check_dims(d.start_index_map, rank, "start_index_map");
   r.check_dims(d.start_indices_batching_dims, indices, "start_indices_batching_dims");
   Ints sizes;
   if (r.in.size() == 3) {  // dynamic_gather
-    const std::optional<Ints> known = r.known_integers(r.in[2]);
-    if (!known)
-      r.refuse("its slice sizes are not known before the program runs", "shapes are static");
-    sizes = *known;
+    sizes = r.settled(2);
   } else {
     sizes = r.ints("slice_sizes");
   }

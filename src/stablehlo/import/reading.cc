@@ -111,8 +111,36 @@ void Reading::check_dims(const Ints& dims, int rank, const char* what) const {
   }
 }
 
+DType Reading::result_dtype(std::size_t i) const {
+  if (i >= op.result_types.size())
+    refuse("the type of result " + std::to_string(i) + " is not declared");
+  return importer.declared(op.result_types[i]).dtype;
+}
+
+Ints Reading::settled(std::size_t operand) const {
+  const std::optional<Ints> found = known_integers(in[operand]);
+  if (!found)
+    refuse("its operand " + std::to_string(operand) + " is not known before the program runs",
+           "operands that decide a shape follow from constants and the arguments' shapes",
+           "export the model for fixed shapes");
+  return *found;
+}
+
+Shape Reading::result_shape(std::size_t operand) const {
+  if (op.result_types.empty()) refuse("the type of result 0 is not declared");
+  const Shape shape = importer.declared(op.result_types[0]).shape;
+  if (std::find(shape.begin(), shape.end(), kDynamic) == shape.end()) return result().shape;
+  if (operand >= in.size()) return result().shape;
+  const Ints dims = settled(operand);
+  for (std::int64_t d : dims)
+    if (d < 0) refuse("a dimension of its result is " + std::to_string(d));
+  const Shape found(dims.begin(), dims.end());
+  need_countable("load_stablehlo", found, {});
+  return found;
+}
+
 std::optional<Ints> Reading::known_integers(Value v) const {
-  const Known* k = known(v);
+  const Known* k = scope.level().settle(v);
   if (!k || !is_integer(k->literal.dtype) || k->shape.count() > 64) return std::nullopt;
   const bool splat = k->literal.shape != k->shape;
   Ints out;

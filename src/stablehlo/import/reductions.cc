@@ -51,7 +51,12 @@ bool is_neutral(const Reading& r, const Monoid& m, Value init) {
   switch (m.neutral) {
     case Monoid::zero: return *x == 0;
     case Monoid::one: return *x == 1;
-    case Monoid::ones: return d == DType::boolean ? *x == 1 : is_signed_integer(d) && *x == -1;
+    case Monoid::ones: {
+      if (d == DType::boolean || is_signed_integer(d)) return *x == (d == DType::boolean ? 1 : -1);
+      const int bits = 8 * size_of(d);
+      const std::optional<Ints> i = r.known_integers(init);
+      return i && (*i)[0] == (bits == 64 ? -1 : (std::int64_t{1} << bits) - 1);
+    }
     default: break;
   }
   if (is_floating(d)) return std::isinf(*x) && std::signbit(*x) == lowest;
@@ -150,8 +155,12 @@ Values reduce(Reading& r) {
   r.check_dims(dims, rank, "dimensions");
   std::sort(dims.begin(), dims.end());
   if (n == 1) {
-    if (const Monoid* m = monoid_of(r.op.regions[0], o.inputs[0].dtype()))
-      return {with_start(r, *m, o.inits[0], m->reduce(o.inputs[0], dims))};
+    if (const Monoid* m = monoid_of(r.op.regions[0], o.inputs[0].dtype())) {
+      const Value x = o.inputs[0], init = o.inits[0];
+      // Over no dimensions the start counts still: 0 + -0 is 0.
+      if (dims.empty()) return {m->combine(ops::broadcast_in_dim(init, x.shape(), {}), x)};
+      return {with_start(r, *m, init, m->reduce(x, dims))};
+    }
   }
   return ops::reduce(o.inputs, o.inits, reducer_of(r, n), dims);
 }
@@ -171,6 +180,11 @@ Values reduce_window(Reading& r) {
     if (m && m->window && (neutral || is_unpadded(d)))
       return {with_start(r, *m, o.inits[0], ops::reduce_window(m->window, x, d))};
   }
+  if (windows.count() == 0) {  // cropping may leave less than nothing
+    Values none;
+    for (const Value& init : o.inits) none.push_back(ops::broadcast_in_dim(init, windows, {}));
+    return none;
+  }
   Values inputs = o.inputs;
   ops::WindowDims inside = d;
   if (!is_unpadded(d)) {  // what is put around and between the elements counts as they do
@@ -183,6 +197,45 @@ Values reduce_window(Reading& r) {
     inside.base_dilation.assign(holes.size(), 1);
   }
   return ops::reduce_window(inputs, o.inits, reducer_of(r, n), inside);
+}
+
+// Its windows are operands behind the others, its region is a function.
+Values dynamic_reduce_window(Reading& r) {
+  constexpr const char* kOperands[] = {"window_dimensions", "window_strides", "base_dilations",
+                                       "window_dilations", "padding"};
+  constexpr std::size_t kCount = std::size(kOperands);
+  const AttributeSyntax* called = r.find("called_computations");
+  if (r.in.size() != r.operands.size() || r.in.size() < kCount + 2 || !called ||
+      called->items.size() != 1)
+    r.refuse("it takes inputs, as many start values, five lists of windows, and a computation");
+  OperationSyntax plain = r.op;
+  plain.name = "stablehlo.reduce_window";
+  plain.attributes.clear();
+  const std::size_t first = r.in.size() - kCount;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    AttributeSyntax a;
+    a.kind = AttributeSyntax::integers;
+    a.at = r.op.at;
+    a.values = r.settled(first + i);
+    if (i + 1 == kCount) {
+      AttributeSyntax rows;
+      rows.kind = AttributeSyntax::list;
+      rows.at = r.op.at;
+      for (std::size_t k = 0; k + 1 < a.values.size(); k += 2) {
+        AttributeSyntax row = a;
+        row.values = {a.values[k], a.values[k + 1]};
+        rows.items.push_back(std::move(row));
+      }
+      a = std::move(rows);
+    }
+    plain.attributes.push_back({kOperands[i], std::move(a)});
+  }
+  plain.operands.resize(first);
+  const FunctionSyntax& f = r.importer.need_function(r, called->items[0].text);
+  plain.regions = {f.body};
+  plain.regions[0].arguments = f.arguments;
+  Reading read(r.importer, r.scope, plain);
+  return reduce_window(read);
 }
 
 Values select_and_scatter(Reading& r) {

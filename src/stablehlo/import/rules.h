@@ -17,9 +17,12 @@ Values imaginary_part(Reading& r);
 Values compare(Reading& r);
 Values select(Reading& r);
 Values clamp(Reading& r);
-Values pass(Reading& r);     // the operands
+Values pass(Reading& r);  // the operands
+Values barrier(Reading& r);
 Values nothing(Reading& r);  // tokens
 Values polygamma(Reading& r);
+Values zeta(Reading& r);
+Values bessel_i1e(Reading& r);
 Values rng_bit_generator(Reading& r);
 Values tangent(Reading& r);
 Values square(Reading& r);
@@ -28,8 +31,19 @@ Values is_pos_inf(Reading& r);
 Values is_neg_inf(Reading& r);
 Values constant_like(Reading& r);
 Values top_k(Reading& r);
+Values dynamic_top_k(Reading& r);
+Values dynamic_rng_bit_generator(Reading& r);
 /// Any operation that one of our elementwise ops names as its spelling; null where there is none.
 Rule elementwise_rule(std::string_view name);
+Values by_spelling(Reading& r);
+
+// elementary.cc
+Values maximum(Reading& r);
+Values minimum(Reading& r);
+Values atan2(Reading& r);
+Values cbrt(Reading& r);
+Values sinh(Reading& r);
+Values cosh(Reading& r);
 
 // shapes.cc
 Values broadcast_in_dim(Reading& r);
@@ -50,6 +64,7 @@ Values get_dimension_size(Reading& r);
 Values call(Reading& r);
 Values composite(Reading& r);
 Values custom_call(Reading& r);
+Values shape_assertion(Reading& r);
 Values while_loop(Reading& r);
 Values if_else(Reading& r);
 Values case_of(Reading& r);
@@ -67,6 +82,7 @@ Values sort(Reading& r);
 // reductions.cc
 Values reduce(Reading& r);
 Values reduce_window(Reading& r);
+Values dynamic_reduce_window(Reading& r);
 Values select_and_scatter(Reading& r);
 
 // contractions.cc
@@ -74,8 +90,17 @@ Values dot(Reading& r);
 Values dot_general(Reading& r);
 Values convolution(Reading& r);
 
+// linalg.cc
+Values fft(Reading& r);
+Values cholesky(Reading& r);
+Values triangular_solve(Reading& r);
+/// What imports a call of LAPACK that JAX exports, by the name of its target; null for any other.
+Rule lapack_rule(std::string_view target);
+
 // collectives.cc; they run over the devices of a run_parallel.
 Values run_parallel(Reading& r);
+Values divide(Reading& r);
+Values remainder_of(Reading& r);
 Values replica_id(Reading& r);
 Values partition_id(Reading& r);
 Values all_reduce(Reading& r);
@@ -84,11 +109,21 @@ Values reduce_scatter(Reading& r);
 Values all_to_all(Reading& r);
 Values collective_permute(Reading& r);
 Values collective_broadcast(Reading& r);
+Values collective_reduce(Reading& r);
+
+// shardings.cc
+Values sharding_constraint(Reading& r);
+Values tile_sharding(Reading& r);
+Values manual_computation(Reading& r);
 
 // batch_norm.cc
 Values batch_norm_inference(Reading& r);
 Values batch_norm_training(Reading& r);
 Values batch_norm_grad(Reading& r);
+
+// own_composites.cc
+/// What a composite of our emitter was; nothing where this is no such, or not as it should be.
+std::optional<Values> own_composite(Reading& r);
 
 /// The operation of StableHLO that a region applies to its two arguments, in either order; empty
 /// where it is anything else.

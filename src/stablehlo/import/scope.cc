@@ -1,5 +1,8 @@
 #include "stablehlo/import/scope.h"
 
+#include <algorithm>
+#include <functional>
+
 namespace tessera::inline v0::stablehlo {
 
 const Known* Level::known(Value v) const {
@@ -22,26 +25,60 @@ Value Level::here(Value v) {
   const Known* k = outer_->known(nearest);
   const Value mine = k ? write(*k) : builder_.input(nearest.type());
   if (!k) captured_.push_back(nearest);
+  if (!k) from_outside_.emplace(mine.var, nearest);
   inputs_.emplace(key, mine);
   return mine;
 }
 
-void Scope::define(std::string_view name, std::size_t at, std::vector<Bound> values) {
-  if (!names_.emplace(name, std::move(values)).second)
+std::size_t NameTable::slot_of(std::string_view name, std::size_t hash) const {
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+    if (slots_[at] == kNone) return at;
+    const Entry& e = entries_[slots_[at]];
+    if (e.hash == hash && e.name == name) return at;
+  }
+}
+
+void NameTable::grow() {
+  slots_.assign(std::max<std::size_t>(2 * slots_.size(), 16), kNone);
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    slots_[slot_of(entries_[i].name, entries_[i].hash)] = static_cast<std::uint32_t>(i);
+}
+
+bool NameTable::add(std::string_view name, std::span<const Bound> values) {
+  if (2 * entries_.size() >= slots_.size()) grow();
+  const std::size_t hash = std::hash<std::string_view>{}(name), at = slot_of(name, hash);
+  if (slots_[at] != kNone) return false;
+  slots_[at] = static_cast<std::uint32_t>(entries_.size());
+  entries_.push_back({name, hash, static_cast<std::uint32_t>(values_.size()),
+                      static_cast<std::uint32_t>(values.size())});
+  values_.insert(values_.end(), values.begin(), values.end());
+  return true;
+}
+
+std::optional<std::span<const Bound>> NameTable::find(std::string_view name) const {
+  if (slots_.empty()) return std::nullopt;
+  const std::uint32_t i = slots_[slot_of(name, std::hash<std::string_view>{}(name))];
+  if (i == kNone) return std::nullopt;
+  return std::span(values_).subspan(entries_[i].first, entries_[i].count);
+}
+
+void Scope::define(std::string_view name, std::size_t at, std::span<const Bound> values) {
+  if (!names_.add(name, values))
     fail(*module_.source, at, {"%" + std::string(name) + " is defined twice"});
 }
 
 Bound Scope::read(const UseSyntax& use) const {
   for (const Scope* s = this; s; s = s->outer_) {
-    const auto it = s->names_.find(use.name);
-    if (it == s->names_.end()) continue;
-    if (use.index >= it->second.size())
+    const auto found = s->names_.find(use.name);
+    if (!found) continue;
+    if (use.index >= found->size())
       fail(*module_.source, use.at,
            {"%" + std::string(use.name) + " has no number " + std::to_string(use.index) +
-                ": it stands for " + std::to_string(it->second.size()) +
-                (it->second.size() == 1 ? " value" : " values"),
+                ": it stands for " + std::to_string(found->size()) +
+                (found->size() == 1 ? " value" : " values"),
             "%x#1 is the second value of what defines %x"});
-    Bound b = it->second[use.index];
+    Bound b = (*found)[use.index];
     for (Value& v : b.leaves) v = level_.here(v);
     return b;
   }

@@ -1,4 +1,5 @@
 // What moves elements and computes nothing.
+#include "ir/op.h"
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -21,22 +22,13 @@ Values starts(Reading& r, std::size_t skip, int rank) {
   return Values(r.in.begin() + static_cast<std::ptrdiff_t>(skip), r.in.end());
 }
 
-Ints need_known(Reading& r, std::size_t operand) {
-  const std::optional<Ints> found = r.known_integers(r.in[operand]);
-  if (!found)
-    r.refuse("its operand " + std::to_string(operand) + " is not known before the program runs",
-             "shapes are static: operands that decide a shape are constants",
-             "export the model for fixed shapes");
-  return *found;
-}
-
 }  // namespace
 
 Values broadcast_in_dim(Reading& r) {
   if (r.in.empty()) r.refuse("it has no operand");
   const Value x = r.in[0];
   const Ints dims = r.ints("broadcast_dimensions");
-  const Shape shape = r.result().shape;
+  const Shape shape = r.result_shape(1);
   if (dims.size() != static_cast<std::size_t>(x.rank()))
     r.refuse("it has " + std::to_string(dims.size()) + " broadcast_dimensions for an operand of " +
              std::to_string(x.rank()) + " dimensions");
@@ -57,7 +49,7 @@ Values broadcast(Reading& r) {
 
 Values reshape(Reading& r) {
   if (r.in.empty()) r.refuse("it has no operand");
-  const Value y = ops::reshape(r.in[0], r.result().shape);
+  const Value y = ops::reshape(r.in[0], r.result_shape(1));
   keep_known(r, r.in[0], y);
   return {y};
 }
@@ -92,9 +84,25 @@ Values slice(Reading& r) {
   return {ops::slice(r.in[0], r.ints("start_indices"), r.ints("limit_indices"), r.ints("strides"))};
 }
 
+// Where what begins at data has a size that is known: limits that are the starts and that.
 Values real_dynamic_slice(Reading& r) {
   r.need_operands(4);
-  return {ops::slice(r.in[0], need_known(r, 1), need_known(r, 2), need_known(r, 3))};
+  if (!r.known_integers(r.in[1])) {
+    const Equation* e = r.scope.level().made_by(r.in[2]);
+    const std::optional<Ints> strides = r.known_integers(r.in[3]);
+    const auto rank = static_cast<std::size_t>(r.in[0].rank());
+    if (e && e->op->stablehlo == "add" && strides == Ints(rank, 1))
+      for (const int k : {0, 1}) {
+        const std::optional<Ints> sizes =
+            r.known_integers({&r.b, e->inputs[static_cast<std::size_t>(1 - k)]});
+        if (e->inputs[static_cast<std::size_t>(k)] != r.in[1].var || !sizes) continue;
+        Values starts;
+        for (std::int64_t d = 0; d < r.in[0].rank(); ++d)
+          starts.push_back(ops::reshape(ops::slice(r.in[1], {d}, {d + 1}, {1}), Shape{}));
+        return {ops::dynamic_slice(r.in[0], starts, *sizes)};
+      }
+  }
+  return {ops::slice(r.in[0], r.settled(1), r.settled(2), r.settled(3))};
 }
 
 Values dynamic_slice(Reading& r) {
@@ -115,7 +123,7 @@ Values pad(Reading& r) {
 
 Values dynamic_pad(Reading& r) {
   r.need_operands(5);
-  return {ops::pad(r.in[0], r.in[1], need_known(r, 2), need_known(r, 3), need_known(r, 4))};
+  return {ops::pad(r.in[0], r.in[1], r.settled(2), r.settled(3), r.settled(4))};
 }
 
 Values get_dimension_size(Reading& r) {

@@ -32,13 +32,6 @@ const Op* spelled(std::string_view name) {
   return it == by_spelling->end() ? nullptr : it->second;
 }
 
-Values by_spelling(Reading& r) {
-  const Op* op = spelled(r.op.name);
-  if (!op) r.refuse("it is not supported for " + to_string(r.in[0].type()));
-  if (op->inputs >= 0) r.need_operands(static_cast<std::size_t>(op->inputs));
-  return r.b.emit(*op, r.in);
-}
-
 Value to_shape(Value x, const Shape& shape) {
   return x.rank() == 0 && shape.rank() > 0 ? ops::broadcast_in_dim(x, shape, {}) : x;
 }
@@ -63,6 +56,13 @@ Value total_order(Value x) {
   return ops::select(ops::lt(i, ops::zeros_like(i)), ops::xor_(i, mask), i);
 }
 
+Values by_spelling(Reading& r) {
+  const Op* op = spelled(r.op.name);
+  if (!op) r.refuse("it is not supported for " + to_string(r.in[0].type()));
+  if (op->inputs >= 0) r.need_operands(static_cast<std::size_t>(op->inputs));
+  return r.b.emit(*op, r.in);
+}
+
 Rule elementwise_rule(std::string_view name) { return spelled(name) ? by_spelling : nullptr; }
 
 Values constant(Reading& r) {
@@ -71,24 +71,18 @@ Values constant(Reading& r) {
 }
 
 Values iota(Reading& r) {
-  const Type t = r.result();
+  const Shape shape = r.result_shape(0);
   const std::int64_t d = r.integer("iota_dimension");
-  r.check_dims({d}, t.shape.rank(), "iota_dimension");
-  return {ops::iota(r.b, t.dtype, t.shape, static_cast<int>(d))};
+  r.check_dims({d}, shape.rank(), "iota_dimension");
+  return {ops::iota(r.b, r.result_dtype(), shape, static_cast<int>(d))};
 }
 
 Values convert(Reading& r) {
   r.need_operands(1);
-  const DType to = r.result().dtype;
+  const DType to = r.result_dtype();
   // Of a complex number the real part is converted, to booleans too.
   const Value x = is_complex(r.in[0].dtype()) && !is_complex(to) ? ops::real(r.in[0]) : r.in[0];
   return {ops::convert(x, to)};
-}
-
-Values bitcast_convert(Reading& r) {
-  r.need_operands(1);
-  const Type t = r.result();
-  return {ops::bitcast_convert(r.in[0], t.dtype)};
 }
 
 // "e8m10": bits of the exponent, bits of the mantissa; or two attributes.
@@ -120,15 +114,53 @@ Values polygamma(Reading& r) {
   return {ops::polygamma(r.in[1], static_cast<std::int64_t>(*order))};
 }
 
-Values rng_bit_generator(Reading& r) {
-  r.need_operands(1);
-  const std::string algorithm = r.word_or("rng_algorithm", "DEFAULT");
-  const Type drawn = r.result(1);
+namespace {
+
+// Computed in float64 and rounded once.
+template <class F>
+Values of_doubles(Reading& r, std::size_t operands, F&& f) {
+  r.need_operands(operands);
+  const DType d = r.in[0].dtype();
+  std::vector<Value> in;
+  for (const Value& x : r.in) {
+    if (!is_floating(x.dtype()) || x.type() != r.in[0].type())
+      r.refuse("an operand is " + to_string(x.type()),
+               "operands are floats of one dtype and one shape");
+    in.push_back(ops::convert(x, DType::float64));
+  }
+  return {ops::convert(f(in), d)};
+}
+
+}  // namespace
+
+Values zeta(Reading& r) {
+  return of_doubles(r, 2, [](const auto& in) { return ops::zeta(in[0], in[1]); });
+}
+Values bessel_i1e(Reading& r) {
+  return of_doubles(r, 1, [](const auto& in) { return ops::bessel_i_scaled(in[0], 1); });
+}
+
+namespace {
+
+Values bits(Reading& r, const std::string& algorithm, const Type& drawn) {
   const bool three = algorithm == "THREE_FRY";
   if (!three && algorithm != "PHILOX" && algorithm != "DEFAULT")
     r.refuse(shown(algorithm) + " is no algorithm", "there are DEFAULT, THREE_FRY and PHILOX");
   return ops::rng_bit_generator(r.in[0], drawn.shape, drawn.dtype,
                                 three ? ops::BitGenerator::three_fry : ops::BitGenerator::philox);
+}
+
+}  // namespace
+
+Values rng_bit_generator(Reading& r) {
+  r.need_operands(1);
+  return bits(r, r.word_or("rng_algorithm", "DEFAULT"), r.result(1));
+}
+Values dynamic_rng_bit_generator(Reading& r) {
+  r.need_operands(2);
+  const Ints dims = r.settled(1);
+  return bits(r, r.word_or("rng_algorithm", "DEFAULT"),
+              Type(r.result_dtype(1), Shape(dims.begin(), dims.end())));
 }
 
 // Integers by squaring, a bit of the exponent a step; a negative exponent leaves 1 and -1 alone.
@@ -194,6 +226,11 @@ Values clamp(Reading& r) {
 }
 
 Values pass(Reading& r) { return r.in; }
+Values barrier(Reading& r) {
+  Values out;
+  for (const Value& v : r.in) out.push_back(ops::optimization_barrier(v));
+  return out;
+}
 Values nothing(Reading&) { return {}; }
 
 Values tangent(Reading& r) {
@@ -227,6 +264,12 @@ Values constant_like(Reading& r) {
 Values top_k(Reading& r) {
   r.need_operands(1);
   return ops::top_k(r.in[0], r.integer("k"));
+}
+Values dynamic_top_k(Reading& r) {
+  r.need_operands(2);
+  const Ints k = r.settled(1);
+  if (k.size() != 1) r.refuse("its second operand is no single number");
+  return ops::top_k(r.in[0], k[0]);
 }
 
 }  // namespace tessera::inline v0::stablehlo::rules

@@ -68,6 +68,7 @@ AttributeSyntax Parser::hashed_attribute() {
       in_.fail(a.at, "#" + a.text + " is not defined");
     return a;
   }
+  if (a.text == "sdy.sharding") return sharding();
   const bool ours = a.text.starts_with("stablehlo") || a.text.starts_with("chlo");
   const Token inside = in_.next();
   if (ours && inside.is('[')) {

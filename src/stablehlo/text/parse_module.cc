@@ -142,13 +142,8 @@ void Parser::trailer(ModuleSyntax& into) {
 bool Parser::inside_module(ModuleSyntax& into) {
   if (take_word("func.func")) {
     into.functions.push_back(function());
-  } else if (take_word("sdy.mesh")) {  // no shardings are read
-    if (now().kind != Token::symbol) in_.expected("the name of the mesh");
-    in_.advance();
-    need('=', "'=' and a mesh");
-    take_word("maximal");
-    balanced();
-    location();
+  } else if (take_word("sdy.mesh")) {
+    mesh(into);
   } else if (now().kind == Token::attribute || now().kind == Token::type) {
     const bool is_type = now().kind == Token::type;
     const std::string name(now().text);

@@ -32,6 +32,12 @@ class Parser {
   TypeSyntax type();
   std::vector<TypeSyntax> types_in_parentheses();
 
+  // --- parse_shardings.cc
+  /// `<@mesh, [{"x"}, {?}]>`, of which the bracket is at hand.
+  AttributeSyntax sharding();
+  /// What stands behind `sdy.mesh`.
+  void mesh(ModuleSyntax& into);
+
   // --- parse_attribute.cc
   AttributeSyntax attribute();
   /// `{key = value, ...}`, of which the first brace is at hand.

@@ -197,7 +197,7 @@ void read_item(Parser& p, OperationSyntax& op, std::size_t& words, bool inside) 
       p.need(')', "',' or ')' among the operands");
     }
   } else if (t.is('<')) {  // a sharding
-    op.attributes.push_back({"value", p.attribute()});
+    op.attributes.push_back({"value", p.sharding()});
   } else if (t.is_word("dense")) {
     op.attributes.push_back({"value", p.data()});
   } else if (t.is_word("dense_resource")) {
@@ -251,7 +251,7 @@ void parse_pretty(Parser& p, OperationSyntax& op) {
   const bool known = op.name.starts_with("stablehlo.") || op.name.starts_with("chlo.") ||
                      op.name.starts_with("check.") || op.name.starts_with("func.") ||
                      op.name.starts_with("interpreter.") || op.name == "sdy.sharding_constraint" ||
-                     op.name == "call" || op.name == "return";
+                     op.name == "sdy.return" || op.name == "call" || op.name == "return";
   if (!known)
     p.in().fail(op.at, "the form of " + shown(op.name) + " is not known",
                 "operations of StableHLO, CHLO and func are read in both forms, those of other "

@@ -45,6 +45,7 @@ struct AttributeSyntax {
     dense,       // data points at what is in dense<...>, type is behind it
     bytes,  // data is the elements, row-major and little-endian, or one for all; type is value_type
     resource,  // dense_resource<text>, type is behind it
+    sharding,  // <@mesh, [{"x", ?}, {}]>: text is the mesh, items are lists of axes, a unit for '?'
     other,     // of another dialect, not looked into: text
   } kind = unit;
   std::size_t at = 0;
@@ -115,12 +116,20 @@ struct FunctionSyntax {
   std::size_t at = 0;
 };
 
+/// sdy.mesh @name = <["x"=2, "y"=4], device_ids=[...]>
+struct MeshSyntax {
+  std::vector<std::string> axes;
+  std::vector<std::int64_t> sizes, devices;
+  std::size_t at = 0;
+};
+
 struct ModuleSyntax {
   SourcePtr source;
   std::string name;
   std::vector<NamedAttribute> attributes;
   std::vector<FunctionSyntax> functions;
   std::map<std::string, std::string_view> resources;  // hexadecimal, with "0x"
+  std::map<std::string, MeshSyntax, std::less<>> meshes;
   std::size_t at = 0;
 
   const FunctionSyntax* find(std::string_view function) const;

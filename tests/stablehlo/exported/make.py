@@ -1,13 +1,18 @@
 """Writes the files of this folder: functions that JAX exported, as text, as a portable artifact and as jax.export's file.
 
-pip install "jax==0.10.2" flatbuffers; python tests/stablehlo/exported/make.py
+pip install "jax==0.10.2" flatbuffers; python tests/stablehlo/exported/make.py [NAME...]
 """
 import os
+import sys
 
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import export
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
+jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")  # no folders of the machine that makes them
 os.chdir(os.path.dirname(os.path.abspath(__file__)))
 f32, i32 = jnp.float32, jnp.int32
 
@@ -38,19 +43,60 @@ def unused(a, b, c):
     return a + c * 2
 
 
+def factors(a, b):
+    """What does not hang on signs or phases that a library chooses."""
+    definite = a @ a.T + 4 * jnp.eye(4)
+    z = a + 1j * b
+    q, r = jnp.linalg.qr(a)
+    tall_q, tall_r = jnp.linalg.qr(a[:, :2], mode="complete")
+    wide_q, wide_r = jnp.linalg.qr(z[:3])
+    u, s, vh = jnp.linalg.svd(a[:3], full_matrices=False)
+    w, v = jnp.linalg.eigh(definite)
+    e, x = jnp.linalg.eig(a)
+    return (jnp.linalg.cholesky(definite), q @ r, tall_q @ tall_r, wide_q @ wide_r, (u * s) @ vh, jnp.linalg.svd(b, compute_uv=False),
+            (v * w) @ v.T, jnp.linalg.eigvalsh(definite), a @ x - x * e, jnp.linalg.solve(a, b), jnp.linalg.inv(z), jnp.linalg.det(a),
+            jax.scipy.linalg.solve_triangular(definite, b, lower=True, trans=1), jnp.fft.rfft(b), jnp.fft.ifft2(z))
+
+
 FUNCTIONS = {
     "dense": (dense, [((4, 3), f32), ((3, 5), f32)], None),
     "loop": (loop, [((6, 3), f32)], None),
     "constants": (constants, [((6,), f32)], None),
     "scattered": (scattered, [((6,), f32)], None),
     "convolved": (convolved, [((2, 8, 7, 3), f32), ((3, 2, 3, 4), f32)], None),
+    "factors": (factors, [((4, 4), f32), ((4, 4), f32)], None),
     "unused": (unused, [((2, 3), f32), ((4,), i32), ((), f32)], None),
     "platforms": (lambda x: jnp.sin(x) * 2, [((3,), f32)], ["tpu", "cpu"]),
     "only_tpu": (lambda x: jnp.sin(x) * 2, [((3,), f32)], ["tpu", "cuda"]),
 }
 
+mesh = Mesh(np.array(jax.devices()).reshape(2, 2), ("x", "y"))
+
+
+def on(*spec):
+    return NamedSharding(mesh, P(*spec))
+
+
+def annotated(a, b):
+    c = jax.lax.with_sharding_constraint(a @ b, on("y", None))
+    return c * 2, jnp.tanh(c).sum(0)
+
+
+def mapped(a, b):
+    c, s = annotated(a, b)
+    return jax.shard_map(lambda c: jax.lax.psum(c, "x"), mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, "y"))(c), s
+
+
+# Annotated as Shardy has it, and as the partitioner before it had it.
+SHARDED = {"sharded": (annotated, True), "sharded_by_tiles": (annotated, False), "mapped": (mapped, True)}
+for name, (f, _) in SHARDED.items():
+    FUNCTIONS[name] = (jax.jit(f, in_shardings=(on("x", "y"), on("y")), out_shardings=(on("x"), on("y"))), [((8, 4), f32), ((4, 8), f32)], None)
+
 for name, (f, types, platforms) in FUNCTIONS.items():
-    exported = export.export(jax.jit(f), platforms=platforms)(*[jax.ShapeDtypeStruct(s, t) for s, t in types])
+    if sys.argv[1:] and name not in sys.argv[1:]:
+        continue
+    jax.config.update("jax_use_shardy_partitioner", SHARDED.get(name, (f, True))[1])
+    exported = export.export(f if name in SHARDED else jax.jit(f), platforms=platforms)(*[jax.ShapeDtypeStruct(s, t) for s, t in types])
     with open(name + ".jaxexport", "wb") as out:
         out.write(exported.serialize())
     if platforms is None and name != "unused":

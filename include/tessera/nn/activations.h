@@ -1,0 +1,51 @@
+// Activation functions beyond those of nn.h, as jax.nn names them. Integers and booleans count as
+// floats; elementwise functions keep the shape, and round 16-bit floats once.
+#pragma once
+
+#include <tessera/array.h>
+
+#include <optional>
+
+namespace tessera::inline v0::nn {
+
+/// x above 0, alpha * (exp(x / alpha) - 1) below (Barron 2017). Error for an alpha that is 0 or no
+/// finite number.
+TESSERA_API Array celu(Operand x, double alpha = 1.0);
+/// 1.0507 * elu(x, 1.6733), the constants of Klambauer et al. 2017.
+TESSERA_API Array selu(Operand x);
+/// min(max(x, 0), 6)
+TESSERA_API Array relu6(Operand x);
+/// x cut to [-1, 1].
+TESSERA_API Array hard_tanh(Operand x);
+/// relu6(x + 3) / 6
+TESSERA_API Array hard_sigmoid(Operand x);
+/// x * hard_sigmoid(x), by two names.
+TESSERA_API Array hard_silu(Operand x);
+TESSERA_API Array hard_swish(Operand x);
+/// x * sigmoid(x), silu by its other name.
+TESSERA_API Array swish(Operand x);
+/// x * tanh(softplus(x)) (Misra 2019).
+TESSERA_API Array mish(Operand x);
+/// x / (1 + |x|)
+TESSERA_API Array soft_sign(Operand x);
+/// 0 up to -1, x from 1 on, (x + 1)^2 / 4 between.
+TESSERA_API Array sparse_plus(Operand x);
+/// Its derivative: 0 up to -1, 1 from 1 on, (x + 1) / 2 between.
+TESSERA_API Array sparse_sigmoid(Operand x);
+/// (x + sqrt(x^2 + b)) / 2 (Barron 2021). Error for a negative b.
+TESSERA_API Array squareplus(Operand x, double b = 4.0);
+/// The first half of x along `axis` times the sigmoid of the second half. ShapeError where the axis
+/// does not halve.
+TESSERA_API Array glu(Operand x, std::int64_t axis = -1);
+
+/// What is known of the statistics is not computed; `where` says which elements they are of.
+struct StandardizeOptions {
+  AxisList axis = -1;
+  std::optional<Array> mean = {}, variance = {};
+  double epsilon = 1e-5;
+  std::optional<Array> where = {};
+};
+/// (x - mean) / sqrt(variance + epsilon), the statistics over the axes (all where none is named).
+TESSERA_API Array standardize(Operand x, const StandardizeOptions& options = {});
+
+}  // namespace tessera::inline v0::nn

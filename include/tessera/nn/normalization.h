@@ -1,0 +1,64 @@
+// Normalisations beyond LayerNorm and BatchNorm. Channels are the last axis; statistics are in
+// float32, or float64 of float64, and results have the input's dtype.
+#pragma once
+
+#include <tessera/nn.h>
+
+namespace tessera::inline v0::nn {
+
+/// x / sqrt(mean(x^2) + epsilon) over the last axis, then scaled (Zhang and Sennrich 2019).
+struct RMSNorm {
+  Array scale;
+  double epsilon = 1e-6;
+  TESSERA_API Array operator()(Operand x) const;
+};
+TESSERA_API RMSNorm rms_norm(std::int64_t features, double epsilon = 1e-6,
+                             std::source_location loc = std::source_location::current());
+
+/// Normalises each group of channels over the group and all axes between the first and the last (Wu
+/// and He 2018): x (batch, ..., channels).
+struct GroupNorm {
+  Array scale, bias;
+  std::int64_t groups = 32;
+  double epsilon = 1e-6;
+  TESSERA_API Array operator()(Operand x) const;
+};
+/// ShapeError unless the groups divide the channels.
+TESSERA_API GroupNorm group_norm(std::int64_t channels, std::int64_t groups = 32,
+                                 double epsilon = 1e-6,
+                                 std::source_location loc = std::source_location::current());
+
+/// Normalises each channel of each example over the axes between (Ulyanov et al. 2016).
+struct InstanceNorm {
+  Array scale, bias;
+  double epsilon = 1e-6;
+  TESSERA_API Array operator()(Operand x) const;
+};
+TESSERA_API InstanceNorm instance_norm(std::int64_t channels, double epsilon = 1e-6,
+                                       std::source_location loc = std::source_location::current());
+
+/// A weight matrix (all axes but the last are rows) over its largest singular value, which a step of
+/// the power method a call follows (Miyato et al. 2018).
+struct SpectralNorm {
+  Array u;      // (1, out), of length 1; no gradients flow to it
+  Array sigma;  // the value of the last step
+  std::int64_t steps = 1;
+  double epsilon = 1e-12;
+  /// (normalised weight, what to go on with)
+  TESSERA_API std::pair<Array, SpectralNorm> train(Operand weight) const;
+  /// By the sigma of the last step.
+  TESSERA_API Array operator()(Operand weight) const;
+};
+TESSERA_API SpectralNorm spectral_norm(const Array& key, std::int64_t out, std::int64_t steps = 1,
+                                       std::source_location loc = std::source_location::current());
+
+/// scale * weight / |weight|, the norm of each entry of the last axis (Salimans and Kingma 2016).
+struct WeightNorm {
+  Array scale;  // (out,)
+  double epsilon = 1e-12;
+  TESSERA_API Array operator()(Operand weight) const;
+};
+TESSERA_API WeightNorm weight_norm(std::int64_t out,
+                                   std::source_location loc = std::source_location::current());
+
+}  // namespace tessera::inline v0::nn

@@ -1,0 +1,63 @@
+// More schedules, as Optax names them.
+#pragma once
+
+#include <tessera/optim.h>
+
+#include <map>
+#include <vector>
+
+namespace tessera::inline v0::optim {
+
+/// Schedules one after the other: the second begins, at count 0, at boundaries[0], and so on. Error
+/// unless there is one boundary less than schedules, in ascending order.
+TESSERA_API Schedule join_schedules(const std::vector<Schedule>& schedules,
+                                    const std::vector<std::int64_t>& boundaries,
+                                    std::source_location loc = std::source_location::current());
+/// `start`, multiplied by each factor from its step on.
+TESSERA_API Schedule
+piecewise_constant_schedule(double start, const std::map<std::int64_t, double>& factors = {},
+                            std::source_location loc = std::source_location::current());
+/// (start - end) * (1 - share)^power + end, the share of `steps` that are done, counted from `begin`.
+TESSERA_API Schedule polynomial_schedule(
+    double start, double end, double power, std::int64_t steps, std::int64_t begin = 0,
+    std::source_location loc = std::source_location::current());
+/// Linear from `start` to `peak` over `warmup` steps, then constant.
+TESSERA_API Schedule
+warmup_constant_schedule(double start, double peak, std::int64_t warmup,
+                         std::source_location loc = std::source_location::current());
+/// Linear from `start` to `peak` over `warmup` steps, then peak * rate^(count / steps).
+TESSERA_API Schedule warmup_exponential_decay_schedule(
+    double start, double peak, std::int64_t warmup, std::int64_t steps, double rate,
+    std::source_location loc = std::source_location::current());
+/// Up from peak / div_factor over the share `pct_start` of the steps, and down to peak /
+/// (div_factor^2 ... final_div_factor) as Optax has it: half a cosine each.
+TESSERA_API Schedule cosine_onecycle_schedule(
+    std::int64_t steps, double peak, double pct_start = 0.3, double div_factor = 25.0,
+    double final_div_factor = 1e4, std::source_location loc = std::source_location::current());
+/// The same in lines, in three parts: down to the start at `pct_final`, then further.
+TESSERA_API Schedule linear_onecycle_schedule(
+    std::int64_t steps, double peak, double pct_start = 0.3, double pct_final = 0.85,
+    double div_factor = 25.0, double final_div_factor = 1e4,
+    std::source_location loc = std::source_location::current());
+
+/// A cycle of warm-up and cosine decay; `steps` count the warm-up too.
+struct Cycle {
+  double start = 0, peak = 0;
+  std::int64_t warmup = 0, steps = 0;
+  double end = 0;
+};
+/// Cycles one after the other (Loshchilov and Hutter 2017).
+TESSERA_API Schedule sgdr_schedule(const std::vector<Cycle>& cycles,
+                                   std::source_location loc = std::source_location::current());
+
+/// Optax's names of constant, cosine_decay and warmup_cosine_decay.
+TESSERA_API Schedule constant_schedule(double value,
+                                       std::source_location loc = std::source_location::current());
+TESSERA_API Schedule
+cosine_decay_schedule(double start, std::int64_t steps, double alpha = 0.0,
+                      std::source_location loc = std::source_location::current());
+TESSERA_API Schedule warmup_cosine_decay_schedule(
+    double start, double peak, std::int64_t warmup, std::int64_t steps, double end = 0.0,
+    std::source_location loc = std::source_location::current());
+
+}  // namespace tessera::inline v0::optim

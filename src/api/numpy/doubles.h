@@ -1,0 +1,20 @@
+// Special functions that are made of others, computed in float64.
+#pragma once
+
+#include "api/numpy/parts.h"
+
+#include <tessera/constants.h>
+#include <tessera/operators.h>
+#include <tessera/special.h>
+
+namespace tessera::inline v0::detail {
+
+/// f of the operands in float64 and in one shape, rounded to the floating dtype that they promote
+/// to. DTypeError in the name of `name` for complex operands.
+using OfDoubles = std::function<Array(std::span<const Array>)>;
+Array in_doubles(const char* name, std::initializer_list<Operand> operands, const OfDoubles& f);
+
+/// c[0] + c[1] x + ... by Horner's rule.
+Array series(const Array& x, std::span<const double> c);
+
+}  // namespace tessera::inline v0::detail

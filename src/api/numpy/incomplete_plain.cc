@@ -1,0 +1,125 @@
+#include "api/numpy/incomplete_plain.h"
+
+#include <tessera/control_flow.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace tessera::inline v0::detail {
+
+namespace {
+constexpr double kSmallest = 1e-300, kEnough = 0x1p-56;
+constexpr int kMostTerms = 20000;  // of a up to 1e7
+
+}  // namespace
+
+// Of large a as a power of what is near 1, for the logarithms are large and cancel; gamma by
+// Stirling's series (DLMF 5.11.3).
+Array plain_gamma_factor(const Array& a, const Array& x) {
+  const Array large = a > 20;
+  const Array b = where(large, a, 30.0), part = (where(large, x, 30.0) - b) / b;
+  // log(1 + u) - u, whose power series is used where they cancel (DLMF 4.6.1).
+  std::vector<double> c{0, 0};
+  for (int k = 2; k < 30; ++k) c.push_back((k % 2 ? 1.0 : -1.0) / k);
+  const Array near = abs(part) < 0.25, inside = where(near, part, 0.0);
+  const Array outside = where(near, 1.0, where(part <= -1, 1.0, part));
+  const Array exponent = where(near, series(inside, c), log1p(outside) - outside);
+  const double stirling[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188};
+  const Array rest = series(1 / (b * b), stirling) / b;
+  const Array far = exp(b * exponent - rest) / sqrt(2 * std::numbers::pi * b);
+  const Array s = where(large, 1.0, a), v = where(large, 1.0, x);
+  const Array close = exp(s * log(where(v == 0, 1.0, v)) - v - gammaln(s + 1));
+  const Array r = where(large, far, close);
+  return where((x == 0) & (a > 0), 0.0, r);
+}
+
+namespace {
+struct Terms {
+  Array n, term, sum;
+};
+// The lower function over its factor (DLMF 8.7.1): 1 + x / (a + 1) + x^2 / (a + 1)(a + 2) + ...
+Array lower_series(const Array& a, const Array& x) {
+  const Array zero = sum(a) * 0;
+  return v0::while_loop([](Terms t) { return any(t.term > kEnough * t.sum) & (t.n < kMostTerms); },
+                        [&](Terms t) {
+                          const Array n = t.n + 1, term = t.term * x / (a + n);
+                          return Terms{n, term, t.sum + term};
+                        },
+                        Terms{zero, ones_like(a), ones_like(a)})
+      .sum;
+}
+struct Fraction {
+  Array n, c, d, value, change;
+};
+Array away_from_zero(const Array& v) { return where(abs(v) < kSmallest, kSmallest, v); }
+// The upper function over x^a exp(-x) / gamma(a): the continued fraction of DLMF 8.9.2, by Lentz's
+// algorithm.
+Array upper_fraction(const Array& a, const Array& x) {
+  const Array zero = sum(a) * 0, b = x + 1 - a, d = 1 / away_from_zero(b);
+  return v0::while_loop(
+             [](Fraction f) { return any(abs(f.change - 1) > kEnough) & (f.n < kMostTerms); },
+             [&](Fraction f) {
+               const Array n = f.n + 1, top = n * (a - n), bottom = b + 2 * n;
+               const Array d = 1 / away_from_zero(top * f.d + bottom);
+               const Array c = away_from_zero(bottom + top / f.c), change = c * d;
+               return Fraction{n, c, d, f.value * change, change};
+             },
+             Fraction{zero, full_like(a, 1 / kSmallest), d, d, zeros_like(a)})
+      .value;
+}
+}  // namespace
+
+Array plain_gamma_part(const Array& a, const Array& x, bool upper) {
+  const Array valid = (a > 0) & (x >= 0) & isfinite(x) & isfinite(a);
+  const Array s = where(valid, a, 1.0), v = where(valid, x, 1.0);
+  const Array by_series = (v < s + 1) | (v < 1);
+  const Array factor = plain_gamma_factor(s, v);
+  const Array lower = factor * lower_series(where(by_series, s, 1.0), where(by_series, v, 0.0));
+  const Array above =
+      factor * s * upper_fraction(where(by_series, 1.0, s), where(by_series, 4.0, v));
+  const Array r = upper ? where(by_series, 1 - lower, above) : where(by_series, lower, 1 - above);
+  const double none = upper ? 0.0 : 1.0;  // where all is below x
+  const Array ends = where((x == v0::inf) & (a >= 0) & isfinite(a), none,
+                           where((a == 0) & (x > 0), none, v0::nan));
+  const Array infinite = where((a == v0::inf) & (x >= 0) & isfinite(x), 1 - none, ends);
+  return where(valid, r, infinite);
+}
+namespace {
+// The continued fraction of DLMF 8.17.22 by Lentz's algorithm, two steps at a time.
+Array beta_fraction(const Array& a, const Array& b, const Array& x) {
+  const Array zero = sum(a) * 0;
+  const Array start = 1 / away_from_zero(1 - (a + b) * x / (a + 1));
+  const auto step = [](const Fraction& f, const Array& top) {
+    const Array d = 1 / away_from_zero(1 + top * f.d), c = away_from_zero(1 + top / f.c);
+    return Fraction{f.n, c, d, f.value * c * d, c * d};
+  };
+  return v0::while_loop(
+             [](Fraction f) { return any(abs(f.change - 1) > kEnough) & (f.n < kMostTerms); },
+             [&](Fraction f) {
+               const Array n = f.n + 1, twice = a + 2 * n;
+               f = step(f, n * (b - n) * x / ((twice - 1) * twice));
+               f = step(f, -(a + n) * (a + b + n) * x / (twice * (twice + 1)));
+               f.n = n;
+               return f;
+             },
+             Fraction{zero, ones_like(a), start, start, zeros_like(a)})
+      .value;
+}
+}  // namespace
+
+Array plain_log_beta(const Array& a, const Array& b) {
+  return gammaln(a) + gammaln(b) - gammaln(a + b);
+}
+Array plain_beta_part(const Array& a, const Array& b, const Array& x) {
+  const Array valid = (a > 0) & (b > 0) & (x > 0) & (x < 1) & isfinite(a) & isfinite(b);
+  const Array p = where(valid, a, 1.0), q = where(valid, b, 1.0), v = where(valid, x, 0.5);
+  const Array turned = v > (p + 1) / (p + q + 2);
+  const Array s = where(turned, q, p), t = where(turned, p, q), w = where(turned, 1 - v, v);
+  const Array factor = exp(p * log(v) + q * log1p(-v) - plain_log_beta(p, q)) / s;
+  const Array part = factor * beta_fraction(s, t, w);
+  const Array r = where(turned, 1 - part, part);
+  const Array ends = where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), x, v0::nan);
+  return where(valid, r, ends);
+}
+
+}  // namespace tessera::inline v0::detail

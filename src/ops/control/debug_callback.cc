@@ -1,0 +1,201 @@
+// A call of host code with values of the program, for what it does there: prints and checks.
+#include "ir/callback.h"
+#include "ops/batching.h"
+#include "ops/build.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::ops {
+
+Value debug_callback(Value holds, const HookPtr& hook, const Strings& names,
+                     std::span<const Value> positions, std::span<const Value> values) {
+  Values in{holds};
+  in.insert(in.end(), positions.begin(), positions.end());
+  in.insert(in.end(), values.begin(), values.end());
+  const IntLists stacked(in.size());
+  return holds.builder->emit1("debug_callback", in,
+                              {{"hook", hook},
+                               {"names", names},
+                               {"sizes", Ints{}},
+                               {"maps", Strings{}},
+                               {"stacked", stacked}});
+}
+
+namespace {
+
+std::vector<Type> infer(const InferArgs& a) {
+  const Ints& sizes = a.attrs.ints("sizes");
+  const IntLists& stacked = a.attrs.get<IntLists>("stacked");
+  const std::size_t scalars = 1 + a.attrs.get<Strings>("names").size();
+  if (a.inputs.size() < scalars || stacked.size() != a.inputs.size() ||
+      a.attrs.get<Strings>("maps").size() != sizes.size())
+    throw InternalError("debug_callback has " + std::to_string(a.inputs.size()) +
+                        " operands, which its attributes do not fit");
+  for (std::size_t i = 0; i < a.inputs.size(); ++i) {
+    const Type& t = a.inputs[i];
+    bool fits = static_cast<std::size_t>(t.shape.rank()) >= stacked[i].size();
+    for (std::size_t d = 0; fits && d < stacked[i].size(); ++d)
+      fits = stacked[i][d] >= 0 && static_cast<std::size_t>(stacked[i][d]) < sizes.size() &&
+             t.shape[d] == sizes[static_cast<std::size_t>(stacked[i][d])];
+    if (i < scalars)
+      fits = fits && static_cast<std::size_t>(t.shape.rank()) == stacked[i].size() &&
+             t.dtype == (i == 0 ? DType::boolean : DType::int32);
+    if (!fits)
+      throw InternalError("operand " + std::to_string(i) + " of debug_callback is " + to_string(t));
+  }
+  return {Type(DType::boolean, {})};
+}
+
+// Once for each member of the maps around it, the last map fastest.
+void call_each(const Attrs& attrs, std::span<const HostArray> in) {
+  const auto* callback = dynamic_cast<const Callback*>(attrs.get<HookPtr>("hook").get());
+  if (!callback) throw InternalError("the hook of a debug_callback is a Callback");
+  const Ints& sizes = attrs.ints("sizes");
+  const IntLists& stacked = attrs.get<IntLists>("stacked");
+  const Strings &names = attrs.get<Strings>("names"), &maps = attrs.get<Strings>("maps");
+  const InCallback inside;
+  const InUserCode users;  // errors are headed by what the callback says
+  const auto member = [&](std::size_t i, const Shape& index) {
+    Shape rest;
+    std::int64_t number = 0;
+    for (std::size_t d = 0; d < in[i].shape.size(); ++d) {
+      const bool mapped = d < stacked[i].size();
+      if (mapped)
+        number = number * in[i].shape[d] + index[static_cast<std::size_t>(stacked[i][d])];
+      else
+        rest.push_back(in[i].shape[d]);
+    }
+    const std::int64_t bytes = rest.count() * size_of(in[i].dtype);
+    return HostArray(in[i].dtype, rest, in[i].bytes + number * bytes);
+  };
+  for_each_index(Shape(sizes.begin(), sizes.end()), [&](const Shape& index) {
+    if (!*member(0, index).data<bool>()) return;
+    Callback::Position position;
+    for (std::size_t k = 0; k < names.size(); ++k)
+      position.emplace_back(names[k], *member(1 + k, index).data<std::int32_t>());
+    // A map with a name is among the positions.
+    for (std::size_t k = 0; k < maps.size(); ++k)
+      if (maps[k].empty()) position.emplace_back("vmap", index[k]);
+    std::vector<HostArray> values;
+    for (std::size_t i = 1 + names.size(); i < in.size(); ++i) values.push_back(member(i, index));
+    callback->call(position, values);
+  });
+}
+
+std::shared_ptr<const Routine> routine(const CallArgs& a) {
+  auto routine = std::make_shared<Routine>();
+  routine->name = a.op.name;
+  routine->seconds = 1e-6;
+  routine->stages.push_back(
+      {1, [attrs = a.attrs, types = std::vector<Type>(a.inputs.begin(), a.inputs.end())](
+              const RoutineArgs& args, std::int64_t, std::int64_t) {
+         std::vector<HostArray> in;
+         for (std::size_t i = 0; i < types.size(); ++i)
+           in.emplace_back(types[i].dtype, types[i].shape, const_cast<void*>(args.inputs[i]));
+         call_each(attrs, in);
+         *static_cast<bool*>(args.outputs[0]) = true;
+       }});
+  return routine;
+}
+
+BatchResult batch(const BatchArgs& a) {
+  Values in(a.inputs.begin(), a.inputs.end());
+  Ints sizes = a.attrs.ints("sizes");
+  Strings maps = a.attrs.get<Strings>("maps");
+  IntLists stacked = a.attrs.get<IntLists>("stacked");
+  sizes.insert(sizes.begin(), a.size);
+  maps.insert(maps.begin(), a.axis_name);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    for (std::int64_t& k : stacked[i]) ++k;
+    if (a.dims[i] == kUnbatched) continue;
+    in[i] = move_dim(in[i], a.dims[i], 0);
+    stacked[i].insert(stacked[i].begin(), 0);
+  }
+  Attrs attrs = a.attrs;
+  attrs.set("sizes", std::move(sizes));
+  attrs.set("maps", std::move(maps));
+  attrs.set("stacked", std::move(stacked));
+  return {a.b.emit(a.op, in, std::move(attrs)), {kUnbatched}};
+}
+
+// Whoever sees a value sees all of it.
+FactorRule sharding(const ShardArgs& a) {
+  FactorRule rule;
+  for (const Type& t : a.inputs) {
+    std::vector<int> dims;
+    for (const std::int64_t extent : t.shape) {
+      dims.push_back(rule.factor(extent, 'p'));
+      rule.mark(FactorRule::Kind::need_repl, dims.back());
+    }
+    rule.input(dims);
+  }
+  rule.output({});
+  return rule;
+}
+
+struct Silent final : Callback {
+  std::string name() const override { return "silent"; }
+  void call(const Position&, std::span<const HostArray>) const override {}
+};
+
+std::vector<OpExample> examples() {
+  static const HookPtr& hook = *new HookPtr(std::make_shared<Silent>());
+  const Type holds(DType::boolean, {}), position(DType::int32, {});
+  return {{{holds, position, Type(DType::float32, {2, 3}), Type(DType::complex64, {})},
+           {{"hook", hook},
+            {"names", Strings{"i"}},
+            {"sizes", Ints{}},
+            {"maps", Strings{}},
+            {"stacked", IntLists(4)}}},
+          {{Type(DType::boolean, {2}), Type(DType::float32, {2, 3}), Type(DType::int64, {5})},
+           {{"hook", hook},
+            {"names", Strings{}},
+            {"sizes", Ints{2}},
+            {"maps", Strings{""}},
+            {"stacked", IntLists{{0}, {0}, {}}}}}};
+}
+
+}  // namespace
+
+void register_debug_callback(Registry& r) {
+  Op op;
+  op.name = "debug_callback";
+  op.doc =
+      "Calls the hook with the values behind the positions, wherever operand 0 holds, and gives "
+      "true. It runs as often as the program says although nobody needs the result; in a "
+      "partitioned program once and with whole values. Derivatives take no notice of it. Where it "
+      "is mapped, the hook is called for each member.";
+  op.attrs = {
+      {"hook", AttrKind::hook, "a Callback (ir/callback.h)"},
+      {"names", AttrKind::strings, "of the axes that the next operands are positions along"},
+      {"sizes", AttrKind::ints, "of the maps around it, from the outermost"},
+      {"maps", AttrKind::strings, "their names; empty where one has none"},
+      {"stacked", AttrKind::int_lists,
+       "for each operand the maps whose dimensions it has in front of its own"}};
+  op.cheap = false;
+  op.effect = true;
+  op.barrier = true;
+  op.lowering = Lowering::called;
+  op.call = routine;
+  op.infer = infer;
+  op.batch = batch;
+  op.sharding = sharding;
+  op.cost = [](std::span<const Type> in, std::span<const Type>, const Attrs&) {
+    Cost c;
+    for (const Type& t : in) c.bytes += static_cast<double>(t.bytes());
+    return c;
+  };
+  op.evaluate = [](const EvalArgs& a) {
+    call_each(a.attrs, a.inputs);
+    *a.outputs[0].data<bool>() = true;
+  };
+  op.waived = {{"jvp", "its result is not differentiable"},
+               {"transpose", "its result is not differentiable"},
+               {"updates", "its result is no state"},
+               {"stablehlo", "host code stays with its process"},
+               {"emit", "the hook does the work"}};
+  op.examples = examples;
+  r.add(std::move(op));
+}
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,19 @@
+// What emits arithmetic on doubles, for ops that compute in them whatever their dtype.
+#pragma once
+
+#include "ir/emit.h"
+
+namespace tessera::inline v0::ops {
+
+/// Arithmetic on doubles in a kernel.
+struct Doubles {
+  Emitter& e;
+  Lane number(double v) const { return e.constant(DType::float64, v); }
+  Lane add(Lane x, Lane y) const { return e.binary(Arith::add, x, y); }
+  Lane sub(Lane x, Lane y) const { return e.binary(Arith::sub, x, y); }
+  Lane mul(Lane x, Lane y) const { return e.binary(Arith::mul, x, y); }
+  Lane over(double v, Lane x) const { return e.binary(Arith::div, number(v), x); }
+  Lane neg(Lane x) const { return e.unary(Arith::neg, x); }
+};
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,104 @@
+// Eigenvalues and eigenvectors of any square matrices.
+#include "ops/linalg/calls.h"
+#include "ops/linalg/matrices.h"
+#include "ops/linalg/solve.h"
+
+namespace tessera::inline v0::ops {
+
+Values eig(Value a, bool vectors) { return a.builder->emit("eig", {{a}}, {{"vectors", vectors}}); }
+
+namespace {
+
+std::vector<Type> infer(const InferArgs& a) {
+  check_square(a);
+  const Type& x = a.inputs[0];
+  const DType dtype = complex_dtype(x.dtype);
+  std::vector<Type> out{Type(dtype, with_vector(x.shape, columns_of(x.shape)))};
+  if (a.attrs.flag("vectors")) out.emplace_back(dtype, x.shape);
+  return out;
+}
+
+// Sums over rows, spread over them again.
+Value over_rows(Value x) { return along_columns(reduce_sum(x, {x.rank() - 2}), x.shape()); }
+
+// The column's element that is greatest in magnitude, spread over its rows.
+Value greatest(Value x) {
+  const Value magnitude = abs(x);
+  const Value row = iota(*x.builder, DType::int32, x.shape(), x.rank() - 2);
+  const Value at = along_columns(argmax(magnitude, x.rank() - 2), x.shape());
+  return over_rows(select(eq(row, at), x, zeros_like(x)));
+}
+
+// dw = diag(V^-1 dA V), and dV = V (F o V^-1 dA V) with F(i, j) = 1 / (w_j - w_i) off the diagonal,
+// up to a factor for each column, which is chosen so that it stays of length 1 and its greatest
+// element real.
+MaybeValues jvp(const JvpArgs& a) {
+  if (!a.tangents[0]) return MaybeValues(a.outputs.size());
+  const bool vectors = a.attrs.flag("vectors");
+  const Values both = vectors ? Values(a.outputs.begin(), a.outputs.end()) : eig(a.inputs[0], true);
+  const Value w = both[0], v = both[1], da = in_dtype(*a.tangents[0], v.dtype());
+  const Value seen = solve(v, matmul(da, v));
+  const Value values = diagonal_of(seen);
+  if (!vectors) return {values};
+  const Shape& shape = seen.shape();
+  const Value one = identity_like(a.b, w.dtype(), shape);
+  const Value gap = sub(along_columns(w, shape), along_rows(w, shape));
+  const Value f = sub(div(full_like(gap, 1), add(gap, one)), one);
+  Value dv = matmul(v, mul(f, seen));
+  const Value longer = in_dtype(real(over_rows(mul(conj(v), dv))), v.dtype());
+  dv = sub(dv, mul(v, longer));
+  const Value row = iota(a.b, DType::int32, shape, shape.rank() - 2);
+  const Value at = along_columns(argmax(abs(v), shape.rank() - 2), shape);
+  const Value turned = over_rows(select(eq(row, at), dv, zeros_like(dv)));
+  const Value phase = div(imag(turned), real(greatest(v)));
+  return {values, sub(dv, mul(v, complex(zeros_like(phase), phase)))};
+}
+
+}  // namespace
+
+void register_eig(Registry& r) {
+  Op op;
+  op.name = "eig";
+  op.doc =
+      "A V = V diag(w) of each square matrix in the last two dimensions: complex, in the order "
+      "that LAPACK finds them. The results are w and, where `vectors` are asked for, V: each "
+      "column of length 1, its greatest element real. NaN where an element is not finite. "
+      "Derivatives are those of distinct eigenvalues.";
+  op.attrs = {{"vectors", AttrKind::boolean, "whether V is a result"}};
+  op.inputs = 1;
+  op.outputs = -1;
+  op.cheap = false;
+  op.lowering = Lowering::called;
+  op.call = eig_call;
+  op.library_bytes = 4096;
+  op.infer = infer;
+  op.jvp = jvp;
+  op.batch = batch_before;
+  op.sharding = [](const ShardArgs& a) {
+    return a.attrs.flag("vectors") ? cut_before({2}, {1, 2})(a) : cut_before({2}, {1})(a);
+  };
+  op.cost = matrix_cost([](double n, double) { return 25 * n * n * n; });
+  op.evaluate = evaluate_by_call("eig");
+  op.waived = {{"transpose", "its tangent is made of triangular_solve and products"},
+               {"updates", "a factor of a state is another value"},
+               {"stablehlo", "exported as a call of LAPACK"},
+               {"emit", "a library factorises"}};
+  op.examples = [] {
+    const auto example = [](DType dtype, Shape shape, bool vectors) {
+      return OpExample{{Type(dtype, std::move(shape))}, {{"vectors", vectors}}};
+    };
+    // Positive elements beside the diagonal keep the eigenvalues of two rows apart.
+    const auto apart = [&](DType dtype, Shape shape) {
+      OpExample e = example(dtype, std::move(shape), true);
+      e.lo = 0.5, e.hi = 1.5;
+      return e;
+    };
+    return std::vector<OpExample>{
+        example(DType::float32, {3, 3}, false), apart(DType::float64, {2, 2, 2}),
+        apart(DType::complex128, {2, 2}), example(DType::complex64, {2, 2}, false),
+        example(DType::float64, {4, 4}, false)};
+  };
+  r.add(std::move(op));
+}
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,83 @@
+// Eigenvalues and eigenvectors of Hermitian matrices.
+#include "ops/linalg/calls.h"
+#include "ops/linalg/matrices.h"
+#include "ops/linalg/solve.h"
+
+namespace tessera::inline v0::ops {
+
+Values eigh(Value a, bool vectors) {
+  return a.builder->emit("eigh", {{a}}, {{"vectors", vectors}});
+}
+
+namespace {
+
+std::vector<Type> infer(const InferArgs& a) {
+  check_square(a);
+  check_workspace(a);
+  const Type& x = a.inputs[0];
+  std::vector<Type> out{Type(real_dtype(x.dtype), with_vector(x.shape, columns_of(x.shape)))};
+  if (a.attrs.flag("vectors")) out.emplace_back(x.dtype, x.shape);
+  return out;
+}
+
+// First-order perturbation: dw = diag(V^H dA V), dV = V (F o V^H dA V) with F(i, j) = 1 / (w_j -
+// w_i) off the diagonal.
+MaybeValues jvp(const JvpArgs& a) {
+  if (!a.tangents[0]) return MaybeValues(a.outputs.size());
+  const bool vectors = a.attrs.flag("vectors");
+  const Values both =
+      vectors ? Values(a.outputs.begin(), a.outputs.end()) : eigh(a.inputs[0], true);
+  const Value w = both[0], v = both[1];
+  const Value seen = matmul(matmul(adjoint(v), hermitian_from_lower(*a.tangents[0])), v);
+  const Value values = real_part(diagonal_of(seen));
+  if (!vectors) return {values};
+  const Shape& shape = seen.shape();
+  const Value one = identity_like(a.b, w.dtype(), shape);
+  const Value gap = sub(along_columns(w, shape), along_rows(w, shape));
+  const Value f = sub(div(full_like(gap, 1), add(gap, one)), one);
+  return {values, matmul(v, mul(in_dtype(f, v.dtype()), seen))};
+}
+
+}  // namespace
+
+void register_eigh(Registry& r) {
+  Op op;
+  op.name = "eigh";
+  op.doc =
+      "A V = V diag(w) of each Hermitian matrix in the last two dimensions, of which the lower "
+      "triangle is read. The results are w, real and ascending, and where `vectors` are asked for "
+      "V, whose columns are orthonormal. NaN where an element is not finite. Derivatives of "
+      "vectors are those of distinct eigenvalues.";
+  op.attrs = {{"vectors", AttrKind::boolean, "whether V is a result"}};
+  op.inputs = 1;
+  op.outputs = -1;
+  op.cheap = false;
+  op.lowering = Lowering::called;
+  op.call = eigh_call;
+  op.library_bytes = 4096;
+  op.infer = infer;
+  op.jvp = jvp;
+  op.batch = batch_before;
+  op.sharding = [](const ShardArgs& a) {
+    return a.attrs.flag("vectors") ? cut_before({2}, {1, 2})(a) : cut_before({2}, {1})(a);
+  };
+  op.cost = matrix_cost([](double n, double) { return 9 * n * n * n; });
+  op.evaluate = evaluate_by_call("eigh");
+  op.waived = {{"transpose", "its tangent is made of products"},
+               {"updates", "a factor of a state is another value"},
+               {"stablehlo", "exported as a call of LAPACK"},
+               {"emit", "a library factorises"}};
+  op.examples = [] {
+    const auto example = [](DType dtype, Shape shape, bool vectors) {
+      return OpExample{{Type(dtype, std::move(shape))}, {{"vectors", vectors}}};
+    };
+    OpExample complex = example(DType::complex128, {3, 3}, true);
+    complex.no_numeric_derivative = "LAPACK chooses the phases of complex vectors";
+    return std::vector<OpExample>{
+        example(DType::float32, {3, 3}, true), example(DType::float64, {2, 4, 4}, true), complex,
+        example(DType::complex64, {2, 2}, false), example(DType::float64, {2, 3, 3}, false)};
+  };
+  r.add(std::move(op));
+}
+
+}  // namespace tessera::inline v0::ops

@@ -1,0 +1,101 @@
+// LU factors with exchanged rows, and what is solved by them.
+#include "ops/linalg/calls.h"
+#include "ops/linalg/matrices.h"
+#include "ops/linalg/solve.h"
+#include "ops/movement/movement.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::ops {
+
+Values lu(Value a) { return a.builder->emit("lu", {{a}}); }
+
+Value rows_in_order(Value x, Value order) {
+  Shape shape = x.shape();
+  shape[shape.size() - 2] = order.shape()[order.shape().size() - 1];
+  return take_along(x, along_rows(order, shape), x.rank() - 2);
+}
+
+Value solve(Value a, Value b) {
+  const Values factors = lu(a);
+  const Value permuted = rows_in_order(b, factors[2]);
+  const Value y = triangular_solve(factors[0], permuted, {.lower = true, .unit_diagonal = true});
+  return triangular_solve(factors[0], y, {.lower = false});
+}
+
+namespace {
+
+std::vector<Type> infer(const InferArgs& a) {
+  check_matrix(a);
+  const Type& x = a.inputs[0];
+  const std::int64_t m = rows_of(x.shape), n = columns_of(x.shape);
+  return {Type(x.dtype, x.shape), Type(DType::int32, with_vector(x.shape, std::min(m, n))),
+          Type(DType::int32, with_vector(x.shape, m))};
+}
+
+// P A = L U: L^-1 (P dA) U^-1 is L^-1 dL below the diagonal and dU U^-1 above. What is missing of L
+// and U to square matrices is that of the identity.
+MaybeValues jvp(const JvpArgs& a) {
+  if (!a.tangents[0]) return MaybeValues(3);
+  const Value both = a.outputs[0], moved = rows_in_order(*a.tangents[0], a.outputs[2]);
+  const std::int64_t m = rows_of(both.shape()), n = columns_of(both.shape()), k = std::min(m, n);
+  const auto square = [&](Value x, std::int64_t size) {
+    const Shape shape = with_matrix(both.shape(), size, size);
+    const Value filled = padded_to(x, size, size);
+    const Value row = iota(a.b, DType::int64, shape, shape.rank() - 2);
+    const Value missing = ge(row, full_like(row, static_cast<double>(k)));
+    const Value one = identity_like(a.b, both.dtype(), shape);
+    return std::pair{filled, select(missing, one, zeros_like(one))};
+  };
+  Value l = square(lower_triangle(submatrix(both, 0, m, 0, k), -1), m).first;
+  l = add(l, identity_like(a.b, both.dtype(), l.shape()));
+  const auto [upper, rest] = square(upper_triangle(submatrix(both, 0, k, 0, n)), n);
+  const Value u = add(upper, rest);
+  const Value left = triangular_solve(l, moved, {.lower = true, .unit_diagonal = true});
+  const Value inner = triangular_solve(u, left, {.left_side = false, .lower = false});
+  const Value change = add(matmul(l, lower_triangle(inner, -1)), matmul(upper_triangle(inner), u));
+  return {change, std::nullopt, std::nullopt};
+}
+
+}  // namespace
+
+void register_lu(Registry& r) {
+  Op op;
+  op.name = "lu";
+  op.doc =
+      "P A = L U of each matrix in the last two dimensions, the largest element of each column "
+      "taken for the pivot (by |re| + |im| where it is complex). The results are U and, below its "
+      "diagonal, the unit lower triangular "
+      "L; the int32 rows that the first rows were exchanged with, one after the other; and the "
+      "int32 permutation of rows that comes of it. NaN where an element is not finite.";
+  op.inputs = 1;
+  op.outputs = 3;
+  op.cheap = false;
+  op.lowering = Lowering::called;
+  op.call = lu_call;
+  op.library_bytes = 4096;
+  op.infer = infer;
+  op.jvp = jvp;
+  op.batch = batch_before;
+  op.sharding = cut_before({2}, {2, 1, 1});
+  op.cost = matrix_cost([](double m, double n) { return m * n * std::min(m, n); });
+  op.evaluate = evaluate_by_call("lu");
+  op.waived = {{"transpose", "its tangent is made of triangular_solve and products"},
+               {"updates", "a factor of a state is another value"},
+               {"stablehlo", "exported as a call of LAPACK"},
+               {"emit", "a library factorises"}};
+  op.examples = [] {
+    const auto example = [](DType dtype, Shape shape) {
+      OpExample e{{Type(dtype, std::move(shape))}, {}};
+      e.dominant = true;  // no two elements compete for the pivot
+      return e;
+    };
+    return std::vector<OpExample>{
+        example(DType::float32, {3, 3}),   example(DType::float64, {2, 4, 3}),
+        example(DType::complex64, {2, 4}), example(DType::complex128, {2, 3, 3}),
+        example(DType::float64, {3, 5}),   example(DType::float32, {1, 1})};
+  };
+  r.add(std::move(op));
+}
+
+}  // namespace tessera::inline v0::ops

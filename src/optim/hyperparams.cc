@@ -1,0 +1,92 @@
+// Rates that the state keeps.
+#include "optim/stages.h"
+
+#include <tessera/creation.h>
+#include <tessera/elementwise.h>
+#include <tessera/manipulation.h>
+#include <tessera/message.h>
+#include <tessera/optim/transformations.h>
+
+namespace tessera::inline v0::optim {
+
+namespace {
+
+Array as_number(const Rate& rate, const Array& count) {
+  const Array x = rate.is_constant() ? Array(rate.value()) : rate.at(count);
+  return x.astype(x.weak_type() ? DType::float32 : x.dtype());
+}
+
+// Where the number of a name is in a state; null where it is nowhere.
+Array* find(std::vector<State::Stage>& stages, const std::string& name) {
+  for (State::Stage& stage : stages) {
+    for (std::size_t i = 0; i < stage.names.size(); ++i)
+      if (stage.names[i] == name && !stage.moments.empty() && i < stage.moments[0].size())
+        return &stage.moments[0][i];
+    if (Array* inside = find(stage.inner, name)) return inside;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void no_such(const char* function, const std::string& name, const SourceLoc& loc) {
+  Message(function)
+      .problem("the state has no hyperparameter \"" + name + "\"")
+      .rule("inject_hyperparams keeps those that it is given by name")
+      .from(loc)
+      .advice("inject_hyperparams(make, {{\"" + name + "\", ...}})")
+      .raise<Error>();
+}
+
+}  // namespace
+
+Optimizer inject_hyperparams(const std::function<Optimizer(const Hyperparams&)>& make,
+                             const std::map<std::string, Rate>& values, std::source_location loc) {
+  const InFunction called("inject_hyperparams", loc);
+  for (const auto& [name, rate] : values) rate.check("inject_hyperparams");
+  // The optimiser with these numbers for rates.
+  const auto with = [make, values](const Leaves& numbers) {
+    Hyperparams given;
+    std::size_t i = 0;
+    for (const auto& [name, rate] : values) {
+      const Array x = numbers[i++];
+      given[name] = [x](const Array&) { return x; };
+    }
+    return make(given);
+  };
+  const auto numbers_at = [values](const Array& count, const Leaves& kept) {
+    Leaves numbers;
+    for (const auto& [name, rate] : values)
+      numbers.push_back(rate.is_constant() && !kept.empty() ? kept[numbers.size()]
+                                                            : as_number(rate, count));
+    return numbers;
+  };
+  return Optimizer(
+      {{[=](const Leaves& p) {
+          State::Stage s{zero_count(), {numbers_at(zero_count(), {})}};
+          s.inner = init_inner(with(s.moments[0]), p);
+          for (const auto& [name, rate] : values) s.names.push_back(name);
+          return s;
+        },
+        [=](const Leaves& g, const State::Stage& before, const Leaves& p, State::Stage& after) {
+          const Leaves& kept = numbers_of(before, values.size(), before.inner.size());
+          const Leaves numbers = numbers_at(before.count, kept);
+          after.count = before.count + 1;
+          after.moments = {numbers};
+          after.names = before.names;
+          return update_inner(with(numbers), g, before.inner, p, after.inner);
+        }}});
+}
+
+Array hyperparam(const State& state, const std::string& name, std::source_location loc) {
+  State own = state;
+  if (const Array* x = find(own.stages, name)) return *x;
+  no_such("hyperparam", name, loc);
+}
+
+State with_hyperparam(State state, const std::string& name, Operand value) {
+  Array* x = find(state.stages, name);
+  if (!x) no_such("with_hyperparam", name, value.loc);
+  *x = broadcast_to(Operand(astype(value, x->dtype()), value.loc), x->shape());
+  return state;
+}
+
+}  // namespace tessera::inline v0::optim

@@ -1,0 +1,243 @@
+// Programs for each device, shardings, and collectives: Shardy's regions, and in them StableHLO's
+// collectives over groups of devices.
+#include "stablehlo/emit/combining.h"
+#include "stablehlo/emit/rules.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::stablehlo::write {
+
+namespace {
+
+// "<@mesh, [{"x"}, {}]>"; dimensions in `open` may be cut further.
+std::string sharding(const std::string& mesh, const Spec& spec, int rank, const Ints& open = {}) {
+  Names dims;
+  for (int d = 0; d < rank; ++d) {
+    Names axes;
+    for (const std::string& axis : spec.axes_of(d)) axes.push_back(quoted(axis));
+    if (std::find(open.begin(), open.end(), d) != open.end()) axes.push_back("?");
+    dims.push_back("{" + joined(axes) + "}");
+  }
+  return "<@" + mesh + ", [" + joined(dims) + "]>";
+}
+
+std::string shardings(const std::string& mesh, const Specs& specs, const std::vector<Type>& types) {
+  Names parts;
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    parts.push_back(sharding(mesh, specs[i], types[i].shape.rank()));
+  return "[" + joined(parts) + "]";
+}
+
+const MeshShape& mesh_of(const Writing& w) {
+  if (!w.block.mesh)
+    w.refuse("it communicates between devices, and stands in no region for each device",
+             "StableHLO counts devices in a region over a mesh",
+             "export the function with the pmap or shard_map around it");
+  return *w.block.mesh;
+}
+
+// The devices by their numbers along the axes of the collective, in each of its groups.
+IntLists groups_of(const Writing& w, const Strings& axes) {
+  const MeshShape& mesh = mesh_of(w);
+  Strings others;
+  for (const std::string& a : mesh.axes)
+    if (std::find(axes.begin(), axes.end(), a) == axes.end()) others.push_back(a);
+  IntLists by_axes(static_cast<std::size_t>(mesh.size_of(others)),
+                   Ints(static_cast<std::size_t>(mesh.size_of(axes))));
+  for (std::int64_t d = 0; d < mesh.size(); ++d)
+    by_axes[static_cast<std::size_t>(mesh.index_along(d, others))]
+           [static_cast<std::size_t>(mesh.index_along(d, axes))] = d;
+  const AttrValue* own = w.attrs.find("groups");
+  const auto* groups = own ? std::get_if<IntLists>(own) : nullptr;
+  if (!groups || groups->empty()) return by_axes;
+  IntLists out;
+  for (const Ints& row : by_axes)
+    for (const Ints& group : *groups) {
+      Ints ids;
+      for (std::int64_t k : group) ids.push_back(row[static_cast<std::size_t>(k)]);
+      out.push_back(std::move(ids));
+    }
+  return out;
+}
+IntLists groups_of(const Writing& w) { return groups_of(w, w.attrs.get<Strings>("axes")); }
+
+std::string channel(const Writing& w) {
+  return "channel_handle = #stablehlo.channel_handle<handle = " +
+         std::to_string(w.block.module.channel()) + ", type = 1>";
+}
+
+std::string group_attributes(const Writing& w, const IntLists& groups) {
+  std::size_t widest = 0;
+  for (const Ints& g : groups) widest = std::max(widest, g.size());
+  IntLists filled = groups;
+  for (Ints& g : filled) g.resize(widest, -1);
+  return channel(w) + ", replica_groups = " + rows_text(filled, widest);
+}
+
+std::int64_t members(const IntLists& groups) {
+  return groups.empty() ? 1 : static_cast<std::int64_t>(groups[0].size());
+}
+
+Type with_dim(const Type& t, std::size_t at, std::int64_t extent) {
+  Shape s;
+  for (std::size_t i = 0; i <= t.shape.size(); ++i) {
+    if (i == at) s.push_back(extent);
+    if (i < t.shape.size()) s.push_back(t.shape[i]);
+  }
+  return Type(t.dtype, s);
+}
+
+std::string one(Writing& w, const char* op, const std::string& x, const std::string& attributes,
+                const Type& in, const Type& out, const std::vector<RegionText>& regions = {}) {
+  const std::vector<Type> ins{in}, outs{out};
+  return w.block.generic(op, {x}, attributes, ins, outs, regions)[0];
+}
+
+}  // namespace
+
+Names shard_map(Writing& w) {
+  const DeviceMesh& mesh = *w.attrs.get<MeshRef>("mesh");
+  const std::string symbol = w.block.module.mesh(mesh);
+  const ProgramPtr body = w.attrs.program("body");
+  Names manual;
+  for (const std::string& a : w.attrs.has("manual") ? w.attrs.get<Strings>("manual") : mesh.axes)
+    manual.push_back(quoted(a));
+  Names arguments, declared;
+  std::string lines;
+  Block inside = w.block.inside(lines);
+  inside.mesh = mesh;
+  for (Var v : body->inputs) {
+    arguments.push_back(w.block.fresh());
+    declared.push_back(arguments.back() + ": " + type_text(body->type(v)));
+  }
+  const Names gives = inside.program(*body, arguments);
+  Names types;
+  for (const Type& t : body->output_types()) types.push_back(type_text(t));
+  inside.line(gives.empty() ? "sdy.return" : "sdy.return " + joined(gives) + " : " + joined(types));
+  const Names out = w.block.define(
+      "sdy.manual_computation(" + joined(w.in) +
+          ") in_shardings=" + shardings(symbol, w.attrs.get<Specs>("in_specs"), w.in_types) +
+          " out_shardings=" + shardings(symbol, w.attrs.get<Specs>("out_specs"), w.out_types) +
+          " manual_axes={" + joined(manual) + "} (" + joined(declared) + ") {",
+      w.out_types.size());
+  w.block.raw(lines);
+  w.block.line("} : " + types_text(w.in_types) + " -> " + result_types_text(w.out_types));
+  return out;
+}
+
+Names sharding_constraint(Writing& w) {
+  const std::string symbol = w.block.module.mesh(*w.attrs.get<MeshRef>("mesh"));
+  return w.block.define(
+      "sdy.sharding_constraint " + w.in[0] + " " +
+      sharding(symbol, w.attrs.get<Spec>("spec"), w.type().shape.rank(), w.attrs.ints("open")) +
+      " : " + type_text(w.type()));
+}
+
+Names all_reduce(Writing& w) {
+  return w.block.generic("stablehlo.all_reduce", w.in,
+                         group_attributes(w, groups_of(w)) + ", use_global_device_ids", w.in_types,
+                         w.out_types, {combining_region(w.op.combiner, w.type().dtype)});
+}
+
+Names all_gather(Writing& w) {
+  const auto axis = static_cast<std::size_t>(w.attrs.i("axis"));
+  const bool tiled = w.attrs.flag("tiled");
+  const Type in = tiled ? w.in_types[0] : with_dim(w.in_types[0], axis, 1);
+  const std::string x = tiled ? w.in[0] : w.block.reshape(w.in[0], w.in_types[0], in);
+  return {one(w, "stablehlo.all_gather", x,
+              "all_gather_dim = " + std::to_string(axis) + " : i64, " +
+                  group_attributes(w, groups_of(w)) + ", use_global_device_ids",
+              in, w.type())};
+}
+
+Names reduce_scatter(Writing& w) {
+  const auto axis = static_cast<std::size_t>(w.attrs.i("axis"));
+  const Type out = w.attrs.flag("tiled") ? w.type() : with_dim(w.type(), axis, 1);
+  const std::string y =
+      one(w, "stablehlo.reduce_scatter", w.in[0],
+          group_attributes(w, groups_of(w)) + ", scatter_dimension = " + std::to_string(axis) +
+              " : i64, use_global_device_ids",
+          w.in_types[0], out, {combining_region(Combiner::add, out.dtype)});
+  return {w.block.reshape(y, out, w.type())};
+}
+
+// Where the pieces are single indices, they stay where they are cut, and the dimension moves.
+Names all_to_all(Writing& w) {
+  const IntLists groups = groups_of(w);
+  const std::int64_t split = w.attrs.i("split"), concat = w.attrs.i("concat");
+  const bool tiled = w.attrs.flag("tiled");
+  const Type out = tiled ? w.type() : w.in_types[0];
+  const std::string y = one(w, "stablehlo.all_to_all", w.in[0],
+                            group_attributes(w, groups) +
+                                ", concat_dimension = " + std::to_string(tiled ? concat : split) +
+                                " : i64, split_count = " + std::to_string(members(groups)) +
+                                " : i64, split_dimension = " + std::to_string(split) + " : i64",
+                            w.in_types[0], out);
+  if (tiled || split == concat) return {y};
+  Ints permutation;
+  for (std::int64_t d = 0; d < out.shape.rank(); ++d)
+    if (d != split) permutation.push_back(d);
+  permutation.insert(permutation.begin() + concat, split);
+  return w.block.define("stablehlo.transpose " + y + ", dims = " + list_text(permutation) + " : (" +
+                        type_text(out) + ") -> " + type_text(w.type()));
+}
+
+Names permute(Writing& w) {
+  const std::vector<std::int64_t> sources = w.op.sources(w.attrs);
+  IntLists pairs;
+  for (const Ints& row : groups_of(w))
+    for (std::size_t to = 0; to < sources.size(); ++to)
+      if (sources[to] >= 0) pairs.push_back({row[static_cast<std::size_t>(sources[to])], row[to]});
+  // One sender has one receiver there: further ones wait for a turn of their own.
+  std::string sum;
+  while (!pairs.empty() || sum.empty()) {
+    IntLists turn, rest;
+    for (const Ints& pair : pairs) {
+      const bool taken =
+          std::any_of(turn.begin(), turn.end(), [&](const Ints& p) { return p[0] == pair[0]; });
+      (taken ? rest : turn).push_back(pair);
+    }
+    const std::string y =
+        one(w, "stablehlo.collective_permute", w.in[0],
+            channel(w) + ", source_target_pairs = " + rows_text(turn, 2), w.in_types[0], w.type());
+    const bool truth = w.type().dtype == DType::boolean;
+    sum = sum.empty() ? y
+                      : w.block.apply(truth ? "stablehlo.or" : "stablehlo.add", {sum, y}, w.type());
+    pairs = std::move(rest);
+  }
+  return {sum};
+}
+
+// The first of a group sends.
+Names collective_broadcast(Writing& w) {
+  IntLists groups = groups_of(w);
+  for (Ints& g : groups)
+    std::rotate(g.begin(), g.begin() + w.attrs.i("source"), g.begin() + w.attrs.i("source") + 1);
+  return {one(w, "stablehlo.collective_broadcast", w.in[0], group_attributes(w, groups),
+              w.in_types[0], w.type())};
+}
+
+Names axis_index(Writing& w) {
+  const MeshShape& mesh = mesh_of(w);
+  const Type id(DType::uint32, {});
+  const std::string device = w.block.define("stablehlo.partition_id : tensor<ui32>")[0];
+  std::string sum;
+  for (const std::string& axis : w.attrs.get<Strings>("axes")) {
+    std::int64_t below = 1;
+    for (std::size_t i = static_cast<std::size_t>(mesh.find(axis)) + 1; i < mesh.sizes.size(); ++i)
+      below *= mesh.sizes[i];
+    const std::int64_t size = mesh.size_of(axis);
+    std::string at =
+        w.block.apply("stablehlo.divide", {device, w.block.number(id.dtype, below)}, id);
+    at = w.block.apply("stablehlo.remainder", {at, w.block.number(id.dtype, size)}, id);
+    if (!sum.empty())
+      at = w.block.apply(
+          "stablehlo.add",
+          {w.block.apply("stablehlo.multiply", {sum, w.block.number(id.dtype, size)}, id), at}, id);
+    sum = at;
+  }
+  if (sum.empty()) return {w.block.number(DType::int32, 0)};
+  return w.block.define("stablehlo.convert " + sum + " : (tensor<ui32>) -> tensor<i32>");
+}
+
+}  // namespace tessera::inline v0::stablehlo::write

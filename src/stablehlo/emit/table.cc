@@ -1,0 +1,172 @@
+// What writes each op. Those that are elementwise and have a spelling of StableHLO or CHLO, and those
+// that are taken apart before they are compiled, need no line.
+#include "stablehlo/emit/rules.h"
+
+#include "ops/reduction/window_dims.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tessera::inline v0::stablehlo {
+
+namespace {
+
+using InTypes = std::span<const Type>;
+
+// Of which there is no abs, and no sign.
+bool is_unsigned(const Op&, const Attrs&, InTypes in) { return is_unsigned_integer(in[0].dtype); }
+bool is_complex_number(const Op&, const Attrs&, InTypes in) { return is_complex(in[0].dtype); }
+bool fills(const Op&, const Attrs& a, InTypes) { return a.str("mode") != "clip"; }
+bool clips(const Op&, const Attrs& a, InTypes) { return a.str("mode") != "drop"; }
+// Where the inits are arrays; and of one operation, which a reader may take for a reduction of its
+// own that adds in another order.
+bool starts_differ(const Op&, const Attrs& a, InTypes in) {
+  if (a.program("body")->equations.size() == 1) return true;
+  return std::any_of(in.begin() + static_cast<std::ptrdiff_t>(in.size() / 2), in.end(),
+                     [](const Type& t) { return t.shape.rank() > 0; });
+}
+// There a window's padding is its start.
+bool is_padded(const Op& op, const Attrs& a, InTypes in) {
+  const ops::WindowDims d = ops::window_dims(a);
+  const auto above = [](const Ints& v, std::int64_t limit) {
+    return std::any_of(v.begin(), v.end(), [&](std::int64_t x) { return x > limit; });
+  };
+  return above(d.pad_low, 0) || above(d.pad_high, 0) || above(d.base_dilation, 1) ||
+         starts_differ(op, a, in);
+}
+// There a select_and_scatter has neither holes nor cropped edges.
+bool is_dilated(const Op&, const Attrs& a, InTypes) {
+  const ops::WindowDims d = ops::window_dims(a);
+  const auto all = [](const Ints& v, auto&& holds) {
+    return std::all_of(v.begin(), v.end(), holds);
+  };
+  const auto one = [](std::int64_t x) { return x == 1; };
+  const auto some = [](std::int64_t x) { return x >= 0; };
+  return !all(d.base_dilation, one) || !all(d.window_dilation, one) || !all(d.pad_low, some) ||
+         !all(d.pad_high, some);
+}
+
+using Table = std::unordered_map<std::string_view, Emission>;
+
+const Table& table() {
+  static const auto* const rows = new Table{
+      {"eq", {write::compare}},
+      {"ne", {write::compare}},
+      {"lt", {write::compare}},
+      {"le", {write::compare}},
+      {"gt", {write::compare}},
+      {"ge", {write::compare}},
+      {"abs", {write::spelled, write::identity, is_unsigned}},
+      {"sign", {write::spelled, write::sign_of_unsigned, is_unsigned}},
+      {"is_finite", {write::spelled, write::parts_are_finite, is_complex_number}},
+      {"select", {write::select}},
+      {"clamp", {write::clamp}},
+      {"convert", {write::convert}},
+      {"reduce_precision", {write::reduce_precision}},
+      {"polygamma", {write::polygamma}},
+      {"optimization_barrier", {write::barrier}},
+      {"stop_gradient", {nullptr, write::identity}},
+      {"checkpoint_name", {nullptr, write::identity}},
+      {"exp2", {nullptr, write::exp2}},
+      {"sinh", {nullptr, write::spelled}},  // what CHLO's are is less exact
+      {"cosh", {nullptr, write::spelled}},
+      {"hypot", {nullptr, write::by_elements}},
+      {"logaddexp", {nullptr, write::by_elements}},
+      {"integer_pow", {nullptr, write::by_elements}},
+      {"threefry2x32", {nullptr, write::by_elements}},
+      {"philox4x32", {nullptr, write::by_elements}},
+      // movement
+      {"constant", {write::constant}},
+      {"iota", {write::iota}},
+      {"broadcast_in_dim", {write::broadcast_in_dim}},
+      {"reshape", {write::reshape}},
+      {"bitcast_convert", {write::bitcast_convert}},
+      {"transpose", {write::transpose}},
+      {"reverse", {write::reverse}},
+      {"concatenate", {write::concatenate}},
+      {"slice", {write::slice}},
+      {"pad", {write::pad}},
+      {"dynamic_slice", {write::dynamic_slice}},
+      {"dynamic_update_slice", {write::dynamic_update_slice}},
+      {"gather", {write::gather, write::masked_gather, fills}},
+      {"scatter", {write::scatter, write::clipped_scatter, clips}},
+      {"scatter_add", {write::scatter, write::clipped_scatter, clips}},
+      {"scatter_mul", {write::scatter, write::clipped_scatter, clips}},
+      {"scatter_min", {write::scatter, write::clipped_scatter, clips}},
+      {"scatter_max", {write::scatter, write::clipped_scatter, clips}},
+      {"combine_at", {nullptr, write::combine_at}},
+      {"sort", {nullptr, write::sort}},
+      {"order_by", {nullptr, write::order_by}},
+      {"top_k", {write::top_k}},
+      // reductions and contractions
+      {"reduce_sum", {write::reduce_monoid}},
+      {"reduce_prod", {write::reduce_monoid}},
+      {"reduce_max", {write::reduce_monoid}},
+      {"reduce_min", {write::reduce_monoid}},
+      {"reduce_and", {write::reduce_monoid}},
+      {"reduce_or", {write::reduce_monoid}},
+      {"argmax", {nullptr, write::arg_extremum}},
+      {"argmin", {nullptr, write::arg_extremum}},
+      {"reduce", {write::reduce, write::flagged_reduce, starts_differ}},
+      {"reduce_window", {write::reduce_window, write::flagged_window, is_padded}},
+      {"reduce_window_sum", {write::window_sum}},
+      {"reduce_window_max", {write::window_max}},
+      {"reduce_window_min", {write::window_min}},
+      {"cumsum", {nullptr, write::running}},
+      {"cumprod", {nullptr, write::running}},
+      {"cummax", {nullptr, write::running}},
+      {"cummin", {nullptr, write::running}},
+      {"select_and_scatter_add",
+       {write::select_and_scatter_add, write::flagged_select_and_scatter, is_dilated}},
+      {"select_and_gather_add", {nullptr, write::select_and_gather_add}},
+      {"dot_general", {write::dot_general}},
+      {"convolution", {write::convolution}},
+      // linear algebra
+      {"fft", {write::fft}},
+      {"cholesky", {nullptr, write::cholesky}},
+      {"triangular_solve", {write::triangular_solve}},
+      {"lu", {nullptr, write::lu}},
+      {"qr", {nullptr, write::qr}},
+      {"svd", {nullptr, write::svd}},
+      {"eigh", {nullptr, write::eigh}},
+      {"eig", {nullptr, write::eig}},
+      // control flow
+      {"cond", {write::cond}},
+      {"while", {write::while_loop}},
+      {"scan", {nullptr, write::scan}},
+      {"custom_vjp_tangent",
+       {nullptr, nullptr, nullptr,
+        "it is the tangent of a function whose derivative "
+        "has a backward pass only"}},
+      // devices
+      {"shard_map", {write::shard_map}},
+      {"sharding_constraint", {write::sharding_constraint}},
+      {"psum", {write::all_reduce}},
+      {"psum_invariant", {write::all_reduce}},
+      {"pmax", {write::all_reduce}},
+      {"pmin", {write::all_reduce}},
+      {"all_gather", {write::all_gather}},
+      {"all_gather_invariant", {write::all_gather}},
+      {"psum_scatter", {write::reduce_scatter}},
+      {"all_to_all", {write::all_to_all}},
+      {"ppermute", {write::permute}},
+      {"ppermute_affine", {write::permute}},
+      {"ppermute_axes", {write::permute}},
+      {"pbroadcast", {write::collective_broadcast}},
+      {"axis_index", {write::axis_index}},
+      {"pvary", {write::identity}},
+      {"debug_callback", {.never = "host code stays with its process"}},
+  };
+  return *rows;
+}
+
+}  // namespace
+
+const Emission* emission_of(const Op& op) {
+  const auto it = table().find(op.name);
+  if (it != table().end()) return &it->second;
+  static const Emission by_spelling{write::spelled};
+  return op.elementwise && !op.stablehlo.empty() ? &by_spelling : nullptr;
+}
+
+}  // namespace tessera::inline v0::stablehlo

@@ -1,0 +1,200 @@
+// A function of a module as its outermost program.
+#include "stablehlo/import/run_parallel.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <unordered_map>
+
+namespace tessera::inline v0::stablehlo {
+
+const FunctionSyntax& Importer::entry(const std::string& function) const {
+  const auto it = functions_.find(function);
+  if (it == functions_.end()) {
+    std::string names;
+    for (const FunctionSyntax& f : module.functions)
+      if (!f.is_private) names += (names.empty() ? "@" : ", @") + f.name;
+    fail(*module.source, module.at,
+         {"there is no function @" + function,
+          names.empty() ? "" : "the functions of this module are " + names});
+  }
+  const FunctionSyntax& f = *it->second;
+  if (f.declared_only) fail(*module.source, f.at, {"@" + function + " has no body"});
+  return f;
+}
+
+namespace {
+
+bool communicates(std::string_view name) {
+  constexpr std::string_view names[] = {
+      "stablehlo.all_reduce",   "stablehlo.all_gather",         "stablehlo.reduce_scatter",
+      "stablehlo.all_to_all",   "stablehlo.collective_permute", "stablehlo.collective_broadcast",
+      "stablehlo.partition_id", "stablehlo.replica_id"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+std::int64_t number_of(const ModuleSyntax& m, std::string_view name) {
+  const AttributeSyntax* a = stablehlo::find(m.attributes, name);
+  return a && a->kind == AttributeSyntax::integer ? a->integer_value : 1;
+}
+
+}  // namespace
+
+std::optional<Devices> Importer::devices_of(const FunctionSyntax& f) const {
+  constexpr std::int64_t kMost = 1 << 16;
+  const Devices d{
+      number_of(module, "mhlo.num_replicas"), number_of(module, "mhlo.num_partitions"), {}};
+  if (d.replicas < 1 || d.partitions < 1 || d.replicas > kMost || d.partitions > kMost ||
+      d.count() == 1)
+    return std::nullopt;
+  std::set<const FunctionSyntax*> seen{&f};
+  std::vector<const RegionSyntax*> regions{&f.body};
+  while (!regions.empty()) {
+    const RegionSyntax& region = *regions.back();
+    regions.pop_back();
+    for (const OperationSyntax& op : region.operations) {
+      if (communicates(op.name)) return d;
+      if (op.name == "sdy.manual_computation" || op.name == "interpreter.run_parallel") continue;
+      for (const RegionSyntax& inside : op.regions) regions.push_back(&inside);
+      for (const NamedAttribute& a : op.attributes) {
+        if (a.value.kind != AttributeSyntax::symbol) continue;
+        const auto called = functions_.find(a.value.text);
+        if (called != functions_.end() && seen.insert(called->second).second)
+          regions.push_back(&called->second->body);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// What the exported function called its arguments. Where sizes are open, that is a function which this
+// one hands its arguments on to.
+Strings Importer::labels_of(const FunctionSyntax& f) const {
+  std::unordered_map<std::string_view, std::string_view> there;
+  for (const OperationSyntax& op : f.body.operations) {
+    const AttributeSyntax* callee = op.find("callee");
+    const auto called = functions_.find(callee ? callee->text : "");
+    if (called == functions_.end()) continue;
+    const std::vector<ArgumentSyntax>& theirs = called->second->arguments;
+    for (std::size_t k = 0; k < std::min(op.operands.size(), theirs.size()); ++k)
+      if (!theirs[k].label.empty()) there.emplace(op.operands[k].name, theirs[k].label);
+  }
+  Strings labels;
+  for (const ArgumentSyntax& a : f.arguments) {
+    const auto it = there.find(a.name);
+    if (!a.label.empty())
+      labels.push_back(a.label);
+    else if (it != there.end())
+      labels.emplace_back(it->second);
+    else
+      labels.push_back(module.source->is_binary ? "arg" + std::to_string(labels.size())
+                                                : std::string(a.name));
+  }
+  return labels;
+}
+
+Signature Importer::signature(const std::string& function) const {
+  const FunctionSyntax& f = entry(function);
+  Signature s;
+  const Strings labels = labels_of(f);
+  for (std::size_t i = 0; i < f.arguments.size(); ++i)
+    for (const Type& t : leaf_types(f.arguments[i].type)) {
+      s.inputs.push_back({labels[i], t});
+      s.open |= std::find(t.shape.begin(), t.shape.end(), kDynamic) != t.shape.end();
+    }
+  for (std::size_t i = 0; i < f.results.size(); ++i) {
+    const AttributeSyntax* info = stablehlo::find(f.results[i].attributes, "jax.result_info");
+    for (const Type& t : leaf_types(f.results[i].type))
+      s.outputs.push_back(
+          {info && !info->text.empty() ? info->text : "result" + std::to_string(i), t});
+  }
+  if (const std::optional<Devices> d = devices_of(f))
+    for (std::vector<NamedType>* list : {&s.inputs, &s.outputs})
+      for (NamedType& t : *list) t.type.shape.insert(t.type.shape.begin(), d->count());
+  return s;
+}
+
+// Arguments and results have a row for each device.
+Imported Importer::import_on_devices(const FunctionSyntax& f, const Signature& s,
+                                     const Devices& d) {
+  if (s.open)
+    fail(*module.source, f.at,
+         {"@" + f.name + " runs on several devices and leaves dimensions open", "",
+          "export it for fixed shapes"});
+  Level level(f.name, nullptr);
+  top_ = &level;
+  const Scope scope(level, nullptr, module);
+  OperationSyntax at;
+  at.name = "@" + f.name;
+  at.at = f.at;
+  Reading r(*this, scope, at);
+  Values rows;
+  std::vector<Type> blocks;
+  for (const NamedType& t : s.inputs) {
+    rows.push_back(level.builder().input(t.type));
+    blocks.emplace_back(t.type.dtype, Shape(t.type.shape.begin() + 1, t.type.shape.end()));
+  }
+  out_.inputs = s.inputs;
+  const Values results = rules::on_devices(r, f.name, rows, blocks, d.replicas, d.partitions);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    out_.outputs.push_back({s.outputs.at(i).name, results[i].type()});
+  out_.program = level.builder().finish_pruned(results);
+  return std::move(out_);
+}
+
+Imported Importer::import(const std::string& function) {
+  const FunctionSyntax& f = entry(function);
+  const Signature names = signature(function);
+  if (const std::optional<Devices> d = devices_of(f)) return import_on_devices(f, names, *d);
+  Level level(function, nullptr);
+  top_ = &level;
+  Scope scope(level, nullptr, module);
+  calls_.push_back(&f);
+  for (const ArgumentSyntax& a : f.arguments) {
+    Bound bound{{}, &a.type};
+    for (Type t : leaf_types(a.type)) {
+      if (const std::size_t i = out_.inputs.size(); i < options.arguments.size())
+        t.shape = options.arguments[i];
+      else if (a.type.kind == TypeSyntax::tensor)
+        t = type(a.type);
+      bound.leaves.push_back(level.builder().input(t));
+      if (const AttributeSyntax* s = sharding_in(a.attributes))
+        bound.leaves.back() = constrained(bound.leaves.back(), *s);
+      out_.inputs.push_back({names.inputs[out_.inputs.size()].name, t});
+    }
+    scope.define(a.name, a.at, bound);
+  }
+  const std::vector<Bound> results = block(scope, f.body);
+  if (results.size() != f.results.size())
+    fail(*module.source, f.at,
+         {"@" + f.name + " returns " + std::to_string(results.size()) +
+          " values, and is declared to return " + std::to_string(f.results.size())});
+  Values outputs;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    std::vector<Type> got;
+    const AttributeSyntax* sharding = sharding_in(f.results[i].attributes);
+    for (const Value& v : results[i].leaves) {
+      outputs.push_back(sharding ? constrained(v, *sharding) : v);
+      got.emplace_back(v.dtype(), v.shape());
+      out_.outputs.push_back({names.outputs.at(out_.outputs.size()).name, got.back()});
+    }
+    if (const std::vector<Type> want = leaf_types(f.results[i].type); !fits(want, got))
+      fail(*module.source, f.results[i].at,
+           {"result " + std::to_string(i) + " is " + text_of(got) + ", and is declared as " +
+            text_of(want)});
+  }
+  outputs.insert(outputs.end(), checked_.begin(), checked_.end());
+  out_.program = level.builder().finish_pruned(outputs);
+  return std::move(out_);
+}
+
+Signature signature_of(const ModuleSyntax& module, const std::string& function) {
+  return Importer(module, {}).signature(function);
+}
+
+Imported import_function(const ModuleSyntax& module, const std::string& function,
+                         const ImportOptions& options) {
+  return Importer(module, options).import(function);
+}
+
+}  // namespace tessera::inline v0::stablehlo

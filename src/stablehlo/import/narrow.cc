@@ -1,0 +1,120 @@
+#include "stablehlo/import/narrow.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tessera::inline v0::stablehlo {
+
+namespace {
+
+using Beyond = Narrow::Beyond;
+
+// The formats of the Open Compute Project, of IEEE P3109 drafts and of LLVM's APFloat.
+constexpr Narrow kNarrow[] = {
+    {"i2", DType::int8, 2},
+    {"i4", DType::int8, 4},
+    {"ui2", DType::uint8, 2},
+    {"ui4", DType::uint8, 4},
+    {"f4E2M1FN", DType::float32, 4, 1, 1, Beyond::nothing, 6},
+    {"f6E2M3FN", DType::float32, 6, 3, 1, Beyond::nothing, 7.5},
+    {"f6E3M2FN", DType::float32, 6, 2, 3, Beyond::nothing, 28},
+    {"f8E3M4", DType::float32, 8, 4, 3, Beyond::infinity, 15.5},
+    {"f8E4M3", DType::float32, 8, 3, 7, Beyond::infinity, 240},
+    {"f8E4M3FN", DType::float32, 8, 3, 7, Beyond::one_nan, 448},
+    {"f8E4M3FNUZ", DType::float32, 8, 3, 8, Beyond::zero_is_nan, 240},
+    {"f8E4M3B11FNUZ", DType::float32, 8, 3, 11, Beyond::zero_is_nan, 30},
+    {"f8E5M2", DType::float32, 8, 2, 15, Beyond::infinity, 57344},
+    {"f8E5M2FNUZ", DType::float32, 8, 2, 16, Beyond::zero_is_nan, 57344},
+    {"f8E8M0FNU", DType::float32, 8, 0, 127, Beyond::powers_of_two, 0x1p127},
+};
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+bool is_signed(const Narrow& t) { return t.beyond != Beyond::powers_of_two; }
+// Exponent of the least number that has all digits.
+int least_exponent(const Narrow& t) {
+  return t.beyond == Beyond::powers_of_two ? -t.bias : 1 - t.bias;
+}
+
+// What stands for numbers that are too great; the sign is the number's.
+double too_great(const Narrow& t) {
+  return t.beyond == Beyond::nothing ? t.greatest : t.beyond == Beyond::infinity ? kInf : kNan;
+}
+
+Value number(Value like, double x) { return ops::full_like(like, x); }
+Value bits_of(Value like, std::int64_t n) {
+  return ops::broadcast_in_dim(ops::constant(*like.builder, scalar_literal(like.dtype(), n)),
+                               like.shape(), {});
+}
+
+Value wrapped(Value x, const Narrow& t) {
+  if (is_unsigned_integer(t.carrier)) return ops::and_(x, bits_of(x, (1 << t.bits) - 1));
+  const Value shift = bits_of(x, 8 - t.bits);
+  return ops::shift_right_arithmetic(ops::shift_left(x, shift), shift);
+}
+
+}  // namespace
+
+const Narrow* narrow_of(std::string_view element) {
+  for (const Narrow& t : kNarrow)
+    if (t.name == element) return &t;
+  return nullptr;
+}
+
+double number_of_bits(std::uint8_t bits, const Narrow& t) {
+  const int fields = t.bits - (is_signed(t) ? 1 : 0), fraction = bits & ((1 << t.mantissa) - 1);
+  const int exponent = (bits & ((1 << fields) - 1)) >> t.mantissa;
+  const int most = (1 << (fields - t.mantissa)) - 1, all = (1 << t.mantissa) - 1;
+  const double sign = is_signed(t) && (bits >> fields & 1) ? -1 : 1;
+  if (t.beyond == Beyond::powers_of_two)
+    return exponent == most ? kNan : std::ldexp(1.0, exponent - t.bias);
+  if (t.beyond == Beyond::zero_is_nan && sign < 0 && exponent == 0 && fraction == 0) return kNan;
+  if (t.beyond == Beyond::one_nan && exponent == most && fraction == all) return kNan;
+  if (t.beyond == Beyond::infinity && exponent == most) return fraction ? kNan : sign * kInf;
+  return sign * std::ldexp((exponent ? 1 << t.mantissa : 0) + fraction,
+                           std::max(exponent, 1) - t.bias - t.mantissa);
+}
+
+double narrowed(double x, const Narrow& t) {
+  if (std::isnan(x)) return t.beyond == Beyond::nothing ? -0.0 : x;
+  if (t.beyond == Beyond::powers_of_two && x <= 0)
+    return x < 0 ? kNan : std::ldexp(1.0, least_exponent(t));
+  if (x == 0) return t.beyond == Beyond::zero_is_nan ? 0 : x;
+  if (std::isinf(x)) return std::copysign(too_great(t), x);
+  const double step = std::ldexp(1.0, std::max(std::ilogb(x), least_exponent(t)) - t.mantissa);
+  const double rounded = std::nearbyint(x / step) * step;
+  if (std::abs(rounded) > t.greatest) return std::copysign(too_great(t), x);
+  return rounded == 0 && t.beyond == Beyond::zero_is_nan ? 0 : rounded;
+}
+
+Value narrowed(Value x, const Narrow& t) {
+  if (is_integer(t.carrier)) return wrapped(x, t);
+  constexpr int kDigits = 23, kBias = 127;  // of float32
+  const Value bits = ops::bitcast_convert(x, DType::int32);
+  const Value exponent = ops::and_(ops::shift_right_logical(bits, bits_of(bits, kDigits)),
+                                   bits_of(bits, 2 * kBias + 1));
+  const int least_scale = std::max(least_exponent(t) + kBias, 1);
+  const Value scale =
+      ops::sub(ops::max(exponent, bits_of(bits, least_scale)), bits_of(bits, t.mantissa));
+  const Value step =
+      ops::bitcast_convert(ops::shift_left(scale, bits_of(bits, kDigits)), x.dtype());
+  Value y = ops::mul(ops::round_nearest_even(ops::div(x, step)), step);
+  const Value zero = number(x, 0);
+  const Value limit = number(x, too_great(t));
+  const Value instead = ops::select(ops::lt(x, zero), ops::neg(limit), limit);
+  y = ops::select(ops::gt(ops::abs(y), number(x, t.greatest)), instead, y);
+  if (t.beyond == Beyond::zero_is_nan) y = ops::select(ops::eq(y, zero), zero, y);
+  if (t.beyond == Beyond::powers_of_two) {
+    // The least of them has fewer digits in float32 than its neighbours.
+    const double least = std::ldexp(1.0, least_exponent(t));
+    const Value low =
+        ops::select(ops::lt(x, number(x, 1.5 * least)), number(x, least), number(x, 2 * least));
+    y = ops::select(ops::lt(x, number(x, 2 * least)), low, y);
+    y = ops::select(ops::lt(x, zero), number(x, kNan), y);
+  }
+  return ops::select(ops::ne(x, x), t.beyond == Beyond::nothing ? number(x, -0.0) : x, y);
+}
+
+}  // namespace tessera::inline v0::stablehlo

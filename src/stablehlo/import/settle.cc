@@ -1,0 +1,99 @@
+// What constants and shapes settle, computed while a program is written.
+#include "ir/host_array.h"
+#include "ir/op.h"
+#include "stablehlo/import/scope.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::stablehlo {
+
+namespace {
+
+// Arithmetic on shapes is of few numbers.
+constexpr std::int64_t kMostElements = 64;
+
+HostArray array_of(const Known& k) {
+  HostArray out(k.literal.dtype, k.shape);
+  const auto size = static_cast<std::size_t>(size_of(k.literal.dtype));
+  const bool one = k.literal.shape != k.shape;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(k.shape.count()); ++i)
+    std::copy_n(k.literal.bytes->data() + (one ? 0 : i * size), size, out.bytes + i * size);
+  return out;
+}
+
+bool is_small(const Type& t) { return t.shape.count() <= kMostElements; }
+
+constexpr auto kNone = static_cast<std::size_t>(-1);
+
+}  // namespace
+
+void Level::look_at_new_equations() {
+  const Program& p = builder_.so_far();
+  made_by_.resize(p.types.size(), kNone);
+  for (; looked_at_ < p.equations.size(); ++looked_at_)
+    for (Var out : p.equations[looked_at_].outputs) made_by_[out] = looked_at_;
+}
+
+const Equation* Level::made_by(Value v) {
+  if (v.builder != &builder_) return nullptr;
+  look_at_new_equations();
+  const std::size_t at = made_by_[v.var];
+  return at == kNone ? nullptr : &builder_.so_far().equations[at];
+}
+
+const Known* Level::settle(Value v) {
+  if (v.builder != &builder_) return nullptr;
+  const Program& p = builder_.so_far();
+  look_at_new_equations();
+  std::vector<Var> stack{v.var};
+  while (!stack.empty()) {
+    const Var top = stack.back();
+    if (known_.contains(top) || open_.contains(top)) {
+      stack.pop_back();
+      continue;
+    }
+    const auto give_up = [&] {
+      open_.insert(top);
+      stack.pop_back();
+    };
+    if (!is_small(p.type(top))) {
+      give_up();
+      continue;
+    }
+    if (made_by_[top] == kNone) {
+      const auto outside = from_outside_.find(top);
+      const Known* k = outside == from_outside_.end() ? nullptr : outer_->settle(outside->second);
+      if (k)
+        known_[top] = *k;
+      else
+        open_.insert(top);
+      stack.pop_back();
+      continue;
+    }
+    const Equation& e = p.equations[made_by_[top]];
+    const auto waits = [&](Var in) { return !known_.contains(in); };
+    if (!e.op->evaluate || e.op->position ||
+        std::any_of(e.inputs.begin(), e.inputs.end(), [&](Var in) { return open_.contains(in); }) ||
+        std::any_of(e.outputs.begin(), e.outputs.end(),
+                    [&](Var out) { return !is_small(p.type(out)); })) {
+      give_up();
+      continue;
+    }
+    if (std::any_of(e.inputs.begin(), e.inputs.end(), waits)) {
+      std::copy_if(e.inputs.begin(), e.inputs.end(), std::back_inserter(stack), waits);
+      continue;
+    }
+    std::vector<HostArray> in, out;
+    for (Var i : e.inputs) in.push_back(array_of(known_.at(i)));
+    for (Var o : e.outputs) out.emplace_back(p.type(o).dtype, p.type(o).shape);
+    e.op->evaluate({e.attrs, in, out});
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      auto bytes = std::make_shared<const std::vector<std::byte>>(
+          out[i].bytes, out[i].bytes + static_cast<std::size_t>(out[i].size_bytes()));
+      known_[e.outputs[i]] = {{out[i].dtype, out[i].shape, std::move(bytes)}, out[i].shape};
+    }
+  }
+  return known(v);
+}
+
+}  // namespace tessera::inline v0::stablehlo

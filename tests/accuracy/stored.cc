@@ -1,0 +1,127 @@
+// The functions whose exact results are stored, and their measurement.
+#include "measure.h"
+#include "ulps.h"
+
+#include <map>
+#include <stdexcept>
+
+namespace accuracy {
+
+namespace {
+
+using In = std::span<const Array>;
+
+const std::map<std::string, Array>& tensors_of(const std::string& folder) {
+  static std::map<std::string, std::map<std::string, Array>> files;
+  std::map<std::string, Array>& all = files[folder];
+  if (all.empty())
+    for (const char* file : {"exact", "exact_several"})
+      for (const auto& [name, x] :
+           ts::load_safetensors(folder + "/" + file + ".safetensors").tensors)
+        all.emplace(name, x);
+  return all;
+}
+
+template <class T>
+Worst measured(const Stored& f, DType dtype, const std::string& folder) {
+  const auto& tensors = tensors_of(folder);
+  const std::string prefix = f.name + "/" + std::string(name_of(dtype)) + "/";
+  auto tensor = [&](const std::string& part) {
+    const auto it = tensors.find(prefix + part);
+    if (it == tensors.end()) throw std::runtime_error("no " + prefix + part + " in " + folder);
+    return it->second;
+  };
+  std::vector<Array> in;
+  for (int i = 0; i < f.operands; ++i) in.push_back(tensor("in" + std::to_string(i)));
+  const auto computed = ts::jit([&f](const std::vector<Array>& v) { return f.computed(v); });
+  const Array result = computed(in), high = tensor("high");
+  const auto got = result.template host<T>();
+  const auto exact = high.template host<double>();
+  std::vector<float> part(exact.size()), least = part;
+  if (tensors.contains(prefix + "least")) least = tensor("least").template to_vector<float>();
+  if constexpr (std::is_same_v<T, double>) part = tensor("part").template to_vector<float>();
+  Worst worst;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const auto wide = static_cast<Wider<T>>(exact[i]);
+    const double u = ulps_between<T>(got[i], wide + wide * static_cast<Wider<T>>(part[i]),
+                                     static_cast<double>(least[i]));
+    if (!(u > worst.ulps)) continue;
+    auto operand = [&](std::size_t k) {
+      return k < in.size() ? static_cast<double>(widened(in[k].template host<T>()[i])) : 0.0;
+    };
+    worst = {u, operand(0), operand(1), static_cast<double>(widened(got[i])), exact[i], operand(2)};
+  }
+  return worst;
+}
+
+template <class F>
+Stored one(std::string name, F f, std::string tails) {
+  return {std::move(name), 1, [f](In in) { return f(in[0]); }, std::move(tails)};
+}
+template <class F>
+Stored two(std::string name, F f, std::string tails) {
+  return {std::move(name), 2, [f](In in) { return f(in[0], in[1]); }, std::move(tails)};
+}
+
+}  // namespace
+
+#define TESSERA_ONE(name, tails) \
+  one(                           \
+      #name, [](const Array& x) { return ts::name(x); }, tails)
+#define TESSERA_TWO(name, tails) \
+  two(                           \
+      #name, [](const Array& x, const Array& y) { return ts::name(x, y); }, tails)
+#define TESSERA_POLYGAMMA(n)                                                    \
+  one(                                                                          \
+      "polygamma (" #n ")", [](const Array& x) { return ts::polygamma(n, x); }, \
+      "inf at 0, NaN below")
+
+const std::vector<Stored>& stored_functions() {
+  static const std::vector<Stored> all{
+      TESSERA_ONE(digamma,
+                  "NaN at zero and negative integers, inf at inf; below 0 ulps of at least what is "
+                  "subtracted"),
+      TESSERA_ONE(gamma, "infinite at zeros, NaN at negative integers and -inf"),
+      TESSERA_TWO(betaln, "inf at 0"),
+      one(
+          "multigammaln (3)", [](const Array& x) { return ts::multigammaln(x, 3); }, "inf at 1"),
+      TESSERA_TWO(zeta, "inf at s = 1 and q = 0, NaN below"),
+      TESSERA_POLYGAMMA(1),
+      TESSERA_POLYGAMMA(2),
+      TESSERA_POLYGAMMA(9),
+      TESSERA_TWO(gammainc, "0 at x = 0, 1 at x = inf, NaN for negative operands"),
+      TESSERA_TWO(gammaincc, "1 at x = 0, 0 at x = inf, NaN for negative operands"),
+      {"betainc", 3, [](In in) { return ts::betainc(in[0], in[1], in[2]); },
+       "0 at x = 0, 1 at x = 1, NaN outside"},
+      TESSERA_ONE(expi, "-inf at 0, 0 at -inf, inf at inf"),
+      TESSERA_ONE(i0, "inf at infinities"),
+      TESSERA_ONE(i0e, "0 at infinities"),
+      TESSERA_ONE(i1, "infinite at infinities"),
+      TESSERA_ONE(i1e, "0 at infinities"),
+      TESSERA_ONE(ndtr, "0 at -inf, 1 at inf"),
+      TESSERA_ONE(log_ndtr, "-inf at -inf, 0 at inf"),
+      TESSERA_ONE(ndtri, "infinite at 0 and 1, NaN outside"),
+      TESSERA_ONE(logit, "infinite at 0 and 1, NaN outside"),
+      TESSERA_TWO(xlogy, "0 where x is 0"),
+      TESSERA_TWO(xlog1py, "0 where x is 0"),
+      TESSERA_ONE(entr, "0 at 0, -inf below"),
+      TESSERA_TWO(rel_entr, "0 where x is 0, inf below"),
+      TESSERA_TWO(kl_div, "y where x is 0, inf below"),
+  };
+  return all;
+}
+#undef TESSERA_ONE
+#undef TESSERA_TWO
+#undef TESSERA_POLYGAMMA
+
+Worst measure(const Stored& f, DType dtype, const std::string& folder) {
+  const std::string from = folder.empty() ? TESSERA_SOURCE_DIR "/tests/accuracy" : folder;
+  switch (dtype) {
+    case DType::float64: return measured<double>(f, dtype, from);
+    case DType::float16: return measured<ts::float16_t>(f, dtype, from);
+    case DType::bfloat16: return measured<ts::bfloat16_t>(f, dtype, from);
+    default: return measured<float>(f, dtype, from);
+  }
+}
+
+}  // namespace accuracy

@@ -1,0 +1,42 @@
+module @jit_scattered attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<6xf32> loc("x")) -> (tensor<6xf32> {jax.result_info = "result[0]"}, tensor<6xf32> {jax.result_info = "result[1]"}, tensor<3xf32> {jax.result_info = "result[2]"}) {
+    %c = stablehlo.constant dense<6> : tensor<i32> loc(#loc20)
+    %c_0 = stablehlo.constant dense<0> : tensor<i32> loc(#loc20)
+    %cst = stablehlo.constant dense<3.000000e+00> : tensor<f32> loc(#loc20)
+    %c_1 = stablehlo.constant dense<1> : tensor<i32> loc(#loc20)
+    %c_2 = stablehlo.constant dense<[4, 0, 5]> : tensor<3xi32> loc(#loc20)
+    %0 = call @sort(%arg0) : (tensor<6xf32>) -> tensor<6xf32> loc(#loc25)
+    %1 = stablehlo.reverse %0, dims = [0] : tensor<6xf32> loc(#loc26)
+    %2 = stablehlo.broadcast_in_dim %c_1, dims = [] : (tensor<i32>) -> tensor<1xi32> loc(#loc27)
+    %3 = "stablehlo.scatter"(%arg0, %2, %cst) <{indices_are_sorted = true, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>, unique_indices = true}> ({
+    ^bb0(%arg1: tensor<f32> loc("scatter:"(#loc6)), %arg2: tensor<f32> loc("scatter:"(#loc6))):
+      stablehlo.return %arg2 : tensor<f32> loc(#loc28)
+    }) : (tensor<6xf32>, tensor<1xi32>, tensor<f32>) -> tensor<6xf32> loc(#loc28)
+    %4 = stablehlo.broadcast_in_dim %c_0, dims = [] : (tensor<i32>) -> tensor<3xi32> loc(#loc29)
+    %5 = stablehlo.compare LT, %c_2, %4, SIGNED : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi1> loc(#loc29)
+    %6 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<i32>) -> tensor<3xi32> loc(#loc30)
+    %7 = stablehlo.add %c_2, %6 : tensor<3xi32> loc(#loc30)
+    %8 = stablehlo.select %5, %7, %c_2 : tensor<3xi1>, tensor<3xi32> loc(#loc31)
+    %9 = stablehlo.broadcast_in_dim %8, dims = [0] : (tensor<3xi32>) -> tensor<3x1xi32> loc(#loc32)
+    %10 = "stablehlo.gather"(%arg0, %9) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<6xf32>, tensor<3x1xi32>) -> tensor<3xf32> loc(#loc33)
+    return %1, %3, %10 : tensor<6xf32>, tensor<6xf32>, tensor<3xf32> loc(#loc20)
+  } loc(#loc)
+  func.func private @sort(%arg0: tensor<6xf32> loc(unknown)) -> tensor<6xf32> {
+    %cst = stablehlo.constant dense<0x7FC00000> : tensor<f32> loc(#loc)
+    %cst_0 = stablehlo.constant dense<0.000000e+00> : tensor<f32> loc(#loc)
+    %0 = "stablehlo.sort"(%arg0) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%arg1: tensor<f32> loc("sort:"(#loc8)), %arg2: tensor<f32> loc("sort:"(#loc8))):
+      %1 = stablehlo.compare EQ, %arg1, %cst_0, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1> loc(#loc9)
+      %2 = stablehlo.select %1, %cst_0, %arg1 : tensor<i1>, tensor<f32> loc(#loc10)
+      %3 = stablehlo.compare NE, %arg1, %arg1, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1> loc(#loc11)
+      %4 = stablehlo.select %3, %cst, %2 : tensor<i1>, tensor<f32> loc(#loc10)
+      %5 = stablehlo.compare EQ, %arg2, %cst_0, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1> loc(#loc9)
+      %6 = stablehlo.select %5, %cst_0, %arg2 : tensor<i1>, tensor<f32> loc(#loc10)
+      %7 = stablehlo.compare NE, %arg2, %arg2, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1> loc(#loc11)
+      %8 = stablehlo.select %7, %cst, %6 : tensor<i1>, tensor<f32> loc(#loc10)
+      %9 = stablehlo.compare LT, %4, %8, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1> loc(#loc12)
+      stablehlo.return %9 : tensor<i1> loc(#loc8)
+    }) : (tensor<6xf32>) -> tensor<6xf32> loc(#loc8)
+    return %0 : tensor<6xf32> loc(#loc)
+  } loc(#loc35)
+} loc(#loc)

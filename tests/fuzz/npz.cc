@@ -1,0 +1,9 @@
+// An archive of arrays.
+#include <tessera/npz.h>
+
+#include "fuzz/fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const fuzz::File file(data, size);
+  return fuzz::refuses_or_reads([&] { tessera::load_npz(file.path()); });
+}

@@ -1,0 +1,9 @@
+// A model on disk.
+#include <tessera/safetensors.h>
+
+#include "fuzz/fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const fuzz::File file(data, size);
+  return fuzz::refuses_or_reads([&] { tessera::load_safetensors(file.path()); });
+}

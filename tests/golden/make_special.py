@@ -1,0 +1,115 @@
+"""Makes names_special.safetensors: special functions of drawn float32 and float64 arguments, and their derivatives, to 40 digits by mpmath
+1.3 or later, rounded once. Stored as make_names.py stores its cases; `grad f` are derivatives times the weights that names_test.cc has."""
+import json
+import pathlib
+import struct
+import zlib
+
+import mpmath as mp
+import numpy as np
+
+mp.mp.dps = 40
+tensors = {}
+CODES = {"float32": "F32", "float64": "F64"}
+inf, nan = mp.inf, mp.nan
+
+
+def log_ndtr(x):
+    return mp.log(mp.erfc(-x / mp.sqrt(2)) / 2) if x < 5 else mp.log1p(-mp.erfc(x / mp.sqrt(2)) / 2)
+
+
+def ndtri(p):
+    if p in (0, 1):
+        return -inf if p == 0 else inf
+    start = mp.sqrt(2) * mp.erfinv(2 * p - 1) if p > mp.mpf("1e-30") else -mp.sqrt(-2 * mp.log(p))
+    return mp.findroot(lambda x: log_ndtr(x) - mp.log(p), start) if p < 0.5 else start
+
+
+def lower(a, x):
+    if x == 0:
+        return mp.mpf(0)
+    return mp.gammainc(a, 0, x, regularized=True)
+
+
+def upper(a, x):
+    return mp.mpf(1) if x == 0 else mp.gammainc(a, x, mp.inf, regularized=True)
+
+
+def relative(x, y):
+    return mp.mpf(0) if x == 0 else x * mp.log(x / y)
+
+
+def xlogy(x, y):
+    return mp.mpf(0) if x == 0 else x * mp.log(y)
+
+
+ONE = {
+    "gamma": (mp.gamma, [0.5, 1, 2.5, 5, 10.1, 20.7, 30, -0.5, -1.5, -2.3, 1e-3]),
+    "expi": (mp.ei, [1e-3, 0.1, 0.5, 1, 2.5, 7, 20, 39.5, 45, 80, -1e-3, -0.3, -0.99, -1.01, -2, -5, -20, -60]),
+    "i0": (lambda x: mp.besseli(0, x), [0, 1e-3, 0.5, 1, 3.3, 9, 19.9, 20.1, 45, 80, -2.5]),
+    "i1": (lambda x: mp.besseli(1, x), [0, 1e-3, 0.5, 1, 3.3, 9, 19.9, 20.1, 45, 80, -2.5]),
+    "i0e": (lambda x: mp.besseli(0, x) * mp.exp(-abs(x)), [0, 1e-3, 0.5, 1, 3.3, 9, 19.9, 20.1, 45, 800, -2.5]),
+    "i1e": (lambda x: mp.besseli(1, x) * mp.exp(-abs(x)), [0, 1e-3, 0.5, 1, 3.3, 9, 19.9, 20.1, 45, 800, -2.5]),
+    "ndtr": (lambda x: mp.erfc(-x / mp.sqrt(2)) / 2, [-12, -5, -1.5, -0.1, 0, 0.3, 1, 4, 7]),
+    "log_ndtr": (log_ndtr, [-300, -50, -12, -10.01, -9.9, -3, -0.5, 0, 0.2, 1, 3, 6, 8]),
+    "ndtri": (ndtri, [1e-30, 1e-10, 1e-4, 0.02, 0.2, 0.249, 0.251, 0.4, 0.499, 0.51, 0.7, 0.76, 0.99, 0.99999]),
+    "logit": (lambda x: mp.log(x / (1 - x)), [1e-20, 1e-3, 0.2, 0.3, 0.49, 0.5, 0.51, 0.7, 0.8, 0.999]),
+    "entr": (lambda x: mp.mpf(0) if x == 0 else -x * mp.log(x), [0, 1e-5, 0.3, 1, 2.5]),
+}
+TWO = {
+    "betaln": (lambda a, b: mp.log(abs(mp.beta(a, b))), [(0.5, 0.5), (1.5, 2.25), (3, 7), (0.1, 20), (12.5, 9)]),
+    "zeta": (mp.zeta, [(1.1, 1), (2, 1), (3.5, 0.25), (2, 10.5), (20, 2.5), (1.5, 100), (50, 0.5), (6, 1e-3)]),
+    "gammainc": (lower, [(0.5, 0.1), (0.5, 3), (1, 1), (2.5, 0.7), (2.5, 8), (10, 9), (10, 25), (50, 40), (50, 60), (300, 290), (1e4, 9990), (3, 0), (0.1, 1e-4)]),
+    "gammaincc": (upper, [(0.5, 0.1), (0.5, 3), (1, 1), (2.5, 0.7), (2.5, 8), (10, 9), (10, 25), (50, 40), (50, 60), (300, 290), (1e4, 9990), (3, 0), (2, 60)]),
+    "xlogy": (xlogy, [(0, 3), (2, 0.5), (-1, 7), (0.5, 1.5)]),
+    "xlog1py": (lambda x, y: mp.mpf(0) if x == 0 else x * mp.log1p(y), [(0, 3), (2, 0.5), (-1, 1e-6), (0.5, -0.5)]),
+    "rel_entr": (relative, [(0, 3), (2, 0.5), (1, 7), (0.5, 1.5)]),
+    "kl_div": (lambda x, y: relative(x, y) - x + y, [(0, 3), (2, 0.5), (1, 7), (0.5, 1.75)]),
+}
+THREE = {
+    "betainc": (lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
+                [(0.5, 0.5, 0.3), (2, 3, 0.1), (2, 3, 0.9), (10, 4, 0.7), (0.2, 7, 0.01), (30, 40, 0.45), (1, 1, 0.25), (5, 0.5, 0.99)]),
+}
+# Derivatives in these arguments.
+DERIVATIVES = {"expi": [0], "i0": [0], "i1e": [0], "ndtr": [0], "log_ndtr": [0], "ndtri": [0], "logit": [0], "betaln": [0, 1],
+               "gammainc": [0, 1], "gammaincc": [0, 1], "betainc": [0, 1, 2], "rel_entr": [0, 1]}
+
+
+def store(key, inputs, outputs, dtype):
+    for i, x in enumerate(inputs):
+        tensors[f"{key}/in{i}"] = x
+    for i, y in enumerate(outputs):
+        tensors[f"{key}/out{i}"] = np.array([float(v) for v in y], dtype)
+
+
+for table in (ONE, TWO, THREE):
+    for name, (f, points) in table.items():
+        for dtype in ("float32", "float64"):
+            r = np.random.default_rng(zlib.crc32((name + dtype).encode()))
+            rows = [p if isinstance(p, tuple) else (p,) for p in points]
+            columns = [np.array(c, dtype) for c in zip(*rows)]
+            # And points beside them.
+            columns = [np.concatenate([c, (c * (1 + 0.01 * r.random(c.size))).astype(dtype)]) for c in columns]
+            if name in ("betainc", "logit", "ndtri"):
+                columns[-1] = np.minimum(columns[-1], np.array(0.9995, dtype))
+            points_of = list(zip(*[[mp.mpf(float(v)) for v in c] for c in columns]))
+            key = ":".join([name, "", "-".join([dtype] * len(columns))])
+            store(key, columns, [[f(*p) for p in points_of]], dtype)
+            if name in DERIVATIVES:
+                kept = [p for p in points_of if all(v != 0 for v in p)]
+                inputs = [np.array([float(v) for v in c], dtype) for c in zip(*kept)]
+                weights = [1 + mp.mpf(k % 5) / 4 for k in range(len(kept))]
+                slopes = [[w * mp.diff(f, p, tuple(int(i == n) for i in range(len(p)))) for w, p in zip(weights, kept)]
+                          for n in DERIVATIVES[name]]
+                store("grad " + key, inputs, slopes, dtype)
+
+header, body = {}, b""
+for name, array in tensors.items():
+    raw = np.ascontiguousarray(array).tobytes()
+    header[name] = {"dtype": CODES[str(array.dtype)], "shape": list(array.shape), "data_offsets": [len(body), len(body) + len(raw)]}
+    body += raw
+text = json.dumps(header, separators=(",", ":")).encode()
+text += b" " * (-len(text) % 8)
+path = pathlib.Path(__file__).with_name("names_special.safetensors")
+path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+print(len({n.rsplit("/", 1)[0] for n in tensors}), "cases,", path.stat().st_size, "bytes")

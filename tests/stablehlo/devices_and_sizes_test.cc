@@ -1,0 +1,159 @@
+// Files that are written and read, functions of any size, and modules for several devices.
+#include <tessera/tessera.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace ts = tessera;
+using ts::Array;
+
+namespace {
+
+std::string message_of(const auto& call) {
+  try {
+    call();
+  } catch (const ts::Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Saved, IsReadBackWithNamesAndDerivatives) {
+  const std::string path = testing::TempDir() + "/saved.mlir";
+  const Array captured = ts::arange(20).astype(ts::f32);
+  const auto f = [&](std::pair<Array, Array> p, Array x) {
+    return ts::sum(p.first * ts::sin(x)) + ts::sum(p.second * captured);
+  };
+  const Array a = ts::ones({3}), b = ts::ones({20}), x = Array(std::vector<float>{1, 2, 3});
+  ts::save_stablehlo(f, std::pair(a, b), x, path);
+  const ts::LoadedFunction g = ts::load_stablehlo(path);
+  ASSERT_EQ(g.inputs().size(), 3u);
+  EXPECT_EQ(g.inputs()[0], (ts::ArrayType{"args[0]/0", ts::f32, {3}}));
+  EXPECT_EQ(g.inputs()[2].name, "args[1]");
+  EXPECT_EQ(g.outputs()[0].name, "result");
+  EXPECT_EQ(g(a, b, x)[0].item<float>(), f({a, b}, x).item<float>());
+  const Array dx = ts::grad([&](Array x) { return g(a, b, x)[0]; })(x);
+  EXPECT_TRUE(ts::array_equal(dx, ts::grad([&](Array x) { return f({a, b}, x); })(x)).item<bool>());
+  std::filesystem::remove(path);
+}
+
+TEST(Saved, SaysWhatCannotBe) {
+  const auto f = [](Array x) { return x + 1.0; };
+  EXPECT_EQ(message_of([&] {
+              ts::save_stablehlo(f, ts::ones({2}), "/proc/nowhere/f.mlir");
+            }).substr(0, 61),
+            "save_stablehlo: /proc/nowhere/f.mlir cannot be written: No su");
+}
+
+constexpr const char* kRows = R"(func.func @main(%x: tensor<?x3xf32>) -> tensor<?xf32> {
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
+  %2 = stablehlo.constant dense<2> : tensor<i32>
+  %more = stablehlo.compare GE, %n, %2, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.custom_call @shape_assertion(%more, %n) {error_message = "there are {0} rows"} : (tensor<i1>, tensor<i32>) -> ()
+  %0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = stablehlo.reduce(%x init: %0) applies stablehlo.add across dimensions = [1] : (tensor<?x3xf32>, tensor<f32>) -> tensor<?xf32>
+  return %y : tensor<?xf32>
+})";
+
+// Each size has a program with the constants of its own: those of the last sizes are kept.
+TEST(AnySize, KeepsTheProgramsOfTheLastSizesOnly) {
+  constexpr int kElements = 16384, kSizes = 200;
+  std::string digits;
+  for (int i = 0; i < kElements; ++i) digits += "0000803F";
+  const std::string constant = "tensor<" + std::to_string(kElements) + "xf32>";
+  const ts::LoadedFunction f = ts::load_stablehlo_text(
+      "func.func @main(%x: tensor<?xf32>) -> (tensor<?xf32>, " + constant + ") {\n" +
+      "  %c = stablehlo.constant dense<\"0x" + digits + "\"> : " + constant + "\n" +
+      "  %y = stablehlo.add %x, %x : tensor<?xf32>\n" + "  return %y, %c : tensor<?xf32>, " +
+      constant + "\n}");
+  const ts::Device device = ts::devices()[0];
+  std::int64_t most = 0;
+  const std::int64_t before = ts::memory_stats(device).live;
+  for (int round = 0; round < 2; ++round)
+    for (int n = 1; n <= kSizes; ++n) {
+      const std::vector<Array> results = f(ts::ones({n}));
+      EXPECT_EQ(ts::sum(results[0]).item<float>(), 2.0f * static_cast<float>(n));
+      EXPECT_EQ(ts::sum(results[1]).item<float>(), float{kElements});
+      most = std::max(most, ts::memory_stats(device).live - before);
+    }
+  EXPECT_GT(most, 60 * 4 * kElements);
+  EXPECT_LT(most, 70 * 4 * kElements);
+}
+
+TEST(AnySize, IsSettledByEachCall) {
+  const ts::LoadedFunction f = ts::load_stablehlo_text(kRows);
+  EXPECT_EQ(f.inputs()[0].shape, (ts::Shape{-1, 3}));
+  EXPECT_EQ(f.outputs()[0].shape, (ts::Shape{-1}));
+  for (std::int64_t rows : {2, 5, 2}) {
+    const Array x = ts::arange(3 * rows).astype(ts::f32).reshape({rows, 3});
+    EXPECT_TRUE(ts::array_equal(f(x)[0], ts::sum(x, {.axis = 1})).item<bool>());
+  }
+  EXPECT_EQ(message_of([&] {
+              f(std::vector<Array>{ts::ones({1, 3})}, std::source_location());
+            }),
+            "@main: there are 1 rows\n"
+            "  rule: the module asserts what it was exported for\n"
+            "  try: call it with arguments of such shapes");
+  EXPECT_EQ(message_of([&] {
+              f(std::vector<Array>{ts::ones({4, 2})}, std::source_location());
+            }),
+            "@main: arguments that are not what it takes:\n"
+            "  - x is f32[?,3], and gets f32[4,2]\n"
+            "  rule: dtypes and shapes are those that it was exported for\n"
+            "  try: convert and reshape the arguments as inputs() says");
+}
+
+TEST(AnySize, WhatDataDecideIsRefusedByPlace) {
+  const ts::LoadedFunction f = ts::load_stablehlo_text(
+      "func.func @main(%x: tensor<?xf32>, %n: tensor<1xi32>) -> tensor<?xf32> {\n"
+      "  %0 = stablehlo.dynamic_reshape %x, %n : (tensor<?xf32>, tensor<1xi32>) -> tensor<?xf32>\n"
+      "  return %0 : tensor<?xf32>\n}");
+  EXPECT_EQ(
+      message_of([&] {
+        f(std::vector<Array>{ts::ones({4}), Array(std::vector<std::int32_t>{4})},
+          std::source_location());
+      }).substr(0, 117),
+      "load_stablehlo: line 2, column 8: stablehlo.dynamic_reshape: its operand 1 is not known "
+      "before the program runs\n     ");
+}
+
+TEST(Devices, AModuleOfSeveralReplicasTakesRows) {
+  ASSERT_GE(ts::device_count(), 4);
+  const ts::LoadedFunction f =
+      ts::load_stablehlo_text(R"(module @m attributes {mhlo.num_replicas = 4 : i32} {
+  func.func public @main(%x: tensor<2xf32> loc("x")) -> (tensor<2xf32>, tensor<ui32>) {
+    %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<2xf32>) -> tensor<2xf32>
+    %1 = stablehlo.replica_id : tensor<ui32>
+    return %0, %1 : tensor<2xf32>, tensor<ui32>
+  }
+})");
+  EXPECT_EQ(f.inputs()[0].shape, (ts::Shape{4, 2}));
+  const std::vector<Array> y = f(ts::arange(8).astype(ts::f32).reshape({4, 2}));
+  EXPECT_EQ(y[0].to_vector<float>(), (std::vector<float>{2, 4, 2, 4, 10, 12, 10, 12}));
+  EXPECT_EQ(y[1].to_vector<std::uint32_t>(), (std::vector<std::uint32_t>{0, 1, 2, 3}));
+}
+
+// The mesh has as many devices as there are: results lie as the file says. Otherwise they are whole.
+TEST(Devices, ShardingsAreKeptWhereTheyFit) {
+  const int n = ts::device_count();
+  const std::string text =
+      "module @m {\n  sdy.mesh @mesh = <[\"x\"=" + std::to_string(n) +
+      "]> {a.b = {}}\n"
+      "  func.func @main(%x: tensor<16x2xf32>) -> (tensor<16x2xf32> {sdy.sharding = "
+      "#sdy.sharding<@mesh, [{\"x\"}, {}]>}) {\n"
+      "    %0 = stablehlo.add %x, %x : tensor<16x2xf32>\n    return %0 : tensor<16x2xf32>\n  }\n}";
+  const Array x = ts::arange(32).astype(ts::f32).reshape({16, 2});
+  for (const bool kept : {true, false}) {
+    const Array y = ts::load_stablehlo_text(text, {.shardings = kept})(x)[0];
+    EXPECT_TRUE(ts::array_equal(y, x + x).item<bool>());
+    EXPECT_EQ(y.shards().size(), kept ? static_cast<std::size_t>(n) : 1u);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,214 @@
+// Shardings as texts of XLA's older partitioner: each device's part beside the list of devices that
+// the text stands for, and whole modules beside the unsharded run.
+#include "stablehlo/text/tile_sharding.h"
+
+#include <tessera/tessera.h>
+
+#include "message.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+namespace ts = tessera;
+using tessera::v0::stablehlo::DeviceDigit;
+using tessera::v0::stablehlo::parse_tile_sharding;
+using tessera::v0::stablehlo::TileSharding;
+using test::message;
+using ts::Array;
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+std::string joined(const Numbers& n) {
+  std::string s;
+  for (std::int64_t x : n) s += (s.empty() ? "" : ",") + std::to_string(x);
+  return s;
+}
+
+// iota(prod(sizes)).reshape(sizes).transpose(permutation), row-major.
+Numbers device_list(const Numbers& sizes, const Numbers& permutation) {
+  const std::int64_t n =
+      std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+  Numbers strides(sizes.size(), 1), list;
+  for (std::size_t i = sizes.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * sizes[i + 1];
+  for (std::int64_t at = 0; at < n; ++at) {
+    std::int64_t rest = at, device = 0;
+    for (std::size_t k = permutation.size(); k-- > 0;) {
+      const auto p = static_cast<std::size_t>(permutation[k]);
+      device += rest % sizes[p] * strides[p];
+      rest /= sizes[p];
+    }
+    list.push_back(device);
+  }
+  return list;
+}
+
+// The number of the device's part along the digits.
+std::int64_t part_of(std::int64_t device, const std::vector<DeviceDigit>& digits) {
+  std::int64_t part = 0;
+  for (const DeviceDigit& d : digits) part = part * d.size + device / d.stride % d.size;
+  return part;
+}
+
+void expect_parts(const std::string& text, const Numbers& tile, int rank, const Numbers& devices) {
+  std::string problem;
+  const TileSharding s = parse_tile_sharding(text, rank, problem);
+  ASSERT_EQ(problem, "") << text;
+  ASSERT_EQ(s.kind, TileSharding::Kind::tiled);
+  ASSERT_EQ(s.devices, static_cast<std::int64_t>(devices.size()));
+  ASSERT_EQ(s.dims.size(), static_cast<std::size_t>(rank));
+  for (std::size_t at = 0; at < devices.size(); ++at) {
+    std::int64_t rest = static_cast<std::int64_t>(at);
+    Numbers place(tile.size());
+    for (std::size_t d = tile.size(); d-- > 0; rest /= tile[d]) place[d] = rest % tile[d];
+    for (int d = 0; d < rank; ++d)
+      EXPECT_EQ(part_of(devices[at], s.dims[static_cast<std::size_t>(d)]),
+                place[static_cast<std::size_t>(d)])
+          << text << ", device " << devices[at] << ", dimension " << d;
+  }
+}
+
+TEST(TileSharding, DevicesHaveTheirParts) {
+  expect_parts("{devices=[2,4]<=[8]}", {2, 4}, 2, device_list({8}, {0}));
+  expect_parts("{devices=[4,2]<=[2,4]T(1,0)}", {4, 2}, 2, device_list({2, 4}, {1, 0}));
+  expect_parts("{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}", {2, 1, 2}, 2,
+               device_list({2, 2}, {1, 0}));
+  expect_parts("{devices=[3,2,2]<=[2,3,2]T(1,2,0) last_tile_dims={replicated}}", {3, 2, 2}, 2,
+               device_list({2, 3, 2}, {1, 2, 0}));
+  expect_parts("{devices=[1,2,3]0,3,1,4,2,5 last_tile_dims={replicated, replicated}}", {1, 2, 3}, 1,
+               {0, 3, 1, 4, 2, 5});
+  expect_parts("{devices=[2,2]0,2,1,3 metadata={op_name=\"a\"}}", {2, 2}, 2, {0, 2, 1, 3});
+}
+
+// Any sizes and orders, as an order and as the list that it stands for.
+TEST(TileSharding, DrawnOrdersAndTheirLists) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 2000; ++round) {
+    Numbers sizes, permutation;
+    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    for (int i = 1 + below(4); i > 0; --i) sizes.push_back(1 + below(4));
+    permutation.resize(sizes.size());
+    std::iota(permutation.begin(), permutation.end(), 0);
+    std::shuffle(permutation.begin(), permutation.end(), random);
+    // Neighbours in the order are a dimension together, now and then.
+    Numbers tile;
+    for (std::int64_t p : permutation) {
+      const std::int64_t n = sizes[static_cast<std::size_t>(p)];
+      if (!tile.empty() && below(3) == 0)
+        tile.back() *= n;
+      else
+        tile.push_back(n);
+    }
+    const Numbers devices = device_list(sizes, permutation);
+    const int rank = static_cast<int>(tile.size()) - below(2);
+    const std::string behind =
+        rank < static_cast<int>(tile.size()) ? " last_tile_dim_replicate}" : "}";
+    expect_parts("{devices=[" + joined(tile) + "]<=[" + joined(sizes) + "]T(" +
+                     joined(permutation) + ")" + behind,
+                 tile, rank, devices);
+    expect_parts("{devices=[" + joined(tile) + "]" + joined(devices) + behind, tile, rank, devices);
+  }
+}
+
+TEST(TileSharding, WordsAndWhatIsWrong) {
+  const auto kind = [](const std::string& text) {
+    std::string problem;
+    const TileSharding s = parse_tile_sharding(text, 2, problem);
+    EXPECT_EQ(problem, "") << text;
+    return s.kind;
+  };
+  EXPECT_EQ(kind("{replicated}"), TileSharding::Kind::replicated);
+  EXPECT_EQ(kind("{manual}"), TileSharding::Kind::manual);
+  EXPECT_EQ(kind("{unknown}"), TileSharding::Kind::any);
+  EXPECT_EQ(kind("{maximal device=0}"), TileSharding::Kind::any);
+  EXPECT_EQ(kind("{}"), TileSharding::Kind::any);
+  const auto problem = [](const std::string& text) {
+    std::string problem;
+    parse_tile_sharding(text, 2, problem);
+    return problem;
+  };
+  EXPECT_EQ(problem(""), "it does not begin with a brace");
+  EXPECT_EQ(problem("{{replicated}, {manual}}"), "it is one of a tuple");
+  EXPECT_EQ(problem("{devices=[2,2}"), "its numbers of parts should stand in brackets");
+  EXPECT_EQ(problem("{devices=[0,2]<=[0]}"), "it is for no device, or for too many");
+  EXPECT_EQ(problem("{devices=[1000000,1000000]<=[4]}"), "it is for no device, or for too many");
+  EXPECT_EQ(problem("{devices=[2,2]<=[8]}"), "its sizes behind '<=' should multiply to 4");
+  EXPECT_EQ(problem("{devices=[2,2]<=[2,2]T(0,0)}"), "it is no permutation that stands behind T");
+  EXPECT_EQ(problem("{devices=[2,2]0,1,2}"), "it should list 4 devices");
+  EXPECT_EQ(problem("{devices=[2,2]0,1,3,2}"), "its devices go along no axes of a mesh");
+  EXPECT_EQ(problem("{devices=[2,2]1,0,3,2}"), "its devices go along no axes of a mesh");
+  EXPECT_EQ(problem("{devices=[2,3]<=[3,2]}"), "its parts go along no axes of a mesh");
+  EXPECT_EQ(problem("{devices=[2,2]<=[4]"),
+            "something stands behind its devices that is not known");
+  EXPECT_EQ(problem("{devices=[4]<=[4]}"), "it has parts for 1 dimensions, and the array 2");
+  EXPECT_EQ(problem("{devices=[2,1,2]<=[4] last_tile_dims={manual}}"),
+            "a part of its axes is manual");
+  EXPECT_EQ(problem("{mesh['x'=2], [{'x'}, {}]}"),
+            "it has neither devices nor a word that stands for them");
+}
+
+constexpr const char* kModule = R"(
+module @jit_f attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<8x4xf32> {mhlo.sharding = "{devices=[2,2]<=[4]}"},
+      %arg1: tensor<4x8xf32> {mhlo.sharding = "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"})
+      -> (tensor<8x8xf32> {mhlo.sharding = "{devices=[4,1]<=[4]}"},
+          tensor<8xf32> {mhlo.sharding = "{replicated}"}) {
+    %cst = stablehlo.constant dense<2.0> : tensor<f32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+    %1 = stablehlo.custom_call @Sharding(%0) {backend_config = "unspecified_dims=[1]", mhlo.sharding = "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %2 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<8x8xf32>
+    %3 = stablehlo.multiply %1, %2 : tensor<8x8xf32>
+    %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+    return %3, %4 : tensor<8x8xf32>, tensor<8xf32>
+  }
+})";
+
+class TileShardings : public testing::Test {
+ protected:
+  TileShardings() { ts::set_device_count(4); }
+  ~TileShardings() override { ts::set_device_count(before_); }
+  const int before_ = ts::device_count();
+};
+
+TEST_F(TileShardings, ModulesLieAsTheySay) {
+  const Array a = ts::arange(32).astype(ts::f32).reshape({8, 4}), b = ts::cos(a.reshape({4, 8}));
+  const std::vector<Array> whole = ts::load_stablehlo_text(kModule, {.shardings = false})(a, b),
+                           cut = ts::load_stablehlo_text(kModule)(a, b);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(ts::allclose(cut[i], whole[i], 1e-6).item<bool>()) << i;
+    EXPECT_EQ(whole[i].shards().size(), 1u);
+    EXPECT_EQ(cut[i].shards().size(), 4u);
+  }
+  for (const auto& s : cut[0].shards()) EXPECT_EQ(s.data.shape(), (ts::Shape{2, 8}));
+  for (const auto& s : cut[1].shards()) EXPECT_EQ(s.data.shape(), (ts::Shape{8}));
+}
+
+TEST_F(TileShardings, SayWhatCannotBeRead) {
+  const auto with = [](const std::string& sharding) {
+    return "func.func @main(%x: tensor<4x4xf32> {mhlo.sharding = \"" + sharding +
+           "\"}) -> tensor<4x4xf32> {\n  return %x : tensor<4x4xf32>\n}";
+  };
+  const std::string text =
+      message<ts::IoError>([&] { ts::load_stablehlo_text(with("{devices=[2,2]0,1,3,2}")); });
+  EXPECT_NE(
+      text.find("the sharding '{devices=[2,2]0,1,3,2}' cannot be read: its devices go along no "
+                "axes of a mesh"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("try: load it without shardings, or export it with Shardy"),
+            std::string::npos)
+      << text;
+  // For another number of devices it is for whole arrays.
+  const Array x = ts::ones({4, 4});
+  EXPECT_EQ(ts::load_stablehlo_text(with("{devices=[2,2]0,1,3,2}"), {.shardings = false})(x)[0]
+                .to_vector<float>(),
+            std::vector<float>(16, 1));
+  EXPECT_EQ(ts::load_stablehlo_text(with("{devices=[2,1]<=[2]}"))(x)[0].shards().size(), 1u);
+  EXPECT_EQ(ts::load_stablehlo_text(with("{devices=[2,2]<=[4]}"))(x)[0].shards().size(), 4u);
+}
+
+}  // namespace

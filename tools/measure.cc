@@ -1,0 +1,156 @@
+// `tessera bench` and `tessera explain`.
+#include "command.h"
+
+#include <tessera/tessera.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+namespace command {
+
+namespace {
+
+using tessera::Array;
+using Seconds = std::chrono::duration<double>;
+
+struct Request {
+  std::string name, file, out;
+  tessera::LoadOptions options;
+  Words inputs;
+  std::int64_t calls = 0, size = 1;  // no calls: as many as take a second
+};
+
+std::int64_t positive(const std::string& option, const std::string& text) {
+  std::int64_t n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc() || end != text.data() + text.size() || n < 1)
+    throw Unusable{option + " takes a number of 1 or more, and gets '" + text + "'"};
+  return n;
+}
+
+Request read(const std::string& name, const Words& arguments) {
+  Request r{.name = name};
+  const bool bench = name == "bench";
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& w = arguments[i];
+    const auto value = [&]() -> const std::string& {
+      if (++i == arguments.size()) throw Unusable{w + " takes a value"};
+      return arguments[i];
+    };
+    if (w == "--function")
+      r.options.function = value();
+    else if (w == "--arg")
+      r.inputs.push_back(value());
+    else if (w == "--size")
+      r.size = positive(w, value());
+    else if (bench && w == "--calls")
+      r.calls = positive(w, value());
+    else if (!bench && w == "--out")
+      r.out = value();
+    else if (w.starts_with("--"))
+      throw Unusable{name + " has no option " + w};
+    else if (!r.file.empty())
+      throw Unusable{"one file is taken, and '" + w + "' is a second"};
+    else
+      r.file = w;
+  }
+  if (r.file.empty()) throw Unusable{name + " takes a file"};
+  return r;
+}
+
+// The given arrays, or for each argument one of its type: normal numbers, or zeros where they are
+// integers, which may be indices.
+std::vector<Array> arguments_of(const Request& r, const tessera::LoadedFunction& f) {
+  std::vector<Array> out;
+  for (const std::string& path : r.inputs) out.push_back(tessera::load_npy(path));
+  if (!out.empty()) return out;
+  for (const tessera::ArrayType& t : f.inputs()) {
+    tessera::Shape shape = t.shape;
+    for (std::int64_t& d : shape) d = d < 0 ? r.size : d;
+    const Array key = tessera::random::key(out.size());
+    out.push_back(tessera::is_floating(t.dtype)
+                      ? tessera::random::normal(key, shape).astype(t.dtype)
+                      : tessera::zeros(shape, t.dtype));
+  }
+  return out;
+}
+
+auto function_of(const tessera::LoadedFunction& f, const std::string& name) {
+  return tessera::jit([f](const std::vector<Array>& arguments) { return f(arguments); },
+                      {.name = name});
+}
+
+std::string time_text(double seconds) {
+  char text[32];
+  const double scale = seconds < 1e-3 ? 1e6 : seconds < 1 ? 1e3 : 1;
+  std::snprintf(text, sizeof text, "%.4g %s", seconds * scale,
+                scale == 1e6   ? "us"
+                : scale == 1e3 ? "ms"
+                               : "s");
+  return text;
+}
+
+double quantile(const std::vector<double>& sorted, double q) {
+  return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+}  // namespace
+
+int bench(const Words& words) {
+  constexpr std::size_t kLeast = 5;
+  const Request request = read("bench", words);
+  const auto seconds = [](auto&& step) {
+    const auto begin = std::chrono::steady_clock::now();
+    step();
+    return Seconds(std::chrono::steady_clock::now() - begin).count();
+  };
+  tessera::LoadedFunction f;
+  const double load = seconds([&] { f = tessera::load_stablehlo(request.file, request.options); });
+  const std::vector<Array> arguments = arguments_of(request, f);
+  auto compiled = function_of(f, request.options.function);
+  const auto call = [&] {
+    for (const Array& y : compiled(arguments)) y.block_until_ready();
+  };
+  const double first = seconds(call);
+  std::vector<double> steady;
+  double spent = 0;
+  const auto more = [&] {
+    return request.calls ? static_cast<std::int64_t>(steady.size()) < request.calls
+                         : steady.size() < kLeast || spent < 1;
+  };
+  while (more()) {
+    steady.push_back(seconds(call));
+    spent += steady.back();
+  }
+  std::sort(steady.begin(), steady.end());
+  const double median = quantile(steady, 0.5);
+  std::printf("load        %s\n", time_text(load).c_str());
+  std::printf("first call  %s\n", time_text(first).c_str());
+  std::printf("median      %s of %zu calls\n", time_text(median).c_str(), steady.size());
+  std::printf("quartiles   %s to %s\n", time_text(quantile(steady, 0.25)).c_str(),
+              time_text(quantile(steady, 0.75)).c_str());
+  std::printf("extremes    %s to %s\n", time_text(steady.front()).c_str(),
+              time_text(steady.back()).c_str());
+  if (const double flops = compiled.explain(arguments).flops; flops > 0 && median > 0)
+    std::printf("work        %.4g GFLOP, %.4g GFLOP/s\n", flops / 1e9, flops / median / 1e9);
+  return kWell;
+}
+
+int explain(const Words& words) {
+  Request request = read("explain", words);
+  const tessera::LoadedFunction f = tessera::load_stablehlo(request.file, request.options);
+  const tessera::Plan plan =
+      function_of(f, request.options.function).explain(arguments_of(request, f));
+  if (request.out.empty())
+    request.out =
+        std::filesystem::path(request.file).filename().replace_extension(".html").string();
+  tessera::save_html(plan, request.out);
+  std::cout << tessera::summary(plan) << "\n" << request.out << "\n";
+  return kWell;
+}
+
+}  // namespace command
