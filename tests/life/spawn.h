@@ -44,7 +44,8 @@ inline Ended run(const std::vector<std::string>& args, const std::vector<std::st
       command.push_back(rest.substr(0, space));
       rest = space == std::string::npos ? "" : rest.substr(space + 1);
     }
-  command.push_back(LIFE_CHILD);
+  const char* child = std::getenv("LIFE_CHILD");  // the same program with the shared library
+  command.push_back(child ? child : LIFE_CHILD);
   command.insert(command.end(), args.begin(), args.end());
   std::vector<char*> argv, env;
   for (std::string& s : command) argv.push_back(s.data());

@@ -96,7 +96,7 @@ void skip_signed(Bytes& in) {
 
 }  // namespace
 
-const AttributeSyntax& Values::attribute(std::size_t index) {
+const AttributeSyntax& AttributeReader::attribute(std::size_t index) {
   std::optional<A>& known = attributes_[index];
   if (!known) {
     const Tables::Entry& e = tables_.attributes[index];
@@ -111,7 +111,7 @@ const AttributeSyntax& Values::attribute(std::size_t index) {
   return *known;
 }
 
-void Values::spend(const Bytes& in, std::size_t parts) {
+void AttributeReader::spend(const Bytes& in, std::size_t parts) {
   spent_ += parts;
   const std::size_t limit = source_->text.size() * kPartsPerByte + kPartsOfAny;
   if (spent_ > limit)
@@ -119,32 +119,32 @@ void Values::spend(const Bytes& in, std::size_t parts) {
             " where they are used");
 }
 
-AttributeSyntax Values::attribute(Bytes& in) {
+AttributeSyntax AttributeReader::attribute(Bytes& in) {
   const A& a = attribute(in.index(attributes_.size(), "attribute"));
   spend(in, parts_of(a));
   return a;
 }
 
-TypeSyntax Values::type(Bytes& in) { return type(in, in.index(types_.size(), "type")); }
+TypeSyntax AttributeReader::type(Bytes& in) { return type(in, in.index(types_.size(), "type")); }
 
-TypeSyntax Values::type(const Bytes& in, std::size_t index) {
+TypeSyntax AttributeReader::type(const Bytes& in, std::size_t index) {
   const T& t = type(index);
   spend(in, parts_of(t));
   return t;
 }
 
-std::string Values::string(Bytes& in) {
+std::string AttributeReader::string(Bytes& in) {
   const std::string_view text = tables_.strings[in.index(tables_.strings.size(), "string")];
   spend(in, text.size() / kTextOfPart);
   return std::string(text);
 }
 
-std::string_view Values::keep(const Bytes& in, std::string text) {
+std::string_view AttributeReader::keep(const Bytes& in, std::string text) {
   spend(in, text.size() / kTextOfPart);
   return source_->keep(std::move(text));
 }
 
-AttributeSyntax Values::read_attribute(const Tables::Entry& e) {
+AttributeSyntax AttributeReader::read_attribute(const Tables::Entry& e) {
   if (!e.encoded) {
     Parser p(source_, {e.begin, e.end - (e.end > e.begin ? 1 : 0)});
     return p.attribute();
@@ -158,7 +158,7 @@ AttributeSyntax Values::read_attribute(const Tables::Entry& e) {
   return a;
 }
 
-AttributeSyntax Values::vhlo_attribute(Bytes in) {
+AttributeSyntax AttributeReader::vhlo_attribute(Bytes in) {
   const std::size_t at = in.at();
   const std::uint64_t code = in.number();
   for (const Enumeration& e : enumerations())
@@ -211,7 +211,7 @@ AttributeSyntax Values::vhlo_attribute(Bytes in) {
 }
 
 // Of MLIR itself: what sharding annotations are made of.
-AttributeSyntax Values::builtin_attribute(Bytes in) {
+AttributeSyntax AttributeReader::builtin_attribute(Bytes in) {
   const std::size_t at = in.at();
   switch (in.number()) {
     case 0: {
@@ -251,7 +251,7 @@ AttributeSyntax Values::builtin_attribute(Bytes in) {
   }
 }
 
-std::vector<NamedAttribute> Values::dictionary(Bytes& in) {
+std::vector<NamedAttribute> AttributeReader::dictionary(Bytes& in) {
   std::vector<NamedAttribute> entries;
   for (std::size_t n = in.count("attributes"); n-- > 0;) {
     std::string name = attribute(in).text;
@@ -261,7 +261,7 @@ std::vector<NamedAttribute> Values::dictionary(Bytes& in) {
 }
 
 // Up to 8 bits are a byte, up to 64 a number with a sign.
-AttributeSyntax Values::integer(Bytes& in) {
+AttributeSyntax AttributeReader::integer(Bytes& in) {
   A a = made(A::integer, in.at());
   a.value_type = type(in);
   const std::string_view element = a.value_type.element;
@@ -278,7 +278,7 @@ AttributeSyntax Values::integer(Bytes& in) {
   return a;
 }
 
-AttributeSyntax Values::real(Bytes& in) {
+AttributeSyntax AttributeReader::real(Bytes& in) {
   A a = made(A::real, in.at());
   a.value_type = type(in);
   const int width = width_of(a.value_type.element);
@@ -292,7 +292,7 @@ AttributeSyntax Values::real(Bytes& in) {
   return a;
 }
 
-AttributeSyntax Values::tensor(Bytes& in) {
+AttributeSyntax AttributeReader::tensor(Bytes& in) {
   A a = made(A::bytes, in.at());
   a.value_type = type(in);
   a.data = in.take(in.count("bytes of a constant"), "a constant");

@@ -75,7 +75,7 @@ class Reader {
 
   BytecodeSourcePtr source_;
   const Tables& tables_;
-  Values values_;
+  AttributeReader values_;
   std::vector<std::string_view> names_;
   std::size_t highest_ = 0;  // no value has this number or a higher one
   int depth_ = 0;

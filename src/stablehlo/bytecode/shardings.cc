@@ -32,7 +32,7 @@ A made(A::Kind kind, std::size_t at) {
 
 }  // namespace
 
-AttributeSyntax Values::sdy_attribute(Bytes in) {
+AttributeSyntax AttributeReader::sdy_attribute(Bytes in) {
   const std::size_t at = in.at();
   const auto all = [&](A& into) {
     for (std::size_t n = in.count("attributes"); n-- > 0;) into.items.push_back(attribute(in));

@@ -33,7 +33,7 @@ enum Code {
 
 }  // namespace
 
-const TypeSyntax& Values::type(std::size_t index) {
+const TypeSyntax& AttributeReader::type(std::size_t index) {
   std::optional<T>& known = types_[index];
   if (!known) {
     const Tables::Entry& e = tables_.types[index];
@@ -48,7 +48,7 @@ const TypeSyntax& Values::type(std::size_t index) {
   return *known;
 }
 
-TypeSyntax Values::read_type(const Tables::Entry& e) {
+TypeSyntax AttributeReader::read_type(const Tables::Entry& e) {
   if (!e.encoded) {
     Parser p(source_, {e.begin, e.end - (e.end > e.begin ? 1 : 0)});
     return p.type();
@@ -63,20 +63,20 @@ TypeSyntax Values::read_type(const Tables::Entry& e) {
 }
 
 // The type of an element stands where a type is named, too.
-TypeSyntax Values::element_type(std::string_view name) {
+TypeSyntax AttributeReader::element_type(std::string_view name) {
   T t;
   t.kind = T::other;
   t.text = t.element = name;
   return t;
 }
 
-std::vector<TypeSyntax> Values::types(Bytes& in) {
+std::vector<TypeSyntax> AttributeReader::types(Bytes& in) {
   std::vector<T> all;
   for (std::size_t n = in.count("types"); n-- > 0;) all.push_back(type(in));
   return all;
 }
 
-TypeSyntax Values::vhlo_type(Bytes in) {
+TypeSyntax AttributeReader::vhlo_type(Bytes in) {
   const std::uint64_t code = in.number();
   if (code < std::size(kNames) && !kNames[code].empty()) return element_type(kNames[code]);
   T t;
@@ -114,7 +114,7 @@ TypeSyntax Values::vhlo_type(Bytes in) {
   }
 }
 
-TypeSyntax Values::builtin_type(Bytes in) {
+TypeSyntax AttributeReader::builtin_type(Bytes in) {
   const std::uint64_t code = in.number();
   switch (code) {
     case 0: {  // its width, and in the two low bits whether it is signed
@@ -137,7 +137,7 @@ TypeSyntax Values::builtin_type(Bytes in) {
   }
 }
 
-TypeSyntax Values::tensor_type(Bytes& in) {
+TypeSyntax AttributeReader::tensor_type(Bytes& in) {
   T t;
   t.kind = T::tensor;
   const std::size_t rank = in.count("dimensions");

@@ -17,9 +17,9 @@ struct BytecodeSource : Source {
 };
 using BytecodeSourcePtr = std::shared_ptr<const BytecodeSource>;
 
-class Values {
+class AttributeReader {
  public:
-  Values(BytecodeSourcePtr source, const Tables& tables)
+  AttributeReader(BytecodeSourcePtr source, const Tables& tables)
       : source_(std::move(source)),
         tables_(tables),
         attributes_(tables.attributes.size()),
