@@ -1,6 +1,6 @@
 #include "stablehlo/bytecode/read.h"
 
-#include "stablehlo/bytecode/values.h"
+#include "stablehlo/bytecode/attribute_reader.h"
 #include "stablehlo/bytecode/vhlo.h"
 
 #include <cstring>

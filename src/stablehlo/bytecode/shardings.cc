@@ -1,5 +1,5 @@
 // Shardy's attributes, as their text would be read (text/parse_shardings.cc).
-#include "stablehlo/bytecode/values.h"
+#include "stablehlo/bytecode/attribute_reader.h"
 
 namespace tessera::inline v0::stablehlo {
 

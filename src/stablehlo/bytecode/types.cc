@@ -1,4 +1,4 @@
-#include "stablehlo/bytecode/values.h"
+#include "stablehlo/bytecode/attribute_reader.h"
 #include "stablehlo/text/parser.h"
 
 #include <limits>
