@@ -72,7 +72,8 @@ TEST(NamedScope, IsInErrorsOfItsBlockOnly) {
   });
   EXPECT_NE(inside.find("\n  in: attention/scores\n"), std::string::npos) << inside;
   EXPECT_EQ(message(mistake).find("  in: "), std::string::npos);
-  EXPECT_NE(message([] { ts::named_scope(""); }).find("the name is empty"), std::string::npos);
+  EXPECT_NE(message([] { const auto scope = ts::named_scope(""); }).find("the name is empty"),
+            std::string::npos);
 }
 
 // The same bits with names as without.

@@ -3,6 +3,9 @@
 namespace tessera::inline v0::detail {
 
 Array in_doubles(const char* name, std::initializer_list<Operand> operands, const OfDoubles& f) {
+  return in_doubles(name, operands, [&](std::span<const Array> in, bool) { return f(in); });
+}
+Array in_doubles(const char* name, std::initializer_list<Operand> operands, const OfDoublesFor& f) {
   std::vector<Array> given;
   for (const Operand& x : operands) given.push_back(x.array);
   const SourceLoc loc = operands.begin()->loc;
@@ -18,7 +21,7 @@ Array in_doubles(const char* name, std::initializer_list<Operand> operands, cons
     const DType d = is_inexact(p.dtype) ? p.dtype : wide ? DType::float64 : DType::float32;
     std::vector<Array> doubles;
     for (const Array& x : in) doubles.push_back(broadcast_to(astype(x, DType::float64), shape));
-    return astype(f(doubles), d);
+    return astype(f(doubles, d != DType::float64), d);
   });
 }
 

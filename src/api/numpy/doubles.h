@@ -13,6 +13,10 @@ namespace tessera::inline v0::detail {
 /// to. DTypeError in the name of `name` for complex operands.
 using OfDoubles = std::function<Array(std::span<const Array>)>;
 Array in_doubles(const char* name, std::initializer_list<Operand> operands, const OfDoubles& f);
+/// The same of an f that is told whether the result is narrower than a double, for which what
+/// doubles alone give is near enough.
+using OfDoublesFor = std::function<Array(std::span<const Array>, bool narrow)>;
+Array in_doubles(const char* name, std::initializer_list<Operand> operands, const OfDoublesFor& f);
 
 /// c[0] + c[1] x + ... by Horner's rule.
 Array series(const Array& x, std::span<const double> c);

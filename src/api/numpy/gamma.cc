@@ -33,28 +33,43 @@ Array gamma_value(const Array& v) {
   const Array far = where(greater(v, 0), v0::inf, where(isfinite(v), 0.0, v0::nan));
   return where(usual, r, where(pole | isnan(v), v0::nan, where(tiny, 1 / v, far)));
 }
-Array differentiable_gamma(const Array& x) {
-  return custom_jvp(gamma_value, [](Array x, Array dx) {
-    const Array r = differentiable_gamma(x);
+// The same in doubles: the logarithm is below 180, of which the exponential makes 2^-45 of itself.
+Array narrow_gamma_value(const Array& v) {
+  const Array tiny = abs(v) < 0x1p-60, below = less(v, 0), pole = below & (v == floor(v));
+  const Array usual = !tiny & !pole & isfinite(v), x = where(usual, v, 1.5);
+  const Array reflected = where(usual, below, false),
+              size = exp(gammaln(where(reflected, 1 - x, x)));
+  const Array nearest = round(x), rest = where(reflected, x - nearest, 0.5);
+  const Array sine = sin(std::numbers::pi * rest), odd = remainder(nearest, 2) != 0;
+  const Array r = where(reflected, std::numbers::pi / (where(odd, -sine, sine) * size), size);
+  const Array far = where(v == v0::inf, v0::inf, v0::nan);
+  return where(usual, r, where(tiny, 1 / v, far));
+}
+Array differentiable_gamma(const Array& x, bool narrow) {
+  return custom_jvp(narrow ? narrow_gamma_value : gamma_value, [narrow](Array x, Array dx) {
+    const Array r = differentiable_gamma(x, narrow);
     return std::pair(r, r * digamma(x) * dx);
   })(x);
 }
 
+template <class Number>
 Array log_beta_value(const Array& a, const Array& b) {
   const Array usual = (a > 0x1p-900) & (b > 0x1p-900) & (a < 0x1p900) & (b < 0x1p900);
-  const Array r = rounded(log_beta_of(where(usual, a, 1.0), where(usual, b, 1.0)));
+  const Array r = rounded(log_beta_of<Number>(where(usual, a, 1.0), where(usual, b, 1.0)));
   return where(usual, r, gammaln(a) + gammaln(b) - gammaln(a + b));
 }
 }  // namespace
 
 Array gamma(Operand x) {
-  return in_doubles("gamma", {x}, [](In in) { return differentiable_gamma(in[0]); });
+  return in_doubles("gamma", {x},
+                    [](In in, bool narrow) { return differentiable_gamma(in[0], narrow); });
 }
 Array betaln(Operand a, Operand b) {
-  return in_doubles("betaln", {a, b}, [](In in) {
-    return custom_jvp(log_beta_value, [](Array a, Array b, Array da, Array db) {
+  return in_doubles("betaln", {a, b}, [](In in, bool narrow) {
+    const auto value = narrow ? log_beta_value<Array> : log_beta_value<Pair>;
+    return custom_jvp(value, [value](Array a, Array b, Array da, Array db) {
       const Array whole = digamma(a + b);
-      return std::pair(log_beta_value(stop_gradient(a), stop_gradient(b)),
+      return std::pair(value(stop_gradient(a), stop_gradient(b)),
                        (digamma(a) - whole) * da + (digamma(b) - whole) * db);
     })(in[0], in[1]);
   });

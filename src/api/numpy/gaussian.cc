@@ -15,6 +15,7 @@ namespace {
 using In = std::span<const Array>;
 const double kRootHalf = std::sqrt(0.5), kLogRootTwoPi = 0.5 * std::log(2 * std::numbers::pi);
 
+Array narrow_lower_part(const Array& x) { return 0.5 * erfc(-x * kRootHalf); }
 // The distribution function. The argument of erfc is rounded, which erfc multiplies by the square of
 // it; what it lacks counts by the derivative.
 Array lower_part(const Array& x) {
@@ -25,21 +26,21 @@ Array lower_part(const Array& x) {
   return 0.5 * where(usual, erfc(z.high) - slope * z.low, erfc(-x * kRootHalf));
 }
 
-// Below -10 by the asymptotic series of erfc (DLMF 7.12.1).
-Array log_lower_tail(const Array& x) {
+// Below -10 by the asymptotic series of erfc (DLMF 7.12.1), of which the eighth term is below 2^-32.
+Array log_lower_tail(const Array& x, bool narrow) {
   std::vector<double> c{1};
-  for (int k = 1; k <= 18; ++k) c.push_back(-c.back() * (2 * k - 1));
+  for (int k = 1; k <= (narrow ? 8 : 18); ++k) c.push_back(-c.back() * (2 * k - 1));
   const Array square = x * x;
   return -0.5 * square - log(-x) - kLogRootTwoPi + log(detail::series(1 / square, c));
 }
-Array log_ndtr_of(const Array& x) {
+Array log_ndtr_of(const Array& x, bool narrow) {
   const Array far = less(x, -10), above = greater(x, 0);
   const Array middle = where(far, -1.0, x);
-  const Array tail = lower_part(-abs(middle));
+  const Array tail = (narrow ? narrow_lower_part : lower_part)(-abs(middle));
   // Above zero 1 less the other tail; the logarithm of what is below is that of the tail itself.
   const Array below = where(above, 0.5, tail);
   const Array near = where(above, log1p(-where(above, tail, 0.5)), log(below));
-  return where(far, log_lower_tail(where(far, x, -20.0)), near);
+  return where(far, log_lower_tail(where(far, x, -20.0), narrow), near);
 }
 
 // The x below zero with log_ndtr(x) = log(p), of p up to a quarter: a rational start (Abramowitz
@@ -50,7 +51,7 @@ Array lower_quantile(const Array& p) {
                below[] = {1, 1.432788, 0.189269, 0.001308};
   Array x = detail::series(t, above) / detail::series(t, below) - t;
   for (int k = 0; k < 3; ++k) {
-    const Array at = log_ndtr_of(x);
+    const Array at = log_ndtr_of(x, false);
     x = x - (at - log_p) * exp(at + 0.5 * x * x + kLogRootTwoPi);
   }
   return x;
@@ -63,16 +64,78 @@ Array middle_quantile(const Array& m) {
   const detail::Pair p = detail::product_of(at, full_like(at, root));
   return y * root + ((p.low + at * -9.667293313452913e-17) + off * root);
 }
+// M. J. Wichura, "Algorithm AS 241: The Percentage Points of the Normal Distribution", Applied
+// Statistics 37 (1988), PPND16: rational functions of 0.425^2 - q^2 around a half, and of the root of
+// the tail's logarithm beyond.
+Array narrow_quantile(const Array& p) {
+  const double middle[] = {3.3871328727963666080, 133.14166789178437745, 1971.5909503065514427,
+                           13731.693765509461125, 45921.953931549871457, 67265.770927008700853,
+                           33430.575583588128105, 2509.0809287301226727},
+               below_middle[] = {1,
+                                 42.313330701600911252,
+                                 687.18700749205790830,
+                                 5394.1960214247511077,
+                                 21213.794301586595867,
+                                 39307.895800092710610,
+                                 28729.085735721942674,
+                                 5226.4952788528545610};
+  const double tail[] = {1.42343711074968357734,  4.63033784615654529590,   5.76949722146069140550,
+                         3.64784832476320460504,  1.27045825245236838258,   .241780725177450611770,
+                         .0227238449892691845833, 7.74545014278341407640e-4},
+               below_tail[] = {1,
+                               2.05319162663775882187,
+                               1.67638483018380384940,
+                               .689767334985100004550,
+                               .148103976427480074590,
+                               .0151986665636164571966,
+                               5.47593808499534494600e-4,
+                               1.05075007164441684324e-9};
+  const double far[] = {6.65790464350110377720,    5.46378491116411436990,
+                        1.78482653991729133580,    .296560571828504891230,
+                        .0265321895265761230930,   .00124266094738807843860,
+                        2.71155556874348757815e-5, 2.01033439929228813265e-7},
+               below_far[] = {1,
+                              .599832206555887937690,
+                              .136929880922735805310,
+                              .0148753612908506148525,
+                              7.86869131145613259100e-4,
+                              1.84631831751005468180e-5,
+                              1.42151175831644588870e-7,
+                              2.04426310338993978564e-15};
+  using detail::series;
+  const Array q = p - 0.5, near = abs(q) <= 0.425, inside = where(near, q, 0.0);
+  const Array u = 0.180625 - inside * inside;
+  const Array r = sqrt(-log(where(near, 0.05, where(q < 0, p, 1 - p))));
+  const Array s = minimum(r, 5) - 1.6, t = maximum(r, 5) - 5;
+  const Array beyond =
+      where(r <= 5, series(s, tail) / series(s, below_tail), series(t, far) / series(t, below_far));
+  return where(near, inside * series(u, middle) / series(u, below_middle),
+               where(q < 0, -beyond, beyond));
+}
+Array narrow_ndtri(const Array& p) {
+  const auto value = [](Array p) {
+    const Array inside = (p > 0) & (p < 1);
+    const Array end = where(p == 0, -v0::inf, where(p == 1, v0::inf, v0::nan));
+    return where(inside, narrow_quantile(where(inside, p, 0.5)), end);
+  };
+  return custom_jvp(value, [](Array p, Array dp) {
+    const Array x = narrow_ndtri(p);
+    return std::pair(x, dp * exp(0.5 * x * x + kLogRootTwoPi));
+  })(p);
+}
 }  // namespace
 
 Array ndtr(Operand x) {
-  return in_doubles("ndtr", {x}, [](In in) { return lower_part(in[0]); });
+  return in_doubles("ndtr", {x}, [](In in, bool narrow) {
+    return (narrow ? narrow_lower_part : lower_part)(in[0]);
+  });
 }
 Array log_ndtr(Operand x) {
-  return in_doubles("log_ndtr", {x}, [](In in) { return log_ndtr_of(in[0]); });
+  return in_doubles("log_ndtr", {x}, [](In in, bool narrow) { return log_ndtr_of(in[0], narrow); });
 }
 Array ndtri(Operand p) {
-  return in_doubles("ndtri", {p}, [](In in) {
+  return in_doubles("ndtri", {p}, [](In in, bool narrow) {
+    if (narrow) return narrow_ndtri(in[0]);
     const Array upper = in[0] > 0.5, part = where(upper, 1 - in[0], in[0]);
     const Array tail = less(part, 0.25), inside = greater(part, 0);
     const Array far = lower_quantile(where(tail & inside, part, 0.1));
@@ -102,9 +165,10 @@ Array times_log(const Array& x, const Array& y, Array (*f)(Operand)) {
 }
 // log(x / y) of positive numbers: where they are near by (x - y) / y, which is exact but for the
 // division, whose remainder counts as it does beyond.
-Array log_of_ratio(const Array& x, const Array& y) {
+Array log_of_ratio(const Array& x, const Array& y, bool narrow) {
   const Array near = (x < 2 * y) & (y < 2 * x), a = where(near, x, 1.5), b = where(near, y, 1.0);
   const Array u = (a - b) / b;
+  if (narrow) return where(near, log1p(u), log(where(near, 1.0, x / y)));
   const detail::Pair back = detail::product_of(stop_gradient(u), b);
   const Array rest = stop_gradient((((a - b) - back.high) - back.low) / b);
   const Array c = where(near, 1.0, x), d = where(near, 1.0, y), ratio = c / d;
@@ -114,36 +178,44 @@ Array log_of_ratio(const Array& x, const Array& y) {
   const Array far = log(ratio) + where(abs(left) < 0x1p-30, left, 0.0);
   return where(near, log1p(u) + rest / (1 + u), far);
 }
-Array relative(const Array& x, const Array& y) {
+Array relative(const Array& x, const Array& y, bool narrow) {
   const Array both = (x > 0) & (y > 0), none = (x == 0) & (y >= 0);
   const Array a = where(both, x, 1.0), b = where(both, y, 1.0);
-  const Array r = where(none, 0.0, where(both, a * log_of_ratio(a, b), v0::inf));
+  const Array r = where(none, 0.0, where(both, a * log_of_ratio(a, b, narrow), v0::inf));
   return where(isnan(x) | isnan(y), v0::nan, r);
 }
 // x log(x / y) - x + y of numbers that are near: with s = (y - x) / (y + x) it is (y + x) s - 2 x
 // artanh(s), that is s^2 ((y + x) - 2 x (s / 3 + s^3 / 5 + ...)).
-Array near_divergence(const Array& x, const Array& y) {
+Array near_divergence(const Array& x, const Array& y, bool narrow) {
   std::vector<double> c;
-  for (int k = 0; k < 40; ++k) c.push_back(-2.0 / (2 * k + 3));
+  for (int k = 0; k < (narrow ? 20 : 40); ++k) c.push_back(-2.0 / (2 * k + 3));
+  if (narrow) {
+    const Array s = (y - x) / (y + x), square = s * s;
+    return square * (y + x + x * s * detail::series(square, c));
+  }
   const detail::Pair whole = detail::sum_of(x, y), off = detail::sum_of(y, -x);
   const detail::Pair s = detail::over(off, whole), square = detail::times(s, s);
   const Array rest = x * s.high * detail::series(square.high, c) + whole.low;
   return detail::rounded(detail::times(square, whole.high + rest));
 }
-Array divergence(const Array& x, const Array& y) {
+Array divergence(const Array& x, const Array& y, bool narrow) {
   const Array both = (x > 0) & (y > 0) & (x < 0x1p900) & (y < 0x1p900);
   const Array a = where(both, x, 1.0), b = where(both, y, 1.0);
-  const Array near = (a < 4 * b) & (b < 4 * a), close = near_divergence(a, where(near, b, a));
-  const detail::Pair sum = detail::plus(detail::product_of(a, log_of_ratio(a, b)), b);
-  const Array apart = detail::rounded(detail::plus(sum, -a));
-  return where(both, where(near, close, apart), relative(x, y) - x + y);
+  const Array near = (a < 4 * b) & (b < 4 * a),
+              close = near_divergence(a, where(near, b, a), narrow);
+  const Array ratio = log_of_ratio(a, b, narrow);
+  const auto sum = [&] { return detail::plus(detail::product_of(a, ratio), b); };
+  const Array apart = narrow ? a * ratio - a + b : detail::rounded(detail::plus(sum(), -a));
+  return where(both, where(near, close, apart), relative(x, y, narrow) - x + y);
 }
-Array divergence_of(const Array& x, const Array& y) {
-  return custom_jvp(divergence, [](Array x, Array y, Array dx, Array dy) {
+Array divergence_of(const Array& x, const Array& y, bool narrow) {
+  const auto value = [narrow](Array x, Array y) { return divergence(x, y, narrow); };
+  return custom_jvp(value, [value, narrow](Array x, Array y, Array dx, Array dy) {
     const Array both = (x > 0) & (y > 0);
     const Array a = where(both, x, 1.0), b = where(both, y, 1.0);
-    const Array in_x = where(both, log_of_ratio(a, b), -1.0), in_y = 1 - where(both, a / b, 0.0);
-    return std::pair(divergence(stop_gradient(x), stop_gradient(y)), in_x * dx + in_y * dy);
+    const Array in_x = where(both, log_of_ratio(a, b, narrow), -1.0),
+                in_y = 1 - where(both, a / b, 0.0);
+    return std::pair(value(stop_gradient(x), stop_gradient(y)), in_x * dx + in_y * dy);
   })(x, y);
 }
 }  // namespace
@@ -161,10 +233,12 @@ Array entr(Operand x) {
   });
 }
 Array rel_entr(Operand x, Operand y) {
-  return in_doubles("rel_entr", {x, y}, [](In in) { return relative(in[0], in[1]); });
+  return in_doubles("rel_entr", {x, y},
+                    [](In in, bool narrow) { return relative(in[0], in[1], narrow); });
 }
 Array kl_div(Operand x, Operand y) {
-  return in_doubles("kl_div", {x, y}, [](In in) { return divergence_of(in[0], in[1]); });
+  return in_doubles("kl_div", {x, y},
+                    [](In in, bool narrow) { return divergence_of(in[0], in[1], narrow); });
 }
 
 }  // namespace tessera::inline v0

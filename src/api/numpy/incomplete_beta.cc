@@ -60,7 +60,7 @@ Array beta_part(const Array& a, const Array& b, const Array& x) {
   const Pair w = chosen(turned, rest, pair_of(v));
   // x^a (1 - x)^b / B(a, b), scaled so that what is subnormal is not rounded twice.
   Pair exponent = plus(times(log_of(pair_of(v)), p), times(log_of(rest), q));
-  exponent = plus(exponent, minus(log_beta_of(p, q)));
+  exponent = plus(exponent, minus(log_beta_of<Pair>(p, q)));
   exponent = plus(exponent, pair_like(s, 44.3614195558365, 1.4841899608616317e-15));
   const Pair factor = times(over(exp_of(exponent), pair_of(s)), full_like(s, 0x1p-64));
   const Pair part = times(factor, beta_fraction(pair_of(s), pair_of(t), w));
@@ -72,19 +72,21 @@ Array beta_part(const Array& a, const Array& b, const Array& x) {
 
 // The derivative in x is the density; those in a and b go through sums of doubles.
 Array betainc(Operand a, Operand b, Operand x) {
-  return in_doubles("betainc", {a, b, x}, [](In in) {
-    return custom_jvp(beta_part, [](Array a, Array b, Array x, Array da, Array db, Array dx) {
-      const Array at = stop_gradient(x);
-      const Array in_a =
-          jvp([&](Array s) { return plain_beta_part(s, stop_gradient(b), at); }, a, ones_like(a))
-              .second;
-      const Array in_b =
-          jvp([&](Array s) { return plain_beta_part(stop_gradient(a), s, at); }, b, ones_like(b))
-              .second;
+  return in_doubles("betainc", {a, b, x}, [](In in, bool narrow) {
+    const double enough = narrow ? kEnoughForFloats : kEnoughForDoubles;
+    const auto value = [=](Array a, Array b, Array x) {
+      return narrow ? plain_beta_part(a, b, x, enough) : beta_part(a, b, x);
+    };
+    const auto tangent = [=](Array a, Array b, Array x, Array da, Array db, Array dx) {
+      const Array p = stop_gradient(a), q = stop_gradient(b), at = stop_gradient(x);
+      const auto of_a = [&](Array s) { return plain_beta_part(s, q, at, enough); };
+      const auto of_b = [&](Array s) { return plain_beta_part(p, s, at, enough); };
+      const Array in_a = jvp(of_a, a, ones_like(a)).second;
+      const Array in_b = jvp(of_b, b, ones_like(b)).second;
       const Array density = exp((a - 1) * log(x) + (b - 1) * log1p(-x) - plain_log_beta(a, b));
-      return std::pair(beta_part(stop_gradient(a), stop_gradient(b), at),
-                       density * dx + in_a * da + in_b * db);
-    })(in[0], in[1], in[2]);
+      return std::pair(value(p, q, at), density * dx + in_a * da + in_b * db);
+    };
+    return custom_jvp(value, tangent)(in[0], in[1], in[2]);
   });
 }
 

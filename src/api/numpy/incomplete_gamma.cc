@@ -130,28 +130,35 @@ Array gamma_part(const Array& a, const Array& x, bool upper) {
 }
 
 // The derivative in x is the density; that in a goes through sums of doubles.
-Array incomplete_gamma(const Array& a, const Array& x, bool upper) {
-  const auto value = [upper](Array a, Array x) { return gamma_part(a, x, upper); };
-  return custom_jvp(value, [upper](Array a, Array x, Array da, Array dx) {
-    const auto plain = [&](Array s) { return plain_gamma_part(s, stop_gradient(x), upper); };
+Array incomplete_gamma(const Array& a, const Array& x, bool upper, bool narrow) {
+  const auto value = [upper, narrow](Array a, Array x) {
+    return narrow ? plain_gamma_part(a, x, upper, kEnoughForFloats) : gamma_part(a, x, upper);
+  };
+  return custom_jvp(value, [value, upper, narrow](Array a, Array x, Array da, Array dx) {
+    const auto plain = [&](Array s) {
+      return plain_gamma_part(s, stop_gradient(x), upper,
+                              narrow ? kEnoughForFloats : kEnoughForDoubles);
+    };
     const Array slope = jvp(plain, a, ones_like(a)).second;
     const Array inside = x > 0;
     const Array v = where(inside, x, 1.0);
     const Array limit = where(a < 1, v0::inf, where(a == 1, 1.0, 0.0));
     const Array density = where(inside, plain_gamma_factor(a, v) * a / v, limit);
-    return std::pair(gamma_part(stop_gradient(a), stop_gradient(x), upper),
+    return std::pair(value(stop_gradient(a), stop_gradient(x)),
                      (upper ? -density : density) * dx + slope * da);
   })(a, x);
 }
 }  // namespace
 
 Array gammainc(Operand a, Operand x) {
-  return in_doubles("gammainc", {a, x},
-                    [](In in) { return incomplete_gamma(in[0], in[1], false); });
+  return in_doubles("gammainc", {a, x}, [](In in, bool narrow) {
+    return incomplete_gamma(in[0], in[1], false, narrow);
+  });
 }
 Array gammaincc(Operand a, Operand x) {
-  return in_doubles("gammaincc", {a, x},
-                    [](In in) { return incomplete_gamma(in[0], in[1], true); });
+  return in_doubles("gammaincc", {a, x}, [](In in, bool narrow) {
+    return incomplete_gamma(in[0], in[1], true, narrow);
+  });
 }
 Array igamma(Operand a, Operand x) {
   const InFunction called("igamma", a.loc);

@@ -8,9 +8,12 @@
 namespace tessera::inline v0::detail {
 
 namespace {
-constexpr double kSmallest = 1e-300, kEnough = 0x1p-56;
+constexpr double kSmallest = 1e-300;
 constexpr int kMostTerms = 20000;  // of a up to 1e7
-
+// Steps of a loop that are one kernel: a step by itself takes as long as its carry takes to be read
+// and written.
+constexpr int kAtOnce = 8;
+constexpr double kSmallShape = 0.03;
 }  // namespace
 
 // Of large a as a power of what is near 1, for the logarithms are large and cancel; gamma by
@@ -38,15 +41,34 @@ struct Terms {
   Array n, term, sum;
 };
 // The lower function over its factor (DLMF 8.7.1): 1 + x / (a + 1) + x^2 / (a + 1)(a + 2) + ...
-Array lower_series(const Array& a, const Array& x) {
+Array lower_series(const Array& a, const Array& x, double enough) {
   const Array zero = sum(a) * 0;
-  return v0::while_loop([](Terms t) { return any(t.term > kEnough * t.sum) & (t.n < kMostTerms); },
+  return v0::while_loop([&](Terms t) { return any(t.term > enough * t.sum) & (t.n < kMostTerms); },
                         [&](Terms t) {
-                          const Array n = t.n + 1, term = t.term * x / (a + n);
-                          return Terms{n, term, t.sum + term};
+                          for (int k = 0; k < kAtOnce; ++k) {
+                            t.n = t.n + 1;
+                            t.term = t.term * x / (a + t.n);
+                            t.sum = t.sum + t.term;
+                          }
+                          return t;
                         },
                         Terms{zero, ones_like(a), ones_like(a)})
       .sum;
+}
+// Of small a, where the upper function is little: the lower one as x^a / gamma(a + 1) times
+// 1 + a sum of (-x)^n / (n! (a + n)) (DLMF 8.7.3), of x up to 2.
+Array part_of_small(const Array& a, const Array& x, bool upper) {
+  Array power = ones_like(a), s = zeros_like(a);
+  for (int n = 1; n < 30; ++n) {
+    power = power * x * (-1.0 / n);
+    s = s + power / (a + n);
+  }
+  const double c[] = {-0.5772156649015329, 0.8224670334241132,   -0.40068563438653143,
+                      0.27058080842778454, -0.20738555102867398, 0.1695571769974082,
+                      -0.1440498967688461, 0.12550966952474304,  -0.11133426586956469,
+                      0.1000994575127818};
+  const Array l = a * (log(x) - series(a, c));
+  return upper ? -(expm1(l) + exp(l) * a * s) : exp(l) * (1 + a * s);
 }
 struct Fraction {
   Array n, c, d, value, change;
@@ -54,30 +76,37 @@ struct Fraction {
 Array away_from_zero(const Array& v) { return where(abs(v) < kSmallest, kSmallest, v); }
 // The upper function over x^a exp(-x) / gamma(a): the continued fraction of DLMF 8.9.2, by Lentz's
 // algorithm.
-Array upper_fraction(const Array& a, const Array& x) {
+Array upper_fraction(const Array& a, const Array& x, double enough) {
   const Array zero = sum(a) * 0, b = x + 1 - a, d = 1 / away_from_zero(b);
   return v0::while_loop(
-             [](Fraction f) { return any(abs(f.change - 1) > kEnough) & (f.n < kMostTerms); },
+             [&](Fraction f) { return any(abs(f.change - 1) > enough) & (f.n < kMostTerms); },
              [&](Fraction f) {
-               const Array n = f.n + 1, top = n * (a - n), bottom = b + 2 * n;
-               const Array d = 1 / away_from_zero(top * f.d + bottom);
-               const Array c = away_from_zero(bottom + top / f.c), change = c * d;
-               return Fraction{n, c, d, f.value * change, change};
+               for (int k = 0; k < kAtOnce; ++k) {
+                 const Array n = f.n + 1, top = n * (a - n), bottom = b + 2 * n;
+                 const Array d = 1 / away_from_zero(top * f.d + bottom);
+                 const Array c = away_from_zero(bottom + top / f.c), change = c * d;
+                 f = Fraction{n, c, d, f.value * change, change};
+               }
+               return f;
              },
              Fraction{zero, full_like(a, 1 / kSmallest), d, d, zeros_like(a)})
       .value;
 }
 }  // namespace
 
-Array plain_gamma_part(const Array& a, const Array& x, bool upper) {
+Array plain_gamma_part(const Array& a, const Array& x, bool upper, double enough) {
   const Array valid = (a > 0) & (x >= 0) & isfinite(x) & isfinite(a);
   const Array s = where(valid, a, 1.0), v = where(valid, x, 1.0);
-  const Array by_series = (v < s + 1) | (v < 1);
+  const Array by_series = (v < s + 1) | (v < 2), small = by_series & (v > 0) & (s < kSmallShape);
   const Array factor = plain_gamma_factor(s, v);
-  const Array lower = factor * lower_series(where(by_series, s, 1.0), where(by_series, v, 0.0));
+  const Array lower =
+      factor * lower_series(where(by_series, s, 1.0), where(by_series, v, 0.0), enough);
   const Array above =
-      factor * s * upper_fraction(where(by_series, 1.0, s), where(by_series, 4.0, v));
-  const Array r = upper ? where(by_series, 1 - lower, above) : where(by_series, lower, 1 - above);
+      factor * s * upper_fraction(where(by_series, 1.0, s), where(by_series, 4.0, v), enough);
+  const Array usual =
+      upper ? where(by_series, 1 - lower, above) : where(by_series, lower, 1 - above);
+  const Array least = part_of_small(where(small, s, kSmallShape), where(small, v, 1.0), upper);
+  const Array r = where(small, least, usual);
   const double none = upper ? 0.0 : 1.0;  // where all is below x
   const Array ends = where((x == v0::inf) & (a >= 0) & isfinite(a), none,
                            where((a == 0) & (x > 0), none, v0::nan));
@@ -86,7 +115,7 @@ Array plain_gamma_part(const Array& a, const Array& x, bool upper) {
 }
 namespace {
 // The continued fraction of DLMF 8.17.22 by Lentz's algorithm, two steps at a time.
-Array beta_fraction(const Array& a, const Array& b, const Array& x) {
+Array beta_fraction(const Array& a, const Array& b, const Array& x, double enough) {
   const Array zero = sum(a) * 0;
   const Array start = 1 / away_from_zero(1 - (a + b) * x / (a + 1));
   const auto step = [](const Fraction& f, const Array& top) {
@@ -94,12 +123,14 @@ Array beta_fraction(const Array& a, const Array& b, const Array& x) {
     return Fraction{f.n, c, d, f.value * c * d, c * d};
   };
   return v0::while_loop(
-             [](Fraction f) { return any(abs(f.change - 1) > kEnough) & (f.n < kMostTerms); },
+             [&](Fraction f) { return any(abs(f.change - 1) > enough) & (f.n < kMostTerms); },
              [&](Fraction f) {
-               const Array n = f.n + 1, twice = a + 2 * n;
-               f = step(f, n * (b - n) * x / ((twice - 1) * twice));
-               f = step(f, -(a + n) * (a + b + n) * x / (twice * (twice + 1)));
-               f.n = n;
+               for (int k = 0; k < kAtOnce / 2; ++k) {
+                 const Array n = f.n + 1, twice = a + 2 * n;
+                 f = step(f, n * (b - n) * x / ((twice - 1) * twice));
+                 f = step(f, -(a + n) * (a + b + n) * x / (twice * (twice + 1)));
+                 f.n = n;
+               }
                return f;
              },
              Fraction{zero, ones_like(a), start, start, zeros_like(a)})
@@ -110,13 +141,13 @@ Array beta_fraction(const Array& a, const Array& b, const Array& x) {
 Array plain_log_beta(const Array& a, const Array& b) {
   return gammaln(a) + gammaln(b) - gammaln(a + b);
 }
-Array plain_beta_part(const Array& a, const Array& b, const Array& x) {
+Array plain_beta_part(const Array& a, const Array& b, const Array& x, double enough) {
   const Array valid = (a > 0) & (b > 0) & (x > 0) & (x < 1) & isfinite(a) & isfinite(b);
   const Array p = where(valid, a, 1.0), q = where(valid, b, 1.0), v = where(valid, x, 0.5);
   const Array turned = v > (p + 1) / (p + q + 2);
   const Array s = where(turned, q, p), t = where(turned, p, q), w = where(turned, 1 - v, v);
   const Array factor = exp(p * log(v) + q * log1p(-v) - plain_log_beta(p, q)) / s;
-  const Array part = factor * beta_fraction(s, t, w);
+  const Array part = factor * beta_fraction(s, t, w, enough);
   const Array r = where(turned, 1 - part, part);
   const Array ends = where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), x, v0::nan);
   return where(valid, r, ends);

@@ -63,6 +63,15 @@ Pair chosen(const Array& condition, const Pair& x, const Pair& y) {
 }
 Array rounded(const Pair& x) { return x.high + x.low; }
 
+Array plus(const Array& x, const Array& y) { return x + y; }
+Array times(const Array& x, const Array& y) { return x * y; }
+Array minus(const Array& x) { return -x; }
+Array over(const Array& x, const Array& y) { return x / y; }
+Array chosen(const Array& condition, const Array& x, const Array& y) {
+  return where(condition, x, y);
+}
+Array rounded(const Array& x) { return x; }
+
 // x = 2^k m with m around 1; log m = 2 artanh s with s = (m - 1) / (m + 1), by its power series
 // (DLMF 4.6.4), the first terms in pairs.
 Pair log_of(const Pair& x) {
@@ -107,16 +116,21 @@ Pair exp_of(const Pair& x) {
 }
 
 namespace {
+Array log_of(const Array& x) { return log(x); }
+Array log1p_of(const Array& x) { return log1p(x); }
+Array log_gamma_of(const Array& x) { return gammaln(x); }
+
 // What Stirling's series (DLMF 5.11.1) adds to the elementary terms, from 10 on.
-Pair stirling_rest(const Pair& x) {
+template <class Number>
+Number stirling_rest(const Number& x) {
   const double c[] = {-0.002777777777777778, 0.0007936507936507937,  -0.0005952380952380953,
                       0.0008417508417508417, -0.0019175269175269176, 0.00641025641025641,
                       -0.029550653594771242, 0.17964437236883057,    -1.3924322169059011,
                       13.402864044168393,    -156.84828462600203};
-  const Pair inverse = over(pair_of(ones_like(x.high)), x);
-  const Array square = inverse.high * inverse.high;
-  const Pair first = times(inverse, pair_like(x.high, 0.08333333333333333, 4.625929269271485e-18));
-  return plus(first, inverse.high * square * series(square, c));
+  const Number inverse = over(number_of<Number>(ones_like(head(x))), x);
+  const Array square = head(inverse) * head(inverse);
+  const Number twelfth = constant_as<Number>(head(x), 0.08333333333333333, 4.625929269271485e-18);
+  return plus(times(inverse, twelfth), head(inverse) * square * series(square, c));
 }
 Pair far_log_gamma(const Pair& x) {
   const Pair constant = pair_like(x.high, 0.9189385332046728, -3.8782941580672414e-17);
@@ -125,9 +139,10 @@ Pair far_log_gamma(const Pair& x) {
 }
 constexpr int kSteps = 10;
 // x (x + 1) ... (x + 9).
-Pair rising(const Pair& x) {
-  Pair p = x;
-  for (int k = 1; k < kSteps; ++k) p = times(p, plus(x, full_like(x.high, k)));
+template <class Number>
+Number rising(const Number& x) {
+  Number p = x;
+  for (int k = 1; k < kSteps; ++k) p = times(p, plus(x, full_like(head(x), k)));
   return p;
 }
 }  // namespace
@@ -155,19 +170,23 @@ Pair log_gamma_near_one(const Array& x) {
 
 // Of a the greater, gamma(a) / gamma(a + b) by the differences in Stirling's series, where their
 // logarithms would cancel.
-Pair log_beta_of(const Array& x, const Array& y) {
+template <class Number>
+Number log_beta_of(const Array& x, const Array& y) {
   const Array a = maximum(x, y), b = minimum(x, y), near = a < kSteps;
-  const Pair one = pair_of(ones_like(a)), whole = sum_of(a, b);
+  const Number one = number_of<Number>(ones_like(a)), whole = sum_as<Number>(a, b);
   const Array steps = where(near, 1.0 * kSteps, 0.0);
-  const Pair far = sum_of(a, steps), far_whole = plus(whole, steps);
-  const Pair ratio = log1p_of(over(pair_of(b), far));
+  const Number far = sum_as<Number>(a, steps), far_whole = plus(whole, steps);
+  const Number part = number_of<Number>(b), ratio = log1p_of(over(part, far));
   // (a - 1/2) log(a / (a + b)) + b - b log(a + b), and what the steps add.
-  Pair r = minus(times(ratio, plus(far, full_like(a, -0.5))));
-  r = plus(r, plus(pair_of(b), minus(times(log_of(far_whole), b))));
+  Number r = minus(times(ratio, plus(far, full_like(a, -0.5))));
+  r = plus(r, plus(part, minus(times(log_of(far_whole), b))));
   r = plus(r, plus(stirling_rest(far), minus(stirling_rest(far_whole))));
-  const Pair lost = log_of(chosen(
-      near, over(rising(chosen(near, whole, one)), rising(chosen(near, pair_of(a), one))), one));
-  return plus(plus(r, lost), log_gamma_of(pair_of(b)));
+  const Number inside = chosen(near, number_of<Number>(a), one);
+  const Number lost =
+      log_of(chosen(near, over(rising(chosen(near, whole, one)), rising(inside)), one));
+  return plus(plus(r, lost), log_gamma_of(part));
 }
+template Pair log_beta_of(const Array& a, const Array& b);
+template Array log_beta_of(const Array& a, const Array& b);
 
 }  // namespace tessera::inline v0::detail

@@ -29,6 +29,39 @@ Pair over(const Pair& x, const Pair& y);
 Pair chosen(const Array& condition, const Pair& x, const Pair& y);
 Array rounded(const Pair& x);
 
+/// The same names of doubles, so that what is written once serves both.
+Array plus(const Array& x, const Array& y);
+Array times(const Array& x, const Array& y);
+Array minus(const Array& x);
+Array over(const Array& x, const Array& y);
+Array chosen(const Array& condition, const Array& x, const Array& y);
+Array rounded(const Array& x);
+/// The greater part of a number, and all of it.
+inline const Array& head(const Pair& x) { return x.high; }
+inline const Array& head(const Array& x) { return x; }
+/// x + y, x and a constant in the shape of `like` as a Number: a Pair, or an Array.
+template <class Number>
+Number sum_as(const Array& x, const Array& y) {
+  if constexpr (std::is_same_v<Number, Pair>)
+    return sum_of(x, y);
+  else
+    return x + y;
+}
+template <class Number>
+Number number_of(const Array& x) {
+  if constexpr (std::is_same_v<Number, Pair>)
+    return pair_of(x);
+  else
+    return x;
+}
+template <class Number>
+Number constant_as(const Array& like, double high, double low) {
+  if constexpr (std::is_same_v<Number, Pair>)
+    return pair_like(like, high, low);
+  else
+    return full_like(like, high);
+}
+
 /// Of a positive normal number, to 2^-77 of itself.
 Pair log_of(const Pair& x);
 /// Of t >= 0, to the same.
@@ -39,7 +72,8 @@ Pair exp_of(const Pair& x);
 Pair log_gamma_of(const Pair& x);
 /// The same of gamma(1 + x) of small positive x, to 2^-70 of x.
 Pair log_gamma_near_one(const Array& x);
-/// The logarithm of the beta function of positive numbers.
-Pair log_beta_of(const Array& a, const Array& b);
+/// The logarithm of the beta function of positive numbers, as a Pair or an Array.
+template <class Number>
+Number log_beta_of(const Array& a, const Array& b);
 
 }  // namespace tessera::inline v0::detail

@@ -1,7 +1,7 @@
 #include "stablehlo/bytecode/exported.h"
 
-#include "stablehlo/bytecode/read.h"
 #include "stablehlo/bytecode/attribute_reader.h"
+#include "stablehlo/bytecode/read.h"
 
 #include <charconv>
 #include <cstring>
