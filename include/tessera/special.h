@@ -18,6 +18,17 @@ TESSERA_API Array polygamma(std::int64_t n, Operand x);
 
 /// The gamma function; NaN at the negative integers.
 TESSERA_API Array gamma(Operand x);
+/// Its sign: that of a zero at zero, NaN at the negative integers.
+TESSERA_API Array gammasgn(Operand x);
+/// gamma(n + 1), 0 below zero.
+TESSERA_API Array factorial(Operand n);
+/// gamma(z + m) / gamma(z): z (z + 1) ... (z + m - 1) of an integer m.
+TESSERA_API Array poch(Operand z, Operand m);
+/// The number of ways to choose k of n things, 1 / ((n + 1) beta(n - k + 1, k + 1)); 0 of negative
+/// numbers and for k above n. That of integers is one up to 2 ** 45.
+TESSERA_API Array comb(Operand n, Operand k);
+/// gamma(a) gamma(b) / gamma(a + b), of either sign.
+TESSERA_API Array beta(Operand a, Operand b);
 /// log |gamma(a) gamma(b) / gamma(a + b)|.
 TESSERA_API Array betaln(Operand a, Operand b);
 /// The logarithm of the multivariate gamma function of dimension d. Throws Error for d below 1.
@@ -38,6 +49,22 @@ TESSERA_API Array igammac(Operand a, Operand x);
 TESSERA_API Array betainc(Operand a, Operand b, Operand x);
 /// The exponential integral Ei; -infinity at zero.
 TESSERA_API Array expi(Operand x);
+/// The exponential integral E1, -Ei(-x); infinity at zero, NaN below.
+TESSERA_API Array exp1(Operand x);
+/// The integral of exp(-x t) / t ** n over t from 1 on, for n from 0 to 1000 and x >= 0, NaN below.
+/// Throws Error for another n.
+TESSERA_API Array expn(std::int64_t n, Operand x);
+/// The dilogarithm of 1 - x, the integral of log(t) / (1 - t) from 1 to x, for x >= 0, NaN below.
+TESSERA_API Array spence(Operand x);
+/// exp(x ** 2) erfc(x), and Dawson's function, exp(-x ** 2) times the integral of exp(t ** 2) from 0
+/// to x.
+TESSERA_API Array erfcx(Operand x);
+TESSERA_API Array dawsn(Operand x);
+/// The Bernoulli numbers B_0, ..., B_n, f32[n + 1], with B_1 = -1/2; infinite from B_66 on. Throws
+/// Error for n below 0 and
+/// above 10000.
+TESSERA_API Array bernoulli(std::int64_t n,
+                            std::source_location loc = std::source_location::current());
 
 /// The modified Bessel functions of order 0 and 1, and the same times exp(-|x|).
 TESSERA_API Array i0(Operand x);
@@ -52,6 +79,10 @@ TESSERA_API Array log_ndtr(Operand x);
 TESSERA_API Array ndtri(Operand p);
 /// log(x / (1 - x)).
 TESSERA_API Array logit(Operand x);
+
+/// (x ** power - 1) / power and ((1 + x) ** power - 1) / power; where the power is 0 the logarithm.
+TESSERA_API Array boxcox(Operand x, Operand power);
+TESSERA_API Array boxcox1p(Operand x, Operand power);
 
 /// x log(y) and x log(1 + y), 0 where x is 0.
 TESSERA_API Array xlogy(Operand x, Operand y);

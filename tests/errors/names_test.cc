@@ -64,6 +64,8 @@ MISUSE(vectorize_by_a_signature_without_a_result) {
 }
 MISUSE(piecewise_with_too_few_functions) { ts::piecewise(a83(), {a83() > 0}, {}); }
 MISUSE(multigammaln_of_no_dimension) { ts::multigammaln(3.0, 0); }
+MISUSE(expn_of_a_negative_order) { ts::expn(-2, 3.0); }
+MISUSE(bernoulli_below_zero) { ts::bernoulli(-1); }
 MISUSE(betainc_of_complex_numbers) { ts::betainc(ts::complex(1, 2), 1, 0.5); }
 MISUSE(median_of_an_axis_too_many) { ts::median(a83(), {.axis = 2}); }
 MISUSE(kron_of_an_empty_handle) { ts::kron(Array(), a83()); }

@@ -19,6 +19,12 @@ void add_special(Table& t) {
   t[#name] = {[](In in, Args) { return Arrays{ts::name(in[0], in[1])}; }, ulps, true, true}
   ONE(gamma, 128);  // the exponential of a logarithm as large as 74
   ONE(expi, 8);
+  ONE(gammasgn, 0), ONE(factorial, 8), ONE(exp1, 8), ONE(spence, 8);
+  ONE(erfcx, 256), ONE(dawsn, 256);  // their derivatives cancel, 1 - 2 x f
+  for (const std::int64_t n : {0, 2, 7, 100})
+    t["expn (" + std::to_string(n) + ")"] = {
+        [n](In in, Args) { return Arrays{ts::expn(n, in[0])}; }, 8, true, true};
+  TWO(beta, 64), TWO(poch, 64), TWO(comb, 8), TWO(boxcox, 8), TWO(boxcox1p, 8);
   ONE(i0, 4), ONE(i1, 4), ONE(i0e, 4);
   ONE(i1e, 8);     // its derivative cancels beyond its maximum
   ONE(ndtr, 256);  // the argument of erfc is rounded

@@ -1,4 +1,4 @@
-// The exponential integral.
+// The exponential integrals.
 #include "api/numpy/pairs.h"
 
 #include <tessera/control_flow.h>
@@ -101,12 +101,81 @@ Array expi_of(const Array& x, bool narrow) {
 }
 }  // namespace
 
+namespace {
+Array differentiable_expi(const Array& x, bool narrow) {
+  const auto value = [narrow](Array x) { return expi_of(x, narrow); };
+  return custom_jvp(value,
+                    [value](Array v, Array dv) { return std::pair(value(v), dv * exp(v) / v); })(x);
+}
+
+// Up to 1 by the power series (DLMF 8.19.8), whose logarithm belongs to the term that has none of
+// its own; beyond by the continued fraction (DLMF 8.19.17), from its end: of k steps at 1 it is
+// within exp(-4 sqrt(k)).
+Array expn_value(std::int64_t n, const Array& x, bool narrow) {
+  const double order = static_cast<double>(n);
+  const Array small = x <= 1, inside = where(small & greater(x, 0), x, 0.5);
+  Array power = ones_like(x), sum = zeros_like(x);
+  for (int m = 0; m <= 20; ++m) {
+    if (m > 0) power = power * inside * (-1.0 / m);
+    if (m == n - 1) {
+      double psi = -std::numbers::egamma;
+      for (std::int64_t k = 1; k < n; ++k) psi += 1.0 / static_cast<double>(k);
+      sum = sum + power * (psi - log(inside));
+    } else {
+      sum = sum - power / (m - order + 1);
+    }
+  }
+  const Array z = where(small, 2.0, minimum(x, 800));
+  Array f = zeros_like(x);
+  const auto step = [&](const Array& f, const auto& k) {
+    return k * (k + (order - 1)) / (z + (2 * k + order) - f);
+  };
+  if (narrow)
+    for (int k = 36; k > 0; --k) f = step(f, static_cast<double>(k));
+  else
+    f = fori_loop(
+        0, 11,
+        [&](Array i, Array f) {
+          const Array last = 110 - 10 * astype(i, DType::float64);
+          for (int k = 0; k < 10; ++k) f = step(f, last - k);
+          return f;
+        },
+        f);
+  const Array beyond = exp(-z) / (z + order - f);
+  const Array at_zero = n > 1 ? full_like(x, 1 / (order - 1)) : full_like(x, v0::inf);
+  const Array r = where(x == 0, at_zero, where(small, sum, where(x > 800, 0.0, beyond)));
+  return where(less(x, 0) | isnan(x), v0::nan, r);
+}
+Array differentiable_expn(std::int64_t n, const Array& x, bool narrow) {
+  if (n == 0) return where(less(x, 0), v0::nan, exp(-x) / x);
+  const auto value = [n, narrow](Array x) { return expn_value(n, x, narrow); };
+  return custom_jvp(value, [n, narrow](Array x, Array dx) {
+    const Array slope = -differentiable_expn(n - 1, x, narrow);
+    return std::pair(differentiable_expn(n, x, narrow), slope * dx);
+  })(x);
+}
+}  // namespace
+
 Array expi(Operand x) {
-  return in_doubles("expi", {x}, [](In in, bool narrow) {
-    const auto value = [narrow](Array x) { return expi_of(x, narrow); };
-    return custom_jvp(
-        value, [value](Array v, Array dv) { return std::pair(value(v), dv * exp(v) / v); })(in[0]);
+  return in_doubles("expi", {x},
+                    [](In in, bool narrow) { return differentiable_expi(in[0], narrow); });
+}
+Array exp1(Operand x) {
+  return in_doubles("exp1", {x}, [](In in, bool narrow) {
+    const Array below = less(in[0], 0);
+    return where(below, v0::nan, -differentiable_expi(-where(below, 1.0, in[0]), narrow));
   });
+}
+Array expn(std::int64_t n, Operand x) {
+  if (n < 0 || n > 1000)
+    Message("expn")
+        .problem("the order is " + std::to_string(n))
+        .rule("it is from 0 to 1000")
+        .from(x.loc)
+        .advice("write what comes first: expn(2, x)")
+        .raise<Error>();
+  return in_doubles("expn", {x},
+                    [n](In in, bool narrow) { return differentiable_expn(n, in[0], narrow); });
 }
 
 }  // namespace tessera::inline v0

@@ -2,6 +2,7 @@
 #include "api/numpy/pairs.h"
 
 #include <tessera/custom.h>
+#include <tessera/numeric.h>
 
 #include <cmath>
 #include <numbers>
@@ -58,11 +59,103 @@ Array log_beta_value(const Array& a, const Array& b) {
   const Array r = rounded(log_beta_of<Number>(where(usual, a, 1.0), where(usual, b, 1.0)));
   return where(usual, r, gammaln(a) + gammaln(b) - gammaln(a + b));
 }
+
+Array sign_of_gamma(const Array& x) {
+  const Array floored = floor(x), below = less(x, 0);
+  const Array odd = remainder(floored, 2) != 0;
+  const Array inside = where(below & odd, -1.0, where(x == 0, copysign(1.0, x), 1.0));
+  return where((below & (x == floored)) | isnan(x), v0::nan, inside);
+}
+
+// Of positive numbers the exponential of its logarithm. Others by their signs, where gammaln is as
+// near as its own size lets it be.
+template <class Number>
+Array beta_value(const Array& a, const Array& b) {
+  const Array usual = (a > 0x1p-900) & (b > 0x1p-900) & (a < 0x1p900) & (b < 0x1p900);
+  const Array p = where(usual, a, 1.0), q = where(usual, b, 1.0);
+  Array r;
+  if constexpr (std::is_same_v<Number, Pair>)
+    r = rounded(exp_of(log_beta_of<Pair>(p, q)));
+  else
+    r = exp(log_beta_of<Array>(p, q));
+  const Array sign = sign_of_gamma(a) * sign_of_gamma(b) * sign_of_gamma(a + b);
+  return where(usual, r, sign * exp(gammaln(a) + gammaln(b) - gammaln(a + b)));
+}
+template <class Number>
+Array differentiable_beta(const Array& a, const Array& b) {
+  return custom_jvp(beta_value<Number>, [](Array a, Array b, Array da, Array db) {
+    const Array r = differentiable_beta<Number>(a, b), whole = digamma(a + b);
+    return std::pair(r, r * ((digamma(a) - whole) * da + (digamma(b) - whole) * db));
+  })(a, b);
+}
+
+// gamma(z + m) / gamma(z): where both are positive by the difference of their logarithms.
+Array poch_value(const Array& z, const Array& m) {
+  const Array whole = z + m, usual = (z > 0) & (whole > 0) & isfinite(z) & isfinite(m);
+  const Array s = where(usual, z, 1.0), t = where(usual, m, 1.0);
+  const Pair difference = plus(log_gamma_of(sum_of(s, t)), minus(log_gamma_of(pair_of(s))));
+  // At the poles of the numerator's function alone it is infinite, of the denominator's alone zero.
+  const Array below = (z <= 0) & (z == floor(z)), above = (whole <= 0) & (whole == floor(whole));
+  // Both at poles: by reflection, (-1)^m gamma(1 - z) / gamma(1 - z - m).
+  const Array odd = remainder(m, 2) != 0, mirrored = 1 - z;
+  const Array turned = exp(gammaln(mirrored) - gammaln(mirrored - m));
+  const Array sign = sign_of_gamma(whole) * sign_of_gamma(z);
+  const Array other = sign * exp(gammaln(whole) - gammaln(z));
+  const Array poles = where(above, where(odd, -turned, turned), 0.0);
+  const Array rest = where(below, poles, where(above, v0::inf, other));
+  return where(m == 0, 1.0, where(usual, rounded(exp_of(difference)), rest));
+}
+Array differentiable_poch(const Array& z, const Array& m) {
+  return custom_jvp(poch_value, [](Array z, Array m, Array dz, Array dm) {
+    const Array r = differentiable_poch(z, m), above = digamma(z + m);
+    return std::pair(r, r * ((above - digamma(z)) * dz + above * dm));
+  })(z, m);
+}
+
+// 1 / ((n + 1) beta(n - k + 1, k + 1)).
+Array comb_value(const Array& n, const Array& k) {
+  const Array valid = (n >= 0) & (k >= 0) & (k <= n) & (n < 0x1p900);
+  const Array whole = where(valid, n, 1.0), part = where(valid, k, 0.0);
+  const Array rest = whole - part;
+  const Pair ways =
+      plus(log_of(sum_of(whole, ones_like(n))), log_beta_of<Pair>(rest + 1, part + 1));
+  const Array r = rounded(exp_of(minus(ways)));
+  const Array integers = (floor(whole) == whole) & (floor(part) == part) & (r < 0x1p46);
+  return where(isnan(n) | isnan(k), v0::nan, where(valid, where(integers, round(r), r), 0.0));
+}
+Array differentiable_comb(const Array& n, const Array& k) {
+  return custom_jvp(comb_value, [](Array n, Array k, Array dn, Array dk) {
+    const Array r = differentiable_comb(n, k), valid = r != 0;
+    const Array whole = where(valid, n, 1.0), part = where(valid, k, 0.0);
+    const Array rest = digamma(whole - part + 1);
+    return std::pair(r, r * ((digamma(whole + 1) - rest) * dn + (rest - digamma(part + 1)) * dk));
+  })(n, k);
+}
 }  // namespace
 
 Array gamma(Operand x) {
   return in_doubles("gamma", {x},
                     [](In in, bool narrow) { return differentiable_gamma(in[0], narrow); });
+}
+Array gammasgn(Operand x) {
+  return in_doubles("gammasgn", {x}, [](In in) { return sign_of_gamma(in[0]); });
+}
+Array factorial(Operand n) {
+  return in_doubles("factorial", {n}, [](In in, bool narrow) {
+    const Array below = less(in[0], 0);
+    return where(below, 0.0, differentiable_gamma(where(below, 0.0, in[0]) + 1, narrow));
+  });
+}
+Array poch(Operand z, Operand m) {
+  return in_doubles("poch", {z, m}, [](In in) { return differentiable_poch(in[0], in[1]); });
+}
+Array comb(Operand n, Operand k) {
+  return in_doubles("comb", {n, k}, [](In in) { return differentiable_comb(in[0], in[1]); });
+}
+Array beta(Operand a, Operand b) {
+  return in_doubles("beta", {a, b}, [](In in, bool narrow) {
+    return (narrow ? differentiable_beta<Array> : differentiable_beta<Pair>)(in[0], in[1]);
+  });
 }
 Array betaln(Operand a, Operand b) {
   return in_doubles("betaln", {a, b}, [](In in, bool narrow) {
