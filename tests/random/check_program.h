@@ -9,6 +9,7 @@
 #include "parts.h"
 #include "runtime/array_data.h"
 #include "runtime/cpu/tape_executable.h"
+#include "runtime/kept.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -246,6 +247,7 @@ inline std::string compare_bits(const Arrays& got, const Arrays& expected, const
 /// What is wrong with how `p` runs, or nothing. `choice` says which pass is left out, and which
 /// arguments are donated.
 inline std::string problem(const ProgramPtr& p, const Arrays& inputs, std::uint64_t choice) {
+  runtime::trim_kept();  // as each call of a public function does
   verify(*p, "the test");
   Arrays env(p->types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];

@@ -1,0 +1,114 @@
+// What special functions are at zeros, poles, infinities and NaN: their limits, where they have one.
+#include <tessera/tessera.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace ts = tessera;
+using ts::Array;
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using Doubles = std::vector<double>;
+
+Array of(const Doubles& v) { return Array(v, {static_cast<std::int64_t>(v.size())}); }
+
+// Equal once rounded, and NaN where it is expected.
+template <class T>
+void same(const Array& got, const Doubles& expected) {
+  const auto values = ts::astype(got, ts::f64).to_vector<double>();
+  ASSERT_EQ(values.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double rounded = static_cast<double>(static_cast<T>(expected[i]));
+    if (std::isnan(rounded))
+      EXPECT_TRUE(std::isnan(values[i])) << i << ": " << values[i];
+    else
+      EXPECT_EQ(values[i], rounded) << i;
+  }
+}
+
+template <class F>
+void check(F f, const Doubles& expected, const Doubles& x) {
+  same<double>(f(of(x)), expected);
+  same<float>(f(ts::astype(of(x), ts::f32)), expected);
+}
+template <class F>
+void check(F f, const Doubles& expected, const Doubles& x, const Doubles& y) {
+  same<double>(f(of(x), of(y)), expected);
+  same<float>(f(ts::astype(of(x), ts::f32), ts::astype(of(y), ts::f32)), expected);
+}
+
+TEST(SpecialEdges, OfTheGammaFunction) {
+  check([](Array x) { return ts::gammasgn(x); }, {1, -1, kNan, -1, 1, -1, 1, kNan, kNan},
+        {0.0, -0.0, -1, -0.5, -1.5, -2.5, kInf, -kInf, kNan});
+  check([](Array x) { return ts::gamma(x); }, {kInf, -kInf, kNan, kInf, kNan, kNan},
+        {0.0, -0.0, -1, kInf, -kInf, kNan});
+  check([](Array x) { return ts::factorial(x); }, {1, 1, 120, 0, 0, kInf, kNan},
+        {0, 1, 5, -1, -1.5, kInf, kNan});
+  check([](Array z, Array m) { return ts::poch(z, m); }, {1, 24, 0, 0.75, 0.5, 1, 6, kNan},
+        {1, 2, 0, -1.5, 3, -2, -3, kNan}, {0, 3, 2, 2, -1, 0, 2, 1});
+  check([](Array n, Array k) { return ts::comb(n, k); }, {10, 0, 0, 0, 2598960, 1, kNan},
+        {5, 5, 5, -1, 52, 0, kNan}, {2, 6, -1, 2, 5, 0, 1});
+  check([](Array a, Array b) { return ts::beta(a, b); }, {1, kInf, kNan, kNan}, {1, 0, -1, kNan},
+        {1, 1, 2, 1});
+}
+
+TEST(SpecialEdges, OfTheIntegrals) {
+  check([](Array x) { return ts::expi(x); }, {-kInf, -kInf, kInf, 0, kNan},
+        {0.0, -0.0, kInf, -kInf, kNan});
+  check([](Array x) { return ts::exp1(x); }, {kInf, kNan, 0, kNan}, {0, -1, kInf, kNan});
+  check([](Array x) { return ts::expn(0, x); }, {kInf, kNan, 0, kNan}, {0, -1, kInf, kNan});
+  check([](Array x) { return ts::expn(1, x); }, {kInf, kNan, 0, kNan}, {0, -1, kInf, kNan});
+  check([](Array x) { return ts::expn(3, x); }, {0.5, kNan, 0, 0, kNan}, {0, -1, kInf, 900, kNan});
+  check([](Array x) { return ts::spence(x); }, {1.6449340668482264, 0, kNan, -kInf, kNan},
+        {0, 1, -1, kInf, kNan});
+  check([](Array x) { return ts::erfcx(x); }, {kInf, 1, 0, kInf, kNan},
+        {-30, 0, kInf, -kInf, kNan});
+  check([](Array x) { return ts::dawsn(x); }, {0, 0, 0, kNan}, {0, kInf, -kInf, kNan});
+}
+
+TEST(SpecialEdges, OfPowers) {
+  check([](Array x, Array p) { return ts::boxcox(x, p); }, {-kInf, 0, kNan, -1, kInf, kNan},
+        {0, 1, -1, 0, kInf, 2}, {0, 0, 2.5, 1, 0, kNan});
+  check([](Array x, Array p) { return ts::boxcox1p(x, p); }, {0, -kInf, 3, kInf}, {0, -1, 3, kInf},
+        {0, 0, 1, 0});
+}
+
+TEST(SpecialEdges, BernoulliNumbersAreTheFractions) {
+  const Doubles fractions{1,
+                          -0.5,
+                          1.0 / 6,
+                          0,
+                          -1.0 / 30,
+                          0,
+                          1.0 / 42,
+                          0,
+                          -1.0 / 30,
+                          0,
+                          5.0 / 66,
+                          0,
+                          -691.0 / 2730,
+                          0,
+                          7.0 / 6,
+                          0,
+                          -3617.0 / 510,
+                          0,
+                          43867.0 / 798,
+                          0,
+                          -174611.0 / 330};
+  same<float>(ts::bernoulli(20), fractions);
+  same<float>(ts::bernoulli(0), {1});
+  same<float>(ts::bernoulli(1), {1, -0.5});
+  // The last that float32 holds, and those behind it.
+  const auto many = ts::bernoulli(10000).to_vector<float>();
+  EXPECT_EQ(many[64], static_cast<float>(-106783830147866529886385444979142647942017.0 / 510));
+  EXPECT_EQ(many[66], std::numeric_limits<float>::infinity());
+  EXPECT_EQ(many[9999], 0.0f);
+  EXPECT_EQ(many[10000], -std::numeric_limits<float>::infinity());
+}
+
+}  // namespace
