@@ -26,6 +26,9 @@ struct Flow {
   std::size_t cond_consts = 0, consts = 0, carry = 0;
   std::int64_t length = 1;
   bool reverse = false;
+  /// Of a region: the axes that the devices of its mesh lie along. Inside, they hide those of the
+  /// same names around it.
+  Strings axes;
   /// Nothing inside starts before all operands are there: it would lie in memory until they are.
   bool waits = false;
 

@@ -17,6 +17,11 @@ ProgramPtr expansion(const Equation& eqn) {
   throw InternalError("op '" + eqn.op->name + "' has no program to inline");
 }
 
+bool hides(const Equation& eqn, std::string_view axis) {
+  const std::optional<Flow> flow = flow_of(eqn);
+  return flow && std::find(flow->axes.begin(), flow->axes.end(), axis) != flow->axes.end();
+}
+
 bool has_effects(const Equation& eqn) {
   return eqn.op->effect ||
          any_nested(eqn.attrs, [](const ProgramPtr& p) { return has_effects(*p); });

@@ -5,6 +5,7 @@
 #include "ir/program.h"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace tessera::inline v0 {
@@ -14,6 +15,9 @@ std::optional<Flow> flow_of(const Equation& eqn);
 
 /// The program that an equation of lowering `expanded` stands for, on the equation's operands.
 ProgramPtr expansion(const Equation& eqn);
+
+/// Whether the programs nested in it have an axis of this name of their own, that hides another.
+bool hides(const Equation& eqn, std::string_view axis);
 
 /// Whether it does something besides its results (Op::effect), or a program nested in it does.
 bool has_effects(const Equation& eqn);

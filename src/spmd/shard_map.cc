@@ -221,7 +221,9 @@ void register_shard_map(Registry& r) {
   op.batch = spmd::shard_map_batch;
   op.uniform = spmd::nonuniform;
   op.flow = [](const Attrs& attrs) {
-    return Flow{.kind = Flow::Kind::region, .programs = {attrs.program("body")}};
+    return Flow{.kind = Flow::Kind::region,
+                .programs = {attrs.program("body")},
+                .axes = spmd::ShardMap(attrs).mesh.axes};
   };
   op.evaluate = spmd::evaluate;
   op.waived = {{"jvp", "jvp_both: its body is differentiated whole"},

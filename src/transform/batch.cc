@@ -24,7 +24,7 @@ class AxisUses {
     if (const AttrValue* value = eqn.attrs.find("axes"))
       if (const Strings* axes = std::get_if<Strings>(value))
         if (std::find(axes->begin(), axes->end(), axis_) != axes->end()) return true;
-    return any_nested(eqn.attrs, [&](const ProgramPtr& q) { return in(*q); });
+    return !hides(eqn, axis_) && any_nested(eqn.attrs, [&](const ProgramPtr& q) { return in(*q); });
   }
 
  private:

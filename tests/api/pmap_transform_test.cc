@@ -364,6 +364,13 @@ TEST_F(PmapTransform, DerivativesOfCollectivesInBranches) {
   auto shared = branch([](Array a) { return ts::psum(a, "k") > 0; });
   EXPECT_EQ(f32s(over(ts::grad(shared))(vec({3, -1}))), (Floats{12, -4}));
   EXPECT_EQ(f32s(over(ts::grad(shared))(vec({1, -2}))), (Floats{1, 1}));
+  // A map inside whose axis has the name of the one around it: each member has its own.
+  auto squared = ts::pmap([](Array e) { return e * ts::psum(e, "k"); }, {.axis_name = "k"});
+  auto inside = [&](Array a) {
+    return ts::sum(ts::cond(
+        a[0] > 0, [&] { return squared(a); }, [&] { return a; }));
+  };
+  EXPECT_EQ(f32s(over(ts::grad(inside))(vec({1, 2, -3, 4}).reshape({2, 2}))), (Floats{6, 6, 1, 1}));
 }
 
 TEST_F(PmapTransform, PlacesOfExtremaInEveryContext) {

@@ -98,13 +98,12 @@ MISUSE(jit_inside_with_a_manual_axis) {
 }
 MISUSE(inner_collective_in_a_branch_by_the_outer_axis) {
   along_data([](Array x) {
-    return ts::cond(
-        ts::axis_index("data") == 0,
-        [](Array a) {
-          return ts::shard_map([](Array b) { return ts::psum(b, "data"); },
-                               {.in_specs = ts::P("model"), .out_specs = ts::P("model")})(a);
-        },
-        [](Array a) { return a; }, x);
+    const auto summed = [](Array a) {
+      return ts::shard_map([](Array b) { return ts::psum(b, "data"); },
+                           {.in_specs = ts::P("model"), .out_specs = ts::P("model")})(a);
+    };
+    const auto itself = [](Array a) { return a; };
+    return ts::cond(ts::axis_index("data") == 0, summed, itself, x);
   });
 }
 MISUSE(pmap_beside_manual_axes) {

@@ -110,9 +110,9 @@ MISUSE(shard_map_collective_over_another_axis) {
 MISUSE(shard_map_collective_in_a_branch_by_device) {
   ts::shard_map(
       [](Array x) {
-        return ts::cond(
-            ts::axis_index("data") == 0, [](Array a) { return ts::psum(a, "data"); },
-            [](Array a) { return a; }, x);
+        const auto summed = [](Array a) { return ts::psum(a, "data"); };
+        const auto itself = [](Array a) { return a; };
+        return ts::cond(ts::axis_index("data") == 0, summed, itself, x);
       },
       {.mesh = mesh(), .in_specs = ts::P("data"), .out_specs = ts::P("data")})(ts::ones({4}));
 }

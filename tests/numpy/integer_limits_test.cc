@@ -34,13 +34,17 @@ Wide floor_div(Wide x, Wide y) {
   return x / y - ((x % y != 0) && ((x < 0) != (y < 0)));
 }
 Wide floor_rem(Wide x, Wide y) { return y == 0 ? 0 : x - y * floor_div(x, y); }
+// Modulo 2^128: the product of two unsigned long may need more than a signed 128 bits.
+Wide times(Wide x, Wide y) {
+  return static_cast<Wide>(static_cast<unsigned __int128>(x) * static_cast<unsigned __int128>(y));
+}
 template <class T>
 Wide power(T x, T y) {
   if (y < T(0)) return x == T(1) ? 1 : x == T(-1) ? (y % 2 == 0 ? 1 : -1) : 0;
   T result = 1, square = x;
   for (std::uint64_t n = static_cast<std::uint64_t>(y); n; n >>= 1) {
-    if (n & 1) result = wrapped<T>(Wide(result) * square);
-    square = wrapped<T>(Wide(square) * square);
+    if (n & 1) result = wrapped<T>(times(result, square));
+    square = wrapped<T>(times(square, square));
   }
   return result;
 }
@@ -77,11 +81,7 @@ TYPED_TEST(IntegerLimits, PairsOfArrays) {
   const std::map<std::string, Binary> wraps{
       {"add", {ts::add, [](Wide u, Wide v) { return u + v; }}},
       {"subtract", {ts::subtract, [](Wide u, Wide v) { return u - v; }}},
-      {"multiply",
-       {ts::multiply,
-        [](Wide u, Wide v) {
-          return Wide(static_cast<unsigned __int128>(u) * static_cast<unsigned __int128>(v));
-        }}},
+      {"multiply", {ts::multiply, times}},
       {"floor_divide", {ts::floor_divide, floor_div}},
       {"remainder", {ts::remainder, floor_rem}},
       {"power",

@@ -18,6 +18,7 @@ const Equation* find_collective(const Programs& programs, std::string_view axis)
         const auto& axes = eqn.attrs.get<Strings>("axes");
         if (axis.empty() || std::find(axes.begin(), axes.end(), axis) != axes.end()) return &eqn;
       }
+      if (hides(eqn, axis)) continue;
       const Equation* inside = nullptr;
       if (any_nested(eqn.attrs, [&](const ProgramPtr& q) {
             return (inside = find_collective({q}, axis)) != nullptr;
