@@ -183,12 +183,12 @@ ProgramPtr convolutions(Dice& dice) {
 
 TEST(PartitionAcross, WhatGoesAcrossCutsIsThatOfOneDevice) {
   const Tally tally = check_drawn(2000, 400, across_cuts);
-  EXPECT_GT(tally.exact, 500);
-  EXPECT_GT(tally.permutations, 500);
+  EXPECT_GT(4 * tally.exact, tally.programs);
+  EXPECT_GT(4 * tally.permutations, tally.programs);
 }
 
 TEST(PartitionAcross, ConvolutionsAreThoseOfOneDevice) {
   const Tally tally = check_drawn(500, 200, convolutions);
-  EXPECT_GT(tally.exact, 100);
-  EXPECT_GT(tally.permutations, 100);
+  EXPECT_GT(5 * tally.exact, tally.programs);
+  EXPECT_GT(5 * tally.permutations, tally.programs);
 }

@@ -56,6 +56,15 @@ MaybeValues jvp(const JvpArgs& a) {
 
 }  // namespace
 
+Value left_eigenvectors(Value right) {
+  if (right.shape().count() == 0) return right;
+  const Value u = adjoint(solve(right, identity_like(*right.builder, right.dtype(), right.shape())));
+  const Value length = sqrt(over_rows(real(mul(conj(u), u))));
+  const Value unit = div(u, in_dtype(length, u.dtype()));
+  const Value most = greatest(unit);
+  return mul(unit, div(conj(most), in_dtype(abs(most), u.dtype())));
+}
+
 void register_eig(Registry& r) {
   Op op;
   op.name = "eig";

@@ -10,6 +10,35 @@ namespace tessera::inline v0::ops {
 
 Values lu(Value a) { return a.builder->emit("lu", {{a}}); }
 
+Value permutation_of(Value pivots, std::int64_t rows) {
+  Builder& b = *pivots.builder;
+  const std::int64_t k = pivots.shape().back(), n = pivots.shape().count() / std::max<std::int64_t>(k, 1);
+  Shape result = pivots.shape();
+  result.back() = rows;
+  const Shape stacked{n, rows};
+  Builder step;
+  const Value order = step.input(Type(DType::int32, stacked)),
+              i = step.input(Type(DType::int32, Shape())),
+              other = step.input(Type(DType::int32, Shape{n}));
+  const Value at = iota(step, DType::int32, stacked, 1);
+  // A row is exchanged with itself where the other does not exist.
+  const Value known = and_(ge(other, zeros_like(other)),
+                           lt(other, full_like(other, static_cast<double>(rows))));
+  const Value inside = select(known, other, broadcast_in_dim(i, Shape{n}, {}));
+  const Value here = eq(at, broadcast_in_dim(i, stacked, {})),
+              there = eq(at, broadcast_in_dim(inside, stacked, {0}));
+  const auto picked = [&](Value mask) {
+    const Value one = reduce_sum(select(mask, order, zeros_like(order)), {1});
+    return broadcast_in_dim(one, stacked, {0});
+  };
+  const ProgramPtr body =
+      step.finish(Values{select(here, picked(there), select(there, picked(here), order))});
+  const Value numbers = iota(b, DType::int32, Shape{k}, 0);
+  const Value each = transpose(reshape(pivots, Shape{n, k}), {1, 0});
+  const Value start = iota(b, DType::int32, stacked, 1);
+  return reshape(scan(body, {}, Values{start}, Values{numbers, each}, k, false, b)[0], result);
+}
+
 Value rows_in_order(Value x, Value order) {
   Shape shape = x.shape();
   shape[shape.size() - 2] = order.shape()[order.shape().size() - 1];

@@ -29,6 +29,12 @@ Values eig(Value a, bool vectors);
 
 /// x of A x = b for columns b, by lu.
 Value solve(Value a, Value b);
+/// Row i exchanged with row pivots(..., i), one i after the other, as the int32 permutation of `rows`
+/// rows that comes of it.
+Value permutation_of(Value pivots, std::int64_t rows);
+/// The left eigenvectors u^H A = w u^H, as columns, that go with all right ones: of length 1, the
+/// greatest element real. NaN or infinite where these do not span the space.
+Value left_eigenvectors(Value right);
 /// The rows of x in the order of a permutation for each matrix: result(..., i, :) is x(...,
 /// order(..., i), :).
 Value rows_in_order(Value x, Value order);

@@ -1,7 +1,7 @@
 // Fourier transforms and linear algebra. What StableHLO has no operation for is a composite, which
 // stands for LAPACK's routine as JAX calls it on CPUs.
 #include "ops/linalg/matrices.h"
-
+#include "ops/linalg/solve.h"
 #include "stablehlo/emit/rules.h"
 
 #include <algorithm>
@@ -78,31 +78,6 @@ Names by_program(Writing& w, const std::vector<Type>& types, const Names& operan
   return w.block.program(*b.finish(out), operands);
 }
 
-// Exchanges of rows, one after the other, as the permutation that comes of them.
-Value permutation_of(Builder& b, Value pivots, const Shape& result) {
-  const std::int64_t m = result.back(), k = pivots.shape().back(),
-                     n = result.count() / std::max<std::int64_t>(m, 1);
-  const Shape rows_shape{n, m};
-  Builder step;
-  const Value rows = step.input(Type(DType::int32, rows_shape)),
-              i = step.input(Type(DType::int32, Shape())),
-              other = step.input(Type(DType::int32, Shape{n}));
-  const Value at = ops::iota(step, DType::int32, rows_shape, 1);
-  const Value here = ops::eq(at, ops::broadcast_in_dim(i, rows_shape, {})),
-              there = ops::eq(at, ops::broadcast_in_dim(other, rows_shape, {0}));
-  const auto picked = [&](Value mask) {
-    const Value one = ops::reduce_sum(ops::select(mask, rows, ops::zeros_like(rows)), {1});
-    return ops::broadcast_in_dim(one, rows_shape, {0});
-  };
-  const ProgramPtr body =
-      step.finish(Values{ops::select(here, picked(there), ops::select(there, picked(here), rows))});
-  const Value numbers = ops::iota(b, DType::int32, Shape{k}, 0);
-  const Value each = ops::transpose(ops::reshape(pivots, Shape{n, k}), {1, 0});
-  const Value start = ops::iota(b, DType::int32, rows_shape, 1);
-  return ops::reshape(ops::scan(body, {}, Values{start}, Values{numbers, each}, k, false, b)[0],
-                      result);
-}
-
 }  // namespace
 
 Names fft(Writing& w) {
@@ -137,7 +112,7 @@ Names lu(Writing& w) {
   const Names all = lapack(w, "getrf", {}, w.in, {{x}}, {{x}, {pivots, false}, info_of(x)});
   const Names rest = by_program(w, {pivots}, {all[1]}, [&](Builder& b, const Values& in) -> Values {
     const Value from_0 = ops::sub(in[0], ops::full_like(in[0], 1));
-    return {from_0, permutation_of(b, from_0, w.out_types[2].shape)};
+    return {from_0, ops::permutation_of(from_0, ops::columns_of(w.out_types[2].shape))};
   });
   return {all[0], rest[0], rest[1]};
 }

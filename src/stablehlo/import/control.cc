@@ -134,6 +134,13 @@ Values custom_call(Reading& r) {
       {"Sharding", tile_sharding},
       {"annotate_device_placement", pass},
       {"LayoutConstraint", pass},
+      {"xla.sdy.FuncResultSharding", pass},
+      {"AllocateBuffer", empty},
+      {"ApproxTopK", approx_top_k},
+      {"cu_threefry2x32_ffi", threefry},
+      {"hip_threefry2x32_ffi", threefry},
+      {"cu_lu_pivots_to_permutation", pivots_to_permutation},
+      {"hip_lu_pivots_to_permutation", pivots_to_permutation},
   };
   const std::string target = r.word_or("call_target_name", "");
   for (const Row& row : kRows)

@@ -1,5 +1,6 @@
-// Calls of LAPACK, as JAX exports linear algebra for CPUs: lapack_spotrf_ffi and its kin. What they
-// say of success (`info`) is always 0, since a matrix that they refuse gives NaN here.
+// Calls of LAPACK, as JAX exports linear algebra for CPUs: lapack_spotrf_ffi and its kin; and of the
+// libraries for GPUs that stand for it, cusolver_potrf_ffi and hipsolver_potrf_ffi. What they say of
+// success (`info`) is 0, since a matrix that they refuse gives NaN here, but where others read it.
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/solve.h"
 #include "stablehlo/import/rules.h"
@@ -20,6 +21,13 @@ char letter(const Reading& r, std::string_view key, char otherwise) {
   return otherwise;
 }
 
+// Whether a call reads the lower triangle: LAPACK has a letter for it, the others have a flag.
+bool of_lower(const Reading& r) {
+  if (const AttributeSyntax* config = r.find("mhlo.backend_config"))
+    if (const AttributeSyntax* flag = find(config->entries, "lower")) return flag->integer_value != 0;
+  return letter(r, "uplo", 'L') == 'L';
+}
+
 Value nothing_in(Reading& r, std::size_t result) { return ops::zeros(r.b, r.result(result)); }
 
 Value matrix(Reading& r) {
@@ -27,11 +35,25 @@ Value matrix(Reading& r) {
   return r.in[0];
 }
 
+// Whether each matrix has a NaN in its last place, as a refused one has.
+Value refused(Value x) {
+  const std::int64_t m = ops::rows_of(x.shape()), n = ops::columns_of(x.shape());
+  const Value last = ops::submatrix(x, m - 1, m, n - 1, n);
+  const Shape shape(x.shape().begin(), x.shape().end() - 2);
+  return ops::convert(ops::reshape(ops::ne(last, last), shape), DType::int32);
+}
+
+// The other triangle stays as it is.
 Values potrf(Reading& r) {
   const Value a = matrix(r);
-  const bool lower = letter(r, "uplo", 'L') == 'L';
+  const bool lower = of_lower(r);
   const Value l = ops::cholesky(lower ? a : ops::adjoint(a));
-  return {lower ? l : ops::adjoint(l), nothing_in(r, 1)};
+  const Value info = a.shape().count() == 0 ? nothing_in(r, 1) : refused(l);
+  const Value row = ops::iota(r.b, DType::int64, a.shape(), a.rank() - 2),
+              column = ops::iota(r.b, DType::int64, a.shape(), a.rank() - 1);
+  return {lower ? ops::select(ops::ge(row, column), l, a)
+                : ops::select(ops::le(row, column), ops::adjoint(l), a),
+          info};
 }
 
 Values getrf(Reading& r) {
@@ -82,7 +104,7 @@ Values gesdd(Reading& r) {
 
 Values heevd(Reading& r) {
   const Value a = matrix(r);
-  const Value lower = letter(r, "uplo", 'L') == 'L' ? a : ops::adjoint(a);
+  const Value lower = of_lower(r) ? a : ops::adjoint(a);
   if (letter(r, "mode", 'V') == 'N') return {a, ops::eigh(lower, false)[0], nothing_in(r, 2)};
   const Values f = ops::eigh(lower, true);
   return {f[1], f[0], nothing_in(r, 2)};
@@ -90,15 +112,13 @@ Values heevd(Reading& r) {
 
 Values geev(Reading& r) {
   const Value a = matrix(r);
-  if (letter(r, "compute_left", 'N') == 'V')
-    r.refuse("left eigenvectors are not computed", "there are the right ones",
-             "take the right ones of the adjoint");
-  const bool vectors = letter(r, "compute_right", 'N') == 'V';
-  const Values f = ops::eig(a, vectors);
+  const bool left = letter(r, "compute_left", 'N') == 'V',
+             right = letter(r, "compute_right", 'N') == 'V';
+  const Values f = ops::eig(a, left || right);
   Values out{f[0]};
   if (!is_complex(a.dtype())) out = {ops::real(f[0]), ops::imag(f[0])};
-  out.push_back(nothing_in(r, out.size()));
-  out.push_back(vectors ? f[1] : nothing_in(r, out.size()));
+  out.push_back(left ? ops::left_eigenvectors(f[1]) : nothing_in(r, out.size()));
+  out.push_back(right ? f[1] : nothing_in(r, out.size()));
   out.push_back(nothing_in(r, out.size()));
   return out;
 }
@@ -126,13 +146,19 @@ Rule lapack_rule(std::string_view target) {
   static constexpr Row kRows[] = {
       {"potrf", potrf}, {"getrf", getrf}, {"geqrf", geqrf}, {"orgqr", orgqr}, {"ungqr", orgqr},
       {"gesdd", gesdd}, {"syevd", heevd}, {"heevd", heevd}, {"geev", geev},   {"trsm", trsm}};
-  constexpr std::string_view kBefore = "lapack_", kBehind = "_ffi";
-  if (!target.starts_with(kBefore) || !target.ends_with(kBehind)) return nullptr;
-  target.remove_prefix(kBefore.size());
+  constexpr std::string_view kBehind = "_ffi";
+  if (!target.ends_with(kBehind)) return nullptr;
   target.remove_suffix(kBehind.size());
-  if (target.empty() || std::string_view("sdcz").find(target[0]) == std::string_view::npos)
+  if (const std::string_view before = "lapack_"; target.starts_with(before)) {
+    target.remove_prefix(before.size());
+    if (target.empty() || std::string_view("sdcz").find(target[0]) == std::string_view::npos)
+      return nullptr;
+    target.remove_prefix(1);
+  } else if (target.starts_with("cusolver_") || target.starts_with("hipsolver_")) {
+    target.remove_prefix(target.find('_') + 1);
+  } else {
     return nullptr;
-  target.remove_prefix(1);
+  }
   for (const Row& row : kRows)
     if (target == row.routine) return row.rule;
   return nullptr;

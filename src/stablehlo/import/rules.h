@@ -74,6 +74,12 @@ Values check_equal(Reading& r);
 Values check_close(Reading& r);
 Values check_almost_equal(Reading& r);
 
+// other_calls.cc
+Values approx_top_k(Reading& r);
+Values threefry(Reading& r);
+Values pivots_to_permutation(Reading& r);
+Values empty(Reading& r);
+
 // indexing.cc
 Values gather(Reading& r);
 Values scatter(Reading& r);

@@ -1,0 +1,68 @@
+// Custom calls that JAX writes where it exports for GPUs and TPUs: what they compute, by ours.
+#include "ops/linalg/matrices.h"
+#include "ops/linalg/solve.h"
+#include "stablehlo/import/rules.h"
+
+namespace tessera::inline v0::stablehlo::rules {
+
+namespace {
+
+std::int64_t configured(const Reading& r, const char* key) {
+  const AttributeSyntax* config = r.find("mhlo.backend_config");
+  const Ints value = config ? r.field(*config, key) : Ints{};
+  if (value.size() != 1) r.refuse("its configuration does not say " + std::string(key));
+  return value[0];
+}
+
+}  // namespace
+
+// The arrays, then a start value for each; ordered by a function of two elements of each. Exactly,
+// which has any recall. Where it gives more than `top_k`, these come first.
+Values approx_top_k(Reading& r) {
+  const AttributeSyntax* called = r.find("called_computations");
+  if (r.in.size() != r.operands.size() || r.in.size() < 2 || r.in.size() % 2 || !called ||
+      called->items.size() != 1)
+    r.refuse("it takes arrays, as many start values, and a computation");
+  OperationSyntax ordered = r.op;
+  ordered.name = "stablehlo.sort";
+  ordered.attributes.clear();
+  ordered.operands.resize(r.in.size() / 2);
+  AttributeSyntax dimension;
+  dimension.kind = AttributeSyntax::integer;
+  dimension.at = r.op.at;
+  dimension.integer_value = configured(r, "reduction_dim");
+  ordered.attributes.push_back({"dimension", dimension});
+  const FunctionSyntax& f = r.importer.need_function(r, called->items[0].text);
+  ordered.regions = {f.body};
+  ordered.regions[0].arguments = f.arguments;
+  Reading all(r.importer, r.scope, ordered);
+  Values out = sort(all);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Shape want = r.result(i).shape;
+    bool inside = want.size() == out[i].shape().size();
+    for (int d = 0; inside && d < want.rank(); ++d) inside = want[d] <= out[i].shape()[d];
+    if (!inside) r.refuse("it gives more than there is");
+    out[i] = ops::slice(out[i], Ints(want.size(), 0), Ints(want.begin(), want.end()),
+                        Ints(want.size(), 1));
+  }
+  return out;
+}
+
+Values threefry(Reading& r) {
+  r.need_operands(4);
+  return ops::threefry2x32(r.in[0], r.in[1], r.in[2], r.in[3]);
+}
+
+Values pivots_to_permutation(Reading& r) {
+  r.need_operands(1);
+  const Shape want = r.result().shape;
+  if (r.in[0].dtype() != DType::int32 || r.in[0].rank() == 0 || want.rank() != r.in[0].rank() ||
+      want.back() < r.in[0].shape().back())
+    r.refuse("it takes int32 exchanges of rows, no more than there are rows");
+  return {ops::permutation_of(r.in[0], want.back())};
+}
+
+// Memory that holds anything.
+Values empty(Reading& r) { return {ops::zeros(r.b, r.result())}; }
+
+}  // namespace tessera::inline v0::stablehlo::rules

@@ -1,0 +1,153 @@
+// Custom calls that JAX writes: LAPACK's routines on CPUs, the libraries that stand for them on GPUs,
+// and what is code of its own there. Wanted numbers follow from the definitions.
+#include <tessera/tessera.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ts = tessera;
+using ts::Array;
+
+namespace {
+
+using Floats = std::vector<float>;
+using Ints = std::vector<std::int32_t>;
+using Words = std::vector<std::uint32_t>;
+
+ts::LoadedFunction load(const std::string& arguments, const std::string& results,
+                        const std::string& body, const std::string& others = "") {
+  return ts::load_stablehlo_text("module {\nfunc.func @main(" + arguments + ") -> (" + results +
+                                 ") {\n" + body + "\n}\n" + others + "\n}");
+}
+
+// One call of a matrix of 2 x 2 that gives a matrix and whether it was refused.
+std::vector<Array> factor(const std::string& target, const std::string& config, const Floats& a) {
+  const auto f = load("%a: tensor<2x2xf32>", "tensor<2x2xf32>, tensor<i32>",
+                      "%0:2 = stablehlo.custom_call @" + target + "(%a) {mhlo.backend_config = {" +
+                          config +
+                          "}} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>)\n"
+                          "return %0#0, %0#1 : tensor<2x2xf32>, tensor<i32>");
+  return f(Array(a, {2, 2}));
+}
+
+TEST(CustomCalls, CholeskyLeavesTheOtherTriangleAsItIs) {
+  for (const auto& [target, config] :
+       {std::pair("lapack_spotrf_ffi", "uplo = 76 : ui8"),
+        std::pair("cusolver_potrf_ffi", "lower = true"),
+        std::pair("hipsolver_potrf_ffi", "lower = true")}) {
+    const auto out = factor(target, config, {4, 99, 2, 5});
+    EXPECT_EQ(out[0].to_vector<float>(), (Floats{2, 99, 1, 2})) << target;
+    EXPECT_EQ(out[1].item<int>(), 0) << target;
+  }
+  for (const auto& [target, config] : {std::pair("lapack_spotrf_ffi", "uplo = 85 : ui8"),
+                                       std::pair("cusolver_potrf_ffi", "lower = false")}) {
+    const auto out = factor(target, config, {4, 2, 99, 5});
+    EXPECT_EQ(out[0].to_vector<float>(), (Floats{2, 1, 99, 2})) << target;
+  }
+}
+
+TEST(CustomCalls, CholeskySaysThatItRefusesAMatrix) {
+  EXPECT_EQ(factor("lapack_spotrf_ffi", "uplo = 76 : ui8", {1, 0, 2, 1})[1].item<int>(), 1);
+}
+
+TEST(CustomCalls, LeftEigenvectors) {
+  const auto f = load(
+      "%a: tensor<2x2xf32>", "tensor<2xf32>, tensor<2x2xcomplex<f32>>, tensor<2x2xcomplex<f32>>",
+      "%0:5 = stablehlo.custom_call @lapack_sgeev_ffi(%a) {mhlo.backend_config = {compute_left = 86 "
+      ": ui8, compute_right = 86 : ui8}} : (tensor<2x2xf32>) -> (tensor<2xf32>, tensor<2xf32>, "
+      "tensor<2x2xcomplex<f32>>, tensor<2x2xcomplex<f32>>, tensor<i32>)\n"
+      "return %0#0, %0#2, %0#3 : tensor<2xf32>, tensor<2x2xcomplex<f32>>, "
+      "tensor<2x2xcomplex<f32>>");
+  const auto out = f(Array(Floats{1, 2, 0, 3}, {2, 2}));
+  EXPECT_EQ(out[0].to_vector<float>(), (Floats{1, 3}));
+  // (1, -1) A = (1, -1) and (0, 1) A = 3 (0, 1); A (1, 0) = (1, 0) and A (1, 1) = 3 (1, 1).
+  const float h = std::sqrt(0.5f);
+  const Floats left{h, 0, -h, 1}, right{1, h, 0, h};
+  const auto near = [](const Array& got, const Floats& want) {
+    const Floats parts = ts::real(got).to_vector<float>();
+    // A handful of roundings of numbers of at most 1.
+    for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(parts[i], want[i], 4 * 6e-8) << i;
+    EXPECT_EQ(ts::imag(got).to_vector<float>(), Floats(want.size(), 0));
+  };
+  near(out[1], left);
+  near(out[2], right);
+}
+
+TEST(CustomCalls, EigenvaluesAsGpusFindThem) {
+  const auto f = load("%a: tensor<2x2xf32>", "tensor<2xf32>",
+                      "%0:3 = stablehlo.custom_call @cusolver_syevd_ffi(%a) {mhlo.backend_config = "
+                      "{algorithm = 0 : ui8, lower = true}} : (tensor<2x2xf32>) -> "
+                      "(tensor<2x2xf32>, tensor<2xf32>, tensor<i32>)\n"
+                      "return %0#1 : tensor<2xf32>");
+  const Floats w = f.single()(Array(Floats{2, 77, 1, 2}, {2, 2})).to_vector<float>();
+  EXPECT_FLOAT_EQ(w[0], 1);
+  EXPECT_FLOAT_EQ(w[1], 3);
+}
+
+TEST(CustomCalls, TheGreatestAndTheLeastAreExact) {
+  const auto ranked = [](const std::string& direction, int count) {
+    const std::string n = std::to_string(count);
+    const auto f = load(
+        "%x: tensor<5xf32>", "tensor<" + n + "xf32>, tensor<" + n + "xi32>",
+        "%i = stablehlo.iota dim = 0 : tensor<5xi32>\n"
+        "%none = stablehlo.constant dense<-1> : tensor<i32>\n"
+        "%start = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "%0:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %start, %none) {called_computations = "
+        "[@order], mhlo.backend_config = {aggregate_to_topk = true, recall_target = 0.9 : f32, "
+        "reduction_dim = 0 : i64, top_k = 2 : i64}} : (tensor<5xf32>, tensor<5xi32>, tensor<f32>, "
+        "tensor<i32>) -> (tensor<" +
+            n + "xf32>, tensor<" + n + "xi32>)\nreturn %0#0, %0#1 : tensor<" + n +
+            "xf32>, tensor<" + n + "xi32>",
+        "func.func private @order(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: "
+        "tensor<i32>) -> tensor<i1> {\n%0 = stablehlo.compare " +
+            direction +
+            ", %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\nreturn %0 : tensor<i1>\n}");
+    return f(Array(Floats{3, 1, 4, 1, 5}));
+  };
+  const auto greatest = ranked("GT", 2), least = ranked("LT", 3);
+  EXPECT_EQ(greatest[0].to_vector<float>(), (Floats{5, 4}));
+  EXPECT_EQ(greatest[1].to_vector<std::int32_t>(), (Ints{4, 2}));
+  EXPECT_EQ(least[0].to_vector<float>(), (Floats{1, 1, 3}));
+  EXPECT_EQ(least[1].to_vector<std::int32_t>(), (Ints{1, 3, 0}));
+}
+
+// The answers that come with Random123 (D. E. Shaw Research).
+TEST(CustomCalls, RandomBlocksOfGpus) {
+  for (const char* target : {"cu_threefry2x32_ffi", "hip_threefry2x32_ffi"}) {
+    const std::string v = "tensor<3xui32>";
+    const auto f = load(
+        "%a: " + v + ", %b: " + v + ", %c: " + v + ", %d: " + v, v + ", " + v,
+        std::string("%0:2 = stablehlo.custom_call @") + target +
+            "(%a, %b, %c, %d) {mhlo.backend_config = {}} : (" + v + ", " + v + ", " + v + ", " + v +
+            ") -> (" + v + ", " + v + ")\nreturn %0#0, %0#1 : " + v + ", " + v);
+    const auto out = f(Array(Words{0, 0xffffffff, 0x13198a2e}),
+                       Array(Words{0, 0xffffffff, 0x03707344}),
+                       Array(Words{0, 0xffffffff, 0x243f6a88}),
+                       Array(Words{0, 0xffffffff, 0x85a308d3}));
+    EXPECT_EQ(out[0].to_vector<std::uint32_t>(), (Words{0x6b200159, 0x1cb996fc, 0xc4923a9c}));
+    EXPECT_EQ(out[1].to_vector<std::uint32_t>(), (Words{0x99ba4efe, 0xbb002be7, 0x483df7a0}));
+  }
+}
+
+TEST(CustomCalls, ExchangesOfRowsAsAPermutation) {
+  const auto f = load("%p: tensor<2x3xi32>", "tensor<2x4xi32>",
+                      "%0 = stablehlo.custom_call @cu_lu_pivots_to_permutation(%p) "
+                      "{mhlo.backend_config = {}} : (tensor<2x3xi32>) -> tensor<2x4xi32>\n"
+                      "return %0 : tensor<2x4xi32>");
+  // 0123, 2103, 2013 and the last with itself; then one with a row that does not exist.
+  EXPECT_EQ(f.single()(Array(Ints{2, 2, 2, 9, 3, -1}, {2, 3})).to_vector<std::int32_t>(),
+            (Ints{2, 0, 1, 3, 0, 3, 2, 1}));
+}
+
+TEST(CustomCalls, PlacesAndMemoryAreNothingToCompute) {
+  const auto f = load("%x: tensor<2xf32>", "tensor<2xf32>",
+                      "%0 = stablehlo.custom_call @AllocateBuffer() : () -> tensor<2xf32>\n"
+                      "%1 = stablehlo.multiply %0, %0 : tensor<2xf32>\n"
+                      "%2 = stablehlo.custom_call @xla.sdy.FuncResultSharding(%x) "
+                      "{has_side_effect = true} : (tensor<2xf32>) -> tensor<2xf32>\n"
+                      "return %2 : tensor<2xf32>");
+  EXPECT_EQ(f.single()(Array(Floats{1, 2})).to_vector<float>(), (Floats{1, 2}));
+}
+
+}  // namespace
