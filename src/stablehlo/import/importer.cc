@@ -52,7 +52,7 @@ std::vector<Bound> Importer::bind(const OperationSyntax& op, const Scope& scope,
                                   Values results) const {
   std::vector<Bound> out;
   if (op.result_types.size() == 1 && results.size() == 1 &&
-      op.result_types[0].kind == TypeSyntax::tensor &&
+      op.result_types[0]->kind == TypeData::tensor &&
       fits(this->declared(op.result_types[0]), Type(results[0].dtype(), results[0].shape()))) {
     out.push_back({{results[0]}, &op.result_types[0]});
     return out;
@@ -72,7 +72,7 @@ std::vector<Bound> Importer::bind(const OperationSyntax& op, const Scope& scope,
   const bool unknown = op.result_types.empty() && op.defs.empty();
   if (!unknown && !fits(declared, got))
     fail(*scope.module().source, op.at,
-         {op.name + " gives " + text_of(got) + " for its operands, and is declared to give " +
+         {std::string(op.name) + " gives " + text_of(got) + " for its operands, and is declared to give " +
           text_of(declared)});
   return out;
 }
@@ -83,7 +83,7 @@ namespace {
 Values within_types(const OperationSyntax& op, Values results) {
   if (results.size() != op.result_types.size()) return results;
   for (std::size_t i = 0; i < results.size(); ++i)
-    if (const Narrow* type = narrow_of(op.result_types[i].element);
+    if (const Narrow* type = narrow_of(op.result_types[i]->element);
         type && results[i].dtype() == type->carrier)
       results[i] = narrowed(results[i], *type);
   return results;
@@ -106,9 +106,9 @@ void Importer::operation(Scope& scope, const OperationSyntax& op) {
   } catch (const IoError&) {
     throw;
   } catch (const Error& e) {
-    fail(*module.source, op.at, {op.name + ": " + problem_of(e.what())});
+    fail(*module.source, op.at, {std::string(op.name) + ": " + problem_of(e.what())});
   } catch (const InternalError& e) {
-    fail(*module.source, op.at, {op.name + " is not well-formed: " + problem_of(e.what())});
+    fail(*module.source, op.at, {std::string(op.name) + " is not well-formed: " + problem_of(e.what())});
   }
   std::size_t next = 0;
   for (const DefSyntax& d : op.defs) {
@@ -134,7 +134,7 @@ std::vector<Bound> Importer::block(Scope& scope, const RegionSyntax& region) {
     std::vector<Bound> out;
     for (const UseSyntax& u : op.operands) out.push_back(scope.read(u));
     if (&op != &region.operations.back())
-      fail(*module.source, op.at, {"operations stand behind this " + op.name, "it ends its block"});
+      fail(*module.source, op.at, {"operations stand behind this " + std::string(op.name), "it ends its block"});
     return out;
   }
   fail(*module.source, region.at,
@@ -160,7 +160,7 @@ ProgramPtr Importer::function(const Reading& r, const std::string& name) {
     Bound bound{{}, &a.type};
     for (const Type& t : leaf_types(a.type))
       bound.leaves.push_back(
-          level.builder().input(a.type.kind == TypeSyntax::tensor ? type(a.type) : t));
+          level.builder().input(a.type->kind == TypeData::tensor ? type(a.type) : t));
     inside.define(a.name, a.at, bound);
   }
   calls_.push_back(&f);
@@ -229,7 +229,7 @@ ProgramPtr Importer::closed_region(const Reading& r, const RegionSyntax& region)
   RegionProgram p = this->region(r, region);
   if (!p.captured.empty())
     fail(*module.source, region.at,
-         {"the region of " + r.op.name + " reads a value from outside",
+         {"the region of " + std::string(r.op.name) + " reads a value from outside",
           "this is supported for constants only, and for regions of while, if and case"});
   return prune(*p.program);
 }

@@ -127,7 +127,7 @@ class Importer {
   };
   Cut cut_of(const AttributeSyntax& sharding, int rank) const;
   /// What an argument or result says of where it lies, in either form; null where it says nothing.
-  static const AttributeSyntax* sharding_in(const std::vector<NamedAttribute>& attributes);
+  static const AttributeSyntax* sharding_in(const Attributes& attributes);
 
   Type type(const TypeSyntax& t) const;
   /// As `type`, where dimensions may be open: -1.
@@ -156,7 +156,7 @@ class Importer {
   std::size_t operations_ = 0;
   int depth_ = 0;
   std::vector<const FunctionSyntax*> calls_;  // under way
-  std::unordered_map<std::string, const FunctionSyntax*> functions_;
+  std::unordered_map<std::string_view, const FunctionSyntax*> functions_;
   mutable std::optional<MeshRef> tile_mesh_;
   std::unordered_map<const FunctionSyntax*, ProgramPtr> programs_;
   std::unordered_map<const AttributeSyntax*, Value> large_;

@@ -19,7 +19,7 @@ Type Importer::type(const TypeSyntax& t) const {
   for (std::int64_t extent : d.shape)
     if (extent == kDynamic)
       fail(*module.source, t.at,
-           {shown(t.text) + " has a dimension that is not known", "",
+           {shown(t->text) + " has a dimension that is not known", "",
             "export the model for fixed shapes"});
   need_countable("load_stablehlo", d.shape, {});
   return d;
@@ -29,14 +29,14 @@ Type Importer::declared(const TypeSyntax& t) const {
   const auto refuse = [&](const std::string& problem, const std::string& advice) {
     fail(*module.source, t.at, {problem, "", advice});
   };
-  if (t.kind != TypeSyntax::tensor)
-    refuse(shown(t.text) + " is no array", "only arrays, tuples of them and tokens are supported");
-  if (!t.ranked) refuse(shown(t.text) + " has no known rank", "export the model for fixed shapes");
+  if (t->kind != TypeData::tensor)
+    refuse(shown(t->text) + " is no array", "only arrays, tuples of them and tokens are supported");
+  if (!t->ranked) refuse(shown(t->text) + " has no known rank", "export the model for fixed shapes");
   Shape shape;
-  for (std::int64_t d : t.dims) shape.push_back(d);
-  const std::optional<DType> dtype = dtype_of_element(t.element);
+  for (std::int64_t d : t->dims) shape.push_back(d);
+  const std::optional<DType> dtype = dtype_of_element(t->element);
   if (!dtype)
-    refuse("elements of type " + shown(t.element) + " are not supported",
+    refuse("elements of type " + shown(t->element) + " are not supported",
            "convert the model to booleans, integers, floats or complex numbers of known widths");
   return Type(*dtype, shape);
 }
@@ -53,10 +53,10 @@ bool fits(const std::vector<Type>& declared, const std::vector<Type>& got) {
 }
 
 std::vector<Type> Importer::leaf_types(const TypeSyntax& t) const {
-  if (t.kind == TypeSyntax::token) return {};
-  if (t.kind != TypeSyntax::tuple) return {declared(t)};
+  if (t->kind == TypeData::token) return {};
+  if (t->kind != TypeData::tuple) return {declared(t)};
   std::vector<Type> out;
-  for (const TypeSyntax& m : t.members)
+  for (const TypeSyntax& m : t->members)
     for (Type& leaf : leaf_types(m)) out.push_back(std::move(leaf));
   return out;
 }

@@ -18,7 +18,7 @@ Reading::Reading(Importer& i, const Scope& s, const OperationSyntax& o)
 
 void Reading::refuse(const std::string& problem, const std::string& rule,
                      const std::string& advice) const {
-  fail(*importer.module.source, op.at, {op.name + ": " + problem, rule, advice});
+  fail(*importer.module.source, op.at, {std::string(op.name) + ": " + problem, rule, advice});
 }
 
 void Reading::need_operands(std::size_t n) const {
@@ -55,7 +55,7 @@ std::int64_t Reading::integer(std::string_view name) const {
   const AttributeSyntax& a = need(name);
   if (a.kind != AttributeSyntax::integer)
     fail(*importer.module.source, a.at,
-         {std::string(name) + " of " + op.name + " should be an integer"});
+         {std::string(name) + " of " + std::string(op.name) + " should be an integer"});
   return a.integer_value;
 }
 std::int64_t Reading::integer_or(std::string_view name, std::int64_t otherwise) const {
@@ -67,7 +67,7 @@ bool Reading::flag_or(std::string_view name, bool otherwise) const {
   if (a->kind == AttributeSyntax::unit) return true;
   if (a->kind != AttributeSyntax::boolean)
     fail(*importer.module.source, a->at,
-         {std::string(name) + " of " + op.name + " should be true or false"});
+         {std::string(name) + " of " + std::string(op.name) + " should be true or false"});
   return a->integer_value != 0;
 }
 double Reading::real_or(std::string_view name, double otherwise) const {
@@ -77,14 +77,14 @@ double Reading::real_or(std::string_view name, double otherwise) const {
   const char* end = a->text.data() + a->text.size();
   if (std::from_chars(a->text.data(), end, value).ptr != end || a->text.empty())
     fail(*importer.module.source, a->at,
-         {std::string(name) + " of " + op.name + " should be a number"});
+         {std::string(name) + " of " + std::string(op.name) + " should be a number"});
   return value;
 }
 std::string Reading::word_or(std::string_view name, std::string otherwise) const {
   const AttributeSyntax* a = find(name);
   if (!a) return otherwise;
-  if (a->kind == AttributeSyntax::type) return std::string(a->value_type.text);
-  return a->text;
+  if (a->kind == AttributeSyntax::type) return std::string(a->value_type->text);
+  return std::string(a->text);
 }
 Ints Reading::field(const AttributeSyntax& fields, std::string_view name) const {
   const AttributeSyntax* a = stablehlo::find(fields.entries, name);
