@@ -14,8 +14,8 @@ constexpr std::int64_t kMostInProgram = 16;
 
 }  // namespace
 
-Type Importer::type(const TypeSyntax& t) const {
-  const Type d = declared(t);
+const Type& Importer::type(const TypeSyntax& t) const {
+  const Type& d = declared(t);
   for (std::int64_t extent : d.shape)
     if (extent == kDynamic)
       fail(*module.source, t.at,
@@ -25,7 +25,8 @@ Type Importer::type(const TypeSyntax& t) const {
   return d;
 }
 
-Type Importer::declared(const TypeSyntax& t) const {
+const Importer::KnownType& Importer::known_type(const TypeSyntax& t) const {
+  if (const auto known = types_.find(t.data); known != types_.end()) return known->second;
   const auto refuse = [&](const std::string& problem, const std::string& advice) {
     fail(*module.source, t.at, {problem, "", advice});
   };
@@ -38,7 +39,8 @@ Type Importer::declared(const TypeSyntax& t) const {
   if (!dtype)
     refuse("elements of type " + shown(t->element) + " are not supported",
            "convert the model to booleans, integers, floats or complex numbers of known widths");
-  return Type(*dtype, shape);
+  return types_.emplace(t.data, KnownType{Type(*dtype, shape), narrow_of(t->element)})
+      .first->second;
 }
 
 bool fits(const Type& declared, const Type& got) {

@@ -9,12 +9,21 @@
 namespace tessera::inline v0::stablehlo {
 
 Reading::Reading(Importer& i, const Scope& s, const OperationSyntax& o)
-    : importer(i), scope(s), op(o), b(s.builder()) {
+    : importer(i),
+      scope(s),
+      op(o),
+      b(s.builder()),
+      operands(std::move(i.spare.bound)),
+      in(std::move(i.spare.values)) {
+  operands.clear();
+  in.clear();
   for (const UseSyntax& u : op.operands) {
     operands.push_back(scope.read(u));
     in.insert(in.end(), operands.back().leaves.begin(), operands.back().leaves.end());
   }
 }
+
+Reading::~Reading() { importer.spare = {std::move(operands), std::move(in)}; }
 
 void Reading::refuse(const std::string& problem, const std::string& rule,
                      const std::string& advice) const {

@@ -30,13 +30,25 @@ Value Level::here(Value v) {
   return mine;
 }
 
+std::size_t NameTable::hash_of(std::string_view name) {
+  std::size_t h = 0;
+  for (const char c : name) h = h * 10 + static_cast<std::size_t>(c - '0');
+  return h;
+}
+
 std::size_t NameTable::slot_of(std::string_view name, std::size_t hash) const {
   const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
-    if (slots_[at] == kNone) return at;
+  const auto is_here = [&](std::size_t at) {
+    if (slots_[at] == kNone) return true;
     const Entry& e = entries_[slots_[at]];
-    if (e.hash == hash && e.name == name) return at;
-  }
+    return e.hash == hash && e.name == name;
+  };
+  std::size_t at = hash & mask;
+  if (is_here(at)) return at;
+  const std::size_t step = std::hash<std::string_view>{}(name) | 1;
+  do at = (at + step) & mask;
+  while (!is_here(at));
+  return at;
 }
 
 void NameTable::grow() {
@@ -47,7 +59,7 @@ void NameTable::grow() {
 
 bool NameTable::add(std::string_view name, std::span<const Bound> values) {
   if (2 * entries_.size() >= slots_.size()) grow();
-  const std::size_t hash = std::hash<std::string_view>{}(name), at = slot_of(name, hash);
+  const std::size_t hash = hash_of(name), at = slot_of(name, hash);
   if (slots_[at] != kNone) return false;
   slots_[at] = static_cast<std::uint32_t>(entries_.size());
   entries_.push_back({name, hash, static_cast<std::uint32_t>(values_.size()),
@@ -58,7 +70,7 @@ bool NameTable::add(std::string_view name, std::span<const Bound> values) {
 
 std::optional<std::span<const Bound>> NameTable::find(std::string_view name) const {
   if (slots_.empty()) return std::nullopt;
-  const std::uint32_t i = slots_[slot_of(name, std::hash<std::string_view>{}(name))];
+  const std::uint32_t i = slots_[slot_of(name, hash_of(name))];
   if (i == kNone) return std::nullopt;
   return std::span(values_).subspan(entries_[i].first, entries_[i].count);
 }

@@ -39,6 +39,9 @@ class NameTable {
     std::uint32_t first = 0, count = 0;  // among the values
   };
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
+  /// Numbers are themselves, so that what is defined in turn lies side by side. Names that meet go on
+  /// by steps of their own, or runs of numbers would make long ways of it.
+  static std::size_t hash_of(std::string_view name);
   /// Where the name is, or where it would go.
   std::size_t slot_of(std::string_view name, std::size_t hash) const;
   void grow();
