@@ -122,6 +122,7 @@ std::vector<Bound> Importer::block(Scope& scope, const RegionSyntax& region) {
   if (depth_ > kDeepestBlocks)
     fail(*module.source, region.at,
          {"calls and regions nest more than " + std::to_string(kDeepestBlocks) + " deep"});
+  scope.reserve(region.operations.size());
   for (const OperationSyntax& op : region.operations) {
     if (!ends_block(op.name)) {
       operation(scope, op);

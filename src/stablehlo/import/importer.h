@@ -181,6 +181,8 @@ class Importer {
   std::unordered_map<std::string_view, const FunctionSyntax*> functions_;
   mutable std::optional<MeshRef> tile_mesh_;
   mutable std::unordered_map<const TypeData*, KnownType> types_;
+  mutable const TypeData* last_type_ = nullptr;  // that was asked for
+  mutable const KnownType* last_known_type_ = nullptr;
   std::unordered_map<const FunctionSyntax*, ProgramPtr> programs_;
   std::unordered_map<const AttributeSyntax*, Value> large_;
 };

@@ -26,7 +26,11 @@ const Type& Importer::type(const TypeSyntax& t) const {
 }
 
 const Importer::KnownType& Importer::known_type(const TypeSyntax& t) const {
-  if (const auto known = types_.find(t.data); known != types_.end()) return known->second;
+  if (t.data == last_type_) return *last_known_type_;
+  if (const auto known = types_.find(t.data); known != types_.end()) {
+    last_type_ = t.data;
+    return *(last_known_type_ = &known->second);
+  }
   const auto refuse = [&](const std::string& problem, const std::string& advice) {
     fail(*module.source, t.at, {problem, "", advice});
   };
