@@ -5,6 +5,8 @@
 #include "ir/varying.h"
 
 #include <algorithm>
+#include <memory>
+#include <new>
 
 namespace tessera::inline v0 {
 
@@ -18,6 +20,36 @@ Value Builder::input(Type type) {
   program_->inputs.push_back(v);
   return {this, v};
 }
+
+namespace {
+
+// The types of operands, one behind the other. Most ops have few, and a program has many equations,
+// so those take no memory of their own.
+class OperandTypes {
+ public:
+  OperandTypes(const Builder& b, std::span<const Value> values) : size_(values.size()) {
+    if (size_ > kFew)
+      for (const Value& v : values) many_.push_back(b.type(v.var));
+    else
+      for (std::size_t i = 0; i < size_; ++i) new (&few_[i]) Type(b.type(values[i].var));
+  }
+  ~OperandTypes() {
+    if (size_ <= kFew) std::destroy_n(few_, size_);
+  }
+  OperandTypes(const OperandTypes&) = delete;
+  OperandTypes& operator=(const OperandTypes&) = delete;
+  std::span<const Type> all() const { return {size_ > kFew ? many_.data() : few_, size_}; }
+
+ private:
+  static constexpr std::size_t kFew = 3;
+  std::size_t size_;
+  std::vector<Type> many_;
+  union {
+    Type few_[kFew];  // those that there are
+  };
+};
+
+}  // namespace
 
 Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
   bool any_varying = false;
@@ -38,18 +70,19 @@ Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
     inputs = cast;
   }
 
-  std::vector<Type> types;
-  types.reserve(inputs.size());
-  for (const Value& v : inputs) types.push_back(type(v.var));
-  std::vector<Type> results = op.infer({op, types, attrs, loc});
+  const OperandTypes types(*this, inputs);
+  std::vector<Type> results = op.infer({op, types.all(), attrs, loc});
   for (const Type& t : results) need_countable(op.name, t.shape, loc);
 
-  type_varying(op, attrs, types, results);
+  type_varying(op, attrs, types.all(), results);
 
-  Equation eqn;
+  Equation& eqn = program_->equations.emplace_back();
   eqn.op = &op;
+  eqn.inputs.reserve(inputs.size());
   for (const Value& v : inputs) eqn.inputs.push_back(v.var);
+  eqn.outputs.reserve(results.size());
   Values outputs;
+  outputs.reserve(results.size());
   for (Type& t : results) {
     Var v = static_cast<Var>(program_->types.size());
     program_->types.push_back(std::move(t));
@@ -59,7 +92,6 @@ Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
   eqn.attrs = std::move(attrs);
   eqn.loc = loc;
   eqn.scope = scope;
-  program_->equations.push_back(std::move(eqn));
   return outputs;
 }
 
@@ -119,8 +151,8 @@ std::shared_ptr<Program> Builder::finish(std::span<const Value> outputs) {
 
 namespace {
 
-// `from` is what is pruned, or null where it is somebody's.
-std::shared_ptr<Program> pruned(const Program& p, Program* from) {
+// Of each equation, whether an output needs it.
+std::vector<bool> needed_equations(const Program& p) {
   std::vector<bool> needed(p.types.size());
   for (Var v : p.outputs) needed[v] = true;
   std::vector<bool> keep(p.equations.size());
@@ -131,34 +163,54 @@ std::shared_ptr<Program> pruned(const Program& p, Program* from) {
     if (keep[i])
       for (Var v : eqn.inputs) needed[v] = true;
   }
-  auto out = std::make_shared<Program>();
-  out->name = p.name;
-  std::vector<Var> renamed(p.types.size());
-  auto define = [&](Var v) {
-    renamed[v] = static_cast<Var>(out->types.size());
-    out->types.push_back(from ? std::move(from->types[v]) : p.types[v]);
-    return renamed[v];
+  return keep;
+}
+
+// Removes what is not needed and numbers the variables in the order in which they are defined. What
+// stays in its place is not touched.
+void prune_own(Program& p) {
+  const std::vector<bool> keep = needed_equations(p);
+  std::vector<Var> renamed(p.types.size()), defined;
+  defined.reserve(p.types.size());
+  const auto define = [&](Var& v) {
+    renamed[v] = static_cast<Var>(defined.size());
+    defined.push_back(v);
+    v = renamed[v];
   };
-  for (Var v : p.inputs) out->inputs.push_back(define(v));
-  out->equations.reserve(static_cast<std::size_t>(std::count(keep.begin(), keep.end(), true)));
+  for (Var& v : p.inputs) define(v);
+  std::size_t kept = 0;
   for (std::size_t i = 0; i < p.equations.size(); ++i) {
     if (!keep[i]) continue;
-    Equation eqn = from ? std::move(from->equations[i]) : p.equations[i];
+    if (kept != i) p.equations[kept] = std::move(p.equations[i]);
+    Equation& eqn = p.equations[kept++];
     for (Var& v : eqn.inputs) v = renamed[v];
-    for (Var& v : eqn.outputs) v = define(v);
-    out->equations.push_back(std::move(eqn));
+    for (Var& v : eqn.outputs) define(v);
   }
-  for (Var v : p.outputs) out->outputs.push_back(renamed[v]);
-  return out;
+  p.equations.resize(kept);
+  for (Var& v : p.outputs) v = renamed[v];
+  if (std::is_sorted(defined.begin(), defined.end())) {
+    for (std::size_t i = 0; i < defined.size(); ++i)
+      if (defined[i] != i) p.types[i] = std::move(p.types[defined[i]]);
+    p.types.resize(defined.size());
+    return;
+  }
+  std::deque<Type> types;
+  for (Var v : defined) types.push_back(std::move(p.types[v]));
+  p.types = std::move(types);
 }
 
 }  // namespace
 
 std::shared_ptr<Program> Builder::finish_pruned(std::span<const Value> outputs) {
-  const std::shared_ptr<Program> own = finish(outputs);
-  return pruned(*own, own.get());
+  std::shared_ptr<Program> own = finish(outputs);
+  prune_own(*own);
+  return own;
 }
 
-std::shared_ptr<Program> prune(const Program& p) { return pruned(p, nullptr); }
+std::shared_ptr<Program> prune(const Program& p) {
+  auto own = std::make_shared<Program>(p);
+  prune_own(*own);
+  return own;
+}
 
 }  // namespace tessera::inline v0

@@ -26,6 +26,7 @@ class DiskCache : public testing::Test {
   void SetUp() override {
     save("TESSERA_CACHE", old_mode_);
     save("TESSERA_CACHE_DIR", old_directory_);
+    save("TESSERA_CACHE_MB", old_limit_);
     char name[] = "/tmp/tessera_cache_XXXXXX";
     directory_ = ::mkdtemp(name);
     ::setenv("TESSERA_CACHE", "on", 1);
@@ -34,6 +35,7 @@ class DiskCache : public testing::Test {
   void TearDown() override {
     restore("TESSERA_CACHE", old_mode_);
     restore("TESSERA_CACHE_DIR", old_directory_);
+    restore("TESSERA_CACHE_MB", old_limit_);
     fs::remove_all(directory_);
   }
   fs::path only_file() const {
@@ -56,7 +58,7 @@ class DiskCache : public testing::Test {
     else
       ::unsetenv(name);
   }
-  std::optional<std::string> old_mode_, old_directory_;
+  std::optional<std::string> old_mode_, old_directory_, old_limit_;
 };
 
 // A kernel that no other test compiles in this process.
@@ -149,6 +151,62 @@ TEST_F(DiskCache, TrimsTheLeastRecentlyUsed) {
   EXPECT_TRUE(cg::read_cached(cg::cache_id("key0"), "key0"));
   EXPECT_TRUE(cg::read_cached(cg::cache_id("key7"), "key7"));
   EXPECT_FALSE(cg::read_cached(cg::cache_id("key1"), "key1"));
+}
+
+namespace {
+
+std::size_t kernel_bytes(const std::string& directory) {
+  std::size_t total = 0;
+  for (const auto& e : fs::recursive_directory_iterator(directory))
+    if (e.is_regular_file()) total += e.file_size();
+  return total;
+}
+// Kernels of 50 kB.
+void write_kernels(int first, int count) {
+  for (int i = first; i < first + count; ++i) {
+    const std::string key = "key" + std::to_string(i);
+    cg::write_cached(cg::cache_id(key), key, std::string(50'000, 'x'));
+  }
+}
+
+}  // namespace
+
+TEST_F(DiskCache, WhatIsWrittenStaysWithinTheLimit) {
+  constexpr std::size_t kLimit = std::size_t{1} << 20;
+  ::setenv("TESSERA_CACHE_MB", "1", 1);
+  for (int i = 0; i < 100; ++i) {
+    write_kernels(i, 1);
+    ASSERT_LE(kernel_bytes(directory_), kLimit) << i;
+  }
+  EXPECT_GT(kernel_bytes(directory_), kLimit / 2);
+  EXPECT_TRUE(cg::read_cached(cg::cache_id("key99"), "key99"));
+  EXPECT_FALSE(cg::read_cached(cg::cache_id("key0"), "key0"));
+}
+
+TEST_F(DiskCache, ALimitThatHasBecomeLessIsKeptSoon) {
+  constexpr std::size_t kLimit = std::size_t{1} << 20;
+  write_kernels(0, 60);
+  EXPECT_GT(kernel_bytes(directory_), 2 * kLimit);
+  ::setenv("TESSERA_CACHE_MB", "1", 1);
+  write_kernels(60, 3);  // more than an eighth of it
+  EXPECT_LE(kernel_bytes(directory_), kLimit);
+}
+
+TEST_F(DiskCache, ProcessesThatWriteAtOnceKeepTheLimitTogether) {
+  constexpr std::size_t kLimit = std::size_t{1} << 20;
+  constexpr std::size_t kProcesses = 4;
+  ::setenv("TESSERA_CACHE_MB", "1", 1);
+  std::vector<pid_t> children;
+  while (children.size() < kProcesses) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      write_kernels(1000 * static_cast<int>(children.size()), 60);
+      ::_exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) ::waitpid(child, nullptr, 0);
+  EXPECT_LE(kernel_bytes(directory_), kLimit + kProcesses * (kLimit / 8));
 }
 
 TEST_F(DiskCache, OffMeansOff) {

@@ -17,7 +17,7 @@ std::vector<ModuleSyntax> parse_all(const std::string& text) {
 }
 
 // The operations of a function with this body; the module is kept for what they point at.
-const std::vector<OperationSyntax>& operations(const std::string& body) {
+const List<OperationSyntax>& operations(const std::string& body) {
   static ModuleSyntax kept;
   kept =
       parse_all("func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {\n" + body + "\nreturn\n}")[0];
@@ -33,27 +33,27 @@ TEST(Parse, Elementwise) {
   ASSERT_EQ(add.operands.size(), 2u);
   EXPECT_EQ(add.operands[1].name, "b");
   ASSERT_EQ(add.result_types.size(), 1u);
-  EXPECT_EQ(add.result_types[0].dims, Integers{4});
-  EXPECT_EQ(add.result_types[0].element, "f32");
+  EXPECT_EQ(add.result_types[0]->dims, Integers{4});
+  EXPECT_EQ(add.result_types[0]->element, "f32");
   const OperationSyntax& convert =
       operation("%0 = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xi8>");
-  EXPECT_EQ(convert.operand_types[0].element, "f32");
-  EXPECT_EQ(convert.result_types[0].element, "i8");
+  EXPECT_EQ(convert.operand_types[0]->element, "f32");
+  EXPECT_EQ(convert.result_types[0]->element, "i8");
   const OperationSyntax& erf =
       operation("%0 = chlo.erf %a : tensor<4xf32> -> tensor<4xf32> loc(\"x\"(\"f.py\":1:2))");
   EXPECT_EQ(erf.name, "chlo.erf");
-  EXPECT_EQ(erf.result_types[0].text, "tensor<4xf32>");
+  EXPECT_EQ(erf.result_types[0]->text, "tensor<4xf32>");
 }
 
 TEST(Parse, TypesThatAreListedWithoutAnArrow) {
   const OperationSyntax& select =
       operation("%0 = stablehlo.select %p, %a, %b : tensor<4xi1>, tensor<4xf32>");
-  EXPECT_EQ(select.result_types[0].element, "f32");
+  EXPECT_EQ(select.result_types[0]->element, "f32");
   const OperationSyntax& barrier =
       operation("%0:2 = stablehlo.optimization_barrier %a, %b : tensor<4xf32>, tensor<2xi8>");
   ASSERT_EQ(barrier.defs.size(), 1u);
   EXPECT_EQ(barrier.defs[0].count, 2u);
-  EXPECT_EQ(barrier.result_types[1].element, "i8");
+  EXPECT_EQ(barrier.result_types[1]->element, "i8");
   EXPECT_EQ(operation("%x, %y = stablehlo.foo %a : tensor<i8>, tensor<i16>").defs.size(), 2u);
 }
 
@@ -90,7 +90,7 @@ TEST(Parse, KeysOfPrettyForms) {
       "%0 = stablehlo.fft %a, type = RFFT, length = [8] : (tensor<8xf32>) -> "
       "tensor<5xcomplex<f32>>");
   EXPECT_EQ(fft.find("fft_type")->text, "RFFT");
-  EXPECT_EQ(fft.result_types[0].element, "complex<f32>");
+  EXPECT_EQ(fft.result_types[0]->element, "complex<f32>");
   const OperationSyntax& top =
       operation("%v, %i = chlo.top_k(%a, k = 2) : tensor<4xf32> -> (tensor<2xf32>, tensor<2xi32>)");
   EXPECT_EQ(top.find("k")->integer_value, 2);
@@ -164,7 +164,7 @@ TEST(Parse, Loops) {
       "do { stablehlo.return %i, %x_1 : tensor<i32>, tensor<4xf32> }");
   ASSERT_EQ(loop.regions.size(), 2u);
   EXPECT_EQ(loop.regions[1].arguments[1].name, "x_1");
-  EXPECT_EQ(loop.regions[0].arguments[1].type.dims, Integers{4});
+  EXPECT_EQ(loop.regions[0].arguments[1].type->dims, Integers{4});
   EXPECT_EQ(loop.regions[0].operations.size(), 2u);
   EXPECT_EQ(loop.result_types.size(), 2u);
 }
@@ -176,8 +176,8 @@ TEST(Parse, Reductions) {
   EXPECT_EQ(sum.find("dimensions")->values, (Integers{1, 0}));
   ASSERT_EQ(sum.regions.size(), 1u);
   EXPECT_EQ(sum.regions[0].operations[0].name, "stablehlo.add");
-  EXPECT_EQ(sum.regions[0].arguments[0].type.element, "f32");
-  EXPECT_TRUE(sum.regions[0].arguments[0].type.dims.empty());
+  EXPECT_EQ(sum.regions[0].arguments[0].type->element, "f32");
+  EXPECT_TRUE(sum.regions[0].arguments[0].type->dims.empty());
   const OperationSyntax& two = operation(
       "%0:2 = stablehlo.reduce(%a init: %z), (%b init: %w) across dimensions = [0] : "
       "(tensor<4xf32>, tensor<4xi8>, tensor<f32>, tensor<i8>) -> (tensor<f32>, tensor<i8>)\n"
@@ -227,7 +227,7 @@ TEST(Parse, Attributes) {
   EXPECT_EQ(op.find("c")->values, (Integers{1, 0}));
   EXPECT_TRUE(op.find("d")->values.empty());
   EXPECT_EQ(op.find("e")->data, "[[1, 2], [3, 4]]");
-  EXPECT_EQ(op.find("e")->value_type.dims, (Integers{2, 2}));
+  EXPECT_EQ(op.find("e")->value_type->dims, (Integers{2, 2}));
   EXPECT_EQ(op.find("f")->text, "GT");
   EXPECT_EQ(op.find("g")->text, "q\"\n");
   EXPECT_EQ(op.find("h")->kind, AttributeSyntax::symbol);
@@ -235,12 +235,12 @@ TEST(Parse, Attributes) {
   EXPECT_EQ(op.find("j")->integer_value, -3);
   EXPECT_EQ(op.find("k")->text, "2.5e-01");
   EXPECT_EQ(op.find("l")->text, "0x7F800000");
-  EXPECT_EQ(op.find("m")->value_type.text, "tensor<2xf32>");
+  EXPECT_EQ(op.find("m")->value_type->text, "tensor<2xf32>");
   EXPECT_EQ(op.find("n")->kind, AttributeSyntax::sharding);
   EXPECT_EQ(op.find("o.p")->kind, AttributeSyntax::unit);
   EXPECT_EQ(op.find("q")->text, "w");
   EXPECT_EQ(op.find("r")->items.size(), 3u);
-  EXPECT_EQ(op.find("s")->value_type.kind, TypeSyntax::function);
+  EXPECT_EQ(op.find("s")->value_type->kind, TypeData::function);
   EXPECT_EQ(op.find("t")->kind, AttributeSyntax::boolean);
 }
 
@@ -250,15 +250,15 @@ TEST(Parse, Types) {
       "#stablehlo.bounds<8>>, tuple<tensor<f32>, tuple<>>, !stablehlo.token, "
       "tensor<4x!quant.uniform<i8:f32, 0.1:3>>, !stablehlo.future<tensor<f32>>, memref<2xf32>, "
       "tensor<0xf8E4M3FN>)");
-  EXPECT_EQ(op.result_types[0].dims, (Integers{2, kDynamic, 3}));
-  EXPECT_FALSE(op.result_types[1].ranked);
-  EXPECT_EQ(op.result_types[2].dims, Integers{kDynamic});
-  EXPECT_EQ(op.result_types[3].members.size(), 2u);
-  EXPECT_EQ(op.result_types[4].kind, TypeSyntax::token);
-  EXPECT_EQ(op.result_types[5].element, "!quant.uniform<i8:f32, 0.1:3>");
-  EXPECT_EQ(op.result_types[6].kind, TypeSyntax::other);
-  EXPECT_EQ(op.result_types[7].kind, TypeSyntax::other);
-  EXPECT_EQ(op.result_types[8].element, "f8E4M3FN");
+  EXPECT_EQ(op.result_types[0]->dims, (Integers{2, kDynamic, 3}));
+  EXPECT_FALSE(op.result_types[1]->ranked);
+  EXPECT_EQ(op.result_types[2]->dims, Integers{kDynamic});
+  EXPECT_EQ(op.result_types[3]->members.size(), 2u);
+  EXPECT_EQ(op.result_types[4]->kind, TypeData::token);
+  EXPECT_EQ(op.result_types[5]->element, "!quant.uniform<i8:f32, 0.1:3>");
+  EXPECT_EQ(op.result_types[6]->kind, TypeData::other);
+  EXPECT_EQ(op.result_types[7]->kind, TypeData::other);
+  EXPECT_EQ(op.result_types[8]->element, "f8E4M3FN");
 }
 
 TEST(Parse, ModulesFunctionsAndAliases) {
@@ -289,7 +289,7 @@ func.func @g() { func.return }
   ASSERT_EQ(modules[0].functions.size(), 2u);
   const FunctionSyntax& main = modules[0].functions[0];
   EXPECT_EQ(main.name, "main");
-  EXPECT_EQ(main.arguments[0].type.dims, Integers{2});
+  EXPECT_EQ(main.arguments[0].type->dims, Integers{2});
   EXPECT_EQ(main.results[0].attributes[0].value.text, "[0]['w']");
   EXPECT_EQ(main.results.size(), 2u);
   EXPECT_TRUE(modules[0].functions[1].is_private);
@@ -315,7 +315,7 @@ TEST(Parse, ModulesInTheGenericForm) {
 TEST(Parse, ChecksOfConformanceFiles) {
   const OperationSyntax& eq = operation("check.expect_eq_const %a, dense<[1, 2]> : tensor<2xi64>");
   EXPECT_EQ(eq.find("value")->data, "[1, 2]");
-  EXPECT_EQ(eq.find("value")->value_type.dims, Integers{2});
+  EXPECT_EQ(eq.find("value")->value_type->dims, Integers{2});
   EXPECT_EQ(
       operation("check.expect_almost_eq_const %a, dense<5.1> : tensor<f64> {tolerance = 0.1 : f64}")
           .find("tolerance")

@@ -1,5 +1,6 @@
 #include "codegen/kernel/disk_cache.h"
 
+#include "base/process.h"
 #include "base/settings.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/kernel/jit.h"
@@ -13,10 +14,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -185,6 +188,102 @@ std::vector<std::string> names_in(int folder) {
   return names;
 }
 
+// Where there are more than `limit` bytes of kernels, removes those that were used longest ago until
+// `target` remain, and in any case what writers that were killed have left. Gives how many remain.
+std::size_t trim(const std::string& directory, std::size_t limit, std::size_t target) {
+  // A writer takes milliseconds: what is older than this was killed.
+  constexpr std::int64_t kStale = 600;
+  struct Kernel {
+    std::string folder, name;
+    timespec used;
+    std::size_t size;
+  };
+  std::vector<Kernel> kernels;
+  std::size_t total = 0;
+  const File root(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root) return 0;
+  auto open_folder = [&](const std::string& name) {
+    return ::openat(root.fd(), name.c_str(), O_RDONLY | O_DIRECTORY | kCareful);
+  };
+  for (const std::string& folder : names_in(root.fd())) {
+    if (folder.size() != 2 || !is_hex(folder)) continue;
+    const File in(open_folder(folder));
+    if (!in) continue;
+    for (const std::string& name : names_in(in.fd())) {
+      const bool temporary = is_temporary_name(folder, name);
+      struct stat s {};
+      if ((!temporary && !is_kernel_name(folder, name)) ||
+          ::fstatat(in.fd(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW) != 0 || !is_own_file(s))
+        continue;
+      if (!temporary) {
+        kernels.push_back({folder, name, s.st_mtim, static_cast<std::size_t>(s.st_size)});
+        total += kernels.back().size;
+      } else if (::time(nullptr) - s.st_mtim.tv_sec > kStale) {
+        ::unlinkat(in.fd(), name.c_str(), 0);
+      }
+    }
+  }
+  if (total <= limit) return total;
+  std::sort(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) {
+    return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
+  });
+  for (const Kernel& k : kernels) {
+    if (total <= target) break;
+    const File in(open_folder(k.folder));
+    if (in && starts_as_a_kernel(in.fd(), k.name.c_str()) &&
+        ::unlinkat(in.fd(), k.name.c_str(), 0) == 0)
+      total -= k.size;
+  }
+  return total;
+}
+
+// What this process knows of how much is in the directory. To look takes a walk over all of it, so a
+// process looks when what it has written since could have brought the kernels over the limit, and
+// when that comes to the limit's share, for others write too. Then the oldest go until a share is
+// free, or each write to a full cache would be followed by a walk.
+class Watch {
+ public:
+  void wrote(const std::string& directory, const std::string& id, std::size_t bytes) {
+    constexpr std::size_t kShares = 8;
+    const auto megabytes =
+        static_cast<std::size_t>(settings::number("TESSERA_CACHE_MB").value_or(256));
+    const std::size_t limit = megabytes << 20, share = limit / kShares;
+    {
+      Locked lock(mutex_);
+      if (directory != directory_ || limit != limit_) {
+        directory_ = directory;
+        limit_ = limit;
+        seen_ = 0;
+        written_ = head_start(id, share);
+      }
+      written_ += bytes;
+      if (written_ <= share && seen_ + written_ <= limit) return;
+      written_ = 0;
+    }
+    const std::size_t left = trim(directory, limit, limit - share);
+    Locked lock(mutex_);
+    if (directory == directory_) seen_ = left;
+  }
+
+ private:
+  // A process that ends before it has written a share never looks. So each begins somewhere in its
+  // share, by the number that names its first kernel: many short ones look as often as a long one.
+  static std::size_t head_start(const std::string& id, std::size_t share) {
+    std::uint32_t number = 0;
+    std::from_chars(id.data(), id.data() + 8, number, 16);
+    return static_cast<std::size_t>(static_cast<double>(share) * (number * 0x1p-32));
+  }
+
+  std::mutex mutex_;
+  std::string directory_;
+  std::size_t limit_ = 0, seen_ = 0, written_ = 0;
+};
+
+Watch& watch() {
+  static auto* w = new Watch;  // never destroyed: threads run on at exit
+  return *w;
+}
+
 }  // namespace
 
 std::string cache_directory() {
@@ -248,60 +347,12 @@ void write_cached(const std::string& id, const std::string& key, const std::stri
             file.write(data.data(), data.size());
   ok = file.close() && ok;
   if (!ok || ::rename(temporary.c_str(), path.c_str()) != 0) ::unlink(temporary.c_str());
-  static std::atomic<std::size_t> since_trim = std::size_t{1} << 22;
-  if ((since_trim += data.size()) > std::size_t{4} << 20) {
-    since_trim = 0;
-    const auto megabytes =
-        static_cast<std::size_t>(settings::number("TESSERA_CACHE_MB").value_or(256));
-    trim_cache(megabytes << 20);
-  }
+  watch().wrote(directory, id, sizeof h + data.size());
 }
 
 void trim_cache(std::size_t bytes) {
-  const std::string directory = cache_directory();
-  if (directory.empty()) return;
-  // A writer takes milliseconds: what is older than this was killed.
-  constexpr std::int64_t kStale = 600;
-  struct Kernel {
-    std::string folder, name;
-    timespec used;
-    std::size_t size;
-  };
-  std::vector<Kernel> kernels;
-  std::size_t total = 0;
-  const File root(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root) return;
-  auto open_folder = [&](const std::string& name) {
-    return ::openat(root.fd(), name.c_str(), O_RDONLY | O_DIRECTORY | kCareful);
-  };
-  for (const std::string& folder : names_in(root.fd())) {
-    if (folder.size() != 2 || !is_hex(folder)) continue;
-    const File in(open_folder(folder));
-    if (!in) continue;
-    for (const std::string& name : names_in(in.fd())) {
-      const bool temporary = is_temporary_name(folder, name);
-      struct stat s {};
-      if ((!temporary && !is_kernel_name(folder, name)) ||
-          ::fstatat(in.fd(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW) != 0 || !is_own_file(s))
-        continue;
-      if (!temporary) {
-        kernels.push_back({folder, name, s.st_mtim, static_cast<std::size_t>(s.st_size)});
-        total += kernels.back().size;
-      } else if (::time(nullptr) - s.st_mtim.tv_sec > kStale) {
-        ::unlinkat(in.fd(), name.c_str(), 0);
-      }
-    }
-  }
-  std::sort(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) {
-    return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
-  });
-  for (const Kernel& k : kernels) {
-    if (total <= bytes) break;
-    const File in(open_folder(k.folder));
-    if (in && starts_as_a_kernel(in.fd(), k.name.c_str()) &&
-        ::unlinkat(in.fd(), k.name.c_str(), 0) == 0)
-      total -= k.size;
-  }
+  if (const std::string directory = cache_directory(); !directory.empty())
+    trim(directory, bytes, bytes);
 }
 
 }  // namespace tessera::inline v0::codegen

@@ -22,8 +22,11 @@ void write_cached(const std::string& id, const std::string& key, const std::stri
 /// The directory in use; empty where the cache is off.
 std::string cache_directory();
 /// Removes the kernels that were used longest ago until at most `bytes` remain, and what writers
-/// that were killed have left. `write_cached` calls it now and then with TESSERA_CACHE_MB (default
-/// 256) megabytes.
+/// that were killed have left.
+///
+/// `write_cached` sees to it that TESSERA_CACHE_MB (default 256) megabytes are enough. A process that
+/// writes alone never leaves more, once it has looked; of several, each may have written an eighth of
+/// the limit since it looked last.
 void trim_cache(std::size_t bytes);
 
 }  // namespace tessera::inline v0::codegen

@@ -5,21 +5,13 @@
 #include "stablehlo/bytecode/tables.h"
 #include "stablehlo/text/syntax.h"
 
-#include <deque>
 #include <optional>
 
 namespace tessera::inline v0::stablehlo {
 
-/// The bytes of a file, and the names that nothing in it spells out.
-struct BytecodeSource : Source {
-  mutable std::deque<std::string> names;
-  std::string_view keep(std::string name) const { return names.emplace_back(std::move(name)); }
-};
-using BytecodeSourcePtr = std::shared_ptr<const BytecodeSource>;
-
 class AttributeReader {
  public:
-  AttributeReader(BytecodeSourcePtr source, const Tables& tables)
+  AttributeReader(SourcePtr source, const Tables& tables)
       : source_(std::move(source)),
         tables_(tables),
         attributes_(tables.attributes.size()),
@@ -31,7 +23,7 @@ class AttributeReader {
   AttributeSyntax attribute(Bytes& in);
   TypeSyntax type(Bytes& in);
   TypeSyntax type(const Bytes& in, std::size_t index);
-  std::vector<NamedAttribute> dictionary(Bytes& in);
+  Attributes dictionary(Bytes& in);
 
  private:
   const AttributeSyntax& attribute(std::size_t index);
@@ -43,17 +35,18 @@ class AttributeReader {
   AttributeSyntax tensor(Bytes& in);
   AttributeSyntax integer(Bytes& in);
   AttributeSyntax real(Bytes& in);
-  TypeSyntax read_type(const Tables::Entry& e);
-  TypeSyntax vhlo_type(Bytes in);
-  TypeSyntax builtin_type(Bytes in);
-  TypeSyntax tensor_type(Bytes& in);
-  TypeSyntax element_type(std::string_view name);
-  std::vector<TypeSyntax> types(Bytes& in);
+  TypeData read_type(const Tables::Entry& e);
+  TypeData vhlo_type(Bytes in);
+  TypeData builtin_type(Bytes in);
+  TypeData tensor_type(Bytes& in);
+  TypeData element_type(std::string_view name);
+  List<TypeSyntax> types(Bytes& in);
   void spend(const Bytes& in, std::size_t parts);
-  std::string string(Bytes& in);
-  std::string_view keep(const Bytes& in, std::string text);
+  std::string_view string(Bytes& in);
+  std::string_view keep(const Bytes& in, std::string_view text);
+  Memory& memory() { return source_->memory; }
 
-  BytecodeSourcePtr source_;
+  SourcePtr source_;
   const Tables& tables_;
   std::vector<std::optional<AttributeSyntax>> attributes_;
   std::vector<std::optional<TypeSyntax>> types_;

@@ -78,9 +78,9 @@ int width_of(std::string_view element) {
 
 // Attributes and types within one, itself included.
 std::size_t parts_of(const T& t) {
-  std::size_t n = 1 + t.dims.size() / kDimsOfPart;
-  for (const T& m : t.members) n += parts_of(m);
-  for (const T& r : t.results) n += parts_of(r);
+  std::size_t n = 1 + t->dims.size() / kDimsOfPart;
+  for (const T& m : t->members) n += parts_of(m);
+  for (const T& r : t->results) n += parts_of(r);
   return n;
 }
 std::size_t parts_of(const A& a) {
@@ -133,15 +133,15 @@ TypeSyntax AttributeReader::type(const Bytes& in, std::size_t index) {
   return t;
 }
 
-std::string AttributeReader::string(Bytes& in) {
+std::string_view AttributeReader::string(Bytes& in) {
   const std::string_view text = tables_.strings[in.index(tables_.strings.size(), "string")];
   spend(in, text.size() / kTextOfPart);
-  return std::string(text);
+  return text;
 }
 
-std::string_view AttributeReader::keep(const Bytes& in, std::string text) {
+std::string_view AttributeReader::keep(const Bytes& in, std::string_view text) {
   spend(in, text.size() / kTextOfPart);
-  return source_->keep(std::move(text));
+  return memory().keep(text);
 }
 
 AttributeSyntax AttributeReader::read_attribute(const Tables::Entry& e) {
@@ -171,7 +171,7 @@ AttributeSyntax AttributeReader::vhlo_attribute(Bytes in) {
   switch (code) {
     case kList: {
       A a = made(A::list, at);
-      for (std::size_t n = in.count("attributes"); n-- > 0;) a.items.push_back(attribute(in));
+      for (std::size_t n = in.count("attributes"); n-- > 0;) a.items.add(memory(), attribute(in));
       return a;
     }
     case kBool: {
@@ -216,7 +216,7 @@ AttributeSyntax AttributeReader::builtin_attribute(Bytes in) {
   switch (in.number()) {
     case 0: {
       A a = made(A::list, at);
-      for (std::size_t n = in.count("attributes"); n-- > 0;) a.items.push_back(attribute(in));
+      for (std::size_t n = in.count("attributes"); n-- > 0;) a.items.add(memory(), attribute(in));
       return a;
     }
     case 1: {
@@ -251,11 +251,11 @@ AttributeSyntax AttributeReader::builtin_attribute(Bytes in) {
   }
 }
 
-std::vector<NamedAttribute> AttributeReader::dictionary(Bytes& in) {
-  std::vector<NamedAttribute> entries;
+Attributes AttributeReader::dictionary(Bytes& in) {
+  Attributes entries;
   for (std::size_t n = in.count("attributes"); n-- > 0;) {
-    std::string name = attribute(in).text;
-    entries.push_back({std::move(name), attribute(in)});
+    const std::string_view name = attribute(in).text;
+    entries.add(memory(), {name, attribute(in)});
   }
   return entries;
 }
@@ -264,7 +264,7 @@ std::vector<NamedAttribute> AttributeReader::dictionary(Bytes& in) {
 AttributeSyntax AttributeReader::integer(Bytes& in) {
   A a = made(A::integer, in.at());
   a.value_type = type(in);
-  const std::string_view element = a.value_type.element;
+  const std::string_view element = a.value_type->element;
   const int width = width_of(element);
   if (width < 1 || width > 64) in.fail("an integer of type " + shown(element));
   std::uint64_t bits = width <= 8 ? in.byte() : static_cast<std::uint64_t>(in.signed_number());
@@ -281,14 +281,15 @@ AttributeSyntax AttributeReader::integer(Bytes& in) {
 AttributeSyntax AttributeReader::real(Bytes& in) {
   A a = made(A::real, in.at());
   a.value_type = type(in);
-  const int width = width_of(a.value_type.element);
-  if (width < 1 || width > 64) in.fail("a number of type " + shown(a.value_type.element));
+  const int width = width_of(a.value_type->element);
+  if (width < 1 || width > 64) in.fail("a number of type " + shown(a.value_type->element));
   std::uint64_t bits = width <= 8 ? in.byte() : static_cast<std::uint64_t>(in.signed_number());
   if (width < 64) bits &= (std::uint64_t{1} << width) - 1;
   // As the text has numbers that have no short decimal form.
   constexpr char digits[] = "0123456789ABCDEF";
-  a.text = "0x";
-  for (int i = (width + 3) / 4; i-- > 0;) a.text += digits[bits >> (4 * i) & 15];
+  std::string text = "0x";
+  for (int i = (width + 3) / 4; i-- > 0;) text += digits[bits >> (4 * i) & 15];
+  a.text = memory().keep(text);
   return a;
 }
 

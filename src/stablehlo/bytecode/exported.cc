@@ -1,6 +1,5 @@
 #include "stablehlo/bytecode/exported.h"
 
-#include "stablehlo/bytecode/attribute_reader.h"
 #include "stablehlo/bytecode/read.h"
 
 #include <charconv>
@@ -79,9 +78,9 @@ constexpr std::string_view kDtypes[] = {"i1",  "i8",   "i16",          "i32",   
                                         "ui8", "ui16", "ui32",         "ui64",         "f16",
                                         "f32", "f64",  "complex<f32>", "complex<f64>", "bf16"};
 
-TypeSyntax type_of(const Buffer& b, std::size_t aval) {
-  TypeSyntax t;
-  t.kind = TypeSyntax::tensor;
+TypeSyntax type_of(const Buffer& b, Memory& memory, std::size_t aval) {
+  TypeData t;
+  t.kind = TypeData::tensor;
   const auto dtype = b.field(aval, kDtype);
   const std::size_t code = dtype ? b.number<std::uint8_t>(*dtype) : 0;
   if (code >= std::size(kDtypes))
@@ -97,9 +96,9 @@ TypeSyntax type_of(const Buffer& b, std::size_t aval) {
     std::int64_t d = kDynamic;  // a name, or arithmetic of names
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), d);
     if (error != std::errc() || end != text.data() + text.size() || d < 0) d = kDynamic;
-    t.dims.push_back(d);
+    t.dims.add(memory, d);
   }
-  return t;
+  return {new (memory.take(sizeof t)) TypeData(t)};
 }
 
 // Where the table of each argument's type is; newer files hold equal ones once.
@@ -136,21 +135,22 @@ void restore_arguments(const Buffer& b, std::size_t root, ModuleSyntax& m) {
   if (kept.size > main->arguments.size() || kept.size > avals.size())
     b.fail(kept.at, "more arguments are kept than there are");
   const std::size_t before = main->arguments.size() - kept.size;
-  std::vector<ArgumentSyntax> all(main->arguments.begin(),
-                                  main->arguments.begin() + static_cast<std::ptrdiff_t>(before));
+  Memory& memory = m.source->memory;
+  List<ArgumentSyntax> all =
+      List<ArgumentSyntax>::copy(memory, main->arguments.data(), before);
   std::size_t next = 0;
   for (std::size_t i = 0; i < avals.size(); ++i) {
     if (next < kept.size && b.number<std::uint16_t>(kept.at + 2 * next) == i) {
-      all.push_back(main->arguments[before + next++]);
+      all.add(memory, main->arguments[before + next++]);
       continue;
     }
     ArgumentSyntax unused;
     unused.at = main->at;
-    unused.type = type_of(b, avals[i]);
-    all.push_back(std::move(unused));
+    unused.type = type_of(b, memory, avals[i]);
+    all.add(memory, unused);
   }
   if (next != kept.size) b.fail(kept.at, "the numbers of kept arguments do not ascend");
-  main->arguments = std::move(all);
+  main->arguments = all;
 }
 
 // A function exported for several platforms takes the number of the one that it runs on first.
@@ -169,20 +169,22 @@ void choose_platform(const Buffer& b, std::size_t root, ModuleSyntax& m) {
     listed += (i ? ", " : "") + shown(platform);
     if (platform != "cpu") continue;
     const auto index = static_cast<std::int32_t>(i);
-    OperationSyntax constant;
+    Memory& memory = m.source->memory;
+    List<OperationSyntax> operations;
+    OperationSyntax& constant = operations.add(memory);
     constant.name = "stablehlo.constant";
     constant.at = number.at;
-    constant.defs.push_back({number.name, 1, number.at});
-    constant.result_types.push_back(number.type);
+    constant.defs.add(memory, {number.name, 1, number.at});
+    constant.result_types.add(memory, number.type);
     AttributeSyntax value;
     value.kind = AttributeSyntax::bytes;
     value.at = number.at;
     value.value_type = number.type;
-    value.data = static_cast<const BytecodeSource&>(*m.source).keep(
-        std::string(reinterpret_cast<const char*>(&index), sizeof index));
-    constant.attributes.push_back({"value", std::move(value)});
-    main->arguments.erase(main->arguments.begin());
-    main->body.operations.insert(main->body.operations.begin(), std::move(constant));
+    value.data = memory.keep({reinterpret_cast<const char*>(&index), sizeof index});
+    constant.attributes.add(memory, {"value", value});
+    main->arguments.erase(0);
+    for (const OperationSyntax& op : main->body.operations) operations.add(memory, op);
+    main->body.operations = operations;
     return;
   }
   b.fail(platforms.at, "it is exported for " + listed + ", and not for 'cpu'");
@@ -206,14 +208,20 @@ bool is_exported(std::string_view bytes) {
   return size % 2 == 0 && size > kModule && size < kLongestList;
 }
 
-ModuleSyntax read_exported(Source file) {
+ModuleSyntax read_exported(const Source& given) {
+  Source file;
+  file.name = given.name;
+  file.text = given.text;
   file.is_binary = true;
   const Buffer b(file);
   const std::size_t root = b.follow(0);
   const Buffer::Vector inside = b.vector(root, kModule, 1);
   if (!is_bytecode(b.bytes(inside)))
     b.fail(inside.at, "a file of jax.export, if it is one, without a portable artifact");
-  ModuleSyntax m = read_bytecode({file.name, std::string(b.bytes(inside)), true});
+  Source artifact;
+  artifact.name = given.name;
+  artifact.text = b.bytes(inside);
+  ModuleSyntax m = read_bytecode(artifact);
   choose_platform(b, root, m);
   restore_arguments(b, root, m);
   return m;

@@ -11,6 +11,6 @@ bool is_exported(std::string_view bytes);
 /// The module inside. Arguments that the function did not use, which JAX leaves out of the module,
 /// are arguments of the module's @main again, so that it is called as in Python. IoError with the
 /// byte at which something is wrong.
-ModuleSyntax read_exported(Source file);
+ModuleSyntax read_exported(const Source& file);
 
 }  // namespace tessera::inline v0::stablehlo

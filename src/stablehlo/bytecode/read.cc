@@ -23,12 +23,11 @@ enum Has {
 };
 
 // Lists of dimensions are tensors of int64 here; constants stay as they are.
-void to_integers(A& a) {
-  if (a.kind != A::bytes || a.value_type.dims.size() != 1) return;
-  const std::size_t n = static_cast<std::size_t>(std::max<std::int64_t>(a.value_type.dims[0], 0));
-  const std::size_t width = a.value_type.element == "i64"  ? 8
-                            : a.value_type.element == "i1" ? 1
-                                                           : 0;
+void to_integers(Memory& memory, A& a) {
+  const TypeData& type = *a.value_type.data;
+  if (a.kind != A::bytes || type.dims.size() != 1) return;
+  const std::size_t n = static_cast<std::size_t>(std::max<std::int64_t>(type.dims[0], 0));
+  const std::size_t width = type.element == "i64" ? 8 : type.element == "i1" ? 1 : 0;
   const std::size_t held = width ? a.data.size() / width : 0;
   if (width == 0 || a.data.size() != held * width || (held != n && held != 1)) return;
   std::vector<std::int64_t> values;
@@ -44,12 +43,12 @@ void to_integers(A& a) {
   if (held == 1 && n <= 64) values.assign(n, values[0]);
   if (values.size() != n) return;
   a.kind = A::integers;
-  a.values = std::move(values);
+  a.values = List<std::int64_t>::copy(memory, values);
 }
 
 class Reader {
  public:
-  Reader(BytecodeSourcePtr source, const Tables& tables)
+  Reader(SourcePtr source, const Tables& tables)
       : source_(source), tables_(tables), values_(source, tables) {}
 
   ModuleSyntax module();
@@ -60,20 +59,22 @@ class Reader {
     std::size_t next = 0, end = 0;
   };
 
-  OperationSyntax operation(Bytes& in, Numbering& values);
+  void operation(Bytes& in, Numbering& values, OperationSyntax& op);
   void operands(Bytes& in, OperationSyntax& op);
   void properties(Bytes& in, OperationSyntax& op, std::string_view dialect, std::string_view name);
   void regions(Bytes& in, OperationSyntax& op, const Numbering& values);
   RegionSyntax region(Bytes& in, Numbering values);
-  std::string label(Bytes& in);
+  std::string_view label(Bytes& in);
   void arguments(Bytes& in, RegionSyntax& r, Numbering& values);
   void orders(Bytes& in, std::size_t n);
   std::string_view define(const Bytes& in, Numbering& values);
   std::string_view name_of(std::size_t value);
-  FunctionSyntax function(OperationSyntax op);
+  FunctionSyntax function(const OperationSyntax& op);
   void mesh(const OperationSyntax& op, ModuleSyntax& into);
 
-  BytecodeSourcePtr source_;
+  Memory& memory() { return source_->memory; }
+
+  SourcePtr source_;
   const Tables& tables_;
   AttributeReader values_;
   std::vector<std::string_view> names_;
@@ -82,7 +83,7 @@ class Reader {
 };
 
 std::string_view Reader::name_of(std::size_t value) {
-  while (names_.size() <= value) names_.push_back(source_->keep(std::to_string(names_.size())));
+  while (names_.size() <= value) names_.push_back(memory().keep(std::to_string(names_.size())));
   return names_[value];
 }
 
@@ -109,8 +110,8 @@ void Reader::properties(Bytes& in, OperationSyntax& op, std::string_view dialect
   for (const std::string_view key : keys_of(dialect, name)) {
     if (!blob.left()) blob.fail(shown(name) + " has no " + std::string(key));
     A value = values_.attribute(blob);
-    if (key != "value") to_integers(value);
-    op.attributes.push_back({std::string(key), std::move(value)});
+    if (key != "value") to_integers(memory(), value);
+    op.attributes.add(memory(), {key, value});
   }
   // Shardy's operations have no versions, and get attributes that may be left out.
   if (blob.left() && dialect == "vhlo")
@@ -119,9 +120,9 @@ void Reader::properties(Bytes& in, OperationSyntax& op, std::string_view dialect
 }
 
 // The name that a location is, if it is one.
-std::string Reader::label(Bytes& in) {
-  AttributeSyntax a = values_.attribute(in);
-  return a.kind == AttributeSyntax::string ? std::move(a.text) : std::string();
+std::string_view Reader::label(Bytes& in) {
+  const AttributeSyntax a = values_.attribute(in);
+  return a.kind == AttributeSyntax::string ? a.text : std::string_view();
 }
 
 void Reader::arguments(Bytes& in, RegionSyntax& r, Numbering& values) {
@@ -140,7 +141,7 @@ void Reader::arguments(Bytes& in, RegionSyntax& r, Numbering& values) {
       a.label = label(in);
     }
     a.name = define(in, values);
-    r.arguments.push_back(std::move(a));
+    r.arguments.add(memory(), a);
   }
   if (tables_.version >= 3 && in.byte() != 0) orders(in, r.arguments.size());
 }
@@ -159,7 +160,7 @@ RegionSyntax Reader::region(Bytes& in, Numbering values) {
     highest_ = std::max(highest_, values.end);
     const std::uint64_t head = in.number();
     if (head & 1) arguments(in, r, values);
-    for (std::uint64_t n = head >> 1; n-- > 0;) r.operations.push_back(operation(in, values));
+    for (std::uint64_t n = head >> 1; n-- > 0;) operation(in, values, r.operations.add(memory()));
   }
   --depth_;
   return r;
@@ -178,8 +179,9 @@ void Reader::regions(Bytes& in, OperationSyntax& op, const Numbering& values) {
               std::to_string(from.left()) + " bytes are left");
   for (std::uint64_t n = head >> 1; n-- > 0;) {
     Numbering inner = isolated ? Numbering{} : Numbering{values.end, values.end};
-    op.regions.push_back(region(from, inner));
-    op.regions.back().at = at;
+    RegionSyntax r = region(from, inner);
+    r.at = at;
+    op.regions.add(memory(), r);
   }
 }
 
@@ -188,60 +190,59 @@ void Reader::operands(Bytes& in, OperationSyntax& op) {
     UseSyntax use;
     use.at = op.at;
     use.name = name_of(in.index(highest_, "value"));
-    op.operands.push_back(use);
+    op.operands.add(memory(), use);
   }
 }
 
-OperationSyntax Reader::operation(Bytes& in, Numbering& values) {
-  OperationSyntax op;
+void Reader::operation(Bytes& in, Numbering& values, OperationSyntax& op) {
   op.at = in.at();
   const Tables::OperationName& name =
       tables_.operations[in.index(tables_.operations.size(), "operation")];
-  op.name = name.dialect == "vhlo" ? unversioned(name.name)
-                                   : std::string(name.dialect) + "." + std::string(name.name);
+  op.name = memory().keep(name.dialect == "vhlo"
+                              ? unversioned(name.name)
+                              : std::string(name.dialect) + "." + std::string(name.name));
   const std::uint8_t has = in.byte();
   in.number();  // where it was written
   if (has & kAttributes) {
-    A dictionary = values_.attribute(in);
-    op.attributes = std::move(dictionary.entries);
+    const Attributes entries = values_.attribute(in).entries;
+    op.attributes = Attributes::copy(memory(), entries);
   }
   if (has & kProperties) properties(in, op, name.dialect, name.name);
   if (has & kResults)
     for (std::size_t n = in.count("results"); n-- > 0;) {
-      op.result_types.push_back(values_.type(in));
-      op.defs.push_back({define(in, values), 1, op.at});
+      op.result_types.add(memory(), values_.type(in));
+      op.defs.add(memory(), {define(in, values), 1, op.at});
     }
   if (has & kOperands) operands(in, op);
   if (has & kSuccessors) in.fail("an operation with successors", "control flow is structured");
   if (has & kUseOrders) orders(in, op.defs.size());
   if (has & kRegions) regions(in, op, values);
-  fold_attributes(op);
-  return op;
+  fold_attributes(memory(), op);
 }
 
-FunctionSyntax Reader::function(OperationSyntax op) {
+FunctionSyntax Reader::function(const OperationSyntax& op) {
   FunctionSyntax f;
   f.at = op.at;
   if (const A* name = op.find("sym_name")) f.name = name->text;
   if (const A* visibility = op.find("sym_visibility")) f.is_private = visibility->text == "private";
   const A* type = op.find("function_type");
-  if (f.name.empty() || !type || type->value_type.kind != TypeSyntax::function ||
+  if (f.name.empty() || !type || type->value_type->kind != TypeData::function ||
       op.regions.size() != 1)
     stablehlo::fail(*source_, op.at, {"a function without a name, a type or a body"});
-  f.body = std::move(op.regions[0]);
-  f.arguments = std::move(f.body.arguments);
-  f.body.arguments.clear();
+  f.body = op.regions[0];
+  f.arguments = f.body.arguments;
+  f.body.arguments = {};
   f.declared_only = f.body.operations.empty();
-  for (const TypeSyntax& t : type->value_type.results) {
+  for (const TypeSyntax& t : type->value_type->results) {
     ArgumentSyntax r;
     r.type = t;
     r.at = op.at;
-    f.results.push_back(std::move(r));
+    f.results.add(memory(), r);
   }
-  auto annotate = [&](std::string_view key, std::vector<ArgumentSyntax>& what) {
+  auto annotate = [&](std::string_view key, List<ArgumentSyntax>& what) {
     const A* all = op.find(key);
     for (std::size_t i = 0; all && i < std::min(all->items.size(), what.size()); ++i)
-      what[i].attributes = all->items[i].entries;
+      what.edit(i).attributes = all->items[i].entries;
   };
   annotate("arg_attrs", f.arguments);
   annotate("res_attrs", f.results);
@@ -255,11 +256,11 @@ void Reader::mesh(const OperationSyntax& op, ModuleSyntax& into) {
   MeshSyntax m;
   m.at = op.at;
   for (const A& axis : mesh->items) {
-    m.axes.push_back(axis.text);
+    m.axes.emplace_back(axis.text);
     m.sizes.push_back(axis.integer_value);
   }
-  m.devices = mesh->values;
-  into.meshes[name->text] = std::move(m);
+  m.devices = mesh->values.to_vector();
+  into.meshes[std::string(name->text)] = std::move(m);
 }
 
 ModuleSyntax Reader::module() {
@@ -268,17 +269,18 @@ ModuleSyntax Reader::module() {
   if (head != 2)
     in.fail("a file of " + std::to_string(head >> 1) + " operations", "a file holds one module");
   Numbering none;
-  OperationSyntax top = operation(in, none);
+  OperationSyntax top;
+  operation(in, none, top);
   if (top.name != "builtin.module" || top.regions.size() != 1)
     stablehlo::fail(*source_, top.at,
                     {"the file's operation is " + shown(top.name), "a file holds one module"});
   ModuleSyntax m;
   m.source = source_;
   m.at = top.at;
-  m.attributes = std::move(top.attributes);
-  for (OperationSyntax& op : top.regions[0].operations)
+  m.attributes = top.attributes;
+  for (const OperationSyntax& op : top.regions[0].operations)
     if (op.name == "func.func")
-      m.functions.push_back(function(std::move(op)));
+      m.functions.push_back(function(op));
     else if (op.name == "sdy.mesh")
       mesh(op, m);
   return m;
@@ -288,9 +290,10 @@ ModuleSyntax Reader::module() {
 
 bool is_bytecode(std::string_view bytes) { return bytes.starts_with(kBytecodeMagic); }
 
-ModuleSyntax read_bytecode(Source file) {
-  auto source = std::make_shared<BytecodeSource>();
-  static_cast<Source&>(*source) = std::move(file);
+ModuleSyntax read_bytecode(const Source& file) {
+  auto source = std::make_shared<Source>();
+  source->name = file.name;
+  source->text = file.text;
   source->is_binary = true;
   const Tables tables = read_tables(*source);
   return Reader(source, tables).module();

@@ -35,7 +35,7 @@ A made(A::Kind kind, std::size_t at) {
 AttributeSyntax AttributeReader::sdy_attribute(Bytes in) {
   const std::size_t at = in.at();
   const auto all = [&](A& into) {
-    for (std::size_t n = in.count("attributes"); n-- > 0;) into.items.push_back(attribute(in));
+    for (std::size_t n = in.count("attributes"); n-- > 0;) into.items.add(memory(), attribute(in));
   };
   switch (in.number()) {
     case kManualAxes:
@@ -55,7 +55,7 @@ AttributeSyntax AttributeReader::sdy_attribute(Bytes in) {
       A a = made(A::fields, at);
       a.text = "sdy.mesh";
       all(a);
-      for (std::size_t n = in.count("devices"); n-- > 0;) a.values.push_back(in.signed_number());
+      for (std::size_t n = in.count("devices"); n-- > 0;) a.values.add(memory(), in.signed_number());
       return a;
     }
     case kAxis: {
@@ -69,7 +69,7 @@ AttributeSyntax AttributeReader::sdy_attribute(Bytes in) {
     case kDimension: {
       A a = made(A::list, at);
       all(a);
-      if (in.byte() == 0) a.items.push_back(made(A::unit, at));
+      if (in.byte() == 0) a.items.add(memory(), made(A::unit, at));
       return a;
     }
     case kSharding: {

@@ -7,7 +7,7 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-using T = TypeSyntax;
+using T = TypeData;
 
 // The types of VHLO by their codes, which are never used again for something else. Those that are made
 // of others have no name here.
@@ -34,54 +34,53 @@ enum Code {
 }  // namespace
 
 const TypeSyntax& AttributeReader::type(std::size_t index) {
-  std::optional<T>& known = types_[index];
+  std::optional<TypeSyntax>& known = types_[index];
   if (!known) {
     const Tables::Entry& e = tables_.types[index];
     if (++depth_ > kDeepest)
       stablehlo::fail(*source_, e.begin,
                       {"types nest deeper than " + std::to_string(kDeepest) + " levels"});
-    T t = read_type(e);
-    t.at = e.begin;
+    const T t = read_type(e);
     --depth_;
-    known = std::move(t);
+    known = TypeSyntax{new (memory().take(sizeof t)) T(t), e.begin};
   }
   return *known;
 }
 
-TypeSyntax AttributeReader::read_type(const Tables::Entry& e) {
+TypeData AttributeReader::read_type(const Tables::Entry& e) {
   if (!e.encoded) {
     Parser p(source_, {e.begin, e.end - (e.end > e.begin ? 1 : 0)});
-    return p.type();
+    return *p.type().data;
   }
   const Bytes in(*source_, e.begin, e.end);
   if (e.dialect == "vhlo") return vhlo_type(in);
   if (e.dialect == "builtin") return builtin_type(in);
   T t;
   t.kind = T::other;
-  t.text = source_->keep("a type of dialect " + std::string(e.dialect));
+  t.text = memory().keep("a type of dialect " + std::string(e.dialect));
   return t;
 }
 
 // The type of an element stands where a type is named, too.
-TypeSyntax AttributeReader::element_type(std::string_view name) {
+TypeData AttributeReader::element_type(std::string_view name) {
   T t;
   t.kind = T::other;
   t.text = t.element = name;
   return t;
 }
 
-std::vector<TypeSyntax> AttributeReader::types(Bytes& in) {
-  std::vector<T> all;
-  for (std::size_t n = in.count("types"); n-- > 0;) all.push_back(type(in));
+List<TypeSyntax> AttributeReader::types(Bytes& in) {
+  List<TypeSyntax> all;
+  for (std::size_t n = in.count("types"); n-- > 0;) all.add(memory(), type(in));
   return all;
 }
 
-TypeSyntax AttributeReader::vhlo_type(Bytes in) {
+TypeData AttributeReader::vhlo_type(Bytes in) {
   const std::uint64_t code = in.number();
   if (code < std::size(kNames) && !kNames[code].empty()) return element_type(kNames[code]);
   T t;
   switch (code) {
-    case kComplex: return element_type(keep(in, "complex<" + std::string(type(in).element) + ">"));
+    case kComplex: return element_type(keep(in, "complex<" + std::string(type(in)->element) + ">"));
     case kFunction:
       t.kind = T::function;
       t.text = "a function type";
@@ -102,42 +101,42 @@ TypeSyntax AttributeReader::vhlo_type(Bytes in) {
     case kUnranked:
       t.kind = T::tensor;
       t.ranked = false;
-      t.element = type(in).element;
+      t.element = type(in)->element;
       t.text = keep(in, "tensor<*x" + std::string(t.element) + ">");
       return t;
     case kQuantized:
     case kQuantizedPerAxis: return element_type("!quant.uniform");
     default:
       t.kind = T::other;
-      t.text = source_->keep("type code " + std::to_string(code));
+      t.text = memory().keep("type code " + std::to_string(code));
       return t;
   }
 }
 
-TypeSyntax AttributeReader::builtin_type(Bytes in) {
+TypeData AttributeReader::builtin_type(Bytes in) {
   const std::uint64_t code = in.number();
   switch (code) {
     case 0: {  // its width, and in the two low bits whether it is signed
       const std::uint64_t n = in.number();
-      return element_type(source_->keep(((n & 3) == 2 ? "ui" : "i") + std::to_string(n >> 2)));
+      return element_type(memory().keep(((n & 3) == 2 ? "ui" : "i") + std::to_string(n >> 2)));
     }
     case 1: return element_type("index");
     case 3: return element_type("bf16");
     case 4: return element_type("f16");
     case 5: return element_type("f32");
     case 6: return element_type("f64");
-    case 9: return element_type(source_->keep("complex<" + std::string(type(in).element) + ">"));
+    case 9: return element_type(memory().keep("complex<" + std::string(type(in)->element) + ">"));
     case 13: return tensor_type(in);
     default: {
       T t;
       t.kind = T::other;
-      t.text = source_->keep("builtin type code " + std::to_string(code));
+      t.text = memory().keep("builtin type code " + std::to_string(code));
       return t;
     }
   }
 }
 
-TypeSyntax AttributeReader::tensor_type(Bytes& in) {
+TypeData AttributeReader::tensor_type(Bytes& in) {
   T t;
   t.kind = T::tensor;
   const std::size_t rank = in.count("dimensions");
@@ -146,9 +145,9 @@ TypeSyntax AttributeReader::tensor_type(Bytes& in) {
     const std::int64_t d = in.signed_number();
     if (d < 0 && d != std::numeric_limits<std::int64_t>::min())
       in.fail("a dimension of " + std::to_string(d));
-    t.dims.push_back(d < 0 ? kDynamic : d);
+    t.dims.add(memory(), d < 0 ? kDynamic : d);
   }
-  t.element = type(in).element;
+  t.element = type(in)->element;
   std::string text = "tensor<";
   for (const std::int64_t d : t.dims) text += (d == kDynamic ? "?" : std::to_string(d)) + "x";
   t.text = keep(in, text + std::string(t.element) + ">");

@@ -141,16 +141,16 @@ constexpr Keys kShardyKeys[] = {
 // --- attributes that the text has under one key
 
 A* attribute_of(OperationSyntax& op, std::string_view key) {
-  for (NamedAttribute& a : op.attributes)
-    if (a.name == key) return &a.value;
+  for (std::size_t i = 0; i < op.attributes.size(); ++i)
+    if (op.attributes[i].name == key) return &op.attributes.edit(i).value;
   return nullptr;
 }
 
 A taken(OperationSyntax& op, std::string_view key) {
   const auto at = std::find_if(op.attributes.begin(), op.attributes.end(),
                                [&](const NamedAttribute& a) { return a.name == key; });
-  A value = std::move(at->value);
-  op.attributes.erase(at);
+  const A value = at->value;
+  op.attributes.erase(static_cast<std::size_t>(at - op.attributes.begin()));
   return value;
 }
 
@@ -158,41 +158,41 @@ void drop(OperationSyntax& op, std::string_view key) {
   if (attribute_of(op, key)) taken(op, key);
 }
 
-void fold(OperationSyntax& op, std::string_view into, std::string_view kind,
+void fold(Memory& memory, OperationSyntax& op, std::string_view into, std::string_view kind,
           std::initializer_list<std::string_view> keys) {
   A folded;
   folded.kind = A::fields;
   folded.text = kind;
   for (const std::string_view key : keys)
-    if (attribute_of(op, key)) folded.entries.push_back({std::string(key), taken(op, key)});
-  if (!folded.entries.empty()) op.attributes.push_back({std::string(into), std::move(folded)});
+    if (attribute_of(op, key)) folded.entries.add(memory, {key, taken(op, key)});
+  if (!folded.entries.empty()) op.attributes.add(memory, {into, folded});
 }
 
 std::vector<std::int64_t> integers(const A& a) {
   if (a.kind == A::integer) return {a.integer_value};
   std::vector<std::int64_t> all;
-  if (a.kind == A::integers) all = a.values;
+  if (a.kind == A::integers) all = a.values.to_vector();
   return all;
 }
 
 // [b, 0, f]: where each dimension of the operand is.
-A dimension_list(const std::vector<std::pair<std::string_view, std::int64_t>>& letters,
+A dimension_list(Memory& memory, const std::vector<std::pair<std::string_view, std::int64_t>>& letters,
                  const std::vector<std::int64_t>& spatial) {
   A list;
   list.kind = A::list;
-  list.items.resize(letters.size() + spatial.size());
-  auto put = [&](std::int64_t at, std::string text) {
+  for (std::size_t i = 0; i < letters.size() + spatial.size(); ++i) list.items.add(memory);
+  auto put = [&](std::int64_t at, std::string_view text) {
     if (at < 0 || at >= static_cast<std::int64_t>(list.items.size())) return;
-    A& item = list.items[static_cast<std::size_t>(at)];
+    A& item = list.items.edit(static_cast<std::size_t>(at));
     item.kind = A::enumerator;
-    item.text = std::move(text);
+    item.text = memory.keep(text);
   };
-  for (const auto& [letter, at] : letters) put(at, std::string(letter));
+  for (const auto& [letter, at] : letters) put(at, letter);
   for (std::size_t i = 0; i < spatial.size(); ++i) put(spatial[i], std::to_string(i));
   return list;
 }
 
-void fold_convolution(OperationSyntax& op) {
+void fold_convolution(Memory& memory, OperationSyntax& op) {
   if (!attribute_of(op, "input_batch_dimension")) return;
   auto one = [&](std::string_view key) {
     const std::vector<std::int64_t> v = integers(taken(op, key));
@@ -208,27 +208,27 @@ void fold_convolution(OperationSyntax& op) {
                        second = one(head +
                                     (kernel ? "_output_feature_dimension" : "_feature_dimension"));
     const std::vector<std::int64_t> spatial = integers(taken(op, head + "_spatial_dimensions"));
-    conv.items.push_back(
-        dimension_list({{kernel ? "i" : "b", first}, {kernel ? "o" : "f", second}}, spatial));
+    conv.items.add(
+        memory, dimension_list(memory, {{kernel ? "i" : "b", first}, {kernel ? "o" : "f", second}}, spatial));
   }
-  op.attributes.push_back({"dimension_numbers", std::move(conv)});
+  op.attributes.add(memory, {"dimension_numbers", conv});
 }
 
-void fold_channel(OperationSyntax& op) {
+void fold_channel(Memory& memory, OperationSyntax& op) {
   A* id = attribute_of(op, "channel_id");
   if (!id) return;
   A handle, type;
   handle.kind = A::fields;
   handle.text = "stablehlo.channel_handle";
-  handle.entries.push_back({"handle", taken(op, "channel_id")});
+  handle.entries.add(memory, {"handle", taken(op, "channel_id")});
   if (attribute_of(op, "channel_type")) {
     type = taken(op, "channel_type");
   } else {
     type.kind = A::integer;
     type.integer_value = 1;
   }
-  handle.entries.push_back({"type", std::move(type)});
-  op.attributes.push_back({"channel_handle", std::move(handle)});
+  handle.entries.add(memory, {"type", type});
+  op.attributes.add(memory, {"channel_handle", handle});
 }
 
 }  // namespace
@@ -256,20 +256,20 @@ std::string unversioned(std::string_view name) {
   return (plain == "call" || plain == "func" ? "func." : "stablehlo.") + plain;
 }
 
-void fold_attributes(OperationSyntax& op) {
-  fold_convolution(op);
-  fold_channel(op);
+void fold_attributes(Memory& memory, OperationSyntax& op) {
+  fold_convolution(memory, op);
+  fold_channel(memory, op);
   const std::string_view name = op.name;
   if (name == "stablehlo.dot_general")
-    fold(op, "dot_dimension_numbers", "stablehlo.dot",
+    fold(memory, op, "dot_dimension_numbers", "stablehlo.dot",
          {"lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
           "rhs_contracting_dimensions"});
   if (name == "stablehlo.gather" || name == "stablehlo.dynamic_gather")
-    fold(op, "dimension_numbers", "stablehlo.gather",
+    fold(memory, op, "dimension_numbers", "stablehlo.gather",
          {"offset_dims", "collapsed_slice_dims", "operand_batching_dims",
           "start_indices_batching_dims", "start_index_map", "index_vector_dim"});
   if (name == "stablehlo.scatter")
-    fold(op, "scatter_dimension_numbers", "stablehlo.scatter",
+    fold(memory, op, "scatter_dimension_numbers", "stablehlo.scatter",
          {"update_window_dims", "inserted_window_dims", "input_batching_dims",
           "scatter_indices_batching_dims", "scatter_dims_to_operand_dims", "index_vector_dim"});
   // What only says that nothing was said.

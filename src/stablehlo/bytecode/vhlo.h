@@ -14,6 +14,6 @@ std::string unversioned(std::string_view name);
 
 /// VHLO writes the fields of dimension numbers as attributes of their own and leaves nothing out:
 /// they become the attributes that the text of StableHLO has.
-void fold_attributes(OperationSyntax& op);
+void fold_attributes(Memory& memory, OperationSyntax& op);
 
 }  // namespace tessera::inline v0::stablehlo

@@ -106,8 +106,8 @@ template <class Part>
 Value place_after(Reading& r, Part part, Value (*otherwise)(Value, Value)) {
   r.need_operands(2);
   const AxisRange* range = r.scope.level().place_of(r.in[0]);
-  const std::optional<Ints> by = r.known_integers(r.in[1]);
-  if (range && by && by->size() == 1 && r.importer.devices)
+  const std::optional<Ints> by = range ? r.known_integers(r.in[1]) : std::nullopt;
+  if (by && by->size() == 1 && r.importer.devices)
     if (const auto rest = part(r.importer.devices->mesh, *range, (*by)[0])) return place(r, *rest);
   return otherwise(r.in[0], r.in[1]);
 }

@@ -24,7 +24,7 @@ Ints positions(Reading& r, const AttributeSyntax& labels, const char* first, con
   Ints out(labels.items.size(), -1);
   if (out.size() < 2) r.refuse("a convolution's arrays have two dimensions at least");
   for (std::size_t i = 0; i < labels.items.size(); ++i) {
-    const std::string& name = labels.items[i].text;
+    const std::string_view name = labels.items[i].text;
     std::size_t k = name == first ? 0 : name == second ? 1 : out.size();
     std::size_t spatial = 0;
     const auto parsed = std::from_chars(name.data(), name.data() + name.size(), spatial);

@@ -197,9 +197,9 @@ Values case_of(Reading& r) {
 
 Values get_tuple_element(Reading& r) {
   if (r.operands.size() != 1 || !r.operands[0].type ||
-      r.operands[0].type->kind != TypeSyntax::tuple)
+      (*r.operands[0].type)->kind != TypeData::tuple)
     r.refuse("its operand is no tuple");
-  const std::vector<TypeSyntax>& members = r.operands[0].type->members;
+  const List<TypeSyntax>& members = (*r.operands[0].type)->members;
   const std::int64_t index = r.integer("index");
   if (index < 0 || index >= static_cast<std::int64_t>(members.size()))
     r.refuse("the tuple has " + std::to_string(members.size()) + " elements, and no number " +

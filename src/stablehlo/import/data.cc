@@ -65,8 +65,8 @@ Data read_as(const ModuleSyntax& module, const AttributeSyntax& a, DType dtype);
 }  // namespace
 
 Data read_data(const ModuleSyntax& module, const AttributeSyntax& a) {
-  const TypeSyntax& type = a.value_type;
-  if (type.kind != TypeSyntax::tensor || !type.ranked ||
+  const TypeData& type = *a.value_type.data;
+  if (type.kind != TypeData::tensor || !type.ranked ||
       std::any_of(type.dims.begin(), type.dims.end(), [](std::int64_t d) { return d < 0; }))
     no_data(module, a, "constant data need a tensor type of known shape");
   const std::optional<DType> dtype = dtype_of_element(type.element);
@@ -79,7 +79,7 @@ Data read_data(const ModuleSyntax& module, const AttributeSyntax& a) {
 namespace {
 
 Data read_as(const ModuleSyntax& module, const AttributeSyntax& a, DType dtype) {
-  const TypeSyntax& type = a.value_type;
+  const TypeData& type = *a.value_type.data;
   if (a.kind == AttributeSyntax::dense) return read_elements(module, a.data, type, dtype);
   if (a.kind == AttributeSyntax::bytes) return read_stored(module, a.data, type, dtype);
   if (a.kind != AttributeSyntax::resource) no_data(module, a, "dense<...> should stand here");
@@ -117,7 +117,7 @@ constexpr std::int64_t kMostIntegers = 1 << 16;
 }  // namespace
 
 Ints read_integers(const ModuleSyntax& module, const AttributeSyntax& a) {
-  if (a.kind == AttributeSyntax::integers) return a.values;
+  if (a.kind == AttributeSyntax::integers) return a.values.to_vector();
   if (a.kind == AttributeSyntax::list) {
     Ints out;
     for (const AttributeSyntax& i : a.items) {
@@ -143,7 +143,7 @@ IntLists read_rows(const ModuleSyntax& module, const AttributeSyntax& a) {
     return out;
   }
   const Ints all = read_integers(module, a);
-  const std::vector<std::int64_t>& dims = a.value_type.dims;
+  const List<std::int64_t>& dims = a.value_type->dims;
   if (dims.size() != 2) no_data(module, a, "a tensor of two dimensions should stand here");
   for (std::int64_t i = 0; i < dims[0]; ++i)
     out.emplace_back(all.begin() + i * dims[1], all.begin() + (i + 1) * dims[1]);

@@ -17,7 +17,7 @@ using Bytes = std::vector<std::byte>;
 // Reads the text of the elements, one after the other.
 class ElementReader {
  public:
-  ElementReader(const ModuleSyntax& module, std::string_view text, const TypeSyntax& type,
+  ElementReader(const ModuleSyntax& module, std::string_view text, const TypeData& type,
                 DType dtype)
       : source_(*module.source),
         text_(text),
@@ -39,7 +39,7 @@ class ElementReader {
 
   Data from_bytes(Bytes held) {
     Data d;
-    d.shape = Shape(type_.dims);
+    d.shape = Shape(type_.dims.begin(), type_.dims.end());
     auto bytes = std::make_shared<Bytes>(std::move(held));
     finish_bytes(*bytes, d);
     d.literal = {dtype_, d.splat ? Shape() : d.shape, std::move(bytes)};
@@ -48,7 +48,7 @@ class ElementReader {
 
   Data read() {
     Data d;
-    d.shape = Shape(type_.dims);
+    d.shape = Shape(type_.dims.begin(), type_.dims.end());
     skip();
     auto bytes = std::make_shared<Bytes>();
     if (at_ == text_.size()) {
@@ -280,7 +280,7 @@ class ElementReader {
   const Source& source_;
   std::string_view text_;
   std::size_t at_ = 0;
-  const TypeSyntax& type_;
+  const TypeData& type_;
   DType dtype_;
   const Narrow* narrow_;
   std::vector<double> numbers_;  // of a narrow float, by their bits
@@ -288,15 +288,15 @@ class ElementReader {
 
 }  // namespace
 
-Data read_elements(const ModuleSyntax& module, std::string_view text, const TypeSyntax& type,
+Data read_elements(const ModuleSyntax& module, std::string_view text, const TypeData& type,
                    DType dtype) {
   return ElementReader(module, text, type, dtype).read();
 }
 Data read_hexadecimal(const ModuleSyntax& module, std::string_view text, std::size_t from,
-                      const TypeSyntax& type, DType dtype) {
+                      const TypeData& type, DType dtype) {
   return ElementReader(module, text, type, dtype).read_digits(from);
 }
-Data read_stored(const ModuleSyntax& module, std::string_view bytes, const TypeSyntax& type,
+Data read_stored(const ModuleSyntax& module, std::string_view bytes, const TypeData& type,
                  DType dtype) {
   return ElementReader(module, bytes, type, dtype).read_stored();
 }

@@ -75,7 +75,7 @@ Strings Importer::labels_of(const FunctionSyntax& f) const {
     const AttributeSyntax* callee = op.find("callee");
     const auto called = functions_.find(callee ? callee->text : "");
     if (called == functions_.end()) continue;
-    const std::vector<ArgumentSyntax>& theirs = called->second->arguments;
+    const List<ArgumentSyntax>& theirs = called->second->arguments;
     for (std::size_t k = 0; k < std::min(op.operands.size(), theirs.size()); ++k)
       if (!theirs[k].label.empty()) there.emplace(op.operands[k].name, theirs[k].label);
   }
@@ -83,7 +83,7 @@ Strings Importer::labels_of(const FunctionSyntax& f) const {
   for (const ArgumentSyntax& a : f.arguments) {
     const auto it = there.find(a.name);
     if (!a.label.empty())
-      labels.push_back(a.label);
+      labels.emplace_back(a.label);
     else if (it != there.end())
       labels.emplace_back(it->second);
     else
@@ -106,7 +106,7 @@ Signature Importer::signature(const std::string& function) const {
     const AttributeSyntax* info = stablehlo::find(f.results[i].attributes, "jax.result_info");
     for (const Type& t : leaf_types(f.results[i].type))
       s.outputs.push_back(
-          {info && !info->text.empty() ? info->text : "result" + std::to_string(i), t});
+          {info && !info->text.empty() ? std::string(info->text) : "result" + std::to_string(i), t});
   }
   if (const std::optional<Devices> d = devices_of(f))
     for (std::vector<NamedType>* list : {&s.inputs, &s.outputs})
@@ -155,7 +155,7 @@ Imported Importer::import(const std::string& function) {
     for (Type t : leaf_types(a.type)) {
       if (const std::size_t i = out_.inputs.size(); i < options.arguments.size())
         t.shape = options.arguments[i];
-      else if (a.type.kind == TypeSyntax::tensor)
+      else if (a.type->kind == TypeData::tensor)
         t = type(a.type);
       bound.leaves.push_back(level.builder().input(t));
       if (const AttributeSyntax* s = sharding_in(a.attributes))

@@ -1,5 +1,4 @@
 #include "stablehlo/import/importer.h"
-#include "stablehlo/import/narrow.h"
 
 #include "ir/interpret.h"
 #include "ir/op.h"
@@ -48,14 +47,14 @@ void Importer::count(const OperationSyntax& op) {
           " operations"});
 }
 
-std::vector<Bound> Importer::bind(const OperationSyntax& op, const Scope& scope,
-                                  Values results) const {
-  std::vector<Bound> out;
+// Leaves in `bound_` what the operation's names stand for.
+void Importer::bind(const OperationSyntax& op, const Scope& scope, const Values& results) {
+  bound_.clear();
   if (op.result_types.size() == 1 && results.size() == 1 &&
-      op.result_types[0].kind == TypeSyntax::tensor &&
-      fits(this->declared(op.result_types[0]), Type(results[0].dtype(), results[0].shape()))) {
-    out.push_back({{results[0]}, &op.result_types[0]});
-    return out;
+      op.result_types[0]->kind == TypeData::tensor &&
+      fits(declared(op.result_types[0]), results[0].type())) {
+    bound_.push_back({{results[0]}, &op.result_types[0]});
+    return;
   }
   std::size_t used = 0;
   std::vector<Type> declared, got;
@@ -66,53 +65,50 @@ std::vector<Bound> Importer::bind(const OperationSyntax& op, const Scope& scope,
       if (used < results.size()) b.leaves.push_back(results[used]);
       ++used;
     }
-    out.push_back(std::move(b));
+    bound_.push_back(std::move(b));
   }
   for (const Value& v : results) got.emplace_back(v.dtype(), v.shape());
   const bool unknown = op.result_types.empty() && op.defs.empty();
   if (!unknown && !fits(declared, got))
     fail(*scope.module().source, op.at,
-         {op.name + " gives " + text_of(got) + " for its operands, and is declared to give " +
-          text_of(declared)});
-  return out;
+         {std::string(op.name) + " gives " + text_of(got) +
+          " for its operands, and is declared to give " + text_of(declared)});
 }
-
-namespace {
 
 // Results of types narrower than any dtype, among the values of their types again.
-Values within_types(const OperationSyntax& op, Values results) {
-  if (results.size() != op.result_types.size()) return results;
-  for (std::size_t i = 0; i < results.size(); ++i)
-    if (const Narrow* type = narrow_of(op.result_types[i].element);
-        type && results[i].dtype() == type->carrier)
-      results[i] = narrowed(results[i], *type);
-  return results;
+void Importer::within_types(const OperationSyntax& op, Values& results) const {
+  if (results.size() != op.result_types.size()) return;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (op.result_types[i]->kind != TypeData::tensor) continue;
+    const Narrow* narrow = known_type(op.result_types[i]).narrow;
+    if (narrow && results[i].dtype() == narrow->carrier) results[i] = narrowed(results[i], *narrow);
+  }
 }
-
-}  // namespace
 
 void Importer::operation(Scope& scope, const OperationSyntax& op) {
   count(op);
-  const Rule rule = rule_of(op.name);
-  if (!rule)
+  const Import* import = import_of(op.name);
+  if (!import)
     fail(
         *module.source, op.at,
         {shown(op.name) + " is not supported", "",
          "lower it to operations of StableHLO that are, or leave it out of the exported function"});
-  std::vector<Bound> results;
   try {
     Reading r(*this, scope, op);
-    results = bind(op, scope, within_types(op, rule(r)));
+    Values results = import->rule(r);
+    within_types(op, results);
+    bind(op, scope, results);
   } catch (const IoError&) {
     throw;
   } catch (const Error& e) {
-    fail(*module.source, op.at, {op.name + ": " + problem_of(e.what())});
+    fail(*module.source, op.at, {std::string(op.name) + ": " + problem_of(e.what())});
   } catch (const InternalError& e) {
-    fail(*module.source, op.at, {op.name + " is not well-formed: " + problem_of(e.what())});
+    fail(*module.source, op.at,
+         {std::string(op.name) + " is not well-formed: " + problem_of(e.what())});
   }
   std::size_t next = 0;
   for (const DefSyntax& d : op.defs) {
-    scope.define(d.name, d.at, std::span(results).subspan(next, d.count));
+    scope.define(d.name, d.at, std::span(bound_).subspan(next, d.count));
     next += d.count;
   }
 }
@@ -126,6 +122,7 @@ std::vector<Bound> Importer::block(Scope& scope, const RegionSyntax& region) {
   if (depth_ > kDeepestBlocks)
     fail(*module.source, region.at,
          {"calls and regions nest more than " + std::to_string(kDeepestBlocks) + " deep"});
+  scope.reserve(region.operations.size());
   for (const OperationSyntax& op : region.operations) {
     if (!ends_block(op.name)) {
       operation(scope, op);
@@ -134,7 +131,7 @@ std::vector<Bound> Importer::block(Scope& scope, const RegionSyntax& region) {
     std::vector<Bound> out;
     for (const UseSyntax& u : op.operands) out.push_back(scope.read(u));
     if (&op != &region.operations.back())
-      fail(*module.source, op.at, {"operations stand behind this " + op.name, "it ends its block"});
+      fail(*module.source, op.at, {"operations stand behind this " + std::string(op.name), "it ends its block"});
     return out;
   }
   fail(*module.source, region.at,
@@ -160,7 +157,7 @@ ProgramPtr Importer::function(const Reading& r, const std::string& name) {
     Bound bound{{}, &a.type};
     for (const Type& t : leaf_types(a.type))
       bound.leaves.push_back(
-          level.builder().input(a.type.kind == TypeSyntax::tensor ? type(a.type) : t));
+          level.builder().input(a.type->kind == TypeData::tensor ? type(a.type) : t));
     inside.define(a.name, a.at, bound);
   }
   calls_.push_back(&f);
@@ -229,7 +226,7 @@ ProgramPtr Importer::closed_region(const Reading& r, const RegionSyntax& region)
   RegionProgram p = this->region(r, region);
   if (!p.captured.empty())
     fail(*module.source, region.at,
-         {"the region of " + r.op.name + " reads a value from outside",
+         {"the region of " + std::string(r.op.name) + " reads a value from outside",
           "this is supported for constants only, and for regions of while, if and case"});
   return prune(*p.program);
 }

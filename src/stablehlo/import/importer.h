@@ -4,6 +4,7 @@
 
 #include "stablehlo/import/data.h"
 #include "stablehlo/import/import.h"
+#include "stablehlo/import/narrow.h"
 #include "stablehlo/import/scope.h"
 
 #include <functional>
@@ -20,6 +21,9 @@ class Importer;
 class Reading {
  public:
   Reading(Importer& importer, const Scope& scope, const OperationSyntax& op);
+  ~Reading();
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
 
   Importer& importer;
   const Scope& scope;
@@ -86,8 +90,13 @@ struct Devices {
 };
 
 using Rule = Values (*)(Reading& r);
-/// What imports an operation; null where none does.
-Rule rule_of(std::string_view name);
+/// How an operation is imported.
+struct Import {
+  Rule rule;
+  const Op* ours = nullptr;  // the elementwise op that it is by its spelling, where it is one
+};
+/// Null where nothing imports it.
+const Import* import_of(std::string_view name);
 
 class Importer {
  public:
@@ -127,16 +136,27 @@ class Importer {
   };
   Cut cut_of(const AttributeSyntax& sharding, int rank) const;
   /// What an argument or result says of where it lies, in either form; null where it says nothing.
-  static const AttributeSyntax* sharding_in(const std::vector<NamedAttribute>& attributes);
+  static const AttributeSyntax* sharding_in(const Attributes& attributes);
 
-  Type type(const TypeSyntax& t) const;
+  const Type& type(const TypeSyntax& t) const;
   /// As `type`, where dimensions may be open: -1.
-  Type declared(const TypeSyntax& t) const;
+  const Type& declared(const TypeSyntax& t) const { return known_type(t).type; }
   /// The types of the arrays in it, as declared: one of a tensor, several of a tuple, none of a
   /// token.
   std::vector<Type> leaf_types(const TypeSyntax& t) const;
 
+  /// What operands are read into: an operation hands its memory on to the next one.
+  struct Operands {
+    std::vector<Bound> bound;
+    Values values;
+  } spare;
+
  private:
+  struct KnownType {
+    Type type;
+    const Narrow* narrow = nullptr;  // of elements narrower than any dtype
+  };
+  const KnownType& known_type(const TypeSyntax& t) const;
   const FunctionSyntax& entry(const std::string& function) const;
   /// The mesh whose axes the module's shardings of the older form go along, tile_shardings.cc.
   const MeshRef& tile_mesh() const;
@@ -147,17 +167,22 @@ class Importer {
   Imported import_on_devices(const FunctionSyntax& f, const Signature& s, const Devices& d);
   std::vector<Bound> block(Scope& scope, const RegionSyntax& region);
   void operation(Scope& scope, const OperationSyntax& op);
-  std::vector<Bound> bind(const OperationSyntax& op, const Scope& scope, Values results) const;
+  void bind(const OperationSyntax& op, const Scope& scope, const Values& results);
+  void within_types(const OperationSyntax& op, Values& results) const;
   void count(const OperationSyntax& op);
 
   Imported out_;
   Level* top_ = nullptr;
   Values checked_;
   std::size_t operations_ = 0;
+  std::vector<Bound> bound_;  // the results of the operation that is read last
   int depth_ = 0;
   std::vector<const FunctionSyntax*> calls_;  // under way
-  std::unordered_map<std::string, const FunctionSyntax*> functions_;
+  std::unordered_map<std::string_view, const FunctionSyntax*> functions_;
   mutable std::optional<MeshRef> tile_mesh_;
+  mutable std::unordered_map<const TypeData*, KnownType> types_;
+  mutable const TypeData* last_type_ = nullptr;  // that was asked for
+  mutable const KnownType* last_known_type_ = nullptr;
   std::unordered_map<const FunctionSyntax*, ProgramPtr> programs_;
   std::unordered_map<const AttributeSyntax*, Value> large_;
 };

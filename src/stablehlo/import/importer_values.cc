@@ -14,31 +14,37 @@ constexpr std::int64_t kMostInProgram = 16;
 
 }  // namespace
 
-Type Importer::type(const TypeSyntax& t) const {
-  const Type d = declared(t);
+const Type& Importer::type(const TypeSyntax& t) const {
+  const Type& d = declared(t);
   for (std::int64_t extent : d.shape)
     if (extent == kDynamic)
       fail(*module.source, t.at,
-           {shown(t.text) + " has a dimension that is not known", "",
+           {shown(t->text) + " has a dimension that is not known", "",
             "export the model for fixed shapes"});
   need_countable("load_stablehlo", d.shape, {});
   return d;
 }
 
-Type Importer::declared(const TypeSyntax& t) const {
+const Importer::KnownType& Importer::known_type(const TypeSyntax& t) const {
+  if (t.data == last_type_) return *last_known_type_;
+  if (const auto known = types_.find(t.data); known != types_.end()) {
+    last_type_ = t.data;
+    return *(last_known_type_ = &known->second);
+  }
   const auto refuse = [&](const std::string& problem, const std::string& advice) {
     fail(*module.source, t.at, {problem, "", advice});
   };
-  if (t.kind != TypeSyntax::tensor)
-    refuse(shown(t.text) + " is no array", "only arrays, tuples of them and tokens are supported");
-  if (!t.ranked) refuse(shown(t.text) + " has no known rank", "export the model for fixed shapes");
+  if (t->kind != TypeData::tensor)
+    refuse(shown(t->text) + " is no array", "only arrays, tuples of them and tokens are supported");
+  if (!t->ranked) refuse(shown(t->text) + " has no known rank", "export the model for fixed shapes");
   Shape shape;
-  for (std::int64_t d : t.dims) shape.push_back(d);
-  const std::optional<DType> dtype = dtype_of_element(t.element);
+  for (std::int64_t d : t->dims) shape.push_back(d);
+  const std::optional<DType> dtype = dtype_of_element(t->element);
   if (!dtype)
-    refuse("elements of type " + shown(t.element) + " are not supported",
+    refuse("elements of type " + shown(t->element) + " are not supported",
            "convert the model to booleans, integers, floats or complex numbers of known widths");
-  return Type(*dtype, shape);
+  return types_.emplace(t.data, KnownType{Type(*dtype, shape), narrow_of(t->element)})
+      .first->second;
 }
 
 bool fits(const Type& declared, const Type& got) {
@@ -53,10 +59,10 @@ bool fits(const std::vector<Type>& declared, const std::vector<Type>& got) {
 }
 
 std::vector<Type> Importer::leaf_types(const TypeSyntax& t) const {
-  if (t.kind == TypeSyntax::token) return {};
-  if (t.kind != TypeSyntax::tuple) return {declared(t)};
+  if (t->kind == TypeData::token) return {};
+  if (t->kind != TypeData::tuple) return {declared(t)};
   std::vector<Type> out;
-  for (const TypeSyntax& m : t.members)
+  for (const TypeSyntax& m : t->members)
     for (Type& leaf : leaf_types(m)) out.push_back(std::move(leaf));
   return out;
 }

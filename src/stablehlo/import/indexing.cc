@@ -68,7 +68,8 @@ Values gather(Reading& r) {
   d.index_vector_dim = vector_dim_of(r, a);
   const int rank = r.in[0].rank(), indices = r.in[1].rank();
   check_vector_dim(r, d.index_vector_dim, indices);
-  r.check_dims(d.offset_dims, r.importer.declared(r.op.result_types.at(0)).shape.rank(),
+  if (r.op.result_types.empty()) r.refuse("the type of result 0 is not declared");
+  r.check_dims(d.offset_dims, r.importer.declared(r.op.result_types[0]).shape.rank(),
                "offset_dims");
   r.check_dims(d.collapsed_slice_dims, rank, "collapsed_slice_dims");
   r.check_dims(d.operand_batching_dims, rank, "operand_batching_dims");

@@ -17,7 +17,7 @@ std::optional<Strings> strings_of(const AttributeSyntax& a) {
   if (a.kind != Kind::list && !(a.kind == Kind::integers && a.values.empty())) return std::nullopt;
   for (const AttributeSyntax& s : a.items) {
     if (s.kind != Kind::string) return std::nullopt;
-    out.push_back(s.text);
+    out.emplace_back(s.text);
   }
   return out;
 }
@@ -27,7 +27,7 @@ std::optional<IntLists> lists_of(const AttributeSyntax& a) {
   if (a.kind != Kind::list && !(a.kind == Kind::integers && a.values.empty())) return std::nullopt;
   for (const AttributeSyntax& row : a.items) {
     if (row.kind != Kind::integers) return std::nullopt;
-    out.push_back(row.values);
+    out.push_back(row.values.to_vector());
   }
   return out;
 }
@@ -42,14 +42,14 @@ std::optional<AttrValue> value_of(Reading& r, const AttributeSyntax& a, AttrKind
       if (a.kind == Kind::integer) return a.integer_value;
       break;
     case AttrKind::string:
-      if (a.kind == Kind::string) return a.text;
+      if (a.kind == Kind::string) return std::string(a.text);
       break;
     case AttrKind::dtype:
       if (a.kind == Kind::type)
-        if (const std::optional<DType> d = dtype_of_element(a.value_type.text)) return *d;
+        if (const std::optional<DType> d = dtype_of_element(a.value_type->text)) return *d;
       break;
     case AttrKind::ints:
-      if (a.kind == Kind::integers) return a.values;
+      if (a.kind == Kind::integers) return a.values.to_vector();
       break;
     case AttrKind::int_lists:
       if (std::optional<IntLists> v = lists_of(a)) return *std::move(v);
@@ -58,7 +58,7 @@ std::optional<AttrValue> value_of(Reading& r, const AttributeSyntax& a, AttrKind
       if (std::optional<Strings> v = strings_of(a)) return *std::move(v);
       break;
     case AttrKind::program:
-      if (a.kind == Kind::symbol) return r.importer.function(r, a.text);
+      if (a.kind == Kind::symbol) return r.importer.function(r, std::string(a.text));
       break;
     default: break;
   }
@@ -76,7 +76,7 @@ std::optional<Values> own_composite(Reading& r) {
   if (op->inputs >= 0 && r.in.size() != static_cast<std::size_t>(op->inputs)) return std::nullopt;
   Attrs attrs;
   const AttributeSyntax* given = r.find("composite_attributes");
-  for (const NamedAttribute& a : given ? given->entries : std::vector<NamedAttribute>()) {
+  for (const NamedAttribute& a : given ? given->entries : Attributes()) {
     const auto spec = std::find_if(op->attrs.begin(), op->attrs.end(),
                                    [&](const AttrSpec& s) { return s.name == a.name; });
     if (spec == op->attrs.end()) return std::nullopt;

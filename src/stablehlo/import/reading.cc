@@ -9,16 +9,25 @@
 namespace tessera::inline v0::stablehlo {
 
 Reading::Reading(Importer& i, const Scope& s, const OperationSyntax& o)
-    : importer(i), scope(s), op(o), b(s.builder()) {
+    : importer(i),
+      scope(s),
+      op(o),
+      b(s.builder()),
+      operands(std::move(i.spare.bound)),
+      in(std::move(i.spare.values)) {
+  operands.clear();
+  in.clear();
   for (const UseSyntax& u : op.operands) {
     operands.push_back(scope.read(u));
     in.insert(in.end(), operands.back().leaves.begin(), operands.back().leaves.end());
   }
 }
 
+Reading::~Reading() { importer.spare = {std::move(operands), std::move(in)}; }
+
 void Reading::refuse(const std::string& problem, const std::string& rule,
                      const std::string& advice) const {
-  fail(*importer.module.source, op.at, {op.name + ": " + problem, rule, advice});
+  fail(*importer.module.source, op.at, {std::string(op.name) + ": " + problem, rule, advice});
 }
 
 void Reading::need_operands(std::size_t n) const {
@@ -55,7 +64,7 @@ std::int64_t Reading::integer(std::string_view name) const {
   const AttributeSyntax& a = need(name);
   if (a.kind != AttributeSyntax::integer)
     fail(*importer.module.source, a.at,
-         {std::string(name) + " of " + op.name + " should be an integer"});
+         {std::string(name) + " of " + std::string(op.name) + " should be an integer"});
   return a.integer_value;
 }
 std::int64_t Reading::integer_or(std::string_view name, std::int64_t otherwise) const {
@@ -67,7 +76,7 @@ bool Reading::flag_or(std::string_view name, bool otherwise) const {
   if (a->kind == AttributeSyntax::unit) return true;
   if (a->kind != AttributeSyntax::boolean)
     fail(*importer.module.source, a->at,
-         {std::string(name) + " of " + op.name + " should be true or false"});
+         {std::string(name) + " of " + std::string(op.name) + " should be true or false"});
   return a->integer_value != 0;
 }
 double Reading::real_or(std::string_view name, double otherwise) const {
@@ -77,14 +86,14 @@ double Reading::real_or(std::string_view name, double otherwise) const {
   const char* end = a->text.data() + a->text.size();
   if (std::from_chars(a->text.data(), end, value).ptr != end || a->text.empty())
     fail(*importer.module.source, a->at,
-         {std::string(name) + " of " + op.name + " should be a number"});
+         {std::string(name) + " of " + std::string(op.name) + " should be a number"});
   return value;
 }
 std::string Reading::word_or(std::string_view name, std::string otherwise) const {
   const AttributeSyntax* a = find(name);
   if (!a) return otherwise;
-  if (a->kind == AttributeSyntax::type) return std::string(a->value_type.text);
-  return a->text;
+  if (a->kind == AttributeSyntax::type) return std::string(a->value_type->text);
+  return std::string(a->text);
 }
 Ints Reading::field(const AttributeSyntax& fields, std::string_view name) const {
   const AttributeSyntax* a = stablehlo::find(fields.entries, name);

@@ -210,30 +210,33 @@ Values dynamic_reduce_window(Reading& r) {
     r.refuse("it takes inputs, as many start values, five lists of windows, and a computation");
   OperationSyntax plain = r.op;
   plain.name = "stablehlo.reduce_window";
-  plain.attributes.clear();
+  plain.attributes = {};
+  Memory memory;
   const std::size_t first = r.in.size() - kCount;
   for (std::size_t i = 0; i < kCount; ++i) {
     AttributeSyntax a;
     a.kind = AttributeSyntax::integers;
     a.at = r.op.at;
-    a.values = r.settled(first + i);
+    const Ints settled = r.settled(first + i);
+    a.values = List<std::int64_t>::copy(memory, settled);
     if (i + 1 == kCount) {
       AttributeSyntax rows;
       rows.kind = AttributeSyntax::list;
       rows.at = r.op.at;
-      for (std::size_t k = 0; k + 1 < a.values.size(); k += 2) {
+      for (std::size_t k = 0; k + 1 < settled.size(); k += 2) {
         AttributeSyntax row = a;
-        row.values = {a.values[k], a.values[k + 1]};
-        rows.items.push_back(std::move(row));
+        row.values = List<std::int64_t>::copy(memory, &settled[k], 2);
+        rows.items.add(memory, row);
       }
-      a = std::move(rows);
+      a = rows;
     }
-    plain.attributes.push_back({kOperands[i], std::move(a)});
+    plain.attributes.add(memory, {kOperands[i], a});
   }
-  plain.operands.resize(first);
-  const FunctionSyntax& f = r.importer.need_function(r, called->items[0].text);
-  plain.regions = {f.body};
-  plain.regions[0].arguments = f.arguments;
+  plain.operands = plain.operands.first(first);
+  const FunctionSyntax& f = r.importer.need_function(r, std::string(called->items[0].text));
+  RegionSyntax body = f.body;
+  body.arguments = f.arguments;
+  plain.regions = List<RegionSyntax>::copy(memory, &body, 1);
   Reading read(r.importer, r.scope, plain);
   return reduce_window(read);
 }

@@ -33,8 +33,7 @@ Values constant_like(Reading& r);
 Values top_k(Reading& r);
 Values dynamic_top_k(Reading& r);
 Values dynamic_rng_bit_generator(Reading& r);
-/// Any operation that one of our elementwise ops names as its spelling; null where there is none.
-Rule elementwise_rule(std::string_view name);
+/// The elementwise op of ours that names the operation as its spelling.
 Values by_spelling(Reading& r);
 
 // elementary.cc

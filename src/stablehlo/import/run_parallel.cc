@@ -60,7 +60,7 @@ Values run_parallel(Reading& r) {
   const AttributeSyntax& programs = r.need("programs");
   Strings names;
   for (const AttributeSyntax& row : programs.items)
-    for (const AttributeSyntax& name : row.items) names.push_back(name.text);
+    for (const AttributeSyntax& name : row.items) names.emplace_back(name.text);
   const auto n = names.size();
   const auto replicas = static_cast<std::int64_t>(programs.items.size());
   if (n == 0 || n % programs.items.size())

@@ -1,13 +1,24 @@
 #include "stablehlo/import/scope.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 namespace tessera::inline v0::stablehlo {
 
+namespace {
+constexpr std::uint32_t kNotKnown = static_cast<std::uint32_t>(-1);
+}
+
 const Known* Level::known(Value v) const {
-  const auto it = known_.find(v.var);
-  return it == known_.end() ? nullptr : &it->second;
+  const std::uint32_t at = v.var < known_at_.size() ? known_at_[v.var] : kNotKnown;
+  return at == kNotKnown ? nullptr : &all_known_[at];
+}
+
+void Level::know(Value v, Known known) {
+  if (v.var >= known_at_.size()) known_at_.resize(v.var + std::size_t{1}, kNotKnown);
+  known_at_[v.var] = static_cast<std::uint32_t>(all_known_.size());
+  all_known_.push_back(std::move(known));
 }
 
 Value Level::write(const Known& k) {
@@ -30,27 +41,44 @@ Value Level::here(Value v) {
   return mine;
 }
 
-std::size_t NameTable::slot_of(std::string_view name, std::size_t hash) const {
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
-    if (slots_[at] == kNone) return at;
-    const Entry& e = entries_[slots_[at]];
-    if (e.hash == hash && e.name == name) return at;
-  }
+std::size_t NameTable::hash_of(std::string_view name) {
+  std::size_t h = 0;
+  for (const char c : name) h = h * 10 + static_cast<std::size_t>(c - '0');
+  return h;
 }
 
-void NameTable::grow() {
-  slots_.assign(std::max<std::size_t>(2 * slots_.size(), 16), kNone);
+std::size_t NameTable::slot_of(std::string_view name) const {
+  const std::size_t mask = slots_.size() - 1;
+  const auto is_here = [&](std::size_t at) {
+    return slots_[at] == kNone || entries_[slots_[at]].name == name;
+  };
+  std::size_t at = hash_of(name) & mask;
+  if (is_here(at)) return at;
+  const std::size_t step = std::hash<std::string_view>{}(name) | 1;
+  do at = (at + step) & mask;
+  while (!is_here(at));
+  return at;
+}
+
+void NameTable::make_slots(std::size_t names) {
+  slots_.assign(std::bit_ceil(std::max<std::size_t>(2 * names, 16)), kNone);
   for (std::size_t i = 0; i < entries_.size(); ++i)
-    slots_[slot_of(entries_[i].name, entries_[i].hash)] = static_cast<std::uint32_t>(i);
+    slots_[slot_of(entries_[i].name)] = static_cast<std::uint32_t>(i);
+}
+
+void NameTable::reserve(std::size_t names) {
+  names += entries_.size();
+  entries_.reserve(names);
+  values_.reserve(names);
+  if (2 * names > slots_.size()) make_slots(names);
 }
 
 bool NameTable::add(std::string_view name, std::span<const Bound> values) {
-  if (2 * entries_.size() >= slots_.size()) grow();
-  const std::size_t hash = std::hash<std::string_view>{}(name), at = slot_of(name, hash);
+  if (2 * (entries_.size() + 1) > slots_.size()) make_slots(2 * entries_.size());
+  const std::size_t at = slot_of(name);
   if (slots_[at] != kNone) return false;
   slots_[at] = static_cast<std::uint32_t>(entries_.size());
-  entries_.push_back({name, hash, static_cast<std::uint32_t>(values_.size()),
+  entries_.push_back({name, static_cast<std::uint32_t>(values_.size()),
                       static_cast<std::uint32_t>(values.size())});
   values_.insert(values_.end(), values.begin(), values.end());
   return true;
@@ -58,7 +86,7 @@ bool NameTable::add(std::string_view name, std::span<const Bound> values) {
 
 std::optional<std::span<const Bound>> NameTable::find(std::string_view name) const {
   if (slots_.empty()) return std::nullopt;
-  const std::uint32_t i = slots_[slot_of(name, std::hash<std::string_view>{}(name))];
+  const std::uint32_t i = slots_[slot_of(name)];
   if (i == kNone) return std::nullopt;
   return std::span(values_).subspan(entries_[i].first, entries_[i].count);
 }

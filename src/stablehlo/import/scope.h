@@ -7,6 +7,7 @@
 
 #include <tessera/inline_vector.h>
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,17 +32,21 @@ class NameTable {
   /// False where the name is there.
   bool add(std::string_view name, std::span<const Bound> values);
   std::optional<std::span<const Bound>> find(std::string_view name) const;
+  /// Room for so many names more.
+  void reserve(std::size_t names);
 
  private:
   struct Entry {
     std::string_view name;
-    std::size_t hash = 0;
     std::uint32_t first = 0, count = 0;  // among the values
   };
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
+  /// Numbers are themselves, so that what is defined in turn lies side by side. Names that meet go on
+  /// by steps of their own, or runs of numbers would make long ways of it.
+  static std::size_t hash_of(std::string_view name);
   /// Where the name is, or where it would go.
-  std::size_t slot_of(std::string_view name, std::size_t hash) const;
-  void grow();
+  std::size_t slot_of(std::string_view name) const;
+  void make_slots(std::size_t names);
 
   std::vector<Bound> values_;
   std::vector<Entry> entries_;
@@ -77,7 +82,7 @@ class Level {
   /// Values of the outer level, in the order of the inputs that `here` made.
   const Values& captured() const { return captured_; }
 
-  void know(Value v, Known known) { known_[v.var] = std::move(known); }
+  void know(Value v, Known known);
   const Known* known(Value v) const;
   /// As `known`, of what constants and shapes settle: it is computed where that is little work.
   const Known* settle(Value v);
@@ -97,7 +102,8 @@ class Level {
   Level* outer_;
   Values captured_;
   std::map<std::pair<Builder*, Var>, Value> inputs_;
-  std::unordered_map<Var, Known> known_;
+  std::vector<std::uint32_t> known_at_;  // by variable, as far as there are known ones
+  std::deque<Known> all_known_;
   std::unordered_map<Var, AxisRange> places_;
   std::unordered_map<Var, Value> from_outside_;  // what inputs that `here` made stand for
   void look_at_new_equations();
@@ -115,6 +121,7 @@ class Scope {
   Level& level() const { return level_; }
   Builder& builder() const { return level_.builder(); }
   const ModuleSyntax& module() const { return module_; }
+  void reserve(std::size_t names) { names_.reserve(names); }
   /// IoError where the name is taken.
   void define(std::string_view name, std::size_t at, std::span<const Bound> values);
   void define(std::string_view name, std::size_t at, const Bound& value) {

@@ -48,7 +48,7 @@ const Known* Level::settle(Value v) {
   std::vector<Var> stack{v.var};
   while (!stack.empty()) {
     const Var top = stack.back();
-    if (known_.contains(top) || open_.contains(top)) {
+    if (known({&builder_, top}) || open_.contains(top)) {
       stack.pop_back();
       continue;
     }
@@ -64,14 +64,14 @@ const Known* Level::settle(Value v) {
       const auto outside = from_outside_.find(top);
       const Known* k = outside == from_outside_.end() ? nullptr : outer_->settle(outside->second);
       if (k)
-        known_[top] = *k;
+        know({&builder_, top}, *k);
       else
         open_.insert(top);
       stack.pop_back();
       continue;
     }
     const Equation& e = p.equations[made_by_[top]];
-    const auto waits = [&](Var in) { return !known_.contains(in); };
+    const auto waits = [&](Var in) { return !known({&builder_, in}); };
     if (!e.op->evaluate || e.op->position ||
         std::any_of(e.inputs.begin(), e.inputs.end(), [&](Var in) { return open_.contains(in); }) ||
         std::any_of(e.outputs.begin(), e.outputs.end(),
@@ -84,13 +84,14 @@ const Known* Level::settle(Value v) {
       continue;
     }
     std::vector<HostArray> in, out;
-    for (Var i : e.inputs) in.push_back(array_of(known_.at(i)));
+    for (Var i : e.inputs) in.push_back(array_of(*known({&builder_, i})));
     for (Var o : e.outputs) out.emplace_back(p.type(o).dtype, p.type(o).shape);
     e.op->evaluate({e.attrs, in, out});
     for (std::size_t i = 0; i < out.size(); ++i) {
       auto bytes = std::make_shared<const std::vector<std::byte>>(
           out[i].bytes, out[i].bytes + static_cast<std::size_t>(out[i].size_bytes()));
-      known_[e.outputs[i]] = {{out[i].dtype, out[i].shape, std::move(bytes)}, out[i].shape};
+      know({&builder_, e.outputs[i]},
+           {{out[i].dtype, out[i].shape, std::move(bytes)}, out[i].shape});
     }
   }
   return known(v);

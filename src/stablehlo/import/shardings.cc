@@ -9,7 +9,7 @@ namespace tessera::inline v0::stablehlo {
 MeshRef Importer::mesh_of(const AttributeSyntax& sharding) const {
   const auto it = module.meshes.find(sharding.text);
   if (it == module.meshes.end())
-    fail(*module.source, sharding.at, {"there is no mesh @" + sharding.text + " in this module"});
+    fail(*module.source, sharding.at, {"there is no mesh @" + std::string(sharding.text) + " in this module"});
   const MeshSyntax& m = it->second;
   constexpr std::int64_t kMost = 1 << 20;
   DeviceMesh mesh;
@@ -48,7 +48,7 @@ Importer::Cut Importer::cut_of(const AttributeSyntax& sharding, int rank) const 
           " dimensions, and the array " + std::to_string(rank)});
   Cut cut;
   Spec::Dims dims;
-  std::set<std::string> used;
+  std::set<std::string_view> used;
   for (std::size_t d = 0; d < sharding.items.size(); ++d) {
     dims.emplace_back();
     for (const AttributeSyntax& axis : sharding.items[d].items) {
@@ -58,17 +58,17 @@ Importer::Cut Importer::cut_of(const AttributeSyntax& sharding, int rank) const 
       }
       if (mesh->find(axis.text) < 0)
         fail(*module.source, axis.at,
-             {"the mesh @" + sharding.text + " has no axis " + shown(axis.text)});
+             {"the mesh @" + std::string(sharding.text) + " has no axis " + shown(axis.text)});
       if (!used.insert(axis.text).second)
         fail(*module.source, axis.at, {"the axis " + shown(axis.text) + " cuts two dimensions"});
-      dims.back().push_back(axis.text);
+      dims.back().emplace_back(axis.text);
     }
   }
   cut.spec = Spec(std::move(dims));
   return cut;
 }
 
-const AttributeSyntax* Importer::sharding_in(const std::vector<NamedAttribute>& attributes) {
+const AttributeSyntax* Importer::sharding_in(const Attributes& attributes) {
   const AttributeSyntax* ours = stablehlo::find(attributes, "sdy.sharding");
   return ours ? ours : stablehlo::find(attributes, "mhlo.sharding");
 }
@@ -109,7 +109,7 @@ Values manual_computation(Reading& r) {
   for (const AttributeSyntax& a : manual.items) {
     if (mesh->find(a.text) < 0)
       fail(*r.importer.module.source, a.at, {"the mesh has no axis " + shown(a.text)});
-    axes.push_back(a.text);
+    axes.emplace_back(a.text);
   }
   const auto spec = [&](const AttributeSyntax& a, int rank) {
     if (!(r.importer.mesh_of(a) == mesh)) r.refuse("its shardings are over several meshes");

@@ -20,8 +20,10 @@ const OperationSyntax* definition(const RegionSyntax& region, const UseSyntax& u
 
 // The region up to a value that one of its operations reads.
 ProgramPtr up_to(Reading& r, const RegionSyntax& region, const UseSyntax& value) {
+  Memory memory;
   RegionSyntax part = region;
-  part.operations.back().operands = {value};
+  part.operations = List<OperationSyntax>::copy(memory, region.operations);
+  part.operations.edit_last().operands = List<UseSyntax>::copy(memory, &value, 1);
   return r.importer.closed_region(r, part);
 }
 

@@ -48,8 +48,8 @@ const MeshRef& Importer::tile_mesh() const {
   if (tile_mesh_) return *tile_mesh_;
   std::set<std::int64_t> borders{1, options.devices};
   for_each_sharding(module, [&](const AttributeSyntax& a, const TypeSyntax& type) {
-    if (a.kind != AttributeSyntax::string || type.kind != TypeSyntax::tensor) return;
-    const TileSharding s = read(*this, a, static_cast<int>(type.dims.size()));
+    if (a.kind != AttributeSyntax::string || type->kind != TypeData::tensor) return;
+    const TileSharding s = read(*this, a, static_cast<int>(type->dims.size()));
     if (s.kind != TileSharding::Kind::tiled || s.devices != options.devices) return;
     for (const auto& digits : s.dims)
       for (const DeviceDigit& d : digits) borders.insert({d.stride, d.stride * d.size});

@@ -9,28 +9,12 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <unordered_map>
 
 namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
 constexpr int kMostOrder = 1000;  // of polygamma
-
-// Our elementwise op with this spelling; StableHLO's own are written without the dialect.
-const Op* spelled(std::string_view name) {
-  constexpr std::string_view kDialect = "stablehlo.";
-  if (name.starts_with(kDialect)) name.remove_prefix(kDialect.size());
-  static const auto* const by_spelling = [] {
-    auto* map = new std::unordered_map<std::string_view, const Op*>;
-    for (const auto& op : Registry::get().all())
-      if (op->elementwise && op->attrs.empty() && !op->stablehlo.empty())
-        map->emplace(op->stablehlo, op.get());
-    return map;
-  }();
-  const auto it = by_spelling->find(name);
-  return it == by_spelling->end() ? nullptr : it->second;
-}
 
 Value to_shape(Value x, const Shape& shape) {
   return x.rank() == 0 && shape.rank() > 0 ? ops::broadcast_in_dim(x, shape, {}) : x;
@@ -57,13 +41,12 @@ Value total_order(Value x) {
 }
 
 Values by_spelling(Reading& r) {
-  const Op* op = spelled(r.op.name);
+  const Import* import = import_of(r.op.name);
+  const Op* op = import ? import->ours : nullptr;
   if (!op) r.refuse("it is not supported for " + to_string(r.in[0].type()));
   if (op->inputs >= 0) r.need_operands(static_cast<std::size_t>(op->inputs));
   return r.b.emit(*op, r.in);
 }
-
-Rule elementwise_rule(std::string_view name) { return spelled(name) ? by_spelling : nullptr; }
 
 Values constant(Reading& r) {
   r.need_operands(0);

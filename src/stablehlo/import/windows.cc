@@ -27,7 +27,7 @@ std::string_view applied(const RegionSyntax& region) {
   if (!op) return {};
   const std::string_view a = region.arguments[0].name, b = region.arguments[1].name;
   const std::string_view x = op->operands[0].name, y = op->operands[1].name;
-  return (x == a && y == b) || (x == b && y == a) ? std::string_view(op->name) : std::string_view();
+  return (x == a && y == b) || (x == b && y == a) ? op->name : std::string_view();
 }
 
 bool gives_argument(const RegionSyntax& region, std::size_t k) {
@@ -42,7 +42,7 @@ std::string compared(const RegionSyntax& region) {
       op->operands[1].name != region.arguments[1].name)
     return {};
   const AttributeSyntax* direction = op->find("comparison_direction");
-  return direction ? direction->text : std::string();
+  return direction ? std::string(direction->text) : std::string();
 }
 
 ops::WindowDims window_dims(Reading& r, int rank) {

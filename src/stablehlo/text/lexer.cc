@@ -1,14 +1,32 @@
 #include "stablehlo/text/lexer.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <utility>
 
 namespace tessera::inline v0::stablehlo {
 
 namespace {
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool in_word(char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '$'; }
-bool in_name(char c) { return in_word(c) || c == '-'; }
+
+// What a character may be in.
+enum : std::uint8_t { kLetter = 1, kDigit = 2, kWord = 4, kName = 8, kBlank = 16 };
+constexpr auto kClasses = [] {
+  std::array<std::uint8_t, 256> of{};
+  const auto set = [&](char from, char to, int bits) {
+    for (int c = from; c <= to; ++c)
+      of[static_cast<std::size_t>(c)] = static_cast<std::uint8_t>(of[static_cast<std::size_t>(c)] | bits);
+  };
+  for (const auto [from, to] : {std::pair('a', 'z'), std::pair('A', 'Z'), std::pair('_', '_')})
+    set(from, to, kLetter | kWord | kName);
+  set('0', '9', kDigit | kWord | kName);
+  for (const char c : {'.', '$'}) set(c, c, kWord | kName);
+  set('-', '-', kName);
+  for (const char c : {' ', '\n', '\t', '\r'}) set(c, c, kBlank);
+  return of;
+}();
+bool is(char c, int classes) { return kClasses[static_cast<unsigned char>(c)] & classes; }
+
 }  // namespace
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -22,13 +40,9 @@ bool is_hex_digit(char c) { return hex_value(c) >= 0; }
 
 void Lexer::skip_blanks() {
   for (;;) {
-    const char c = peek(at_);
-    if (c == ' ' || c == '\n' || c == '\t' || c == '\r')
-      ++at_;
-    else if (c == '/' && peek(at_ + 1) == '/')
-      at_ = std::min(text_.find('\n', at_), text_.size());
-    else
-      return;
+    while (is(peek(at_), kBlank)) ++at_;
+    if (peek(at_) != '/' || peek(at_ + 1) != '/') return;
+    at_ = std::min(text_.find('\n', at_), text_.size());
   }
 }
 
@@ -64,44 +78,49 @@ void Lexer::read_number() {
   at_ = i;
 }
 
+void Lexer::take(int classes, std::size_t skip) {
+  const char *begin = text_.data() + at_ + skip, *end = text_.data() + text_.size(), *i = begin;
+  while (i < end && is(*i, classes)) ++i;
+  now_.text = {begin, static_cast<std::size_t>(i - begin)};
+  at_ = static_cast<std::size_t>(i - text_.data());
+}
+
+void Lexer::named(Token::Kind kind, int classes) {
+  if (!is(peek(at_ + 1), classes))
+    fail(at_, "a name should stand behind this '" + std::string(1, text_[at_]) + "'");
+  now_.kind = kind;
+  take(classes, 1);
+}
+
+// The 1 of %0#1, of which the name is taken.
+void Lexer::read_number_of_result() {
+  const char* from = text_.data() + at_ + 1;
+  const auto [to, error] =
+      std::from_chars(from, text_.data() + text_.size(), now_.number_of_result);
+  if (error != std::errc()) fail(at_ + 1, "no operation has so many results");
+  at_ = static_cast<std::size_t>(to - text_.data());
+}
+
 void Lexer::read() {
-  const auto take = [&](auto&& in, std::size_t skip) {
-    std::size_t i = at_ + skip;
-    while (i < text_.size() && in(text_[i])) ++i;
-    now_.text = text_.substr(at_ + skip, i - at_ - skip);
-    at_ = i;
-  };
-  const auto named = [&](Token::Kind kind, auto&& in) {
-    if (!in(peek(at_ + 1)))
-      fail(at_, "a name should stand behind this '" + std::string(1, text_[at_]) + "'");
-    now_.kind = kind;
-    take(in, 1);
-  };
   const char c = text_[at_];
-  if (is_letter(c)) {
+  if (is(c, kLetter)) {
     now_.kind = Token::word;
-    take(in_word, 0);
+    take(kWord, 0);
   } else if (c == '%') {
-    named(Token::value, in_name);
-    if (peek(at_) == '#' && is_digit(peek(at_ + 1))) {
-      const char* from = text_.data() + at_ + 1;
-      const auto [to, error] =
-          std::from_chars(from, text_.data() + text_.size(), now_.number_of_result);
-      if (error != std::errc()) fail(at_ + 1, "no operation has so many results");
-      at_ = static_cast<std::size_t>(to - text_.data());
-    }
+    named(Token::value, kName);
+    if (peek(at_) == '#' && is_digit(peek(at_ + 1))) read_number_of_result();
   } else if (c == '@') {
     if (peek(at_ + 1) == '"')
       read_string(at_ + 1);
     else
-      named(Token::symbol, in_name);
+      named(Token::symbol, kName);
     now_.kind = Token::symbol;
   } else if (c == '^') {
-    named(Token::block, in_name);
-  } else if (c == '#' && in_word(peek(at_ + 1))) {
-    named(Token::attribute, in_word);
+    named(Token::block, kName);
+  } else if (c == '#' && is(peek(at_ + 1), kWord)) {
+    named(Token::attribute, kWord);
   } else if (c == '!') {
-    named(Token::type, in_word);
+    named(Token::type, kWord);
   } else if (c == '"') {
     now_.kind = Token::string;
     read_string(at_);

@@ -59,6 +59,10 @@ class Lexer {
   char peek(std::size_t ahead) const { return ahead < text_.size() ? text_[ahead] : '\0'; }
   void skip_blanks();
   void read();
+  /// Characters of these classes, behind those that are skipped.
+  void take(int classes, std::size_t skip);
+  void named(Token::Kind kind, int classes);
+  void read_number_of_result();
   void read_string(std::size_t quote);
   void read_number();
 

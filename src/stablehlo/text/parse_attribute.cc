@@ -6,13 +6,14 @@
 
 namespace tessera::inline v0::stablehlo {
 
-const AttributeSyntax* find(const std::vector<NamedAttribute>& entries, std::string_view name) {
+const AttributeSyntax* find(const Attributes& entries, std::string_view name) {
   for (const NamedAttribute& e : entries)
     if (e.name == name) return &e.value;
   return nullptr;
 }
 
-std::string unescaped(std::string_view text) {
+std::string_view Parser::unescaped(std::string_view text) {
+  if (text.find('\\') == text.npos) return text;
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '\\' || i + 1 == text.size()) {
@@ -25,7 +26,7 @@ std::string unescaped(std::string_view text) {
       out += c == 'n' ? '\n' : c == 't' ? '\t' : c;
     }
   }
-  return out;
+  return memory().keep(out);
 }
 
 namespace {
@@ -41,7 +42,7 @@ char closing(char open) {
   }
 }
 
-bool all_are(const std::vector<AttributeSyntax>& items, AttributeSyntax::Kind kind) {
+bool all_are(const List<AttributeSyntax>& items, AttributeSyntax::Kind kind) {
   return std::all_of(items.begin(), items.end(),
                      [&](const AttributeSyntax& a) { return a.kind == kind; });
 }
@@ -69,7 +70,7 @@ std::string_view Parser::balanced() {
   }
 }
 
-std::string Parser::location() {
+std::string_view Parser::location() {
   if (!now().is_word("loc")) return {};
   in_.advance();
   if (!now().is('(')) in_.expected("'(' and a location");
@@ -135,28 +136,28 @@ AttributeSyntax Parser::list() {
   a.kind = AttributeSyntax::list;
   a.at = now().begin;
   need('[', "'[' and a list");
-  items(']', "',' or ']' in the list", [&] { a.items.push_back(attribute()); });
+  items(']', "',' or ']' in the list", [&] { a.items.add(memory(), attribute()); });
   if (all_are(a.items, AttributeSyntax::integer)) {
     a.kind = AttributeSyntax::integers;
-    for (const AttributeSyntax& i : a.items) a.values.push_back(i.integer_value);
-    a.items.clear();
+    for (const AttributeSyntax& i : a.items) a.values.add(memory(), i.integer_value);
+    a.items = {};
   }
   return a;
 }
 
-std::vector<NamedAttribute> Parser::dictionary() {
+Attributes Parser::dictionary() {
   const Nesting level(depth_, in_);
-  std::vector<NamedAttribute> out;
+  Attributes out;
   need('{', "'{' and attributes");
   items('}', "',' or '}' among the attributes", [&] {
     NamedAttribute e;
     if (now().kind != Token::word && now().kind != Token::string)
       in_.expected("the name of an attribute");
-    e.name = now().kind == Token::string ? unescaped(now().text) : std::string(now().text);
+    e.name = now().kind == Token::string ? unescaped(now().text) : now().text;
     e.value.at = now().begin;
     in_.advance();
     if (take('=')) e.value = attribute();
-    out.push_back(std::move(e));
+    out.add(memory(), e);
   });
   return out;
 }
@@ -198,10 +199,10 @@ AttributeSyntax Parser::word_attribute() {
     need(':', "':' or '>' in the array");
     items('>', "',' or '>' in the array", [&] {
       if (booleans && (now().is_word("true") || now().is_word("false"))) {
-        a.values.push_back(now().is_word("true"));
+        a.values.add(memory(), now().is_word("true"));
         in_.advance();
       } else {
-        a.values.push_back(integer("an integer"));
+        a.values.add(memory(), integer("an integer"));
       }
     });
     return a;
@@ -248,7 +249,7 @@ AttributeSyntax Parser::attribute() {
       while (now().is(':') && in_.next().is(':')) {  // @outer::@inner
         in_.advance(), in_.advance();
         if (now().kind != Token::symbol) in_.expected("a symbol");
-        a.text += "::" + std::string(now().text);
+        a.text = memory().keep(std::string(a.text) + "::" + std::string(now().text));
         in_.advance();
       }
       return a;

@@ -45,9 +45,9 @@ AttributeSyntax Parser::conv_dimensions() {
       if (now().kind != Token::word && now().kind != Token::number && !now().is('?'))
         in_.expected("b, f, i, o, or the number of a spatial dimension");
       in_.advance();
-      labels.items.push_back(std::move(label));
+      labels.items.add(memory(), label);
     });
-    a.items.push_back(std::move(labels));
+    a.items.add(memory(), labels);
   }
   return a;
 }
@@ -65,7 +65,7 @@ AttributeSyntax Parser::hashed_attribute() {
     }
     a.kind = AttributeSyntax::other;  // a location, defined at the end of the file
     if (a.text.find('.') == a.text.npos && !a.text.starts_with("loc"))
-      in_.fail(a.at, "#" + a.text + " is not defined");
+      in_.fail(a.at, "#" + std::string(a.text) + " is not defined");
     return a;
   }
   if (a.text == "sdy.sharding") return sharding();
@@ -83,7 +83,7 @@ AttributeSyntax Parser::hashed_attribute() {
     return a;
   }
   in_.advance();
-  const std::string first(now().text);
+  const std::string_view first = now().text;
   const std::size_t at = now().begin;
   in_.advance();
   if (now().is('=')) {
@@ -91,7 +91,7 @@ AttributeSyntax Parser::hashed_attribute() {
     bool begun = false;
     items('>', "',' or '>' among the fields", [&] {
       NamedAttribute e;
-      e.name = begun ? std::string(now().text) : first;
+      e.name = begun ? now().text : first;
       if (begun) {
         if (now().kind != Token::word) in_.expected("the name of a field");
         in_.advance();
@@ -99,7 +99,7 @@ AttributeSyntax Parser::hashed_attribute() {
       begun = true;
       need('=', "'=' and the value of the field");
       e.value = attribute();
-      a.entries.push_back(std::move(e));
+      a.entries.add(memory(), e);
     });
     return a;
   }

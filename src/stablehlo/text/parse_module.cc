@@ -9,29 +9,29 @@ namespace {
 const AttributeSyntax& need_attribute(const SourcePtr& source, const OperationSyntax& op,
                                       const char* name) {
   const AttributeSyntax* a = op.find(name);
-  if (!a) fail(*source, op.at, {op.name + " has no attribute " + name});
+  if (!a) fail(*source, op.at, {std::string(op.name) + " has no attribute " + name});
   return *a;
 }
 
-FunctionSyntax as_function(const SourcePtr& source, OperationSyntax op) {
+FunctionSyntax as_function(const SourcePtr& source, const OperationSyntax& op) {
   FunctionSyntax f;
   f.at = op.at;
   f.name = need_attribute(source, op, "sym_name").text;
   const TypeSyntax type = need_attribute(source, op, "function_type").value_type;
-  if (type.kind != TypeSyntax::function || op.regions.size() != 1)
+  if (type->kind != TypeData::function || op.regions.size() != 1)
     fail(*source, op.at, {"a function has a function type and one region"});
   if (const AttributeSyntax* v = op.find("sym_visibility")) f.is_private = v->text == "private";
-  for (const TypeSyntax& t : type.results) f.results.push_back({{}, t, {}, t.at});
-  f.body = std::move(op.regions[0]);
+  for (const TypeSyntax& t : type->results) f.results.add(source->memory, {{}, t, {}, t.at});
+  f.body = op.regions[0];
   f.arguments = f.body.arguments;
   f.declared_only = f.body.operations.empty();
   return f;
 }
 
-void unpack(const SourcePtr& source, OperationSyntax op, ModuleSyntax& into,
+void unpack(const SourcePtr& source, const OperationSyntax& op, ModuleSyntax& into,
             std::vector<ModuleSyntax>& out) {
   if (op.name == "func.func") {
-    into.functions.push_back(as_function(source, std::move(op)));
+    into.functions.push_back(as_function(source, op));
     return;
   }
   if (op.name != "builtin.module" || op.regions.size() != 1)
@@ -40,8 +40,8 @@ void unpack(const SourcePtr& source, OperationSyntax op, ModuleSyntax& into,
   m.source = source;
   m.at = op.at;
   if (const AttributeSyntax* name = op.find("sym_name")) m.name = name->text;
-  for (OperationSyntax& inner : op.regions[0].operations) unpack(source, std::move(inner), m, out);
-  m.attributes = std::move(op.attributes);
+  for (const OperationSyntax& inner : op.regions[0].operations) unpack(source, inner, m, out);
+  m.attributes = op.attributes;
   out.push_back(std::move(m));
 }
 
@@ -83,13 +83,13 @@ FunctionSyntax Parser::function() {
   need('(', "'(' and the arguments of the function");
   items(')', "',' or ')' among the arguments of the function", [&] {
     if (now().kind == Token::value) {
-      f.arguments.push_back(argument());
+      f.arguments.add(memory(), argument());
     } else {
       ArgumentSyntax a;
       a.at = now().begin;
       a.type = type();
       if (now().is('{')) a.attributes = dictionary();
-      f.arguments.push_back(std::move(a));
+      f.arguments.add(memory(), a);
     }
   });
   const auto result = [&] {
@@ -98,14 +98,16 @@ FunctionSyntax Parser::function() {
     a.type = type();
     if (now().is('{')) a.attributes = dictionary();
     location();
-    f.results.push_back(std::move(a));
+    f.results.add(memory(), a);
   };
   if (now().is_arrow()) {
     in_.advance();
-    if (take('('))
+    if (take('(')) {
       items(')', "',' or ')' among the results of the function", result);
-    else
-      f.results.push_back({{}, type(), {}, f.at}), f.results.back().at = f.results.back().type.at;
+    } else {
+      const TypeSyntax only = type();
+      f.results.add(memory(), {{}, only, {}, only.at});
+    }
   }
   if (take_word("attributes")) dictionary();
   f.declared_only = !now().is('{');
@@ -161,6 +163,13 @@ bool Parser::inside_module(ModuleSyntax& into) {
   return true;
 }
 
+// A module or a function in the generic form.
+void Parser::outer_operation(ModuleSyntax& into, std::vector<ModuleSyntax>& out) {
+  OperationSyntax op;
+  operation(op);
+  unpack(source_, op, into, out);
+}
+
 void Parser::module(std::vector<ModuleSyntax>& out) {
   const Nesting level(depth_, in_);
   ModuleSyntax m;
@@ -176,7 +185,7 @@ void Parser::module(std::vector<ModuleSyntax>& out) {
     if (take_word("module"))
       module(out);
     else if (now().kind == Token::string)
-      unpack(source_, operation(), m, out);
+      outer_operation(m, out);
     else if (!inside_module(m))
       in_.expected("a function, or '}' and the end of the module");
   }
@@ -193,7 +202,7 @@ std::vector<ModuleSyntax> Parser::modules() {
     if (take_word("module"))
       module(out);
     else if (now().kind == Token::string)
-      unpack(source_, operation(), loose, out);
+      outer_operation(loose, out);
     else if (!inside_module(loose))
       in_.expected("a module or a function");
   }

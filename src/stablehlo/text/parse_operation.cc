@@ -32,13 +32,13 @@ RegionSyntax Parser::region() {
     in_.advance();
     if (take('('))
       items(')', "',' or ')' among the block's arguments",
-            [&] { r.arguments.push_back(argument()); });
+            [&] { r.arguments.add(memory(), argument()); });
     need(':', "':' behind the block's arguments");
   }
   while (!take('}')) {
     if (now().kind == Token::block)
       in_.fail(now().begin, "a second block", "a region has one block: control flow is structured");
-    r.operations.push_back(operation());
+    operation(r.operations.add(memory()));
   }
   return r;
 }
@@ -51,17 +51,17 @@ std::size_t Parser::results_wanted(const OperationSyntax& op) const {
 
 void Parser::optional_dictionary(OperationSyntax& op) {
   if (!now().is('{')) return;
-  for (NamedAttribute& e : dictionary()) op.attributes.push_back(std::move(e));
+  for (const NamedAttribute& e : dictionary()) op.attributes.add(memory(), e);
 }
 
 TypeSyntax Parser::types_of(OperationSyntax& op) {
-  if (!take(':')) in_.expected("':' and the types of " + op.name);
-  std::vector<TypeSyntax> listed;
+  if (!take(':')) in_.expected("':' and the types of " + std::string(op.name));
+  List<TypeSyntax> listed;
   const std::size_t at = now().begin;
   if (now().is('('))
     listed = types_in_parentheses();
   else
-    do listed.push_back(type());
+    do listed.add(memory(), type());
     while (take(','));
   const std::size_t wanted = results_wanted(op);
   const TypeSyntax last = listed.empty() ? TypeSyntax() : listed.back();
@@ -70,29 +70,29 @@ TypeSyntax Parser::types_of(OperationSyntax& op) {
     if (now().is('('))
       op.result_types = types_in_parentheses();
     else
-      op.result_types.push_back(type());
-    op.operand_types = std::move(listed);
+      op.result_types.add(memory(), type());
+    op.operand_types = listed;
   } else if (listed.size() == wanted || wanted == 0) {
-    op.result_types = wanted ? std::move(listed) : std::vector<TypeSyntax>{};
+    if (wanted) op.result_types = listed;
   } else if (wanted == 1 && !listed.empty()) {
-    op.result_types = {listed.back()};  // those of the operands come first
+    op.result_types.add(memory(), listed.back());  // those of the operands come first
   } else if (listed.size() == 1) {
-    op.result_types.assign(wanted, listed[0]);
+    for (std::size_t i = 0; i < wanted; ++i) op.result_types.add(memory(), listed[0]);
   }
   if (wanted && op.result_types.size() != wanted)
     in_.fail(at,
-             op.name + " gives " +
+             std::string(op.name) + " gives " +
                  std::to_string(op.result_types.size() ? op.result_types.size() : listed.size()) +
                  " values by its type, and " + std::to_string(wanted) + " by its names");
   return last;
 }
 
 // "dialect.op"(%a, %b) <{properties}> ({region}, {region}) {attributes} : (A, B) -> C
-OperationSyntax Parser::generic(OperationSyntax op) {
+void Parser::generic(OperationSyntax& op) {
   op.name = unescaped(now().text);
   in_.advance();
   need('(', "'(' and the operands of the operation");
-  items(')', "',' or ')' among the operands", [&] { op.operands.push_back(use()); });
+  items(')', "',' or ')' among the operands", [&] { op.operands.add(memory(), use()); });
   if (now().is('<')) {
     in_.advance();
     if (!now().is('{')) in_.expected("'{' and properties");
@@ -100,14 +100,12 @@ OperationSyntax Parser::generic(OperationSyntax op) {
     need('>', "'>' behind the properties");
   }
   if (take('('))
-    items(')', "',' or ')' among the regions", [&] { op.regions.push_back(region()); });
+    items(')', "',' or ')' among the regions", [&] { op.regions.add(memory(), region()); });
   optional_dictionary(op);
   types_of(op);
-  return op;
 }
 
-OperationSyntax Parser::operation() {
-  OperationSyntax op;
+void Parser::operation(OperationSyntax& op) {
   while (now().kind == Token::value) {
     DefSyntax d{now().text, 1, now().begin};
     in_.advance();
@@ -117,14 +115,14 @@ OperationSyntax Parser::operation() {
         in_.fail(d.at, "no operation has " + std::to_string(count) + " results");
       d.count = static_cast<std::uint32_t>(count);
     }
-    op.defs.push_back(d);
+    op.defs.add(memory(), d);
     if (take(',')) continue;
     need('=', "'=' and an operation");
     break;
   }
   op.at = now().begin;
   if (now().kind == Token::string) {
-    op = generic(std::move(op));
+    generic(op);
   } else if (now().kind == Token::word) {
     op.name = now().text;
     in_.advance();
@@ -133,7 +131,6 @@ OperationSyntax Parser::operation() {
     in_.expected("an operation");
   }
   location();
-  return op;
 }
 
 }  // namespace tessera::inline v0::stablehlo

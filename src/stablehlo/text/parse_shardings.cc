@@ -5,9 +5,9 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-std::string text_token(Parser& p, const char* what) {
+std::string_view text_token(Parser& p, const char* what) {
   if (p.now().kind != Token::string) p.in().expected(what);
-  std::string text = unescaped(p.now().text);
+  const std::string_view text = p.unescaped(p.now().text);
   p.in().advance();
   return text;
 }
@@ -26,14 +26,14 @@ void Parser::mesh(ModuleSyntax& into) {
   need('<', "'<' and the axes of the mesh");
   need('[', "'[' and the axes of the mesh");
   items(']', "',' or ']' among the axes of the mesh", [&] {
-    m.axes.push_back(text_token(*this, "the name of an axis, such as \"x\""));
+    m.axes.emplace_back(text_token(*this, "the name of an axis, such as \"x\""));
     need('=', "'=' and the size of the axis");
     m.sizes.push_back(integer("the size of the axis"));
   });
   if (take(',')) {
     if (!take_word("device_ids")) in_.expected("'device_ids = [...]'");
     need('=', "'=' and the numbers of the devices");
-    m.devices = list().values;
+    m.devices = list().values.to_vector();
   }
   need('>', "'>' behind the mesh");
   if (now().is('{') && !in_.next().is('-')) dictionary();
@@ -69,10 +69,10 @@ AttributeSyntax Parser::sharding() {
                    "dimensions are cut by whole axes",
                    "give the part a name of its own in the mesh");
       }
-      dim.items.push_back(std::move(axis));
+      dim.items.add(memory(), axis);
     });
     if (now().kind == Token::word && now().text.starts_with("p")) in_.advance();
-    a.items.push_back(std::move(dim));
+    a.items.add(memory(), dim);
   });
   while (take(',')) {
     const Token word = now();

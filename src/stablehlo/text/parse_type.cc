@@ -38,7 +38,7 @@ std::int64_t Parser::integer(std::string_view what) {
   return value;
 }
 
-void Parser::dimensions(TypeSyntax& type) {
+void Parser::dimensions(TypeData& type) {
   const std::string_view text = in_.text();
   std::size_t i = now().begin;
   if (now().is('*')) {
@@ -58,7 +58,7 @@ void Parser::dimensions(TypeSyntax& type) {
     }
     if (end >= text.size() || text[end] != 'x')
       in_.fail(end, "'x' should follow the dimension", "a tensor is written as tensor<2x3xf32>");
-    type.dims.push_back(extent);
+    type.dims.add(memory(), extent);
     if (type.dims.size() > kDeepest)
       in_.fail(i, "a tensor has at most " + std::to_string(kDeepest) + " dimensions");
     i = end + 1;
@@ -66,12 +66,12 @@ void Parser::dimensions(TypeSyntax& type) {
   in_.jump(i);
 }
 
-void Parser::element(TypeSyntax& type) {
+void Parser::element(TypeData& type) {
   const std::size_t begin = now().begin;
   if (now().kind != Token::word && now().kind != Token::type) in_.expected("an element type");
   if (now().kind == Token::type) {
     if (const auto alias = type_aliases_.find(now().text); alias != type_aliases_.end()) {
-      type.element = alias->second.text;
+      type.element = alias->second->text;
       in_.advance();
       return;
     }
@@ -81,11 +81,12 @@ void Parser::element(TypeSyntax& type) {
   type.element = in_.text().substr(begin, in_.before() - begin);
 }
 
-TypeSyntax Parser::angled_type(TypeSyntax type) {
+TypeData Parser::angled_type() {
+  TypeData type;
   const std::string_view name = now().text;
   in_.advance();
   if (name == "tensor" || name == "memref" || name == "vector") {
-    type.kind = name == "tensor" ? TypeSyntax::tensor : TypeSyntax::other;
+    type.kind = name == "tensor" ? TypeData::tensor : TypeData::other;
     if (!now().is('<')) in_.expected("'<' and the shape of the " + std::string(name));
     in_.advance();
     dimensions(type);
@@ -93,52 +94,84 @@ TypeSyntax Parser::angled_type(TypeSyntax type) {
     if (take(',')) attribute();  // an encoding: bounds of dynamic dimensions, for one
     need('>', "'>' and the end of the type");
   } else if (name == "tuple") {
-    type.kind = TypeSyntax::tuple;
+    type.kind = TypeData::tuple;
     need('<', "'<' and the types of the tuple");
-    items('>', "',' or '>' in the tuple type", [&] { type.members.push_back(this->type()); });
+    items('>', "',' or '>' in the tuple type", [&] { type.members.add(memory(), this->type()); });
   } else {  // an element type, or another dialect's
-    type.kind = name == "stablehlo.token" ? TypeSyntax::token : TypeSyntax::other;
+    type.kind = name == "stablehlo.token" ? TypeData::token : TypeData::other;
     if (now().is('<')) balanced();
   }
   return type;
 }
 
-std::vector<TypeSyntax> Parser::types_in_parentheses() {
-  std::vector<TypeSyntax> out;
+List<TypeSyntax> Parser::types_in_parentheses() {
+  List<TypeSyntax> out;
   need('(', "'(' and types");
-  items(')', "',' or ')' in the list of types", [&] { out.push_back(type()); });
+  items(')', "',' or ')' in the list of types", [&] { out.add(memory(), type()); });
   return out;
+}
+
+TypeData Parser::function_type() {
+  TypeData type;
+  type.kind = TypeData::function;
+  type.members = types_in_parentheses();
+  if (!now().is_arrow()) in_.expected("'->' and the results of the function type");
+  in_.advance();
+  if (now().is('('))
+    type.results = types_in_parentheses();
+  else
+    type.results.add(memory(), this->type());
+  return type;
+}
+
+// The type that is written from there on, where it was read before. Neighbours are often alike.
+const TypeData* Parser::known_type(std::size_t at) {
+  const std::string_view rest = in_.text().substr(at);
+  if (last_type_->kind == TypeData::tensor && rest.starts_with(last_type_->text)) return last_type_;
+  const std::size_t end = rest.find('>');
+  if (end == rest.npos) return nullptr;
+  const auto known = known_types_.find(rest.substr(0, end + 1));
+  return known == known_types_.end() ? nullptr : last_type_ = known->second;
+}
+
+// A tensor whose first '>' is its end, and which no alias has a part in: these characters are this
+// type wherever they stand.
+void Parser::remember(const TypeData* type) {
+  const std::string_view text = type->text;
+  if (type->kind != TypeData::tensor || text.find('>') + 1 != text.size() ||
+      text.find_first_of("!#") != text.npos)
+    return;
+  known_types_.emplace(text, type);
+  last_type_ = type;
 }
 
 TypeSyntax Parser::type() {
   const Nesting level(depth_, in_);
-  TypeSyntax type;
-  type.at = now().begin;
+  const std::size_t at = now().begin;
+  TypeData type;
   if (now().is('(')) {
-    type.kind = TypeSyntax::function;
-    type.members = types_in_parentheses();
-    if (!now().is_arrow()) in_.expected("'->' and the results of the function type");
-    in_.advance();
-    if (now().is('('))
-      type.results = types_in_parentheses();
-    else
-      type.results.push_back(this->type());
+    type = function_type();
   } else if (now().kind == Token::word) {
-    type = angled_type(type);
+    if (const TypeData* known = now().text == "tensor" ? known_type(at) : nullptr) {
+      in_.jump(at + known->text.size());
+      return {known, at};
+    }
+    type = angled_type();
   } else if (now().kind == Token::type) {
     const auto alias = type_aliases_.find(now().text);
     if (alias != type_aliases_.end()) {
-      expand(type.at, 1 + alias->second.text.size() / 16);
-      type = alias->second;
+      expand(at, 1 + alias->second->text.size() / 16);
       in_.advance();
-      return type;
+      return alias->second;
     }
-    type = angled_type(type);
+    type = angled_type();
   } else {
     in_.expected("a type");
   }
-  type.text = in_.text().substr(type.at, in_.before() - type.at);
-  return type;
+  type.text = in_.text().substr(at, in_.before() - at);
+  const auto* made = new (memory().take(sizeof(TypeData))) TypeData(type);
+  remember(made);
+  return {made, at};
 }
 
 }  // namespace tessera::inline v0::stablehlo

@@ -6,6 +6,7 @@
 #include "stablehlo/text/syntax.h"
 
 #include <map>
+#include <unordered_map>
 
 namespace tessera::inline v0::stablehlo {
 
@@ -30,7 +31,7 @@ class Parser {
 
   // --- parse_type.cc
   TypeSyntax type();
-  std::vector<TypeSyntax> types_in_parentheses();
+  List<TypeSyntax> types_in_parentheses();
 
   // --- parse_shardings.cc
   /// `<@mesh, [{"x"}, {?}]>`, of which the bracket is at hand.
@@ -41,7 +42,7 @@ class Parser {
   // --- parse_attribute.cc
   AttributeSyntax attribute();
   /// `{key = value, ...}`, of which the first brace is at hand.
-  std::vector<NamedAttribute> dictionary();
+  Attributes dictionary();
   /// `[1, 2]`: integers, or a list.
   AttributeSyntax list();
   /// What is in `dense<...>`, without a type.
@@ -50,10 +51,10 @@ class Parser {
   /// From an opening bracket to where it is closed; gives what is between.
   std::string_view balanced();
   /// `loc(...)`, if it is there; the name in `loc("name")`.
-  std::string location();
+  std::string_view location();
 
   // --- parse_operation.cc
-  OperationSyntax operation();
+  void operation(OperationSyntax& op);
   RegionSyntax region();
   /// A value that is read.
   UseSyntax use();
@@ -64,6 +65,9 @@ class Parser {
 
   // --- small steps
   Lexer& in() { return in_; }
+  Memory& memory() { return source_->memory; }
+  /// A string's escapes resolved.
+  std::string_view unescaped(std::string_view text);
   const Token& now() const { return in_.now(); }
   bool take(char c);
   void need(char c, std::string_view what);
@@ -82,19 +86,23 @@ class Parser {
   // parse_module.cc
   void module(std::vector<ModuleSyntax>& out);
   bool inside_module(ModuleSyntax& into);
+  void outer_operation(ModuleSyntax& into, std::vector<ModuleSyntax>& out);
   FunctionSyntax function();
   void trailer(ModuleSyntax& into);
   // parse_type.cc
-  TypeSyntax angled_type(TypeSyntax type);
-  void dimensions(TypeSyntax& type);
-  void element(TypeSyntax& type);
+  TypeData angled_type();
+  TypeData function_type();
+  const TypeData* known_type(std::size_t at);
+  void remember(const TypeData* type);
+  void dimensions(TypeData& type);
+  void element(TypeData& type);
   // parse_attribute.cc
   AttributeSyntax word_attribute();
   AttributeSyntax hashed_attribute();
   AttributeSyntax number();
   void typed(AttributeSyntax& a);
   // parse_operation.cc
-  OperationSyntax generic(OperationSyntax op);
+  void generic(OperationSyntax& op);
   std::size_t results_wanted(const OperationSyntax& op) const;
   /// Counts what aliases stand for: aliases of aliases could be longer than any memory.
   void expand(std::size_t at, std::size_t size);
@@ -105,6 +113,8 @@ class Parser {
   std::size_t expanded_ = 0;
   std::map<std::string, AttributeSyntax, std::less<>> attribute_aliases_;
   std::map<std::string, TypeSyntax, std::less<>> type_aliases_;
+  std::unordered_map<std::string_view, const TypeData*> known_types_;  // by what they are written as
+  const TypeData* last_type_ = &kNoType;
 };
 
 /// Reads the operands, attributes and regions of an operation in the pretty form of its name, and
@@ -113,8 +123,5 @@ void parse_pretty(Parser& p, OperationSyntax& op);
 using PrettyForm = void (*)(Parser& p, OperationSyntax& op);
 /// The forms of single operations that have a syntax of their own; null for others.
 PrettyForm form_with_regions(std::string_view name);
-
-/// A string's escapes resolved.
-std::string unescaped(std::string_view text);
 
 }  // namespace tessera::inline v0::stablehlo

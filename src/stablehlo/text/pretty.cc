@@ -104,7 +104,7 @@ AttributeSyntax key_value(Parser& p) {
   const bool word = t.kind == Token::word && t.text != "true" && t.text != "false";
   if (word || t.kind == Token::string) {
     AttributeSyntax a = enumerator(t);
-    if (!word) a.kind = AttributeSyntax::string, a.text = unescaped(t.text);
+    if (!word) a.kind = AttributeSyntax::string, a.text = p.unescaped(t.text);
     p.in().advance();
     return a;
   }
@@ -115,14 +115,14 @@ void read_key(Parser& p, OperationSyntax& op) {
   const Token name = p.now();
   const Key* key = find_key(op, name.text);
   if (!key && !of_tests(op))
-    p.in().fail(name.begin, op.name + " has no " + shown(name.text),
+    p.in().fail(name.begin, std::string(op.name) + " has no " + shown(name.text),
                 "in this form it has " + keys_of(op));
   p.in().advance();
   p.need('=', "'=' and the value of the key");
-  op.attributes.push_back({key ? key->attribute : std::string(name.text), key_value(p)});
+  op.attributes.add(p.memory(), {key ? key->attribute : name.text, key_value(p)});
   if (!key || !key->second) return;
   if (!p.take_word("x")) p.in().expected("'x' and the dimensions of the right operand");
-  op.attributes.push_back({key->second, key_value(p)});
+  op.attributes.add(p.memory(), {key->second, key_value(p)});
 }
 
 void read_word(Parser& p, OperationSyntax& op, std::size_t number) {
@@ -132,12 +132,12 @@ void read_word(Parser& p, OperationSyntax& op, std::size_t number) {
                      : number == 0           ? row->first
                      : number == 1           ? row->second
                                              : nullptr;
-  if (!name) p.in().expected("an operand, or ':' and the types of " + op.name);
+  if (!name) p.in().expected("an operand, or ':' and the types of " + std::string(op.name));
   AttributeSyntax a = enumerator(p.now());
   if (p.now().kind == Token::symbol) a.kind = AttributeSyntax::symbol;
-  if (p.now().kind == Token::string) a.kind = AttributeSyntax::string, a.text = unescaped(a.text);
+  if (p.now().kind == Token::string) a.kind = AttributeSyntax::string, a.text = p.unescaped(a.text);
   p.in().advance();
-  op.attributes.push_back({name, std::move(a)});
+  op.attributes.add(p.memory(), {name, a});
 }
 
 // [0:4:2, 1:3] behind the operand of a slice.
@@ -149,14 +149,14 @@ void read_ranges(Parser& p, OperationSyntax& op) {
   }
   p.need('[', "'[' and the ranges of the slice");
   p.items(']', "',' or ']' among the ranges", [&] {
-    start.values.push_back(p.integer("the start of a range"));
+    start.values.add(p.memory(), p.integer("the start of a range"));
     p.need(':', "':' and the limit of the range");
-    limit.values.push_back(p.integer("the limit of a range"));
-    strides.values.push_back(p.take(':') ? p.integer("the stride of a range") : 1);
+    limit.values.add(p.memory(), p.integer("the limit of a range"));
+    strides.values.add(p.memory(), p.take(':') ? p.integer("the stride of a range") : 1);
   });
-  op.attributes.push_back({"start_indices", std::move(start)});
-  op.attributes.push_back({"limit_indices", std::move(limit)});
-  op.attributes.push_back({"strides", std::move(strides)});
+  op.attributes.add(p.memory(), {"start_indices", start});
+  op.attributes.add(p.memory(), {"limit_indices", limit});
+  op.attributes.add(p.memory(), {"strides", strides});
 }
 
 void read_index(Parser& p, OperationSyntax& op) {
@@ -166,7 +166,7 @@ void read_index(Parser& p, OperationSyntax& op) {
   p.need('[', "'[' and the number of the element");
   a.integer_value = p.integer("the number of the element");
   p.need(']', "']'");
-  op.attributes.push_back({"index", std::move(a)});
+  op.attributes.add(p.memory(), {"index", a});
 }
 
 bool begins_item(const Token& t) {
@@ -184,7 +184,7 @@ void read_items(Parser& p, OperationSyntax& op, bool inside);
 void read_item(Parser& p, OperationSyntax& op, std::size_t& words, bool inside) {
   const Token t = p.now();
   if (t.kind == Token::value) {
-    op.operands.push_back(p.use());
+    op.operands.add(p.memory(), p.use());
     if (!p.now().is('[')) return;
     if (op.name == "stablehlo.slice")
       read_ranges(p, op);
@@ -197,9 +197,9 @@ void read_item(Parser& p, OperationSyntax& op, std::size_t& words, bool inside) 
       p.need(')', "',' or ')' among the operands");
     }
   } else if (t.is('<')) {  // a sharding
-    op.attributes.push_back({"value", p.sharding()});
+    op.attributes.add(p.memory(), {"value", p.sharding()});
   } else if (t.is_word("dense")) {
-    op.attributes.push_back({"value", p.data()});
+    op.attributes.add(p.memory(), {"value", p.data()});
   } else if (t.is_word("dense_resource")) {
     AttributeSyntax a;
     a.kind = AttributeSyntax::resource;
@@ -209,7 +209,7 @@ void read_item(Parser& p, OperationSyntax& op, std::size_t& words, bool inside) 
     a.text = p.now().text;
     p.in().advance();
     p.need('>', "'>' behind the name of the data");
-    op.attributes.push_back({"value", std::move(a)});
+    op.attributes.add(p.memory(), {"value", a});
   } else if (t.kind == Token::word && p.in().next().is('=')) {
     read_key(p, op);
   } else {
@@ -221,7 +221,7 @@ void read_item(Parser& p, OperationSyntax& op, std::size_t& words, bool inside) 
 void read_items(Parser& p, OperationSyntax& op, bool inside) {
   for (std::size_t words = 0;;) {
     const Token t = p.now();
-    if (!begins_item(t)) p.in().expected("an operand of " + op.name);
+    if (!begins_item(t)) p.in().expected("an operand of " + std::string(op.name));
     const std::size_t operands = op.operands.size();
     read_item(p, op, words, inside);
     if (p.take(',')) continue;
@@ -234,10 +234,11 @@ void read_items(Parser& p, OperationSyntax& op, bool inside) {
 
 // The type of data is the operation's.
 void type_data(OperationSyntax& op, const TypeSyntax& type) {
-  for (NamedAttribute& e : op.attributes) {
+  for (std::size_t i = 0; i < op.attributes.size(); ++i) {
+    NamedAttribute& e = op.attributes.edit(i);
     const bool data =
         e.value.kind == AttributeSyntax::dense || e.value.kind == AttributeSyntax::resource;
-    if (e.name == "value" && data && e.value.value_type.kind == TypeSyntax::none)
+    if (data && e.name == "value" && e.value.value_type->kind == TypeData::none)
       e.value.value_type = type;
   }
 }

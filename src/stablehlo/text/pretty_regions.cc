@@ -9,13 +9,13 @@ namespace {
 
 // while(%a = %0, %b = %1) : A, B attributes {...} cond {...} do {...}
 void parse_while(Parser& p, OperationSyntax& op) {
-  std::vector<ArgumentSyntax> arguments;
+  List<ArgumentSyntax> arguments;
   p.need('(', "'(' and what the loop carries");
   p.items(')', "',' or ')' among what the loop carries", [&] {
     const UseSyntax name = p.use();
-    arguments.push_back({name.name, {}, {}, name.at});
+    arguments.add(p.memory(), {name.name, {}, {}, name.at});
     p.need('=', "'=' and the start value");
-    op.operands.push_back(p.use());
+    op.operands.add(p.memory(), p.use());
   });
   if (p.now().is(':')) p.types_of(op);
   if (op.result_types.empty() && !arguments.empty())
@@ -24,72 +24,75 @@ void parse_while(Parser& p, OperationSyntax& op) {
   if (op.result_types.size() != arguments.size())
     p.in().fail(op.at, "the loop carries " + std::to_string(arguments.size()) + " values of " +
                            std::to_string(op.result_types.size()) + " types");
-  for (std::size_t i = 0; i < arguments.size(); ++i) arguments[i].type = op.result_types[i];
+  for (std::size_t i = 0; i < arguments.size(); ++i) arguments.edit(i).type = op.result_types[i];
   op.operand_types = op.result_types;
   if (p.take_word("attributes")) p.optional_dictionary(op);
   for (const char* word : {"cond", "do"}) {
     if (!p.take_word(word)) p.in().expected(std::string("'") + word + "' and a region");
-    op.regions.push_back(p.region());
-    op.regions.back().arguments = arguments;
+    RegionSyntax region = p.region();
+    region.arguments = arguments;
+    op.regions.add(p.memory(), region);
   }
 }
 
-TypeSyntax scalar_of(const TypeSyntax& t) {
-  TypeSyntax s;
-  s.kind = TypeSyntax::tensor;
-  s.at = t.at;
-  s.text = t.text;
-  s.element = t.element;
-  return s;
+TypeSyntax scalar_of(Parser& p, const TypeSyntax& t) {
+  TypeData s;
+  s.kind = TypeData::tensor;
+  s.text = t->text;
+  s.element = t->element;
+  return {new (p.memory().take(sizeof s)) TypeData(s), t.at};
 }
 
 // `applies stablehlo.add` is a region of that operation on the two arguments.
-RegionSyntax applied(const std::string& name, std::size_t at, const TypeSyntax& element) {
+RegionSyntax applied(Parser& p, std::string_view name, std::size_t at, const TypeSyntax& element) {
+  Memory& memory = p.memory();
   RegionSyntax r;
   r.at = at;
-  r.arguments = {{"lhs", element, {}, at}, {"rhs", element, {}, at}};
-  OperationSyntax inner, end;
+  r.arguments.add(memory, {"lhs", element, {}, at});
+  r.arguments.add(memory, {"rhs", element, {}, at});
+  OperationSyntax& inner = r.operations.add(memory);
   inner.name = name;
-  inner.at = end.at = at;
-  inner.defs = {{"result", 1, at}};
-  inner.operands = {{"lhs", 0, at}, {"rhs", 0, at}};
-  inner.result_types = {element};
+  inner.at = at;
+  inner.defs.add(memory, {"result", 1, at});
+  inner.operands.add(memory, {"lhs", 0, at});
+  inner.operands.add(memory, {"rhs", 0, at});
+  inner.result_types.add(memory, element);
+  OperationSyntax& end = r.operations.add(memory);
   end.name = "stablehlo.return";
-  end.operands = {{"result", 0, at}};
-  r.operations.push_back(std::move(inner));
-  r.operations.push_back(std::move(end));
+  end.at = at;
+  end.operands.add(memory, {"result", 0, at});
   return r;
 }
 
 // reducer(%e0: t, %a0: t) (%e1: u, %a1: u) {...}: the block's arguments are all first ones, then
 // all second ones.
 RegionSyntax reducer(Parser& p) {
-  std::vector<ArgumentSyntax> first, second;
+  List<ArgumentSyntax> first, second;
   while (p.take('(')) {
-    first.push_back(p.argument());
+    first.add(p.memory(), p.argument());
     p.need(',', "',' and the second argument");
-    second.push_back(p.argument());
+    second.add(p.memory(), p.argument());
     p.need(')', "')' behind the two arguments");
   }
   RegionSyntax r = p.region();
-  r.arguments = std::move(first);
-  r.arguments.insert(r.arguments.end(), second.begin(), second.end());
+  for (const ArgumentSyntax& a : second) first.add(p.memory(), a);
+  r.arguments = first;
   return r;
 }
 
 // reduce(%x init: %z), (%y init: %w) applies stablehlo.add across dimensions = [1] : types
 void parse_reduce(Parser& p, OperationSyntax& op) {
-  std::vector<UseSyntax> inits;
+  List<UseSyntax> inits;
   do {
     p.need('(', "'(' and an operand with its start value");
-    op.operands.push_back(p.use());
+    op.operands.add(p.memory(), p.use());
     if (!p.take_word("init")) p.in().expected("'init:' and the start value");
     p.need(':', "':' and the start value");
-    inits.push_back(p.use());
+    inits.add(p.memory(), p.use());
     p.need(')', "')' behind the start value");
   } while (p.take(','));
-  op.operands.insert(op.operands.end(), inits.begin(), inits.end());
-  std::string applies;
+  for (const UseSyntax& init : inits) op.operands.add(p.memory(), init);
+  std::string_view applies;
   const std::size_t at = p.now().begin;
   if (p.take_word("applies")) {
     if (p.now().kind != Token::word) p.in().expected("the name of an operation");
@@ -99,15 +102,15 @@ void parse_reduce(Parser& p, OperationSyntax& op) {
   if (!p.take_word("across")) p.in().expected("'across dimensions = [...]'");
   if (!p.take_word("dimensions")) p.in().expected("'dimensions = [...]'");
   p.need('=', "'=' and dimensions");
-  op.attributes.push_back({"dimensions", p.list()});
+  op.attributes.add(p.memory(), {"dimensions", p.list()});
   p.optional_dictionary(op);
   p.types_of(op);
   if (!applies.empty()) {
     if (op.operand_types.empty()) p.in().fail(op.at, "the operands have no types here");
-    op.regions.push_back(applied(applies, at, scalar_of(op.operand_types[0])));
+    op.regions.add(p.memory(), applied(p, applies, at, scalar_of(p, op.operand_types[0])));
   } else {
     if (!p.take_word("reducer")) p.in().expected("'reducer' and its arguments");
-    op.regions.push_back(reducer(p));
+    op.regions.add(p.memory(), reducer(p));
   }
 }
 
@@ -122,24 +125,24 @@ void parse_window(Parser& p, OperationSyntax& op) {
                            {"rhs_dilate", "rhs_dilation"},
                            {"reverse", "window_reversal"}};
   const std::size_t at = p.now().begin;
-  for (NamedAttribute& e : p.dictionary()) {
+  for (const NamedAttribute& e : p.dictionary()) {
     const Row* row = nullptr;
     for (const Row& r : kRows)
       if (e.name == r.key) row = &r;
     if (!row)
       p.in().fail(at, "a window has no " + shown(e.name),
                   "it has stride, pad, lhs_dilate, rhs_dilate and reverse");
-    op.attributes.push_back({row->attribute, std::move(e.value)});
+    op.attributes.add(p.memory(), {row->attribute, e.value});
   }
 }
 
 // convolution(%x, %w) dim_numbers = [...]x[...]->[...], window = {...} {...} : types
 void parse_convolution(Parser& p, OperationSyntax& op) {
   p.need('(', "'(' and the operands of the convolution");
-  p.items(')', "',' or ')' among the operands", [&] { op.operands.push_back(p.use()); });
+  p.items(')', "',' or ')' among the operands", [&] { op.operands.add(p.memory(), p.use()); });
   if (!p.take_word("dim_numbers")) p.in().expected("'dim_numbers = ...'");
   p.need('=', "'=' and the dimensions of the convolution");
-  op.attributes.push_back({"dimension_numbers", p.conv_dimensions()});
+  op.attributes.add(p.memory(), {"dimension_numbers", p.conv_dimensions()});
   if (p.take(',')) {
     if (!p.take_word("window")) p.in().expected("'window = {...}'");
     p.need('=', "'=' and a window");
@@ -152,7 +155,7 @@ void parse_convolution(Parser& p, OperationSyntax& op) {
 // sdy.manual_computation(%x) in_shardings=[...] out_shardings=[...] manual_axes={"x"} (%a: A) {...} : types
 void parse_manual_computation(Parser& p, OperationSyntax& op) {
   p.need('(', "'(' and the operands");
-  p.items(')', "',' or ')' among the operands", [&] { op.operands.push_back(p.use()); });
+  p.items(')', "',' or ')' among the operands", [&] { op.operands.add(p.memory(), p.use()); });
   for (const char* key : {"in_shardings", "out_shardings", "manual_axes"}) {
     if (!p.take_word(key)) p.in().expected(std::string("'") + key + " = '");
     p.need('=', "'='");
@@ -163,15 +166,16 @@ void parse_manual_computation(Parser& p, OperationSyntax& op) {
     if (!axes) p.need('[', "'[' and shardings");
     if (axes) p.need('{', "'{' and axes");
     p.items(axes ? '}' : ']', "',' or the end of the list",
-            [&] { list.items.push_back(axes ? p.attribute() : p.sharding()); });
-    op.attributes.push_back({key, std::move(list)});
+            [&] { list.items.add(p.memory(), axes ? p.attribute() : p.sharding()); });
+    op.attributes.add(p.memory(), {key, list});
   }
-  std::vector<ArgumentSyntax> arguments;
+  List<ArgumentSyntax> arguments;
   p.need('(', "'(' and the arguments of the region");
   p.items(')', "',' or ')' among the arguments of the region",
-          [&] { arguments.push_back(p.argument()); });
-  op.regions.push_back(p.region());
-  op.regions.back().arguments = std::move(arguments);
+          [&] { arguments.add(p.memory(), p.argument()); });
+  RegionSyntax region = p.region();
+  region.arguments = arguments;
+  op.regions.add(p.memory(), region);
   p.optional_dictionary(op);
   p.types_of(op);
 }

@@ -1,6 +1,8 @@
 // The text of a file, and errors that point into it.
 #pragma once
 
+#include "stablehlo/text/memory.h"
+
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -8,11 +10,12 @@
 
 namespace tessera::inline v0::stablehlo {
 
-/// What is parsed lives as long as somebody holds it; syntax trees point into its text.
+/// What is parsed lives as long as somebody holds it; syntax trees point into its text and memory.
 struct Source {
-  std::string name;  // of the file, for errors; empty for a text
-  std::string text;
-  bool is_binary = false;  // places are counted in bytes
+  std::string name = {};  // of the file, for errors; empty for a text
+  std::string text = {};
+  bool is_binary = false;      // places are counted in bytes
+  mutable Memory memory = {};  // whoever parses writes here, and nobody behind them
 };
 using SourcePtr = std::shared_ptr<const Source>;
 

@@ -1,5 +1,5 @@
 // A module as it is written: functions, operations, attributes and types as data. Names and data
-// point into the text of its source.
+// point into the text of its source, and lists lie in the memory of its source.
 #pragma once
 
 #include "stablehlo/text/source.h"
@@ -14,15 +14,25 @@ namespace tessera::inline v0::stablehlo {
 
 inline constexpr std::int64_t kDynamic = -1;
 
-struct TypeSyntax {
+struct TypeSyntax;
+
+/// What a type says. Equal spellings share it.
+struct TypeData {
   enum Kind { none, tensor, tuple, token, function, other } kind = none;
-  std::size_t at = 0;
-  std::string_view text;           // as it stands
-  std::string_view element;        // of a tensor: "f32", "complex<f32>", "!quant.uniform<...>"
-  std::vector<std::int64_t> dims;  // of a tensor; kDynamic for '?'
   bool ranked = true;
-  std::vector<TypeSyntax> members;  // of a tuple; operands of a function
-  std::vector<TypeSyntax> results;  // of a function
+  std::string_view text;     // as it stands
+  std::string_view element;  // of a tensor: "f32", "complex<f32>", "!quant.uniform<...>"
+  List<std::int64_t> dims;   // of a tensor; kDynamic for '?'
+  List<TypeSyntax> members;  // of a tuple; operands of a function
+  List<TypeSyntax> results;  // of a function
+};
+inline constexpr TypeData kNoType;
+
+/// A type where it stands.
+struct TypeSyntax {
+  const TypeData* data = &kNoType;
+  std::size_t at = 0;
+  const TypeData* operator->() const { return data; }
 };
 
 struct NamedAttribute;
@@ -50,19 +60,20 @@ struct AttributeSyntax {
   } kind = unit;
   std::size_t at = 0;
   std::int64_t integer_value = 0;
-  std::string text;
+  std::string_view text;
   std::string_view data;
   TypeSyntax value_type;
-  std::vector<std::int64_t> values;
-  std::vector<AttributeSyntax> items;
-  std::vector<NamedAttribute> entries;
+  List<std::int64_t> values;
+  List<AttributeSyntax> items;
+  List<NamedAttribute> entries;
 };
 
 struct NamedAttribute {
-  std::string name;
+  std::string_view name;
   AttributeSyntax value;
 };
-const AttributeSyntax* find(const std::vector<NamedAttribute>& entries, std::string_view name);
+using Attributes = List<NamedAttribute>;
+const AttributeSyntax* find(const Attributes& entries, std::string_view name);
 
 /// A value that is read: %name#index.
 struct UseSyntax {
@@ -79,27 +90,27 @@ struct DefSyntax {
 struct ArgumentSyntax {
   std::string_view name;
   TypeSyntax type;
-  std::vector<NamedAttribute> attributes;
+  Attributes attributes;
   std::size_t at = 0;
-  std::string label = {};  // what the function that was exported called it, where the file says
+  std::string_view label = {};  // what the function that was exported called it, where the file says
 };
 
 struct OperationSyntax;
 struct RegionSyntax {
-  std::vector<ArgumentSyntax> arguments;
-  std::vector<OperationSyntax> operations;
+  List<ArgumentSyntax> arguments;
+  List<OperationSyntax> operations;
   std::size_t at = 0;
 };
 
 struct OperationSyntax {
-  std::string name;
+  std::string_view name;
   std::size_t at = 0;
-  std::vector<DefSyntax> defs;
-  std::vector<UseSyntax> operands;
-  std::vector<NamedAttribute> attributes;
-  std::vector<RegionSyntax> regions;
-  std::vector<TypeSyntax> operand_types;  // none where the form does not say them
-  std::vector<TypeSyntax> result_types;
+  List<DefSyntax> defs;
+  List<UseSyntax> operands;
+  Attributes attributes;
+  List<RegionSyntax> regions;
+  List<TypeSyntax> operand_types;  // none where the form does not say them
+  List<TypeSyntax> result_types;
 
   const AttributeSyntax* find(std::string_view key) const {
     return stablehlo::find(attributes, key);
@@ -110,8 +121,8 @@ struct FunctionSyntax {
   std::string name;
   bool is_private = false;
   bool declared_only = false;
-  std::vector<ArgumentSyntax> arguments;
-  std::vector<ArgumentSyntax> results;  // without names
+  List<ArgumentSyntax> arguments;
+  List<ArgumentSyntax> results;  // without names
   RegionSyntax body;
   std::size_t at = 0;
 };
@@ -126,9 +137,9 @@ struct MeshSyntax {
 struct ModuleSyntax {
   SourcePtr source;
   std::string name;
-  std::vector<NamedAttribute> attributes;
+  Attributes attributes;
   std::vector<FunctionSyntax> functions;
-  std::map<std::string, std::string_view> resources;  // hexadecimal, with "0x"
+  std::map<std::string, std::string_view, std::less<>> resources;  // hexadecimal, with "0x"
   std::map<std::string, MeshSyntax, std::less<>> meshes;
   std::size_t at = 0;
 

@@ -1,0 +1,141 @@
+// Where syntax trees lie: in blocks that are given back as a whole, so that a module of many small
+// parts takes no call of the allocator for each, and none to let go of them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace tessera::inline v0::stablehlo {
+
+class Memory {
+ public:
+  Memory() = default;
+  Memory(Memory&&) = default;
+  Memory& operator=(Memory&&) = default;
+
+  /// A multiple of this, and aligned to it, is whatever a tree is made of.
+  static constexpr std::size_t kUnit = 8;
+
+  void* take(std::size_t bytes) {
+    bytes = rounded(bytes);
+    if (bytes > left_) add_block(bytes);
+    void* begin = free_;
+    free_ += bytes;
+    left_ -= bytes;
+    return begin;
+  }
+  /// Makes what was taken last, and ends at `end`, longer; false where something else came behind it.
+  bool extend(const void* end, std::size_t bytes) {
+    bytes = rounded(bytes);
+    if (end != free_ || bytes > left_) return false;
+    free_ += bytes;
+    left_ -= bytes;
+    return true;
+  }
+  std::string_view keep(std::string_view text) {
+    if (text.empty()) return {};
+    char* begin = static_cast<char*>(take(text.size()));
+    std::memcpy(begin, text.data(), text.size());
+    return {begin, text.size()};
+  }
+
+ private:
+  static constexpr std::size_t kFirst = std::size_t{1} << 14, kLargest = std::size_t{1} << 20;
+
+  static std::size_t rounded(std::size_t bytes) {
+    return (bytes + kUnit - 1) / kUnit * kUnit;
+  }
+  void add_block(std::size_t least) {
+    const std::size_t size = std::max(next_, least);
+    blocks_.emplace_back(new std::byte[size]);
+    free_ = blocks_.back().get();
+    left_ = size;
+    next_ = std::min(2 * next_, kLargest);
+  }
+
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  std::byte* free_ = nullptr;
+  std::size_t left_ = 0, next_ = kFirst;
+};
+
+/// Values one behind the other in a Memory, which outlives them. Copies share what is there, so a
+/// list that others may hold is copied (`copy`) before it is changed.
+template <class T>
+class List {
+ public:
+  using value_type = T;
+  using const_iterator = const T*;
+  using iterator = const T*;
+
+  List() = default;
+  static List copy(Memory& memory, const T* begin, std::size_t size) {
+    List out;
+    if (size == 0) return out;
+    out.begin_ = static_cast<T*>(memory.take(size * sizeof(T)));
+    std::uninitialized_copy_n(begin, size, out.begin_);
+    out.size_ = out.capacity_ = static_cast<std::uint32_t>(size);
+    return out;
+  }
+  template <class Range>
+  static List copy(Memory& memory, const Range& range) {
+    return copy(memory, std::data(range), std::size(range));
+  }
+
+  T& add(Memory& memory) {
+    if (size_ == capacity_) grow(memory);
+    return *new (begin_ + size_++) T();
+  }
+  T& add(Memory& memory, const T& value) {
+    if (size_ == capacity_) grow(memory);
+    return *new (begin_ + size_++) T(value);
+  }
+  void erase(std::size_t i) {
+    std::copy(begin_ + i + 1, begin_ + size_, begin_ + i);
+    --size_;
+  }
+  /// The first n of them.
+  List first(std::size_t n) const {
+    List out = *this;
+    out.size_ = out.capacity_ = static_cast<std::uint32_t>(n);
+    return out;
+  }
+  T& edit(std::size_t i) { return begin_[i]; }
+  T& edit_last() { return begin_[size_ - 1]; }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const T* data() const { return begin_; }
+  const T* begin() const { return begin_; }
+  const T* end() const { return begin_ + size_; }
+  const T& operator[](std::size_t i) const { return begin_[i]; }
+  const T& front() const { return begin_[0]; }
+  const T& back() const { return begin_[size_ - 1]; }
+  std::vector<T> to_vector() const { return {begin(), end()}; }
+  friend bool operator==(const List& a, const std::vector<T>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  void grow(Memory& memory) {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+    static_assert(sizeof(T) % Memory::kUnit == 0 && alignof(T) <= Memory::kUnit);
+    const std::uint32_t more = std::max<std::uint32_t>(capacity_, 1);
+    if (!memory.extend(begin_ + capacity_, more * sizeof(T))) {
+      T* larger = static_cast<T*>(memory.take((capacity_ + std::size_t{more}) * sizeof(T)));
+      std::uninitialized_copy_n(begin_, size_, larger);
+      begin_ = larger;
+    }
+    capacity_ += more;
+  }
+
+  T* begin_ = nullptr;
+  std::uint32_t size_ = 0, capacity_ = 0;
+};
+
+}  // namespace tessera::inline v0::stablehlo
