@@ -67,7 +67,7 @@ void Shape::require_rank(std::size_t rank, std::source_location loc) const {
                (rank == 1 ? " is" : " are") + " asked for")
       .rule("there are as many names as axes")
       .from(loc)
-      .advice(size() == 0 ? "a scalar has no extents" : "unpack<" + std::to_string(size()) + ">()")
+      .advice(empty() ? "a scalar has no extents" : "unpack<" + std::to_string(size()) + ">()")
       .raise<ShapeError>();
 }
 

@@ -23,19 +23,18 @@ ts::LoadedFunction load(const std::string& arguments, const std::string& results
 
 // One call of a matrix of 2 x 2 that gives a matrix and whether it was refused.
 std::vector<Array> factor(const std::string& target, const std::string& config, const Floats& a) {
-  const auto f = load("%a: tensor<2x2xf32>", "tensor<2x2xf32>, tensor<i32>",
-                      "%0:2 = stablehlo.custom_call @" + target + "(%a) {mhlo.backend_config = {" +
-                          config +
-                          "}} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>)\n"
-                          "return %0#0, %0#1 : tensor<2x2xf32>, tensor<i32>");
+  const auto f =
+      load("%a: tensor<2x2xf32>", "tensor<2x2xf32>, tensor<i32>",
+           "%0:2 = stablehlo.custom_call @" + target + "(%a) {mhlo.backend_config = {" + config +
+               "}} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>)\n"
+               "return %0#0, %0#1 : tensor<2x2xf32>, tensor<i32>");
   return f(Array(a, {2, 2}));
 }
 
 TEST(CustomCalls, CholeskyLeavesTheOtherTriangleAsItIs) {
-  for (const auto& [target, config] :
-       {std::pair("lapack_spotrf_ffi", "uplo = 76 : ui8"),
-        std::pair("cusolver_potrf_ffi", "lower = true"),
-        std::pair("hipsolver_potrf_ffi", "lower = true")}) {
+  for (const auto& [target, config] : {std::pair("lapack_spotrf_ffi", "uplo = 76 : ui8"),
+                                       std::pair("cusolver_potrf_ffi", "lower = true"),
+                                       std::pair("hipsolver_potrf_ffi", "lower = true")}) {
     const auto out = factor(target, config, {4, 99, 2, 5});
     EXPECT_EQ(out[0].to_vector<float>(), (Floats{2, 99, 1, 2})) << target;
     EXPECT_EQ(out[1].item<int>(), 0) << target;
@@ -54,7 +53,8 @@ TEST(CustomCalls, CholeskySaysThatItRefusesAMatrix) {
 TEST(CustomCalls, LeftEigenvectors) {
   const auto f = load(
       "%a: tensor<2x2xf32>", "tensor<2xf32>, tensor<2x2xcomplex<f32>>, tensor<2x2xcomplex<f32>>",
-      "%0:5 = stablehlo.custom_call @lapack_sgeev_ffi(%a) {mhlo.backend_config = {compute_left = 86 "
+      "%0:5 = stablehlo.custom_call @lapack_sgeev_ffi(%a) {mhlo.backend_config = {compute_left = "
+      "86 "
       ": ui8, compute_right = 86 : ui8}} : (tensor<2x2xf32>) -> (tensor<2xf32>, tensor<2xf32>, "
       "tensor<2x2xcomplex<f32>>, tensor<2x2xcomplex<f32>>, tensor<i32>)\n"
       "return %0#0, %0#2, %0#3 : tensor<2xf32>, tensor<2x2xcomplex<f32>>, "
@@ -116,15 +116,14 @@ TEST(CustomCalls, TheGreatestAndTheLeastAreExact) {
 TEST(CustomCalls, RandomBlocksOfGpus) {
   for (const char* target : {"cu_threefry2x32_ffi", "hip_threefry2x32_ffi"}) {
     const std::string v = "tensor<3xui32>";
-    const auto f = load(
-        "%a: " + v + ", %b: " + v + ", %c: " + v + ", %d: " + v, v + ", " + v,
-        std::string("%0:2 = stablehlo.custom_call @") + target +
-            "(%a, %b, %c, %d) {mhlo.backend_config = {}} : (" + v + ", " + v + ", " + v + ", " + v +
-            ") -> (" + v + ", " + v + ")\nreturn %0#0, %0#1 : " + v + ", " + v);
-    const auto out = f(Array(Words{0, 0xffffffff, 0x13198a2e}),
-                       Array(Words{0, 0xffffffff, 0x03707344}),
-                       Array(Words{0, 0xffffffff, 0x243f6a88}),
-                       Array(Words{0, 0xffffffff, 0x85a308d3}));
+    const auto f =
+        load("%a: " + v + ", %b: " + v + ", %c: " + v + ", %d: " + v, v + ", " + v,
+             std::string("%0:2 = stablehlo.custom_call @") + target +
+                 "(%a, %b, %c, %d) {mhlo.backend_config = {}} : (" + v + ", " + v + ", " + v +
+                 ", " + v + ") -> (" + v + ", " + v + ")\nreturn %0#0, %0#1 : " + v + ", " + v);
+    const auto out =
+        f(Array(Words{0, 0xffffffff, 0x13198a2e}), Array(Words{0, 0xffffffff, 0x03707344}),
+          Array(Words{0, 0xffffffff, 0x243f6a88}), Array(Words{0, 0xffffffff, 0x85a308d3}));
     EXPECT_EQ(out[0].to_vector<std::uint32_t>(), (Words{0x6b200159, 0x1cb996fc, 0xc4923a9c}));
     EXPECT_EQ(out[1].to_vector<std::uint32_t>(), (Words{0x99ba4efe, 0xbb002be7, 0x483df7a0}));
   }

@@ -187,6 +187,82 @@ TEST_F(TileShardings, ModulesLieAsTheySay) {
   for (const auto& s : cut[1].shards()) EXPECT_EQ(s.data.shape(), (ts::Shape{8}));
 }
 
+// A part for each device, as JAX wrote it before Shardy: its own product of a row block of %x and a
+// column block of %y, summed over the devices that share the rows.
+constexpr const char* kManual = R"(
+module @jit_f {
+  func.func public @main(%x: tensor<4x4xf32>, %y: tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>, tensor<4x2xf32>) {
+    %c = stablehlo.constant dense<10.0> : tensor<f32>
+    %0 = stablehlo.custom_call @Sharding(%x) {backend_config = "", mhlo.sharding = "{devices=[2,2]<=[4]}"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {backend_config = "", mhlo.sharding = "{manual}"} : (tensor<4x4xf32>) -> tensor<2x2xf32>
+    %2 = stablehlo.custom_call @Sharding(%y) {backend_config = "", mhlo.sharding = "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+    %3 = stablehlo.custom_call @SPMDFullToShardShape(%2) {backend_config = "", mhlo.sharding = "{manual}"} : (tensor<4x2xf32>) -> tensor<2x2xf32>
+    %4:2 = call @body(%1, %3, %c) : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<f32>) -> (tensor<2x2xf32>, tensor<1xf32>)
+    %5 = stablehlo.custom_call @Sharding(%4#0) {backend_config = "", mhlo.sharding = "{manual}"} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %6 = stablehlo.custom_call @SPMDShardToFullShape(%5) {backend_config = "", mhlo.sharding = "{devices=[2,1,2]<=[4] last_tile_dim_replicate}"} : (tensor<2x2xf32>) -> tensor<4x2xf32>
+    %7 = stablehlo.custom_call @Sharding(%4#1) {backend_config = "", mhlo.sharding = "{manual}"} : (tensor<1xf32>) -> tensor<1xf32>
+    %8 = stablehlo.custom_call @SPMDShardToFullShape(%7) {backend_config = "", mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"} : (tensor<1xf32>) -> tensor<2xf32>
+    %9 = stablehlo.custom_call @Sharding(%6) {backend_config = "", mhlo.sharding = "{devices=[4,1]<=[4]}"} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+    %10 = stablehlo.custom_call @SPMDFullToShardShape(%9) {backend_config = "", mhlo.sharding = "{manual}"} : (tensor<4x2xf32>) -> tensor<1x2xf32>
+    %11 = "stablehlo.collective_permute"(%10) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>} : (tensor<1x2xf32>) -> tensor<1x2xf32>
+    %12 = stablehlo.custom_call @SPMDShardToFullShape(%11) {backend_config = "", mhlo.sharding = "{devices=[4,1]<=[4]}"} : (tensor<1x2xf32>) -> tensor<4x2xf32>
+    return %6, %8, %12 : tensor<4x2xf32>, tensor<2xf32>, tensor<4x2xf32>
+  }
+  func.func private @body(%a: tensor<2x2xf32>, %b: tensor<2x2xf32>, %c: tensor<f32>) -> (tensor<2x2xf32>, tensor<1xf32>) {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %1 = "stablehlo.all_reduce"(%0) ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      %s = stablehlo.add %l, %r : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<2x2xf32>, tensor<f32>) -> tensor<f32>
+    %3 = stablehlo.add %2, %c : tensor<f32>
+    %4 = stablehlo.reshape %3 : (tensor<f32>) -> tensor<1xf32>
+    return %1, %4 : tensor<2x2xf32>, tensor<1xf32>
+  }
+})";
+
+TEST_F(TileShardings, PartsForEachDevice) {
+  using Floats = std::vector<float>;
+  const Array x = ts::arange(16).astype(ts::f32).reshape({4, 4}),
+              y = Array(Floats{1, 2, 0, 1, 1, 0, 2, 1}, {4, 2});
+  const auto f = ts::load_stablehlo_text(kManual);
+  const std::vector<Array> got = f(x, y);
+  const Floats product{8, 4, 24, 20, 40, 36, 56, 52};  // of the whole matrices
+  EXPECT_EQ(got[0].to_vector<float>(), product);
+  EXPECT_EQ(got[1].to_vector<float>(), (Floats{66, 194}));  // its rows in twos, and 10
+  EXPECT_EQ(got[2].to_vector<float>(), (Floats{56, 52, 8, 4, 24, 20, 40, 36}));
+  EXPECT_EQ(got[0].shards().size(), 4u);
+  const auto loss = [&](Array v) { return ts::sum(f(v, y)[0]); };
+  EXPECT_EQ(ts::grad(loss)(x).to_vector<float>(),
+            (Floats{3, 1, 1, 3, 3, 1, 1, 3, 3, 1, 1, 3, 3, 1, 1, 3}));
+}
+
+TEST_F(TileShardings, PartsThatAreForSomeAxesOrSayNotWhose) {
+  const auto with = [](const std::string& before, const std::string& manual) {
+    return "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n" + before +
+           "%1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = \"" + manual +
+           "\"} : (tensor<4xf32>) -> tensor<1xf32>\n"
+           "%2 = stablehlo.custom_call @SPMDShardToFullShape(%1) {mhlo.sharding = "
+           "\"{devices=[4]<=[4]}\"} : (tensor<1xf32>) -> tensor<4xf32>\n"
+           "return %2 : tensor<4xf32>\n}";
+  };
+  const std::string said =
+      "%0 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = \"{devices=[4]<=[4]}\"} : "
+      "(tensor<4xf32>) -> tensor<4xf32>\n";
+  const auto problem = [&](const std::string& text) {
+    const std::string whole = message<ts::IoError>([&] { ts::load_stablehlo_text(text); });
+    return whole.substr(0, whole.find('\n'));
+  };
+  EXPECT_EQ(problem(with(said, "{replicated}")),
+            "load_stablehlo_text: line 3, column 6: its sharding is '{replicated}', and only "
+            "\"{manual}\" is supported");
+  EXPECT_EQ(problem(with("%0 = stablehlo.negate %x : tensor<4xf32>\n", "{manual}")),
+            "load_stablehlo_text: line 3, column 6: what 'SPMDFullToShardShape' takes is no result "
+            "of \"Sharding\"");
+}
+
 TEST_F(TileShardings, SayWhatCannotBeRead) {
   const auto with = [](const std::string& sharding) {
     return "func.func @main(%x: tensor<4x4xf32> {mhlo.sharding = \"" + sharding +

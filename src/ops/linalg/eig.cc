@@ -58,7 +58,8 @@ MaybeValues jvp(const JvpArgs& a) {
 
 Value left_eigenvectors(Value right) {
   if (right.shape().count() == 0) return right;
-  const Value u = adjoint(solve(right, identity_like(*right.builder, right.dtype(), right.shape())));
+  const Value u =
+      adjoint(solve(right, identity_like(*right.builder, right.dtype(), right.shape())));
   const Value length = sqrt(over_rows(real(mul(conj(u), u))));
   const Value unit = div(u, in_dtype(length, u.dtype()));
   const Value most = greatest(unit);

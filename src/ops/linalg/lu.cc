@@ -12,7 +12,8 @@ Values lu(Value a) { return a.builder->emit("lu", {{a}}); }
 
 Value permutation_of(Value pivots, std::int64_t rows) {
   Builder& b = *pivots.builder;
-  const std::int64_t k = pivots.shape().back(), n = pivots.shape().count() / std::max<std::int64_t>(k, 1);
+  const std::int64_t k = pivots.shape().back(),
+                     n = pivots.shape().count() / std::max<std::int64_t>(k, 1);
   Shape result = pivots.shape();
   result.back() = rows;
   const Shape stacked{n, rows};
@@ -22,8 +23,8 @@ Value permutation_of(Value pivots, std::int64_t rows) {
               other = step.input(Type(DType::int32, Shape{n}));
   const Value at = iota(step, DType::int32, stacked, 1);
   // A row is exchanged with itself where the other does not exist.
-  const Value known = and_(ge(other, zeros_like(other)),
-                           lt(other, full_like(other, static_cast<double>(rows))));
+  const Value known =
+      and_(ge(other, zeros_like(other)), lt(other, full_like(other, static_cast<double>(rows))));
   const Value inside = select(known, other, broadcast_in_dim(i, Shape{n}, {}));
   const Value here = eq(at, broadcast_in_dim(i, stacked, {})),
               there = eq(at, broadcast_in_dim(inside, stacked, {0}));

@@ -1,4 +1,5 @@
 #include "stablehlo/import/importer.h"
+#include "stablehlo/import/manual_parts.h"
 
 #include "ir/interpret.h"
 #include "ir/op.h"
@@ -122,16 +123,21 @@ std::vector<Bound> Importer::block(Scope& scope, const RegionSyntax& region) {
   if (depth_ > kDeepestBlocks)
     fail(*module.source, region.at,
          {"calls and regions nest more than " + std::to_string(kDeepestBlocks) + " deep"});
-  scope.reserve(region.operations.size());
-  for (const OperationSyntax& op : region.operations) {
+  const List<OperationSyntax> operations =
+      has_manual_parts(region)
+          ? with_manual_computations(region, *module.source, rewritten_).operations
+          : region.operations;
+  scope.reserve(operations.size());
+  for (const OperationSyntax& op : operations) {
     if (!ends_block(op.name)) {
       operation(scope, op);
       continue;
     }
     std::vector<Bound> out;
     for (const UseSyntax& u : op.operands) out.push_back(scope.read(u));
-    if (&op != &region.operations.back())
-      fail(*module.source, op.at, {"operations stand behind this " + std::string(op.name), "it ends its block"});
+    if (&op != &operations.back())
+      fail(*module.source, op.at,
+           {"operations stand behind this " + std::string(op.name), "it ends its block"});
     return out;
   }
   fail(*module.source, region.at,

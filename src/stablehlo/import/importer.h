@@ -135,6 +135,9 @@ class Importer {
     Ints open;
   };
   Cut cut_of(const AttributeSyntax& sharding, int rank) const;
+  /// The same of a sharding that is a text; nothing where it says of no array how it lies.
+  std::optional<MeshRef> mesh_of_tiles(const AttributeSyntax& sharding, int rank) const;
+  Spec spec_of_tiles(const AttributeSyntax& sharding, int rank, const MeshRef& mesh) const;
   /// What an argument or result says of where it lies, in either form; null where it says nothing.
   static const AttributeSyntax* sharding_in(const Attributes& attributes);
 
@@ -159,7 +162,8 @@ class Importer {
   const KnownType& known_type(const TypeSyntax& t) const;
   const FunctionSyntax& entry(const std::string& function) const;
   /// The mesh whose axes the module's shardings of the older form go along, tile_shardings.cc.
-  const MeshRef& tile_mesh() const;
+  /// Of all shardings that are texts, over so many devices.
+  const MeshRef& tile_mesh(std::int64_t devices) const;
   Value constrained_by_tiles(Value x, const AttributeSyntax& sharding, const Ints& open) const;
   Strings labels_of(const FunctionSyntax& f) const;
   /// Replicas and partitions that the function communicates between outside of regions of its own.
@@ -180,6 +184,7 @@ class Importer {
   std::vector<const FunctionSyntax*> calls_;  // under way
   std::unordered_map<std::string_view, const FunctionSyntax*> functions_;
   mutable std::optional<MeshRef> tile_mesh_;
+  Memory rewritten_;  // of blocks that are imported in another form
   mutable std::unordered_map<const TypeData*, KnownType> types_;
   mutable const TypeData* last_type_ = nullptr;  // that was asked for
   mutable const KnownType* last_known_type_ = nullptr;

@@ -24,7 +24,8 @@ char letter(const Reading& r, std::string_view key, char otherwise) {
 // Whether a call reads the lower triangle: LAPACK has a letter for it, the others have a flag.
 bool of_lower(const Reading& r) {
   if (const AttributeSyntax* config = r.find("mhlo.backend_config"))
-    if (const AttributeSyntax* flag = find(config->entries, "lower")) return flag->integer_value != 0;
+    if (const AttributeSyntax* flag = find(config->entries, "lower"))
+      return flag->integer_value != 0;
   return letter(r, "uplo", 'L') == 'L';
 }
 

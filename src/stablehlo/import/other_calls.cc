@@ -25,16 +25,18 @@ Values approx_top_k(Reading& r) {
     r.refuse("it takes arrays, as many start values, and a computation");
   OperationSyntax ordered = r.op;
   ordered.name = "stablehlo.sort";
-  ordered.attributes.clear();
-  ordered.operands.resize(r.in.size() / 2);
+  ordered.attributes = {};
+  ordered.operands = ordered.operands.first(r.in.size() / 2);
   AttributeSyntax dimension;
   dimension.kind = AttributeSyntax::integer;
   dimension.at = r.op.at;
   dimension.integer_value = configured(r, "reduction_dim");
-  ordered.attributes.push_back({"dimension", dimension});
-  const FunctionSyntax& f = r.importer.need_function(r, called->items[0].text);
-  ordered.regions = {f.body};
-  ordered.regions[0].arguments = f.arguments;
+  Memory memory;
+  ordered.attributes.add(memory, {"dimension", dimension});
+  const FunctionSyntax& f = r.importer.need_function(r, std::string(called->items[0].text));
+  RegionSyntax body = f.body;
+  body.arguments = f.arguments;
+  ordered.regions = List<RegionSyntax>::copy(memory, &body, 1);
   Reading all(r.importer, r.scope, ordered);
   Values out = sort(all);
   for (std::size_t i = 0; i < out.size(); ++i) {

@@ -9,7 +9,8 @@ namespace tessera::inline v0::stablehlo {
 MeshRef Importer::mesh_of(const AttributeSyntax& sharding) const {
   const auto it = module.meshes.find(sharding.text);
   if (it == module.meshes.end())
-    fail(*module.source, sharding.at, {"there is no mesh @" + std::string(sharding.text) + " in this module"});
+    fail(*module.source, sharding.at,
+         {"there is no mesh @" + std::string(sharding.text) + " in this module"});
   const MeshSyntax& m = it->second;
   constexpr std::int64_t kMost = 1 << 20;
   DeviceMesh mesh;
@@ -91,27 +92,44 @@ Values sharding_constraint(Reading& r) {
       r.importer.constrained(r.in[0], r.find("sharding") ? r.need("sharding") : r.need("value"))};
 }
 
+namespace {
+
+// Of shardings that are texts, the first that cuts an array names the devices.
+MeshRef mesh_of_tiles(Reading& r, const AttributeSyntax& in, const AttributeSyntax& out) {
+  for (std::size_t i = 0; i < in.items.size(); ++i)
+    if (const std::optional<MeshRef> m = r.importer.mesh_of_tiles(in.items[i], r.in[i].rank()))
+      return *m;
+  for (std::size_t i = 0; i < out.items.size(); ++i)
+    if (const std::optional<MeshRef> m =
+            r.importer.mesh_of_tiles(out.items[i], r.result(i).shape.rank()))
+      return *m;
+  r.refuse("no array that it takes or gives is cut", "the devices are those of a cut array");
+}
+
+}  // namespace
+
 // What it reads from outside is the same on all devices.
 Values manual_computation(Reading& r) {
   r.need_regions(1);
   if (r.importer.devices) r.refuse("it stands inside a program for each device");
-  const AttributeSyntax &in = r.need("in_shardings"), &out = r.need("out_shardings"),
-                        &manual = r.need("manual_axes");
+  const AttributeSyntax &in = r.need("in_shardings"), &out = r.need("out_shardings");
   const RegionSyntax& region = r.op.regions[0];
   if (in.items.size() != r.in.size() || region.arguments.size() != r.in.size() ||
       out.items.size() != r.op.result_types.size())
     r.refuse("it does not have a sharding for each operand and result");
-  const AttributeSyntax* any = in.items.empty() ? nullptr : &in.items[0];
-  if (!any && !out.items.empty()) any = &out.items[0];
-  if (!any) r.refuse("it has neither operands nor results");
-  const MeshRef mesh = r.importer.mesh_of(*any);
+  if (in.items.empty() && out.items.empty()) r.refuse("it has neither operands nor results");
+  const AttributeSyntax& any = in.items.empty() ? out.items[0] : in.items[0];
+  const bool tiles = any.kind == AttributeSyntax::string;
+  const MeshRef mesh = tiles ? mesh_of_tiles(r, in, out) : r.importer.mesh_of(any);
   Strings axes;
-  for (const AttributeSyntax& a : manual.items) {
+  if (tiles) axes = mesh->axes;
+  for (const AttributeSyntax& a : tiles ? List<AttributeSyntax>() : r.need("manual_axes").items) {
     if (mesh->find(a.text) < 0)
       fail(*r.importer.module.source, a.at, {"the mesh has no axis " + shown(a.text)});
     axes.emplace_back(a.text);
   }
   const auto spec = [&](const AttributeSyntax& a, int rank) {
+    if (tiles) return r.importer.spec_of_tiles(a, rank, mesh);
     if (!(r.importer.mesh_of(a) == mesh)) r.refuse("its shardings are over several meshes");
     return r.importer.cut_of(a, rank).spec;
   };

@@ -27,7 +27,8 @@ template <class F>
 void for_each_sharding(const RegionSyntax& region, F&& f) {
   for (const OperationSyntax& op : region.operations) {
     const AttributeSyntax* target = op.find("call_target_name");
-    if (target && target->text == "Sharding" && op.result_types.size() == 1)
+    if (target && (target->text == "Sharding" || target->text == "SPMDShardToFullShape") &&
+        op.result_types.size() == 1)
       if (const AttributeSyntax* a = op.find(kKey)) f(*a, op.result_types[0]);
     for (const RegionSyntax& inside : op.regions) for_each_sharding(inside, f);
   }
@@ -42,15 +43,29 @@ void for_each_sharding(const ModuleSyntax& module, F&& f) {
   }
 }
 
+Spec spec_of(const TileSharding& s, const DeviceMesh& mesh) {
+  Spec::Dims dims(s.dims.size());
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    for (const DeviceDigit& digit : s.dims[d]) {
+      std::int64_t stride = mesh.size();
+      for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
+        stride /= mesh.sizes[a];
+        if (stride >= digit.stride && stride < digit.stride * digit.size)
+          dims[d].push_back(mesh.axes[a]);
+      }
+    }
+  return Spec(std::move(dims));
+}
+
 }  // namespace
 
-const MeshRef& Importer::tile_mesh() const {
-  if (tile_mesh_) return *tile_mesh_;
-  std::set<std::int64_t> borders{1, options.devices};
+const MeshRef& Importer::tile_mesh(std::int64_t devices) const {
+  if (tile_mesh_ && (*tile_mesh_)->size() == devices) return *tile_mesh_;
+  std::set<std::int64_t> borders{1, devices};
   for_each_sharding(module, [&](const AttributeSyntax& a, const TypeSyntax& type) {
     if (a.kind != AttributeSyntax::string || type->kind != TypeData::tensor) return;
     const TileSharding s = read(*this, a, static_cast<int>(type->dims.size()));
-    if (s.kind != TileSharding::Kind::tiled || s.devices != options.devices) return;
+    if (s.kind != TileSharding::Kind::tiled || s.devices != devices) return;
     for (const auto& digits : s.dims)
       for (const DeviceDigit& d : digits) borders.insert({d.stride, d.stride * d.size});
     for (auto it = borders.begin(), next = std::next(it); next != borders.end(); it = next++)
@@ -64,7 +79,7 @@ const MeshRef& Importer::tile_mesh() const {
     mesh.axes.insert(mesh.axes.begin(), "stride" + std::to_string(*it));
     mesh.sizes.insert(mesh.sizes.begin(), *next / *it);
   }
-  for (int d = 0; d < static_cast<int>(options.devices); ++d) mesh.devices.push_back(d);
+  for (int d = 0; d < static_cast<int>(devices); ++d) mesh.devices.push_back(d);
   return tile_mesh_.emplace(std::move(mesh));
 }
 
@@ -74,18 +89,25 @@ Value Importer::constrained_by_tiles(Value x, const AttributeSyntax& sharding,
   const TileSharding s = read(*this, sharding, x.rank());
   const bool whole = s.kind == TileSharding::Kind::replicated;
   if (!whole && (s.kind != TileSharding::Kind::tiled || s.devices != options.devices)) return x;
-  const MeshRef& mesh = tile_mesh();
-  Spec::Dims dims(s.dims.size());
-  for (std::size_t d = 0; d < dims.size(); ++d)
-    for (const DeviceDigit& digit : s.dims[d]) {
-      std::int64_t stride = options.devices;
-      for (std::size_t a = 0; a < mesh->axes.size(); ++a) {
-        stride /= mesh->sizes[a];
-        if (stride >= digit.stride && stride < digit.stride * digit.size)
-          dims[d].push_back(mesh->axes[a]);
-      }
-    }
-  return ops::sharding_constraint(x, mesh, Spec(std::move(dims)), open);
+  const MeshRef& mesh = tile_mesh(options.devices);
+  return ops::sharding_constraint(x, mesh, spec_of(s, *mesh), open);
+}
+
+std::optional<MeshRef> Importer::mesh_of_tiles(const AttributeSyntax& sharding, int rank) const {
+  const TileSharding s = read(*this, sharding, rank);
+  if (s.kind != TileSharding::Kind::tiled) return std::nullopt;
+  return tile_mesh(s.devices);
+}
+
+Spec Importer::spec_of_tiles(const AttributeSyntax& sharding, int rank, const MeshRef& mesh) const {
+  const TileSharding s = read(*this, sharding, rank);
+  if (s.kind == TileSharding::Kind::replicated)
+    return Spec(Spec::Dims(static_cast<std::size_t>(rank)));
+  if (s.kind != TileSharding::Kind::tiled || s.devices != mesh->size())
+    fail(*module.source, sharding.at,
+         {"the sharding " + shown(sharding.text) + " does not say how the array lies on " +
+          std::to_string(mesh->size()) + " devices"});
+  return spec_of(s, *mesh);
 }
 
 namespace rules {

@@ -48,9 +48,7 @@ class Memory {
  private:
   static constexpr std::size_t kFirst = std::size_t{1} << 14, kLargest = std::size_t{1} << 20;
 
-  static std::size_t rounded(std::size_t bytes) {
-    return (bytes + kUnit - 1) / kUnit * kUnit;
-  }
+  static std::size_t rounded(std::size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
   void add_block(std::size_t least) {
     const std::size_t size = std::max(next_, least);
     blocks_.emplace_back(new std::byte[size]);

@@ -1,0 +1,171 @@
+// Programs for each device in the form of XLA's older partitioner: what stands between
+// @SPMDFullToShardShape and @SPMDShardToFullShape, written as a manual computation.
+#include "stablehlo/import/manual_parts.h"
+
+#include "stablehlo/text/tile_sharding.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tessera::inline v0::stablehlo {
+
+namespace {
+
+constexpr std::string_view kEnters = "SPMDFullToShardShape", kLeaves = "SPMDShardToFullShape",
+                           kSaysHow = "mhlo.sharding";
+
+// Calls it with one array, for one array.
+bool calls(const OperationSyntax& op, std::string_view target) {
+  const AttributeSyntax* called = op.find("call_target_name");
+  return called && called->text == target && op.operands.size() == 1 && op.defs.size() == 1 &&
+         op.result_types.size() == 1;
+}
+
+AttributeSyntax list_of(Memory& memory, const std::vector<AttributeSyntax>& items, std::size_t at) {
+  AttributeSyntax list;
+  list.kind = AttributeSyntax::list;
+  list.at = at;
+  list.items = List<AttributeSyntax>::copy(memory, items);
+  return list;
+}
+
+class Parts {
+ public:
+  Parts(const Source& source, Memory& memory) : source_(source), memory_(memory) {}
+
+  RegionSyntax of(const RegionSyntax& whole) {
+    for (const OperationSyntax& op : whole.operations) {
+      if (calls(op, "Sharding"))
+        if (const AttributeSyntax* sharding = op.find(kSaysHow))
+          said_of_[op.defs[0].name] = sharding;
+      if (&op == &whole.operations.back()) {
+        close();
+        out_.add(memory_, op);
+      } else {
+        place(op);
+      }
+    }
+    RegionSyntax region = whole;
+    region.operations = out_;
+    return region;
+  }
+
+ private:
+  // Into the region, where it reads what is a device's own, or beside it.
+  void place(const OperationSyntax& op) {
+    if (calls(op, kEnters)) {
+      if (!leaving_.empty()) close();
+      entering_.push_back(op);
+      own_.insert(op.defs[0].name);
+    } else if (calls(op, kLeaves)) {
+      leaving_.push_back(op);
+    } else if (reads_own(op)) {
+      inside_.push_back(op);
+      for (const DefSyntax& d : op.defs) own_.insert(d.name);
+    } else if (leaving_.empty()) {
+      out_.add(memory_, op);
+    } else {
+      behind_.push_back(op);
+    }
+  }
+
+  bool reads_own(const OperationSyntax& op) const {
+    return std::any_of(op.operands.begin(), op.operands.end(),
+                       [&](const UseSyntax& u) { return own_.count(u.name) > 0; }) ||
+           std::any_of(op.regions.begin(), op.regions.end(), [&](const RegionSyntax& r) {
+             return std::any_of(r.operations.begin(), r.operations.end(),
+                                [&](const OperationSyntax& o) { return reads_own(o); });
+           });
+  }
+
+  void close() {
+    if (!leaving_.empty()) out_.add(memory_, computation());
+    for (const OperationSyntax& op : behind_) out_.add(memory_, op);
+    entering_.clear();
+    inside_.clear();
+    leaving_.clear();
+    behind_.clear();
+    own_.clear();
+  }
+
+  OperationSyntax computation() {
+    OperationSyntax op;
+    op.name = "sdy.manual_computation";
+    op.at = leaving_[0].at;
+    RegionSyntax region;
+    region.at = op.at;
+    std::vector<AttributeSyntax> in, out;
+    for (const OperationSyntax& e : entering_) {
+      in.push_back(sharding_before(e));
+      op.operands.add(memory_, e.operands[0]);
+      ArgumentSyntax argument;
+      argument.name = e.defs[0].name;
+      argument.type = e.result_types[0];
+      argument.at = e.at;
+      region.arguments.add(memory_, argument);
+    }
+    OperationSyntax end;
+    end.name = "sdy.return";
+    end.at = op.at;
+    for (const OperationSyntax& l : leaving_) {
+      out.push_back(own_sharding(l));
+      end.operands.add(memory_, l.operands[0]);
+      op.defs.add(memory_, l.defs[0]);
+      op.result_types.add(memory_, l.result_types[0]);
+    }
+    for (const OperationSyntax& i : inside_) region.operations.add(memory_, i);
+    region.operations.add(memory_, end);
+    op.attributes.add(memory_, {"in_shardings", list_of(memory_, in, op.at)});
+    op.attributes.add(memory_, {"out_shardings", list_of(memory_, out, op.at)});
+    op.regions.add(memory_, region);
+    return op;
+  }
+
+  AttributeSyntax own_sharding(const OperationSyntax& op) const {
+    const AttributeSyntax* sharding = op.find(kSaysHow);
+    if (!sharding)
+      fail(source_, op.at, {shown(op.find("call_target_name")->text) + " has no mhlo.sharding"});
+    return *sharding;
+  }
+
+  // How the devices' parts lie is said of the array before it becomes theirs.
+  AttributeSyntax sharding_before(const OperationSyntax& op) const {
+    std::string problem;
+    const AttributeSyntax own = own_sharding(op);
+    const bool all = parse_tile_sharding(own.text, 0, problem).kind == TileSharding::Kind::manual;
+    if (!problem.empty() || !all)
+      fail(source_, op.at,
+           {"its sharding is " + shown(own.text) + ", and only \"{manual}\" is supported",
+            "what it begins is for each device, along all axes of the mesh",
+            "export it with Shardy"});
+    const auto it = said_of_.find(op.operands[0].name);
+    if (it == said_of_.end())
+      fail(source_, op.at,
+           {"what " + shown(kEnters) + " takes is no result of \"Sharding\"",
+            "that says which part is whose"});
+    return *it->second;
+  }
+
+  const Source& source_;
+  Memory& memory_;
+  List<OperationSyntax> out_;
+  std::map<std::string_view, const AttributeSyntax*> said_of_;
+  // Of the part that is open.
+  std::vector<OperationSyntax> entering_, inside_, leaving_, behind_;
+  std::set<std::string_view> own_;
+};
+
+}  // namespace
+
+bool has_manual_parts(const RegionSyntax& region) {
+  return std::any_of(region.operations.begin(), region.operations.end(),
+                     [](const OperationSyntax& op) { return calls(op, kLeaves); });
+}
+
+RegionSyntax with_manual_computations(const RegionSyntax& region, const Source& source,
+                                      Memory& memory) {
+  return Parts(source, memory).of(region);
+}
+
+}  // namespace tessera::inline v0::stablehlo
