@@ -207,7 +207,7 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
           li[d.lhs_spec[i + 2]] = dilation > 1 ? floor_div(p, dilation) : p;
           ri[d.rhs_spec[i + 2]] = k[i];
         }
-        Index c = k.back();
+        const Index& c = k.back();
         ri[d.rhs_spec[1]] = c;
         li[d.lhs_spec[1]] = d.feature_groups > 1 ? c + group * in : c;
         auto product = [&] {
@@ -222,7 +222,7 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
 
 std::vector<OpExample> examples() {
   const Ints nhwc{0, 3, 1, 2}, hwio{3, 2, 0, 1}, ncw{0, 1, 2}, oiw{0, 1, 2};
-  auto example = [](Shape l, Shape r, const ConvDims& d, DType t = DType::float32) {
+  auto example = [](const Shape& l, const Shape& r, const ConvDims& d, DType t = DType::float32) {
     return OpExample{.inputs = {Type(t, l), Type(t, r)}, .attrs = conv_attrs(d)};
   };
   ConvDims same{

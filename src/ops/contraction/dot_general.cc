@@ -266,7 +266,7 @@ bool sums_few_rows(const TypedArgs& a) {
 }
 
 std::vector<OpExample> examples() {
-  auto example = [](Shape l, Shape r, const DotDims& d, DType in = DType::float32,
+  auto example = [](const Shape& l, const Shape& r, const DotDims& d, DType in = DType::float32,
                     DType out = DType::float32) {
     return OpExample{.inputs = {Type(in, l), Type(in, r)}, .attrs = dot_attrs(d, out)};
   };

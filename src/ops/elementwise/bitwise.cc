@@ -20,7 +20,7 @@ Value shift_right_arithmetic(Value x, Value y) {
 namespace {
 
 template <class F>
-Op bitwise(Arith arith, std::string name, std::string doc, F f) {
+Op bitwise(Arith arith, std::string name, const std::string& doc, F f) {
   constexpr int kArity = std::is_invocable_v<F, int> ? 1 : 2;
   std::string stablehlo = name;
   Op op = arith_op(arith, std::move(name), std::move(stablehlo), std::move(doc), kArity,
@@ -33,7 +33,7 @@ Op bitwise(Arith arith, std::string name, std::string doc, F f) {
 }
 
 template <class F>
-Op shift(Arith arith, std::string name, std::string doc, F f) {
+Op shift(Arith arith, std::string name, const std::string& doc, F f) {
   std::string stablehlo = name;
   Op op =
       arith_op(arith, std::move(name), std::move(stablehlo),

@@ -16,7 +16,7 @@ namespace {
 // Complex numbers are equal or not, and have no order.
 bool orders(Arith arith) { return arith != Arith::eq && arith != Arith::ne; }
 
-Op comparison(Arith arith, std::string name, std::string symbol, EvalRule evaluate) {
+Op comparison(Arith arith, const std::string& name, const std::string& symbol, EvalRule evaluate) {
   Op op =
       arith_op(arith, name, "compare",
                "Whether x " + symbol + " y, as booleans. With a NaN it is " +

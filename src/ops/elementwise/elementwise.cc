@@ -129,7 +129,7 @@ Op elementwise_op(std::string name, std::string stablehlo, std::string doc, int 
   op.cost = pointwise_cost(1);
   op.examples = [=] {
     std::vector<OpExample> examples;
-    auto add = [&](Type t) {
+    auto add = [&](const Type& t) {
       OpExample e;
       e.inputs.assign(static_cast<std::size_t>(operands), t);
       e.lo = lo;

@@ -130,7 +130,7 @@ Op make_integer_pow() {
   };
   op.examples = [] {
     std::vector<OpExample> examples;
-    auto add = [&](Type t, std::int64_t n) {
+    auto add = [&](const Type& t, std::int64_t n) {
       OpExample e;
       e.inputs = {t};
       e.attrs = {{"exponent", n}};

@@ -227,7 +227,7 @@ void register_combine_at(Registry& r) {
                {"emit", "updates are applied in their order by a routine"}};
   op.examples = [] {
     const ProgramPtr floats = example_body(DType::float32), whole = example_body(DType::int32);
-    auto example = [](DType d, Shape x, Shape updates, const ProgramPtr& body) {
+    auto example = [](DType d, const Shape& x, const Shape& updates, const ProgramPtr& body) {
       OpExample e{{Type(d, x), Type(DType::int32, updates), Type(d, updates)}, {{"body", body}}};
       e.int_lo = -1;
       return e;

@@ -156,7 +156,7 @@ void register_dynamic_slice(Registry& r) {
     return e.operand(0, from);
   };
   op.examples = [] {
-    auto example = [](DType dtype, Shape shape, Ints sizes, DType index) {
+    auto example = [](DType dtype, const Shape& shape, Ints sizes, DType index) {
       OpExample e{{Type(dtype, shape)}, {{"sizes", std::move(sizes)}}};
       for (std::size_t d = 0; d < shape.size(); ++d) e.inputs.push_back(Type(index, {}));
       e.int_lo = -1;

@@ -178,7 +178,7 @@ void register_dynamic_update_slice(Registry& r) {
   };
   op.emit = emit;
   op.examples = [] {
-    auto example = [](DType dtype, Shape shape, Shape update, DType index) {
+    auto example = [](DType dtype, const Shape& shape, Shape update, DType index) {
       OpExample e{{Type(dtype, shape), Type(dtype, std::move(update))}, {}};
       for (std::size_t d = 0; d < shape.size(); ++d) e.inputs.push_back(Type(index, {}));
       e.int_lo = -1;
