@@ -4,6 +4,8 @@
 #include "api/control/reports.h"
 #include "base/message.h"
 
+#include <tessera/control_flow.h>
+#include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/manipulation.h>
 #include <tessera/operators.h>
@@ -82,6 +84,17 @@ Array refused(const Array& x, const debug::CheckOptions& o) {
   return bad;
 }
 
+// How many elements are refused, the number of the first, and that element. It takes several walks
+// over the array, so this is asked where there are any.
+using Found = std::vector<Array>;
+Found found_in(const Array& x, const Array& bad) {
+  const Array flat = bad.ravel(), where = argmax(flat);
+  return {sum(astype(flat, int64)), astype(where, int64), take(x.ravel(), where)};
+}
+Found found_nothing(const Array& x, const Array&) {
+  return {zeros({}, int64), zeros({}, int64), zeros({}, x.dtype())};
+}
+
 void check_options(const debug::CheckOptions& o, DType dtype, const std::string& path,
                    const SourceLoc& loc) {
   const bool bounds = o.min || o.max;
@@ -117,8 +130,7 @@ void detail::check(const std::vector<Array>& leaves, const std::vector<std::stri
     check_options(options, x.dtype(), paths[i], loc);
     const Array bad = refused(x, options);
     if (bad.is_empty() || x.size() == 0) continue;
-    const Array flat = bad.ravel(), where = argmax(flat);
-    const Array found[] = {sum(astype(flat, int64)), where, take(x.ravel(), where)};
+    const Array any_bad = any(bad);
     const std::string what = options.name.empty() ? "the value" : "'" + options.name + "'";
     const std::string rule = rule_of(x.dtype(), options);
     const SourceLoc line = loc;
@@ -127,10 +139,12 @@ void detail::check(const std::vector<Array>& leaves, const std::vector<std::stri
     const auto hook = known_callback(
         key, [&] { return std::make_shared<Check>(what, rule, paths[i], x.shape(), line); });
     if (Trace* t = Trace::innermost()) {
-      report(*t, hook, any(flat), found, loc);
+      const Found found = cond(any_bad, found_in, found_nothing, stop_gradient(x), bad);
+      report(*t, hook, any_bad, found, loc);
       continue;
     }
-    if (!any(flat).item<bool>()) continue;
+    if (!any_bad.item<bool>()) continue;
+    const Found found = found_in(x, bad);
     std::int64_t numbers[2] = {found[0].item<std::int64_t>(), found[1].item<std::int64_t>()};
     const Reading read(found[2], "debug::check", loc);
     runtime::BufferPtr hold;
