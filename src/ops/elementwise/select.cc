@@ -64,8 +64,9 @@ Op make_select() {
   };
   op.examples = [] {
     std::vector<OpExample> examples;
-    for (const Type& t : {Type(DType::float32, {2, 3}), Type(DType::bfloat16, {4}), Type(DType::int32, {}),
-                   Type(DType::boolean, {5}), Type(DType::complex64, {2, 2})}) {
+    for (const Type& t :
+         {Type(DType::float32, {2, 3}), Type(DType::bfloat16, {4}), Type(DType::int32, {}),
+          Type(DType::boolean, {5}), Type(DType::complex64, {2, 2})}) {
       OpExample e;
       e.inputs = {Type(DType::boolean, t.shape), t, t};
       e.int_hi = 1;

@@ -150,7 +150,7 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
       const std::int64_t n = length.back();
       const Value k = iota(a.b, DType::int64, in, last);
       Value once = eq(k, zeros_like(k));
-      if (n % 2 == 0) once = or_(once, eq(k, full_like(k, static_cast<double>(n / 2))));
+      if (n % 2 == 0) once = or_(once, eq(k, full_like(k, 0.5 * static_cast<double>(n))));
       const double each = 1.0 / static_cast<double>(points_of(length));
       const Value weight = select(once, full(a.b, part, in, each), full(a.b, part, in, 2 * each));
       return {mul(conj(x), convert(weight, x.dtype()))};

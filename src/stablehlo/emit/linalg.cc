@@ -110,7 +110,7 @@ Names triangular_solve(Writing& w) {
 Names lu(Writing& w) {
   const Type &x = w.in_types[0], &pivots = w.out_types[1];
   const Names all = lapack(w, "getrf", {}, w.in, {{x}}, {{x}, {pivots, false}, info_of(x)});
-  const Names rest = by_program(w, {pivots}, {all[1]}, [&](Builder& b, const Values& in) -> Values {
+  const Names rest = by_program(w, {pivots}, {all[1]}, [&](Builder&, const Values& in) -> Values {
     const Value from_0 = ops::sub(in[0], ops::full_like(in[0], 1));
     return {from_0, ops::permutation_of(from_0, ops::columns_of(w.out_types[2].shape))};
   });
