@@ -48,13 +48,13 @@ std::string operations(int n) {
 // The same in the generic form, and with places of a user's program.
 std::string generic_operations(int n, bool places) {
   const std::string type = "tensor<4x8xf32>";
-  std::string text = "\"builtin.module\"() ({\n\"func.func\"() <{function_type = (" + type + ") -> " + type +
-                     ", sym_name = \"main\"}> ({\n^bb0(%arg0: " + type + "):\n";
+  std::string text = "\"builtin.module\"() ({\n\"func.func\"() <{function_type = (" + type +
+                     ") -> " + type + ", sym_name = \"main\"}> ({\n^bb0(%arg0: " + type + "):\n";
   std::string last = "%arg0";
   for (int i = 0; i < n; ++i) {
     const std::string name = "%" + std::to_string(i);
-    text += "  " + name + " = \"stablehlo." + (i % 3 == 0 ? "add" : "multiply") + "\"(" + last + ", %arg0) : (" +
-            type + ", " + type + ") -> " + type +
+    text += "  " + name + " = \"stablehlo." + (i % 3 == 0 ? "add" : "multiply") + "\"(" + last +
+            ", %arg0) : (" + type + ", " + type + ") -> " + type +
             (places ? " loc(#loc" + std::to_string(i % 100) + ")\n" : "\n");
     last = name;
   }
@@ -68,12 +68,14 @@ std::string generic_operations(int n, bool places) {
 std::string layers(int n) {
   const std::string x = "tensor<16x32xf32>", turned = "tensor<32x16xf32>", flat = "tensor<512xf32>",
                     rows = "tensor<16xf32>", one = "tensor<f32>";
-  std::string text = "module @jit_model attributes {mhlo.num_partitions = 1 : i32} {\n"
-                     "  func.func public @main(%arg0: " + x + ", %arg1: tensor<32x32xf32>) -> (" + x +
-                     " {jax.result_info = \"result\"}) {\n";
+  std::string text =
+      "module @jit_model attributes {mhlo.num_partitions = 1 : i32} {\n"
+      "  func.func public @main(%arg0: " +
+      x + ", %arg1: tensor<32x32xf32>) -> (" + x + " {jax.result_info = \"result\"}) {\n";
   int values = 0, constants = 0;
   const auto line = [&](const std::string& name, const std::string& operation) {
-    text += "    " + name + " = stablehlo." + operation + " loc(#loc" + std::to_string(values % 100) + ")\n";
+    text += "    " + name + " = stablehlo." + operation + " loc(#loc" +
+            std::to_string(values % 100) + ")\n";
     return name;
   };
   const auto value = [&](const std::string& operation) {
@@ -87,19 +89,23 @@ std::string layers(int n) {
   };
   std::string last = "%arg0";
   for (int i = 0; i < n; ++i) {
-    const std::string product = value("dot_general " + last +
-                                      ", %arg1, contracting_dims = [1] x [0], precision = [DEFAULT, "
-                                      "DEFAULT] : (" + x + ", tensor<32x32xf32>) -> " + x);
+    const std::string product =
+        value("dot_general " + last +
+              ", %arg1, contracting_dims = [1] x [0], precision = [DEFAULT, "
+              "DEFAULT] : (" +
+              x + ", tensor<32x32xf32>) -> " + x);
     const std::string zeros = value("broadcast_in_dim " + zero() + ", dims = []" + turn(one, x));
-    const std::string greater = value("compare  GT, " + product + ", " + zeros + ",  FLOAT : (" + x + ", " + x +
-                                      ") -> tensor<16x32xi1>");
-    const std::string chosen = value("select " + greater + ", " + product + ", " + last + " : tensor<16x32xi1>, " + x);
+    const std::string greater = value("compare  GT, " + product + ", " + zeros + ",  FLOAT : (" +
+                                      x + ", " + x + ") -> tensor<16x32xi1>");
+    const std::string chosen =
+        value("select " + greater + ", " + product + ", " + last + " : tensor<16x32xi1>, " + x);
     const std::string sums = value("reduce(" + chosen + " init: " + zero() +
-                                   ") applies stablehlo.add across dimensions = [1] : (" + x + ", " + one + ") -> " +
-                                   rows);
+                                   ") applies stablehlo.add across dimensions = [1] : (" + x +
+                                   ", " + one + ") -> " + rows);
     const std::string divisors = value("broadcast_in_dim " + sums + ", dims = [0]" + turn(rows, x));
     const std::string quotient = value("divide " + chosen + ", " + divisors + " : " + x);
-    const std::string transposed = value("transpose " + quotient + ", dims = [1, 0]" + turn(x, turned));
+    const std::string transposed =
+        value("transpose " + quotient + ", dims = [1, 0]" + turn(x, turned));
     const std::string back = value("transpose " + transposed + ", dims = [1, 0]" + turn(turned, x));
     const std::string powers = value("exponential " + back + " : " + x);
     const std::string in_one = value("reshape " + powers + turn(x, flat));
@@ -109,7 +115,8 @@ std::string layers(int n) {
   }
   text += "    return " + last + " : " + x + " loc(#loc0)\n  } loc(#loc0)\n} loc(#loc0)\n";
   for (int i = 0; i < 100; ++i)
-    text += "#loc" + std::to_string(i) + " = loc(\"jit(model)/dot_general\"(\"model.py\":" + std::to_string(i) + ":7))\n";
+    text += "#loc" + std::to_string(i) +
+            " = loc(\"jit(model)/dot_general\"(\"model.py\":" + std::to_string(i) + ":7))\n";
   return text;
 }
 

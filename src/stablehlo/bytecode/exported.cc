@@ -136,8 +136,7 @@ void restore_arguments(const Buffer& b, std::size_t root, ModuleSyntax& m) {
     b.fail(kept.at, "more arguments are kept than there are");
   const std::size_t before = main->arguments.size() - kept.size;
   Memory& memory = m.source->memory;
-  List<ArgumentSyntax> all =
-      List<ArgumentSyntax>::copy(memory, main->arguments.data(), before);
+  List<ArgumentSyntax> all = List<ArgumentSyntax>::copy(memory, main->arguments.data(), before);
   std::size_t next = 0;
   for (std::size_t i = 0; i < avals.size(); ++i) {
     if (next < kept.size && b.number<std::uint16_t>(kept.at + 2 * next) == i) {

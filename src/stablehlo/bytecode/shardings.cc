@@ -55,7 +55,8 @@ AttributeSyntax AttributeReader::sdy_attribute(Bytes in) {
       A a = made(A::fields, at);
       a.text = "sdy.mesh";
       all(a);
-      for (std::size_t n = in.count("devices"); n-- > 0;) a.values.add(memory(), in.signed_number());
+      for (std::size_t n = in.count("devices"); n-- > 0;)
+        a.values.add(memory(), in.signed_number());
       return a;
     }
     case kAxis: {

@@ -176,7 +176,8 @@ std::vector<std::int64_t> integers(const A& a) {
 }
 
 // [b, 0, f]: where each dimension of the operand is.
-A dimension_list(Memory& memory, const std::vector<std::pair<std::string_view, std::int64_t>>& letters,
+A dimension_list(Memory& memory,
+                 const std::vector<std::pair<std::string_view, std::int64_t>>& letters,
                  const std::vector<std::int64_t>& spatial) {
   A list;
   list.kind = A::list;
@@ -209,7 +210,8 @@ void fold_convolution(Memory& memory, OperationSyntax& op) {
                                     (kernel ? "_output_feature_dimension" : "_feature_dimension"));
     const std::vector<std::int64_t> spatial = integers(taken(op, head + "_spatial_dimensions"));
     conv.items.add(
-        memory, dimension_list(memory, {{kernel ? "i" : "b", first}, {kernel ? "o" : "f", second}}, spatial));
+        memory, dimension_list(memory, {{kernel ? "i" : "b", first}, {kernel ? "o" : "f", second}},
+                               spatial));
   }
   op.attributes.add(memory, {"dimension_numbers", conv});
 }

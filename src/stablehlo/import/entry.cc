@@ -106,7 +106,8 @@ Signature Importer::signature(const std::string& function) const {
     const AttributeSyntax* info = stablehlo::find(f.results[i].attributes, "jax.result_info");
     for (const Type& t : leaf_types(f.results[i].type))
       s.outputs.push_back(
-          {info && !info->text.empty() ? std::string(info->text) : "result" + std::to_string(i), t});
+          {info && !info->text.empty() ? std::string(info->text) : "result" + std::to_string(i),
+           t});
   }
   if (const std::optional<Devices> d = devices_of(f))
     for (std::vector<NamedType>* list : {&s.inputs, &s.outputs})

@@ -131,7 +131,8 @@ std::vector<Bound> Importer::block(Scope& scope, const RegionSyntax& region) {
     std::vector<Bound> out;
     for (const UseSyntax& u : op.operands) out.push_back(scope.read(u));
     if (&op != &region.operations.back())
-      fail(*module.source, op.at, {"operations stand behind this " + std::string(op.name), "it ends its block"});
+      fail(*module.source, op.at,
+           {"operations stand behind this " + std::string(op.name), "it ends its block"});
     return out;
   }
   fail(*module.source, region.at,

@@ -36,7 +36,8 @@ const Importer::KnownType& Importer::known_type(const TypeSyntax& t) const {
   };
   if (t->kind != TypeData::tensor)
     refuse(shown(t->text) + " is no array", "only arrays, tuples of them and tokens are supported");
-  if (!t->ranked) refuse(shown(t->text) + " has no known rank", "export the model for fixed shapes");
+  if (!t->ranked)
+    refuse(shown(t->text) + " has no known rank", "export the model for fixed shapes");
   Shape shape;
   for (std::int64_t d : t->dims) shape.push_back(d);
   const std::optional<DType> dtype = dtype_of_element(t->element);

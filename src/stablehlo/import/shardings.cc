@@ -9,7 +9,8 @@ namespace tessera::inline v0::stablehlo {
 MeshRef Importer::mesh_of(const AttributeSyntax& sharding) const {
   const auto it = module.meshes.find(sharding.text);
   if (it == module.meshes.end())
-    fail(*module.source, sharding.at, {"there is no mesh @" + std::string(sharding.text) + " in this module"});
+    fail(*module.source, sharding.at,
+         {"there is no mesh @" + std::string(sharding.text) + " in this module"});
   const MeshSyntax& m = it->second;
   constexpr std::int64_t kMost = 1 << 20;
   DeviceMesh mesh;

@@ -127,7 +127,8 @@ void add_spellings(Table& table) {
   for (const auto& op : Registry::get().all()) {
     if (!op->elementwise || !op->attrs.empty() || op->stablehlo.empty()) continue;
     names->push_back(std::string(kDialect) + op->stablehlo);
-    for (const std::string_view name : {std::string_view(names->back()), std::string_view(op->stablehlo)}) {
+    for (const std::string_view name :
+         {std::string_view(names->back()), std::string_view(op->stablehlo)}) {
       Import& import = table.emplace(name, Import{rules::by_spelling}).first->second;
       if (!import.ours) import.ours = op.get();
     }

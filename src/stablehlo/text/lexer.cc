@@ -15,9 +15,10 @@ constexpr auto kClasses = [] {
   std::array<std::uint8_t, 256> of{};
   const auto set = [&](char from, char to, int bits) {
     for (int c = from; c <= to; ++c)
-      of[static_cast<std::size_t>(c)] = static_cast<std::uint8_t>(of[static_cast<std::size_t>(c)] | bits);
+      of[static_cast<std::size_t>(c)] =
+          static_cast<std::uint8_t>(of[static_cast<std::size_t>(c)] | bits);
   };
-  for (const auto [from, to] : {std::pair('a', 'z'), std::pair('A', 'Z'), std::pair('_', '_')})
+  for (const auto& [from, to] : {std::pair('a', 'z'), std::pair('A', 'Z'), std::pair('_', '_')})
     set(from, to, kLetter | kWord | kName);
   set('0', '9', kDigit | kWord | kName);
   for (const char c : {'.', '$'}) set(c, c, kWord | kName);

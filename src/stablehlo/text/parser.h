@@ -113,7 +113,8 @@ class Parser {
   std::size_t expanded_ = 0;
   std::map<std::string, AttributeSyntax, std::less<>> attribute_aliases_;
   std::map<std::string, TypeSyntax, std::less<>> type_aliases_;
-  std::unordered_map<std::string_view, const TypeData*> known_types_;  // by what they are written as
+  std::unordered_map<std::string_view, const TypeData*>
+      known_types_;  // by what they are written as
   const TypeData* last_type_ = &kNoType;
 };
 

@@ -92,7 +92,8 @@ struct ArgumentSyntax {
   TypeSyntax type;
   Attributes attributes;
   std::size_t at = 0;
-  std::string_view label = {};  // what the function that was exported called it, where the file says
+  std::string_view label =
+      {};  // what the function that was exported called it, where the file says
 };
 
 struct OperationSyntax;
