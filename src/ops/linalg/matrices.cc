@@ -23,7 +23,7 @@ BatchResult batch_before(const BatchArgs& a) {
 }
 
 ShardRule cut_before(std::vector<int> inputs, std::vector<int> outputs) {
-  return [=](const ShardArgs& a) {
+  return [inputs = std::move(inputs), outputs = std::move(outputs)](const ShardArgs& a) {
     FactorRule rule;
     const Shape& first = a.inputs[0].shape;
     std::vector<int> batch;
@@ -80,7 +80,8 @@ EvalRule evaluate_by_call(std::string name) {
 }
 
 CostRule matrix_cost(std::function<double(double, double)> flops) {
-  return [=](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
+  return [flops = std::move(flops)](std::span<const Type> in, std::span<const Type> out,
+                                    const Attrs&) {
     const Shape& s = in[0].shape;
     Cost cost;
     cost.flops = static_cast<double>(count_before(s, 2)) *

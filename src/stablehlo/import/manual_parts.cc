@@ -17,6 +17,7 @@ constexpr std::string_view kEnters = "SPMDFullToShardShape", kLeaves = "SPMDShar
 
 // Calls it with one array, for one array.
 bool calls(const OperationSyntax& op, std::string_view target) {
+  if (op.name != "stablehlo.custom_call") return false;
   const AttributeSyntax* called = op.find("call_target_name");
   return called && called->text == target && op.operands.size() == 1 && op.defs.size() == 1 &&
          op.result_types.size() == 1;

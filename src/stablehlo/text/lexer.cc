@@ -18,7 +18,7 @@ constexpr auto kClasses = [] {
       of[static_cast<std::size_t>(c)] =
           static_cast<std::uint8_t>(of[static_cast<std::size_t>(c)] | bits);
   };
-  for (const auto [from, to] : {std::pair('a', 'z'), std::pair('A', 'Z'), std::pair('_', '_')})
+  for (const auto& [from, to] : {std::pair('a', 'z'), std::pair('A', 'Z'), std::pair('_', '_')})
     set(from, to, kLetter | kWord | kName);
   set('0', '9', kDigit | kWord | kName);
   for (const char c : {'.', '$'}) set(c, c, kWord | kName);

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -30,13 +32,26 @@ class Memory {
     left_ -= bytes;
     return begin;
   }
-  /// Makes what was taken last, and ends at `end`, longer; false where something else came behind it.
-  bool extend(const void* end, std::size_t bytes) {
+  /// The `bytes` at `begin` with room for `more` behind them, where they lie or somewhere else.
+  void* grow(void* begin, std::size_t bytes, std::size_t more) {
     bytes = rounded(bytes);
-    if (end != free_ || bytes > left_) return false;
-    free_ += bytes;
-    left_ -= bytes;
-    return true;
+    more = rounded(more);
+    if (bytes && static_cast<std::byte*>(begin) + bytes == free_ && more <= left_) {
+      free_ += more;
+      left_ -= more;
+      return begin;
+    }
+    // The C library makes what is large longer without a copy, so it has a block of its own.
+    if (bytes + more >= kLarge) {
+      for (Block& block : large_)
+        if (block.get() == begin) return resize(block, bytes + more);
+      void* moved = resize(large_.emplace_back(), bytes + more);
+      std::memcpy(moved, begin, bytes);
+      return moved;
+    }
+    void* moved = take(bytes + more);
+    if (bytes) std::memcpy(moved, begin, bytes);
+    return moved;
   }
   std::string_view keep(std::string_view text) {
     if (text.empty()) return {};
@@ -46,18 +61,30 @@ class Memory {
   }
 
  private:
-  static constexpr std::size_t kFirst = std::size_t{1} << 14, kLargest = std::size_t{1} << 20;
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  using Block = std::unique_ptr<void, Free>;
+  static constexpr std::size_t kFirst = std::size_t{1} << 14, kLargest = std::size_t{1} << 20,
+                               kLarge = std::size_t{1} << 18;
 
   static std::size_t rounded(std::size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
+  static void* resize(Block& block, std::size_t bytes) {
+    void* p = std::realloc(block.get(), bytes);
+    if (!p) throw std::bad_alloc();
+    (void)block.release();
+    block.reset(p);
+    return p;
+  }
   void add_block(std::size_t least) {
     const std::size_t size = std::max(next_, least);
-    blocks_.emplace_back(new std::byte[size]);
-    free_ = blocks_.back().get();
+    free_ = static_cast<std::byte*>(resize(blocks_.emplace_back(), size));
     left_ = size;
     next_ = std::min(2 * next_, kLargest);
   }
 
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  std::vector<Block> blocks_;
+  std::vector<Block> large_;  // of one list each
   std::byte* free_ = nullptr;
   std::size_t left_ = 0, next_ = kFirst;
 };
@@ -124,11 +151,7 @@ class List {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
     static_assert(sizeof(T) % Memory::kUnit == 0 && alignof(T) <= Memory::kUnit);
     const std::uint32_t more = std::max<std::uint32_t>(capacity_, 1);
-    if (!memory.extend(begin_ + capacity_, more * sizeof(T))) {
-      T* larger = static_cast<T*>(memory.take((capacity_ + std::size_t{more}) * sizeof(T)));
-      std::uninitialized_copy_n(begin_, size_, larger);
-      begin_ = larger;
-    }
+    begin_ = static_cast<T*>(memory.grow(begin_, capacity_ * sizeof(T), more * sizeof(T)));
     capacity_ += more;
   }
 
