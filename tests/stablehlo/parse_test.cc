@@ -194,7 +194,7 @@ TEST(Parse, Reductions) {
 TEST(Parse, GenericFormOfOldAndNew) {
   const char* region =
       "({ ^bb0(%l: tensor<f32>, %r: tensor<f32>): stablehlo.return %l : tensor<f32> })";
-  for (const std::string text :
+  for (const std::string& text :
        {std::string("<{dimension = 0 : i64, is_stable}> ") + region + " {k = 1 : i32}",
         std::string(region) + " {dimension = 0 : i64, is_stable, k = 1 : i32}"}) {
     const OperationSyntax& sort =
