@@ -170,7 +170,7 @@ void save_npz(const std::string& path, const std::map<std::string, Array>& array
       failed(zip_strerror(archive.get()));
   }
   if (zip_close(archive.get()) != 0) failed(zip_strerror(archive.get()));
-  archive.release();
+  (void)archive.release();  // closing has freed it
   // Nothing is written for no members: this is the end of a directory that has none.
   std::string whole = arrays.empty() ? "PK\5\6" + std::string(18, '\0') : "";
   if (!arrays.empty() && zip_source_open(memory.get()) == 0) {

@@ -76,7 +76,7 @@ Array ctc_loss(Operand logits, Operand logit_paddings, Operand labels, Operand l
     Array scores, padding;
   };
   const Array frames = swapaxes(scores, 0, 1), padding = swapaxes(logit_paddings.array, 0, 1);
-  const auto step = [&](Array before, Frame f) {
+  const auto step = [&](Array before, const Frame& f) {
     const Array emitted = take_along_axis(f.scores, classes, 1);
     const Array by_one = moved(before, 1, nothing), by_two = moved(before, 2, nothing);
     const Array reached = logaddexp(logaddexp(before, by_one), where(may_skip, by_two, nothing));

@@ -75,7 +75,7 @@ const Leaves& numbers_of(const State::Stage& state, std::size_t count, std::size
   return state.moments[0];
 }
 
-Stage stateless(std::function<Leaves(const Leaves&, const Leaves&)> f) {
+Stage stateless(const std::function<Leaves(const Leaves&, const Leaves&)>& f) {
   return {[](const Leaves&) { return State::Stage{}; },
           [f](const Leaves& u, const State::Stage&, const Leaves& p, State::Stage&) {
             return f(u, p);

@@ -37,7 +37,7 @@ const std::vector<Leaves>& moments_of(const State::Stage& state, std::size_t kin
 /// A state of scalars of the stage's own, after a check that there are `count` and `inner` stages.
 const Leaves& numbers_of(const State::Stage& state, std::size_t count, std::size_t inner);
 
-Stage stateless(std::function<Leaves(const Leaves&, const Leaves&)> f);
+Stage stateless(const std::function<Leaves(const Leaves&, const Leaves&)>& f);
 
 /// The stages of an optimiser within a stage.
 std::vector<State::Stage> init_inner(const Optimizer& inner, const Leaves& params);

@@ -81,7 +81,7 @@ void GraphBuilder::outputs(const Program& p, const PropagationOptions& options) 
     const Id out = wanted(w, shape, Origin::Kind::output, i);
     g_.outputs.push_back(out);
     if (shape.empty()) continue;
-    bool open = w.placement.unreduced.size() > 0 || !w.replicated.empty();
+    bool open = !w.placement.unreduced.empty() || !w.replicated.empty();
     for (bool o : w.open) open = open || o;
     if (!open && g_.hidden.size() == hidden) wishes_.push_back({id, out, asked});
     connect(reserve(f, p.equations.size()), rules_.identity(shape, 1, true),

@@ -202,8 +202,7 @@ void Expander::likely_moves(const PackedState& state) {
   if (may(MoveKind::reduce_scatter))
     try_move(MoveKind::reduce_scatter, likely_reduce_scatter(q_.ground, at, q_.to));
   if (may(MoveKind::permute)) try_move(MoveKind::permute, likely_permute(q_.ground, at, q_.to));
-  if (may(MoveKind::all_gather))
-    try_move(MoveKind::all_gather, likely_all_gather(q_.ground, at, q_.to));
+  if (may(MoveKind::all_gather)) try_move(MoveKind::all_gather, likely_all_gather(at, q_.to));
   if (may(MoveKind::all_to_all) && q_.joint)
     for (std::uint32_t sources = 1; sources < bit(rank_); ++sources)
       try_move(MoveKind::all_to_all,

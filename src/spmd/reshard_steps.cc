@@ -172,8 +172,7 @@ std::optional<Placement> likely_all_to_all(const Ground& g, const Placement& at,
   }
 }
 
-std::optional<Placement> likely_all_gather(const Ground& g, const Placement& at,
-                                           const Placement& to) {
+std::optional<Placement> likely_all_gather(const Placement& at, const Placement& to) {
   Placement next = at;
   for (std::size_t d = 0; d < at.dims.size(); ++d)
     next.dims[d].resize(common_prefix(at.dims[d], to.dims[d]));
@@ -254,7 +253,7 @@ std::vector<Step> built_steps(const Ground& g, const Placement& from, const Plac
   if (permuted && settled(*permuted, to) > settled(at, to)) go(MoveKind::permute, permuted);
   while (at != to) {
     if (slice() || go(MoveKind::all_to_all, best_all_to_all(g, at, to))) continue;
-    if (!go(MoveKind::all_gather, likely_all_gather(g, at, to)))
+    if (!go(MoveKind::all_gather, likely_all_gather(at, to)))
       throw InternalError("no move leads from " + g.mesh.to_string(at) + " to " +
                           g.mesh.to_string(to));
   }

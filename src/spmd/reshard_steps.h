@@ -61,8 +61,7 @@ std::optional<Placement> likely_permute(const Ground& ground, const Placement& a
 std::optional<Placement> likely_all_to_all(const Ground& ground, const Placement& at,
                                            const Placement& to, std::uint64_t sources);
 /// What is in a place that `to` does not have it in, and what lies behind it, is gathered.
-std::optional<Placement> likely_all_gather(const Ground& ground, const Placement& at,
-                                           const Placement& to);
+std::optional<Placement> likely_all_gather(const Placement& at, const Placement& to);
 /// Atoms that are not unreduced in `to` and come next there are scattered.
 std::optional<Placement> likely_reduce_scatter(const Ground& ground, const Placement& at,
                                                const Placement& to);

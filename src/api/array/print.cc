@@ -299,7 +299,8 @@ std::string scalar_text(const HostArray& a) {
   if (is_complex(a.dtype)) {  // (1+2j), without points that say nothing
     const DType part = real_dtype(a.dtype);
     auto text = [&](int which) {
-      std::string s = scalar_text(HostArray(part, {}, a.bytes + which * size_of(part)));
+      std::string s =
+          scalar_text(HostArray(part, {}, a.bytes + std::ptrdiff_t{which} * size_of(part)));
       if (s.ends_with(".0")) s.resize(s.size() - 2);
       return s;
     };

@@ -28,7 +28,7 @@ class Check final : public Callback {
         rule_(std::move(rule)),
         path_(std::move(path)),
         shape_(std::move(shape)),
-        loc_(std::move(loc)) {}
+        loc_(loc) {}
 
   std::string name() const override { return "check at " + to_string(loc_); }
 

@@ -121,10 +121,7 @@ class Print final : public Callback {
     bool is_text = false;
   };
   Print(std::string_view format, std::vector<Part> parts, SourceLoc loc, std::string scope)
-      : pieces_(pieces_of(format)),
-        parts_(std::move(parts)),
-        loc_(std::move(loc)),
-        scope_(std::move(scope)) {}
+      : pieces_(pieces_of(format)), parts_(std::move(parts)), loc_(loc), scope_(std::move(scope)) {}
 
   std::string name() const override { return "print at " + to_string(loc_); }
 

@@ -91,6 +91,7 @@ std::int64_t need_axes(const std::vector<Mesh::Axis>& axes, const SourceLoc& loc
 
 }  // namespace
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): axes are written in braces at the call.
 Mesh::Mesh(std::vector<Axis> axes, std::vector<Device> devices, std::source_location loc) {
   const std::int64_t size = need_axes(axes, loc);
   Message m("Mesh");

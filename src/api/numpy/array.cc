@@ -355,8 +355,9 @@ I integer_item(const Array& a, I least, I most, const SourceLoc& loc) {
     } else if constexpr (std::is_floating_point_v<decltype(e)>) {
       const double whole = std::trunc(static_cast<double>(e));
       // The bound above, a power of two, is exact in double where `most` itself may not be.
-      fits = whole >= static_cast<double>(least) &&
-             whole < std::ldexp(static_cast<double>(most / 2 + 1), 1);
+      const auto half = most / 2 + 1;
+      fits =
+          whole >= static_cast<double>(least) && whole < std::ldexp(static_cast<double>(half), 1);
     } else {
       fits = std::cmp_greater_equal(e, least) && std::cmp_less_equal(e, most);
     }

@@ -18,7 +18,7 @@ using Dims = std::vector<std::string>;
 
 // f mapped over the first axis of each of the arrays.
 Array mapped(const detail::RowFunction& f, const Arrays& xs) {
-  return vmap([&](Arrays rows) { return f(rows); })(xs);
+  return vmap([&](const Arrays& rows) { return f(rows); })(xs);
 }
 
 [[noreturn]] void no_signature(const std::string& s, const SourceLoc& loc) {

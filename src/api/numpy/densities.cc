@@ -18,7 +18,7 @@ const double kLogTwoPi = std::log(2 * std::numbers::pi);
 void check_shapes(const char* name, const Array& x, const Array& mean, const Array& cov,
                   const SourceLoc& loc) {
   const std::int64_t n = mean.shape(-1);
-  const Shape c = cov.shape();
+  const Shape& c = cov.shape();
   const bool one = x.ndim() == 0 || x.shape(-1) == 1 || x.shape(-1) == n || n == 1;
   const bool square =
       c.rank() == 0 || (c.rank() >= 2 && c[c.size() - 1] == n && c[c.size() - 2] == n);

@@ -23,20 +23,21 @@ struct NarrowSum {
   Array n, term, sum;
 };
 Array narrow_by_powers(const Array& x) {
-  const Array s =
-      while_loop(
-          [](NarrowSum s) { return any(abs(s.term) > kEnoughForFloats * abs(s.sum)) | (s.n < 2); },
-          [&](NarrowSum s) {
-            for (int k = 0; k < kAtOnce; ++k) {
-              s.n = s.n + 1;
-              const Array inverse = 1 / s.n;
-              s.term = s.term * x * inverse;
-              s.sum = s.sum + s.term * inverse;
-            }
-            return s;
-          },
-          NarrowSum{sum(x) * 0, ones_like(x), zeros_like(x)})
-          .sum;
+  const Array s = while_loop(
+                      [](const NarrowSum& s) {
+                        return any(abs(s.term) > kEnoughForFloats * abs(s.sum)) | (s.n < 2);
+                      },
+                      [&](NarrowSum s) {
+                        for (int k = 0; k < kAtOnce; ++k) {
+                          s.n = s.n + 1;
+                          const Array inverse = 1 / s.n;
+                          s.term = s.term * x * inverse;
+                          s.sum = s.sum + s.term * inverse;
+                        }
+                        return s;
+                      },
+                      NarrowSum{sum(x) * 0, ones_like(x), zeros_like(x)})
+                      .sum;
   return std::numbers::egamma + log(abs(x)) + s;
 }
 
@@ -48,16 +49,17 @@ struct Sum {
 // and below it.
 Array by_powers(const Array& x) {
   const Pair none = pair_of(zeros_like(x)), one = pair_of(ones_like(x));
-  const Pair s =
-      while_loop(
-          [](Sum s) { return any(abs(s.term.high) > 0x1p-60 * abs(s.sum.high)) | (s.n < 2); },
-          [&](Sum s) {
-            const Array n = s.n + 1, k = ones_like(s.sum.high) * n;
-            const Pair term = over(times(s.term, x), pair_of(k));
-            return Sum{n, term, plus(s.sum, over(term, pair_of(k)))};
-          },
-          Sum{sum(x) * 0, one, none})
-          .sum;
+  const Pair s = while_loop(
+                     [](const Sum& s) {
+                       return any(abs(s.term.high) > 0x1p-60 * abs(s.sum.high)) | (s.n < 2);
+                     },
+                     [&](const Sum& s) {
+                       const Array n = s.n + 1, k = ones_like(s.sum.high) * n;
+                       const Pair term = over(times(s.term, x), pair_of(k));
+                       return Sum{n, term, plus(s.sum, over(term, pair_of(k)))};
+                     },
+                     Sum{sum(x) * 0, one, none})
+                     .sum;
   const Pair constant = pair_like(x, 0.5772156649015329, -4.942915152430645e-18);
   return rounded(plus(plus(log_of(pair_of(abs(x))), s), constant));
 }

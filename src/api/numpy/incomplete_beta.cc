@@ -34,7 +34,7 @@ Pair beta_fraction(const Pair& a, const Pair& b, const Pair& x) {
   const Pair odd = minus(over(times(whole, x), plus(a, one)));
   const Fraction start = stepped({zero, pair_of(one), pair_of(one), pair_of(one)}, odd);
   return while_loop(
-             [](Fraction f) {
+             [](const Fraction& f) {
                return any(abs(f.change.high) > kEnough * abs(f.value.high)) & (f.n < kMostTerms);
              },
              [&](Fraction f) {

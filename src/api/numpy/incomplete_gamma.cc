@@ -27,10 +27,10 @@ template <class F>
 Pair sum_of_terms(const Pair& first, F&& next) {
   const Array zero = sum(first.high) * 0;
   return while_loop(
-             [](Terms t) {
+             [](const Terms& t) {
                return any(abs(t.term.high) > kEnough * abs(t.sum.high)) & (t.n < kMostTerms);
              },
-             [&](Terms t) {
+             [&](const Terms& t) {
                const Array n = t.n + 1;
                const Pair term = next(n, t.term);
                return Terms{n, term, plus(t.sum, term)};
@@ -63,10 +63,10 @@ Pair lower_of_small(const Array& a, const Array& x, const Array& small) {
   const Pair none = pair_of(zeros_like(a));
   const Pair s =
       while_loop(
-          [](Powers p) {
+          [](const Powers& p) {
             return any(abs(p.power.high) > 0x1p-70 * abs(p.sum.high)) & (p.n < kMostTerms);
           },
-          [&](Powers p) {
+          [&](const Powers& p) {
             const Array n = p.n + 1;
             const Pair power = over(times(p.power, -x), pair_of(ones_like(a) * n));
             return Powers{n, power, plus(p.sum, over(power, sum_of(a, n)))};
@@ -87,10 +87,10 @@ Pair upper_fraction(const Array& a, const Array& x) {
   const Array one = ones_like(a), zero = sum(a) * 0;
   const Pair start = plus(sum_of(x, one), -a), first = over(pair_of(one), start);
   return while_loop(
-             [](Fraction f) {
+             [](const Fraction& f) {
                return any(abs(f.change.high) > kEnough * abs(f.value.high)) & (f.n < kMostTerms);
              },
-             [&](Fraction f) {
+             [&](const Fraction& f) {
                const Array n = f.n + 1;
                const Pair top = times(times(sum_of(a, -n), n), f.d);
                const Pair d = over(pair_of(one), plus(plus(start, 2 * n), top));

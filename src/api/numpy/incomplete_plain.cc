@@ -43,16 +43,17 @@ struct Terms {
 // The lower function over its factor (DLMF 8.7.1): 1 + x / (a + 1) + x^2 / (a + 1)(a + 2) + ...
 Array lower_series(const Array& a, const Array& x, double enough) {
   const Array zero = sum(a) * 0;
-  return v0::while_loop([&](Terms t) { return any(t.term > enough * t.sum) & (t.n < kMostTerms); },
-                        [&](Terms t) {
-                          for (int k = 0; k < kAtOnce; ++k) {
-                            t.n = t.n + 1;
-                            t.term = t.term * x / (a + t.n);
-                            t.sum = t.sum + t.term;
-                          }
-                          return t;
-                        },
-                        Terms{zero, ones_like(a), ones_like(a)})
+  return v0::while_loop(
+             [&](const Terms& t) { return any(t.term > enough * t.sum) & (t.n < kMostTerms); },
+             [&](Terms t) {
+               for (int k = 0; k < kAtOnce; ++k) {
+                 t.n = t.n + 1;
+                 t.term = t.term * x / (a + t.n);
+                 t.sum = t.sum + t.term;
+               }
+               return t;
+             },
+             Terms{zero, ones_like(a), ones_like(a)})
       .sum;
 }
 // Of small a, where the upper function is little: the lower one as x^a / gamma(a + 1) times
@@ -79,7 +80,9 @@ Array away_from_zero(const Array& v) { return where(abs(v) < kSmallest, kSmalles
 Array upper_fraction(const Array& a, const Array& x, double enough) {
   const Array zero = sum(a) * 0, b = x + 1 - a, d = 1 / away_from_zero(b);
   return v0::while_loop(
-             [&](Fraction f) { return any(abs(f.change - 1) > enough) & (f.n < kMostTerms); },
+             [&](const Fraction& f) {
+               return any(abs(f.change - 1) > enough) & (f.n < kMostTerms);
+             },
              [&](Fraction f) {
                for (int k = 0; k < kAtOnce; ++k) {
                  const Array n = f.n + 1, top = n * (a - n), bottom = b + 2 * n;
@@ -123,7 +126,9 @@ Array beta_fraction(const Array& a, const Array& b, const Array& x, double enoug
     return Fraction{f.n, c, d, f.value * c * d, c * d};
   };
   return v0::while_loop(
-             [&](Fraction f) { return any(abs(f.change - 1) > enough) & (f.n < kMostTerms); },
+             [&](const Fraction& f) {
+               return any(abs(f.change - 1) > enough) & (f.n < kMostTerms);
+             },
              [&](Fraction f) {
                for (int k = 0; k < kAtOnce / 2; ++k) {
                  const Array n = f.n + 1, twice = a + 2 * n;

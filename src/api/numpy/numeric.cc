@@ -177,8 +177,8 @@ struct Pair {
 };
 // Euclid's algorithm, for all elements at once.
 Array gcd_of(const Array& x, const Array& y) {
-  return while_loop([](Pair p) { return any(not_equal(p.b, 0)); },
-                    [](Pair p) {
+  return while_loop([](const Pair& p) { return any(not_equal(p.b, 0)); },
+                    [](const Pair& p) {
                       const Array done = equal(p.b, 0);
                       const Array divisor = where(done, ones_like(p.b), p.b);
                       return Pair{where(done, p.a, p.b), where(done, p.b, remainder(p.a, divisor))};

@@ -34,7 +34,7 @@ Array search(const Array& x, const Array& values, bool right) {
   if (n == 0 || values.size() == 0) return zeros(shape, DType::int32);
   const Between r = fori_loop(
       0, std::bit_width(static_cast<std::uint64_t>(n)),
-      [&](Array, Between b) {
+      [&](Array, const Between& b) {
         const Array middle = (b.low + b.high) >> 1;
         const Array m = take(x, minimum(middle, n - 1));
         const Array open = less(b.low, b.high);

@@ -26,8 +26,8 @@ struct Product {
 };
 // Uniform numbers are multiplied until the product falls below exp(-rate).
 Array poisson_by_product(const Array& key, const Array& rate) {
-  const auto going = [&](Product p) { return any(p.log_product > -rate); };
-  const auto turn = [&](Product p) {
+  const auto going = [&](const Product& p) { return any(p.log_product > -rate); };
+  const auto turn = [&](const Product& p) {
     auto [next, now] = split(p.key);
     const Array u = uniform(now, rate.shape(), DType::float32);
     return Product{where(p.log_product > -rate, p.k + 1, p.k), next, p.log_product + log(u)};
@@ -43,8 +43,10 @@ struct Attempt {
 // the keys of two uniforms.
 template <class F>
 Array by_rejection(const Array& key, const Shape& shape, DType dtype, F&& attempt) {
-  const auto going = [](Attempt a) { return any(logical_not(a.accepted)) && a.turn < kTurns; };
-  const auto turn = [&](Attempt a) {
+  const auto going = [](const Attempt& a) {
+    return any(logical_not(a.accepted)) && a.turn < kTurns;
+  };
+  const auto turn = [&](const Attempt& a) {
     const auto [next, u_key, v_key] = split<3>(a.key);
     const auto [k, accepted] =
         attempt(uniform(u_key, shape, dtype) - 0.5, uniform(v_key, shape, dtype));
@@ -75,8 +77,8 @@ struct Waits {
 // Geometric waiting times are added until they pass n.
 Array binomial_by_waiting(const Array& key, const Array& n, const Array& p) {
   const Array log_miss = log1p(-p);
-  const auto going = [&](Waits w) { return any(w.sum <= n); };
-  const auto turn = [&](Waits w) {
+  const auto going = [&](const Waits& w) { return any(w.sum <= n); };
+  const auto turn = [&](const Waits& w) {
     auto [now, next] = split(w.key);
     const Array wait = ceil(log(uniform(now, p.shape(), p.dtype())) / log_miss);
     return Waits{where(w.sum <= n, w.k + 1, w.k), w.sum + wait, next};

@@ -34,14 +34,14 @@ Array gamma_one(const Array& key, const Array& a, bool in_logarithms) {
   const Array c = (1.0 / 3) / sqrt(d);
   const Array zero = zeros_like(a), one = ones_like(a);
   auto [next, boost_key] = split(key);
-  const auto rejected = [&](Proposal p) {
+  const auto rejected = [&](const Proposal& p) {
     return (p.u >= 1 - square(p.square) * 0.0331) &&
            (log(p.u) >= p.square * 0.5 + d * (1 - p.cube + log(p.cube)));
   };
-  const auto propose = [&](Proposal p) {
+  const auto propose = [&](const Proposal& p) {
     const auto [again, x_key, u_key] = split<3>(p.key);
-    const Cube found = while_loop([](Cube w) { return w.v <= 0; },
-                                  [&](Cube w) {
+    const Cube found = while_loop([](const Cube& w) { return w.v <= 0; },
+                                  [&](const Cube& w) {
                                     auto [following, now] = split(w.key);
                                     const Array x = normal(now, {}, dtype);
                                     return Cube{following, x, 1 + x * c};
@@ -89,7 +89,7 @@ Array filled(const Operand& p, const Shape& shape, DType dtype) {
 
 // The shape of a draw, after the checks that all of them make.
 Shape checked(const char* name, const Operand& key, std::initializer_list<Parameter> parameters,
-              const std::optional<Shape>& shape, DType dtype) {
+              std::optional<Shape> shape, DType dtype) {
   check_key(name, key);
   check_float(name, dtype, key);
   return shape_of_draw(name, key, parameters, shape);

@@ -67,7 +67,7 @@ Array log_gamma_derivative(const Array& a, const Array& log_x) {
                           (kDepth + minimum(x, a)) / a);
   const Bracket found = fori_loop(
       0, 30,
-      [&](Array, Bracket b) {
+      [&](Array, const Bracket& b) {
         const Array middle = (b.lo + b.hi) * 0.5;
         const Array deep = exponent(a, x, s * middle) < -kDepth;
         return Bracket{where(deep, b.lo, middle), where(deep, middle, b.hi)};

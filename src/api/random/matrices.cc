@@ -44,7 +44,7 @@ Factor factor_of(const std::string& method, const Operand& key) {
 }
 
 void check_vector_and_matrix(const Array& mean, const Array& cov, const Operand& key) {
-  const Shape m = mean.shape(), c = cov.shape();
+  const Shape &m = mean.shape(), &c = cov.shape();
   if (m.rank() >= 1 && c.rank() >= 2 && c[c.size() - 1] == m[m.size() - 1] &&
       c[c.size() - 2] == m[m.size() - 1])
     return;

@@ -168,7 +168,7 @@ llvm::Value* KernelEmitter::from_tile(llvm::Value* base, DType d, const Index& f
     for (int round = 1; round < n; round *= 2) {
       std::vector<llvm::Value*> next;
       for (int i = 0; i < n / 2; ++i) {
-        auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(n / 2 + i);
+        auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(n) / 2 + a;
         next.push_back(b_->CreateShuffleVector(rows[a], rows[b], low));
         next.push_back(b_->CreateShuffleVector(rows[a], rows[b], high));
       }

@@ -4,6 +4,7 @@
 #include "codegen/calls/calls.h"
 #include "codegen/fuse/traits.h"
 #include "codegen/kernel/kernel.h"
+#include "codegen/plan/stretches.h"
 #include "ir/nested.h"
 
 #include <algorithm>
@@ -172,15 +173,17 @@ void Lowerer::lower_cluster(const Cluster& c) {
   step.name = in_scope(last, c.program->name);
   step.loc = last.loc;
   for (Var v : c.outputs) step.mask |= level_.mask[v];
-  for (Var v : c.inputs) {
-    step.inputs.push_back(dense(v));
-    step.input_types.push_back(flat_.types[v]);
+  StretchedKernel kernel = stretched_kernel(c);
+  for (const Stretch& s : kernel.inputs) {
+    step.inputs.push_back(dense(s.var));
+    step.inputs.back().offset += s.offset;
+    step.input_types.push_back(s.type);
   }
   for (Var v : c.outputs) {
     step.outputs.push_back(new_value(v, step.mask));
     step.output_types.push_back(flat_.types[v]);
   }
-  ctx_.kernels.push_back({c.program, &draft_, add(std::move(step))});
+  ctx_.kernels.push_back({std::move(kernel.program), &draft_, add(std::move(step))});
 }
 
 // A kernel of one equation.

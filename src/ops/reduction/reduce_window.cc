@@ -192,7 +192,7 @@ Lane emit_extreme(Emitter& e, const Equation& eqn, std::span<const Index> at, bo
 }
 
 std::vector<OpExample> examples(bool ties) {
-  auto example = [&](DType t, Shape x, const WindowDims& d) {
+  auto example = [&](DType t, const Shape& x, const WindowDims& d) {
     OpExample out{.inputs = {Type(t, x)}, .attrs = window_attrs(d, x.rank())};
     if (ties && is_floating(t)) out.lo = -100, out.hi = 100;
     return out;

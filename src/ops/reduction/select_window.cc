@@ -238,7 +238,7 @@ Lane emit_scatter(Emitter& e, const Equation& eqn, int, std::span<const Index> a
 }
 
 std::vector<OpExample> examples(bool scatter) {
-  auto example = [&](DType t, Shape x, const WindowDims& d, bool max = true) {
+  auto example = [&](DType t, const Shape& x, const WindowDims& d, bool max = true) {
     Attrs attrs = select_attrs(d, x.rank(), max);
     Shape other = scatter ? windowed_shape(x, window_dims(attrs)) : x;
     return OpExample{.inputs = {Type(t, x), Type(t, other)}, .attrs = attrs, .lo = -100, .hi = 100};

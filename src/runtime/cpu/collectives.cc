@@ -151,7 +151,7 @@ void run_collectives(const Tape& tape, const Frame& frame, const Phase& phase, b
   }
   profiler::Scope scope(phase.steps.size() == 1 ? phase.steps[0].name : "collectives", "collective",
                         profiler::kCollectives);
-  const std::int64_t pieces = std::min<std::int64_t>(total, 8 * worker_count());
+  const std::int64_t pieces = std::min<std::int64_t>(total, std::int64_t{8} * worker_count());
   parallel_for(pieces, [&](std::int64_t p) {
     const std::int64_t begin = total * p / pieces, end = total * (p + 1) / pieces;
     std::size_t s = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), begin) -

@@ -44,7 +44,8 @@ void run_routine(const Routine& routine, const RoutineArgs& args, bool spread) {
       stage.run(args, 0, stage.tasks);
       continue;
     }
-    const std::int64_t pieces = std::min<std::int64_t>(stage.tasks, 4 * worker_count());
+    const std::int64_t pieces =
+        std::min<std::int64_t>(stage.tasks, std::int64_t{4} * worker_count());
     parallel_for(pieces, [&](std::int64_t i) {
       stage.run(args, stage.tasks * i / pieces, stage.tasks * (i + 1) / pieces);
     });

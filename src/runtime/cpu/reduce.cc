@@ -92,6 +92,7 @@ void reduce_typed(std::span<const std::byte* const> in, std::byte* to, std::int6
     case 2: return reduce_few<op, A, 2>(in, out, count);
     case 4: return reduce_few<op, A, 4>(in, out, count);
     case 8: return reduce_few<op, A, 8>(in, out, count);
+    default: break;
   }
   for (std::int64_t begin = 0; begin < count; begin += kBlock) {
     const std::int64_t n = std::min(kBlock, count - begin);

@@ -106,7 +106,7 @@ const AttributeSyntax& AttributeReader::attribute(std::size_t index) {
     A a = read_attribute(e);
     a.at = e.begin;
     --depth_;
-    known = std::move(a);
+    known = a;
   }
   return *known;
 }

@@ -48,7 +48,7 @@ void to_integers(Memory& memory, A& a) {
 
 class Reader {
  public:
-  Reader(SourcePtr source, const Tables& tables)
+  Reader(const SourcePtr& source, const Tables& tables)
       : source_(source), tables_(tables), values_(source, tables) {}
 
   ModuleSyntax module();

@@ -25,7 +25,7 @@ Names while_loop(Writing& w) {
              body_consts = static_cast<std::ptrdiff_t>(w.attrs.i("body_consts"));
   const auto first = w.in.begin() + cond_consts, carry = first + body_consts;
   const std::vector<Type> types(w.in_types.begin() + cond_consts + body_consts, w.in_types.end());
-  const auto region = [&](const ProgramPtr& p, Names consts) {
+  const auto region = [&](const ProgramPtr& p, const Names& consts) {
     return RegionText{types,
                       [p, consts](Block& b, const Names& arguments) {
                         Names in = consts;

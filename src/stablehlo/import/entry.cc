@@ -42,8 +42,7 @@ std::int64_t number_of(const ModuleSyntax& m, std::string_view name) {
 
 std::optional<Devices> Importer::devices_of(const FunctionSyntax& f) const {
   constexpr std::int64_t kMost = 1 << 16;
-  const Devices d{
-      number_of(module, "mhlo.num_replicas"), number_of(module, "mhlo.num_partitions"), {}};
+  Devices d{number_of(module, "mhlo.num_replicas"), number_of(module, "mhlo.num_partitions"), {}};
   if (d.replicas < 1 || d.partitions < 1 || d.replicas > kMost || d.partitions > kMost ||
       d.count() == 1)
     return std::nullopt;
@@ -125,8 +124,9 @@ Imported Importer::import_on_devices(const FunctionSyntax& f, const Signature& s
   Level level(f.name, nullptr);
   top_ = &level;
   const Scope scope(level, nullptr, module);
+  const std::string name = "@" + f.name;
   OperationSyntax at;
-  at.name = "@" + f.name;
+  at.name = name;
   at.at = f.at;
   Reading r(*this, scope, at);
   Values rows;

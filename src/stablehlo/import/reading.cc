@@ -83,8 +83,8 @@ double Reading::real_or(std::string_view name, double otherwise) const {
   const AttributeSyntax* a = find(name);
   if (!a) return otherwise;
   double value = 0;
-  const char* end = a->text.data() + a->text.size();
-  if (std::from_chars(a->text.data(), end, value).ptr != end || a->text.empty())
+  const char *begin = a->text.data(), *end = begin + a->text.size();
+  if (std::from_chars(begin, end, value).ptr != end || a->text.empty())
     fail(*importer.module.source, a->at,
          {std::string(name) + " of " + std::string(op.name) + " should be a number"});
   return value;

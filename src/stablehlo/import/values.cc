@@ -159,7 +159,7 @@ Values power(Reading& r) {
   const ProgramPtr body =
       step.finish(Values{ops::select(odd, ops::mul(result, base), result), ops::mul(base, base),
                          ops::shift_right_logical(exponent, one)});
-  const std::int64_t bits = 8 * size_of(x.dtype());
+  const std::int64_t bits = std::int64_t{8} * size_of(x.dtype());
   const Value unit = ops::full_like(x, 1), zero = ops::zeros_like(x);
   const Value all = ops::scan(body, {}, Values{unit, x, y}, {}, bits, false, r.b)[0];
   if (is_unsigned_integer(x.dtype())) return {all};

@@ -70,10 +70,10 @@ class Memory {
 
   static std::size_t rounded(std::size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
   static void* resize(Block& block, std::size_t bytes) {
-    void* p = std::realloc(block.get(), bytes);
+    void* const old = block.release();
+    void* const p = std::realloc(old, bytes);
+    block.reset(p ? p : old);
     if (!p) throw std::bad_alloc();
-    (void)block.release();
-    block.reset(p);
     return p;
   }
   void add_block(std::size_t least) {

@@ -82,7 +82,7 @@ TypeSyntax Parser::types_of(OperationSyntax& op) {
   if (wanted && op.result_types.size() != wanted)
     in_.fail(at,
              std::string(op.name) + " gives " +
-                 std::to_string(op.result_types.size() ? op.result_types.size() : listed.size()) +
+                 std::to_string(op.result_types.empty() ? listed.size() : op.result_types.size()) +
                  " values by its type, and " + std::to_string(wanted) + " by its names");
   return last;
 }

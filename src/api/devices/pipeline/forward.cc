@@ -40,7 +40,7 @@ Outcome pipeline(Call& call, const PipelineOptions& options, std::source_locatio
       pipeline_schedule(frame.stages, frame.microbatches, Schedule::gpipe, called);
   const std::int64_t flight = frame.stages - 1;  // ticks until the first result
 
-  auto on_device = [&](Leaves stacked, Leaves rows) {
+  auto on_device = [&](const Leaves& stacked, const Leaves& rows) {
     const Leaves params = own_values(layers.unstacked(stacked), frame);
     const Array place = axis_index(frame.axis);
     const Array first = place == 0, last = place == frame.stages - 1;
@@ -52,14 +52,14 @@ Outcome pipeline(Call& call, const PipelineOptions& options, std::source_locatio
       after[0] = flight;
       ticks.push_back(flight == 0 ? x : joined(x, zeros(after, x.dtype())));
     }
-    auto stage = [&](Leaves p, Leaves x) { return layers(p, x); };
+    auto stage = [&](const Leaves& p, const Leaves& x) { return layers(p, x); };
     const auto recomputed = v0::checkpoint(stage);
     auto work = [&](Leaves x) {
       return options.checkpoint ? recomputed(params, x) : stage(params, x);
     };
     // An idle device computes nothing: what a layer makes of zeros may have no derivative.
-    auto idle = [](Leaves x) { return zeros_of(x); };
-    auto tick = [&](Leaves received, Leaves now) {
+    auto idle = [](const Leaves& x) { return zeros_of(x); };
+    auto tick = [&](const Leaves& received, Leaves now) {
       const Leaves x = chosen(first, Leaves(now.begin() + 1, now.end()), received);
       Leaves made = cond(now[0] >= 0, work, idle, x);
       return std::pair(ppermute(made, frame.axis, frame.onwards()), made);

@@ -39,7 +39,7 @@ Leaves PipelineLayers::stacked(const Leaves& params) const {
 
 Leaves PipelineLayers::operator()(const Leaves& params, const Leaves& activation) const {
   if (count_ == 1) return layer(params, activation);
-  auto next = [this](Leaves x, Leaves p) { return std::pair(layer(p, x), Leaves()); };
+  auto next = [this](const Leaves& x, const Leaves& p) { return std::pair(layer(p, x), Leaves()); };
   return scan(next, activation, params).first;
 }
 

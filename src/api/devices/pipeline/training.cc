@@ -112,14 +112,14 @@ class Training {
   Work work(const Device& d, const Array& step, const Array& microbatch, const Leaves& x,
             const Carry& c) const {
     const Leaves params = floats_of(d.layers), head = head_floats(d);
-    auto idle = [&](Leaves in, Leaves, Sums sums) {
-      return Work{zeros_of(in), zeros_of(floats_of(in)), sums};
+    auto idle = [&](const Leaves& in, const Leaves&, Sums sums) {
+      return Work{zeros_of(in), zeros_of(floats_of(in)), std::move(sums)};
     };
-    auto forward = [&](Leaves in, Leaves, Sums sums) {
-      return Work{layers_(d.layers, in), zeros_of(floats_of(in)), sums};
+    auto forward = [&](const Leaves& in, const Leaves&, Sums sums) {
+      return Work{layers_(d.layers, in), zeros_of(floats_of(in)), std::move(sums)};
     };
-    auto backward = [&](Leaves in, Leaves received, Sums sums) {
-      auto stage = [&](Leaves p, Leaves a) {
+    auto backward = [&](Leaves in, const Leaves& received, Sums sums) {
+      auto stage = [&](const Leaves& p, const Leaves& a) {
         return floats_of(layers_(with_floats(d.layers, p), with_floats(in, a)));
       };
       auto [made, pull] = v0::vjp(stage, params, floats_of(in));
@@ -127,9 +127,9 @@ class Training {
       sums.layers = sums_of(sums.layers, of_params);
       return Work{zeros_of(in), of_input, sums};
     };
-    auto loss_and_backward = [&](Leaves in, Leaves, Sums sums) {
+    auto loss_and_backward = [&](Leaves in, const Leaves&, const Sums& sums) {
       const Leaves targets = rows_at(d.targets, microbatch);
-      auto stage = [&](Leaves p, Leaves a, Leaves h) {
+      auto stage = [&](const Leaves& p, const Leaves& a, const Leaves& h) {
         return loss_(layers_(with_floats(d.layers, p), with_floats(in, a)), targets,
                      wanted_.head ? with_floats(d.head, h) : d.head);
       };
@@ -194,9 +194,8 @@ PipelineGradients pipeline_value_and_grad(Call& layer, Call& loss_call, Pipeline
   const PipelineSchedule schedule =
       pipeline_schedule(frame.stages, frame.microbatches, options.schedule, where);
   const Training training(frame, layers, loss, schedule, wanted);
-  auto on_device = [&](Leaves params, Leaves rows, Leaves targets, Leaves head) {
-    return training(params, rows, targets, head);
-  };
+  auto on_device = [&](const Leaves& params, const Leaves& rows, const Leaves& targets,
+                       const Leaves& head) { return training(params, rows, targets, head); };
   const PartitionSpec rows = frame.row_spec(), stacked = frame.layer_spec();
   auto run = shard_map(on_device,
                        {.mesh = frame.mesh,
