@@ -17,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 
@@ -132,6 +133,36 @@ TEST(Sizes, InTracesAreErrorsToo) {
                ts::Error);
   EXPECT_THROW(ts::zeros({1 << 30, 1}) + ts::zeros({1 << 30}), ts::Error);
   EXPECT_THROW(ts::outer(ts::zeros({1 << 24}), ts::zeros({1 << 24})), ts::Error);
+}
+
+// Positions along an axis that 32 bits do not count are numbers of 64.
+TEST(Sizes, OfLongAxesHavePositionsOf64Bits) {
+  const std::int64_t n = std::int64_t{3} << 30;
+  const auto of = [](std::int64_t n, auto f) {
+    return ts::eval_shape(f, ts::abstract(ts::i8, {n})).dtype();
+  };
+  const Array key = ts::random::key(0);
+  for (const auto& [length, dtype] : {std::pair{n, ts::i64}, {std::int64_t{1} << 30, ts::i32}}) {
+    EXPECT_EQ(of(length, [](Array x) { return ts::argmax(x); }), dtype);
+    EXPECT_EQ(of(length, [](Array x) { return ts::argmin(x, {.axis = 0}); }), dtype);
+    EXPECT_EQ(of(length, [](Array x) { return ts::argsort(x); }), dtype);
+    EXPECT_EQ(of(length, [&](Array x) { return ts::random::permutation(key, x.size()); }), dtype);
+    EXPECT_EQ(of(length, [&](Array x) { return ts::random::choice(key, x.size(), {3}); }), dtype);
+  }
+  const std::vector<std::int64_t> drawn =
+      ts::random::choice(key, n, {1000}).to_vector<std::int64_t>();
+  EXPECT_GE(*std::min_element(drawn.begin(), drawn.end()), 0);
+  EXPECT_LT(*std::max_element(drawn.begin(), drawn.end()), n);
+  EXPECT_GT(*std::max_element(drawn.begin(), drawn.end()), std::int64_t{1} << 31);
+  // Along the other axis, and where only the sum of two positions is too large.
+  EXPECT_EQ(ts::eval_shape([](Array x) { return ts::argsort(x, 1); }, ts::abstract(ts::i8, {n, 2}))
+                .dtype(),
+            ts::i32);
+  EXPECT_NE(ts::jit([](Array x) { return ts::tril(x); })
+                .lower(ts::abstract(ts::i8, {std::int64_t{1} << 30, 2}))
+                .ir()
+                .find("i64[1073741824,2]"),
+            std::string::npos);
 }
 
 TEST(Sizes, ThatDoNotCountAreErrors) {

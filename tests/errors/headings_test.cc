@@ -71,7 +71,6 @@ MISUSE(abstract_array_in_a_gradient) {
 MISUSE(abstract_array_in_a_pullback) { ts::vjp(same, shape_only()); }
 MISUSE(abstract_array_in_a_jacobian) { ts::jacfwd(same)(shape_only()); }
 
-MISUSE(choice_from_more_than_an_integer_holds) { ts::random::choice(key(), 1LL << 40, {2}); }
 MISUSE(choice_from_a_scalar) { ts::random::choice(key(), Array(1.0), {2}); }
 MISUSE(fold_in_an_empty_array) { ts::random::fold_in(key(), Array()); }
 

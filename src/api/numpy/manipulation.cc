@@ -1,5 +1,6 @@
 #include <tessera/manipulation.h>
 
+#include "api/numpy/indexing.h"
 #include "api/numpy/joining.h"
 #include "api/trace/numbers.h"
 
@@ -64,9 +65,10 @@ Value triangle(Value x, std::int64_t k, bool lower, const SourceLoc& loc) {
   Builder& b = *x.builder;
   Shape matrix{x.shape()[static_cast<std::size_t>(x.rank() - 2)],
                x.shape()[static_cast<std::size_t>(x.rank() - 1)]};
-  Value row = ops::iota(b, DType::int32, matrix, 0), column = ops::iota(b, DType::int32, matrix, 1);
   // Past the corners nothing changes, whatever k.
   const std::int64_t most = std::max(matrix[0], matrix[1]);
+  const DType numbers = detail::index_dtype(2 * most);
+  Value row = ops::iota(b, numbers, matrix, 0), column = ops::iota(b, numbers, matrix, 1);
   Value edge = ops::add(row, ops::full_like(row, static_cast<double>(std::clamp(k, -most, most))));
   Value keep = lower ? ops::ge(edge, column) : ops::le(edge, column);
   return ops::select(detail::broadcast_to(keep, x.shape()), x, ops::zeros_like(x));
@@ -270,7 +272,8 @@ Array sort(Operand x, std::int64_t axis) {
 Array argsort(Operand x, std::int64_t axis) {
   return composite1("argsort", {x.array}, x.loc, [&](Builder& b, std::span<const Value> in) {
     int a = normalize_axis(axis, in[0].rank(), "argsort", x.loc);
-    Value both[] = {in[0], ops::iota(b, DType::int32, in[0].shape(), a)};
+    const std::int64_t n = in[0].shape()[static_cast<std::size_t>(a)];
+    Value both[] = {in[0], ops::iota(b, detail::index_dtype(n), in[0].shape(), a)};
     return ops::sort(both, a)[1];
   });
 }

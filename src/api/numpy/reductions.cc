@@ -3,6 +3,7 @@
 #include <tessera/reductions.h>
 #include <tessera/sharding.h>
 
+#include "api/numpy/indexing.h"
 #include "api/numpy/integer_math.h"
 #include "api/trace/composite.h"
 #include "api/trace/numbers.h"
@@ -237,7 +238,7 @@ Array arg_extremum(const char* name, const Operand& x, std::optional<std::int64_
           .from(x.loc)
           .advice("check the size first")
           .raise<ShapeError>();
-    Value r = f(v, a, DType::int32);
+    Value r = f(v, a, detail::index_dtype(v.shape()[static_cast<std::size_t>(a)]));
     if (!keepdims) return r;
     Shape shape = in[0].shape();
     for (int d = 0; d < rank; ++d)

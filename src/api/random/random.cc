@@ -67,7 +67,9 @@ Value shuffle(Value key, Value x) {
   return x;
 }
 
-Value indices(Builder& b, std::int64_t n) { return ops::iota(b, DType::int32, Shape{n}, 0); }
+Value indices(Builder& b, std::int64_t n) {
+  return ops::iota(b, detail::index_dtype(n), Shape{n}, 0);
+}
 
 Value randint_value(Value key, const Shape& shape, Value lo, Value hi, DType dtype) {
   DType work =
@@ -282,7 +284,7 @@ Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, cons
                       : "draw fewer, or pass replace = true")
         .raise<ShapeError>();
   if (p.is_empty()) {
-    if (replace) return randint(key, shape, 0, n);
+    if (replace) return randint(key, shape, 0, n, detail::index_dtype(n));
     return composite1("choice", {key.array}, key.loc, [&](Builder& b, std::span<const Value> in) {
       return ops::reshape(ops::slice(shuffle(in[0], indices(b, n)), {0}, {draws}, {1}), shape);
     });
@@ -307,7 +309,7 @@ Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, cons
       Shape grid{draws, n};
       Value below =
           ops::lt(ops::broadcast_in_dim(c, grid, {1}), ops::broadcast_in_dim(r, grid, {0}));
-      return ops::reshape(ops::reduce_sum(ops::convert(below, DType::int32), {1}), shape);
+      return ops::reshape(ops::reduce_sum(ops::convert(below, detail::index_dtype(n)), {1}), shape);
     }
     // Gumbel top-k draws without replacement.
     Value g = ops::add(gumbel_value(in[0], Shape{n}, prob.dtype()), ops::log(prob));

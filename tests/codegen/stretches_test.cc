@@ -1,0 +1,221 @@
+// Kernels that read stretches of their operands: the right ones, and compiled once for all rows.
+#include "codegen/kernel/kernel.h"
+
+#include <tessera/tessera.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace {
+
+namespace ts = tessera;
+using ts::Array;
+
+// Kernels that calling `run` makes, in machine code of their own.
+template <class F>
+std::int64_t kernels_of(F run) {
+  const auto made = [] {
+    const ts::codegen::KernelStats s = ts::codegen::kernel_stats();
+    return s.compiled + s.from_disk;
+  };
+  const std::int64_t before = made();
+  run();
+  return made() - before;
+}
+
+std::vector<float> values(const Array& x) { return x.to_vector<float>(); }
+
+Array rows(int n, int width) {
+  return ts::arange(n * width).reshape(n, width).astype(ts::f32) * 0.125f;
+}
+
+TEST(Stretches, RowsAreCompiledOnce) {
+  constexpr int kRows = 700;
+  const Array x = rows(kRows, 3);
+  const auto f = ts::jit([](Array x) {
+    std::vector<Array> out;
+    for (int i = 0; i < kRows; ++i) out.push_back(ts::sin(x[i]) * x[i]);
+    return ts::stack(out, 0);
+  });
+  Array y;
+  EXPECT_LE(kernels_of([&] { y = f(x).block_until_ready(); }), 4);
+  const std::vector<float> in = values(x), got = values(y);
+  const std::vector<float> wanted = values(ts::sin(x) * x);
+  EXPECT_EQ(got, wanted);
+}
+
+// A piece of each array, and the gradient of it: as many kernels for ten times the pieces.
+TEST(Stretches, GradientsOfPiecesAreCompiledOnce) {
+  const auto made = [](int pieces) {
+    std::vector<Array> p;
+    for (int i = 0; i < pieces; ++i) p.push_back(ts::full({3}, static_cast<float>(i) + 0.5f));
+    std::vector<Array> g;
+    const std::int64_t kernels = kernels_of([&] {
+      g = ts::grad([](std::vector<Array> p) { return ts::sum(ts::square(ts::concatenate(p, 0))); })(
+          p);
+      ts::block_until_ready(g);
+    });
+    for (int i = 0; i < pieces; ++i)
+      EXPECT_EQ(values(g[static_cast<std::size_t>(i)]),
+                std::vector<float>(3, 2 * static_cast<float>(i) + 1));
+    return kernels;
+  };
+  EXPECT_LE(made(40), 10);
+  EXPECT_LE(made(400), 10);
+}
+
+// Each against the numbers themselves: a stretch, what is none, and both of one operand.
+TEST(Stretches, AreTheRightOnes) {
+  const Array x = ts::arange(60).reshape(3, 4, 5).astype(ts::f32);
+  const std::vector<float> at = values(x);
+  const auto expect = [&](const char* what, auto f, auto wanted, std::size_t n) {
+    std::vector<float> w;
+    for (std::size_t i = 0; i < n; ++i) w.push_back(wanted(i));
+    EXPECT_EQ(values(ts::jit(f)(x)), w) << what;
+  };
+  expect(
+      "the middle", [](Array x) { return x[1] * 2; }, [&](std::size_t i) { return 2 * at[20 + i]; },
+      20);
+  expect(
+      "rows of the last", [](Array x) { return x[2](ts::range(1, 3)) + 1; },
+      [&](std::size_t i) { return at[45 + i] + 1; }, 10);
+  expect(
+      "within a row", [](Array x) { return x[1][2](ts::range(1, 4)) + 1; },
+      [&](std::size_t i) { return at[31 + i] + 1; }, 3);
+  expect(
+      "one element", [](Array x) { return x[2][3][4] + 1; },
+      [&](std::size_t) { return at[59] + 1; }, 1);
+  expect(
+      "columns, which are none",
+      [](Array x) {
+        return ts::reshape(x, {12, 5})(ts::all, ts::range(1, 3)) * 3;
+      },
+      [&](std::size_t i) { return 3 * at[i / 2 * 5 + 1 + i % 2]; }, 24);
+  expect(
+      "every second, which is none", [](Array x) { return ts::ravel(x)(ts::range(1, 60, 2)) * 3; },
+      [&](std::size_t i) { return 3 * at[2 * i + 1]; }, 30);
+  expect(
+      "two that overlap",
+      [](Array x) {
+        const Array v = ts::ravel(x);
+        return v(ts::range(1, 60)) * v(ts::range(0, 59));
+      },
+      [&](std::size_t i) { return at[i + 1] * at[i]; }, 59);
+  expect(
+      "one twice", [](Array x) { return x[1] * x[1] + ts::exp(x[1] * 0); },
+      [&](std::size_t i) { return at[20 + i] * at[20 + i] + 1; }, 20);
+  expect(
+      "with all of it",
+      [](Array x) { return ts::reshape(x, {60}) + ts::sum(x[1]) + ts::reshape(x, {60}); },
+      [&](std::size_t i) { return 2 * at[i] + std::accumulate(&at[20], &at[40], 0.0f); }, 60);
+  expect(
+      "one beside the other way",
+      [](Array x) {
+        return x[0] + ts::transpose(ts::reshape(x[2], {5, 4}));
+      },
+      [&](std::size_t i) { return at[i] + at[40 + i % 5 * 4 + i / 5]; }, 20);
+}
+
+// The stretch itself is a result too, as it is and changed.
+TEST(Stretches, AreResults) {
+  const Array x = rows(6, 4);
+  const auto [one, two, sum] = ts::jit([](Array x) {
+    const Array piece = x(ts::range(2, 4));
+    return std::tuple(piece, ts::negative(piece), ts::sum(piece));
+  })(x);
+  const std::vector<float> at = values(x);
+  float total = 0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(values(one)[i], at[8 + i]);
+    EXPECT_EQ(values(two)[i], -at[8 + i]);
+    total += at[8 + i];
+  }
+  EXPECT_EQ(sum.item<float>(), total);
+}
+
+// A result as large as the stretch, or as the operand, in memory that is given away.
+TEST(Stretches, OfDonatedArguments) {
+  const auto f = ts::jit(
+      [](Array x, Array y) {
+        const Array head = x(ts::range(0, 4));
+        return std::pair(head + 1, y * ts::sum(x(ts::range(4, 8))));
+      },
+      {.donate = {0, 1}});
+  for (int turn = 0; turn < 3; ++turn) {
+    auto [a, b] = f(rows(8, 1), rows(4, 1));
+    EXPECT_EQ(values(a), (std::vector<float>{1, 1.125f, 1.25f, 1.375f}));
+    EXPECT_EQ(values(b), (std::vector<float>{0, 0.34375f, 0.6875f, 1.03125f}));
+  }
+}
+
+// In a loop whose carry is updated where it lies, and on devices that have rows of their own.
+TEST(Stretches, InLoopsAndOnDevices) {
+  ts::set_device_count(4);
+  const Array x = rows(4, 6);
+  const auto turns = [](Array v) {
+    return ts::fori_loop(
+        0, 3,
+        [](Array, Array v) {
+          const Array low = v(ts::range(0, 3)), high = v(ts::range(3, 6));
+          return ts::concatenate({high + 1, low * 2}, 0);
+        },
+        v);
+  };
+  const auto by_hand = [](std::vector<float> v) {
+    for (int turn = 0; turn < 3; ++turn)
+      v = {v[3] + 1, v[4] + 1, v[5] + 1, v[0] * 2, v[1] * 2, v[2] * 2};
+    return v;
+  };
+  const std::vector<float> at = values(x), mapped = values(ts::pmap(turns)(x));
+  for (std::size_t d = 0; d < 4; ++d) {
+    const std::vector<float> wanted =
+        by_hand({at.begin() + static_cast<std::ptrdiff_t>(6 * d),
+                 at.begin() + static_cast<std::ptrdiff_t>(6 * d + 6)});
+    EXPECT_EQ(values(ts::jit(turns)(x[static_cast<int>(d)])), wanted);
+    EXPECT_EQ(std::vector<float>(mapped.begin() + static_cast<std::ptrdiff_t>(6 * d),
+                                 mapped.begin() + static_cast<std::ptrdiff_t>(6 * d + 6)),
+              wanted);
+  }
+}
+
+// Sizes at which what grows with the square of the number of pieces takes minutes.
+TEST(ManyPieces, TakeFewKernels) {
+  constexpr int kPieces = 20000;
+  std::vector<Array> pieces;
+  std::vector<float> wanted;
+  for (int i = 0; i < kPieces; ++i) {
+    pieces.push_back(ts::full({3}, static_cast<float>(i)));
+    wanted.insert(wanted.end(), 3, static_cast<float>(i));
+  }
+  Array whole;
+  EXPECT_LE(kernels_of([&] { whole = ts::concatenate(pieces, 0).block_until_ready(); }), 4);
+  EXPECT_EQ(values(whole), wanted);
+
+  const auto join = ts::jit([](std::vector<Array> p) { return ts::concatenate(p, 0); });
+  EXPECT_LE(kernels_of([&] { whole = join(pieces).block_until_ready(); }), 4);
+  EXPECT_EQ(values(whole), wanted);
+
+  const auto doubled = ts::jit([](std::vector<Array> p) {
+    for (Array& x : p) x = x * 2;
+    return p;
+  });
+  std::vector<Array> twice;
+  EXPECT_LE(kernels_of([&] { twice = ts::block_until_ready(doubled(pieces)); }), 4);
+  ASSERT_EQ(twice.size(), pieces.size());
+  for (std::size_t i = 0; i < twice.size(); i += 999)
+    EXPECT_EQ(values(twice[i]), std::vector<float>(3, 2 * static_cast<float>(i)));
+
+  const auto stacked = ts::jit([](Array x) {
+    std::vector<Array> out;
+    for (int i = 5000; i-- > 0;) out.push_back(x[i]);
+    return ts::stack(out, 0);
+  });
+  const Array x = rows(5000, 3);
+  EXPECT_LE(kernels_of([&] { whole = stacked(x).block_until_ready(); }), 4);
+  EXPECT_TRUE(ts::array_equal(whole, ts::flip(x, 0)));
+}
+
+}  // namespace
