@@ -11,6 +11,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
 namespace ts = tessera;
 using ts::Array;
 
@@ -31,7 +36,79 @@ class Collectives : public ::testing::Test {
   }
 };
 
+// Numbers of an integer dtype at its ends, a row for each of four devices; sums wrap.
+template <class T>
+void check_integers() {
+  constexpr T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+  constexpr std::size_t kDevices = 4, kEach = 4;
+  const std::vector<T> rows = {least, most, 0,    T(most - 1), most, most,  1, T(least + 1),
+                               most,  1,    most, 3,           1,    least, 0, most};
+  const Array x(rows, {kDevices, kEach});
+  const auto wrapped = [](T a, T b) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+  };
+  const auto reduced = [&](auto combine) {
+    std::vector<T> row(rows.begin(), rows.begin() + kEach);
+    for (std::size_t i = kEach; i < rows.size(); ++i)
+      row[i % kEach] = combine(row[i % kEach], rows[i]);
+    return row;
+  };
+  const auto each = [&](const std::vector<T>& row) {
+    std::vector<T> all;
+    for (std::size_t d = 0; d < kDevices; ++d) all.insert(all.end(), row.begin(), row.end());
+    return all;
+  };
+  const auto on = [&](auto f) {
+    const Array y = ts::pmap(f, {.axis_name = "i"})(x);
+    EXPECT_EQ(y.dtype(), x.dtype());
+    return y.template to_vector<T>();
+  };
+  const auto name = std::string(ts::name_of(x.dtype()));
+  const std::vector<T> sum = reduced(wrapped);
+  EXPECT_EQ(on([](Array v) { return ts::psum(v, "i"); }), each(sum)) << name;
+  std::vector<T> twice;
+  for (T s : sum) twice.push_back(wrapped(s, s));
+  EXPECT_EQ(on([](Array v) { return ts::psum(v + v, "i"); }), each(twice)) << name;
+  EXPECT_EQ(on([](Array v) { return ts::pmax(v, "i"); }),
+            each(reduced([](T a, T b) { return std::max(a, b); })))
+      << name;
+  EXPECT_EQ(on([](Array v) { return ts::pmin(v, "i"); }),
+            each(reduced([](T a, T b) { return std::min(a, b); })))
+      << name;
+  EXPECT_EQ(on([](Array v) { return ts::psum_scatter(v, "i"); }), sum) << name;
+  std::vector<T> everywhere;
+  for (std::size_t d = 0; d < kDevices; ++d)
+    everywhere.insert(everywhere.end(), rows.begin(), rows.end());
+  EXPECT_EQ(on([](Array v) { return ts::all_gather(v, "i"); }), everywhere) << name;
+  std::vector<T> turned;
+  for (std::size_t i = 0; i < kEach; ++i)
+    for (std::size_t d = 0; d < kDevices; ++d) turned.push_back(rows[d * kEach + i]);
+  EXPECT_EQ(on([](Array v) { return ts::all_to_all(v, "i", 0, 0); }), turned) << name;
+  std::vector<T> moved(rows.end() - kEach, rows.end());
+  moved.insert(moved.end(), rows.begin(), rows.end() - kEach);
+  EXPECT_EQ(on([](Array v) {
+              return ts::ppermute(v, "i", {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
+            }),
+            moved)
+      << name;
+  EXPECT_EQ(on([](Array v) { return ts::pbroadcast(v, "i", 2); }),
+            each({rows.begin() + 2 * kEach, rows.begin() + 3 * kEach}))
+      << name;
+}
+
 }  // namespace
+
+TEST_F(Collectives, IntegersAtTheirEnds) {
+  check_integers<std::int8_t>();
+  check_integers<std::int16_t>();
+  check_integers<std::int32_t>();
+  check_integers<std::int64_t>();
+  check_integers<std::uint8_t>();
+  check_integers<std::uint16_t>();
+  check_integers<std::uint32_t>();
+  check_integers<std::uint64_t>();
+}
 
 TEST_F(Collectives, Reductions) {
   EXPECT_EQ(f32s(on_devices(pairs, [](Array x) { return ts::psum(x, "i"); })),

@@ -232,7 +232,7 @@ const std::map<std::string, std::string>& excluded_headers() {
       {"axis_list.h", "lists of axes; functions that take them are drawn with them"},
       {"cache.h", "sizes of caches"},
       {"checkpoint.h", "says what derivatives keep; integers have none"},
-      {"collectives.h", "tests/devices draws programs of them, of integers too"},
+      {"collectives.h", "Collectives.IntegersAtTheirEnds has every dtype at its ends"},
       {"config.h", "macros"},
       {"constants.h", "constants, all floats"},
       {"custom.h", "rules of derivatives; integers have none"},
