@@ -140,6 +140,27 @@ void begin(const std::string& state) {
       static int n = 0;
       g(small, n++);
     });
+  } else if (state == "sharding") {  // partitioned programs, reshards, a region by hand
+    static const ts::Mesh& mesh = *new ts::Mesh({{"a", 2}, {"b", 2}});
+    static auto& g = *new auto(ts::jit(
+        [](Array v) {
+          return ts::with_sharding_constraint(product(v),
+                                              ts::Sharding(mesh, ts::P(ts::none, "b"))) +
+                 1;
+        },
+        {.mesh = mesh, .out_shardings = ts::P("b", "a")}));
+    static auto& by_hand = *new auto(ts::shard_map(
+        [](Array v) { return ts::psum(v, "b"); },
+        {.mesh = mesh, .in_specs = {ts::P("b", "a")}, .out_specs = ts::P(ts::none, "a")}));
+    static const Array& cut =
+        *new Array(ts::device_put(ts::full({64, 64}, 0.1f), ts::Sharding(mesh, ts::P("a", "b"))));
+    endless([] { ts::block_until_ready(by_hand(g(cut))); });
+  } else if (state == "checking") {  // what runs on the host in the middle of a program
+    static auto& g = *new auto(ts::jit([](Array v) {
+      ts::debug::check(v);
+      return product(v);
+    }));
+    endless([] { ts::block_until_ready(g(ts::full({16, 16}, 0.1f))); });
   } else if (state == "clearing") {
     endless([] { ts::block_until_ready(f(ts::full({16, 16}, 0.1f)) + ts::sin(small)[0]); });
     endless([] { ts::clear_caches(); });

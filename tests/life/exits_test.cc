@@ -11,10 +11,10 @@ namespace {
 
 using Case = std::tuple<std::string, std::string, std::string>;  // state, way, who
 
-constexpr const char* kStates[] = {"idle",    "first",     "queued",  "loop",        "collective",
-                                   "tracing", "compiling", "eager",   "calls",       "computing",
-                                   "reading", "queueing",  "mapping", "prefetching", "profiling",
-                                   "warning", "clearing"};
+constexpr const char* kStates[] = {"idle",    "first",     "queued",   "loop",        "collective",
+                                   "tracing", "compiling", "eager",    "calls",       "computing",
+                                   "reading", "queueing",  "mapping",  "prefetching", "profiling",
+                                   "warning", "clearing",  "sharding", "checking"};
 
 std::vector<Case> cases() {
   std::vector<Case> all;
