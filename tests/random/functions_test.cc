@@ -103,6 +103,17 @@ const std::vector<Function>& functions() {
       },
       [](Dice& d, const Array& x) { return x[d.between(-extent(x, 0), extent(x, 0) - 1)]; },
       [](Dice& d, const Array& x) { return x[positions(d, x, 0)]; },
+      [](Dice& d, const Array& x) {  // neighbours along the first axis, and in a row
+        const std::int64_t n = extent(x, 0), first = d.below(n);
+        const Array part = x[ts::range(first, first + 1 + d.below(n - first))];
+        return d.toss() ? part : part[0] * 2;
+      },
+      [](Dice&, const Array& x) { return x[ts::from(1)] - x[ts::until(-1)]; },
+      [](Dice& d, const Array& x) {  // row by row
+        std::vector<Array> rows;
+        for (std::int64_t i = extent(x, 0); i-- > 0;) rows.push_back(x[i] * (d.toss() ? 2 : 3));
+        return ts::stack(rows, 0);
+      },
       [](Dice& d, const Array& x) {
         return x.at(d.between(-extent(x, 0), extent(x, 0) - 1)).set(1);
       },
@@ -150,11 +161,22 @@ Array small(const Array& x, const Array& otherwise) {
 
 Array grown(Dice& dice, Array x, int depth);
 
+// Of the form of `like`, whatever the function gave.
+Array as(const Array& like, const Array& y) {
+  if (y.shape() == like.shape()) return y.astype(like.dtype());
+  return like + ts::sum(y).astype(like.dtype());
+}
+
 // One step: a function, or a transformation of a drawn function. What the library refuses is left
 // out.
 Array step(Dice& dice, const Array& x, int depth) {
   auto inner = [&dice, depth](Array a) { return grown(dice, a, depth + 1); };
-  const std::int64_t kind = depth < 2 ? dice.below(14) : 0;
+  // A body is traced as often as the loop likes, and is the same each time.
+  auto body = [start = dice, depth](const Array& a) {
+    Dice again = start;
+    return grown(again, a, depth + 1);
+  };
+  const std::int64_t kind = depth < 2 ? dice.below(18) : 0;
   try {
     switch (kind) {
       case 9:
@@ -171,6 +193,29 @@ Array step(Dice& dice, const Array& x, int depth) {
             .second;
       }
       case 13: return ts::checkpoint(inner)(x);
+      case 14:
+        return ts::fori_loop(
+            0, static_cast<int>(dice.below(4)),
+            [&](Array i, Array v) { return as(v, body(v + i.astype(v.dtype()))); }, x);
+      case 15:
+        return ts::scan(
+                   [&](Array carry, Array row) {
+                     const Array y = body(row);
+                     return std::pair(carry + ts::sum(y).astype(carry.dtype()), y);
+                   },
+                   ts::zeros({}, x.dtype()), x)
+            .second;
+      case 16:
+        return ts::cond(
+            ts::sum(x) > 0, [&](Array a) { return as(a, body(a)); },
+            [](Array a) { return ts::flip(a); }, x);
+      case 17:
+        return ts::while_loop([](std::pair<Array, Array> s) { return s.first < 3; },
+                              [&](std::pair<Array, Array> s) {
+                                return std::pair(s.first + 1, as(s.second, body(s.second)));
+                              },
+                              std::pair(Array(0), x))
+            .second;
       default: return dice.of(functions())(dice, x);
     }
   } catch (const ts::Error&) {
