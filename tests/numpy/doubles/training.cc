@@ -9,8 +9,8 @@ namespace {
 
 namespace optim = ts::optim;
 
-// The rates of some steps, times x. Steps are scalars, of which rates are doubles: an array of steps
-// would give float32.
+// The rates of some steps, times x. Steps are scalars, of which rates are doubles: an array of
+// steps would give float32.
 using Scheduled = std::pair<optim::Schedule, std::function<Long(Long)>>;
 Row schedule(const std::string& name,
              const std::function<Scheduled(double a, double b, double c)>& make) {
