@@ -11,9 +11,16 @@ namespace tessera::inline v0::optim {
 
 namespace {
 
-Array as_number(const Rate& rate, const Array& count) {
-  const Array x = rate.is_constant() ? Array(rate.value()) : rate.at(count);
-  return x.astype(x.weak_type() ? DType::float32 : x.dtype());
+// A state holds no weak numbers: they are float32 where no parameter is wider.
+DType dtype_for(const Leaves& params) {
+  for (const Array& p : params)
+    if (!p.is_empty() && p.dtype() == DType::float64) return DType::float64;
+  return DType::float32;
+}
+
+Array as_number(const Rate& rate, const Array& count, DType dtype) {
+  const Array x = rate.at(count);
+  return x.astype(x.weak_type() ? dtype : x.dtype());
 }
 
 // Where the number of a name is in a state; null where it is nowhere.
@@ -52,23 +59,23 @@ Optimizer inject_hyperparams(const std::function<Optimizer(const Hyperparams&)>&
     }
     return make(given);
   };
-  const auto numbers_at = [values](const Array& count, const Leaves& kept) {
+  const auto numbers_at = [values](const Array& count, const Leaves& kept, DType dtype) {
     Leaves numbers;
     for (const auto& [name, rate] : values)
       numbers.push_back(rate.is_constant() && !kept.empty() ? kept[numbers.size()]
-                                                            : as_number(rate, count));
+                                                            : as_number(rate, count, dtype));
     return numbers;
   };
   return Optimizer(
       {{[=](const Leaves& p) {
-          State::Stage s{zero_count(), {numbers_at(zero_count(), {})}};
+          State::Stage s{zero_count(), {numbers_at(zero_count(), {}, dtype_for(p))}};
           s.inner = init_inner(with(s.moments[0]), p);
           for (const auto& [name, rate] : values) s.names.push_back(name);
           return s;
         },
         [=](const Leaves& g, const State::Stage& before, const Leaves& p, State::Stage& after) {
           const Leaves& kept = numbers_of(before, values.size(), before.inner.size());
-          const Leaves numbers = numbers_at(before.count, kept);
+          const Leaves numbers = numbers_at(before.count, kept, dtype_for(p));
           after.count = before.count + 1;
           after.moments = {numbers};
           after.names = before.names;

@@ -34,9 +34,7 @@ Schedule constant(double value, std::source_location loc) {
   return [value](const Array&) { return Array(value); };
 }
 
-Array Rate::at(const Array& count) const {
-  return is_constant_ ? Array(static_cast<float>(value_)) : schedule_(count);
-}
+Array Rate::at(const Array& count) const { return is_constant_ ? Array(value_) : schedule_(count); }
 
 void Rate::check(const char* function) const {
   if (is_constant_) need_rate(function, "the rate", value_, loc_);

@@ -2,7 +2,9 @@
 
     python -m venv /tmp/jax && /tmp/jax/bin/pip install "jax==0.10.2" "optax==0.2.8" && /tmp/jax/bin/python make_optax.py
 
-The gradients of all steps are given; parameters are stored after steps 1, 7 and 20. Schedules are stored at steps 0 to 40.
+The gradients of all steps are given; parameters are stored after steps 1, 7 and 20. Schedules are stored at steps 0 to 40. What Optax
+computes in float32 for parameters of float64 too (schedules of integer counts, accumulators, the decay of Adafactor) is made float64
+there.
 """
 import pathlib
 
@@ -10,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from optax._src import factorized
 
 import golden_file
 
@@ -41,27 +44,45 @@ def run(name, opt, params=params, grads=grads, wrap=None, dtype="float32"):
     file.store(f"{name}:{dtype}", [], [jnp.concatenate(kept)])
 
 
-ALL = {
-    "adabelief": optax.adabelief(0.05), "adadelta": optax.adadelta(0.5, weight_decay=0.01), "adagrad": optax.adagrad(0.1),
-    "adafactor": optax.adafactor(0.1, min_dim_size_to_factor=2), "adafactor_momentum": optax.adafactor(min_dim_size_to_factor=3, momentum=0.9, weight_decay_rate=0.01),
-    "adafactor_plain": optax.adafactor(0.1, factored=False, clipping_threshold=None, multiply_by_parameter_scale=False),
-    "adamax": optax.adamax(0.05), "amsgrad": optax.amsgrad(0.05), "lamb": optax.lamb(0.05, weight_decay=0.1), "lars": optax.lars(0.5, weight_decay=0.1),
-    "lars_nesterov": optax.lars(0.5, nesterov=True), "lion": optax.lion(0.01), "nadam": optax.nadam(0.05), "nadamw": optax.nadamw(0.05, weight_decay=0.1),
-    "novograd": optax.novograd(0.05, weight_decay=0.1), "radam": optax.radam(0.05), "sm3": optax.sm3(0.1),
-    "adam_eps_root": optax.adam(0.05, eps_root=1e-3),
-    "centralize": optax.chain(optax.centralize(), optax.sgd(0.1)), "adaptive_grad_clip": optax.chain(optax.adaptive_grad_clip(0.1), optax.sgd(0.1)),
-    "keep_params_nonnegative": optax.chain(optax.sgd(0.1), optax.keep_params_nonnegative()), "trace": optax.chain(optax.trace(0.8, nesterov=True), optax.scale(-0.1)),
-    "ema": optax.chain(optax.ema(0.8), optax.scale(-0.1)), "ema_biased": optax.chain(optax.ema(0.8, debias=False), optax.scale(-0.1)),
-    "add_noise": optax.chain(optax.add_noise(0.01, 0.55, jax.random.key(4)), optax.sgd(0.1)),
-    "masked": optax.masked(optax.adam(0.05), {"a": True, "b": False, "c": True}),
-    "multi_transform": optax.multi_transform({"fast": optax.adam(0.05), "slow": optax.sgd(0.1)}, {"a": "fast", "b": "slow", "c": "fast"}),
-    "MultiSteps": optax.MultiSteps(optax.adam(0.05), 3).gradient_transformation(),
-    "MultiSteps_sum": optax.MultiSteps(optax.sgd(0.05), 4, use_grad_mean=False).gradient_transformation(),
-    "inject_hyperparams": optax.inject_hyperparams(optax.adam)(learning_rate=optax.linear_schedule(0.1, 0.0, 20)),
-    "scale_by_schedule": optax.chain(optax.scale_by_schedule(optax.linear_schedule(0.1, 0.0, 20)), optax.scale(-1.0)),
-}
-for name, opt in ALL.items():
-    for dtype in ("float32", "float64"):
+class Wide:
+    """jax.numpy whose float32 is float64."""
+
+    float32 = jnp.float64
+
+    def __getattr__(self, name):
+        return getattr(jnp, name)
+
+
+def schedule_in(dtype, schedule):
+    return (lambda count: schedule(jnp.asarray(count, dtype))) if dtype == "float64" else schedule
+
+
+def all_in(dtype):
+    line = schedule_in(dtype, optax.linear_schedule(0.1, 0.0, 20))
+    return {
+        "adabelief": optax.adabelief(0.05), "adadelta": optax.adadelta(0.5, weight_decay=0.01), "adagrad": optax.adagrad(0.1),
+        "adafactor": optax.adafactor(0.1, min_dim_size_to_factor=2), "adafactor_momentum": optax.adafactor(min_dim_size_to_factor=3, momentum=0.9, weight_decay_rate=0.01, dtype_momentum=dtype),
+        "adafactor_plain": optax.adafactor(0.1, factored=False, clipping_threshold=None, multiply_by_parameter_scale=False),
+        "adamax": optax.adamax(0.05), "amsgrad": optax.amsgrad(0.05), "lamb": optax.lamb(0.05, weight_decay=0.1), "lars": optax.lars(0.5, weight_decay=0.1),
+        "lars_nesterov": optax.lars(0.5, nesterov=True), "lion": optax.lion(0.01), "nadam": optax.nadam(0.05), "nadamw": optax.nadamw(0.05, weight_decay=0.1),
+        "novograd": optax.novograd(0.05, weight_decay=0.1), "radam": optax.radam(0.05), "sm3": optax.sm3(0.1),
+        "adam_eps_root": optax.adam(0.05, eps_root=1e-3),
+        "centralize": optax.chain(optax.centralize(), optax.sgd(0.1)), "adaptive_grad_clip": optax.chain(optax.adaptive_grad_clip(0.1), optax.sgd(0.1)),
+        "keep_params_nonnegative": optax.chain(optax.sgd(0.1), optax.keep_params_nonnegative()), "trace": optax.chain(optax.trace(0.8, nesterov=True), optax.scale(-0.1)),
+        "ema": optax.chain(optax.ema(0.8), optax.scale(-0.1)), "ema_biased": optax.chain(optax.ema(0.8, debias=False), optax.scale(-0.1)),
+        "add_noise": optax.chain(optax.add_noise(0.01, 0.55, jax.random.key(4)), optax.sgd(0.1)),
+        "masked": optax.masked(optax.adam(0.05), {"a": True, "b": False, "c": True}),
+        "multi_transform": optax.multi_transform({"fast": optax.adam(0.05), "slow": optax.sgd(0.1)}, {"a": "fast", "b": "slow", "c": "fast"}),
+        "MultiSteps": optax.MultiSteps(optax.adam(0.05), 3, accumulator_dtype=dtype).gradient_transformation(),
+        "MultiSteps_sum": optax.MultiSteps(optax.sgd(0.05), 4, use_grad_mean=False, accumulator_dtype=dtype).gradient_transformation(),
+        "inject_hyperparams": optax.inject_hyperparams(optax.adam)(learning_rate=line),
+        "scale_by_schedule": optax.chain(optax.scale_by_schedule(line), optax.scale(-1.0)),
+    }
+
+
+for dtype in ("float32", "float64"):
+    factorized.jnp = jnp if dtype == "float32" else Wide()
+    for name, opt in all_in(dtype).items():
         run(name, opt, dtype=dtype)
 spoilt = {k: np.array(v) for k, v in grads.items()}
 for t in (3, 8, 9, 10):
@@ -81,5 +102,5 @@ SCHEDULES = {
     "constant_schedule": optax.constant_schedule(0.3),
 }
 for name, schedule in SCHEDULES.items():
-    file.store(name, [], [np.array([schedule(jnp.asarray(t, "int32")) for t in range(41)], "float64")])
+    file.store(name, [], [np.array([schedule(jnp.asarray(t, "float64")) for t in range(41)], "float64")])
 file.write(pathlib.Path(__file__).with_name("optax.safetensors"))

@@ -128,12 +128,6 @@ Array steps(const Optimizer& opt, P params, const std::function<P(int)>& gradien
   return ts::concatenate(kept);
 }
 
-// What Optax computes in float32 for parameters of float64 too: accumulators, rates, decays.
-bool in_float32(const std::string& f) {
-  return f.rfind("MultiSteps", 0) == 0 || f.rfind("adafactor", 0) == 0 ||
-         f == "inject_hyperparams" || f == "scale_by_schedule";
-}
-
 class Optax : public testing::TestWithParam<Case> {};
 
 TEST_P(Optax, GoesTheSameWay) {
@@ -141,7 +135,8 @@ TEST_P(Optax, GoesTheSameWay) {
   if (const auto s = schedules().find(c.function); s != schedules().end()) {
     std::vector<double> got;
     for (int t = 0; t <= 40; ++t) got.push_back(s->second(ts::array({t})[0]).item<double>());
-    expect_near(Array(got), c.out[0], 1e9, 0.1);  // of float64: 2e-7 of 0.1, as float32 has it
+    // Roundings of values up to 0.3, of which cosines and powers have some more.
+    expect_near(Array(got), c.out[0], 8, 0.1);
     return;
   }
   const auto opt = optimizers().find(c.function);
@@ -165,7 +160,7 @@ TEST_P(Optax, GoesTheSameWay) {
                         : steps<Params>(opt->second, first, gradient);
   // Roundings of 20 steps of up to some tenths; where gradients are divided by small averages of
   // theirs a rounding of the average counts more.
-  const double ulps = d == ts::f64 ? (in_float32(c.function) ? 1e11 : 2048) : 256;
+  const double ulps = d == ts::f64 ? 2048 : 256;
   expect_near(got, c.out[0], ulps, 1);
 }
 

@@ -16,6 +16,30 @@ std::vector<std::int32_t> whole(const Array& x) { return x.to_vector<std::int32_
 using Complex = std::complex<float>;
 std::vector<Complex> complexes(const Array& x) { return x.to_vector<Complex>(); }
 
+// As NumPy has them: repeat flattens, the trace is of the first two axes.
+TEST(Names, AxesThatAreLeftOut) {
+  using Whole = std::vector<std::int32_t>;
+  const Array x = ts::arange(24).reshape({2, 3, 4}), m = ts::arange(6).reshape({2, 3});
+  EXPECT_EQ(ts::repeat(m, 2).shape(), ts::Shape{12});
+  EXPECT_EQ(whole(ts::repeat(m, 2)), (Whole{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5}));
+  EXPECT_EQ(ts::repeat(x, 3).shape(), ts::Shape{72});
+  EXPECT_EQ(whole(ts::repeat(x, 3)[ts::range(33, 39)]), (Whole{11, 11, 11, 12, 12, 12}));
+  EXPECT_EQ(ts::repeat(m, 0).shape(), ts::Shape{0});
+  EXPECT_EQ(whole(ts::repeat(Array(7), 3)), (Whole{7, 7, 7}));
+  EXPECT_EQ(ts::trace(x).shape(), ts::Shape{4});
+  EXPECT_EQ(whole(ts::trace(x)), (Whole{16, 18, 20, 22}));
+  EXPECT_EQ(whole(ts::trace(x, 1)), (Whole{24, 26, 28, 30}));
+  EXPECT_EQ(whole(ts::trace(x, 2)), (Whole{8, 9, 10, 11}));
+  EXPECT_EQ(whole(ts::trace(x, -1)), (Whole{12, 13, 14, 15}));
+  EXPECT_EQ(whole(ts::trace(x, 0, 1, 2)), (Whole{15, 51}));
+  const auto jitted = ts::jit([](Array v) { return std::pair(ts::trace(v), ts::repeat(v, 2)); })(x);
+  EXPECT_EQ(whole(jitted.first), (Whole{16, 18, 20, 22}));
+  EXPECT_EQ(jitted.second.shape(), ts::Shape{48});
+  // Under vmap the axes are those of an example.
+  EXPECT_EQ(whole(ts::vmap([](Array v) { return ts::trace(v); })(x)), (Whole{15, 51}));
+  EXPECT_EQ(ts::vmap([](Array v) { return ts::repeat(v, 2); })(x).shape(), (ts::Shape{2, 24}));
+}
+
 TEST(Names, LimitsAreTheCompilersOwn) {
   EXPECT_EQ(ts::iinfo(ts::i8).min, -128);
   EXPECT_EQ(ts::iinfo(ts::i64).min, std::numeric_limits<std::int64_t>::min());

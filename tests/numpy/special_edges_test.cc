@@ -101,6 +101,7 @@ TEST(SpecialEdges, BernoulliNumbersAreTheFractions) {
                           0,
                           -174611.0 / 330};
   same<float>(ts::bernoulli(20), fractions);
+  same<double>(ts::bernoulli(20, ts::f64), fractions);
   same<float>(ts::bernoulli(0), {1});
   same<float>(ts::bernoulli(1), {1, -0.5});
   // The last that float32 holds, and those behind it.
@@ -109,6 +110,13 @@ TEST(SpecialEdges, BernoulliNumbersAreTheFractions) {
   EXPECT_EQ(many[66], std::numeric_limits<float>::infinity());
   EXPECT_EQ(many[9999], 0.0f);
   EXPECT_EQ(many[10000], -std::numeric_limits<float>::infinity());
+  // By exact fractions, rounded once.
+  const auto doubles = ts::bernoulli(260, ts::f64).to_vector<double>();
+  EXPECT_EQ(doubles[30], 8615841276005.0 / 14322);
+  EXPECT_EQ(doubles[100], -2.8382249570693707e+78);
+  EXPECT_EQ(doubles[258], 1.3352784187354634e+306);
+  EXPECT_EQ(doubles[260], -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(ts::bernoulli(6, ts::bf16).dtype(), ts::bf16);
 }
 
 }  // namespace

@@ -60,6 +60,9 @@ const std::vector<Named>& functions() {
        [](Array x, Array c) {
          return x * ts::sum(ts::stack({c, c / 3}));
        }},
+      {"copysign", [](Array x, Array c) { return ts::copysign(c, x); }},
+      {"quantile", [](Array x, Array c) { return ts::quantile(x, c); }},
+      {"percentile", [](Array x, Array c) { return ts::percentile(x, c * 100); }},
       {"isclose", [](Array x, Array c) { return ts::isclose(x * 0 + c, c, 0, 0); }},
       {"equal", [](Array x, Array c) { return (x * 0 + c) == c; }},
   };

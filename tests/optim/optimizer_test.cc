@@ -7,6 +7,7 @@
 #include <tessera/jit.h>
 #include <tessera/manipulation.h>
 #include <tessera/optim.h>
+#include <tessera/optim/transformations.h>
 
 #include "message.h"
 
@@ -222,6 +223,40 @@ TEST(Optim, ScheduledAdam) {
                    p -= 0.1 * std::pow(0.7, t / 3.0) * (m[i] / (1 - std::pow(0.8, t + 1))) /
                         (std::sqrt(v[i] / (1 - std::pow(0.99, t + 1))) + 1e-8);
                  });
+}
+
+// What a number of a rate is, and what a state keeps of it, has the parameters' precision.
+TEST(Optim, RatesAreDoublesUntilTheyMeetADtype) {
+  const Array rate = optim::Rate(0.1).at(Array(3));
+  EXPECT_EQ(rate.item<double>(), 0.1);
+  EXPECT_TRUE(rate.weak_type());
+  EXPECT_EQ((rate * ts::ones({}, ts::f32)).item<float>(), 0.1f);
+}
+
+TEST(Optim, InjectedRatesHaveTheParametersPrecision) {
+  const auto make = [](const optim::Hyperparams& h) { return optim::sgd(h.at("rate"), 0.9); };
+  Doubles m(4, 0), n(4, 0);
+  expect_follows(
+      optim::inject_hyperparams(make, {{"rate", 0.1}}), 4,
+      [&](int, std::size_t i, double g, double& p) { p -= 0.1 * (m[i] = 0.9 * m[i] + g); });
+  expect_follows(optim::inject_hyperparams(make, {{"rate", optim::exponential_decay(0.1, 3, 0.7)}}),
+                 4, [&](int t, std::size_t i, double g, double& p) {
+                   p -= 0.1 * std::pow(0.7, t / 3.0) * (n[i] = 0.9 * n[i] + g);
+                 });
+  // The state keeps the dtype, so that it can be the carry of a loop: float64 where a parameter is.
+  const optim::Rate line = optim::linear_schedule(0.1, 0.3, 7);
+  const auto opt = optim::inject_hyperparams(make, {{"fixed", 0.1}, {"rate", line}});
+  for (const auto& [dtype, kept] :
+       std::vector<std::pair<ts::DType, ts::DType>>{{ts::f64, ts::f64}, {ts::f32, ts::f32}}) {
+    const Params p{ts::ones({2}, dtype), ts::ones({2}, ts::f32)};
+    const optim::State first = opt.init(p), next = opt.update(p, first, p).second;
+    for (const optim::State& s : {first, next})
+      for (const char* name : {"fixed", "rate"})
+        EXPECT_EQ(optim::hyperparam(s, name).dtype(), kept) << name << " of " << dtype;
+    EXPECT_EQ(optim::hyperparam(next, "fixed").item<double>(), dtype == ts::f64 ? 0.1 : 0.1f);
+    const auto set = optim::with_hyperparam(next, "fixed", 0.7);
+    EXPECT_EQ(optim::hyperparam(set, "fixed").item<double>(), dtype == ts::f64 ? 0.7 : 0.7f);
+  }
 }
 
 TEST(Optim, GlobalNormOfDoubles) {

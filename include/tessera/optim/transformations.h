@@ -123,7 +123,7 @@ using Hyperparams = std::map<std::string, Schedule>;
 /// The optimiser that `make` gives of rates that the state keeps, so that they can be read and set
 /// while training goes on: inject_hyperparams([](const Hyperparams& h) { return
 /// sgd(h.at("learning_rate")); }, {{"learning_rate", 0.1}}). A schedule is followed, a number stays
-/// until it is set.
+/// until it is set. They are kept in float64 where a parameter is float64, in float32 elsewhere.
 TESSERA_API Optimizer
 inject_hyperparams(const std::function<Optimizer(const Hyperparams&)>& make,
                    const std::map<std::string, Rate>& values,

@@ -53,7 +53,26 @@ Array spence(Operand x) {
   });
 }
 
-Array bernoulli(std::int64_t n, std::source_location loc) {
+namespace {
+template <class T>
+Array bernoulli_numbers(std::int64_t n) {
+  // B_2k = (-1)^(k + 1) 2 (2k)! zeta(2k) / (2 pi)^2k (DLMF 25.6.2).
+  std::vector<T> b(static_cast<std::size_t>(n) + 1, T(0));
+  b[0] = 1;
+  if (n >= 1) b[1] = T(-0.5);
+  constexpr long double kTwoPi = 2 * std::numbers::pi_v<long double>;
+  long double factor = 2;
+  for (std::int64_t k = 1; 2 * k <= n; ++k) {
+    const auto order = static_cast<long double>(2 * k);
+    factor *= order * (order - 1) / (kTwoPi * kTwoPi);
+    const long double size = factor * std::riemann_zeta(order);
+    b[static_cast<std::size_t>(2 * k)] = static_cast<T>(k % 2 ? size : -size);
+  }
+  return Array(b, {n + 1});
+}
+}  // namespace
+
+Array bernoulli(std::int64_t n, DType dtype, std::source_location loc) {
   if (n < 0 || n > 10000)
     Message("bernoulli")
         .problem("the last one's number is " + std::to_string(n))
@@ -61,19 +80,8 @@ Array bernoulli(std::int64_t n, std::source_location loc) {
         .from(loc)
         .advice("bernoulli(8) are the first nine")
         .raise<Error>();
-  // B_2k = (-1)^(k + 1) 2 (2k)! zeta(2k) / (2 pi)^2k (DLMF 25.6.2).
-  std::vector<float> b(static_cast<std::size_t>(n) + 1, 0.0f);
-  b[0] = 1;
-  if (n >= 1) b[1] = -0.5f;
-  constexpr long double kTwoPi = 2 * std::numbers::pi_v<long double>;
-  long double factor = 2;
-  for (std::int64_t k = 1; 2 * k <= n; ++k) {
-    const auto order = static_cast<long double>(2 * k);
-    factor *= order * (order - 1) / (kTwoPi * kTwoPi);
-    const long double size = factor * std::riemann_zeta(order);
-    b[static_cast<std::size_t>(2 * k)] = static_cast<float>(k % 2 ? size : -size);
-  }
-  return Array(b, {n + 1});
+  if (dtype == DType::float32) return bernoulli_numbers<float>(n);
+  return bernoulli_numbers<double>(n).astype(dtype, loc);
 }
 
 }  // namespace tessera::inline v0

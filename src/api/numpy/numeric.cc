@@ -90,7 +90,10 @@ Array copysign(Operand x, Operand y) {
   return composed1("copysign", {x.array, y.array}, x.loc, [&](In in) {
     detail::need_real("copysign", in[0], x.loc);
     detail::need_real("copysign", in[1], x.loc);
-    auto [a, b] = both_in_floats(array(in[0]), in[1]);
+    // Signs are bits, of which a weak number has none yet: it takes the other's dtype, or its own.
+    const bool weak =
+        promote(in[0].dtype(), in[0].weak_type(), in[1].dtype(), in[1].weak_type()).weak;
+    auto [a, b] = both_in_floats(weak ? array(in[0]) : in[0], in[1]);
     return where(not_equal(sign_of(a), sign_of(b)), negative(a), a);
   });
 }

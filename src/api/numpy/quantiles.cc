@@ -80,7 +80,10 @@ Array quantile_of(const char* name, const Operand& x, const Operand& part, doubl
     detail::need_real(name, in[0], x.loc);
     if (rank_of(in[1]) > 1) detail::need_rank(name, in[1], 1, x.loc);
     const Array v = detail::in_floats(in[0]);
-    const Array q = detail::in_floats(array(of == 1 ? in[1] : divide(in[1], of)));
+    const Array share = of == 1 ? in[1] : divide(in[1], of);
+    // A number is as wide as the array, and no narrower than its positions.
+    const bool wide = share.weak_type() && v.dtype() == DType::float64;
+    const Array q = wide ? astype(share, DType::float64) : detail::in_floats(array(share));
     const Gathered g = gathered(name, v, o.axis, o.keepdims, x.loc);
     const Array missing = isnan(g.rows);
     const Array sorted = sort(where(missing, v0::nan, g.rows), -1);

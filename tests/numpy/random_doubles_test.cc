@@ -1,0 +1,126 @@
+// Every public function that takes numbers or has constants inside, in float64: with numbers that
+// are no float32, against long double. Eagerly, jitted, differentiated, mapped over examples and
+// over devices, in a scan and in a checkpoint; and random programs of such functions.
+//
+// TESSERA_RANDOM_PROGRAMS is the number of cases of each function, of programs twenty times as
+// many; TESSERA_RANDOM_SEED the seed.
+#include "numpy/doubles/cases.h"
+#include "numpy/doubles/declared.h"
+#include "numpy/integers/declared.h"
+#include "random/shrink.h"
+
+#include <set>
+
+namespace doubles {
+
+namespace {
+
+constexpr std::uint64_t kCases = 2;
+constexpr std::size_t kTape = 80;
+
+const std::vector<Row>& rows() {
+  static const auto& all = *[] {
+    auto* v = new std::vector<Row>;
+    for (auto part :
+         {elementwise_rows, special_rows, maker_rows, position_rows, reduction_rows, series_rows,
+          activation_rows, loss_rows, network_rows, training_rows, program_rows})
+      for (Row& row : part()) v->push_back(std::move(row));
+    return v;
+  }();
+  return all;
+}
+
+class RandomDoubles : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(RandomDoubles, KeepAllOfTheirBits) {
+  const Row& row = rows()[GetParam()];
+  const std::uint64_t count = check::setting("TESSERA_RANDOM_PROGRAMS", kCases) *
+                              (row.name == "Programs" ? 20 : 1),
+                      seed = check::setting("TESSERA_RANDOM_SEED", 1);
+  const check::Case wrong = [&](const walk::Tape& tape) {
+    check::note(row.name + " tape " + check::to_string(tape));
+    Dice dice(tape);
+    const Case c = row.draw(dice);
+    return problem(c, dice);
+  };
+  for (std::uint64_t k = 0; k < count; ++k) {
+    std::mt19937_64 rng((seed * 1000003 + k) * 1000003 + GetParam());
+    walk::Tape tape(kTape);
+    for (std::uint32_t& n : tape) n = static_cast<std::uint32_t>(rng() % 27720);  // of 2 to 12
+    if (wrong(tape).empty()) continue;
+    const walk::Tape small = check::shrunk(tape, wrong);
+    FAIL() << row.name << ", case " << k << " of seed " << seed << ": " << wrong(small) << "\ntape "
+           << check::to_string(small);
+  }
+}
+
+// A name for the test of a row, in letters that GoogleTest takes.
+std::string test_name(const testing::TestParamInfo<std::size_t>& info) {
+  std::string name = std::to_string(info.param) + "_";
+  for (char ch : rows()[info.param].name)
+    name += std::isalnum(static_cast<unsigned char>(ch)) ? std::string(1, ch)
+            : ch == ':'                                  ? ""
+                        : "_" + std::to_string(static_cast<int>(ch));
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Functions, RandomDoubles, testing::Range<std::size_t>(0, rows().size()),
+                         test_name);
+
+// The derivative of a gamma draw by its shape, -dP/da / p for its distribution P and density p,
+// with P by its series. (JAX's own is good to 1e-10, as tests/golden compares it.)
+TEST(RandomDoublesOfGamma, HaveTheDerivativesOfTheirDistribution) {
+  const auto lower = [](Long a, Long x) {
+    Long term = 1 / a, sum = term;
+    for (int n = 1; n < 600; ++n) sum += term *= x / (a + static_cast<Long>(n));
+    return sum * std::exp(a * std::log(x) - x - std::lgamma(a));
+  };
+  std::vector<double> shapes;
+  for (int i = 0; i < 60; ++i) shapes.push_back(0.15 + i * 0.13);
+  const Array a(shapes);
+  for (std::uint64_t seed : {0, 1, 2}) {
+    const Array key = ts::random::key(seed);
+    const auto draws = ts::random::gamma(key, a, {}, ts::f64).to_vector<double>();
+    const auto slopes =
+        ts::grad([&](Array v) { return ts::sum(ts::random::gamma(key, v, {}, ts::f64)); })(a)
+            .to_vector<double>();
+    const auto of_log =
+        ts::grad([&](Array v) { return ts::sum(ts::random::loggamma(key, v, {}, ts::f64)); })(a)
+            .to_vector<double>();
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const Long s = shapes[i], x = draws[i], h = s * 0x1p-9L;
+      const auto by = [&](int k) { return lower(s + k * h, x) - lower(s - k * h, x); };
+      const Long density = std::exp((s - 1) * std::log(x) - x - std::lgamma(s));
+      const Long want = -(45 * by(1) - 9 * by(2) + by(3)) / (60 * h) / density;
+      const auto near = 2e-13 * static_cast<double>(std::fabs(want));
+      EXPECT_NEAR(slopes[i], static_cast<double>(want), near) << "at " << shapes[i];
+      EXPECT_NEAR(of_log[i], static_cast<double>(want / x), near / draws[i]) << "at " << shapes[i];
+    }
+  }
+}
+
+// Every function of the public headers has a row, or a reason for having none. Some rows are of
+// what the walk of the headers does not see: structs, and a function called as its namespace is.
+TEST(RandomDoublesTable, HasEveryPublicFunction) {
+  std::set<std::string> with_row;
+  for (const Row& row : rows()) with_row.insert(row.name);
+  const std::map<std::string, std::string>& excluded = excluded_functions();
+  std::set<std::string> declared;
+  for (const integers::Declared& d :
+       integers::declared_functions(TESSERA_SOURCE_DIR "/include/tessera")) {
+    if (excluded_headers().count(d.header)) continue;
+    declared.insert(d.name);
+    EXPECT_TRUE(with_row.count(d.name) || excluded.count(d.name))
+        << d.name << " of " << d.header
+        << " has no row in tests/numpy/doubles and no reason in declared.cc";
+    EXPECT_FALSE(with_row.count(d.name) && excluded.count(d.name)) << d.name;
+  }
+  const std::set<std::string> others{"Programs", "fft::fft", "nn::Dropout", "nn::BroadcastDropout"};
+  for (const std::string& name : with_row)
+    EXPECT_TRUE(declared.count(name) || others.count(name)) << name << " is gone";
+  for (const auto& [name, reason] : excluded)
+    EXPECT_TRUE(declared.count(name)) << name << " is gone";
+}
+
+}  // namespace
+
+}  // namespace doubles
