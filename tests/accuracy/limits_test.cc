@@ -222,4 +222,15 @@ TEST(AccuracyEnds, AreOne) {
   reaches_one<ts::bfloat16_t>(2.4, 3.6, 6.3);
 }
 
+// Beyond the largest number functions are infinite, by whatever way they are computed.
+TEST(AccuracyEnds, AreInfinite) {
+  const Array x(std::vector<double>{171.7, 175.25, 190, 210});
+  for (ts::DType d : {ts::DType::float32, ts::DType::float64}) {
+    const Array v = ts::astype(x, d);
+    for (const Array& y : {ts::gamma(v), ts::factorial(v), ts::poch(v, 200),
+                           ts::comb(v * 20, v * 10), ts::beta(1e-200 / v, 1e-310)})
+      EXPECT_TRUE(ts::all(y == ts::inf).item<bool>()) << name_of(d) << " " << y;
+  }
+}
+
 }  // namespace
