@@ -17,7 +17,7 @@ import numpy as np
 
 from make_exact import write
 
-POINTS = {"complex128": 140, "complex64": 80}
+POINTS = {"complex128": 130, "complex64": 80}
 LADDER = (60, 250, 1000, 2600)
 
 
