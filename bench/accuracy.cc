@@ -51,9 +51,12 @@ bool asked(const Options& o, const std::string& name) {
   return o.names.empty() || std::find(o.names.begin(), o.names.end(), name) != o.names.end();
 }
 
-void print_raw(const std::string& name, tessera::DType d, const Worst& w) {
-  std::printf("%s;%s;%.17g;%.17g;%.17g;%.17g;%.17g;%.17g\n", name.c_str(),
-              std::string(name_of(d)).c_str(), w.ulps, w.x, w.y, w.got, w.exact, w.z);
+// Before the names of functions of complex numbers.
+const std::string kComplex = "complex ";
+
+void print_raw(const std::string& name, const std::string& dtype, const Worst& w) {
+  std::printf("%s;%s;%.17g;%.17g;%.17g;%.17g;%.17g;%.17g\n", name.c_str(), dtype.c_str(), w.ulps,
+              w.x, w.y, w.got, w.exact, w.z);
   std::fflush(stdout);
 }
 
@@ -61,11 +64,22 @@ void measure_all(const Options& o) {
   for (const accuracy::Function& f : accuracy::functions())
     if (asked(o, f.name))
       for (tessera::DType d : accuracy::kDTypes)
-        print_raw(f.name, d, accuracy::measure(f, d, o.sample));
+        print_raw(f.name, std::string(name_of(d)), accuracy::measure(f, d, o.sample));
   for (const accuracy::Stored& f : accuracy::stored_functions())
     if (asked(o, f.name))
       for (tessera::DType d : accuracy::kDTypes)
-        print_raw(f.name, d, accuracy::measure(f, d, o.exact));
+        print_raw(f.name, std::string(name_of(d)), accuracy::measure(f, d, o.exact));
+  for (const accuracy::OfComplex& f : accuracy::complex_functions())
+    if (asked(o, f.name) || asked(o, kComplex + f.name))
+      for (tessera::DType d : accuracy::kComplexDTypes) {
+        const accuracy::WorstParts w = accuracy::measure(f, d, o.exact);
+        const std::string dtype(name_of(d)), name = kComplex + f.name;
+        print_raw(name, dtype + " real", {.ulps = w.real});
+        print_raw(name, dtype + " imag", {.ulps = w.imag});
+        print_raw(name, dtype + " whole", {.ulps = w.whole});
+        for (const std::string& at : {w.real_at, w.imag_at, w.whole_at})
+          std::fprintf(stderr, "%s %s\n", f.name.c_str(), at.c_str());
+      }
 }
 
 struct Row {
@@ -129,11 +143,25 @@ void print_row(const Table& table, const std::string& name, int operands,
   std::printf(" %s | %s |\n", where.c_str(), tails.c_str());
 }
 
+void print_complex_row(const Table& table, const accuracy::OfComplex& f) {
+  const auto row = table.find(kComplex + f.name);
+  if (row == table.end()) return;
+  std::printf("| `%s` |", f.name.c_str());
+  for (tessera::DType d : accuracy::kComplexDTypes)
+    for (const char* part : {" real", " imag", " whole"}) {
+      const double ulps = row->second.at(std::string(name_of(d)) + part).worst.ulps;
+      const bool none = f.is_real && part == std::string(" imag");
+      std::printf(" %s |", none ? "" : bound_text(ulps).c_str());
+    }
+  std::printf(" %s |\n", f.ends.c_str());
+}
+
 void print_table(const Table& table) {
   for (const accuracy::Function& f : accuracy::functions())
     print_row(table, f.name, f.operands, f.tails);
   for (const accuracy::Stored& f : accuracy::stored_functions())
     print_row(table, f.name, f.operands, f.tails);
+  for (const accuracy::OfComplex& f : accuracy::complex_functions()) print_complex_row(table, f);
 }
 
 }  // namespace

@@ -49,21 +49,43 @@ struct Functions {
     return {std::expm1(a) * std::cos(b) - 2 * half * half, std::exp(a) * std::sin(b)};
   }
   static C log(C x, C) { return std::log(x); }
+  // 2 a + a^2 + b^2, which cancel where |1 + x| is near 1, to the last place.
+  static R square_less_one(R a, R b) {
+    const R a_square = a * a, b_square = b * b;
+    R rest = std::fma(a, a, -a_square) + std::fma(b, b, -b_square), sum = 2 * a;
+    for (R term : {b_square, a_square}) {
+      const R next = sum + term, part = next - sum;
+      rest += (sum - (next - part)) + (term - part);
+      sum = next;
+    }
+    return sum + rest;
+  }
   // The logarithm of |1 + x| without the cancellation near 0.
   static C log1p(C x, C) {
     const R a = x.real(), b = x.imag();
     const R angle = std::atan2(b, 1 + a);
     if (!(std::fabs(a) < R(0.5)) || !(std::fabs(b) < R(0.5)))
       return {std::log(C(1 + a, b)).real(), angle};
-    return {std::log1p(a * (2 + a) + b * b) / 2, angle};
+    return {std::log1p(square_less_one(a, b)) / 2, angle};
   }
+  // With x = a + b i it is (exp(a) + cos(b) + i sin(b)) / 2 (cosh(a) + cos(b)): around its poles, where
+  // a and 1 + cos(b) are zero, by sums of squares, and far away without what would overflow.
   static C logistic(C x, C) {
-    if (x.real() < 0) {  // exp(-x) would overflow
-      const C e = std::exp(x);
-      return times(e, inverse(C(1 + e.real(), e.imag())));
+    const R a = x.real(), b = x.imag();
+    if (!std::isfinite(b)) {
+      const C e = std::exp(-x);
+      return inverse(C(1 + e.real(), e.imag()));
     }
-    const C e = std::exp(-x);
-    return inverse(C(1 + e.real(), e.imag()));
+    const R cos_b = std::cos(b), sin_b = std::sin(b);
+    if (std::fabs(a) > 40) {
+      const R e = std::exp(-std::fabs(a)), whole = 1 + e * (2 * cos_b + e);
+      const R top = a < 0 ? e * (cos_b + e) : 1 + e * cos_b;
+      return {top / whole, e * sin_b / whole};
+    }
+    const R sine = std::sinh(a / 2), cosine = std::cos(b / 2);
+    const R whole = 4 * (sine * sine + cosine * cosine);
+    const R top = cos_b < R(-0.5) ? std::expm1(a) + 2 * cosine * cosine : std::exp(a) + cos_b;
+    return {top / whole, sin_b / whole};
   }
   static C sin(C x, C) { return std::sin(x); }
   static C cos(C x, C) { return std::cos(x); }

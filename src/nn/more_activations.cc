@@ -102,7 +102,10 @@ Array sparse_sigmoid(Operand x) {
 Array squareplus(Operand x, double b) {
   return activation("squareplus", x, [&](const Array& v) {
     need_number("squareplus", "b", b, 0, HUGE_VAL, "4.0 is usual", x.loc);
-    return (v + sqrt(square(v) + b)) * 0.5;
+    // Below zero v and the root cancel: their product with what they differ by is b.
+    const Array size = hypot(v, std::sqrt(b)), below = less(v, 0);
+    const Array half = size * 0.5, difference = half - where(below, v, -1.0) * 0.5;
+    return where(below, b * 0.25 / difference, v * 0.5 + half);
   });
 }
 

@@ -1,44 +1,26 @@
 // The bounds that docs/accuracy.md publishes hold for a part of what the command measured, with the
 // vectors that TESSERA_ISA allows, and in the evaluator.
 #include "measure.h"
-
-#include <gtest/gtest.h>
+#include "published.h"
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <map>
-#include <sstream>
 
 namespace {
 
 using accuracy::DType;
 
 // Bounds by function, in the order of kDTypes.
-std::map<std::string, std::vector<double>> published() {
-  const std::string path = std::string(TESSERA_SOURCE_DIR) + "/docs/accuracy.md";
-  std::ifstream in(path);
-  EXPECT_TRUE(in) << path;
-  std::map<std::string, std::vector<double>> bounds;
-  for (std::string line; std::getline(in, line);) {
-    if (!line.starts_with("| `")) continue;
-    std::stringstream cells(line.substr(1));
-    std::string name, cell;
-    std::getline(cells, name, '|');
-    name = name.substr(2, name.rfind('`') - 2);
-    for (std::size_t i = 0; i < std::size(accuracy::kDTypes); ++i) {
-      std::getline(cells, cell, '|');
-      bounds[name].push_back(std::strtod(cell.c_str(), nullptr));
-    }
-  }
-  return bounds;
+const std::map<std::string, std::vector<double>>& bounds_of_real() {
+  static const auto all =
+      accuracy::published(accuracy::kRealTable, static_cast<int>(std::size(accuracy::kDTypes)));
+  return all;
 }
 
 class Accuracy : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(Accuracy, KeepsThePublishedBounds) {
   const accuracy::Function& f = accuracy::functions()[GetParam()];
-  static const auto bounds = published();
+  const auto& bounds = bounds_of_real();
   ASSERT_TRUE(bounds.contains(f.name)) << f.name << " is not in docs/accuracy.md";
   for (std::size_t i = 0; i < std::size(accuracy::kDTypes); ++i) {
     const DType d = accuracy::kDTypes[i];
@@ -53,7 +35,7 @@ class StoredAccuracy : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(StoredAccuracy, KeepsThePublishedBounds) {
   const accuracy::Stored& f = accuracy::stored_functions()[GetParam()];
-  static const auto bounds = published();
+  const auto& bounds = bounds_of_real();
   ASSERT_TRUE(bounds.contains(f.name)) << f.name << " is not in docs/accuracy.md";
   for (std::size_t i = 0; i < std::size(accuracy::kDTypes); ++i) {
     const DType d = accuracy::kDTypes[i];

@@ -83,6 +83,39 @@ T remainder(T x, T y) {
   return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
+template <class T>
+T sinc(T x) {  // the angle reduced before it is multiplied by pi
+  if (x == 0) return 1;
+  const T rest = std::fmod(x, T(2)), nearest = std::nearbyint(rest);
+  const T sine = std::sin(kPi<T> * (rest - nearest));
+  return (std::fabs(nearest) == 1 ? -sine : sine) / kPi<T> / x;
+}
+template <class T>
+T mish(T x) {
+  return x == -T(INFINITY) ? T(-0.0) : x * std::tanh(-log_sigmoid(-x));
+}
+template <class T>
+T squareplus(T x) {
+  const T size = std::hypot(x, T(2));
+  return x < 0 ? 2 / (size - x) : (x + size) / 2;
+}
+// floor(x / y) by the remainder, which is exact; zeros have the sign of y.
+template <class T>
+T floor_divide(T x, T y) {
+  if (y == 0) return x / y;
+  const T rest = std::fmod(x, y), whole = (x - rest) / y;
+  return std::nearbyint(rest != 0 && (rest < 0) != (y < 0) ? whole - 1 : whole);
+}
+// The exponents that ldexp takes here: whole numbers below 2000.
+template <class T>
+int exponent_of(T y) {
+  return std::isnan(y) ? 0 : static_cast<int>(std::clamp(y, T(-2000), T(2000)));
+}
+Array exponents_of(const Array& y) {
+  const Array wide = ts::astype(y, DType::float64);
+  return ts::astype(ts::clip(ts::where(ts::isnan(wide), 0, wide), -2000, 2000), DType::int32);
+}
+
 }  // namespace
 
 #define TESSERA_STD(name, std_name, tails)                                                        \
@@ -178,6 +211,80 @@ const std::vector<Function>& functions() {
         binary(
             "divide", [](const Array& x, const Array& y) { return ts::divide(x, y); },
             [](auto x, auto y) { return x / y; }, "IEEE, as add, subtract and multiply"),
+        unary(
+            "deg2rad", [](const Array& x) { return ts::deg2rad(x); },
+            [](auto x) { return x * (kPi<decltype(x)> / 180); }, "zeros and infinities"),
+        unary(
+            "rad2deg", [](const Array& x) { return ts::rad2deg(x); },
+            [](auto x) { return x * (180 / kPi<decltype(x)>); }, "zeros and infinities"),
+        unary(
+            "sinc", [](const Array& x) { return ts::sinc(x); }, [](auto x) { return sinc(x); },
+            "1 at 0, NaN at infinities"),
+        unary(
+            "factorial", [](const Array& x) { return ts::factorial(x); },
+            [](auto x) { return x < 0 ? 0 : std::tgamma(x + 1); }, "0 below 0, inf at inf"),
+        unary(
+            "power (3)", [](const Array& x) { return ts::power(x, 3); },
+            [](auto x) { return std::pow(x, 3); }, "multiplications"),
+        unary(
+            "power (10)", [](const Array& x) { return ts::power(x, 10); },
+            [](auto x) { return std::pow(x, 10); }, "multiplications"),
+        unary(
+            "nn::celu", [](const Array& x) { return ts::nn::celu(x, 2); },
+            [](auto x) { return x > 0 ? x : 2 * std::expm1(x / 2); }, "-alpha at -inf"),
+        unary(
+            "nn::selu", [](const Array& x) { return ts::nn::selu(x); },
+            [](auto x) {
+              return 1.0507009873554804934193349852946L *
+                     (x > 0 ? x : 1.6732632423543772848170429916717L * std::expm1(x));
+            },
+            "-1.758 at -inf"),
+        unary(
+            "nn::mish", [](const Array& x) { return ts::nn::mish(x); },
+            [](auto x) { return mish(x); }, "-0 at -inf, inf at inf"),
+        unary(
+            "nn::squareplus", [](const Array& x) { return ts::nn::squareplus(x); },
+            [](auto x) { return squareplus(x); }, "0 at -inf, inf at inf"),
+        unary(
+            "nn::soft_sign", [](const Array& x) { return ts::nn::soft_sign(x); },
+            [](auto x) { return x / (1 + std::fabs(x)); }, "NaN at infinities"),
+        unary(
+            "nn::sparse_plus", [](const Array& x) { return ts::nn::sparse_plus(x); },
+            [](auto x) { return x <= -1  ? 0
+                                : x >= 1 ? x
+                                         : (x + 1) * (x + 1) / 4; },
+            "0 below -1, x beyond 1"),
+        unary(
+            "nn::sparse_sigmoid", [](const Array& x) { return ts::nn::sparse_sigmoid(x); },
+            [](auto x) {
+              return x != x ? x : x <= -1 ? 0 : x >= 1 ? 1 : (x + 1) / 2;
+            },
+            "0 below -1, 1 beyond 1"),
+        unary(
+            "nn::hard_sigmoid", [](const Array& x) { return ts::nn::hard_sigmoid(x); },
+            [](auto x) {
+              return x != x ? x : x <= -3 ? 0 : x >= 3 ? 1 : (x + 3) / 6;
+            },
+            "0 below -3, 1 beyond 3"),
+        unary(
+            "nn::hard_silu", [](const Array& x) { return ts::nn::hard_silu(x); },
+            [](auto x) { return x <= -3  ? 0
+                                : x >= 3 ? x
+                                         : x * (x + 3) / 6; },
+            "0 below -3, x beyond 3"),
+        unary(
+            "nn::leaky_relu", [](const Array& x) { return ts::nn::leaky_relu(x); },
+            [](auto x) { return x >= 0 ? x : x * 0.01L; }, "infinities"),
+        binary(
+            "floor_divide", [](const Array& x, const Array& y) { return ts::floor_divide(x, y); },
+            [](auto x, auto y) { return floor_divide(x, y); },
+            "the infinity or NaN of x / y where y is 0; a zero has the sign of y"),
+        binary(
+            "fmod", [](const Array& x, const Array& y) { return ts::fmod(x, y); },
+            [](auto x, auto y) { return std::fmod(x, y); }, "the sign of x; NaN where y is 0"),
+        binary(
+            "ldexp", [](const Array& x, const Array& y) { return ts::ldexp(x, exponents_of(y)); },
+            [](auto x, auto y) { return std::ldexp(x, exponent_of(y)); }, "rounded once"),
     };
     for (Function& f : list) {
       if (f.name == "gammaln") f.least = [](double x, double) { return x < 0 ? 1.0 : 0.0; };

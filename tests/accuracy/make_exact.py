@@ -127,6 +127,36 @@ def multigammaln(d):
     return lambda x: mp.mpf(d * (d - 1)) / 4 * mp.log(mp.pi) + mp.fsum(mp.loggamma(x - mp.mpf(k) / 2) for k in range(d))
 
 
+def erfcx(x):
+    if x > 1000:
+        return mp.fsum((-1) ** k * mp.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(12)) / (x * mp.sqrt(mp.pi))
+    return mp.exp(x * x) * mp.erfc(x)
+
+
+def dawsn(x):
+    if abs(x) > 1000:
+        return mp.fsum(mp.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(12)) / (2 * x)
+    return mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
+
+
+def expn(n):
+    return lambda x: mp.expint(n, x)
+
+
+def ratio_of_gammas(z, m):
+    with mp.workdps(90):
+        return mp.gamma(z + m) / mp.gamma(z)
+
+
+def binomial(n, k):
+    with mp.workdps(90):
+        return mp.exp(mp.loggamma(n + 1) - mp.loggamma(k + 1) - mp.loggamma(n - k + 1))
+
+
+def power_transform(of_log):
+    return lambda x, power: mp.expm1(power * of_log(x)) / power
+
+
 # The operands: of n numbers of the generator r.
 def by_exponent(lo, hi):
     return lambda r, n: np.exp(r.uniform(np.log(lo), np.log(hi), n))
@@ -175,6 +205,17 @@ def of_beta(r, n):
     return a, b, np.choose(r.integers(0, 4, n), [x, r.random(n), by_exponent(1e-10, 1)(r, n), 1 - by_exponent(1e-10, 1)(r, n)])
 
 
+def of_comb(r, n):
+    whole = any_of(between(0, 60), between(0, 1000), lambda r, n: np.floor(between(0, 60)(r, n)), by_exponent(1, 1e10))(r, n)
+    part = np.where(whole < 1000, whole * r.random(n), 10 * r.random(n))
+    return whole, np.where(r.random(n) < 0.5, np.floor(part) + 1, part)
+
+
+def of_poch(r, n):
+    z = any_of(between(0, 20), by_exponent(1e-3, 1e4))(r, n)
+    return z, np.choose(r.integers(0, 4, n), [between(0, 20)(r, n), np.floor(between(1, 20)(r, n)), -z * r.random(n), by_exponent(1e-8, 30)(r, n)])
+
+
 def of_ratio(r, n):
     x = by_exponent(1e-6, 1e6)(r, n)
     return x, np.where(r.random(n) < 0.5, x * (1 + np.exp(r.uniform(-20, 0, n)) * r.choice([-1, 1], n)), by_exponent(1e-6, 1e6)(r, n))
@@ -198,6 +239,17 @@ FUNCTIONS = {
     "gammaincc": (lambda a, x: incomplete(a, x, True), of_gamma),
     "betainc": (betainc, of_beta),
     "expi": (mp.ei, one(signed(by_exponent(1e-300, 700)), signed(between(0, 60)), near(0.37250741078136663))),
+    "exp1": (mp.e1, one(by_exponent(1e-300, 700), between(0, 60))),
+    "expn (2)": (expn(2), one(by_exponent(1e-10, 700), between(0, 20), near(1))),
+    "expn (9)": (expn(9), one(by_exponent(1e-10, 700), between(0, 20), near(1))),
+    "spence": (lambda x: mp.polylog(2, 1 - x).real, one(by_exponent(1e-30, 1e30), between(0, 3), near(1))),
+    "erfcx": (erfcx, one(between(-26.6, 30), between(-3, 10), signed(by_exponent(1e-10, 20)), by_exponent(1e-10, 1e150))),
+    "dawsn": (dawsn, one(signed(between(0, 20)), signed(by_exponent(1e-10, 1e150)), signed(between(0, 3)))),
+    "poch": (ratio_of_gammas, of_poch),
+    "comb": (binomial, of_comb),
+    "beta": (lambda a, b: mp.beta(a, b), both(any_of(by_exponent(1e-10, 300), between(0, 20)), any_of(by_exponent(1e-10, 300), between(0, 20)))),
+    "boxcox": (power_transform(mp.log), both(any_of(by_exponent(1e-6, 1e6), near(1)), signed(by_exponent(1e-8, 20)))),
+    "boxcox1p": (power_transform(mp.log1p), both(any_of(by_exponent(1e-10, 1e6), between(-1, 1)), signed(by_exponent(1e-8, 20)))),
     "i0": (lambda x: mp.besseli(0, x), plain),
     "i0e": (lambda x: mp.besseli(0, x) * mp.exp(-abs(x)), scaled),
     "i1": (lambda x: mp.besseli(1, x), plain),
@@ -237,6 +289,12 @@ def sampled(pool, name, dtype, count):
     if name in ("xlog1py", "multigammaln (3)", "zeta"):
         kept &= wide[-1] > {"xlog1py": -1, "zeta": 0}.get(name, 1)
         kept &= (wide[0] > 1) | (name != "zeta")
+    if name == "boxcox1p":
+        kept &= wide[0] > -1
+    if name == "comb":
+        kept &= wide[0] >= wide[1]
+    if name == "poch":
+        kept &= (wide[0] > 0) & (wide[0] + wide[1] > 0)
     if name == "kl_div":
         kept &= wide[0] != wide[1]
     rows = np.flatnonzero(kept)[:count]
@@ -270,8 +328,12 @@ def main():
     given = parser.parse_args()
     names = [n for n in FUNCTIONS if not given.functions or n in given.functions]
     two = [n for n in names if n in ("zeta", "gammainc", "gammaincc", "betainc", "betaln", "xlogy", "xlog1py", "rel_entr", "kl_div")]
+    further = [n for n in names if n in ("exp1", "expn (2)", "expn (9)", "spence", "erfcx", "dawsn", "poch", "comb", "beta", "boxcox", "boxcox1p")]
+    first = [n for n in names if n not in two + further]
     with multiprocessing.Pool(2) as pool:
-        for file, members in (("exact_several", two), ("exact", [n for n in names if n not in two])):
+        for file, members in (("exact_several", two), ("exact", first), ("exact_further", further)):
+            if not members:
+                continue
             tensors = {}
             for name in members:
                 for dtype, count in POINTS.items():

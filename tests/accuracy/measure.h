@@ -60,4 +60,29 @@ const std::vector<Stored>& stored_functions();
 /// At the operands that the files of `folder` have; those that are committed by default.
 Worst measure(const Stored& f, DType dtype, const std::string& folder = "");
 
+/// A tensor of those files; throws where there is none. `has_stored` asks.
+const Array& stored(const std::string& folder, const std::string& name);
+bool has_stored(const std::string& folder, const std::string& name);
+
+/// A function of complex numbers, whose exact results make_complex.py stores.
+struct OfComplex {
+  std::string name;
+  int operands;
+  std::function<Array(std::span<const Array>)> computed;
+  std::string ends;
+  bool is_real = false;  // of what it gives
+};
+const std::vector<OfComplex>& complex_functions();
+inline constexpr DType kComplexDTypes[] = {DType::complex64, DType::complex128};
+
+/// The largest errors of each part in its own units, and of both in units of the magnitude, with
+/// the operands.
+struct WorstParts {
+  double real = 0, imag = 0, whole = 0;
+  std::string real_at, imag_at, whole_at;
+};
+WorstParts measure(const OfComplex& f, DType dtype, const std::string& folder = "");
+/// What is wrong at infinities, NaN, zeros and branch points, of functions that C99 defines there.
+std::vector<std::string> wrong_specials(const OfComplex& f, DType dtype);
+
 }  // namespace accuracy

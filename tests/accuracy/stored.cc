@@ -14,23 +14,18 @@ using In = std::span<const Array>;
 const std::map<std::string, Array>& tensors_of(const std::string& folder) {
   static std::map<std::string, std::map<std::string, Array>> files;
   std::map<std::string, Array>& all = files[folder];
+  const std::string from = folder.empty() ? TESSERA_SOURCE_DIR "/tests/accuracy" : folder;
   if (all.empty())
-    for (const char* file : {"exact", "exact_several"})
-      for (const auto& [name, x] :
-           ts::load_safetensors(folder + "/" + file + ".safetensors").tensors)
+    for (const char* file : {"exact", "exact_several", "exact_further", "exact_complex"})
+      for (const auto& [name, x] : ts::load_safetensors(from + "/" + file + ".safetensors").tensors)
         all.emplace(name, x);
   return all;
 }
 
 template <class T>
 Worst measured(const Stored& f, DType dtype, const std::string& folder) {
-  const auto& tensors = tensors_of(folder);
   const std::string prefix = f.name + "/" + std::string(name_of(dtype)) + "/";
-  auto tensor = [&](const std::string& part) {
-    const auto it = tensors.find(prefix + part);
-    if (it == tensors.end()) throw std::runtime_error("no " + prefix + part + " in " + folder);
-    return it->second;
-  };
+  auto tensor = [&](const std::string& part) { return stored(folder, prefix + part); };
   std::vector<Array> in;
   for (int i = 0; i < f.operands; ++i) in.push_back(tensor("in" + std::to_string(i)));
   const auto computed = ts::jit([&f](const std::vector<Array>& v) { return f.computed(v); });
@@ -38,7 +33,7 @@ Worst measured(const Stored& f, DType dtype, const std::string& folder) {
   const auto got = result.template host<T>();
   const auto exact = high.template host<double>();
   std::vector<float> part(exact.size()), least = part;
-  if (tensors.contains(prefix + "least")) least = tensor("least").template to_vector<float>();
+  if (has_stored(folder, prefix + "least")) least = tensor("least").template to_vector<float>();
   if constexpr (std::is_same_v<T, double>) part = tensor("part").template to_vector<float>();
   Worst worst;
   for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -65,6 +60,16 @@ Stored two(std::string name, F f, std::string tails) {
 
 }  // namespace
 
+const Array& stored(const std::string& folder, const std::string& name) {
+  const auto& tensors = tensors_of(folder);
+  const auto it = tensors.find(name);
+  if (it == tensors.end()) throw std::runtime_error("no " + name + " in " + folder);
+  return it->second;
+}
+bool has_stored(const std::string& folder, const std::string& name) {
+  return tensors_of(folder).contains(name);
+}
+
 #define TESSERA_ONE(name, tails) \
   one(                           \
       #name, [](const Array& x) { return ts::name(x); }, tails)
@@ -75,6 +80,10 @@ Stored two(std::string name, F f, std::string tails) {
   one(                                                                          \
       "polygamma (" #n ")", [](const Array& x) { return ts::polygamma(n, x); }, \
       "inf at 0, NaN below")
+#define TESSERA_EXPN(n, at_zero)                                      \
+  one(                                                                \
+      "expn (" #n ")", [](const Array& x) { return ts::expn(n, x); }, \
+      at_zero " at 0, 0 at inf, NaN below")
 
 const std::vector<Stored>& stored_functions() {
   static const std::vector<Stored> all{
@@ -107,20 +116,31 @@ const std::vector<Stored>& stored_functions() {
       TESSERA_ONE(entr, "0 at 0, -inf below"),
       TESSERA_TWO(rel_entr, "0 where x is 0, inf below"),
       TESSERA_TWO(kl_div, "y where x is 0, inf below"),
+      TESSERA_ONE(exp1, "inf at 0, 0 at inf, NaN below"),
+      TESSERA_EXPN(2, "1"),
+      TESSERA_EXPN(9, "1/8"),
+      TESSERA_ONE(spence, "pi^2/6 at 0, 0 at 1, -inf at inf, NaN below"),
+      TESSERA_ONE(erfcx, "inf at -inf, 0 at inf"),
+      TESSERA_ONE(dawsn, "0 at infinities"),
+      TESSERA_TWO(poch, "1 where m is 0"),
+      TESSERA_TWO(comb, "0 of negative numbers and for k above n"),
+      TESSERA_TWO(beta, "inf at 0"),
+      TESSERA_TWO(boxcox, "log where the power is 0"),
+      TESSERA_TWO(boxcox1p, "log1p where the power is 0"),
   };
   return all;
 }
 #undef TESSERA_ONE
 #undef TESSERA_TWO
 #undef TESSERA_POLYGAMMA
+#undef TESSERA_EXPN
 
 Worst measure(const Stored& f, DType dtype, const std::string& folder) {
-  const std::string from = folder.empty() ? TESSERA_SOURCE_DIR "/tests/accuracy" : folder;
   switch (dtype) {
-    case DType::float64: return measured<double>(f, dtype, from);
-    case DType::float16: return measured<ts::float16_t>(f, dtype, from);
-    case DType::bfloat16: return measured<ts::bfloat16_t>(f, dtype, from);
-    default: return measured<float>(f, dtype, from);
+    case DType::float64: return measured<double>(f, dtype, folder);
+    case DType::float16: return measured<ts::float16_t>(f, dtype, folder);
+    case DType::bfloat16: return measured<ts::bfloat16_t>(f, dtype, folder);
+    default: return measured<float>(f, dtype, folder);
   }
 }
 

@@ -1,5 +1,5 @@
 // The dilogarithm, and Bernoulli's numbers.
-#include "api/numpy/doubles.h"
+#include "api/numpy/pairs.h"
 
 #include <tessera/custom.h>
 #include <tessera/grad.h>
@@ -25,16 +25,21 @@ constexpr double kBernoulli[] = {1.0 / 36,
                                  1.0 / 1120863744000,
                                  -3617.0 / 181400588328960000,
                                  43867.0 / 97072790126247936000.0};
-// Around 1 by that series, beyond by reflection and inversion (DLMF 25.12.4, 25.12.6).
+// Around 1 by that series, beyond by reflection and inversion (DLMF 25.12.4, 25.12.6), whose terms
+// cancel and so are added as pairs.
 Array spence_value(const Array& x) {
   const Array valid = x >= 0, positive = greater(x, 0) & isfinite(x), v = where(positive, x, 1.0);
   const Array large = v > 2, inner = where(large, 1 / v, v), small = inner < 0.5;
   const Array part = where(small, inner, 0.25), rest = log1p(-part);
   const Array u = -where(small, rest, log(where(small, 1.0, inner)));
   const Array s = u * (1 - 0.25 * u + u * u * series(u * u, kBernoulli));
-  const double end = std::numbers::pi * std::numbers::pi / 6;
-  const Array turned = where(small, end - log(part) * rest - s, s);
-  const Array outer = log(v), r = where(large, -0.5 * outer * outer - turned, turned);
+  constexpr double end = std::numbers::pi * std::numbers::pi / 6;
+  const Pair reflected = plus(pair_like(x, end, 3.040672350398476e-17), -s);
+  const Pair turned =
+      chosen(small, plus(reflected, minus(product_of(log(part), rest))), pair_of(s));
+  const Array outer = log(v);
+  const Pair inverted = minus(plus(product_of(0.5 * outer, outer), turned));
+  const Array r = rounded(chosen(large, inverted, turned));
   const Array ends = where(x == 0, end, where(valid, -v0::inf, v0::nan));
   return where(positive, r, ends);
 }

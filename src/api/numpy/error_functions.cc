@@ -28,11 +28,11 @@ Array erfcx_value(const Array& x) {
   const Array beyond = (1 + tail_of_series(at, -1)) * std::numbers::inv_sqrtpi / at;
   const Array inside = where(far, 1.0, size);
   const Pair square = product_of(inside, inside);
-  const Array near = exp(square.high) * (1 + square.low) * erfc(inside);
+  const Array product = exp(square.high) * erfc(inside), near = product + product * square.low;
   const Array upper = where(far, beyond, near);
   const Array whole = maximum(x, -27.0);
   const Pair twice = product_of(whole, whole);
-  const Array lower = 2 * exp(twice.high) * (1 + twice.low) - upper;
+  const Array growth = 2 * exp(twice.high), lower = growth + (growth * twice.low - upper);
   const Array r = where(less(x, 0), where(less(x, -26.7), v0::inf, lower), upper);
   return where(isnan(x), x, r);
 }
@@ -59,12 +59,13 @@ Array dawsn_value(const Array& x) {
   const Array beyond = 0.5 / at * (1 + tail_of_series(at, 1));
   constexpr double kStep = 0.25;
   const Array n = 2 * round(inside / (2 * kStep)), rest = inside - n * kStep;
+  // From the least terms on, so that little is rounded beside the greatest.
   Array sum = zeros_like(x);
-  for (int k = 1; k <= 25; k += 2) {
+  for (int k = 25; k >= 1; k -= 2) {
     const Array up = rest - k * kStep, down = rest + k * kStep;
     sum = sum + (exp(-up * up) / (n + k) + exp(-down * down) / (n - k));
   }
-  const Array middle = sum * std::numbers::inv_sqrtpi;
+  const Array middle = rounded(times(pair_like(x, 0.5641895835477563, 7.66772980658294e-18), sum));
   const Array upper = where(far, where(isinf(size), 0.0, beyond), middle);
   return where(isnan(x), x, where(near, below, where(less(x, 0), -upper, upper)));
 }

@@ -14,6 +14,15 @@ using namespace detail;
 namespace {
 using In = std::span<const Array>;
 
+// 1 / n, and Euler's constant, as pairs.
+Pair inverse_like(const Array& like, double n) {
+  const double high = 1 / n;
+  return pair_like(like, high, -std::fma(high, n, -1.0) * high);
+}
+Pair egamma_like(const Array& like) {
+  return pair_like(like, 0.5772156649015329, -4.942915152430645e-18);
+}
+
 // Terms of 1 / 32 and less of float32's last place end a sum of narrow numbers; several make a
 // kernel, for a step by itself takes as long as its carry takes to be read and written.
 constexpr double kEnoughForFloats = 0x1p-32;
@@ -60,8 +69,7 @@ Array by_powers(const Array& x) {
                      },
                      Sum{sum(x) * 0, one, none})
                      .sum;
-  const Pair constant = pair_like(x, 0.5772156649015329, -4.942915152430645e-18);
-  return rounded(plus(plus(log_of(pair_of(abs(x))), s), constant));
+  return rounded(plus(plus(log_of(pair_of(abs(x))), s), egamma_like(x)));
 }
 // -E1(-x) of x below -1 by the continued fraction (DLMF 6.9.1), from its end; after 40 steps it is
 // within 2^-32.
@@ -110,23 +118,49 @@ Array differentiable_expi(const Array& x, bool narrow) {
                     [value](Array v, Array dv) { return std::pair(value(v), dv * exp(v) / v); })(x);
 }
 
+// The power series of expn up to 1, in pairs, for its terms cancel.
+Pair expn_by_powers(std::int64_t n, const Array& inside) {
+  const double order = static_cast<double>(n);
+  Pair power = pair_of(ones_like(inside)), sum = pair_of(zeros_like(inside));
+  for (int m = 0; m <= 20; ++m) {
+    if (m > 0) power = times(times(power, -inside), inverse_like(inside, m));
+    if (m == n - 1) {
+      Pair psi = minus(egamma_like(inside));
+      for (std::int64_t k = 1; k < n; ++k)
+        psi = plus(psi, inverse_like(inside, static_cast<double>(k)));
+      sum = plus(sum, times(power, plus(psi, minus(log_of(pair_of(inside))))));
+    } else {
+      sum = plus(sum, minus(times(power, inverse_like(inside, m - order + 1))));
+    }
+  }
+  return sum;
+}
+
 // Up to 1 by the power series (DLMF 8.19.8), whose logarithm belongs to the term that has none of
 // its own; beyond by the continued fraction (DLMF 8.19.17), from its end: of k steps at 1 it is
 // within exp(-4 sqrt(k)).
 Array expn_value(std::int64_t n, const Array& x, bool narrow) {
   const double order = static_cast<double>(n);
   const Array small = x <= 1, inside = where(small & greater(x, 0), x, 0.5);
-  Array power = ones_like(x), sum = zeros_like(x);
-  for (int m = 0; m <= 20; ++m) {
-    if (m > 0) power = power * inside * (-1.0 / m);
-    if (m == n - 1) {
-      double psi = -std::numbers::egamma;
-      for (std::int64_t k = 1; k < n; ++k) psi += 1.0 / static_cast<double>(k);
-      sum = sum + power * (psi - log(inside));
-    } else {
-      sum = sum - power / (m - order + 1);
+  const auto by_doubles = [&] {
+    Array power = ones_like(x), sum = zeros_like(x);
+    for (int m = 0; m <= 20; ++m) {
+      if (m > 0) power = power * inside * (-1.0 / m);
+      if (m == n - 1) {
+        double psi = -std::numbers::egamma;
+        for (std::int64_t k = 1; k < n; ++k) psi += 1.0 / static_cast<double>(k);
+        sum = sum + power * (psi - log(inside));
+      } else {
+        sum = sum - power / (m - order + 1);
+      }
     }
-  }
+    return sum;
+  };
+  // Of subnormal numbers the pairs' logarithm is none.
+  const Array normal = inside > 0x1p-1000;
+  const Array sum =
+      narrow ? by_doubles()
+             : where(normal, rounded(expn_by_powers(n, where(normal, inside, 0.5))), by_doubles());
   const Array z = where(small, 2.0, minimum(x, 800));
   Array f = zeros_like(x);
   const auto step = [&](const Array& f, const auto& k) {

@@ -2,6 +2,7 @@
 #include "api/numpy/pairs.h"
 
 #include <tessera/custom.h>
+#include <tessera/grad.h>
 #include <tessera/numeric.h>
 
 #include <cmath>
@@ -112,14 +113,18 @@ Array differentiable_poch(const Array& z, const Array& m) {
   })(z, m);
 }
 
-// 1 / ((n + 1) beta(n - k + 1, k + 1)).
+// 1 / ((n + 1) beta(n - k + 1, k + 1)). What is lost where its operands are rounded counts by the
+// derivatives of the logarithm.
 Array comb_value(const Array& n, const Array& k) {
   const Array valid = (n >= 0) & (k >= 0) & (k <= n) & (n < 0x1p900);
   const Array whole = where(valid, n, 1.0), part = where(valid, k, 0.0);
-  const Array rest = whole - part;
-  const Pair ways =
-      plus(log_of(sum_of(whole, ones_like(n))), log_beta_of<Pair>(rest + 1, part + 1));
-  const Array r = rounded(exp_of(minus(ways)));
+  const Array one = ones_like(n);
+  const Pair rest = plus(sum_of(whole, -part), one), next = sum_of(part, one);
+  const Array common = digamma(whole + 2);
+  const Array lost =
+      (digamma(rest.high) - common) * rest.low + (digamma(next.high) - common) * next.low;
+  const Pair ways = plus(log_of(sum_of(whole, one)), log_beta_of<Pair>(rest.high, next.high));
+  const Array r = rounded(exp_of(minus(plus(ways, lost))));
   const Array integers = (floor(whole) == whole) & (floor(part) == part) & (r < 0x1p46);
   return where(isnan(n) | isnan(k), v0::nan, where(valid, where(integers, round(r), r), 0.0));
 }
@@ -142,8 +147,14 @@ Array gammasgn(Operand x) {
 }
 Array factorial(Operand n) {
   return in_doubles("factorial", {n}, [](In in, bool narrow) {
-    const Array below = less(in[0], 0);
-    return where(below, 0.0, differentiable_gamma(where(below, 0.0, in[0]) + 1, narrow));
+    const Array below = less(in[0], 0), x = where(below, 0.0, in[0]);
+    const Array r = differentiable_gamma(x + 1, narrow);
+    if (narrow) return where(below, 0.0, r);
+    // What n + 1 loses where it is rounded counts by the derivative.
+    const Array finite = isfinite(r) & isfinite(x), inside = where(finite, x, 1.0);
+    const Pair next = sum_of(inside, ones_like(inside));
+    const Array lost = where(finite, r * (digamma(next.high) * next.low), 0.0);
+    return where(below, 0.0, r + stop_gradient(lost));
   });
 }
 Array poch(Operand z, Operand m) {

@@ -227,36 +227,53 @@ Array xlog1py(Operand x, Operand y) {
   return in_doubles("xlog1py", {x, y}, [](In in) { return times_log(in[0], in[1], log1p); });
 }
 namespace {
-// expm1(power l) / power of a logarithm l, whose product with the power is exact.
-Array power_transform_value(const Array& l, const Array& power) {
+// expm1(power l) / power of a logarithm l, of which `rest` is what it lacks; the product with the
+// power is exact.
+Array power_transform_value(const Array& l, const Array& rest, const Array& power) {
   const Array by_logarithm = power == 0, finite = isfinite(l) & isfinite(power);
   const Array p = where(by_logarithm, 1.0, power);
   const detail::Pair exact = detail::product_of(where(finite, l, 1.0), where(finite, p, 1.0));
-  const Array exponent = l * p, low = where(finite & (abs(exponent) < 700), exact.low, 0.0);
+  const Array exponent = l * p, off = exact.low + where(finite, rest * p, 0.0);
+  const Array low = where(finite & (abs(exponent) < 700), off, 0.0);
   return where(by_logarithm, l, (expm1(exponent) + exp(exponent) * low) / p);
+}
+// What the logarithm of a sum lacks in doubles.
+Array rest_of_log(const Array& l, const detail::Pair& x) {
+  const Array usual = isfinite(l) & (x.high > 0x1p-900) & (x.high < 0x1p900);
+  const Array one = ones_like(l);
+  const detail::Pair exact = detail::log_of(detail::chosen(usual, x, detail::pair_of(one)));
+  return stop_gradient(where(usual, (exact.high - l) + exact.low, 0.0));
 }
 // The derivative in the power is l^2 (t exp(t) - expm1(t)) / t^2 of t = power l, around zero by its
 // power series, the sum of t^k / (k! (k + 2)).
-Array power_transform(const Array& l, const Array& power) {
-  return custom_jvp(power_transform_value, [](Array l, Array power, Array dl, Array dpower) {
-    std::vector<double> c{0.5};
-    double factorial = 1;
-    for (int k = 1; k <= 18; ++k) c.push_back(1 / ((factorial *= k) * (k + 2)));
-    const Array t = power * l, e = exp(t), near = abs(t) < 1;
-    const Array u = where(near, t, 0.0), v = where(near, 2.0, t);
-    const Array beyond = (v * exp(v) - expm1(v)) / (v * v);
-    const Array slope = l * l * where(near, detail::series(u, c), beyond);
-    return std::pair(power_transform(l, power), e * dl + slope * dpower);
-  })(l, power);
+Array power_transform(const Array& l, const Array& rest, const Array& power) {
+  return custom_jvp(power_transform_value,
+                    [](Array l, Array rest, Array power, Array dl, Array, Array dpower) {
+                      std::vector<double> c{0.5};
+                      double factorial = 1;
+                      for (int k = 1; k <= 18; ++k) c.push_back(1 / ((factorial *= k) * (k + 2)));
+                      const Array t = power * l, e = exp(t), near = abs(t) < 1;
+                      const Array u = where(near, t, 0.0), v = where(near, 2.0, t);
+                      const Array beyond = (v * exp(v) - expm1(v)) / (v * v);
+                      const Array slope = l * l * where(near, detail::series(u, c), beyond);
+                      return std::pair(power_transform(l, rest, power), e * dl + slope * dpower);
+                    })(l, rest, power);
 }
 }  // namespace
 
 Array boxcox(Operand x, Operand power) {
-  return in_doubles("boxcox", {x, power}, [](In in) { return power_transform(log(in[0]), in[1]); });
+  return in_doubles("boxcox", {x, power}, [](In in, bool narrow) {
+    const Array l = log(in[0]);
+    const Array rest = narrow ? zeros_like(l) : rest_of_log(l, detail::pair_of(in[0]));
+    return power_transform(l, rest, in[1]);
+  });
 }
 Array boxcox1p(Operand x, Operand power) {
-  return in_doubles("boxcox1p", {x, power},
-                    [](In in) { return power_transform(log1p(in[0]), in[1]); });
+  return in_doubles("boxcox1p", {x, power}, [](In in, bool narrow) {
+    const Array l = log1p(in[0]), one = ones_like(l);
+    const Array rest = narrow ? zeros_like(l) : rest_of_log(l, detail::sum_of(in[0], one));
+    return power_transform(l, rest, in[1]);
+  });
 }
 Array entr(Operand x) {
   return in_doubles("entr", {x}, [](In in) {

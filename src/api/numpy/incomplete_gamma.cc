@@ -108,7 +108,8 @@ Array part_of_one(const Pair& part, const Array& turned) {
 
 Array gamma_part(const Array& a, const Array& x, bool upper) {
   const Array valid = (a > 0) & (x > 0) & isfinite(x) & isfinite(a);
-  const Array s = where(valid, a, 1.0), v = where(valid, x, 1.0);
+  // Of larger x the factors of pairs would overflow, and nothing is left beyond it.
+  const Array s = where(valid, a, 1.0), v = where(valid, minimum(x, 1e200), 1.0);
   const Array by_series = (v < s + 1) | (v < 2), small = by_series & (s < kSmallShape);
   // Scaled by a power of two, so that what is subnormal is not rounded twice.
   const Pair scale = pair_like(s, 44.3614195558365, 1.4841899608616317e-15);

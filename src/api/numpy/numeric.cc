@@ -241,8 +241,11 @@ Array sinc(Operand x) {
     }
     const Array inside = where(near, square, zeros_like(square));
     for (std::size_t k = terms.size(); k-- > 0;) series = add(multiply(series, inside), terms[k]);
-    const Array outside = where(near, ones_like(y), y);
-    return where(near, series, divide(sin(outside), outside));
+    // Beyond, what is left of the nearest integer is exact, and its multiple of pi rounded once.
+    const Array v = detail::in_floats(in[0]), outside = where(near, ones_like(v), v);
+    const Array nearest = round(outside), sine = sin((outside - nearest) * std::numbers::pi);
+    const Array odd = not_equal(remainder(nearest, 2), 0);
+    return where(near, series, where(odd, -sine, sine) / std::numbers::pi / outside);
   });
 }
 

@@ -111,8 +111,9 @@ Pair exp_of(const Pair& x) {
   const Array e = exp(x.high), safe = where(inside, e, 1.0);
   const Pair back = log_of(pair_of(safe));
   const Array off = ((x.high - back.high) - back.low) + x.low;
-  const Array correction = where(inside, off, where(isinf(e), 0.0, x.low));
-  return ordered_sum(e, where(isinf(e), 0.0, e * correction));
+  const Array beyond = isinf(e), finite = where(beyond, 1.0, e);
+  const Pair r = ordered_sum(finite, finite * where(inside, off, x.low));
+  return {where(beyond, e, r.high), where(beyond, 0.0, r.low)};
 }
 
 namespace {

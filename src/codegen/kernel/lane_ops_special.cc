@@ -99,6 +99,8 @@ llvm::Value* LaneOps::over_whole_range(Arith op, llvm::Value* x) {
     far = call_math(Arith::log, magnitude, nullptr, true);
     if (op != Arith::log1p) far = b_.CreateFAdd(far, number(t, 0.693147180559945309417));
   }
+  if (op == Arith::log1p)  // is x itself where that is small, of which SLEEF loses subnormal parts
+    near = b_.CreateSelect(b_.CreateFCmpOLT(magnitude, number(t, 0x1p-60)), x, near);
   if (odd) far = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, far, x);
   return b_.CreateSelect(large, far, near);
 }
