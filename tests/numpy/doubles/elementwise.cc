@@ -394,7 +394,7 @@ std::vector<Row> special_rows() {
       two(
           "comb", ts::comb,
           [=](Long n, Long k) { return std::exp(-beta_log(n - k + 1, k + 1)) / (n + 1); }, more,
-          small, 8),
+          {0.2, 1.05}, 8),
       two("boxcox", ts::boxcox, boxcox, positive, small, 2),
       two(
           "boxcox1p", ts::boxcox1p, [=](Long x, Long l) { return boxcox(1 + x, l); }, positive,

@@ -7,10 +7,11 @@ namespace doubles {
 
 namespace {
 
-// What is made is multiplied with x, so that there is something to trace.
+// What is made is multiplied with x, so that there is something to trace. Values between bounds are
+// sums of terms as large as those, which may cancel.
 Row maker(const std::string& name,
           const std::function<std::pair<std::function<Array()>, Longs>(Dice&)>& draw,
-          Long terms = 0) {
+          Long terms = 4) {
   return {name, [=](Dice& dice) {
             const auto [make, values] = draw(dice);
             return Case{name + "(...) * x",
@@ -164,17 +165,14 @@ std::vector<Row> maker_rows() {
   const auto drawn = [&](const std::string& name,
                          const std::function<Array(Array, double, double)>& make,
                          const std::function<Long(Long u, Long low, Long high)>& oracle) {
-    all.push_back(maker(
-        name,
-        [=](Dice& dice) {
-          const double low = draw_double(dice, -2, -0.1), high = draw_double(dice, 0.1, 2);
-          const Array key = ts::random::key(static_cast<std::uint64_t>(dice.below(100)));
-          Longs values;
-          for (double u : ts::random::uniform(key, {4}, ts::f64).to_vector<double>())
-            values.push_back(oracle(u, low, high));
-          return Made{[=] { return make(key, low, high); }, values};
-        },
-        4));
+    all.push_back(maker(name, [=](Dice& dice) {
+      const double low = draw_double(dice, -2, -0.1), high = draw_double(dice, 0.1, 2);
+      const Array key = ts::random::key(static_cast<std::uint64_t>(dice.below(100)));
+      Longs values;
+      for (double u : ts::random::uniform(key, {4}, ts::f64).to_vector<double>())
+        values.push_back(oracle(u, low, high));
+      return Made{[=] { return make(key, low, high); }, values};
+    }));
   };
   drawn(
       "random::exponential",
