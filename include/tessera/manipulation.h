@@ -66,7 +66,7 @@ TESSERA_API Array dynamic_update_slice(Operand x, Operand update, const std::vec
 
 /// Ascending and stable, NaN last.
 TESSERA_API Array sort(Operand x, std::int64_t axis = -1);
-/// int32 positions that sort x; stable.
+/// Positions that sort x, int32, or int64 along an axis of 2^31 elements and more; stable.
 TESSERA_API Array argsort(Operand x, std::int64_t axis = -1);
 
 /// The k greatest elements of each row along the last axis, descending, and their int32 positions

@@ -141,7 +141,8 @@ template <class = void>
 TESSERA_UNAVAILABLE_("axes are named: norm(x, {.axis = {0, 1}})")
 Array norm(Operand, const detail::BracedAxes&);
 
-/// int32 position of the first largest element along an axis, or in the flattened array. NaN wins.
+/// Position of the first largest element along an axis, or in the flattened array: int32, or int64
+/// where there are 2^31 elements and more. NaN wins.
 TESSERA_ALONG_(argmax, ArgOptions, NamesAxis, "axis, keepdims");
 TESSERA_ALONG_(argmin, ArgOptions, NamesAxis, "axis, keepdims");
 template <NamesAxis A, std::same_as<bool> K>
