@@ -95,24 +95,6 @@ TEST(Jit, StaticParametersAreKeys) {
   EXPECT_EQ(f.trace_count(), 3u);
 }
 
-// A sort beyond what one call of the compiled form counts is left to the evaluator, not in silence.
-TEST(Jit, WhatHasNoCompiledFormWarns) {
-  std::vector<std::string> warnings;
-  auto before = ts::set_warning_handler([&](const std::string& w) { warnings.push_back(w); });
-  const auto sorted = ts::jit([](Array x) { return ts::sort(x, 0); });
-  (void)sorted.lower(ts::abstract(ts::f32, {std::int64_t{1} << 43, 3})).schedule();
-  ts::set_warning_handler(before);
-  ASSERT_EQ(warnings.size(), 1u);
-  const std::string line = std::to_string(__LINE__ - 4);
-  EXPECT_EQ(warnings[0],
-            "sort: operands of types f32[8796093022208,3] have no compiled form, and run slowly\n"
-            "  rule: what runs element by element costs a hundred times a kernel\n"
-            "  from: jit_test.cc:" +
-                line +
-                "\n"
-                "  try: split the operands into smaller ones");
-}
-
 TEST(Jit, EighthRetraceForStaticsWarnsOnce) {
   std::vector<std::string> warnings;
   auto before = ts::set_warning_handler([&](const std::string& w) { warnings.push_back(w); });
@@ -274,3 +256,21 @@ TEST(Jit, BranchOnATracedValueNamesCond) {
 }
 
 }  // namespace
+
+// A sort beyond what one call of the compiled form counts is left to the evaluator, not in silence.
+TEST(Jit, WhatHasNoCompiledFormWarns) {
+  std::vector<std::string> warnings;
+  auto before = ts::set_warning_handler([&](const std::string& w) { warnings.push_back(w); });
+  const auto sorted = ts::jit([](Array x) { return ts::sort(x, 0); });
+  (void)sorted.lower(ts::abstract(ts::f32, {std::int64_t{1} << 43, 3})).schedule();
+  ts::set_warning_handler(before);
+  ASSERT_EQ(warnings.size(), 1u);
+  const std::string line = std::to_string(__LINE__ - 4);
+  EXPECT_EQ(warnings[0],
+            "sort: operands of types f32[8796093022208,3] have no compiled form, and run slowly\n"
+            "  rule: what runs element by element costs a hundred times a kernel\n"
+            "  from: jit_test.cc:" +
+                line +
+                "\n"
+                "  try: split the operands into smaller ones");
+}
