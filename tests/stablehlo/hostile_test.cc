@@ -112,6 +112,23 @@ TEST(Hostile, HugeSizes) {
     for (const char* name : {"window_dimensions", "window_strides", "base_dilations"})
       EXPECT_TRUE(refused(window(std::string(name) + " = array<i64: " + value + ">")))
           << name << " " << value;
+
+  const auto convolution = [](const std::string& windows, const std::string& groups) {
+    return "func.func @main(%a: tensor<1x8x1xf32>, %k: tensor<8x1x1xf32>) -> tensor<?x?x?xf32> { "
+           "%0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], "
+           "window = {" +
+           windows + "} {batch_group_count = 1 : i64, feature_group_count = " + groups +
+           " : i64} : (tensor<1x8x1xf32>, tensor<8x1x1xf32>) -> tensor<?x?x?xf32> return %0 : "
+           "tensor<?x?x?xf32> }";
+  };
+  for (const char* value : {"9223372036854775807", "4683743612465315841", "1152921504606846976"}) {
+    for (const char* name : {"lhs_dilate", "rhs_dilate"})
+      EXPECT_TRUE(refused(convolution(std::string(name) + " = [" + value + "]", "1")))
+          << name << " " << value;
+    EXPECT_TRUE(refused(convolution("pad = [[" + std::string(value) + ", 1]]", "1"))) << value;
+    EXPECT_TRUE(refused(convolution("pad = [[0, -" + std::string(value) + "]]", "1"))) << value;
+    EXPECT_TRUE(refused(convolution("stride = [1]", value))) << value;
+  }
 }
 
 // A short text that stands for a long one.

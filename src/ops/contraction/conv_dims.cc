@@ -30,6 +30,23 @@ Value convolution(Value lhs, Value rhs, const ConvDims& dims) {
   return lhs.builder->emit1("convolution", {lhs, rhs}, conv_attrs(dims));
 }
 
+std::string too_long(const WindowSpan& w) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  const auto long_span = [&](std::int64_t extent, std::int64_t dilation) {
+    std::int64_t n = 0;
+    return extent > 0 && (__builtin_mul_overflow(extent - 1, dilation, &n) || n >= kMost);
+  };
+  const auto span_text = [](std::int64_t extent, std::int64_t dilation) {
+    return std::to_string(extent) + " elements, one in " + std::to_string(dilation);
+  };
+  if (long_span(w.extent, w.dilation)) return span_text(w.extent, w.dilation);
+  if (long_span(w.window, w.window_dilation))
+    return "a window of " + span_text(w.window, w.window_dilation);
+  for (std::int64_t padding : {w.low, w.high})
+    if (padding >= kMost || padding <= -kMost) return "a padding of " + std::to_string(padding);
+  return {};
+}
+
 Ints spatial(const Shape& shape, const Ints& spec) {
   Ints out;
   for (std::size_t i = 2; i < spec.size(); ++i) out.push_back(shape[spec[i]]);

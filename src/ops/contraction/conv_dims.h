@@ -19,6 +19,16 @@ inline std::int64_t window_count(std::int64_t padded, std::int64_t window, std::
   return padded < window || padded <= 0 ? 0 : (padded - window) / stride + 1;
 }
 
+/// One dimension that windows run along.
+struct WindowSpan {
+  std::int64_t extent, dilation;
+  std::int64_t window, window_dilation;
+  std::int64_t low, high;
+};
+/// What is too long to be counted in: the operand or the window, dilated, or the padding, of 2^60
+/// and more; empty where nothing is.
+std::string too_long(const WindowSpan& w);
+
 struct Edges {
   Ints low, high;
 };

@@ -76,9 +76,12 @@ std::vector<Type> infer(const InferArgs& a) {
     offender("feature_groups is " + n(d.feature_groups) + " and batch_groups is " +
              n(d.batch_groups) + ": both are at least 1 and one of them is 1");
   } else {
-    if (in * d.feature_groups != features)
+    std::int64_t all = 0;
+    const bool beyond = __builtin_mul_overflow(in, d.feature_groups, &all);
+    if (beyond || all != features)
       offender("the kernel takes " + n(in) + " features for each of " + n(d.feature_groups) +
-               " groups, " + n(in * d.feature_groups) + " in all; the operand has " + n(features));
+               " groups, " + (beyond ? "2^63 and more" : n(all)) + " in all; the operand has " +
+               n(features));
     std::int64_t groups = std::max(d.feature_groups, d.batch_groups);
     if (out % groups)
       offender(n(out) + " output features do not divide into " + n(groups) + " groups");
@@ -95,6 +98,18 @@ std::vector<Type> infer(const InferArgs& a) {
         .advice("check the layouts: the operand's features are dimension " + n(d.lhs_spec[1]) +
                 ", the kernel's input features dimension " + n(d.rhs_spec[1]) +
                 " and its output features dimension " + n(d.rhs_spec[0]))
+        .raise<ShapeError>();
+  for (std::size_t i = 0; i < d.strides.size(); ++i)
+    if (const std::string what =
+            too_long({l[d.lhs_spec[i + 2]], d.lhs_dilation[i], r[d.rhs_spec[i + 2]],
+                      d.rhs_dilation[i], d.pad_low[i], d.pad_high[i]});
+        !what.empty())
+      offender("spatial dimension " + n(static_cast<std::int64_t>(i)) + ": " + what);
+  if (bad)
+    m.problem("the windows run too far")
+        .rule("dilated operands and kernels, and padding, are shorter than 2^60")
+        .from(a.loc)
+        .advice("check the dilations and the padding")
         .raise<ShapeError>();
   Shape shape = l;
   shape[d.out_spec[0]] = batch / d.batch_groups;

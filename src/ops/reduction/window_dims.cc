@@ -63,6 +63,17 @@ Shape windowed_shape(const InferArgs& a, const Type& x, const WindowDims& d) {
         .from(a.loc)
         .advice("give batch and feature dimensions a window and a stride of 1")
         .raise<ShapeError>();
+  for (int i = 0; i < x.shape.rank(); ++i)
+    if (const std::string what = too_long({x.shape[i], d.base_dilation[i], d.window[i],
+                                           d.window_dilation[i], d.pad_low[i], d.pad_high[i]});
+        !what.empty())
+      m.offender("dimension " + std::to_string(i) + ": " + what), bad = true;
+  if (bad)
+    m.problem("the windows run too far")
+        .rule("dilated arrays and windows, and padding, are shorter than 2^60")
+        .from(a.loc)
+        .advice("check the dilations and the padding")
+        .raise<ShapeError>();
   return windowed_shape(x.shape, d);
 }
 
