@@ -179,7 +179,7 @@ class TESSERA_API Array {
 
   // --- where it is (tessera/device.h)
   Sharding sharding(std::source_location loc = std::source_location::current()) const;
-  /// One a device, in the order of the sharding's mesh. No copies.
+  /// One a device of this process, in the order of the sharding's mesh. No copies.
   std::vector<Shard> shards(std::source_location loc = std::source_location::current()) const;
 
   // --- indexing. One index takes the first axis; several take as many axes: x(0, all, -1),

@@ -22,6 +22,7 @@
 #include <tessera/data.h>
 #include <tessera/debug.h>
 #include <tessera/device.h>
+#include <tessera/distributed.h>
 #include <tessera/distributions.h>
 #include <tessera/dlpack.h>
 #include <tessera/dtype.h>

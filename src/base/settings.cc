@@ -167,6 +167,7 @@ const std::vector<Variable>& variables() {
       {"TESSERA_DUMP_IR", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_UNOPTIMIZED", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_ISA", Kind::choice, 0, 0, {"avx512", "avx2", "sse4"}, "avx2"},
+      {"TESSERA_TRANSPORT", Kind::path, 0, 0, {}, "libtessera_mpi.so"},
       {"TESSERA_CACHE", Kind::choice, 0, 0, {"on", "off", "1", "0"}, "off"},
       {"TESSERA_CACHE_DIR", Kind::path, 0, 0, {}, "/tmp/kernels"},
       {"TESSERA_CACHE_MB", Kind::number, 0, std::int64_t{1} << 40, {}, "256"},

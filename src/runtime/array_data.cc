@@ -3,12 +3,14 @@
 #include "base/hash.h"
 #include "base/interned.h"
 #include "base/process.h"
+#include "distributed/processes.h"
 
 #include "runtime/backend.h"
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
 #include "spmd/blocks.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -38,14 +40,34 @@ std::size_t hash_of(const Layout& l) {
   mix(h, static_cast<std::size_t>(l.committed));
   return h;
 }
-LayoutPtr intern(Layout layout) { return Interned<Layout>(std::move(layout)).pointer(); }
+LayoutPtr intern(Layout layout) {
+  if (processes::count() > 1 && layout.backend == &default_backend()) {
+    const std::vector<int>& devices = layout.devices();
+    layout.here.clear();
+    for (std::size_t p = 0; p < devices.size(); ++p)
+      if (is_local(devices[p])) layout.here.push_back(static_cast<std::int64_t>(p));
+    layout.everywhere = layout.here.size() == devices.size();
+    if (layout.everywhere) layout.here.clear();
+    if (devices.size() > 1) settle_devices();
+  }
+  return Interned<Layout>(std::move(layout)).pointer();
+}
+std::int64_t Layout::shard_at(std::int64_t place) const {
+  if (everywhere) return place;
+  const auto it = std::lower_bound(here.begin(), here.end(), place);
+  return it == here.end() || *it != place ? -1 : it - here.begin();
+}
 
 Layout on_device(int device, bool committed, Backend* backend) {
   return {MeshRef(DeviceMesh{{}, {device}}), Spec(), committed, backend};
 }
 
 LayoutPtr default_layout() {
-  static auto* layout = new LayoutPtr(intern(on_device(0, false)));
+  // Asked for before the processes are joined, it would be another's.
+  static auto* layout = [] {
+    (void)device_count();
+    return new LayoutPtr(intern(on_device(first_local_device(), false)));
+  }();
   return *layout;
 }
 
@@ -91,16 +113,30 @@ ArrayDataPtr adopt_host(const Type& type, void* bytes, std::shared_ptr<void> own
 
 namespace {
 
-// By block number, the first shard that holds it.
+[[noreturn]] void refuse_elsewhere(const ArrayData& a) {
+  const Layout& l = *a.layout;
+  Message("host")
+      .problem("the array " + to_string(a.type) + " lies on " + std::to_string(l.devices().size()) +
+               " devices, of which " + std::to_string(l.shards()) + " are this process's")
+      .rule("a process reads what its own devices have")
+      .advice("gather it in all processes with process_allgather(x), or read x.shards()")
+      .raise<ShardingError>();
+}
+// By block number, the first shard that holds it; null for what other processes have.
 std::vector<const Shard*> holders(const ArrayData& a, const spmd::Blocks& blocks) {
   std::vector<const Shard*> of(static_cast<std::size_t>(blocks.count()), nullptr);
-  for (std::size_t p = 0; p < a.shards.size(); ++p) {
-    auto& slot = of[static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(p)))];
-    if (!slot) slot = &a.shards[p];
+  for (std::size_t k = 0; k < a.shards.size(); ++k) {
+    auto& slot = of[static_cast<std::size_t>(blocks.block_of(a.layout->place(k)))];
+    if (!slot) slot = &a.shards[k];
   }
   return of;
 }
-bool is_whole(const ArrayData& a) { return a.layout->spec.replicated() || a.shards.size() == 1; }
+bool all_here(const std::vector<const Shard*>& of) {
+  return std::find(of.begin(), of.end(), nullptr) == of.end();
+}
+bool is_whole(const ArrayData& a) {
+  return !a.shards.empty() && (a.layout->spec.replicated() || a.layout->devices().size() == 1);
+}
 
 // Transfers under way into or out of memory of this scope.
 class Transfers {
@@ -144,13 +180,19 @@ void fetch(const ArrayData& a, const spmd::Blocks& blocks, const std::vector<con
 
 }  // namespace
 
+bool is_addressable(const ArrayData& a) {
+  return a.layout->everywhere || is_whole(a) || all_here(holders(a, blocks_of(a.type, *a.layout)));
+}
+
 const std::byte* dense_view(const ArrayData& a, BufferPtr& hold) {
-  const Shard& first = a.shards.at(0);
+  if (a.shards.empty()) return nullptr;
+  const Shard& first = a.shards[0];
   if (!first.buffer->is_host()) return nullptr;
   if (!is_whole(a)) {
     spmd::Blocks blocks = blocks_of(a.type, *a.layout);
     if (!blocks.contiguous()) return nullptr;
     auto of = holders(a, blocks);
+    if (!all_here(of)) return nullptr;
     for (std::size_t b = 1; b < of.size(); ++b)
       if (of[b]->buffer != of[0]->buffer ||
           of[b]->offset != of[0]->offset + b * static_cast<std::size_t>(blocks.block_bytes()))
@@ -167,6 +209,7 @@ const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold) {
   if (const std::byte* view = dense_view(a, hold)) return view;
   spmd::Blocks blocks = blocks_of(a.type, *a.layout);
   auto of = holders(a, blocks);
+  if (!all_here(of)) refuse_elsewhere(a);
   hold = Buffer::allocate(static_cast<std::size_t>(a.type.bytes()));
   if (!of[0]->buffer->is_host()) {
     fetch(a, blocks, of, hold->host_data());
@@ -205,8 +248,8 @@ ArrayDataPtr alias(const ArrayData& a) {
 }
 
 ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n) {
-  if (n < 1 || n > device_count() || a->layout->devices().size() != 1 ||
-      !a->shards.at(0).buffer->is_host())
+  if (n < 1 || n > device_count() || a->layout->devices().size() != 1 || a->shards.empty() ||
+      !a->shards[0].buffer->is_host())
     return nullptr;
   auto out = std::make_shared<ArrayData>();
   out->type = a->type;
@@ -220,14 +263,15 @@ ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n) {
   const Shard& block = a->shards.at(0);
   BufferPtr view = Buffer::share(block.buffer);
   view->charge(out->layout, a->type.bytes());
-  for (std::int64_t d = 0; d < n; ++d) out->shards.push_back({view, block.offset});
+  out->shards.assign(out->layout->shards(), {view, block.offset});
   out->uniform = true;
   out->pending = a->pending;
   return out;
 }
 
 ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
-  if (a->type.shape.empty() || i < 0 || i >= a->type.shape[0] || !a->shards.at(0).buffer->is_host())
+  if (a->type.shape.empty() || i < 0 || i >= a->type.shape[0] || a->shards.empty() ||
+      !a->shards[0].buffer->is_host())
     return nullptr;
   Type row = a->type;
   row.shape.erase(row.shape.begin());
@@ -242,8 +286,8 @@ ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
     spmd::Blocks blocks = blocks_of(a->type, layout);
     std::int64_t rows = blocks.block()[0];
     for (std::int64_t p = 0; p < blocks.positions(); ++p) {
-      if (blocks.block_of(p) != i / rows) continue;
-      const Shard& s = a->shards.at(static_cast<std::size_t>(p));
+      if (blocks.block_of(p) != i / rows || layout.shard_at(p) < 0) continue;
+      const Shard& s = a->shards.at(static_cast<std::size_t>(layout.shard_at(p)));
       // Not committed: rows of one array compute together, though they lie on several devices.
       LayoutPtr one = intern(on_device(layout.devices()[static_cast<std::size_t>(p)], false));
       out = single(row, one, s.buffer, s.offset + static_cast<std::size_t>(i % rows) * bytes);

@@ -32,14 +32,25 @@ struct Layout {
   Spec spec;
   bool committed = false;
   Backend* backend = &default_backend();  // the platform
+  /// The places in the mesh whose devices are this process's, ascending, where others' are among
+  /// them: intern() finds them.
+  bool everywhere = true;
+  std::vector<std::int64_t> here = {};
   const std::vector<int>& devices() const { return mesh->devices; }
+  /// Shards that this process has, and the place of the k-th.
+  std::size_t shards() const { return everywhere ? devices().size() : here.size(); }
+  std::int64_t place(std::size_t k) const {
+    return everywhere ? static_cast<std::int64_t>(k) : here[k];
+  }
+  /// The shard at a place; -1 where it is another process's.
+  std::int64_t shard_at(std::int64_t place) const;
   bool operator==(const Layout&) const = default;
 };
 /// The whole of an array on one device.
 Layout on_device(int device, bool committed, Backend* backend = &default_backend());
 using LayoutPtr = std::shared_ptr<const Layout>;
 LayoutPtr intern(Layout layout);
-/// The CPU's first device, uncommitted: where new arrays live.
+/// The first of this process's CPU devices, uncommitted: where new arrays live.
 LayoutPtr default_layout();
 
 /// Block `offset` bytes into `buffer`: dense and row-major, of the layout's shard shape. Memory
@@ -49,7 +60,7 @@ struct Shard {
   std::size_t offset = 0;
 };
 
-/// Immutable. One shard a device of the layout; shards may share a buffer: blocks that are adjacent
+/// Immutable. One shard a device of the layout that is this process's; shards may share a buffer: blocks that are adjacent
 /// in one buffer make the whole array readable without a copy, and shards that are all the same
 /// block (`uniform`) are stored once.
 struct ArrayData {
@@ -99,8 +110,11 @@ Message deleted_message(std::string_view function, const ArrayData& a);
 ArrayDataPtr from_host(const Type& type, const void* bytes);
 /// Takes over host memory that `owner` keeps alive (64-byte aligned memory is not copied).
 ArrayDataPtr adopt_host(const Type& type, void* bytes, std::shared_ptr<void> owner);
+/// Whether this process has all blocks of an array.
+bool is_addressable(const ArrayData& a);
 /// The whole array as dense row-major host memory; waits. A view where the shards allow it, else a
-/// copy that `hold` keeps, gathered from the devices.
+/// copy that `hold` keeps, gathered from the devices. ShardingError where other processes have
+/// blocks of it.
 const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold);
 /// As dense_bytes, for as long as the array lives. Locks while it gathers, not while it waits.
 const std::byte* host_view(const ArrayData& a);

@@ -2,6 +2,7 @@
 
 #include "base/process.h"
 #include "base/settings.h"
+#include "distributed/processes.h"
 #include "runtime/accounting.h"
 #include "runtime/pool.h"
 
@@ -34,14 +35,35 @@ struct Device {
 Device g_devices[kMaxDevices];
 Counter g_physical;
 
+[[noreturn]] void refuse_uneven(const char* function, int n, const SourceLoc& loc) {
+  const int processes = processes::count();
+  Message(function)
+      .problem(std::to_string(n) + " devices for " + std::to_string(processes) + " processes")
+      .rule("each process has as many: " + std::to_string(n) + " is not divisible by " +
+            std::to_string(processes))
+      .from(loc)
+      .advice("take " + std::to_string((n + processes - 1) / processes * processes) +
+              ", the number of all devices")
+      .raise<DeviceError>();
+}
+
 int initial_device_count() {
-  if (const auto n = settings::number("TESSERA_DEVICES")) return static_cast<int>(*n);
-  return std::max(1, std::min(worker_count(), kMaxDevices));
+  processes::join();
+  const int processes = processes::count();
+  if (const auto n = settings::number("TESSERA_DEVICES")) {
+    if (*n % processes) refuse_uneven("TESSERA_DEVICES", static_cast<int>(*n), {});
+    return static_cast<int>(*n);
+  }
+  const int cores = std::max(1, std::min(worker_count(), kMaxDevices));
+  return (cores + processes - 1) / processes * processes;
 }
 std::atomic<int>& count() {
   static std::atomic<int>* n = new std::atomic<int>(initial_device_count());
   return *n;
 }
+
+// Whether arrays on several devices say whose each is.
+std::atomic<bool> g_settled{false};
 
 std::atomic<bool>& isolation() {
   static std::atomic<bool> on{settings::flag("TESSERA_ISOLATE")};
@@ -51,6 +73,10 @@ std::atomic<bool>& isolation() {
 }  // namespace
 
 int device_count() { return count().load(std::memory_order_relaxed); }
+int local_device_count() { return device_count() / processes::count(); }
+int first_local_device() { return processes::rank() * local_device_count(); }
+int process_of(int device) { return device / local_device_count(); }
+void settle_devices() { g_settled.store(true, std::memory_order_relaxed); }
 
 void set_device_count(int n, const SourceLoc& loc) {
   static std::mutex mutex;
@@ -63,6 +89,14 @@ void set_device_count(int n, const SourceLoc& loc) {
         .advice("set_device_count(4)")
         .raise<DeviceError>();
   int now = device_count();
+  if (n % processes::count()) refuse_uneven("set_device_count", n, loc);
+  if (n != now && processes::count() > 1 && g_settled.load())
+    Message("set_device_count")
+        .problem("there are arrays on several of the " + std::to_string(now) + " devices")
+        .rule("device d is of process d / (devices / processes), and stays there")
+        .from(loc)
+        .advice("call it first, or set TESSERA_DEVICES=" + std::to_string(n))
+        .raise<DeviceError>();
   if (std::int64_t held = n < now ? arrays_from(n) : 0)
     Message("set_device_count")
         .problem("cannot shrink from " + std::to_string(now) + " to " + std::to_string(n) +

@@ -1,4 +1,4 @@
-// Virtual CPU devices of this process.
+// Virtual CPU devices, of this process and of those that run with it.
 #pragma once
 
 #include "base/message.h"
@@ -8,11 +8,22 @@
 
 namespace tessera::inline v0::runtime {
 
-/// TESSERA_DEVICES, or one a core; set_device_count changes it.
+/// Of all processes: TESSERA_DEVICES, or one a core of this machine and one a process at least;
+/// set_device_count changes it. The first question joins the processes that were started together.
 int device_count();
 /// Grows at any time; shrinks while no array lives on the devices that go, else DeviceError that
-/// says how many do.
+/// says how many do. With several processes, each has as many, and the number stays once there is
+/// an array on several devices.
 void set_device_count(int n, const SourceLoc& loc = {});
+/// Devices of this process: from the first on, so many.
+int first_local_device();
+int local_device_count();
+inline bool is_local(int device) {
+  return device >= first_local_device() && device < first_local_device() + local_device_count();
+}
+int process_of(int device);
+/// The owners of devices stay as they are from here on.
+void settle_devices();
 
 struct MemoryStats {
   std::int64_t live = 0;  // bytes, as if the device had its own copy of everything

@@ -135,15 +135,23 @@ Source source_of(const ArrayData& a, bool same_platform) {
   if (bytes) return {a.type.shape, {{whole, static_cast<std::size_t>(bytes - whole->host_data())}}};
   const spmd::Blocks blocks(a.type, *a.layout->mesh, a.layout->spec);
   Source source{blocks.block(), std::vector<Shard>(static_cast<std::size_t>(blocks.count()))};
-  for (std::size_t p = 0; p < a.shards.size(); ++p)
-    source.holders[static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(p)))] =
-        a.shards[p];
+  for (std::size_t k = 0; k < a.shards.size(); ++k)
+    source.holders[static_cast<std::size_t>(blocks.block_of(a.layout->place(k)))] = a.shards[k];
   return source;
+}
+
+[[noreturn]] void refuse_elsewhere(const Type& type) {
+  Message("device_put")
+      .problem("blocks of the array " + to_string(type) + " that are needed here lie on devices of other processes")
+      .rule("a process places what it has")
+      .advice("jit([](Array x) { return x; }, {.out_shardings = ...}) moves blocks between processes")
+      .raise<ShardingError>();
 }
 
 // By block of the target: a view of a block of the source that has it in one run, else copied into
 // new memory, straight from those that have pieces of it.
-std::vector<Shard> blocks_from(const Source& source, const Type& type, const spmd::Blocks& target) {
+std::vector<Shard> blocks_from(const Source& source, const Type& type, const spmd::Blocks& target,
+                               const Layout& layout) {
   struct Copy {
     BoxCopy box;
     const Shard* from;
@@ -156,9 +164,18 @@ std::vector<Shard> blocks_from(const Source& source, const Type& type, const spm
   std::vector<Shard> blocks;
   std::vector<Copy> copies;
   std::int64_t copied = 0;
+  std::vector<bool> wanted(static_cast<std::size_t>(target.count()), layout.everywhere);
+  for (const std::int64_t p : layout.here)
+    wanted[static_cast<std::size_t>(target.block_of(p))] = true;
   for (std::int64_t t = 0; t < target.count(); ++t) {
+    if (!wanted[static_cast<std::size_t>(t)]) {
+      blocks.emplace_back();
+      continue;
+    }
     const Box to = box_of(t, target.block(), whole);
     const std::vector<Piece> pieces = pieces_of(to, source.block, whole);
+    for (const Piece& piece : pieces)
+      if (!source.holders[static_cast<std::size_t>(piece.from)].buffer) refuse_elsewhere(type);
     if (pieces.empty()) {  // no elements
       blocks.push_back(source.holders[0]);
       continue;
@@ -194,8 +211,8 @@ std::vector<Shard> blocks_from(const Source& source, const Type& type, const spm
     parallel_for(n, run);
   else
     for (std::int64_t i = 0; i < n; ++i) run(i);
-  for (Shard& block : blocks)
-    if (!block.buffer) block.buffer = memory;
+  for (std::size_t t = 0; t < blocks.size(); ++t)
+    if (wanted[t] && !blocks[t].buffer) blocks[t].buffer = memory;
   return blocks;
 }
 
@@ -215,26 +232,29 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   }
   if (layout->backend != &default_backend()) return send(*a, layout);
   const spmd::Blocks target(a->type, *layout->mesh, layout->spec);
-  const std::vector<Shard> blocks = blocks_from(source_of(*a, same_platform), a->type, target);
+  const std::vector<Shard> blocks = blocks_from(source_of(*a, same_platform), a->type, target, *layout);
   auto out = std::make_shared<ArrayData>();
   out->type = a->type;
   out->layout = layout;
   // What is charged to other devices, or to none yet, is charged to these by buffers that own it:
   // one where all blocks are of one memory, so that they can be read as one, else one a device.
-  const bool one = std::all_of(blocks.begin(), blocks.end(),
-                               [&](const Shard& b) { return b.buffer == blocks[0].buffer; });
+  const auto block_of = [&](std::size_t k) -> const Shard& {
+    return blocks[static_cast<std::size_t>(target.block_of(layout->place(k)))];
+  };
+  bool one = layout->shards() > 0;
+  for (std::size_t k = 0; k < layout->shards(); ++k)
+    one = one && block_of(k).buffer == block_of(0).buffer;
   const auto charged = [&](const BufferPtr& memory, const LayoutPtr& to) {
     BufferPtr b = Buffer::share(memory);
     b->charge(to, target.block_bytes());
     return b;
   };
-  const BufferPtr shared = one ? charged(blocks[0].buffer, layout) : nullptr;
-  for (std::size_t p = 0; p < layout->devices().size(); ++p) {
-    const Shard& b =
-        blocks[static_cast<std::size_t>(target.block_of(static_cast<std::int64_t>(p)))];
+  const BufferPtr shared = one ? charged(block_of(0).buffer, layout) : nullptr;
+  for (std::size_t k = 0; k < layout->shards(); ++k) {
+    const Shard& b = block_of(k);
+    const int device = layout->devices()[static_cast<std::size_t>(layout->place(k))];
     out->shards.push_back(
-        {one ? shared : charged(b.buffer, intern(on_device(layout->devices()[p], true))),
-         b.offset});
+        {one ? shared : charged(b.buffer, intern(on_device(device, true))), b.offset});
   }
   return out;
 }

@@ -137,16 +137,19 @@ std::vector<Shard> Array::shards(std::source_location loc) const {
   spmd::Blocks blocks(data->type, *l.mesh, l.spec);
   std::vector<Shard> out;
   std::vector<int> copies(static_cast<std::size_t>(blocks.count()), 0);
-  for (std::size_t p = 0; p < data->shards.size(); ++p) {
+  for (std::size_t p = 0; p < l.devices().size(); ++p) {
+    std::int64_t block = blocks.block_of(static_cast<std::int64_t>(p));
+    const int replica = copies[static_cast<std::size_t>(block)]++;
+    const std::int64_t at = l.shard_at(static_cast<std::int64_t>(p));
+    if (at < 0) continue;  // another process's
     auto part = std::make_shared<runtime::ArrayData>();
     part->type = Type(data->type.dtype, data->shard_shape(), data->type.weak);
     part->layout = runtime::intern(runtime::on_device(l.devices()[p], true, l.backend));
-    part->shards = {data->shards[p]};
+    part->shards = {data->shards[static_cast<std::size_t>(at)]};
     part->pending = data->pending;
-    std::int64_t block = blocks.block_of(static_cast<std::int64_t>(p));
     Shard s{{l.devices()[p], l.backend->platform()},
             {},
-            copies[static_cast<std::size_t>(block)]++,
+            replica,
             detail::make_concrete(part)};
     // Blocks are numbered row-major over the grid that they make.
     s.index.resize(part->type.shape.size());
@@ -163,6 +166,16 @@ std::vector<Shard> Array::shards(std::source_location loc) const {
 
 Array device_put(Operand x, Device device) {
   runtime::Backend& backend = need_device("device_put", device, x.loc);
+  if (&backend == &runtime::default_backend() && !runtime::is_local(device.id))
+    Message("device_put")
+        .problem("device " + std::to_string(device.id) + " is of process " +
+                 std::to_string(runtime::process_of(device.id)))
+        .rule("a process places arrays on its own devices, here " +
+              std::to_string(runtime::first_local_device()) + " to " +
+              std::to_string(runtime::first_local_device() + runtime::local_device_count() - 1))
+        .from(x.loc)
+        .advice("take one of local_devices(), or a sharding over devices of all processes")
+        .raise<DeviceError>();
   return detail::relaid("device_put", x, runtime::on_device(device.id, true, &backend));
 }
 

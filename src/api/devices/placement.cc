@@ -197,16 +197,20 @@ Array make_array_from_single_device_arrays(const Shape& shape, const Sharding& s
           .advice("convert them first: part.astype(f32)")
           .raise<DTypeError>();
   }
-  if (parts.size() != devices.size())
-    m.problem("there are " + std::to_string(devices.size()) + " devices, and parts for " +
+  auto whole = std::make_shared<runtime::ArrayData>();
+  whole->layout = runtime::intern(detail::layout_of(sharding));
+  // Other processes have the parts of their devices.
+  const runtime::Layout& layout = *whole->layout;
+  if (parts.size() != layout.shards())
+    m.problem("there are " + std::to_string(layout.shards()) + " devices" +
+              (layout.everywhere ? "" : " of this process") + ", and parts for " +
               std::to_string(parts.size()))
         .rule("there is one part on each device of the sharding")
         .advice("device_put(part, device) for each of sharding.devices()")
         .raise<ShardingError>();
-  auto whole = std::make_shared<runtime::ArrayData>();
-  whole->layout = runtime::intern(detail::layout_of(sharding));
   std::vector<std::shared_ptr<runtime::Completion>> pending;
-  for (const Array* part : by_place) {
+  for (std::size_t k = 0; k < layout.shards(); ++k) {
+    const Array* part = by_place[static_cast<std::size_t>(layout.place(k))];
     const detail::Reading read(*part, function, loc);
     whole->type = Type(read->type.dtype, shape);
     whole->shards.push_back(read->shards.at(0));
@@ -234,7 +238,9 @@ Array make_array_from_callback(const Shape& shape, const Sharding& sharding,
   const spmd::Blocks blocks(Type(DType::float32, shape), *detail::MeshData::of(sharding.mesh()).ref,
                             detail::spec_of(sharding.spec()));
   std::vector<Array> made(static_cast<std::size_t>(blocks.count())), parts;
+  const runtime::LayoutPtr layout = runtime::intern(detail::layout_of(sharding));
   for (std::size_t d = 0; d < indices.size(); ++d) {
+    if (layout->shard_at(static_cast<std::int64_t>(d)) < 0) continue;  // another process's
     Array& block = made[static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(d)))];
     if (block.is_empty()) {
       InUserCode user;

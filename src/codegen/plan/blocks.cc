@@ -62,6 +62,7 @@ Ref Lowerer::assemble(Var v) {
   const Mask cut = ctx_.spec_axes(a.region, a.spec);
   if (cut == 0) return from;
   spmd::Blocks blocks = ctx_.blocks(flat_.types[v], a.region, a.spec);
+  if (cut & ctx_.between) return assemble_from_processes(v, a, from, blocks);
   const Slot& s = at(from.slot);
   bool adjacent = s.space == Space::arena && s.stored.empty() && from.offset == 0 &&
                   from.cut.empty() && from.absorbed == 0 && s.bytes == blocks.block_bytes() &&
@@ -86,6 +87,62 @@ Ref Lowerer::assemble(Var v) {
   for (std::size_t i = 0; i < r.axes.size(); ++i)
     if (blocks.axis_offsets()[i]) part.cut.push_back({r.axes[i], blocks.axis_offsets()[i]});
   step.outputs = {part};
+  step.seconds = 1e-7 + 3e-10 * static_cast<double>(step.box.bytes());
+  add(std::move(step));
+  return to;
+}
+
+// Some of the blocks are other processes': all of them are gathered, side by side, and put in their
+// places at once.
+Ref Lowerer::assemble_from_processes(Var v, const Assembled& a, const Ref& block,
+                                     const spmd::Blocks& blocks) {
+  const Region& r = ctx_.regions[static_cast<std::size_t>(a.region)];
+  const Mask cut = ctx_.spec_axes(a.region, a.spec);
+  const Type& type = flat_.types[v];
+  const std::int64_t e = size_of(type.dtype);
+  auto c = std::make_shared<Collective>();
+  c->exchange = Exchange::gather;
+  c->dtype = type.dtype;
+  c->count = c->run = blocks.block_bytes() / e;
+  Shape extents, to_strides;
+  for (std::size_t i = 0; i < r.axes.size(); ++i) {
+    if (!(cut >> r.axes[i] & 1)) continue;
+    c->axes.push_back(r.axes[i]);
+    c->sizes.push_back(r.mesh->sizes[i]);
+    c->size *= r.mesh->sizes[i];
+    extents.push_back(r.mesh->sizes[i]);
+    to_strides.push_back(blocks.axis_offsets()[i]);
+  }
+  c->groups.emplace_back();
+  for (std::int64_t d = 0; d < c->size; ++d) {
+    c->groups[0].push_back(d);
+    c->place.emplace_back(0, static_cast<int>(d));
+  }
+  Step gather;
+  gather.kind = Step::Kind::collective;
+  gather.name = "assemble";
+  gather.mask = level_.mask[v];
+  gather.inputs = {block};
+  const Ref side_by_side{slot(Space::arena, gather.mask, type.bytes(), type.dtype)};
+  gather.outputs = {side_by_side};
+  gather.seconds = 1e-7 + 2e-10 * static_cast<double>(type.bytes());
+  gather.collective = std::move(c);
+  add(std::move(gather));
+
+  const Shape whole = byte_strides(type.shape, e);
+  for (int d = 0; d < blocks.block().rank(); ++d) {
+    extents.push_back(blocks.block()[d]);
+    to_strides.push_back(whole[d]);
+  }
+  const Ref to{slot(Space::arena, level_.mask[v], type.bytes(), type.dtype)};
+  at(to.slot).same = level_.mask[v] & ~level_.differs[v];
+  Step step;
+  step.kind = Step::Kind::copy;
+  step.name = "assemble";
+  step.mask = level_.mask[v];
+  step.box = BoxCopy(extents, byte_strides(extents, e), to_strides, e);
+  step.inputs = {side_by_side};
+  step.outputs = {to};
   step.seconds = 1e-7 + 3e-10 * static_cast<double>(step.box.bytes());
   add(std::move(step));
   return to;

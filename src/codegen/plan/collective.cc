@@ -107,7 +107,8 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
 }
 
 bool Lowerer::crosses_memories(const Collective& c) const {
-  return std::any_of(c.axes.begin(), c.axes.end(), [&](int a) { return ctx_.apart >> a & 1; });
+  return std::any_of(c.axes.begin(), c.axes.end(),
+                     [&](int a) { return (ctx_.apart | ctx_.between) >> a & 1; });
 }
 
 // The blocks of an arena slot lie side by side in the order of the devices: that is their

@@ -59,13 +59,17 @@ struct PlanContext {
   PlanOptions options;
   std::vector<TapeAxis> axes;
   Mask apart = 0;  // of these, those along which devices have memories of their own
+  Mask between = 0;      // and those along which they are of several processes
+  bool others = false;  // some devices are other processes'
   std::vector<Region> regions;
   std::vector<PendingKernel> kernels;
   std::deque<Draft> drafts;                // of bodies too
   std::map<const Tape*, Draft*> draft_of;  // bodies before they are finished
   std::vector<std::shared_ptr<const Program>> keep;
 
-  int axis(const std::string& name, std::int64_t size, const Scope& scope);
+  /// The axis of a mesh that is entered in `scope`: one that another mesh has, too, where their
+  /// devices are the same.
+  int axis(const DeviceMesh& mesh, std::size_t which, const Scope& scope);
   std::int64_t instances(Mask m) const;
   spmd::Blocks blocks(const Type& whole, int region, const Spec& spec) const;
   Mask spec_axes(int region, const Spec& spec) const;
@@ -103,6 +107,9 @@ std::optional<Program> with_joint_products(
     const Program& p, const std::vector<AxisSet>& differs,
     const std::function<std::int64_t(std::string_view)>& size);
 
+/// Whose instances are whose, where several processes run the tape of the draft: what the others
+/// have is stored and computed by them, and read by collectives. `top`: the tape of a program.
+void share_out(const PlanContext& ctx, Draft& draft, bool top);
 /// Orders steps into phases.
 void schedule(PlanContext& ctx, Draft& draft);
 /// Gives slots their places. Bodies must have theirs.

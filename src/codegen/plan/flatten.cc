@@ -2,6 +2,8 @@
 #include "ir/nested.h"
 #include "spmd/uniformity.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0::tapes {
 
 int Scope::at(std::string_view name) const {
@@ -26,10 +28,20 @@ Mask Scope::mask(const AxisSet& names) const {
   return m;
 }
 
-int PlanContext::axis(const std::string& name, std::int64_t size, const Scope& scope) {
-  // Two shard_maps side by side share an axis; one inside the other never does.
+int PlanContext::axis(const DeviceMesh& mesh, std::size_t which, const Scope& scope) {
+  const std::string& name = mesh.axes[which];
+  const std::int64_t size = mesh.sizes[which];
+  // Two shard_maps side by side share an axis; one inside the other never does. Where there are
+  // processes, an axis has its instances where its mesh has them.
+  const auto elsewhere = [&](int a) {
+    return options.together.count > 1 &&
+           std::any_of(regions.begin(), regions.end(), [&](const Region& r) {
+             return std::find(r.axes.begin(), r.axes.end(), a) != r.axes.end() && *r.mesh != mesh;
+           });
+  };
   for (std::size_t a = 0; a < axes.size(); ++a)
-    if (axes[a].name == name && axes[a].size == size && !(scope.all() >> a & 1))
+    if (axes[a].name == name && axes[a].size == size && !(scope.all() >> a & 1) &&
+        !elsewhere(static_cast<int>(a)))
       return static_cast<int>(a);
   if (axes.size() == 32) throw InternalError("a program with more than 32 mesh axes");
   if (options.apart.all || options.apart.axes.contains(name)) apart |= Mask{1} << axes.size();
@@ -124,6 +136,19 @@ class Flattener {
   }
 
  private:
+  // Whether devices that differ along an axis only are of several processes.
+  bool between_processes(const DeviceMesh& mesh, std::size_t axis) const {
+    const Together& all = ctx_.options.together;
+    if (all.count == 1) return false;
+    std::int64_t stride = 1;
+    for (std::size_t a = axis + 1; a < mesh.sizes.size(); ++a) stride *= mesh.sizes[a];
+    for (std::size_t p = 0; p < mesh.devices.size(); ++p) {
+      const std::size_t first = p - static_cast<std::size_t>(static_cast<std::int64_t>(p) / stride %
+                                                             mesh.sizes[axis] * stride);
+      if (mesh.devices[p] / all.devices != mesh.devices[first] / all.devices) return true;
+    }
+    return false;
+  }
   void append(const Op* op, std::vector<Var> in, std::vector<Var> out, Attrs attrs,
               const Equation& from, int scope_id) {
     Equation e;
@@ -149,14 +174,18 @@ class Flattener {
     const Scope outer = level_.scopes[static_cast<std::size_t>(scope_id)];
     Scope scope = outer;
     Region region;
+    if (mesh.devices.empty())
+      for (std::int64_t d = 0; d < mesh.size(); ++d) mesh.devices.push_back(static_cast<int>(d));
+    const Together& together = ctx_.options.together;
+    for (const int d : mesh.devices)
+      ctx_.others = ctx_.others || (together.count > 1 && d / together.devices != together.rank);
     for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
-      int id = ctx_.axis(mesh.axes[a], mesh.sizes[a], outer);
+      int id = ctx_.axis(mesh, a, outer);
+      if (between_processes(mesh, a)) ctx_.between |= Mask{1} << id;
       region.axes.push_back(id);
       scope.axes.emplace_back(mesh.axes[a], id);
       inner_ |= Mask{1} << id;  // its axes have instances wherever the region itself runs
     }
-    if (mesh.devices.empty())
-      for (std::int64_t d = 0; d < mesh.size(); ++d) mesh.devices.push_back(static_cast<int>(d));
     region.mesh = MeshRef(std::move(mesh));
     const int region_id = static_cast<int>(ctx_.regions.size());
     ctx_.regions.push_back(region);

@@ -45,6 +45,8 @@ class Lowerer : SlotTable {
   bool lower_alias(const Equation& eqn);
   void lower_block(const Equation& eqn);
   Ref assemble(Var v);
+  Ref assemble_from_processes(Var v, const Assembled& a, const Ref& block,
+                              const spmd::Blocks& blocks);
   void lower_collective(const Equation& eqn, const Scope& scope);
   /// Whether the devices of an axis that it moves data along have memories of their own.
   bool crosses_memories(const Collective& c) const;

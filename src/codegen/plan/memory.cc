@@ -76,7 +76,11 @@ void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& 
                        life[static_cast<std::size_t>(place)], place);
   };
   for (Result& r : tape.results) {
-    if (r.slot < 0 || !tape.slots[static_cast<std::size_t>(r.slot)].stored.empty()) continue;
+    if (r.slot < 0) continue;
+    const Slot& slot = tape.slots[static_cast<std::size_t>(r.slot)];
+    const std::vector<std::int64_t>* here = tape.instances_here(slot.mask);
+    // What devices share would be written over what is theirs alone.
+    if (tape.stored(slot) != (here ? std::ssize(*here) : tape.instances(slot.mask))) continue;
     auto same = free.find(form_of(r.slot));
     if (same == free.end()) continue;
     std::vector<std::size_t>& candidates = same->second;

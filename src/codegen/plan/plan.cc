@@ -25,7 +25,7 @@ void compile_pending(PlanContext& ctx) {
 
 // Bodies before the steps that hold them: drafts are in the order of their beginning, a body after
 // its owner.
-void finish(PlanContext& ctx) {
+void finish(PlanContext& ctx, std::uint64_t signature) {
   for (std::size_t d = ctx.drafts.size(); d-- > 0;) {
     Draft& draft = ctx.drafts[d];
     for (Step& s : draft.steps) {
@@ -38,8 +38,10 @@ void finish(PlanContext& ctx) {
     }
     draft.tape->axes = ctx.axes;
     draft.tape->regions = ctx.regions;
+    draft.tape->signature = signature + d;
     add_scratch(ctx, draft);
     schedule(ctx, draft);
+    if (ctx.others) share_out(ctx, draft, d == 0);
     assign_memory(ctx, draft);
   }
 }
@@ -58,7 +60,7 @@ std::shared_ptr<const Tape> plan(const Program& p, const PlanOptions& options) {
   const std::vector<Mask> none(p.inputs.size(), 0);
   Lowered top = lower(ctx, p, {none, none}, nullptr, Scope{}, 0, true);
   compile_pending(ctx);
-  finish(ctx);
+  finish(ctx, options.together.count > 1 ? hash_of(p) : 0);
 #ifdef TESSERA_VERIFY_PASSES
   verify(*top.draft->tape);
 #endif

@@ -19,8 +19,16 @@ struct Apart {
   AxisSet axes;
 };
 
+/// Processes that run one program together: device d is of process d / devices.
+struct Together {
+  int count = 1, rank = 0;
+  std::int64_t devices = 0;  // of each
+  bool operator==(const Together&) const = default;
+};
+
 struct PlanOptions {
   Apart apart;
+  Together together;
   bool evaluate =
       false;  // the ops' evaluators only, nothing fused: the oracle of compiled execution
   int workers = 1;

@@ -11,7 +11,9 @@
 #include "ir/op.h"
 #include "ir/routine.h"
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +64,8 @@ struct Slot {
   /// Instances that are equal are stored once: by instance, which of those stored it is, and by
   /// what is stored, the instance that computes it. Empty: each is stored.
   std::vector<std::int64_t> stored, computed;
+  /// Of instances that are other processes', `stored` is this.
+  static constexpr std::int64_t kElsewhere = -1;
 };
 
 /// Where an operand is: instance of a slot by coordinates, and bytes into it.
@@ -93,6 +97,11 @@ struct Collective {
   std::int64_t count = 0;           // elements of the operand
   BoxCopy box;                      // all_to_all: one chunk
   std::int64_t from_chunk = 0, to_chunk = 0;  // bytes between chunks
+  /// Between processes: by instance of the operand, over the axes of `laid`, the process that lays
+  /// it out for others and its number among what that one lays out.
+  Mask laid = 0;
+  std::vector<int> owner;
+  std::vector<std::int64_t> number;
 };
 
 struct Step {
@@ -133,9 +142,19 @@ struct Step {
   Ref flag;  // while: the condition's result
 };
 
+/// What processes lay out for each other in a phase of collectives.
+struct Between {
+  std::vector<std::size_t> bytes;                  // by process
+  std::vector<int> from, to;                       // whom this one reads, and who reads it
+  std::vector<std::vector<std::int64_t>> offsets;  // by step, by process: bytes
+};
+
 struct Phase {
   Mask mask = 0;
   std::int64_t instances = 1;
+  /// Where there are other processes: which instances are this one's. Null: all.
+  const std::vector<std::int64_t>* here = nullptr;  // of the tape's
+  std::optional<Between> between;                    // collectives
   bool collective = false;
   double seconds = 0;  // all instances
   std::vector<Step> steps;
@@ -164,8 +183,15 @@ struct Result {
   Type type;
 };
 
+/// The instances that the devices of this process have, by the axes that they are numbered over;
+/// along other axes it has all of them.
+using Here = std::map<Mask, std::vector<std::int64_t>>;
+
 struct Tape {
   std::string name;
+  /// Of the program and the place of this tape in it, equal in all processes.
+  std::uint64_t signature = 0;
+  std::shared_ptr<const Here> here;  // null: it runs for all devices in this process
   std::vector<TapeAxis> axes;
   std::vector<Region> regions;
   std::vector<Slot> slots;
@@ -191,6 +217,12 @@ struct Tape {
     while (slots[static_cast<std::size_t>(s)].over >= 0)
       s = slots[static_cast<std::size_t>(s)].over;
     return s;
+  }
+  /// Those of this process; null: all.
+  const std::vector<std::int64_t>* instances_here(Mask m) const {
+    if (!here) return nullptr;
+    const auto it = here->find(m);
+    return it == here->end() ? nullptr : &it->second;
   }
   std::int64_t instances(Mask m) const {
     std::int64_t n = 1;

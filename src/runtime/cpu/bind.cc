@@ -58,14 +58,17 @@ std::vector<Bound> bind_inputs(const Variant& v, std::span<const ArrayDataPtr> i
       b.array = in;
     } else if (!plan.offset.empty() && in->layout->spec.replicated()) {
       std::byte* p = view_whole();
-      for (std::size_t k = 0; k < plan.offset.size(); ++k) table[k] = p + plan.offset[k];
+      for (std::size_t k = 0; k < plan.offset.size(); ++k)
+        table[plan.instance[k]] = p + plan.offset[k];
       continue;
     } else {
       b.array = relayout(in, plan.committed);
     }
     for (std::size_t k = 0; k < plan.position.size(); ++k) {
-      const Shard& s = b.array->shards[static_cast<std::size_t>(plan.position[k])];
-      table[k] = s.buffer->host_data() + s.offset;
+      const std::int64_t at = b.array->layout->shard_at(plan.position[k]);
+      if (at < 0) throw InternalError("an argument's block is another process's");
+      const Shard& s = b.array->shards[static_cast<std::size_t>(at)];
+      table[plan.instance[k]] = s.buffer->host_data() + s.offset;
     }
   }
   return bound;
@@ -75,10 +78,10 @@ namespace {
 
 // The memory of an argument that nobody can use any more, where no other array has it and its
 // instances are adjacent.
-BufferPtr take_over(const ArrayData& in, const Bound& b, std::byte* const* table,
-                    std::int64_t instances, std::int64_t bytes, bool queued) {
+BufferPtr take_over(const ArrayData& in, const Bound& b, std::span<std::byte* const> blocks,
+                    std::int64_t bytes, bool queued) {
+  if (b.array && (b.array.get() != &in || in.shards.empty())) return nullptr;
   const BufferPtr& buffer = b.array ? b.array->shards[0].buffer : b.whole;
-  if (b.array && b.array.get() != &in) return nullptr;
   long own = b.whole ? 1 : 0;
   for (const Shard& s : in.shards) {
     if (s.buffer != buffer) return nullptr;
@@ -86,8 +89,8 @@ BufferPtr take_over(const ArrayData& in, const Bound& b, std::byte* const* table
   }
   // Queued calls that read the buffer come before this one, if this one is queued too.
   if (buffer.use_count() != own + (queued ? buffer->in_flight.load() : 0)) return nullptr;
-  for (std::int64_t k = 1; k < instances; ++k)
-    if (table[k] != table[0] + k * bytes) return nullptr;
+  for (std::size_t k = 1; k < blocks.size(); ++k)
+    if (blocks[k] != blocks[0] + static_cast<std::int64_t>(k) * bytes) return nullptr;
   if (buffer->is_lent() || buffer->is_shared()) return nullptr;
   // use_count() orders nothing; a reference taken now comes after all reads of those that are gone.
   return BufferPtr(buffer);
@@ -128,15 +131,17 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
       const bool one = !a.source.empty() && tape.slots[static_cast<std::size_t>(a.slot)].mask == 0;
       out->pending = inputs[a.input]->pending;
       if (b.array) {
-        const auto& shards = b.array->shards;
-        for (std::int64_t p = 0; p < std::ssize(shards); ++p)
-          out->shards.push_back(shards[static_cast<std::size_t>(source(p))]);
+        const Layout& has = *b.array->layout;
+        for (std::size_t k = 0; k < out->layout->shards(); ++k)
+          out->shards.push_back(
+              b.array->shards[static_cast<std::size_t>(has.shard_at(source(out->layout->place(k))))]);
         out->uniform = one || b.array->uniform;
       } else if (plan.layout) {
         const ArgumentPlan& ap = v.arguments[static_cast<std::size_t>(r.argument)];
-        for (std::int64_t p = 0; p < ap.blocks->positions(); ++p)
-          out->shards.push_back({b.whole, b.offset + static_cast<std::size_t>(ap.blocks->offset_of(
-                                                         ap.blocks->block_of(source(p))))});
+        for (std::size_t k = 0; k < out->layout->shards(); ++k)
+          out->shards.push_back(
+              {b.whole, b.offset + static_cast<std::size_t>(ap.blocks->offset_of(
+                                       ap.blocks->block_of(source(out->layout->place(k)))))});
         out->uniform = one;
       } else {
         out->shards.push_back({b.whole, b.offset});
@@ -151,12 +156,17 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
     if (r.reuse >= 0) {
       const Argument& a = tape.arguments[static_cast<std::size_t>(r.reuse)];
       std::byte** from = frame.table + tape.slots[static_cast<std::size_t>(a.slot)].offset;
-      if (holds.alone(a.input))
-        buffer = take_over(*inputs[a.input], bound[static_cast<std::size_t>(r.reuse)], from, n,
-                           s.bytes, queued);
+      InlineVector<std::byte*, 8> blocks;
+      const std::vector<std::int64_t>& own =
+          v.arguments[static_cast<std::size_t>(r.reuse)].instance;
+      for (const std::int64_t k : own) blocks.push_back(from[k]);
+      if (own.empty()) blocks.push_back(from[0]);  // a whole
+      if (holds.alone(a.input) && std::ssize(blocks) == n)
+        buffer = take_over(*inputs[a.input], bound[static_cast<std::size_t>(r.reuse)],
+                           {blocks.data(), blocks.size()}, s.bytes, queued);
       if (buffer) {
         holds.overwrite(a.input);
-        base = static_cast<std::size_t>(from[0] - buffer->host_data());
+        base = static_cast<std::size_t>(blocks[0] - buffer->host_data());
       }
     }
     if (!buffer) {
@@ -166,9 +176,11 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
     std::byte** table = frame.table + s.offset;
     for (std::int64_t k = 0; k < n; ++k) table[k] = buffer->host_data() + base + k * s.bytes;
     if (plan.layout) {
-      out->shards.reserve(plan.instance.size());
-      for (std::int64_t k : plan.instance)
+      out->shards.reserve(out->layout->shards());
+      for (std::size_t j = 0; j < out->layout->shards(); ++j) {
+        const std::int64_t k = plan.instance[static_cast<std::size_t>(out->layout->place(j))];
         out->shards.push_back({buffer, base + static_cast<std::size_t>(k * s.bytes)});
+      }
       out->uniform = plan.uniform;
     } else {
       out->shards.push_back({std::move(buffer), base});

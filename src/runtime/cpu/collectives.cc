@@ -1,5 +1,8 @@
-// Collectives between devices of one process: loops over memory that all of them can read. Whoever
-// runs the loop, sums are those of the tree that reduce.h draws over the devices' order.
+// Collectives: loops over memory that all devices can read. Whoever runs the loop, sums are those of
+// the tree that reduce.h draws over the devices' order, so that they are the same for any number of
+// processes. What other processes read is laid out for them first (distributed/processes.h).
+#include "base/hash.h"
+#include "distributed/processes.h"
 #include "runtime/cpu/execute.h"
 #include "runtime/cpu/reduce.h"
 #include "runtime/pool.h"
@@ -32,6 +35,8 @@ struct Work {
   const Frame& frame;
   const Step& step;
   const Collective& col;
+  /// By process, where what it laid out for this step begins; empty where nobody else takes part.
+  std::span<const std::byte* const> laid;
 
   const Slot& slot() const { return tape.slots[static_cast<std::size_t>(step.outputs[0].slot)]; }
   // How many results: one a device, or one a group.
@@ -53,7 +58,28 @@ struct Work {
       c.at[col.axes[i]] = device % col.sizes[i];
       device /= col.sizes[i];
     }
+    if (!col.owner.empty()) {
+      std::int64_t number = 0;
+      for (std::size_t a = 0; a < tape.axes.size(); ++a)
+        if (col.laid >> a & 1) number = number * tape.axes[a].size + c.at[a];
+      const auto i = static_cast<std::size_t>(number);
+      if (const std::byte* other = laid[static_cast<std::size_t>(col.owner[i])])
+        return other + col.number[i] * laid_bytes();
+    }
     return address(tape, frame, 0, step.inputs[0], c);
+  }
+  // Of one operand, as it is laid out.
+  std::int64_t laid_bytes() const { return (col.count * size_of(col.dtype) + 63) / 64 * 64; }
+  void lay_out(std::byte* to) const {
+    Coords c;
+    const std::int64_t bytes = col.count * size_of(col.dtype);
+    std::int64_t k = 0;
+    for_instances(tape, col.laid, c, [&](std::int64_t) {
+      if (bytes)
+        std::memcpy(to + k * laid_bytes(), address(tape, frame, 0, step.inputs[0], c),
+                    static_cast<std::size_t>(bytes));
+      ++k;
+    });
   }
   std::byte* result(const Coords& c) const { return address(tape, frame, 0, step.outputs[0], c); }
   const std::vector<std::int64_t>& group(std::int64_t device) const {
@@ -128,13 +154,21 @@ struct Work {
   }
 };
 
-}  // namespace
+// By step: by process, where what it laid out begins, null for this one.
+using LaidOut = std::vector<std::vector<const std::byte*>>;
 
-void run_collectives(const Tape& tape, const Frame& frame, const Phase& phase, bool spread) {
+void run_here(const Tape& tape, const Frame& frame, const Phase& phase, bool spread,
+              const LaidOut& laid) {
+  const auto work = [&](std::size_t s) {
+    const Step& step = phase.steps[s];
+    Work w{tape, frame, step, *step.collective, {}};
+    if (!laid.empty()) w.laid = laid[s];
+    return w;
+  };
   if (!spread || phase.seconds < kWorthSpreading || worker_count() == 1) {
-    for (const Step& step : phase.steps) {
-      profiler::Scope scope(step.name, "collective", profiler::kCollectives);
-      Work w{tape, frame, step, *step.collective};
+    for (std::size_t s = 0; s < phase.steps.size(); ++s) {
+      profiler::Scope scope(phase.steps[s].name, "collective", profiler::kCollectives);
+      const Work w = work(s);
       const std::int64_t tasks = w.tasks_each(), n = w.results();
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t t = 0; t < tasks; ++t) w.run(i, t);
@@ -144,9 +178,9 @@ void run_collectives(const Tape& tape, const Frame& frame, const Phase& phase, b
   // All tasks of all collectives in one loop; `first[s]` is where those of step s begin.
   InlineVector<std::int64_t, 32> first;
   std::int64_t total = 0;
-  for (const Step& step : phase.steps) {
+  for (std::size_t s = 0; s < phase.steps.size(); ++s) {
     first.push_back(total);
-    const Work w{tape, frame, step, *step.collective};
+    const Work w = work(s);
     total += w.results() * w.tasks_each();
   }
   profiler::Scope scope(phase.steps.size() == 1 ? phase.steps[0].name : "collectives", "collective",
@@ -159,11 +193,46 @@ void run_collectives(const Tape& tape, const Frame& frame, const Phase& phase, b
                     1;
     for (std::int64_t t = begin; t < end; ++t) {
       while (s + 1 < first.size() && t >= first[s + 1]) ++s;
-      Work w{tape, frame, phase.steps[s], *phase.steps[s].collective};
+      const Work w = work(s);
       const std::int64_t tasks = w.tasks_each();
       w.run((t - first[s]) / tasks, (t - first[s]) % tasks);
     }
   });
+}
+
+// The collective of a phase that others are told of: the first one that they take part in.
+const Step& named_step(const Phase& phase) {
+  for (const Step& s : phase.steps)
+    if (!s.collective->owner.empty()) return s;
+  throw InternalError("a phase between processes without a collective");
+}
+
+}  // namespace
+
+void run_collectives(const Tape& tape, const Frame& frame, const Phase& phase, bool spread) {
+  if (!phase.between) return run_here(tape, frame, phase, spread, {});
+  const Between& between = *phase.between;
+  const Step& named = named_step(phase);
+  std::size_t signature = tape.signature;
+  mix(signature, &phase - tape.phases.data());
+  const processes::Subject subject{signature, tape.name, named.name, named.loc};
+  const processes::Traffic traffic{between.bytes, between.from, between.to};
+  processes::Round round(subject, traffic);
+  const auto self = static_cast<std::size_t>(processes::rank());
+  for (std::size_t s = 0; s < phase.steps.size(); ++s) {
+    const Step& step = phase.steps[s];
+    if (!step.collective->owner.empty())
+      Work{tape, frame, step, *step.collective, {}}.lay_out(round.own() + between.offsets[s][self]);
+  }
+  round.post();
+  LaidOut laid(phase.steps.size(), std::vector<const std::byte*>(between.bytes.size()));
+  for (const int r : between.from) {
+    const std::byte* begin = round.of(r);
+    for (std::size_t s = 0; s < laid.size(); ++s)
+      laid[s][static_cast<std::size_t>(r)] = begin + between.offsets[s][static_cast<std::size_t>(r)];
+  }
+  run_here(tape, frame, phase, spread, laid);
+  round.finish();
 }
 
 }  // namespace tessera::inline v0::runtime

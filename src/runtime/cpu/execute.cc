@@ -109,7 +109,7 @@ void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coor
 
 bool StraightLine::fits(const Tape& tape) {
   return std::all_of(tape.phases.begin(), tape.phases.end(), [](const Phase& phase) {
-    return !phase.collective && phase.instances == 1 &&
+    return !phase.collective && phase.instances == 1 && !phase.here &&
            std::all_of(phase.steps.begin(), phase.steps.end(), [](const Step& s) {
              return s.kind == Step::Kind::routine || s.kind == Step::Kind::copy;
            });
@@ -156,8 +156,10 @@ void execute(const Tape& tape, const Frame& frame, bool spread) {
       run_collectives(tape, frame, phase, spread);
       continue;
     }
+    if (phase.instances == 0) continue;
     if (phase.instances == 1) {
       Coords c;
+      if (phase.here) set_instance(tape, phase.mask, phase.here->front(), c);
       for (const Step& step : phase.steps)
         run_step(tape, frame, step, c, {0, spread}, profiler::kShared);
       continue;
@@ -178,9 +180,10 @@ void execute(const Tape& tape, const Frame& frame, bool spread) {
       for (;;) {
         std::int64_t i = next.fetch_add(1, std::memory_order_relaxed);
         if (i >= phase.instances) return;
+        const std::int64_t number = phase.here ? (*phase.here)[static_cast<std::size_t>(i)] : i;
         Coords c;
-        set_instance(tape, phase.mask, i, c);
-        for (const Step& step : phase.steps) run_step(tape, frame, step, c, {lane, deeper}, i);
+        set_instance(tape, phase.mask, number, c);
+        for (const Step& step : phase.steps) run_step(tape, frame, step, c, {lane, deeper}, number);
       }
     });
   }

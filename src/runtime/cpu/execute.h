@@ -63,10 +63,26 @@ class StraightLine {
 std::byte* address(const tapes::Tape& tape, const Frame& frame, std::int64_t lane,
                    const tapes::Ref& ref, const Coords& c);
 
-/// Sets `c` to each instance of `mask` in turn, in the order of instance numbers, and calls
-/// f(number).
+/// The coordinates of instance `number` of `mask`.
+inline void set_instance(const tapes::Tape& tape, tapes::Mask mask, std::int64_t number,
+                         Coords& c) {
+  for (std::size_t a = tape.axes.size(); a-- > 0;)
+    if (mask >> a & 1) {
+      c.at[a] = number % tape.axes[a].size;
+      number /= tape.axes[a].size;
+    }
+}
+/// Sets `c` to each instance of `mask` that this process has in turn, in the order of instance
+/// numbers, and calls f(number).
 template <class F>
 void for_instances(const tapes::Tape& tape, tapes::Mask mask, Coords& c, F&& f) {
+  if (const std::vector<std::int64_t>* here = tape.instances_here(mask)) {
+    for (const std::int64_t number : *here) {
+      set_instance(tape, mask, number, c);
+      f(number);
+    }
+    return;
+  }
   int axes[32], n = 0;
   for (std::size_t a = 0; a < tape.axes.size(); ++a)
     if (mask >> a & 1) axes[n++] = static_cast<int>(a), c.at[a] = 0;
@@ -78,17 +94,7 @@ void for_instances(const tapes::Tape& tape, tapes::Mask mask, Coords& c, F&& f) 
     if (d < 0) return;
   }
 }
-/// The coordinates of instance `number` of `mask`.
-inline void set_instance(const tapes::Tape& tape, tapes::Mask mask, std::int64_t number,
-                         Coords& c) {
-  for (std::size_t a = tape.axes.size(); a-- > 0;)
-    if (mask >> a & 1) {
-      c.at[a] = number % tape.axes[a].size;
-      number /= tape.axes[a].size;
-    }
-}
-
-/// The collectives of a phase as one parallel loop.
+/// The collectives of a phase as one parallel loop, and what they exchange with other processes.
 void run_collectives(const tapes::Tape& tape, const Frame& frame, const tapes::Phase& phase,
                      bool spread);
 /// scan, while and cond.

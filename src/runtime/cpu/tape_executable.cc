@@ -3,7 +3,9 @@
 #include "base/process.h"
 #include "base/settings.h"
 #include "codegen/plan/plan.h"
+#include "distributed/processes.h"
 #include "ir/callback.h"
+#include "ir/nested.h"
 #include "runtime/backend.h"
 #include "runtime/cpu/queued_call.h"
 #include "runtime/dispatcher.h"
@@ -29,6 +31,15 @@ bool synchronous() {
   static const bool on = settings::flag("TESSERA_SYNC");
   return on;
 }
+// Whether it has regions, between which blocks are exchanged even without collectives of its own.
+bool runs_on_devices(const Program& p) {
+  return std::any_of(p.equations.begin(), p.equations.end(), [](const Equation& e) {
+    const std::optional<Flow> flow = flow_of(e);
+    return (flow && flow->kind == Flow::Kind::region) ||
+           any_nested(e.attrs, [](const ProgramPtr& q) { return runs_on_devices(*q); });
+  });
+}
+
 // Temporaries start as NaN, so that a value read before it is written shows.
 bool poison() {
 #ifdef TESSERA_VERIFY_PASSES
@@ -47,7 +58,8 @@ TapeExecutable::TapeExecutable(ProgramPtr p, CompileOptions options, tapes::Apar
       options_(std::move(options)),
       apart_(std::move(apart)),
       evaluate_(evaluate),
-      communicates_(runtime::communicates(*program_)) {
+      communicates_(runtime::communicates(*program_) ||
+                    (processes::count() > 1 && runs_on_devices(*program_))) {
   base_ = plan(std::vector<bool>(program_->inputs.size(), false), evaluate_);
 }
 
@@ -55,6 +67,7 @@ std::shared_ptr<const Variant> TapeExecutable::plan(std::vector<bool> uniform,
                                                     bool evaluate) const {
   PlanOptions options;
   options.apart = apart_;
+  options.together = {processes::count(), processes::rank(), local_device_count()};
   options.evaluate = evaluate;
   options.workers = worker_count();
   options.uniform = uniform;

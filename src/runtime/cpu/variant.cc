@@ -1,8 +1,10 @@
 #include "runtime/cpu/variant.h"
 
 #include "runtime/cpu/execute.h"
+#include "runtime/devices.h"
 
 #include <algorithm>
+#include <map>
 
 namespace tessera::inline v0::runtime {
 
@@ -10,17 +12,26 @@ using namespace tapes;
 
 namespace {
 
-// Instances of `mask` by place in a region's mesh, or the other way round.
-std::vector<std::int64_t> places_of_instances(const Tape& tape, const Region& region, Mask mask) {
-  std::vector<std::int64_t> places;
-  Coords c;
-  for_instances(tape, mask, c, [&](std::int64_t) {
-    std::int64_t p = 0;
-    for (std::size_t a = 0; a < region.axes.size(); ++a)
-      p = p * region.mesh->sizes[a] + ((mask >> region.axes[a] & 1) ? c.at[region.axes[a]] : 0);
-    places.push_back(p);
-  });
-  return places;
+// The place in a region's mesh, of those that this process has, of each instance of `mask`.
+void find_places(const Tape& tape, const Region& region, Mask mask, const Layout& layout,
+                 ArgumentPlan& plan) {
+  std::map<std::int64_t, std::int64_t> places;  // the first, by instance
+  for (std::size_t k = 0; k < layout.shards(); ++k) {
+    const std::int64_t place = layout.place(k);
+    Coords c;
+    std::int64_t rest = place, instance = 0;
+    for (std::size_t a = region.axes.size(); a-- > 0;) {
+      c.at[region.axes[a]] = rest % region.mesh->sizes[a];
+      rest /= region.mesh->sizes[a];
+    }
+    for (std::size_t a = 0; a < tape.axes.size(); ++a)
+      if (mask >> a & 1) instance = instance * tape.axes[a].size + c.at[a];
+    places.try_emplace(instance, place);
+  }
+  for (const auto& [instance, place] : places) {
+    plan.instance.push_back(instance);
+    plan.position.push_back(place);
+  }
 }
 std::vector<std::int64_t> instances_of_places(const Tape& tape, const Region& region,
                                               const Slot& slot) {
@@ -64,7 +75,10 @@ std::shared_ptr<const Variant> make_variant(std::shared_ptr<const Tape> planned,
   v->libraries = calls_libraries(tape);
   v->of_input.resize(inputs);
   for (const Region& r : tape.regions)
-    for (int d : r.mesh->devices) v->last_device = std::max(v->last_device, d);
+    for (int d : r.mesh->devices) {
+      v->last_device = std::max(v->last_device, d);
+      v->between = v->between || !is_local(d);
+    }
   for (std::size_t i = 0; i < tape.arguments.size(); ++i) {
     const Argument& a = tape.arguments[i];
     v->of_input[a.input].push_back(i);
@@ -73,8 +87,7 @@ std::shared_ptr<const Variant> make_variant(std::shared_ptr<const Tape> planned,
       const Region& r = tape.regions[static_cast<std::size_t>(a.region)];
       plan.committed = layout_of(r, a.spec, true);
       plan.uncommitted = layout_of(r, a.spec, false);
-      plan.position =
-          places_of_instances(tape, r, tape.slots[static_cast<std::size_t>(a.slot)].mask);
+      find_places(tape, r, tape.slots[static_cast<std::size_t>(a.slot)].mask, *plan.committed, plan);
       if (!a.source.empty()) {
         for (std::int64_t& p : plan.position) p = a.source[static_cast<std::size_t>(p)];
       }

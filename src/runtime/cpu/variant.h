@@ -16,16 +16,17 @@ namespace tessera::inline v0::runtime {
 /// An argument of the tape: how arrays become its pointers.
 struct ArgumentPlan {
   LayoutPtr committed, uncommitted;    // what is used shard by shard; null for a whole
-  std::vector<std::int64_t> position;  // by instance: place in the mesh
+  std::vector<std::int64_t> instance;  // those of this process
+  std::vector<std::int64_t> position;  // of these: place in the mesh
   std::vector<std::int64_t>
-      offset;  // by instance: bytes into the whole, where blocks are contiguous
+      offset;  // of these: bytes into the whole, where blocks are contiguous
   std::optional<spmd::Blocks> blocks;
 };
 
 struct ResultPlan {
   LayoutPtr layout;                    // null for a whole
-  std::vector<std::int64_t> instance;  // by place in the mesh
-  std::int64_t bytes = 0;              // of all instances
+  std::vector<std::int64_t> instance;  // by place in the mesh, what is stored; less than 0 elsewhere
+  std::int64_t bytes = 0;              // of all that are stored
   bool uniform = false;
 };
 
@@ -37,6 +38,7 @@ struct Variant {
   std::vector<ResultPlan> results;
   std::vector<std::vector<std::size_t>> of_input;  // arguments by input
   int last_device = 0;                             // of all regions
+  bool between = false;                            // processes: devices of others take part
   bool libraries = false;                          // are called
   mutable std::atomic<bool> ran{false};
 };

@@ -1,0 +1,235 @@
+// Several processes that run one tape: each has the instances of its own devices.
+//
+// All of them plan the whole tape, so that steps, phases and collectives are the same everywhere;
+// then each leaves to the others what is theirs. What is equal on all devices is computed by every
+// process, once.
+#include "codegen/plan/context.h"
+#include "codegen/plan/lives.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tessera::inline v0::tapes {
+namespace {
+
+Mask mask_of(const Region& r) {
+  Mask m = 0;
+  for (int a : r.axes) m |= Mask{1} << a;
+  return m;
+}
+
+// By process, the instances of `mask` that its devices have, ascending.
+using Shares = std::vector<std::vector<std::int64_t>>;
+
+class Processes {
+ public:
+  Processes(const PlanContext& ctx) : ctx_(ctx), all_(ctx.options.together) {}
+
+  const Shares& shares(Mask mask) {
+    const auto known = shares_.find(mask);
+    if (known != shares_.end()) return known->second;
+    return shares_.emplace(mask, find(mask)).first->second;
+  }
+  // Whether every process has all instances.
+  bool everywhere(Mask mask) {
+    const std::int64_t n = ctx_.instances(mask);
+    const Shares& s = shares(mask);
+    return std::all_of(s.begin(), s.end(), [n](const auto& own) { return std::ssize(own) == n; });
+  }
+  std::size_t rank() const { return static_cast<std::size_t>(all_.rank); }
+  std::size_t count() const { return static_cast<std::size_t>(all_.count); }
+
+ private:
+  Shares find(Mask mask) const {
+    std::vector<std::set<std::int64_t>> own(count());
+    bool found = false;
+    for (const Region& r : ctx_.regions) {
+      if (mask & ~mask_of(r)) continue;
+      found = true;
+      for (std::size_t p = 0; p < r.mesh->devices.size(); ++p) {
+        std::vector<std::int64_t> at(ctx_.axes.size());
+        std::int64_t rest = static_cast<std::int64_t>(p), number = 0;
+        for (std::size_t a = r.axes.size(); a-- > 0;) {
+          at[static_cast<std::size_t>(r.axes[a])] = rest % r.mesh->sizes[a];
+          rest /= r.mesh->sizes[a];
+        }
+        for (std::size_t a = 0; a < ctx_.axes.size(); ++a)
+          if (mask >> a & 1) number = number * ctx_.axes[a].size + at[a];
+        own[static_cast<std::size_t>(r.mesh->devices[p] / all_.devices)].insert(number);
+      }
+      if (mask != 0) break;  // an axis is of one mesh, or of several that are alike
+    }
+    if (!found) throw InternalError("a value differs along axes of two meshes");
+    Shares shares;
+    for (const auto& s : own) shares.emplace_back(s.begin(), s.end());
+    return shares;
+  }
+
+  const PlanContext& ctx_;
+  const Together& all_;
+  std::map<Mask, Shares> shares_;
+};
+
+class SharingOut {
+ public:
+  SharingOut(const PlanContext& ctx, Draft& draft, bool top)
+      : ctx_(ctx), tape_(*draft.tape), top_(top), processes_(ctx) {}
+
+  void run() {
+    const auto here = std::make_shared<Here>();
+    const auto own = [&](Mask mask) {
+      // What is equal on all devices every process has.
+      if (mask == 0 || processes_.everywhere(mask)) return;
+      here->try_emplace(mask, processes_.shares(mask)[processes_.rank()]);
+    };
+    for (const Slot& s : tape_.slots) own(s.mask);
+    for (const Phase& phase : tape_.phases) {
+      own(phase.mask);
+      for (const Step& step : phase.steps) {
+        own(step.mask);
+        own(step.inner);
+        for (const Ref& r : step.inputs) {
+          own(tape_.varies(r));
+          own(tape_.slots[static_cast<std::size_t>(r.slot)].mask & step.inner);
+        }
+        for (const Ref& r : step.outputs)
+          own(tape_.slots[static_cast<std::size_t>(r.slot)].mask & step.inner);
+        if (step.inner && (step.mask & ctx_.between))
+          throw InternalError("devices of several processes communicate within an instance");
+      }
+    }
+    tape_.here = here;
+    for (Slot& s : tape_.slots) leave_to_others(s);
+    for (Phase& phase : tape_.phases) {
+      if (phase.collective) {
+        between(phase);
+        continue;
+      }
+      phase.here = tape_.instances_here(phase.mask);
+      if (!phase.here) continue;
+      const double all = static_cast<double>(phase.instances);
+      phase.instances = std::ssize(*phase.here);
+      phase.seconds *= static_cast<double>(phase.instances) / all;
+    }
+  }
+
+ private:
+  // Where it is a table of pointers that others fill, those of other processes stay empty.
+  void leave_to_others(Slot& s) {
+    const std::vector<std::int64_t>* own = tape_.instances_here(s.mask);
+    if (!own || !(s.space == Space::arena || (top_ && s.space == Space::result))) return;
+    const std::vector<std::int64_t> before = std::exchange(s.stored, {});
+    s.computed.clear();
+    s.stored.assign(static_cast<std::size_t>(tape_.instances(s.mask)), Slot::kElsewhere);
+    std::map<std::int64_t, std::int64_t> groups;  // those that are stored once
+    for (const std::int64_t i : *own) {
+      const auto at = static_cast<std::size_t>(i);
+      std::int64_t place = std::ssize(s.computed);
+      if (!before.empty()) place = groups.try_emplace(before[at], place).first->second;
+      if (place == std::ssize(s.computed)) s.computed.push_back(i);
+      s.stored[at] = place;
+    }
+  }
+
+  // What each process lays out in a phase of collectives, and who reads it.
+  void between(Phase& phase) {
+    Between b;
+    b.bytes.resize(processes_.count());
+    std::set<int> from, to;
+    for (Step& step : phase.steps) {
+      b.offsets.emplace_back();
+      for (std::size_t p = 0; p < processes_.count(); ++p)
+        b.offsets.back().push_back(static_cast<std::int64_t>(b.bytes[p]));
+      const Collective& given = *step.collective;
+      if (std::none_of(given.axes.begin(), given.axes.end(),
+                       [&](int a) { return ctx_.between >> a & 1; }))
+        continue;
+      auto c = std::make_shared<Collective>(given);
+      Mask own = 0;
+      for (int a : c->axes) own |= Mask{1} << a;
+      c->laid = tape_.varies(step.inputs[0]);
+      const Shares& laid = processes_.shares(c->laid);
+      const auto n = static_cast<std::size_t>(tape_.instances(c->laid));
+      c->owner.assign(n, -1);
+      c->number.assign(n, 0);
+      for (std::size_t p = laid.size(); p-- > 0;)  // the first that has it
+        for (std::size_t k = 0; k < laid[p].size(); ++k) {
+          const auto i = static_cast<std::size_t>(laid[p][k]);
+          c->owner[i] = static_cast<int>(p);
+          c->number[i] = static_cast<std::int64_t>(k);
+        }
+      const std::int64_t bytes = aligned(c->count * size_of(c->dtype));
+      // Who reads whom, over the devices' results of each process.
+      const Mask whole = step.mask | own;
+      const Shares& devices = processes_.shares(whole);
+      for (std::size_t reader = 0; reader < devices.size(); ++reader)
+        for (const std::int64_t i : devices[reader]) {
+          std::vector<std::int64_t> at = coordinates(whole, i);
+          std::int64_t me = 0;
+          for (std::size_t k = 0; k < c->axes.size(); ++k)
+            me = me * c->sizes[k] + at[static_cast<std::size_t>(c->axes[k])];
+          for (const std::int64_t d : sources(*c, me)) {
+            const std::int64_t from_instance = laid_by(*c, at, d);
+            const int owner = c->owner[static_cast<std::size_t>(from_instance)];
+            if (owner < 0 || has(laid[reader], from_instance)) continue;
+            if (reader == processes_.rank()) from.insert(owner);
+            if (owner == static_cast<int>(processes_.rank())) to.insert(static_cast<int>(reader));
+          }
+        }
+      for (const std::int64_t i : laid[processes_.rank()])
+        c->owner[static_cast<std::size_t>(i)] = static_cast<int>(processes_.rank());
+      for (std::size_t p = 0; p < processes_.count(); ++p)
+        b.bytes[p] += static_cast<std::size_t>(bytes) * laid[p].size();
+      step.collective = std::move(c);
+    }
+    b.from.assign(from.begin(), from.end());
+    b.to.assign(to.begin(), to.end());
+    if (std::any_of(phase.steps.begin(), phase.steps.end(),
+                    [](const Step& s) { return !s.collective->owner.empty(); }))
+      phase.between = std::move(b);
+  }
+
+  static bool has(const std::vector<std::int64_t>& share, std::int64_t instance) {
+    return std::binary_search(share.begin(), share.end(), instance);
+  }
+  // The devices of the collective's axes that device `me` gets something from.
+  static std::vector<std::int64_t> sources(const Collective& c, std::int64_t me) {
+    const auto at = static_cast<std::size_t>(me);
+    if (c.exchange == Exchange::permute || c.exchange == Exchange::broadcast) {
+      if (c.source[at] < 0) return {};
+      return {c.source[at]};
+    }
+    return c.groups[static_cast<std::size_t>(c.place[at].first)];
+  }
+  std::int64_t laid_by(const Collective& c, std::vector<std::int64_t> at,
+                       std::int64_t device) const {
+    for (std::size_t i = c.axes.size(); i-- > 0; device /= c.sizes[i])
+      at[static_cast<std::size_t>(c.axes[i])] = device % c.sizes[i];
+    std::int64_t number = 0;
+    for (std::size_t a = 0; a < tape_.axes.size(); ++a)
+      if (c.laid >> a & 1) number = number * tape_.axes[a].size + at[a];
+    return number;
+  }
+  std::vector<std::int64_t> coordinates(Mask mask, std::int64_t number) const {
+    std::vector<std::int64_t> at(tape_.axes.size());
+    for (std::size_t a = tape_.axes.size(); a-- > 0;)
+      if (mask >> a & 1) {
+        at[a] = number % tape_.axes[a].size;
+        number /= tape_.axes[a].size;
+      }
+    return at;
+  }
+
+  const PlanContext& ctx_;
+  Tape& tape_;
+  const bool top_;
+  Processes processes_;
+};
+
+}  // namespace
+
+void share_out(const PlanContext& ctx, Draft& draft, bool top) {
+  SharingOut(ctx, draft, top).run();
+}
+
+}  // namespace tessera::inline v0::tapes

@@ -1,0 +1,79 @@
+#include "distributed/plugin.h"
+
+#include "base/settings.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#ifndef TESSERA_PLUGIN_FOLDERS
+#define TESSERA_PLUGIN_FOLDERS ""
+#endif
+
+namespace tessera::inline v0::processes {
+namespace {
+
+constexpr const char* kName = "libtessera_mpi.so";
+
+// Beside the library, or the program where it is in that; then where plug-ins were built and are
+// installed.
+std::vector<std::filesystem::path> places() {
+  if (const std::string given = settings::text("TESSERA_TRANSPORT"); !given.empty()) return {given};
+  std::vector<std::filesystem::path> all;
+  Dl_info here{};
+  if (::dladdr(reinterpret_cast<const void*>(&open_plugin), &here) && here.dli_fname)
+    all.push_back(std::filesystem::path(here.dli_fname).parent_path() / kName);
+  const std::string folders = TESSERA_PLUGIN_FOLDERS;
+  for (std::size_t begin = 0; begin < folders.size();) {
+    const std::size_t end = std::min(folders.find(':', begin), folders.size());
+    all.push_back(std::filesystem::path(folders.substr(begin, end - begin)) / kName);
+    begin = end + 1;
+  }
+  return all;
+}
+
+}  // namespace
+
+void open_plugin(TesseraTransport& out, const SourceLoc& loc) {
+  Message m("initialize");
+  m.from(loc);
+  void* library = nullptr;
+  for (const std::filesystem::path& path : places()) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) {
+      m.offender(path.string() + ": there is no such file");
+      continue;
+    }
+    // Open MPI's own plug-ins look for its symbols among those of the program.
+    library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (library) break;
+    m.offender(::dlerror());
+  }
+  if (!library)
+    m.problem("a launcher started this process with others, and nothing here joins them")
+        .rule("processes are joined by the plug-in libtessera_mpi.so, which is built where MPI is "
+              "installed")
+        .advice("install libopenmpi-dev and build again, or set TESSERA_TRANSPORT to the plug-in")
+        .raise<Error>();
+  const auto open =
+      reinterpret_cast<TesseraOpenTransport>(::dlsym(library, "tessera_open_transport"));
+  if (!open)
+    m.problem("what TESSERA_TRANSPORT names is no plug-in of Tessera's")
+        .rule("a plug-in has the function tessera_open_transport")
+        .advice("leave TESSERA_TRANSPORT out")
+        .raise<Error>();
+  if (open(&out) != 0)
+    m.problem(out.error)
+        .rule("the plug-in joins the processes that the launcher started")
+        .advice("look at what the launcher says")
+        .raise<Error>();
+  if (out.version != TESSERA_TRANSPORT_VERSION)
+    m.problem("the plug-in is of version " + std::to_string(out.version))
+        .rule("this library takes version " + std::to_string(TESSERA_TRANSPORT_VERSION))
+        .advice("build library and plug-in from one source")
+        .raise<Error>();
+}
+
+}  // namespace tessera::inline v0::processes

@@ -1,0 +1,406 @@
+#include "distributed/processes.h"
+
+#include "base/process.h"
+#include "base/settings.h"
+#include "distributed/plugin.h"
+#include "distributed/seat.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace tessera::inline v0::processes {
+namespace {
+
+// Memory that the processes of this machine share, by place among them.
+struct Window {
+  TesseraWindow* handle = nullptr;
+  std::vector<std::byte*> segments;
+};
+
+struct All {
+  TesseraTransport transport{};
+  std::mutex plugin;  // it is called by one thread at a time
+  int rank = 0, count = 1;
+  double timeout = 60;
+  std::vector<int> node;     // ranks on this machine, ascending
+  std::vector<int> place;    // by rank: among those, or -1
+  std::vector<Seat*> seats;  // by place
+  Window seating, data;
+  std::size_t half = 0;  // of a data segment: rounds take turns
+  std::uint32_t rounds = 0;
+  bool spins = false;  // there is a core for each process of the machine
+  bool joined = false;
+
+  Seat& mine() { return *seats[static_cast<std::size_t>(place[static_cast<std::size_t>(rank)])]; }
+  Seat* seat(int r) {
+    const int p = place[static_cast<std::size_t>(r)];
+    return p < 0 ? nullptr : seats[static_cast<std::size_t>(p)];
+  }
+};
+All& all() {
+  static All* a = new All;  // others may be waited for to the very end of the process
+  return *a;
+}
+
+// Numbers of rounds wrap.
+bool reached(std::uint32_t counter, std::uint32_t number) {
+  return static_cast<std::int32_t>(counter - number) >= 0;
+}
+
+std::string seconds_text(double s) {
+  char text[32];
+  std::snprintf(text, sizeof text, s < 10 ? "%.1f s" : "%.0f s", s);
+  return text;
+}
+std::string subject_text(const Subject& s) {
+  std::string text(s.collective);
+  if (!s.program.empty()) text += " of '" + std::string(s.program) + "'";
+  if (s.loc) text += ", " + to_string(s.loc);
+  return text;
+}
+
+std::string stand_of(All& a, int rank) {
+  std::string text = "process " + std::to_string(rank);
+  const Seat* seat = a.seat(rank);
+  if (!seat) return text + ": on another machine";
+  text += " (" + std::string(seat->host) + ", pid " + std::to_string(seat->pid) + "): ";
+  if (!lives(*seat)) text += "ended; ";
+  const double since = static_cast<double>(monotonic_ns() - seat->since.load()) * 1e-9;
+  return text + text_of(*seat) + ", " + seconds_text(since) + " ago";
+}
+
+// This process waits for nobody any more, and says so to those who wait for it.
+[[noreturn]] void fail(const Subject& subject, std::string problem, std::string rule,
+                       std::string advice) {
+  All& a = all();
+  Message m(subject.collective);
+  m.problem(std::move(problem)).rule(std::move(rule)).from(subject.loc).advice(std::move(advice));
+  constexpr int kShown = 16;
+  for (int r = 0; r < std::min(a.count, kShown); ++r) m.offender(stand_of(a, r));
+  if (a.count > kShown) m.offender("and " + std::to_string(a.count - kShown) + " more");
+  Seat& mine = a.mine();
+  set_text(mine, "gave up at " + subject_text(subject));
+  mine.broken.store(1, std::memory_order_release);
+  for (auto* counter : {&mine.arrived, &mine.posted, &mine.done}) wake(mine, *counter);
+  m.raise<CollectiveError>();
+}
+
+[[noreturn]] void fail_for(const Subject& subject, int rank, const char* what) {
+  All& a = all();
+  fail(subject, "process " + std::to_string(rank) + " " + what,
+       "all processes come to the same collectives in the same order, and none is waited for "
+       "longer than " +
+           seconds_text(a.timeout),
+       "look at what process " + std::to_string(rank) + " did last");
+}
+
+// How one waits: looks a while where cores are idle anyhow, then sleeps, and now and then looks
+// whether the other one is there.
+class Patience {
+ public:
+  Patience(const Subject& subject, int rank) : subject_(subject), rank_(rank) {}
+
+  // Until `counter` of the seat has come to `number`.
+  void until(Seat& seat, std::atomic<std::uint32_t>& counter, std::uint32_t number) {
+    const int spins = all().spins ? 2000 : 0;
+    for (int i = 0; i < spins; ++i) {
+      if (reached(counter.load(std::memory_order_acquire), number)) return;
+      __builtin_ia32_pause();
+    }
+    for (;;) {
+      const std::uint32_t now = counter.load(std::memory_order_acquire);
+      if (reached(now, number)) return;
+      if (seat.broken.load(std::memory_order_acquire)) fail_for(subject_, rank_, "gave up");
+      sleep_on(seat, counter, now, kSlice);
+      if (reached(counter.load(std::memory_order_acquire), number)) return;
+      if (!lives(seat)) fail_for(subject_, rank_, "has ended");
+      look_at_the_clock();
+    }
+  }
+  // Until a request of the plug-in is over.
+  void until(TesseraRequest*& request) {
+    All& a = all();
+    for (int turn = 0; request; ++turn) {
+      int over = 0, code = 0;
+      {
+        std::lock_guard lock(a.plugin);
+        code = a.transport.test(&a.transport, &request, &over);
+      }
+      if (code)
+        fail(subject_, a.transport.error, "processes are joined by " + std::string(a.transport.name),
+             "look at what the launcher says");
+      if (over) return;
+      if (turn < 64) {
+        std::this_thread::yield();
+        continue;
+      }
+      ::usleep(turn < 256 ? 50 : 500);
+      if (turn % 64 == 0) {
+        if (Seat* seat = rank_ >= 0 ? a.seat(rank_) : nullptr; seat && !lives(*seat))
+          fail_for(subject_, rank_, "has ended");
+        look_at_the_clock();
+      }
+    }
+  }
+
+ private:
+  static constexpr double kSlice = 0.05;
+  void look_at_the_clock() {
+    const double waited = static_cast<double>(monotonic_ns() - begin_) * 1e-9;
+    if (waited < all().timeout) return;
+    if (rank_ >= 0)
+      fail_for(subject_, rank_, ("did not come within " + seconds_text(waited)).c_str());
+    fail(subject_, "not all processes came within " + seconds_text(waited),
+         "all of them come here, and none is waited for longer than " +
+             seconds_text(all().timeout),
+         "look at what each did last");
+  }
+
+  const Subject& subject_;
+  const int rank_;
+  const std::int64_t begin_ = monotonic_ns();
+};
+
+void check(int code, std::string_view function, const SourceLoc& loc) {
+  if (code == 0) return;
+  All& a = all();
+  Message(function)
+      .problem(a.transport.error)
+      .rule("processes are joined by " + std::string(a.transport.name))
+      .from(loc)
+      .advice("look at what the launcher says")
+      .raise<CollectiveError>();
+}
+
+Window share(std::size_t bytes, std::string_view function, const SourceLoc& loc) {
+  All& a = all();
+  Window w;
+  std::vector<void*> segments(a.node.size());
+  std::lock_guard lock(a.plugin);
+  check(a.transport.share(&a.transport, bytes, segments.data(), &w.handle), function, loc);
+  for (void* s : segments) w.segments.push_back(static_cast<std::byte*>(s));
+  return w;
+}
+
+// At the end of the process, behind everything that was queued.
+void leave() {
+  All& a = all();
+  if (!a.joined || forked()) return;
+  a.joined = false;
+  Seat& mine = a.mine();
+  if (mine.broken.load()) {
+    // Whatever this process thinks of how it ends, its work was not done.
+    std::lock_guard lock(a.plugin);
+    a.transport.abort(&a.transport, EXIT_FAILURE);
+    return;
+  }
+  try {
+    set_text(mine, "has come to its end");
+    barrier("exit", {});
+    std::lock_guard lock(a.plugin);
+    (void)a.transport.unshare(&a.transport, a.seating.handle);
+    if (a.data.handle) (void)a.transport.unshare(&a.transport, a.data.handle);
+    (void)a.transport.close(&a.transport);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    std::lock_guard lock(a.plugin);
+    a.transport.abort(&a.transport, EXIT_FAILURE);
+  }
+}
+
+}  // namespace
+
+bool launched() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
+    if (!settings::environment(name).empty()) return true;
+  return false;
+}
+
+void join(const JoinOptions& options) {
+  static std::mutex once;
+  std::lock_guard lock(once);
+  All& a = all();
+  if (a.joined || !launched()) return;
+  open_plugin(a.transport, options.loc);
+  const TesseraTransport& t = a.transport;
+  a.timeout = options.timeout_seconds;
+  a.node.assign(t.node, t.node + t.node_size);
+  a.place.assign(static_cast<std::size_t>(t.size), -1);
+  for (std::size_t i = 0; i < a.node.size(); ++i)
+    a.place[static_cast<std::size_t>(a.node[i])] = static_cast<int>(i);
+  a.seating = share(sizeof(Seat), "initialize", options.loc);
+  for (std::byte* s : a.seating.segments) a.seats.push_back(reinterpret_cast<Seat*>(s));
+  a.rank = t.rank;
+  a.count = t.size;
+  a.spins = std::thread::hardware_concurrency() >= a.node.size();
+  Seat& mine = a.mine();
+  mine.pid = static_cast<std::int32_t>(::getpid());
+  ::gethostname(mine.host, sizeof mine.host - 1);
+  set_text(mine, "has begun");
+  a.joined = true;
+  std::atexit(leave);
+  library_was_used();  // so that what is queued runs before
+  barrier("initialize", options.loc);
+}
+
+int rank() { return all().rank; }
+int count() { return all().count; }
+
+Round::Round(const Subject& subject, const Traffic& traffic)
+    : subject_(subject), traffic_(traffic), number_(++all().rounds) {
+  All& a = all();
+  if (forked())
+    Message(subject.collective)
+        .problem("the process is a child of fork, and the others do not know it")
+        .rule("collectives between processes are for those that the launcher started")
+        .from(subject.loc)
+        .advice("compute with arrays of the child's own")
+        .raise<CollectiveError>();
+  Seat& mine = a.mine();
+  if (mine.broken.load())
+    Message(subject.collective)
+        .problem("a collective before this one failed")
+        .rule("processes that have lost each other do not find each other again")
+        .from(subject.loc)
+        .advice("start them again from the newest checkpoint")
+        .raise<CollectiveError>();
+  set_text(mine, "came to " + subject_text(subject));
+  mine.arrived.store(number_, std::memory_order_release);
+  wake(mine, mine.arrived);
+  make_room();
+  for (const int r : traffic.from)
+    if (!a.seat(r)) {
+      received_.push_back({r, std::vector<std::byte>(traffic.bytes[static_cast<std::size_t>(r)]),
+                           nullptr});
+      Received& in = received_.back();
+      std::lock_guard lock(a.plugin);
+      check(a.transport.receive(&a.transport, r, static_cast<int>(number_ & 0x7fff),
+                                in.bytes.data(), in.bytes.size(), &in.request),
+            subject.collective, subject.loc);
+    }
+}
+
+// All processes of the machine know how much each lays out, so they come to the same.
+void Round::make_room() {
+  All& a = all();
+  std::size_t most = 0;
+  for (const int r : a.node) most = std::max(most, traffic_.bytes[static_cast<std::size_t>(r)]);
+  if (most > a.half) {
+    for (const int r : a.node) {
+      Patience patience(subject_, r);
+      patience.until(*a.seat(r), a.seat(r)->arrived, number_);
+      patience.until(*a.seat(r), a.seat(r)->done, number_ - 1);
+    }
+    std::size_t half = std::size_t{1} << 16;
+    while (half < most) half *= 2;
+    if (a.data.handle) {
+      std::lock_guard lock(a.plugin);
+      check(a.transport.unshare(&a.transport, a.data.handle), subject_.collective, subject_.loc);
+    }
+    a.data = {};
+    a.data = share(2 * half, subject_.collective, subject_.loc);
+    a.half = half;
+    return;
+  }
+  // The half was another round's, two before this one.
+  for (const int r : traffic_.to)
+    if (Seat* seat = a.seat(r)) Patience(subject_, r).until(*seat, seat->done, number_ - 2);
+}
+
+std::byte* Round::own() const {
+  All& a = all();
+  if (!a.data.handle) return nullptr;
+  const int place = a.place[static_cast<std::size_t>(a.rank)];
+  return a.data.segments[static_cast<std::size_t>(place)] + (number_ % 2) * a.half;
+}
+
+void Round::post() {
+  All& a = all();
+  Seat& mine = a.mine();
+  Seat::Round& r = mine.rounds[number_ % 2];
+  r.signature.store(subject_.signature, std::memory_order_relaxed);
+  const std::string text = subject_text(subject_);
+  const std::size_t n = std::min(text.size(), sizeof r.text - 1);
+  std::memcpy(r.text, text.data(), n);
+  r.text[n] = 0;
+  mine.posted.store(number_, std::memory_order_release);
+  wake(mine, mine.posted);
+  for (const int to : traffic_.to)
+    if (!a.seat(to)) {
+      sending_.push_back(nullptr);
+      std::lock_guard lock(a.plugin);
+      check(a.transport.send(&a.transport, to, static_cast<int>(number_ & 0x7fff), own(),
+                             traffic_.bytes[static_cast<std::size_t>(a.rank)], &sending_.back()),
+            subject_.collective, subject_.loc);
+    }
+}
+
+const std::byte* Round::of(int rank) {
+  All& a = all();
+  Seat* seat = a.seat(rank);
+  if (!seat) {
+    for (Received& in : received_)
+      if (in.rank == rank) {
+        Patience(subject_, rank).until(in.request);
+        return in.bytes.data();
+      }
+    throw InternalError("a round reads a process that it does not name");
+  }
+  Patience(subject_, rank).until(*seat, seat->posted, number_);
+  const Seat::Round& theirs = seat->rounds[number_ % 2];
+  // One that is further on has said what the round before was of, and this one in between.
+  if (theirs.signature.load(std::memory_order_relaxed) != subject_.signature)
+    fail(subject_,
+         "process " + std::to_string(rank) + " came to " + theirs.text + ", this one to " +
+             subject_text(subject_),
+         "all processes make the same calls in the same order",
+         "look for what depends on process_index(), on a clock or on files that differ");
+  return a.data.segments[static_cast<std::size_t>(a.place[static_cast<std::size_t>(rank)])] +
+         (number_ % 2) * a.half;
+}
+
+void Round::finish() {
+  All& a = all();
+  for (TesseraRequest*& request : sending_) Patience(subject_, -1).until(request);
+  Seat& mine = a.mine();
+  mine.done.store(number_, std::memory_order_release);
+  wake(mine, mine.done);
+  set_text(mine, "is behind " + subject_text(subject_));
+}
+
+void barrier(std::string_view function, const SourceLoc& loc) {
+  All& a = all();
+  if (a.count == 1) return;
+  const Subject subject{0, "", function, loc};
+  TesseraRequest* request = nullptr;
+  {
+    std::lock_guard lock(a.plugin);
+    check(a.transport.barrier(&a.transport, &request), function, loc);
+  }
+  Patience(subject, -1).until(request);
+}
+
+std::vector<std::byte> all_gather(std::string_view function, std::span<const std::byte> mine,
+                                  const SourceLoc& loc) {
+  All& a = all();
+  if (a.count == 1) return {mine.begin(), mine.end()};
+  const Subject subject{0, "", function, loc};
+  std::vector<std::byte> out(mine.size() * static_cast<std::size_t>(a.count));
+  TesseraRequest* request = nullptr;
+  {
+    std::lock_guard lock(a.plugin);
+    check(a.transport.all_gather(&a.transport, mine.data(), mine.size(), out.data(), &request),
+          function, loc);
+  }
+  Patience(subject, -1).until(request);
+  return out;
+}
+
+}  // namespace tessera::inline v0::processes

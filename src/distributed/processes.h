@@ -1,0 +1,95 @@
+// The processes that run one program together.
+//
+// A launcher starts them (mpirun, srun, whatever speaks PMI), and a plug-in that is loaded then and
+// only then joins them (transport_abi.h). All of them make the same calls, so what they have to do
+// together is numbered alike in each: a round is what one phase of collectives exchanges. On one
+// machine a process writes what others read of it into memory that all of them see, and says so;
+// between machines the plug-in carries it.
+//
+// Nobody waits for ever. A process that waits looks whether those that it waits for live, and how
+// long they have been at what they are at; what it finds is a CollectiveError that says where every
+// process stands, and then nobody waits for this one any more either.
+#pragma once
+
+#include "base/message.h"
+#include "distributed/transport_abi.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::inline v0::processes {
+
+/// Of the launcher's environment: whether there are other processes to join.
+bool launched();
+
+struct JoinOptions {
+  /// After so long without a sign of a process, others stop waiting for it.
+  double timeout_seconds = 60;
+  SourceLoc loc;
+};
+/// Joins the processes that were started with this one. Nothing happens where that was done, or
+/// where none were. Error where the plug-in cannot be loaded or the launcher's processes cannot be
+/// joined.
+void join(const JoinOptions& options = {});
+
+/// 0 and 1 before join() and where the process is alone.
+int rank();
+int count();
+
+/// What a round is of: what the others say where this process does not come to it.
+struct Subject {
+  std::uint64_t signature = 0;  // of the program and the step; equal in all processes
+  std::string_view program, collective;
+  SourceLoc loc;
+};
+
+/// Who reads how much of whom in a round; a process is not in its own lists.
+struct Traffic {
+  std::vector<std::size_t> bytes;  // by rank: what it lays out for others
+  std::vector<int> from, to;       // ranks that this one reads, and that read this one
+};
+
+/// One exchange. All processes make their rounds in one order, one at a time: whoever runs
+/// programs sees to that (runtime/turns.h).
+class Round {
+ public:
+  /// Waits until there is room to lay out what others read. Both outlive it.
+  Round(const Subject& subject, const Traffic& traffic);
+  Round(const Round&) = delete;
+  Round& operator=(const Round&) = delete;
+
+  /// Where to lay it out, 64-byte aligned.
+  std::byte* own() const;
+  /// It is laid out.
+  void post();
+  /// What another process laid out: waits until it is there. One of `from`.
+  const std::byte* of(int rank);
+  /// What others laid out has been read; the memory is a later round's.
+  void finish();
+
+ private:
+  struct Received {
+    int rank;
+    std::vector<std::byte> bytes;
+    TesseraRequest* request;
+  };
+  void make_room();
+
+  const Subject& subject_;
+  const Traffic& traffic_;
+  std::uint32_t number_;
+  std::vector<Received> received_;  // from other machines
+  std::vector<TesseraRequest*> sending_;
+};
+
+/// Waits for all processes.
+void barrier(std::string_view function, const SourceLoc& loc);
+/// The bytes of all processes, as many of each, by rank.
+std::vector<std::byte> all_gather(std::string_view function, std::span<const std::byte> mine,
+                                  const SourceLoc& loc);
+
+}  // namespace tessera::inline v0::processes
