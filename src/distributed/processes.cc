@@ -118,6 +118,9 @@ class Patience {
       const std::uint32_t now = counter.load(std::memory_order_acquire);
       if (reached(now, number)) return;
       if (seat.broken.load(std::memory_order_acquire)) fail_for(subject_, rank_, "gave up");
+      if (seat.ending.load(std::memory_order_acquire) &&
+          !reached(counter.load(std::memory_order_acquire), number))
+        fail_for(subject_, rank_, "has come to its end");
       sleep_on(seat, counter, now, kSlice);
       if (reached(counter.load(std::memory_order_acquire), number)) return;
       if (!lives(seat)) fail_for(subject_, rank_, "has ended");
@@ -203,6 +206,8 @@ void leave() {
   }
   try {
     set_text(mine, "has come to its end");
+    mine.ending.store(1, std::memory_order_release);
+    for (auto* counter : {&mine.arrived, &mine.posted, &mine.done}) wake(mine, *counter);
     barrier("exit", {});
     std::lock_guard lock(a.plugin);
     (void)a.transport.unshare(&a.transport, a.seating.handle);

@@ -15,6 +15,8 @@ struct alignas(64) Seat {
   std::atomic<std::uint32_t> sleepers;
   /// It waits for nobody any more: what it found is in `text`.
   std::atomic<std::uint32_t> broken;
+  /// It has come to its end, and to no more rounds.
+  std::atomic<std::uint32_t> ending;
   std::int32_t pid;
   char host[64];
 
