@@ -47,7 +47,7 @@ void finish(PlanContext& ctx) {
 }  // namespace
 
 std::span<const std::string_view> plan_passes() {
-  static constexpr std::string_view names[] = {"joint_products", "updates", "fuse"};
+  static constexpr std::string_view names[] = {"joint_products", "updates", "fuse", "stretches"};
   return names;
 }
 
