@@ -1,4 +1,5 @@
-// Orders of elements and places among them. NaN comes last; positions are int32.
+// Orders of elements and places among them. NaN comes last; positions are int32, along axes of
+// 2^31 elements and more int64.
 #pragma once
 
 #include <tessera/array.h>

@@ -50,7 +50,7 @@ TESSERA_API Array normal(Operand key, const Shape& shape = {}, DType dtype = DTy
 /// Uniform integers in [minval, maxval).
 TESSERA_API Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval,
                           DType dtype = DType::int32);
-/// 0 ... n-1 in random order, int32.
+/// 0 ... n-1 in random order, int32, from 2^31 on int64.
 TESSERA_API Array permutation(Operand key, std::int64_t n);
 /// x with its entries along `axis` in random order.
 TESSERA_API Array permutation(Operand key, Operand x, std::int64_t axis = 0);
@@ -58,7 +58,8 @@ TESSERA_API Array permutation(Operand key, Operand x, std::int64_t axis = 0);
 TESSERA_API Array bernoulli(Operand key, Operand p = 0.5, std::optional<Shape> shape = {});
 /// Standard Gumbel: -log(-log(u)).
 TESSERA_API Array gumbel(Operand key, const Shape& shape = {}, DType dtype = DType::float32);
-/// int32 positions along `axis` drawn with probability softmax(logits): argmax(logits + gumbel).
+/// Positions along `axis` drawn with probability softmax(logits): argmax(logits + gumbel). They are
+/// int32, along 2^31 elements and more int64.
 TESSERA_API Array categorical(Operand key, Operand logits, std::int64_t axis = -1);
 /// Standard normal cut to (lower, upper).
 TESSERA_API Array truncated_normal(Operand key, Operand lower, Operand upper,

@@ -116,7 +116,7 @@ TESSERA_REDUCE_(max, ReduceOptions, "axis, keepdims, dtype, initial, where");
 TESSERA_REDUCE_(min, ReduceOptions, "axis, keepdims, dtype, initial, where");
 // all is an object: tessera/index.h.
 TESSERA_REDUCE_(any, LogicOptions, "axis, keepdims, where");
-/// Number of elements that are not zero.
+/// Number of elements that are not zero, int32, or int64 where 2^31 and more are counted.
 TESSERA_REDUCE_(count_nonzero, LogicOptions, "axis, keepdims, where");
 /// log(sum(exp(x))) without overflow.
 TESSERA_REDUCE_(logsumexp, LogicOptions, "axis, keepdims, where");

@@ -2,7 +2,8 @@
 //
 // How many there are is a matter of values. Outside traces they are read; in a traced function the
 // option `size` says it beforehand, TraceError without: more are cut off, and where there are fewer
-// `fill_value` stands for those that are missing. Positions and counts are int32.
+// `fill_value` stands for those that are missing. Positions and counts are int32, of
+// arrays of 2^31 elements and more int64.
 #pragma once
 
 #include <tessera/array.h>

@@ -61,7 +61,8 @@ TESSERA_API Array spence(Operand x);
 TESSERA_API Array erfcx(Operand x);
 TESSERA_API Array dawsn(Operand x);
 /// The Bernoulli numbers B_0, ..., B_n, of shape (n + 1,), with B_1 = -1/2; infinite from B_66 on,
-/// of float64 from B_260 on. Throws Error for n below 0 and above 10000.
+/// of float64 from B_260 on. Throws Error for n below 0 and above 10000, DTypeError for dtypes that
+/// are not floats.
 TESSERA_API Array bernoulli(std::int64_t n, DType dtype = DType::float32,
                             std::source_location loc = std::source_location::current());
 

@@ -103,9 +103,10 @@ struct BincountOptions {
   std::int64_t minlength = 0;
   std::optional<std::int64_t> length = {};
 };
-/// How often 0, 1, ... occurs in a vector of integers (the sum of weights), int32 or the weights'
-/// dtype. Negative elements count as 0, those past the end do not. ShapeError unless x is a vector,
-/// DTypeError of floats, TraceError in traced functions without a length.
+/// How often 0, 1, ... occurs in a vector of integers (the sum of weights), int32 (int64 of vectors
+/// of 2^31 elements and more) or the weights' dtype. Negative elements count as 0, those past the
+/// end do not. ShapeError unless x is a vector, DTypeError of floats, TraceError in traced functions
+/// without a length.
 TESSERA_API Array bincount(Operand x, const BincountOptions& options = {});
 
 }  // namespace tessera::inline v0

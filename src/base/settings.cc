@@ -160,7 +160,7 @@ const std::vector<Variable>& variables() {
        0,
        0,
        {"cancel", "fold", "join_slices", "decompose", "hoist", "cse", "dead_code", "joint_products",
-        "updates", "fuse"},
+        "updates", "fuse", "stretches"},
        "cse,fold"},
       {"TESSERA_DUMP_PASSES", Kind::path, 0, 0, {}, "passes"},
       {"TESSERA_DUMP_LOOPS", Kind::flag, 0, 0, {}, "1"},

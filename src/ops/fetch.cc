@@ -17,7 +17,6 @@ constexpr std::int64_t kMostRounds = 8;
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
-std::int64_t modulo(std::int64_t a, std::int64_t b) { return a - b * floor_div(a, b); }
 
 Ints only(int rank, int dim, std::int64_t n) {
   Ints v(static_cast<std::size_t>(rank), 0);

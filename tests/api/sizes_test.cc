@@ -8,9 +8,13 @@
 #include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/nn.h>
+#include <tessera/ordering.h>
+#include <tessera/places.h>
 #include <tessera/pmap.h>
 #include <tessera/random.h>
 #include <tessera/reductions.h>
+#include <tessera/sets.h>
+#include <tessera/statistics.h>
 #include <tessera/vmap.h>
 
 #include "api/check.h"
@@ -148,7 +152,32 @@ TEST(Sizes, OfLongAxesHavePositionsOf64Bits) {
     EXPECT_EQ(of(length, [](Array x) { return ts::argsort(x); }), dtype);
     EXPECT_EQ(of(length, [&](Array x) { return ts::random::permutation(key, x.size()); }), dtype);
     EXPECT_EQ(of(length, [&](Array x) { return ts::random::choice(key, x.size(), {3}); }), dtype);
+    EXPECT_EQ(of(length, [](Array x) { return ts::searchsorted(x, x(ts::range(0, 3))); }), dtype);
+    EXPECT_EQ(of(length, [](Array x) { return ts::digitize(x(ts::range(0, 3)), x); }), dtype);
+    EXPECT_EQ(of(length, [](Array x) { return ts::lexsort({x, x}); }), dtype);
+    EXPECT_EQ(of(length, [](Array x) { return ts::count_nonzero(x); }), dtype);
+    EXPECT_EQ(of(length, [](Array x) { return ts::bincount(x, {.length = 5}); }), dtype);
+    EXPECT_EQ(of(length, [](Array x) { return ts::flatnonzero(x, {.size = 2}); }), dtype);
+    EXPECT_EQ(of(length, [](Array x) { return ts::argwhere(x, {.size = 2}); }), dtype);
+    EXPECT_EQ(of(length, [](Array x) { return ts::nonzero(x, {.size = 2})[0]; }), dtype);
+    EXPECT_EQ(of(length, [](Array x) { return ts::unique_all(x, {.size = 2}).indices; }), dtype);
+    EXPECT_EQ(of(length, [](Array x) { return ts::unique_all(x, {.size = 2}).counts; }), dtype);
+    EXPECT_EQ(of(length, [](Array x) { return ts::unique_all(x, {.size = 2}).inverse_indices; }),
+              dtype);
   }
+  // Places are counted in 64 bits, though no result is of them.
+  for (const auto& program :
+       {ts::jit([](Array x) { return ts::quantile(x, 0.5); })
+            .lower(ts::abstract(ts::f32, {n}))
+            .ir(),
+        ts::jit([](Array x) { return ts::place(x, x > 0, ts::ones({2})); })
+            .lower(ts::abstract(ts::f32, {n}))
+            .ir(),
+        // The sum of two positions is past 2^31 before a position is.
+        ts::jit([](Array x) { return ts::searchsorted(x, x(ts::range(0, 3))); })
+            .lower(ts::abstract(ts::f32, {(std::int64_t{1} << 30) + 1}))
+            .ir()})
+    EXPECT_NE(program.find("i64["), std::string::npos) << program;
   const std::vector<std::int64_t> drawn =
       ts::random::choice(key, n, {1000}).to_vector<std::int64_t>();
   EXPECT_GE(*std::min_element(drawn.begin(), drawn.end()), 0);

@@ -70,7 +70,9 @@ TEST(Autoshard, LargeWeightsAreCutWhereMemoryIsShort) {
   EXPECT_NEAR(made.seconds(), found.seconds, 1e-9 * found.seconds);
   // Each of the two large arguments is cut.
   for (const ts::PlannedEnd& e : made.arguments)
-    if (e.name.find("/w") != std::string::npos) EXPECT_LE(e.bytes, std::int64_t{1} << 29) << e.name;
+    if (e.name.find("/w") != std::string::npos) {
+      EXPECT_LE(e.bytes, std::int64_t{1} << 29) << e.name;
+    }
   bool replicated_too_much = false;
   for (const ts::AutoshardTemplate& t : found.templates)
     replicated_too_much = replicated_too_much || (t.name == "replicated" && !t.fits);
@@ -120,9 +122,10 @@ TEST(Autoshard, RepeatedLayersAreCutAlikeAndJudgedByFewer) {
   const ts::AutoShardings found = ts::autoshard(step, options)(model, ids, ids);
   EXPECT_EQ(found.repeats, 16);
   const ts::SpecTree& blocks = found.in_shardings.children()[0].children()[1];
-  if (blocks.kind() == ts::SpecTree::Kind::list)
+  if (blocks.kind() == ts::SpecTree::Kind::list) {
     for (const ts::SpecTree& block : blocks.children())
       EXPECT_EQ(to_string(block), to_string(blocks.children()[0]));
+  }
   // What comes out is judged whole.
   const ts::Plan made = planned(step, found.options(), false, model, ids, ids);
   EXPECT_NEAR(made.seconds(), found.seconds, 1e-9 * found.seconds);

@@ -167,3 +167,19 @@ TEST(OrderedCalls, ScattersOfEveryCut) {
           scatter_attrs({{0}, {}, {}, {}, {0}, 1}, "clip"), -5, 160);
   }
 }
+
+// A body changes an array of each dtype and one of numbers together: of the widest, two numbers a
+// place.
+TEST(OrderedCalls, CombinesEveryDType) {
+  for (DType d : {i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128}) {
+    Builder b("together");
+    Values v;
+    for (DType t : {d, i32, d, i32}) v.push_back(b.input(Type(t, {})));
+    const ProgramPtr body = b.finish(Values{ops::add(v[0], v[2]), ops::sub(v[3], v[1])});
+    for (std::int64_t rows : {1, 40})
+      check("combine_at",
+            {Type(d, {rows, 9}), Type(i32, {rows, 9}), Type(i16, {rows, 11}), Type(d, {rows, 11}),
+             Type(i32, {rows, 11})},
+            {{"body", body}}, -1, 9);
+  }
+}

@@ -22,6 +22,10 @@ MISUSE(reduce_from_an_array) {
 MISUSE(reduce_window_of_a_row_by_a_square) {
   ts::reduce_window(row(), 0, [](Array a, Array b) { return a + b; }, {.window = {2, 2}});
 }
+MISUSE(reduce_window_that_runs_too_far) {
+  ts::reduce_window(row(), 0, [](Array a, Array b) { return a + b; },
+                    {.window = {3}, .window_dilation = {std::int64_t{1} << 59}});
+}
 MISUSE(sort_by_a_difference) {
   ts::sort_by({row()}, [](auto a, auto b) { return a[0] - b[0]; });
 }

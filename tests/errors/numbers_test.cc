@@ -25,5 +25,6 @@ MISUSE(carry_from_a_number_to_integers) {
 }
 MISUSE(pick_from_an_empty_axis) { ts::zeros({0, 3})[ts::array({0})]; }
 MISUSE(trace_of_one_axis_twice) { ts::trace(ts::ones({2, 2}), 0, 1, -1); }
+MISUSE(bernoulli_numbers_in_integers) { ts::bernoulli(8, ts::i32); }
 MISUSE(classes_of_a_negative_number) { ts::one_hot(ts::array({1}), -2); }
 MISUSE(abstract_of_more_than_there_is) { ts::abstract(ts::f32, {1LL << 40, 1LL << 40}); }

@@ -51,6 +51,15 @@ inline double unit_of(tessera::DType d) {
   }
 }
 
+/// The largest finite |x|: of results that are sums, what terms that cancel are about as large as.
+inline double largest_of(const Array& x) {
+  double most = 0;
+  if (tessera::is_floating(x.dtype()))
+    for (const double v : x.astype(tessera::f64).to_vector<double>())
+      if (std::isfinite(v)) most = std::max(most, std::fabs(v));
+  return most;
+}
+
 /// Same dtype and shape; floats within `ulps` units of max(|expected|, floor), all else equal.
 inline void expect_near(const Array& got, const Array& expected, double ulps, double floor = 0) {
   ASSERT_EQ(got.dtype(), expected.dtype());

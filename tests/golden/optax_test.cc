@@ -136,7 +136,7 @@ TEST_P(Optax, GoesTheSameWay) {
     std::vector<double> got;
     for (int t = 0; t <= 40; ++t) got.push_back(s->second(ts::array({t})[0]).item<double>());
     // Roundings of values up to 0.3, of which cosines and powers have some more.
-    expect_near(Array(got), c.out[0], 8, 0.1);
+    expect_near(Array(got), c.out[0], 8, largest_of(c.out[0]));
     return;
   }
   const auto opt = optimizers().find(c.function);
@@ -161,7 +161,7 @@ TEST_P(Optax, GoesTheSameWay) {
   // Roundings of 20 steps of up to some tenths; where gradients are divided by small averages of
   // theirs a rounding of the average counts more.
   const double ulps = d == ts::f64 ? 2048 : 256;
-  expect_near(got, c.out[0], ulps, 1);
+  expect_near(got, c.out[0], ulps, largest_of(c.out[0]));
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, Optax, testing::ValuesIn(compared()), test_name);

@@ -6,10 +6,7 @@
 // many; TESSERA_RANDOM_SEED the seed.
 #include "numpy/doubles/cases.h"
 #include "numpy/doubles/declared.h"
-#include "numpy/integers/declared.h"
-#include "random/shrink.h"
-
-#include <set>
+#include "numpy/drawn_table.h"
 
 namespace doubles {
 
@@ -34,40 +31,23 @@ class RandomDoubles : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(RandomDoubles, KeepAllOfTheirBits) {
   const Row& row = rows()[GetParam()];
-  const std::uint64_t count = check::setting("TESSERA_RANDOM_PROGRAMS", kCases) *
-                              (row.name == "Programs" ? 20 : 1),
-                      seed = check::setting("TESSERA_RANDOM_SEED", 1);
-  const check::Case wrong = [&](const walk::Tape& tape) {
-    check::note(row.name + " tape " + check::to_string(tape));
-    Dice dice(tape);
-    const Case c = row.draw(dice);
-    return problem(c, dice);
-  };
-  for (std::uint64_t k = 0; k < count; ++k) {
-    std::mt19937_64 rng((seed * 1000003 + k) * 1000003 + GetParam());
-    walk::Tape tape(kTape);
-    for (std::uint32_t& n : tape) n = static_cast<std::uint32_t>(rng() % 27720);  // of 2 to 12
-    if (wrong(tape).empty()) continue;
-    // Some functions are large programs, which a long search would compile too often.
-    int left = 400;
-    const walk::Tape small = check::shrunk(
-        tape, [&](const walk::Tape& t) { return left-- > 0 ? wrong(t) : std::string(); });
-    FAIL() << row.name << ", case " << k << " of seed " << seed << ": " << wrong(small) << "\ntape "
-           << check::to_string(small);
-  }
+  const std::uint64_t cases = check::setting("TESSERA_RANDOM_PROGRAMS", kCases);
+  // Some functions are large programs, which a long search would compile too often.
+  constexpr int kTries = 400;
+  drawn::check_row(
+      row.name, GetParam(), cases * (row.name == "Programs" ? 20 : 1), kTape,
+      [&](const walk::Tape& tape) {
+        Dice dice(tape);
+        const Case c = row.draw(dice);
+        return problem(c, dice);
+      },
+      kTries);
 }
 
-// A name for the test of a row, in letters that GoogleTest takes.
-std::string test_name(const testing::TestParamInfo<std::size_t>& info) {
-  std::string name = std::to_string(info.param) + "_";
-  for (char ch : rows()[info.param].name)
-    name += std::isalnum(static_cast<unsigned char>(ch)) ? std::string(1, ch)
-            : ch == ':'                                  ? ""
-                        : "_" + std::to_string(static_cast<int>(ch));
-  return name;
-}
 INSTANTIATE_TEST_SUITE_P(Functions, RandomDoubles, testing::Range<std::size_t>(0, rows().size()),
-                         test_name);
+                         [](const testing::TestParamInfo<std::size_t>& info) {
+                           return drawn::test_name(info.param, rows()[info.param].name);
+                         });
 
 // The derivative of a gamma draw by its shape, -dP/da / p for its distribution P and density p,
 // with P by its series. (JAX's own is good to 1e-10, as tests/golden compares it.)
@@ -106,22 +86,9 @@ TEST(RandomDoublesOfGamma, HaveTheDerivativesOfTheirDistribution) {
 TEST(RandomDoublesTable, HasEveryPublicFunction) {
   std::set<std::string> with_row;
   for (const Row& row : rows()) with_row.insert(row.name);
-  const std::map<std::string, std::string>& excluded = excluded_functions();
-  std::set<std::string> declared;
-  for (const integers::Declared& d :
-       integers::declared_functions(TESSERA_SOURCE_DIR "/include/tessera")) {
-    if (excluded_headers().count(d.header)) continue;
-    declared.insert(d.name);
-    EXPECT_TRUE(with_row.count(d.name) || excluded.count(d.name))
-        << d.name << " of " << d.header
-        << " has no row in tests/numpy/doubles and no reason in declared.cc";
-    EXPECT_FALSE(with_row.count(d.name) && excluded.count(d.name)) << d.name;
-  }
-  const std::set<std::string> others{"Programs", "fft::fft", "nn::Dropout", "nn::BroadcastDropout"};
-  for (const std::string& name : with_row)
-    EXPECT_TRUE(declared.count(name) || others.count(name)) << name << " is gone";
-  for (const auto& [name, reason] : excluded)
-    EXPECT_TRUE(declared.count(name)) << name << " is gone";
+  drawn::check_every_function("tests/numpy/doubles", with_row, excluded_headers(),
+                              excluded_functions(),
+                              {"Programs", "fft::fft", "nn::Dropout", "nn::BroadcastDropout"});
 }
 
 }  // namespace

@@ -61,8 +61,9 @@ inline std::int64_t difference(const HostArray& a, const HostArray& b) {
 }
 
 // What the results of an op may be off by; a shift adds a function of its operands to one of them,
-// which may cancel; a mixture has something of every operand in every result.
-enum class Exactness { exact, function, shift, sum, product, mixture };
+// which may cancel; a reflection subtracts f(1 - x) below 0 from what is about as large, at 1 and
+// more; a mixture has something of every operand in every result.
+enum class Exactness { exact, function, shift, reflection, sum, product, mixture };
 inline Exactness exactness(const Op& op, DType dtype) {
   if (!is_inexact(dtype)) return Exactness::exact;
   static const std::set<std::string> rounded = {"add",
@@ -94,10 +95,12 @@ inline Exactness exactness(const Op& op, DType dtype) {
       "reduce_sum",  "cumsum",     "reduce_window_sum", "scatter_add", "select_and_scatter_add",
       "dot_general", "convolution"};
   static const std::set<std::string> products = {"reduce_prod", "cumprod", "scatter_mul"};
-  static const std::set<std::string> shifts = {"logaddexp"}, mixtures = {"fft"};
+  static const std::set<std::string> shifts = {"logaddexp"}, mixtures = {"fft"},
+                                     reflections = {"digamma", "lgamma"};
   if (mixtures.count(op.name)) return Exactness::mixture;
   if (sums.count(op.name)) return Exactness::sum;
   if (shifts.count(op.name)) return Exactness::shift;
+  if (reflections.count(op.name)) return Exactness::reflection;
   if (products.count(op.name)) return Exactness::product;
   return op.elementwise && !rounded.count(op.name) ? Exactness::function : Exactness::exact;
 }
@@ -123,22 +126,32 @@ inline HostArray absolute_complex(const HostArray& a) {
   return parts::joined(b, a.dtype);
 }
 
+// f of each element; of real numbers.
+template <class F>
+HostArray each(const HostArray& a, F f) {
+  HostArray b(a.dtype, a.shape);
+  dispatch(a.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for (std::int64_t i = 0; i < a.count(); ++i)
+      if constexpr (std::is_same_v<T, double>)
+        b.data<T>()[i] = f(a.number(i));
+      else
+        b.data<T>()[i] = static_cast<T>(static_cast<float>(f(a.number(i))));
+  });
+  return b;
+}
+inline Arrays one_minus(const Arrays& all) {
+  Arrays out;
+  for (const HostArray& a : all) out.push_back(each(a, [](double x) { return 1 - x; }));
+  return out;
+}
 inline Arrays absolute(const Arrays& all) {
   Arrays out;
   for (const HostArray& a : all) {
-    out.push_back(a);
-    if (is_complex(a.dtype)) out.back() = absolute_complex(a);
-    if (!is_floating(a.dtype)) continue;
-    HostArray b(a.dtype, a.shape);
-    dispatch(a.dtype, [&](auto tag) {
-      using T = decltype(tag);
-      for (std::int64_t i = 0; i < a.count(); ++i)
-        if constexpr (std::is_same_v<T, double>)
-          b.data<T>()[i] = std::fabs(a.number(i));
-        else
-          b.data<T>()[i] = static_cast<T>(static_cast<float>(std::fabs(a.number(i))));
-    });
-    out.back() = b;
+    if (is_complex(a.dtype))
+      out.push_back(absolute_complex(a));
+    else
+      out.push_back(is_floating(a.dtype) ? each(a, [](double x) { return std::fabs(x); }) : a);
   }
   return out;
 }
@@ -186,7 +199,9 @@ inline std::string compare(const Program& alone, const Arrays& operands, const A
              std::to_string(got[k].number(at)) + ", evaluated " +
              std::to_string(expected[k].number(at));
     if (how == Exactness::sum && bound.empty()) bound = evaluate(alone, absolute(operands));
-    const bool pointwise = how == Exactness::function || how == Exactness::shift;
+    if (how == Exactness::reflection && bound.empty()) bound = evaluate(alone, one_minus(operands));
+    const bool pointwise =
+        how == Exactness::function || how == Exactness::shift || how == Exactness::reflection;
     const double n = pointwise ? 8 : 4 * terms_of(operands);
     for (std::int64_t i = 0; i < found.count(); ++i) {
       const double a = found.number(i), b = wanted.number(i);
@@ -196,6 +211,8 @@ inline std::string compare(const Program& alone, const Arrays& operands, const A
         size = parts::of(bound[k]).number(complex ? i / 2 * 2 : i);
       else if (complex)
         size = std::hypot(wanted.number(i / 2 * 2), wanted.number(i / 2 * 2 + 1));
+      if (how == Exactness::reflection && operands[0].number(i) < 0)
+        size = std::max({size, 1.0, std::fabs(bound[k].number(i))});
       if (how == Exactness::mixture) size = size_of_all(operands);
       if (how == Exactness::shift)
         for (const HostArray& x : operands) size = std::max(size, std::fabs(x.number(i)));

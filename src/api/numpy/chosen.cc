@@ -1,5 +1,7 @@
 #include "api/numpy/chosen.h"
 
+#include "api/numpy/indexing.h"
+
 #include <tessera/at.h>
 #include <tessera/operators.h>
 
@@ -9,12 +11,12 @@ namespace tessera::inline v0::detail {
 
 Chosen chosen(const Array& mask, std::int64_t size) {
   const std::int64_t n = mask.size();
-  if (n == 0 || size == 0) return {zeros({size}, DType::int32), zeros({size}, DType::boolean)};
-  const Array before = cumsum(astype(mask, DType::int32), 0);
+  const DType dtype = index_dtype(std::max(n, size));
+  if (n == 0 || size == 0) return {zeros({size}, dtype), zeros({size}, DType::boolean)};
+  const Array before = cumsum(astype(mask, dtype), 0);
   // What is not chosen, and what is too much, goes outside, where nothing is written.
   const Array slot = where(mask, subtract(before, 1), size);
-  const Array positions =
-      At(zeros({size}, DType::int32), {AxisIndex(slot)}).set(v0::arange(n, DType::int32));
+  const Array positions = At(zeros({size}, dtype), {AxisIndex(slot)}).set(v0::arange(n, dtype));
   return {positions, less(v0::arange(size), element_of(before, 0, -1))};
 }
 

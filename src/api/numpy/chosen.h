@@ -5,8 +5,8 @@
 
 namespace tessera::inline v0::detail {
 
-/// The positions of the first `size` true elements of a vector, int32, 0 where there are fewer; and
-/// which of them there are.
+/// The positions of the first `size` true elements of a vector, of index_dtype, 0 where there are
+/// fewer; and which of them there are.
 struct Chosen {
   Array positions, valid;
 };

@@ -331,7 +331,8 @@ Array linspace(double start, double stop, std::int64_t num, bool endpoint, DType
     if (parts > 0) t = ops::div(t, ops::full_like(t, static_cast<double>(parts)));
     Value left = ops::mul(ops::sub(ops::full_like(t, 1), t), ops::full_like(t, start));
     Value v = ops::add(left, ops::mul(t, ops::full_like(t, stop)));
-    // A share of 0 of an infinity is no number, but the bounds themselves are what they are.
+    // A share of 0 of an infinity is no number, but of one value it is the start, and the last of
+    // several is the stop.
     if (num == 1) v = ops::full_like(t, start);
     if (num > 1 && endpoint && !(std::isfinite(start) && std::isfinite(stop)))
       v = ops::select(ops::eq(t, ops::full_like(t, 1)), ops::full_like(t, stop), v);

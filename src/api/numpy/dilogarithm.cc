@@ -59,9 +59,9 @@ Array spence(Operand x) {
 }
 
 namespace {
+// B_2k = (-1)^(k + 1) 2 (2k)! zeta(2k) / (2 pi)^2k (DLMF 25.6.2).
 template <class T>
 Array bernoulli_numbers(std::int64_t n) {
-  // B_2k = (-1)^(k + 1) 2 (2k)! zeta(2k) / (2 pi)^2k (DLMF 25.6.2).
   std::vector<T> b(static_cast<std::size_t>(n) + 1, T(0));
   b[0] = 1;
   if (n >= 1) b[1] = T(-0.5);
@@ -85,6 +85,13 @@ Array bernoulli(std::int64_t n, DType dtype, std::source_location loc) {
         .from(loc)
         .advice("bernoulli(8) are the first nine")
         .raise<Error>();
+  if (!is_floating(dtype))
+    Message("bernoulli")
+        .problem("the dtype is " + std::string(name_of(dtype)))
+        .rule("the numbers are fractions: float16, bfloat16, float32 or float64")
+        .from(loc)
+        .advice("bernoulli(8, ts::f64)")
+        .raise<DTypeError>();
   if (dtype == DType::float32) return bernoulli_numbers<float>(n);
   return bernoulli_numbers<double>(n).astype(dtype, loc);
 }

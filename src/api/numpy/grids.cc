@@ -1,5 +1,6 @@
 #include <tessera/grids.h>
 
+#include "api/numpy/indexing.h"
 #include "api/numpy/parts.h"
 
 #include <tessera/at.h>
@@ -113,17 +114,23 @@ Array tri(std::int64_t n, std::optional<std::int64_t> m, std::int64_t k, DType d
 
 namespace {
 // Rows and columns in order where `columns` of a row gives the first and the one behind the last.
-template <class F>
-std::array<Array, 2> places(std::int64_t n, F columns) {
-  std::vector<std::int32_t> row, column;
+template <class Number, class F>
+std::array<Array, 2> numbered(std::int64_t n, F columns) {
+  std::vector<Number> row, column;
   for (std::int64_t i = 0; i < n; ++i) {
     const auto [first, last] = columns(i);
     for (std::int64_t j = first; j < last; ++j) {
-      row.push_back(static_cast<std::int32_t>(i));
-      column.push_back(static_cast<std::int32_t>(j));
+      row.push_back(static_cast<Number>(i));
+      column.push_back(static_cast<Number>(j));
     }
   }
   return {Array(row), Array(column)};
+}
+template <class F>
+std::array<Array, 2> places(std::int64_t n, std::int64_t width, F columns) {
+  return detail::index_dtype(std::max(n, width)) == DType::int32
+             ? numbered<std::int32_t>(n, columns)
+             : numbered<std::int64_t>(n, columns);
 }
 using Ends = std::pair<std::int64_t, std::int64_t>;
 }  // namespace
@@ -132,7 +139,7 @@ std::array<Array, 2> tril_indices(std::int64_t n, std::int64_t k, std::optional<
                                   std::source_location loc) {
   const InFunction called("tril_indices", loc);
   const std::int64_t w = m.value_or(n), shift = std::clamp(k, -n - 1, w + 1);
-  return places(n, [&](std::int64_t i) {
+  return places(n, w, [&](std::int64_t i) {
     return Ends{0, std::clamp<std::int64_t>(i + shift + 1, 0, w)};
   });
 }
@@ -140,7 +147,7 @@ std::array<Array, 2> triu_indices(std::int64_t n, std::int64_t k, std::optional<
                                   std::source_location loc) {
   const InFunction called("triu_indices", loc);
   const std::int64_t w = m.value_or(n), shift = std::clamp(k, -n - 1, w + 1);
-  return places(n, [&](std::int64_t i) {
+  return places(n, w, [&](std::int64_t i) {
     return Ends{std::clamp<std::int64_t>(i + shift, 0, w), w};
   });
 }

@@ -1,6 +1,7 @@
 #include "api/numpy/parts.h"
 
 #include "api/numpy/chosen.h"
+#include "api/numpy/indexing.h"
 
 #include <tessera/at.h>
 #include <tessera/calculus.h>
@@ -102,7 +103,7 @@ Array bincount(Operand x, const BincountOptions& o) {
   Arrays all{x.array};
   if (o.weights) all.push_back(*o.weights);
   return composed1("bincount", all, x.loc, [&](In in) {
-    const Array w = o.weights ? in[1] : ones(in[0].shape(), DType::int32);
+    const Array w = o.weights ? in[1] : ones(in[0].shape(), detail::index_dtype(in[0].size()));
     if (n == 0) return zeros({0}, w.dtype());
     const Array v = in[0].dtype() == DType::boolean ? astype(in[0], DType::int32) : in[0];
     const Array place = where(less(v, n), maximum(v, 0), n);

@@ -265,10 +265,9 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
     Value v = ops::convert(in.back(), base.dtype(), base.type().weak);
     // The flat positions of the picked elements say where updates go, whatever the index.
     Shape flat_shape{base.shape().count()};
-    bool wide = base.shape().count() > 0x7fffffff;
     auto picked_positions = [&] {
-      Value flat = ops::reshape(ops::iota(b, wide ? DType::int64 : DType::int32, flat_shape, 0),
-                                base.shape());
+      Value flat =
+          ops::reshape(ops::iota(b, index_dtype(flat_shape[0]), flat_shape, 0), base.shape());
       return get_index(flat, index, in.subspan(1, arrays), name, "fill");
     };
     if (basic_unit(index)) {

@@ -1,5 +1,6 @@
 #include <tessera/linear.h>
 
+#include "api/numpy/indexing.h"
 #include "api/trace/composite.h"
 #include "api/trace/numbers.h"
 
@@ -241,8 +242,9 @@ struct Einsum {
         fail(std::string("letter '") + x.letters[i] + "' names axes of " + std::to_string(s[i]) +
                  " and " + std::to_string(s[j]) + " elements",
              "a letter has one extent", "use different letters");
-      Value on = ops::eq(ops::iota(b, DType::int32, s, static_cast<int>(i)),
-                         ops::iota(b, DType::int32, s, static_cast<int>(j)));
+      const DType numbers = detail::index_dtype(s[i]);
+      Value on = ops::eq(ops::iota(b, numbers, s, static_cast<int>(i)),
+                         ops::iota(b, numbers, s, static_cast<int>(j)));
       x.value = summed(ops::select(on, x.value, ops::zeros_like(x.value)),
                        {static_cast<std::int64_t>(j)});
       x.letters.erase(j, 1);

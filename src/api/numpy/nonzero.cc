@@ -25,7 +25,7 @@ Array truth(const Array& x) { return ravel(x.dtype() == DType::boolean ? x : not
 
 Array flat_positions(const Array& x, std::int64_t size, const Array& fill) {
   const detail::Chosen c = detail::chosen(truth(x), size);
-  return where(c.valid, c.positions, astype(fill, DType::int32));
+  return where(c.valid, c.positions, astype(fill, c.positions.dtype()));
 }
 Array fill_of(In in, std::size_t at) { return in.size() > at ? in[at] : Array(0); }
 
@@ -40,7 +40,7 @@ Arrays positions(const char* name, const Operand& x, const SizeOptions& o) {
     for (int axis = detail::rank_of(in[0]); axis-- > 0;) {
       const std::int64_t n = std::max<std::int64_t>(detail::extent_of(in[0], axis), 1);
       const Array p = remainder(floor_divide(c.positions, below), n);
-      out.insert(out.begin(), where(c.valid, p, astype(fill_of(in, 1), DType::int32)));
+      out.insert(out.begin(), where(c.valid, p, astype(fill_of(in, 1), c.positions.dtype())));
       below *= n;
     }
     return out;

@@ -1,5 +1,6 @@
 #include <tessera/ordering.h>
 
+#include "api/numpy/indexing.h"
 #include "api/numpy/parts.h"
 #include "api/trace/composite.h"
 
@@ -31,7 +32,10 @@ Array before(const Array& a, const Array& b) {
 Array search(const Array& x, const Array& values, bool right) {
   const std::int64_t n = x.size();
   const Shape& shape = values.shape();
-  if (n == 0 || values.size() == 0) return zeros(shape, DType::int32);
+  const DType positions = detail::index_dtype(n);
+  if (n == 0 || values.size() == 0) return zeros(shape, positions);
+  // The sum of two of them is halved.
+  const DType sums = detail::index_dtype(2 * n);
   const Between r = fori_loop(
       0, std::bit_width(static_cast<std::uint64_t>(n)),
       [&](Array, const Between& b) {
@@ -41,8 +45,8 @@ Array search(const Array& x, const Array& values, bool right) {
         const Array up = open & (right ? !before(values, m) : before(m, values));
         return Between{where(up, middle + 1, b.low), where(open & !up, middle, b.high)};
       },
-      Between{zeros(shape, DType::int32), broadcast_to(array(n).astype(DType::int32), shape)});
-  return r.low;
+      Between{zeros(shape, sums), full(shape, n, sums)});
+  return astype(r.low, positions);
 }
 }  // namespace
 
@@ -69,12 +73,12 @@ Array digitize(Operand x, Operand bins, bool right) {
   return composed1("digitize", {x.array, bins.array}, x.loc, [&](In in) {
     detail::need_rank("digitize", in[1], 1, x.loc);
     const std::int64_t n = in[1].size();
-    if (n == 0) return zeros(in[0].shape(), DType::int32);
+    if (n == 0) return zeros(in[0].shape(), detail::index_dtype(n));
     const SearchOptions o{.side = right ? "left" : "right"};
     const Array up = searchsorted(in[1], in[0], o);
     const Array down = subtract(n, searchsorted(flip(in[1], 0), in[0], o));
     const auto end = [&](std::int64_t i) { return detail::element_of(in[1], 0, i); };
-    return where(greater_equal(end(-1), end(0)), up, astype(down, DType::int32));
+    return where(greater_equal(end(-1), end(0)), up, astype(down, up.dtype()));
   });
 }
 
@@ -91,7 +95,8 @@ Array lexsort(const std::vector<Array>& keys, std::int64_t axis, std::source_loc
             .advice("broadcast_arrays makes it so")
             .raise<ShapeError>();
     const int a = normalize_axis(axis, all[0].rank(), "lexsort", loc);
-    all.push_back(ops::iota(b, DType::int32, all[0].shape(), a));
+    all.push_back(ops::iota(b, detail::index_dtype(all[0].shape()[static_cast<std::size_t>(a)]),
+                            all[0].shape(), a));
     return ops::sort(all, a, static_cast<int>(keys.size())).back();
   });
 }

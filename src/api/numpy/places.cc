@@ -1,5 +1,6 @@
 #include <tessera/places.h>
 
+#include "api/numpy/indexing.h"
 #include "api/numpy/parts.h"
 #include "api/trace/composite.h"
 
@@ -65,7 +66,7 @@ Array place(Operand x, Operand mask, Operand values) {
           .advice("broadcast_to gives the mask the array's shape")
           .raise<ShapeError>();
     const Array chosen = ravel(not_equal(in[1], 0));
-    const Array before = subtract(cumsum(astype(chosen, DType::int32), 0), 1);
+    const Array before = subtract(cumsum(astype(chosen, detail::index_dtype(chosen.size())), 0), 1);
     const Array put = take(astype(v, in[0].dtype()), remainder(before, v.size()));
     return where(chosen, put, ravel(in[0])).reshape(in[0].shape());
   });
@@ -91,7 +92,7 @@ Arrays unravel_index(Operand positions, const Shape& shape) {
   return composed("unravel_index", {positions.array}, positions.loc, [&](In in) {
     detail::need_integer("unravel_index", in[0], positions.loc);
     const std::int64_t n = std::max<std::int64_t>(shape.count(), 1);
-    Array p = astype(in[0], n > INT32_MAX ? DType::int64 : DType::int32);
+    Array p = astype(in[0], detail::index_dtype(n));
     p = clip(where(less(p, 0), add(p, n), p), 0, n - 1);
     Arrays out;
     for (std::size_t i = shape.size(); i-- > 0;) {
@@ -112,7 +113,7 @@ Array ravel_multi_index(const Arrays& positions, const Shape& shape, std::source
           .from(loc)
           .advice("unravel_index gives them")
           .raise<ShapeError>();
-    const DType d = shape.count() > INT32_MAX ? DType::int64 : DType::int32;
+    const DType d = detail::index_dtype(shape.count());
     Array p = zeros({}, d);
     for (std::size_t i = 0; i < in.size(); ++i) {
       detail::need_integer("ravel_multi_index", in[i], loc);

@@ -1,5 +1,7 @@
 #include "api/numpy/parts.h"
 
+#include "api/numpy/indexing.h"
+
 #include <tessera/constants.h>
 
 #include <tessera/operators.h>
@@ -94,7 +96,7 @@ Array quantile_of(const char* name, const Operand& x, const Operand& part, doubl
     const Array bound = skip ? last : broadcast_to(usual, last.shape());
     const Array at = multiply(ravel(q), bound);
     const auto place = [&](const Array& p) {
-      return astype(clip(p, 0, maximum(bound, 0)), DType::int32);
+      return astype(clip(p, 0, maximum(bound, 0)), detail::index_dtype(g.rows.shape().back()));
     };
     const Array below = floor(at), low = take_along_axis(sorted, place(below), -1);
     const Array high = take_along_axis(sorted, place(ceil(at)), -1);

@@ -286,7 +286,10 @@ Array All::operator()(const Operand& x, const LogicOptions& o) const {
 }
 Array count_nonzero(Operand x, const LogicOptions& o) {
   return reduce("count_nonzero", x, o.axis, o.keepdims, o.where, {}, [](const Input& in) {
-    return ops::reduce_sum(ops::convert(counted(in, truth(in.x), 0), DType::int32), in.axes);
+    std::int64_t n = 1;
+    for (std::int64_t a : in.axes) n *= in.x.shape()[static_cast<std::size_t>(a)];
+    const Value counts = ops::convert(counted(in, truth(in.x), 0), detail::index_dtype(n));
+    return ops::reduce_sum(counts, in.axes);
   });
 }
 

@@ -1,6 +1,7 @@
 #include <tessera/sets.h>
 
 #include "api/numpy/chosen.h"
+#include "api/numpy/indexing.h"
 
 #include <tessera/at.h>
 #include <tessera/control_flow.h>
@@ -39,7 +40,7 @@ Array order_of(const Array& rows) {
         const Array column = take(rows, subtract(k - 1, i), 1);
         return take(order, argsort(take(column, order)));
       },
-      arange(n, DType::int32));
+      arange(n, detail::index_dtype(n)));
 }
 Rows sorted_rows(const Array& rows, bool equal_nan) {
   const std::int64_t n = extent_of(rows, 0);
@@ -87,20 +88,21 @@ UniqueAll unique_of(const Array& x, const UniqueOptions& o, std::int64_t size, c
   const detail::Chosen c = detail::chosen(r.first, size);
   const Array values = detail::filled(take(r.sorted, c.positions, 0), c.valid,
                                       fill ? *fill : element_of(r.sorted, 0, 0));
-  const Array group = subtract(cumsum(astype(r.first, DType::int32), 0), 1);
-  const Array inverse = At(zeros({n}, DType::int32), {AxisIndex(r.order)}).set(group);
-  const Array ends = concatenate({part_of(c.positions, 0, 1, size), zeros({1}, DType::int32)});
+  const DType places = c.positions.dtype();
+  const Array group = subtract(cumsum(astype(r.first, places), 0), 1);
+  const Array inverse = At(zeros({n}, places), {AxisIndex(r.order)}).set(group);
+  const Array ends = concatenate({part_of(c.positions, 0, 1, size), zeros({1}, places)});
   const Array next = concatenate({part_of(c.valid, 0, 1, size), zeros({1}, DType::boolean)});
   const Array kinds = count_nonzero(r.first);
   // The last that there is ends with the array, unless more of them were cut off.
   const Array end = where(next, ends, n);
   Array counts = where(c.valid, subtract(end, c.positions), 0);
   if (size > 0) {
-    const Array all = At(zeros({size}, DType::int32), {AxisIndex(group)}).add(1);
+    const Array all = At(zeros({size}, places), {AxisIndex(group)}).add(1);
     counts = where(greater(kinds, size), all, counts);
   }
   return {restored(values, x, o.axis), take(r.order, c.positions),
-          o.axis ? inverse : inverse.reshape(x.shape()), astype(counts, DType::int32)};
+          o.axis ? inverse : inverse.reshape(x.shape()), astype(counts, places)};
 }
 
 }  // namespace

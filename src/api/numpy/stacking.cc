@@ -1,5 +1,6 @@
 #include <tessera/stacking.h>
 
+#include "api/numpy/indexing.h"
 #include "api/numpy/parts.h"
 
 #include <algorithm>
@@ -172,10 +173,10 @@ Array delete_(Operand x, const Positions& positions, std::optional<std::int64_t>
             .raise<ShapeError>();
       gone[static_cast<std::size_t>(p < 0 ? p + n : p)] = true;
     }
-    std::vector<std::int32_t> kept;
+    std::vector<std::int64_t> kept;
     for (std::int64_t i = 0; i < n; ++i)
-      if (!gone[static_cast<std::size_t>(i)]) kept.push_back(static_cast<std::int32_t>(i));
-    return take(v, Array(kept), a);
+      if (!gone[static_cast<std::size_t>(i)]) kept.push_back(i);
+    return take(v, astype(Array(kept), detail::index_dtype(n)), a);
   });
 }
 Array delete_(Operand x, std::int64_t position, std::optional<std::int64_t> axis) {

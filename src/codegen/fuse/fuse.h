@@ -18,6 +18,8 @@ struct Cluster {
   std::vector<std::size_t> equations;  // indices in the outer program, ascending
   ProgramPtr program;                  // for kernels
   std::vector<Var> inputs, outputs;
+  /// Where in each input a kernel begins to read, in bytes; empty: where it begins (stretches.h).
+  std::vector<std::int64_t> offsets;
 };
 
 /// Equations that write over an operand, by equation of the program.

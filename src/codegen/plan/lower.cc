@@ -2,9 +2,9 @@
 
 #include "base/warning.h"
 #include "codegen/calls/calls.h"
+#include "codegen/fuse/stretches.h"
 #include "codegen/fuse/traits.h"
 #include "codegen/kernel/kernel.h"
-#include "codegen/plan/stretches.h"
 #include "ir/nested.h"
 
 #include <algorithm>
@@ -148,7 +148,9 @@ void Lowerer::run(const std::vector<Mask>* results) {
       if (last < i) overwriting.after[i].push_back(last);
       last = i;
     }
-    for (const Cluster& c : codegen::fuse(flat_, classes, overwriting)) {
+    std::vector<Cluster> clusters = codegen::fuse(flat_, classes, overwriting);
+    codegen::read_stretches(flat_, clusters);
+    for (const Cluster& c : clusters) {
       hold(c.equations);
       lower_cluster(c);
     }
@@ -173,17 +175,16 @@ void Lowerer::lower_cluster(const Cluster& c) {
   step.name = in_scope(last, c.program->name);
   step.loc = last.loc;
   for (Var v : c.outputs) step.mask |= level_.mask[v];
-  StretchedKernel kernel = stretched_kernel(c);
-  for (const Stretch& s : kernel.inputs) {
-    step.inputs.push_back(dense(s.var));
-    step.inputs.back().offset += s.offset;
-    step.input_types.push_back(s.type);
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    step.inputs.push_back(dense(c.inputs[i]));
+    if (!c.offsets.empty()) step.inputs.back().offset += c.offsets[i];
+    step.input_types.push_back(c.program->type(c.program->inputs[i]));
   }
   for (Var v : c.outputs) {
     step.outputs.push_back(new_value(v, step.mask));
     step.output_types.push_back(flat_.types[v]);
   }
-  ctx_.kernels.push_back({std::move(kernel.program), &draft_, add(std::move(step))});
+  ctx_.kernels.push_back({c.program, &draft_, add(std::move(step))});
 }
 
 // A kernel of one equation.

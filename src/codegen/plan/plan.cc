@@ -49,7 +49,7 @@ void finish(PlanContext& ctx, std::uint64_t signature) {
 }  // namespace
 
 std::span<const std::string_view> plan_passes() {
-  static constexpr std::string_view names[] = {"joint_products", "updates", "fuse"};
+  static constexpr std::string_view names[] = {"joint_products", "updates", "fuse", "stretches"};
   return names;
 }
 

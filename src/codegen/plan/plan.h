@@ -42,7 +42,7 @@ struct PlanOptions {
 extern std::atomic<std::int64_t> bytes_worth_a_phase;
 
 /// The passes of the planner by name, in the order in which it runs them: "joint_products",
-/// "updates", "fuse". They go through the door of transform/pass.h.
+/// "updates", "fuse", "stretches". They go through the door of transform/pass.h.
 std::span<const std::string_view> plan_passes();
 
 /// Flattens shard_maps into one list of equations, decides over which axes each is executed, fuses,

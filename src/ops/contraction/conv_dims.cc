@@ -37,7 +37,7 @@ std::string too_long(const WindowSpan& w) {
     return extent > 0 && (__builtin_mul_overflow(extent - 1, dilation, &n) || n >= kMost);
   };
   const auto span_text = [](std::int64_t extent, std::int64_t dilation) {
-    return std::to_string(extent) + " elements, one in " + std::to_string(dilation);
+    return std::to_string(extent) + " elements, " + std::to_string(dilation) + " apart";
   };
   if (long_span(w.extent, w.dilation)) return span_text(w.extent, w.dilation);
   if (long_span(w.window, w.window_dilation))

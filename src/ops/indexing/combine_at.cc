@@ -41,6 +41,11 @@ Values scatter_by(std::span<const Value> xs, Value indices, std::span<const Valu
 
 namespace {
 
+// As large as any.
+struct Element {
+  alignas(16) std::byte bytes[16];
+};
+
 struct Operands {
   std::size_t count;  // of arrays that change together
   explicit Operands(std::size_t inputs) : count(inputs / 2) {}
@@ -154,7 +159,7 @@ std::shared_ptr<const Routine> call(const CallArgs& a) {
   auto run_row = [=](const RoutineArgs& args, std::int64_t row) {
     const HostArray places(index, Shape{rows * m}, const_cast<void*>(args.inputs[o.count]));
     std::vector<const void*> in(2 * o.count);
-    std::vector<std::uint64_t> made(o.count);  // results are not written over what is read
+    std::vector<Element> made(o.count);  // results are not written over what is read
     std::vector<void*> out(o.count);
     for (std::size_t i = 0; i < o.count; ++i) {
       auto* to = static_cast<std::byte*>(args.outputs[i]) + row * n * sizes[i];

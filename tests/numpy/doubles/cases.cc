@@ -263,4 +263,25 @@ Reals draw_operand(Dice& dice, const Shape& shape, double low, double high) {
                          : draw_reals(dice, shape, low, high);
 }
 
+Longs log_softmax(const Longs& row) {
+  Long s = 0;
+  for (Long v : row) s += std::exp(v);
+  Longs out = row;
+  for (Long& v : out) v -= std::log(s);
+  return out;
+}
+Longs softmax(const Longs& row) {
+  Longs out = log_softmax(row);
+  for (Long& v : out) v = std::exp(v);
+  return out;
+}
+
+void normalise(Longs& x, const std::vector<std::size_t>& at, Long epsilon, bool centered) {
+  Long m = 0, v = 0;
+  const auto n = static_cast<Long>(at.size());
+  for (std::size_t i : at) m += centered ? x[i] / n : 0;
+  for (std::size_t i : at) v += (x[i] - m) * (x[i] - m) / n;
+  for (std::size_t i : at) x[i] = (x[i] - m) / std::sqrt(v + epsilon);
+}
+
 }  // namespace doubles

@@ -119,6 +119,11 @@ inline Long sigmoid(Long x) { return 1 / (1 + std::exp(-x)); }
 inline Long softplus(Long x) {
   return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
 }
+/// Of one row.
+Longs log_softmax(const Longs& row);
+Longs softmax(const Longs& row);
+/// The elements `at` of `x` with mean 0, or theirs, and mean square 1.
+void normalise(Longs& x, const std::vector<std::size_t>& at, Long epsilon, bool centered = true);
 /// By Newton's method, for what is not near 1.
 Long erf_inv(Long x);
 constexpr Long kPi = 3.14159265358979323846264338327950288L;

@@ -1,0 +1,71 @@
+// What the tables of public functions have in common: a test for each row, which draws cases of it,
+// and one that every function of the headers has a row or a reason.
+#pragma once
+
+#include "numpy/integers/declared.h"
+#include "random/shrink.h"
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <map>
+#include <set>
+#include <string>
+
+namespace drawn {
+
+/// Draws `cases` of row number `index`, of tapes so long; `wrong` says what is wrong with one. A
+/// case that is wrong is shrunk, in `tries` at most where each costs much.
+inline void check_row(const std::string& name, std::size_t index, std::uint64_t cases,
+                      std::size_t length, const check::Case& wrong, int tries = 1 << 30) {
+  const std::uint64_t seed = check::setting("TESSERA_RANDOM_SEED", 1);
+  const check::Case noted = [&](const walk::Tape& tape) {
+    check::note(name + " tape " + check::to_string(tape));
+    return wrong(tape);
+  };
+  for (std::uint64_t k = 0; k < cases; ++k) {
+    std::mt19937_64 rng((seed * 1000003 + k) * 1000003 + index);
+    walk::Tape tape(length);
+    for (std::uint32_t& n : tape) n = static_cast<std::uint32_t>(rng() % 27720);  // of 2 to 12
+    if (noted(tape).empty()) continue;
+    const walk::Tape small = check::shrunk(
+        tape, [&](const walk::Tape& t) { return tries-- > 0 ? noted(t) : std::string(); });
+    FAIL() << name << ", case " << k << " of seed " << seed << ": " << noted(small) << "\ntape "
+           << check::to_string(small);
+  }
+}
+
+/// The number of a row and its name, in letters that GoogleTest takes.
+inline std::string test_name(std::size_t index, const std::string& row) {
+  std::string name = std::to_string(index) + "_";
+  for (char ch : row)
+    name += std::isalnum(static_cast<unsigned char>(ch)) ? std::string(1, ch)
+            : ch == ':'                                  ? ""
+                        : "_" + std::to_string(static_cast<int>(ch));
+  return name;
+}
+
+using Reasons = std::map<std::string, std::string>;
+
+/// Every function of the public headers but those left out has a row or a reason in `table`, and
+/// what has is declared; `others` are rows of what the walk of the headers does not see.
+inline void check_every_function(const std::string& table, const std::set<std::string>& with_row,
+                                 const Reasons& left_out_headers, const Reasons& left_out,
+                                 const std::set<std::string>& others = {}) {
+  std::set<std::string> declared;
+  for (const integers::Declared& d :
+       integers::declared_functions(TESSERA_SOURCE_DIR "/include/tessera")) {
+    if (left_out_headers.contains(d.header)) continue;
+    declared.insert(d.name);
+    EXPECT_TRUE(with_row.contains(d.name) || left_out.contains(d.name))
+        << d.name << " of " << d.header << " has no row in " << table
+        << " and no reason in declared.cc";
+    EXPECT_FALSE(with_row.contains(d.name) && left_out.contains(d.name)) << d.name;
+  }
+  for (const std::string& name : with_row)
+    EXPECT_TRUE(declared.contains(name) || others.contains(name)) << name << " is gone";
+  for (const auto& [name, reason] : left_out)
+    EXPECT_TRUE(declared.contains(name)) << name << " is gone";
+}
+
+}  // namespace drawn
