@@ -35,6 +35,7 @@ struct All {
   Window seating, data;
   std::size_t half = 0;  // of a data segment: rounds take turns
   std::uint32_t rounds = 0;
+  std::vector<int> readers[2];  // who reads what the half holds
   bool spins = false;  // there is a core for each process of the machine
   bool joined = false;
 
@@ -280,6 +281,7 @@ Round::Round(const Subject& subject, const Traffic& traffic)
   mine.arrived.store(number_, std::memory_order_release);
   wake(mine, mine.arrived);
   make_room();
+  a.readers[number_ % 2] = traffic.to;
   for (const int r : traffic.from)
     if (!a.seat(r)) {
       received_.push_back({r, std::vector<std::byte>(traffic.bytes[static_cast<std::size_t>(r)]),
@@ -315,7 +317,7 @@ void Round::make_room() {
     return;
   }
   // The half was another round's, two before this one.
-  for (const int r : traffic_.to)
+  for (const int r : a.readers[number_ % 2])
     if (Seat* seat = a.seat(r)) Patience(subject_, r).until(*seat, seat->done, number_ - 2);
 }
 

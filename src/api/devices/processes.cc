@@ -48,9 +48,10 @@ Array process_allgather(Operand x) {
   const InFunction called("process_allgather", x.loc);
   const Sharding placed = x.array.sharding();
   const std::vector<Device> devices = placed.devices();
-  const bool own = std::all_of(devices.begin(), devices.end(),
-                               [](const Device& d) { return runtime::is_local(d.id); });
-  if (own) return stacked(x.array, x.loc);
+  if (devices.size() == 1) return stacked(x.array, x.loc);
+  if (std::all_of(devices.begin(), devices.end(),
+                  [](const Device& d) { return runtime::is_local(d.id); }))
+    return device_get(x.array);
   const auto everywhere = jit([](Array v) { return v; },
                               {.mesh = placed.mesh(), .out_shardings = PartitionSpec()});
   return device_get(everywhere(x.array));

@@ -1,0 +1,157 @@
+// What processes_test.cc starts in one process and in several: each mode prints what it computes,
+// every bit of it, in process 0.
+#include <tessera/tessera.h>
+
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace ts = tessera;
+using ts::Array;
+using ts::P;
+
+namespace {
+
+constexpr int kDevices = 8;
+
+// The bits of a value, on however many devices of however many processes it lies.
+void show(const char* name, const Array& x) {
+  const Array whole = x.sharding().devices().size() > 1 ? ts::process_allgather(x) : x;
+  if (ts::process_index() != 0) return;
+  std::printf("%s %s", name, to_string(whole.shape()).c_str());
+  for (const float v : whole.astype(ts::f32).to_vector<float>()) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    std::printf(" %08x", bits);
+  }
+  std::printf("\n");
+}
+
+Array draw(std::int64_t seed, const ts::Shape& shape) {
+  return ts::random::normal(ts::random::key(seed), shape);
+}
+
+// A function of one device's row, over the axis "i".
+using Body = Array (*)(Array);
+const std::map<std::string, Body>& bodies() {
+  static const std::map<std::string, Body> all{
+      {"psum", [](Array v) { return v + ts::psum(v * v, "i"); }},
+      {"pmax", [](Array v) { return ts::pmax(v, "i") - ts::pmin(v, "i"); }},
+      {"pmean", [](Array v) { return v - ts::pmean(v, "i"); }},
+      {"psum_scatter", [](Array v) { return v + ts::psum_scatter(v, "i") * 3; }},
+      {"all_gather", [](Array v) { return ts::sum(ts::all_gather(v, "i") * v, 1); }},
+      {"all_to_all", [](Array v) { return ts::all_to_all(v, "i", 0, 0); }},
+      {"ppermute",
+       [](Array v) {
+         std::vector<std::pair<std::int64_t, std::int64_t>> ring;
+         for (std::int64_t d = 0; d + 1 < kDevices; ++d) ring.emplace_back(d, d + 1);
+         return v + ts::ppermute(v, "i", ring);
+       }},
+      {"axis_index", [](Array v) { return v * (1.0f + ts::axis_index("i").astype(ts::f32)); }},
+      {"loop",
+       [](Array v) {
+         return ts::fori_loop(
+             0, 5, [](Array, Array c) { return c * 0.5f + ts::pmean(ts::sin(c), "i"); }, v);
+       }},
+      {"draws",
+       [](Array v) {
+         return v + ts::random::normal(
+                        ts::random::fold_in(ts::random::key(3), ts::axis_index("i")), v.shape());
+       }},
+  };
+  return all;
+}
+
+void maps() {
+  const Array x = draw(0, {kDevices, 8});
+  for (const auto& [name, body] : bodies()) {
+    const auto f = ts::pmap(body, {.axis_name = "i"});
+    show(name.c_str(), f(x));
+    show((name + " in jit").c_str(), ts::jit([&](Array x) { return f(ts::sin(x)) * 2; })(x));
+    show((name + ", summed").c_str(), ts::jit([&](Array x) { return ts::sum(f(x), 0); })(x));
+    if (name == "pmax") continue;  // it has no derivative
+    show((name + ", gradient").c_str(),
+         ts::grad([&](Array x) { return ts::sum(ts::cos(f(x))); })(x));
+  }
+}
+
+struct Layer {
+  Array w, b;
+};
+void steps() {
+  const std::map<std::string, ts::Mesh> meshes{
+      {"data", ts::Mesh({{"data", 8}})},
+      {"data and model", ts::Mesh({{"data", 4}, {"model", 2}})},
+      {"model and data", ts::Mesh({{"model", 2}, {"data", 4}})},
+  };
+  const Array x = draw(1, {64, 16}), y = draw(2, {64, 16});
+  for (const auto& [name, mesh] : meshes)
+    for (const auto& [kind, weights] :
+         std::map<std::string, ts::PartitionSpec>{{"replicated", P()},
+                                  {"sharded", P("data")},
+                                  {"by columns", name == "data" ? P(ts::none, "data")
+                                                                : P(ts::none, "model")}}) {
+      const ts::SpecTree specs(weights);
+      Layer layer{draw(4, {16, 16}) * 0.25f, ts::zeros({16})};
+      layer.w = ts::device_put(layer.w, mesh, weights);
+      layer.b = ts::device_put(layer.b, mesh, P());
+      const auto step = ts::jit(
+          [](Layer l, Array x, Array y) {
+            const auto loss = [&](Layer l) {
+              return ts::mean(ts::square(ts::tanh(ts::matmul(x, l.w) + l.b) - y));
+            };
+            const auto [value, g] = ts::value_and_grad(loss)(l);
+            return std::pair(value, Layer{l.w - 0.1f * g.w, l.b - 0.1f * g.b});
+          },
+          {.mesh = mesh});
+      const Array a = ts::device_put(x, mesh, P("data")), b = ts::device_put(y, mesh, P("data"));
+      Array loss;
+      for (int t = 0; t < 5; ++t) std::tie(loss, layer) = step(layer, a, b);
+      show((name + ", " + kind + ": loss").c_str(), loss);
+      show((name + ", " + kind + ": weights").c_str(), layer.w);
+    }
+}
+
+void arrays() {
+  const ts::Mesh mesh({{"x", 4}, {"y", 2}});
+  const Array x = draw(5, {8, 16});
+  const Array a = ts::device_put(x, mesh, P("x", "y"));
+  show("placed", a);
+  show("a + a", a + a);
+  show("a.T", ts::transpose(a));
+  show("row sums", ts::sum(a, 1));
+  show("all", ts::sum(a));
+  show("a[3]", a[3]);
+  show("sorted", ts::sort(a, 0));
+  show("cumsum", ts::cumsum(a, 0));
+  show("product", ts::matmul(a, ts::transpose(a)));
+  const auto other = ts::jit([](Array x) { return x; }, {.mesh = mesh, .out_shardings = P("y", "x")});
+  show("moved", other(a));
+  show("from a callback",
+       ts::make_array_from_callback({8, 16}, ts::Sharding(mesh, P("x")),
+                                    [&](const std::vector<ts::Range>& r) {
+                                      return x(r[0], r[1]) * 2;
+                                    }));
+}
+
+void count() {
+  std::printf("process %d of %d: devices %s, mine %s\n", ts::process_index(), ts::process_count(),
+              std::to_string(ts::devices().size()).c_str(),
+              (std::ostringstream() << ts::local_devices()).str().c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const std::map<std::string, std::function<void()>> modes{
+      {"maps", maps}, {"steps", steps}, {"arrays", arrays}, {"count", count}};
+  if (argc != 2 || !modes.count(argv[1])) return 2;
+  ts::set_device_count(kDevices);
+  modes.at(argv[1])();
+  return 0;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "process %d: %s\n", ts::process_index(), e.what());
+  return 1;
+}
