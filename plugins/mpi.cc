@@ -83,9 +83,9 @@ int receive(TesseraTransport* t, int from, int tag, void* to, std::size_t bytes,
 }
 int test(TesseraTransport* t, TesseraRequest** request, int* over) {
   TesseraRequest* r = *request;
-  TESSERA_MPI_(MPI_Testall(static_cast<int>(r->parts.size()), r->parts.data(), over,
-                           MPI_STATUSES_IGNORE),
-               "MPI_Testall");
+  TESSERA_MPI_(
+      MPI_Testall(static_cast<int>(r->parts.size()), r->parts.data(), over, MPI_STATUSES_IGNORE),
+      "MPI_Testall");
   if (*over) {
     delete r;
     *request = nullptr;

@@ -53,8 +53,9 @@ void open_plugin(TesseraTransport& out, const SourceLoc& loc) {
   }
   if (!library)
     m.problem("a launcher started this process with others, and nothing here joins them")
-        .rule("processes are joined by the plug-in libtessera_mpi.so, which is built where MPI is "
-              "installed")
+        .rule(
+            "processes are joined by the plug-in libtessera_mpi.so, which is built where MPI is "
+            "installed")
         .advice("install libopenmpi-dev and build again, or set TESSERA_TRANSPORT to the plug-in")
         .raise<Error>();
   const auto open =

@@ -36,7 +36,7 @@ struct All {
   std::size_t half = 0;  // of a data segment: rounds take turns
   std::uint32_t rounds = 0;
   std::vector<int> readers[2];  // who reads what the half holds
-  bool spins = false;  // there is a core for each process of the machine
+  bool spins = false;           // there is a core for each process of the machine
   bool joined = false;
 
   Seat& mine() { return *seats[static_cast<std::size_t>(place[static_cast<std::size_t>(rank)])]; }
@@ -63,7 +63,7 @@ std::string seconds_text(double s) {
 std::string subject_text(const Subject& s) {
   std::string text(s.collective);
   if (!s.program.empty()) text += " of '" + std::string(s.program) + "'";
-  if (s.loc) text += ", " + to_string(s.loc);
+  if (const std::string at = to_string(s.loc); !at.empty()) text += ", " + at;
   return text;
 }
 
@@ -138,7 +138,8 @@ class Patience {
         code = a.transport.test(&a.transport, &request, &over);
       }
       if (code)
-        fail(subject_, a.transport.error, "processes are joined by " + std::string(a.transport.name),
+        fail(subject_, a.transport.error,
+             "processes are joined by " + std::string(a.transport.name),
              "look at what the launcher says");
       if (over) return;
       if (turn < 64) {
@@ -162,8 +163,7 @@ class Patience {
     if (rank_ >= 0)
       fail_for(subject_, rank_, ("did not come within " + seconds_text(waited)).c_str());
     fail(subject_, "not all processes came within " + seconds_text(waited),
-         "all of them come here, and none is waited for longer than " +
-             seconds_text(all().timeout),
+         "all of them come here, and none is waited for longer than " + seconds_text(all().timeout),
          "look at what each did last");
   }
 
@@ -200,7 +200,14 @@ void leave() {
   a.joined = false;
   Seat& mine = a.mine();
   if (mine.broken.load()) {
-    // Whatever this process thinks of how it ends, its work was not done.
+    // Whatever this process thinks of how it ends, its work was not done. Those who waited for it
+    // have time to say so, too.
+    const std::int64_t begin = monotonic_ns();
+    const auto is_over = [](const Seat* s) { return s->ending.load() || !lives(*s); };
+    mine.ending.store(1, std::memory_order_release);
+    while (!std::all_of(a.seats.begin(), a.seats.end(), is_over) &&
+           static_cast<double>(monotonic_ns() - begin) * 1e-9 < std::min(a.timeout, 2.0))
+      ::usleep(1000);
     std::lock_guard lock(a.plugin);
     a.transport.abort(&a.transport, EXIT_FAILURE);
     return;
@@ -284,8 +291,8 @@ Round::Round(const Subject& subject, const Traffic& traffic)
   a.readers[number_ % 2] = traffic.to;
   for (const int r : traffic.from)
     if (!a.seat(r)) {
-      received_.push_back({r, std::vector<std::byte>(traffic.bytes[static_cast<std::size_t>(r)]),
-                           nullptr});
+      received_.push_back(
+          {r, std::vector<std::byte>(traffic.bytes[static_cast<std::size_t>(r)]), nullptr});
       Received& in = received_.back();
       std::lock_guard lock(a.plugin);
       check(a.transport.receive(&a.transport, r, static_cast<int>(number_ & 0x7fff),
@@ -379,7 +386,7 @@ void Round::finish() {
   Seat& mine = a.mine();
   mine.done.store(number_, std::memory_order_release);
   wake(mine, mine.done);
-  set_text(mine, "is behind " + subject_text(subject_));
+  set_text(mine, "was last at " + subject_text(subject_));
 }
 
 void barrier(std::string_view function, const SourceLoc& loc) {

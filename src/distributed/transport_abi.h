@@ -22,9 +22,9 @@ typedef struct TesseraTransport {
   int version;
   char name[96]; /* "Open MPI v4.1.4" */
   int rank, size;
-  int node_size;       /* processes on this machine */
-  const int* node;     /* their ranks, ascending */
-  char error[512];     /* of the last function that failed */
+  int node_size;   /* processes on this machine */
+  const int* node; /* their ranks, ascending */
+  char error[512]; /* of the last function that failed */
 
   /* Over all processes; requests are freed when test finds them over. */
   int (*barrier)(struct TesseraTransport*, TesseraRequest**);
@@ -41,7 +41,7 @@ typedef struct TesseraTransport {
   int (*share)(struct TesseraTransport*, size_t bytes, void** segments, TesseraWindow**);
   int (*unshare)(struct TesseraTransport*, TesseraWindow*);
 
-  int (*close)(struct TesseraTransport*); /* all processes, at the end */
+  int (*close)(struct TesseraTransport*);            /* all processes, at the end */
   void (*abort)(struct TesseraTransport*, int code); /* ends all processes, at once */
 } TesseraTransport;
 

@@ -2,10 +2,15 @@
 // every bit of it, in process 0.
 #include <tessera/tessera.h>
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 
 namespace ts = tessera;
@@ -57,8 +62,8 @@ const std::map<std::string, Body>& bodies() {
        }},
       {"draws",
        [](Array v) {
-         return v + ts::random::normal(
-                        ts::random::fold_in(ts::random::key(3), ts::axis_index("i")), v.shape());
+         return v + ts::random::normal(ts::random::fold_in(ts::random::key(3), ts::axis_index("i")),
+                                       v.shape());
        }},
   };
   return all;
@@ -88,11 +93,10 @@ void steps() {
   };
   const Array x = draw(1, {64, 16}), y = draw(2, {64, 16});
   for (const auto& [name, mesh] : meshes)
-    for (const auto& [kind, weights] :
-         std::map<std::string, ts::PartitionSpec>{{"replicated", P()},
-                                  {"sharded", P("data")},
-                                  {"by columns", name == "data" ? P(ts::none, "data")
-                                                                : P(ts::none, "model")}}) {
+    for (const auto& [kind, weights] : std::map<std::string, ts::PartitionSpec>{
+             {"replicated", P()},
+             {"sharded", P("data")},
+             {"by columns", name == "data" ? P(ts::none, "data") : P(ts::none, "model")}}) {
       const ts::SpecTree specs(weights);
       Layer layer{draw(4, {16, 16}) * 0.25f, ts::zeros({16})};
       layer.w = ts::device_put(layer.w, mesh, weights);
@@ -127,14 +131,53 @@ void arrays() {
   show("sorted", ts::sort(a, 0));
   show("cumsum", ts::cumsum(a, 0));
   show("product", ts::matmul(a, ts::transpose(a)));
-  const auto other = ts::jit([](Array x) { return x; }, {.mesh = mesh, .out_shardings = P("y", "x")});
+  const auto other =
+      ts::jit([](Array x) { return x; }, {.mesh = mesh, .out_shardings = P("y", "x")});
   show("moved", other(a));
-  show("from a callback",
-       ts::make_array_from_callback({8, 16}, ts::Sharding(mesh, P("x")),
-                                    [&](const std::vector<ts::Range>& r) {
-                                      return x(r[0], r[1]) * 2;
-                                    }));
+  show("from a callback", ts::make_array_from_callback(
+                              {8, 16}, ts::Sharding(mesh, P("x")),
+                              [&](const std::vector<ts::Range>& r) { return x(r[0], r[1]) * 2; }));
 }
+
+// What one process does otherwise than the others. They say what they were told.
+Array mean(const Array& x) {
+  return ts::pmap([](Array v) { return ts::pmean(v, "i"); }, {.axis_name = "i"})(x);
+}
+Array sum(const Array& x) {
+  return ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"})(x);
+}
+const Array& rows() {
+  static const Array all = ts::ones({kDevices, 4});
+  return all;
+}
+void differ() {
+  show("before", sum(rows()));
+  (ts::process_index() == 1 ? mean(rows()) : sum(rows() * 2)).block_until_ready();
+}
+void leave() {
+  show("before", sum(rows()));
+  if (ts::process_index() != 1) sum(rows()).block_until_ready();
+}
+void die() {
+  show("before", sum(rows()));
+  if (ts::process_index() == 1) ::raise(SIGKILL);
+  sum(rows()).block_until_ready();
+}
+void hang() {
+  show("before", sum(rows()));
+  if (ts::process_index() == 1) ::pause();
+  sum(rows()).block_until_ready();
+}
+void give_up() {
+  show("before", sum(rows()));
+  if (ts::process_index() == 1) throw std::runtime_error("no such file");
+  sum(rows()).block_until_ready();
+}
+void read_others() {
+  const Array x = ts::device_put(draw(0, {8, 2}), ts::Mesh({{"i", 8}}), P("i"));
+  (void)x.to_vector<float>();
+}
+void place_on_others() { (void)ts::device_put(rows(), ts::Device{7 - 4 * ts::process_index()}); }
 
 void count() {
   std::printf("process %d of %d: devices %s, mine %s\n", ts::process_index(), ts::process_count(),
@@ -145,9 +188,19 @@ void count() {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const std::map<std::string, std::function<void()>> modes{
-      {"maps", maps}, {"steps", steps}, {"arrays", arrays}, {"count", count}};
+  const std::map<std::string, std::function<void()>> modes{{"maps", maps},
+                                                           {"steps", steps},
+                                                           {"arrays", arrays},
+                                                           {"count", count},
+                                                           {"differ", differ},
+                                                           {"leave", leave},
+                                                           {"die", die},
+                                                           {"hang", hang},
+                                                           {"give_up", give_up},
+                                                           {"read", read_others},
+                                                           {"place", place_on_others}};
   if (argc != 2 || !modes.count(argv[1])) return 2;
+  ts::distributed::initialize({.timeout = 1});
   ts::set_device_count(kDevices);
   modes.at(argv[1])();
   return 0;

@@ -4,9 +4,13 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <regex>
+#include <sstream>
 #include <string>
 
 namespace {
@@ -44,9 +48,18 @@ std::string first_difference(const std::string& a, const std::string& b) {
   }
 }
 
+// Where processes may not be started so, as in a container that forbids it, there is nothing to test.
+bool starts() {
+  static const Outcome tried = run(std::string(DISTRIBUTED_LAUNCHER) + " -n 2 true");
+  return tried.code == 0;
+}
+#define NEEDS_A_LAUNCHER() \
+  if (!starts()) GTEST_SKIP() << DISTRIBUTED_LAUNCHER << " starts nothing here: 0 checked"
+
 class Processes : public testing::TestWithParam<std::string> {};
 
 TEST_P(Processes, GiveTheBitsOfOne) {
+  NEEDS_A_LAUNCHER();
   const Outcome one = run(0, GetParam());
   ASSERT_EQ(one.code, 0) << one.out;
   ASSERT_GT(std::count(one.out.begin(), one.out.end(), '\n'), 8);
@@ -60,5 +73,88 @@ TEST_P(Processes, GiveTheBitsOfOne) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, Processes, testing::Values("maps", "steps", "arrays"),
                          [](const auto& info) { return info.param; });
+
+// What the processes say, without the launcher's words, in the order of their numbers; what differs
+// from run to run is a letter.
+std::string said(int processes, const std::string& mode) {
+  const Outcome o = run(processes, mode);
+  EXPECT_NE(o.code, 0);
+  std::map<std::string, std::string> by_process;
+  std::istringstream lines(o.out);
+  std::string line, who;
+  static const std::regex start("process (\\d+): .*"), stand("\\([^()]*, pid \\d+\\)"),
+      time("\\d+(\\.\\d+)? s ago"), place("child\\.cc:\\d+");
+  while (std::getline(lines, line)) {
+    if (std::regex_match(line, start))
+      who = line.substr(0, line.find(':'));
+    else if (line.compare(0, 2, "  ") != 0)
+      who.clear();
+    if (who.empty()) continue;
+    line = std::regex_replace(std::regex_replace(line, stand, "(H)"), time, "T ago");
+    line = std::regex_replace(line, place, "child.cc:L");
+    by_process[who] += line + "\n";
+  }
+  std::string text;
+  for (const auto& [process, words] : by_process) text += words;
+  return text;
+}
+
+// One of two processes does not come to what the other one waits for.
+TEST(Faults, AreNamedByThoseWhoWait) {
+  NEEDS_A_LAUNCHER();
+  const auto waiting = [](const std::string& what, const std::string& stand) {
+    return "process 0: psum: process 1 " + what +
+           "\n"
+           "  - process 0 (H): came to psum of 'pmap(child.cc:L)', child.cc:L, T ago\n"
+           "  - process 1 (H): " +
+           stand +
+           ", T ago\n"
+           "  rule: all processes come to the same collectives in the same order, and none is "
+           "waited for longer than 1.0 s\n"
+           "  from: child.cc:L\n"
+           "  try: look at what process 1 did last\n";
+  };
+  EXPECT_EQ(said(2, "leave"), waiting("has come to its end", "has come to its end"));
+  EXPECT_EQ(said(2, "give_up"),
+            waiting("has come to its end", "has come to its end") + "process 1: no such file\n");
+  EXPECT_EQ(said(2, "die"), waiting("has ended", "ended; was last at all_gather of 'jit'"));
+  EXPECT_EQ(said(2, "hang"),
+            waiting("did not come within 1.0 s", "was last at all_gather of 'jit'"));
+}
+
+// Both of two processes that came to different programs say so, the second perhaps that the first
+// did.
+TEST(Faults, ProgramsThatDifferAreFoundAtOnce) {
+  NEEDS_A_LAUNCHER();
+  const std::string text = said(2, "differ");
+  const auto differs = [](const char* other) {
+    return std::string("psum: process ") + other +
+           " came to psum of 'pmap(child.cc:L)', child.cc:L, this one to psum of "
+           "'pmap(child.cc:L)', child.cc:L\n";
+  };
+  EXPECT_TRUE(text.find("process 0: " + differs("1")) != std::string::npos ||
+              text.find("process 1: " + differs("0")) != std::string::npos)
+      << text;
+  for (const char* process : {"process 0: psum: ", "process 1: psum: "})
+    EXPECT_NE(text.find(process), std::string::npos) << text;
+}
+
+TEST(Faults, WhatIsElsewhereIsNeitherReadNorPlaced) {
+  NEEDS_A_LAUNCHER();
+  const std::string read =
+      "to_vector: the array f32[8,2] lies on 8 devices, of which 4 are this process's\n"
+      "  rule: a process reads what its own devices have\n"
+      "  from: child.cc:L\n"
+      "  try: gather it in all processes with process_allgather(x), or read x.shards()\n";
+  EXPECT_EQ(said(2, "read"), "process 0: " + read + "process 1: " + read);
+  const auto place = [](const char* device, const char* process, const char* own) {
+    return std::string("device_put: device ") + device + " is of process " + process +
+           "\n  rule: a process places arrays on its own devices, here " + own +
+           "\n  from: child.cc:L\n"
+           "  try: take one of local_devices(), or a sharding over devices of all processes\n";
+  };
+  EXPECT_EQ(said(2, "place"),
+            "process 0: " + place("7", "1", "0 to 3") + "process 1: " + place("3", "0", "4 to 7"));
+}
 
 }  // namespace

@@ -329,6 +329,9 @@ std::string to_string(const Array& x) {
   const runtime::ArrayData& data = *detail::data_of(*x.impl());
   const runtime::Use use(data);
   if (!use) return "Array(" + describe(x) + " deleted)";
+  if (!runtime::is_addressable(data))
+    return "Array(" + describe(x) + " on " + std::to_string(data.layout->devices().size()) +
+           " devices, of other processes too)";
   runtime::BufferPtr hold;
   const std::byte* bytes = runtime::dense_bytes(data, hold);
   HostArray a(x.impl()->type.dtype, x.shape(), const_cast<std::byte*>(bytes));

@@ -285,6 +285,7 @@ void Array::require_length(std::size_t length, std::source_location loc) const {
 }
 
 const void* Array::host_bytes(DType as, const char* function, std::source_location loc) const {
+  const InFunction called(function, loc);
   const detail::Reading read(*this, function, loc);
   need_type(dtype(), as, function, loc);
   if (dtype() != impl_->type.dtype) return detail::floats_of(*impl_, *read);
@@ -298,6 +299,7 @@ std::shared_ptr<const void> Array::read_bytes(DType as, const char* function,
     runtime::BufferPtr buffer;
     Kept(const Array& x, const char* function, const SourceLoc& loc) : read(x, function, loc) {}
   };
+  const InFunction called(function, loc);
   auto kept = std::make_shared<Kept>(*this, function, loc);
   need_type(dtype(), as, function, loc);
   const void* bytes =
@@ -312,6 +314,7 @@ namespace {
 // Calls f with the only element, in its own type.
 template <class F>
 auto with_item(const Array& a, const SourceLoc& loc, F&& f) {
+  const InFunction called("item", loc);
   const detail::Reading read(a, "item", loc);
   if (a.size() != 1)
     Message("item")
