@@ -89,7 +89,7 @@ std::optional<double> evaluate(auto& count, const Cnn& model, const Sets& sets,
   double hits = 0;
   for (const auto& b : ts::data::batches(n, batch, {}, ts::data::LastBatch::pad)) {
     if (most-- == 0) break;
-    if (interrupted()) return std::nullopt;
+    if (any_interrupted()) return std::nullopt;
     std::vector<std::int32_t> rows;
     for (std::int32_t i : b.indices) rows.push_back(sets.test_rows[static_cast<std::size_t>(i)]);
     Batch test = gather(sets.test, rows, devices);
@@ -136,7 +136,7 @@ Trained train(const Options& o, const Sets& sets, const optim::Optimizer& opt, T
     });
     double loss_sum = 0, accuracy_sum = 0;
     std::int64_t ran = 0;
-    while (ran < steps && !(stop = interrupted() || (o.steps && done_of(all) == o.steps))) {
+    while (ran < steps && !(stop = any_interrupted() || (o.steps && done_of(all) == o.steps))) {
       trace.before_step(done_of(all));
       Batch batch = *batches.next();
       Array key = o.augment ? ts::random::fold_in(epoch_key, ran + 1) : epoch_key;
@@ -158,6 +158,7 @@ Trained train(const Options& o, const Sets& sets, const optim::Optimizer& opt, T
 
 int run(const Options& o) {
   ts::set_device_count(static_cast<int>(o.devices));
+  leave_reports_to_the_first();
   Sets sets = load(o.data);
   std::int64_t h = sets.train.images.shape(1), w = sets.train.images.shape(2);
   auto dtype = o.precision == "bf16" ? std::optional(ts::bf16) : std::nullopt;

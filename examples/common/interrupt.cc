@@ -1,5 +1,9 @@
 #include "common/interrupt.h"
 
+#include <tessera/creation.h>
+#include <tessera/distributed.h>
+#include <tessera/reductions.h>
+
 #include <csignal>
 #include <initializer_list>
 
@@ -21,3 +25,8 @@ void watch_for_interrupts() {
 }
 
 bool interrupted() { return asked != 0; }
+bool any_interrupted() {
+  if (tessera::process_count() == 1) return interrupted();
+  const tessera::Array asks = tessera::process_allgather(tessera::Array(interrupted() ? 1 : 0));
+  return tessera::max(asks).item<int>() != 0;
+}

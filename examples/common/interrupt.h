@@ -6,5 +6,7 @@
 /// end.
 void watch_for_interrupts();
 bool interrupted();
+/// Whether one of the processes is to end: all of them ask, at the same place.
+bool any_interrupted();
 /// What a process that was asked to end gives.
 inline constexpr int kInterrupted = 130;

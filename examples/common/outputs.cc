@@ -1,5 +1,6 @@
 #include "common/outputs.h"
 
+#include <tessera/distributed.h>
 #include <tessera/error.h>
 
 #include <unistd.h>
@@ -53,7 +54,14 @@ Outputs::Outputs(std::string folder, const std::vector<std::string>& names)
   }
 }
 
+bool reports() { return tessera::process_index() == 0; }
+void leave_reports_to_the_first() {
+  if (!reports() && !std::freopen("/dev/null", "w", stdout))
+    throw tessera::IoError(std::string("cannot open /dev/null: ") + std::strerror(errno));
+}
+
 void Outputs::write(const std::string& name, const std::function<void()>& write) {
+  if (!reports()) return;
   try {
     write();
     if (std::find(written_.begin(), written_.end(), name) == written_.end())
@@ -74,6 +82,7 @@ std::string Outputs::report() const {
 
 void Trace::before_step(std::int64_t done) {
   constexpr std::int64_t kUntraced = 2, kTraced = 20;  // steps that compile, those in the trace
+  if (!reports()) return;
   try {
     if (done == kUntraced) profile_.emplace(path_);
     if (done == kUntraced + kTraced) profile_->finish();

@@ -16,7 +16,7 @@ class Outputs {
  public:
   Outputs(std::string folder, const std::vector<std::string>& names);
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  /// Runs `write`. A failure is reported and remembered, and does not keep the others from being
+  /// Runs `write` where this process reports. A failure is reported and remembered, and does not keep the others from being
   /// written.
   void write(const std::string& name, const std::function<void()>& write);
   bool failed() const { return failed_; }
@@ -28,6 +28,11 @@ class Outputs {
   std::vector<std::string> written_;
   bool failed_ = false;
 };
+
+/// Of several processes the first one reports: the others write no files, and from here on print
+/// nothing but errors.
+bool reports();
+void leave_reports_to_the_first();
 
 /// Writes beside the file and renames. IoError when that fails.
 void write_file(const std::string& path, const std::string& text);

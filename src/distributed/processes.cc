@@ -265,6 +265,7 @@ void join(const JoinOptions& options) {
 
 int rank() { return all().rank; }
 int count() { return all().count; }
+int count_here() { return std::max(1, static_cast<int>(all().node.size())); }
 
 Round::Round(const Subject& subject, const Traffic& traffic)
     : subject_(subject), traffic_(traffic), number_(++all().rounds) {

@@ -39,6 +39,8 @@ void join(const JoinOptions& options = {});
 /// 0 and 1 before join() and where the process is alone.
 int rank();
 int count();
+/// Those on this machine.
+int count_here();
 
 /// What a round is of: what the others say where this process does not come to it.
 struct Subject {

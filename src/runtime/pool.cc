@@ -2,12 +2,14 @@
 
 #include "base/process.h"
 #include "base/settings.h"
+#include "distributed/processes.h"
 #include "runtime/sanitizers.h"
 
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -23,8 +25,11 @@ int initial_worker_count() {
   if (const auto n = settings::number("TESSERA_WORKERS")) return static_cast<int>(*n);
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return 1;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  // Processes of one machine share its cores, unless the launcher has dealt them out.
+  processes::join();
+  const int cores = CPU_COUNT(&set), all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  return std::max(1, cores < all ? cores : cores / processes::count_here());
 }
 
 tbb::task_arena& arena() {

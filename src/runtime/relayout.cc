@@ -140,11 +140,15 @@ Source source_of(const ArrayData& a, bool same_platform) {
   return source;
 }
 
-[[noreturn]] void refuse_elsewhere(const Type& type) {
+[[noreturn]] void refuse_elsewhere(const Type& type, const Layout& to) {
   Message("device_put")
-      .problem("blocks of the array " + to_string(type) + " that are needed here lie on devices of other processes")
+      .problem("blocks of the array " + to_string(type) +
+               " that are needed here lie on devices of other processes")
       .rule("a process places what it has")
-      .advice("jit([](Array x) { return x; }, {.out_shardings = ...}) moves blocks between processes")
+      .advice(to.devices().size() == 1
+                  ? "process_allgather(x) gathers the whole in every process"
+                  : "jit([](Array x) { return x; }, {.out_shardings = ...}) moves blocks between "
+                    "processes")
       .raise<ShardingError>();
 }
 
@@ -175,7 +179,8 @@ std::vector<Shard> blocks_from(const Source& source, const Type& type, const spm
     const Box to = box_of(t, target.block(), whole);
     const std::vector<Piece> pieces = pieces_of(to, source.block, whole);
     for (const Piece& piece : pieces)
-      if (!source.holders[static_cast<std::size_t>(piece.from)].buffer) refuse_elsewhere(type);
+      if (!source.holders[static_cast<std::size_t>(piece.from)].buffer)
+        refuse_elsewhere(type, layout);
     if (pieces.empty()) {  // no elements
       blocks.push_back(source.holders[0]);
       continue;
@@ -232,7 +237,8 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   }
   if (layout->backend != &default_backend()) return send(*a, layout);
   const spmd::Blocks target(a->type, *layout->mesh, layout->spec);
-  const std::vector<Shard> blocks = blocks_from(source_of(*a, same_platform), a->type, target, *layout);
+  const std::vector<Shard> blocks =
+      blocks_from(source_of(*a, same_platform), a->type, target, *layout);
   auto out = std::make_shared<ArrayData>();
   out->type = a->type;
   out->layout = layout;

@@ -40,6 +40,7 @@ const std::map<std::string, std::string>& other_headers() {
       {"data.h", files},
       {"debug.h", language},
       {"device.h", language},
+      {"distributed.h", language},
       {"distributions.h", draws},
       {"dlpack.h", files},
       {"dtype.h", language},

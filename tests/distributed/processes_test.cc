@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <regex>
 #include <sstream>
@@ -73,6 +77,40 @@ TEST_P(Processes, GiveTheBitsOfOne) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, Processes, testing::Values("maps", "steps", "arrays"),
                          [](const auto& info) { return info.param; });
+
+#ifdef DISTRIBUTED_EXAMPLE
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The example of the README: what is trained is the same to the last bit, and one process reports.
+TEST(Examples, TrainTheSameModel) {
+  NEEDS_A_LAUNCHER();
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("tessera_processes_" + std::to_string(::getpid()));
+  const auto train = [&](int processes) {
+    const std::string out = (folder / std::to_string(processes)).string();
+    std::string command = std::string(DISTRIBUTED_EXAMPLE) + " --steps 12 --out " + out;
+    if (processes > 1)
+      command =
+          std::string(DISTRIBUTED_LAUNCHER) + " -n " + std::to_string(processes) + " " + command;
+    const Outcome o = run(command);
+    EXPECT_EQ(o.code, 0) << o.out;
+    std::size_t reports = 0;
+    for (std::size_t at = 0; (at = o.out.find("wrote model.safetensors", at)) != std::string::npos;
+         ++at)
+      ++reports;
+    EXPECT_EQ(reports, 1u) << o.out;
+    return contents(std::filesystem::path(out) / "model.safetensors");
+  };
+  const std::string one = train(1);
+  EXPECT_GT(one.size(), 10000u);
+  EXPECT_TRUE(train(2) == one);
+  EXPECT_TRUE(train(4) == one);
+  std::filesystem::remove_all(folder);
+}
+#endif
 
 // What the processes say, without the launcher's words, in the order of their numbers; what differs
 // from run to run is a letter.

@@ -52,8 +52,8 @@ Array process_allgather(Operand x) {
   if (std::all_of(devices.begin(), devices.end(),
                   [](const Device& d) { return runtime::is_local(d.id); }))
     return device_get(x.array);
-  const auto everywhere = jit([](Array v) { return v; },
-                              {.mesh = placed.mesh(), .out_shardings = PartitionSpec()});
+  const auto everywhere =
+      jit([](Array v) { return v; }, {.mesh = placed.mesh(), .out_shardings = PartitionSpec()});
   return device_get(everywhere(x.array));
 }
 

@@ -58,8 +58,8 @@ struct PendingKernel {
 struct PlanContext {
   PlanOptions options;
   std::vector<TapeAxis> axes;
-  Mask apart = 0;  // of these, those along which devices have memories of their own
-  Mask between = 0;      // and those along which they are of several processes
+  Mask apart = 0;       // of these, those along which devices have memories of their own
+  Mask between = 0;     // and those along which they are of several processes
   bool others = false;  // some devices are other processes'
   std::vector<Region> regions;
   std::vector<PendingKernel> kernels;

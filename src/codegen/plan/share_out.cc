@@ -134,12 +134,9 @@ class SharingOut {
   // What each process lays out in a phase of collectives, and who reads it.
   void between(Phase& phase) {
     Between b;
-    b.bytes.resize(processes_.count());
     std::set<int> from, to;
     for (Step& step : phase.steps) {
-      b.offsets.emplace_back();
-      for (std::size_t p = 0; p < processes_.count(); ++p)
-        b.offsets.back().push_back(static_cast<std::int64_t>(b.bytes[p]));
+      b.operands.emplace_back(processes_.count(), 0);
       const Collective& given = *step.collective;
       if (std::none_of(given.axes.begin(), given.axes.end(),
                        [&](int a) { return ctx_.between >> a & 1; }))
@@ -158,7 +155,6 @@ class SharingOut {
           c->owner[i] = static_cast<int>(p);
           c->number[i] = static_cast<std::int64_t>(k);
         }
-      const std::int64_t bytes = aligned(c->count * size_of(c->dtype));
       // Who reads whom, over the devices' results of each process.
       const Mask whole = step.mask | own;
       const Shares& devices = processes_.shares(whole);
@@ -179,7 +175,7 @@ class SharingOut {
       for (const std::int64_t i : laid[processes_.rank()])
         c->owner[static_cast<std::size_t>(i)] = static_cast<int>(processes_.rank());
       for (std::size_t p = 0; p < processes_.count(); ++p)
-        b.bytes[p] += static_cast<std::size_t>(bytes) * laid[p].size();
+        b.operands.back()[p] = std::ssize(laid[p]);
       step.collective = std::move(c);
     }
     b.from.assign(from.begin(), from.end());

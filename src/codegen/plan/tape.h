@@ -144,9 +144,9 @@ struct Step {
 
 /// What processes lay out for each other in a phase of collectives.
 struct Between {
-  std::vector<std::size_t> bytes;                  // by process
-  std::vector<int> from, to;                       // whom this one reads, and who reads it
-  std::vector<std::vector<std::int64_t>> offsets;  // by step, by process: bytes
+  std::vector<int> from, to;                        // whom this one reads, and who reads it
+  std::vector<std::vector<std::int64_t>> operands;  // by step, by process: how many it lays out
+  std::size_t count() const { return operands.front().size(); }  // of processes
 };
 
 struct Phase {
@@ -154,7 +154,7 @@ struct Phase {
   std::int64_t instances = 1;
   /// Where there are other processes: which instances are this one's. Null: all.
   const std::vector<std::int64_t>* here = nullptr;  // of the tape's
-  std::optional<Between> between;                    // collectives
+  std::optional<Between> between;                   // collectives
   bool collective = false;
   double seconds = 0;  // all instances
   std::vector<Step> steps;

@@ -134,7 +134,8 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
         const Layout& has = *b.array->layout;
         for (std::size_t k = 0; k < out->layout->shards(); ++k)
           out->shards.push_back(
-              b.array->shards[static_cast<std::size_t>(has.shard_at(source(out->layout->place(k))))]);
+              b.array
+                  ->shards[static_cast<std::size_t>(has.shard_at(source(out->layout->place(k))))]);
         out->uniform = one || b.array->uniform;
       } else if (plan.layout) {
         const ArgumentPlan& ap = v.arguments[static_cast<std::size_t>(r.argument)];

@@ -87,7 +87,8 @@ std::shared_ptr<const Variant> make_variant(std::shared_ptr<const Tape> planned,
       const Region& r = tape.regions[static_cast<std::size_t>(a.region)];
       plan.committed = layout_of(r, a.spec, true);
       plan.uncommitted = layout_of(r, a.spec, false);
-      find_places(tape, r, tape.slots[static_cast<std::size_t>(a.slot)].mask, *plan.committed, plan);
+      find_places(tape, r, tape.slots[static_cast<std::size_t>(a.slot)].mask, *plan.committed,
+                  plan);
       if (!a.source.empty()) {
         for (std::int64_t& p : plan.position) p = a.source[static_cast<std::size_t>(p)];
       }

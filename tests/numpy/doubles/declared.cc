@@ -23,6 +23,7 @@ const std::map<std::string, std::string>& excluded_headers() {
       {"data.h", file},
       {"debug.h", describes},
       {"device.h", places},
+      {"distributed.h", places},
       {"distributions.h",
        "tests/golden/distributions_test.cc compares draws of float64 with JAX, to 128 units"},
       {"dlpack.h", file},

@@ -238,6 +238,7 @@ const std::map<std::string, std::string>& excluded_headers() {
       {"custom.h", "rules of derivatives; integers have none"},
       {"data.h", "reads files and batches of bytes"},
       {"device.h", "places values as they are"},
+      {"distributed.h", "places values as they are"},
       {"error.h", "errors"},
       {"fft.h", "computed in floats; tests/linalg transforms integers"},
       {"grad.h", "derivatives; integers have none"},

@@ -1,0 +1,58 @@
+// One collective of a tape, result by result.
+#pragma once
+
+#include "runtime/cpu/execute.h"
+
+#include <span>
+#include <vector>
+
+namespace tessera::inline v0::runtime {
+
+/// A collective with its operands' addresses resolved for one result; or that of some elements of
+/// each operand.
+struct CollectiveWork {
+  CollectiveWork() = default;
+  CollectiveWork(const tapes::Tape& t, const Frame& f, const tapes::Step& s)
+      : tape(&t), frame(&f), step(&s), count(s.collective->count) {}
+
+  const tapes::Tape* tape = nullptr;
+  const Frame* frame = nullptr;
+  const tapes::Step* step = nullptr;
+  /// By process, where what it laid out begins, null for those that are not read; empty where
+  /// nobody else takes part.
+  std::span<const std::byte* const> laid = {};
+  /// Elements of each operand, from one on, that it is of, and that are laid out; fewer than all
+  /// where in_pieces(col).
+  std::int64_t begin = 0, count = 0;
+
+  const tapes::Collective& col() const { return *step->collective; }
+  const tapes::Slot& slot() const {
+    return tape->slots[static_cast<std::size_t>(step->outputs[0].slot)];
+  }
+  /// How many results this process makes: one a device, or one a group.
+  std::int64_t results() const { return tape->stored(slot()); }
+  /// Pieces of one result that different workers may make.
+  std::int64_t tasks_each() const;
+  void run(std::int64_t result, std::int64_t task) const;
+
+  /// Bytes of one operand as it is laid out for others, and this process's operands so.
+  std::int64_t laid_bytes() const { return (count * size_of(col().dtype) + 63) / 64 * 64; }
+  void lay_out(std::byte* to) const;
+
+ private:
+  Coords coords(std::int64_t result) const;
+  std::int64_t self(const Coords& c) const;
+  const std::byte* operand(Coords c, std::int64_t device) const;
+};
+
+/// Whether each element of a result is made of one of each operand, so that it may be made of some
+/// elements at a time.
+bool in_pieces(const tapes::Collective& c);
+
+/// The results of some collectives of a phase, by one loop.
+void run_here(std::span<const CollectiveWork> all, bool spread);
+/// The collectives of a phase that processes take part in together.
+void run_between(const tapes::Tape& tape, const Frame& frame, const tapes::Phase& phase,
+                 bool spread);
+
+}  // namespace tessera::inline v0::runtime
