@@ -51,6 +51,19 @@ TEST(PlannerPasses, AreTimedOnceALevel) {
     EXPECT_EQ(after[std::string(pass)], before[std::string(pass)] + 1) << pass;
 }
 
+// What a body does with a number that is weak outside of it is typed as the body says.
+TEST(PlannerPasses, BodiesOfWeakOperandsAreTypedAsTheyAre) {
+  Builder body("body");
+  const Value re = body.input(Type(DType::float32, {}));
+  const ProgramPtr made = body.finish(Values{ops::complex(re, re)});
+  Builder b;
+  const Value x = ops::convert(b.input(Type(DType::float32, {})), DType::float32, true);
+  ASSERT_TRUE(x.type().weak);
+  const Value in[] = {x};
+  const std::string text = to_string(*tapes::plan(*b.finish(ops::remat(b, made, in)), {}));
+  EXPECT_TRUE(has(text, "complex")) << text;
+}
+
 TEST(PlannerPasses, WithoutFusionEveryEquationIsAStep) {
   EXPECT_TRUE(has(planned(), "sub+sin"));
   auto before = runs();

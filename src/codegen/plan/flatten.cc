@@ -89,8 +89,10 @@ class Flattener {
     return static_cast<Var>(level_.flat->types.size() - 1);
   }
 
-  std::vector<Var> program(const Program& given, const std::vector<Var>& inputs, int scope_id) {
+  std::vector<Var> program(const Program& given, std::vector<Var> inputs, int scope_id) {
     const Scope& scope = level_.scopes[static_cast<std::size_t>(scope_id)];
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      inputs[i] = typed_as(given.type(given.inputs[i]), inputs[i], scope_id);
     std::vector<AxisSet> in;
     for (Var v : inputs) in.push_back(scope.names(level_.differs[v]));
     std::vector<AxisSet> sets = spmd::uniformity(given, in);
@@ -148,6 +150,15 @@ class Flattener {
       if (mesh.devices[p] / all.devices != mesh.devices[first] / all.devices) return true;
     }
     return false;
+  }
+  // A body takes weak numbers for others and the other way round; inside they are what it says.
+  Var typed_as(const Type& wanted, Var given, int scope_id) {
+    if (level_.flat->types[given].weak == wanted.weak) return given;
+    static const Op& convert = Registry::get().at("convert");
+    const Var v = define(wanted, level_.mask[given], level_.differs[given]);
+    append(&convert, {given}, {v}, {{"dtype", wanted.dtype}, {"weak", wanted.weak}}, Equation(),
+           scope_id);
+    return v;
   }
   void append(const Op* op, std::vector<Var> in, std::vector<Var> out, Attrs attrs,
               const Equation& from, int scope_id) {
