@@ -108,7 +108,9 @@ TEST(Turns, ShortCallsDoNotOvertakeLongOnes) {
   const char* order[] = {"slow", "quick", "quick", "slow", "quick"};
   for (std::size_t k = 0; k < 5; ++k) {
     EXPECT_EQ(ran[k].name, order[k]) << k;
-    if (k) EXPECT_GE(ran[k].begin, ran[k - 1].end) << k;
+    if (k) {
+      EXPECT_GE(ran[k].begin, ran[k - 1].end) << k;
+    }
   }
   // With nobody before it a short call runs on the thread that makes it.
   EXPECT_EQ(quick->run(std::vector{x})[0]->pending, nullptr);
@@ -140,7 +142,9 @@ TEST(Turns, AreKeptByManyThreads) {
   ASSERT_EQ(ran.size(), std::size_t{kThreads * kKinds * kRounds});
   std::map<char, int> next;
   for (std::size_t i = 0; i < ran.size(); ++i) {
-    if (i) EXPECT_GE(ran[i].begin, ran[i - 1].end) << ran[i - 1].name << " and " << ran[i].name;
+    if (i) {
+      EXPECT_GE(ran[i].begin, ran[i - 1].end) << ran[i - 1].name << " and " << ran[i].name;
+    }
     EXPECT_EQ(ran[i].name.back() - '0', next[ran[i].name[0]]++ % kKinds) << i;
   }
 }

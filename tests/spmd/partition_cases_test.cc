@@ -264,7 +264,9 @@ TEST(Partition, LoopsCarryWhatLiesInParts) {
   Values out = ops::scan(body, Values{w}, Values{h}, Values{xs}, 3, false, c.b);
   const Partitioned p = c.run(out, {"x", "?"});
   for (const CollectiveCause& cause : p.collectives)
-    if (cause.op != "output") EXPECT_EQ(cause.times, 3) << to_string(c.mesh, cause);
+    if (cause.op != "output") {
+      EXPECT_EQ(cause.times, 3) << to_string(c.mesh, cause);
+    }
   EXPECT_FALSE(p.collectives.empty());
   expect_right(c, p);
 }

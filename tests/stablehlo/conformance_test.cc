@@ -25,8 +25,8 @@ struct Tally {
 
 std::vector<fs::path> files_of(const char* folder) {
   std::vector<fs::path> files;
-  for (const fs::path root : {fs::path(TESSERA_SOURCE_DIR) / "../shared",
-                              fs::path(TESSERA_SOURCE_DIR) / "../../shared"}) {
+  for (const fs::path& root : {fs::path(TESSERA_SOURCE_DIR) / "../shared",
+                               fs::path(TESSERA_SOURCE_DIR) / "../../shared"}) {
     if (!fs::is_directory(root / folder)) continue;
     for (const auto& entry : fs::directory_iterator(root / folder))
       if (entry.path().extension() == ".mlir") files.push_back(entry.path());

@@ -191,7 +191,9 @@ TEST(Passes, TheSettingKnowsThemAll) {
   for (const Pass& pass : simplify_passes()) names.push_back(pass.name);
   for (std::string_view pass : tapes::plan_passes()) names.push_back(pass);
   for (const settings::Variable& v : settings::variables())
-    if (std::string_view(v.name) == "TESSERA_DISABLE_PASSES") EXPECT_EQ(v.choices, names);
+    if (std::string_view(v.name) == "TESSERA_DISABLE_PASSES") {
+      EXPECT_EQ(v.choices, names);
+    }
 }
 
 TEST(Passes, CanBeSwitchedOffAndAreTimed) {

@@ -19,7 +19,7 @@ using In = std::span<const Array>;
 // times gamma(1 - x), the last scaled so that what is subnormal is not rounded twice.
 Array gamma_value(const Array& v) {
   const Array tiny = abs(v) < 0x1p-60, below = less(v, 0), pole = below & (v == floor(v));
-  const Array usual = !(tiny | pole) & greater(v, -200) & less(v, 200);
+  const Array usual = (!(tiny | pole)) & greater(v, -200) & less(v, 200);
   const Array x = where(usual, v, 1.5), reflected = where(usual, below, false);
   const Pair mirror = sum_of(ones_like(x), -x);
   const Pair size = log_gamma_of(chosen(reflected, mirror, pair_of(x)));
@@ -38,7 +38,7 @@ Array gamma_value(const Array& v) {
 // The same in doubles: the logarithm is below 180, of which the exponential makes 2^-45 of itself.
 Array narrow_gamma_value(const Array& v) {
   const Array tiny = abs(v) < 0x1p-60, below = less(v, 0), pole = below & (v == floor(v));
-  const Array usual = !(tiny | pole) & isfinite(v), x = where(usual, v, 1.5);
+  const Array usual = (!(tiny | pole)) & isfinite(v), x = where(usual, v, 1.5);
   const Array reflected = where(usual, below, false),
               size = exp(gammaln(where(reflected, 1 - x, x)));
   const Array nearest = round(x), rest = where(reflected, x - nearest, 0.5);
