@@ -277,6 +277,7 @@ ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
   row.shape.erase(row.shape.begin());
   const std::size_t bytes = static_cast<std::size_t>(row.bytes());
   const Layout& layout = *a->layout;
+  if (!layout.everywhere) return nullptr;  // all processes go one way, whoever has the row
   ArrayDataPtr out;
   if (layout.devices().size() == 1) {
     const Shard& s = a->shards.at(0);

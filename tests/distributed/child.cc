@@ -139,16 +139,63 @@ void arrays() {
                               [&](const std::vector<ts::Range>& r) { return x(r[0], r[1]) * 2; }));
 }
 
+const Array& rows() {
+  static const Array all = ts::ones({kDevices, 4});
+  return all;
+}
+std::vector<ts::Device> devices_of(const std::vector<int>& ids) {
+  std::vector<ts::Device> all;
+  for (const int id : ids) all.push_back({id});
+  return all;
+}
+// Meshes whose places are not in the order of the devices: what a process has of them is no block.
+void meshes() {
+  const Array x = draw(6, {24, 8});
+  for (const auto& [name, mesh] : std::map<std::string, ts::Mesh>{
+           {"reversed", ts::Mesh({{"a", 8}}, devices_of({7, 6, 5, 4, 3, 2, 1, 0}))},
+           {"shuffled", ts::Mesh({{"a", 4}, {"b", 2}}, devices_of({3, 6, 0, 5, 7, 1, 4, 2}))},
+           {"columns", ts::Mesh({{"a", 2}, {"b", 4}}, devices_of({0, 2, 4, 6, 1, 3, 5, 7}))}}) {
+    const bool two = mesh.axis_names().size() == 2;
+    const Array a = ts::device_put(x, mesh, two ? P("a", "b") : P("a"));
+    show((name + ": placed").c_str(), a);
+    show((name + ": sums").c_str(), ts::sum(a, 1));
+    show((name + ": product").c_str(), ts::matmul(a, ts::transpose(a)));
+    show((name + ": row").c_str(), a[5]);
+    const auto gradient = ts::jit(
+        [](Array x) {
+          return ts::grad(
+              [](Array x) { return ts::sum(ts::tanh(ts::matmul(x, ts::transpose(x)))); })(x);
+        },
+        {.mesh = mesh});
+    show((name + ": gradient").c_str(), gradient(a));
+    const auto loop = ts::jit(
+        [](Array x) {
+          return ts::fori_loop(
+              0, 3, [](Array, Array c) { return c - ts::mean(c, 0, true) * 0.5f; }, x);
+        },
+        {.mesh = mesh, .out_shardings = P()});
+    show((name + ": loop").c_str(), loop(a));
+  }
+}
+// Of four processes the two in the middle have devices of the mesh; a map over two devices is the
+// first one's.
+void some() {
+  const ts::Mesh mesh({{"a", 4}}, devices_of({2, 3, 4, 5}));
+  ts::jit([](Array x) { return x + 1; }, {.mesh = mesh})(ts::device_put(rows(), mesh, P("a")));
+}
+void first_ones() {
+  const Array x = ts::ones({2, 4});
+  const auto f = ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"});
+  show("what they have", f(x));
+  ts::jit([&](Array x) { return ts::sum(f(x)); })(x);
+}
+
 // What one process does otherwise than the others. They say what they were told.
 Array mean(const Array& x) {
   return ts::pmap([](Array v) { return ts::pmean(v, "i"); }, {.axis_name = "i"})(x);
 }
 Array sum(const Array& x) {
   return ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"})(x);
-}
-const Array& rows() {
-  static const Array all = ts::ones({kDevices, 4});
-  return all;
 }
 void differ() {
   show("before", sum(rows()));
@@ -192,6 +239,9 @@ int main(int argc, char** argv) try {
                                                            {"steps", steps},
                                                            {"arrays", arrays},
                                                            {"count", count},
+                                                           {"meshes", meshes},
+                                                           {"some", some},
+                                                           {"first_ones", first_ones},
                                                            {"differ", differ},
                                                            {"leave", leave},
                                                            {"die", die},

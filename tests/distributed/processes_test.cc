@@ -16,6 +16,7 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -83,7 +84,7 @@ TEST_P(Processes, GiveTheBitsOfOne) {
       << "on machines of their own: " << first_difference(apart.out, one.out);
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, Processes, testing::Values("maps", "steps", "arrays"),
+INSTANTIATE_TEST_SUITE_P(Programs, Processes, testing::Values("maps", "steps", "arrays", "meshes"),
                          [](const auto& info) { return info.param; });
 
 #ifdef DISTRIBUTED_EXAMPLE
@@ -145,6 +146,18 @@ std::string said(int processes, const std::string& mode) {
   return text;
 }
 
+// What each process says. One that ends with an error has the launcher end the others after a while,
+// which may have said it by then or not.
+void expect_said(const std::string& text, const std::vector<std::string>& by_process) {
+  std::string expected;
+  for (std::size_t p = 0; p < by_process.size(); ++p)
+    if (const std::string process = "process " + std::to_string(p) + ": ";
+        text.find(process) != std::string::npos)
+      expected += process + by_process[p];
+  EXPECT_NE(expected, "");
+  EXPECT_EQ(text, expected);
+}
+
 // One of two processes does not come to what the other one waits for.
 TEST(Faults, AreNamedByThoseWhoWait) {
   NEEDS_A_LAUNCHER();
@@ -185,6 +198,22 @@ TEST(Faults, ProgramsThatDifferAreFoundAtOnce) {
     EXPECT_NE(text.find(process), std::string::npos) << text;
 }
 
+// A mesh of some of several processes, and what is to be whole where none of it is.
+TEST(Faults, WhatSomeProcessesHaveIsNotComputedByOthers) {
+  NEEDS_A_LAUNCHER();
+  const std::string some =
+      "jit: it runs on 4 devices of 2 of the 4 processes\n"
+      "  rule: what runs on several processes runs on all of them\n"
+      "  try: a mesh with devices of every process, or of one\n";
+  expect_said(said(4, "some"), {some, some, some, some});
+  const std::string other =
+      "jit(child.cc:L): result 0 is made of what devices of another process hold\n"
+      "  rule: a process has what its own devices hold, and this one has none of those that the "
+      "call runs on\n"
+      "  try: a map or a mesh over devices of all processes, or out_shardings\n";
+  EXPECT_EQ(said(2, "first_ones"), "process 1: " + other);
+}
+
 TEST(Faults, WhatIsElsewhereIsNeitherReadNorPlaced) {
   NEEDS_A_LAUNCHER();
   const std::string read =
@@ -192,15 +221,14 @@ TEST(Faults, WhatIsElsewhereIsNeitherReadNorPlaced) {
       "  rule: a process reads what its own devices have\n"
       "  from: child.cc:L\n"
       "  try: gather it in all processes with process_allgather(x), or read x.shards()\n";
-  EXPECT_EQ(said(2, "read"), "process 0: " + read + "process 1: " + read);
+  expect_said(said(2, "read"), {read, read});
   const auto place = [](const char* device, const char* process, const char* own) {
     return std::string("device_put: device ") + device + " is of process " + process +
            "\n  rule: a process places arrays on its own devices, here " + own +
            "\n  from: child.cc:L\n"
            "  try: take one of local_devices(), or a sharding over devices of all processes\n";
   };
-  EXPECT_EQ(said(2, "place"),
-            "process 0: " + place("7", "1", "0 to 3") + "process 1: " + place("3", "0", "4 to 7"));
+  expect_said(said(2, "place"), {place("7", "1", "0 to 3"), place("3", "0", "4 to 7")});
 }
 
 }  // namespace

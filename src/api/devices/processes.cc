@@ -30,31 +30,43 @@ int process_of(Device device) { return runtime::process_of(device.id); }
 
 namespace {
 
-// One entry a process, of what each has for itself.
-Array stacked(const Array& x, const SourceLoc& loc) {
+// The bytes that each process has of an array that it can read, by process; of `root` alone where
+// the others have none.
+std::vector<std::byte> bytes_of_all(const Array& x, std::optional<int> root, const SourceLoc& loc) {
   const detail::Reading read(x, "process_allgather", loc);
+  const auto n = static_cast<std::size_t>(read->type.bytes());
+  if (root && processes::rank() != *root)
+    return processes::all_gather("process_allgather", std::vector<std::byte>(n), loc);
   runtime::BufferPtr hold;
-  const std::byte* own = runtime::dense_bytes(*read, hold);
-  const std::vector<std::byte> all = processes::all_gather(
-      "process_allgather", {own, static_cast<std::size_t>(read->type.bytes())}, loc);
-  Shape shape = read->type.shape;
-  shape.insert(shape.begin(), processes::count());
-  return Array::from_bytes(read->type.dtype, shape, all.data());
+  return processes::all_gather("process_allgather", {runtime::dense_bytes(*read, hold), n}, loc);
 }
 
 }  // namespace
 
 Array process_allgather(Operand x) {
   const InFunction called("process_allgather", x.loc);
-  const Sharding placed = x.array.sharding();
-  const std::vector<Device> devices = placed.devices();
-  if (devices.size() == 1) return stacked(x.array, x.loc);
-  if (std::all_of(devices.begin(), devices.end(),
-                  [](const Device& d) { return runtime::is_local(d.id); }))
-    return device_get(x.array);
-  const auto everywhere =
-      jit([](Array v) { return v; }, {.mesh = placed.mesh(), .out_shardings = PartitionSpec()});
-  return device_get(everywhere(x.array));
+  const Array a = x.array.weak_type() ? x.array.astype(x.array.dtype()) : x.array;
+  const Sharding placed = a.sharding();
+  const std::vector<Device>& devices = placed.devices();
+  const DType dtype = a.dtype();
+  Shape shape = a.shape();
+  if (devices.size() == 1) {
+    shape.insert(shape.begin(), processes::count());
+    return Array::from_bytes(dtype, shape, bytes_of_all(a, {}, x.loc).data());
+  }
+  const int root = runtime::process_of(devices[0].id);
+  const bool in_one = std::all_of(devices.begin(), devices.end(), [&](const Device& d) {
+    return runtime::process_of(d.id) == root;
+  });
+  if (!in_one) {
+    const auto everywhere =
+        jit([](Array v) { return v; }, {.mesh = placed.mesh(), .out_shardings = PartitionSpec()});
+    return device_get(everywhere(a));
+  }
+  if (processes::count() == 1) return device_get(a);
+  const std::vector<std::byte> all = bytes_of_all(a, root, x.loc);
+  const std::size_t n = all.size() / static_cast<std::size_t>(processes::count());
+  return Array::from_bytes(dtype, shape, all.data() + static_cast<std::size_t>(root) * n);
 }
 
 namespace distributed {

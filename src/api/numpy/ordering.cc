@@ -14,8 +14,6 @@ namespace tessera::inline v0 {
 
 using detail::composed;
 using detail::composed1;
-using detail::extent_of;
-using detail::rank_of;
 
 namespace {
 using In = std::span<const Array>;

@@ -1,5 +1,6 @@
 #include "codegen/plan/plan.h"
 
+#include "base/message.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/plan/lives.h"
 #include "codegen/plan/tape_verify.h"
@@ -21,6 +22,34 @@ void compile_pending(PlanContext& ctx) {
     step.name = step.name.substr(0, step.name.rfind('/') + 1) + routines[i]->name;
     step.seconds = routines[i]->seconds;
   }
+}
+
+// A mesh lies in one process, or all processes have devices of it: rounds are of all.
+void check_processes(const Program& p, PlanContext& ctx, Tape& tape) {
+  const Together& all = ctx.options.together;
+  std::size_t here = 0;
+  for (const Region& r : ctx.regions) {
+    std::vector<bool> has(static_cast<std::size_t>(all.count));
+    for (const int d : r.mesh->devices) has[static_cast<std::size_t>(d / all.devices)] = true;
+    here += has[static_cast<std::size_t>(all.rank)];
+    const auto processes = std::count(has.begin(), has.end(), true);
+    if (processes > 1 && processes < all.count)
+      Message(p.name)
+          .problem("it runs on " + std::to_string(r.mesh->devices.size()) + " devices of " +
+                   std::to_string(processes) + " of the " + std::to_string(all.count) +
+                   " processes")
+          .rule("what runs on several processes runs on all of them")
+          .advice("a mesh with devices of every process, or of one")
+          .raise<ShardingError>();
+  }
+  if (here != 0 && here != ctx.regions.size())
+    Message(p.name)
+        .problem("it runs on several meshes, and process " + std::to_string(all.rank) +
+                 " has devices of some of them")
+        .rule("the meshes of one program lie on the same processes")
+        .advice("a call for each mesh")
+        .raise<ShardingError>();
+  tape.elsewhere = here == 0 && !ctx.regions.empty();
 }
 
 // Bodies before the steps that hold them: drafts are in the order of their beginning, a body after
@@ -59,6 +88,7 @@ std::shared_ptr<const Tape> plan(const Program& p, const PlanOptions& options) {
   ctx.options.workers = std::max(1, options.workers);
   const std::vector<Mask> none(p.inputs.size(), 0);
   Lowered top = lower(ctx, p, {none, none}, nullptr, Scope{}, 0, true);
+  if (options.together.count > 1) check_processes(p, ctx, *top.draft->tape);
   compile_pending(ctx);
   finish(ctx, options.together.count > 1 ? hash_of(p) : 0);
 #ifdef TESSERA_VERIFY_PASSES

@@ -191,4 +191,24 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
   return results;
 }
 
+std::vector<ArrayDataPtr> results_elsewhere(std::string_view name, const Variant& v) {
+  std::vector<ArrayDataPtr> results;
+  for (std::size_t i = 0; i < v.tape->results.size(); ++i) {
+    if (!v.results[i].layout)
+      Message(name)
+          .problem("result " + std::to_string(i) +
+                   " is made of what devices of another process hold")
+          .rule(
+              "a process has what its own devices hold, and this one has none of those that the "
+              "call runs on")
+          .advice("a map or a mesh over devices of all processes, or out_shardings")
+          .raise<ShardingError>();
+    auto out = std::make_shared<ArrayData>();
+    out->type = v.tape->results[i].type;
+    out->layout = v.results[i].layout;
+    results.push_back(std::move(out));
+  }
+  return results;
+}
+
 }  // namespace tessera::inline v0::runtime

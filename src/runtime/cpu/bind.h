@@ -8,6 +8,7 @@
 
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace tessera::inline v0::runtime {
@@ -44,5 +45,10 @@ std::vector<Bound> bind_inputs(const Variant& v, std::span<const ArrayDataPtr> i
 std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDataPtr> inputs,
                                        Holds& holds, const std::vector<Bound>& bound,
                                        const Frame& frame, bool queued);
+
+/// The results of a call in a process that has no device of those that it runs on: arrays of which
+/// nothing is here. ShardingError in the name of `name` where a result is to be whole in every
+/// process.
+std::vector<ArrayDataPtr> results_elsewhere(std::string_view name, const Variant& v);
 
 }  // namespace tessera::inline v0::runtime
