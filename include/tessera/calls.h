@@ -50,8 +50,8 @@ auto linear_transpose(F&& f, const A&... like) {
   return vjp(std::forward<F>(f), tree::map([](Array x) { return x * 0; }, like)...).second;
 }
 
-/// The devices of this process, which are all of them.
-inline std::int64_t local_device_count() { return static_cast<std::int64_t>(device_count()); }
+/// How many of the devices are this process's: all of them where it is alone.
+TESSERA_API std::int64_t local_device_count();
 
 namespace tree {
 

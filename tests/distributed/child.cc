@@ -227,8 +227,9 @@ void read_others() {
 void place_on_others() { (void)ts::device_put(rows(), ts::Device{7 - 4 * ts::process_index()}); }
 
 void count() {
-  std::printf("process %d of %d: devices %s, mine %s\n", ts::process_index(), ts::process_count(),
-              std::to_string(ts::devices().size()).c_str(),
+  std::printf("process %d of %d: devices %s, %d of them mine %s\n", ts::process_index(),
+              ts::process_count(), std::to_string(ts::devices().size()).c_str(),
+              static_cast<int>(ts::local_device_count()),
               (std::ostringstream() << ts::local_devices()).str().c_str());
 }
 

@@ -36,10 +36,15 @@ Outcome run(const std::string& command) {
   o.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return o;
 }
+// Nothing that it starts goes on for ever.
+const std::string& launcher() {
+  static const std::string command = std::string("timeout -k 5 120 ") + DISTRIBUTED_LAUNCHER;
+  return command;
+}
 Outcome run(int processes, const std::string& mode) {
   const std::string child = std::string(DISTRIBUTED_CHILD) + " " + mode;
   if (processes == 0) return run(child);
-  return run(std::string(DISTRIBUTED_LAUNCHER) + " -n " + std::to_string(processes) + " " + child);
+  return run(launcher() + " -n " + std::to_string(processes) + " " + child);
 }
 
 std::string first_difference(const std::string& a, const std::string& b) {
@@ -56,8 +61,7 @@ std::string first_difference(const std::string& a, const std::string& b) {
 // Where MPI itself does not work, as in a container that forbids what it does, there is nothing to
 // test.
 bool starts() {
-  static const Outcome tried =
-      run(std::string(DISTRIBUTED_LAUNCHER) + " -n 2 " + DISTRIBUTED_PROBE);
+  static const Outcome tried = run(launcher() + " -n 2 " + DISTRIBUTED_PROBE);
   return tried.code == 0;
 }
 #define NEEDS_A_LAUNCHER() \
@@ -87,6 +91,18 @@ TEST_P(Processes, GiveTheBitsOfOne) {
 INSTANTIATE_TEST_SUITE_P(Programs, Processes, testing::Values("maps", "steps", "arrays", "meshes"),
                          [](const auto& info) { return info.param; });
 
+TEST(Devices, AreNumberedThroughTheProcesses) {
+  NEEDS_A_LAUNCHER();
+  const Outcome o = run(2, "count");
+  EXPECT_EQ(o.code, 0);
+  for (const char* line :
+       {"process 0 of 2: devices 8, 4 of them mine [CpuDevice(id=0), CpuDevice(id=1), "
+        "CpuDevice(id=2), CpuDevice(id=3)]\n",
+        "process 1 of 2: devices 8, 4 of them mine [CpuDevice(id=4), CpuDevice(id=5), "
+        "CpuDevice(id=6), CpuDevice(id=7)]\n"})
+    EXPECT_NE(o.out.find(line), std::string::npos) << o.out;
+}
+
 #ifdef DISTRIBUTED_EXAMPLE
 std::string contents(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -101,9 +117,7 @@ TEST(Examples, TrainTheSameModel) {
   const auto train = [&](int processes) {
     const std::string out = (folder / std::to_string(processes)).string();
     std::string command = std::string(DISTRIBUTED_EXAMPLE) + " --steps 12 --out " + out;
-    if (processes > 1)
-      command =
-          std::string(DISTRIBUTED_LAUNCHER) + " -n " + std::to_string(processes) + " " + command;
+    if (processes > 1) command = launcher() + " -n " + std::to_string(processes) + " " + command;
     const Outcome o = run(command);
     EXPECT_EQ(o.code, 0) << o.out;
     std::size_t reports = 0;

@@ -5,6 +5,7 @@
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
 
+#include <tessera/calls.h>
 #include <tessera/jit.h>
 #include <tessera/sharding.h>
 
@@ -20,6 +21,7 @@ int process_count() {
   (void)runtime::device_count();
   return processes::count();
 }
+std::int64_t local_device_count() { return runtime::local_device_count(); }
 std::vector<Device> local_devices() {
   std::vector<Device> all;
   for (int i = 0; i < runtime::local_device_count(); ++i)
