@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -106,6 +105,8 @@ std::string stand_of(All& a, int rank) {
 // whether the other one is there.
 class Patience {
  public:
+  /// Instead of a rank: all processes, and those on this machine while they live.
+  static constexpr int kAll = -1, kAllThatLive = -2;
   Patience(const Subject& subject, int rank) : subject_(subject), rank_(rank) {}
 
   // Until `counter` of the seat has come to `number`.
@@ -148,9 +149,12 @@ class Patience {
       }
       ::usleep(turn < 256 ? 50 : 500);
       if (turn % 64 == 0) {
-        if (Seat* seat = rank_ >= 0 ? a.seat(rank_) : nullptr; seat && !lives(*seat))
-          fail_for(subject_, rank_, "has ended");
-        look_at_the_clock();
+        for (const int r : a.node)
+          // One that has come to its end may be gone when this one learns that all have.
+          if (Seat& seat = *a.seat(r);
+              (rank_ < 0 || r == rank_) && !seat.ending.load() && !lives(seat))
+            fail_for(subject_, r, "has ended");
+        if (rank_ != kAllThatLive) look_at_the_clock();
       }
     }
   }
@@ -216,7 +220,14 @@ void leave() {
     set_text(mine, "has come to its end");
     mine.ending.store(1, std::memory_order_release);
     for (auto* counter : {&mine.arrived, &mine.posted, &mine.done}) wake(mine, *counter);
-    barrier("exit", {});
+    // Another one may still write what was computed: it is waited for as long as it lives.
+    const Subject subject{0, "", "exit", {}};
+    TesseraRequest* request = nullptr;
+    {
+      std::lock_guard lock(a.plugin);
+      check(a.transport.barrier(&a.transport, &request), subject.collective, subject.loc);
+    }
+    Patience(subject, Patience::kAllThatLive).until(request);
     std::lock_guard lock(a.plugin);
     (void)a.transport.unshare(&a.transport, a.seating.handle);
     if (a.data.handle) (void)a.transport.unshare(&a.transport, a.data.handle);
@@ -231,8 +242,10 @@ void leave() {
 }  // namespace
 
 bool launched() {
+  if (settings::text("TESSERA_TRANSPORT") == "none") return false;
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
-    if (!settings::environment(name).empty()) return true;
+    if (const std::string value = settings::environment(name); !value.empty())
+      return name == std::string("PMIX_RANK") || value != "1";
   return false;
 }
 
@@ -383,7 +396,7 @@ const std::byte* Round::of(int rank) {
 
 void Round::finish() {
   All& a = all();
-  for (TesseraRequest*& request : sending_) Patience(subject_, -1).until(request);
+  for (TesseraRequest*& request : sending_) Patience(subject_, Patience::kAll).until(request);
   Seat& mine = a.mine();
   mine.done.store(number_, std::memory_order_release);
   wake(mine, mine.done);
@@ -399,7 +412,7 @@ void barrier(std::string_view function, const SourceLoc& loc) {
     std::lock_guard lock(a.plugin);
     check(a.transport.barrier(&a.transport, &request), function, loc);
   }
-  Patience(subject, -1).until(request);
+  Patience(subject, Patience::kAll).until(request);
 }
 
 std::vector<std::byte> all_gather(std::string_view function, std::span<const std::byte> mine,
@@ -407,14 +420,22 @@ std::vector<std::byte> all_gather(std::string_view function, std::span<const std
   All& a = all();
   if (a.count == 1) return {mine.begin(), mine.end()};
   const Subject subject{0, "", function, loc};
-  std::vector<std::byte> out(mine.size() * static_cast<std::size_t>(a.count));
-  TesseraRequest* request = nullptr;
-  {
-    std::lock_guard lock(a.plugin);
-    check(a.transport.all_gather(&a.transport, mine.data(), mine.size(), out.data(), &request),
-          function, loc);
+  // In parts whose bytes an int counts.
+  constexpr std::size_t kPart = std::size_t{1} << 28;
+  const auto count = static_cast<std::size_t>(a.count);
+  std::vector<std::byte> out(mine.size() * count), parts(std::min(kPart, mine.size()) * count);
+  for (std::size_t at = 0; at < mine.size(); at += kPart) {
+    const std::span<const std::byte> part = mine.subspan(at, std::min(kPart, mine.size() - at));
+    TesseraRequest* request = nullptr;
+    {
+      std::lock_guard lock(a.plugin);
+      check(a.transport.all_gather(&a.transport, part.data(), part.size(), parts.data(), &request),
+            function, loc);
+    }
+    Patience(subject, Patience::kAll).until(request);
+    for (std::size_t r = 0; r < count; ++r)
+      std::memcpy(out.data() + r * mine.size() + at, parts.data() + r * part.size(), part.size());
   }
-  Patience(subject, -1).until(request);
   return out;
 }
 

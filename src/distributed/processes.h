@@ -23,7 +23,8 @@
 
 namespace tessera::inline v0::processes {
 
-/// Of the launcher's environment: whether there are other processes to join.
+/// Of the launcher's environment: whether there are other processes to join, and
+/// TESSERA_TRANSPORT=none does not say that this one is for itself.
 bool launched();
 
 struct JoinOptions {

@@ -26,7 +26,7 @@ typedef struct TesseraTransport {
   const int* node; /* their ranks, ascending */
   char error[512]; /* of the last function that failed */
 
-  /* Over all processes; requests are freed when test finds them over. */
+  /* Over all processes, of fewer than 2^31 bytes at a time in all_gather; requests are freed when test finds them over. */
   int (*barrier)(struct TesseraTransport*, TesseraRequest**);
   int (*all_gather)(struct TesseraTransport*, const void* mine, size_t bytes, void* all,
                     TesseraRequest**);

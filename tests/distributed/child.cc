@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -215,6 +216,14 @@ void hang() {
   if (ts::process_index() == 1) ::pause();
   sum(rows()).block_until_ready();
 }
+// What takes longer than others wait for each other, without any of them: writing a file, perhaps.
+void finish_late() {
+  show("before", sum(rows()));
+  if (ts::process_index() != 0) return;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(2500);
+  while (std::chrono::steady_clock::now() < end) (void)ts::ones({64}).block_until_ready();
+  std::printf("written\n");
+}
 void give_up() {
   show("before", sum(rows()));
   if (ts::process_index() == 1) throw std::runtime_error("no such file");
@@ -240,6 +249,7 @@ int main(int argc, char** argv) try {
                                                            {"steps", steps},
                                                            {"arrays", arrays},
                                                            {"count", count},
+                                                           {"finish_late", finish_late},
                                                            {"meshes", meshes},
                                                            {"some", some},
                                                            {"first_ones", first_ones},

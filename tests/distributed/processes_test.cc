@@ -91,6 +91,14 @@ TEST_P(Processes, GiveTheBitsOfOne) {
 INSTANTIATE_TEST_SUITE_P(Programs, Processes, testing::Values("maps", "steps", "arrays", "meshes"),
                          [](const auto& info) { return info.param; });
 
+// The others end, and wait for it as long as it lives, not only for their timeout of a second.
+TEST(Ends, OfOneProcessAreWaitedFor) {
+  NEEDS_A_LAUNCHER();
+  const Outcome o = run(2, "finish_late");
+  EXPECT_EQ(o.code, 0) << o.out;
+  EXPECT_NE(o.out.find("written\n"), std::string::npos) << o.out;
+}
+
 TEST(Devices, AreNumberedThroughTheProcesses) {
   NEEDS_A_LAUNCHER();
   const Outcome o = run(2, "count");
