@@ -61,6 +61,19 @@ const std::map<std::string, Body>& bodies() {
          return ts::fori_loop(
              0, 5, [](Array, Array c) { return c * 0.5f + ts::pmean(ts::sin(c), "i"); }, v);
        }},
+      {"ring",  // what communication gives is the body's result as it is
+       [](Array v) {
+         std::vector<std::pair<std::int64_t, std::int64_t>> ring;
+         for (std::int64_t d = 0; d < kDevices; ++d) ring.emplace_back(d, (d + 1) % kDevices);
+         return ts::fori_loop(
+             0, 3, [&](Array, Array c) { return ts::ppermute(c, "i", ring); }, v);
+       }},
+      {"branch",
+       [](Array v) {
+         return ts::cond(
+             ts::psum(ts::sum(v), "i") < 100, [](Array u) { return ts::psum(ts::sin(u), "i"); },
+             [](Array u) { return u; }, v);
+       }},
       {"draws",
        [](Array v) {
          return v + ts::random::normal(ts::random::fold_in(ts::random::key(3), ts::axis_index("i")),

@@ -30,7 +30,10 @@ struct CollectiveWork {
     return tape->slots[static_cast<std::size_t>(step->outputs[0].slot)];
   }
   /// How many results this process makes: one a device, or one a group.
-  std::int64_t results() const { return tape->stored(slot()); }
+  std::int64_t results() const {
+    const std::vector<std::int64_t>* here = own_instances();
+    return here ? std::ssize(*here) : tape->stored(slot());
+  }
   /// Pieces of one result that different workers may make.
   std::int64_t tasks_each() const;
   void run(std::int64_t result, std::int64_t task) const;
@@ -40,6 +43,10 @@ struct CollectiveWork {
   void lay_out(std::byte* to) const;
 
  private:
+  /// Where results are a body's, whose places are the caller's: those of this process.
+  const std::vector<std::int64_t>* own_instances() const {
+    return slot().stored.empty() ? tape->instances_here(step->mask) : nullptr;
+  }
   Coords coords(std::int64_t result) const;
   std::int64_t self(const Coords& c) const;
   const std::byte* operand(Coords c, std::int64_t device) const;

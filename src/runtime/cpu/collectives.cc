@@ -36,9 +36,14 @@ bool in_pieces(const Collective& c) {
 
 Coords CollectiveWork::coords(std::int64_t result) const {
   Coords c;
+  const auto at = static_cast<std::size_t>(result);
+  const std::vector<std::int64_t>* here = own_instances();
   const Slot& s = slot();
   set_instance(*tape, step->mask,
-               s.stored.empty() ? result : s.computed[static_cast<std::size_t>(result)], c);
+               here               ? (*here)[at]
+               : s.stored.empty() ? result
+                                  : s.computed[at],
+               c);
   return c;
 }
 
