@@ -183,7 +183,8 @@ void expect_said(const std::string& text, const std::vector<std::string>& by_pro
 // One of two processes does not come to what the other one waits for.
 TEST(Faults, AreNamedByThoseWhoWait) {
   NEEDS_A_LAUNCHER();
-  const auto waiting = [](const std::string& what, const std::string& stand) {
+  const auto waiting = [](const std::string& what, const std::string& stand,
+                          const std::string& limit = "60 s") {
     return "process 0: psum: process 1 " + what +
            "\n"
            "  - process 0 (H): came to psum of 'pmap(child.cc:L)', child.cc:L, T ago\n"
@@ -191,16 +192,21 @@ TEST(Faults, AreNamedByThoseWhoWait) {
            stand +
            ", T ago\n"
            "  rule: all processes come to the same collectives in the same order, and none is "
-           "waited for longer than 1.0 s\n"
+           "waited for longer than " +
+           limit +
+           "\n"
            "  from: child.cc:L\n"
            "  try: look at what process 1 did last\n";
   };
   EXPECT_EQ(said(2, "leave"), waiting("has come to its end", "has come to its end"));
   EXPECT_EQ(said(2, "give_up"),
             waiting("has come to its end", "has come to its end") + "process 1: no such file\n");
-  EXPECT_EQ(said(2, "die"), waiting("has ended", "ended; was last at all_gather of 'jit'"));
+  // The launcher ends the others where one is killed; on a busy machine it may be quicker than they.
+  std::string text;
+  for (int turn = 0; turn < 5 && text.empty(); ++turn) text = said(2, "die");
+  EXPECT_EQ(text, waiting("has ended", "ended; was last at all_gather of 'jit'"));
   EXPECT_EQ(said(2, "hang"),
-            waiting("did not come within 1.0 s", "was last at all_gather of 'jit'"));
+            waiting("did not come within 1.0 s", "was last at all_gather of 'jit'", "1.0 s"));
 }
 
 // Both of two processes that came to different programs say so, the second perhaps that the first
