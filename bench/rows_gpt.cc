@@ -71,7 +71,8 @@ Call sharded(std::vector<ts::Mesh::Axis> axes, const std::vector<ts::PathRule>& 
   const ts::SpecTree of_model = ts::specs(model, rules);
   std::vector<ts::SpecTree> stages;
   for (const auto& stage : moments.stages)
-    stages.push_back({ts::P(), std::vector<ts::SpecTree>(stage.moments.size(), of_model)});
+    stages.push_back(
+        {ts::P(), std::vector<ts::SpecTree>(stage.moments.size(), of_model), ts::P(), ts::P()});
   const ts::SpecTree state{of_model, {ts::SpecTree(stages)}};
   auto step = ts::jit(
       step_of<Gpt>(gpt_loss, false),

@@ -187,6 +187,7 @@ int run(const Options& o) {
   auto opt = o.optimizer == "sgd" ? optim::sgd(o.lr) : optim::adam(o.lr);
   Trace trace(outputs.path("trace.json"));
   Trained trained = train(o, sets, opt, {model, opt.init(model)}, run_key, trace);
+  trace.end();
   const std::int64_t done = done_of(trained);
   const std::string ran = std::to_string(done) + " steps";
   if (!done) {

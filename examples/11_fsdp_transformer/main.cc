@@ -178,6 +178,7 @@ int run(Options o) {
           std::printf("step %4lld  loss %.4f\n", static_cast<long long>(step), loss);
         std::fflush(stdout);
       });
+  trace.end();
   const auto steps = static_cast<std::int64_t>(t.losses.size());
   if (steps == 0) {
     std::cerr << "interrupted before the first step; nothing is written\n";

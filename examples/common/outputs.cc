@@ -82,16 +82,23 @@ std::string Outputs::report() const {
 
 void Trace::before_step(std::int64_t done) {
   constexpr std::int64_t kUntraced = 2, kTraced = 20;  // steps that compile, those in the trace
-  if (!reports()) return;
+  if (done == kUntraced + kTraced) return end();
   try {
     if (done == kUntraced) profile_.emplace(path_);
-    if (done == kUntraced + kTraced) profile_->finish();
   } catch (...) {
     problem_ = std::current_exception();  // training goes on
   }
 }
 
-void Trace::finish() {
+void Trace::end() {
+  if (problem_ || !profile_) return;
+  try {
+    profile_->finish();
+  } catch (...) {
+    problem_ = std::current_exception();
+  }
+}
+
+void Trace::finish() const {
   if (problem_) std::rethrow_exception(problem_);
-  profile_->finish();
 }

@@ -37,7 +37,7 @@ void leave_reports_to_the_first();
 /// Writes beside the file and renames. IoError when that fails.
 void write_file(const std::string& path, const std::string& text);
 
-/// A profile of some steps, begun when those that compile are through.
+/// A profile of some steps, of all processes, begun when those that compile are through.
 class Trace {
  public:
   explicit Trace(std::string path) : path_(std::move(path)) {}
@@ -45,7 +45,10 @@ class Trace {
   void before_step(std::int64_t done);
   /// Whether there is a trace, or a reason why there is none.
   bool recorded() const { return profile_ || problem_; }
-  void finish();
+  /// When training is over, in all processes: it may have been shorter than what is traced.
+  void end();
+  /// Throws what there was to say of it.
+  void finish() const;
 
  private:
   std::string path_;

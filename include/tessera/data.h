@@ -1,8 +1,9 @@
 // Data sets: IDX files (MNIST, Fashion-MNIST and the like), shuffled batches, batches cut for
-// devices, prefetching.
+// devices and for processes, prefetching.
 #pragma once
 
 #include <tessera/array.h>
+#include <tessera/sharding.h>
 #include <tessera/tree.h>
 
 #include <cstdint>
@@ -19,6 +20,26 @@ namespace tessera::inline v0::data {
 /// its extents say, damaged compression.
 TESSERA_API Array load_idx(const std::string& path,
                            std::source_location loc = std::source_location::current());
+
+/// An IDX file whose entries are read when they are asked for, a part of them by each of several
+/// processes. Where it is compressed the first call reads all of it.
+class TESSERA_API IdxFile {
+ public:
+  /// Reads the header. IoError as of load_idx.
+  explicit IdxFile(const std::string& path,
+                   std::source_location loc = std::source_location::current());
+  /// Of the whole file.
+  const Shape& shape() const;
+  DType dtype() const;
+  /// The entries at these positions of dimension 0, in this order. ShapeError where there is none,
+  /// IoError where the file has changed or cannot be read.
+  Array rows(const std::vector<std::int32_t>& indices,
+             std::source_location loc = std::source_location::current()) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
 
 /// Images and labels of one set: uint8 (n, height, width) and uint8 (n,).
 struct Images {
@@ -53,6 +74,14 @@ struct BatchIndices {
 TESSERA_API std::vector<BatchIndices> batches(
     std::int64_t examples, std::int64_t batch, const Array& key = {},
     LastBatch last = LastBatch::drop, std::source_location loc = std::source_location::current());
+
+/// What this process reads of a batch that lies by `sharding`, whose dimension 0 is the batch's: the
+/// examples of its own devices, in order. make_array_from_process_local_data puts what they hold
+/// together again, so that a batch is the same for any number of processes. ShardingError where the
+/// sharding does not divide the batch.
+TESSERA_API std::vector<std::int32_t> process_part(
+    const std::vector<std::int32_t>& batch, const Sharding& sharding,
+    std::source_location loc = std::source_location::current());
 
 /// x cut for `devices` along a new leading axis: (batch, ...) becomes (devices, batch / devices,
 /// ...). ShapeError with the nearest batch sizes that would work when the batch is not divisible.

@@ -11,7 +11,9 @@ namespace tessera::inline v0 {
 /// Records from construction to destruction and then writes the file: a row a virtual device with
 /// its kernels and library calls, rows for collectives, for what devices share and for the host's
 /// threads. Written beside its place and renamed, its folder made where it is missing; IoError at
-/// once where that can be seen to fail. A second profile while one lasts throws Error.
+/// once where that can be seen to fail. Of several processes all make it and end it together:
+/// process 0 writes what all of them did, by its own clock. A second profile while one lasts throws
+/// Error.
 class TESSERA_API Profile {
  public:
   explicit Profile(std::string path, std::source_location loc = std::source_location::current());

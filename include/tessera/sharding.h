@@ -128,6 +128,14 @@ make_array_from_callback(const Shape& shape, const Sharding& sharding,
 TESSERA_API Array make_array_from_single_device_arrays(
     const Shape& shape, const Sharding& sharding, const std::vector<Array>& parts,
     std::source_location loc = std::source_location::current());
+/// An array of which each process gives its own part, as data that each has read for itself. Of
+/// every dimension `local_data` has what the devices of this process have, joined in the order of
+/// the whole, or all of it: with P("data") over two processes of four devices each, process 0 the
+/// first half of the rows. Without `global_shape` it is as many times the local size as there are
+/// parts for each of this process's. In one process it is device_put. ShardingError where the local
+/// sizes are neither, or the devices of this process have none of it.
+TESSERA_API Array make_array_from_process_local_data(const Sharding& sharding, Operand local_data,
+                                                     const std::optional<Shape>& global_shape = {});
 
 struct VisualizeOptions {
   /// Which dimension runs down, and which across.

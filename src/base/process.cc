@@ -35,6 +35,7 @@ struct All {
   std::atomic<bool> forked{false};
   std::atomic<void (*)()> wait{nullptr};
   std::atomic<int> beginning{0};  // libraries
+  std::atomic<int> about_to_leave{0};
   std::mutex records_lock;
   std::vector<Record*> records;   // of all threads that ever came; taken over by later ones
   std::mutex forking;             // one fork at a time
@@ -69,12 +70,15 @@ struct GiveBack {
   ~GiveBack() {
     All& a = all();
     const bool keeps = ::gettid() == ::getpid();
-    // Either it sees a library that begins, or that sees it leave.
+    // Either it sees a library that begins, or that sees it leave. Others begin when it is through,
+    // or it might wait for one after the other.
+    a.about_to_leave.fetch_add(1, std::memory_order_relaxed);
     for (int turn = 0;; a_moment(turn)) {
       if (!keeps) g_mine->leaving.store(::gettid(), std::memory_order_seq_cst);
       if (a.beginning.load(std::memory_order_seq_cst) == 0 || a.forked.load()) break;
       g_mine->leaving.store(0, std::memory_order_seq_cst);
     }
+    a.about_to_leave.fetch_sub(1, std::memory_order_relaxed);
     if (keeps) return;
     g_mine->taken.store(false, std::memory_order_release);
     g_mine = nullptr;
@@ -224,27 +228,43 @@ void library_was_used() {
     std::atexit(begin_to_end);
 }
 
+namespace {
+// Each beginning may keep a thread that leaves waiting, and registers a few bytes for good. What
+// libraries make, they make early.
+bool is_early() {
+  constexpr int kEarly = 1024;
+  static std::atomic<int> times{0};
+  return times.load(std::memory_order_relaxed) < kEarly &&
+         times.fetch_add(1, std::memory_order_relaxed) < kEarly;
+}
+thread_local constinit int g_begun = 0;  // libraries, by this thread
+}  // namespace
+
 // A thread that gave its record back and lives may be about to end the process: what the library
 // makes now would be destroyed at once, by whoever runs the handlers of the end from the last to the
 // first. Either it is gone in a moment, or it says that the end has begun, which then waits for this
 // thread. It may also be held up by a variable of its own that waits for something else: then this
 // goes on.
-LibraryBegins::LibraryBegins() {
+LibraryBegins::LibraryBegins() : counts_(g_begun > 0 || is_early()) {
+  if (!counts_ || g_begun++ > 0) return;
   All& a = all();
+  constexpr int kAWhile = 2000;  // turns, a second
+  int turn = 0;
+  while (turn < kAWhile && a.about_to_leave.load() > 0 && a.state.load() != State::ending)
+    a_moment(turn);
   a.beginning.fetch_add(1, std::memory_order_seq_cst);
   std::vector<Record*> records;
   {
     std::lock_guard lock(a.records_lock);
     records = a.records;
   }
-  constexpr int kAWhile = 2000;  // turns, a second
-  int turn = 0;
   for (Record* r : records)
     while (turn < kAWhile && a.state.load() != State::ending &&
            is_alive(r->leaving.load(std::memory_order_seq_cst)))
       a_moment(turn);
 }
 LibraryBegins::~LibraryBegins() {
+  if (!counts_ || --g_begun > 0) return;
   library_was_used();
   all().beginning.fetch_sub(1);
 }

@@ -76,15 +76,19 @@ void wait_at_the_end_for(void (*wait)());
 /// registered again.
 void library_was_used();
 
-/// A library makes variables now. A thread that has been inside and ends the process meanwhile
-/// waits for that; one that has never been inside is not known here, and would destroy what is
-/// being made. So this is to be short, and once in a process.
+/// A library may make variables now, as the first calls of it do. A thread that has been inside and
+/// ends, or ends the process, waits for that; one that has never been inside is not known here, and
+/// would destroy what is being made. So this is to be short, and waits for no other thread. It may
+/// be nested. After the first thousand it does nothing.
 class LibraryBegins {
  public:
   LibraryBegins();
   ~LibraryBegins();
   LibraryBegins(const LibraryBegins&) = delete;
   LibraryBegins& operator=(const LibraryBegins&) = delete;
+
+ private:
+  const bool counts_;
 };
 
 }  // namespace tessera::inline v0

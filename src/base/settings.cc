@@ -162,6 +162,8 @@ const std::vector<Variable>& variables() {
        {"cancel", "fold", "join_slices", "decompose", "hoist", "cse", "dead_code", "joint_products",
         "updates", "fuse", "stretches"},
        "cse,fold"},
+      {"TESSERA_GATHER_READS", Kind::flag, 0, 0, {}, "1"},
+      {"TESSERA_LOG", Kind::list, 0, 0, {"progress"}, "progress"},
       {"TESSERA_DUMP_PASSES", Kind::path, 0, 0, {}, "passes"},
       {"TESSERA_DUMP_LOOPS", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_DUMP_IR", Kind::flag, 0, 0, {}, "1"},

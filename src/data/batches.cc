@@ -1,5 +1,6 @@
 #include <tessera/data.h>
 #include <tessera/device.h>
+#include <tessera/distributed.h>
 #include <tessera/manipulation.h>
 #include <tessera/message.h>
 #include <tessera/random.h>
@@ -10,6 +11,8 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 
 namespace tessera::inline v0::data {
 
@@ -143,6 +146,23 @@ void check_shardable(const std::vector<Array>& leaves, const std::vector<std::st
       .advice(advice.empty() ? "give every leaf a batch axis"
                              : "a batch of " + advice + ", or pad it with a mask")
       .raise<ShapeError>();
+}
+
+std::vector<std::int32_t> process_part(const std::vector<std::int32_t>& batch,
+                                       const Sharding& sharding, std::source_location loc) {
+  const InFunction called("process_part", loc);
+  // The sharding of the batch alone, whatever the examples are.
+  const std::vector<PartitionSpec::Dim>& dims = sharding.spec().dims();
+  const Sharding rows(sharding.mesh(), dims.empty() ? PartitionSpec() : P(dims[0]));
+  const auto indices = rows.indices({std::ssize(batch)}, loc);
+  std::set<std::pair<std::int64_t, std::int64_t>> own;
+  for (std::size_t d = 0; d < indices.size(); ++d)
+    if (process_of(sharding.devices()[d]) == process_index())
+      own.emplace(*indices[d][0].start, *indices[d][0].stop);
+  std::vector<std::int32_t> part;
+  for (const auto& [begin, end] : own)
+    part.insert(part.end(), batch.begin() + begin, batch.begin() + end);
+  return part;
 }
 
 Array shard_batch(Operand x, std::int64_t devices) {

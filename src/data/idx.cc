@@ -1,12 +1,18 @@
 #include <tessera/data.h>
+#include <tessera/manipulation.h>
 #include <tessera/message.h>
 
 #include "data/gzip_file.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <new>
 
 namespace tessera::inline v0::data {
@@ -15,9 +21,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& problem,
+[[noreturn]] void fail(const char* function, const std::string& path, const std::string& problem,
                        const std::string& advice, const std::source_location& loc) {
-  Message("load_idx")
+  Message(function)
       .problem(tessera::detail::shown_path(path) + ": " + problem)
       .from(loc)
       .advice(advice)
@@ -74,76 +80,166 @@ std::vector<std::string> names_in(const std::string& directory, const std::sourc
 
 }  // namespace
 
+namespace {
+
+const char* const kFetch = "fetch the file again";
+
+// A file whose header has been read and held against its size.
+class Idx {
+ public:
+  Idx(const char* function, const std::string& path, const std::source_location& loc)
+      : function_(function), path_(path), loc_(loc), in_(path) {
+    if (!in_.file().problem().empty())
+      refuse(in_.file().problem(), in_.file().missing()
+                                       ? "check the path, or pass the folder that holds the data"
+                                       : in_.file().advice());
+    std::vector<unsigned char> b;
+    const std::string what =
+        "IDX files begin with 0 0, a type and a rank; MNIST's images with 00 00 08 03, its labels "
+        "with 00 00 08 01";
+    read(b, 4);
+    if (b.size() < 4)
+      refuse("it has " + std::to_string(b.size()) + " bytes, fewer than the 4 of a magic number",
+             what);
+    format_ = format_of(b[2]);
+    const std::size_t rank = b[3];
+    if (b[0] || b[1] || !format_.size || rank > 8) {
+      char magic[16];
+      std::snprintf(magic, sizeof magic, "%02x %02x %02x %02x", b[0], b[1], b[2], b[3]);
+      refuse(std::string("its magic number is ") + magic, what);
+    }
+    read(b, 4 * rank);
+    header_ = 4 + 4 * rank;
+    if (b.size() < header_) refuse("it ends inside its header", kFetch);
+    for (std::size_t i = 0; i < rank; ++i) {
+      const std::uint32_t extent = big_endian(&b[4 + 4 * i]);
+      shape_.push_back(extent);
+      // Far above any real file, and far below overflow.
+      if (extent && count_ > (std::uint64_t{1} << 40) / extent)
+        refuse("its header claims an absurd size", kFetch);
+      count_ *= extent;
+    }
+    // The header is held against the file before anything is read for it.
+    if (in_.is_plain() && in_.file().size() - header_ != bytes())
+      refuse(claim() + std::to_string(in_.file().size() - header_) + " follow", kFetch);
+    if (bytes() > in_.most())
+      refuse(claim() + "its " + std::to_string(in_.file().size()) +
+                 " compressed bytes hold at most " + std::to_string(in_.most()),
+             kFetch);
+  }
+
+  const Shape& shape() const { return shape_; }
+  const Format& format() const { return format_; }
+  bool is_plain() const { return in_.is_plain(); }
+  std::uint64_t bytes() const { return count_ * format_.size; }
+
+  // Everything that follows the header.
+  Array all() {
+    need_memory(bytes());
+    std::vector<unsigned char> b;
+    try {
+      b.reserve(static_cast<std::size_t>(bytes()) + 1);
+      read(b, bytes());
+    } catch (const std::bad_alloc&) {
+      refuse(claim() + "there is no memory for them", "let go of arrays");
+    }
+    if (b.size() < bytes()) refuse(claim() + std::to_string(b.size()) + " follow", kFetch);
+    // The end of a compressed file has a checksum of what was before.
+    read(b, 1);
+    if (b.size() > bytes()) refuse(claim() + "more follow", kFetch);
+    return array(shape_, b);
+  }
+
+  // Some entries of a plain file.
+  Array rows(const std::vector<std::int32_t>& indices, const std::source_location& loc) const {
+    Shape shape = shape_;
+    shape[0] = std::ssize(indices);
+    const std::size_t each =
+        shape_[0] ? static_cast<std::size_t>(bytes()) / static_cast<std::size_t>(shape_[0]) : 0;
+    std::vector<unsigned char> b(each * indices.size());
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      for (std::size_t got = 0; got < each;) {
+        const auto at = header_ + static_cast<std::size_t>(indices[i]) * each + got;
+        const ssize_t n = ::pread(in_.file().descriptor(), &b[i * each + got], each - got,
+                                  static_cast<off_t>(at));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0)
+          fail("rows", path_,
+               n < 0 ? std::strerror(errno)
+                     : "it ends before entry " + std::to_string(indices[i]) +
+                           ", which it had when it was opened",
+               kFetch, loc);
+        got += static_cast<std::size_t>(n);
+      }
+    return array(shape, b);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& problem, const std::string& advice) const {
+    fail(function_, path_, problem, advice, loc_);
+  }
+  std::string claim() const {
+    return "its header says " + to_string(shape_) + ", which is " + std::to_string(bytes()) +
+           " bytes, but ";
+  }
+  void need_memory(std::uint64_t n) const {
+    if (n > tessera::detail::machine_memory())
+      refuse(claim() + "this machine has " + std::to_string(tessera::detail::machine_memory()) +
+                 " of memory",
+             "load it on a larger machine");
+  }
+  void read(std::vector<unsigned char>& to, std::uint64_t n) {
+    if (!in_.read(to, n)) refuse(in_.damage(), kFetch);
+  }
+  Array array(const Shape& shape, std::vector<unsigned char>& b) const {
+    if constexpr (std::endian::native == std::endian::little)
+      for (std::size_t i = 0; format_.size > 1 && i + format_.size <= b.size(); i += format_.size)
+        std::reverse(&b[i], &b[i] + format_.size);
+    return Array::from_bytes(format_.dtype, shape, b.data());
+  }
+
+  const char* function_;
+  const std::string path_;
+  const std::source_location loc_;
+  GzipFile in_;
+  Format format_;
+  std::size_t header_ = 0;
+  Shape shape_;
+  std::uint64_t count_ = 1;
+};
+
+}  // namespace
+
 Array load_idx(const std::string& path, std::source_location loc) {
-  GzipFile in(path);
-  if (!in.file().problem().empty())
-    fail(path, in.file().problem(),
-         in.file().missing() ? "check the path, or pass the folder that holds the data"
-                             : in.file().advice(),
-         loc);
-  const std::string fetch = "fetch the file again";
-  std::vector<unsigned char> b;
-  auto read = [&](std::uint64_t n) {
-    if (!in.read(b, n)) fail(path, in.damage(), fetch, loc);
-  };
-  const std::string what =
-      "IDX files begin with 0 0, a type and a rank; MNIST's images with 00 00 08 03, its labels "
-      "with 00 00 08 01";
-  read(4);
-  if (b.size() < 4)
-    fail(path, "it has " + std::to_string(b.size()) + " bytes, fewer than the 4 of a magic number",
-         what, loc);
-  const Format f = format_of(b[2]);
-  const std::size_t rank = b[3];
-  if (b[0] || b[1] || !f.size || rank > 8) {
-    char magic[16];
-    std::snprintf(magic, sizeof magic, "%02x %02x %02x %02x", b[0], b[1], b[2], b[3]);
-    fail(path, std::string("its magic number is ") + magic, what, loc);
-  }
-  read(4 * rank);
-  const std::size_t header = 4 + 4 * rank;
-  if (b.size() < header) fail(path, "it ends inside its header", fetch, loc);
-  Shape shape;
-  std::uint64_t count = 1;
-  for (std::size_t i = 0; i < rank; ++i) {
-    const std::uint32_t extent = big_endian(&b[4 + 4 * i]);
-    shape.push_back(extent);
-    // Far above any real file, and far below overflow.
-    if (extent && count > (std::uint64_t{1} << 40) / extent)
-      fail(path, "its header claims an absurd size", fetch, loc);
-    count *= extent;
-  }
-  // The header is held against the file before anything is read for it.
-  const std::uint64_t bytes = count * f.size;
-  const std::string claim = "its header says " + to_string(shape) + ", which is " +
-                            std::to_string(bytes) + " bytes, but ";
-  if (in.is_plain() && in.file().size() - header != bytes)
-    fail(path, claim + std::to_string(in.file().size() - header) + " follow", fetch, loc);
-  if (bytes > in.most())
-    fail(path,
-         claim + "its " + std::to_string(in.file().size()) + " compressed bytes hold at most " +
-             std::to_string(in.most()),
-         fetch, loc);
-  if (bytes > tessera::detail::machine_memory())
-    fail(path,
-         claim + "this machine has " + std::to_string(tessera::detail::machine_memory()) +
-             " of memory",
-         "load it on a larger machine", loc);
-  b.clear();
-  try {
-    b.reserve(static_cast<std::size_t>(bytes) + 1);
-    read(bytes);
-  } catch (const std::bad_alloc&) {
-    fail(path, claim + "there is no memory for them", "let go of arrays", loc);
-  }
-  if (b.size() < bytes) fail(path, claim + std::to_string(b.size()) + " follow", fetch, loc);
-  // The end of a compressed file has a checksum of what was before.
-  read(1);
-  if (b.size() > bytes) fail(path, claim + "more follow", fetch, loc);
-  if constexpr (std::endian::native == std::endian::little)
-    for (std::size_t i = 0; f.size > 1 && i < count; ++i)
-      std::reverse(&b[i * f.size], &b[i * f.size] + f.size);
-  return Array::from_bytes(f.dtype, shape, b.data());
+  return Idx("load_idx", path, loc).all();
+}
+
+struct IdxFile::Impl {
+  Impl(const std::string& path, const std::source_location& loc) : idx("IdxFile", path, loc) {}
+  Idx idx;
+  std::once_flag read;
+  Array whole;  // of a compressed file
+};
+
+IdxFile::IdxFile(const std::string& path, std::source_location loc)
+    : impl_(std::make_shared<Impl>(path, loc)) {}
+const Shape& IdxFile::shape() const { return impl_->idx.shape(); }
+DType IdxFile::dtype() const { return impl_->idx.format().dtype; }
+
+Array IdxFile::rows(const std::vector<std::int32_t>& indices, std::source_location loc) const {
+  const InFunction called("rows", loc);
+  const std::int64_t entries = shape().rank() > 0 ? shape()[0] : 0;
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    if (indices[i] < 0 || indices[i] >= entries)
+      Message("rows")
+          .problem("indices[" + std::to_string(i) + "] is " + std::to_string(indices[i]))
+          .rule("the file has " + std::to_string(entries) + " entries")
+          .from(loc)
+          .advice("data::batches(file.shape()[0], batch, key) gives positions that are there")
+          .raise<ShapeError>();
+  if (impl_->idx.is_plain()) return impl_->idx.rows(indices, loc);
+  std::call_once(impl_->read, [&] { impl_->whole = impl_->idx.all(); });
+  return take(impl_->whole, Array(indices), 0);
 }
 
 Images load_images(const std::string& directory, const std::string& prefix,

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -49,6 +50,9 @@ All& all() {
   return *a;
 }
 
+// Of messages, which have 15 bits in every transport: rounds take them in turn, and one is left.
+constexpr std::uint32_t kTags = 1 << 14, kGatherTag = kTags;
+
 // Numbers of rounds wrap.
 bool reached(std::uint32_t counter, std::uint32_t number) {
   return static_cast<std::int32_t>(counter - number) >= 0;
@@ -76,15 +80,19 @@ std::string stand_of(All& a, int rank) {
   return text + text_of(*seat) + ", " + seconds_text(since) + " ago";
 }
 
+void add_stands(All& a, Message& m) {
+  constexpr int kShown = 16;
+  for (int r = 0; r < std::min(a.count, kShown); ++r) m.offender(stand_of(a, r));
+  if (a.count > kShown) m.offender("and " + std::to_string(a.count - kShown) + " more");
+}
+
 // This process waits for nobody any more, and says so to those who wait for it.
 [[noreturn]] void fail(const Subject& subject, std::string problem, std::string rule,
                        std::string advice) {
   All& a = all();
   Message m(subject.collective);
   m.problem(std::move(problem)).rule(std::move(rule)).from(subject.loc).advice(std::move(advice));
-  constexpr int kShown = 16;
-  for (int r = 0; r < std::min(a.count, kShown); ++r) m.offender(stand_of(a, r));
-  if (a.count > kShown) m.offender("and " + std::to_string(a.count - kShown) + " more");
+  add_stands(a, m);
   Seat& mine = a.mine();
   set_text(mine, "gave up at " + subject_text(subject));
   mine.broken.store(1, std::memory_order_release);
@@ -163,7 +171,7 @@ class Patience {
   static constexpr double kSlice = 0.05;
   void look_at_the_clock() {
     const double waited = static_cast<double>(monotonic_ns() - begin_) * 1e-9;
-    if (waited < all().timeout) return;
+    if (waited < all().timeout) return report(waited);
     if (rank_ >= 0)
       fail_for(subject_, rank_, ("did not come within " + seconds_text(waited)).c_str());
     fail(subject_, "not all processes came within " + seconds_text(waited),
@@ -171,9 +179,27 @@ class Patience {
          "look at what each did last");
   }
 
+  // The watch-dog: where everybody stands, twice as late each time.
+  void report(double waited) {
+    if (waited < expected_) return;
+    expected_ = 2 * waited;
+    static const bool wanted = settings::text("TESSERA_LOG").find("progress") != std::string::npos;
+    if (!wanted) return;
+    All& a = all();
+    Message m(subject_.collective);
+    m.problem("process " + std::to_string(a.rank) + " waits for " +
+              (rank_ < 0 ? "the others" : "process " + std::to_string(rank_)) + ", for " +
+              seconds_text(waited) + " now");
+    add_stands(a, m);
+    m.rule("a wait ends in an error after " + seconds_text(a.timeout)).from(subject_.loc);
+    const std::string text = m.str() + "\n";
+    (void)!::write(STDERR_FILENO, text.data(), text.size());  // whole among those of others
+  }
+
   const Subject& subject_;
   const int rank_;
   const std::int64_t begin_ = monotonic_ns();
+  double expected_ = all().timeout / 12;
 };
 
 void check(int code, std::string_view function, const SourceLoc& loc) {
@@ -309,8 +335,8 @@ Round::Round(const Subject& subject, const Traffic& traffic)
           {r, std::vector<std::byte>(traffic.bytes[static_cast<std::size_t>(r)]), nullptr});
       Received& in = received_.back();
       std::lock_guard lock(a.plugin);
-      check(a.transport.receive(&a.transport, r, static_cast<int>(number_ & 0x7fff),
-                                in.bytes.data(), in.bytes.size(), &in.request),
+      check(a.transport.receive(&a.transport, r, static_cast<int>(number_ % kTags), in.bytes.data(),
+                                in.bytes.size(), &in.request),
             subject.collective, subject.loc);
     }
 }
@@ -364,7 +390,7 @@ void Round::post() {
     if (!a.seat(to)) {
       sending_.push_back(nullptr);
       std::lock_guard lock(a.plugin);
-      check(a.transport.send(&a.transport, to, static_cast<int>(number_ & 0x7fff), own(),
+      check(a.transport.send(&a.transport, to, static_cast<int>(number_ % kTags), own(),
                              traffic_.bytes[static_cast<std::size_t>(a.rank)], &sending_.back()),
             subject_.collective, subject_.loc);
     }
@@ -403,10 +429,30 @@ void Round::finish() {
   set_text(mine, "was last at " + subject_text(subject_));
 }
 
+namespace {
+// What all do together beside rounds, as others see it.
+class Meeting {
+ public:
+  explicit Meeting(const Subject& subject) : subject_(subject) {
+    set_text(all().mine(), "came to " + subject_text(subject));
+  }
+  ~Meeting() {
+    if (!all().mine().broken.load())
+      set_text(all().mine(), "was last at " + subject_text(subject_));
+  }
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+
+ private:
+  const Subject& subject_;
+};
+}  // namespace
+
 void barrier(std::string_view function, const SourceLoc& loc) {
   All& a = all();
   if (a.count == 1) return;
   const Subject subject{0, "", function, loc};
+  const Meeting meeting(subject);
   TesseraRequest* request = nullptr;
   {
     std::lock_guard lock(a.plugin);
@@ -420,6 +466,7 @@ std::vector<std::byte> all_gather(std::string_view function, std::span<const std
   All& a = all();
   if (a.count == 1) return {mine.begin(), mine.end()};
   const Subject subject{0, "", function, loc};
+  const Meeting meeting(subject);
   // In parts whose bytes an int counts.
   constexpr std::size_t kPart = std::size_t{1} << 28;
   const auto count = static_cast<std::size_t>(a.count);
@@ -437,6 +484,67 @@ std::vector<std::byte> all_gather(std::string_view function, std::span<const std
       std::memcpy(out.data() + r * mine.size() + at, parts.data() + r * part.size(), part.size());
   }
   return out;
+}
+
+std::vector<std::vector<std::byte>> gather(std::string_view function,
+                                           std::span<const std::byte> mine, const SourceLoc& loc) {
+  All& a = all();
+  std::vector<std::vector<std::byte>> of_all;
+  const std::uint64_t own = mine.size();
+  const std::vector<std::byte> told = all_gather(function, std::as_bytes(std::span(&own, 1)), loc);
+  std::vector<std::uint64_t> sizes(static_cast<std::size_t>(a.count));
+  std::memcpy(sizes.data(), told.data(), told.size());
+  const Subject subject{0, "", function, loc};
+  if (a.rank == 0) of_all.emplace_back(mine.begin(), mine.end());
+  for (int r = 1; r < a.count; ++r) {
+    if (a.rank != 0 && a.rank != r) continue;
+    const auto size = static_cast<std::size_t>(sizes[static_cast<std::size_t>(r)]);
+    if (a.rank == 0) of_all.emplace_back(size);
+    TesseraRequest* request = nullptr;
+    {
+      std::lock_guard lock(a.plugin);
+      check(a.rank == 0 ? a.transport.receive(&a.transport, r, static_cast<int>(kGatherTag),
+                                              of_all.back().data(), size, &request)
+                        : a.transport.send(&a.transport, 0, static_cast<int>(kGatherTag),
+                                           mine.data(), size, &request),
+            function, loc);
+    }
+    Patience(subject, a.rank == 0 ? r : 0).until(request);
+  }
+  return of_all;
+}
+
+// An exchange ends nowhere before it has begun everywhere: that bounds the difference of two clocks
+// from both sides.
+std::vector<std::int64_t> clock_offsets(std::string_view function, const SourceLoc& loc) {
+  All& a = all();
+  const auto count = static_cast<std::size_t>(a.count);
+  std::vector<std::int64_t> offsets(count, 0);
+  if (std::all_of(a.place.begin(), a.place.end(), [](int p) { return p >= 0; })) return offsets;
+  constexpr std::size_t kExchanges = 32;
+  struct Times {
+    std::int64_t begin, end;
+  };
+  std::vector<Times> mine(kExchanges);
+  for (Times& t : mine) {
+    t.begin = monotonic_ns();
+    (void)all_gather(function, std::as_bytes(std::span(&t.begin, 1)), loc);
+    t.end = monotonic_ns();
+  }
+  const std::vector<std::byte> bytes = all_gather(function, std::as_bytes(std::span(mine)), loc);
+  std::vector<Times> times(count * kExchanges);
+  std::memcpy(times.data(), bytes.data(), bytes.size());
+  for (std::size_t r = 1; r < count; ++r) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                 most = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t k = 0; k < kExchanges; ++k) {
+      const Times &first = times[k], &other = times[r * kExchanges + k];
+      least = std::max(least, first.begin - other.end);
+      most = std::min(most, first.end - other.begin);
+    }
+    offsets[r] = least + (most - least) / 2;
+  }
+  return offsets;
 }
 
 }  // namespace tessera::inline v0::processes

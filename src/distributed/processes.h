@@ -95,4 +95,12 @@ void barrier(std::string_view function, const SourceLoc& loc);
 std::vector<std::byte> all_gather(std::string_view function, std::span<const std::byte> mine,
                                   const SourceLoc& loc);
 
+/// The bytes of each process, by rank, in process 0; nothing in the others.
+std::vector<std::vector<std::byte>> gather(std::string_view function,
+                                           std::span<const std::byte> mine, const SourceLoc& loc);
+/// By rank, nanoseconds that are added to what a process's steady clock says for what that of process
+/// 0 says. All processes call it. Machines' clocks are known to half of what the quickest of some
+/// exchanges takes.
+std::vector<std::int64_t> clock_offsets(std::string_view function, const SourceLoc& loc);
+
 }  // namespace tessera::inline v0::processes

@@ -8,6 +8,7 @@
 #include "runtime/backend.h"
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
+#include "runtime/gathered_reads.h"
 #include "spmd/blocks.h"
 
 #include <algorithm>
@@ -181,7 +182,8 @@ void fetch(const ArrayData& a, const spmd::Blocks& blocks, const std::vector<con
 }  // namespace
 
 bool is_addressable(const ArrayData& a) {
-  return a.layout->everywhere || is_whole(a) || all_here(holders(a, blocks_of(a.type, *a.layout)));
+  return is_gathered(a) || a.layout->everywhere || is_whole(a) ||
+         all_here(holders(a, blocks_of(a.type, *a.layout)));
 }
 
 const std::byte* dense_view(const ArrayData& a, BufferPtr& hold) {
@@ -206,6 +208,10 @@ const std::byte* dense_view(const ArrayData& a, BufferPtr& hold) {
 
 const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold) {
   wait_for(a);
+  if (is_gathered(a)) {
+    hold = gather(a);
+    return hold->host_data();
+  }
   if (const std::byte* view = dense_view(a, hold)) return view;
   spmd::Blocks blocks = blocks_of(a.type, *a.layout);
   auto of = holders(a, blocks);
@@ -225,7 +231,7 @@ const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold) {
 const std::byte* host_view(const ArrayData& a) {
   wait_for(a);
   BufferPtr hold;
-  if (const std::byte* view = dense_view(a, hold)) {
+  if (const std::byte* view = is_gathered(a) ? nullptr : dense_view(a, hold)) {
     a.exposed.store(true, std::memory_order_relaxed);
     return view;
   }

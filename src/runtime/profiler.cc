@@ -78,52 +78,72 @@ void start() {
   g_on.store(true);
 }
 
-std::string stop() {
+std::int64_t origin() {
+  Locked lock(all().mutex);
+  return all().origin;
+}
+
+std::string stop(const Among& among) {
   using nlohmann::json;
   g_on.store(false);
   Locked lock(all().mutex);
+  const std::int64_t origin = among.origin.value_or(all().origin);
+  const int devices = 2 * among.process + 1, host = devices + 1;
   json events = json::array();
   auto label = [&](const char* what, int pid, std::int64_t tid, const std::string& name) {
     json e = {{"ph", "M"}, {"name", what}, {"pid", pid}, {"args", {{"name", name}}}};
     if (tid >= 0) e["tid"] = tid;
     events.push_back(std::move(e));
   };
-  label("process_name", 1, -1, "devices");
-  label("process_name", 2, -1, "host");
+  const std::string of =
+      among.processes == 1 ? "" : "process " + std::to_string(among.process) + ": ";
+  label("process_name", devices, -1, of + "devices");
+  label("process_name", host, -1, of + "host");
   std::set<std::int64_t> rows;
   for (auto& t : all().threads) {
     Locked own(t->mutex);
     bool any = false;
     for (const Event& e : t->events) {
-      const bool host = e.row == kHost;
+      const bool on_host = e.row == kHost;
       // Rows in the order: shared work, collectives, device 0, ...
-      const std::int64_t tid = host                    ? t->number
+      const std::int64_t tid = on_host                 ? t->number
                                : e.row == kShared      ? 0
                                : e.row == kCollectives ? 1
                                                        : e.row + 2;
-      any = any || host;
-      if (!host) rows.insert(e.row);
+      any = any || on_host;
+      if (!on_host) rows.insert(e.row);
       events.push_back({{"ph", "X"},
                         {"name", e.name},
                         {"cat", e.kind},
-                        {"pid", host ? 2 : 1},
+                        {"pid", on_host ? host : devices},
                         {"tid", tid},
-                        {"ts", static_cast<double>(e.begin - all().origin) / 1e3},
+                        {"ts", static_cast<double>(e.begin - origin) / 1e3},
                         {"dur", static_cast<double>(e.end - e.begin) / 1e3}});
     }
-    if (any) label("thread_name", 2, t->number, "thread " + std::to_string(t->number));
+    if (any) label("thread_name", host, t->number, "thread " + std::to_string(t->number));
     t->events.clear();
   }
   for (std::int64_t r : rows)
-    label("thread_name", 1,
+    label("thread_name", devices,
           r == kShared        ? 0
           : r == kCollectives ? 1
                               : r + 2,
           r == kShared        ? "all devices"
           : r == kCollectives ? "collectives"
                               : "device " + std::to_string(r));
-  return json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}}.dump(
-      -1, ' ', false, json::error_handler_t::replace);
+  const std::string text = events.dump(-1, ' ', false, json::error_handler_t::replace);
+  return text.substr(1, text.size() - 2);
+}
+
+std::string trace(std::span<const std::string> events) {
+  std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+  bool first = true;
+  for (const std::string& some : events) {
+    if (some.empty()) continue;
+    text += (first ? "" : ",") + some;
+    first = false;
+  }
+  return text + "]}";
 }
 
 }  // namespace tessera::inline v0::runtime::profiler

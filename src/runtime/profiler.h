@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,10 +21,19 @@ inline bool on() { return g_on.load(std::memory_order_relaxed); }
 
 /// Forgets earlier events and records from now on.
 void start();
-/// Stops and gives the Chrome trace (JSON object with "traceEvents"): a process "devices" with a
-/// row a virtual device and rows for shared work and collectives, a process "host" with a row a
-/// thread. Times are microseconds.
-std::string stop();
+/// Stops, and gives how the events of this process stand in a Chrome trace, without the brackets of
+/// their list: a process "devices" with a row a virtual device and rows for shared work and
+/// collectives, a process "host" with a row a thread. Times are microseconds since `origin`, of the
+/// steady clock in nanoseconds; by default that of start(). Of several processes each says so.
+struct Among {
+  int process = 0, processes = 1;
+  std::optional<std::int64_t> origin;
+};
+std::string stop(const Among& among = {});
+/// When it was started.
+std::int64_t origin();
+/// A Chrome trace (a JSON object with "traceEvents") of what processes gave.
+std::string trace(std::span<const std::string> events);
 
 /// An event from construction to destruction; `kind` is a category and lives on.
 class Scope {

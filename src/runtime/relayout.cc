@@ -3,6 +3,7 @@
 #include "runtime/array_data.h"
 #include "runtime/backend.h"
 #include "runtime/buffer.h"
+#include "runtime/gathered_reads.h"
 #include "runtime/pool.h"
 #include "spmd/blocks.h"
 
@@ -131,7 +132,8 @@ struct Source {
 Source source_of(const ArrayData& a, bool same_platform) {
   BufferPtr whole;
   if (a.pending) a.pending->wait();
-  const std::byte* bytes = same_platform ? dense_view(a, whole) : dense_bytes(a, whole);
+  const std::byte* bytes =
+      same_platform && !is_gathered(a) ? dense_view(a, whole) : dense_bytes(a, whole);
   if (bytes) return {a.type.shape, {{whole, static_cast<std::size_t>(bytes - whole->host_data())}}};
   const spmd::Blocks blocks(a.type, *a.layout->mesh, a.layout->spec);
   Source source{blocks.block(), std::vector<Shard>(static_cast<std::size_t>(blocks.count()))};

@@ -128,6 +128,41 @@ TEST_F(Idx, EveryPrefixOfAGzipIsRefused) {
   }
 }
 
+TEST_F(Idx, ReadsSomeEntries) {
+  const std::string shorts =
+      bytes({0, 0, 0x0B, 2, 0, 0, 0, 3, 0, 0, 0, 2, 0, 1, 0, 2, 1, 3, 1, 4, 2, 5, 2, 6});
+  for (const std::string& path : {write("s", shorts), write("s.gz", shorts, true)}) {
+    const data::IdxFile file(path);
+    EXPECT_EQ(file.shape(), (Shape{3, 2}));
+    EXPECT_EQ(file.dtype(), ts::i16);
+    const Array rows = file.rows({2, 0, 2});
+    EXPECT_EQ(rows.shape(), (Shape{3, 2}));
+    EXPECT_EQ(rows.to_vector<std::int16_t>(),
+              (std::vector<std::int16_t>{0x205, 0x206, 1, 2, 0x205, 0x206}));
+    EXPECT_EQ(file.rows({}).shape(), (Shape{0, 2}));
+    EXPECT_EQ(message<ts::ShapeError>([&] {
+                file.rows({0, 3});
+              }),
+              "rows: indices[1] is 3\n  rule: the file has 3 entries\n  try: data::batches("
+              "file.shape()[0], batch, key) gives positions that are there");
+  }
+}
+
+TEST_F(Idx, SaysWhereAFileThatIsOpenWasCut) {
+  const std::string path = write("cut", kGood);
+  const data::IdxFile file(path);
+  std::filesystem::resize_file(path, kGood.size() - 1);
+  EXPECT_EQ(file.rows({0}).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{1, 2, 3}));
+  EXPECT_EQ(message<ts::IoError>([&] { file.rows({1}); }),
+            "rows: " + path +
+                ": it ends before entry 1, which it had when it was opened\n  try: fetch the file "
+                "again");
+  EXPECT_EQ(message<ts::IoError>([&] { (void)data::IdxFile{path}; }),
+            "IdxFile: " + path +
+                ": its header says (2, 3), which is 6 bytes, but 5 follow\n  try: fetch the file "
+                "again");
+}
+
 TEST_F(Idx, LoadsImagesWithTheirLabels) {
   write("train-images-idx3-ubyte.gz",
         bytes({0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 1, 2, 3, 4}), true);

@@ -7,12 +7,15 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace ts = tessera;
 using ts::Array;
@@ -191,6 +194,117 @@ void meshes() {
     show((name + ": loop").c_str(), loop(a));
   }
 }
+// The bits of a large value, told by a sum of them that knows their places.
+void show_large(const std::string& name, const Array& x) {
+  const Array whole = x.sharding().devices().size() > 1 ? ts::process_allgather(x) : x;
+  if (ts::process_index() != 0) return;
+  std::uint64_t h = 14695981039346656037u;
+  for (const float v : whole.astype(ts::f32).to_vector<float>()) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    h = (h ^ bits) * 1099511628211u;
+  }
+  std::printf("%s %s %016llx\n", name.c_str(), to_string(whole.shape()).c_str(),
+              static_cast<unsigned long long>(h));
+}
+// Operands of more than is exchanged at once, in pieces and parts that are not of one size.
+void large() {
+  for (const ts::DType dtype : {ts::f32, ts::f16, ts::i32}) {
+    const Array x = (draw(7, {kDevices, 211, 997}) * 1000).astype(dtype);
+    const std::string of = " of " + std::string(name_of(dtype));
+    for (const char* name : {"psum", "pmax", "all_gather", "all_to_all", "ppermute"})
+      if (dtype != ts::i32 || name != std::string("all_to_all"))
+        show_large(name + of, ts::pmap(
+                                  [&](Array v) {
+                                    if (name == std::string("psum")) return ts::psum(v, "i");
+                                    if (name == std::string("pmax")) return ts::pmax(v, "i");
+                                    if (name == std::string("all_gather"))
+                                      return ts::sum(ts::all_gather(v, "i") * v, 0);
+                                    if (name == std::string("ppermute"))
+                                      return ts::ppermute(v, "i", {{0, 7}, {3, 1}, {6, 2}});
+                                    const Array u = v(ts::range(0, 208));
+                                    return ts::all_to_all(u, "i", 0, 0, {.tiled = true});
+                                  },
+                                  {.axis_name = "i"})(x));
+  }
+  const ts::Mesh mesh({{"data", 2}, {"model", 4}}), turned({{"model", 4}, {"data", 2}});
+  const Array x = draw(8, {2, 4, 150001});
+  for (const ts::Mesh& m : {mesh, turned}) {
+    const std::string of = ", " + to_string(m);
+    const Array a = ts::device_put(x, m, P("data", "model"));
+    show_large("sums over one axis" + of,
+               ts::jit([](Array v) { return ts::sum(v, 0); }, {.mesh = m})(a));
+    show_large("sums over the other" + of,
+               ts::jit([](Array v) { return ts::sum(v, 1); }, {.mesh = m})(a));
+    show_large(
+        "in a loop" + of,
+        ts::shard_map(
+            [](Array v) {
+              return ts::fori_loop(
+                  0, 3,
+                  [](Array, Array c) {
+                    return c * 0.5f +
+                           ts::pmean(ts::sin(c), std::vector<std::string>{"data", "model"});
+                  },
+                  v);
+            },
+            {.mesh = m, .in_specs = {P("data", "model")}, .out_specs = P("data", "model")})(a));
+  }
+}
+// Each process gives what it has read.
+void local_data() {
+  const Array x = draw(9, {16, 24});
+  const int me = ts::process_index(), all = ts::process_count();
+  const ts::Mesh rows_first({{"data", 8}}), grid({{"data", 2}, {"model", 4}}),
+      columns({{"model", 8}});
+  const std::int64_t n = 16 / all;
+  const Array rows = x(ts::range(me * n, (me + 1) * n));
+  show("rows", ts::make_array_from_process_local_data(ts::Sharding(rows_first, P("data")), rows));
+  show("rows of a size that is given",
+       ts::make_array_from_process_local_data(ts::Sharding(rows_first, P("data")), rows,
+                                              ts::Shape{16, 24}));
+  show("all of it", ts::make_array_from_process_local_data(ts::Sharding(rows_first, P("data")), x,
+                                                           ts::Shape{16, 24}));
+  const std::int64_t m = 24 / all;
+  show("columns",
+       ts::make_array_from_process_local_data(ts::Sharding(columns, P(ts::none, "model")),
+                                              x(ts::all, ts::range(me * m, (me + 1) * m))));
+  const std::int64_t r = std::min(all, 2), c = all / r;  // of a grid: blocks of rows and columns
+  show("blocks", ts::make_array_from_process_local_data(
+                     ts::Sharding(grid, P("data", "model")),
+                     x(ts::range(me / c * 16 / r, (me / c + 1) * 16 / r),
+                       ts::range(me % c * 24 / c, (me % c + 1) * 24 / c))));
+  show("replicated", ts::make_array_from_process_local_data(
+                         ts::Sharding(grid, P(ts::none, "model")),
+                         x(ts::all, ts::range(me % c * 24 / c, (me % c + 1) * 24 / c))));
+}
+
+// A set of which each process reads its own examples: the same batches in the same order.
+void data_set() {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("tessera_set_" + std::string(std::getenv("SET_NUMBER")));
+  if (ts::process_index() == 0) {
+    std::vector<char> bytes{0, 0, 8, 2, 0, 0, 0, 40, 0, 0, 0, 6};
+    for (int i = 0; i < 240; ++i) bytes.push_back(static_cast<char>(i));
+    std::FILE* f = std::fopen(path.c_str(), "wb");
+    std::fwrite(bytes.data(), 1, bytes.size(), f);
+    std::fclose(f);
+  }
+  ts::distributed::barrier();
+  const ts::data::IdxFile file(path.string());
+  ts::distributed::barrier();
+  if (ts::process_index() == 0) std::filesystem::remove(path);
+  const ts::Mesh mesh({{"data", 4}, {"model", 2}});
+  const ts::Sharding sharding(mesh, P("data"));
+  for (const ts::data::BatchIndices& batch :
+       ts::data::batches(file.shape()[0], 16, ts::random::key(1))) {
+    const std::vector<std::int32_t> own = ts::data::process_part(batch.indices, sharding);
+    const Array x = ts::make_array_from_process_local_data(sharding, file.rows(own));
+    show("batch", x);
+    show("its columns", ts::sum(x.astype(ts::f32), 0));
+  }
+}
+
 // Of four processes the two in the middle have devices of the mesh; a map over two devices is the
 // first one's.
 void some() {
@@ -264,6 +378,9 @@ int main(int argc, char** argv) try {
                                                            {"count", count},
                                                            {"finish_late", finish_late},
                                                            {"meshes", meshes},
+                                                           {"large", large},
+                                                           {"local_data", local_data},
+                                                           {"data_set", data_set},
                                                            {"some", some},
                                                            {"first_ones", first_ones},
                                                            {"differ", differ},

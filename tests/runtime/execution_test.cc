@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <thread>
 
 namespace ts = tessera;
@@ -468,7 +469,7 @@ TEST(Profiler, RowsForDevicesAndCollectives) {
   auto e = compile(s.whole(), {"measured", {}});
   profiler::start();
   e->run(std::vector<ArrayDataPtr>{put(counted(s.wholes[0]))});
-  auto trace = nlohmann::json::parse(profiler::stop());
+  auto trace = nlohmann::json::parse(profiler::trace(std::array{profiler::stop()}));
   std::set<std::string> rows, names;
   for (auto& event : trace["traceEvents"]) {
     if (event["name"] == "thread_name") rows.insert(event["args"]["name"]);

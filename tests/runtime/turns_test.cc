@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <thread>
 
@@ -102,7 +103,7 @@ TEST(Turns, ShortCallsDoNotOvertakeLongOnes) {
   // What does not communicate waits for nobody.
   for (const auto& a : apart) EXPECT_EQ(a->pending, nullptr);
   for (const auto& a : all) dense({a});
-  std::vector<Ran> ran = calls_in(profiler::stop());
+  std::vector<Ran> ran = calls_in(profiler::trace(std::array{profiler::stop()}));
   std::erase_if(ran, [](const Ran& r) { return r.name == "other"; });
   ASSERT_EQ(ran.size(), 5u);
   const char* order[] = {"slow", "quick", "quick", "slow", "quick"};
@@ -138,7 +139,7 @@ TEST(Turns, AreKeptByManyThreads) {
       for (const auto& a : results) dense({a});
     });
   for (auto& t : threads) t.join();
-  const std::vector<Ran> ran = calls_in(profiler::stop());
+  const std::vector<Ran> ran = calls_in(profiler::trace(std::array{profiler::stop()}));
   ASSERT_EQ(ran.size(), std::size_t{kThreads * kKinds * kRounds});
   std::map<char, int> next;
   for (std::size_t i = 0; i < ran.size(); ++i) {

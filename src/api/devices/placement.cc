@@ -10,7 +10,12 @@
 #include "runtime/backend.h"
 #include "spmd/blocks.h"
 
+#include <tessera/distributed.h>
+#include <tessera/index.h>
+
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 namespace tessera::inline v0 {
 namespace {
@@ -249,6 +254,99 @@ Array make_array_from_callback(const Shape& shape, const Sharding& sharding,
     parts.push_back(device_put(Operand(block, loc), sharding.devices()[d]));
   }
   return make_array_from_single_device_arrays(shape, sharding, parts, loc);
+}
+
+namespace {
+
+// What this process's devices have of one dimension.
+struct Own {
+  std::set<std::int64_t> parts;  // by number
+  std::int64_t all = 1;          // parts
+};
+std::vector<Own> own_parts(const char* function, const Sharding& sharding, std::size_t rank,
+                           const SourceLoc& loc) {
+  // Of a size that is the number of parts, each begins at its own number.
+  Shape counts;
+  for (std::size_t d = 0; d < rank; ++d) {
+    std::int64_t n = 1;
+    if (d < sharding.spec().dims().size())
+      for (const std::string& axis : sharding.spec()[d].axes()) n *= sharding.mesh().size(axis);
+    counts.push_back(n);
+  }
+  need_fit(function, counts, sharding, loc);
+  const std::vector<std::vector<Range>> indices = sharding.indices(counts);
+  const runtime::LayoutPtr layout = runtime::intern(detail::layout_of(sharding));
+  std::vector<Own> own(rank);
+  for (std::size_t d = 0; d < rank; ++d) own[d].all = counts[static_cast<std::int64_t>(d)];
+  for (std::size_t p = 0; p < indices.size(); ++p) {
+    if (layout->shard_at(static_cast<std::int64_t>(p)) < 0) continue;
+    for (std::size_t d = 0; d < rank; ++d) own[d].parts.insert(*indices[p][d].start);
+  }
+  return own;
+}
+
+}  // namespace
+
+Array make_array_from_process_local_data(const Sharding& sharding, Operand local_data,
+                                         const std::optional<Shape>& global_shape) {
+  const char* function = "make_array_from_process_local_data";
+  const InFunction named(function, local_data.loc);
+  const Shape local = detail::need(local_data.array, function, local_data.loc).type.shape;
+  need_mesh(function, sharding.mesh(), local_data.loc);
+  Message m(function);
+  m.from(local_data.loc);
+  const auto rank = static_cast<std::size_t>(local.rank());
+  if (global_shape && global_shape->rank() != local.rank())
+    m.problem("the local data has the shape " + to_string(local) + ", and the whole " +
+              to_string(*global_shape))
+        .rule("both have the same dimensions")
+        .advice("leave global_shape out: it is found from the sharding")
+        .raise<ShapeError>();
+  const std::vector<Own> own = own_parts(function, sharding, rank, local_data.loc);
+  if (rank > 0 && own[0].parts.empty())
+    m.problem(to_string(sharding) + " has no device of process " + std::to_string(process_index()))
+        .rule("each process gives what its own devices have")
+        .advice("make it in the processes that have devices of the sharding")
+        .raise<ShardingError>();
+  Shape whole;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::int64_t here = std::ssize(own[d].parts), n = local[static_cast<std::int64_t>(d)];
+    const std::int64_t size =
+        global_shape ? (*global_shape)[static_cast<std::int64_t>(d)] : n / here * own[d].all;
+    if (n != size && (n % here != 0 || n / here * own[d].all != size))
+      m.problem("dimension " + std::to_string(d) + " of the local data has the size " +
+                std::to_string(n) + (global_shape ? ", of the whole " + std::to_string(size) : ""))
+          .rule("this process's devices have " + std::to_string(here) + " of " +
+                std::to_string(own[d].all) + " parts of it" +
+                (global_shape
+                     ? ": " + std::to_string(size) + " / " + std::to_string(own[d].all) + " * " +
+                           std::to_string(here) + " = " + std::to_string(size / own[d].all * here) +
+                           ", or all " + std::to_string(size)
+                     : ", all of one size"))
+          .advice(
+              "sharding.indices(shape) are the ranges of each device, process_of(device) says "
+              "whose it is")
+          .raise<ShardingError>();
+    whole.push_back(size);
+  }
+  need_fit(function, whole, sharding, local_data.loc);
+  return make_array_from_callback(
+      whole, sharding,
+      [&](const std::vector<Range>& index) {
+        std::vector<AxisIndex> places;
+        for (std::size_t d = 0; d < rank; ++d) {
+          const auto at = static_cast<std::int64_t>(d);
+          const std::int64_t part = whole[at] / own[d].all, start = *index[d].start;
+          const std::set<std::int64_t>& parts = own[d].parts;
+          const std::int64_t place =
+              local[at] == whole[at]
+                  ? start
+                  : part * std::distance(parts.begin(), parts.lower_bound(start / part));
+          places.emplace_back(range(place, place + *index[d].stop - start), local_data.loc);
+        }
+        return local_data.array.get(places, local_data.loc);
+      },
+      local_data.loc);
 }
 
 }  // namespace tessera::inline v0

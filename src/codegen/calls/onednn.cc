@@ -249,6 +249,7 @@ class PreparedMatmul final : public Matmul {
 std::shared_ptr<const Matmul> Matmul::make(std::int64_t outer, std::int64_t batch, std::int64_t m,
                                            std::int64_t n, std::int64_t k, const Operand& a,
                                            const Operand& b) {
+  const LibraryBegins begins;
   try {
     auto made = std::make_shared<const PreparedMatmul>(outer, batch, m, n, k, a, b);
     return made->fast() ? made : nullptr;
@@ -273,6 +274,7 @@ void make_variables() {
 }
 
 std::shared_ptr<const Convolution> Convolution::make(const ConvSpec& spec) {
+  const LibraryBegins begins;
   auto attempt = [&](bool keep) -> std::shared_ptr<const Prepared> {
     try {
       return std::make_shared<const Prepared>(spec, keep);

@@ -144,6 +144,7 @@ void configure_module(llvm::Module& module) {
 }
 
 std::string compile_object(llvm::Module& module) {
+  const LibraryBegins begins;  // of value types, of what it knows of functions by name
   llvm::TargetMachine& tm = machine();
   std::string width = std::to_string(8 * host_isa().vector_bytes);
   for (llvm::Function& f : module) {

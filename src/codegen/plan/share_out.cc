@@ -145,6 +145,8 @@ class SharingOut {
       Mask own = 0;
       for (int a : c->axes) own |= Mask{1} << a;
       c->laid = tape_.varies(step.inputs[0]);
+      c->divisible = c->exchange == Exchange::combine && c->groups.size() == 1 &&
+                     !(step.mask & own) && processes_.everywhere(step.mask);
       const Shares& laid = processes_.shares(c->laid);
       const auto n = static_cast<std::size_t>(tape_.instances(c->laid));
       c->owner.assign(n, -1);

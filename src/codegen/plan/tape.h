@@ -102,6 +102,9 @@ struct Collective {
   Mask laid = 0;
   std::vector<int> owner;
   std::vector<std::int64_t> number;
+  /// Every process wants every result, and has an operand of each: each may make a part of them for
+  /// all.
+  bool divisible = false;
 };
 
 struct Step {

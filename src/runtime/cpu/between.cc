@@ -1,6 +1,7 @@
 // Collectives that several processes take part in. What others read is laid out for them
 // (distributed/processes.h): small operands of a phase together, large ones a piece after the
-// other, so that what one process writes another reads while it is in the cache.
+// other, so that what one process writes another reads while it is in the cache. Of a large sum that
+// all of them want each makes a part, and hands it round: so nobody reads all operands.
 #include "base/hash.h"
 #include "distributed/processes.h"
 #include "runtime/cpu/collective_work.h"
@@ -24,15 +25,16 @@ using Laid = std::vector<const std::byte*>;  // by process
 class Exchanged {
  public:
   Exchanged(std::uint64_t signature, const Tape& tape, const Step& step,
-            std::vector<std::size_t> bytes, const Between& between)
+            std::vector<std::size_t> bytes, std::vector<int> from, std::vector<int> to)
       : subject_{signature, tape.name, step.name, step.loc},
-        traffic_{std::move(bytes), between.from, between.to},
+        traffic_{std::move(bytes), std::move(from), std::move(to)},
         round_(subject_, traffic_) {}
 
   std::byte* own() const { return round_.own(); }
   void post() { round_.post(); }
   // By process, null for those that are not read.
   Laid all() {
+    profiler::Scope scope("wait for processes", "wait", profiler::kCollectives);
     Laid laid(traffic_.bytes.size());
     for (const int r : traffic_.from) laid[static_cast<std::size_t>(r)] = round_.of(r);
     return laid;
@@ -60,7 +62,8 @@ class Exchanges {
       (at_once ? small : large).push_back(s);
     }
     together(small);
-    for (const std::size_t s : large) in_pieces_of(s);
+    for (const std::size_t s : large)
+      phase_.steps[s].collective->divisible ? in_parts(s) : in_pieces_of(s);
   }
 
  private:
@@ -88,7 +91,8 @@ class Exchanges {
         bytes[p] += static_cast<std::size_t>(all.back().laid_bytes() * between_.operands[s][p]);
     }
     if (!named) return run_here(all, spread_);
-    Exchanged exchanged(next_signature(), tape_, *named, std::move(bytes), between_);
+    Exchanged exchanged(next_signature(), tape_, *named, std::move(bytes), between_.from,
+                        between_.to);
     const auto self = static_cast<std::size_t>(processes::rank());
     for (std::size_t k = 0; k < all.size(); ++k)
       if (!all[k].col().owner.empty()) all[k].lay_out(exchanged.own() + offsets[k][self]);
@@ -103,37 +107,111 @@ class Exchanges {
     exchanged.finish();
   }
 
-  // One is laid out before the one before it is read, so that processes wait less for each other.
-  void in_pieces_of(std::size_t s) {
+  // Some elements of a collective under way.
+  struct Piece {
+    CollectiveWork work;
+    std::unique_ptr<Exchanged> exchanged;
+  };
+  std::int64_t piece_of(const Collective& c) const { return kPiece / size_of(c.dtype); }
+
+  // The operands' elements from `begin` on, laid out.
+  Piece laid_piece(std::size_t s, std::int64_t begin) {
     const Step& step = phase_.steps[s];
     const Collective& c = *step.collective;
-    struct Piece {
-      CollectiveWork work;
-      std::unique_ptr<Exchanged> exchanged;
-    };
-    const auto read = [&](Piece& piece) {
-      const Laid laid = piece.exchanged->all();
-      piece.work.laid = laid;
-      run_here({&piece.work, 1}, spread_);
-      piece.exchanged->finish();
-    };
-    std::optional<Piece> before;
-    const std::int64_t elements = kPiece / size_of(c.dtype);
-    for (std::int64_t begin = 0; begin < c.count; begin += elements) {
-      Piece piece{CollectiveWork(tape_, frame_, step), nullptr};
-      piece.work.begin = begin;
-      piece.work.count = std::min(elements, c.count - begin);
-      std::vector<std::size_t> bytes;
-      for (const std::int64_t n : between_.operands[s])
-        bytes.push_back(static_cast<std::size_t>(piece.work.laid_bytes() * n));
-      piece.exchanged =
-          std::make_unique<Exchanged>(next_signature(), tape_, step, std::move(bytes), between_);
-      piece.work.lay_out(piece.exchanged->own());
-      piece.exchanged->post();
-      if (before) read(*before);
+    Piece piece{CollectiveWork(tape_, frame_, step), nullptr};
+    CollectiveWork& work = piece.work;
+    work.begin = begin;
+    work.count = std::min(piece_of(c), c.count - begin);
+    work.made = c.divisible ? part(work, processes::rank()) : Elements{0, work.count};
+    std::vector<std::size_t> bytes;
+    for (const std::int64_t n : between_.operands[s])
+      bytes.push_back(static_cast<std::size_t>(work.laid_bytes() * n));
+    piece.exchanged = std::make_unique<Exchanged>(next_signature(), tape_, step, std::move(bytes),
+                                                  between_.from, between_.to);
+    work.lay_out(piece.exchanged->own(), c.divisible ? work.made : Elements{});
+    piece.exchanged->post();
+    return piece;
+  }
+  void make(Piece& piece) {
+    const Laid laid = piece.exchanged->all();
+    piece.work.laid = laid;
+    run_here({&piece.work, 1}, spread_);
+    piece.exchanged->finish();
+  }
+
+  // One is laid out before the one before it is read, so that processes wait less for each other.
+  void in_pieces_of(std::size_t s) {
+    const Collective& c = *phase_.steps[s].collective;
+    Piece before = laid_piece(s, 0);
+    for (std::int64_t begin = piece_of(c); begin < c.count; begin += piece_of(c)) {
+      Piece piece = laid_piece(s, begin);
+      make(before);
       before = std::move(piece);
     }
-    read(*before);
+    make(before);
+  }
+
+  // The elements that a process makes.
+  Elements part(const CollectiveWork& work, int rank) const {
+    const std::int64_t line = std::max<std::int64_t>(1, 64 / size_of(work.col().dtype));
+    const auto end_of = [&](std::int64_t parts) {
+      const std::int64_t even = work.count * parts / processes::count();
+      return parts == processes::count() ? work.count : even / line * line;
+    };
+    return {end_of(rank), end_of(rank + 1)};
+  }
+  std::int64_t part_bytes(const CollectiveWork& work, int rank) const {
+    return (part(work, rank).size() * size_of(work.col().dtype) + 63) / 64 * 64;
+  }
+
+  // What this process made, laid out for the others.
+  std::unique_ptr<Exchanged> laid_part(const Step& step, const CollectiveWork& work) {
+    std::vector<std::size_t> bytes;
+    std::vector<int> others;
+    for (int p = 0; p < processes::count(); ++p) {
+      bytes.push_back(static_cast<std::size_t>(work.results() * part_bytes(work, p)));
+      if (p != processes::rank()) others.push_back(p);
+    }
+    auto exchanged = std::make_unique<Exchanged>(next_signature(), tape_, step, std::move(bytes),
+                                                 others, others);
+    const std::int64_t e = size_of(work.col().dtype);
+    for (std::int64_t r = 0; r < work.results(); ++r)
+      if (work.made.size())
+        std::memcpy(exchanged->own() + r * part_bytes(work, processes::rank()),
+                    work.result(r) + work.made.begin * e,
+                    static_cast<std::size_t>(work.made.size() * e));
+    exchanged->post();
+    return exchanged;
+  }
+  void take(Exchanged& parts, const CollectiveWork& work) {
+    const Laid laid = parts.all();
+    const std::int64_t e = size_of(work.col().dtype);
+    for (int p = 0; p < processes::count(); ++p) {
+      const Elements theirs = part(work, p);
+      if (p == processes::rank() || !theirs.size()) continue;
+      for (std::int64_t r = 0; r < work.results(); ++r)
+        std::memcpy(work.result(r) + theirs.begin * e,
+                    laid[static_cast<std::size_t>(p)] + r * part_bytes(work, p),
+                    static_cast<std::size_t>(theirs.size() * e));
+    }
+    parts.finish();
+  }
+
+  // The next operands are laid out before the parts of others are read. Not earlier: a round's
+  // memory is free when the one before the last has been read.
+  void in_parts(std::size_t s) {
+    const Step& step = phase_.steps[s];
+    const Collective& c = *step.collective;
+    Piece now = laid_piece(s, 0);
+    for (std::int64_t next = piece_of(c);; next += piece_of(c)) {
+      make(now);
+      const std::unique_ptr<Exchanged> parts = laid_part(step, now.work);
+      std::optional<Piece> then;
+      if (next < c.count) then = laid_piece(s, next);
+      take(*parts, now.work);
+      if (!then) return;
+      now = std::move(*then);
+    }
   }
 
   const Tape& tape_;

@@ -8,12 +8,18 @@
 
 namespace tessera::inline v0::runtime {
 
+/// Some elements: from `begin` to before `end`.
+struct Elements {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t size() const { return end - begin; }
+};
+
 /// A collective with its operands' addresses resolved for one result; or that of some elements of
 /// each operand.
 struct CollectiveWork {
   CollectiveWork() = default;
   CollectiveWork(const tapes::Tape& t, const Frame& f, const tapes::Step& s)
-      : tape(&t), frame(&f), step(&s), count(s.collective->count) {}
+      : tape(&t), frame(&f), step(&s), count(s.collective->count), made{0, count} {}
 
   const tapes::Tape* tape = nullptr;
   const Frame* frame = nullptr;
@@ -24,6 +30,8 @@ struct CollectiveWork {
   /// Elements of each operand, from one on, that it is of, and that are laid out; fewer than all
   /// where in_pieces(col).
   std::int64_t begin = 0, count = 0;
+  /// Of those, which this process makes: a combination's may be fewer than are laid out.
+  Elements made;
 
   const tapes::Collective& col() const { return *step->collective; }
   const tapes::Slot& slot() const {
@@ -37,10 +45,13 @@ struct CollectiveWork {
   /// Pieces of one result that different workers may make.
   std::int64_t tasks_each() const;
   void run(std::int64_t result, std::int64_t task) const;
+  /// Where the elements of a result are.
+  std::byte* result(std::int64_t result) const;
 
-  /// Bytes of one operand as it is laid out for others, and this process's operands so.
+  /// Bytes of one operand as it is laid out for others, and this process's operands so: all of
+  /// their elements, or without some that nobody reads.
   std::int64_t laid_bytes() const { return (count * size_of(col().dtype) + 63) / 64 * 64; }
-  void lay_out(std::byte* to) const;
+  void lay_out(std::byte* to, Elements but = {}) const;
 
  private:
   /// Where results are a body's, whose places are the caller's: those of this process.

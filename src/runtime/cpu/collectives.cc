@@ -71,20 +71,26 @@ const std::byte* CollectiveWork::operand(Coords c, std::int64_t device) const {
   return address(*tape, *frame, 0, step->inputs[0], c) + begin * size_of(col.dtype);
 }
 
-void CollectiveWork::lay_out(std::byte* to) const {
+void CollectiveWork::lay_out(std::byte* to, Elements but) const {
   Coords c;
   const std::int64_t e = size_of(col().dtype);
   for_instances(*tape, col().laid, c, [&](std::int64_t) {
-    if (count)
-      std::memcpy(to, address(*tape, *frame, 0, step->inputs[0], c) + begin * e,
-                  static_cast<std::size_t>(count * e));
+    const std::byte* from = address(*tape, *frame, 0, step->inputs[0], c) + begin * e;
+    for (const Elements some : {Elements{0, but.begin}, Elements{but.end, count}})
+      if (some.size())
+        std::memcpy(to + some.begin * e, from + some.begin * e,
+                    static_cast<std::size_t>(some.size() * e));
     to += laid_bytes();
   });
 }
 
+std::byte* CollectiveWork::result(std::int64_t result) const {
+  return address(*tape, *frame, 0, step->outputs[0], coords(result)) + begin * size_of(col().dtype);
+}
+
 std::int64_t CollectiveWork::tasks_each() const {
   switch (col().exchange) {
-    case Exchange::combine: return std::max<std::int64_t>(1, (count + kChunk - 1) / kChunk);
+    case Exchange::combine: return std::max<std::int64_t>(1, (made.size() + kChunk - 1) / kChunk);
     case Exchange::gather: return static_cast<std::int64_t>(col().groups[0].size());
     default: return 1;
   }
@@ -103,7 +109,8 @@ void CollectiveWork::run(std::int64_t result, std::int64_t task) const {
     case Exchange::none: return;
     case Exchange::combine: {
       InlineVector<const std::byte*, 16> in;
-      const std::int64_t first = task * kChunk, some = std::min(kChunk, count - first);
+      const std::int64_t first = made.begin + task * kChunk,
+                         some = std::min(kChunk, made.end - first);
       for (std::int64_t d : members) in.push_back(operand(c, d) + first * e);
       reduce(reduction_of(col.combiner), col.dtype, {in.data(), in.size()},
              out + (begin + first) * e, some);
