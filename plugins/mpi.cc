@@ -35,12 +35,6 @@ int fail(TesseraTransport* t, int code, const char* what) {
 
 constexpr std::size_t kPart = std::size_t{1} << 30;
 
-int barrier(TesseraTransport* t, TesseraRequest** out) {
-  auto* r = new TesseraRequest{{MPI_REQUEST_NULL}};
-  *out = r;
-  TESSERA_MPI_(MPI_Ibarrier(world, &r->parts[0]), "MPI_Ibarrier");
-  return 0;
-}
 int all_gather(TesseraTransport* t, const void* mine, std::size_t bytes, void* all,
                TesseraRequest** out) {
   auto* r = new TesseraRequest{{MPI_REQUEST_NULL}};
@@ -173,7 +167,6 @@ extern "C" __attribute__((visibility("default"))) int tessera_open_transport(Tes
   end = std::min(end, sizeof t->name - 1);
   std::memcpy(t->name, name, end);
   t->name[end] = 0;
-  t->barrier = barrier;
   t->all_gather = all_gather;
   t->send = send;
   t->receive = receive;

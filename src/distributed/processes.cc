@@ -213,6 +213,38 @@ void check(int code, std::string_view function, const SourceLoc& loc) {
       .raise<CollectiveError>();
 }
 
+// What a process comes to beside rounds, and with how many bytes: told to the others first, so that
+// processes that come to different things find out.
+struct Purpose {
+  std::uint64_t bytes;
+  char function[48];
+};
+void meet(const Subject& subject, std::size_t bytes, int who) {
+  All& a = all();
+  Purpose mine{bytes, {}};
+  subject.collective.copy(mine.function, sizeof mine.function - 1);
+  std::vector<Purpose> told(static_cast<std::size_t>(a.count));
+  TesseraRequest* request = nullptr;
+  {
+    std::lock_guard lock(a.plugin);
+    check(a.transport.all_gather(&a.transport, &mine, sizeof mine, told.data(), &request),
+          subject.collective, subject.loc);
+  }
+  Patience(subject, who).until(request);
+  for (std::size_t r = 0; r < told.size(); ++r) {
+    const std::string theirs = told[r].function;
+    if (theirs == mine.function && told[r].bytes == bytes) continue;
+    const std::string process = "process " + std::to_string(r);
+    fail(subject,
+         theirs == mine.function ? process + " has " + std::to_string(told[r].bytes) +
+                                       " bytes for it, this one " + std::to_string(bytes)
+         : theirs == "exit" ? process + " has come to its end"
+                            : process + " came to " + theirs,
+         "all processes make the same calls in the same order, with arrays of one shape and dtype",
+         "look for what depends on process_index(), on a clock or on files that differ");
+  }
+}
+
 Window share(std::size_t bytes, std::string_view function, const SourceLoc& loc) {
   All& a = all();
   Window w;
@@ -247,13 +279,7 @@ void leave() {
     mine.ending.store(1, std::memory_order_release);
     for (auto* counter : {&mine.arrived, &mine.posted, &mine.done}) wake(mine, *counter);
     // Another one may still write what was computed: it is waited for as long as it lives.
-    const Subject subject{0, "", "exit", {}};
-    TesseraRequest* request = nullptr;
-    {
-      std::lock_guard lock(a.plugin);
-      check(a.transport.barrier(&a.transport, &request), subject.collective, subject.loc);
-    }
-    Patience(subject, Patience::kAllThatLive).until(request);
+    meet(Subject{0, "", "exit", {}}, 0, Patience::kAllThatLive);
     std::lock_guard lock(a.plugin);
     (void)a.transport.unshare(&a.transport, a.seating.handle);
     if (a.data.handle) (void)a.transport.unshare(&a.transport, a.data.handle);
@@ -453,12 +479,7 @@ void barrier(std::string_view function, const SourceLoc& loc) {
   if (a.count == 1) return;
   const Subject subject{0, "", function, loc};
   const Meeting meeting(subject);
-  TesseraRequest* request = nullptr;
-  {
-    std::lock_guard lock(a.plugin);
-    check(a.transport.barrier(&a.transport, &request), function, loc);
-  }
-  Patience(subject, Patience::kAll).until(request);
+  meet(subject, 0, Patience::kAll);
 }
 
 std::vector<std::byte> all_gather(std::string_view function, std::span<const std::byte> mine,
@@ -467,6 +488,7 @@ std::vector<std::byte> all_gather(std::string_view function, std::span<const std
   if (a.count == 1) return {mine.begin(), mine.end()};
   const Subject subject{0, "", function, loc};
   const Meeting meeting(subject);
+  meet(subject, mine.size(), Patience::kAll);
   // In parts whose bytes an int counts.
   constexpr std::size_t kPart = std::size_t{1} << 28;
   const auto count = static_cast<std::size_t>(a.count);

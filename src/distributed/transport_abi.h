@@ -27,7 +27,6 @@ typedef struct TesseraTransport {
   char error[512]; /* of the last function that failed */
 
   /* Over all processes, of fewer than 2^31 bytes at a time in all_gather; requests are freed when test finds them over. */
-  int (*barrier)(struct TesseraTransport*, TesseraRequest**);
   int (*all_gather)(struct TesseraTransport*, const void* mine, size_t bytes, void* all,
                     TesseraRequest**);
   int (*send)(struct TesseraTransport*, int to, int tag, const void* from, size_t bytes,

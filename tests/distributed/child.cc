@@ -356,6 +356,13 @@ void give_up() {
   if (ts::process_index() == 1) throw std::runtime_error("no such file");
   sum(rows()).block_until_ready();
 }
+void gather_other_shapes() { (void)ts::process_allgather(ts::ones({3 + ts::process_index()})); }
+void come_to_other_calls() {
+  if (ts::process_index() == 0)
+    ts::distributed::barrier();
+  else
+    (void)ts::process_allgather(ts::ones({3}));
+}
 void read_others() {
   const Array x = ts::device_put(draw(0, {8, 2}), ts::Mesh({{"i", 8}}), P("i"));
   (void)x.to_vector<float>();
@@ -389,6 +396,8 @@ int main(int argc, char** argv) try {
                                                            {"hang", hang},
                                                            {"give_up", give_up},
                                                            {"read", read_others},
+                                                           {"other_shapes", gather_other_shapes},
+                                                           {"other_calls", come_to_other_calls},
                                                            {"place", place_on_others}};
   if (argc != 2 || !modes.count(argv[1])) return 2;
   // A second only where it is to be over: a busy machine takes longer to come to a collective.

@@ -251,6 +251,30 @@ TEST(Faults, ProgramsThatDifferAreFoundAtOnce) {
     EXPECT_NE(text.find(process), std::string::npos) << text;
 }
 
+TEST(Faults, CallsThatDifferAreFoundAtOnce) {
+  NEEDS_A_LAUNCHER();
+  const auto text = [](const std::string& problem) {
+    return problem +
+           "\n"
+           "  - process 0 (H): S\n"
+           "  - process 1 (H): S\n"
+           "  rule: all processes make the same calls in the same order, with arrays of one shape "
+           "and dtype\n"
+           "  from: child.cc:L\n"
+           "  try: look for what depends on process_index(), on a clock or on files that differ\n";
+  };
+  // Where the other one stands by then is a matter of time.
+  static const std::regex stands("\\(H\\): [^\n]*");
+  const auto stripped = [](const std::string& mode) {
+    return std::regex_replace(said(2, mode), stands, "(H): S");
+  };
+  expect_said(stripped("other_shapes"),
+              {text("process_allgather: process 1 has 16 bytes for it, this one 12"),
+               text("process_allgather: process 0 has 12 bytes for it, this one 16")});
+  expect_said(stripped("other_calls"), {text("barrier: process 1 came to process_allgather"),
+                                        text("process_allgather: process 0 came to barrier")});
+}
+
 // A mesh of some of several processes, and what is to be whole where none of it is.
 TEST(Faults, WhatSomeProcessesHaveIsNotComputedByOthers) {
   NEEDS_A_LAUNCHER();
