@@ -10,9 +10,11 @@
 #include "checkpoint/folder.h"
 #include "message.h"
 
-#include <complex>
+#include <fstream>
+#include <filesystem>
 #include <limits>
 
+namespace fs = std::filesystem;
 namespace ts = tessera;
 using checkpoint_test::InFolder;
 using checkpoint_test::same;

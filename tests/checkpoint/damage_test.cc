@@ -16,8 +16,10 @@
 #include <xxhash.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <map>
 
+namespace fs = std::filesystem;
 namespace ts = tessera;
 using checkpoint_test::InFolder;
 using checkpoint_test::read;
@@ -197,7 +199,7 @@ TEST_F(Damage, OfASaveUnderWayIsToldByTheNextCall) {
   EXPECT_TRUE(manager.save(10, x));
   const std::string text = message<ts::IoError>([&] { manager.save(20, x); });
   setrlimit(RLIMIT_FSIZE, &old);
-  EXPECT_EQ(plain(text).substr(0, 47), "CheckpointManager::save: step 10 of DIR is not ") << text;
+  EXPECT_EQ(plain(text).substr(0, 47), "checkpoint::save: step 10 of DIR is not saved: ") << text;
   EXPECT_EQ(manager.all_steps(), (std::vector<std::int64_t>{1, 2}));
   EXPECT_TRUE(manager.save(20, x));
   manager.wait();

@@ -100,10 +100,10 @@ inline std::int64_t number_behind(const std::string& line) {
   return std::stoll(line.substr(line.find(' ') + 1));
 }
 
-/// `command_of` gives the command for the k-th run of "train DIR <steps>"; `processes_of` how many
+/// `command_of(k, steps)` gives the command of the k-th run, "train DIR <steps>", and how many
 /// processes that has, of which one is killed.
 template <class Command>
-void kill_again_and_again(const std::string& dir, int times, Command command_of) {
+void kill_again_and_again(int times, Command command_of) {
   std::mt19937 draw(std::random_device{}());
   std::int64_t made = 0, furthest = 0;
   constexpr int kPatience = 120000;

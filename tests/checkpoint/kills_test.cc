@@ -12,7 +12,7 @@ TEST_F(Kills, LeaveEveryStepThatWasMade) {
   const char* child = std::getenv("CHECKPOINT_CHILD");  // the same program with the shared library
   const std::string program = child ? child : CHECKPOINT_CHILD;
   checkpoint_test::kill_again_and_again(
-      dir, checkpoint_test::kills(), [&](int, std::int64_t steps) {
+      checkpoint_test::kills(), [&](int, std::int64_t steps) {
         return std::pair(
             std::vector<std::string>{program, "train", dir, std::to_string(steps)}, 1);
       });

@@ -115,7 +115,7 @@ TEST_F(Manager, RefusesOptionsWithoutSense) {
 namespace {
 
 // A run with shuffled data, dropout and momentum: everything that it goes on from is its state.
-struct Run {
+struct Training {
   struct State {
     Array w, b;
     Array momentum;
@@ -126,7 +126,7 @@ struct Run {
   ts::data::EpochBatches batches;
   State state;
 
-  Run()
+  Training()
       : x(ts::random::normal(ts::random::key(1), {50, 6})),
         y(ts::random::normal(ts::random::key(2), {50, 1})),
         batches(50, 8, ts::random::key(3)) {
@@ -161,13 +161,13 @@ struct Run {
 
 TEST_F(Manager, ARunThatIsTakenUpAgainGivesTheSameBits) {
   constexpr int kSteps = 40;
-  Run whole;
+  Training whole;
   std::vector<double> losses;
   for (int i = 0; i < kSteps; ++i) losses.push_back(whole.step());
   // Cut off at every third step, and taken up by an object that knows nothing of the one before.
   std::vector<double> again;
   for (int end = 3;; end += 3) {
-    Run run;
+    Training run;
     ts::CheckpointManager m(dir, {.max_to_keep = 1});
     if (m.latest_step()) {
       run.state = m.restore(run.state);

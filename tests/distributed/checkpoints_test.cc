@@ -142,7 +142,7 @@ TEST_F(Checkpoints, KillsLeaveEveryStepThatWasMade) {
   NEEDS_A_LAUNCHER();
   std::mt19937 draw(std::random_device{}());
   checkpoint_test::kill_again_and_again(
-      dir, checkpoint_test::kills(), [&](int, std::int64_t steps) {
+      checkpoint_test::kills(), [&](int, std::int64_t steps) {
         const int processes = 1 << draw() % 3;
         std::vector<std::string> command{DISTRIBUTED_LAUNCHER, "-n", std::to_string(processes),
                                          CHECKPOINT_CHILD,     "train", dir,
