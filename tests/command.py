@@ -130,8 +130,8 @@ assert re.fullmatch(r"""step 2, saved [-0-9]+ [:0-9]+ UTC by 1 process: 4 arrays
 file shards-0-of-1\.safetensors: 2\.0 MiB
 rows     uint32\(512, 512\)  P\('i'\) on i=8
 columns  uint32\(512, 512\)  P\(none, 'i'\) on i=8
-key      uint32\(2,\)
-step     int64\(\)
+key      uint32\(2,\)  P\(\) on i=8
+step     int64\(\)  P\(\) on i=8
 """, out), out
 assert run("checkpoint", "verify", "steps")[0] == "step 1: intact\nstep 2: intact\nstep 3: intact\n"
 out, _ = run("checkpoint", "diff", "steps", code=1)

@@ -115,7 +115,8 @@ int show(const Words& arguments) {
               static_cast<long long>(info.step), time_text(info.time).c_str(), info.processes,
               info.processes == 1 ? "process" : "processes", info.leaves.size(),
               bytes_text(info.bytes).c_str());
-  for (const auto& [name, value] : info.metrics) std::printf("metric %s: %.9g\n", name.c_str(), value);
+  for (const auto& [name, value] : info.metrics)
+    std::printf("metric %s: %.9g\n", name.c_str(), value);
   for (const auto& [name, value] : info.metadata)
     std::printf("metadata %s: %s\n", name.c_str(), value.c_str());
   for (const auto& file : info.files)
@@ -126,7 +127,8 @@ int show(const Words& arguments) {
     std::string placed;
     if (!leaf.mesh.empty()) {
       placed = "  " + to_string(leaf.spec) + " on";
-      for (const auto& axis : leaf.mesh) placed += " " + axis.name + "=" + std::to_string(axis.size);
+      for (const auto& axis : leaf.mesh)
+        placed += " " + axis.name + "=" + std::to_string(axis.size);
     }
     std::printf("%-*s  %s%s%s\n", static_cast<int>(longest), leaf.path.c_str(),
                 std::string(name_of(leaf.dtype)).c_str(), to_string(leaf.shape).c_str(),
@@ -156,8 +158,7 @@ std::string difference(const ts::Array& a, const ts::Array& b) {
   std::int64_t other = 0;
   ts::dispatch(a.dtype(), [&](auto tag) {
     const auto x = a.host<decltype(tag)>(), y = b.host<decltype(tag)>();
-    for (std::size_t i = 0; i < x.size(); ++i)
-      other += std::memcmp(&x[i], &y[i], sizeof x[i]) != 0;
+    for (std::size_t i = 0; i < x.size(); ++i) other += std::memcmp(&x[i], &y[i], sizeof x[i]) != 0;
   });
   if (other == 0) return "";
   std::string text = std::to_string(other) + " of " + std::to_string(a.size()) + " elements differ";
@@ -224,9 +225,9 @@ int checkpoint(const Words& arguments) {
   if (verb == "show") return show(arguments);
   if (verb == "verify") return verify(arguments);
   if (verb == "diff") return diff(arguments);
-  throw Unusable{verb.empty() ? "checkpoint takes ls, show, verify or diff"
-                              : "there is no checkpoint " + verb +
-                                    "; there are ls, show, verify and diff"};
+  throw Unusable{verb.empty()
+                     ? "checkpoint takes ls, show, verify or diff"
+                     : "there is no checkpoint " + verb + "; there are ls, show, verify and diff"};
 }
 
 }  // namespace command

@@ -21,8 +21,7 @@ std::vector<std::string> texts_of_all(const std::string& mine) {
   const std::uint64_t longest = std::max<std::uint64_t>(1, *std::ranges::max_element(sizes));
   std::vector<std::uint8_t> padded(mine.begin(), mine.end());
   padded.resize(longest);
-  const std::vector<std::uint8_t> all =
-      process_allgather(Array(padded)).to_vector<std::uint8_t>();
+  const std::vector<std::uint8_t> all = process_allgather(Array(padded)).to_vector<std::uint8_t>();
   std::vector<std::string> texts;
   for (std::size_t p = 0; p < sizes.size(); ++p) {
     const auto* begin = all.data() + p * longest;
@@ -44,9 +43,7 @@ std::string first_line(const std::exception_ptr& error) {
 
 }  // namespace
 
-std::uint64_t of_first(std::uint64_t mine) {
-  return process_count() == 1 ? mine : of_all(mine)[0];
-}
+std::uint64_t of_first(std::uint64_t mine) { return process_count() == 1 ? mine : of_all(mine)[0]; }
 
 void agree(const char* function, const std::string& doing, const std::exception_ptr& mine,
            const SourceLoc& loc) {

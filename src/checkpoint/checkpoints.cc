@@ -52,8 +52,7 @@ std::string type_text(DType dtype, const Shape& shape) {
 std::optional<Sharding> place_of(const Array& like) {
   if (!like.is_concrete()) return {};
   Sharding s = like.sharding();
-  if (s.devices().size() == 1 && s.mesh().axes().empty() &&
-      s.devices()[0] == local_devices().at(0))
+  if (s.devices().size() == 1 && s.mesh().axes().empty() && s.devices()[0] == local_devices().at(0))
     return {};
   return s;
 }
@@ -66,8 +65,7 @@ class Match {
         const SourceLoc& loc)
       : entries(paths.size()) {
     std::map<std::string, std::size_t> by_path;
-    for (std::size_t i = 0; i < manifest.entries.size(); ++i)
-      by_path[manifest.entries[i].path] = i;
+    for (std::size_t i = 0; i < manifest.entries.size(); ++i) by_path[manifest.entries[i].path] = i;
     std::set<std::size_t> used;
     for (std::size_t i = 0; i < paths.size(); ++i) {
       if (like[i].is_empty()) continue;
@@ -95,8 +93,9 @@ class Match {
               paths, [&](const std::string& p) { return detail::fits_pattern(pattern, p); }))
         bad("the pattern '" + pattern + "' fits no leaf");
     if (sound_) return;
-    message_.problem(fmt::format("step {} of {} does not fit the tree", manifest.step,
-                                 detail::shown_path(dir)))
+    message_
+        .problem(fmt::format("step {} of {} does not fit the tree", manifest.step,
+                             detail::shown_path(dir)))
         .rule("an array for each leaf, of its dtype and shape")
         .from(loc)
         .advice(

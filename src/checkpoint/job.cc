@@ -116,9 +116,10 @@ void merge(Manifest& m, Written written) {
 void need_equal(const Snapshot& snapshot, const Part& mine, const Part& other, int process) {
   for (std::size_t i = 0; i < mine.own.size(); ++i)
     if (i >= other.own.size() || mine.own[i] != other.own[i])
-      throw Trouble(fmt::format("'{}' is not the same in processes 0 and {}, and it is no array "
-                                "over devices of both",
-                                snapshot.head.entries[snapshot.own[i].entry].path, process));
+      throw Trouble(
+          fmt::format("'{}' is not the same in processes 0 and {}, and it is no array "
+                      "over devices of both",
+                      snapshot.head.entries[snapshot.own[i].entry].path, process));
 }
 
 void write_manifest(const Staging& folder, const Manifest& m) {
@@ -228,15 +229,14 @@ void Job::write() {
   try {
     if (process_ == 0)
       sweep(dir_);
-    else if (const std::string why =
-                 staging_.join(dir_, snapshot_.head.step, snapshot_.head.nonce);
+    else if (const std::string why = staging_.join(dir_, snapshot_.head.step, snapshot_.head.nonce);
              !why.empty())
       throw Trouble("this process does not see the folder in which the first one makes the step (" +
                     why + "); all of them are to have it");
     Part part;
     if (processes_ > 1) part.own = checksums_of(snapshot_.head, snapshot_.own);
-    part.written = write_shards(staging_, snapshot_.head, snapshot_.pieces, process_, processes_,
-                                alive);
+    part.written =
+        write_shards(staging_, snapshot_.head, snapshot_.pieces, process_, processes_, alive);
     if (process_ == 0) return make_step(std::move(part));
     put_part(staging_, process_, snapshot_.head, part);
   } catch (const std::exception& e) {
@@ -259,8 +259,7 @@ void Job::make_step(Part part) {
   merge(manifest, std::move(part.written));
   for (int p = 1; p < processes_; ++p) {
     Part other = wait_for_part(staging_, p, processes_, snapshot_.head);
-    if (!other.problem.empty())
-      throw Trouble(fmt::format("process {}: {}", p, other.problem));
+    if (!other.problem.empty()) throw Trouble(fmt::format("process {}: {}", p, other.problem));
     need_equal(snapshot_, mine, other, p);
     merge(manifest, std::move(other.written));
   }

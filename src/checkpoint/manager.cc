@@ -115,8 +115,8 @@ void CheckpointManager::save_leaves(std::int64_t step, const std::vector<std::st
 
 void CheckpointManager::wait(std::source_location loc) {
   const std::exception_ptr error = manager_->wait_for_all_but(0);
-  checkpoints::agree("CheckpointManager::wait",
-                     "save into " + detail::shown_path(manager_->dir), error, loc);
+  checkpoints::agree("CheckpointManager::wait", "save into " + detail::shown_path(manager_->dir),
+                     error, loc);
 }
 
 const std::string& CheckpointManager::directory() const { return manager_->dir; }

@@ -1,7 +1,7 @@
 #include "checkpoint/manifest.h"
 
-#include <nlohmann/json.hpp>
 #include <xxhash.h>
+#include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 
@@ -147,8 +147,7 @@ void read_entry(const Json& json, const std::vector<File>& files, Entry& e) {
   e.spec = PartitionSpec(std::move(dims));
   if (e.weak && (!e.shape.empty() || e.dtype == DType::boolean || is_complex(e.dtype)))
     wrong("'" + e.path + "' cannot be weak");
-  for (const Json& block : json.at("blocks"))
-    read_block(block, e, files, e.blocks.emplace_back());
+  for (const Json& block : json.at("blocks")) read_block(block, e, files, e.blocks.emplace_back());
   need_whole(e);
 }
 
@@ -181,7 +180,7 @@ void read(const Json& json, Manifest& m) {
 
 DType Entry::stored() const {
   if (!weak) return dtype;
-  return is_floating(dtype) ? DType::float64
+  return is_floating(dtype)         ? DType::float64
          : is_signed_integer(dtype) ? DType::int64
                                     : DType::uint64;
 }

@@ -65,7 +65,8 @@ Needed needed(const Entry& e, const std::optional<Sharding>& where, const Source
     out.shape = where->shard_shape(e.shape);
     const std::vector<std::vector<Range>> indices = where->indices(e.shape);
     for (std::size_t d = 0; d < indices.size(); ++d)
-      if (process_of(where->devices()[d]) == process_index()) starts.push_back(start_of(indices[d]));
+      if (process_of(where->devices()[d]) == process_index())
+        starts.push_back(start_of(indices[d]));
   }
   const std::uint64_t bytes = static_cast<std::uint64_t>(out.shape.count()) *
                               static_cast<std::uint64_t>(size_of(e.stored()));
@@ -113,8 +114,9 @@ std::string numbers(const std::vector<std::int64_t>& steps) {
   std::string text;
   for (std::size_t i = steps.size() - std::min(steps.size(), kShown); i < steps.size(); ++i)
     text += (text.empty() ? "" : ", ") + std::to_string(steps[i]);
-  return (steps.size() > kShown ? "the last steps that are there are " : "the steps that are there "
-                                                                         "are ") +
+  return (steps.size() > kShown ? "the last steps that are there are "
+                                : "the steps that are there "
+                                  "are ") +
          text;
 }
 
@@ -172,8 +174,7 @@ void refuse_damaged(const char* function, const std::string& dir, std::int64_t s
   Message m(function);
   m.problem(fmt::format("step {} of {} is damaged", step, detail::shown_path(dir)));
   for (std::size_t i = 0; i < std::min(problems.size(), kShown); ++i) m.offender(problems[i]);
-  if (problems.size() > kShown)
-    m.offender(fmt::format("and {} more", problems.size() - kShown));
+  if (problems.size() > kShown) m.offender(fmt::format("and {} more", problems.size() - kShown));
   std::optional<std::int64_t> intact;
   const std::vector<std::int64_t> steps = steps_in(dir);
   for (auto s = steps.rbegin(); s != steps.rend() && !intact; ++s)

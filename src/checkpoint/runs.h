@@ -24,10 +24,10 @@ class Overlap {
 
  private:
   // Rows: the dimension behind which both boxes are whole, with all that is behind it.
-  Shape grid_;           // of the first box's rows
-  Shape low_, high_;     // those that the second has, of this grid
-  Shape to_grid_;        // of the second's rows
-  Shape shift_;          // from the first's to the second's
+  Shape grid_;        // of the first box's rows
+  Shape low_, high_;  // those that the second has, of this grid
+  Shape to_grid_;     // of the second's rows
+  Shape shift_;       // from the first's to the second's
   std::uint64_t row_ = 0, to_row_ = 0, at_ = 0, to_at_ = 0, bytes_ = 0;  // in bytes, of each row
 };
 

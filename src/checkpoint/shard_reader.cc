@@ -186,9 +186,8 @@ class Reader {
   // One line a leaf and file: the first bytes that are wrong say enough.
   void damaged(const Source& s, const Task& task, const char* how) {
     const std::lock_guard lock(mutex_);
-    const std::string name =
-        manifest_.files[s.block->file].name + ": " +
-        (s.entry->path.empty() ? std::string("the value") : s.entry->path);
+    const std::string name = manifest_.files[s.block->file].name + ": " +
+                             (s.entry->path.empty() ? std::string("the value") : s.entry->path);
     const std::uint64_t begin = s.block->offset + task.begin;
     auto [at, fresh] = damaged_.try_emplace(name);
     if (fresh || begin < first_[name]) {
@@ -235,8 +234,7 @@ std::vector<std::string> verify_step(const std::string& dir, std::int64_t step) 
   std::set<std::size_t> used;
   for (std::size_t i = 0; i < m.entries.size(); ++i) {
     const Shape& shape = m.entries[i].shape;
-    targets.push_back(
-        {i, Shape(std::vector<std::int64_t>(shape.size(), 0)), shape, nullptr});
+    targets.push_back({i, Shape(std::vector<std::int64_t>(shape.size(), 0)), shape, nullptr});
     for (const Block& b : m.entries[i].blocks)
       if (b.bytes > 0) used.insert(b.file);
   }

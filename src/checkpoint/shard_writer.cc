@@ -24,8 +24,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kUnit = 8 * kChunk;            // one write
-constexpr std::uint64_t kWorthAFile = 64 * kUnit;      // several threads write several files
+constexpr std::uint64_t kUnit = 8 * kChunk;              // one write
+constexpr std::uint64_t kWorthAFile = 64 * kUnit;        // several threads write several files
 constexpr std::uint64_t kMostOfAFile = kWorthAFile * 8;  // 4 GiB
 
 // The bytes of a piece in host memory, for as long as its array lives.
@@ -84,8 +84,8 @@ std::vector<Plan> plan(const Manifest& head, const std::vector<Piece>& pieces) {
     return size_of(head, pieces[a]) > size_of(head, pieces[b]);
   });
   for (const std::size_t p : order) {
-    Plan& least = *std::min_element(
-        files.begin(), files.end(), [](const Plan& a, const Plan& b) { return a.bytes < b.bytes; });
+    Plan& least = *std::min_element(files.begin(), files.end(),
+                                    [](const Plan& a, const Plan& b) { return a.bytes < b.bytes; });
     least.pieces.push_back(p);
     least.bytes += size_of(head, pieces[p]);
   }
@@ -190,8 +190,8 @@ Written write_shards(const Staging& folder, const Manifest& head, std::vector<Pi
   std::vector<std::vector<Unit>> by_file;
   for (std::size_t f = 0; f < plans.size(); ++f) {
     std::size_t block = out.blocks.size();
-    files.push_back(begin_file(folder, head, pieces, plans[f], shard_name(process, processes, f),
-                               f, out));
+    files.push_back(
+        begin_file(folder, head, pieces, plans[f], shard_name(process, processes, f), f, out));
     if (f == 0) {
       alive = Descriptor(::open(folder.path(files[0].file.name).c_str(), O_RDONLY | O_CLOEXEC));
       if (alive) (void)::flock(alive.get(), LOCK_EX | LOCK_NB);

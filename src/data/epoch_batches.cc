@@ -41,13 +41,13 @@ const BatchIndices& EpochBatches::next() {
 
 EpochBatches::Position EpochBatches::position() const {
   const bool over = at_ == batches_.size();
-  return {key_, number(epoch_ + (over ? 1 : 0)),
-          number(over ? 0 : static_cast<std::int64_t>(at_))};
+  return {key_, number(epoch_ + (over ? 1 : 0)), number(over ? 0 : static_cast<std::int64_t>(at_))};
 }
 
 void EpochBatches::seek(const Position& position, std::source_location loc) {
   const InFunction called("EpochBatches::seek", loc);
-  const auto epoch = position.epoch.item<std::int64_t>(), batch = position.batch.item<std::int64_t>();
+  const auto epoch = position.epoch.item<std::int64_t>(),
+             batch = position.batch.item<std::int64_t>();
   const auto count = static_cast<std::int64_t>(batches_.size());
   if (epoch < 0 || batch < 0 || batch >= count)
     Message("EpochBatches::seek")

@@ -10,8 +10,8 @@
 #include "checkpoint/folder.h"
 #include "message.h"
 
-#include <fstream>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 
 namespace fs = std::filesystem;
@@ -68,8 +68,8 @@ TEST_F(Checkpoints, ComeBackToTheBit) {
 // The object of the same name goes on as it was.
 TEST_F(Checkpoints, AndTheFunctionOfTheirNameIsThere) {
   const auto f = ts::checkpoint([](Array x) { return ts::sin(x) * x; });
-  EXPECT_TRUE(same(f(Array(std::vector<float>{1, 2})), ts::sin(Array(std::vector<float>{1, 2})) *
-                                                           Array(std::vector<float>{1, 2})));
+  EXPECT_TRUE(same(f(Array(std::vector<float>{1, 2})),
+                   ts::sin(Array(std::vector<float>{1, 2})) * Array(std::vector<float>{1, 2})));
 }
 
 TEST_F(Checkpoints, OfEveryDtypeAndOfBareNumbers) {
@@ -137,8 +137,7 @@ TEST_F(Checkpoints, GoWhereMeshAndSpecsSay) {
   const State s = drawn();
   ts::checkpoint::save(dir, 0, s);
   const ts::Mesh mesh({{"data", 4}});
-  const ts::SpecTree specs =
-      ts::specs(s, {{"layers/*/w", P(ts::none, "data")}, {"**", P()}});
+  const ts::SpecTree specs = ts::specs(s, {{"layers/*/w", P(ts::none, "data")}, {"**", P()}});
   const State back = ts::checkpoint::restore(dir, zeros_like(s), {.mesh = mesh, .specs = specs});
   EXPECT_TRUE(same(back, s));
   EXPECT_EQ(back.layers[1].w.sharding(), ts::Sharding(mesh, P(ts::none, "data")));
@@ -163,9 +162,9 @@ TEST_F(Checkpoints, AreWrittenOnceAndReadInPart) {
   EXPECT_LT(fs::file_size(dir + "/0/shards-0-of-1.safetensors"), 4u * rows * columns + 1000);
   const auto read = [&](const std::vector<std::string>& only, const ts::Sharding& to, bool verify) {
     const std::uint64_t before = ts::detail::checkpoint_bytes_read();
-    const auto back = ts::checkpoint::restore(
-        dir, std::pair(ts::device_put(x, to), Array(std::vector<int>{1})),
-        {.only = only, .verify = verify});
+    const auto back =
+        ts::checkpoint::restore(dir, std::pair(ts::device_put(x, to), Array(std::vector<int>{1})),
+                                {.only = only, .verify = verify});
     EXPECT_TRUE(same(back.first, x));
     return ts::detail::checkpoint_bytes_read() - before;
   };
@@ -181,28 +180,29 @@ TEST_F(Checkpoints, InPartByPatterns) {
   State other = zeros_like(s);
   other.step = Array(99);
   other.more["new"] = ts::ones({2});
-  State back = ts::checkpoint::restore(
-      dir, other, {.only = {"layers/**", "more/*"}, .may_lack = {"more/new"}});
+  State back = ts::checkpoint::restore(dir, other,
+                                       {.only = {"layers/**", "more/*"}, .may_lack = {"more/new"}});
   EXPECT_EQ(back.step.item<int>(), 99);
   EXPECT_TRUE(same(back.layers[0].w, s.layers[0].w));
   EXPECT_TRUE(same(back.more.at("new"), ts::ones({2})));
   // Under other names.
-  const Layer first = ts::checkpoint::restore(dir, s.layers[0],
-                                              {.only = {"**"}, .renamed = {{"", "layers/0"}}});
+  const Layer first =
+      ts::checkpoint::restore(dir, s.layers[0], {.only = {"**"}, .renamed = {{"", "layers/0"}}});
   EXPECT_TRUE(same(first.w, s.layers[0].w));
   struct Wrapped {
     std::vector<Layer> encoder;
   };
-  const Wrapped w = ts::checkpoint::restore(
-      dir, Wrapped{s.layers}, {.only = {"**"}, .renamed = {{"encoder", "layers"}}});
+  const Wrapped w = ts::checkpoint::restore(dir, Wrapped{s.layers},
+                                            {.only = {"**"}, .renamed = {{"encoder", "layers"}}});
   EXPECT_TRUE(same(w.encoder[1].w, s.layers[1].w));
 }
 
 TEST_F(Checkpoints, SayWhatTheyAre) {
   const ts::Mesh mesh({{"i", 2}});
-  ts::checkpoint::save(dir, 5, std::map<std::string, Array>{{"x", ts::device_put(ts::ones({4}), mesh, P("i"))}},
-                       {.metrics = {{"loss", 0.25}, {"odd", std::numeric_limits<double>::infinity()}},
-                        .metadata = {{"seed", "7"}}});
+  ts::checkpoint::save(
+      dir, 5, std::map<std::string, Array>{{"x", ts::device_put(ts::ones({4}), mesh, P("i"))}},
+      {.metrics = {{"loss", 0.25}, {"odd", std::numeric_limits<double>::infinity()}},
+       .metadata = {{"seed", "7"}}});
   const ts::CheckpointInfo info = ts::checkpoint::info(dir, 5);
   EXPECT_EQ(info.step, 5);
   EXPECT_EQ(info.processes, 1);
@@ -254,11 +254,15 @@ TEST_F(Checkpoints, LeavesWithoutValuesAreNamed) {
   const std::string said = message<ts::TraceError>([&] { ts::checkpoint::save(dir, 1, tree); });
   EXPECT_EQ(said.substr(0, said.find("  rule")),
             "checkpoint::save: the tree has leaves without values\n"
-            "  - a is " + describe(tree.at("a")) + ", which has no values\n"
-            "  - c is " + describe(given) + ", which was given away\n");
+            "  - a is " +
+                describe(tree.at("a")) +
+                ", which has no values\n"
+                "  - c is " +
+                describe(given) + ", which was given away\n");
   ts::jit([&](Array x) {
-    EXPECT_NE(message<ts::TraceError>([&] { ts::checkpoint::save(dir, 1, x); })
-                  .find("which has no values before the function is called"),
+    EXPECT_NE(message<ts::TraceError>([&] {
+                ts::checkpoint::save(dir, 1, x);
+              }).find("which has no values before the function is called"),
               std::string::npos);
     return x;
   })(ts::ones({2}));
@@ -276,9 +280,9 @@ TEST_F(Checkpoints, LeavesWithoutValuesAreNamed) {
 }
 
 TEST_F(Checkpoints, TreesThatDoNotFitAreListed) {
-  ts::checkpoint::save(dir, 3, std::map<std::string, Array>{{"a", ts::ones({4})},
-                                                            {"b", ts::ones({2})},
-                                                            {"c", ts::ones({2})}});
+  ts::checkpoint::save(dir, 3,
+                       std::map<std::string, Array>{
+                           {"a", ts::ones({4})}, {"b", ts::ones({2})}, {"c", ts::ones({2})}});
   const std::map<std::string, Array> like{
       {"a", ts::ones({5})}, {"b", ts::ones({2}, ts::i32)}, {"d", ts::ones({2})}};
   EXPECT_EQ(plain(message<ts::TreeError>([&] { ts::checkpoint::restore(dir, like); })),
@@ -308,14 +312,13 @@ TEST_F(Checkpoints, StepsThatAreNotThere) {
     fs::create_directory(dir + "/" + other);
   std::ofstream(dir + "/1000") << "a file";
   EXPECT_EQ(ts::checkpoint::latest_step(dir), 110);
-  EXPECT_EQ(
-      plain(message<ts::IoError>([&] { ts::checkpoint::restore(dir, ts::ones({1}), {.step = 7}); })),
-      "checkpoint::restore: there is no step 7 in DIR\n"
-      "  rule: the last steps that are there are 20, 30, 40, 50, 60, 70, 80, 90, 100, 110\n"
-      "  try: take one of these, or leave the step out for the newest");
-  EXPECT_EQ(message<ts::ShardingError>([&] {
-              ts::checkpoint::restore(dir, ts::ones({1}), {.specs = P()});
-            }),
+  EXPECT_EQ(plain(message<ts::IoError>(
+                [&] { ts::checkpoint::restore(dir, ts::ones({1}), {.step = 7}); })),
+            "checkpoint::restore: there is no step 7 in DIR\n"
+            "  rule: the last steps that are there are 20, 30, 40, 50, 60, 70, 80, 90, 100, 110\n"
+            "  try: take one of these, or leave the step out for the newest");
+  EXPECT_EQ(message<ts::ShardingError>(
+                [&] { ts::checkpoint::restore(dir, ts::ones({1}), {.specs = P()}); }),
             "checkpoint::restore: there is no mesh for the specs\n"
             "  rule: a spec names axes of a mesh: one that is passed, or that of the scope\n"
             "  try: {.mesh = mesh, ...}, or const auto scope = use_mesh(mesh)");

@@ -109,8 +109,7 @@ void kill_again_and_again(int times, Command command_of) {
   constexpr int kPatience = 120000;
   for (int k = 0; k <= times; ++k) {
     const bool last = k == times;
-    const auto [command, processes] =
-        command_of(k, last ? furthest + 5 : std::int64_t{1} << 40);
+    const auto [command, processes] = command_of(k, last ? furthest + 5 : std::int64_t{1} << 40);
     Running run(command);
     ASSERT_TRUE(run.read_until("ready ", kPatience)) << "run " << k << ":\n" << run.text();
     const std::int64_t from = number_behind(*std::find_if(
@@ -131,8 +130,7 @@ void kill_again_and_again(int times, Command command_of) {
     for (int turn = 0; static_cast<int>(pids.size()) < processes && turn < 1000; ++turn) {
       pids.clear();
       for (const std::string& line : run.lines)
-        if (line.starts_with("pid "))
-          pids.push_back(static_cast<pid_t>(number_behind(line)));
+        if (line.starts_with("pid ")) pids.push_back(static_cast<pid_t>(number_behind(line)));
       if (static_cast<int>(pids.size()) < processes) (void)run.read_until("pid ", 100);
     }
     ASSERT_EQ(static_cast<int>(pids.size()), processes) << run.text();

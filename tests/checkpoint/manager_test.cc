@@ -47,20 +47,16 @@ TEST_F(Manager, KeepsTheBestAndEveryNth) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<double> loss{0.5, 0.2, 0.9, 0.2, nan, 0.7, 0.1, 0.8, 0.6, 0.95};
   {
-    ts::CheckpointManager m(dir, {.max_to_keep = 2,
-                                  .keep_period = 5,
-                                  .keep_best = 2,
-                                  .best_metric = "loss"});
+    ts::CheckpointManager m(
+        dir, {.max_to_keep = 2, .keep_period = 5, .keep_best = 2, .best_metric = "loss"});
     for (std::size_t i = 0; i < 6; ++i)
       m.save(static_cast<std::int64_t>(i), ts::ones({4}), {.metrics = {{"loss", loss[i]}}});
     m.wait();
     EXPECT_EQ(m.all_steps(), (Steps{0, 1, 3, 4, 5}));
   }
   // What is there is known to the next run.
-  ts::CheckpointManager m(dir, {.max_to_keep = 2,
-                                .keep_period = 5,
-                                .keep_best = 2,
-                                .best_metric = "loss"});
+  ts::CheckpointManager m(
+      dir, {.max_to_keep = 2, .keep_period = 5, .keep_best = 2, .best_metric = "loss"});
   EXPECT_EQ(m.best_step(), 3);
   for (std::size_t i = 6; i < loss.size(); ++i)
     m.save(static_cast<std::int64_t>(i), ts::ones({4}), {.metrics = {{"loss", loss[i]}}});
@@ -130,8 +126,12 @@ struct Training {
       : x(ts::random::normal(ts::random::key(1), {50, 6})),
         y(ts::random::normal(ts::random::key(2), {50, 1})),
         batches(50, 8, ts::random::key(3)) {
-    state = {ts::random::normal(ts::random::key(4), {6, 1}), ts::zeros({1}), ts::zeros({6, 1}),
-             ts::random::key(5), ts::zeros({}, ts::i64), batches.position()};
+    state = {ts::random::normal(ts::random::key(4), {6, 1}),
+             ts::zeros({1}),
+             ts::zeros({6, 1}),
+             ts::random::key(5),
+             ts::zeros({}, ts::i64),
+             batches.position()};
   }
   double step() {
     const Array rows(batches.next().indices);

@@ -141,12 +141,11 @@ TEST_F(Checkpoints, DamageIsAnErrorInAll) {
 TEST_F(Checkpoints, KillsLeaveEveryStepThatWasMade) {
   NEEDS_A_LAUNCHER();
   std::mt19937 draw(std::random_device{}());
-  checkpoint_test::kill_again_and_again(
-      checkpoint_test::kills(), [&](int, std::int64_t steps) {
-        const int processes = 1 << draw() % 3;
-        std::vector<std::string> command{DISTRIBUTED_LAUNCHER, "-n", std::to_string(processes),
-                                         CHECKPOINT_CHILD,     "train", dir,
-                                         std::to_string(steps)};
-        return std::pair(command, processes);
-      });
+  checkpoint_test::kill_again_and_again(checkpoint_test::kills(), [&](int, std::int64_t steps) {
+    const int processes = 1 << draw() % 3;
+    std::vector<std::string> command{DISTRIBUTED_LAUNCHER, "-n",    std::to_string(processes),
+                                     CHECKPOINT_CHILD,     "train", dir,
+                                     std::to_string(steps)};
+    return std::pair(command, processes);
+  });
 }

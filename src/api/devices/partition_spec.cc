@@ -142,8 +142,9 @@ std::vector<PartitionSpec> specs_by_path(const std::vector<std::string>& paths,
   m.from(loc);
   std::size_t wrong = 0;
   for (const std::string& path : paths) {
-    const auto rule = std::find_if(rules.begin(), rules.end(),
-                                   [&](const PathRule& r) { return fits_pattern(r.pattern, path); });
+    const auto rule = std::find_if(rules.begin(), rules.end(), [&](const PathRule& r) {
+      return fits_pattern(r.pattern, path);
+    });
     if (rule == rules.end()) {
       m.offender("no rule fits the leaf '" + path + "'");
       ++wrong;
