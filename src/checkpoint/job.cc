@@ -151,7 +151,6 @@ std::shared_ptr<Job> Job::begin(const Order& order) {
   std::string dir;
   std::exception_ptr mine = order.before;
   const int process = process_index();
-  std::uint64_t nonce = process == 0 ? std::stoull(fresh_nonce(), nullptr, 16) : 0;
   try {
     if (!mine) {
       dir = absolute(order.dir, order.loc);
@@ -159,7 +158,7 @@ std::shared_ptr<Job> Job::begin(const Order& order) {
       snapshot.lines.insert(snapshot.lines.begin(), fmt::format("step {}", order.step));
       if (process == 0) {
         if (!order.options.overwrite) need_free(dir, order.step, order.loc);
-        const std::string why = staging.make(dir, order.step, fmt::format("{:016x}", nonce));
+        const std::string why = staging.make(dir, order.step);
         if (!why.empty()) fail(dir, order.step, why, order.loc);
       }
     }
@@ -168,7 +167,7 @@ std::shared_ptr<Job> Job::begin(const Order& order) {
   }
   agree("checkpoint::save", fmt::format("save step {}", order.step), mine, order.loc);
   need_same_lines("checkpoint::save", "save different trees", snapshot.lines, order.loc);
-  nonce = of_first(nonce);
+  const std::uint64_t nonce = of_first(staging.nonce());
   snapshot.head.nonce = fmt::format("{:016x}", nonce);
 
   const std::shared_ptr<Job> job(new Job(order, std::move(snapshot), std::move(staging)));
@@ -224,19 +223,27 @@ void Job::run() noexcept {
   changed_.notify_all();
 }
 
+void Job::join() {
+  const std::uint64_t nonce = std::stoull(snapshot_.head.nonce, nullptr, 16);
+  const std::string why = staging_.join(dir_, snapshot_.head.step, nonce);
+  if (!why.empty())
+    throw Trouble("this process does not see the folder in which the first one makes the step (" +
+                  why + "); all of them are to have it");
+}
+
 void Job::write() {
   Descriptor alive;
   try {
     if (process_ == 0)
       sweep(dir_);
-    else if (const std::string why = staging_.join(dir_, snapshot_.head.step, snapshot_.head.nonce);
-             !why.empty())
-      throw Trouble("this process does not see the folder in which the first one makes the step (" +
-                    why + "); all of them are to have it");
+    else
+      join();
     Part part;
-    if (processes_ > 1) part.own = checksums_of(snapshot_.head, snapshot_.own);
-    part.written =
-        write_shards(staging_, snapshot_.head, snapshot_.pieces, process_, processes_, alive);
+    if (processes_ > 1) {
+      alive = announce(staging_, process_);
+      part.own = checksums_of(snapshot_.head, snapshot_.own);
+    }
+    part.written = write_shards(staging_, snapshot_.head, snapshot_.pieces, process_, processes_);
     if (process_ == 0) return make_step(std::move(part));
     put_part(staging_, process_, snapshot_.head, part);
   } catch (const std::exception& e) {
@@ -250,7 +257,7 @@ void Job::write() {
     }
     throw;
   }
-  wait_for_step(staging_, dir_, snapshot_.head.step, snapshot_.head.nonce, processes_);
+  wait_for_step(staging_, dir_, snapshot_.head.step, snapshot_.head.nonce);
 }
 
 void Job::make_step(Part part) {
@@ -258,13 +265,13 @@ void Job::make_step(Part part) {
   const Part mine{{}, part.own, {}};
   merge(manifest, std::move(part.written));
   for (int p = 1; p < processes_; ++p) {
-    Part other = wait_for_part(staging_, p, processes_, snapshot_.head);
+    Part other = wait_for_part(staging_, p, snapshot_.head);
     if (!other.problem.empty()) throw Trouble(fmt::format("process {}: {}", p, other.problem));
     need_equal(snapshot_, mine, other, p);
     merge(manifest, std::move(other.written));
   }
-  remove_parts(staging_, processes_);
   write_manifest(staging_, manifest);
+  if (processes_ > 1) remove_parts(staging_, processes_);
   if (const std::string why = staging_.commit(dir_, manifest.step, overwrite_); !why.empty())
     throw Trouble("it cannot be put into its place: " + why);
   if (then_) then_();

@@ -52,6 +52,7 @@ class Job {
  private:
   Job(const Order& order, Snapshot snapshot, Staging staging);
   void run() noexcept;
+  void join();
   void write();
   void make_step(struct Part part);
 

@@ -19,10 +19,12 @@
 namespace tessera::inline v0::checkpoints {
 namespace {
 
-// Without a lock to look at, nothing is heard of a process that is at work; then so long.
-constexpr std::chrono::seconds kPatience{120};
+// How long nothing is heard of a process that has not begun, and of one of another machine, whose
+// locks may be its own affair: there the launcher is who finds that it is gone.
+constexpr std::chrono::seconds kPatience{120}, kPatienceElsewhere{3600};
 
 std::string part_name(int process) { return fmt::format("part-{}.json", process); }
+std::string alive_name(int process) { return fmt::format("alive-{}", process); }
 
 std::optional<std::string> read_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -30,34 +32,59 @@ std::optional<std::string> read_text(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-enum class Sign { of_life, none, of_death };
+std::string host_name() {
+  char text[256] = {};
+  (void)::gethostname(text, sizeof text - 1);
+  return text;
+}
+
+enum class Sign { of_life, none, elsewhere, of_death };
 // Of a process that holds a lock on a file while it is at work.
 Sign sign_at(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return Sign::none;
+  if (read_text(path) != host_name()) return Sign::elsewhere;
   if (::flock(file.get(), LOCK_SH | LOCK_NB) == 0) return Sign::of_death;
-  return errno == EWOULDBLOCK ? Sign::of_life : Sign::none;
+  return errno == EWOULDBLOCK ? Sign::of_life : Sign::elsewhere;
 }
 
-// Asks `look` until it says that it is over.
+// Asks again and again until something is there.
 class Waiting {
  public:
-  /// False when nothing was heard for too long.
-  bool go_on(bool heard) {
+  explicit Waiting(int process) : process_(process) {}
+  /// Sleeps a little. Trouble when nothing was heard for too long.
+  void go_on(Sign sign) {
     const auto now = std::chrono::steady_clock::now();
-    if (heard) heard_ = now;
-    if (now - heard_ > kPatience) return false;
+    if (sign == Sign::of_life) heard_ = now;
+    const auto patience = sign == Sign::elsewhere ? kPatienceElsewhere : kPatience;
+    if (now - heard_ > patience)
+      throw Trouble(
+          fmt::format("nothing was heard of process {} for {} s", process_, patience.count()));
     std::this_thread::sleep_for(pause_);
     if (pause_ < std::chrono::milliseconds(20)) pause_ += std::chrono::milliseconds(1);
-    return true;
   }
 
  private:
+  const int process_;
   std::chrono::steady_clock::time_point heard_ = std::chrono::steady_clock::now();
   std::chrono::milliseconds pause_{1};
 };
 
 }  // namespace
+
+Descriptor announce(const Staging& folder, int process) {
+  // It has its lock before others can see it.
+  const std::string name = folder.path(alive_name(process)), made = name + ".new";
+  Descriptor file(::open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (!file) throw Trouble::of_system(alive_name(process) + " cannot be written");
+  (void)::flock(file.get(), LOCK_EX | LOCK_NB);
+  const std::string host = host_name();
+  if (::write(file.get(), host.data(), host.size()) != static_cast<ssize_t>(host.size()))
+    throw Trouble::of_system(alive_name(process) + " cannot be written");
+  if (::rename(made.c_str(), name.c_str()) != 0)
+    throw Trouble::of_system(alive_name(process) + " cannot be written");
+  return file;
+}
 
 void put_part(const Staging& folder, int process, const Manifest& head, const Part& part) {
   // A manifest of blocks that need not fill their arrays: each is an entry of its own here.
@@ -118,13 +145,13 @@ Part part_of(const Manifest& m) {
 
 }  // namespace
 
-Part wait_for_part(const Staging& folder, int process, int processes, const Manifest& head) {
+Part wait_for_part(const Staging& folder, int process, const Manifest& head) {
   const std::string path = folder.path(part_name(process)),
-                    shard = folder.path(shard_name(process, processes, 0));
-  Waiting waiting;
+                    alive = folder.path(alive_name(process));
+  Waiting waiting(process);
   for (;;) {
     // The sign first: a process that is done puts its part before it lets go of its lock.
-    const Sign sign = sign_at(shard);
+    const Sign sign = sign_at(alive);
     if (const std::optional<std::string> text = read_text(path)) {
       Manifest m;
       if (const std::string why = parse(*text, m); !why.empty() || m.nonce != head.nonce)
@@ -133,23 +160,21 @@ Part wait_for_part(const Staging& folder, int process, int processes, const Mani
     }
     if (sign == Sign::of_death)
       throw Trouble("process " + std::to_string(process) + " ended before it had written its part");
-    if (!waiting.go_on(sign == Sign::of_life))
-      throw Trouble("nothing was heard of process " + std::to_string(process) + " for " +
-                    std::to_string(kPatience.count()) + " s");
+    waiting.go_on(sign);
   }
 }
 
 void wait_for_step(const Staging& folder, const std::string& dir, std::int64_t step,
-                   const std::string& nonce, int processes) {
+                   const std::string& nonce) {
   const std::string made = step_path(dir, step) + "/" + kManifest,
-                    shard = folder.path(shard_name(0, processes, 0));
-  Waiting waiting;
+                    alive = folder.path(alive_name(0));
+  Waiting waiting(0);
   const auto is_made = [&] {
     const std::optional<std::string> text = read_text(made);
     return text && text->find("\"nonce\": \"" + nonce + "\"") != std::string::npos;
   };
   for (;;) {
-    const Sign sign = sign_at(shard);
+    const Sign sign = sign_at(alive);
     const bool there = ::access(folder.path().c_str(), F_OK) == 0;
     if (!there || sign == Sign::of_death) {
       // Looked at behind the sign, so that a step that was made between the two is seen.
@@ -157,17 +182,14 @@ void wait_for_step(const Staging& folder, const std::string& dir, std::int64_t s
       if (!there) throw Trouble("process 0 gave it up");
       throw Trouble("process 0 ended, or gave it up");
     }
-    if (!waiting.go_on(sign == Sign::of_life))
-      throw Trouble("nothing was heard of process 0 for " + std::to_string(kPatience.count()) +
-                    " s");
+    waiting.go_on(sign);
   }
 }
 
 void remove_parts(const Staging& folder, int processes) {
-  for (int p = 0; p < processes; ++p) {
-    ::unlink(folder.path(part_name(p)).c_str());
-    ::unlink((folder.path(part_name(p)) + ".new").c_str());
-  }
+  for (int p = 0; p < processes; ++p)
+    for (const std::string& name : {part_name(p), alive_name(p)})
+      ::unlink(folder.path(name).c_str());
 }
 
 }  // namespace tessera::inline v0::checkpoints

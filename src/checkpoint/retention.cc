@@ -60,6 +60,8 @@ std::vector<Saved> Retention::steps() {
 }
 
 void Retention::made(std::int64_t made) {
+  // Several saves may be over at once.
+  const std::lock_guard one_at_a_time(removing_);
   {
     const std::lock_guard lock(mutex_);
     metrics_.erase(made);  // there may have been another of its number

@@ -37,7 +37,7 @@ class Retention {
  private:
   const std::string dir_;
   const CheckpointManagerOptions options_;
-  std::mutex mutex_;
+  std::mutex removing_, mutex_;
   std::map<std::int64_t, std::optional<double>> metrics_;
 };
 

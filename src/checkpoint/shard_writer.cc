@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -89,7 +88,7 @@ std::vector<Plan> plan(const Manifest& head, const std::vector<Piece>& pieces) {
     least.pieces.push_back(p);
     least.bytes += size_of(head, pieces[p]);
   }
-  // There is always a first file, by which others see that this process is at work.
+  // Of a process that has nothing to write there is a file too.
   files.erase(std::remove_if(files.begin() + 1, files.end(),
                              [](const Plan& f) { return f.pieces.empty(); }),
               files.end());
@@ -164,6 +163,11 @@ Open begin_file(const Staging& folder, const Manifest& head, const std::vector<P
   return o;
 }
 
+std::string shard_name(int process, int processes, std::size_t part) {
+  return fmt::format("shards-{}-of-{}{}.safetensors", process, processes,
+                     part ? fmt::format("-part-{}", part) : "");
+}
+
 void sum_up(const Bytes& bytes, std::uint64_t begin, std::uint64_t end,
             std::vector<std::uint64_t>& sums) {
   for (std::uint64_t at = begin; at < end; at += kChunk)
@@ -172,13 +176,8 @@ void sum_up(const Bytes& bytes, std::uint64_t begin, std::uint64_t end,
 
 }  // namespace
 
-std::string shard_name(int process, int processes, std::size_t part) {
-  return fmt::format("shards-{}-of-{}{}.safetensors", process, processes,
-                     part ? fmt::format("-part-{}", part) : "");
-}
-
 Written write_shards(const Staging& folder, const Manifest& head, std::vector<Piece>& pieces,
-                     int process, int processes, Descriptor& alive) {
+                     int process, int processes) {
   Written out;
   const std::vector<Plan> plans = plan(head, pieces);
   std::vector<Open> files;
@@ -192,10 +191,6 @@ Written write_shards(const Staging& folder, const Manifest& head, std::vector<Pi
     std::size_t block = out.blocks.size();
     files.push_back(
         begin_file(folder, head, pieces, plans[f], shard_name(process, processes, f), f, out));
-    if (f == 0) {
-      alive = Descriptor(::open(folder.path(files[0].file.name).c_str(), O_RDONLY | O_CLOEXEC));
-      if (alive) (void)::flock(alive.get(), LOCK_EX | LOCK_NB);
-    }
     auto& units = by_file.emplace_back();
     for (const std::size_t p : plans[f].pieces) {
       for (std::uint64_t at = 0; at < out.blocks[block].second.bytes; at += kUnit)
@@ -227,8 +222,9 @@ Written write_shards(const Staging& folder, const Manifest& head, std::vector<Pi
     write_all(to.fd.get(), bytes[u.piece].data() + u.begin, end - u.begin, b.offset + u.begin,
               to.file.name);
     // The disk begins now, and not when all is written.
-    (void)::sync_file_range(to.fd.get(), static_cast<off_t>(b.offset + u.begin),
-                            static_cast<off_t>(end - u.begin), SYNC_FILE_RANGE_WRITE);
+    if (end - u.begin >= kChunk)
+      (void)::sync_file_range(to.fd.get(), static_cast<off_t>(b.offset + u.begin),
+                              static_cast<off_t>(end - u.begin), SYNC_FILE_RANGE_WRITE);
     if (--open_units[u.piece] == 0) pieces[u.piece].data = Array();
   });
   in_parallel(files.size(), [&](std::size_t f) {

@@ -19,14 +19,9 @@ struct Written {
 
 /// Writes the pieces as safetensors files of the folder, on several threads, and brings them to the
 /// disk. Waits for the values of arrays that are being computed, and lets go of each piece when it
-/// is written. Throws Trouble, or what was wrong with the computation of an array. `alive` gets a
-/// descriptor that has a lock for as long as somebody has it: others see by it that this process
-/// writes.
+/// is written. Throws Trouble, or what was wrong with the computation of an array.
 Written write_shards(const Staging& folder, const Manifest& head, std::vector<Piece>& pieces,
-                     int process, int processes, Descriptor& alive);
-
-/// Name of the first file of a process.
-std::string shard_name(int process, int processes, std::size_t part);
+                     int process, int processes);
 
 /// Checksums of pieces, by piece and chunk.
 std::vector<std::vector<std::uint64_t>> checksums_of(const Manifest& head,

@@ -54,8 +54,19 @@ bool is_ours(std::string_view name, std::string_view begin) {
   return name[name.size() - kDigits - 1] == '-' && number_of(step) &&
          digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
-std::string staging_path(const std::string& dir, std::int64_t step, const std::string& nonce) {
-  return fmt::format("{}/{}{}-{}", dir, kSaving, step, nonce);
+std::uint64_t fresh_number() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
+    static std::atomic<std::uint64_t> count{0};
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    number = (static_cast<std::uint64_t>(::getpid()) << 40) ^
+             (static_cast<std::uint64_t>(now.tv_nsec) << 10) ^ ++count;
+  }
+  return number;
+}
+std::string staging_path(const std::string& dir, std::int64_t step, std::uint64_t nonce) {
+  return fmt::format("{}/{}{}-{:016x}", dir, kSaving, step, nonce);
 }
 std::string sync_folder(const std::string& path) {
   const Descriptor folder = open_folder(path);
@@ -82,38 +93,36 @@ bool sync_all(int fd) {
   return true;
 }
 
-std::string fresh_nonce() {
-  std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
-    static std::atomic<std::uint64_t> count{0};
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    number = (static_cast<std::uint64_t>(::getpid()) << 40) ^
-             (static_cast<std::uint64_t>(now.tv_nsec) << 10) ^ ++count;
-  }
-  return fmt::format("{:016x}", number);
-}
-
 std::string step_path(const std::string& dir, std::int64_t step) {
   return fmt::format("{}/{}", dir, step);
 }
 
-std::string Staging::make(const std::string& dir, std::int64_t step, const std::string& nonce) {
+std::string Staging::make(const std::string& dir, std::int64_t step) {
   std::error_code ec;
   fs::create_directories(dir, ec);
   if (ec) return ec.message();
-  path_ = staging_path(dir, step, nonce);
-  if (::mkdir(path_.c_str(), 0777) != 0) return reason();
-  mine_ = true;
-  lock_ = open_folder(path_);
-  // Another process may have taken it for one that was left, before it was locked.
-  if (!lock_ || !lock_unless_unsupported(lock_.get(), LOCK_SH)) return reason();
-  struct stat now {};
-  if (::stat(path_.c_str(), &now) != 0) return reason();
-  return {};
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    nonce_ = fresh_number();
+    path_ = staging_path(dir, step, nonce_);
+    if (::mkdir(path_.c_str(), 0777) != 0) {
+      if (errno == EEXIST) continue;
+      return reason();
+    }
+    mine_ = true;
+    // Whoever looks for what was left may take it for that before it is locked, and remove it.
+    lock_ = open_folder(path_);
+    if (!lock_ && errno != ENOENT) return reason();
+    struct stat now {};
+    if (lock_ && lock_unless_unsupported(lock_.get(), LOCK_SH) && ::stat(path_.c_str(), &now) == 0)
+      return {};
+    mine_ = false;
+  }
+  return std::strerror(EEXIST);
 }
 
-std::string Staging::join(const std::string& dir, std::int64_t step, const std::string& nonce) {
+std::string Staging::join(const std::string& dir, std::int64_t step, std::uint64_t nonce) {
+  nonce_ = nonce;
   path_ = staging_path(dir, step, nonce);
   lock_ = open_folder(path_);
   if (!lock_) return reason();
@@ -123,6 +132,7 @@ std::string Staging::join(const std::string& dir, std::int64_t step, const std::
 Staging::Staging(Staging&& other) noexcept
     : path_(std::move(other.path_)),
       lock_(std::move(other.lock_)),
+      nonce_(other.nonce_),
       mine_(std::exchange(other.mine_, false)) {}
 
 Staging::~Staging() {
@@ -166,11 +176,12 @@ std::vector<std::int64_t> steps_in(const std::string& dir, std::string* problem)
 }
 
 std::string remove_step(const std::string& dir, std::int64_t step) {
-  const std::string away = fmt::format("{}/{}{}-{}", dir, kRemoving, step, fresh_nonce());
+  const std::string away = fmt::format("{}/{}{}-{:016x}", dir, kRemoving, step, fresh_number());
   if (::rename(step_path(dir, step).c_str(), away.c_str()) != 0) return reason();
+  // It is no step any more; what stays of it is swept up later.
   std::error_code ec;
   fs::remove_all(away, ec);
-  return ec ? ec.message() : "";
+  return {};
 }
 
 void sweep(const std::string& dir) {

@@ -32,16 +32,15 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// 16 hexadecimal digits that nobody else has.
-std::string fresh_nonce();
-
 /// All problems are in the system's words, and empty where there is none.
 class Staging {
  public:
   /// Makes `dir` and the folder in it; it goes with this object unless it was committed.
-  std::string make(const std::string& dir, std::int64_t step, const std::string& nonce);
+  std::string make(const std::string& dir, std::int64_t step);
   /// That of another process, which makes it and removes it.
-  std::string join(const std::string& dir, std::int64_t step, const std::string& nonce);
+  std::string join(const std::string& dir, std::int64_t step, std::uint64_t nonce);
+  /// A number that no other one has.
+  std::uint64_t nonce() const { return nonce_; }
   Staging() = default;
   Staging(Staging&& other) noexcept;
   Staging& operator=(Staging&&) = delete;
@@ -55,6 +54,7 @@ class Staging {
  private:
   std::string path_;
   Descriptor lock_;
+  std::uint64_t nonce_ = 0;
   bool mine_ = false;
 };
 

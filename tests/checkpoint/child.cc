@@ -3,14 +3,17 @@
 //
 //   checkpoint_child train DIR STEPS    looks at what is in DIR, goes on from the newest step, and
 //                                       ends when STEPS are done
+//   checkpoint_child leave DIR          ends with a save under way; "fork" forks with one
 //   checkpoint_child save DIR           one step of arrays that lie in many ways
 //   checkpoint_child load DIR           ... which is restored onto others
 #include <tessera/tessera.h>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <stdexcept>
@@ -151,6 +154,31 @@ void load(const std::string& dir, const std::string&) {
   }
   say("as saved");
 }
+// The end of the process waits for what is under way, whoever has it.
+void leave(const std::string& dir, const std::string&) {
+  auto* kept = new ts::CheckpointSaving(ts::checkpoint::save_async(dir, 1, start()));
+  say(kept->is_done() ? "done" : "under way");
+}
+// A child of fork has none of its parent's saves, and saves by itself.
+void fork_away(const std::string& dir, const std::string&) {
+  const State s = start();
+  ts::CheckpointSaving saving = ts::checkpoint::save_async(dir, 1, s);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      saving.wait();
+    } catch (const ts::Error& e) {
+      say(e.what());
+    }
+    ts::checkpoint::save(dir, 2, s);
+    std::exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  saving.wait();
+  for (const std::int64_t step : {1, 2}) check(ts::checkpoint::restore(dir, s, {.step = step}), 0);
+  say("child " + std::to_string(status));
+}
 // What is to be refused in all processes.
 void differ(const std::string& dir, const std::string&) {
   Arrays tree = arrays(places(false));
@@ -169,8 +197,8 @@ void fail(const std::string& dir, const std::string&) {
 
 int main(int argc, char** argv) try {
   const std::map<std::string, std::function<void(const std::string&, const std::string&)>> modes{
-      {"train", train},   {"save", save}, {"load", load},
-      {"differ", differ}, {"own", own},   {"fail", fail}};
+      {"train", train}, {"leave", leave},   {"fork", fork_away}, {"save", save},
+      {"load", load},   {"differ", differ}, {"own", own},        {"fail", fail}};
   if (argc < 3 || !modes.count(argv[1])) return 2;
   ts::set_device_count(kDevices);
   modes.at(argv[1])(argv[2], argc > 3 ? argv[3] : "");

@@ -8,6 +8,7 @@
 #include "checkpoint/folder.h"
 #include "message.h"
 
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -257,4 +258,37 @@ TEST_F(Damage, WhatKilledRunsLeftIsRemoved) {
   all.insert(all.begin(), others.begin(), others.end());
   std::sort(all.begin(), all.end());
   EXPECT_EQ(names_in(dir), all);
+}
+
+// A disk of a megabyte, where the tests may make one.
+TEST_F(Damage, AFullDiskIsAnErrorAndKeepsWhatWasThere) {
+  const std::string small = dir + "/small";
+  fs::create_directory(small);
+  if (::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=1m") != 0)
+    GTEST_SKIP() << "no disk can be made here: 0 checked";
+  struct Unmount {
+    const std::string& path;
+    ~Unmount() { ::umount2(path.c_str(), MNT_DETACH); }
+  } unmount{small};
+  ts::checkpoint::save(small, 1, tree);
+  for (const std::int64_t floats : {300000, 261800, 1 << 20}) {
+    EXPECT_EQ(
+        plain(message<ts::IoError>(
+            [&] { ts::checkpoint::save(small, 2, ts::ones({floats}, ts::f32)); })),
+        "checkpoint::save: step 2 of DIR/small is not saved: shards-0-of-1.safetensors cannot "
+        "be written: No space left on device\n"
+        "  rule: a step is there as a whole or not at all; those that were there are kept\n"
+        "  try: check that the folder is writable, and the space that is left on the disk");
+    EXPECT_EQ(names_in(small), Names{"1"});
+  }
+  // Full of small steps, too: at some file of theirs, whichever that is.
+  std::int64_t step = 2;
+  const std::string said = message<ts::IoError>([&] {
+    for (;; ++step) ts::checkpoint::save(small, step, tree);
+  });
+  EXPECT_NE(said.find("No space left on device"), std::string::npos) << said;
+  for (const std::int64_t s : ts::checkpoint::all_steps(small))
+    EXPECT_EQ(ts::checkpoint::verify(small, s), Names{}) << s;
+  EXPECT_EQ(ts::checkpoint::latest_step(small), step - 1);
+  EXPECT_TRUE(same(ts::checkpoint::restore(small, tree), tree));
 }

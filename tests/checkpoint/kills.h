@@ -27,6 +27,13 @@ inline int kills() {
   return v ? std::atoi(v) : 6;
 }
 
+/// The program that is killed; CHECKPOINT_CHILD in the environment for another one, as with the
+/// shared library.
+inline std::string child() {
+  const char* v = std::getenv("CHECKPOINT_CHILD");
+  return v ? v : CHECKPOINT_CHILD;
+}
+
 /// A program with its output, of which lines are read as they come.
 class Running {
  public:

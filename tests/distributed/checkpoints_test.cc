@@ -32,7 +32,7 @@ class Checkpoints : public testing::Test {
   }
   void TearDown() override { fs::remove_all(dir); }
   Outcome run(int processes, const std::string& mode) const {
-    const std::string child = std::string(CHECKPOINT_CHILD) + " " + mode + " " + dir;
+    const std::string child = checkpoint_test::child() + " " + mode + " " + dir;
     return distributed_test::run(
         processes == 0 ? child : launcher() + " -n " + std::to_string(processes) + " " + child);
   }
@@ -143,8 +143,8 @@ TEST_F(Checkpoints, KillsLeaveEveryStepThatWasMade) {
   std::mt19937 draw(std::random_device{}());
   checkpoint_test::kill_again_and_again(checkpoint_test::kills(), [&](int, std::int64_t steps) {
     const int processes = 1 << draw() % 3;
-    std::vector<std::string> command{DISTRIBUTED_LAUNCHER, "-n",    std::to_string(processes),
-                                     CHECKPOINT_CHILD,     "train", dir,
+    std::vector<std::string> command{DISTRIBUTED_LAUNCHER,     "-n",    std::to_string(processes),
+                                     checkpoint_test::child(), "train", dir,
                                      std::to_string(steps)};
     return std::pair(command, processes);
   });
