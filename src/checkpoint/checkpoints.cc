@@ -127,6 +127,30 @@ Mesh mesh_of(const CheckpointRestoreOptions& options, const SourceLoc& loc) {
   return mesh;
 }
 
+// ShardingError that lists all leaves that do not divide.
+void need_fit(const Manifest& manifest, const std::vector<Wanted>& wanted, const SourceLoc& loc) {
+  Message m(kRestore);
+  bool fits = true;
+  for (const Wanted& w : wanted) {
+    if (!w.where) continue;
+    const Entry& e = manifest.entries[w.entry];
+    try {
+      (void)w.where->shard_shape(e.shape);
+    } catch (const ShardingError& error) {
+      const std::string_view text = error.what();
+      const std::size_t begin = text.find(": ") + 2;
+      m.offender(shown(e.path) + ": " + std::string(text.substr(begin, text.find('\n') - begin)));
+      fits = false;
+    }
+  }
+  if (fits) return;
+  m.problem("arrays do not divide over the mesh")
+      .rule("each dimension is a multiple of the devices along the axes that cut it")
+      .from(loc)
+      .advice("cut another dimension, or leave it whole: {.specs = P()}")
+      .raise<ShardingError>();
+}
+
 // Everything between the choice of a step and the agreement of all processes.
 template <class F>
 auto in_agreement(const std::string& dir, const CheckpointRestoreOptions& options,
@@ -210,6 +234,7 @@ std::vector<Array> restore_checkpoint(const std::string& dir, const TreeDef& tre
       wanted.push_back(std::move(w));
       leaves.push_back(i);
     }
+    need_fit(manifest, wanted, loc);
     const std::vector<Array> read = read_arrays(dir, manifest, wanted, options.verify, loc);
     std::vector<Array> out = like;
     for (std::size_t i = 0; i < leaves.size(); ++i) out[leaves[i]] = read[i];
@@ -227,6 +252,7 @@ std::map<std::string, Array> CheckpointFiles::restore_arrays(
     for (std::size_t i = 0; i < manifest.entries.size(); ++i)
       if (options.only.empty() || fits_any(options.only, manifest.entries[i].path))
         wanted.push_back({i, as_saved(manifest.entries[i], options.mesh)});
+    need_fit(manifest, wanted, loc);
     const std::vector<Array> read = read_arrays(dir, manifest, wanted, options.verify, loc);
     std::map<std::string, Array> out;
     for (std::size_t i = 0; i < wanted.size(); ++i)

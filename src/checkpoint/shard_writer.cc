@@ -114,6 +114,14 @@ struct Open {
   Descriptor fd;
 };
 
+// "w[0:4,8:16]"; the name alone of a whole array.
+std::string tensor_name(const Entry& e, const Piece& p) {
+  std::string name = dotted(e.path);
+  if (p.shape == e.shape) return name;
+  for (int d = 0; d < p.shape.rank(); ++d)
+    name += fmt::format("{}{}:{}", d ? "," : "[", p.start[d], p.start[d] + p.shape[d]);
+  return name + "]";
+}
 // Complex128 is no type of the format: it is two doubles.
 Json json_of(const Entry& e, const Piece& p, std::uint64_t begin, std::uint64_t end) {
   std::vector<std::int64_t> shape = p.shape.to_vector();
@@ -134,8 +142,10 @@ Open begin_file(const Staging& folder, const Manifest& head, const std::vector<P
   for (const std::size_t i : plan.pieces) {
     const Piece& p = pieces[i];
     const std::uint64_t bytes = size_of(head, p);
-    header[p.tensor] = json_of(head.entries[p.entry], p, offset, offset + bytes);
-    out.blocks.emplace_back(p.entry, Block{index, p.tensor, p.start, p.shape, offset, bytes,
+    const Entry& e = head.entries[p.entry];
+    const std::string name_there = tensor_name(e, p);
+    header[name_there] = json_of(e, p, offset, offset + bytes);
+    out.blocks.emplace_back(p.entry, Block{index, name_there, p.start, p.shape, offset, bytes,
                                            std::vector<std::uint64_t>(chunks_of(bytes))});
     offset += bytes;
   }

@@ -13,20 +13,6 @@
 namespace tessera::inline v0::checkpoints {
 namespace {
 
-std::string dotted(std::string path) {
-  std::replace(path.begin(), path.end(), '/', '.');
-  return path.empty() ? "value" : path;
-}
-
-// "w[0:4,8:16]"; the name alone of a whole array.
-std::string tensor_name(const Entry& e, const Shape& start, const Shape& shape) {
-  std::string name = dotted(e.path);
-  if (shape == e.shape) return name;
-  for (int d = 0; d < shape.rank(); ++d)
-    name += fmt::format("{}{}:{}", d ? "," : "[", start[d], start[d] + shape[d]);
-  return name + "]";
-}
-
 void need_values(const std::vector<std::string>& paths, const std::vector<Array>& leaves,
                  const SourceLoc& loc) {
   Message m("checkpoint::save");
@@ -75,6 +61,11 @@ bool is_own(const Sharding& s) {
 
 }  // namespace
 
+std::string dotted(std::string path) {
+  std::replace(path.begin(), path.end(), '/', '.');
+  return path.empty() ? "value" : path;
+}
+
 Snapshot snapshot_of(std::int64_t step, const std::vector<std::string>& paths,
                      const std::vector<Array>& leaves, const CheckpointSaveOptions& options,
                      const SourceLoc& loc) {
@@ -107,13 +98,13 @@ Snapshot snapshot_of(std::int64_t step, const std::vector<std::string>& paths,
     e.mesh = where.mesh().axes();
     if (!e.mesh.empty()) e.spec = where.spec();
     const bool own = several && is_own(where);
-    out.lines.push_back(fmt::format("{} {}{} {}", e.path, to_string(e.dtype), to_string(e.shape),
-                                    own ? "in each process" : to_string(where)));
+    if (several)
+      out.lines.push_back(fmt::format("{} {}{} {}", e.path, to_string(e.dtype), to_string(e.shape),
+                                      own ? "in each process" : to_string(where)));
     for (const Shard& s : x.shards()) {
       if (s.replica_id != 0) continue;
-      Piece p{out.head.entries.size(), {}, s.data.shape(), {}, s.data};
+      Piece p{out.head.entries.size(), {}, s.data.shape(), s.data};
       for (const Range& r : s.index) p.start.push_back(r.start.value_or(0));
-      p.tensor = tensor_name(e, p.start, p.shape);
       if (own) out.own.push_back(p);
       if (!own || process_index() == 0) out.pieces.push_back(std::move(p));
     }

@@ -19,7 +19,6 @@ namespace tessera::inline v0::checkpoints {
 struct Piece {
   std::size_t entry = 0;
   Shape start, shape;
-  std::string tensor;  // its name in a file
   Array data;
 };
 
@@ -33,6 +32,9 @@ struct Snapshot {
   /// A line an entry: what is to be the same in all processes.
   std::vector<std::string> lines;
 };
+
+/// The name of a leaf in a file: its path with dots.
+std::string dotted(std::string path);
 
 /// TraceError and TreeError list the leaves that cannot be saved. Waits for nothing.
 Snapshot snapshot_of(std::int64_t step, const std::vector<std::string>& paths,

@@ -323,3 +323,18 @@ TEST_F(Checkpoints, StepsThatAreNotThere) {
             "  rule: a spec names axes of a mesh: one that is passed, or that of the scope\n"
             "  try: {.mesh = mesh, ...}, or const auto scope = use_mesh(mesh)");
 }
+
+TEST_F(Checkpoints, LeavesThatDoNotDivideAreListed) {
+  const std::map<std::string, Array> tree{
+      {"a", ts::ones({6})}, {"b", ts::ones({8})}, {"c", ts::ones({})}};
+  ts::checkpoint::save(dir, 1, tree);
+  const ts::Mesh mesh({{"i", 4}});
+  EXPECT_EQ(
+      message<ts::ShardingError>(
+          [&] { ts::checkpoint::restore(dir, tree, {.mesh = mesh, .specs = P("i")}); }),
+      "checkpoint::restore: arrays do not divide over the mesh\n"
+      "  - a: an array of shape (6,) does not divide for NamedSharding(Mesh('i': 4), P('i'))\n"
+      "  - c: an array of shape () has no dimension 0 for NamedSharding(Mesh('i': 4), P('i'))\n"
+      "  rule: each dimension is a multiple of the devices along the axes that cut it\n"
+      "  try: cut another dimension, or leave it whole: {.specs = P()}");
+}
