@@ -12,14 +12,13 @@
 namespace tessera::inline v0::checkpoints {
 
 /// Throws `mine` where there is one; where another process has one, an IoError that says what, so
-/// that none goes on alone. `doing` is what they are at: "save step 7". One exchange where
-/// processes are several, and none else.
+/// that none goes on alone. `doing` is what they are at: "save step 7".
 void agree(const char* function, const std::string& doing, const std::exception_ptr& mine,
            const SourceLoc& loc);
-/// Of the first process.
-std::uint64_t of_first(std::uint64_t mine);
-/// TreeError where a process has other lines than the first, which names the first difference.
-void need_same_lines(const char* function, const std::string& what,
-                     const std::vector<std::string>& mine, const SourceLoc& loc);
+/// The same, and gives the first process's number. Where `lines` are not the same in all processes,
+/// TreeError that names the first difference. One exchange.
+std::uint64_t agree(const char* function, const std::string& doing, const std::exception_ptr& mine,
+                    std::uint64_t number, const std::vector<std::string>& lines,
+                    const SourceLoc& loc);
 
 }  // namespace tessera::inline v0::checkpoints

@@ -163,8 +163,8 @@ auto in_agreement(const std::string& dir, const CheckpointRestoreOptions& option
   } catch (...) {
     mine = std::current_exception();
   }
-  agree(kRestore, "restore from " + detail::shown_path(dir), mine, loc);
-  step = static_cast<std::int64_t>(of_first(static_cast<std::uint64_t>(step)));
+  step = static_cast<std::int64_t>(agree(kRestore, "restore from " + detail::shown_path(dir), mine,
+                                         static_cast<std::uint64_t>(step), {}, loc));
   decltype(restore(Manifest())) out;
   try {
     (void)choose_step(kRestore, dir, step, loc);

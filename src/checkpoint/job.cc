@@ -165,9 +165,8 @@ std::shared_ptr<Job> Job::begin(const Order& order) {
   } catch (...) {
     mine = std::current_exception();
   }
-  agree("checkpoint::save", fmt::format("save step {}", order.step), mine, order.loc);
-  need_same_lines("checkpoint::save", "save different trees", snapshot.lines, order.loc);
-  const std::uint64_t nonce = of_first(staging.nonce());
+  const std::uint64_t nonce = agree("checkpoint::save", fmt::format("save step {}", order.step),
+                                    mine, staging.nonce(), snapshot.lines, order.loc);
   snapshot.head.nonce = fmt::format("{:016x}", nonce);
 
   const std::shared_ptr<Job> job(new Job(order, std::move(snapshot), std::move(staging)));

@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 using Ordered = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
-constexpr std::size_t kDigits = 16;
+constexpr std::size_t kSumDigits = 16;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
 
 std::string hex(std::uint64_t v) { return fmt::format("{:016x}", v); }
@@ -62,12 +62,9 @@ Ordered json_of(const Entry& e) {
 [[noreturn]] void wrong(const std::string& why) { throw std::runtime_error(why); }
 
 std::uint64_t unhex(std::string_view digits) {
+  constexpr std::string_view kAll = "0123456789abcdef";
   std::uint64_t v = 0;
-  for (const char c : digits) {
-    const auto* at = std::find("0123456789abcdef", "0123456789abcdef" + 16, c);
-    const auto d = at - "0123456789abcdef";
-    v = v << 4 | static_cast<std::uint64_t>(d & 15);
-  }
+  for (const char c : digits) v = v << 4 | (kAll.find(c) & 15);
   return v;
 }
 DType dtype_of(const std::string& name) {
@@ -110,15 +107,16 @@ void read_block(const Json& json, const Entry& e, const std::vector<File>& files
       b.bytes > files[b.file].bytes - b.offset)
     wrong("a block of '" + e.path + "' lies in no file");
   const std::string sums = json.at("xxh3").get<std::string>();
-  if (sums.size() != chunks_of(b.bytes) * kDigits)
+  if (sums.size() != chunks_of(b.bytes) * kSumDigits)
     wrong("a block of '" + e.path + "' lacks checksums");
-  for (std::size_t at = 0; at < sums.size(); at += kDigits)
-    b.checksums.push_back(unhex(std::string_view(sums).substr(at, kDigits)));
+  for (std::size_t at = 0; at < sums.size(); at += kSumDigits)
+    b.checksums.push_back(unhex(std::string_view(sums).substr(at, kSumDigits)));
 }
 
 // Blocks are all of one shape and lie on the grid that it makes, each place once.
 void need_whole(const Entry& e) {
   const std::string problem = "the blocks of '" + e.path + "' are not the array";
+  const std::uint64_t whole = bytes_of(e.shape, e.stored());
   std::set<std::vector<std::int64_t>> starts;
   std::uint64_t bytes = 0;
   for (const Block& b : e.blocks) {
@@ -128,10 +126,11 @@ void need_whole(const Entry& e) {
     for (int d = 0; d < e.shape.rank(); ++d)
       if (b.start[d] > e.shape[d] - b.shape[d] || (b.shape[d] && b.start[d] % b.shape[d]))
         wrong(problem);
-    if (!starts.insert(b.start.to_vector()).second) wrong(problem);
+    // Where there is nothing, many blocks of it begin at one place.
+    if (!starts.insert(b.start.to_vector()).second && whole > 0) wrong(problem);
     bytes += b.bytes;
   }
-  if (bytes != bytes_of(e.shape, e.stored())) wrong(problem);
+  if (bytes != whole) wrong(problem);
 }
 
 void read_entry(const Json& json, const std::vector<File>& files, Entry& e) {

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSaving = ".saving-", kRemoving = ".removing-";
-constexpr std::size_t kDigits = 16;
+constexpr std::size_t kNonceDigits = 16;
 
 std::string reason() { return std::strerror(errno); }
 
@@ -40,7 +40,7 @@ bool lock(int fd, int kind) {
 // Where there are no locks nobody removes what is left, either.
 bool lock_unless_unsupported(int fd, int kind) { return lock(fd, kind) || errno != EWOULDBLOCK; }
 
-std::optional<std::int64_t> number_of(std::string_view text) {
+std::optional<std::int64_t> step_of(std::string_view text) {
   std::int64_t n = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (error != std::errc() || end != text.data() + text.size() || n < 0) return {};
@@ -48,10 +48,11 @@ std::optional<std::int64_t> number_of(std::string_view text) {
   return n;
 }
 bool is_ours(std::string_view name, std::string_view begin) {
-  if (!name.starts_with(begin) || name.size() < begin.size() + kDigits + 2) return false;
-  const std::string_view digits = name.substr(name.size() - kDigits),
-                         step = name.substr(begin.size(), name.size() - begin.size() - kDigits - 1);
-  return name[name.size() - kDigits - 1] == '-' && number_of(step) &&
+  if (!name.starts_with(begin) || name.size() < begin.size() + kNonceDigits + 2) return false;
+  const std::string_view digits = name.substr(name.size() - kNonceDigits),
+                         step = name.substr(begin.size(),
+                                            name.size() - begin.size() - kNonceDigits - 1);
+  return name[name.size() - kNonceDigits - 1] == '-' && step_of(step) &&
          digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 std::uint64_t fresh_number() {
@@ -166,7 +167,7 @@ std::vector<std::int64_t> steps_in(const std::string& dir, std::string* problem)
   std::vector<std::int64_t> steps;
   std::error_code ec;
   for (fs::directory_iterator at(dir, ec), end; !ec && at != end; at.increment(ec)) {
-    const auto step = number_of(at->path().filename().native());
+    const auto step = step_of(at->path().filename().native());
     std::error_code unknown;
     if (step && at->is_directory(unknown)) steps.push_back(*step);
   }

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <random>
 
 namespace fs = std::filesystem;
 namespace ts = tessera;
@@ -130,6 +131,36 @@ TEST_F(Checkpoints, GoFromAnySpecToAnyOther) {
         EXPECT_TRUE(same(back, x)) << from << " to " << to;
         EXPECT_TRUE(back.sharding() == to) << back.sharding() << " for " << to;
       }
+  }
+}
+
+TEST_F(Checkpoints, OfDrawnShapesGoFromDrawnSpecsToDrawnSpecs) {
+  std::mt19937 draw(5);
+  const auto one_of = [&](std::size_t n) { return static_cast<std::size_t>(draw() % n); };
+  const std::vector<ts::DType> dtypes{ts::f32, ts::u8, ts::c128, ts::bool_, ts::bf16};
+  // Each axis cuts a dimension or none.
+  const auto drawn_spec = [&](int rank) {
+    std::vector<std::vector<std::string>> dims(static_cast<std::size_t>(rank) + 1);
+    for (const char* axis : {"c", "a", "b"}) dims[one_of(dims.size())].push_back(axis);
+    dims.pop_back();
+    return ts::PartitionSpec(std::vector<ts::PartitionSpec::Dim>(dims.begin(), dims.end()));
+  };
+  std::vector<ts::Device> devices = ts::devices();
+  for (int k = 0; k < 40; ++k) {
+    ts::Shape shape;
+    for (std::size_t d = one_of(5); d > 0; --d)
+      shape.push_back(8 * static_cast<std::int64_t>(one_of(4)));
+    const ts::DType dtype = dtypes[one_of(dtypes.size())];
+    const Array x = (ts::arange(shape.count()) % 251).reshape(shape).astype(dtype);
+    std::shuffle(devices.begin(), devices.end(), draw);
+    const ts::Sharding from(ts::Mesh({{"a", 2}, {"b", 2}, {"c", 2}}, devices),
+                            drawn_spec(shape.rank())),
+        to(ts::Mesh({{"c", 2}, {"a", 4}, {"b", 1}}), drawn_spec(shape.rank()));
+    ts::checkpoint::save(dir, k, ts::device_put(x, from));
+    const Array like = ts::device_put(ts::zeros(shape, dtype), to);
+    for (const bool verify : {true, false})
+      EXPECT_TRUE(same(ts::checkpoint::restore(dir, like, {.verify = verify}), x))
+          << shape << " " << from << " to " << to;
   }
 }
 

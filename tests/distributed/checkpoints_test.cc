@@ -85,7 +85,7 @@ TEST_F(Checkpoints, TreesThatDifferAreRefusedByAll) {
   NEEDS_A_LAUNCHER();
   const std::string text = said(2, "differ");
   const std::string says =
-      "checkpoint::save: processes 0 and 1 save different trees\n"
+      "checkpoint::save: process 0 and process 1 cannot save step 2 together: their trees differ\n"
       "  - process 0: one int32() in each process\n"
       "  - process 1: more float32(2,) in each process\n"
       "  rule: all processes come to it with one tree, of one step\n"
