@@ -1,4 +1,4 @@
-"""The command `tessera` as its users run it: COMMAND.py TESSERA."""
+"""The command `tessera` as its users run it: COMMAND.py TESSERA CHECKPOINT_CHILD."""
 import pathlib
 import re
 import shutil
@@ -29,7 +29,7 @@ assert run("check", "--help")[0] == out
 _, err = run(code=2)
 assert err.startswith("usage: tessera COMMAND"), err
 _, err = run("fly", code=2)
-assert err == "tessera: there is no command 'fly'; there are check, run, print, bench and explain\ntry: tessera --help\n", err
+assert err == "tessera: there is no command 'fly'; there are check, run, print, bench, explain and checkpoint\ntry: tessera --help\n", err
 _, err = run("check", code=2)
 assert err == "tessera: check takes files\ntry: tessera --help\n", err
 _, err = run("run", "f.mlir", "--arg", code=2)
@@ -118,6 +118,51 @@ for options in ([], ["--evaluate"]):
     assert "FAILED wrong_int32_3.mlir, line 3, column 3: 1 of 3 elements differ, most at 1: 2 where 7 is expected\n" in out, out
     assert "refused wrong_int32_3.mlir, line 8, column 8: 'other.op' is not supported\n" in out, out
     assert out.splitlines()[-1].split() == ["all", "2", "1", "1"], out
+
+# What a run of three steps left.
+subprocess.run([sys.argv[2], "train", work / "steps", "3"], check=True, capture_output=True)
+out, _ = run("checkpoint", "ls", "steps")
+rows = [line.split() for line in out.splitlines()]
+assert rows[0] == ["step", "saved", "(UTC)", "processes", "arrays", "files", "bytes"], out
+assert [(r[0], *r[3:]) for r in rows[1:]] == [(str(i), "1", "4", "1", "2.0", "MiB") for i in (1, 2, 3)], out
+out, _ = run("checkpoint", "show", "steps", "--step", "2")
+assert re.fullmatch(r"""step 2, saved [-0-9]+ [:0-9]+ UTC by 1 process: 4 arrays, 2\.0 MiB
+file shards-0-of-1\.safetensors: 2\.0 MiB
+rows     uint32\(512, 512\)  P\('i'\) on i=8
+columns  uint32\(512, 512\)  P\(none, 'i'\) on i=8
+key      uint32\(2,\)  P\(\) on i=8
+step     int64\(\)  P\(\) on i=8
+""", out), out
+assert run("checkpoint", "verify", "steps")[0] == "step 1: intact\nstep 2: intact\nstep 3: intact\n"
+out, _ = run("checkpoint", "diff", "steps", code=1)
+assert re.fullmatch(r"""columns: 262144 of 262144 elements differ, by [0-9.e+]+ at most
+rows: 262144 of 262144 elements differ, by [0-9.e+]+ at most
+step: 1 of 1 elements differ, by 1 at most
+steps 2 and 3 differ
+""", out), out
+assert run("checkpoint", "diff", "steps", "steps")[0] == "steps 3 and 3 are equal to the bit\n"
+shard = work / "steps" / "2" / "shards-0-of-1.safetensors"
+data = bytearray(shard.read_bytes())
+data[-1] ^= 1
+shard.write_bytes(data)
+out, _ = run("checkpoint", "verify", "steps", code=1)
+assert re.fullmatch(r"""step 1: intact
+step 2: DAMAGED
+  shards-0-of-1\.safetensors: (rows|columns|key|step): bytes [0-9]+ to [0-9]+ are not what was written
+step 3: intact
+""", out), out
+(work / "steps" / "2" / "manifest.json").write_text("{}")
+out, _ = run("checkpoint", "ls", "steps", code=1)
+assert "\n           2  DAMAGED: its manifest cannot be read\n" in out, out
+for words, problem in {(): "checkpoint takes ls, show, verify or diff", ("fly", "x"): "there is no checkpoint fly; there are ls, show, verify and diff",
+                       ("ls",): "checkpoint ls takes a folder", ("ls", "nowhere"): "there is no checkpoint in nowhere",
+                       ("ls", "a", "b"): "checkpoint ls takes one folder, and 'b' is one more", ("show", "a", "--step"): "--step takes a value",
+                       ("show", "a", "--step", "-1"): "'-1' is no step", ("verify", "a", "--deep"): "checkpoint verify has no option --deep",
+                       ("diff", "a", "b", "c"): "checkpoint diff takes two folders, and 'c' is one more"}.items():
+    _, err = run("checkpoint", *words, code=2)
+    assert err == f"tessera: {problem}\ntry: tessera --help\n", err
+_, err = run("checkpoint", "show", "steps", "--step", "9", code=2)
+assert err.startswith("checkpoint::info: there is no step 9 in steps\n"), err
 
 # The man page has every command and option of --help, and renders without a warning.
 page = pathlib.Path(__file__).parent.parent / "docs" / "tessera.1"

@@ -22,5 +22,6 @@ int run(const Words& arguments);
 int print(const Words& arguments);
 int bench(const Words& arguments);
 int explain(const Words& arguments);
+int checkpoint(const Words& arguments);
 
 }  // namespace command

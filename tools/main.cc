@@ -1,4 +1,5 @@
-// The command `tessera`: runs, checks, prints, measures and explains StableHLO modules.
+// The command `tessera`: runs, checks, prints, measures and explains StableHLO modules, and looks
+// after checkpoints.
 #include "command.h"
 
 #include <tessera/error.h>
@@ -37,6 +38,17 @@ constexpr const char* kUsage = R"(usage: tessera COMMAND ...
       Plans a function without running it, prints the figures and writes the page of its plan: work,
       memory, communication, and where each value lies.
 
+  tessera checkpoint ls DIR
+      Lists the steps of a folder of checkpoints.
+  tessera checkpoint show DIR [--step N]
+      Prints what a step, the newest, says of itself: its files, and the arrays with where they lay.
+  tessera checkpoint verify DIR [--step N]
+      Reads a step, or all of them, and compares it with its checksums. Exit code 1 where one is
+      damaged.
+  tessera checkpoint diff DIR [DIR] [--step N]...
+      Compares two steps: the last two of a folder, the newest of two folders, or those that are
+      named. Exit code 1 where they differ.
+
   tessera --help
 
 Exit codes: 0 all is well, 1 a check failed, 2 the command line or a file cannot be used.
@@ -57,8 +69,9 @@ int dispatch(const command::Words& words) {
   if (words[0] == "print") return command::print(rest);
   if (words[0] == "bench") return command::bench(rest);
   if (words[0] == "explain") return command::explain(rest);
+  if (words[0] == "checkpoint") return command::checkpoint(rest);
   throw command::Unusable{"there is no command '" + words[0] +
-                          "'; there are check, run, print, bench and explain"};
+                          "'; there are check, run, print, bench, explain and checkpoint"};
 }
 
 }  // namespace

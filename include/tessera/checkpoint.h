@@ -1,7 +1,13 @@
-// Checkpoints: trade time for memory in reverse mode. The forward pass of a checkpointed function
-// keeps only its inputs and what a policy allows; the backward pass computes the rest again.
+// Checkpoints, by the two meanings of the word.
+//
+// Of a function, ts::checkpoint(f): trades time for memory in reverse mode. The forward pass of a
+// checkpointed function keeps only its inputs and what a policy allows; the backward pass computes
+// the rest again.
+//
+// Of a run, ts::checkpoint::save and restore: its state on disk (tessera/checkpoints.h).
 #pragma once
 
+#include <tessera/checkpoints.h>
 #include <tessera/detail/call.h>
 
 #include <memory>
@@ -61,13 +67,18 @@ class Checkpoint {
   std::source_location loc_;
 };
 
-/// f, whose values are computed again in the backward pass instead of being kept. Results and
-/// derivatives are those of f, to the bit.
-template <class F>
-Checkpoint<std::decay_t<F>> checkpoint(F&& f, CheckpointOptions options = {},
-                                       std::source_location loc = std::source_location::current()) {
-  return {std::forward<F>(f), std::move(options), loc};
-}
+/// Both: a name in front of :: is looked up among types, and this one is also the object below.
+struct checkpoint : detail::CheckpointFiles {
+  /// f, whose values are computed again in the backward pass instead of being kept. Results and
+  /// derivatives are those of f, to the bit.
+  template <class F>
+  Checkpoint<std::decay_t<F>> operator()(
+      F&& f, CheckpointOptions options = {},
+      std::source_location loc = std::source_location::current()) const {
+    return {std::forward<F>(f), std::move(options), loc};
+  }
+};
+inline constexpr struct checkpoint checkpoint {};
 
 /// x, marked for the policies that go by name.
 TESSERA_API Array checkpoint_name(Operand x, const std::string& name);

@@ -83,6 +83,35 @@ TESSERA_API std::vector<std::int32_t> process_part(
     const std::vector<std::int32_t>& batch, const Sharding& sharding,
     std::source_location loc = std::source_location::current());
 
+/// Batches of one epoch after the other, each in an order of its own, without end. Where it stands
+/// is a tree, which is saved with the rest of a run: one that is taken up again there gets the
+/// batches that the other would have got.
+class TESSERA_API EpochBatches {
+ public:
+  struct Position {
+    Array key;           // as it was given
+    Array epoch, batch;  // int64: of the next batch, from 0
+  };
+  /// Epoch e is shuffled by fold_in(key, e); without a key (an empty array) examples come in order.
+  /// ShapeError as of batches, and where an epoch has no batch.
+  EpochBatches(std::int64_t examples, std::int64_t batch, const Array& key = {},
+               LastBatch last = LastBatch::drop,
+               std::source_location loc = std::source_location::current());
+  const BatchIndices& next();
+  Position position() const;
+  /// Goes there; the key is the position's. ShapeError for one that these batches do not have.
+  void seek(const Position& position, std::source_location loc = std::source_location::current());
+
+ private:
+  void begin_epoch();
+  std::int64_t examples_, size_, epoch_ = 0;
+  std::size_t at_ = 0;
+  Array key_;
+  LastBatch last_;
+  std::source_location loc_;
+  std::vector<BatchIndices> batches_;
+};
+
 /// x cut for `devices` along a new leading axis: (batch, ...) becomes (devices, batch / devices,
 /// ...). ShapeError with the nearest batch sizes that would work when the batch is not divisible.
 TESSERA_API Array shard_batch(Operand x, std::int64_t devices);

@@ -127,6 +127,8 @@ struct PathRule {
 };
 
 namespace detail {
+/// As rules do.
+TESSERA_API bool fits_pattern(std::string_view pattern, std::string_view path);
 TESSERA_API std::vector<PartitionSpec> specs_by_path(const std::vector<std::string>& paths,
                                                      const std::vector<PathRule>& rules,
                                                      std::source_location loc);

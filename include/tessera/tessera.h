@@ -11,6 +11,8 @@
 #include <tessera/calculus.h>
 #include <tessera/calls.h>
 #include <tessera/checkpoint.h>
+#include <tessera/checkpoint_manager.h>
+#include <tessera/checkpoints.h>
 #include <tessera/collectives.h>
 #include <tessera/combine.h>
 #include <tessera/config.h>

@@ -31,6 +31,8 @@ const std::map<std::string, std::string>& other_headers() {
       {"calculus.h", sums},
       {"calls.h", language},
       {"checkpoint.h", language},
+      {"checkpoint_manager.h", files},
+      {"checkpoints.h", files},
       {"collectives.h", sums},
       {"combine.h", sums},
       {"control_flow.h", language},

@@ -1,12 +1,12 @@
 // Programs in one process and in several give the same bits; what goes wrong in one of several ends
 // in an error in all of them.
+#include "distributed/launch.h"
+
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -20,27 +20,11 @@
 
 namespace {
 
-struct Outcome {
-  int code;
-  std::string out;
-};
+using distributed_test::launcher;
+using distributed_test::Outcome;
+using distributed_test::run;
+using distributed_test::starts;
 
-Outcome run(const std::string& command) {
-  Outcome o{-1, {}};
-  FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
-  if (!pipe) return o;
-  std::array<char, 4096> part;
-  for (std::size_t n; (n = std::fread(part.data(), 1, part.size(), pipe)) > 0;)
-    o.out.append(part.data(), n);
-  const int status = ::pclose(pipe);
-  o.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return o;
-}
-// Nothing that it starts goes on for ever.
-const std::string& launcher() {
-  static const std::string command = std::string("timeout -k 5 120 ") + DISTRIBUTED_LAUNCHER;
-  return command;
-}
 Outcome run(int processes, const std::string& mode) {
   const std::string child = std::string(DISTRIBUTED_CHILD) + " " + mode;
   if (processes == 0) return run(child);
@@ -57,15 +41,6 @@ std::string first_difference(const std::string& a, const std::string& b) {
     line = x + 1;
   }
 }
-
-// Where MPI itself does not work, as in a container that forbids what it does, there is nothing to
-// test.
-bool starts() {
-  static const Outcome tried = run(launcher() + " -n 2 " + DISTRIBUTED_PROBE);
-  return tried.code == 0;
-}
-#define NEEDS_A_LAUNCHER() \
-  if (!starts()) GTEST_SKIP() << DISTRIBUTED_LAUNCHER << " does not work here: 0 checked"
 
 class Processes : public testing::TestWithParam<std::string> {};
 

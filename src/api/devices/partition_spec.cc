@@ -58,11 +58,10 @@ std::string to_string(const SpecTree& tree) {
 }
 
 namespace detail {
-namespace {
 
-/// '*' stands for any characters but '/', '**' for any, and "**/" for nothing too, so that "**/w"
-/// is a w at the top as well. By the set of positions that what was read of the pattern can end at.
-bool fits(std::string_view pattern, std::string_view path) {
+// '*' stands for any characters but '/', '**' for any, and "**/" for nothing too, so that "**/w"
+// is a w at the top as well. By the set of positions that what was read of the pattern can end at.
+bool fits_pattern(std::string_view pattern, std::string_view path) {
   std::vector<bool> at(path.size() + 1, false), before;
   at[0] = true;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -83,6 +82,8 @@ bool fits(std::string_view pattern, std::string_view path) {
   }
   return at[path.size()];
 }
+
+namespace {
 
 struct Spread {
   const TreeDef& def;
@@ -141,8 +142,9 @@ std::vector<PartitionSpec> specs_by_path(const std::vector<std::string>& paths,
   m.from(loc);
   std::size_t wrong = 0;
   for (const std::string& path : paths) {
-    const auto rule = std::find_if(rules.begin(), rules.end(),
-                                   [&](const PathRule& r) { return fits(r.pattern, path); });
+    const auto rule = std::find_if(rules.begin(), rules.end(), [&](const PathRule& r) {
+      return fits_pattern(r.pattern, path);
+    });
     if (rule == rules.end()) {
       m.offender("no rule fits the leaf '" + path + "'");
       ++wrong;
@@ -154,7 +156,7 @@ std::vector<PartitionSpec> specs_by_path(const std::vector<std::string>& paths,
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (used[i]) continue;
     const bool shadowed = std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
-      return fits(rules[i].pattern, path);
+      return fits_pattern(rules[i].pattern, path);
     });
     m.offender("the rule '" + rules[i].pattern + "' " +
                (shadowed ? "fits only leaves that a rule before it fits" : "fits no leaf"));

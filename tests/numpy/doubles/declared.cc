@@ -16,6 +16,8 @@ const std::map<std::string, std::string>& excluded_headers() {
       {"cache.h", describes},
       {"calls.h", body},
       {"checkpoint.h", mode},
+      {"checkpoint_manager.h", file},
+      {"checkpoints.h", file},
       {"collectives.h", devices},
       {"combine.h", body},
       {"control_flow.h", mode},

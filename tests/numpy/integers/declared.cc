@@ -232,6 +232,8 @@ const std::map<std::string, std::string>& excluded_headers() {
       {"axis_list.h", "lists of axes; functions that take them are drawn with them"},
       {"cache.h", "sizes of caches"},
       {"checkpoint.h", "says what derivatives keep; integers have none"},
+      {"checkpoint_manager.h", "keeps files"},
+      {"checkpoints.h", "writes and reads values as they are; its tests have every dtype"},
       {"collectives.h", "Collectives.IntegersAtTheirEnds has every dtype at its ends"},
       {"config.h", "macros"},
       {"constants.h", "constants, all floats"},

@@ -1,0 +1,305 @@
+#include "checkpoint/job.h"
+
+#include "checkpoint/agreement.h"
+#include "checkpoint/parts.h"
+#include "checkpoint/shard_writer.h"
+#include "checkpoint/threads.h"
+#include "checkpoint/trouble.h"
+
+#include <tessera/detail/input_file.h>
+#include <tessera/distributed.h>
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace tessera::inline v0::checkpoints {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The jobs of this process, which its end waits for.
+struct UnderWay {
+  std::mutex mutex;
+  std::set<std::shared_ptr<Job>> jobs;
+  pid_t pid = 0;  // of whom they are; a child of fork has none of them
+};
+UnderWay& under_way() {
+  static auto* all = new UnderWay;
+  return *all;
+}
+void wait_at_the_end() {
+  UnderWay& all = under_way();
+  std::vector<std::shared_ptr<Job>> jobs;
+  {
+    const std::unique_lock lock(all.mutex, std::try_to_lock);
+    if (!lock || all.pid != ::getpid()) return;
+    jobs.assign(all.jobs.begin(), all.jobs.end());
+  }
+  for (const auto& job : jobs) {
+    try {
+      job->wait();
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+    }
+  }
+}
+void begins(const std::shared_ptr<Job>& job) {
+  static const int once = std::atexit(wait_at_the_end);
+  (void)once;
+  UnderWay& all = under_way();
+  const std::lock_guard lock(all.mutex);
+  if (all.pid != ::getpid()) all.jobs.clear();
+  all.pid = ::getpid();
+  all.jobs.insert(job);
+}
+void is_over(const std::shared_ptr<Job>& job) {
+  UnderWay& all = under_way();
+  const std::lock_guard lock(all.mutex);
+  all.jobs.erase(job);
+}
+
+[[noreturn]] void fail(const std::string& dir, std::int64_t step, const std::string& why,
+                       const SourceLoc& loc) {
+  Message("checkpoint::save")
+      .problem(fmt::format("step {} of {} is not saved: {}", step, detail::shown_path(dir), why))
+      .rule("a step is there as a whole or not at all; those that were there are kept")
+      .from(loc)
+      .advice("check that the folder is writable, and the space that is left on the disk")
+      .raise<IoError>();
+}
+
+void need_free(const std::string& dir, std::int64_t step, const SourceLoc& loc) {
+  struct stat found {};
+  if (::lstat(step_path(dir, step).c_str(), &found) != 0) return;
+  Message("checkpoint::save")
+      .problem(fmt::format("{} has a step {} already", detail::shown_path(dir), step))
+      .rule("a step that was made is not written over")
+      .from(loc)
+      .advice("{.overwrite = true} puts this one in its place")
+      .raise<IoError>();
+}
+
+std::string absolute(const std::string& dir, const SourceLoc& loc) {
+  if (dir.empty() || dir.find('\0') != std::string::npos)
+    Message("checkpoint::save")
+        .problem(dir.empty() ? "the path of the folder is empty"
+                             : "the path of the folder holds a zero byte")
+        .rule("checkpoints lie in a folder, each step in one of its own")
+        .from(loc)
+        .advice("name a folder, which is made where it is missing")
+        .raise<IoError>();
+  return fs::absolute(dir).lexically_normal().string();
+}
+
+// All blocks that there are, by what each process wrote.
+void merge(Manifest& m, Written written) {
+  const std::size_t first = m.files.size();
+  for (File& f : written.files) m.files.push_back(std::move(f));
+  for (auto& [entry, block] : written.blocks) {
+    block.file += first;
+    m.entries.at(entry).blocks.push_back(std::move(block));
+  }
+}
+
+// What is placed nowhere is one array, which the first process writes.
+void need_equal(const Snapshot& snapshot, const Part& mine, const Part& other, int process) {
+  for (std::size_t i = 0; i < mine.own.size(); ++i)
+    if (i >= other.own.size() || mine.own[i] != other.own[i])
+      throw Trouble(
+          fmt::format("'{}' is not the same in processes 0 and {}, and it is no array "
+                      "over devices of both",
+                      snapshot.head.entries[snapshot.own[i].entry].path, process));
+}
+
+void write_manifest(const Staging& folder, const Manifest& m) {
+  std::string text;
+  try {
+    text = to_text(m);
+  } catch (const std::exception&) {
+    throw Trouble("a key, a metric or metadata is not UTF-8");
+  }
+  const std::string path = folder.path(kManifest);
+  const Descriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+  bool done = static_cast<bool>(file);
+  for (std::size_t at = 0; done && at < text.size();) {
+    const ssize_t n = ::write(file.get(), text.data() + at, text.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    done = n >= 0;
+    at += done ? static_cast<std::size_t>(n) : 0;
+  }
+  if (!done || !sync_all(file.get()))
+    throw Trouble::of_system(std::string(kManifest) + " cannot be written");
+}
+
+}  // namespace
+
+std::shared_ptr<Job> Job::begin(const Order& order) {
+  Snapshot snapshot;
+  Staging staging;
+  std::string dir;
+  std::exception_ptr mine = order.before;
+  const int process = process_index();
+  try {
+    if (!mine) {
+      dir = absolute(order.dir, order.loc);
+      snapshot = snapshot_of(order.step, order.paths, order.leaves, order.options, order.loc);
+      snapshot.lines.insert(snapshot.lines.begin(), fmt::format("step {}", order.step));
+      if (process == 0) {
+        if (!order.options.overwrite) need_free(dir, order.step, order.loc);
+        const std::string why = staging.make(dir, order.step);
+        if (!why.empty()) fail(dir, order.step, why, order.loc);
+      }
+    }
+  } catch (...) {
+    mine = std::current_exception();
+  }
+  const std::uint64_t nonce = agree("checkpoint::save", fmt::format("save step {}", order.step),
+                                    mine, staging.nonce(), snapshot.lines, order.loc);
+  snapshot.head.nonce = fmt::format("{:016x}", nonce);
+
+  const std::shared_ptr<Job> job(new Job(order, std::move(snapshot), std::move(staging)));
+  begins(job);
+  try {
+    quiet_thread([job] {
+      job->run();
+      is_over(job);
+    }).detach();
+  } catch (const std::system_error& e) {
+    is_over(job);
+    Message("checkpoint::save")
+        .problem(std::string("the system has no thread for it: ") + e.what())
+        .rule("a step is written on a thread of its own")
+        .from(order.loc)
+        .advice("end other threads first")
+        .raise<Error>();
+  }
+  return job;
+}
+
+Job::Job(const Order& order, Snapshot snapshot, Staging staging)
+    : dir_(absolute(order.dir, order.loc)),
+      loc_(order.loc),
+      overwrite_(order.options.overwrite),
+      process_(process_index()),
+      processes_(process_count()),
+      pid_(::getpid()),
+      then_(order.then),
+      snapshot_(std::move(snapshot)),
+      staging_(std::move(staging)) {}
+
+void Job::run() noexcept {
+  std::exception_ptr error;
+  try {
+    write();
+  } catch (const Trouble& trouble) {
+    try {
+      fail(dir_, snapshot_.head.step, trouble.what(), loc_);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  // Lets go of arrays, locks and what was not made before anybody learns that it is over.
+  { const Staging gone(std::move(staging_)); }
+  snapshot_.pieces.clear();
+  snapshot_.own.clear();
+  const std::lock_guard lock(mutex_);
+  error_ = error;
+  done_ = true;
+  changed_.notify_all();
+}
+
+void Job::join() {
+  const std::uint64_t nonce = std::stoull(snapshot_.head.nonce, nullptr, 16);
+  const std::string why = staging_.join(dir_, snapshot_.head.step, nonce);
+  if (!why.empty())
+    throw Trouble("this process does not see the folder in which the first one makes the step (" +
+                  why + "); all of them are to have it");
+}
+
+void Job::write() {
+  Descriptor alive;
+  try {
+    if (process_ == 0)
+      sweep(dir_);
+    else
+      join();
+    Part part;
+    if (processes_ > 1) {
+      alive = announce(staging_, process_);
+      part.own = checksums_of(snapshot_.head, snapshot_.own);
+    }
+    part.written = write_shards(staging_, snapshot_.head, snapshot_.pieces, process_, processes_);
+    if (process_ == 0) return make_step(std::move(part));
+    put_part(staging_, process_, snapshot_.head, part);
+  } catch (const std::exception& e) {
+    if (process_ == 0) throw;
+    // The others are told where that can be written; else they see that this process is not at
+    // work any more.
+    try {
+      const std::string text = e.what();
+      put_part(staging_, process_, snapshot_.head, {{}, {}, text.substr(0, text.find('\n'))});
+    } catch (const std::exception&) {
+    }
+    throw;
+  }
+  wait_for_step(staging_, dir_, snapshot_.head.step, snapshot_.head.nonce);
+}
+
+void Job::make_step(Part part) {
+  Manifest manifest = snapshot_.head;
+  const Part mine{{}, part.own, {}};
+  merge(manifest, std::move(part.written));
+  for (int p = 1; p < processes_; ++p) {
+    Part other = wait_for_part(staging_, p, snapshot_.head);
+    if (!other.problem.empty()) throw Trouble(fmt::format("process {}: {}", p, other.problem));
+    need_equal(snapshot_, mine, other, p);
+    merge(manifest, std::move(other.written));
+  }
+  write_manifest(staging_, manifest);
+  if (processes_ > 1) remove_parts(staging_, processes_);
+  if (const std::string why = staging_.commit(dir_, manifest.step, overwrite_); !why.empty())
+    throw Trouble("it cannot be put into its place: " + why);
+  if (then_) then_();
+}
+
+void Job::wait() {
+  if (::getpid() != pid_)
+    Message("checkpoint::save")
+        .problem("its thread belongs to the process that forked this one")
+        .rule("a child of fork has no thread that writes")
+        .from(loc_)
+        .advice("save before fork, or in the parent")
+        .raise<Error>();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return done_; });
+  told_ = true;
+  if (error_) std::rethrow_exception(error_);
+}
+
+// In a child of fork the lock may be one that nobody gives back.
+bool Job::is_done() const {
+  if (::getpid() != pid_) return false;
+  const std::lock_guard lock(mutex_);
+  return done_;
+}
+bool Job::is_settled() const {
+  if (::getpid() != pid_) return true;
+  const std::lock_guard lock(mutex_);
+  return done_ && (told_ || !error_);
+}
+
+}  // namespace tessera::inline v0::checkpoints

@@ -1,0 +1,136 @@
+#include <tessera/checkpoint_manager.h>
+
+#include "checkpoint/agreement.h"
+#include "checkpoint/job.h"
+#include "checkpoint/retention.h"
+
+#include <tessera/detail/input_file.h>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <deque>
+#include <exception>
+#include <utility>
+
+namespace tessera::inline v0 {
+
+namespace checkpoints {
+
+class Manager {
+ public:
+  Manager(std::string dir, CheckpointManagerOptions options)
+      : dir(std::move(dir)),
+        options(std::move(options)),
+        retention(std::make_shared<Retention>(this->dir, this->options)) {}
+
+  /// Waits until at most so many saves are under way; gives the first error of those that are over.
+  std::exception_ptr wait_for_all_but(std::size_t left) {
+    std::exception_ptr error;
+    while (!jobs.empty() && (jobs.size() > left || jobs.front()->is_done())) {
+      try {
+        jobs.front()->wait();
+      } catch (...) {
+        if (!error) error = std::current_exception();
+      }
+      jobs.pop_front();
+    }
+    return error;
+  }
+
+  const std::string dir;
+  const CheckpointManagerOptions options;
+  const std::shared_ptr<Retention> retention;
+  std::deque<std::shared_ptr<Job>> jobs;
+};
+
+namespace {
+
+void need_sense(const CheckpointManagerOptions& o, const SourceLoc& loc) {
+  std::string problem, rule = "numbers of steps are 1 or more";
+  const auto positive = [&](const char* name, std::int64_t v, std::int64_t least = 1) {
+    if (v < least && problem.empty()) problem = fmt::format("{} is {}", name, v);
+  };
+  if (o.max_to_keep) positive("max_to_keep", *o.max_to_keep);
+  if (o.keep_period) positive("keep_period", *o.keep_period);
+  positive("save_interval_steps", o.save_interval_steps);
+  positive("max_in_flight", o.max_in_flight);
+  if (o.keep_best < 0 || (problem.empty() && o.keep_best > 0 && o.best_metric.empty())) {
+    problem = fmt::format("keep_best is {}{}", o.keep_best,
+                          o.keep_best < 0 ? "" : ", and no metric is named");
+    rule = "the best are told by a metric that is passed to save";
+  }
+  if (problem.empty()) return;
+  Message("CheckpointManager")
+      .problem(problem)
+      .rule(rule)
+      .from(loc)
+      .advice("{.max_to_keep = 3, .keep_best = 1, .best_metric = \"loss\"}")
+      .raise<Error>();
+}
+
+}  // namespace
+}  // namespace checkpoints
+
+using checkpoints::Manager;
+
+CheckpointManager::CheckpointManager(std::string dir, CheckpointManagerOptions options,
+                                     std::source_location loc) {
+  checkpoints::need_sense(options, loc);
+  manager_ = std::make_unique<Manager>(std::move(dir), std::move(options));
+}
+
+CheckpointManager::~CheckpointManager() {
+  if (!manager_) return;
+  for (const auto& job : manager_->jobs) {
+    if (job->is_settled()) continue;
+    try {
+      job->wait();
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+    }
+  }
+}
+CheckpointManager::CheckpointManager(CheckpointManager&&) noexcept = default;
+CheckpointManager& CheckpointManager::operator=(CheckpointManager&& other) noexcept {
+  std::swap(manager_, other.manager_);
+  return *this;
+}
+
+bool CheckpointManager::should_save(std::int64_t step) const {
+  return step % manager_->options.save_interval_steps == 0;
+}
+
+void CheckpointManager::save_leaves(std::int64_t step, const std::vector<std::string>& paths,
+                                    const std::vector<Array>& leaves,
+                                    const CheckpointSaveOptions& options,
+                                    std::source_location loc) {
+  Manager& m = *manager_;
+  checkpoints::Order order{m.dir, step, paths, leaves, options, loc};
+  order.before = m.wait_for_all_but(static_cast<std::size_t>(m.options.max_in_flight) - 1);
+  order.then = [retention = m.retention, step] { retention->made(step); };
+  m.jobs.push_back(checkpoints::Job::begin(order));
+  if (!m.options.async) wait(loc);
+}
+
+void CheckpointManager::wait(std::source_location loc) {
+  const std::exception_ptr error = manager_->wait_for_all_but(0);
+  checkpoints::agree("CheckpointManager::wait", "save into " + detail::shown_path(manager_->dir),
+                     error, loc);
+}
+
+const std::string& CheckpointManager::directory() const { return manager_->dir; }
+std::vector<std::int64_t> CheckpointManager::all_steps(std::source_location loc) const {
+  return detail::CheckpointFiles::all_steps(manager_->dir, loc);
+}
+std::optional<std::int64_t> CheckpointManager::latest_step(std::source_location loc) const {
+  return detail::CheckpointFiles::latest_step(manager_->dir, loc);
+}
+std::optional<std::int64_t> CheckpointManager::best_step(std::source_location loc) const {
+  (void)all_steps(loc);  // its error where the folder cannot be read
+  const std::vector<std::int64_t> best =
+      checkpoints::by_merit(manager_->retention->steps(), manager_->options.best_mode);
+  return best.empty() ? std::nullopt : std::optional(best[0]);
+}
+
+}  // namespace tessera::inline v0

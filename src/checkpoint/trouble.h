@@ -1,0 +1,21 @@
+// Why a file cannot be written or read, before it is known who is told.
+#pragma once
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+namespace tessera::inline v0::checkpoints {
+
+/// "shards-0-of-1.safetensors cannot be written: No space left on device".
+class Trouble : public std::runtime_error {
+ public:
+  explicit Trouble(const std::string& what) : std::runtime_error(what) {}
+  /// With the reason in errno.
+  static Trouble of_system(const std::string& what) {
+    return Trouble(what + ": " + std::strerror(errno));
+  }
+};
+
+}  // namespace tessera::inline v0::checkpoints

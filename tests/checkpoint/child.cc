@@ -1,0 +1,209 @@
+// A run that saves while it goes on, in one process or several, for tests that kill it; and what
+// several processes save and restore together.
+//
+//   checkpoint_child train DIR STEPS    looks at what is in DIR, goes on from the newest step, and
+//                                       ends when STEPS are done
+//   checkpoint_child leave DIR          ends with a save under way; "fork" forks with one
+//   checkpoint_child save DIR           one step of arrays that lie in many ways
+//   checkpoint_child load DIR           ... which is restored onto others
+#include <tessera/tessera.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+namespace ts = tessera;
+using ts::Array;
+using ts::P;
+
+namespace {
+
+constexpr int kDevices = 8;
+constexpr std::int64_t kRows = 512, kColumns = 512;  // 1 MiB
+constexpr std::uint32_t kFactor = 1664525, kTerm = 1013904223;
+
+void say(const std::string& line) {
+  if (ts::process_index() != 0) return;
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+ts::Mesh mesh() { return ts::Mesh({{"i", kDevices}}); }
+
+struct State {
+  Array rows, columns;  // cut by rows and by columns
+  Array key;            // every process has its own, which are equal
+  Array step;
+};
+
+// Each step takes every element through a generator of random numbers, whose state after t steps is
+// known in closed form: x * factor^t + term * (factor^t - 1) / (factor - 1).
+State start() {
+  const Array x = ts::arange(kRows * kColumns).reshape(kRows, kColumns).astype(ts::u32);
+  return {ts::device_put(x, mesh(), P("i")), ts::device_put(x, mesh(), P(ts::none, "i")),
+          ts::random::key(1), ts::zeros({}, ts::i64)};
+}
+State next(State s) {
+  static auto f = ts::jit([](State s) {
+    s.rows = s.rows * Array(kFactor).astype(ts::u32) + Array(kTerm).astype(ts::u32);
+    s.columns = s.columns * Array(kFactor).astype(ts::u32) + Array(kTerm).astype(ts::u32);
+    s.step = s.step + 1;
+    return s;
+  });
+  return f(std::move(s));
+}
+
+void need(bool sound, const std::string& what) {
+  if (!sound) throw std::runtime_error(what);
+}
+
+// All elements of the shards that this process has.
+void check(const State& s, std::int64_t step) {
+  need(s.step.item<std::int64_t>() == step, "another step");
+  std::uint32_t factor = 1, term = 0;
+  for (std::int64_t t = 0; t < step; ++t) {
+    factor *= kFactor;
+    term = term * kFactor + kTerm;
+  }
+  for (const Array& x : {s.rows, s.columns})
+    for (const ts::Shard& part : x.shards()) {
+      const auto values = part.data.host<std::uint32_t>();
+      const std::int64_t r0 = *part.index[0].start, c0 = *part.index[1].start;
+      const std::int64_t columns = part.data.shape(1);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        const auto first =
+            static_cast<std::uint32_t>((r0 + at / columns) * kColumns + c0 + at % columns);
+        need(values[i] == first * factor + term, "a wrong element of step " + std::to_string(step));
+      }
+    }
+}
+
+void train(const std::string& dir, const std::string& steps) {
+  ts::CheckpointManager manager(dir, {.max_to_keep = 3});
+  State s = start();
+  // Whatever is there is right; the first process says which steps these are.
+  std::vector<std::int64_t> there = manager.all_steps();
+  while (there.size() < 8) there.insert(there.begin(), -1);
+  const Array all = ts::process_allgather(ts::Array(there));
+  const auto of_first = all.to_vector<std::int64_t>();
+  for (std::size_t i = 0; i < 8; ++i)
+    if (of_first[i] >= 0) {
+      s = manager.restore(s, {.step = of_first[i]});
+      check(s, of_first[i]);
+    }
+  // Where processes are several, each may be the one to be killed.
+  std::printf("pid %d\n", static_cast<int>(::getpid()));
+  std::fflush(stdout);
+  std::int64_t t = s.step.item<std::int64_t>();
+  say("ready " + std::to_string(t));
+  for (const std::int64_t end = std::stoll(steps); t < end;) {
+    s = next(std::move(s));
+    manager.save(++t, s);
+    if (t > 1) say("made " + std::to_string(t - 1));
+  }
+  manager.wait();
+  check(manager.restore(s), t);
+  say("over " + std::to_string(t));
+}
+
+using Arrays = std::map<std::string, Array>;
+
+Arrays arrays(const std::map<std::string, ts::Sharding>& places) {
+  const Array x = ts::arange(16 * 24).reshape(16, 24);
+  Arrays all{{"own", ts::arange(5)}, {"one", ts::array(3)}};
+  for (const auto& [name, where] : places) all[name] = ts::device_put(x, where);
+  return all;
+}
+std::map<std::string, ts::Sharding> places(bool other) {
+  const ts::Mesh square({{"a", 4}, {"b", 2}}), line({{"a", 8}});
+  std::map<std::string, ts::Sharding> all{{"rows", {line, P("a")}},
+                                          {"columns", {square, P(ts::none, "a")}},
+                                          {"both", {square, P("a", "b")}},
+                                          {"minor", {square, P("b")}},
+                                          {"whole", {square, P()}}};
+  if (other) {
+    std::swap(all.at("rows"), all.at("minor"));
+    std::swap(all.at("columns"), all.at("whole"));
+  }
+  return all;
+}
+
+void save(const std::string& dir, const std::string&) {
+  ts::checkpoint::save(dir, 1, arrays(places(false)), {.overwrite = true});
+  say("saved");
+}
+void load(const std::string& dir, const std::string&) {
+  for (const bool other : {false, true}) {
+    const Arrays want = arrays(places(other));
+    const Arrays back = ts::checkpoint::restore(dir, want);
+    for (const auto& [name, x] : want) {
+      const Array& y = back.at(name);
+      need(y.shape() == x.shape() && y.shards().size() == x.shards().size(), name);
+      for (std::size_t i = 0; i < x.shards().size(); ++i)
+        need(x.shards()[i].data.to_vector<int>() == y.shards()[i].data.to_vector<int>(), name);
+      if (name != "own" && name != "one") need(y.sharding() == x.sharding(), name + ": elsewhere");
+    }
+  }
+  say("as saved");
+}
+// The end of the process waits for what is under way, whoever has it.
+void leave(const std::string& dir, const std::string&) {
+  auto* kept = new ts::CheckpointSaving(ts::checkpoint::save_async(dir, 1, start()));
+  say(kept->is_done() ? "done" : "under way");
+}
+// A child of fork has none of its parent's saves, and saves by itself.
+void fork_away(const std::string& dir, const std::string&) {
+  const State s = start();
+  ts::CheckpointSaving saving = ts::checkpoint::save_async(dir, 1, s);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      saving.wait();
+    } catch (const ts::Error& e) {
+      say(e.what());
+    }
+    ts::checkpoint::save(dir, 2, s);
+    std::exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  saving.wait();
+  for (const std::int64_t step : {1, 2}) check(ts::checkpoint::restore(dir, s, {.step = step}), 0);
+  say("child " + std::to_string(status));
+}
+// What is to be refused in all processes.
+void differ(const std::string& dir, const std::string&) {
+  Arrays tree = arrays(places(false));
+  if (ts::process_index() == 1) tree["more"] = ts::ones({2});
+  ts::checkpoint::save(dir, 2, tree);
+}
+void own(const std::string& dir, const std::string&) {
+  ts::checkpoint::save(dir, 2, Arrays{{"key", ts::random::key(ts::process_index())}});
+}
+void fail(const std::string& dir, const std::string&) {
+  const Array x = ts::process_index() == 1 ? ts::abstract(ts::f32, {2}) : ts::ones({2});
+  ts::checkpoint::save(dir, 2, x);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const std::map<std::string, std::function<void(const std::string&, const std::string&)>> modes{
+      {"train", train}, {"leave", leave},   {"fork", fork_away}, {"save", save},
+      {"load", load},   {"differ", differ}, {"own", own},        {"fail", fail}};
+  if (argc < 3 || !modes.count(argv[1])) return 2;
+  ts::set_device_count(kDevices);
+  modes.at(argv[1])(argv[2], argc > 3 ? argv[3] : "");
+  return 0;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "process %d: %s\n", ts::process_index(), e.what());
+  return 1;
+}

@@ -1,0 +1,152 @@
+// Kills a run at drawn moments, again and again: what it had said to be saved is there and right,
+// and it goes on.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+extern char** environ;
+
+namespace checkpoint_test {
+
+/// CHECKPOINT_KILLS in the environment for long runs.
+inline int kills() {
+  const char* v = std::getenv("CHECKPOINT_KILLS");
+  return v ? std::atoi(v) : 6;
+}
+
+/// The program that is killed; CHECKPOINT_CHILD in the environment for another one, as with the
+/// shared library.
+inline std::string child() {
+  const char* v = std::getenv("CHECKPOINT_CHILD");
+  return v ? v : CHECKPOINT_CHILD;
+}
+
+/// A program with its output, of which lines are read as they come.
+class Running {
+ public:
+  explicit Running(std::vector<std::string> command) {
+    int ends[2];
+    if (::pipe(ends) != 0) return;
+    std::vector<char*> argv;
+    for (std::string& s : command) argv.push_back(s.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    posix_spawn_file_actions_addclose(&actions, ends[1]);
+    ::posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+    out_ = ends[0];
+  }
+  ~Running() {
+    if (pid > 0) end(SIGKILL);
+  }
+  /// Reads until a line begins so, or there are no more, or `ms` are over; gives whether it came.
+  bool read_until(const std::string& begin, int ms) {
+    const auto last = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
+    for (;;) {
+      for (; seen_ < lines.size(); ++seen_)
+        if (!begin.empty() && lines[seen_].starts_with(begin)) return ++seen_, true;
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          last - std::chrono::steady_clock::now());
+      pollfd fd{out_, POLLIN, 0};
+      if (left.count() < 0 || ::poll(&fd, 1, static_cast<int>(left.count())) <= 0) return false;
+      char buffer[4096];
+      const ssize_t n = ::read(out_, buffer, sizeof buffer);
+      if (n <= 0) return false;
+      for (const char c : std::string_view(buffer, static_cast<std::size_t>(n)))
+        if (c == '\n')
+          lines.push_back(std::exchange(part_, {}));
+        else
+          part_ += c;
+    }
+  }
+  /// What it ended with: a code, or 128 and a signal.
+  int end(int signal = 0) {
+    if (signal) ::kill(pid, signal);
+    while (read_until("", 120000)) {
+    }
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    pid = -1;
+    ::close(out_);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  std::string text() const {
+    std::string all;
+    for (const std::string& line : lines) all += line + "\n";
+    return all + part_;
+  }
+
+  pid_t pid = -1;
+  std::vector<std::string> lines;
+
+ private:
+  int out_ = -1;
+  std::size_t seen_ = 0;
+  std::string part_;
+};
+
+inline std::int64_t number_behind(const std::string& line) {
+  return std::stoll(line.substr(line.find(' ') + 1));
+}
+
+/// `command_of(k, steps)` gives the command of the k-th run, "train DIR <steps>", and how many
+/// processes that has, of which one is killed.
+template <class Command>
+void kill_again_and_again(int times, Command command_of) {
+  std::mt19937 draw(std::random_device{}());
+  std::int64_t made = 0, furthest = 0;
+  constexpr int kPatience = 120000;
+  for (int k = 0; k <= times; ++k) {
+    const bool last = k == times;
+    const auto [command, processes] = command_of(k, last ? furthest + 5 : std::int64_t{1} << 40);
+    Running run(command);
+    ASSERT_TRUE(run.read_until("ready ", kPatience)) << "run " << k << ":\n" << run.text();
+    const std::int64_t from = number_behind(*std::find_if(
+        run.lines.begin(), run.lines.end(), [](auto& l) { return l.starts_with("ready "); }));
+    // Nothing that was said to be there is lost.
+    ASSERT_GE(from, made) << "run " << k << ":\n" << run.text();
+    if (last) {
+      ASSERT_EQ(run.end(), 0) << run.text();
+      EXPECT_EQ(run.lines.back(), "over " + std::to_string(furthest + 5)) << run.text();
+      break;
+    }
+    // Some steps, and a moment within one.
+    const unsigned steps = draw() % 6;
+    for (unsigned i = 0; i < steps; ++i)
+      ASSERT_TRUE(run.read_until("made ", kPatience)) << "run " << k << ":\n" << run.text();
+    ::usleep(draw() % 4000);
+    std::vector<pid_t> pids;
+    for (int turn = 0; static_cast<int>(pids.size()) < processes && turn < 1000; ++turn) {
+      pids.clear();
+      for (const std::string& line : run.lines)
+        if (line.starts_with("pid ")) pids.push_back(static_cast<pid_t>(number_behind(line)));
+      if (static_cast<int>(pids.size()) < processes) (void)run.read_until("pid ", 100);
+    }
+    ASSERT_EQ(static_cast<int>(pids.size()), processes) << run.text();
+    ::kill(pids[draw() % pids.size()], SIGKILL);
+    ASSERT_NE(run.end(), 0) << run.text();
+    for (const std::string& line : run.lines)
+      if (line.starts_with("made ")) made = std::max(made, number_behind(line));
+    furthest = std::max(made, from) + 2;  // of what it had begun, some may be there
+  }
+}
+
+}  // namespace checkpoint_test
