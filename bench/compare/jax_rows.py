@@ -321,6 +321,27 @@ collective("psum_scatter", (4, 4, EACH // 4), lambda x: lax.psum_scatter(x, "i")
 collective("all_to_all", (4, 4, EACH // 4), lambda x: lax.all_to_all(x, "i", 0, 0), lambda x: x.swapaxes(0, 1))
 collective("ppermute", (4, EACH), lambda x: lax.ppermute(x + 1, "i", [(0, 1), (1, 2), (2, 3), (3, 0)]),
            lambda x: jnp.roll(x + 1, 1, 0))
+
+
+def collectives_by_size(size, each, devices):
+    """For devices of several processes. What a device gives is cut into as many parts as there are devices, where parts go to them."""
+    whole, parts = (devices, each), (devices, devices, each // devices)
+    ring = [(d, (d + 1) % devices) for d in range(devices)]
+
+    def add(name, *rest):
+        collective(f"{name}/{size}/{devices}", *rest, devices=devices)
+
+    add("psum", whole, lambda x: lax.psum(x, "i"), lambda x: x.sum(0), WHOLE)
+    add("all_gather", whole, lambda x: lax.all_gather(x, "i"), lambda x: x, WHOLE)
+    add("psum_scatter", parts, lambda x: lax.psum_scatter(x, "i"), lambda x: x.sum(0))
+    add("all_to_all", parts, lambda x: lax.all_to_all(x, "i", 0, 0), lambda x: x.swapaxes(0, 1))
+    add("ppermute", whole, lambda x: lax.ppermute(x + 1, "i", ring), lambda x: jnp.roll(x + 1, 1, 0))
+
+
+for devices in (4, 8):
+    for size, each in (("1KB", 256), ("1MB", 256 * 1024), ("16MB", EACH)):
+        collectives_by_size(size, each, devices)
+
 mapped("psum_100", lambda t: lax.psum(t, "i"), lambda: [normal(i, (4, 1000)) for i in range(100)],
        whole=lambda t: [x.sum(0) for x in t], out=WHOLE, wait=bound_tree)
 

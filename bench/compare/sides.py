@@ -29,11 +29,9 @@ class Worker:
     def ask(self, row, seconds, timeout):
         """(wall, CPU) microseconds of a call of a program's row."""
         if self.process is None:
-            self.process = subprocess.Popen(self.command + ["--serve"], env=self.environment, stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, stderr=self.log, bufsize=0)
-            self.pending = b""
+            self.start()
         try:
-            self.process.stdin.write(f"time {row} {seconds}\n".encode())
+            self.send(f"time {row} {seconds}\n".encode())
             line = self.read_line(time.monotonic() + timeout)
         except BrokenPipeError:
             line = b""
@@ -49,6 +47,14 @@ class Worker:
             raise Failed(rest[:80])
         self.peak_kb = max(self.peak_kb, peak_memory(self.process.pid))
         return tuple(float(x) for x in rest.split())
+
+    def start(self):
+        self.process = subprocess.Popen(self.command + ["--serve"], env=self.environment, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.log, bufsize=0)
+        self.pending = b""
+
+    def send(self, request):
+        self.process.stdin.write(request)
 
     def read_line(self, deadline):
         while b"\n" not in self.pending:
@@ -148,12 +154,12 @@ def run(command, **more):
     return done.stdout
 
 
-def build_ours(folder, build):
+def build_ours(folder, build, targets=("rows_bench", "limits_bench")):
     if build:
         if not (folder / "CMakeCache.txt").exists():
             run(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                  "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG", "-DTESSERA_BUILD_BENCH=ON"])
-        run(["cmake", "--build", folder, "--target", "rows_bench", "limits_bench"])
+        run(["cmake", "--build", folder, "--target", *targets])
     return folder / "bench"
 
 

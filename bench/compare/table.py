@@ -3,8 +3,6 @@
 import machine
 import rows as row_table
 
-BEGIN, END = "<!-- compare: begin -->", "<!-- compare: end -->"
-
 
 def amount(value, kind):
     if kind == "peak":
@@ -112,10 +110,11 @@ def devices(result):
     return lines
 
 
-def write_into(path, text):
-    """Replaces what is between the markers."""
-    before, begin, rest = path.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
+def write_into(path, text, name="compare"):
+    """Replaces what is between the markers of that name."""
+    markers = [f"<!-- {name}: {which} -->" for which in ("begin", "end")]
+    before, begin, rest = path.read_text().partition(markers[0])
+    _, end, after = rest.partition(markers[1])
     if not begin or not end:
-        raise SystemExit(f"error: {path} has no lines {BEGIN} and {END}")
+        raise SystemExit(f"error: {path} has no lines {' and '.join(markers)}")
     path.write_text(f"{before}{begin}\n{text}{end}{after}")

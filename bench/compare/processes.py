@@ -1,0 +1,180 @@
+"""Rows over devices of several processes: Tessera's, joined by a launcher, beside JAX's, joined by jax.distributed and Gloo, and beside
+Tessera in one process with as many devices.
+
+    python3 bench/compare/processes.py                    # two processes with two devices each
+    python3 bench/compare/processes.py --rows psum --quick --python /path/to/python/with/jax
+
+Every round of a row times all sides right after each other, a call as process 0 sees it, while all processes make as many. JAX's rows
+have two forms (`jit` with arguments sharded by NamedSharding, and `shard_map`), each with processes that may run on all cores and with
+processes that have cores of their own: the fastest counts. A start is from the launch to the first sum of 1 KB a device. Results go to
+build/compare/processes.json and processes.md. `--write` also puts them into docs/performance.md, on a quiet machine only.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+
+import compare
+import machine
+import process_sides
+import sides
+import table
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    title: str
+    alone: float = 0.0  # at most so many times what one process with all devices takes; 0: no goal
+    kind: str = "steady"
+    goal: float = 1.0  # of JAX's time over ours
+
+    def programs(self, side):
+        """{form: the row as a side's program knows it}"""
+        program = self.name.removeprefix("start:")
+        if side != "jax":
+            return {"": program}
+        forms = ("jit", "shard_map") if self.kind == "steady" else ("shard_map",)
+        return {form + cores: f"{program}@{form}{cores}" for form in forms for cores in ("", BOUND)}
+
+
+BOUND = ", own cores"
+
+
+def rows(devices):
+    for collective in ("psum", "all_gather", "psum_scatter", "all_to_all", "ppermute"):
+        for size, title in (("1KB", "1 KB"), ("1MB", "1 MB"), ("16MB", "16 MB")):
+            name = "ppermute of x + 1" if collective == "ppermute" else collective
+            yield Row(f"{collective}/{size}/{devices}", f"{name}, {title} a device", 2.0 if (collective, size) == ("psum", "16MB") else 0.0)
+    yield Row(f"cnn/{devices}", "CNN, a step", 1.15)
+    yield Row(f"gpt/{devices}", "GPT, a step", 1.15)
+    yield Row(f"start:psum/1KB/{devices}", "start to the first sum", kind="start")
+
+
+class Side:
+    """What compare.run_row times, by groups of processes of which one runs whatever names it at its end."""
+
+    def __init__(self, groups):
+        self.groups = groups
+
+    def group(self, program):
+        ending = next(e for e in sorted(self.groups, reverse=True) if program.endswith(e))
+        return self.groups[ending], program.removesuffix(ending)
+
+    def time(self, _, program, seconds, timeout):
+        group, program = self.group(program)
+        return group.ask(program, seconds, timeout)
+
+    def run_once(self, _, program, timeout):
+        group, program = self.group(program)
+        group.stop()
+        return *group.first(program, timeout), 0
+
+    def stop(self):
+        for group in self.groups.values():
+            group.stop()
+
+
+def over(result):
+    """Our time over that of one process with all devices."""
+    return 1 / result["alone"]["ratio"] if "ratio" in result["alone"] else None
+
+
+def markdown(result, every):
+    cpu = table.shared(result)
+    place = f"{result['processes']} x {result['devices'] // result['processes']}"
+    names = ["row", f"Tessera, {place}", f"over 1 x {result['devices']}", f"JAX, {place}", "JAX / Tessera"]
+    names += ["CPU of process 0: JAX / Tessera"] * cpu
+    lines = table.heading(result) + ["", "| " + " | ".join(names) + " |", "|---|" + "---:|" * (len(names) - 1)]
+    for row in every:
+        if row.name not in result["rows"]:
+            continue
+        of_row = result["rows"][row.name]
+        ours, jax, factor = of_row["tessera"], of_row["jax"], over(of_row)
+        text = table.factor(factor) if factor else ""
+        if row.alone and factor and factor > row.alone:
+            text = f"**{text}**"
+        cells = [row.title, table.cell(row, ours), text, table.cell(row, jax), table.ratio(jax, row.goal)]
+        cells += [table.factor(jax["cpu_ratio"]) if "cpu_ratio" in jax else ""] * cpu
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def parse():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--rows", default="", help="only rows whose name this regular expression finds")
+    p.add_argument("--processes", type=int, default=2)
+    p.add_argument("--devices", type=int, default=4, choices=(4, 8), help="of all processes together")
+    p.add_argument("--quick", action="store_true", help="two short rounds")
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--seconds", type=float, default=0.3, help="of each side in each round")
+    p.add_argument("--timeout", type=float, default=60, help="seconds after which a side counts as hung; twice that where it compiles")
+    p.add_argument("--python", help="interpreter that has JAX; without it a virtual environment is made")
+    p.add_argument("--build", type=pathlib.Path, default=sides.ROOT / "build/release", help="build folder of Tessera")
+    p.add_argument("--no-build", action="store_true", help="take the programs of the build folder as they are")
+    p.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    args = p.parse_args()
+    if args.devices % args.processes:
+        p.error(f"{args.processes} processes do not have equal shares of {args.devices} devices")
+    if args.write and (args.rows or args.quick or args.rounds < 5):
+        p.error("--write takes the whole table in at least five rounds: leave --rows and --quick out")
+    if not shutil.which("mpirun"):
+        p.error("mpirun is not installed (Debian: openmpi-bin, libopenmpi-dev)")
+    if args.quick:
+        args.rounds, args.seconds = 2, 0.1
+    return args
+
+
+def all_sides(args, programs, python, log):
+    environment = sides.clean_environment()
+    ours = [str(programs / "rows_bench"), "--devices", str(args.devices)]
+    jax = [python, str(sides.HERE / "jax_processes.py")]
+    groups = {"": process_sides.JaxGroup(args.processes, args.devices, jax, environment, log)}
+    if cores := process_sides.shares_of_cores(args.processes):
+        groups[BOUND] = process_sides.JaxGroup(args.processes, args.devices, jax, environment, log, cores)
+    return {"tessera": Side({"": process_sides.Launched(args.processes, ours, environment, log)}),
+            "alone": Side({"": process_sides.Alone(ours, environment, log)}), "jax": Side(groups)}
+
+
+def main():
+    args = parse()
+    work = sides.ROOT / "build/compare"
+    work.mkdir(parents=True, exist_ok=True)
+    programs = sides.build_ours(args.build.resolve(), not args.no_build, ("rows_bench", "limits_bench", "tessera_mpi"))
+    python = str(sides.jax_python(args.python, work))
+    before = machine.others_now()
+    if args.write:
+        compare.refuse_where_busy(before, "now")
+    result = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": machine.cpu(), "rounds": args.rounds,
+              "seconds": args.seconds, "processes": args.processes, "devices": args.devices, "rows": {},
+              "versions": {"JAX": sides.run([python, "-c", "import jax; print(jax.__version__)"]).strip()}}
+    result["limits"] = compare.limits(programs)
+    every = [row for row in rows(args.devices) if re.search(args.rows, row.name)]
+    with open(work / "processes.log", "w", encoding="utf-8") as log:
+        active = all_sides(args, programs, python, log)
+        start, others = time.monotonic(), machine.Others()
+        try:
+            for row in every:
+                result["rows"][row.name] = of_row = compare.run_row(row, active, args)
+                print(table.progress(row, of_row), flush=True)
+        finally:
+            for side in active.values():
+                side.stop()
+    result["minutes"] = (time.monotonic() - start) / 60
+    result["others"] = max(before, others.share())
+    text = markdown(result, every)
+    (work / "processes.json").write_text(json.dumps(result, indent=1) + "\n")
+    (work / "processes.md").write_text(text)
+    print("\n" + text)
+    if args.write:
+        compare.refuse_where_busy(result["others"], "meanwhile")
+        table.write_into(sides.ROOT / "docs/performance.md", text, "processes")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
