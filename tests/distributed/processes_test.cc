@@ -121,6 +121,30 @@ TEST(Examples, TrainTheSameModel) {
 }
 #endif
 
+#ifdef MANY_PROCESSES
+// One of four processes kills itself; two go on, and end where a run ends that nothing happened to.
+TEST(Examples, GoOnWithTheProcessesThatAreLeft) {
+  NEEDS_A_LAUNCHER();
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("tessera_left_" + std::to_string(::getpid()));
+  const std::string program = MANY_PROCESSES, options = " --steps 60 --every 10 --out ",
+                    disturbed = (folder / "disturbed").string(),
+                    undisturbed = (folder / "undisturbed").string();
+  const Outcome all = run(program + options + undisturbed);
+  EXPECT_EQ(all.code, 0) << all.out;
+  const Outcome left = run("timeout -k 5 120 " + std::string(MANY_PROCESSES_RUN) +
+                           " --processes 4 " + program + options + disturbed + " --die-at 25");
+  EXPECT_EQ(left.code, 0) << left.out;
+  EXPECT_NE(left.out.find("goes on from step "), std::string::npos) << left.out;
+  EXPECT_NE(left.out.find("\n2 processes, Mesh('data': 8)\n"), std::string::npos) << left.out;
+  const Outcome same = run(std::string(TESSERA_COMMAND) + " checkpoint diff " + undisturbed + " " +
+                           disturbed);
+  EXPECT_EQ(same.code, 0);
+  EXPECT_EQ(same.out, "steps 60 and 60 are equal to the bit\n");
+  std::filesystem::remove_all(folder);
+}
+#endif
+
 // With a letter for what differs from run to run.
 std::string without_numbers(const std::string& text) {
   static const std::regex stand("\\([^()]*, pid \\d+\\)"), time("\\d+(\\.\\d+)? s ago"),
