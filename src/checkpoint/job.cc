@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -30,20 +31,27 @@ namespace fs = std::filesystem;
 
 // The jobs of this process, which its end waits for.
 struct UnderWay {
+  const pid_t pid = ::getpid();
   std::mutex mutex;
   std::set<std::shared_ptr<Job>> jobs;
-  pid_t pid = 0;  // of whom they are; a child of fork has none of them
 };
+// A child of fork has none of its parent's, nor its parent's lock, which a thread may hold that the
+// child lacks.
 UnderWay& under_way() {
-  static auto* all = new UnderWay;
-  return *all;
+  static std::atomic<UnderWay*> all{new UnderWay};
+  UnderWay* now = all.load();
+  if (now->pid != ::getpid()) {
+    auto* own = new UnderWay;
+    if (all.compare_exchange_strong(now, own)) return *own;
+    delete own;
+  }
+  return *now;
 }
 void wait_at_the_end() {
   UnderWay& all = under_way();
   std::vector<std::shared_ptr<Job>> jobs;
   {
-    const std::unique_lock lock(all.mutex, std::try_to_lock);
-    if (!lock || all.pid != ::getpid()) return;
+    const std::lock_guard lock(all.mutex);
     jobs.assign(all.jobs.begin(), all.jobs.end());
   }
   for (const auto& job : jobs) {
@@ -59,8 +67,6 @@ void begins(const std::shared_ptr<Job>& job) {
   (void)once;
   UnderWay& all = under_way();
   const std::lock_guard lock(all.mutex);
-  if (all.pid != ::getpid()) all.jobs.clear();
-  all.pid = ::getpid();
   all.jobs.insert(job);
 }
 void is_over(const std::shared_ptr<Job>& job) {
@@ -69,13 +75,14 @@ void is_over(const std::shared_ptr<Job>& job) {
   all.jobs.erase(job);
 }
 
-[[noreturn]] void fail(const std::string& dir, std::int64_t step, const std::string& why,
+[[noreturn]] void fail(const std::string& dir, std::int64_t step, const Trouble& trouble,
                        const SourceLoc& loc) {
   Message("checkpoint::save")
-      .problem(fmt::format("step {} of {} is not saved: {}", step, detail::shown_path(dir), why))
+      .problem(fmt::format("step {} of {} is not saved: {}", step, detail::shown_path(dir),
+                           trouble.what()))
       .rule("a step is there as a whole or not at all; those that were there are kept")
       .from(loc)
-      .advice("check that the folder is writable, and the space that is left on the disk")
+      .advice(trouble.advice())
       .raise<IoError>();
 }
 
@@ -116,10 +123,10 @@ void merge(Manifest& m, Written written) {
 void need_equal(const Snapshot& snapshot, const Part& mine, const Part& other, int process) {
   for (std::size_t i = 0; i < mine.own.size(); ++i)
     if (i >= other.own.size() || mine.own[i] != other.own[i])
-      throw Trouble(
-          fmt::format("'{}' is not the same in processes 0 and {}, and it is no array "
-                      "over devices of both",
-                      snapshot.head.entries[snapshot.own[i].entry].path, process));
+      throw Trouble(fmt::format("'{}' is not the same in processes 0 and {}, and it is no array "
+                                "over devices of both",
+                                snapshot.head.entries[snapshot.own[i].entry].path, process),
+                    "give all processes the same, or make it an array over the devices of all");
 }
 
 void write_manifest(const Staging& folder, const Manifest& m) {
@@ -127,7 +134,7 @@ void write_manifest(const Staging& folder, const Manifest& m) {
   try {
     text = to_text(m);
   } catch (const std::exception&) {
-    throw Trouble("a key, a metric or metadata is not UTF-8");
+    throw Trouble("a key, a metric or metadata is not UTF-8", "use plain text for them");
   }
   const std::string path = folder.path(kManifest);
   const Descriptor file(
@@ -159,7 +166,7 @@ std::shared_ptr<Job> Job::begin(const Order& order) {
       if (process == 0) {
         if (!order.options.overwrite) need_free(dir, order.step, order.loc);
         const std::string why = staging.make(dir, order.step);
-        if (!why.empty()) fail(dir, order.step, why, order.loc);
+        if (!why.empty()) fail(dir, order.step, Trouble(why), order.loc);
       }
     }
   } catch (...) {
@@ -205,7 +212,7 @@ void Job::run() noexcept {
     write();
   } catch (const Trouble& trouble) {
     try {
-      fail(dir_, snapshot_.head.step, trouble.what(), loc_);
+      fail(dir_, snapshot_.head.step, trouble, loc_);
     } catch (...) {
       error = std::current_exception();
     }
@@ -226,8 +233,9 @@ void Job::join() {
   const std::uint64_t nonce = std::stoull(snapshot_.head.nonce, nullptr, 16);
   const std::string why = staging_.join(dir_, snapshot_.head.step, nonce);
   if (!why.empty())
-    throw Trouble("this process does not see the folder in which the first one makes the step (" +
-                  why + "); all of them are to have it");
+    throw Trouble(
+        "this process does not see the folder in which the first one makes the step (" + why + ")",
+        "save into a folder of a file system that all processes have");
 }
 
 void Job::write() {
@@ -265,7 +273,9 @@ void Job::make_step(Part part) {
   merge(manifest, std::move(part.written));
   for (int p = 1; p < processes_; ++p) {
     Part other = wait_for_part(staging_, p, snapshot_.head);
-    if (!other.problem.empty()) throw Trouble(fmt::format("process {}: {}", p, other.problem));
+    if (!other.problem.empty())
+      throw Trouble(fmt::format("process {}: {}", p, other.problem),
+                    fmt::format("look at what process {} says", p));
     need_equal(snapshot_, mine, other, p);
     merge(manifest, std::move(other.written));
   }

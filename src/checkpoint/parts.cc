@@ -32,6 +32,10 @@ std::optional<std::string> read_text(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
+std::string last_of(int process) {
+  return fmt::format("look at what process {} did last", process);
+}
+
 std::string host_name() {
   char text[256] = {};
   (void)::gethostname(text, sizeof text - 1);
@@ -59,7 +63,8 @@ class Waiting {
     const auto patience = sign == Sign::elsewhere ? kPatienceElsewhere : kPatience;
     if (now - heard_ > patience)
       throw Trouble(
-          fmt::format("nothing was heard of process {} for {} s", process_, patience.count()));
+          fmt::format("nothing was heard of process {} for {} s", process_, patience.count()),
+          last_of(process_));
     std::this_thread::sleep_for(pause_);
     if (pause_ < std::chrono::milliseconds(20)) pause_ += std::chrono::milliseconds(1);
   }
@@ -159,7 +164,8 @@ Part wait_for_part(const Staging& folder, int process, const Manifest& head) {
       return part_of(m);
     }
     if (sign == Sign::of_death)
-      throw Trouble("process " + std::to_string(process) + " ended before it had written its part");
+      throw Trouble(fmt::format("process {} ended before it had written its part", process),
+                    last_of(process));
     waiting.go_on(sign);
   }
 }
@@ -179,8 +185,8 @@ void wait_for_step(const Staging& folder, const std::string& dir, std::int64_t s
     if (!there || sign == Sign::of_death) {
       // Looked at behind the sign, so that a step that was made between the two is seen.
       if (is_made()) return;
-      if (!there) throw Trouble("process 0 gave it up");
-      throw Trouble("process 0 ended, or gave it up");
+      if (!there) throw Trouble("process 0 gave it up", last_of(0));
+      throw Trouble("process 0 ended, or gave it up", last_of(0));
     }
     waiting.go_on(sign);
   }

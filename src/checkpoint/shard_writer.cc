@@ -153,7 +153,8 @@ Open begin_file(const Staging& folder, const Manifest& head, const std::vector<P
   try {
     text += header.dump();
   } catch (const Json::exception&) {
-    throw Trouble(name + " cannot be written: a key of the tree is not UTF-8");
+    throw Trouble(name + " cannot be written: a key of the tree is not UTF-8",
+                  "use plain text for keys");
   }
   while (text.size() % 64) text += ' ';  // blocks begin aligned
   for (std::size_t i = 0; i < 8; ++i)

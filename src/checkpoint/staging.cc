@@ -100,8 +100,9 @@ std::string step_path(const std::string& dir, std::int64_t step) {
 
 std::string Staging::make(const std::string& dir, std::int64_t step) {
   std::error_code ec;
-  fs::create_directories(dir, ec);
+  const bool is_new = fs::create_directories(dir, ec);
   if (ec) return ec.message();
+  if (is_new) (void)sync_folder(fs::path(dir).parent_path());
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     nonce_ = fresh_number();

@@ -5,17 +5,27 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace tessera::inline v0::checkpoints {
 
 /// "shards-0-of-1.safetensors cannot be written: No space left on device".
 class Trouble : public std::runtime_error {
  public:
-  explicit Trouble(const std::string& what) : std::runtime_error(what) {}
+  explicit Trouble(const std::string& what,
+                   std::string advice =
+                       "check that the folder is writable, and the space that is "
+                       "left on the disk")
+      : std::runtime_error(what), advice_(std::move(advice)) {}
   /// With the reason in errno.
   static Trouble of_system(const std::string& what) {
     return Trouble(what + ": " + std::strerror(errno));
   }
+  /// One thing to try.
+  const std::string& advice() const { return advice_; }
+
+ private:
+  std::string advice_;
 };
 
 }  // namespace tessera::inline v0::checkpoints
