@@ -15,7 +15,8 @@ LAUNCHER = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
 
 
 class Group(sides.Worker):
-    """Processes that are given the same requests, of which one answers. Where a request fails they have lost each other, and are stopped."""
+    """Processes that are given the same requests; self.process answers, or its launcher for it. Where a request fails they have lost each
+    other, and are stopped."""
 
     def ask(self, row, seconds, timeout):
         try:
@@ -39,21 +40,9 @@ class Group(sides.Worker):
             raise sides.Failed("ended")
         return float(line[1]), seconds
 
-    def start(self):
-        self.launch(["--serve"])
-
-    def launch(self, mode):
-        """Sets self.process, whose output has the answers, and self.pending."""
-        raise NotImplementedError
-
 
 class Alone(Group):
     """One process."""
-
-    def launch(self, mode):
-        self.process = subprocess.Popen(self.command + mode, env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=self.log, bufsize=0)
-        self.pending = b""
 
     def stop(self):
         if self.process:

@@ -121,8 +121,8 @@ def parse():
     args = p.parse_args()
     if args.devices % args.processes:
         p.error(f"{args.processes} processes do not have equal shares of {args.devices} devices")
-    if args.write and (args.rows or args.quick or args.rounds < 5):
-        p.error("--write takes the whole table in at least five rounds: leave --rows and --quick out")
+    if args.write and (args.rows or args.quick or args.rounds < 5 or (args.processes, args.devices) != (2, 4)):
+        p.error("--write takes the whole table, of two processes with two devices each, in at least five rounds")
     if not shutil.which("mpirun"):
         p.error("mpirun is not installed (Debian: openmpi-bin, libopenmpi-dev)")
     if args.quick:

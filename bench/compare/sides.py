@@ -29,7 +29,7 @@ class Worker:
     def ask(self, row, seconds, timeout):
         """(wall, CPU) microseconds of a call of a program's row."""
         if self.process is None:
-            self.start()
+            self.launch(["--serve"])
         try:
             self.send(f"time {row} {seconds}\n".encode())
             line = self.read_line(time.monotonic() + timeout)
@@ -48,9 +48,9 @@ class Worker:
         self.peak_kb = max(self.peak_kb, peak_memory(self.process.pid))
         return tuple(float(x) for x in rest.split())
 
-    def start(self):
-        self.process = subprocess.Popen(self.command + ["--serve"], env=self.environment, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=self.log, bufsize=0)
+    def launch(self, mode):
+        self.process = subprocess.Popen(self.command + mode, env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.log, bufsize=0)
         self.pending = b""
 
     def send(self, request):
