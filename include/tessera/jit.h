@@ -30,6 +30,7 @@
 #include <concepts>
 #include <cstdint>
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -61,6 +62,10 @@ struct JitOptions {
   std::vector<int> donate = {};
   /// For errors and profiles; the line of the jit call when empty.
   std::string name = {};
+  /// What links along the mesh's axes are like, by axis, where they differ: values then go where
+  /// that takes the least time, and not where the fewest bytes move. An axis that is not among them
+  /// has a LinkSpeed as it comes. All processes say the same.
+  std::map<std::string, LinkSpeed> links = {};
 };
 
 /// Bytes of one call.
