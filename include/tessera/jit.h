@@ -274,12 +274,14 @@ struct NoJitOption {
   Anything axis_name{}, device{}, devices{}, backend{}, mesh{}, in_axes{}, in_specs{},
       in_axis_resources{}, in_shardings{}, out_axes{}, out_specs{}, out_axis_resources{},
       out_shardings{}, donated{}, donate_args{}, donate_argnums{}, donate_argnames{}, donate{},
-      static_args{}, static_argnums{}, static_argnames{}, keep_unused{}, inlined{}, names{}, name{};
+      static_args{}, static_argnums{}, static_argnames{}, keep_unused{}, inlined{}, names{}, name{},
+      link_speeds{}, links{};
 };
 }  // namespace detail
 __attribute__((unavailable(
     "tessera: jit has no option of this name; its options, in this order: mesh, in_shardings, "
-    "out_shardings, donate, name (a parameter of a C++ number type is static)"))) detail::Anything
+    "out_shardings, donate, name, links (a parameter of a C++ number type is static)")))
+detail::Anything
 jit(detail::AnyFunction, const detail::NoJitOption&);
 
 /// Copies of the result share the cache.
