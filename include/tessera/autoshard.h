@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -71,6 +72,8 @@ struct AutoShardings {
   /// For JitOptions. Results that carry state (of the path and shape of an argument, as a training
   /// step's) lie as that argument does; the others are unconstrained.
   SpecTree in_shardings = unconstrained, out_shardings = unconstrained;
+  /// By axis, where the options' plan has any: the partitioner heeds them.
+  std::map<std::string, LinkSpeed> links = {};
 
   /// Of the plan of a jit with these shardings.
   double seconds = 0;
@@ -86,7 +89,7 @@ struct AutoShardings {
   int repeats = 0;            // of layers that were judged by fewer of them; 0: by all
   double search_seconds = 0;  // by the clock
 
-  /// {.mesh = mesh, .in_shardings = in_shardings, .out_shardings = out_shardings}
+  /// {.mesh = mesh, .in_shardings = in_shardings, .out_shardings = out_shardings, .links = links}
   TESSERA_API JitOptions options() const;
 };
 

@@ -30,6 +30,7 @@
 #include <concepts>
 #include <cstdint>
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -61,6 +62,10 @@ struct JitOptions {
   std::vector<int> donate = {};
   /// For errors and profiles; the line of the jit call when empty.
   std::string name = {};
+  /// What links along the mesh's axes are like, by axis, where they differ: values then go where
+  /// that takes the least time, and not where the fewest bytes move. An axis that is not among them
+  /// has a LinkSpeed as it comes. All processes say the same.
+  std::map<std::string, LinkSpeed> links = {};
 };
 
 /// Bytes of one call.
@@ -269,12 +274,14 @@ struct NoJitOption {
   Anything axis_name{}, device{}, devices{}, backend{}, mesh{}, in_axes{}, in_specs{},
       in_axis_resources{}, in_shardings{}, out_axes{}, out_specs{}, out_axis_resources{},
       out_shardings{}, donated{}, donate_args{}, donate_argnums{}, donate_argnames{}, donate{},
-      static_args{}, static_argnums{}, static_argnames{}, keep_unused{}, inlined{}, names{}, name{};
+      static_args{}, static_argnums{}, static_argnames{}, keep_unused{}, inlined{}, names{}, name{},
+      link_speeds{}, links{};
 };
 }  // namespace detail
 __attribute__((unavailable(
     "tessera: jit has no option of this name; its options, in this order: mesh, in_shardings, "
-    "out_shardings, donate, name (a parameter of a C++ number type is static)"))) detail::Anything
+    "out_shardings, donate, name, links (a parameter of a C++ number type is static)")))
+detail::Anything
 jit(detail::AnyFunction, const detail::NoJitOption&);
 
 /// Copies of the result share the cache.

@@ -31,7 +31,13 @@ struct LinkSpeed {
 };
 
 /// Speeds are those of an accelerator of today, rounded, unless somebody says better. They price a
-/// plan and do not change it: the program is the one that is run.
+/// plan and do not change it: the program is the one that is run, which heeds the `links` of its jit.
+/// Those count here too, unless an axis is given another speed.
+///
+/// Where links differ by how far apart devices are, the mesh has an axis for each distance, such as
+/// {"rack", 8}, {"machine", 64}, {"device", 8}; a spec names those that cut a dimension together,
+/// P({"rack", "machine"}). A collective over several axes goes axis by axis, most of its bytes along
+/// the fastest.
 struct PlanOptions {
   std::map<std::string, LinkSpeed> links = {};  // by axis
   LinkSpeed other_links = {};                   // of axes that are not among them
@@ -54,6 +60,9 @@ struct PlannedAxis {
   std::string name;
   std::int64_t size = 1;
   LinkSpeed link;
+  /// Of all collectives; of one over several axes its share along this one.
+  std::int64_t moved_bytes = 0;  // that a device receives
+  double seconds = 0;
   bool operator==(const PlannedAxis&) const = default;
 };
 

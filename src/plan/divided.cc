@@ -20,10 +20,15 @@ const Equation* lone_region(const Program& p) {
   return found;
 }
 
-spmd::Links links_of(const DeviceMesh& mesh, const PlanOptions& options) {
+spmd::Links links_of(const DeviceMesh& mesh, const spmd::Cutting* cutting,
+                     const PlanOptions& options) {
   std::vector<spmd::Link> links;
-  for (const std::string& axis : mesh.axes) {
-    const auto it = options.links.find(axis);
+  for (std::size_t i = 0; i < mesh.axes.size(); ++i) {
+    const auto it = options.links.find(mesh.axes[i]);
+    if (it == options.links.end() && cutting && !cutting->links.by_axis().empty()) {
+      links.push_back(cutting->links.of(static_cast<int>(i)));
+      continue;
+    }
     const LinkSpeed& speed = it == options.links.end() ? options.other_links : it->second;
     links.push_back({speed.latency, speed.bandwidth});
   }
@@ -48,7 +53,7 @@ Divided divide(const ProgramPtr& program, const spmd::Cutting* cutting,
                                 : MeshRef(DeviceMesh{});
   Divided d{mesh,
             spmd::AtomMesh(*mesh, spmd::AtomMesh::Parts::axes),
-            links_of(*mesh, options),
+            links_of(*mesh, cutting, options),
             std::move(made),
             program,
             simplified,

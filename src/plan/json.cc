@@ -65,7 +65,9 @@ std::string to_json(const Plan& p) {
                          return Json{{"name", a.name},
                                      {"size", a.size},
                                      {"latency", a.link.latency},
-                                     {"bandwidth", a.link.bandwidth}};
+                                     {"bandwidth", a.link.bandwidth},
+                                     {"moved_bytes", a.moved_bytes},
+                                     {"seconds", a.seconds}};
                        })},
          {"devices", p.devices},
          {"flops", p.flops},

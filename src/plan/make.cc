@@ -2,6 +2,8 @@
 #include "plan/listing.h"
 #include "plan/memory.h"
 
+#include <cmath>
+
 namespace tessera::inline v0::plans {
 
 Plan make(const Question& question, const PlanOptions& options) {
@@ -16,8 +18,11 @@ Plan make(const Question& question, const PlanOptions& options) {
     p.mesh = spmd::mesh_text({divided.mesh});
   for (std::size_t i = 0; i < divided.mesh->axes.size(); ++i) {
     const spmd::Link link = divided.links.of(static_cast<int>(i));
-    p.axes.push_back(
-        {divided.mesh->axes[i], divided.mesh->sizes[i], {link.latency, link.bandwidth}});
+    p.axes.push_back({divided.mesh->axes[i],
+                      divided.mesh->sizes[i],
+                      {link.latency, link.bandwidth},
+                      std::llround(work.along[i].bytes),
+                      work.along[i].seconds});
     p.devices *= divided.mesh->sizes[i];
   }
   p.flops = work.flops;

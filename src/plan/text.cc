@@ -52,6 +52,19 @@ std::string more(std::size_t all, const char* what) {
                           : "  and " + std::to_string(all - kMostRows) + " more " + what + "\n";
 }
 
+// The share of each axis, where there are several.
+std::string axes_of(const Plan& p) {
+  std::string s;
+  int several = 0;
+  for (const PlannedAxis& a : p.axes) {
+    if (a.seconds == 0) continue;
+    ++several;
+    s += "    along '" + a.name + "' " + plans::seconds_text(a.seconds) + ": " +
+         bytes(a.moved_bytes) + "\n";
+  }
+  return several > 1 ? s : "";
+}
+
 std::string collectives_text(const Plan& p) {
   if (p.collectives.empty()) return "\nno collectives\n";
   std::vector<std::vector<std::string>> rows;
@@ -111,7 +124,7 @@ std::string summary(const Plan& p) {
        " read and written\n";
   s += "  communication  " + plans::seconds_text(p.communication_seconds) + ": " +
        bytes(p.moved_bytes) + " received in " + std::to_string(runs) +
-       (runs == 1 ? " collective\n" : " collectives\n");
+       (runs == 1 ? " collective\n" : " collectives\n") + axes_of(p);
   s += "  memory         " + bytes(p.peak_bytes()) + ": arguments " + bytes(p.argument_bytes) +
        ", results " + bytes(p.result_bytes);
   if (p.donated_bytes > 0) s += " (" + bytes(p.donated_bytes) + " in donated arguments)";

@@ -31,7 +31,9 @@ struct Around {
 class Walk {
  public:
   Walk(const Divided& d, const PlanOptions& options, bool spans)
-      : d_(d), options_(options), spans_(spans) {}
+      : d_(d), options_(options), spans_(spans) {
+    work_.along.resize(d.mesh->axes.size());
+  }
 
   void program(const Program& p, const Around& around) {
     const std::vector<bool> is_stored = stored(p);
@@ -111,8 +113,13 @@ class Walk {
       over |= spmd::AtomSet(d_.atoms.atoms_of(number));
     }
     e.bytes = spmd::received_bytes(e.kind, members, before, after);
-    e.seconds = d_.links.seconds(d_.atoms, e.kind, over, static_cast<double>(before),
-                                 static_cast<double>(after));
+    for (const spmd::Crossing& c : d_.links.crossings(
+             d_.atoms, e.kind, over, static_cast<double>(before), static_cast<double>(after))) {
+      AlongAxis& along = work_.along[static_cast<std::size_t>(c.axis)];
+      along.bytes += c.bytes * static_cast<double>(e.times);
+      along.seconds += c.seconds * static_cast<double>(e.times);
+      e.seconds += c.seconds;
+    }
     const double seconds = e.seconds * static_cast<double>(e.times);
     std::string lane;
     for (const std::string& axis : e.axes) lane += (lane.empty() ? "" : ", ") + axis;

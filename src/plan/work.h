@@ -17,9 +17,16 @@ struct Emitted {
   bool in_while = false, in_branch = false;
 };
 
+/// What all collectives do along one axis of the mesh.
+struct AlongAxis {
+  double bytes = 0;  // received
+  double seconds = 0;
+};
+
 struct Work {
   double flops = 0, traffic = 0, compute_seconds = 0, communication_seconds = 0;
-  std::int64_t moved = 0;  // bytes, all collectives
+  std::int64_t moved = 0;        // bytes, all collectives
+  std::vector<AlongAxis> along;  // by axis
   std::vector<Emitted> collectives;
   std::vector<PlannedSpan> spans;
 };

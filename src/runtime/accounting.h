@@ -9,7 +9,7 @@ namespace tessera::inline v0::runtime {
 
 inline constexpr int kMaxDevices = 4096;
 
-/// Adds to the bytes and arrays of every device of the layout.
+/// Adds to the bytes and arrays of the devices of the layout that are this process's.
 void count_devices(const Layout& layout, std::int64_t bytes, std::int64_t arrays);
 /// Adds to the bytes that the process holds.
 void count_physical(std::int64_t bytes);

@@ -128,7 +128,8 @@ bool isolated() { return isolation().load(std::memory_order_relaxed); }
 void set_isolated(bool on) { isolation().store(on); }
 
 void count_devices(const Layout& layout, std::int64_t bytes, std::int64_t arrays) {
-  for (int d : layout.devices()) {
+  for (std::size_t k = 0; k < layout.shards(); ++k) {
+    const int d = layout.devices()[static_cast<std::size_t>(layout.place(k))];
     g_devices[d].bytes.add(bytes);
     g_devices[d].arrays.fetch_add(arrays, std::memory_order_relaxed);
   }

@@ -57,6 +57,7 @@ Partitioned divided(const ProgramPtr& program, const Cutting& how) {
   PartitionOptions options;
   options.wanted.inputs = placed(how.inputs, inputs, mesh);
   options.wanted.outputs = placed(how.outputs, program->output_types(), mesh);
+  options.links = how.links.relative();
   return partition(program, how.mesh, options);
 }
 

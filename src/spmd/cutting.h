@@ -3,6 +3,7 @@
 
 #include "ir/mesh.h"
 #include "ir/program.h"
+#include "spmd/links.h"
 
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ struct Cutting {
   std::vector<std::optional<SpecWanted>> inputs = {}, outputs = {};
   /// The mesh is one without devices: a program for it is planned and never run.
   bool abstract = false;
+  Links links = {};  // where somebody said what they are like
 };
 
 /// "Mesh('data': 2, 'model': 4)", "AbstractMesh('data': 64)", as the user's mesh says of itself.

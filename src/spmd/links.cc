@@ -70,10 +70,30 @@ double Links::best_bandwidth(const AtomMesh& mesh) const {
   return best;
 }
 
+Links Links::relative() const {
+  double best = 0;
+  for (const Link& l : links_) best = std::max(best, l.bandwidth);
+  Links scaled = *this;
+  for (Link& l : scaled.links_) {
+    const double slower = best / Link{}.bandwidth;
+    l = {l.latency * slower, l.bandwidth / slower};
+  }
+  return scaled;
+}
+
 double Links::seconds(const AtomMesh& mesh, MoveKind kind, AtomSet over, double before,
                       double after, double received) const {
-  if (kind == MoveKind::slice || over.empty()) return 0;
+  double time = 0;
+  for (const Crossing& c : crossings(mesh, kind, over, before, after, received)) time += c.seconds;
+  return time;
+}
+
+Crossings Links::crossings(const AtomMesh& mesh, MoveKind kind, AtomSet over, double before,
+                           double after, double received) const {
+  Crossings all;
+  if (kind == MoveKind::slice || over.empty()) return all;
   struct Level {
+    int axis;
     Link link;
     double members;
     double waiting() const {
@@ -82,28 +102,30 @@ double Links::seconds(const AtomMesh& mesh, MoveKind kind, AtomSet over, double 
   };
   InlineVector<Level, 8> levels;  // fastest first
   double members = 1;
-  for (std::size_t axis = 0; axis < mesh.mesh().axes.size(); ++axis) {
+  for (int axis = 0; axis < static_cast<int>(mesh.mesh().axes.size()); ++axis) {
     double size = 1;
-    for (Atom a : mesh.atoms_of(static_cast<int>(axis)))
+    for (Atom a : mesh.atoms_of(axis))
       if (over.contains(a)) size *= static_cast<double>(mesh.size(a));
     if (size == 1) continue;
-    const Level level{of(static_cast<int>(axis)), size};
+    const Level level{axis, of(axis), size};
     auto at = levels.begin();
     while (at != levels.end() && at->link.bandwidth >= level.link.bandwidth) ++at;
     levels.insert(at, level);
     members *= size;
   }
-  double time = 0;
+  const auto cross = [&](const Level& l, double waiting, double bytes) {
+    all.push_back({l.axis, bytes, waiting + bytes / l.link.bandwidth});
+  };
   switch (kind) {
     case MoveKind::slice: break;
-    case MoveKind::permute:
-      return levels.back().link.latency + before / levels.back().link.bandwidth;
+    case MoveKind::permute: cross(levels.back(), levels.back().link.latency, before); break;
     case MoveKind::exchange:
-      return levels.back().link.latency * (members - 1) + received / levels.back().link.bandwidth;
+      cross(levels.back(), levels.back().link.latency * (members - 1), received);
+      break;
     case MoveKind::all_to_all: {
       double piece = before / members, nearer = 1;
       for (const Level& l : levels) {
-        time += l.waiting() + piece * nearer * (l.members - 1) / l.link.bandwidth;
+        cross(l, l.waiting(), piece * nearer * (l.members - 1));
         nearer *= l.members;
       }
       break;
@@ -113,15 +135,15 @@ double Links::seconds(const AtomMesh& mesh, MoveKind kind, AtomSet over, double 
     case MoveKind::all_reduce: {
       // A gather is a reduction backwards: the greatest pieces on the fastest links.
       double bytes = kind == MoveKind::all_gather ? after : before;
+      const double ways = kind == MoveKind::all_reduce ? 2 : 1;
       for (const Level& l : levels) {
-        time += l.waiting() + bytes * (l.members - 1) / l.members / l.link.bandwidth;
+        cross(l, ways * l.waiting(), ways * (bytes * (l.members - 1) / l.members));
         bytes /= l.members;
       }
-      if (kind == MoveKind::all_reduce) time *= 2;
       break;
     }
   }
-  return time;
+  return all;
 }
 
 }  // namespace tessera::inline v0::spmd

@@ -34,6 +34,14 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
+/// The part of a move that goes along one axis.
+struct Crossing {
+  int axis = 0;
+  double bytes = 0;  // that a device receives
+  double seconds = 0;
+};
+using Crossings = InlineVector<Crossing, 8>;
+
 /// The links along the axes of a mesh. Without any all axes are alike, and time is bytes.
 class Links {
  public:
@@ -50,6 +58,9 @@ class Links {
   /// Bytes alone decide, whatever their number: no latencies.
   bool scales() const;
   double best_bandwidth(const AtomMesh& mesh) const;
+  /// The same with times of which a byte on the fastest link takes as long as on a default one: what
+  /// moves is then weighed against work as it is where nobody said anything of links.
+  Links relative() const;
 
   /// Seconds of a move along `over`, the atoms along which something is sent, from a device's bytes
   /// before and after it; of an exchange `received` says what a device receives.
@@ -60,6 +71,9 @@ class Links {
   /// devices waits for its latency log2(f) times, a permutation once, an exchange f - 1 times.
   double seconds(const AtomMesh& mesh, MoveKind kind, AtomSet over, double before, double after,
                  double received = 0) const;
+  /// What that is made of, fastest axis first.
+  Crossings crossings(const AtomMesh& mesh, MoveKind kind, AtomSet over, double before,
+                      double after, double received = 0) const;
 
   bool operator==(const Links&) const = default;
   const std::vector<Link>& by_axis() const { return links_; }

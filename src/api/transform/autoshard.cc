@@ -2,6 +2,7 @@
 
 #include "api/devices/leaf_specs.h"
 #include "api/devices/nested.h"
+#include "api/transform/sharded_jit.h"
 #include "plan/search/search.h"
 #include "plan/units.h"
 
@@ -15,6 +16,7 @@ JitOptions AutoShardings::options() const {
   o.mesh = mesh;
   o.in_shardings = in_shardings;
   o.out_shardings = out_shardings;
+  o.links = links;
   return o;
 }
 
@@ -146,6 +148,12 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   auto cutting = std::make_shared<spmd::Cutting>();
   cutting->mesh = data.ref;
   cutting->abstract = data.abstract;
+  if (!options.plan.links.empty())
+    for (const Mesh::Axis& axis : s.mesh.axes()) {
+      const auto it = options.plan.links.find(axis.name);
+      s.links[axis.name] = it == options.plan.links.end() ? options.plan.other_links : it->second;
+    }
+  cutting->links = links_along("autoshard", *data.ref, s.links, loc);
   q.cutting = cutting;
   std::vector<std::optional<spmd::SpecWanted>> settled;
   for (const auto& spec : in.specs) settled.push_back(wanted(spec));

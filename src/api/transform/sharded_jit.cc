@@ -4,6 +4,8 @@
 #include "api/devices/nested.h"
 #include "runtime/devices.h"
 
+#include <fmt/format.h>
+
 namespace tessera::inline v0::detail {
 
 namespace {
@@ -44,6 +46,7 @@ class ShardedJitCache final : public CachedFunction {
     for (std::size_t i = 0; i < body.inputs.size(); ++i)
       cutting->inputs.push_back(i < in.specs.size() ? wanted(in.specs[i]) : std::nullopt);
     for (const auto& spec : out.specs) cutting->outputs.push_back(wanted(spec));
+    cutting->links = links_along(what_, *data.ref, options_.links, loc_);
     f.program = spmd::constrained(body, *cutting, loc_);
     f.backend = data.backend;
     f.cutting = std::move(cutting);
@@ -75,6 +78,25 @@ class ShardedJitCache final : public CachedFunction {
 };
 
 }  // namespace
+
+spmd::Links links_along(const char* what, const DeviceMesh& mesh,
+                        const std::map<std::string, LinkSpeed>& speeds, const SourceLoc& loc) {
+  if (speeds.empty()) return {};
+  std::vector<spmd::Link> links;
+  for (const std::string& axis : mesh.axes) {
+    const auto it = speeds.find(axis);
+    const LinkSpeed speed = it == speeds.end() ? LinkSpeed() : it->second;
+    if (!(speed.latency >= 0 && speed.bandwidth > 0))
+      Message(what)
+          .problem(fmt::format("the link along '{}' has a latency of {} s and {} bytes a second",
+                               axis, speed.latency, speed.bandwidth))
+          .rule("a latency is 0 or more, and a bandwidth more than 0")
+          .from(loc)
+          .raise<ShardingError>();
+    links.push_back({speed.latency, speed.bandwidth});
+  }
+  return spmd::Links(std::move(links));
+}
 
 bool is_sharded(const JitOptions& options) {
   return !options.mesh.empty() || options.in_shardings.kind() != SpecTree::Kind::unconstrained ||

@@ -3,6 +3,10 @@
 
 #include <tessera/jit.h>
 
+#include "ir/mesh.h"
+#include "spmd/links.h"
+
+#include <map>
 #include <memory>
 #include <string>
 
@@ -14,5 +18,9 @@ bool is_sharded(const JitOptions& options);
 std::shared_ptr<CachedFunction> make_sharded_jit_cache(const char* what, std::string name,
                                                        const JitOptions& options,
                                                        std::source_location loc);
+
+/// By axis of the mesh, where any is given; ShardingError for what is no speed.
+spmd::Links links_along(const char* what, const DeviceMesh& mesh,
+                        const std::map<std::string, LinkSpeed>& speeds, const SourceLoc& loc);
 
 }  // namespace tessera::inline v0::detail

@@ -24,6 +24,7 @@ Judge::Judge(const Question& question, const Space& space, const PlanOptions& op
       abstract_(question.cutting->abstract),
       options_(options),
       mesh_(question.cutting->mesh),
+      links_(question.cutting->links),
       whole_(whole_subject(question, space)),
       shortened_(shortened(question, space)),
       budget_(evaluations) {
@@ -40,6 +41,7 @@ Divided Judge::divided(const Subject& subject, const Choice& choice) const {
   spmd::Cutting cutting;
   cutting.mesh = mesh_;
   cutting.abstract = abstract_;
+  cutting.links = links_;
   const auto wanted = [&](const std::vector<int>& variables) {
     std::vector<std::optional<spmd::SpecWanted>> all;
     for (int v : variables) {

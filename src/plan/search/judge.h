@@ -48,6 +48,7 @@ class Judge {
   bool abstract_;
   PlanOptions options_;
   MeshRef mesh_;
+  spmd::Links links_;
   Subject whole_;
   std::optional<Shortened> shortened_;
   int budget_;
