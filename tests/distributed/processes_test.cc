@@ -137,8 +137,8 @@ TEST(Examples, GoOnWithTheProcessesThatAreLeft) {
   EXPECT_EQ(left.code, 0) << left.out;
   EXPECT_NE(left.out.find("goes on from step "), std::string::npos) << left.out;
   EXPECT_NE(left.out.find("\n2 processes, Mesh('data': 8)\n"), std::string::npos) << left.out;
-  const Outcome same = run(std::string(TESSERA_COMMAND) + " checkpoint diff " + undisturbed + " " +
-                           disturbed);
+  const Outcome same =
+      run(std::string(TESSERA_COMMAND) + " checkpoint diff " + undisturbed + " " + disturbed);
   EXPECT_EQ(same.code, 0);
   EXPECT_EQ(same.out, "steps 60 and 60 are equal to the bit\n");
   std::filesystem::remove_all(folder);

@@ -35,6 +35,19 @@ MISUSE(load_links_of_a_link_that_is_no_link) {
   const File file("{\"links\": {\"data\": {\"latency\": 1e-6, \"bandwidth\": 0}}}");
   ts::load_links(file.name);
 }
+MISUSE(jit_with_links_of_another_mesh) {
+  ts::jit([](Array x) { return x; }, {.mesh = ts::Mesh::abstract({{"data", 2}, {"model", 2}}),
+                                      .links = {{"dat", {1e-6, 1e9}}}})
+      .lower(ts::abstract(ts::f32, {4}));
+}
+MISUSE(jit_with_links_and_no_mesh) {
+  ts::jit([](Array x) { return x; }, {.links = {{"data", {1e-6, 1e9}}}});
+}
+MISUSE(jit_with_a_link_of_no_bandwidth) {
+  ts::jit([](Array x) { return x; },
+          {.mesh = ts::Mesh::abstract({{"data", 2}}), .links = {{"data", {1e-6, 0}}}})
+      .lower(ts::abstract(ts::f32, {4}));
+}
 MISUSE(save_html_where_there_is_a_folder) {
   ts::save_html(ts::jit([](Array x) { return x; }).explain(ts::ones({2})), "/");
 }

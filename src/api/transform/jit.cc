@@ -3,6 +3,7 @@
 #include "api/trace/cache.h"
 #include "api/trace/entry.h"
 #include "api/transform/sharded_jit.h"
+#include "base/message.h"
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "plan/question.h"
@@ -28,6 +29,13 @@ std::shared_ptr<CachedFunction> make_jit_cache(const char* what, const JitOption
   std::string name =
       options.name.empty() ? what + ("(" + to_string(SourceLoc(loc)) + ")") : options.name;
   if (is_sharded(options)) return make_sharded_jit_cache(what, std::move(name), options, loc);
+  if (!options.links.empty())
+    Message(what)
+        .problem("there are links and no mesh")
+        .rule("links are those of a mesh that is passed with them")
+        .from(loc)
+        .advice("{.mesh = mesh, .links = links}")
+        .raise<ShardingError>();
   return std::make_shared<JitCache>(std::move(name), options.donate, loc);
 }
 

@@ -2,9 +2,12 @@
 
 #include "api/devices/leaf_specs.h"
 #include "api/devices/nested.h"
+#include "base/message.h"
 #include "runtime/devices.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace tessera::inline v0::detail {
 
@@ -82,6 +85,18 @@ class ShardedJitCache final : public CachedFunction {
 spmd::Links links_along(const char* what, const DeviceMesh& mesh,
                         const std::map<std::string, LinkSpeed>& speeds, const SourceLoc& loc) {
   if (speeds.empty()) return {};
+  // A file of links may have those of other meshes, too.
+  if (std::none_of(mesh.axes.begin(), mesh.axes.end(),
+                   [&](const std::string& axis) { return speeds.count(axis) > 0; }))
+    Message(what)
+        .problem(fmt::format(
+            "links are given for '{}', and the mesh has {}", speeds.begin()->first,
+            mesh.axes.empty() ? "no axis" : fmt::format("'{}'", fmt::join(mesh.axes, "', '"))))
+        .rule("a link is that of an axis of the mesh, by its name")
+        .from(loc)
+        .advice(".links = {{\"" + (mesh.axes.empty() ? "data" : mesh.axes[0]) +
+                "\", {.latency = 1e-6, .bandwidth = 1e11}}}")
+        .raise<ShardingError>();
   std::vector<spmd::Link> links;
   for (const std::string& axis : mesh.axes) {
     const auto it = speeds.find(axis);
@@ -92,6 +107,7 @@ spmd::Links links_along(const char* what, const DeviceMesh& mesh,
                                axis, speed.latency, speed.bandwidth))
           .rule("a latency is 0 or more, and a bandwidth more than 0")
           .from(loc)
+          .advice("calibrate_links measures them, load_links reads what it wrote")
           .raise<ShardingError>();
     links.push_back({speed.latency, speed.bandwidth});
   }
