@@ -74,7 +74,9 @@ std::string stand_of(All& a, int rank) {
   std::string text = "process " + std::to_string(rank);
   const Seat* seat = a.seat(rank);
   if (!seat) return text + ": on another machine";
-  text += " (" + std::string(seat->host) + ", pid " + std::to_string(seat->pid) + "): ";
+  const std::int32_t pid = seat->pid.load(std::memory_order_acquire);
+  if (pid == 0) return text + ": has not come to initialize";
+  text += " (" + std::string(seat->host) + ", pid " + std::to_string(pid) + "): ";
   if (!lives(*seat)) text += "ended; ";
   const double since = static_cast<double>(monotonic_ns() - seat->since.load()) * 1e-9;
   return text + text_of(*seat) + ", " + seconds_text(since) + " ago";
@@ -319,9 +321,9 @@ void join(const JoinOptions& options) {
   a.count = t.size;
   a.spins = std::thread::hardware_concurrency() >= a.node.size();
   Seat& mine = a.mine();
-  mine.pid = static_cast<std::int32_t>(::getpid());
   ::gethostname(mine.host, sizeof mine.host - 1);
   set_text(mine, "has begun");
+  mine.pid.store(static_cast<std::int32_t>(::getpid()), std::memory_order_release);
   a.joined = true;
   std::atexit(leave);
   library_was_used();  // so that what is queued runs before

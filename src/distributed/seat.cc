@@ -61,10 +61,12 @@ void sleep_on(Seat& seat, std::atomic<std::uint32_t>& counter, std::uint32_t see
 }
 
 bool lives(const Seat& seat) {
-  if (::kill(seat.pid, 0) != 0 && errno == ESRCH) return false;
+  const std::int32_t pid = seat.pid.load(std::memory_order_acquire);
+  if (pid == 0) return true;
+  if (::kill(pid, 0) != 0 && errno == ESRCH) return false;
   // One that ended and that nobody has asked about yet is there by its number alone.
   char path[32], line[256] = {};
-  std::snprintf(path, sizeof path, "/proc/%d/stat", seat.pid);
+  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
   std::FILE* file = std::fopen(path, "r");
   if (!file) return errno != ENOENT;
   const std::size_t n = std::fread(line, 1, sizeof line - 1, file);

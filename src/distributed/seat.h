@@ -17,8 +17,8 @@ struct alignas(64) Seat {
   std::atomic<std::uint32_t> broken;
   /// It has come to its end, and to no more rounds.
   std::atomic<std::uint32_t> ending;
-  std::int32_t pid;
   char host[64];
+  std::atomic<std::int32_t> pid;  // written behind what is before it
 
   /// Of the last two rounds: what they are of.
   struct Round {
@@ -47,7 +47,7 @@ void wake(Seat& seat, std::atomic<std::uint32_t>& counter);
 /// Sleeps while the counter is `seen`, for so long at most. It may return earlier.
 void sleep_on(Seat& seat, std::atomic<std::uint32_t>& counter, std::uint32_t seen,
               double at_most_seconds);
-/// Whether the process of a seat on this machine is there still.
+/// Whether the process of a seat on this machine is there still, or has not come to its seat yet.
 bool lives(const Seat& seat);
 
 }  // namespace tessera::inline v0::processes

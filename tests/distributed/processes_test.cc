@@ -127,7 +127,8 @@ TEST(Examples, GoOnWithTheProcessesThatAreLeft) {
   NEEDS_A_LAUNCHER();
   const auto folder =
       std::filesystem::temp_directory_path() / ("tessera_left_" + std::to_string(::getpid()));
-  const std::string program = MANY_PROCESSES, options = " --steps 60 --every 10 --out ",
+  const std::string program = MANY_PROCESSES,
+                    options = " --data " TESSERA_SOURCE_DIR "/data --steps 60 --every 10 --out ",
                     disturbed = (folder / "disturbed").string(),
                     undisturbed = (folder / "undisturbed").string();
   const Outcome all = run(program + options + undisturbed);
