@@ -45,12 +45,14 @@ assert (work / "full" / "loss.svg").read_text().startswith("<svg")
 quiet = [*small, "--compare", "0", "--characters", "0"]
 run(*quiet, "--steps", "6", "--seed", "5", "--out", "whole")
 run(*quiet, "--steps", "4", "--seed", "5", "--out", "first")
-state = str(work / "first" / "state.safetensors")
+state = str(work / "first" / "checkpoints")
 out, _ = run(*quiet, "--steps", "6", "--resume", state, "--out", "second")
 assert "steps 5 to 6" in out, out
 whole = losses("whole")
 assert losses("second") == {step: whole[step] for step in (5, 6)}, (whole, losses("second"))
-assert (work / "second" / "state.safetensors").read_bytes() == (work / "whole" / "state.safetensors").read_bytes()
+arrays = [sorted((work / name / "checkpoints" / "6").glob("*.safetensors")) for name in ("second", "whole")]
+assert arrays[0] and [p.name for p in arrays[0]] == [p.name for p in arrays[1]], arrays
+assert [p.read_bytes() for p in arrays[0]] == [p.read_bytes() for p in arrays[1]]
 run(*quiet, "--steps", "6", "--resume", state, "--form", "tensor", "--devices", "4", "--out", "other")
 assert max(abs(loss - whole[step]) for step, loss in losses("other").items()) < 1e-5
 
@@ -75,8 +77,8 @@ hostile = [
     (["--context", "4"], "--context"),
     (["--lr", "0"], "--lr is 0; a positive float32 is needed"),
     (["--temperature", "nan"], "--temperature is nan; a positive float32 is needed"),
-    (["--resume", ""], "--resume is empty; name a file"),
-    (["--resume", "none.safetensors"], "none.safetensors"),
+    (["--resume", ""], "--resume is empty; name a folder"),
+    (["--resume", "none"], "there is no checkpoint in none"),
     (["--resume", state, "--steps", "4", *small], "the checkpoint is of step 4; choose --steps beyond that"),
     (["--resume", state], "model.blocks"),
     (["--data", "none.txt"], "the text none.txt cannot be read: No such file or directory; pass one with --data"),

@@ -52,7 +52,7 @@ Trained train(const Job& job, const Form& form, State state, std::int64_t from, 
   auto step = make_step(form, state, job.opt, job.o.recompute);
   Trained t{std::move(state), {}};
   Clock::time_point start = Clock::now();
-  for (std::int64_t i = from; i < to && !interrupted(); ++i) {
+  for (std::int64_t i = from; i < to && !any_interrupted(); ++i) {
     before(i - from);
     const Batch batch = job.batch(i);
     auto [next, value] = step(std::move(t.state), batch.ids, batch.labels);
@@ -72,7 +72,7 @@ bool compare(const Job& job, const State& start) {
   std::vector<double> first;
   double worst = 0;
   for (const Form& row : forms(job.o.devices)) {
-    if (interrupted()) return true;
+    if (any_interrupted()) return true;
     const Form form = job.settle(row, start);
     // Steps take the memory of their state; the start is everybody's.
     State state = place(form, ts::tree::map([](const Array& x) { return x.copy(); }, start));
@@ -121,18 +121,21 @@ void print_text(const Job& job, const Form& form, const Gpt& model) {
             << "\n---" << std::endl;
 }
 
-/// The state of a checkpoint, and the seed of its run.
+/// The state of a run's newest checkpoint, and the seed of the run.
 State load_state(Options& o, const State& like) {
-  const auto about = ts::load_safetensors(o.resume).metadata;
+  const auto newest = ts::checkpoint::latest_step(o.resume);
+  if (!newest) throw ts::IoError("there is no checkpoint in " + o.resume);
+  const auto about = ts::checkpoint::info(o.resume, *newest).metadata;
   const auto seed = about.find("seed");
   if (seed == about.end())
-    throw ts::IoError(o.resume + " has no seed: it is no checkpoint of this program");
+    throw ts::IoError(o.resume + " has no seed: it has no checkpoints of this program");
   o.seed = std::stoull(seed->second);
-  return ts::load(o.resume, like);
+  return ts::checkpoint::restore(o.resume, like, {.step = newest});
 }
 
 int run(Options o) {
   ts::set_device_count(static_cast<int>(o.devices));
+  leave_reports_to_the_first();
   const optim::Optimizer opt = optim::adam(o.lr);
   const auto start = [&] {
     return optim::train_state(make_gpt(ts::random::split<2>(ts::random::key(o.seed))[0], o.sizes),
@@ -148,8 +151,7 @@ int run(Options o) {
                     "; choose --steps beyond that");
 
   // Places that cannot be written to are found before the training.
-  Outputs outputs(o.out,
-                  {"plan.html", "state.safetensors", "trace.json", "metrics.csv", "loss.svg"});
+  Outputs outputs(o.out, {"plan.html", "trace.json", "metrics.csv", "loss.svg"}, {"checkpoints"});
   watch_for_interrupts();
   std::printf("%lld parameters, %lld characters of text, %lld devices, batch %lld x %lld\n",
               static_cast<long long>(ts::tree::element_count(ts::tree::leaves(state.model))),
@@ -181,14 +183,15 @@ int run(Options o) {
   trace.end();
   const auto steps = static_cast<std::int64_t>(t.losses.size());
   if (steps == 0) {
-    std::cerr << "interrupted before the first step; nothing is written\n";
+    if (reports()) std::cerr << "interrupted before the first step; nothing is written\n";
     return kInterrupted;
   }
   std::printf("trained %lld steps, time: %.1f s\n", static_cast<long long>(steps), t.seconds);
 
-  outputs.write("state.safetensors", [&] {
-    ts::save(outputs.path("state.safetensors"), t.state,
-             {{"seed", std::to_string(o.seed)}, {"form", chosen.name}});
+  outputs.write_together("checkpoints", [&] {
+    ts::checkpoint::save(
+        outputs.path("checkpoints"), done + steps, t.state,
+        {.metadata = {{"seed", std::to_string(o.seed)}, {"form", chosen.name}}, .overwrite = true});
   });
   if (trace.recorded()) outputs.write("trace.json", [&] { trace.finish(); });
   outputs.write("metrics.csv", [&] {
@@ -209,13 +212,14 @@ int run(Options o) {
                    "Psalms, " + chosen.name + ", " + std::to_string(o.devices) + " devices",
                    "step");
   });
-  if (!interrupted() && o.characters > 0) print_text(job, chosen, t.state.model);
+  const bool ended = any_interrupted();
+  if (!ended && o.characters > 0) print_text(job, chosen, t.state.model);
   std::cout << outputs.report() << std::endl;
-  if (interrupted()) {
-    std::cerr << "interrupted after " << done + steps << " steps\n";
+  if (ended) {
+    if (reports()) std::cerr << "interrupted after " << done + steps << " steps\n";
     return kInterrupted;
   }
-  if (!agree) std::cerr << "error: the forms' losses differ by more than 1e-4\n";
+  if (!agree && reports()) std::cerr << "error: the forms' losses differ by more than 1e-4\n";
   return outputs.failed() || !agree ? 2 : 0;
 }
 

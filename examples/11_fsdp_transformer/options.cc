@@ -24,7 +24,7 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   app.add_option("--form", o.form, "the form that is trained to the end")
       ->capture_default_str()
       ->check(CLI::IsMember(names));
-  app.add_option("--devices", o.devices, "virtual devices")
+  app.add_option("--devices", o.devices, "virtual devices, of all processes")
       ->capture_default_str()
       ->check(CLI::IsMember({1, 2, 4, 8}));
   number("--steps", o.steps, "training steps in all", 1, 1000000);
@@ -39,9 +39,9 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   app.add_flag("--recompute", o.recompute,
                "keep only the inputs of blocks, and compute the rest again in the backward pass");
   app.add_option("--data", o.data, "the text")->capture_default_str();
-  app.add_option("--out", o.out, "folder for the trace, the curve and the checkpoint")
+  app.add_option("--out", o.out, "folder for the trace, the curve and the checkpoints")
       ->capture_default_str();
-  app.add_option("--resume", o.resume, "go on from this state.safetensors, in any form");
+  app.add_option("--resume", o.resume, "go on from the newest of these checkpoints, in any form");
   number("--memory", o.memory, "megabytes that a device has, for the form auto; 0: no limit", 0,
          1000000000);
   number("--characters", o.characters, "to generate at the end", 0, 1000000);
@@ -76,6 +76,6 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   for (const char* name : {"--data", "--out", "--resume"})
     if (app.count(name) && app.get_option(name)->as<std::string>().empty())
       return refuse(std::string(name) + " is empty; name a " +
-                    (std::string(name) == "--out" ? "folder" : "file"));
+                    (std::string(name) == "--data" ? "file" : "folder"));
   return std::nullopt;
 }

@@ -32,18 +32,23 @@ void write_file(const std::string& path, const std::string& text) {
   throw tessera::IoError("cannot write " + path + ": " + why);
 }
 
-Outputs::Outputs(std::string folder, const std::vector<std::string>& names)
+Outputs::Outputs(std::string folder, const std::vector<std::string>& files,
+                 const std::vector<std::string>& folders)
     : folder_(std::move(folder)) {
   namespace fs = std::filesystem;
   const auto refuse = [](const std::string& what, const std::string& why) {
     throw tessera::IoError(what + ": " + why + "; nothing was trained yet; choose another --out");
   };
   std::error_code ec;
-  fs::create_directories(folder_, ec);
-  if (ec) refuse("the folder " + folder_ + " cannot be made", ec.message());
-  if (access(folder_.c_str(), W_OK | X_OK) != 0)
-    refuse("the folder " + folder_ + " cannot be written", std::strerror(errno));
-  for (const std::string& name : names) {
+  const auto make = [&](const std::string& of) {
+    fs::create_directories(of, ec);
+    if (ec) refuse("the folder " + of + " cannot be made", ec.message());
+    if (access(of.c_str(), W_OK | X_OK) != 0)
+      refuse("the folder " + of + " cannot be written", std::strerror(errno));
+  };
+  make(folder_);
+  for (const std::string& name : folders) make(path(name));
+  for (const std::string& name : files) {
     const std::string file = path(name);
     const fs::file_status found = fs::status(file, ec);
     if (!fs::exists(found)) continue;
@@ -61,7 +66,9 @@ void leave_reports_to_the_first() {
 }
 
 void Outputs::write(const std::string& name, const std::function<void()>& write) {
-  if (!reports()) return;
+  if (reports()) write_together(name, write);
+}
+void Outputs::write_together(const std::string& name, const std::function<void()>& write) {
   try {
     write();
     if (std::find(written_.begin(), written_.end(), name) == written_.end())

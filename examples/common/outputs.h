@@ -14,11 +14,14 @@
 /// there.
 class Outputs {
  public:
-  Outputs(std::string folder, const std::vector<std::string>& names);
+  Outputs(std::string folder, const std::vector<std::string>& files,
+          const std::vector<std::string>& folders = {});
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
   /// Runs `write` where this process reports. A failure is reported and remembered, and does not keep the others from being
   /// written.
   void write(const std::string& name, const std::function<void()>& write);
+  /// What all processes write together.
+  void write_together(const std::string& name, const std::function<void()>& write);
   bool failed() const { return failed_; }
   /// "wrote a, b and c to the folder", of what was written.
   std::string report() const;

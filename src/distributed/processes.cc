@@ -359,8 +359,7 @@ Round::Round(const Subject& subject, const Traffic& traffic)
   a.readers[number_ % 2] = traffic.to;
   for (const int r : traffic.from)
     if (!a.seat(r)) {
-      received_.push_back(
-          {r, std::vector<std::byte>(traffic.bytes[static_cast<std::size_t>(r)]), nullptr});
+      received_.push_back({r, std::vector<std::byte>(traffic.read_of(r).bytes), nullptr});
       Received& in = received_.back();
       std::lock_guard lock(a.plugin);
       check(a.transport.receive(&a.transport, r, static_cast<int>(number_ % kTags), in.bytes.data(),
@@ -417,9 +416,10 @@ void Round::post() {
   for (const int to : traffic_.to)
     if (!a.seat(to)) {
       sending_.push_back(nullptr);
+      const Traffic::Part part = traffic_.sent_to(to, a.rank);
       std::lock_guard lock(a.plugin);
-      check(a.transport.send(&a.transport, to, static_cast<int>(number_ % kTags), own(),
-                             traffic_.bytes[static_cast<std::size_t>(a.rank)], &sending_.back()),
+      check(a.transport.send(&a.transport, to, static_cast<int>(number_ % kTags),
+                             own() + part.begin, part.bytes, &sending_.back()),
             subject_.collective, subject_.loc);
     }
 }
@@ -445,7 +445,7 @@ const std::byte* Round::of(int rank) {
          "all processes make the same calls in the same order",
          "look for what depends on process_index(), on a clock or on files that differ");
   return a.data.segments[static_cast<std::size_t>(a.place[static_cast<std::size_t>(rank)])] +
-         (number_ % 2) * a.half;
+         (number_ % 2) * a.half + traffic_.read_of(rank).begin;
 }
 
 void Round::finish() {

@@ -54,6 +54,21 @@ struct Subject {
 struct Traffic {
   std::vector<std::size_t> bytes;  // by rank: what it lays out for others
   std::vector<int> from, to;       // ranks that this one reads, and that read this one
+  /// Bytes of what a process lays out.
+  struct Part {
+    std::size_t begin, bytes;
+  };
+  /// By rank: what this one reads of what that one lays out, and that one of what this one does.
+  /// Empty: all of it.
+  std::vector<Part> read, sent;
+  Part read_of(int rank) const { return part(read, rank, rank); }
+  Part sent_to(int rank, int own) const { return part(sent, rank, own); }
+
+ private:
+  Part part(const std::vector<Part>& parts, int rank, int layer) const {
+    return parts.empty() ? Part{0, bytes[static_cast<std::size_t>(layer)]}
+                         : parts[static_cast<std::size_t>(rank)];
+  }
 };
 
 /// One exchange. All processes make their rounds in one order, one at a time: whoever runs

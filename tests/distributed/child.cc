@@ -23,7 +23,7 @@ using ts::P;
 
 namespace {
 
-constexpr int kDevices = 8;
+constexpr int kDevices = 8, kManyDevices = 24;
 
 // The bits of a value, on however many devices of however many processes it lies.
 void show(const char* name, const Array& x) {
@@ -251,6 +251,60 @@ void large() {
             {.mesh = m, .in_specs = {P("data", "model")}, .out_specs = P("data", "model")})(a));
   }
 }
+// Of combinations a process lays out what its own operands come to: 12, 6, 3 and 1 of 24, of groups
+// fewer, and of groups that are not alike, or whose members alternate, each operand.
+void sums() {
+  const std::map<std::string, ts::AxisGroups> grouped{
+      {"all", {}},
+      {"thirds",
+       {{0, 1, 2, 3, 4, 5, 6, 7},
+        {8, 9, 10, 11, 12, 13, 14, 15},
+        {16, 17, 18, 19, 20, 21, 22, 23}}},
+      {"turned",
+       {{0, 1, 12, 13},
+        {3, 2, 22, 23},
+        {5, 4, 15, 14},
+        {7, 6, 17, 16},
+        {9, 8, 19, 18},
+        {11, 10, 21, 20}}},
+      {"by turns",
+       {{0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22}, {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23}}},
+      {"not alike",
+       {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}, {18, 19, 20, 21, 22, 23}}},
+  };
+  // What float32 does not hold of a double is shown beside it.
+  const auto show_all = [](const std::string& name, const Array& x) {
+    const Array high = x.astype(ts::f32);
+    show_large(name, high);
+    if (x.dtype() == ts::f64)
+      show_large(name + ", the rest", (x - high.astype(ts::f64)).astype(ts::f32));
+  };
+  for (const ts::DType dtype : {ts::f32, ts::f64, ts::f16, ts::bf16, ts::i32, ts::u8}) {
+    const Array drawn = draw(10, {kManyDevices, 24, 7}) * 5;
+    const Array x = (dtype == ts::u8 ? ts::abs(drawn) : drawn).astype(dtype);
+    for (const auto& [kind, groups] : grouped) {
+      const std::string of = " of " + kind + ", " + std::string(name_of(dtype));
+      const auto along = [&](auto f) {
+        return ts::pmap([&](Array v) { return f(v); }, {.axis_name = "i"})(x);
+      };
+      show_all("psum" + of, along([&](Array v) { return ts::psum(v, "i", groups); }));
+      show_all("pmax" + of, along([&](Array v) { return ts::pmax(v, "i", groups); }));
+      show_all("pmin" + of, along([&](Array v) { return ts::pmin(v, "i", groups); }));
+      if (kind == "not alike") continue;
+      show_all("psum_scatter" + of, along([&](Array v) {
+                 return ts::psum_scatter(v, "i", {.tiled = true, .groups = groups});
+               }));
+    }
+  }
+  const ts::Mesh mesh({{"data", 4}, {"model", 6}}), turned({{"model", 6}, {"data", 4}});
+  const Array x = draw(11, {4, 6, 40}).astype(ts::bf16);
+  for (const ts::Mesh& m : {mesh, turned})
+    for (const int axis : {0, 1}) {
+      const Array a = ts::device_put(x, m, P("data", "model"));
+      show_all("sums over axis " + std::to_string(axis) + ", " + to_string(m),
+               ts::jit([&](Array v) { return ts::sum(v, axis); }, {.mesh = m})(a));
+    }
+}
 // Each process gives what it has read.
 void local_data() {
   const Array x = draw(9, {16, 24});
@@ -386,6 +440,7 @@ int main(int argc, char** argv) try {
                                                            {"finish_late", finish_late},
                                                            {"meshes", meshes},
                                                            {"large", large},
+                                                           {"sums", sums},
                                                            {"local_data", local_data},
                                                            {"data_set", data_set},
                                                            {"some", some},
@@ -403,7 +458,7 @@ int main(int argc, char** argv) try {
   // A second only where it is to be over: a busy machine takes longer to come to a collective.
   const std::string mode = argv[1];
   ts::distributed::initialize({.timeout = mode == "hang" || mode == "finish_late" ? 1.0 : 60.0});
-  ts::set_device_count(kDevices);
+  ts::set_device_count(mode == "sums" ? kManyDevices : kDevices);
   modes.at(argv[1])();
   return 0;
 } catch (const std::exception& e) {

@@ -148,36 +148,42 @@ class SharingOut {
       c->divisible = c->exchange == Exchange::combine && c->groups.size() == 1 &&
                      !(step.mask & own) && processes_.everywhere(step.mask);
       const Shares& laid = processes_.shares(c->laid);
-      const auto n = static_cast<std::size_t>(tape_.instances(c->laid));
-      c->owner.assign(n, -1);
-      c->number.assign(n, 0);
-      for (std::size_t p = laid.size(); p-- > 0;)  // the first that has it
-        for (std::size_t k = 0; k < laid[p].size(); ++k) {
-          const auto i = static_cast<std::size_t>(laid[p][k]);
-          c->owner[i] = static_cast<int>(p);
-          c->number[i] = static_cast<std::int64_t>(k);
-        }
+      const std::vector<Portion> portions = portions_of(*c, own, laid);
+      std::vector<std::size_t> portion_of(static_cast<std::size_t>(tape_.instances(c->laid)));
+      for (std::size_t k = 0; k < portions.size(); ++k)
+        for (const std::int64_t i : portions[k].instances)
+          portion_of[static_cast<std::size_t>(i)] = k;
       // Who reads whom, over the devices' results of each process.
+      std::vector<bool> read(portions.size(), false);
       const Mask whole = step.mask | own;
       const Shares& devices = processes_.shares(whole);
       for (std::size_t reader = 0; reader < devices.size(); ++reader)
         for (const std::int64_t i : devices[reader]) {
           std::vector<std::int64_t> at = coordinates(whole, i);
-          std::int64_t me = 0;
-          for (std::size_t k = 0; k < c->axes.size(); ++k)
-            me = me * c->sizes[k] + at[static_cast<std::size_t>(c->axes[k])];
+          const std::int64_t me = device(*c, at);
           for (const std::int64_t d : sources(*c, me)) {
-            const std::int64_t from_instance = laid_by(*c, at, d);
-            const int owner = c->owner[static_cast<std::size_t>(from_instance)];
-            if (owner < 0 || has(laid[reader], from_instance)) continue;
-            if (reader == processes_.rank()) from.insert(owner);
-            if (owner == static_cast<int>(processes_.rank())) to.insert(static_cast<int>(reader));
+            const std::size_t k = portion_of[static_cast<std::size_t>(laid_by(*c, at, d))];
+            if (has(laid[reader], portions[k])) continue;
+            read[k] = true;
+            if (reader == processes_.rank()) from.insert(portions[k].owner);
+            if (portions[k].owner == static_cast<int>(processes_.rank()))
+              to.insert(static_cast<int>(reader));
           }
         }
-      for (const std::int64_t i : laid[processes_.rank()])
-        c->owner[static_cast<std::size_t>(i)] = static_cast<int>(processes_.rank());
-      for (std::size_t p = 0; p < processes_.count(); ++p)
-        b.operands.back()[p] = std::ssize(laid[p]);
+      if (std::find(read.begin(), read.end(), true) == read.end()) continue;
+      c->owner.assign(portion_of.size(), -1);
+      c->number.assign(portion_of.size(), 0);
+      for (std::size_t k = 0; k < portions.size(); ++k) {
+        const bool mine = has(laid[processes_.rank()], portions[k]);
+        const auto owner = static_cast<std::size_t>(portions[k].owner);
+        for (const std::int64_t i : portions[k].instances) {
+          const auto at = static_cast<std::size_t>(i);
+          c->owner[at] = static_cast<int>(mine ? processes_.rank() : owner);
+          c->number[at] = b.operands.back()[owner];
+          if (read[k] && owner == processes_.rank()) c->own.push_back(i);
+        }
+        if (read[k]) ++b.operands.back()[owner];
+      }
       step.collective = std::move(c);
     }
     b.from.assign(from.begin(), from.end());
@@ -187,8 +193,71 @@ class SharingOut {
       phase.between = std::move(b);
   }
 
-  static bool has(const std::vector<std::int64_t>& share, std::int64_t instance) {
-    return std::binary_search(share.begin(), share.end(), instance);
+  // What is laid out at once: instances of the operand, and the first process that has them.
+  struct Portion {
+    std::vector<std::int64_t> instances;
+    int owner;
+  };
+  static bool has(const std::vector<std::int64_t>& share, const Portion& portion) {
+    return std::all_of(portion.instances.begin(), portion.instances.end(), [&](std::int64_t i) {
+      return std::binary_search(share.begin(), share.end(), i);
+    });
+  }
+
+  // Sets c.together.
+  std::vector<Portion> portions_of(Collective& c, Mask own, const Shares& laid) const {
+    std::vector<int> owner(static_cast<std::size_t>(tape_.instances(c.laid)), 0);
+    for (std::size_t p = laid.size(); p-- > 0;)
+      for (const std::int64_t i : laid[p]) owner[static_cast<std::size_t>(i)] = static_cast<int>(p);
+    std::vector<Portion> portions;
+    const bool combines =
+        c.exchange == Exchange::combine || c.exchange == Exchange::combine_scatter;
+    if (combines && !(own & ~c.laid)) {
+      // The operands of each combination, in its order.
+      std::map<std::pair<std::int64_t, int>, std::vector<std::int64_t>> combined;
+      for (std::int64_t i = 0; i < std::ssize(owner); ++i) {
+        std::vector<std::int64_t> at = coordinates(c.laid, i);
+        const auto [group, position] = c.place[static_cast<std::size_t>(device(c, at))];
+        for (const int a : c.axes) at[static_cast<std::size_t>(a)] = 0;
+        std::vector<std::int64_t>& operands = combined[{instance(c.laid, at), group}];
+        operands.resize(c.groups[static_cast<std::size_t>(group)].size());
+        operands[static_cast<std::size_t>(position)] = i;
+      }
+      c.together = combined_together(combined, owner);
+      if (c.together > 1) {
+        for (const auto& [_, operands] : combined)
+          for (auto at = operands.begin(); at != operands.end(); at += c.together)
+            portions.push_back({{at, at + c.together}, owner[static_cast<std::size_t>(*at)]});
+        return portions;
+      }
+    }
+    for (std::int64_t i = 0; i < std::ssize(owner); ++i)
+      portions.push_back({{i}, owner[static_cast<std::size_t>(i)]});
+    return portions;
+  }
+  // Halves of operands, as reduce's tree takes them, until each is one process's.
+  template <class Combined>
+  static std::int64_t combined_together(const Combined& combined, const std::vector<int>& owner) {
+    const auto size = std::ssize(combined.begin()->second);
+    const auto of_one_each = [&](std::int64_t together) {
+      return std::all_of(combined.begin(), combined.end(), [&](const auto& entry) {
+        const std::vector<std::int64_t>& operands = entry.second;
+        if (std::ssize(operands) != size) return false;
+        for (std::size_t k = 0; k < operands.size(); ++k) {
+          const std::size_t first = k - k % static_cast<std::size_t>(together);
+          if (owner[static_cast<std::size_t>(operands[k])] !=
+              owner[static_cast<std::size_t>(operands[first])])
+            return false;
+        }
+        return true;
+      });
+    };
+    std::int64_t together = size;
+    while (!of_one_each(together)) {
+      if (together <= 2 || together % 2) return 1;
+      together /= 2;
+    }
+    return together;
   }
   // The devices of the collective's axes that device `me` gets something from.
   static std::vector<std::int64_t> sources(const Collective& c, std::int64_t me) {
@@ -203,9 +272,18 @@ class SharingOut {
                        std::int64_t device) const {
     for (std::size_t i = c.axes.size(); i-- > 0; device /= c.sizes[i])
       at[static_cast<std::size_t>(c.axes[i])] = device % c.sizes[i];
+    return instance(c.laid, at);
+  }
+  static std::int64_t device(const Collective& c, const std::vector<std::int64_t>& at) {
+    std::int64_t number = 0;
+    for (std::size_t k = 0; k < c.axes.size(); ++k)
+      number = number * c.sizes[k] + at[static_cast<std::size_t>(c.axes[k])];
+    return number;
+  }
+  std::int64_t instance(Mask mask, const std::vector<std::int64_t>& at) const {
     std::int64_t number = 0;
     for (std::size_t a = 0; a < tape_.axes.size(); ++a)
-      if (c.laid >> a & 1) number = number * tape_.axes[a].size + at[a];
+      if (mask >> a & 1) number = number * tape_.axes[a].size + at[a];
     return number;
   }
   std::vector<std::int64_t> coordinates(Mask mask, std::int64_t number) const {

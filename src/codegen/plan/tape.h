@@ -98,10 +98,14 @@ struct Collective {
   BoxCopy box;                      // all_to_all: one chunk
   std::int64_t from_chunk = 0, to_chunk = 0;  // bytes between chunks
   /// Between processes: by instance of the operand, over the axes of `laid`, the process that lays
-  /// it out for others and its number among what that one lays out.
+  /// it out for others and its number among what that one lays out. Of a combination not operands
+  /// need be laid out but what `together` of them come to, which follow one another in a group, are
+  /// one process's and are a subtree of the combination's tree (runtime/cpu/reduce.h).
   Mask laid = 0;
   std::vector<int> owner;
   std::vector<std::int64_t> number;
+  std::int64_t together = 1;
+  std::vector<std::int64_t> own;  // instances that this process lays out, `together` of each
   /// Every process wants every result, and has an operand of each: each may make a part of them for
   /// all.
   bool divisible = false;

@@ -1,13 +1,15 @@
 // Collectives that several processes take part in. What others read is laid out for them
 // (distributed/processes.h): small operands of a phase together, large ones a piece after the
-// other, so that what one process writes another reads while it is in the cache. Of a large sum that
-// all of them want each makes a part, and hands it round: so nobody reads all operands.
+// other, so that what one process writes another reads while it is in the cache. Of combinations a
+// process lays out what its own operands come to, where the tree of sums has that; and of a large
+// one that all of them want each makes a part, and hands it round: so nobody reads all operands.
 #include "base/hash.h"
 #include "distributed/processes.h"
 #include "runtime/cpu/collective_work.h"
 #include "runtime/profiler.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 namespace tessera::inline v0::runtime {
@@ -16,18 +18,19 @@ using namespace tapes;
 
 namespace {
 
-// Bytes of an operand that go at once: of several devices, they are in the cache together.
-constexpr std::int64_t kPiece = 1 << 17;
+// Bytes of an operand that go at once: what a process made of them is in its cache while it is
+// handed round. Smaller ones cost more than they keep there: a core that writes what another has
+// read waits for that one's cache, line by line, unless it has been evicted.
+constexpr std::int64_t kPiece = 1 << 19;
 
 using Laid = std::vector<const std::byte*>;  // by process
 
 // One exchange under way.
 class Exchanged {
  public:
-  Exchanged(std::uint64_t signature, const Tape& tape, const Step& step,
-            std::vector<std::size_t> bytes, std::vector<int> from, std::vector<int> to)
+  Exchanged(std::uint64_t signature, const Tape& tape, const Step& step, processes::Traffic traffic)
       : subject_{signature, tape.name, step.name, step.loc},
-        traffic_{std::move(bytes), std::move(from), std::move(to)},
+        traffic_(std::move(traffic)),
         round_(subject_, traffic_) {}
 
   std::byte* own() const { return round_.own(); }
@@ -57,8 +60,7 @@ class Exchanges {
     std::vector<std::size_t> small, large;
     for (std::size_t s = 0; s < phase_.steps.size(); ++s) {
       const Collective& c = *phase_.steps[s].collective;
-      const bool at_once =
-          c.owner.empty() || !in_pieces(c) || c.count * size_of(c.dtype) < 2 * kPiece;
+      const bool at_once = c.owner.empty() || !in_pieces(c) || c.count * size_of(c.dtype) < kPiece;
       (at_once ? small : large).push_back(s);
     }
     together(small);
@@ -78,7 +80,8 @@ class Exchanges {
   // One exchange for all of them, and what is this process's alone.
   void together(const std::vector<std::size_t>& steps) {
     std::vector<CollectiveWork> all;
-    std::vector<std::size_t> bytes(between_.count());
+    processes::Traffic traffic = traffic_of();
+    std::vector<std::size_t>& bytes = traffic.bytes;
     std::vector<std::vector<std::size_t>> offsets;  // by collective, by process
     const Step* named = nullptr;
     for (const std::size_t s : steps) {
@@ -88,14 +91,14 @@ class Exchanges {
       if (step.collective->owner.empty()) continue;
       if (!named) named = &step;
       for (std::size_t p = 0; p < bytes.size(); ++p)
-        bytes[p] += static_cast<std::size_t>(all.back().laid_bytes() * between_.operands[s][p]);
+        bytes[p] += bytes_of(all.back(), all.back().laid_of, between_.operands[s][p]);
     }
     if (!named) return run_here(all, spread_);
-    Exchanged exchanged(next_signature(), tape_, *named, std::move(bytes), between_.from,
-                        between_.to);
+    Exchanged exchanged(next_signature(), tape_, *named, std::move(traffic));
     const auto self = static_cast<std::size_t>(processes::rank());
     for (std::size_t k = 0; k < all.size(); ++k)
-      if (!all[k].col().owner.empty()) all[k].lay_out(exchanged.own() + offsets[k][self]);
+      if (!all[k].col().owner.empty())
+        all[k].lay_out(exchanged.own() + offsets[k][self], all[k].laid_of);
     exchanged.post();
     std::vector<Laid> laid(all.size(), exchanged.all());
     for (std::size_t k = 0; k < all.size(); ++k) {
@@ -105,6 +108,17 @@ class Exchanges {
     }
     run_here(all, spread_);
     exchanged.finish();
+  }
+
+  processes::Traffic traffic_of() const {
+    processes::Traffic traffic;
+    traffic.bytes.assign(between_.count(), 0);
+    traffic.from = between_.from;
+    traffic.to = between_.to;
+    return traffic;
+  }
+  static std::size_t bytes_of(const CollectiveWork& work, Elements some, std::int64_t operands) {
+    return static_cast<std::size_t>(work.laid_bytes(some) * operands);
   }
 
   // Some elements of a collective under way.
@@ -122,15 +136,42 @@ class Exchanges {
     CollectiveWork& work = piece.work;
     work.begin = begin;
     work.count = std::min(piece_of(c), c.count - begin);
-    work.made = c.divisible ? part(work, processes::rank()) : Elements{0, work.count};
-    std::vector<std::size_t> bytes;
-    for (const std::int64_t n : between_.operands[s])
-      bytes.push_back(static_cast<std::size_t>(work.laid_bytes() * n));
-    piece.exchanged = std::make_unique<Exchanged>(next_signature(), tape_, step, std::move(bytes),
-                                                  between_.from, between_.to);
-    work.lay_out(piece.exchanged->own(), c.divisible ? work.made : Elements{});
+    processes::Traffic traffic = traffic_of();
+    if (c.divisible) {
+      work.made = work.laid_of = part(work, processes::rank());
+      lay_out_parts(work, between_.operands[s], traffic);
+    } else {
+      work.made = work.laid_of = {0, work.count};
+      for (std::size_t p = 0; p < traffic.bytes.size(); ++p)
+        traffic.bytes[p] = bytes_of(work, work.laid_of, between_.operands[s][p]);
+    }
+    const std::vector<processes::Traffic::Part> sent = traffic.sent;
+    piece.exchanged =
+        std::make_unique<Exchanged>(next_signature(), tape_, step, std::move(traffic));
+    std::byte* const own = piece.exchanged->own();
+    if (c.divisible) {
+      for (int p = 0; p < processes::count(); ++p)
+        if (p != processes::rank())
+          work.lay_out(own + sent[static_cast<std::size_t>(p)].begin, part(work, p));
+    } else {
+      work.lay_out(own, work.laid_of);
+    }
     piece.exchanged->post();
     return piece;
+  }
+  // Those elements of each process lie together that one other reads.
+  void lay_out_parts(const CollectiveWork& work, const std::vector<std::int64_t>& operands,
+                     processes::Traffic& traffic) const {
+    const auto self = static_cast<std::size_t>(processes::rank());
+    for (std::size_t reader = 0; reader < operands.size(); ++reader) {
+      const Elements some = part(work, static_cast<int>(reader));
+      traffic.sent.push_back({traffic.bytes[self], bytes_of(work, some, operands[self])});
+      for (std::size_t p = 0; p < operands.size(); ++p) {
+        const std::size_t bytes = bytes_of(work, some, operands[p]);
+        if (reader == self) traffic.read.push_back({traffic.bytes[p], bytes});
+        traffic.bytes[p] += bytes;
+      }
+    }
   }
   void make(Piece& piece) {
     const Laid laid = piece.exchanged->all();
@@ -166,22 +207,21 @@ class Exchanges {
 
   // What this process made, laid out for the others.
   std::unique_ptr<Exchanged> laid_part(const Step& step, const CollectiveWork& work) {
-    std::vector<std::size_t> bytes;
-    std::vector<int> others;
+    processes::Traffic traffic;
     for (int p = 0; p < processes::count(); ++p) {
-      bytes.push_back(static_cast<std::size_t>(work.results() * part_bytes(work, p)));
-      if (p != processes::rank()) others.push_back(p);
+      traffic.bytes.push_back(static_cast<std::size_t>(work.results() * part_bytes(work, p)));
+      if (p != processes::rank()) traffic.from.push_back(p);
     }
-    auto exchanged = std::make_unique<Exchanged>(next_signature(), tape_, step, std::move(bytes),
-                                                 others, others);
+    traffic.to = traffic.from;
+    auto parts = std::make_unique<Exchanged>(next_signature(), tape_, step, std::move(traffic));
     const std::int64_t e = size_of(work.col().dtype);
     for (std::int64_t r = 0; r < work.results(); ++r)
       if (work.made.size())
-        std::memcpy(exchanged->own() + r * part_bytes(work, processes::rank()),
+        std::memcpy(parts->own() + r * part_bytes(work, processes::rank()),
                     work.result(r) + work.made.begin * e,
                     static_cast<std::size_t>(work.made.size() * e));
-    exchanged->post();
-    return exchanged;
+    parts->post();
+    return parts;
   }
   void take(Exchanged& parts, const CollectiveWork& work) {
     const Laid laid = parts.all();

@@ -19,14 +19,20 @@ struct Elements {
 struct CollectiveWork {
   CollectiveWork() = default;
   CollectiveWork(const tapes::Tape& t, const Frame& f, const tapes::Step& s)
-      : tape(&t), frame(&f), step(&s), count(s.collective->count), made{0, count} {}
+      : tape(&t),
+        frame(&f),
+        step(&s),
+        laid_of{0, s.collective->count},
+        count(laid_of.end),
+        made(laid_of) {}
 
   const tapes::Tape* tape = nullptr;
   const Frame* frame = nullptr;
   const tapes::Step* step = nullptr;
   /// By process, where what it laid out begins, null for those that are not read; empty where
-  /// nobody else takes part.
+  /// nobody else takes part. Those elements of each operand, or combination of some.
   std::span<const std::byte* const> laid = {};
+  Elements laid_of;
   /// Elements of each operand, from one on, that it is of, and that are laid out; fewer than all
   /// where in_pieces(col).
   std::int64_t begin = 0, count = 0;
@@ -48,12 +54,16 @@ struct CollectiveWork {
   /// Where the elements of a result are.
   std::byte* result(std::int64_t result) const;
 
-  /// Bytes of one operand as it is laid out for others, and this process's operands so: all of
-  /// their elements, or without some that nobody reads.
-  std::int64_t laid_bytes() const { return (count * size_of(col().dtype) + 63) / 64 * 64; }
-  void lay_out(std::byte* to, Elements but = {}) const;
+  /// What others read of this process, and the bytes of some elements of one operand, or combination
+  /// of operands, of it.
+  void lay_out(std::byte* to, Elements some) const;
+  std::int64_t laid_bytes(Elements some) const {
+    return (some.size() * size_of(laid_dtype()) + 63) / 64 * 64;
+  }
 
  private:
+  class Combination;
+  DType laid_dtype() const;
   /// Where results are a body's, whose places are the caller's: those of this process.
   const std::vector<std::int64_t>* own_instances() const {
     return slot().stored.empty() ? tape->instances_here(step->mask) : nullptr;
@@ -61,6 +71,9 @@ struct CollectiveWork {
   Coords coords(std::int64_t result) const;
   std::int64_t self(const Coords& c) const;
   const std::byte* operand(Coords c, std::int64_t device) const;
+  /// The operand or combination as another process laid it out; null: it is this process's.
+  const std::byte* laid_out(std::int64_t instance) const;
+  std::int64_t instance(Coords& c, std::int64_t device) const;
 };
 
 /// Whether each element of a result is made of one of each operand, so that it may be made of some

@@ -53,36 +53,119 @@ std::int64_t CollectiveWork::self(const Coords& c) const {
   return k;
 }
 
-// The elements of another device's operand.
-const std::byte* CollectiveWork::operand(Coords c, std::int64_t device) const {
+// The operand of another device: sets `c` to where it is, and gives its number.
+std::int64_t CollectiveWork::instance(Coords& c, std::int64_t device) const {
   const Collective& col = this->col();
   for (std::size_t i = col.axes.size(); i-- > 0;) {
     c.at[col.axes[i]] = device % col.sizes[i];
     device /= col.sizes[i];
   }
-  if (!col.owner.empty()) {
-    std::int64_t number = 0;
-    for (std::size_t a = 0; a < tape->axes.size(); ++a)
-      if (col.laid >> a & 1) number = number * tape->axes[a].size + c.at[a];
-    const auto i = static_cast<std::size_t>(number);
-    if (const std::byte* other = laid[static_cast<std::size_t>(col.owner[i])])
-      return other + col.number[i] * laid_bytes();
-  }
-  return address(*tape, *frame, 0, step->inputs[0], c) + begin * size_of(col.dtype);
+  std::int64_t number = 0;
+  for (std::size_t a = 0; a < tape->axes.size(); ++a)
+    if (col.laid >> a & 1) number = number * tape->axes[a].size + c.at[a];
+  return number;
 }
 
-void CollectiveWork::lay_out(std::byte* to, Elements but) const {
-  Coords c;
-  const std::int64_t e = size_of(col().dtype);
-  for_instances(*tape, col().laid, c, [&](std::int64_t) {
-    const std::byte* from = address(*tape, *frame, 0, step->inputs[0], c) + begin * e;
-    for (const Elements some : {Elements{0, but.begin}, Elements{but.end, count}})
-      if (some.size())
-        std::memcpy(to + some.begin * e, from + some.begin * e,
-                    static_cast<std::size_t>(some.size() * e));
-    to += laid_bytes();
-  });
+const std::byte* CollectiveWork::laid_out(std::int64_t instance) const {
+  const Collective& col = this->col();
+  if (col.owner.empty()) return nullptr;
+  const auto i = static_cast<std::size_t>(instance);
+  const std::byte* first = laid[static_cast<std::size_t>(col.owner[i])];
+  return first ? first + col.number[i] * laid_bytes(laid_of) - laid_of.begin * size_of(laid_dtype())
+               : nullptr;
 }
+
+const std::byte* CollectiveWork::operand(Coords c, std::int64_t device) const {
+  const std::int64_t number = instance(c, device);
+  if (const std::byte* other = laid_out(number)) return other;
+  return address(*tape, *frame, 0, step->inputs[0], c) + begin * size_of(col().dtype);
+}
+
+DType CollectiveWork::laid_dtype() const {
+  return col().together > 1 ? accumulated_in(col().dtype) : col().dtype;
+}
+
+void CollectiveWork::lay_out(std::byte* to, Elements some) const {
+  if (!some.size()) return;
+  const Collective& col = this->col();
+  const auto together = static_cast<std::size_t>(col.together);
+  InlineVector<const std::byte*, 16> in;
+  for (const std::int64_t instance : col.own) {
+    Coords c;
+    set_instance(*tape, col.laid, instance, c);
+    in.push_back(address(*tape, *frame, 0, step->inputs[0], c) +
+                 (begin + some.begin) * size_of(col.dtype));
+    if (in.size() < together) continue;
+    if (together > 1)
+      reduce(reduction_of(col.combiner), col.dtype, {in.data(), in.size()}, to, some.size(),
+             Stage::halves);
+    else
+      std::memcpy(to, in[0], static_cast<std::size_t>(some.size() * size_of(col.dtype)));
+    in.clear();
+    to += laid_bytes(some);
+  }
+}
+
+// The operands of one combination: what others laid out of theirs, and this process's.
+class CollectiveWork::Combination {
+ public:
+  Combination(const CollectiveWork& w, const Coords& c, const std::vector<std::int64_t>& members)
+      : w_(w), how_(reduction_of(w.col().combiner)) {
+    const auto together = static_cast<std::size_t>(w.col().together);
+    for (std::size_t k = 0; k < members.size(); k += together) {
+      Coords at = c;
+      const std::byte* other = w.laid_out(w.instance(at, members[k]));
+      laid_.push_back(other);
+      if (other) continue;
+      for (std::size_t j = k; j < k + together; ++j) own_.push_back(w.operand(c, members[j]));
+    }
+  }
+
+  void run(std::int64_t first, std::int64_t count, std::byte* out) const {
+    const auto together = static_cast<std::size_t>(w_.col().together);
+    const std::int64_t e = size_of(w_.col().dtype);
+    InlineVector<const std::byte*, 16> in;
+    if (together == 1) {
+      for (std::size_t k = 0, own = 0; k < laid_.size(); ++k)
+        in.push_back((laid_[k] ? laid_[k] : own_[own++]) + first * e);
+      reduce(how_, w_.col().dtype, {in.data(), in.size()}, out, count);
+      return;
+    }
+    // This process's are combined next to where they are used.
+    const std::int64_t combined = size_of(w_.laid_dtype());
+    const auto mine = std::max<std::int64_t>(1, std::ssize(own_) / w_.col().together);
+    alignas(64) std::byte few[kNear];
+    std::vector<std::byte> many;
+    if (mine * combined > kNear) many.resize(static_cast<std::size_t>(mine * combined));
+    std::byte* const near = many.empty() ? few : many.data();
+    const std::int64_t at_once = std::max<std::int64_t>(1, kNear / (mine * combined));
+    for (std::int64_t begin = 0; begin < count; begin += at_once) {
+      const std::int64_t n = std::min(at_once, count - begin);
+      in.clear();
+      std::byte* free = near;
+      for (std::size_t k = 0, own = 0; k < laid_.size(); ++k) {
+        if (laid_[k]) {
+          in.push_back(laid_[k] + (first + begin) * combined);
+          continue;
+        }
+        InlineVector<const std::byte*, 16> from;
+        for (std::size_t j = 0; j < together; ++j)
+          from.push_back(own_[own++] + (first + begin) * e);
+        reduce(how_, w_.col().dtype, {from.data(), from.size()}, free, n, Stage::halves);
+        in.push_back(free);
+        free += n * combined;
+      }
+      reduce(how_, w_.col().dtype, {in.data(), in.size()}, out + begin * e, n, Stage::rest);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kNear = 16 << 10;  // bytes
+  const CollectiveWork& w_;
+  const Reduction how_;
+  InlineVector<const std::byte*, 16> laid_;  // null: this process's
+  InlineVector<const std::byte*, 16> own_;
+};
 
 std::byte* CollectiveWork::result(std::int64_t result) const {
   return address(*tape, *frame, 0, step->outputs[0], coords(result)) + begin * size_of(col().dtype);
@@ -108,25 +191,16 @@ void CollectiveWork::run(std::int64_t result, std::int64_t task) const {
   switch (col.exchange) {
     case Exchange::none: return;
     case Exchange::combine: {
-      InlineVector<const std::byte*, 16> in;
-      const std::int64_t first = made.begin + task * kChunk,
-                         some = std::min(kChunk, made.end - first);
-      for (std::int64_t d : members) in.push_back(operand(c, d) + first * e);
-      reduce(reduction_of(col.combiner), col.dtype, {in.data(), in.size()},
-             out + (begin + first) * e, some);
+      const std::int64_t first = made.begin + task * kChunk;
+      Combination(*this, c, members)
+          .run(first, std::min(kChunk, made.end - first), out + (begin + first) * e);
       return;
     }
     case Exchange::combine_scatter: {
-      InlineVector<const std::byte*, 16> in, row;
-      for (std::int64_t d : members) in.push_back(operand(c, d));
-      row = in;
-      const std::int64_t place = col.place[static_cast<std::size_t>(me)].second,
-                         bytes = col.run * e;
-      for (std::int64_t o = 0; o < col.outer; ++o) {
-        for (std::size_t j = 0; j < in.size(); ++j) row[j] = in[j] + (o * n + place) * bytes;
-        reduce(reduction_of(col.combiner), col.dtype, {row.data(), row.size()}, out + o * bytes,
-               col.run);
-      }
+      const Combination combination(*this, c, members);
+      const std::int64_t place = col.place[static_cast<std::size_t>(me)].second;
+      for (std::int64_t o = 0; o < col.outer; ++o)
+        combination.run((o * n + place) * col.run, col.run, out + o * col.run * e);
       return;
     }
     case Exchange::gather: {

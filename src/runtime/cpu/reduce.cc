@@ -74,43 +74,59 @@ A tree_of(const S* const* in, std::int64_t i) {
     return combine<op, A>(tree_of<op, A, count / 2>(in, i),
                           tree_of<op, A, count / 2>(in + count / 2, i));
 }
-template <Reduction op, class A, int count, class S>
-void reduce_few(std::span<const std::byte* const> in, S* out, std::int64_t n) {
+template <Reduction op, class A, int count, class S, class O>
+void reduce_few(std::span<const std::byte* const> in, O* out, std::int64_t n) {
   const S* from[count];
   for (int j = 0; j < count; ++j)
     from[j] = reinterpret_cast<const S*>(in[static_cast<std::size_t>(j)]);
-  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<S>(tree_of<op, A, count>(from, i));
+  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<O>(tree_of<op, A, count>(from, i));
 }
 
-template <Reduction op, class T>
+template <Reduction op, class A, class S, class O>
 void reduce_typed(std::span<const std::byte* const> in, std::byte* to, std::int64_t count) {
-  using A = typename Accumulate<T>::type;
-  using S = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
   A acc[kBlock];
-  S* out = reinterpret_cast<S*>(to);
+  O* out = reinterpret_cast<O*>(to);
   switch (in.size()) {
-    case 2: return reduce_few<op, A, 2>(in, out, count);
-    case 4: return reduce_few<op, A, 4>(in, out, count);
-    case 8: return reduce_few<op, A, 8>(in, out, count);
+    case 2: return reduce_few<op, A, 2, S>(in, out, count);
+    case 4: return reduce_few<op, A, 4, S>(in, out, count);
+    case 8: return reduce_few<op, A, 8, S>(in, out, count);
     default: break;
   }
   for (std::int64_t begin = 0; begin < count; begin += kBlock) {
     const std::int64_t n = std::min(kBlock, count - begin);
     tree<op, A, S>(in, begin, n, acc);
-    for (std::int64_t i = 0; i < n; ++i) out[begin + i] = static_cast<S>(acc[i]);
+    for (std::int64_t i = 0; i < n; ++i) out[begin + i] = static_cast<O>(acc[i]);
   }
+}
+
+template <Reduction op, class T>
+void reduce_in(std::span<const std::byte* const> in, std::byte* out, std::int64_t count,
+               Stage stage) {
+  using A = typename Accumulate<T>::type;
+  using S = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+  if constexpr (!std::is_same_v<A, S>) {
+    if (stage == Stage::halves) return reduce_typed<op, A, S, A>(in, out, count);
+    if (stage == Stage::rest) return reduce_typed<op, A, A, S>(in, out, count);
+  }
+  reduce_typed<op, A, S, S>(in, out, count);
 }
 
 }  // namespace
 
+DType accumulated_in(DType dtype) {
+  return dispatch(dtype, [&](auto tag) {
+    return std::is_same_v<typename Accumulate<decltype(tag)>::type, float> ? DType::float32 : dtype;
+  });
+}
+
 void reduce(Reduction op, DType dtype, std::span<const std::byte* const> in, std::byte* out,
-            std::int64_t count) {
+            std::int64_t count, Stage stage) {
   dispatch(dtype, [&](auto tag) {
     using T = decltype(tag);
     switch (op) {
-      case Reduction::sum: return reduce_typed<Reduction::sum, T>(in, out, count);
-      case Reduction::max: return reduce_typed<Reduction::max, T>(in, out, count);
-      case Reduction::min: return reduce_typed<Reduction::min, T>(in, out, count);
+      case Reduction::sum: return reduce_in<Reduction::sum, T>(in, out, count, stage);
+      case Reduction::max: return reduce_in<Reduction::max, T>(in, out, count, stage);
+      case Reduction::min: return reduce_in<Reduction::min, T>(in, out, count, stage);
     }
   });
 }
