@@ -19,4 +19,3 @@ find_path(TESSERA_DLPACK_INCLUDE NAMES dlpack/dlpack.h REQUIRED)
 pkg_check_modules(SLEEF REQUIRED IMPORTED_TARGET sleef)
 find_library(TESSERA_OPENBLAS NAMES openblas REQUIRED)
 find_path(TESSERA_CBLAS_INCLUDE NAMES cblas.h PATH_SUFFIXES openblas-pthread openblas x86_64-linux-gnu x86_64-linux-gnu/openblas-pthread REQUIRED)
-find_path(TESSERA_KISSFFT_INCLUDE NAMES kissfft/kissfft.hh REQUIRED)  # a template: nothing to link

@@ -80,7 +80,7 @@ hostile = [
     (["--resume", ""], "--resume is empty; name a folder"),
     (["--resume", "none"], "there is no checkpoint in none"),
     (["--resume", state, "--steps", "4", *small], "the checkpoint is of step 4; choose --steps beyond that"),
-    (["--resume", state], "model.blocks"),
+    (["--resume", state], "model/blocks/0/norm1/scale is float32(64,), and in the tree float32(128,)"),
     (["--data", "none.txt"], "the text none.txt cannot be read: No such file or directory; pass one with --data"),
     (["--data", "a_file"], "windows of 64 and one more do not fit"),
     (["--out", "a_file"], "a_file"),

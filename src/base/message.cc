@@ -3,6 +3,7 @@
 #include "base/named_scopes.h"
 #include "base/thread_kept.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -70,7 +71,11 @@ void InUserCode::end() {
 std::string Message::str() const {
   const InFunction* called = InFunction::outermost();
   std::string s = (called ? called->function() : function_) + ": " + problem_;
-  for (const auto& o : offenders_) s += "\n  - " + o;
+  constexpr std::size_t kShown = 16;
+  for (std::size_t i = 0; i < std::min(kShown, offenders_.size()); ++i)
+    s += "\n  - " + offenders_[i];
+  if (offenders_.size() > kShown)
+    s += "\n  - and " + std::to_string(offenders_.size() - kShown) + " more";
   if (!rule_.empty()) s += "\n  rule: " + rule_;
   if (!at_.empty()) s += "\n  at: " + at_;
   const std::string from = from_.empty() && called ? to_string(called->loc()) : from_;

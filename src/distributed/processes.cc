@@ -83,9 +83,7 @@ std::string stand_of(All& a, int rank) {
 }
 
 void add_stands(All& a, Message& m) {
-  constexpr int kShown = 16;
-  for (int r = 0; r < std::min(a.count, kShown); ++r) m.offender(stand_of(a, r));
-  if (a.count > kShown) m.offender("and " + std::to_string(a.count - kShown) + " more");
+  for (int r = 0; r < a.count; ++r) m.offender(stand_of(a, r));
 }
 
 // This process waits for nobody any more, and says so to those who wait for it.

@@ -54,7 +54,7 @@ Optimizer inject_hyperparams(const std::function<Optimizer(const Hyperparams&)>&
     Hyperparams given;
     std::size_t i = 0;
     for (const auto& [name, rate] : values) {
-      const Array x = numbers[i++];
+      const Array& x = numbers[i++];
       given[name] = [x](const Array&) { return x; };
     }
     return make(given);

@@ -212,9 +212,9 @@ TEST(Faults, AreNamedByThoseWhoWait) {
   // The launcher ends the others where one is killed; on a busy machine it may be quicker than they.
   std::string text;
   for (int turn = 0; turn < 5 && text.empty(); ++turn) text = said(2, "die");
-  EXPECT_EQ(text, waiting("has ended", "ended; was last at all_gather of 'jit'"));
-  EXPECT_EQ(said(2, "hang"),
-            waiting("did not come within 1.0 s", "was last at all_gather of 'jit'", "1.0 s"));
+  EXPECT_EQ(text, waiting("has ended", "ended; was last at psum of 'pmap(child.cc:L)'"));
+  EXPECT_EQ(said(2, "hang"), waiting("did not come within 1.0 s",
+                                     "was last at psum of 'pmap(child.cc:L)'", "1.0 s"));
 }
 
 // Before it is an error, for those who ask.
@@ -228,7 +228,7 @@ TEST(WatchDog, SaysWhereEverybodyStands) {
   const std::string report =
       "psum: process 0 waits for process 1, for W now\n"
       "  - process 0 (H): came to psum of 'pmap(child.cc:L)', child.cc:L, T ago\n"
-      "  - process 1 (H): was last at all_gather of 'jit', T ago\n"
+      "  - process 1 (H): was last at psum of 'pmap(child.cc:L)', T ago\n"
       "  rule: a wait ends in an error after 1.0 s\n"
       "  from: child.cc:L\n";
   EXPECT_NE(text.find(report), std::string::npos) << text;

@@ -58,12 +58,13 @@ TEST_P(Lengths, AreTransformedToAFewBits) {
 
 INSTANTIATE_TEST_SUITE_P(Fft, Lengths,
                          testing::Values(1, 2, 3, 4, 5, 6, 7, 11, 13, 16, 17, 23, 24, 29, 49, 60,
-                                         97, 128, 251, 257, 360, 509, 1000, 1021, 1024, 2003));
+                                         91, 97, 128, 251, 253, 257, 360, 509, 1000, 1021, 1024,
+                                         1748, 2003));
 
 // Lines that no cache holds, at some points: their sums are of n terms each.
 TEST(Fft, LongLinesPointByPoint) {
   std::mt19937 random(4);
-  for (std::int64_t n : {32768, 245760, 100003}) {
+  for (std::int64_t n : {4096, 4099, 4103 * 2, 32768, 96577, 245760, 100003}) {
     const Array x = compare::drawn(random, ts::c128, {n});
     const auto in = compare::numbers(x), out = compare::numbers(F::fft(x));
     for (std::int64_t k : {std::int64_t{0}, std::int64_t{1}, std::int64_t{777}, n / 2, n - 1}) {
@@ -80,6 +81,31 @@ TEST(Fft, LongLinesPointByPoint) {
       EXPECT_LE(off, 3e-15 * 18 * std::sqrt(2.0 * static_cast<double>(n))) << n << " " << k;
     }
   }
+}
+
+// Lanes, columns and rows are filled as the lines come; what is computed for one is the same.
+TEST(Fft, LinesHaveTheBitsOfOneAlone) {
+  std::mt19937 random(8);
+  for (ts::DType d : {ts::c64, ts::c128, ts::f32})
+    for (std::int64_t n : {1, 12, 97, 1000, 4096, 4099, 8192, 9699}) {
+      const Array x = compare::drawn(random, d, {37, n});
+      const bool real = d == ts::f32;
+      const auto transform = [real](const Array& y) { return real ? F::rfft(y) : F::fft(y); };
+      const auto back = [n, real](const Array& y) {
+        return real ? F::irfft(y, {.n = n}) : F::ifft(y);
+      };
+      const Array all = transform(x), again = back(all);
+      const Array across = ts::transpose(real ? F::rfft(ts::transpose(x), {.axis = 0})
+                                              : F::fft(ts::transpose(x), {.axis = 0}));
+      for (const std::int64_t row : {0, 17, 36}) {
+        const Array alone = transform(x(row));
+        EXPECT_TRUE(ts::array_equal(alone, all(row)).item<bool>()) << d << " " << n << " " << row;
+        EXPECT_TRUE(ts::array_equal(alone, across(row)).item<bool>())
+            << d << " " << n << " " << row;
+        EXPECT_TRUE(ts::array_equal(back(alone), again(row)).item<bool>())
+            << d << " " << n << " " << row;
+      }
+    }
 }
 
 // A sum over all pairs would take minutes.

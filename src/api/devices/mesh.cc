@@ -24,10 +24,10 @@ std::size_t hash_of(const MeshData& data) {
 }
 
 Mesh MeshData::make(MeshRef ref, runtime::Backend* backend, bool abstract) {
-  MeshData data{{}, {}, ref, backend, abstract};
-  for (std::size_t i = 0; i < ref->axes.size(); ++i)
-    data.axes.push_back({ref->axes[i], ref->sizes[i]});
-  for (int id : ref->devices) data.devices.push_back({id, backend->platform()});
+  MeshData data{{}, {}, std::move(ref), backend, abstract};
+  for (std::size_t i = 0; i < data.ref->axes.size(); ++i)
+    data.axes.push_back({data.ref->axes[i], data.ref->sizes[i]});
+  for (int id : data.ref->devices) data.devices.push_back({id, backend->platform()});
   Mesh mesh;
   mesh.data_ = Interned<MeshData>(std::move(data)).pointer();
   return mesh;

@@ -1,4 +1,4 @@
-// Fourier transforms of the last dimensions: one stage a dimension, its lines in tasks.
+// Fourier transforms of the last dimensions: one stage a dimension, or two, its lines in tasks.
 #include "ops/linalg/fft.h"
 #include "base/message.h"
 #include "base/thread_kept.h"
@@ -13,8 +13,6 @@
 namespace tessera::inline v0::codegen {
 namespace {
 
-using Number = FftPlan::Number;
-
 struct Memory {
   enum { operand, result, scratch } at;
   const void* read(const RoutineArgs& a) const {
@@ -24,137 +22,274 @@ struct Memory {
 };
 
 /// Lines (outer, n, inner) that are transformed to (outer, kept, inner).
+template <class P>
 struct Lines {
-  std::shared_ptr<const FftPlan> plan;
+  std::shared_ptr<const FftPlan<P>> plan;
   Memory from, to;
   std::int64_t outer, inner, points;
-  bool real_in = false, real_out = false, narrow = false;
-  double scale = 1;
+  bool real_in = false, real_out = false, backward = false;
 
+  std::int64_t count() const { return outer * inner; }
   std::int64_t read() const { return real_out ? points / 2 + 1 : points; }
   std::int64_t kept() const { return real_in ? points / 2 + 1 : points; }
-};
-
-/// Lines side by side in memory are read together: a line alone would use little of what the
-/// processor fetches for it.
-constexpr std::int64_t kTogether = 8;
-
-template <class T>
-void load(const Lines& l, const T* x, std::int64_t stride, std::int64_t lines, Number* to) {
-  for (std::int64_t j = 0; j < l.read(); ++j)
-    for (std::int64_t b = 0; b < lines; ++b) {
-      if constexpr (is_complex_v<T>)
-        to[b * l.points + j] = {x[j * stride + b].real(), x[j * stride + b].imag()};
-      else
-        to[b * l.points + j] = {x[j * stride + b], 0};
-    }
-  if (!l.real_out) return;
-  for (std::int64_t b = 0; b < lines; ++b, to += l.points) {
-    to[0].imag(0);
-    if (l.points % 2 == 0) to[l.points / 2].imag(0);
-    for (std::int64_t k = l.read(); k < l.points; ++k) to[k] = std::conj(to[l.points - k]);
+  std::int64_t from_begin(std::int64_t line) const {
+    return line / inner * read() * inner + line % inner;
   }
-}
-
-template <class T>
-void store(const Lines& l, const Number* x, std::int64_t stride, std::int64_t lines, T* to) {
-  for (std::int64_t k = 0; k < l.kept(); ++k)
-    for (std::int64_t b = 0; b < lines; ++b) {
-      const Number z = x[b * l.points + k] * l.scale;
-      if constexpr (is_complex_v<T>) {
-        using P = typename T::value_type;
-        to[k * stride + b] = {static_cast<P>(z.real()), static_cast<P>(z.imag())};
-      } else {
-        to[k * stride + b] = static_cast<T>(z.real());
-      }
-    }
-}
+  std::int64_t to_begin(std::int64_t line) const {
+    return line / inner * kept() * inner + line % inner;
+  }
+};
 
 /// Memory of one thread, kept from call to call unless it was large.
+template <class P>
 struct Workspace {
-  std::vector<Number> in, out, work;
+  std::vector<FftPoint<P>> points;
+  std::vector<std::complex<P>> numbers;
+  void make_room(std::int64_t of_points, std::int64_t of_numbers) {
+    if (std::ssize(points) < of_points) points.resize(static_cast<std::size_t>(of_points));
+    if (std::ssize(numbers) < of_numbers) numbers.resize(static_cast<std::size_t>(of_numbers));
+  }
   void tidy() {
-    constexpr std::size_t kKeep = std::size_t{1} << 18;
-    if (in.size() + work.size() > kKeep) *this = {};
+    constexpr std::size_t kKeep = std::size_t{4} << 20;  // bytes
+    if (points.size() * sizeof points[0] + numbers.size() * sizeof numbers[0] > kKeep) *this = {};
   }
 };
-Workspace& workspace() {
-  thread_local const ThreadKept<Workspace> w;
+template <class P>
+Workspace<P>& workspace() {
+  thread_local const ThreadKept<Workspace<P>> w;
   return *w;
 }
 
-template <class From, class To>
-void run_lines(const Lines& l, const From* from, To* to, std::int64_t begin, std::int64_t end) {
-  Workspace& w = workspace();
-  const std::int64_t most = std::min({kTogether, l.inner, end - begin});
-  w.in.resize(static_cast<std::size_t>(most * l.points));
-  w.out.resize(w.in.size());
-  w.work.resize(l.plan->work_points());
-  for (std::int64_t line = begin; line < end;) {
-    const std::int64_t o = line / l.inner, i = line % l.inner,
-                       lines = std::min({most, l.inner - i, end - line});
-    load(l, from + o * l.read() * l.inner + i, l.inner, lines, w.in.data());
-    for (std::int64_t b = 0; b < lines; ++b)
-      l.plan->run(w.in.data() + b * l.points, w.out.data() + b * l.points, w.work.data());
-    store(l, w.out.data(), l.inner, lines, to + o * l.kept() * l.inner + i);
-    line += lines;
+/// The elements of lines as the plans take them and give them. Backward these are exchanged
+/// numbers, imaginary parts first; a real result is made of the first half, as of all of it.
+template <class P, class From, class To>
+class Elements {
+ public:
+  using Number = std::complex<P>;
+  Elements(const Lines<P>& lines, const RoutineArgs& args)
+      : l_(lines),
+        from_(static_cast<const From*>(lines.from.read(args))),
+        to_(static_cast<To*>(lines.to.write(args))),
+        scale_(lines.backward ? P(1) / static_cast<P>(lines.points) : P(1)) {}
+
+  Number read(std::int64_t begin, std::int64_t j) const {
+    if (j < l_.read()) return first(begin, j);
+    const Number z = first(begin, l_.points - j);  // its conjugate, exchanged
+    return {-z.real(), z.imag()};
   }
+  void write(std::int64_t begin, std::int64_t k, Number z) const {
+    if (k >= l_.kept()) return;
+    if (l_.backward) z = {z.imag(), z.real()};
+    To& to = to_[begin + k * l_.inner];
+    if constexpr (is_complex_v<To>)
+      to = {z.real() * scale_, z.imag() * scale_};
+    else
+      to = z.real() * scale_;
+  }
+
+  using Point = FftPoint<P>;
+  // Lines from `line` on, one a lane.
+  void load(std::int64_t line, std::int64_t lines, Point* x) const {
+    std::int64_t begins[Point::kLanes];
+    for (std::int64_t c = 0; c < lines; ++c) begins[c] = l_.from_begin(line + c);
+    if (lines < Point::kLanes) std::fill(x, x + l_.points, Point{});
+    const auto put = [&](std::int64_t j, std::int64_t c, std::int64_t begin) {
+      const Number z = first(begin, j);
+      x[j].re[c] = z.real();
+      x[j].im[c] = z.imag();
+    };
+    if (side_by_side(begins, lines)) {
+      for (std::int64_t j = 0; j < l_.read(); ++j)
+        for (std::int64_t c = 0; c < Point::kLanes; ++c) put(j, c, begins[0] + c);
+    } else {
+      for (std::int64_t j = 0; j < l_.read(); j += kFetched)
+        for (std::int64_t c = 0; c < lines; ++c)
+          for (std::int64_t i = j; i < std::min(j + kFetched, l_.read()); ++i) put(i, c, begins[c]);
+    }
+    for (std::int64_t j = l_.read(); j < l_.points; ++j)
+      x[j] = {-x[l_.points - j].re, x[l_.points - j].im};
+  }
+  void store(std::int64_t line, std::int64_t lines, const Point* x) const {
+    std::int64_t begins[Point::kLanes];
+    for (std::int64_t c = 0; c < lines; ++c) begins[c] = l_.to_begin(line + c);
+    const auto take = [&](std::int64_t k, std::int64_t c, std::int64_t begin) {
+      write(begin, k, {x[k].re[c], x[k].im[c]});
+    };
+    if (side_by_side(begins, lines)) {
+      for (std::int64_t k = 0; k < l_.kept(); ++k)
+        for (std::int64_t c = 0; c < Point::kLanes; ++c) take(k, c, begins[0] + c);
+    } else {
+      for (std::int64_t k = 0; k < l_.kept(); k += kFetched)
+        for (std::int64_t c = 0; c < lines; ++c)
+          for (std::int64_t i = k; i < std::min(k + kFetched, l_.kept()); ++i)
+            take(i, c, begins[c]);
+    }
+  }
+
+ private:
+  Number first(std::int64_t begin, std::int64_t j) const {
+    Number z;
+    if constexpr (is_complex_v<From>) {
+      const From v = from_[begin + j * l_.inner];
+      z = {v.real(), v.imag()};
+    } else {
+      z = {from_[begin + j * l_.inner], 0};
+    }
+    if (l_.real_out && (j == 0 || 2 * j == l_.points)) z.imag(0);
+    if (l_.backward) z = {z.imag(), z.real()};
+    return z;
+  }
+  // What one access brings into the cache: lines of 2^k points are where it has few places, and must
+  // not drive each other out.
+  static constexpr std::int64_t kFetched = FftPoint<P>::kFetched;
+  static bool side_by_side(const std::int64_t* begins, std::int64_t lines) {
+    return lines == Point::kLanes && begins[lines - 1] - begins[0] == lines - 1;
+  }
+  const Lines<P>& l_;
+  const From* const from_;
+  To* const to_;
+  const P scale_;
+};
+
+template <class P, class F>
+void with_elements(const Lines<P>& l, const RoutineArgs& args, F f) {
+  using C = std::complex<P>;
+  if (l.real_in)
+    f(Elements<P, P, C>(l, args));
+  else if (l.real_out)
+    f(Elements<P, C, P>(l, args));
+  else
+    f(Elements<P, C, C>(l, args));
+}
+
+// Whole lines.
+template <class P>
+void run_lines(const Lines<P>& l, const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+  Workspace<P>& w = workspace<P>();
+  const FftPlan<P>& plan = *l.plan;
+  with_elements(l, args, [&](const auto& elements) {
+    if (plan.lanes) {
+      w.make_room(l.points + plan.lanes->work_points(), 0);
+      for (std::int64_t line = begin; line < end; line += FftPoint<P>::kLanes) {
+        const std::int64_t lines = std::min(FftPoint<P>::kLanes, end - line);
+        elements.load(line, lines, w.points.data());
+        elements.store(line, lines, plan.lanes->run(w.points.data(), w.points.data() + l.points));
+      }
+      return;
+    }
+    for (std::int64_t line = begin; line < end; ++line) {
+      const std::int64_t from = l.from_begin(line), to = l.to_begin(line);
+      const auto read = [&](std::int64_t j) { return elements.read(from, j); };
+      const auto write = [&](std::int64_t k, std::complex<P> z) { elements.write(to, k, z); };
+      if (plan.matrix) {
+        const FftMatrix<P>& m = *plan.matrix;
+        w.make_room(m.space_points(), m.half_numbers());
+        for (std::int64_t t = 0; t < m.column_tasks(); ++t)
+          m.columns(read, w.numbers.data(), w.points.data(), t);
+        for (std::int64_t t = 0; t < m.row_tasks(); ++t)
+          m.rows(w.numbers.data(), w.points.data(), t, write);
+        continue;
+      }
+      const FftConvolved<P>& c = *plan.convolved;
+      w.make_room(c.space_points(), l.points + c.work_numbers());
+      std::complex<P>* const x = w.numbers.data();
+      for (std::int64_t j = 0; j < l.points; ++j) x[j] = read(j);
+      c.run(x, x + l.points, w.points.data());
+      for (std::int64_t k = 0; k < l.points; ++k) write(k, x[k]);
+    }
+  });
   w.tidy();
 }
 
 template <class P>
-void run_lines(const Lines& l, const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
-  using C = std::complex<P>;
-  const void* from = l.from.read(args);
-  void* to = l.to.write(args);
-  if (l.real_in)
-    run_lines(l, static_cast<const P*>(from), static_cast<C*>(to), begin, end);
-  else if (l.real_out)
-    run_lines(l, static_cast<const C*>(from), static_cast<P*>(to), begin, end);
-  else
-    run_lines(l, static_cast<const C*>(from), static_cast<C*>(to), begin, end);
-}
-
-double seconds_of(const Lines& l) {
+double seconds_of(const Lines<P>& l) {
   const auto n = static_cast<double>(l.points);
-  return 2e-9 * n * (std::log2(n) + 2) * (l.plan->work_points() > 0 ? 4 : 1);
+  return 4e-10 * n * (std::log2(n) + 4) * (is_fft_smooth(l.points) ? 1 : 6);
 }
 
-Stage stage_of(const Lines& l) {
+// Tasks of `count` equal pieces that take so long together.
+template <class F>
+Stage stage_of(std::int64_t count, double seconds, std::int64_t multiple, F run) {
   constexpr double kWorthATask = 4e-5;
-  const std::int64_t count = l.outer * l.inner;
-  std::int64_t together = static_cast<std::int64_t>(kWorthATask / seconds_of(l)) + 1;
-  if (l.inner > 1) together = (together + kTogether - 1) / kTogether * kTogether;
+  const std::int64_t pieces =
+      static_cast<std::int64_t>(kWorthATask * static_cast<double>(count) / seconds) + 1;
+  const std::int64_t together = (pieces + multiple - 1) / multiple * multiple;
   Stage s;
   s.tasks = (count + together - 1) / together;
   s.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
-    const std::int64_t first = begin * together, last = std::min(count, end * together);
-    if (l.narrow)
-      run_lines<float>(l, args, first, last);
-    else
-      run_lines<double>(l, args, first, last);
+    run(args, begin * together, std::min(count, end * together));
   };
   return s;
 }
 
+// Few long lines are cut, so that several workers have something of each; between the stages they
+// are in scratch memory behind `used`. Gives its bytes.
+template <class P>
+std::size_t add_stages(Routine& routine, const Lines<P>& l, std::size_t used) {
+  const double seconds = seconds_of(l) * static_cast<double>(l.count());
+  routine.seconds += seconds;
+  constexpr std::int64_t kFew = 8;
+  if (!l.plan->matrix || l.count() >= kFew) {
+    routine.stages.push_back(stage_of(l.count(), seconds, l.plan->lanes ? FftPoint<P>::kLanes : 1,
+                                      [l](const RoutineArgs& args, std::int64_t begin,
+                                          std::int64_t end) { run_lines(l, args, begin, end); }));
+    return 0;
+  }
+  const auto half = [l, used](const RoutineArgs& args, std::int64_t line) {
+    return reinterpret_cast<std::complex<P>*>(static_cast<std::byte*>(args.scratch) + used) +
+           line * l.plan->matrix->half_numbers();
+  };
+  const std::int64_t columns = l.plan->matrix->column_tasks(), rows = l.plan->matrix->row_tasks();
+  routine.stages.push_back(
+      stage_of(l.count() * columns, seconds / 2, 1,
+               [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+                 Workspace<P>& w = workspace<P>();
+                 w.make_room(l.plan->matrix->space_points(), 0);
+                 with_elements(l, args, [&](const auto& elements) {
+                   for (std::int64_t t = begin; t < end; ++t) {
+                     const std::int64_t line = t / columns, from = l.from_begin(line);
+                     l.plan->matrix->columns([&](std::int64_t j) { return elements.read(from, j); },
+                                             half(args, line), w.points.data(), t % columns);
+                   }
+                 });
+               }));
+  routine.stages.push_back(
+      stage_of(l.count() * rows, seconds / 2, 1,
+               [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+                 Workspace<P>& w = workspace<P>();
+                 w.make_room(l.plan->matrix->space_points(), 0);
+                 with_elements(l, args, [&](const auto& elements) {
+                   for (std::int64_t t = begin; t < end; ++t) {
+                     const std::int64_t line = t / rows, to = l.to_begin(line);
+                     l.plan->matrix->rows(
+                         half(args, line), w.points.data(), t % rows,
+                         [&](std::int64_t k, std::complex<P> z) { elements.write(to, k, z); });
+                   }
+                 });
+               }));
+  return static_cast<std::size_t>(l.count() * l.plan->matrix->half_numbers()) *
+         sizeof(std::complex<P>);
+}
+
 // Plans hold numbers for each point where a length has large prime factors.
-std::shared_ptr<const FftPlan> plan_of(std::int64_t points, bool backward) {
+template <class P>
+std::shared_ptr<const FftPlan<P>> plan_of(std::int64_t points) {
   try {
-    return FftPlan::get(points, backward);
+    return FftPlan<P>::get(points);
   } catch (const std::bad_alloc&) {
     Message("fft")
         .problem("there is no memory for the roots of unity of " + std::to_string(points) +
                  " points")
-        .rule("a length with prime factors above 5 takes some 150 bytes a point")
+        .rule("a length with prime factors above 23 takes some 150 bytes a point")
         .advice("fill up to a length of small factors, or transform shorter stretches")
         .raise<DeviceError>();
   }
 }
 
+template <class P>
 std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   const ops::FftKind kind = *ops::fft_kind(a.attrs.str("kind"));
-  const bool real_in = kind == ops::FftKind::rfft, real_out = kind == ops::FftKind::irfft,
-             backward = real_out || kind == ops::FftKind::ifft;
+  const bool real_in = kind == ops::FftKind::rfft, real_out = kind == ops::FftKind::irfft;
   const Ints& length = a.attrs.ints("length");
   // What lies before the last dimension is transformed where it is complex: in the result, or
   // before a real result is made.
@@ -163,28 +298,29 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   auto routine = std::make_shared<Routine>();
   routine->name = a.op.name;
   Memory from{Memory::operand};
+  const std::size_t between = real_out && length.size() > 1
+                                  ? static_cast<std::size_t>(a.inputs[0].bytes() + 63) / 64 * 64
+                                  : 0;
+  std::size_t halves = 0;
   const auto along = [&](int d) {
-    Lines l;
+    Lines<P> l;
     l.points = length[static_cast<std::size_t>(d - first)];
-    l.plan = plan_of(l.points, backward);
+    l.plan = plan_of<P>(l.points);
     l.outer = l.inner = 1;
     for (int k = 0; k < halved.rank(); ++k)
       if (k != d) (k < d ? l.outer : l.inner) *= halved[static_cast<std::size_t>(k)];
     l.real_in = real_in && d == last;
     l.real_out = real_out && d == last;
-    l.narrow = real_dtype(a.inputs[0].dtype) == DType::float32;
-    l.scale = backward ? 1 / static_cast<double>(l.points) : 1;
+    l.backward = real_out || kind == ops::FftKind::ifft;
     l.from = from;
     l.to = {real_out && d != last ? Memory::scratch : Memory::result};
     from = l.to;
-    routine->seconds += seconds_of(l) * static_cast<double>(l.outer * l.inner);
-    routine->stages.push_back(stage_of(l));
+    halves = std::max(halves, add_stages(*routine, l, between));
   };
   if (!real_out) along(last);
   for (int d = last - 1; d >= first; --d) along(d);
   if (real_out) along(last);
-  if (real_out && length.size() > 1)
-    routine->scratch_bytes = static_cast<std::size_t>(a.inputs[0].bytes());
+  routine->scratch_bytes = between + halves;
   return routine;
 }
 
@@ -193,6 +329,9 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
 
 namespace tessera::inline v0::ops {
 
-std::shared_ptr<const Routine> fft_call(const CallArgs& a) { return codegen::routine_of(a); }
+std::shared_ptr<const Routine> fft_call(const CallArgs& a) {
+  return real_dtype(a.inputs[0].dtype) == DType::float32 ? codegen::routine_of<float>(a)
+                                                         : codegen::routine_of<double>(a);
+}
 
 }  // namespace tessera::inline v0::ops

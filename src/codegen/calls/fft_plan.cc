@@ -1,14 +1,7 @@
-// KISS FFT takes lengths of the factors 2, 3 and 5; for others it sums over each prime factor, which
-// is quadratic in it. Those are convolutions here (Bluestein 1970), carried out by transforms of a
-// length that the library takes; short ones are summed. It goes all over a line at every step, so
-// one that no cache holds is a matrix here, whose columns and rows it transforms (Bailey 1990).
 #include "codegen/calls/fft_plan.h"
 
 #include "ops/linalg/fft.h"
 
-#include <kissfft/kissfft.hh>
-
-#include <algorithm>
 #include <cmath>
 #include <list>
 #include <mutex>
@@ -16,163 +9,121 @@
 namespace tessera::inline v0::codegen {
 namespace {
 
-using Number = FftPlan::Number;
+// Lines of so many points, of all lanes, are in a core's cache.
+constexpr std::int64_t kInCache = 4096;
 
-bool is_smooth(std::int64_t n) {
-  for (std::int64_t p : {2, 3, 5})
-    while (n % p == 0) n /= p;
-  return n == 1;
-}
+constexpr std::int64_t kFine = 1024;
 
-class Smooth : public FftPlan {
- public:
-  Smooth(std::int64_t n, bool backward) : fft_(static_cast<std::size_t>(n), backward) {}
-  void run(const Number* in, Number* out, Number*) const override { fft_.transform(in, out); }
-
- private:
-  kissfft<double> fft_;
-};
-
-class Summed : public FftPlan {
- public:
-  Summed(std::int64_t n, bool backward) : n_(n) {
-    for (std::int64_t k = 0; k < n; ++k) {
-      const Number w = ops::unit_root(k, n);
-      roots_.push_back(backward ? w : std::conj(w));
-    }
-  }
-  void run(const Number* in, Number* out, Number*) const override {
-    for (std::int64_t k = 0; k < n_; ++k) {
-      Number sum = 0;
-      for (std::int64_t j = 0; j < n_; ++j)
-        sum += in[j] * roots_[static_cast<std::size_t>(j * k % n_)];
-      out[k] = sum;
-    }
-  }
-
- private:
-  std::int64_t n_;
-  std::vector<Number> roots_;
-};
-
-// j = j1 b + j2 and k = k1 + a k2 of n = a b: columns j2 are transformed to k1, turned by
-// exp(-2 pi i j2 k1 / n), and rows k1 to k2.
-class Matrix : public FftPlan {
- public:
-  Matrix(std::int64_t a, std::int64_t b, bool backward)
-      : a_(static_cast<std::size_t>(a)),
-        b_(static_cast<std::size_t>(b)),
-        columns_(a_, backward),
-        rows_(b_, backward) {
-    const std::int64_t n = a * b;
-    const auto root = [&](std::int64_t k) {
-      const Number w = ops::unit_root(k, n);
-      return backward ? w : std::conj(w);
-    };
-    for (std::int64_t k = 0; k < kFine; ++k) fine_.push_back(root(k));
-    for (std::int64_t k = 0; k < n; k += kFine) coarse_.push_back(root(k));
-  }
-  std::size_t work_points() const override { return a_ * b_ + 2 * kTogether * std::max(a_, b_); }
-  void run(const Number* in, Number* out, Number* work) const override {
-    Number *line = work + a_ * b_, *done = line + kTogether * std::max(a_, b_);
-    for (std::size_t j = 0; j < b_; j += kTogether) {
-      const std::size_t count = std::min(kTogether, b_ - j);
-      for (std::size_t i = 0; i < a_; ++i)
-        for (std::size_t c = 0; c < count; ++c) line[c * a_ + i] = in[i * b_ + j + c];
-      for (std::size_t c = 0; c < count; ++c) columns_.transform(line + c * a_, done + c * a_);
-      for (std::size_t k = 0; k < a_; ++k)
-        for (std::size_t c = 0; c < count; ++c)
-          work[k * b_ + j + c] = done[c * a_ + k] * root((j + c) * k);
-    }
-    for (std::size_t k = 0; k < a_; k += kTogether) {
-      const std::size_t count = std::min(kTogether, a_ - k);
-      for (std::size_t c = 0; c < count; ++c) rows_.transform(work + (k + c) * b_, done + c * b_);
-      for (std::size_t i = 0; i < b_; ++i)
-        for (std::size_t c = 0; c < count; ++c) out[i * a_ + k + c] = done[c * b_ + i];
-    }
-  }
-
- private:
-  static constexpr std::size_t kTogether = 8;  // columns that are fetched together
-  static constexpr std::int64_t kFine = 1024;
-  Number root(std::size_t k) const { return coarse_[k / kFine] * fine_[k % kFine]; }
-  std::size_t a_, b_;
-  kissfft<double> columns_, rows_;
-  std::vector<Number> fine_, coarse_;  // roots of unity by the low and the high digits
-};
-
-std::shared_ptr<const FftPlan> smooth(std::int64_t n, bool backward) {
-  constexpr std::int64_t kInCache = 1 << 14;
-  if (n <= kInCache) return std::make_shared<Smooth>(n, backward);
+// The largest factor up to the root.
+std::int64_t rows_of(std::int64_t n) {
   auto a = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
   while (n % a) --a;
-  return std::make_shared<Matrix>(a, n / a, backward);
+  return a;
 }
 
-// j k = (j^2 + k^2 - (k - j)^2) / 2, so X(k) = c(k) sum over j of x(j) c(j) conj(c(k - j)) with
-// c(j) = exp(-pi i j^2 / n), or its conjugate backward.
-class Convolved : public FftPlan {
- public:
-  Convolved(std::int64_t n, bool backward)
-      : n_(static_cast<std::size_t>(n)),
-        m_(length_for(n)),
-        forward_(smooth(static_cast<std::int64_t>(m_), false)),
-        back_(smooth(static_cast<std::int64_t>(m_), true)) {
-    for (std::int64_t j = 0, square = 0; j < n; ++j) {
-      const Number c = ops::unit_root(square, 2 * n);
-      chirp_.push_back(backward ? c : std::conj(c));
-      square = (square + 2 * j + 1) % (2 * n);  // (j + 1)^2
-    }
-    std::vector<Number> kernel(m_);
-    const double each = 1 / static_cast<double>(m_);
-    for (std::size_t j = 0; j < n_; ++j) {
-      kernel[j] = std::conj(chirp_[j]) * each;
-      if (j > 0) kernel[m_ - j] = kernel[j];
-    }
-    kernel_.resize(m_);
-    std::vector<Number> work(forward_->work_points());
-    forward_->run(kernel.data(), kernel_.data(), work.data());
-  }
-  std::size_t work_points() const override { return 2 * m_ + forward_->work_points(); }
-  void run(const Number* in, Number* out, Number* work) const override {
-    Number *x = work, *y = work + m_, *more = work + 2 * m_;
-    for (std::size_t j = 0; j < n_; ++j) x[j] = in[j] * chirp_[j];
-    std::fill(x + n_, x + m_, Number(0));
-    forward_->run(x, y, more);
-    for (std::size_t k = 0; k < m_; ++k) y[k] *= kernel_[k];
-    back_->run(y, x, more);
-    for (std::size_t k = 0; k < n_; ++k) out[k] = x[k] * chirp_[k];
-  }
-
- private:
-  static std::size_t length_for(std::int64_t n) {
-    std::int64_t m = 2 * n - 1;
-    while (!is_smooth(m)) ++m;
-    return static_cast<std::size_t>(m);
-  }
-  std::size_t n_, m_;
-  std::shared_ptr<const FftPlan> forward_, back_;
-  std::vector<Number> chirp_, kernel_;
-};
-
-std::shared_ptr<const FftPlan> make(std::int64_t n, bool backward) {
-  constexpr std::int64_t kShort = 24;
-  if (is_smooth(n)) return smooth(n, backward);
-  if (n <= kShort) return std::make_shared<Summed>(n, backward);
-  return std::make_shared<Convolved>(n, backward);
+// Without the search for infinities that C++'s product makes.
+template <class P>
+std::complex<P> times(std::complex<P> a, std::complex<P> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
+template <class P>
+std::complex<P> narrowed(std::complex<double> x) {
+  return {static_cast<P>(x.real()), static_cast<P>(x.imag())};
+}
+
+}  // namespace
+
+template <class P>
+FftMatrix<P>::FftMatrix(std::int64_t n)
+    : a_(rows_of(n)),
+      b_(n / a_),
+      stride_(b_ + Point::kLanes),
+      columns_(FftLanes<P>::make(a_)),
+      rows_(FftLanes<P>::make(b_)),
+      space_points_(std::max(a_ + columns_->work_points(), b_ + rows_->work_points())) {
+  const auto root = [n](std::int64_t k) { return std::conj(ops::unit_root(k, n)); };
+  for (std::int64_t k = 0; k < std::min(n, kFine); ++k) fine_.push_back(root(k));
+  for (std::int64_t k = 0; k < n; k += kFine) coarse_.push_back(root(k));
+  for (std::int64_t k = 0; k < a_; ++k) {
+    Point p;
+    for (std::int64_t c = 0; c < kLanes; ++c) set(p, c, narrowed<P>(root(c * k % n)));
+    lanes_.push_back(p);
+  }
+}
+
+template <class P>
+FftPoint<P> FftMatrix<P>::turned(const Point& x, std::int64_t column, std::int64_t k) const {
+  const auto turns = static_cast<std::size_t>(column * k);
+  const std::complex<P> first = narrowed<P>(times(coarse_[turns / kFine], fine_[turns % kFine]));
+  const Point& each = lanes_[static_cast<std::size_t>(k)];
+  const auto re = each.re * first.real() - each.im * first.imag(),
+             im = each.re * first.imag() + each.im * first.real();
+  return {x.re * re - x.im * im, x.re * im + x.im * re};
+}
+
+template <class P>
+FftConvolved<P>::FftConvolved(std::int64_t n) : n_(n), m_(fft_length_for(2 * n - 1)), matrix_(m_) {
+  const auto at = [](std::int64_t k) { return static_cast<std::size_t>(k); };
+  std::vector<Number> kernel(at(m_)), half(at(matrix_.half_numbers()));
+  for (std::int64_t j = 0; const std::complex<double> c : fft_chirp(n)) {
+    chirp_.push_back(narrowed<P>(c));
+    kernel[at(j)] = kernel[at((m_ - j) % m_)] = narrowed<P>(std::conj(c) / static_cast<double>(m_));
+    ++j;
+  }
+  kernel_.resize(at(m_));
+  std::vector<FftPoint<P>> space(at(space_points()));
+  transform(kernel.data(), kernel_.data(), half.data(), space.data());
+}
+
+template <class P>
+void FftConvolved<P>::transform(const Number* from, Number* to, Number* half,
+                                FftPoint<P>* space) const {
+  const auto read = [=](std::int64_t j) { return from[j]; };
+  const auto write = [=](std::int64_t k, Number x) { to[k] = x; };
+  for (std::int64_t t = 0; t < matrix_.column_tasks(); ++t) matrix_.columns(read, half, space, t);
+  for (std::int64_t t = 0; t < matrix_.row_tasks(); ++t) matrix_.rows(half, space, t, write);
+}
+
+// The transform back is one of exchanged numbers, which are exchanged behind it.
+template <class P>
+void FftConvolved<P>::run(Number* x, Number* work, FftPoint<P>* space) const {
+  Number *const line = work, *const half = work + m_;
+  const auto exchanged = [](Number z) { return Number(z.imag(), z.real()); };
+  for (std::int64_t j = 0; j < n_; ++j) line[j] = times(x[j], chirp_[static_cast<std::size_t>(j)]);
+  std::fill(line + n_, line + m_, Number(0));
+  transform(line, line, half, space);
+  for (std::int64_t k = 0; k < m_; ++k)
+    line[k] = exchanged(times(line[k], kernel_[static_cast<std::size_t>(k)]));
+  transform(line, line, half, space);
+  for (std::int64_t k = 0; k < n_; ++k)
+    x[k] = times(exchanged(line[k]), chirp_[static_cast<std::size_t>(k)]);
+}
+
+template <class P>
+FftPlan<P>::FftPlan(std::int64_t n) {
+  if (n <= kInCache)
+    lanes = FftLanes<P>::make(n);
+  else if (is_fft_smooth(n))
+    matrix = std::make_unique<FftMatrix<P>>(n);
+  else
+    convolved = std::make_unique<FftConvolved<P>>(n);
+}
+
+namespace {
+
+template <class P>
 class Kept {
  public:
-  std::shared_ptr<const FftPlan> get(std::int64_t n, bool backward) {
+  std::shared_ptr<const FftPlan<P>> get(std::int64_t n) {
     {
       std::lock_guard lock(mutex_);
-      if (auto plan = find(n, backward)) return plan;
+      if (auto plan = find(n)) return plan;
     }
-    std::shared_ptr<const FftPlan> plan = make(n, backward);
+    auto plan = std::make_shared<const FftPlan<P>>(n);
     std::lock_guard lock(mutex_);
-    if (auto other = find(n, backward)) return other;  // another thread was quicker
-    entries_.push_front({n, backward, plan});
+    if (auto other = find(n)) return other;  // another thread was quicker
+    entries_.push_front({n, plan});
     points_ += n;
     while (points_ > kMostPoints && entries_.size() > 1) {
       points_ -= entries_.back().n;
@@ -184,13 +135,12 @@ class Kept {
  private:
   struct Entry {
     std::int64_t n;
-    bool backward;
-    std::shared_ptr<const FftPlan> plan;
+    std::shared_ptr<const FftPlan<P>> plan;
   };
   static constexpr std::int64_t kMostPoints = 1 << 20;  // of up to 64 bytes
-  std::shared_ptr<const FftPlan> find(std::int64_t n, bool backward) {
+  std::shared_ptr<const FftPlan<P>> find(std::int64_t n) {
     for (auto it = entries_.begin(); it != entries_.end(); ++it)
-      if (it->n == n && it->backward == backward) {
+      if (it->n == n) {
         entries_.splice(entries_.begin(), entries_, it);
         return it->plan;
       }
@@ -203,9 +153,17 @@ class Kept {
 
 }  // namespace
 
-std::shared_ptr<const FftPlan> FftPlan::get(std::int64_t n, bool backward) {
-  static Kept* kept = new Kept;  // leaked on purpose, as all that threads of the pool may use
-  return kept->get(n, backward);
+template <class P>
+std::shared_ptr<const FftPlan<P>> FftPlan<P>::get(std::int64_t n) {
+  static auto* kept = new Kept<P>;  // leaked on purpose, as all that threads of the pool may use
+  return kept->get(n);
 }
+
+template class FftMatrix<float>;
+template class FftMatrix<double>;
+template class FftConvolved<float>;
+template class FftConvolved<double>;
+template struct FftPlan<float>;
+template struct FftPlan<double>;
 
 }  // namespace tessera::inline v0::codegen

@@ -23,8 +23,7 @@ template <class F>
 Op bitwise(Arith arith, std::string name, const std::string& doc, F f) {
   constexpr int kArity = std::is_invocable_v<F, int> ? 1 : 2;
   std::string stablehlo = name;
-  Op op = arith_op(arith, std::move(name), std::move(stablehlo), std::move(doc), kArity,
-                   Accepts::integral);
+  Op op = arith_op(arith, std::move(name), std::move(stablehlo), doc, kArity, Accepts::integral);
   op.exact = true;
   op.jvp = no_tangent();
   op.waived["transpose"] = "integers and booleans have no derivative";

@@ -98,7 +98,7 @@ void CollectiveWork::lay_out(std::byte* to, Elements some) const {
     if (in.size() < together) continue;
     if (together > 1)
       reduce(reduction_of(col.combiner), col.dtype, {in.data(), in.size()}, to, some.size(),
-             Stage::halves);
+             ReduceStage::halves);
     else
       std::memcpy(to, in[0], static_cast<std::size_t>(some.size() * size_of(col.dtype)));
     in.clear();
@@ -151,11 +151,11 @@ class CollectiveWork::Combination {
         InlineVector<const std::byte*, 16> from;
         for (std::size_t j = 0; j < together; ++j)
           from.push_back(own_[own++] + (first + begin) * e);
-        reduce(how_, w_.col().dtype, {from.data(), from.size()}, free, n, Stage::halves);
+        reduce(how_, w_.col().dtype, {from.data(), from.size()}, free, n, ReduceStage::halves);
         in.push_back(free);
         free += n * combined;
       }
-      reduce(how_, w_.col().dtype, {in.data(), in.size()}, out + begin * e, n, Stage::rest);
+      reduce(how_, w_.col().dtype, {in.data(), in.size()}, out + begin * e, n, ReduceStage::rest);
     }
   }
 

@@ -101,12 +101,12 @@ void reduce_typed(std::span<const std::byte* const> in, std::byte* to, std::int6
 
 template <Reduction op, class T>
 void reduce_in(std::span<const std::byte* const> in, std::byte* out, std::int64_t count,
-               Stage stage) {
+               ReduceStage stage) {
   using A = typename Accumulate<T>::type;
   using S = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
   if constexpr (!std::is_same_v<A, S>) {
-    if (stage == Stage::halves) return reduce_typed<op, A, S, A>(in, out, count);
-    if (stage == Stage::rest) return reduce_typed<op, A, A, S>(in, out, count);
+    if (stage == ReduceStage::halves) return reduce_typed<op, A, S, A>(in, out, count);
+    if (stage == ReduceStage::rest) return reduce_typed<op, A, A, S>(in, out, count);
   }
   reduce_typed<op, A, S, S>(in, out, count);
 }
@@ -120,7 +120,7 @@ DType accumulated_in(DType dtype) {
 }
 
 void reduce(Reduction op, DType dtype, std::span<const std::byte* const> in, std::byte* out,
-            std::int64_t count, Stage stage) {
+            std::int64_t count, ReduceStage stage) {
   dispatch(dtype, [&](auto tag) {
     using T = decltype(tag);
     switch (op) {

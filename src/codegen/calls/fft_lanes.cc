@@ -1,0 +1,295 @@
+// Passes of Stockham's transform (Cochran and others 1967): each takes a factor of the length and
+// leaves the points in order, from one memory to the other. Compiled for several processors, with
+// the same operations in each.
+#include "codegen/calls/fft_lanes.h"
+
+#include "codegen/kernel/isa.h"
+#include "ops/linalg/fft.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::codegen {
+namespace {
+
+#define INLINE [[gnu::always_inline]] inline
+
+constexpr std::int64_t kLargestFactor = 23;
+
+// `before` points lie between the operands of a sum, whose place among them is of `groups`; it
+// leaves `strides` lines of results side by side.
+template <class P>
+struct Pass {
+  std::int64_t radix, groups, stride;
+  std::vector<std::complex<P>> turns;  // by group, of all but the first operand
+  std::vector<std::complex<P>> roots;  // of unity, where the sum has no formula of its own
+};
+
+template <class P>
+INLINE void turn(FftPoint<P>& x, const std::complex<P>& by) {
+  const auto re = x.re * by.real() - x.im * by.imag();
+  x.im = x.re * by.imag() + x.im * by.real();
+  x.re = re;
+}
+// to = a + b, a - b, a - i b and a + i b.
+template <class P>
+INLINE void add(FftPoint<P>& to, const FftPoint<P>& a, const FftPoint<P>& b) {
+  to.re = a.re + b.re;
+  to.im = a.im + b.im;
+}
+template <class P>
+INLINE void subtract(FftPoint<P>& to, const FftPoint<P>& a, const FftPoint<P>& b) {
+  to.re = a.re - b.re;
+  to.im = a.im - b.im;
+}
+template <class P>
+INLINE void add_behind(FftPoint<P>& to, const FftPoint<P>& a, const FftPoint<P>& b) {
+  const auto re = a.re + b.im;
+  to.im = a.im - b.re;
+  to.re = re;
+}
+template <class P>
+INLINE void add_ahead(FftPoint<P>& to, const FftPoint<P>& a, const FftPoint<P>& b) {
+  const auto re = a.re - b.im;
+  to.im = a.im + b.re;
+  to.re = re;
+}
+
+// The transform of `radix` points, in place.
+template <class P, int radix>
+INLINE void sum_up(FftPoint<P>* a) {
+  if constexpr (radix == 2) {
+    const FftPoint<P> b = a[1];
+    subtract(a[1], a[0], b);
+    add(a[0], a[0], b);
+  } else if constexpr (radix == 3) {
+    constexpr P sine = P(0.866025403784438646763723170752936183L);
+    FftPoint<P> sum, off;
+    add(sum, a[1], a[2]);
+    subtract(off, a[1], a[2]);
+    off.re *= sine;
+    off.im *= sine;
+    FftPoint<P> middle{a[0].re - sum.re * P(0.5), a[0].im - sum.im * P(0.5)};
+    add(a[0], a[0], sum);
+    add_behind(a[1], middle, off);
+    add_ahead(a[2], middle, off);
+  } else if constexpr (radix == 4) {
+    FftPoint<P> even, odd, even_off, odd_off;
+    add(even, a[0], a[2]);
+    subtract(even_off, a[0], a[2]);
+    add(odd, a[1], a[3]);
+    subtract(odd_off, a[1], a[3]);
+    add(a[0], even, odd);
+    add_behind(a[1], even_off, odd_off);
+    subtract(a[2], even, odd);
+    add_ahead(a[3], even_off, odd_off);
+  } else {
+    static_assert(radix == 5);
+    constexpr P c1 = P(0.309016994374947424102293417182819059L),
+                c2 = P(-0.809016994374947424102293417182819059L),
+                s1 = P(0.951056516295153572116439333379382143L),
+                s2 = P(0.587785252292473129168705954639072769L);
+    FftPoint<P> outer, inner, outer_off, inner_off;
+    add(outer, a[1], a[4]);
+    subtract(outer_off, a[1], a[4]);
+    add(inner, a[2], a[3]);
+    subtract(inner_off, a[2], a[3]);
+    const FftPoint<P> first{a[0].re + outer.re * c1 + inner.re * c2,
+                            a[0].im + outer.im * c1 + inner.im * c2},
+        second{a[0].re + outer.re * c2 + inner.re * c1, a[0].im + outer.im * c2 + inner.im * c1},
+        first_off{outer_off.re * s1 + inner_off.re * s2, outer_off.im * s1 + inner_off.im * s2},
+        second_off{outer_off.re * s2 - inner_off.re * s1, outer_off.im * s2 - inner_off.im * s1};
+    add(a[0], a[0], outer);
+    add(a[0], a[0], inner);
+    add_behind(a[1], first, first_off);
+    add_behind(a[2], second, second_off);
+    add_ahead(a[3], second, second_off);
+    add_ahead(a[4], first, first_off);
+  }
+}
+
+template <class P, int radix>
+INLINE void run_pass(const Pass<P>& p, const FftPoint<P>* x, FftPoint<P>* y) {
+  const std::complex<P>* turns = p.turns.data();
+  for (std::int64_t g = 0; g < p.groups; ++g, turns += radix - 1)
+    for (std::int64_t q = 0; q < p.stride; ++q) {
+      FftPoint<P> a[radix];
+      for (int k = 0; k < radix; ++k) a[k] = x[q + p.stride * (g + p.groups * k)];
+      sum_up<P, radix>(a);
+      FftPoint<P>* const to = y + q + p.stride * radix * g;
+      to[0] = a[0];
+      for (int k = 1; k < radix; ++k) {
+        if (g) turn(a[k], turns[k - 1]);
+        to[p.stride * k] = a[k];
+      }
+    }
+}
+
+// Of another prime, term by term.
+template <class P>
+INLINE void run_pass(const Pass<P>& p, const FftPoint<P>* x, FftPoint<P>* y) {
+  const std::complex<P>* turns = p.turns.data();
+  for (std::int64_t g = 0; g < p.groups; ++g, turns += p.radix - 1)
+    for (std::int64_t q = 0; q < p.stride; ++q)
+      for (std::int64_t k = 0; k < p.radix; ++k) {
+        FftPoint<P> sum = x[q + p.stride * g];
+        for (std::int64_t j = 1; j < p.radix; ++j) {
+          FftPoint<P> term = x[q + p.stride * (g + p.groups * j)];
+          turn(term, p.roots[static_cast<std::size_t>(j * k % p.radix)]);
+          add(sum, sum, term);
+        }
+        if (g && k) turn(sum, turns[k - 1]);
+        y[q + p.stride * (p.radix * g + k)] = sum;
+      }
+}
+
+template <class P>
+using Passes = std::vector<Pass<P>>;
+
+template <class P>
+INLINE FftPoint<P>* run_all(const Passes<P>& passes, FftPoint<P>* x, FftPoint<P>* y) {
+  for (const Pass<P>& p : passes) {
+    switch (p.radix) {
+      case 2: run_pass<P, 2>(p, x, y); break;
+      case 3: run_pass<P, 3>(p, x, y); break;
+      case 4: run_pass<P, 4>(p, x, y); break;
+      case 5: run_pass<P, 5>(p, x, y); break;
+      default: run_pass<P>(p, x, y);
+    }
+    std::swap(x, y);
+  }
+  return x;
+}
+
+#undef INLINE
+
+#if defined(__x86_64__)
+#define FOR_PROCESSOR(name, features)                                                            \
+  [[gnu::target(features)]] FftPoint<float>* name(const Passes<float>& p, FftPoint<float>* x,    \
+                                                  FftPoint<float>* y) {                          \
+    return run_all(p, x, y);                                                                     \
+  }                                                                                              \
+  [[gnu::target(features)]] FftPoint<double>* name(const Passes<double>& p, FftPoint<double>* x, \
+                                                   FftPoint<double>* y) {                        \
+    return run_all(p, x, y);                                                                     \
+  }
+FOR_PROCESSOR(run_avx512, "avx512f,avx512vl,avx512dq")
+FOR_PROCESSOR(run_avx2, "avx2")
+#undef FOR_PROCESSOR
+#endif
+
+template <class P>
+FftPoint<P>* run_here(const Passes<P>& passes, FftPoint<P>* x, FftPoint<P>* y) {
+#if defined(__x86_64__)
+  if (host_isa().avx512) return run_avx512(passes, x, y);
+  if (host_isa().avx2) return run_avx2(passes, x, y);
+#endif
+  return run_all(passes, x, y);
+}
+
+template <class P>
+class Smooth : public FftLanes<P> {
+ public:
+  using typename FftLanes<P>::Point;
+  explicit Smooth(std::int64_t n) : FftLanes<P>(n) {
+    std::int64_t length = n, stride = 1;
+    for (std::int64_t radix : {4, 2, 3, 5, 7, 11, 13, 17, 19, 23})
+      for (; length % radix == 0; length /= radix, stride *= radix) {
+        Pass<P> pass{radix, length / radix, stride, {}, {}};
+        for (std::int64_t g = 0; g < pass.groups; ++g)
+          for (std::int64_t k = 1; k < radix; ++k)
+            pass.turns.push_back(root(g * k % length, length));
+        if (radix > 5)
+          for (std::int64_t k = 0; k < radix; ++k) pass.roots.push_back(root(k, radix));
+        passes_.push_back(std::move(pass));
+      }
+  }
+  Point* run(Point* x, Point* work) const override { return run_here(passes_, x, work); }
+
+ private:
+  static std::complex<P> root(std::int64_t k, std::int64_t n) {
+    const std::complex<double> w = ops::unit_root(k, n);
+    return {static_cast<P>(w.real()), static_cast<P>(-w.imag())};
+  }
+  Passes<P> passes_;
+};
+
+template <class P>
+class Convolved : public FftLanes<P> {
+ public:
+  using typename FftLanes<P>::Point;
+  explicit Convolved(std::int64_t n) : FftLanes<P>(n), inner_(fft_length_for(2 * n - 1)) {
+    const std::int64_t m = inner_.points();
+    std::vector<Point> kernel(static_cast<std::size_t>(m)), work(kernel.size());
+    for (std::int64_t j = 0; const std::complex<double> c : fft_chirp(n)) {
+      chirp_.emplace_back(static_cast<P>(c.real()), static_cast<P>(c.imag()));
+      for (const std::int64_t at : {j, (m - j) % m}) {
+        kernel[static_cast<std::size_t>(at)].re[0] = static_cast<P>(c.real());
+        kernel[static_cast<std::size_t>(at)].im[0] = static_cast<P>(-c.imag());
+      }
+      ++j;
+    }
+    const Point* done = inner_.run(kernel.data(), work.data());
+    const P each = P(1) / static_cast<P>(m);
+    for (std::int64_t k = 0; k < m; ++k)
+      kernel_.emplace_back(done[k].re[0] * each, done[k].im[0] * each);
+  }
+  std::int64_t work_points() const override { return 2 * inner_.points(); }
+  Point* run(Point* x, Point* work) const override {
+    const std::int64_t n = this->points_, m = inner_.points();
+    for (std::int64_t j = 0; j < m; ++j)
+      work[j] = j < n ? turned(x[j], chirp_[static_cast<std::size_t>(j)]) : Point{};
+    Point* const there = inner_.run(work, work + m);
+    for (std::int64_t k = 0; k < m; ++k)
+      there[k] = exchanged(turned(there[k], kernel_[static_cast<std::size_t>(k)]));
+    const Point* back = inner_.run(there, there == work ? work + m : work);
+    for (std::int64_t k = 0; k < n; ++k)
+      x[k] = turned(exchanged(back[k]), chirp_[static_cast<std::size_t>(k)]);
+    return x;
+  }
+
+ private:
+  static Point turned(const Point& x, const std::complex<P>& by) {
+    return {x.re * by.real() - x.im * by.imag(), x.re * by.imag() + x.im * by.real()};
+  }
+  static Point exchanged(const Point& x) { return {x.im, x.re}; }
+  const Smooth<P> inner_;
+  std::vector<std::complex<P>> chirp_, kernel_;
+};
+
+}  // namespace
+
+bool is_fft_smooth(std::int64_t n) {
+  for (std::int64_t p = 2; p <= kLargestFactor; ++p)
+    while (n % p == 0) n /= p;
+  return n == 1;
+}
+
+std::int64_t fft_length_for(std::int64_t n) {
+  const auto quick = [](std::int64_t m) {
+    for (std::int64_t p : {2, 3, 5})
+      while (m % p == 0) m /= p;
+    return m == 1;
+  };
+  while (!quick(n)) ++n;
+  return n;
+}
+
+std::vector<std::complex<double>> fft_chirp(std::int64_t n) {
+  std::vector<std::complex<double>> chirp;
+  for (std::int64_t j = 0, square = 0; j < n; ++j) {
+    chirp.push_back(std::conj(ops::unit_root(square, 2 * n)));
+    square = (square + 2 * j + 1) % (2 * n);  // (j + 1)^2
+  }
+  return chirp;
+}
+
+template <class P>
+std::unique_ptr<const FftLanes<P>> FftLanes<P>::make(std::int64_t n) {
+  if (is_fft_smooth(n)) return std::make_unique<Smooth<P>>(n);
+  return std::make_unique<Convolved<P>>(n);
+}
+
+template class FftLanes<float>;
+template class FftLanes<double>;
+
+}  // namespace tessera::inline v0::codegen
