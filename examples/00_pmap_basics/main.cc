@@ -1,5 +1,6 @@
 // Introduction to pmap: the same program on several devices, each with its part of the data.
 #include "cells.h"
+#include "common/outputs.h"
 
 #include <CLI/CLI.hpp>
 
@@ -112,6 +113,7 @@ int main(int argc, char** argv) {
   }
   try {
     ts::set_device_count(devices);
+    leave_reports_to_the_first();
     show();
     return 0;
   } catch (const ts::Error& e) {

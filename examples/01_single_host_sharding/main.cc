@@ -1,6 +1,7 @@
 // Data parallelism on one host with pmap: how data reaches the devices, how results come back, how
 // devices talk, and what it costs in memory.
 #include "cells.h"
+#include "common/outputs.h"
 
 #include <CLI/CLI.hpp>
 
@@ -159,6 +160,7 @@ int main(int argc, char** argv) {
   }
   try {
     ts::set_device_count(devices);
+    leave_reports_to_the_first();
     show();
     return 0;
   } catch (const ts::Error& e) {

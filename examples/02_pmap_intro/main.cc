@@ -1,6 +1,7 @@
 // An introduction to pmap: a function over several devices, shared and cut arguments, data-parallel
 // training of a small network, and how to get the result back.
 #include "cells.h"
+#include "common/outputs.h"
 
 #include <CLI/CLI.hpp>
 
@@ -106,6 +107,7 @@ int main(int argc, char** argv) {
   }
   try {
     ts::set_device_count(static_cast<int>(devices));
+    leave_reports_to_the_first();
     show(steps);
     return 0;
   } catch (const ts::Error& e) {

@@ -1,5 +1,6 @@
 // Training techniques of the data-parallelism document, cell by cell: the state and the loop, what
 // pmean does, accumulation, mixed precision, masked batches, rates, and the pitfalls.
+#include "common/outputs.h"
 #include "show.h"
 
 #include <CLI/CLI.hpp>
@@ -39,6 +40,7 @@ int main(int argc, char** argv) {
   }
   try {
     ts::set_device_count(kDeviceCount);
+    leave_reports_to_the_first();
     show_guide();
     show_loop();
     show_synchronisation();

@@ -1,6 +1,7 @@
 // Automatic partitioning: whole programs, specs that say how arrays lie on a mesh, and a compiler
 // that puts the communication in.
 #include "cells.h"
+#include "common/outputs.h"
 
 #include <CLI/CLI.hpp>
 
@@ -209,6 +210,7 @@ int main(int argc, char** argv) {
   }
   try {
     ts::set_device_count(devices);
+    leave_reports_to_the_first();
     show();
     return 0;
   } catch (const ts::Error& e) {

@@ -1,5 +1,6 @@
 // Pipelines over a mesh axis: timelines, the same training in five ways, memory.
 #include "cells.h"
+#include "common/outputs.h"
 
 #include <CLI/CLI.hpp>
 
@@ -103,6 +104,7 @@ int main(int argc, char** argv) {
   }
   try {
     ts::set_device_count(devices);
+    leave_reports_to_the_first();
     const Meshes meshes = make_meshes();
     show_timelines(meshes.grid, folder);
     show_bubbles(meshes.grid);

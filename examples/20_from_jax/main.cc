@@ -1,5 +1,6 @@
 // Three models that JAX and Flax exported, run without Python: what they give beside what JAX gave,
 // and one of them fine-tuned here, on one device and on several.
+#include "common/outputs.h"
 #include "models.h"
 
 #include <CLI/CLI.hpp>
@@ -114,6 +115,7 @@ int main(int argc, char** argv) {
   }
   try {
     ts::set_device_count(devices);
+    leave_reports_to_the_first();
     show(folder, devices);
     return 0;
   } catch (const ts::Error& e) {

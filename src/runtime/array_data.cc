@@ -63,6 +63,11 @@ Layout on_device(int device, bool committed, Backend* backend) {
   return {MeshRef(DeviceMesh{{}, {device}}), Spec(), committed, backend};
 }
 
+LayoutPtr place_of_whole(const LayoutPtr& single) {
+  if (single->spec.dims().empty()) return single;
+  return intern(on_device(single->devices()[0], single->committed, single->backend));
+}
+
 LayoutPtr default_layout() {
   // Asked for before the processes are joined, it would be another's.
   static auto* layout = [] {
@@ -283,11 +288,13 @@ ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
   row.shape.erase(row.shape.begin());
   const std::size_t bytes = static_cast<std::size_t>(row.bytes());
   const Layout& layout = *a->layout;
-  if (!layout.everywhere) return nullptr;  // all processes go one way, whoever has the row
+  // All processes go one way, whoever has the row.
+  if (layout.devices().size() > 1 && processes::count() > 1) return nullptr;
   ArrayDataPtr out;
   if (layout.devices().size() == 1) {
     const Shard& s = a->shards.at(0);
-    out = single(row, a->layout, s.buffer, s.offset + static_cast<std::size_t>(i) * bytes);
+    out = single(row, place_of_whole(a->layout), s.buffer,
+                 s.offset + static_cast<std::size_t>(i) * bytes);
   } else {
     if (layout.spec.dims().size() > 1) return nullptr;
     spmd::Blocks blocks = blocks_of(a->type, layout);

@@ -49,6 +49,9 @@ struct Layout {
 /// The whole of an array on one device.
 Layout on_device(int device, bool committed, Backend* backend = &default_backend());
 using LayoutPtr = std::shared_ptr<const Layout>;
+/// Where a whole lies that is computed from an array on the one device of a layout: a mesh of one
+/// device may cut dimensions that the whole does not have.
+LayoutPtr place_of_whole(const LayoutPtr& single);
 LayoutPtr intern(Layout layout);
 /// The first of this process's CPU devices, uncommitted: where new arrays live.
 LayoutPtr default_layout();

@@ -29,8 +29,8 @@ std::vector<std::vector<bool>> held(const ArrayData& a, const spmd::Blocks& bloc
 
 bool is_gathered(const ArrayData& a) {
   if (processes::count() == 1 || !settings::flag("TESSERA_GATHER_READS")) return false;
-  // What lies on one device a process has for itself.
-  if (a.layout->devices().size() == 1) return false;
+  // What lies on one device a process has for itself, but where the program chose the device.
+  if (a.layout->devices().size() == 1) return a.layout->committed;
   const auto by_process = held(a, spmd::Blocks(a.type, *a.layout->mesh, a.layout->spec));
   return std::any_of(by_process.begin(), by_process.end(), [](const std::vector<bool>& blocks) {
     return std::find(blocks.begin(), blocks.end(), false) != blocks.end();

@@ -207,6 +207,39 @@ void show_large(const std::string& name, const Array& x) {
   std::printf("%s %s %016llx\n", name.c_str(), to_string(whole.shape()).c_str(),
               static_cast<unsigned long long>(h));
 }
+// What one turn of a loop leaves for another is equal on all devices, and read by what runs once: of
+// a process that has not the first device, too.
+void scans() {
+  struct Block {
+    Array w, b;
+  };
+  for (const ts::Mesh& mesh :
+       {ts::Mesh({{"data", 8}}), ts::Mesh({{"data", 8}}, devices_of({3, 6, 0, 5, 7, 1, 4, 2})),
+        ts::Mesh({{"model", 2}, {"data", 4}})}) {
+    Block blocks{draw(20, {3, 8, 8}) * 0.25f, ts::zeros({3, 8})};
+    const Array x = draw(21, {64, 8});
+    const auto loss = ts::shard_map(
+        [](const Block& blocks, Array x) {
+          const auto next = [](Array h, const Block& p) {
+            return std::pair(h + ts::tanh(ts::dot(h, p.w) + p.b), std::tuple<>());
+          };
+          return ts::pmean(ts::mean(ts::square(ts::scan(next, x, blocks).first)), "data");
+        },
+        {.mesh = mesh, .in_specs = {P(), P("data")}, .out_specs = P()});
+    const auto gradient = ts::jit(ts::value_and_grad(loss));
+    const auto update = ts::jit([](const Block& p, const Block& g) {
+      return ts::tree::map([](Array x, Array dx) { return x - 0.1f * dx; }, p, g);
+    });
+    for (int step = 0; step < 3; ++step) {
+      const auto [value, g] = gradient(blocks, x);
+      blocks = update(blocks, g);
+      const std::string of = " of step " + std::to_string(step) + ", " + to_string(mesh);
+      show(("loss" + of).c_str(), value);
+      show(("gradient" + of).c_str(), g.w);
+      show(("bias" + of).c_str(), blocks.b);
+    }
+  }
+}
 // Operands of more than is exchanged at once, in pieces and parts that are not of one size.
 void large() {
   for (const ts::DType dtype : {ts::f32, ts::f16, ts::i32}) {
@@ -441,6 +474,7 @@ int main(int argc, char** argv) try {
                                                            {"meshes", meshes},
                                                            {"large", large},
                                                            {"sums", sums},
+                                                           {"scans", scans},
                                                            {"local_data", local_data},
                                                            {"data_set", data_set},
                                                            {"some", some},

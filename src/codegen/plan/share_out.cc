@@ -114,10 +114,13 @@ class SharingOut {
   }
 
  private:
-  // Where it is a table of pointers that others fill, those of other processes stay empty.
+  // Those of other processes are nowhere, or where equal ones are: what has no axis of them reads the
+  // first. A table of pointers that others fill keeps their places.
   void leave_to_others(Slot& s) {
     const std::vector<std::int64_t>* own = tape_.instances_here(s.mask);
-    if (!own || !(s.space == Space::arena || (top_ && s.space == Space::result))) return;
+    if (!own) return;
+    const bool stored = s.space == Space::arena || (top_ && s.space == Space::result);
+    if (!stored && !s.same) return;
     const std::vector<std::int64_t> before = std::exchange(s.stored, {});
     s.computed.clear();
     s.stored.assign(static_cast<std::size_t>(tape_.instances(s.mask)), Slot::kElsewhere);
@@ -127,8 +130,19 @@ class SharingOut {
       std::int64_t place = std::ssize(s.computed);
       if (!before.empty()) place = groups.try_emplace(before[at], place).first->second;
       if (place == std::ssize(s.computed)) s.computed.push_back(i);
-      s.stored[at] = place;
+      s.stored[at] = stored ? place : i;
     }
+    if (!s.same) return;
+    std::map<std::int64_t, std::int64_t> equal;  // by the coordinates along the other axes
+    for (const std::int64_t i : *own)
+      equal.try_emplace(instance(s.mask & ~s.same, coordinates(s.mask, i)),
+                        s.stored[static_cast<std::size_t>(i)]);
+    for (std::size_t i = 0; i < s.stored.size(); ++i)
+      if (s.stored[i] == Slot::kElsewhere)
+        if (const auto it = equal.find(
+                instance(s.mask & ~s.same, coordinates(s.mask, static_cast<std::int64_t>(i))));
+            it != equal.end())
+          s.stored[i] = it->second;
   }
 
   // What each process lays out in a phase of collectives, and who reads it.

@@ -64,7 +64,7 @@ struct Slot {
   /// Instances that are equal are stored once: by instance, which of those stored it is, and by
   /// what is stored, the instance that computes it. Empty: each is stored.
   std::vector<std::int64_t> stored, computed;
-  /// Of instances that are other processes', `stored` is this.
+  /// Of instances that are other processes', `stored` is this, or an equal one's of this process.
   static constexpr std::int64_t kElsewhere = -1;
 };
 

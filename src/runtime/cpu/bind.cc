@@ -120,7 +120,7 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
     }
     auto out = std::make_shared<ArrayData>();
     out->type = r.type;
-    out->layout = plan.layout ? plan.layout : single ? *single : default_layout();
+    out->layout = plan.layout ? plan.layout : single ? place_of_whole(*single) : default_layout();
     if (r.argument >= 0) {
       const Bound& b = bound[static_cast<std::size_t>(r.argument)];
       const Argument& a = tape.arguments[static_cast<std::size_t>(r.argument)];
@@ -187,6 +187,17 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
       out->shards.push_back({std::move(buffer), base});
     }
     results[i] = std::move(out);
+  }
+  return results;
+}
+
+std::vector<ArrayDataPtr> results_elsewhere(const Variant& v, const LayoutPtr& place) {
+  std::vector<ArrayDataPtr> results;
+  for (const Result& r : v.tape->results) {
+    auto out = std::make_shared<ArrayData>();
+    out->type = r.type;
+    out->layout = place_of_whole(place);
+    results.push_back(std::move(out));
   }
   return results;
 }

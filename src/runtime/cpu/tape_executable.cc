@@ -140,6 +140,15 @@ void TapeExecutable::check_places(const Variant& v, std::span<const ArrayDataPtr
 
 namespace {
 
+// Where a program without a mesh runs that has an input on a device of another process.
+LayoutPtr elsewhere(const Tape& tape, std::span<const ArrayDataPtr> inputs) {
+  if (tape.regions.empty())
+    for (const auto& in : inputs)
+      if (in->layout->committed && in->layout->devices().size() == 1 && !in->layout->everywhere)
+        return in->layout;
+  return nullptr;
+}
+
 // Libraries make variables at their first call, too.
 void has_run(const Variant& v) {
   if (v.libraries && !v.ran.load(std::memory_order_relaxed) && !v.ran.exchange(true))
@@ -169,6 +178,10 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
     std::vector<ArrayDataPtr> results = results_elsewhere(name(), v);
     holds.keep();
     return results;
+  }
+  if (const LayoutPtr place = elsewhere(tape, inputs)) {
+    holds.keep();
+    return results_elsewhere(v, place);
   }
   bool queued = tape.seconds > kInline && !synchronous();
   for (const auto& in : inputs) queued = queued || (in->pending && !in->pending->done());
