@@ -27,7 +27,8 @@ TESSERA_API std::vector<Device> local_devices();
 TESSERA_API int process_of(Device device);
 
 /// The whole of x in every process, on its first device, not committed: all processes call it. Of an
-/// x on one device, which each process has for itself, one entry a process along a new dimension 0.
+/// x on one device, which each process has for itself, one entry a process along a new dimension 0,
+/// unless all processes mean the same device.
 TESSERA_API Array process_allgather(Operand x);
 
 namespace distributed {

@@ -217,6 +217,11 @@ const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold) {
     hold = gather(a);
     return hold->host_data();
   }
+  return own_bytes(a, hold);
+}
+
+const std::byte* own_bytes(const ArrayData& a, BufferPtr& hold) {
+  wait_for(a);
   if (const std::byte* view = dense_view(a, hold)) return view;
   spmd::Blocks blocks = blocks_of(a.type, *a.layout);
   auto of = holders(a, blocks);

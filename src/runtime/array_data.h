@@ -119,6 +119,8 @@ bool is_addressable(const ArrayData& a);
 /// copy that `hold` keeps, gathered from the devices. ShardingError where other processes have
 /// blocks of it.
 const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold);
+/// As dense_bytes, of what this process has: nobody is asked, whatever the settings say.
+const std::byte* own_bytes(const ArrayData& a, BufferPtr& hold);
 /// As dense_bytes, for as long as the array lives. Locks while it gathers, not while it waits.
 const std::byte* host_view(const ArrayData& a);
 /// As dense_bytes where the shards are one row-major whole in host memory, without waiting for its

@@ -402,7 +402,12 @@ void first_ones() {
   const Array x = ts::ones({2, 4});
   const auto f = ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"});
   show("what they have", f(x));
-  ts::jit([&](Array x) { return ts::sum(f(x)); })(x);
+  const Array all = ts::jit([&](Array x) { return ts::sum(f(x)); })(x);
+  const Array more = all * 2 + 1;
+  if (ts::process_index() == 0) std::printf("more %g\n", more.item<double>());
+  std::fflush(stdout);
+  ts::distributed::barrier();
+  (void)more.item<double>();
 }
 
 // What one process does otherwise than the others. They say what they were told.

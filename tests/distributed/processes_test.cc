@@ -121,6 +121,26 @@ TEST(Examples, TrainTheSameModel) {
 }
 #endif
 
+#ifdef DISTRIBUTED_SUITE
+// The suite of meshes, whose tests read what they compute: drawn programs among them, partitioned and
+// compiled, against the evaluator of one device.
+TEST(Suites, OfMeshesPass) {
+  NEEDS_A_LAUNCHER();
+  ::setenv("TESSERA_GATHER_READS", "1", 1);
+  const Outcome o = run(launcher() + " -n 2 " + DISTRIBUTED_SUITE +
+                        " --gtest_color=no --gtest_filter=-PartitionRandom.GivesWhatEachOpGives");
+  ::unsetenv("TESSERA_GATHER_READS");
+  EXPECT_EQ(o.code, 0) << o.out;
+  static const std::regex passed("\\[  PASSED  \\] (\\d+) tests");
+  int tests = 0, processes = 0;
+  for (auto at = std::sregex_iterator(o.out.begin(), o.out.end(), passed);
+       at != std::sregex_iterator(); ++at, ++processes)
+    tests = std::stoi((*at)[1]);
+  EXPECT_EQ(processes, 2);
+  EXPECT_GT(tests, 250);
+}
+#endif
+
 #ifdef DISTRIBUTED_EXAMPLES
 // Programs that read what others have run as they are with TESSERA_GATHER_READS=1, and say what they
 // say in one process, but for times and for what this process has in memory.
@@ -327,10 +347,10 @@ TEST(Faults, WhatSomeProcessesHaveIsNotComputedByOthers) {
       "  try: a mesh with devices of every process, or of one\n";
   expect_said(said(4, "some"), {some, some, some, some});
   const std::string other =
-      "jit(child.cc:L): result 0 is made of what devices of another process hold\n"
-      "  rule: a process has what its own devices hold, and this one has none of those that the "
-      "call runs on\n"
-      "  try: a map or a mesh over devices of all processes, or out_shardings\n";
+      "item: the array f32[] lies on 1 devices, of which 0 are this process's\n"
+      "  rule: a process reads what its own devices have\n"
+      "  from: child.cc:L\n"
+      "  try: gather it in all processes with process_allgather(x), or read x.shards()\n";
   EXPECT_EQ(said(2, "first_ones"), "process 1: " + other);
 }
 

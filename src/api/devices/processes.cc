@@ -10,6 +10,8 @@
 #include <tessera/sharding.h>
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 
 namespace tessera::inline v0 {
 
@@ -40,7 +42,17 @@ std::vector<std::byte> bytes_of_all(const Array& x, std::optional<int> root, con
   if (root && processes::rank() != *root)
     return processes::all_gather("process_allgather", std::vector<std::byte>(n), loc);
   runtime::BufferPtr hold;
-  return processes::all_gather("process_allgather", {runtime::dense_bytes(*read, hold), n}, loc);
+  return processes::all_gather("process_allgather", {runtime::own_bytes(*read, hold), n}, loc);
+}
+
+// Whether all processes have an array on this device.
+bool is_one_for_all(Device device, const SourceLoc& loc) {
+  const std::vector<std::byte> told =
+      processes::all_gather("process_allgather", std::as_bytes(std::span(&device.id, 1)), loc);
+  std::vector<int> ids(told.size() / sizeof(int));
+  std::memcpy(ids.data(), told.data(), told.size());
+  return ids.size() > 1 &&
+         std::all_of(ids.begin(), ids.end(), [&](int id) { return id == device.id; });
 }
 
 }  // namespace
@@ -52,7 +64,8 @@ Array process_allgather(Operand x) {
   const std::vector<Device>& devices = placed.devices();
   const DType dtype = a.dtype();
   Shape shape = a.shape();
-  if (devices.size() == 1) {
+  // One device: each process has an array of its own there, or all of them mean that of one.
+  if (devices.size() == 1 && !is_one_for_all(devices[0], x.loc)) {
     shape.insert(shape.begin(), processes::count());
     return Array::from_bytes(dtype, shape, bytes_of_all(a, {}, x.loc).data());
   }

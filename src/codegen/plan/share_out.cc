@@ -3,6 +3,7 @@
 // All of them plan the whole tape, so that steps, phases and collectives are the same everywhere;
 // then each leaves to the others what is theirs. What is equal on all devices is computed by every
 // process, once.
+#include "base/message.h"
 #include "codegen/plan/context.h"
 #include "codegen/plan/lives.h"
 
@@ -94,8 +95,17 @@ class SharingOut {
         }
         for (const Ref& r : step.outputs)
           own(tape_.slots[static_cast<std::size_t>(r.slot)].mask & step.inner);
-        if (step.inner && (step.mask & ctx_.between))
-          throw InternalError("devices of several processes communicate within an instance");
+        // Of those that go this way some may be in two processes, and the others in others.
+        if ((step.inner & ctx_.between) && (step.mask & ctx_.between))
+          Message(step.name)
+              .problem(
+                  "devices of several processes go ways of their own, in which they communicate")
+              .rule("all processes come to the same collectives in the same order")
+              .from(step.loc)
+              .advice(
+                  "processes that have all devices of what goes one way: the axis of stages first "
+                  "in the mesh, and as many processes as stages at most")
+              .raise<ShardingError>();
       }
     }
     tape_.here = here;

@@ -120,7 +120,10 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
     }
     auto out = std::make_shared<ArrayData>();
     out->type = r.type;
-    out->layout = plan.layout ? plan.layout : single ? place_of_whole(*single) : default_layout();
+    out->layout = plan.layout ? plan.layout
+                  : v.whole   ? v.whole
+                  : single    ? place_of_whole(*single)
+                              : default_layout();
     if (r.argument >= 0) {
       const Bound& b = bound[static_cast<std::size_t>(r.argument)];
       const Argument& a = tape.arguments[static_cast<std::size_t>(r.argument)];
@@ -202,23 +205,10 @@ std::vector<ArrayDataPtr> results_elsewhere(const Variant& v, const LayoutPtr& p
   return results;
 }
 
-std::vector<ArrayDataPtr> results_elsewhere(std::string_view name, const Variant& v) {
-  std::vector<ArrayDataPtr> results;
-  for (std::size_t i = 0; i < v.tape->results.size(); ++i) {
-    if (!v.results[i].layout)
-      Message(name)
-          .problem("result " + std::to_string(i) +
-                   " is made of what devices of another process hold")
-          .rule(
-              "a process has what its own devices hold, and this one has none of those that the "
-              "call runs on")
-          .advice("a map or a mesh over devices of all processes, or out_shardings")
-          .raise<ShardingError>();
-    auto out = std::make_shared<ArrayData>();
-    out->type = v.tape->results[i].type;
-    out->layout = v.results[i].layout;
-    results.push_back(std::move(out));
-  }
+std::vector<ArrayDataPtr> results_elsewhere(const Variant& v) {
+  std::vector<ArrayDataPtr> results = results_elsewhere(v, v.whole);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (v.results[i].layout) results[i]->layout = v.results[i].layout;
   return results;
 }
 

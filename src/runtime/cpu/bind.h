@@ -46,11 +46,9 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
                                        Holds& holds, const std::vector<Bound>& bound,
                                        const Frame& frame, bool queued);
 
-/// Results of a program without a mesh that runs on a device of another process.
-std::vector<ArrayDataPtr> results_elsewhere(const Variant& v, const LayoutPtr& place);
 /// The results of a call in a process that has no device of those that it runs on: arrays of which
-/// nothing is here. ShardingError in the name of `name` where a result is to be whole in every
-/// process.
-std::vector<ArrayDataPtr> results_elsewhere(std::string_view name, const Variant& v);
+/// nothing is here; of a program without a mesh, whose inputs are on `place`, or of one with a mesh.
+std::vector<ArrayDataPtr> results_elsewhere(const Variant& v, const LayoutPtr& place);
+std::vector<ArrayDataPtr> results_elsewhere(const Variant& v);
 
 }  // namespace tessera::inline v0::runtime

@@ -175,7 +175,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
   check_places(v, inputs);
   const Tape& tape = *v.tape;
   if (tape.elsewhere) {
-    std::vector<ArrayDataPtr> results = results_elsewhere(name(), v);
+    std::vector<ArrayDataPtr> results = results_elsewhere(v);
     holds.keep();
     return results;
   }

@@ -1,5 +1,6 @@
 #include "runtime/cpu/variant.h"
 
+#include "distributed/processes.h"
 #include "runtime/cpu/execute.h"
 #include "runtime/devices.h"
 
@@ -79,6 +80,12 @@ std::shared_ptr<const Variant> make_variant(std::shared_ptr<const Tape> planned,
       v->last_device = std::max(v->last_device, d);
       v->between = v->between || !is_local(d);
     }
+  if (processes::count() > 1 && !tape.regions.empty()) {
+    const std::vector<int>& devices = tape.regions[0].mesh->devices;
+    const int owner = process_of(devices[0]);
+    if (std::all_of(devices.begin(), devices.end(), [=](int d) { return process_of(d) == owner; }))
+      v->whole = intern(on_device(devices[0], true));
+  }
   for (std::size_t i = 0; i < tape.arguments.size(); ++i) {
     const Argument& a = tape.arguments[i];
     v->of_input[a.input].push_back(i);

@@ -37,9 +37,12 @@ struct Variant {
   std::vector<ArgumentPlan> arguments;
   std::vector<ResultPlan> results;
   std::vector<std::vector<std::size_t>> of_input;  // arguments by input
-  int last_device = 0;                             // of all regions
-  bool between = false;                            // processes: devices of others take part
-  bool libraries = false;                          // are called
+  /// Where results are that are whole, in a program that runs on devices of one of several
+  /// processes; null: where its inputs say.
+  LayoutPtr whole;
+  int last_device = 0;     // of all regions
+  bool between = false;    // processes: devices of others take part
+  bool libraries = false;  // are called
   mutable std::atomic<bool> ran{false};
 };
 
