@@ -272,9 +272,10 @@ TEST(Faults, AreNamedByThoseWhoWait) {
   std::string text;
   for (int turn = 0; turn < 5 && text.empty(); ++turn) text = said(2, "die");
   // MPICH's kills them at once.
-  if (!text.empty() || run(launcher() + " --version").out.find("HYDRA") == std::string::npos)
+  if (!text.empty() || run(launcher() + " --version").out.find("HYDRA") == std::string::npos) {
     EXPECT_EQ(text,
               waiting("has ended", "ended; was last at psum of 'pmap(child.cc:L)', child.cc:L"));
+  }
   EXPECT_EQ(said(2, "hang"),
             waiting("did not come within 1.0 s",
                     "was last at psum of 'pmap(child.cc:L)', child.cc:L", "1.0 s"));

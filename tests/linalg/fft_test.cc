@@ -108,6 +108,11 @@ TEST(Fft, LinesHaveTheBitsOfOneAlone) {
     }
 }
 
+TEST(Fft, NoLines) {
+  for (std::int64_t n : {8, 5000})
+    EXPECT_EQ(F::irfft(F::rfft(ts::zeros({0, n})), {.n = n}).shape(), ts::Shape({0, n}));
+}
+
 // A sum over all pairs would take minutes.
 TEST(Fft, LargePrimesAreQuick) {
   std::mt19937 random(3);

@@ -207,12 +207,11 @@ double seconds_of(const Lines<P>& l) {
   return 4e-10 * n * (std::log2(n) + 4) * (is_fft_smooth(l.points) ? 1 : 6);
 }
 
-// Tasks of `count` equal pieces that take so long together.
+// Tasks of `count` pieces that take so long each.
 template <class F>
-Stage stage_of(std::int64_t count, double seconds, std::int64_t multiple, F run) {
+Stage stage_of(std::int64_t count, double seconds, std::int64_t multiple, const F& run) {
   constexpr double kWorthATask = 4e-5;
-  const std::int64_t pieces =
-      static_cast<std::int64_t>(kWorthATask * static_cast<double>(count) / seconds) + 1;
+  const std::int64_t pieces = static_cast<std::int64_t>(kWorthATask / seconds) + 1;
   const std::int64_t together = (pieces + multiple - 1) / multiple * multiple;
   Stage s;
   s.tasks = (count + together - 1) / together;
@@ -226,8 +225,8 @@ Stage stage_of(std::int64_t count, double seconds, std::int64_t multiple, F run)
 // are in scratch memory behind `used`. Gives its bytes.
 template <class P>
 std::size_t add_stages(Routine& routine, const Lines<P>& l, std::size_t used) {
-  const double seconds = seconds_of(l) * static_cast<double>(l.count());
-  routine.seconds += seconds;
+  const double seconds = seconds_of(l);
+  routine.seconds += seconds * static_cast<double>(l.count());
   constexpr std::int64_t kFew = 8;
   if (!l.plan->matrix || l.count() >= kFew) {
     routine.stages.push_back(stage_of(l.count(), seconds, l.plan->lanes ? FftPoint<P>::kLanes : 1,
@@ -241,7 +240,7 @@ std::size_t add_stages(Routine& routine, const Lines<P>& l, std::size_t used) {
   };
   const std::int64_t columns = l.plan->matrix->column_tasks(), rows = l.plan->matrix->row_tasks();
   routine.stages.push_back(
-      stage_of(l.count() * columns, seconds / 2, 1,
+      stage_of(l.count() * columns, seconds / static_cast<double>(2 * columns), 1,
                [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
                  Workspace<P>& w = workspace<P>();
                  w.make_room(l.plan->matrix->space_points(), 0);
@@ -254,7 +253,7 @@ std::size_t add_stages(Routine& routine, const Lines<P>& l, std::size_t used) {
                  });
                }));
   routine.stages.push_back(
-      stage_of(l.count() * rows, seconds / 2, 1,
+      stage_of(l.count() * rows, seconds / static_cast<double>(2 * rows), 1,
                [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
                  Workspace<P>& w = workspace<P>();
                  w.make_room(l.plan->matrix->space_points(), 0);
