@@ -392,6 +392,19 @@ void data_set() {
   }
 }
 
+// Stages take ways of their own, in which their devices communicate.
+void ways() {
+  const ts::Mesh mesh({{"stage", 2}, {"model", 4}});
+  const auto f = ts::shard_map(
+      [](Array v) {
+        return ts::cond(
+            ts::axis_index("stage") == 0, [](Array u) { return ts::psum(u, "model") + u; },
+            [](Array u) { return ts::pmax(u * 2, "model") - u; }, v);
+      },
+      {.mesh = mesh, .in_specs = {P("stage", "model")}, .out_specs = P("stage", "model")});
+  show("ways", f(draw(22, {4, 8})));
+  show("ways in jit", ts::jit([&](Array x) { return f(ts::sin(x)) * 2; })(draw(23, {4, 8})));
+}
 // Of four processes the two in the middle have devices of the mesh; a map over two devices is the
 // first one's.
 void some() {
@@ -482,6 +495,7 @@ int main(int argc, char** argv) try {
                                                            {"scans", scans},
                                                            {"local_data", local_data},
                                                            {"data_set", data_set},
+                                                           {"ways", ways},
                                                            {"some", some},
                                                            {"first_ones", first_ones},
                                                            {"differ", differ},

@@ -339,6 +339,23 @@ TEST(Faults, CallsThatDifferAreFoundAtOnce) {
                                         text("process_allgather: process 0 came to barrier")});
 }
 
+// Within a process they may; what would need those of several, but not all, is refused by all.
+TEST(Branches, OfStagesAreOneProcesss) {
+  NEEDS_A_LAUNCHER();
+  const Outcome one = run(0, "ways"), two = run(2, "ways");
+  EXPECT_EQ(one.code, 0) << one.out;
+  EXPECT_EQ(std::count(one.out.begin(), one.out.end(), '\n'), 2);
+  EXPECT_EQ(two.out, one.out);
+  const std::string text =
+      "cond: devices of several processes go ways of their own, in which they communicate\n"
+      "  rule: all processes come to the same collectives in the same order\n"
+      "  from: child.cc:L\n"
+      "  try: processes that have all devices of what goes one way: the axis of stages first in "
+      "the "
+      "mesh, and as many processes as stages at most\n";
+  expect_said(said(4, "ways"), {text, text, text, text});
+}
+
 // A mesh of some of several processes, and what is to be whole where none of it is.
 TEST(Faults, WhatSomeProcessesHaveIsNotComputedByOthers) {
   NEEDS_A_LAUNCHER();

@@ -238,34 +238,34 @@ std::size_t add_stages(Routine& routine, const Lines<P>& l, std::size_t used) {
     return reinterpret_cast<std::complex<P>*>(static_cast<std::byte*>(args.scratch) + used) +
            line * l.plan->matrix->half_numbers();
   };
-  const std::int64_t columns = l.plan->matrix->column_tasks(), rows = l.plan->matrix->row_tasks();
-  routine.stages.push_back(
-      stage_of(l.count() * columns, seconds / static_cast<double>(2 * columns), 1,
-               [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
-                 Workspace<P>& w = workspace<P>();
-                 w.make_room(l.plan->matrix->space_points(), 0);
-                 with_elements(l, args, [&](const auto& elements) {
-                   for (std::int64_t t = begin; t < end; ++t) {
-                     const std::int64_t line = t / columns, from = l.from_begin(line);
-                     l.plan->matrix->columns([&](std::int64_t j) { return elements.read(from, j); },
-                                             half(args, line), w.points.data(), t % columns);
-                   }
-                 });
-               }));
-  routine.stages.push_back(
-      stage_of(l.count() * rows, seconds / static_cast<double>(2 * rows), 1,
-               [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
-                 Workspace<P>& w = workspace<P>();
-                 w.make_room(l.plan->matrix->space_points(), 0);
-                 with_elements(l, args, [&](const auto& elements) {
-                   for (std::int64_t t = begin; t < end; ++t) {
-                     const std::int64_t line = t / rows, to = l.to_begin(line);
-                     l.plan->matrix->rows(
-                         half(args, line), w.points.data(), t % rows,
-                         [&](std::int64_t k, std::complex<P> z) { elements.write(to, k, z); });
-                   }
-                 });
-               }));
+  // Of each line so many tasks, which are given its number, their own, and memory.
+  const auto add = [&](std::int64_t tasks, auto task) {
+    routine.stages.push_back(
+        stage_of(l.count() * tasks, seconds / static_cast<double>(2 * tasks), 1,
+                 [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+                   Workspace<P>& w = workspace<P>();
+                   w.make_room(l.plan->matrix->space_points(), 0);
+                   with_elements(l, args, [&](const auto& elements) {
+                     for (std::int64_t t = begin; t < end; ++t)
+                       task(elements, t / tasks, half(args, t / tasks), w.points.data(), t % tasks);
+                   });
+                   w.tidy();
+                 }));
+  };
+  add(l.plan->matrix->column_tasks(),
+      [l](const auto& elements, std::int64_t line, std::complex<P>* half, FftPoint<P>* space,
+          std::int64_t task) {
+        const std::int64_t from = l.from_begin(line);
+        l.plan->matrix->columns([&](std::int64_t j) { return elements.read(from, j); }, half, space,
+                                task);
+      });
+  add(l.plan->matrix->row_tasks(),
+      [l](const auto& elements, std::int64_t line, const std::complex<P>* half, FftPoint<P>* space,
+          std::int64_t task) {
+        const std::int64_t to = l.to_begin(line);
+        l.plan->matrix->rows(half, space, task,
+                             [&](std::int64_t k, std::complex<P> z) { elements.write(to, k, z); });
+      });
   return static_cast<std::size_t>(l.count() * l.plan->matrix->half_numbers()) *
          sizeof(std::complex<P>);
 }

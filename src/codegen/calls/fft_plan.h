@@ -104,7 +104,8 @@ struct FftPlan {
   std::unique_ptr<const FftMatrix<P>> matrix;
   std::unique_ptr<const FftConvolved<P>> convolved;
 
-  /// Plans are shared by everybody who holds one, and the last used ones kept, up to some 64 MB.
+  /// Plans are shared by everybody who holds one, and the last used ones kept, up to some 64 MB of
+  /// each type.
   static std::shared_ptr<const FftPlan> get(std::int64_t n);
 };
 
