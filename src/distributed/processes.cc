@@ -369,7 +369,7 @@ Round::Round(const Subject& subject, const Traffic& traffic)
 // All processes of the machine know how much each lays out, so they come to the same.
 void Round::make_room() {
   All& a = all();
-  std::size_t most = 0;
+  std::size_t most = 1;  // what is empty is somewhere, too
   for (const int r : a.node) most = std::max(most, traffic_.bytes[static_cast<std::size_t>(r)]);
   if (most > a.half) {
     for (const int r : a.node) {

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <stdexcept>
@@ -392,6 +394,36 @@ void data_set() {
   }
 }
 
+// Before anything was exchanged that has elements; and what is no number, or at the limits.
+void odd_ones() {
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> odd{0.f,    -0.f, inf,  -inf, std::nanf(""), 3e38f, -3e38f,
+                               1e-45f, 1.f,  -1.f, 7.f};
+  for (const std::int64_t n : {0, 1, 37}) {
+    std::vector<float> numbers;
+    for (std::int64_t i = 0; i < kDevices * n; ++i)
+      numbers.push_back(odd[static_cast<std::size_t>(i * 7 + i / 5) % odd.size()]);
+    const Array x = Array(numbers).reshape(kDevices, n);
+    for (const ts::DType d : {ts::f32, ts::bf16, ts::f64}) {
+      const auto along = [&](Body f) { return ts::pmap(f, {.axis_name = "i"})(x.astype(d)); };
+      const std::string of = " of " + std::to_string(n) + " " + std::string(name_of(d));
+      // Which NaN it is is not told.
+      const auto told = [&](const char* name, const Array& y) {
+        show((name + of).c_str(), ts::where(ts::isnan(y), ts::zeros_like(y) + 99, y));
+      };
+      told("psum", along([](Array v) { return ts::psum(v, "i"); }));
+      told("signs", along([](Array v) { return 1 / ts::psum(v, "i"); }));
+      told("pmax", along([](Array v) { return ts::pmax(v, "i"); }));
+      told("pmin", along([](Array v) { return ts::pmin(v, "i"); }));
+      told("all_gather", along([](Array v) { return ts::all_gather(v, "i"); }));
+    }
+  }
+  for (const ts::DType d : {ts::i8, ts::u8, ts::i16, ts::i32, ts::u32, ts::i64, ts::u64}) {
+    const Array x = ts::stack({ts::full({kDevices}, 127, d), ts::full({kDevices}, 3, d)}, 1);
+    show(("integers " + std::string(name_of(d))).c_str(),
+         ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"})(x));
+  }
+}
 // Stages take ways of their own, in which their devices communicate.
 void ways() {
   const ts::Mesh mesh({{"stage", 2}, {"model", 4}});
@@ -495,6 +527,7 @@ int main(int argc, char** argv) try {
                                                            {"scans", scans},
                                                            {"local_data", local_data},
                                                            {"data_set", data_set},
+                                                           {"odd_ones", odd_ones},
                                                            {"ways", ways},
                                                            {"some", some},
                                                            {"first_ones", first_ones},

@@ -66,7 +66,7 @@ TEST_P(Processes, GiveTheBitsOfOne) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, Processes,
                          testing::Values("maps", "steps", "arrays", "meshes", "large", "sums",
-                                         "scans", "local_data", "data_set"),
+                                         "scans", "odd_ones", "local_data", "data_set"),
                          [](const auto& info) { return info.param; });
 
 // The others end, and wait for it as long as it lives, not only for their timeout of a second.
