@@ -91,7 +91,7 @@ int share(TesseraTransport* t, std::size_t bytes, void** segments, TesseraWindow
   void* mine = nullptr;
   auto* w = new TesseraWindow{MPI_WIN_NULL};
   *out = w;
-  TESSERA_MPI_(MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, node, &mine,
+  TESSERA_MPI_(MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, node, static_cast<void*>(&mine),
                                        &w->window),
                "MPI_Win_allocate_shared");
   // Read and written by loads and stores; one epoch as long as the window lives.
@@ -99,7 +99,8 @@ int share(TesseraTransport* t, std::size_t bytes, void** segments, TesseraWindow
   for (int i = 0; i < t->node_size; ++i) {
     MPI_Aint size = 0;
     int unit = 0;
-    TESSERA_MPI_(MPI_Win_shared_query(w->window, i, &size, &unit, &segments[i]),
+    TESSERA_MPI_(MPI_Win_shared_query(w->window, i, &size, &unit,
+                                      static_cast<void*>(&segments[i])),
                  "MPI_Win_shared_query");
   }
   std::memset(mine, 0, bytes);

@@ -75,14 +75,13 @@ void is_over(const std::shared_ptr<Job>& job) {
   all.jobs.erase(job);
 }
 
-[[noreturn]] void fail(const std::string& dir, std::int64_t step, const Trouble& trouble,
-                       const SourceLoc& loc) {
+[[noreturn]] void fail(const std::string& dir, std::int64_t step, const std::string& what,
+                       const std::string& advice, const SourceLoc& loc) {
   Message("checkpoint::save")
-      .problem(fmt::format("step {} of {} is not saved: {}", step, detail::shown_path(dir),
-                           trouble.what()))
+      .problem(fmt::format("step {} of {} is not saved: {}", step, detail::shown_path(dir), what))
       .rule("a step is there as a whole or not at all; those that were there are kept")
       .from(loc)
-      .advice(trouble.advice())
+      .advice(advice)
       .raise<IoError>();
 }
 
@@ -166,7 +165,10 @@ std::shared_ptr<Job> Job::begin(const Order& order) {
       if (process == 0) {
         if (!order.options.overwrite) need_free(dir, order.step, order.loc);
         const std::string why = staging.make(dir, order.step);
-        if (!why.empty()) fail(dir, order.step, Trouble(why), order.loc);
+        if (!why.empty()) {
+          const Trouble trouble(why);
+          fail(dir, order.step, trouble.what(), trouble.advice(), order.loc);
+        }
       }
     }
   } catch (...) {
@@ -207,24 +209,21 @@ Job::Job(const Order& order, Snapshot snapshot, Staging staging)
       staging_(std::move(staging)) {}
 
 void Job::run() noexcept {
-  std::exception_ptr error;
+  // Each thread that asks throws an exception of its own, so that this one has no part in them.
+  std::optional<Failure> failure;
   try {
     write();
   } catch (const Trouble& trouble) {
-    try {
-      fail(dir_, snapshot_.head.step, trouble, loc_);
-    } catch (...) {
-      error = std::current_exception();
-    }
+    failure = {trouble.what(), trouble.advice(), nullptr};
   } catch (...) {
-    error = std::current_exception();
+    failure = {"", "", std::current_exception()};
   }
   // Lets go of arrays, locks and what was not made before anybody learns that it is over.
   { const Staging gone(std::move(staging_)); }
   snapshot_.pieces.clear();
   snapshot_.own.clear();
   const std::lock_guard lock(mutex_);
-  error_ = error;
+  failure_ = std::move(failure);
   done_ = true;
   changed_.notify_all();
 }
@@ -297,7 +296,9 @@ void Job::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return done_; });
   told_ = true;
-  if (error_) std::rethrow_exception(error_);
+  if (!failure_) return;
+  if (failure_->other) std::rethrow_exception(failure_->other);
+  fail(dir_, snapshot_.head.step, failure_->what, failure_->advice, loc_);
 }
 
 // In a child of fork the lock may be one that nobody gives back.
@@ -309,7 +310,7 @@ bool Job::is_done() const {
 bool Job::is_settled() const {
   if (::getpid() != pid_) return true;
   const std::lock_guard lock(mutex_);
-  return done_ && (told_ || !error_);
+  return done_ && (told_ || !failure_);
 }
 
 }  // namespace tessera::inline v0::checkpoints

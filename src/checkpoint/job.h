@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,7 +68,11 @@ class Job {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::exception_ptr error_;
+  struct Failure {
+    std::string what, advice;
+    std::exception_ptr other;  // what is no Trouble
+  };
+  std::optional<Failure> failure_;
   bool done_ = false, told_ = false;
 };
 

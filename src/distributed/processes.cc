@@ -4,6 +4,7 @@
 #include "base/settings.h"
 #include "distributed/plugin.h"
 #include "distributed/seat.h"
+#include "distributed/segment.h"
 
 #include <unistd.h>
 
@@ -12,16 +13,21 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <thread>
 
 namespace tessera::inline v0::processes {
 namespace {
 
-// Memory that the processes of this machine share, by place among them.
-struct Window {
-  TesseraWindow* handle = nullptr;
-  std::vector<std::byte*> segments;
+// What this process knows of another one. Rounds are counted by pair, so that those of some
+// processes need nothing of the others.
+struct Peer {
+  std::uint32_t posted = 0;           // rounds that were laid out for it
+  std::uint32_t begun = 0, read = 0;  // rounds that it lays out for us
+  std::uint32_t in_half[2] = {};      // of the first: the last that is in each half
+  bool direct = false;                // each reads the other's memory; else they send messages
+  SegmentView memory;
 };
 
 struct All {
@@ -32,9 +38,11 @@ struct All {
   std::vector<int> node;     // ranks on this machine, ascending
   std::vector<int> place;    // by rank: among those, or -1
   std::vector<Seat*> seats;  // by place
-  Window seating, data;
-  std::size_t half = 0;  // of a data segment: rounds take turns
-  std::uint32_t rounds = 0;
+  TesseraWindow* seating = nullptr;
+  std::vector<Peer> peers;      // by rank
+  Segment memory;               // what others read, in two halves that rounds take in turn
+  std::vector<Segment> before;  // has been outgrown, and may still be read
+  std::uint32_t rounds = 0, outgrown = 0;
   std::vector<int> readers[2];  // who reads what the half holds
   bool spins = false;           // there is a core for each process of the machine
   bool joined = false;
@@ -44,14 +52,21 @@ struct All {
     const int p = place[static_cast<std::size_t>(r)];
     return p < 0 ? nullptr : seats[static_cast<std::size_t>(p)];
   }
+  Peer& peer(int r) { return peers[static_cast<std::size_t>(r)]; }
+  // What the process of a seat says of its rounds with another one of the machine.
+  Pair& pair(Seat& of, int with) {
+    return pairs_of(of)[static_cast<std::size_t>(place[static_cast<std::size_t>(with)])];
+  }
 };
 All& all() {
   static All* a = new All;  // others may be waited for to the very end of the process
   return *a;
 }
 
-// Of messages, which have 15 bits in every transport: rounds take them in turn, and one is left.
+// Of messages, which have 15 bits in every transport: rounds of a pair take them in turn, and one is
+// left.
 constexpr std::uint32_t kTags = 1 << 14, kGatherTag = kTags;
+int tag_of(std::uint32_t number) { return static_cast<int>(number % kTags); }
 
 // Numbers of rounds wrap.
 bool reached(std::uint32_t counter, std::uint32_t number) {
@@ -86,6 +101,13 @@ void add_stands(All& a, Message& m) {
   for (int r = 0; r < a.count; ++r) m.offender(stand_of(a, r));
 }
 
+// Those who sleep on what this process counts look again.
+void wake_all(All& a) {
+  Seat& mine = a.mine();
+  for (std::size_t p = 0; p < a.seats.size(); ++p)
+    for (auto* counter : {&pairs_of(mine)[p].posted, &pairs_of(mine)[p].done}) wake(mine, *counter);
+}
+
 // This process waits for nobody any more, and says so to those who wait for it.
 [[noreturn]] void fail(const Subject& subject, std::string problem, std::string rule,
                        std::string advice) {
@@ -96,7 +118,7 @@ void add_stands(All& a, Message& m) {
   Seat& mine = a.mine();
   set_text(mine, "gave up at " + subject_text(subject));
   mine.broken.store(1, std::memory_order_release);
-  for (auto* counter : {&mine.arrived, &mine.posted, &mine.done}) wake(mine, *counter);
+  wake_all(a);
   m.raise<CollectiveError>();
 }
 
@@ -245,14 +267,39 @@ void meet(const Subject& subject, std::size_t bytes, int who) {
   }
 }
 
-Window share(std::size_t bytes, std::string_view function, const SourceLoc& loc) {
-  All& a = all();
-  Window w;
+// Takes a seat for each process of the machine, in memory that all of them see.
+void take_seats(All& a, const SourceLoc& loc) {
+  // MPI aligns them to 8 bytes; from a page's beginning they are as far for all.
+  const std::size_t bytes = sizeof(Seat) + a.node.size() * sizeof(Pair) + alignof(Seat);
   std::vector<void*> segments(a.node.size());
   std::lock_guard lock(a.plugin);
-  check(a.transport.share(&a.transport, bytes, segments.data(), &w.handle), function, loc);
-  for (void* s : segments) w.segments.push_back(static_cast<std::byte*>(s));
-  return w;
+  check(a.transport.share(&a.transport, bytes, segments.data(), &a.seating), "initialize", loc);
+  for (void* s : segments) {
+    std::size_t space = bytes;
+    a.seats.push_back(static_cast<Seat*>(std::align(alignof(Seat), sizeof(Seat), s, space)));
+  }
+}
+
+// Which processes read each other's memory. One that may not look at another's descriptors, as in
+// containers of their own, gets messages.
+void look_at_memory(All& a, const SourceLoc& loc) {
+  a.memory = Segment(Segment::kLeast);
+  std::memcpy(a.memory.half(0), &a.rank, sizeof a.rank);
+  a.mine().memory = a.memory.place();
+  barrier("initialize", loc);
+  std::vector<std::uint8_t> sees(static_cast<std::size_t>(a.count));
+  for (const int r : a.node) {
+    if (r == a.rank) continue;
+    const Seat& seat = *a.seat(r);
+    int is = -1;
+    if (const std::byte* p = a.peer(r).memory.at(seat.pid.load(), seat.memory, 0))
+      std::memcpy(&is, p, sizeof is);
+    sees[static_cast<std::size_t>(r)] = is == r;
+  }
+  const std::vector<std::byte> told = all_gather("initialize", std::as_bytes(std::span(sees)), loc);
+  const auto count = static_cast<std::size_t>(a.count), self = static_cast<std::size_t>(a.rank);
+  for (std::size_t r = 0; r < count; ++r)
+    a.peers[r].direct = sees[r] && std::to_integer<bool>(told[r * count + self]);
 }
 
 // At the end of the process, behind everything that was queued.
@@ -277,12 +324,11 @@ void leave() {
   try {
     set_text(mine, "has come to its end");
     mine.ending.store(1, std::memory_order_release);
-    for (auto* counter : {&mine.arrived, &mine.posted, &mine.done}) wake(mine, *counter);
+    wake_all(a);
     // Another one may still write what was computed: it is waited for as long as it lives.
     meet(Subject{0, "", "exit", {}}, 0, Patience::kAllThatLive);
     std::lock_guard lock(a.plugin);
-    (void)a.transport.unshare(&a.transport, a.seating.handle);
-    if (a.data.handle) (void)a.transport.unshare(&a.transport, a.data.handle);
+    (void)a.transport.unshare(&a.transport, a.seating);
     (void)a.transport.close(&a.transport);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
@@ -313,10 +359,10 @@ void join(const JoinOptions& options) {
   a.place.assign(static_cast<std::size_t>(t.size), -1);
   for (std::size_t i = 0; i < a.node.size(); ++i)
     a.place[static_cast<std::size_t>(a.node[i])] = static_cast<int>(i);
-  a.seating = share(sizeof(Seat), "initialize", options.loc);
-  for (std::byte* s : a.seating.segments) a.seats.push_back(reinterpret_cast<Seat*>(s));
+  take_seats(a, options.loc);
   a.rank = t.rank;
   a.count = t.size;
+  a.peers.resize(static_cast<std::size_t>(t.size));
   a.spins = std::thread::hardware_concurrency() >= a.node.size();
   Seat& mine = a.mine();
   ::gethostname(mine.host, sizeof mine.host - 1);
@@ -325,7 +371,7 @@ void join(const JoinOptions& options) {
   a.joined = true;
   std::atexit(leave);
   library_was_used();  // so that what is queued runs before
-  barrier("initialize", options.loc);
+  look_at_memory(a, options.loc);
 }
 
 int rank() { return all().rank; }
@@ -333,7 +379,8 @@ int count() { return all().count; }
 int count_here() { return std::max(1, static_cast<int>(all().node.size())); }
 
 Round::Round(const Subject& subject, const Traffic& traffic)
-    : subject_(subject), traffic_(traffic), number_(++all().rounds) {
+    : subject_(subject), traffic_(traffic) {
+  if (traffic.from.empty() && traffic.to.empty()) return;
   All& a = all();
   if (forked())
     Message(subject.collective)
@@ -350,108 +397,129 @@ Round::Round(const Subject& subject, const Traffic& traffic)
         .from(subject.loc)
         .advice("start them again from the newest checkpoint")
         .raise<CollectiveError>();
+  half_ = ++a.rounds % 2;
   set_text(mine, "came to " + subject_text(subject));
-  mine.arrived.store(number_, std::memory_order_release);
-  wake(mine, mine.arrived);
   make_room();
-  a.readers[number_ % 2] = traffic.to;
+  a.readers[half_] = traffic.to;
   for (const int r : traffic.from)
-    if (!a.seat(r)) {
-      received_.push_back({r, std::vector<std::byte>(traffic.read_of(r).bytes), nullptr});
-      Received& in = received_.back();
-      std::lock_guard lock(a.plugin);
-      check(a.transport.receive(&a.transport, r, static_cast<int>(number_ % kTags), in.bytes.data(),
-                                in.bytes.size(), &in.request),
-            subject.collective, subject.loc);
-    }
+    if (!a.peer(r).direct) receive(r);
 }
 
-// All processes of the machine know how much each lays out, so they come to the same.
+// The half was another round's, two before this one. What is too large for it gets other memory:
+// readers find the old one where it was until they are done with it.
 void Round::make_room() {
   All& a = all();
-  std::size_t most = 1;  // what is empty is somewhere, too
-  for (const int r : a.node) most = std::max(most, traffic_.bytes[static_cast<std::size_t>(r)]);
-  if (most > a.half) {
-    for (const int r : a.node) {
-      Patience patience(subject_, r);
-      patience.until(*a.seat(r), a.seat(r)->arrived, number_);
-      patience.until(*a.seat(r), a.seat(r)->done, number_ - 1);
+  for (const int r : a.readers[half_])
+    if (Peer& peer = a.peer(r); peer.direct) {
+      Seat& seat = *a.seat(r);
+      Patience(subject_, r).until(seat, a.pair(seat, a.rank).done, peer.in_half[half_]);
     }
-    std::size_t half = std::size_t{1} << 16;
-    while (half < most) half *= 2;
-    if (a.data.handle) {
-      std::lock_guard lock(a.plugin);
-      check(a.transport.unshare(&a.transport, a.data.handle), subject_.collective, subject_.loc);
-    }
-    a.data = {};
-    a.data = share(2 * half, subject_.collective, subject_.loc);
-    a.half = half;
-    return;
+  if (!a.before.empty() && a.rounds != a.outgrown) a.before.clear();
+  const std::size_t needed = traffic_.bytes[static_cast<std::size_t>(a.rank)];
+  if (const std::size_t fits = a.memory.fit(needed); fits != a.memory.size()) {
+    a.before.push_back(std::exchange(a.memory, Segment(fits)));
+    a.outgrown = a.rounds;
   }
-  // The half was another round's, two before this one.
-  for (const int r : a.readers[number_ % 2])
-    if (Seat* seat = a.seat(r)) Patience(subject_, r).until(*seat, seat->done, number_ - 2);
+  own_ = a.memory.half(half_);
 }
 
-std::byte* Round::own() const {
+// What says of which round it is comes before what was laid out.
+void Round::receive(int rank) {
   All& a = all();
-  if (!a.data.handle) return nullptr;
-  const int place = a.place[static_cast<std::size_t>(a.rank)];
-  return a.data.segments[static_cast<std::size_t>(place)] + (number_ % 2) * a.half;
+  const int tag = tag_of(++a.peer(rank).begun);
+  Received& in = received_.emplace_back();
+  in.rank = rank;
+  in.bytes.resize(traffic_.read_of(rank).bytes);
+  in.title = std::make_unique<Title>();
+  std::lock_guard lock(a.plugin);
+  check(a.transport.receive(&a.transport, rank, tag, in.title.get(), sizeof(Title), &in.titled),
+        subject_.collective, subject_.loc);
+  check(a.transport.receive(&a.transport, rank, tag, in.bytes.data(), in.bytes.size(), &in.request),
+        subject_.collective, subject_.loc);
 }
 
 void Round::post() {
+  if (!own_) return;
   All& a = all();
   Seat& mine = a.mine();
-  Seat::Round& r = mine.rounds[number_ % 2];
-  r.signature.store(subject_.signature, std::memory_order_relaxed);
+  Title& title = mine.rounds[half_];
+  title.signature.store(subject_.signature, std::memory_order_relaxed);
   const std::string text = subject_text(subject_);
-  const std::size_t n = std::min(text.size(), sizeof r.text - 1);
-  std::memcpy(r.text, text.data(), n);
-  r.text[n] = 0;
-  mine.posted.store(number_, std::memory_order_release);
-  wake(mine, mine.posted);
-  for (const int to : traffic_.to)
-    if (!a.seat(to)) {
-      sending_.push_back(nullptr);
-      const Traffic::Part part = traffic_.sent_to(to, a.rank);
-      std::lock_guard lock(a.plugin);
-      check(a.transport.send(&a.transport, to, static_cast<int>(number_ % kTags),
-                             own() + part.begin, part.bytes, &sending_.back()),
-            subject_.collective, subject_.loc);
+  const std::size_t n = std::min(text.size(), sizeof title.text - 1);
+  std::memcpy(title.text, text.data(), n);
+  title.text[n] = 0;
+  for (const int to : traffic_.to) {
+    Peer& peer = a.peer(to);
+    const std::uint32_t number = ++peer.posted;
+    peer.in_half[half_] = number;
+    if (peer.direct) {
+      Pair& pair = a.pair(mine, to);
+      pair.places[number % 2] = {a.memory.place(), half_};
+      pair.posted.store(number, std::memory_order_release);
+      wake(mine, pair.posted);
+      continue;
     }
+    const Traffic::Part part = traffic_.sent_to(to, a.rank);
+    const auto begin = [&](const void* from, std::size_t bytes) {
+      sending_.push_back(nullptr);
+      check(a.transport.send(&a.transport, to, tag_of(number), from, bytes, &sending_.back()),
+            subject_.collective, subject_.loc);
+    };
+    std::lock_guard lock(a.plugin);
+    begin(&title, sizeof title);
+    begin(own_ + part.begin, part.bytes);
+  }
+}
+
+void Round::check_title(int rank, const Title& theirs) const {
+  if (theirs.signature.load(std::memory_order_relaxed) == subject_.signature) return;
+  fail(subject_,
+       "process " + std::to_string(rank) + " came to " + theirs.text + ", this one to " +
+           subject_text(subject_),
+       "all processes make the same calls in the same order",
+       "look for what depends on process_index(), on a clock or on files that differ");
 }
 
 const std::byte* Round::of(int rank) {
   All& a = all();
-  Seat* seat = a.seat(rank);
-  if (!seat) {
+  Peer& peer = a.peer(rank);
+  if (!peer.direct) {
     for (Received& in : received_)
       if (in.rank == rank) {
+        Patience(subject_, rank).until(in.titled);
+        check_title(rank, *in.title);
         Patience(subject_, rank).until(in.request);
         return in.bytes.data();
       }
     throw InternalError("a round reads a process that it does not name");
   }
-  Patience(subject_, rank).until(*seat, seat->posted, number_);
-  const Seat::Round& theirs = seat->rounds[number_ % 2];
-  // One that is further on has said what the round before was of, and this one in between.
-  if (theirs.signature.load(std::memory_order_relaxed) != subject_.signature)
-    fail(subject_,
-         "process " + std::to_string(rank) + " came to " + theirs.text + ", this one to " +
-             subject_text(subject_),
-         "all processes make the same calls in the same order",
-         "look for what depends on process_index(), on a clock or on files that differ");
-  return a.data.segments[static_cast<std::size_t>(a.place[static_cast<std::size_t>(rank)])] +
-         (number_ % 2) * a.half + traffic_.read_of(rank).begin;
+  Seat& seat = *a.seat(rank);
+  Pair& pair = a.pair(seat, a.rank);
+  const std::uint32_t number = peer.read + 1;
+  Patience(subject_, rank).until(seat, pair.posted, number);
+  const Pair::Place& place = pair.places[number % 2];
+  check_title(rank, seat.rounds[place.half]);
+  const std::byte* const laid = peer.memory.at(seat.pid.load(), place.segment, place.half);
+  if (!laid)
+    fail(subject_, "the memory of process " + std::to_string(rank) + " cannot be read any more",
+         "processes of one machine read each other's memory by its descriptor",
+         "look whether the limits of open files or of memory were reached");
+  return laid + traffic_.read_of(rank).begin;
 }
 
 void Round::finish() {
+  if (!own_) return;
   All& a = all();
   for (TesseraRequest*& request : sending_) Patience(subject_, Patience::kAll).until(request);
   Seat& mine = a.mine();
-  mine.done.store(number_, std::memory_order_release);
-  wake(mine, mine.done);
+  for (const int from : traffic_.from) {
+    Peer& peer = a.peer(from);
+    ++peer.read;
+    if (!peer.direct) continue;
+    Pair& pair = a.pair(mine, from);
+    pair.done.store(peer.read, std::memory_order_release);
+    wake(mine, pair.done);
+  }
   set_text(mine, "was last at " + subject_text(subject_));
 }
 

@@ -3,8 +3,9 @@
 // A launcher starts them (mpirun, srun, whatever speaks PMI), and a plug-in that is loaded then and
 // only then joins them (transport_abi.h). All of them make the same calls, so what they have to do
 // together is numbered alike in each: a round is what one phase of collectives exchanges. On one
-// machine a process writes what others read of it into memory that all of them see, and says so;
-// between machines the plug-in carries it.
+// machine a process writes what others read of it into memory that they see, and says so; between
+// machines the plug-in carries it. Rounds are counted by pair of processes: those that exchange
+// nothing do not know of each other's.
 //
 // Nobody waits for ever. A process that waits looks whether those that it waits for live, and how
 // long they have been at what they are at; what it finds is a CollectiveError that says where every
@@ -12,10 +13,12 @@
 #pragma once
 
 #include "base/message.h"
+#include "distributed/seat.h"
 #include "distributed/transport_abi.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,8 +74,9 @@ struct Traffic {
   }
 };
 
-/// One exchange. All processes make their rounds in one order, one at a time: whoever runs
-/// programs sees to that (runtime/turns.h).
+/// One exchange, of the processes that are in each other's lists. All make their rounds in one order,
+/// one at a time: whoever runs programs sees to that (runtime/turns.h). One may be laid out before the
+/// one before it is read.
 class Round {
  public:
   /// Waits until there is room to lay out what others read. Both outlive it.
@@ -81,7 +85,7 @@ class Round {
   Round& operator=(const Round&) = delete;
 
   /// Where to lay it out, 64-byte aligned.
-  std::byte* own() const;
+  std::byte* own() const { return own_; }
   /// It is laid out.
   void post();
   /// What another process laid out: waits until it is there. One of `from`.
@@ -91,16 +95,20 @@ class Round {
 
  private:
   struct Received {
-    int rank;
+    int rank = 0;
+    std::unique_ptr<Title> title;  // of the round that it is of
     std::vector<std::byte> bytes;
-    TesseraRequest* request;
+    TesseraRequest *titled = nullptr, *request = nullptr;
   };
   void make_room();
+  void receive(int rank);
+  void check_title(int rank, const Title& theirs) const;
 
   const Subject& subject_;
   const Traffic& traffic_;
-  std::uint32_t number_;
-  std::vector<Received> received_;  // from other machines
+  std::uint32_t half_ = 0;  // of the memory that others see
+  std::byte* own_ = nullptr;
+  std::vector<Received> received_;  // messages
   std::vector<TesseraRequest*> sending_;
 };
 

@@ -1,6 +1,8 @@
 // Where a process stands, in memory that those of its machine share.
 #pragma once
 
+#include "distributed/segment.h"
+
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -8,10 +10,14 @@
 
 namespace tessera::inline v0::processes {
 
+/// What a round is of.
+struct Title {
+  std::atomic<std::uint64_t> signature;
+  char text[240];
+};
+
 /// Zero is a seat that nobody took.
 struct alignas(64) Seat {
-  /// Counters of rounds, which others sleep on: come to, laid out, read.
-  std::atomic<std::uint32_t> arrived, posted, done;
   std::atomic<std::uint32_t> sleepers;
   /// It waits for nobody any more: what it found is in `text`.
   std::atomic<std::uint32_t> broken;
@@ -20,12 +26,9 @@ struct alignas(64) Seat {
   char host[64];
   std::atomic<std::int32_t> pid;  // written behind what is before it
 
-  /// Of the last two rounds: what they are of.
-  struct Round {
-    std::atomic<std::uint64_t> signature;
-    char text[240];
-  };
-  Round rounds[2];
+  /// Where it lays out what others read, at first.
+  SegmentPlace memory;
+  Title rounds[2];  // by the half of the memory that they are in
 
   /// What it does, and since when (CLOCK_MONOTONIC, ns, one for all processes of a machine). Odd
   /// while it is written.
@@ -33,6 +36,21 @@ struct alignas(64) Seat {
   std::atomic<std::int64_t> since;
   char text[400];
 };
+
+/// What a process has to do with another one of its machine: behind its seat, by place.
+struct alignas(64) Pair {
+  /// Counters that the other one sleeps on: rounds that are laid out for it, and rounds of its that
+  /// have been read.
+  std::atomic<std::uint32_t> posted, done;
+  /// Where the last two of the first are.
+  struct Place {
+    SegmentPlace segment;
+    std::uint32_t half;
+  };
+  Place places[2];
+};
+inline Pair* pairs_of(Seat& seat) { return reinterpret_cast<Pair*>(&seat + 1); }
+
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
               std::atomic<std::uint64_t>::is_always_lock_free);
 

@@ -28,10 +28,10 @@ namespace {
 constexpr int kDevices = 8, kManyDevices = 24;
 
 // The bits of a value, on however many devices of however many processes it lies.
-void show(const char* name, const Array& x) {
+void show(const std::string& name, const Array& x) {
   const Array whole = x.sharding().devices().size() > 1 ? ts::process_allgather(x) : x;
   if (ts::process_index() != 0) return;
-  std::printf("%s %s", name, to_string(whole.shape()).c_str());
+  std::printf("%s %s", name.c_str(), to_string(whole.shape()).c_str());
   for (const float v : whole.astype(ts::f32).to_vector<float>()) {
     std::uint32_t bits;
     std::memcpy(&bits, &v, sizeof bits);
@@ -93,11 +93,10 @@ void maps() {
   for (const auto& [name, body] : bodies()) {
     const auto f = ts::pmap(body, {.axis_name = "i"});
     show(name.c_str(), f(x));
-    show((name + " in jit").c_str(), ts::jit([&](Array x) { return f(ts::sin(x)) * 2; })(x));
-    show((name + ", summed").c_str(), ts::jit([&](Array x) { return ts::sum(f(x), 0); })(x));
+    show(name + " in jit", ts::jit([&](Array x) { return f(ts::sin(x)) * 2; })(x));
+    show(name + ", summed", ts::jit([&](Array x) { return ts::sum(f(x), 0); })(x));
     if (name == "pmax") continue;  // it has no derivative
-    show((name + ", gradient").c_str(),
-         ts::grad([&](Array x) { return ts::sum(ts::cos(f(x))); })(x));
+    show(name + ", gradient", ts::grad([&](Array x) { return ts::sum(ts::cos(f(x))); })(x));
   }
 }
 
@@ -132,8 +131,8 @@ void steps() {
       const Array a = ts::device_put(x, mesh, P("data")), b = ts::device_put(y, mesh, P("data"));
       Array loss;
       for (int t = 0; t < 5; ++t) std::tie(loss, layer) = step(layer, a, b);
-      show((name + ", " + kind + ": loss").c_str(), loss);
-      show((name + ", " + kind + ": weights").c_str(), layer.w);
+      show(name + ", " + kind + ": loss", loss);
+      show(name + ", " + kind + ": weights", layer.w);
     }
 }
 
@@ -176,24 +175,24 @@ void meshes() {
            {"columns", ts::Mesh({{"a", 2}, {"b", 4}}, devices_of({0, 2, 4, 6, 1, 3, 5, 7}))}}) {
     const bool two = mesh.axis_names().size() == 2;
     const Array a = ts::device_put(x, mesh, two ? P("a", "b") : P("a"));
-    show((name + ": placed").c_str(), a);
-    show((name + ": sums").c_str(), ts::sum(a, 1));
-    show((name + ": product").c_str(), ts::matmul(a, ts::transpose(a)));
-    show((name + ": row").c_str(), a[5]);
+    show(name + ": placed", a);
+    show(name + ": sums", ts::sum(a, 1));
+    show(name + ": product", ts::matmul(a, ts::transpose(a)));
+    show(name + ": row", a[5]);
     const auto gradient = ts::jit(
         [](Array x) {
           return ts::grad(
               [](Array x) { return ts::sum(ts::tanh(ts::matmul(x, ts::transpose(x)))); })(x);
         },
         {.mesh = mesh});
-    show((name + ": gradient").c_str(), gradient(a));
+    show(name + ": gradient", gradient(a));
     const auto loop = ts::jit(
         [](Array x) {
           return ts::fori_loop(
               0, 3, [](Array, Array c) { return c - ts::mean(c, 0, true) * 0.5f; }, x);
         },
         {.mesh = mesh, .out_shardings = P()});
-    show((name + ": loop").c_str(), loop(a));
+    show(name + ": loop", loop(a));
   }
 }
 // The bits of a large value, told by a sum of them that knows their places.
@@ -236,9 +235,9 @@ void scans() {
       const auto [value, g] = gradient(blocks, x);
       blocks = update(blocks, g);
       const std::string of = " of step " + std::to_string(step) + ", " + to_string(mesh);
-      show(("loss" + of).c_str(), value);
-      show(("gradient" + of).c_str(), g.w);
-      show(("bias" + of).c_str(), blocks.b);
+      show("loss" + of, value);
+      show("gradient" + of, g.w);
+      show("bias" + of, blocks.b);
     }
   }
 }
@@ -409,7 +408,7 @@ void odd_ones() {
       const std::string of = " of " + std::to_string(n) + " " + std::string(name_of(d));
       // Which NaN it is is not told.
       const auto told = [&](const char* name, const Array& y) {
-        show((name + of).c_str(), ts::where(ts::isnan(y), ts::zeros_like(y) + 99, y));
+        show(name + of, ts::where(ts::isnan(y), ts::zeros_like(y) + 99, y));
       };
       told("psum", along([](Array v) { return ts::psum(v, "i"); }));
       told("signs", along([](Array v) { return 1 / ts::psum(v, "i"); }));
@@ -420,13 +419,115 @@ void odd_ones() {
   }
   for (const ts::DType d : {ts::i8, ts::u8, ts::i16, ts::i32, ts::u32, ts::i64, ts::u64}) {
     const Array x = ts::stack({ts::full({kDevices}, 127, d), ts::full({kDevices}, 3, d)}, 1);
-    show(("integers " + std::string(name_of(d))).c_str(),
+    show("integers " + std::string(name_of(d)),
          ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"})(x));
   }
 }
 // Stages take ways of their own, in which their devices communicate.
 void ways() {
-  const ts::Mesh mesh({{"stage", 2}, {"model", 4}});
+  for (const ts::Mesh& mesh :
+       {ts::Mesh({{"stage", 2}, {"model", 4}}), ts::Mesh({{"stage", 4}, {"model", 2}}),
+        ts::Mesh({{"model", 4}, {"stage", 2}}),
+        ts::Mesh({{"stage", 2}, {"model", 2}}, devices_of({2, 3, 4, 5}))}) {
+    const std::string of = ", " + to_string(mesh);
+    const auto over_all = [&](Body f) {
+      return ts::shard_map(
+          f, {.mesh = mesh, .in_specs = {P("stage", "model")}, .out_specs = P("stage", "model")});
+    };
+    const auto branches = over_all([](Array v) {
+      return ts::cond(
+          ts::axis_index("stage") == 0, [](Array u) { return ts::psum(u, "model") + u; },
+          [](Array u) { return ts::pmax(u * 2, "model") - u; }, v);
+    });
+    const Array x = draw(22, {4, 8});
+    show("ways" + of, branches(x));
+    show("ways in jit" + of, ts::jit([&](Array x) { return branches(ts::sin(x)) * 2; })(x));
+    // As many turns as the stage's number, and some more.
+    const auto loops = over_all([](Array v) {
+      return ts::while_loop(
+                 [](std::pair<Array, Array> c) {
+                   return c.first < 2 + 3 * ts::axis_index("stage");
+                 },
+                 [](std::pair<Array, Array> c) {
+                   return std::pair(c.first + 1,
+                                    c.second * 0.5f + ts::pmean(ts::sin(c.second), "model"));
+                 },
+                 std::pair(Array(0), v))
+          .second;
+    });
+    show("turns" + of, loops(x));
+    const auto nested = over_all([](Array v) {
+      return ts::cond(
+          ts::axis_index("stage") % 2 == 1,
+          [](Array u) {
+            return ts::fori_loop(
+                0, 3, [](Array, Array c) { return c - ts::pmean(c, "model") * 0.25f; }, u);
+          },
+          [](Array u) {
+            return ts::cond(
+                ts::psum(ts::sum(u), "model") > 0,
+                [](Array w) { return ts::all_gather(w, "model")[0] + w; },
+                [](Array w) { return ts::psum(w * w, "model"); }, u);
+          },
+          v);
+    });
+    show("nested" + of, nested(x));
+    show("gradient" + of, ts::grad([&](Array x) { return ts::sum(ts::sin(nested(x))); })(x));
+    show_large("large" + of, branches(draw(24, {4, 300001 * 8})));
+  }
+}
+// Of four processes the two in the middle have devices of the first mesh, three of the second.
+void some() {
+  const Array x = draw(25, {12, 6});
+  const std::vector<ts::Mesh> meshes{
+      ts::Mesh({{"a", 4}}, devices_of({2, 3, 4, 5})), ts::Mesh({{"a", 3}}, devices_of({6, 1, 3})),
+      ts::Mesh({{"a", 2}, {"b", 3}}, devices_of({7, 5, 4, 1, 2, 3})), ts::Mesh({{"a", 8}}),
+      ts::Mesh({{"a", 2}}, devices_of({0, 1}))};
+  for (int turn = 0; turn < 2; ++turn)
+    for (const ts::Mesh& mesh : meshes) {
+      const std::string of = ", " + to_string(mesh) + " in turn " + std::to_string(turn);
+      const bool two = mesh.axis_names().size() == 2;
+      const Array y = mesh.size() == 8 ? draw(26, {24, 6}) : x;
+      const Array a = ts::device_put(y * (turn + 1), mesh, two ? P("a", "b") : P("a"));
+      show("placed" + of, a);
+      show("a sine of it" + of, ts::sin(a) + 1);
+      const Array whole = ts::jit([](Array v) { return ts::sum(ts::cos(v)); }, {.mesh = mesh})(a);
+      show("their sum" + of, whole);
+      show("and more" + of, whole * 2 + 1);
+      show("again" + of, a * whole);
+      show("product" + of, ts::matmul(a, ts::transpose(a)));
+      const auto gradient = ts::jit(
+          [](Array x) {
+            return ts::grad(
+                [](Array x) { return ts::sum(ts::tanh(ts::matmul(x, ts::transpose(x)))); })(x);
+          },
+          {.mesh = mesh});
+      show("gradient" + of, gradient(a));
+      const auto halves = ts::shard_map(
+          [](Array v) {  // as often as what they have together asks for
+            return ts::while_loop(
+                [](Array c) { return ts::psum(ts::sum(c * c), "a") > 1; },
+                [](Array c) { return ts::psum_scatter(ts::all_gather(c * 0.0625f, "a"), "a"); }, v);
+          },
+          {.mesh = mesh, .in_specs = {P("a")}, .out_specs = P("a")});
+      if (!two) show("halves" + of, halves(y));
+      show_large("large" + of, ts::jit([](Array v) { return ts::sum(ts::sin(v), 0); },
+                                       {.mesh = mesh, .out_shardings = P()})(ts::device_put(
+                                   draw(27, {mesh.size() == 8 ? 8 : 12, 150001}), mesh, P("a"))));
+    }
+}
+// One mesh has devices of all of four processes, the other one of two.
+void two_meshes() {
+  const ts::Mesh all({{"a", 8}}), half({{"a", 4}}, devices_of({2, 3, 4, 5}));
+  const auto on = [](const ts::Mesh& mesh) {
+    return ts::shard_map([](Array v) { return v + ts::psum(v, "a"); },
+                         {.mesh = mesh, .in_specs = {P("a")}, .out_specs = P("a")});
+  };
+  (void)ts::jit([&](Array x) { return on(half)(on(all)(x) * 2); })(draw(28, {8, 4}));
+}
+// A process has other devices of the one stage than of the other.
+void mixed_ways() {
+  const ts::Mesh mesh({{"stage", 2}, {"model", 4}}, devices_of({3, 6, 0, 5, 7, 1, 4, 2}));
   const auto f = ts::shard_map(
       [](Array v) {
         return ts::cond(
@@ -434,14 +535,7 @@ void ways() {
             [](Array u) { return ts::pmax(u * 2, "model") - u; }, v);
       },
       {.mesh = mesh, .in_specs = {P("stage", "model")}, .out_specs = P("stage", "model")});
-  show("ways", f(draw(22, {4, 8})));
-  show("ways in jit", ts::jit([&](Array x) { return f(ts::sin(x)) * 2; })(draw(23, {4, 8})));
-}
-// Of four processes the two in the middle have devices of the mesh; a map over two devices is the
-// first one's.
-void some() {
-  const ts::Mesh mesh({{"a", 4}}, devices_of({2, 3, 4, 5}));
-  ts::jit([](Array x) { return x + 1; }, {.mesh = mesh})(ts::device_put(rows(), mesh, P("a")));
+  (void)f(draw(22, {4, 8}));
 }
 void first_ones() {
   const Array x = ts::ones({2, 4});
@@ -530,6 +624,8 @@ int main(int argc, char** argv) try {
                                                            {"odd_ones", odd_ones},
                                                            {"ways", ways},
                                                            {"some", some},
+                                                           {"two_meshes", two_meshes},
+                                                           {"mixed_ways", mixed_ways},
                                                            {"first_ones", first_ones},
                                                            {"differ", differ},
                                                            {"leave", leave},

@@ -66,7 +66,8 @@ TEST_P(Processes, GiveTheBitsOfOne) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, Processes,
                          testing::Values("maps", "steps", "arrays", "meshes", "large", "sums",
-                                         "scans", "odd_ones", "local_data", "data_set"),
+                                         "scans", "odd_ones", "local_data", "data_set", "ways",
+                                         "some"),
                          [](const auto& info) { return info.param; });
 
 // The others end, and wait for it as long as it lives, not only for their timeout of a second.
@@ -339,31 +340,28 @@ TEST(Faults, CallsThatDifferAreFoundAtOnce) {
                                         text("process_allgather: process 0 came to barrier")});
 }
 
-// Within a process they may; what would need those of several, but not all, is refused by all.
-TEST(Branches, OfStagesAreOneProcesss) {
+// What a process has of one way it has of each that it goes, so that all come to the same.
+TEST(Branches, OfStagesThatProcessesShareInPartsAreRefused) {
   NEEDS_A_LAUNCHER();
-  const Outcome one = run(0, "ways"), two = run(2, "ways");
-  EXPECT_EQ(one.code, 0) << one.out;
-  EXPECT_EQ(std::count(one.out.begin(), one.out.end(), '\n'), 2);
-  EXPECT_EQ(two.out, one.out);
   const std::string text =
-      "cond: devices of several processes go ways of their own, in which they communicate\n"
+      "cond: devices of several processes go ways of their own, in which they communicate, and one "
+      "process has some of one way with others of another\n"
       "  rule: all processes come to the same collectives in the same order\n"
       "  from: child.cc:L\n"
-      "  try: processes that have all devices of what goes one way: the axis of stages first in "
-      "the "
-      "mesh, and as many processes as stages at most\n";
-  expect_said(said(4, "ways"), {text, text, text, text});
+      "  try: a mesh whose axes part the processes' devices into blocks, as one of all devices in "
+      "their order does\n";
+  expect_said(said(4, "mixed_ways"), {text, text, text, text});
 }
 
-// A mesh of some of several processes, and what is to be whole where none of it is.
+// Meshes of different processes in one program, and what is to be whole where none of it is.
 TEST(Faults, WhatSomeProcessesHaveIsNotComputedByOthers) {
   NEEDS_A_LAUNCHER();
-  const std::string some =
-      "jit: it runs on 4 devices of 2 of the 4 processes\n"
-      "  rule: what runs on several processes runs on all of them\n"
-      "  try: a mesh with devices of every process, or of one\n";
-  expect_said(said(4, "some"), {some, some, some, some});
+  const std::string two =
+      "jit: it runs on several meshes: one has devices of processes 0, 1, 2, 3, another one of "
+      "processes 1, 2\n"
+      "  rule: the meshes of one program lie on the same processes\n"
+      "  try: a call for each mesh\n";
+  expect_said(said(4, "two_meshes"), {two, two, two, two});
   const std::string other =
       "item: the array f32[] lies on 1 devices, of which 0 are this process's\n"
       "  rule: a process reads what its own devices have\n"

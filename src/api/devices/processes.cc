@@ -73,13 +73,13 @@ Array process_allgather(Operand x) {
   const bool in_one = std::all_of(devices.begin(), devices.end(), [&](const Device& d) {
     return runtime::process_of(d.id) == root;
   });
-  if (!in_one) {
-    const auto everywhere =
-        jit([](Array v) { return v; }, {.mesh = placed.mesh(), .out_shardings = PartitionSpec()});
-    return device_get(everywhere(a));
-  }
-  if (processes::count() == 1) return device_get(a);
-  const std::vector<std::byte> all = bytes_of_all(a, root, x.loc);
+  std::vector<bool> has(static_cast<std::size_t>(processes::count()));
+  for (const Device& d : devices) has[static_cast<std::size_t>(runtime::process_of(d.id))] = true;
+  const auto replicated =
+      jit([](Array v) { return v; }, {.mesh = placed.mesh(), .out_shardings = PartitionSpec()});
+  const Array whole = in_one ? a : replicated(a);
+  if (std::find(has.begin(), has.end(), false) == has.end()) return device_get(whole);
+  const std::vector<std::byte> all = bytes_of_all(whole, root, x.loc);
   const std::size_t n = all.size() / static_cast<std::size_t>(processes::count());
   return Array::from_bytes(dtype, shape, all.data() + static_cast<std::size_t>(root) * n);
 }

@@ -47,6 +47,7 @@ struct Draft {
   std::shared_ptr<Tape> tape = std::make_shared<Tape>();
   std::vector<Step> steps;    // in an order that respects dependencies
   std::vector<int> producer;  // by slot: index in steps, -1
+  Mask fixed = 0;             // axes whose coordinates do not change while it runs
 };
 
 struct PendingKernel {

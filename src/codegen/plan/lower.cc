@@ -329,6 +329,7 @@ Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
   ctx.drafts.emplace_back();
   Draft& draft = ctx.drafts.back();
   draft.tape->name = p.name;
+  draft.fixed = scope.all() & ~inner;
   ctx.draft_of[draft.tape.get()] = &draft;
   Lowerer l(ctx, draft, level, updates, ties, scope, inner, top);
   l.run(results);

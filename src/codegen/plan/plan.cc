@@ -6,9 +6,17 @@
 #include "codegen/plan/tape_verify.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 namespace tessera::inline v0::tapes {
 namespace {
+
+std::string to_string(const std::set<int>& processes) {
+  std::string text = processes.size() == 1 ? "process " : "processes ";
+  for (const int p : processes) text += (p == *processes.begin() ? "" : ", ") + std::to_string(p);
+  return text;
+}
 
 void compile_pending(PlanContext& ctx) {
   if (ctx.kernels.empty()) return;
@@ -24,32 +32,27 @@ void compile_pending(PlanContext& ctx) {
   }
 }
 
-// A mesh lies in one process, or all processes have devices of it: rounds are of all.
+// What is equal on all devices each process of the program has, so that its meshes are of the same.
 void check_processes(const Program& p, PlanContext& ctx, Tape& tape) {
   const Together& all = ctx.options.together;
-  std::size_t here = 0;
+  const auto processes_of = [&](const Region& r) {
+    std::set<int> has;
+    for (const int d : r.mesh->devices) has.insert(static_cast<int>(d / all.devices));
+    return has;
+  };
+  std::set<int> first;
   for (const Region& r : ctx.regions) {
-    std::vector<bool> has(static_cast<std::size_t>(all.count));
-    for (const int d : r.mesh->devices) has[static_cast<std::size_t>(d / all.devices)] = true;
-    here += has[static_cast<std::size_t>(all.rank)];
-    const auto processes = std::count(has.begin(), has.end(), true);
-    if (processes > 1 && processes < all.count)
+    const std::set<int> has = processes_of(r);
+    if (first.empty()) first = has;
+    if (has != first)
       Message(p.name)
-          .problem("it runs on " + std::to_string(r.mesh->devices.size()) + " devices of " +
-                   std::to_string(processes) + " of the " + std::to_string(all.count) +
-                   " processes")
-          .rule("what runs on several processes runs on all of them")
-          .advice("a mesh with devices of every process, or of one")
+          .problem("it runs on several meshes: one has devices of " + to_string(first) +
+                   ", another one of " + to_string(has))
+          .rule("the meshes of one program lie on the same processes")
+          .advice("a call for each mesh")
           .raise<ShardingError>();
   }
-  if (here != 0 && here != ctx.regions.size())
-    Message(p.name)
-        .problem("it runs on several meshes, and process " + std::to_string(all.rank) +
-                 " has devices of some of them")
-        .rule("the meshes of one program lie on the same processes")
-        .advice("a call for each mesh")
-        .raise<ShardingError>();
-  tape.elsewhere = here == 0 && !ctx.regions.empty();
+  tape.elsewhere = !first.empty() && !first.contains(all.rank);
 }
 
 // Bodies before the steps that hold them: drafts are in the order of their beginning, a body after

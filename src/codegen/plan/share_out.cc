@@ -22,42 +22,77 @@ Mask mask_of(const Region& r) {
 // By process, the instances of `mask` that its devices have, ascending.
 using Shares = std::vector<std::vector<std::int64_t>>;
 
+// Those of a tape that runs with coordinates fixed along some axes are those of the processes that
+// run it together with this one.
 class Processes {
  public:
-  Processes(const PlanContext& ctx) : ctx_(ctx), all_(ctx.options.together) {}
+  Processes(const PlanContext& ctx, Mask fixed)
+      : ctx_(ctx), all_(ctx.options.together), fixed_(fixed) {}
 
   const Shares& shares(Mask mask) {
     const auto known = shares_.find(mask);
     if (known != shares_.end()) return known->second;
     return shares_.emplace(mask, find(mask)).first->second;
   }
-  // Whether every process has all instances.
+  // Whether every process of the program has all instances.
   bool everywhere(Mask mask) {
     const std::int64_t n = ctx_.instances(mask);
     const Shares& s = shares(mask);
-    return std::all_of(s.begin(), s.end(), [n](const auto& own) { return std::ssize(own) == n; });
+    return std::all_of(s.begin(), s.end(),
+                       [n](const auto& own) { return own.empty() || std::ssize(own) == n; });
+  }
+  // Whether all ways that are one process's, by the coordinates along `ways`, are the same
+  // processes', and each has the same devices in all of them.
+  bool go_together(Mask ways, Mask inner) const {
+    std::map<std::int64_t, std::set<std::pair<int, std::int64_t>>> taken;  // by way
+    std::map<int, std::set<std::int64_t>> own;                             // ways, by process
+    for (const Region& r : ctx_.regions) {
+      if ((ways | inner) & ~mask_of(r)) continue;
+      for (std::size_t p = 0; p < r.mesh->devices.size(); ++p) {
+        const std::int64_t way = instance(r, p, ways);
+        taken[way].emplace(process(r, p), instance(r, p, inner));
+        own[process(r, p)].insert(way);
+      }
+      break;
+    }
+    return std::all_of(own.begin(), own.end(), [&](const auto& entry) {
+      return std::all_of(entry.second.begin(), entry.second.end(), [&](std::int64_t way) {
+        return taken[way] == taken[*entry.second.begin()];
+      });
+    });
   }
   std::size_t rank() const { return static_cast<std::size_t>(all_.rank); }
   std::size_t count() const { return static_cast<std::size_t>(all_.count); }
 
  private:
+  int process(const Region& r, std::size_t position) const {
+    return static_cast<int>(r.mesh->devices[position] / all_.devices);
+  }
+  std::int64_t instance(const Region& r, std::size_t position, Mask mask) const {
+    std::vector<std::int64_t> at(ctx_.axes.size());
+    auto rest = static_cast<std::int64_t>(position);
+    for (std::size_t a = r.axes.size(); a-- > 0;) {
+      at[static_cast<std::size_t>(r.axes[a])] = rest % r.mesh->sizes[a];
+      rest /= r.mesh->sizes[a];
+    }
+    std::int64_t number = 0;
+    for (std::size_t a = 0; a < ctx_.axes.size(); ++a)
+      if (mask >> a & 1) number = number * ctx_.axes[a].size + at[a];
+    return number;
+  }
   Shares find(Mask mask) const {
     std::vector<std::set<std::int64_t>> own(count());
     bool found = false;
     for (const Region& r : ctx_.regions) {
       if (mask & ~mask_of(r)) continue;
       found = true;
-      for (std::size_t p = 0; p < r.mesh->devices.size(); ++p) {
-        std::vector<std::int64_t> at(ctx_.axes.size());
-        std::int64_t rest = static_cast<std::int64_t>(p), number = 0;
-        for (std::size_t a = r.axes.size(); a-- > 0;) {
-          at[static_cast<std::size_t>(r.axes[a])] = rest % r.mesh->sizes[a];
-          rest /= r.mesh->sizes[a];
-        }
-        for (std::size_t a = 0; a < ctx_.axes.size(); ++a)
-          if (mask >> a & 1) number = number * ctx_.axes[a].size + at[a];
-        own[static_cast<std::size_t>(r.mesh->devices[p] / all_.devices)].insert(number);
-      }
+      const Mask ways = fixed_ & mask_of(r);
+      std::set<std::int64_t> here;  // ways that this process goes
+      for (std::size_t p = 0; p < r.mesh->devices.size(); ++p)
+        if (process(r, p) == all_.rank) here.insert(instance(r, p, ways));
+      for (std::size_t p = 0; p < r.mesh->devices.size(); ++p)
+        if (here.empty() || here.contains(instance(r, p, ways)))
+          own[static_cast<std::size_t>(process(r, p))].insert(instance(r, p, mask));
       if (mask != 0) break;  // an axis is of one mesh, or of several that are alike
     }
     if (!found) throw InternalError("a value differs along axes of two meshes");
@@ -68,13 +103,14 @@ class Processes {
 
   const PlanContext& ctx_;
   const Together& all_;
+  const Mask fixed_;
   std::map<Mask, Shares> shares_;
 };
 
 class SharingOut {
  public:
   SharingOut(const PlanContext& ctx, Draft& draft, bool top)
-      : ctx_(ctx), tape_(*draft.tape), top_(top), processes_(ctx) {}
+      : ctx_(ctx), tape_(*draft.tape), top_(top), fixed_(draft.fixed), processes_(ctx, fixed_) {}
 
   void run() {
     const auto here = std::make_shared<Here>();
@@ -84,7 +120,7 @@ class SharingOut {
       here->try_emplace(mask, processes_.shares(mask)[processes_.rank()]);
     };
     for (const Slot& s : tape_.slots) own(s.mask);
-    for (const Phase& phase : tape_.phases) {
+    for (Phase& phase : tape_.phases) {
       own(phase.mask);
       for (const Step& step : phase.steps) {
         own(step.mask);
@@ -95,16 +131,19 @@ class SharingOut {
         }
         for (const Ref& r : step.outputs)
           own(tape_.slots[static_cast<std::size_t>(r.slot)].mask & step.inner);
-        // Of those that go this way some may be in two processes, and the others in others.
-        if ((step.inner & ctx_.between) && (step.mask & ctx_.between))
+        if (!(step.inner & ctx_.between) || !step.mask) continue;
+        phase.in_turn = true;
+        if (!processes_.go_together(fixed_ | step.mask, step.inner))
           Message(step.name)
               .problem(
-                  "devices of several processes go ways of their own, in which they communicate")
+                  "devices of several processes go ways of their own, in which they communicate, "
+                  "and one process has some of one way with others of another")
               .rule("all processes come to the same collectives in the same order")
               .from(step.loc)
               .advice(
-                  "processes that have all devices of what goes one way: the axis of stages first "
-                  "in the mesh, and as many processes as stages at most")
+                  "a mesh whose axes part the processes' devices into blocks, as one of all "
+                  "devices "
+                  "in their order does")
               .raise<ShardingError>();
       }
     }
@@ -169,8 +208,6 @@ class SharingOut {
       Mask own = 0;
       for (int a : c->axes) own |= Mask{1} << a;
       c->laid = tape_.varies(step.inputs[0]);
-      c->divisible = c->exchange == Exchange::combine && c->groups.size() == 1 &&
-                     !(step.mask & own) && processes_.everywhere(step.mask);
       const Shares& laid = processes_.shares(c->laid);
       const std::vector<Portion> portions = portions_of(*c, own, laid);
       std::vector<std::size_t> portion_of(static_cast<std::size_t>(tape_.instances(c->laid)));
@@ -181,6 +218,10 @@ class SharingOut {
       std::vector<bool> read(portions.size(), false);
       const Mask whole = step.mask | own;
       const Shares& devices = processes_.shares(whole);
+      if (c->exchange == Exchange::combine && c->groups.size() == 1 && !(step.mask & own) &&
+          processes_.everywhere(step.mask))
+        for (std::size_t p = 0; p < devices.size(); ++p)
+          if (!devices[p].empty()) c->makers.push_back(static_cast<int>(p));
       for (std::size_t reader = 0; reader < devices.size(); ++reader)
         for (const std::int64_t i : devices[reader]) {
           std::vector<std::int64_t> at = coordinates(whole, i);
@@ -323,6 +364,7 @@ class SharingOut {
   const PlanContext& ctx_;
   Tape& tape_;
   const bool top_;
+  const Mask fixed_;
   Processes processes_;
 };
 

@@ -106,9 +106,9 @@ struct Collective {
   std::vector<std::int64_t> number;
   std::int64_t together = 1;
   std::vector<std::int64_t> own;  // instances that this process lays out, `together` of each
-  /// Every process wants every result, and has an operand of each: each may make a part of them for
-  /// all.
-  bool divisible = false;
+  /// These processes want every result, and each has an operand of each: each may make a part of
+  /// them for all. Empty: it is not so.
+  std::vector<int> makers;
 };
 
 struct Step {
@@ -163,6 +163,8 @@ struct Phase {
   const std::vector<std::int64_t>* here = nullptr;  // of the tape's
   std::optional<Between> between;                   // collectives
   bool collective = false;
+  /// Instances communicate with other processes, so that one comes after the other.
+  bool in_turn = false;
   double seconds = 0;  // all instances
   std::vector<Step> steps;
 };

@@ -65,7 +65,7 @@ class Exchanges {
     }
     together(small);
     for (const std::size_t s : large)
-      phase_.steps[s].collective->divisible ? in_parts(s) : in_pieces_of(s);
+      !phase_.steps[s].collective->makers.empty() ? in_parts(s) : in_pieces_of(s);
   }
 
  private:
@@ -137,7 +137,7 @@ class Exchanges {
     work.begin = begin;
     work.count = std::min(piece_of(c), c.count - begin);
     processes::Traffic traffic = traffic_of();
-    if (c.divisible) {
+    if (!c.makers.empty()) {
       work.made = work.laid_of = part(work, processes::rank());
       lay_out_parts(work, between_.operands[s], traffic);
     } else {
@@ -149,8 +149,8 @@ class Exchanges {
     piece.exchanged =
         std::make_unique<Exchanged>(next_signature(), tape_, step, std::move(traffic));
     std::byte* const own = piece.exchanged->own();
-    if (c.divisible) {
-      for (int p = 0; p < processes::count(); ++p)
+    if (!c.makers.empty()) {
+      for (const int p : c.makers)
         if (p != processes::rank())
           work.lay_out(own + sent[static_cast<std::size_t>(p)].begin, part(work, p));
     } else {
@@ -194,12 +194,15 @@ class Exchanges {
 
   // The elements that a process makes.
   Elements part(const CollectiveWork& work, int rank) const {
+    const std::vector<int>& makers = work.col().makers;
+    const auto at = std::lower_bound(makers.begin(), makers.end(), rank);
+    if (at == makers.end() || *at != rank) return {0, 0};
     const std::int64_t line = std::max<std::int64_t>(1, 64 / size_of(work.col().dtype));
     const auto end_of = [&](std::int64_t parts) {
-      const std::int64_t even = work.count * parts / processes::count();
-      return parts == processes::count() ? work.count : even / line * line;
+      const std::int64_t even = work.count * parts / std::ssize(makers);
+      return parts == std::ssize(makers) ? work.count : even / line * line;
     };
-    return {end_of(rank), end_of(rank + 1)};
+    return {end_of(at - makers.begin()), end_of(at - makers.begin() + 1)};
   }
   std::int64_t part_bytes(const CollectiveWork& work, int rank) const {
     return (part(work, rank).size() * size_of(work.col().dtype) + 63) / 64 * 64;
@@ -208,8 +211,10 @@ class Exchanges {
   // What this process made, laid out for the others.
   std::unique_ptr<Exchanged> laid_part(const Step& step, const CollectiveWork& work) {
     processes::Traffic traffic;
-    for (int p = 0; p < processes::count(); ++p) {
-      traffic.bytes.push_back(static_cast<std::size_t>(work.results() * part_bytes(work, p)));
+    traffic.bytes.assign(between_.count(), 0);
+    for (const int p : work.col().makers) {
+      traffic.bytes[static_cast<std::size_t>(p)] =
+          static_cast<std::size_t>(work.results() * part_bytes(work, p));
       if (p != processes::rank()) traffic.from.push_back(p);
     }
     traffic.to = traffic.from;
@@ -226,7 +231,7 @@ class Exchanges {
   void take(Exchanged& parts, const CollectiveWork& work) {
     const Laid laid = parts.all();
     const std::int64_t e = size_of(work.col().dtype);
-    for (int p = 0; p < processes::count(); ++p) {
+    for (const int p : work.col().makers) {
       const Elements theirs = part(work, p);
       if (p == processes::rank() || !theirs.size()) continue;
       for (std::int64_t r = 0; r < work.results(); ++r)

@@ -148,7 +148,7 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
                                        ap.blocks->block_of(source(out->layout->place(k)))))});
         out->uniform = one;
       } else {
-        out->shards.push_back({b.whole, b.offset});
+        out->shards.assign(out->layout->shards(), {b.whole, b.offset});
       }
       results[i] = std::move(out);
       continue;
@@ -187,7 +187,7 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
       }
       out->uniform = plan.uniform;
     } else {
-      out->shards.push_back({std::move(buffer), base});
+      out->shards.assign(out->layout->shards(), {std::move(buffer), base});
     }
     results[i] = std::move(out);
   }

@@ -164,7 +164,7 @@ void execute(const Tape& tape, const Frame& frame, bool spread) {
         run_step(tape, frame, step, c, {0, spread}, profiler::kShared);
       continue;
     }
-    if (!spread || phase.seconds < kWorthSpreading || worker_count() == 1) {
+    if (!spread || phase.in_turn || phase.seconds < kWorthSpreading || worker_count() == 1) {
       Coords c;
       for_instances(tape, phase.mask, c, [&](std::int64_t i) {
         for (const Step& step : phase.steps)

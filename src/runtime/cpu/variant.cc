@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tessera::inline v0::runtime {
 
@@ -81,10 +82,13 @@ std::shared_ptr<const Variant> make_variant(std::shared_ptr<const Tape> planned,
       v->between = v->between || !is_local(d);
     }
   if (processes::count() > 1 && !tape.regions.empty()) {
-    const std::vector<int>& devices = tape.regions[0].mesh->devices;
-    const int owner = process_of(devices[0]);
-    if (std::all_of(devices.begin(), devices.end(), [=](int d) { return process_of(d) == owner; }))
-      v->whole = intern(on_device(devices[0], true));
+    const MeshRef& mesh = tape.regions[0].mesh;
+    std::set<int> owners;
+    for (const int d : mesh->devices) owners.insert(process_of(d));
+    if (owners.size() == 1)
+      v->whole = intern(on_device(mesh->devices[0], true));
+    else if (std::ssize(owners) < processes::count())
+      v->whole = intern(Layout{mesh, Spec(), true});
   }
   for (std::size_t i = 0; i < tape.arguments.size(); ++i) {
     const Argument& a = tape.arguments[i];

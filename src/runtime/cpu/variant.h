@@ -37,7 +37,7 @@ struct Variant {
   std::vector<ArgumentPlan> arguments;
   std::vector<ResultPlan> results;
   std::vector<std::vector<std::size_t>> of_input;  // arguments by input
-  /// Where results are that are whole, in a program that runs on devices of one of several
+  /// Where results are that are whole, in a program that runs on devices of some of several
   /// processes; null: where its inputs say.
   LayoutPtr whole;
   int last_device = 0;     // of all regions
