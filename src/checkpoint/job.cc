@@ -75,13 +75,14 @@ void is_over(const std::shared_ptr<Job>& job) {
   all.jobs.erase(job);
 }
 
-[[noreturn]] void fail(const std::string& dir, std::int64_t step, const std::string& what,
-                       const std::string& advice, const SourceLoc& loc) {
+[[noreturn]] void fail(const std::string& dir, std::int64_t step, const Trouble& trouble,
+                       const SourceLoc& loc) {
   Message("checkpoint::save")
-      .problem(fmt::format("step {} of {} is not saved: {}", step, detail::shown_path(dir), what))
+      .problem(fmt::format("step {} of {} is not saved: {}", step, detail::shown_path(dir),
+                           trouble.what()))
       .rule("a step is there as a whole or not at all; those that were there are kept")
       .from(loc)
-      .advice(advice)
+      .advice(trouble.advice())
       .raise<IoError>();
 }
 
@@ -165,10 +166,7 @@ std::shared_ptr<Job> Job::begin(const Order& order) {
       if (process == 0) {
         if (!order.options.overwrite) need_free(dir, order.step, order.loc);
         const std::string why = staging.make(dir, order.step);
-        if (!why.empty()) {
-          const Trouble trouble(why);
-          fail(dir, order.step, trouble.what(), trouble.advice(), order.loc);
-        }
+        if (!why.empty()) fail(dir, order.step, Trouble(why), order.loc);
       }
     }
   } catch (...) {
@@ -209,14 +207,18 @@ Job::Job(const Order& order, Snapshot snapshot, Staging staging)
       staging_(std::move(staging)) {}
 
 void Job::run() noexcept {
-  // Each thread that asks throws an exception of its own, so that this one has no part in them.
-  std::optional<Failure> failure;
+  // Whoever asks throws an exception of its own, so that this thread has no part in it.
+  Failure failure;
   try {
     write();
   } catch (const Trouble& trouble) {
-    failure = {trouble.what(), trouble.advice(), nullptr};
+    try {
+      fail(dir_, snapshot_.head.step, trouble, loc_);
+    } catch (const IoError& e) {
+      failure.text = e.what();
+    }
   } catch (...) {
-    failure = {"", "", std::current_exception()};
+    failure.other = std::current_exception();
   }
   // Lets go of arrays, locks and what was not made before anybody learns that it is over.
   { const Staging gone(std::move(staging_)); }
@@ -296,9 +298,8 @@ void Job::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return done_; });
   told_ = true;
-  if (!failure_) return;
-  if (failure_->other) std::rethrow_exception(failure_->other);
-  fail(dir_, snapshot_.head.step, failure_->what, failure_->advice, loc_);
+  if (failure_.other) std::rethrow_exception(failure_.other);
+  if (!failure_.text.empty()) throw IoError(failure_.text);
 }
 
 // In a child of fork the lock may be one that nobody gives back.
@@ -310,7 +311,7 @@ bool Job::is_done() const {
 bool Job::is_settled() const {
   if (::getpid() != pid_) return true;
   const std::lock_guard lock(mutex_);
-  return done_ && (told_ || !failure_);
+  return done_ && (told_ || !failure_.there());
 }
 
 }  // namespace tessera::inline v0::checkpoints

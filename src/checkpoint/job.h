@@ -15,7 +15,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,10 +68,11 @@ class Job {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   struct Failure {
-    std::string what, advice;
+    std::string text;
     std::exception_ptr other;  // what is no Trouble
+    bool there() const { return other || !text.empty(); }
   };
-  std::optional<Failure> failure_;
+  Failure failure_;
   bool done_ = false, told_ = false;
 };
 
