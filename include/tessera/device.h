@@ -71,7 +71,8 @@ TESSERA_API MemoryStats physical_memory_stats();
 /// of its control group. Arrays beyond are refused before anything is allocated.
 TESSERA_API std::int64_t memory_limit();
 TESSERA_API void reset_peak_memory();
-/// A table for people: memory_stats of each device, their sums, and physical_memory_stats.
+/// A table for people: memory_stats of each device of this process, their sums, and
+/// physical_memory_stats.
 TESSERA_API std::string memory_table();
 
 /// The part of an array that one device holds.

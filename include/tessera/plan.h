@@ -23,6 +23,8 @@
 
 namespace tessera::inline v0 {
 
+class Mesh;
+
 /// What a device has along one axis of a mesh.
 struct LinkSpeed {
   double latency = 1e-6;    // seconds that a message takes beside its bytes
@@ -32,7 +34,8 @@ struct LinkSpeed {
 
 /// Speeds are those of an accelerator of today, rounded, unless somebody says better. They price a
 /// plan and do not change it: the program is the one that is run, which heeds the `links` of its jit.
-/// Those count here too, unless an axis is given another speed.
+/// Those count here too, unless an axis is given another speed. Where several machines run the
+/// program, an axis between them that nobody said anything of has `between_machines`.
 ///
 /// Where links differ by how far apart devices are, the mesh has an axis for each distance, such as
 /// {"rack", 8}, {"machine", 64}, {"device", 8}; a spec names those that cut a dimension together,
@@ -41,6 +44,7 @@ struct LinkSpeed {
 struct PlanOptions {
   std::map<std::string, LinkSpeed> links = {};  // by axis
   LinkSpeed other_links = {};                   // of axes that are not among them
+  LinkSpeed between_machines = {5e-6, 2.5e10};  // of those along which machines differ
   double peak_flops = 1e14;                     // floating-point operations a second
   double memory_bandwidth = 1e12;               // bytes a second
   /// Values of so many bytes are listed where they end up whole on every device.
@@ -51,7 +55,19 @@ struct PlanOptions {
   int alternatives = 12;
 };
 
-/// What `calibrate_links` has written (bench/calibrate_links.cc). IoError for a file that cannot be
+/// Measures the links between the devices of a mesh, all of them at work, and what each computes and
+/// reads of memory: `links`, `peak_flops` and `memory_bandwidth`, the same in all processes that run
+/// this. It takes some seconds an axis. All processes that have devices of the mesh call it.
+///
+///   const ts::PlanOptions speeds = ts::calibrate_links(mesh);
+///   auto step = ts::jit(train, {.mesh = mesh, .in_shardings = specs, .links = speeds.links});
+///   std::cout << step.lower(model, x, y).plan(speeds);
+///
+/// Latency and bandwidth are those under which a plan's model is nearest, relatively, to the times of
+/// chains of collectives of 4 KiB to 2 MiB. Error for an abstract mesh.
+TESSERA_API PlanOptions calibrate_links(const Mesh& mesh,
+                                        std::source_location loc = std::source_location::current());
+/// What the command `calibrate_links` has written (bench/calibrate_links.cc). IoError for a file that cannot be
 /// read, Error for one that says something else.
 TESSERA_API PlanOptions load_links(const std::string& path,
                                    std::source_location loc = std::source_location::current());
@@ -59,6 +75,8 @@ TESSERA_API PlanOptions load_links(const std::string& path,
 struct PlannedAxis {
   std::string name;
   std::int64_t size = 1;
+  /// Over which its devices lie, where several run this: 1, they are neighbours in one.
+  std::int64_t processes = 1, machines = 1;
   LinkSpeed link;
   /// Of all collectives; of one over several axes its share along this one.
   std::int64_t moved_bytes = 0;  // that a device receives

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -37,6 +38,7 @@ struct All {
   double timeout = 60;
   std::vector<int> node;     // ranks on this machine, ascending
   std::vector<int> place;    // by rank: among those, or -1
+  std::vector<int> machine;  // by rank: the first one on its machine
   std::vector<Seat*> seats;  // by place
   TesseraWindow* seating = nullptr;
   std::vector<Peer> peers;      // by rank
@@ -280,26 +282,33 @@ void take_seats(All& a, const SourceLoc& loc) {
   }
 }
 
-// Which processes read each other's memory. One that may not look at another's descriptors, as in
-// containers of their own, gets messages.
-void look_at_memory(All& a, const SourceLoc& loc) {
+// Which processes are on one machine, and which read each other's memory there. One that may not look
+// at another's descriptors, as in containers of their own, gets messages.
+void look_around(All& a, const SourceLoc& loc) {
   a.memory = Segment(Segment::kLeast);
   std::memcpy(a.memory.half(0), &a.rank, sizeof a.rank);
   a.mine().memory = a.memory.place();
   barrier("initialize", loc);
-  std::vector<std::uint8_t> sees(static_cast<std::size_t>(a.count));
+  const auto count = static_cast<std::size_t>(a.count), self = static_cast<std::size_t>(a.rank);
+  std::vector<std::int32_t> told(count + 1);  // by rank whether it is seen, and the machine
   for (const int r : a.node) {
     if (r == a.rank) continue;
     const Seat& seat = *a.seat(r);
     int is = -1;
     if (const std::byte* p = a.peer(r).memory.at(seat.pid.load(), seat.memory, 0))
       std::memcpy(&is, p, sizeof is);
-    sees[static_cast<std::size_t>(r)] = is == r;
+    told[static_cast<std::size_t>(r)] = is == r;
   }
-  const std::vector<std::byte> told = all_gather("initialize", std::as_bytes(std::span(sees)), loc);
-  const auto count = static_cast<std::size_t>(a.count), self = static_cast<std::size_t>(a.rank);
-  for (std::size_t r = 0; r < count; ++r)
-    a.peers[r].direct = sees[r] && std::to_integer<bool>(told[r * count + self]);
+  told.back() = a.node.front();
+  const std::vector<std::byte> bytes =
+      all_gather("initialize", std::as_bytes(std::span(told)), loc);
+  std::vector<std::int32_t> all(count * told.size());
+  std::memcpy(all.data(), bytes.data(), bytes.size());
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::int32_t* const theirs = all.data() + r * told.size();
+    a.peers[r].direct = told[r] && theirs[self];
+    a.machine.push_back(theirs[count]);
+  }
 }
 
 // At the end of the process, behind everything that was queued.
@@ -371,12 +380,22 @@ void join(const JoinOptions& options) {
   a.joined = true;
   std::atexit(leave);
   library_was_used();  // so that what is queued runs before
-  look_at_memory(a, options.loc);
+  look_around(a, options.loc);
 }
 
 int rank() { return all().rank; }
 int count() { return all().count; }
 int count_here() { return std::max(1, static_cast<int>(all().node.size())); }
+int machine_of(int rank) {
+  const std::vector<int>& machine = all().machine;
+  return machine.empty() ? 0 : machine[static_cast<std::size_t>(rank)];
+}
+
+namespace {
+std::atomic<int> g_devices_each{1};
+}
+void set_devices_each(int count) { g_devices_each.store(count, std::memory_order_relaxed); }
+int devices_each() { return g_devices_each.load(std::memory_order_relaxed); }
 
 Round::Round(const Subject& subject, const Traffic& traffic)
     : subject_(subject), traffic_(traffic) {

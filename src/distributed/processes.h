@@ -46,6 +46,13 @@ int count();
 /// Those on this machine.
 int count_here();
 
+/// The first process of the machine that process `rank` is on; 0 before join().
+int machine_of(int rank);
+/// Devices of each process: device d is of process d / devices_each(). The runtime, which has them,
+/// says how many there are.
+void set_devices_each(int count);
+int devices_each();
+
 /// What a round is of: what the others say where this process does not come to it.
 struct Subject {
   std::uint64_t signature = 0;  // of the program and the step; equal in all processes

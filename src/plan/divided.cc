@@ -1,8 +1,12 @@
 #include "plan/divided.h"
 
+#include "distributed/processes.h"
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "transform/simplify.h"
+
+#include <algorithm>
+#include <set>
 
 namespace tessera::inline v0::plans {
 
@@ -29,13 +33,37 @@ spmd::Links links_of(const DeviceMesh& mesh, const spmd::Cutting* cutting,
       links.push_back(cutting->links.of(static_cast<int>(i)));
       continue;
     }
-    const LinkSpeed& speed = it == options.links.end() ? options.other_links : it->second;
+    const LinkSpeed& speed = it != options.links.end()            ? it->second
+                             : spread_along(mesh, i).machines > 1 ? options.between_machines
+                                                                  : options.other_links;
     links.push_back({speed.latency, speed.bandwidth});
   }
   return spmd::Links(std::move(links));
 }
 
 }  // namespace
+
+// Of the line of devices that is spread most.
+Spread spread_along(const DeviceMesh& mesh, std::size_t axis) {
+  Spread most;
+  if (processes::count() == 1) return most;
+  std::int64_t stride = 1;
+  for (std::size_t a = axis + 1; a < mesh.sizes.size(); ++a) stride *= mesh.sizes[a];
+  for (std::size_t first = 0; first < mesh.devices.size(); ++first) {
+    if (static_cast<std::int64_t>(first) / stride % mesh.sizes[axis]) continue;
+    std::set<int> processes, machines;
+    for (std::int64_t k = 0; k < mesh.sizes[axis]; ++k) {
+      const int device = mesh.devices[first + static_cast<std::size_t>(k * stride)];
+      const int process = device / processes::devices_each();
+      if (process >= processes::count()) return {};  // a plan for other devices than there are
+      processes.insert(process);
+      machines.insert(processes::machine_of(process));
+    }
+    most.processes = std::max(most.processes, std::ssize(processes));
+    most.machines = std::max(most.machines, std::ssize(machines));
+  }
+  return most;
+}
 
 ProgramPtr Divided::of_device() const {
   const Equation* region = lone_region(*simplified);

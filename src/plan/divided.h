@@ -27,6 +27,12 @@ struct Divided {
   }
 };
 
+/// Whose devices are neighbours along an axis of a mesh.
+struct Spread {
+  std::int64_t processes = 1, machines = 1;
+};
+Spread spread_along(const DeviceMesh& mesh, std::size_t axis);
+
 /// By the cutting; else by the one shard_map that the program is; else one device has all of it.
 Divided divide(const ProgramPtr& program, const spmd::Cutting* cutting, const PlanOptions& options);
 

@@ -64,6 +64,8 @@ std::string to_json(const Plan& p) {
                        [](const PlannedAxis& a) {
                          return Json{{"name", a.name},
                                      {"size", a.size},
+                                     {"processes", a.processes},
+                                     {"machines", a.machines},
                                      {"latency", a.link.latency},
                                      {"bandwidth", a.link.bandwidth},
                                      {"moved_bytes", a.moved_bytes},

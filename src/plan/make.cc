@@ -18,8 +18,11 @@ Plan make(const Question& question, const PlanOptions& options) {
     p.mesh = spmd::mesh_text({divided.mesh});
   for (std::size_t i = 0; i < divided.mesh->axes.size(); ++i) {
     const spmd::Link link = divided.links.of(static_cast<int>(i));
+    const Spread spread = spread_along(*divided.mesh, i);
     p.axes.push_back({divided.mesh->axes[i],
                       divided.mesh->sizes[i],
+                      spread.processes,
+                      spread.machines,
                       {link.latency, link.bandwidth},
                       std::llround(work.along[i].bytes),
                       work.along[i].seconds});

@@ -52,15 +52,20 @@ std::string more(std::size_t all, const char* what) {
                           : "  and " + std::to_string(all - kMostRows) + " more " + what + "\n";
 }
 
-// The share of each axis, where there are several.
+// The share of each axis, where there are several, or several processes.
 std::string axes_of(const Plan& p) {
   std::string s;
   int several = 0;
   for (const PlannedAxis& a : p.axes) {
     if (a.seconds == 0) continue;
-    ++several;
+    several += a.processes > 1 ? 2 : 1;
     s += "    along '" + a.name + "' " + plans::seconds_text(a.seconds) + ": " +
-         bytes(a.moved_bytes) + "\n";
+         bytes(a.moved_bytes);
+    if (a.machines > 1)
+      s += ", between " + std::to_string(a.machines) + " machines";
+    else if (a.processes > 1)
+      s += ", between " + std::to_string(a.processes) + " processes";
+    s += "\n";
   }
   return several > 1 ? s : "";
 }

@@ -47,7 +47,7 @@ Counter g_physical;
       .raise<DeviceError>();
 }
 
-int initial_device_count() {
+int chosen_device_count() {
   processes::join();
   const int processes = processes::count();
   if (const auto n = settings::number("TESSERA_DEVICES")) {
@@ -56,6 +56,11 @@ int initial_device_count() {
   }
   const int cores = std::max(1, std::min(worker_count(), kMaxDevices));
   return (cores + processes - 1) / processes * processes;
+}
+int initial_device_count() {
+  const int n = chosen_device_count();
+  processes::set_devices_each(n / processes::count());
+  return n;
 }
 std::atomic<int>& count() {
   static std::atomic<int>* n = new std::atomic<int>(initial_device_count());
@@ -108,6 +113,7 @@ void set_device_count(int n, const SourceLoc& loc) {
         .advice("let those arrays go out of scope first, or move them with device_put")
         .raise<DeviceError>();
   count().store(n);
+  processes::set_devices_each(n / processes::count());
 }
 
 MemoryStats memory_stats(int device) {

@@ -549,6 +549,34 @@ void first_ones() {
   (void)more.item<double>();
 }
 
+// What plans know of processes and machines, and what a job measures.
+void explain() {
+  const ts::Mesh mesh({{"data", 4}, {"model", 2}});
+  const auto f = ts::jit([](Array x, Array w) { return ts::sum(ts::matmul(x, w)); },
+                         {.mesh = mesh, .in_shardings = {P("data", "model"), P("model")}});
+  const ts::Plan plan =
+      f.explain(ts::abstract(ts::f32, {4096, 512}), ts::abstract(ts::f32, {512, 256}));
+  const std::string text = to_string(plan);
+  if (ts::process_index() != 0) return;
+  const std::size_t begin = text.find("  communication");
+  std::printf("%s", text.substr(begin, text.find("\n\n", begin) + 1 - begin).c_str());
+  for (const ts::PlannedAxis& a : plan.axes)
+    std::printf("%s: %d processes, %d machines, %g s, %g B/s\n", a.name.c_str(),
+                static_cast<int>(a.processes), static_cast<int>(a.machines), a.link.latency,
+                a.link.bandwidth);
+}
+void calibrate() {
+  const ts::PlanOptions speeds = ts::calibrate_links(ts::Mesh({{"data", 4}, {"model", 2}}));
+  std::printf("process %d:", ts::process_index());
+  for (const auto& [axis, link] : speeds.links)
+    std::printf(" %s %a %a", axis.c_str(), link.latency, link.bandwidth);
+  std::printf(" %a %a\n", speeds.peak_flops, speeds.memory_bandwidth);
+}
+void table() {
+  const Array x = ts::device_put(ts::zeros({8, 1024}), ts::Mesh({{"i", 8}}), P("i"));
+  std::printf("%s", ts::memory_table().c_str());
+}
+
 // What one process does otherwise than the others. They say what they were told.
 Array mean(const Array& x) {
   return ts::pmap([](Array v) { return ts::pmean(v, "i"); }, {.axis_name = "i"})(x);
@@ -627,6 +655,9 @@ int main(int argc, char** argv) try {
                                                            {"two_meshes", two_meshes},
                                                            {"mixed_ways", mixed_ways},
                                                            {"first_ones", first_ones},
+                                                           {"explain", explain},
+                                                           {"calibrate", calibrate},
+                                                           {"table", table},
                                                            {"differ", differ},
                                                            {"leave", leave},
                                                            {"die", die},

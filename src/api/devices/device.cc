@@ -10,6 +10,8 @@
 #include "runtime/memory_limit.h"
 #include "spmd/blocks.h"
 
+#include <tessera/distributed.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -99,13 +101,17 @@ std::int64_t memory_limit() { return runtime::memory_limit(); }
 void reset_peak_memory() { runtime::reset_peak_memory(); }
 
 std::string memory_table() {
-  std::string s = fmt::format("{:<18} {:>12} {:>12}\n", "device", "live", "peak");
+  std::string s;
+  if (process_count() > 1)
+    s = fmt::format("process {} of {}, each with {} of {} devices\n", process_index(),
+                    process_count(), runtime::local_device_count(), device_count());
+  s += fmt::format("{:<18} {:>12} {:>12}\n", "device", "live", "peak");
   auto row = [&](const std::string& name, MemoryStats m) {
     auto text = [](std::int64_t n) { return runtime::bytes_text(static_cast<double>(n)); };
     s += fmt::format("{:<18} {:>12} {:>12}\n", name, text(m.live), text(m.peak));
   };
   MemoryStats sum;
-  for (Device d : devices()) {
+  for (Device d : local_devices()) {
     MemoryStats m = memory_stats(d);
     sum.live += m.live;
     sum.peak += m.peak;
