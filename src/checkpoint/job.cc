@@ -120,12 +120,13 @@ void merge(Manifest& m, Written written) {
 }
 
 // What is placed nowhere is one array, which the first process writes.
-void need_equal(const Snapshot& snapshot, const Part& mine, const Part& other, int process) {
+void need_equal(const Manifest& head, const std::vector<Piece>& own, const Part& mine,
+                const Part& other, int process) {
   for (std::size_t i = 0; i < mine.own.size(); ++i)
     if (i >= other.own.size() || mine.own[i] != other.own[i])
       throw Trouble(fmt::format("'{}' is not the same in processes 0 and {}, and it is no array "
                                 "over devices of both",
-                                snapshot.head.entries[snapshot.own[i].entry].path, process),
+                                head.entries[own[i].entry].path, process),
                     "give all processes the same, or make it an array over the devices of all");
 }
 
@@ -222,8 +223,8 @@ void Job::run() noexcept {
   }
   // Lets go of arrays, locks and what was not made before anybody learns that it is over.
   { const Staging gone(std::move(staging_)); }
-  snapshot_.pieces.clear();
-  snapshot_.own.clear();
+  snapshot_.held.clear();
+  pieces_ = {};
   const std::lock_guard lock(mutex_);
   failure_ = std::move(failure);
   done_ = true;
@@ -246,12 +247,13 @@ void Job::write() {
       sweep(dir_);
     else
       join();
+    pieces_ = pieces_of(std::move(snapshot_.held));
     Part part;
     if (processes_ > 1) {
       alive = announce(staging_, process_);
-      part.own = checksums_of(snapshot_.head, snapshot_.own);
+      part.own = checksums_of(snapshot_.head, pieces_.own);
     }
-    part.written = write_shards(staging_, snapshot_.head, snapshot_.pieces, process_, processes_);
+    part.written = write_shards(staging_, snapshot_.head, pieces_.written, process_, processes_);
     if (process_ == 0) return make_step(std::move(part));
     put_part(staging_, process_, snapshot_.head, part);
   } catch (const std::exception& e) {
@@ -277,7 +279,7 @@ void Job::make_step(Part part) {
     if (!other.problem.empty())
       throw Trouble(fmt::format("process {}: {}", p, other.problem),
                     fmt::format("look at what process {} says", p));
-    need_equal(snapshot_, mine, other, p);
+    need_equal(snapshot_.head, pieces_.own, mine, other, p);
     merge(manifest, std::move(other.written));
   }
   write_manifest(staging_, manifest);

@@ -63,6 +63,7 @@ class Job {
   const pid_t pid_;
   std::function<void()> then_;
   Snapshot snapshot_;
+  Pieces pieces_;
   Staging staging_;
 
   mutable std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <tessera/device.h>
 #include <tessera/distributed.h>
+#include <tessera/operators.h>
 #include <tessera/sharding.h>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <utility>
 
 namespace tessera::inline v0::checkpoints {
 namespace {
@@ -101,17 +103,26 @@ Snapshot snapshot_of(std::int64_t step, const std::vector<std::string>& paths,
     if (several)
       out.lines.push_back(fmt::format("{} {}{} {}", e.path, to_string(e.dtype), to_string(e.shape),
                                       own ? "in each process" : to_string(where)));
-    for (const Shard& s : x.shards()) {
-      if (s.replica_id != 0) continue;
-      Piece p{out.head.entries.size(), {}, s.data.shape(), s.data};
-      for (const Range& r : s.index) p.start.push_back(r.start.value_or(0));
-      if (own) out.own.push_back(p);
-      if (!own || process_index() == 0) out.pieces.push_back(std::move(p));
-    }
+    out.held.push_back({+x, own});  // whatever the caller gives away, this one stays
     out.head.entries.push_back(std::move(e));
   }
   need_names(out.head.entries, loc);
   return out;
+}
+
+Pieces pieces_of(std::vector<Snapshot::Held> held) {
+  Pieces pieces;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const auto [array, own] = std::exchange(held[i], {});
+    for (const Shard& s : array.shards()) {
+      if (s.replica_id != 0) continue;
+      Piece p{i, {}, s.data.shape(), s.data};
+      for (const Range& r : s.index) p.start.push_back(r.start.value_or(0));
+      if (own) pieces.own.push_back(p);
+      if (!own || process_index() == 0) pieces.written.push_back(std::move(p));
+    }
+  }
+  return pieces;
 }
 
 }  // namespace tessera::inline v0::checkpoints

@@ -24,14 +24,26 @@ struct Piece {
 
 struct Snapshot {
   Manifest head;  // entries without their blocks, and no files
-  /// Those that this process is to write.
-  std::vector<Piece> pieces;
-  /// Blocks of arrays that are placed nowhere, which each process has for itself; the first one
-  /// writes them, and all are to have the same.
-  std::vector<Piece> own;
+  /// By entry. What lies on this process's devices alone, of several, is placed nowhere.
+  struct Held {
+    Array array;
+    bool own = false;
+  };
+  std::vector<Held> held;
   /// A line an entry: what is to be the same in all processes.
   std::vector<std::string> lines;
 };
+
+/// What of it this process has, block by block: that takes a while with many devices, and is not for
+/// the program's thread.
+struct Pieces {
+  /// Those that this process is to write.
+  std::vector<Piece> written;
+  /// Blocks of arrays that are placed nowhere, which each process has for itself; the first one
+  /// writes them, and all are to have the same.
+  std::vector<Piece> own;
+};
+Pieces pieces_of(std::vector<Snapshot::Held> held);
 
 /// The name of a leaf in a file: its path with dots.
 std::string dotted(std::string path);
