@@ -27,7 +27,7 @@ void print(const char* what, std::vector<double> seconds, double mib) {
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
   if (ts::process_index() == 0)
-    std::printf("%-26s %8.3f s (%.3f to %.3f)  %8.0f MiB/s\n", what, median, seconds.front(),
+    std::printf("%-26s %8.4f s (%.4f to %.4f)  %8.0f MiB/s\n", what, median, seconds.front(),
                 seconds.back(), mib / median);
 }
 

@@ -37,6 +37,10 @@ struct InitializeOptions {
   detail::Named named = detail::Named();
   /// Others wait so long, in seconds, for a process that does not come to what all do together.
   double timeout = 60;
+  /// Several threads of each process make calls that all processes make. They come in the order in
+  /// which those of process 0 do, which costs each call a look at what it says. A thread is known by
+  /// the first program that it calls: one that no other thread calls first.
+  bool several_threads = false;
 };
 /// Joins the processes that a launcher started. The first question about devices does it, so that
 /// it is called for its options, and before them. Nothing happens where nobody started others.

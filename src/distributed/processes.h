@@ -33,6 +33,7 @@ bool launched();
 struct JoinOptions {
   /// After so long without a sign of a process, others stop waiting for it.
   double timeout_seconds = 60;
+  bool several_threads = false;  // of each process make calls (order.h)
   SourceLoc loc;
 };
 /// Joins the processes that were started with this one. Nothing happens where that was done, or

@@ -4,6 +4,7 @@
 #include "distributed/segment.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ struct alignas(64) Seat {
   std::atomic<std::uint32_t> broken;
   /// It has come to its end, and to no more rounds.
   std::atomic<std::uint32_t> ending;
+  /// Calls whose order process 0 has said, or the others know (order.h).
+  std::atomic<std::uint32_t> ordered;
   char host[64];
   std::atomic<std::int32_t> pid;  // written behind what is before it
 
@@ -50,6 +53,22 @@ struct alignas(64) Pair {
   Place places[2];
 };
 inline Pair* pairs_of(Seat& seat) { return reinterpret_cast<Pair*>(&seat + 1); }
+
+/// A call that all processes make: which thread of process 0 makes it. The last ones are behind the
+/// pairs.
+struct OrderEntry {
+  std::int32_t lane;
+  std::uint64_t signature;
+  char text[112];
+};
+constexpr std::uint32_t kOrderEntries = 64;
+inline OrderEntry* entries_of(Seat& seat, std::size_t seats) {
+  return reinterpret_cast<OrderEntry*>(pairs_of(seat) + seats);
+}
+/// Bytes of a seat with what is behind it, among so many.
+constexpr std::size_t seat_bytes(std::size_t seats) {
+  return sizeof(Seat) + seats * sizeof(Pair) + kOrderEntries * sizeof(OrderEntry);
+}
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
               std::atomic<std::uint64_t>::is_always_lock_free);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace ts = tessera;
@@ -549,6 +551,77 @@ void first_ones() {
   (void)more.item<double>();
 }
 
+// Three threads of each process call what all processes run together, each as fast as it can.
+void threads() {
+  const ts::Mesh mesh({{"i", 8}}), middle({{"i", 4}}, devices_of({2, 3, 4, 5}));
+  const Array x = draw(30, {8, 64});
+  std::vector<Array> results(3);
+  const auto busy = [](int turn) {  // processes are not equally fast
+    Array y = ts::ones({16, 16});
+    for (int i = 0; i < (turn * 7 + ts::process_index() * 5) % 11; ++i)
+      y = ts::matmul(y, y) * 0.01f;
+    y.block_until_ready();
+  };
+  std::vector<std::thread> all;
+  all.emplace_back([&] {
+    const auto f =
+        ts::pmap([](Array v) { return v * 0.5f + ts::pmean(ts::sin(v), "i"); }, {.axis_name = "i"});
+    Array v = x;
+    for (int t = 0; t < 40; ++t) {
+      busy(t);
+      v = f(v);
+    }
+    results[0] = v;
+  });
+  all.emplace_back([&] {
+    const auto f =
+        ts::jit([](Array v) { return v - ts::mean(v, 0, true) * 0.25f; }, {.mesh = mesh});
+    Array v = ts::device_put(x, mesh, P("i"));
+    for (int t = 0; t < 30; ++t) {
+      v = f(v);
+      busy(t + 3);
+    }
+    results[1] = v;
+  });
+  all.emplace_back([&] {
+    const auto f = ts::jit([](Array v) { return ts::cos(v) + ts::sum(v); }, {.mesh = middle});
+    Array v = ts::device_put(x, middle, P("i")), sums = ts::zeros({8, 64});
+    for (int t = 0; t < 10; ++t) {
+      v = f(v);
+      sums = sums + ts::process_allgather(v);
+      ts::distributed::barrier();
+    }
+    results[2] = sums;
+  });
+  for (std::thread& t : all) t.join();
+  for (int i = 0; i < 3; ++i)
+    show("thread " + std::to_string(i), results[static_cast<std::size_t>(i)]);
+  const auto last = ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"});
+  show("and this one", last(x));
+}
+// A thread begins with a program that another one began with, which lives still.
+void like_threads() {
+  const auto f = ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"});
+  show("first", f(rows()));
+  std::string text;
+  std::thread([&] {
+    try {
+      f(rows() * 2).block_until_ready();
+    } catch (const ts::CollectiveError& e) {
+      text = e.what();
+    }
+  }).join();
+  show("and again", f(rows()));
+  if (!text.empty()) throw std::runtime_error(text);
+}
+// One thread after the other, each begins with the same: they are not there together.
+void more_threads() {
+  const auto f = ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"});
+  for (int i = 0; i < 3; ++i)
+    std::thread([&] { show("turn " + std::to_string(i), f(draw(i, {8, 4}))); }).join();
+  show("at last", f(rows()));
+}
+
 // What plans know of processes and machines, and what a job measures.
 void explain() {
   const ts::Mesh mesh({{"data", 4}, {"model", 2}});
@@ -655,6 +728,9 @@ int main(int argc, char** argv) try {
                                                            {"two_meshes", two_meshes},
                                                            {"mixed_ways", mixed_ways},
                                                            {"first_ones", first_ones},
+                                                           {"threads", threads},
+                                                           {"like_threads", like_threads},
+                                                           {"more_threads", more_threads},
                                                            {"explain", explain},
                                                            {"calibrate", calibrate},
                                                            {"table", table},
@@ -670,7 +746,8 @@ int main(int argc, char** argv) try {
   if (argc != 2 || !modes.count(argv[1])) return 2;
   // A second only where it is to be over: a busy machine takes longer to come to a collective.
   const std::string mode = argv[1];
-  ts::distributed::initialize({.timeout = mode == "hang" || mode == "finish_late" ? 1.0 : 60.0});
+  ts::distributed::initialize({.timeout = mode == "hang" || mode == "finish_late" ? 1.0 : 60.0,
+                               .several_threads = mode.ends_with("threads")});
   ts::set_device_count(mode == "sums" ? kManyDevices : kDevices);
   modes.at(argv[1])();
   return 0;

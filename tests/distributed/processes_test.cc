@@ -410,6 +410,17 @@ TEST(Faults, CallsThatDifferAreFoundAtOnce) {
                                         text("process_allgather: process 0 came to barrier")});
 }
 
+// Which of two threads comes first is not known, so that they are told apart by what they come to.
+TEST(Threads, ThatBeginAlikeAreRefused) {
+  NEEDS_A_LAUNCHER();
+  const std::string text =
+      "pmap(child.cc:L): two threads call the same program first\n"
+      "  rule: several threads of each process make calls in the order in which those of process 0 "
+      "do, and a thread is known by the first program that it calls\n"
+      "  try: give each thread a program of its own to begin with: a jit with another name\n";
+  expect_said(said(2, "like_threads"), {text, text});
+}
+
 // What a process has of one way it has of each that it goes, so that all come to the same.
 TEST(Branches, OfStagesThatProcessesShareInPartsAreRefused) {
   NEEDS_A_LAUNCHER();

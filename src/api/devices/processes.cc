@@ -87,7 +87,7 @@ Array process_allgather(Operand x) {
 namespace distributed {
 
 void initialize(const InitializeOptions& options, std::source_location loc) {
-  processes::join({options.timeout, loc});
+  processes::join({options.timeout, options.several_threads, loc});
 }
 void barrier(std::source_location loc) {
   (void)runtime::device_count();

@@ -17,8 +17,7 @@ constexpr double kAllowed = 0.02;     // by which a program with fewer layers ma
 class Searcher {
  public:
   Searcher(const Question& question, const Space& space, const SearchOptions& options)
-      : space_(space),
-        options_(options),
+      : options_(options),
         judge_(question, space, options.plan, options.evaluations),
         classes_(dim_classes(*question.program, space)),
         templates_(templates(space, classes_)),
@@ -121,7 +120,6 @@ class Searcher {
     found_ = Found{least, f, temporaries, fits_with(f, temporaries), {}, 1, 0, 0, exhaustive_};
   }
 
-  const Space& space_;
   const SearchOptions& options_;
   Judge judge_;
   DimClasses classes_;

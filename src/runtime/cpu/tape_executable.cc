@@ -3,6 +3,7 @@
 #include "base/process.h"
 #include "base/settings.h"
 #include "codegen/plan/plan.h"
+#include "distributed/order.h"
 #include "distributed/processes.h"
 #include "ir/callback.h"
 #include "ir/nested.h"
@@ -174,6 +175,9 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
   check_devices(v);
   check_places(v, inputs);
   const Tape& tape = *v.tape;
+  std::optional<processes::InOrder> in_order;
+  if (communicates_ && processes::count() > 1)
+    in_order.emplace(tape.signature, name(), SourceLoc{});
   if (tape.elsewhere) {
     std::vector<ArrayDataPtr> results = results_elsewhere(v);
     holds.keep();

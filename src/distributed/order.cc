@@ -1,0 +1,219 @@
+#include "distributed/order.h"
+
+#include "base/process.h"
+#include "distributed/patience.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace tessera::inline v0::processes {
+namespace {
+
+// A thread's number in process 0, by the order in which they first came; its counterparts have the
+// same. -1: it has none yet.
+struct Lane {
+  int number = -1;
+  std::uint64_t first = 0;  // what it is known by, as long as it lives
+  ~Lane();
+};
+thread_local Lane t_lane;
+thread_local int t_depth = 0;  // of calls within calls
+
+// A message to another machine that is under way.
+struct Sent {
+  std::unique_ptr<OrderEntry> entry;
+  TesseraRequest* request;
+};
+
+struct Order {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint32_t next = 1;           // the call that comes next, from 1
+  bool taken = false;               // it is being made
+  bool asking = false;              // a thread waits for what process 0 says of it
+  std::optional<OrderEntry> known;  // what that says
+  int lanes = 0;                    // process 0: threads that came
+  std::set<int> met;                // others: lanes that have their thread
+  std::set<std::uint64_t> firsts;   // of the threads that live
+  std::deque<Sent> sent;
+};
+Order& order() {
+  static Order* o = new Order;
+  return *o;
+}
+
+Lane::~Lane() {
+  if (first == 0) return;
+  Order& o = order();
+  const std::lock_guard lock(o.mutex);
+  o.firsts.erase(first);
+}
+
+constexpr const char* kRule =
+    "several threads of each process make calls in the order in which those of process 0 do, and a "
+    "thread is known by the first program that it calls";
+
+// A thread comes for the first time. Under the lock.
+void get_known(Order& o, const Subject& subject, std::uint64_t signature) {
+  if (t_lane.first != 0) return;
+  if (!o.firsts.insert(signature).second)
+    Message(subject.collective)
+        .problem("two threads call the same program first")
+        .rule(kRule)
+        .from(subject.loc)
+        .advice("give each thread a program of its own to begin with: a jit with another name")
+        .raise<CollectiveError>();
+  t_lane.first = signature;
+}
+
+// Process 0 writes down what one of its threads comes to.
+void tell(Order& o, const Subject& subject, std::uint64_t signature) {
+  All& a = all();
+  OrderEntry entry{};
+  entry.lane = t_lane.number;
+  entry.signature = signature;
+  const std::string text = subject_text(subject);
+  text.copy(entry.text, sizeof entry.text - 1);
+  Seat& mine = a.mine();
+  for (const int r : a.node)
+    if (r != a.rank && o.next > kOrderEntries) {
+      Seat& seat = *a.seat(r);
+      Patience(subject, r).until(seat, seat.ordered, o.next - kOrderEntries);
+    }
+  entries_of(mine, a.seats.size())[o.next % kOrderEntries] = entry;
+  mine.ordered.store(o.next, std::memory_order_release);
+  wake(mine, mine.ordered);
+  for (int r = 0; r < a.count; ++r) {
+    if (a.seat(r)) continue;
+    if (o.sent.size() >= kOrderEntries) {
+      Patience(subject, Patience::kAll).until(o.sent.front().request);
+      o.sent.pop_front();
+    }
+    Sent& sent = o.sent.emplace_back(std::make_unique<OrderEntry>(entry), nullptr);
+    const std::lock_guard lock(a.plugin);
+    check(a.transport.send(&a.transport, r, static_cast<int>(kOrderTag), sent.entry.get(),
+                           sizeof(OrderEntry), &sent.request),
+          subject.collective, subject.loc);
+  }
+}
+
+// What process 0 says of a call: waits until it does.
+OrderEntry ask(std::uint32_t number, const Subject& subject) {
+  All& a = all();
+  OrderEntry entry{};
+  if (Seat* leader = a.seat(0)) {
+    Patience(subject, 0).until(*leader, leader->ordered, number);
+    entry = entries_of(*leader, a.seats.size())[number % kOrderEntries];
+  } else {
+    TesseraRequest* request = nullptr;
+    {
+      const std::lock_guard lock(a.plugin);
+      check(a.transport.receive(&a.transport, 0, static_cast<int>(kOrderTag), &entry, sizeof entry,
+                                &request),
+            subject.collective, subject.loc);
+    }
+    Patience(subject, 0).until(request);
+  }
+  Seat& mine = a.mine();
+  mine.ordered.store(number, std::memory_order_release);
+  wake(mine, mine.ordered);
+  return entry;
+}
+
+// Whether the next call is this thread's, which gets its lane then. Under the lock.
+bool comes_next(Order& o, const Subject& subject, std::uint64_t signature) {
+  const OrderEntry& entry = *o.known;
+  if (t_lane.number == entry.lane) {
+    if (entry.signature == signature) return true;
+    fail(subject,
+         std::string("a thread of process 0 came to ") + entry.text + ", that of this one to " +
+             subject_text(subject),
+         kRule, "look for what depends on process_index(), on a clock or on files that differ");
+  }
+  if (t_lane.number >= 0 || entry.signature != signature) return false;
+  if (!o.met.insert(entry.lane).second) return false;
+  t_lane.number = entry.lane;
+  return true;
+}
+
+void wait_for_turn(Order& o, const Subject& subject, std::uint64_t signature) {
+  std::unique_lock lock(o.mutex);
+  get_known(o, subject, signature);
+  const std::int64_t begin = monotonic_ns();
+  for (;;) {
+    if (!o.taken && o.known && comes_next(o, subject, signature)) break;
+    if (!o.known && !o.asking) {
+      o.asking = true;
+      const std::uint32_t number = o.next;
+      lock.unlock();
+      std::optional<OrderEntry> entry;
+      std::exception_ptr error;
+      try {
+        entry = ask(number, subject);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      lock.lock();
+      o.known = entry;
+      o.asking = false;
+      o.changed.notify_all();
+      if (error) std::rethrow_exception(error);
+      continue;
+    }
+    if (all().mine().broken.load())
+      fail(subject, "another thread of this process gave up", kRule, "look at its error");
+    o.changed.wait_for(lock, std::chrono::milliseconds(50));
+    if (o.known && !o.taken && static_cast<double>(monotonic_ns() - begin) * 1e-9 > all().timeout) {
+      const std::string text = o.known->text;
+      fail(subject,
+           "process 0 came to " + text + ", and no thread of this process has for " +
+               seconds_text(all().timeout),
+           kRule, "look at what the thread does that makes this call in process 0");
+    }
+  }
+  o.taken = true;
+}
+
+}  // namespace
+
+InOrder::InOrder(std::uint64_t signature, std::string_view name, const SourceLoc& loc) {
+  All& a = all();
+  if (!a.several_threads || t_depth > 0 || forked()) return;
+  Order& o = order();
+  const Subject subject{signature, "", name, loc};
+  if (a.rank == 0) {
+    std::unique_lock lock(o.mutex);
+    o.changed.wait(lock, [&] { return !o.taken; });
+    get_known(o, subject, signature);
+    if (t_lane.number < 0) t_lane.number = o.lanes++;
+    tell(o, subject, signature);
+    o.taken = true;
+  } else {
+    wait_for_turn(o, subject, signature);
+  }
+  has_ = true;
+  ++t_depth;
+}
+
+InOrder::~InOrder() {
+  if (!has_) return;
+  --t_depth;
+  Order& o = order();
+  {
+    const std::lock_guard lock(o.mutex);
+    o.taken = false;
+    o.known.reset();
+    ++o.next;
+  }
+  o.changed.notify_all();
+}
+
+}  // namespace tessera::inline v0::processes
