@@ -156,7 +156,7 @@ void load(const std::string& dir, const std::string&) {
 }
 // The end of the process waits for what is under way, whoever has it.
 void leave(const std::string& dir, const std::string&) {
-  auto* kept = new ts::CheckpointSaving(ts::checkpoint::save_async(dir, 1, start()));
+  static auto* kept = new ts::CheckpointSaving(ts::checkpoint::save_async(dir, 1, start()));
   say(kept->is_done() ? "done" : "under way");
 }
 // A child of fork has none of its parent's saves, and saves by itself.
@@ -171,7 +171,7 @@ void fork_away(const std::string& dir, const std::string&) {
       say(e.what());
     }
     ts::checkpoint::save(dir, 2, s);
-    std::exit(0);
+    ::_exit(0);  // what the threads held that it has not would be looked for as lost
   }
   int status = 0;
   ::waitpid(child, &status, 0);
