@@ -51,6 +51,12 @@ LayoutPtr intern(Layout layout) {
     if (layout.everywhere) layout.here.clear();
     if (devices.size() > 1) settle_devices();
   }
+  layout.plain = nullptr;
+  if (Spec spec = spmd::without_lone_axes(*layout.mesh, layout.spec); spec != layout.spec) {
+    Layout plain = layout;
+    plain.spec = std::move(spec);
+    layout.plain = Interned<Layout>(std::move(plain)).pointer();
+  }
   return Interned<Layout>(std::move(layout)).pointer();
 }
 std::int64_t Layout::shard_at(std::int64_t place) const {

@@ -44,6 +44,9 @@ struct Layout {
   }
   /// The shard at a place; -1 where it is another process's.
   std::int64_t shard_at(std::int64_t place) const;
+  /// The same without axes of one device in the spec, which cut nothing; null where there are none.
+  /// What is compiled for one is for the other: intern() finds it.
+  std::shared_ptr<const Layout> plain = nullptr;
   bool operator==(const Layout&) const = default;
 };
 /// The whole of an array on one device.

@@ -229,10 +229,7 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   if (a->layout == layout) return a;
   const Layout& from = *a->layout;
   const bool same_platform = from.backend == layout->backend;
-  const bool same_devices = same_platform && from.devices() == layout->devices();
-  if (same_devices &&
-      (from.mesh == layout->mesh ? from.spec == layout->spec
-                                 : from.spec.replicated() && layout->spec.replicated())) {
+  if (same_platform && spmd::same_cut(*from.mesh, from.spec, *layout->mesh, layout->spec)) {
     ArrayDataPtr same = alias(*a);  // only the names differ, or `committed`
     same->layout = layout;
     return same;

@@ -85,6 +85,7 @@ namespace {
 // Devices in rows of a mesh: `size` of them, each `stride` positions after the one before.
 struct Row {
   std::int64_t size, stride;
+  bool operator==(const Row&) const = default;
 };
 Row row_of(const MeshShape& mesh, std::size_t axis) {
   Row row{mesh.sizes[axis], 1};
@@ -107,6 +108,25 @@ std::vector<Row> rows_of(const MeshShape& mesh, const Spec::Axes& axes) {
 }
 
 }  // namespace
+
+bool same_cut(const DeviceMesh& mesh, const Spec& spec, const DeviceMesh& other,
+              const Spec& other_spec) {
+  if (mesh.devices != other.devices) return false;
+  if (spec == other_spec && static_cast<const MeshShape&>(mesh) == other) return true;
+  const std::size_t rank = std::max(spec.dims().size(), other_spec.dims().size());
+  for (std::size_t d = 0; d < rank; ++d)
+    if (rows_of(mesh, spec.axes_of(static_cast<int>(d))) !=
+        rows_of(other, other_spec.axes_of(static_cast<int>(d))))
+      return false;
+  return true;
+}
+
+Spec without_lone_axes(const MeshShape& mesh, const Spec& spec) {
+  Spec::Dims dims = spec.dims();
+  for (Spec::Axes& axes : dims)
+    std::erase_if(axes, [&](const std::string& axis) { return mesh.size_of(axis) == 1; });
+  return Spec(std::move(dims));
+}
 
 std::optional<Spec> same_cut_over(const DeviceMesh& other, const DeviceMesh& mesh,
                                   const Spec& spec) {

@@ -42,6 +42,14 @@ class Blocks {
   bool contiguous_ = true;
 };
 
+/// Whether two specs over two meshes give every device the same block of every array: axes of one
+/// device cut nothing, and neighbouring axes are as good as one. Both meshes have their devices in
+/// the same order, else they do not.
+bool same_cut(const DeviceMesh& mesh, const Spec& spec, const DeviceMesh& other,
+              const Spec& other_spec);
+/// The spec without the axes of one device, which cut nothing.
+Spec without_lone_axes(const MeshShape& mesh, const Spec& spec);
+
 /// The spec over another mesh that gives every device the same block of every array, where the axes
 /// there can say it. Both meshes have their devices in the same order, else there is none.
 std::optional<Spec> same_cut_over(const DeviceMesh& other, const DeviceMesh& mesh,

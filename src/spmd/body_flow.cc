@@ -129,6 +129,7 @@ void BodyWriter::flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& 
       operands = in;
       operands.insert(operands.begin(), work_.placements.replicated(0));
       for (Var v : eqn.outputs) out.push_back(lies(f.scope, v));
+      keep_chosen_sums(f, eqn, scopes, in, out);
       results = out;
       break;
     case Flow::Kind::scan:

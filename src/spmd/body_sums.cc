@@ -1,5 +1,5 @@
 // Sums that loops carry: where each turn adds partial results to one, it stays partial through all
-// turns and is reduced once behind the loop.
+// turns and is reduced once behind the loop. What branches give to such a sum is partial, too.
 #include "ops/build.h"
 #include "ops/local.h"
 #include "spmd/body_writer.h"
@@ -111,6 +111,39 @@ void BodyWriter::keep_sums(const Flow& flow, std::span<const std::uint32_t> scop
       }
   }
   inputs = std::move(kept);
+}
+
+// What one branch gives as partial results and the others whole, or not at all, is partial where it
+// is only added to a sum that is: it is not reduced in each turn of a loop around. Elsewhere it is
+// reduced in the branch, which perhaps does not run.
+void BodyWriter::keep_chosen_sums(const Frame& f, const Equation& eqn,
+                                  std::span<const std::uint32_t> scopes, std::span<const Id> inputs,
+                                  std::vector<Id>& outputs) {
+  std::vector<std::vector<Id>> out;  // by branch, asked for once
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Var v = eqn.outputs[i];
+    ResultState sum;
+    if (is_inexact(f.program.types[v].dtype)) find_sum(f, v, sum);
+    if (!sum.sum_over_any && sum.sum_over.empty()) continue;
+    if (out.empty())
+      for (const std::uint32_t scope : scopes)
+        out.push_back(come_out(scope, inputs, std::vector<bool>(inputs.size(), false)));
+    Placement kept = work_.placements[outputs[i]];
+    AtomSet over = sum.sum_over;
+    bool any = false, agree = kept.unreduced.empty();
+    for (const std::vector<Id>& branch : out) {
+      if (branch[i] == PlacementTable::none) continue;  // made where it is read
+      const Placement& p = work_.placements[branch[i]];
+      if (p.unreduced.empty()) continue;
+      agree = agree && p.combiner == Combiner::add && p.dims == kept.dims &&
+              (over.empty() || over == p.unreduced);
+      over = p.unreduced;
+      any = true;
+    }
+    if (!any || !agree) continue;
+    kept.unreduced = over;
+    outputs[i] = work_.placements.id(std::move(kept));
+  }
 }
 
 }  // namespace tessera::inline v0::spmd

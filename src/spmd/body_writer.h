@@ -129,6 +129,9 @@ class BodyWriter {
   void region(Frame& f, std::size_t k, const Equation& eqn);
   /// Replaces placements of what a loop's body takes, body_sums.cc.
   void keep_sums(const Flow& flow, std::span<const std::uint32_t> scopes, std::vector<Id>& inputs);
+  /// Replaces placements of what branches give, where it goes to a sum that is partial.
+  void keep_chosen_sums(const Frame& f, const Equation& eqn, std::span<const std::uint32_t> scopes,
+                        std::span<const Id> inputs, std::vector<Id>& outputs);
   /// Where the outputs of a scope come out, in a body that is thrown away; those inputs that are
   /// `free` may lie and be partial in any way.
   std::vector<Id> come_out(std::size_t scope, std::span<const Id> inputs,

@@ -39,7 +39,8 @@ DivisionOptions division_options(const PlacementTable& placements, const Divisio
       if (!rule.factors[f].divides) return;
       weight[a].resize(rule.factors.size(), -1);
       weight[a][f] = std::max(weight[a][f], 0.0) + static_cast<double>(bytes);
-      used.insert(a);
+      // Parts that are put in order receive more than parts of another dimension do.
+      if (!rule.factors[f].orders) used.insert(a);
       runs[f].push_back(a);
     });
     stuck |= placements[id].cut() - used;

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "ir/attr_hash.h"
+#include "ops/padding.h"
 
 #include <algorithm>
 
@@ -73,7 +74,8 @@ DivisionRule::DivisionRule(std::uint32_t rule_number, const Program& program, co
         for (const Type& t : out) f.divides = f.divides && combinable(f.combiner, t.dtype);
         break;
       case FactorRule::Kind::prefix:
-        f.runs = true;
+        f.orders = m.combiner == Combiner::replace;
+        f.runs = !f.orders;
         f.divides = f.divides && op->local;
         break;
       case FactorRule::Kind::contest:
@@ -104,11 +106,7 @@ DivisionRule::DivisionRule(std::uint32_t rule_number, const Program& program, co
     factors[f].batches = factors[f].batches && reads[f] + writes[f] == ranked;
   }
   find_regroupings();
-  // What elements behind the end meet is of a window, and counts for others, or is no one dimension.
-  for (const Window& w : windows) {
-    Factor& f = factors[static_cast<std::size_t>(w.reads.factor)];
-    f.evenly = f.evenly || f.meets;
-  }
+  // What elements behind the end meet is no one dimension.
   for (std::size_t t = 0; t < operands; ++t)
     for (const auto& dim : tensors[t].dims)
       for (std::uint16_t f : dim) factors[f].evenly |= factors[f].meets && dim.size() > 1;
@@ -167,7 +165,10 @@ bool fits(const AtomMesh& mesh, const DivisionRule& rule, const Division& divisi
   for (std::size_t f = 0; f < division.size(); ++f) {
     if (division[f].empty()) continue;
     const DivisionRule::Factor& factor = rule.factors[f];
-    if (!factor.divides || (factor.evenly && factor.size % mesh.size(division[f]) != 0))
+    const std::int64_t parts = mesh.size(division[f]);
+    if (!factor.divides || (factor.evenly && factor.size % parts != 0)) return false;
+    // Half a column is to have as many elements as one may be away from its place.
+    if (factor.orders && ops::part_extent(factor.size, parts) < 2 * (parts - 1) * (parts - 1))
       return false;
     if (!factor.reduces) continue;
     if (partial && how != factor.combiner) return false;

@@ -26,6 +26,8 @@ struct DivisionRule {
     bool meets = false;    // where it is cut, each element counts: none may be behind the end
     bool batches = false;  // each value with dimensions has it, and nothing is to be done
     bool runs = false;     // where it is cut, parts send one another their totals
+    bool orders =
+        false;  // where it is cut, parts exchange all elements (ops/movement/sort_parts.cc)
     bool settles = false;  // where it is cut, parts send one another what they would give
     Combiner combiner = Combiner::add;
   };

@@ -67,6 +67,7 @@ double padding_of(const AtomMesh& mesh, const DivisionRule& rule, const Division
     if (size % parts != 0)
       padding *=
           static_cast<double>(ops::part_extent(size, parts) * parts) / static_cast<double>(size);
+    if (parts > 1 && rule.factors[f].orders) padding *= 4;  // so often is each part put in order
   }
   return padding;
 }

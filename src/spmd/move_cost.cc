@@ -12,6 +12,26 @@ double bytes_of(const AtomMesh& mesh, const DivisionRule::Tensor& t, const Divis
       if (f != factor) others |= AtomSet(division[f]);
   return static_cast<double>(t.type.bytes()) / static_cast<double>(mesh.size(others));
 }
+
+// Elements with their places are dealt out to all, taken back, and go to a neighbour and back by
+// halves.
+MoveCost ordering_cost(const AtomMesh& mesh, const DivisionRule& rule, const Division& division,
+                       std::size_t factor, const Routes& routes) {
+  constexpr double kPlace = 4;
+  double bytes = 0;
+  for (std::size_t t = rule.operands; t < rule.tensors.size(); ++t) {
+    const double whole = bytes_of(mesh, rule.tensors[t], division, factor);
+    if (t == rule.operands)
+      bytes += whole / static_cast<double>(size_of(rule.tensors[t].type.dtype)) * kPlace;
+    bytes += whole;
+  }
+  const AtomSet over(division[factor]);
+  bytes /= static_cast<double>(mesh.size(over));
+  return {2 * routes.seconds(MoveKind::all_to_all, over, bytes, bytes) +
+              2 * routes.seconds(MoveKind::permute, over, bytes / 2, bytes / 2),
+          4};
+}
+
 }  // namespace
 
 MoveCost fetching_cost(const AtomMesh& mesh, const DivisionRule& rule, std::size_t operand,
@@ -49,6 +69,8 @@ MoveCost settling_cost(const AtomMesh& mesh, const DivisionRule& rule, const Div
   MoveCost cost;
   for (std::size_t f = 0; f < division.size(); ++f) {
     const DivisionRule::Factor& factor = rule.factors[f];
+    if (factor.orders && !division[f].empty())
+      cost.add(ordering_cost(mesh, rule, division, f, routes));
     if (division[f].empty() || !(factor.runs || factor.settles)) continue;
     double bytes = 0;
     for (std::size_t t = rule.operands; t < rule.tensors.size(); ++t)

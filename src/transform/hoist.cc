@@ -16,6 +16,48 @@ bool moves(const Equation& e) {
          (e.op->lowering == Lowering::emitted || e.op->lowering == Lowering::called);
 }
 
+// Between devices, which all turn as often: what each turn would send again is sent once.
+bool sends(const Equation& e) {
+  return e.op->lowering == Lowering::collective && e.op->exchange != Exchange::none &&
+         !e.op->barrier && !has_effects(e);
+}
+// On the way to what is sent.
+bool goes_along(const Equation& e) {
+  return !e.op->barrier && !has_effects(e) &&
+         (e.op->lowering == Lowering::emitted || e.op->lowering == Lowering::called ||
+          e.op->lowering == Lowering::collective);
+}
+
+// By equation of a scan's body, whether it leaves the loop.
+std::vector<bool> leaving(const Program& body, std::size_t consts) {
+  std::vector<bool> leaves(body.equations.size());
+  std::vector<bool> fixed(body.types.size()), same(body.types.size());
+  for (std::size_t i = 0; i < consts; ++i) fixed[body.inputs[i]] = same[body.inputs[i]] = true;
+  const auto all = [](const Equation& e, const std::vector<bool>& of) {
+    return std::all_of(e.inputs.begin(), e.inputs.end(), [&](Var v) { return of[v]; });
+  };
+  std::vector<bool> sent(body.types.size());
+  for (std::size_t i = 0; i < body.equations.size(); ++i) {
+    const Equation& e = body.equations[i];
+    if (moves(e) && all(e, fixed)) {
+      leaves[i] = true;
+      for (Var v : e.outputs) fixed[v] = true;
+    }
+    if (!goes_along(e) || !all(e, same)) continue;
+    for (Var v : e.outputs) same[v] = true;
+    leaves[i] = leaves[i] || (sends(e) && !e.inputs.empty());
+  }
+  // And what these are made of.
+  for (std::size_t i = body.equations.size(); i-- > 0;) {
+    const Equation& e = body.equations[i];
+    leaves[i] = leaves[i] ||
+                std::any_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return sent[v]; });
+    if (leaves[i])
+      for (Var v : e.inputs) sent[v] = true;
+  }
+  return leaves;
+}
+
 }  // namespace
 
 ProgramPtr hoist(const ProgramPtr& p) {
@@ -23,22 +65,13 @@ ProgramPtr hoist(const ProgramPtr& p) {
   for (std::size_t k = 0; k < p->equations.size(); ++k) {
     const Equation& scan = p->equations[k];
     std::vector<std::size_t> moved;
-    std::vector<bool> fixed;
     std::size_t consts = 0;
     std::optional<Flow> flow = flow_of(scan);
     if (flow && flow->kind == Flow::Kind::scan && flow->length > 1) {
-      const Program& body = *flow->body();
       consts = flow->consts;
-      fixed.resize(body.types.size());
-      for (std::size_t i = 0; i < consts; ++i) fixed[body.inputs[i]] = true;
-      for (std::size_t i = 0; i < body.equations.size(); ++i) {
-        const Equation& e = body.equations[i];
-        if (!moves(e) ||
-            !std::all_of(e.inputs.begin(), e.inputs.end(), [&](Var v) { return fixed[v]; }))
-          continue;
-        moved.push_back(i);
-        for (Var v : e.outputs) fixed[v] = true;
-      }
+      const std::vector<bool> leaves = leaving(*flow->body(), consts);
+      for (std::size_t i = 0; i < leaves.size(); ++i)
+        if (leaves[i]) moved.push_back(i);
     }
     if (!moved.empty() && !q) {
       q = std::make_shared<Program>(*p);

@@ -249,6 +249,70 @@ TEST(Donated, MemoryBecomesTheResultsOrIsFree) {
   EXPECT_LE(ts::memory_stats(ts::Device{0}).live, live - bytes + 64) << "while y's handle lives";
 }
 
+// Memory is taken over where the devices have the same parts, whatever the specs call them: axes of
+// one device cut nothing, neighbouring axes are as good as one, and what nothing cuts is a whole.
+TEST(Donated, PartsThatAreTheSameByOtherSpecs) {
+  ts::set_device_count(4);
+  const std::int64_t rows = 64, columns = 512;
+  const ts::Mesh line({{"x", 4}, {"y", 1}}), lone({{"x", 1}, {"y", 1}}),
+      square({{"x", 2}, {"y", 2}, {"z", 1}});
+  const auto both = [](const char* a, const char* b) {
+    return ts::P(std::vector<std::string>{a, b});
+  };
+  const struct {
+    ts::Mesh mesh;
+    ts::PartitionSpec in, out;
+    std::int64_t parts;  // that an array is cut into
+  } cases[] = {{line, ts::P("x"), ts::P("x", "y"), 4},
+               {line, ts::P("x", "y"), ts::P("x"), 4},
+               {line, both("x", "y"), both("y", "x"), 4},
+               {line, ts::P("y", "x"), ts::P(ts::none, "x"), 4},
+               {line, ts::P(), ts::P("y"), 1},
+               {line, ts::P("y"), ts::P(), 1},
+               {lone, ts::P("x", "y"), ts::P(), 1},
+               {lone, ts::P(), ts::P("x"), 1},
+               {square, ts::P("x", "y"), ts::P("x", {"y", "z"}), 4},
+               {square, ts::P("x"), ts::P({"z", "x"}), 2},
+               {square, ts::P(), ts::P(), 1}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(to_string(c.mesh) + " " + to_string(c.in) + " to " + to_string(c.out));
+    auto step =
+        ts::jit([](Array x) { return x * 2 + 1; },
+                {.mesh = c.mesh, .in_shardings = c.in, .out_shardings = c.out, .donate = {0}});
+    ts::PlanOptions no_advice;
+    no_advice.alternatives = 0;
+    const std::int64_t part = rows * columns * 4 / c.parts;
+    EXPECT_EQ(step.lower(ts::abstract(ts::f32, {rows, columns})).plan(no_advice).donated_bytes,
+              part);
+    // What a step gives is memory of its own, of each device where they are apart.
+    Array x = step(ts::device_put(ts::ones({rows, columns}), c.mesh, c.in));
+    (void)x.block_until_ready();
+    ts::reset_peak_memory();
+    const std::int64_t before = ts::memory_stats(ts::Device{0}).live,
+                       held = ts::physical_memory_stats().live;
+    x = step(std::move(x));
+    (void)x.block_until_ready();
+    EXPECT_EQ(ts::memory_stats(ts::Device{0}).peak, before);
+    EXPECT_LT(ts::physical_memory_stats().peak, held + part);
+    EXPECT_EQ(f32s(x), std::vector<float>(static_cast<std::size_t>(rows * columns), 7));
+  }
+}
+
+// A whole of one device is no memory for all devices of a mesh, nor the other way round.
+TEST(Donated, WholesOfOtherDevices) {
+  ts::set_device_count(4);
+  const ts::Mesh mesh({{"x", 4}});
+  auto spread = ts::jit([](Array x) { return x * 2; },
+                        {.mesh = mesh, .out_shardings = ts::P(), .donate = {0}});
+  Array x = ts::ones({4096}) + 1;
+  (void)x.block_until_ready();
+  const std::int64_t before = ts::memory_stats(ts::Device{3}).live;
+  Array y = spread(std::move(x));
+  (void)y.block_until_ready();
+  EXPECT_EQ(ts::memory_stats(ts::Device{3}).live - before, 4096 * 4);
+  EXPECT_EQ(f32s(y), std::vector<float>(4096, 4));
+}
+
 // An array that stands twice among the arguments is read by both, and is given away.
 TEST(Donated, ArgumentsThatStandTwice) {
   auto add = ts::jit([](Array a, Array b) { return a + b; }, {.donate = {0}});

@@ -94,6 +94,25 @@ TEST_F(Follow, ProgramsForManyPlacesGiveWay) {
   EXPECT_EQ(places, 200);
 }
 
+// Axes of one device cut nothing: one program serves all specs that differ in them, and an entry
+// that is full after 64 programs stays.
+TEST_F(Follow, SpecsThatSayTheSameAreOnePlace) {
+  const auto f = ts::jit([](Array x) { return ts::cumsum(x) * 2; });
+  const Array x = whole({8}), want = f(x);
+  const ts::Mesh mesh(
+      {{"x", 8}, {"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}, {"e", 1}, {"f", 1}, {"g", 1}});
+  for (unsigned bits = 0; bits < 128; ++bits) {
+    std::vector<std::string> axes;
+    for (unsigned a = 0; a < 7; ++a)
+      if (bits >> a & 1) axes.push_back(std::string(1, static_cast<char>('a' + a)));
+    axes.push_back("x");
+    const Array there = ts::device_put(x, mesh, P(axes));
+    EXPECT_EQ(there.sharding(), ts::Sharding(mesh, P(axes))) << "as it was asked for";
+    expect_same(f(there), want);
+  }
+  EXPECT_EQ(f.trace_count(), 1u);
+}
+
 TEST_F(Follow, OneTraceForAllPlacesAndAProgramForEach) {
   const auto f = ts::jit([](Array x, Array w) { return ts::sum(ts::dot(x, w), 1); });
   const Array x = whole({8, 16}), w = whole({16, 4}, 2), want = f(x, w);

@@ -75,6 +75,19 @@ struct Special {
   int out() const { return dim_of(rule.outputs[0], factor); }
 };
 
+/// Where no totals tell it: pieces that are in order are put in order together.
+inline HostArray by_order(const Special& s) {
+  std::vector<HostArray> pieces;
+  for (const HostArray& x : s.x) pieces.emplace_back(x.dtype, x.shape);
+  for (std::int64_t k = 0; k < s.parts; ++k) {
+    std::vector<HostArray> mine;
+    for (const HostArray& x : s.x) mine.push_back(block(x, s.out(), k, s.parts));
+    mine = s.run_with(mine, s.attrs);
+    for (std::size_t i = 0; i < mine.size(); ++i) put_block(pieces[i], mine[i], s.out(), k);
+  }
+  return s.run_with(pieces, s.attrs)[0];
+}
+
 /// Totals of what comes before are combined with each piece's own running values.
 inline HostArray by_prefix(const Special& s) {
   const int d = s.out();

@@ -123,5 +123,5 @@ TEST(Order, FactorRules) {
   EXPECT_EQ(factor_rule("top_k", {Type(f32, {8, 16})}, {{"k", std::int64_t{3}}}),
             "([a,b])->([a,p],[a,p]) {a=8,b=16,p=3} contest={b:max} need_repl={p}");
   EXPECT_EQ(factor_rule("sort", {Type(f32, {8, 16})}, sort_attrs(1, 1)),
-            "([a,b])->([a,b]) {a=8,b=16} need_repl={b}");
+            "([a,b])->([a,b]) {a=8,b=16} prefix={b}");
 }

@@ -60,7 +60,7 @@ bool check_special(const Special& s) {
   }
   HostArray got;
   if (name == "prefix")
-    got = by_prefix(s);
+    got = s.rule.combiners.count(s.factor) ? by_prefix(s) : by_order(s);
   else if (name == "indexed")
     got = by_index(s);
   else if (name.empty() && s.op.name.starts_with("scatter") && s.rule.reductions.count(s.factor))

@@ -304,6 +304,48 @@ TEST(Partition, WhatLoopsInLoopsAddUpIsReducedBehindAllOfThem) {
   expect_right(c, p);
 }
 
+// One branch gives a partial sum, the other the value itself or zeros.
+TEST(Partition, WhatBranchesInALoopAddUpIsReducedBehindIt) {
+  for (bool zero : {false, true}) {
+    Case c(kTwo);
+    Value w = c.input({16}, ""), xs = c.input({4, 6, 16}, ";x"), start = c.input({16}, "");
+    const ProgramPtr summed = propagation::body_of({{16}, {6, 16}}, [](Builder&, Values in) {
+      return Values{ops::reduce_sum(ops::mul(in[1], in[1]), {0})};
+    });
+    const ProgramPtr other = propagation::body_of({{16}, {6, 16}}, [&](Builder&, Values in) {
+      return Values{zero ? ops::zeros_like(in[0]) : in[0]};
+    });
+    const ProgramPtr body = propagation::body_of({{16}, {16}, {6, 16}}, [&](Builder&, Values in) {
+      const Value total = ops::reduce_sum(in[0], {0});
+      const Value which = ops::convert(ops::gt(total, ops::zeros_like(total)), DType::int32);
+      const Value y = ops::cond(which, {summed, other}, Values{in[0], in[2]})[0];
+      return Values{ops::add(in[1], y)};
+    });
+    const Partitioned p =
+        c.run(ops::scan(body, Values{w}, Values{start}, Values{xs}, 4, false, c.b), {""});
+    EXPECT_EQ(collectives(p), Texts{"all_reduce x 64"});
+    expect_right(c, p);
+  }
+}
+
+// What nobody adds up is reduced where it comes to be, in a branch that perhaps does not run.
+TEST(Partition, WhatABranchSumsIsReducedInIt) {
+  Case c(kTwo);
+  const Value w = c.input({16}, ""), x = c.input({6, 16}, "x");
+  const ProgramPtr summed = propagation::body_of(
+      {{16}, {6, 16}}, [](Builder&, Values in) { return Values{ops::reduce_sum(in[1], {0})}; });
+  const ProgramPtr other =
+      propagation::body_of({{16}, {6, 16}}, [](Builder&, Values in) { return Values{in[0]}; });
+  const Value total = ops::reduce_sum(w, {0});
+  const Value which = ops::convert(ops::gt(total, ops::zeros_like(total)), DType::int32);
+  const Value y = ops::cond(which, {summed, other}, Values{w, x})[0];
+  const Partitioned p = c.run({ops::mul(y, y)}, {""});
+  EXPECT_EQ(collectives(p), Texts{"all_reduce x 64"});
+  const std::string text = tessera::to_string(*p.program);
+  EXPECT_LT(text.find("= cond"), text.find("= psum")) << text;
+  expect_right(c, p);
+}
+
 TEST(Partition, ASumThatEachTurnReadsIsReducedInIt) {
   Case c(kTwo);
   Value xs = c.input({4, 6, 16}, ";x"), start = c.input({16}, "");

@@ -195,6 +195,41 @@ TEST(Scan, ResidualsThatDoNotChangeLeaveTheLoop) {
   EXPECT_EQ(count_ops(*lin.linear, "sin") + count_ops(*lin.linear, "cos"), 0u);
 }
 
+// What a branch makes of the loop's constants is the same in every turn: sin(w), of which one branch
+// makes a product with the carry, leaves the loop as it does without branches.
+TEST(Scan, ResidualsOfBranchesThatDoNotChangeLeaveTheLoop) {
+  const Loop loop{{vec(2)}, {vec(2)}, {Type(DType::int32, {})}, 4, false, [](Builder&, Values in) {
+                    const ProgramPtr one = trace({vec(2), vec(2)},
+                                                 [](Builder&, const Values&v) {
+                                                   Value s = ops::sin(ops::mul(v[0], v[0]));
+                                                   return Values{ops::mul(v[1], s)};
+                                                 }),
+                                     other = trace({vec(2), vec(2)}, [](Builder&, const Values&v) {
+                                       return Values{ops::mul(ops::cos(v[0]), v[1])};
+                                     });
+                    const Value c = ops::cond(in[2], {one, other}, Values{in[0], in[1]})[0];
+                    return Values{c};
+                  }};
+  const ProgramPtr s = loop.scanned(), u = loop.unrolled();
+  const std::vector<bool> wrt{true, true, false};
+  Linearized lin = linearize_program(*s, wrt);
+  std::size_t stacked = 0, constant = 0;
+  for (std::size_t i = 0; i < lin.residuals; ++i) {
+    const Shape& shape = lin.linear->types[lin.linear->inputs[i]].shape;
+    if (shape.rank() == 2) ++stacked;
+    if (shape.rank() == 1 && shape[0] == 2) ++constant;
+  }
+  EXPECT_EQ(stacked, 1u);   // c
+  EXPECT_EQ(constant, 5u);  // all that is made of w
+  ProgramPtr vs = vjp_program(*s, wrt), vu = vjp_program(*u, wrt);
+  for (int k = 0; k < 16; ++k) {
+    Doubles turns;
+    for (int i = 0; i < 4; ++i) turns.push_back(static_cast<double>((k >> i) & 1));
+    const std::vector<Doubles> at{{0.5, -1}, {2, 3}, turns, {1, -2}};
+    EXPECT_EQ(run(vs, at), run(vu, at)) << k;
+  }
+}
+
 TEST(Scan, OfAScan) {
   Loop inner = smooth();
   inner.length = 2;

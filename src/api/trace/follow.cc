@@ -21,6 +21,9 @@ namespace tessera::inline v0::detail {
 namespace {
 
 bool spreads(const runtime::ArrayDataPtr& a) { return a->layout->devices().size() > 1; }
+const runtime::LayoutPtr& plain_of(const runtime::ArrayDataPtr& a) {
+  return a->layout->plain ? a->layout->plain : a->layout;
+}
 
 /// What a program says itself of the devices that it runs on.
 struct Said {
@@ -172,7 +175,7 @@ Places places_of(std::span<const runtime::ArrayDataPtr> inputs) {
   if (std::none_of(inputs.begin(), inputs.end(), spreads)) return {};
   Places places;
   for (const runtime::ArrayDataPtr& a : inputs)
-    places.push_back(spreads(a) || a->layout->committed ? a->layout : nullptr);
+    places.push_back(spreads(a) || a->layout->committed ? plain_of(a) : nullptr);
   return places;
 }
 
@@ -204,7 +207,7 @@ ProgramPtr follow_again(const ProgramPtr& program, std::span<const runtime::Arra
   std::size_t hash = hash_of(*program);
   if (spread)
     for (const runtime::ArrayDataPtr& a : inputs)
-      if (spreads(a)) mix(hash, reinterpret_cast<std::uintptr_t>(a->layout.get()));
+      if (spreads(a)) mix(hash, reinterpret_cast<std::uintptr_t>(plain_of(a).get()));
   FollowedPrograms& programs = FollowedPrograms::instance();
   if (const auto found = programs.find(hash, *program, inputs)) {
     found->touch();

@@ -13,13 +13,14 @@
 
 namespace tessera::inline v0::detail {
 
-/// Where the inputs of a call lie; null for those that go wherever the others are. Empty where none
-/// lies on several devices: then the program runs as it is.
+/// Where the inputs of a call lie, by plain layouts; null for those that go wherever the others are.
+/// Empty where none lies on several devices: then the program runs as it is.
 using Places = std::vector<runtime::LayoutPtr>;
 Places places_of(std::span<const runtime::ArrayDataPtr> inputs);
 /// Whether input `i`, or these, lie there, without making anything.
 inline bool lies_at(const Places& places, std::size_t i, const runtime::Layout& layout) {
-  if (!places.empty() && places[i]) return places[i].get() == &layout;
+  if (!places.empty() && places[i])
+    return places[i].get() == (layout.plain ? layout.plain.get() : &layout);
   return layout.devices().size() == 1 && (places.empty() || !layout.committed);
 }
 inline bool lie_at(const Places& places, std::span<const runtime::ArrayDataPtr> inputs) {

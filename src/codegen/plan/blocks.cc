@@ -12,7 +12,8 @@ void Lowerer::lower_block(const Equation& eqn) {
   if (assembled_[whole] >= 0) {
     const Assembled& a = assemblies_[static_cast<std::size_t>(assembled_[whole])];
     const Region& from = ctx_.regions[static_cast<std::size_t>(a.region)];
-    if (from.axes == r.axes && a.spec == spec) {  // leaving and entering again
+    if (from.axes == r.axes && spmd::same_cut(*from.mesh, a.spec, *r.mesh, spec)) {
+      // Leaving and entering again.
       ref_[block] = dense(a.block);
       return;
     }

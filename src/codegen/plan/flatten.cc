@@ -44,7 +44,8 @@ int PlanContext::axis(const DeviceMesh& mesh, std::size_t which, const Scope& sc
         !elsewhere(static_cast<int>(a)))
       return static_cast<int>(a);
   if (axes.size() == 32) throw InternalError("a program with more than 32 mesh axes");
-  if (options.apart.all || options.apart.axes.contains(name)) apart |= Mask{1} << axes.size();
+  if (size > 1 && (options.apart.all || options.apart.axes.contains(name)))
+    apart |= Mask{1} << axes.size();
   axes.push_back({name, size});
   return static_cast<int>(axes.size()) - 1;
 }
@@ -203,14 +204,19 @@ class Flattener {
     const int inside = static_cast<int>(level_.scopes.size());
     level_.scopes.push_back(scope);
 
+    Mask own = 0;
+    for (int a : region.axes) own |= Mask{1} << a;
     std::vector<Var> in;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const Mask cut = ctx_.spec_axes(region_id, in_specs[i]);
-      if (cut == 0) {
+      // Of an argument that nothing cuts, too, a device that is apart has its own.
+      const bool argument = top_ && operands[i] < level_.flat->inputs.size();
+      const Mask held = cut | (argument ? own & ctx_.apart : 0);
+      if (held == 0) {
         in.push_back(operands[i]);
         continue;
       }
-      Mask m = level_.mask[operands[i]] | cut, differs = level_.differs[operands[i]] | cut;
+      Mask m = level_.mask[operands[i]] | held, differs = level_.differs[operands[i]] | cut;
       if (top_ && !(cut & ctx_.apart) && operands[i] < ctx_.options.uniform.size() &&
           ctx_.options.uniform[operands[i]])
         m = differs = 0;
@@ -219,8 +225,6 @@ class Flattener {
              {{"region", std::int64_t{region_id}}, {"spec", in_specs[i]}}, eqn, inside);
     }
     std::vector<Var> out = program(body, in, inside), results;
-    Mask own = 0;
-    for (int a : region.axes) own |= Mask{1} << a;
     for (std::size_t i = 0; i < out.size(); ++i) {
       const Mask m = (level_.mask[out[i]] | (outer.all() & inner_ & ctx_.apart)) & ~own;
       results.push_back(define(p.types[eqn.outputs[i]], m, level_.differs[out[i]] & ~own));

@@ -8,16 +8,17 @@ namespace tessera::inline v0::tapes {
 namespace {
 
 // Whether the value of slot `from` is no longer read when slot `to` is written, where both are in
-// the same memory instance by instance.
-bool dead_before(const Tape& tape, const std::vector<std::int64_t>& phase_starts, const Life& from,
-                 int from_slot, const Life& to, int to_slot) {
+// the same memory instance by instance. Along the axes `lone` there is one.
+bool dead_before(const Tape& tape, Mask lone, const std::vector<std::int64_t>& phase_starts,
+                 const Life& from, int from_slot, const Life& to, int to_slot) {
   if (from.last < to.first) return true;
   if (from.last_phase != to.phase) return false;
   const Phase& phase = tape.phases[static_cast<std::size_t>(to.phase)];
   if (phase.collective) return false;
-  if (phase.instances > 1 && (tape.slots[static_cast<std::size_t>(from_slot)].mask != phase.mask ||
-                              tape.slots[static_cast<std::size_t>(to_slot)].mask != phase.mask))
-    return false;
+  auto by_instance = [&](int slot) {
+    return ((tape.slots[static_cast<std::size_t>(slot)].mask ^ phase.mask) & ~lone) == 0;
+  };
+  if (phase.instances > 1 && !(by_instance(from_slot) && by_instance(to_slot))) return false;
   if (from.exact_last != to.exact_first) return from.exact_last < to.exact_first;
   // The same step: where it reads each element before it writes it.
   const Step& step = phase.steps[static_cast<std::size_t>(
@@ -50,10 +51,13 @@ void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& 
   std::vector<bool> is_result(tape.arguments.size());
   for (const Result& r : tape.results)
     if (r.argument >= 0) is_result[static_cast<std::size_t>(r.argument)] = true;
+  Mask lone = 0;
+  for (std::size_t a = 0; a < ctx.axes.size(); ++a)
+    if (ctx.axes[a].size == 1) lone |= Mask{1} << a;
   using Form = std::tuple<std::int64_t, Mask, DType>;
   auto form_of = [&](int slot) {
     const Slot& s = tape.slots[static_cast<std::size_t>(slot)];
-    return Form{s.bytes, s.mask, s.dtype};
+    return Form{s.bytes, s.mask & ~lone, s.dtype};
   };
   std::map<Form, std::vector<std::size_t>> free;
   for (std::size_t i = 0; i < tape.arguments.size(); ++i) {
@@ -65,14 +69,22 @@ void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& 
   std::vector<std::int64_t> phase_starts{0};
   for (const Phase& p : tape.phases)
     phase_starts.push_back(phase_starts.back() + static_cast<std::int64_t>(p.steps.size()));
+  auto mesh_of = [&](int region) -> const DeviceMesh& {
+    return *ctx.regions[static_cast<std::size_t>(region)].mesh;
+  };
+  // A whole is as good as what all devices of a region have: whether they are its devices is known
+  // where the program runs.
+  auto whole = [&](int region, const Spec& spec) {
+    return region < 0 || spmd::without_lone_axes(mesh_of(region), spec).replicated();
+  };
+  auto same_lie = [&](const Argument& a, const Result& r) {
+    if (a.region < 0 || r.region < 0) return whole(a.region, a.spec) && whole(r.region, r.spec);
+    return spmd::same_cut(mesh_of(a.region), a.spec, mesh_of(r.region), r.spec);
+  };
   auto fits = [&](const Argument& a, const Result& r) {
-    if ((a.region < 0) != (r.region < 0) || a.spec != r.spec || !(a.type.shape == r.type.shape))
-      return false;
-    if (a.region >= 0 && ctx.regions[static_cast<std::size_t>(a.region)].mesh->devices !=
-                             ctx.regions[static_cast<std::size_t>(r.region)].mesh->devices)
-      return false;
+    if (!(a.type.shape == r.type.shape) || !same_lie(a, r)) return false;
     const int place = tape.place(r.slot);
-    return dead_before(tape, phase_starts, life[static_cast<std::size_t>(a.slot)], a.slot,
+    return dead_before(tape, lone, phase_starts, life[static_cast<std::size_t>(a.slot)], a.slot,
                        life[static_cast<std::size_t>(place)], place);
   };
   for (Result& r : tape.results) {

@@ -68,7 +68,7 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
         if (a.region >= 0 && out.region >= 0) {
           const Region &x = ctx_.regions[static_cast<std::size_t>(a.region)],
                        &y = ctx_.regions[static_cast<std::size_t>(out.region)];
-          same = x.axes == y.axes && x.mesh->devices == y.mesh->devices && a.spec == out.spec;
+          same = x.axes == y.axes && spmd::same_cut(*x.mesh, a.spec, *y.mesh, out.spec);
         }
         if (same) out.argument = static_cast<int>(i);
       }

@@ -104,6 +104,50 @@ FactorRule convolution_sharding(const ShardArgs& a) {
   return rule;
 }
 
+namespace {
+
+// A dimension of the kernel whose last parts are short or empty.
+struct ShortParts {
+  std::size_t space;
+  int dim;  // of the kernel
+  Strings axes;
+  std::int64_t parts, whole, part;
+};
+
+// What lies behind the kernel's end would meet neighbours' elements, and 0 times an infinite one is
+// no 0. So what all devices have and what the short one lacks are convolved apart, and a device that
+// lacks it adds zeros instead.
+Value by_parts(Value x, Value kernel, const ConvDims& d, std::span<const ShortParts> shorts,
+               std::optional<Value> counts) {
+  if (shorts.empty()) {
+    const Value y = convolution(x, kernel, d);
+    return counts ? select(everywhere(*counts, y.shape()), y, zeros_like(y)) : y;
+  }
+  const ShortParts& s = shorts.front();
+  Builder& b = *x.builder;
+  const Value left = sub(constant(b, scalar_literal(DType::int64, s.whole)),
+                         part_start(b, DType::int64, s.axes, s.parts, s.part));
+  std::optional<Value> sum;
+  std::int64_t from = 0;
+  for (const std::int64_t to : {s.whole % s.part, s.part}) {
+    if (to == from) continue;
+    Ints begin(kernel.shape().size(), 0), end = kernel.shape().to_vector();
+    begin[static_cast<std::size_t>(s.dim)] = from;
+    end[static_cast<std::size_t>(s.dim)] = to;
+    ConvDims some = d;
+    some.pad_low[s.space] -= from * d.rhs_dilation[s.space];
+    some.pad_high[s.space] -= (s.part - to) * d.rhs_dilation[s.space];
+    const Value has = ge(left, constant(b, scalar_literal(DType::int64, to)));
+    const Value y = by_parts(x, slice(kernel, begin, end, Ints(begin.size(), 1)), some,
+                             shorts.subspan(1), counts ? and_(*counts, has) : has);
+    sum = !sum ? y : y.dtype() == DType::boolean ? or_(*sum, y) : add(*sum, y);
+    from = to;
+  }
+  return *sum;
+}
+
+}  // namespace
+
 Values convolution_local(const LocalArgs& a) {
   ConvDims d = conv_dims(a.attrs);
   const Shape &l = a.whole_inputs[0].shape, &r = a.whole_inputs[1].shape,
@@ -113,6 +157,7 @@ Values convolution_local(const LocalArgs& a) {
   // Features are cut along groups alone where there are groups.
   std::int64_t& groups = d.batch_groups > 1 ? d.batch_groups : d.feature_groups;
   if (groups > 1) groups = part[d.out_spec[1]] / (o[d.out_spec[1]] / groups);
+  std::vector<ShortParts> shorts;
   for (std::size_t i = 0; i < d.strides.size(); ++i) {
     const Space s = space_of(d, i, l, r, o);
     if (s.tiles()) continue;
@@ -128,8 +173,10 @@ Values convolution_local(const LocalArgs& a) {
     d.pad_low[i] = got.low;
     d.pad_high[i] = got.high;
     if (got.spread > 1) d.lhs_dilation[i] = 1;
+    if (cuts_kernel && s.kernel % a.parts(axes) != 0)
+      shorts.push_back({i, of_kernel, axes, a.parts(axes), s.kernel, kernel[of_kernel]});
   }
-  return {convolution(x, a.inputs[1], d)};
+  return {by_parts(x, a.inputs[1], d, shorts, {})};
 }
 
 }  // namespace tessera::inline v0::ops

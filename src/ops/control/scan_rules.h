@@ -25,6 +25,11 @@ struct ScanLayout {
   std::size_t first_x() const { return consts + carry; }
 };
 
+/// `body` of a scan with so many constants, where what a branch computes of these alone, and reads
+/// together with what depends on the inputs that are `unknown`, is computed before the branch.
+ProgramPtr constants_out_of_branches(const ProgramPtr& body, std::size_t consts,
+                                     const std::vector<bool>& unknown);
+
 JvpBoth scan_jvp(const JvpBothArgs& a);
 PartialEvalResult scan_partial_eval(const PartialEvalArgs& a);
 MaybeValues scan_transpose(const TransposeArgs& a);

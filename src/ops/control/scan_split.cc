@@ -94,12 +94,19 @@ PartialEvalResult scan_partial_eval(const PartialEvalArgs& a) {
   std::vector<bool> unknown(a.inputs.size()), force(s.carry + s.ys);
   for (std::size_t i = 0; i < unknown.size(); ++i) unknown[i] = !a.inputs[i];
   Split split;
-  for (bool grew = true; grew;) {
-    for (std::size_t i = 0; i < s.carry; ++i) force[i] = unknown[s.consts + i];
-    split = partial_eval(*s.body, unknown, force);
-    grew = false;
-    for (std::size_t i = 0; i < s.carry; ++i)
-      if (split.unknown_out[i] && !unknown[s.consts + i]) unknown[s.consts + i] = grew = true;
+  const auto settle = [&] {
+    for (bool grew = true; grew;) {
+      for (std::size_t i = 0; i < s.carry; ++i) force[i] = unknown[s.consts + i];
+      split = partial_eval(*s.body, unknown, force);
+      grew = false;
+      for (std::size_t i = 0; i < s.carry; ++i)
+        if (split.unknown_out[i] && !unknown[s.consts + i]) unknown[s.consts + i] = grew = true;
+    }
+  };
+  settle();
+  if (ProgramPtr body = constants_out_of_branches(s.body, s.consts, unknown); body != s.body) {
+    s.body = std::move(body);
+    settle();
   }
 
   // The known loop. A known x-input of the body is the whole array outside.

@@ -47,6 +47,8 @@ JvpRule linear_jvp(std::vector<int> which = {});
 /// x[..., order[..., i, ...], ...] along dimension d, along which alone the shapes may differ.
 Value take_along(Value x, Value order, int d);
 
+/// A sort on parts of its operands, sort_parts.cc.
+Values sort_local(const LocalArgs& a);
 /// How a concatenation of many pieces and a sort are carried out; concatenate_call.cc,
 /// sort_call.cc.
 std::shared_ptr<const Routine> concatenate_call(const CallArgs& a);

@@ -175,9 +175,12 @@ void register_sort(Registry& r) {
       rule.input(dims);
       rule.output(dims);
     }
-    rule.mark(FactorRule::Kind::need_repl, dims[static_cast<std::size_t>(a.attrs.i("dimension"))]);
+    // Where an element goes depends on all parts, and no totals of those before it tell where.
+    rule.mark(FactorRule::Kind::prefix, dims[static_cast<std::size_t>(a.attrs.i("dimension"))],
+              Combiner::replace);
     return rule;
   };
+  op.local = sort_local;
   op.cost = [](std::span<const Type> in, std::span<const Type>, const Attrs& attrs) {
     Cost cost;
     auto n = static_cast<double>(in[0].shape[static_cast<std::size_t>(attrs.i("dimension"))]);

@@ -12,7 +12,7 @@ namespace {
 
 bool same_cut(const Layout& a, const Layout& b, const Type& type) {
   if (a.devices() != b.devices()) return false;
-  if (a.mesh == b.mesh && a.spec == b.spec) return true;
+  if (spmd::same_cut(*a.mesh, a.spec, *b.mesh, b.spec)) return true;
   spmd::Blocks x(type, *a.mesh, a.spec);
   spmd::Blocks y(type, *b.mesh, b.spec);
   if (!(x.block() == y.block())) return false;
@@ -165,7 +165,9 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
           v.arguments[static_cast<std::size_t>(r.reuse)].instance;
       for (const std::int64_t k : own) blocks.push_back(from[k]);
       if (own.empty()) blocks.push_back(from[0]);  // a whole
-      if (holds.alone(a.input) && std::ssize(blocks) == n)
+      const bool here = (a.region < 0) == (r.region < 0) ||
+                        same_cut(*inputs[a.input]->layout, *out->layout, r.type);
+      if (here && holds.alone(a.input) && std::ssize(blocks) == n)
         buffer = take_over(*inputs[a.input], bound[static_cast<std::size_t>(r.reuse)],
                            {blocks.data(), blocks.size()}, s.bytes, queued);
       if (buffer) {
