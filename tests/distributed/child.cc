@@ -475,7 +475,7 @@ void ways() {
     });
     show("nested" + of, nested(x));
     show("gradient" + of, ts::grad([&](Array x) { return ts::sum(ts::sin(nested(x))); })(x));
-    show_large("large" + of, branches(draw(24, {4, 300001 * 8})));
+    show_large("large" + of, branches(draw(24, {4, 100003 * 8})));
   }
 }
 // Of four processes the two in the middle have devices of the first mesh, three of the second.

@@ -215,8 +215,8 @@ TEST(Examples, SayTheSame) {
   ::setenv("TESSERA_GATHER_READS", "1", 1);
   ::setenv("NO_COLOR", "1", 1);  // a launcher may give a terminal
   static const std::regex own(
-      "[Tt]ime:|Speedup|Best strategy|temporaries|KiB| B  |^(replicated weights|shards of "
-      "data|results) ");
+      "[Tt]ime:|Speedup|Best strategy|temporaries|KiB| B  |^process \\d+ of |^(replicated "
+      "weights|shards of data|results) ");
   const auto said = [&](const std::string& command) {
     const Outcome o = run("cd " + folder.string() + " && " + command);
     EXPECT_EQ(o.code, 0) << o.out;
