@@ -22,6 +22,10 @@ MISUSE(compile_for_an_abstract_mesh) {
   auto f = ts::jit([](Array x) { return x * 2; }, {.mesh = ts::Mesh::abstract({{"x", 64}})});
   (void)f.lower(ts::ones({64})).compile();
 }
+MISUSE(calibrate_links_of_an_abstract_mesh) {
+  ts::calibrate_links(ts::Mesh::abstract({{"data", 64}}));
+}
+MISUSE(calibrate_links_of_no_mesh) { ts::calibrate_links(ts::Mesh()); }
 MISUSE(load_links_of_no_file) { ts::load_links("no_such_links.json"); }
 MISUSE(load_links_of_something_else) {
   const File file("{\"data\": 1}");

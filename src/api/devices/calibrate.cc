@@ -110,10 +110,10 @@ std::vector<Sample> samples_of(const Mesh& mesh, const std::string& axis) {
 
 PlanOptions calibrate_links(const Mesh& mesh, std::source_location loc) {
   const InFunction called("calibrate_links", loc);
-  if (mesh.size() == 0 || mesh.is_abstract())
+  if (mesh.empty() || mesh.is_abstract())
     Message("calibrate_links")
-        .problem(mesh.size() == 0 ? "the mesh has no devices"
-                                  : "the mesh " + to_string(mesh) + " is abstract")
+        .problem(mesh.empty() ? "the mesh has no devices"
+                              : "the mesh " + to_string(mesh) + " is abstract")
         .rule("what is measured are devices that are there")
         .from(loc)
         .advice("a Mesh of devices()")
