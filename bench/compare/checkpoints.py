@@ -4,8 +4,7 @@
     python3 bench/compare/checkpoints.py --mib 64 --python /path/to/python/with/jax/and/orbax
 
 Both sides run whole programs in turn, five measurements of each kind in each; a time is the median over the programs of these medians.
-Files are read from the page cache. Results go to build/compare/checkpoints.json and checkpoints.md. `--write` also puts them into
-docs/performance.md, on a quiet machine only.
+Files are read from the page cache. Results go to build/compare/checkpoints.json and checkpoints.md.
 """
 
 import argparse
@@ -39,11 +38,7 @@ def parse():
     p.add_argument("--python", help="interpreter that has JAX and Orbax; without it a virtual environment is made")
     p.add_argument("--build", type=pathlib.Path, default=sides.ROOT / "build/release", help="build folder of Tessera")
     p.add_argument("--no-build", action="store_true", help="take the programs of the build folder as they are")
-    p.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
-    args = p.parse_args()
-    if args.write and (args.mib, args.arrays) != (1024, 16):
-        p.error("--write takes 1024 MiB in 16 arrays")
-    return args
+    return p.parse_args()
 
 
 def measured(command, environment, log):
@@ -51,7 +46,7 @@ def measured(command, environment, log):
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True, check=True, timeout=1800)
     forms = {}
     for line in done.stdout.splitlines():
-        match = re.match(r"(?:(.*): )?([a-z_]+(?:, [a-z ]+)?|restore[a-z ]*?)\s+([0-9.]+) s\b", line)
+        match = re.match(r"(?:(.*): )?([a-z_, ]+?)\s+([0-9.]+) s\b", line)
         if match and match[2] in KINDS:
             forms.setdefault(match[1] or "", {})[match[2]] = float(match[3])
     return forms
@@ -85,8 +80,6 @@ def main():
     if subprocess.run([python, "-c", "import orbax.checkpoint"], capture_output=True).returncode:
         sides.run([python, "-m", "pip", "install", "--quiet", "orbax-checkpoint"])
     before = machine.others_now()
-    if args.write:
-        compare.refuse_where_busy(before, "now")
     version = "import jax, orbax.checkpoint as o; print(jax.__version__, o.__version__)"
     jax, orbax = sides.run([python, "-c", version]).split()
     result = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": machine.cpu(), "rounds": args.rounds, "seconds": 5,
@@ -111,9 +104,6 @@ def main():
     (work / "checkpoints.json").write_text(json.dumps(result, indent=1) + "\n")
     (work / "checkpoints.md").write_text(text)
     print("\n" + text)
-    if args.write:
-        compare.refuse_where_busy(result["others"], "meanwhile")
-        table.write_into(sides.ROOT / "docs/performance.md", text, "checkpoints")
 
 
 if __name__ == "__main__":

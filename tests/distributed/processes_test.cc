@@ -263,8 +263,9 @@ TEST(Examples, GoOnWithTheProcessesThatAreLeft) {
                     undisturbed = (folder / "undisturbed").string();
   const Outcome all = run(program + options + undisturbed);
   EXPECT_EQ(all.code, 0) << all.out;
-  const Outcome left = run("timeout -k 5 120 " + std::string(MANY_PROCESSES_RUN) +
-                           " --processes 4 " + program + options + disturbed + " --die-at 25");
+  const Outcome left =
+      run("MPIEXEC=" DISTRIBUTED_LAUNCHER " timeout -k 5 120 " + std::string(MANY_PROCESSES_RUN) +
+          " --processes 4 " + program + options + disturbed + " --die-at 25");
   EXPECT_EQ(left.code, 0) << left.out;
   EXPECT_NE(left.out.find("goes on from step "), std::string::npos) << left.out;
   EXPECT_NE(left.out.find("\n2 processes, Mesh('data': 8)\n"), std::string::npos) << left.out;

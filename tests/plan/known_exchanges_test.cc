@@ -53,6 +53,20 @@ struct Layer {
 
 }  // namespace
 
+// A search by halves reads the sorted array in each of its turns, and the array is gathered before.
+TEST(KnownExchanges, WhatALoopGathersOfItsConstantsIsGatheredOnce) {
+  ts::set_device_count(8);
+  const ts::Mesh mesh({{"x", 8}});
+  const Array sorted = ts::arange(4096.0) * 2, wanted = ts::arange(4096.0) * 3 - 5;
+  const auto search = [](Array x, Array v) { return ts::searchsorted(x, v); };
+  auto f = ts::jit(search, {.mesh = mesh, .in_shardings = P("x"), .out_shardings = P("x")});
+  const ts::Plan plan = f.lower(sorted, wanted).plan(quick());
+  EXPECT_EQ(listed(plan), Texts{"all_gather 14336"});
+  EXPECT_EQ(plan.collectives.at(0).times, 1);
+  EXPECT_EQ(f(sorted, wanted).to_vector<std::int32_t>(),
+            search(sorted, wanted).to_vector<std::int32_t>());
+}
+
 // Each gradient is a sum of its own, and all are exchanged at once: as many bytes as parameters.
 TEST(KnownExchanges, GradientsOfABatchAreOneExchange) {
   ts::set_device_count(4);
