@@ -4,7 +4,8 @@
     python3 bench/compare/checkpoints.py --mib 64 --python /path/to/python/with/jax/and/orbax
 
 Both sides run whole programs in turn, five measurements of each kind in each; a time is the median over the programs of these medians.
-Files are read from the page cache. Results go to build/compare/checkpoints.json and checkpoints.md.
+Files are read from the page cache. Results go to build/compare/checkpoints.json and checkpoints.md; `--write` also puts them into
+docs/performance.md, on a quiet machine only.
 """
 
 import argparse
@@ -38,7 +39,11 @@ def parse():
     p.add_argument("--python", help="interpreter that has JAX and Orbax; without it a virtual environment is made")
     p.add_argument("--build", type=pathlib.Path, default=sides.ROOT / "build/release", help="build folder of Tessera")
     p.add_argument("--no-build", action="store_true", help="take the programs of the build folder as they are")
-    return p.parse_args()
+    p.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    args = p.parse_args()
+    if args.write and (args.mib, args.arrays) != (1024, 16) or args.write and args.rounds < 3:
+        p.error("--write takes 1 GiB in 16 arrays, in at least three rounds")
+    return args
 
 
 def measured(command, environment, log):
@@ -80,6 +85,8 @@ def main():
     if subprocess.run([python, "-c", "import orbax.checkpoint"], capture_output=True).returncode:
         sides.run([python, "-m", "pip", "install", "--quiet", "orbax-checkpoint"])
     before = machine.others_now()
+    if args.write:
+        compare.refuse_where_busy(before, "now")
     version = "import jax, orbax.checkpoint as o; print(jax.__version__, o.__version__)"
     jax, orbax = sides.run([python, "-c", version]).split()
     result = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": machine.cpu(), "rounds": args.rounds, "seconds": 5,
@@ -104,6 +111,9 @@ def main():
     (work / "checkpoints.json").write_text(json.dumps(result, indent=1) + "\n")
     (work / "checkpoints.md").write_text(text)
     print("\n" + text)
+    if args.write:
+        compare.refuse_where_busy(result["others"], "meanwhile")
+        table.write_into(sides.ROOT / "docs/performance.md", text, "checkpoints")
 
 
 if __name__ == "__main__":

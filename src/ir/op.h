@@ -247,6 +247,16 @@ struct UpdateArgs {
 };
 using UpdateRule = std::function<std::vector<std::size_t>(const UpdateArgs&)>;
 
+/// The sum of an equation's results over all places of a dimension 0 that each of its operands has
+/// in addition: one equation, which reads every element once.
+struct SummedArgs {
+  Builder& b;
+  const Op& op;
+  const Attrs& attrs;  // of the equation at one place
+  std::span<const Value> stacks;
+};
+using SummedRule = std::function<Value(const SummedArgs&)>;
+
 struct Cost {
   double flops = 0;
   double bytes = 0;  // read and written once
@@ -325,6 +335,8 @@ struct Op {
   VaryRule vary;
   VaryRule uniform;
   UpdateRule updates;
+  /// Absent where there is no such equation.
+  SummedRule summed;
   CostRule cost;
   EvalRule evaluate;
   EmitRule emit;

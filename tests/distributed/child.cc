@@ -210,6 +210,76 @@ void show_large(const std::string& name, const Array& x) {
   std::printf("%s %s %016llx\n", name.c_str(), to_string(whole.shape()).c_str(),
               static_cast<unsigned long long>(h));
 }
+// Layers so large that what processes exchange for one has another one's work beside it.
+struct Deep {
+  std::vector<Array> layers;
+
+  Deep(const ts::Mesh& mesh, const P& spec) {
+    for (int k = 0; k < 5; ++k)
+      layers.push_back(ts::device_put(draw(30 + k, {kWidth, kWidth}) * 0.05f, mesh, spec));
+  }
+  static Array loss(const std::vector<Array>& layers, const Array& x) {
+    Array h = x;
+    for (const Array& w : layers) h = h + ts::tanh(ts::matmul(h, w));
+    return ts::mean(ts::square(h));
+  }
+  static auto step(const ts::Mesh& mesh) {
+    return ts::jit(
+        [](const std::vector<Array>& layers, const Array& x) {
+          const auto [value, g] =
+              ts::value_and_grad([&](const std::vector<Array>& l) { return loss(l, x); })(layers);
+          return std::pair(value, ts::tree::map([](Array w, Array dw) { return w - 0.1f * dw; },
+                                                layers, g));
+        },
+        {.mesh = mesh});
+  }
+  static constexpr std::int64_t kWidth = 384;
+};
+Array batch_of(const ts::Mesh& mesh) {
+  return ts::device_put(draw(29, {128, Deep::kWidth}), mesh, P("data"));
+}
+const std::map<std::string, P>& deep_specs() {
+  static const std::map<std::string, P> all{{"replicated", P()}, {"sharded", P("data")}};
+  return all;
+}
+void beside() {
+  const ts::Mesh mesh({{"data", kDevices}});
+  const Array x = batch_of(mesh);
+  for (const auto& [name, spec] : deep_specs()) {
+    Deep deep(mesh, spec);
+    const auto step = Deep::step(mesh);
+    for (int t = 0; t < 3; ++t) {
+      Array loss;
+      std::tie(loss, deep.layers) = step(deep.layers, x);
+      show(name + ": loss", loss);
+    }
+    for (const Array& w : deep.layers) show_large(name + ": weights", w);
+  }
+}
+// How many of the phases of collectives begin before their turn.
+void beside_plans() {
+  const ts::Mesh mesh({{"data", kDevices}});
+  const Array x = batch_of(mesh);
+  for (const auto& [name, spec] : deep_specs()) {
+    const std::string plan = Deep::step(mesh).lower(Deep(mesh, spec).layers, x).schedule();
+    const auto times = [&](const std::string& text) {
+      int n = 0;
+      for (std::size_t at = 0; (at = plan.find(text, at)) != std::string::npos; ++at) ++n;
+      return n;
+    };
+    if (ts::process_index() == 0)
+      std::printf("%s: %d of %d\n", name.c_str(), times(" begins\n"), times(": collectives\n"));
+  }
+}
+// Others find out beside work of theirs.
+void leave_beside() {
+  const ts::Mesh mesh({{"data", kDevices}});
+  const Array x = batch_of(mesh);
+  const Deep deep(mesh, P());
+  const auto step = Deep::step(mesh);
+  show("before", step(deep.layers, x).first);
+  if (ts::process_index() != 1) step(deep.layers, x).first.block_until_ready();
+}
 // What one turn of a loop leaves for another is equal on all devices, and read by what runs once: of
 // a process that has not the first device, too.
 void scans() {
@@ -719,6 +789,9 @@ int main(int argc, char** argv) try {
                                                            {"meshes", meshes},
                                                            {"large", large},
                                                            {"sums", sums},
+                                                           {"beside", beside},
+                                                           {"beside_plans", beside_plans},
+                                                           {"leave_beside", leave_beside},
                                                            {"scans", scans},
                                                            {"local_data", local_data},
                                                            {"data_set", data_set},

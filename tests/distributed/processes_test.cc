@@ -66,7 +66,7 @@ TEST_P(Processes, GiveTheBitsOfOne) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, Processes,
                          testing::Values("maps", "steps", "arrays", "meshes", "large", "sums",
-                                         "scans", "odd_ones", "local_data", "data_set", "ways",
+                                         "beside", "scans", "odd_ones", "local_data", "data_set", "ways",
                                          "some"),
                          [](const auto& info) { return info.param; });
 
@@ -470,3 +470,18 @@ TEST(Faults, WhatIsElsewhereIsNeitherReadNorPlaced) {
 }
 
 }  // namespace
+
+// What processes exchange for one layer goes on beside the work of another; one alone exchanges
+// nothing.
+TEST(Exchanges, GoOnBesideWork) {
+  NEEDS_A_LAUNCHER();
+  const auto plans = [](int n) { return run(n, "beside_plans").out; };
+  EXPECT_EQ(plans(0), "");
+  EXPECT_EQ(plans(2), "");
+}
+
+// The error of an exchange that goes on beside work is that of the call.
+TEST(Exchanges, BesideWorkFailAsOthersDo) {
+  NEEDS_A_LAUNCHER();
+  EXPECT_EQ(said(2, "leave_beside"), "");
+}

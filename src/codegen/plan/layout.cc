@@ -114,10 +114,11 @@ std::int64_t bytes_of(const PlanContext& ctx, const Draft& draft,
     const bool collective = p.key.kind == PhaseKey::Kind::collective;
     const std::int64_t instances = instances_of(tape, p.key);
     workers = std::max(workers, instances);
-    lives.begin(p.key.mask, instances, collective, p.steps.size());
+    lives.begin(p.key.mask, instances, collective, p.steps.size(), p.begins);
     for (StepNumber i : p.steps) lives.step(draft.steps[i]);
   }
-  if (ctx.apart == 0) workers = std::min<std::int64_t>(workers, ctx.options.workers);
+  // All processes come to the same order, whatever each has to work with.
+  if (ctx.apart == 0 && !ctx.others) workers = std::min<std::int64_t>(workers, ctx.options.workers);
   const Layout layout = lay_out(tape, lives);
   return layout.arena + workers * layout.local;
 }

@@ -4,12 +4,18 @@
 
 namespace tessera::inline v0::tapes {
 
-void Lives::begin(Mask mask, std::int64_t instances, bool collective, std::size_t steps) {
+void Lives::begin(Mask mask, std::int64_t instances, bool collective, std::size_t steps,
+                  int begins) {
   ++phase_;
   mask_ = mask;
   collective_ = collective;
   at_once_ = collective || instances > 1;
-  begin_ = position_;
+  if (begins) {
+    under_way_ = phase_ + begins;
+    began_ = position_;
+  }
+  // What is exchanged beside other phases is written while these run.
+  begin_ = phase_ == under_way_ ? began_ : position_;
   end_ = position_ + static_cast<std::int64_t>(steps) - 1;
 }
 

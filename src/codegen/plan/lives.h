@@ -23,9 +23,9 @@ class Lives {
   explicit Lives(const Tape& tape) : tape_(tape), life_(tape.slots.size()) {}
 
   void begin(const Phase& phase) {
-    begin(phase.mask, phase.instances, phase.collective, phase.steps.size());
+    begin(phase.mask, phase.instances, phase.collective, phase.steps.size(), phase.begins);
   }
-  void begin(Mask mask, std::int64_t instances, bool collective, std::size_t steps);
+  void begin(Mask mask, std::int64_t instances, bool collective, std::size_t steps, int begins);
   void step(const Step& step);
 
   std::int64_t positions() const { return position_; }
@@ -37,7 +37,8 @@ class Lives {
   const Tape& tape_;
   std::vector<Life> life_;
   std::int64_t position_ = 0, begin_ = 0, end_ = 0;
-  int phase_ = -1;
+  int phase_ = -1, under_way_ = -1;  // under_way_: a phase that has begun before its turn, at
+  std::int64_t began_ = 0;
   Mask mask_ = 0;
   bool collective_ = false, at_once_ = false;
 };

@@ -9,12 +9,14 @@ namespace {
 
 class Rounds {
  public:
-  Rounds(const Draft& draft, const StepGraph& graph, const StepOrder& order, std::int64_t bytes)
+  Rounds(const Draft& draft, const StepGraph& graph, const StepOrder& order, const Held& held)
       : draft_(draft),
         graph_(graph),
         late_(order.late),
-        most_(bytes),
+        most_(held.bytes),
+        early_(held.round_ahead ? 1 : 0),
         round_(draft.steps.size()),
+        first_(draft.steps.size()),
         waits_(order.late) {}
 
   std::vector<int> run(const std::vector<StepNumber>& order) {
@@ -24,7 +26,7 @@ class Rounds {
       int at = std::max(late_[i] ? 0 : from_, communicates(i));
       for (StepNumber p : graph_.before[i]) at = std::max(at, round_[p] + communicates(i));
       if (late_[i]) {
-        round_[i] = at;  // the first that it could have; it gets that of its reader
+        round_[i] = first_[i] = at;  // it gets that of its reader, or the one before
         continue;
       }
       round_[i] = fetch(i, at);
@@ -53,18 +55,18 @@ class Rounds {
   }
 
   // Gives what waits for step `i` its round, the one before the step; the step's own where they
-  // are too much for round `at`.
+  // are too much for round `at`; one earlier still where that is asked for.
   int fetch(std::size_t i, int at) {
     std::int64_t sum = 0;
     for (StepNumber p : graph_.before[i])
       if (waits_[p]) sum += bytes(draft_.steps[p].outputs);
     if (sum == 0) return at;
-    const int own = at - communicates(i);
-    const std::int64_t there = add(ahead_, own, 0);
+    const auto own = [&] { return std::max(0, at - communicates(i) - early_); };
+    const std::int64_t there = add(ahead_, own(), 0);
     if (there > 0 && sum > most_ - std::min(most_, there)) from_ = std::max(from_, ++at);
     for (StepNumber p : graph_.before[i])
-      if (waits_[p]) settle(p, at - communicates(i));
-    add(ahead_, at - communicates(i), sum);
+      if (waits_[p]) settle(p, own());
+    add(ahead_, own(), sum);
     return at;
   }
   // What is there already for somebody else may have to come earlier still.
@@ -73,10 +75,10 @@ class Rounds {
     while (!all.empty()) {
       const auto [i, at] = all.back();
       all.pop_back();
-      if (!late_[i] || (!waits_[i] && round_[i] <= at)) continue;
-      round_[i] = at;
+      if (!late_[i] || (!waits_[i] && round_[i] <= std::max(first_[i], at))) continue;
+      round_[i] = std::max(first_[i], at);
       waits_[i] = false;
-      for (StepNumber p : graph_.before[i]) all.emplace_back(p, at - communicates(i));
+      for (StepNumber p : graph_.before[i]) all.emplace_back(p, round_[i] - communicates(i));
     }
   }
 
@@ -84,7 +86,8 @@ class Rounds {
   const StepGraph& graph_;
   const std::vector<bool>& late_;
   const std::int64_t most_;
-  std::vector<int> round_;
+  const int early_;
+  std::vector<int> round_, first_;          // first_: of late ones, that they could have
   std::vector<bool> waits_;                 // late steps without their round
   std::vector<std::int64_t> held_, ahead_;  // by round: operands that wait, results that are early
   int from_ = 0;                            // the round of what follows, at least
@@ -93,8 +96,8 @@ class Rounds {
 }  // namespace
 
 std::vector<int> rounds_of(const Draft& draft, const StepGraph& graph, const StepOrder& order,
-                           std::int64_t bytes) {
-  return Rounds(draft, graph, order, bytes).run(order.steps);
+                           const Held& held) {
+  return Rounds(draft, graph, order, held).run(order.steps);
 }
 
 }  // namespace tessera::inline v0::tapes

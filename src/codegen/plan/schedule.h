@@ -30,14 +30,21 @@ StepOrder program_order(const Draft& draft);
 /// and one that is `late` just before the first that needs it.
 StepOrder memory_order(const PlanContext& ctx, const Draft& draft, const StepGraph& graph);
 
-/// A bound that no program reaches: all communication waits for as much other as can share its phase.
-inline constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
+/// What communication may hold up.
+struct Held {
+  /// While no more than so many bytes of operands wait for communication, or of results for their
+  /// readers, it is one round. Default: all communication waits for as much other as can share its
+  /// phase.
+  std::int64_t bytes = kUnbounded;
+  /// What is late comes a round before its readers', so that there is work beside it.
+  bool round_ahead = false;
+  static constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
+  bool operator==(const Held&) const = default;
+};
 
-/// By step, its round. A round is one phase of communication and the work that follows. What
-/// communication holds up is bounded: while no more than `bytes` of operands wait for one, or of
-/// results for their readers, it is one round.
+/// By step, its round. A round is one phase of communication and the work that follows.
 std::vector<int> rounds_of(const Draft& draft, const StepGraph& graph, const StepOrder& order,
-                           std::int64_t bytes);
+                           const Held& held);
 
 /// Steps that may share a phase have the same key.
 struct PhaseKey {
@@ -48,10 +55,17 @@ struct PhaseKey {
 struct PhaseOutline {
   PhaseKey key;
   std::vector<StepNumber> steps;
+  int begins = 0;  // as Phase's
 };
-/// The fewest phases within each round.
-std::vector<PhaseOutline> phases_of(const Draft& draft, const StepGraph& graph,
-                                    const StepOrder& order, const std::vector<int>& rounds);
+struct Outline {
+  std::vector<PhaseOutline> phases;
+  /// What communication with other processes takes less because work goes on beside it.
+  double seconds_beside = 0;
+};
+/// The fewest phases within each round; and where other processes take part, work beside what is
+/// exchanged with them.
+Outline phases_of(const PlanContext& ctx, const Draft& draft, const StepGraph& graph,
+                  const StepOrder& order, const std::vector<int>& rounds);
 
 /// Instances of the steps of such a phase.
 std::int64_t instances_of(const Tape& tape, const PhaseKey& key);

@@ -165,6 +165,9 @@ struct Phase {
   bool collective = false;
   /// Instances communicate with other processes, so that one comes after the other.
   bool in_turn = false;
+  /// The collectives of so many phases further on begin before this phase, and are over when their
+  /// own comes: the phases from this one on are work that needs nothing of them. 0: none do.
+  int begins = 0;
   double seconds = 0;  // all instances
   std::vector<Step> steps;
 };

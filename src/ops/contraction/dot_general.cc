@@ -265,6 +265,16 @@ bool sums_few_rows(const TypedArgs& a) {
   return false;
 }
 
+// The places of the sum are one more dimension that is contracted.
+Value summed(const SummedArgs& a) {
+  DotDims d = dot_dims(a.attrs);
+  for (Ints* dims : {&d.lhs_contracting, &d.rhs_contracting, &d.lhs_batch, &d.rhs_batch})
+    for (std::int64_t& dim : *dims) ++dim;
+  d.lhs_contracting.insert(d.lhs_contracting.begin(), 0);
+  d.rhs_contracting.insert(d.rhs_contracting.begin(), 0);
+  return dot_general(a.stacks[0], a.stacks[1], d, a.attrs.dtype("dtype"));
+}
+
 std::vector<OpExample> examples() {
   auto example = [](const Shape& l, const Shape& r, const DotDims& d, DType in = DType::float32,
                     DType out = DType::float32) {
@@ -341,6 +351,7 @@ void register_dot_general(Registry& r) {
   op.jvp = jvp;
   op.transpose = transpose_rule;
   op.batch = batch;
+  op.summed = summed;
   op.product = [](const Attrs& attrs) {
     return attrs.ints("lhs_batch").empty() ? Product::plain : Product::batched;
   };

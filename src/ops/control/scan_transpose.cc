@@ -1,5 +1,5 @@
 // The transpose of a scan: the loop backwards, carrying the cotangents of its carry and adding up
-// those of its consts.
+// those of its consts, behind the loop where that is one equation (scan_sums.cc).
 #include "ir/interpret.h"
 #include "ops/build.h"
 #include "ops/control/nested.h"
@@ -52,6 +52,58 @@ MaybeValues split_and_transpose(const TransposeArgs& a) {
   return result;
 }
 
+// Cotangents of constants that are made behind the loop, of operands that it stacks or has stacked.
+class SumsBehind {
+ public:
+  /// `body`: as far as it is written, its inputs being constants, cotangents of the carry, and xs.
+  SumsBehind(const Program& body, std::size_t consts, const Values& xs, std::int64_t turns)
+      : body_(body), xs_(xs), turns_(turns), fixed_(body.types.size()), x_(body.types.size(), -1) {
+    for (std::size_t i = 0; i < consts; ++i) fixed_[body.inputs[i]] = true;
+    for (const Equation& eqn : body.equations)
+      if (std::all_of(eqn.inputs.begin(), eqn.inputs.end(), [&](Var v) { return fixed_[v]; }))
+        for (Var v : eqn.outputs) fixed_[v] = true;
+    const std::size_t first = body.inputs.size() - xs.size();
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+      x_[body.inputs[first + i]] = static_cast<int>(i);
+      bytes_ += xs[i].type().bytes();
+    }
+  }
+  /// Whether that of this constant is.
+  bool take(std::size_t constant, Var cotangent) {
+    std::vector<bool> stacked;
+    for (const int x : x_) stacked.push_back(x >= 0);
+    std::optional<SumOfTurns> sum =
+        sum_of_turns(body_, cotangent, fixed_, stacked, turns_, bytes_);
+    if (!sum) return false;
+    sums_.emplace_back(constant, *std::move(sum));
+    return true;
+  }
+  /// Adds what the loop has to stack to the body's results.
+  void stack(Builder& body, Values& results) const {
+    for (const auto& [_, sum] : sums_)
+      for (Var v : sum.product.inputs)
+        if (x_[v] < 0) results.push_back({&body, v});
+  }
+  /// Of the results from `next` on.
+  void make(Builder& b, const Values& results, std::size_t next, MaybeValues& cotangents) const {
+    for (const auto& [constant, sum] : sums_) {
+      Values stacks;
+      for (Var v : sum.product.inputs)
+        stacks.push_back(x_[v] < 0 ? results[next++] : xs_[static_cast<std::size_t>(x_[v])]);
+      cotangents[constant] = emit(b, sum, stacks);
+    }
+  }
+
+ private:
+  const Program& body_;
+  const Values& xs_;
+  const std::int64_t turns_;
+  std::vector<bool> fixed_;                // by variable of the body: the same in all turns
+  std::vector<int> x_;                     // and which of the xs it is
+  std::int64_t bytes_ = std::int64_t{1} << 20;  // that may be stacked: as many as are anyway, or a few
+  std::vector<std::pair<std::size_t, SumOfTurns>> sums_;
+};
+
 }  // namespace
 
 MaybeValues scan_transpose(const TransposeArgs& a) {
@@ -61,8 +113,8 @@ MaybeValues scan_transpose(const TransposeArgs& a) {
     if (!linear[i]) return split_and_transpose(a);
 
   // The backward body takes (non-linear consts; cotangents of the carry, sums for the linear
-  // consts; non-linear xs, cotangents of the ys) and gives the carry's cotangents, the sums, and
-  // the cotangents of the linear xs.
+  // consts; non-linear xs, cotangents of the ys) and gives the carry's cotangents, the sums, the
+  // cotangents of the linear xs, and operands of sums that are made behind the loop.
   const Program& body = *s.body;
   Builder t(body.name);
   auto type = [&](std::size_t i) { return body.types[body.inputs[i]]; };
@@ -91,12 +143,13 @@ MaybeValues scan_transpose(const TransposeArgs& a) {
   std::size_t sums_from = t.so_far().inputs.size();
 
   MaybeValues in_cts = transpose_inline(t, body, inputs, linear, cts);
+  SumsBehind behind(t.so_far(), consts.size(), xs, s.length);
   Values out;
   std::vector<std::size_t> summed, stacked;  // operands whose cotangents these are
   for (std::size_t i = s.consts; i < s.first_x(); ++i)
     out.push_back(in_cts[i] ? *in_cts[i] : zeros(t, type(i)));
   for (std::size_t i = 0; i < s.consts; ++i) {
-    if (!linear[i] || !in_cts[i]) continue;
+    if (!linear[i] || !in_cts[i] || behind.take(i, in_cts[i]->var)) continue;
     out.push_back(add_cotangents(t.input(type(i)), *in_cts[i]));
     carry.push_back(zeros(a.b, a.types[i]));
     summed.push_back(i);
@@ -106,6 +159,7 @@ MaybeValues scan_transpose(const TransposeArgs& a) {
     out.push_back(*in_cts[i]);
     stacked.push_back(i);
   }
+  behind.stack(t, out);
   std::shared_ptr<Program> backward = t.finish(out);
   auto first = backward->inputs.begin();
   std::rotate(first + static_cast<std::ptrdiff_t>(sums_at),
@@ -118,6 +172,7 @@ MaybeValues scan_transpose(const TransposeArgs& a) {
     if (a.linear[s.consts + i]) ct[s.consts + i] = results[next];
   for (std::size_t i : summed) ct[i] = results[next++];
   for (std::size_t i : stacked) ct[i] = results[next++];
+  behind.make(a.b, results, next, ct);
   return ct;
 }
 

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "distributed/processes.h"
 #include "runtime/cpu/collective_work.h"
+#include "runtime/cpu/past_caches.h"
 #include "runtime/profiler.h"
 
 #include <algorithm>
@@ -22,6 +23,9 @@ namespace {
 // handed round. Smaller ones cost more than they keep there: a core that writes what another has
 // read waits for that one's cache, line by line, unless it has been evicted.
 constexpr std::int64_t kPiece = 1 << 19;
+
+// Results of so many bytes are in no cache any more when the last piece is there.
+constexpr std::int64_t kPastCaches = 8 << 20;
 
 using Laid = std::vector<const std::byte*>;  // by process
 
@@ -208,8 +212,8 @@ class Exchanges {
     return (part(work, rank).size() * size_of(work.col().dtype) + 63) / 64 * 64;
   }
 
-  // What this process made, laid out for the others.
-  std::unique_ptr<Exchanged> laid_part(const Step& step, const CollectiveWork& work) {
+  // The parts of a piece, each laid out for the others by the process that makes it.
+  std::unique_ptr<Exchanged> parts_of(const Step& step, const CollectiveWork& work) {
     processes::Traffic traffic;
     traffic.bytes.assign(between_.count(), 0);
     for (const int p : work.col().makers) {
@@ -218,39 +222,41 @@ class Exchanges {
       if (p != processes::rank()) traffic.from.push_back(p);
     }
     traffic.to = traffic.from;
-    auto parts = std::make_unique<Exchanged>(next_signature(), tape_, step, std::move(traffic));
+    return std::make_unique<Exchanged>(next_signature(), tape_, step, std::move(traffic));
+  }
+  // The part of a process, from where it was laid out to the results.
+  void copy_part(const CollectiveWork& work, int rank, const std::byte* from) const {
+    const Elements theirs = part(work, rank);
     const std::int64_t e = size_of(work.col().dtype);
-    for (std::int64_t r = 0; r < work.results(); ++r)
-      if (work.made.size())
-        std::memcpy(parts->own() + r * part_bytes(work, processes::rank()),
-                    work.result(r) + work.made.begin * e,
-                    static_cast<std::size_t>(work.made.size() * e));
-    parts->post();
-    return parts;
+    const bool large = work.col().count * e >= kPastCaches;
+    const auto bytes = static_cast<std::size_t>(theirs.size() * e);
+    if (!bytes) return;
+    for (std::int64_t r = 0; r < work.results(); ++r, from += part_bytes(work, rank)) {
+      std::byte* const to = work.result(r) + theirs.begin * e;
+      large ? copy_past_caches(to, from, bytes) : void(std::memcpy(to, from, bytes));
+    }
   }
   void take(Exchanged& parts, const CollectiveWork& work) {
     const Laid laid = parts.all();
-    const std::int64_t e = size_of(work.col().dtype);
-    for (const int p : work.col().makers) {
-      const Elements theirs = part(work, p);
-      if (p == processes::rank() || !theirs.size()) continue;
-      for (std::int64_t r = 0; r < work.results(); ++r)
-        std::memcpy(work.result(r) + theirs.begin * e,
-                    laid[static_cast<std::size_t>(p)] + r * part_bytes(work, p),
-                    static_cast<std::size_t>(theirs.size() * e));
-    }
+    for (const int p : work.col().makers)
+      if (p != processes::rank()) copy_part(work, p, laid[static_cast<std::size_t>(p)]);
     parts.finish();
   }
 
-  // The next operands are laid out before the parts of others are read. Not earlier: a round's
-  // memory is free when the one before the last has been read.
+  // A part is made where others read it, and copied to its place from there. The next operands are
+  // laid out before the parts of others are read. Not earlier: a round's memory is free when the one
+  // before the last has been read.
   void in_parts(std::size_t s) {
     const Step& step = phase_.steps[s];
     const Collective& c = *step.collective;
     Piece now = laid_piece(s, 0);
     for (std::int64_t next = piece_of(c);; next += piece_of(c)) {
+      const std::unique_ptr<Exchanged> parts = parts_of(step, now.work);
+      now.work.aside = parts->own();
+      now.work.aside_each = part_bytes(now.work, processes::rank());
       make(now);
-      const std::unique_ptr<Exchanged> parts = laid_part(step, now.work);
+      parts->post();
+      copy_part(now.work, processes::rank(), parts->own());
       std::optional<Piece> then;
       if (next < c.count) then = laid_piece(s, next);
       take(*parts, now.work);

@@ -38,6 +38,10 @@ struct CollectiveWork {
   std::int64_t begin = 0, count = 0;
   /// Of those, which this process makes: a combination's may be fewer than are laid out.
   Elements made;
+  /// Where it makes them, those of a result so many bytes behind those of the one before; null: in
+  /// their places.
+  std::byte* aside = nullptr;
+  std::int64_t aside_each = 0;
 
   const tapes::Collective& col() const { return *step->collective; }
   const tapes::Slot& slot() const {

@@ -192,8 +192,9 @@ void CollectiveWork::run(std::int64_t result, std::int64_t task) const {
     case Exchange::none: return;
     case Exchange::combine: {
       const std::int64_t first = made.begin + task * kChunk;
-      Combination(*this, c, members)
-          .run(first, std::min(kChunk, made.end - first), out + (begin + first) * e);
+      std::byte* const to = aside ? aside + result * aside_each + (first - made.begin) * e
+                                  : out + (begin + first) * e;
+      Combination(*this, c, members).run(first, std::min(kChunk, made.end - first), to);
       return;
     }
     case Exchange::combine_scatter: {

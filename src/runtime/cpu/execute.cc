@@ -1,11 +1,13 @@
 #include "runtime/cpu/execute.h"
 
+#include "runtime/beside.h"
 #include "runtime/pool.h"
 #include "runtime/profiler.h"
 #include "runtime/sanitizers.h"
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
 namespace tessera::inline v0::runtime {
 
@@ -151,9 +153,20 @@ void StraightLine::run(bool spread) {
 }
 
 void execute(const Tape& tape, const Frame& frame, bool spread) {
+  std::optional<Beside> under_way;  // the next phase of collectives
   for (const Phase& phase : tape.phases) {
+    if (phase.begins) {
+      const Phase& exchange = *(&phase + phase.begins);
+      // The workers have other work.
+      if (exchange.between)
+        under_way.emplace([&] { run_collectives(tape, frame, exchange, false); });
+    }
     if (phase.collective) {
-      run_collectives(tape, frame, phase, spread);
+      if (under_way)
+        under_way->wait();
+      else
+        run_collectives(tape, frame, phase, spread);
+      under_way.reset();
       continue;
     }
     if (phase.instances == 0) continue;
