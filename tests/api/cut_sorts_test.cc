@@ -35,7 +35,7 @@ class CutSorts : public ::testing::Test {
   }
   // To the bit, and where the whole was never put together on a device.
   void expect_as_on_one(const std::string& what, const std::function<Array(Array)>& f,
-                        const Array& x, const P& spec) {
+                        const Array& x, const ts::PartitionSpec& spec) {
     SCOPED_TRACE(what);
     const auto cut = ts::jit(f);
     const Array there = ts::device_put(x, line, spec);
@@ -61,13 +61,13 @@ class CutSorts : public ::testing::Test {
 TEST_F(CutSorts, AreThoseOfOneDevice) {
   for (const std::int64_t n : {1600, 1601, 1607}) {
     const Array x = drawn({n}, static_cast<int>(n));
-    const P spec("x");
+    const ts::PartitionSpec spec("x");
     SCOPED_TRACE(n);
     expect_as_on_one("sort", [](Array v) { return ts::sort(v); }, x, spec);
     expect_as_on_one("descending", [](Array v) { return ts::flip(ts::sort(-v)); }, x, spec);
     expect_as_on_one("argsort", [](Array v) { return ts::argsort(v); }, x, spec);
     expect_as_on_one("median", [](Array v) { return ts::median(v); }, x, spec);
-    expect_as_on_one("quantile", [](Array v) { return ts::quantile(v, Array({0.1f, 0.9f})); }, x,
+    expect_as_on_one("quantile", [](Array v) { return ts::quantile(v, Array(std::vector<float>{0.1f, 0.9f})); }, x,
                      spec);
     expect_as_on_one("gradient of the median",
                      [](Array v) {
