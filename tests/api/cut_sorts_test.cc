@@ -63,42 +63,54 @@ TEST_F(CutSorts, AreThoseOfOneDevice) {
     const Array x = drawn({n}, static_cast<int>(n));
     const ts::PartitionSpec spec = P("x");
     SCOPED_TRACE(n);
-    expect_as_on_one("sort", [](Array v) { return ts::sort(v); }, x, spec);
-    expect_as_on_one("of a size that does not divide",
-                     [n](Array v) { return ts::sort(v(ts::Range(0, n - 7))); }, x, spec);
-    expect_as_on_one("descending", [](Array v) { return ts::flip(ts::sort(-v)); }, x, spec);
-    expect_as_on_one("argsort", [](Array v) { return ts::argsort(v); }, x, spec);
-    expect_as_on_one("median", [](Array v) { return ts::median(v); }, x, spec);
-    expect_as_on_one("quantile", [](Array v) { return ts::quantile(v, Array(std::vector<float>{0.1f, 0.9f})); }, x,
-                     spec);
-    expect_as_on_one("gradient of the median",
-                     [](Array v) {
-                       return ts::grad([](Array u) { return ts::nanmedian(u * u); })(v);
-                     },
-                     ts::nan_to_num(x), spec);
-    expect_as_on_one("gradient of the largest",
-                     [n](Array v) {
-                       return ts::grad([n](Array u) {
-                         return ts::sum(ts::sort(u)(ts::Range(n - 20, n)));
-                       })(v);
-                     },
-                     ts::random::normal(ts::random::key(9), {n}), spec);
+    expect_as_on_one(
+        "sort", [](Array v) { return ts::sort(v); }, x, spec);
+    expect_as_on_one(
+        "of a size that does not divide", [n](Array v) { return ts::sort(v(ts::Range(0, n - 7))); },
+        x, spec);
+    expect_as_on_one(
+        "descending", [](Array v) { return ts::flip(ts::sort(-v)); }, x, spec);
+    expect_as_on_one(
+        "argsort", [](Array v) { return ts::argsort(v); }, x, spec);
+    expect_as_on_one(
+        "median", [](Array v) { return ts::median(v); }, x, spec);
+    expect_as_on_one(
+        "quantile",
+        [](Array v) {
+          return ts::quantile(v, Array(std::vector<float>{0.1f, 0.9f}));
+        },
+        x, spec);
+    expect_as_on_one(
+        "gradient of the median",
+        [](Array v) { return ts::grad([](Array u) { return ts::nanmedian(u * u); })(v); },
+        ts::nan_to_num(x), spec);
+    expect_as_on_one(
+        "gradient of the largest",
+        [n](Array v) {
+          return ts::grad([n](Array u) { return ts::sum(ts::sort(u)(ts::Range(n - 20, n))); })(v);
+        },
+        ts::random::normal(ts::random::key(9), {n}), spec);
   }
   EXPECT_EQ(checked_, 16);
 }
 
 TEST_F(CutSorts, UnderVmap) {
   const Array x = drawn({3, 1608}, 5);
-  expect_as_on_one("rows", [](Array m) { return ts::vmap([](Array v) { return ts::sort(v); })(m); },
-                   x, P(none, "x"));
-  expect_as_on_one("columns",
-                   [](Array m) {
-                     return ts::vmap([](Array v) { return ts::argsort(v); }, {.in_axes = {1}})(m);
-                   },
-                   ts::transpose(x), P("x"));
-  expect_as_on_one("medians", [](Array m) { return ts::median(m, {.axis = 1}); }, x, P(none, "x"));
-  expect_as_on_one("by two keys",
-                   [](Array m) { return ts::lexsort({m[0], ts::floor(m[1])}); }, x, P(none, "x"));
+  expect_as_on_one(
+      "rows", [](Array m) { return ts::vmap([](Array v) { return ts::sort(v); })(m); }, x,
+      P(none, "x"));
+  expect_as_on_one(
+      "columns",
+      [](Array m) { return ts::vmap([](Array v) { return ts::argsort(v); }, {.in_axes = {1}})(m); },
+      ts::transpose(x), P("x"));
+  expect_as_on_one(
+      "medians", [](Array m) { return ts::median(m, {.axis = 1}); }, x, P(none, "x"));
+  expect_as_on_one(
+      "by two keys",
+      [](Array m) {
+        return ts::lexsort({m[0], ts::floor(m[1])});
+      },
+      x, P(none, "x"));
   EXPECT_EQ(checked_, 4);
 }
 

@@ -228,8 +228,8 @@ struct Deep {
         [](const std::vector<Array>& layers, const Array& x) {
           const auto [value, g] =
               ts::value_and_grad([&](const std::vector<Array>& l) { return loss(l, x); })(layers);
-          return std::pair(value, ts::tree::map([](Array w, Array dw) { return w - 0.1f * dw; },
-                                                layers, g));
+          return std::pair(
+              value, ts::tree::map([](Array w, Array dw) { return w - 0.1f * dw; }, layers, g));
         },
         {.mesh = mesh});
   }
@@ -239,7 +239,8 @@ Array batch_of(const ts::Mesh& mesh) {
   return ts::device_put(draw(29, {128, Deep::kWidth}), mesh, P("data"));
 }
 const std::map<std::string, ts::PartitionSpec>& deep_specs() {
-  static const std::map<std::string, ts::PartitionSpec> all{{"replicated", P()}, {"sharded", P("data")}};
+  static const std::map<std::string, ts::PartitionSpec> all{{"replicated", P()},
+                                                            {"sharded", P("data")}};
   return all;
 }
 void beside() {

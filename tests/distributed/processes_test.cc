@@ -66,8 +66,8 @@ TEST_P(Processes, GiveTheBitsOfOne) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, Processes,
                          testing::Values("maps", "steps", "arrays", "meshes", "large", "sums",
-                                         "beside", "scans", "odd_ones", "local_data", "data_set", "ways",
-                                         "some"),
+                                         "beside", "scans", "odd_ones", "local_data", "data_set",
+                                         "ways", "some"),
                          [](const auto& info) { return info.param; });
 
 // The others end, and wait for it as long as it lives, not only for their timeout of a second.
@@ -483,5 +483,18 @@ TEST(Exchanges, GoOnBesideWork) {
 // The error of an exchange that goes on beside work is that of the call.
 TEST(Exchanges, BesideWorkFailAsOthersDo) {
   NEEDS_A_LAUNCHER();
-  EXPECT_EQ(said(2, "leave_beside"), "");
+  const Outcome o = run(2, "leave_beside");
+  EXPECT_NE(o.code, 0);
+  const std::string text = without_numbers(o.out);
+  const std::string report =
+      "process 0: in the call of 'jit(child.cc:L)', which ran asynchronously:\n"
+      "all_gather: process 1 has come to its end\n"
+      "  - process 0 (H): came to all_gather of 'jit', child.cc:L, T ago\n"
+      "  - process 1 (H): has come to its end, T ago\n"
+      "  rule: all processes come to the same collectives in the same order, and none is waited "
+      "for "
+      "longer than 60 s\n"
+      "  from: child.cc:L\n"
+      "  try: look at what process 1 did last\n";
+  EXPECT_NE(text.find(report), std::string::npos) << text;
 }

@@ -1,6 +1,6 @@
 // Communication that goes on while its caller computes.
-#include "base/process.h"
 #include "runtime/beside.h"
+#include "base/process.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -48,8 +48,7 @@ Loop unrolled(const Step& step, bool reverse = false) {
 
 Array recurrent(const Cell& c, Array h, Array x) {
   // Whole numbers stay small enough to be exact.
-  return ts::matmul(x, c.w) + ts::matmul(h, c.u) * ts::greater(ts::sum(x), 0).astype(ts::f32) +
-         c.b;
+  return ts::matmul(x, c.w) + ts::matmul(h, c.u) * ts::greater(ts::sum(x), 0).astype(ts::f32) + c.b;
 }
 
 // How many values each loop of a program carries, in its order.
@@ -131,9 +130,7 @@ TEST(ScanSums, UnderVmapAndTwice) {
   // A derivative of the derivative, along one direction.
   const Cell d{whole({16, 24}, 6), whole({24, 24}, 7), whole({24}, 8)};
   const auto twice = [&](const Loop& loop) {
-    const auto g = ts::grad([&](const Cell& c) {
-      return ts::square(loop(c, hs[0], xs[0])) / 4;
-    });
+    const auto g = ts::grad([&](const Cell& c) { return ts::square(loop(c, hs[0], xs[0])) / 4; });
     return ts::jvp(g, std::tuple(c), std::tuple(d)).second;
   };
   expect_equal(twice(scanned(recurrent)), twice(unrolled(recurrent)));

@@ -138,8 +138,8 @@ class FloatMath {
       llvm::Type* wide = t_->getWithNewType(b_.getDoubleTy());
       auto widened = [&](llvm::Value* v) { return b_.CreateFPExt(v, wide); };
       llvm::Value* one = llvm::ConstantFP::get(wide, 1);
-      llvm::Value* top = b_.CreateFMul(b_.CreateFMul(widened(e), b_.CreateFSub(one, widened(rest))),
-                                       widened(r));
+      llvm::Value* top =
+          b_.CreateFMul(b_.CreateFMul(widened(e), b_.CreateFSub(one, widened(rest))), widened(r));
       return b_.CreateFPTrunc(b_.CreateFDiv(top, b_.CreateFAdd(widened(twice), one)), t_);
     }
     llvm::Value* bottom = b_.CreateFAdd(twice, number(1));

@@ -29,7 +29,8 @@ void print(const Tape& t, const std::string& indent, std::string& out) {
                                            "while",  "cond",     "collective"};
   for (std::size_t p = 0; p < t.phases.size(); ++p) {
     const Phase& phase = t.phases[p];
-    if (phase.begins) out += fmt::format("{}phase {} begins\n", indent, p + static_cast<std::size_t>(phase.begins));
+    if (phase.begins)
+      out += fmt::format("{}phase {} begins\n", indent, p + static_cast<std::size_t>(phase.begins));
     out += fmt::format("{}phase {}: {}\n", indent, p,
                        phase.collective ? "collectives" : axes_text(t, phase.mask));
     for (const Step& s : phase.steps) {

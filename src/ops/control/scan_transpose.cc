@@ -72,8 +72,7 @@ class SumsBehind {
   bool take(std::size_t constant, Var cotangent) {
     std::vector<bool> stacked;
     for (const int x : x_) stacked.push_back(x >= 0);
-    std::optional<SumOfTurns> sum =
-        sum_of_turns(body_, cotangent, fixed_, stacked, turns_, bytes_);
+    std::optional<SumOfTurns> sum = sum_of_turns(body_, cotangent, fixed_, stacked, turns_, bytes_);
     if (!sum) return false;
     sums_.emplace_back(constant, *std::move(sum));
     return true;
@@ -98,9 +97,10 @@ class SumsBehind {
   const Program& body_;
   const Values& xs_;
   const std::int64_t turns_;
-  std::vector<bool> fixed_;                // by variable of the body: the same in all turns
-  std::vector<int> x_;                     // and which of the xs it is
-  std::int64_t bytes_ = std::int64_t{1} << 20;  // that may be stacked: as many as are anyway, or a few
+  std::vector<bool> fixed_;  // by variable of the body: the same in all turns
+  std::vector<int> x_;       // and which of the xs it is
+  std::int64_t bytes_ = std::int64_t{1}
+                        << 20;  // that may be stacked: as many as are anyway, or a few
   std::vector<std::pair<std::size_t, SumOfTurns>> sums_;
 };
 
