@@ -268,8 +268,8 @@ void fail(const std::string& dir, const std::string&) {
 
 int main(int argc, char** argv) try {
   const std::map<std::string, std::function<void(const std::string&, const std::string&)>> modes{
-      {"train", train}, {"obey", obey},   {"leave", leave},   {"fork", fork_away}, {"save", save},
-      {"load", load},   {"differ", differ}, {"own", own},        {"fail", fail}};
+      {"train", train}, {"obey", obey},     {"leave", leave}, {"fork", fork_away}, {"save", save},
+      {"load", load},   {"differ", differ}, {"own", own},     {"fail", fail}};
   if (argc < 3 || !modes.count(argv[1])) return 2;
   ts::set_device_count(kDevices);
   modes.at(argv[1])(argv[2], argc > 3 ? argv[3] : "");

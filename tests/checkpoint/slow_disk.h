@@ -54,12 +54,14 @@ class SlowDisk {
   void open() { obey("open"); }
   /// It fails with this errno until it is open.
   void break_down(int error) { obey("break " + std::to_string(error)); }
-  /// The first that waits and has `text` in it, as soon as there is one.
+  /// The first that waits and has `text` in it, as soon as there is one; without a number after two
+  /// minutes without one.
   Operation await(const std::string& text = "") {
     process_->tell("await " + text);
     const std::string line = answer();
-    const std::size_t space = line.find(' ');
-    EXPECT_NE(space, std::string::npos) << "waiting for " << text << ": " << line;
+    const std::size_t space = line.find_first_not_of("0123456789");
+    EXPECT_NE(space, 0u) << "waiting for '" << text << "': " << line;
+    if (space == 0) return {};
     return {line.substr(0, space), line.substr(space + 1)};
   }
   void let(const Operation& o) { obey("do " + o.number); }
@@ -82,7 +84,7 @@ class SlowDisk {
 
 /// Where file systems cannot be mounted, as in many containers, there is nothing to test.
 #define NEEDS_A_SLOW_DISK(disk) \
-  if (!(disk).why_not.empty()) \
+  if (!(disk).why_not.empty())  \
   GTEST_SKIP() << "no file system can be mounted here (" << (disk).why_not << "): 0 checked"
 
 /// `checkpoint_child obey`, by whatever command starts it.
@@ -111,7 +113,7 @@ class Obeying {
 
 /// A text without what is drawn or changes with every edit: the number of a folder that is being
 /// written, and lines of the program.
-inline std::string plain(const std::string& text) {
+inline std::string undrawn(const std::string& text) {
   static const std::regex number("(\\.saving-[0-9]+)-[0-9a-f]{16}"), line("child\\.cc:[0-9]+");
   return std::regex_replace(std::regex_replace(text, number, "$1"), line, "child.cc:L");
 }

@@ -9,12 +9,14 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace ts = tessera;
-using checkpoint_test::plain;
+namespace fs = std::filesystem;
+using checkpoint_test::undrawn;
 
 namespace {
 
@@ -42,7 +44,7 @@ class SlowDisks : public checkpoint_test::InFolder {
   std::string run_folder() const { return disk->folder + "/run"; }
   Names names() const {
     Names all;
-    for (const std::string& name : names_in(run_folder())) all.push_back(plain(name));
+    for (const std::string& name : names_in(run_folder())) all.push_back(undrawn(name));
     return all;
   }
   std::optional<std::int64_t> newest() const {
@@ -59,11 +61,11 @@ class SlowDisks : public checkpoint_test::InFolder {
     EXPECT_EQ(run->ask("save"), "saving 10 behind 5");
     EXPECT_EQ(run->ask("train"), "step 15 is right");
   }
-  /// Lets operations through up to one with `text` in it, which is given.
-  Operation go_on_to(const std::string& text) {
+  /// Lets operations through up to this one.
+  Operation go_on_to(const std::string& what) {
     for (;;) {
       const Operation o = disk->await();
-      if (o.number.empty() || plain(o.what).find(text) != std::string::npos) return o;
+      if (o.number.empty() || undrawn(o.what) == what) return o;
       disk->let(o);
     }
   }
@@ -86,7 +88,8 @@ class SlowDisks : public checkpoint_test::InFolder {
 };
 
 const std::string kShards = "run/.saving-10/shards-0-of-1.safetensors",
-                  kManifest = "run/.saving-10/manifest.json";
+                  kManifest = "run/.saving-10/manifest.json",
+                  kRename = "rename run/.saving-10 run/10";
 
 }  // namespace
 
@@ -106,15 +109,14 @@ TEST_F(SlowDisks, TheProgramGoesOnUntilItsNextSave) {
     EXPECT_TRUE(run->is_silent()) << run->process.text();
     EXPECT_EQ(newest(), 5);
     EXPECT_EQ(names(), (Names{".saving-10", "5"}));
-    const std::string what = plain(o.what);
+    const std::string what = undrawn(o.what);
     if (through.empty() || through.back() != what) through.push_back(what);
     made = what.starts_with("rename");
     disk->let(o);
   }
   // What a name stands for is on the disk before the name is.
   EXPECT_EQ(through, (Names{"write " + kShards, "fsync " + kShards, "write " + kManifest,
-                            "fsync " + kManifest, "fsync run/.saving-10/",
-                            "rename run/.saving-10 run/10"}));
+                            "fsync " + kManifest, "fsync run/.saving-10/", kRename}));
   EXPECT_EQ(names(), (Names{"10", "5"}));
   EXPECT_EQ(ts::checkpoint::verify(run_folder(), 10), Names{});
   const Operation last = disk->await();
@@ -178,12 +180,12 @@ TEST_F(SlowDisks, AKillLeavesTheStepBefore) {
   NEEDS_A_SLOW_DISK(*disk);
   for (const std::string& at :
        Names{"write " + kShards, "fsync " + kShards, "write " + kManifest, "fsync " + kManifest,
-             "fsync run/.saving-10/", "rename", "fsync run/"})
+             "fsync run/.saving-10/", kRename, "fsync run/"})
     for (const bool lost : {true, false}) {
       SCOPED_TRACE(at + (lost ? ", lost" : ", done"));
       fs::remove_all(run_folder());
       save_until_it_stands_still();
-      const Operation o = go_on_to(at == "fsync run/" ? "rename" : at);
+      const Operation o = go_on_to(at == "fsync run/" ? kRename : at);
       if (at == "fsync run/") {
         disk->let(o);
         EXPECT_EQ(disk->await().what, at);
@@ -193,7 +195,7 @@ TEST_F(SlowDisks, AKillLeavesTheStepBefore) {
       disk->open();
       EXPECT_EQ(run->process.end(), 128 + SIGKILL);
       // All of the step was on the disk before it was renamed.
-      const bool made = at == "fsync run/" || (at == "rename" && !lost);
+      const bool made = at == "fsync run/" || (at == kRename && !lost);
       EXPECT_EQ(names(), made ? (Names{"10", "5"}) : (Names{".saving-10", "5"}));
       EXPECT_EQ(newest(), made ? 10 : 5);
       take_up(made ? 10 : 5);
@@ -208,26 +210,26 @@ TEST_F(SlowDisks, WhatFailsIsAnErrorOfTheNextCall) {
     std::string says;
   };
   const std::string place = "it cannot be put into its place: ",
-                    shards = "shards-0-of-1.safetensors cannot be ",
-                    io = "Input/output error", full = "No space left on device";
-  for (const Case& c : std::vector<Case>{
-           {"write " + kShards, EIO, shards + "written: " + io},
-           {"write " + kShards, ENOSPC, shards + "written: " + full},
-           {"fsync " + kShards, EIO, shards + "brought to the disk: " + io},
-           {"fsync " + kShards, ENOSPC, shards + "brought to the disk: " + full},
-           {"write " + kManifest, ENOSPC, "manifest.json cannot be written: " + full},
-           {"fsync " + kManifest, EIO, "manifest.json cannot be written: " + io},
-           {"fsync run/.saving-10/", EIO, place + io},
-           {"rename", EIO, place + io},
-           {"fsync run/", EIO, place + io}})
-    for (const char* call : {"save", "wait"}) {
+                    shards = "shards-0-of-1.safetensors cannot be ", io = "Input/output error",
+                    full = "No space left on device";
+  for (const Case& c :
+       std::vector<Case>{{"write " + kShards, EIO, shards + "written: " + io},
+                         {"write " + kShards, ENOSPC, shards + "written: " + full},
+                         {"fsync " + kShards, EIO, shards + "brought to the disk: " + io},
+                         {"fsync " + kShards, ENOSPC, shards + "brought to the disk: " + full},
+                         {"write " + kManifest, ENOSPC, "manifest.json cannot be written: " + full},
+                         {"fsync " + kManifest, EIO, "manifest.json cannot be written: " + io},
+                         {"fsync run/.saving-10/", EIO, place + io},
+                         {kRename, EIO, place + io},
+                         {"fsync run/", EIO, place + io}})
+    for (const std::string call : {"save", "wait"}) {
       SCOPED_TRACE(c.at + ", " + c.says + ", " + call);
       fs::remove_all(run_folder());
       save_until_it_stands_still();
       // Some of the file is there already, and the folder has the new name.
-      if (c.at.starts_with("write run/.saving-10/shards"))
-        for (int i = 0; i < 3; ++i) disk->let(disk->await(c.at.substr(0, 5)));
-      Operation o = go_on_to(c.at == "fsync run/" ? "rename" : c.at);
+      if (c.at == "write " + kShards)
+        for (int i = 0; i < 3; ++i) disk->let(disk->await("write"));
+      Operation o = go_on_to(c.at == "fsync run/" ? kRename : c.at);
       if (c.at == "fsync run/") {
         disk->let(o);
         o = disk->await("fsync");
@@ -237,7 +239,7 @@ TEST_F(SlowDisks, WhatFailsIsAnErrorOfTheNextCall) {
       EXPECT_EQ(run->ask("train"), "step 20 is right");
       disk->fail(o, c.error);
       disk->open();
-      EXPECT_EQ(plain(InFolder::plain(run->ask(call))),
+      EXPECT_EQ(undrawn(plain(run->ask(call))),
                 "checkpoint::save: step 10 of DIR/mount/run is not saved: " + c.says +
                     "\n  rule: a step is there as a whole or not at all; those that were there are "
                     "kept\n  from: child.cc:L\n  try: check that the folder is writable, and the "
@@ -257,7 +259,7 @@ TEST_F(SlowDisks, ADiskThatStaysBrokenIsAnErrorOfEachSave) {
   disk->await("write");
   disk->break_down(EIO);
   const auto said = [&](const char* call) {
-    const std::string text = plain(InFolder::plain(run->ask(call)));
+    const std::string text = undrawn(plain(run->ask(call)));
     return text.substr(0, text.find('\n'));
   };
   const auto not_saved = [](const char* step) {

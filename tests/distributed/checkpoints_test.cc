@@ -173,11 +173,17 @@ class CheckpointsOnASlowDisk : public Checkpoints {
     Checkpoints::TearDown();
   }
   std::string start(int processes) {
-    std::vector<std::string> command{"timeout",           "-k", "5",
-                                     "120",               DISTRIBUTED_LAUNCHER,
-                                     "-n",                std::to_string(processes),
-                                     checkpoint_test::child(), "obey",
-                                     disk->mount + "/run",     "1"};
+    std::vector<std::string> command{"timeout",
+                                     "-k",
+                                     "5",
+                                     "120",
+                                     DISTRIBUTED_LAUNCHER,
+                                     "-n",
+                                     std::to_string(processes),
+                                     checkpoint_test::child(),
+                                     "obey",
+                                     disk->mount + "/run",
+                                     "1"};
     run.emplace(std::move(command));
     return run->answer();
   }
@@ -185,7 +191,7 @@ class CheckpointsOnASlowDisk : public Checkpoints {
   Names names() const {
     Names all;
     for (const std::string& name : names_in(run_folder()))
-      all.push_back(checkpoint_test::plain(name));
+      all.push_back(checkpoint_test::undrawn(name));
     return all;
   }
   std::optional<std::int64_t> newest() const {
@@ -205,13 +211,12 @@ class CheckpointsOnASlowDisk : public Checkpoints {
     disk->await("alive-0");
     disk->await("alive-1");
   }
-  // Lets operations through up to one with `text` in it, which is given.
-  checkpoint_test::SlowDisk::Operation go_on_to(const std::string& text) {
+  // Lets operations through up to this one.
+  checkpoint_test::SlowDisk::Operation go_on_to(const std::string& what) {
     for (;;) {
       const auto o = disk->await();
       EXPECT_EQ(newest(), 5);
-      if (o.number.empty() || checkpoint_test::plain(o.what).find(text) != std::string::npos)
-        return o;
+      if (o.number.empty() || checkpoint_test::undrawn(o.what) == what) return o;
       disk->let(o);
     }
   }
@@ -253,7 +258,7 @@ TEST_F(CheckpointsOnASlowDisk, AKillOfOneLeavesTheStepBefore) {
       fs::remove_all(run_folder());
       save_until_it_stands_still();
       const std::string pids = run->ask("pid");
-      go_on_to("write run/.saving-10/shards-" + std::to_string(killed));
+      go_on_to("write run/.saving-10/shards-" + std::to_string(killed) + "-of-2.safetensors");
       const pid_t pid = std::stoi(killed == 0 ? pids : pids.substr(pids.find('\n') + 1));
       ASSERT_GT(pid, 0);
       ASSERT_EQ(::kill(pid, SIGKILL), 0);
@@ -282,10 +287,11 @@ TEST_F(CheckpointsOnASlowDisk, WhatFailsInOneIsAnErrorOfTheNextCallInAll) {
     int error;
     std::string says;
   };
-  const std::string shards = "shards-1-of-2.safetensors cannot be ";
-  for (const Case& c : std::vector<Case>{
-           {"write run/.saving-10/shards-1", ENOSPC, "written: No space left on device"},
-           {"fsync run/.saving-10/shards-1", EIO, "brought to the disk: Input/output error"}}) {
+  const std::string name = "shards-1-of-2.safetensors", file = "run/.saving-10/" + name,
+                    shards = name + " cannot be ";
+  for (const Case& c :
+       std::vector<Case>{{"write " + file, ENOSPC, "written: No space left on device"},
+                         {"fsync " + file, EIO, "brought to the disk: Input/output error"}}) {
     SCOPED_TRACE(c.at);
     fs::remove_all(run_folder());
     save_until_it_stands_still();
@@ -293,7 +299,7 @@ TEST_F(CheckpointsOnASlowDisk, WhatFailsInOneIsAnErrorOfTheNextCallInAll) {
     EXPECT_EQ(run->ask("train"), both("step 15 is right"));
     disk->fail(o, c.error);
     disk->open();
-    std::string said = checkpoint_test::plain(run->ask("save"));
+    std::string said = checkpoint_test::undrawn(run->ask("save"));
     for (std::size_t at; (at = said.find(dir)) != std::string::npos;)
       said.replace(at, dir.size(), "DIR");
     const auto error = [](const std::string& problem, const std::string& advice) {
