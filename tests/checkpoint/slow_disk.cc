@@ -404,7 +404,8 @@ int main(int argc, char** argv) {
   ::umask(0);  // it is the program's that asks
   fuse_set_log_func(keep);
   fuse_args none = FUSE_ARGS_INIT(0, nullptr);
-  fuse_opt_add_arg(&none, argv[0]);
+  for (const char* argument : {"slow_disk", "-ofsname=slow_disk"})
+    fuse_opt_add_arg(&none, argument);
   const fuse_lowlevel_ops all = operations();
   fuse_session* session = fuse_session_new(&none, &all, sizeof all, nullptr);
   fuse_opt_free_args(&none);
