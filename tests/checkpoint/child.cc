@@ -156,6 +156,11 @@ void obey(const std::string& dir, const std::string& most) {
          manager.save(t, s);
          return "saving " + std::to_string(t) + " behind" + there();
        }},
+      {"save over 5",
+       [&] {
+         manager.save(5, s, {.overwrite = true});
+         return "saving over" + there();
+       }},
       {"wait",
        [&] {
          manager.wait();

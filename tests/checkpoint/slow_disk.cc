@@ -411,7 +411,7 @@ int main(int argc, char** argv) {
   fuse_opt_free_args(&none);
   // Root mounts it directly, and others by fusermount3.
   if (!session || fuse_session_mount(session, argv[2]) != 0) {
-    answer("not mounted: " + logged);
+    answer(logged.empty() ? "there is no reason" : logged);
     return 1;
   }
   answer("mounted");

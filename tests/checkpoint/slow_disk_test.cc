@@ -274,3 +274,26 @@ TEST_F(SlowDisks, ADiskThatStaysBrokenIsAnErrorOfEachSave) {
   EXPECT_EQ(newest(), 5);
   EXPECT_EQ(run->process.end(), 0) << run->process.text();
 }
+
+TEST_F(SlowDisks, WhatIsNotWrittenOverAfterAllIsAsItWas) {
+  NEEDS_A_SLOW_DISK(*disk);
+  ASSERT_EQ(start(), "step 0 is right");
+  EXPECT_EQ(run->ask("train"), "step 5 is right");
+  EXPECT_EQ(run->ask("save"), "saving 5 behind");
+  EXPECT_EQ(run->ask("wait"), "there are 5");
+  EXPECT_EQ(run->ask("train"), "step 10 is right");
+  disk->hold();
+  EXPECT_EQ(run->ask("save over 5"), "saving over 5");
+  disk->let(go_on_to("rename run/.saving-5 run/5"));
+  const Operation o = disk->await("fsync run/");
+  EXPECT_EQ(names(), (Names{".saving-5", "5"}));
+  disk->fail(o, EIO);
+  disk->open();
+  const std::string said = plain(run->ask("wait"));
+  EXPECT_EQ(said.substr(0, said.find('\n')),
+            "checkpoint::save: step 5 of DIR/mount/run is not saved: it cannot be put into its "
+            "place: Input/output error");
+  EXPECT_EQ(names(), Names{"5"});
+  EXPECT_EQ(run->ask("restore"), "step 5 is right");
+  EXPECT_EQ(run->process.end(), 0) << run->process.text();
+}
