@@ -41,6 +41,11 @@ def begin_together():
     return time.perf_counter()
 
 
+def same(x, y):
+    """On this process's devices."""
+    return all((a.data == b.data).all() for a, b in zip(x.addressable_shards, y.addressable_shards, strict=True))
+
+
 def remove(path):
     """By the first process, before the next measurement of any."""
     if jax.process_index() == 0:
@@ -77,9 +82,12 @@ def main():
                     remove(folder / f"save{i}")
             arguments = ocp.checkpoint_utils.construct_restore_args(wanted)
             for _ in range(ROUNDS):
+                restored = None
                 begin = begin_together()
-                jax.block_until_ready(saver.restore(folder / f"save{ROUNDS - 1}", item=wanted, restore_args=arguments))
+                restored = jax.block_until_ready(saver.restore(folder / f"save{ROUNDS - 1}", item=wanted, restore_args=arguments))
                 times["restore"].append(time.perf_counter() - begin)
+            assert all(same(x, y) for x, y in zip(state, restored, strict=True)), form
+            del restored
         begin_together()
         remove(folder / f"save{ROUNDS - 1}")
         with ocp.AsyncCheckpointer(ocp.PyTreeCheckpointHandler(**options)) as saver:
