@@ -99,8 +99,9 @@ def markdown(result):
             theirs = of_sides["orbax"][form][kind]
             rate = "" if "async" in kind else f" ({result['mib'] / ours[kind]:.0f} MiB/s)"
             ratio = table.factor(theirs / ours[kind])
-            lines.append(f"| {title} | {processes} | {table.amount(1e6 * ours[kind], 'steady')}{rate} | {table.amount(1e6 * theirs, 'steady')} | "
-                         f"{form} | {ratio if theirs >= ours[kind] else f'**{ratio}**'} |")
+            cells = [title, processes, table.amount(1e6 * ours[kind], "steady") + rate, table.amount(1e6 * theirs, "steady"), form,
+                     ratio if theirs >= ours[kind] else f"**{ratio}**"]
+            lines.append("| " + " | ".join(cells) + " |")
         share = 100 * ours["save_async, to its return"] / ours["save"]
         stops.append(f"{share:.2g} % of the time of a save with {processes} process{'es' * (processes != '1')}")
     lines += ["", f"The program is stopped for {' and '.join(stops)}."]
