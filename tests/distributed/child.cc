@@ -214,7 +214,7 @@ void show_large(const std::string& name, const Array& x) {
 struct Deep {
   std::vector<Array> layers;
 
-  Deep(const ts::Mesh& mesh, const P& spec) {
+  Deep(const ts::Mesh& mesh, const ts::PartitionSpec& spec) {
     for (int k = 0; k < 5; ++k)
       layers.push_back(ts::device_put(draw(30 + k, {kWidth, kWidth}) * 0.05f, mesh, spec));
   }
@@ -238,8 +238,8 @@ struct Deep {
 Array batch_of(const ts::Mesh& mesh) {
   return ts::device_put(draw(29, {128, Deep::kWidth}), mesh, P("data"));
 }
-const std::map<std::string, P>& deep_specs() {
-  static const std::map<std::string, P> all{{"replicated", P()}, {"sharded", P("data")}};
+const std::map<std::string, ts::PartitionSpec>& deep_specs() {
+  static const std::map<std::string, ts::PartitionSpec> all{{"replicated", P()}, {"sharded", P("data")}};
   return all;
 }
 void beside() {

@@ -476,8 +476,8 @@ TEST(Faults, WhatIsElsewhereIsNeitherReadNorPlaced) {
 TEST(Exchanges, GoOnBesideWork) {
   NEEDS_A_LAUNCHER();
   const auto plans = [](int n) { return run(n, "beside_plans").out; };
-  EXPECT_EQ(plans(0), "");
-  EXPECT_EQ(plans(2), "");
+  EXPECT_EQ(plans(0), "replicated: 0 of 1\nsharded: 0 of 14\n");
+  EXPECT_EQ(plans(2), "replicated: 2 of 2\nsharded: 4 of 19\n");
 }
 
 // The error of an exchange that goes on beside work is that of the call.

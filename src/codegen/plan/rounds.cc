@@ -100,4 +100,37 @@ std::vector<int> rounds_of(const Draft& draft, const StepGraph& graph, const Ste
   return Rounds(draft, graph, order, held).run(order.steps);
 }
 
+bool exchanges(const PlanContext& ctx, const Step& step) {
+  return step.kind == Step::Kind::collective &&
+         std::any_of(step.collective->axes.begin(), step.collective->axes.end(),
+                     [&](int a) { return ctx.between >> a & 1; });
+}
+
+void put_off(const PlanContext& ctx, const Draft& draft, const StepGraph& graph,
+             const StepOrder& order, std::vector<int>& rounds) {
+  // The first round of what waits for a step and is no work of a device's own; and the rounds in
+  // which something is exchanged.
+  constexpr int kNever = std::numeric_limits<int>::max();
+  std::vector<int> waited(rounds.size(), kNever);
+  std::vector<bool> exchanged;
+  for (auto i = order.steps.rbegin(); i != order.steps.rend(); ++i) {
+    const Step& step = draft.steps[*i];
+    if (exchanges(ctx, step)) {
+      exchanged.resize(std::max(exchanged.size(), static_cast<std::size_t>(rounds[*i]) + 1));
+      exchanged[static_cast<std::size_t>(rounds[*i])] = true;
+    }
+    for (StepNumber u : graph.users[*i]) {
+      const Step& user = draft.steps[u];
+      const bool stays = user.kind == Step::Kind::collective || user.inner;
+      waited[*i] = std::min(waited[*i], stays ? rounds[u] : waited[u]);
+    }
+  }
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    const Step& step = draft.steps[i];
+    if (step.kind == Step::Kind::collective || step.inner || rounds[i] + 1 >= waited[i]) continue;
+    const auto next = static_cast<std::size_t>(rounds[i]) + 1;
+    if (next < exchanged.size() && exchanged[next]) ++rounds[i];
+  }
+}
+
 }  // namespace tessera::inline v0::tapes

@@ -71,7 +71,7 @@ class Phases {
       const Step& s = draft_.steps[at_[k]];
       if (s.kind != Step::Kind::collective) continue;
       exchanged += seconds_of(s, collectives);
-      for (const int a : s.collective->axes) between = between || (ctx_.between >> a & 1);
+      between = between || exchanges(ctx_, s);
     }
     if (!between) return;
     const double costs = bytes_worth_a_phase == 0 ? 0 : kBesideCosts;
@@ -204,7 +204,8 @@ void schedule(PlanContext& ctx, Draft& draft) {
   std::vector<int> last_rounds;
   std::int64_t least = 0;
   const auto consider = [&](const StepOrder& order, const Held& held, double worth) {
-    const std::vector<int> rounds = rounds_of(draft, graph, order, held);
+    std::vector<int> rounds = rounds_of(draft, graph, order, held);
+    if (ctx.between) put_off(ctx, draft, graph, order, rounds);
     if (held != Held{} && rounds == last_rounds) return;
     Outline outline = phases_of(ctx, draft, graph, order, rounds);
     const std::int64_t most = bytes_of(ctx, draft, outline.phases);

@@ -45,6 +45,12 @@ struct Held {
 /// By step, its round. A round is one phase of communication and the work that follows.
 std::vector<int> rounds_of(const Draft& draft, const StepGraph& graph, const StepOrder& order,
                            const Held& held);
+/// Whether a step exchanges something with other processes.
+bool exchanges(const PlanContext& ctx, const Step& step);
+/// Rounds in which work that no communication of the next round waits for is that round's: it is
+/// done beside what is exchanged with other processes then.
+void put_off(const PlanContext& ctx, const Draft& draft, const StepGraph& graph,
+             const StepOrder& order, std::vector<int>& rounds);
 
 /// Steps that may share a phase have the same key.
 struct PhaseKey {
