@@ -69,9 +69,12 @@ std::uint64_t fresh_number() {
 std::string staging_path(const std::string& dir, std::int64_t step, std::uint64_t nonce) {
   return fmt::format("{}/{}{}-{:016x}", dir, kSaving, step, nonce);
 }
+// What names entries of a folder is brought to the disk by whoever may read it, which takes no more
+// than the right to enter it to make them.
 std::string sync_folder(const std::string& path) {
   const Descriptor folder = open_folder(path);
-  return folder && sync_all(folder.get()) ? "" : reason();
+  if (!folder) return errno == EACCES ? "" : reason();
+  return sync_all(folder.get()) ? "" : reason();
 }
 
 }  // namespace
@@ -100,9 +103,10 @@ std::string step_path(const std::string& dir, std::int64_t step) {
 
 std::string Staging::make(const std::string& dir, std::int64_t step) {
   std::error_code ec;
-  const bool is_new = fs::create_directories(dir, ec);
+  for (fs::path p = dir; !fs::exists(p, ec) && p.has_relative_path(); p = p.parent_path())
+    has_new_.push_back(p.parent_path().native());
+  fs::create_directories(dir, ec);
   if (ec) return ec.message();
-  if (is_new) (void)sync_folder(fs::path(dir).parent_path());
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     nonce_ = fresh_number();
@@ -134,6 +138,7 @@ std::string Staging::join(const std::string& dir, std::int64_t step, std::uint64
 Staging::Staging(Staging&& other) noexcept
     : path_(std::move(other.path_)),
       lock_(std::move(other.lock_)),
+      has_new_(std::move(other.has_new_)),
       nonce_(other.nonce_),
       mine_(std::exchange(other.mine_, false)) {}
 
@@ -145,13 +150,16 @@ Staging::~Staging() {
 
 std::string Staging::commit(const std::string& dir, std::int64_t step, bool overwrite) {
   const std::string target = step_path(dir, step);
+  for (const std::string& folder : has_new_)
+    if (std::string why = sync_folder(folder); !why.empty()) return why;
   if (std::string why = sync_folder(path_); !why.empty()) return why;
+  unsigned back = 0;
   if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE) == 0) {
     mine_ = false;
   } else if (errno == EEXIST && overwrite) {
     // What was there is here then, and goes with this object.
-    if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0)
-      return reason();
+    back = RENAME_EXCHANGE;
+    if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), back) != 0) return reason();
   } else if (errno == EINVAL && ::access(target.c_str(), F_OK) != 0) {
     // A file system without such renames; a step that came meanwhile is no empty folder, which is
     // all that this one replaces.
@@ -160,8 +168,12 @@ std::string Staging::commit(const std::string& dir, std::int64_t step, bool over
   } else {
     return reason();
   }
-  (void)sync_folder(dir);  // the step is there already where that fails
-  return {};
+  std::string why = sync_folder(dir);
+  // Nobody knows whether the disk has the new name: it is taken back, since what is said not to be
+  // saved is no step.
+  if (!why.empty() && ::renameat2(AT_FDCWD, target.c_str(), AT_FDCWD, path_.c_str(), back) == 0)
+    mine_ = true;
+  return why;
 }
 
 std::vector<std::int64_t> steps_in(const std::string& dir, std::string* problem) {

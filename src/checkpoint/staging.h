@@ -54,6 +54,9 @@ class Staging {
  private:
   std::string path_;
   Descriptor lock_;
+  // Folders of which an entry was made on the way, for the step's writer to bring to the disk: that
+  // may take long.
+  std::vector<std::string> has_new_;
   std::uint64_t nonce_ = 0;
   bool mine_ = false;
 };

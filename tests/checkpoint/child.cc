@@ -3,6 +3,7 @@
 //
 //   checkpoint_child train DIR STEPS    looks at what is in DIR, goes on from the newest step, and
 //                                       ends when STEPS are done
+//   checkpoint_child obey DIR MOST      does what lines of the input say, with MOST saves under way
 //   checkpoint_child leave DIR          ends with a save under way; "fork" forks with one
 //   checkpoint_child save DIR           one step of arrays that lie in many ways
 //   checkpoint_child load DIR           ... which is restored onto others
@@ -15,9 +16,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace ts = tessera;
 using ts::Array;
@@ -114,6 +118,78 @@ void train(const std::string& dir, const std::string& steps) {
   say("over " + std::to_string(t));
 }
 
+// What each process says, in all of them.
+std::vector<std::string> texts_of_all(std::string mine) {
+  constexpr std::size_t kSize = 2048;
+  mine.resize(kSize);
+  const Array all =
+      ts::process_allgather(Array(std::vector<std::uint8_t>(mine.begin(), mine.end())));
+  const auto bytes = all.to_vector<std::uint8_t>();
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at < bytes.size(); at += kSize)
+    texts.emplace_back(reinterpret_cast<const char*>(bytes.data()) + at);
+  return texts;
+}
+
+// Lines go to the first process, which tells the others. An answer ends with a line ".".
+void obey(const std::string& dir, const std::string& most) {
+  ts::CheckpointManager manager(dir, {.max_in_flight = std::stoi(most)});
+  State s = start();
+  if (manager.latest_step()) s = manager.restore(s);
+  std::int64_t t = s.step.item<std::int64_t>();
+  check(s, t);
+  const auto is_right = [&] { return "step " + std::to_string(t) + " is right"; };
+  const auto there = [&] {
+    std::string steps;
+    for (const std::int64_t step : manager.all_steps()) steps += " " + std::to_string(step);
+    return steps;
+  };
+  const std::map<std::string, std::function<std::string()>> orders{
+      {"train",
+       [&] {
+         for (int i = 0; i < 5; ++i) s = next(std::move(s));
+         check(s, t += 5);
+         return is_right();
+       }},
+      {"save",
+       [&] {
+         manager.save(t, s);
+         return "saving " + std::to_string(t) + " behind" + there();
+       }},
+      {"save over 5",
+       [&] {
+         manager.save(5, s, {.overwrite = true});
+         return "saving over" + there();
+       }},
+      {"wait",
+       [&] {
+         manager.wait();
+         return "there are" + there();
+       }},
+      {"steps", [&] { return "there are" + there(); }},
+      {"restore",
+       [&] {
+         s = manager.restore(s);
+         t = s.step.item<std::int64_t>();
+         check(s, t);
+         return is_right();
+       }},
+      {"pid", [] { return std::to_string(::getpid()); }}};
+  for (std::string order = "restored";;) {
+    std::string answer = is_right();
+    if (orders.count(order)) try {
+        answer = orders.at(order)();
+      } catch (const ts::Error& e) {
+        answer = e.what();
+      }
+    for (const std::string& text : texts_of_all(answer)) say(text);
+    say(".");
+    if (ts::process_index() != 0 || !std::getline(std::cin, order)) order.clear();
+    order = texts_of_all(order)[0];
+    if (order.empty()) return;
+  }
+}
+
 using Arrays = std::map<std::string, Array>;
 
 Arrays arrays(const std::map<std::string, ts::Sharding>& places) {
@@ -197,8 +273,8 @@ void fail(const std::string& dir, const std::string&) {
 
 int main(int argc, char** argv) try {
   const std::map<std::string, std::function<void(const std::string&, const std::string&)>> modes{
-      {"train", train}, {"leave", leave},   {"fork", fork_away}, {"save", save},
-      {"load", load},   {"differ", differ}, {"own", own},        {"fail", fail}};
+      {"train", train}, {"obey", obey},     {"leave", leave}, {"fork", fork_away}, {"save", save},
+      {"load", load},   {"differ", differ}, {"own", own},     {"fail", fail}};
   if (argc < 3 || !modes.count(argv[1])) return 2;
   ts::set_device_count(kDevices);
   modes.at(argv[1])(argv[2], argc > 3 ? argv[3] : "");

@@ -4,17 +4,21 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 extern char** environ;
@@ -34,52 +38,55 @@ inline std::string child() {
   return v ? v : CHECKPOINT_CHILD;
 }
 
-/// A program with its output, of which lines are read as they come.
+/// A program with its output, of which lines are read as they come, and its input.
 class Running {
  public:
   explicit Running(std::vector<std::string> command) {
-    int ends[2];
-    if (::pipe(ends) != 0) return;
+    // No other program gets these, or their ends would not be seen.
+    int out[2], in[2];
+    if (::pipe2(out, O_CLOEXEC) != 0) return;
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) != 0) return;
     std::vector<char*> argv;
     for (std::string& s : command) argv.push_back(s.data());
     argv.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    posix_spawn_file_actions_addclose(&actions, ends[1]);
+    posix_spawn_file_actions_adddup2(&actions, in[1], 0);
+    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+    posix_spawn_file_actions_adddup2(&actions, out[1], 2);
     ::posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
-    ::close(ends[1]);
-    out_ = ends[0];
+    ::close(in[1]);
+    ::close(out[1]);
+    in_ = in[0];
+    out_ = out[0];
   }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
   ~Running() {
     if (pid > 0) end(SIGKILL);
+  }
+  /// Gives it a line.
+  void tell(const std::string& line) {
+    const std::string text = line + "\n";
+    (void)::send(in_, text.data(), text.size(), MSG_NOSIGNAL);
   }
   /// Reads until a line begins so, or there are no more, or `ms` are over; gives whether it came.
   bool read_until(const std::string& begin, int ms) {
     const auto last = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
-    for (;;) {
-      for (; seen_ < lines.size(); ++seen_)
-        if (!begin.empty() && lines[seen_].starts_with(begin)) return ++seen_, true;
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          last - std::chrono::steady_clock::now());
-      pollfd fd{out_, POLLIN, 0};
-      if (left.count() < 0 || ::poll(&fd, 1, static_cast<int>(left.count())) <= 0) return false;
-      char buffer[4096];
-      const ssize_t n = ::read(out_, buffer, sizeof buffer);
-      if (n <= 0) return false;
-      for (const char c : std::string_view(buffer, static_cast<std::size_t>(n)))
-        if (c == '\n')
-          lines.push_back(std::exchange(part_, {}));
-        else
-          part_ += c;
-    }
+    while (const std::optional<std::string> line = line_before(last))
+      if (!begin.empty() && line->starts_with(begin)) return true;
+    return false;
   }
-  /// What it ended with: a code, or 128 and a signal.
+  /// The next line; nothing where there are no more, or `ms` are over.
+  std::optional<std::string> next_line(int ms) {
+    return line_before(std::chrono::steady_clock::now() + std::chrono::milliseconds(ms));
+  }
+  /// What it ended with: a code, or 128 and a signal. Without a signal it sees that its input ends.
   int end(int signal = 0) {
+    if (pid <= 0) return -1;
     if (signal) ::kill(pid, signal);
+    ::close(in_);
     while (read_until("", 120000)) {
     }
     int status = 0;
@@ -98,7 +105,25 @@ class Running {
   std::vector<std::string> lines;
 
  private:
-  int out_ = -1;
+  std::optional<std::string> line_before(std::chrono::steady_clock::time_point last) {
+    while (seen_ == lines.size()) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          last - std::chrono::steady_clock::now());
+      pollfd fd{out_, POLLIN, 0};
+      if (::poll(&fd, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0))) <= 0) return {};
+      char buffer[4096];
+      const ssize_t n = ::read(out_, buffer, sizeof buffer);
+      if (n <= 0) return {};
+      for (const char c : std::string_view(buffer, static_cast<std::size_t>(n)))
+        if (c == '\n')
+          lines.push_back(std::exchange(part_, {}));
+        else
+          part_ += c;
+    }
+    return lines[seen_++];
+  }
+
+  int in_ = -1, out_ = -1;
   std::size_t seen_ = 0;
   std::string part_;
 };

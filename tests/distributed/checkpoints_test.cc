@@ -1,15 +1,22 @@
 // Checkpoints of several processes: any number saves, any other restores, and a kill of one loses
 // nothing.
+#include <tessera/checkpoint.h>
+
 #include "checkpoint/kills.h"
+#include "checkpoint/slow_disk.h"
 #include "distributed/launch.h"
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <random>
 #include <regex>
 #include <string>
@@ -148,4 +155,167 @@ TEST_F(Checkpoints, KillsLeaveEveryStepThatWasMade) {
                                      std::to_string(steps)};
     return std::pair(command, processes);
   });
+}
+
+namespace {
+
+// Two processes that save onto a slow disk.
+class CheckpointsOnASlowDisk : public Checkpoints {
+ protected:
+  void SetUp() override {
+    Checkpoints::SetUp();
+    disk.emplace(dir);
+  }
+  void TearDown() override {
+    // The disk first: the end of the processes waits for what they have under way there.
+    disk.reset();
+    run.reset();
+    Checkpoints::TearDown();
+  }
+  std::string start(int processes) {
+    std::vector<std::string> command{"timeout",
+                                     "-k",
+                                     "5",
+                                     "120",
+                                     DISTRIBUTED_LAUNCHER,
+                                     "-n",
+                                     std::to_string(processes),
+                                     checkpoint_test::child(),
+                                     "obey",
+                                     disk->mount + "/run",
+                                     "1"};
+    run.emplace(std::move(command));
+    return run->answer();
+  }
+  std::string run_folder() const { return disk->folder + "/run"; }
+  Names names() const {
+    Names all;
+    for (const std::string& name : names_in(run_folder()))
+      all.push_back(checkpoint_test::undrawn(name));
+    return all;
+  }
+  std::optional<std::int64_t> newest() const {
+    return tessera::checkpoint::latest_intact_step(run_folder());
+  }
+  // What both processes answer.
+  static std::string both(const std::string& answer) { return answer + "\n" + answer; }
+  // Step 5 is there, and both processes wait at the disk with step 10.
+  void save_until_it_stands_still() {
+    ASSERT_EQ(start(2), both("step 0 is right"));
+    EXPECT_EQ(run->ask("train"), both("step 5 is right"));
+    EXPECT_EQ(run->ask("save"), both("saving 5 behind"));
+    EXPECT_EQ(run->ask("wait"), both("there are 5"));
+    disk->hold();
+    EXPECT_EQ(run->ask("train"), both("step 10 is right"));
+    EXPECT_EQ(run->ask("save"), both("saving 10 behind 5"));
+    disk->await("alive-0");
+    disk->await("alive-1");
+  }
+  // Lets operations through up to this one.
+  checkpoint_test::SlowDisk::Operation go_on_to(const std::string& what) {
+    for (;;) {
+      const auto o = disk->await();
+      EXPECT_EQ(newest(), 5);
+      if (o.number.empty() || checkpoint_test::undrawn(o.what) == what) return o;
+      disk->let(o);
+    }
+  }
+
+  std::optional<checkpoint_test::SlowDisk> disk;
+  std::optional<checkpoint_test::Obeying> run;
+};
+
+}  // namespace
+
+TEST_F(CheckpointsOnASlowDisk, TheProgramGoesOnUntilItsNextSave) {
+  NEEDS_A_LAUNCHER();
+  NEEDS_A_SLOW_DISK(*disk);
+  save_until_it_stands_still();
+  for (const char* step : {"15", "20"})
+    EXPECT_EQ(run->ask("train"), both(std::string("step ") + step + " is right"));
+  EXPECT_EQ(run->ask("steps"), both("there are 5"));
+  run->tell("save");
+  const auto made = go_on_to("rename run/.saving-10 run/10");
+  EXPECT_TRUE(run->is_silent()) << run->process.text();
+  EXPECT_EQ(names(), (Names{".saving-10", "5"}));
+  disk->let(made);
+  EXPECT_EQ(tessera::checkpoint::verify(run_folder(), 10), Names{});
+  disk->open();
+  EXPECT_EQ(run->answer(), both("saving 20 behind 5 10"));
+  EXPECT_EQ(run->ask("wait"), both("there are 5 10 20"));
+  EXPECT_EQ(tessera::checkpoint::verify(run_folder(), 20), Names{});
+  EXPECT_EQ(run->ask("restore"), both("step 20 is right"));
+  EXPECT_EQ(run->process.end(), 0) << run->process.text();
+}
+
+// Each of the two, at the write of its own part.
+TEST_F(CheckpointsOnASlowDisk, AKillOfOneLeavesTheStepBefore) {
+  NEEDS_A_LAUNCHER();
+  NEEDS_A_SLOW_DISK(*disk);
+  for (const int killed : {0, 1})
+    for (const bool lost : {true, false}) {
+      SCOPED_TRACE("process " + std::to_string(killed) + (lost ? ", lost" : ", done"));
+      fs::remove_all(run_folder());
+      save_until_it_stands_still();
+      const std::string pids = run->ask("pid");
+      go_on_to("write run/.saving-10/shards-" + std::to_string(killed) + "-of-2.safetensors");
+      const pid_t pid = std::stoi(killed == 0 ? pids : pids.substr(pids.find('\n') + 1));
+      ASSERT_GT(pid, 0);
+      ASSERT_EQ(::kill(pid, SIGKILL), 0);
+      if (lost) disk->break_down(EIO);
+      disk->open();
+      EXPECT_NE(run->process.end(), 0) << run->process.text();
+      EXPECT_EQ(newest(), 5);
+      // As many processes as there are now.
+      const int processes = lost ? 1 : 2;
+      const auto all = [&](const char* answer) { return processes == 1 ? answer : both(answer); };
+      ASSERT_EQ(start(processes), all("step 5 is right"));
+      EXPECT_EQ(run->ask("train"), all("step 10 is right"));
+      EXPECT_EQ(run->ask("save"), all("saving 10 behind 5"));
+      EXPECT_EQ(run->ask("wait"), all("there are 5 10"));
+      EXPECT_EQ(names(), (Names{"10", "5"}));
+      EXPECT_EQ(tessera::checkpoint::verify(run_folder(), 10), Names{});
+      EXPECT_EQ(run->process.end(), 0) << run->process.text();
+    }
+}
+
+TEST_F(CheckpointsOnASlowDisk, WhatFailsInOneIsAnErrorOfTheNextCallInAll) {
+  NEEDS_A_LAUNCHER();
+  NEEDS_A_SLOW_DISK(*disk);
+  struct Case {
+    std::string at;
+    int error;
+    std::string says;
+  };
+  const std::string name = "shards-1-of-2.safetensors", file = "run/.saving-10/" + name,
+                    shards = name + " cannot be ";
+  for (const Case& c :
+       std::vector<Case>{{"write " + file, ENOSPC, "written: No space left on device"},
+                         {"fsync " + file, EIO, "brought to the disk: Input/output error"}}) {
+    SCOPED_TRACE(c.at);
+    fs::remove_all(run_folder());
+    save_until_it_stands_still();
+    const auto o = go_on_to(c.at);
+    EXPECT_EQ(run->ask("train"), both("step 15 is right"));
+    disk->fail(o, c.error);
+    disk->open();
+    std::string said = checkpoint_test::undrawn(run->ask("save"));
+    for (std::size_t at; (at = said.find(dir)) != std::string::npos;)
+      said.replace(at, dir.size(), "DIR");
+    const auto error = [](const std::string& problem, const std::string& advice) {
+      return "checkpoint::save: step 10 of DIR/mount/run is not saved: " + problem +
+             "\n  rule: a step is there as a whole or not at all; those that were there are kept"
+             "\n  from: child.cc:L\n  try: " +
+             advice;
+    };
+    EXPECT_EQ(said, error("process 1: " + shards + c.says, "look at what process 1 says") + "\n" +
+                        error(shards + c.says,
+                              "check that the folder is writable, and the space that is left on "
+                              "the disk"));
+    EXPECT_EQ(names(), Names{"5"});
+    EXPECT_EQ(run->ask("save"), both("saving 15 behind 5"));
+    EXPECT_EQ(run->ask("wait"), both("there are 5 15"));
+    EXPECT_EQ(tessera::checkpoint::verify(run_folder(), 15), Names{});
+    EXPECT_EQ(run->process.end(), 0) << run->process.text();
+  }
 }
