@@ -94,6 +94,16 @@ void add_array_rows() {
     Rnn r = make_rnn();
     return bound(ts::jit(ts::grad([r](Array w) { return ts::sum(r.final_state(w)); })), r.w);
   });
+  // As JAX's processor backend always does.
+  add("rnn_grad_flushed", [] {
+    Rnn r = make_rnn();
+    Call call = bound(ts::jit(ts::grad([r](Array w) { return ts::sum(r.final_state(w)); })), r.w);
+    return Call([call] {
+      ts::set_flush_denormal(true);
+      call();
+      ts::set_flush_denormal(false);
+    });
+  });
 }
 
 }  // namespace bench

@@ -52,6 +52,12 @@ TESSERA_API int device_count();
 /// least 1.
 TESSERA_API void set_device_count(int n,
                                   std::source_location loc = std::source_location::current());
+/// Whether programs take subnormal numbers for zeros: those below 1.2e-38 in float32 and 2.2e-308 in
+/// float64, with which many processors compute a hundred times as slowly, and where gradients that
+/// vanish end. Goes for calls that begin from now on, of all threads and with all that they call;
+/// the program's own threads keep their modes. Off, or as TESSERA_FLUSH_DENORMAL says.
+TESSERA_API void set_flush_denormal(bool on);
+TESSERA_API bool flush_denormal();
 /// "cpu": the platform of what is not placed elsewhere.
 TESSERA_API std::string_view default_backend();
 /// "0.1.0"

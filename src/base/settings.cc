@@ -154,6 +154,7 @@ const std::vector<Variable>& variables() {
       {"TESSERA_EVALUATE", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_SYNC", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_POISON", Kind::flag, 0, 0, {}, "1"},
+      {"TESSERA_FLUSH_DENORMAL", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_CHECK_CAPTURES", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_DISABLE_PASSES",
        Kind::list,

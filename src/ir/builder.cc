@@ -18,6 +18,7 @@ Value Builder::input(Type type) {
   Var v = static_cast<Var>(program_->types.size());
   program_->types.push_back(std::move(type));
   program_->inputs.push_back(v);
+  made_by_.push_back(kInput);
   return {this, v};
 }
 
@@ -86,6 +87,7 @@ Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
   for (Type& t : results) {
     Var v = static_cast<Var>(program_->types.size());
     program_->types.push_back(std::move(t));
+    made_by_.push_back(program_->equations.size() - 1);
     eqn.outputs.push_back(v);
     outputs.push_back({this, v});
   }

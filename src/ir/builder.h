@@ -55,6 +55,14 @@ class Builder {
 
   const Type& type(Var v) const { return program_->types[v]; }
   const Program& so_far() const { return *program_; }
+  /// The equation of `so_far` that makes `v`; nullptr for an input. Good until the next one is
+  /// written.
+  const Equation* producer(Var v) const {
+    return made_by_[v] == kInput ? nullptr : &program_->equations[made_by_[v]];
+  }
+  /// Its place among the equations; kInput for an input.
+  std::size_t producer_index(Var v) const { return made_by_[v]; }
+  static constexpr std::size_t kInput = static_cast<std::size_t>(-1);
   /// Ends the program. The builder must not be used afterwards.
   std::shared_ptr<Program> finish(std::span<const Value> outputs);
   /// As finish, and removes equations whose results nobody needs.
@@ -66,6 +74,7 @@ class Builder {
 
  private:
   std::shared_ptr<Program> program_;
+  std::vector<std::size_t> made_by_;  // by variable
 };
 
 inline const Type& Value::type() const { return builder->type(var); }

@@ -1,5 +1,6 @@
 #include "runtime/beside.h"
 
+#include "base/float_mode.h"
 #include "base/process.h"
 
 #include <condition_variable>
@@ -31,6 +32,7 @@ class Communicator {
   }
   static void run(Beside& work) noexcept {
     try {
+      const ProgramFloats floats;
       work.work_();
     } catch (...) {
       work.error_ = std::current_exception();

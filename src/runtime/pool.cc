@@ -1,5 +1,6 @@
 #include "runtime/pool.h"
 
+#include "base/float_mode.h"
 #include "base/process.h"
 #include "base/settings.h"
 #include "distributed/processes.h"
@@ -92,6 +93,7 @@ void parallel_for(std::int64_t n, void (*f)(void*, std::int64_t), void* context)
       tbb::parallel_for(std::int64_t{0}, n, [&](std::int64_t i) {
         sanitizers::acquire(&begin);
         const OnBehalf caller;
+        const ProgramFloats floats;
         f(context, i);
         sanitizers::release(&end);
       });

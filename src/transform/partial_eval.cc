@@ -146,13 +146,14 @@ class Splitter {
         stack.pop_back();
         continue;
       }
-      if (definition_[v] == kInput || !again_[definition_[v]]) {
+      const std::size_t made_by = known_.producer_index(v);
+      if (made_by == Builder::kInput || !again_[made_by]) {
         moved_[v] = unknown_.input(known_.type(v));
         residuals_.push_back({&known_, v});
         stack.pop_back();
         continue;
       }
-      const Equation& eqn = known_.so_far().equations[definition_[v]];
+      const Equation& eqn = known_.so_far().equations[made_by];
       bool ready = true;
       for (Var in : eqn.inputs)
         if (!moved_[in]) {
@@ -172,11 +173,9 @@ class Splitter {
   // Takes note of the known equations added since the last time.
   void learn() {
     const Program& known = known_.so_far();
-    definition_.resize(known.types.size(), kInput);
     moved_.resize(known.types.size());
     for (std::size_t e = again_.size(); e < known.equations.size(); ++e) {
       const Equation& eqn = known.equations[e];
-      for (Var v : eqn.outputs) definition_[v] = e;
       bool cheap = is_cheap(eqn);
       cheap_.push_back(cheap);
       again_.push_back(cheap || (policy_ && !policy_->saveable(eqn, known)));
@@ -186,20 +185,18 @@ class Splitter {
   bool is_cheap(const Equation& eqn) const {
     if (eqn.op->literal) return known_.type(eqn.outputs[0]).shape.count() <= kSmallConstant;
     return eqn.op->recomputed && std::all_of(eqn.inputs.begin(), eqn.inputs.end(), [&](Var v) {
-             return definition_[v] != kInput && cheap_[definition_[v]];
+             const std::size_t made_by = known_.producer_index(v);
+             return made_by != Builder::kInput && cheap_[made_by];
            });
   }
 
-  static constexpr std::size_t kInput = static_cast<std::size_t>(-1);
   const Program& p_;
   const CheckpointPolicy* policy_;
   Builder known_, unknown_;
   MaybeValues known_of_, unknown_of_;  // by variable of p
   std::size_t unknown_inputs_ = 0;
   Values residuals_;
-  // By variable of the known program: its equation, and its value in the unknown program.
-  std::vector<std::size_t> definition_;
-  MaybeValues moved_;
+  MaybeValues moved_;  // by variable of the known program: its value in the unknown one
   // By equation of the known program.
   std::vector<bool> cheap_, again_;
 };

@@ -4,6 +4,7 @@
 #include "api/devices/mesh_data.h"
 #include "api/devices/relaid.h"
 #include "api/trace/trace.h"
+#include "base/float_mode.h"
 #include "runtime/accounting.h"
 #include "runtime/backend.h"
 #include "runtime/devices.h"
@@ -44,6 +45,8 @@ std::vector<Device> devices(std::string_view platform, std::source_location loc)
 }
 int device_count() { return runtime::device_count(); }
 void set_device_count(int n, std::source_location loc) { runtime::set_device_count(n, loc); }
+void set_flush_denormal(bool on) { flush_subnormals(on); }
+bool flush_denormal() { return flushes_subnormals(); }
 std::string_view default_backend() { return runtime::default_backend().platform(); }
 
 #define TESSERA_TEXT2(x) #x

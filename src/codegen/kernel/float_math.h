@@ -24,6 +24,11 @@ struct IrBuilder;
 /// asinh 1.69, acosh 2.06 2.31, erf 0.98 1.13, erfc 2.5.
 llvm::Value* float_math(IrBuilder& b, Arith op, llvm::Value* x);
 
+/// sin(x) or, a quarter turn on, cos(x) of |x| < kSineRange, within 1.55 units; anything for others
+/// but NaN, which gives itself. For processors that round x y + z once.
+inline constexpr double kSineRange = 1e5;
+llvm::Value* sine(IrBuilder& b, llvm::Value* x, int quarters);
+
 /// x y + z, rounded once where the processor can.
 llvm::Value* multiply_add(IrBuilder& b, llvm::Value* x, llvm::Value* y, llvm::Value* z);
 /// Horner's rule, from the highest power on, of a vector or a scalar of either precision.

@@ -180,6 +180,9 @@ llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
       return b_.CreateFDiv(b_.CreateSelect(below, e, number(t, 1)), b_.CreateFAdd(number(t, 1), e));
     }
     case Arith::erf_inv: return erf_inv(v, f64);
+    case Arith::sin:
+    case Arith::cos:
+      return f64 || !host_isa().avx2 ? call_math(op, v, nullptr, f64) : sine_of_any(op, v);
     case Arith::sinh:
     case Arith::cosh:
     case Arith::asinh:

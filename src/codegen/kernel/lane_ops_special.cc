@@ -4,6 +4,8 @@
 #include "codegen/kernel/lane_ops.h"
 #include "codegen/kernel/llvm_ir.h"
 
+#include <llvm/IR/MDBuilder.h>
+
 namespace tessera::inline v0::codegen {
 
 namespace {
@@ -78,6 +80,30 @@ llvm::Value* LaneOps::erf_inv(llvm::Value* x, bool f64) {
   // The sum of parts with other signs loses that of a zero.
   inside = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, inside, x);
   return b_.CreateSelect(edge, infinite, inside);
+}
+
+// Sine or cosine in place; a vector that holds lanes beyond its range has these from SLEEF.
+llvm::Value* LaneOps::sine_of_any(Arith op, llvm::Value* x) {
+  llvm::Value* near = sine(b_, x, op == Arith::cos ? 1 : 0);
+  llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  llvm::Value* large = b_.CreateFCmpOGE(magnitude, number(x->getType(), kSineRange));
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  llvm::LLVMContext& c = b_.getContext();
+  auto* far = llvm::BasicBlock::Create(c, "far", before->getParent());
+  auto* after = llvm::BasicBlock::Create(c, "near", before->getParent());
+  b_.CreateCondBr(width_of(x) ? b_.CreateOrReduce(large) : large, far, after,
+                  llvm::MDBuilder(c).createBranchWeights(1, 1000));
+  b_.SetInsertPoint(far);
+  llvm::Value* zero = llvm::Constant::getNullValue(x->getType());
+  llvm::Value* exact = call_math(op, b_.CreateSelect(large, x, zero), nullptr, false);
+  llvm::Value* mixed = b_.CreateSelect(large, exact, near);
+  llvm::BasicBlock* far_end = b_.GetInsertBlock();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+  auto* result = b_.CreatePHI(x->getType(), 2);
+  result->addIncoming(near, before);
+  result->addIncoming(mixed, far_end);
+  return result;
 }
 
 // SLEEF's sinh, cosh, asinh, acosh and log1p of doubles overflow before their results do: large

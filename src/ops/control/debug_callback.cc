@@ -1,4 +1,5 @@
 // A call of host code with values of the program, for what it does there: prints and checks.
+#include "base/float_mode.h"
 #include "ir/callback.h"
 #include "ops/batching.h"
 #include "ops/build.h"
@@ -55,6 +56,7 @@ void call_each(const Attrs& attrs, std::span<const HostArray> in) {
   const Strings &names = attrs.get<Strings>("names"), &maps = attrs.get<Strings>("maps");
   const InCallback inside;
   const InUserCode users;  // errors are headed by what the callback says
+  const UserFloats floats;
   const auto member = [&](std::size_t i, const Shape& index) {
     Shape rest;
     std::int64_t number = 0;

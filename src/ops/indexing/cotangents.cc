@@ -13,13 +13,7 @@ namespace {
 // Smaller arrays are added in one kernel with what is around.
 constexpr std::int64_t kWorthwhile = 4096;
 
-const Equation* producer(Value v) {
-  const auto& equations = v.builder->so_far().equations;
-  for (std::size_t k = equations.size(); k-- > 0;)
-    for (Var out : equations[k].outputs)
-      if (out == v.var) return &equations[k];
-  return nullptr;
-}
+const Equation* producer(Value v) { return v.builder->producer(v.var); }
 
 bool is_zero(Value v) {
   const Equation* e = producer(v);

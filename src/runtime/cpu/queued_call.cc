@@ -1,11 +1,13 @@
 #include "runtime/cpu/queued_call.h"
 
+#include "base/float_mode.h"
 #include "runtime/profiler.h"
 
 namespace tessera::inline v0::runtime {
 
 void execute_for(std::string_view name, const tapes::Tape& tape, const Frame& frame) {
   try {
+    const ProgramFloats floats;
     execute(tape, frame, true);
   } catch (const std::bad_alloc&) {
     Message(name)

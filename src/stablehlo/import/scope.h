@@ -106,10 +106,7 @@ class Level {
   std::deque<Known> all_known_;
   std::unordered_map<Var, AxisRange> places_;
   std::unordered_map<Var, Value> from_outside_;  // what inputs that `here` made stand for
-  void look_at_new_equations();
-  std::vector<std::size_t> made_by_;  // by variable its equation, as far as looked at
-  std::size_t looked_at_ = 0;         // equations
-  std::unordered_set<Var> open_;      // not settled
+  std::unordered_set<Var> open_;  // not settled
 };
 
 /// The names that a block sees: its own, and those of the blocks around it in its function.

@@ -23,28 +23,15 @@ HostArray array_of(const Known& k) {
 
 bool is_small(const Type& t) { return t.shape.count() <= kMostElements; }
 
-constexpr auto kNone = static_cast<std::size_t>(-1);
-
 }  // namespace
 
-void Level::look_at_new_equations() {
-  const Program& p = builder_.so_far();
-  made_by_.resize(p.types.size(), kNone);
-  for (; looked_at_ < p.equations.size(); ++looked_at_)
-    for (Var out : p.equations[looked_at_].outputs) made_by_[out] = looked_at_;
-}
-
 const Equation* Level::made_by(Value v) {
-  if (v.builder != &builder_) return nullptr;
-  look_at_new_equations();
-  const std::size_t at = made_by_[v.var];
-  return at == kNone ? nullptr : &builder_.so_far().equations[at];
+  return v.builder == &builder_ ? builder_.producer(v.var) : nullptr;
 }
 
 const Known* Level::settle(Value v) {
   if (v.builder != &builder_) return nullptr;
   const Program& p = builder_.so_far();
-  look_at_new_equations();
   std::vector<Var> stack{v.var};
   while (!stack.empty()) {
     const Var top = stack.back();
@@ -60,7 +47,8 @@ const Known* Level::settle(Value v) {
       give_up();
       continue;
     }
-    if (made_by_[top] == kNone) {
+    const Equation* made_by = builder_.producer(top);
+    if (!made_by) {
       const auto outside = from_outside_.find(top);
       const Known* k = outside == from_outside_.end() ? nullptr : outer_->settle(outside->second);
       if (k)
@@ -70,7 +58,7 @@ const Known* Level::settle(Value v) {
       stack.pop_back();
       continue;
     }
-    const Equation& e = p.equations[made_by_[top]];
+    const Equation& e = *made_by;
     const auto waits = [&](Var in) { return !known({&builder_, in}); };
     if (!e.op->evaluate || e.op->position ||
         std::any_of(e.inputs.begin(), e.inputs.end(), [&](Var in) { return open_.contains(in); }) ||

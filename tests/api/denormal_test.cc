@@ -1,0 +1,102 @@
+// Programs that take subnormal numbers for zeros, where they are told to.
+#include <tessera/creation.h>
+#include <tessera/debug.h>
+#include <tessera/device.h>
+#include <tessera/elementwise.h>
+#include <tessera/grad.h>
+#include <tessera/jit.h>
+#include <tessera/linear.h>
+#include <tessera/operators.h>
+#include <tessera/pmap.h>
+#include <tessera/reductions.h>
+
+#include "api/check.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+namespace ts = tessera;
+using api_test::vec;
+using ts::Array;
+
+namespace {
+
+constexpr float kLeast = std::numeric_limits<float>::denorm_min();
+constexpr float kNormal = std::numeric_limits<float>::min();
+
+// What the processor makes of a half of the smallest normal number on this thread.
+float half_of_normal() {
+  volatile float x = kNormal;
+  return x * 0.5f;
+}
+
+class Denormal : public testing::TestWithParam<bool> {
+ protected:
+  Denormal() : before_(ts::flush_denormal()) {
+    ts::set_device_count(4);
+    ts::set_flush_denormal(GetParam());
+  }
+  ~Denormal() override { ts::set_flush_denormal(before_); }
+  float expected(float subnormal) const { return GetParam() ? 0 : subnormal; }
+
+ private:
+  bool before_;
+};
+
+TEST_P(Denormal, SmallCallsOnTheCallersThread) {
+  const Array x = ts::array({kNormal, kLeast, 1.f});
+  EXPECT_EQ(vec(x * 0.5f), (std::vector<float>{expected(kNormal / 2), 0, 0.5f}));
+  EXPECT_EQ(vec(x + x), (std::vector<float>{2 * kNormal, expected(2 * kLeast), 2}));
+  EXPECT_EQ(vec(x), (std::vector<float>{kNormal, kLeast, 1})) << "moving bits is no arithmetic";
+  EXPECT_EQ(half_of_normal(), kNormal / 2) << "the caller's thread has its own mode";
+}
+
+TEST_P(Denormal, LargeCallsOnAllWorkers) {
+  const Array x = ts::full({1 << 22}, kNormal);
+  const auto f = ts::jit([](Array v) { return ts::max(v * 0.5f); });
+  EXPECT_EQ(f(x).item<float>(), expected(kNormal / 2));
+  EXPECT_EQ((ts::min(ts::tanh(x * 0.5f))).item<float>(), expected(kNormal / 2));
+}
+
+TEST_P(Denormal, DevicesLibrariesAndGradients) {
+  const auto halves = ts::pmap([](Array v) { return v * 0.5f; });
+  for (float v : vec(halves(ts::full({4, 3}, kNormal)))) EXPECT_EQ(v, expected(kNormal / 2));
+  // A sum of one product each.
+  const Array product = ts::dot(ts::full({64, 64}, kNormal) * ts::eye(64), ts::full({64, 64}, 0.5f));
+  for (float v : vec(product)) EXPECT_EQ(v, expected(kNormal / 2));
+  const auto gradient = ts::grad([](Array v) { return ts::sum(v * kNormal * 0.25f); });
+  for (float v : vec(gradient(ts::full({5}, 1.f)))) EXPECT_EQ(v, expected(kNormal / 4));
+}
+
+TEST_P(Denormal, FunctionsOfTheUserComputeAsBefore) {
+  float seen = -1;
+  const auto before = ts::debug::set_print_handler(
+      [&](const ts::debug::Printed&) { seen = half_of_normal(); });
+  const auto f = ts::jit([](Array v) {
+    ts::debug::print("{}", v);
+    return v * 0.5f;
+  });
+  EXPECT_EQ(f(ts::array(kNormal)).item<float>(), expected(kNormal / 2));
+  ts::effects_barrier();
+  ts::debug::set_print_handler(before);
+  EXPECT_EQ(seen, kNormal / 2);
+}
+
+// A compiled function heeds the mode of each call.
+TEST(DenormalMode, GoesForCallsThatBeginFromNowOn) {
+  const bool before = ts::flush_denormal();
+  const auto f = ts::jit([](Array v) { return v * 0.5f; });
+  for (bool on : {false, true, false, true}) {
+    ts::set_flush_denormal(on);
+    EXPECT_EQ(ts::flush_denormal(), on);
+    EXPECT_EQ(f(ts::array(kNormal)).item<float>(), on ? 0 : kNormal / 2);
+  }
+  ts::set_flush_denormal(before);
+}
+
+INSTANTIATE_TEST_SUITE_P(OnAndOff, Denormal, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Flushed" : "Kept"; });
+
+}  // namespace
