@@ -6,6 +6,7 @@
 #include "runtime/executable.h"
 #include "runtime/memory_limit.h"
 #include "runtime/sanitizers.h"
+#include "runtime/small_blocks.h"
 
 #include <sys/mman.h>
 
@@ -56,6 +57,38 @@ class Pool {
     if (bytes > limit) throw std::bad_alloc();
     SizeClass c = class_of(bytes);
     Block block{nullptr, c.bytes};
+    if (c.index < SmallBlocks::kClasses) block.data = SmallBlocks::take(c.index);
+    if (!block.data) find(block, c, bytes, limit);
+    sanitizers::given_out(block.data, bytes, c.bytes);
+    count_physical(static_cast<std::int64_t>(c.bytes));
+    return block;
+  }
+
+  void release(Block block) {
+    count_physical(-static_cast<std::int64_t>(block.capacity));
+    sanitizers::given_back(block.data, block.capacity);
+    const int index = class_of(block.capacity).index;
+    if (index >= SmallBlocks::kClasses || !SmallBlocks::keep(index, block.data))
+      put_back(block.data, index);
+  }
+
+  void put_back(std::byte* block, int index) {
+    const std::size_t bytes = bytes_of(index);
+    std::size_t most = keep_ + static_cast<std::size_t>(physical_live()) / 2;
+    std::vector<std::byte*> dropped;
+    {
+      std::lock_guard lock(mutex_);
+      free_[index].push_back({block, ++releases_});
+      free_bytes_ += bytes;
+      used_ -= bytes;
+      while (free_bytes_ > most && drop_oldest(dropped)) {
+      }
+    }
+    for (std::byte* d : dropped) std::free(d);
+  }
+
+ private:
+  void find(Block& block, SizeClass c, std::size_t bytes, std::size_t limit) {
     std::vector<std::byte*> dropped;
     {
       std::lock_guard lock(mutex_);
@@ -81,28 +114,8 @@ class Pool {
         throw;
       }
     }
-    sanitizers::given_out(block.data, bytes, c.bytes);
-    count_physical(static_cast<std::int64_t>(c.bytes));
-    return block;
   }
 
-  void release(Block block) {
-    count_physical(-static_cast<std::int64_t>(block.capacity));
-    sanitizers::given_back(block.data, block.capacity);
-    std::size_t most = keep_ + static_cast<std::size_t>(physical_live()) / 2;
-    std::vector<std::byte*> dropped;
-    {
-      std::lock_guard lock(mutex_);
-      free_[class_of(block.capacity).index].push_back({block.data, ++releases_});
-      free_bytes_ += block.capacity;
-      used_ -= block.capacity;
-      while (free_bytes_ > most && drop_oldest(dropped)) {
-      }
-    }
-    for (std::byte* d : dropped) std::free(d);
-  }
-
- private:
   static std::byte* fresh(std::size_t bytes) {
     std::size_t alignment = bytes >= kHuge ? kHuge : kAlignment;
     void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -191,6 +204,7 @@ Block acquire_block(std::size_t bytes) {
   }
 }
 void release_block(Block block) { pool().release(block); }
+void give_to_pool(std::byte* block, int size_class) { pool().put_back(block, size_class); }
 
 BufferPtr Buffer::allocate(std::size_t bytes) {
   BufferPtr b = BufferAccess::make();

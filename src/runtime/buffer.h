@@ -86,6 +86,8 @@ struct Block {
 /// DeviceError where there is no memory.
 Block acquire_block(std::size_t bytes);
 void release_block(Block block);
+/// What a thread kept for itself (small_blocks.h), by its size class.
+void give_to_pool(std::byte* block, int size_class);
 
 /// A block for a scope.
 class ScopedBlock {

@@ -1,0 +1,44 @@
+// Free blocks of few bytes that each thread keeps for itself, so that results of small operations
+// take and give back memory without a lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tessera::inline v0::runtime {
+
+/// At most kEach blocks a size class, of the lowest kClasses: 410 KB a thread. To the pool they are
+/// in use.
+class SmallBlocks {
+ public:
+  static constexpr int kClasses = 25;  // up to 4096 bytes
+  static constexpr int kEach = 16;
+
+  /// The block that this thread gave back last; null where it has none.
+  static std::byte* take(int index) {
+    Kept& k = kept_[static_cast<std::size_t>(index)];
+    return k.count ? k.blocks[--k.count] : nullptr;
+  }
+  /// False where the thread has enough of these, or is ending: the block is the pool's then.
+  static bool keep(int index, std::byte* block) {
+    Kept& k = kept_[static_cast<std::size_t>(index)];
+    if (k.count == kEach || (state_ != State::open && !open())) return false;
+    k.blocks[k.count++] = block;
+    return true;
+  }
+
+ private:
+  struct Kept {
+    std::array<std::byte*, kEach> blocks{};
+    std::uint8_t count = 0;
+  };
+  enum class State : std::uint8_t { unused, open, over };
+  struct AtTheEnd;  // gives a thread's blocks back
+  static bool open();
+
+  static thread_local constinit std::array<Kept, kClasses> kept_;
+  static thread_local constinit State state_;
+};
+
+}  // namespace tessera::inline v0::runtime

@@ -1,0 +1,102 @@
+// Blocks that threads keep for themselves: whose they are, and that they come back.
+#include "runtime/accounting.h"
+#include "runtime/buffer.h"
+#include "runtime/small_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <vector>
+
+using namespace tessera;
+using runtime::Block;
+
+namespace {
+
+std::vector<Block> taken(int n, std::size_t bytes) {
+  std::vector<Block> blocks;
+  for (int i = 0; i < n; ++i) blocks.push_back(runtime::acquire_block(bytes));
+  return blocks;
+}
+void give_back(const std::vector<Block>& blocks) {
+  for (const Block& b : blocks) runtime::release_block(b);
+}
+std::set<std::byte*> places(const std::vector<Block>& blocks) {
+  std::set<std::byte*> all;
+  for (const Block& b : blocks) all.insert(b.data);
+  return all;
+}
+
+TEST(SmallBlocks, AreTakenAgainByTheThreadThatGaveThemBack) {
+  const Block a = runtime::acquire_block(100), b = runtime::acquire_block(100);
+  EXPECT_NE(a.data, b.data);
+  runtime::release_block(a);
+  runtime::release_block(b);
+  const Block again = runtime::acquire_block(97);  // of the same class
+  EXPECT_EQ(again.data, b.data);
+  EXPECT_EQ(runtime::acquire_block(112).data, a.data);
+}
+
+// No block is given out twice, whatever lists they go through.
+TEST(SmallBlocks, AreOnePlaceEach) {
+  for (std::size_t bytes : {1, 64, 65, 300, 4096, 4097, 100000}) {
+    std::vector<Block> blocks = taken(100, bytes);
+    EXPECT_EQ(places(blocks).size(), 100u) << bytes;
+    give_back(blocks);
+    std::vector<Block> here, there;
+    std::thread other([&] { there = taken(50, bytes); });
+    here = taken(50, bytes);
+    other.join();
+    std::vector<Block> both = here;
+    both.insert(both.end(), there.begin(), there.end());
+    EXPECT_EQ(places(both).size(), 100u) << bytes;
+    give_back(both);
+  }
+}
+
+// What a thread keeps is the pool's when it ends, and whoever comes next finds it there.
+TEST(SmallBlocks, ComeBackWhenTheirThreadEnds) {
+  const std::size_t bytes = 2049;  // a class that nothing else here uses
+  std::set<std::byte*> kept;
+  std::thread([&] {
+    const std::vector<Block> blocks = taken(runtime::SmallBlocks::kEach, bytes);
+    kept = places(blocks);
+    give_back(blocks);
+  }).join();
+  std::set<std::byte*> found;
+  std::thread([&] {
+    const std::vector<Block> blocks = taken(runtime::SmallBlocks::kEach, bytes);
+    found = places(blocks);
+    give_back(blocks);
+  }).join();
+  EXPECT_EQ(found, kept);
+}
+
+// Arrays in variables of a thread go after the list has gone.
+TEST(SmallBlocks, MayBeGivenBackAfterTheirList) {
+  struct Late {
+    Block block;
+    ~Late() {
+      if (block.data) runtime::release_block(block);
+    }
+  };
+  const std::int64_t before = runtime::physical_live();
+  std::thread([] {
+    thread_local Late late;  // begins before the list does, and so goes behind it
+    late.block = runtime::acquire_block(50);
+    runtime::release_block(runtime::acquire_block(50));
+  }).join();
+  EXPECT_EQ(runtime::physical_live(), before);
+}
+
+TEST(SmallBlocks, AreCountedWhileTheyAreHeld) {
+  const std::int64_t before = runtime::physical_live();
+  const std::vector<Block> blocks = taken(20, 64);
+  EXPECT_EQ(runtime::physical_live(), before + 20 * 64);
+  give_back(blocks);
+  EXPECT_EQ(runtime::physical_live(), before);
+}
+
+}  // namespace
