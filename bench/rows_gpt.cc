@@ -8,7 +8,7 @@ namespace bench {
 namespace {
 
 namespace nn = ts::nn;
-constexpr std::int64_t kWidth = 256, kLayers = 4, kHeads = 4, kSequence = 128, kBatch = 8,
+constexpr std::int64_t kWidth = 256, kLayers = 4, kManyLayers = 48, kHeads = 4, kSequence = 128, kBatch = 8,
                        kVocabulary = 96;
 
 struct Block {
@@ -42,8 +42,8 @@ struct Gpt {
   }
 };
 
-Gpt make_gpt() {
-  Array keys = ts::random::split(ts::random::key(0), 3 + 4 * kLayers);
+Gpt make_gpt(std::int64_t layers) {
+  Array keys = ts::random::split(ts::random::key(0), 3 + 4 * layers);
   std::int64_t used = 0;
   auto next = [&] { return keys(used++); };
   Gpt g{nn::embedding(next(), kVocabulary, kWidth),
@@ -51,7 +51,7 @@ Gpt make_gpt() {
         {},
         nn::layer_norm(kWidth),
         nn::linear(next(), kWidth, kVocabulary)};
-  for (std::int64_t i = 0; i < kLayers; ++i)
+  for (std::int64_t i = 0; i < layers; ++i)
     g.blocks.push_back({nn::layer_norm(kWidth), nn::layer_norm(kWidth),
                         nn::linear(next(), kWidth, 3 * kWidth), nn::linear(next(), kWidth, kWidth),
                         nn::linear(next(), kWidth, 4 * kWidth),
@@ -66,7 +66,7 @@ Array gpt_loss(const Gpt& model, Array ids, Array labels) {
 Call sharded(std::vector<ts::Mesh::Axis> axes, const std::vector<ts::PathRule>& rules,
              const ts::PartitionSpec& batch, Array x, Array y) {
   const ts::Mesh mesh(std::move(axes));
-  const Gpt model = make_gpt();
+  const Gpt model = make_gpt(kLayers);
   const ts::optim::State moments = ts::optim::adam(1e-3).init(model);
   const ts::SpecTree of_model = ts::specs(model, rules);
   std::vector<ts::SpecTree> stages;
@@ -91,7 +91,9 @@ void add_gpt_rows() {
     };
     return std::pair(ids(1), ids(2));
   };
-  add_training<Gpt>("gpt", gpt_loss, make_gpt, text, kBatch, {0, 4, 8});
+  add_training<Gpt>("gpt", gpt_loss, [] { return make_gpt(kLayers); }, text, kBatch, {0, 4, 8});
+  // What grows faster than a program's length shows in its first call.
+  add_training<Gpt>("gpt_deep", gpt_loss, [] { return make_gpt(kManyLayers); }, text, kBatch, {0});
 
   using ts::none;
   using ts::P;

@@ -47,7 +47,7 @@ TEST(Kernel, MathDoesNotDependOnThePosition) {
   for (auto f : {ops::exp, ops::tanh, ops::sin, ops::log1p, ops::logistic, ops::erf_inv}) {
     ts::ProgramPtr whole = unary_program(f, {ts::f32, {67}});
     std::vector<ts::HostArray> in = run::random_inputs(*whole, 5, -0.9, 0.9);
-    in[0].data<float>()[11] = 1000;  // the slow way of one lane is not its neighbours'
+    in[0].data<float>()[11] = 3e5;  // the slow way of one lane is not its neighbours'
     ts::HostArray all = run::compiled(whole, in)[0];
     for (std::int64_t i : {0, 1, 10, 12, 30, 64, 66}) {
       ts::ProgramPtr one = unary_program(f, {ts::f32, {}});

@@ -20,6 +20,7 @@
 
 namespace llvm {
 class BasicBlock;
+class StoreInst;
 class Function;
 }  // namespace llvm
 
@@ -117,6 +118,7 @@ class KernelEmitter final : public Composer {
   llvm::Value* every_nth(llvm::Value* base, DType d, const Index& flat, std::int64_t stride);
   Lane load(llvm::Value* base, DType d, const Index& flat);
   void store(llvm::Value* base, const Index& flat, const Lane& x);
+  void mark_past_caches(llvm::StoreInst* store);
   Lane load_complex(llvm::Value* base, DType d, const Index& flat);
   void store_complex(llvm::Value* base, const Index& flat, const Lane& x);
   llvm::Value* twice(llvm::Value* v);
@@ -155,6 +157,9 @@ class KernelEmitter final : public Composer {
   llvm::Value* typed(const Lane& x);
 
   // stage.cc
+  void emit_function(const StagePlan& stage, const std::string& name, bool past_caches);
+  void emit_choice(const StagePlan& stage, const std::string& name, const std::string& plain,
+                   const std::string& past);
   void emit_units(const StagePlan& s, const Index& unit);
   void emit_inner(const StagePlan& s, std::vector<Index> loops, const Index& block);
   void emit_element(const StagePlan& s, std::span<const Index> loops);
@@ -200,6 +205,7 @@ class KernelEmitter final : public Composer {
   std::optional<Lane> chunk_result_;
   const std::span<const Index>* result_at_ = nullptr;  // of the rule that is running
   int globals_ = 0;
+  bool past_caches_ = false;  // where results of the stage go
 };
 
 }  // namespace tessera::inline v0::codegen

@@ -5,6 +5,7 @@
 #include "base/settings.h"
 #include "codegen/kernel/disk_cache.h"
 #include "codegen/kernel/emitter.h"
+#include "codegen/kernel/isa.h"
 #include "codegen/kernel/jit.h"
 #include "codegen/kernel/key.h"
 #include "codegen/kernel/llvm_ir.h"
@@ -72,6 +73,12 @@ std::string compile(const Program& p, const KernelPlan& plan,
   return object;
 }
 
+bool results_exceed_caches(const Program& p) {
+  std::int64_t bytes = 0;
+  for (Var v : p.outputs) bytes += p.type(v).bytes();
+  return bytes > host_isa().cache_bytes;
+}
+
 std::string name_of(const Program& p) {
   std::string name;
   std::size_t more = 0;
@@ -86,10 +93,16 @@ std::string name_of(const Program& p) {
   return more ? name + "+" + std::to_string(more) + " more" : name;
 }
 
-MachinePtr make_machine(const Program& p, bool any_length, const std::string& key) {
+// What a kernel is compiled for besides its program.
+struct Form {
+  bool any_length, past_caches;
+};
+
+MachinePtr make_machine(const Program& p, Form form, const std::string& key) {
   auto m = std::make_shared<Machine>();
   m->key = key;
-  m->plan = make_plan(p, any_length);
+  m->plan = make_plan(p, form.any_length);
+  if (form.past_caches) write_past_caches(m->plan, p);
   if (settings::flag("TESSERA_DUMP_LOOPS"))
     std::fputs(("kernel " + name_of(p) + "\n" + to_string(p, m->plan) + "\n").c_str(), stderr);
   if (m->plan.stages.empty()) return m;
@@ -146,6 +159,7 @@ std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const Prog
   const Inside inside;
   struct Job {
     Canonical canonical;
+    Form form;
     std::string key;
     std::promise<MachinePtr> promise;
   };
@@ -155,7 +169,9 @@ std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const Prog
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     Canonical c = canonical_kernel(kernels[i]);
     lengths[i] = c.length;
-    std::string key = (c.length ? "n" : "s") + kernel_key(*c.program);
+    const Form form{c.length != 0, results_exceed_caches(*kernels[i])};
+    std::string key = (form.any_length ? "n" : "s") + std::string(form.past_caches ? "p" : "c") +
+                      kernel_key(*c.program);
     Locked lock(cache().mutex);
     Cache::Entry& entry = cache().kernels[key];
     if (MachinePtr made = entry.machine.lock()) {
@@ -168,7 +184,7 @@ std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const Prog
     if (entry.coming.valid()) {
       ++cache().from_memory;
     } else {
-      jobs.push_back({std::move(c), std::move(key), {}});
+      jobs.push_back({std::move(c), form, std::move(key), {}});
       entry.coming = jobs.back().promise.get_future().share();
     }
     machines[i] = entry.coming;
@@ -178,7 +194,7 @@ std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const Prog
     for (std::size_t i; (i = next++) < jobs.size();) {
       Job& j = jobs[i];
       try {
-        MachinePtr made = make_machine(*j.canonical.program, j.canonical.length != 0, j.key);
+        MachinePtr made = make_machine(*j.canonical.program, j.form, j.key);
         {
           std::lock_guard lock(cache().mutex);
           cache().kernels[j.key] = {{}, made};

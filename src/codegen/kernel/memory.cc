@@ -144,6 +144,18 @@ Lane KernelEmitter::load(llvm::Value* base, DType d, const Index& flat) {
   return ops_.from_memory(b_->CreateMaskedGather(type, pointers, align, mask, none), d, width);
 }
 
+// Of whole vectors of the results of a stage that writes past the caches: they begin at multiples of
+// their size, up to a line.
+void KernelEmitter::mark_past_caches(llvm::StoreInst* store) {
+  const std::uint64_t bytes =
+      module_.getDataLayout().getTypeStoreSize(store->getValueOperand()->getType());
+  if (!past_caches_ || bytes < 16) return;
+  store->setAlignment(llvm::Align(std::min<std::uint64_t>(64, bytes)));
+  llvm::LLVMContext& c = module_.getContext();
+  store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                     llvm::MDNode::get(c, llvm::ConstantAsMetadata::get(b_->getInt32(1))));
+}
+
 void KernelEmitter::store(llvm::Value* base, const Index& flat, const Lane& x) {
   if (is_complex(x.dtype)) return store_complex(base, flat, x);
   llvm::Type* element = ops_.memory_type(x.dtype);
@@ -160,7 +172,7 @@ void KernelEmitter::store(llvm::Value* base, const Index& flat, const Lane& x) {
     if (current_->mask)
       b_->CreateMaskedStore(v, p, align, current_->mask);
     else
-      b_->CreateAlignedStore(v, p, align);
+      mark_past_caches(b_->CreateAlignedStore(v, p, align));
     return;
   }
   llvm::Value* pointers =

@@ -216,6 +216,19 @@ KernelPlan make_plan(const Program& p, bool any_length) {
   return std::move(planner.plan);
 }
 
+void write_past_caches(KernelPlan& plan, const Program& p) {
+  constexpr std::int64_t kLine = 64;
+  for (StagePlan& s : plan.stages) {
+    if (s.kind != StagePlan::Kind::outputs || !s.width || s.tile >= 0) continue;
+    s.past_caches = std::all_of(s.members.begin(), s.members.end(), [&](int m) {
+      const Type& t = p.type(p.outputs[static_cast<std::size_t>(m)]);
+      // Vectors begin at lines where rows do.
+      return !is_complex(t.dtype) &&
+             (s.dims.size() == 1 || s.dims.back() * size_of(t.dtype) % kLine == 0);
+    });
+  }
+}
+
 std::vector<Index> row_index(std::span<const Index> row, std::span<const std::int64_t> extents,
                              const Shape& shape) {
   std::vector<Index> at;

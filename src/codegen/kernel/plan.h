@@ -53,6 +53,9 @@ struct StagePlan {
   std::unordered_set<Var> stored;   // outputs that earlier stages wrote
   std::unordered_set<Var> reduced;  // split reductions whose chunks earlier stages computed
   std::vector<std::pair<int, int>> in_place;
+  /// Results go to memory past the caches, which they would not fit: a store into a cache reads the
+  /// line first, and drives out what is of use.
+  bool past_caches = false;
 
   std::int64_t tasks() const { return (units + units_per_task - 1) / units_per_task; }
 };
@@ -74,6 +77,9 @@ KernelPlan make_plan(const Program& p, bool any_length = false);
 /// empty where they do not fit.
 std::vector<Index> row_index(std::span<const Index> row, std::span<const std::int64_t> extents,
                              const Shape& shape);
+
+/// Lets the stages whose vectors of results fill whole lines write past the caches.
+void write_past_caches(KernelPlan& plan, const Program& p);
 
 /// The number of units and tasks of an any-length stage for an actual length.
 void set_length(StagePlan& stage, std::int64_t length);

@@ -1,11 +1,72 @@
 // The loops of a stage.
 #include "codegen/kernel/scopes.h"
 
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include <algorithm>
+#include <utility>
 
 namespace tessera::inline v0::codegen {
 
+namespace {
+
+// What no other module calls.
+llvm::Function* internal(llvm::Module& m, const std::string& name) {
+  llvm::Function* f = m.getFunction(name);
+  f->setLinkage(llvm::Function::InternalLinkage);
+  return f;
+}
+
+}  // namespace
+
 void KernelEmitter::emit_stage(const StagePlan& stage, const std::string& name) {
+  if (!stage.past_caches) return emit_function(stage, name, false);
+  emit_function(stage, name + "_plain", false);
+  emit_function(stage, name + "_past", true);
+  emit_choice(stage, name, name + "_plain", name + "_past");
+}
+
+// Results go past the caches where they begin at lines, and are not written over operands, which
+// are in the caches already.
+void KernelEmitter::emit_choice(const StagePlan& stage, const std::string& name,
+                                const std::string& plain, const std::string& past) {
+  llvm::Function *others[] = {internal(module_, plain), internal(module_, past)};
+  auto* f = llvm::Function::Create(others[0]->getFunctionType(), llvm::Function::ExternalLinkage,
+                                   name, module_);
+  f->setDoesNotThrow();
+  llvm::LLVMContext& c = module_.getContext();
+  auto* entry = llvm::BasicBlock::Create(c, "entry", f);
+  IrBuilder b(entry);
+  auto pointer = [&](unsigned argument, std::size_t i) {
+    return b.CreatePtrToInt(
+        b.CreateLoad(b.getPtrTy(),
+                     b.CreateConstInBoundsGEP1_64(b.getPtrTy(), f->getArg(argument), i)),
+        b.getInt64Ty());
+  };
+  std::vector<llvm::Value*> inputs;
+  for (std::size_t i = 0; i < program_.inputs.size(); ++i) inputs.push_back(pointer(0, i));
+  llvm::Value* may = b.getTrue();
+  for (int m : stage.members) {
+    llvm::Value* out = pointer(1, static_cast<std::size_t>(m));
+    may = b.CreateAnd(may, b.CreateICmpEQ(b.CreateAnd(out, 63), b.getInt64(0)));
+    for (llvm::Value* in : inputs) may = b.CreateAnd(may, b.CreateICmpNE(in, out));
+  }
+  llvm::BasicBlock* ways[2];
+  std::vector<llvm::Value*> arguments;
+  for (llvm::Argument& a : f->args()) arguments.push_back(&a);
+  for (int k = 0; k < 2; ++k) {
+    ways[k] = llvm::BasicBlock::Create(c, "way", f);
+    b.SetInsertPoint(ways[k]);
+    b.CreateCall(others[k], arguments);
+    b.CreateRetVoid();
+  }
+  b.SetInsertPoint(entry);
+  b.CreateCondBr(may, ways[1], ways[0]);
+}
+
+void KernelEmitter::emit_function(const StagePlan& stage, const std::string& name,
+                                  bool past_caches) {
+  past_caches_ = past_caches;
   IndexArena arena;
   stage_ = &stage;
   scopes_.clear();
@@ -30,6 +91,10 @@ void KernelEmitter::emit_stage(const StagePlan& stage, const std::string& name) 
            emit_units(stage, unit);
            return Accumulators{};
          });
+#if defined(__x86_64__)
+  // Before anybody is told that the results are there.
+  if (past_caches) b_->CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+#endif
   b_->CreateRetVoid();
 }
 
@@ -236,7 +301,9 @@ std::optional<Lane> KernelEmitter::from_row(Var v, std::span<const Index> at) {
                    std::vector<Index> here = row_->at;
                    for (Index& x : unflatten(i, extents)) here.push_back(std::move(x));
                    Lane x = value(v, here);
+                   const bool past = std::exchange(past_caches_, false);  // it is read again
                    store(memory, i, x);
+                   past_caches_ = past;
                    return Accumulators{};
                  });
       return 0;

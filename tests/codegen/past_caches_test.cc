@@ -1,0 +1,104 @@
+// Results that are larger than the caches go past them: the same values, wherever they lie.
+#include "codegen/kernel/isa.h"
+#include "codegen/run.h"
+#include "ops/build.h"
+
+#include <algorithm>
+
+namespace ts = tessera;
+namespace ops = tessera::ops;
+
+namespace {
+
+// Where a cache is larger than this the test would take too much memory.
+constexpr std::int64_t kMost = std::int64_t{64} << 20;
+
+// Floats, and then some, that the largest cache does not hold; 0 on machines that it is too large on.
+std::int64_t too_many(std::int64_t more) {
+  const std::int64_t cache = ts::codegen::host_isa().cache_bytes;
+  return cache > kMost ? 0 : cache / 4 + more;
+}
+
+ts::HostArray counting(const ts::Shape& shape) {
+  ts::HostArray x(ts::f32, shape);
+  for (std::int64_t i = 0; i < shape.count(); ++i)
+    x.data<float>()[i] = static_cast<float>(i % 1000003) - 500000;
+  return x;
+}
+
+// At the beginning of a page, where lines begin, and against the end of one, where none does.
+void expect_products_and_signs(const ts::ProgramPtr& p, const ts::HostArray& x, bool signs) {
+  const auto routine = run::compiled(p);
+  for (bool at_end : {false, true}) {
+    const std::vector<ts::HostArray> out = run::fenced(*routine, *p, {{x}}, at_end);
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < x.shape.count(); ++i) {
+      const float v = x.data<float>()[i];
+      wrong += out[0].data<float>()[i] != v * 3 + 1;
+      if (signs) wrong += out[1].data<bool>()[i] != (v > 0);
+    }
+    EXPECT_EQ(wrong, 0) << (at_end ? "at an end" : "at a beginning");
+  }
+}
+
+ts::Value times_three(ts::Value x) {
+  return ops::add(ops::mul(x, ops::full_like(x, 3)), ops::full_like(x, 1));
+}
+
+}  // namespace
+
+TEST(PastCaches, OneDimensionWithATail) {
+  const std::int64_t n = too_many(1003);
+  if (!n) GTEST_SKIP() << "0 checked: the largest cache has more than 64 MiB";
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {n}});
+  const ts::ProgramPtr p = b.finish({{times_three(x), ops::gt(x, ops::full_like(x, 0))}});
+  expect_products_and_signs(p, counting({n}), true);
+}
+
+// Rows of whole lines and of others, with a bias along them, so that there are two loops.
+TEST(PastCaches, Rows) {
+  if (!too_many(0)) GTEST_SKIP() << "0 checked: the largest cache has more than 64 MiB";
+  for (std::int64_t row : {4096, 4100, 4099}) {
+    const std::int64_t rows = too_many(0) / row + 1;
+    ts::Builder b;
+    ts::Value x = b.input({ts::f32, {rows, row}}), ones = b.input({ts::f32, {row}});
+    ts::Value y = ops::add(ops::mul(x, ops::full_like(x, 3)),
+                           ops::broadcast_in_dim(ones, {rows, row}, {1}));
+    const ts::ProgramPtr p = b.finish({{y}});
+    const ts::HostArray in = counting({rows, row});
+    ts::HostArray bias(ts::f32, {row});
+    std::fill_n(bias.data<float>(), row, 1.0f);
+    const auto routine = run::compiled(p);
+    for (bool at_end : {false, true}) {
+      const std::vector<ts::HostArray> out = run::fenced(*routine, *p, {{in, bias}}, at_end);
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < in.shape.count(); ++i)
+        wrong += out[0].data<float>()[i] != in.data<float>()[i] * 3 + 1;
+      EXPECT_EQ(wrong, 0) << row << (at_end ? " at an end" : " at a beginning");
+    }
+  }
+}
+
+// What a row is computed from twice is kept in the caches, and only results go past them.
+TEST(PastCaches, RowsThatAreReducedFirst) {
+  if (!too_many(0)) GTEST_SKIP() << "0 checked: the largest cache has more than 64 MiB";
+  const std::int64_t row = 4096, rows = too_many(0) / row + 1;
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {rows, row}});
+  ts::Value y = times_three(x);
+  ts::Value most = ops::reduce_max(y, {1});
+  const ts::ProgramPtr p =
+      b.finish({{ops::sub(y, ops::broadcast_in_dim(most, {rows, row}, {0}))}});
+  const ts::HostArray in = counting({rows, row});
+  const std::vector<ts::HostArray> out = run::fenced(*run::compiled(p), *p, {{in}}, false);
+  std::int64_t wrong = 0;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const float* from = in.data<float>() + r * row;
+    float largest = from[0] * 3 + 1;
+    for (std::int64_t i = 1; i < row; ++i) largest = std::max(largest, from[i] * 3 + 1);
+    for (std::int64_t i = 0; i < row; ++i)
+      wrong += out[0].data<float>()[r * row + i] != from[i] * 3 + 1 - largest;
+  }
+  EXPECT_EQ(wrong, 0);
+}
