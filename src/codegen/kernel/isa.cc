@@ -5,8 +5,6 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/TargetParser/Host.h>
 
-#include <unistd.h>
-
 #include <map>
 #include <string_view>
 
@@ -34,9 +32,6 @@ const Isa& host_isa() {
       i.vector_bytes = 64, i.math32 = 16, i.math64 = 8;
     else if (i.avx2)
       i.vector_bytes = 32, i.math32 = 8, i.math64 = 4;
-    // Where the system does not say, what most have at most.
-    const long known = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-    i.cache_bytes = known > 0 ? known : std::int64_t{32} << 20;
     return i;
   }());
   return isa;

@@ -1,7 +1,6 @@
 // What the kernel compiler knows about the processor.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 namespace tessera::inline v0::codegen {
@@ -11,7 +10,6 @@ struct Isa {
   int vector_bytes = 16;       // of one register
   int math32 = 4, math64 = 2;  // lanes of the vector math functions
   bool avx512 = false, avx2 = false;
-  std::int64_t cache_bytes = 0;  // of the largest cache
 };
 
 /// The processor this process runs on.

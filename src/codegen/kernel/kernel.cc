@@ -5,7 +5,6 @@
 #include "base/settings.h"
 #include "codegen/kernel/disk_cache.h"
 #include "codegen/kernel/emitter.h"
-#include "codegen/kernel/isa.h"
 #include "codegen/kernel/jit.h"
 #include "codegen/kernel/key.h"
 #include "codegen/kernel/llvm_ir.h"
@@ -76,7 +75,7 @@ std::string compile(const Program& p, const KernelPlan& plan,
 bool results_exceed_caches(const Program& p) {
   std::int64_t bytes = 0;
   for (Var v : p.outputs) bytes += p.type(v).bytes();
-  return bytes > host_isa().cache_bytes;
+  return bytes >= kPastCachesFrom;
 }
 
 std::string name_of(const Program& p) {

@@ -78,6 +78,10 @@ KernelPlan make_plan(const Program& p, bool any_length = false);
 std::vector<Index> row_index(std::span<const Index> row, std::span<const std::int64_t> extents,
                              const Shape& shape);
 
+/// Results of as many bytes are in no cache by the time that somebody reads them, or drive out of one
+/// what others have there. What systems say of caches is not heeded: they name one for all cores of a
+/// machine, of which a virtual one has a few.
+inline constexpr std::int64_t kPastCachesFrom = std::int64_t{32} << 20;
 /// Lets the stages whose vectors of results fill whole lines write past the caches.
 void write_past_caches(KernelPlan& plan, const Program& p);
 
