@@ -20,6 +20,7 @@ import time
 from dataclasses import dataclass
 
 import compare
+import limits
 import machine
 import process_sides
 import sides
@@ -146,14 +147,14 @@ def main():
     work = sides.ROOT / "build/compare"
     work.mkdir(parents=True, exist_ok=True)
     programs = sides.build_ours(args.build.resolve(), not args.no_build, ("rows_bench", "limits_bench", "tessera_mpi"))
-    python = str(sides.jax_python(args.python, work))
+    python = sides.jax_python(args.python, work)
     before = machine.others_now()
     if args.write:
         compare.refuse_where_busy(before, "now")
     result = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": machine.cpu(), "rounds": args.rounds,
               "seconds": args.seconds, "processes": args.processes, "devices": args.devices, "rows": {},
               "versions": {"JAX": sides.run([python, "-c", "import jax; print(jax.__version__)"]).strip()}}
-    result["limits"] = compare.limits(programs)
+    result["limits"] = limits.measured(programs)
     every = [row for row in rows(args.devices) if re.search(args.rows, row.name)]
     with open(work / "processes.log", "w", encoding="utf-8") as log:
         active = all_sides(args, programs, python, log)
