@@ -43,6 +43,14 @@ def git(*arguments):
     return sides.run(["git", "-C", sides.ROOT, *arguments]).strip()
 
 
+def merge_base():
+    """Where the working tree left main, the clone's own or that of its origin."""
+    branches = git("for-each-ref", "--format=%(refname)", "refs/heads/main", "refs/remotes/origin/main").split()
+    if not branches:
+        sys.exit("error: there is no branch main to compare with; name a commit by --base")
+    return git("merge-base", "HEAD", branches[0])
+
+
 def base_program(base):
     """rows_bench of a commit, built in a worktree that is kept for the next time."""
     source, commit = WORK / "source", git("rev-parse", base)
@@ -101,7 +109,7 @@ def main():
         old, new = args.programs
         title = f"{old} and {new}"
     else:
-        base = args.base or git("merge-base", "HEAD", "main")
+        base = args.base or merge_base()
         old, new = base_program(base), sides.build_ours(args.build.resolve(), True, ("rows_bench",)) / "rows_bench"
         title = f"{git('rev-parse', '--short', base)} and the working tree"
     rows = [row for row in names(new, args.rows) if row in set(names(old, args.rows))]
