@@ -33,7 +33,7 @@ def measure(row, side, program, args, before):
     """A list of numbers, the row's own first: microseconds, or bytes. `before` is what the rounds before gave."""
     if row.kind == "steady":
         seconds = args.seconds / 3 if before and before[0][0] < SHORT else args.seconds
-        return side.time(row, program, seconds, args.timeout * (1 if before else 2))
+        return side.time(row, program, seconds, args.timeout * (1 if before else 3))
     call, seconds, peak = side.run_once(row, program, 2 * args.timeout)
     return {"first": (call,), "start": (seconds * 1e6,), "peak": (peak * 1024.0,)}[row.kind]
 
@@ -87,7 +87,7 @@ def parse():
     p.add_argument("--quick", action="store_true", help="two short rounds")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--seconds", type=float, default=0.3, help="of each side in each round")
-    p.add_argument("--timeout", type=float, default=60, help="seconds after which a side counts as hung; twice that where it compiles")
+    p.add_argument("--timeout", type=float, default=60, help="seconds after which a side counts as hung; three times that where it compiles")
     p.add_argument("--python", help="interpreter that has JAX and flatbuffers; without it a virtual environment is made")
     p.add_argument("--python-torch", help="interpreter that has PyTorch 2; without it a virtual environment is made")
     p.add_argument("--build", type=pathlib.Path, default=sides.ROOT / "build/release", help="build folder of Tessera")
@@ -132,9 +132,9 @@ def main():
             result["versions"]["JAX"] = sides.run([python, "-c", "import jax; print(jax.__version__)"]).strip()
         if "torch" in peers:
             python = sides.torch_python(args.python_torch, work)
-            rows = [python, str(sides.HERE / "torch_rows.py")]
+            program = [python, str(sides.HERE / "torch_rows.py")]
             cached = dict(environment, TORCHINDUCTOR_CACHE_DIR=str(work / "inductor"))
-            every |= {side: sides.TorchSide(rows, cached, log) for side in row_table.BOTH}
+            every |= {side: sides.TorchSide(program, cached, log) for side in row_table.BOTH}
             result["versions"]["PyTorch"] = sides.run([python, "-c", "import torch; print(torch.__version__)"]).strip()
             command, why = sides.build_libtorch(python, work)
             if command:

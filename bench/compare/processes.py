@@ -114,7 +114,7 @@ def parse():
     p.add_argument("--quick", action="store_true", help="two short rounds")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--seconds", type=float, default=0.3, help="of each side in each round")
-    p.add_argument("--timeout", type=float, default=60, help="seconds after which a side counts as hung; twice that where it compiles")
+    p.add_argument("--timeout", type=float, default=60, help="seconds after which a side counts as hung; three times that where it compiles")
     p.add_argument("--python", help="interpreter that has JAX; without it a virtual environment is made")
     p.add_argument("--build", type=pathlib.Path, default=sides.ROOT / "build/release", help="build folder of Tessera")
     p.add_argument("--no-build", action="store_true", help="take the programs of the build folder as they are")

@@ -50,7 +50,7 @@ def training(name, title, devices, **more):
 def first(name, title, devices):
     which = devices or "one"
     return Row(f"first:{name}/{which}", f"{title} first call, {f'{devices} devices' if devices else 'one device'}",
-               jax=devices or 1, torch=() if devices else BOTH, goal=3, kind="first",
+               jax=devices or 1, torch=() if devices else ("compiled",), goal=3, kind="first",
                note="tracing, derivatives, planning, LLVM and one step; nothing cached on disk")
 
 

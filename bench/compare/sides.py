@@ -76,6 +76,16 @@ class Worker:
             self.process.wait()
             self.process = None
 
+    def finish(self, seconds=20):
+        """The process ends by itself where it can, and waits for its own, whose time counts as this program's then."""
+        if self.process:
+            self.process.stdin.close()
+            try:
+                self.process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                pass
+        self.stop()
+
 
 def peak_memory(pid):
     """Resident kilobytes at most so far."""
@@ -139,7 +149,7 @@ class Side:
 
     def stop(self):
         for w in self.workers.values():
-            w.stop()
+            w.finish()
 
 
 class JaxSide(Side):
