@@ -79,44 +79,46 @@ double peak_gflops(unsigned workers) {
 
 // One instruction set's passes: vectors of type T and of W elements. A pass that reads adds in
 // eight chains, so that loads and not additions are what takes the time.
-#define PASSES(SUFFIX, TARGET, T, W, P)                                                          \
-  __attribute__((target(TARGET), noinline)) float read_##SUFFIX(const Arrays& x) {               \
-    T s[8];                                                                                      \
-    for (T & v : s) v = P##_setzero_ps();                                                        \
-    for (long i = 0; i < x.n; i += 8 * (W)) {                                                    \
-      _Pragma("GCC unroll 8") for (int k = 0; k < 8; ++k) s[k] =                                 \
-          P##_add_ps(s[k], P##_load_ps(x.a + i + k * (W)));                                      \
-    }                                                                                            \
-    for (int k = 1; k < 8; ++k) s[0] = P##_add_ps(s[0], s[k]);                                   \
-    return P##_cvtss_f32(s[0]);                                                                  \
-  }                                                                                              \
-  STORES(SUFFIX, TARGET, T, W, P, store)                                                         \
+#define PASSES(SUFFIX, TARGET, T, W, P)                                            \
+  __attribute__((target(TARGET), noinline)) float read_##SUFFIX(const Arrays& x) { \
+    T s[8];                                                                        \
+    for (T & v : s) v = P##_setzero_ps();                                          \
+    for (long i = 0; i < x.n; i += 8 * (W)) {                                      \
+      _Pragma("GCC unroll 8") for (int k = 0; k < 8; ++k) s[k] =                   \
+          P##_add_ps(s[k], P##_load_ps(x.a + i + k * (W)));                        \
+    }                                                                              \
+    for (int k = 1; k < 8; ++k) s[0] = P##_add_ps(s[0], s[k]);                     \
+    return P##_cvtss_f32(s[0]);                                                    \
+  }                                                                                \
+  STORES(SUFFIX, TARGET, T, W, P, store)                                           \
   STORES(SUFFIX, TARGET, T, W, P, stream)
 
-#define STORES(SUFFIX, TARGET, T, W, P, STORE)                                                   \
-  __attribute__((target(TARGET), noinline)) float write_##STORE##_##SUFFIX(const Arrays& x) {    \
-    for (long i = 0; i < x.n; i += (W)) P##_##STORE##_ps(x.a + i, P##_set1_ps(1.0f));            \
-    return 0;                                                                                    \
-  }                                                                                              \
-  __attribute__((target(TARGET), noinline)) float copy_##STORE##_##SUFFIX(const Arrays& x) {     \
-    for (long i = 0; i < x.n; i += (W)) P##_##STORE##_ps(x.a + i, P##_load_ps(x.b + i));         \
-    return 0;                                                                                    \
-  }                                                                                              \
-  __attribute__((target(TARGET), noinline)) float triad_##STORE##_##SUFFIX(const Arrays& x) {    \
-    T s = P##_set1_ps(3.0f);                                                                     \
-    for (long i = 0; i < x.n; i += (W))                                                          \
-      P##_##STORE##_ps(x.a + i, P##_fmadd_ps(s, P##_load_ps(x.c + i), P##_load_ps(x.b + i)));    \
-    return 0;                                                                                    \
+#define STORES(SUFFIX, TARGET, T, W, P, STORE)                                                \
+  __attribute__((target(TARGET), noinline)) float write_##STORE##_##SUFFIX(const Arrays& x) { \
+    for (long i = 0; i < x.n; i += (W)) P##_##STORE##_ps(x.a + i, P##_set1_ps(1.0f));         \
+    return 0;                                                                                 \
+  }                                                                                           \
+  __attribute__((target(TARGET), noinline)) float copy_##STORE##_##SUFFIX(const Arrays& x) {  \
+    for (long i = 0; i < x.n; i += (W)) P##_##STORE##_ps(x.a + i, P##_load_ps(x.b + i));      \
+    return 0;                                                                                 \
+  }                                                                                           \
+  __attribute__((target(TARGET), noinline)) float triad_##STORE##_##SUFFIX(const Arrays& x) { \
+    T s = P##_set1_ps(3.0f);                                                                  \
+    for (long i = 0; i < x.n; i += (W))                                                       \
+      P##_##STORE##_ps(x.a + i, P##_fmadd_ps(s, P##_load_ps(x.c + i), P##_load_ps(x.b + i))); \
+    return 0;                                                                                 \
   }
 
 PASSES(512, "avx512f", __m512, 16, _mm512)
 PASSES(256, "avx2,fma", __m256, 8, _mm256)
 
-#define PATTERNS(SUFFIX)                                                     \
-  {{"read", 1, {read_##SUFFIX}},                                             \
-   {"write", 1, {write_store_##SUFFIX, write_stream_##SUFFIX}},              \
-   {"copy", 2, {copy_store_##SUFFIX, copy_stream_##SUFFIX}},                 \
-   {"triad", 3, {triad_store_##SUFFIX, triad_stream_##SUFFIX}}}
+#define PATTERNS(SUFFIX)                                                                       \
+  {                                                                                            \
+    {"read", 1, {read_##SUFFIX}}, {"write", 1, {write_store_##SUFFIX, write_stream_##SUFFIX}}, \
+        {"copy", 2, {copy_store_##SUFFIX, copy_stream_##SUFFIX}}, {                            \
+      "triad", 3, { triad_store_##SUFFIX, triad_stream_##SUFFIX }                              \
+    }                                                                                          \
+  }
 
 std::vector<Pattern> patterns() {
   if (__builtin_cpu_supports("avx512f")) return PATTERNS(512);
