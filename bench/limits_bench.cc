@@ -43,6 +43,15 @@ struct Pattern {
   std::vector<Pass> ways;
 };
 
+// Where the vectors of the processor are not known, as the compiler makes it.
+std::vector<Pattern> any_processor() {
+  Pass triad = [](const Arrays& x) {
+    for (long i = 0; i < x.n; ++i) x.a[i] = x.b[i] + 3.0f * x.c[i];
+    return 0.0f;
+  };
+  return {{"triad", 3, {triad}}};
+}
+
 #if defined(__x86_64__)
 
 constexpr long kRounds = 20'000'000;
@@ -112,31 +121,25 @@ double peak_gflops(unsigned workers) {
 PASSES(512, "avx512f", __m512, 16, _mm512)
 PASSES(256, "avx2,fma", __m256, 8, _mm256)
 
-#define PATTERNS(SUFFIX)                                                                       \
-  {                                                                                            \
-    {"read", 1, {read_##SUFFIX}}, {"write", 1, {write_store_##SUFFIX, write_stream_##SUFFIX}}, \
-        {"copy", 2, {copy_store_##SUFFIX, copy_stream_##SUFFIX}}, {                            \
-      "triad", 3, { triad_store_##SUFFIX, triad_stream_##SUFFIX }                              \
-    }                                                                                          \
-  }
-
+using Ways = std::vector<Pass>;
+std::vector<Pattern> four(Ways read, Ways write, Ways copy, Ways triad) {
+  return {{"read", 1, read}, {"write", 1, write}, {"copy", 2, copy}, {"triad", 3, triad}};
+}
 std::vector<Pattern> patterns() {
-  if (__builtin_cpu_supports("avx512f")) return PATTERNS(512);
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return PATTERNS(256);
-  return {};
+  if (__builtin_cpu_supports("avx512f"))
+    return four({read_512}, {write_store_512, write_stream_512}, {copy_store_512, copy_stream_512},
+                {triad_store_512, triad_stream_512});
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return four({read_256}, {write_store_256, write_stream_256}, {copy_store_256, copy_stream_256},
+                {triad_store_256, triad_stream_256});
+  return any_processor();
 }
 void end_of_streams() { _mm_sfence(); }
 
 #else
 
 double peak_gflops(unsigned) { return 0; }
-std::vector<Pattern> patterns() {
-  Pass triad = [](const Arrays& x) {
-    for (long i = 0; i < x.n; ++i) x.a[i] = x.b[i] + 3.0f * x.c[i];
-    return 0.0f;
-  };
-  return {{"triad", 3, {triad}}};
-}
+std::vector<Pattern> patterns() { return any_processor(); }
 void end_of_streams() {}
 
 #endif
