@@ -32,18 +32,24 @@ class Row:
     lay: Callable = lambda *args: args
     unlay: Callable = lambda y: y
     compiled: Callable = None
-    records: bool = False  # for a gradient
+    records: bool = False  # operations of the first argument, for its gradient
 
     def function(self, form):
         return torch.compile(self.compiled or self.f, fullgraph=True, dynamic=False) if form == "compile" else self.f
 
+    def laid(self, form, args):
+        args = self.lay(*args)
+        if self.records:  # the compiler transforms the function, and has nothing to record
+            args[0].requires_grad_(form == "eager")
+        return args
+
     def call(self, form):
-        f, args = self.function(form), self.lay(*(d() for d in self.data))
+        f, args = self.function(form), self.laid(form, [d() for d in self.data])
         return lambda: f(*args)
 
     def values(self, form, args, _):
         """The result of given arguments, both as rows_bench has them."""
-        y = self.unlay(self.function(form)(*self.lay(*args)))
+        y = self.unlay(self.function(form)(*self.laid(form, args)))
         return y.float() if y.dtype == torch.bfloat16 else y
 
 
@@ -57,7 +63,7 @@ def gradient(name, loss, *data):
     def recorded(x, *rest):
         return torch.autograd.grad(loss(x, *rest), x)[0]
 
-    row(name, recorded, *data, compiled=torch.func.grad(loss), records=True, lay=lambda x, *rest: (x.requires_grad_(), *rest))
+    row(name, recorded, *data, compiled=torch.func.grad(loss), records=True)
 
 
 def normal(seed, *shape):
