@@ -77,6 +77,7 @@ PROGRAM = """import sys
 if "--serve" not in sys.argv:
     print("one/real_time")
     print("two/real_time")
+    print("twofold/real_time")
     sys.exit()
 for line in sys.stdin:
     _, row, _ = line.split()
@@ -100,7 +101,7 @@ def check_gate():
         program.chmod(0o755)
         programs.append(program)
     for new, code, last in ((programs[1], 0, "0 of 2 rows fail"), (programs[2], 1, "1 of 2 rows fail: two")):
-        done = subprocess.run([sys.executable, root / "bench/compare/gate.py", "one|two", "--rounds", "3", "--programs", programs[0], new],
+        done = subprocess.run([sys.executable, root / "bench/compare/gate.py", "^(one|two)$", "--rounds", "3", "--programs", programs[0], new],
                               capture_output=True, text=True)
         expect((done.returncode, done.stdout.strip().rpartition("; ")[2]), (code, last), done.stdout + done.stderr)
 
