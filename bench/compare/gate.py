@@ -4,11 +4,12 @@
     python3 bench/compare/gate.py 'cnn|gpt' --base HEAD~3 --rounds 20
     python3 bench/compare/gate.py 'cnn' --programs OLD/rows_bench NEW/rows_bench
 
-In each round both time a row right after each other, the first of them in turn. A round's ratio is the new time over the old one; printed
-are the median of the rounds' ratios and, in brackets, between what it lies in 95 of 100 drawings of as many rounds with repetition, for
-wall time and for the processor time of all threads, and the ratio of the shortest wall times. Other work on the machine widens the bracket
-of wall time first. A row is slower where the whole bracket of either time is above 1, faster where that of wall time is below 1 and that
-of processor time is not above it, else level. The end is code 1 where a bracket is above 1 + --threshold.
+In each round both time a row right after each other, the first of them in turn, in fresh processes, since where a process finds its memory
+may make a row one or two per cent faster or slower for as long as it runs. A round's ratio is the new time over the old one. Printed are
+the median of the rounds' ratios and, in brackets, the values between which it lies in 95 of 100 drawings of as many rounds with repetition,
+for wall time and for the processor time of all threads; and the ratio of the shortest wall times. Other work on the machine widens the
+bracket of wall time first. A row is slower where the whole bracket of either time is above 1, faster where that of wall time is below 1 and
+that of processor time is not above it, else level. The program ends with code 1 where a whole bracket is above 1 + --threshold.
 """
 
 import argparse
@@ -17,7 +18,6 @@ import random
 import re
 import statistics
 import sys
-import time
 
 import machine
 import sides
@@ -76,7 +76,7 @@ def measure(workers, row, args):
         times = {}
         for which in (("old", "new") if i % 2 == 0 else ("new", "old")):
             times[which] = workers[which].ask(row, args.seconds, args.timeout)
-            time.sleep(0.02)  # until the spinning threads of the one before sleep
+            workers[which].stop()
         rounds.append((times["old"], times["new"]))
     return rounds
 
