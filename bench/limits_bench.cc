@@ -161,7 +161,7 @@ double gbytes(const Pattern& pattern, unsigned workers, long bytes) {
   const double each = double(n) * workers * pattern.arrays * sizeof(float);
   double best = 0;
   for (Pass pass : pattern.ways) {
-    long passes = 1;
+    long passes = std::max(1L, (64L << 20) / bytes);  // more than it takes to begin
     for (int i = 0; i < 5; ++i) {
       std::vector<float> sink(workers * 16);
       double s = together(workers, [&](unsigned w) {
@@ -170,7 +170,7 @@ double gbytes(const Pattern& pattern, unsigned workers, long bytes) {
         end_of_streams();
       });
       best = std::max(best, each * double(passes) / s * 1e-9);
-      passes = std::max(1L, long(double(passes) * std::min(0.01 / s, 1000.0)));
+      passes = std::max(passes, long(double(passes) * 0.01 / s));
     }
   }
   return best;

@@ -144,11 +144,11 @@ def of_group(rows, result):
 
 def summary(result):
     """By how much peers are behind on the whole, and the rows in which one is ahead."""
-    titles = {r.name: r.title for rows in row_table.GROUPS.values() for r in rows}
+    titles = {r.name: r.title for rows in row_table.GROUPS.values() for r in rows if r.kind != "peak"}
     ratios = {"JAX": {}, "PyTorch": {}}
     for name, sides in result["rows"].items():
         for peer, side in (("JAX", sides.get("jax")), ("PyTorch", fastest(sides))):
-            if side and "ratio" in side:
+            if side and "ratio" in side and name in titles:
                 ratios[peer][name] = side["ratio"]
     lines = []
     for peer, of_rows in ratios.items():
