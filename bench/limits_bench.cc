@@ -1,6 +1,8 @@
-// The limits of the machine, all cores together and one alone: fused multiply-adds of registers,
-// and a triad a = b + s * c of arrays that no cache holds, with streaming stores. Prints "NAME
-// CORES VALUE" lines in GFLOP/s and GB/s, the best of several tries.
+// The limits of the machine, all cores together and one alone: fused multiply-adds of registers, and
+// how fast arrays are read, written, copied and put together (a = b + s * c), by the bytes of all
+// arrays, from what lies in the first cache to what no cache holds. Prints "fma CORES GFLOP/s" and
+// "PATTERN CORES BYTES GB/s" lines, the best of several tries; stores are plain or streaming,
+// whatever is faster for that many bytes.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -26,6 +28,28 @@ double together(unsigned workers, F f) {
   f(0U);
   for (std::thread& t : threads) t.join();
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Arrays {
+  float *a, *b, *c;
+  long n;  // elements of each, a multiple of kStep
+};
+constexpr long kStep = 128;
+using Pass = float (*)(const Arrays&);
+// The same work in several ways; `arrays` says how many it takes, and so the bytes of an element.
+struct Pattern {
+  const char* name;
+  int arrays;
+  std::vector<Pass> ways;
+};
+
+// Where the vectors of the processor are not known, as the compiler makes it.
+std::vector<Pattern> any_processor() {
+  Pass triad = [](const Arrays& x) {
+    for (long i = 0; i < x.n; ++i) x.a[i] = x.b[i] + 3.0f * x.c[i];
+    return 0.0f;
+  };
+  return {{"triad", 3, {triad}}};
 }
 
 #if defined(__x86_64__)
@@ -62,39 +86,92 @@ double peak_gflops(unsigned workers) {
   return best;
 }
 
-void triad_part(float* a, const float* b, const float* c, long n) {
-  __m128 s = _mm_set1_ps(3.0f);
-  for (long i = 0; i < n; i += 4)
-    _mm_stream_ps(a + i, _mm_add_ps(_mm_load_ps(b + i), _mm_mul_ps(s, _mm_load_ps(c + i))));
-  _mm_sfence();
+// One instruction set's passes: vectors of type T and of W elements. A pass that reads adds in
+// eight chains, so that loads and not additions are what takes the time.
+#define PASSES(SUFFIX, TARGET, T, W, P)                                            \
+  __attribute__((target(TARGET), noinline)) float read_##SUFFIX(const Arrays& x) { \
+    T s[8];                                                                        \
+    for (T & v : s) v = P##_setzero_ps();                                          \
+    for (long i = 0; i < x.n; i += 8 * (W)) {                                      \
+      _Pragma("GCC unroll 8") for (int k = 0; k < 8; ++k) s[k] =                   \
+          P##_add_ps(s[k], P##_load_ps(x.a + i + k * (W)));                        \
+    }                                                                              \
+    for (int k = 1; k < 8; ++k) s[0] = P##_add_ps(s[0], s[k]);                     \
+    return P##_cvtss_f32(s[0]);                                                    \
+  }                                                                                \
+  STORES(SUFFIX, TARGET, T, W, P, store)                                           \
+  STORES(SUFFIX, TARGET, T, W, P, stream)
+
+#define STORES(SUFFIX, TARGET, T, W, P, STORE)                                                \
+  __attribute__((target(TARGET), noinline)) float write_##STORE##_##SUFFIX(const Arrays& x) { \
+    for (long i = 0; i < x.n; i += (W)) P##_##STORE##_ps(x.a + i, P##_set1_ps(1.0f));         \
+    return 0;                                                                                 \
+  }                                                                                           \
+  __attribute__((target(TARGET), noinline)) float copy_##STORE##_##SUFFIX(const Arrays& x) {  \
+    for (long i = 0; i < x.n; i += (W)) P##_##STORE##_ps(x.a + i, P##_load_ps(x.b + i));      \
+    return 0;                                                                                 \
+  }                                                                                           \
+  __attribute__((target(TARGET), noinline)) float triad_##STORE##_##SUFFIX(const Arrays& x) { \
+    T s = P##_set1_ps(3.0f);                                                                  \
+    for (long i = 0; i < x.n; i += (W))                                                       \
+      P##_##STORE##_ps(x.a + i, P##_fmadd_ps(s, P##_load_ps(x.c + i), P##_load_ps(x.b + i))); \
+    return 0;                                                                                 \
+  }
+
+PASSES(512, "avx512f", __m512, 16, _mm512)
+PASSES(256, "avx2,fma", __m256, 8, _mm256)
+
+using Ways = std::vector<Pass>;
+std::vector<Pattern> four(Ways read, Ways write, Ways copy, Ways triad) {
+  return {{"read", 1, read}, {"write", 1, write}, {"copy", 2, copy}, {"triad", 3, triad}};
 }
+std::vector<Pattern> patterns() {
+  if (__builtin_cpu_supports("avx512f"))
+    return four({read_512}, {write_store_512, write_stream_512}, {copy_store_512, copy_stream_512},
+                {triad_store_512, triad_stream_512});
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return four({read_256}, {write_store_256, write_stream_256}, {copy_store_256, copy_stream_256},
+                {triad_store_256, triad_stream_256});
+  return any_processor();
+}
+void end_of_streams() { _mm_sfence(); }
 
 #else
 
 double peak_gflops(unsigned) { return 0; }
-void triad_part(float* a, const float* b, const float* c, long n) {
-  for (long i = 0; i < n; ++i) a[i] = b[i] + 3.0f * c[i];
-}
+std::vector<Pattern> patterns() { return any_processor(); }
+void end_of_streams() {}
 
 #endif
 
-double triad_gbytes(unsigned workers) {
-  constexpr long kEach = 32L << 20;
-  auto array = [&] {
-    return std::unique_ptr<float, void (*)(void*)>(
-        static_cast<float*>(std::aligned_alloc(64, kEach * sizeof(float))), std::free);
-  };
-  auto a = array(), b = array(), c = array();
-  std::fill_n(a.get(), kEach, 0.0f);
-  std::fill_n(b.get(), kEach, 1.0f);
-  std::fill_n(c.get(), kEach, 2.0f);
+using Floats = std::unique_ptr<float, void (*)(void*)>;
+Floats array(long n) {
+  auto size = static_cast<std::size_t>(n) * sizeof(float);
+  Floats x(static_cast<float*>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096)), std::free);
+  std::fill_n(x.get(), n, 1.0f);
+  return x;
+}
+
+// Of arrays of `bytes` together, each worker's its own; each try goes over them for some 10 ms.
+double gbytes(const Pattern& pattern, unsigned workers, long bytes) {
+  const long n = bytes / pattern.arrays / long(sizeof(float)) / workers / kStep * kStep;
+  std::vector<std::vector<Floats>> memory(workers);
+  for (auto& of_worker : memory)
+    for (int i = 0; i < 3; ++i) of_worker.push_back(array(i < pattern.arrays ? n : kStep));
+  const double each = double(n) * workers * pattern.arrays * sizeof(float);
   double best = 0;
-  for (int i = 0; i < 8; ++i) {
-    long part = kEach / workers / 16 * 16;
-    double s = together(workers, [&](unsigned w) {
-      triad_part(a.get() + w * part, b.get() + w * part, c.get() + w * part, part);
-    });
-    best = std::max(best, 12.0 * static_cast<double>(part * workers) / s * 1e-9);
+  for (Pass pass : pattern.ways) {
+    long passes = std::max(1L, (64L << 20) / bytes);  // more than it takes to begin
+    for (int i = 0; i < 5; ++i) {
+      std::vector<float> sink(workers * 16);
+      double s = together(workers, [&](unsigned w) {
+        const Arrays x{memory[w][0].get(), memory[w][1].get(), memory[w][2].get(), n};
+        for (long k = 0; k < passes; ++k) sink[w * 16] += pass(x);
+        end_of_streams();
+      });
+      best = std::max(best, each * double(passes) / s * 1e-9);
+      passes = std::max(passes, long(double(passes) * 0.01 / s));
+    }
   }
   return best;
 }
@@ -103,8 +180,12 @@ double triad_gbytes(unsigned workers) {
 
 int main() {
   unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  for (unsigned n : {1U, cores}) {
+  std::vector<unsigned> counts{1U};
+  if (cores > 1) counts.push_back(cores);
+  for (unsigned n : counts) {
     std::printf("fma %u %.1f\n", n, peak_gflops(n));
-    std::printf("triad %u %.1f\n", n, triad_gbytes(n));
+    for (const Pattern& pattern : patterns())
+      for (long bytes = 64L << 10; bytes <= 256L << 20; bytes *= 4)
+        std::printf("%s %u %ld %.1f\n", pattern.name, n, bytes, gbytes(pattern, n, bytes));
   }
 }

@@ -18,6 +18,11 @@ void add_dispatch_rows() {
     return bound(f, t);
   });
   add("eager_add", [] { return bound([](Array x) { return x + x; }, ts::zeros({4})); });
+  // As a user writes an update without jit.
+  add("eager_update", [] {
+    return bound([](Array w, Array g) { return w - 0.1f * (g + 0.01f * w); }, ts::ones({8}),
+                 ts::ones({8}));
+  });
   add("pmap_plus_one", [] {
     return bound(ts::pmap([](Array x) { return x + 1; }), ts::zeros({4, 8}));
   });

@@ -21,6 +21,7 @@ import sys
 import time
 
 import compare
+import limits
 import machine
 import process_sides
 import sides
@@ -115,7 +116,7 @@ def main():
     folder = (args.folder or work).resolve()
     targets = ["checkpoint_bench", "limits_bench"] + ["tessera_mpi"] * (max(args.processes) > 1)
     programs = sides.build_ours(args.build.resolve(), not args.no_build, targets)
-    python = str(sides.jax_python(args.python, work))
+    python = sides.jax_python(args.python, work)
     if subprocess.run([python, "-c", "import orbax.checkpoint"], capture_output=True).returncode:
         sides.run([python, "-m", "pip", "install", "--quiet", "orbax-checkpoint"])
     before = machine.others_now()
@@ -125,7 +126,7 @@ def main():
     jax, orbax = sides.run([python, "-c", version]).split()
     result = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": machine.cpu(), "rounds": args.rounds, "seconds": 5,
               "mib": args.mib, "arrays": args.arrays, "processes": {}, "versions": {"JAX": jax, "Orbax": orbax},
-              "limits": compare.limits(programs)}
+              "limits": limits.measured(programs)}
     environment = sides.clean_environment()
     arguments = [str(folder), str(args.mib), str(args.arrays)]
     start, others = time.monotonic(), machine.Others()

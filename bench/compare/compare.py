@@ -1,12 +1,14 @@
-"""Runs the same workloads in Tessera, JAX and LibTorch, in alternation, and prints medians and ratios.
+"""Runs the same workloads in Tessera, JAX and PyTorch, in alternation, and prints medians, ratios and the limits of the machine.
 
-    python3 bench/compare/compare.py                      # everything; makes a virtual environment with JAX, builds what is needed
-    python3 bench/compare/compare.py --rows 'cnn|gpt' --quick --python /path/to/python/with/jax
+    python3 bench/compare/compare.py    # everything; makes virtual environments with JAX and with PyTorch, builds what is needed
+    python3 bench/compare/compare.py --rows 'cnn|gpt' --quick --python /path/to/python/with/jax --python-torch /path/to/python/with/torch
 
 Every round of a row times all sides right after each other; a ratio is the median over the rounds of that round's ratio. Where JAX
-has several forms of a row, all are timed and the fastest counts. A side that hangs is killed and named in the table; the others go on.
-Results go to build/compare/results.json and table.md. `--write` also puts them into docs/performance.md; it takes at least five
-rounds, and refuses where other work keeps the machine busy, before or meanwhile.
+has several forms of a row, all are timed and the fastest counts. PyTorch is three sides: its operations as they are called, the whole row
+in one function of torch.compile, and operations called from C++ in the rows that are about calls. A side that hangs is killed and named in
+the table; the others go on. Results go to build/compare/results.json and table.md. `--write` also puts them into docs/performance.md, or
+into docs/performance_avx2.md where the processor has no AVX-512; it takes at least five rounds, and refuses where other work keeps the
+machine busy, before or meanwhile.
 """
 
 import argparse
@@ -17,25 +19,21 @@ import statistics
 import sys
 import time
 
+import limits
 import machine
 import rows as row_table
 import sides
 import table
 
 
-def limits(folder):
-    """{"fma": {cores: GFLOP/s}, "triad": {cores: GB/s}}"""
-    measured = {}
-    for line in sides.run([folder / "limits_bench"]).splitlines():
-        name, cores, value = line.split()
-        measured.setdefault(name, {})[int(cores)] = float(value)
-    return measured
+SHORT = 1000.0  # microseconds of a call, of which a third of the time tells as much
 
 
-def measure(row, side, program, args, first_round):
-    """A list of numbers, the row's own first: microseconds, or bytes."""
+def measure(row, side, program, args, before):
+    """A list of numbers, the row's own first: microseconds, or bytes. `before` is what the rounds before gave."""
     if row.kind == "steady":
-        return side.time(row, program, args.seconds, args.timeout * (2 if first_round else 1))
+        seconds = args.seconds / 3 if before and before[0][0] < SHORT else args.seconds
+        return side.time(row, program, seconds, args.timeout * (1 if before else 3))
     call, seconds, peak = side.run_once(row, program, 2 * args.timeout)
     return {"first": (call,), "start": (seconds * 1e6,), "peak": (peak * 1024.0,)}[row.kind]
 
@@ -68,7 +66,7 @@ def run_row(row, active, args):
                 if "error" in side:
                     continue
                 try:
-                    side["rounds"].append(measure(row, active[name], program, args, i == 0))
+                    side["rounds"].append(measure(row, active[name], program, args, side["rounds"]))
                 except sides.Failed as e:
                     result[name][form] = {"error": str(e)}
                 time.sleep(0.05)  # until the spinning threads of the one before sleep
@@ -89,12 +87,13 @@ def parse():
     p.add_argument("--quick", action="store_true", help="two short rounds")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--seconds", type=float, default=0.3, help="of each side in each round")
-    p.add_argument("--timeout", type=float, default=60, help="seconds after which a side counts as hung; twice that where it compiles")
-    p.add_argument("--python", help="interpreter that has JAX; without it a virtual environment is made")
+    p.add_argument("--timeout", type=float, default=60, help="seconds after which a side counts as hung; three times that where it compiles")
+    p.add_argument("--python", help="interpreter that has JAX and flatbuffers; without it a virtual environment is made")
+    p.add_argument("--python-torch", help="interpreter that has PyTorch 2; without it a virtual environment is made")
     p.add_argument("--build", type=pathlib.Path, default=sides.ROOT / "build/release", help="build folder of Tessera")
     p.add_argument("--no-build", action="store_true", help="take the programs of the build folder as they are")
     p.add_argument("--only", default="jax,torch", help="peers to run, of jax and torch; empty for none")
-    p.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    p.add_argument("--write", action="store_true", help="put the table into docs/performance.md, or docs/performance_avx2.md")
     args = p.parse_args()
     if args.write and (args.rows or args.quick or args.only != p.get_default("only")):
         p.error("--write takes the whole table: leave --rows, --quick and --only out")
@@ -122,30 +121,33 @@ def main():
         refuse_where_busy(before, "now")
     result = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": machine.cpu(), "rounds": args.rounds,
               "seconds": args.seconds, "versions": {}, "rows": {}}
-    result["limits"] = limits(programs)
+    result["limits"] = limits.measured(programs)
     with open(work / "log.txt", "w", encoding="utf-8") as log:
         ours = [str(programs / "rows_bench")]
         every = {"tessera": sides.Side(ours, environment, log),
                  "isolated": sides.Side(ours, dict(environment, TESSERA_ISOLATE="1"), log)}
         if "jax" in peers:
-            python = str(sides.jax_python(args.python, work))
+            python = sides.jax_python(args.python, work)
             every["jax"] = sides.JaxSide([python, str(sides.HERE / "jax_rows.py")], environment, log)
             result["versions"]["JAX"] = sides.run([python, "-c", "import jax; print(jax.__version__)"]).strip()
         if "torch" in peers:
-            built = sides.build_torch(work)
-            if isinstance(built, str):
-                print(f"LibTorch is left out: {built}", file=sys.stderr)
-                result["no_torch"] = built
+            python = sides.torch_python(args.python_torch, work)
+            program = [python, str(sides.HERE / "torch_rows.py")]
+            cached = dict(environment, TORCHINDUCTOR_CACHE_DIR=str(work / "inductor"))
+            every |= {side: sides.TorchSide(program, cached, log) for side in row_table.BOTH}
+            result["versions"]["PyTorch"] = sides.run([python, "-c", "import torch; print(torch.__version__)"]).strip()
+            command, why = sides.build_libtorch(python, work)
+            if command:
+                every["libtorch"] = sides.Side(command, environment, log)
             else:
-                every["torch"] = sides.Side(*built, log)
-                result["versions"]["LibTorch"] = sides.run(built[0], env=built[1]).strip()
+                print(f"PyTorch from C++ is left out: {why}", file=sys.stderr)
         start, others = time.monotonic(), machine.Others()
         try:
             for row in (r for group in row_table.GROUPS.values() for r in group):
                 if not re.search(args.rows, row.name):
                     continue
-                takes = {"tessera": True, "isolated": row.shares, "jax": row.jax, "torch": row.torch}
-                active = {n: s for n, s in every.items() if takes[n]}
+                takes = {"tessera": True, "isolated": row.shares, "jax": row.jax}
+                active = {n: s for n, s in every.items() if takes.get(n, n in row.torch)}
                 result["rows"][row.name] = run_row(row, active, args)
                 print(table.progress(row, result["rows"][row.name]), flush=True)
             if not args.rows:
@@ -161,7 +163,7 @@ def main():
     print("\n" + text)
     if args.write:
         refuse_where_busy(result["others"], "meanwhile")
-        table.write_into(sides.ROOT / "docs/performance.md", text)
+        table.write_into(sides.ROOT / "docs" / table.page(result), text)
 
 
 if __name__ == "__main__":

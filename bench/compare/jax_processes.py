@@ -2,7 +2,7 @@
 
     python jax_processes.py COORDINATOR PROCESSES PROCESS DEVICES --serve
 
-Every process is given the same requests, in the protocol of jax_rows.py, and makes the same calls; process 0 says how many, measures and
+Every process is given the same requests, in the protocol of serving.py, and makes the same calls; process 0 says how many, measures and
 answers. DEVICES are those of all processes together. `--first ROW` runs a row once.
 """
 
@@ -24,6 +24,7 @@ import numpy as np  # noqa: E402
 from jax.experimental import multihost_utils  # noqa: E402
 
 import jax_rows  # noqa: E402
+import serving  # noqa: E402
 
 BATCHES = 8
 
@@ -46,9 +47,9 @@ def time_calls(call, budget):
     counts = max(1, int(budget / BATCHES / once)), min(max(3, int(budget / once)), BATCHES)
     batch, batches = map(int, multihost_utils.broadcast_one_to_all(np.array(counts, np.int32)))
     multihost_utils.sync_global_devices("time_calls")
-    cpu = jax_rows.cpu_seconds()
+    cpu = serving.cpu_seconds()
     wall = statistics.median([elapsed(call, batch) / batch for _ in range(batches)])
-    return wall, (jax_rows.cpu_seconds() - cpu) / (batch * batches)
+    return wall, (serving.cpu_seconds() - cpu) / (batch * batches)
 
 
 def serve():

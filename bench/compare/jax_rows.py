@@ -1,9 +1,6 @@
-"""The rows of rows_bench in JAX, under the same names and the same protocol.
+"""The rows of rows_bench in JAX, under the same names; requests as serving.py has them.
 
     XLA_FLAGS=--xla_force_host_platform_device_count=4 python jax_rows.py --serve
-
-Reads "time ROW SECONDS" lines, answers "ok WALL_US CPU_US" or "error TEXT". `--first ROW` makes the row, runs it once and prints
-the microseconds of that call; `--peak ROW` runs it five times, for the memory that takes.
 
 A row over several devices has up to three forms, named behind it: ROW@pmap; ROW@jit, a program of whole arrays whose arguments are
 sharded by NamedSharding; ROW@shard_map. Arguments lie on their devices before the clock starts, and what Tessera's row donates is
@@ -12,16 +9,14 @@ donated.
 
 import functools
 import pathlib
-import resource
-import statistics
-import sys
-import time
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import export, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+import serving
 
 ROWS = {}
 SPLIT, WHOLE = PartitionSpec("i"), PartitionSpec()
@@ -93,6 +88,7 @@ def mapped(name, f, *data, devices=4, whole, out=SPLIT, specs=None, forms=("pmap
 row("jit_scalar")(lambda: bound(jax.jit(lambda x: x + 1), jnp.zeros(())))
 row("jit_tree_100")(lambda: bound_tree(jax.jit(lambda t: [x + 1 for x in t]), [jnp.zeros(()) for _ in range(100)]))
 row("eager_add")(lambda: bound(lambda x: x + x, jnp.zeros(4)))
+row("eager_update")(lambda: bound(lambda w, g: w - 0.1 * (g + 0.01 * w), jnp.ones(8), jnp.ones(8)))
 mapped("pmap_plus_one", lambda x: x + 1, lambda: jnp.zeros((4, 8)), whole=lambda x: x + 1)
 mapped("pmap_psum", lambda x: lax.psum(x, "i"), lambda: jnp.zeros((4, 8)), whole=lambda x: x.sum(0), out=WHOLE)
 row("grad_eager")(lambda: bound(jax.grad(lambda x: jnp.sum(jnp.sin(x) * x)), jnp.ones(8)))
@@ -301,6 +297,7 @@ def rnn():
     return bound(jax.jit(final), w)
 
 
+@row("rnn_grad_flushed")  # XLA's kernels always take subnormal numbers for zeros
 @row("rnn_grad")
 def rnn_grad():
     final, w = rnn_parts()
@@ -467,8 +464,8 @@ def norm_params():
     return {"s": jnp.ones(WIDTH), "b": jnp.zeros(WIDTH)}
 
 
-def gpt_params():
-    keys = iter(jax.random.split(jax.random.key(0), 3 + 4 * LAYERS))
+def gpt_params(layers=LAYERS):
+    keys = iter(jax.random.split(jax.random.key(0), 3 + 4 * layers))
     return {
         "tokens": jax.random.normal(next(keys), (VOCABULARY, WIDTH)) * 0.06,
         "positions": jax.random.normal(next(keys), (SEQUENCE, WIDTH)) * 0.06,
@@ -478,7 +475,7 @@ def gpt_params():
             "n1": norm_params(), "n2": norm_params(),
             "qkv": dense(next(keys), WIDTH, 3 * WIDTH), "project": dense(next(keys), WIDTH, WIDTH),
             "up": dense(next(keys), WIDTH, 4 * WIDTH), "down": dense(next(keys), 4 * WIDTH, WIDTH),
-        } for _ in range(LAYERS)],
+        } for _ in range(layers)],
     }
 
 
@@ -599,7 +596,8 @@ for name, loss, params, data, batch, counts in (
         ("cnn", cnn_loss, cnn_params, images, 128, (0, 4, 8)),
         ("cnn_96", cnn_loss, cnn_params, images, 96, (4, 96)),
         ("cnn_bf16", lambda p, x, y: cnn_loss(p, x, y, jnp.bfloat16), cnn_params, images, 128, (0,)),
-        ("gpt", gpt_loss, gpt_params, text, 8, (0, 4, 8))):
+        ("gpt", gpt_loss, gpt_params, text, 8, (0, 4, 8)),
+        ("gpt_deep", gpt_loss, lambda: gpt_params(48), text, 8, (0,))):
     for n in counts:
         for form in ("pmap", "jit", "shard_map") if n else ("",):
             row(f"{name}/{n or 'one'}" + (f"@{form}" if form else ""))(
@@ -607,12 +605,7 @@ for name, loss, params, data, batch, counts in (
                 training(loss, params, data, batch, n, form))
 
 
-# --- timing
-def cpu_seconds():
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
-
-
+# --- models from files
 def exported(name):
     """A model of examples/20_from_jax, read from its file, with weights that its `init` drew."""
     folder = pathlib.Path(__file__).resolve().parents[2] / "examples" / "20_from_jax" / "models"
@@ -627,51 +620,5 @@ for model in ("resnet", "transformer", "diffusion"):
     row(f"from_jax/{model}")(functools.partial(exported, model))
 
 
-def time_calls(call, budget):
-    """Wall time, the median over batches of calls that last about `budget` seconds together; CPU time of all threads."""
-    clock = time.perf_counter
-    start = clock()
-    call()
-    batch = max(1, int(budget / 8 / max(clock() - start, 1e-7)))
-    times, cpu, begin = [], cpu_seconds(), clock()
-    while not times or clock() - begin < budget:
-        start = clock()
-        for _ in range(batch):
-            call()
-        times.append((clock() - start) / batch)
-    return statistics.median(times), (cpu_seconds() - cpu) / (batch * len(times))
-
-
-def serve():
-    current, calls = None, {}  # the forms of one row
-    for line in sys.stdin:
-        _, name, budget = line.split()
-        try:
-            if name.partition("@")[0] != current:
-                calls = {}
-                current = name.partition("@")[0]
-            if name not in calls:
-                call = ROWS[name]()
-                call()
-                call()
-                calls[name] = call
-            wall, cpu = time_calls(calls[name], float(budget))
-            print(f"ok {wall * 1e6:.4f} {cpu * 1e6:.4f}", flush=True)
-        except Exception as e:  # a row that the peer cannot run is reported, the others go on
-            print("error", " ".join(str(e).split()) or type(e).__name__, flush=True)
-
-
-def once(name, calls):
-    call = ROWS[name]()
-    start = time.perf_counter()
-    call()
-    print(f"ok {(time.perf_counter() - start) * 1e6:.4f}", flush=True)
-    for _ in range(calls - 1):
-        call()
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "--serve":
-        serve()
-    else:
-        once(sys.argv[2], {"--first": 1, "--peak": 5}[sys.argv[1]])
+    serving.main(lambda name: ROWS[name]())

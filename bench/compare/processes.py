@@ -20,6 +20,7 @@ import time
 from dataclasses import dataclass
 
 import compare
+import limits
 import machine
 import process_sides
 import sides
@@ -113,7 +114,7 @@ def parse():
     p.add_argument("--quick", action="store_true", help="two short rounds")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--seconds", type=float, default=0.3, help="of each side in each round")
-    p.add_argument("--timeout", type=float, default=60, help="seconds after which a side counts as hung; twice that where it compiles")
+    p.add_argument("--timeout", type=float, default=60, help="seconds after which a side counts as hung; three times that where it compiles")
     p.add_argument("--python", help="interpreter that has JAX; without it a virtual environment is made")
     p.add_argument("--build", type=pathlib.Path, default=sides.ROOT / "build/release", help="build folder of Tessera")
     p.add_argument("--no-build", action="store_true", help="take the programs of the build folder as they are")
@@ -146,14 +147,14 @@ def main():
     work = sides.ROOT / "build/compare"
     work.mkdir(parents=True, exist_ok=True)
     programs = sides.build_ours(args.build.resolve(), not args.no_build, ("rows_bench", "limits_bench", "tessera_mpi"))
-    python = str(sides.jax_python(args.python, work))
+    python = sides.jax_python(args.python, work)
     before = machine.others_now()
     if args.write:
         compare.refuse_where_busy(before, "now")
     result = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": machine.cpu(), "rounds": args.rounds,
               "seconds": args.seconds, "processes": args.processes, "devices": args.devices, "rows": {},
               "versions": {"JAX": sides.run([python, "-c", "import jax; print(jax.__version__)"]).strip()}}
-    result["limits"] = compare.limits(programs)
+    result["limits"] = limits.measured(programs)
     every = [row for row in rows(args.devices) if re.search(args.rows, row.name)]
     with open(work / "processes.log", "w", encoding="utf-8") as log:
         active = all_sides(args, programs, python, log)

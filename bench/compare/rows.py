@@ -8,7 +8,7 @@ class Row:
     name: str
     title: str
     jax: int = 1  # virtual devices of JAX's process; 0: no counterpart
-    torch: bool = False
+    torch: tuple = ()  # of PyTorch's sides, which run one device: "eager", "compiled", "libtorch"
     goal: float = 1.0  # of JAX's time over ours
     amount: float = 0.0  # work of one call, for a rate
     unit: str = ""
@@ -25,7 +25,7 @@ class Row:
         """{form: the row as a side's program knows it}; JAX has several forms of what runs on several devices."""
         if side == "jax" and self.jax > 1:
             return {form: f"{self.program}@{form}" for form in self.forms}
-        return {"": self.program}
+        return {"": self.program + {"eager": "@eager", "compiled": "@compile"}.get(side, "")}
 
     @property
     def shares(self):
@@ -33,6 +33,7 @@ class Row:
         return self.jax > 1 and self.kind == "steady"
 
 
+BOTH = ("eager", "compiled")
 LARGE = 16 * 1024 * 1024
 SQUARE = 4096 * 4096
 
@@ -42,13 +43,14 @@ def energy(side, title, n, **more):
 
 
 def training(name, title, devices, **more):
-    return Row(f"{name}/{devices or 'one'}", f"{title}, {f'{devices} devices' if devices else 'one device'}", jax=devices or 1, **more)
+    return Row(f"{name}/{devices or 'one'}", f"{title}, {f'{devices} devices' if devices else 'one device'}", jax=devices or 1,
+               torch=() if devices else BOTH, **more)
 
 
-def first(name, title, devices):
+def first(name, title, devices, torch=("compiled",)):
     which = devices or "one"
     return Row(f"first:{name}/{which}", f"{title} first call, {f'{devices} devices' if devices else 'one device'}",
-               jax=devices or 1, goal=3, kind="first",
+               jax=devices or 1, torch=() if devices else torch, goal=3, kind="first",
                note="tracing, derivatives, planning, LLVM and one step; nothing cached on disk")
 
 
@@ -66,51 +68,54 @@ def sharded(way, title, goal=1.0, **more):
 
 
 def alone(*names):
-    """Operations without parameters, under readable titles."""
-    return [Row(f"op/{n}", n.replace("_", " ")) for n in names]
+    """Operations without parameters, under readable titles; PyTorch has no cube root."""
+    return [Row(f"op/{n}", n.replace("_", " "), torch=BOTH if n != "cbrt" else ()) for n in names]
 
 
 GROUPS = {
     "Calls": [
-        Row("jit_scalar", "jit of one scalar op", goal=3,
+        Row("jit_scalar", "jit of one scalar op", torch=(*BOTH, "libtorch"), goal=3,
             note="signature check, one kernel, one result"),
-        Row("jit_tree_100", "jit over a tree of 100 leaves", goal=3,
+        Row("jit_tree_100", "jit over a tree of 100 leaves", torch=(*BOTH, "libtorch"), goal=3,
             note="a third is malloc and free: a handle, a record and a buffer for each result"),
-        Row("eager_add", "eager `x + x`", torch=True, goal=3,
+        Row("eager_add", "eager `x + x`", torch=("eager", "libtorch"), goal=3,
             note="the compiled program of the last such call is found by its types, without hashing"),
+        Row("eager_update", "eager `w - 0.1 * (g + 0.01 * w)`", torch=("eager", "libtorch"), goal=3),
         Row("pmap_plus_one", "pmap `x + 1`, (4, 8)", 4, goal=3,
             note="runs on the caller's thread"),
         Row("pmap_psum", "pmap `psum`, (4, 8)", 4, goal=3,
             note="runs on the caller's thread; one pass over the devices' blocks"),
         Row("pmap_chained", "pmap fed its own output", 4, goal=3),
-        Row("grad_eager", "grad of a function, traced at each call", goal=3,
+        Row("grad_eager", "grad of a function, traced at each call", torch=("eager", "libtorch"), goal=3,
             note="traced and hashed each time: its result depends on what the callable captures"),
     ],
     "Array programs": [
-        *(energy("pmap", "pmap sum(x^2 + sin x cos x), 4 x", n, jax=4, torch=True) for n in (1000, 10000, 100000, 1000000)),
-        *(energy("jit", "sequential, jit, 4 x", n) for n in (1000, 10000, 100000, 1000000)),
-        *(energy("eager", "sequential, eager, 4 x", n, torch=True) for n in (1000, 10000, 100000, 1000000)),
-        Row("multiply_add", "v * 3 + w, 16 M", torch=True, goal=3, amount=12e-9 * LARGE, unit="GB/s",
+        *(energy("pmap", "pmap sum(x^2 + sin x cos x), 4 x", n, jax=4, torch=BOTH) for n in (1000, 10000, 100000, 1000000)),
+        *(energy("jit", "sequential, jit, 4 x", n, torch=("compiled",)) for n in (1000, 10000, 100000, 1000000)),
+        *(energy("eager", "sequential, eager, 4 x", n, torch=("eager",)) for n in (1000, 10000, 100000, 1000000)),
+        Row("multiply_add", "v * 3 + w, 16 M", torch=BOTH, goal=3, amount=12e-9 * LARGE, unit="GB/s",
             note="one pass over memory; the result's pages are warm"),
-        Row("chain", "log1p exp tanh, 16 M", torch=True, goal=3, amount=1e-6 * LARGE, unit="M/s",
+        Row("chain", "log1p exp tanh, 16 M", torch=BOTH, goal=3, amount=1e-6 * LARGE, unit="M/s",
             note="the functions are emitted in place: one pass, some eighty instructions a vector of elements"),
-        Row("sum", "sum, 16 M", torch=True, amount=4e-9 * LARGE, unit="GB/s",
+        Row("sum", "sum, 16 M", torch=BOTH, amount=4e-9 * LARGE, unit="GB/s",
             note="reads only: all sides at the speed of memory"),
-        Row("softmax", "softmax of rows, 4096 x 4096", torch=True, amount=8e-9 * SQUARE, unit="GB/s",
+        Row("softmax", "softmax of rows, 4096 x 4096", torch=BOTH, amount=8e-9 * SQUARE, unit="GB/s",
             note="one kernel, a row at a time in the cache"),
-        Row("transpose", "transpose, 4096 x 4096", torch=True, amount=8e-9 * SQUARE, unit="GB/s",
+        Row("transpose", "transpose, 4096 x 4096", torch=BOTH, amount=8e-9 * SQUARE, unit="GB/s",
             note="squares of registers"),
-        Row("normals", "4 M normals", torch=True, amount=4 * 1.048576, unit="M/s",
-            note="Threefry and the inverse error function in one kernel; LibTorch's are Box-Muller's of another generator"),
-        *(Row(f"matmul/{n}", f"matmul {n}", torch=True, goal=0.95, amount=2e-9 * n**3, unit="GFLOP/s",
+        Row("normals", "4 M normals", torch=BOTH, amount=4 * 1.048576, unit="M/s",
+            note="Threefry and the inverse error function in one kernel; PyTorch's are Box-Muller's of another generator"),
+        *(Row(f"matmul/{n}", f"matmul {n}", torch=BOTH, goal=0.95, amount=2e-9 * n**3, unit="GFLOP/s",
               note="oneDNN, in 2 to 8 blocks by shape alone") for n in (256, 512, 1024, 2048)),
         Row("matmul_by_rows/512", "matmul 512, rows over 4 devices", 4, amount=2e-9 * 512**3, unit="GFLOP/s",
             note="a task a device"),
         Row("matmul_by_columns/512", "matmul 512, columns over 4 devices", 4, amount=2e-9 * 512**3, unit="GFLOP/s"),
-        Row("rnn", "RNN of 64, scan of 1,000 steps", torch=True,
+        Row("rnn", "RNN of 64, scan of 1,000 steps", torch=BOTH,
             note="one fused kernel a step, whose operands are looked up once a loop"),
-        Row("rnn_grad", "... its gradient", torch=True,
+        Row("rnn_grad", "... its gradient", torch=("eager",),
             note="two thirds are arithmetic with subnormal numbers, in which the gradient vanishes; JAX takes them for zero, and so it would be 330 us"),
+        Row("rnn_grad_flushed", "... its gradient, subnormal numbers taken for zeros",
+            note="`set_flush_denormal(true)`: what XLA always does"),
     ],
     "Functions of 2 M elements": alone(
         "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "arcsin", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arctanh",
@@ -153,7 +158,7 @@ GROUPS = {
             ("data", "data parallel by specs"), ("fsdp", "fully sharded"), ("tensor", "tensor"), ("2x2", "2 x 2"))),
     ],
     "Training": [
-        training("mlp", "MLP", 0, torch=True,
+        training("mlp", "MLP", 0,
             note="nine tenths in matrix products"),
         training("mlp", "MLP", 4),
         training("mlp", "MLP", 8,
@@ -163,7 +168,7 @@ GROUPS = {
             note="weights' gradients are one product over the rows of all devices; a forward product of 5 rows is a call of 1 to 13 us, at three quarters of a large one's speed"),
         first("mlp", "MLP", 0),
         first("mlp", "MLP", 4),
-        training("cnn", "CNN", 0, torch=True, goal=3,
+        training("cnn", "CNN", 0, goal=3,
             note="70 % in convolutions, at 200 GFLOP/s a core"),
         training("cnn", "CNN", 4, goal=3),
         training("cnn", "CNN", 8, goal=3),
@@ -174,18 +179,21 @@ GROUPS = {
             note="widened to float32 for oneDNN and rounded"),
         first("cnn", "CNN", 0),
         first("cnn", "CNN", 4),
-        training("gpt", "GPT", 0, torch=True,
+        training("gpt", "GPT", 0,
             note="nine tenths in matrix products"),
         training("gpt", "GPT", 4),
         training("gpt", "GPT", 8),
         first("gpt", "GPT", 0),
         first("gpt", "GPT", 4),
+        first("gpt_deep", "GPT of 48 layers", 0, torch=()),
     ],
     "Processes": [
         *from_jax("resnet", "ResNet-18 exported by JAX, 8 images"),
         *from_jax("transformer", "transformer exported by JAX, a token"),
         *from_jax("diffusion", "diffusion step exported by JAX"),
-        Row("start:jit_scalar", "start of a process to its first result", torch=False, kind="start"),
+        Row("start:jit_scalar", "start of a process to its first result", torch=BOTH, kind="start"),
+        Row("peak:cnn/one", "peak memory, five CNN steps, one device", torch=BOTH, kind="peak"),
+        Row("peak:gpt/one", "peak memory, five GPT steps, one device", torch=BOTH, kind="peak"),
         Row("peak:cnn/4", "peak memory, five CNN steps, 4 devices", 4, kind="peak"),
         Row("peak:cnn/8", "peak memory, five CNN steps, 8 devices", 8, kind="peak"),
         Row("peak:gpt/8", "peak memory, five GPT steps, 8 devices", 8, kind="peak"),

@@ -1,17 +1,19 @@
 """The programs that are compared: how they are built, started, asked and stopped."""
 
-import glob
 import os
 import pathlib
 import select
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-JAX = "jax==0.10.2"
+# What is installed into an environment, and what of it is imported.
+JAX = {"jax": "jax==0.10.2", "flatbuffers": "flatbuffers"}  # without the second JAX reads no exported functions
+TORCH = {"torch": "torch==2.15.0"}
 
 
 class Failed(Exception):
@@ -74,6 +76,16 @@ class Worker:
             self.process.wait()
             self.process = None
 
+    def finish(self, seconds=20):
+        """The process ends by itself where it can, and waits for its own, whose time counts as this program's then."""
+        if self.process:
+            self.process.stdin.close()
+            try:
+                self.process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                pass
+        self.stop()
+
 
 def peak_memory(pid):
     """Resident kilobytes at most so far."""
@@ -105,11 +117,12 @@ class Side:
     def devices(self, _):
         return 0
 
-    def run_once(self, row, program, timeout):
+    def run_once(self, row, program, timeout, **settings):
         """A fresh process: (microseconds of the first call, seconds to the first result, peak kilobytes)."""
+        environment = dict(self.environment_of(self.devices(row)), **settings)
         mode = "--peak" if row.kind == "peak" else "--first"
         start = time.perf_counter()
-        with subprocess.Popen(self.command + [mode, program], env=self.environment_of(self.devices(row)),
+        with subprocess.Popen(self.command + [mode, program], env=environment,
                               stdout=subprocess.PIPE, stderr=self.log) as process:
             ready, _, _ = select.select([process.stdout], [], [], timeout)
             if not ready:
@@ -136,7 +149,7 @@ class Side:
 
     def stop(self):
         for w in self.workers.values():
-            w.stop()
+            w.finish()
 
 
 class JaxSide(Side):
@@ -147,6 +160,13 @@ class JaxSide(Side):
         return dict(self.environment, XLA_FLAGS=f"--xla_force_host_platform_device_count={devices}")
 
 
+class TorchSide(Side):
+    def run_once(self, row, program, timeout, **settings):
+        """torch.compile finds nothing on disk that an earlier process left there."""
+        with tempfile.TemporaryDirectory() as cache:
+            return super().run_once(row, program, timeout, TORCHINDUCTOR_CACHE_DIR=cache, TORCHINDUCTOR_FORCE_DISABLE_CACHES="1")
+
+
 def run(command, **more):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **more)
     if done.returncode:
@@ -154,46 +174,53 @@ def run(command, **more):
     return done.stdout
 
 
-def build_ours(folder, build, targets=("rows_bench", "limits_bench")):
+def build_ours(folder, build, targets=("rows_bench", "limits_bench"), source=ROOT):
     if build:
         if not (folder / "CMakeCache.txt").exists():
-            run(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+            run(["cmake", "-S", source, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                  "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG", "-DTESSERA_BUILD_BENCH=ON"])
         run(["cmake", "--build", folder, "--target", *targets])
     return folder / "bench"
 
 
 def clean_environment():
-    """Without settings that would change either side; compiled kernels come from no disk cache."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("TESSERA_", "XLA_", "JAX_", "OMP_", "OPENBLAS_", "GOMP_"))}
+    """Without settings that would change a side; compiled kernels come from no disk cache."""
+    changing = ("TESSERA_", "XLA_", "JAX_", "TORCH", "PYTORCH_", "OMP_", "MKL_", "KMP_", "OPENBLAS_", "GOMP_")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(changing)}
     return dict(kept, TESSERA_CACHE="off", JAX_PLATFORMS="cpu")
 
 
-def jax_python(python, work):
-    """An interpreter with JAX: the given one, or that of a virtual environment made here."""
+def python_with(packages, python, venv):
+    """An interpreter that has the packages: the given one, or that of a virtual environment made here."""
     if python:
-        return python
-    venv = work / "venv"
-    if not (venv / "bin/python").exists():
+        return str(python)
+    made = venv / "bin/python"
+    if not made.exists():
         run([sys.executable, "-m", "venv", venv])
-    if not glob.glob(str(venv / "lib/python*/site-packages/jax/version.py")):
-        run([venv / "bin/python", "-m", "pip", "install", "--quiet", JAX])
-    return venv / "bin/python"
+    if subprocess.run([made, "-c", "import " + ", ".join(packages)], capture_output=True).returncode:
+        run([made, "-m", "pip", "install", "--quiet", *packages.values()])
+    return str(made)
 
 
-def build_torch(work):
-    """(command, environment) of the LibTorch program, or why there is none."""
-    if not pathlib.Path("/usr/include/torch/csrc/api/include/torch/torch.h").exists():
-        return "libtorch-dev is not installed"
-    blas = glob.glob("/usr/lib/*/openblas-pthread/libblas.so.3")
-    if not blas:
-        return "libopenblas0-pthread is not installed"
-    source, program = HERE / "torch_rows.cc", work / "torch_rows"
+def jax_python(python, work):
+    return python_with(JAX, python, work / "venv")
+
+
+def torch_python(python, work):
+    return python_with(TORCH, python, work / "venv_torch")
+
+
+def build_libtorch(python, work):
+    """The command of the program that calls PyTorch from C++, built with the libraries of its wheel; or None, and why there is none."""
+    where = "import torch; print(torch.__path__[0], int(torch.compiled_with_cxx11_abi()))"
+    folder, abi = run([python, "-c", where]).rsplit(maxsplit=1)
+    source, program = HERE / "torch_calls.cc", work / "torch_calls"
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         compiler = shutil.which("g++") or shutil.which("c++")
-        done = subprocess.run([compiler, "-std=c++17", "-O2", "-I/usr/include/torch/csrc/api/include", source, "-o", program,
-                               "-ltorch", "-ltorch_cpu", "-lc10"], capture_output=True, text=True)
+        includes = [f"-isystem{folder}/include", f"-isystem{folder}/include/torch/csrc/api/include"]
+        done = subprocess.run([compiler, "-std=c++20", "-O2", f"-D_GLIBCXX_USE_CXX11_ABI={abi}", *includes, source, "-o", program,
+                               f"-L{folder}/lib", f"-Wl,-rpath,{folder}/lib", "-Wl,--no-as-needed", "-ltorch", "-ltorch_cpu", "-lc10"],
+                              capture_output=True, text=True)
         if done.returncode:
-            return "its program does not build: " + next((l for l in done.stderr.splitlines() if "error" in l), "")[:200]
-    # Debian's LibTorch takes whatever libblas.so.3 is; this one, so that products are not the reference BLAS's.
-    return [str(program)], dict(clean_environment(), LD_LIBRARY_PATH=os.path.dirname(blas[0]))
+            return None, "its program does not build: " + next((l for l in done.stderr.splitlines() if "error" in l), "")[:200]
+    return [str(program)], ""

@@ -1,7 +1,16 @@
 """The measurements as text: one line a row while they run, and the tables of docs/performance.md."""
 
+import statistics
+
+import limits as peaks
 import machine
 import rows as row_table
+import work
+
+SIDES = {"tessera": "Tessera", "isolated": "isolated", "jax": "JAX", "eager": "PyTorch, eager", "compiled": "torch.compile",
+         "libtorch": "PyTorch from C++"}
+TORCH = ("eager", "compiled", "libtorch")
+LEVEL = 0.97  # of a peer's time over ours, from which on they count as equal
 
 
 def amount(value, kind):
@@ -45,18 +54,31 @@ def heading(result):
     cores = max(limits["fma"])
     versions = ", ".join(f"{k} {v}" for k, v in result["versions"].items())
     lines = [
-        f"Measured on {result['date']} with {versions}: {result['rounds']} rounds of {result['seconds']} s a side and row, medians, in "
-        f"{result['minutes']:.0f} minutes.",
+        f"Measured on {result['date']} with {versions}: {result['rounds']} rounds of {result['seconds']} s a side and row (a third of "
+        f"that where a call takes less than 1 ms), medians, in {result['minutes']:.0f} minutes.",
         f"The machine: {cpu['cores']} cores, {cpu['model']} ({', '.join(cpu['flags'])}); other work took {100 * result['others']:.0f} % of "
         f"them.",
         f"Its limits, measured in the same run: fused multiply-adds {limits['fma'][1]:.0f} GFLOP/s from one core, {limits['fma'][cores]:.0f} "
-        f"from all; a triad with streaming stores {limits['triad'][1]:.0f} and {limits['triad'][cores]:.0f} GB/s.",
+        f"from all; a triad of arrays that no cache holds {limits['triad'][1]:.0f} and {limits['triad'][cores]:.0f} GB/s.",
     ]
     if shared(result):
         lines.append("**It was shared with other work**, so wall times and their ratios say little; the ratio of processor time is beside them.")
-    if "no_torch" in result:
-        lines.append(f"LibTorch was left out: {result['no_torch']}.")
     return lines
+
+
+def bandwidths(limits):
+    """What all cores read, write and copy, by the bytes of all arrays."""
+    cores = max(limits["fma"])
+    patterns = [p for p in ("read", "write", "copy", "triad") if p in limits["bandwidth"]]
+    sizes = [size for size, _ in limits["bandwidth"]["triad"][cores]]
+    lines = ["| GB/s, all cores | " + " | ".join(f"{s >> 10} KB" if s < 1 << 20 else f"{s >> 20} MB" for s in sizes) + " |",
+             "|---|" + "---:|" * len(sizes)]
+    return lines + [f"| {p} | " + " | ".join(f"{x:.0f}" for _, x in limits["bandwidth"][p][cores]) + " |" for p in patterns]
+
+
+def page(result):
+    """The page of docs that has the table of such a processor."""
+    return "performance.md" if "avx512f" in result["cpu"]["flags"] else "performance_avx2.md"
 
 
 def shared(result):
@@ -64,33 +86,77 @@ def shared(result):
     return result["others"] > machine.BUSY
 
 
+def fastest(sides):
+    """Of PyTorch's sides, that with the least median."""
+    return min((sides[n] for n in TORCH if "median" in sides.get(n, {})), key=lambda side: side["median"], default=None)
+
+
+def limit(row, side, limits):
+    """The time that the machine needs at least, and its share of the time taken."""
+    least = work.of(row.name)
+    if isinstance(least, str):
+        return ""
+    time = peaks.microseconds(least, limits)
+    return amount(time, row.kind) + (f" ({100 * time / side['median']:.0f} %)" if "median" in side else "")
+
+
 def markdown(result):
-    lines = heading(result)
-    cpu = shared(result)
+    lines = heading(result) + ["", *bandwidths(result["limits"])]
     for group, rows in row_table.GROUPS.items():
         rows = [r for r in rows if r.name in result["rows"]]
-        if not rows:
-            continue
-        torch, isolated = any(r.torch for r in rows), any(r.shares for r in rows)
-        names = ["row", "Tessera"] + ["isolated"] * isolated + ["JAX"] + ["LibTorch"] * torch
-        names += ["JAX / Tessera"] + ["LibTorch / Tessera"] * torch
-        names += ["CPU: JAX / Tessera"] * cpu + ["what profiling says"]
-        lines += ["", f"### {group}", "", "| " + " | ".join(names) + " |", "|---|" + "---:|" * (len(names) - 2) + "---|"]
-        for row in rows:
-            sides = result["rows"][row.name]
-            ours, jax, other = sides["tessera"], sides.get("jax"), sides.get("torch")
-            cells = [row.title, cell(row, ours, rate=True)] + [cell(row, sides.get("isolated"))] * isolated
-            cells += [cell(row, jax)] + [cell(row, other)] * torch
-            cells += [ratio(jax, row.goal)] + [ratio(other, 1.0)] * torch
-            cells += [factor(jax["cpu_ratio"]) if jax and "cpu_ratio" in jax else ""] * cpu + [row.note]
-            lines.append("| " + " | ".join(cells) + " |")
-    lines += devices(result)
+        if rows:
+            lines += ["", f"### {group}", "", *of_group(rows, result)]
+    lines += devices(result) + summary(result)
     if "peak_bytes" in result:
-        peaks = result["peak_bytes"]
-        names = {"tessera": "Tessera", "jax": "JAX (the largest of its processes)", "torch": "LibTorch"}
-        lines += ["", "Peak memory of the processes that ran all rows: "
-                  + ", ".join(f"{names[n]} {v / 1e9:.2f} GB" for n, v in peaks.items()) + "."]
+        peaks_of = {SIDES[n]: v for n, v in result["peak_bytes"].items() if v}
+        lines += ["", "Peak memory of the processes that ran all rows (of JAX the largest): "
+                  + ", ".join(f"{n} {v / 1e9:.2f} GB" for n, v in peaks_of.items()) + "."]
     return "\n".join(lines) + "\n"
+
+
+def of_group(rows, result):
+    """A table of the sides that any of its rows has, and why rows have no limit."""
+    every = [result["rows"][r.name] for r in rows]
+    shown = [n for n in SIDES if n == "tessera" or any(n in sides for sides in every)]
+    torch = any(n in TORCH for n in shown)
+    reasons = {r.name: work.of(r.name) for r in rows if isinstance(work.of(r.name), str)}
+    limited = len(reasons) < len(rows)
+    cpu = shared(result)
+    names = ["row", *(SIDES[n] for n in shown)] + ["limit (reached)"] * limited + ["JAX / Tessera"]
+    names += ["PyTorch / Tessera"] * torch + ["CPU: JAX / Tessera"] * cpu + ["what profiling says"]
+    lines = ["| " + " | ".join(names) + " |", "|---|" + "---:|" * (len(names) - 2) + "---|"]
+    for row, sides in zip(rows, every):
+        ours, jax = sides["tessera"], sides.get("jax")
+        cells = [row.title] + [cell(row, sides.get(n), rate=n == "tessera") for n in shown]
+        cells += [limit(row, ours, result["limits"])] * limited + [ratio(jax, row.goal)] + [ratio(fastest(sides), LEVEL)] * torch
+        cells += [factor(jax["cpu_ratio"]) if jax and "cpu_ratio" in jax else ""] * cpu + [row.note]
+        lines.append("| " + " | ".join(cells) + " |")
+    without = {}
+    for row in rows:
+        if row.name in reasons:
+            without.setdefault(reasons[row.name], []).append(row.title)
+    if without and limited:
+        lines += ["", "Rows without a limit: " + ". ".join(f"{', '.join(titles)}: {why}" for why, titles in without.items()) + "."]
+    elif without:
+        lines += ["", "None of these has a limit: " + "; ".join(without) + "."]
+    return lines
+
+
+def summary(result):
+    """By how much peers are behind on the whole, and the rows in which one is ahead."""
+    titles = {r.name: r.title for rows in row_table.GROUPS.values() for r in rows if r.kind != "peak"}
+    ratios = {"JAX": {}, "PyTorch": {}}
+    for name, sides in result["rows"].items():
+        for peer, side in (("JAX", sides.get("jax")), ("PyTorch", fastest(sides))):
+            if side and "ratio" in side and name in titles:
+                ratios[peer][name] = side["ratio"]
+    lines = []
+    for peer, of_rows in ratios.items():
+        if of_rows:
+            behind = [f"{titles[n]} ({factor(x)})" for n, x in of_rows.items() if x < LEVEL]
+            lines += ["", f"{peer} takes {factor(statistics.geometric_mean(of_rows.values()))} times as long over {len(of_rows)} rows (geometric "
+                      f"mean); less by more than 3 % in {len(behind)}" + (": " + ", ".join(behind) if behind else "") + "."]
+    return ["", "### All rows"] + lines if lines else []
 
 
 def devices(result):

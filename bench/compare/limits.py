@@ -1,0 +1,53 @@
+"""The least time that the machine needs for a row's work, from what limits_bench measured."""
+
+import bisect
+import math
+
+import sides
+
+
+def measured(folder):
+    """{"fma": {cores: GFLOP/s}, "triad": {cores: GB/s of arrays that no cache holds},
+    "bandwidth": {pattern: {cores: [(bytes, GB/s), ...]}}}, by rising bytes."""
+    return parsed(sides.run([folder / "limits_bench"]))
+
+
+def parsed(text):
+    fma, bandwidth = {}, {}
+    for line in text.splitlines():
+        name, cores, *numbers = line.split()
+        if name == "fma":
+            fma[int(cores)] = float(numbers[0])
+        else:
+            bandwidth.setdefault(name, {}).setdefault(int(cores), []).append((int(numbers[0]), float(numbers[1])))
+    triad = {cores: curve[-1][1] for cores, curve in bandwidth["triad"].items()}
+    return {"fma": fma, "triad": triad, "bandwidth": bandwidth}
+
+
+def at(curve, size):
+    """Of [(bytes, GB/s), ...], at so many bytes: between two measured sizes on the line between them, sizes by their logarithm."""
+    sizes = [s for s, _ in curve]
+    i = bisect.bisect(sizes, size)
+    if i in (0, len(curve)):
+        return curve[min(i, len(curve) - 1)][1]
+    (a, x), (b, y) = curve[i - 1:i + 1]
+    return x + (y - x) * math.log(size / a) / math.log(b / a)
+
+
+def pattern(work):
+    """The measured pattern whose reads and writes are nearest."""
+    if not work.written:
+        return "read"
+    if not work.read:
+        return "write"
+    return "copy" if work.read < 1.5 * work.written else "triad"
+
+
+def microseconds(work, limits):
+    """Of all cores together: the arithmetic at the peak, or the bytes at the speed of a working set of so many, whichever is longer."""
+    cores = max(limits["fma"])
+    size = work.read + work.written
+    arithmetic = work.flops / limits["fma"][cores] * 1e-3 if limits["fma"][cores] else 0.0
+    curves = limits["bandwidth"]
+    curve = curves.get(pattern(work), curves["triad"])[cores]
+    return max(arithmetic, size / at(curve, size) * 1e-3 if size else 0.0)
