@@ -18,7 +18,8 @@
 #include <vector>
 
 namespace ts = tessera;
-using api_test::vec;
+
+using api_test::f32s;
 using ts::Array;
 
 namespace {
@@ -47,9 +48,9 @@ class Denormal : public testing::TestWithParam<bool> {
 
 TEST_P(Denormal, SmallCallsOnTheCallersThread) {
   const Array x = ts::array({kNormal, kLeast, 1.f});
-  EXPECT_EQ(vec(x * 0.5f), (std::vector<float>{expected(kNormal / 2), 0, 0.5f}));
-  EXPECT_EQ(vec(x + x), (std::vector<float>{2 * kNormal, expected(2 * kLeast), 2}));
-  EXPECT_EQ(vec(x), (std::vector<float>{kNormal, kLeast, 1})) << "moving bits is no arithmetic";
+  EXPECT_EQ(f32s(x * 0.5f), (std::vector<float>{expected(kNormal / 2), 0, 0.5f}));
+  EXPECT_EQ(f32s(x + x), (std::vector<float>{2 * kNormal, expected(2 * kLeast), 2}));
+  EXPECT_EQ(f32s(x), (std::vector<float>{kNormal, kLeast, 1})) << "moving bits is no arithmetic";
   EXPECT_EQ(half_of_normal(), kNormal / 2) << "the caller's thread has its own mode";
 }
 
@@ -62,12 +63,12 @@ TEST_P(Denormal, LargeCallsOnAllWorkers) {
 
 TEST_P(Denormal, DevicesLibrariesAndGradients) {
   const auto halves = ts::pmap([](Array v) { return v * 0.5f; });
-  for (float v : vec(halves(ts::full({4, 3}, kNormal)))) EXPECT_EQ(v, expected(kNormal / 2));
+  for (float v : f32s(halves(ts::full({4, 3}, kNormal)))) EXPECT_EQ(v, expected(kNormal / 2));
   // A sum of one product each.
   const Array product = ts::dot(ts::full({64, 64}, kNormal) * ts::eye(64), ts::full({64, 64}, 0.5f));
-  for (float v : vec(product)) EXPECT_EQ(v, expected(kNormal / 2));
+  for (float v : f32s(product)) EXPECT_EQ(v, expected(kNormal / 2));
   const auto gradient = ts::grad([](Array v) { return ts::sum(v * kNormal * 0.25f); });
-  for (float v : vec(gradient(ts::full({5}, 1.f)))) EXPECT_EQ(v, expected(kNormal / 4));
+  for (float v : f32s(gradient(ts::full({5}, 1.f)))) EXPECT_EQ(v, expected(kNormal / 4));
 }
 
 TEST_P(Denormal, FunctionsOfTheUserComputeAsBefore) {
