@@ -12,11 +12,11 @@
 namespace {
 
 namespace ts = tessera;
-using ts::Array;
 using every_choice::Best;
 using every_choice::brute_force;
 using every_choice::kSame;
 using every_choice::speeds;
+using ts::Array;
 
 /// Three arguments, and a function of them by the same seed whenever it is traced.
 struct Graph {
@@ -45,11 +45,11 @@ struct Graph {
           continue;
         }
       }
-      x = kind == 0   ? ts::tanh(x)
-          : kind == 1 ? ts::transpose(x)
-          : kind == 2 ? (x.ndim() > 0 ? ts::sum(x, 0) : x + 1)
-          : kind == 3 ? (x.ndim() > 0 ? ts::cumsum(x, 0) : -x)
-          : kind == 4 ? x.reshape(ts::Shape{x.size()})
+      x = kind == 0                             ? ts::tanh(x)
+          : kind == 1                           ? ts::transpose(x)
+          : kind == 2                           ? (x.ndim() > 0 ? ts::sum(x, 0) : x + 1)
+          : kind == 3                           ? (x.ndim() > 0 ? ts::cumsum(x, 0) : -x)
+          : kind == 4                           ? x.reshape(ts::Shape{x.size()})
           : kind == 5 && x.shape() == c.shape() ? x * c
                                                 : x * x;
     }
@@ -67,8 +67,8 @@ TEST(DrawnGraphs, AreCutInTheBestWay) {
     const Graph graph(static_cast<std::uint32_t>(i));
     const auto f = [&](Array a, Array b, Array c) { return graph(a, b, c); };
     const Array a = f32(graph.first), b = f32(graph.second), c = f32(graph.third);
-    const ts::Mesh mesh = i % 4 ? ts::Mesh::abstract({{"x", 4}})
-                                : ts::Mesh::abstract({{"x", 2}, {"y", 2}});
+    const ts::Mesh mesh =
+        i % 4 ? ts::Mesh::abstract({{"x", 4}}) : ts::Mesh::abstract({{"x", 2}, {"y", 2}});
     SCOPED_TRACE("graph " + std::to_string(i) + " over " + to_string(mesh) + "\n" +
                  ts::make_ir(f)(a, b, c));
     const Best best = brute_force(mesh, {}, f, a, b, c);

@@ -175,8 +175,7 @@ inline std::string wrong_results(const Program& p, const ProgramPtr& partitioned
                                  const std::vector<HostArray>& in, bool exact, bool compiled) {
   const std::vector<HostArray> whole = evaluate(p, in);
   const ByDevice by = evaluate_devices(*partitioned, in);
-  if (!by.apart.empty())
-    return by.apart + "\n" + to_string(p) + "\n" + to_string(*partitioned);
+  if (!by.apart.empty()) return by.apart + "\n" + to_string(p) + "\n" + to_string(*partitioned);
   std::string w = difference(by.results, whole, exact, "evaluated");
   if (w.empty() && compiled) {
     enough_devices();
