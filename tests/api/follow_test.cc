@@ -82,8 +82,7 @@ TEST_F(Follow, EagerOperationsAcrossCuts) {
   const Array x = whole({8, 12}), w = whole({12, 4}, 2),
               rows = Array(std::vector<int>{3, 0, 7, -1, 3});
   const auto every = [&](const Array& a, const Array& b, const Array& i) {
-    All all = {a[3],
-               a(-2, 5),
+    All all = {a(-2, 5),
                a(ts::range(1, 8, 3), ts::all),
                a(ts::all, ts::range(11, 2, -4)),
                a(i),
@@ -117,7 +116,7 @@ TEST_F(Follow, EagerOperationsAcrossCuts) {
                ts::einsum("ij,jk->ki", {a, b}),
                ts::einsum("ij,ij->", {a, a}),
                ts::tensordot(a, b, 1),
-               ts::outer(a[0], a[1])};
+               ts::outer(a(ts::all, 0), b(ts::all, 1))};
     const auto best = ts::top_k(a, 3);
     all.push_back(best.values);
     all.push_back(best.indices);
@@ -138,6 +137,25 @@ TEST_F(Follow, EagerOperationsAcrossCuts) {
         EXPECT_EQ(on, all) << got[k].sharding();
       }
     }
+}
+
+// A row that a device has is a view there. It is committed nowhere, so rows of several devices, and of
+// arrays that lie otherwise, compute together.
+TEST_F(Follow, RowsAreWhereTheyLie) {
+  const Array x = whole({8, 12}), a = rows(x), b = columns(x);
+  a.block_until_ready();
+  const auto before = ts::physical_memory_stats().live;
+  const Array first = a[0], last = a[7];
+  EXPECT_EQ(ts::physical_memory_stats().live, before);
+  EXPECT_EQ(first.sharding(), ts::Sharding(grid.devices()[0]));
+  EXPECT_EQ(last.sharding(), ts::Sharding(grid.devices()[4]));
+  expect_same(first + last, x[0] + x[7]);
+  expect_same(last * a, x[7] * x);
+  EXPECT_EQ((last * a).sharding(), ts::Sharding(grid, P("d")));
+  expect_same(ts::stack({first, b[3], last}), ts::stack({x[0], x[3], x[7]}));
+  Array sum = ts::zeros({12});
+  for (const Array& row : a) sum = sum + row;
+  expect_same(sum, ts::sum(x, 0));
 }
 
 // Each order of the devices is another place, and an entry holds 64 programs at most.
