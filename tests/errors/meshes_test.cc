@@ -67,6 +67,13 @@ MISUSE(picture_of_too_many_parts) {
   (void)ts::visualize_sharding({64, 64}, ts::Sharding(ts::Mesh::abstract({{"x", 64}}), ts::P("x")));
 }
 
+MISUSE(drawing_of_a_size_that_does_not_divide) {
+  (void)ts::sharding_svg({6, 8}, ts::Sharding(ts::Mesh::abstract({{"x", 4}}), ts::P("x")));
+}
+MISUSE(ranges_of_a_size_that_does_not_divide) {
+  (void)ts::Sharding(mesh(), ts::P("data")).indices({3});
+}
+
 MISUSE(shard_map_forgotten_psum) {
   ts::shard_map(
       [](Array x) {

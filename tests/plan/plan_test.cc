@@ -346,14 +346,16 @@ TEST(Plan, RollsThatNoAxisDivides) {
   const ts::Plan p =
       ts::jit(f, {.mesh = grid, .in_shardings = {P("data"), P("data")}}).lower(a, w).plan(slow());
   EXPECT_EQ(p.results[0].spec, "P('data')");
-  EXPECT_TRUE(p.results[0].why.starts_with("input 0, through ")) << p.results[0].why;
+  EXPECT_TRUE(p.results[0].why.starts_with("sharding_constraint in equation 0, through "))
+      << p.results[0].why;
   EXPECT_NE(p.results[0].why.find("dot_general"), std::string::npos) << p.results[0].why;
   EXPECT_NE(p.advice.find("args[1]"), std::string::npos) << p.advice;
   const ts::Plan flat =
       ts::jit([](Array x) { return ts::roll(x, 7); }, {.mesh = grid, .in_shardings = P("data")})
           .explain(a);
   EXPECT_EQ(flat.results[0].spec, "P('data')");
-  EXPECT_TRUE(flat.results[0].why.starts_with("input 0, through ")) << flat.results[0].why;
+  EXPECT_TRUE(flat.results[0].why.starts_with("sharding_constraint in equation 0, through "))
+      << flat.results[0].why;
 }
 
 TEST(Plan, DifferencesOfTwo) {
