@@ -67,7 +67,7 @@ class Search {
  private:
   // Nearest first.
   std::vector<std::size_t> inputs_behind(const Equation* equation) const {
-    const Program& p = *d_.whole;
+    const Program& p = d_.placed();
     const auto begin =
         std::find_if(p.equations.begin(), p.equations.end(), [&](const Equation& eqn) {
           if (&eqn == equation) return true;

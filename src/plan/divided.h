@@ -19,6 +19,9 @@ struct Divided {
   ProgramPtr simplified;
   std::vector<spmd::Placement> inputs, outputs;
 
+  /// Whose values have placements and whose equations are causes: the program, or what the
+  /// partitioner made of it first, of the same inputs and outputs.
+  const Program& placed() const { return made ? *made->whole : *whole; }
   /// What a device runs: the region's body, or all of it.
   ProgramPtr of_device() const;
   std::string spec(const spmd::Placement& p) const { return atoms.to_string(p); }

@@ -111,7 +111,7 @@ void Listing::whole(const Program& p, std::size_t scope, const Equation& eqn, Va
 namespace {
 
 std::vector<PlannedEnd> ends(const Divided& d, const Question& q, bool input) {
-  const Program& p = *d.whole;
+  const Program& p = d.placed();
   const std::vector<Var>& vars = input ? p.inputs : p.outputs;
   const std::vector<spmd::Placement>& at = input ? d.inputs : d.outputs;
   const std::vector<std::string>& names = input ? q.inputs : q.outputs;

@@ -7,6 +7,9 @@
 #include "spmd/shard_map.h"
 #include "spmd/uncut_pieces.h"
 
+#include <algorithm>
+#include <string>
+
 namespace tessera::inline v0::spmd {
 
 namespace {
@@ -33,21 +36,40 @@ void check_end(const AtomMesh& mesh, const Type& whole, const Placement& p, cons
 }  // namespace
 
 namespace {
+/// "Mesh('x': 4)"; its devices too where only these make it another mesh than `beside`.
+std::string text_of(const DeviceMesh& mesh, const DeviceMesh& beside) {
+  std::string text = "Mesh(";
+  for (std::size_t i = 0; i < mesh.axes.size(); ++i)
+    text += (i ? ", '" : "'") + mesh.axes[i] + "': " + std::to_string(mesh.sizes[i]);
+  text += ")";
+  if (mesh.devices.empty()) return "Abstract" + text;
+  if (mesh.axes != beside.axes || mesh.sizes != beside.sizes) return text;
+  constexpr std::size_t kListed = 8;
+  for (std::size_t d = 0; d < std::min(mesh.devices.size(), kListed); ++d)
+    text += (d ? ", " : " of devices ") + std::to_string(mesh.devices[d]);
+  return mesh.devices.size() > kListed ? text + ", ..." : text;
+}
+
 /// Constraints and per-device programs are of the mesh that the whole is partitioned over.
 void need_one_mesh(const Program& program, const MeshRef& mesh) {
   for (const Equation& eqn : program.equations) {
-    const auto refuse = [&](const char* problem, const char* rule, const char* advice) {
+    const auto refuse = [&](std::string problem, const char* rule, const char* advice) {
       Message("jit")
-          .problem(problem)
+          .problem(std::move(problem))
           .rule(rule)
           .from(eqn.loc)
           .advice(advice)
           .raise<ShardingError>();
     };
-    if (eqn.op->constrains && eqn.op->constrains(eqn.attrs).mesh != mesh)
-      refuse("a value is asked to lie on another mesh inside a program that is partitioned",
-             "a program is partitioned over one mesh",
-             "the same mesh for constraints, functions inside and the jit around them");
+    const auto inside = [&](const char* what, const MeshRef& other) {
+      return what + text_of(*other, *mesh) + " inside a program that is partitioned over " +
+             text_of(*mesh, *other);
+    };
+    if (eqn.op->constrains)
+      if (const MeshRef other = eqn.op->constrains(eqn.attrs).mesh; other != mesh)
+        refuse(inside("a value is asked to lie on ", other),
+               "a program is partitioned over one mesh",
+               "the same mesh for constraints, functions inside and the jit around them");
     const std::optional<Flow> flow = flow_of(eqn);
     if (!flow) continue;
     if (flow->kind == Flow::Kind::region) {
@@ -58,7 +80,7 @@ void need_one_mesh(const Program& program, const MeshRef& mesh) {
             "values of a partitioned program are typed with the axes along which they may differ",
             "shard_map with check_vma, or call it outside");
       if (s.device_mesh != mesh)
-        refuse("a shard_map over another mesh is inside a program that is partitioned",
+        refuse(inside("there is a shard_map over ", s.device_mesh),
                "a program is partitioned over one mesh",
                "the same mesh for the shard_map and the jit around it");
     }

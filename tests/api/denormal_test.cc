@@ -67,8 +67,8 @@ TEST_P(Denormal, DevicesLibrariesAndGradients) {
   // A sum of one product each.
   const Array product = ts::dot(ts::full({64, 64}, kNormal) * ts::eye(64), ts::full({64, 64}, 0.5f));
   for (float v : f32s(product)) EXPECT_EQ(v, expected(kNormal / 2));
-  const auto gradient = ts::grad([](Array v) { return ts::sum(v * kNormal * 0.25f); });
-  for (float v : f32s(gradient(ts::full({5}, 1.f)))) EXPECT_EQ(v, expected(kNormal / 4));
+  const auto gradient = ts::grad([](Array v) { return ts::sum(v * v * 0.25f); });
+  for (float v : f32s(gradient(ts::full({5}, kNormal)))) EXPECT_EQ(v, expected(kNormal / 2));
 }
 
 TEST_P(Denormal, FunctionsOfTheUserComputeAsBefore) {

@@ -75,6 +75,89 @@ TEST_F(Follow, EagerOperationsStayWhereTheirArraysAre) {
   }
 }
 
+// What picks, orders, moves and adds up along dimensions that are cut, by rows, columns and both, over
+// devices in any order: values are those of one device, and all devices of the mesh hold them.
+TEST_F(Follow, EagerOperationsAcrossCuts) {
+  using All = std::vector<Array>;
+  const Array x = whole({8, 12}), w = whole({12, 4}, 2),
+              rows = Array(std::vector<int>{3, 0, 7, -1, 3});
+  const auto every = [&](const Array& a, const Array& b, const Array& i) {
+    All all = {a(-2, 5),
+               a(ts::range(1, 8, 3), ts::all),
+               a(ts::all, ts::range(11, 2, -4)),
+               a(i),
+               a(ts::all, i),
+               a(i, i),
+               ts::where(a > 0, a, b(0, 0)),
+               ts::take_along_axis(a, ts::argsort(a, 0), 0),
+               a.at(i).add(2),
+               a.at(ts::range(2, 6), ts::range(0, 12, 5)).set(-1),
+               ts::dynamic_slice(a, {i[0], i[1]}, {5, 7}),
+               ts::dynamic_update_slice(a, a(ts::until(2)), {i[0], i[1]}),
+               ts::sum(a, 0),
+               ts::prod(ts::sign(a), 1),
+               ts::argmax(a, 0),
+               ts::any(a > 4, 0),
+               ts::cumsum(a, 0),
+               ts::cumsum(a, 1),
+               ts::sort(a, 0),
+               ts::sort(a, 1),
+               ts::flip(a, 0),
+               ts::roll(a, 5, 1),
+               ts::concatenate({a, a * 2}, 0),
+               ts::stack({a, a}, 1),
+               ts::pad(a, {{1, 2}, {0, 3}}),
+               ts::repeat(a, 3, 0),
+               a.reshape(96),
+               a.reshape(3, 32),
+               a.reshape(2, 4, 3, 4),
+               ts::transpose(a),
+               ts::dot(a, b),
+               ts::einsum("ij,jk->ki", {a, b}),
+               ts::einsum("ij,ij->", {a, a}),
+               ts::tensordot(a, b, 1),
+               ts::outer(a(ts::all, 0), b(ts::all, 1))};
+    const auto best = ts::top_k(a, 3);
+    all.push_back(best.values);
+    all.push_back(best.indices);
+    return all;
+  };
+  const All want = every(x, w, rows);
+  const ts::Mesh turned({{"x", 2}, {"y", 2}}, {{6}, {1}, {4}, {3}}),
+      alone({{"x", 1}, {"y", 1}}, {{5}});
+  for (const ts::Mesh& mesh : {turned, alone})
+    for (const ts::PartitionSpec& spec : {P("x"), P(none, "y"), P("y", "x"), P({"x", "y"})}) {
+      const All got = every(ts::device_put(x, mesh, spec), ts::device_put(w, mesh, P("y")), rows);
+      for (std::size_t k = 0; k < want.size(); ++k) {
+        SCOPED_TRACE("operation " + std::to_string(k) + " by " + to_string(spec) + " over " +
+                     to_string(mesh));
+        EXPECT_EQ(got[k].dtype(), want[k].dtype());
+        expect_same(got[k].astype(ts::f32), want[k].astype(ts::f32));
+        std::vector<ts::Device> on = got[k].sharding().devices(), all = mesh.devices();
+        EXPECT_EQ(on, all) << got[k].sharding();
+      }
+    }
+}
+
+// A row that a device has is a view there. It is committed nowhere, so rows of several devices, and of
+// arrays that lie otherwise, compute together.
+TEST_F(Follow, RowsAreWhereTheyLie) {
+  const Array x = whole({8, 12}), a = rows(x), b = columns(x);
+  a.block_until_ready();
+  const auto before = ts::physical_memory_stats().live;
+  const Array first = a[0], last = a[7];
+  EXPECT_EQ(ts::physical_memory_stats().live, before);
+  EXPECT_EQ(first.sharding(), ts::Sharding(grid.devices()[0]));
+  EXPECT_EQ(last.sharding(), ts::Sharding(grid.devices()[4]));
+  expect_same(first + last, x[0] + x[7]);
+  expect_same(last * a, x[7] * x);
+  EXPECT_EQ((last * a).sharding(), ts::Sharding(grid, P("d")));
+  expect_same(ts::stack({first, b[3], last}), ts::stack({x[0], x[3], x[7]}));
+  Array sum = ts::zeros({12});
+  for (const Array& row : a) sum = sum + row;
+  expect_same(sum, ts::sum(x, 0));
+}
+
 // Each order of the devices is another place, and an entry holds 64 programs at most.
 TEST_F(Follow, ProgramsForManyPlacesGiveWay) {
   const auto f = ts::jit([](Array x) { return ts::cumsum(x) * 2; });

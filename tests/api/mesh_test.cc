@@ -10,6 +10,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -265,6 +269,54 @@ TEST_F(Meshes, RowsAreViews) {
   EXPECT_EQ(f32s(all), f32s(whole));
 }
 
+// From any spec to any other, on another mesh of other devices too: of the blocks that are wanted
+// those are copied, once each, that do not lie in one piece in what there is.
+TEST_F(Meshes, OnlyWhatLiesApartIsCopied) {
+  const Shape shape{8, 4, 32};
+  const Array whole = ts::arange(8.0 * 4 * 32).reshape(shape).astype(ts::f32);
+  whole.block_until_ready();
+  const ts::Mesh other({{"x", 2}, {"y", 4}}, {{3}, {1}, {0}, {2}, {7}, {6}, {5}, {4}});
+  // The numbers of the elements of each part that is somewhere, part after part.
+  const auto parts_of = [&](const ts::Sharding& s) {
+    std::map<Floats, Floats> parts;  // by where they begin
+    for (const auto& index : s.indices(shape)) {
+      Floats start, elements;
+      for (const ts::Range& r : index) start.push_back(static_cast<float>(*r.start));
+      for (auto i = *index[0].start; i < *index[0].stop; ++i)
+        for (auto j = *index[1].start; j < *index[1].stop; ++j)
+          for (auto k = *index[2].start; k < *index[2].stop; ++k)
+            elements.push_back(static_cast<float>((i * 4 + j) * 32 + k));
+      parts[start] = elements;
+    }
+    return parts;
+  };
+  const std::vector<ts::PartitionSpec> specs{
+      P(),           P("x"),        P("y"),      P(ts::none, "x"), P(ts::none, ts::none, "y"),
+      P({"x", "y"}), P({"y", "x"}), P("y", "x"), P("x", "y"),      P(ts::none, "x", "y")};
+  int views = 0, copies = 0;
+  for (const auto& from : specs)
+    for (const auto& to : specs)
+      for (const ts::Mesh& there : {mesh, other}) {
+        const Array a = ts::device_put(whole, mesh, from);
+        Floats memory;
+        for (const auto& [start, part] : parts_of(ts::Sharding(mesh, from)))
+          memory.insert(memory.end(), part.begin(), part.end());
+        std::int64_t apart = 0;
+        for (const auto& [start, part] : parts_of(ts::Sharding(there, to))) {
+          const bool piece =
+              std::search(memory.begin(), memory.end(), part.begin(), part.end()) != memory.end();
+          apart += piece ? 0 : 4 * std::ssize(part);
+          ++(piece ? views : copies);
+        }
+        const auto before = ts::physical_memory_stats().live;
+        const Array b = ts::device_put(a, there, to);
+        EXPECT_EQ(ts::physical_memory_stats().live - before, apart)
+            << from << " to " << to << " on " << there;
+        EXPECT_EQ(f32s(b), f32s(whole));
+      }
+  EXPECT_GT(views, copies / 4);
+}
+
 TEST_F(Meshes, Pictures) {
   const auto picture = [&](const Shape& shape, const ts::PartitionSpec& spec,
                            std::vector<int> dims = {0, 1}) {
@@ -304,6 +356,41 @@ TEST_F(Meshes, Pictures) {
             "│\033[38;2;0;0;0;48;2;141;211;199m CPU 0 \033[0m"
             "│\033[38;2;0;0;0;48;2;255;237;111m CPU 1 \033[0m│\n"
             "└───────┴───────┘\n");
+}
+
+// Any two dimensions, in either order: a box of its own place and colour for each part, its devices
+// in it.
+TEST_F(Meshes, Drawings) {
+  const ts::Sharding s(mesh, P("x", ts::none, "y"));
+  for (int down = 0; down < 3; ++down)
+    for (int across = 0; across < 3; ++across) {
+      if (down == across) continue;
+      const std::vector<std::int64_t> cuts{4, 1, 2};
+      const auto parts = static_cast<std::size_t>(cuts[static_cast<std::size_t>(down)] *
+                                                  cuts[static_cast<std::size_t>(across)]);
+      const std::string svg = ts::sharding_svg({8, 6, 2}, s, {.dims = {down, across}});
+      EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+      std::set<std::string> places, colours;
+      std::multiset<int> devices;
+      const std::regex box("<rect x=(\"[0-9.]+\" y=\"[0-9.]+\") [^>]*fill=\"(rgb[^\"]+)\""),
+          label(">CPU ([0-9,-]+)</text>");
+      for (std::sregex_iterator i(svg.begin(), svg.end(), box), end; i != end; ++i) {
+        places.insert((*i)[1]);
+        colours.insert((*i)[2]);
+      }
+      for (std::sregex_iterator i(svg.begin(), svg.end(), label), end; i != end; ++i) {
+        const std::string ids = (*i)[1];
+        const std::regex run("([0-9]+)(?:-([0-9]+))?");
+        for (std::sregex_iterator r(ids.begin(), ids.end(), run); r != end; ++r)
+          for (int id = std::stoi((*r)[1]); id <= std::stoi((*r)[(*r)[2].matched ? 2 : 1]); ++id)
+            devices.insert(id);
+      }
+      EXPECT_EQ(places.size(), parts) << svg;
+      EXPECT_EQ(colours.size(), parts) << svg;
+      EXPECT_EQ(devices, (std::multiset<int>{0, 1, 2, 3, 4, 5, 6, 7})) << svg;
+      EXPECT_NE(svg.find("dimension " + std::to_string(down) + ": "), std::string::npos) << svg;
+      EXPECT_NE(svg.find("dimension " + std::to_string(across) + ": "), std::string::npos) << svg;
+    }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <tessera/collectives.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
+#include <tessera/custom.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
 #include <tessera/jit.h>
@@ -169,6 +170,32 @@ TEST_F(ShardedJit, InsideTransformations) {
   EXPECT_TRUE(ts::allclose(ts::jit(ts::grad(loss))(w), ts::grad(plain)(w), 1e-5, 1e-6));
   const Array many = ts::stack({w, w * 2});
   EXPECT_TRUE(ts::allclose(ts::vmap(loss)(many), ts::vmap(plain)(many), 1e-5, 1e-6));
+}
+
+// Derivatives that a user wrote, visibly others than those of their functions: placements go through
+// them, alone and in the turns of a loop.
+TEST_F(ShardedJit, DerivativesOfOnesOwn) {
+  const auto by_vjp = ts::custom_vjp(
+      [](Array x) { return ts::dot(x, ts::transpose(x)); },
+      [](Array x) { return std::pair(ts::dot(x, ts::transpose(x)), std::tuple(x)); },
+      [](std::tuple<Array> kept, Array ct) { return ts::dot(ct, std::get<0>(kept)) * 10; });
+  const auto by_jvp = ts::custom_jvp([](Array x) { return x * x; },
+                                     [](Array x, Array dx) { return std::pair(x * x, 100 * dx); });
+  const auto loss = [&](Array x) {
+    const Array last = ts::scan([&](Array c, Array row) { return std::pair(c + by_jvp(row), row); },
+                                ts::zeros({4}), x)
+                           .first;
+    return ts::sum(by_vjp(x)) + ts::sum(last);
+  };
+  const Array x = whole({8, 4}, 14),
+              want = 100 + 10 * ts::sum(x, {.axis = 0, .keepdims = true}) + ts::zeros({8, 4});
+  EXPECT_EQ(f32s(ts::grad(loss)(x)), f32s(want));
+  for (const ts::PartitionSpec& spec :
+       {P("data"), P(ts::none, "model"), P("model", "data"), P({"data", "model"}), P()}) {
+    auto g = ts::jit(ts::grad(loss), {.mesh = grid, .in_shardings = spec, .out_shardings = spec});
+    EXPECT_EQ(f32s(g(x)), f32s(want)) << spec;
+    EXPECT_EQ(f32s(ts::grad(loss)(ts::device_put(x, grid, spec))), f32s(want)) << spec;
+  }
 }
 
 TEST_F(ShardedJit, LoopsAndBranches) {

@@ -3,6 +3,7 @@
 
 #include <tessera/tessera.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace every_choice {
@@ -63,6 +64,44 @@ inline ts::PlanOptions bare(bool memory = false) {
   options.memory = memory;
   options.alternatives = 0;
   return options;
+}
+
+// Sums of the same seconds in another order.
+inline constexpr double kSame = 1e-12;
+
+/// Speeds at which neither work nor communication is nothing beside the other.
+inline ts::PlanOptions speeds() {
+  ts::PlanOptions options = bare();
+  options.peak_flops = 1e11;
+  options.memory_bandwidth = 2e10;
+  options.other_links = {1e-6, 5e9};
+  return options;
+}
+
+struct Best {
+  double seconds = 1e300;
+  int choices = 0;
+};
+
+/// Of all choices, each planned by jit. `carried`: for each result the argument that it lies as, or
+/// -1.
+template <class F, class... A>
+Best brute_force(const ts::Mesh& mesh, const std::vector<int>& carried, F f, A... args) {
+  Best best;
+  for_each({args.shape()...}, mesh, [&](const std::vector<ts::PartitionSpec>& specs) {
+    std::vector<ts::SpecTree> out;
+    for (int i : carried)
+      out.push_back(i < 0 ? ts::SpecTree(ts::unconstrained)
+                          : ts::SpecTree(specs[static_cast<std::size_t>(i)]));
+    const auto program = ts::jit(
+        f,
+        {.mesh = mesh,
+         .in_shardings = std::vector<ts::SpecTree>(specs.begin(), specs.end()),
+         .out_shardings = carried.empty() ? ts::SpecTree(ts::unconstrained) : ts::SpecTree(out)});
+    best.seconds = std::min(best.seconds, program.lower(args...).plan(speeds()).seconds());
+    ++best.choices;
+  });
+  return best;
 }
 
 }  // namespace every_choice

@@ -8,42 +8,10 @@ namespace {
 namespace ts = tessera;
 using ts::Array;
 
-// Sums of the same seconds in another order.
-constexpr double kSame = 1e-12;
-
-/// Speeds at which neither work nor communication is nothing beside the other.
-ts::PlanOptions speeds() {
-  ts::PlanOptions options = every_choice::bare();
-  options.peak_flops = 1e11;
-  options.memory_bandwidth = 2e10;
-  options.other_links = {1e-6, 5e9};
-  return options;
-}
-
-struct Best {
-  double seconds = 1e300;
-  int choices = 0;
-};
-
-/// `carried`: for each result the argument that it lies as, or -1.
-template <class F, class... A>
-Best brute_force(const ts::Mesh& mesh, const std::vector<int>& carried, F f, A... args) {
-  Best best;
-  every_choice::for_each({args.shape()...}, mesh, [&](const std::vector<ts::PartitionSpec>& specs) {
-    std::vector<ts::SpecTree> out;
-    for (int i : carried)
-      out.push_back(i < 0 ? ts::SpecTree(ts::unconstrained)
-                          : ts::SpecTree(specs[static_cast<std::size_t>(i)]));
-    const auto program = ts::jit(
-        f,
-        {.mesh = mesh,
-         .in_shardings = std::vector<ts::SpecTree>(specs.begin(), specs.end()),
-         .out_shardings = carried.empty() ? ts::SpecTree(ts::unconstrained) : ts::SpecTree(out)});
-    best.seconds = std::min(best.seconds, program.lower(args...).plan(speeds()).seconds());
-    ++best.choices;
-  });
-  return best;
-}
+using every_choice::Best;
+using every_choice::brute_force;
+using every_choice::kSame;
+using every_choice::speeds;
 
 template <class F, class... A>
 void expect_best(const char* name, const std::vector<int>& carried, F f, A... args) {

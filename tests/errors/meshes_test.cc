@@ -67,6 +67,13 @@ MISUSE(picture_of_too_many_parts) {
   (void)ts::visualize_sharding({64, 64}, ts::Sharding(ts::Mesh::abstract({{"x", 64}}), ts::P("x")));
 }
 
+MISUSE(drawing_of_a_size_that_does_not_divide) {
+  (void)ts::sharding_svg({6, 8}, ts::Sharding(ts::Mesh::abstract({{"x", 4}}), ts::P("x")));
+}
+MISUSE(ranges_of_a_size_that_does_not_divide) {
+  (void)ts::Sharding(mesh(), ts::P("data")).indices({3});
+}
+
 MISUSE(shard_map_forgotten_psum) {
   ts::shard_map(
       [](Array x) {
@@ -199,6 +206,17 @@ MISUSE(constraint_on_another_mesh) {
   ts::jit(
       [&](Array x) { return ts::with_sharding_constraint(x, ts::Sharding(other, ts::P("rows"))); },
       {.mesh = mesh()})(ts::ones({4}));
+}
+MISUSE(constraint_on_other_devices) {
+  const ts::Mesh turned({{"data", 2}, {"model", 2}}, {{3}, {2}, {1}, {0}});
+  ts::jit([&](Array x) { return ts::with_sharding_constraint(x, ts::Sharding(turned, ts::P())); },
+          {.mesh = mesh()})(ts::ones({4}));
+}
+MISUSE(arrays_on_other_devices_than_a_constraint) {
+  auto f = ts::jit([](Array x, Array y) {
+    return ts::with_sharding_constraint(x + y, ts::Sharding(mesh(), ts::P("data")));
+  });
+  f(ts::ones({4}), ts::device_put(ts::ones({4}), ts::Mesh({{"rows", 2}}), ts::P("rows")));
 }
 MISUSE(jit_of_another_mesh_inside) {
   const ts::Mesh other({{"rows", 2}});

@@ -25,6 +25,11 @@ MISUSE(compile_for_an_abstract_mesh) {
 MISUSE(calibrate_links_of_an_abstract_mesh) {
   ts::calibrate_links(ts::Mesh::abstract({{"data", 64}}));
 }
+MISUSE(plan_at_speeds_that_are_none) {
+  (void)ts::jit([](Array x) { return x; })
+      .lower(ts::ones({4}))
+      .plan({.links = {{"data", {-1, 1e9}}}, .other_links = {0, 0}, .peak_flops = 0});
+}
 MISUSE(calibrate_links_of_no_mesh) { ts::calibrate_links(ts::Mesh()); }
 MISUSE(load_links_of_no_file) { ts::load_links("no_such_links.json"); }
 MISUSE(load_links_of_something_else) {

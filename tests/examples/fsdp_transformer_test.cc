@@ -229,6 +229,20 @@ TEST_F(FsdpTransformer, FullyShardedStateTakesAnEighthADevice) {
     state = place(f, made);
   }
   ASSERT_EQ(whole % 8, 0);
+  {  // By the plan, before and after a step.
+    const Batch b = batch(0);
+    const State like = ts::abstract_like(*state);
+    const ts::Plan plan = make_step(f, like, opt)
+                              .lower(like, b.ids, b.labels)
+                              .plan({.memory = false, .alternatives = 0});
+    const auto planned = [](const std::vector<ts::PlannedEnd>& ends, const std::string& of) {
+      std::int64_t n = 0;
+      for (const ts::PlannedEnd& e : ends) n += e.name.starts_with(of) ? e.bytes : 0;
+      return n;
+    };
+    EXPECT_EQ(planned(plan.arguments, "args[0]"), whole / 8 + counters);
+    EXPECT_EQ(planned(plan.results, "result[0]"), whole / 8 + counters);
+  }
   const auto check = [&](const char* when) {
     for (const ts::Device d : ts::devices())
       EXPECT_EQ(ts::memory_stats(d).live - before[static_cast<std::size_t>(d.id)],

@@ -338,6 +338,26 @@ TEST(Plan, AdviceIsAPlanThatWasMade) {
             "");
 }
 
+// Slices that no axis divides are taken into what is put together of them before the program is
+// divided: ways and advice are of the program that was divided.
+TEST(Plan, RollsThatNoAxisDivides) {
+  const Array a = ts::abstract(ts::f32, {64, 16}), w = ts::abstract(ts::f32, {16, 32});
+  const auto f = [](Array x, Array y) { return ts::dot(ts::roll(x, 5, 0), y); };
+  const ts::Plan p =
+      ts::jit(f, {.mesh = grid, .in_shardings = {P("data"), P("data")}}).lower(a, w).plan(slow());
+  EXPECT_EQ(p.results[0].spec, "P('data')");
+  EXPECT_TRUE(p.results[0].why.starts_with("sharding_constraint in equation 0, through "))
+      << p.results[0].why;
+  EXPECT_NE(p.results[0].why.find("dot_general"), std::string::npos) << p.results[0].why;
+  EXPECT_NE(p.advice.find("args[1]"), std::string::npos) << p.advice;
+  const ts::Plan flat =
+      ts::jit([](Array x) { return ts::roll(x, 7); }, {.mesh = grid, .in_shardings = P("data")})
+          .explain(a);
+  EXPECT_EQ(flat.results[0].spec, "P('data')");
+  EXPECT_TRUE(flat.results[0].why.starts_with("sharding_constraint in equation 0, through "))
+      << flat.results[0].why;
+}
+
 TEST(Plan, DifferencesOfTwo) {
   const auto f = [](Array a, Array w) { return ts::dot(a, w); };
   const Array a = ts::abstract(ts::f32, {64, 16}), w = ts::abstract(ts::f32, {16, 32});

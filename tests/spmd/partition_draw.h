@@ -8,9 +8,13 @@
 
 #include "ir/nested.h"
 #include "random/shrink.h"
+#include "spmd/reference.h"
+#include "spmd/shard_map.h"
 
 #include <cmath>
+#include <cstring>
 #include <functional>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -131,11 +135,48 @@ inline bool is_uneven(const Partitioned& q, const AtomMesh& mesh) {
   return false;
 }
 
-/// What the partitioned program gives otherwise than the program; empty where nothing.
+struct ByDevice {
+  std::vector<HostArray> results;
+  std::string apart;  // of which result devices hold one part in other bits
+};
+/// A partitioned program's one region, evaluated device by device.
+inline ByDevice evaluate_devices(const Program& partitioned, const std::vector<HostArray>& in) {
+  const ShardMap s(partitioned.equations.at(0).attrs);
+  std::vector<std::vector<HostArray>> blocks(static_cast<std::size_t>(s.mesh.size()));
+  for (std::size_t d = 0; d < blocks.size(); ++d)
+    for (std::size_t i = 0; i < in.size(); ++i)
+      blocks[d].push_back(block_of(in[i], s.in_specs[i], s.mesh, static_cast<std::int64_t>(d)));
+  const std::vector<std::vector<HostArray>> made = evaluate_spmd(*s.body, s.mesh, blocks);
+  ByDevice by;
+  for (std::size_t i = 0; i < s.out_specs.size(); ++i) {
+    std::vector<HostArray> parts;
+    std::map<std::vector<std::int64_t>, std::size_t> first;  // the device that has a part first
+    for (std::size_t d = 0; d < made.size(); ++d) {
+      const HostArray& part = made[d][i];
+      std::vector<std::int64_t> which;
+      for (int k = 0; k < part.shape.rank(); ++k)
+        which.push_back(
+            s.mesh.index_along(static_cast<std::int64_t>(d), s.out_specs[i].axes_of(k)));
+      const std::size_t holder = first.try_emplace(which, d).first->second;
+      if (std::memcmp(part.bytes, made[holder][i].bytes,
+                      static_cast<std::size_t>(part.size_bytes())) != 0)
+        by.apart = "output " + std::to_string(i) + " of devices " + std::to_string(holder) +
+                   " and " + std::to_string(d) + " is one part and differs";
+      parts.push_back(part);
+    }
+    by.results.push_back(assemble(parts, s.out_specs[i], s.mesh));
+  }
+  return by;
+}
+
+/// What the partitioned program gives otherwise than the program; empty where nothing. Devices that
+/// hold the same part of a result hold the same bits, exact or not.
 inline std::string wrong_results(const Program& p, const ProgramPtr& partitioned,
                                  const std::vector<HostArray>& in, bool exact, bool compiled) {
   const std::vector<HostArray> whole = evaluate(p, in);
-  std::string w = difference(evaluate(*partitioned, in), whole, exact, "evaluated");
+  const ByDevice by = evaluate_devices(*partitioned, in);
+  if (!by.apart.empty()) return by.apart + "\n" + to_string(p) + "\n" + to_string(*partitioned);
+  std::string w = difference(by.results, whole, exact, "evaluated");
   if (w.empty() && compiled) {
     enough_devices();
     w = difference(tessera::testing::run_compiled(partitioned, in), whole, exact, "compiled");

@@ -3,6 +3,7 @@
 #include "spmd/boxes.h"
 #include "spmd/compiled.h"
 #include "spmd/placements.h"
+#include "spmd/reference_collectives.h"
 #include "spmd/reshard_emit.h"
 #include "transform/autodiff.h"
 
@@ -103,6 +104,31 @@ std::int64_t counted_bytes(const AtomMesh& mesh, const Program& p) {
   return bytes;
 }
 
+// What a device receives at most when the moves are run: each collective once with elements that
+// say whose they are, of which those of others are counted.
+std::int64_t measured_bytes(const AtomMesh& mesh, const Program& p) {
+  std::int64_t bytes = 0;
+  for (const Equation& e : p.equations) {
+    if (e.op->exchange == Exchange::none) continue;
+    const Type& t = p.type(e.inputs[0]);
+    std::vector<HostArray> own;
+    for (std::int64_t k = 0; k < mesh.atom_mesh().size_of(e.attrs.get<Strings>("axes")); ++k) {
+      own.emplace_back(i32, t.shape);
+      std::fill_n(own.back().data<std::int32_t>(), t.shape.count(), static_cast<std::int32_t>(k));
+    }
+    const std::vector<HostArray> got = collective(*e.op, e.attrs, own);
+    std::int64_t most = 0;
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      const std::int32_t* whose = got[k].data<std::int32_t>();
+      most = std::max<std::int64_t>(
+          most, std::count_if(whose, whose + got[k].count(),
+                              [&](std::int32_t n) { return n != static_cast<std::int32_t>(k); }));
+    }
+    bytes += most * size_of(t.dtype);
+  }
+  return bytes;
+}
+
 int counted_collectives(const Program& p) {
   return static_cast<int>(std::count_if(p.equations.begin(), p.equations.end(), [](const auto& e) {
     return e.op->exchange != Exchange::none;
@@ -183,6 +209,10 @@ void run_random(const std::vector<MeshShape>& meshes, std::uint32_t seed, int tu
       expect_parts(reduced(mesh, evaluate_spmd(*p, mesh.atom_mesh(), in), q.to),
                    parts_of(mesh, whole, plain), what + ": " + to_string(mesh, plan));
       ASSERT_EQ(plan.bytes, counted_bytes(mesh, *p)) << what;
+      // Sums are of all devices' elements; what moves is somebody's.
+      if (q.from.unreduced == q.to.unreduced) {
+        ASSERT_EQ(plan.bytes, measured_bytes(mesh, *p)) << what;
+      }
       ASSERT_EQ(plan.collectives(), counted_collectives(*p)) << what;
       ASSERT_GE(plan.bytes, lower_bound_bytes(mesh, q.whole, q.from, q.to)) << what;
     }
@@ -266,6 +296,7 @@ TEST(ReshardRun, UnevenParts) {
       ProgramPtr p = program_of(mesh, t, {plan});
       verify(*p, "reshard");
       ASSERT_EQ(plan.bytes, counted_bytes(mesh, *p)) << what;
+      ASSERT_EQ(plan.bytes, measured_bytes(mesh, *p)) << what;
       const HostArray whole = integers(t, turn);
       Parts in;
       for (std::int64_t device = 0; device < mesh.mesh().size(); ++device)

@@ -130,6 +130,7 @@ Shape Sharding::shard_shape(const Shape& shape, std::source_location loc) const 
 
 std::vector<std::vector<Range>> Sharding::indices(const Shape& shape,
                                                   std::source_location loc) const {
+  const InFunction named("indices", loc);
   std::vector<std::vector<Range>> all;
   if (mesh_.empty()) return all;
   const Shape block = shard_shape(shape, loc);

@@ -178,6 +178,7 @@ std::string escaped(std::string_view text) {
 
 std::string sharding_svg(const Shape& shape, const Sharding& sharding,
                          const VisualizeOptions& options, std::source_location loc) {
+  const InFunction named("sharding_svg", loc);
   const Grid g = grid_of(shape, sharding, options.dims, loc);
   // The array's own proportions, as long as the labels have room.
   std::size_t letters = 0;

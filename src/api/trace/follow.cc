@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 namespace tessera::inline v0::detail {
 
@@ -66,32 +67,44 @@ std::vector<int> sorted_devices(const DeviceMesh& mesh) {
   return devices;
 }
 
-void need_the_devices_of(const DeviceMesh& mesh, const Program& program, const Places& places,
-                         std::string_view name) {
+/// "CpuDevice(id=0), CpuDevice(id=1)", and how many more there are.
+std::string listed(const DeviceMesh& mesh, const runtime::Backend& backend) {
+  std::string text;
+  for (std::size_t d = 0; d < std::min(mesh.devices.size(), kListed); ++d)
+    text += (d ? ", " : "") + runtime::device_text(backend.platform(), mesh.devices[d]);
+  if (mesh.devices.size() > kListed)
+    text += " and " + std::to_string(mesh.devices.size() - kListed) + " more";
+  return text;
+}
+
+/// `own`: the mesh is that of a constraint or a per-device program inside.
+void need_the_devices_of(const spmd::Cutting& how, bool own, const Program& program,
+                         const Places& places, std::string_view name) {
+  const DeviceMesh& mesh = *how.mesh;
   const std::vector<int> all = sorted_devices(mesh);
-  const bool agree = std::all_of(places.begin(), places.end(), [&](const runtime::LayoutPtr& l) {
+  const auto agrees = [&](const runtime::LayoutPtr& l) {
     return !l || l->mesh->devices == mesh.devices || sorted_devices(*l->mesh) == all;
-  });
-  if (agree) return;
+  };
+  if (std::all_of(places.begin(), places.end(), agrees)) return;
   Message m{name};
-  m.problem("the inputs are committed to different devices");
+  m.problem(own ? "inputs are committed to other devices than the program's"
+                : "the inputs are committed to different devices");
+  bool first = true;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (!places[i]) continue;
     const runtime::Layout& l = *places[i];
-    std::string text = "input " + std::to_string(i) + ", " +
-                       to_string(program.type(program.inputs[i])) + ", lies by " +
-                       to_string(l.spec) + " on ";
-    const std::vector<int>& on = l.devices();
-    for (std::size_t d = 0; d < std::min(on.size(), kListed); ++d)
-      text += (d ? ", " : "") + runtime::device_text(l.backend->platform(), on[d]);
-    if (on.size() > kListed) text += " and " + std::to_string(on.size() - kListed) + " more";
-    m.offender(text);
+    if (own && std::exchange(first, false))
+      m.offender("a constraint or shard_map inside is over " + spmd::mesh_text(how) + ", " +
+                 listed(mesh, *l.backend));
+    m.offender("input " + std::to_string(i) + ", " + to_string(program.type(program.inputs[i])) +
+               ", lies by " + to_string(l.spec) + " on " + listed(*l.mesh, *l.backend));
   }
   m.rule(
        "a computation runs on one set of devices; inputs that are not committed follow those that "
        "are")
       .from(runtime::CallerLine::now())
-      .advice("move one of them: device_put(x, y.sharding())")
+      .advice(own ? "move the inputs: device_put(x, mesh, spec) with that mesh"
+                  : "move one of them: device_put(x, y.sharding())")
       .raise<ShardingError>();
 }
 
@@ -113,7 +126,8 @@ spmd::Cutting cutting_for(const Program& program, const Said& said, const spmd::
                  return l && l->devices().size() > 1;
                }))->mesh;
   }
-  if (!asked && !how.abstract) need_the_devices_of(*how.mesh, program, places, name);
+  if (!asked && !how.abstract)
+    need_the_devices_of(how, said.mesh.has_value(), program, places, name);
   how.inputs.resize(program.inputs.size());
   // An array whose cut the axes of this mesh cannot say is moved, and lies as the others like.
   for (std::size_t i = 0; i < places.size(); ++i) {

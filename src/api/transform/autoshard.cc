@@ -153,6 +153,7 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
       const auto it = options.plan.links.find(axis.name);
       s.links[axis.name] = it == options.plan.links.end() ? options.plan.other_links : it->second;
     }
+  check_speeds("autoshard", options.plan, loc);
   cutting->links = links_along("autoshard", *data.ref, s.links, loc);
   q.cutting = cutting;
   std::vector<std::optional<spmd::SpecWanted>> settled;

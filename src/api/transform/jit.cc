@@ -109,6 +109,7 @@ std::vector<CollectiveUse> Lowered::collectives() const {
   });
 }
 Plan Lowered::plan(const PlanOptions& options) const {
+  detail::check_speeds("plan", options, made_);
   const detail::CacheEntry& e = entry();
   plans::Question q;
   q.name = e.name;

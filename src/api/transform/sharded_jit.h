@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/jit.h>
+#include <tessera/plan.h>
 
 #include "ir/mesh.h"
 #include "spmd/links.h"
@@ -22,5 +23,7 @@ std::shared_ptr<CachedFunction> make_sharded_jit_cache(const char* what, std::st
 /// By axis of the mesh, where any is given; ShardingError for what is no speed.
 spmd::Links links_along(const char* what, const DeviceMesh& mesh,
                         const std::map<std::string, LinkSpeed>& speeds, const SourceLoc& loc);
+/// ShardingError that lists what is no speed.
+void check_speeds(const char* what, const PlanOptions& options, const SourceLoc& loc);
 
 }  // namespace tessera::inline v0::detail
