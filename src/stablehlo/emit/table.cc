@@ -1,6 +1,7 @@
 // What writes each op. Those that are elementwise and have a spelling of StableHLO or CHLO, and those
 // that are taken apart before they are compiled, need no line.
 #include "stablehlo/emit/rules.h"
+#include "stablehlo/emit/schur.h"
 
 #include "ops/reduction/window_dims.h"
 
@@ -130,6 +131,7 @@ const Table& table() {
       {"svd", {nullptr, write::svd}},
       {"eigh", {nullptr, write::eigh}},
       {"eig", {nullptr, write::eig}},
+      {"schur", {nullptr, write::schur}},
       // control flow
       {"cond", {write::cond}},
       {"while", {write::while_loop}},

@@ -2,6 +2,7 @@
 #include "ir/op.h"
 #include "ops/elementwise/special.h"
 #include "ops/random/rng_bit_generator.h"
+#include "stablehlo/import/further_rules.h"
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/total_order.h"
 
@@ -205,7 +206,9 @@ Values select(Reading& r) {
 Values clamp(Reading& r) {
   r.need_operands(3);
   const Shape& shape = r.in[1].shape();
-  return {ops::clamp(to_shape(r.in[0], shape), r.in[1], to_shape(r.in[2], shape))};
+  const Value low = to_shape(r.in[0], shape), x = r.in[1], high = to_shape(r.in[2], shape);
+  if (x.dtype() != DType::boolean && !is_complex(x.dtype())) return {ops::clamp(low, x, high)};
+  return {least_of(greatest_of(x, low), high)};
 }
 
 Values pass(Reading& r) { return r.in; }
