@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 namespace ts = tessera;
 using ts::Array;
 
@@ -48,6 +51,50 @@ TEST(Broadcasting, AlongTheDimensionsThatItNames) {
           "(tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>\nreturn %0 : tensor<2x3xf32>",
           {Array(Floats{1, 2, 3, 4, 5, 6}, {2, 3}), Array(Floats{10, 100})});
   EXPECT_EQ(floats(product[0]), (Floats{10, 20, 30, 400, 500, 600}));
+}
+
+TEST(Clamp, BooleansAndComplexNumbers) {
+  const auto booleans =
+      run("%x: tensor<2xi1>, %lo: tensor<i1>, %hi: tensor<i1>", "tensor<2xi1>",
+          "%0 = stablehlo.clamp %lo, %x, %hi : (tensor<i1>, tensor<2xi1>, tensor<i1>) -> "
+          "tensor<2xi1>\nreturn %0 : tensor<2xi1>",
+          {ts::astype(Array(Ints{0, 1}), ts::bool_), ts::astype(Array(1), ts::bool_),
+           ts::astype(Array(1), ts::bool_)});
+  EXPECT_EQ(ts::astype(booleans[0], ts::i32).to_vector<std::int32_t>(), (Ints{1, 1}));
+  const auto complex = [](const Floats& re, const Floats& im) {
+    return ts::complex(Array(re), Array(im));
+  };
+  const auto numbers =
+      run("%x: tensor<3xcomplex<f32>>, %lo: tensor<3xcomplex<f32>>, %hi: tensor<3xcomplex<f32>>",
+          "tensor<3xcomplex<f32>>",
+          "%0 = stablehlo.clamp %lo, %x, %hi : tensor<3xcomplex<f32>>\n"
+          "return %0 : tensor<3xcomplex<f32>>",
+          {complex({0, 1, 9}, {0, 7, 0}), complex({1, 1, 1}, {2, 2, 2}),
+           complex({5, 5, 5}, {6, 6, 6})});
+  EXPECT_EQ(floats(ts::real(numbers[0])), (Floats{1, 1, 5}));
+  EXPECT_EQ(floats(ts::imag(numbers[0])), (Floats{2, 7, 6}));
+}
+
+// A NaN stands beyond the infinity of its sign, and 0 before -0.
+TEST(TopK, GoesByTheTotalOrderOfFloats) {
+  const float inf = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
+  const auto f = ts::load_stablehlo_text(
+      "func.func @main(%x: tensor<6xf32>) -> (tensor<6xf32>, tensor<6xi32>) {\n"
+      "%values, %indices = chlo.top_k(%x, k = 6) : tensor<6xf32> -> (tensor<6xf32>, "
+      "tensor<6xi32>)\nreturn %values, %indices : tensor<6xf32>, tensor<6xi32>\n}");
+  const auto y = f(Array(Floats{-0.f, std::copysign(nan, -1.f), -inf, nan, inf, 0}));
+  EXPECT_EQ(y[1].to_vector<std::int32_t>(), (Ints{3, 4, 5, 0, 2, 1}));
+  EXPECT_EQ(floats(y[0])[1], inf);
+  EXPECT_TRUE(std::signbit(floats(y[0])[3]));
+  const auto two = ts::load_stablehlo_text(
+      "func.func @main(%x: tensor<2x3xf32>) -> tensor<2x2xf32> {\n"
+      "%values, %indices = chlo.top_k(%x, k = 2) : tensor<2x3xf32> -> (tensor<2x2xf32>, "
+      "tensor<2x2xi32>)\nreturn %values : tensor<2x2xf32>\n}");
+  const Array rows(Floats{1, 3, 2, 6, 4, 5}, {2, 3});
+  EXPECT_EQ(floats(two.single()(rows)), (Floats{3, 2, 6, 5}));
+  const auto total = [&](Array x) { return ts::sum(two.single()(x) * two.single()(x)); };
+  EXPECT_EQ(floats(ts::grad(total)(rows)), (Floats{0, 6, 4, 12, 0, 10}));
 }
 
 // Rows 0 and 1 are the first group's, row 2 the second's; row 3 is nobody's.

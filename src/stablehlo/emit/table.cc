@@ -17,6 +17,8 @@ using InTypes = std::span<const Type>;
 // Of which there is no abs, and no sign.
 bool is_unsigned(const Op&, const Attrs&, InTypes in) { return is_unsigned_integer(in[0].dtype); }
 bool is_complex_number(const Op&, const Attrs&, InTypes in) { return is_complex(in[0].dtype); }
+// Among which CHLO tells zeros and NaN apart by their signs, and we do not.
+bool is_float(const Op&, const Attrs&, InTypes in) { return is_floating(in[0].dtype); }
 bool fills(const Op&, const Attrs& a, InTypes) { return a.str("mode") != "clip"; }
 bool clips(const Op&, const Attrs& a, InTypes) { return a.str("mode") != "drop"; }
 // Where the inits are arrays; and of one operation, which a reader may take for a reduction of its
@@ -98,7 +100,7 @@ const Table& table() {
       {"combine_at", {nullptr, write::combine_at}},
       {"sort", {nullptr, write::sort}},
       {"order_by", {nullptr, write::order_by}},
-      {"top_k", {write::top_k}},
+      {"top_k", {write::top_k, write::top_k, is_float}},
       // reductions and contractions
       {"reduce_sum", {write::reduce_monoid}},
       {"reduce_prod", {write::reduce_monoid}},
