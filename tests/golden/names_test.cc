@@ -166,9 +166,9 @@ TEST(NamesGolden, Stacking) { run_theme("stacking", 297); }
 TEST(NamesGolden, Grids) { run_theme("grids", 155); }
 TEST(NamesGolden, Numeric) { run_theme("numeric", 110); }
 TEST(NamesGolden, Statistics) { run_theme("statistics", 430); }
-TEST(NamesGolden, Calculus) { run_theme("calculus", 261); }
+TEST(NamesGolden, Calculus) { run_theme("calculus", 292); }
 TEST(NamesGolden, Sets) { run_theme("sets", 562); }
-TEST(NamesGolden, Halves) { run_theme("halves", 681); }
+TEST(NamesGolden, Halves) { run_theme("halves", 697); }
 TEST(NamesGolden, Special) { run_theme("special", 64); }
 
 }  // namespace

@@ -20,6 +20,7 @@ namespace {
 using Arrays = std::vector<Array>;
 using In = std::span<const Array>;
 
+// Only the first has something else where there are no elements.
 constexpr std::array<const char*, 5> kModes{"constant", "nearest", "wrap", "mirror", "reflect"};
 
 Array away_from_zero(const Array& x) {
@@ -117,7 +118,8 @@ Array map_coordinates(Operand x, const std::vector<Array>& coordinates,
         there = there ? *there & node.there : node.there;
       }
       Array value = take(elements, *position);
-      if (o.mode == "constant") value = where(*there, value, astype(Array(o.cval), from.dtype()));
+      if (o.mode == kModes.front())
+        value = where(*there, value, astype(Array(o.cval), from.dtype()));
       const Array part = *share * value;
       sum = sum ? *sum + part : part;
     }

@@ -7,7 +7,8 @@
 #include "ops/linalg/tridiagonal.h"
 
 #include <algorithm>
-#include <numeric>
+#include <string>
+#include <vector>
 
 namespace tessera::inline v0::linalg {
 
@@ -15,7 +16,8 @@ using ops::columns_of;
 using ops::rows_of;
 
 Schur schur(Operand a, const std::string& output) {
-  if (output != "real" && output != "complex")
+  const bool own = output.compare("real") == 0;
+  if (!own && output.compare("complex") != 0)
     Message("linalg.schur")
         .problem("the output \"" + output + "\"")
         .rule("it is \"real\" or \"complex\"")
@@ -23,7 +25,7 @@ Schur schur(Operand a, const std::string& output) {
         .advice("leave it out for the form of a's own kind")
         .raise<Error>();
   const std::vector<Array> out = of_matrix("linalg.schur", a, true, [&](Value x) {
-    return ops::schur(output == "complex" ? ops::in_dtype(x, complex_dtype(x.dtype())) : x);
+    return ops::schur(own ? x : ops::in_dtype(x, complex_dtype(x.dtype())));
   });
   return {out[0], out[1]};
 }
