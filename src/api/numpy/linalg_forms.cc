@@ -16,8 +16,9 @@ using ops::columns_of;
 using ops::rows_of;
 
 Schur schur(Operand a, const std::string& output) {
-  const bool own = output.compare("real") == 0;
-  if (!own && output.compare("complex") != 0)
+  static const std::string kOwn("real"), kWhole("complex");
+  const bool own = output == kOwn;
+  if (!own && output != kWhole)
     Message("linalg.schur")
         .problem("the output \"" + output + "\"")
         .rule("it is \"real\" or \"complex\"")
