@@ -35,11 +35,13 @@
 #include <tessera/grids.h>
 #include <tessera/index.h>
 #include <tessera/inline_vector.h>
+#include <tessera/interpolation.h>
 #include <tessera/jit.h>
 #include <tessera/limits.h>
 #include <tessera/linalg.h>
 #include <tessera/linear.h>
 #include <tessera/manipulation.h>
+#include <tessera/matrix_forms.h>
 #include <tessera/mesh.h>
 #include <tessera/message.h>
 #include <tessera/nn.h>

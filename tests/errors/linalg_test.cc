@@ -22,6 +22,14 @@ MISUSE(solve_triangular_of_no_kind) {
 MISUSE(solve_from_the_right_for_other_columns) {
   ts::linalg::triangular_solve(square(), ts::ones({3, 2}));
 }
+MISUSE(schur_of_no_kind) { ts::linalg::schur(square(), "triangular"); }
+MISUSE(householder_product_of_too_many) {
+  ts::linalg::householder_product(ts::ones({2, 3}), ts::ones({3}));
+}
+MISUSE(tridiagonal_solve_for_a_vector) {
+  const Array d = ts::ones({3});
+  ts::linalg::tridiagonal_solve(d, d, d, d);
+}
 MISUSE(qr_of_no_mode) { ts::linalg::qr(square(), "full"); }
 MISUSE(matrix_norm_of_no_order) { ts::linalg::matrix_norm(square(), {.ord = "3"}); }
 MISUSE(condition_of_no_order) { ts::linalg::cond(square(), 3); }

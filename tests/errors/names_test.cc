@@ -20,6 +20,11 @@ MISUSE(signbit_of_complex_numbers) { ts::signbit(ts::complex(a83(), a83())); }
 MISUSE(gcd_of_floats) { ts::gcd(a83(), 2); }
 MISUSE(around_of_integers_to_tens) { ts::around(ts::arange(3), -1); }
 MISUSE(select_without_a_choice) { ts::select({a83() > 0}, {}); }
+MISUSE(map_coordinates_of_no_mode) {
+  ts::map_coordinates(a83(), {ts::ones({2}), ts::ones({2})}, {.mode = "grid-wrap"});
+}
+MISUSE(map_coordinates_for_one_axis) { ts::map_coordinates(a83(), {ts::ones({2})}); }
+MISUSE(map_coordinates_of_nothing) { ts::map_coordinates(ts::zeros({0}), {ts::ones({2})}); }
 MISUSE(fmod_by_a_number_that_does_not_fit) { ts::fmod(ts::ones({3}, ts::u8), 300); }
 MISUSE(average_with_other_weights) { ts::average(a83(), {.weights = ts::ones({8})}); }
 MISUSE(quantile_of_nothing) { ts::quantile(ts::zeros({0, 3}), 0.5, {.axis = 0}); }

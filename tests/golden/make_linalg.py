@@ -119,6 +119,18 @@ for d in ("int32", "int8", "float16"):
     case("solve", L.solve, draw("int32", 3, 3) + 9 * np.eye(3, dtype="int32"), draw("int32", 3)) if d == "int32" else None
     case("norm 2", lambda x: L.norm(x.astype("float32"), ord=2), draw("int32", 3, 4))
 
+K = jax.lax.linalg
+for d in ALL:
+    for n, k in ((1, 2), (2, 1), (5, 3)):
+        case("tridiagonal_solve", K.tridiagonal_solve, draw(d, 2, n), (draw(d, 2, n) * (np.arange(n) % 3 > 0)).astype(d), draw(d, 2, n), draw(d, 2, n, k)) if n > 1 else None
+        case("tridiagonal_solve", K.tridiagonal_solve, draw(d, n), draw(d, n), draw(d, n), draw(d, n, k))
+    for shape in ((1, 1), (2, 2), (2, 5, 5)):
+        case("hessenberg", lambda a: jsl.hessenberg(a, calc_q=True), draw(d, *shape))
+        case("sqrtm", lambda a: jsl.sqrtm(a) if a.ndim == 2 else jax.vmap(jsl.sqrtm)(a), definite(d, *shape))
+    case("sqrtm", jsl.sqrtm, draw(d, 4, 4))
+    case("householder_product", K.householder_product, draw(d, 2, 5, 3), draw(d, 2, 3))
+    case("householder_product", K.householder_product, draw(d, 4, 4), draw(d, 2))
+
 header, data = {}, b""
 for name, x in sorted(tensors.items()):
     blob = np.ascontiguousarray(x).tobytes()

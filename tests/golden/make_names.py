@@ -315,6 +315,11 @@ def calculus():
         xp = np.sort(draw(r, (7,), "float32"))
         at = np.concatenate([draw(r, (9,), dtype).astype("float32"), xp[:3], [9, -9, np.nan]]).astype("float32")
         case("interp:", jnp.interp, at, xp, draw(r, (7,), dtype))
+        for mode in ("constant", "nearest", "wrap", "mirror", "reflect"):
+            for order in (0, 1):
+                q = rng(f"map_coordinates{mode}{order}{dtype}")
+                case(f"map_coordinates:{order} {mode}", lambda x, *c: jax.scipy.ndimage.map_coordinates(x, c, order, mode, 1.5),
+                     draw(q, (4, 3), dtype), draw(q, (3, 4), "float32") * 3, draw(q, (4,), "float32") * 2)
         case("interp_ends:", lambda x, p, f: jnp.interp(x, p, f, left=-1, right=2.5), at, xp, draw(r, (7,), dtype))
         case("interp_period:3", lambda x, p, f: jnp.interp(x, p, f, period=3), at[:9], xp, draw(r, (7,), dtype))
         if dtype != "int32":
@@ -366,6 +371,8 @@ def calculus():
     grad_case("cumlogsumexp:0 0", lambda x: lax.cumlogsumexp(x), draw(r, (4, 3), d))
     grad_case("cross:-1", jnp.cross, draw(r, (2, 3), d), draw(r, (2, 3), d))
     grad_case("kron:", jnp.kron, draw(r, (2, 3), d), draw(r, (2, 2), d))
+    grad_case("map_coordinates:1 reflect", lambda x, *c: jax.scipy.ndimage.map_coordinates(x, c, 1, "reflect"), draw(r, (3, 4), d),
+              draw(r, (5,), d) * 3, draw(r, (5,), d) * 3)
     grad_case("polyval:", jnp.polyval, draw(r, (4,), d), draw(r, (3,), d))
     grad_case("polyint:2", lambda p: jnp.polyint(p, 2), draw(r, (4,), d))
     write("calculus")
@@ -465,6 +472,31 @@ def sets():
     write("sets")
 
 
-themes = dict(stacking=stacking, grids=grids, numeric=numeric, statistics=statistics, calculus=calculus, sets=sets)
+# Every function again, once in float16 and once in bfloat16: the first case of each name that has floats, with these as such.
+def halves():
+    global case, grad_case, write
+    whole, wrote, seen = case, write, set()
+
+    def half_case(name, f, *inputs, positions=()):
+        inputs = [np.asarray(x) for x in inputs]
+        if name.startswith(("grad ", "approx_")) or not any(x.dtype.kind == "f" for x in inputs):
+            return
+        for dtype in ("float16", "bfloat16"):
+            if (name, dtype) in seen:
+                continue
+            seen.add((name, dtype))
+            try:
+                whole(name, f, *[jnp.asarray(x).astype(dtype) if x.dtype.kind == "f" else x for x in inputs], positions=positions)
+            except (TypeError, ValueError) as e:  # functions that JAX has in other dtypes only
+                print("not in", dtype, name, str(e)[:60])
+
+    case, write = half_case, lambda theme: None
+    grad_case = lambda name, f, *inputs: None
+    for theme in (stacking, grids, numeric, statistics, calculus, sets):
+        theme()
+    wrote("halves")
+
+
+themes = dict(stacking=stacking, grids=grids, numeric=numeric, statistics=statistics, calculus=calculus, sets=sets, halves=halves)
 for theme in sys.argv[1:] or themes:
     themes[theme]()

@@ -64,7 +64,14 @@ const Table& table() {
   return *t;
 }
 
-double unit(ts::DType d) { return d == ts::f64 ? 0x1p-52 : 0x1p-23; }
+double unit(ts::DType d) {
+  switch (d) {
+    case ts::f64: return 0x1p-52;
+    case ts::f16: return 0x1p-10;
+    case ts::bf16: return 0x1p-7;
+    default: return 0x1p-23;
+  }
+}
 std::vector<double> doubles(const Array& x) { return ts::astype(x, ts::f64).to_vector<double>(); }
 
 double largest(const NamedCase& c) {
@@ -159,8 +166,9 @@ TEST(NamesGolden, Stacking) { run_theme("stacking", 297); }
 TEST(NamesGolden, Grids) { run_theme("grids", 155); }
 TEST(NamesGolden, Numeric) { run_theme("numeric", 110); }
 TEST(NamesGolden, Statistics) { run_theme("statistics", 430); }
-TEST(NamesGolden, Calculus) { run_theme("calculus", 261); }
+TEST(NamesGolden, Calculus) { run_theme("calculus", 292); }
 TEST(NamesGolden, Sets) { run_theme("sets", 562); }
+TEST(NamesGolden, Halves) { run_theme("halves", 697); }
 TEST(NamesGolden, Special) { run_theme("special", 64); }
 
 }  // namespace

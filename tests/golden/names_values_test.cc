@@ -1,6 +1,7 @@
 #include "golden/names.h"
 
 #include <tessera/calculus.h>
+#include <tessera/interpolation.h>
 #include <tessera/polynomial.h>
 #include <tessera/products.h>
 #include <tessera/signal.h>
@@ -94,6 +95,12 @@ void add_statistics(Table& t) {
       16};
   t["trapezoid_at"] = {
       [](In in, Args a) { return Arrays{ts::trapezoid(in[0], {.x = in[1], .axis = a.n(0)})}; }, 64};
+  t["map_coordinates"] = {
+      [](In in, Args a) {
+        const ts::MapCoordinatesOptions o{.order = a.n(0), .mode = a.s(1), .cval = 1.5};
+        return Arrays{ts::map_coordinates(in[0], {in.begin() + 1, in.end()}, o)};
+      },
+      64};
   t["interp"] = {[](In in, Args) { return Arrays{ts::interp(in[0], in[1], in[2])}; }, 64};
   t["interp_ends"] = {
       [](In in, Args) {

@@ -103,6 +103,24 @@ TEST_P(Squares, Eigenvalues) {
   }
 }
 
+TEST_P(Squares, SimplerForms) {
+  std::mt19937 random(7);
+  for (ts::DType d : kAll) {
+    const Array x = drawn(random, d, GetParam());
+    const L::Schur s = L::schur(x);
+    expect_near(ts::matmul(ts::matmul(s.z, s.t), adjoint(s.z)), x, 3 * bound(x));
+    expect_orthonormal(s.z);
+    expect_near(ts::tril(s.t, ts::is_complex(d) ? -1 : -2), ts::zeros_like(s.t), 0);
+    EXPECT_EQ(L::schur(x, "complex").t.dtype(), ts::complex_dtype(d));
+    const L::Hessenberg h = L::hessenberg(x);
+    expect_near(ts::matmul(ts::matmul(h.q, h.h), adjoint(h.q)), x, 3 * bound(x));
+    expect_orthonormal(h.q);
+    expect_near(ts::tril(h.h, -2), ts::zeros_like(h.h), 0);
+    const Array p = compare::definite(random, d, GetParam()), root = L::sqrtm(p);
+    expect_near(ts::matmul(root, root), p.astype(root.dtype()), 20 * bound(x));
+  }
+}
+
 TEST_P(Squares, SolveAndInvert) {
   std::mt19937 random(6);
   for (ts::DType d : kAll) {
@@ -136,6 +154,13 @@ TEST(Factors, WithoutElements) {
     EXPECT_EQ(L::eigh(none).eigenvalues.shape(), (ts::Shape{0}));
     EXPECT_EQ(L::eig(none).eigenvectors.shape(), (ts::Shape{0, 0}));
     EXPECT_EQ(L::expm(none).shape(), (ts::Shape{0, 0}));
+    EXPECT_EQ(L::schur(none).t.shape(), (ts::Shape{0, 0}));
+    EXPECT_EQ(L::hessenberg(none).q.shape(), (ts::Shape{0, 0}));
+    EXPECT_EQ(L::sqrtm(none).shape(), (ts::Shape{0, 0}));
+    EXPECT_EQ(L::tridiagonal_solve(ts::zeros({0}, d), ts::zeros({0}, d), ts::zeros({0}, d),
+                                   ts::zeros({0, 2}, d))
+                  .shape(),
+              (ts::Shape{0, 2}));
     EXPECT_EQ(L::solve_triangular(ts::zeros({0, 3, 3}, d), ts::zeros({0, 3, 2}, d)).shape(),
               (ts::Shape{0, 3, 2}));
     EXPECT_EQ(L::cholesky(ts::zeros({0, 3, 3}, d)).shape(), (ts::Shape{0, 3, 3}));

@@ -86,6 +86,18 @@ const std::map<std::string, Function>& algebra() {
       {"multi_dot", [](const Inputs& in) { return std::vector<Array>{L::multi_dot(in)}; }},
       {"tensorinv", one([](const Array& x) { return L::tensorinv(x); })},
       {"tensorsolve", two([](const Array& a, const Array& b) { return L::tensorsolve(a, b); })},
+      {"tridiagonal_solve",
+       [](const Inputs& in) {
+         return std::vector<Array>{L::tridiagonal_solve(in[0], in[1], in[2], in[3])};
+       }},
+      {"hessenberg",
+       [](const Inputs& in) {
+         const L::Hessenberg f = L::hessenberg(in[0]);
+         return std::vector<Array>{f.h, f.q};
+       }},
+      {"sqrtm", one([](const Array& x) { return L::sqrtm(x); })},
+      {"householder_product",
+       two([](const Array& a, const Array& b) { return L::householder_product(a, b); })},
       {"norm 2", one([](const Array& x) { return L::norm(x, {.axis = {0, 1}, .ord = 2}); })}};
   return all;
 }

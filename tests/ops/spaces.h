@@ -126,6 +126,7 @@ inline const std::map<std::string, std::string>& not_drawn() {
       {"psum_scatter", devices},
       {"pvary", devices},
       {"qr", condition},
+      {"schur", condition},
       {"shard_map", devices},
       {"svd", condition},
       {"triangular_solve", condition},

@@ -7,6 +7,7 @@
 #include "codegen/calls/matrix_copy.h"
 #include "ops/linalg/calls.h"
 #include "ops/linalg/matrices.h"
+#include "ops/linalg/schur.h"
 
 #include <cblas.h>
 
@@ -247,6 +248,20 @@ std::shared_ptr<const Routine> eig(const CallArgs& a) {
   });
 }
 
+std::shared_ptr<const Routine> schur(const CallArgs& a) {
+  const Matrices x(a.inputs[0]);
+  return routine(a, x, 25, [x]<class T>(T, const RoutineArgs& args, std::int64_t i) {
+    const std::int64_t size = x.n * x.n;
+    const T* from = operand<T>(args, 0, i, size);
+    std::vector<T> t = by_columns(from, x.n, x.n), z(t.size());
+    const bool good = all_finite(from, size) &&
+                      (x.n == 0 || done("gees", lapack::gees(in32(x.n), t.data(), z.data())));
+    if (!good) fill_nan(t.data(), size), fill_nan(z.data(), size);
+    copy_transposed(t.data(), x.n, x.n, x.n, result<T>(args, 0, i, size), x.n);
+    copy_transposed(z.data(), x.n, x.n, x.n, result<T>(args, 1, i, size), x.n);
+  });
+}
+
 }  // namespace
 }  // namespace tessera::inline v0::codegen
 
@@ -261,5 +276,6 @@ std::shared_ptr<const Routine> qr_call(const CallArgs& a) { return codegen::qr(a
 std::shared_ptr<const Routine> svd_call(const CallArgs& a) { return codegen::svd(a); }
 std::shared_ptr<const Routine> eigh_call(const CallArgs& a) { return codegen::eigh(a); }
 std::shared_ptr<const Routine> eig_call(const CallArgs& a) { return codegen::eig(a); }
+std::shared_ptr<const Routine> schur_call(const CallArgs& a) { return codegen::schur(a); }
 
 }  // namespace tessera::inline v0::ops

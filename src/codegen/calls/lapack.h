@@ -13,26 +13,31 @@
   void x##potrf_(const char*, const int*, T*, const int*, int*, std::size_t); \
   void x##getrf_(const int*, const int*, T*, const int*, int*, int*);         \
   void x##geqrf_(const int*, const int*, T*, const int*, T*, T*, const int*, int*);
-#define TESSERA_LAPACK_REAL_(x, T)                                                                \
-  TESSERA_LAPACK_(x, T, T)                                                                        \
-  void x##orgqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*,    \
-                 int*);                                                                           \
-  void x##gesdd_(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*,     \
-                 const int*, T*, const int*, int*, int*, std::size_t);                            \
-  void x##syevd_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*,  \
-                 const int*, int*, std::size_t, std::size_t);                                     \
-  void x##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, T*, const int*, T*, \
-                const int*, T*, const int*, int*, std::size_t, std::size_t);
-#define TESSERA_LAPACK_COMPLEX_(x, T, R)                                                       \
-  TESSERA_LAPACK_(x, T, R)                                                                     \
-  void x##ungqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*, \
-                 int*);                                                                        \
-  void x##gesdd_(const char*, const int*, const int*, T*, const int*, R*, T*, const int*, T*,  \
-                 const int*, T*, const int*, R*, int*, int*, std::size_t);                     \
-  void x##heevd_(const char*, const char*, const int*, T*, const int*, R*, T*, const int*, R*, \
-                 const int*, int*, const int*, int*, std::size_t, std::size_t);                \
-  void x##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, T*,  \
-                const int*, T*, const int*, R*, int*, std::size_t, std::size_t);
+#define TESSERA_LAPACK_REAL_(x, T)                                                                 \
+  TESSERA_LAPACK_(x, T, T)                                                                         \
+  void x##orgqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*,     \
+                 int*);                                                                            \
+  void x##gesdd_(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*,      \
+                 const int*, T*, const int*, int*, int*, std::size_t);                             \
+  void x##syevd_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*,   \
+                 const int*, int*, std::size_t, std::size_t);                                      \
+  void x##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, T*, const int*, T*,  \
+                const int*, T*, const int*, int*, std::size_t, std::size_t);                       \
+  void x##gees_(const char*, const char*, int (*)(const T*, const T*), const int*, T*, const int*, \
+                int*, T*, T*, T*, const int*, T*, const int*, int*, int*, std::size_t,             \
+                std::size_t);
+#define TESSERA_LAPACK_COMPLEX_(x, T, R)                                                           \
+  TESSERA_LAPACK_(x, T, R)                                                                         \
+  void x##ungqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*,     \
+                 int*);                                                                            \
+  void x##gesdd_(const char*, const int*, const int*, T*, const int*, R*, T*, const int*, T*,      \
+                 const int*, T*, const int*, R*, int*, int*, std::size_t);                         \
+  void x##heevd_(const char*, const char*, const int*, T*, const int*, R*, T*, const int*, R*,     \
+                 const int*, int*, const int*, int*, std::size_t, std::size_t);                    \
+  void x##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, T*,      \
+                const int*, T*, const int*, R*, int*, std::size_t, std::size_t);                   \
+  void x##gees_(const char*, const char*, int (*)(const T*), const int*, T*, const int*, int*, T*, \
+                T*, const int*, T*, const int*, R*, int*, int*, std::size_t, std::size_t);
 extern "C" {
 TESSERA_LAPACK_REAL_(s, float)
 TESSERA_LAPACK_REAL_(d, double)
@@ -87,46 +92,57 @@ TESSERA_LAPACK_(z, std::complex<double>, zungqr_)
 #undef TESSERA_LAPACK_
 
 /// `job`: 'N' values only, 'S' as many vectors as values, 'A' all.
-#define TESSERA_LAPACK_(x, T, SYEVD)                                                            \
-  inline int gesdd(char job, int m, int n, T* a, T* s, T* u, T* vt, int vt_rows) {              \
-    int info = 0, lda = leading(m), ldvt = leading(vt_rows);                                    \
-    std::vector<int> iwork(static_cast<std::size_t>(8 * std::max(1, std::min(m, n))));          \
-    with_work<T>([&](T* w, int* size) {                                                         \
-      x##gesdd_(&job, &m, &n, a, &lda, s, u, &lda, vt, &ldvt, w, size, iwork.data(), &info, 1); \
-    });                                                                                         \
-    return info;                                                                                \
-  }                                                                                             \
-  inline int heevd(char job, int n, T* a, T* w) {                                               \
-    const char lower = 'L';                                                                     \
-    int info = 0, lda = leading(n), isize = 3 + 5 * n;                                          \
-    std::vector<int> iwork(static_cast<std::size_t>(isize));                                    \
-    with_work<T>([&](T* work, int* size) {                                                      \
-      SYEVD(&job, &lower, &n, a, &lda, w, work, size, iwork.data(), &isize, &info, 1, 1);       \
-    });                                                                                         \
-    return info;                                                                                \
-  }                                                                                             \
-  inline int geev(char job, int n, T* a, std::complex<T>* w, std::complex<T>* vr) {             \
-    const char none = 'N';                                                                      \
-    int info = 0, lda = leading(n), one = 1;                                                    \
-    const auto rows = static_cast<std::size_t>(n);                                              \
-    std::vector<T> re(rows), im(rows), v(job == 'V' ? rows * rows : 1);                         \
-    with_work<T>([&](T* work, int* size) {                                                      \
-      x##geev_(&none, &job, &n, a, &lda, re.data(), im.data(), nullptr, &one, v.data(), &lda,   \
-               work, size, &info, 1, 1);                                                        \
-    });                                                                                         \
-    for (std::size_t j = 0; j < rows; ++j) w[j] = {re[j], im[j]};                               \
-    if (job != 'V') return info;                                                                \
-    /* A pair of conjugates has the real and imaginary parts of the first one's vector. */      \
-    for (std::size_t j = 0; j < rows; ++j) {                                                    \
-      const bool pair = im[j] != 0 && j + 1 < rows;                                             \
-      for (std::size_t i = 0; i < rows; ++i) {                                                  \
-        const T x = v[j * rows + i], y = pair ? v[(j + 1) * rows + i] : T(0);                   \
-        vr[j * rows + i] = {x, y};                                                              \
-        if (pair) vr[(j + 1) * rows + i] = {x, -y};                                             \
-      }                                                                                         \
-      if (pair) ++j;                                                                            \
-    }                                                                                           \
-    return info;                                                                                \
+#define TESSERA_LAPACK_(x, T, SYEVD)                                                              \
+  inline int gesdd(char job, int m, int n, T* a, T* s, T* u, T* vt, int vt_rows) {                \
+    int info = 0, lda = leading(m), ldvt = leading(vt_rows);                                      \
+    std::vector<int> iwork(static_cast<std::size_t>(8 * std::max(1, std::min(m, n))));            \
+    with_work<T>([&](T* w, int* size) {                                                           \
+      x##gesdd_(&job, &m, &n, a, &lda, s, u, &lda, vt, &ldvt, w, size, iwork.data(), &info, 1);   \
+    });                                                                                           \
+    return info;                                                                                  \
+  }                                                                                               \
+  inline int heevd(char job, int n, T* a, T* w) {                                                 \
+    const char lower = 'L';                                                                       \
+    int info = 0, lda = leading(n), isize = 3 + 5 * n;                                            \
+    std::vector<int> iwork(static_cast<std::size_t>(isize));                                      \
+    with_work<T>([&](T* work, int* size) {                                                        \
+      SYEVD(&job, &lower, &n, a, &lda, w, work, size, iwork.data(), &isize, &info, 1, 1);         \
+    });                                                                                           \
+    return info;                                                                                  \
+  }                                                                                               \
+  inline int geev(char job, int n, T* a, std::complex<T>* w, std::complex<T>* vr) {               \
+    const char none = 'N';                                                                        \
+    int info = 0, lda = leading(n), one = 1;                                                      \
+    const auto rows = static_cast<std::size_t>(n);                                                \
+    std::vector<T> re(rows), im(rows), v(job == 'V' ? rows * rows : 1);                           \
+    with_work<T>([&](T* work, int* size) {                                                        \
+      x##geev_(&none, &job, &n, a, &lda, re.data(), im.data(), nullptr, &one, v.data(), &lda,     \
+               work, size, &info, 1, 1);                                                          \
+    });                                                                                           \
+    for (std::size_t j = 0; j < rows; ++j) w[j] = {re[j], im[j]};                                 \
+    if (job != 'V') return info;                                                                  \
+    /* A pair of conjugates has the real and imaginary parts of the first one's vector. */        \
+    for (std::size_t j = 0; j < rows; ++j) {                                                      \
+      const bool pair = im[j] != 0 && j + 1 < rows;                                               \
+      for (std::size_t i = 0; i < rows; ++i) {                                                    \
+        const T x = v[j * rows + i], y = pair ? v[(j + 1) * rows + i] : T(0);                     \
+        vr[j * rows + i] = {x, y};                                                                \
+        if (pair) vr[(j + 1) * rows + i] = {x, -y};                                               \
+      }                                                                                           \
+      if (pair) ++j;                                                                              \
+    }                                                                                             \
+    return info;                                                                                  \
+  }                                                                                               \
+  inline int gees(int n, T* a, T* z) {                                                            \
+    const char vectors = 'V', unsorted = 'N';                                                     \
+    int info = 0, lda = leading(n), sorted = 0;                                                   \
+    const auto rows = static_cast<std::size_t>(n);                                                \
+    std::vector<T> re(rows), im(rows);                                                            \
+    with_work<T>([&](T* work, int* size) {                                                        \
+      x##gees_(&vectors, &unsorted, nullptr, &n, a, &lda, &sorted, re.data(), im.data(), z, &lda, \
+               work, size, nullptr, &info, 1, 1);                                                 \
+    });                                                                                           \
+    return info;                                                                                  \
   }
 TESSERA_LAPACK_(s, float, ssyevd_)
 TESSERA_LAPACK_(d, double, dsyevd_)
@@ -164,6 +180,18 @@ TESSERA_LAPACK_(d, double, dsyevd_)
     with_work<std::complex<R>>([&](std::complex<R>* work, int* size) {                             \
       x##geev_(&none, &job, &n, a, &lda, w, nullptr, &one, vr, &lda, work, size, rwork.data(),     \
                &info, 1, 1);                                                                       \
+    });                                                                                            \
+    return info;                                                                                   \
+  }                                                                                                \
+  inline int gees(int n, std::complex<R>* a, std::complex<R>* z) {                                 \
+    const char vectors = 'V', unsorted = 'N';                                                      \
+    int info = 0, lda = leading(n), sorted = 0;                                                    \
+    const auto rows = static_cast<std::size_t>(n);                                                 \
+    std::vector<std::complex<R>> w(rows);                                                          \
+    std::vector<R> rwork(rows);                                                                    \
+    with_work<std::complex<R>>([&](std::complex<R>* work, int* size) {                             \
+      x##gees_(&vectors, &unsorted, nullptr, &n, a, &lda, &sorted, w.data(), z, &lda, work, size,  \
+               rwork.data(), nullptr, &info, 1, 1);                                                \
     });                                                                                            \
     return info;                                                                                   \
   }

@@ -3,6 +3,7 @@
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/solve.h"
 #include "stablehlo/emit/rules.h"
+#include "stablehlo/emit/schur.h"
 
 #include <algorithm>
 
@@ -170,6 +171,16 @@ Names eig(Writing& w) {
     of = w.block.generic("stablehlo.complex", {all[0], all[1]}, "", parts, whole)[0];
   }
   return vectors ? Names{of, all[all.size() - 2]} : Names{of};
+}
+
+Names schur(Writing& w) {
+  const Type &x = w.in_types[0],
+             values(x.dtype, ops::with_vector(x.shape, ops::columns_of(x.shape)));
+  std::vector<Part> out{{x}, {x}, {values, false}};
+  if (!is_complex_matrix(w)) out.push_back({values, false});
+  out.insert(out.end(), {info_of(x), info_of(x)});
+  const Names all = lapack(w, "gees", {{"mode", 'V'}, {"sort", 'N'}}, w.in, {{x}}, out);
+  return {all[0], all[1]};
 }
 
 }  // namespace tessera::inline v0::stablehlo::write

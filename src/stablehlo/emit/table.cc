@@ -1,6 +1,7 @@
 // What writes each op. Those that are elementwise and have a spelling of StableHLO or CHLO, and those
 // that are taken apart before they are compiled, need no line.
 #include "stablehlo/emit/rules.h"
+#include "stablehlo/emit/schur.h"
 
 #include "ops/reduction/window_dims.h"
 
@@ -16,6 +17,8 @@ using InTypes = std::span<const Type>;
 // Of which there is no abs, and no sign.
 bool is_unsigned(const Op&, const Attrs&, InTypes in) { return is_unsigned_integer(in[0].dtype); }
 bool is_complex_number(const Op&, const Attrs&, InTypes in) { return is_complex(in[0].dtype); }
+// Among which CHLO tells zeros and NaN apart by their signs, and we do not.
+bool is_float(const Op&, const Attrs&, InTypes in) { return is_floating(in[0].dtype); }
 bool fills(const Op&, const Attrs& a, InTypes) { return a.str("mode") != "clip"; }
 bool clips(const Op&, const Attrs& a, InTypes) { return a.str("mode") != "drop"; }
 // Where the inits are arrays; and of one operation, which a reader may take for a reduction of its
@@ -97,7 +100,7 @@ const Table& table() {
       {"combine_at", {nullptr, write::combine_at}},
       {"sort", {nullptr, write::sort}},
       {"order_by", {nullptr, write::order_by}},
-      {"top_k", {write::top_k}},
+      {"top_k", {write::top_k, write::top_k, is_float}},
       // reductions and contractions
       {"reduce_sum", {write::reduce_monoid}},
       {"reduce_prod", {write::reduce_monoid}},
@@ -130,6 +133,7 @@ const Table& table() {
       {"svd", {nullptr, write::svd}},
       {"eigh", {nullptr, write::eigh}},
       {"eig", {nullptr, write::eig}},
+      {"schur", {nullptr, write::schur}},
       // control flow
       {"cond", {write::cond}},
       {"while", {write::while_loop}},

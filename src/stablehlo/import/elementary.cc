@@ -1,4 +1,5 @@
 // Elementary functions whose meaning there is not quite that of an op here.
+#include "stablehlo/import/further_rules.h"
 #include "stablehlo/import/rules.h"
 
 #include <cmath>
@@ -33,13 +34,19 @@ Values widened(Reading& r, F&& f) {
 
 }  // namespace
 
+Value greatest_of(Value x, Value y) {
+  return is_complex(x.dtype()) ? ordered(x, y, ops::gt) : ops::max(x, y);
+}
+Value least_of(Value x, Value y) {
+  return is_complex(x.dtype()) ? ordered(x, y, ops::lt) : ops::min(x, y);
+}
 Values maximum(Reading& r) {
   if (!is_complex(checked_pair(r).dtype())) return by_spelling(r);
-  return {ordered(r.in[0], r.in[1], ops::gt)};
+  return {greatest_of(r.in[0], r.in[1])};
 }
 Values minimum(Reading& r) {
   if (!is_complex(checked_pair(r).dtype())) return by_spelling(r);
-  return {ordered(r.in[0], r.in[1], ops::lt)};
+  return {least_of(r.in[0], r.in[1])};
 }
 
 // -i log((x + iy) / sqrt(x^2 + y^2)), for complex x and y.

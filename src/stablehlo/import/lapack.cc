@@ -1,8 +1,11 @@
 // Calls of LAPACK, as JAX exports linear algebra for CPUs: lapack_spotrf_ffi and its kin; and of the
 // libraries for GPUs that stand for it, cusolver_potrf_ffi and hipsolver_potrf_ffi. What they say of
 // success (`info`) is 0, since a matrix that they refuse gives NaN here, but where others read it.
+#include "ops/linalg/householder.h"
 #include "ops/linalg/matrices.h"
+#include "ops/linalg/schur.h"
 #include "ops/linalg/solve.h"
+#include "ops/linalg/tridiagonal.h"
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -36,6 +39,13 @@ Value matrix(Reading& r) {
   return r.in[0];
 }
 
+Value square(Reading& r) {
+  const Value a = matrix(r);
+  if (ops::rows_of(a.shape()) != ops::columns_of(a.shape()))
+    r.refuse("its operand is " + to_string(a.type()), "it takes square matrices");
+  return a;
+}
+
 // Whether each matrix has a NaN in its last place, as a refused one has.
 Value refused(Value x) {
   const std::int64_t m = ops::rows_of(x.shape()), n = ops::columns_of(x.shape());
@@ -62,6 +72,19 @@ Values getrf(Reading& r) {
   return {f[0], ops::add(f[1], ops::full_like(f[1], 1)), nothing_in(r, 2)};  // it counts from 1
 }
 
+// Row or column k + 1 as the k-th one.
+Value rows_from_1(Value x) {
+  const std::int64_t m = ops::rows_of(x.shape());
+  return ops::submatrix(x, std::min<std::int64_t>(m, 1), m, 0, ops::columns_of(x.shape()));
+}
+Value columns_from_1(Value x) { return ops::swapped(rows_from_1(ops::swapped(x))); }
+// A vector's elements one place further on, a zero first.
+Value one_further(Value v) {
+  Ints low(static_cast<std::size_t>(v.rank()), 0), high = low, none = low;
+  low.back() = 1, high.back() = -1;
+  return ops::pad(v, ops::zeros(*v.builder, Type(v.dtype(), Shape())), low, high, none);
+}
+
 // What lies below the diagonal, and the scalars, mean something to orgqr alone, which asks for the
 // matrix itself: to everybody else they are NaN.
 Values geqrf(Reading& r) {
@@ -77,14 +100,27 @@ Values geqrf(Reading& r) {
   return {packed, scalars};
 }
 
+// Of reflections that are known by their vectors.
+Value product_of_reflections(Reading& r) {
+  const Value packed = matrix(r), taus = r.in[1];
+  const Shape& s = packed.shape();
+  Shape few(s.begin(), s.end() - 2);
+  if (taus.rank() > 0) few.push_back(taus.shape().back());
+  const bool fits = taus.rank() > 0 && taus.dtype() == packed.dtype() && taus.shape() == few &&
+                    few.back() <= ops::columns_of(s) && ops::columns_of(s) <= ops::rows_of(s);
+  if (!fits)
+    r.refuse("its operands are " + to_string(packed.type()) + " and " + to_string(taus.type()),
+             "they are reflections in the columns of matrices, no more than rows, and a number for "
+             "each");
+  return ops::householder_product(packed, taus);
+}
+
 Values orgqr(Reading& r) {
   r.need_operands(2);
   const auto& known = r.importer.reflected;
   const auto of = std::find_if(known.begin(), known.end(),
                                [&](const auto& pair) { return pair.first == r.in[1]; });
-  if (of == known.end())
-    r.refuse("its reflectors are not those of a geqrf in the same function",
-             "they are read together, as a QR factorisation", "export jnp.linalg.qr as a whole");
+  if (of == known.end()) return {product_of_reflections(r)};
   const Value a = of->second;
   const std::int64_t m = ops::rows_of(a.shape()), n = ops::columns_of(a.shape()),
                      columns = ops::columns_of(r.result().shape);
@@ -124,6 +160,72 @@ Values geev(Reading& r) {
   return out;
 }
 
+Values gees(Reading& r) {
+  const Value a = square(r);
+  if (letter(r, "sort", 'N') != 'N')
+    r.refuse("it sorts its eigenvalues, by a function that is not here");
+  const Values f = ops::schur(a);
+  const Value on = ops::diagonal_of(f[0]);
+  Values out{f[0], f[1]};
+  if (is_complex(a.dtype())) {
+    out.push_back(on);
+  } else {
+    // A block of two rows has a pair of eigenvalues, re + i im first, and equal elements on the
+    // diagonal.
+    const std::int64_t n = ops::columns_of(a.shape());
+    const Value below = ops::diagonal_of(ops::padded_to(rows_from_1(f[0]), n, n)),
+                above = ops::diagonal_of(ops::padded_to(columns_from_1(f[0]), n, n));
+    const Value part = ops::mul(ops::sqrt(ops::abs(below)), ops::sqrt(ops::abs(above)));
+    const Value begins = ops::ne(below, ops::zeros_like(below)), zero = ops::zeros_like(part),
+                im = ops::select(begins, part, zero);
+    out.push_back(on);
+    out.push_back(ops::sub(im, one_further(im)));
+  }
+  for (std::size_t k = out.size(); k < r.op.result_types.size(); ++k)
+    out.push_back(nothing_in(r, k));
+  return out;
+}
+
+Values gehrd(Reading& r) {
+  const Value a = square(r);
+  const std::int64_t n = ops::columns_of(a.shape());
+  const AttributeSyntax* config = r.find("mhlo.backend_config");
+  const Ints low = config ? r.field(*config, "low") : Ints{},
+             high = config ? r.field(*config, "high") : Ints{};
+  if (n > 0 && (low != Ints{1} || high != Ints{n})) r.refuse("it is not for all rows");
+  const ops::PackedHessenberg h = ops::packed_hessenberg(a);
+  return {h.packed, h.taus, nothing_in(r, 2)};
+}
+
+// Of a Hermitian matrix the Hessenberg form has three diagonals. The upper triangle keeps what it had.
+Values hetrd(Reading& r) {
+  const Value a = square(r);
+  if (!of_lower(r)) r.refuse("it reads the upper triangle", "the lower one is supported");
+  const std::int64_t n = ops::columns_of(a.shape());
+  const ops::PackedHessenberg h = ops::packed_hessenberg(ops::hermitian_from_lower(a));
+  const Value row = ops::iota(r.b, DType::int64, a.shape(), a.rank() - 2),
+              column = ops::iota(r.b, DType::int64, a.shape(), a.rank() - 1);
+  const Value beside = ops::submatrix(h.packed, std::min<std::int64_t>(n, 1), n, 0,
+                                      std::max<std::int64_t>(n - 1, 0));
+  return {ops::select(ops::ge(row, column), h.packed, a),
+          ops::real_part(ops::diagonal_of(h.packed)), ops::real_part(ops::diagonal_of(beside)),
+          h.taus, nothing_in(r, 4)};
+}
+
+// The factors of the matrix are no results that anybody reads: only the solution is.
+Values gtsv(Reading& r) {
+  r.need_operands(4);
+  const Value lower = r.in[0], diagonal = r.in[1], upper = r.in[2], b = r.in[3];
+  if (b.rank() < 2) r.refuse("its last operand has no rows and columns");
+  const Type vector(b.dtype(), Shape(b.shape().begin(), b.shape().end() - 1));
+  for (const Value& v : {lower, diagonal, upper})
+    if (Type(v.dtype(), v.shape()) != vector)
+      r.refuse("a diagonal is " + to_string(v.type()),
+               "it is " + to_string(vector) + ", as the right sides are");
+  return {lower, diagonal, upper, ops::tridiagonal_solve(lower, diagonal, upper, b),
+          nothing_in(r, 4)};
+}
+
 Values trsm(Reading& r) {
   r.need_operands(2);
   ops::TriangularDims dims;
@@ -145,8 +247,10 @@ Rule lapack_rule(std::string_view target) {
     Rule rule;
   };
   static constexpr Row kRows[] = {
-      {"potrf", potrf}, {"getrf", getrf}, {"geqrf", geqrf}, {"orgqr", orgqr}, {"ungqr", orgqr},
-      {"gesdd", gesdd}, {"syevd", heevd}, {"heevd", heevd}, {"geev", geev},   {"trsm", trsm}};
+      {"potrf", potrf}, {"getrf", getrf}, {"geqrf", geqrf}, {"orgqr", orgqr},
+      {"ungqr", orgqr}, {"gesdd", gesdd}, {"gesvd", gesdd}, {"syevd", heevd},
+      {"heevd", heevd}, {"geev", geev},   {"gees", gees},   {"gehrd", gehrd},
+      {"sytrd", hetrd}, {"hetrd", hetrd}, {"gtsv", gtsv},   {"trsm", trsm}};
   constexpr std::string_view kBehind = "_ffi";
   if (!target.ends_with(kBehind)) return nullptr;
   target.remove_suffix(kBehind.size());

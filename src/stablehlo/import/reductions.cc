@@ -125,6 +125,24 @@ Value with_start(const Reading& r, const Monoid& m, Value init, Value x) {
   return is_neutral(r, m, init) ? x : m.combine(ops::broadcast_in_dim(init, x.shape(), {}), x);
 }
 
+// The running totals of numbers of 16 bits, each rounded before the next element is added: where sums
+// nearly cancel, what is left of them is what rounding left.
+Value rounded_totals(const Monoid& m, Value x, int along, bool reverse) {
+  Ints first{along}, back;
+  for (int d = 0; d < x.rank(); ++d)
+    if (d != along) first.push_back(d);
+  for (int d = 0; d < x.rank(); ++d) back.push_back(d < along ? d + 1 : d == along ? 0 : d);
+  const Value rows = ops::transpose(x, first);
+  const Type row(x.dtype(), Shape(rows.shape().begin() + 1, rows.shape().end()));
+  Builder b;
+  const Value so_far = b.input(row), next = b.input(row), total = m.combine(so_far, next);
+  const ProgramPtr body = b.finish(Values{total, total});
+  const Value none = ops::full(*x.builder, x.dtype(), row.shape, m.neutral == Monoid::one ? 1 : 0);
+  const Value totals =
+      ops::scan(body, {}, Values{none}, Values{rows}, rows.shape()[0], reverse, *x.builder)[1];
+  return ops::transpose(totals, back);
+}
+
 // Windows that all begin, or all end, where the array does, are running totals.
 std::optional<Value> running(const Monoid& m, Value x, const ops::WindowDims& d) {
   int along = -1;
@@ -142,6 +160,9 @@ std::optional<Value> running(const Monoid& m, Value x, const ops::WindowDims& d)
     reverse = !before;
   }
   if (along < 0 || !m.cumulative) return std::nullopt;
+  const bool rounds = m.neutral == Monoid::zero || m.neutral == Monoid::one;
+  if (rounds && is_floating(x.dtype()) && size_of(x.dtype()) < 4)
+    return rounded_totals(m, x, along, reverse);
   return m.cumulative(x, along, reverse);
 }
 

@@ -1,6 +1,7 @@
 // What imports each operation. One line an operation; those that are elementwise ops of ours by
 // their StableHLO spelling (`Op::stablehlo`) need none.
 #include "ir/op.h"
+#include "stablehlo/import/further_rules.h"
 #include "stablehlo/import/rules.h"
 
 #include <deque>
@@ -57,6 +58,7 @@ constexpr Row kRows[] = {
     {"stablehlo.pad", rules::pad},
     {"stablehlo.dynamic_pad", rules::dynamic_pad},
     {"stablehlo.get_dimension_size", rules::get_dimension_size},
+    {"stablehlo.set_dimension_size", rules::set_dimension_size},
     // control flow
     {"call", rules::call},
     {"func.call", rules::call},
@@ -76,6 +78,9 @@ constexpr Row kRows[] = {
     {"stablehlo.select_and_scatter", rules::select_and_scatter},
     {"stablehlo.dot", rules::dot},
     {"stablehlo.dot_general", rules::dot_general},
+    {"stablehlo.einsum", rules::einsum},
+    {"stablehlo.unary_einsum", rules::unary_einsum},
+    {"stablehlo.torch_index_select", rules::torch_index_select},
     {"stablehlo.convolution", rules::convolution},
     {"stablehlo.dynamic_conv", rules::convolution},
     {"stablehlo.fft", rules::fft},
@@ -110,6 +115,7 @@ constexpr Row kRows[] = {
     {"chlo.is_neg_inf", rules::is_neg_inf},
     {"chlo.constant_like", rules::constant_like},
     {"chlo.top_k", rules::top_k},
+    {"chlo.ragged_dot", rules::ragged_dot},
     // tests
     {"check.expect_eq", rules::check_equal},
     {"check.expect_eq_const", rules::check_equal},
@@ -148,6 +154,8 @@ const Table& table() {
 }  // namespace
 
 const Import* import_of(std::string_view name) {
+  static constexpr Import kBroadcasting{rules::broadcasting};
+  if (rules::broadcasts(name)) return &kBroadcasting;
   const auto it = table().find(name);
   return it == table().end() ? nullptr : &it->second;
 }

@@ -2,6 +2,7 @@
 #include "ir/op.h"
 #include "ops/elementwise/special.h"
 #include "ops/random/rng_bit_generator.h"
+#include "stablehlo/import/further_rules.h"
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/total_order.h"
 
@@ -205,7 +206,9 @@ Values select(Reading& r) {
 Values clamp(Reading& r) {
   r.need_operands(3);
   const Shape& shape = r.in[1].shape();
-  return {ops::clamp(to_shape(r.in[0], shape), r.in[1], to_shape(r.in[2], shape))};
+  const Value low = to_shape(r.in[0], shape), x = r.in[1], high = to_shape(r.in[2], shape);
+  if (x.dtype() != DType::boolean && !is_complex(x.dtype())) return {ops::clamp(low, x, high)};
+  return {least_of(greatest_of(x, low), high)};
 }
 
 Values pass(Reading& r) { return r.in; }
@@ -244,15 +247,37 @@ Values constant_like(Reading& r) {
   return {ops::full_like(r.in[0], value)};
 }
 
+namespace {
+
+// The elements of the last dimension at the places that `index` has.
+Value at_places(Value x, Value index) {
+  ops::GatherDims d;
+  for (std::int64_t k = 0; k + 1 < x.rank(); ++k) d.operand_batching_dims.push_back(k);
+  d.start_indices_batching_dims = d.operand_batching_dims;
+  d.collapsed_slice_dims = d.start_index_map = {x.rank() - 1};
+  d.index_vector_dim = index.rank();
+  return ops::gather(x, index, d, Ints(static_cast<std::size_t>(x.rank()), 1));
+}
+
+// In the total order of floats: -0 is less than 0, and a NaN beyond the infinity of its sign.
+Values greatest_elements(Value x, std::int64_t k) {
+  if (!is_floating(x.dtype()) || x.rank() == 0 || k < 0 || k > x.shape().back())
+    return ops::top_k(x, k);
+  const Value index = ops::top_k(total_order(x), k)[1];
+  return {at_places(x, index), index};
+}
+
+}  // namespace
+
 Values top_k(Reading& r) {
   r.need_operands(1);
-  return ops::top_k(r.in[0], r.integer("k"));
+  return greatest_elements(r.in[0], r.integer("k"));
 }
 Values dynamic_top_k(Reading& r) {
   r.need_operands(2);
   const Ints k = r.settled(1);
   if (k.size() != 1) r.refuse("its second operand is no single number");
-  return ops::top_k(r.in[0], k[0]);
+  return greatest_elements(r.in[0], k[0]);
 }
 
 }  // namespace tessera::inline v0::stablehlo::rules

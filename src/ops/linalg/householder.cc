@@ -1,0 +1,153 @@
+#include "ops/linalg/householder.h"
+
+#include "ops/linalg/matrices.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tessera::inline v0::ops {
+
+namespace {
+
+Value row_numbers(Value like) {
+  return iota(*like.builder, DType::int64, like.shape(), like.rank() - 2);
+}
+Value column_numbers(Value like) {
+  return iota(*like.builder, DType::int64, like.shape(), like.rank() - 1);
+}
+Value spread(Value scalar, const Shape& shape) { return broadcast_in_dim(scalar, shape, {}); }
+Value shifted(Value i, std::int64_t by) {
+  return add(i, full(*i.builder, i.dtype(), i.shape(), static_cast<double>(by)));
+}
+
+// A number a matrix, over its elements.
+Value over_matrix(Value v, const Shape& shape) {
+  Ints dims(static_cast<std::size_t>(v.rank()));
+  std::iota(dims.begin(), dims.end(), 0);
+  return broadcast_in_dim(v, shape, dims);
+}
+
+// The last dimension first, or the first one last.
+Value last_first(Value x) {
+  Ints order(static_cast<std::size_t>(x.rank()));
+  std::iota(order.begin() + 1, order.end(), 0);
+  order[0] = x.rank() - 1;
+  return transpose(x, order);
+}
+Value first_last(Value x) {
+  Ints order(static_cast<std::size_t>(x.rank()));
+  std::iota(order.begin(), order.end() - 1, 1);
+  order.back() = 0;
+  return transpose(x, order);
+}
+
+// (1 - tau v v^H) x
+Value reflected(Value x, Value v, Value tau) {
+  const Shape& s = x.shape();
+  const Value rows = along_rows(v, s);
+  const Value seen = reduce_sum(mul(is_complex(v.dtype()) ? conj(rows) : rows, x), {s.rank() - 2});
+  return sub(x, mul(over_matrix(tau, s), mul(rows, along_columns(seen, s))));
+}
+
+Value squares(Value x) { return is_complex(x.dtype()) ? real(mul(x, conj(x))) : mul(x, x); }
+
+// Of the vector x behind place `from`: v with a leading one there and zeros before, tau, and the beta
+// that H^H x has there, before zeros.
+struct Reflection {
+  Value v, tau, beta;
+};
+Reflection reflection_of(Value x, Value from) {
+  const int last = x.rank() - 1;
+  const Value at = iota(*x.builder, DType::int64, x.shape(), last), begin = spread(from, x.shape()),
+              zero = zeros_like(x), leads = eq(at, begin);
+  const auto wide = [&](Value v) { return along_rows(v, x.shape()); };
+  const auto sum = [&](Value v) { return reduce_sum(v, {last}); };
+  // Scaled, so that squares neither overflow nor vanish.
+  const Value rest = select(ge(at, begin), x, zero), most = reduce_max(abs(rest), {last});
+  const Value some = gt(most, zeros_like(most)), one = full_like(most, 1);
+  const Value scale = in_dtype(select(some, most, one), x.dtype()), unit = div(rest, wide(scale));
+  const Value tail = select(leads, zero, unit), alpha = sum(select(leads, unit, zero));
+  const Value below = sum(squares(tail)), head = real_part(alpha);
+  // Nothing is turned where the tail is zero, and the leading element real.
+  Value idle = eq(below, zeros_like(below));
+  if (is_complex(x.dtype())) {
+    const Value turn = imag(alpha);
+    idle = and_(idle, eq(turn, zeros_like(turn)));
+  }
+  const Value length = sqrt(select(idle, one, add(squares(alpha), below)));
+  const Value beta = in_dtype(select(lt(head, zeros_like(head)), length, neg(length)), x.dtype());
+  const Value by = select(idle, full_like(alpha, 1), sub(alpha, beta));
+  return {select(leads, full_like(x, 1), div(tail, wide(by))),
+          select(idle, zeros_like(alpha), div(sub(beta, alpha), beta)),
+          mul(select(idle, alpha, beta), scale)};
+}
+
+Value conjugate(Value x) { return is_complex(x.dtype()) ? conj(x) : x; }
+
+}  // namespace
+
+Value householder_product(Value packed, Value taus) {
+  Builder& b = *packed.builder;
+  const Shape& s = packed.shape();
+  const std::int64_t k = taus.shape().back();
+  const Value identity = convert(eq(row_numbers(packed), column_numbers(packed)), packed.dtype());
+  if (k == 0 || s.count() == 0) return identity;
+  const Shape vector(s.begin(), s.end() - 1), batch(s.begin(), s.end() - 2);
+  Builder step;
+  const Value q = step.input(Type(packed.dtype(), s)),
+              column = step.input(Type(packed.dtype(), vector)),
+              tau = step.input(Type(packed.dtype(), batch)),
+              number = step.input(Type(DType::int64, Shape()));
+  const Value at = iota(step, DType::int64, vector, vector.rank() - 1),
+              begin = spread(number, vector);
+  const Value v = select(gt(at, begin), column,
+                         select(eq(at, begin), full_like(column, 1), zeros_like(column)));
+  const ProgramPtr body = step.finish(Values{reflected(q, v, tau)});
+  const Value columns = last_first(submatrix(packed, 0, rows_of(s), 0, k));
+  const Values rows{columns, last_first(taus), iota(b, DType::int64, Shape{k}, 0)};
+  return scan(body, {}, Values{identity}, rows, k, true, b)[0];
+}
+
+PackedHessenberg packed_hessenberg(Value a) {
+  Builder& b = *a.builder;
+  const Shape& s = a.shape();
+  const std::int64_t n = columns_of(s), k = std::max<std::int64_t>(n - 1, 0);
+  Shape few(s.begin(), s.end() - 2);
+  few.push_back(k);
+  if (k == 0 || s.count() == 0) return {a, full(b, a.dtype(), few, 0)};
+  Builder step;
+  const Value x = step.input(Type(a.dtype(), s)), number = step.input(Type(DType::int64, Shape()));
+  const Value row = row_numbers(x), column = column_numbers(x), here = spread(number, s),
+              next = add(number, full(step, DType::int64, Shape(), 1)), below = spread(next, s);
+  const Value mine = eq(column, here), zero = zeros_like(x);
+  const Reflection h = reflection_of(reduce_sum(select(mine, x, zero), {s.rank() - 1}), next);
+  // H^H x H, by rows and by columns.
+  const Value left = reflected(x, h.v, conjugate(h.tau));
+  const Value both = adjoint(reflected(adjoint(left), h.v, conjugate(h.tau)));
+  const Value cleared = select(and_(mine, gt(row, below)), zero, both);
+  const Value turned = select(and_(mine, eq(row, below)), over_matrix(h.beta, s), cleared);
+  const ProgramPtr body = step.finish(Values{turned, h.v, h.tau});
+  const Values numbers{iota(b, DType::int64, Shape{k}, 0)};
+  const Values out = scan(body, {}, Values{a}, numbers, k, false, b);
+  const Value vectors = padded_to(first_last(out[1]), n, n), top = row_numbers(a);
+  const Value under = gt(top, shifted(column_numbers(a), 1));
+  return {select(under, vectors, out[0]), first_last(out[2])};
+}
+
+Values hessenberg(Value a) {
+  const PackedHessenberg h = packed_hessenberg(a);
+  const Shape& s = a.shape();
+  const std::int64_t n = columns_of(s);
+  const Value upper = upper_triangle(h.packed, -1);
+  const Value identity = identity_like(*a.builder, a.dtype(), s);
+  if (n < 2 || s.count() == 0) return {upper, identity};
+  // The first row and column of Q are those of the identity.
+  const Value q = householder_product(submatrix(h.packed, 1, n, 0, n - 1), h.taus);
+  Ints low(static_cast<std::size_t>(s.rank()), 0), none = low;
+  low[low.size() - 2] = low[low.size() - 1] = 1;
+  const Value inner = pad(q, scalar(*a.builder, a.dtype(), 0), low, none, none);
+  const Value first = eq(add(row_numbers(a), column_numbers(a)), zeros_like(row_numbers(a)));
+  return {upper, select(first, identity, inner)};
+}
+
+}  // namespace tessera::inline v0::ops
