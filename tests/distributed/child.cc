@@ -272,6 +272,19 @@ void beside_plans() {
       std::printf("%s: %d of %d\n", name.c_str(), times(" begins\n"), times(": collectives\n"));
   }
 }
+// Some steps in a trace of all processes.
+void profile() {
+  const ts::Mesh mesh({{"data", kDevices}});
+  const Array x = batch_of(mesh);
+  Deep deep(mesh, P("data"));
+  const auto step = Deep::step(mesh);
+  deep.layers = step(deep.layers, x).second;
+  ts::block_until_ready(deep.layers);
+  ts::Profile trace = ts::profile(std::getenv("TRACE_FILE"));
+  for (int t = 0; t < 20; ++t) deep.layers = step(deep.layers, x).second;
+  ts::block_until_ready(deep.layers);
+  trace.finish();
+}
 // Others find out beside work of theirs.
 void leave_beside() {
   const ts::Mesh mesh({{"data", kDevices}});
@@ -732,6 +745,76 @@ void differ() {
   show("before", sum(rows()));
   (ts::process_index() == 1 ? mean(rows()) : sum(rows() * 2)).block_until_ready();
 }
+// A body of one process that differs in one equation, an argument's shape, or a parameter.
+void differ_within() {
+  const bool odd = ts::process_index() == ts::process_count() - 1;
+  const auto f = ts::pmap(
+      [&](Array v) {
+        const Array u = ts::exp(v);
+        const Array w = odd ? ts::sin(u)   // on a line of its own
+                            : ts::cos(u);  // and this
+        return ts::psum(w * w, "i");
+      },
+      {.axis_name = "i"});
+  f(rows()).block_until_ready();
+}
+void differ_in_shapes() {
+  const Array x = ts::ones({kDevices, 4 + ts::process_index()});
+  sum(x).block_until_ready();
+}
+void differ_in_loops() {
+  const int turns = 3 + ts::process_index();
+  const auto f = ts::pmap(
+      [&](Array v) {
+        return ts::fori_loop(
+            0, turns, [](Array, Array c) { return c + ts::pmean(c, "i"); }, v);
+      },
+      {.axis_name = "i"});
+  f(rows()).block_until_ready();
+}
+// One process sends, and does not read what the other one has.
+void differ_one_way() {
+  const auto f = ts::pmap(
+      [&](Array v) {
+        if (ts::process_index() == 1) v = v * 3;
+        return ts::ppermute(v, "i", {{7, 0}});
+      },
+      {.axis_name = "i"});
+  f(rows()).block_until_ready();
+  sum(rows()).block_until_ready();
+}
+// An exception that one process alone catches, which goes on with what comes next.
+void go_on_alone() {
+  show("before", sum(rows()));
+  try {
+    if (ts::process_index() == 1) throw std::runtime_error("no such file");
+    sum(rows()).block_until_ready();
+  } catch (const std::runtime_error& e) {
+    if (ts::process_index() != 1) throw;
+  }
+  mean(rows()).block_until_ready();
+}
+void exhaust() {
+  show("before", sum(rows()));
+  if (ts::process_index() == 1) (void)ts::zeros({std::int64_t{1} << 50}).block_until_ready();
+  sum(rows()).block_until_ready();
+}
+// A file that ends within its header, where one process reads it.
+void bad_file() {
+  show("before", sum(rows()));
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("tessera_bad_" + std::to_string(::getpid()));
+  if (ts::process_index() == 1) {
+    ts::save_safetensors(path, {{{"w", rows()}}, {}});
+    std::filesystem::resize_file(path, 40);
+    const struct Removed {
+      std::string path;
+      ~Removed() { std::filesystem::remove(path); }
+    } removed{path};
+    (void)ts::load_safetensors(path);
+  }
+  sum(rows()).block_until_ready();
+}
 void leave() {
   show("before", sum(rows()));
   if (ts::process_index() != 1) sum(rows()).block_until_ready();
@@ -809,6 +892,14 @@ int main(int argc, char** argv) try {
                                                            {"calibrate", calibrate},
                                                            {"table", table},
                                                            {"differ", differ},
+                                                           {"differ_within", differ_within},
+                                                           {"differ_in_shapes", differ_in_shapes},
+                                                           {"differ_in_loops", differ_in_loops},
+                                                           {"differ_one_way", differ_one_way},
+                                                           {"go_on_alone", go_on_alone},
+                                                           {"exhaust", exhaust},
+                                                           {"bad_file", bad_file},
+                                                           {"profile", profile},
                                                            {"leave", leave},
                                                            {"die", die},
                                                            {"hang", hang},
