@@ -1,6 +1,7 @@
 #include "distributed/disagreement.h"
 
 #include "distributed/listing.h"
+#include "distributed/order.h"
 
 #include <unistd.h>
 
@@ -166,14 +167,16 @@ std::optional<Other> tell_each_other(int rank, const std::vector<std::byte>& min
                "and in " + process + " " + difference->there};
   fail(subject, process + " came to " + theirs + ", this one to " + ours,
        "all processes make the same calls in the same order",
-       "look for what depends on process_index(), on a clock or on files that differ",
+       several_threads_call()
+           ? "several threads make such calls: distributed::initialize({.several_threads = true})"
+           : "look for what depends on process_index(), on a clock or on files that differ",
        {rank, std::move(lines)});
 }
 
 }  // namespace
 
-Listed::Listed(std::string name, std::function<std::string()> text)
-    : name(std::move(name)), text(std::move(text)) {
+Listed::Listed(std::string called, std::function<std::string()> listing)
+    : name(std::move(called)), text(std::move(listing)) {
   static std::atomic<std::uint64_t> numbers{0};
   number = ++numbers;
 }

@@ -42,10 +42,12 @@ std::vector<Line> lines_of(std::string_view text) {
       std::string_view out = s.substr(arrow + kResults.size() - 1);
       out = out.substr(0, out.find(')') + 1);
       line.text = s.substr(inputs + 2, arrow + 1 - (inputs + 2));
-      if (empty)
-        line.text += " -> " + std::string(out);
-      else
+      if (empty) {
+        lines.push_back(line);
+        line = {line.indent, "results " + std::string(out), {}, false};
+      } else {
         results.emplace_back(out);
+      }
     } else if (s.starts_with("}") && !results.empty()) {
       line.text = "results " + results.back();
       results.pop_back();

@@ -57,7 +57,7 @@ int devices_each();
 
 /// A program, for those who find that processes came to different ones.
 struct Listed : std::enable_shared_from_this<Listed> {
-  Listed(std::string name, std::function<std::string()> text);
+  Listed(std::string called, std::function<std::string()> listing);
 
   std::string name;
   std::function<std::string()> text;  // with the places of its equations (docs/ir.md)

@@ -698,6 +698,17 @@ void like_threads() {
   show("and again", f(rows()));
   if (!text.empty()) throw std::runtime_error(text);
 }
+// Two threads make calls, which nothing orders: process 1's the other way round.
+void race_threads() {
+  const auto make = [](bool squares) {
+    if (squares) sum(rows()).block_until_ready();
+    if (!squares) mean(rows()).block_until_ready();
+  };
+  show("before", sum(rows()));
+  if (ts::process_index() == 1) make(false);
+  std::thread([&] { make(true); }).join();
+  if (ts::process_index() == 0) make(false);
+}
 // One thread after the other, each begins with the same: they are not there together.
 void more_threads() {
   const auto f = ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"});
@@ -888,6 +899,7 @@ int main(int argc, char** argv) try {
                                                            {"threads", threads},
                                                            {"like_threads", like_threads},
                                                            {"more_threads", more_threads},
+                                                           {"race", race_threads},
                                                            {"explain", explain},
                                                            {"calibrate", calibrate},
                                                            {"table", table},

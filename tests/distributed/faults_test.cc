@@ -201,6 +201,22 @@ TEST(Faults, CallsThatDifferAreFoundAtOnce) {
                                         text("process_allgather: process 0 came to barrier")});
 }
 
+// Calls of two threads that nobody has said to be several: a warning where there is a race, and what to
+// do about it where it was lost.
+TEST(Threads, ThatNothingOrdersAreNamed) {
+  NEEDS_A_LAUNCHER();
+  const std::string text = without_numbers(run(2, "race").out);
+  const std::string warning =
+      "pmap(child.cc:L): a second thread makes calls that all processes make\n"
+      "  rule: they come in one order in all processes, and that of two threads is not known\n"
+      "  try: distributed::initialize({.several_threads = true}), or make them by one thread\n";
+  const std::size_t first = text.find(warning);
+  ASSERT_NE(first, std::string::npos) << text;
+  const std::string advice =
+      "  try: several threads make such calls: distributed::initialize({.several_threads = true})\n";
+  EXPECT_NE(text.find(advice), std::string::npos) << text;
+}
+
 // Which of two threads comes first is not known, so that they are told apart by what they come to.
 TEST(Threads, ThatBeginAlikeAreRefused) {
   NEEDS_A_LAUNCHER();
