@@ -706,7 +706,15 @@ void race_threads() {
   };
   show("before", sum(rows()));
   if (ts::process_index() == 1) make(false);
-  std::thread([&] { make(true); }).join();
+  std::string text;
+  std::thread([&] {
+    try {
+      make(true);
+    } catch (const ts::CollectiveError& e) {
+      text = e.what();
+    }
+  }).join();
+  if (!text.empty()) throw std::runtime_error(text);
   if (ts::process_index() == 0) make(false);
 }
 // One thread after the other, each begins with the same: they are not there together.
