@@ -2,6 +2,8 @@
 // every bit of it, in process 0.
 #include <tessera/tessera.h>
 
+#include "plan/transformer.h"
+
 #include <signal.h>
 #include <unistd.h>
 
@@ -293,6 +295,54 @@ void leave_beside() {
   const auto step = Deep::step(mesh);
   show("before", step(deep.layers, x).first);
   if (ts::process_index() != 1) step(deep.layers, x).first.block_until_ready();
+}
+// Steps of a transformer: parameters whole, cut over all devices, as Megatron cuts them, and both.
+void transformers() {
+  using Model = transformer::Model<transformer::Block>;
+  const transformer::Sizes s{
+      .layers = 2, .width = 16, .heads = 4, .sequence = 8, .batch = 16, .vocabulary = 32};
+  const Model sizes = transformer::scanned(s);
+  std::int64_t seed = 40;
+  const Model first = ts::tree::map(
+      [&](Array leaf) { return draw(seed++, leaf.shape()) * 0.1f + 0.2f; }, sizes);
+  const auto tokens = [&](std::int64_t key) {
+    return ts::random::randint(ts::random::key(key), {s.batch, s.sequence}, 0, s.vocabulary);
+  };
+  const ts::Mesh mesh({{"data", 4}, {"model", 2}});
+  const ts::PartitionSpec all({"data", "model"});
+  const ts::SpecTree fully = ts::specs(
+      sizes, {{"blocks/norm*", P(ts::none, all)}, {"blocks/**", P(ts::none, all)}, {"**", P(all)}});
+  const ts::SpecTree both = ts::specs(sizes, {{"**/query", P(ts::none, "data", "model")},
+                                              {"**/key", P(ts::none, "data", "model")},
+                                              {"**/value", P(ts::none, "data", "model")},
+                                              {"**/out", P(ts::none, "model", "data")},
+                                              {"**/up", P(ts::none, "data", "model")},
+                                              {"**/down", P(ts::none, "model", "data")},
+                                              {"embedding", P("data", "model")},
+                                              {"head", P("data", "model")},
+                                              {"**", P()}});
+  struct Form {
+    const char* name;
+    ts::SpecTree specs;
+    ts::PartitionSpec rows;
+  };
+  for (const Form& f : {Form{"whole", P(), P(all)}, Form{"fully sharded", fully, P(all)},
+                        Form{"tensor", transformer::specs(sizes), P("data")},
+                        Form{"both", both, P("data")}}) {
+    const auto step = ts::jit(transformer::step_of<transformer::Block>(s.heads),
+                              {.mesh = mesh,
+                               .in_shardings = {f.specs, f.rows, f.rows},
+                               .out_shardings = {f.specs, P()}});
+    Model m = first;
+    for (int t = 0; t < 3; ++t) {
+      Array loss;
+      std::tie(m, loss) = step(m, tokens(60 + t), tokens(70 + t));
+      show(std::string(f.name) + ": loss", loss);
+    }
+    int leaf = 0;
+    for (const Array& x : ts::tree::leaves(m))
+      show_large(std::string(f.name) + ": leaf " + std::to_string(leaf++), x);
+  }
 }
 // What one turn of a loop leaves for another is equal on all devices, and read by what runs once: of
 // a process that has not the first device, too.
@@ -895,6 +945,7 @@ int main(int argc, char** argv) try {
                                                            {"beside", beside},
                                                            {"beside_plans", beside_plans},
                                                            {"leave_beside", leave_beside},
+                                                           {"transformers", transformers},
                                                            {"scans", scans},
                                                            {"local_data", local_data},
                                                            {"data_set", data_set},
