@@ -194,8 +194,8 @@ void fail_for_difference(const Subject& subject, int rank, const Title& theirs) 
   const std::vector<std::byte> mine = shown(subject.program_text, text);
   const Peer& peer = all().peer(rank);
   if (all().seat(rank)) show(mine, rank, theirs.program);
-  const std::optional<Other> other = peer.direct ? wait_to_see(rank, theirs.program)
-                                                 : tell_each_other(rank, mine, theirs.program);
+  const std::optional<Other> other =
+      peer.direct ? wait_to_see(rank, theirs.program) : tell_each_other(rank, mine, theirs.program);
   fail_between(subject, rank, theirs.text, text, subject.program_text, other);
 }
 
@@ -209,7 +209,8 @@ void answer(const Subject& subject, int rank) {
   const std::string text = came_to(subject, program.get());
   show(shown(program.get(), text), -1, 0);
   const std::optional<Other> other = seen(rank, 0);
-  fail_between(subject, rank, other ? other->subject : "something else", text, program.get(), other);
+  fail_between(subject, rank, other ? other->subject : "something else", text, program.get(),
+               other);
 }
 
 }  // namespace tessera::inline v0::processes

@@ -77,7 +77,8 @@ void note_caller(std::string_view name, const SourceLoc& loc) {
            .problem("a second thread makes calls that all processes make")
            .rule("they come in one order in all processes, and that of two threads is not known")
            .from(loc)
-           .advice("distributed::initialize({.several_threads = true}), or make them by one thread"));
+           .advice(
+               "distributed::initialize({.several_threads = true}), or make them by one thread"));
 }
 
 constexpr const char* kRule =

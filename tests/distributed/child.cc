@@ -303,13 +303,13 @@ void transformers() {
       .layers = 2, .width = 16, .heads = 4, .sequence = 8, .batch = 16, .vocabulary = 32};
   const Model sizes = transformer::scanned(s);
   std::int64_t seed = 40;
-  const Model first = ts::tree::map(
-      [&](Array leaf) { return draw(seed++, leaf.shape()) * 0.1f + 0.2f; }, sizes);
+  const Model first =
+      ts::tree::map([&](Array leaf) { return draw(seed++, leaf.shape()) * 0.1f + 0.2f; }, sizes);
   const auto tokens = [&](std::int64_t key) {
     return ts::random::randint(ts::random::key(key), {s.batch, s.sequence}, 0, s.vocabulary);
   };
   const ts::Mesh mesh({{"data", 4}, {"model", 2}});
-  const ts::PartitionSpec all({"data", "model"});
+  const ts::PartitionSpec::Dim all{"data", "model"};
   const ts::SpecTree fully = ts::specs(
       sizes, {{"blocks/norm*", P(ts::none, all)}, {"blocks/**", P(ts::none, all)}, {"**", P(all)}});
   const ts::SpecTree both = ts::specs(sizes, {{"**/query", P(ts::none, "data", "model")},
@@ -326,13 +326,12 @@ void transformers() {
     ts::SpecTree specs;
     ts::PartitionSpec rows;
   };
-  for (const Form& f : {Form{"whole", P(), P(all)}, Form{"fully sharded", fully, P(all)},
-                        Form{"tensor", transformer::specs(sizes), P("data")},
-                        Form{"both", both, P("data")}}) {
-    const auto step = ts::jit(transformer::step_of<transformer::Block>(s.heads),
-                              {.mesh = mesh,
-                               .in_shardings = {f.specs, f.rows, f.rows},
-                               .out_shardings = {f.specs, P()}});
+  for (const Form& f :
+       {Form{"whole", P(), P(all)}, Form{"fully sharded", fully, P(all)},
+        Form{"tensor", transformer::specs(sizes), P("data")}, Form{"both", both, P("data")}}) {
+    const auto step = ts::jit(
+        transformer::step_of<transformer::Block>(s.heads),
+        {.mesh = mesh, .in_shardings = {f.specs, f.rows, f.rows}, .out_shardings = {f.specs, P()}});
     Model m = first;
     for (int t = 0; t < 3; ++t) {
       Array loss;

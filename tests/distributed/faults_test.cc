@@ -134,9 +134,7 @@ TEST(Faults, ProgramsThatDifferAreNamedByBoth) {
        "psum",
        {"b: f32[8,4] = shard_map [results (b)], child.cc:L",
         "c: f32[4] = div b 8.0:f32, child.cc:L"}},
-      {"differ_within",
-       "psum",
-       {"c: f32[4] = cos b, child.cc:L", "c: f32[4] = sin b, child.cc:L"}},
+      {"differ_within", "psum", {"c: f32[4] = cos b, child.cc:L", "c: f32[4] = sin b, child.cc:L"}},
       {"differ_in_shapes", "psum", {"(a: f32[8,4])", "(a: f32[8,5])"}},
       {"differ_in_loops", "pmean", {"3", "4"}},
       {"differ_one_way", "ppermute", {"ppermute", "mul"}},
@@ -176,8 +174,8 @@ TEST(Faults, ProgramsThatDifferAreNamedByAll) {
     const std::size_t begin = text.find("process " + std::to_string(p) + ": psum: ");
     ASSERT_NE(begin, std::string::npos) << p << ": " << text;
     const std::string own = text.substr(begin, text.find("  try: ", begin) - begin);
-    for (const char* part : {"psum of 'pmap(child.cc:L)', child.cc:L", "c: f32[4] = cos b, child.cc:L",
-                             "c: f32[4] = sin b, child.cc:L"})
+    for (const char* part : {"psum of 'pmap(child.cc:L)', child.cc:L",
+                             "c: f32[4] = cos b, child.cc:L", "c: f32[4] = sin b, child.cc:L"})
       EXPECT_NE(own.find(part), std::string::npos) << p << " without " << part << ": " << own;
   }
 }
@@ -197,8 +195,9 @@ TEST(Faults, CallsThatDifferAreFoundAtOnce) {
   expect_said(said_whatever_stands(2, "other_shapes"),
               {text("process_allgather: process 1 has 16 bytes for it, this one 12"),
                text("process_allgather: process 0 has 12 bytes for it, this one 16")});
-  expect_said(said_whatever_stands(2, "other_calls"), {text("barrier: process 1 came to process_allgather"),
-                                        text("process_allgather: process 0 came to barrier")});
+  expect_said(said_whatever_stands(2, "other_calls"),
+              {text("barrier: process 1 came to process_allgather"),
+               text("process_allgather: process 0 came to barrier")});
 }
 
 // Calls of two threads that nobody has said to be several: a warning where there is a race, and what to
@@ -213,7 +212,8 @@ TEST(Threads, ThatNothingOrdersAreNamed) {
   const std::size_t first = text.find(warning);
   ASSERT_NE(first, std::string::npos) << text;
   const std::string advice =
-      "  try: several threads make such calls: distributed::initialize({.several_threads = true})\n";
+      "  try: several threads make such calls: distributed::initialize({.several_threads = "
+      "true})\n";
   EXPECT_NE(text.find(advice), std::string::npos) << text;
 }
 

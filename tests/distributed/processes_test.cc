@@ -61,8 +61,8 @@ TEST_P(Processes, GiveTheBitsOfOne) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, Processes,
                          testing::Values("maps", "steps", "arrays", "meshes", "large", "sums",
-                                         "beside", "transformers", "scans", "odd_ones", "local_data", "data_set",
-                                         "ways", "some"),
+                                         "beside", "transformers", "scans", "odd_ones",
+                                         "local_data", "data_set", "ways", "some"),
                          [](const auto& info) { return info.param; });
 
 // The others end, and wait for it as long as it lives, not only for their timeout of a second.
