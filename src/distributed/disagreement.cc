@@ -103,7 +103,7 @@ std::optional<Other> wait_to_see(int rank, std::uint64_t number) {
   const std::int64_t begin = monotonic_ns();
   while (!seat.shown.load(std::memory_order_acquire)) {
     const double waited = static_cast<double>(monotonic_ns() - begin) * 1e-9;
-    if (waited > patience() || !lives(seat) || seat.ending.load() || seat.broken.load())
+    if (waited > patience() || !lives(seat) || seat.broken.load())
       if (!seat.shown.load(std::memory_order_acquire)) return std::nullopt;
     ::usleep(1000);
   }
@@ -202,6 +202,12 @@ void fail_for_difference(const Subject& subject, int rank, const Title& theirs) 
 bool is_asked_by(int rank) {
   const Seat& seat = *all().seat(rank);
   return seat.shown.load(std::memory_order_acquire) && seat.asks == all().rank + 1;
+}
+
+void show_asked(int rank) {
+  const Subject none;
+  const std::shared_ptr<const Listed> program = program_of(none, all().seat(rank)->asked);
+  show(shown(program.get(), program ? "'" + program->name + "'" : ""), -1, 0);
 }
 
 void answer(const Subject& subject, int rank) {

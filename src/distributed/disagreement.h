@@ -17,7 +17,9 @@ void remember(const Subject& subject);
 
 /// Whether process `rank`, of this machine, found that this process came to something else.
 bool is_asked_by(int rank);
-/// Says what fail_for_difference does, to one that asks.
+/// Shows it what it asks for.
+void show_asked(int rank);
+/// Does that, and says what fail_for_difference says there.
 [[noreturn]] void answer(const Subject& subject, int rank);
 
 }  // namespace tessera::inline v0::processes

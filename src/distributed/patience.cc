@@ -129,6 +129,7 @@ void Patience::until(TesseraRequest*& request) {
         const Seat& seat = *a.seat(r);
         // One that has come to its end may be gone when this one learns that all have.
         if (!seat.ending.load() && !lives(seat)) fail_for(subject_, r, "has ended");
+        if (is_asked_by(r)) show_asked(r);
         if (rank_ != kAllThatLive && seat.broken.load(std::memory_order_acquire)) left = r;
       }
       // What it gave up at may have come here, too: that is looked at first.
