@@ -32,10 +32,15 @@ struct Other {
   std::string subject, listing;
 };
 
-// The last ones: a process comes to two rounds at most that another one has not come to.
-std::array<std::shared_ptr<const Listed>, 4>& recent() {
-  static auto* all = new std::array<std::shared_ptr<const Listed>, 4>;
-  return *all;
+// The last ones: a process comes to two rounds at most that another one has not come to. Rounds are made
+// one at a time; a thread that waits for something else may look meanwhile.
+struct Recent {
+  std::mutex mutex;
+  std::array<std::shared_ptr<const Listed>, 4> programs;
+};
+Recent& recent() {
+  static auto* r = new Recent;
+  return *r;
 }
 
 // For so long one that found a difference waits for the other's program: it may compute still.
@@ -47,7 +52,9 @@ std::string text_of(const Listed* program) {
 
 // What this process came to as the program of that number, or comes to now.
 std::shared_ptr<const Listed> program_of(const Subject& subject, std::uint64_t number) {
-  for (const auto& program : recent())
+  Recent& r = recent();
+  const std::lock_guard lock(r.mutex);
+  for (const auto& program : r.programs)
     if (program && program->number == number) return program;
   return subject.program_text ? subject.program_text->shared_from_this() : nullptr;
 }
@@ -69,6 +76,8 @@ std::vector<std::byte> shown(const Listed* program, const std::string& subject) 
 // Puts it where the processes of the machine see it, once: whoever finds a difference goes no further.
 // It asks process `rank`, if any, for its program of that number.
 void show(const std::vector<std::byte>& bytes, int rank, std::uint64_t number) {
+  static std::mutex several;  // threads of this process
+  const std::lock_guard lock(several);
   All& a = all();
   Seat& mine = a.mine();
   if (mine.shown.load()) return;
@@ -182,11 +191,11 @@ Listed::Listed(std::string called, std::function<std::string()> listing)
 }
 
 void remember(const Subject& subject) {
-  if (!subject.program_text) return;
-  auto& all = recent();
-  if (all[0].get() == subject.program_text) return;
-  std::rotate(all.begin(), all.end() - 1, all.end());
-  all[0] = subject.program_text->shared_from_this();
+  Recent& r = recent();
+  if (!subject.program_text || r.programs[0].get() == subject.program_text) return;
+  const std::lock_guard lock(r.mutex);
+  std::rotate(r.programs.begin(), r.programs.end() - 1, r.programs.end());
+  r.programs[0] = subject.program_text->shared_from_this();
 }
 
 void fail_for_difference(const Subject& subject, int rank, const Title& theirs) {
