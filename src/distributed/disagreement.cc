@@ -214,6 +214,7 @@ bool is_asked_by(int rank) {
 }
 
 void show_asked(int rank) {
+  if (all().mine().shown.load()) return;
   const Subject none;
   const std::shared_ptr<const Listed> program = program_of(none, all().seat(rank)->asked);
   show(shown(program.get(), program ? "'" + program->name + "'" : ""), -1, 0);

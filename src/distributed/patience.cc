@@ -122,20 +122,21 @@ void Patience::until(TesseraRequest*& request) {
       continue;
     }
     ::usleep(turn < 256 ? 50 : 500);
-    if (turn % 64 == 0) {
-      int left = -1;
-      for (const int r : a.node) {
-        if (r == a.rank || (rank_ >= 0 && r != rank_)) continue;
-        const Seat& seat = *a.seat(r);
-        // One that has come to its end may be gone when this one learns that all have.
-        if (!seat.ending.load() && !lives(seat)) fail_for(subject_, r, "has ended");
-        if (is_asked_by(r)) show_asked(r);
-        if (rank_ != kAllThatLive && seat.broken.load(std::memory_order_acquire)) left = r;
-      }
-      // What it gave up at may have come here, too: that is looked at first.
-      if (left >= 0 && std::exchange(gone, true)) fail_for(subject_, left, "gave up");
-      if (rank_ != kAllThatLive) look_at_the_clock();
+    const bool long_ago = turn % 64 == 0;
+    int left = -1;
+    for (const int r : a.node) {
+      if (r == a.rank || (rank_ >= 0 && r != rank_)) continue;
+      const Seat& seat = *a.seat(r);
+      if (is_asked_by(r)) show_asked(r);
+      if (!long_ago) continue;
+      // One that has come to its end may be gone when this one learns that all have.
+      if (!seat.ending.load() && !lives(seat)) fail_for(subject_, r, "has ended");
+      if (rank_ != kAllThatLive && seat.broken.load(std::memory_order_acquire)) left = r;
     }
+    if (!long_ago) continue;
+    // What it gave up at may have come here, too: that is looked at first.
+    if (left >= 0 && std::exchange(gone, true)) fail_for(subject_, left, "gave up");
+    if (rank_ != kAllThatLive) look_at_the_clock();
   }
 }
 
