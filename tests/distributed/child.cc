@@ -296,6 +296,43 @@ void leave_beside() {
   show("before", step(deep.layers, x).first);
   if (ts::process_index() != 1) step(deep.layers, x).first.block_until_ready();
 }
+// What holds code of the host or rules of the program's own is one program in all processes.
+void hooks() {
+  const Array x = draw(50, {kDevices, 8});
+  std::atomic<int> printed{0};
+  ts::debug::set_print_handler([&](const ts::debug::Printed&) { ++printed; });
+  const auto prints = ts::pmap(
+      [](Array v) {
+        const Array all = ts::psum(v, "i");
+        ts::debug::print("{} of {}", ts::axis_index("i"), all);
+        return v * all;
+      },
+      {.axis_name = "i"});
+  show("prints", prints(x));
+  show("and again", prints(x + 1));
+  const Array times = ts::process_allgather(Array(static_cast<std::int32_t>(printed.load())));
+  show("printed", ts::process_count() > 1 ? ts::sum(times) : times);
+  ts::debug::set_print_handler({});
+  const auto sine = ts::custom_vjp([](Array v) { return ts::sin(v); },
+                                   [](Array v) { return std::pair(ts::sin(v), ts::cos(v)); },
+                                   [](Array c, Array g) { return g * c * 2; });
+  const auto softplus = ts::custom_jvp(
+      [](Array v) { return ts::log1p(ts::exp(v)); },
+      [](Array v, Array t) { return std::pair(ts::log1p(ts::exp(v)), t / (1 + ts::exp(-v))); });
+  const auto loss = [&](Array v) {
+    const auto body = [&](Array u) {
+      const Array w = ts::psum(sine(u) * softplus(u), "i");
+      ts::debug::check(w);
+      return ts::sum(w * u);
+    };
+    return ts::checkpoint(body, {.policy = ts::policies::dots_saveable()})(v);
+  };
+  const auto along = [](auto f) { return ts::pmap(f, {.axis_name = "i"}); };
+  show("rules", along([&](Array v) { return ts::pmean(loss(v), "i"); })(x));
+  show("their gradients", along([&](Array v) {
+         return ts::pmean(ts::grad([&](Array u) { return loss(u); })(v), "i");
+       })(x));
+}
 // Steps of a transformer: parameters whole, cut over all devices, as Megatron cuts them, and both.
 void transformers() {
   using Model = transformer::Model<transformer::Block>;
@@ -945,6 +982,7 @@ int main(int argc, char** argv) try {
                                                            {"beside_plans", beside_plans},
                                                            {"leave_beside", leave_beside},
                                                            {"transformers", transformers},
+                                                           {"hooks", hooks},
                                                            {"scans", scans},
                                                            {"local_data", local_data},
                                                            {"data_set", data_set},

@@ -61,7 +61,7 @@ TEST_P(Processes, GiveTheBitsOfOne) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, Processes,
                          testing::Values("maps", "steps", "arrays", "meshes", "large", "sums",
-                                         "beside", "transformers", "scans", "odd_ones",
+                                         "beside", "transformers", "hooks", "scans", "odd_ones",
                                          "local_data", "data_set", "ways", "some"),
                          [](const auto& info) { return info.param; });
 
