@@ -84,6 +84,9 @@ std::string shown(const std::vector<Line>& lines, std::size_t k) {
         place = lines[end].place;
         break;
       }
+  // What the library adds has no place of its own.
+  for (std::size_t before = owner; place.empty() && before-- > 0;)
+    if (!lines[before].place.empty()) place = ", behind" + lines[before].place.substr(1);
   std::string text = lines[owner].text;
   if (text.ends_with(" [")) text.resize(text.size() - 2);
   if (owner != k) {
