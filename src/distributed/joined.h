@@ -37,6 +37,7 @@ struct All {
   std::vector<Peer> peers;      // by rank
   Segment memory;               // what others read, in two halves that rounds take in turn
   std::vector<Segment> before;  // has been outgrown, and may still be read
+  Segment shown;                // a program, to one that came to another (disagreement.h)
   std::uint32_t rounds = 0, outgrown = 0;
   std::vector<int> readers[2];   // who reads what the half holds
   bool spins = false;            // there is a core for each process of the machine
@@ -56,9 +57,10 @@ struct All {
 };
 All& all();
 
-// Of messages, which have 15 bits in every transport: rounds of a pair take them in turn, and two
+// Of messages, which have 15 bits in every transport: rounds of a pair take them in turn, and some
 // are left.
-constexpr std::uint32_t kTags = 1 << 14, kGatherTag = kTags, kOrderTag = kTags + 1;
+constexpr std::uint32_t kTags = 1 << 14, kGatherTag = kTags, kOrderTag = kTags + 1,
+                        kProgramTag = kTags + 2;
 inline int tag_of(std::uint32_t number) { return static_cast<int>(number % kTags); }
 
 // Numbers of rounds wrap.

@@ -1,8 +1,10 @@
 #include "distributed/order.h"
 
 #include "base/process.h"
+#include "base/warning.h"
 #include "distributed/patience.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -13,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace tessera::inline v0::processes {
 namespace {
@@ -55,6 +58,27 @@ Lane::~Lane() {
   Order& o = order();
   const std::lock_guard lock(o.mutex);
   o.firsts.erase(first);
+}
+
+// Where one thread is to make all calls: how many do that live.
+std::atomic<int> g_callers{0};
+std::atomic<bool> g_raced{false};
+struct Caller {
+  Caller() { ++g_callers; }
+  ~Caller() { --g_callers; }
+};
+
+// Two may come to their calls in one order here and in another one elsewhere, and to calls of one
+// program unnoticed. Nobody can tell from outside whether the program keeps them apart.
+void note_caller(std::string_view name, const SourceLoc& loc) {
+  thread_local const Caller caller;
+  if (g_callers.load(std::memory_order_relaxed) < 2 || g_raced.exchange(true)) return;
+  warn(Message(name)
+           .problem("a second thread makes calls that all processes make")
+           .rule("they come in one order in all processes, and that of two threads is not known")
+           .from(loc)
+           .advice(
+               "distributed::initialize({.several_threads = true}), or make them by one thread"));
 }
 
 constexpr const char* kRule =
@@ -184,9 +208,15 @@ void wait_for_turn(Order& o, const Subject& subject, std::uint64_t signature) {
 
 }  // namespace
 
+bool several_threads_call() { return g_raced.load(std::memory_order_relaxed); }
+
 InOrder::InOrder(std::uint64_t signature, std::string_view name, const SourceLoc& loc) {
   All& a = all();
-  if (!a.several_threads || t_depth > 0 || forked()) return;
+  if (t_depth > 0 || forked()) return;
+  if (!a.several_threads) {
+    note_caller(name, loc);
+    return;
+  }
   Order& o = order();
   const Subject subject{signature, "", name, loc};
   if (a.rank == 0) {

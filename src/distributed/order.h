@@ -28,4 +28,7 @@ class InOrder {
   bool has_ = false;
 };
 
+/// Whether two threads that lived at one time made such calls although nothing orders them.
+bool several_threads_call();
+
 }  // namespace tessera::inline v0::processes

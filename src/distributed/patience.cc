@@ -1,12 +1,14 @@
 #include "distributed/patience.h"
 
 #include "base/settings.h"
+#include "distributed/disagreement.h"
 
 #include <unistd.h>
 
 #include <cstdio>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace tessera::inline v0::processes {
 namespace {
@@ -26,8 +28,14 @@ std::string stand_of(All& a, int rank) {
   return text + text_of(*seat) + ", " + seconds_text(since) + " ago";
 }
 
-void add_stands(All& a, Message& m) {
-  for (int r = 0; r < a.count; ++r) m.offender(stand_of(a, r));
+// A message shows some of very many: those first whom it is about.
+void add_stands(All& a, Message& m, int rank) {
+  constexpr int kMany = 12;
+  const auto matters = [&](int r) { return a.count > kMany && (r == a.rank || r == rank); };
+  for (int r = 0; r < a.count; ++r)
+    if (matters(r)) m.offender(stand_of(a, r));
+  for (int r = 0; r < a.count; ++r)
+    if (!matters(r)) m.offender(stand_of(a, r));
 }
 
 [[noreturn]] void fail_for(const Subject& subject, int rank, const char* what) {
@@ -36,7 +44,7 @@ void add_stands(All& a, Message& m) {
        "all processes come to the same collectives in the same order, and none is waited for "
        "longer than " +
            seconds_text(a.timeout),
-       "look at what process " + std::to_string(rank) + " did last");
+       "look at what process " + std::to_string(rank) + " did last", {rank, {}});
 }
 
 }  // namespace
@@ -60,13 +68,17 @@ void wake_all(All& a) {
   wake(mine, mine.ordered);
 }
 
-void fail(const Subject& subject, std::string problem, std::string rule, std::string advice) {
+void fail(const Subject& subject, std::string problem, std::string rule, std::string advice,
+          const Details& details) {
   All& a = all();
+  std::string stand = "gave up at " + subject_text(subject) + ": " + problem;
+  for (const std::string& line : details.lines) stand += "; " + line;
   Message m(subject.collective);
   m.problem(std::move(problem)).rule(std::move(rule)).from(subject.loc).advice(std::move(advice));
-  add_stands(a, m);
+  for (const std::string& line : details.lines) m.offender(line);
+  add_stands(a, m, details.rank);
   Seat& mine = a.mine();
-  set_text(mine, "gave up at " + subject_text(subject));
+  set_text(mine, stand);
   mine.broken.store(1, std::memory_order_release);
   wake_all(a);
   m.raise<CollectiveError>();
@@ -81,6 +93,7 @@ void Patience::until(Seat& seat, std::atomic<std::uint32_t>& counter, std::uint3
   for (;;) {
     const std::uint32_t now = counter.load(std::memory_order_acquire);
     if (reached(now, number)) return;
+    if (is_asked_by(rank_)) answer(subject_, rank_);
     if (seat.broken.load(std::memory_order_acquire)) fail_for(subject_, rank_, "gave up");
     if (seat.ending.load(std::memory_order_acquire) &&
         !reached(counter.load(std::memory_order_acquire), number))
@@ -93,6 +106,7 @@ void Patience::until(Seat& seat, std::atomic<std::uint32_t>& counter, std::uint3
 }
 void Patience::until(TesseraRequest*& request) {
   All& a = all();
+  bool gone = false;
   for (int turn = 0; request; ++turn) {
     int over = 0, code = 0;
     {
@@ -108,14 +122,21 @@ void Patience::until(TesseraRequest*& request) {
       continue;
     }
     ::usleep(turn < 256 ? 50 : 500);
-    if (turn % 64 == 0) {
-      for (const int r : a.node)
-        // One that has come to its end may be gone when this one learns that all have.
-        if (Seat& seat = *a.seat(r);
-            (rank_ < 0 || r == rank_) && !seat.ending.load() && !lives(seat))
-          fail_for(subject_, r, "has ended");
-      if (rank_ != kAllThatLive) look_at_the_clock();
+    const bool long_ago = turn % 64 == 0;
+    int left = -1;
+    for (const int r : a.node) {
+      if (r == a.rank || (rank_ >= 0 && r != rank_)) continue;
+      const Seat& seat = *a.seat(r);
+      if (is_asked_by(r)) show_asked(r);
+      if (!long_ago) continue;
+      // One that has come to its end may be gone when this one learns that all have.
+      if (!seat.ending.load() && !lives(seat)) fail_for(subject_, r, "has ended");
+      if (rank_ != kAllThatLive && seat.broken.load(std::memory_order_acquire)) left = r;
     }
+    if (!long_ago) continue;
+    // What it gave up at may have come here, too: that is looked at first.
+    if (left >= 0 && std::exchange(gone, true)) fail_for(subject_, left, "gave up");
+    if (rank_ != kAllThatLive) look_at_the_clock();
   }
 }
 
@@ -140,7 +161,7 @@ void Patience::report(double waited) {
   m.problem("process " + std::to_string(a.rank) + " waits for " +
             (rank_ < 0 ? "the others" : "process " + std::to_string(rank_)) + ", for " +
             seconds_text(waited) + " now");
-  add_stands(a, m);
+  add_stands(a, m, rank_);
   m.rule("a wait ends in an error after " + seconds_text(a.timeout)).from(subject_.loc);
   const std::string text = m.str() + "\n";
   (void)!::write(STDERR_FILENO, text.data(), text.size());  // whole among those of others

@@ -6,13 +6,19 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tessera::inline v0::processes {
 
-/// This process waits for nobody any more, and says so to those who wait for it. A CollectiveError
-/// that says where every process stands.
+/// What else there is to say of a failure.
+struct Details {
+  int rank = -1;  // whom it is about
+  std::vector<std::string> lines;
+};
+/// This process waits for nobody any more, and says so, and why, to those who wait for it. A
+/// CollectiveError that says where every process stands.
 [[noreturn]] void fail(const Subject& subject, std::string problem, std::string rule,
-                       std::string advice);
+                       std::string advice, const Details& details = {});
 /// "psum of 'step', train.cc:88"
 std::string subject_text(const Subject& s);
 std::string seconds_text(double s);

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -54,11 +55,21 @@ int machine_of(int rank);
 void set_devices_each(int count);
 int devices_each();
 
+/// A program, for those who find that processes came to different ones.
+struct Listed : std::enable_shared_from_this<Listed> {
+  Listed(std::string called, std::function<std::string()> listing);
+
+  std::string name;
+  std::function<std::string()> text;  // with the places of its equations (docs/ir.md)
+  std::uint64_t number;               // of this process's
+};
+
 /// What a round is of: what the others say where this process does not come to it.
 struct Subject {
   std::uint64_t signature = 0;  // of the program and the step; equal in all processes
   std::string_view program, collective;
   SourceLoc loc;
+  const Listed* program_text = nullptr;  // shared; null where it has none
 };
 
 /// Who reads how much of whom in a round; a process is not in its own lists.

@@ -1,5 +1,6 @@
 // One exchange between processes.
 #include "base/process.h"
+#include "distributed/disagreement.h"
 #include "distributed/patience.h"
 
 #include <algorithm>
@@ -28,6 +29,7 @@ Round::Round(const Subject& subject, const Traffic& traffic)
         .advice("start them again from the newest checkpoint")
         .raise<CollectiveError>();
   half_ = ++a.rounds % 2;
+  remember(subject);
   set_text(mine, "came to " + subject_text(subject));
   make_room();
   a.readers[half_] = traffic.to;
@@ -74,6 +76,7 @@ void Round::post() {
   Seat& mine = a.mine();
   Title& title = mine.rounds[half_];
   title.signature.store(subject_.signature, std::memory_order_relaxed);
+  title.program = subject_.program_text ? subject_.program_text->number : 0;
   const std::string text = subject_text(subject_);
   const std::size_t n = std::min(text.size(), sizeof title.text - 1);
   std::memcpy(title.text, text.data(), n);
@@ -103,11 +106,7 @@ void Round::post() {
 
 void Round::check_title(int rank, const Title& theirs) const {
   if (theirs.signature.load(std::memory_order_relaxed) == subject_.signature) return;
-  fail(subject_,
-       "process " + std::to_string(rank) + " came to " + theirs.text + ", this one to " +
-           subject_text(subject_),
-       "all processes make the same calls in the same order",
-       "look for what depends on process_index(), on a clock or on files that differ");
+  fail_for_difference(subject_, rank, theirs);
 }
 
 const std::byte* Round::of(int rank) {

@@ -14,6 +14,7 @@ namespace tessera::inline v0::processes {
 /// What a round is of.
 struct Title {
   std::atomic<std::uint64_t> signature;
+  std::uint64_t program;  // by the number that the process gives it; 0: none
   char text[240];
 };
 
@@ -33,11 +34,18 @@ struct alignas(64) Seat {
   SegmentPlace memory;
   Title rounds[2];  // by the half of the memory that they are in
 
+  /// It found that process `asks` - 1 came to another program, which has the number `asked` there, and
+  /// shows its own (disagreement.h). Or it is that one, and shows what it was asked for.
+  std::atomic<std::uint32_t> shown;  // written behind what follows
+  SegmentPlace program;
+  std::int32_t asks;
+  std::uint64_t asked;
+
   /// What it does, and since when (CLOCK_MONOTONIC, ns, one for all processes of a machine). Odd
   /// while it is written.
   std::atomic<std::uint32_t> version;
   std::atomic<std::int64_t> since;
-  char text[400];
+  char text[1000];
 };
 
 /// What a process has to do with another one of its machine: behind its seat, by place.

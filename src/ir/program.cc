@@ -71,7 +71,8 @@ class Hasher {
     for (const Spec& s : v) add(s);
   }
   void add(const MeshRef& m) { add(m.hash()); }
-  void add(const HookPtr& h) { add(reinterpret_cast<std::uintptr_t>(h.get())); }
+  // By what it is called, which all processes agree on; a comparison sees which one it is.
+  void add(const HookPtr& h) { add(h ? h->name() : std::string()); }
   std::uint64_t digest() const { return XXH3_64bits_digest(state_); }
 
  private:

@@ -2,6 +2,7 @@
 // nothing.
 #include <tessera/checkpoint.h>
 
+#include "checkpoint/files.h"
 #include "checkpoint/kills.h"
 #include "checkpoint/slow_disk.h"
 #include "distributed/launch.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -141,6 +143,51 @@ TEST_F(Checkpoints, DamageIsAnErrorInAll) {
     EXPECT_NE(text.find(p), std::string::npos) << text;
   EXPECT_NE(text.find("  - shards-1-of-2.safetensors: "), std::string::npos) << text;
   EXPECT_NE(text.find("another process cannot restore step 1 of DIR"), std::string::npos) << text;
+}
+
+// A bit of every sixteenth byte of each file that two processes wrote; a restore by four says the same.
+TEST_F(Checkpoints, DamageOfAnyFileIsFound) {
+  NEEDS_A_LAUNCHER();
+  ASSERT_EQ(run(2, "save").out, "saved\n");
+  const Names files = names_in(dir + "/1");
+  ASSERT_EQ(files,
+            (Names{"manifest.json", "shards-0-of-2.safetensors", "shards-1-of-2.safetensors"}));
+  for (const std::string& name : files) {
+    const std::string path = dir + "/1/" + name, bytes = checkpoint_test::read(path);
+    for (std::size_t at = 0; at < bytes.size(); at += 16) {
+      std::string other = bytes;
+      other[at] = static_cast<char>(other[at] ^ (1 << (at / 16 % 8)));
+      checkpoint_test::write(path, other);
+      const Names found = tessera::checkpoint::verify(dir, 1);
+      ASSERT_EQ(found.size(), 1u) << name << ", byte " << at;
+      ASSERT_EQ(found[0].substr(0, found[0].find(':')), name);
+    }
+    checkpoint_test::write(path, bytes);
+  }
+  EXPECT_EQ(tessera::checkpoint::verify(dir, 1), Names{});
+  EXPECT_EQ(run(4, "load").out, "as saved\n");
+}
+
+// A folder that cannot be made is an error of all.
+TEST_F(Checkpoints, FoldersThatCannotBeAreAnErrorInAll) {
+  NEEDS_A_LAUNCHER();
+  checkpoint_test::write(dir + "/file", "x");
+  const std::string whole = dir;
+  dir += "/file";
+  const std::string text = said(2, "save");
+  dir = whole;
+  const std::string why = "checkpoint::save: step 1 of DIR is not saved: Not a directory\n";
+  for (const std::string& said :
+       {"process 0: " + why +
+            "  rule: a step is there as a whole or not at all; those that were there are kept\n"
+            "  from: child.cc:L\n"
+            "  try: check that the folder is writable, and the space that is left on the disk\n",
+        "process 1: checkpoint::save: another process cannot save step 1\n  - process 0: " + why +
+            "  rule: all processes do it, or none\n"
+            "  from: child.cc:L\n"
+            "  try: look at what that process says\n"})
+    EXPECT_NE(text.find(said), std::string::npos) << text;
+  EXPECT_EQ(names_in(dir), Names{"file"});
 }
 
 // Of one, two and four processes, in turn as it is drawn; each run restores what another number

@@ -2,6 +2,8 @@
 // every bit of it, in process 0.
 #include <tessera/tessera.h>
 
+#include "plan/transformer.h"
+
 #include <signal.h>
 #include <unistd.h>
 
@@ -272,6 +274,19 @@ void beside_plans() {
       std::printf("%s: %d of %d\n", name.c_str(), times(" begins\n"), times(": collectives\n"));
   }
 }
+// Some steps in a trace of all processes.
+void profile() {
+  const ts::Mesh mesh({{"data", kDevices}});
+  const Array x = batch_of(mesh);
+  Deep deep(mesh, P("data"));
+  const auto step = Deep::step(mesh);
+  deep.layers = step(deep.layers, x).second;
+  ts::block_until_ready(deep.layers);
+  ts::Profile trace = ts::profile(std::getenv("TRACE_FILE"));
+  for (int t = 0; t < 40; ++t) deep.layers = step(deep.layers, x).second;
+  ts::block_until_ready(deep.layers);
+  trace.finish();
+}
 // Others find out beside work of theirs.
 void leave_beside() {
   const ts::Mesh mesh({{"data", kDevices}});
@@ -280,6 +295,90 @@ void leave_beside() {
   const auto step = Deep::step(mesh);
   show("before", step(deep.layers, x).first);
   if (ts::process_index() != 1) step(deep.layers, x).first.block_until_ready();
+}
+// What holds code of the host or rules of the program's own is one program in all processes.
+void hooks() {
+  const Array x = draw(50, {kDevices, 8});
+  std::atomic<int> printed{0};
+  ts::debug::set_print_handler([&](const ts::debug::Printed&) { ++printed; });
+  const auto prints = ts::pmap(
+      [](Array v) {
+        const Array all = ts::psum(v, "i");
+        ts::debug::print("{} of {}", ts::axis_index("i"), all);
+        return v * all;
+      },
+      {.axis_name = "i"});
+  show("prints", prints(x));
+  show("and again", prints(x + 1));
+  const Array times = ts::process_allgather(Array(static_cast<std::int32_t>(printed.load())));
+  show("printed", ts::sum(times));
+  ts::debug::set_print_handler({});
+  const auto sine = ts::custom_vjp([](Array v) { return ts::sin(v); },
+                                   [](Array v) { return std::pair(ts::sin(v), ts::cos(v)); },
+                                   [](Array c, Array g) { return g * c * 2; });
+  const auto softplus = ts::custom_jvp(
+      [](Array v) { return ts::log1p(ts::exp(v)); },
+      [](Array v, Array t) { return std::pair(ts::log1p(ts::exp(v)), t / (1 + ts::exp(-v))); });
+  const auto loss = [&](Array v) {
+    const auto body = [&](Array u) {
+      const Array w = ts::psum(sine(u) * softplus(u), "i");
+      ts::debug::check(w);
+      return ts::sum(w * u);
+    };
+    return ts::checkpoint(body, {.policy = ts::policies::dots_saveable()})(v);
+  };
+  const auto along = [](auto f) { return ts::pmap(f, {.axis_name = "i"}); };
+  show("rules", along([&](Array v) { return ts::pmean(loss(v), "i"); })(x));
+  show("their gradients", along([&](Array v) {
+         return ts::pmean(ts::grad([&](Array u) { return loss(u); })(v), "i");
+       })(x));
+}
+// Steps of a transformer: parameters whole, cut over all devices, as Megatron cuts them, and both.
+void transformers() {
+  using Model = transformer::Model<transformer::Block>;
+  const transformer::Sizes s{
+      .layers = 2, .width = 16, .heads = 4, .sequence = 8, .batch = 16, .vocabulary = 32};
+  const Model sizes = transformer::scanned(s);
+  std::int64_t seed = 40;
+  const Model first =
+      ts::tree::map([&](Array leaf) { return draw(seed++, leaf.shape()) * 0.1f + 0.2f; }, sizes);
+  const auto tokens = [&](std::int64_t key) {
+    return ts::random::randint(ts::random::key(key), {s.batch, s.sequence}, 0, s.vocabulary);
+  };
+  const ts::Mesh mesh({{"data", 4}, {"model", 2}});
+  const ts::PartitionSpec::Dim all{"data", "model"};
+  const ts::SpecTree fully = ts::specs(
+      sizes, {{"blocks/norm*", P(ts::none, all)}, {"blocks/**", P(ts::none, all)}, {"**", P(all)}});
+  const ts::SpecTree both = ts::specs(sizes, {{"**/query", P(ts::none, "data", "model")},
+                                              {"**/key", P(ts::none, "data", "model")},
+                                              {"**/value", P(ts::none, "data", "model")},
+                                              {"**/out", P(ts::none, "model", "data")},
+                                              {"**/up", P(ts::none, "data", "model")},
+                                              {"**/down", P(ts::none, "model", "data")},
+                                              {"embedding", P("data", "model")},
+                                              {"head", P("data", "model")},
+                                              {"**", P()}});
+  struct Form {
+    const char* name;
+    ts::SpecTree specs;
+    ts::PartitionSpec rows;
+  };
+  for (const Form& f :
+       {Form{"whole", P(), P(all)}, Form{"fully sharded", fully, P(all)},
+        Form{"tensor", transformer::specs(sizes), P("data")}, Form{"both", both, P("data")}}) {
+    const auto step = ts::jit(
+        transformer::step_of<transformer::Block>(s.heads),
+        {.mesh = mesh, .in_shardings = {f.specs, f.rows, f.rows}, .out_shardings = {f.specs, P()}});
+    Model m = first;
+    for (int t = 0; t < 3; ++t) {
+      Array loss;
+      std::tie(m, loss) = step(m, tokens(60 + t), tokens(70 + t));
+      show(std::string(f.name) + ": loss", loss);
+    }
+    int leaf = 0;
+    for (const Array& x : ts::tree::leaves(m))
+      show_large(std::string(f.name) + ": leaf " + std::to_string(leaf++), x);
+  }
 }
 // What one turn of a loop leaves for another is equal on all devices, and read by what runs once: of
 // a process that has not the first device, too.
@@ -732,6 +831,95 @@ void differ() {
   show("before", sum(rows()));
   (ts::process_index() == 1 ? mean(rows()) : sum(rows() * 2)).block_until_ready();
 }
+// Two threads make calls, which nothing orders: process 1's the other way round.
+void race_threads() {
+  const auto make = [](bool squares) {
+    if (squares) sum(rows()).block_until_ready();
+    if (!squares) mean(rows()).block_until_ready();
+  };
+  show("before", sum(rows()));
+  if (ts::process_index() == 1) make(false);
+  std::string text;
+  std::thread([&] {
+    try {
+      make(true);
+    } catch (const ts::CollectiveError& e) {
+      text = e.what();
+    }
+  }).join();
+  if (!text.empty()) throw std::runtime_error(text);
+  if (ts::process_index() == 0) make(false);
+}
+// A body of one process that differs in one equation, an argument's shape, or a parameter.
+void differ_within() {
+  const bool odd = ts::process_index() == ts::process_count() - 1;
+  const auto f = ts::pmap(
+      [&](Array v) {
+        const Array u = ts::exp(v);
+        const Array w = odd ? ts::sin(u)   // on a line of its own
+                            : ts::cos(u);  // and this
+        return ts::psum(w * w, "i");
+      },
+      {.axis_name = "i"});
+  f(rows()).block_until_ready();
+}
+void differ_in_shapes() {
+  const Array x = ts::ones({kDevices, 4 + ts::process_index()});
+  sum(x).block_until_ready();
+}
+void differ_in_loops() {
+  const int turns = 3 + ts::process_index();
+  const auto f = ts::pmap(
+      [&](Array v) {
+        return ts::fori_loop(
+            0, turns, [](Array, Array c) { return c + ts::pmean(c, "i"); }, v);
+      },
+      {.axis_name = "i"});
+  f(rows()).block_until_ready();
+}
+// One process sends, and does not read what the other one has.
+void differ_one_way() {
+  const auto f = ts::pmap(
+      [&](Array v) {
+        if (ts::process_index() == 1) v = v * 3;
+        return ts::ppermute(v, "i", {{7, 0}});
+      },
+      {.axis_name = "i"});
+  f(rows()).block_until_ready();
+  sum(rows()).block_until_ready();
+}
+// An exception that one process alone catches, which goes on with what comes next.
+void go_on_alone() {
+  show("before", sum(rows()));
+  try {
+    if (ts::process_index() == 1) throw std::runtime_error("no such file");
+    sum(rows()).block_until_ready();
+  } catch (const std::runtime_error& e) {
+    if (ts::process_index() != 1) throw;
+  }
+  mean(rows()).block_until_ready();
+}
+void exhaust() {
+  show("before", sum(rows()));
+  if (ts::process_index() == 1) (void)ts::zeros({std::int64_t{1} << 50}).block_until_ready();
+  sum(rows()).block_until_ready();
+}
+// A file that ends within its header, where one process reads it.
+void bad_file() {
+  show("before", sum(rows()));
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("tessera_bad_" + std::to_string(::getpid()));
+  if (ts::process_index() == 1) {
+    ts::save_safetensors(path, {{{"w", rows()}}, {}});
+    std::filesystem::resize_file(path, 40);
+    const struct Removed {
+      std::string path;
+      ~Removed() { std::filesystem::remove(path); }
+    } removed{path};
+    (void)ts::load_safetensors(path);
+  }
+  sum(rows()).block_until_ready();
+}
 void leave() {
   show("before", sum(rows()));
   if (ts::process_index() != 1) sum(rows()).block_until_ready();
@@ -793,6 +981,8 @@ int main(int argc, char** argv) try {
                                                            {"beside", beside},
                                                            {"beside_plans", beside_plans},
                                                            {"leave_beside", leave_beside},
+                                                           {"transformers", transformers},
+                                                           {"hooks", hooks},
                                                            {"scans", scans},
                                                            {"local_data", local_data},
                                                            {"data_set", data_set},
@@ -805,10 +995,19 @@ int main(int argc, char** argv) try {
                                                            {"threads", threads},
                                                            {"like_threads", like_threads},
                                                            {"more_threads", more_threads},
+                                                           {"race", race_threads},
                                                            {"explain", explain},
                                                            {"calibrate", calibrate},
                                                            {"table", table},
                                                            {"differ", differ},
+                                                           {"differ_within", differ_within},
+                                                           {"differ_in_shapes", differ_in_shapes},
+                                                           {"differ_in_loops", differ_in_loops},
+                                                           {"differ_one_way", differ_one_way},
+                                                           {"go_on_alone", go_on_alone},
+                                                           {"exhaust", exhaust},
+                                                           {"bad_file", bad_file},
+                                                           {"profile", profile},
                                                            {"leave", leave},
                                                            {"die", die},
                                                            {"hang", hang},

@@ -33,6 +33,13 @@ inline const std::string& launcher() {
   return command;
 }
 
+/// A mode of child.cc in so many processes; 0: without a launcher.
+inline Outcome run(int processes, const std::string& mode) {
+  const std::string child = std::string(DISTRIBUTED_CHILD) + " " + mode;
+  if (processes == 0) return run(child);
+  return run(launcher() + " -n " + std::to_string(processes) + " " + child);
+}
+
 // Where MPI itself does not work, as in a container that forbids what it does, there is nothing to
 // test.
 inline bool starts() {

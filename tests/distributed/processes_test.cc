@@ -3,10 +3,12 @@
 #include "distributed/launch.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -24,12 +26,6 @@ using distributed_test::launcher;
 using distributed_test::Outcome;
 using distributed_test::run;
 using distributed_test::starts;
-
-Outcome run(int processes, const std::string& mode) {
-  const std::string child = std::string(DISTRIBUTED_CHILD) + " " + mode;
-  if (processes == 0) return run(child);
-  return run(launcher() + " -n " + std::to_string(processes) + " " + child);
-}
 
 std::string first_difference(const std::string& a, const std::string& b) {
   std::size_t line = 0;
@@ -66,8 +62,8 @@ TEST_P(Processes, GiveTheBitsOfOne) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, Processes,
                          testing::Values("maps", "steps", "arrays", "meshes", "large", "sums",
-                                         "beside", "scans", "odd_ones", "local_data", "data_set",
-                                         "ways", "some"),
+                                         "beside", "transformers", "hooks", "scans", "odd_ones",
+                                         "local_data", "data_set", "ways", "some"),
                          [](const auto& info) { return info.param; });
 
 // The others end, and wait for it as long as it lives, not only for their timeout of a second.
@@ -277,200 +273,6 @@ TEST(Examples, GoOnWithTheProcessesThatAreLeft) {
 }
 #endif
 
-// With a letter for what differs from run to run.
-std::string without_numbers(const std::string& text) {
-  static const std::regex stand("\\([^()]*, pid \\d+\\)"), time("\\d+(\\.\\d+)? s ago"),
-      place("child\\.cc:\\d+");
-  return std::regex_replace(
-      std::regex_replace(std::regex_replace(text, stand, "(H)"), time, "T ago"), place,
-      "child.cc:L");
-}
-
-// What the processes say, without the launcher's words, in the order of their numbers.
-std::string said(int processes, const std::string& mode) {
-  const Outcome o = run(processes, mode);
-  EXPECT_NE(o.code, 0);
-  std::map<std::string, std::string> by_process;
-  std::istringstream lines(o.out);
-  std::string line, who;
-  static const std::regex start("process (\\d+): .*");
-  while (std::getline(lines, line)) {
-    if (std::regex_match(line, start))
-      who = line.substr(0, line.find(':'));
-    else if (line.compare(0, 2, "  ") != 0)
-      who.clear();
-    if (who.empty()) continue;
-    by_process[who] += without_numbers(line) + "\n";
-  }
-  std::string text;
-  for (const auto& [process, words] : by_process) text += words;
-  return text;
-}
-
-// What each process says. One that ends with an error has the launcher end the others after a while,
-// which may have said it by then or not.
-void expect_said(const std::string& text, const std::vector<std::string>& by_process) {
-  std::string expected;
-  for (std::size_t p = 0; p < by_process.size(); ++p)
-    if (const std::string process = "process " + std::to_string(p) + ": ";
-        text.find(process) != std::string::npos)
-      expected += process + by_process[p];
-  EXPECT_NE(expected, "");
-  EXPECT_EQ(text, expected);
-}
-
-// One of two processes does not come to what the other one waits for.
-TEST(Faults, AreNamedByThoseWhoWait) {
-  NEEDS_A_LAUNCHER();
-  const auto waiting = [](const std::string& what, const std::string& stand,
-                          const std::string& limit = "60 s") {
-    return "process 0: psum: process 1 " + what +
-           "\n"
-           "  - process 0 (H): came to psum of 'pmap(child.cc:L)', child.cc:L, T ago\n"
-           "  - process 1 (H): " +
-           stand +
-           ", T ago\n"
-           "  rule: all processes come to the same collectives in the same order, and none is "
-           "waited for longer than " +
-           limit +
-           "\n"
-           "  from: child.cc:L\n"
-           "  try: look at what process 1 did last\n";
-  };
-  EXPECT_EQ(said(2, "leave"), waiting("has come to its end", "has come to its end"));
-  EXPECT_EQ(said(2, "give_up"),
-            waiting("has come to its end", "has come to its end") + "process 1: no such file\n");
-  // The launcher ends the others where one is killed; on a busy machine it may be quicker than they.
-  std::string text;
-  for (int turn = 0; turn < 5 && text.empty(); ++turn) text = said(2, "die");
-  // MPICH's kills them at once.
-  if (!text.empty() || run(launcher() + " --version").out.find("HYDRA") == std::string::npos) {
-    EXPECT_EQ(text,
-              waiting("has ended", "ended; was last at psum of 'pmap(child.cc:L)', child.cc:L"));
-  }
-  EXPECT_EQ(said(2, "hang"),
-            waiting("did not come within 1.0 s",
-                    "was last at psum of 'pmap(child.cc:L)', child.cc:L", "1.0 s"));
-}
-
-// Before it is an error, for those who ask.
-TEST(WatchDog, SaysWhereEverybodyStands) {
-  NEEDS_A_LAUNCHER();
-  ::setenv("TESSERA_LOG", "progress", 1);
-  const Outcome o = run(2, "hang");
-  ::unsetenv("TESSERA_LOG");
-  static const std::regex waited("for 0\\.\\d s now");
-  const std::string text = std::regex_replace(without_numbers(o.out), waited, "for W now");
-  const std::string report =
-      "psum: process 0 waits for process 1, for W now\n"
-      "  - process 0 (H): came to psum of 'pmap(child.cc:L)', child.cc:L, T ago\n"
-      "  - process 1 (H): was last at psum of 'pmap(child.cc:L)', child.cc:L, T ago\n"
-      "  rule: a wait ends in an error after 1.0 s\n"
-      "  from: child.cc:L\n";
-  EXPECT_NE(text.find(report), std::string::npos) << text;
-}
-
-// Both of two processes that came to different programs say so, the second perhaps that the first
-// did.
-TEST(Faults, ProgramsThatDifferAreFoundAtOnce) {
-  NEEDS_A_LAUNCHER();
-  const std::string text = said(2, "differ");
-  const auto differs = [](const char* other) {
-    return std::string("psum: process ") + other +
-           " came to psum of 'pmap(child.cc:L)', child.cc:L, this one to psum of "
-           "'pmap(child.cc:L)', child.cc:L\n";
-  };
-  EXPECT_TRUE(text.find("process 0: " + differs("1")) != std::string::npos ||
-              text.find("process 1: " + differs("0")) != std::string::npos)
-      << text;
-  for (const char* process : {"process 0: psum: ", "process 1: psum: "})
-    EXPECT_NE(text.find(process), std::string::npos) << text;
-}
-
-TEST(Faults, CallsThatDifferAreFoundAtOnce) {
-  NEEDS_A_LAUNCHER();
-  const auto text = [](const std::string& problem) {
-    return problem +
-           "\n"
-           "  - process 0 (H): S\n"
-           "  - process 1 (H): S\n"
-           "  rule: all processes make the same calls in the same order, with arrays of one shape "
-           "and dtype\n"
-           "  from: child.cc:L\n"
-           "  try: look for what depends on process_index(), on a clock or on files that differ\n";
-  };
-  // Where the other one stands by then is a matter of time.
-  static const std::regex stands("\\(H\\): [^\n]*");
-  const auto stripped = [](const std::string& mode) {
-    return std::regex_replace(said(2, mode), stands, "(H): S");
-  };
-  expect_said(stripped("other_shapes"),
-              {text("process_allgather: process 1 has 16 bytes for it, this one 12"),
-               text("process_allgather: process 0 has 12 bytes for it, this one 16")});
-  expect_said(stripped("other_calls"), {text("barrier: process 1 came to process_allgather"),
-                                        text("process_allgather: process 0 came to barrier")});
-}
-
-// Which of two threads comes first is not known, so that they are told apart by what they come to.
-TEST(Threads, ThatBeginAlikeAreRefused) {
-  NEEDS_A_LAUNCHER();
-  const std::string text =
-      "pmap(child.cc:L): two threads call the same program first\n"
-      "  rule: several threads of each process make calls in the order in which those of process 0 "
-      "do, and a thread is known by the first program that it calls\n"
-      "  try: give each thread a program of its own to begin with: a jit with another name\n";
-  expect_said(said(2, "like_threads"), {text, text});
-}
-
-// What a process has of one way it has of each that it goes, so that all come to the same.
-TEST(Branches, OfStagesThatProcessesShareInPartsAreRefused) {
-  NEEDS_A_LAUNCHER();
-  const std::string text =
-      "cond: devices of several processes go ways of their own, in which they communicate, and one "
-      "process has some of one way with others of another\n"
-      "  rule: all processes come to the same collectives in the same order\n"
-      "  from: child.cc:L\n"
-      "  try: a mesh whose axes part the processes' devices into blocks, as one of all devices in "
-      "their order does\n";
-  expect_said(said(4, "mixed_ways"), {text, text, text, text});
-}
-
-// Meshes of different processes in one program, and what is to be whole where none of it is.
-TEST(Faults, WhatSomeProcessesHaveIsNotComputedByOthers) {
-  NEEDS_A_LAUNCHER();
-  const std::string two =
-      "jit: it runs on several meshes: one has devices of processes 0, 1, 2, 3, another one of "
-      "processes 1, 2\n"
-      "  rule: the meshes of one program lie on the same processes\n"
-      "  try: a call for each mesh\n";
-  expect_said(said(4, "two_meshes"), {two, two, two, two});
-  const std::string other =
-      "item: the array f32[] lies on 1 devices, of which 0 are this process's\n"
-      "  rule: a process reads what its own devices have\n"
-      "  from: child.cc:L\n"
-      "  try: gather it in all processes with process_allgather(x), or read x.shards()\n";
-  EXPECT_EQ(said(2, "first_ones"), "process 1: " + other);
-}
-
-TEST(Faults, WhatIsElsewhereIsNeitherReadNorPlaced) {
-  NEEDS_A_LAUNCHER();
-  const std::string read =
-      "to_vector: the array f32[8,2] lies on 8 devices, of which 4 are this process's\n"
-      "  rule: a process reads what its own devices have\n"
-      "  from: child.cc:L\n"
-      "  try: gather it in all processes with process_allgather(x), or read x.shards()\n";
-  expect_said(said(2, "read"), {read, read});
-  const auto place = [](const char* device, const char* process, const char* own) {
-    return std::string("device_put: device ") + device + " is of process " + process +
-           "\n  rule: a process places arrays on its own devices, here " + own +
-           "\n  from: child.cc:L\n"
-           "  try: take one of local_devices(), or a sharding over devices of all processes\n";
-  };
-  expect_said(said(2, "place"), {place("7", "1", "0 to 3"), place("3", "0", "4 to 7")});
-}
-
-}  // namespace
-
 // What processes exchange for one layer goes on beside the work of another; one alone exchanges
 // nothing.
 TEST(Exchanges, GoOnBesideWork) {
@@ -480,21 +282,76 @@ TEST(Exchanges, GoOnBesideWork) {
   EXPECT_EQ(plans(2), "replicated: 2 of 2\nsharded: 4 of 19\n");
 }
 
-// The error of an exchange that goes on beside work is that of the call.
-TEST(Exchanges, BesideWorkFailAsOthersDo) {
-  NEEDS_A_LAUNCHER();
-  const Outcome o = run(2, "leave_beside");
-  EXPECT_NE(o.code, 0);
-  const std::string text = without_numbers(o.out);
-  const std::string report =
-      "process 0: in the call of 'jit(child.cc:L)', which ran asynchronously:\n"
-      "all_gather: process 1 has come to its end\n"
-      "  - process 0 (H): came to all_gather of 'jit', child.cc:L, T ago\n"
-      "  - process 1 (H): has come to its end, T ago\n"
-      "  rule: all processes come to the same collectives in the same order, and none is waited "
-      "for "
-      "longer than 60 s\n"
-      "  from: child.cc:L\n"
-      "  try: look at what process 1 did last\n";
-  EXPECT_NE(text.find(report), std::string::npos) << text;
+// Events of a row, from when to when in microseconds.
+struct Event {
+  std::string name;
+  double begin, end;
+};
+bool are_together(const Event& a, const Event& b) {
+  return std::max(a.begin, b.begin) < std::min(a.end, b.end);
 }
+
+// One file has what all processes did, on one clock, and shows exchanges that go on while a device of
+// the same process computes.
+TEST(Profiles, OfAllProcessesShowExchangesBesideWork) {
+  NEEDS_A_LAUNCHER();
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("tessera_trace_" + std::to_string(::getpid()) + ".json");
+  ::setenv("TRACE_FILE", file.c_str(), 1);
+  // The plan says what may go on together; whether it does is for the system to say, so that a busy
+  // machine gets some more turns.
+  std::array<bool, 2> together{};
+  for (int turn = 0; turn < 2 || (turn < 10 && !(together[0] && together[1])); ++turn) {
+    SCOPED_TRACE(turn);
+    ::setenv("TESSERA_APART", turn % 2 ? "1" : "0", 1);
+    const Outcome o = run(2, "profile");
+    ::unsetenv("TESSERA_APART");
+    ASSERT_EQ(o.code, 0) << o.out;
+    std::ifstream in(file);
+    const nlohmann::json trace = nlohmann::json::parse(in);
+    std::map<std::string, int> groups;  // by name
+    for (const auto& e : trace["traceEvents"])
+      if (e["name"] == "process_name") groups[e["args"]["name"]] = e["pid"];
+    std::vector<std::vector<Event>> exchanges(2), work(2);
+    for (const std::size_t p : {0, 1}) {
+      const std::string process = "process " + std::to_string(p);
+      ASSERT_TRUE(groups.count(process + ": devices") && groups.count(process + ": host"));
+      std::map<int, std::string> rows;
+      for (const auto& e : trace["traceEvents"])
+        if (e["pid"] == groups[process + ": devices"] && e["name"] == "thread_name")
+          rows[e["tid"]] = e["args"]["name"];
+      // Its own devices and no others.
+      for (int d = 0; d < 8; ++d)
+        EXPECT_EQ(std::any_of(rows.begin(), rows.end(),
+                              [&](auto& r) { return r.second == "device " + std::to_string(d); }),
+                  d / 4 == static_cast<int>(p));
+      for (const auto& e : trace["traceEvents"]) {
+        if (e["pid"] != groups[process + ": devices"] || e["ph"] != "X") continue;
+        const Event event{e["name"], e["ts"], e["ts"].get<double>() + e["dur"].get<double>()};
+        (rows[e["tid"]] == "collectives" ? exchanges : work)[p].push_back(event);
+      }
+      const auto both = [&](const Event& exchange) {
+        return std::any_of(work[p].begin(), work[p].end(),
+                           [&](const Event& w) { return are_together(exchange, w); });
+      };
+      together[p] = together[p] || std::any_of(exchanges[p].begin(), exchanges[p].end(), both);
+      EXPECT_TRUE(std::any_of(exchanges[p].begin(), exchanges[p].end(),
+                              [](const Event& e) { return e.name == "wait for processes"; }));
+    }
+    // Nobody is a round ahead: what the one did from its first exchange to its last one is at the time
+    // of the other's.
+    ASSERT_EQ(exchanges[0].size(), exchanges[1].size());
+    const auto whole = [&](std::size_t p) {
+      Event all{"", exchanges[p][0].begin, exchanges[p][0].end};
+      for (const Event& e : exchanges[p])
+        all = {"", std::min(all.begin, e.begin), std::max(all.end, e.end)};
+      return all;
+    };
+    EXPECT_TRUE(are_together(whole(0), whole(1)));
+  }
+  EXPECT_TRUE(together[0] && together[1]);
+  ::unsetenv("TRACE_FILE");
+  std::filesystem::remove(file);
+}
+
+}  // namespace

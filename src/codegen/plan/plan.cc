@@ -71,6 +71,7 @@ void finish(PlanContext& ctx, std::uint64_t signature) {
     draft.tape->axes = ctx.axes;
     draft.tape->regions = ctx.regions;
     draft.tape->signature = signature + d;
+    draft.tape->listed = ctx.options.listed;
     add_scratch(ctx, draft);
     schedule(ctx, draft);
     if (ctx.others) share_out(ctx, draft, d == 0);

@@ -34,6 +34,8 @@ struct PlanOptions {
   int workers = 1;
   std::vector<bool> uniform;  // by input: its blocks are one block
   std::vector<bool> donated;  // by input
+  /// The program as the user wrote it, for processes that come to different ones; null: there are no others.
+  std::shared_ptr<const processes::Listed> listed;
 };
 
 /// Communication that holds up so many bytes is worth a phase of its own where that saves memory: a

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/box_copy.h"
+#include "distributed/processes.h"
 #include "ir/op.h"
 #include "ir/routine.h"
 
@@ -203,8 +204,9 @@ struct Tape {
   std::string name;
   /// Of the program and the place of this tape in it, equal in all processes.
   std::uint64_t signature = 0;
-  std::shared_ptr<const Here> here;  // null: it runs for all devices in this process
-  bool elsewhere = false;            // no device of its regions is this process's
+  std::shared_ptr<const processes::Listed> listed;  // PlanOptions::listed
+  std::shared_ptr<const Here> here;                 // null: it runs for all devices in this process
+  bool elsewhere = false;                           // no device of its regions is this process's
   std::vector<TapeAxis> axes;
   std::vector<Region> regions;
   std::vector<Slot> slots;

@@ -33,7 +33,7 @@ using Laid = std::vector<const std::byte*>;  // by process
 class Exchanged {
  public:
   Exchanged(std::uint64_t signature, const Tape& tape, const Step& step, processes::Traffic traffic)
-      : subject_{signature, tape.name, step.name, step.loc},
+      : subject_{signature, tape.name, step.name, step.loc, tape.listed.get()},
         traffic_(std::move(traffic)),
         round_(subject_, traffic_) {}
 

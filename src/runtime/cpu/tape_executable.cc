@@ -73,6 +73,9 @@ std::shared_ptr<const Variant> TapeExecutable::plan(std::vector<bool> uniform,
   options.workers = worker_count();
   options.uniform = uniform;
   options.donated = options_.donated;
+  if (communicates_ && processes::count() > 1)
+    options.listed = std::make_shared<const processes::Listed>(
+        program_->name, [p = program_] { return to_string(*p, {.locations = true}); });
   // The oracle runs the program as it was written.
   return make_variant(tapes::plan(evaluate ? *program_ : *simplify(program_), options),
                       std::move(uniform), program_->inputs.size());
