@@ -3,6 +3,7 @@
 #include "spmd/reference.h"
 #include "spmd/uniformity.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tessera::inline v0 {
@@ -47,6 +48,15 @@ void check_spec(const Spec& spec, const MeshShape& mesh, int rank, const std::st
              "leave one of them out");
       seen.insert(axis);
     }
+}
+
+// "all_gather in main.cc:12 gives f32[8]": what the value is, and what made it.
+std::string given(const Program& body, Var v) {
+  const std::string type = to_string(body.type(v));
+  for (const Equation& eqn : body.equations)
+    if (std::find(eqn.outputs.begin(), eqn.outputs.end(), v) != eqn.outputs.end())
+      return eqn.op->shown() + (eqn.loc ? " in " + to_string(eqn.loc) : "") + " gives " + type;
+  return "it is an argument, " + type;
 }
 
 std::vector<Type> infer(const InferArgs& a) {
@@ -97,7 +107,7 @@ std::vector<Type> infer(const InferArgs& a) {
           Message("shard_map")
               .problem(to_string(s.out_specs[i]) +
                        " says that the result is the same on all devices along '" + axis +
-                       "', but its type is " + to_string(block))
+                       "', but " + given(body, body.outputs[i]))
               .rule("a spec names every axis over which the value varies")
               .at(what)
               .from(a.loc)

@@ -82,6 +82,15 @@ MISUSE(shard_map_forgotten_psum) {
       },
       {.mesh = mesh(), .in_specs = ts::P("data"), .out_specs = ts::P()})(ts::ones({4}));
 }
+// Equal bits on all devices, but what uses it differs as devices do, to the types.
+MISUSE(shard_map_of_a_gather_that_varies) {
+  ts::shard_map(
+      [](Array x) {
+        const Array y = x * 2;
+        return ts::all_gather(y, "data");
+      },
+      {.mesh = mesh(), .in_specs = ts::P("data"), .out_specs = ts::P()})(ts::ones({4}));
+}
 MISUSE(shard_map_without_a_mesh) {
   ts::shard_map([](Array x) { return x; }, {.in_specs = ts::P("data")})(ts::ones({4}));
 }

@@ -16,7 +16,7 @@ using detail::rank_of;
 
 namespace {
 using In = std::span<const Array>;
-using Axes = std::vector<std::int64_t>;
+using AxisNumbers = std::vector<std::int64_t>;
 
 // x with the axes that are reduced as one at the end, and the result's shape.
 struct Gathered {
@@ -25,10 +25,10 @@ struct Gathered {
 };
 Gathered gathered(const char* name, const Array& x, const AxisList& axis, bool keepdims,
                   const SourceLoc& loc) {
-  Axes over;
+  AxisNumbers over;
   for (std::int64_t a : axis.get()) over.push_back(normalize_axis(a, rank_of(x), name, loc));
   Gathered g;
-  Axes order;
+  AxisNumbers order;
   std::int64_t n = 1;
   for (int a = 0; a < rank_of(x); ++a) {
     const bool gone = over.empty() || std::find(over.begin(), over.end(), a) != over.end();
