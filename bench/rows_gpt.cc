@@ -8,8 +8,8 @@ namespace bench {
 namespace {
 
 namespace nn = ts::nn;
-constexpr std::int64_t kWidth = 256, kLayers = 4, kManyLayers = 48, kHeads = 4, kSequence = 128, kBatch = 8,
-                       kVocabulary = 96;
+constexpr std::int64_t kWidth = 256, kLayers = 4, kManyLayers = 48, kHeads = 4, kSequence = 128,
+                       kBatch = 8, kVocabulary = 96;
 
 struct Block {
   nn::LayerNorm norm1, norm2;

@@ -55,6 +55,8 @@ const std::map<std::string, std::string>& other_headers() {
       {"jit.h", language},
       {"limits.h", language},
       {"linalg.h", algebra},
+      {"matrix_forms.h", algebra},
+      {"interpolation.h", "sums of few elements with shares"},
       {"linear.h", algebra},
       {"manipulation.h", arrangement},
       {"mesh.h", language},

@@ -65,7 +65,8 @@ TEST_P(Denormal, DevicesLibrariesAndGradients) {
   const auto halves = ts::pmap([](Array v) { return v * 0.5f; });
   for (float v : f32s(halves(ts::full({4, 3}, kNormal)))) EXPECT_EQ(v, expected(kNormal / 2));
   // A sum of one product each.
-  const Array product = ts::dot(ts::full({64, 64}, kNormal) * ts::eye(64), ts::full({64, 64}, 0.5f));
+  const Array product =
+      ts::dot(ts::full({64, 64}, kNormal) * ts::eye(64), ts::full({64, 64}, 0.5f));
   for (float v : f32s(product)) EXPECT_EQ(v, expected(kNormal / 2));
   const auto gradient = ts::grad([](Array v) { return ts::sum(v * v * 0.25f); });
   for (float v : f32s(gradient(ts::full({5}, kNormal)))) EXPECT_EQ(v, expected(kNormal / 2));
@@ -73,8 +74,8 @@ TEST_P(Denormal, DevicesLibrariesAndGradients) {
 
 TEST_P(Denormal, FunctionsOfTheUserComputeAsBefore) {
   float seen = -1;
-  const auto before = ts::debug::set_print_handler(
-      [&](const ts::debug::Printed&) { seen = half_of_normal(); });
+  const auto before =
+      ts::debug::set_print_handler([&](const ts::debug::Printed&) { seen = half_of_normal(); });
   const auto f = ts::jit([](Array v) {
     ts::debug::print("{}", v);
     return v * 0.5f;

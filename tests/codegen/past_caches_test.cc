@@ -54,8 +54,8 @@ TEST(PastCaches, Rows) {
     const std::int64_t rows = kMany / row + 1;
     ts::Builder b;
     ts::Value x = b.input({ts::f32, {rows, row}}), ones = b.input({ts::f32, {row}});
-    ts::Value y = ops::add(ops::mul(x, ops::full_like(x, 3)),
-                           ops::broadcast_in_dim(ones, {rows, row}, {1}));
+    ts::Value y =
+        ops::add(ops::mul(x, ops::full_like(x, 3)), ops::broadcast_in_dim(ones, {rows, row}, {1}));
     const ts::ProgramPtr p = b.finish({{y}});
     const ts::HostArray in = counting({rows, row});
     ts::HostArray bias(ts::f32, {row});
@@ -78,8 +78,7 @@ TEST(PastCaches, RowsThatAreReducedFirst) {
   ts::Value x = b.input({ts::f32, {rows, row}});
   ts::Value y = times_three(x);
   ts::Value most = ops::reduce_max(y, {1});
-  const ts::ProgramPtr p =
-      b.finish({{ops::sub(y, ops::broadcast_in_dim(most, {rows, row}, {0}))}});
+  const ts::ProgramPtr p = b.finish({{ops::sub(y, ops::broadcast_in_dim(most, {rows, row}, {0}))}});
   const ts::HostArray in = counting({rows, row});
   const std::vector<ts::HostArray> out = run::fenced(*run::compiled(p), *p, {{in}}, false);
   std::int64_t wrong = 0;

@@ -351,8 +351,8 @@ TEST(ShardMap, Errors) {
   };
   Body same = [](Builder&, const Values& in) { return Values{in[0]}; };
   EXPECT_EQ(text({kLine, {"i"}, {""}, true}, Type(f32, {8}), same),
-            "shard_map: P() says that the result is the same on all devices along 'i', but its "
-            "type is f32[2]{varying: i}\n"
+            "shard_map: P() says that the result is the same on all devices along 'i', but it "
+            "is an argument, f32[2]{varying: i}\n"
             "  rule: a spec names every axis over which the value varies\n"
             "  at: output 0\n"
             "  try: psum, pmean or an invariant all_gather over 'i', or name the axis in the spec");

@@ -13,8 +13,7 @@ llvm::Value* sine(IrBuilder& b, llvm::Value* x, int quarters) {
   llvm::Type* t = x->getType();
   llvm::Type* i32 = b.getInt32Ty();
   const int width = width_of(x);
-  llvm::Type* ints =
-      width ? llvm::FixedVectorType::get(i32, static_cast<unsigned>(width)) : i32;
+  llvm::Type* ints = width ? llvm::FixedVectorType::get(i32, static_cast<unsigned>(width)) : i32;
   auto number = [&](double v) { return llvm::ConstantFP::get(t, v); };
   auto integer = [&](std::uint32_t v) { return llvm::ConstantInt::get(ints, v); };
   auto bits = [&](llvm::Value* v) { return b.CreateBitCast(v, ints); };
@@ -28,12 +27,11 @@ llvm::Value* sine(IrBuilder& b, llvm::Value* x, int quarters) {
   r = multiply_add(b, n, number(0x1.ee59dap-50), r);
 
   llvm::Value* s = b.CreateFMul(r, r);
-  llvm::Value* sin = polynomial(
-      b, s, {-0.0001951029139803306, 0.008332124434837412, -0.16666654043094678});
+  llvm::Value* sin =
+      polynomial(b, s, {-0.0001951029139803306, 0.008332124434837412, -0.16666654043094678});
   sin = multiply_add(b, b.CreateFMul(r, s), sin, r);
-  llvm::Value* cos = polynomial(b, s,
-                                {2.4427453221290618e-05, -0.0013887266954309531,
-                                 0.04166664468434524, -0.5, 1});
+  llvm::Value* cos = polynomial(
+      b, s, {2.4427453221290618e-05, -0.0013887266954309531, 0.04166664468434524, -0.5, 1});
 
   llvm::Value* quarter = bits(shifted);
   if (quarters) quarter = b.CreateAdd(quarter, integer(static_cast<std::uint32_t>(quarters)));

@@ -30,7 +30,7 @@ void KernelEmitter::emit_stage(const StagePlan& stage, const std::string& name) 
 // are in the caches already.
 void KernelEmitter::emit_choice(const StagePlan& stage, const std::string& name,
                                 const std::string& plain, const std::string& past) {
-  llvm::Function *others[] = {internal(module_, plain), internal(module_, past)};
+  llvm::Function* others[] = {internal(module_, plain), internal(module_, past)};
   auto* f = llvm::Function::Create(others[0]->getFunctionType(), llvm::Function::ExternalLinkage,
                                    name, module_);
   f->setDoesNotThrow();
@@ -38,10 +38,9 @@ void KernelEmitter::emit_choice(const StagePlan& stage, const std::string& name,
   auto* entry = llvm::BasicBlock::Create(c, "entry", f);
   IrBuilder b(entry);
   auto pointer = [&](unsigned argument, std::size_t i) {
-    return b.CreatePtrToInt(
-        b.CreateLoad(b.getPtrTy(),
-                     b.CreateConstInBoundsGEP1_64(b.getPtrTy(), f->getArg(argument), i)),
-        b.getInt64Ty());
+    return b.CreatePtrToInt(b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(
+                                                           b.getPtrTy(), f->getArg(argument), i)),
+                            b.getInt64Ty());
   };
   std::vector<llvm::Value*> inputs;
   for (std::size_t i = 0; i < program_.inputs.size(); ++i) inputs.push_back(pointer(0, i));

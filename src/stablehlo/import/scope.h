@@ -106,7 +106,7 @@ class Level {
   std::deque<Known> all_known_;
   std::unordered_map<Var, AxisRange> places_;
   std::unordered_map<Var, Value> from_outside_;  // what inputs that `here` made stand for
-  std::unordered_set<Var> open_;  // not settled
+  std::unordered_set<Var> open_;                 // not settled
 };
 
 /// The names that a block sees: its own, and those of the blocks around it in its function.

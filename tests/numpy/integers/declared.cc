@@ -247,6 +247,8 @@ const std::map<std::string, std::string>& excluded_headers() {
       {"inline_vector.h", "a container"},
       {"jit.h", "every case is run jitted"},
       {"linalg.h", "computed in floats"},
+      {"matrix_forms.h", "computed in floats"},
+      {"interpolation.h", "computed in floats"},
       {"message.h", "texts of errors"},
       {"optim.h", "updates of parameters, which are floats"},
       {"calculus.h", golden},
