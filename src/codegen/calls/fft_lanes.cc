@@ -24,56 +24,73 @@ struct Pass {
   std::vector<std::complex<P>> roots;  // of unity, where the sum has no formula of its own
 };
 
-template <class P>
-INLINE void turn(FftPoint<P>& x, const std::complex<P>& by) {
+// Lanes of a point that a register has: what is wider than registers compilers keep in memory.
+template <class P, int bytes>
+struct Part {
+  typedef P Vector __attribute__((vector_size(bytes), may_alias));
+  static constexpr int kParts = 64 / bytes;
+  Vector re, im;
+
+  INLINE void load(const FftPoint<P>& from, int part) {
+    re = reinterpret_cast<const Vector*>(&from.re)[part];
+    im = reinterpret_cast<const Vector*>(&from.im)[part];
+  }
+  INLINE void store(FftPoint<P>& to, int part) const {
+    reinterpret_cast<Vector*>(&to.re)[part] = re;
+    reinterpret_cast<Vector*>(&to.im)[part] = im;
+  }
+};
+
+template <class Q, class P>
+INLINE void turn(Q& x, const std::complex<P>& by) {
   const auto re = x.re * by.real() - x.im * by.imag();
   x.im = x.re * by.imag() + x.im * by.real();
   x.re = re;
 }
 // to = a + b, a - b, a - i b and a + i b.
-template <class P>
-INLINE void add(FftPoint<P>& to, const FftPoint<P>& a, const FftPoint<P>& b) {
+template <class Q>
+INLINE void add(Q& to, const Q& a, const Q& b) {
   to.re = a.re + b.re;
   to.im = a.im + b.im;
 }
-template <class P>
-INLINE void subtract(FftPoint<P>& to, const FftPoint<P>& a, const FftPoint<P>& b) {
+template <class Q>
+INLINE void subtract(Q& to, const Q& a, const Q& b) {
   to.re = a.re - b.re;
   to.im = a.im - b.im;
 }
-template <class P>
-INLINE void add_behind(FftPoint<P>& to, const FftPoint<P>& a, const FftPoint<P>& b) {
+template <class Q>
+INLINE void add_behind(Q& to, const Q& a, const Q& b) {
   const auto re = a.re + b.im;
   to.im = a.im - b.re;
   to.re = re;
 }
-template <class P>
-INLINE void add_ahead(FftPoint<P>& to, const FftPoint<P>& a, const FftPoint<P>& b) {
+template <class Q>
+INLINE void add_ahead(Q& to, const Q& a, const Q& b) {
   const auto re = a.re - b.im;
   to.im = a.im + b.re;
   to.re = re;
 }
 
 // The transform of `radix` points, in place.
-template <class P, int radix>
-INLINE void sum_up(FftPoint<P>* a) {
+template <class P, int radix, class Q>
+INLINE void sum_up(Q* a) {
   if constexpr (radix == 2) {
-    const FftPoint<P> b = a[1];
+    const Q b = a[1];
     subtract(a[1], a[0], b);
     add(a[0], a[0], b);
   } else if constexpr (radix == 3) {
     constexpr P sine = P(0.866025403784438646763723170752936183L);
-    FftPoint<P> sum, off;
+    Q sum, off;
     add(sum, a[1], a[2]);
     subtract(off, a[1], a[2]);
     off.re *= sine;
     off.im *= sine;
-    FftPoint<P> middle{a[0].re - sum.re * P(0.5), a[0].im - sum.im * P(0.5)};
+    Q middle{a[0].re - sum.re * P(0.5), a[0].im - sum.im * P(0.5)};
     add(a[0], a[0], sum);
     add_behind(a[1], middle, off);
     add_ahead(a[2], middle, off);
   } else if constexpr (radix == 4) {
-    FftPoint<P> even, odd, even_off, odd_off;
+    Q even, odd, even_off, odd_off;
     add(even, a[0], a[2]);
     subtract(even_off, a[0], a[2]);
     add(odd, a[1], a[3]);
@@ -88,13 +105,12 @@ INLINE void sum_up(FftPoint<P>* a) {
                 c2 = P(-0.809016994374947424102293417182819059L),
                 s1 = P(0.951056516295153572116439333379382143L),
                 s2 = P(0.587785252292473129168705954639072769L);
-    FftPoint<P> outer, inner, outer_off, inner_off;
+    Q outer, inner, outer_off, inner_off;
     add(outer, a[1], a[4]);
     subtract(outer_off, a[1], a[4]);
     add(inner, a[2], a[3]);
     subtract(inner_off, a[2], a[3]);
-    const FftPoint<P> first{a[0].re + outer.re * c1 + inner.re * c2,
-                            a[0].im + outer.im * c1 + inner.im * c2},
+    const Q first{a[0].re + outer.re * c1 + inner.re * c2, a[0].im + outer.im * c1 + inner.im * c2},
         second{a[0].re + outer.re * c2 + inner.re * c1, a[0].im + outer.im * c2 + inner.im * c1},
         first_off{outer_off.re * s1 + inner_off.re * s2, outer_off.im * s1 + inner_off.im * s2},
         second_off{outer_off.re * s2 - inner_off.re * s1, outer_off.im * s2 - inner_off.im * s1};
@@ -107,53 +123,56 @@ INLINE void sum_up(FftPoint<P>* a) {
   }
 }
 
-template <class P, int radix>
+template <int bytes, int radix, class P>
 INLINE void run_pass(const Pass<P>& p, const FftPoint<P>* x, FftPoint<P>* y) {
   const std::complex<P>* turns = p.turns.data();
   for (std::int64_t g = 0; g < p.groups; ++g, turns += radix - 1)
-    for (std::int64_t q = 0; q < p.stride; ++q) {
-      FftPoint<P> a[radix];
-      for (int k = 0; k < radix; ++k) a[k] = x[q + p.stride * (g + p.groups * k)];
-      sum_up<P, radix>(a);
-      FftPoint<P>* const to = y + q + p.stride * radix * g;
-      to[0] = a[0];
-      for (int k = 1; k < radix; ++k) {
-        if (g) turn(a[k], turns[k - 1]);
-        to[p.stride * k] = a[k];
+    for (std::int64_t q = 0; q < p.stride; ++q)
+      for (int part = 0; part < Part<P, bytes>::kParts; ++part) {
+        Part<P, bytes> a[radix];
+        for (int k = 0; k < radix; ++k) a[k].load(x[q + p.stride * (g + p.groups * k)], part);
+        sum_up<P, radix>(a);
+        FftPoint<P>* const to = y + q + p.stride * radix * g;
+        a[0].store(to[0], part);
+        for (int k = 1; k < radix; ++k) {
+          if (g) turn(a[k], turns[k - 1]);
+          a[k].store(to[p.stride * k], part);
+        }
       }
-    }
 }
 
 // Of another prime, term by term.
-template <class P>
-INLINE void run_pass(const Pass<P>& p, const FftPoint<P>* x, FftPoint<P>* y) {
+template <int bytes, class P>
+INLINE void run_any_pass(const Pass<P>& p, const FftPoint<P>* x, FftPoint<P>* y) {
   const std::complex<P>* turns = p.turns.data();
   for (std::int64_t g = 0; g < p.groups; ++g, turns += p.radix - 1)
     for (std::int64_t q = 0; q < p.stride; ++q)
-      for (std::int64_t k = 0; k < p.radix; ++k) {
-        FftPoint<P> sum = x[q + p.stride * g];
-        for (std::int64_t j = 1; j < p.radix; ++j) {
-          FftPoint<P> term = x[q + p.stride * (g + p.groups * j)];
-          turn(term, p.roots[static_cast<std::size_t>(j * k % p.radix)]);
-          add(sum, sum, term);
+      for (std::int64_t k = 0; k < p.radix; ++k)
+        for (int part = 0; part < Part<P, bytes>::kParts; ++part) {
+          Part<P, bytes> sum, term;
+          sum.load(x[q + p.stride * g], part);
+          for (std::int64_t j = 1; j < p.radix; ++j) {
+            term.load(x[q + p.stride * (g + p.groups * j)], part);
+            turn(term, p.roots[static_cast<std::size_t>(j * k % p.radix)]);
+            add(sum, sum, term);
+          }
+          if (g && k) turn(sum, turns[k - 1]);
+          sum.store(y[q + p.stride * (p.radix * g + k)], part);
         }
-        if (g && k) turn(sum, turns[k - 1]);
-        y[q + p.stride * (p.radix * g + k)] = sum;
-      }
 }
 
 template <class P>
 using Passes = std::vector<Pass<P>>;
 
-template <class P>
+template <int bytes, class P>
 INLINE FftPoint<P>* run_all(const Passes<P>& passes, FftPoint<P>* x, FftPoint<P>* y) {
   for (const Pass<P>& p : passes) {
     switch (p.radix) {
-      case 2: run_pass<P, 2>(p, x, y); break;
-      case 3: run_pass<P, 3>(p, x, y); break;
-      case 4: run_pass<P, 4>(p, x, y); break;
-      case 5: run_pass<P, 5>(p, x, y); break;
-      default: run_pass<P>(p, x, y);
+      case 2: run_pass<bytes, 2>(p, x, y); break;
+      case 3: run_pass<bytes, 3>(p, x, y); break;
+      case 4: run_pass<bytes, 4>(p, x, y); break;
+      case 5: run_pass<bytes, 5>(p, x, y); break;
+      default: run_any_pass<bytes>(p, x, y);
     }
     std::swap(x, y);
   }
@@ -163,17 +182,17 @@ INLINE FftPoint<P>* run_all(const Passes<P>& passes, FftPoint<P>* x, FftPoint<P>
 #undef INLINE
 
 #if defined(__x86_64__)
-#define FOR_PROCESSOR(name, features)                                                            \
+#define FOR_PROCESSOR(name, bytes, features)                                                     \
   [[gnu::target(features)]] FftPoint<float>* name(const Passes<float>& p, FftPoint<float>* x,    \
                                                   FftPoint<float>* y) {                          \
-    return run_all(p, x, y);                                                                     \
+    return run_all<bytes>(p, x, y);                                                              \
   }                                                                                              \
   [[gnu::target(features)]] FftPoint<double>* name(const Passes<double>& p, FftPoint<double>* x, \
                                                    FftPoint<double>* y) {                        \
-    return run_all(p, x, y);                                                                     \
+    return run_all<bytes>(p, x, y);                                                              \
   }
-FOR_PROCESSOR(run_avx512, "avx512f,avx512vl,avx512dq")
-FOR_PROCESSOR(run_avx2, "avx2")
+FOR_PROCESSOR(run_avx512, 64, "avx512f,avx512vl,avx512dq")
+FOR_PROCESSOR(run_avx2, 32, "avx2")
 #undef FOR_PROCESSOR
 #endif
 
@@ -183,7 +202,7 @@ FftPoint<P>* run_here(const Passes<P>& passes, FftPoint<P>* x, FftPoint<P>* y) {
   if (host_isa().avx512) return run_avx512(passes, x, y);
   if (host_isa().avx2) return run_avx2(passes, x, y);
 #endif
-  return run_all(passes, x, y);
+  return run_all<16>(passes, x, y);
 }
 
 template <class P>
