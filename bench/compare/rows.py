@@ -113,7 +113,7 @@ GROUPS = {
         Row("rnn", "RNN of 64, scan of 1,000 steps", torch=BOTH,
             note="one fused kernel a step, whose operands are looked up once a loop"),
         Row("rnn_grad", "... its gradient", torch=("eager",),
-            note="two thirds are arithmetic with subnormal numbers, in which the gradient vanishes; JAX takes them for zero, and so it would be 330 us"),
+            note="two thirds are arithmetic with subnormal numbers, in which the gradient vanishes; JAX takes them for zero"),
         Row("rnn_grad_flushed", "... its gradient, subnormal numbers taken for zeros",
             note="`set_flush_denormal(true)`: what XLA always does"),
     ],
