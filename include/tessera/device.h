@@ -55,7 +55,8 @@ TESSERA_API void set_device_count(int n,
 /// Whether programs take subnormal numbers for zeros: those below 1.2e-38 in float32 and 2.2e-308 in
 /// float64, with which many processors compute a hundred times as slowly, and where gradients that
 /// vanish end. Goes for calls that begin from now on, of all threads and with all that they call;
-/// the program's own threads keep their modes. Off, or as TESSERA_FLUSH_DENORMAL says.
+/// the program's own threads keep their modes. What follows from constants alone is computed when a
+/// function is compiled, and keeps them. Off, or as TESSERA_FLUSH_DENORMAL says.
 TESSERA_API void set_flush_denormal(bool on);
 TESSERA_API bool flush_denormal();
 /// "cpu": the platform of what is not placed elsewhere.

@@ -54,6 +54,15 @@ TEST_P(Denormal, SmallCallsOnTheCallersThread) {
   EXPECT_EQ(half_of_normal(), kNormal / 2) << "the caller's thread has its own mode";
 }
 
+TEST_P(Denormal, DoublesTails) {
+  const double least = std::numeric_limits<double>::min();
+  for (std::int64_t n : {0, 1, 7, 17}) {
+    const std::vector<double> x(static_cast<std::size_t>(n), least);
+    const std::vector<double> half(x.size(), GetParam() ? 0 : least / 2);
+    EXPECT_EQ((Array(x) * 0.5).to_vector<double>(), half) << n;
+  }
+}
+
 TEST_P(Denormal, LargeCallsOnAllWorkers) {
   const Array x = ts::full({1 << 22}, kNormal);
   const auto f = ts::jit([](Array v) { return ts::max(v * 0.5f); });

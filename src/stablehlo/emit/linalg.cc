@@ -3,7 +3,6 @@
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/solve.h"
 #include "stablehlo/emit/rules.h"
-#include "stablehlo/emit/schur.h"
 
 #include <algorithm>
 

@@ -36,6 +36,7 @@ Names dynamic_slice(Writing& w);
 Names dynamic_update_slice(Writing& w);
 
 // linalg.cc
+Names schur(Writing& w);
 Names fft(Writing& w);
 Names cholesky(Writing& w);
 Names triangular_solve(Writing& w);

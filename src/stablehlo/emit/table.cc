@@ -1,7 +1,6 @@
 // What writes each op. Those that are elementwise and have a spelling of StableHLO or CHLO, and those
 // that are taken apart before they are compiled, need no line.
 #include "stablehlo/emit/rules.h"
-#include "stablehlo/emit/schur.h"
 
 #include "ops/reduction/window_dims.h"
 

@@ -1,5 +1,5 @@
 // CHLO's operations that broadcast their operands as NumPy does.
-#include "stablehlo/import/further_rules.h"
+#include "stablehlo/import/rules.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,4 @@
 // Elementary functions whose meaning there is not quite that of an op here.
-#include "stablehlo/import/further_rules.h"
 #include "stablehlo/import/rules.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // Operations that others write no more, and that older modules have.
-#include "stablehlo/import/further_rules.h"
+#include "stablehlo/import/rules.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,5 +1,5 @@
 // Products of matrices whose rows, or whose summed dimension, belong to groups one behind the other.
-#include "stablehlo/import/further_rules.h"
+#include "stablehlo/import/rules.h"
 
 #include <algorithm>
 #include <numeric>

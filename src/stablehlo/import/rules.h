@@ -37,6 +37,9 @@ Values dynamic_rng_bit_generator(Reading& r);
 Values by_spelling(Reading& r);
 
 // elementary.cc
+/// The greater or the lesser of two elements; complex ones go by their real parts, then by the others.
+Value greatest_of(Value x, Value y);
+Value least_of(Value x, Value y);
 Values maximum(Reading& r);
 Values minimum(Reading& r);
 Values atan2(Reading& r);
@@ -125,6 +128,20 @@ Values manual_computation(Reading& r);
 Values batch_norm_inference(Reading& r);
 Values batch_norm_training(Reading& r);
 Values batch_norm_grad(Reading& r);
+
+// ragged.cc
+Values ragged_dot(Reading& r);
+
+// legacy.cc: operations that newer versions have no more
+Values einsum(Reading& r);
+Values unary_einsum(Reading& r);
+Values torch_index_select(Reading& r);
+Values set_dimension_size(Reading& r);
+
+// broadcasting.cc
+/// Whether an operation is one of CHLO's that broadcast their operands, and what imports those.
+bool broadcasts(std::string_view name);
+Values broadcasting(Reading& r);
 
 // own_composites.cc
 /// What a composite of our emitter was; nothing where this is no such, or not as it should be.

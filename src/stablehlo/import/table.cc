@@ -1,7 +1,6 @@
 // What imports each operation. One line an operation; those that are elementwise ops of ours by
 // their StableHLO spelling (`Op::stablehlo`) need none.
 #include "ir/op.h"
-#include "stablehlo/import/further_rules.h"
 #include "stablehlo/import/rules.h"
 
 #include <deque>

@@ -2,7 +2,6 @@
 #include "ir/op.h"
 #include "ops/elementwise/special.h"
 #include "ops/random/rng_bit_generator.h"
-#include "stablehlo/import/further_rules.h"
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/total_order.h"
 
