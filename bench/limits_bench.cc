@@ -1,8 +1,9 @@
-// The limits of the machine, all cores together and one alone: fused multiply-adds of registers, and
-// how fast arrays are read, written, copied and put together (a = b + s * c), by the bytes of all
-// arrays, from what lies in the first cache to what no cache holds. Prints "fma CORES GFLOP/s" and
-// "PATTERN CORES BYTES GB/s" lines, the best of several tries; stores are plain or streaming,
-// whatever is faster for that many bytes.
+// The limits of the machine, all cores together and one alone: fused multiply-adds of float32 in
+// registers, products of pairs of bfloat16 with float32 sums where the processor has them, products
+// and sums of int32; and how fast arrays are read, written, copied and put together (a = b + s * c),
+// by the bytes of all arrays, from what lies in the first cache to what no cache holds. Prints "fma
+// CORES GFLOP/s", "bf16 CORES GFLOP/s", "int32 CORES GOP/s" and "PATTERN CORES BYTES GB/s" lines,
+// the best of several tries; stores are plain or streaming, whatever is faster for that many bytes.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -74,14 +75,65 @@ __attribute__((target("avx2,fma"), noinline)) float fma256() {
   return _mm256_cvtss_f32(x[0]);
 }
 
-double peak_gflops(unsigned workers) {
-  bool wide = __builtin_cpu_supports("avx512f");
-  if (!wide && !__builtin_cpu_supports("fma")) return 0;
+__attribute__((target("avx512bf16,avx512f"), noinline)) float bf16_512() {
+  __m512 x[12];
+  for (__m512& v : x) v = _mm512_setzero_ps();
+  const __m512i ones = _mm512_set1_epi16(0x3f80);
+  auto m = (__m512bh)ones, a = m;
+  asm("" : "+v"(m), "+v"(a));
+  for (long i = 0; i < kRounds; ++i) {
+    _Pragma("GCC unroll 12") for (__m512& v : x) v = _mm512_dpbf16_ps(v, m, a);
+  }
+  for (int i = 1; i < 12; ++i) x[0] = _mm512_add_ps(x[0], x[i]);
+  return _mm512_cvtss_f32(x[0]);
+}
+
+// A product and a sum of int32 are two instructions.
+#define INTEGERS(T, SET, MULTIPLY, ADD)                                  \
+  T x[12], m = SET(3), a = SET(5);                                       \
+  for (T & v : x) v = SET(1);                                            \
+  for (long i = 0; i < kRounds; ++i) {                                   \
+    _Pragma("GCC unroll 12") for (T & v : x) v = ADD(MULTIPLY(v, m), a); \
+    asm("" : "+v"(m), "+v"(a));                                          \
+  }                                                                      \
+  for (int i = 1; i < 12; ++i) x[0] = ADD(x[0], x[i]);
+
+__attribute__((target("avx512f"), noinline)) float int32_512() {
+  INTEGERS(__m512i, _mm512_set1_epi32, _mm512_mullo_epi32, _mm512_add_epi32)
+  return static_cast<float>(_mm512_cvtsi512_si32(x[0]));
+}
+__attribute__((target("avx2"), noinline)) float int32_256() {
+  INTEGERS(__m256i, _mm256_set1_epi32, _mm256_mullo_epi32, _mm256_add_epi32)
+  return static_cast<float>(_mm256_cvtsi256_si32(x[0]));
+}
+
+// Arithmetic in registers; `operations` of one round of a chain.
+struct Arithmetic {
+  const char* name;
+  int operations;
+  float (*run)();
+};
+std::vector<Arithmetic> arithmetic() {
+  std::vector<Arithmetic> all;
+  const bool wide = __builtin_cpu_supports("avx512f");
+  if (wide)
+    all.push_back({"fma", 2 * 16, fma512});
+  else if (__builtin_cpu_supports("fma"))
+    all.push_back({"fma", 2 * 8, fma256});
+  if (__builtin_cpu_supports("avx512bf16")) all.push_back({"bf16", 2 * 32, bf16_512});
+  if (wide)
+    all.push_back({"int32", 2 * 16, int32_512});
+  else if (__builtin_cpu_supports("avx2"))
+    all.push_back({"int32", 2 * 8, int32_256});
+  return all;
+}
+
+double peak(const Arithmetic& of, unsigned workers) {
   double best = 0;
   for (int i = 0; i < 3; ++i) {
     std::vector<float> sink(workers * 16);
-    double s = together(workers, [&](unsigned w) { sink[w * 16] = wide ? fma512() : fma256(); });
-    best = std::max(best, 2.0 * 12 * (wide ? 16 : 8) * kRounds * workers / s * 1e-9);
+    double s = together(workers, [&](unsigned w) { sink[w * 16] = of.run(); });
+    best = std::max(best, 12.0 * of.operations * kRounds * workers / s * 1e-9);
   }
   return best;
 }
@@ -138,7 +190,11 @@ void end_of_streams() { _mm_sfence(); }
 
 #else
 
-double peak_gflops(unsigned) { return 0; }
+struct Arithmetic {
+  const char* name;
+};
+std::vector<Arithmetic> arithmetic() { return {{"fma"}}; }
+double peak(const Arithmetic&, unsigned) { return 0; }
 std::vector<Pattern> patterns() { return any_processor(); }
 void end_of_streams() {}
 
@@ -183,7 +239,7 @@ int main() {
   std::vector<unsigned> counts{1U};
   if (cores > 1) counts.push_back(cores);
   for (unsigned n : counts) {
-    std::printf("fma %u %.1f\n", n, peak_gflops(n));
+    for (const Arithmetic& of : arithmetic()) std::printf("%s %u %.1f\n", of.name, n, peak(of, n));
     for (const Pattern& pattern : patterns())
       for (long bytes = 64L << 10; bytes <= 256L << 20; bytes *= 4)
         std::printf("%s %u %ld %.1f\n", pattern.name, n, bytes, gbytes(pattern, n, bytes));

@@ -21,7 +21,7 @@ struct Block {
     Array scores = ts::einsum("bqhd,bkhd->bhqk", {parts[0], parts[1]}) *
                    (1.0f / std::sqrt(static_cast<float>(d)));
     Array mask = ts::tril(ts::ones({t, t}, ts::bool_));
-    Array weights = nn::softmax(ts::where(mask, scores, -1e9f));
+    Array weights = nn::softmax(ts::where(mask, scores.astype(ts::f32), -1e9f)).astype(x.dtype());
     return project(ts::einsum("bhqk,bkhd->bqhd", {weights, parts[2]}).reshape(b, t, kWidth));
   }
   Array operator()(Array x) const {
@@ -37,12 +37,14 @@ struct Gpt {
 
   Array operator()(Array ids) const {
     Array x = tokens(ids) + positions.weight;
+    if (head.dtype) x = x.astype(*head.dtype);
     for (const Block& block : blocks) x = block(x);
-    return head(norm(x));
+    return head(norm(x)).astype(ts::f32);
   }
 };
 
-Gpt make_gpt(std::int64_t layers) {
+// `dtype` is that of the arithmetic between float32 parameters, softmax and loss.
+Gpt make_gpt(std::int64_t layers, std::optional<ts::DType> dtype = {}) {
   Array keys = ts::random::split(ts::random::key(0), 3 + 4 * layers);
   std::int64_t used = 0;
   auto next = [&] { return keys(used++); };
@@ -50,12 +52,13 @@ Gpt make_gpt(std::int64_t layers) {
         nn::embedding(next(), kSequence, kWidth),
         {},
         nn::layer_norm(kWidth),
-        nn::linear(next(), kWidth, kVocabulary)};
+        nn::linear(next(), kWidth, kVocabulary, {.dtype = dtype})};
   for (std::int64_t i = 0; i < layers; ++i)
     g.blocks.push_back({nn::layer_norm(kWidth), nn::layer_norm(kWidth),
-                        nn::linear(next(), kWidth, 3 * kWidth), nn::linear(next(), kWidth, kWidth),
-                        nn::linear(next(), kWidth, 4 * kWidth),
-                        nn::linear(next(), 4 * kWidth, kWidth)});
+                        nn::linear(next(), kWidth, 3 * kWidth, {.dtype = dtype}),
+                        nn::linear(next(), kWidth, kWidth, {.dtype = dtype}),
+                        nn::linear(next(), kWidth, 4 * kWidth, {.dtype = dtype}),
+                        nn::linear(next(), 4 * kWidth, kWidth, {.dtype = dtype})});
   return g;
 }
 Array gpt_loss(const Gpt& model, Array ids, Array labels) {
@@ -92,6 +95,8 @@ void add_gpt_rows() {
     return std::pair(ids(1), ids(2));
   };
   add_training<Gpt>("gpt", gpt_loss, [] { return make_gpt(kLayers); }, text, kBatch, {0, 4, 8});
+  add_training<Gpt>("gpt_bf16", gpt_loss, [] { return make_gpt(kLayers, ts::bf16); }, text, kBatch,
+                    {0});
   // What grows faster than a program's length shows in its first call.
   add_training<Gpt>("gpt_deep", gpt_loss, [] { return make_gpt(kManyLayers); }, text, kBatch, {0});
 

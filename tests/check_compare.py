@@ -22,7 +22,7 @@ def expect(got, want, what):
 
 def check_limits():
     """Powers of two between the measured sizes lie on the line between their speeds; beyond them the nearest counts."""
-    text = "fma 1 50.0\nfma 2 100.0\n"
+    text = "fma 1 50.0\nbf16 1 100.0\nfma 2 100.0\nbf16 2 200.0\n"
     for name, speeds in (("read", (80, 40)), ("write", (40, 20)), ("copy", (60, 30)), ("triad", (64, 32))):
         text += "".join(f"{name} {cores} {size} {speed * cores / 2}\n" for cores in (1, 2) for size, speed in zip((1024, 4096), speeds))
     of = limits.parsed(text)
@@ -34,6 +34,9 @@ def check_limits():
         expect(limits.pattern(work.Work(0, read, written)), name, "a pattern")
     expect(limits.microseconds(work.Work(0, 2048, 2048), of), 4096 / 30 * 1e-3, "bytes")
     expect(limits.microseconds(work.Work(1e6, 2048, 2048), of), 10.0, "flops")
+    expect(limits.microseconds(work.Work(1e6, 2048, 2048, "bf16"), of), 5.0, "flops of bfloat16")
+    expect(limits.microseconds(work.Work(1e6, 2048, 2048, "int32"), of), 10.0, "flops whose peak is not known")
+    expect(table.narrow(of, 2), ", products of bfloat16 with float32 sums 200", "other peaks")
     return of
 
 
@@ -46,6 +49,7 @@ def check_work():
         counted = sum(sum(padded[i * stride:i * stride + window]) for i in range(out))
         expect(work.taps(size, window, stride), counted, f"places of windows of {window} over {size}")
     expect(work.product(2, 3, 4), work.Work(48, 4 * 18, 4 * 8), "a product")
+    expect(work.product(2, 3, 4, size=2, unit="bf16"), work.Work(48, 2 * 18, 2 * 8, "bf16"), "a product of bfloat16")
     for row in (r for group in rows.GROUPS.values() for r in group):
         work.of(row.name)  # a KeyError where a row has neither work nor a reason
 

@@ -414,7 +414,7 @@ def dense(key, n, m):
 
 
 def apply(p, x):
-    return x @ p["w"] + p["b"]
+    return x @ p["w"].astype(x.dtype) + p["b"].astype(x.dtype)
 
 
 def cross_entropy(logits, labels):
@@ -480,9 +480,10 @@ def gpt_params(layers=LAYERS):
 
 
 def layer_norm(p, x):
+    dtype, x = x.dtype, x.astype(jnp.float32)
     mean = jnp.mean(x, -1, keepdims=True)
     var = jnp.mean(jnp.square(x - mean), -1, keepdims=True)
-    return (x - mean) * lax.rsqrt(var + 1e-5) * p["s"] + p["b"]
+    return ((x - mean) * lax.rsqrt(var + 1e-5) * p["s"] + p["b"]).astype(dtype)
 
 
 def attend(p, x):
@@ -490,16 +491,22 @@ def attend(p, x):
     d = WIDTH // HEADS
     q, k, v = jnp.split(apply(p["qkv"], x).reshape(b, t, HEADS, 3 * d), 3, 3)
     scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * d**-0.5
-    weights = jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((t, t), bool)), scores, -1e9))
+    scores = scores.astype(jnp.float32)
+    weights = jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((t, t), bool)), scores, -1e9)).astype(x.dtype)
     return apply(p["project"], jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(b, t, WIDTH))
 
 
-def gpt_loss(p, ids, labels):
-    x = p["tokens"][ids] + p["positions"]
+def gpt_loss(p, ids, labels, dtype=jnp.float32):
+    """`dtype` is that of the arithmetic between float32 parameters, norms, softmax and loss."""
+    x = (p["tokens"][ids] + p["positions"]).astype(dtype)
     for block in p["blocks"]:
         x = x + attend(block, layer_norm(block["n1"], x))
         x = x + apply(block["down"], jax.nn.gelu(apply(block["up"], layer_norm(block["n2"], x))))
-    return cross_entropy(apply(p["head"], layer_norm(p["norm"], x)), labels)
+    return cross_entropy(apply(p["head"], layer_norm(p["norm"], x)).astype(jnp.float32), labels)
+
+
+def gpt_bf16_loss(p, ids, labels):
+    return gpt_loss(p, ids, labels, jnp.bfloat16)
 
 
 def step_of(loss, axis=None):
@@ -597,6 +604,7 @@ for name, loss, params, data, batch, counts in (
         ("cnn_96", cnn_loss, cnn_params, images, 96, (4, 96)),
         ("cnn_bf16", lambda p, x, y: cnn_loss(p, x, y, jnp.bfloat16), cnn_params, images, 128, (0,)),
         ("gpt", gpt_loss, gpt_params, text, 8, (0, 4, 8)),
+        ("gpt_bf16", gpt_bf16_loss, gpt_params, text, 8, (0,)),
         ("gpt_deep", gpt_loss, lambda: gpt_params(48), text, 8, (0,))):
     for n in counts:
         for form in ("pmap", "jit", "shard_map") if n else ("",):

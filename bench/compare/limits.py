@@ -7,21 +7,21 @@ import sides
 
 
 def measured(folder):
-    """{"fma": {cores: GFLOP/s}, "triad": {cores: GB/s of arrays that no cache holds},
-    "bandwidth": {pattern: {cores: [(bytes, GB/s), ...]}}}, by rising bytes."""
+    """{"fma": {cores: GFLOP/s}, "bf16": the same of bfloat16 where the processor has it, "int32": of int32, "triad": {cores: GB/s of arrays
+    that no cache holds}, "bandwidth": {pattern: {cores: [(bytes, GB/s), ...]}}}, by rising bytes."""
     return parsed(sides.run([folder / "limits_bench"]))
 
 
 def parsed(text):
-    fma, bandwidth = {}, {}
+    arithmetic, bandwidth = {"fma": {}}, {}
     for line in text.splitlines():
         name, cores, *numbers = line.split()
-        if name == "fma":
-            fma[int(cores)] = float(numbers[0])
+        if len(numbers) == 1:
+            arithmetic.setdefault(name, {})[int(cores)] = float(numbers[0])
         else:
             bandwidth.setdefault(name, {}).setdefault(int(cores), []).append((int(numbers[0]), float(numbers[1])))
     triad = {cores: curve[-1][1] for cores, curve in bandwidth["triad"].items()}
-    return {"fma": fma, "triad": triad, "bandwidth": bandwidth}
+    return {**arithmetic, "triad": triad, "bandwidth": bandwidth}
 
 
 def at(curve, size):
@@ -47,7 +47,8 @@ def microseconds(work, limits):
     """Of all cores together: the arithmetic at the peak, or the bytes at the speed of a working set of so many, whichever is longer."""
     cores = max(limits["fma"])
     size = work.read + work.written
-    arithmetic = work.flops / limits["fma"][cores] * 1e-3 if limits["fma"][cores] else 0.0
+    peak = limits.get(work.unit, limits["fma"])[cores]
+    arithmetic = work.flops / peak * 1e-3 if peak else 0.0
     curves = limits["bandwidth"]
     curve = curves.get(pattern(work), curves["triad"])[cores]
     return max(arithmetic, size / at(curve, size) * 1e-3 if size else 0.0)

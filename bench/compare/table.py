@@ -59,11 +59,17 @@ def heading(result):
         f"The machine: {cpu['cores']} cores, {cpu['model']} ({', '.join(cpu['flags'])}); other work took {100 * result['others']:.0f} % of "
         f"them.",
         f"Its limits, measured in the same run: fused multiply-adds {limits['fma'][1]:.0f} GFLOP/s from one core, {limits['fma'][cores]:.0f} "
-        f"from all; a triad of arrays that no cache holds {limits['triad'][1]:.0f} and {limits['triad'][cores]:.0f} GB/s.",
+        f"from all{narrow(limits, cores)}; a triad of arrays that no cache holds {limits['triad'][1]:.0f} and {limits['triad'][cores]:.0f} GB/s.",
     ]
     if shared(result):
         lines.append("**It was shared with other work**, so wall times and their ratios say little; the ratio of processor time is beside them.")
     return lines
+
+
+def narrow(limits, cores):
+    """What the machine does with other types than float32."""
+    names = {"bf16": "products of bfloat16 with float32 sums", "int32": "products and sums of int32"}
+    return "".join(f", {title} {limits[name][cores]:.0f}" for name, title in names.items() if name in limits)
 
 
 def bandwidths(limits):

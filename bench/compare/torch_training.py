@@ -88,7 +88,7 @@ def dense(draw, n, m):
 
 
 def apply(p, x):
-    return F.linear(x, p["w"], p["b"])
+    return F.linear(x, p["w"].to(x.dtype), p["b"].to(x.dtype))
 
 
 def turned(p):
@@ -158,7 +158,7 @@ def gpt_params():
 
 
 def layer_norm(p, x):
-    return F.layer_norm(x, (WIDTH,), p["s"], p["b"])
+    return F.layer_norm(x, (WIDTH,), p["s"].to(x.dtype), p["b"].to(x.dtype))
 
 
 def attend(p, x):
@@ -168,12 +168,17 @@ def attend(p, x):
     return apply(p["project"], y.transpose(1, 2).reshape(b, t, WIDTH))
 
 
-def gpt_loss(p, ids, labels):
-    x = F.embedding(ids, p["tokens"]) + p["positions"]
+def gpt_loss(p, ids, labels, dtype=torch.float32):
+    x = (F.embedding(ids, p["tokens"]) + p["positions"]).to(dtype)
     for block in p["blocks"]:
         x = x + attend(block, layer_norm(block["n1"], x))
         x = x + apply(block["down"], F.gelu(apply(block["up"], layer_norm(block["n2"], x)), approximate="tanh"))
-    return F.cross_entropy(apply(p["head"], layer_norm(p["norm"], x)).flatten(0, 1), labels.flatten())
+    return F.cross_entropy(apply(p["head"], layer_norm(p["norm"], x)).float().flatten(0, 1), labels.flatten())
 
 
-ROWS["gpt/one"] = Step(gpt_loss, gpt_params, (integers(1, VOCABULARY, 8, SEQUENCE), integers(2, VOCABULARY, 8, SEQUENCE)), turned)
+def gpt_bf16_loss(p, ids, labels):
+    return gpt_loss(p, ids, labels, torch.bfloat16)
+
+
+for name, loss in (("gpt/one", gpt_loss), ("gpt_bf16/one", gpt_bf16_loss)):
+    ROWS[name] = Step(loss, gpt_params, (integers(1, VOCABULARY, 8, SEQUENCE), integers(2, VOCABULARY, 8, SEQUENCE)), turned)

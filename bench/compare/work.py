@@ -1,6 +1,6 @@
 """What a row has to do at least: floating-point operations, and bytes that are read and written once each; or why no limit is known."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -8,6 +8,7 @@ class Work:
     flops: float = 0.0
     read: float = 0.0
     written: float = 0.0
+    unit: str = "fma"  # the arithmetic that limits.measured() has the peak of; where there is none of it, that of float32
 
 
 LARGE, SQUARE, MATRIX = (4.0 * n for n in (16 * 2**20, 4096 * 4096, 2048 * 1024))  # bytes
@@ -18,14 +19,13 @@ CALLS = "a few operations, whose cost is the call"
 FUNCTIONS = "functions whose instructions are more than a limit counts, or random numbers"
 ORDER = "comparisons, or places that the data say, whose order is not that of memory"
 CHAIN = "a chain of small steps, each after the one before"
-NARROW = "of bfloat16 or int32, whose peak is not measured"
 TRANSFORM = "additions and multiplications in passes, of which few are fused"
 MODEL = "a model from a file"
 COMPILING = "tracing, compiling, starting or memory"
 
 
-def product(m, k, n, batch=1):
-    return Work(2.0 * batch * m * k * n, 4.0 * batch * (m * k + k * n), 4.0 * batch * m * n)
+def product(m, k, n, batch=1, size=4, unit="fma"):
+    return Work(2.0 * batch * m * k * n, size * batch * (m * k + k * n), size * batch * m * n, unit)
 
 
 def taps(size, window, stride=1):
@@ -93,6 +93,8 @@ WORK = {
     "all_to_all": Work(0, 4 * EACH, 4 * EACH), "ppermute": Work(0, 4 * EACH, 4 * EACH), "reshard/4": Work(0, SQUARE, SQUARE),
     **{f"mlp/{n}": mlp(512) for n in ("one", 4, 8)}, **{f"mlp_480/{n}": mlp(480) for n in (4, 96)},
     **{f"cnn/{n}": cnn(128) for n in ("one", 4, 8)}, **{f"cnn_96/{n}": cnn(96) for n in (4, 96)},
+    "op/product_bfloat16": product(512, 512, 512, size=2, unit="bf16"), "op/product_int32": product(256, 256, 256, unit="int32"),
+    "cnn_bf16/one": replace(cnn(128), unit="bf16"), "gpt_bf16/one": replace(gpt(), unit="bf16"),
     **{f"gpt/{n}": gpt() for n in ("one", 4, 8)}, **{f"gpt_{form}/4": gpt() for form in ("data", "fsdp", "tensor", "2x2")},
 }
 
@@ -101,7 +103,7 @@ WITHOUT = {
     "jit_": CALLS, "eager_add": CALLS, "eager_update": CALLS, "pmap_": CALLS, "grad_eager": CALLS, "sharded_plus_one": CALLS, "psum_": CALLS,
     "pmap_energy": FUNCTIONS, "jit_energy": FUNCTIONS, "eager_energy": FUNCTIONS, "chain": FUNCTIONS, "softmax": FUNCTIONS,
     "normals": FUNCTIONS, "op/": FUNCTIONS, "op/sort": ORDER, "op/argsort": ORDER, "op/add_at": ORDER, "rnn": CHAIN,
-    "op/scan_elementwise": CHAIN, "op/product_": NARROW, "cnn_bf16": NARROW, "op/fft": TRANSFORM, "from_jax": MODEL,
+    "op/scan_elementwise": CHAIN, "op/fft": TRANSFORM, "from_jax": MODEL,
     "first:": COMPILING, "start:": COMPILING, "peak:": COMPILING,
 }
 

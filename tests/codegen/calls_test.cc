@@ -1,6 +1,7 @@
 // Library routines against the evaluators. Data are small integers, so that every order of
 // summation gives the same bits.
 #include "codegen/calls/internal.h"
+#include "codegen/calls/onednn.h"
 #include "ops/contraction/conv_dims.h"
 #include "ops/contraction/dot_dims.h"
 #include "ops/op_check.h"
@@ -145,10 +146,50 @@ TEST(DotCall, LargeEnoughToBeCut) {
            {{330, 200}, {200, 210}, {{1}, {0}, {}, {}}},
            {{200, 100}, {410, 200}, {{0}, {1}, {}, {}}},
            {{700, 300}, {300, 810}, {{1}, {0}, {}, {}}},
-           {{40, 50, 60}, {40, 60, 70}, {{2}, {1}, {0}, {0}}}})
+           {{40, 50, 60}, {40, 60, 70}, {{2}, {1}, {0}, {0}}},
+           {{2, 310, 200}, {2, 200, 310}, {{2}, {1}, {0}, {0}}}})
+    for (auto [operand, result] : {std::pair{f32, f32}, {bf16, bf16}, {bf16, f32}})
+      EXPECT_EQ(By::library,
+                call("dot_general", {integers(Type(operand, l), 1), integers(Type(operand, r), 2)},
+                     dot_attrs(d, result)));
+}
+
+// Lines of operands that are half a page apart, or a multiple, are moved apart first.
+TEST(DotCall, OperandsWhoseLinesShareCacheSets) {
+  for (const auto& [l, r, d] : std::vector<std::tuple<Shape, Shape, DotDims>>{
+           {{150, 200}, {200, 1024}, {{1}, {0}, {}, {}}},
+           {{200, 1024}, {200, 150}, {{0}, {0}, {}, {}}},
+           {{200, 512}, {160, 200}, {{0}, {1}, {}, {}}},
+           {{3, 200, 1024}, {3, 200, 1024}, {{1}, {1}, {0}, {0}}}})
     EXPECT_EQ(By::library,
               call("dot_general", {integers(Type(f32, l), 1), integers(Type(f32, r), 2)},
                    dot_attrs(d, f32)));
+}
+
+// Sums are rounded once, infinities and NaN come through, and units for bfloat16 take subnormal
+// numbers for zero.
+TEST(DotCall, Bfloat16AtItsEdges) {
+  const float infinity = std::numeric_limits<float>::infinity(), tiny = std::ldexp(1.0f, -130);
+  const std::vector<std::pair<float, float>> cases = {
+      {infinity, infinity},
+      {tiny, codegen::onednn::multiplies_bfloat16() ? 0.0f : tiny},
+      {256.0f, 256.0f}};
+  for (auto [x, expected] : cases) {
+    HostArray a(bf16, {40, 40}), b(bf16, {40, 40});
+    for (HostArray* zero : {&a, &b}) std::fill_n(zero->bytes, zero->size_bytes(), std::byte{0});
+    for (int i = 0; i < 40; ++i) a.data<bfloat16_t>()[i * 40 + i] = bfloat16_t(x);
+    for (int i = 0; i < 40; ++i) b.data<bfloat16_t>()[i * 40] = bfloat16_t(1.0f);
+    const Attrs attrs = dot_attrs({{1}, {0}, {}, {}}, f32);
+    const Op& op = Registry::get().at("dot_general");
+    const std::vector<Type> in(2, Type(bf16, {40, 40})), out{Type(f32, {40, 40})};
+    HostArray got =
+        execute(*codegen::prepare_call(op, attrs, in, out), {a, b}, out, How::at_once)[0];
+    EXPECT_EQ(got.data<float>()[0], expected);
+    if (x == infinity)
+      EXPECT_TRUE(std::isnan(got.data<float>()[1])) << "infinity times zero";
+    else
+      EXPECT_EQ(got.data<float>()[1], 0.0f);
+  }
 }
 
 // Tasks in any order, on any thread, whatever the caller's OpenMP settings: the bits of rounded
@@ -191,6 +232,8 @@ TEST(Calls, BitsDoNotDependOnHowTasksRun) {
   Builder b;
   ops::dot_general(b.input(Type(f32, {300, 300})), b.input(Type(f32, {300, 320})),
                    {{1}, {0}, {}, {}});
+  ops::dot_general(b.input(Type(bf16, {300, 300})), b.input(Type(bf16, {300, 320})),
+                   {{1}, {0}, {}, {}});
   ops::dot_general(b.input(Type(f64, {300, 300})), b.input(Type(f64, {300, 320})),
                    {{1}, {0}, {}, {}});
   ConvDims d{.pad_low = {1, 1},
@@ -198,9 +241,11 @@ TEST(Calls, BitsDoNotDependOnHowTasksRun) {
              .lhs_spec = {0, 3, 1, 2},
              .rhs_spec = {3, 2, 0, 1},
              .out_spec = {0, 3, 1, 2}};
-  Value x = b.input(Type(f32, {16, 12, 12, 32})), w = b.input(Type(f32, {3, 3, 32, 32}));
-  Value y = ops::convolution(x, w, d);
-  ops::convolution_transpose_rhs(y, x, ops::conv_dims(conv_attrs(d)), w.type());
+  for (DType t : {f32, bf16}) {
+    Value x = b.input(Type(t, {16, 12, 12, 32})), w = b.input(Type(t, {3, 3, 32, 32}));
+    Value y = ops::convolution(x, w, d);
+    ops::convolution_transpose_rhs(y, x, ops::conv_dims(conv_attrs(d)), w.type());
+  }
   for (const Equation& eqn : b.so_far().equations) check(eqn, b.so_far());
 }
 
@@ -328,6 +373,7 @@ TEST(ConvolutionCall, RandomGeometryInSeveralLayouts) {
     Shape l = arranged(layout.lhs, {between(1, 6), in * groups, between(6, 9), between(6, 9)}),
           r = arranged(layout.rhs, {out, in, k[0], k[1]});
     refused += check_convolution(l, r, d);
+    check_convolution(l, r, d, bf16);
   }
   // Only source gradients of cropped convolutions.
   EXPECT_LT(refused, trials / 3);
@@ -378,6 +424,7 @@ TEST(ConvolutionCall, LargeEnoughToBeCut) {
              .rhs_spec = {3, 2, 0, 1},
              .out_spec = {0, 3, 1, 2}};
   EXPECT_EQ(check_convolution({16, 10, 10, 32}, {3, 3, 32, 32}, d), 0);
+  EXPECT_EQ(check_convolution({16, 10, 10, 32}, {3, 3, 32, 32}, d, bf16), 0);
 }
 
 }  // namespace

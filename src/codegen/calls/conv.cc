@@ -18,7 +18,7 @@ using onednn::ConvSpec;
 using onednn::Layout;
 using Tensor = Convolution::Tensor;
 
-// Where a routine finds its arrays in float32, and what it keeps in scratch.
+// Where a routine finds its arrays in the type that it computes with, and what it keeps in scratch.
 struct Plan {
   ConvProblem problem;
   std::shared_ptr<const Convolution> convolution;  // over `chunk` elements of the batch
@@ -26,7 +26,8 @@ struct Plan {
   std::int64_t leaves = 1;  // of a weights' gradient: parts of a chunk, `convolution` is over one
   std::size_t levels = 0;   // halvings of a chunk
   DType dtype = DType::float32;
-  std::size_t wide[3] = {};  // arrays widened to float32, by number
+  bool widened[3] = {};      // by number: arrays of 16-bit floats that are float32 in scratch
+  std::size_t wide[3] = {};  // where
   // Packed; of the weights' gradient each chunk has its sum, and one more for each halving.
   std::size_t weights = 0, weights_stride = 0;
   std::size_t reversed = 0;  // the kernel reversed, plain
@@ -34,13 +35,19 @@ struct Plan {
               own_scratch = 0;  // a chunk's packed source, destination, library's scratch
   Ints counts;                  // elements of our arrays
 
-  float* array(const RoutineArgs& args, int i) const {
-    if (dtype != DType::float32) return at(args, wide[i]);
-    return i == 2 ? static_cast<float*>(args.outputs[0])
-                  : const_cast<float*>(static_cast<const float*>(args.inputs[i]));
+  // From `elements` on.
+  void* array(const RoutineArgs& args, int i, std::int64_t elements = 0) const {
+    const std::size_t size = widened[i] ? sizeof(float) : size_of(dtype);
+    char* start = widened[i] ? static_cast<char*>(at(args, wide[i]))
+                  : i == 2   ? static_cast<char*>(args.outputs[0])
+                             : const_cast<char*>(static_cast<const char*>(args.inputs[i]));
+    return start + elements * static_cast<std::int64_t>(size);
   }
-  static float* at(const RoutineArgs& args, std::size_t offset) {
-    return reinterpret_cast<float*>(static_cast<char*>(args.scratch) + offset);
+  static void* at(const RoutineArgs& args, std::size_t offset) {
+    return static_cast<char*>(args.scratch) + offset;
+  }
+  static float* floats_at(const RoutineArgs& args, std::size_t offset) {
+    return static_cast<float*>(at(args, offset));
   }
   std::int64_t crop_offset() const {
     std::int64_t o = 0;
@@ -51,7 +58,8 @@ struct Plan {
 };
 
 // The kernel with its spatial dimensions reversed, in the layout of the plain one.
-void reverse_kernel(const Layout& w, const float* from, float* to) {
+template <class T>
+void reverse_kernel(const Layout& w, const T* from, T* to) {
   // Nested from the largest stride to the smallest, so that memory is read in order.
   std::vector<std::size_t> order(w.dims.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -71,17 +79,21 @@ void reverse_kernel(const Layout& w, const float* from, float* to) {
   there.pop_back();
   back.pop_back();
   for_each_index(extents, [&](const Shape& i) {
-    const float* x = from + flat_index(i, there);
-    float* y = to + last + flat_index(i, back);
+    const T* x = from + flat_index(i, there);
+    T* y = to + last + flat_index(i, back);
     for (std::int64_t k = 0; k < n; ++k) y[k * mirror_step] = x[k * step];
   });
 }
 
 Stage pack_weights_stage(const Plan& p) {
   return single_stage([p](const RoutineArgs& args) {
-    const float* kernel = p.array(args, p.problem.weights);
+    const void* kernel = p.array(args, p.problem.weights);
     if (p.problem.reversed) {
-      reverse_kernel(p.problem.spec.weights, kernel, p.at(args, p.reversed));
+      auto reverse = [&]<class T>(T) {
+        reverse_kernel(p.problem.spec.weights, static_cast<const T*>(kernel),
+                       static_cast<T*>(p.at(args, p.reversed)));
+      };
+      p.problem.spec.dtype == DType::bfloat16 ? reverse(bfloat16_t{}) : reverse(float{});
       kernel = p.at(args, p.reversed);
     }
     p.convolution->pack(Tensor::weights, kernel, p.at(args, p.weights));
@@ -98,11 +110,10 @@ Stage run_stage(const Plan& p) {
     std::int64_t images = p.chunk / p.leaves;
     std::size_t n = c.bytes(Tensor::weights) / sizeof(float);
     // `first` is the first image; `weights` are read, or get these images' gradient.
-    auto run = [&](std::size_t own, std::int64_t first, float* weights) {
-      float* source =
-          p.array(args, p.problem.source) + p.crop_offset() + first * s.source.strides[0];
-      float* destination = p.array(args, p.problem.destination) + first * s.destination.strides[0];
-      float *source_at = source, *destination_at = destination;
+    auto run = [&](std::size_t own, std::int64_t first, void* weights) {
+      void* source = p.array(args, p.problem.source, p.crop_offset() + first * s.source.strides[0]);
+      void* destination = p.array(args, p.problem.destination, first * s.destination.strides[0]);
+      void *source_at = source, *destination_at = destination;
       if (!c.in_place(Tensor::source)) {
         source_at = p.at(args, own);
         if (s.kind != ConvKind::backward_data) c.pack(Tensor::source, source, source_at);
@@ -130,11 +141,11 @@ Stage run_stage(const Plan& p) {
       // next.
       auto gradient = [&](auto&& self, std::int64_t leaf, std::size_t level,
                           std::size_t to) -> void {
-        float* sum = p.at(args, sums + to * p.weights_stride);
+        float* sum = p.floats_at(args, sums + to * p.weights_stride);
         if (level == 0) return run(own, first + leaf * images, sum);
         self(self, leaf, level - 1, to);
         self(self, leaf + (std::int64_t{1} << (level - 1)), level - 1, to + 1);
-        add_to(sum, p.at(args, sums + (to + 1) * p.weights_stride), n);
+        add_to(sum, p.floats_at(args, sums + (to + 1) * p.weights_stride), n);
       };
       gradient(gradient, 0, p.levels, 0);
     }
@@ -148,7 +159,7 @@ Stage sum_weights_stage(const Plan& p) {
     std::size_t n = p.convolution->bytes(Tensor::weights) / sizeof(float);
     auto at = [&](std::int64_t chunk) {
       std::size_t buffer = static_cast<std::size_t>(chunk) * (p.levels + 1);
-      return p.at(args, p.weights + buffer * p.weights_stride);
+      return p.floats_at(args, p.weights + buffer * p.weights_stride);
     };
     auto sum = [&](auto&& self, std::int64_t begin, std::int64_t count) -> void {
       if (count % 2 == 0) {
@@ -214,7 +225,17 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   }
   ConvSpec leaf = s;
   leaf.source.dims[0] = leaf.destination.dims[0] = p.chunk / p.leaves;
-  p.convolution = Convolution::make(leaf);
+  // bfloat16 as it is where the processor multiplies it and the library has a kernel for it.
+  if (dtype == DType::bfloat16 && onednn::multiplies_bfloat16()) {
+    leaf.dtype = s.dtype = DType::bfloat16;
+    p.convolution = Convolution::make(leaf);
+    if (p.convolution && !p.convolution->fast()) p.convolution = nullptr;
+  }
+  const bool as_it_is = p.convolution != nullptr;
+  if (!as_it_is) {
+    leaf.dtype = s.dtype = DType::float32;
+    p.convolution = Convolution::make(leaf);
+  }
   if (!p.convolution) return nullptr;
   const Convolution& c = *p.convolution;
 
@@ -225,10 +246,12 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   std::size_t sums = gradient ? static_cast<std::size_t>(p.chunks) * (p.levels + 1) : 1;
   p.weights = scratch.add(p.weights_stride * sums);
   if (p.problem.reversed)
-    p.reversed = scratch.add(static_cast<std::size_t>(p.counts[1]) * sizeof(float));
-  if (dtype != DType::float32)
-    for (int i = 0; i < 3; ++i)
+    p.reversed = scratch.add(static_cast<std::size_t>(p.counts[1]) * size_of(s.dtype));
+  for (int i = 0; i < 3; ++i) {
+    p.widened[i] = dtype != DType::float32 && (!as_it_is || (gradient && i == p.problem.weights));
+    if (p.widened[i])
       p.wide[i] = scratch.add(static_cast<std::size_t>(p.counts[i]) * sizeof(float));
+  }
   ScratchPlan own;
   if (!c.in_place(Tensor::source)) own.add(c.bytes(Tensor::source));
   p.own_destination = own.size();
@@ -239,21 +262,21 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   p.own = scratch.add(p.own_stride * static_cast<std::size_t>(p.chunks));
   routine->scratch_bytes = scratch.size();
 
-  if (dtype != DType::float32)
-    for (int i = 0; i < 2; ++i)
+  for (int i = 0; i < 2; ++i)
+    if (p.widened[i])
       routine->stages.push_back(
           widening_stage(dtype, p.counts[i], [i, at = p.wide[i]](const RoutineArgs& args) {
-            return Widening{args.inputs[i], Plan::at(args, at)};
+            return Widening{args.inputs[i], Plan::floats_at(args, at)};
           }));
   if (!gradient) routine->stages.push_back(pack_weights_stage(p));
   routine->stages.push_back(run_stage(p));
   if (gradient) routine->stages.push_back(sum_weights_stage(p));
-  if (dtype != DType::float32)
+  if (p.widened[2])
     routine->stages.push_back(
         narrowing_stage(dtype, p.counts[2], [at = p.wide[2]](const RoutineArgs& args) {
-          return Narrowing{Plan::at(args, at), args.outputs[0]};
+          return Narrowing{Plan::floats_at(args, at), args.outputs[0]};
         }));
-  routine->seconds = 3e-6 + flops / 1e11;
+  routine->seconds = 3e-6 + flops / (as_it_is ? 2e11 : 1e11);
   return routine;
 }
 

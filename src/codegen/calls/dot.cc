@@ -2,13 +2,14 @@
 // batch.
 //
 // An operand whose roles (batch, free, contracting) merge into one stride each is read where it
-// lies, transposed or not; another is packed first. bfloat16 and float16 are widened, multiplied in
-// float32 and rounded once.
+// lies, transposed or not; another is packed first. bfloat16 is multiplied as it is where the
+// processor can; otherwise it is widened as float16 is, multiplied in float32 and rounded once.
 #include "codegen/calls/add.h"
 #include "codegen/calls/blas.h"
 #include "codegen/calls/internal.h"
 #include "codegen/calls/matrix_operand.h"
 #include "codegen/calls/onednn.h"
+#include "codegen/kernel/isa.h"
 #include "codegen/kernel/reduce_shape.h"
 #include "ops/accumulate.h"
 #include "ops/contraction/dot_dims.h"
@@ -25,6 +26,7 @@ namespace {
 struct Plan {
   Matrix lhs, rhs;
   DType operand, result;
+  DType operand_of_product = DType::float32, result_of_product = DType::float32;
   std::int64_t m, n, k, batch;
   std::int64_t row_block, column_block;  // of a task's part of the result
   std::int64_t batch_block;
@@ -36,11 +38,52 @@ struct Plan {
   std::int64_t most_terms = std::numeric_limits<std::int64_t>::max();  // of one call's sums
   int partial = 0;  // results of each task that wait to be added
   std::size_t sums_scratch = 0, sums_stride = 0;
-  // Where small matrices are multiplied several at once: as many, and the scratch of each task.
-  std::shared_ptr<const onednn::Matmul> several;
+  // Where the library's prepared products serve: one for blocks of each shape, by whether they are
+  // the last of the rows and of the columns. Small matrices are multiplied several at once.
+  std::shared_ptr<const onednn::Matmul> prepared[2][2];
   std::int64_t together = 1;
-  std::size_t several_scratch = 0, several_stride = 0;
+  std::size_t prepared_scratch = 0, prepared_stride = 0;  // of each task
+  bool as_it_is = false;                                  // bfloat16 that the processor multiplies
+
+  std::int64_t row_parts() const { return (m + row_block - 1) / row_block; }
+  std::int64_t column_parts() const { return (n + column_block - 1) / column_block; }
+  std::int64_t batch_parts() const { return (batch + batch_block - 1) / batch_block; }
+  std::int64_t tasks() const { return row_parts() * column_parts() * batch_parts(); }
 };
+
+// A task's part of the result.
+struct Block {
+  std::int64_t row, column, m, n, first, last;  // the last two of the batch
+  bool last_row, last_column;
+};
+
+Block block_of(const Plan& p, std::int64_t task) {
+  const std::int64_t columns = p.column_parts(), parts = p.row_parts() * columns;
+  Block b;
+  b.row = task % parts / columns * p.row_block;
+  b.column = task % columns * p.column_block;
+  b.m = std::min(p.row_block, p.m - b.row);
+  b.n = std::min(p.column_block, p.n - b.column);
+  b.first = task / parts * p.batch_block;
+  b.last = std::min(p.batch, b.first + p.batch_block);
+  b.last_row = b.row + b.m == p.m;
+  b.last_column = b.column + b.n == p.n;
+  return b;
+}
+
+// Elements from the start of an operand to matrix `b` of the batch and there to a row of the left or a
+// column of the right.
+std::int64_t lhs_offset(const Plan& p, std::int64_t b, std::int64_t row) {
+  return p.lhs.offsets[b] + row * (p.lhs.transposed ? 1 : p.lhs.leading);
+}
+std::int64_t rhs_offset(const Plan& p, std::int64_t b, std::int64_t column) {
+  return p.rhs.offsets[b] + column * (p.rhs.transposed ? p.rhs.leading : 1);
+}
+
+const char* operand(const RoutineArgs& args, const Matrix& x, int i) {
+  return x.in_scratch ? static_cast<const char*>(args.scratch) + x.scratch
+                      : static_cast<const char*>(args.inputs[i]);
+}
 
 // The order of the contracted pairs under which the fewest elements have to be packed.
 Plan arrange(const CallArgs& a) {
@@ -164,32 +207,61 @@ bool better_as_loops(const Plan& p) {
 }
 
 Stage prepare_stage(const Plan& p, const Matrix& x, int operand) {
-  if (!x.packed)
-    return widening_stage(
-        p.operand, x.elements(), [operand, at = x.scratch](const RoutineArgs& args) {
-          return Widening{args.inputs[operand],
-                          reinterpret_cast<float*>(static_cast<char*>(args.scratch) + at)};
-        });
+  auto at = [operand, offset = x.scratch](const RoutineArgs& args) {
+    return Widening{args.inputs[operand],
+                    reinterpret_cast<float*>(static_cast<char*>(args.scratch) + offset)};
+  };
+  if (!x.packed && !x.spread_from) return widening_stage(p.operand, x.elements(), at);
+  constexpr std::int64_t kElements = 1 << 16;  // of a task
+  const std::int64_t each = x.spread_from ? x.line() : x.rows() * x.columns();
+  const std::int64_t count = x.batch.count() * (x.spread_from ? x.lines() : 1);
+  const std::int64_t block = std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, each));
   Stage stage;
-  std::int64_t batches = x.batch.count();
-  std::int64_t block =
-      std::max<std::int64_t>(1, (1 << 16) / std::max<std::int64_t>(1, x.rows() * x.columns()));
-  stage.tasks = std::max<std::int64_t>(1, (batches + block - 1) / block);
-  stage.run = [x, block, batches, operand, dtype = p.operand](
+  stage.tasks = std::max<std::int64_t>(1, (count + block - 1) / block);
+  stage.run = [x, block, count, at, dtype = p.operand,
+               packing = p.as_it_is ? Packing::as_is : Packing::widened](
                   const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
-    pack(dtype, x, args.inputs[operand], static_cast<char*>(args.scratch) + x.scratch,
-         begin * block, std::min(batches, end * block));
+    const auto [from, to] = at(args);
+    const std::int64_t first = begin * block, last = std::min(count, end * block);
+    if (x.spread_from) return copy_spread(x, static_cast<const float*>(from), to, first, last);
+    pack(dtype, packing, x, from, to, first, last);
   };
   return stage;
 }
 
+// The strides of a batch that is walked in two loops, the inner one over `inner` matrices.
+onednn::Matmul::Operand strides_of(const Plan& p, const Matrix& x, std::int64_t outer,
+                                   std::int64_t inner) {
+  const std::int64_t size = x.rows() * x.columns();
+  const std::int64_t step = inner > 1 ? x.offsets[1] - x.offsets[0] : size,
+                     far = outer > 1 ? x.offsets[inner] - x.offsets[0] : p.batch * size;
+  return x.transposed ? onednn::Matmul::Operand{far, step, 1, x.leading}
+                      : onednn::Matmul::Operand{far, step, x.leading, 1};
+}
+
+// The library's prepared products for blocks of each shape, of outer x inner matrices at once.
+// Whether it has them all, with at most so much scratch memory for each.
+bool prepare(Plan& p, std::int64_t outer, std::int64_t inner, const onednn::Matmul::Operand& lhs,
+             const onednn::Matmul::Operand& rhs, std::size_t most_scratch) {
+  std::shared_ptr<const onednn::Matmul> made[2][2];
+  std::size_t scratch = 0;
+  for (std::int64_t task = 0; task < p.row_parts() * p.column_parts(); ++task) {
+    const Block block = block_of(p, task);
+    auto& product = made[block.last_row][block.last_column];
+    if (product) continue;
+    product = onednn::Matmul::make({p.operand_of_product, p.result_of_product, outer, inner,
+                                    block.m, block.n, p.k, lhs, rhs, p.n});
+    if (!product || product->scratch_bytes() > most_scratch) return false;
+    scratch = std::max(scratch, product->scratch_bytes());
+  }
+  for (int i = 0; i < 4; ++i) p.prepared[i / 2][i % 2] = made[i / 2][i % 2];
+  p.prepared_stride = (scratch + 63) / 64 * 64;
+  return true;
+}
+
 // Several matrices at once along the innermost batch dimensions, for products that are not cut
 // within a matrix. A right operand that lies transposed gains too: sgemm copies it first.
-void try_several(Plan& p) {
-  constexpr std::size_t kMostScratch = 1 << 17;
-  if (p.row_block < p.m || p.column_block < p.n || p.m == 1 || p.n == 1) return;
-  if (p.batch == 1 && !p.rhs.transposed) return;
-  if (p.lhs.transposed && p.m >= 256) return;
+bool try_several(Plan& p, std::size_t most_scratch) {
   double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
                  static_cast<double>(p.n) * static_cast<double>(p.k);
   const Ints& extents = p.lhs.batch.extents;
@@ -201,44 +273,81 @@ void try_several(Plan& p) {
       together == inner
           ? dividing_chunk(outer, std::max<std::int64_t>(1, parts * inner * outer / p.batch))
           : 1;
-  auto operand = [&](const Matrix& x) {
-    std::int64_t size = x.rows() * x.columns();
-    std::int64_t step = inner > 1 ? x.offsets[1] - x.offsets[0] : size,
-                 far = outer > 1 ? x.offsets[inner] - x.offsets[0] : p.batch * size;
-    return x.transposed ? onednn::Matmul::Operand{far, step, 1, x.leading}
-                        : onednn::Matmul::Operand{far, step, x.leading, 1};
-  };
-  auto several =
-      onednn::Matmul::make(rounds, together, p.m, p.n, p.k, operand(p.lhs), operand(p.rhs));
-  together *= rounds;
-  if (!several || several->scratch_bytes() > kMostScratch) return;
-  p.several = several;
-  p.together = together;
-  std::int64_t calls = p.batch / together;
-  p.batch_block = together * std::max<std::int64_t>(1, calls / parts);
+  if (!prepare(p, rounds, together, strides_of(p, p.lhs, outer, inner),
+               strides_of(p, p.rhs, outer, inner), most_scratch))
+    return false;
+  p.together = together * rounds;
+  const std::int64_t calls = p.batch / p.together;
+  p.batch_block = p.together * std::max<std::int64_t>(1, calls / parts);
+  return true;
 }
 
-Stage multiply_several_stage(const Plan& p) {
+// Products of float32 that sgemm is slower at.
+void prepare_small(Plan& p) {
+  constexpr std::size_t kMostScratch = 1 << 17;
+  if (p.row_block < p.m || p.column_block < p.n || p.m == 1 || p.n == 1) return;
+  if (p.batch == 1 && !p.rhs.transposed) return;
+  if (p.lhs.transposed && p.m >= 256) return;
+  try_several(p, kMostScratch);
+}
+
+// Whether bfloat16 is multiplied as it is. Products with a narrow side or a vector wait for memory
+// and have sums of their own.
+bool prepare_bfloat16(Plan& p) {
+  if (p.operand != DType::bfloat16 || p.narrow_side || p.m == 1 || p.n == 1) return false;
+  if (p.result != DType::bfloat16 && p.result != DType::float32) return false;
+  if (!onednn::multiplies_bfloat16()) return false;
+  constexpr std::size_t kMostScratch = 1 << 23;
+  p.operand_of_product = DType::bfloat16;
+  p.result_of_product = p.result;
+  const bool cut = p.row_block < p.m || p.column_block < p.n;
+  p.as_it_is =
+      cut ? prepare(p, 1, 1, strides_of(p, p.lhs, 1, 1), strides_of(p, p.rhs, 1, 1), kMostScratch)
+          : try_several(p, kMostScratch);
+  if (!p.as_it_is) p.operand_of_product = p.result_of_product = DType::float32;
+  return p.as_it_is;
+}
+
+// Without AVX-512 the library's product reads large operands in place, down columns of the right
+// and of a transposed left one. Where the lines of these are a multiple of a page's half apart, a
+// column's elements fall into a few lines of the first cache, and the product takes up to three
+// times as long; with the transposed left operand to a lesser degree with AVX-512, too. A copy
+// whose lines are 16 elements further apart costs as much as some 20 rows of the product. The bits
+// are the same.
+void spread_operands(Plan& p) {
+  constexpr std::int64_t kHalfPage = 2048 / sizeof(float), kWorth = 128, kMostRows = 1 << 16;
+  if (p.narrow_side || p.operand != DType::float32) return;
+  auto consider = [&](Matrix& x, bool down_columns, std::int64_t least, std::int64_t others) {
+    if (x.packed || !down_columns || x.leading % least || others < kWorth) return;
+    if (x.lines() < kWorth || x.lines() > kMostRows) return;
+    x.spread(16);
+  };
+  const bool avx512 = host_isa().avx512;
+  consider(p.lhs, p.lhs.transposed, avx512 ? 2 * kHalfPage : kHalfPage, p.n);
+  if (!avx512) consider(p.rhs, !p.rhs.transposed, 2 * kHalfPage, p.m);
+}
+
+Stage multiply_prepared_stage(const Plan& p) {
   Stage stage;
-  stage.tasks = (p.batch + p.batch_block - 1) / p.batch_block;
+  stage.tasks = p.tasks();
   stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     char* scratch = static_cast<char*>(args.scratch);
-    auto operand = [&](const Matrix& x, int i) {
-      return reinterpret_cast<const float*>(
-          x.in_scratch ? scratch + x.scratch : static_cast<const char*>(args.inputs[i]));
-    };
-    const float *l = operand(p.lhs, 0), *r = operand(p.rhs, 1);
-    float* out = p.narrow ? reinterpret_cast<float*>(scratch + p.result_scratch)
-                          : static_cast<float*>(args.outputs[0]);
+    const auto size = static_cast<std::int64_t>(size_of(p.operand_of_product)),
+               result_size = static_cast<std::int64_t>(size_of(p.result_of_product));
+    const char *l = operand(args, p.lhs, 0), *r = operand(args, p.rhs, 1);
+    char* out = p.narrow ? scratch + p.result_scratch : static_cast<char*>(args.outputs[0]);
     for (std::int64_t task = begin; task < end; ++task) {
-      std::int64_t first = task * p.batch_block, last = std::min(p.batch, first + p.batch_block);
-      for (std::int64_t b = first; b < last; b += p.together)
-        p.several->run(
-            l + p.lhs.offsets[b], r + p.rhs.offsets[b], out + b * p.m * p.n,
-            scratch + p.several_scratch + static_cast<std::size_t>(task) * p.several_stride);
-      std::int64_t from = first * p.m * p.n, to = last * p.m * p.n;
+      const Block block = block_of(p, task);
+      const onednn::Matmul& product = *p.prepared[block.last_row][block.last_column];
+      for (std::int64_t b = block.first; b < block.last; b += p.together)
+        product.run(
+            l + lhs_offset(p, b, block.row) * size, r + rhs_offset(p, b, block.column) * size,
+            out + ((b * p.m + block.row) * p.n + block.column) * result_size,
+            scratch + p.prepared_scratch + static_cast<std::size_t>(task) * p.prepared_stride);
+      std::int64_t from = block.first * p.m * p.n, to = block.last * p.m * p.n;
       if (p.narrow)
-        narrow_to(p.result, out + from, static_cast<char*>(args.outputs[0]) + 2 * from, to - from);
+        narrow_to(p.result, reinterpret_cast<const float*>(out) + from,
+                  static_cast<char*>(args.outputs[0]) + 2 * from, to - from);
     }
   };
   return stage;
@@ -271,46 +380,31 @@ void multiply(const Plan& p, Factors x, std::int64_t m, std::int64_t n, std::int
 }
 
 Stage multiply_stage(const Plan& p) {
-  std::int64_t row_parts = (p.m + p.row_block - 1) / p.row_block,
-               column_parts = (p.n + p.column_block - 1) / p.column_block;
-  std::int64_t batch_parts = (p.batch + p.batch_block - 1) / p.batch_block,
-               parts = row_parts * column_parts;
   Stage stage;
-  stage.tasks = batch_parts * parts;
-  stage.run = [p, parts, column_parts](const RoutineArgs& args, std::int64_t begin,
-                                       std::int64_t end) {
-    auto operand = [&](const Matrix& x, int i) {
-      return x.in_scratch ? static_cast<const char*>(args.scratch) + x.scratch
-                          : static_cast<const char*>(args.inputs[i]);
-    };
-    const char *l = operand(p.lhs, 0), *r = operand(p.rhs, 1);
+  stage.tasks = p.tasks();
+  stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    const char *l = operand(args, p.lhs, 0), *r = operand(args, p.rhs, 1);
     char* out = p.narrow ? static_cast<char*>(args.scratch) + p.result_scratch
                          : static_cast<char*>(args.outputs[0]);
     std::int64_t size = p.operand == DType::float64 ? 8 : 4;
     for (std::int64_t task = begin; task < end; ++task) {
-      std::int64_t part = task % parts;
-      std::int64_t row = part / column_parts * p.row_block,
-                   column = part % column_parts * p.column_block;
-      std::int64_t m = std::min(p.row_block, p.m - row), n = std::min(p.column_block, p.n - column);
-      std::int64_t first = task / parts * p.batch_block,
-                   last = std::min(p.batch, first + p.batch_block);
-      for (std::int64_t b = first; b < last; ++b) {
-        std::int64_t lo = p.lhs.offsets[b] + row * (p.lhs.transposed ? 1 : p.lhs.leading);
-        std::int64_t ro = p.rhs.offsets[b] + column * (p.rhs.transposed ? p.rhs.leading : 1);
-        std::int64_t oo = (b * p.m + row) * p.n + column;
-        Factors x{l + lo * size, r + ro * size};
+      const Block block = block_of(p, task);
+      for (std::int64_t b = block.first; b < block.last; ++b) {
+        std::int64_t oo = (b * p.m + block.row) * p.n + block.column;
+        Factors x{l + lhs_offset(p, b, block.row) * size,
+                  r + rhs_offset(p, b, block.column) * size};
         char *to = out + oo * size, *sums = static_cast<char*>(args.scratch) + p.sums_scratch +
                                             static_cast<std::size_t>(task) * p.sums_stride;
         auto run = [&]<class T>(T) {
-          multiply(p, x, m, n, 0, p.k, p.halvings, reinterpret_cast<T*>(to), p.n,
+          multiply(p, x, block.m, block.n, 0, p.k, p.halvings, reinterpret_cast<T*>(to), p.n,
                    reinterpret_cast<T*>(sums));
         };
         size == 8 ? run(double{}) : run(float{});
         if (!p.narrow) continue;
-        for (std::int64_t i = 0; i < m; ++i) {
+        for (std::int64_t i = 0; i < block.m; ++i) {
           std::int64_t at = oo + i * p.n;
           narrow_to(p.result, reinterpret_cast<const float*>(out) + at,
-                    static_cast<char*>(args.outputs[0]) + 2 * at, n);
+                    static_cast<char*>(args.outputs[0]) + 2 * at, block.n);
         }
       }
     }
@@ -344,40 +438,38 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   cut_narrow(p);
   cut_long_sums(p);
   if (better_as_loops(p)) return nullptr;
-  p.narrow = acc == DType::float32 && result != DType::float32;
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return nullptr;
+  if (!prepare_bfloat16(p) && acc == DType::float32) {
+    if (!p.narrow_side) prepare_small(p);
+    if (!p.prepared[1][1]) spread_operands(p);
+  }
+  p.narrow = acc == DType::float32 && result != DType::float32 && !p.as_it_is;
   ScratchPlan scratch;
   auto routine = std::make_shared<Routine>();
   routine->name = "dot_general";
+  const std::int64_t size = p.as_it_is ? 2 : acc == DType::float64 ? 8 : 4;
   int index = 0;
   for (Matrix* x : {&p.lhs, &p.rhs}) {
-    x->in_scratch = x->packed || narrow_operand;
+    x->in_scratch = x->packed || x->spread_from || (narrow_operand && !p.as_it_is);
     if (x->in_scratch) {
-      x->scratch =
-          scratch.add(static_cast<std::size_t>(x->elements() * (acc == DType::float64 ? 8 : 4)));
+      x->scratch = scratch.add(static_cast<std::size_t>(x->scratch_elements() * size));
       routine->stages.push_back(prepare_stage(p, *x, index));
     }
     ++index;
   }
   if (p.narrow) p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * 4));
-  if (acc == DType::float32 && !p.narrow_side) try_several(p);
-  if (p.partial) {
-    std::int64_t tasks = ((p.m + p.row_block - 1) / p.row_block) *
-                         ((p.n + p.column_block - 1) / p.column_block) *
-                         ((p.batch + p.batch_block - 1) / p.batch_block);
+  const bool prepared = p.prepared[1][1] != nullptr;
+  if (p.partial && !prepared) {
     p.sums_stride = static_cast<std::size_t>(p.partial * p.row_block * p.column_block) * 8;
-    p.sums_scratch = scratch.add(p.sums_stride * static_cast<std::size_t>(tasks));
+    p.sums_scratch = scratch.add(p.sums_stride * static_cast<std::size_t>(p.tasks()));
   }
-  if (p.several) {
-    p.several_stride = (p.several->scratch_bytes() + 63) / 64 * 64;
-    p.several_scratch = scratch.add(
-        p.several_stride * static_cast<std::size_t>((p.batch + p.batch_block - 1) / p.batch_block));
-  }
-  routine->stages.push_back(p.several ? multiply_several_stage(p) : multiply_stage(p));
+  if (prepared)
+    p.prepared_scratch = scratch.add(p.prepared_stride * static_cast<std::size_t>(p.tasks()));
+  routine->stages.push_back(prepared ? multiply_prepared_stage(p) : multiply_stage(p));
   routine->scratch_bytes = scratch.size();
   double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
                  static_cast<double>(p.n) * static_cast<double>(p.k);
-  routine->seconds = 1e-6 + flops / (acc == DType::float64 ? 4e10 : 1e11);
+  routine->seconds = 1e-6 + flops / (p.as_it_is ? 2e11 : acc == DType::float64 ? 4e10 : 1e11);
   return routine;
 }
 

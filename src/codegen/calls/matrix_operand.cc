@@ -1,5 +1,7 @@
 #include "codegen/calls/matrix_operand.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0::codegen {
 
 DimGroup group(const Shape& shape, const Ints& dims) {
@@ -22,6 +24,22 @@ void Matrix::settle() {
     offsets.push_back(packed ? next : flat_index(i, strides));
     next += rows() * columns();
   });
+}
+
+void Matrix::spread(std::int64_t by) {
+  spread_from = leading;
+  from_offsets = offsets;
+  leading = line() + by;
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    offsets[i] = static_cast<std::int64_t>(i) * lines() * leading;
+}
+
+void copy_spread(const Matrix& x, const float* from, float* to, std::int64_t begin,
+                 std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t matrix = i / x.lines(), at = i % x.lines();
+    std::copy_n(from + x.from_offsets[matrix] + at * x.spread_from, x.line(), to + i * x.leading);
+  }
 }
 
 namespace {
@@ -60,19 +78,18 @@ void pack_typed(const Matrix& x, const T* from, auto* to, std::int64_t batch_beg
 
 }  // namespace
 
-void pack(DType dtype, const Matrix& x, const void* from, void* to, std::int64_t begin,
-          std::int64_t end) {
+void pack(DType dtype, Packing packing, const Matrix& x, const void* from, void* to,
+          std::int64_t begin, std::int64_t end) {
+  auto copy = [&]<class From, class To>(From, To) {
+    pack_typed(x, static_cast<const From*>(from), static_cast<To*>(to), begin, end);
+  };
+  const bool as_is = packing == Packing::as_is;
   switch (dtype) {
     case DType::bfloat16:
-      return pack_typed(x, static_cast<const bfloat16_t*>(from), static_cast<float*>(to), begin,
-                        end);
-    case DType::float16:
-      return pack_typed(x, static_cast<const float16_t*>(from), static_cast<float*>(to), begin,
-                        end);
-    case DType::float32:
-      return pack_typed(x, static_cast<const float*>(from), static_cast<float*>(to), begin, end);
-    default:
-      return pack_typed(x, static_cast<const double*>(from), static_cast<double*>(to), begin, end);
+      return as_is ? copy(bfloat16_t{}, bfloat16_t{}) : copy(bfloat16_t{}, float{});
+    case DType::float16: return as_is ? copy(float16_t{}, float16_t{}) : copy(float16_t{}, float{});
+    case DType::float32: return copy(float{}, float{});
+    default: return copy(double{}, double{});
   }
 }
 

@@ -41,12 +41,18 @@ struct Matrix {
   bool transposed = false;
   std::int64_t leading = 1;
   Ints offsets;             // of the matrices, in elements
-  std::size_t scratch = 0;  // of the packed or widened operand
+  std::size_t scratch = 0;  // of the packed, widened or spread operand
   bool in_scratch = false;
+  // Of a spread operand: how far apart its lines lie in the array, otherwise 0, and its matrices.
+  std::int64_t spread_from = 0;
+  Ints from_offsets;
 
   std::int64_t rows() const { return outer.count(); }
   std::int64_t columns() const { return inner.count(); }
   std::int64_t elements() const { return batch.count() * rows() * columns(); }
+  std::int64_t scratch_elements() const {
+    return spread_from ? batch.count() * lines() * leading : elements();
+  }
 
   // Whether a product can read it in place, and how.
   bool place() {
@@ -64,11 +70,21 @@ struct Matrix {
     return leading <= std::numeric_limits<std::int32_t>::max();
   }
   void settle();
+
+  /// Lines of a matrix as it lies in memory: rows, or columns where it is transposed.
+  std::int64_t lines() const { return transposed ? columns() : rows(); }
+  std::int64_t line() const { return transposed ? rows() : columns(); }
+  /// Has the matrices, which are read in place, copied with their lines a little further apart.
+  void spread(std::int64_t by);
 };
 
-/// Copies matrices [begin, end) of the batch, row by row: 16-bit floats to float32, others as they
-/// are.
-void pack(DType dtype, const Matrix& x, const void* from, void* to, std::int64_t begin,
-          std::int64_t end);
+/// Copies matrices [begin, end) of the batch, row by row, as they are or, 16-bit floats, to float32.
+enum class Packing { as_is, widened };
+void pack(DType dtype, Packing packing, const Matrix& x, const void* from, void* to,
+          std::int64_t begin, std::int64_t end);
+
+/// Copies lines [begin, end), counted over all matrices, of a spread operand.
+void copy_spread(const Matrix& x, const float* from, float* to, std::int64_t begin,
+                 std::int64_t end);
 
 }  // namespace tessera::inline v0::codegen

@@ -1,13 +1,22 @@
 #include "codegen/calls/onednn.h"
 
 #include "base/process.h"
+#include "base/settings.h"
 #include "base/thread_kept.h"
+#include "codegen/kernel/isa.h"
 
 #include <dlfcn.h>
 #include <dnnl.hpp>
 
 namespace tessera::inline v0::codegen::onednn {
 namespace {
+
+// TESSERA_ISA counts for the library too. A program that has used oneDNN before has settled this.
+void limit_instructions() {
+  const std::string most = settings::text("TESSERA_ISA");
+  if (most == "avx2") dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2);
+  if (most == "sse4") dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41);
+}
 
 // The OpenMP runtime that the oneDNN library is linked with, found through the library itself: the
 // program may hold another. Builds of oneDNN without OpenMP have none and need none.
@@ -17,6 +26,7 @@ struct OpenMp {
 
   static const OpenMp& get() {
     static const OpenMp found = [] {
+      limit_instructions();
       OpenMp o;
       Dl_info info;
       if (!dladdr(reinterpret_cast<void*>(&dnnl_sgemm), &info)) return o;
@@ -61,10 +71,14 @@ dnnl::stream& stream() {
   return *s;
 }
 
-memory::desc plain(const Layout& l) { return {l.dims, memory::data_type::f32, l.strides}; }
+memory::data_type type_of(DType dtype) {
+  return dtype == DType::bfloat16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
 
-memory::desc any(const Layout& l) {
-  return {l.dims, memory::data_type::f32, memory::format_tag::any};
+memory::desc plain(const Layout& l, DType dtype) { return {l.dims, type_of(dtype), l.strides}; }
+
+memory::desc any(const Layout& l, DType dtype) {
+  return {l.dims, type_of(dtype), memory::format_tag::any};
 }
 
 // Dense, batch outermost, channels innermost; strides of dimensions of one element do not matter.
@@ -78,7 +92,7 @@ bool channels_last(const Layout& l) {
   return l.dims[0] <= 1 || l.strides[0] == step;
 }
 
-memory::desc channels_last_desc(const Layout& l) {
+memory::desc channels_last_desc(const Layout& l, DType dtype) {
   Dims strides(l.dims.size());
   strides[1] = 1;
   std::int64_t step = l.dims[1];
@@ -87,19 +101,19 @@ memory::desc channels_last_desc(const Layout& l) {
     step *= l.dims[i];
   }
   strides[0] = step;
-  return {l.dims, memory::data_type::f32, strides};
+  return {l.dims, type_of(dtype), strides};
 }
 
 class Prepared final : public Convolution {
  public:
   // `keep` asks for kernels that work on channels-last activations as they are.
   Prepared(const ConvSpec& spec, bool keep)
-      : plain_{plain(spec.source), plain(spec.weights), plain(spec.destination)} {
+      : plain_{plain(spec.source, spec.dtype), {}, plain(spec.destination, spec.dtype)} {
     OneThread guard;
     auto wanted = [&](const Layout& l, int i) {
-      if (!keep || !channels_last(l)) return any(l);
+      if (!keep || !channels_last(l)) return any(l, spec.dtype);
       in_place_[i] = true;
-      return channels_last_desc(l);
+      return channels_last_desc(l, spec.dtype);
     };
     // A kernel in any layout: packing it costs little next to the convolution, and plain layouts
     // get slow implementations.
@@ -110,8 +124,8 @@ class Prepared final : public Convolution {
       w.dims.erase(w.dims.begin());
       w.strides.erase(w.strides.begin());
     }
-    plain_[1] = plain(w);
-    memory::desc weights = any(w);
+    plain_[1] = plain(w, spec.kind == ConvKind::backward_weights ? DType::float32 : spec.dtype);
+    memory::desc weights = any(w, spec.dtype);
     Dims dilations = spec.dilations;
     for (std::int64_t& d : dilations) --d;
     auto direct = dnnl::algorithm::convolution_direct;
@@ -135,8 +149,8 @@ class Prepared final : public Convolution {
       args_ = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST};
     } else {
       dnnl::convolution_backward_weights::primitive_desc p(
-          {direct, source, weights, destination, spec.strides, dilations, spec.pad_low,
-           spec.pad_high},
+          {direct, source, any(w, DType::float32), destination, spec.strides, dilations,
+           spec.pad_low, spec.pad_high},
           attr, engine(), forward);
       take(p.src_desc(), p.diff_weights_desc(), p.diff_dst_desc(), p);
       primitive_ = dnnl::convolution_backward_weights(p);
@@ -156,16 +170,16 @@ class Prepared final : public Convolution {
   std::size_t scratch_bytes() const override { return scratch_.get_size(); }
   std::string implementation() const override { return implementation_; }
 
-  void pack(Tensor t, const float* from, float* to) const override {
+  void pack(Tensor t, const void* from, void* to) const override {
     int i = index(t);
     reorder(pack_[i], plain_[i], from, own_[i], to);
   }
-  void unpack(Tensor t, const float* from, float* to) const override {
+  void unpack(Tensor t, const void* from, void* to) const override {
     int i = index(t);
     reorder(unpack_[i], own_[i], from, plain_[i], to);
   }
 
-  void run(float* source, float* weights, float* destination, void* scratch) const override {
+  void run(void* source, void* weights, void* destination, void* scratch) const override {
     OneThread guard;
     primitive_.execute(stream(), {{args_[0], memory(own_[0], engine(), source)},
                                   {args_[1], memory(own_[1], engine(), weights)},
@@ -174,8 +188,7 @@ class Prepared final : public Convolution {
     stream().wait();
   }
 
-  // Implementations made for the purpose, as opposed to the reference and to im2col.
-  bool fast() const {
+  bool fast() const override {
     return implementation_.find("jit:") == 0 || implementation_.find("brg") == 0;
   }
 
@@ -191,10 +204,10 @@ class Prepared final : public Convolution {
     implementation_ = p.impl_info_str();
   }
 
-  static void reorder(const dnnl::primitive& p, const memory::desc& from_desc, const float* from,
-                      const memory::desc& to_desc, float* to) {
+  static void reorder(const dnnl::primitive& p, const memory::desc& from_desc, const void* from,
+                      const memory::desc& to_desc, void* to) {
     OneThread guard;
-    p.execute(stream(), {{DNNL_ARG_FROM, memory(from_desc, engine(), const_cast<float*>(from))},
+    p.execute(stream(), {{DNNL_ARG_FROM, memory(from_desc, engine(), const_cast<void*>(from))},
                          {DNNL_ARG_TO, memory(to_desc, engine(), to)}});
     stream().wait();
   }
@@ -208,18 +221,18 @@ class Prepared final : public Convolution {
 
 class PreparedMatmul final : public Matmul {
  public:
-  PreparedMatmul(std::int64_t outer, std::int64_t batch, std::int64_t m, std::int64_t n,
-                 std::int64_t k, const Operand& a, const Operand& b) {
+  explicit PreparedMatmul(const Spec& s) {
     OneThread guard;
     // Always in four dimensions: the kernels know a batch that lies between rows and columns in no
     // fewer.
-    auto desc = [&](std::int64_t rows, std::int64_t columns, const Operand& o) {
-      return memory::desc({outer, batch, rows, columns}, memory::data_type::f32,
+    auto desc = [&](std::int64_t rows, std::int64_t columns, DType dtype, const Operand& o) {
+      return memory::desc({s.outer, s.batch, rows, columns}, type_of(dtype),
                           Dims{o.outer_stride, o.batch_stride, o.row_stride, o.column_stride});
     };
-    a_ = desc(m, k, a);
-    b_ = desc(k, n, b);
-    c_ = desc(m, n, {batch * m * n, m * n, n, 1});
+    const std::int64_t size = s.m * s.result_leading;
+    a_ = desc(s.m, s.k, s.operand, s.a);
+    b_ = desc(s.k, s.n, s.operand, s.b);
+    c_ = desc(s.m, s.n, s.result, {s.batch * size, size, s.result_leading, 1});
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     dnnl::matmul::primitive_desc p({a_, b_, c_}, attr, engine());
@@ -229,10 +242,10 @@ class PreparedMatmul final : public Matmul {
   }
   bool fast() const { return fast_; }
   std::size_t scratch_bytes() const override { return scratch_.get_size(); }
-  void run(const float* a, const float* b, float* c, void* scratch) const override {
+  void run(const void* a, const void* b, void* c, void* scratch) const override {
     OneThread guard;
-    primitive_.execute(stream(), {{DNNL_ARG_SRC, memory(a_, engine(), const_cast<float*>(a))},
-                                  {DNNL_ARG_WEIGHTS, memory(b_, engine(), const_cast<float*>(b))},
+    primitive_.execute(stream(), {{DNNL_ARG_SRC, memory(a_, engine(), const_cast<void*>(a))},
+                                  {DNNL_ARG_WEIGHTS, memory(b_, engine(), const_cast<void*>(b))},
                                   {DNNL_ARG_DST, memory(c_, engine(), c)},
                                   {DNNL_ARG_SCRATCHPAD, memory(scratch_, engine(), scratch)}});
     stream().wait();
@@ -246,16 +259,20 @@ class PreparedMatmul final : public Matmul {
 
 }  // namespace
 
-std::shared_ptr<const Matmul> Matmul::make(std::int64_t outer, std::int64_t batch, std::int64_t m,
-                                           std::int64_t n, std::int64_t k, const Operand& a,
-                                           const Operand& b) {
+std::shared_ptr<const Matmul> Matmul::make(const Spec& spec) {
   const LibraryBegins begins;
   try {
-    auto made = std::make_shared<const PreparedMatmul>(outer, batch, m, n, k, a, b);
+    auto made = std::make_shared<const PreparedMatmul>(spec);
     return made->fast() ? made : nullptr;
   } catch (const dnnl::error&) {
     return nullptr;
   }
+}
+
+bool multiplies_bfloat16() {
+  OpenMp::get();
+  constexpr int kUnits = dnnl_cpu_isa_avx512_core_bf16;  // a set of bits
+  return host_isa().bfloat16 && (dnnl_get_effective_cpu_isa() & kUnits) == kUnits;
 }
 
 void sgemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,

@@ -3,6 +3,8 @@
 // changes bits with their number. What differs between versions of oneDNN is in onednn.cc.
 #pragma once
 
+#include "tessera/dtype.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,25 +19,32 @@ void sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, s
            const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float* c,
            std::int64_t ldc);
 
+/// Whether this processor multiplies bfloat16 itself (AVX512-BF16, AMX), at twice the rate of
+/// float32 or more, and TESSERA_ISA lets it. Sums are float32; subnormal numbers count as zero.
+bool multiplies_bfloat16();
+
 using Dims = std::vector<std::int64_t>;
 
 /// Products of outer x batch matrices at once: quicker than one by one where they are small.
-/// Row-major results, one after the other.
 class Matmul {
  public:
   struct Operand {
     std::int64_t outer_stride, batch_stride, row_stride, column_stride;  // one of the last two is 1
   };
-  /// nullptr where oneDNN has no kernel of its own for it and `sgemm` does as well.
-  static std::shared_ptr<const Matmul> make(std::int64_t outer, std::int64_t batch, std::int64_t m,
-                                            std::int64_t n, std::int64_t k, const Operand& a,
-                                            const Operand& b);
+  struct Spec {
+    DType operand = DType::float32, result = DType::float32;  // or bfloat16
+    std::int64_t outer = 1, batch = 1, m = 1, n = 1, k = 1;
+    Operand a, b;
+    std::int64_t result_leading = 1;  // from row to row; the matrices lie one after the other
+  };
+  /// nullptr where oneDNN has no kernel of its own for it.
+  static std::shared_ptr<const Matmul> make(const Spec& spec);
   virtual ~Matmul() = default;
   virtual std::size_t scratch_bytes() const = 0;
-  virtual void run(const float* a, const float* b, float* c, void* scratch) const = 0;
+  virtual void run(const void* a, const void* b, void* c, void* scratch) const = 0;
 };
 
-/// float32 elements at strides, in elements.
+/// Elements at strides, in elements.
 struct Layout {
   Dims dims, strides;
 };
@@ -47,6 +56,8 @@ enum class ConvKind { forward, backward_data, backward_weights };
 /// negative down to -(stride - 1).
 struct ConvSpec {
   ConvKind kind;
+  /// Of source, destination and weights: float32 or bfloat16. A gradient of the weights is float32.
+  DType dtype = DType::float32;
   Layout source, weights, destination;
   Dims strides, dilations, pad_low, pad_high;
 };
@@ -66,10 +77,12 @@ class Convolution {
   virtual bool in_place(Tensor t) const = 0;
   /// Bytes of the library's own layout.
   virtual std::size_t bytes(Tensor t) const = 0;
-  virtual void pack(Tensor t, const float* plain, float* packed) const = 0;
-  virtual void unpack(Tensor t, const float* packed, float* plain) const = 0;
+  virtual void pack(Tensor t, const void* plain, void* packed) const = 0;
+  virtual void unpack(Tensor t, const void* packed, void* plain) const = 0;
   virtual std::size_t scratch_bytes() const = 0;
-  virtual void run(float* source, float* weights, float* destination, void* scratch) const = 0;
+  virtual void run(void* source, void* weights, void* destination, void* scratch) const = 0;
+  /// Whether its kernel is made for the purpose, as opposed to the reference and to im2col.
+  virtual bool fast() const = 0;
   /// The library's name of the implementation, for profiles and tests.
   virtual std::string implementation() const = 0;
 };

@@ -28,6 +28,7 @@ const Isa& host_isa() {
     i.avx2 = features["avx2"] && features["fma"] && features["f16c"];
     i.avx512 = i.avx2 && features["avx512f"] && features["avx512vl"] && features["avx512dq"] &&
                features["avx512bw"];
+    i.bfloat16 = i.avx512 && features["avx512bf16"];
     if (i.avx512)
       i.vector_bytes = 64, i.math32 = 16, i.math64 = 8;
     else if (i.avx2)

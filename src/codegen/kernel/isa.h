@@ -10,6 +10,7 @@ struct Isa {
   int vector_bytes = 16;       // of one register
   int math32 = 4, math64 = 2;  // lanes of the vector math functions
   bool avx512 = false, avx2 = false;
+  bool bfloat16 = false;  // products of pairs of bfloat16 with float32 sums
 };
 
 /// The processor this process runs on.
