@@ -427,5 +427,31 @@ TEST(ConvolutionCall, LargeEnoughToBeCut) {
   EXPECT_EQ(check_convolution({16, 10, 10, 32}, {3, 3, 32, 32}, d, bf16), 0);
 }
 
+// One image is cut into bands of rows, whose first and last have padding.
+TEST(ConvolutionCall, RowsOfOneImage) {
+  const ConvDims plain{
+      .lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}};
+  ConvDims same = plain, strided = plain, dilated = plain;
+  same.pad_low = same.pad_high = {1, 1};
+  strided.strides = {2, 2};
+  strided.pad_low = {0, 1}, strided.pad_high = {1, 0};
+  dilated.rhs_dilation = {3, 2};
+  dilated.pad_low = {3, 0}, dilated.pad_high = {2, 1};
+  for (DType t : {f32, bf16})
+    for (const ConvDims& d : {plain, same, strided, dilated}) {
+      const std::int64_t n = d.strides.empty() ? 32 : 64;
+      const std::vector<Type> in{Type(t, {1, 43, 40, n}), Type(t, {3, 3, n, n})};
+      EXPECT_EQ(check_convolution(in[0].shape, in[1].shape, d, t), 0);
+      const Op& op = Registry::get().at("convolution");
+      const Attrs attrs = conv_attrs(d);
+      const std::vector<Type> out = op.infer({op, in, attrs, {}});
+      const auto routine = codegen::library_call({op, attrs, in, out});
+      ASSERT_TRUE(routine);
+      if (t == f32) {
+        EXPECT_GE(routine->stages.back().tasks, 2);
+      }
+    }
+}
+
 }  // namespace
 }  // namespace tessera::testing

@@ -18,11 +18,18 @@ using onednn::ConvSpec;
 using onednn::Layout;
 using Tensor = Convolution::Tensor;
 
+// Rows of each image's result, as a convolution of their own: few images are shared out by these.
+struct Band {
+  std::shared_ptr<const Convolution> convolution;
+  std::int64_t source = 0, destination = 0;  // elements from an image's start to the band's
+};
+
 // Where a routine finds its arrays in the type that it computes with, and what it keeps in scratch.
 struct Plan {
   ConvProblem problem;
   std::shared_ptr<const Convolution> convolution;  // over `chunk` elements of the batch
   std::int64_t chunk = 0, chunks = 0;
+  std::vector<Band> bands;  // one of all rows at least
   std::int64_t leaves = 1;  // of a weights' gradient: parts of a chunk, `convolution` is over one
   std::size_t levels = 0;   // halvings of a chunk
   DType dtype = DType::float32;
@@ -100,19 +107,22 @@ Stage pack_weights_stage(const Plan& p) {
   });
 }
 
-// One chunk of the batch a task.
+// One band of one chunk of the batch a task.
 Stage run_stage(const Plan& p) {
   Stage stage;
-  stage.tasks = p.chunks;
-  stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+  const auto bands = static_cast<std::int64_t>(p.bands.size());
+  stage.tasks = p.chunks * bands;
+  stage.run = [p, bands](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     const ConvSpec& s = p.problem.spec;
-    const Convolution& c = *p.convolution;
     std::int64_t images = p.chunk / p.leaves;
-    std::size_t n = c.bytes(Tensor::weights) / sizeof(float);
+    std::size_t n = p.convolution->bytes(Tensor::weights) / sizeof(float);
     // `first` is the first image; `weights` are read, or get these images' gradient.
-    auto run = [&](std::size_t own, std::int64_t first, void* weights) {
-      void* source = p.array(args, p.problem.source, p.crop_offset() + first * s.source.strides[0]);
-      void* destination = p.array(args, p.problem.destination, first * s.destination.strides[0]);
+    auto run = [&](const Band& band, std::size_t own, std::int64_t first, void* weights) {
+      const Convolution& c = *band.convolution;
+      void* source = p.array(args, p.problem.source,
+                             p.crop_offset() + first * s.source.strides[0] + band.source);
+      void* destination =
+          p.array(args, p.problem.destination, first * s.destination.strides[0] + band.destination);
       void *source_at = source, *destination_at = destination;
       if (!c.in_place(Tensor::source)) {
         source_at = p.at(args, own);
@@ -130,9 +140,10 @@ Stage run_stage(const Plan& p) {
     };
     for (std::int64_t task = begin; task < end; ++task) {
       std::size_t own = p.own + static_cast<std::size_t>(task) * p.own_stride;
-      std::int64_t first = task * p.chunk;
+      const Band& band = p.bands[static_cast<std::size_t>(task % bands)];
+      std::int64_t first = task / bands * p.chunk;
       if (s.kind != ConvKind::backward_weights) {
-        run(own, first, p.at(args, p.weights));
+        run(band, own, first, p.at(args, p.weights));
         continue;
       }
       std::size_t sums =
@@ -142,7 +153,7 @@ Stage run_stage(const Plan& p) {
       auto gradient = [&](auto&& self, std::int64_t leaf, std::size_t level,
                           std::size_t to) -> void {
         float* sum = p.floats_at(args, sums + to * p.weights_stride);
-        if (level == 0) return run(own, first + leaf * images, sum);
+        if (level == 0) return run(band, own, first + leaf * images, sum);
         self(self, leaf, level - 1, to);
         self(self, leaf + (std::int64_t{1} << (level - 1)), level - 1, to + 1);
         add_to(sum, p.floats_at(args, sums + (to + 1) * p.weights_stride), n);
@@ -200,6 +211,45 @@ void cut_gradient(Plan& p, double flops) {
   p.leaves = std::int64_t{1} << depth;
 }
 
+// Few images leave cores without work, so each is cut along its first spatial dimension: a band of the
+// result's rows is the convolution of the rows that it reads, which lie together where channels are
+// last. Nothing is computed twice. The bands need weights in one layout.
+void cut_rows(Plan& p, const ConvSpec& whole, double flops) {
+  constexpr std::int64_t kFewChunks = 4, kMostTasks = 8, kLeastRows = 7;
+  const Convolution& c = *p.convolution;
+  // Bands of several images would lie apart.
+  if (whole.kind != ConvKind::forward || p.chunks >= kFewChunks || whole.strides.empty() ||
+      whole.source.dims[0] > 1)
+    return;
+  if (!c.in_place(Tensor::source) || !c.in_place(Tensor::destination)) return;
+  const std::int64_t rows = whole.destination.dims[2], stride = whole.strides[0];
+  const std::int64_t count =
+      std::min({rows / kLeastRows, kMostTasks / p.chunks, tasks_for(flops) / p.chunks});
+  if (count < 2) return;
+  const std::int64_t each = (rows + count - 1) / count;
+  std::vector<Band> bands;
+  for (std::int64_t row = 0; row < rows; row += each) {
+    ConvSpec s = whole;
+    s.destination.dims[2] = std::min(each, rows - row);
+    const std::int64_t begin = row * stride - s.pad_low[0];
+    const std::int64_t end = begin + (s.destination.dims[2] - 1) * stride +
+                             ops::dilated(s.weights.dims[3], s.dilations[0]);
+    const std::int64_t first = std::max<std::int64_t>(0, begin),
+                       last = std::min(end, whole.source.dims[2]);
+    if (last <= first) return;
+    s.source.dims[2] = last - first;
+    s.pad_low[0] = first - begin;
+    s.pad_high[0] = end - last;
+    auto convolution = Convolution::make(s);
+    if (!convolution || !convolution->fast() || !convolution->in_place(Tensor::source) ||
+        !convolution->in_place(Tensor::destination) || !convolution->same_weights(c))
+      return;
+    bands.push_back(
+        {std::move(convolution), first * s.source.strides[2], row * s.destination.strides[2]});
+  }
+  p.bands = std::move(bands);
+}
+
 std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   DType dtype = a.inputs[0].dtype;
   if (dtype != DType::float32 && dtype != DType::bfloat16 && dtype != DType::float16)
@@ -238,6 +288,8 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   }
   if (!p.convolution) return nullptr;
   const Convolution& c = *p.convolution;
+  p.bands = {{p.convolution}};
+  cut_rows(p, leaf, flops);
 
   auto routine = std::make_shared<Routine>();
   routine->name = "convolution";
@@ -257,9 +309,11 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   p.own_destination = own.size();
   if (!c.in_place(Tensor::destination)) own.add(c.bytes(Tensor::destination));
   p.own_scratch = own.size();
-  own.add(c.scratch_bytes());
+  std::size_t most = 0;
+  for (const Band& band : p.bands) most = std::max(most, band.convolution->scratch_bytes());
+  own.add(most);
   p.own_stride = own.size();
-  p.own = scratch.add(p.own_stride * static_cast<std::size_t>(p.chunks));
+  p.own = scratch.add(p.own_stride * static_cast<std::size_t>(p.chunks) * p.bands.size());
   routine->scratch_bytes = scratch.size();
 
   for (int i = 0; i < 2; ++i)

@@ -167,6 +167,9 @@ class Prepared final : public Convolution {
 
   bool in_place(Tensor t) const override { return in_place_[index(t)]; }
   std::size_t bytes(Tensor t) const override { return own_[index(t)].get_size(); }
+  bool same_weights(const Convolution& other) const override {
+    return own_[1] == static_cast<const Prepared&>(other).own_[1];
+  }
   std::size_t scratch_bytes() const override { return scratch_.get_size(); }
   std::string implementation() const override { return implementation_; }
 

@@ -77,6 +77,8 @@ class Convolution {
   virtual bool in_place(Tensor t) const = 0;
   /// Bytes of the library's own layout.
   virtual std::size_t bytes(Tensor t) const = 0;
+  /// Whether weights packed for one are those of the other.
+  virtual bool same_weights(const Convolution& other) const = 0;
   virtual void pack(Tensor t, const void* plain, void* packed) const = 0;
   virtual void unpack(Tensor t, const void* packed, void* plain) const = 0;
   virtual std::size_t scratch_bytes() const = 0;
