@@ -32,7 +32,8 @@ TESSERA_API Array householder_product(Operand a, Operand taus);
 TESSERA_API Array tridiagonal_solve(Operand dl, Operand d, Operand du, Operand b);
 
 /// The complex X of X X = A whose eigenvalues have no negative real part, by the Schur form; NaN or
-/// infinite where there is none. There are no derivatives.
+/// infinite where there is none. A negative eigenvalue has the root above the axis, also one that is
+/// off the axis by no more than n eps times A's largest. There are no derivatives.
 TESSERA_API Array sqrtm(Operand a);
 
 }  // namespace tessera::inline v0::linalg

@@ -138,6 +138,51 @@ INSTANTIATE_TEST_SUITE_P(Factors, Squares,
                          testing::Values(ts::Shape{1, 1}, ts::Shape{4, 4}, ts::Shape{2, 3, 5, 5},
                                          ts::Shape{65, 65}));
 
+// Few matrices of 384 and more are factored in blocks, the last ones narrower.
+TEST(FactorsInBlocks, AreFactors) {
+  std::mt19937 random(9);
+  for (ts::DType d : kAll)
+    for (const ts::Shape& shape : {ts::Shape{384, 500}, {450, 390}, {2, 401, 401}}) {
+      const Array x = drawn(random, d, shape);
+      const L::LU f = L::lu(x);
+      expect_near(ts::matmul(ts::matmul(f.p.astype(d), f.l), f.u), x, bound(x));
+      EXPECT_LE(compare::largest(f.l), ts::is_complex(d) ? 1.415 : 1.0 + 1e-6);
+      if (shape.back() != shape[shape.size() - 2]) continue;
+      const Array p = compare::definite(random, d, shape), l = L::cholesky(p);
+      expect_near(ts::matmul(l, adjoint(l)), p, bound(p));
+      expect_near(ts::triu(l, 1), ts::zeros_like(l), 0);
+    }
+}
+
+// In the first block, in a later one and behind all that is divided by; no other matrix is spoilt.
+TEST(FactorsInBlocks, WhatIsNotFiniteOrNotDefiniteGivesNaN) {
+  std::mt19937 random(10);
+  const std::int64_t n = 400;
+  const Array good = compare::definite(random, ts::f64, {2, n, n});
+  const Array nans = ts::full({n, n}, kNan).astype(ts::f64);
+  for (std::int64_t at : {std::int64_t{3}, std::int64_t{200}, n - 1}) {
+    const Array holed = good.at(0, at, at).set(kNan), negative = good.at(1, at, at).set(-1.0);
+    expect_near(L::cholesky(holed)[0], ts::tril(nans), 0);
+    expect_near(L::cholesky(holed)[1], L::cholesky(good)[1], 0);
+    expect_near(L::cholesky(negative)[1], ts::tril(nans), 0);
+    expect_near(L::cholesky(negative)[0], L::cholesky(good)[0], 0);
+    EXPECT_TRUE(std::isnan(compare::numbers(L::lu(holed).u[0])[0].real()));
+    expect_near(L::lu(holed).u[1], L::lu(good).u[1], 0);
+  }
+}
+
+// A column of zeros is a pivot of zero, behind which elimination goes on.
+TEST(FactorsInBlocks, SingularMatrices) {
+  std::mt19937 random(11);
+  for (std::int64_t column : {0, 100, 399}) {
+    Array x = drawn(random, ts::f64, {400, 400});
+    x = ts::where(ts::arange(400) == column, 0.0, x).astype(ts::f64);
+    const L::LU f = L::lu(x);
+    expect_near(ts::matmul(ts::matmul(f.p.astype(ts::f64), f.l), f.u), x, bound(x));
+    EXPECT_EQ(L::det(x).item<double>(), 0.0);
+  }
+}
+
 TEST(Factors, WithoutElements) {
   for (ts::DType d : kAll) {
     const Array none = ts::zeros({0, 0}, d), tall = ts::zeros({3, 0}, d),
@@ -212,6 +257,23 @@ TEST(Factors, SingularMatrices) {
   EXPECT_EQ(l.rank.item<int>(), 1);
   EXPECT_TRUE(std::isnan(l.residuals.to_vector<float>()[0]));
   expect_near(l.x, ts::array({0.2, 0.4}), 1e-6);
+}
+
+// Of the two roots of a negative eigenvalue the one above the axis, whatever side rounding puts it on.
+TEST(Factors, RootsOfNegativeEigenvalues) {
+  using namespace std::complex_literals;
+  std::mt19937 random(12);
+  for (ts::DType d : {ts::f32, ts::f64})
+    for (int trial = 0; trial < 20; ++trial) {
+      const Array v = compare::definite(random, d, {4, 4});
+      const Array values = ts::array({-4.0, 9.0, -0.25, 2.25}).astype(d);
+      const Array roots = Array(std::vector<std::complex<double>>{2i, 3.0, 0.5i, 1.5}, {4})
+                              .astype(ts::complex_dtype(d));
+      const Array x = ts::matmul(v * values, L::inv(v)),
+                  want = ts::matmul(v * roots, L::inv(v).astype(roots.dtype()));
+      // The condition of v is below 100, its square comes in by the errors of x.
+      expect_near(L::sqrtm(x), want, 1e4 * compare::epsilon(x));
+    }
 }
 
 TEST(Factors, ExponentialsOfLargeMatrices) {

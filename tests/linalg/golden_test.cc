@@ -156,7 +156,12 @@ TEST(LinalgGolden, IsWhatJaxGives) {
     for (const auto& [i, x] : c.in) in.push_back(x);
     const std::vector<Array> got = f(in);
     // Matrices are of up to 6 rows whose condition is some 100 mostly, and up to 1e4.
-    for (const auto& [i, want] : c.out) {
+    for (const auto& [i, given] : c.out) {
+      Array want = given;
+      // A negative eigenvalue of a real matrix gets one of two roots in JAX, as a rounding error has it.
+      if (name.starts_with("sqrtm") && !ts::is_complex(in[0].dtype()) &&
+          compare::largest(got[i] - want) > compare::largest(got[i] - ts::conj(want)))
+        want = ts::conj(want);
       if (!ts::is_integer(want.dtype())) {
         EXPECT_EQ(got[i].dtype(), want.dtype());
       }

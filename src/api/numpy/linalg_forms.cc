@@ -7,6 +7,7 @@
 #include "ops/linalg/tridiagonal.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,22 @@ ProgramPtr root_column(DType dtype, const Shape& vector) {
   return b.finish(Values{ops::select(above, ops::along_rows(value, vector), u)});
 }
 
+// On the negative axis a rounding error would say which of two roots an eigenvalue gets, and it is another
+// one on another processor: what is as near as rounding brings it counts as lying there.
+Value eigenvalue_roots(Value t) {
+  const int last = t.rank() - 1;
+  const Value own = ops::diagonal_of(t), re = ops::real(own), im = ops::imag(own);
+  const double eps = re.dtype() == DType::float64
+                         ? std::numeric_limits<double>::epsilon()
+                         : static_cast<double>(std::numeric_limits<float>::epsilon());
+  const Value largest = ops::reduce_max(ops::abs(t), {last - 1, last});
+  const Value near = ops::along_rows(
+      ops::mul(largest, ops::full_like(largest, eps * static_cast<double>(columns_of(t.shape())))),
+      re.shape());
+  const Value on_axis = ops::and_(ops::lt(re, ops::zeros_like(re)), ops::le(ops::abs(im), near));
+  return ops::sqrt(ops::complex(re, ops::select(on_axis, ops::zeros_like(im), im)));
+}
+
 // Of upper triangular matrices, a column after the other.
 Value root_of_triangle(Value t) {
   Builder& b = *t.builder;
@@ -92,7 +109,7 @@ Value root_of_triangle(Value t) {
                                Values{begun}, rows, n, true, step)[0];
   const Value mine = ops::eq(ops::iota(step, DType::int64, s, rank - 1), spread(j, s));
   const ProgramPtr body = step.finish(Values{ops::select(mine, ops::along_rows(made, s), all)});
-  const Value roots = ops::sqrt(ops::diagonal_of(t));
+  const Value roots = eigenvalue_roots(t);
   const Values columns{moved_first(t, rank - 1), moved_first(roots, rank - 2), numbers};
   return ops::scan(body, {}, Values{ops::diagonal_matrix(roots)}, columns, n, false, b)[0];
 }

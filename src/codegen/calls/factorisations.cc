@@ -1,15 +1,13 @@
 // Factorisations and triangular systems by LAPACK, one matrix after the other on the calling thread;
-// matrices of a batch are tasks. What is not finite is not handed over, since some routines do not
+// matrices of a batch are tasks, and blocks of few large ones (factorisations_in_blocks.cc). What is not finite is not handed over, since some routines do not
 // come back from it: it gives NaN. So does a matrix that a routine reports on (`info` above 0).
-#include "base/message.h"
 #include "codegen/calls/blas.h"
 #include "codegen/calls/lapack.h"
+#include "codegen/calls/level3.h"
+#include "codegen/calls/matrices.h"
 #include "codegen/calls/matrix_copy.h"
 #include "ops/linalg/calls.h"
-#include "ops/linalg/matrices.h"
 #include "ops/linalg/schur.h"
-
-#include <cblas.h>
 
 #include <numeric>
 
@@ -27,32 +25,6 @@ struct RealOf<std::complex<T>> {
 template <class T>
 using Real = typename RealOf<T>::type;
 
-/// The matrices of an equation.
-struct Matrices {
-  DType dtype;
-  std::int64_t count, m, n;
-  explicit Matrices(const Type& t)
-      : dtype(t.dtype),
-        count(ops::count_before(t.shape, 2)),
-        m(ops::rows_of(t.shape)),
-        n(ops::columns_of(t.shape)) {}
-  std::int64_t few() const { return std::min(m, n); }
-  double flops() const {
-    const auto f = static_cast<double>(few());
-    return static_cast<double>(m) * static_cast<double>(n) * f * (is_complex(dtype) ? 4 : 1);
-  }
-};
-
-/// Results k of matrix i, of `size` elements each.
-template <class T>
-T* result(const RoutineArgs& a, int k, std::int64_t i, std::int64_t size) {
-  return static_cast<T*>(a.outputs[k]) + i * size;
-}
-template <class T>
-const T* operand(const RoutineArgs& a, int k, std::int64_t i, std::int64_t size) {
-  return static_cast<const T*>(a.inputs[k]) + i * size;
-}
-
 /// A routine that calls run(T{}, args, i) for each matrix, T being the element type.
 template <class F>
 std::shared_ptr<const Routine> routine(const CallArgs& a, const Matrices& x, double cost, F run) {
@@ -60,33 +32,18 @@ std::shared_ptr<const Routine> routine(const CallArgs& a, const Matrices& x, dou
   const auto tasks = [run, dtype = x.dtype](const RoutineArgs& args, std::int64_t first,
                                             std::int64_t last) {
     const OneThread guard;
-    const auto all = [&](auto tag) {
+    with_element(dtype, [&](auto tag) {
       for (std::int64_t i = first; i < last; ++i) run(tag, args, i);
-    };
-    switch (dtype) {
-      case DType::float32: return all(float{});
-      case DType::float64: return all(double{});
-      case DType::complex64: return all(std::complex<float>{});
-      default: return all(std::complex<double>{});
-    }
+    });
   };
   return ops::for_matrices(a, x.count, 5e-7 + cost * x.flops() / kFlops, tasks);
 }
-
-/// Whether LAPACK did what was asked; an argument that it refuses is a mistake in here.
-bool done(const char* routine, int info) {
-  if (info < 0)
-    throw InternalError(std::string(routine) + ": argument " + std::to_string(-info) +
-                        " is refused");
-  return info == 0;
-}
-
-int in32(std::int64_t n) { return static_cast<int>(n); }
 
 // By rows, the lower triangle is the upper one by columns, of the conjugate matrix, whose factor
 // U = L^T is L by rows.
 std::shared_ptr<const Routine> cholesky(const CallArgs& a) {
   const Matrices x(a.inputs[0]);
+  if (factored_in_blocks(x)) return cholesky_in_blocks(a, x);
   return routine(a, x, 0.4, [x]<class T>(T, const RoutineArgs& args, std::int64_t i) {
     const std::int64_t n = x.n;
     const T* from = operand<T>(args, 0, i, n * n);
@@ -98,23 +55,9 @@ std::shared_ptr<const Routine> cholesky(const CallArgs& a) {
       std::fill(to + r * n + r + 1, to + (r + 1) * n, T(0));
       finite = finite && all_finite(to + r * n, r + 1);
     }
-    if (finite && done("potrf", lapack::potrf('U', in32(n), to))) return;
+    if (finite && done("potrf", lapack::potrf('U', in32(n), to, in32(n)))) return;
     for (std::int64_t r = 0; r < n; ++r) fill_nan(to + r * n, r + 1);
   });
-}
-
-template <class T>
-void trsm(CBLAS_SIDE side, CBLAS_UPLO part, CBLAS_TRANSPOSE op, CBLAS_DIAG diagonal, int m, int n,
-          const T* a, int lda, T* b) {
-  const T one = 1;
-  if constexpr (std::is_same_v<T, float>)
-    cblas_strsm(CblasRowMajor, side, part, op, diagonal, m, n, one, a, lda, b, n);
-  else if constexpr (std::is_same_v<T, double>)
-    cblas_dtrsm(CblasRowMajor, side, part, op, diagonal, m, n, one, a, lda, b, n);
-  else if constexpr (std::is_same_v<T, std::complex<float>>)
-    cblas_ctrsm(CblasRowMajor, side, part, op, diagonal, m, n, &one, a, lda, b, n);
-  else
-    cblas_ztrsm(CblasRowMajor, side, part, op, diagonal, m, n, &one, a, lda, b, n);
 }
 
 std::shared_ptr<const Routine> triangular_solve(const CallArgs& a) {
@@ -132,13 +75,14 @@ std::shared_ptr<const Routine> triangular_solve(const CallArgs& a) {
     const T* from = operand<T>(args, 1, i, b.m * b.n);
     T* to = result<T>(args, 0, i, b.m * b.n);
     std::copy(from, from + b.m * b.n, to);
-    trsm(side, part, op, diagonal, in32(b.m), in32(b.n), operand<T>(args, 0, i, x.n * x.n),
-         in32(x.n), to);
+    trsm(CblasRowMajor, side, part, op, diagonal, in32(b.m), in32(b.n),
+         operand<T>(args, 0, i, x.n * x.n), in32(x.n), to, in32(b.n));
   });
 }
 
 std::shared_ptr<const Routine> lu(const CallArgs& a) {
   const Matrices x(a.inputs[0]);
+  if (factored_in_blocks(x)) return lu_in_blocks(a, x);
   return routine(a, x, 1, [x]<class T>(T, const RoutineArgs& args, std::int64_t i) {
     const T* from = operand<T>(args, 0, i, x.m * x.n);
     T* to = result<T>(args, 0, i, x.m * x.n);
@@ -149,7 +93,7 @@ std::shared_ptr<const Routine> lu(const CallArgs& a) {
     if (!all_finite(from, x.m * x.n)) return fill_nan(to, x.m * x.n);
     if (x.few() == 0) return;
     std::vector<T> work = by_columns(from, x.m, x.n);
-    const int info = lapack::getrf(in32(x.m), in32(x.n), work.data(), pivots);
+    const int info = lapack::getrf(in32(x.m), in32(x.n), work.data(), in32(x.m), pivots);
     done("getrf", info);  // above 0: a pivot of zero, which is where it stands
     for (std::int64_t k = 0; k < x.few(); ++k) std::swap(order[k], order[--pivots[k]]);
     copy_transposed(work.data(), x.n, x.m, x.m, to, x.n);

@@ -1,5 +1,5 @@
 // What is called of LAPACK, which lies in OpenBLAS: declarations, and one name for the four dtypes.
-// Matrices are column-major with as many elements between columns as they have rows. Workspace is
+// Matrices are column-major with as many elements between columns as they have rows, or `lda`. Workspace is
 // asked for and freed inside. Each gives LAPACK's `info`.
 #pragma once
 
@@ -65,13 +65,15 @@ void with_work(F&& f) {
 }
 
 #define TESSERA_LAPACK_(x, T, ORGQR)                                                         \
-  inline int potrf(char uplo, int n, T* a) {                                                 \
-    int info = 0, lda = leading(n);                                                          \
+  inline int potrf(char uplo, int n, T* a, int lda) {                                        \
+    int info = 0;                                                                            \
+    lda = leading(lda);                                                                      \
     x##potrf_(&uplo, &n, a, &lda, &info, 1);                                                 \
     return info;                                                                             \
   }                                                                                          \
-  inline int getrf(int m, int n, T* a, int* pivots) {                                        \
-    int info = 0, lda = leading(m);                                                          \
+  inline int getrf(int m, int n, T* a, int lda, int* pivots) {                               \
+    int info = 0;                                                                            \
+    lda = leading(lda);                                                                      \
     x##getrf_(&m, &n, a, &lda, pivots, &info);                                               \
     return info;                                                                             \
   }                                                                                          \
