@@ -168,7 +168,7 @@ void cut(Plan& p) {
 // memory anyway, and too much in a wide one, which is left to the library. So is a sum with so many
 // results that a partial one for each halving would fill memory.
 void cut_narrow(Plan& p) {
-  constexpr std::int64_t kNarrow = 16, kMostOfBlock = 32768, kMostResults = 1 << 18;
+  constexpr std::int64_t kNarrow = 16, kMostOfBlock = 32768, kMostResults = 1 << 18, kVector = 256;
   auto rows_worth_a_call = [](std::int64_t of_weights, double flops) {
     std::int64_t rows = kLeafRows;
     while (2.0 * static_cast<double>(of_weights * rows) < flops) rows *= 2;
@@ -181,9 +181,12 @@ void cut_narrow(Plan& p) {
   p.row_block = p.m;
   p.column_block = p.n;
   if (p.over_rows) {
-    p.partial = p.halvings = halvings(p.k, rows_worth_a_call(p.m * p.n, 6e4));
     auto& cut = p.m < p.n ? p.column_block : p.row_block;  // the long side
-    cut = std::min(cut, std::max<std::int64_t>(1, kMostOfBlock / std::min(p.m, p.n)));
+    // A vector's product waits for its matrix, so that is shared out by less.
+    const std::int64_t narrow = std::min(p.m, p.n),
+                       most = narrow == 1 ? kVector : kMostOfBlock / narrow;
+    cut = std::min(cut, most);
+    p.partial = p.halvings = halvings(p.k, rows_worth_a_call(narrow == 1 ? cut : p.m * p.n, 6e4));
   } else {
     p.row_block = std::min(p.m, rows_worth_a_call(p.n * p.k, 9e4));
   }
