@@ -87,6 +87,14 @@ int test(TesseraTransport* t, TesseraRequest** request, int* over) {
   return 0;
 }
 
+int probe(TesseraTransport* t, int tag, int* from) {
+  int there = 0;
+  MPI_Status status;
+  TESSERA_MPI_(MPI_Iprobe(MPI_ANY_SOURCE, tag, world, &there, &status), "MPI_Iprobe");
+  *from = there ? status.MPI_SOURCE : -1;
+  return 0;
+}
+
 int share(TesseraTransport* t, std::size_t bytes, void** segments, TesseraWindow** out) {
   void* mine = nullptr;
   auto* w = new TesseraWindow{MPI_WIN_NULL};
@@ -172,6 +180,7 @@ extern "C" __attribute__((visibility("default"))) int tessera_open_transport(Tes
   t->send = send;
   t->receive = receive;
   t->test = test;
+  t->probe = probe;
   t->share = share;
   t->unshare = unshare;
   t->close = close;

@@ -25,6 +25,7 @@ namespace {
 // A program as a process shows it to others: this, and the text behind it.
 struct Shown {
   std::uint64_t program;
+  std::uint64_t asked;  // the program of who reads it that is another one
   std::uint64_t bytes;
   char subject[sizeof(Title::text)];
 };
@@ -63,9 +64,10 @@ std::string came_to(const Subject& subject, const Listed* program) {
   return "'" + program->name + "'";
 }
 
-std::vector<std::byte> shown(const Listed* program, const std::string& subject) {
+std::vector<std::byte> shown(const Listed* program, const std::string& subject,
+                             std::uint64_t asked = 0) {
   const std::string text = text_of(program);
-  Shown head{program ? program->number : 0, text.size(), {}};
+  Shown head{program ? program->number : 0, asked, text.size(), {}};
   subject.copy(head.subject, sizeof head.subject - 1);
   std::vector<std::byte> bytes(sizeof head + text.size());
   std::memcpy(bytes.data(), &head, sizeof head);
@@ -119,51 +121,79 @@ std::optional<Other> wait_to_see(int rank, std::uint64_t number) {
   return seen(rank, number);
 }
 
-// Between machines: both find the difference at one exchange, and tell each other.
-std::optional<Other> tell_each_other(int rank, const std::vector<std::byte>& mine,
-                                     std::uint64_t number) {
-  All& a = all();
-  const std::int64_t begin = monotonic_ns();
-  const auto is_over = [&](TesseraRequest*& request) {
+// Between machines: programs as messages, which both send.
+class Exchanged {
+ public:
+  // Sends it to process `rank`, and waits for what that one sends.
+  static std::optional<Other> with(int rank, const std::vector<std::byte>& mine,
+                                   std::uint64_t number) {
+    // What a message that never comes would be written to is there to the end.
+    auto* const e = new Exchanged(rank);
+    if (!e->send(mine) || !e->receive()) return std::nullopt;
+    if (number && e->theirs_.program != number) return std::nullopt;
+    return e->other();
+  }
+  // The other one sent first: what it is asked for.
+  template <class Make>
+  static std::optional<Other> after(int rank, const Make& make) {
+    auto* const e = new Exchanged(rank);
+    if (!e->receive() || !e->send(make(e->theirs_.asked))) return std::nullopt;
+    return e->other();
+  }
+
+ private:
+  explicit Exchanged(int rank) : rank_(rank) {}
+
+  bool send(const std::vector<std::byte>& bytes) {
+    mine_ = bytes;
+    All& a = all();
+    const std::lock_guard lock(a.plugin);
+    return a.transport.send(&a.transport, rank_, kTag, mine_.data(), sizeof(Shown), &sent_[0]) ==
+               0 &&
+           a.transport.send(&a.transport, rank_, kTag, mine_.data() + sizeof(Shown),
+                            mine_.size() - sizeof(Shown), &sent_[1]) == 0;
+  }
+  bool receive() {
+    if (!receive(&theirs_, sizeof theirs_)) return false;
+    text_.resize(static_cast<std::size_t>(theirs_.bytes));
+    return receive(text_.data(), text_.size());
+  }
+  bool receive(void* to, std::size_t bytes) {
+    All& a = all();
+    TesseraRequest* request = nullptr;
+    {
+      const std::lock_guard lock(a.plugin);
+      if (a.transport.receive(&a.transport, rank_, kTag, to, bytes, &request)) return false;
+    }
+    return is_over(request);
+  }
+  bool is_over(TesseraRequest*& request) const {
+    All& a = all();
     for (int over = 0; request;) {
       {
         const std::lock_guard lock(a.plugin);
         if (a.transport.test(&a.transport, &request, &over)) return false;
       }
       if (over) break;
-      if (static_cast<double>(monotonic_ns() - begin) * 1e-9 > patience()) return false;
+      if (static_cast<double>(monotonic_ns() - begin_) * 1e-9 > patience()) return false;
       ::usleep(1000);
     }
     return true;
-  };
-  // What a message that never comes would be written to is there to the end.
-  struct Messages {
-    std::vector<std::byte> mine, text;
-    Shown theirs;
-    TesseraRequest *sent[2] = {}, *head = nullptr, *body = nullptr;
-  };
-  auto* const m = new Messages{mine, {}, {}};
-  constexpr int kTag = static_cast<int>(kProgramTag);
-  {
-    const std::lock_guard lock(a.plugin);
-    if (a.transport.send(&a.transport, rank, kTag, m->mine.data(), sizeof(Shown), &m->sent[0]) ||
-        a.transport.send(&a.transport, rank, kTag, m->mine.data() + sizeof(Shown),
-                         m->mine.size() - sizeof(Shown), &m->sent[1]) ||
-        a.transport.receive(&a.transport, rank, kTag, &m->theirs, sizeof(Shown), &m->head))
-      return std::nullopt;
   }
-  if (!is_over(m->head)) return std::nullopt;
-  m->text.resize(static_cast<std::size_t>(m->theirs.bytes));
-  {
-    const std::lock_guard lock(a.plugin);
-    if (a.transport.receive(&a.transport, rank, kTag, m->text.data(), m->text.size(), &m->body))
-      return std::nullopt;
+  std::optional<Other> other() {
+    for (TesseraRequest*& request : sent_)
+      if (!is_over(request)) return std::nullopt;
+    return Other{theirs_.subject, text_};
   }
-  if (!is_over(m->body) || !is_over(m->sent[0]) || !is_over(m->sent[1])) return std::nullopt;
-  if (number && m->theirs.program != number) return std::nullopt;
-  return Other{m->theirs.subject,
-               std::string(reinterpret_cast<const char*>(m->text.data()), m->text.size())};
-}
+
+  static constexpr int kTag = static_cast<int>(kProgramTag);
+  const int rank_;
+  const std::int64_t begin_ = monotonic_ns();
+  std::vector<std::byte> mine_;
+  std::string text_;
+  Shown theirs_{};
+  TesseraRequest* sent_[2] = {};
+};
 
 [[noreturn]] void fail_between(const Subject& subject, int rank, const std::string& theirs,
                                const std::string& ours, const Listed* program,
@@ -200,11 +230,11 @@ void remember(const Subject& subject) {
 
 void fail_for_difference(const Subject& subject, int rank, const Title& theirs) {
   const std::string text = subject_text(subject);
-  const std::vector<std::byte> mine = shown(subject.program_text, text);
+  const std::vector<std::byte> mine = shown(subject.program_text, text, theirs.program);
   const Peer& peer = all().peer(rank);
   if (all().seat(rank)) show(mine, rank, theirs.program);
   const std::optional<Other> other =
-      peer.direct ? wait_to_see(rank, theirs.program) : tell_each_other(rank, mine, theirs.program);
+      peer.direct ? wait_to_see(rank, theirs.program) : Exchanged::with(rank, mine, theirs.program);
   fail_between(subject, rank, theirs.text, text, subject.program_text, other);
 }
 
@@ -225,6 +255,33 @@ void answer(const Subject& subject, int rank) {
   const std::string text = came_to(subject, program.get());
   show(shown(program.get(), text), -1, 0);
   const std::optional<Other> other = seen(rank, 0);
+  fail_between(subject, rank, other ? other->subject : "something else", text, program.get(),
+               other);
+}
+
+int asking_by_message() {
+  All& a = all();
+  if (!a.messages) return -1;
+  int from = -1;
+  const std::lock_guard lock(a.plugin);
+  return a.transport.probe(&a.transport, static_cast<int>(kProgramTag), &from) ? -1 : from;
+}
+
+void tell_asked(const Subject& subject, int rank) {
+  (void)Exchanged::after(rank, [&](std::uint64_t asked) {
+    const auto program = program_of(subject, asked);
+    return shown(program.get(), came_to(subject, program.get()));
+  });
+}
+
+void answer_by_message(const Subject& subject, int rank) {
+  std::shared_ptr<const Listed> program;
+  std::string text = subject_text(subject);
+  const std::optional<Other> other = Exchanged::after(rank, [&](std::uint64_t asked) {
+    program = program_of(subject, asked);
+    text = came_to(subject, program.get());
+    return shown(program.get(), text);
+  });
   fail_between(subject, rank, other ? other->subject : "something else", text, program.get(),
                other);
 }

@@ -2,7 +2,9 @@
 //
 // Whoever finds that another one laid out something of another program shows its own, so that the
 // other one can compare as well, and waits a little for the other's: each of them names both and the
-// first equation that differs. Nothing of it costs anything while they agree.
+// first equation that differs. On one machine it is shown in memory, else by a message, and whoever
+// waits for something looks now and then whether it is asked. Nothing of it costs anything while
+// they agree.
 #pragma once
 
 #include "distributed/patience.h"
@@ -21,5 +23,12 @@ bool is_asked_by(int rank);
 void show_asked(int rank);
 /// Does that, and says what fail_for_difference says there.
 [[noreturn]] void answer(const Subject& subject, int rank);
+
+/// The process whose message says so, where messages come from other machines; or -1.
+int asking_by_message();
+/// Sends it what it asks for.
+void tell_asked(const Subject& subject, int rank);
+/// Does that, and says what fail_for_difference says there.
+[[noreturn]] void answer_by_message(const Subject& subject, int rank);
 
 }  // namespace tessera::inline v0::processes

@@ -40,6 +40,7 @@ struct All {
   Segment shown;                // a program, to one that came to another (disagreement.h)
   std::uint32_t rounds = 0, outgrown = 0;
   std::vector<int> readers[2];   // who reads what the half holds
+  bool messages = false;         // from some
   bool spins = false;            // there is a core for each process of the machine
   bool several_threads = false;  // make calls that all processes make
   bool joined = false;

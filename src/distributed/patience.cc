@@ -94,6 +94,7 @@ void Patience::until(Seat& seat, std::atomic<std::uint32_t>& counter, std::uint3
     const std::uint32_t now = counter.load(std::memory_order_acquire);
     if (reached(now, number)) return;
     if (is_asked_by(rank_)) answer(subject_, rank_);
+    if (const int r = asking_by_message(); r >= 0) answer_by_message(subject_, r);
     if (seat.broken.load(std::memory_order_acquire)) fail_for(subject_, rank_, "gave up");
     if (seat.ending.load(std::memory_order_acquire) &&
         !reached(counter.load(std::memory_order_acquire), number))
@@ -134,6 +135,10 @@ void Patience::until(TesseraRequest*& request) {
       if (rank_ != kAllThatLive && seat.broken.load(std::memory_order_acquire)) left = r;
     }
     if (!long_ago) continue;
+    if (const int r = asking_by_message(); r >= 0) {
+      if (rank_ != kAllThatLive) answer_by_message(subject_, r);
+      tell_asked(subject_, r);
+    }
     // What it gave up at may have come here, too: that is looked at first.
     if (left >= 0 && std::exchange(gone, true)) fail_for(subject_, left, "gave up");
     if (rank_ != kAllThatLive) look_at_the_clock();

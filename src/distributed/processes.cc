@@ -2,6 +2,8 @@
 
 #include "base/process.h"
 #include "base/settings.h"
+#include "base/warning.h"
+#include "distributed/disagreement.h"
 #include "distributed/order.h"
 #include "distributed/patience.h"
 #include "distributed/plugin.h"
@@ -109,6 +111,7 @@ void look_around(All& a, const SourceLoc& loc) {
   for (std::size_t r = 0; r < count; ++r) {
     const std::int32_t* const theirs = all.data() + r * told.size();
     a.peers[r].direct = told[r] && theirs[self];
+    a.messages |= r != self && !a.peers[r].direct;
     a.machine.push_back(theirs[count]);
   }
 }
@@ -121,13 +124,17 @@ void leave() {
   Seat& mine = a.mine();
   if (mine.broken.load()) {
     // Whatever this process thinks of how it ends, its work was not done. Those who waited for it
-    // have time to say so, too.
+    // have time to say so, too; those of other machines, who cannot be seen, a second of it.
     const std::int64_t begin = monotonic_ns();
+    const auto waited = [&] { return static_cast<double>(monotonic_ns() - begin) * 1e-9; };
     const auto is_over = [](const Seat* s) { return s->ending.load() || !lives(*s); };
     mine.ending.store(1, std::memory_order_release);
-    while (!std::all_of(a.seats.begin(), a.seats.end(), is_over) &&
-           static_cast<double>(monotonic_ns() - begin) * 1e-9 < std::min(a.timeout, 2.0))
+    while (
+        (!std::all_of(a.seats.begin(), a.seats.end(), is_over) || (a.messages && waited() < 1.0)) &&
+        waited() < std::min(a.timeout, 2.0)) {
+      if (const int r = asking_by_message(); r >= 0) tell_asked(Subject{0, "", "exit", {}}, r);
       ::usleep(1000);
+    }
     std::lock_guard lock(a.plugin);
     a.transport.abort(&a.transport, EXIT_FAILURE);
     return;
@@ -150,19 +157,50 @@ void leave() {
 
 }  // namespace
 
+namespace {
+// How many processes this one's step has; 0 where srun did not start it.
+long started_by_srun() {
+  const std::string n = settings::environment("SLURM_STEP_NUM_TASKS");
+  return n.empty() ? 0 : std::atol(n.c_str());
+}
+}  // namespace
+
 bool launched() {
   if (settings::text("TESSERA_TRANSPORT") == "none") return false;
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
-    if (const std::string value = settings::environment(name); !value.empty())
-      return name == std::string("PMIX_RANK") || value != "1";
-  return false;
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const std::string value = settings::environment(name); !value.empty()) return value != "1";
+  // PMIx itself does not say how many there are. srun does, where it is srun's; of jobs that are put
+  // together from several it says it of each.
+  if (!settings::environment("PMIX_RANK").empty())
+    return !settings::environment("PMIX_NAMESPACE").starts_with("slurm.") ||
+           !settings::environment("SLURM_HET_SIZE").empty() || started_by_srun() != 1;
+  const std::string here = settings::environment("MPI_LOCALNRANKS");
+  return !here.empty() && here != "1";
 }
 
+namespace {
+// Without PMI srun starts processes that cannot find each other. That may be meant.
+void warn_of_strangers(const SourceLoc& loc) {
+  static std::atomic<bool> warned{false};
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
+    if (!settings::environment(name).empty()) return;
+  const long n = started_by_srun();
+  if (n > 1 && settings::text("TESSERA_TRANSPORT") != "none" && !warned.exchange(true))
+    warn(Message("initialize")
+             .problem("srun started " + std::to_string(n) +
+                      " processes and nothing that joins them: each of them is for itself")
+             .rule("processes find each other by PMIx, of which srun says where it is")
+             .from(loc)
+             .advice("srun --mpi=pmix, or TESSERA_TRANSPORT=none where it is meant so"));
+}
+}  // namespace
+
 void join(const JoinOptions& options) {
+  if (!launched()) return warn_of_strangers(options.loc);
   static std::mutex once;
   std::lock_guard lock(once);
   All& a = all();
-  if (a.joined || !launched()) return;
+  if (a.joined) return;
   open_plugin(a.transport, options.loc);
   const TesseraTransport& t = a.transport;
   a.timeout = options.timeout_seconds;

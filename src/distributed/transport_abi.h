@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#define TESSERA_TRANSPORT_VERSION 1
+#define TESSERA_TRANSPORT_VERSION 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +34,8 @@ typedef struct TesseraTransport {
   int (*receive)(struct TesseraTransport*, int from, int tag, void* to, size_t bytes,
                  TesseraRequest**);
   int (*test)(struct TesseraTransport*, TesseraRequest**, int* over);
+  /* Whose message of that tag has come and is not received yet: of one of them, or -1. */
+  int (*probe)(struct TesseraTransport*, int tag, int* from);
 
   /* Memory that the processes of this machine share: `bytes` of each, by place in `node`. All of
      them take part, and wait for each other. It is zero. */

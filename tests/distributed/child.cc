@@ -4,6 +4,7 @@
 
 #include "plan/transformer.h"
 
+#include <link.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -878,7 +880,7 @@ void differ_in_loops() {
   f(rows()).block_until_ready();
 }
 // One process sends, and does not read what the other one has.
-void differ_one_way() {
+void differ_one_way_and_end() {
   const auto f = ts::pmap(
       [&](Array v) {
         if (ts::process_index() == 1) v = v * 3;
@@ -886,6 +888,9 @@ void differ_one_way() {
       },
       {.axis_name = "i"});
   f(rows()).block_until_ready();
+}
+void differ_one_way() {
+  differ_one_way_and_end();
   sum(rows()).block_until_ready();
 }
 // An exception that one process alone catches, which goes on with what comes next.
@@ -960,6 +965,25 @@ void read_others() {
 }
 void place_on_others() { (void)ts::device_put(rows(), ts::Device{7 - 4 * ts::process_index()}); }
 
+// What of MPI is in this process once it has computed.
+void loaded() {
+  const Array x = ts::jit([](Array v) { return ts::sin(v) * 2; })(rows());
+  const Array y = ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"})(x);
+  y.block_until_ready();
+  std::set<std::string> found;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) {
+        const std::string name = std::filesystem::path(info->dlpi_name).filename();
+        if (name.starts_with("libmpi") || name.starts_with("libtessera_mpi"))
+          static_cast<std::set<std::string>*>(to)->insert(name.substr(0, name.find('.')));
+        return 0;
+      },
+      &found);
+  std::string text = "process " + std::to_string(ts::process_index()) + " of " +
+                     std::to_string(ts::process_count()) + ":";
+  for (const std::string& name : found) text += " " + name;
+  std::puts(text.c_str());
+}
 void count() {
   std::printf("process %d of %d: devices %s, %d of them mine %s\n", ts::process_index(),
               ts::process_count(), std::to_string(ts::devices().size()).c_str(),
@@ -970,52 +994,55 @@ void count() {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const std::map<std::string, std::function<void()>> modes{{"maps", maps},
-                                                           {"steps", steps},
-                                                           {"arrays", arrays},
-                                                           {"count", count},
-                                                           {"finish_late", finish_late},
-                                                           {"meshes", meshes},
-                                                           {"large", large},
-                                                           {"sums", sums},
-                                                           {"beside", beside},
-                                                           {"beside_plans", beside_plans},
-                                                           {"leave_beside", leave_beside},
-                                                           {"transformers", transformers},
-                                                           {"hooks", hooks},
-                                                           {"scans", scans},
-                                                           {"local_data", local_data},
-                                                           {"data_set", data_set},
-                                                           {"odd_ones", odd_ones},
-                                                           {"ways", ways},
-                                                           {"some", some},
-                                                           {"two_meshes", two_meshes},
-                                                           {"mixed_ways", mixed_ways},
-                                                           {"first_ones", first_ones},
-                                                           {"threads", threads},
-                                                           {"like_threads", like_threads},
-                                                           {"more_threads", more_threads},
-                                                           {"race", race_threads},
-                                                           {"explain", explain},
-                                                           {"calibrate", calibrate},
-                                                           {"table", table},
-                                                           {"differ", differ},
-                                                           {"differ_within", differ_within},
-                                                           {"differ_in_shapes", differ_in_shapes},
-                                                           {"differ_in_loops", differ_in_loops},
-                                                           {"differ_one_way", differ_one_way},
-                                                           {"go_on_alone", go_on_alone},
-                                                           {"exhaust", exhaust},
-                                                           {"bad_file", bad_file},
-                                                           {"profile", profile},
-                                                           {"leave", leave},
-                                                           {"die", die},
-                                                           {"hang", hang},
-                                                           {"give_up", give_up},
-                                                           {"read", read_others},
-                                                           {"other_shapes", gather_other_shapes},
-                                                           {"other_calls", come_to_other_calls},
-                                                           {"place", place_on_others}};
+  const std::map<std::string, std::function<void()>> modes{
+      {"maps", maps},
+      {"steps", steps},
+      {"arrays", arrays},
+      {"count", count},
+      {"loaded", loaded},
+      {"finish_late", finish_late},
+      {"meshes", meshes},
+      {"large", large},
+      {"sums", sums},
+      {"beside", beside},
+      {"beside_plans", beside_plans},
+      {"leave_beside", leave_beside},
+      {"transformers", transformers},
+      {"hooks", hooks},
+      {"scans", scans},
+      {"local_data", local_data},
+      {"data_set", data_set},
+      {"odd_ones", odd_ones},
+      {"ways", ways},
+      {"some", some},
+      {"two_meshes", two_meshes},
+      {"mixed_ways", mixed_ways},
+      {"first_ones", first_ones},
+      {"threads", threads},
+      {"like_threads", like_threads},
+      {"more_threads", more_threads},
+      {"race", race_threads},
+      {"explain", explain},
+      {"calibrate", calibrate},
+      {"table", table},
+      {"differ", differ},
+      {"differ_within", differ_within},
+      {"differ_in_shapes", differ_in_shapes},
+      {"differ_in_loops", differ_in_loops},
+      {"differ_one_way", differ_one_way},
+      {"differ_one_way_and_end", differ_one_way_and_end},
+      {"go_on_alone", go_on_alone},
+      {"exhaust", exhaust},
+      {"bad_file", bad_file},
+      {"profile", profile},
+      {"leave", leave},
+      {"die", die},
+      {"hang", hang},
+      {"give_up", give_up},
+      {"read", read_others},
+      {"other_shapes", gather_other_shapes},
+      {"other_calls", come_to_other_calls},
+      {"place", place_on_others}};
   if (argc != 2 || !modes.count(argv[1])) return 2;
   // A second only where it is to be over: a busy machine takes longer to come to a collective.
   const std::string mode = argv[1];

@@ -189,24 +189,60 @@ TEST(Faults, ProgramsThatDifferAreNamedByBoth) {
 // One that only sent has gone on meanwhile.
 TEST(Faults, ProgramsThatDifferAreNamedByWhoWentOn) {
   NEEDS_A_LAUNCHER();
-  const std::string ending =
-      "  - process 0 (H): S\n  - process 1 (H): S\n"
-      "  rule: all processes make the same calls in the same order\n"
-      "  from: child.cc:L\n"
-      "  try: look for what depends on process_index(), on a clock or on files that differ\n";
   const std::string here =
                         "c: f32[4] = ppermute b [axes=(\"i\"), size=8, perm=((7, 0))], child.cc:L",
                     there = "c: i32[] = constant [value=i32[] 3, weak=true], child.cc:L";
-  EXPECT_EQ(
-      said_whatever_stands(2, "differ_one_way"),
-      "process 0: ppermute: process 1 came to ppermute of 'pmap(child.cc:L)', child.cc:L, this "
-      "one to ppermute of 'pmap(child.cc:L)', child.cc:L\n"
-      "  - the first equation that differs is here " +
-          here + "\n  - and in process 1 " + there + "\n" + ending +
-          "process 1: psum: process 0 came to ppermute of 'pmap(child.cc:L)', child.cc:L, this "
-          "one to 'pmap(child.cc:L)'\n"
-          "  - the first equation that differs is here " +
-          there + "\n  - and in process 0 " + here + "\n" + ending);
+  for (const std::string apart : {"0", "1"}) {
+    SCOPED_TRACE(apart == "1" ? "by messages" : "by memory");
+    ::setenv("TESSERA_APART", apart.c_str(), 1);
+    const auto ending = [&](int process) {
+      std::string text;
+      for (const int p : {0, 1})
+        text += "  - process " + std::to_string(p) +
+                (apart == "1" && p != process ? ": on another machine\n" : " (H): S\n");
+      return text +
+             "  rule: all processes make the same calls in the same order\n"
+             "  from: child.cc:L\n"
+             "  try: look for what depends on process_index(), on a clock or on files that "
+             "differ\n";
+    };
+    EXPECT_EQ(
+        said_whatever_stands(2, "differ_one_way"),
+        "process 0: ppermute: process 1 came to ppermute of 'pmap(child.cc:L)', child.cc:L, this "
+        "one to ppermute of 'pmap(child.cc:L)', child.cc:L\n"
+        "  - the first equation that differs is here " +
+            here + "\n  - and in process 1 " + there + "\n" + ending(0) +
+            "process 1: psum: process 0 came to ppermute of 'pmap(child.cc:L)', child.cc:L, this "
+            "one to 'pmap(child.cc:L)'\n"
+            "  - the first equation that differs is here " +
+            there + "\n  - and in process 0 " + here + "\n" + ending(1));
+  }
+  ::unsetenv("TESSERA_APART");
+}
+
+// One that only sent and has come to its end shows what it sent to who finds out, before that one's
+// error ends both.
+TEST(Faults, ProgramsThatDifferAreNamedThoughTheOtherOneHasEnded) {
+  NEEDS_A_LAUNCHER();
+  for (const char* apart : {"0", "1"}) {
+    SCOPED_TRACE(apart[0] == '1' ? "by messages" : "by memory");
+    ::setenv("TESSERA_APART", apart, 1);
+    EXPECT_EQ(
+        said_whatever_stands(2, "differ_one_way_and_end"),
+        std::string("process 0: ppermute: process 1 came to ppermute of 'pmap(child.cc:L)', "
+                    "child.cc:L, this one to ppermute of 'pmap(child.cc:L)', child.cc:L\n"
+                    "  - the first equation that differs is here c: f32[4] = ppermute b "
+                    "[axes=(\"i\"), size=8, perm=((7, 0))], child.cc:L\n"
+                    "  - and in process 1 c: i32[] = constant [value=i32[] 3, weak=true], "
+                    "child.cc:L\n"
+                    "  - process 0 (H): S\n") +
+            (apart[0] == '1' ? "  - process 1: on another machine\n" : "  - process 1 (H): S\n") +
+            "  rule: all processes make the same calls in the same order\n"
+            "  from: child.cc:L\n"
+            "  try: look for what depends on process_index(), on a clock or on files that "
+            "differ\n");
+  }
+  ::unsetenv("TESSERA_APART");
 }
 
 // Of four, too: who does not find out himself is told by those that he waits for.

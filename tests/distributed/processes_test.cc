@@ -16,6 +16,7 @@
 #include <iterator>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -84,6 +85,63 @@ TEST(Devices, AreNumberedThroughTheProcesses) {
         "process 1 of 2: devices 8, 4 of them mine [CpuDevice(id=4), CpuDevice(id=5), "
         "CpuDevice(id=6), CpuDevice(id=7)]\n"})
     EXPECT_NE(o.out.find(line), std::string::npos) << o.out;
+}
+
+// A program neither links nor loads MPI, but where a launcher started it with others.
+TEST(Mpi, IsWhereThereAreSeveralProcesses) {
+  NEEDS_A_LAUNCHER();
+  const auto loaded = [](int processes) {
+    const Outcome o = run(processes, "loaded");
+    EXPECT_EQ(o.code, 0) << o.out;
+    return o.out;
+  };
+  EXPECT_EQ(loaded(0), "process 0 of 1:\n");
+  EXPECT_EQ(loaded(1), "process 0 of 1:\n");
+  const std::string two = loaded(2);
+  static const std::regex both("process (\\d) of 2:( libmpi\\w*)+ libtessera_mpi\n");
+  std::set<std::string> processes;
+  for (auto at = std::sregex_iterator(two.begin(), two.end(), both); at != std::sregex_iterator();
+       ++at)
+    processes.insert((*at)[1]);
+  EXPECT_EQ(processes, (std::set<std::string>{"0", "1"})) << two;
+  ::setenv("TESSERA_TRANSPORT", "none", 1);
+  EXPECT_EQ(loaded(2), "process 0 of 1:\nprocess 0 of 1:\n");
+  ::unsetenv("TESSERA_TRANSPORT");
+}
+// Of a file, the libraries that it is linked with, and those that these are.
+TEST(Mpi, IsLinkedByThePlugInAlone) {
+  const auto libraries = [](const std::string& file) {
+    const Outcome o = run("ldd " + file);
+    EXPECT_EQ(o.code, 0) << o.out;
+    EXPECT_NE(o.out.find("libstdc++.so"), std::string::npos) << file << ": " << o.out;
+    return o.out;
+  };
+  std::istringstream files(DISTRIBUTED_LINKED);
+  std::string file;
+  while (std::getline(files, file, ','))
+    EXPECT_EQ(libraries(file).find("libmpi"), std::string::npos) << file;
+  EXPECT_NE(libraries(DISTRIBUTED_PLUGIN).find("libmpi"), std::string::npos);
+}
+
+// srun says how many it started; PMIx does not. Two that have nothing to find each other by are told.
+TEST(Mpi, IsWhereSrunStartedSeveralProcesses) {
+  const auto counted = [](const std::string& environment) {
+    return run("env " + environment + " " + DISTRIBUTED_CHILD + " loaded");
+  };
+  const std::string alone = "process 0 of 1:\n";
+  EXPECT_EQ(counted("SLURM_STEP_NUM_TASKS=1 PMIX_RANK=0 PMIX_NAMESPACE=slurm.pmix.7.0").out, alone);
+  EXPECT_EQ(counted("SLURM_STEP_NUM_TASKS=1").out, alone);
+  static const std::regex place("child\\.cc:\\d+");
+  EXPECT_EQ(std::regex_replace(counted("SLURM_STEP_NUM_TASKS=2").out, place, "child.cc:L"),
+            "tessera warning: initialize: srun started 2 processes and nothing that joins them: "
+            "each of them is for "
+            "itself\n"
+            "  rule: processes find each other by PMIx, of which srun says where it is\n"
+            "  from: child.cc:L\n"
+            "  try: srun --mpi=pmix, or TESSERA_TRANSPORT=none where it is meant so\n" +
+                alone);
+  EXPECT_EQ(counted("SLURM_STEP_NUM_TASKS=2 TESSERA_TRANSPORT=none").out, alone);
+  EXPECT_EQ(counted("SLURM_STEP_NUM_TASKS=2 OMPI_COMM_WORLD_SIZE=1").out, alone);
 }
 
 // An axis between processes is called so; one between machines costs more where nobody says what.
