@@ -1,6 +1,6 @@
 """Makes the tables and the picture of docs/scaling.md: plans for up to 4,096 devices, and what the runtime keeps for devices.
 
-    python3 bench/scaling/scaling.py             # prints; `ninja -C build/release scaling_plans scaling_bookkeeping` before
+    python3 bench/scaling/scaling.py             # prints; `ninja -C build/release scaling_plans scaling_bookkeeping rows_bench` before
     python3 bench/scaling/scaling.py --write     # puts it into docs/scaling.md and docs/images/scaling.svg
 
 Plans need no particular machine. The runtime is measured here, so on a quiet machine, in up to 16 processes where a launcher is found.
@@ -12,10 +12,12 @@ import json
 import os
 import pathlib
 import shutil
+import statistics
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LEVELS = {"device": "inside a machine", "machine": "between machines", "rack": "between racks"}
+DEVICES = (4, 96, 1024)  # of the steps that are timed
 COLOURS = {"work": "#8c96a3", "device": "#3b7dd8", "machine": "#e0a030", "rack": "#c8453c"}
 
 
@@ -126,6 +128,38 @@ def runtime_table(rows):
     return table(head, lines)
 
 
+def training(program, rounds=5):
+    """Steps on several numbers of devices, in turn: {model: {devices: median seconds}}."""
+    process = subprocess.Popen([program, "--devices", str(max(DEVICES)), "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def step(row):
+        print(f"time {row} 0.5", file=process.stdin, flush=True)
+        status, wall, *_ = process.stdout.readline().split()
+        assert status == "ok", row
+        return float(wall) * 1e-6
+
+    times = {model: {n: [] for n in DEVICES} for model in ("mlp_3072", "cnn_3072")}
+    for _ in range(rounds):
+        for model, of in times.items():
+            for n in DEVICES:
+                of[n].append(step(f"{model}/{n}"))
+    process.stdin.close()
+    process.wait()
+    return {model: {n: statistics.median(x) for n, x in of.items()} for model, of in times.items()}
+
+
+def training_table(times):
+    head = ["devices", "examples a device"] + [f"{title}, a step | more than on {DEVICES[0]}, a device more" for title in ("MLP", "CNN")]
+    lines = []
+    for n in DEVICES:
+        line = [f"{n:,}", str(3072 // n)]
+        for of in times.values():
+            slope = (of[n] - of[DEVICES[0]]) / (n - DEVICES[0]) if n > DEVICES[0] else None
+            line += [text(of[n], "s"), "" if slope is None else ("-" if slope < 0 else "") + text(abs(slope), "s")]
+        lines.append(line)
+    return table(" | ".join(head).split(" | "), lines)
+
+
 def put(page, name, content):
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     before, rest = page.split(begin)
@@ -136,18 +170,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--layers", default="48")
-    parser.add_argument("--only", choices=["plans", "runtime"])
+    parser.add_argument("--only", choices=["plans", "runtime", "training"])
     parser.add_argument("--write", action="store_true", help="put the results into docs/scaling.md")
     args = parser.parse_args()
     parts = {}
     svg = None
-    if args.only != "runtime":
+    if args.only in (None, "plans"):
         run = subprocess.run([args.build / "bench/scaling_plans", args.layers], check=True, capture_output=True, text=True)
         forms = by_form([json.loads(line) for line in run.stdout.splitlines()])
         parts["links"] = links_table(next(iter(forms.values()))[-1])
         parts["plans"] = "\n".join(f"### {form.capitalize()}\n\n" + plan_table(plans) for form, plans in forms.items())
         svg = picture(forms)
-    if args.only != "plans":
+    if args.only in (None, "training"):
+        when = datetime.datetime.now(datetime.timezone.utc).strftime("Measured on %Y-%m-%d %H:%M UTC")
+        parts["training"] = f"{when}, {os.cpu_count()} cores.\n\n" + training_table(training(args.build / "bench/rows_bench"))
+    if args.only in (None, "runtime"):
         program = args.build / "bench/scaling_bookkeeping"
         alone = [bookkeeping(program, n, 1) for n in (8, 64, 256, 1024, 4096)]
         few = [bookkeeping(program, 4 * p, p) for p in (1, 2, 4, 8, 16)]
