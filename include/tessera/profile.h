@@ -1,4 +1,8 @@
-// Profiles: what ran when, for chrome://tracing and Perfetto.
+// Profiles: what ran when, for chrome://tracing and Perfetto; and how much work it was.
+//
+//   const ts::WorkCounter counter;
+//   step(model, x, y);
+//   counter.total().flops          // what step.explain(model, x, y).flops predicts
 #pragma once
 
 #include <tessera/config.h>
@@ -28,6 +32,36 @@ class TESSERA_API Profile {
   std::string path_;
   std::source_location loc_;
   bool running_ = true;
+};
+
+/// What programs did, on one device.
+struct MeasuredWork {
+  double flops = 0;           // as Plan::flops
+  double memory_traffic = 0;  // bytes, as Plan::memory_traffic
+  bool operator==(const MeasuredWork&) const = default;
+};
+
+/// Counts from construction to destruction what compiled programs do, eager operations too, on all
+/// threads: each kernel and library call as often as it runs, by the costs of its ops at its
+/// shapes. A loop's body counts for the turns that were taken, of branches the one that was.
+///
+/// What devices have in common counts for each of them: figures are those of one device, of a
+/// program for several the mean over those of this process, where they went different ways. A
+/// product over the rows of all devices, which stands for their own products and the sum of these,
+/// counts a device's rows. `flops` are the same with TESSERA_ISOLATE=1 and without; how operations
+/// are put together in kernels, which is what `memory_traffic` depends on, can differ: plans have
+/// it as with it. Calls that fail do not count. Without a counter a call costs nothing more.
+class TESSERA_API WorkCounter {
+ public:
+  WorkCounter();
+  ~WorkCounter();
+  WorkCounter(const WorkCounter&) = delete;
+  WorkCounter& operator=(const WorkCounter&) = delete;
+  /// Of the calls since it was made; waits for those that are under way.
+  MeasuredWork total() const;
+
+ private:
+  MeasuredWork before_;
 };
 
 /// auto p = ts::profile("trace.json");

@@ -44,9 +44,10 @@ Plan make(const Question& question, const PlanOptions& options) {
     if (p.collectives[i].equation != PlannedCollective::none)
       p.equations[p.collectives[i].equation].collectives.push_back(i);
   if (options.memory) {
-    DeviceMemory memory = memory_of(divided, question.donated);
+    DeviceMemory memory = memory_of(divided, question.donated, options);
     p.temporary_bytes = memory.bytes;
     p.donated_bytes = memory.donated;
+    p.memory_traffic = memory.traffic;
     p.steps = std::move(memory.steps);
   }
   p.timeline.push_back({0, p.devices, std::move(work.spans)});

@@ -1,5 +1,6 @@
 #include "plan/memory.h"
 
+#include "base/message.h"
 #include "codegen/plan/plan.h"
 
 #include <algorithm>
@@ -43,9 +44,49 @@ std::int64_t most_local(const tapes::Tape& tape) {
   return most;
 }
 
+struct Traffic {
+  double bytes = 0, seconds = 0;
+  void add(double times, const Traffic& other) {
+    bytes += times * other.bytes;
+    seconds += times * other.seconds;
+  }
+};
+
+// Of one device, which has its instance of each step. Of a while loop one turn counts, of branches
+// the costliest.
+Traffic traffic_of(const tapes::Tape& tape, const PlanOptions& options) {
+  Traffic all;
+  for (const tapes::Phase& phase : tape.phases)
+    for (const tapes::Step& step : phase.steps) {
+      all.add(1, {step.work.bytes, std::max(step.work.flops / options.peak_flops,
+                                            step.work.bytes / options.memory_bandwidth)});
+      Traffic costliest;
+      for (const auto& body : step.bodies) {
+        const Traffic inside = traffic_of(*body, options);
+        if (step.kind == tapes::Step::Kind::scan)
+          all.add(static_cast<double>(step.length), inside);
+        else if (step.kind == tapes::Step::Kind::while_)
+          all.add(1, inside);
+        else if (inside.seconds > costliest.seconds)
+          costliest = inside;
+      }
+      all.add(1, costliest);
+    }
+  return all;
+}
+
 }  // namespace
 
-DeviceMemory memory_of(const Divided& d, const std::vector<bool>& donated) {
+DeviceMemory memory_of(const Divided& d, const std::vector<bool>& donated,
+                       const PlanOptions& plan_options) {
+  // The planner has tables by device.
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  if (d.mesh->size() > kMost)
+    Message("plan")
+        .problem("the mesh has " + std::to_string(d.mesh->size()) + " devices")
+        .rule("memory is planned for at most " + std::to_string(kMost))
+        .advice("a smaller mesh, or f.lower(...).plan({.memory = false}), which has all else")
+        .raise<ShardingError>();
   // Each device for itself: every value is there once a device.
   tapes::PlanOptions options;
   options.apart.all = true;
@@ -53,6 +94,7 @@ DeviceMemory memory_of(const Divided& d, const std::vector<bool>& donated) {
   const std::shared_ptr<const tapes::Tape> tape = tapes::plan(*d.simplified, options);
   DeviceMemory m;
   const std::int64_t devices = std::max<std::int64_t>(1, d.mesh->axes.empty() ? 1 : d.mesh->size());
+  m.traffic = traffic_of(*tape, plan_options).bytes;
   m.bytes = (tape->arena_bytes + devices - 1) / devices + most_local(*tape);
 
   for (const tapes::Result& r : tape->results)
@@ -77,7 +119,13 @@ DeviceMemory memory_of(const Divided& d, const std::vector<bool>& donated) {
     change[static_cast<std::size_t>(lives[i].last) + 1] -= one;
   }
   std::int64_t live = 0;
-  for (std::size_t i = 0; i < m.steps.size(); ++i) m.steps[i].live = live += change[i];
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < m.steps.size(); ++i) {
+    m.steps[i].live = live += change[i];
+    most = std::max(most, live);
+  }
+  // Of a program around regions the arena has values of all devices and such as are whole.
+  if (!d.made && devices > 1 && d.of_device() == d.simplified) m.bytes = most;
   return m;
 }
 

@@ -49,7 +49,7 @@ HostArray row(const HostArray& x, std::int64_t i) {
 
 class Runner {
  public:
-  explicit Runner(const MeshShape& mesh) : mesh_(mesh) {}
+  Runner(const MeshShape& mesh, const Evaluated& evaluated) : mesh_(mesh), evaluated_(evaluated) {}
 
   /// `inputs[k]` belongs to devices[k]; so do the results.
   std::vector<Arrays> run(const Program& p, const Devices& devices,
@@ -78,13 +78,14 @@ class Runner {
     if (eqn.op->lowering == Lowering::collective) return exchange(eqn, devices, in);
     const std::optional<Flow> flow = flow_of(eqn);
     if (flow && flow->kind == Flow::Kind::region) return region(eqn, devices, in);
-    if (has_collectives(eqn)) return nested(*flow, devices, in);
+    if (flow && (evaluated_ || has_collectives(eqn))) return nested(*flow, devices, in);
     if (!eqn.op->evaluate) throw InternalError("op '" + eqn.op->name + "' has no evaluator");
     std::vector<Arrays> out(devices.size());
     for (std::size_t k = 0; k < devices.size(); ++k) {
       for (Var v : eqn.outputs) out[k].emplace_back(p.types[v].dtype, p.types[v].shape);
       eqn.op->evaluate({eqn.attrs, in[k], out[k]});
     }
+    if (evaluated_) evaluated_(p, eqn, devices.size());
     return out;
   }
 
@@ -117,7 +118,7 @@ class Runner {
         for (std::size_t i = 0; i < in[k].size(); ++i)
           own.push_back(block_of(in[k][i], s.in_specs[i], s.mesh, d));
       }
-    const std::vector<Arrays> made = Runner(mesh).run(*s.body, inner, blocks);
+    const std::vector<Arrays> made = Runner(mesh, evaluated_).run(*s.body, inner, blocks);
     std::vector<Arrays> out(devices.size());
     for (std::size_t k = 0; k < devices.size(); ++k)
       for (std::size_t i = 0; i < s.out_specs.size(); ++i) {
@@ -266,15 +267,17 @@ class Runner {
   }
 
   const MeshShape& mesh_;
+  const Evaluated& evaluated_;
 };
 
 }  // namespace
 
 std::vector<std::vector<HostArray>> evaluate_spmd(const Program& body, const MeshShape& mesh,
-                                                  std::span<const std::vector<HostArray>> inputs) {
+                                                  std::span<const std::vector<HostArray>> inputs,
+                                                  const Evaluated& evaluated) {
   Devices all;
   for (std::int64_t d = 0; d < mesh.size(); ++d) all.push_back(d);
-  return Runner(mesh).run(body, all, {inputs.begin(), inputs.end()});
+  return Runner(mesh, evaluated).run(body, all, {inputs.begin(), inputs.end()});
 }
 
 }  // namespace tessera::inline v0::spmd

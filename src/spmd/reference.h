@@ -7,16 +7,22 @@
 #include "ir/mesh.h"
 #include "ir/program.h"
 
+#include <functional>
 #include <span>
 #include <vector>
 
 namespace tessera::inline v0::spmd {
 
+/// Is told of each equation that was evaluated, but for collectives and what runs programs, and on
+/// how many devices at once.
+using Evaluated = std::function<void(const Program& p, const Equation& eqn, std::size_t devices)>;
+
 /// `inputs[d]` are device d's, d row-major over the mesh; so are the results. Devices whose
 /// predicates agree run a branch or a round of a loop together. Throws CollectiveError when a
 /// collective waits for a device that does not come.
 std::vector<std::vector<HostArray>> evaluate_spmd(const Program& body, const MeshShape& mesh,
-                                                  std::span<const std::vector<HostArray>> inputs);
+                                                  std::span<const std::vector<HostArray>> inputs,
+                                                  const Evaluated& evaluated = {});
 
 /// The block of `whole` that `spec` gives to a device.
 HostArray block_of(const HostArray& whole, const Spec& spec, const MeshShape& mesh,

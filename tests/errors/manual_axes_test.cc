@@ -24,6 +24,12 @@ MISUSE(manual_axis_that_is_not_there) {
   ts::shard_map([](Array x) { return x; },
                 {.mesh = mesh(), .in_specs = ts::P("data"), .axis_names = {"dat"}})(rows());
 }
+MISUSE(manual_axis_named_twice) {
+  ts::shard_map([](Array x) { return x; }, {.mesh = mesh(),
+                                            .in_specs = ts::P("data"),
+                                            .out_specs = ts::P("data"),
+                                            .axis_names = {"data", "model", "data"}})(rows());
+}
 MISUSE(manual_axes_without_types) {
   ts::shard_map([](Array x) { return x; }, {.mesh = mesh(),
                                             .in_specs = ts::P("data"),

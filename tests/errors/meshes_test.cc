@@ -11,6 +11,11 @@ const ts::Mesh& mesh() {
 MISUSE(mesh_of_more_devices_than_there_are) { ts::Mesh({{"data", 4}, {"model", 8}}); }
 MISUSE(mesh_of_zero_devices) { ts::Mesh({{"data", 0}}); }
 MISUSE(mesh_with_two_axes_of_a_name) { ts::Mesh({{"x", 2}, {"x", 2}}); }
+MISUSE(abstract_mesh_with_two_axes_of_a_name) {
+  ts::Mesh::abstract({{"x", 2}, {"y", 4}, {"x", 1}});
+}
+MISUSE(made_mesh_with_two_axes_of_a_name) { ts::make_mesh({1, 2}, {"x", "x"}, {{0}, {1}}); }
+MISUSE(scope_of_two_axes_of_a_name) { (void)ts::use_mesh(ts::Mesh({{"x", 2}, {"x", 2}})); }
 MISUSE(mesh_with_a_nameless_axis) { ts::Mesh({{"", 2}}); }
 MISUSE(mesh_with_an_odd_name) { ts::Mesh({{"x:y", 2}}); }
 MISUSE(mesh_beyond_all_numbers) {
@@ -21,6 +26,37 @@ MISUSE(sizes_without_names) { ts::make_mesh({2, 2}, {"x"}); }
 MISUSE(size_of_an_unknown_axis) { (void)mesh().size("batch"); }
 MISUSE(scope_of_an_empty_mesh) { (void)ts::use_mesh(ts::Mesh()); }
 MISUSE(spec_with_an_axis_twice) { ts::Sharding(mesh(), ts::P("data", "data")); }
+MISUSE(spec_with_an_axis_twice_in_a_dimension) { ts::Sharding(mesh(), ts::P({"data", "data"})); }
+MISUSE(put_along_an_axis_twice) {
+  ts::device_put(std::pair(ts::ones({4}), ts::ones({4, 4})), mesh(),
+                 {ts::P(), ts::P({"data", "model"}, "model")});
+}
+MISUSE(constraint_along_an_axis_twice) {
+  const auto scope = ts::use_mesh(mesh());
+  ts::jit([](Array x) { return ts::with_sharding_constraint(x, ts::P("data", "data")); })(
+      ts::ones({4, 4}));
+}
+MISUSE(argument_of_a_jit_along_an_axis_twice) {
+  ts::jit([](Array x) { return x; },
+          {.mesh = mesh(), .in_shardings = ts::P({"data", "data"})})(ts::ones({4, 4}));
+}
+MISUSE(result_of_a_jit_along_an_axis_twice) {
+  ts::jit([](Array x) { return x; },
+          {.mesh = mesh(), .out_shardings = ts::P("data", "data")})(ts::ones({4, 4}));
+}
+MISUSE(shard_map_of_an_axis_twice) {
+  ts::shard_map([](Array x) { return x; },
+                {.mesh = mesh(), .in_specs = ts::P("data", "data")})(ts::ones({4, 4}));
+}
+MISUSE(shard_map_to_an_axis_twice) {
+  ts::shard_map([](Array x) { return x; },
+                {.mesh = mesh(), .in_specs = ts::P("data"), .out_specs = ts::P({"data", "data"})})(
+      ts::ones({4, 4}));
+}
+MISUSE(autoshard_of_an_axis_twice) {
+  (void)ts::autoshard([](Array x) { return x * 2; },
+                      {.mesh = mesh(), .in_shardings = ts::P("data", "data")})(ts::ones({4, 4}));
+}
 MISUSE(spec_of_another_mesh) { ts::Sharding(mesh(), ts::P("rows")); }
 MISUSE(spec_longer_than_the_rank) { ts::device_put(ts::ones({4}), mesh(), ts::P("data", "model")); }
 MISUSE(size_that_does_not_divide) {
@@ -46,6 +82,52 @@ MISUSE(rules_that_fit_nothing) {
   ts::specs(Layer{}, {{"w", ts::P()}, {"*", ts::P()}, {"b", ts::P()}, {"layers/*", ts::P()}});
 }
 MISUSE(leaf_without_a_rule) { ts::specs(std::pair(Array(), Array()), {{"0", ts::P()}}); }
+MISUSE(spec_that_leaves_a_dimension_open_that_is_not_there) {
+  ts::jit([](Array x) { return x; },
+          {.mesh = mesh(), .in_shardings = ts::P("data", ts::none, ts::unconstrained)})(
+      ts::ones({4, 4}));
+}
+MISUSE(constraint_that_leaves_a_dimension_open_that_is_not_there) {
+  ts::jit([](Array x) { return ts::with_sharding_constraint(x, ts::P("data", ts::unconstrained)); },
+          {.mesh = mesh()})(ts::ones({4}));
+}
+MISUSE(parts_of_a_sharding_without_devices) {
+  const auto scope = ts::use_mesh(mesh());  // which is not that of the sharding
+  ts::make_array_from_callback({4}, ts::Sharding(), [](const auto&) { return ts::ones({4}); });
+}
+MISUSE(single_parts_of_a_sharding_without_devices) {
+  const auto scope = ts::use_mesh(mesh());
+  ts::make_array_from_single_device_arrays({4}, ts::Sharding(), {ts::ones({4})});
+}
+MISUSE(local_data_of_a_sharding_without_devices) {
+  const auto scope = ts::use_mesh(mesh());
+  ts::make_array_from_process_local_data(ts::Sharding(), ts::ones({4}));
+}
+MISUSE(constraint_to_a_sharding_without_devices) {
+  ts::jit([](Array x) { return ts::with_sharding_constraint(x, ts::Sharding()); },
+          {.mesh = mesh()})(ts::ones({4}));
+}
+MISUSE(parts_of_a_negative_shape) {
+  ts::make_array_from_callback({-4, 4}, ts::Sharding(mesh(), ts::P("data")), [](const auto&) {
+    return ts::ones({4, 4});
+  });
+}
+MISUSE(ranges_of_a_negative_shape) { (void)ts::Sharding(mesh(), ts::P("data")).indices({-2}); }
+MISUSE(constraint_inside_pmap) {
+  ts::pmap([](Array x) { return ts::with_sharding_constraint(x, ts::Sharding(mesh(), ts::P())); })(
+      ts::ones({4, 4}));
+}
+MISUSE(local_data_of_a_negative_shape) {
+  ts::make_array_from_process_local_data(ts::Sharding(mesh(), ts::P("data")), ts::ones({4}),
+                                         ts::Shape{-4});
+}
+MISUSE(sharding_on_a_device_that_is_not_there) { ts::Sharding(ts::Device{99}); }
+MISUSE(sharded_jit_inside_shard_map) {
+  const auto f = ts::jit([](Array x) { return x * 2; }, {.mesh = mesh(), .in_shardings = ts::P()});
+  ts::shard_map(
+      [&](Array x) { return f(x); },
+      {.mesh = mesh(), .in_specs = ts::P("data"), .out_specs = ts::P("data")})(ts::ones({4}));
+}
 MISUSE(part_of_another_shape) {
   ts::make_array_from_callback({4}, ts::Sharding(mesh(), ts::P("data")),
                                [](const auto&) { return ts::ones({3}); });

@@ -1,11 +1,12 @@
 // A training step of a transformer block with Adam under the layouts that people use: what it
-// exchanges, to the byte, and that it is the step of one device.
+// exchanges, to the byte, how much work it is, and that it is the step of one device.
 #include "transformer.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 
 namespace ts = tessera;
@@ -114,7 +115,15 @@ void expect_step(const Layout& l) {
   options.alternatives = 0;
   options.memory = false;
   EXPECT_EQ(exchanged(step.lower(m, state, ids, labels).plan(options)), l.exchanged);
+  const ts::WorkCounter counter;
   const auto [got, got_state, got_loss] = step(m, state, ids, labels);
+  const ts::MeasuredWork work = counter.total();
+  options.memory = true;
+  const ts::Plan plan = step.lower(m, state, ids, labels).plan(options);
+  EXPECT_EQ(work.flops, plan.flops);
+  // Kernels are planned for devices that share nothing.
+  if (const char* text = std::getenv("TESSERA_ISOLATE"); text && std::string(text) == "1")
+    EXPECT_EQ(work.memory_traffic, plan.memory_traffic);
   expect_near(got_loss, want_loss, "loss");
   const auto leaves = ts::tree::leaves(got), wanted = ts::tree::leaves(want);
   ASSERT_EQ(leaves.size(), wanted.size());

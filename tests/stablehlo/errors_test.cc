@@ -84,6 +84,12 @@ std::vector<Mistake> mistakes() {
                "%s = stablehlo.add %x, %y : tensor<f32>\n    stablehlo.return %s : tensor<f32>\n  "
                "}) : (" +
                t + ") -> " + t)},
+      {"a program for each device along an axis twice",
+       "sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\nfunc.func @main(%a: tensor<4xf32>) -> tensor<4xf32> "
+       "{\n  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{\"x\"}]>] "
+       "out_shardings=[<@mesh, [{\"x\"}]>] manual_axes={\"x\", \"x\"} (%b: tensor<2xf32>) {\n    "
+       "sdy.return %b : tensor<2xf32>\n  } : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : "
+       "tensor<4xf32>\n}"},
   };
 }
 

@@ -13,14 +13,15 @@ std::string axes_list(const std::vector<std::string>& names) {
 }
 
 namespace {
-[[noreturn]] void no_axis_left(const char* function, BoundAxis::Kind kind, const SourceLoc& loc) {
+[[noreturn]] void no_axis_left(const char* function, BoundAxis::Kind kind, const SourceLoc& loc,
+                               const char* advice = "use vmap inside") {
   Message(function)
       .problem("it is called inside a function that " +
                std::string(kind == BoundAxis::Kind::pmap ? "pmap" : "shard_map") +
                " already runs on devices")
       .rule("a device does not split up further")
       .from(loc)
-      .advice("use vmap inside")
+      .advice(advice)
       .raise<CollectiveError>();
 }
 }  // namespace
@@ -30,18 +31,18 @@ void refuse_nested(const char* function, const SourceLoc& loc) {
     if (a.kind != BoundAxis::Kind::vmap) no_axis_left(function, a.kind, loc);
 }
 
-Around axes_around(const char* function, const SourceLoc& loc) {
+Around axes_around(const char* function, const SourceLoc& loc, const char* advice) {
   Around around;
   for (const BoundAxis& a : AxisScope::bound()) {
     if (a.kind == BoundAxis::Kind::vmap) continue;
-    if (a.kind == BoundAxis::Kind::pmap) no_axis_left(function, a.kind, loc);
+    if (a.kind == BoundAxis::Kind::pmap) no_axis_left(function, a.kind, loc, advice);
     around.mesh = a.mesh;
     const bool automatic = a.kind == BoundAxis::Kind::automatic;
     std::erase(around.automatic, a.name);
     (automatic ? around.automatic : around.manual).push_back(a.name);
   }
   if (!around.mesh.empty() && around.automatic.empty())
-    no_axis_left(function, BoundAxis::Kind::shard_map, loc);
+    no_axis_left(function, BoundAxis::Kind::shard_map, loc, advice);
   return around;
 }
 

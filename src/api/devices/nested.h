@@ -24,7 +24,8 @@ struct Around {
 };
 /// CollectiveError where `function` is called inside a function that runs on devices already and
 /// leaves it no axis.
-Around axes_around(const char* function, const SourceLoc& loc);
+Around axes_around(const char* function, const SourceLoc& loc,
+                   const char* advice = "use vmap inside");
 /// What lies on `mesh` inside that: ShardingError for another mesh, and where `spec` names an axis
 /// that is manual there.
 void check_inside(const char* function, const Around& around, const Mesh& mesh,

@@ -46,6 +46,18 @@ Mesh need_mesh(const char* function, const Mesh& given, const SourceLoc& loc) {
   return mesh;
 }
 
+/// There are some, and they are there.
+void need_devices(const char* function, const Sharding& sharding, const SourceLoc& loc) {
+  if (sharding.mesh().empty())
+    Message(function)
+        .problem("the sharding is of no devices")
+        .rule("an array lies on one or more")
+        .from(loc)
+        .advice("Sharding(mesh, spec), or y.sharding() of another array")
+        .raise<ShardingError>();
+  need_mesh(function, sharding.mesh(), loc);
+}
+
 /// Empty where the data can lie so.
 detail::Misfit place_misfit(const Shape& shape, const Sharding& s) {
   for (std::size_t d = 0; d < s.spec().dims().size(); ++d)
@@ -70,14 +82,7 @@ void need_fit(const char* function, const Shape& shape, const Sharding& s, const
 
 Array device_put(Operand x, const Sharding& sharding) {
   const detail::ArrayImpl& a = detail::need(x.array, "device_put", x.loc);
-  if (sharding.mesh().empty())
-    Message("device_put")
-        .problem("the sharding is of no devices")
-        .rule("an array lies on one or more")
-        .from(x.loc)
-        .advice("Sharding(mesh, spec), or y.sharding() of another array")
-        .raise<ShardingError>();
-  need_mesh("device_put", sharding.mesh(), x.loc);
+  need_devices("device_put", sharding, x.loc);
   need_fit("device_put", a.type.shape, sharding, x.loc);
   return detail::relaid("device_put", x, detail::layout_of(sharding));
 }
@@ -125,8 +130,10 @@ Array with_sharding_constraint(Operand x, const Sharding& sharding) {
   const char* function = "with_sharding_constraint";
   const detail::ArrayImpl& a = detail::need(x.array, function, x.loc);
   const InFunction named(function, x.loc);
-  const detail::Around around = detail::axes_around(function, x.loc);
+  const detail::Around around = detail::axes_around(
+      function, x.loc, "leave it out: a device has its own block, and nobody else reads it");
   if (!detail::Trace::innermost()) return device_put(x, sharding);
+  if (sharding.mesh().empty()) need_devices(function, sharding, x.loc);
   detail::need_scope_mesh(function, sharding.mesh(), x.loc);
   detail::check_inside(function, around, sharding.mesh(), x.loc);
   detail::check_inside(function, around, sharding.spec(), x.loc);
@@ -168,7 +175,7 @@ Array make_array_from_single_device_arrays(const Shape& shape, const Sharding& s
                                            std::source_location loc) {
   const char* function = "make_array_from_single_device_arrays";
   const InFunction named(function, loc);
-  need_mesh(function, sharding.mesh(), loc);
+  need_devices(function, sharding, loc);
   need_fit(function, shape, sharding, loc);
   Message m(function);
   m.from(loc);
@@ -230,7 +237,7 @@ Array make_array_from_callback(const Shape& shape, const Sharding& sharding,
                                std::source_location loc) {
   const char* function = "make_array_from_callback";
   const InFunction named(function, loc);
-  need_mesh(function, sharding.mesh(), loc);
+  need_devices(function, sharding, loc);
   need_fit(function, shape, sharding, loc);
   if (!part)
     Message(function)
@@ -292,7 +299,7 @@ Array make_array_from_process_local_data(const Sharding& sharding, Operand local
   const char* function = "make_array_from_process_local_data";
   const InFunction named(function, local_data.loc);
   const Shape local = detail::need(local_data.array, function, local_data.loc).type.shape;
-  need_mesh(function, sharding.mesh(), local_data.loc);
+  need_devices(function, sharding, local_data.loc);
   Message m(function);
   m.from(local_data.loc);
   const auto rank = static_cast<std::size_t>(local.rank());
@@ -302,6 +309,8 @@ Array make_array_from_process_local_data(const Sharding& sharding, Operand local
         .rule("both have the same dimensions")
         .advice("leave global_shape out: it is found from the sharding")
         .raise<ShapeError>();
+  if (global_shape)  // only a negative extent does not fit no cut
+    need_fit(function, *global_shape, Sharding(sharding.mesh(), {}), local_data.loc);
   const std::vector<Own> own = own_parts(function, sharding, rank, local_data.loc);
   if (rank > 0 && own[0].parts.empty())
     m.problem(to_string(sharding) + " has no device of process " + std::to_string(process_index()))

@@ -81,7 +81,13 @@ class ShardMapCache final : public CachedFunction {
     const std::vector<std::string>& asked = options_.axis_names;
     Message m("shard_map");
     m.from(loc_);
-    for (const std::string& axis : asked) {
+    for (auto it = asked.begin(); it != asked.end(); ++it) {
+      const std::string& axis = *it;
+      if (std::find(asked.begin(), it, axis) != it)
+        m.problem("axis_names has '" + axis + "' twice")
+            .rule("each axis that is manual is named once")
+            .advice("name it once; the axes of " + to_string(mesh) + " are " + axes_list(names))
+            .raise<ShardingError>();
       if (!has(names, axis))
         m.problem("axis_names has '" + axis + "', which " + to_string(mesh) + " does not have")
             .rule("the manual axes are some of the mesh: " + axes_list(names))
@@ -94,9 +100,7 @@ class ShardMapCache final : public CachedFunction {
             .advice("leave '" + axis + "' out: collectives over it work inside as they are")
             .raise<ShardingError>();
     }
-    Strings manual;
-    for (const std::string& axis : asked.empty() ? free : asked)
-      if (!has(manual, axis)) manual.push_back(axis);
+    Strings manual = asked.empty() ? free : asked;
     std::sort(manual.begin(), manual.end(), [&](const std::string& a, const std::string& b) {
       return std::find(names.begin(), names.end(), a) < std::find(names.begin(), names.end(), b);
     });

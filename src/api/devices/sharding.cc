@@ -54,8 +54,17 @@ std::string names_text(const std::vector<std::string>& names) {
 Misfit misfit(const Shape& shape, const Sharding& sharding, bool evenly) {
   const MeshShape& mesh = *MeshData::of(sharding.mesh()).ref;
   const auto& dims = sharding.spec().dims();
+  for (std::int64_t n : shape)
+    if (n < 0)
+      return {"the shape " + to_string(shape) + " has a negative extent", "extents are 0 or more",
+              "give the extents of the whole array"};
   for (std::size_t d = 0; d < dims.size(); ++d) {
     const std::vector<std::string>& axes = dims[d].axes();
+    if (dims[d].is_unconstrained() && d >= shape.size())
+      return {"an array of shape " + to_string(shape) + " has no dimension " + std::to_string(d) +
+                  " for " + to_string(sharding),
+              "each dimension that is cut, or left to the compiler, exists",
+              "an entry a dimension at most; unconstrained alone for the whole array"};
     if (axes.empty()) continue;
     const std::int64_t parts = mesh.size_of(axes);
     if (d >= shape.size())
@@ -80,8 +89,15 @@ Misfit misfit(const Shape& shape, const Sharding& sharding, bool evenly) {
 
 }  // namespace detail
 
+namespace {
+Mesh mesh_of(Device device, const SourceLoc& loc, std::source_location line) {
+  const InFunction named("Sharding", loc);
+  return Mesh({}, {device}, line);
+}
+}  // namespace
+
 Sharding::Sharding(Device device, std::source_location loc)
-    : Sharding(Mesh({}, {device}, loc), {}, loc) {}
+    : Sharding(mesh_of(device, loc, loc), {}, loc) {}
 
 Sharding::Sharding(Mesh mesh, PartitionSpec spec, std::source_location loc)
     : mesh_(std::move(mesh)), spec_(std::move(spec)) {

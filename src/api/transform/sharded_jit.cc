@@ -24,7 +24,8 @@ class ShardedJitCache final : public CachedFunction {
 
  private:
   TracedFunction build(Call& call) const override {
-    const Around around = axes_around(what_, loc_);
+    const Around around = axes_around(
+        what_, loc_, "a jit without mesh and specs, or the function itself: it is for one device");
     const Mesh mesh = need_scope_mesh(what_, options_.mesh, loc_);
     check_inside(what_, around, mesh, loc_);
     const MeshData& data = MeshData::of(mesh);

@@ -29,7 +29,9 @@ struct Level {
   std::vector<Mask>
       differs;  // by variable: the axes along which it may differ; less than `mask` where devices are apart
   std::vector<int> scope;  // by equation
-  std::vector<int> hold;   // by equation: index in holds, or -1
+  /// By equation: of how many devices it does the work (JointProducts).
+  std::vector<std::int64_t> works_for;
+  std::vector<int> hold;  // by equation: index in holds, or -1
   /// The operands of a checkpointed region. Its equations wait for all of them, the cotangents too:
   /// what is computed again is not computed before it is needed.
   std::vector<std::vector<Var>> holds;
@@ -101,10 +103,14 @@ Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
               const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top,
               const std::vector<int>& ties = {});
 
-/// `p` with products instead of sums over devices where sums.cc says so; nothing where there
-/// are none. A pass (transform/pass.h). `differs`: by variable, the axes along which devices may
-/// differ; `size`: of an axis.
-std::optional<Program> with_joint_products(
+/// A program with products instead of sums over devices where sums.cc says so.
+struct JointProducts {
+  Program program;
+  std::vector<std::int64_t> works_for;  // by equation: a product has the rows of so many devices
+};
+/// Nothing where there are none. A pass (transform/pass.h). `differs`: by variable, the axes along
+/// which devices may differ; `size`: of an axis.
+std::optional<JointProducts> with_joint_products(
     const Program& p, const std::vector<AxisSet>& differs,
     const std::function<std::int64_t(std::string_view)>& size);
 

@@ -97,16 +97,17 @@ class Flattener {
     std::vector<AxisSet> in;
     for (Var v : inputs) in.push_back(scope.names(level_.differs[v]));
     std::vector<AxisSet> sets = spmd::uniformity(given, in);
-    const std::optional<Program> joint =
+    const std::optional<JointProducts> joint =
         with_joint_products(given, sets, [&](std::string_view name) {
           return ctx_.axes[static_cast<std::size_t>(scope.at(name))].size;
         });
-    const Program& p = joint ? *joint : given;
+    const Program& p = joint ? joint->program : given;
     if (joint) sets = spmd::uniformity(p, in);
     std::vector<Var> env(p.types.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) env[p.inputs[i]] = inputs[i];
 
-    for (const Equation& eqn : p.equations) {
+    for (std::size_t k = 0; k < p.equations.size(); ++k) {
+      const Equation& eqn = p.equations[k];
       std::vector<Var> operands, results;
       for (Var v : eqn.inputs) operands.push_back(env[v]);
       const std::optional<Flow> flow = flow_of(eqn);
@@ -130,6 +131,7 @@ class Flattener {
           results.push_back(define(p.types[v], d | (own & ctx_.apart), d));
         }
         append(eqn.op, operands, results, eqn.attrs, eqn, scope_id);
+        if (joint) level_.works_for.back() = joint->works_for[k];
       }
       for (std::size_t i = 0; i < results.size(); ++i) env[eqn.outputs[i]] = results[i];
     }
@@ -173,6 +175,7 @@ class Flattener {
     level_.flat->equations.push_back(std::move(e));
     level_.scope.push_back(scope_id);
     level_.hold.push_back(hold_);
+    level_.works_for.push_back(1);
   }
 
   std::vector<Var> region(const Program& p, const Equation& eqn, const std::vector<Var>& operands,

@@ -5,9 +5,11 @@
 #include "codegen/fuse/stretches.h"
 #include "codegen/fuse/traits.h"
 #include "codegen/kernel/kernel.h"
+#include "codegen/plan/step_work.h"
 #include "ir/nested.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tessera::inline v0::tapes {
 
@@ -27,6 +29,7 @@ Lowerer::Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Updat
 std::size_t Lowerer::add(Step step) {
   std::size_t i = draft_.steps.size();
   step.after = after_;
+  if (step.kind == Step::Kind::copy) step.work.bytes = 2 * static_cast<double>(step.box.bytes());
   for (const Ref& r : step.outputs)
     draft_.producer[static_cast<std::size_t>(r.slot)] = static_cast<int>(i);
   draft_.steps.push_back(std::move(step));
@@ -184,7 +187,21 @@ void Lowerer::lower_cluster(const Cluster& c) {
     step.outputs.push_back(new_value(v, step.mask));
     step.output_types.push_back(flat_.types[v]);
   }
+  step.work = work_of(c);
   ctx_.kernels.push_back({c.program, &draft_, add(std::move(step))});
+}
+
+// An equation that does the work of several devices has it in common with them.
+Cost Lowerer::work_of(const Cluster& c) const {
+  Cost work;
+  double devices = 1;
+  for (std::size_t i : c.equations) {
+    const auto of = static_cast<double>(level_.works_for[i]);
+    work.flops += std::round(cost_of(flat_, flat_.equations[i]).flops / of);
+    devices = std::max(devices, of);
+  }
+  work.bytes = std::round(bytes_of_kernel(*c.program) / devices);
+  return work;
 }
 
 // A kernel of one equation.
@@ -244,7 +261,7 @@ void Lowerer::lower_single(std::size_t i) {
   if (!ctx_.options.evaluate && codegen::is_emitted(eqn) && !updates_.any(i) &&
       !codegen::prefers_call(flat_, eqn))
     return lower_cluster(alone(i));
-  lower_evaluate(eqn);
+  lower_evaluate(eqn, i);
 }
 
 bool Lowerer::lower_alias(const Equation& eqn) {
@@ -268,7 +285,7 @@ void warn_of_evaluator(const Equation& eqn, const Step& step) {
 
 }  // namespace
 
-void Lowerer::lower_evaluate(const Equation& eqn) {
+void Lowerer::lower_evaluate(const Equation& eqn, std::size_t i) {
   Step step;
   step.name = in_scope(eqn, eqn.op->shown());
   step.loc = eqn.loc;
@@ -302,10 +319,11 @@ void Lowerer::lower_evaluate(const Equation& eqn) {
     if (!ctx_.options.evaluate) warn_of_evaluator(eqn, step);
     step.op = eqn.op;
     step.attrs = eqn.attrs;
-    double flops =
-        eqn.op->cost ? eqn.op->cost(step.input_types, step.output_types, eqn.attrs).flops : 0;
-    step.seconds = 5e-7 + 1e-9 * bytes + 1e-8 * flops;
+    step.seconds = 5e-7 + 1e-9 * bytes + 1e-8 * cost_of(flat_, eqn).flops;
   }
+  const auto devices = static_cast<double>(level_.works_for[i]);
+  step.work = {std::round(cost_of(flat_, eqn).flops / devices),
+               std::round(bytes_alone(flat_, eqn) / devices)};
   const std::size_t added = add(std::move(step));
   wait_for_readers(eqn, added);
   keep_order(eqn, added);

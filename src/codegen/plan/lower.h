@@ -54,7 +54,8 @@ class Lowerer : SlotTable {
   void share_in_groups(Slot& s, const Collective& c) const;
   bool broadcast_in_place(const Equation& eqn, const Collective& c);
   bool permute_argument(const Equation& eqn, const Collective& c);
-  void lower_evaluate(const Equation& eqn);
+  Cost work_of(const Cluster& c) const;
+  void lower_evaluate(const Equation& eqn, std::size_t i);
   void lower_control(const Equation& eqn, std::size_t i);
   std::vector<int> loop_ties(const Equation& eqn, const Flow& flow) const;
   void lower_scan(const Equation& eqn, const Flow& flow, const Scope& scope, Mask outer, Mask inner,

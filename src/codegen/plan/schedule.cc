@@ -174,6 +174,8 @@ void write(Draft& draft, const std::vector<PhaseOutline>& outlines) {
     phase.begins = outline.begins;
     for (StepNumber i : outline.steps) {
       phase.seconds += draft.steps[i].seconds * static_cast<double>(phase.instances);
+      phase.work.flops += draft.steps[i].work.flops;
+      phase.work.bytes += draft.steps[i].work.bytes;
       phase.steps.push_back(std::move(draft.steps[i]));
     }
     tape.seconds += phase.seconds;

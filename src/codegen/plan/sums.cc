@@ -28,8 +28,9 @@ bool sums_few_rows(const Program& p, const Equation& product) {
   return product.op->sums_rows({inputs, outputs, product.attrs});
 }
 
-std::optional<Program> joint_products(const Program& p, const std::vector<AxisSet>& differs,
-                                      const std::function<std::int64_t(std::string_view)>& size) {
+std::optional<JointProducts> joint_products(
+    const Program& p, const std::vector<AxisSet>& differs,
+    const std::function<std::int64_t(std::string_view)>& size) {
   std::vector<int> uses(p.types.size()), producer(p.types.size(), -1);
   for (const Equation& e : p.equations)
     for (Var v : e.inputs) ++uses[v];
@@ -43,9 +44,9 @@ std::optional<Program> joint_products(const Program& p, const std::vector<AxisSe
   for (std::size_t k = 0; k < p.equations.size(); ++k) {
     const Equation& sum = p.equations[k];
     if (!is_sum(sum) || sum.inputs.size() != 1 || uses[sum.inputs[0]] != 1) continue;
-    int made = producer[sum.inputs[0]];
-    if (made < 0) continue;
-    const Equation& product = p.equations[static_cast<std::size_t>(made)];
+    int maker = producer[sum.inputs[0]];
+    if (maker < 0) continue;
+    const Equation& product = p.equations[static_cast<std::size_t>(maker)];
     if (!sums_few_rows(p, product)) continue;
     std::int64_t members = 1;
     bool varies = true;
@@ -54,13 +55,14 @@ std::optional<Program> joint_products(const Program& p, const std::vector<AxisSe
       for (Var v : product.inputs) varies = varies && differs[v].contains(axis);
     }
     if (members == 1 || !varies) continue;
-    joint[k] = 1 + static_cast<std::size_t>(made);
-    gone[static_cast<std::size_t>(made)] = true;
+    joint[k] = 1 + static_cast<std::size_t>(maker);
+    gone[static_cast<std::size_t>(maker)] = true;
     any = true;
   }
   if (!any) return std::nullopt;
 
-  Program q = p;
+  JointProducts made{p, {}};
+  Program& q = made.program;
   q.equations.clear();
   // In a typed program what is gathered has to be typed as the sum is: equal on all devices.
   const Op &gather = Registry::get().at("all_gather"),
@@ -103,20 +105,23 @@ std::optional<Program> joint_products(const Program& p, const std::vector<AxisSe
     }
     product.outputs = sum.outputs;
     q.equations.push_back(std::move(product));
+    made.works_for.resize(q.equations.size(), 1);
+    made.works_for.back() = members;
   }
-  return q;
+  made.works_for.resize(q.equations.size(), 1);
+  return made;
 }
 
 }  // namespace
 
-std::optional<Program> with_joint_products(
+std::optional<JointProducts> with_joint_products(
     const Program& p, const std::vector<AxisSet>& differs,
     const std::function<std::int64_t(std::string_view)>& size) {
   PassRun run("joint_products", p);
   if (run.off()) return std::nullopt;
-  std::optional<Program> joint = joint_products(p, differs, size);
+  std::optional<JointProducts> joint = joint_products(p, differs, size);
   if (joint)
-    run.gave(*joint);
+    run.gave(joint->program);
   else
     run.gave([&] { return to_string(p); });
   return joint;

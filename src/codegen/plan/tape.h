@@ -120,6 +120,7 @@ struct Step {
   Mask inner = 0;  // control flow with collectives: axes that the bodies' tapes run over
   std::vector<Ref> inputs, outputs;
   double seconds = 0;  // estimate, one instance
+  Cost work;           // of one instance, without bodies (step_work.h)
   std::vector<std::size_t>
       after;  // while planning: steps that it has to wait for beside its operands
 
@@ -170,6 +171,7 @@ struct Phase {
   /// own comes: the phases from this one on are work that needs nothing of them. 0: none do.
   int begins = 0;
   double seconds = 0;  // all instances
+  Cost work;           // one instance, without bodies
   std::vector<Step> steps;
 };
 

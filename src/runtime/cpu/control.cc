@@ -78,7 +78,7 @@ struct Control {
         bind(body, sub, body.arguments[xs + k].slot, step.inputs[xs + k], i * step.rows[k]);
       for (std::size_t k = ys; k < step.outputs.size(); ++k)
         bind(body, sub, body.results[k].slot, step.outputs[k], i * step.rows[n_xs + k - ys]);
-      line ? line->run(lane.spread) : execute(body, sub, lane.spread);
+      line ? line->run(lane.spread, lane.counted) : execute(body, sub, lane.spread, lane.counted);
     }
   }
 
@@ -142,7 +142,7 @@ struct Control {
 
     std::int64_t turns = 0;
     for (;; ++turns) {
-      execute(cond, sub_cond, lane.spread);
+      execute(cond, sub_cond, lane.spread, lane.counted);
       if (!agreed_flag()) break;
       for (std::size_t k = 0; k < n; ++k) {
         if (!moves(k)) continue;
@@ -150,7 +150,7 @@ struct Control {
         bind(body, sub_body, body.results[k].slot, to);
         bind(cond, sub_cond, cond.arguments[step.cond_consts + k].slot, to);
       }
-      execute(body, sub_body, lane.spread);
+      execute(body, sub_body, lane.spread, lane.counted);
       for (std::size_t k = 0; k < n; ++k)
         if (moves(k))
           bind(body, sub_body, body.arguments[step.consts + k].slot,
@@ -187,7 +187,7 @@ struct Control {
         tie(body, sub, static_cast<std::size_t>(step.tied[k]) - 1, k);
       else
         bind(body, sub, body.results[k].slot, step.outputs[k]);
-    execute(body, sub, lane.spread);
+    execute(body, sub, lane.spread, lane.counted);
   }
 };
 

@@ -129,7 +129,9 @@ StraightLine::StraightLine(const Tape& tape, const Frame& frame) {
                             ? address(tape, frame, 0, ref, c)
                             : nullptr);
   };
-  for (const Phase& phase : tape.phases)
+  for (const Phase& phase : tape.phases) {
+    work_.flops += phase.work.flops;
+    work_.bytes += phase.work.bytes;
     for (const Step& step : phase.steps) {
       Item item{&step, pointers_.size(), 0, nullptr};
       for (const Ref& r : step.inputs) add(r);
@@ -138,9 +140,11 @@ StraightLine::StraightLine(const Tape& tape, const Frame& frame) {
       if (step.scratch.slot >= 0) item.scratch = address(tape, frame, 0, step.scratch, c);
       items_.push_back(item);
     }
+  }
 }
 
-void StraightLine::run(bool spread) {
+void StraightLine::run(bool spread, WorkShare counted) {
+  if (counted.call) counted.call->add(counted.devices, work_);
   for (const Moving& m : moving_) pointers_[m.pointer] = *m.entry + m.offset;
   for (const Item& i : items_) {
     profiler::Scope scope(i.step->name, category(i.step->kind), profiler::kShared);
@@ -152,7 +156,7 @@ void StraightLine::run(bool spread) {
   }
 }
 
-void execute(const Tape& tape, const Frame& frame, bool spread) {
+void execute(const Tape& tape, const Frame& frame, bool spread, WorkShare counted) {
   std::optional<Beside> under_way;  // the next phase of collectives
   for (const Phase& phase : tape.phases) {
     if (phase.begins) {
@@ -170,18 +174,24 @@ void execute(const Tape& tape, const Frame& frame, bool spread) {
       continue;
     }
     if (phase.instances == 0) continue;
+    WorkShare each;
+    if (counted.call) {
+      counted.call->add(counted.devices, phase.work);
+      // An instance stands for the devices that have it in common.
+      each = {counted.call, counted.devices / static_cast<double>(phase.instances)};
+    }
     if (phase.instances == 1) {
       Coords c;
       if (phase.here) set_instance(tape, phase.mask, phase.here->front(), c);
       for (const Step& step : phase.steps)
-        run_step(tape, frame, step, c, {0, spread}, profiler::kShared);
+        run_step(tape, frame, step, c, {0, spread, each}, profiler::kShared);
       continue;
     }
     if (!spread || phase.in_turn || phase.seconds < kWorthSpreading || worker_count() == 1) {
       Coords c;
       for_instances(tape, phase.mask, c, [&](std::int64_t i) {
         for (const Step& step : phase.steps)
-          run_step(tape, frame, step, c, {0, spread && step.inner}, i);
+          run_step(tape, frame, step, c, {0, spread && step.inner, each}, i);
       });
       continue;
     }
@@ -196,7 +206,8 @@ void execute(const Tape& tape, const Frame& frame, bool spread) {
         const std::int64_t number = phase.here ? (*phase.here)[static_cast<std::size_t>(i)] : i;
         Coords c;
         set_instance(tape, phase.mask, number, c);
-        for (const Step& step : phase.steps) run_step(tape, frame, step, c, {lane, deeper}, number);
+        for (const Step& step : phase.steps)
+          run_step(tape, frame, step, c, {lane, deeper, each}, number);
       }
     });
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/plan/tape.h"
+#include "runtime/work_ledger.h"
 
 #include <vector>
 
@@ -23,16 +24,17 @@ struct Coords {
   std::int64_t at[32] = {};
 };
 
-/// Who runs a step: a lane (which local memory is its own), and whether it may spread over the
-/// workers.
+/// Who runs a step: a lane (which local memory is its own), whether it may spread over the
+/// workers, and who counts what bodies inside do.
 struct Lane {
   std::int64_t index = 0;
   bool spread = false;
+  WorkShare counted = {};
 };
 
 /// Runs all phases. The table of the frame must be filled. Exceptions of evaluators and
 /// CollectiveErrors pass through.
-void execute(const tapes::Tape& tape, const Frame& frame, bool spread);
+void execute(const tapes::Tape& tape, const Frame& frame, bool spread, WorkShare counted = {});
 
 /// A tape that is nothing but routines and copies, run once each: the body of a small loop. Its
 /// operands are looked up once, so that a turn costs the routines and little else.
@@ -42,7 +44,7 @@ class StraightLine {
   /// `frame` must outlive it; the pointers in its table may change between runs.
   StraightLine(const tapes::Tape& tape, const Frame& frame);
   /// As execute().
-  void run(bool spread);
+  void run(bool spread, WorkShare counted);
 
  private:
   struct Moving {
@@ -58,6 +60,7 @@ class StraightLine {
   std::vector<Item> items_;
   std::vector<void*> pointers_;
   std::vector<Moving> moving_;  // those that come from the table
+  Cost work_;
 };
 
 std::byte* address(const tapes::Tape& tape, const Frame& frame, std::int64_t lane,

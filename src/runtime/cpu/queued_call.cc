@@ -2,13 +2,19 @@
 
 #include "base/float_mode.h"
 #include "runtime/profiler.h"
+#include "runtime/work_ledger.h"
 
 namespace tessera::inline v0::runtime {
 
 void execute_for(std::string_view name, const tapes::Tape& tape, const Frame& frame) {
   try {
     const ProgramFloats floats;
-    execute(tape, frame, true);
+    if (!work_ledger::on()) return execute(tape, frame, true);
+    CallWork work;
+    const auto devices = static_cast<double>(tape.instances(~tapes::Mask{0}));
+    execute(tape, frame, true, {&work, devices});
+    const Cost all = work.total();
+    work_ledger::add({all.flops / devices, all.bytes / devices});
   } catch (const std::bad_alloc&) {
     Message(name)
         .problem("there is no memory for what it works with")

@@ -126,6 +126,9 @@ Values manual_computation(Reading& r) {
   for (const AttributeSyntax& a : tiles ? List<AttributeSyntax>() : r.need("manual_axes").items) {
     if (mesh->find(a.text) < 0)
       fail(*r.importer.module.source, a.at, {"the mesh has no axis " + shown(a.text)});
+    if (std::find(axes.begin(), axes.end(), a.text) != axes.end())
+      fail(*r.importer.module.source, a.at,
+           {"manual_axes names the axis " + shown(a.text) + " twice"});
     axes.emplace_back(a.text);
   }
   const auto spec = [&](const AttributeSyntax& a, int rank) {

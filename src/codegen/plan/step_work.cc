@@ -1,0 +1,61 @@
+#include "codegen/plan/step_work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace tessera::inline v0::tapes {
+
+namespace {
+
+bool hands_on(const Equation& eqn) {
+  return eqn.op->forwards || eqn.op->lowering == Lowering::view;
+}
+
+double bytes_of(const Program& p, const std::vector<Var>& vars) {
+  double bytes = 0;
+  for (Var v : vars) bytes += static_cast<double>(p.types[v].bytes());
+  return bytes;
+}
+
+}  // namespace
+
+Cost cost_of(const Program& p, const Equation& eqn) {
+  if (!eqn.op->cost || hands_on(eqn)) return {};
+  std::vector<Type> in, out;
+  for (Var v : eqn.inputs) in.push_back(p.types[v]);
+  for (Var v : eqn.outputs) out.push_back(p.types[v]);
+  const Cost cost = eqn.op->cost(in, out, eqn.attrs);
+  return {std::round(cost.flops), std::round(cost.bytes)};  // a transform's has logarithms
+}
+
+double bytes_alone(const Program& p, const Equation& eqn) {
+  const double all = bytes_of(p, eqn.inputs) + bytes_of(p, eqn.outputs);
+  return eqn.op->cost && !hands_on(eqn) ? std::min(all, cost_of(p, eqn).bytes) : all;
+}
+
+double bytes_of_kernel(const Program& kernel) {
+  // From the results to the operands: how many bytes of each value somebody needs.
+  std::vector<double> needed(kernel.types.size());
+  const auto size = [&](Var v) { return static_cast<double>(kernel.types[v].bytes()); };
+  for (Var v : kernel.outputs) needed[v] = size(v);
+  for (std::size_t k = kernel.equations.size(); k-- > 0;) {
+    const Equation& eqn = kernel.equations[k];
+    double part = 0;  // of its results
+    for (Var v : eqn.outputs)
+      if (size(v) > 0) part = std::max(part, std::min(1.0, needed[v] / size(v)));
+    // What it leaves unread is its largest operand's: an element of a table, a box of an array.
+    const double unread =
+        bytes_of(kernel, eqn.inputs) + bytes_of(kernel, eqn.outputs) - bytes_alone(kernel, eqn);
+    const auto largest = std::max_element(eqn.inputs.begin(), eqn.inputs.end(),
+                                          [&](Var a, Var b) { return size(a) < size(b); });
+    for (auto v = eqn.inputs.begin(); v != eqn.inputs.end(); ++v)
+      needed[*v] += part * std::max(0.0, size(*v) - (v == largest ? unread : 0));
+  }
+  double bytes = 0;
+  for (Var v : kernel.inputs) bytes += std::round(std::min(size(v), needed[v]));
+  for (Var v : std::set<Var>(kernel.outputs.begin(), kernel.outputs.end())) bytes += size(v);
+  return bytes;
+}
+
+}  // namespace tessera::inline v0::tapes

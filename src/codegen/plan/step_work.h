@@ -1,0 +1,21 @@
+// What a step does, by the costs of its ops: what the runtime counts and plans predict.
+#pragma once
+
+#include "ir/op.h"
+#include "ir/program.h"
+
+namespace tessera::inline v0::tapes {
+
+/// By the op's rule and the types of its operands and results, in whole numbers, so that sums are
+/// exact; nothing of an equation that only hands values on.
+Cost cost_of(const Program& p, const Equation& eqn);
+
+/// Bytes that one equation reads and writes as a step of its own: its operands and results, or
+/// less where its rule says that it needs less of them.
+double bytes_alone(const Program& p, const Equation& eqn);
+
+/// Bytes that a kernel reads and writes. What it passes on inside takes none; of an operand counts
+/// what its readers need, each element once.
+double bytes_of_kernel(const Program& kernel);
+
+}  // namespace tessera::inline v0::tapes
