@@ -10,8 +10,6 @@ Blocks::Blocks(const Type& whole, const MeshShape& mesh, const Spec& spec)
   const auto& mesh_sizes = mesh.sizes;
   const std::size_t rank = whole.shape.size();
   grid_.resize(rank, 1);
-  std::int64_t positions = 1;
-  for (std::int64_t s : mesh_sizes) positions *= s;
 
   std::vector<std::vector<std::size_t>> cut(rank);
   for (std::size_t d = 0; d < dims.size(); ++d)
@@ -43,22 +41,26 @@ Blocks::Blocks(const Type& whole, const MeshShape& mesh, const Spec& spec)
   }
   bytes_ = block_.count() * size_of(whole.dtype);
 
-  of_.resize(static_cast<std::size_t>(positions));
-  std::vector<std::int64_t> at(mesh_sizes.size());
-  for (std::int64_t p = 0; p < positions; ++p) {
-    std::int64_t rest = p;
-    for (std::size_t a = mesh_sizes.size(); a-- > 0;) {
-      at[a] = rest % mesh_sizes[a];
-      rest /= mesh_sizes[a];
-    }
-    std::int64_t number = 0;
-    for (std::size_t d = 0; d < rank; ++d) {
-      std::int64_t i = 0;
-      for (std::size_t a : cut[d]) i = i * mesh_sizes[a] + at[a];
-      number = number * grid_[d] + i;
-    }
-    of_[static_cast<std::size_t>(p)] = number;
+  std::vector<std::int64_t> numbers(mesh_sizes.size(), 0);
+  std::int64_t next = 1;
+  for (std::size_t d = rank; d-- > 0;)
+    for (std::size_t k = cut[d].size(); k-- > 0; next *= mesh_sizes[cut[d][k]])
+      numbers[cut[d][k]] = next;
+  for (std::size_t a = mesh_sizes.size(); a-- > 0; positions_ *= mesh_sizes[a]) {
+    if (numbers[a] == 0 || mesh_sizes[a] == 1) continue;
+    // Neighbours that number as one axis does are one.
+    if (!axes_.empty() && axes_.back().stride * axes_.back().size == positions_ &&
+        axes_.back().numbers * axes_.back().size == numbers[a])
+      axes_.back().size *= mesh_sizes[a];
+    else
+      axes_.push_back({positions_, mesh_sizes[a], numbers[a]});
   }
+}
+
+std::int64_t Blocks::block_of(std::int64_t position) const {
+  std::int64_t number = 0;
+  for (const Axis& a : axes_) number += position / a.stride % a.size * a.numbers;
+  return number;
 }
 
 std::int64_t Blocks::offset_of(std::int64_t b) const {

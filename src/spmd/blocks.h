@@ -19,10 +19,8 @@ class Blocks {
   std::int64_t block_bytes() const { return bytes_; }
   /// Distinct blocks; they are numbered row-major over the cut dimensions.
   std::int64_t count() const { return count_; }
-  std::int64_t positions() const { return static_cast<std::int64_t>(of_.size()); }
-  std::int64_t block_of(std::int64_t position) const {
-    return of_[static_cast<std::size_t>(position)];
-  }
+  std::int64_t positions() const { return positions_; }
+  std::int64_t block_of(std::int64_t position) const;
   /// Blocks are contiguous in the whole, in the order of their numbers: only the first dimension
   /// that is not 1 is cut.
   bool contiguous() const { return contiguous_; }
@@ -37,8 +35,14 @@ class Blocks {
  private:
   Type whole_;
   Shape block_, grid_;
-  std::int64_t bytes_ = 0, count_ = 1;
-  std::vector<std::int64_t> of_, axis_offsets_;
+  std::int64_t bytes_ = 0, count_ = 1, positions_ = 1;
+  // Of the axes that cut it, from the last one: positions from one to the next along it, how many
+  // there are, and how far their blocks' numbers are apart.
+  struct Axis {
+    std::int64_t stride, size, numbers;
+  };
+  std::vector<Axis> axes_;
+  std::vector<std::int64_t> axis_offsets_;
   bool contiguous_ = true;
 };
 

@@ -818,6 +818,7 @@ void calibrate() {
   std::printf(" %a %a\n", speeds.peak_flops, speeds.memory_bandwidth);
 }
 void table() {
+  std::setvbuf(stdout, nullptr, _IOFBF, 1 << 16);  // at once: a launcher mixes lines of processes
   const Array x = ts::device_put(ts::zeros({8, 1024}), ts::Mesh({{"i", 8}}), P("i"));
   std::printf("%s", ts::memory_table().c_str());
 }

@@ -65,9 +65,9 @@ Ref Lowerer::assemble(Var v) {
   spmd::Blocks blocks = ctx_.blocks(flat_.types[v], a.region, a.spec);
   if (cut & ctx_.between) return assemble_from_processes(v, a, from, blocks);
   const Slot& s = at(from.slot);
-  bool adjacent = s.space == Space::arena && s.stored.empty() && from.offset == 0 &&
-                  from.cut.empty() && from.absorbed == 0 && s.bytes == blocks.block_bytes() &&
-                  (s.mask & cut) == cut && blocks.contiguous();
+  bool adjacent = s.space == Space::arena && !s.stored && from.offset == 0 && from.cut.empty() &&
+                  from.absorbed == 0 && s.bytes == blocks.block_bytes() && (s.mask & cut) == cut &&
+                  blocks.contiguous();
   for (std::size_t i = 0; i < r.axes.size() && adjacent; ++i)
     for (const AxisStride& st : s.instance)
       if (st.axis == r.axes[i] && (cut >> st.axis & 1))
@@ -113,11 +113,6 @@ Ref Lowerer::assemble_from_processes(Var v, const Assembled& a, const Ref& block
     c->size *= r.mesh->sizes[i];
     extents.push_back(r.mesh->sizes[i]);
     to_strides.push_back(blocks.axis_offsets()[i]);
-  }
-  c->groups.emplace_back();
-  for (std::int64_t d = 0; d < c->size; ++d) {
-    c->groups[0].push_back(d);
-    c->place.emplace_back(0, static_cast<int>(d));
   }
   Step gather;
   gather.kind = Step::Kind::collective;

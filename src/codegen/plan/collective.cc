@@ -38,16 +38,12 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
   }
   if (const AttrValue* g = eqn.attrs.find("groups"))
     for (const Ints& group : std::get<IntLists>(*g)) c->groups.push_back(group);
-  if (c->groups.empty()) {
-    c->groups.emplace_back();
-    for (std::int64_t i = 0; i < c->size; ++i) c->groups[0].push_back(i);
-  }
-  c->place.resize(static_cast<std::size_t>(c->size));
+  if (!c->groups.empty()) c->place.resize(static_cast<std::size_t>(c->size));
   for (std::size_t g = 0; g < c->groups.size(); ++g)
     for (std::size_t i = 0; i < c->groups[g].size(); ++i)
       c->place[static_cast<std::size_t>(c->groups[g][i])] = {static_cast<int>(g),
                                                              static_cast<int>(i)};
-  const std::int64_t members = static_cast<std::int64_t>(c->groups[0].size());
+  const std::int64_t members = c->members();
 
   const Shape& s = in.shape;
   auto product = [&](int from, int to) {
@@ -100,9 +96,14 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
       break;
     }
   }
-  if (c->exchange == Exchange::permute) c->source = eqn.op->sources(eqn.attrs);
+  std::vector<std::int64_t> by_device;
+  if (c->exchange == Exchange::permute) by_device = eqn.op->sources(eqn.attrs);
   if (c->exchange == Exchange::broadcast)
-    c->source.assign(static_cast<std::size_t>(c->size), eqn.attrs.i("source"));
+    by_device.assign(static_cast<std::size_t>(c->size), eqn.attrs.i("source"));
+  std::vector<std::pair<std::int64_t, std::int64_t>> sources;
+  for (std::size_t d = 0; d < by_device.size(); ++d)
+    if (by_device[d] >= 0) sources.emplace_back(static_cast<std::int64_t>(d), by_device[d]);
+  c->source = Progressions(sources);
   return c;
 }
 
@@ -114,7 +115,7 @@ bool Lowerer::crosses_memories(const Collective& c) const {
 // The blocks of an arena slot lie side by side in the order of the devices: that is their
 // concatenation along dimension 0.
 bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
-  if (c.exchange != Exchange::gather || c.outer != 1 || c.groups.size() != 1 || crosses_memories(c))
+  if (c.exchange != Exchange::gather || c.outer != 1 || !c.one_group() || crosses_memories(c))
     return false;
   Ref r = dense(eqn.inputs[0]);
   const Slot& s = at(r.slot);
@@ -123,7 +124,7 @@ bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
     if (i && c.axes[i] < c.axes[i - 1]) return false;
     own |= Mask{1} << c.axes[i];
   }
-  if (s.space != Space::arena || !s.stored.empty() || r.offset || !r.cut.empty() || r.absorbed ||
+  if (s.space != Space::arena || s.stored || r.offset || !r.cut.empty() || r.absorbed ||
       (s.mask & own) != own || s.bytes != flat_.types[eqn.inputs[0]].bytes())
     return false;
   std::int64_t stride = 1;
@@ -141,7 +142,7 @@ bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
 bool Lowerer::broadcast_in_place(const Equation& eqn, const Collective& c) {
   if (c.exchange != Exchange::broadcast || crosses_memories(c)) return false;
   Ref r = dense(eqn.inputs[0]);
-  std::int64_t rest = c.source[0];
+  std::int64_t rest = c.source.at(0);
   for (std::size_t i = c.axes.size(); i-- > 0; rest /= c.sizes[i]) {
     const std::int64_t at = rest % c.sizes[i];
     for (const AxisStride& st : this->at(r.slot).instance)
@@ -166,8 +167,13 @@ bool Lowerer::broadcast_in_place(const Equation& eqn, const Collective& c) {
 bool Lowerer::permute_argument(const Equation& eqn, const Collective& c) {
   const bool same = c.exchange == Exchange::broadcast;  // one of them for all
   if ((!same && c.exchange != Exchange::permute) || c.axes.size() != 1 || !top_ ||
-      crosses_memories(c) || std::count(c.source.begin(), c.source.end(), std::int64_t{-1}))
+      crosses_memories(c))
     return false;
+  std::vector<std::int64_t> sources;
+  for (std::int64_t d = 0; d < c.size; ++d) {
+    if (c.source.at(d) < 0) return false;
+    sources.push_back(c.source.at(d));
+  }
   const Ref r = dense(eqn.inputs[0]);
   const Slot from = at(r.slot);
   if (from.space != Space::argument || r.offset || !r.cut.empty() || r.absorbed ||
@@ -180,9 +186,9 @@ bool Lowerer::permute_argument(const Equation& eqn, const Collective& c) {
       ctx_.regions[static_cast<std::size_t>(it->region)].axes != std::vector<int>{c.axes[0]})
     return false;
   Argument a = *it;
-  a.source = c.source;
+  a.source = sources;
   for (std::size_t d = 0; d < it->source.size(); ++d)
-    a.source[d] = it->source[static_cast<std::size_t>(c.source[d])];
+    a.source[d] = it->source[static_cast<std::size_t>(sources[d])];
   ref_[eqn.outputs[0]] = argument(std::move(a), same ? 0 : from.mask, from.bytes, from.dtype);
   return true;
 }
@@ -191,10 +197,11 @@ bool Lowerer::permute_argument(const Equation& eqn, const Collective& c) {
 void Lowerer::share_in_groups(Slot& s, const Collective& c) const {
   const bool same = c.exchange == Exchange::combine || c.exchange == Exchange::gather ||
                     c.exchange == Exchange::broadcast;
-  if (!same || c.groups.size() == 1) return;
+  if (!same || c.one_group()) return;
   Mask own = 0;
   for (int a : c.axes) own |= Mask{1} << a;
   std::map<std::pair<std::int64_t, int>, std::int64_t> numbers;  // by the other axes and the group
+  std::vector<std::pair<std::int64_t, std::int64_t>> stored;
   const std::int64_t n = ctx_.instances(s.mask);
   for (std::int64_t i = 0; i < n; ++i) {
     std::vector<std::int64_t> at(ctx_.axes.size());
@@ -207,11 +214,11 @@ void Lowerer::share_in_groups(Slot& s, const Collective& c) const {
       }
     for (std::size_t k = 0; k < c.axes.size(); ++k)
       device = device * c.sizes[k] + at[static_cast<std::size_t>(c.axes[k])];
-    const int group = c.place[static_cast<std::size_t>(device)].first;
-    auto [it, fresh] = numbers.try_emplace({others, group}, std::ssize(s.computed));
+    auto [it, fresh] = numbers.try_emplace({others, c.group_of(device)}, std::ssize(s.computed));
     if (fresh) s.computed.push_back(i);
-    s.stored.push_back(it->second);
+    stored.emplace_back(i, it->second);
   }
+  s.stored.emplace(stored);
 }
 
 void Lowerer::lower_collective(const Equation& eqn, const Scope& scope) {
@@ -230,7 +237,7 @@ void Lowerer::lower_collective(const Equation& eqn, const Scope& scope) {
   if (!crosses_memories(*step.collective))
     share_in_groups(at(step.outputs[0].slot), *step.collective);
   step.seconds = 1e-7 + 2e-10 * static_cast<double>(in.bytes()) *
-                            static_cast<double>(step.collective->groups[0].size());
+                            static_cast<double>(step.collective->members());
   add(std::move(step));
 }
 

@@ -115,8 +115,8 @@ std::optional<JointProducts> with_joint_products(
     const std::function<std::int64_t(std::string_view)>& size);
 
 /// Whose instances are whose, where several processes run the tape of the draft: what the others
-/// have is stored and computed by them, and read by collectives. `top`: the tape of a program.
-void share_out(const PlanContext& ctx, Draft& draft, bool top);
+/// have is stored and computed by them, and read by collectives.
+void share_out(const PlanContext& ctx, Draft& draft);
 /// Orders steps into phases.
 void schedule(PlanContext& ctx, Draft& draft);
 /// Gives slots their places. Bodies must have theirs.

@@ -16,7 +16,7 @@ Ref Lowerer::value_over(const Equation& eqn, std::size_t result, Mask mask, cons
   const Slot& s = at(operand.slot);
   const bool writable =
       s.space == Space::arena || (s.space == Space::argument && !top_ && !s.overwritten);
-  if (takes(eqn, result) < 0 || !writable || !s.stored.empty() || s.overwritten || operand.offset ||
+  if (takes(eqn, result) < 0 || !writable || s.stored || s.overwritten || operand.offset ||
       !operand.cut.empty() || operand.absorbed || s.mask != mask ||
       s.bytes != flat_.types[v].bytes())
     return new_value(v, mask);

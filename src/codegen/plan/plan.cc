@@ -74,7 +74,7 @@ void finish(PlanContext& ctx, std::uint64_t signature) {
     draft.tape->listed = ctx.options.listed;
     add_scratch(ctx, draft);
     schedule(ctx, draft);
-    if (ctx.others) share_out(ctx, draft, d == 0);
+    if (ctx.others) share_out(ctx, draft);
     assign_memory(ctx, draft);
   }
 }

@@ -79,7 +79,7 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
     }
     shared.resize(draft_.tape->slots.size());
     if (plain && at(r.slot).space == Space::arena && at(r.slot).mask == mask &&
-        !shared[place(r.slot)] && !at(r.slot).overwritten && (top_ || at(r.slot).stored.empty()) &&
+        !shared[place(r.slot)] && !at(r.slot).overwritten && (top_ || !at(r.slot).stored) &&
         at(r.slot).bytes == block.bytes() &&
         draft_.producer[static_cast<std::size_t>(r.slot)] >= 0) {
       // All that is written over one another is in the result's memory.
@@ -87,8 +87,8 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
         at(s).space = Space::result;
         at(s).offset = draft_.tape->table;
       }
-      draft_.tape->table += at(r.slot).stored.empty() ? ctx_.instances(at(r.slot).mask)
-                                                      : std::ssize(at(r.slot).computed);
+      draft_.tape->table +=
+          at(r.slot).stored ? std::ssize(at(r.slot).computed) : ctx_.instances(at(r.slot).mask);
       out.slot = r.slot;
     } else {
       out.slot = copy_of(r, mask, block, Space::result).slot;

@@ -8,6 +8,8 @@
 #include "codegen/plan/lives.h"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <set>
 
 namespace tessera::inline v0::tapes {
@@ -109,8 +111,8 @@ class Processes {
 
 class SharingOut {
  public:
-  SharingOut(const PlanContext& ctx, Draft& draft, bool top)
-      : ctx_(ctx), tape_(*draft.tape), top_(top), fixed_(draft.fixed), processes_(ctx, fixed_) {}
+  SharingOut(const PlanContext& ctx, Draft& draft)
+      : ctx_(ctx), tape_(*draft.tape), fixed_(draft.fixed), processes_(ctx, fixed_) {}
 
   void run() {
     const auto here = std::make_shared<Here>();
@@ -149,6 +151,7 @@ class SharingOut {
     }
     tape_.here = here;
     for (Slot& s : tape_.slots) leave_to_others(s);
+    close_up();
     for (Phase& phase : tape_.phases) {
       if (phase.collective) {
         between(phase);
@@ -164,34 +167,61 @@ class SharingOut {
 
  private:
   // Those of other processes are nowhere, or where equal ones are: what has no axis of them reads the
-  // first. A table of pointers that others fill keeps their places.
+  // first.
   void leave_to_others(Slot& s) {
     const std::vector<std::int64_t>* own = tape_.instances_here(s.mask);
     if (!own) return;
-    const bool stored = s.space == Space::arena || (top_ && s.space == Space::result);
-    if (!stored && !s.same) return;
-    const std::vector<std::int64_t> before = std::exchange(s.stored, {});
+    const std::optional<Progressions> before = std::exchange(s.stored, std::nullopt);
     s.computed.clear();
-    s.stored.assign(static_cast<std::size_t>(tape_.instances(s.mask)), Slot::kElsewhere);
+    std::vector<std::pair<std::int64_t, std::int64_t>> stored;
     std::map<std::int64_t, std::int64_t> groups;  // those that are stored once
     for (const std::int64_t i : *own) {
-      const auto at = static_cast<std::size_t>(i);
       std::int64_t place = std::ssize(s.computed);
-      if (!before.empty()) place = groups.try_emplace(before[at], place).first->second;
+      if (before) place = groups.try_emplace(before->at(i), place).first->second;
       if (place == std::ssize(s.computed)) s.computed.push_back(i);
-      s.stored[at] = stored ? place : i;
+      stored.emplace_back(i, place);
     }
-    if (!s.same) return;
-    std::map<std::int64_t, std::int64_t> equal;  // by the coordinates along the other axes
-    for (const std::int64_t i : *own)
-      equal.try_emplace(instance(s.mask & ~s.same, coordinates(s.mask, i)),
-                        s.stored[static_cast<std::size_t>(i)]);
-    for (std::size_t i = 0; i < s.stored.size(); ++i)
-      if (s.stored[i] == Slot::kElsewhere)
-        if (const auto it = equal.find(
-                instance(s.mask & ~s.same, coordinates(s.mask, static_cast<std::int64_t>(i))));
-            it != equal.end())
-          s.stored[i] = it->second;
+    if (s.same) {
+      std::map<std::int64_t, std::int64_t> equal;  // by the coordinates along the other axes
+      for (const auto& [i, place] : stored)
+        equal.try_emplace(instance(s.mask & ~s.same, coordinates(s.mask, i)), place);
+      for (std::int64_t i = 0, n = tape_.instances(s.mask); i < n; ++i) {
+        if (std::binary_search(own->begin(), own->end(), i)) continue;
+        const auto it = equal.find(instance(s.mask & ~s.same, coordinates(s.mask, i)));
+        if (it != equal.end()) stored.emplace_back(i, it->second);
+      }
+      std::sort(stored.begin(), stored.end());
+    }
+    s.stored.emplace(stored);
+  }
+
+  // Pointers and constants of what is stored, side by side.
+  void close_up() {
+    std::map<std::int64_t, std::int64_t> pointers;  // how many, by where they began
+    for (const Slot& s : tape_.slots)
+      if (is_in_table(s)) {
+        std::int64_t& n = pointers[s.offset];
+        n = std::max(n, tape_.stored(s));
+      }
+    tape_.table = 0;
+    for (auto& [_, n] : pointers) tape_.table += std::exchange(n, tape_.table);
+    const std::vector<std::byte> constants = std::exchange(tape_.constants, {});
+    for (Slot& s : tape_.slots) {
+      if (is_in_table(s)) s.offset = pointers[s.offset];
+      if (s.space != Space::constant) continue;
+      const auto bytes = static_cast<std::size_t>(s.bytes);
+      const std::byte* const from = constants.data() + s.offset;
+      const std::size_t to = (tape_.constants.size() + 63) / 64 * 64;
+      tape_.constants.resize(to + static_cast<std::size_t>(tape_.stored(s)) * bytes);
+      for (std::size_t k = 0; bytes && k < static_cast<std::size_t>(tape_.stored(s)); ++k)
+        std::memcpy(tape_.constants.data() + to + k * bytes,
+                    from + (s.stored ? static_cast<std::size_t>(s.computed[k]) : k) * bytes, bytes);
+      s.offset = static_cast<std::int64_t>(to);
+    }
+    tape_.constants.shrink_to_fit();
+  }
+  static bool is_in_table(const Slot& s) {
+    return s.space == Space::argument || s.space == Space::result;
   }
 
   // What each process lays out in a phase of collectives, and who reads it.
@@ -218,7 +248,7 @@ class SharingOut {
       std::vector<bool> read(portions.size(), false);
       const Mask whole = step.mask | own;
       const Shares& devices = processes_.shares(whole);
-      if (c->exchange == Exchange::combine && c->groups.size() == 1 && !(step.mask & own) &&
+      if (c->exchange == Exchange::combine && c->one_group() && !(step.mask & own) &&
           processes_.everywhere(step.mask))
         for (std::size_t p = 0; p < devices.size(); ++p)
           if (!devices[p].empty()) c->makers.push_back(static_cast<int>(p));
@@ -226,35 +256,37 @@ class SharingOut {
         for (const std::int64_t i : devices[reader]) {
           std::vector<std::int64_t> at = coordinates(whole, i);
           const std::int64_t me = device(*c, at);
-          for (const std::int64_t d : sources(*c, me)) {
+          for_sources(*c, me, [&](std::int64_t d) {
             const std::size_t k = portion_of[static_cast<std::size_t>(laid_by(*c, at, d))];
-            if (has(laid[reader], portions[k])) continue;
+            if (has(laid[reader], portions[k])) return;
             read[k] = true;
             if (reader == processes_.rank()) from.insert(portions[k].owner);
             if (portions[k].owner == static_cast<int>(processes_.rank()))
               to.insert(static_cast<int>(reader));
-          }
+          });
         }
       if (std::find(read.begin(), read.end(), true) == read.end()) continue;
-      c->owner.assign(portion_of.size(), -1);
-      c->number.assign(portion_of.size(), 0);
+      std::vector<std::pair<std::int64_t, std::int64_t>> owners, numbers;
       for (std::size_t k = 0; k < portions.size(); ++k) {
         const bool mine = has(laid[processes_.rank()], portions[k]);
         const auto owner = static_cast<std::size_t>(portions[k].owner);
         for (const std::int64_t i : portions[k].instances) {
-          const auto at = static_cast<std::size_t>(i);
-          c->owner[at] = static_cast<int>(mine ? processes_.rank() : owner);
-          c->number[at] = b.operands.back()[owner];
+          owners.emplace_back(i, mine ? processes_.rank() : owner);
+          numbers.emplace_back(i, b.operands.back()[owner]);
           if (read[k] && owner == processes_.rank()) c->own.push_back(i);
         }
         if (read[k]) ++b.operands.back()[owner];
       }
+      std::sort(owners.begin(), owners.end());
+      std::sort(numbers.begin(), numbers.end());
+      c->owner.emplace(owners);
+      c->number = Progressions(numbers);
       step.collective = std::move(c);
     }
     b.from.assign(from.begin(), from.end());
     b.to.assign(to.begin(), to.end());
     if (std::any_of(phase.steps.begin(), phase.steps.end(),
-                    [](const Step& s) { return !s.collective->owner.empty(); }))
+                    [](const Step& s) { return s.collective->owner.has_value(); }))
       phase.between = std::move(b);
   }
 
@@ -282,10 +314,11 @@ class SharingOut {
       std::map<std::pair<std::int64_t, int>, std::vector<std::int64_t>> combined;
       for (std::int64_t i = 0; i < std::ssize(owner); ++i) {
         std::vector<std::int64_t> at = coordinates(c.laid, i);
-        const auto [group, position] = c.place[static_cast<std::size_t>(device(c, at))];
+        const std::int64_t of = device(c, at), position = c.position_of(of);
+        const int group = c.group_of(of);
         for (const int a : c.axes) at[static_cast<std::size_t>(a)] = 0;
         std::vector<std::int64_t>& operands = combined[{instance(c.laid, at), group}];
-        operands.resize(c.groups[static_cast<std::size_t>(group)].size());
+        operands.resize(static_cast<std::size_t>(c.members(group)));
         operands[static_cast<std::size_t>(position)] = i;
       }
       c.together = combined_together(combined, owner);
@@ -325,13 +358,14 @@ class SharingOut {
     return together;
   }
   // The devices of the collective's axes that device `me` gets something from.
-  static std::vector<std::int64_t> sources(const Collective& c, std::int64_t me) {
-    const auto at = static_cast<std::size_t>(me);
+  template <class F>
+  static void for_sources(const Collective& c, std::int64_t me, const F& f) {
     if (c.exchange == Exchange::permute || c.exchange == Exchange::broadcast) {
-      if (c.source[at] < 0) return {};
-      return {c.source[at]};
+      if (const std::int64_t d = c.source.at(me); d >= 0) f(d);
+      return;
     }
-    return c.groups[static_cast<std::size_t>(c.place[at].first)];
+    const int group = c.group_of(me);
+    for (std::int64_t k = 0; k < c.members(group); ++k) f(c.member(group, k));
   }
   std::int64_t laid_by(const Collective& c, std::vector<std::int64_t> at,
                        std::int64_t device) const {
@@ -363,15 +397,12 @@ class SharingOut {
 
   const PlanContext& ctx_;
   Tape& tape_;
-  const bool top_;
   const Mask fixed_;
   Processes processes_;
 };
 
 }  // namespace
 
-void share_out(const PlanContext& ctx, Draft& draft, bool top) {
-  SharingOut(ctx, draft, top).run();
-}
+void share_out(const PlanContext& ctx, Draft& draft) { SharingOut(ctx, draft).run(); }
 
 }  // namespace tessera::inline v0::tapes

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/box_copy.h"
+#include "codegen/plan/progressions.h"
 #include "distributed/processes.h"
 #include "ir/op.h"
 #include "ir/routine.h"
@@ -63,10 +64,12 @@ struct Slot {
   int over = -1;
   bool overwritten = false;  // by a later slot
   /// Instances that are equal are stored once: by instance, which of those stored it is, and by
-  /// what is stored, the instance that computes it. Empty: each is stored.
-  std::vector<std::int64_t> stored, computed;
-  /// Of instances that are other processes', `stored` is this, or an equal one's of this process.
-  static constexpr std::int64_t kElsewhere = -1;
+  /// what is stored, the instance that computes it. Of instances that are other processes' it is an
+  /// equal one's of this process, or there is none. Not given: each is stored.
+  std::optional<Progressions> stored;
+  std::vector<std::int64_t> computed;
+  /// The place of an instance among those that are stored.
+  std::int64_t place(std::int64_t i) const { return stored ? stored->at(i) : i; }
 };
 
 /// Where an operand is: instance of a slot by coordinates, and bytes into it.
@@ -90,10 +93,12 @@ struct Collective {
   DType dtype = DType::float32;
   std::vector<int> axes;  // of the tape, major first
   std::vector<std::int64_t> sizes;
-  std::int64_t size = 1;                          // product
-  std::vector<std::vector<std::int64_t>> groups;  // at least one: all
-  std::vector<std::pair<int, int>> place;         // by device of the axes: group, position in it
-  std::vector<std::int64_t> source;               // permute, broadcast: by device; -1 gives zeros
+  std::int64_t size = 1;  // product
+  /// Empty: one, of all in their order. Else by group, and by device of the axes its group and the
+  /// position in it.
+  std::vector<std::vector<std::int64_t>> groups;
+  std::vector<std::pair<int, int>> place;
+  Progressions source;              // permute, broadcast: by device; none gives zeros
   std::int64_t outer = 1, run = 0;  // elements: rows and their length on the result's side
   std::int64_t count = 0;           // elements of the operand
   BoxCopy box;                      // all_to_all: one chunk
@@ -103,13 +108,29 @@ struct Collective {
   /// need be laid out but what `together` of them come to, which follow one another in a group, are
   /// one process's and are a subtree of the combination's tree (runtime/cpu/reduce.h).
   Mask laid = 0;
-  std::vector<int> owner;
-  std::vector<std::int64_t> number;
+  std::optional<Progressions> owner;
+  Progressions number;
   std::int64_t together = 1;
   std::vector<std::int64_t> own;  // instances that this process lays out, `together` of each
   /// These processes want every result, and each has an operand of each: each may make a part of
   /// them for all. Empty: it is not so.
   std::vector<int> makers;
+
+  int group_of(std::int64_t device) const {
+    return groups.empty() ? 0 : place[static_cast<std::size_t>(device)].first;
+  }
+  std::int64_t position_of(std::int64_t device) const {
+    return groups.empty() ? device : place[static_cast<std::size_t>(device)].second;
+  }
+  std::int64_t members(int group = 0) const {
+    return groups.empty() ? size : std::ssize(groups[static_cast<std::size_t>(group)]);
+  }
+  std::int64_t member(int group, std::int64_t position) const {
+    return groups.empty()
+               ? position
+               : groups[static_cast<std::size_t>(group)][static_cast<std::size_t>(position)];
+  }
+  bool one_group() const { return groups.size() <= 1; }
 };
 
 struct Step {
@@ -227,7 +248,7 @@ struct Tape {
 
   /// How many values a slot holds.
   std::int64_t stored(const Slot& s) const {
-    return s.stored.empty() ? instances(s.mask) : std::ssize(s.computed);
+    return s.stored ? std::ssize(s.computed) : instances(s.mask);
   }
   /// The slot whose place slot `s` has.
   int place(int s) const {

@@ -64,7 +64,7 @@ class Exchanges {
     std::vector<std::size_t> small, large;
     for (std::size_t s = 0; s < phase_.steps.size(); ++s) {
       const Collective& c = *phase_.steps[s].collective;
-      const bool at_once = c.owner.empty() || !in_pieces(c) || c.count * size_of(c.dtype) < kPiece;
+      const bool at_once = !c.owner || !in_pieces(c) || c.count * size_of(c.dtype) < kPiece;
       (at_once ? small : large).push_back(s);
     }
     together(small);
@@ -92,7 +92,7 @@ class Exchanges {
       const Step& step = phase_.steps[s];
       all.emplace_back(tape_, frame_, step);
       offsets.push_back(bytes);
-      if (step.collective->owner.empty()) continue;
+      if (!step.collective->owner) continue;
       if (!named) named = &step;
       for (std::size_t p = 0; p < bytes.size(); ++p)
         bytes[p] += bytes_of(all.back(), all.back().laid_of, between_.operands[s][p]);
@@ -101,8 +101,7 @@ class Exchanges {
     Exchanged exchanged(next_signature(), tape_, *named, std::move(traffic));
     const auto self = static_cast<std::size_t>(processes::rank());
     for (std::size_t k = 0; k < all.size(); ++k)
-      if (!all[k].col().owner.empty())
-        all[k].lay_out(exchanged.own() + offsets[k][self], all[k].laid_of);
+      if (all[k].col().owner) all[k].lay_out(exchanged.own() + offsets[k][self], all[k].laid_of);
     exchanged.post();
     std::vector<Laid> laid(all.size(), exchanged.all());
     for (std::size_t k = 0; k < all.size(); ++k) {

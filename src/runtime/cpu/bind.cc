@@ -184,7 +184,7 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
     if (plan.layout) {
       out->shards.reserve(out->layout->shards());
       for (std::size_t j = 0; j < out->layout->shards(); ++j) {
-        const std::int64_t k = plan.instance[static_cast<std::size_t>(out->layout->place(j))];
+        const std::int64_t k = plan.instance[j];
         out->shards.push_back({buffer, base + static_cast<std::size_t>(k * s.bytes)});
       }
       out->uniform = plan.uniform;

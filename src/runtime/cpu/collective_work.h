@@ -70,7 +70,7 @@ struct CollectiveWork {
   DType laid_dtype() const;
   /// Where results are a body's, whose places are the caller's: those of this process.
   const std::vector<std::int64_t>* own_instances() const {
-    return slot().stored.empty() ? tape->instances_here(step->mask) : nullptr;
+    return slot().stored ? nullptr : tape->instances_here(step->mask);
   }
   Coords coords(std::int64_t result) const;
   std::int64_t self(const Coords& c) const;

@@ -39,11 +39,7 @@ Coords CollectiveWork::coords(std::int64_t result) const {
   const auto at = static_cast<std::size_t>(result);
   const std::vector<std::int64_t>* here = own_instances();
   const Slot& s = slot();
-  set_instance(*tape, step->mask,
-               here               ? (*here)[at]
-               : s.stored.empty() ? result
-                                  : s.computed[at],
-               c);
+  set_instance(*tape, step->mask, here ? (*here)[at] : s.stored ? s.computed[at] : result, c);
   return c;
 }
 
@@ -68,10 +64,10 @@ std::int64_t CollectiveWork::instance(Coords& c, std::int64_t device) const {
 
 const std::byte* CollectiveWork::laid_out(std::int64_t instance) const {
   const Collective& col = this->col();
-  if (col.owner.empty()) return nullptr;
-  const auto i = static_cast<std::size_t>(instance);
-  const std::byte* first = laid[static_cast<std::size_t>(col.owner[i])];
-  return first ? first + col.number[i] * laid_bytes(laid_of) - laid_of.begin * size_of(laid_dtype())
+  if (!col.owner) return nullptr;
+  const std::byte* first = laid[static_cast<std::size_t>(col.owner->at(instance))];
+  return first ? first + col.number.at(instance) * laid_bytes(laid_of) -
+                     laid_of.begin * size_of(laid_dtype())
                : nullptr;
 }
 
@@ -109,15 +105,16 @@ void CollectiveWork::lay_out(std::byte* to, Elements some) const {
 // The operands of one combination: what others laid out of theirs, and this process's.
 class CollectiveWork::Combination {
  public:
-  Combination(const CollectiveWork& w, const Coords& c, const std::vector<std::int64_t>& members)
+  Combination(const CollectiveWork& w, const Coords& c, int group)
       : w_(w), how_(reduction_of(w.col().combiner)) {
-    const auto together = static_cast<std::size_t>(w.col().together);
-    for (std::size_t k = 0; k < members.size(); k += together) {
+    const Collective& col = w.col();
+    for (std::int64_t k = 0; k < col.members(group); k += col.together) {
       Coords at = c;
-      const std::byte* other = w.laid_out(w.instance(at, members[k]));
+      const std::byte* other = w.laid_out(w.instance(at, col.member(group, k)));
       laid_.push_back(other);
       if (other) continue;
-      for (std::size_t j = k; j < k + together; ++j) own_.push_back(w.operand(c, members[j]));
+      for (std::int64_t j = k; j < k + col.together; ++j)
+        own_.push_back(w.operand(c, col.member(group, j)));
     }
   }
 
@@ -174,7 +171,7 @@ std::byte* CollectiveWork::result(std::int64_t result) const {
 std::int64_t CollectiveWork::tasks_each() const {
   switch (col().exchange) {
     case Exchange::combine: return std::max<std::int64_t>(1, (made.size() + kChunk - 1) / kChunk);
-    case Exchange::gather: return static_cast<std::int64_t>(col().groups[0].size());
+    case Exchange::gather: return col().members();
     default: return 1;
   }
 }
@@ -183,9 +180,8 @@ void CollectiveWork::run(std::int64_t result, std::int64_t task) const {
   const Collective& col = this->col();
   const Coords c = coords(result);
   const std::int64_t me = self(c);
-  const auto& members =
-      col.groups[static_cast<std::size_t>(col.place[static_cast<std::size_t>(me)].first)];
-  const std::int64_t n = static_cast<std::int64_t>(members.size());
+  const int group = col.group_of(me);
+  const std::int64_t n = col.members(group);
   const std::int64_t e = size_of(col.dtype);
   std::byte* out = address(*tape, *frame, 0, step->outputs[0], c);
   switch (col.exchange) {
@@ -194,18 +190,18 @@ void CollectiveWork::run(std::int64_t result, std::int64_t task) const {
       const std::int64_t first = made.begin + task * kChunk;
       std::byte* const to = aside ? aside + result * aside_each + (first - made.begin) * e
                                   : out + (begin + first) * e;
-      Combination(*this, c, members).run(first, std::min(kChunk, made.end - first), to);
+      Combination(*this, c, group).run(first, std::min(kChunk, made.end - first), to);
       return;
     }
     case Exchange::combine_scatter: {
-      const Combination combination(*this, c, members);
-      const std::int64_t place = col.place[static_cast<std::size_t>(me)].second;
+      const Combination combination(*this, c, group);
+      const std::int64_t place = col.position_of(me);
       for (std::int64_t o = 0; o < col.outer; ++o)
         combination.run((o * n + place) * col.run, col.run, out + o * col.run * e);
       return;
     }
     case Exchange::gather: {
-      const std::byte* in = operand(c, members[static_cast<std::size_t>(task)]);
+      const std::byte* in = operand(c, col.member(group, task));
       const std::int64_t bytes = col.run * e;
       const std::int64_t some = col.outer == 1 ? count * e : bytes;
       for (std::int64_t o = 0; some && o < col.outer; ++o)
@@ -214,15 +210,15 @@ void CollectiveWork::run(std::int64_t result, std::int64_t task) const {
       return;
     }
     case Exchange::all_to_all: {
-      const std::int64_t place = col.place[static_cast<std::size_t>(me)].second;
+      const std::int64_t place = col.position_of(me);
       for (std::int64_t j = 0; j < n; ++j)
-        col.box.run(operand(c, members[static_cast<std::size_t>(j)]) + place * col.from_chunk,
+        col.box.run(operand(c, col.member(group, j)) + place * col.from_chunk,
                     out + j * col.to_chunk);
       return;
     }
     case Exchange::permute:
     case Exchange::broadcast: {
-      const std::int64_t from = col.source[static_cast<std::size_t>(me)];
+      const std::int64_t from = col.source.at(me);
       const auto bytes = static_cast<std::size_t>(count * e);
       if (bytes == 0) return;
       if (from < 0)

@@ -31,7 +31,7 @@ struct Control {
     }
     const Coords saved = c;
     for_instances(body, s.mask, c,
-                  [&](std::int64_t i) { sub.table[s.offset + i] = at(ref) + offset; });
+                  [&](std::int64_t i) { sub.table[s.offset + s.place(i)] = at(ref) + offset; });
     c = saved;
   }
 

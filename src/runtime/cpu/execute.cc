@@ -25,7 +25,7 @@ std::byte* address(const Tape& tape, const Frame& frame, std::int64_t lane, cons
   std::int64_t index = ref.instance, offset = ref.offset;
   for (const AxisStride& a : s.instance)
     if (!(ref.absorbed >> a.axis & 1)) index += c.at[a.axis] * a.stride;
-  if (!s.stored.empty()) index = s.stored[static_cast<std::size_t>(index)];
+  index = s.place(index);
   for (const AxisStride& a : ref.cut) offset += c.at[a.axis] * a.stride;
   switch (s.space) {
     case Space::argument:
@@ -124,7 +124,8 @@ StraightLine::StraightLine(const Tape& tape, const Frame& frame) {
     const Slot& s = tape.slots[static_cast<std::size_t>(ref.slot)];
     // With one instance there is nothing to choose by coordinates.
     if (s.space == Space::argument || s.space == Space::result)
-      moving_.push_back({pointers_.size(), frame.table + s.offset + ref.instance, ref.offset});
+      moving_.push_back(
+          {pointers_.size(), frame.table + s.offset + s.place(ref.instance), ref.offset});
     pointers_.push_back(moving_.empty() || moving_.back().pointer != pointers_.size()
                             ? address(tape, frame, 0, ref, c)
                             : nullptr);

@@ -14,8 +14,8 @@ using namespace tapes;
 
 namespace {
 
-// The place in a region's mesh, of those that this process has, of each instance of `mask`.
-void find_places(const Tape& tape, const Region& region, Mask mask, const Layout& layout,
+// The place in a region's mesh, of those that this process has, of each instance of a slot.
+void find_places(const Tape& tape, const Region& region, const Slot& slot, const Layout& layout,
                  ArgumentPlan& plan) {
   std::map<std::int64_t, std::int64_t> places;  // the first, by instance
   for (std::size_t k = 0; k < layout.shards(); ++k) {
@@ -27,28 +27,27 @@ void find_places(const Tape& tape, const Region& region, Mask mask, const Layout
       rest /= region.mesh->sizes[a];
     }
     for (std::size_t a = 0; a < tape.axes.size(); ++a)
-      if (mask >> a & 1) instance = instance * tape.axes[a].size + c.at[a];
+      if (slot.mask >> a & 1) instance = instance * tape.axes[a].size + c.at[a];
     places.try_emplace(instance, place);
   }
   for (const auto& [instance, place] : places) {
-    plan.instance.push_back(instance);
+    plan.instance.push_back(slot.place(instance));
     plan.position.push_back(place);
   }
 }
-std::vector<std::int64_t> instances_of_places(const Tape& tape, const Region& region,
-                                              const Slot& slot) {
+std::vector<std::int64_t> instances_of_shards(const Region& region, const Slot& slot,
+                                              const Layout& layout) {
   std::vector<std::int64_t> instances;
-  for (std::size_t p = 0; p < region.mesh->devices.size(); ++p) {
+  for (std::size_t k = 0; k < layout.shards(); ++k) {
     Coords c;
-    std::int64_t rest = static_cast<std::int64_t>(p), index = 0;
+    std::int64_t rest = layout.place(k), index = 0;
     for (std::size_t a = region.axes.size(); a-- > 0;) {
       c.at[region.axes[a]] = rest % region.mesh->sizes[a];
       rest /= region.mesh->sizes[a];
     }
     for (const AxisStride& s : slot.instance) index += c.at[s.axis] * s.stride;
-    instances.push_back(slot.stored.empty() ? index : slot.stored[static_cast<std::size_t>(index)]);
+    instances.push_back(slot.place(index));
   }
-  (void)tape;
   return instances;
 }
 
@@ -98,8 +97,7 @@ std::shared_ptr<const Variant> make_variant(std::shared_ptr<const Tape> planned,
       const Region& r = tape.regions[static_cast<std::size_t>(a.region)];
       plan.committed = layout_of(r, a.spec, true);
       plan.uncommitted = layout_of(r, a.spec, false);
-      find_places(tape, r, tape.slots[static_cast<std::size_t>(a.slot)].mask, *plan.committed,
-                  plan);
+      find_places(tape, r, tape.slots[static_cast<std::size_t>(a.slot)], *plan.committed, plan);
       if (!a.source.empty()) {
         for (std::int64_t& p : plan.position) p = a.source[static_cast<std::size_t>(p)];
       }
@@ -121,7 +119,7 @@ std::shared_ptr<const Variant> make_variant(std::shared_ptr<const Tape> planned,
       plan.bytes = s.bytes * tape.stored(s);
       if (r.region >= 0) {
         const Region& region = tape.regions[static_cast<std::size_t>(r.region)];
-        plan.instance = instances_of_places(tape, region, s);
+        plan.instance = instances_of_shards(region, s, *plan.layout);
         spmd::Blocks blocks(r.type, *region.mesh, r.spec);
         plan.uniform = blocks.count() > 1 && s.mask == 0;
       }

@@ -16,17 +16,16 @@ namespace tessera::inline v0::runtime {
 /// An argument of the tape: how arrays become its pointers.
 struct ArgumentPlan {
   LayoutPtr committed, uncommitted;    // what is used shard by shard; null for a whole
-  std::vector<std::int64_t> instance;  // those of this process
+  std::vector<std::int64_t> instance;  // those of this process: places in the table
   std::vector<std::int64_t> position;  // of these: place in the mesh
   std::vector<std::int64_t> offset;  // of these: bytes into the whole, where blocks are contiguous
   std::optional<spmd::Blocks> blocks;
 };
 
 struct ResultPlan {
-  LayoutPtr layout;  // null for a whole
-  std::vector<std::int64_t>
-      instance;            // by place in the mesh, what is stored; less than 0 elsewhere
-  std::int64_t bytes = 0;  // of all that are stored
+  LayoutPtr layout;                    // null for a whole
+  std::vector<std::int64_t> instance;  // by shard of this process, which of what is stored
+  std::int64_t bytes = 0;              // of all that are stored
   bool uniform = false;
 };
 

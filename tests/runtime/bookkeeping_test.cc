@@ -1,0 +1,119 @@
+// What a process keeps of a program does not grow with the devices that other processes have.
+#include "../specs.h"
+#include "programs.h"
+
+#include "codegen/plan/plan.h"
+#include "transform/simplify.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ts = tessera;
+namespace ops = tessera::ops;
+namespace tapes = tessera::tapes;
+using namespace rt;
+
+namespace {
+
+std::size_t bytes(const std::optional<tapes::Progressions>& p) { return p ? p->bytes() : 0; }
+
+// Of a tape and its bodies what is kept by device, by instance or by group. What is kept by process
+// (tapes::Between, Collective::makers) is not of it, and grows.
+std::size_t kept(const tapes::Tape& tape) {
+  std::size_t sum = static_cast<std::size_t>(tape.table) * sizeof(void*) + tape.constants.size();
+  if (tape.here)
+    for (const auto& [_, own] : *tape.here) sum += own.size() * sizeof(own[0]);
+  for (const tapes::Slot& s : tape.slots)
+    sum += bytes(s.stored) + s.computed.size() * sizeof(s.computed[0]);
+  for (const tapes::Argument& a : tape.arguments) sum += a.source.size() * sizeof(a.source[0]);
+  for (const tapes::Phase& phase : tape.phases)
+    for (const tapes::Step& step : phase.steps) {
+      if (const tapes::Collective* c = step.collective.get()) {
+        sum += c->source.bytes() + bytes(c->owner) + c->number.bytes();
+        sum += c->own.size() * sizeof(c->own[0]) + c->place.size() * sizeof(c->place[0]);
+        for (const auto& group : c->groups) sum += group.size() * sizeof(group[0]);
+      }
+      for (const auto& body : step.bodies) sum += kept(*body);
+    }
+  return sum;
+}
+
+// As the second of processes with four devices each plans it.
+std::size_t kept(const ts::ProgramPtr& p, int processes) {
+  tapes::PlanOptions options;
+  options.together = {processes, 1, 4};
+  const auto tape = tapes::plan(*ts::simplify(p), options);
+  EXPECT_TRUE(tape->here);
+  return kept(*tape);
+}
+
+// The program over a mesh of 4 * processes devices.
+using Over = ts::ProgramPtr (*)(std::int64_t devices);
+void expect_constant(Over program) {
+  const std::size_t few = kept(program(16), 4);
+  EXPECT_GT(few, 0u);
+  EXPECT_EQ(kept(program(64), 16), few);
+  EXPECT_EQ(kept(program(1024), 256), few);
+}
+ts::ProgramPtr mapped(std::int64_t n, ts::Strings out, const Body& f) {
+  return Sharded({{"i"}, {n}}, {ts::Type(ts::f32, {n, 8})}, {"i"}, std::move(out), f).whole();
+}
+
+}  // namespace
+
+TEST(Bookkeeping, OfWhatEachDeviceDoesForItself) {
+  expect_constant([](std::int64_t n) {
+    return mapped(n, {"i"},
+                  [](ts::Builder&, ts::Values v) { return ts::Values{ops::add(v[0], v[0])}; });
+  });
+}
+TEST(Bookkeeping, OfSums) {
+  expect_constant([](std::int64_t n) {
+    return mapped(n, {"", "i"}, [n](ts::Builder&, ts::Values v) {
+      const ts::Value sum = ops::psum(ops::neg(v[0]), {"i"}, n);
+      return ts::Values{sum, ops::mul(sum, v[0])};
+    });
+  });
+}
+TEST(Bookkeeping, OfGathersAndNeighbours) {
+  expect_constant([](std::int64_t n) {
+    return mapped(n, {"i"}, [n](ts::Builder&, ts::Values v) {
+      ts::IntLists ring;
+      for (std::int64_t d = 0; d < n; ++d) ring.push_back({d, (d + 1) % n});
+      const ts::Value all = ops::all_gather(ops::neg(v[0]), {"i"}, n, 0, true, {});
+      return ts::Values{ops::add(ops::ppermute(ops::exp(v[0]), {"i"}, n, ring),
+                                 ops::reshape(ops::reduce_sum(all, {0}), {1, 8}))};
+    });
+  });
+}
+TEST(Bookkeeping, OfDevicesNumbers) {
+  expect_constant([](std::int64_t n) {
+    return mapped(n, {"i"}, [n](ts::Builder& b, ts::Values v) {
+      const ts::Value i = ops::convert(ops::axis_index(b, {"i"}, n), ts::f32);
+      return ts::Values{ops::mul(v[0], ops::broadcast_in_dim(i, v[0].type().shape, {}))};
+    });
+  });
+}
+TEST(Bookkeeping, OfLoops) {
+  expect_constant([](std::int64_t n) {
+    return mapped(n, {"i"}, [n](ts::Builder& b, ts::Values v) {
+      const auto body = program({v[0].type()}, [n](ts::Builder&, ts::Values u) {
+        return ts::Values{ops::sub(u[0], ops::psum(u[0], {"i"}, n))};
+      });
+      return ops::scan(body, {}, v, {}, 3, false, b);
+    });
+  });
+}
+// Of two axes: along the one, the other, and both.
+TEST(Bookkeeping, OverTwoAxes) {
+  expect_constant([](std::int64_t n) {
+    return Sharded({{"x", "y"}, {n / 2, 2}}, {ts::Type(ts::f32, {n, 8})}, {"x,y"},
+                   {"x", "x,y", "y"},
+                   [n](ts::Builder&, ts::Values v) {
+                     const ts::Value u = ops::neg(v[0]);
+                     return ts::Values{ops::psum(u, {"y"}, 2), ops::psum(u, {"x", "y"}, n),
+                                       ops::psum(ops::exp(u), {"x"}, n / 2)};
+                   })
+        .whole();
+  });
+}
