@@ -3,10 +3,16 @@
 
 #include <tessera/array.h>
 
+#include <utility>
+
 namespace tessera::inline v0 {
 
 /// The logarithm of the magnitude of the gamma function.
 TESSERA_API Array gammaln(Operand x);
+/// log(gamma(x)), real for x > 0 and NaN below, infinite at 0; of complex x its principal branch,
+/// which is cut below zero, where the sign of the imaginary part's zero counts, and NaN at its
+/// poles. Its derivative is digamma, of complex numbers too.
+TESSERA_API Array loggamma(Operand x);
 /// Its derivative; NaN at zero and at the negative integers.
 TESSERA_API Array digamma(Operand x);
 /// The n-th derivative of digamma, n from 0 to 100; where n is not 0, infinite at 0 and NaN below.
@@ -65,6 +71,45 @@ TESSERA_API Array dawsn(Operand x);
 /// are not floats.
 TESSERA_API Array bernoulli(std::int64_t n, DType dtype = DType::float32,
                             std::source_location loc = std::source_location::current());
+/// The sine integral, of sin(t) / t from 0 to x, and the cosine integral, Euler's constant + log(x) +
+/// that of (cos(t) - 1) / t: -infinity at zero, below it that of |x|, NaN at -infinity. By the power
+/// series and by the continued fraction of E1(ix) (DLMF 6.6.5, 6.6.6, 6.9.1).
+TESSERA_API std::pair<Array, Array> sici(Operand x);
+/// The integrals of sin(pi t ** 2 / 2) and of cos(pi t ** 2 / 2) from 0 to x, in this order, as SciPy
+/// has it; 1/2 at infinity. By power series and by wofz (DLMF 7.6.4, 7.6.6, 7.5.9).
+TESSERA_API std::pair<Array, Array> fresnel(Operand x);
+/// The Faddeeva function exp(-z ** 2) erfc(-iz), complex for every z: by the modified trapezoidal rules
+/// of M. Al Azah and S. N. Chandler-Wilde (SIAM J. Numer. Anal. 59 (2021)). Its derivative is
+/// 2i / sqrt(pi) - 2z w(z).
+TESSERA_API Array wofz(Operand z);
+/// Owen's T function, the integral of exp(-h ** 2 (1 + t ** 2) / 2) / (1 + t ** 2) from t = 0 to a over
+/// 2 pi: even in h, odd in a; a may be infinite.
+TESSERA_API Array owens_t(Operand h, Operand a);
+
+/// Kummer's function 1F1(a; b; x), the sum of (a)_k x ** k / ((b)_k k!): 1 where a is 0, exp(x) where
+/// a = b, else infinite where b is 0 or a negative integer, but for the polynomial of a negative
+/// integer a > b. Where its terms cancel it loses what they are above it, of float64 from 2 ** 50 on.
+/// Differentiable in all three; in a NaN at zero and the negative integers.
+TESSERA_API Array hyp1f1(Operand a, Operand b, Operand x);
+/// Gauss's function 2F1(a, b; c; x), the sum of (a)_k (b)_k x ** k / ((c)_k k!), continued to all
+/// x <= 1; beyond infinite, but for the polynomials of negative integers a or b, as at 1 where
+/// c <= a + b and for c zero or a negative integer. Differentiable in all four; in a and b NaN
+/// where it is a polynomial.
+TESSERA_API Array hyp2f1(Operand a, Operand b, Operand c, Operand x);
+
+/// The Bessel functions of the first kind of orders 0, 1, ..., v, of shape (v + 1, *z.shape), for any
+/// real z: up to the order |z| by the recurrence forwards, from there on by the continued fraction of
+/// their quotients (DLMF 10.6.1, 10.10.1), so that no number of iterations is asked for. Throws
+/// Error for v below 0 and above 10000.
+TESSERA_API Array bessel_jn(Operand z, std::int64_t v);
+/// The spherical harmonics of degree n and order m at the colatitude theta and the longitude phi,
+/// complex, orthonormal, with the phase of Condon and Shortley: Y(n, m) = sqrt((2n + 1) / (4 pi)
+/// (n - m)! / (n + m)!) P(n, m, cos theta) exp(i m phi). Broadcasts; n and m are integers, n above
+/// n_max counts as n_max. Without n_max it is the greatest n, which then must be no traced array. 0 for
+/// |m| > n, NaN for n < 0. Differentiable in theta and phi. DTypeError for n and m that are no
+/// integers, Error for n_max above 10000 and where it cannot be known.
+TESSERA_API Array sph_harm_y(Operand n, Operand m, Operand theta, Operand phi,
+                             std::int64_t n_max = -1);
 
 /// The modified Bessel functions of order 0 and 1, and the same times exp(-|x|).
 TESSERA_API Array i0(Operand x);

@@ -9,9 +9,12 @@ namespace tessera::inline v0 {
 namespace {
 
 [[noreturn]] void no_derivative(const Equation& eqn) {
+  const auto reason = eqn.op->waived.find("jvp");
+  const std::string why = reason == eqn.op->waived.end() ? "" : ", but here " + reason->second;
   Message("grad")
       .problem("'" + eqn.op->name + "' has no derivative, and a differentiated value flows into it")
-      .rule("each operation between the differentiated inputs and the result needs a derivative")
+      .rule("each operation between the differentiated inputs and the result needs a derivative" +
+            why)
       .from(eqn.loc)
       .advice("stop_gradient on its operand, or a rule of your own with custom_jvp or custom_vjp")
       .raise<TraceError>();

@@ -23,6 +23,12 @@ MISUSE(solve_from_the_right_for_other_columns) {
   ts::linalg::triangular_solve(square(), ts::ones({3, 2}));
 }
 MISUSE(schur_of_no_kind) { ts::linalg::schur(square(), "triangular"); }
+MISUSE(derivative_of_schur) {
+  ts::grad([](Array x) { return ts::sum(ts::linalg::schur(x).t); })(square());
+}
+MISUSE(derivative_of_sqrtm) {
+  ts::grad([](Array x) { return ts::sum(ts::real(ts::linalg::sqrtm(x))); })(square());
+}
 MISUSE(householder_product_of_too_many) {
   ts::linalg::householder_product(ts::ones({2, 3}), ts::ones({3}));
 }

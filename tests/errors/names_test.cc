@@ -70,6 +70,13 @@ MISUSE(vectorize_by_a_signature_without_a_result) {
 MISUSE(piecewise_with_too_few_functions) { ts::piecewise(a83(), {a83() > 0}, {}); }
 MISUSE(multigammaln_of_no_dimension) { ts::multigammaln(3.0, 0); }
 MISUSE(expn_of_a_negative_order) { ts::expn(-2, 3.0); }
+MISUSE(bessel_jn_of_a_negative_order) { ts::bessel_jn(1.0, -1); }
+MISUSE(sici_of_complex_numbers) { ts::sici(ts::complex(1, 2)); }
+MISUSE(sph_harm_y_of_a_fraction) { ts::sph_harm_y(1.5, 0, 0.1, 0.1); }
+MISUSE(sph_harm_y_of_a_traced_degree) {
+  ts::jit([](Array n) { return ts::sph_harm_y(n, 0, 0.1, 0.1); })(Array(3));
+}
+MISUSE(sph_harm_y_of_too_large_a_degree) { ts::sph_harm_y(20000, 0, 0.1, 0.1); }
 MISUSE(bernoulli_below_zero) { ts::bernoulli(-1); }
 MISUSE(betainc_of_complex_numbers) { ts::betainc(ts::complex(1, 2), 1, 0.5); }
 MISUSE(median_of_an_axis_too_many) { ts::median(a83(), {.axis = 2}); }

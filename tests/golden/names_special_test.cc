@@ -1,5 +1,7 @@
 #include "golden/names.h"
 
+#include <tessera/creation.h>
+#include <tessera/elementwise.h>
 #include <tessera/special.h>
 
 namespace golden {
@@ -9,6 +11,50 @@ namespace ts = tessera;
 namespace {
 using In = const Arrays&;
 using Args = const Arguments&;
+// Of complex numbers both parts, of which derivatives are those of the first.
+Arrays parts_of(const Array& w) { return {ts::real(w), ts::imag(w)}; }
+void add_further(Table& t) {
+  const auto put = [&](const char* name, Arrays (*f)(In), double ulps) {
+    t[name] = {[f](In in, Args) { return f(in); }, ulps, true, true};
+  };
+  put(
+      "owens_t", [](In in) { return Arrays{ts::owens_t(in[0], in[1])}; }, 64);
+  put(
+      "hyp1f1", [](In in) { return Arrays{ts::hyp1f1(in[0], in[1], in[2])}; }, 64);
+  put(
+      "hyp2f1", [](In in) { return Arrays{ts::hyp2f1(in[0], in[1], in[2], in[3])}; }, 256);
+  put(
+      "loggamma", [](In in) { return Arrays{ts::loggamma(in[0])}; }, 64);
+  // Beside the zeros of either part as many units as the others are greater: the points keep off.
+  put(
+      "loggamma (complex)", [](In in) { return parts_of(ts::loggamma(ts::complex(in[0], in[1]))); },
+      64);
+  put(
+      "wofz", [](In in) { return parts_of(ts::wofz(ts::complex(in[0], in[1]))); }, 64);
+  put(
+      "sici",
+      [](In in) {
+        const auto [si, ci] = ts::sici(in[0]);
+        return Arrays{si, ci};
+      },
+      64);
+  put(
+      "fresnel",
+      [](In in) {
+        const auto [s, c] = ts::fresnel(in[0]);
+        return Arrays{s, c};
+      },
+      64);
+  // Its results oscillate: beside a zero they lose.
+  put(
+      "bessel_jn", [](In in) { return Arrays{ts::bessel_jn(in[0], 5)}; }, 1024);
+  t["sph_harm_y"] = {
+      [](In in, Args a) {
+        return parts_of(ts::sph_harm_y(Array(static_cast<int>(a.n(0))),
+                                       Array(static_cast<int>(a.n(1))), in[0], in[1], 8));
+      },
+      64, true, true};
+}
 }  // namespace
 
 // To so many units of the results themselves: of float64, of float32 one rounding.
@@ -34,6 +80,7 @@ void add_special(Table& t) {
   TWO(xlogy, 4), TWO(xlog1py, 4), TWO(rel_entr, 8), TWO(kl_div, 64);
   t["betainc"] = {[](In in, Args) { return Arrays{ts::betainc(in[0], in[1], in[2])}; }, 128, true,
                   true};
+  add_further(t);
 #undef ONE
 #undef TWO
 }

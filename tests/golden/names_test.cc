@@ -169,7 +169,7 @@ TEST(NamesGolden, Statistics) { run_theme("statistics", 430); }
 TEST(NamesGolden, Calculus) { run_theme("calculus", 292); }
 TEST(NamesGolden, Sets) { run_theme("sets", 562); }
 TEST(NamesGolden, Halves) { run_theme("halves", 697); }
-TEST(NamesGolden, Special) { run_theme("special", 64); }
+TEST(NamesGolden, Special) { run_theme("special", 118); }
 
 }  // namespace
 }  // namespace golden

@@ -2,7 +2,6 @@
 #include "api/numpy/pairs.h"
 
 #include <tessera/custom.h>
-#include <tessera/grad.h>
 
 #include <cmath>
 #include <numbers>
@@ -48,14 +47,15 @@ Array spence_slope(const Array& x) {
   const double c[] = {-1, 0.5, -1.0 / 3, 0.25, -0.2, 1.0 / 6};
   return where(near, series(inside, c), log(x) / (1 - where(near, 0.0, x)));
 }
+Array differentiable_spence(const Array& x) {
+  return custom_jvp(spence_value, [](Array x, Array dx) {
+    return std::pair(differentiable_spence(x), spence_slope(x) * dx);
+  })(x);
+}
 }  // namespace
 
 Array spence(Operand x) {
-  return in_doubles("spence", {x}, [](In in) {
-    return custom_jvp(spence_value, [](Array x, Array dx) {
-      return std::pair(spence_value(stop_gradient(x)), spence_slope(x) * dx);
-    })(in[0]);
-  });
+  return in_doubles("spence", {x}, [](In in) { return differentiable_spence(in[0]); });
 }
 
 namespace {

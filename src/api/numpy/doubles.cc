@@ -6,10 +6,16 @@ Array in_doubles(const char* name, std::initializer_list<Operand> operands, cons
   return in_doubles(name, operands, [&](std::span<const Array> in, bool) { return f(in); });
 }
 Array in_doubles(const char* name, std::initializer_list<Operand> operands, const OfDoublesFor& f) {
+  return several_in_doubles(name, operands, [&](std::span<const Array> in, bool narrow) {
+    return std::vector<Array>{f(in, narrow)};
+  })[0];
+}
+std::vector<Array> several_in_doubles(const char* name, std::initializer_list<Operand> operands,
+                                      const SeveralOfDoubles& f) {
   std::vector<Array> given;
   for (const Operand& x : operands) given.push_back(x.array);
   const SourceLoc loc = operands.begin()->loc;
-  return composed1(name, given, loc, [&](std::span<const Array> in) {
+  return composed(name, given, loc, [&](std::span<const Array> in) {
     Promoted p{in[0].dtype(), in[0].weak_type()};
     Shape shape;
     for (const Array& x : in) {
@@ -21,7 +27,9 @@ Array in_doubles(const char* name, std::initializer_list<Operand> operands, cons
     const DType d = is_inexact(p.dtype) ? p.dtype : wide ? DType::float64 : DType::float32;
     std::vector<Array> doubles;
     for (const Array& x : in) doubles.push_back(broadcast_to(astype(x, DType::float64), shape));
-    return astype(f(doubles, d != DType::float64), d);
+    std::vector<Array> results = f(doubles, d != DType::float64);
+    for (Array& r : results) r = astype(r, d);
+    return results;
   });
 }
 

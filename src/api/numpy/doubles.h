@@ -17,6 +17,10 @@ Array in_doubles(const char* name, std::initializer_list<Operand> operands, cons
 /// doubles alone give is near enough.
 using OfDoublesFor = std::function<Array(std::span<const Array>, bool narrow)>;
 Array in_doubles(const char* name, std::initializer_list<Operand> operands, const OfDoublesFor& f);
+/// Of an f that has several results.
+using SeveralOfDoubles = std::function<std::vector<Array>(std::span<const Array>, bool narrow)>;
+std::vector<Array> several_in_doubles(const char* name, std::initializer_list<Operand> operands,
+                                      const SeveralOfDoubles& f);
 
 /// c[0] + c[1] x + ... by Horner's rule.
 Array series(const Array& x, std::span<const double> c);

@@ -61,6 +61,15 @@ Array log_beta_value(const Array& a, const Array& b) {
   return where(usual, r, gammaln(a) + gammaln(b) - gammaln(a + b));
 }
 
+template <class Number>
+Array differentiable_log_beta(const Array& a, const Array& b) {
+  return custom_jvp(log_beta_value<Number>, [](Array a, Array b, Array da, Array db) {
+    const Array whole = digamma(a + b);
+    return std::pair(differentiable_log_beta<Number>(a, b),
+                     (digamma(a) - whole) * da + (digamma(b) - whole) * db);
+  })(a, b);
+}
+
 Array sign_of_gamma(const Array& x) {
   const Array floored = floor(x), below = less(x, 0);
   const Array odd = remainder(floored, 2) != 0;
@@ -170,12 +179,7 @@ Array beta(Operand a, Operand b) {
 }
 Array betaln(Operand a, Operand b) {
   return in_doubles("betaln", {a, b}, [](In in, bool narrow) {
-    const auto value = narrow ? log_beta_value<Array> : log_beta_value<Pair>;
-    return custom_jvp(value, [value](Array a, Array b, Array da, Array db) {
-      const Array whole = digamma(a + b);
-      return std::pair(value(stop_gradient(a), stop_gradient(b)),
-                       (digamma(a) - whole) * da + (digamma(b) - whole) * db);
-    })(in[0], in[1]);
+    return (narrow ? differentiable_log_beta<Array> : differentiable_log_beta<Pair>)(in[0], in[1]);
   });
 }
 Array multigammaln(Operand a, std::int64_t d) {

@@ -210,12 +210,12 @@ Array divergence(const Array& x, const Array& y, bool narrow) {
 }
 Array divergence_of(const Array& x, const Array& y, bool narrow) {
   const auto value = [narrow](Array x, Array y) { return divergence(x, y, narrow); };
-  return custom_jvp(value, [value, narrow](Array x, Array y, Array dx, Array dy) {
+  return custom_jvp(value, [narrow](Array x, Array y, Array dx, Array dy) {
     const Array both = (x > 0) & (y > 0);
     const Array a = where(both, x, 1.0), b = where(both, y, 1.0);
     const Array in_x = where(both, log_of_ratio(a, b, narrow), -1.0),
                 in_y = 1 - where(both, a / b, 0.0);
-    return std::pair(value(stop_gradient(x), stop_gradient(y)), in_x * dx + in_y * dy);
+    return std::pair(divergence_of(x, y, narrow), in_x * dx + in_y * dy);
   })(x, y);
 }
 }  // namespace

@@ -68,25 +68,29 @@ Array beta_part(const Array& a, const Array& b, const Array& x) {
   const Array ends = where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), x, v0::nan);
   return where(valid, r, ends);
 }
-}  // namespace
 
 // The derivative in x is the density; those in a and b go through sums of doubles.
+Array incomplete_beta(const Array& a, const Array& b, const Array& x, bool narrow) {
+  const double enough = narrow ? kEnoughForFloats : kEnoughForDoubles;
+  const auto value = [=](Array a, Array b, Array x) {
+    return narrow ? plain_beta_part(a, b, x, enough) : beta_part(a, b, x);
+  };
+  const auto tangent = [=](Array a, Array b, Array x, Array da, Array db, Array dx) {
+    const Array p = stop_gradient(a), q = stop_gradient(b), at = stop_gradient(x);
+    const auto of_a = [&](Array s) { return plain_beta_part(s, q, at, enough); };
+    const auto of_b = [&](Array s) { return plain_beta_part(p, s, at, enough); };
+    const Array in_a = jvp(of_a, a, ones_like(a)).second;
+    const Array in_b = jvp(of_b, b, ones_like(b)).second;
+    const Array density = exp((a - 1) * log(x) + (b - 1) * log1p(-x) - plain_log_beta(a, b));
+    return std::pair(incomplete_beta(a, b, x, narrow), density * dx + in_a * da + in_b * db);
+  };
+  return custom_jvp(value, tangent)(a, b, x);
+}
+}  // namespace
+
 Array betainc(Operand a, Operand b, Operand x) {
   return in_doubles("betainc", {a, b, x}, [](In in, bool narrow) {
-    const double enough = narrow ? kEnoughForFloats : kEnoughForDoubles;
-    const auto value = [=](Array a, Array b, Array x) {
-      return narrow ? plain_beta_part(a, b, x, enough) : beta_part(a, b, x);
-    };
-    const auto tangent = [=](Array a, Array b, Array x, Array da, Array db, Array dx) {
-      const Array p = stop_gradient(a), q = stop_gradient(b), at = stop_gradient(x);
-      const auto of_a = [&](Array s) { return plain_beta_part(s, q, at, enough); };
-      const auto of_b = [&](Array s) { return plain_beta_part(p, s, at, enough); };
-      const Array in_a = jvp(of_a, a, ones_like(a)).second;
-      const Array in_b = jvp(of_b, b, ones_like(b)).second;
-      const Array density = exp((a - 1) * log(x) + (b - 1) * log1p(-x) - plain_log_beta(a, b));
-      return std::pair(value(p, q, at), density * dx + in_a * da + in_b * db);
-    };
-    return custom_jvp(value, tangent)(in[0], in[1], in[2]);
+    return incomplete_beta(in[0], in[1], in[2], narrow);
   });
 }
 

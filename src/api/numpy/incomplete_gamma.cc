@@ -135,7 +135,7 @@ Array incomplete_gamma(const Array& a, const Array& x, bool upper, bool narrow) 
   const auto value = [upper, narrow](Array a, Array x) {
     return narrow ? plain_gamma_part(a, x, upper, kEnoughForFloats) : gamma_part(a, x, upper);
   };
-  return custom_jvp(value, [value, upper, narrow](Array a, Array x, Array da, Array dx) {
+  return custom_jvp(value, [upper, narrow](Array a, Array x, Array da, Array dx) {
     const auto plain = [&](Array s) {
       return plain_gamma_part(s, stop_gradient(x), upper,
                               narrow ? kEnoughForFloats : kEnoughForDoubles);
@@ -145,7 +145,7 @@ Array incomplete_gamma(const Array& a, const Array& x, bool upper, bool narrow) 
     const Array v = where(inside, x, 1.0);
     const Array limit = where(a < 1, v0::inf, where(a == 1, 1.0, 0.0));
     const Array density = where(inside, plain_gamma_factor(a, v) * a / v, limit);
-    return std::pair(value(stop_gradient(a), stop_gradient(x)),
+    return std::pair(incomplete_gamma(a, x, upper, narrow),
                      (upper ? -density : density) * dx + slope * da);
   })(a, x);
 }
