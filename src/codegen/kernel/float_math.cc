@@ -16,7 +16,7 @@ class FloatMath {
     i_ = width ? llvm::FixedVectorType::get(i32, static_cast<unsigned>(width)) : i32;
   }
 
-  llvm::Value* exp(llvm::Value* x) { return keep_nan(x, scaled_exp(clamp(x, -104, 89), 0)); }
+  llvm::Value* exp(llvm::Value* x) { return scaled_exp(clamp(x, -104, 89), 0); }
 
   // h + h where h = expm1(x) / 2, which is finite as far as exp(x) is.
   llvm::Value* expm1(llvm::Value* x) {
@@ -26,7 +26,7 @@ class FloatMath {
 
   // With q = expm1(|x|) / 4: 2 q + q / (2 q + 1/2).
   llvm::Value* sinh(llvm::Value* x) {
-    llvm::Value* q = scaled_expm1(clamp(abs(x), 0, 89.6), 2);
+    llvm::Value* q = scaled_expm1(at_most(abs(x), 89.6), 2);
     llvm::Value* h = b_.CreateFAdd(q, q);
     llvm::Value* rest = b_.CreateFDiv(q, b_.CreateFAdd(h, number(0.5)));
     return keep_tiny(x, sign_of(x, b_.CreateFAdd(h, rest)));
@@ -34,16 +34,16 @@ class FloatMath {
 
   // With q = exp(|x|) / 4: 2 q + 1 / (8 q).
   llvm::Value* cosh(llvm::Value* x) {
-    llvm::Value* q = scaled_exp(clamp(abs(x), 0, 90), 2);
+    llvm::Value* q = scaled_exp(at_most(abs(x), 90), 2);
     llvm::Value* rest = b_.CreateFDiv(number(0.125), q);
-    return keep_nan(x, b_.CreateFAdd(b_.CreateFAdd(q, q), rest));
+    return b_.CreateFAdd(b_.CreateFAdd(q, q), rest);
   }
 
   // e / (e + 2) where e = expm1(2 |x|); 1 is reached before the bound.
   llvm::Value* tanh(llvm::Value* x) {
-    llvm::Value* y = clamp(abs(x), 0, 9.5);
+    llvm::Value* y = at_most(abs(x), 9.5);
     llvm::Value* e = scaled_expm1(b_.CreateFAdd(y, y), 0);
-    return keep_nan(x, sign_of(x, b_.CreateFDiv(e, b_.CreateFAdd(e, number(2)))));
+    return sign_of(x, b_.CreateFDiv(e, b_.CreateFAdd(e, number(2))));
   }
 
   llvm::Value* log(llvm::Value* x) {
@@ -56,14 +56,26 @@ class FloatMath {
     return log_edges(x, 0, multiply_add(b_, n, number(kLn2), near_log1p(t)));
   }
 
-  // k ln 2 + log1p(t) where 1 + x = 2^k (1 + t), so that t = 2^-k x + (2^-k - 1), rounded once.
-  llvm::Value* log1p(llvm::Value* x) {
-    llvm::Value* k = exponent(b_.CreateFAdd(x, number(1)));
-    llvm::Value* scaled = floats(b_.CreateSub(bits(x), k));
-    llvm::Value* four = floats(b_.CreateSub(bits(number(4)), k));  // 4 / 2^k
-    llvm::Value* t = b_.CreateFAdd(scaled, multiply_add(b_, four, number(0.25), number(-1)));
-    llvm::Value* log = multiply_add(b_, count(k), number(kLn2), near_log1p(t));
-    return log_edges(x, -1, sign_of(x, log));
+  llvm::Value* log1p(llvm::Value* x) { return log_edges(x, -1, sign_of(x, inner_log1p(x))); }
+
+  // log1p(2 a + 2 a a / (1 - a)) / 2 where a = |x|: most of a small sum is 2 a, which is exact.
+  llvm::Value* atanh(llvm::Value* x) {
+    llvm::Value *a = abs(x), *twice = b_.CreateFAdd(a, a);
+    llvm::Value* y = multiply_add(b_, twice, b_.CreateFDiv(a, b_.CreateFSub(number(1), a)), twice);
+    llvm::Value* edge =
+        b_.CreateSelect(b_.CreateFCmpOEQ(a, number(1)), llvm::ConstantFP::getInfinity(t_),
+                        llvm::ConstantFP::getNaN(t_));
+    llvm::Value* inside = b_.CreateFMul(inner_log1p(y), number(0.5));
+    return sign_of(x, b_.CreateSelect(b_.CreateFCmpOLT(a, number(1)), inside, edge));
+  }
+
+  // e / (1 + e) below zero, where exp(-x) would overflow, and 1 / (1 + e) elsewhere, e = exp(-|x|).
+  llvm::Value* logistic(llvm::Value* x) {
+    Reduced r = reduce(b_.CreateFNeg(at_most(abs(x), 104)), 127 + 24);
+    llvm::Value* e = b_.CreateFMul(b_.CreateFAdd(r.p, number(1)), power_of_two(r.n));
+    e = b_.CreateFMul(e, number(0x1p-24));
+    llvm::Value* negative = b_.CreateICmpSLT(bits(x), integer(0));
+    return b_.CreateFDiv(b_.CreateSelect(negative, e, number(1)), b_.CreateFAdd(e, number(1)));
   }
 
   // log1p(a + a^2 / (1 + sqrt(1 + a^2))) where a = |x|; log(2 a) where a^2 would overflow.
@@ -86,72 +98,83 @@ class FloatMath {
                            log_of_double(large, x, b_.CreateFAdd(t, root)));
   }
 
-  // Near zero a polynomial of erf; beyond 1, 1 - P(|x| - 2.5) where P is the Chebyshev fit of erfc
-  // up to 4, by when it rounds away. Each is within 1.1e-8.
+  // Below 1, x + x P(x^2); beyond, 1 - Q(|x|)^4, which comes to 1 before the bound. A fit of the
+  // root takes half the degree of one of erfc for the same error. P is a minimax fit of
+  // erf(x) / x - 1, within 2^-24.5 of erf; Q^4 one of erfc, within 2^-25.
   llvm::Value* erf(llvm::Value* x) {
     llvm::Value* a = abs(x);
-    llvm::Value* t = b_.CreateFSub(clamp(a, 1, 4), number(2.5));  // exact
-    llvm::Value* tail =
-        polynomial(b_, t,
-                   {-8.8379663818652673e-7, -4.8799005329444718e-7, 1.5667484782462287e-5,
-                    -1.7837625707092101e-5, -8.0933419669313493e-5, 0.00027083598847073071,
-                    -0.0002589991189615987, -0.00056065437635786915, 0.0027977789395593987,
-                    -0.0061089163763340921, 0.0086225142859783111, -0.0083518240788867784,
-                    0.0054457024043967812, -0.0021781802368712608, 0.00040695201744495894});
-    llvm::Value* far = sign_of(x, b_.CreateFSub(number(1), tail));
+    llvm::Value* p = polynomial(
+        b_, b_.CreateFMul(x, x),
+        {-0.000562796951, 0.0049166698, -0.026710514, 0.1128015, -0.37612322, 0.128379121});
+    llvm::Value* root = polynomial(b_, at_most(a, 4),
+                                   {-0.000167099075, 0.00305008446, -0.0210841, 0.0624009036,
+                                    -0.043347843, -0.0713939145, -0.303971082, 1.00428259});
+    llvm::Value* square = b_.CreateFMul(root, root);
+    llvm::Value* far = multiply_add(b_, b_.CreateFNeg(square), square, number(1));
     llvm::Value* near = b_.CreateFCmpOLT(a, number(1));
-    return keep_nan(x, b_.CreateSelect(near, near_erf(x), far));
+    return b_.CreateSelect(near, multiply_add(b_, x, p, x), sign_of(x, far));
   }
 
-  // exp(-a^2) R((a - 3) / (a + 3)) / (1 + 2 a) where a = |x|, from 2 for negative x; 1 - erf(x)
-  // near zero. After Shepherd and Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x
-  // in 0 <= x < oo" (1981), with a fit of its own. a^2 keeps its rounding error, and the
-  // exponential is 2^24 times too large until the end, where it would be subnormal.
+  // exp(-a^2) R(a / (a + k)) / (a + k) where a = |x|, from 2 for negative x. After Shepherd and
+  // Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < oo" (1981), but
+  // with the same divisor twice and so one division; R(0) = k makes erfc(0) 1. R is a minimax fit
+  // of its own, within 2^-26; a greater k would take a lower degree, but R falls from k to 0.56 and
+  // its sums would cancel more. a^2 keeps its rounding error, and the exponential is 2^24 times too
+  // large until the end, where it would be subnormal.
   llvm::Value* erfc(llvm::Value* x) {
-    llvm::Value* a = clamp(abs(x), 0, 10.1);
-    llvm::Value* high = floats(b_.CreateAnd(bits(a), integer(-1 << 12)));
-    llvm::Value *low = b_.CreateFSub(a, high), *square = b_.CreateFMul(high, high);  // exact
-    llvm::Value* rest = b_.CreateFMul(low, b_.CreateFAdd(a, high));
-    llvm::Value* z = b_.CreateFAdd(square, rest);
-    rest = b_.CreateFAdd(b_.CreateFSub(square, z), rest);
-    llvm::Value* e = scaled_exp(b_.CreateFNeg(z), -24);
-    llvm::Value* t = b_.CreateFDiv(b_.CreateFSub(a, number(3)), b_.CreateFAdd(a, number(3)));
-    llvm::Value* r = polynomial(
-        b_, t,
-        {-0.00027732690796256065, -0.0007983391406014562, 0.001994474558159709,
-         0.0025794347748160362, -0.023790234699845314, 0.0682935118675232, -0.11927264928817749,
-         0.12964656949043274, -0.04756227880716324, -0.13562114536762238, 1.2530080080032349});
-    llvm::Value* v = b_.CreateFMul(erfc_quotient(e, rest, r, a), number(0x1p-24));
-    llvm::Value* negative = b_.CreateFCmpOLT(x, number(0));
-    v = b_.CreateSelect(negative, b_.CreateFSub(number(2), v), v);
-    llvm::Value* near = b_.CreateFCmpOLT(a, number(0.5));
-    return keep_nan(x, b_.CreateSelect(near, b_.CreateFSub(number(1), near_erf(x)), v));
+    llvm::Value* a = at_most(abs(x), 10.1);
+    llvm::Value *square, *lost;
+    if (host_isa().avx2) {
+      square = b_.CreateFMul(a, a);
+      lost = multiply_add(b_, a, a, b_.CreateFNeg(square));
+    } else {
+      llvm::Value* high = floats(b_.CreateAnd(bits(a), integer(-1 << 12)));
+      llvm::Value *low = b_.CreateFSub(a, high), *most = b_.CreateFMul(high, high);  // exact
+      llvm::Value* rest = b_.CreateFMul(low, b_.CreateFAdd(a, high));
+      square = b_.CreateFAdd(most, rest);
+      lost = b_.CreateFAdd(b_.CreateFSub(most, square), rest);
+    }
+    Reduced e = reduce(b_.CreateFNeg(square), 127 + 24, lost);
+    llvm::Value* v = b_.CreateFMul(times_erfcx(a, e.p), power_of_two(e.n));
+    v = b_.CreateFMul(v, number(0x1p-24));
+    llvm::Value* negative = b_.CreateICmpSLT(bits(x), integer(0));
+    return b_.CreateSelect(negative, b_.CreateFSub(number(2), v), v);
   }
 
  private:
-  // e (1 - rest) r / (1 + 2 a), a >= 1/2, with an error of little more than its last rounding: five of
-  // floats would be half of erfc's. Where multiplications and additions are one instruction, what
-  // roundings lose is known in floats, for a fifth of what divisions of doubles take.
-  llvm::Value* erfc_quotient(llvm::Value* e, llvm::Value* rest, llvm::Value* r, llvm::Value* a) {
-    llvm::Value* twice = b_.CreateFAdd(a, a);
+  // (1 + p) R / (a + k), a >= 0, of erfc's R and k. Of floats alone its roundings would be half of
+  // erfc's error. Where multiplications and additions are one instruction, what each loses is known
+  // in floats; elsewhere it is computed in doubles.
+  llvm::Value* times_erfcx(llvm::Value* a, llvm::Value* p) {
+    constexpr double k = 1.125;
+    const auto r = [&](llvm::Value* s) {  // (R - k) / s
+      return polynomial(
+          b_, s,
+          {0.151332021, -0.383346945, 0.201222107, 0.183489621, -0.329342246, 0.283109993,
+           -0.0164381079, 0.0543981716, -0.0948421285, -0.307266355, -0.303107113});
+    };
     if (!host_isa().avx2) {
       llvm::Type* wide = t_->getWithNewType(b_.getDoubleTy());
       auto widened = [&](llvm::Value* v) { return b_.CreateFPExt(v, wide); };
-      llvm::Value* one = llvm::ConstantFP::get(wide, 1);
-      llvm::Value* top =
-          b_.CreateFMul(b_.CreateFMul(widened(e), b_.CreateFSub(one, widened(rest))), widened(r));
-      return b_.CreateFPTrunc(b_.CreateFDiv(top, b_.CreateFAdd(widened(twice), one)), t_);
+      auto constant = [&](double v) { return llvm::ConstantFP::get(wide, v); };
+      llvm::Value* sum = b_.CreateFAdd(widened(a), constant(k));
+      llvm::Value* inverse = b_.CreateFDiv(constant(1), sum);
+      llvm::Value* s = b_.CreateFMul(widened(a), inverse);
+      llvm::Value* top = b_.CreateFMul(s, widened(r(b_.CreateFPTrunc(s, t_))));
+      top = b_.CreateFMul(b_.CreateFAdd(top, constant(k)), b_.CreateFAdd(widened(p), constant(1)));
+      return b_.CreateFPTrunc(b_.CreateFMul(top, inverse), t_);
     }
-    llvm::Value* bottom = b_.CreateFAdd(twice, number(1));
-    llvm::Value* bottom_lost = b_.CreateFSub(number(1), b_.CreateFSub(bottom, twice));
-    llvm::Value* top = b_.CreateFMul(e, r);
-    llvm::Value* top_lost = multiply_add(b_, e, r, b_.CreateFNeg(top));
-    top_lost = multiply_add(b_, b_.CreateFNeg(top), rest, top_lost);
-    llvm::Value* inverse = b_.CreateFDiv(number(1), bottom);
+    llvm::Value* sum = b_.CreateFAdd(a, number(k));
+    llvm::Value* sum_lost = b_.CreateFSub(a, b_.CreateFSub(sum, number(k)));
+    llvm::Value* inverse = b_.CreateFDiv(number(1), sum);
+    llvm::Value* s = multiply_add(b_, number(-k), inverse, number(1));
+    llvm::Value* slope = r(s);
+    llvm::Value* top = multiply_add(b_, s, slope, number(k));
+    llvm::Value* top_lost = multiply_add(b_, s, slope, b_.CreateFSub(number(k), top));
     llvm::Value* q = b_.CreateFMul(top, inverse);
-    llvm::Value* left = multiply_add(b_, b_.CreateFNeg(q), bottom, top);
-    left = b_.CreateFAdd(left, multiply_add(b_, b_.CreateFNeg(q), bottom_lost, top_lost));
-    return multiply_add(b_, left, inverse, q);
+    llvm::Value* left = multiply_add(b_, b_.CreateFNeg(q), sum, top);
+    left = b_.CreateFAdd(left, multiply_add(b_, b_.CreateFNeg(q), sum_lost, top_lost));
+    return b_.CreateFAdd(q, multiply_add(b_, left, inverse, b_.CreateFMul(q, p)));
   }
   llvm::Constant* number(double v) const { return llvm::ConstantFP::get(t_, v); }
   llvm::Constant* integer(int v) const { return llvm::ConstantInt::getSigned(i_, v); }
@@ -162,55 +185,65 @@ class FloatMath {
   llvm::Value* sign_of(llvm::Value* x, llvm::Value* v) {
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, v, x);
   }
-  llvm::Value* keep_nan(llvm::Value* x, llvm::Value* v) {
-    return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, v);
-  }
   // x itself where it is NaN, or so small that parts of it lose bits.
   llvm::Value* keep_tiny(llvm::Value* x, llvm::Value* v) {
     return b_.CreateSelect(b_.CreateFCmpOGE(abs(x), number(0x1p-100)), v, x);
   }
-  // NaN gives `high`.
+  // Here NaN stays, as the second operand of the processors' minima and maxima, which these become.
+  llvm::Value* at_most(llvm::Value* x, double high) {
+    return b_.CreateSelect(b_.CreateFCmpOGT(x, number(high)), number(high), x);
+  }
   llvm::Value* clamp(llvm::Value* x, double low, double high) {
-    llvm::Value* y = b_.CreateSelect(b_.CreateFCmpOLT(x, number(high)), x, number(high));
-    return b_.CreateSelect(b_.CreateFCmpOGT(y, number(low)), y, number(low));
+    llvm::Value* y = at_most(x, high);
+    return b_.CreateSelect(b_.CreateFCmpOLT(y, number(low)), number(low), y);
   }
 
   struct Reduced {
-    llvm::Value* n;  // an integer
-    llvm::Value* p;  // expm1(r) where x = n ln 2 + r and |r| <= ln 2 / 2
+    llvm::Value* n;  // an integer, of which the lowest nine bits are n + bias
+    llvm::Value* p;  // expm1(r) where x - lost = n ln 2 + r and |r| <= ln 2 / 2, or little more
   };
   // The polynomial is the Chebyshev fit of (expm1(r) - r) / r^2.
-  Reduced reduce(llvm::Value* x) {
-    llvm::Value* n =
-        b_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, b_.CreateFMul(x, number(kLog2E)));
+  Reduced reduce(llvm::Value* x, int bias, llvm::Value* lost = nullptr) {
+    // Where a float's last bit is 1, adding rounds to integers, which are its lowest bits then.
+    llvm::Constant* shift = number(0x1.8p23 + bias);
+    llvm::Value* shifted = multiply_add(b_, x, number(kLog2E), shift);
+    llvm::Value* n = b_.CreateFSub(shifted, shift);
     // ln 2 in two parts, of which the first has so few bits that its product with n is exact.
     llvm::Value* r = multiply_add(b_, n, number(-0.693359375), x);
     r = multiply_add(b_, n, number(2.12194440e-4), r);
+    if (lost) r = b_.CreateFSub(r, lost);
     llvm::Value* q = polynomial(
         b_, r,
         {0.001392626785673201, 0.00836324691772461, 0.04166655242443085, 0.16666576266288757, 0.5});
-    return {b_.CreateFPToSI(n, i_), multiply_add(b_, b_.CreateFMul(r, r), q, r)};
+    return {bits(shifted), multiply_add(b_, b_.CreateFMul(r, r), q, r)};
   }
-  llvm::Value* power_of_two(llvm::Value* n) {
-    return floats(b_.CreateShl(b_.CreateAdd(n, integer(127)), integer(23)));
-  }
+  // 2^(n - 127) of the lowest nine bits.
+  llvm::Value* power_of_two(llvm::Value* n) { return floats(b_.CreateShl(n, integer(23))); }
   // exp(x) / 2^shift, for x from -104 to 89 + shift / 2.
   llvm::Value* scaled_exp(llvm::Value* x, int shift) {
-    Reduced e = reduce(x);
-    llvm::Value* n = shift ? b_.CreateSub(e.n, integer(shift)) : e.n;
     // In two steps, since 2^n may be out of range where the result is not.
-    llvm::Value* half = b_.CreateAShr(n, integer(1));
+    Reduced e = reduce(x, 2 * 127 - shift);
+    llvm::Value* half = b_.CreateLShr(e.n, integer(1));
     llvm::Value* v = b_.CreateFMul(b_.CreateFAdd(e.p, number(1)), power_of_two(half));
-    return b_.CreateFMul(v, power_of_two(b_.CreateSub(n, half)));
+    return b_.CreateFMul(v, power_of_two(b_.CreateSub(e.n, half)));
   }
   // expm1(x) / 2^shift, for x from -20 to 88 + shift / 2.
   llvm::Value* scaled_expm1(llvm::Value* x, int shift) {
-    Reduced e = reduce(x);
-    llvm::Value* power = power_of_two(shift ? b_.CreateSub(e.n, integer(shift)) : e.n);
+    Reduced e = reduce(x, 127 - shift);
+    llvm::Value* power = power_of_two(e.n);
     double one = shift == 0 ? 1 : shift == 1 ? 0.5 : 0.25;
     return multiply_add(b_, power, e.p, b_.CreateFSub(power, number(one)));
   }
 
+  // log1p(x) of a finite x > -1: k ln 2 + log1p(t) where 1 + x = 2^k (1 + t), so that
+  // t = 2^-k x + (2^-k - 1), rounded once.
+  llvm::Value* inner_log1p(llvm::Value* x) {
+    llvm::Value* k = exponent(b_.CreateFAdd(x, number(1)));
+    llvm::Value* scaled = floats(b_.CreateSub(bits(x), k));
+    llvm::Value* four = floats(b_.CreateSub(bits(number(4)), k));  // 4 / 2^k
+    llvm::Value* t = b_.CreateFAdd(scaled, multiply_add(b_, four, number(0.25), number(-1)));
+    return multiply_add(b_, count(k), number(kLn2), near_log1p(t));
+  }
   // k where x = 2^k m and m is from 3/4 to 3/2, at the place of a float's exponent.
   llvm::Value* exponent(llvm::Value* x) {
     return b_.CreateAnd(b_.CreateSub(bits(x), bits(number(0.75))), integer(-1 << 23));
@@ -223,14 +256,6 @@ class FloatMath {
         {0.047382425516843796, -0.10625629127025604, 0.13122877478599548, -0.14438456296920776,
          0.16647644340991974, -0.1999359279870987, 0.25000154972076416, -0.33333396911621094, 0.5});
     return multiply_add(b_, b_.CreateFNeg(b_.CreateFMul(t, t)), q, t);
-  }
-  // For |x| <= 1: x + x P(x^2), the Chebyshev fit of erf(x) / x - 1.
-  llvm::Value* near_erf(llvm::Value* x) {
-    llvm::Value* p = polynomial(
-        b_, b_.CreateFMul(x, x),
-        {7.8758750626854883e-5, -0.00080168642871658695, 0.005189087423433974,
-         -0.026854212010626412, 0.11283594715160218, -0.37612626666720331, 0.12837916584835095});
-    return multiply_add(b_, x, p, x);
   }
   // -infinity at `pole`, NaN below it, infinity at infinity.
   llvm::Value* log_edges(llvm::Value* x, double pole, llvm::Value* log) {
@@ -264,6 +289,8 @@ llvm::Value* float_math(IrBuilder& b, Arith op, llvm::Value* x) {
     case Arith::tanh: return math.tanh(x);
     case Arith::asinh: return math.asinh(x);
     case Arith::acosh: return math.acosh(x);
+    case Arith::atanh: return math.atanh(x);
+    case Arith::logistic: return math.logistic(x);
     case Arith::erf: return math.erf(x);
     case Arith::erfc: return math.erfc(x);
     default: return nullptr;
