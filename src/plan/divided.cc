@@ -24,6 +24,39 @@ const Equation* lone_region(const Program& p) {
   return found;
 }
 
+// The one of all regions in it, loops and branches too; without axes where they differ.
+void find_mesh(const Program& p, std::optional<MeshRef>& mesh) {
+  for (const Equation& eqn : p.equations) {
+    const std::optional<Flow> flow = flow_of(eqn);
+    if (!flow) continue;
+    if (flow->kind == Flow::Kind::region) {
+      const MeshRef& own = eqn.attrs.get<MeshRef>("mesh");
+      mesh = !mesh || *mesh == own ? own : MeshRef(DeviceMesh{});
+      continue;
+    }
+    for (const ProgramPtr& nested : flow->programs) find_mesh(*nested, mesh);
+  }
+}
+
+// How the regions take or give a value: where they do it in one way, and nobody else reads it.
+std::optional<Spec> spec_in_regions(const Program& p, Var v, bool input) {
+  std::optional<Spec> spec;
+  for (const Equation& eqn : p.equations) {
+    const std::vector<Var>& ends = input ? eqn.inputs : eqn.outputs;
+    const std::optional<Flow> flow = flow_of(eqn);
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      if (ends[i] != v) continue;
+      if (!flow || flow->kind != Flow::Kind::region) return std::nullopt;
+      const Spec& own = eqn.attrs.get<Specs>(input ? "in_specs" : "out_specs")[i];
+      if (spec && *spec != own) return std::nullopt;
+      spec = own;
+    }
+  }
+  return spec;
+}
+
+}  // namespace
+
 spmd::Links links_of(const DeviceMesh& mesh, const spmd::Cutting* cutting,
                      const PlanOptions& options) {
   std::vector<spmd::Link> links;
@@ -40,8 +73,6 @@ spmd::Links links_of(const DeviceMesh& mesh, const spmd::Cutting* cutting,
   }
   return spmd::Links(std::move(links));
 }
-
-}  // namespace
 
 // Of the line of devices that is spread most.
 Spread spread_along(const DeviceMesh& mesh, std::size_t axis) {
@@ -75,10 +106,9 @@ Divided divide(const ProgramPtr& program, const spmd::Cutting* cutting,
   std::optional<spmd::Partitioned> made;
   if (cutting) made = spmd::divided(program, *cutting);
   const ProgramPtr simplified = simplify(made ? made->program : program);
-  const Equation* region = lone_region(*simplified);
-  const MeshRef mesh = cutting  ? cutting->mesh
-                       : region ? region->attrs.get<MeshRef>("mesh")
-                                : MeshRef(DeviceMesh{});
+  std::optional<MeshRef> found;
+  if (!cutting) find_mesh(*simplified, found);
+  const MeshRef mesh = cutting ? cutting->mesh : found ? *found : MeshRef(DeviceMesh{});
   Divided d{mesh,
             spmd::AtomMesh(*mesh, spmd::AtomMesh::Parts::axes),
             links_of(*mesh, cutting, options),
@@ -87,15 +117,12 @@ Divided divide(const ProgramPtr& program, const spmd::Cutting* cutting,
             simplified,
             {},
             {}};
-  // What goes past the region is whole.
+  // What goes past the regions is whole.
   const auto placed = [&](Var v, bool input) {
     const int rank = simplified->types[v].shape.rank();
-    if (region) {
-      const std::vector<Var>& ends = input ? region->inputs : region->outputs;
-      const Specs& specs = region->attrs.get<Specs>(input ? "in_specs" : "out_specs");
-      for (std::size_t i = 0; i < ends.size(); ++i)
-        if (ends[i] == v) return d.atoms.placement(specs[i], rank);
-    }
+    if (!mesh->axes.empty())
+      if (const std::optional<Spec> spec = spec_in_regions(*simplified, v, input))
+        return d.atoms.placement(*spec, rank);
     return spmd::Placement::replicated(rank);
   };
   if (d.made) {

@@ -10,7 +10,7 @@
 namespace tessera::inline v0::plans {
 
 struct Divided {
-  MeshRef mesh;  // without axes: one device
+  MeshRef mesh;  // without axes: one device, or several meshes
   spmd::AtomMesh atoms;
   spmd::Links links;
   std::optional<spmd::Partitioned> made;  // where the partitioner made it
@@ -36,7 +36,12 @@ struct Spread {
 };
 Spread spread_along(const DeviceMesh& mesh, std::size_t axis);
 
-/// By the cutting; else by the one shard_map that the program is; else one device has all of it.
+/// Speeds along the axes of a mesh.
+spmd::Links links_of(const DeviceMesh& mesh, const spmd::Cutting* cutting,
+                     const PlanOptions& options);
+
+/// By the cutting; else by the shard_maps in it, where they are over one mesh; else one device has
+/// all of it. What shard_maps neither take nor give is whole.
 Divided divide(const ProgramPtr& program, const spmd::Cutting* cutting, const PlanOptions& options);
 
 }  // namespace tessera::inline v0::plans

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <set>
+
 namespace tessera::inline v0 {
 
 namespace {
@@ -49,10 +51,21 @@ PlanOptions load_links(const std::string& path, std::source_location line) {
   if (file.size() > kMost) refuse(path, "it has " + std::to_string(file.size()) + " bytes", loc);
   std::string text(file.size(), '\0');
   if (!file.read(text.data(), text.size())) refuse(path, "it ends early", loc);
-  const nlohmann::json j = nlohmann::json::parse(text, nullptr, false);
+  // The reader keeps the last of several members of one name.
+  std::set<std::string> axes;
+  std::string member, twice;
+  const auto look = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& key) {
+    if (event != nlohmann::json::parse_event_t::key) return true;
+    if (depth == 1) member = key.get<std::string>();
+    if (depth == 2 && member == "links" && !axes.insert(key.get<std::string>()).second)
+      twice = key.get<std::string>();
+    return true;
+  };
+  const nlohmann::json j = nlohmann::json::parse(text, look, false);
   if (j.is_discarded() || !j.is_object()) refuse(path, "it is no JSON object", loc);
   const auto links = j.find("links");
   if (links == j.end() || !links->is_object()) refuse(path, "there is no object \"links\"", loc);
+  if (!twice.empty()) refuse(path, "axis '" + twice + "' stands there twice", loc);
   PlanOptions options;
   constexpr double kLeast = 1e-30;
   for (const auto& [axis, link] : links->items()) {

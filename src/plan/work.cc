@@ -1,5 +1,6 @@
 #include "plan/work.h"
 
+#include "codegen/plan/step_work.h"
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "plan/live.h"
@@ -31,16 +32,19 @@ struct Around {
 class Walk {
  public:
   Walk(const Divided& d, const PlanOptions& options, bool spans)
-      : d_(d), options_(options), spans_(spans) {
+      : d_(d), options_(options), spans_(spans), sites_{{&*d.mesh, &d.atoms, &d.links}} {
     work_.along.resize(d.mesh->axes.size());
   }
 
   void program(const Program& p, const Around& around) {
     const std::vector<bool> is_stored = stored(p);
     for (const Equation& eqn : p.equations) {
-      if (const std::optional<Flow> flow = flow_of(eqn))
-        nested(*flow, around);
-      else if (eqn.op->lowering == Lowering::collective && !eqn.op->position)
+      if (const std::optional<Flow> flow = flow_of(eqn)) {
+        if (flow->kind == Flow::Kind::region && !d_.made)
+          region(*flow, eqn.attrs.get<MeshRef>("mesh"), around);
+        else
+          nested(*flow, around);
+      } else if (eqn.op->lowering == Lowering::collective && !eqn.op->position)
         collective(p, eqn, around);
       else
         plain(p, eqn, around, is_stored);
@@ -49,6 +53,28 @@ class Walk {
   Work result() { return std::move(work_); }
 
  private:
+  // What collectives run over.
+  struct Site {
+    const DeviceMesh* mesh;
+    const spmd::AtomMesh* atoms;
+    const spmd::Links* links;
+  };
+
+  void region(const Flow& flow, const MeshRef& mesh, const Around& around) {
+    if (mesh == d_.mesh) return nested(flow, around);
+    const spmd::AtomMesh atoms(*mesh, spmd::AtomMesh::Parts::axes);
+    const spmd::Links links = links_of(*mesh, nullptr, options_);
+    sites_.push_back({&*mesh, &atoms, &links});
+    nested(flow, around);
+    sites_.pop_back();
+  }
+  // The innermost that has the axis.
+  const Site& site_of(const std::string& axis) const {
+    for (std::size_t i = sites_.size(); i-- > 1;)
+      if (sites_[i].mesh->find(axis) >= 0) return sites_[i];
+    return sites_.front();
+  }
+
   void nested(const Flow& flow, Around around) {
     around.times *= flow.length;
     around.in_while |= flow.kind == Flow::Kind::loop;
@@ -104,20 +130,23 @@ class Walk {
     e.in_while = around.in_while;
     e.in_branch = around.in_branch;
     const std::int64_t before = e.operand.bytes(), after = p.types[eqn.outputs[0]].bytes();
+    const Site& site = site_of(e.axes.empty() ? std::string() : e.axes[0]);
     spmd::AtomSet over;
     std::int64_t members = 1;
     for (const std::string& axis : e.axes) {
-      const int number = d_.mesh->find(axis);
+      const int number = site.mesh->find(axis);
       if (number < 0) continue;  // of a mapped axis: everything is on one device
-      members *= d_.mesh->sizes[static_cast<std::size_t>(number)];
-      over |= spmd::AtomSet(d_.atoms.atoms_of(number));
+      members *= site.mesh->sizes[static_cast<std::size_t>(number)];
+      over |= spmd::AtomSet(site.atoms->atoms_of(number));
     }
     e.bytes = spmd::received_bytes(e.kind, members, before, after);
-    for (const spmd::Crossing& c : d_.links.crossings(
-             d_.atoms, e.kind, over, static_cast<double>(before), static_cast<double>(after))) {
-      AlongAxis& along = work_.along[static_cast<std::size_t>(c.axis)];
-      along.bytes += c.bytes * static_cast<double>(e.times);
-      along.seconds += c.seconds * static_cast<double>(e.times);
+    for (const spmd::Crossing& c : site.links->crossings(
+             *site.atoms, e.kind, over, static_cast<double>(before), static_cast<double>(after))) {
+      if (&site == &sites_.front()) {
+        AlongAxis& along = work_.along[static_cast<std::size_t>(c.axis)];
+        along.bytes += c.bytes * static_cast<double>(e.times);
+        along.seconds += c.seconds * static_cast<double>(e.times);
+      }
       e.seconds += c.seconds;
     }
     const double seconds = e.seconds * static_cast<double>(e.times);
@@ -131,18 +160,11 @@ class Walk {
 
   void plain(const Program& p, const Equation& eqn, const Around& around,
              const std::vector<bool>& is_stored) {
-    std::vector<Type> in, out;
     double traffic = 0;
-    const bool views = eqn.op->forwards || eqn.op->lowering == Lowering::view;
-    for (Var v : eqn.inputs) {
-      in.push_back(p.types[v]);
-      if (is_stored[v]) traffic += static_cast<double>(in.back().bytes());
-    }
-    for (Var v : eqn.outputs) {
-      out.push_back(p.types[v]);
-      if (is_stored[v]) traffic += static_cast<double>(out.back().bytes());
-    }
-    const Cost cost = eqn.op->cost && !views ? eqn.op->cost(in, out, eqn.attrs) : Cost{};
+    for (const std::vector<Var>& ends : {eqn.inputs, eqn.outputs})
+      for (Var v : ends)
+        if (is_stored[v]) traffic += static_cast<double>(p.types[v].bytes());
+    const Cost cost = tapes::cost_of(p, eqn);
     // An op that reads a few elements of a large operand says so.
     traffic = std::min(traffic, cost.bytes);
     const auto times = static_cast<double>(around.times);
@@ -178,6 +200,7 @@ class Walk {
   const Divided& d_;
   const PlanOptions& options_;
   bool spans_;
+  std::vector<Site> sites_;  // from the outside in; the first is the plan's
   Work work_;
   double longest_ = 0;  // equation of the last span
 };

@@ -44,6 +44,18 @@ MISUSE(load_links_of_a_link_that_is_no_link) {
   const File file("{\"links\": {\"data\": {\"latency\": 1e-6, \"bandwidth\": 0}}}");
   ts::load_links(file.name);
 }
+MISUSE(plan_of_more_devices_than_are_planned) {
+  ts::jit([](Array x) { return x * 2; },
+          {.mesh = ts::Mesh::abstract({{"data", 1 << 20}, {"model", 1 << 10}}),
+           .in_shardings = ts::P("data")})
+      .explain(ts::abstract(ts::f32, {1 << 20}));
+}
+MISUSE(load_links_of_an_axis_twice) {
+  const File file(
+      "{\"links\": {\"data\": {\"latency\": 1e-6, \"bandwidth\": 1e9}, "
+      "\"data\": {\"latency\": 1e-6, \"bandwidth\": 1e10}}}");
+  ts::load_links(file.name);
+}
 MISUSE(jit_with_links_of_another_mesh) {
   ts::jit([](Array x) { return x; }, {.mesh = ts::Mesh::abstract({{"data", 2}, {"model", 2}}),
                                       .links = {{"dat", {1e-6, 1e9}}}})

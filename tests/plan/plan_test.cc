@@ -222,6 +222,43 @@ TEST(Plan, FunctionsOfEachDevice) {
   EXPECT_EQ(outer.flops, 3 + 12);
 }
 
+// Several of them over one mesh, in loops too, are one program of each device.
+TEST(Plan, SeveralFunctionsOfEachDevice) {
+  ts::set_device_count(4);
+  const ts::Mesh mesh({{"x", 4}});
+  const auto f = ts::shard_map([](Array v) { return v + ts::psum(v, "x"); },
+                               {.mesh = mesh, .in_specs = P("x"), .out_specs = P("x")});
+  const auto g = ts::shard_map([](Array v) { return ts::psum(v * 2, "x"); },
+                               {.mesh = mesh, .in_specs = P("x"), .out_specs = P()});
+  const Array rows = ts::ones({8, 4});
+  // A part has 32 bytes: of a sum 24 are received, and of the gather again.
+  const ts::Plan both = ts::jit([&](Array v) { return g(f(v)); }).explain(rows);
+  EXPECT_EQ(both.mesh, "Mesh('x': 4)");
+  EXPECT_EQ(both.devices, 4);
+  EXPECT_EQ(listed(both), (Texts{"all_reduce x 48", "all_reduce x 48"}));
+  EXPECT_EQ(both.moved_bytes, 96);
+  EXPECT_EQ(both.argument_bytes, 32);
+  EXPECT_EQ(both.arguments[0].spec, "P('x')");
+  EXPECT_EQ(both.result_bytes, 32);
+  EXPECT_EQ(both.flops, 16);
+  const ts::Plan loop =
+      ts::jit([&](Array v) {
+        return ts::scan([&](Array c, Array) { return std::pair(f(c), Array()); }, v, ts::zeros({5}))
+            .first;
+      }).explain(rows);
+  EXPECT_EQ(loop.devices, 4);
+  EXPECT_EQ(listed(loop), (Texts{"all_reduce x 48 * 5"}));
+  EXPECT_EQ(loop.axes.at(0).moved_bytes, 240);
+  // Of different meshes there is no one program, but what each moves is known.
+  const ts::Mesh other({{"y", 2}});
+  const auto h = ts::shard_map([](Array v) { return ts::psum(v, "y"); },
+                               {.mesh = other, .in_specs = P("y"), .out_specs = P()});
+  const ts::Plan apart = ts::jit([&](Array v) { return h(f(v)); }).explain(rows);
+  EXPECT_EQ(apart.devices, 1);
+  EXPECT_EQ(listed(apart), (Texts{"all_reduce x 48", "all_reduce y 64"}));
+  EXPECT_GT(apart.communication_seconds, 0);
+}
+
 // What is predicted is what the devices hold, to the byte.
 TEST(Plan, ArgumentsAndResultsAreThoseOfTheRuntime) {
   ts::set_device_count(4);

@@ -125,6 +125,7 @@ Plan Lowered::plan(const PlanOptions& options) const {
   while (q.outputs.size() < q.program->outputs.size())
     q.outputs.push_back("result[" + std::to_string(q.outputs.size()) + "]");
   q.donated = e.donated;
+  const InFunction named("plan", made_);
   return plans::make(q, options);
 }
 
