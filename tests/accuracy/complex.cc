@@ -133,6 +133,8 @@ const std::vector<OfComplex>& complex_functions() {
         one("sign", ts::sign, "zero at zero"),
         one("reciprocal", ts::reciprocal, ""),
         one("square", ts::square, "as multiply"),
+        one("loggamma", ts::loggamma, "cut below zero; NaN at its poles"),
+        one("wofz", ts::wofz, "entire; 0 at infinities but for those below the axis"),
         two("power", ts::power, "1 where the exponent is 0"),
         two("multiply", ts::multiply, "by the formula of the parts"),
         two("divide", ts::divide, ""),

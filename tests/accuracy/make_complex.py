@@ -171,7 +171,12 @@ def unary(f, *more, common=COMMON):
     return f, common + more
 
 
+NEAR = (parts_of(1e-3, 20), moderate)
+
+
 FUNCTIONS = {
+    "loggamma": unary(mp.loggamma, around(1, 2), common=(parts_of(1e-3, 1e3), moderate)),
+    "wofz": unary(lambda z: mp.exp(-z * z) * mp.erfc(z * mp.mpc(0, -1)), common=NEAR),
     "sqrt": unary(mp.sqrt, wide),
     "rsqrt": unary(lambda z: 1 / mp.sqrt(z), wide),
     "exp": unary(mp.exp, overflowing(False), around(*[g / 2 for g in GROWS])),

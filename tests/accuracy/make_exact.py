@@ -157,6 +157,26 @@ def power_transform(of_log):
     return lambda x, power: mp.expm1(power * of_log(x)) / power
 
 
+def owens_t(h, a):
+    def f(t):  # without the factor exp(-h^2 / 2), beside which errors would be small
+        return mp.exp(-h * h * t * t / 2) / (1 + t * t)
+    with mp.workdps(30):
+        end = min(abs(a), 14 / abs(h))
+        ends = mp.linspace(0, end, 12) if end < 3 else [0] + [end * mp.mpf(2) ** -k for k in range(int(mp.log(end, 2)) + 4, -1, -1)]
+        return mp.sign(a) * mp.quad(f, ends) * mp.exp(-h * h / 2) / (2 * mp.pi)
+
+
+def harmonic(n, m):
+    size = mp.sqrt(mp.mpf(2 * n + 1) / (4 * mp.pi) * mp.factorial(n - m) / mp.factorial(n + m))
+
+    def f(theta):
+        x, before, at = mp.cos(theta), mp.mpf(0), mp.fac2(2 * m - 1) * (-mp.sin(theta)) ** m
+        for k in range(m + 1, n + 1):
+            before, at = at, ((2 * k - 1) * x * at - (k + m - 1) * before) / (k - m)
+        return size * at
+    return f
+
+
 # The operands: of n numbers of the generator r.
 def by_exponent(lo, hi):
     return lambda r, n: np.exp(r.uniform(np.log(lo), np.log(hi), n))
@@ -221,6 +241,17 @@ def of_ratio(r, n):
     return x, np.where(r.random(n) < 0.5, x * (1 + np.exp(r.uniform(-20, 0, n)) * r.choice([-1, 1], n)), by_exponent(1e-6, 1e6)(r, n))
 
 
+def of_kummer(r, n):
+    a, b, x = between(0.1, 30)(r, n), between(0.1, 30)(r, n), any_of(signed(by_exponent(1e-3, 500)), signed(between(0, 50)))(r, n)
+    return a, np.where(x < 0, a + b, b), x  # below zero its terms cancel where a > b
+
+
+def of_gauss(r, n):
+    a, b, c = (between(0.1, 10)(r, n) for _ in range(3))
+    x = any_of(between(-1, 1), lambda r, n: 1 - by_exponent(1e-12, 1)(r, n), lambda r, n: -by_exponent(0.1, 1e4)(r, n))(r, n)
+    return a, b, np.where(x < 0, np.maximum(a, b) + c, c), x  # below zero its terms cancel where c is less
+
+
 probabilities = one(between(0, 1), by_exponent(1e-300, 0.5), lambda r, n: 1 - by_exponent(1e-14, 0.5)(r, n), near(0.5))
 positive = any_of(by_exponent(1e-5, 1e8), between(0, 30))
 scaled = one(signed(by_exponent(1e-10, 1e10)), signed(between(0, 40)))
@@ -261,13 +292,26 @@ FUNCTIONS = {
     "xlogy": (lambda x, y: x * mp.log(y), both(signed(by_exponent(1e-6, 1e6)), any_of(by_exponent(1e-300, 1e300), near(1)))),
     "xlog1py": (lambda x, y: x * mp.log1p(y), both(signed(by_exponent(1e-6, 1e6)), any_of(by_exponent(1e-30, 1e300), between(-1, 1)))),
     "entr": (lambda x: -x * mp.log(x), one(by_exponent(1e-300, 1e300), near(1), between(0, 2))),
+    "loggamma": (mp.loggamma, one(by_exponent(1e-10, 1e10), between(0, 20), near(1), near(2))),
+    "sici (Si)": (mp.si, one(signed(by_exponent(1e-10, 1e6)), signed(between(0, 30)))),
+    "sici (Ci)": (lambda x: mp.re(mp.ci(abs(x))), one(signed(by_exponent(1e-10, 1e6)), signed(between(0, 30)), near(0.6165054856207163))),
+    "fresnel (S)": (mp.fresnels, one(signed(by_exponent(1e-6, 1e3)), signed(between(0, 10)))),
+    "fresnel (C)": (mp.fresnelc, one(signed(by_exponent(1e-6, 1e3)), signed(between(0, 10)))),
+    "owens_t": (owens_t, both(signed(any_of(by_exponent(1e-5, 30), between(0, 8))), signed(any_of(by_exponent(1e-5, 1e3), between(0, 3))))),
+    "hyp1f1": (mp.hyp1f1, of_kummer),
+    "hyp2f1": (mp.hyp2f1, of_gauss),
+    "bessel_jn (5)": (lambda x: mp.besselj(5, x), one(signed(by_exponent(1e-3, 1e4)), signed(between(0, 60)))),
+    "sph_harm_y (7, 3)": (harmonic(7, 3), one(between(0, 3.14159))),
     "rel_entr": (lambda x, y: x * mp.log(x / y), of_ratio),
     "kl_div": (lambda x, y: x * mp.log(x / y) - x + y, of_ratio),
 }
 
 
 # Where arguments below zero give what is little beside its parts, units are those of the parts.
-LEAST = {"digamma": lambda x: max(abs(mp.digamma(1 - x)), abs(mp.digamma(1 - x) - mp.digamma(x))) if x < 0 else 0}
+LEAST = {"digamma": lambda x: max(abs(mp.digamma(1 - x)), abs(mp.digamma(1 - x) - mp.digamma(x))) if x < 0 else 0,
+         # And beside zeros of what oscillates of its size.
+         "sici (Ci)": lambda x: 1 / abs(x) if abs(x) > 4 else 0, "bessel_jn (5)": lambda x: mp.sqrt(2 / (mp.pi * abs(x))) if abs(x) > 5 else 0,
+         "sph_harm_y (7, 3)": lambda x: 0.3 if abs(mp.sin(x)) > 0.1 else 0}
 
 
 def exact(task):
@@ -286,6 +330,10 @@ def sampled(pool, name, dtype, count):
         kept &= wide[-1] < 1
     if name in ("gamma", "digamma"):
         kept &= (wide[0] > 0) | (wide[0] != np.floor(wide[0]))
+    if name == "loggamma":
+        kept &= wide[0] > 0
+    if name == "hyp2f1":
+        kept &= wide[3] < 1
     if name in ("xlog1py", "multigammaln (3)", "zeta"):
         kept &= wide[-1] > {"xlog1py": -1, "zeta": 0}.get(name, 1)
         kept &= (wide[0] > 1) | (name != "zeta")
@@ -329,9 +377,10 @@ def main():
     names = [n for n in FUNCTIONS if not given.functions or n in given.functions]
     two = [n for n in names if n in ("zeta", "gammainc", "gammaincc", "betainc", "betaln", "xlogy", "xlog1py", "rel_entr", "kl_div")]
     further = [n for n in names if n in ("exp1", "expn (2)", "expn (9)", "spence", "erfcx", "dawsn", "poch", "comb", "beta", "boxcox", "boxcox1p")]
-    first = [n for n in names if n not in two + further]
+    integrals = [n for n in names if n.split()[0] in ("loggamma", "sici", "fresnel", "owens_t", "hyp1f1", "hyp2f1", "bessel_jn", "sph_harm_y")]
+    first = [n for n in names if n not in two + further + integrals]
     with multiprocessing.Pool(2) as pool:
-        for file, members in (("exact_several", two), ("exact", first), ("exact_further", further)):
+        for file, members in (("exact_several", two), ("exact", first), ("exact_further", further), ("exact_integrals", integrals)):
             if not members:
                 continue
             tensors = {}

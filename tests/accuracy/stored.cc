@@ -16,7 +16,8 @@ const std::map<std::string, Array>& tensors_of(const std::string& folder) {
   std::map<std::string, Array>& all = files[folder];
   const std::string from = folder.empty() ? TESSERA_SOURCE_DIR "/tests/accuracy" : folder;
   if (all.empty())
-    for (const char* file : {"exact", "exact_several", "exact_further", "exact_complex"})
+    for (const char* file :
+         {"exact", "exact_several", "exact_further", "exact_integrals", "exact_complex"})
       for (const auto& [name, x] : ts::load_safetensors(from + "/" + file + ".safetensors").tensors)
         all.emplace(name, x);
   return all;
@@ -127,6 +128,29 @@ const std::vector<Stored>& stored_functions() {
       TESSERA_TWO(beta, "inf at 0"),
       TESSERA_TWO(boxcox, "log where the power is 0"),
       TESSERA_TWO(boxcox1p, "log1p where the power is 0"),
+      TESSERA_ONE(loggamma, "inf at 0, NaN below"),
+      one(
+          "sici (Si)", [](const Array& x) { return ts::sici(x).first; }, "pi/2 at inf"),
+      one(
+          "sici (Ci)", [](const Array& x) { return ts::sici(x).second; },
+          "-inf at 0, 0 at inf, NaN at -inf; from 4 on ulps of at least 1 / x"),
+      one(
+          "fresnel (S)", [](const Array& x) { return ts::fresnel(x).first; }, "1/2 at inf"),
+      one(
+          "fresnel (C)", [](const Array& x) { return ts::fresnel(x).second; }, "1/2 at inf"),
+      TESSERA_TWO(owens_t, "0 where h is infinite, half the tail where a is"),
+      {"hyp1f1", 3, [](In in) { return ts::hyp1f1(in[0], in[1], in[2]); }, "inf at poles in b"},
+      {"hyp2f1", 4, [](In in) { return ts::hyp2f1(in[0], in[1], in[2], in[3]); },
+       "inf beyond 1 and at poles in c"},
+      one(
+          "bessel_jn (5)", [](const Array& x) { return ts::bessel_jn(x, 5)[5]; },
+          "0 at infinities; from 5 on ulps of at least sqrt(2 / (pi x))"),
+      one(
+          "sph_harm_y (7, 3)",
+          [](const Array& x) {
+            return ts::astype(ts::real(ts::sph_harm_y(Array(7), Array(3), x, 0.0, 7)), x.dtype());
+          },
+          "ulps of at least 0.3 off the poles"),
   };
   return all;
 }

@@ -178,6 +178,7 @@ const std::map<std::string, std::string>& without_row() {
       {"divmod", "floor_divide and remainder"},
       {"around", "round of a product with a power of ten, which is rounded itself, as NumPy's"},
       {"bernoulli", "no operand: numbers of float32, rounded once"},
+      {"wofz", "complex: the table of these"},
       {"mod", other_name + "remainder"},
       {"pow", other_name + "power"},
       {"float_power", other_name + "power"},
