@@ -46,7 +46,7 @@ def xlogy(x, y):
 def owens_t(h, a):
     def f(t):
         return mp.exp(-h * h * (1 + t * t) / 2) / (1 + t * t)
-    end = min(abs(a), 15 / abs(h)) if h else abs(a)
+    end = min(abs(a), max(mp.mpf(4), 20 / abs(h))) if h else abs(a)
     return mp.sign(a) * mp.quad(f, [end * mp.mpf(2) ** -k for k in range(40, -1, -1)] if end > 4 else mp.linspace(0, end, 12)) / (2 * mp.pi) \
         + (mp.sign(a) * end * mp.mpf(2) ** -40 * mp.exp(-h * h / 2) / (2 * mp.pi) if end > 4 else 0)
 
@@ -156,7 +156,7 @@ for table in (ONE, TWO, THREE, FOUR):
             columns = [np.array(c, dtype) for c in zip(*rows)]
             # And points beside them.
             columns = [np.concatenate([c, (c * (1 + 0.01 * r.random(c.size))).astype(dtype)]) for c in columns]
-            if name in ("betainc", "logit", "ndtri"):
+            if name in ("betainc", "logit", "ndtri", "hyp2f1"):
                 columns[-1] = np.minimum(columns[-1], np.array(0.9995, dtype))
             points_of = list(zip(*[[mp.mpf(float(v)) for v in c] for c in columns]))
             key = ":".join([*name.split(":"), *[""] * (":" not in name), "-".join([dtype] * len(columns))])

@@ -50,33 +50,48 @@ Number unless_ended(const Number& term, const Number& factor) {
   return chosen(head(term) == 0, number_of<Number>(zeros_like(head(term))), factor);
 }
 
+// Where a series ends its terms are zero from there on, but their derivatives in the parameters are not:
+// whoever differentiates goes through. `size` is that of the terms, were no factor zero.
+enum class AtTheEnd { stop, go_through };
+template <class Number>
+Number next_factor(AtTheEnd end, const Number& term, const Number& factor) {
+  return end == AtTheEnd::stop ? unless_ended(term, factor) : factor;
+}
+template <class Number>
+Array next_size(AtTheEnd end, const Array& size, const Number& term, const Number& factor) {
+  if (end == AtTheEnd::stop) return abs(head(term));
+  return where(head(factor) == 0, size, size * abs(head(factor)));
+}
+
 template <class Number>
 struct Sum {
   Array n;
   Number term, sum;
-  Array more;
+  Array size, more;
 };
 // Terms behind the first, each the one before times ratio(k), until they are below 2^-60 of the sum
-// and falling by a quarter. `less_than` bounds their number.
+// and falling by a quarter.
 template <class Number>
-Number summed(const Array& first, const std::function<Number(const Array& k)>& ratio) {
+Number summed(const Array& first, AtTheEnd end,
+              const std::function<Number(const Array& k)>& ratio) {
   constexpr int kAtOnce = 4;
   constexpr double kMost = 20000;
   return while_loop([](const Sum<Number>& s) { return any(s.more) & (s.n < kMost); },
                     [&](Sum<Number> s) {
                       for (int k = 0; k < kAtOnce; ++k) {
-                        const Number factor = unless_ended(s.term, ratio(s.n));
+                        const Number factor = next_factor(end, s.term, ratio(s.n));
                         s.term = times(s.term, factor);
                         s.sum = plus(s.sum, s.term);
                         s.n = s.n + 1;
-                        const Array size = abs(head(s.term));
-                        s.more = (head(s.term) != 0) & isfinite(head(s.sum)) &
-                                 ((size > 0x1p-60 * abs(head(s.sum))) | (abs(head(factor)) > 0.75));
+                        s.size = next_size(end, s.size, s.term, factor);
+                        s.more =
+                            (s.size != 0) & isfinite(head(s.sum)) &
+                            ((s.size > 0x1p-60 * abs(head(s.sum))) | (abs(head(factor)) > 0.75));
                       }
                       return s;
                     },
                     Sum<Number>{sum(first) * 0, number_of<Number>(first), number_of<Number>(first),
-                                first == first})
+                                abs(first), first == first})
       .sum;
 }
 // (a + k), of a Number.
@@ -91,7 +106,7 @@ Number stepped(const Number& a, const Array& k) {
 // x < 0 by Kummer's transformation (DLMF 13.2.39), and beyond by the expansion for large x (DLMF
 // 13.7.1).
 template <class Number>
-Array kummer(const Operands& in) {
+Array kummer_to(AtTheEnd end, const Operands& in) {
   const Array &a = in[0], &b = in[1], &x = in[2];
   const Array one = a == 0, exponential = (a == b) & (!one);
   const Array unknown = isnan(a) | isnan(b) | isnan(x);
@@ -111,7 +126,7 @@ Array kummer(const Operands& in) {
   const Array y = where(far, 0.5, size);
   const Number number_p = number_of<Number>(p), number_q = number_of<Number>(q);
   const Number start = chosen(mirror, plus(number_q, -p), number_p);
-  const Number s = summed<Number>(full_like(x, kScale), [&](const Array& k) {
+  const Number s = summed<Number>(full_like(x, kScale), end, [&](const Array& k) {
     const Number bottom = times(stepped(number_q, k), ones_like(x) * (k + 1));
     return over(times(stepped(start, k), y), bottom);
   });
@@ -136,10 +151,14 @@ Array kummer(const Operands& in) {
       where(exponential, exp(where(exponential, x, 0.0)), where(pole, v0::inf, limits));
   return where(unknown, v0::nan, where(one, 1.0, where(usual, r, others)));
 }
+template <class Number>
+Array kummer(const Operands& in) {
+  return kummer_to<Number>(AtTheEnd::stop, in);
+}
 Array kummer_slope(const Operands& in);
 Array differentiable_kummer(const Operands& in, bool narrow) {
   const Of plain = [](const Operands& v) {
-    return where(no_positive_integer(v[0]), v0::nan, kummer<Array>(v));
+    return where(no_positive_integer(v[0]), v0::nan, kummer_to<Array>(AtTheEnd::go_through, v));
   };
   return differentiable(narrow ? kummer<Array> : kummer<Pair>, plain, kummer_slope, in);
 }
@@ -193,10 +212,11 @@ template <class Number>
 struct Series {
   Array n;
   Number term, sum;
-  Array slope, more;
+  Array slope, size, more;
 };
 template <class Number>
-WithSlope<Number> gauss_series(const Number& a, const Number& b, const Number& c, const Array& x) {
+WithSlope<Number> gauss_series(AtTheEnd end, const Number& a, const Number& b, const Number& c,
+                               const Array& x) {
   const Array one = ones_like(x);
   const Series<Number> r =
       while_loop([](const Series<Number>& s) { return any(s.more) & (s.n < 20000); },
@@ -204,24 +224,24 @@ WithSlope<Number> gauss_series(const Number& a, const Number& b, const Number& c
                    for (int k = 0; k < 4; ++k) {
                      const Number bottom = times(stepped(c, s.n), one * (s.n + 1));
                      const Number top = times(times(stepped(a, s.n), stepped(b, s.n)), x);
-                     const Number factor = unless_ended(s.term, over(top, bottom));
+                     const Number factor = next_factor(end, s.term, over(top, bottom));
                      s.term = times(s.term, factor);
                      s.sum = plus(s.sum, s.term);
                      s.n = s.n + 1;
                      s.slope = s.slope + head(s.term) * s.n;
-                     const Array size = abs(head(s.term));
-                     s.more = (head(s.term) != 0) & isfinite(head(s.sum)) &
-                              ((size > 0x1p-60 * abs(head(s.sum))) | (abs(head(factor)) > 0.75));
+                     s.size = next_size(end, s.size, s.term, factor);
+                     s.more = (s.size != 0) & isfinite(head(s.sum)) &
+                              ((s.size > 0x1p-60 * abs(head(s.sum))) | (abs(head(factor)) > 0.75));
                    }
                    return s;
                  },
                  Series<Number>{sum(x) * 0, number_of<Number>(one), number_of<Number>(one),
-                                zeros_like(x), one == 1});
+                                zeros_like(x), one, one == 1});
   return {r.sum, r.slope};
 }
 
 template <class Number>
-Array gauss(const Operands& in) {
+Array gauss_to(AtTheEnd end, const Operands& in) {
   const Array &a = in[0], &b = in[1], &c = in[2], &x = in[3];
   const Array unknown = isnan(a) | isnan(b) | isnan(c) | isnan(x);
   const Array endless = isinf(a) | isinf(b) | isinf(c) | isinf(x);
@@ -253,11 +273,12 @@ Array gauss(const Operands& in) {
   first = chosen(mirrored, gap_a, first);
   second = chosen(mirrored, gap_b, second);
   factor = factor * where(mirrored, power(where(mirrored, s, 0.5), excess), 1.0);
-  const Array short_sum =
-      ends | no_positive_integer(rounded(first)) | no_positive_integer(rounded(second));
+  Array short_sum = ends;
+  if (end == AtTheEnd::stop)
+    short_sum = ends | no_positive_integer(rounded(first)) | no_positive_integer(rounded(second));
   const Array far = (y > 0.5) & (!short_sum);
   const Array at = where(far, 0.5, y);
-  const WithSlope<Number> sum = gauss_series<Number>(first, second, wide_c, at);
+  const WithSlope<Number> sum = gauss_series<Number>(end, first, second, wide_c, at);
   const Array start = rounded(sum.value);
   const Array walk = walked(start, where(far, sum.slope, 0.0), 0.5, where(far, s, 0.5),
                             rounded(first), rounded(second), r);
@@ -270,11 +291,15 @@ Array gauss(const Operands& in) {
   const Array others = where(summable, theorem, where(infinite, v0::inf, v0::nan));
   return where(unknown | (endless & !one), v0::nan, where(one, 1.0, where(special, others, usual)));
 }
+template <class Number>
+Array gauss(const Operands& in) {
+  return gauss_to<Number>(AtTheEnd::stop, in);
+}
 Array gauss_slope(const Operands& in);
 Array differentiable_gauss(const Operands& in, bool narrow) {
   const Of plain = [](const Operands& v) {
     const Array ends = no_positive_integer(v[0]) | no_positive_integer(v[1]);
-    return where(ends, v0::nan, gauss<Array>(v));
+    return where(ends, v0::nan, gauss_to<Array>(AtTheEnd::go_through, v));
   };
   return differentiable(narrow ? gauss<Array> : gauss<Pair>, plain, gauss_slope, in);
 }

@@ -136,8 +136,8 @@ Both fresnel_value(const Array& x) {
 Both differentiable_sici(const Array& x, bool narrow) {
   const auto value = [narrow](Array x) { return sici_value(x, narrow); };
   return custom_jvp(value, [narrow](Array x, Array dx) {
-    return std::pair(differentiable_sici(x, narrow),
-                     Both(sinc(x * std::numbers::inv_pi) * dx, cos(x) / x * dx));
+    const Array slope = where(x == 0, 1.0, sin(x) / where(x == 0, 1.0, x));
+    return std::pair(differentiable_sici(x, narrow), Both(slope * dx, cos(x) / x * dx));
   })(x);
 }
 Both differentiable_fresnel(const Array& x) {

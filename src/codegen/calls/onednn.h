@@ -3,7 +3,7 @@
 // changes bits with their number. What differs between versions of oneDNN is in onednn.cc.
 #pragma once
 
-#include "tessera/dtype.h"
+#include "ir/program.h"
 
 #include <cstddef>
 #include <cstdint>
