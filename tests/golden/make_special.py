@@ -47,7 +47,7 @@ def owens_t(h, a):
     def f(t):
         return mp.exp(-h * h * (1 + t * t) / 2) / (1 + t * t)
     end = min(abs(a), max(mp.mpf(4), 20 / abs(h))) if h else abs(a)
-    return mp.sign(a) * mp.quad(f, [end * mp.mpf(2) ** -k for k in range(40, -1, -1)] if end > 4 else mp.linspace(0, end, 12)) / (2 * mp.pi) \
+    return mp.sign(a) * mp.quad(f, [end * mp.mpf(2) ** -k for k in range(40, -1, -1)] if end > 4 else mp.linspace(0, end, 60)) / (2 * mp.pi) \
         + (mp.sign(a) * end * mp.mpf(2) ** -40 * mp.exp(-h * h / 2) / (2 * mp.pi) if end > 4 else 0)
 
 
@@ -115,7 +115,7 @@ TWO = {
     "kl_div": (lambda x, y: relative(x, y) - x + y, [(0, 3), (2, 0.5), (1, 7), (0.5, 1.75)]),
 }
 TWO |= {
-    "owens_t": (owens_t, [(0.5, 0.3), (-2, 0.9), (1, -0.5), (1e-3, 0.7), (0.5, 3), (3, 1.1), (6, 40), (12, 0.8), (20, 1.01)]),
+    "owens_t": (owens_t, [(0.5, 0.3), (-2, 0.9), (1, -0.5), (1e-3, 0.7), (0.5, 3), (3, 1.1), (6, 40), (12, 0.8), (8, 1.01)]),
     "wofz": (parts(faddeeva), [(0.5, 0.3), (2, 0.05), (-3, 1), (0.7, -0.4), (-1.5, -1), (5.1, 0.01), (0.1, 7), (20, 3), (100, 1000), (1e-3, 2)]),
     "loggamma (complex)": (parts(lambda x, y: mp.loggamma(mp.mpc(x, y))),
                            [(0.7, 0.3), (1.2, 0.6), (2.3, 0.7), (5, 2), (20, 30), (-1.6, 0.3), (-7.3, -2.2), (0.2, -1.7), (-3, 20)]),
