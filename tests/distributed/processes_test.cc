@@ -239,13 +239,15 @@ TEST(Examples, TrainTheSameModel) {
 
 #ifdef DISTRIBUTED_SUITE
 // The suite of meshes, whose tests read what they compute: drawn programs among them, partitioned and
-// compiled, against the evaluator of one device.
+// compiled, against the evaluator of one device. What a process counts of its work is a mean over its
+// own devices, which is not what one process counts.
 TEST(Suites, OfMeshesPass) {
   NEEDS_A_LAUNCHER();
   ::setenv("TESSERA_GATHER_READS", "1", 1);
   const Outcome o =
       run("timeout -k 5 500 " + std::string(DISTRIBUTED_LAUNCHER) + " -n 4 " + DISTRIBUTED_SUITE +
-          " --gtest_color=no --gtest_filter=-PartitionRandom.GivesWhatEachOpGives");
+          " --gtest_color=no"
+          " --gtest_filter=-PartitionRandom.GivesWhatEachOpGives:WorkRandom.*");
   EXPECT_EQ(o.code, 0) << o.out;
   static const std::regex passed("\\[  PASSED  \\] (\\d+) tests");
   int tests = 0, processes = 0;

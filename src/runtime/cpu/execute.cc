@@ -178,8 +178,11 @@ void execute(const Tape& tape, const Frame& frame, bool spread, WorkShare counte
     WorkShare each;
     if (counted.call) {
       counted.call->add(counted.devices, phase.work);
-      // An instance stands for the devices that have it in common.
-      each = {counted.call, counted.devices / static_cast<double>(phase.instances)};
+      // An instance stands for the devices that have it in common; where other processes run some,
+      // those of this one stand for them.
+      const auto own = phase.here ? static_cast<double>(phase.here->size())
+                                  : static_cast<double>(phase.instances);
+      each = {counted.call, counted.devices / own};
     }
     if (phase.instances == 1) {
       Coords c;
