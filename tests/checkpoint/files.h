@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -10,8 +12,19 @@
 
 namespace checkpoint_test {
 
+/// In a folder of this process, which is gone with it: several run this suite at once.
 inline std::string path_of(const char* name) {
-  return (std::filesystem::path(testing::TempDir()) / name).string();
+  struct Folder {
+    std::filesystem::path path =
+        std::filesystem::path(testing::TempDir()) / ("tessera-files-" + std::to_string(::getpid()));
+    Folder() { std::filesystem::create_directories(path); }
+    ~Folder() {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  };
+  static const Folder folder;
+  return (folder.path / name).string();
 }
 inline void write(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
