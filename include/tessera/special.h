@@ -94,7 +94,8 @@ TESSERA_API Array hyp1f1(Operand a, Operand b, Operand x);
 /// Gauss's function 2F1(a, b; c; x), the sum of (a)_k (b)_k x ** k / ((c)_k k!), continued to all
 /// x <= 1; beyond infinite, but for the polynomials of negative integers a or b, as at 1 where
 /// c <= a + b and for c zero or a negative integer. Differentiable in all four; in a and b NaN
-/// where it is a polynomial.
+/// where it is a polynomial. Where c lies below a or b its terms cancel for x < 0, and digits are lost
+/// (docs/accuracy.md).
 TESSERA_API Array hyp2f1(Operand a, Operand b, Operand c, Operand x);
 
 /// The Bessel functions of the first kind of orders 0, 1, ..., v, of shape (v + 1, *z.shape), for any

@@ -451,6 +451,19 @@ TEST(ConvolutionCall, RowsOfOneImage) {
         EXPECT_GE(routine->stages.back().tasks, 2);
       }
     }
+  // Lines, of which the rows are the points; and bodies.
+  ConvDims line{.pad_low = {2},
+                .pad_high = {1},
+                .lhs_spec = {0, 2, 1},
+                .rhs_spec = {2, 1, 0},
+                .out_spec = {0, 2, 1}},
+      body{.pad_low = {1, 0, 1},
+           .pad_high = {1, 1, 0},
+           .lhs_spec = {0, 4, 1, 2, 3},
+           .rhs_spec = {4, 3, 0, 1, 2},
+           .out_spec = {0, 4, 1, 2, 3}};
+  EXPECT_EQ(check_convolution({1, 1500, 48}, {4, 48, 48}, line), 0);
+  EXPECT_EQ(check_convolution({1, 20, 9, 10, 32}, {3, 2, 2, 32, 32}, body), 0);
 }
 
 }  // namespace

@@ -318,11 +318,12 @@ bool prepare_bfloat16(Plan& p) {
 // whose lines are 16 elements further apart costs as much as some 20 rows of the product. The bits
 // are the same.
 void spread_operands(Plan& p) {
-  constexpr std::int64_t kHalfPage = 2048 / sizeof(float), kWorth = 128, kMostRows = 1 << 16;
+  constexpr std::int64_t kHalfPage = 2048 / sizeof(float), kWorth = 128,
+                         kMostElements = 1 << 24;  // of a copy, 64 MB
   if (p.narrow_side || p.operand != DType::float32) return;
   auto consider = [&](Matrix& x, bool down_columns, std::int64_t least, std::int64_t others) {
     if (x.packed || !down_columns || x.leading % least || others < kWorth) return;
-    if (x.lines() < kWorth || x.lines() > kMostRows) return;
+    if (x.lines() < kWorth || x.elements() > kMostElements) return;
     x.spread(16);
   };
   const bool avx512 = host_isa().avx512;

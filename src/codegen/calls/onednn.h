@@ -19,8 +19,8 @@ void sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, s
            const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float* c,
            std::int64_t ldc);
 
-/// Whether this processor multiplies bfloat16 itself (AVX512-BF16, AMX), at twice the rate of
-/// float32 or more, and TESSERA_ISA lets it. Sums are float32; subnormal numbers count as zero.
+/// Whether this processor multiplies bfloat16 itself (AVX512-BF16, AMX), at about twice the
+/// rate of float32, and TESSERA_ISA lets it. Sums are float32; subnormal numbers count as zero.
 bool multiplies_bfloat16();
 
 using Dims = std::vector<std::int64_t>;
