@@ -78,7 +78,11 @@ TESSERA_API Mesh make_mesh(const std::vector<std::int64_t>& sizes,
                            const std::vector<std::string>& names, std::vector<Device> devices = {},
                            std::source_location loc = std::source_location::current());
 
-/// While it lives, its mesh is this thread's.
+namespace detail {
+struct MeshInScope;
+}
+/// While it lives, its mesh is that of the thread that made it. Scopes nest; one may end before
+/// those inside it, which then go on.
 class TESSERA_API MeshScope {
  public:
   explicit MeshScope(Mesh mesh);
@@ -87,9 +91,9 @@ class TESSERA_API MeshScope {
   MeshScope& operator=(const MeshScope&) = delete;
 
  private:
-  Mesh outer_;
+  std::shared_ptr<detail::MeshInScope> mesh_;
 };
-/// The mesh of specs that come without one, on this thread and until the result goes. Scopes nest.
+/// The mesh of specs that come without one, on this thread and until the result goes.
 /// ShardingError for an empty mesh.
 [[nodiscard]] TESSERA_API MeshScope
 use_mesh(const Mesh& mesh, std::source_location loc = std::source_location::current());

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -227,6 +228,24 @@ TEST_F(Meshes, ScopesNest) {
               ts::Sharding(mesh, P("x")));
     std::thread([] { EXPECT_TRUE(ts::current_mesh().empty()); }).join();
   }
+  EXPECT_TRUE(ts::current_mesh().empty());
+}
+
+TEST_F(Meshes, ScopesEndInAnyOrder) {
+  const ts::Mesh other({{"x", 2}});
+  auto outer = std::make_unique<ts::MeshScope>(mesh);
+  auto inner = std::make_unique<ts::MeshScope>(other);
+  outer.reset();
+  EXPECT_EQ(ts::current_mesh(), other);
+  inner.reset();
+  EXPECT_TRUE(ts::current_mesh().empty());
+  // Another thread may end it, too.
+  outer = std::make_unique<ts::MeshScope>(mesh);
+  std::thread([&] {
+    const ts::MeshScope own(other);
+    outer.reset();
+    EXPECT_EQ(ts::current_mesh(), other);
+  }).join();
   EXPECT_TRUE(ts::current_mesh().empty());
 }
 

@@ -149,13 +149,7 @@ std::string wrong(const walk::Tape& tape, Tallies& tally) {
         p = c.program = q;
         verify(*p, "a transformation");
       }
-    for (Var v : p->inputs)
-      c.options.wanted.inputs.push_back(
-          dice.once_in(4) ? std::nullopt
-                          : std::optional(draw_wanted(dice, p->types[v].shape, c.mesh)));
-    for (Var v : p->outputs)
-      c.options.wanted.outputs.push_back(
-          dice.toss() ? std::nullopt : std::optional(draw_wanted(dice, p->types[v].shape, c.mesh)));
+    draw_ends(dice, c);
     const Partitioned q = c.run();
     ++tally.programs;
     tally.collectives += static_cast<int>(q.collectives.size());

@@ -44,6 +44,28 @@ inline Wanted draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& 
   return w;
 }
 
+inline const MeshShape& draw_mesh(walk::Dice& dice) {
+  static const std::vector<MeshShape> meshes = {{{"x"}, {2}},
+                                                {{"x"}, {4}},
+                                                {{"x"}, {3}},
+                                                {{"x", "y"}, {2, 2}},
+                                                {{"x", "y"}, {4, 2}},
+                                                {{"x", "y"}, {2, 3}},
+                                                {{"x", "y", "z"}, {2, 2, 2}}};
+  return dice.of(meshes);
+}
+
+// What is asked of the inputs and outputs of the case's program: of some nothing.
+inline void draw_ends(walk::Dice& dice, Case& c) {
+  const Program& p = *c.program;
+  const auto drawn = [&](Var v) {
+    return std::optional(draw_wanted(dice, p.types[v].shape, c.mesh));
+  };
+  for (Var v : p.inputs)
+    c.options.wanted.inputs.push_back(dice.once_in(4) ? std::nullopt : drawn(v));
+  for (Var v : p.outputs) c.options.wanted.outputs.push_back(dice.toss() ? std::nullopt : drawn(v));
+}
+
 // The program with constraints of this mesh on some of its values.
 inline ProgramPtr constrained(walk::Dice& dice, const Program& p, const Case& c) {
   Builder b(p.name);
@@ -194,17 +216,10 @@ struct Tally {
 using Maker = std::function<ProgramPtr(walk::Dice&)>;
 
 inline std::string wrong(const walk::Tape& tape, Tally& tally, const Maker& make) {
-  static const std::vector<MeshShape> meshes = {{{"x"}, {2}},
-                                                {{"x"}, {4}},
-                                                {{"x"}, {3}},
-                                                {{"x", "y"}, {2, 2}},
-                                                {{"x", "y"}, {4, 2}},
-                                                {{"x", "y"}, {2, 3}},
-                                                {{"x", "y", "z"}, {2, 2, 2}}};
   walk::Dice dice(tape);
   ProgramPtr p;
   try {
-    Case c(dice.of(meshes));
+    Case c(draw_mesh(dice));
     p = c.program = make(dice);
     if (!p) return "";
     // Constraints are drawn over meshes of their own; and the sign of a NaN, which is nobody's, is
@@ -215,13 +230,7 @@ inline std::string wrong(const walk::Tape& tape, Tally& tally, const Maker& make
       return "";
     c.options.poison = !dice.once_in(4);
     if (dice.toss()) p = c.program = constrained(dice, *p, c);
-    for (Var v : p->inputs)
-      c.options.wanted.inputs.push_back(
-          dice.once_in(4) ? std::nullopt
-                          : std::optional(draw_wanted(dice, p->types[v].shape, c.mesh)));
-    for (Var v : p->outputs)
-      c.options.wanted.outputs.push_back(
-          dice.toss() ? std::nullopt : std::optional(draw_wanted(dice, p->types[v].shape, c.mesh)));
+    draw_ends(dice, c);
     const Partitioned q = c.run();
     ++tally.programs;
     tally.uneven += is_uneven(q, c.mesh) ? 1 : 0;

@@ -109,27 +109,14 @@ ProgramPtr in_a_flow(walk::Dice& dice) {
 }
 
 std::string wrong_work(const walk::Tape& tape, Counts& counts) {
-  static const std::vector<MeshShape> meshes = {{{"x"}, {2}},
-                                                {{"x"}, {4}},
-                                                {{"x"}, {3}},
-                                                {{"x", "y"}, {2, 2}},
-                                                {{"x", "y"}, {2, 3}},
-                                                {{"x", "y"}, {4, 2}},
-                                                {{"x", "y", "z"}, {2, 2, 2}}};
   walk::Dice dice(tape);
   ProgramPtr p;
   try {
-    Case c(dice.of(meshes));
+    Case c(draw_mesh(dice));
     p = c.program = in_a_flow(dice);
     if (!p || any_equation(*p, [](const Equation& e) { return bool(e.op->constrains); })) return "";
     c.options.poison = false;
-    for (Var v : p->inputs)
-      c.options.wanted.inputs.push_back(
-          dice.once_in(4) ? std::nullopt
-                          : std::optional(draw_wanted(dice, p->types[v].shape, c.mesh)));
-    for (Var v : p->outputs)
-      c.options.wanted.outputs.push_back(
-          dice.toss() ? std::nullopt : std::optional(draw_wanted(dice, p->types[v].shape, c.mesh)));
+    draw_ends(dice, c);
     const Partitioned q = c.run();
     const plans::Divided divided = plans::divide(q.program, nullptr, {});
     const std::vector<HostArray> in = drawn_inputs(*p, 5);

@@ -198,8 +198,6 @@ std::string to_string(const Mesh& mesh) {
 }
 std::ostream& operator<<(std::ostream& out, const Mesh& mesh) { return out << to_string(mesh); }
 
-MeshScope::MeshScope(Mesh mesh) : outer_(std::exchange(detail::scope_mesh(), std::move(mesh))) {}
-MeshScope::~MeshScope() { detail::scope_mesh() = std::move(outer_); }
 Mesh current_mesh() { return detail::scope_mesh(); }
 MeshScope use_mesh(const Mesh& mesh, std::source_location loc) {
   if (mesh.empty())

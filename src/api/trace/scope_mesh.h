@@ -7,6 +7,6 @@ namespace tessera::inline v0::detail {
 
 /// Of this thread; empty outside of scopes (use_mesh). Every traced function is kept under the mesh
 /// of its scope.
-Mesh& scope_mesh();
+const Mesh& scope_mesh();
 
 }  // namespace tessera::inline v0::detail

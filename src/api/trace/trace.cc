@@ -137,11 +137,6 @@ bool Trace::note_bound(const ArrayImpl& a, DType dtype, const char* function,
   return true;
 }
 
-Mesh& scope_mesh() {
-  static thread_local const ThreadKept<Mesh> mesh;
-  return *mesh;
-}
-
 AxisScope::AxisScope(std::vector<BoundAxis> bound) : count_(bound.size()) {
   for (auto& a : bound) axes->push_back(std::move(a));
 }
