@@ -129,6 +129,39 @@ class Fuser : FuseGraph {
     std::sort(to.equations.begin(), to.equations.end());
   }
 
+  // Joins groups that equation `k` reads to the group `made` of it, at a level below all else that
+  // reads them and above those that are not joined. Which were; `made` stays as it is where none.
+  std::vector<int> take_in(std::size_t k, const std::vector<Source>& from, int level,
+                           Group& made) const {
+    std::vector<int> taken;
+    if (!made.kernel || roles[k] == FuseRole::window || roles[k] == FuseRole::free) return taken;
+    Group all = made;
+    for (const Source& s : from) {
+      const int id = group_of_var(s.var);
+      if (id == kNone || std::count(taken.begin(), taken.end(), id)) continue;
+      const Group& g = groups[static_cast<std::size_t>(id)];
+      if (g.readers <= level || all.equations.size() + g.equations.size() > kMaxEquations) continue;
+      Group trial = all;
+      // Every way in which the group is read must allow it.
+      if (!std::all_of(from.begin(), from.end(), [&](const Source& t) {
+            return group_of_var(t.var) != id || absorb(k, t, id, trial);
+          }))
+        continue;
+      taken.push_back(id);
+      all = std::move(trial);
+      join(all, g);
+    }
+    for (const Source& s : from)
+      if (const int g = group_of_var(s.var); g != kNone &&
+                                             !std::count(taken.begin(), taken.end(), g) &&
+                                             groups[static_cast<std::size_t>(g)].level >= level)
+        return {};
+    if (taken.empty()) return taken;
+    made = std::move(all);
+    made.level = level;
+    return taken;
+  }
+
   void place(std::size_t k) {
     Group made = fresh(k);
     std::vector<Source> from = sources_of(k);
@@ -142,38 +175,10 @@ class Fuser : FuseGraph {
     for (int g : groups_before(k))
       floor = std::max(floor, groups[static_cast<std::size_t>(g)].level);
 
-    // A group can be taken in if its level can be raised to that of the highest, below all that
-    // read it.
-    std::vector<int> taken;
-    if (made.kernel && roles[k] != FuseRole::window && roles[k] != FuseRole::free) {
-      for (const Source& s : from) {
-        int g = group_of_var(s.var);
-        if (g == kNone || std::count(taken.begin(), taken.end(), g)) continue;
-        if (groups[static_cast<std::size_t>(g)].readers <= floor) continue;
-        Group trial = made;
-        bool all = made.equations.size() + groups[static_cast<std::size_t>(g)].equations.size() <=
-                   kMaxEquations;
-        for (const Source& t : from)  // every way in which the group is read must allow it
-          if (group_of_var(t.var) == g) all = all && absorb(k, t, g, trial);
-        if (!all) continue;
-        taken.push_back(g);
-        made = std::move(trial);
-        join(made, groups[static_cast<std::size_t>(g)]);
-      }
-      // Those not taken must lie lower than the group that results.
-      auto level_of = [&](int g) { return groups[static_cast<std::size_t>(g)].level; };
-      bool blocked = false;
-      for (const Source& s : from)
-        if (int g = group_of_var(s.var); g != kNone && !std::count(taken.begin(), taken.end(), g))
-          blocked |= level_of(g) >= floor;
-      if (blocked) taken.clear();
-    }
-    if (taken.empty()) {
-      if (made.equations.size() > 1) made = fresh(k);
-      made.level = floor + 1;
-    } else {
-      made.level = floor;
-    }
+    // At the level of the highest where that one is taken in, else above it.
+    std::vector<int> taken = take_in(k, from, floor, made);
+    if (taken.empty()) taken = take_in(k, from, floor + 1, made);
+    if (taken.empty()) made.level = floor + 1;
     int id = static_cast<int>(groups.size());
     for (int g : taken) groups[static_cast<std::size_t>(g)].gone = true;
     groups.push_back(made);
