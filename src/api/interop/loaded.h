@@ -1,6 +1,7 @@
 // What is behind a loaded function.
 #pragma once
 
+#include "api/trace/trace.h"
 #include "stablehlo/import/import.h"
 
 #include <tessera/stablehlo.h>
@@ -15,6 +16,7 @@ namespace tessera::inline v0::detail {
 struct LoadedProgram {
   ProgramPtr program;  // (arguments..., constants...) -> results
   std::vector<Array> constants;
+  mutable EarlierRuns runs;
 };
 
 struct LoadedModule {

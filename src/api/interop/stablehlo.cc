@@ -165,6 +165,34 @@ bool fits(const Shape& want, const Shape& got) {
                     [](std::int64_t w, std::int64_t g) { return w < 0 || w == g; });
 }
 
+// Whether it is of the dtype, or a number that becomes it.
+bool takes(const ArrayType& want, const Type& got) {
+  const bool number = got.weak && got.shape.rank() == 0 && want.shape.rank() == 0;
+  return got.dtype == want.dtype ||
+         (number && (is_floating(want.dtype) || (is_integer(want.dtype) && is_integer(got.dtype))));
+}
+
+[[noreturn]] void refuse(const std::string& function, const std::vector<ArrayType>& inputs,
+                         std::span<const Array> arguments, const SourceLoc& line) {
+  Message wrong(function);
+  bool shapes = false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const ArrayType& want = inputs[i];
+    const Type& got = detail::need(arguments[i], function.c_str(), line).type;
+    const bool shaped = fits(want.shape, got.shape);
+    shapes = shapes || !shaped;
+    if (!shaped || !takes(want, got))
+      wrong.offender(want.name + " is " + text_of(want.dtype, want.shape) + ", and gets " +
+                     text_of(detail::visible_dtype(got), got.shape));
+  }
+  wrong.problem("arguments that are not what it takes:")
+      .rule("dtypes and shapes are those that it was exported for")
+      .from(line)
+      .advice("convert and reshape the arguments as inputs() says");
+  if (shapes) wrong.raise<ShapeError>();
+  wrong.raise<DTypeError>();
+}
+
 }  // namespace
 
 const std::vector<ArrayType>& LoadedFunction::inputs() const { return need_loaded(module_).inputs; }
@@ -196,31 +224,18 @@ std::vector<Array> LoadedFunction::call(std::span<const Array> arguments,
         .advice("inputs() lists their names, dtypes and shapes")
         .raise<ShapeError>();
   std::vector<Array> operands;
-  Message wrong(function);
-  bool shapes = false, dtypes = false;
+  operands.reserve(arguments.size());
+  bool fit = true;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ArrayType& want = m.inputs[i];
     const Type& got = detail::need(arguments[i], function.c_str(), line).type;
-    const bool weak =
-        got.weak && got.shape.rank() == 0 && want.shape.rank() == 0 &&
-        (is_floating(want.dtype) || (is_integer(want.dtype) && is_integer(got.dtype)));
-    const bool shaped = fits(want.shape, got.shape);
-    if (!shaped || (got.dtype != want.dtype && !weak)) {
-      (shaped ? dtypes : shapes) = true;
-      wrong.offender(want.name + " is " + text_of(want.dtype, want.shape) + ", and gets " +
-                     text_of(detail::visible_dtype(got), got.shape));
-    }
+    fit = fit && fits(want.shape, got.shape) && takes(want, got);
     operands.push_back(got.weak ? arguments[i].astype(want.dtype, loc) : arguments[i]);
   }
-  wrong.problem("arguments that are not what it takes:")
-      .rule("dtypes and shapes are those that it was exported for")
-      .from(line)
-      .advice("convert and reshape the arguments as inputs() says");
-  if (shapes) wrong.raise<ShapeError>();
-  if (dtypes) wrong.raise<DTypeError>();
+  if (!fit) refuse(function, m.inputs, arguments, line);
   const auto program = m.program(operands, line);
   operands.insert(operands.end(), program->constants.begin(), program->constants.end());
-  return detail::apply(program->program, operands, line);
+  return detail::apply(program->program, operands, line, &program->runs);
 }
 
 LoadedFunction load_stablehlo(const std::string& path, const LoadOptions& options,

@@ -149,8 +149,29 @@ const BoundAxis* AxisScope::find(std::string_view name) {
 }
 const std::vector<BoundAxis>& AxisScope::bound() { return *axes; }
 
+std::shared_ptr<const runtime::Executable> EarlierRuns::find(
+    const runtime::Backend& on, std::span<const runtime::ArrayDataPtr> inputs) const {
+  const auto same = [](const runtime::LayoutPtr& l, const runtime::ArrayDataPtr& a) {
+    return l == a->layout;
+  };
+  const std::lock_guard lock(mutex_);
+  for (auto run = runs_.rbegin(); run != runs_.rend(); ++run)
+    if (run->on == &on &&
+        std::equal(run->layouts.begin(), run->layouts.end(), inputs.begin(), inputs.end(), same))
+      return run->executable.lock();
+  return nullptr;
+}
+void EarlierRuns::add(const runtime::Backend& on, std::span<const runtime::ArrayDataPtr> inputs,
+                      const std::shared_ptr<const runtime::Executable>& executable) {
+  Run run{&on, {}, executable};
+  for (const runtime::ArrayDataPtr& a : inputs) run.layouts.push_back(a->layout);
+  const std::lock_guard lock(mutex_);
+  if (runs_.size() == kMost) runs_.erase(runs_.begin());
+  runs_.push_back(std::move(run));
+}
+
 std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs,
-                         const SourceLoc& loc) {
+                         const SourceLoc& loc, EarlierRuns* earlier) {
   std::vector<Array> out;
   if (Trace* t = Trace::innermost()) {
     AtLocation at(t->builder(), loc);
@@ -172,9 +193,11 @@ std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> input
   std::vector<runtime::ArrayDataPtr> data;
   data.reserve(inputs.size());
   for (const Array& a : inputs) data.push_back(data_of(*a.impl()));
-  const ProgramPtr here = follow_again(program, data);
-  std::vector<Array> results =
-      run(*runtime::compile(here, options, on), inputs, program->name.c_str(), loc);
+  auto executable = earlier ? earlier->find(on, data) : nullptr;
+  if (executable) return run(*executable, inputs, program->name.c_str(), loc);
+  executable = runtime::compile(follow_again(program, data), options, on);
+  if (earlier) earlier->add(on, data, executable);
+  std::vector<Array> results = run(*executable, inputs, program->name.c_str(), loc);
   runtime::trim_kept();
   return results;
 }

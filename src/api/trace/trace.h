@@ -14,6 +14,8 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +23,7 @@
 #include <vector>
 
 namespace tessera::inline v0::runtime {
+class Backend;
 class Executable;
 }
 
@@ -121,11 +124,31 @@ Array bind1(std::string_view op, std::initializer_list<Array> inputs, Attrs attr
             const SourceLoc& loc);
 Array bind1(std::string_view op, std::span<const Array> inputs, Attrs attrs, const SourceLoc& loc);
 
+/// What a program that outlives its calls ran as, by where its inputs lay: what comes there again is
+/// not looked for among all programs. Knows the last few while they are kept; thread-safe.
+class EarlierRuns {
+ public:
+  std::shared_ptr<const runtime::Executable> find(
+      const runtime::Backend& on, std::span<const runtime::ArrayDataPtr> inputs) const;
+  void add(const runtime::Backend& on, std::span<const runtime::ArrayDataPtr> inputs,
+           const std::shared_ptr<const runtime::Executable>& executable);
+
+ private:
+  struct Run {
+    const runtime::Backend* on;
+    std::vector<runtime::LayoutPtr> layouts;
+    std::weak_ptr<const runtime::Executable> executable;
+  };
+  static constexpr std::size_t kMost = 4;
+  mutable std::mutex mutex_;
+  std::vector<Run> runs_;  // the newest last
+};
+
 /// Applies a whole program: inlined into the innermost trace, else compiled (by content, so that an
 /// equal program compiles once) and run. This is how transformations called outside any trace
-/// execute.
+/// execute. With the `earlier` runs of this program, compiling is looked for there first.
 std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs,
-                         const SourceLoc& loc);
+                         const SourceLoc& loc, EarlierRuns* earlier = nullptr);
 /// Who runs a program on these arrays, which are concrete (runtime/backend.h).
 runtime::Backend& backend_of(std::span<const Array> inputs, const char* function);
 /// Runs a compiled program on concrete arrays; TraceError naming `function` where one was donated.
