@@ -140,6 +140,34 @@ TEST(Devices, AModuleOfSeveralReplicasTakesRows) {
 }
 
 // The mesh has as many devices as there are: results lie as the file says. Otherwise they are whole.
+// A call finds what an earlier one with arguments in the same places ran as, also where that is no
+// longer kept, and one with others in turn does not take it.
+TEST(Devices, CallsFollowTheirArguments) {
+  const ts::LoadedFunction f = ts::load_stablehlo_text(
+      R"(func.func @main(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = stablehlo.add %x, %y : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+})");
+  const Array x = ts::arange(32).astype(ts::f32).reshape(8, 4);
+  const ts::Mesh mesh({{"data", 4}}), others({{"rows", 2}, {"columns", 2}});
+  const std::vector<Array> placed{
+      x,
+      ts::device_put(x, ts::Device{1}),
+      ts::device_put(x, ts::Device{2}),
+      ts::device_put(x, mesh, ts::P("data")),
+      ts::device_put(x, others, ts::P("rows", "columns")),
+      ts::device_put(x, others, ts::P("rows")),
+  };
+  for (int turn = 0; turn < 3; ++turn) {
+    for (const Array& a : placed) {
+      const Array sum = f(a, x)[0];
+      EXPECT_TRUE(ts::array_equal(ts::device_put(sum, ts::Device{0}), x + x).item<bool>());
+      EXPECT_EQ(sum.sharding(), (a + x).sharding());
+    }
+    if (turn == 1) ts::clear_caches();
+  }
+}
+
 TEST(Devices, ShardingsAreKeptWhereTheyFit) {
   const int n = ts::device_count();
   const std::string text =

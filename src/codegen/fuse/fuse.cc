@@ -208,7 +208,8 @@ class Fuser : FuseGraph {
     g.reduces = roles[k] == FuseRole::reduction;
     g.columns = g.reduces && !reduces_trailing(program, e);
     g.window = roles[k] == FuseRole::window;
-    g.expensive = !e.op->cheap;
+    // One element is computed once a task, wherever it is read.
+    g.expensive = !g.space.empty() && (!e.op->cheap || takes_long(program, e));
     return g;
   }
 

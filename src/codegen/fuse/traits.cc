@@ -22,6 +22,16 @@ bool prefers_call(const Program& p, const Equation& e) {
   return e.op->prefers_call && ask(e.op->prefers_call, p, e);
 }
 
+bool takes_long(const Program& p, const Equation& e) {
+  constexpr double kFunction = 10;  // operations, as ops count them
+  if (!e.op->elementwise || !e.op->cost) return false;
+  std::vector<Type> inputs, outputs;
+  for (Var v : e.inputs) inputs.push_back(p.type(v));
+  for (Var v : e.outputs) outputs.push_back(p.type(v));
+  const auto elements = static_cast<double>(outputs[0].shape.count());
+  return e.op->cost(inputs, outputs, e.attrs).flops >= kFunction * elements;
+}
+
 FuseRole role_of(const Program& p, const Equation& e) {
   if (e.outputs.empty() || prefers_call(p, e)) return FuseRole::apart;
   if (e.op->fuse) return ask(e.op->fuse, p, e);
