@@ -139,6 +139,87 @@ TEST(Devices, AModuleOfSeveralReplicasTakesRows) {
   EXPECT_EQ(y[1].to_vector<std::uint32_t>(), (std::vector<std::uint32_t>{0, 1, 2, 3}));
 }
 
+// On four replicas; `element` is the type, `region` what it does with %a and %b.
+std::vector<Array> reduced(const std::string& op, const std::string& attributes,
+                           const std::string& element, const std::string& region, Array x,
+                           const std::string& from, const std::string& to) {
+  const std::string t = "tensor<" + element + ">";
+  const ts::LoadedFunction f = ts::load_stablehlo_text(
+      "module @m attributes {mhlo.num_replicas = 4 : i32} {\n  func.func public @main(%x: tensor<" +
+      from + ">) -> tensor<" + to + "> {\n    %0 = \"stablehlo." + op + "\"(%x) <{" + attributes +
+      "}> ({\n    ^bb0(%a: " + t + ", %b: " + t + "):\n      " + region +
+      "\n      stablehlo.return %s : " + t + "\n    }) : (tensor<" + from + ">) -> tensor<" + to +
+      ">\n    return %0 : tensor<" + to + ">\n  }\n}");
+  return f(std::move(x));
+}
+const std::string kPairs = "replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>";
+const std::string kAll = "replica_groups = dense<[[0, 2, 1, 3]]> : tensor<1x4xi64>";
+
+// 1 2 | 3 4 | 5 6 | 7 8 on the four.
+TEST(Devices, ReductionsByAnyRegion) {
+  const Array x = (ts::arange(8) + 1).astype(ts::f32).reshape({4, 2});
+  using Floats = std::vector<float>;
+  const auto floats = [&](const std::string& groups, const std::string& region) {
+    return reduced("all_reduce", groups, "f32", region, x, "2xf32", "2xf32")[0].to_vector<float>();
+  };
+  EXPECT_EQ(floats(kPairs, "%s = stablehlo.multiply %a, %b : tensor<f32>"),
+            (Floats{3, 8, 3, 8, 35, 48, 35, 48}));
+  // Not associative: the order is the group's. 2 (2 (2 1 + 5) + 3) + 7 = 41.
+  EXPECT_EQ(floats(kAll,
+                   "%t = stablehlo.add %a, %a : tensor<f32>\n      %s = stablehlo.add %t, %b : "
+                   "tensor<f32>"),
+            (Floats{41, 56, 41, 56, 41, 56, 41, 56}));
+  // No groups are all replicas together.
+  EXPECT_EQ(floats("replica_groups = dense<> : tensor<0x0xi64>",
+                   "%s = stablehlo.maximum %a, %b : tensor<f32>"),
+            (Floats{7, 8, 7, 8, 7, 8, 7, 8}));
+  // Sums in a wider type than what is summed: 3 * 100 is no int8.
+  const std::vector<Array> wide = [&] {
+    const ts::LoadedFunction f = ts::load_stablehlo_text(
+        "module @m attributes {mhlo.num_replicas = 4 : i32} {\n  func.func public @main(%x: "
+        "tensor<1xi8>) -> tensor<1xi32> {\n    %0 = \"stablehlo.all_reduce\"(%x) <{" +
+        kAll +
+        "}> ({\n    ^bb0(%a: tensor<i32>, %b: tensor<i32>):\n      %s = stablehlo.add %a, %b : "
+        "tensor<i32>\n      stablehlo.return %s : tensor<i32>\n    }) : (tensor<1xi8>) -> "
+        "tensor<1xi32>\n    return %0 : tensor<1xi32>\n  }\n}");
+    return f(ts::full({4, 1}, 100, ts::i8));
+  }();
+  EXPECT_EQ(wide[0].to_vector<std::int32_t>(), (std::vector<std::int32_t>{400, 400, 400, 400}));
+}
+
+TEST(Devices, ReductionsOfBooleans) {
+  const Array x =
+      ts::astype(Array(std::vector<std::int32_t>{1, 0, 1, 1, 0, 0, 1, 0}, {4, 2}), ts::bool_);
+  const auto numbers = [&](const std::string& region) {
+    return ts::astype(
+               reduced("all_reduce", kPairs, "i1",
+                       "%s = stablehlo." + region + " %a, %b : tensor<i1>", x, "2xi1", "2xi1")[0],
+               ts::i32)
+        .to_vector<std::int32_t>();
+  };
+  using Ints = std::vector<std::int32_t>;
+  for (const char* any : {"or", "add", "maximum"})
+    EXPECT_EQ(numbers(any), (Ints{1, 1, 1, 1, 1, 0, 1, 0})) << any;
+  for (const char* all : {"and", "multiply", "minimum"})
+    EXPECT_EQ(numbers(all), (Ints{1, 0, 1, 0, 0, 0, 0, 0})) << all;
+  EXPECT_EQ(numbers("xor"), (Ints{0, 1, 0, 1, 1, 0, 1, 0}));
+}
+
+// 1 2 3 4 | 5 6 7 8 | ... : of a pair the first gets the first half.
+TEST(Devices, PartsOfReductionsByAnyRegion) {
+  const Array x = (ts::arange(16) + 1).astype(ts::f32).reshape({4, 4});
+  using Floats = std::vector<float>;
+  const auto floats = [&](const std::string& op) {
+    return reduced("reduce_scatter", kPairs + ", scatter_dimension = 0 : i64", "f32",
+                   "%s = stablehlo." + op + " %a, %b : tensor<f32>", x, "4xf32", "2xf32")[0]
+        .to_vector<float>();
+  };
+  EXPECT_EQ(floats("add"), (Floats{6, 8, 10, 12, 22, 24, 26, 28}));
+  EXPECT_EQ(floats("maximum"), (Floats{5, 6, 7, 8, 13, 14, 15, 16}));
+  EXPECT_EQ(floats("minimum"), (Floats{1, 2, 3, 4, 9, 10, 11, 12}));
+  EXPECT_EQ(floats("subtract"), (Floats{-4, -4, -4, -4, -4, -4, -4, -4}));
+}
+
 // The mesh has as many devices as there are: results lie as the file says. Otherwise they are whole.
 // A call finds what an earlier one with arguments in the same places ran as, also where that is no
 // longer kept, and one with others in turn does not take it.

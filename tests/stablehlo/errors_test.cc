@@ -47,7 +47,7 @@ std::vector<Mistake> mistakes() {
        in_main("%0 = stablehlo.rng %a, %b, %a, distribution = NORMAL : (" + t + ", " + t + ", " +
                t + ") -> " + t)},
       {"a custom call",
-       in_main("%0 = stablehlo.custom_call @lapack_sgeqp3_ffi(%a) : (" + t + ") -> " + t)},
+       in_main("%0 = stablehlo.custom_call @lapack_sgglse_ffi(%a) : (" + t + ") -> " + t)},
       {"a value that is not defined", in_main("%0 = stablehlo.add %a, %c : " + t)},
       {"a result that is none", in_main("%0 = stablehlo.add %a, %b#1 : " + t)},
       {"a name defined twice", in_main("%a = stablehlo.add %a, %b : " + t)},

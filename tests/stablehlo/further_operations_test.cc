@@ -125,6 +125,33 @@ TEST(RaggedDot, ASumHasAResultForEachGroup) {
   EXPECT_EQ(floats(y[0]), (Floats{1, 54, 320, 600}));
 }
 
+// Rows of two: of each the sum so far, and twice as much carried on.
+TEST(Scan, GivesResultsAndWhatItCarries) {
+  const std::string region =
+      "{\n^bb0(%a: tensor<2xf32>, %c: tensor<2xf32>):\n%s = stablehlo.add %a, %c : tensor<2xf32>\n"
+      "%t = stablehlo.multiply %s, %two : tensor<2xf32>\n"
+      "stablehlo.return %s, %t : tensor<2xf32>, tensor<2xf32>\n}";
+  const std::string types =
+      " : (tensor<2x3xf32>, tensor<2xf32>) -> (tensor<2x3xf32>, tensor<2xf32>)";
+  const Array x(Floats{1, 2, 3, 10, 20, 30}, {2, 3}), start(Floats{0, 1});
+  const auto scanned = [&](const std::string& operation) {
+    return run("%x: tensor<2x3xf32>, %z: tensor<2xf32>", "tensor<2x3xf32>, tensor<2xf32>",
+               "%two = stablehlo.constant dense<2.0> : tensor<2xf32>\n%0:2 = " + operation + types +
+                   "\nreturn %0#0, %0#1 : tensor<2x3xf32>, tensor<2xf32>",
+               {x, start});
+  };
+  const auto forward = scanned("chlo.scan(%x) inits(%z) dimension = 1 " + region);
+  EXPECT_EQ(floats(forward[0]), (Floats{1, 4, 11, 11, 42, 114}));
+  EXPECT_EQ(floats(forward[1]), (Floats{22, 228}));
+  const auto back = scanned(
+      "\"chlo.scan\"(%x, %z) <{dimension = 1 : i64, is_reverse = true, "
+      "operandSegmentSizes = array<i32: 1, 1>, resultSegmentSizes = "
+      "array<i32: 1, 1>}> (" +
+      region + ")");
+  EXPECT_EQ(floats(back[0]), (Floats{17, 8, 3, 174, 82, 31}));
+  EXPECT_EQ(floats(back[1]), (Floats{34, 348}));
+}
+
 TEST(Legacy, Einsum) {
   const Array x(Floats{1, 2, 3, 4}, {2, 2}), y(Floats{5, 6, 7, 8}, {2, 2});
   const auto einsum = [&](const std::string& config, const std::string& result) {
@@ -194,6 +221,122 @@ TEST(Lapack, HessenbergFormsAndTheirReflections) {
   EXPECT_EQ(taus[1], 0);
   EXPECT_FLOAT_EQ(q[0], -0.6f);
   EXPECT_FLOAT_EQ(q[2], -0.8f);
+}
+
+// (3, 4) is turned onto (-5, 0), by tau = (beta - alpha) / beta and v = 4 / (alpha - beta): the
+// second column, (1, 2), becomes (-2.2, 0.4), whose last element stands alone.
+constexpr const char* kFactors =
+    "%0:2 = stablehlo.custom_call @lapack_sgeqrf_ffi(%a) : (tensor<2x2xf32>) -> (tensor<2x2xf32>, "
+    "tensor<2xf32>)\n";
+void near(const Array& got, const Floats& want) {
+  const Floats x = floats(got);
+  ASSERT_EQ(x.size(), want.size());
+  // A handful of roundings of numbers of at most 8.
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], want[i], 8 * 4 * 0x1p-24) << i;
+}
+
+TEST(Lapack, ReflectionsOfAFactorAreThere) {
+  const Array a(Floats{3, 1, 4, 2}, {2, 2});
+  const auto f =
+      run("%a: tensor<2x2xf32>", "tensor<2x2xf32>, tensor<2xf32>",
+          std::string(kFactors) + "return %0#0, %0#1 : tensor<2x2xf32>, tensor<2xf32>", {a});
+  near(f[0], {-5, -2.2f, 0.5, 0.4f});
+  near(f[1], {1.6f, 0});
+  // Q itself goes to a library, with the same factor.
+  const auto q = run("%a: tensor<2x2xf32>", "tensor<2x2xf32>",
+                     std::string(kFactors) +
+                         "%1 = stablehlo.custom_call @lapack_sorgqr_ffi(%0#0, %0#1) : "
+                         "(tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>\n"
+                         "return %1 : tensor<2x2xf32>",
+                     {a});
+  near(q[0], {-0.6f, -0.8f, -0.8f, 0.6f});
+}
+
+// Q is ((-0.6, -0.8), (-0.8, 0.6)), its own transpose, so that of one reflection and (1, 2; 3, 4).
+TEST(Lapack, QTimesAMatrixFromEitherSide) {
+  const Array a(Floats{3, 1, 4, 2}, {2, 2}), c(Floats{1, 2, 3, 4}, {2, 2});
+  const auto product = [&](const std::string& config) {
+    return run("%a: tensor<2x2xf32>, %c: tensor<2x2xf32>", "tensor<2x2xf32>",
+               std::string(kFactors) +
+                   "%1 = stablehlo.custom_call @lapack_sormqr_ffi(%0#0, %0#1, %c) "
+                   "{mhlo.backend_config = {" +
+                   config +
+                   "}} : (tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>\n"
+                   "return %1 : tensor<2x2xf32>",
+               {a, c})[0];
+  };
+  for (const char* transpose : {"true", "false"}) {
+    near(product(std::string("left = true, transpose = ") + transpose), {-3, -4.4f, 1, 0.8f});
+    near(product(std::string("left = false, transpose = ") + transpose), {-2.2f, 0.4f, -5, 0});
+  }
+}
+
+// Two reflections do not commute: Q^T Q C is C, from the left and from the right, and Q^T A is R.
+TEST(Lapack, ItsTransposeUndoesIt) {
+  const Array a(Floats{3, 1, 4, 2, 0, 5}, {3, 2}), c(Floats{1, 2, 3, 4, 5, 6, 7, 8, 9}, {3, 3});
+  const std::string packed = "tensor<3x2xf32>", taus = "tensor<2xf32>", whole = "tensor<3x3xf32>";
+  const auto call = [&](const std::string& of, const std::string& t, const char* left,
+                        const char* transpose) {
+    return "stablehlo.custom_call @lapack_sormqr_ffi(%0#0, %0#1, " + of +
+           ") {mhlo.backend_config = {left = " + left + ", transpose = " + transpose + "}} : (" +
+           packed + ", " + taus + ", " + t + ") -> " + t + "\n";
+  };
+  const auto y = run("%a: " + packed + ", %c: " + whole, whole + ", " + whole + ", " + packed,
+                     "%0:2 = stablehlo.custom_call @lapack_sgeqrf_ffi(%a) : (" + packed + ") -> (" +
+                         packed + ", " + taus + ")\n%1 = " + call("%c", whole, "true", "false") +
+                         "%2 = " + call("%1", whole, "true", "true") +
+                         "%3 = " + call("%c", whole, "false", "true") +
+                         "%4 = " + call("%3", whole, "false", "false") +
+                         "%5 = " + call("%a", packed, "true", "true") +
+                         "return %2, %4, %5 : " + whole + ", " + whole + ", " + packed,
+                     {a, c});
+  const auto close = [](const Array& got, const Floats& want) {
+    const Floats x = floats(got);
+    // Two rotations of columns of length 12 at most, each of a few roundings.
+    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], want[i], 16 * 8 * 0x1p-24) << i;
+  };
+  close(y[0], floats(c));
+  close(y[1], floats(c));
+  // R: the first column is 5 long; of (1, 2, 5) its part along (3, 4, 0) / 5 is 2.2, and
+  // sqrt(30 - 2.2^2) remains.
+  const Floats r = floats(y[2]);
+  EXPECT_NEAR(r[0], -5, 16 * 8 * 0x1p-24);
+  EXPECT_NEAR(r[1], -2.2f, 16 * 8 * 0x1p-24);
+  EXPECT_NEAR(std::abs(r[3]), std::sqrt(30 - 2.2f * 2.2f), 16 * 8 * 0x1p-24);
+  for (const std::size_t zero : {2, 4, 5}) EXPECT_NEAR(r[zero], 0, 16 * 8 * 0x1p-24);
+}
+
+// The longest column goes first: of lengths 1, 5 and 2 the second, then the third.
+TEST(Lapack, FactorsWithTheLongestColumnsFirst) {
+  const auto f = run(
+      "%a: tensor<2x3xf32>", "tensor<2x3xf32>, tensor<3xi32>, tensor<2xf32>",
+      "%z = stablehlo.constant dense<0> : tensor<3xi32>\n"
+      "%0:3 = stablehlo.custom_call @lapack_sgeqp3_ffi(%a, %z) : (tensor<2x3xf32>, tensor<3xi32>) "
+      "-> (tensor<2x3xf32>, tensor<3xi32>, tensor<2xf32>)\n"
+      "return %0#0, %0#1, %0#2 : tensor<2x3xf32>, tensor<3xi32>, tensor<2xf32>",
+      {Array(Floats{1, 3, 0, 0, 4, 2}, {2, 3})});
+  EXPECT_EQ(f[1].to_vector<std::int32_t>(), (Ints{2, 3, 1}));
+  near(f[0], {-5, -1.6f, -0.6f, 0.5, 1.2f, -0.8f});
+  near(f[2], {1.6f, 0});
+}
+
+// Of ((1, 0, 4), (0, 2, 3), (4, 3, 5)) the last column's (4, 3) becomes (0, -5) by v = (0.5, 1) and
+// tau = 1.6, whose reflection makes ((1, 0), (0, 2)) to ((1.64, 0.48), (0.48, 1.36)).
+TEST(Lapack, ThreeDiagonalsFromTheUpperTriangle) {
+  const auto f = run(
+      "%a: tensor<3x3xf32>", "tensor<3x3xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2xf32>",
+      "%0:5 = stablehlo.custom_call @lapack_ssytrd_ffi(%a) {mhlo.backend_config = {uplo = 85 : "
+      "ui8}} : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2xf32>, "
+      "tensor<i32>)\nreturn %0#0, %0#1, %0#2, %0#3 : tensor<3x3xf32>, tensor<3xf32>, "
+      "tensor<2xf32>, tensor<2xf32>",
+      {Array(Floats{1, 0, 4, 77, 2, 3, 77, 77, 5}, {3, 3})});
+  near(f[1], {1.64f, 1.36f, 5});
+  near(f[2], {0.48f, -5});
+  near(f[3], {0, 1.6f});
+  const Floats packed = floats(f[0]);
+  EXPECT_FLOAT_EQ(packed[2], 0.5);
+  EXPECT_EQ(packed[3], 77);
+  EXPECT_EQ(packed[7], 77);
 }
 
 // A rotation has one block, and the eigenvalues i and -i.

@@ -91,6 +91,59 @@ TEST(Narrow, IntegersWrap) {
             (Unsigned{15, 0, 15, 8}));
 }
 
+// -1 is 1111, -8 is 1000 and 3 is 0011; of the unsigned 15 and 8 are.
+TEST(Narrow, BitsAreAsManyAsTheTypeHas) {
+  using Bytes = std::vector<std::int8_t>;
+  using Unsigned = std::vector<std::uint8_t>;
+  const auto of = [](const std::string& type, const std::string& op, int operands) {
+    const std::string t = "tensor<4x" + type + ">";
+    return ts::load_stablehlo_text(main_of("%a: " + t + ", %b: " + t, t,
+                                           "%0 = stablehlo." + op +
+                                               (operands == 2 ? " %a, %b : " : " %a : ") + t +
+                                               "\nreturn %0 : " + t));
+  };
+  const Array a(Bytes{-1, -8, 3, 0}), by(Bytes{1, 3, 1, 4});
+  const auto bytes = [](const Array& x) { return x.to_vector<std::int8_t>(); };
+  EXPECT_EQ(bytes(of("i4", "popcnt", 1)(a, by)[0]), (Bytes{4, 1, 2, 0}));
+  EXPECT_EQ(bytes(of("i4", "count_leading_zeros", 1)(a, by)[0]), (Bytes{0, 0, 2, 4}));
+  EXPECT_EQ(bytes(of("i4", "shift_right_logical", 2)(a, by)[0]), (Bytes{7, 1, 1, 0}));
+  EXPECT_EQ(bytes(of("i4", "shift_right_arithmetic", 2)(a, by)[0]), (Bytes{-1, -1, 1, 0}));
+  EXPECT_EQ(bytes(of("i4", "shift_left", 2)(a, by)[0]), (Bytes{-2, 0, 6, 0}));
+  const Array u(Unsigned{15, 8, 3, 8}), v(Unsigned{1, 3, 1, 4});
+  const auto numbers = [](const Array& x) { return x.to_vector<std::uint8_t>(); };
+  EXPECT_EQ(numbers(of("ui4", "shift_right_logical", 2)(u, v)[0]), (Unsigned{7, 1, 1, 0}));
+  EXPECT_EQ(numbers(of("ui4", "shift_right_arithmetic", 2)(u, v)[0]), (Unsigned{15, 15, 1, 15}));
+  EXPECT_EQ(numbers(of("ui4", "count_leading_zeros", 1)(u, v)[0]), (Unsigned{0, 0, 2, 0}));
+}
+
+// All bits of a byte, as a float and back: NaNs come back as one of the type's.
+TEST(Narrow, BytesAsFloatsAndBack) {
+  std::vector<std::uint8_t> all(256);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint8_t>(i);
+  const auto golden = ts::load_safetensors(TESSERA_SOURCE_DIR "/tests/golden/narrow.safetensors");
+  for (const std::string type : {"f8E3M4", "f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ",
+                                 "f8E5M2", "f8E5M2FNUZ", "f8E8M0FNU"}) {
+    const std::string bytes = "tensor<256xui8>", floats = "tensor<256x" + type + ">",
+                      wide = "tensor<256xf32>";
+    const auto f = ts::load_stablehlo_text(
+        main_of("%x: " + bytes, "(" + wide + ", " + bytes + ")",
+                "%0 = stablehlo.bitcast_convert %x : (" + bytes + ") -> " + floats +
+                    "\n%1 = stablehlo.convert %0 : (" + floats + ") -> " + wide +
+                    "\n%2 = stablehlo.bitcast_convert %0 : (" + floats + ") -> " + bytes +
+                    "\nreturn %1, %2 : " + wide + ", " + bytes));
+    const auto y = f(Array(all));
+    const Floats numbers = golden.tensors.at(type + ".numbers").to_vector<float>();
+    EXPECT_EQ(difference(y[0].to_vector<float>(), numbers), "") << type;
+    const auto back = y[1].to_vector<std::uint8_t>();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (std::isnan(numbers[i]))
+        EXPECT_TRUE(std::isnan(numbers[back[i]])) << type << " " << i;
+      else
+        EXPECT_EQ(back[i], all[i]) << type << " " << i;
+    }
+  }
+}
+
 TEST(Narrow, NumbersThatATypeDoesNotHold) {
   const auto constant = [](const std::string& value, const std::string& type) {
     const std::string t = "tensor<" + type + ">";

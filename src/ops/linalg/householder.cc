@@ -86,15 +86,14 @@ Value conjugate(Value x) { return is_complex(x.dtype()) ? conj(x) : x; }
 
 }  // namespace
 
-Value householder_product(Value packed, Value taus) {
+Value times_reflections(Value packed, Value taus, Value x, bool adjoint) {
   Builder& b = *packed.builder;
   const Shape& s = packed.shape();
   const std::int64_t k = taus.shape().back();
-  const Value identity = convert(eq(row_numbers(packed), column_numbers(packed)), packed.dtype());
-  if (k == 0 || s.count() == 0) return identity;
+  if (k == 0 || s.count() == 0 || x.shape().count() == 0) return x;
   const Shape vector(s.begin(), s.end() - 1), batch(s.begin(), s.end() - 2);
   Builder step;
-  const Value q = step.input(Type(packed.dtype(), s)),
+  const Value product = step.input(Type(x.dtype(), x.shape())),
               column = step.input(Type(packed.dtype(), vector)),
               tau = step.input(Type(packed.dtype(), batch)),
               number = step.input(Type(DType::int64, Shape()));
@@ -102,10 +101,79 @@ Value householder_product(Value packed, Value taus) {
               begin = spread(number, vector);
   const Value v = select(gt(at, begin), column,
                          select(eq(at, begin), full_like(column, 1), zeros_like(column)));
-  const ProgramPtr body = step.finish(Values{reflected(q, v, tau)});
+  const ProgramPtr body =
+      step.finish(Values{reflected(product, v, adjoint ? conjugate(tau) : tau)});
   const Value columns = last_first(submatrix(packed, 0, rows_of(s), 0, k));
   const Values rows{columns, last_first(taus), iota(b, DType::int64, Shape{k}, 0)};
-  return scan(body, {}, Values{identity}, rows, k, true, b)[0];
+  return scan(body, {}, Values{x}, rows, k, !adjoint, b)[0];
+}
+
+Value householder_product(Value packed, Value taus) {
+  const Value identity = convert(eq(row_numbers(packed), column_numbers(packed)), packed.dtype());
+  return times_reflections(packed, taus, identity, false);
+}
+
+namespace {
+
+// Columns `here` and `there` of each matrix exchanged, of those numbered `column`.
+Value exchanged(Value x, Value column, Value here, Value there) {
+  const Shape& s = x.shape();
+  const auto of = [&](Value k) {
+    return reduce_sum(select(eq(column, over_matrix(k, s)), x, zeros_like(x)), {s.rank() - 1});
+  };
+  return select(eq(column, over_matrix(here, s)), along_rows(of(there), s),
+                select(eq(column, over_matrix(there, s)), along_rows(of(here), s), x));
+}
+
+// Of each matrix the first of the columns from `number` on that are the longest from that row on.
+Value longest(Value x, Value number) {
+  const Shape& s = x.shape();
+  const Value row = row_numbers(x), column = column_numbers(x), here = spread(number, s);
+  const Value left = and_(ge(row, here), ge(column, here)), size = abs(x), zero = zeros_like(size);
+  const Value most = reduce_max(size, {s.rank() - 2, s.rank() - 1});
+  const Value scale = select(gt(most, zeros_like(most)), most, full_like(most, 1));
+  const Value unit = div(select(left, size, zero), over_matrix(scale, s));
+  const Value length = reduce_sum(mul(unit, unit), {s.rank() - 2});
+  // Columns that are done have no length, not even none.
+  const Value at = iota(*x.builder, DType::int64, length.shape(), length.rank() - 1);
+  const Value open = select(ge(at, spread(number, length.shape())), length, full_like(length, -1));
+  return convert(argmax(open, length.rank() - 1, DType::int32), DType::int64);
+}
+
+}  // namespace
+
+PackedQr packed_qr(Value a, bool pivoted) {
+  Builder& b = *a.builder;
+  const Shape& s = a.shape();
+  const std::int64_t m = rows_of(s), n = columns_of(s), k = std::min(m, n);
+  Shape few(s.begin(), s.end() - 2), line = few;
+  few.push_back(k);
+  line.push_back(n);
+  const Value in_order = iota(b, DType::int32, line, line.rank() - 1);
+  if (k == 0 || s.count() == 0) return {a, full(b, a.dtype(), few, 0), in_order};
+  Builder step;
+  Value x = step.input(Type(a.dtype(), s)), order = step.input(in_order.type());
+  const Value number = step.input(Type(DType::int64, Shape()));
+  const Value row = row_numbers(x), column = column_numbers(x), here = spread(number, s);
+  if (pivoted) {
+    const Value there = longest(x, number), now = spread(number, there.shape());
+    x = exchanged(x, column, now, there);
+    Shape one = line;
+    one.insert(one.end() - 1, 1);
+    const Value places = reshape(order, one);
+    order = reshape(exchanged(places, column_numbers(places), now, there), line);
+  }
+  const Value mine = eq(column, here), zero = zeros_like(x);
+  const Reflection h = reflection_of(reduce_sum(select(mine, x, zero), {s.rank() - 1}), number);
+  const Value left = reflected(x, h.v, conjugate(h.tau));
+  const Value cleared = select(and_(mine, gt(row, here)), zero, left);
+  const Value turned = select(and_(mine, eq(row, here)), over_matrix(h.beta, s), cleared);
+  const ProgramPtr body = step.finish(Values{turned, order, h.v, h.tau});
+  const Values out =
+      scan(body, {}, Values{a, in_order}, Values{iota(b, DType::int64, Shape{k}, 0)}, k, false, b);
+  const Value vectors = padded_to(first_last(out[2]), m, n);
+  return {select(gt(row_numbers(a), column_numbers(a)), vectors, out[0]), first_last(out[3]),
+          out[1]};
 }
 
 PackedHessenberg packed_hessenberg(Value a) {

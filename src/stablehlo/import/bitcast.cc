@@ -1,5 +1,7 @@
-// bitcast_convert, also of complex numbers and of booleans, which are single bits there.
+// bitcast_convert, also of complex numbers, of booleans, which are single bits there, and of floats of
+// a byte.
 #include "ops/movement/movement.h"
+#include "stablehlo/import/narrow.h"
 #include "stablehlo/import/rules.h"
 
 namespace tessera::inline v0::stablehlo::rules {
@@ -71,15 +73,7 @@ Value from_bytes(Value bytes, const Type& t) {
   return ops::complex(half(0), half(1));
 }
 
-}  // namespace
-
-Values bitcast_convert(Reading& r) {
-  r.need_operands(1);
-  const Value x = r.in[0];
-  const DType to = r.result_dtype();
-  if (x.dtype() == to || (!has_parts(x.dtype()) && !has_parts(to)))
-    return {ops::bitcast_convert(x, to)};
-  const Type t = r.result();
+Value through_bytes(Reading& r, Value x, const Type& t) {
   const Value bytes = bytes_of(r, x);
   const std::int64_t bits = t.dtype == DType::boolean ? 1 : kByte * size_of(t.dtype);
   std::int64_t wanted = bits;
@@ -88,7 +82,29 @@ Values bitcast_convert(Reading& r) {
   if (wanted != kByte * bytes.shape().count())
     r.refuse(to_string(x.type()) + " has " + std::to_string(kByte * bytes.shape().count()) +
              " bits, and " + to_string(t) + " does not have as many");
-  return {from_bytes(bytes, t)};
+  return from_bytes(bytes, t);
+}
+
+// Floats that a byte holds, and that are carried in something wider.
+const Narrow* narrow_float(const TypeSyntax* type) {
+  if (!type || (*type)->kind != TypeData::tensor) return nullptr;
+  const Narrow* narrow = narrow_of((*type)->element);
+  return narrow && is_floating(narrow->carrier) && narrow->bits == kByte ? narrow : nullptr;
+}
+
+}  // namespace
+
+Values bitcast_convert(Reading& r) {
+  r.need_operands(1);
+  const DType declared = r.result_dtype();
+  const Narrow *from = narrow_float(r.operands[0].type), *to = narrow_float(&r.op.result_types[0]);
+  if (from && from == to) return r.in;
+  const Value x = from ? bits_of_numbers(r.in[0], *from) : r.in[0];
+  const DType d = to ? DType::uint8 : declared;
+  const bool whole = x.dtype() == d || (!has_parts(x.dtype()) && !has_parts(d));
+  const Value y =
+      whole ? ops::bitcast_convert(x, d) : through_bytes(r, x, Type(d, r.result().shape));
+  return {to ? numbers_of_bits(y, *to) : y};
 }
 
 }  // namespace tessera::inline v0::stablehlo::rules

@@ -4,7 +4,7 @@
 #include "stablehlo/import/groups.h"
 
 #include <algorithm>
-#include <cstring>
+#include <numeric>
 
 namespace tessera::inline v0::stablehlo::rules {
 
@@ -72,7 +72,17 @@ const Devices& need_devices(const Reading& r) {
 IntLists device_groups(Reading& r, bool reduces) {
   const AttributeSyntax& a = r.need("replica_groups");
   if (a.kind == AttributeSyntax::other) r.refuse("groups by axes of a mesh are not supported");
-  return expanded(read_rows(r.importer.module, a), members_of(r, reduces), need_devices(r));
+  const Devices& d = need_devices(r);
+  const Members members = members_of(r, reduces);
+  IntLists listed = read_rows(r.importer.module, a);
+  if (listed.empty()) {  // one of all that the numbers may name
+    const std::int64_t n = members == Members::devices      ? d.count()
+                           : members == Members::partitions ? d.partitions
+                                                            : d.replicas;
+    listed.emplace_back(static_cast<std::size_t>(n));
+    std::iota(listed[0].begin(), listed[0].end(), std::int64_t{0});
+  }
+  return expanded(listed, members, d);
 }
 
 namespace {
@@ -131,24 +141,6 @@ Values partition_id(Reading& r) {
 Values divide(Reading& r) { return {place_after(r, quotient, ops::div)}; }
 Values remainder_of(Reading& r) { return {place_after(r, remainder, ops::rem)}; }
 
-Values all_reduce(Reading& r) {
-  r.need_regions(1);
-  struct Row {
-    const char* name;
-    Value (*reduce)(Value, const Strings&, std::int64_t, const IntLists&);
-  };
-  static constexpr Row kRows[] = {{"stablehlo.add", ops::psum},
-                                  {"stablehlo.maximum", ops::pmax},
-                                  {"stablehlo.minimum", ops::pmin}};
-  const Over over = groups_of(r, true);
-  for (const Row& row : kRows)
-    if (applied(r.op.regions[0]) == row.name)
-      return each_operand(
-          r, [&](Value x) { return row.reduce(x, over.axes, over.size, over.groups); });
-  r.refuse("a reduction by this region is not supported",
-           "devices add, or take the greatest or least");
-}
-
 Values all_gather(Reading& r) {
   const auto axis = static_cast<int>(r.integer("all_gather_dim"));
   const Over over = groups_of(r, true);
@@ -156,17 +148,6 @@ Values all_gather(Reading& r) {
     r.check_dims({axis}, x.rank(), "all_gather_dim");
     return ops::all_gather(x, over.axes, over.size, axis, true, over.groups);
   });
-}
-
-Values reduce_scatter(Reading& r) {
-  r.need_operands(1);
-  r.need_regions(1);
-  if (applied(r.op.regions[0]) != "stablehlo.add")
-    r.refuse("a reduction by this region is not supported", "devices add");
-  const auto axis = static_cast<int>(r.integer("scatter_dimension"));
-  r.check_dims({axis}, r.in[0].rank(), "scatter_dimension");
-  const Over over = groups_of(r, true);
-  return {ops::psum_scatter(r.in[0], over.axes, over.size, axis, true, over.groups)};
 }
 
 Values all_to_all(Reading& r) {

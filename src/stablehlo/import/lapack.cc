@@ -24,13 +24,14 @@ char letter(const Reading& r, std::string_view key, char otherwise) {
   return otherwise;
 }
 
-// Whether a call reads the lower triangle: LAPACK has a letter for it, the others have a flag.
-bool of_lower(const Reading& r) {
+bool flag(const Reading& r, std::string_view key, bool otherwise) {
   if (const AttributeSyntax* config = r.find("mhlo.backend_config"))
-    if (const AttributeSyntax* flag = find(config->entries, "lower"))
-      return flag->integer_value != 0;
-  return letter(r, "uplo", 'L') == 'L';
+    if (const AttributeSyntax* given = find(config->entries, key)) return given->integer_value != 0;
+  return otherwise;
 }
+
+// Whether a call reads the lower triangle: LAPACK has a letter for it, the others have a flag.
+bool of_lower(const Reading& r) { return flag(r, "lower", letter(r, "uplo", 'L') == 'L'); }
 
 Value nothing_in(Reading& r, std::size_t result) { return ops::zeros(r.b, r.result(result)); }
 
@@ -85,10 +86,61 @@ Value one_further(Value v) {
   return ops::pad(v, ops::zeros(*v.builder, Type(v.dtype(), Shape())), low, high, none);
 }
 
-// What lies below the diagonal, and the scalars, mean something to orgqr alone, which asks for the
-// matrix itself: to everybody else they are NaN.
+std::string_view target_of(const OperationSyntax& op) {
+  const AttributeSyntax* target = op.find("call_target_name");
+  return op.name == "stablehlo.custom_call" && target ? target->text : std::string_view();
+}
+bool makes_q(const OperationSyntax& op) {
+  const std::string_view target = target_of(op);
+  return target.ends_with("orgqr_ffi") || target.ends_with("ungqr_ffi");
+}
+
+// The block that an operation stands in; null where it is not the module's own.
+const RegionSyntax* block_of(const RegionSyntax& region, const OperationSyntax& op) {
+  for (const OperationSyntax& o : region.operations) {
+    if (&o == &op) return &region;
+    for (const RegionSyntax& inside : o.regions)
+      if (const RegionSyntax* found = block_of(inside, op)) return found;
+  }
+  return nullptr;
+}
+
+bool reads_beyond_q(const RegionSyntax& region, const UseSyntax& value) {
+  for (const OperationSyntax& o : region.operations) {
+    if (!makes_q(o))
+      for (const UseSyntax& u : o.operands)
+        if (u.name == value.name && u.index == value.index) return true;
+    for (const RegionSyntax& inside : o.regions)
+      if (reads_beyond_q(inside, value)) return true;
+  }
+  return false;
+}
+
+// Whether the scalars of the reflections go to routines that make Q of them, and nowhere else.
+bool for_q_alone(const Reading& r) {
+  std::uint32_t next = 0;
+  for (const DefSyntax& d : r.op.defs) {
+    if (next + d.count > 1)
+      for (const FunctionSyntax& f : r.importer.module.functions)
+        if (const RegionSyntax* block = block_of(f.body, r.op))
+          return !reads_beyond_q(*block, {d.name, 1 - next});
+    next += d.count;
+  }
+  return false;
+}
+
+// Where Q is made of them, what lies below the diagonal and the scalars stand for the matrix itself,
+// which is factorised by a library; nobody else reads the scalars, so they are NaN. Otherwise they
+// are computed, a column at a time.
 Values geqrf(Reading& r) {
   const Value a = matrix(r);
+  if (!for_q_alone(r)) {
+    const ops::PackedQr f = ops::packed_qr(a, false);
+    Values out{f.packed, f.taus};
+    for (std::size_t k = out.size(); k < r.op.result_types.size(); ++k)
+      out.push_back(nothing_in(r, k));
+    return out;
+  }
   const std::int64_t m = ops::rows_of(a.shape()), n = ops::columns_of(a.shape());
   const Value upper = ops::padded_to(ops::qr(a, false)[1], m, n);
   const Value row = ops::iota(r.b, DType::int64, a.shape(), a.rank() - 2),
@@ -127,6 +179,41 @@ Values orgqr(Reading& r) {
   const Value q = ops::qr(a, columns > std::min(m, n))[0];
   if (columns > ops::columns_of(q.shape())) r.refuse("it has more columns than rows");
   return {ops::submatrix(q, 0, m, 0, columns)};
+}
+
+// Q, or its adjoint, times a matrix on either side of it.
+Values ormqr(Reading& r) {
+  r.need_operands(3);
+  const Value packed = matrix(r), taus = r.in[1], c = r.in[2];
+  const bool left = flag(r, "left", true), turned = flag(r, "transpose", false);
+  const Value x = left ? c : ops::adjoint(c);
+  Shape few(packed.shape().begin(), packed.shape().end() - 2);
+  few.push_back(ops::columns_of(packed.shape()));
+  const bool fits = c.rank() == packed.rank() && taus.shape() == few &&
+                    taus.dtype() == packed.dtype() && c.dtype() == packed.dtype() &&
+                    ops::rows_of(x.shape()) == ops::rows_of(packed.shape()) &&
+                    std::equal(few.begin(), few.end() - 1, c.shape().begin());
+  if (!fits)
+    r.refuse(
+        "its operands are " + to_string(packed.type()) + ", " + to_string(taus.type()) + " and " +
+            to_string(c.type()),
+        "they are reflections in the columns of matrices, a number for each, and matrices with "
+        "as many rows, or columns, as a reflection");
+  // X Q is the adjoint of Q^H X^H.
+  const Value y = ops::times_reflections(packed, taus, x, left == turned);
+  return {left ? y : ops::adjoint(y)};
+}
+
+// Columns that go first come with numbers of their own.
+Values geqp3(Reading& r) {
+  r.need_operands(2);
+  if (r.known_number(r.in[1]) != 0.0)
+    r.refuse("its second operand is not known to be zeros", "no columns go first");
+  const ops::PackedQr f = ops::packed_qr(matrix(r), true);
+  Values out{f.packed, ops::add(f.columns, ops::full_like(f.columns, 1)), f.taus};
+  for (std::size_t k = out.size(); k < r.op.result_types.size(); ++k)
+    out.push_back(nothing_in(r, k));
+  return out;
 }
 
 Values gesdd(Reading& r) {
@@ -197,19 +284,27 @@ Values gehrd(Reading& r) {
   return {h.packed, h.taus, nothing_in(r, 2)};
 }
 
-// Of a Hermitian matrix the Hessenberg form has three diagonals. The upper triangle keeps what it had.
+// Of a Hermitian matrix the Hessenberg form has three diagonals. The triangle that is not read keeps
+// what it had. From the upper one the columns go last to first: it is the lower one of the matrix
+// turned by half a turn.
 Values hetrd(Reading& r) {
-  const Value a = square(r);
-  if (!of_lower(r)) r.refuse("it reads the upper triangle", "the lower one is supported");
+  const Value given = square(r);
+  const bool lower = of_lower(r);
+  const auto turned = [&](Value x, int dims) {
+    Ints last;
+    for (int d = x.rank() - dims; d < x.rank(); ++d) last.push_back(d);
+    return lower ? x : ops::reverse(x, last);
+  };
+  const Value a = turned(given, 2);
   const std::int64_t n = ops::columns_of(a.shape());
   const ops::PackedHessenberg h = ops::packed_hessenberg(ops::hermitian_from_lower(a));
   const Value row = ops::iota(r.b, DType::int64, a.shape(), a.rank() - 2),
               column = ops::iota(r.b, DType::int64, a.shape(), a.rank() - 1);
   const Value beside = ops::submatrix(h.packed, std::min<std::int64_t>(n, 1), n, 0,
                                       std::max<std::int64_t>(n - 1, 0));
-  return {ops::select(ops::ge(row, column), h.packed, a),
-          ops::real_part(ops::diagonal_of(h.packed)), ops::real_part(ops::diagonal_of(beside)),
-          h.taus, nothing_in(r, 4)};
+  return {turned(ops::select(ops::ge(row, column), h.packed, a), 2),
+          turned(ops::real_part(ops::diagonal_of(h.packed)), 1),
+          turned(ops::real_part(ops::diagonal_of(beside)), 1), turned(h.taus, 1), nothing_in(r, 4)};
 }
 
 // The factors of the matrix are no results that anybody reads: only the solution is.
@@ -247,9 +342,9 @@ Rule lapack_rule(std::string_view target) {
     Rule rule;
   };
   static constexpr Row kRows[] = {
-      {"potrf", potrf}, {"getrf", getrf}, {"geqrf", geqrf}, {"orgqr", orgqr},
-      {"ungqr", orgqr}, {"gesdd", gesdd}, {"gesvd", gesdd}, {"syevd", heevd},
-      {"heevd", heevd}, {"geev", geev},   {"gees", gees},   {"gehrd", gehrd},
+      {"potrf", potrf}, {"getrf", getrf}, {"geqrf", geqrf}, {"orgqr", orgqr}, {"ungqr", orgqr},
+      {"ormqr", ormqr}, {"unmqr", ormqr}, {"geqp3", geqp3}, {"gesdd", gesdd}, {"gesvd", gesdd},
+      {"syevd", heevd}, {"heevd", heevd}, {"geev", geev},   {"gees", gees},   {"gehrd", gehrd},
       {"sytrd", hetrd}, {"hetrd", hetrd}, {"gtsv", gtsv},   {"trsm", trsm}};
   constexpr std::string_view kBehind = "_ffi";
   if (!target.ends_with(kBehind)) return nullptr;

@@ -33,11 +33,6 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 bool is_signed(const Narrow& t) { return t.beyond != Beyond::powers_of_two; }
-// Exponent of the least number that has all digits.
-int least_exponent(const Narrow& t) {
-  return t.beyond == Beyond::powers_of_two ? -t.bias : 1 - t.bias;
-}
-
 // What stands for numbers that are too great; the sign is the number's.
 double too_great(const Narrow& t) {
   return t.beyond == Beyond::nothing ? t.greatest : t.beyond == Beyond::infinity ? kInf : kNan;
@@ -61,6 +56,10 @@ const Narrow* narrow_of(std::string_view element) {
   for (const Narrow& t : kNarrow)
     if (t.name == element) return &t;
   return nullptr;
+}
+
+int least_exponent(const Narrow& t) {
+  return t.beyond == Beyond::powers_of_two ? -t.bias : 1 - t.bias;
 }
 
 double number_of_bits(std::uint8_t bits, const Narrow& t) {

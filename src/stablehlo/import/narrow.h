@@ -35,5 +35,13 @@ Value narrowed(Value x, const Narrow& type);
 double narrowed(double x, const Narrow& type);
 /// The number that bits of an element stand for.
 double number_of_bits(std::uint8_t bits, const Narrow& type);
+/// Exponent of the least number that has all digits.
+int least_exponent(const Narrow& type);
+
+/// Bits of an integer alone, without copies of its sign above them.
+Value bits_alone(Value x, const Narrow& type);
+/// The bits of floats as uint8, and the floats of such bits. A NaN is one of the type's.
+Value bits_of_numbers(Value x, const Narrow& type);
+Value numbers_of_bits(Value bits, const Narrow& type);
 
 }  // namespace tessera::inline v0::stablehlo

@@ -36,6 +36,12 @@ Values dynamic_rng_bit_generator(Reading& r);
 /// The elementwise op of ours that names the operation as its spelling.
 Values by_spelling(Reading& r);
 
+// narrow_bits.cc
+Values population_count(Reading& r);
+Values count_leading_zeros(Reading& r);
+Values shift_right_logical(Reading& r);
+Values shift_right_arithmetic(Reading& r);
+
 // elementary.cc
 /// The greater or the lesser of two elements; complex ones go by their real parts, then by the others.
 Value greatest_of(Value x, Value y);
@@ -111,13 +117,15 @@ Values divide(Reading& r);
 Values remainder_of(Reading& r);
 Values replica_id(Reading& r);
 Values partition_id(Reading& r);
-Values all_reduce(Reading& r);
 Values all_gather(Reading& r);
-Values reduce_scatter(Reading& r);
 Values all_to_all(Reading& r);
 Values collective_permute(Reading& r);
 Values collective_broadcast(Reading& r);
 Values collective_reduce(Reading& r);
+
+// device_reductions.cc
+Values all_reduce(Reading& r);
+Values reduce_scatter(Reading& r);
 
 // shardings.cc
 Values sharding_constraint(Reading& r);
@@ -128,6 +136,9 @@ Values manual_computation(Reading& r);
 Values batch_norm_inference(Reading& r);
 Values batch_norm_training(Reading& r);
 Values batch_norm_grad(Reading& r);
+
+// scan.cc
+Values scan(Reading& r);
 
 // ragged.cc
 Values ragged_dot(Reading& r);

@@ -114,6 +114,35 @@ void parse_reduce(Parser& p, OperationSyntax& op) {
   }
 }
 
+// scan(%x, %y) inits(%z) dimension = 0 attributes {...} {^bb0(...): ...} : types
+void parse_scan(Parser& p, OperationSyntax& op) {
+  AttributeSyntax sizes;
+  sizes.kind = AttributeSyntax::integers;
+  sizes.at = p.now().begin;
+  const auto operands = [&](const char* what) {
+    const std::size_t before = op.operands.size();
+    p.need('(', "'(' and " + std::string(what));
+    p.items(')', "',' or ')' among " + std::string(what),
+            [&] { op.operands.add(p.memory(), p.use()); });
+    sizes.values.add(p.memory(), static_cast<std::int64_t>(op.operands.size() - before));
+  };
+  operands("the operands");
+  if (!p.take_word("inits")) p.in().expected("'inits' and the start values");
+  operands("the start values");
+  op.attributes.add(p.memory(), {"operandSegmentSizes", sizes});
+  if (!p.take_word("dimension")) p.in().expected("'dimension = '");
+  AttributeSyntax dimension;
+  dimension.kind = AttributeSyntax::integer;
+  dimension.at = p.now().begin;
+  p.need('=', "'=' and a dimension");
+  dimension.integer_value = p.integer("a dimension");
+  op.attributes.add(p.memory(), {"dimension", dimension});
+  if (p.take_word("attributes")) p.optional_dictionary(op);
+  op.regions.add(p.memory(), p.region());
+  p.optional_dictionary(op);
+  p.types_of(op);
+}
+
 // window = {stride = [2, 2], pad = [[3, 3], [3, 3]], lhs_dilate = [..], ...}
 void parse_window(Parser& p, OperationSyntax& op) {
   struct Row {
@@ -186,6 +215,7 @@ PrettyForm form_with_regions(std::string_view name) {
   if (name == "stablehlo.while") return parse_while;
   if (name == "stablehlo.reduce") return parse_reduce;
   if (name == "stablehlo.convolution") return parse_convolution;
+  if (name == "chlo.scan") return parse_scan;
   if (name == "sdy.manual_computation") return parse_manual_computation;
   return nullptr;
 }

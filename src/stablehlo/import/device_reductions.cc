@@ -1,0 +1,127 @@
+// Reductions over devices. A region that is a collective of ours is that; any other is applied to what
+// the devices of a group have, first to last.
+#include "stablehlo/import/collectives.h"
+#include "stablehlo/import/groups.h"
+
+#include <optional>
+
+namespace tessera::inline v0::stablehlo::rules {
+
+namespace {
+
+enum class Exchanged { sum, greatest, least };
+
+// What exchanges and combines at once; none where the region, or what it is of, asks for more.
+std::optional<Exchanged> exchanged(std::string_view region, DType dtype) {
+  if (dtype == DType::boolean) {
+    if (region == "stablehlo.add" || region == "stablehlo.or" || region == "stablehlo.maximum")
+      return Exchanged::greatest;
+    if (region == "stablehlo.multiply" || region == "stablehlo.and" ||
+        region == "stablehlo.minimum")
+      return Exchanged::least;
+    return std::nullopt;
+  }
+  if (region == "stablehlo.add") return Exchanged::sum;
+  if (is_complex(dtype)) return std::nullopt;  // which no collective orders
+  if (region == "stablehlo.maximum") return Exchanged::greatest;
+  if (region == "stablehlo.minimum") return Exchanged::least;
+  return std::nullopt;
+}
+
+// The operands in the dtype that the region computes in, the groups, and the region as a program of
+// two scalars where no collective is what it is.
+struct OverDevices {
+  explicit OverDevices(Reading& r)
+      : over(over_groups(need_devices(r).mesh, device_groups(r, true))) {
+    r.need_regions(1);
+    const RegionSyntax& region = r.op.regions[0];
+    if (region.arguments.size() != 2 || r.in.empty())
+      r.refuse("it takes arrays, and a region with two arguments");
+    const Type scalar = r.importer.type(region.arguments[0].type);
+    if (scalar.shape.rank() != 0 || r.importer.type(region.arguments[1].type) != scalar)
+      r.refuse("its region does not take a pair of scalars");
+    for (Value& x : r.in)
+      if (x.dtype() != scalar.dtype) x = ops::convert(x, scalar.dtype);
+    how = exchanged(applied(region), scalar.dtype);
+    if (how) return;
+    by = r.importer.closed_region(r, region);
+    if (by->output_types() != std::vector<Type>{scalar})
+      r.refuse("its region does not give a scalar of " + std::string(name_of(scalar.dtype)));
+  }
+
+  std::int64_t members() const {
+    return over.groups.empty() ? over.size : static_cast<std::int64_t>(over.groups[0].size());
+  }
+
+  Over over;
+  std::optional<Exchanged> how;
+  ProgramPtr by;
+};
+
+// The rows of x, combined one after the other.
+Value rows_combined(const Program& by, Value x) {
+  const std::int64_t n = x.shape()[0];
+  const Shape shape(x.shape().begin() + 1, x.shape().end());
+  const auto rows = [&](std::int64_t from, std::int64_t to) {
+    Ints start(static_cast<std::size_t>(x.rank()), 0), limit = x.shape().to_vector(),
+                                                       strides(start.size(), 1);
+    start[0] = from;
+    limit[0] = to;
+    return ops::slice(x, start, limit, strides);
+  };
+  const Value first = ops::reshape(rows(0, 1), shape);
+  if (n == 1) return first;
+  Builder step;
+  const Type row(x.dtype(), shape);
+  const Value so_far = step.input(row), next = step.input(row);
+  const ProgramPtr body = step.finish(elementwise(step, by, {so_far, next}, shape));
+  return ops::scan(body, {}, Values{first}, Values{rows(1, n)}, n - 1, false, *x.builder)[0];
+}
+
+}  // namespace
+
+Values all_reduce(Reading& r) {
+  const OverDevices d(r);
+  const Over& o = d.over;
+  Values out;
+  for (const Value& x : r.in) {
+    if (d.how == Exchanged::sum)
+      out.push_back(ops::psum(x, o.axes, o.size, o.groups));
+    else if (d.how == Exchanged::greatest)
+      out.push_back(ops::pmax(x, o.axes, o.size, o.groups));
+    else if (d.how == Exchanged::least)
+      out.push_back(ops::pmin(x, o.axes, o.size, o.groups));
+    else
+      out.push_back(rows_combined(*d.by, ops::all_gather(x, o.axes, o.size, 0, false, o.groups)));
+  }
+  return out;
+}
+
+// Each device gets its part of the dimension, which by any other region than a sum it combines from
+// what the others send of it.
+Values reduce_scatter(Reading& r) {
+  r.need_operands(1);
+  const OverDevices d(r);
+  const Over& o = d.over;
+  const Value x = r.in[0];
+  const auto axis = static_cast<int>(r.integer("scatter_dimension"));
+  r.check_dims({axis}, x.rank(), "scatter_dimension");
+  if (d.how == Exchanged::sum) return {ops::psum_scatter(x, o.axes, o.size, axis, true, o.groups)};
+  const std::int64_t n = d.members(), extent = x.shape()[axis];
+  if (n == 0 || extent % n)
+    r.refuse("dimension " + std::to_string(axis) + " of " + to_string(x.type()) +
+                 " does not divide over " + std::to_string(n) + " devices",
+             "its extent is a multiple of the devices of a group");
+  Ints parts = x.shape().to_vector();
+  parts[static_cast<std::size_t>(axis)] = extent / n;
+  parts.insert(parts.begin() + axis, n);
+  const Value slabs = ops::reshape(x, Shape(parts.begin(), parts.end()));
+  const Value rows = ops::all_to_all(slabs, o.axes, o.size, axis, 0, false, o.groups);
+  if (!d.how) return {rows_combined(*d.by, rows)};
+  const bool boolean = x.dtype() == DType::boolean;
+  if (*d.how == Exchanged::greatest)
+    return {boolean ? ops::reduce_or(rows, {0}) : ops::reduce_max(rows, {0})};
+  return {boolean ? ops::reduce_and(rows, {0}) : ops::reduce_min(rows, {0})};
+}
+
+}  // namespace tessera::inline v0::stablehlo::rules
