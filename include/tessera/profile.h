@@ -38,6 +38,12 @@ class TESSERA_API Profile {
 struct MeasuredWork {
   double flops = 0;           // as Plan::flops
   double memory_traffic = 0;  // bytes, as Plan::memory_traffic
+  /// Bytes received in collectives, as Plan::moved_bytes: in each what the device receives that
+  /// receives most in it, as often as it ran. Of n devices with b bytes each that is 2 b (n - 1) / n
+  /// for a sum (rounded up) and other combinations, b (n - 1) / n for those of which each keeps a
+  /// part and for an all_to_all, b (n - 1) for an all_gather, b for a permutation or broadcast, whose
+  /// pairs do not matter; n is the size of the largest group.
+  double moved_bytes = 0;
   bool operator==(const MeasuredWork&) const = default;
 };
 
@@ -48,9 +54,17 @@ struct MeasuredWork {
 /// What devices have in common counts for each of them: figures are those of one device, of a
 /// program for several the mean over those of this process, where they went different ways. A
 /// product over the rows of all devices, which stands for their own products and the sum of these,
-/// counts a device's rows. `flops` are the same with TESSERA_ISOLATE=1 and without; how operations
-/// are put together in kernels, which is what `memory_traffic` depends on, can differ: plans have
-/// it as with it. Calls that fail do not count. Without a counter a call costs nothing more.
+/// counts a device's rows, and the sum. Virtual devices share memory, and read there what others
+/// would send; it counts as if each had a memory of its own. `flops` and `moved_bytes` are the same
+/// with TESSERA_ISOLATE=1 and without; how operations are put together in kernels, which is what
+/// `memory_traffic` depends on, can differ: plans have it as with it. Arrays that are brought to
+/// where a call wants them, and wholes that are put together, are no collectives. Calls that fail do
+/// not count. Without a counter a call costs nothing more.
+///
+/// Of several processes each counts what its own devices do, and nothing of a program that runs on
+/// devices of others alone. What all devices do in the same way has the same figures in all of them;
+/// else a device of the whole job does the mean of theirs, each as often as it has devices of the
+/// program's mesh (docs/plans.md).
 class TESSERA_API WorkCounter {
  public:
   WorkCounter();

@@ -11,17 +11,8 @@ namespace tessera::inline v0::plans {
 
 namespace {
 
-spmd::MoveKind kind_of(Exchange exchange) {
-  switch (exchange) {
-    case Exchange::combine: return spmd::MoveKind::all_reduce;
-    case Exchange::combine_scatter: return spmd::MoveKind::reduce_scatter;
-    case Exchange::gather: return spmd::MoveKind::all_gather;
-    case Exchange::all_to_all: return spmd::MoveKind::all_to_all;
-    case Exchange::none:
-    case Exchange::permute:
-    case Exchange::broadcast: break;
-  }
-  return spmd::MoveKind::permute;
+bool in_groups(const Equation& eqn) {
+  return eqn.attrs.has("groups") && !eqn.attrs.get<IntLists>("groups").empty();
 }
 
 struct Around {
@@ -123,7 +114,7 @@ class Walk {
   void collective(const Program& p, const Equation& eqn, const Around& around) {
     Emitted e;
     e.equation = &eqn;
-    e.kind = kind_of(eqn.op->exchange);
+    e.kind = tapes::kind_of(eqn.op->exchange);
     e.axes = eqn.attrs.get<Strings>("axes");
     e.operand = p.types[eqn.inputs[0]];
     e.times = around.times;
@@ -139,15 +130,21 @@ class Walk {
       members *= site.mesh->sizes[static_cast<std::size_t>(number)];
       over |= spmd::AtomSet(site.atoms->atoms_of(number));
     }
-    e.bytes = spmd::received_bytes(e.kind, members, before, after);
-    for (const spmd::Crossing& c : site.links->crossings(
-             *site.atoms, e.kind, over, static_cast<double>(before), static_cast<double>(after))) {
+    e.bytes = tapes::received_bytes(p, eqn, members);
+    spmd::Crossings crossings = site.links->crossings(
+        *site.atoms, e.kind, over, static_cast<double>(before), static_cast<double>(after));
+    // Of groups they are what it would be among all devices.
+    double among_all = 0;
+    for (const spmd::Crossing& c : crossings) among_all += c.bytes;
+    const double share =
+        in_groups(eqn) && among_all > 0 ? static_cast<double>(e.bytes) / among_all : 1;
+    for (const spmd::Crossing& c : crossings) {
       if (&site == &sites_.front()) {
         AlongAxis& along = work_.along[static_cast<std::size_t>(c.axis)];
-        along.bytes += c.bytes * static_cast<double>(e.times);
-        along.seconds += c.seconds * static_cast<double>(e.times);
+        along.bytes += share * c.bytes * static_cast<double>(e.times);
+        along.seconds += share * c.seconds * static_cast<double>(e.times);
       }
-      e.seconds += c.seconds;
+      e.seconds += share * c.seconds;
     }
     const double seconds = e.seconds * static_cast<double>(e.times);
     std::string lane;

@@ -8,16 +8,17 @@ std::atomic<int> g_readers{0};
 
 namespace {
 std::mutex mutex;
-Cost sum;
+Work sum;
 }  // namespace
 
-void add(const Cost& work) {
+void add(const Work& work) {
   const std::lock_guard lock(mutex);
-  sum.flops += work.flops;
-  sum.bytes += work.bytes;
+  sum.cost.flops += work.cost.flops;
+  sum.cost.bytes += work.cost.bytes;
+  sum.received += work.received;
 }
 
-Cost total() {
+Work total() {
   const std::lock_guard lock(mutex);
   return sum;
 }

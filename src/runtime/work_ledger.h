@@ -8,18 +8,26 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Of one call, for all its devices; several threads add to it. Costs are whole numbers, so that it
-/// does not matter in which order they come.
+struct Work {
+  Cost cost;
+  double received = 0;  // bytes, in collectives
+};
+
+/// Of one call, for all its devices; several threads add to it. What they add are whole numbers, so
+/// that it does not matter in which order they come.
 class CallWork {
  public:
   void add(double times, const Cost& work) {
     flops_.fetch_add(times * work.flops, std::memory_order_relaxed);
     bytes_.fetch_add(times * work.bytes, std::memory_order_relaxed);
   }
-  Cost total() const { return {flops_.load(), bytes_.load()}; }
+  void receive(double times, double bytes) {
+    if (bytes > 0) received_.fetch_add(times * bytes, std::memory_order_relaxed);
+  }
+  Work total() const { return {{flops_.load(), bytes_.load()}, received_.load()}; }
 
  private:
-  std::atomic<double> flops_{0}, bytes_{0};
+  std::atomic<double> flops_{0}, bytes_{0}, received_{0};
 };
 
 /// Who counts a tape that runs, and for how many devices it does.
@@ -33,9 +41,9 @@ namespace work_ledger {
 extern std::atomic<int> g_readers;
 inline bool on() { return g_readers.load(std::memory_order_relaxed) > 0; }
 /// What one device did in a call.
-void add(const Cost& work);
+void add(const Work& work);
 /// Of all calls that were counted. While there are no readers it stays as it is.
-Cost total();
+Work total();
 
 }  // namespace work_ledger
 }  // namespace tessera::inline v0::runtime

@@ -49,7 +49,8 @@ HostArray row(const HostArray& x, std::int64_t i) {
 
 class Runner {
  public:
-  Runner(const MeshShape& mesh, const Evaluated& evaluated) : mesh_(mesh), evaluated_(evaluated) {}
+  Runner(const MeshShape& mesh, const Evaluated& evaluated, const Exchanged& exchanged)
+      : mesh_(mesh), evaluated_(evaluated), exchanged_(exchanged) {}
 
   /// `inputs[k]` belongs to devices[k]; so do the results.
   std::vector<Arrays> run(const Program& p, const Devices& devices,
@@ -118,7 +119,8 @@ class Runner {
         for (std::size_t i = 0; i < in[k].size(); ++i)
           own.push_back(block_of(in[k][i], s.in_specs[i], s.mesh, d));
       }
-    const std::vector<Arrays> made = Runner(mesh, evaluated_).run(*s.body, inner, blocks);
+    const std::vector<Arrays> made =
+        Runner(mesh, evaluated_, exchanged_).run(*s.body, inner, blocks);
     std::vector<Arrays> out(devices.size());
     for (std::size_t k = 0; k < devices.size(); ++k)
       for (std::size_t i = 0; i < s.out_specs.size(); ++i) {
@@ -172,6 +174,7 @@ class Runner {
         x.push_back(in[static_cast<std::size_t>(line[i])][0]);
       }
       Arrays y = collective(*eqn.op, eqn.attrs, x);
+      if (exchanged_) exchanged_(eqn, received(*eqn.op, eqn.attrs, x));
       for (std::size_t i = 0; i < n; ++i) out[static_cast<std::size_t>(line[i])] = {y[i]};
     }
     return out;
@@ -268,16 +271,18 @@ class Runner {
 
   const MeshShape& mesh_;
   const Evaluated& evaluated_;
+  const Exchanged& exchanged_;
 };
 
 }  // namespace
 
 std::vector<std::vector<HostArray>> evaluate_spmd(const Program& body, const MeshShape& mesh,
                                                   std::span<const std::vector<HostArray>> inputs,
-                                                  const Evaluated& evaluated) {
+                                                  const Evaluated& evaluated,
+                                                  const Exchanged& exchanged) {
   Devices all;
   for (std::int64_t d = 0; d < mesh.size(); ++d) all.push_back(d);
-  return Runner(mesh, evaluated).run(body, all, {inputs.begin(), inputs.end()});
+  return Runner(mesh, evaluated, exchanged).run(body, all, {inputs.begin(), inputs.end()});
 }
 
 }  // namespace tessera::inline v0::spmd

@@ -17,12 +17,17 @@ namespace tessera::inline v0::spmd {
 /// how many devices at once.
 using Evaluated = std::function<void(const Program& p, const Equation& eqn, std::size_t devices)>;
 
+/// Is told of each collective that was evaluated, once for each line of devices that it is among:
+/// the bytes that each of them receives (reference_collectives.h).
+using Exchanged = std::function<void(const Equation& eqn, std::span<const std::int64_t> received)>;
+
 /// `inputs[d]` are device d's, d row-major over the mesh; so are the results. Devices whose
 /// predicates agree run a branch or a round of a loop together. Throws CollectiveError when a
 /// collective waits for a device that does not come.
 std::vector<std::vector<HostArray>> evaluate_spmd(const Program& body, const MeshShape& mesh,
                                                   std::span<const std::vector<HostArray>> inputs,
-                                                  const Evaluated& evaluated = {});
+                                                  const Evaluated& evaluated = {},
+                                                  const Exchanged& exchanged = {});
 
 /// The block of `whole` that `spec` gives to a device.
 HostArray block_of(const HostArray& whole, const Spec& spec, const MeshShape& mesh,

@@ -170,18 +170,49 @@ std::vector<HostArray> in_group(const Op& op, const Attrs& attrs, const std::vec
   throw InternalError("'" + op.name + "' is no collective");
 }
 
+IntLists groups_of(const Attrs& attrs, std::size_t members) {
+  IntLists groups;
+  if (attrs.has("groups")) groups = attrs.get<IntLists>("groups");
+  if (groups.empty()) {
+    groups.emplace_back(members);
+    std::iota(groups[0].begin(), groups[0].end(), 0);
+  }
+  return groups;
+}
+
+// What member k of `members` receives, each of which has `bytes`.
+std::int64_t received_in_group(const Op& op, const Attrs& attrs, std::int64_t k,
+                               std::int64_t members, std::int64_t bytes) {
+  const std::int64_t others = members - 1;
+  const auto from = [&](std::int64_t source) { return source < 0 || source == k ? 0 : bytes; };
+  switch (op.exchange) {
+    case Exchange::gather: return others * bytes;
+    case Exchange::all_to_all:
+    case Exchange::combine_scatter: return others * (bytes / members);
+    case Exchange::combine: return (2 * others * bytes + members - 1) / members;
+    case Exchange::permute: return from(op.sources(attrs)[static_cast<std::size_t>(k)]);
+    case Exchange::broadcast: return from(attrs.i("source"));
+    case Exchange::none: break;
+  }
+  throw InternalError("'" + op.name + "' is no collective");
+}
+
 }  // namespace
+
+std::vector<std::int64_t> received(const Op& op, const Attrs& attrs,
+                                   const std::vector<HostArray>& x) {
+  std::vector<std::int64_t> bytes(x.size());
+  for (const Ints& group : groups_of(attrs, x.size()))
+    for (std::size_t k = 0; k < group.size(); ++k)
+      bytes[static_cast<std::size_t>(group[k])] = received_in_group(
+          op, attrs, static_cast<std::int64_t>(k), std::ssize(group), x[0].size_bytes());
+  return bytes;
+}
 
 std::vector<HostArray> collective(const Op& op, const Attrs& attrs,
                                   const std::vector<HostArray>& x) {
   std::vector<HostArray> y(x.size());
-  IntLists groups;
-  if (attrs.has("groups")) groups = attrs.get<IntLists>("groups");
-  if (groups.empty()) {
-    groups.emplace_back(x.size());
-    std::iota(groups[0].begin(), groups[0].end(), 0);
-  }
-  for (const Ints& group : groups) {
+  for (const Ints& group : groups_of(attrs, x.size())) {
     std::vector<HostArray> in;
     for (std::int64_t i : group) in.push_back(x[static_cast<std::size_t>(i)]);
     std::vector<HostArray> out = in_group(op, attrs, in);

@@ -121,6 +121,7 @@ void expect_step(const Layout& l) {
   options.memory = true;
   const ts::Plan plan = step.lower(m, state, ids, labels).plan(options);
   EXPECT_EQ(work.flops, plan.flops);
+  EXPECT_EQ(work.moved_bytes, static_cast<double>(plan.moved_bytes));
   // Kernels are planned for devices that share nothing.
   if (const char* text = std::getenv("TESSERA_ISOLATE"); text && std::string(text) == "1")
     EXPECT_EQ(work.memory_traffic, plan.memory_traffic);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <memory>
 
 namespace ts = tessera;
 namespace nn = tessera::nn;
@@ -32,6 +33,7 @@ void expect_as_planned(const F& f, const A&... args) {
   const ts::MeasuredWork work = measured(f, args...);
   EXPECT_GT(plan.flops, 0);
   EXPECT_EQ(work.flops, plan.flops);
+  EXPECT_EQ(work.moved_bytes, static_cast<double>(plan.moved_bytes));
   if (isolated()) EXPECT_EQ(work.memory_traffic, plan.memory_traffic);
 }
 
@@ -59,6 +61,7 @@ TEST(Work, ByHand) {
       measured(f, ts::ones({8, 16}), ts::ones({16, 32}), ts::ones({32, 16}));
   EXPECT_EQ(work.flops, 2 * 4 * 16 * 16 + 4 * 16 + 2 * 4 * 16 * 16);
   EXPECT_EQ(work.memory_traffic, 2 * (256 + 1024 + 256) + 2 * 256);
+  EXPECT_EQ(work.moved_bytes, 2 * 256 * 1 / 2);  // a sum of [4,16] over 2
 }
 
 // A kernel reads each operand once, however often it uses it, and what it passes on inside stays
@@ -109,6 +112,145 @@ TEST(Work, ALoopCountsItsTurnsAndABranchThatWhichRuns) {
   EXPECT_EQ(measured(ways, all).flops - measured(same, all).flops, each / 4);
 }
 
+// Blocks of 32 B on four devices.
+TEST(Work, BytesReceivedByHand) {
+  const Array x = ts::ones({4, 8});
+  const auto moved = [&](auto body) {
+    const auto f = ts::pmap(body, {.axis_name = "i"});
+    const double counted = measured(f, x).moved_bytes;
+    EXPECT_EQ(counted, static_cast<double>(f.explain(x).moved_bytes));
+    return counted;
+  };
+  EXPECT_EQ(moved([](Array b) { return b + 1; }), 0);
+  EXPECT_EQ(moved([](Array b) { return ts::psum(b, "i"); }), 2 * 32 * 3 / 4);
+  EXPECT_EQ(moved([](Array b) { return ts::pmax(b * b, "i"); }), 2 * 32 * 3 / 4);
+  EXPECT_EQ(moved([](Array b) { return ts::psum_scatter(b, "i", {.tiled = true}); }), 24);
+  EXPECT_EQ(moved([](Array b) { return ts::all_to_all(b, "i", 0, 0, {.tiled = true}); }), 24);
+  // Devices that share memory read each other's blocks of an argument or a temporary in place.
+  EXPECT_EQ(moved([](Array b) { return ts::all_gather(b, "i"); }), 96);
+  EXPECT_EQ(moved([](Array b) { return ts::sum(ts::all_gather(b * b, "i"), 0); }), 96);
+  EXPECT_EQ(moved([](Array b) { return ts::pbroadcast(b, "i", 1); }), 32);
+  EXPECT_EQ(moved([](Array b) { return ts::pbroadcast(b * b, "i", 1); }), 32);
+  EXPECT_EQ(moved([](Array b) {
+              return ts::ppermute(b, "i", {{0, 1}, {1, 2}, {2, 3}, {3, 0}}) * 2;
+            }),
+            32);
+  // A device that gets nothing has zeros.
+  EXPECT_EQ(moved([](Array b) { return ts::ppermute(b, "i", {{0, 1}}); }), 32);
+  EXPECT_EQ(moved([](Array b) { return ts::ppermute(b * b, "i", {{3, 1}, {0, 2}}); }), 32);
+  // What is equal on all devices is summed once, and each receives the others'.
+  EXPECT_EQ(moved([](Array b) { return b + ts::psum(ts::ones({8}), "i"); }), 48);
+  // 2 x 3 x 3/4, rounded up.
+  EXPECT_EQ(moved([](Array b) { return ts::pmax(b(ts::Range{0, 3, 1}).astype(ts::i8), "i"); }), 5);
+}
+
+TEST(Work, BytesReceivedInGroups) {
+  const Array x = ts::ones({4, 8});
+  const auto moved = [&](auto body) {
+    const auto f = ts::pmap(body, {.axis_name = "i"});
+    const ts::Plan plan = f.explain(x);
+    const double counted = measured(f, x).moved_bytes;
+    EXPECT_EQ(counted, static_cast<double>(plan.moved_bytes));
+    EXPECT_EQ(counted, static_cast<double>(plan.axes.at(0).moved_bytes));
+    return counted;
+  };
+  const ts::AxisGroups pairs{{0, 2}, {3, 1}};
+  EXPECT_EQ(moved([&](Array b) { return ts::psum(b, "i", pairs); }), 2 * 32 / 2);
+  EXPECT_EQ(moved([&](Array b) { return ts::all_gather(b, "i", {.groups = pairs}); }), 32);
+  EXPECT_EQ(
+      moved([&](Array b) { return ts::psum_scatter(b, "i", {.tiled = true, .groups = pairs}); }),
+      16);
+  EXPECT_EQ(moved([&](Array b) {
+              return ts::all_to_all(b, "i", 0, 0, {.tiled = true, .groups = pairs});
+            }),
+            16);
+  EXPECT_EQ(moved([&](Array b) { return ts::psum(b, "i", {{0}, {1, 2, 3}}); }), 43);
+  EXPECT_EQ(moved([&](Array b) { return ts::psum(b, "i", {{0}, {1}, {2}, {3}}); }), 0);
+}
+
+TEST(Work, BytesReceivedInLoopsAndBranches) {
+  constexpr double mean = 2 * 32 * 3 / 4;
+  const Array x = ts::ones({4, 8});
+  const auto turn = [](Array c) { return ts::pmean(c, "i"); };
+  const auto scan = ts::pmap(
+      [&](Array b) {
+        return ts::scan([&](Array c, Array) { return std::pair(turn(c), Array()); }, b,
+                        ts::zeros({5}))
+            .first;
+      },
+      {.axis_name = "i"});
+  EXPECT_EQ(measured(scan, x).moved_bytes, 5 * mean);
+  EXPECT_EQ(static_cast<double>(scan.explain(x).moved_bytes), 5 * mean);
+  const auto turns = ts::pmap(
+      [&](Array b, Array n) {
+        return ts::fori_loop(
+            0, n, [&](Array, Array c) { return turn(c); }, b);
+      },
+      {.axis_name = "i", .in_axes = {0, ts::replicated}});
+  for (const int n : {0, 1, 4}) EXPECT_EQ(measured(turns, x, ts::array(n)).moved_bytes, n * mean);
+  // One that gathers, one that only adds.
+  const auto branch = ts::pmap(
+      [&](Array b, Array which) {
+        return ts::cond(
+            which, [](Array c) { return ts::sum(ts::all_gather(c, "i"), 0); },
+            [](Array c) { return c + 1; }, b);
+      },
+      {.axis_name = "i", .in_axes = {0, ts::replicated}});
+  EXPECT_EQ(measured(branch, x, ts::array(true)).moved_bytes, 96);
+  EXPECT_EQ(measured(branch, x, ts::array(false)).moved_bytes, 0);
+}
+
+// Rows of devices take one turn and three, in which those of a row add up 32 B: two on the mean.
+TEST(Work, BytesReceivedByRowsThatGoWaysOfTheirOwn) {
+  const ts::Mesh mesh({{"x", 2}, {"y", 2}});
+  const auto f = ts::shard_map(
+      [](Array b) {
+        return ts::fori_loop(
+            0, 2 * ts::axis_index("x") + 1, [](Array, Array c) { return ts::pmean(c, "y"); }, b);
+      },
+      {.mesh = mesh, .in_specs = P("x", "y"), .out_specs = P("x", "y")});
+  EXPECT_EQ(measured(f, ts::ones({4, 8})).moved_bytes, (1 + 3) / 2 * 32);
+}
+
+TEST(Work, BytesReceivedInsideOfEachOther) {
+  ts::set_device_count(8);
+  const ts::Mesh mesh({{"data", 2}, {"model", 4}});
+  // Blocks of [2,2] are added up along "model", then along "data".
+  const auto outer = ts::shard_map(
+      [](Array block) {
+        const auto inner = ts::shard_map(
+            [](Array b) { return ts::psum(b, "model"); },
+            {.in_specs = P(none, "model"), .out_specs = P(), .axis_names = {"model"}});
+        return ts::psum(inner(block * block), "data");
+      },
+      {.mesh = mesh, .in_specs = P("data"), .out_specs = P(), .axis_names = {"data"}});
+  const Array x = ts::ones({4, 8});
+  EXPECT_EQ(measured(outer, x).moved_bytes, 2 * 16 * 3 / 4 + 2 * 16 / 2);
+  EXPECT_EQ(outer.explain(x).moved_bytes, 40);
+  // Inside, sums over the outer axis too.
+  const auto both = ts::shard_map(
+      [](Array block) {
+        return ts::shard_map(
+            [](Array b) {
+              return ts::psum(b * b, {"data", "model"});
+            },
+            {.in_specs = P(none, "model"), .out_specs = P(), .axis_names = {"model"}})(block);
+      },
+      {.mesh = mesh, .in_specs = P("data"), .out_specs = P(), .axis_names = {"data"}});
+  EXPECT_EQ(measured(both, x).moved_bytes, 2 * 16 * 7 / 8);
+  EXPECT_EQ(both.explain(x).moved_bytes, 28);
+}
+
+// A gradient is one product over the rows of all devices here, instead of one each and their sum.
+TEST(Work, BytesReceivedOfASumThatIsAProduct) {
+  const ts::Mesh mesh({{"data", 4}});
+  const auto f = ts::shard_map([](Array x) { return ts::psum(ts::dot(x.transpose(), x), "data"); },
+                               {.mesh = mesh, .in_specs = P("data"), .out_specs = P()});
+  const ts::MeasuredWork work = measured(f, ts::ones({8, 16}));
+  EXPECT_EQ(work.flops, 2 * 16 * 16 * 2);
+  EXPECT_EQ(work.moved_bytes, 2 * 1024 * 3 / 4);
+}
+
 TEST(Work, WhatDevicesShareCountsForEach) {
   const ts::Mesh mesh({{"i", 3}});
   // Replicated parameters are multiplied once for all devices.
@@ -143,6 +285,25 @@ TEST(Work, ACnn) {
       ts::jit(step,
               {.mesh = mesh, .in_shardings = {P(), P("data"), P("data")}, .out_shardings = P()}),
       model, images, labels);
+}
+
+TEST(Work, SeveralProgramsAndCountersThatOverlap) {
+  const auto sum = ts::pmap([](Array b) { return ts::psum(b, "i"); }, {.axis_name = "i"});
+  const auto gather = ts::pmap([](Array b) { return ts::all_gather(b, "i"); }, {.axis_name = "i"});
+  const Array two = ts::ones({2, 8}), four = ts::ones({4, 8});
+  sum(four);
+  auto first = std::make_unique<ts::WorkCounter>();
+  sum(two);
+  gather(four);
+  EXPECT_EQ(first->total().moved_bytes, 32 + 96);
+  const auto second = std::make_unique<ts::WorkCounter>();
+  sum(four);
+  EXPECT_EQ(first->total().moved_bytes, 32 + 96 + 48);
+  first.reset();
+  gather(two);
+  // What it counted before is not lost when the other one ends.
+  EXPECT_EQ(second->total().moved_bytes, 48 + 32);
+  EXPECT_EQ(second->total(), second->total());
 }
 
 TEST(Work, NothingCountsWithoutACounterAndEachHasItsOwn) {

@@ -5,15 +5,29 @@
 #include "runtime/executable.h"
 #include "spmd/spmd_check.h"
 
+#include <tessera/profile.h>
+
+#include <optional>
+
 namespace tessera::testing {
 
+/// `work`: where it is told what the program did, not what reading its results takes, which several
+/// processes gather.
 inline std::vector<HostArray> run_compiled(const ProgramPtr& p,
-                                           const std::vector<HostArray>& inputs) {
-  std::vector<runtime::ArrayDataPtr> in;
+                                           const std::vector<HostArray>& inputs,
+                                           MeasuredWork* work = nullptr) {
+  std::vector<runtime::ArrayDataPtr> in, results;
   for (const HostArray& a : inputs)
     in.push_back(runtime::from_host(Type(a.dtype, a.shape), a.bytes));
+  const std::shared_ptr<const runtime::Executable> compiled = runtime::compile(p);
+  {
+    std::optional<WorkCounter> counter;
+    if (work) counter.emplace();
+    results = compiled->run(in);
+    if (work) *work = counter->total();
+  }
   std::vector<HostArray> out;
-  for (const runtime::ArrayDataPtr& r : runtime::compile(p)->run(in)) {
+  for (const runtime::ArrayDataPtr& r : results) {
     HostArray a(r->type.dtype, r->type.shape);
     runtime::BufferPtr hold;
     const std::byte* bytes = runtime::dense_bytes(*r, hold);

@@ -5,6 +5,7 @@
 #include "compiled.h"
 #include "propagation_check.h"
 #include "spmd/partition.h"
+#include "work_check.h"
 
 #include <algorithm>
 #include <random>
@@ -108,13 +109,16 @@ inline void enough_devices() {
   if (runtime::device_count() < 8) runtime::set_device_count(8);
 }
 
-/// Evaluated device by device, and compiled, the partitioned program gives what the program gives.
+/// Evaluated device by device, and compiled, the partitioned program gives what the program gives,
+/// and its devices receive what the plan says.
 inline void expect_right(const Program& program, const Partitioned& p,
                          const std::vector<HostArray>& inputs) {
   const std::vector<HostArray> whole = evaluate(program, inputs);
   enough_devices();
   expect_same(evaluate(*p.program, inputs), whole, "evaluated");
-  expect_same(tessera::testing::run_compiled(p.program, inputs), whole, "compiled");
+  MeasuredWork work;
+  expect_same(tessera::testing::run_compiled(p.program, inputs, &work), whole, "compiled");
+  EXPECT_EQ(moved_otherwise(p.program, work), "");
 }
 inline void expect_right(const Case& c, const Partitioned& p) {
   expect_right(*c.program, p, drawn_inputs(*c.program));

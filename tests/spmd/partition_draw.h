@@ -6,7 +6,6 @@
 #include "partition_check.h"
 #include "parts.h"
 
-#include "ir/nested.h"
 #include "random/shrink.h"
 #include "spmd/reference.h"
 #include "spmd/shard_map.h"
@@ -20,13 +19,6 @@
 #include <string>
 
 namespace partitioning {
-
-inline bool any_equation(const Program& p, const std::function<bool(const Equation&)>& f) {
-  for (const Equation& eqn : p.equations)
-    if (f(eqn) || any_nested(eqn.attrs, [&](const ProgramPtr& q) { return any_equation(*q, f); }))
-      return true;
-  return false;
-}
 
 // Axes in any order on any dimensions, at ends of a program on such as they divide.
 inline Wanted draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& mesh,
@@ -201,7 +193,10 @@ inline std::string wrong_results(const Program& p, const ProgramPtr& partitioned
   std::string w = difference(by.results, whole, exact, "evaluated");
   if (w.empty() && compiled) {
     enough_devices();
-    w = difference(tessera::testing::run_compiled(partitioned, in), whole, exact, "compiled");
+    MeasuredWork work;
+    w = difference(tessera::testing::run_compiled(partitioned, in, &work), whole, exact,
+                   "compiled");
+    if (w.empty()) w = moved_otherwise(partitioned, work);
   }
   // Rounding may turn a comparison, a choice or an index, and then nothing is close.
   if (!exact && any_equation(p, [](const Equation& e) { return !e.op->jvp || !e.op->exact; }))

@@ -7,8 +7,8 @@ namespace tessera::inline v0 {
 
 namespace {
 MeasuredWork counted() {
-  const Cost work = runtime::work_ledger::total();
-  return {work.flops, work.bytes};
+  const runtime::Work work = runtime::work_ledger::total();
+  return {work.cost.flops, work.cost.bytes, work.received};
 }
 }  // namespace
 
@@ -23,7 +23,8 @@ WorkCounter::~WorkCounter() { --runtime::work_ledger::g_readers; }
 MeasuredWork WorkCounter::total() const {
   runtime::wait_for_calls();
   const MeasuredWork now = counted();
-  return {now.flops - before_.flops, now.memory_traffic - before_.memory_traffic};
+  return {now.flops - before_.flops, now.memory_traffic - before_.memory_traffic,
+          now.moved_bytes - before_.moved_bytes};
 }
 
 }  // namespace tessera::inline v0

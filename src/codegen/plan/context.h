@@ -31,6 +31,7 @@ struct Level {
   std::vector<int> scope;  // by equation
   /// By equation: of how many devices it does the work (JointProducts).
   std::vector<std::int64_t> works_for;
+  double received = 0;    // bytes, by a device in all equations (step_work.h)
   std::vector<int> hold;  // by equation: index in holds, or -1
   /// The operands of a checkpointed region. Its equations wait for all of them, the cotangents too:
   /// what is computed again is not computed before it is needed.
@@ -103,16 +104,22 @@ Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
               const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top,
               const std::vector<int>& ties = {});
 
+using AxisSize = std::function<std::int64_t(std::string_view)>;
+/// How many devices an equation that exchanges does that among; of another 1.
+std::int64_t devices_of(const Equation& eqn, const AxisSize& size);
+
 /// A program with products instead of sums over devices where sums.cc says so.
 struct JointProducts {
   Program program;
   std::vector<std::int64_t> works_for;  // by equation: a product has the rows of so many devices
+  /// By equation: bytes that a device receives in it, or in the sum that a product stands for.
+  std::vector<std::int64_t> received;
 };
 /// Nothing where there are none. A pass (transform/pass.h). `differs`: by variable, the axes along
 /// which devices may differ; `size`: of an axis.
-std::optional<JointProducts> with_joint_products(
-    const Program& p, const std::vector<AxisSet>& differs,
-    const std::function<std::int64_t(std::string_view)>& size);
+std::optional<JointProducts> with_joint_products(const Program& p,
+                                                 const std::vector<AxisSet>& differs,
+                                                 const AxisSize& size);
 
 /// Whose instances are whose, where several processes run the tape of the draft: what the others
 /// have is stored and computed by them, and read by collectives.

@@ -1,4 +1,5 @@
 #include "codegen/plan/context.h"
+#include "codegen/plan/step_work.h"
 #include "ir/nested.h"
 #include "spmd/uniformity.h"
 
@@ -97,10 +98,10 @@ class Flattener {
     std::vector<AxisSet> in;
     for (Var v : inputs) in.push_back(scope.names(level_.differs[v]));
     std::vector<AxisSet> sets = spmd::uniformity(given, in);
-    const std::optional<JointProducts> joint =
-        with_joint_products(given, sets, [&](std::string_view name) {
-          return ctx_.axes[static_cast<std::size_t>(scope.at(name))].size;
-        });
+    const AxisSize size = [&](std::string_view name) {
+      return ctx_.axes[static_cast<std::size_t>(scope.at(name))].size;
+    };
+    const std::optional<JointProducts> joint = with_joint_products(given, sets, size);
     const Program& p = joint ? joint->program : given;
     if (joint) sets = spmd::uniformity(p, in);
     std::vector<Var> env(p.types.size());
@@ -132,6 +133,8 @@ class Flattener {
         }
         append(eqn.op, operands, results, eqn.attrs, eqn, scope_id);
         if (joint) level_.works_for.back() = joint->works_for[k];
+        level_.received += static_cast<double>(
+            joint ? joint->received[k] : received_bytes(p, eqn, devices_of(eqn, size)));
       }
       for (std::size_t i = 0; i < results.size(); ++i) env[eqn.outputs[i]] = results[i];
     }

@@ -347,6 +347,7 @@ Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
   ctx.drafts.emplace_back();
   Draft& draft = ctx.drafts.back();
   draft.tape->name = p.name;
+  draft.tape->received = level.received;
   draft.fixed = scope.all() & ~inner;
   ctx.draft_of[draft.tape.get()] = &draft;
   Lowerer l(ctx, draft, level, updates, ties, scope, inner, top);

@@ -70,6 +70,7 @@ void finish(PlanContext& ctx, std::uint64_t signature) {
     }
     draft.tape->axes = ctx.axes;
     draft.tape->regions = ctx.regions;
+    draft.tape->devices = static_cast<double>(ctx.instances(~Mask{0}));
     draft.tape->signature = signature + d;
     draft.tape->listed = ctx.options.listed;
     add_scratch(ctx, draft);

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -62,6 +64,31 @@ class Processes {
         return taken[way] == taken[*entry.second.begin()];
       });
     });
+  }
+  // By instance that this process has, of how many of its devices it is.
+  std::vector<std::int64_t> devices_of(Mask mask) const {
+    std::map<std::int64_t, std::int64_t> devices;
+    for (const Region& r : ctx_.regions) {
+      if (mask & ~mask_of(r)) continue;
+      for (std::size_t p = 0; p < r.mesh->devices.size(); ++p)
+        if (process(r, p) == all_.rank) ++devices[instance(r, p, mask)];
+      break;
+    }
+    std::vector<std::int64_t> counts;
+    for (const auto& [_, count] : devices) counts.push_back(count);
+    return counts;
+  }
+  // A multiple of the devices that this process has of any mesh, so that each part of a mesh's is a
+  // whole number of them.
+  double devices() const {
+    std::set<Mask> meshes;
+    double product = 1;
+    for (const Region& r : ctx_.regions) {
+      if (!meshes.insert(mask_of(r)).second) continue;
+      const std::vector<std::int64_t> own = devices_of(mask_of(r));
+      product *= static_cast<double>(std::accumulate(own.begin(), own.end(), std::int64_t{0}));
+    }
+    return product;
   }
   std::size_t rank() const { return static_cast<std::size_t>(all_.rank); }
   std::size_t count() const { return static_cast<std::size_t>(all_.count); }
@@ -150,6 +177,7 @@ class SharingOut {
       }
     }
     tape_.here = here;
+    tape_.devices = processes_.devices();
     for (Slot& s : tape_.slots) leave_to_others(s);
     close_up();
     for (Phase& phase : tape_.phases) {
@@ -158,6 +186,10 @@ class SharingOut {
         continue;
       }
       phase.here = tape_.instances_here(phase.mask);
+      phase.devices = processes_.devices_of(phase.mask);
+      if (std::adjacent_find(phase.devices.begin(), phase.devices.end(), std::not_equal_to<>()) ==
+          phase.devices.end())
+        phase.devices.clear();
       if (!phase.here) continue;
       const double all = static_cast<double>(phase.instances);
       phase.instances = std::ssize(*phase.here);

@@ -58,4 +58,30 @@ double bytes_of_kernel(const Program& kernel) {
   return bytes;
 }
 
+spmd::MoveKind kind_of(Exchange exchange) {
+  switch (exchange) {
+    case Exchange::combine: return spmd::MoveKind::all_reduce;
+    case Exchange::combine_scatter: return spmd::MoveKind::reduce_scatter;
+    case Exchange::gather: return spmd::MoveKind::all_gather;
+    case Exchange::all_to_all: return spmd::MoveKind::all_to_all;
+    case Exchange::none:
+    case Exchange::permute:
+    case Exchange::broadcast: break;
+  }
+  return spmd::MoveKind::permute;
+}
+
+std::int64_t received_bytes(const Program& p, const Equation& eqn, std::int64_t devices) {
+  if (eqn.op->exchange == Exchange::none) return 0;
+  std::int64_t members = devices;
+  if (eqn.attrs.has("groups"))
+    if (const auto& groups = eqn.attrs.get<IntLists>("groups"); !groups.empty()) {
+      members = 0;
+      for (const Ints& group : groups) members = std::max(members, std::ssize(group));
+    }
+  if (members == 1) return 0;
+  return spmd::received_bytes(kind_of(eqn.op->exchange), members, p.types[eqn.inputs[0]].bytes(),
+                              p.types[eqn.outputs[0]].bytes());
+}
+
 }  // namespace tessera::inline v0::tapes

@@ -3,6 +3,7 @@
 
 #include "ir/op.h"
 #include "ir/program.h"
+#include "spmd/links.h"
 
 namespace tessera::inline v0::tapes {
 
@@ -17,5 +18,13 @@ double bytes_alone(const Program& p, const Equation& eqn);
 /// Bytes that a kernel reads and writes. What it passes on inside takes none; of an operand counts
 /// what its readers need, each element once.
 double bytes_of_kernel(const Program& kernel);
+
+/// A broadcast is a permutation.
+spmd::MoveKind kind_of(Exchange exchange);
+
+/// Bytes that a device receives in an equation that exchanges among so many devices, by the formulas
+/// of spmd/links.h, whatever it shares with others here: that which receives most, so in the largest
+/// of unequal groups. 0 where nothing is exchanged, and where a device is alone.
+std::int64_t received_bytes(const Program& p, const Equation& eqn, std::int64_t devices);
 
 }  // namespace tessera::inline v0::tapes

@@ -6,6 +6,7 @@
 // temporary lie side by side. The product is then computed once, as one device with the whole batch
 // computes it.
 #include "codegen/plan/context.h"
+#include "codegen/plan/step_work.h"
 #include "ir/op.h"
 #include "transform/pass.h"
 
@@ -28,9 +29,8 @@ bool sums_few_rows(const Program& p, const Equation& product) {
   return product.op->sums_rows({inputs, outputs, product.attrs});
 }
 
-std::optional<JointProducts> joint_products(
-    const Program& p, const std::vector<AxisSet>& differs,
-    const std::function<std::int64_t(std::string_view)>& size) {
+std::optional<JointProducts> joint_products(const Program& p, const std::vector<AxisSet>& differs,
+                                            const AxisSize& size) {
   std::vector<int> uses(p.types.size()), producer(p.types.size(), -1);
   for (const Equation& e : p.equations)
     for (Var v : e.inputs) ++uses[v];
@@ -48,20 +48,17 @@ std::optional<JointProducts> joint_products(
     if (maker < 0) continue;
     const Equation& product = p.equations[static_cast<std::size_t>(maker)];
     if (!sums_few_rows(p, product)) continue;
-    std::int64_t members = 1;
     bool varies = true;
-    for (const std::string& axis : sum.attrs.get<Strings>("axes")) {
-      members *= size(axis);
+    for (const std::string& axis : sum.attrs.get<Strings>("axes"))
       for (Var v : product.inputs) varies = varies && differs[v].contains(axis);
-    }
-    if (members == 1 || !varies) continue;
+    if (devices_of(sum, size) == 1 || !varies) continue;
     joint[k] = 1 + static_cast<std::size_t>(maker);
     gone[static_cast<std::size_t>(maker)] = true;
     any = true;
   }
   if (!any) return std::nullopt;
 
-  JointProducts made{p, {}};
+  JointProducts made{p, {}, {}};
   Program& q = made.program;
   q.equations.clear();
   // In a typed program what is gathered has to be typed as the sum is: equal on all devices.
@@ -70,14 +67,19 @@ std::optional<JointProducts> joint_products(
   std::map<std::pair<Var, Strings>, Var> gathered;
   for (std::size_t k = 0; k < p.equations.size(); ++k) {
     if (gone[k]) continue;
+    const auto add = [&](Equation e, std::int64_t works_for, std::int64_t received) {
+      q.equations.push_back(std::move(e));
+      made.works_for.push_back(works_for);
+      made.received.push_back(received);
+    };
+    const std::int64_t members = devices_of(p.equations[k], size),
+                       received = received_bytes(p, p.equations[k], members);
     if (!joint[k]) {
-      q.equations.push_back(p.equations[k]);
+      add(p.equations[k], 1, received);
       continue;
     }
     const Equation& sum = p.equations[k];
     const Strings& axes = sum.attrs.get<Strings>("axes");
-    std::int64_t members = 1;
-    for (const std::string& axis : axes) members *= size(axis);
     Equation product = p.equations[joint[k] - 1];
     for (Var& v : product.inputs) {
       auto [at, fresh] = gathered.try_emplace({v, axes});
@@ -99,24 +101,28 @@ std::optional<JointProducts> joint_products(
                    {"groups", IntLists{}}};
         e.loc = product.loc;
         e.scope = product.scope;
-        q.equations.push_back(std::move(e));
+        add(std::move(e), 1, 0);
       }
       v = at->second;
     }
     product.outputs = sum.outputs;
-    q.equations.push_back(std::move(product));
-    made.works_for.resize(q.equations.size(), 1);
-    made.works_for.back() = members;
+    add(std::move(product), members, received);
   }
-  made.works_for.resize(q.equations.size(), 1);
   return made;
 }
 
 }  // namespace
 
-std::optional<JointProducts> with_joint_products(
-    const Program& p, const std::vector<AxisSet>& differs,
-    const std::function<std::int64_t(std::string_view)>& size) {
+std::int64_t devices_of(const Equation& eqn, const AxisSize& size) {
+  std::int64_t devices = 1;
+  if (eqn.op->exchange != Exchange::none)
+    for (const std::string& axis : eqn.attrs.get<Strings>("axes")) devices *= size(axis);
+  return devices;
+}
+
+std::optional<JointProducts> with_joint_products(const Program& p,
+                                                 const std::vector<AxisSet>& differs,
+                                                 const AxisSize& size) {
   PassRun run("joint_products", p);
   if (run.off()) return std::nullopt;
   std::optional<JointProducts> joint = joint_products(p, differs, size);

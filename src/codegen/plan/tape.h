@@ -193,6 +193,9 @@ struct Phase {
   int begins = 0;
   double seconds = 0;  // all instances
   Cost work;           // one instance, without bodies
+  /// By instance of this process, of how many of its devices it is: where other processes have some,
+  /// and not all are of as many. Empty: of equally many.
+  std::vector<std::int64_t> devices;
   std::vector<Step> steps;
 };
 
@@ -230,6 +233,11 @@ struct Tape {
   std::shared_ptr<const processes::Listed> listed;  // PlanOptions::listed
   std::shared_ptr<const Here> here;                 // null: it runs for all devices in this process
   bool elsewhere = false;                           // no device of its regions is this process's
+  /// For so many devices of this process it runs, or a multiple of that; at the top.
+  double devices = 1;
+  /// Bytes that a device receives in its collectives (step_work.h), bodies' not among them, those
+  /// that are in place here and are no steps too.
+  double received = 0;
   std::vector<TapeAxis> axes;
   std::vector<Region> regions;
   std::vector<Slot> slots;

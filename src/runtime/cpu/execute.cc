@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <optional>
 
 namespace tessera::inline v0::runtime {
@@ -109,6 +110,33 @@ void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coor
 
 }  // namespace
 
+namespace {
+
+// An instance stands for the devices that have it in common; where other processes run some, for
+// those of this one.
+class ByInstance {
+ public:
+  ByInstance(const Phase& phase, WorkShare counted) : phase_(phase), counted_(counted) {
+    if (counted.call && !phase.devices.empty())
+      devices_ = std::accumulate(phase.devices.begin(), phase.devices.end(), std::int64_t{0});
+  }
+  // Of this process's instance k.
+  WorkShare of(std::int64_t k) const {
+    if (!counted_.call) return {};
+    const double part = phase_.devices.empty()
+                            ? 1
+                            : static_cast<double>(phase_.devices[static_cast<std::size_t>(k)]);
+    return {counted_.call, counted_.devices * part / static_cast<double>(devices_)};
+  }
+
+ private:
+  const Phase& phase_;
+  const WorkShare counted_;
+  std::int64_t devices_ = phase_.instances;
+};
+
+}  // namespace
+
 bool StraightLine::fits(const Tape& tape) {
   return std::all_of(tape.phases.begin(), tape.phases.end(), [](const Phase& phase) {
     return !phase.collective && phase.instances == 1 && !phase.here &&
@@ -130,9 +158,10 @@ StraightLine::StraightLine(const Tape& tape, const Frame& frame) {
                             ? address(tape, frame, 0, ref, c)
                             : nullptr);
   };
+  work_.received = tape.received;
   for (const Phase& phase : tape.phases) {
-    work_.flops += phase.work.flops;
-    work_.bytes += phase.work.bytes;
+    work_.cost.flops += phase.work.flops;
+    work_.cost.bytes += phase.work.bytes;
     for (const Step& step : phase.steps) {
       Item item{&step, pointers_.size(), 0, nullptr};
       for (const Ref& r : step.inputs) add(r);
@@ -145,7 +174,10 @@ StraightLine::StraightLine(const Tape& tape, const Frame& frame) {
 }
 
 void StraightLine::run(bool spread, WorkShare counted) {
-  if (counted.call) counted.call->add(counted.devices, work_);
+  if (counted.call) {
+    counted.call->add(counted.devices, work_.cost);
+    counted.call->receive(counted.devices, work_.received);
+  }
   for (const Moving& m : moving_) pointers_[m.pointer] = *m.entry + m.offset;
   for (const Item& i : items_) {
     profiler::Scope scope(i.step->name, category(i.step->kind), profiler::kShared);
@@ -158,6 +190,8 @@ void StraightLine::run(bool spread, WorkShare counted) {
 }
 
 void execute(const Tape& tape, const Frame& frame, bool spread, WorkShare counted) {
+  // All its devices take part in its collectives.
+  if (counted.call) counted.call->receive(counted.devices, tape.received);
   std::optional<Beside> under_way;  // the next phase of collectives
   for (const Phase& phase : tape.phases) {
     if (phase.begins) {
@@ -175,27 +209,22 @@ void execute(const Tape& tape, const Frame& frame, bool spread, WorkShare counte
       continue;
     }
     if (phase.instances == 0) continue;
-    WorkShare each;
-    if (counted.call) {
-      counted.call->add(counted.devices, phase.work);
-      // An instance stands for the devices that have it in common; where other processes run some,
-      // those of this one stand for them.
-      const auto own = phase.here ? static_cast<double>(phase.here->size())
-                                  : static_cast<double>(phase.instances);
-      each = {counted.call, counted.devices / own};
-    }
+    if (counted.call) counted.call->add(counted.devices, phase.work);
+    const ByInstance each(phase, counted);
     if (phase.instances == 1) {
       Coords c;
       if (phase.here) set_instance(tape, phase.mask, phase.here->front(), c);
       for (const Step& step : phase.steps)
-        run_step(tape, frame, step, c, {0, spread, each}, profiler::kShared);
+        run_step(tape, frame, step, c, {0, spread, each.of(0)}, profiler::kShared);
       continue;
     }
     if (!spread || phase.in_turn || phase.seconds < kWorthSpreading || worker_count() == 1) {
       Coords c;
+      std::int64_t k = 0;
       for_instances(tape, phase.mask, c, [&](std::int64_t i) {
         for (const Step& step : phase.steps)
-          run_step(tape, frame, step, c, {0, spread && step.inner, each}, i);
+          run_step(tape, frame, step, c, {0, spread && step.inner, each.of(k)}, i);
+        ++k;
       });
       continue;
     }
@@ -211,7 +240,7 @@ void execute(const Tape& tape, const Frame& frame, bool spread, WorkShare counte
         Coords c;
         set_instance(tape, phase.mask, number, c);
         for (const Step& step : phase.steps)
-          run_step(tape, frame, step, c, {lane, deeper, each}, number);
+          run_step(tape, frame, step, c, {lane, deeper, each.of(i)}, number);
       }
     });
   }

@@ -60,7 +60,7 @@ class StraightLine {
   std::vector<Item> items_;
   std::vector<void*> pointers_;
   std::vector<Moving> moving_;  // those that come from the table
-  Cost work_;
+  Work work_;                   // of a turn
 };
 
 std::byte* address(const tapes::Tape& tape, const Frame& frame, std::int64_t lane,

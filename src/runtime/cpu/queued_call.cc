@@ -11,10 +11,11 @@ void execute_for(std::string_view name, const tapes::Tape& tape, const Frame& fr
     const ProgramFloats floats;
     if (!work_ledger::on()) return execute(tape, frame, true);
     CallWork work;
-    const auto devices = static_cast<double>(tape.instances(~tapes::Mask{0}));
+    const double devices = tape.devices;
     execute(tape, frame, true, {&work, devices});
-    const Cost all = work.total();
-    work_ledger::add({all.flops / devices, all.bytes / devices});
+    const Work all = work.total();
+    work_ledger::add(
+        {{all.cost.flops / devices, all.cost.bytes / devices}, all.received / devices});
   } catch (const std::bad_alloc&) {
     Message(name)
         .problem("there is no memory for what it works with")

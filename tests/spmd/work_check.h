@@ -1,0 +1,49 @@
+// What plans say of a program's work, for tests that compare it with what the runtime counts.
+#pragma once
+
+#include "distributed/processes.h"
+#include "ir/nested.h"
+#include "ir/op.h"
+#include "plan/work.h"
+
+#include <tessera/profile.h>
+
+#include <functional>
+#include <string>
+
+namespace partitioning {
+
+using namespace tessera;
+
+inline bool any_equation(const Program& p, const std::function<bool(const Equation&)>& f) {
+  for (const Equation& eqn : p.equations)
+    if (f(eqn) || any_nested(eqn.attrs, [&](const ProgramPtr& q) { return any_equation(*q, f); }))
+      return true;
+  return false;
+}
+
+/// Whether its data says how often something runs.
+inline bool data_decides(const Program& p) {
+  return any_equation(p, [](const Equation& e) {
+    const std::optional<Flow> flow = flow_of(e);
+    return flow && (flow->kind == Flow::Kind::loop || flow->kind == Flow::Kind::branch);
+  });
+}
+
+/// Whether this process has a device of a mesh over the first ones.
+inline bool is_here(const MeshShape& mesh) {
+  return std::int64_t{processes::rank()} * processes::devices_each() < mesh.size();
+}
+
+/// What a device received otherwise than the plan says, where the program alone decides that; empty
+/// where nothing. In a process that has none of its devices nothing is counted.
+inline std::string moved_otherwise(const ProgramPtr& partitioned, const MeasuredWork& work) {
+  const plans::Divided divided = plans::divide(partitioned, nullptr, {});
+  if (data_decides(*divided.simplified)) return "";
+  const auto planned = static_cast<double>(plans::work_of(divided, {}, false).moved);
+  if (work.moved_bytes == (is_here(*divided.mesh) ? planned : 0)) return "";
+  return "counted " + std::to_string(work.moved_bytes) + " bytes received, planned " +
+         std::to_string(planned) + "\n" + to_string(*divided.simplified);
+}
+
+}  // namespace partitioning
