@@ -2,7 +2,9 @@
 #include "codegen/run.h"
 #include "ops/build.h"
 
+#include <cmath>
 #include <fstream>
+#include <limits>
 
 namespace ts = tessera;
 namespace ops = tessera::ops;
@@ -41,6 +43,42 @@ TEST(Kernel, TailsOfRowsDoNotTouchTheNext) {
     ts::ProgramPtr p = b.finish({{y}});
     run::check(p, run::random_inputs(*p));
   }
+}
+
+// Of two zeros the positive one is the greater, and a NaN is what comes out; in halves, and where these
+// are widened, compared and narrowed again, which a compiler may take for the same.
+TEST(Kernel, ExtremesOfAnyTwoHalves) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const std::vector<float> numbers{std::nanf(""), -std::nanf(""), 0, -0.0f, 1, -1, kInf, -kInf};
+  const std::vector<float>::size_type n = numbers.size() * numbers.size();
+  for (const bool widened : {false, true})
+    for (const bool greatest : {false, true}) {
+      ts::Builder b;
+      const ts::Type t(ts::DType::float16, {static_cast<std::int64_t>(n)});
+      const ts::Value x = b.input(t), y = b.input(t);
+      const auto wide = [&](ts::Value v) { return widened ? ops::convert(v, ts::f32) : v; };
+      const ts::Value extreme = greatest ? ops::max(wide(x), wide(y)) : ops::min(wide(x), wide(y));
+      const ts::ProgramPtr p = b.finish({{ops::convert(extreme, t.dtype)}});
+      std::vector<ts::HostArray> in;
+      for (int k = 0; k < 2; ++k) in.emplace_back(t.dtype, t.shape);
+      for (std::size_t i = 0; i < n; ++i) {
+        in[0].data<ts::float16_t>()[i] = ts::float16_t(numbers[i % numbers.size()]);
+        in[1].data<ts::float16_t>()[i] = ts::float16_t(numbers[i / numbers.size()]);
+      }
+      const ts::HostArray got = run::compiled(p, in)[0];
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto a = static_cast<float>(in[0].data<ts::float16_t>()[i]),
+                   c = static_cast<float>(in[1].data<ts::float16_t>()[i]),
+                   z = static_cast<float>(got.data<ts::float16_t>()[i]);
+        if (std::isnan(a) || std::isnan(c)) {
+          EXPECT_TRUE(std::isnan(z)) << a << " and " << c << ": " << z;
+          continue;
+        }
+        const bool first = a == c ? std::signbit(a) != greatest : (a > c) == greatest;
+        EXPECT_EQ(z, first ? a : c);
+        EXPECT_EQ(std::signbit(z), std::signbit(first ? a : c)) << a << " and " << c;
+      }
+    }
 }
 
 TEST(Kernel, MathDoesNotDependOnThePosition) {

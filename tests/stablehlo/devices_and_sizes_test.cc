@@ -105,6 +105,33 @@ TEST(AnySize, IsSettledByEachCall) {
             "  try: convert and reshape the arguments as inputs() says");
 }
 
+// A call of code of another library has the shapes of its results behind its operands: the solutions of
+// 2 y = x, as many as x has rows.
+TEST(AnySize, ACallGetsTheShapesOfItsResults) {
+  const ts::LoadedFunction f = ts::load_stablehlo_text(R"(
+func.func @main(%x: tensor<?x1xf32>) -> (tensor<?x1xf32>, tensor<?xi32>) {
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x1xf32>) -> tensor<i32>
+  %rows = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+  %one = stablehlo.constant dense<1> : tensor<1xi32>
+  %shape = stablehlo.concatenate %rows, %one, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %square = stablehlo.concatenate %rows, %rows, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %row = stablehlo.dynamic_iota %square, dim = 0 : (tensor<2xi32>) -> tensor<?x?xi32>
+  %column = stablehlo.dynamic_iota %square, dim = 1 : (tensor<2xi32>) -> tensor<?x?xi32>
+  %on = stablehlo.compare EQ, %row, %column : (tensor<?x?xi32>, tensor<?x?xi32>) -> tensor<?x?xi1>
+  %unit = stablehlo.convert %on : (tensor<?x?xi1>) -> tensor<?x?xf32>
+  %a = stablehlo.add %unit, %unit : tensor<?x?xf32>
+  %y = stablehlo.custom_call @lapack_strsm_ffi(%a, %x, %shape) {indices_of_shape_operands = dense<2> : tensor<1xi64>, mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}} : (tensor<?x?xf32>, tensor<?x1xf32>, tensor<2xi32>) -> tensor<?x1xf32>
+  %none = stablehlo.constant dense<> : tensor<0xi32>
+  %lu:3 = stablehlo.custom_call @lapack_sgetrf_ffi(%a, %square, %rows, %none) {indices_of_shape_operands = dense<[1, 2, 3]> : tensor<3xi64>} : (tensor<?x?xf32>, tensor<2xi32>, tensor<1xi32>, tensor<0xi32>) -> (tensor<?x?xf32>, tensor<?xi32>, tensor<i32>)
+  return %y, %lu#1 : tensor<?x1xf32>, tensor<?xi32>
+}
+)");
+  const auto y =
+      f(std::vector<Array>{Array(std::vector<float>{2, 4, 6}, {3, 1})}, std::source_location());
+  EXPECT_EQ(y[0].to_vector<float>(), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(y[1].to_vector<std::int32_t>(), (std::vector<std::int32_t>{1, 2, 3}));
+}
+
 TEST(AnySize, WhatDataDecideIsRefusedByPlace) {
   const ts::LoadedFunction f = ts::load_stablehlo_text(
       "func.func @main(%x: tensor<?xf32>, %n: tensor<1xi32>) -> tensor<?xf32> {\n"

@@ -91,6 +91,22 @@ TEST(Narrow, IntegersWrap) {
             (Unsigned{15, 0, 15, 8}));
 }
 
+TEST(Narrow, FloatsBeyondTheIntegersAreTheLastOfThem) {
+  const Array x(Floats{-20.5, -2.9f, 1.7f, 20.5, NAN, INFINITY});
+  const auto as = [&](const std::string& type) {
+    return ts::load_stablehlo_text(main_of("%x: tensor<6xf32>", "tensor<6x" + type + ">",
+                                           "%0 = stablehlo.convert %x : (tensor<6xf32>) -> "
+                                           "tensor<6x" +
+                                               type + ">\nreturn %0 : tensor<6x" + type +
+                                               ">"))(x)[0];
+  };
+  using Bytes = std::vector<std::int8_t>;
+  using Unsigned = std::vector<std::uint8_t>;
+  EXPECT_EQ(as("i4").to_vector<std::int8_t>(), (Bytes{-8, -2, 1, 7, 0, 7}));
+  EXPECT_EQ(as("i2").to_vector<std::int8_t>(), (Bytes{-2, -2, 1, 1, 0, 1}));
+  EXPECT_EQ(as("ui4").to_vector<std::uint8_t>(), (Unsigned{0, 0, 1, 15, 0, 15}));
+}
+
 // -1 is 1111, -8 is 1000 and 3 is 0011; of the unsigned 15 and 8 are.
 TEST(Narrow, BitsAreAsManyAsTheTypeHas) {
   using Bytes = std::vector<std::int8_t>;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <numeric>
 
 namespace ts = tessera;
@@ -161,6 +162,73 @@ TEST(Loaded, CallsAreInlined) {
     })");
   EXPECT_EQ(f.single()(3.0f).item<float>(), 12);
   EXPECT_EQ(ts::grad(f.single())(Array(3.0f)).item<float>(), 4);
+}
+
+// 1.5 * 1.5 + 0.5 * 0.5 is 2.5, and (1 + 2i) i is -2 + i; integers become complex numbers before.
+TEST(Loaded, ProductsInAnotherKindOfNumber) {
+  const auto product = [](const std::string& from, const std::string& to) {
+    const std::string t = "tensor<1x2x" + from + ">", w = "tensor<2x1x" + from + ">",
+                      r = "tensor<1x1x" + to + ">";
+    return load("%x: " + t + ", %y: " + w, r + ", " + r,
+                "%0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (" + t + ", " +
+                    w + ") -> " + r +
+                    "\n%1 = stablehlo.convolution(%x, %y) dim_numbers = [b, f]x[i, o]->[b, f], "
+                    "window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (" +
+                    t + ", " + w + ") -> " + r + "\nreturn %0, %1 : " + r + ", " + r);
+  };
+  for (const char* to : {"i32", "i64"})
+    for (const Array& y :
+         product("f32", to)(Array(Floats{1.5, 0.5}, {1, 2}), Array(Floats{1.5, 0.5}, {2, 1})))
+      EXPECT_EQ(ts::astype(y, ts::i32).item<int>(), 2) << to;
+  using Complex = std::complex<float>;
+  const Array z(std::vector<Complex>{{1, 2}, {0, 0}}), i(std::vector<Complex>{{0, 1}, {0, 0}});
+  for (const Array& y :
+       product("complex<f32>", "f32")(ts::reshape(z, {1, 2}), ts::reshape(i, {2, 1})))
+    EXPECT_EQ(y.item<float>(), -2);
+  for (const Array& y :
+       product("i32", "complex<f32>")(Array(Ints{3, 1}, {1, 2}), Array(Ints{2, 1}, {2, 1})))
+    EXPECT_EQ(y.to_vector<Complex>()[0], Complex(7, 0));
+}
+
+// polygamma(1, 1) = pi^2 / 6 and polygamma(2, 1) = -2 zeta(3); digamma(1) is minus Euler's constant.
+TEST(Loaded, PolygammaOfOrdersThatAreData) {
+  const auto f = load("%n: tensor<5xf64>, %x: tensor<5xf64>", "tensor<5xf64>",
+                      "%0 = chlo.polygamma %n, %x : tensor<5xf64>, tensor<5xf64> -> tensor<5xf64>\n"
+                      "return %0 : tensor<5xf64>");
+  const auto y = f.single()(Array(std::vector<double>{0, 1, 2, -1, 1.5}),
+                            Array(std::vector<double>{1, 1, 1, 1, 1}))
+                     .to_vector<double>();
+  // A logarithm's exponential and a product: a few roundings.
+  EXPECT_NEAR(y[0], -0.57721566490153286, 4e-16);
+  EXPECT_NEAR(y[1], 1.6449340668482264, 2e-15);
+  EXPECT_NEAR(y[2], -2.4041138063191886, 3e-15);
+  EXPECT_TRUE(std::isnan(y[3]));
+  EXPECT_TRUE(std::isnan(y[4]));
+}
+
+// 2^24 + 1 + 1 is 2^24 in float32, and 1 + 1 + 2^24 is not: the start value comes first, then the
+// elements row by row.
+TEST(Loaded, SumsBeginWithTheirStart) {
+  const auto add = R"((
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %s = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+      }))";
+  const std::string start = "%z = stablehlo.constant dense<16777216.0> : tensor<f32>\n";
+  const auto whole =
+      load("%x: tensor<1x2xf32>", "tensor<1xf32>",
+           start + R"(%0 = "stablehlo.reduce"(%x, %z) <{dimensions = array<i64: 1>}> ({)" +
+               std::string(add).substr(1) +
+               " : (tensor<1x2xf32>, tensor<f32>) -> tensor<1xf32>\nreturn %0 : tensor<1xf32>");
+  const auto windows = load(
+      "%x: tensor<1x3xf32>", "tensor<1x2xf32>",
+      start +
+          R"(%0 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 1, 2>}> ({)" +
+          std::string(add).substr(1) +
+          " : (tensor<1x3xf32>, tensor<f32>) -> tensor<1x2xf32>\nreturn %0 : tensor<1x2xf32>");
+  EXPECT_EQ(whole.single()(Array(std::vector<float>{1, 1}, {1, 2})).item<float>(), 16777216);
+  EXPECT_EQ(windows.single()(Array(std::vector<float>{1, 1, 1}, {1, 3})).to_vector<float>(),
+            (std::vector<float>{16777216, 16777216}));
 }
 
 // A reduction by two values at once: the greatest element and where it is first.

@@ -53,7 +53,7 @@ llvm::Type* LaneOps::memory_type(DType d, int width) const {
 Lane LaneOps::from_memory(llvm::Value* v, DType d, int width) {
   if (d == DType::boolean)
     return lane(b_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())), d);
-  if (d == DType::float16) return lane(b_.CreateFPExt(v, type(d, width)), d);
+  if (d == DType::float16) return lane(from_half(v), d);
   if (d == DType::bfloat16) {
     llvm::Type* wide = type(DType::int32, width);
     v = b_.CreateShl(b_.CreateZExt(v, wide), llvm::ConstantInt::get(wide, 16));
@@ -109,10 +109,16 @@ Lane LaneOps::constant(DType d, std::int64_t value) {
   return lane(llvm::ConstantInt::get(type(d), static_cast<std::uint64_t>(value), true), d);
 }
 
+// Behind a fence: LLVM makes the maximum of what were halves one of halves, and where the processor
+// has none, version 19 takes that of NaN and 0 for 0.
+llvm::Value* LaneOps::from_half(llvm::Value* v) {
+  llvm::Type* t = type(DType::float16, width_of(v));
+  return b_.CreateArithmeticFence(b_.CreateFPExt(v, t), t);
+}
+
 llvm::Value* LaneOps::round(llvm::Value* v, DType d) {
   int width = width_of(v);
-  if (d == DType::float16)
-    return b_.CreateFPExt(b_.CreateFPTrunc(v, memory_type(d, width)), type(d, width));
+  if (d == DType::float16) return from_half(b_.CreateFPTrunc(v, memory_type(d, width)));
   if (d != DType::bfloat16) return v;
   // To nearest even on the upper 16 bits; a NaN keeps its upper payload and becomes quiet.
   llvm::Type* t = type(DType::uint32, width);

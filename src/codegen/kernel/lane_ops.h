@@ -62,6 +62,7 @@ class LaneOps {
   Lane bitcast(Lane x, DType to);
 
  private:
+  llvm::Value* from_half(llvm::Value* v);       // as float32
   llvm::Value* round(llvm::Value* v, DType d);  // float32 to the grid of d
   llvm::Value* float_unary(Arith op, llvm::Value* v, bool f64);
   llvm::Value* integer_unary(Arith op, llvm::Value* v, DType d);

@@ -8,15 +8,27 @@ namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
-// Operands of one dtype, of the kind of the result: products are of elements in the result's type.
+// Operands of one dtype, of the kind of the result: products are of elements in the result's type. But
+// sums of products that lose something at the end have it till then: of floats as integers their
+// fractions, of complex numbers as real ones their imaginary parts.
 struct Pair {
   Value x, y;
+  DType computed;
 };
 Pair agree(Value x, Value y, DType result) {
-  const bool same_kind = is_floating(x.dtype()) == is_floating(result) &&
-                         (x.dtype() == DType::boolean) == (result == DType::boolean);
-  if (x.dtype() == y.dtype() && same_kind) return {x, y};
-  return {ops::convert(x, result), ops::convert(y, result)};
+  const DType d = x.dtype();
+  if (d == y.dtype() &&
+      (is_complex(d) ? !is_complex(result) : is_floating(d) && is_integer(result)))
+    return {x, y, d};
+  const bool same_kind = is_floating(d) == is_floating(result) &&
+                         is_complex(d) == is_complex(result) &&
+                         (d == DType::boolean) == (result == DType::boolean);
+  if (d == y.dtype() && same_kind) return {x, y, result};
+  return {ops::convert(x, result), ops::convert(y, result), result};
+}
+
+Value as_result(Value x, DType result) {
+  return ops::convert(is_complex(x.dtype()) && !is_complex(result) ? ops::real(x) : x, result);
 }
 
 // The dimensions of an array of a convolution by their names: first, second, then spatial ones.
@@ -66,31 +78,34 @@ Value reversed_kernel(Reading& r, Value w, const Ints& spec) {
 Values dot(Reading& r) {
   r.need_operands(2);
   const DType result = r.result_dtype();
-  const auto [x, y] = agree(r.in[0], r.in[1], result);
+  const auto [x, y, computed] = agree(r.in[0], r.in[1], result);
   if (x.rank() < 1 || x.rank() > 2 || y.rank() < 1 || y.rank() > 2)
     r.refuse("it takes vectors and matrices");
-  return {ops::dot_general(x, y, {{x.rank() - 1}, {0}, {}, {}}, result)};
+  const Value product = ops::dot_general(x, y, {{x.rank() - 1}, {0}, {}, {}}, computed);
+  return {as_result(product, result)};
 }
 
 Values dot_general(Reading& r) {
   r.need_operands(2);
   const DType result = r.result_dtype();
-  const auto [x, y] = agree(r.in[0], r.in[1], result);
+  const auto [x, y, computed] = agree(r.in[0], r.in[1], result);
   const AttributeSyntax* fields = r.find("dot_dimension_numbers");
   const auto dims = [&](const char* name) {
     return fields ? r.field(*fields, name) : r.ints_or(name, {});
   };
-  return {ops::dot_general(x, y,
-                           {dims("lhs_contracting_dimensions"), dims("rhs_contracting_dimensions"),
-                            dims("lhs_batching_dimensions"), dims("rhs_batching_dimensions")},
-                           result)};
+  const Value product =
+      ops::dot_general(x, y,
+                       {dims("lhs_contracting_dimensions"), dims("rhs_contracting_dimensions"),
+                        dims("lhs_batching_dimensions"), dims("rhs_batching_dimensions")},
+                       computed);
+  return {as_result(product, result)};
 }
 
 Values convolution(Reading& r) {
   if (r.in.size() < 2) r.refuse("it takes two operands");
   const DType result = r.result_dtype();
-  auto [x, w] = agree(r.in[0], r.in[1], result);
-  if (x.dtype() != result) x = ops::convert(x, result), w = ops::convert(w, result);
+  auto [x, w, computed] = agree(r.in[0], r.in[1], result);
+  if (x.dtype() != computed) x = ops::convert(x, computed), w = ops::convert(w, computed);
   ops::ConvDims d;
   const AttributeSyntax& a = r.need("dimension_numbers");
   if (a.kind == AttributeSyntax::conv && a.items.size() == 3) {
@@ -139,7 +154,7 @@ Values convolution(Reading& r) {
   }
   d.feature_groups = r.integer_or("feature_group_count", 1);
   d.batch_groups = r.integer_or("batch_group_count", 1);
-  return {ops::convolution(x, reversed_kernel(r, w, d.rhs_spec), d)};
+  return {as_result(ops::convolution(x, reversed_kernel(r, w, d.rhs_spec), d), result)};
 }
 
 }  // namespace tessera::inline v0::stablehlo::rules

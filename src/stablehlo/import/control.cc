@@ -118,7 +118,35 @@ Values shape_assertion(Reading& r) {
   throw BrokenAssertion(text);
 }
 
+namespace {
+
+// A call whose results have open dimensions gets the shape of each as an operand of its own.
+void take_shapes(Reading& r, const AttributeSyntax& which) {
+  const Ints numbers = read_integers(r.importer.module, which);
+  if (numbers.size() != r.op.result_types.size() || r.in.size() != r.operands.size())
+    r.refuse("indices_of_shape_operands has " + std::to_string(numbers.size()) + " numbers for " +
+             std::to_string(r.op.result_types.size()) + " results");
+  r.check_dims(numbers, static_cast<int>(r.in.size()), "indices_of_shape_operands");
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const Type& declared = r.importer.declared(r.op.result_types[i]);
+    const Ints dims = r.settled(static_cast<std::size_t>(numbers[i]));
+    const Type t(declared.dtype, Shape(dims.begin(), dims.end()));
+    if (!fits(declared, t))
+      r.refuse("result " + std::to_string(i) + " is declared as " + text_of({declared}) +
+               ", and an operand says " + text_of({t}));
+    r.settled_results.push_back(t);
+  }
+  for (std::size_t k = r.in.size(); k-- > 0;)
+    if (std::find(numbers.begin(), numbers.end(), static_cast<std::int64_t>(k)) != numbers.end()) {
+      r.in.erase(r.in.begin() + static_cast<std::ptrdiff_t>(k));
+      r.operands.erase(r.operands.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+}
+
+}  // namespace
+
 Values custom_call(Reading& r) {
+  if (const AttributeSyntax* which = r.find("indices_of_shape_operands")) take_shapes(r, *which);
   struct Row {
     const char* target;
     Rule rule;

@@ -31,6 +31,9 @@ class Reading {
   Builder& b;
   std::vector<Bound> operands;
   Values in;  // all operands' arrays
+  /// Types of results whose shapes operands settle, which are among the operands no more; empty where
+  /// they are as declared.
+  std::vector<Type> settled_results;
 
   [[noreturn]] void refuse(const std::string& problem, const std::string& rule = {},
                            const std::string& advice = {}) const;

@@ -103,6 +103,7 @@ Ints Reading::field(const AttributeSyntax& fields, std::string_view name) const 
 }
 
 Type Reading::result(std::size_t i) const {
+  if (i < settled_results.size()) return settled_results[i];
   if (i >= op.result_types.size())
     refuse("the type of result " + std::to_string(i) + " is not declared");
   return importer.type(op.result_types[i]);

@@ -121,6 +121,11 @@ ProgramPtr scalar_region(Reading& r, std::size_t i, DType gives) {
   return p;
 }
 
+// Whether it counts where the start value comes: the result differs from one that it comes last to.
+bool rounds(const Monoid& m, DType dtype) {
+  return is_inexact(dtype) && (m.neutral == Monoid::zero || m.neutral == Monoid::one);
+}
+
 Value with_start(const Reading& r, const Monoid& m, Value init, Value x) {
   return is_neutral(r, m, init) ? x : m.combine(ops::broadcast_in_dim(init, x.shape(), {}), x);
 }
@@ -160,9 +165,7 @@ std::optional<Value> running(const Monoid& m, Value x, const ops::WindowDims& d)
     reverse = !before;
   }
   if (along < 0 || !m.cumulative) return std::nullopt;
-  const bool rounds = m.neutral == Monoid::zero || m.neutral == Monoid::one;
-  if (rounds && is_floating(x.dtype()) && size_of(x.dtype()) < 4)
-    return rounded_totals(m, x, along, reverse);
+  if (rounds(m, x.dtype()) && size_of(x.dtype()) < 4) return rounded_totals(m, x, along, reverse);
   return m.cumulative(x, along, reverse);
 }
 
@@ -180,7 +183,8 @@ Values reduce(Reading& r) {
       const Value x = o.inputs[0], init = o.inits[0];
       // Over no dimensions the start counts still: 0 + -0 is 0.
       if (dims.empty()) return {m->combine(ops::broadcast_in_dim(init, x.shape(), {}), x)};
-      return {with_start(r, *m, init, m->reduce(x, dims))};
+      if (!rounds(*m, x.dtype()) || is_neutral(r, *m, init))
+        return {with_start(r, *m, init, m->reduce(x, dims))};
     }
   }
   return ops::reduce(o.inputs, o.inits, reducer_of(r, n), dims);
@@ -198,7 +202,7 @@ Values reduce_window(Reading& r) {
     const bool neutral = m && is_neutral(r, *m, o.inits[0]);
     if (neutral && windows.count() > 0)
       if (const std::optional<Value> y = running(*m, x, d)) return {*y};
-    if (m && m->window && (neutral || is_unpadded(d)))
+    if (m && m->window && (neutral || (is_unpadded(d) && !rounds(*m, x.dtype()))))
       return {with_start(r, *m, o.inits[0], ops::reduce_window(m->window, x, d))};
   }
   if (windows.count() == 0) {  // cropping may leave less than nothing

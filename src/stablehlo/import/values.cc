@@ -2,6 +2,7 @@
 #include "ir/op.h"
 #include "ops/elementwise/special.h"
 #include "ops/random/rng_bit_generator.h"
+#include "stablehlo/import/narrow.h"
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/total_order.h"
 
@@ -64,7 +65,16 @@ Values convert(Reading& r) {
   r.need_operands(1);
   const DType to = r.result_dtype();
   // Of a complex number the real part is converted, to booleans too.
-  const Value x = is_complex(r.in[0].dtype()) && !is_complex(to) ? ops::real(r.in[0]) : r.in[0];
+  Value x = is_complex(r.in[0].dtype()) && !is_complex(to) ? ops::real(r.in[0]) : r.in[0];
+  // A float beyond the integers of a type is the last of them, of narrow ones too.
+  const TypeSyntax& type = r.op.result_types[0];
+  const Narrow* narrow = type->kind == TypeData::tensor ? narrow_of(type->element) : nullptr;
+  if (narrow && is_integer(narrow->carrier) && is_floating(x.dtype())) {
+    const bool is_signed = is_signed_integer(narrow->carrier);
+    const int range = 1 << narrow->bits;
+    x = ops::clamp(ops::full_like(x, is_signed ? -range / 2 : 0), x,
+                   ops::full_like(x, is_signed ? range / 2 - 1 : range - 1));
+  }
   return {ops::convert(x, to)};
 }
 
@@ -88,15 +98,6 @@ Values reduce_precision(Reading& r) {
   return {ops::select(ops::ne(x, x), infinity, reduced)};
 }
 
-Values polygamma(Reading& r) {
-  r.need_operands(2);
-  const std::optional<double> order = r.known_number(r.in[0]);
-  if (!order || *order < 0 || *order != std::floor(*order) || *order > kMostOrder)
-    r.refuse("its order is not one whole number that is known before the program runs",
-             "orders are 0 to " + std::to_string(kMostOrder));
-  return {ops::polygamma(r.in[1], static_cast<std::int64_t>(*order))};
-}
-
 namespace {
 
 // Computed in float64 and rounded once.
@@ -115,6 +116,32 @@ Values of_doubles(Reading& r, std::size_t operands, F&& f) {
 }
 
 }  // namespace
+
+namespace {
+
+// (-1)^(n + 1) n! zeta(n + 1, x), and digamma for n = 0; NaN where n is no whole number or negative.
+// F. W. J. Olver et al., NIST Handbook of Mathematical Functions, 2010, equation 25.11.12.
+Value polygamma_of_any_order(Value n, Value x) {
+  const Value zero = ops::zeros_like(n), one = ops::full_like(n, 1), two = ops::full_like(n, 2);
+  const Value next = ops::add(n, one);
+  const Value size =
+      ops::mul(ops::exp(ops::lgamma(next)), ops::zeta(next, ops::select(ops::eq(n, zero), one, x)));
+  const Value half = ops::div(n, two), even = ops::eq(ops::floor(half), half);
+  const Value higher = ops::select(even, ops::neg(size), size);
+  const Value value = ops::select(ops::eq(n, zero), ops::digamma(x), higher);
+  const Value whole = ops::and_(ops::eq(ops::floor(n), n), ops::ge(n, zero));
+  return ops::select(whole, value, ops::full_like(n, std::numeric_limits<double>::quiet_NaN()));
+}
+
+}  // namespace
+
+Values polygamma(Reading& r) {
+  r.need_operands(2);
+  const std::optional<double> order = r.known_number(r.in[0]);
+  if (order && *order >= 0 && *order == std::floor(*order) && *order <= kMostOrder)
+    return {ops::polygamma(r.in[1], static_cast<std::int64_t>(*order))};
+  return of_doubles(r, 2, [](const auto& in) { return polygamma_of_any_order(in[0], in[1]); });
+}
 
 Values zeta(Reading& r) {
   return of_doubles(r, 2, [](const auto& in) { return ops::zeta(in[0], in[1]); });
