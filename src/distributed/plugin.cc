@@ -37,27 +37,30 @@ std::vector<std::filesystem::path> places() {
 }  // namespace
 
 void open_plugin(TesseraTransport& out, const SourceLoc& loc) {
-  Message m("initialize");
-  m.from(loc);
   void* library = nullptr;
+  Message nowhere("initialize");
   for (const std::filesystem::path& path : places()) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) {
-      m.offender(path.string() + ": there is no such file");
+      nowhere.offender(path.string() + ": there is no such file");
       continue;
     }
     // Open MPI's own plug-ins look for its symbols among those of the program.
     library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (library) break;
-    m.offender(::dlerror());
+    nowhere.offender(::dlerror());
   }
   if (!library)
-    m.problem("a launcher started this process with others, and nothing here joins them")
+    nowhere.problem("a launcher started this process with others, and nothing here joins them")
+        .from(loc)
         .rule(
             "processes are joined by the plug-in libtessera_mpi.so, which is built where MPI is "
             "installed")
         .advice("install libopenmpi-dev and build again, or set TESSERA_TRANSPORT to the plug-in")
         .raise<Error>();
+  // Where it was looked for before matters no more.
+  Message m("initialize");
+  m.from(loc);
   const auto open =
       reinterpret_cast<TesseraOpenTransport>(::dlsym(library, "tessera_open_transport"));
   if (!open)

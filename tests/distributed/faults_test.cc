@@ -21,7 +21,7 @@ using distributed_test::starts;
 // With a letter for what differs from run to run.
 std::string without_numbers(const std::string& text) {
   static const std::regex stand("\\([^()]*, pid \\d+\\)"), time("\\d+(\\.\\d+)? s ago"),
-      place("(child|collectives|faults|threads|training)\\.cc:\\d+");
+      place("(arrays|child|collectives|faults|threads|training)\\.cc:\\d+");
   return std::regex_replace(
       std::regex_replace(std::regex_replace(text, stand, "(H)"), time, "T ago"), place,
       "child.cc:L");
