@@ -6,6 +6,7 @@
 #include "codegen/kernel/lane_ops.h"
 #include "codegen/kernel/llvm_ir.h"
 #include "codegen/kernel/math_functions.h"
+#include "codegen/kernel/pieces.h"
 
 #include <limits>
 #include <string>
@@ -120,39 +121,14 @@ llvm::Value* LaneOps::math_callee(Arith op, bool f64, int operands) {
                        : separated(module_, math, ft, fast_range(f64));
 }
 
-// The function works on a fixed number of lanes: longer vectors are cut, shorter ones repeat their
-// lanes.
 llvm::Value* LaneOps::call_math(Arith op, llvm::Value* x, llvm::Value* y, bool f64) {
   auto* callee = llvm::cast<llvm::Function>(math_callee(op, f64, y ? 2 : 1));
-  int lanes = f64 ? host_isa().math64 : host_isa().math32, width = width_of(x);
-  auto piece = [&](llvm::Value* v, int begin) {
-    if (!width) return splat(v, lanes);
-    std::vector<int> mask;
-    for (int i = 0; i < lanes; ++i) mask.push_back((begin + i) % width);
-    return width == lanes ? v : b_.CreateShuffleVector(v, mask);
-  };
-  std::vector<llvm::Value*> parts;
-  for (int i = 0; i < std::max(width, 1); i += lanes) {
-    std::vector<llvm::Value*> args{piece(x, i)};
-    if (y) args.push_back(piece(y, i));
-    parts.push_back(b_.CreateCall(callee, args));
-  }
-  if (!width) return b_.CreateExtractElement(parts[0], std::uint64_t{0});
-  while (parts.size() > 1) {
-    std::vector<llvm::Value*> joined;
-    int n = width_of(parts[0]);
-    std::vector<int> mask;
-    for (int i = 0; i < 2 * n; ++i) mask.push_back(i);
-    for (std::size_t i = 0; i < parts.size(); i += 2)
-      joined.push_back(b_.CreateShuffleVector(parts[i], parts[i + 1], mask));
-    parts = std::move(joined);
-  }
-  if (width < lanes) {
-    std::vector<int> mask;
-    for (int i = 0; i < width; ++i) mask.push_back(i);
-    return b_.CreateShuffleVector(parts[0], mask);
-  }
-  return parts[0];
+  std::vector<llvm::Value*> operands{x};
+  if (y) operands.push_back(y);
+  return in_pieces(b_, f64 ? host_isa().math64 : host_isa().math32, operands,
+                   [&](const std::vector<llvm::Value*>& pieces) -> llvm::Value* {
+                     return b_.CreateCall(callee, pieces);
+                   });
 }
 
 llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
