@@ -34,9 +34,11 @@ Array gated(const char* function, const Operand& x, F f) {
   need_array(function, "x", x.array, x.loc);
   return in_float32(x, [&](const Operand& v) {
     constexpr double kFar = 1e4;
-    const Operand above(greater(v, kFar), v.loc), below(less(v, -kFar), v.loc);
-    const Array within =
-        where(below, Operand(-kFar, v.loc), Operand(where(above, Operand(kFar, v.loc), v), v.loc));
+    const Operand above(greater(v, kFar), v.loc);
+    // What is compared is what is selected, which is one instruction.
+    const Operand most(where(above, Operand(kFar, v.loc), v), v.loc);
+    const Operand below(less(most, -kFar), v.loc);
+    const Array within = where(below, Operand(-kFar, v.loc), most);
     return where(above, v, Operand(f(Operand(within, v.loc)), v.loc));
   });
 }

@@ -183,6 +183,25 @@ TEST(FactorsInBlocks, SingularMatrices) {
   }
 }
 
+// A column alone has a routine of its own.
+TEST(Factors, SolveTrianglesOfOneColumn) {
+  std::mt19937 random(12);
+  for (ts::DType d : kAll)
+    for (const bool lower : {false, true})
+      for (const bool unit_diagonal : {false, true})
+        for (const int trans : {0, 1, 2}) {
+          const Array x = compare::definite(random, d, {2, 7, 7}), b = drawn(random, d, {2, 7, 1});
+          const Array y = L::solve_triangular(
+              x, b, {.lower = lower, .trans = trans, .unit_diagonal = unit_diagonal});
+          Array read = lower ? ts::tril(x) : ts::triu(x);
+          if (unit_diagonal) read = (lower ? ts::tril(x, -1) : ts::triu(x, 1)) + unit(x, 7);
+          if (trans > 0) read = ts::swapaxes(read, -1, -2);
+          if (trans == 2) read = ts::conj(read);
+          EXPECT_LE(compare::largest(ts::matmul(read, y) - b),
+                    bound(x) * (compare::largest(b) + compare::largest(x) * compare::largest(y)));
+        }
+}
+
 TEST(Factors, WithoutElements) {
   for (ts::DType d : kAll) {
     const Array none = ts::zeros({0, 0}, d), tall = ts::zeros({3, 0}, d),

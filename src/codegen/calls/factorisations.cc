@@ -75,6 +75,10 @@ std::shared_ptr<const Routine> triangular_solve(const CallArgs& a) {
     const T* from = operand<T>(args, 1, i, b.m * b.n);
     T* to = result<T>(args, 0, i, b.m * b.n);
     std::copy(from, from + b.m * b.n, to);
+    // A column alone: trsm would copy the triangle to multiply by it once.
+    if (side == CblasLeft && b.n == 1)
+      return trsv(CblasRowMajor, part, op, diagonal, in32(x.n), operand<T>(args, 0, i, x.n * x.n),
+                  in32(x.n), to);
     trsm(CblasRowMajor, side, part, op, diagonal, in32(b.m), in32(b.n),
          operand<T>(args, 0, i, x.n * x.n), in32(x.n), to, in32(b.n));
   });

@@ -1,7 +1,8 @@
 // Cholesky and LU of few large matrices, right-looking: a block of columns is factored by LAPACK, what
-// lies behind it is solved and updated by BLAS, block by block, each a task. The blocks follow from the
-// shape alone, so the bits do not depend on how many threads there are. (Golub and Van Loan, Matrix
-// Computations, 4th edition, 3.2.11, 3.4.7 and 4.2.9.)
+// lies behind it is solved and updated by BLAS, block by block, each a task. The task that updates the
+// next block to be factored comes first and factors it, while the others update the rest: only the first
+// block is waited for. The blocks follow from the shape alone, so the bits do not depend on how many
+// threads there are. (Golub and Van Loan, Matrix Computations, 4th edition, 3.2.11, 3.4.7 and 4.2.9.)
 #include "codegen/calls/blas.h"
 #include "codegen/calls/lapack.h"
 #include "codegen/calls/level3.h"
@@ -50,6 +51,12 @@ Stage stage_of(const Matrices& x, std::int64_t parts, F run) {
   return stage;
 }
 
+// Rows from `first` to `last` of a column change places with their pivots'.
+template <class T>
+void swap_rows(T* column, const int* pivots, std::int64_t first, std::int64_t last) {
+  for (std::int64_t k = first; k < last; ++k) std::swap(column[k], column[pivots[k]]);
+}
+
 std::shared_ptr<Routine> begun(const CallArgs& a, const Matrices& x, double cost) {
   constexpr double kFlops = 4e10;
   auto routine = std::make_shared<Routine>();
@@ -87,20 +94,19 @@ std::shared_ptr<const Routine> cholesky_in_blocks(const CallArgs& a, const Matri
         }
         if (!finite) failed(args, i) = 1;
       }));
-  for (std::int64_t k = 0; k < parts; ++k) {
-    const std::int64_t first = k * kCholeskyBlock, behind = std::min(n, first + kCholeskyBlock),
-                       width = behind - first, rest = parts - k - 1;
-    // By rows, the lower triangle is the upper one by columns, of the conjugate matrix.
-    routine->stages.push_back(
-        stage_of(x, 1, [=]<class T>(T, const RoutineArgs& args, std::int64_t i, std::int64_t) {
-          T* corner = result<T>(args, 0, i, n * n) + first * n + first;
-          if (failed(args, i)) return;
-          if (!done("potrf", lapack::potrf('U', in32(width), corner, in32(n)))) failed(args, i) = 1;
-          // The update of the block wrote above its diagonal.
-          for (std::int64_t r = 0; r + 1 < width; ++r)
-            std::fill(corner + r * n + r + 1, corner + r * n + width, T(0));
-        }));
-    if (rest == 0) break;
+  // By rows, the lower triangle is the upper one by columns, of the conjugate matrix.
+  const auto factor = [=]<class T>(T* to, std::int64_t first, auto failure) {
+    const std::int64_t width = std::min(kCholeskyBlock, n - first);
+    T* corner = to + first * n + first;
+    if (!done("potrf", lapack::potrf('U', in32(width), corner, in32(n)))) failure = 1;
+  };
+  routine->stages.push_back(
+      stage_of(x, 1, [=]<class T>(T, const RoutineArgs& args, std::int64_t i, std::int64_t) {
+        if (!failed(args, i)) factor(result<T>(args, 0, i, n * n), 0, failed(args, i));
+      }));
+  for (std::int64_t k = 0; k + 1 < parts; ++k) {
+    const std::int64_t first = k * kCholeskyBlock, behind = first + kCholeskyBlock,
+                       rest = parts - k - 1;
     auto rows_of = [=](std::int64_t part) {
       return std::min(kCholeskyBlock, n - behind - part * kCholeskyBlock);
     };
@@ -110,18 +116,25 @@ std::shared_ptr<const Routine> cholesky_in_blocks(const CallArgs& a, const Matri
           T* to = result<T>(args, 0, i, n * n);
           const T* corner = to + first * n + first;
           trsm(CblasRowMajor, CblasRight, CblasLower, CblasConjTrans, CblasNonUnit,
-               in32(rows_of(part)), in32(width), corner, in32(n),
+               in32(rows_of(part)), in32(kCholeskyBlock), corner, in32(n),
                to + (behind + part * kCholeskyBlock) * n + first, in32(n));
         }));
     routine->stages.push_back(stage_of(
-        x, rest, [=]<class T>(T, const RoutineArgs& args, std::int64_t i, std::int64_t part) {
+        x, rest, [=]<class T>(T, const RoutineArgs& args, std::int64_t i, std::int64_t task) {
           if (failed(args, i)) return;
-          part = rest - 1 - part;  // the longest first
+          const std::int64_t part =
+              task == 0 ? 0 : rest - task;  // behind the next, the longest first
           T* to = result<T>(args, 0, i, n * n);
           const std::int64_t row = behind + part * kCholeskyBlock, rows = rows_of(part);
-          subtract_product(CblasRowMajor, CblasConjTrans, in32(rows), in32(row + rows - behind),
-                           in32(width), to + row * n + first, in32(n), to + behind * n + first,
-                           in32(n), to + row * n + behind, in32(n));
+          const T *solved = to + row * n + first, *above = to + behind * n + first;
+          T* update = to + row * n + behind;
+          if (row > behind)
+            subtract_product(CblasRowMajor, CblasConjTrans, in32(rows), in32(row - behind),
+                             in32(kCholeskyBlock), solved, in32(n), above, in32(n), update,
+                             in32(n));
+          subtract_square(CblasRowMajor, in32(rows), in32(kCholeskyBlock), solved, in32(n),
+                          to + row * n + row, in32(n));
+          if (part == 0) factor(to, behind, failed(args, i));
         }));
   }
   routine->stages.push_back(
@@ -163,43 +176,47 @@ std::shared_ptr<const Routine> lu_in_blocks(const CallArgs& a, const Matrices& x
         copy_transposed(from, m, width_of(part), n, to, m);
         if (!all_finite(to, width_of(part) * m)) failed(args, i) = 1;
       }));
+  auto factor = [=]<class T>(T* matrix, std::int64_t first, int* pivots) {
+    const std::int64_t width = std::min(kLuBlock, few - first);
+    // Above 0: a pivot of zero, which is where it stands.
+    done("getrf", lapack::getrf(in32(m - first), in32(width), matrix + first * m + first, in32(m),
+                                pivots + first));
+    for (std::int64_t k = first; k < first + width; ++k) pivots[k] += in32(first) - 1;
+  };
+  routine->stages.push_back(
+      stage_of(x, 1, [=]<class T>(T tag, const RoutineArgs& args, std::int64_t i, std::int64_t) {
+        if (!failed(args, i)) factor(columns_at(tag, args, i), 0, result<int>(args, 1, i, few));
+      }));
   for (std::int64_t first = 0; first < few; first += kLuBlock) {
-    const std::int64_t width = std::min(kLuBlock, few - first), behind = first + width;
+    const std::int64_t width = std::min(kLuBlock, few - first), behind = first + width,
+                       ahead = std::min(few, behind + kLuBlock);  // behind the next block
+    // On the right rows change places, and columns are solved and updated.
     routine->stages.push_back(
-        stage_of(x, 1, [=]<class T>(T tag, const RoutineArgs& args, std::int64_t i, std::int64_t) {
-          if (failed(args, i)) return;
-          int* pivots = result<int>(args, 1, i, few) + first;
-          // Above 0: a pivot of zero, which is where it stands.
-          done("getrf",
-               lapack::getrf(in32(m - first), in32(width),
-                             columns_at(tag, args, i) + first * m + first, in32(m), pivots));
-          for (std::int64_t k = 0; k < width; ++k) pivots[k] += in32(first) - 1;
-        }));
-    // The other columns: rows change places, and those on the right are solved and updated.
-    routine->stages.push_back(stage_of(
-        x, parts, [=]<class T>(T tag, const RoutineArgs& args, std::int64_t i, std::int64_t part) {
-          if (failed(args, i)) return;
-          const int* pivots = result<int>(args, 1, i, few);
-          T* matrix = columns_at(tag, args, i);
-          auto swap_rows = [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t c = begin; c < end; ++c)
-              for (std::int64_t k = first; k < behind; ++k)
-                std::swap(matrix[c * m + k], matrix[c * m + pivots[k]]);
-          };
-          const std::int64_t begin = part * kLuColumns, end = begin + width_of(part);
-          swap_rows(begin, std::min(end, first));
-          const std::int64_t right = std::max(begin, behind);
-          if (right >= end) return;
-          swap_rows(right, end);
-          const T* panel = matrix + first * m + first;
-          T* of_rows = matrix + right * m + first;
-          trsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, in32(width),
-               in32(end - right), panel, in32(m), of_rows, in32(m));
-          if (behind < m)
-            subtract_product(CblasColMajor, CblasNoTrans, in32(m - behind), in32(end - right),
-                             in32(width), panel + width, in32(m), of_rows, in32(m), of_rows + width,
-                             in32(m));
-        }));
+        stage_of(x, 1 + parts - std::min(parts, ahead / kLuColumns),
+                 [=]<class T>(T tag, const RoutineArgs& args, std::int64_t i, std::int64_t task) {
+                   if (failed(args, i)) return;
+                   int* pivots = result<int>(args, 1, i, few);
+                   T* matrix = columns_at(tag, args, i);
+                   auto update = [&](std::int64_t right, std::int64_t end) {
+                     if (right >= end) return;
+                     for (std::int64_t c = right; c < end; ++c)
+                       swap_rows(matrix + c * m, pivots, first, behind);
+                     const T* panel = matrix + first * m + first;
+                     T* of_rows = matrix + right * m + first;
+                     trsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit,
+                          in32(width), in32(end - right), panel, in32(m), of_rows, in32(m));
+                     if (behind < m)
+                       subtract_product(CblasColMajor, CblasNoTrans, in32(m - behind),
+                                        in32(end - right), in32(width), panel + width, in32(m),
+                                        of_rows, in32(m), of_rows + width, in32(m));
+                   };
+                   if (task > 0) {
+                     const std::int64_t part = parts - task, begin = part * kLuColumns;
+                     return update(std::max(begin, ahead), begin + width_of(part));
+                   }
+                   update(behind, ahead);
+                   if (behind < ahead) factor(matrix, behind, pivots);
+                 }));
   }
   routine->stages.push_back(stage_of(
       x, parts, [=]<class T>(T tag, const RoutineArgs& args, std::int64_t i, std::int64_t part) {
@@ -207,8 +224,13 @@ std::shared_ptr<const Routine> lu_in_blocks(const CallArgs& a, const Matrices& x
         if (failed(args, i)) {
           for (std::int64_t r = 0; r < m; ++r) fill_nan(to + r * n, width_of(part));
         } else {
-          copy_transposed(columns_at(tag, args, i) + part * kLuColumns * m, width_of(part), m, m,
-                          to, n);
+          // What is left of a block changes places with its rows here, each column once.
+          T* columns = columns_at(tag, args, i);
+          const std::int64_t begin = part * kLuColumns, end = begin + width_of(part);
+          for (std::int64_t c = begin; c < std::min(few, end); ++c)
+            swap_rows(columns + c * m, result<int>(args, 1, i, few),
+                      std::min(few, (c / kLuBlock + 1) * kLuBlock), few);
+          copy_transposed(columns + begin * m, width_of(part), m, m, to, n);
         }
         if (part > 0) return;
         const int* pivots = result<int>(args, 1, i, few);

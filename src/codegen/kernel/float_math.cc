@@ -1,12 +1,18 @@
 #include "codegen/kernel/float_math.h"
 
+#include "codegen/kernel/erfc_table.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/kernel/llvm_ir.h"
+#include "codegen/kernel/pieces.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
 
 namespace tessera::inline v0::codegen {
 namespace {
 
 constexpr double kLn2 = 0.693147180559945309417, kLog2E = 1.44269504088896340736;
+// With so few bits that the product with an exponent is exact.
+constexpr double kLn2High = 0.693359375;
 
 class FloatMath {
  public:
@@ -115,13 +121,57 @@ class FloatMath {
     return b_.CreateSelect(near, multiply_add(b_, x, p, x), sign_of(x, far));
   }
 
+  // Where a register holds a table, a polynomial of low degree that is looked up takes the place of
+  // one of high degree and of a division: two thirds of the instructions, and fewer roundings.
+  llvm::Value* erfc(llvm::Value* x) {
+    return host_isa().avx512 ? erfc_by_table(x) : erfc_by_quotient(x);
+  }
+
+ private:
+  // exp(-a^2) P(a) where a = |x|, from 2 for negative x. The exponent's remainder -a a - n ln 2 is
+  // one rounding of both products, so that a^2 loses nothing. The processor scales by 2^n with one
+  // rounding, down to subnormal numbers.
+  llvm::Value* erfc_by_table(llvm::Value* x) {
+    llvm::Value* a = at_most(abs(x), 10.1);
+    llvm::Constant* shift = number(0x1.8p23);  // where a float's last bit is 1
+    llvm::Value* square = b_.CreateFMul(a, a);
+    llvm::Value* n = b_.CreateFSub(multiply_add(b_, square, number(-kLog2E), shift), shift);
+    llvm::Value* r = multiply_add(b_, b_.CreateFNeg(a), a, b_.CreateFMul(n, number(-kLn2High)));
+    r = multiply_add(b_, n, number(kLn2High - kLn2), r);
+    llvm::Value* p = near_expm1(r);
+
+    llvm::Value* place = bits(b_.CreateFAdd(a, number(kErfcOffset)));
+    llvm::Value* begin = floats(b_.CreateAnd(place, integer(-1 << 20)));
+    llvm::Value* d = b_.CreateFSub(a, b_.CreateFSub(begin, number(kErfcOffset)));  // both exact
+    llvm::Value* entry = b_.CreateLShr(place, integer(20));  // of which the lowest five bits count
+    llvm::Value* q = nullptr;
+    for (const auto& row : kErfcTable) {
+      llvm::Constant* first = llvm::ConstantDataVector::get(b_.getContext(), row[0]);
+      llvm::Constant* second = llvm::ConstantDataVector::get(b_.getContext(), row[1]);
+      llvm::Value* c = in_pieces(b_, 16, {entry}, [&](const std::vector<llvm::Value*>& piece) {
+        return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {},
+                                  {first, piece[0], second});
+      });
+      q = q ? multiply_add(b_, q, d, c) : c;
+    }
+    llvm::Value* v = multiply_add(b_, p, q, q);
+    v = in_pieces(b_, 16, {v, n}, [&](const std::vector<llvm::Value*>& piece) {
+      return b_.CreateIntrinsic(
+          llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+          {piece[0], piece[1], llvm::Constant::getNullValue(piece[0]->getType()),
+           b_.getInt16(0xffff), b_.getInt32(4)});  // 4: rounded as everything is
+    });
+    llvm::Value* negative = b_.CreateICmpSLT(bits(x), integer(0));
+    return b_.CreateSelect(negative, b_.CreateFSub(number(2), v), v);
+  }
+
   // exp(-a^2) R(a / (a + k)) / (a + k) where a = |x|, from 2 for negative x. After Shepherd and
   // Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < oo" (1981), but
   // with the same divisor twice and so one division; R(0) = k makes erfc(0) 1. R is a minimax fit
   // of its own, within 2^-26; a greater k would take a lower degree, but R falls from k to 0.56 and
   // its sums would cancel more. a^2 keeps its rounding error, and the exponential is 2^24 times too
   // large until the end, where it would be subnormal.
-  llvm::Value* erfc(llvm::Value* x) {
+  llvm::Value* erfc_by_quotient(llvm::Value* x) {
     llvm::Value* a = at_most(abs(x), 10.1);
     llvm::Value *square, *lost;
     if (host_isa().avx2) {
@@ -141,7 +191,6 @@ class FloatMath {
     return b_.CreateSelect(negative, b_.CreateFSub(number(2), v), v);
   }
 
- private:
   // (1 + p) R / (a + k), a >= 0, of erfc's R and k. Of floats alone its roundings would be half of
   // erfc's error. Where multiplications and additions are one instruction, what each loses is known
   // in floats; elsewhere it is computed in doubles.
@@ -202,20 +251,22 @@ class FloatMath {
     llvm::Value* n;  // an integer, of which the lowest nine bits are n + bias
     llvm::Value* p;  // expm1(r) where x - lost = n ln 2 + r and |r| <= ln 2 / 2, or little more
   };
-  // The polynomial is the Chebyshev fit of (expm1(r) - r) / r^2.
   Reduced reduce(llvm::Value* x, int bias, llvm::Value* lost = nullptr) {
     // Where a float's last bit is 1, adding rounds to integers, which are its lowest bits then.
     llvm::Constant* shift = number(0x1.8p23 + bias);
     llvm::Value* shifted = multiply_add(b_, x, number(kLog2E), shift);
     llvm::Value* n = b_.CreateFSub(shifted, shift);
-    // ln 2 in two parts, of which the first has so few bits that its product with n is exact.
-    llvm::Value* r = multiply_add(b_, n, number(-0.693359375), x);
-    r = multiply_add(b_, n, number(2.12194440e-4), r);
+    llvm::Value* r = multiply_add(b_, n, number(-kLn2High), x);
+    r = multiply_add(b_, n, number(kLn2High - kLn2), r);
     if (lost) r = b_.CreateFSub(r, lost);
+    return {bits(shifted), near_expm1(r)};
+  }
+  // For |r| <= ln 2 / 2, or little more: the Chebyshev fit of (expm1(r) - r) / r^2.
+  llvm::Value* near_expm1(llvm::Value* r) {
     llvm::Value* q = polynomial(
         b_, r,
         {0.001392626785673201, 0.00836324691772461, 0.04166655242443085, 0.16666576266288757, 0.5});
-    return {bits(shifted), multiply_add(b_, b_.CreateFMul(r, r), q, r)};
+    return multiply_add(b_, b_.CreateFMul(r, r), q, r);
   }
   // 2^(n - 127) of the lowest nine bits.
   llvm::Value* power_of_two(llvm::Value* n) { return floats(b_.CreateShl(n, integer(23))); }

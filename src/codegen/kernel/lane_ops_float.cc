@@ -6,13 +6,12 @@
 #include "codegen/kernel/lane_ops.h"
 #include "codegen/kernel/llvm_ir.h"
 #include "codegen/kernel/math_functions.h"
+#include "codegen/kernel/pieces.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <limits>
-#include <numeric>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tessera::inline v0::codegen {
@@ -103,19 +102,6 @@ llvm::Function* power_to_the_end(llvm::Module& m, llvm::Function* math, llvm::Fu
   return f;
 }
 
-// The lanes of vectors of one width, a power of two of them.
-llvm::Value* one_behind_the_other(IrBuilder& b, std::vector<llvm::Value*> parts) {
-  while (parts.size() > 1) {
-    std::vector<llvm::Value*> joined;
-    std::vector<int> mask(2 * static_cast<std::size_t>(width_of(parts[0])));
-    std::iota(mask.begin(), mask.end(), 0);
-    for (std::size_t i = 0; i < parts.size(); i += 2)
-      joined.push_back(b.CreateShuffleVector(parts[i], parts[i + 1], mask));
-    parts = std::move(joined);
-  }
-  return parts[0];
-}
-
 }  // namespace
 
 llvm::Value* LaneOps::math_callee(Arith op, bool f64, int operands) {
@@ -138,31 +124,14 @@ llvm::Value* LaneOps::math_callee(Arith op, bool f64, int operands) {
                        : separated(module_, math, ft, fast_range(f64));
 }
 
-// The function works on a fixed number of lanes: longer vectors are cut, shorter ones repeat their
-// lanes.
 llvm::Value* LaneOps::call_math(Arith op, llvm::Value* x, llvm::Value* y, bool f64) {
   auto* callee = llvm::cast<llvm::Function>(math_callee(op, f64, y ? 2 : 1));
-  int lanes = f64 ? host_isa().math64 : host_isa().math32, width = width_of(x);
-  auto piece = [&](llvm::Value* v, int begin) {
-    if (!width) return splat(v, lanes);
-    std::vector<int> mask;
-    for (int i = 0; i < lanes; ++i) mask.push_back((begin + i) % width);
-    return width == lanes ? v : b_.CreateShuffleVector(v, mask);
-  };
-  std::vector<llvm::Value*> parts;
-  for (int i = 0; i < std::max(width, 1); i += lanes) {
-    std::vector<llvm::Value*> args{piece(x, i)};
-    if (y) args.push_back(piece(y, i));
-    parts.push_back(b_.CreateCall(callee, args));
-  }
-  if (!width) return b_.CreateExtractElement(parts[0], std::uint64_t{0});
-  llvm::Value* all = one_behind_the_other(b_, std::move(parts));
-  if (width < lanes) {
-    std::vector<int> mask;
-    for (int i = 0; i < width; ++i) mask.push_back(i);
-    return b_.CreateShuffleVector(all, mask);
-  }
-  return all;
+  std::vector<llvm::Value*> operands{x};
+  if (y) operands.push_back(y);
+  return in_pieces(b_, f64 ? host_isa().math64 : host_isa().math32, operands,
+                   [&](const std::vector<llvm::Value*>& pieces) -> llvm::Value* {
+                     return b_.CreateCall(callee, pieces);
+                   });
 }
 
 llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
@@ -215,18 +184,14 @@ llvm::Value* LaneOps::extreme(Arith op, llvm::Value* x, llvm::Value* y, bool f64
   constexpr std::uint32_t kSignOfTaken = 1 << 2, kCurrentRounding = 4;
   llvm::Value* all_lanes =
       llvm::Constant::getAllOnesValue(b_.getIntNTy(static_cast<unsigned>(lanes)));
-  std::vector<llvm::Value*> parts;
-  for (int first = 0; first < width; first += lanes) {
-    std::vector<int> at(static_cast<std::size_t>(lanes));
-    std::iota(at.begin(), at.end(), first);
-    llvm::Value *a = b_.CreateShuffleVector(x, at), *b = b_.CreateShuffleVector(y, at);
-    parts.push_back(b_.CreateIntrinsic(f64 ? llvm::Intrinsic::x86_avx512_mask_range_pd_512
-                                           : llvm::Intrinsic::x86_avx512_mask_range_ps_512,
-                                       {},
-                                       {a, b, b_.getInt32(kSignOfTaken | (larger ? 1 : 0)), a,
-                                        all_lanes, b_.getInt32(kCurrentRounding)}));
-  }
-  llvm::Value* of_numbers = one_behind_the_other(b_, std::move(parts));
+  llvm::Value* of_numbers =
+      in_pieces(b_, lanes, {x, y}, [&](const std::vector<llvm::Value*>& v) -> llvm::Value* {
+        return b_.CreateIntrinsic(f64 ? llvm::Intrinsic::x86_avx512_mask_range_pd_512
+                                      : llvm::Intrinsic::x86_avx512_mask_range_ps_512,
+                                  {},
+                                  {v[0], v[1], b_.getInt32(kSignOfTaken | (larger ? 1 : 0)), v[0],
+                                   all_lanes, b_.getInt32(kCurrentRounding)});
+      });
   return b_.CreateSelect(b_.CreateFCmpUNO(x, y), b_.CreateFAdd(x, y), of_numbers);
 }
 
