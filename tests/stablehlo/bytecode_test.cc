@@ -58,6 +58,9 @@ TEST(Bytecode, IsTheProgramOfItsText) {
     EXPECT_EQ(ts::stablehlo_program(file(name + ".mlirbc")), text) << name;
     EXPECT_EQ(ts::stablehlo_program(file(name + ".jaxexport")), text) << name;
   }
+  // Versions up to 0.14 have lists as data of a tensor.
+  EXPECT_EQ(ts::stablehlo_program(file("convolved_0_9.mlirbc")),
+            ts::stablehlo_program(file("convolved.mlir")));
 }
 
 TEST(Bytecode, ComputesWhatWasExported) {

@@ -28,6 +28,11 @@ bool exact_in_half(Arith op) {
 
 bool is_comparison(Arith op) { return op >= Arith::eq; }
 
+bool was_half(llvm::Value* v) {
+  auto* widened = llvm::dyn_cast<llvm::FPExtInst>(v);
+  return widened && widened->getSrcTy()->getScalarType()->isHalfTy();
+}
+
 }  // namespace
 
 llvm::Type* LaneOps::type(DType d, int width) const {
@@ -109,11 +114,8 @@ Lane LaneOps::constant(DType d, std::int64_t value) {
   return lane(llvm::ConstantInt::get(type(d), static_cast<std::uint64_t>(value), true), d);
 }
 
-// Behind a fence: LLVM makes the maximum of what were halves one of halves, and where the processor
-// has none, version 19 takes that of NaN and 0 for 0.
 llvm::Value* LaneOps::from_half(llvm::Value* v) {
-  llvm::Type* t = type(DType::float16, width_of(v));
-  return b_.CreateArithmeticFence(b_.CreateFPExt(v, t), t);
+  return b_.CreateFPExt(v, type(DType::float16, width_of(v)));
 }
 
 llvm::Value* LaneOps::round(llvm::Value* v, DType d) {
@@ -154,6 +156,11 @@ Lane LaneOps::binary(Arith op, Lane x, Lane y) {
   llvm::Value *a = vector(x, width), *c = vector(y, width);
   if (is_comparison(op)) return lane(compare(op, a, c, x.dtype), DType::boolean);
   if (!is_floating(x.dtype)) return lane(integer_binary(op, a, c, x.dtype), x.dtype);
+  // Behind a fence: LLVM makes the maximum of what were halves one of halves, and where the processor
+  // has none, version 19 takes that of NaN and 0 for 0.
+  if ((op == Arith::max || op == Arith::min) &&
+      (x.dtype == DType::float16 || (was_half(a) && was_half(c))))
+    a = b_.CreateArithmeticFence(a, a->getType());
   llvm::Value* r = float_binary(op, a, c, x.dtype == DType::float64);
   return lane(exact_in_half(op) ? r : round(r, x.dtype), x.dtype);
 }

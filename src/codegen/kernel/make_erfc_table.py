@@ -2,8 +2,9 @@
 
     python make_erfc_table.py > erfc_table.h     # needs NumPy and mpmath
 
-The intervals are eighths of an octave of a + OFFSET, which makes the greatest errors of octaves about as large. On each the fit is minimax in the relative error, by Lawson's weights. Coefficients
-are rounded from the lowest power on, each before the next are fitted, so that these make up for what the rounding lost.
+The intervals are eighths of an octave of a + OFFSET, which makes the greatest errors of octaves about as large. On each the fit is
+minimax in the relative error, by Lawson's weights. Coefficients are rounded from the lowest power on, each before the next are fitted, so
+that these make up for what the rounding lost.
 """
 import mpmath
 import numpy as np

@@ -1,6 +1,7 @@
 #include "stablehlo/bytecode/vhlo.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 namespace tessera::inline v0::stablehlo {
@@ -168,10 +169,15 @@ void fold(Memory& memory, OperationSyntax& op, std::string_view into, std::strin
   if (!folded.entries.empty()) op.attributes.add(memory, {into, folded});
 }
 
+// Versions up to 0.14 have lists as data of a tensor.
 std::vector<std::int64_t> integers(const A& a) {
   if (a.kind == A::integer) return {a.integer_value};
   std::vector<std::int64_t> all;
   if (a.kind == A::integers) all = a.values.to_vector();
+  if (a.kind == A::bytes && a.value_type.data && a.value_type->element == "i64") {
+    all.resize(a.data.size() / sizeof(std::int64_t));
+    std::memcpy(all.data(), a.data.data(), all.size() * sizeof(std::int64_t));
+  }
   return all;
 }
 
