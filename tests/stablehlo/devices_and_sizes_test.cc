@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 namespace ts = tessera;
 using ts::Array;
@@ -245,6 +247,48 @@ TEST(Devices, PartsOfReductionsByAnyRegion) {
   EXPECT_EQ(floats("maximum"), (Floats{5, 6, 7, 8, 13, 14, 15, 16}));
   EXPECT_EQ(floats("minimum"), (Floats{1, 2, 3, 4, 9, 10, 11, 12}));
   EXPECT_EQ(floats("subtract"), (Floats{-4, -4, -4, -4, -4, -4, -4, -4}));
+}
+
+// Threads call one function with arguments in places of their own, while what is kept goes.
+TEST(Devices, ThreadsCallOneFunction) {
+  const ts::LoadedFunction f =
+      ts::load_stablehlo_text(R"(func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = stablehlo.multiply %x, %x : tensor<64xf32>
+  return %0 : tensor<64xf32>
+})");
+  const Array x = ts::arange(64).astype(ts::f32);
+  const std::vector<float> want = (x * x).to_vector<float>();
+  constexpr int kThreads = 6, kCalls = 60;  // more places than are remembered
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      const ts::Mesh mesh({{"rows", 2}});
+      for (int i = 0; i < kCalls; ++i) {
+        const Array a =
+            t == 5 ? ts::device_put(x, mesh, ts::P("rows")) : ts::device_put(x, ts::Device{t});
+        wrong += f(a)[0].to_vector<float>() != want;
+        if (t == 0 && i % 10 == 9) ts::clear_caches();
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+// What was given away is refused by name, also where an earlier call ran with it; then all goes on.
+TEST(Devices, WhatWasDonatedIsRefusedAndTheFunctionGoesOn) {
+  const ts::LoadedFunction f =
+      ts::load_stablehlo_text(R"(func.func @main(%x: tensor<4096xf32>) -> tensor<4096xf32> {
+  %0 = stablehlo.negate %x : tensor<4096xf32>
+  return %0 : tensor<4096xf32>
+})");
+  const Array x = ts::ones({4096});
+  EXPECT_EQ(f(x)[0].to_vector<float>(), std::vector<float>(4096, -1));
+  const Array y = ts::jit([](Array v) { return v + 1; }, {.donate = {0}})(x);
+  EXPECT_EQ(y.to_vector<float>(), std::vector<float>(4096, 2));
+  const std::string text = message_of([&] { (void)f(x); });
+  EXPECT_EQ(text.substr(0, text.find(" was donated to")), "main: the array f32[4096]") << text;
+  EXPECT_EQ(f(y)[0].to_vector<float>(), std::vector<float>(4096, -2));
 }
 
 // The mesh has as many devices as there are: results lie as the file says. Otherwise they are whole.

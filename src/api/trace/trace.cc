@@ -166,6 +166,7 @@ void EarlierRuns::add(const runtime::Backend& on, std::span<const runtime::Array
   Run run{&on, {}, executable};
   for (const runtime::ArrayDataPtr& a : inputs) run.layouts.push_back(a->layout);
   const std::lock_guard lock(mutex_);
+  std::erase_if(runs_, [](const Run& earlier) { return earlier.executable.expired(); });
   if (runs_.size() == kMost) runs_.erase(runs_.begin());
   runs_.push_back(std::move(run));
 }
