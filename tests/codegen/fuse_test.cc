@@ -4,6 +4,8 @@
 #include "codegen/run.h"
 #include "ops/build.h"
 
+#include <algorithm>
+
 namespace ts = tessera;
 namespace cg = tessera::codegen;
 namespace ops = tessera::ops;
@@ -229,6 +231,48 @@ TEST(Fuse, LayerNormWithItsStatisticsAsResults) {
   ts::ProgramPtr p = b.finish({{y, mu, r}});
   EXPECT_EQ(kernel_sizes(fused(p)).size(), 1u);
   expect_same_bits(p);
+}
+
+// The difference is made before the root that it is multiplied by: it joins the product behind it, and
+// is never stored.
+TEST(Fuse, ColumnsAreNormalisedInThreePasses) {
+  ts::Builder b;
+  const ts::Shape s{400, 24};
+  ts::Value x = b.input({ts::f32, s});
+  auto mean = [&](ts::Value v) {
+    return ops::mul(ops::reduce_sum(v, {0}),
+                    ops::broadcast_in_dim(ops::scalar(b, ts::f32, 1.0 / 400), {24}, {}));
+  };
+  auto wide = [&](ts::Value v) { return ops::broadcast_in_dim(v, s, {1}); };
+  ts::Value mu = mean(x), d = ops::sub(x, wide(mu)), again = ops::sub(x, wide(mean(x)));
+  ts::Value r = ops::rsqrt(mean(ops::mul(again, again)));
+  ts::Value y = ops::mul(d, wide(r));
+  ts::ProgramPtr p = b.finish({{y}});
+  std::vector<ts::Var> stored;
+  for (const cg::Cluster& c : fused(p))
+    stored.insert(stored.end(), c.outputs.begin(), c.outputs.end());
+  EXPECT_FALSE(std::count(stored.begin(), stored.end(), d.var));
+  EXPECT_FALSE(std::count(stored.begin(), stored.end(), again.var));
+  expect_same_bits(p);
+}
+
+// What rows have in common is computed in each of them where that is cheap; a root is not.
+TEST(Fuse, RootsOfColumnsAreNotComputedForEachRow) {
+  for (const bool root : {false, true}) {
+    ts::Builder b;
+    const ts::Shape s{400, 24};
+    ts::Value x = b.input({ts::f32, s}), v = b.input({ts::f32, {24}});
+    ts::Value w = ops::add(v, v), scale = root ? ops::rsqrt(w) : ops::neg(w);
+    ts::ProgramPtr p = b.finish({{ops::mul(x, ops::broadcast_in_dim(scale, s, {1}))}});
+    EXPECT_EQ(kernel_sizes(fused(p)).size(), root ? 2u : 1u);
+    expect_same_bits(p, 0.5, 2);
+  }
+  // One number is computed once, wherever it is read.
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {400, 24}}), v = b.input({ts::f32, {}});
+  ts::ProgramPtr p = b.finish({{ops::mul(x, ops::broadcast_in_dim(ops::rsqrt(v), {400, 24}, {}))}});
+  EXPECT_EQ(kernel_sizes(fused(p)).size(), 1u);
+  expect_same_bits(p, 0.5, 2);
 }
 
 TEST(Fuse, ClassesAreKeptApart) {

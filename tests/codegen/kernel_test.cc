@@ -3,6 +3,7 @@
 #include "ops/build.h"
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <limits>
 
@@ -79,6 +80,49 @@ TEST(Kernel, ExtremesOfAnyTwoHalves) {
         EXPECT_EQ(std::signbit(z), std::signbit(first ? a : c)) << a << " and " << c;
       }
     }
+}
+
+// Of rows with tails and without: a zero with the other sign, or a NaN, counts wherever it stands.
+TEST(Kernel, ExtremesOfRowsKnowZerosAndNaN) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  int checked = 0;
+  for (const ts::DType d : {ts::f32, ts::f64, ts::f16, ts::bf16})
+    for (const std::int64_t n : {1, 7, 8, 15, 16, 17, 31, 64, 67, 300})
+      for (const bool greatest : {false, true}) {
+        const double low = greatest ? -inf : inf, zero = greatest ? -0.0 : 0.0;
+        struct Row {
+          double all, odd, extreme;
+        };
+        const std::vector<Row> rows{{zero, -zero, -zero}, {zero, zero, zero}, {low, nan, nan},
+                                    {zero, -nan, nan},    {low, low, low},    {low, -low, -low},
+                                    {low, zero, zero}};
+        const std::vector<std::int64_t> places{0, n / 2, n - 1};
+        const auto count = static_cast<std::int64_t>(rows.size() * places.size());
+        ts::Builder b;
+        const ts::Value x = b.input({d, {count, n}});
+        const ts::ProgramPtr p =
+            b.finish({{greatest ? ops::reduce_max(x, {1}) : ops::reduce_min(x, {1})}});
+        ts::HostArray in(d, {count, n});
+        for (std::int64_t r = 0; r < count; ++r)
+          for (std::int64_t i = 0; i < n; ++i) {
+            const Row& row = rows[static_cast<std::size_t>(r) % rows.size()];
+            const std::int64_t place = places[static_cast<std::size_t>(r) / rows.size()];
+            const auto size = static_cast<std::size_t>(size_of(d));
+            std::memcpy(in.bytes + static_cast<std::size_t>(r * n + i) * size,
+                        ts::scalar_literal(d, i == place ? row.odd : row.all).bytes->data(), size);
+          }
+        const ts::HostArray got = run::compiled(p, std::vector{in})[0];
+        for (std::int64_t r = 0; r < count; ++r) {
+          const double want = rows[static_cast<std::size_t>(r) % rows.size()].extreme,
+                       z = got.number(r);
+          EXPECT_EQ(std::isnan(z), std::isnan(want)) << name_of(d) << ", " << n << ", row " << r;
+          if (std::isnan(want)) continue;
+          EXPECT_EQ(z, want) << name_of(d) << ", " << n << ", row " << r;
+          EXPECT_EQ(std::signbit(z), std::signbit(want)) << name_of(d) << ", " << n << ", " << r;
+          ++checked;
+        }
+      }
+  EXPECT_GE(checked, 1000);
 }
 
 TEST(Kernel, MathDoesNotDependOnThePosition) {
