@@ -325,18 +325,11 @@ TEST(KnownCases, ACarryIsBroughtBackWhereTheBodyAsksForThat) {
   for (bool asks : {false, true}) {
     Case c(kGrid);
     Value x = c.input({8, 4}, "x"), n = c.input(Type(DType::int32, {}), "");
-    Builder test("test"), turn("turn");
-    const Type count(DType::int32, {});
-    Values t{test.input(f32_of({8, 4})), test.input(count)};
-    const ProgramPtr goes_on =
-        test.finish(Values{ops::gt(t[1], ops::scalar(test, DType::int32, 0))});
-    Values in{turn.input(f32_of({8, 4})), turn.input(count)};
-    Value y = asks ? ops::sharding_constraint(in[0], c.ref(), spec("x"), {}) : in[0];
-    y = ops::sharding_constraint(ops::add(y, y), c.ref(), spec("y"), {});
-    const ProgramPtr body =
-        turn.finish(Values{y, ops::sub(in[1], ops::scalar(turn, DType::int32, 1))});
-    const Values out = ops::while_(goes_on, body, Values{}, Values{}, Values{x, n});
-    const Partitioned p = c.run({out[0]}, {"x"});
+    const Value y = c.repeated(x, n, [&](Value v) {
+      if (asks) v = c.constrain(v, "x");
+      return c.constrain(ops::add(v, v), "y");
+    });
+    const Partitioned p = c.run({y}, {"x"});
     std::int64_t bytes = 0;
     for (const CollectiveCause& cause : p.collectives) {
       EXPECT_EQ(cause.in_while, asks);

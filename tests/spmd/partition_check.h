@@ -8,6 +8,7 @@
 #include "work_check.h"
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -51,6 +52,19 @@ class Case {
     Partitioned p = partition(program, ref(), options);
     verify(*p.program, "partition");
     return p;
+  }
+  /// x after as many turns of `turn` as the number n says.
+  Value repeated(Value x, Value n, const std::function<Value(Value)>& turn) {
+    Builder test("test"), body("turn");
+    test.input(x.type());
+    const Value left = test.input(n.type());
+    const ProgramPtr goes_on =
+        test.finish(Values{ops::gt(left, ops::scalar(test, DType::int32, 0))});
+    const Value carry = body.input(x.type()), count = body.input(n.type());
+    const Value next = turn(carry);
+    const ProgramPtr once =
+        body.finish(Values{next, ops::sub(count, ops::scalar(body, DType::int32, 1))});
+    return ops::while_(goes_on, once, Values{}, Values{}, Values{x, n})[0];
   }
   MeshRef ref() const { return MeshRef(DeviceMesh{shape, {}}); }
 

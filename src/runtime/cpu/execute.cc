@@ -108,10 +108,6 @@ void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coor
   }
 }
 
-}  // namespace
-
-namespace {
-
 // An instance stands for the devices that have it in common; where other processes run some, for
 // those of this one.
 class ByInstance {
