@@ -176,7 +176,7 @@ std::vector<std::int64_t> integers(const A& a) {
   if (a.kind == A::integers) all = a.values.to_vector();
   if (a.kind == A::bytes && a.value_type.data && a.value_type->element == "i64") {
     all.resize(a.data.size() / sizeof(std::int64_t));
-    std::memcpy(all.data(), a.data.data(), all.size() * sizeof(std::int64_t));
+    if (!all.empty()) std::memcpy(all.data(), a.data.data(), all.size() * sizeof(std::int64_t));
   }
   return all;
 }
