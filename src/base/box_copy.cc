@@ -1,5 +1,8 @@
 #include "base/box_copy.h"
 
+#include "base/past_caches.h"
+
+#include <algorithm>
 #include <cstring>
 
 namespace tessera::inline v0 {
@@ -33,40 +36,27 @@ BoxCopy::BoxCopy(const Shape& extents, const Shape& from, const Shape& to,
   }
 }
 
-namespace {
-template <class T>
-void copy_line(const std::byte* from, std::byte* to, std::int64_t n, std::int64_t from_stride,
-               std::int64_t to_stride) {
-  for (std::int64_t i = 0; i < n; ++i)
-    std::memcpy(to + i * to_stride, from + i * from_stride, sizeof(T));
-}
-}  // namespace
-
-void BoxCopy::run(const std::byte* from, std::byte* to) const {
-  if (total_ == 0) return;
-  if (dims_.empty()) {
-    std::memcpy(to, from, static_cast<std::size_t>(run_));
-    return;
-  }
-  const std::size_t outer = dims_.size() - 1;
-  const Dim inner = dims_.back();
+// f(from, to, n, from_stride, to_stride) for n lines along the innermost dimension, from those
+// offsets on.
+template <class F>
+void BoxCopy::segments(std::int64_t begin, std::int64_t end, F&& f) const {
+  if (begin >= end) return;
+  const Dim inner = dims_.empty() ? Dim{1, 0, 0} : dims_.back();
+  const std::size_t outer = dims_.empty() ? 0 : dims_.size() - 1;
   InlineVector<std::int64_t, 8> at(outer, 0);
-  for (;;) {
-    if (run_ == 4)
-      copy_line<std::uint32_t>(from, to, inner.n, inner.from, inner.to);
-    else if (run_ == 8)
-      copy_line<std::uint64_t>(from, to, inner.n, inner.from, inner.to);
-    else if (run_ == 2)
-      copy_line<std::uint16_t>(from, to, inner.n, inner.from, inner.to);
-    else if (run_ == 1)
-      copy_line<std::uint8_t>(from, to, inner.n, inner.from, inner.to);
-    else
-      for (std::int64_t i = 0; i < inner.n; ++i)
-        std::memcpy(to + i * inner.to, from + i * inner.from, static_cast<std::size_t>(run_));
-    std::size_t d = outer;
-    for (;;) {
-      if (d == 0) return;
-      --d;
+  std::int64_t from = 0, to = 0, i = begin % inner.n;
+  std::int64_t row = begin / inner.n;
+  for (std::size_t d = outer; d-- > 0; row /= dims_[d].n) {
+    at[d] = row % dims_[d].n;
+    from += at[d] * dims_[d].from;
+    to += at[d] * dims_[d].to;
+  }
+  while (begin < end) {
+    const std::int64_t n = std::min(inner.n - i, end - begin);
+    f(from + i * inner.from, to + i * inner.to, n, inner.from, inner.to);
+    begin += n;
+    i = 0;
+    for (std::size_t d = outer; d-- > 0;) {
       from += dims_[d].from;
       to += dims_[d].to;
       if (++at[d] < dims_[d].n) break;
@@ -75,6 +65,64 @@ void BoxCopy::run(const std::byte* from, std::byte* to) const {
       at[d] = 0;
     }
   }
+}
+
+namespace {
+
+template <class T>
+void copy_elements(const std::byte* from, std::byte* to, std::int64_t n, std::int64_t from_stride,
+                   std::int64_t to_stride) {
+  for (std::int64_t i = 0; i < n; ++i)
+    std::memcpy(to + i * to_stride, from + i * from_stride, sizeof(T));
+}
+void copy_lines(std::int64_t bytes, const std::byte* from, std::byte* to, std::int64_t n,
+                std::int64_t from_stride, std::int64_t to_stride) {
+  switch (bytes) {
+    case 1: return copy_elements<std::uint8_t>(from, to, n, from_stride, to_stride);
+    case 2: return copy_elements<std::uint16_t>(from, to, n, from_stride, to_stride);
+    case 4: return copy_elements<std::uint32_t>(from, to, n, from_stride, to_stride);
+    case 8: return copy_elements<std::uint64_t>(from, to, n, from_stride, to_stride);
+    default:
+      for (std::int64_t i = 0; i < n; ++i)
+        std::memcpy(to + i * to_stride, from + i * from_stride, static_cast<std::size_t>(bytes));
+  }
+}
+
+// Shorter lines are copied box by box: going from one to the other would take longer than they do.
+constexpr std::int64_t kLongLine = 512;
+
+}  // namespace
+
+void BoxCopy::run(const std::byte* from, std::byte* to) const {
+  segments(0, lines(),
+           [&](std::int64_t f, std::int64_t t, std::int64_t n, std::int64_t from_stride,
+               std::int64_t to_stride) {
+             copy_lines(run_, from + f, to + t, n, from_stride, to_stride);
+           });
+}
+
+void BoxCopy::run(std::span<const Way> ways, std::int64_t begin, std::int64_t end,
+                  Stores stores) const {
+  if (run_ < kLongLine) {
+    for (const Way& way : ways)
+      segments(begin, end,
+               [&](std::int64_t from, std::int64_t to, std::int64_t n, std::int64_t from_stride,
+                   std::int64_t to_stride) {
+                 copy_lines(run_, way.from + from, way.to + to, n, from_stride, to_stride);
+               });
+    return;
+  }
+  const auto bytes = static_cast<std::size_t>(run_);
+  segments(begin, end,
+           [&](std::int64_t from, std::int64_t to, std::int64_t n, std::int64_t from_stride,
+               std::int64_t to_stride) {
+             for (std::int64_t i = 0; i < n; ++i, from += from_stride, to += to_stride)
+               for (const Way& way : ways)
+                 stores == Stores::past_caches
+                     ? copy_past_caches(way.to + to, way.from + from, bytes)
+                     : void(std::memcpy(way.to + to, way.from + from, bytes));
+           });
+  if (stores == Stores::past_caches) past_caches_done();
 }
 
 }  // namespace tessera::inline v0

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tessera::inline v0 {
@@ -18,11 +19,33 @@ class BoxCopy {
           std::int64_t element_bytes);
   void run(const std::byte* from, std::byte* to) const;
   std::int64_t bytes() const { return total_; }
+  bool operator==(const BoxCopy&) const = default;
+
+  /// The box is copied line by line; a line is of contiguous bytes in both blocks.
+  std::int64_t lines() const { return run_ ? total_ / run_ : 0; }
+  std::int64_t line_bytes() const { return run_; }
+  /// Whether lines that follow one another are apart in what is read, or written.
+  bool reads_apart() const { return !dims_.empty() && dims_.back().from != run_; }
+  bool writes_apart() const { return !dims_.empty() && dims_.back().to != run_; }
+
+  /// Where a box is copied from and to.
+  struct Way {
+    const std::byte* from;
+    std::byte* to;
+  };
+  enum class Stores { cached, past_caches };
+  /// The lines from `begin` to before `end` of the same box at several places: all of a line, then
+  /// all of the next, so that boxes side by side are read, or written, in the order of memory.
+  void run(std::span<const Way> ways, std::int64_t begin, std::int64_t end, Stores stores) const;
 
  private:
   struct Dim {
     std::int64_t n, from, to;
+    bool operator==(const Dim&) const = default;
   };
+  template <class F>
+  void segments(std::int64_t begin, std::int64_t end, F&& f) const;
+
   std::vector<Dim> dims_;  // outer to inner
   std::int64_t run_ = 0;   // contiguous bytes
   std::int64_t total_ = 0;

@@ -7,6 +7,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/buffer.h"
+#include "runtime/copies.h"
 #include "runtime/devices.h"
 #include "runtime/gathered_reads.h"
 #include "spmd/blocks.h"
@@ -237,10 +238,13 @@ const std::byte* own_bytes(const ArrayData& a, BufferPtr& hold) {
     fetch(a, blocks, of, hold->host_data());
     return hold->host_data();
   }
-  BoxCopy copy = blocks.gather();
+  const BoxCopy copy = blocks.gather();
+  std::vector<PlacedBox> copies;
   for (std::size_t b = 0; b < of.size(); ++b)
-    copy.run(of[b]->buffer->host_data() + of[b]->offset,
-             hold->host_data() + blocks.offset_of(static_cast<std::int64_t>(b)));
+    copies.push_back({copy,
+                      {of[b]->buffer->host_data() + of[b]->offset,
+                       hold->host_data() + blocks.offset_of(static_cast<std::int64_t>(b))}});
+  copy_all(std::move(copies));
   return hold->host_data();
 }
 

@@ -3,8 +3,8 @@
 #include "runtime/array_data.h"
 #include "runtime/backend.h"
 #include "runtime/buffer.h"
+#include "runtime/copies.h"
 #include "runtime/gathered_reads.h"
-#include "runtime/pool.h"
 #include "spmd/blocks.h"
 
 #include <algorithm>
@@ -121,9 +121,6 @@ bool is_run(const Box& box, const Box& block) {
   return true;
 }
 
-// Copies below this are not worth handing out.
-constexpr std::int64_t kParallelBytes = 1 << 18;
-
 // Blocks of one size, row-major, by whoever holds each.
 struct Source {
   Shape block;
@@ -158,17 +155,13 @@ Source source_of(const ArrayData& a, bool same_platform) {
 // new memory, straight from those that have pieces of it.
 std::vector<Shard> blocks_from(const Source& source, const Type& type, const spmd::Blocks& target,
                                const Layout& layout) {
-  struct Copy {
-    BoxCopy box;
-    const Shard* from;
-    std::int64_t from_offset, to_offset;
-  };
   const Shape& whole = type.shape;
   const std::int64_t element = size_of(type.dtype);
   const Shape from_strides = byte_strides(source.block, element),
               to_strides = byte_strides(target.block(), element);
   std::vector<Shard> blocks;
-  std::vector<Copy> copies;
+  std::vector<PlacedBox> copies;
+  std::vector<std::int64_t> places;  // of copies, in the new memory
   std::int64_t copied = 0;
   std::vector<bool> wanted(static_cast<std::size_t>(target.count()), layout.everywhere);
   for (const std::int64_t p : layout.here)
@@ -198,26 +191,21 @@ std::vector<Shard> blocks_from(const Source& source, const Type& type, const spm
     }
     for (const Piece& piece : pieces) {
       const Box from = box_of(piece.from, source.block, whole);
-      copies.push_back({BoxCopy(piece.box.extent, from_strides, to_strides, element),
-                        &source.holders[static_cast<std::size_t>(piece.from)],
-                        offset_in(piece.box, from, from_strides),
-                        copied + offset_in(piece.box, to, to_strides)});
+      const Shard& holder = source.holders[static_cast<std::size_t>(piece.from)];
+      copies.push_back(
+          {BoxCopy(piece.box.extent, from_strides, to_strides, element),
+           {holder.buffer->host_data() + holder.offset + offset_in(piece.box, from, from_strides),
+            nullptr}});
+      places.push_back(copied + offset_in(piece.box, to, to_strides));
     }
     blocks.push_back({nullptr, static_cast<std::size_t>(copied)});
     copied += target.block_bytes();
   }
   if (copies.empty()) return blocks;
   const BufferPtr memory = Buffer::allocate(static_cast<std::size_t>(copied));
-  const auto run = [&](std::int64_t i) {
-    const Copy& c = copies[static_cast<std::size_t>(i)];
-    c.box.run(c.from->buffer->host_data() + c.from->offset + c.from_offset,
-              memory->host_data() + c.to_offset);
-  };
-  const std::int64_t n = std::ssize(copies);
-  if (copied >= kParallelBytes)
-    parallel_for(n, run);
-  else
-    for (std::int64_t i = 0; i < n; ++i) run(i);
+  for (std::size_t i = 0; i < copies.size(); ++i)
+    copies[i].way.to = memory->host_data() + places[i];
+  copy_all(std::move(copies));
   for (std::size_t t = 0; t < blocks.size(); ++t)
     if (wanted[t] && !blocks[t].buffer) blocks[t].buffer = memory;
   return blocks;

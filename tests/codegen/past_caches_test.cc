@@ -1,9 +1,11 @@
 // Results that no cache holds go past them: the same values, wherever they lie.
+#include "codegen/kernel/kernel.h"
 #include "codegen/kernel/plan.h"
 #include "codegen/run.h"
 #include "ops/build.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace ts = tessera;
 namespace ops = tessera::ops;
@@ -90,4 +92,27 @@ TEST(PastCaches, RowsThatAreReducedFirst) {
       wrong += out[0].data<float>()[r * row + i] != from[i] * 3 + 1 - largest;
   }
   EXPECT_EQ(wrong, 0);
+}
+
+// What several devices write counts together. The functions are those of one device, so that this
+// holds whichever way is taken: the machine code that a program is compiled to is another one.
+TEST(PastCaches, TimesThatAProgramIsRun) {
+  const std::int64_t n = kMany / 4;
+  ts::Builder b;
+  ts::Value x = b.input({ts::f32, {n}});
+  const ts::ProgramPtr p = b.finish({{times_three(x), ops::gt(x, ops::full_like(x, 0))}});
+  const std::int64_t once = 1, four = 4;
+  const auto made = [] { return ts::codegen::kernel_stats(); };
+  const auto near = ts::codegen::compile_kernels({&p, 1}, {&once, 1})[0];
+  const auto before = made();
+  const auto far = ts::codegen::compile_kernels({&p, 1}, {&four, 1})[0];
+  EXPECT_EQ(made().from_memory, before.from_memory);  // a kernel of its own
+  const ts::HostArray in = counting({n});
+  for (bool at_end : {false, true}) {
+    const auto a = run::fenced(*near, *p, {{in}}, at_end),
+               c = run::fenced(*far, *p, {{in}}, at_end);
+    for (std::size_t i = 0; i < 2; ++i)
+      EXPECT_EQ(std::memcmp(a[i].bytes, c[i].bytes, static_cast<std::size_t>(a[i].size_bytes())),
+                0);
+  }
 }

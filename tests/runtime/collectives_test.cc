@@ -115,6 +115,24 @@ TEST_P(OnDevices, Groups) {
     return ts::Values{ops::all_to_all(x[0], {"i"}, n(), 0, 1, true, pairs)};
   });
 }
+// Copies of many MB are made together, in the order of memory: of all, and of groups.
+TEST_P(OnDevices, LargeCopies) {
+  if (n() != 4) return;
+  const ts::IntLists pairs{{2, 0}, {3, 1}};
+  for (const auto& [split, concat] : {std::pair{0, 1}, {1, 0}, {1, 2}}) {
+    const ts::Shape block{128, 256, 9};
+    for (const ts::IntLists& groups : {ts::IntLists{}, pairs})
+      check(block, "i", [&](ts::Builder&, ts::Values x) {
+        return ts::Values{ops::all_to_all(x[0], {"i"}, n(), split, concat, true, groups)};
+      });
+  }
+  check({300, 900}, "", [&](ts::Builder&, ts::Values x) {
+    return ts::Values{ops::all_gather(x[0], {"i"}, n(), 1, true)};
+  });
+  check({600, 900}, "i", [&](ts::Builder&, ts::Values x) {
+    return ts::Values{ops::all_gather(x[0], {"i"}, n(), 1, true, pairs)};
+  });
+}
 // The normalisation of a data-parallel step: uniform values feed varying ones and the other way
 // round.
 TEST_P(OnDevices, MixesUniformAndVaryingValues) {

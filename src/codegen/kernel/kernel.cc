@@ -72,10 +72,10 @@ std::string compile(const Program& p, const KernelPlan& plan,
   return object;
 }
 
-bool results_exceed_caches(const Program& p) {
+bool results_exceed_caches(const Program& p, std::int64_t times) {
   std::int64_t bytes = 0;
   for (Var v : p.outputs) bytes += p.type(v).bytes();
-  return bytes >= kPastCachesFrom;
+  return bytes >= (kPastCachesFrom + times - 1) / times;
 }
 
 std::string name_of(const Program& p) {
@@ -154,7 +154,8 @@ std::shared_ptr<const Routine> make_routine(const Program& p, const MachinePtr& 
 
 }  // namespace
 
-std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const ProgramPtr> kernels) {
+std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const ProgramPtr> kernels,
+                                                            std::span<const std::int64_t> times) {
   const Inside inside;
   struct Job {
     Canonical canonical;
@@ -168,7 +169,8 @@ std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const Prog
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     Canonical c = canonical_kernel(kernels[i]);
     lengths[i] = c.length;
-    const Form form{c.length != 0, results_exceed_caches(*kernels[i])};
+    const Form form{c.length != 0,
+                    results_exceed_caches(*kernels[i], times.empty() ? 1 : times[i])};
     std::string key = (form.any_length ? "n" : "s") + std::string(form.past_caches ? "p" : "c") +
                       kernel_key(*c.program);
     Locked lock(cache().mutex);

@@ -4,6 +4,7 @@
 #include "ir/program.h"
 #include "ir/routine.h"
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,8 +14,11 @@ namespace tessera::inline v0::codegen {
 /// One routine a program. Each program holds emitted (and view) ops only, and is compiled as a
 /// single pass over memory where that is possible: inputs and outputs are dense row-major buffers.
 /// Equal programs are compiled once; programs that are new to the process and to the disk cache are
-/// batched into modules and compiled on all cores. Thread-safe.
-std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const ProgramPtr> kernels);
+/// batched into modules and compiled on all cores. Thread-safe. `times`, where given: by program, how
+/// often it writes results before somebody reads them, once a device; together they decide whether
+/// results go past the caches.
+std::vector<std::shared_ptr<const Routine>> compile_kernels(
+    std::span<const ProgramPtr> kernels, std::span<const std::int64_t> times = {});
 
 /// Whether the kernel compiler takes this equation.
 bool is_emitted(const Equation& eqn);

@@ -21,8 +21,19 @@ std::string to_string(const std::set<int>& processes) {
 void compile_pending(PlanContext& ctx) {
   if (ctx.kernels.empty()) return;
   std::vector<ProgramPtr> programs;
-  for (const PendingKernel& k : ctx.kernels) programs.push_back(k.program);
-  std::vector<std::shared_ptr<const Routine>> routines = codegen::compile_kernels(programs);
+  std::vector<std::int64_t> times;
+  const Together& all = ctx.options.together;
+  const std::int64_t most = all.count > 1 ? all.devices : ctx.instances(~Mask{0});
+  for (const PendingKernel& k : ctx.kernels) {
+    programs.push_back(k.program);
+    // Nobody reads what the call returns before all devices have written theirs.
+    const Step& step = k.draft->steps[k.step];
+    const bool returned = std::all_of(step.outputs.begin(), step.outputs.end(), [&](const Ref& r) {
+      return k.draft->tape->slots[static_cast<std::size_t>(r.slot)].space == Space::result;
+    });
+    times.push_back(returned ? std::min(ctx.instances(step.mask), most) : 1);
+  }
+  std::vector<std::shared_ptr<const Routine>> routines = codegen::compile_kernels(programs, times);
   for (std::size_t i = 0; i < routines.size(); ++i) {
     Step& step = ctx.kernels[i].draft->steps[ctx.kernels[i].step];
     step.routine = routines[i];

@@ -4,9 +4,9 @@
 // process lays out what its own operands come to, where the tree of sums has that; and of a large
 // one that all of them want each makes a part, and hands it round: so nobody reads all operands.
 #include "base/hash.h"
+#include "base/past_caches.h"
 #include "distributed/processes.h"
 #include "runtime/cpu/collective_work.h"
-#include "runtime/cpu/past_caches.h"
 #include "runtime/profiler.h"
 
 #include <algorithm>
@@ -234,6 +234,7 @@ class Exchanges {
       std::byte* const to = work.result(r) + theirs.begin * e;
       large ? copy_past_caches(to, from, bytes) : void(std::memcpy(to, from, bytes));
     }
+    if (large) past_caches_done();
   }
   void take(Exchanged& parts, const CollectiveWork& work) {
     const Laid laid = parts.all();

@@ -1,6 +1,7 @@
 // One collective of a tape, result by result.
 #pragma once
 
+#include "runtime/copies.h"
 #include "runtime/cpu/execute.h"
 
 #include <span>
@@ -55,6 +56,10 @@ struct CollectiveWork {
   /// Pieces of one result that different workers may make.
   std::int64_t tasks_each() const;
   void run(std::int64_t result, std::int64_t task) const;
+  /// Whether the results are copies of parts of operands that are large enough to be made together,
+  /// in the order of memory; and those copies.
+  bool copies_parts() const;
+  void add_copies(std::vector<PlacedBox>& copies) const;
   /// Where the elements of a result are.
   std::byte* result(std::int64_t result) const;
 

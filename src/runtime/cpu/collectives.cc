@@ -15,7 +15,8 @@ using namespace tapes;
 
 namespace {
 
-constexpr std::int64_t kChunk = 1 << 16;  // elements of a reduction that are one task
+constexpr std::int64_t kChunk = 1 << 16;        // elements of a reduction that are one task
+constexpr std::int64_t kLargeCopies = 1 << 22;  // bytes of results
 
 Reduction reduction_of(Combiner how) {
   switch (how) {
@@ -176,6 +177,38 @@ std::int64_t CollectiveWork::tasks_each() const {
   }
 }
 
+bool CollectiveWork::copies_parts() const {
+  const Collective& c = col();
+  if (c.exchange != Exchange::all_to_all && c.exchange != Exchange::gather) return false;
+  const std::int64_t each = c.exchange == Exchange::gather ? c.members() * c.outer * c.run : count;
+  return results() * each * size_of(c.dtype) >= kLargeCopies;
+}
+
+void CollectiveWork::add_copies(std::vector<PlacedBox>& copies) const {
+  const Collective& col = this->col();
+  const std::int64_t e = size_of(col.dtype);
+  const bool gather = col.exchange == Exchange::gather;
+  for (std::int64_t result = 0, n = results(); result < n; ++result) {
+    const Coords c = coords(result);
+    const std::int64_t me = self(c);
+    const int group = col.group_of(me);
+    const std::int64_t members = col.members(group);
+    std::byte* const out = address(*tape, *frame, 0, step->outputs[0], c);
+    const std::int64_t some = col.outer == 1 ? count : col.run, bytes = col.run * e;
+    const BoxCopy box =
+        gather ? BoxCopy(Shape{col.outer, some}, Shape{bytes, e}, Shape{members * bytes, e}, e)
+               : col.box;
+    for (std::int64_t j = 0; j < members; ++j) {
+      const std::byte* const in = operand(c, col.member(group, j));
+      if (gather)
+        copies.push_back({box, {in, out + j * bytes + begin * e}});
+      else
+        copies.push_back(
+            {box, {in + col.position_of(me) * col.from_chunk, out + j * col.to_chunk}});
+    }
+  }
+}
+
 void CollectiveWork::run(std::int64_t result, std::int64_t task) const {
   const Collective& col = this->col();
   const Coords c = coords(result);
@@ -230,7 +263,20 @@ void CollectiveWork::run(std::int64_t result, std::int64_t task) const {
   }
 }
 
-void run_here(std::span<const CollectiveWork> all, bool spread) {
+void run_here(std::span<const CollectiveWork> given, bool spread) {
+  InlineVector<CollectiveWork, 8> all;
+  std::vector<PlacedBox> copies;
+  for (const CollectiveWork& w : given) {
+    if (!w.copies_parts()) {
+      all.push_back(w);
+      continue;
+    }
+    profiler::Scope scope(w.step->name, "collective", profiler::kCollectives);
+    w.add_copies(copies);
+    copy_all(std::move(copies), spread);
+    copies.clear();
+  }
+  if (all.empty()) return;
   if (!spread || worker_count() == 1) {
     for (const CollectiveWork& w : all) {
       profiler::Scope scope(w.step->name, "collective", profiler::kCollectives);
