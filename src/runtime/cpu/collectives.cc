@@ -179,29 +179,47 @@ std::int64_t CollectiveWork::tasks_each() const {
 
 bool CollectiveWork::copies_parts() const {
   const Collective& c = col();
-  if (c.exchange != Exchange::all_to_all && c.exchange != Exchange::gather) return false;
-  const std::int64_t each = c.exchange == Exchange::gather ? c.members() * c.outer * c.run : count;
+  std::int64_t each = count;
+  switch (c.exchange) {
+    case Exchange::none:
+    case Exchange::combine:
+    case Exchange::combine_scatter: return false;
+    case Exchange::gather: each = c.members() * c.outer * c.run; break;
+    case Exchange::all_to_all:
+    case Exchange::permute:
+    case Exchange::broadcast: break;
+  }
   return results() * each * size_of(c.dtype) >= kLargeCopies;
 }
 
 void CollectiveWork::add_copies(std::vector<PlacedBox>& copies) const {
   const Collective& col = this->col();
-  const std::int64_t e = size_of(col.dtype);
-  const bool gather = col.exchange == Exchange::gather;
+  const std::int64_t e = size_of(col.dtype), offset = begin * e;
+  const bool gather = col.exchange == Exchange::gather,
+             exchange = col.exchange == Exchange::all_to_all;
+  const std::int64_t bytes = col.run * e;  // of a row that is gathered
   for (std::int64_t result = 0, n = results(); result < n; ++result) {
     const Coords c = coords(result);
     const std::int64_t me = self(c);
     const int group = col.group_of(me);
     const std::int64_t members = col.members(group);
     std::byte* const out = address(*tape, *frame, 0, step->outputs[0], c);
-    const std::int64_t some = col.outer == 1 ? count : col.run, bytes = col.run * e;
-    const BoxCopy box =
-        gather ? BoxCopy(Shape{col.outer, some}, Shape{bytes, e}, Shape{members * bytes, e}, e)
-               : col.box;
+    if (!gather && !exchange) {
+      const std::int64_t from = col.source.at(me);
+      if (from >= 0)
+        copies.push_back(
+            {BoxCopy(Shape{count}, Shape{e}, Shape{e}, e), {operand(c, from), out + offset}});
+      else if (count)
+        std::memset(out + offset, 0, static_cast<std::size_t>(count * e));
+      continue;
+    }
+    const BoxCopy box = exchange ? col.box
+                                 : BoxCopy(Shape{col.outer, col.outer == 1 ? count : col.run},
+                                           Shape{bytes, e}, Shape{members * bytes, e}, e);
     for (std::int64_t j = 0; j < members; ++j) {
       const std::byte* const in = operand(c, col.member(group, j));
       if (gather)
-        copies.push_back({box, {in, out + j * bytes + begin * e}});
+        copies.push_back({box, {in, out + j * bytes + offset}});
       else
         copies.push_back(
             {box, {in + col.position_of(me) * col.from_chunk, out + j * col.to_chunk}});
