@@ -3,13 +3,11 @@
 // next block to be factored comes first and factors it, while the others update the rest: only the first
 // block is waited for. The blocks follow from the shape alone, so the bits do not depend on how many
 // threads there are. (Golub and Van Loan, Matrix Computations, 4th edition, 3.2.11, 3.4.7 and 4.2.9.)
-#include "codegen/calls/blas.h"
+#include "codegen/calls/factorisation_stages.h"
 #include "codegen/calls/lapack.h"
 #include "codegen/calls/level3.h"
-#include "codegen/calls/matrices.h"
 #include "codegen/calls/matrix_copy.h"
 
-#include <atomic>
 #include <numeric>
 
 namespace tessera::inline v0::codegen {
@@ -17,52 +15,10 @@ namespace {
 
 constexpr std::int64_t kCholeskyBlock = 128, kLuBlock = 64, kLuColumns = 128;
 
-// What has gone wrong with a matrix: it has elements that are not finite, or has no factor.
-class Flags {
- public:
-  Flags(ScratchPlan& scratch, std::int64_t count)
-      : at_(scratch.add(static_cast<std::size_t>(count) * sizeof(int))) {}
-  std::atomic_ref<int> operator()(const RoutineArgs& args, std::int64_t matrix) const {
-    return std::atomic_ref<int>(
-        reinterpret_cast<int*>(static_cast<char*>(args.scratch) + at_)[matrix]);
-  }
-
- private:
-  std::size_t at_;
-};
-
-std::int64_t parts_of(std::int64_t extent, std::int64_t block) {
-  return (extent + block - 1) / block;
-}
-
-// Calls run(T{}, args, matrix, part) for each part of each matrix, part after part.
-template <class F>
-Stage stage_of(const Matrices& x, std::int64_t parts, F run) {
-  Stage stage;
-  stage.tasks = x.count * parts;
-  stage.run = [run, parts, dtype = x.dtype](const RoutineArgs& args, std::int64_t begin,
-                                            std::int64_t end) {
-    const OneThread guard;
-    with_element(dtype, [&](auto tag) {
-      for (std::int64_t task = begin; task < end; ++task)
-        run(tag, args, task / parts, task % parts);
-    });
-  };
-  return stage;
-}
-
 // Rows from `first` to `last` of a column change places with their pivots'.
 template <class T>
 void swap_rows(T* column, const int* pivots, std::int64_t first, std::int64_t last) {
   for (std::int64_t k = first; k < last; ++k) std::swap(column[k], column[pivots[k]]);
-}
-
-std::shared_ptr<Routine> begun(const CallArgs& a, const Matrices& x, double cost) {
-  constexpr double kFlops = 4e10;
-  auto routine = std::make_shared<Routine>();
-  routine->name = a.op.name;
-  routine->seconds = 1e-5 + cost * x.flops() * static_cast<double>(x.count) / kFlops;
-  return routine;
 }
 
 }  // namespace
@@ -75,7 +31,7 @@ bool factored_in_blocks(const Matrices& x) {
 std::shared_ptr<const Routine> cholesky_in_blocks(const CallArgs& a, const Matrices& x) {
   const std::int64_t n = x.n, parts = parts_of(n, kCholeskyBlock);
   ScratchPlan scratch;
-  const Flags failed(scratch, x.count);
+  const Failures failed(scratch, x.count);
   auto routine = begun(a, x, 0.4);
   routine->stages.push_back(stage_of(
       x, 1,
@@ -153,7 +109,7 @@ std::shared_ptr<const Routine> cholesky_in_blocks(const CallArgs& a, const Matri
 std::shared_ptr<const Routine> lu_in_blocks(const CallArgs& a, const Matrices& x) {
   const std::int64_t m = x.m, n = x.n, few = x.few(), parts = parts_of(n, kLuColumns);
   ScratchPlan scratch;
-  const Flags failed(scratch, x.count);
+  const Failures failed(scratch, x.count);
   // By columns, where a pivot's column is one piece of memory.
   const std::size_t matrix_bytes = static_cast<std::size_t>(m * n) * size_of(x.dtype);
   const std::size_t work = scratch.add(matrix_bytes * static_cast<std::size_t>(x.count));
