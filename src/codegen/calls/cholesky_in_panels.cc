@@ -59,7 +59,8 @@ template <class T>
 void pack_triangle(const T* x, std::int64_t n, std::int64_t rows, T* block) {
   using P = Panels<T>;
   each_panel(block, rows, [&](T* panel, std::int64_t first, std::int64_t height) {
-    P::pack(x + first * n, n, height, first, panel);
+    P::pack_rows(x + first * n, n, height, first, panel);
+    std::fill(panel + first * P::kRows, panel + (first + P::kRows) * P::kRows, T(0));
     for (std::int64_t r = 0; r < P::kRows; ++r) {
       T* to = panel + first * P::kRows + r;
       for (std::int64_t c = 0; r < height && c <= r; ++c)
@@ -73,7 +74,7 @@ template <class T>
 void unpack_triangle(const T* block, std::int64_t rows, T* x, std::int64_t n) {
   using P = Panels<T>;
   each_panel(block, rows, [&](const T* panel, std::int64_t first, std::int64_t height) {
-    P::unpack(panel, height, first, x + first * n, n);
+    P::unpack_rows(panel, height, first, x + first * n, n);
     for (std::int64_t r = 0; r < height; ++r) {
       T* to = x + (first + r) * n;
       for (std::int64_t c = 0; c <= r; ++c) to[first + c] = panel[(first + c) * P::kRows + r];
@@ -114,7 +115,7 @@ std::shared_ptr<const Routine> routine_for(const CallArgs& a, const Matrices& x)
     T* block = packed.block(args, i, row, column);
     if (row == column) return pack_triangle(from, n, packed.rows(row), block);
     each_panel(block, packed.rows(row), [&](T* panel, std::int64_t first, std::int64_t rows) {
-      P::pack(from + first * n, n, rows, P::kBlock, panel);
+      P::pack_rows(from + first * n, n, rows, P::kBlock, panel);
     });
     T* above = result<T>(args, 0, i, n * n) + column * P::kBlock * n + row * P::kBlock;
     for (std::int64_t r = 0; r < P::kBlock; ++r)
@@ -129,9 +130,9 @@ std::shared_ptr<const Routine> routine_for(const CallArgs& a, const Matrices& x)
       if (task == 0) return unpack_diagonal(args, i, k);
       const std::int64_t row = behind + (task - 1) * P::kRows;
       T* panel = packed.block(args, i, row / P::kBlock, k) + row % P::kBlock / P::kRows * P::kPanel;
-      P::solve(packed.block(args, i, k, k), packed.inverses(args, i, k), panel);
-      P::unpack(panel, std::min(P::kRows, n - row), P::kBlock,
-                result<T>(args, 0, i, n * n) + row * n + k * P::kBlock, n);
+      P::solve(packed.block(args, i, k, k), packed.inverses(args, i, k), P::kBlock, panel);
+      P::unpack_rows(panel, std::min(P::kRows, n - row), P::kBlock,
+                     result<T>(args, 0, i, n * n) + row * n + k * P::kBlock, n);
     });
     stage(packed.blocks(parts - k - 1),
           [=](const RoutineArgs& args, std::int64_t i, std::int64_t task) {
@@ -142,7 +143,7 @@ std::shared_ptr<const Routine> routine_for(const CallArgs& a, const Matrices& x)
             each_panel(packed.block(args, i, row, column), packed.rows(row),
                        [&](T* panel, std::int64_t first, std::int64_t) {
                          P::subtract_product(left + first / P::kRows * P::kPanel,
-                                             packed.block(args, i, column, k),
+                                             packed.block(args, i, column, k), P::kBlock,
                                              row == column ? first + P::kRows : P::kBlock, panel);
                        });
             if (task == 0) factor(args, i, k + 1);

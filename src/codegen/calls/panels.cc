@@ -1,5 +1,6 @@
 #include "codegen/calls/panels.h"
 
+#include "codegen/calls/squares.h"
 #include "codegen/kernel/isa.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 // 16 sums under way, for 10 loads; the 16 registers of other processors have room for 4.
 template <class T, int bytes>
 struct Tile {
-  typedef T Vector __attribute__((vector_size(bytes), may_alias));
+  typedef T Vector __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
   static constexpr int kLanes = bytes / static_cast<int>(sizeof(T)), kRows = 2 * kLanes,
                        kColumns = bytes == 64 ? 8 : 4;
   static constexpr std::int64_t kStep = Panels<T>::kRows;  // from column to column
@@ -24,20 +25,20 @@ struct Tile {
   INLINE static const Vector& at(const T* x) { return *reinterpret_cast<const Vector*>(x); }
   INLINE static Vector& at(T* x) { return *reinterpret_cast<Vector*>(x); }
 
-  INLINE void load(const T* x) {
+  INLINE void load(const T* x, std::int64_t leading = kStep) {
 #pragma GCC unroll 8
     for (int i = 0; i < kColumns; ++i) {
-      low[i] = at(x + i * kStep);
-      high[i] = at(x + i * kStep + kLanes);
+      low[i] = at(x + i * leading);
+      high[i] = at(x + i * leading + kLanes);
     }
   }
-  INLINE void store(T* x) const {
+  INLINE void store(T* x, std::int64_t leading = kStep) const {
 #pragma GCC unroll 8
-    for (int i = 0; i < kColumns; ++i) store(x, i);
+    for (int i = 0; i < kColumns; ++i) store_column(x + i * leading, i);
   }
-  INLINE void store(T* x, int i) const {
-    at(x + i * kStep) = low[i];
-    at(x + i * kStep + kLanes) = high[i];
+  INLINE void store_column(T* x, int i) const {
+    at(x) = low[i];
+    at(x + kLanes) = high[i];
   }
   // Less `count` columns of `left` times the rows of `right` that the columns are.
   INLINE void subtract(const T* left, const T* right, std::int64_t count) {
@@ -72,15 +73,16 @@ INLINE T* row_of(T* block, std::int64_t row) {
 }
 
 template <class T, int bytes>
-INLINE void subtract_product_as(const T* left, const T* right, std::int64_t columns, T* panel) {
+INLINE void subtract_product_as(const T* left, const T* right, std::int64_t depth,
+                                std::int64_t width, T* x, std::int64_t leading) {
   using Q = Tile<T, bytes>;
-  for (std::int64_t c = 0; c < columns; c += Q::kColumns)
+  for (std::int64_t c = 0; c < width; c += Q::kColumns)
     for (std::int64_t r = 0; r < Panels<T>::kRows; r += Q::kRows) {
       Q tile;
-      T* to = panel + c * Q::kStep + r;
-      tile.load(to);
-      tile.subtract(left + r, row_of(right, c), Panels<T>::kBlock);
-      tile.store(to);
+      T* to = x + c * leading + r;
+      tile.load(to, leading);
+      tile.subtract(left + r, row_of(right, c), depth);
+      tile.store(to, leading);
     }
 }
 
@@ -100,9 +102,9 @@ INLINE void solve_columns(T* rows, const T* factor, std::int64_t c, const T* inv
 }
 
 template <class T, int bytes>
-INLINE void solve_as(const T* factor, const T* inverses, T* panel) {
+INLINE void solve_as(const T* factor, const T* inverses, std::int64_t size, T* panel) {
   using Q = Tile<T, bytes>;
-  for (std::int64_t c = 0; c < Panels<T>::kBlock; c += Q::kColumns)
+  for (std::int64_t c = 0; c < size; c += Q::kColumns)
     for (std::int64_t r = 0; r < Panels<T>::kRows; r += Q::kRows)
       solve_columns<T, bytes>(panel + r, factor, c, inverses);
 }
@@ -120,13 +122,13 @@ INLINE bool factor_as(T* block, std::int64_t size, T* inverses) {
 #pragma GCC unroll 8
     for (int i = 0; i < Q::kColumns; ++i) {
       tile.eliminate(diagonal, i);
-      tile.store(rows + c * Q::kStep, i);
+      tile.store_column(rows + (c + i) * Q::kStep, i);
       const T pivot = diagonal[i * Q::kStep + i];
       if (!(pivot > 0 && pivot <= std::numeric_limits<T>::max())) return false;
       const T root = std::sqrt(pivot);
       inverses[c + i] = 1 / root;
       tile.scale(i, inverses[c + i]);
-      tile.store(rows + c * Q::kStep, i);
+      tile.store_column(rows + (c + i) * Q::kStep, i);
       diagonal[i * Q::kStep + i] = root;
     }
     for (std::int64_t r = first + Q::kRows; r < size; r += Q::kRows)
@@ -135,72 +137,26 @@ INLINE bool factor_as(T* block, std::int64_t size, T* inverses) {
   return true;
 }
 
-// Squares of 16 bytes turn in registers. `rows` and `columns` are multiples of kSquare.
-template <class T>
-struct Square;
-template <>
-struct Square<float> {
-  static constexpr std::int64_t kSquare = 4;
-  typedef float Vector __attribute__((vector_size(16), aligned(4), may_alias));
-  INLINE static void turn(const float* x, std::int64_t from, float* to, std::int64_t step) {
-    typedef float Whole __attribute__((vector_size(16)));
-    auto row = [&](std::int64_t i) -> Whole {
-      return *reinterpret_cast<const Vector*>(x + i * from);
-    };
-    const Whole a = row(0), b = row(1), c = row(2), d = row(3);
-    const Whole ab = __builtin_shufflevector(a, b, 0, 4, 1, 5),
-                cd = __builtin_shufflevector(c, d, 0, 4, 1, 5),
-                ab2 = __builtin_shufflevector(a, b, 2, 6, 3, 7),
-                cd2 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-    auto column = [&](std::int64_t i, Whole v) { *reinterpret_cast<Vector*>(to + i * step) = v; };
-    column(0, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
-    column(1, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
-    column(2, __builtin_shufflevector(ab2, cd2, 0, 1, 4, 5));
-    column(3, __builtin_shufflevector(ab2, cd2, 2, 3, 6, 7));
-  }
-};
-template <>
-struct Square<double> {
-  static constexpr std::int64_t kSquare = 2;
-  INLINE static void turn(const double* x, std::int64_t from, double* to, std::int64_t step) {
-    const double a = x[0], b = x[1], c = x[from], d = x[from + 1];
-    to[0] = a, to[1] = c, to[step] = b, to[step + 1] = d;
-  }
-};
-
-// to(j, i) = x(i, j), i below `rows` and j below `columns`.
-template <class T>
-INLINE void turn(const T* x, std::int64_t from, std::int64_t rows, std::int64_t columns, T* to,
-                 std::int64_t step) {
-  constexpr std::int64_t k = Square<T>::kSquare;
-  const std::int64_t whole_rows = rows / k * k, whole_columns = columns / k * k;
-  for (std::int64_t i = 0; i < whole_rows; i += k)
-    for (std::int64_t j = 0; j < whole_columns; j += k)
-      Square<T>::turn(x + i * from + j, from, to + j * step + i, step);
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = i < whole_rows ? whole_columns : 0; j < columns; ++j)
-      to[j * step + i] = x[i * from + j];
-}
-
 #undef INLINE
 
 // One name for the functions that are compiled for a processor.
 template <class T>
 struct Kernels {
-  void (*subtract_product)(const T*, const T*, std::int64_t, T*);
+  void (*subtract_product)(const T*, const T*, std::int64_t, std::int64_t, T*, std::int64_t);
   bool (*factor)(T*, std::int64_t, T*);
-  void (*solve)(const T*, const T*, T*);
+  void (*solve)(const T*, const T*, std::int64_t, T*);
 };
-#define FOR_TYPE(T, processor, bytes, features)                                                   \
-  features void subtract_product_##processor(const T* left, const T* right, std::int64_t columns, \
-                                             T* panel) {                                          \
-    subtract_product_as<T, bytes>(left, right, columns, panel);                                   \
-  }                                                                                               \
-  features bool factor_##processor(T* block, std::int64_t size, T* inverses) {                    \
-    return factor_as<T, bytes>(block, size, inverses);                                            \
-  }                                                                                               \
-  features void solve_##processor(const T* factor, const T* inverses, T* panel) {                 \
-    solve_as<T, bytes>(factor, inverses, panel);                                                  \
+#define FOR_TYPE(T, processor, bytes, features)                                                 \
+  features void subtract_product_##processor(const T* left, const T* right, std::int64_t depth, \
+                                             std::int64_t width, T* x, std::int64_t leading) {  \
+    subtract_product_as<T, bytes>(left, right, depth, width, x, leading);                       \
+  }                                                                                             \
+  features bool factor_##processor(T* block, std::int64_t size, T* inverses) {                  \
+    return factor_as<T, bytes>(block, size, inverses);                                          \
+  }                                                                                             \
+  features void solve_##processor(const T* factor, const T* inverses, std::int64_t size,        \
+                                  T* panel) {                                                   \
+    solve_as<T, bytes>(factor, inverses, size, panel);                                          \
   }
 #define FOR_PROCESSOR(processor, bytes, features)                                           \
   FOR_TYPE(float, processor, bytes, features)                                               \
@@ -228,27 +184,51 @@ const Kernels<T>& kernels() {
 }  // namespace
 
 template <class T>
-void Panels<T>::pack(const T* x, std::int64_t leading, std::int64_t rows, std::int64_t columns,
-                     T* panel) {
-  if (rows < kRows || columns < kBlock) std::fill(panel, panel + kPanel, T(0));
-  turn(x, leading, rows, columns, panel, kRows);
+void Panels<T>::clear_behind(std::int64_t columns, T* panel) {
+  std::fill(panel + columns * kRows, panel + (columns + 7) / 8 * 8 * kRows, T(0));
 }
 template <class T>
-void Panels<T>::unpack(const T* panel, std::int64_t rows, std::int64_t columns, T* x,
-                       std::int64_t leading) {
-  turn(panel, kRows, columns, rows, x, leading);
+void Panels<T>::pack_rows(const T* x, std::int64_t leading, std::int64_t rows, std::int64_t columns,
+                          T* panel) {
+  if (rows < kRows) std::fill(panel, panel + columns * kRows, T(0));
+  turn_squares(x, rows, columns, leading, panel, kRows);
+  clear_behind(columns, panel);
 }
 template <class T>
-void Panels<T>::subtract_product(const T* left, const T* right, std::int64_t columns, T* panel) {
-  kernels<T>().subtract_product(left, right, columns, panel);
+void Panels<T>::pack_columns(const T* x, std::int64_t leading, std::int64_t rows,
+                             std::int64_t columns, T* panel) {
+  for (std::int64_t c = 0; c < columns; ++c) {
+    T* to = panel + c * kRows;
+    if (rows == kRows)
+      std::copy(x + c * leading, x + c * leading + kRows, to);
+    else
+      std::fill(std::copy(x + c * leading, x + c * leading + rows, to), to + kRows, T(0));
+  }
+  clear_behind(columns, panel);
+}
+template <class T>
+void Panels<T>::unpack_rows(const T* panel, std::int64_t rows, std::int64_t columns, T* x,
+                            std::int64_t leading) {
+  turn_squares(panel, columns, rows, kRows, x, leading);
+}
+template <class T>
+void Panels<T>::unpack_columns(const T* panel, std::int64_t rows, std::int64_t columns, T* x,
+                               std::int64_t leading) {
+  for (std::int64_t c = 0; c < columns; ++c)
+    std::copy(panel + c * kRows, panel + c * kRows + rows, x + c * leading);
+}
+template <class T>
+void Panels<T>::subtract_product(const T* left, const T* right, std::int64_t depth,
+                                 std::int64_t width, T* x, std::int64_t leading) {
+  kernels<T>().subtract_product(left, right, depth, width, x, leading);
 }
 template <class T>
 bool Panels<T>::factor(T* block, std::int64_t size, T* inverses) {
   return kernels<T>().factor(block, size, inverses);
 }
 template <class T>
-void Panels<T>::solve(const T* factor, const T* inverses, T* panel) {
-  kernels<T>().solve(factor, inverses, panel);
+void Panels<T>::solve(const T* factor, const T* inverses, std::int64_t size, T* panel) {
+  kernels<T>().solve(factor, inverses, size, panel);
 }
 
 template struct Panels<float>;
