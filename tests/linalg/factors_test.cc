@@ -154,6 +154,42 @@ TEST(FactorsInBlocks, AreFactors) {
     }
 }
 
+// Whole numbers and halves, and powers of two on the diagonals: no operation rounds, in whatever order.
+Array small_integers(std::mt19937& random, ts::DType d, const ts::Shape& shape) {
+  return ts::clip(ts::round(drawn(random, ts::f32, shape)), -1.0, 1.0).astype(d);
+}
+Array ones_and_twos(std::int64_t n, ts::DType d) {
+  return ts::diag(1 + ts::remainder(ts::arange(n), 2)).astype(d);
+}
+TEST(FactorsInBlocks, ExactFactors) {
+  std::mt19937 random(13);
+  for (ts::DType d : kAll)
+    for (const std::int64_t n : {384, 385, 415, 512}) {
+      const Array l = ts::tril(small_integers(random, d, {2, n, n}), -1) + ones_and_twos(n, d);
+      const Array x = ts::matmul(l, adjoint(l));
+      expect_near(L::cholesky(x), l, 0);
+      const Array above = ts::triu(ts::full({n, n}, kNan), 1).astype(d);  // is not read
+      expect_near(L::cholesky(ts::tril(x) + above, {.symmetrize = false}), l, 0);
+    }
+}
+// The pivots stand where they are wanted, twice as large as what is below them.
+TEST(FactorsInBlocks, ExactTriangles) {
+  std::mt19937 random(14);
+  for (ts::DType d : kAll)
+    for (const ts::Shape& shape : {ts::Shape{384, 500}, {519, 390}, {2, 401, 401}, {448, 448}}) {
+      const std::int64_t m = shape[shape.size() - 2], n = shape.back(), few = std::min(m, n);
+      ts::Shape left = shape, right = shape;
+      left.back() = right[right.size() - 2] = few;
+      const Array l = ts::tril(small_integers(random, d, left), -1) / 2 + ts::eye(m, few).astype(d),
+                  u = ts::triu(small_integers(random, d, right), 1) +
+                      ts::pad(ones_and_twos(few, d), {{0, 0}, {0, n - few}});
+      const L::LU f = L::lu(ts::matmul(l, u));
+      expect_near(f.p, ts::broadcast_to(ts::eye(m), f.p.shape()).astype(f.p.dtype()), 0);
+      expect_near(f.l, l, 0);
+      expect_near(f.u, u, 0);
+    }
+}
+
 // In the first block, in a later one and behind all that is divided by; no other matrix is spoilt.
 TEST(FactorsInBlocks, WhatIsNotFiniteOrNotDefiniteGivesNaN) {
   std::mt19937 random(10);
@@ -162,8 +198,12 @@ TEST(FactorsInBlocks, WhatIsNotFiniteOrNotDefiniteGivesNaN) {
   const Array nans = ts::full({n, n}, kNan).astype(ts::f64);
   for (std::int64_t at : {std::int64_t{3}, std::int64_t{200}, n - 1}) {
     const Array holed = good.at(0, at, at).set(kNan), negative = good.at(1, at, at).set(-1.0);
-    expect_near(L::cholesky(holed)[0], ts::tril(nans), 0);
-    expect_near(L::cholesky(holed)[1], L::cholesky(good)[1], 0);
+    for (const double bad : {kNan, std::numeric_limits<double>::infinity()})
+      for (const std::int64_t column : {at, at / 2}) {
+        const Array l = L::cholesky(good.at(0, at, column).set(bad), {.symmetrize = false});
+        expect_near(l[0], ts::tril(nans), 0);
+        expect_near(l[1], L::cholesky(good)[1], 0);
+      }
     expect_near(L::cholesky(negative)[1], ts::tril(nans), 0);
     expect_near(L::cholesky(negative)[0], L::cholesky(good)[0], 0);
     EXPECT_TRUE(std::isnan(compare::numbers(L::lu(holed).u[0])[0].real()));

@@ -43,7 +43,8 @@ std::shared_ptr<const Routine> routine(const CallArgs& a, const Matrices& x, dou
 // U = L^T is L by rows.
 std::shared_ptr<const Routine> cholesky(const CallArgs& a) {
   const Matrices x(a.inputs[0]);
-  if (factored_in_blocks(x)) return cholesky_in_blocks(a, x);
+  if (factored_in_blocks(x))
+    return is_complex(x.dtype) ? cholesky_in_blocks(a, x) : cholesky_in_panels(a, x);
   return routine(a, x, 0.4, [x]<class T>(T, const RoutineArgs& args, std::int64_t i) {
     const std::int64_t n = x.n;
     const T* from = operand<T>(args, 0, i, n * n);

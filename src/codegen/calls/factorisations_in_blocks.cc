@@ -1,15 +1,16 @@
-// Cholesky and LU of few large matrices, right-looking: a block of columns is factored by LAPACK, what
-// lies behind it is solved and updated by BLAS, block by block, each a task. The task that updates the
-// next block to be factored comes first and factors it, while the others update the rest: only the first
-// block is waited for. The blocks follow from the shape alone, so the bits do not depend on how many
-// threads there are. (Golub and Van Loan, Matrix Computations, 4th edition, 3.2.11, 3.4.7 and 4.2.9.)
-#include "codegen/calls/blas.h"
+// LU of few large matrices, and Cholesky of complex ones, right-looking: a block of columns is factored by
+// LAPACK, what lies behind it is solved and updated, block by block, each a task; by BLAS where it is
+// complex, and else in panels. The task that updates the next block to be factored comes first and
+// factors it, while the others update the rest: only the first block is waited for. The blocks follow
+// from the shape alone, so the bits do not depend on how many threads there are. (Golub and Van Loan,
+// Matrix Computations, 4th edition, 3.2.11, 3.4.7 and 4.2.9.)
+#include "codegen/calls/factorisation_stages.h"
 #include "codegen/calls/lapack.h"
 #include "codegen/calls/level3.h"
-#include "codegen/calls/matrices.h"
 #include "codegen/calls/matrix_copy.h"
+#include "codegen/calls/panels.h"
 
-#include <atomic>
+#include <cstring>
 #include <numeric>
 
 namespace tessera::inline v0::codegen {
@@ -17,52 +18,82 @@ namespace {
 
 constexpr std::int64_t kCholeskyBlock = 128, kLuBlock = 64, kLuColumns = 128;
 
-// What has gone wrong with a matrix: it has elements that are not finite, or has no factor.
-class Flags {
- public:
-  Flags(ScratchPlan& scratch, std::int64_t count)
-      : at_(scratch.add(static_cast<std::size_t>(count) * sizeof(int))) {}
-  std::atomic_ref<int> operator()(const RoutineArgs& args, std::int64_t matrix) const {
-    return std::atomic_ref<int>(
-        reinterpret_cast<int*>(static_cast<char*>(args.scratch) + at_)[matrix]);
+// Rows from `first` to `last` of some columns change places with their pivots'.
+template <class T>
+void swap_rows(T* x, std::int64_t columns, std::int64_t leading, const int* pivots,
+               std::int64_t first, std::int64_t last) {
+  T kept[kLuColumns];
+  const std::size_t bytes = static_cast<std::size_t>(columns) * sizeof(T);
+  for (std::int64_t k = first; k < last; ++k) {
+    if (pivots[k] == k) continue;
+    T *row = x + k * leading, *other = x + pivots[k] * leading;
+    std::memcpy(kept, row, bytes);
+    std::memcpy(row, other, bytes);
+    std::memcpy(other, kept, bytes);
   }
+}
 
- private:
-  std::size_t at_;
+// A block of columns that is factored, in two places: by rows in its matrix, and, of float and double, by
+// columns as LAPACK left it.
+template <class T>
+struct Factored {
+  const T *in_matrix, *by_columns;
+  std::int64_t rows, columns;
 };
 
-std::int64_t parts_of(std::int64_t extent, std::int64_t block) {
-  return (extent + block - 1) / block;
-}
-
-// Calls run(T{}, args, matrix, part) for each part of each matrix, part after part.
-template <class F>
-Stage stage_of(const Matrices& x, std::int64_t parts, F run) {
-  Stage stage;
-  stage.tasks = x.count * parts;
-  stage.run = [run, parts, dtype = x.dtype](const RoutineArgs& args, std::int64_t begin,
-                                            std::int64_t end) {
-    const OneThread guard;
-    with_element(dtype, [&](auto tag) {
-      for (std::int64_t task = begin; task < end; ++task)
-        run(tag, args, task / parts, task % parts);
-    });
-  };
-  return stage;
-}
-
-// Rows from `first` to `last` of a column change places with their pivots'.
+// What a task that updates columns of float or double works on.
 template <class T>
-void swap_rows(T* column, const int* pivots, std::int64_t first, std::int64_t last) {
-  for (std::int64_t k = first; k < last; ++k) std::swap(column[k], column[pivots[k]]);
-}
+struct Workspace {
+  T triangle[Panels<T>::kElements], solved[Panels<T>::kElements];
+};
 
-std::shared_ptr<Routine> begun(const CallArgs& a, const Matrices& x, double cost) {
-  constexpr double kFlops = 4e10;
-  auto routine = std::make_shared<Routine>();
-  routine->name = a.op.name;
-  routine->seconds = 1e-5 + cost * x.flops() * static_cast<double>(x.count) / kFlops;
-  return routine;
+// `x`, some columns of the factored rows, is solved: its first rows become those of U, and the others
+// lose the product of L with them.
+template <class T>
+void update_columns(const Factored<T>& f, std::int64_t leading, std::int64_t columns, T* x,
+                    Workspace<T>& work) {
+  using P = Panels<T>;
+  static_assert(kLuBlock <= P::kBlock && kLuColumns <= P::kBlock);
+  T ones[P::kBlock];
+  std::fill(ones, ones + P::kBlock, T(1));
+  // By rows, a row of the matrix is a column of its panels.
+  for (std::int64_t r = 0; r < f.columns; r += P::kRows)
+    P::pack_columns(f.by_columns + r, f.rows, std::min(P::kRows, f.columns - r), f.columns,
+                    work.triangle + r / P::kRows * P::kPanel);
+  for (std::int64_t c = 0; c < columns; c += P::kRows) {
+    T* solved = work.solved + c / P::kRows * P::kPanel;
+    const std::int64_t width = std::min(P::kRows, columns - c);
+    P::pack_columns(x + c, leading, width, f.columns, solved);
+    P::solve(work.triangle, ones, f.columns, solved);
+    P::unpack_columns(solved, width, f.columns, x + c, leading);
+  }
+  alignas(64) T lower[P::kPanel], edge[P::kRows * P::kRows];
+  for (std::int64_t r = f.columns; r < f.rows; r += P::kRows) {
+    const std::int64_t height = std::min(P::kRows, f.rows - r);
+    P::pack_columns(f.by_columns + r, f.rows, height, f.columns, lower);
+    for (std::int64_t c = 0; c < columns; c += P::kRows) {
+      const std::int64_t width = std::min(P::kRows, columns - c);
+      const T* solved = work.solved + c / P::kRows * P::kPanel;
+      T* to = x + r * leading + c;
+      if (width == P::kRows && height % 8 == 0) {
+        P::subtract_product(solved, lower, f.columns, height, to, leading);
+        continue;
+      }
+      P::pack_columns(to, leading, width, height, edge);
+      P::subtract_product(solved, lower, f.columns, height, edge);
+      P::unpack_columns(edge, width, height, to, leading);
+    }
+  }
+}
+template <class T>
+void update_columns(const Factored<std::complex<T>>& f, std::int64_t leading, std::int64_t columns,
+                    std::complex<T>* x, Workspace<std::complex<T>>&) {
+  trsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, in32(f.columns),
+       in32(columns), f.in_matrix, in32(leading), x, in32(leading));
+  if (f.columns < f.rows)
+    subtract_product(CblasRowMajor, CblasNoTrans, in32(f.rows - f.columns), in32(columns),
+                     in32(f.columns), f.in_matrix + f.columns * leading, in32(leading), x,
+                     in32(leading), x + f.columns * leading, in32(leading));
 }
 
 }  // namespace
@@ -75,7 +106,7 @@ bool factored_in_blocks(const Matrices& x) {
 std::shared_ptr<const Routine> cholesky_in_blocks(const CallArgs& a, const Matrices& x) {
   const std::int64_t n = x.n, parts = parts_of(n, kCholeskyBlock);
   ScratchPlan scratch;
-  const Flags failed(scratch, x.count);
+  const Failures failed(scratch, x.count);
   auto routine = begun(a, x, 0.4);
   routine->stages.push_back(stage_of(
       x, 1,
@@ -150,15 +181,26 @@ std::shared_ptr<const Routine> cholesky_in_blocks(const CallArgs& a, const Matri
   return routine;
 }
 
+// By rows, which change places by the piece; a block of columns is turned for LAPACK to factor it.
 std::shared_ptr<const Routine> lu_in_blocks(const CallArgs& a, const Matrices& x) {
   const std::int64_t m = x.m, n = x.n, few = x.few(), parts = parts_of(n, kLuColumns);
   ScratchPlan scratch;
-  const Flags failed(scratch, x.count);
-  // By columns, where a pivot's column is one piece of memory.
-  const std::size_t matrix_bytes = static_cast<std::size_t>(m * n) * size_of(x.dtype);
-  const std::size_t work = scratch.add(matrix_bytes * static_cast<std::size_t>(x.count));
-  auto columns_at = [=]<class T>(T, const RoutineArgs& args, std::int64_t i) {
-    return reinterpret_cast<T*>(static_cast<char*>(args.scratch) + work) + i * m * n;
+  const Failures failed(scratch, x.count);
+  const auto elements = [&](std::int64_t count) {
+    return scratch.add(static_cast<std::size_t>(count) * size_of(x.dtype));
+  };
+  // One block is used while the next is made.
+  const std::size_t blocks = elements(x.count * 2 * m * kLuBlock),
+                    workspaces = elements(is_complex(x.dtype) ? 0
+                                                              : x.count * (1 + parts) * 2 *
+                                                                    Panels<float>::kElements);
+  auto block_at = [=]<class T>(T, const RoutineArgs& args, std::int64_t i, std::int64_t first) {
+    return reinterpret_cast<T*>(static_cast<char*>(args.scratch) + blocks) +
+           (i * 2 + first / kLuBlock % 2) * m * kLuBlock;
+  };
+  auto workspace_at = [=]<class T>(T, const RoutineArgs& args, std::int64_t i, std::int64_t task) {
+    return reinterpret_cast<Workspace<T>*>(static_cast<char*>(args.scratch) + workspaces) +
+           i * (1 + parts) + task;
   };
   auto width_of = [=](std::int64_t part) { return std::min(kLuColumns, n - part * kLuColumns); };
 
@@ -169,71 +211,69 @@ std::shared_ptr<const Routine> lu_in_blocks(const CallArgs& a, const Matrices& x
         int* pivots = result<int>(args, 1, i, few);
         std::iota(pivots, pivots + few, 0);
       }));
-  routine->stages.push_back(stage_of(
-      x, parts, [=]<class T>(T tag, const RoutineArgs& args, std::int64_t i, std::int64_t part) {
-        const T* from = operand<T>(args, 0, i, m * n) + part * kLuColumns;
-        T* to = columns_at(tag, args, i) + part * kLuColumns * m;
-        copy_transposed(from, m, width_of(part), n, to, m);
-        if (!all_finite(to, width_of(part) * m)) failed(args, i) = 1;
-      }));
-  auto factor = [=]<class T>(T* matrix, std::int64_t first, int* pivots) {
-    const std::int64_t width = std::min(kLuBlock, few - first);
+  routine->stages.push_back(
+      stage_of(x, parts_of(m, kLuColumns),
+               [=]<class T>(T, const RoutineArgs& args, std::int64_t i, std::int64_t part) {
+                 const std::int64_t begin = part * kLuColumns * n,
+                                    end = std::min(m * n, begin + kLuColumns * n);
+                 const T* from = operand<T>(args, 0, i, m * n);
+                 std::copy(from + begin, from + end, result<T>(args, 0, i, m * n) + begin);
+                 if (!all_finite(from + begin, end - begin)) failed(args, i) = 1;
+               }));
+  auto factor = [=]<class T>(T tag, const RoutineArgs& args, std::int64_t i, std::int64_t first) {
+    const std::int64_t width = std::min(kLuBlock, few - first), rows = m - first;
+    T *corner = result<T>(args, 0, i, m * n) + first * n + first,
+      *block = block_at(tag, args, i, first);
+    int* pivots = result<int>(args, 1, i, few) + first;
+    copy_transposed(corner, rows, width, n, block, rows);
     // Above 0: a pivot of zero, which is where it stands.
-    done("getrf", lapack::getrf(in32(m - first), in32(width), matrix + first * m + first, in32(m),
-                                pivots + first));
-    for (std::int64_t k = first; k < first + width; ++k) pivots[k] += in32(first) - 1;
+    done("getrf", lapack::getrf(in32(rows), in32(width), block, in32(rows), pivots));
+    copy_transposed(block, width, rows, rows, corner, n);
+    for (std::int64_t k = 0; k < width; ++k) pivots[k] += in32(first) - 1;
   };
   routine->stages.push_back(
-      stage_of(x, 1, [=]<class T>(T tag, const RoutineArgs& args, std::int64_t i, std::int64_t) {
-        if (!failed(args, i)) factor(columns_at(tag, args, i), 0, result<int>(args, 1, i, few));
+      stage_of(x, 1, [=](auto tag, const RoutineArgs& args, std::int64_t i, std::int64_t) {
+        if (!failed(args, i)) factor(tag, args, i, 0);
       }));
   for (std::int64_t first = 0; first < few; first += kLuBlock) {
     const std::int64_t width = std::min(kLuBlock, few - first), behind = first + width,
                        ahead = std::min(few, behind + kLuBlock);  // behind the next block
     // On the right rows change places, and columns are solved and updated.
-    routine->stages.push_back(
-        stage_of(x, 1 + parts - std::min(parts, ahead / kLuColumns),
-                 [=]<class T>(T tag, const RoutineArgs& args, std::int64_t i, std::int64_t task) {
-                   if (failed(args, i)) return;
-                   int* pivots = result<int>(args, 1, i, few);
-                   T* matrix = columns_at(tag, args, i);
-                   auto update = [&](std::int64_t right, std::int64_t end) {
-                     if (right >= end) return;
-                     for (std::int64_t c = right; c < end; ++c)
-                       swap_rows(matrix + c * m, pivots, first, behind);
-                     const T* panel = matrix + first * m + first;
-                     T* of_rows = matrix + right * m + first;
-                     trsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit,
-                          in32(width), in32(end - right), panel, in32(m), of_rows, in32(m));
-                     if (behind < m)
-                       subtract_product(CblasColMajor, CblasNoTrans, in32(m - behind),
-                                        in32(end - right), in32(width), panel + width, in32(m),
-                                        of_rows, in32(m), of_rows + width, in32(m));
-                   };
-                   if (task > 0) {
-                     const std::int64_t part = parts - task, begin = part * kLuColumns;
-                     return update(std::max(begin, ahead), begin + width_of(part));
-                   }
-                   update(behind, ahead);
-                   if (behind < ahead) factor(matrix, behind, pivots);
-                 }));
+    routine->stages.push_back(stage_of(
+        x, 1 + parts - std::min(parts, ahead / kLuColumns),
+        [=]<class T>(T tag, const RoutineArgs& args, std::int64_t i, std::int64_t task) {
+          if (failed(args, i)) return;
+          T* matrix = result<T>(args, 0, i, m * n);
+          const Factored<T> block = {matrix + first * n + first, block_at(tag, args, i, first),
+                                     m - first, width};
+          auto update = [&](std::int64_t right, std::int64_t end) {
+            if (right >= end) return;
+            swap_rows(matrix + right, end - right, n, result<int>(args, 1, i, few), first, behind);
+            update_columns(block, n, end - right, matrix + first * n + right,
+                           *workspace_at(tag, args, i, task));
+          };
+          if (task > 0) {
+            const std::int64_t part = parts - task, begin = part * kLuColumns;
+            return update(std::max(begin, ahead), begin + width_of(part));
+          }
+          update(behind, ahead);
+          if (behind < ahead) factor(tag, args, i, behind);
+        }));
   }
   routine->stages.push_back(stage_of(
-      x, parts, [=]<class T>(T tag, const RoutineArgs& args, std::int64_t i, std::int64_t part) {
-        T* to = result<T>(args, 0, i, m * n) + part * kLuColumns;
+      x, parts, [=]<class T>(T, const RoutineArgs& args, std::int64_t i, std::int64_t part) {
+        T* matrix = result<T>(args, 0, i, m * n);
+        const std::int64_t begin = part * kLuColumns, end = begin + width_of(part);
+        const int* pivots = result<int>(args, 1, i, few);
         if (failed(args, i)) {
-          for (std::int64_t r = 0; r < m; ++r) fill_nan(to + r * n, width_of(part));
+          for (std::int64_t r = 0; r < m; ++r) fill_nan(matrix + r * n + begin, end - begin);
         } else {
-          // What is left of a block changes places with its rows here, each column once.
-          T* columns = columns_at(tag, args, i);
-          const std::int64_t begin = part * kLuColumns, end = begin + width_of(part);
-          for (std::int64_t c = begin; c < std::min(few, end); ++c)
-            swap_rows(columns + c * m, result<int>(args, 1, i, few),
-                      std::min(few, (c / kLuBlock + 1) * kLuBlock), few);
-          copy_transposed(columns + begin * m, width_of(part), m, m, to, n);
+          // What is left of a block changes places with its rows here, once.
+          for (std::int64_t c = begin; c < std::min(few, end); c += kLuBlock)
+            swap_rows(matrix + c, std::min(kLuBlock, std::min(few, end) - c), n, pivots,
+                      std::min(few, c + kLuBlock), few);
         }
         if (part > 0) return;
-        const int* pivots = result<int>(args, 1, i, few);
         int* order = result<int>(args, 2, i, m);
         std::iota(order, order + m, 0);
         for (std::int64_t k = 0; k < few; ++k) std::swap(order[k], order[pivots[k]]);

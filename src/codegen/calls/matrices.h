@@ -62,6 +62,8 @@ inline int in32(std::int64_t n) { return static_cast<int>(n); }
 /// keep to one thread.
 bool factored_in_blocks(const Matrices& x);
 std::shared_ptr<const Routine> cholesky_in_blocks(const CallArgs& a, const Matrices& x);
+/// Of float and double.
+std::shared_ptr<const Routine> cholesky_in_panels(const CallArgs& a, const Matrices& x);
 std::shared_ptr<const Routine> lu_in_blocks(const CallArgs& a, const Matrices& x);
 
 }  // namespace tessera::inline v0::codegen

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <limits>
@@ -15,26 +14,7 @@ namespace tessera::inline v0::codegen {
 /// the first cache has: what comes from further away is then asked for line after line.
 template <class T>
 void copy_transposed(const T* x, std::int64_t rows, std::int64_t columns, std::int64_t from, T* out,
-                     std::int64_t to) {
-  constexpr std::int64_t kBlock = 16;
-  T block[kBlock * kBlock];
-  for (std::int64_t i0 = 0; i0 < rows; i0 += kBlock)
-    for (std::int64_t j0 = 0; j0 < columns; j0 += kBlock) {
-      const T* in = x + i0 * from + j0;
-      T* turned = out + j0 * to + i0;
-      const std::int64_t height = std::min(kBlock, rows - i0),
-                         width = std::min(kBlock, columns - j0);
-      if (height == kBlock && width == kBlock) {
-        for (std::int64_t i = 0; i < kBlock; ++i)
-          for (std::int64_t j = 0; j < kBlock; ++j) block[j * kBlock + i] = in[i * from + j];
-        for (std::int64_t j = 0; j < kBlock; ++j)
-          std::copy(block + j * kBlock, block + (j + 1) * kBlock, turned + j * to);
-      } else {
-        for (std::int64_t i = 0; i < height; ++i)
-          for (std::int64_t j = 0; j < width; ++j) turned[j * to + i] = in[i * from + j];
-      }
-    }
-}
+                     std::int64_t to);
 
 /// An array's matrix by columns.
 template <class T>
@@ -45,11 +25,7 @@ std::vector<T> by_columns(const T* x, std::int64_t rows, std::int64_t columns) {
 }
 
 template <class T>
-bool all_finite(const T* x, std::int64_t n) {
-  return std::all_of(x, x + n, [](const T& e) {
-    return std::isfinite(std::real(e)) && std::isfinite(std::imag(e));
-  });
-}
+bool all_finite(const T* x, std::int64_t n);
 
 template <class T>
 constexpr T not_a_number() {
