@@ -1,4 +1,5 @@
 // Results that no cache holds go past them: the same values, wherever they lie.
+#include "base/box_copy.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/kernel/plan.h"
 #include "codegen/run.h"
@@ -114,5 +115,52 @@ TEST(PastCaches, TimesThatAProgramIsRun) {
     for (std::size_t i = 0; i < 2; ++i)
       EXPECT_EQ(std::memcmp(a[i].bytes, c[i].bytes, static_cast<std::size_t>(a[i].size_bytes())),
                 0);
+  }
+}
+
+// Tiles one after the other along the operand's rows; sizes that they do not divide, and dimensions
+// before, between and behind those that change places.
+TEST(PastCaches, Transposed) {
+  struct Case {
+    ts::DType dtype;
+    ts::Shape shape;
+    ts::Ints order;
+  };
+  for (const Case& c :
+       {Case{ts::f32, {2112, 4099}, {1, 0}}, Case{ts::f64, {1104, 4100}, {1, 0}},
+        Case{ts::f32, {320, 66, 410}, {2, 1, 0}}, Case{ts::f32, {5, 1360, 1283}, {0, 2, 1}},
+        Case{ts::bf16, {4128, 4099}, {1, 0}}}) {
+    ts::Builder b;
+    ts::Value x = b.input({c.dtype, c.shape});
+    ts::Value y = ops::transpose(x, c.order);
+    const ts::ProgramPtr p = b.finish({{ops::add(y, y)}});
+    ts::HostArray in(c.dtype, c.shape);
+    const std::int64_t bytes = ts::size_of(c.dtype);
+    ts::dispatch(c.dtype, [&](auto tag) {
+      using T = decltype(tag);
+      if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, ts::bfloat16_t>)
+        for (std::int64_t i = 0; i < c.shape.count(); ++i)
+          in.data<T>()[i] = static_cast<T>(static_cast<float>(i % 127));
+    });
+    const ts::Shape strides = ts::byte_strides(c.shape, 1),
+                    out_shape = p->type(p->outputs[0]).shape;
+    const auto routine = run::compiled(p);
+    for (bool at_end : {false, true}) {
+      const std::vector<ts::HostArray> out = run::fenced(*routine, *p, {{in}}, at_end);
+      std::int64_t wrong = 0;
+      ts::dispatch(c.dtype, [&](auto tag) {
+        using T = decltype(tag);
+        if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, ts::bfloat16_t>)
+          for (std::int64_t i = 0; i < out_shape.count(); ++i) {
+            std::int64_t rest = i, from = 0;
+            for (int d = out_shape.rank(); d-- > 0; rest /= out_shape[d])
+              from += rest % out_shape[d] *
+                      strides[static_cast<int>(c.order[static_cast<std::size_t>(d)])];
+            wrong += static_cast<float>(out[0].data<T>()[i]) != 2 * static_cast<float>(from % 127);
+          }
+      });
+      EXPECT_EQ(wrong, 0) << ts::to_string(c.shape) << ' ' << bytes << " bytes"
+                          << (at_end ? " at an end" : " at a beginning");
+    }
   }
 }

@@ -84,22 +84,27 @@ void cut(StagePlan& s, double per_element) {
   s.seconds = elements * per_element;
 }
 
+// Stretches of so much of the innermost loop, and tasks of many tiles.
+void cut_stretches(StagePlan& s, std::int64_t stretch) {
+  s.block = s.dims.back() > stretch ? stretch : 0;
+  s.units = 1;
+  for (std::size_t d = 0; d + 1 < s.dims.size(); ++d)
+    s.units *= static_cast<int>(d) == s.tile ? ceil_div(s.dims[d], s.tile_length) : s.dims[d];
+  if (s.block) s.units *= ceil_div(s.dims.back(), s.block);
+  const std::int64_t inside = s.tile_length * std::min(s.dims.back(), stretch);
+  s.units_per_task = std::max<std::int64_t>(1, kTaskElements / inside);
+}
+
 // Cuts the tiles of a transposing stage: a cache line of one dimension, a stretch of the other.
 void cut_tiles(StagePlan& s, double per_element) {
   constexpr std::int64_t kStretch = 512;
   // A square of one register a row fits the register file.
   s.width = std::min(s.width, host_isa().math32);
   s.tile_length = std::max(8, s.width);
-  s.block = s.dims.back() > kStretch ? kStretch : 0;
   s.unit_dims = s.dims.size() - 1;
-  s.units = 1;
+  cut_stretches(s, kStretch);
   double elements = 1;
-  for (std::size_t d = 0; d < s.dims.size(); ++d) elements *= static_cast<double>(s.dims[d]);
-  for (std::size_t d = 0; d + 1 < s.dims.size(); ++d)
-    s.units *= static_cast<int>(d) == s.tile ? ceil_div(s.dims[d], s.tile_length) : s.dims[d];
-  if (s.block) s.units *= ceil_div(s.dims.back(), s.block);
-  std::int64_t inside = s.tile_length * std::min(s.dims.back(), kStretch);
-  s.units_per_task = std::max<std::int64_t>(1, kTaskElements / inside);
+  for (const std::int64_t d : s.dims) elements *= static_cast<double>(d);
   s.seconds = 4 * elements * per_element;
 }
 
@@ -190,6 +195,13 @@ void choose_loops(StagePlan& s, std::span<const Index> at, const Tracer& t,
   } else {
     cut(s, per_element);
   }
+}
+
+// Few lines of the results are open at a time, each for as long as it takes to fill it.
+void tile_along_rows(StagePlan& s) {
+  constexpr std::int64_t kStretch = 64;
+  s.along_rows = true;
+  cut_stretches(s, kStretch);
 }
 
 void set_length(StagePlan& s, std::int64_t length) {

@@ -22,5 +22,8 @@ struct LoopsAsked {
 /// Fills in what StagePlan says of loops, rows, tiles, units and seconds, from its kind and shape.
 void choose_loops(StagePlan& s, std::span<const Index> at, const Tracer& t,
                   const LoopsAsked& asked);
+/// Lets the units of a stage with tiles follow one another in the order in which operands lie in
+/// memory: for results that go past the caches.
+void tile_along_rows(StagePlan& s);
 
 }  // namespace tessera::inline v0::codegen

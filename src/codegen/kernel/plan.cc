@@ -219,13 +219,15 @@ KernelPlan make_plan(const Program& p, bool any_length) {
 void write_past_caches(KernelPlan& plan, const Program& p) {
   constexpr std::int64_t kLine = 64;
   for (StagePlan& s : plan.stages) {
-    if (s.kind != StagePlan::Kind::outputs || !s.width || s.tile >= 0) continue;
+    if (s.kind != StagePlan::Kind::outputs || !s.width) continue;
     s.past_caches = std::all_of(s.members.begin(), s.members.end(), [&](int m) {
       const Type& t = p.type(p.outputs[static_cast<std::size_t>(m)]);
-      // Vectors begin at lines where rows do.
-      return !is_complex(t.dtype) &&
+      // Vectors begin at lines where rows do. Those of a tile are stored row after row, so that each
+      // has to be whole lines.
+      return !is_complex(t.dtype) && (s.tile < 0 || s.width * size_of(t.dtype) % kLine == 0) &&
              (s.dims.size() == 1 || s.dims.back() * size_of(t.dtype) % kLine == 0);
     });
+    if (s.past_caches && s.tile >= 0) tile_along_rows(s);
   }
 }
 

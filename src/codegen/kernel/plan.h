@@ -45,6 +45,7 @@ struct StagePlan {
   int tile = -1;
   std::int64_t tile_length = 0;
   bool tile_unrolled = false;  // whole tiles are transposed in registers
+  bool along_rows = false;     // units follow one another along the tiled loop, as operands lie
   std::size_t unit_dims = 0;   // the outermost loops are flattened into the unit index
   std::int64_t block =
       0;  // the innermost loop is cut into blocks of this length, the last unit digit; 0: whole

@@ -264,6 +264,7 @@ class Notes final : public Tracer {
     if (static_cast<int>(k) == s_.tile)
       text += fmt::format(", pieces of {} that go innermost{}", s_.tile_length,
                           s_.tile_unrolled ? ", transposed in registers" : "");
+    if (static_cast<int>(k) == s_.tile && s_.along_rows) text += ", one after the other";
     if (last && s_.block) text += fmt::format(", in parallel blocks of {}", s_.block);
     if (last && s_.width) text += fmt::format(", {} lanes", s_.width);
     return text;

@@ -107,7 +107,10 @@ void KernelEmitter::emit_units(const StagePlan& s, const Index& unit) {
   }
   Index block;
   if (s.block) digits.push_back((s.dims.back() + s.block - 1) / s.block);
+  // Of the units that follow one another the tile is the next.
+  if (s.along_rows) std::rotate(digits.begin() + s.tile, digits.begin() + s.tile + 1, digits.end());
   std::vector<Index> loops = unflatten(unit, digits);
+  if (s.along_rows) std::rotate(loops.begin() + s.tile, loops.end() - 1, loops.end());
   if (s.block) {
     block = loops.back();
     loops.pop_back();
