@@ -1,5 +1,7 @@
-// Convolutions in oneDNN: forward, and the two gradients in their own kernels.
+// Convolutions in oneDNN: forward, and the two gradients in their own kernels. Forward ones with few
+// channels are in conv_pixels.h.
 #include "codegen/calls/add.h"
+#include "codegen/calls/conv_pixels.h"
 #include "codegen/calls/conv_problem.h"
 #include "codegen/calls/internal.h"
 #include "codegen/calls/onednn.h"
@@ -56,13 +58,18 @@ struct Plan {
   static float* floats_at(const RoutineArgs& args, std::size_t offset) {
     return static_cast<float*>(at(args, offset));
   }
-  std::int64_t crop_offset() const {
-    std::int64_t o = 0;
-    for (std::size_t i = 0; i < problem.first.size(); ++i)
-      o += problem.first[i] * problem.spec.source.strides[i + 2];
-    return o;
-  }
 };
+
+// Of a task. Images share nothing but the weights, so that it is worth while to hand out few of them:
+// some 20 to 30 microseconds of one core.
+constexpr double kForwardFlops = 3e6;
+
+// Elements that cropping leaves out at the source's start.
+std::int64_t crop_offset(const ConvProblem& p) {
+  std::int64_t o = 0;
+  for (std::size_t i = 0; i < p.first.size(); ++i) o += p.first[i] * p.spec.source.strides[i + 2];
+  return o;
+}
 
 // The kernel with its spatial dimensions reversed, in the layout of the plain one.
 template <class T>
@@ -120,7 +127,7 @@ Stage run_stage(const Plan& p) {
     auto run = [&](const Band& band, std::size_t own, std::int64_t first, void* weights) {
       const Convolution& c = *band.convolution;
       void* source = p.array(args, p.problem.source,
-                             p.crop_offset() + first * s.source.strides[0] + band.source);
+                             crop_offset(p.problem) + first * s.source.strides[0] + band.source);
       void* destination =
           p.array(args, p.problem.destination, first * s.destination.strides[0] + band.destination);
       void *source_at = source, *destination_at = destination;
@@ -250,6 +257,37 @@ void cut_rows(Plan& p, const ConvSpec& whole, double flops) {
   p.bands = std::move(bands);
 }
 
+// Pieces are shared out to tasks as evenly as they can be; each task has planes of its own.
+std::shared_ptr<const Routine> pixels_routine(const ConvProblem& problem,
+                                              const std::shared_ptr<const ConvPixels>& pixels,
+                                              double flops) {
+  const std::int64_t tasks = std::min(pixels->pieces(), tasks_for(flops, kForwardFlops));
+  ScratchPlan own;
+  own.add(pixels->scratch_bytes());
+  ScratchPlan scratch;
+  const std::size_t packed = scratch.add(pixels->packed_bytes()), stride = own.size(),
+                    planes = scratch.add(stride * static_cast<std::size_t>(tasks));
+  auto routine = std::make_shared<Routine>();
+  routine->name = "convolution";
+  routine->scratch_bytes = scratch.size();
+  routine->stages.push_back(single_stage([pixels, packed](const RoutineArgs& args) {
+    pixels->pack(static_cast<const float*>(args.inputs[1]), Plan::floats_at(args, packed));
+  }));
+  Stage stage;
+  stage.tasks = tasks;
+  stage.run = [=, crop = crop_offset(problem)](const RoutineArgs& args, std::int64_t begin,
+                                               std::int64_t end) {
+    auto start = [&](std::int64_t task) { return pixels->pieces() * task / tasks; };
+    pixels->run(static_cast<const float*>(args.inputs[0]) + crop, Plan::floats_at(args, packed),
+                static_cast<float*>(args.outputs[0]),
+                Plan::floats_at(args, planes + static_cast<std::size_t>(begin) * stride),
+                start(begin), start(end));
+  };
+  routine->stages.push_back(std::move(stage));
+  routine->seconds = 3e-6 + flops / 1e11;
+  return routine;
+}
+
 std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   DType dtype = a.inputs[0].dtype;
   if (dtype != DType::float32 && dtype != DType::bfloat16 && dtype != DType::float16)
@@ -265,12 +303,14 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   double flops = a.op.cost(a.inputs, a.outputs, a.attrs).flops;
   if (!all_equal(d.lhs_dilation, 1)) flops /= static_cast<double>(product(d.lhs_dilation));
   ConvSpec& s = p.problem.spec;
+  if (dtype == DType::float32)
+    if (auto pixels = ConvPixels::make(s)) return pixels_routine(p.problem, pixels, flops);
   std::int64_t batch = s.source.dims[0];
   bool gradient = s.kind == ConvKind::backward_weights;
   if (gradient) {
     cut_gradient(p, flops);
   } else {
-    p.chunk = dividing_chunk(batch, tasks_for(flops));
+    p.chunk = dividing_chunk(batch, tasks_for(flops, kForwardFlops));
     p.chunks = batch / p.chunk;
   }
   ConvSpec leaf = s;

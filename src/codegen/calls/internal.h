@@ -48,10 +48,9 @@ void narrow_to(DType to, const float* from, void* out, std::int64_t count);
 void widen_from(DType from, const void* in, float* out, std::int64_t count);
 
 /// Into how many tasks work of `flops` is cut: enough to share, each long against the cost of
-/// handing it out.
-inline std::int64_t tasks_for(double flops) {
-  constexpr double kFlopsPerTask = 1.2e7;  // some 60 to 120 microseconds of one core
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(flops / kFlopsPerTask), 1, 32);
+/// handing it out, and some 60 to 120 microseconds of one core if nothing else is said.
+inline std::int64_t tasks_for(double flops, double flops_per_task = 1.2e7) {
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(flops / flops_per_task), 1, 32);
 }
 /// The largest divisor of `n` that is at most `n / parts` rounded up.
 inline std::int64_t dividing_chunk(std::int64_t n, std::int64_t parts) {
