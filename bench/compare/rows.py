@@ -152,7 +152,7 @@ GROUPS = {
         *sharded("contracted", "contracted"),
         *sharded("grid", "2-D"),
         Row("reshard/4", "64 MB from rows to columns", 4, forms=("jit", "put"),
-            note="128 MB read and written at four fifths of the triad's speed; three times JAX's would be more than the triad's"),
+            note="rows are read as they lie, and written past the caches"),
         Row("sharded_plus_one", "jit `x + 1`, (4, 8) by rows", 4, goal=3, forms=("jit",)),
         *(Row(f"gpt_{form}/4", f"GPT, {title}, 4 devices", 4, forms=("jit",)) for form, title in (
             ("data", "data parallel by specs"), ("fsdp", "fully sharded"), ("tensor", "tensor"), ("2x2", "2 x 2"))),
