@@ -238,3 +238,56 @@ TEST(ConvPixels, WeightsThatAreNotFinite) {
     ASSERT_EQ(wrong, 0) << text_of(s);
   }
 }
+
+// Devices that share a batch take the way that one device with all of it takes, and images come to the
+// same bits: whoever computes which pieces, in which order.
+TEST(ConvPixels, ImagesOfABatchAreThoseOfOne) {
+  Drawn draw{std::mt19937(4)};
+  std::normal_distribution<float> normal;
+  int chosen = 0;
+  for (int i = 0; i < 200; ++i) {
+    ConvSpec s = drawn(draw), one = s;
+    s.source.dims[0] = s.destination.dims[0] = 5;
+    one.source.dims[0] = one.destination.dims[0] = 1;
+    EXPECT_EQ(ConvPixels::make(s) != nullptr, ConvPixels::make(one) != nullptr) << text_of(s);
+    chosen += ConvPixels::make(s) != nullptr;
+    const auto five = ConvPixels::make(s, true), alone = ConvPixels::make(one, true);
+    Guarded source(elements(s.source)), weights(elements(s.weights));
+    for (std::int64_t k = 0; k < elements(s.source); ++k) source.data()[k] = normal(draw.random);
+    for (std::int64_t k = 0; k < elements(s.weights); ++k) weights.data()[k] = normal(draw.random);
+    Guarded packed(static_cast<std::int64_t>(five->packed_bytes() / sizeof(float))),
+        scratch(static_cast<std::int64_t>(five->scratch_bytes() / sizeof(float))),
+        all(elements(s.destination));
+    five->pack(weights.data(), packed.data());
+    for (std::int64_t piece = five->pieces(); piece-- > 0;)
+      five->run(source.data(), packed.data(), all.data(), scratch.data(), piece, piece + 1);
+    std::int64_t wrong = 0;
+    for (std::int64_t n = 0; n < 5; ++n) {
+      Guarded image =
+          result_of(one, *alone, source.data() + n * s.source.strides[0], weights.data(), 1);
+      const float* in_batch = all.data() + n * s.destination.strides[0];
+      for (std::int64_t k = 0; k < elements(one.destination); ++k)
+        wrong += image.data()[k] != in_batch[k];
+    }
+    ASSERT_EQ(wrong, 0) << text_of(s);
+  }
+  EXPECT_GE(chosen, 5);  // of drawn ones, most are small
+}
+
+TEST(ConvPixels, WhatIsLeftToTheLibrary) {
+  Drawn draw{std::mt19937(5)};
+  ConvSpec s = drawn(draw);
+  ASSERT_TRUE(ConvPixels::make(s, true));
+  ConvSpec other = s;
+  other.kind = ConvKind::backward_data;
+  EXPECT_FALSE(ConvPixels::make(other, true));
+  other = s;
+  other.dtype = ts::bf16;
+  EXPECT_FALSE(ConvPixels::make(other, true));
+  other = s;
+  other.weights.dims[0] = 2;
+  EXPECT_FALSE(ConvPixels::make(other, true));
+  other = s;
+  other.source.dims[0] = other.destination.dims[0] = 0;
+  EXPECT_FALSE(ConvPixels::make(other, true));
+}
