@@ -256,7 +256,8 @@ TEST(Parse, Types) {
   EXPECT_EQ(op.result_types[3]->members.size(), 2u);
   EXPECT_EQ(op.result_types[4]->kind, TypeData::token);
   EXPECT_EQ(op.result_types[5]->element, "!quant.uniform<i8:f32, 0.1:3>");
-  EXPECT_EQ(op.result_types[6]->kind, TypeData::other);
+  EXPECT_EQ(op.result_types[6]->kind, TypeData::tuple);  // of what it will be
+  EXPECT_EQ(op.result_types[6]->members.size(), 1u);
   EXPECT_EQ(op.result_types[7]->kind, TypeData::other);
   EXPECT_EQ(op.result_types[8]->element, "f8E4M3FN");
 }

@@ -39,6 +39,11 @@ enum Code {
   kBounds,
   kAccuracyMode,
   kAccuracy,
+  kPartOfAxis,
+  kAxis,
+  kGroupsOfMesh,
+  kMeshAxis,
+  kMesh,
 };
 
 struct Enumeration {
@@ -204,9 +209,46 @@ AttributeSyntax AttributeReader::vhlo_attribute(Bytes in) {
       return made(A::other, at);
     case kBounds: skip_signed(in); return made(A::other, at);
     case kAccuracy: return made(A::other, at);
+    case kPartOfAxis: {
+      A a = made(A::integers, at);
+      for (int i = 0; i < 2; ++i) a.values.add(memory(), in.signed_number());
+      return a;
+    }
+    case kAxis: {
+      A a = made(A::fields, at);
+      a.entries.add(memory(), {"name", attribute(in)});
+      if (in.number()) a.entries.add(memory(), {"sub_axis_info", attribute(in)});
+      return a;
+    }
+    case kGroupsOfMesh: {
+      A a = made(A::fields, at);
+      a.entries.add(memory(), {"mesh", attribute(in)});
+      a.entries.add(memory(), {"axes", attribute(in)});
+      return a;
+    }
+    case kMeshAxis: {
+      A a = made(A::fields, at);
+      a.entries.add(memory(), {"name", attribute(in)});
+      A size = made(A::integer, in.at());
+      size.integer_value = in.signed_number();
+      a.entries.add(memory(), {"size", size});
+      return a;
+    }
+    case kMesh: {
+      A a = made(A::fields, at);
+      a.entries.add(memory(), {"axes", attribute(in)});
+      if (const std::uint64_t known = in.number()) {
+        if (!(known & 1) || known >> 1 >= attributes_.size())
+          in.fail("an attribute that is not there");
+        const A& devices = attribute(static_cast<std::size_t>(known >> 1));
+        spend(in, parts_of(devices));
+        a.entries.add(memory(), {"device_ids", devices});
+      }
+      return a;
+    }
     default:
       in.fail("attribute code " + std::to_string(code) + ", which is not known",
-              "codes 1 to 20 are");
+              "codes 1 to 25 are");
   }
 }
 

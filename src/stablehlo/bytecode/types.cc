@@ -29,6 +29,7 @@ enum Code {
   kQuantized = 24,
   kUnranked = 25,
   kQuantizedPerAxis = 30,
+  kFuture = 42,
 };
 
 }  // namespace
@@ -94,6 +95,7 @@ TypeData AttributeReader::vhlo_type(Bytes in) {
       t.text = "!stablehlo.token";
       return t;
     case kTuple:
+    case kFuture:  // what it will be
       t.kind = T::tuple;
       t.text = "a tuple";
       t.members = types(in);

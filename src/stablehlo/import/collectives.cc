@@ -71,10 +71,10 @@ const Devices& need_devices(const Reading& r) {
 
 IntLists device_groups(Reading& r, bool reduces) {
   const AttributeSyntax& a = r.need("replica_groups");
-  if (a.kind == AttributeSyntax::other) r.refuse("groups by axes of a mesh are not supported");
   const Devices& d = need_devices(r);
   const Members members = members_of(r, reduces);
-  IntLists listed = read_rows(r.importer.module, a);
+  IntLists listed =
+      a.kind == AttributeSyntax::fields ? groups_of_mesh(r, a) : read_rows(r.importer.module, a);
   if (listed.empty()) {  // one of all that the numbers may name
     const std::int64_t n = members == Members::devices      ? d.count()
                            : members == Members::partitions ? d.partitions

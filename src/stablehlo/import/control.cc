@@ -255,6 +255,19 @@ Values map(Reading& r) {
   return elementwise(r.b, *p, r.in, shape);
 }
 
+// What begins there is computed there: programs have an order of their own.
+Values async_start(Reading& r) {
+  r.need_regions(1);
+  const RegionProgram body = r.importer.region(r, r.op.regions[0]);
+  std::vector<Type> got, want = plain_types(body.program->input_types());
+  for (const Value& v : r.in) got.emplace_back(v.dtype(), v.shape());
+  want.resize(want.size() - body.captured.size());
+  if (want != got) r.refuse("its region takes " + text_of(want) + ", and it has " + text_of(got));
+  Values in = r.in;
+  in.insert(in.end(), body.captured.begin(), body.captured.end());
+  return r.b.inline_program(*body.program, in);
+}
+
 Values check_equal(Reading& r) { return add_check(r, check(Check::equal, 0)); }
 Values check_close(Reading& r) {
   constexpr std::int64_t kUlps = 3;

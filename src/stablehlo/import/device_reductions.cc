@@ -3,6 +3,7 @@
 #include "stablehlo/import/collectives.h"
 #include "stablehlo/import/groups.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace tessera::inline v0::stablehlo::rules {
@@ -28,11 +29,22 @@ std::optional<Exchanged> exchanged(std::string_view region, DType dtype) {
   return std::nullopt;
 }
 
+// The groups, and each device that is in none as one of its own.
+IntLists with_all(IntLists groups, std::int64_t devices) {
+  for (std::int64_t d = 0; d < devices; ++d)
+    if (std::none_of(groups.begin(), groups.end(),
+                     [&](const Ints& g) { return std::find(g.begin(), g.end(), d) != g.end(); }))
+      groups.push_back({d});
+  return groups;
+}
+
 // The operands in the dtype that the region computes in, the groups, and the region as a program of
 // two scalars where no collective is what it is.
 struct OverDevices {
-  explicit OverDevices(Reading& r)
-      : over(over_groups(need_devices(r).mesh, device_groups(r, true))) {
+  explicit OverDevices(Reading& r, bool partial = false)
+      : listed(device_groups(r, true)),
+        over(over_groups(need_devices(r).mesh,
+                         partial ? with_all(listed, need_devices(r).count()) : listed)) {
     r.need_regions(1);
     const RegionSyntax& region = r.op.regions[0];
     if (region.arguments.size() != 2 || r.in.empty())
@@ -52,14 +64,19 @@ struct OverDevices {
   std::int64_t members() const {
     return over.groups.empty() ? over.size : static_cast<std::int64_t>(over.groups[0].size());
   }
+  bool equal() const {
+    return std::all_of(over.groups.begin(), over.groups.end(),
+                       [&](const Ints& g) { return g.size() == over.groups[0].size(); });
+  }
 
+  IntLists listed;
   Over over;
   std::optional<Exchanged> how;
   ProgramPtr by;
 };
 
-// The rows of x, combined one after the other.
-Value rows_combined(const Program& by, Value x) {
+// The rows of x, combined one after the other: those that are there, of which the first is one.
+Value rows_combined(const Program& by, Value x, std::optional<Value> there = std::nullopt) {
   const std::int64_t n = x.shape()[0];
   const Shape shape(x.shape().begin() + 1, x.shape().end());
   const auto rows = [&](std::int64_t from, std::int64_t to) {
@@ -74,16 +91,29 @@ Value rows_combined(const Program& by, Value x) {
   Builder step;
   const Type row(x.dtype(), shape);
   const Value so_far = step.input(row), next = step.input(row);
-  const ProgramPtr body = step.finish(elementwise(step, by, {so_far, next}, shape));
-  return ops::scan(body, {}, Values{first}, Values{rows(1, n)}, n - 1, false, *x.builder)[0];
+  Values carried = elementwise(step, by, {so_far, next}, shape), each{rows(1, n)};
+  if (there) {
+    const Value is = ops::broadcast_in_dim(step.input(Type(DType::boolean, {})), shape, {});
+    carried[0] = ops::select(is, carried[0], so_far);
+    each.push_back(ops::slice(*there, {1}, {n}, {1}));
+  }
+  return ops::scan(step.finish(carried), {}, Values{first}, each, n - 1, false, *x.builder)[0];
 }
 
 }  // namespace
 
-Values all_reduce(Reading& r) {
-  const OverDevices d(r);
+Values reduced_over_devices(Reading& r, bool partial) {
+  const OverDevices d(r, partial);
   const Over& o = d.over;
   Values out;
+  if (!d.how && !d.equal()) {
+    const Peers peers(r, d.over.groups);
+    for (const Value& x : r.in) {
+      const Peers::Rows rows = peers.rows(x);
+      out.push_back(rows_combined(*d.by, rows.values, rows.there));
+    }
+    return out;
+  }
   for (const Value& x : r.in) {
     if (d.how == Exchanged::sum)
       out.push_back(ops::psum(x, o.axes, o.size, o.groups));
@@ -96,6 +126,8 @@ Values all_reduce(Reading& r) {
   }
   return out;
 }
+
+Values all_reduce(Reading& r) { return reduced_over_devices(r, false); }
 
 // Each device gets its part of the dimension, which by any other region than a sum it combines from
 // what the others send of it.

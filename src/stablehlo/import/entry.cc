@@ -27,9 +27,11 @@ namespace {
 
 bool communicates(std::string_view name) {
   constexpr std::string_view names[] = {
-      "stablehlo.all_reduce",   "stablehlo.all_gather",         "stablehlo.reduce_scatter",
-      "stablehlo.all_to_all",   "stablehlo.collective_permute", "stablehlo.collective_broadcast",
-      "stablehlo.partition_id", "stablehlo.replica_id"};
+      "stablehlo.all_reduce",         "stablehlo.all_gather",
+      "stablehlo.reduce_scatter",     "stablehlo.all_to_all",
+      "stablehlo.collective_permute", "stablehlo.collective_broadcast",
+      "stablehlo.collective_reduce",  "stablehlo.partition_id",
+      "stablehlo.replica_id"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 

@@ -78,6 +78,7 @@ Values if_else(Reading& r);
 Values case_of(Reading& r);
 Values get_tuple_element(Reading& r);
 Values map(Reading& r);
+Values async_start(Reading& r);
 Values check_equal(Reading& r);
 Values check_close(Reading& r);
 Values check_almost_equal(Reading& r);

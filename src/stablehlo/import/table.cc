@@ -105,6 +105,8 @@ constexpr Row kRows[] = {
     {"stablehlo.collective_permute", rules::collective_permute},
     {"stablehlo.collective_broadcast", rules::collective_broadcast},
     {"stablehlo.collective_reduce", rules::collective_reduce},
+    {"stablehlo.async_start", rules::async_start},
+    {"stablehlo.async_done", rules::pass},
     // CHLO
     {"chlo.polygamma", rules::polygamma},
     {"chlo.zeta", rules::zeta},

@@ -261,12 +261,9 @@ AttributeSyntax Parser::attribute() {
         return a;
       }
       if (now().is('[')) return list();
-      if (now().is('<')) {
-        a.kind = AttributeSyntax::other;
-        a.data = balanced();
-        return a;
-      }
+      if (now().is('<')) return angled_attribute();
       if (!now().is('(')) in_.expected("an attribute");
+      if (in_.next().kind == Token::number) return part_of_axis();
   }
   a.kind = AttributeSyntax::type;
   a.value_type = type();

@@ -52,6 +52,49 @@ AttributeSyntax Parser::conv_dimensions() {
   return a;
 }
 
+// <key = value, ...>, whose kind follows from where it stands; anything else in these brackets is not
+// looked into.
+AttributeSyntax Parser::angled_attribute() {
+  AttributeSyntax a;
+  a.at = now().begin;
+  const Token first = in_.next();
+  bool named = false;
+  if (first.kind == Token::word) {
+    in_.advance();
+    named = in_.next().is('=');
+    in_.jump(a.at);
+  }
+  if (!named) {
+    a.kind = AttributeSyntax::other;
+    a.data = balanced();
+    return a;
+  }
+  a.kind = AttributeSyntax::fields;
+  in_.advance();
+  items('>', "',' or '>' among the fields", [&] {
+    NamedAttribute e;
+    e.name = now().text;
+    if (now().kind != Token::word) in_.expected("the name of a field");
+    in_.advance();
+    need('=', "'=' and the value of the field");
+    e.value = attribute();
+    a.entries.add(memory(), e);
+  });
+  return a;
+}
+
+// (2)4: of an axis a part of size 4, behind parts whose sizes multiply to 2.
+AttributeSyntax Parser::part_of_axis() {
+  AttributeSyntax a;
+  a.kind = AttributeSyntax::integers;
+  a.at = now().begin;
+  in_.advance();
+  a.values.add(memory(), integer("what the sizes of the parts before multiply to"));
+  need(')', "')' and the size of the part");
+  a.values.add(memory(), integer("the size of the part"));
+  return a;
+}
+
 AttributeSyntax Parser::hashed_attribute() {
   AttributeSyntax a;
   a.at = now().begin;
@@ -82,25 +125,15 @@ AttributeSyntax Parser::hashed_attribute() {
     a.data = balanced();
     return a;
   }
+  const Token bracket = now();
   in_.advance();
-  const std::string_view first = now().text;
   const std::size_t at = now().begin;
   in_.advance();
   if (now().is('=')) {
-    a.kind = AttributeSyntax::fields;
-    bool begun = false;
-    items('>', "',' or '>' among the fields", [&] {
-      NamedAttribute e;
-      e.name = begun ? now().text : first;
-      if (begun) {
-        if (now().kind != Token::word) in_.expected("the name of a field");
-        in_.advance();
-      }
-      begun = true;
-      need('=', "'=' and the value of the field");
-      e.value = attribute();
-      a.entries.add(memory(), e);
-    });
+    in_.jump(bracket.begin);
+    const std::string_view kind = a.text;
+    a = angled_attribute();
+    a.text = kind;
     return a;
   }
   if (now().kind != Token::word) {

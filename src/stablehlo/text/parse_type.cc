@@ -93,7 +93,7 @@ TypeData Parser::angled_type() {
     element(type);
     if (take(',')) attribute();  // an encoding: bounds of dynamic dimensions, for one
     need('>', "'>' and the end of the type");
-  } else if (name == "tuple") {
+  } else if (name == "tuple" || name == "stablehlo.future") {  // what it will be
     type.kind = TypeData::tuple;
     need('<', "'<' and the types of the tuple");
     items('>', "',' or '>' in the tuple type", [&] { type.members.add(memory(), this->type()); });

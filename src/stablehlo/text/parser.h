@@ -99,6 +99,8 @@ class Parser {
   // parse_attribute.cc
   AttributeSyntax word_attribute();
   AttributeSyntax hashed_attribute();
+  AttributeSyntax angled_attribute();
+  AttributeSyntax part_of_axis();
   AttributeSyntax number();
   void typed(AttributeSyntax& a);
   // parse_operation.cc
