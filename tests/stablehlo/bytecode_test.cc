@@ -101,6 +101,27 @@ TEST(Exported, ShardingsAreKept) {
   ts::set_device_count(before);
 }
 
+// Groups by axes of a mesh, and by a part of one; and what begins in one place and is waited for in
+// another.
+TEST(Bytecode, GroupsOfAMeshAndWhatBegins) {
+  const int before = ts::device_count();
+  ts::set_device_count(8);
+  using Numbers = std::vector<std::int64_t>;
+  const auto of = [](const std::string& name, std::int64_t devices) {
+    const Array x = (ts::arange(2 * devices) + 1).astype(ts::i64).reshape({devices, 2});
+    return ts::load_stablehlo(file(name))(x)[0];
+  };
+  const Array grouped = of("grouped.mlirbc", 8);
+  for (const int d : {0, 1, 4, 5})
+    EXPECT_EQ(grouped(d).to_vector<std::int64_t>(), (Numbers{1, 2, 3, 4, 9, 10, 11, 12})) << d;
+  for (const int d : {2, 3, 6, 7})
+    EXPECT_EQ(grouped(d).to_vector<std::int64_t>(), (Numbers{5, 6, 7, 8, 13, 14, 15, 16})) << d;
+  const Array begun = of("begun.mlirbc", 4);
+  for (int d = 0; d < 4; ++d)
+    EXPECT_EQ(begun(d).to_vector<std::int64_t>(), (Numbers{1, 2, 3, 4, 5, 6, 7, 8})) << d;
+  ts::set_device_count(before);
+}
+
 // LAPACK's factors, put together again: each result is known by what it was made of.
 TEST(Exported, LinearAlgebraIsOurs) {
   namespace L = ts::linalg;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace ts = tessera;
@@ -105,8 +106,10 @@ TEST(Groups, OneDeviceGetsTheTotal) {
   EXPECT_EQ(
       run(reduce("collective_reduce", "dense<[[2, 0], [3, 1]]> : tensor<2x2xi64>", "multiply")),
       (Numbers{0, 0, 0, 0, 5, 12, 21, 32}));
-  EXPECT_EQ(run(reduce("collective_reduce", "dense<[[1, 2]]> : tensor<1x2xi64>", "add")),
-            (Numbers{0, 0, 8, 10, 0, 0, 0, 0}));
+  for (const auto& [region, first, second] :
+       {std::tuple{"add", 8, 10}, {"multiply", 15, 24}, {"minimum", 3, 4}})
+    EXPECT_EQ(run(reduce("collective_reduce", "dense<[[1, 2]]> : tensor<1x2xi64>", region)),
+              (Numbers{0, 0, first, second, 0, 0, 0, 0}));
   const auto named = [](const std::string& op, const std::string& root, const std::string& region) {
     return "    %r = stablehlo.constant dense<[" + root +
            "]> : tensor<1xi64>\n    %0 = \"stablehlo." + op +
@@ -116,6 +119,10 @@ TEST(Groups, OneDeviceGetsTheTotal) {
   };
   EXPECT_EQ(run(named("collective_reduce", "1", by("add"))), (Numbers{0, 0, 4, 6, 0, 0, 12, 14}));
   EXPECT_EQ(run(named("collective_broadcast", "1", "")), (Numbers{3, 4, 3, 4, 7, 8, 7, 8}));
+  // Beyond the members: the first, and the last.
+  EXPECT_EQ(run(named("collective_broadcast", "-1", "")), (Numbers{1, 2, 1, 2, 5, 6, 5, 6}));
+  EXPECT_EQ(run(named("collective_broadcast", "9", "")), (Numbers{3, 4, 3, 4, 7, 8, 7, 8}));
+  EXPECT_EQ(run(named("collective_reduce", "9", by("add"))), (Numbers{0, 0, 4, 6, 0, 0, 12, 14}));
 }
 
 TEST(Groups, WhatBeginsIsThereWhenItIsWaitedFor) {
@@ -143,7 +150,7 @@ TEST(Groups, WhatIsWrongWithAxesIsSaid) {
   };
   EXPECT_EQ(problem(axes_of(axis("w"))), "its mesh has no axis 'w'");
   EXPECT_EQ(problem(axes_of(axis("z", "(3)2"), kFour)),
-            "its mesh has the axis 'z' of size 4, and no such part of it");
+            "its mesh has the axis 'z' of size 4, and no part (3)2 of it");
   EXPECT_EQ(problem(axes_of(axis("x") + ", " + axis("x"))),
             "its replica_groups name an axis twice");
   EXPECT_EQ(problem(axes_of(axis("z") + ", " + axis("z"), mesh("65536"))),
@@ -155,4 +162,56 @@ TEST(Groups, WhatIsWrongWithAxesIsSaid) {
             "its mesh names 2 devices, and its axes have 4 places");
   EXPECT_EQ(problem("#stablehlo.replica_group_mesh_axes<mesh = @none, axes = [" + axis("x") + "]>"),
             "there is no mesh @none in this module");
+  EXPECT_EQ(problem(axes_of(axis("z"), mesh("-4"))), "its mesh has an axis of size -4");
+  for (const char* part : {"(0)2", "(-1)2", "(2)0", "(9223372036854775807)9223372036854775807"})
+    EXPECT_EQ(problem(axes_of(axis("z", part), kFour)),
+              std::string("its mesh has the axis 'z' of size 4, and no part ") + part + " of it");
+  for (const auto& [devices, wrong] :
+       {std::pair{"[0, 1, 2, 4]", "4"}, {"[0, -1, 2, 3]", "-1"}, {"[0, 1, 2, 2]", "2"}})
+    EXPECT_EQ(
+        problem(axes_of(axis("z"), kFour,
+                        std::string(", device_ids = dense<") + devices + "> : tensor<4xi64>")),
+        std::string("its mesh has the device ") + wrong + " twice, or beyond its places");
+  // Any number of parts of one device cut nothing.
+  std::string many = axis("z");
+  for (int i = 0; i < 5000; ++i) many += ", " + axis("z", "(1)1");
+  EXPECT_EQ(run(reduce("all_reduce", axes_of(many, kFour), "add")),
+            (Numbers{16, 20, 16, 20, 16, 20, 16, 20}));
+}
+
+TEST(Groups, WholeErrors) {
+  EXPECT_EQ(error_of(reduce("all_reduce", axes_of(axis("z", "(3)2"), kFour), "add")),
+            "load_stablehlo_text: line 3, column 10: stablehlo.all_reduce: its mesh has the axis "
+            "'z' of size 4, and no part (3)2 of it\n          %0 = \"stablehlo.all_reduce\"(%x) "
+            "<{replica_gro...\n               ^\n  rule: behind parts that multiply to p stands "
+            "(p)n, a part of n, and p times n divides the size of the axis");
+  EXPECT_EQ(error_of("    %r = stablehlo.constant dense<[1, 2]> : tensor<2xi64>\n    %0 = "
+                     "\"stablehlo.collective_broadcast\"(%x, %r) <{has_dynamic_root = true, "
+                     "replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> : (tensor<2xi64>, "
+                     "tensor<2xi64>) -> tensor<2xi64>\n"),
+            "load_stablehlo_text: line 4, column 10: stablehlo.collective_broadcast: its last "
+            "operand does not name a root for each of the others: it is i64[2] beside 1\n          "
+            "%0 = \"stablehlo.collective_broadcast\"(%x, %r)...\n               ^\n  rule: with "
+            "has_dynamic_root the last operand is a list of integers, one for each other operand");
+  EXPECT_EQ(
+      error_of("    %f = \"stablehlo.async_start\"(%x) ({\n    ^bb0(%y: tensor<3xi64>):\n      "
+               "stablehlo.return %y : tensor<3xi64>\n    }) : (tensor<2xi64>) -> "
+               "!stablehlo.future<tensor<3xi64>>\n    %0 = \"stablehlo.async_done\"(%f) : "
+               "(!stablehlo.future<tensor<3xi64>>) -> tensor<2xi64>\n"),
+      "load_stablehlo_text: line 3, column 10: stablehlo.async_start: its region takes (i64[3]), "
+      "and it has (i64[2])\n          %f = \"stablehlo.async_start\"(%x) ({\n               ^");
+  // A table of who is in which group, of 65,536 by 65,536.
+  EXPECT_EQ(
+      test::message([] {
+        ts::load_stablehlo_text(
+            "module @m attributes {mhlo.num_replicas = 65536 : i32} {\n  func.func public "
+            "@main(%x: tensor<2xi64>) -> tensor<2xi64> {\n" +
+            reduce("collective_reduce",
+                   axes_of(axis("z"), "[#stablehlo.mesh_axis<name = \"z\", size = 65536>]"),
+                   "add") +
+            "    return %0 : tensor<2xi64>\n  }\n}");
+      }),
+      "load_stablehlo_text: line 3, column 10: stablehlo.collective_reduce: its groups have up to "
+      "65536 of 65536 devices\n          %0 = \"stablehlo.collective_reduce\"(%x) <{repl...\n      "
+      "         ^\n  rule: a table of the members has at most 4194304 entries");
 }

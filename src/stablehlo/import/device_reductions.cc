@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 namespace tessera::inline v0::stablehlo::rules {
 
@@ -31,10 +32,12 @@ std::optional<Exchanged> exchanged(std::string_view region, DType dtype) {
 
 // The groups, and each device that is in none as one of its own.
 IntLists with_all(IntLists groups, std::int64_t devices) {
+  std::vector<bool> there(static_cast<std::size_t>(devices));
+  for (const Ints& group : groups)
+    for (const std::int64_t d : group)
+      if (d >= 0 && d < devices) there[static_cast<std::size_t>(d)] = true;
   for (std::int64_t d = 0; d < devices; ++d)
-    if (std::none_of(groups.begin(), groups.end(),
-                     [&](const Ints& g) { return std::find(g.begin(), g.end(), d) != g.end(); }))
-      groups.push_back({d});
+    if (!there[static_cast<std::size_t>(d)]) groups.push_back({d});
   return groups;
 }
 
@@ -42,9 +45,9 @@ IntLists with_all(IntLists groups, std::int64_t devices) {
 // two scalars where no collective is what it is.
 struct OverDevices {
   explicit OverDevices(Reading& r, bool partial = false)
-      : listed(device_groups(r, true)),
-        over(over_groups(need_devices(r).mesh,
-                         partial ? with_all(listed, need_devices(r).count()) : listed)) {
+      : over(over_groups(need_devices(r).mesh,
+                         partial ? with_all(device_groups(r, true), need_devices(r).count())
+                                 : device_groups(r, true))) {
     r.need_regions(1);
     const RegionSyntax& region = r.op.regions[0];
     if (region.arguments.size() != 2 || r.in.empty())
@@ -69,7 +72,6 @@ struct OverDevices {
                        [&](const Ints& g) { return g.size() == over.groups[0].size(); });
   }
 
-  IntLists listed;
   Over over;
   std::optional<Exchanged> how;
   ProgramPtr by;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <string>
+#include <vector>
 
 namespace tessera::inline v0::stablehlo::rules {
 
@@ -53,6 +55,14 @@ NamedMesh mesh_named(const Reading& r, const AttributeSyntax& mesh) {
   if (static_cast<std::int64_t>(m.devices.size()) != count)
     r.refuse("its mesh names " + std::to_string(m.devices.size()) + " devices, and its axes have " +
              std::to_string(count) + " places");
+  std::vector<bool> there(m.devices.size());
+  for (const std::int64_t d : m.devices) {
+    if (d < 0 || d >= count || there[static_cast<std::size_t>(d)])
+      r.refuse(
+          "its mesh has the device " + std::to_string(d) + " twice, or beyond its places",
+          "the devices of a mesh are those from 0 to " + std::to_string(count - 1) + ", each once");
+    there[static_cast<std::size_t>(d)] = true;
+  }
   return m;
 }
 
@@ -61,6 +71,11 @@ struct Digit {
   std::int64_t size = 1, stride = 1;
   std::int64_t of(std::int64_t place) const { return place / stride % size; }
 };
+
+std::string text_of_part(const Ints& numbers) {
+  if (numbers.size() != 2) return "of " + std::to_string(numbers.size()) + " numbers";
+  return "(" + std::to_string(numbers[0]) + ")" + std::to_string(numbers[1]);
+}
 
 Digit digit_of(const Reading& r, const NamedMesh& m, const AttributeSyntax& axis) {
   const std::string name(field_of(r, axis, "name").text);
@@ -75,9 +90,11 @@ Digit digit_of(const Reading& r, const NamedMesh& m, const AttributeSyntax& axis
                              : read_integers(r.importer.module, *part);
     if (numbers.size() != 2 || numbers[0] < 1 || numbers[1] < 1 || numbers[0] > d.size ||
         numbers[1] > d.size || d.size % (numbers[0] * numbers[1]))
-      r.refuse("its mesh has the axis " + shown(name) + " of size " + std::to_string(d.size) +
-                   ", and no such part of it",
-               "the sizes of the parts of an axis multiply to its size");
+      r.refuse(
+          "its mesh has the axis " + shown(name) + " of size " + std::to_string(d.size) +
+              ", and no part " + text_of_part(numbers) + " of it",
+          "behind parts that multiply to p stands (p)n, a part of n, and p times n divides the "
+          "size of the axis");
     d = {numbers[1], d.stride * (d.size / (numbers[0] * numbers[1]))};
   }
   return d;
@@ -90,8 +107,10 @@ IntLists groups_of_mesh(const Reading& r, const AttributeSyntax& groups) {
   std::vector<Digit> digits;
   std::int64_t members = 1;
   for (const AttributeSyntax& axis : field_of(r, groups, "axes").items) {
-    digits.push_back(digit_of(r, m, axis));
-    members *= digits.back().size;
+    const Digit digit = digit_of(r, m, axis);
+    if (digit.size == 1) continue;  // of which there may be any number
+    digits.push_back(digit);
+    members *= digit.size;
     // Before groups of so many are made.
     if (members > static_cast<std::int64_t>(m.devices.size()))
       r.refuse("its replica_groups name an axis twice");

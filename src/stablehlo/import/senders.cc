@@ -20,7 +20,12 @@ bool names_roots(const Reading& r) {
   if (!r.flag_or("has_dynamic_root", false)) return false;
   const auto count = static_cast<std::int64_t>(r.in.size()) - 1;
   if (count < 0 || r.in.back().shape() != Shape{count} || !is_integer(r.in.back().dtype()))
-    r.refuse("its last operand does not name a device for each of the others");
+    r.refuse(
+        "its last operand does not name a root for each of the others" +
+            (count < 0 ? std::string()
+                       : ": it is " + to_string(Type(r.in.back().dtype(), r.in.back().shape())) +
+                             " beside " + std::to_string(count)),
+        "with has_dynamic_root the last operand is a list of integers, one for each other operand");
   return true;
 }
 

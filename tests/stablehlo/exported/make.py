@@ -109,3 +109,28 @@ for name, (f, types, platforms) in FUNCTIONS.items():
         if name == "convolved":  # in the oldest version that there is, whose lists are tensors
             with open(name + "_0_9.mlirbc", "wb") as out:
                 out.write(stablehlo.serialize_portable_artifact_str(exported.mlir_module(), "0.9.0"))
+
+# What JAX does not write: groups by axes of a mesh, of which one is a part, and what begins in one place and is waited for in another.
+MODULES = {
+    "grouped": (8, '''%0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<
+      mesh = #stablehlo.mesh<axes = [<name = "x", size = 4>, <name = "y", size = 2>], device_ids = dense<[0, 1, 2, 3, 4, 5, 6, 7]> : tensor<8xi64>>,
+      axes = [#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>, #stablehlo.axis_ref<name = "y">]>}> : (tensor<2xi64>) -> tensor<8xi64>'''),
+    "begun": (4, '''%f = "stablehlo.async_start"(%x) ({
+      ^bb0(%a: tensor<2xi64>):
+        %g = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}>
+          : (tensor<2xi64>) -> tensor<8xi64>
+        stablehlo.return %g : tensor<8xi64>
+    }) : (tensor<2xi64>) -> !stablehlo.future<tensor<8xi64>>
+    %0 = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<8xi64>>) -> tensor<8xi64>'''),
+}
+for name, (replicas, body) in MODULES.items():
+    if sys.argv[1:] and name not in sys.argv[1:]:
+        continue
+    text = f'''module @m attributes {{mhlo.num_replicas = {replicas} : i32}} {{
+  func.func public @main(%x: tensor<2xi64>) -> tensor<8xi64> {{
+    {body}
+    return %0 : tensor<8xi64>
+  }}
+}}'''
+    with open(name + ".mlirbc", "wb") as out:
+        out.write(stablehlo.serialize_portable_artifact_str(text, "1.17.0"))
