@@ -138,7 +138,7 @@ GROUPS = {
         Row("all_to_all", "all_to_all, 16 MB a device", 4,
             note="copies of slabs"),
         Row("ppermute", "ppermute of x + 1, 16 MB a device", 4,
-            note="one pass that adds; the blocks are handed on in another order"),
+            note="one pass that adds, one that copies the blocks to their places"),
         Row("psum_100", "psum of 100 arrays of 1,000", 4,
             note="one phase of a hundred additions, and a hundred results"),
         Row("psum_chain", "100 psums of 1,000, one after the other", 4, forms=("pmap", "shard_map"),

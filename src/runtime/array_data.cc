@@ -241,10 +241,10 @@ const std::byte* own_bytes(const ArrayData& a, BufferPtr& hold) {
   const BoxCopy copy = blocks.gather();
   std::vector<PlacedBox> copies;
   for (std::size_t b = 0; b < of.size(); ++b)
-    copies.push_back({copy,
+    copies.push_back({&copy,
                       {of[b]->buffer->host_data() + of[b]->offset,
                        hold->host_data() + blocks.offset_of(static_cast<std::int64_t>(b))}});
-  copy_all(std::move(copies));
+  copy_all(copies);
   return hold->host_data();
 }
 

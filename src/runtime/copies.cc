@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <span>
 #include <utility>
+#include <vector>
 
 namespace tessera::inline v0::runtime {
 namespace {
@@ -42,11 +42,11 @@ void find_neighbours(std::vector<const PlacedBox*>& copies, std::vector<Neighbou
   });
   std::vector<const PlacedBox*> alone;
   for (std::size_t i = 0; i < copies.size();) {
-    const BoxCopy& box = copies[i]->box;
+    const BoxCopy& box = *copies[i]->box;
     std::size_t end = i + 1;
     while (apart(box) && end < copies.size() &&
            at(copies[end]->way) == at(copies[end - 1]->way) + box.line_bytes() &&
-           copies[end]->box == box)
+           (copies[end]->box == &box || *copies[end]->box == box))
       ++end;
     if (end - i > 1) {
       Neighbours some{&box, {}};
@@ -60,18 +60,18 @@ void find_neighbours(std::vector<const PlacedBox*>& copies, std::vector<Neighbou
   copies = std::move(alone);
 }
 
-std::vector<Neighbours> neighbours_of(const std::vector<PlacedBox>& all) {
+std::vector<Neighbours> neighbours_of(std::span<const PlacedBox> all) {
   std::vector<Neighbours> found;
   std::vector<const PlacedBox*> copies;
   for (const PlacedBox& c : all)
-    if (c.box.bytes()) copies.push_back(&c);
+    if (c.box->bytes()) copies.push_back(&c);
   find_neighbours(
       copies, found, [](const BoxCopy::Way& w) { return w.from; },
       [](const BoxCopy& box) { return box.reads_apart(); });
   find_neighbours(
       copies, found, [](const BoxCopy::Way& w) { return static_cast<const std::byte*>(w.to); },
       [](const BoxCopy& box) { return box.writes_apart(); });
-  for (const PlacedBox* c : copies) found.push_back({&c->box, {c->way}});
+  for (const PlacedBox* c : copies) found.push_back({c->box, {c->way}});
   return found;
 }
 
@@ -92,11 +92,11 @@ void run(const Neighbours& some, std::int64_t task, std::int64_t tasks, BoxCopy:
 
 }  // namespace
 
-void copy_all(std::vector<PlacedBox> copies, bool spread) {
+void copy_all(std::span<const PlacedBox> copies, bool spread) {
   std::int64_t bytes = 0;
-  for (const PlacedBox& c : copies) bytes += c.box.bytes();
+  for (const PlacedBox& c : copies) bytes += c.box->bytes();
   if (bytes < kParallelBytes) {
-    for (const PlacedBox& c : copies) c.box.run(c.way.from, c.way.to);
+    for (const PlacedBox& c : copies) c.box->run(c.way.from, c.way.to);
     return;
   }
   const std::vector<Neighbours> all = neighbours_of(copies);

@@ -3,13 +3,13 @@
 
 #include "base/box_copy.h"
 
-#include <cstdint>
-#include <vector>
+#include <span>
 
 namespace tessera::inline v0::runtime {
 
+/// `box` has to live until the copy is made; copies of one box may share it.
 struct PlacedBox {
-  BoxCopy box;
+  const BoxCopy* box;
   BoxCopy::Way way;
 };
 
@@ -17,6 +17,6 @@ struct PlacedBox {
 /// side by side in what is read, or in what is written, are copied together, a line of each after
 /// the other: columns of a matrix taken one at a time are read at half the speed of its rows.
 /// `spread`: by all workers where that is worth it.
-void copy_all(std::vector<PlacedBox> copies, bool spread = true);
+void copy_all(std::span<const PlacedBox> copies, bool spread = true);
 
 }  // namespace tessera::inline v0::runtime

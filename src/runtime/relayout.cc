@@ -8,6 +8,7 @@
 #include "spmd/blocks.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 namespace tessera::inline v0::runtime {
@@ -160,6 +161,7 @@ std::vector<Shard> blocks_from(const Source& source, const Type& type, const spm
   const Shape from_strides = byte_strides(source.block, element),
               to_strides = byte_strides(target.block(), element);
   std::vector<Shard> blocks;
+  std::deque<BoxCopy> boxes;
   std::vector<PlacedBox> copies;
   std::vector<std::int64_t> places;  // of copies, in the new memory
   std::int64_t copied = 0;
@@ -193,7 +195,7 @@ std::vector<Shard> blocks_from(const Source& source, const Type& type, const spm
       const Box from = box_of(piece.from, source.block, whole);
       const Shard& holder = source.holders[static_cast<std::size_t>(piece.from)];
       copies.push_back(
-          {BoxCopy(piece.box.extent, from_strides, to_strides, element),
+          {&boxes.emplace_back(piece.box.extent, from_strides, to_strides, element),
            {holder.buffer->host_data() + holder.offset + offset_in(piece.box, from, from_strides),
             nullptr}});
       places.push_back(copied + offset_in(piece.box, to, to_strides));
@@ -205,7 +207,7 @@ std::vector<Shard> blocks_from(const Source& source, const Type& type, const spm
   const BufferPtr memory = Buffer::allocate(static_cast<std::size_t>(copied));
   for (std::size_t i = 0; i < copies.size(); ++i)
     copies[i].way.to = memory->host_data() + places[i];
-  copy_all(std::move(copies));
+  copy_all(copies);
   for (std::size_t t = 0; t < blocks.size(); ++t)
     if (wanted[t] && !blocks[t].buffer) blocks[t].buffer = memory;
   return blocks;

@@ -151,11 +151,7 @@ std::shared_ptr<const Routine> routine_for(const CallArgs& a, const Matrices& x)
   }
   stage(1, [=](const RoutineArgs& args, std::int64_t i, std::int64_t) {
     if (!failed(args, i)) return unpack_diagonal(args, i, parts - 1);
-    T* to = result<T>(args, 0, i, n * n);
-    for (std::int64_t r = 0; r < n; ++r) {
-      fill_nan(to + r * n, r + 1);
-      std::fill(to + r * n + r + 1, to + (r + 1) * n, T(0));
-    }
+    fill_no_factor(result<T>(args, 0, i, n * n), n);
   });
   routine->scratch_bytes = scratch.size();
   return routine;

@@ -3,6 +3,7 @@
 // multiply-adds it takes them, as the library does.
 #include "codegen/calls/conv_pixels.h"
 
+#include "codegen/calls/squares.h"
 #include "codegen/kernel/isa.h"
 
 #include <algorithm>
@@ -144,19 +145,6 @@ struct Loop {
   }
 };
 
-// 4 x 4 floats: lines[i][j] to lines[j][i].
-typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
-INLINE void transpose(Four (&a)[4]) {
-  const Four x = __builtin_shufflevector(a[0], a[1], 0, 4, 1, 5),
-             y = __builtin_shufflevector(a[0], a[1], 2, 6, 3, 7),
-             z = __builtin_shufflevector(a[2], a[3], 0, 4, 1, 5),
-             w = __builtin_shufflevector(a[2], a[3], 2, 6, 3, 7);
-  a[0] = __builtin_shufflevector(x, z, 0, 1, 4, 5);
-  a[1] = __builtin_shufflevector(x, z, 2, 3, 6, 7);
-  a[2] = __builtin_shufflevector(y, w, 0, 1, 4, 5);
-  a[3] = __builtin_shufflevector(y, w, 2, 3, 6, 7);
-}
-
 // `count` pixels of some channels: elements of a channel lie `step` apart, channels `stride`.
 struct Row {
   int64_t step, stride;
@@ -167,22 +155,12 @@ struct Row {
 template <int lines>
 INLINE int64_t part_four(const float* from, int64_t step, int64_t count, float* to, int64_t plane) {
   int64_t i = 0;
-  for (; i + 4 <= count; i += 4, from += 4 * step) {
-    Four a[4];
-    for (int k = 0; k < 4; ++k) a[k] = *reinterpret_cast<const Four*>(from + k * step);
-    transpose(a);
-    for (int k = 0; k < lines; ++k) *reinterpret_cast<Four*>(to + i + k * plane) = a[k];
-  }
+  for (; i + 4 <= count; i += 4) turn_square<lines>(from + i * step, step, to + i, plane);
   return i;
 }
 INLINE int64_t join_four(const float* from, int64_t plane, int64_t count, float* to, int64_t step) {
   int64_t i = 0;
-  for (; i + 4 <= count; i += 4, to += 4 * step) {
-    Four a[4];
-    for (int k = 0; k < 4; ++k) a[k] = *reinterpret_cast<const Four*>(from + i + k * plane);
-    transpose(a);
-    for (int k = 0; k < 4; ++k) *reinterpret_cast<Four*>(to + k * step) = a[k];
-  }
+  for (; i + 4 <= count; i += 4) turn_square(from + i, plane, to + i * step, step);
   return i;
 }
 

@@ -170,12 +170,7 @@ std::shared_ptr<const Routine> cholesky_in_blocks(const CallArgs& a, const Matri
   }
   routine->stages.push_back(
       stage_of(x, 1, [=]<class T>(T, const RoutineArgs& args, std::int64_t i, std::int64_t) {
-        if (!failed(args, i)) return;
-        T* to = result<T>(args, 0, i, n * n);
-        for (std::int64_t r = 0; r < n; ++r) {
-          fill_nan(to + r * n, r + 1);
-          std::fill(to + r * n + r + 1, to + (r + 1) * n, T(0));
-        }
+        if (failed(args, i)) fill_no_factor(result<T>(args, 0, i, n * n), n);
       }));
   routine->scratch_bytes = scratch.size();
   return routine;

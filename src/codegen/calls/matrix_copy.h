@@ -42,4 +42,14 @@ void fill_nan(T* x, std::int64_t n) {
   std::fill(x, x + n, not_a_number<T>());
 }
 
+/// What stands for the Cholesky factor of n rows where there is none: NaN on the diagonal and below it,
+/// zeros above.
+template <class T>
+void fill_no_factor(T* x, std::int64_t n) {
+  for (std::int64_t r = 0; r < n; ++r) {
+    fill_nan(x + r * n, r + 1);
+    std::fill(x + r * n + r + 1, x + (r + 1) * n, T(0));
+  }
+}
+
 }  // namespace tessera::inline v0::codegen

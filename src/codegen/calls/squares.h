@@ -7,7 +7,9 @@
 
 namespace tessera::inline v0::codegen {
 
-/// The transpose of four by four floats, which lie `from` apart from row to row, and `to` in the result.
+/// The transpose of four by four floats, which lie `from` apart from row to row, and `to` in the result, of
+/// which the first rows are written.
+template <int rows = 4>
 [[gnu::always_inline]] inline void turn_square(const float* x, std::int64_t from, float* out,
                                                std::int64_t to) {
   typedef float Row __attribute__((vector_size(16)));
@@ -24,9 +26,9 @@ namespace tessera::inline v0::codegen {
             ab_behind = __builtin_shufflevector(a, b, 2, 6, 3, 7),
             cd_behind = __builtin_shufflevector(c, d, 2, 6, 3, 7);
   set(0, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
-  set(1, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
-  set(2, __builtin_shufflevector(ab_behind, cd_behind, 0, 1, 4, 5));
-  set(3, __builtin_shufflevector(ab_behind, cd_behind, 2, 3, 6, 7));
+  if (rows > 1) set(1, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
+  if (rows > 2) set(2, __builtin_shufflevector(ab_behind, cd_behind, 0, 1, 4, 5));
+  if (rows > 3) set(3, __builtin_shufflevector(ab_behind, cd_behind, 2, 3, 6, 7));
 }
 
 /// out(j, i) = x(i, j), i below `rows` and j below `columns`.

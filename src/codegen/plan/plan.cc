@@ -6,7 +6,6 @@
 #include "codegen/plan/tape_verify.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 
@@ -19,15 +18,15 @@ std::string to_string(const std::set<int>& processes) {
   return text;
 }
 
-// By slot, whether a device may read what it wrote before others have written theirs. Nobody does
-// that with what the call returns, and collectives do not.
-std::vector<bool> read_at_once(const Draft& draft) {
-  std::vector<bool> at_once(draft.tape->slots.size());
-  for (const Step& s : draft.steps)
+// By slot of the program, whether a device may read what it wrote before others have written theirs.
+// Nobody does that with what the call returns, and collectives do not.
+std::vector<bool> read_at_once(const Draft& program) {
+  std::vector<bool> at_once(program.tape->slots.size());
+  for (const Step& s : program.steps)
     if (s.kind != Step::Kind::collective)
       for (const Ref& r : s.inputs) at_once[static_cast<std::size_t>(r.slot)] = true;
   for (std::size_t i = 0; i < at_once.size(); ++i)
-    if (draft.tape->slots[i].space == Space::result) at_once[i] = false;
+    if (program.tape->slots[i].space == Space::result) at_once[i] = false;
   return at_once;
 }
 
@@ -37,15 +36,16 @@ void compile_pending(PlanContext& ctx) {
   std::vector<std::int64_t> times;
   const Together& all = ctx.options.together;
   const std::int64_t most = all.count > 1 ? all.devices : ctx.instances(~Mask{0});
-  std::map<const Draft*, std::vector<bool>> at_once;
+  const Draft& program = ctx.drafts.front();
+  const std::vector<bool> at_once = read_at_once(program);
   for (const PendingKernel& k : ctx.kernels) {
     programs.push_back(k.program);
     const Step& step = k.draft->steps[k.step];
-    auto it = at_once.find(k.draft);
-    if (it == at_once.end()) it = at_once.emplace(k.draft, read_at_once(*k.draft)).first;
-    const bool later = std::none_of(step.outputs.begin(), step.outputs.end(), [&](const Ref& r) {
-      return it->second[static_cast<std::size_t>(r.slot)];
-    });
+    // What a body computes is read by its next turn.
+    const bool later = k.draft == &program &&
+                       std::none_of(step.outputs.begin(), step.outputs.end(), [&](const Ref& r) {
+                         return at_once[static_cast<std::size_t>(r.slot)];
+                       });
     times.push_back(later ? std::min(ctx.instances(step.mask), most) : 1);
   }
   std::vector<std::shared_ptr<const Routine>> routines = codegen::compile_kernels(programs, times);

@@ -1,7 +1,6 @@
 // One collective of a tape, result by result.
 #pragma once
 
-#include "runtime/copies.h"
 #include "runtime/cpu/execute.h"
 
 #include <span>
@@ -57,9 +56,9 @@ struct CollectiveWork {
   std::int64_t tasks_each() const;
   void run(std::int64_t result, std::int64_t task) const;
   /// Whether the results are copies of parts of operands that are large enough to be made together,
-  /// in the order of memory; and those copies.
+  /// in the order of memory; and makes them.
   bool copies_parts() const;
-  void add_copies(std::vector<PlacedBox>& copies) const;
+  void copy_parts(bool spread) const;
   /// Where the elements of a result are.
   std::byte* result(std::int64_t result) const;
 
@@ -72,6 +71,7 @@ struct CollectiveWork {
 
  private:
   class Combination;
+  BoxCopy copied_box() const;
   DType laid_dtype() const;
   /// Where results are a body's, whose places are the caller's: those of this process.
   const std::vector<std::int64_t>* own_instances() const {

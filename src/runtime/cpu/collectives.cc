@@ -1,6 +1,7 @@
 // Collectives: loops over memory that all devices can read. Whoever runs the loop, sums are those of
 // the tree that reduce.h draws over the devices' order, so that they are the same for any number of
 // processes.
+#include "runtime/copies.h"
 #include "runtime/cpu/collective_work.h"
 #include "runtime/cpu/reduce.h"
 #include "runtime/pool.h"
@@ -15,8 +16,10 @@ using namespace tapes;
 
 namespace {
 
-constexpr std::int64_t kChunk = 1 << 16;        // elements of a reduction that are one task
-constexpr std::int64_t kLargeCopies = 1 << 22;  // bytes of results
+constexpr std::int64_t kChunk = 1 << 16;  // elements of a reduction that are one task
+// Bytes of results, and of each copy, from which on copies are put in order: many small ones take less
+// time than that.
+constexpr std::int64_t kLargeCopies = 1 << 22, kLargeCopy = 1 << 12;
 
 Reduction reduction_of(Combiner how) {
   switch (how) {
@@ -179,52 +182,61 @@ std::int64_t CollectiveWork::tasks_each() const {
 
 bool CollectiveWork::copies_parts() const {
   const Collective& c = col();
-  std::int64_t each = count;
+  std::int64_t each = count, copies = 1;  // elements of a result, and copies that it is made of
   switch (c.exchange) {
     case Exchange::none:
     case Exchange::combine:
     case Exchange::combine_scatter: return false;
-    case Exchange::gather: each = c.members() * c.outer * c.run; break;
-    case Exchange::all_to_all:
+    case Exchange::gather: copies = c.members(), each = copies * c.outer * c.run; break;
+    case Exchange::all_to_all: copies = c.members(); break;
     case Exchange::permute:
     case Exchange::broadcast: break;
   }
-  return results() * each * size_of(c.dtype) >= kLargeCopies;
+  each *= size_of(c.dtype);
+  return results() * each >= kLargeCopies && each >= copies * kLargeCopy;
 }
 
-void CollectiveWork::add_copies(std::vector<PlacedBox>& copies) const {
+// What is copied at once: of a permutation all, of others what one device gives one result.
+BoxCopy CollectiveWork::copied_box() const {
   const Collective& col = this->col();
-  const std::int64_t e = size_of(col.dtype), offset = begin * e;
-  const bool gather = col.exchange == Exchange::gather,
-             exchange = col.exchange == Exchange::all_to_all;
-  const std::int64_t bytes = col.run * e;  // of a row that is gathered
+  const std::int64_t e = size_of(col.dtype), row = col.run * e;
+  switch (col.exchange) {
+    case Exchange::all_to_all: return col.box;
+    case Exchange::gather:
+      return BoxCopy(Shape{col.outer, col.outer == 1 ? count : col.run}, Shape{row, e},
+                     Shape{col.members() * row, e}, e);
+    default: return BoxCopy(Shape{count}, Shape{e}, Shape{e}, e);
+  }
+}
+
+void CollectiveWork::copy_parts(bool spread) const {
+  const Collective& col = this->col();
+  const std::int64_t e = size_of(col.dtype), offset = begin * e, row = col.run * e;
+  const BoxCopy box = copied_box();
+  std::vector<PlacedBox> copies;
   for (std::int64_t result = 0, n = results(); result < n; ++result) {
     const Coords c = coords(result);
     const std::int64_t me = self(c);
     const int group = col.group_of(me);
-    const std::int64_t members = col.members(group);
     std::byte* const out = address(*tape, *frame, 0, step->outputs[0], c);
-    if (!gather && !exchange) {
+    if (col.exchange == Exchange::permute || col.exchange == Exchange::broadcast) {
       const std::int64_t from = col.source.at(me);
       if (from >= 0)
-        copies.push_back(
-            {BoxCopy(Shape{count}, Shape{e}, Shape{e}, e), {operand(c, from), out + offset}});
-      else if (count)
+        copies.push_back({&box, {operand(c, from), out + offset}});
+      else
         std::memset(out + offset, 0, static_cast<std::size_t>(count * e));
       continue;
     }
-    const BoxCopy box = exchange ? col.box
-                                 : BoxCopy(Shape{col.outer, col.outer == 1 ? count : col.run},
-                                           Shape{bytes, e}, Shape{members * bytes, e}, e);
-    for (std::int64_t j = 0; j < members; ++j) {
+    for (std::int64_t j = 0, members = col.members(group); j < members; ++j) {
       const std::byte* const in = operand(c, col.member(group, j));
-      if (gather)
-        copies.push_back({box, {in, out + j * bytes + offset}});
+      if (col.exchange == Exchange::gather)
+        copies.push_back({&box, {in, out + j * row + offset}});
       else
         copies.push_back(
-            {box, {in + col.position_of(me) * col.from_chunk, out + j * col.to_chunk}});
+            {&box, {in + col.position_of(me) * col.from_chunk, out + j * col.to_chunk}});
     }
   }
+  copy_all(copies, spread);
 }
 
 void CollectiveWork::run(std::int64_t result, std::int64_t task) const {
@@ -283,16 +295,13 @@ void CollectiveWork::run(std::int64_t result, std::int64_t task) const {
 
 void run_here(std::span<const CollectiveWork> given, bool spread) {
   InlineVector<CollectiveWork, 8> all;
-  std::vector<PlacedBox> copies;
   for (const CollectiveWork& w : given) {
     if (!w.copies_parts()) {
       all.push_back(w);
       continue;
     }
     profiler::Scope scope(w.step->name, "collective", profiler::kCollectives);
-    w.add_copies(copies);
-    copy_all(std::move(copies), spread);
-    copies.clear();
+    w.copy_parts(spread);
   }
   if (all.empty()) return;
   if (!spread || worker_count() == 1) {
