@@ -5,8 +5,11 @@
 #include "codegen/run.h"
 #include "ops/build.h"
 
+#include <tessera/tessera.h>
+
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace ts = tessera;
 namespace ops = tessera::ops;
@@ -163,4 +166,42 @@ TEST(PastCaches, Transposed) {
                           << (at_end ? " at an end" : " at a beginning");
     }
   }
+}
+
+// How many kernels have been made for some form of a program, however they came to be.
+std::int64_t made_kernels() {
+  const ts::codegen::KernelStats s = ts::codegen::kernel_stats();
+  return s.compiled + s.from_disk;
+}
+
+// What four devices return counts together; what a loop carries on each is read by its next turn.
+TEST(PastCaches, ResultsOfSeveralDevicesCountTogether) {
+  const int before = ts::device_count();
+  ts::set_device_count(4);
+  {
+    const ts::Mesh mesh({{"x", 4}});
+    const std::int64_t n = kMany / 4;
+    const auto f = [](ts::Array x) { return x * 5 + 2; };
+    const auto turns = [](ts::Array x) {
+      return ts::fori_loop(
+          0, 2, [](ts::Array, ts::Array y) { return y * 5 + 2; }, x);
+    };
+    const ts::Array one = ts::arange(n).astype(ts::f32),
+                    four = ts::device_put(ts::arange(4 * n).astype(ts::f32), mesh, ts::P("x"));
+    ts::block_until_ready(ts::jit(f)(one));
+    std::int64_t made = made_kernels();
+    const auto loop = ts::jit(turns);
+    (void)loop(one)(0).item<float>();
+    made = made_kernels();
+    (void)loop(four)(0).item<float>();
+    EXPECT_EQ(made_kernels(), made);
+    const ts::Array y = ts::jit(f)(four);
+    EXPECT_EQ(made_kernels(), made + 1);
+    const std::vector<float> values = y.to_vector<float>();
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < 4 * n; ++i)
+      wrong += values[static_cast<std::size_t>(i)] != static_cast<float>(i) * 5 + 2;
+    EXPECT_EQ(wrong, 0);
+  }
+  ts::set_device_count(before);
 }
