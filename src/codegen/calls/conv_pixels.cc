@@ -78,12 +78,14 @@ INLINE void sum_any(const Band& b, int channels, const float* weights, float* su
     case 2: return sum_group<R, 2>(b, weights, sums, stride);
     case 3: return sum_group<R, 3>(b, weights, sums, stride);
     case 4: return sum_group<R, 4>(b, weights, sums, stride);
+    default: break;
   }
   if constexpr (R::kChannels > 4) switch (channels) {
       case 5: return sum_group<R, 5>(b, weights, sums, stride);
       case 6: return sum_group<R, 6>(b, weights, sums, stride);
       case 7: return sum_group<R, 7>(b, weights, sums, stride);
       case 8: return sum_group<R, 8>(b, weights, sums, stride);
+      default: break;
     }
 }
 
@@ -276,7 +278,8 @@ class Prepared final : public ConvPixels {
     for (int64_t g = 0; g < groups; ++g) {
       const int64_t first = outputs_ * g / groups, end = outputs_ * (g + 1) / groups;
       groups_.push_back({static_cast<int>(end - first), first});
-      widest = std::max<int64_t>(widest, loop_.vectors(groups_.back().channels) * loop_.lanes);
+      widest =
+          std::max<int64_t>(widest, int64_t{loop_.vectors(groups_.back().channels)} * loop_.lanes);
     }
     // Vectors of the last outputs reach beyond them.
     sums_stride_ = length(rows_) + widest;
@@ -351,8 +354,8 @@ class Prepared final : public ConvPixels {
     for (const Group& g : groups_) {
       const int64_t vectors = loop_.vectors(g.channels), width = vectors * loop_.lanes,
                     blocks = (length(whole_rows_) + width - 1) / width;
-      products +=
-          blocks * vectors * (std::max<int64_t>(g.channels, kLoads) * tap_count() + 2 * g.channels);
+      products += blocks * vectors *
+                  (std::max<int64_t>(g.channels, kLoads) * tap_count() + int64_t{2} * g.channels);
     }
     const int64_t copied = inputs_ * phases_ * plane(whole_rows_) + outputs_ * whole_rows_ * x_.out;
     return static_cast<double>(y_.out) / static_cast<double>(whole_rows_) *

@@ -224,7 +224,8 @@ void write_past_caches(KernelPlan& plan, const Program& p) {
       const Type& t = p.type(p.outputs[static_cast<std::size_t>(m)]);
       // Vectors begin at lines where rows do. Those of a tile are stored row after row, so that each
       // has to be whole lines.
-      return !is_complex(t.dtype) && (s.tile < 0 || s.width * size_of(t.dtype) % kLine == 0) &&
+      return !is_complex(t.dtype) &&
+             (s.tile < 0 || std::int64_t{s.width} * size_of(t.dtype) % kLine == 0) &&
              (s.dims.size() == 1 || s.dims.back() * size_of(t.dtype) % kLine == 0);
     });
     if (s.past_caches && s.tile >= 0) tile_along_rows(s);
