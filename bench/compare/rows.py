@@ -47,11 +47,11 @@ def training(name, title, devices, **more):
                torch=() if devices else BOTH, **more)
 
 
-def first(name, title, devices, torch=("compiled",)):
+def first(name, title, devices, torch=("compiled",), **more):
     which = devices or "one"
     return Row(f"first:{name}/{which}", f"{title} first call, {f'{devices} devices' if devices else 'one device'}",
                jax=devices or 1, torch=() if devices else torch, goal=3, kind="first",
-               note="tracing, derivatives, planning, LLVM and one step; nothing cached on disk")
+               note="tracing, derivatives, planning, LLVM and one step; nothing cached on disk", **more)
 
 
 def from_jax(name, title):
@@ -187,6 +187,7 @@ GROUPS = {
             note="norms, softmax and loss in float32"),
         first("gpt", "GPT", 0),
         first("gpt", "GPT", 4),
+        *(first(f"gpt_{form}", f"GPT, {title},", 4, forms=("jit",)) for form, title in (("fsdp", "fully sharded"), ("2x2", "2 x 2"))),
         first("gpt_deep", "GPT of 48 layers", 0, torch=()),
     ],
     "Processes": [
