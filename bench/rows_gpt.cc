@@ -72,11 +72,7 @@ Call sharded(std::vector<ts::Mesh::Axis> axes, const std::vector<ts::PathRule>& 
   const Gpt model = make_gpt(kLayers);
   const ts::optim::State moments = ts::optim::adam(1e-3).init(model);
   const ts::SpecTree of_model = ts::specs(model, rules);
-  std::vector<ts::SpecTree> stages;
-  for (const auto& stage : moments.stages)
-    stages.push_back(
-        {ts::P(), std::vector<ts::SpecTree>(stage.moments.size(), of_model), ts::P(), ts::P()});
-  const ts::SpecTree state{of_model, {ts::SpecTree(stages)}};
+  const ts::SpecTree state{of_model, ts::optim::specs(moments, model, of_model)};
   auto step = ts::jit(
       step_of<Gpt>(gpt_loss, false),
       {.mesh = mesh, .in_shardings = {state, batch, batch}, .out_shardings = {state, ts::P()}});

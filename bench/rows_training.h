@@ -35,7 +35,7 @@ Call fed_back(Step step, Training<Model> start, Array x, Array y) {
   return [=, state = std::make_shared<Training<Model>>(std::move(start))] {
     auto [next, value] = step(std::move(*state), x, y);
     *state = std::move(next);
-    value.template item<float>();
+    ts::item<float>(value);
   };
 }
 

@@ -81,7 +81,7 @@ Training train(Array key, Array x, Array y, std::int64_t devices, std::int64_t s
   for (std::int64_t i = 0; i < steps; ++i) {
     auto [next, loss] = pmapped_train_step(t.replicated, xs, ys);
     t.replicated = next;
-    t.losses.push_back(loss[0].item<float>());  // equal on all devices
+    t.losses.push_back(ts::item<float>(loss[0]));  // equal on all devices
   }
   return t;
 }

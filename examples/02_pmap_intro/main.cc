@@ -72,8 +72,8 @@ void show(std::int64_t steps) {
   Array at = ts::array({-0.9, -0.6, -0.3, 0.3, 0.6, 0.9}).reshape(6, 1);
   Array predicted = trained.model(at);
   for (int i = 0; i < at.shape(0); ++i)
-    std::printf("x %5.2f  sin(3x) %7.3f  predicted %6.2f\n", at(i, 0).item<double>(),
-                std::sin(3 * at(i, 0).item<double>()), predicted(i, 0).item<double>());
+    std::printf("x %5.2f  sin(3x) %7.3f  predicted %6.2f\n", ts::item<double>(at(i, 0)),
+                std::sin(3 * ts::item<double>(at(i, 0))), ts::item<double>(predicted(i, 0)));
   std::fflush(stdout);
 }
 

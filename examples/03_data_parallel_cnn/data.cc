@@ -56,8 +56,8 @@ Sets load(const std::string& folder) {
                          size_of(s.test) + "; they have to be of one size");
   if (s.train.images.shape(1) < 4 || s.train.images.shape(2) < 4)
     throw ts::ShapeError("the images are " + size_of(s.train) + "; two poolings need 4 x 4");
-  s.classes = std::max(ts::max(s.train.labels).item<std::int64_t>(),
-                       ts::max(s.test.labels).item<std::int64_t>()) +
+  s.classes = std::max(ts::item<std::int64_t>(ts::max(s.train.labels)),
+                       ts::item<std::int64_t>(ts::max(s.test.labels))) +
               1;
   return s;
 }

@@ -93,8 +93,8 @@ std::optional<double> evaluate(auto& count, const Cnn& model, const Sets& sets,
     std::vector<std::int32_t> rows;
     for (std::int32_t i : b.indices) rows.push_back(sets.test_rows[static_cast<std::size_t>(i)]);
     Batch test = gather(sets.test, rows, devices);
-    hits += count(model, test.images, test.labels, ts::data::shard_batch(Array(b.mask), devices))
-                .template item<double>();
+    const Array mask = ts::data::shard_batch(Array(b.mask), devices);
+    hits += ts::item<double>(count(model, test.images, test.labels, mask));
   }
   return hits / static_cast<double>(n);
 }
@@ -142,7 +142,7 @@ Trained train(const Options& o, const Sets& sets, const optim::Optimizer& opt, T
       Array key = o.augment ? ts::random::fold_in(epoch_key, ran + 1) : epoch_key;
       auto [new_state, metrics] = step(std::move(all.state), batch.images, batch.labels, key);
       all.state = std::move(new_state);
-      double loss = metrics.loss.item<double>(), accuracy = metrics.accuracy.item<double>();
+      double loss = ts::item<double>(metrics.loss), accuracy = ts::item<double>(metrics.accuracy);
       loss_sum += loss;
       accuracy_sum += accuracy;
       progress.step(epoch, ++ran, loss, accuracy);

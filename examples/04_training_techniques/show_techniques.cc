@@ -11,7 +11,7 @@ double distance(const Cnn& a, const Cnn& b) {
   double most = 0;
   ts::tree::for_each(
       [&](const std::string&, const Array& d) {
-        most = std::max(most, ts::max(ts::abs(d)).item<double>());
+        most = std::max(most, ts::item<double>(ts::max(ts::abs(d))));
       },
       ts::tree::map([](Array x, Array y) { return x - y; }, a, b));
   return most;
@@ -52,8 +52,8 @@ void show_techniques() {
     Stepped a = plain_step(sgd, full, sharded[i]), b = mixed_precision_step(sgd, half, sharded[i]);
     full = a.state;
     half = b.state;
-    print("step %zu: loss %.4f in float32, %.2f in bfloat16\n", i, a.loss.item<double>(),
-          b.loss.item<double>());
+    print("step %zu: loss %.4f in float32, %.2f in bfloat16\n", i, ts::item<double>(a.loss),
+          ts::item<double>(b.loss));
   }
 
   title("Technique 3: batches of any size, with masks");
@@ -65,15 +65,15 @@ void show_techniques() {
   std::cout << "examples on each device: " << ts::sum(mask, 1).astype(ts::i32) << "\n";
   Stepped masked = masked_step(sgd, state, padded, mask);
   Array alone = loss_of(model, load(all, 64).back());
-  print("loss %.4f, that of the 8 examples alone %.4f\n", masked.loss.item<double>(),
-        alone.item<double>());
+  print("loss %.4f, that of the 8 examples alone %.4f\n", ts::item<double>(masked.loss),
+        ts::item<double>(alone));
   std::cout << "the document's mean of the devices' own means: "
             << document_masked_loss(model, padded, mask) << "\n";
   Array uneven = uneven_mask(kDeviceCount, 8);
   std::cout << "examples on each device: " << ts::sum(uneven, 1).astype(ts::i32) << "\n";
   print("loss %.4f, by the document %.4f\n",
-        masked_step(sgd, state, sharded[0], uneven).loss.item<double>(),
-        document_masked_loss(model, sharded[0], uneven).item<double>());
+        ts::item<double>(masked_step(sgd, state, sharded[0], uneven).loss),
+        ts::item<double>(document_masked_loss(model, sharded[0], uneven)));
 }
 
 void show_performance(const std::string& folder) {
@@ -86,8 +86,8 @@ void show_performance(const std::string& folder) {
   print("total_batch_size %lld, scaled_lr %g\n", static_cast<long long>(total), scaled);
   Rates rates = try_rates(model, batch, {std::nullopt, 1e-3, scaled, 1e-2});
   print("loss after one step: default %.4f, lr 0.001 %.4f, lr %g %.4f, lr 0.01 %.4f\n",
-        rates.losses[0].item<double>(), rates.losses[1].item<double>(), scaled,
-        rates.losses[2].item<double>(), rates.losses[3].item<double>());
+        ts::item<double>(rates.losses[0]), ts::item<double>(rates.losses[1]), scaled,
+        ts::item<double>(rates.losses[2]), ts::item<double>(rates.losses[3]));
   std::cout << "traced " << rates.traces << " times: with the default and with a rate\n";
 
   title("Monitoring");

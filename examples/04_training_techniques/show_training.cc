@@ -71,8 +71,8 @@ void show_synchronisation() {
   std::vector<Array> held = ring_all_reduce(x);
   for (std::size_t time = 0; time < held.size(); ++time)
     print("Time %zu: [D0] %4g  [D1] %4g  [D2] %4g  [D3] %4g\n", time,
-          held[time](0, 0).item<double>(), held[time](1, 0).item<double>(),
-          held[time](2, 0).item<double>(), held[time](3, 0).item<double>());
+          ts::item<double>(held[time](0, 0)), ts::item<double>(held[time](1, 0)),
+          ts::item<double>(held[time](2, 0)), ts::item<double>(held[time](3, 0)));
   Array parts = ts::arange(16.0).reshape(4, 4);
   std::cout << "reduce-scatter and all-gather on four devices: "
             << scatter_gather_all_reduce(parts)[3] << " on device 3\n";

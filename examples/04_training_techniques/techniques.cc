@@ -138,7 +138,7 @@ std::vector<std::pair<std::int64_t, float>> log_sometimes(const Cnn& model, cons
     Stepped s = step(state, batch);
     state = s.state;
     // A call returns before it has run; reading a value waits for it. Read seldom.
-    if (i % every == 0) log.push_back({i, s.loss.item<float>()});
+    if (i % every == 0) log.push_back({i, ts::item<float>(s.loss)});
   }
   return log;
 }

@@ -68,8 +68,8 @@ Trained training_loop(const Cnn& model, const Batch& all, std::int64_t devices, 
       if (b.label.length() != batch) continue;  // a partial batch would be another program
       auto [next, l, metrics] = step(state, ts::data::shard_batch(b, devices));
       state = next;
-      loss += l[0].item<double>();  // the first device's: all are equal
-      accuracy += metrics.accuracy[0].item<double>();
+      loss += ts::item<double>(l[0]);  // the first device's: all are equal
+      accuracy += ts::item<double>(metrics.accuracy[0]);
       ++n;
     }
     t.epochs.push_back({loss / double(n), accuracy / double(n), n});

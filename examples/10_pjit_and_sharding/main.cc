@@ -94,14 +94,14 @@ void show_training(const Mesh& line) {
   Linear params{normal(40, {256, 64}), ts::zeros({64})};
   Array x = normal(41, {32, 256}), y = normal(42, {32, 64});
   auto [new_params, loss] = step(params, x, y, 0.01f);
-  std::printf("Training loss: %.4f\n", loss.item<double>());
+  std::printf("Training loss: %.4f\n", ts::item<double>(loss));
   std::cout << "Parameter update successful: " << !ts::allclose(params.w, new_params.w) << "\n";
   std::cout << "New weights: " << new_params.w.sharding() << "\n";
   std::cout << "The devices exchange " << moves(step.lower(params, x, y, 0.01f)) << "\n";
   for (int i = 0; i < 4; ++i) {
     auto [next, next_loss] = step(new_params, x, y, 0.01f);
     new_params = next;
-    std::printf("Next loss: %.4f\n", next_loss.item<double>());
+    std::printf("Next loss: %.4f\n", ts::item<double>(next_loss));
   }
 }
 

@@ -88,10 +88,7 @@ ts::SpecTree model_specs(const Form& form, const Gpt& model) {
 ts::SpecTree state_specs(const Form& form, const State& state) {
   if (form.found) return form.found->in_shardings.children()[0];
   const ts::SpecTree model = model_specs(form, state.model);
-  std::vector<ts::SpecTree> stages;
-  for (const optim::State::Stage& stage : state.optimizer.stages)
-    stages.push_back({P(), std::vector<ts::SpecTree>(stage.moments.size(), model), P(), P()});
-  return {model, {ts::SpecTree(stages)}, P()};
+  return optim::specs(state, model);
 }
 
 State place(const Form& form, const State& state) {

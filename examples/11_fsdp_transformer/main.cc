@@ -57,7 +57,7 @@ Trained train(const Job& job, const Form& form, State state, std::int64_t from, 
     const Batch batch = job.batch(i);
     auto [next, value] = step(std::move(t.state), batch.ids, batch.labels);
     t.state = std::move(next);
-    t.losses.push_back(value.item<double>());
+    t.losses.push_back(ts::item<double>(value));
     after(i + 1, t.losses.back());
     if (i == from) start = Clock::now();
   }
@@ -145,7 +145,7 @@ int run(Options o) {
   if (!o.resume.empty()) state = load_state(o, state);
   const Job job{o, load_corpus(o.data, o.sizes.vocabulary), opt,
                 Array(ts::random::split<2>(ts::random::key(o.seed))[1])};
-  const auto done = state.step.item<std::int64_t>();
+  const auto done = ts::item<std::int64_t>(state.step);
   if (done >= o.steps)
     throw ts::Error("the checkpoint is of step " + std::to_string(done) +
                     "; choose --steps beyond that");

@@ -45,7 +45,7 @@ Run train(const Way& way, int steps, double rate) {
   for (int i = 0; i < steps; ++i) {
     auto [loss, gradients] = way.step(run.blocks, batch.x, batch.target);
     run.blocks = update(run.blocks, gradients, rate);
-    run.losses.push_back(loss.item<float>());
+    run.losses.push_back(ts::item<float>(loss));
   }
   return run;
 }

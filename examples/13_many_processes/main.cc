@@ -60,7 +60,7 @@ int run(const Options& o) {
       ::raise(SIGKILL);  // as a machine that fails
     }
     if (reports && (done % o.every == 0 || done == o.steps)) {
-      std::printf("step %4lld  loss %.6f\n", static_cast<long long>(done), loss.item<double>());
+      std::printf("step %4lld  loss %.6f\n", static_cast<long long>(done), ts::item<double>(loss));
       std::fflush(stdout);
     }
   }

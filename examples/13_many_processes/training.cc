@@ -51,11 +51,7 @@ std::pair<Array, Array> Batches::next() {
 
 ts::SpecTree specs_of(const State& state) {
   const ts::SpecTree model = ts::specs(state.model, {{"last/*", ts::P()}, {"**", ts::P("data")}});
-  std::vector<ts::SpecTree> stages;
-  for (const optim::State::Stage& stage : state.optimizer.stages)
-    stages.push_back(
-        {ts::P(), std::vector<ts::SpecTree>(stage.moments.size(), model), ts::P(), ts::P()});
-  return {model, {ts::SpecTree(stages)}, ts::P(), ts::P()};
+  return {model, optim::specs(state.optimizer, state.model, model), ts::P(), ts::P()};
 }
 
 State first_state(const ts::Mesh& mesh, std::int64_t pixels, std::int64_t seed) {

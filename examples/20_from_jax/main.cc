@@ -19,7 +19,7 @@ void part(const char* title) { std::cout << "\n== " << title << "\n"; }
 
 // The greatest difference, as a part of the greatest number.
 float difference(const Array& x, const Array& y) {
-  return (ts::max(ts::abs(x - y)) / ts::max(ts::abs(y))).item<float>();
+  return ts::item<float>(ts::max(ts::abs(x - y)) / ts::max(ts::abs(y)));
 }
 void compare(const char* what, const Array& got, const Array& want) {
   const bool same = difference(got, want) < 1e-5f;
@@ -75,7 +75,7 @@ void show(const std::string& folder, int devices) {
   const Text text = generate(transformer);
   compare("logits of the last token", text.logits, by_jax.at("transformer.logits"));
   std::cout << "tokens:\n" << text.tokens << "\n";
-  const bool same = ts::all(text.tokens == by_jax.at("transformer.tokens")).item<bool>();
+  const bool same = ts::item<bool>(ts::all(text.tokens == by_jax.at("transformer.tokens")));
   std::cout << (same ? "as JAX gives them\n" : "JAX gives others\n");
 
   part("A diffusion model");

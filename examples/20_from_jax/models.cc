@@ -52,7 +52,7 @@ std::vector<float> fine_tune(Model resnet, int steps) {
   for (int i = 0; i < steps; ++i) {
     auto [next, loss] = step(resnet.weights, data.images, data.labels);
     resnet.weights = next;
-    losses.push_back(loss.item<float>());
+    losses.push_back(ts::item<float>(loss));
   }
   return losses;
 }
@@ -84,7 +84,7 @@ std::vector<float> fine_tune_on_devices(const Model& resnet, int steps, int devi
   for (int i = 0; i < steps; ++i) {
     auto [next, loss] = step(weights, images, labels);
     weights = next;
-    losses.push_back(loss.item<float>());
+    losses.push_back(ts::item<float>(loss));
   }
   return losses;
 }

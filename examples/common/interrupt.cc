@@ -28,5 +28,5 @@ bool interrupted() { return asked != 0; }
 bool any_interrupted() {
   if (tessera::process_count() == 1) return interrupted();
   const tessera::Array asks = tessera::process_allgather(tessera::Array(interrupted() ? 1 : 0));
-  return tessera::max(asks).item<int>() != 0;
+  return tessera::item<int>(tessera::max(asks)) != 0;
 }

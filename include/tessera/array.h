@@ -56,6 +56,9 @@ template <class T>
 concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, float16_t> ||
     std::is_same_v<T, bfloat16_t> || is_complex_v<T>;
 
+template <class T>
+concept RealNumber = Number<T> && !std::is_same_v<T, bool> && !is_complex_v<T>;
+
 class TESSERA_API Array {
  public:
   /// Empty.
@@ -64,8 +67,8 @@ class TESSERA_API Array {
   Array(Array&&) noexcept = default;
   Array& operator=(const Array&) & = default;
   Array& operator=(Array&&) & noexcept = default;
-  /// An Array is immutable, so `x[0] = y` has no meaning: write `x = x.at(0).set(y)`.
-  Array& operator=(const Array&) && = delete;
+  // An Array is immutable, so that `x[0] = y` has no meaning. Compilers print the next line there.
+  Array& operator=(const Array&) && = delete;  // tessera: write x = x.at(0).set(y)
   ~Array() = default;
 
   /// A weakly typed scalar: bool stays bool; integers are int32 (int64 where the value needs it),
@@ -166,8 +169,9 @@ class TESSERA_API Array {
   }
   /// Reads a scalar in a condition. A traced one throws: use `cond` or `where`.
   explicit operator bool() const;
-  template <Number T>
-  requires(!std::is_same_v<T, bool> && !is_complex_v<T>) explicit operator T() const {
+  // Clang prints the second line of this where somebody writes `float y = x`.
+  template <RealNumber T>
+  explicit operator T() const {  // tessera: write float(x) or x.item<float>()
     return item<T>();
   }
   /// Waits until the values are there; gives this array.
@@ -292,18 +296,21 @@ class TESSERA_API Array {
   Array name(const A& axis, std::source_location loc = std::source_location::current()) const {   \
     return name(O{.axis = axis}, loc);                                                            \
   }
-#define TESSERA_REDUCE_METHOD_(name, Options)                                    \
-  TESSERA_METHOD_(name, Options, NamesAxes)                                      \
-  template <class Axes = detail::BracedAxes, class O = Options>                  \
-  Array name(const detail::BracedAxes& axes,                                     \
-             std::source_location loc = std::source_location::current()) const { \
-    return name(O{.axis = axes.list()}, loc);                                    \
-  }                                                                              \
-  template <NamesAxes A, std::same_as<bool> K, class O = Options>                \
-  Array name(const A& axis, K keepdims,                                          \
-             std::source_location loc = std::source_location::current()) const { \
-    return name(O{.axis = axis, .keepdims = keepdims}, loc);                     \
-  }
+#define TESSERA_REDUCE_METHOD_(name, Options)                                                   \
+  TESSERA_METHOD_(name, Options, NamesAxes)                                                     \
+  template <class Axes = detail::BracedAxes, class O = Options>                                 \
+  Array name(const detail::BracedAxes& axes,                                                    \
+             std::source_location loc = std::source_location::current()) const {                \
+    return name(O{.axis = axes.list()}, loc);                                                   \
+  }                                                                                             \
+  template <NamesAxes A, std::same_as<bool> K, class O = Options>                               \
+  Array name(const A& axis, K keepdims,                                                         \
+             std::source_location loc = std::source_location::current()) const {                \
+    return name(O{.axis = axis, .keepdims = keepdims}, loc);                                    \
+  }                                                                                             \
+  template <NamesAxes A, NamesAxes B, class... More>                                            \
+  __attribute__((unavailable("tessera: several axes go in braces: x." #name "({0, 1})"))) Array \
+  name(const A&, const B&, const More&...) const;
   TESSERA_REDUCE_METHOD_(sum, ReduceOptions)
   TESSERA_REDUCE_METHOD_(prod, ReduceOptions)
   TESSERA_REDUCE_METHOD_(mean, MeanOptions)
@@ -361,6 +368,13 @@ class TESSERA_API Array {
   // Compilers print the next line where an Array is bound to names.
   std::shared_ptr<detail::ArrayImpl> impl_;  // tessera: write auto [a, b] = x.unpack<2>()
 };
+
+/// x.item<T>() as a function. In a generic lambda or a template, where the member would have to be
+/// written x.template item<float>(), this is item<float>(x).
+template <Number T>
+T item(const Array& x, std::source_location loc = std::source_location::current()) {
+  return x.item<T>(loc);
+}
 
 /// An array argument together with the caller's source line, which errors show. Converts from
 /// arrays and numbers.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/array.h>
+#include <tessera/detail/braces.h>
 
 #include <string>
 
@@ -66,13 +67,8 @@ TESSERA_API Array zeros(const Shape& shape, DType dtype = DType::float32,
                         std::source_location loc = std::source_location::current());
 TESSERA_API Array ones(const Shape& shape, DType dtype = DType::float32,
                        std::source_location loc = std::source_location::current());
-/// Several extents go in braces.
-template <Position A, Position B, class... More>
-__attribute__((unavailable("tessera: a shape goes in braces: zeros({2, 3})"))) Array zeros(A, B,
-                                                                                           More...);
-template <Position A, Position B, class... More>
-__attribute__((unavailable("tessera: a shape goes in braces: ones({2, 3})"))) Array ones(A, B,
-                                                                                         More...);
+TESSERA_SHAPE_IN_BRACES_(zeros, "zeros({2, 3})");
+TESSERA_SHAPE_IN_BRACES_(ones, "ones({2, 3})");
 /// `value` everywhere, in its own dtype (weak numbers: int32 or float32) unless one is given.
 TESSERA_API Array full(const Shape& shape, Operand value, std::optional<DType> dtype = {});
 TESSERA_API Array zeros_like(Operand x);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <tessera/array.h>
+#include <tessera/detail/braces.h>
 
 #include <optional>
 #include <string>
@@ -17,18 +18,23 @@ namespace tessera::inline v0::random {
 
 /// Standard Cauchy: tan(pi * (u - 1/2)).
 TESSERA_API Array cauchy(Operand key, const Shape& shape = {}, DType dtype = DType::float32);
+TESSERA_LATER_SHAPE_IN_BRACES_(cauchy, "random::cauchy(key, {2, 3})");
 /// Standard Laplace: exponential of rate 1 with a random sign.
 TESSERA_API Array laplace(Operand key, const Shape& shape = {}, DType dtype = DType::float32);
+TESSERA_LATER_SHAPE_IN_BRACES_(laplace, "random::laplace(key, {2, 3})");
 /// Standard logistic: log(u / (1 - u)).
 TESSERA_API Array logistic(Operand key, const Shape& shape = {}, DType dtype = DType::float32);
+TESSERA_LATER_SHAPE_IN_BRACES_(logistic, "random::logistic(key, {2, 3})");
 /// The length of a standard normal vector in three dimensions.
 TESSERA_API Array maxwell(Operand key, const Shape& shape = {}, DType dtype = DType::float32);
+TESSERA_LATER_SHAPE_IN_BRACES_(maxwell, "random::maxwell(key, {2, 3})");
 /// loc + scale * (maxwell with a random sign). Of shape `shape` followed by the parameters' shape;
 /// of the parameters' shape twice where none is given, as in JAX.
 TESSERA_API Array double_sided_maxwell(Operand key, Operand loc, Operand scale,
                                        const Shape& shape = {}, DType dtype = DType::float32);
 /// -1 or 1, each with probability 1/2. Any dtype that holds -1.
 TESSERA_API Array rademacher(Operand key, const Shape& shape = {}, DType dtype = DType::int32);
+TESSERA_LATER_SHAPE_IN_BRACES_(rademacher, "random::rademacher(key, {2, 3})");
 /// exp(sigma * normal).
 TESSERA_API Array lognormal(Operand key, Operand sigma = 1.0, std::optional<Shape> shape = {},
                             DType dtype = DType::float32);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <type_traits>
 
 namespace tessera::inline v0 {
 
@@ -48,6 +49,17 @@ inline Range range(std::optional<std::int64_t> start, std::optional<std::int64_t
 inline Range until(std::int64_t stop) { return {std::nullopt, stop, 1}; }
 /// From `start` to the end.
 inline Range from(std::int64_t start) { return {start, std::nullopt, 1}; }
+
+namespace detail {
+template <class T>
+concept IndexWord = std::same_as<std::remove_cvref_t<T>, All> ||
+    std::same_as<std::remove_cvref_t<T>, NewAxis> || std::same_as<std::remove_cvref_t<T>, Range>;
+}  // namespace detail
+// In C++20 x[all, 0] is the comma operator, which would drop everything but the last index.
+template <class A, class B>
+requires(detail::IndexWord<A> || detail::IndexWord<B>) __attribute__((
+    unavailable("tessera: an index of several axes goes in parentheses: x(all, 0)"))) Range
+operator,(A&&, B&&);
 
 /// One entry of a multi-axis index: a position, a range, `all`, `newaxis`, or an integer array
 /// (gathered positions).

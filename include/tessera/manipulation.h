@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tessera/array.h>
+#include <tessera/detail/braces.h>
 
 namespace tessera::inline v0 {
 
@@ -18,13 +19,17 @@ TESSERA_API Array expand_dims(Operand x, AxisList axis);
 /// Axes of one element removed: all of them, or those named.
 TESSERA_API Array squeeze(Operand x, AxisList axis = {});
 TESSERA_API Array broadcast_to(Operand x, const Shape& shape);
+TESSERA_LATER_SHAPE_IN_BRACES_(broadcast_to, "broadcast_to(x, {2, 3})");
+TESSERA_LATER_SHAPE_IN_BRACES_(reshape, "reshape(x, {2, 3})");
 
 /// Along an existing axis. Dtypes promote.
 TESSERA_API Array concatenate(const std::vector<Array>& xs, std::int64_t axis = 0,
                               std::source_location loc = std::source_location::current());
+TESSERA_ARRAYS_IN_BRACES_(concatenate, "concatenate({x, y})");
 /// Along a new axis. Stacking one array n times stores it once.
 TESSERA_API Array stack(const std::vector<Array>& xs, std::int64_t axis = 0,
                         std::source_location loc = std::source_location::current());
+TESSERA_ARRAYS_IN_BRACES_(stack, "stack({x, y})");
 /// Equal parts; ShapeError when they are not equal.
 TESSERA_API std::vector<Array> split(Operand x, std::int64_t parts, std::int64_t axis = 0);
 /// Parts that begin at these positions (and at 0).

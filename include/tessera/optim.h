@@ -12,6 +12,7 @@
 #pragma once
 
 #include <tessera/array.h>
+#include <tessera/partition_spec.h>
 #include <tessera/tree.h>
 
 #include <functional>
@@ -196,6 +197,37 @@ struct TrainState {
     return {apply_updates(model, updates, loc), std::move(next), step + 1};
   }
 };
+namespace detail {
+TESSERA_API SpecTree state_specs(const State& state, const Leaves& params,
+                                 const std::vector<std::optional<PartitionSpec>>& of_params);
+}
+
+/// Specs for an optimiser's state: each moment has the spec of its parameter. What does not have the
+/// shape of a parameter is whole on every device: counters, hyperparameters, and moments that are kept by
+/// rows and columns (adafactor). `state` and `params` may be abstract, so that a state can be made where
+/// it belongs:
+///
+///   const SpecTree of_model = specs(model, rules);
+///   const auto init = [&](const Model& m) { return opt.init(m); };
+///   const State like = eval_shape(init, model);
+///   jit(init, {.mesh = mesh, .out_shardings = optim::specs(like, model, of_model)})(model);
+///
+/// TreeError where `of_params` is no prefix of the parameters' tree.
+template <class Params>
+SpecTree specs(const State& state, const Params& params, const SpecTree& of_params,
+               std::source_location loc = std::source_location::current()) {
+  return detail::state_specs(
+      state, tree::leaves(params),
+      tessera::detail::specs_by_leaf("optim::specs", of_params, tree::structure(params), "params",
+                                     loc));
+}
+/// The same for all that training changes; the step is whole on every device.
+template <class Model>
+SpecTree specs(const TrainState<Model>& state, const SpecTree& of_model,
+               std::source_location loc = std::source_location::current()) {
+  return {of_model, specs(state.optimizer, state.model, of_model, loc), SpecTree()};
+}
+
 /// The state before the first step.
 template <class Model>
 TrainState<Model> train_state(Model model, const Optimizer& opt) {

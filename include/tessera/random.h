@@ -8,6 +8,7 @@
 #pragma once
 
 #include <tessera/array.h>
+#include <tessera/detail/braces.h>
 
 #include <array>
 
@@ -42,11 +43,14 @@ TESSERA_API Array fold_in(Operand key, Operand data);
 
 /// Uniform bits; dtype uint8, uint16, uint32 or uint64.
 TESSERA_API Array bits(Operand key, const Shape& shape, DType dtype = DType::uint32);
+TESSERA_LATER_SHAPE_IN_BRACES_(bits, "random::bits(key, {2, 3})");
 /// Uniform in [minval, maxval).
 TESSERA_API Array uniform(Operand key, const Shape& shape = {}, DType dtype = DType::float32,
                           Operand minval = 0.0, Operand maxval = 1.0);
+TESSERA_LATER_SHAPE_IN_BRACES_(uniform, "random::uniform(key, {2, 3})");
 /// Standard normal: sqrt(2) * erf_inv(u), u uniform in (-1, 1).
 TESSERA_API Array normal(Operand key, const Shape& shape = {}, DType dtype = DType::float32);
+TESSERA_LATER_SHAPE_IN_BRACES_(normal, "random::normal(key, {2, 3})");
 /// Uniform integers in [minval, maxval).
 TESSERA_API Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval,
                           DType dtype = DType::int32);
@@ -58,6 +62,7 @@ TESSERA_API Array permutation(Operand key, Operand x, std::int64_t axis = 0);
 TESSERA_API Array bernoulli(Operand key, Operand p = 0.5, std::optional<Shape> shape = {});
 /// Standard Gumbel: -log(-log(u)).
 TESSERA_API Array gumbel(Operand key, const Shape& shape = {}, DType dtype = DType::float32);
+TESSERA_LATER_SHAPE_IN_BRACES_(gumbel, "random::gumbel(key, {2, 3})");
 /// Positions along `axis` drawn with probability softmax(logits): argmax(logits + gumbel). They are
 /// int32, along 2^31 elements and more int64.
 TESSERA_API Array categorical(Operand key, Operand logits, std::int64_t axis = -1);
@@ -72,6 +77,7 @@ TESSERA_API Array choice(Operand key, Operand x, const Shape& shape, bool replac
                          const Array& p = {});
 /// Exponential of rate 1: -log1p(-u).
 TESSERA_API Array exponential(Operand key, const Shape& shape = {}, DType dtype = DType::float32);
+TESSERA_LATER_SHAPE_IN_BRACES_(exponential, "random::exponential(key, {2, 3})");
 
 }  // namespace tessera::inline v0::random
 

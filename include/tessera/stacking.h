@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/array.h>
+#include <tessera/detail/braces.h>
 
 #include <source_location>
 #include <utility>
@@ -20,12 +21,16 @@ TESSERA_API Array atleast_3d(Operand x);
 /// ShapeError for an empty list, and where the other axes differ.
 TESSERA_API Array vstack(const std::vector<Array>& xs,
                          std::source_location loc = std::source_location::current());
+TESSERA_ARRAYS_IN_BRACES_(vstack, "vstack({x, y})");
 TESSERA_API Array hstack(const std::vector<Array>& xs,
                          std::source_location loc = std::source_location::current());
+TESSERA_ARRAYS_IN_BRACES_(hstack, "hstack({x, y})");
 TESSERA_API Array dstack(const std::vector<Array>& xs,
                          std::source_location loc = std::source_location::current());
+TESSERA_ARRAYS_IN_BRACES_(dstack, "dstack({x, y})");
 TESSERA_API Array column_stack(const std::vector<Array>& xs,
                                std::source_location loc = std::source_location::current());
+TESSERA_ARRAYS_IN_BRACES_(column_stack, "column_stack({x, y})");
 /// Blocks of one row beside each other, along the last axis, and rows of blocks below each other,
 /// along the one before: block({{a, b}, {c, d}}). Scalars and vectors count as rows. ShapeError
 /// where extents do not meet.

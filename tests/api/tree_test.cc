@@ -145,6 +145,18 @@ TEST(Tree, MapWithPath) {
   EXPECT_EQ(seen, (std::vector<std::string>{"0", "1/w", "1/b"}));
 }
 
+TEST(Tree, IntegersAreKeysOfMaps) {
+  const std::map<int, Array> stages{{10, leaf(3)}, {-1, leaf(1)}, {2, leaf(2)}};
+  EXPECT_EQ(ts::tree::paths(stages), (std::vector<std::string>{"-1", "2", "10"}));
+  EXPECT_EQ(values(ts::tree::leaves(stages)), (std::vector<float>{1, 2, 3}));
+  const auto doubled = ts::tree::map([](const Array& x) { return x + x; }, stages);
+  EXPECT_EQ(doubled.at(10).item<float>(), 6);
+  EXPECT_FALSE(ts::tree::structure(stages) == ts::tree::structure(std::map<int, Array>{
+                                                  {10, leaf(3)}, {-1, leaf(1)}, {3, leaf(2)}}));
+  const std::map<std::uint64_t, Array> large{{UINT64_MAX, leaf(1)}};
+  EXPECT_EQ(ts::tree::paths(large), std::vector<std::string>{"18446744073709551615"});
+}
+
 TEST(Tree, RecursiveAndEmptyStructs) {
   Recursive r{leaf(1), {{leaf(2), {}}, {leaf(3), {{leaf(4), {}}}}}};
   EXPECT_EQ(ts::tree::paths(r),

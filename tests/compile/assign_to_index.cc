@@ -1,4 +1,4 @@
-// expect: deleted
+// expect: tessera: write x = x.at(0).set(y)
 #include <tessera/tessera.h>
 
 namespace ts = tessera;

@@ -1,8 +1,8 @@
 // How the library sees a C++ value as a tree: one walk over it, for a visitor that is not a
 // template.
 //
-// Leaves are Arrays. std::vector, array, map<string, T>, tuple, pair, optional and aggregates are
-// inner nodes; numbers, bools, enums, strings and Shapes are static. The walk allocates nothing and
+// Leaves are Arrays. std::vector, array, map (its keys are strings or integers), tuple, pair, optional
+// and aggregates are inner nodes; numbers, bools, enums, strings and Shapes are static. The walk allocates nothing and
 // makes no strings.
 #pragma once
 
@@ -11,7 +11,9 @@
 
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -77,10 +79,13 @@ template <class T>
 inline constexpr bool is_std_array = false;
 template <class T, std::size_t N>
 inline constexpr bool is_std_array<std::array<T, N>> = true;
+/// A map whose keys name its children: strings, or integers in decimal.
 template <class T>
-inline constexpr bool is_string_map = false;
+inline constexpr bool is_map = false;
 template <class T, class C, class A>
-inline constexpr bool is_string_map<std::map<std::string, T, C, A>> = true;
+inline constexpr bool is_map<std::map<std::string, T, C, A>> = true;
+template <Position K, class T, class C, class A>
+inline constexpr bool is_map<std::map<K, T, C, A>> = true;
 template <class T>
 inline constexpr bool is_optional = false;
 template <class T>
@@ -134,6 +139,14 @@ inline constexpr NodeType tuple_type{NodeKind::tuple, {}};
 inline constexpr NodeType map_type{NodeKind::map, {}};
 inline constexpr NodeType optional_type{NodeKind::optional, {}};
 
+inline void visit_key(const std::string& key, Visitor& v) { v.key(key); }
+template <Position K>
+void visit_key(K key, Visitor& v) {
+  char digits[24];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), key).ptr;
+  v.key({digits, static_cast<std::size_t>(end - digits)});
+}
+
 template <class Tuple>
 void walk_tuple(Tuple& x, const NodeType& type, Visitor& v) {
   v.enter(type, std::tuple_size_v<Tuple>);
@@ -166,9 +179,27 @@ template <class T>
 concept Fixed =
     Number<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> || std::is_same_v<T, Shape>;
 
+// Types that are no trees for a reason of their own.
+template <class T>
+concept Unordered = requires {
+  typename T::hasher;
+  typename T::key_equal;
+};
+template <class T>
+concept OtherMap = !is_map<T> && requires {
+  typename T::key_compare;
+  typename T::mapped_type;
+};
+template <class T>
+concept PointerLike = std::is_pointer_v<T> || requires(T& x) {
+  typename T::element_type;
+  *x;
+  x.get();
+};
+
 /// A type that the walk knows at its outermost level.
 template <class T>
-concept TreeNode = is_array<T> || Fixed<T> || is_vector<T> || is_std_array<T> || is_string_map<T> ||
+concept TreeNode = is_array<T> || Fixed<T> || is_vector<T> || is_std_array<T> || is_map<T> ||
     is_optional<T> || is_tuple<T> || RegisteredByMember<T> || RegisteredByFunction<T> ||
     (std::is_aggregate_v<T> && !std::is_array_v<T>);
 
@@ -190,10 +221,10 @@ void walk(T& x, Visitor& v) {
     v.enter(sequence_type, x.size());
     for (auto& child : x) walk(child, v);
     v.leave();
-  } else if constexpr (is_string_map<T>) {
+  } else if constexpr (is_map<T>) {
     v.enter(map_type, x.size());
     for (auto& [key, child] : x) {
-      v.key(key);
+      visit_key(key, v);
       walk(child, v);
     }
     v.leave();
@@ -213,6 +244,18 @@ void walk(T& x, Visitor& v) {
     v.enter(record_type<T>, reflect::field_count<T>());
     reflect::with_fields(x, [&](auto&... field) { (walk(field, v), ...); });
     v.leave();
+  } else if constexpr (Unordered<T>) {
+    static_assert(!Unordered<T>,
+                  "tessera: an unordered container is no tree, because its elements have no order "
+                  "that lasts; use std::map");
+  } else if constexpr (OtherMap<T>) {
+    static_assert(!OtherMap<T>,
+                  "tessera: a map is a tree if its keys are std::string or integers, which name "
+                  "its elements in paths");
+  } else if constexpr (PointerLike<T>) {
+    static_assert(!PointerLike<T>,
+                  "tessera: a pointer is no tree, because two could share what they point to; hold "
+                  "the value itself, or std::optional of it");
   } else {
     static_assert(TreeNode<T>,
                   "tessera: this type is no tree: it is neither Array, number, enum, string, "
