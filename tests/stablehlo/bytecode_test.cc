@@ -111,14 +111,20 @@ TEST(Bytecode, GroupsOfAMeshAndWhatBegins) {
     const Array x = (ts::arange(2 * devices) + 1).astype(ts::i64).reshape({devices, 2});
     return ts::load_stablehlo(file(name))(x)[0];
   };
-  const Array grouped = of("grouped.mlirbc", 8);
-  for (const int d : {0, 1, 4, 5})
-    EXPECT_EQ(grouped(d).to_vector<std::int64_t>(), (Numbers{1, 2, 3, 4, 9, 10, 11, 12})) << d;
-  for (const int d : {2, 3, 6, 7})
-    EXPECT_EQ(grouped(d).to_vector<std::int64_t>(), (Numbers{5, 6, 7, 8, 13, 14, 15, 16})) << d;
-  const Array begun = of("begun.mlirbc", 4);
-  for (int d = 0; d < 4; ++d)
-    EXPECT_EQ(begun(d).to_vector<std::int64_t>(), (Numbers{1, 2, 3, 4, 5, 6, 7, 8})) << d;
+  {
+    const Array grouped = of("grouped.mlirbc", 8);
+    for (const int d : {0, 1, 4, 5})
+      EXPECT_EQ(grouped(d).to_vector<std::int64_t>(), (Numbers{1, 2, 3, 4, 9, 10, 11, 12})) << d;
+    for (const int d : {2, 3, 6, 7})
+      EXPECT_EQ(grouped(d).to_vector<std::int64_t>(), (Numbers{5, 6, 7, 8, 13, 14, 15, 16})) << d;
+    const Array begun = of("begun.mlirbc", 4);
+    for (int d = 0; d < 4; ++d)
+      EXPECT_EQ(begun(d).to_vector<std::int64_t>(), (Numbers{1, 2, 3, 4, 5, 6, 7, 8})) << d;
+    // Device 2 sends; the first of each pair gets the pair's sum.
+    const Array rooted = of("rooted.mlirbc", 4);
+    for (int d = 0; d < 4; ++d)
+      EXPECT_EQ(rooted(d).to_vector<std::int64_t>(), (Numbers{14, 18, 0, 0, 22, 26, 0, 0})) << d;
+  }
   ts::set_device_count(before);
 }
 
@@ -176,6 +182,15 @@ TEST(Exported, TakesTheArgumentsThatItDoesNotUse) {
             std::vector<float>(6, 7.0f));
 }
 
+TEST(Exported, TakesSeveralArgumentsThatItDoesNotUse) {
+  const auto f = ts::load_stablehlo(file("unused_two.jaxexport"));
+  ASSERT_EQ(f.inputs().size(), 4u);
+  EXPECT_EQ(f.inputs()[0].shape, ts::Shape({2, 3}));
+  EXPECT_EQ(f.inputs()[2].dtype, ts::i32);
+  EXPECT_EQ(f(ts::ones({2, 3}), ts::ones({3}), ts::zeros({4}, ts::i32), 3.0f)[0].to_vector<float>(),
+            std::vector<float>(3, 2.0f));
+}
+
 TEST(Exported, ForSeveralPlatformsRunsOnThisOne) {
   const auto f = ts::load_stablehlo(file("platforms.jaxexport"));
   EXPECT_EQ(f.inputs().size(), 1u);
@@ -219,6 +234,27 @@ TEST(Bytecode, SaysWhatItDoesNotRead) {
               "load_stablehlo: " + newer.path +
                   ", byte 5: bytecode of version 7\n  rule: versions 0 to 6 are read\n"
                   "  try: Write it for an older version: jax.export does so for every file.");
+  }
+  // A release whose operations may mean something else; 1.22 is the newest that is known.
+  const std::string of_1_17 = contents("begun.mlirbc");
+  const std::size_t release = of_1_17.find("StableHLO_v1.17.0");
+  ASSERT_NE(release, std::string::npos);
+  for (const auto& [number, shown] : {std::pair("1.23.0", "1.23"), std::pair("2.10.0", "2.10")}) {
+    std::string bytes = of_1_17;
+    bytes.replace(release + std::string("StableHLO_v").size(), 6, number);
+    const Written newer(bytes);
+    EXPECT_EQ(message(newer.path),
+              "load_stablehlo: " + newer.path + ", byte 23: an artifact of StableHLO " + shown +
+                  ", and the newest that is known is 1.22\n"
+                  "  rule: artifacts of StableHLO 0.9 to 1.22 are read\n"
+                  "  try: Write it for that version: "
+                  "jaxlib.mlir.dialects.stablehlo.serialize_portable_artifact(module, '1.22.0').");
+  }
+  {
+    std::string bytes = of_1_17;
+    bytes.replace(release + std::string("StableHLO_v").size(), 6, "1.22.0");
+    const Written newest(bytes);
+    EXPECT_EQ(message(newest.path), kLoaded);
   }
   const Written empty("ML\xefR");
   EXPECT_EQ(message(empty.path), "load_stablehlo: " + empty.path +

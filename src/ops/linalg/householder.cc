@@ -1,6 +1,7 @@
 #include "ops/linalg/householder.h"
 
 #include "ops/linalg/matrices.h"
+#include "ops/movement/movement.h"
 
 #include <algorithm>
 #include <numeric>
@@ -25,6 +26,12 @@ Value over_matrix(Value v, const Shape& shape) {
   Ints dims(static_cast<std::size_t>(v.rank()));
   std::iota(dims.begin(), dims.end(), 0);
   return broadcast_in_dim(v, shape, dims);
+}
+
+Ints in_order_dims(const Shape& shape) {
+  Ints dims(shape.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  return dims;
 }
 
 // The last dimension first, or the first one last.
@@ -125,6 +132,41 @@ Value exchanged(Value x, Value column, Value here, Value there) {
                 select(eq(column, over_matrix(there, s)), along_rows(of(here), s), x));
 }
 
+// A line of numbers as a matrix of one row.
+Value as_row(Value line) {
+  Shape s = line.shape();
+  s.insert(s.end() - 1, 1);
+  return reshape(line, s);
+}
+// Places `here` and `there` of each line exchanged.
+Value exchanged_in_line(Value line, Value here, Value there) {
+  const Value row = as_row(line);
+  return reshape(exchanged(row, column_numbers(row), here, there), line.shape());
+}
+
+// The order of columns in which the marked ones stand before the others: each is exchanged with the
+// column behind the marked ones so far.
+struct MarkedFirst {
+  Value order;  // int32
+  Value count;  // of marked columns, int64
+};
+MarkedFirst marked_first(Value marked, Value in_order) {
+  Builder& b = *marked.builder;
+  const std::int64_t n = marked.shape().back();
+  const Shape batch(marked.shape().begin(), marked.shape().end() - 1);
+  Builder step;
+  const Value order = step.input(in_order.type()), count = step.input(Type(DType::int64, batch)),
+              mark = step.input(Type(DType::boolean, batch)),
+              number = step.input(Type(DType::int64, Shape()));
+  const Value here = spread(number, batch), there = select(mark, count, here);
+  const ProgramPtr body = step.finish(
+      Values{exchanged_in_line(order, here, there), add(count, convert(mark, DType::int64))});
+  const Values out =
+      scan(body, {}, Values{in_order, full(b, DType::int64, batch, 0)},
+           Values{last_first(marked), iota(b, DType::int64, Shape{n}, 0)}, n, false, b);
+  return {out[0], out[1]};
+}
+
 // Of each matrix the first of the columns from `number` on that are the longest from that row on.
 Value longest(Value x, Value number) {
   const Shape& s = x.shape();
@@ -142,7 +184,7 @@ Value longest(Value x, Value number) {
 
 }  // namespace
 
-PackedQr packed_qr(Value a, bool pivoted) {
+PackedQr packed_qr(Value a, bool pivoted, MaybeValue first) {
   Builder& b = *a.builder;
   const Shape& s = a.shape();
   const std::int64_t m = rows_of(s), n = columns_of(s), k = std::min(m, n);
@@ -151,17 +193,26 @@ PackedQr packed_qr(Value a, bool pivoted) {
   line.push_back(n);
   const Value in_order = iota(b, DType::int32, line, line.rank() - 1);
   if (k == 0 || s.count() == 0) return {a, full(b, a.dtype(), few, 0), in_order};
+  Value begin_order = in_order;
+  Values consts;
+  if (first) {
+    const MarkedFirst moved = marked_first(*first, in_order);
+    begin_order = moved.order;
+    consts = {moved.count};
+    a = take_along(a, broadcast_in_dim(as_row(begin_order), s, in_order_dims(s)), s.rank() - 1);
+  }
   Builder step;
+  Values fixed;
+  for (const Value& v : consts) fixed.push_back(step.input(Type(v.dtype(), v.shape())));
   Value x = step.input(Type(a.dtype(), s)), order = step.input(in_order.type());
   const Value number = step.input(Type(DType::int64, Shape()));
   const Value row = row_numbers(x), column = column_numbers(x), here = spread(number, s);
   if (pivoted) {
-    const Value there = longest(x, number), now = spread(number, there.shape());
+    Value there = longest(x, number);
+    const Value now = spread(number, there.shape());
+    if (first) there = select(lt(now, fixed[0]), now, there);
     x = exchanged(x, column, now, there);
-    Shape one = line;
-    one.insert(one.end() - 1, 1);
-    const Value places = reshape(order, one);
-    order = reshape(exchanged(places, column_numbers(places), now, there), line);
+    order = exchanged_in_line(order, now, there);
   }
   const Value mine = eq(column, here), zero = zeros_like(x);
   const Reflection h = reflection_of(reduce_sum(select(mine, x, zero), {s.rank() - 1}), number);
@@ -169,8 +220,8 @@ PackedQr packed_qr(Value a, bool pivoted) {
   const Value cleared = select(and_(mine, gt(row, here)), zero, left);
   const Value turned = select(and_(mine, eq(row, here)), over_matrix(h.beta, s), cleared);
   const ProgramPtr body = step.finish(Values{turned, order, h.v, h.tau});
-  const Values out =
-      scan(body, {}, Values{a, in_order}, Values{iota(b, DType::int64, Shape{k}, 0)}, k, false, b);
+  const Values out = scan(body, consts, Values{a, begin_order},
+                          Values{iota(b, DType::int64, Shape{k}, 0)}, k, false, b);
   const Value vectors = padded_to(first_last(out[2]), m, n);
   return {select(gt(row_numbers(a), column_numbers(a)), vectors, out[0]), first_last(out[3]),
           out[1]};

@@ -15,11 +15,12 @@ Value times_reflections(Value packed, Value taus, Value x, bool adjoint);
 /// A of m rows and n columns as its triangular factor, below whose diagonal stand the vectors of Q's
 /// reflections; their taus, as many as the smaller of m and n. Where it is `pivoted` these are of A's
 /// columns in the order `columns` (int32, from 0): at each step the one of those left that is the
-/// longest below what is done, of equal ones the first.
+/// longest below what is done, of equal ones the first. Columns that `first` (..., n), booleans, marks
+/// come before all others, by exchanges from left to right as LAPACK makes them, and keep their order.
 struct PackedQr {
   Value packed, taus, columns;
 };
-PackedQr packed_qr(Value a, bool pivoted);
+PackedQr packed_qr(Value a, bool pivoted, MaybeValue first = {});
 
 /// Q^H A Q of a square matrix with a zero below the first diagonal under the main one: there stand the
 /// vectors of Q's reflections, of which that of column i begins in row i + 1. And their taus, one less

@@ -2,6 +2,8 @@
 
 #include "ops/linalg/matrices.h"
 
+#include <limits>
+#include <numbers>
 #include <numeric>
 
 namespace tessera::inline v0::ops {
@@ -38,9 +40,51 @@ Value along_last(Value v, const Shape& shape) {
   return broadcast_in_dim(v, shape, dims);
 }
 
+double least_normal(Value like) {
+  return size_of(like.dtype()) > 4 ? std::numeric_limits<double>::min()
+                                   : static_cast<double>(std::numeric_limits<float>::min());
+}
+Value log2_of(Value x) { return div(log(x), full_like(x, std::numbers::ln2)); }
+// 1, or -1 where the number is -0.
+Value signed_one(Value x) {
+  const Value re = is_complex(x.dtype()) ? real(x) : x, one = full_like(re, 1);
+  return select(lt(div(one, re), zeros_like(re)), neg(one), one);
+}
+
 // By what LAPACK compares.
 Value size_of_pivot(Value x) {
   return is_complex(x.dtype()) ? add(abs(real(x)), abs(imag(x))) : abs(x);
+}
+
+// Of each matrix, what is added to a pivot first: the rounding error of the triangle's largest
+// element, and a normal number at least. Rows are along dimension 0.
+Value least_change(Value first, Value second, Value third) {
+  const auto most = [](Value x) { return reduce_max(abs(x), {0}); };
+  const Value largest = max(most(first), max(most(second), most(third)));
+  const bool wide = size_of(largest.dtype()) > 4;
+  const double eps =
+      wide ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+  return max(mul(largest, full_like(largest, eps)), full_like(largest, least_normal(largest)));
+}
+
+// The pivot, moved by `change` * (1 + 2 + 4 + ...) away from 0 as long as `rest` divided by it
+// overflows.
+Value grown(Value pivot, Value change, Value rest) {
+  const Value size = abs(pivot), zero = zeros_like(size), one = full_like(size, 1);
+  const Value needed = mul(abs(rest), full_like(size, least_normal(size)));
+  const Value small = or_(lt(size, needed), lt(size, full_like(size, least_normal(size))));
+  // 2^m - 1 changes are enough. Numbers that overflow are far enough beyond `needed` for a logarithm
+  // that is rounded.
+  constexpr double kRounded = 0.999;
+  const Value changes = max(add(div(sub(needed, size), change), one), full_like(size, 2));
+  const Value m = ceil(log2_of(mul(changes, full_like(changes, kRounded))));
+  const Value by = mul(sub(exp2(m), one), change);
+  // In the pivot's own direction; that of the real numbers where it is 0.
+  const Value none = eq(size, zero);
+  const Value direction = select(none, in_dtype(signed_one(pivot), pivot.dtype()),
+                                 div(pivot, in_dtype(select(none, one, size), pivot.dtype())));
+  const Value moved = add(pivot, stop_gradient(mul(in_dtype(by, pivot.dtype()), direction)));
+  return select(small, moved, pivot);
 }
 
 }  // namespace
@@ -48,7 +92,7 @@ Value size_of_pivot(Value x) {
 // Row i of what is left is (d, u, 0 | c), the next row of A (l, d', u' | c'). The row that has the
 // larger first element stays, as row i of a triangle with two diagonals above, and is subtracted from
 // the other.
-Value tridiagonal_solve(Value lower, Value diagonal, Value upper, Value b) {
+Value tridiagonal_solve(Value lower, Value diagonal, Value upper, Value b, TinyPivots tiny) {
   Builder& builder = *b.builder;
   const Shape& columns = b.shape();
   const int rank = columns.rank();
@@ -87,15 +131,20 @@ Value tridiagonal_solve(Value lower, Value diagonal, Value upper, Value b) {
   const Values triangle =
       scan(eliminate, {}, Values{first(d), first(u), first(c)}, rows, n, false, builder);
 
+  const bool grows = tiny == TinyPivots::grow;
+  Values consts;
+  if (grows) consts.push_back(least_change(triangle[3], triangle[4], triangle[5]));
   Builder up;
+  const Value change = grows ? up.input(consts[0].type()) : Value();
   const Value x1 = up.input(Type(dtype, wide)), x2 = up.input(Type(dtype, wide)), p = small(up),
               q = small(up), r = small(up), right = up.input(Type(dtype, wide));
   const Value rest = sub(right, add(mul(along_last(q, wide), x1), mul(along_last(r, wide), x2)));
-  const Value x = div(rest, along_last(p, wide));
+  const Value divided_by = along_last(p, wide);
+  const Value x = div(rest, grows ? grown(divided_by, along_last(change, wide), rest) : divided_by);
   const ProgramPtr substitute = up.finish(Values{x, x1, x});
   const Value none = full(builder, dtype, wide, 0);
   const Values from{triangle[3], triangle[4], triangle[5], triangle[6]};
-  const Values solved = scan(substitute, {}, Values{none, none}, from, n, true, builder);
+  const Values solved = scan(substitute, consts, Values{none, none}, from, n, true, builder);
   return moved(solved[2], 0, rank - 2);
 }
 

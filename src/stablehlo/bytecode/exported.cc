@@ -145,6 +145,7 @@ void restore_arguments(const Buffer& b, std::size_t root, ModuleSyntax& m) {
     }
     ArgumentSyntax unused;
     unused.at = main->at;
+    unused.name = memory.keep("unused" + std::to_string(i));  // others are numbers
     unused.type = type_of(b, memory, avals[i]);
     all.add(memory, unused);
   }

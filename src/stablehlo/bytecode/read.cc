@@ -115,7 +115,8 @@ void Reader::properties(Bytes& in, OperationSyntax& op, std::string_view dialect
   }
   // Shardy's operations have no versions, and get attributes that may be left out.
   if (blob.left() && dialect == "vhlo")
-    blob.fail(shown(name) + " has more attributes than are known of it", "of StableHLO up to 1.20",
+    blob.fail(shown(name) + " has more attributes than are known of it",
+              "of StableHLO up to " + to_string(kNewestRelease),
               "Export for an older version of StableHLO.");
 }
 

@@ -1,5 +1,6 @@
 #include "stablehlo/bytecode/tables.h"
 
+#include <charconv>
 #include <optional>
 
 namespace tessera::inline v0::stablehlo {
@@ -21,6 +22,32 @@ enum Id {
 };
 constexpr std::uint8_t kAligned = 0x80;
 constexpr std::size_t kLongestName = 256;
+
+// The release that a producer such as "StableHLO_v1.19.0" names; none for other producers.
+std::optional<ReleaseNumber> release_of(std::string_view producer) {
+  constexpr std::string_view kName = "StableHLO_v";
+  if (!producer.starts_with(kName)) return std::nullopt;
+  const char *at = producer.data() + kName.size(), *end = producer.data() + producer.size();
+  ReleaseNumber r;
+  const auto major = std::from_chars(at, end, r.major);
+  if (major.ec != std::errc() || major.ptr == end || *major.ptr != '.') return std::nullopt;
+  const auto minor = std::from_chars(major.ptr + 1, end, r.minor);
+  if (minor.ec != std::errc()) return std::nullopt;
+  return r;
+}
+
+// An operation of a newer release may mean something else than its name does here.
+void check_release(const Tables& t, const Bytes& in) {
+  const std::optional<ReleaseNumber> r = release_of(t.producer);
+  if (!r || *r <= kNewestRelease) return;
+  const std::string newest = to_string(kNewestRelease);
+  in.fail(
+      "an artifact of StableHLO " + to_string(*r) + ", and the newest that is known is " + newest,
+      "artifacts of StableHLO 0.9 to " + newest + " are read",
+      "Write it for that version: "
+      "jaxlib.mlir.dialects.stablehlo.serialize_portable_artifact(module, '" +
+          newest + ".0').");
+}
 
 // The lengths come from the last string to the first, the strings from the first to the last.
 void read_strings(Bytes in, Tables& t) {
@@ -115,6 +142,10 @@ Section section(Bytes& in) {
   return {id & ~kAligned, in.part(length, "a section")};
 }
 
+std::string to_string(ReleaseNumber r) {
+  return std::to_string(r.major) + "." + std::to_string(r.minor);
+}
+
 Tables read_tables(const Source& source) {
   Bytes in(source, 0, source.text.size());
   if (in.take(std::min(kBytecodeMagic.size(), source.text.size()), "a file") != kBytecodeMagic)
@@ -126,6 +157,7 @@ Tables read_tables(const Source& source) {
             "versions 0 to " + std::to_string(kNewest) + " are read",
             "Write it for an older version: jax.export does so for every file.");
   t.producer = in.text();
+  check_release(t, in);
   std::optional<Bytes> sections[kIds];
   while (in.left()) {
     const std::size_t at = in.at();

@@ -4,6 +4,9 @@
 
 #include "stablehlo/bytecode/bytes.h"
 
+#include <compare>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tessera::inline v0::stablehlo {
@@ -31,6 +34,14 @@ struct Tables {
   Range program;
 };
 
+/// The newest StableHLO whose operations and attributes are all known.
+struct ReleaseNumber {
+  std::uint64_t major = 0, minor = 0;
+  auto operator<=>(const ReleaseNumber&) const = default;
+};
+inline constexpr ReleaseNumber kNewestRelease{1, 22};
+std::string to_string(ReleaseNumber release);
+
 /// The first four bytes of every such file.
 inline constexpr std::string_view kBytecodeMagic = "ML\xefR";
 
@@ -41,7 +52,8 @@ struct Section {
 };
 Section section(Bytes& in);
 
-/// Of bytecode versions 0 to 6. IoError with the byte at which something is wrong.
+/// Reads bytecode versions 0 to 6. Throws IoError with the byte at which something is wrong, and
+/// where the file is an artifact of a StableHLO newer than kNewestRelease.
 Tables read_tables(const Source& source);
 
 }  // namespace tessera::inline v0::stablehlo

@@ -32,7 +32,9 @@ constexpr Keys kKeys[] = {
     {"call_v1", "callee"},
     {"cholesky_v1", "lower"},
     {"collective_broadcast_v1", "channel_id replica_groups"},
+    {"collective_broadcast_v2", "channel_id has_dynamic_root replica_groups"},
     {"collective_permute_v1", "channel_id source_target_pairs"},
+    {"collective_reduce_v1", "channel_id has_dynamic_root replica_groups use_global_device_ids"},
     {"compare_v1", "compare_type comparison_direction"},
     {"composite_v1", "composite_attributes decomposition name version"},
     {"composite_v2", "composite_attributes decomposition name version"},
@@ -51,6 +53,10 @@ constexpr Keys kKeys[] = {
      "api_version backend_config call_target_name called_computations has_side_effect "
      "operand_layouts "
      "output_operand_aliases result_layouts"},
+    {"custom_call_v2",
+     "api_version backend_config call_target_name called_computations has_side_effect "
+     "operand_layouts "
+     "output_operand_aliases result_layouts result_tilings"},
     {"dot_general_v1",
      "lhs_batching_dimensions lhs_contracting_dimensions precision_config rhs_batching_dimensions "
      "rhs_contracting_dimensions"},
@@ -284,7 +290,7 @@ void fold_attributes(Memory& memory, OperationSyntax& op) {
   drop(op, "result_accuracy");
   if (const A* type = attribute_of(op, "compare_type"); type && type->text == "NOTYPE")
     drop(op, "compare_type");
-  for (const std::string_view key : {"use_global_device_ids"})
+  for (const std::string_view key : {"use_global_device_ids", "has_dynamic_root"})
     if (const A* flag = attribute_of(op, key);
         flag && flag->kind == A::boolean && !flag->integer_value)
       drop(op, key);

@@ -1,5 +1,6 @@
 // Calls, loops, branches and tuples.
 #include "ir/op.h"
+#include "stablehlo/import/counted_loop.h"
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -165,6 +166,10 @@ Values custom_call(Reading& r) {
       {"xla.sdy.FuncResultSharding", pass},
       {"AllocateBuffer", empty},
       {"ApproxTopK", approx_top_k},
+      {"stablehlo.dynamic_approx_top_k", dynamic_approx_top_k},
+      {"tridiagonal_solve_perturbed_ffi", tridiagonal_solve_perturbed},
+      {"cu_tridiagonal_solve_perturbed", tridiagonal_solve_perturbed},
+      {"hip_tridiagonal_solve_perturbed", tridiagonal_solve_perturbed},
       {"cu_threefry2x32_ffi", threefry},
       {"hip_threefry2x32_ffi", threefry},
       {"cu_lu_pivots_to_permutation", pivots_to_permutation},
@@ -174,6 +179,8 @@ Values custom_call(Reading& r) {
   for (const Row& row : kRows)
     if (target == row.target) return row.rule(r);
   if (const Rule rule = lapack_rule(target)) return rule(r);
+  if (target.find("python") != target.npos && target.ends_with("callback"))
+    return python_callback(r);
   r.refuse("the custom call " + shown(target) + " is not supported",
            "a custom call is code of another library",
            "export the function for a platform without it, or write this part with Tessera");
@@ -195,6 +202,7 @@ Values while_loop(Reading& r) {
     r.refuse("the types of what it carries are not those of its regions");
   if (plain_types(cond.program->output_types()) != std::vector<Type>{Type(DType::boolean, {})})
     r.refuse("its condition does not give one tensor<i1>");
+  if (std::optional<Values> out = counted_loop(r, cond, body)) return *std::move(out);
   return ops::while_(captures_first(cond), captures_first(body), cond.captured, body.captured,
                      r.in);
 }

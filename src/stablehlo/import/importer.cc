@@ -228,8 +228,26 @@ RegionProgram Importer::region(const Reading& r, const RegionSyntax& region,
   return p;
 }
 
-ProgramPtr Importer::closed_region(const Reading& r, const RegionSyntax& region) {
+RegionProgram Importer::settled_region(const Reading& r, const RegionSyntax& region) {
   RegionProgram p = this->region(r, region);
+  if (p.captured.empty()) return p;
+  Level level(p.program->name, nullptr);
+  Values in, captured;
+  const std::size_t declared = p.program->inputs.size() - p.captured.size();
+  for (std::size_t i = 0; i < p.program->inputs.size(); ++i) {
+    const Known* known = i < declared ? nullptr : r.scope.level().settle(p.captured[i - declared]);
+    if (known) {
+      in.push_back(level.write(*known));
+      continue;
+    }
+    in.push_back(level.builder().input(p.program->types[p.program->inputs[i]]));
+    if (i >= declared) captured.push_back(p.captured[i - declared]);
+  }
+  return {level.builder().finish_pruned(level.builder().inline_program(*p.program, in)), captured};
+}
+
+ProgramPtr Importer::closed_region(const Reading& r, const RegionSyntax& region) {
+  RegionProgram p = settled_region(r, region);
   if (!p.captured.empty())
     fail(*module.source, region.at,
          {"the region of " + std::string(r.op.name) + " reads a value from outside",

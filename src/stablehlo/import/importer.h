@@ -117,7 +117,9 @@ class Importer {
   /// A region whose arguments have these types, or where there are none those that it declares.
   RegionProgram region(const Reading& r, const RegionSyntax& region,
                        const std::vector<Type>& arguments = {});
-  /// A region that reads nothing from outside but numbers.
+  /// As `region`, where numbers that constants and shapes settle outside are constants inside.
+  RegionProgram settled_region(const Reading& r, const RegionSyntax& region);
+  /// A region that reads nothing from outside but such numbers.
   ProgramPtr closed_region(const Reading& r, const RegionSyntax& region);
   const FunctionSyntax& need_function(const Reading& r, const std::string& name) const;
   /// A function as a program of its own; each is made once.

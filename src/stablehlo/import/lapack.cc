@@ -204,12 +204,18 @@ Values ormqr(Reading& r) {
   return {left ? y : ops::adjoint(y)};
 }
 
-// Columns that go first come with numbers of their own.
+// Columns whose number in the second operand is not 0 go first.
 Values geqp3(Reading& r) {
   r.need_operands(2);
-  if (r.known_number(r.in[1]) != 0.0)
-    r.refuse("its second operand is not known to be zeros", "no columns go first");
-  const ops::PackedQr f = ops::packed_qr(matrix(r), true);
+  const Value a = matrix(r), numbers = r.in[1];
+  Shape line(a.shape().begin(), a.shape().end() - 2);
+  line.push_back(ops::columns_of(a.shape()));
+  if (Type(numbers.dtype(), numbers.shape()) != Type(DType::int32, line))
+    r.refuse("its second operand is " + to_string(numbers.type()),
+             "it is " + to_string(Type(DType::int32, line)) + ", a number for each column");
+  MaybeValue first;
+  if (r.known_number(numbers) != 0.0) first = ops::ne(numbers, ops::zeros_like(numbers));
+  const ops::PackedQr f = ops::packed_qr(a, true, first);
   Values out{f.packed, ops::add(f.columns, ops::full_like(f.columns, 1)), f.taus};
   for (std::size_t k = out.size(); k < r.op.result_types.size(); ++k)
     out.push_back(nothing_in(r, k));
@@ -307,19 +313,35 @@ Values hetrd(Reading& r) {
           turned(ops::real_part(ops::diagonal_of(beside)), 1), turned(h.taus, 1), nothing_in(r, 4)};
 }
 
+void check_diagonals(Reading& r) {
+  const Value b = r.in[3];
+  if (b.rank() < 2) r.refuse("its last operand has no rows and columns");
+  const Type vector(b.dtype(), Shape(b.shape().begin(), b.shape().end() - 1));
+  for (std::size_t i = 0; i < 3; ++i)
+    if (Type(r.in[i].dtype(), r.in[i].shape()) != vector)
+      r.refuse("a diagonal is " + to_string(r.in[i].type()),
+               "it is " + to_string(vector) + ", as the right sides are");
+}
+
 // The factors of the matrix are no results that anybody reads: only the solution is.
 Values gtsv(Reading& r) {
   r.need_operands(4);
+  check_diagonals(r);
   const Value lower = r.in[0], diagonal = r.in[1], upper = r.in[2], b = r.in[3];
-  if (b.rank() < 2) r.refuse("its last operand has no rows and columns");
-  const Type vector(b.dtype(), Shape(b.shape().begin(), b.shape().end() - 1));
-  for (const Value& v : {lower, diagonal, upper})
-    if (Type(v.dtype(), v.shape()) != vector)
-      r.refuse("a diagonal is " + to_string(v.type()),
-               "it is " + to_string(vector) + ", as the right sides are");
   return {lower, diagonal, upper, ops::tridiagonal_solve(lower, diagonal, upper, b),
           nothing_in(r, 4)};
 }
+
+}  // namespace
+
+// Not one of LAPACK's own: JAX solves by its `lagts`, where pivots that would overflow grow.
+Values tridiagonal_solve_perturbed(Reading& r) {
+  r.need_operands(4);
+  check_diagonals(r);
+  return {ops::tridiagonal_solve(r.in[0], r.in[1], r.in[2], r.in[3], ops::TinyPivots::grow)};
+}
+
+namespace {
 
 Values trsm(Reading& r) {
   r.need_operands(2);

@@ -50,6 +50,36 @@ Values approx_top_k(Reading& r) {
   return out;
 }
 
+// As above, with `top_k` as the last operand, which the arguments' shapes settle.
+Values dynamic_approx_top_k(Reading& r) {
+  if (r.in.size() != r.operands.size() || r.in.empty()) r.refuse("it has no operand");
+  const Ints k = r.settled(r.in.size() - 1);
+  if (k.size() != 1 || k[0] < 0) r.refuse("its last operand is no number of elements");
+  r.in.pop_back();
+  r.operands.pop_back();
+  const std::int64_t along = configured(r, "reduction_dim");
+  for (std::size_t i = r.settled_results.size(); i < r.op.result_types.size(); ++i) {
+    Type t = r.importer.declared(r.op.result_types[i]);
+    if (i < r.in.size() && t.shape.rank() == r.in[i].rank())
+      for (int d = 0; d < t.shape.rank(); ++d)
+        if (t.shape[d] < 0) t.shape[d] = d == along ? k[0] : r.in[i].shape()[d];
+    r.settled_results.push_back(std::move(t));
+  }
+  return approx_top_k(r);
+}
+
+// Such a call holds the number of a function in the table of the process that exported it.
+Values python_callback(Reading& r) {
+  const AttributeSyntax* config = r.find("mhlo.backend_config");
+  const Ints index = config ? r.field(*config, "index") : Ints{};
+  const std::string which = index.size() == 1 ? " " + std::to_string(index[0]) : "";
+  r.refuse("it calls Python function" + which + " of the process that exported the module (" +
+               r.word_or("call_target_name", "") + ")",
+           "the module holds that function's number and not its code",
+           "export without jax.debug.print, jax.debug.callback, pure_callback and io_callback, or "
+           "compute the callback's results before and pass them as arguments");
+}
+
 Values threefry(Reading& r) {
   r.need_operands(4);
   return ops::threefry2x32(r.in[0], r.in[1], r.in[2], r.in[3]);

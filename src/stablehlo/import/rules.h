@@ -85,6 +85,8 @@ Values check_almost_equal(Reading& r);
 
 // other_calls.cc
 Values approx_top_k(Reading& r);
+Values dynamic_approx_top_k(Reading& r);
+Values python_callback(Reading& r);
 Values threefry(Reading& r);
 Values pivots_to_permutation(Reading& r);
 Values empty(Reading& r);
@@ -109,6 +111,7 @@ Values convolution(Reading& r);
 Values fft(Reading& r);
 Values cholesky(Reading& r);
 Values triangular_solve(Reading& r);
+Values tridiagonal_solve_perturbed(Reading& r);
 /// What imports a call of LAPACK that JAX exports, by the name of its target; null for any other.
 Rule lapack_rule(std::string_view target);
 

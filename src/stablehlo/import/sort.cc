@@ -1,11 +1,13 @@
 // Sorts by any comparator. One that compares a key of each side is a sort by that key, which takes no
 // call of the comparator.
 #include "ir/nested.h"
+#include "ops/movement/movement.h"
 #include "ops/movement/order_by.h"
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/total_order.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tessera::inline v0::stablehlo::rules {
 
@@ -19,18 +21,18 @@ const OperationSyntax* definition(const RegionSyntax& region, const UseSyntax& u
 }
 
 // The region up to a value that one of its operations reads.
-ProgramPtr up_to(Reading& r, const RegionSyntax& region, const UseSyntax& value) {
+RegionProgram up_to(Reading& r, const RegionSyntax& region, const UseSyntax& value) {
   Memory memory;
   RegionSyntax part = region;
   part.operations = List<OperationSyntax>::copy(memory, region.operations);
   part.operations.edit_last().operands = List<UseSyntax>::copy(memory, &value, 1);
-  return r.importer.closed_region(r, part);
+  return r.importer.settled_region(r, part);
 }
 
-// Whether the program reads its inputs number 1, 3, ...: those of the right side.
-bool reads_right(const Program& p) {
+// Whether the program reads its inputs number 1, 3, ... of so many pairs: those of the right side.
+bool reads_right(const Program& p, std::size_t pairs) {
   const auto is_right = [&](Var v) {
-    for (std::size_t i = 1; i < p.inputs.size(); i += 2)
+    for (std::size_t i = 1; i < 2 * pairs; i += 2)
       if (p.inputs[i] == v) return true;
     return false;
   };
@@ -39,11 +41,37 @@ bool reads_right(const Program& p) {
   return std::any_of(p.outputs.begin(), p.outputs.end(), is_right);
 }
 
-ProgramPtr sides_swapped(const Program& p) {
+ProgramPtr sides_swapped(const Program& p, std::size_t pairs) {
   auto q = std::make_shared<Program>(p);
-  for (std::size_t i = 0; i + 1 < q->inputs.size(); i += 2)
-    std::swap(q->inputs[i], q->inputs[i + 1]);
+  for (std::size_t i = 0; i < 2 * pairs; i += 2) std::swap(q->inputs[i], q->inputs[i + 1]);
   return q;
+}
+
+// The values from outside as arrays, whose elements are all the same.
+Values spread(const Values& captured, const Shape& shape) {
+  Values out;
+  for (const Value& v : captured) out.push_back(ops::broadcast_in_dim(v, shape, {}));
+  return out;
+}
+
+// The operand that a key of two sides is, as JAX writes the order of floats: -0 is 0 and all NaNs are
+// one, behind the infinity. Our own sort has this order. None for other keys.
+std::optional<std::size_t> ordered_operand(Reading& r, const Program& key, bool total) {
+  for (std::size_t i = 0; i < r.in.size(); ++i) {
+    const DType dtype = r.in[i].dtype();
+    if (key.outputs[0] == key.inputs[2 * i] && (!is_floating(dtype) || !total)) return i;
+    if (!is_floating(dtype) || !total) continue;
+    Builder b;
+    Values in;
+    for (const Var v : key.inputs) in.push_back(b.input(key.type(v)));
+    const Value x = in[2 * i], zero = ops::constant(b, scalar_literal(dtype, 0.0)),
+                nan = ops::constant(
+                    b, scalar_literal(dtype, std::numeric_limits<double>::quiet_NaN()));
+    const Value unsigned_zero = ops::select(ops::eq(x, zero), zero, x);
+    const Values out{ops::select(ops::ne(x, x), nan, unsigned_zero)};
+    if (same_structure(*prune(key), *b.finish(out))) return i;
+  }
+  return std::nullopt;
 }
 
 // In ascending order where the comparator is descending.
@@ -52,8 +80,14 @@ Value turned_round(Value key) {
   return ops::not_(total_order(ops::add(key, ops::zeros_like(key))));  // -0 becomes 0
 }
 
+// What a sort goes by: one of its operands, or an array of its own.
+struct Key {
+  std::optional<std::size_t> operand;
+  Value array;
+};
+
 // The key of each element, whose ascending order is the comparator's; none where it has none.
-std::optional<Value> key_of(Reading& r, const RegionSyntax& region) {
+std::optional<Key> key_of(Reading& r, const RegionSyntax& region) {
   const OperationSyntax& end = region.operations.back();
   if (end.operands.size() != 1) return std::nullopt;
   const OperationSyntax* compare = definition(region, end.operands[0]);
@@ -62,16 +96,51 @@ std::optional<Value> key_of(Reading& r, const RegionSyntax& region) {
   const AttributeSyntax* direction = compare->find("comparison_direction");
   const AttributeSyntax* type = compare->find("compare_type");
   if (!direction || (direction->text != "LT" && direction->text != "GT")) return std::nullopt;
-  const ProgramPtr left = up_to(r, region, compare->operands[0]),
-                   right = up_to(r, region, compare->operands[1]);
-  if (left->outputs.size() != 1 || reads_right(*left) ||
-      !same_structure(*left, *sides_swapped(*right)))
+  const RegionProgram left = up_to(r, region, compare->operands[0]),
+                      right = up_to(r, region, compare->operands[1]);
+  const std::size_t pairs = r.in.size();
+  const ProgramPtr left_key = prune(*left.program);
+  if (left_key->outputs.size() != 1 || left.captured != right.captured ||
+      reads_right(*left_key, pairs) ||
+      !same_structure(*left_key, *sides_swapped(*prune(*right.program), pairs)))
     return std::nullopt;
+  const bool ascends = direction->text == "LT", total = type && type->text == "TOTALORDER";
+  if (ascends && left.captured.empty())
+    if (const auto operand = ordered_operand(r, *left_key, total)) return Key{operand, {}};
   Values both;
   for (const Value& x : r.in) both.insert(both.end(), {x, x});
-  Value key = elementwise(r.b, *left, both, r.in[0].shape())[0];
-  if (type && type->text == "TOTALORDER" && is_floating(key.dtype())) key = total_order(key);
-  return direction->text == "LT" ? key : turned_round(key);
+  for (const Value& x : spread(left.captured, r.in[0].shape())) both.push_back(x);
+  Value key = elementwise(r.b, *left_key, both, r.in[0].shape())[0];
+  if (total && is_floating(key.dtype())) key = total_order(key);
+  return Key{{}, ascends ? key : turned_round(key)};
+}
+
+// Sorted by one of the operands, which goes first.
+Values sorted_by_operand(const Values& in, std::size_t operand, int along) {
+  const auto at = static_cast<std::ptrdiff_t>(operand);
+  Values all = in;
+  std::rotate(all.begin(), all.begin() + at, all.begin() + at + 1);
+  Values out = ops::sort(all, along, 1);
+  std::rotate(out.begin(), out.begin() + 1, out.begin() + at + 1);
+  return out;
+}
+
+// Sorted by a comparator that reads numbers from outside as well, each an operand more of which only
+// the left side is read.
+Values sorted_by(Reading& r, const RegionProgram& comparator, int along) {
+  const std::size_t pairs = r.in.size();
+  auto p = std::make_shared<Program>(*comparator.program);
+  Values keys = r.in;
+  for (const Value& v : spread(comparator.captured, r.in[0].shape())) keys.push_back(v);
+  for (std::size_t i = 0; i < comparator.captured.size(); ++i) {
+    const Var unread = static_cast<Var>(p->types.size());
+    p->types.push_back(p->types[p->inputs[2 * (pairs + i)]]);
+    p->inputs.insert(p->inputs.begin() + static_cast<std::ptrdiff_t>(2 * (pairs + i) + 1), unread);
+  }
+  const Value order = ops::order_by(keys, p, along);
+  Values out;
+  for (const Value& x : r.in) out.push_back(ops::take_along(x, order, along));
+  return out;
 }
 
 }  // namespace
@@ -87,15 +156,21 @@ Values sort(Reading& r) {
     r.refuse("there is no dimension " + std::to_string(dimension) + " to sort along");
   for (const Value& x : r.in)
     if (x.shape() != r.in[0].shape()) r.refuse("its operands have different shapes");
-  const ProgramPtr p = r.importer.closed_region(r, region);
-  std::vector<Type> want;
+  const RegionProgram p = r.importer.settled_region(r, region);
+  std::vector<Type> want, got = p.program->input_types();
+  got.resize(got.size() - p.captured.size());
   for (const Value& x : r.in) want.insert(want.end(), 2, Type(x.dtype(), {}));
-  if (p->input_types() != want || p->output_types() != std::vector<Type>{Type(DType::boolean, {})})
+  if (got != want || p.program->output_types() != std::vector<Type>{Type(DType::boolean, {})})
     r.refuse("its comparator does not take two scalars of each operand and give one tensor<i1>");
+  for (const Value& v : p.captured)
+    if (v.rank() != 0)
+      r.refuse("its comparator reads " + to_string(v.type()) + " from outside",
+               "a comparator reads scalars from outside and no arrays");
   const int along = static_cast<int>(dimension);
-  const std::optional<Value> key = key_of(r, region);
-  if (!key) return ops::sort_by(r.in, p, along);
-  Values with_key{*key};
+  const std::optional<Key> key = key_of(r, region);
+  if (!key) return sorted_by(r, p, along);
+  if (key->operand) return sorted_by_operand(r.in, *key->operand, along);
+  Values with_key{key->array};
   with_key.insert(with_key.end(), r.in.begin(), r.in.end());
   Values out = ops::sort(with_key, along, 1);
   out.erase(out.begin());

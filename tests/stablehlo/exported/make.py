@@ -67,6 +67,7 @@ FUNCTIONS = {
     "convolved": (convolved, [((2, 8, 7, 3), f32), ((3, 2, 3, 4), f32)], None),
     "factors": (factors, [((4, 4), f32), ((4, 4), f32)], None),
     "unused": (unused, [((2, 3), f32), ((4,), i32), ((), f32)], None),
+    "unused_two": (lambda a, b, c, d: b * 2, [((2, 3), f32), ((3,), f32), ((4,), i32), ((), f32)], None),
     "platforms": (lambda x: jnp.sin(x) * 2, [((3,), f32)], ["tpu", "cpu"]),
     "only_tpu": (lambda x: jnp.sin(x) * 2, [((3,), f32)], ["tpu", "cuda"]),
 }
@@ -100,7 +101,7 @@ for name, (f, types, platforms) in FUNCTIONS.items():
     exported = export.export(f if name in SHARDED else jax.jit(f), platforms=platforms)(*[jax.ShapeDtypeStruct(s, t) for s, t in types])
     with open(name + ".jaxexport", "wb") as out:
         out.write(exported.serialize())
-    if platforms is None and name != "unused":
+    if platforms is None and not name.startswith("unused"):
         with open(name + ".mlirbc", "wb") as out:
             out.write(exported.mlir_module_serialized)
         text = "\n".join(line for line in exported.mlir_module().splitlines() if not line.startswith("#loc"))
@@ -112,19 +113,34 @@ for name, (f, types, platforms) in FUNCTIONS.items():
 
 # What JAX does not write: groups by axes of a mesh, of which one is a part, and what begins in one place and is waited for in another.
 MODULES = {
-    "grouped": (8, '''%0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<
+    "grouped": (8, "1.17.0", '''%0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<
       mesh = #stablehlo.mesh<axes = [<name = "x", size = 4>, <name = "y", size = 2>], device_ids = dense<[0, 1, 2, 3, 4, 5, 6, 7]> : tensor<8xi64>>,
       axes = [#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>, #stablehlo.axis_ref<name = "y">]>}> : (tensor<2xi64>) -> tensor<8xi64>'''),
-    "begun": (4, '''%f = "stablehlo.async_start"(%x) ({
+    "begun": (4, "1.17.0", '''%f = "stablehlo.async_start"(%x) ({
       ^bb0(%a: tensor<2xi64>):
         %g = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}>
           : (tensor<2xi64>) -> tensor<8xi64>
         stablehlo.return %g : tensor<8xi64>
     }) : (tensor<2xi64>) -> !stablehlo.future<tensor<8xi64>>
     %0 = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<8xi64>>) -> tensor<8xi64>'''),
+    "rooted": (4, "1.22.0", '''%root = stablehlo.constant dense<2> : tensor<1xi32>
+    %b = "stablehlo.collective_broadcast"(%x, %root) <{has_dynamic_root, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}>
+      : (tensor<2xi64>, tensor<1xi32>) -> tensor<2xi64>
+    %s = stablehlo.add %b, %x : tensor<2xi64>
+    %c = "stablehlo.collective_reduce"(%s) <{replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}> ({
+      ^bb0(%a: tensor<i64>, %d: tensor<i64>):
+        %g = stablehlo.add %a, %d : tensor<i64>
+        stablehlo.return %g : tensor<i64>
+    }) : (tensor<2xi64>) -> tensor<2xi64>
+    %0 = "stablehlo.all_gather"(%c) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}>
+      : (tensor<2xi64>) -> tensor<8xi64>'''),
 }
-for name, (replicas, body) in MODULES.items():
+numbers = lambda version: tuple(map(int, version.split(".")))
+for name, (replicas, version, body) in MODULES.items():
     if sys.argv[1:] and name not in sys.argv[1:]:
+        continue
+    if numbers(stablehlo.get_current_version()) < numbers(version):
+        print(f"{name} takes a jaxlib with StableHLO {version}")
         continue
     text = f'''module @m attributes {{mhlo.num_replicas = {replicas} : i32}} {{
   func.func public @main(%x: tensor<2xi64>) -> tensor<8xi64> {{
@@ -133,4 +149,4 @@ for name, (replicas, body) in MODULES.items():
   }}
 }}'''
     with open(name + ".mlirbc", "wb") as out:
-        out.write(stablehlo.serialize_portable_artifact_str(text, "1.17.0"))
+        out.write(stablehlo.serialize_portable_artifact_str(text, version))
