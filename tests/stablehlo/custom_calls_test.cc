@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <tuple>
 
 namespace ts = tessera;
 using ts::Array;
@@ -147,6 +149,115 @@ TEST(CustomCalls, PlacesAndMemoryAreNothingToCompute) {
                       "{has_side_effect = true} : (tensor<2xf32>) -> tensor<2xf32>\n"
                       "return %2 : tensor<2xf32>");
   EXPECT_EQ(f.single()(Array(Floats{1, 2})).to_vector<float>(), (Floats{1, 2}));
+}
+
+// What a call of Python says, whichever of JAX's it is.
+TEST(CustomCalls, PythonFunctionsAreRefusedByTheirNumber) {
+  for (const auto& [target, config, which] :
+       {std::tuple("xla_ffi_python_cpu_callback", "{index = 3 : ui64}", " 3"),
+        std::tuple("xla_python_cpu_callback", "\"94\"", ""),
+        std::tuple("xla_ffi_partitioned_python_cpu_callback", "{index = 0 : ui64}", " 0")}) {
+    std::string text;
+    try {
+      load("%x: tensor<f32>", "tensor<f32>",
+           "%0 = stablehlo.custom_call @" + std::string(target) + "(%x) {mhlo.backend_config = " +
+               config + "} : (tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32>");
+    } catch (const ts::IoError& e) {
+      text = e.what();
+    }
+    EXPECT_NE(text.find("it calls Python function" + std::string(which) +
+                        " of the process that exported the module (" + target + ")"),
+              std::string::npos)
+        << text;
+  }
+}
+
+// As JAX 0.4 wrote them into artifacts.
+TEST(CustomCalls, OperationsOfMhlo) {
+  const auto f = load(
+      "%x: tensor<4xf32>", "tensor<2xf32>, tensor<2xi32>, tensor<4xf32>, tensor<4xf32>",
+      "%0:2 = stablehlo.custom_call @mhlo.topk(%x) {mhlo.attributes = {k = 2 : i64, largest = "
+      "true}, mhlo.version = 1 : i64} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi32>)\n"
+      "%1 = stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64} : "
+      "(tensor<4xf32>) -> tensor<4xf32>\n"
+      "%2 = stablehlo.custom_call @mhlo.tan(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64} : "
+      "(tensor<4xf32>) -> tensor<4xf32>\n"
+      "return %0#0, %0#1, %1, %2 : tensor<2xf32>, tensor<2xi32>, tensor<4xf32>, tensor<4xf32>");
+  const Floats x{0.5f, 3, -1, 2};
+  const auto y = f(Array(x));
+  EXPECT_EQ(y[0].to_vector<float>(), (Floats{3, 2}));
+  EXPECT_EQ(y[1].to_vector<std::int32_t>(), (Ints{1, 3}));
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_NEAR(y[2](i).item<float>(), std::erf(x[static_cast<std::size_t>(i)]), 1e-6);
+    EXPECT_NEAR(y[3](i).item<float>(), std::tan(x[static_cast<std::size_t>(i)]), 1e-5);
+  }
+}
+
+// Its last operand says how many are taken, which the shapes settle.
+TEST(CustomCalls, GreatestElementsOfANumberThatShapesSay) {
+  const auto f = load(
+      "%x: tensor<?xf32>", "tensor<?xf32>, tensor<?xi32>",
+      R"(%n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+    %two = stablehlo.constant dense<2> : tensor<i32>
+    %k = stablehlo.divide %n, %two : tensor<i32>
+    %shape = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+    %results = stablehlo.reshape %k : (tensor<i32>) -> tensor<1xi32>
+    %i = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<-1> : tensor<i32>
+    %0:2 = stablehlo.custom_call @stablehlo.dynamic_approx_top_k(%x, %i, %low, %none, %k, %results, %results) {called_computations = [@before], indices_of_shape_operands = dense<[5, 6]> : tensor<2xi64>, mhlo.backend_config = {reduction_dim = 0 : i64, recall_target = 9.5e-1 : f32, aggregate_to_topk = true, reduction_input_size_override = -1 : i64}} : (tensor<?xf32>, tensor<?xi32>, tensor<f32>, tensor<i32>, tensor<i32>, tensor<1xi32>, tensor<1xi32>) -> (tensor<?xf32>, tensor<?xi32>)
+    return %0#0, %0#1 : tensor<?xf32>, tensor<?xi32>)",
+      R"(func.func private @before(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>) -> tensor<i1> {
+    %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    return %0 : tensor<i1>
+  })");
+  const auto y = f(Array(Floats{4, 9, 1, 7, 8, 2, 0}));
+  EXPECT_EQ(y[0].to_vector<float>(), (Floats{9, 8, 7}));
+  EXPECT_EQ(y[1].to_vector<std::int32_t>(), (Ints{1, 4, 3}));
+  EXPECT_EQ(f(Array(Floats{4, 9, 1, 7}))[0].to_vector<float>(), (Floats{9, 7}));
+}
+
+// Pivots of zero move by the rounding error of the largest element, 4 here; others stay.
+TEST(CustomCalls, TridiagonalSystemsThatAreSingular) {
+  const auto f =
+      load("%l: tensor<3xf32>, %d: tensor<3xf32>, %u: tensor<3xf32>, %b: tensor<3x1xf32>",
+           "tensor<3x1xf32>",
+           "%0 = stablehlo.custom_call @tridiagonal_solve_perturbed_ffi(%l, %d, %u, %b) : "
+           "(tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3x1xf32>) -> tensor<3x1xf32>\n"
+           "return %0 : tensor<3x1xf32>");
+  const Array none = ts::zeros({3}), b(Floats{1, 2, 3}, {3, 1});
+  EXPECT_EQ(f(none, Array(Floats{2, 0, 4}), none, b)[0].to_vector<float>(),
+            (Floats{0.5f, 2 / (4 * std::numeric_limits<float>::epsilon()), 0.75f}));
+  EXPECT_EQ(f(none, Array(Floats{2, -1e-8f, 4}), none, b)[0].to_vector<float>(),
+            (Floats{0.5f, 2 / -1e-8f, 0.75f}));
+  const Array regular =
+      f(Array(Floats{0, 1, 1}), Array(Floats{2, 3, 4}), Array(Floats{1, 2, 0}), b)[0];
+  const Floats want{0.5f, 0, 0.75f};
+  for (int i = 0; i < 3; ++i)
+    EXPECT_NEAR(regular(i, 0).item<float>(), want[static_cast<std::size_t>(i)], 1e-6);
+}
+
+// Marked columns go first, in the order in which LAPACK exchanges them to the front; R has them.
+TEST(CustomCalls, FactorsWithColumnsThatGoFirst) {
+  const auto f = load("%a: tensor<3x3xf64>, %p: tensor<3xi32>",
+                      "tensor<3x3xf64>, tensor<3xi32>, tensor<3xf64>",
+                      "%0:3 = stablehlo.custom_call @lapack_dgeqp3_ffi(%a, %p) : (tensor<3x3xf64>, "
+                      "tensor<3xi32>) -> (tensor<3x3xf64>, tensor<3xi32>, tensor<3xf64>)\n"
+                      "return %0#0, %0#1, %0#2 : tensor<3x3xf64>, tensor<3xi32>, tensor<3xf64>");
+  const std::vector<double> a{3, 1, 0, 4, 0, 2, 0, 0, 9};
+  const auto sizes = [&](const Ints& marks) {
+    const auto out = f(Array(a, {3, 3}), Array(marks));
+    std::vector<double> first;
+    for (int i = 0; i < 3; ++i) first.push_back(std::abs(out[0](i, i).item<double>()));
+    return std::pair(out[1].to_vector<std::int32_t>(), first);
+  };
+  // The longest first: |(0, 2, 9)|, then (3, 4, 0).
+  EXPECT_EQ(sizes({0, 0, 0}).first, (Ints{3, 1, 2}));
+  const auto [columns, diagonal] = sizes({0, 7, 0});
+  EXPECT_EQ(columns, (Ints{2, 3, 1}));
+  EXPECT_NEAR(diagonal[0], 1, 1e-14);
+  EXPECT_NEAR(diagonal[1], std::sqrt(85.0), 1e-14);
+  EXPECT_EQ(sizes({1, 1, 1}).first, (Ints{1, 2, 3}));
 }
 
 }  // namespace

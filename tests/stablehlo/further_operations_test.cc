@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 
 namespace ts = tessera;
@@ -351,6 +352,95 @@ TEST(Lapack, SchurForms) {
   EXPECT_EQ(floats(f[0]), (Floats{0, 0}));
   EXPECT_FLOAT_EQ(floats(f[1])[0], 1);
   EXPECT_FLOAT_EQ(floats(f[1])[1], -1);
+}
+
+// A sum of nothing is 0.
+TEST(Transforms, AlongAnAxisOfNoPoints) {
+  const auto whole = run("%x: tensor<2x0xcomplex<f32>>", "tensor<2x0xcomplex<f32>>",
+                         "%0 = stablehlo.fft %x, type = FFT, length = [0] : "
+                         "(tensor<2x0xcomplex<f32>>) -> tensor<2x0xcomplex<f32>>\n"
+                         "return %0 : tensor<2x0xcomplex<f32>>",
+                         {ts::zeros({2, 0}, ts::c64)});
+  EXPECT_EQ(whole[0].shape(), ts::Shape({2, 0}));
+  const auto half = run("%x: tensor<2x0xf32>", "tensor<2x1xcomplex<f32>>",
+                        "%0 = stablehlo.fft %x, type = RFFT, length = [0] : (tensor<2x0xf32>) -> "
+                        "tensor<2x1xcomplex<f32>>\nreturn %0 : tensor<2x1xcomplex<f32>>",
+                        {ts::zeros({2, 0})});
+  EXPECT_EQ(half[0].to_vector<std::complex<float>>(), std::vector<std::complex<float>>(2));
+  const auto real = run("%x: tensor<0x1xcomplex<f64>>", "tensor<0x0xf64>",
+                        "%0 = stablehlo.fft %x, type = IRFFT, length = [0, 0] : "
+                        "(tensor<0x1xcomplex<f64>>) -> tensor<0x0xf64>\n"
+                        "return %0 : tensor<0x0xf64>",
+                        {ts::zeros({0, 1}, ts::c128)});
+  EXPECT_EQ(real[0].dtype(), ts::f64);
+  EXPECT_EQ(real[0].shape(), ts::Shape({0, 0}));
+}
+
+namespace {
+
+// x sorted by a comparator of %a and %b that reads the argument %p; beside it the places.
+std::vector<Array> sorted_by(const std::string& comparator, const Floats& x, float p) {
+  const std::string n = std::to_string(x.size()), f = "tensor<" + n + "xf32>",
+                    i = "tensor<" + n + "xi32>";
+  return run("%x: " + f + ", %p: tensor<f32>", f + ", " + i,
+             "%i = stablehlo.iota dim = 0 : " + i + R"(
+    %0:2 = "stablehlo.sort"(%x, %i) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+)" + comparator + R"(
+      stablehlo.return %r : tensor<i1>
+    }) : ()" + f +
+                 ", " + i + ") -> (" + f + ", " + i + ")\nreturn %0#0, %0#1 : " + f + ", " + i,
+             {Array(x), Array(p)});
+}
+
+}  // namespace
+
+// By the distance from an argument, which is a key; and those below it first, each half descending,
+// which is none.
+TEST(Sorts, ByComparatorsThatReadAnArgument) {
+  const auto near = sorted_by(R"(
+      %e = stablehlo.subtract %a, %p : tensor<f32>
+      %g = stablehlo.abs %e : tensor<f32>
+      %h = stablehlo.subtract %b, %p : tensor<f32>
+      %j = stablehlo.abs %h : tensor<f32>
+      %r = stablehlo.compare LT, %g, %j : (tensor<f32>, tensor<f32>) -> tensor<i1>)",
+                              {1, 5, 3, 8, 2, 4}, 4);
+  EXPECT_EQ(floats(near[0]), (Floats{4, 5, 3, 2, 1, 8}));
+  EXPECT_EQ(near[1].to_vector<std::int32_t>(), (Ints{5, 1, 2, 4, 0, 3}));
+  const auto halves = sorted_by(R"(
+      %e = stablehlo.compare LT, %a, %p : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %g = stablehlo.compare LT, %b, %p : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %h = stablehlo.compare EQ, %e, %g : (tensor<i1>, tensor<i1>) -> tensor<i1>
+      %j = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %r = stablehlo.select %h, %j, %e : tensor<i1>, tensor<i1>)",
+                                {1, 5, 3, 8, 2, 4}, 4);
+  EXPECT_EQ(floats(halves[0]), (Floats{3, 2, 1, 8, 5, 4}));
+  EXPECT_EQ(halves[1].to_vector<std::int32_t>(), (Ints{2, 4, 0, 3, 1, 5}));
+}
+
+// As JAX writes the order of floats, by the second operand; the first goes along.
+TEST(Sorts, ByAnyOperandInTheOrderOfFloats) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto y = run("%k: tensor<6xi32>, %x: tensor<6xf32>", "tensor<6xi32>, tensor<6xf32>", R"(
+    %0:2 = "stablehlo.sort"(%k, %x) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%c: tensor<i32>, %d: tensor<i32>, %a: tensor<f32>, %b: tensor<f32>):
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+      %1 = stablehlo.compare EQ, %a, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %2 = stablehlo.select %1, %zero, %a : tensor<i1>, tensor<f32>
+      %3 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %4 = stablehlo.select %3, %nan, %2 : tensor<i1>, tensor<f32>
+      %5 = stablehlo.compare EQ, %b, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %6 = stablehlo.select %5, %zero, %b : tensor<i1>, tensor<f32>
+      %7 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %8 = stablehlo.select %7, %nan, %6 : tensor<i1>, tensor<f32>
+      %9 = stablehlo.compare LT, %4, %8, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %9 : tensor<i1>
+    }) : (tensor<6xi32>, tensor<6xf32>) -> (tensor<6xi32>, tensor<6xf32>)
+    return %0#0, %0#1 : tensor<6xi32>, tensor<6xf32>)",
+                     {Array(Ints{0, 1, 2, 3, 4, 5}), Array(Floats{0, -nan, -0.0f, -3, nan, 2})});
+  EXPECT_EQ(y[0].to_vector<std::int32_t>(), (Ints{3, 0, 2, 5, 1, 4}));
+  EXPECT_TRUE(std::signbit(floats(y[1])[2]));
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include "ops/linalg/solve.h"
 #include "stablehlo/import/rules.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
@@ -66,6 +69,27 @@ Values dynamic_approx_top_k(Reading& r) {
     r.settled_results.push_back(std::move(t));
   }
   return approx_top_k(r);
+}
+
+// Operations that StableHLO had none for, as JAX 0.4 wrote them into artifacts.
+Values mhlo_operation(Reading& r) {
+  struct Row {
+    std::string_view target, name;
+  };
+  static constexpr Row kRows[] = {
+      {"mhlo.topk", "chlo.top_k"}, {"mhlo.erf", "chlo.erf"}, {"mhlo.tan", "chlo.tan"}};
+  const std::string target = r.word_or("call_target_name", "");
+  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
+                                 [&](const Row& k) { return k.target == target; });
+  if (row == std::end(kRows)) r.refuse("there is no operation " + shown(target));
+  OperationSyntax op = r.op;
+  op.name = row->name;
+  op.attributes = {};
+  if (const AttributeSyntax* attributes = r.find("mhlo.attributes"))
+    op.attributes = attributes->entries;
+  Reading as_written(r.importer, r.scope, op);
+  if (!as_written.flag_or("largest", true)) r.refuse("it gives the least elements");
+  return import_of(op.name)->rule(as_written);
 }
 
 // Such a call holds the number of a function in the table of the process that exported it.

@@ -87,6 +87,7 @@ Values check_almost_equal(Reading& r);
 Values approx_top_k(Reading& r);
 Values dynamic_approx_top_k(Reading& r);
 Values python_callback(Reading& r);
+Values mhlo_operation(Reading& r);
 Values threefry(Reading& r);
 Values pivots_to_permutation(Reading& r);
 Values empty(Reading& r);
