@@ -55,6 +55,7 @@ struct Exported {
   const char* name;
   std::vector<const char*> versions;
   bool reads_elsewhere = false;  // at places that are no rows of a scan
+  int devices = 1;
 };
 const std::vector<Exported>& exported() {
   static const auto* const all =
@@ -68,6 +69,7 @@ const std::vector<Exported>& exported() {
                                 {"gradient", {"0_4", "0_10", "0_12"}},
                                 {"checkpointed", {"0_4", "0_10", "0_12"}},
                                 {"expm", {"0_10", "0_12"}, true},
+                                {"mapped", {"0_10", "0_12"}, false, 4},
                                 {"flax_lstm", {"0_10", "0_12"}},
                                 {"flax_gru", {"0_10", "0_12"}},
                                 {"flax_scan", {"0_10", "0_12"}}};
@@ -78,7 +80,9 @@ const std::vector<Exported>& exported() {
 
 // Results and gradients beside JAX's own, of what three releases of it wrote.
 TEST(CountedLoops, ThatJaxExportsHaveGradients) {
+  const int before = ts::device_count();
   for (const Exported& e : exported()) {
+    if (e.devices > before) ts::set_device_count(e.devices);
     const std::map<std::string, Array> all = ts::load_npz(file(std::string(e.name) + ".npz"));
     const std::vector<Array> arguments = numbered(all, "argument"),
                              results = numbered(all, "result"),
@@ -104,6 +108,7 @@ TEST(CountedLoops, ThatJaxExportsHaveGradients) {
         expect_close(g[i], gradients[i], name + " gradient " + std::to_string(i));
     }
   }
+  ts::set_device_count(before);
 }
 
 // What the backward pass keeps grows as the number of turns does: rows that are read and written are
@@ -270,6 +275,47 @@ TEST(CountedLoops, OfManyTurnsAreLoadedAtOnce) {
       program_of(counting({"i64", 0, "LT", std::int64_t{1} << 40, "add", 1}));
   EXPECT_TRUE(has(program, "length=1099511627776") || has(program, "length = 1099511627776"))
       << program;
+}
+
+// More than memory, or an array, holds is an error of the gradient; the loop itself has none.
+TEST(CountedLoops, ThatNoMemoryHoldsHaveNoGradient) {
+  const auto message = [](const std::string& turns) {
+    const std::string text = R"(func.func @main(%x: tensor<1048576xf64>) -> tensor<1048576xf64> {
+  %start = stablehlo.constant dense<0> : tensor<i64>
+  %r:2 = stablehlo.while(%a = %x, %i = %start) : tensor<1048576xf64>, tensor<i64>
+  cond {
+    %n = stablehlo.constant dense<)" +
+                             turns +
+                             R"(> : tensor<i64>
+    %more = stablehlo.compare LT, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i64>
+    %next = stablehlo.add %i, %one : tensor<i64>
+    %b = stablehlo.multiply %a, %a : tensor<1048576xf64>
+    stablehlo.return %b, %next : tensor<1048576xf64>, tensor<i64>
+  }
+  return %r#0 : tensor<1048576xf64>
+})";
+    const auto f = ts::load_stablehlo_text(text);
+    try {
+      ts::grad([&](const Array& x) { return ts::sum(f(x)[0]); })(ts::ones({1048576}, ts::f64));
+    } catch (const ts::Error& e) {
+      const std::string all = e.what();
+      return all.substr(0, all.find("\n  from"));
+    }
+    return std::string("it has one");
+  };
+  for (const char* turns : {"1099511627776", "1125899906842624"})
+    EXPECT_EQ(message(turns), "scan: the result would have shape (" + std::string(turns) +
+                                  ", 1048576)\n  rule: an array has at most 2^50 elements\n"
+                                  "  try: check the arithmetic that gave its extents");
+  for (const char* turns : {"1125899906842625", "4611686018427387904"})
+    EXPECT_EQ(message(turns),
+              "while_loop: reverse-mode differentiation needs a number of steps that is known "
+              "beforehand\n  rule: the backward pass replays the steps in reverse, so each step's "
+              "values must have a place to be kept\n  try: try scan, or fori_loop with static "
+              "bounds");
 }
 
 namespace {

@@ -6,6 +6,7 @@ pip install "jax==VERSION" flatbuffers flax; python tests/stablehlo/exported/loo
 import os
 import sys
 
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -109,6 +110,21 @@ FUNCTIONS = {
     "checkpointed": (checkpointed, [waves(6, 3), waves(3, 3, by=1.1)]),
     "expm": (expm, [waves(4, 4, scale=3.0)]),
 }
+if hasattr(jax, "shard_map"):
+    mesh = jax.sharding.Mesh(np.array(jax.devices()), ("x",))
+    P = jax.sharding.PartitionSpec
+
+    def mapped(x, w):
+        """A loop of each device, whose turns communicate."""
+        def each(x, w):
+            def step(c, t):
+                c = jnp.tanh(c @ w + t + lax.psum(c, "x") * 0.1)
+                return c, c * 2
+            c, ys = lax.scan(step, x[0], x)
+            return lax.psum(c, "x"), ys
+        return jax.shard_map(each, mesh=mesh, in_specs=(P(None, "x"), P()), out_specs=(P(), P(None, "x")))(x, w)
+
+    FUNCTIONS["mapped"] = (mapped, [waves(5, 8, 3), waves(3, 3, by=1.1)])
 try:
     import flax.linen as nn
 except ImportError:
