@@ -10,7 +10,7 @@
 // traced, so jit, grad, vmap and pmap work on it, and outside any trace it is compiled once.
 //
 // Supported are functions over the dtypes of this library: text in the pretty and the generic form of
-// any version, portable artifacts (MLIR bytecode of VHLO 0.9 to 1.20), and files of jax.export, whose
+// any version, portable artifacts (MLIR bytecode of StableHLO 0.9 to 1.22), files of jax.export, whose
 // functions take all arguments of the exported one, those that it does not use included. Dimensions
 // that the file leaves open are settled by each call's arguments, one program a size. What is not
 // supported is refused by its name and place when it is read: quantized types, custom calls, shapes

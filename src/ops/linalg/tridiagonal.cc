@@ -56,8 +56,8 @@ Value size_of_pivot(Value x) {
   return is_complex(x.dtype()) ? add(abs(real(x)), abs(imag(x))) : abs(x);
 }
 
-// Of each matrix, what is added to a pivot first: the rounding error of the triangle's largest
-// element, and a normal number at least. Rows are along dimension 0.
+// For each matrix the first amount by which a tiny pivot moves: the rounding error of the triangle's
+// largest element, or the least normal number if that is larger. Rows are along dimension 0.
 Value least_change(Value first, Value second, Value third) {
   const auto most = [](Value x) { return reduce_max(abs(x), {0}); };
   const Value largest = max(most(first), max(most(second), most(third)));
@@ -73,13 +73,13 @@ Value grown(Value pivot, Value change, Value rest) {
   const Value size = abs(pivot), zero = zeros_like(size), one = full_like(size, 1);
   const Value needed = mul(abs(rest), full_like(size, least_normal(size)));
   const Value small = or_(lt(size, needed), lt(size, full_like(size, least_normal(size))));
-  // 2^m - 1 changes are enough. Numbers that overflow are far enough beyond `needed` for a logarithm
-  // that is rounded.
+  // The smallest m such that 2^m - 1 changes are enough. A quotient at `needed` is four times smaller
+  // than infinity, so the rounding of the logarithm does no harm.
   constexpr double kRounded = 0.999;
   const Value changes = max(add(div(sub(needed, size), change), one), full_like(size, 2));
   const Value m = ceil(log2_of(mul(changes, full_like(changes, kRounded))));
   const Value by = mul(sub(exp2(m), one), change);
-  // In the pivot's own direction; that of the real numbers where it is 0.
+  // The pivot moves away from 0 in its own direction, and along the real axis if it is 0.
   const Value none = eq(size, zero);
   const Value direction = select(none, in_dtype(signed_one(pivot), pivot.dtype()),
                                  div(pivot, in_dtype(select(none, one, size), pivot.dtype())));

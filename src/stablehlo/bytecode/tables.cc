@@ -36,7 +36,7 @@ std::optional<ReleaseNumber> release_of(std::string_view producer) {
   return r;
 }
 
-// An operation of a newer release may mean something else than its name does here.
+// Operations of a newer release may have a meaning that this reader does not know.
 void check_release(const Tables& t, const Bytes& in) {
   const std::optional<ReleaseNumber> r = release_of(t.producer);
   if (!r || *r <= kNewestRelease) return;

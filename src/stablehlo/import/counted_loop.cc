@@ -56,7 +56,7 @@ class CountedLoop {
   };
   std::size_t carries() const { return r_.in.size(); }
   bool is_handed_on(std::size_t k) const { return program_.outputs[k] == program_.inputs[k]; }
-  /// An input of the body that is the same in all turns, as a value outside.
+  /// Whether an input of the body is the same in all turns, and its value outside the loop.
   bool is_constant(std::size_t input) const { return input >= carries() || is_handed_on(input); }
   Value outside(std::size_t input) const {
     return input < carries() ? r_.in[input] : body_.captured[input - carries()];
@@ -93,7 +93,8 @@ MaybeProgression CountedLoop::known_constant(Value v) const {
   return Progression{n->front(), 0};
 }
 
-// By their places: numbers that count up, and short arrays that happen to.
+// The elements of an integer array as a progression of their places: of an iota, or of a short
+// array whose elements are known.
 MaybeProgression CountedLoop::known_array(Value v) const {
   if (v.rank() != 1 || !is_integer(v.dtype())) return std::nullopt;
   const std::int64_t count = v.shape()[0];
@@ -115,7 +116,7 @@ MaybeProgression CountedLoop::known_array(Value v) const {
   return stays_within(p, v.dtype(), count - 1) ? MaybeProgression(p) : std::nullopt;
 }
 
-// A counter is its own successor but for a constant.
+// A carry is a counter where its next value is itself plus or minus a known number.
 void CountedLoop::find_counters() {
   for (std::size_t i = 0; i < program_.inputs.size(); ++i)
     inputs_.push_back(is_constant(i) ? known_constant(outside(i)) : std::nullopt);
@@ -139,7 +140,7 @@ void CountedLoop::find_counters() {
   }
 }
 
-// The condition compares two progressions of the counters.
+// The number of turns follows from a condition that compares two progressions of the counters.
 std::optional<std::int64_t> CountedLoop::count_turns() const {
   const Program& p = *condition_.program;
   const std::vector<const Equation*> made_by = producers_of(p);
@@ -182,11 +183,11 @@ void CountedLoop::find_rows() {
   for (std::size_t k = 0; k < carries(); ++k) {
     const Var in = program_.inputs[k], out = program_.outputs[k];
     const Equation* e = made_by_[out];
-    // Nobody else sees the array, before or behind the update.
+    // The update is the only reader of the array, and the loop is the only reader of the update.
     if (e && !e->inputs.empty() && e->inputs[0] == in && uses_[in] == 1 && uses_[out] == 1)
       written_[k] = row_update(program_, *e, known, turns_);
   }
-  // Where all go backwards, so does the scan.
+  // The scan runs backwards if all rows are read and written backwards.
   std::size_t forward = 0, backward = 0;
   const auto vote = [&](const Rows& rows) { ++(rows.descends() ? backward : forward); };
   for (const auto& [slice, read] : reads_) vote(read.rows);
@@ -200,8 +201,8 @@ bool CountedLoop::is_needed(const Equation& e) const {
          std::any_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return needed_[v]; });
 }
 
-// What carries, rows and effects are made of. A counter is needed where somebody besides itself
-// reads it.
+// Marks the variables that the carries, the written rows and the effects depend on. A counter is
+// needed only if something other than its own increment reads it.
 void CountedLoop::find_needed() {
   needed_.assign(program_.types.size(), false);
   for (std::size_t k = 0; k < carries(); ++k) {

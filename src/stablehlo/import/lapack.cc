@@ -334,7 +334,7 @@ Values gtsv(Reading& r) {
 
 }  // namespace
 
-// Not one of LAPACK's own: JAX solves by its `lagts`, where pivots that would overflow grow.
+// JAX solves these systems as LAPACK's `lagts` does: a pivot grows until dividing by it is finite.
 Values tridiagonal_solve_perturbed(Reading& r) {
   r.need_operands(4);
   check_diagonals(r);

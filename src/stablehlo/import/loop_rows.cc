@@ -48,14 +48,14 @@ std::optional<Rows> rows_of(const Shape& shape, const Ints& sizes, std::span<con
       rows.start[d] = at->start;
       continue;
     }
-    if (found) return std::nullopt;  // a diagonal
+    if (found) return std::nullopt;  // the place moves along two dimensions
     found = true;
     rows.dimension = static_cast<int>(d);
     rows.size = sizes[d];
     rows.first = at->start;
     rows.step = at->step;
   }
-  // Rows of several places follow each other without a gap.
+  // Blocks of several places must follow each other without a gap or an overlap.
   const bool apart = rows.size == 1 || std::abs(rows.step) == rows.size;
   if (!found || !apart || rows.size == 0) return std::nullopt;
   return rows;
@@ -63,7 +63,7 @@ std::optional<Rows> rows_of(const Shape& shape, const Ints& sizes, std::span<con
 
 namespace {
 
-// The dimension along which a scatter replaces one row, whose place its only index says.
+// The dimension along which a scatter replaces one row, at the place that its only index names.
 std::optional<std::size_t> row_of_index(const Program& p, const Equation& e) {
   if (e.op->stablehlo != "scatter" || e.op->combiner != Combiner::replace ||
       !e.attrs.has("scatter_dims_to_operand_dims") || p.type(e.inputs[1]).shape.count() != 1)
@@ -133,7 +133,7 @@ Value with_rows(Value x, Value stacked, const Rows& rows, std::int64_t turns, bo
     part = ops::reshape(part, shape_of(dims));
   }
   if (part.shape() == x.shape()) return part;
-  // What stands before and behind the rows.
+  // The elements before and after the rows stay.
   const Ints whole = ints_of(x.shape());
   const std::int64_t begin = least(rows, turns), end = begin + part.shape()[d];
   Ints none(whole.size(), 0), ones(whole.size(), 1), before = whole, behind = none;

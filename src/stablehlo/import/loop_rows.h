@@ -11,8 +11,8 @@
 namespace tessera::inline v0::stablehlo {
 
 /// In turn t a loop reads or writes, along one dimension of an array, the `size` places from
-/// first + t * step on (all of the other dimensions, or a fixed part of them), all inside the array.
-/// No two turns touch the same place.
+/// first + t * step on, and a fixed part of every other dimension. All places are inside the
+/// array.
 struct Rows {
   int dimension = 0;
   std::int64_t size = 1, first = 0, step = 1;

@@ -38,7 +38,7 @@ MaybeProgression difference(const Progression& a, const Progression& b) {
 
 int sign_of(std::int64_t x) { return x < 0 ? -1 : x > 0 ? 1 : 0; }
 
-// Which signs of a - b a comparison holds for. It is asked of numbers with each.
+// The signs of a - b for which a comparison holds; found by comparing numbers with each sign.
 struct Holds {
   bool less = false, equal = false, greater = false;
   bool of(int sign) const { return sign < 0 ? less : sign > 0 ? greater : equal; }
@@ -126,7 +126,7 @@ std::optional<Progression> Progressions::result_of(const Program& p, const Equat
   if (MaybeProgression c = constant_of(e)) return c;
   const std::string& what = e.op->stablehlo;
   if (what == "dynamic_slice") return element_of(p, e);
-  // Of a choice that is made alike in all turns, only the chosen operand is read.
+  // If the condition is the same in all turns, the result is the chosen operand.
   if (what == "select" && all_[e.inputs[0]] && all_[e.inputs[0]]->is_constant())
     return all_[e.inputs[all_[e.inputs[0]]->start ? 1 : 2]];
   std::vector<Progression> in;
@@ -194,7 +194,8 @@ std::optional<std::int64_t> first_failure(const Equation& comparison, const Prog
   if (!holds || !d) return std::nullopt;
   const int from = sign_of(d->start), to = sign_of(d->step);
   if (!holds->of(from)) return 0;
-  // The sign goes from that of the start over 0, where the difference meets it, to that of the step.
+  // The sign of the difference changes from that of the start to that of the step, and is 0 between
+  // them only if the step divides the start.
   if (to == 0 || from == to) return std::nullopt;
   if (from == 0) return holds->of(to) ? Number() : 1;
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();

@@ -27,9 +27,10 @@ using ProgressionArrays = std::unordered_map<Var, Progression>;
 /// The progressions among the scalars of a program, by variable: integers, and booleans as 0 and 1.
 class Progressions {
  public:
-  /// `inputs` has an entry for each input; an element of one of the `arrays` at a progression is one. With `last` every number is one of the turns 0 to `last`,
-  /// and only values that do not wrap around in these turns are progressions. Without it nothing is
-  /// known of the turns: `assumed` lists the numbers that may not wrap around in any turn.
+  /// `inputs` has an entry for each input; an element of one of the `arrays` at a progression is
+  /// one. With `last`, the turns are 0 to `last`, and only values that do not wrap around in any of
+  /// them are progressions. Without it the number of turns is unknown: every value is taken not to
+  /// wrap around, which hold_until() checks later.
   Progressions(const Program& p, std::vector<std::optional<Progression>> inputs,
                std::optional<std::int64_t> last, ProgressionArrays arrays = {});
 

@@ -1,5 +1,5 @@
-// Sorts by any comparator. One that compares a key of each side is a sort by that key, which takes no
-// call of the comparator.
+// Sorts by any comparator. One that compares a key of each side is a sort by that key, which takes
+// no call of the comparator.
 #include "ir/nested.h"
 #include "ops/movement/movement.h"
 #include "ops/movement/order_by.h"
@@ -47,15 +47,15 @@ ProgramPtr sides_swapped(const Program& p, std::size_t pairs) {
   return q;
 }
 
-// The values from outside as arrays, whose elements are all the same.
+// The scalars that a comparator reads from outside, broadcast to arrays.
 Values spread(const Values& captured, const Shape& shape) {
   Values out;
   for (const Value& v : captured) out.push_back(ops::broadcast_in_dim(v, shape, {}));
   return out;
 }
 
-// The operand that a key of two sides is, as JAX writes the order of floats: -0 is 0 and all NaNs are
-// one, behind the infinity. Our own sort has this order. None for other keys.
+// The operand that a key is, up to the normalisation that JAX writes for floats: -0 counts as 0,
+// and all NaNs are equal and come last. Our own sort has this order. None for other keys.
 std::optional<std::size_t> ordered_operand(Reading& r, const Program& key, bool total) {
   for (std::size_t i = 0; i < r.in.size(); ++i) {
     const DType dtype = r.in[i].dtype();
@@ -80,7 +80,7 @@ Value turned_round(Value key) {
   return ops::not_(total_order(ops::add(key, ops::zeros_like(key))));  // -0 becomes 0
 }
 
-// What a sort goes by: one of its operands, or an array of its own.
+// The array that a sort orders by: one of its operands, or one that is computed for it.
 struct Key {
   std::optional<std::size_t> operand;
   Value array;
@@ -125,8 +125,8 @@ Values sorted_by_operand(const Values& in, std::size_t operand, int along) {
   return out;
 }
 
-// Sorted by a comparator that reads numbers from outside as well, each an operand more of which only
-// the left side is read.
+// Sorts by a comparator. A scalar that it reads from outside becomes one more array to compare,
+// whose right-hand element nothing reads.
 Values sorted_by(Reading& r, const RegionProgram& comparator, int along) {
   const std::size_t pairs = r.in.size();
   auto p = std::make_shared<Program>(*comparator.program);
