@@ -68,7 +68,7 @@ const std::vector<Exported>& exported() {
                                 {"reads_behind", {"0_4", "0_10", "0_12"}, true},
                                 {"gradient", {"0_4", "0_10", "0_12"}},
                                 {"checkpointed", {"0_4", "0_10", "0_12"}},
-                                {"expm", {"0_10", "0_12"}, true},
+                                {"expm", {"0_4", "0_10", "0_12"}, true},
                                 {"mapped", {"0_10", "0_12"}, false, 4},
                                 {"flax_lstm", {"0_10", "0_12"}},
                                 {"flax_gru", {"0_10", "0_12"}},

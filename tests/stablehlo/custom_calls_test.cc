@@ -172,7 +172,7 @@ TEST(CustomCalls, PythonFunctionsAreRefusedByTheirNumber) {
   }
 }
 
-// As JAX 0.4 wrote them into artifacts.
+// As JAX 0.4 writes them into artifacts.
 TEST(CustomCalls, OperationsOfMhlo) {
   const auto f = load(
       "%x: tensor<4xf32>", "tensor<2xf32>, tensor<2xi32>, tensor<4xf32>, tensor<4xf32>",

@@ -182,6 +182,7 @@ Values custom_call(Reading& r) {
   for (const Row& row : kRows)
     if (target == row.target) return row.rule(r);
   if (const Rule rule = lapack_rule(target)) return rule(r);
+  if (const Rule rule = older_lapack_rule(target)) return rule(r);
   if (target.find("python") != target.npos && target.ends_with("callback"))
     return python_callback(r);
   r.refuse("the custom call " + shown(target) + " is not supported",

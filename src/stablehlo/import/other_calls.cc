@@ -71,7 +71,7 @@ Values dynamic_approx_top_k(Reading& r) {
   return approx_top_k(r);
 }
 
-// JAX 0.4 wrote CHLO's operations into artifacts as calls of these names.
+// JAX 0.4 writes CHLO's operations into artifacts as calls of these names.
 Values mhlo_operation(Reading& r) {
   struct Row {
     std::string_view target, name;

@@ -115,6 +115,8 @@ Values triangular_solve(Reading& r);
 Values tridiagonal_solve_perturbed(Reading& r);
 /// What imports a call of LAPACK that JAX exports, by the name of its target; null for any other.
 Rule lapack_rule(std::string_view target);
+/// The same of calls in the form that JAX 0.4 writes.
+Rule older_lapack_rule(std::string_view target);
 
 // collectives.cc; they run over the devices of a run_parallel.
 Values run_parallel(Reading& r);

@@ -59,6 +59,20 @@ def factors(a, b):
             jax.scipy.linalg.solve_triangular(definite, b, lower=True, trans=1), jnp.fft.rfft(b), jnp.fft.ifft2(z))
 
 
+def older_factors(a, b):
+    """The same, as JAX 0.4 writes it: pip install "jax==0.4.30" "numpy<2"."""
+    definite = a @ a.T + 4 * jnp.eye(4)
+    z = a + 1j * b
+    q, r = jnp.linalg.qr(a)
+    tall_q, tall_r = jnp.linalg.qr(a[:, :2], mode="complete")
+    wide_q, wide_r = jnp.linalg.qr(z[:3])
+    u, s, vh = jnp.linalg.svd(a[:3], full_matrices=False)
+    w, v = jnp.linalg.eigh(definite)
+    return (jnp.linalg.cholesky(definite), q @ r, tall_q @ tall_r, wide_q @ wide_r, (u * s) @ vh, jnp.linalg.svd(b, compute_uv=False),
+            (v * w) @ v.T, jnp.linalg.eigvalsh(definite), jnp.linalg.solve(a, b), jnp.linalg.inv(z), jnp.linalg.det(a),
+            jax.scipy.linalg.solve_triangular(definite, b, lower=True, trans=1))
+
+
 FUNCTIONS = {
     "dense": (dense, [((4, 3), f32), ((3, 5), f32)], None),
     "loop": (loop, [((6, 3), f32)], None),
@@ -66,6 +80,7 @@ FUNCTIONS = {
     "scattered": (scattered, [((6,), f32)], None),
     "convolved": (convolved, [((2, 8, 7, 3), f32), ((3, 2, 3, 4), f32)], None),
     "factors": (factors, [((4, 4), f32), ((4, 4), f32)], None),
+    "factors_0_4": (older_factors, [((4, 4), f32), ((4, 4), f32)], None),
     "unused": (unused, [((2, 3), f32), ((4,), i32), ((), f32)], None),
     "unused_two": (lambda a, b, c, d: b * 2, [((2, 3), f32), ((3,), f32), ((4,), i32), ((), f32)], None),
     "platforms": (lambda x: jnp.sin(x) * 2, [((3,), f32)], ["tpu", "cpu"]),
@@ -95,13 +110,14 @@ for name, (f, _) in SHARDED.items():
     FUNCTIONS[name] = (jax.jit(f, in_shardings=(on("x", "y"), on("y")), out_shardings=(on("x"), on("y"))), [((8, 4), f32), ((4, 8), f32)], None)
 
 for name, (f, types, platforms) in FUNCTIONS.items():
-    if sys.argv[1:] and name not in sys.argv[1:]:
+    if name not in sys.argv[1:] if sys.argv[1:] else name == "factors_0_4":
         continue
-    jax.config.update("jax_use_shardy_partitioner", SHARDED.get(name, (f, True))[1])
+    if hasattr(jax.config, "jax_use_shardy_partitioner"):
+        jax.config.update("jax_use_shardy_partitioner", SHARDED.get(name, (f, True))[1])
     exported = export.export(f if name in SHARDED else jax.jit(f), platforms=platforms)(*[jax.ShapeDtypeStruct(s, t) for s, t in types])
     with open(name + ".jaxexport", "wb") as out:
         out.write(exported.serialize())
-    if platforms is None and not name.startswith("unused"):
+    if platforms is None and not name.startswith(("unused", "factors_0_4")):
         with open(name + ".mlirbc", "wb") as out:
             out.write(exported.mlir_module_serialized)
         text = "\n".join(line for line in exported.mlir_module().splitlines() if not line.startswith("#loc"))
