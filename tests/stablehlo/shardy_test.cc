@@ -142,7 +142,7 @@ TEST_F(Shardy, OtherAxesInTheShardingsOfAComputation) {
             (Floats{2, 4, 8, 16}));
   EXPECT_EQ(problem(manual("{\"y\", \"x\"}]", "{\"x\"}]", "\"x\"", "tensor<2xf32>",
                            "    sdy.return %b : tensor<2xf32>\n")),
-            "load_stablehlo_text: line 3, column 48: sdy.manual_computation: the axis 'x' stands "
+            "load_stablehlo_text: line 3, column 49: sdy.manual_computation: the axis 'x' stands "
             "behind one that is not manual");
 }
 
@@ -166,20 +166,20 @@ TEST_F(Shardy, ShardingsAreKept) {
 
 TEST_F(Shardy, WhatIsWrongIsNamedByPlace) {
   EXPECT_EQ(problem(constrained("<@mesh, [{\"x\", \"x\"}]>")),
-            "load_stablehlo_text: line 3, column 39: the axis 'x' cuts two dimensions");
+            "load_stablehlo_text: line 3, column 38: the axis 'x' cuts two dimensions");
   EXPECT_EQ(
       problem(constrained("<@mesh, [{\"x\"}], unreduced={\"x\"}>")),
-      "load_stablehlo_text: line 3, column 53: the axis 'x' cuts a dimension, and is unreduced "
+      "load_stablehlo_text: line 3, column 51: the axis 'x' cuts a dimension, and is unreduced "
       "too");
   EXPECT_EQ(problem(constrained("<@mesh, [{}], replicated={\"x\"}, unreduced={\"x\"}>")),
-            "load_stablehlo_text: line 3, column 68: the axis 'x' is named twice behind the "
+            "load_stablehlo_text: line 3, column 66: the axis 'x' is named twice behind the "
             "dimensions");
   EXPECT_EQ(problem(constrained("<@mesh, [{\"y\"}]>")),
-            "load_stablehlo_text: line 3, column 34: the mesh @mesh has no axis 'y'");
+            "load_stablehlo_text: line 3, column 33: the mesh @mesh has no axis 'y'");
   EXPECT_EQ(problem(constrained("<@mesh, [{\"x\":(1)2}]>")),
-            "load_stablehlo_text: line 3, column 34: a part of the axis 'x'");
+            "load_stablehlo_text: line 3, column 33: a part of the axis 'x'");
   EXPECT_EQ(problem(constrained("<@mesh, [{}], partial={\"x\"}>")),
-            "load_stablehlo_text: line 3, column 39: a sharding with 'partial' is not supported");
+            "load_stablehlo_text: line 3, column 37: a sharding with 'partial' is not supported");
   EXPECT_EQ(problem(constrained("<@mesh, [{}]>", "<[\"x\"=0]>")),
             "load_stablehlo_text: line 1, column 10: the axis 'x' has size 0");
   EXPECT_EQ(problem(constrained("<@mesh, [{}]>", "<[], device_ids=[0, 1]>")),
@@ -188,7 +188,7 @@ TEST_F(Shardy, WhatIsWrongIsNamedByPlace) {
   EXPECT_EQ(problem("sdy.mesh @mesh = <[\"x\"=4]>\nfunc.func @main(%a: tensor<4xf32>) -> "
                     "tensor<4xf32> {\n  %0 = sdy.all_gather [{\"x\", \"x\"}] %a "
                     "out_sharding=<@mesh, [{}]> : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}"),
-            "load_stablehlo_text: line 3, column 29: sdy.all_gather names the axis 'x' twice");
+            "load_stablehlo_text: line 3, column 30: sdy.all_gather names the axis 'x' twice");
   const auto nested = [&](const std::string& axis, const std::string& spec) {
     return manual("{\"x\"}]", "{\"x\"}]", "\"x\"", "tensor<2xf32>",
                   "    %r = sdy.manual_computation(%b) in_shardings=[<@mesh, [{" + spec +
@@ -199,7 +199,7 @@ TEST_F(Shardy, WhatIsWrongIsNamedByPlace) {
   EXPECT_EQ(run(nested("y", "\"y\""), {kInput}), (Floats{1, 2, 4, 8}));
   EXPECT_EQ(
       problem(nested("x", "\"y\"")),
-      "load_stablehlo_text: line 4, column 103: sdy.manual_computation: the axis 'x' is manual "
+      "load_stablehlo_text: line 4, column 115: sdy.manual_computation: the axis 'x' is manual "
       "in the computation around it already");
   // Overlapping groups, and one along an axis that the partitioner divides.
   const std::string whole = "\"x\", \"y\"", all = "{\"x\", \"y\"}]";
@@ -207,7 +207,7 @@ TEST_F(Shardy, WhatIsWrongIsNamedByPlace) {
                            reduction("r", "[[0, 1], [1, 2]]", "tensor<1xf32>") +
                                "    sdy.return %r : tensor<1xf32>\n")),
             "load_stablehlo_text: line 4, column 10: stablehlo.all_reduce: the axis_index_groups "
-            "have member 1 in two groups");
+            "do not cover every index of axis ('x', 'y') exactly once");
   EXPECT_EQ(
       problem(manual("{\"x\"}]", "{\"x\"}]", "\"x\"", "tensor<2xf32>",
                      reduction("r", "[[0, 1], [2, 3]]", "tensor<2xf32>") +
@@ -282,7 +282,7 @@ TEST(Module, IntegersAreBits) {
   EXPECT_EQ(got[3].to_vector<std::int32_t>(), (std::vector<std::int32_t>{-1, INT32_MIN}));
   EXPECT_EQ(problem("func.func @main() -> tensor<i8> {\n  %0 = stablehlo.constant dense<256> : "
                     "tensor<i8>\n  return %0 : tensor<i8>\n}"),
-            "load_stablehlo_text: line 2, column 34: '256' is no i8");
+            "load_stablehlo_text: line 2, column 33: '256' is no i8");
 }
 
 }  // namespace
