@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <random>
+#include <sstream>
+
 namespace ts = tessera;
 using test::message;
 using ts::Array;
@@ -214,6 +218,35 @@ TEST_F(Shardy, WhatIsWrongIsNamedByPlace) {
                          "    sdy.return %r : tensor<2xf32>\n")),
       "load_stablehlo_text: line 4, column 10: stablehlo.all_reduce: it is along the axis 'y', "
       "which is not manual here");
+}
+
+// What is changed at random gives a module or an error.
+TEST_F(Shardy, BytesThatAreChanged) {
+  std::ifstream file(TESSERA_TEST_DIR "/stablehlo/exported/shardy.mlir");
+  std::stringstream read;
+  read << file.rdbuf();
+  const std::string collective = manual(
+      "{\"x\"}], unreduced={\"y\"}", "{\"x\"}]", "\"x\", \"y\"", "tensor<2xf32>",
+      reduction("r", "[[0, 1], [2, 3]]", "tensor<2xf32>") + "    sdy.return %r : tensor<2xf32>\n");
+  std::mt19937 random(11);
+  std::size_t errors = 0;
+  constexpr std::size_t kTexts = 1500;
+  for (const std::string& sample : {read.str(), collective})
+    for (std::size_t i = 0; i < kTexts; ++i) {
+      std::string text = sample;
+      const std::size_t at = random() % text.size();
+      switch (random() % 4) {
+        case 0: text[at] = "\"{}[]<>@0123xy,?"[random() % 16]; break;
+        case 1: text.erase(at, random() % 12); break;
+        default: text.insert(at, text.substr(random() % text.size(), random() % 12));
+      }
+      try {
+        ts::load_stablehlo_text(text);
+      } catch (const ts::Error&) {
+        ++errors;
+      }
+    }
+  EXPECT_GT(errors, kTexts);
 }
 
 // 60 computations, each along an axis of its own, and 60 loops whose carry comes to differ between
