@@ -222,16 +222,19 @@ TEST_F(Shardy, WhatIsWrongIsNamedByPlace) {
 
 // What is changed at random gives a module or an error.
 TEST_F(Shardy, BytesThatAreChanged) {
-  std::ifstream file(TESSERA_TEST_DIR "/stablehlo/exported/shardy.mlir");
-  std::stringstream read;
-  read << file.rdbuf();
+  const auto read = [](const std::string& name) {
+    std::ifstream file(TESSERA_TEST_DIR "/stablehlo/exported/" + name, std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  };
   const std::string collective = manual(
       "{\"x\"}], unreduced={\"y\"}", "{\"x\"}]", "\"x\", \"y\"", "tensor<2xf32>",
       reduction("r", "[[0, 1], [2, 3]]", "tensor<2xf32>") + "    sdy.return %r : tensor<2xf32>\n");
   std::mt19937 random(11);
   std::size_t errors = 0;
   constexpr std::size_t kTexts = 1500;
-  for (const std::string& sample : {read.str(), collective})
+  for (const std::string& sample : {read("shardy.mlir"), read("shardy.mlirbc"), collective})
     for (std::size_t i = 0; i < kTexts; ++i) {
       std::string text = sample;
       const std::size_t at = random() % text.size();
