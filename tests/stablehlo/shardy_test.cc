@@ -184,6 +184,10 @@ TEST_F(Shardy, WhatIsWrongIsNamedByPlace) {
             "load_stablehlo_text: line 3, column 33: a part of the axis 'x'");
   EXPECT_EQ(problem(constrained("<@mesh, [{}], partial={\"x\"}>")),
             "load_stablehlo_text: line 3, column 37: a sharding with 'partial' is not supported");
+  std::string many = "<[";
+  for (int i = 0; i < 33; ++i) many += (i ? ", \"a" : "\"a") + std::to_string(i) + "\"=1";
+  EXPECT_EQ(problem(constrained("<@mesh, [{}]>", many + "]>")),
+            "load_stablehlo_text: line 1, column 10: the mesh has 33 axes");
   EXPECT_EQ(problem(constrained("<@mesh, [{}]>", "<[\"x\"=0]>")),
             "load_stablehlo_text: line 1, column 10: the axis 'x' has size 0");
   EXPECT_EQ(problem(constrained("<@mesh, [{}]>", "<[], device_ids=[0, 1]>")),
@@ -252,10 +256,10 @@ TEST_F(Shardy, BytesThatAreChanged) {
   EXPECT_GT(errors, kTexts);
 }
 
-// 60 computations, each along an axis of its own, and 60 loops whose carry comes to differ between
-// devices in the outermost one only: that takes no 2^60 steps.
+// As many computations as a mesh may have axes, each along one of its own, and as many loops whose carry comes to differ between
+// devices in the outermost one only: that takes no 2^32 steps.
 TEST_F(Shardy, DeepNests) {
-  constexpr int kDepth = 60;
+  constexpr int kDepth = 32;
   const auto number = [](const char* name, int i) { return name + std::to_string(i); };
   std::string axes, maps, loops;
   for (int i = 0; i < kDepth; ++i)

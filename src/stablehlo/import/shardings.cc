@@ -10,9 +10,14 @@ namespace {
 
 MeshRef checked(const ModuleSyntax& module, const MeshSyntax& m) {
   constexpr std::int64_t kMost = 1 << 20;
+  constexpr std::size_t kMostAxes = 32;
   DeviceMesh mesh;
   // Without axes it is one device, of any number.
   if (m.axes.empty() && m.devices.size() == 1 && m.devices[0] >= 0) return MeshRef(mesh);
+  if (m.axes.size() > kMostAxes)
+    fail(*module.source, m.at,
+         {"the mesh has " + std::to_string(m.axes.size()) + " axes",
+          "a mesh has at most " + std::to_string(kMostAxes) + " axes"});
   std::int64_t n = 1;
   for (std::size_t i = 0; i < m.axes.size(); ++i) {
     if (std::find(mesh.axes.begin(), mesh.axes.end(), m.axes[i]) != mesh.axes.end())
@@ -144,11 +149,9 @@ bool Importer::is_partitioned_over(const MeshRef& mesh) const {
   return *partitioned_over_ == mesh;
 }
 
-// Inside a computation for each device only the other axes can be asked for.
+// Inside a computation for each device only the other axes can be asked for. There JAX says of each
+// value that nothing is asked.
 Value Importer::lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const {
-  const bool free = std::all_of(spec.dims().begin(), spec.dims().end(),
-                                [](const auto& axes) { return axes.empty(); });
-  if (free && static_cast<int>(open.size()) == x.rank()) return x;
   if (!is_partitioned_over(mesh)) return x;
   if (!devices) return ops::sharding_constraint(x, mesh, spec, open);
   const Strings& manual = devices->manual;
@@ -158,6 +161,9 @@ Value Importer::lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints
     std::erase_if(axes, [&](const std::string& axis) {
       return std::find(manual.begin(), manual.end(), axis) != manual.end();
     });
+  const bool free =
+      std::all_of(dims.begin(), dims.end(), [](const auto& axes) { return axes.empty(); });
+  if (free && static_cast<int>(open.size()) == x.rank()) return x;
   return ops::sharding_constraint(x, mesh, Spec(std::move(dims)), open);
 }
 

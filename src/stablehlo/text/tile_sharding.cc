@@ -206,6 +206,8 @@ TileSharding parse_tile_sharding(std::string_view text, int rank, std::string& p
   for (int d = 0; d < rank; ++d)
     if (!take_parts(*digits, (*tile)[static_cast<std::size_t>(d)], s.dims.emplace_back()))
       return wrong("its parts go along no axes of a mesh");
+  // Of what is whole along all of them nobody asks which they are.
+  if (std::find(others.begin(), others.end(), true) == others.end()) return s;
   for (std::size_t i = 0; i < others.size(); ++i) {
     Digits whole;
     if (!take_parts(*digits, (*tile)[static_cast<std::size_t>(rank) + i],
